@@ -1,0 +1,125 @@
+"""The errors of scriptlang.  One family, four classes, each with a place and a remedy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .source import Span
+
+
+class ScriptError(Exception):
+    """The base of every error that scriptlang itself raises."""
+
+
+class CompileError(ScriptError):
+    """The program is not in the language, or its types do not fit.
+
+    message: what is wrong, one sentence.  span: where.  help: what to write instead.
+    notes: further lines (candidates, reasons).  chain: "compiling f, called from g (place)" lines.
+    """
+
+    def __init__(self, message: str, span: Span | None = None, help: str | None = None,
+                 notes: tuple[str, ...] = (), chain: tuple[str, ...] = ()):
+        super().__init__(message)
+        self.message = message
+        self.span = span
+        self.help = help
+        self.notes = tuple(notes)
+        self.chain = tuple(chain)
+
+    def while_compiling(self, line: str) -> CompileError:
+        """Add a line to the chain of calls that led here; returns self."""
+        if line not in self.chain:
+            self.chain += (line,)
+        return self
+
+    def __str__(self) -> str:
+        head = f"{self.span.place}: error: " if self.span else "error: "
+        lines = [head + self.message]
+        if self.span:
+            lines.append(self.span.excerpt())
+        lines += [f"  {note}" for note in self.notes]
+        lines += [f"  while {line}" for line in self.chain]
+        if self.help:
+            lines.append(f"  help: {self.help}")
+        return "\n".join(lines)
+
+    def __reduce__(self):
+        return type(self), (self.message, self.span, self.help, self.notes, self.chain)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One line of a script stack: the function, and the place in it that was running."""
+
+    function: str
+    span: Span | None = None
+
+    def __str__(self) -> str:
+        if self.span is None:
+            return f"  in {self.function}"
+        return f"  at {self.span.place} in {self.function}\n{self.span.excerpt()}"
+
+
+class RunError(ScriptError):
+    """A running program failed.  `stack` is the script-level stack, outermost first."""
+
+    def __init__(self, message: str, stack: tuple[Frame, ...] = ()):
+        super().__init__(message)
+        self.message = message
+        self.stack = tuple(stack)
+
+    def __str__(self) -> str:
+        if not self.stack:
+            return self.message
+        return "\n".join([self.message, "script stack (outermost first):", *map(str, self.stack)])
+
+    def __reduce__(self):
+        return type(self), (self.message, self.stack)
+
+
+class MissingOperatorError(RunError):
+    """A program reached an operator that the engine does not have."""
+
+
+class LimitError(RunError):
+    """A program went over one of its run limits (instructions, bytes, depth, time)."""
+
+
+class ArchiveError(ScriptError):
+    """A file is malformed, unsafe, too large, or of a kind that cannot be loaded.
+
+    `record` names the part of the archive, `help` says what to do.
+    """
+
+    def __init__(self, message: str, record: str | None = None, help: str | None = None):
+        super().__init__(message)
+        self.message = message
+        self.record = record
+        self.help = help
+
+    def __str__(self) -> str:
+        text = f"{self.record}: {self.message}" if self.record else self.message
+        return f"{text}\n  help: {self.help}" if self.help else text
+
+    def __reduce__(self):
+        return type(self), (self.message, self.record, self.help)
+
+
+class GraphError(ScriptError):
+    """A graph breaks a rule of the IR; raised by `ir.verify`."""
+
+
+def attach_stack(error: BaseException, stack: tuple[Frame, ...]) -> BaseException:
+    """Put the script stack on an exception that a program raised; returns the exception."""
+    if isinstance(error, RunError):
+        if not error.stack:
+            error.stack = tuple(stack)
+    else:
+        error.script_stack = tuple(stack)
+    return error
+
+
+def script_stack(error: BaseException) -> tuple[Frame, ...]:
+    """The script-level stack of an exception that came out of a script, outermost first."""
+    return error.stack if isinstance(error, RunError) else getattr(error, "script_stack", ())

@@ -1,0 +1,622 @@
+"""The intermediate representation: Graph, Block, Node, Value, Function, and its verifier.
+
+SSA with nested blocks, as PyTorch's.  A Block has parameters, nodes in order and returns; `prim::If` has
+two blocks, `prim::Loop` one.  A value may be used where its definition dominates: later in the same
+block, or anywhere inside blocks of later nodes.
+
+    graph(%x : Tensor, %n : int):
+      %2 : int = prim::Constant[value=2]()
+      %3 : Tensor = aten::mul(%x, %2)
+      return (%3)
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Iterable, Iterator
+
+from . import types as T
+from .errors import GraphError
+from .schema import Argument, Schema
+from .source import Span
+
+
+class Value:
+    """A value of the graph: the output of a node, or a parameter of a block.
+
+    `uses` are (node, input index) pairs; for returns of a block the node is the block's `returns`
+    node.  `name` is a hint for printing, possibly empty.
+    """
+
+    __slots__ = ("node", "type", "name", "uses")
+
+    def __init__(self, node: Node, type: T.Type, name: str = ""):
+        self.node = node
+        self.type = type
+        self.name = name
+        self.uses: list[tuple[Node, int]] = []
+
+    @property
+    def is_parameter(self) -> bool:
+        return self.node.kind == "prim::Param"
+
+    @property
+    def index(self) -> int:
+        """Position among the outputs of its node."""
+        return next(i for i, v in enumerate(self.node.outputs) if v is self)
+
+    @property
+    def constant(self) -> Any:
+        """The value of a constant; raises ValueError for another value (see `is_constant`)."""
+        if not self.is_constant:
+            raise ValueError(f"{self!r} is not a constant")
+        return self.node.attributes["value"]
+
+    @property
+    def is_constant(self) -> bool:
+        return self.node.kind == "prim::Constant"
+
+    def replace_all_uses_with(self, other: Value) -> None:
+        """Let every use of this value use `other`."""
+        for node, i in self.uses:
+            node.inputs[i] = other
+            other.uses.append((node, i))
+        self.uses = []
+
+    def __repr__(self) -> str:
+        return f"%{self.name or hex(id(self))[-5:]} : {self.type}"
+
+
+class Node:
+    """One operation.  `kind` is a qualified name; `attributes` are plain Python values by name.
+
+    `schema` is the operator's schema where the kind names an operator.  `span` is the source it came
+    from; `callers` the (function name, call span) pairs of the calls it was inlined through,
+    outermost first.  `block` is None while it is not in a graph.
+    """
+
+    __slots__ = ("graph", "kind", "inputs", "outputs", "blocks", "attributes", "schema", "span",
+                 "callers", "block", "prev", "next")
+
+    def __init__(self, graph: Graph, kind: str, span: Span | None = None):
+        self.graph = graph
+        self.kind = kind
+        self.inputs: list[Value] = []
+        self.outputs: list[Value] = []
+        self.blocks: list[Block] = []
+        self.attributes: dict[str, Any] = {}
+        self.schema: Schema | None = None
+        self.span = span
+        self.callers: tuple[tuple[str, Span | None], ...] = ()
+        self.block: Block | None = None
+        self.prev: Node | None = None
+        self.next: Node | None = None
+
+    def __repr__(self) -> str:
+        outs = ", ".join(map(repr, self.outputs))
+        return f"{outs} = {self.qualified_name}({', '.join('%' + v.name for v in self.inputs)})"
+
+    @property
+    def qualified_name(self) -> str:
+        """Kind with the overload: `aten::add.Tensor`."""
+        return self.schema.qualified_name if self.schema else self.kind
+
+    @property
+    def output(self) -> Value:
+        """The only output."""
+        if len(self.outputs) != 1:
+            raise ValueError(f"{self.kind} has {len(self.outputs)} outputs")
+        return self.outputs[0]
+
+    def argument(self, name: str) -> Value:
+        """The input that stands for the schema's argument of that name."""
+        i = self.schema.index(name) if self.schema else None
+        if i is None:
+            raise KeyError(f"{self.qualified_name} has no argument {name!r}")
+        return self.inputs[i]
+
+    def add_input(self, value: Value) -> None:
+        value.uses.append((self, len(self.inputs)))
+        self.inputs.append(value)
+
+    def insert_input(self, index: int, value: Value) -> None:
+        rest = self.inputs[index:]
+        self.remove_inputs(index)
+        for v in (value, *rest):
+            self.add_input(v)
+
+    def replace_input(self, index: int, value: Value) -> None:
+        self.inputs[index].uses.remove((self, index))
+        self.inputs[index] = value
+        value.uses.append((self, index))
+
+    def remove_input(self, index: int) -> None:
+        rest = self.inputs[index + 1:]
+        self.remove_inputs(index)
+        for v in rest:
+            self.add_input(v)
+
+    def remove_inputs(self, start: int = 0) -> None:
+        """Drop all inputs from `start` on."""
+        for i in range(start, len(self.inputs)):
+            self.inputs[i].uses.remove((self, i))
+        del self.inputs[start:]
+
+    def add_output(self, type: T.Type, name: str = "") -> Value:
+        value = Value(self, type, name)
+        self.outputs.append(value)
+        return value
+
+    def remove_output(self, index: int) -> None:
+        if self.outputs[index].uses:
+            raise GraphError(f"output {index} of {self!r} is still used")
+        del self.outputs[index]
+
+    def add_block(self) -> Block:
+        block = Block(self.graph, self)
+        self.blocks.append(block)
+        return block
+
+    def insert_before(self, other: Node) -> Node:
+        """Place this (unplaced) node before `other`; returns it."""
+        return self._link(other.block, other.prev, other)
+
+    def insert_after(self, other: Node) -> Node:
+        """Place this (unplaced) node after `other`; returns it."""
+        return self._link(other.block, other, other.next)
+
+    def _link(self, block: Block, prev: Node, next: Node) -> Node:
+        if self.block is not None:
+            raise GraphError(f"{self!r} is already in a block")
+        self.block, self.prev, self.next = block, prev, next
+        prev.next = next.prev = self
+        return self
+
+    def unlink(self) -> Node:
+        """Take the node out of its block, keeping inputs and uses; returns it."""
+        self.prev.next, self.next.prev = self.next, self.prev
+        self.block = self.prev = self.next = None
+        return self
+
+    def move_before(self, other: Node) -> None:
+        self.unlink().insert_before(other)
+
+    def move_after(self, other: Node) -> None:
+        self.unlink().insert_after(other)
+
+    def replace_with(self, *values: Value) -> None:
+        """Let `values` stand for the outputs, then destroy the node."""
+        for old, new in zip(self.outputs, values, strict=True):
+            old.replace_all_uses_with(new)
+            if not new.name:
+                new.name = old.name
+        self.destroy()
+
+    def destroy(self) -> None:
+        """Remove the node and everything inside it.  Its outputs must be unused."""
+        for v in self.outputs:
+            if v.uses:
+                raise GraphError(f"{v!r} of {self!r} is still used by {v.uses[0][0]!r}")
+        for block in reversed(self.blocks):
+            block.clear()
+        self.blocks.clear()
+        self.remove_inputs()
+        if self.block is not None:
+            self.unlink()
+
+    def is_before(self, other: Node) -> bool:
+        """Whether this node runs before `other` where one dominates the other's block."""
+        a, b = self, other
+        while a.block is not b.block:
+            if b.block.depth > a.block.depth or b.block.depth == a.block.depth:
+                b = b.block.owner
+                if b is None:
+                    return False
+            else:
+                a = a.block.owner
+                if a is None:
+                    return False
+            if a is b:
+                return False
+        node = a.next
+        while node is not None and node is not a.block.end:
+            if node is b:
+                return True
+            node = node.next
+        return False
+
+
+class Block:
+    """A sequence of nodes with parameters and returned values.
+
+    `start` and `end` are sentinel nodes: `start.outputs` are the parameters (kind `prim::Param`),
+    `end.inputs` the returned values (kind `prim::Return`).
+    """
+
+    __slots__ = ("graph", "owner", "start", "end")
+
+    def __init__(self, graph: Graph, owner: Node | None):
+        self.graph = graph
+        self.owner = owner
+        self.start = Node(graph, "prim::Param")
+        self.end = Node(graph, "prim::Return")
+        self.start.block = self.end.block = self
+        self.start.next, self.end.prev = self.end, self.start
+
+    @property
+    def parameters(self) -> list[Value]:
+        return self.start.outputs
+
+    @property
+    def returns(self) -> list[Value]:
+        return self.end.inputs
+
+    @property
+    def depth(self) -> int:
+        depth, block = 0, self
+        while block.owner is not None:
+            depth, block = depth + 1, block.owner.block
+        return depth
+
+    @property
+    def nodes(self) -> Iterator[Node]:
+        """The nodes in order; the one at hand may be destroyed or moved while iterating."""
+        node = self.start.next
+        while node is not self.end:
+            following = node.next
+            yield node
+            node = following if node.next is None or node.block is not self else node.next
+
+    @property
+    def nodes_reversed(self) -> Iterator[Node]:
+        """The nodes from last to first; the one at hand may be destroyed."""
+        node = self.end.prev
+        while node is not self.start:
+            preceding = node.prev
+            yield node
+            node = preceding
+
+    def walk(self) -> Iterator[Node]:
+        """Every node, those inside nested blocks after their owner."""
+        for node in self.nodes:
+            yield node
+            for block in node.blocks:
+                yield from block.walk()
+
+    def add_parameter(self, type: T.Type, name: str = "") -> Value:
+        return self.start.add_output(type, name)
+
+    def add_return(self, value: Value) -> None:
+        self.end.add_input(value)
+
+    def append(self, node: Node) -> Node:
+        return node.insert_before(self.end)
+
+    def clear(self) -> None:
+        """Destroy every node and forget the returns."""
+        self.end.remove_inputs()
+        for node in self.nodes_reversed:
+            for v in node.outputs:
+                v.uses = []
+            node.destroy()
+
+    def is_inside(self, other: Block) -> bool:
+        """Whether this block is `other` or nested in it."""
+        block = self
+        while block is not other:
+            if block.owner is None:
+                return False
+            block = block.owner.block
+        return True
+
+
+class Graph:
+    """A function body: one block, and an insertion point that `create` and `insert` work at."""
+
+    def __init__(self, name: str = ""):
+        self.name = name
+        self.block = Block(self, None)
+        self.insert_point: Node = self.block.end
+
+    @property
+    def inputs(self) -> list[Value]:
+        return self.block.parameters
+
+    @property
+    def outputs(self) -> list[Value]:
+        return self.block.returns
+
+    @property
+    def nodes(self) -> Iterator[Node]:
+        return self.block.nodes
+
+    def walk(self) -> Iterator[Node]:
+        """Every node of the graph, outer before inner."""
+        return self.block.walk()
+
+    def __str__(self) -> str:
+        from .irtext import print_graph
+
+        return print_graph(self)
+
+    __repr__ = __str__
+
+    def at(self, point: Node | Block) -> InsertPoint:
+        """`with graph.at(node):` inserts before the node, or at the end of a block."""
+        return InsertPoint(self, point.end if isinstance(point, Block) else point)
+
+    def create(self, kind: str, inputs: Iterable[Value] = (), outputs: Iterable[T.Type] = (),
+               span: Span | None = None, attributes: dict[str, Any] | None = None,
+               schema: Schema | None = None, like: Node | None = None) -> Node:
+        """A node that is not yet placed.  `like` gives its place in the source and its callers."""
+        node = Node(self, kind, span)
+        for v in inputs:
+            node.add_input(v)
+        for t in outputs:
+            node.add_output(t)
+        if attributes:
+            node.attributes.update(attributes)
+        node.schema = schema
+        if like is not None:
+            node.span, node.callers = like.span, like.callers
+        return node
+
+    def insert(self, kind: str, inputs: Iterable[Value] = (), outputs: Iterable[T.Type] = (),
+               span: Span | None = None, attributes: dict[str, Any] | None = None,
+               schema: Schema | None = None, like: Node | None = None) -> Node:
+        """`create`, placed at the insertion point."""
+        node = self.create(kind, inputs, outputs, span, attributes, schema, like)
+        return node.insert_before(self.insert_point)
+
+    def constant(self, value: Any, type: T.Type | None = None, span: Span | None = None,
+                 like: Node | None = None) -> Value:
+        """A constant at the insertion point; the type is that of the value unless given."""
+        node = self.insert("prim::Constant", (), (type or constant_type(value),), span,
+                           {"value": value}, like=like)
+        return node.output
+
+    def copy(self) -> Graph:
+        """A deep copy; constants share their values."""
+        new = Graph(self.name)
+        env: dict[Value, Value] = {}
+        clone_block(self.block, new.block, env)
+        return new
+
+
+class InsertPoint:
+    """Context manager that moves a graph's insertion point and puts it back."""
+
+    def __init__(self, graph: Graph, point: Node):
+        self.graph, self.point = graph, point
+
+    def __enter__(self) -> Graph:
+        self.saved, self.graph.insert_point = self.graph.insert_point, self.point
+        return self.graph
+
+    def __exit__(self, *_) -> None:
+        self.graph.insert_point = self.saved
+
+
+def constant_type(value: Any) -> T.Type:
+    """The type of a Python value that may be a constant.  Raises TypeError for others."""
+    if value is None:
+        return T.NONE
+    for cls, t in ((bool, T.BOOL), (int, T.INT), (float, T.FLOAT), (complex, T.COMPLEX),
+                   (str, T.STR)):
+        if isinstance(value, cls):
+            return t
+    script_type = getattr(value, "__script_type__", None)
+    if isinstance(script_type, T.Type):
+        return script_type
+    if isinstance(value, tuple):
+        return T.TupleType(tuple(map(constant_type, value)))
+    if isinstance(value, list) and value:
+        return T.ListType(constant_type(value[0]))
+    raise TypeError(f"a {type(value).__name__} cannot be a constant without a type")
+
+
+def clone_block(source: Block, target: Block, env: dict[Value, Value],
+                parameters: bool = True, returns: bool = True) -> None:
+    """Copy the nodes of `source` to the end of `target`, mapping values through `env` (extended)."""
+    if parameters:
+        for v in source.parameters:
+            env[v] = target.add_parameter(v.type, v.name)
+    for node in source.nodes:
+        target.append(clone_node(node, target.graph, env))
+    if returns:
+        for v in source.returns:
+            target.add_return(env.get(v, v))
+
+
+def clone_node(node: Node, graph: Graph, env: dict[Value, Value]) -> Node:
+    """A copy of `node` for `graph`, not placed; inputs are mapped through `env`, outputs added to it."""
+    new = Node(graph, node.kind, node.span)
+    new.schema, new.callers = node.schema, node.callers
+    new.attributes = dict(node.attributes)
+    for v in node.inputs:
+        new.add_input(env.get(v, v))
+    for v in node.outputs:
+        env[v] = new.add_output(v.type, v.name)
+    for block in node.blocks:
+        clone_block(block, new.add_block(), env)
+    return new
+
+
+class Function:
+    """A named graph with a schema; its body may be made on first use.
+
+    `define`, when given, is called once to make the graph (`define(function)` sets `.graph`).
+    `schema` must be known before the body, so that calls type-check while it is being compiled.
+    """
+
+    def __init__(self, name: str, schema: Schema | None = None, graph: Graph | None = None,
+                 define: Callable[[Function], None] | None = None):
+        self.name = name
+        self.schema = schema
+        self._graph = graph
+        self._define = define
+        self.is_defining = False
+        self.attributes: dict[str, Any] = {}
+
+    @property
+    def graph(self) -> Graph:
+        self.ensure_defined()
+        return self._graph
+
+    @graph.setter
+    def graph(self, graph: Graph) -> None:
+        self._graph = graph
+
+    @property
+    def is_defined(self) -> bool:
+        return self._graph is not None
+
+    def ensure_defined(self) -> None:
+        """Make the graph if it is not there yet.  A body that needs itself finds `is_defining`."""
+        if self._graph is not None or self.is_defining:
+            return
+        if self._define is None:
+            raise GraphError(f"function {self.name} has no body")
+        self.is_defining = True
+        try:
+            self._define(self)
+        finally:
+            self.is_defining = False
+        if self._graph is None:
+            raise GraphError(f"the definition of {self.name} made no graph")
+
+    def __repr__(self) -> str:
+        return f"<function {self.schema or self.name}>"
+
+
+def schema_of_graph(name: str, graph: Graph) -> Schema:
+    """A schema from the inputs and outputs of a graph, for functions made without one."""
+    arguments = tuple(Argument(v.name or f"arg{i}", v.type) for i, v in enumerate(graph.inputs))
+    return Schema(name, "", arguments, tuple(Argument("", v.type) for v in graph.outputs))
+
+
+BLOCKS = {"prim::If": 2, "prim::Loop": 1}
+"""How many blocks a kind has; others have none, but for prim::fork's closure and prim::With."""
+
+
+def verify(graph: Graph) -> None:
+    """Check every rule of the IR; raises GraphError naming the first node that breaks one."""
+    _Verifier(graph).block(graph.block, set())
+
+
+class _Verifier:
+    def __init__(self, graph: Graph):
+        self.graph = graph
+
+    def fail(self, node: Node, why: str):
+        place = f" ({node.span.place})" if node.span else ""
+        raise GraphError(f"{why}: {node!r}{place}")
+
+    def block(self, block: Block, outer: set[Value]) -> None:
+        scope = set(outer)
+        scope.update(block.parameters)
+        prev = block.start
+        for node in block.nodes:
+            if node.prev is not prev or node.block is not block or node.graph is not self.graph:
+                self.fail(node, "broken links")
+            prev = node
+            self.node(node, scope)
+            scope.update(node.outputs)
+        for i, v in enumerate(block.returns):
+            self.use(block.end, i, v, scope)
+
+    def use(self, node: Node, i: int, v: Value, scope: set[Value]) -> None:
+        if v not in scope:
+            self.fail(node, f"input {i} ({v!r}) does not dominate its use")
+        if (node, i) not in v.uses:
+            self.fail(node, f"input {i} ({v!r}) does not list this use")
+
+    def node(self, node: Node, scope: set[Value]) -> None:
+        for i, v in enumerate(node.inputs):
+            self.use(node, i, v, scope)
+        for v in node.outputs:
+            if v.node is not node:
+                self.fail(node, "an output belongs to another node")
+            for user, i in v.uses:
+                if i >= len(user.inputs) or user.inputs[i] is not v:
+                    self.fail(node, f"use list of {v!r} is stale")
+        for block in node.blocks:
+            if block.owner is not node:
+                self.fail(node, "a block belongs to another node")
+            self.block(block, scope)
+        if len(node.blocks) != BLOCKS.get(node.kind, len(node.blocks)):
+            self.fail(node, f"{node.kind} needs {BLOCKS[node.kind]} blocks")
+        check = getattr(self, node.kind.replace("::", "_"), None)
+        if check:
+            check(node)
+        if node.schema is not None:
+            self.schema(node)
+
+    def schema(self, node: Node) -> None:
+        s = node.schema
+        if node.kind != s.name:
+            self.fail(node, f"kind differs from its schema {s}")
+        if not s.is_vararg and len(node.inputs) != len(s.arguments):
+            self.fail(node, f"{len(node.inputs)} inputs for {s}")
+        if not s.is_varret and len(node.outputs) != len(s.returns):
+            self.fail(node, f"{len(node.outputs)} outputs for {s}")
+
+    def same(self, node: Node, values: Iterable[Value], wanted: Iterable[Value], what: str) -> None:
+        values, wanted = list(values), list(wanted)
+        if len(values) != len(wanted):
+            self.fail(node, f"{what}: {len(values)} values for {len(wanted)}")
+        for v, w in zip(values, wanted):
+            if not T.is_subtype(v.type, w.type):
+                self.fail(node, f"{what}: {v!r} is no {w.type}")
+
+    def prim_If(self, node: Node) -> None:
+        if len(node.inputs) != 1 or node.inputs[0].type != T.BOOL:
+            self.fail(node, "prim::If takes one bool")
+        for block in node.blocks:
+            if block.parameters:
+                self.fail(node, "a branch of prim::If has parameters")
+            self.same(node, block.returns, node.outputs, "branch")
+
+    def prim_Loop(self, node: Node) -> None:
+        body = node.blocks[0]
+        if len(node.inputs) < 2 or node.inputs[0].type != T.INT or node.inputs[1].type != T.BOOL:
+            self.fail(node, "prim::Loop takes (int trip count, bool condition, carried...)")
+        if not body.parameters or body.parameters[0].type != T.INT:
+            self.fail(node, "the first parameter of a loop body is the int trip number")
+        if not body.returns or body.returns[0].type != T.BOOL:
+            self.fail(node, "the first return of a loop body is the bool condition")
+        self.same(node, node.inputs[2:], body.parameters[1:], "carried into the loop")
+        self.same(node, body.returns[1:], body.parameters[1:], "carried around the loop")
+        self.same(node, body.returns[1:], node.outputs, "carried out of the loop")
+
+    def prim_Constant(self, node: Node) -> None:
+        if "value" not in node.attributes or len(node.outputs) != 1 or node.inputs:
+            self.fail(node, "prim::Constant has an attribute `value`, one output and no input")
+
+    def prim_GetAttr(self, node: Node) -> None:
+        owner = node.inputs[0].type if len(node.inputs) == 1 else None
+        if not isinstance(owner, T.ClassType) or owner.slot(node.attributes.get("name")) is None:
+            self.fail(node, "prim::GetAttr names an attribute of a class")
+
+    def prim_SetAttr(self, node: Node) -> None:
+        owner = node.inputs[0].type if len(node.inputs) == 2 else None
+        if not isinstance(owner, T.ClassType) or owner.slot(node.attributes.get("name")) is None:
+            self.fail(node, "prim::SetAttr names an attribute of a class")
+        if not T.is_subtype(node.inputs[1].type, owner.attribute(node.attributes["name"]).type):
+            self.fail(node, "prim::SetAttr stores a value of another type")
+
+    def prim_ListConstruct(self, node: Node) -> None:
+        t = node.output.type
+        if not isinstance(t, T.ListType) or not all(
+                T.is_subtype(v.type, t.element) for v in node.inputs):
+            self.fail(node, "prim::ListConstruct makes a list of its inputs")
+
+    def prim_TupleConstruct(self, node: Node) -> None:
+        t = node.output.type
+        if not isinstance(t, T.TupleType) or len(t.elements) != len(node.inputs) or not all(
+                map(T.is_subtype, (v.type for v in node.inputs), t.elements)):
+            self.fail(node, "prim::TupleConstruct makes a tuple of its inputs")
+
+    def prim_TupleUnpack(self, node: Node) -> None:
+        t = node.inputs[0].type if len(node.inputs) == 1 else None
+        if not isinstance(t, T.TupleType) or [v.type for v in node.outputs] != list(t.elements):
+            self.fail(node, "prim::TupleUnpack has the elements of its input as outputs")

@@ -1,0 +1,1 @@
+"""One pass per file; pipeline.py orders them."""

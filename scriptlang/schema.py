@@ -1,0 +1,325 @@
+"""Operator and function schemas: `aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor`.
+
+`parse_schema` reads PyTorch's schema language by hand in about 20 us; tests check it against the lark
+grammar in irtext.  Alias annotations: `Tensor(a)` aliases set a, `Tensor(a!)` is also written,
+`Tensor(a -> *)` becomes part of any.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from . import types as T
+from .types import Type
+
+
+@dataclass(frozen=True)
+class Alias:
+    """An alias annotation: names of the sets before and after, and whether the value is written."""
+
+    before: frozenset[str]
+    after: frozenset[str]
+    is_write: bool = False
+
+    def __str__(self) -> str:
+        text = "|".join(sorted(self.before)) + ("!" if self.is_write else "")
+        return f"({text})" if self.before == self.after else f"({text} -> {'|'.join(sorted(self.after))})"
+
+
+class NoDefault:
+    """The mark of an argument without a default (None is a value)."""
+
+    def __repr__(self) -> str:
+        return "<no default>"
+
+    def __reduce__(self):
+        return "NO_DEFAULT"
+
+
+NO_DEFAULT = NoDefault()
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument or return of a schema.
+
+    `size` is N of a fixed-size list `int[N]`, into which a single number broadcasts.
+    `text` is the type as the schema spells it (`ScalarType?`, `SymInt[]`), where it was parsed.
+    """
+
+    name: str
+    type: Type
+    default: Any = NO_DEFAULT
+    kwarg_only: bool = False
+    alias: Alias | None = None
+    size: int | None = None
+    text: str = field(default="", compare=False)
+
+    @property
+    def has_default(self) -> bool:
+        return self.default is not NO_DEFAULT
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Name, overload, arguments and returns of an operator or function."""
+
+    name: str
+    overload: str
+    arguments: tuple[Argument, ...]
+    returns: tuple[Argument, ...]
+    is_vararg: bool = False
+    is_varret: bool = False
+
+    @property
+    def qualified_name(self) -> str:
+        """`aten::add.Tensor`; the overload is left out when it is empty."""
+        return f"{self.name}.{self.overload}" if self.overload else self.name
+
+    @cached_property
+    def is_mutable(self) -> bool:
+        return any(a.alias and a.alias.is_write for a in self.arguments)
+
+    def index(self, name: str) -> int | None:
+        """Position of the argument of that name."""
+        for i, a in enumerate(self.arguments):
+            if a.name == name:
+                return i
+        return None
+
+    def __str__(self) -> str:
+        parts, starred = [], False
+        for a in self.arguments:
+            if a.kwarg_only and not starred:
+                parts.append("*")
+                starred = True
+            default = f"={format_default(a.default)}" if a.has_default else ""
+            parts.append(f"{argument_type(a)} {a.name}{default}")
+        if self.is_vararg:
+            parts.append("...")
+        rets = [f"{argument_type(r)}{' ' + r.name if r.name else ''}" for r in self.returns]
+        if self.is_varret:
+            rets.append("...")
+        result = rets[0] if len(rets) == 1 and not self.is_varret else f"({', '.join(rets)})"
+        return f"{self.qualified_name}({', '.join(parts)}) -> {result}"
+
+
+def argument_type(a: Argument) -> str:
+    """The type of an argument as schemas spell it, alias set and list size included."""
+    if a.text:
+        return a.text
+    text = str(a.type)
+    return text if a.alias is None else f"{text}{a.alias}"
+
+
+def format_default(value: Any) -> str:
+    if isinstance(value, str):
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(format_default, value)) + "]"
+    return str(value)
+
+
+class SchemaSyntaxError(ValueError):
+    """The text is not a schema."""
+
+
+CONSTANTS = {"contiguous_format": 0, "strided": 0, "Mean": 1, "long": 4, "float": 6,
+             "True": True, "False": False, "None": None, "inf": float("inf"), "nan": float("nan"),
+             "double": 7, "channels_last": 2, "preserve_format": 1}
+"""Names that stand for values in the defaults of schemas."""
+
+_TOKEN = re.compile(r'\s*(->|\.\.\.|[A-Za-z_][\w.]*(?:::[\w.]+)?|-?\d+\.?\d*(?:e[+-]?\d+)?j?|"(?:[^"\\]|\\.)*"'
+                    r"|'(?:[^'\\]|\\.)*'|[()\[\],?!|*=:]|\Z)")
+
+
+def split_name(text: str) -> tuple[str, str]:
+    """('aten::add', 'Tensor') of the head of a schema text, without parsing the rest."""
+    head = text[:text.index("(")].strip()
+    name, _, overload = head.partition(".")
+    return name, overload
+
+
+def parse_schema(text: str) -> Schema:
+    """Parse one schema.  Raises SchemaSyntaxError, naming what is wrong and where."""
+    return _SchemaParser(text).schema()
+
+
+class _SchemaParser:
+    def __init__(self, text: str):
+        self.text, self.at, self.variables = text, 0, {}
+        name, overload = split_name(text)
+        self.name, self.overload = name, overload
+        self.at = text.index("(")
+        self.token = ""
+        self.advance()
+
+    def advance(self) -> str:
+        token = self.token
+        m = _TOKEN.match(self.text, self.at)
+        if not m:
+            self.fail(f"unexpected {self.text[self.at:self.at + 8]!r}")
+        self.token, self.at = m.group(1), m.end()
+        return token
+
+    def fail(self, why: str):
+        raise SchemaSyntaxError(f"{why} at {self.at} in schema {self.text!r}")
+
+    def expect(self, token: str) -> None:
+        if self.token != token:
+            self.fail(f"expected {token!r} before {self.token!r}")
+        self.advance()
+
+    def schema(self) -> Schema:
+        self.expect("(")
+        arguments, kwarg_only, vararg = [], False, False
+        while self.token != ")":
+            if self.token == "*":
+                self.advance()
+                kwarg_only = True
+            elif self.token == "...":
+                self.advance()
+                vararg = True
+            else:
+                arguments.append(self.argument(kwarg_only))
+            if self.token != ")":
+                self.expect(",")
+        self.expect(")")
+        self.expect("->")
+        returns, varret = self.returns()
+        if self.token:
+            self.fail(f"unexpected {self.token!r}")
+        return Schema(self.name, self.overload, tuple(arguments), tuple(returns), vararg, varret)
+
+    def argument(self, kwarg_only: bool) -> Argument:
+        type, alias, size, text = self.type()
+        name = self.advance()
+        default = NO_DEFAULT
+        if self.token == "=":
+            self.advance()
+            default = self.default(type)
+        return Argument(name, type, default, kwarg_only, alias, size, text)
+
+    def returns(self) -> tuple[list[Argument], bool]:
+        if self.token == "...":
+            self.advance()
+            return [], True
+        if self.token != "(":
+            type, alias, size, text = self.type()
+            name = self.advance() if self.token else ""
+            return [Argument(name, type, alias=alias, size=size, text=text)], False
+        self.advance()
+        items, varret = [], False
+        while self.token != ")":
+            if self.token == "...":
+                self.advance()
+                varret = True
+            else:
+                type, alias, size, text = self.type()
+                name = self.advance() if self.token not in (",", ")") else ""
+                items.append(Argument(name, type, alias=alias, size=size, text=text))
+            if self.token != ")":
+                self.expect(",")
+        self.expect(")")
+        return items, varret
+
+    def type(self) -> tuple[Type, Alias | None, int | None, str]:
+        """(type, alias set, size of a fixed-size list, the text it was read from)."""
+        start = self.at - len(self.token)
+        type, alias, size = self.base_type(), None, None
+        end = self.at - len(self.token)
+        while self.token in ("(", "[", "?"):
+            if self.token == "(":
+                alias = self.alias()
+            elif self.token == "?":
+                self.advance()
+                type = T.optional(type)
+            else:
+                self.advance()
+                if self.token != "]":
+                    size = int(self.advance())
+                self.expect("]")
+                type = T.ListType(type)
+            end = self.at - len(self.token)
+        return type, alias, size, self.text[start:end].strip()
+
+    def base_type(self) -> Type:
+        if self.token == "(":                        # a tuple type
+            self.advance()
+            items = []
+            while self.token != ")":
+                items.append(self.type()[0])
+                if self.token != ")":
+                    self.expect(",")
+            self.advance()
+            return T.TupleType(tuple(items))
+        name = self.advance()
+        if name in ("Dict", "Future", "RRef", "Await") and self.token == "(":
+            self.advance()
+            items = [self.type()[0]]
+            while self.token == ",":
+                self.advance()
+                items.append(self.type()[0])
+            self.expect(")")
+            return T.GENERICS[name](*items)
+        known = T.SPELLINGS.get(name) or T.ATOMS.get(name)
+        if known is not None:
+            return known
+        if name.startswith("__torch__"):
+            return T.ClassType(name)
+        if re.fullmatch(r"t[A-Z]?\w*|[a-z]\d?|k|v", name):
+            return T.VarType(name)
+        self.fail(f"unknown type {name!r}")
+
+    def alias(self) -> Alias:
+        self.expect("(")
+        before, write = self.alias_sets()
+        after = before
+        if self.token == "->":
+            self.advance()
+            after, _ = self.alias_sets()
+        self.expect(")")
+        return Alias(before, after, write)
+
+    def alias_sets(self) -> tuple[frozenset[str], bool]:
+        names, write = {self.advance()}, False
+        while self.token in ("|", "!"):
+            if self.advance() == "!":
+                write = True
+            else:
+                names.add(self.advance())
+        return frozenset(names), write
+
+    def default(self, type: Type) -> Any:
+        if self.token == "[":
+            self.advance()
+            items = []
+            element = type
+            while isinstance(element, (T.ListType, T.OptionalType)):
+                element = element.element
+            while self.token != "]":
+                items.append(self.default(element))
+                if self.token != "]":
+                    self.expect(",")
+            self.advance()
+            return items
+        token = self.advance()
+        if token[:1] in "\"'":
+            return re.sub(r"\\(.)", r"\1", token[1:-1])
+        if token in CONSTANTS:
+            return CONSTANTS[token]
+        try:
+            number = int(token)
+        except ValueError:
+            try:
+                return float(token)
+            except ValueError:
+                try:
+                    return complex(token)
+                except ValueError:
+                    self.fail(f"unknown default {token!r}")
+        element = T.without_none(type)
+        return float(number) if element == T.FLOAT else number

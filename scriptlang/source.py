@@ -1,0 +1,82 @@
+"""Places in program text: Source, Span, and how they are drawn in errors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A piece of program text and where it came from.
+
+    `first_line` is the line of the file that `text` starts on (1-based); `indent` the number
+    of columns that were cut off each line when the text was dedented.
+    """
+
+    text: str
+    name: str = "<string>"
+    first_line: int = 1
+    indent: int = 0
+
+    @cached_property
+    def line_starts(self) -> list[int]:
+        """Offsets at which the lines of `text` start."""
+        starts = [0]
+        for i, c in enumerate(self.text):
+            if c == "\n":
+                starts.append(i + 1)
+        return starts
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """(line, column) in the file of an offset into the text; line 1-based, column 0-based."""
+        from bisect import bisect_right
+
+        i = bisect_right(self.line_starts, offset) - 1
+        return self.first_line + i, offset - self.line_starts[i] + self.indent
+
+    def offset(self, line: int, column: int) -> int:
+        """Offset of a (1-based line of the text, 0-based character column) pair."""
+        i = min(max(line - 1, 0), len(self.line_starts) - 1)
+        return self.line_starts[i] + column
+
+    def line_text(self, offset: int) -> tuple[int, str]:
+        """(offset of its start, text) of the line that holds `offset`, without its newline."""
+        start = self.text.rfind("\n", 0, offset) + 1
+        end = self.text.find("\n", start)
+        return start, self.text[start:] if end < 0 else self.text[start:end]
+
+
+@dataclass(frozen=True, eq=False)
+class Span:
+    """The half-open range [start, end) of a Source."""
+
+    source: Source
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        return self.source.text[self.start:self.end]
+
+    @property
+    def line(self) -> int:
+        return self.source.position(self.start)[0]
+
+    @property
+    def column(self) -> int:
+        return self.source.position(self.start)[1]
+
+    @property
+    def place(self) -> str:
+        """`file:line:column`, the column 0-based as PyTorch prints it."""
+        line, column = self.source.position(self.start)
+        return f"{self.source.name}:{line}:{column}"
+
+    def excerpt(self) -> str:
+        """The line of the start, with the part of the span on that line underlined."""
+        start, line = self.source.line_text(self.start)
+        begin = self.start - start
+        end = max(begin + 1, min(self.end - start, len(line)))
+        pad = "".join("\t" if c == "\t" else " " for c in line[:begin])
+        return f"    {line}\n    {pad}{'~' * (end - begin)}"

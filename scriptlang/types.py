@@ -1,0 +1,573 @@
+"""The types of the language: one small frozen class each, subtyping, unification, both spellings.
+
+Every type has two texts: `str(t)` is the IR's (`Tensor[]`, `int?`, `(int, str)`), `t.annotation` the
+Python spelling that archives use (`List[Tensor]`, `Optional[int]`, `Tuple[int, str]`).
+Structural types compare by structure; classes, interfaces and enums by identity.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import namedtuple
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any as PyAny, Callable, Iterator
+
+
+class Type:
+    """A type.  Subclasses are frozen; `contained` are the types inside it, in order."""
+
+    contained: tuple["Type", ...] = ()
+
+    @property
+    def annotation(self) -> str:
+        """The Python spelling, as in the code/ of an archive."""
+        raise NotImplementedError(type(self).__name__)
+
+    def __str__(self) -> str:
+        return self.annotation
+
+    def map(self, f: Callable[["Type"], "Type"]) -> "Type":
+        """The same type with every contained type replaced by `f` of it."""
+        return self
+
+    def walk(self) -> Iterator["Type"]:
+        """This type and everything inside it, outermost first."""
+        yield self
+        for t in self.contained:
+            yield from t.walk()
+
+
+@dataclass(frozen=True)
+class AtomType(Type):
+    """A type without parts: Tensor, int, float, ...; `text` is its annotation, `ir` its IR text."""
+
+    text: str
+    ir: str = ""
+
+    @property
+    def annotation(self) -> str:
+        return self.text
+
+    def __str__(self) -> str:
+        return self.ir or self.text
+
+    def __repr__(self) -> str:
+        return f"<{self.text}>"
+
+
+TENSOR = AtomType("Tensor")
+INT = AtomType("int")
+FLOAT = AtomType("float")
+COMPLEX = AtomType("complex")
+BOOL = AtomType("bool")
+STR = AtomType("str")
+NONE = AtomType("NoneType")
+NUMBER = AtomType("number", "Scalar")
+ANY = AtomType("Any")
+DEVICE = AtomType("Device")
+GENERATOR = AtomType("Generator")
+STORAGE = AtomType("Storage")
+STREAM = AtomType("Stream")
+QUANTIZER = AtomType("Quantizer")
+CAPSULE = AtomType("Capsule")
+ANY_LIST = AtomType("list")
+ANY_TUPLE = AtomType("tuple")
+ANY_CLASS = AtomType("AnyClassType")
+ANY_ENUM = AtomType("AnyEnumType")
+
+NUMBERS = (INT, FLOAT, COMPLEX)
+
+ATOMS: dict[str, Type] = {t.text: t for t in (
+    TENSOR, INT, FLOAT, COMPLEX, BOOL, STR, NONE, NUMBER, ANY, DEVICE, GENERATOR, STORAGE, STREAM,
+    QUANTIZER, CAPSULE, ANY_LIST, ANY_TUPLE, ANY_CLASS, ANY_ENUM)}
+"""Atoms by annotation."""
+
+SPELLINGS: dict[str, Type] = {
+    "None": NONE, "Scalar": NUMBER, "number": NUMBER, "SymInt": INT, "ScalarType": INT,
+    "Layout": INT, "MemoryFormat": INT, "QScheme": INT, "DeviceIndex": INT, "Dimname": STR,
+    "torch.Tensor": TENSOR, "torch.device": DEVICE, "Device": DEVICE, "device": DEVICE,
+    "t": None, "SymBool": BOOL, "SymFloat": FLOAT, "DeviceObjType": DEVICE,
+}
+"""Further spellings that schemas and archives use for atoms."""
+
+
+@dataclass(frozen=True)
+class VarType(Type):
+    """A type variable of a schema (`t` in `aten::append.t(t[](a!) self, t el)`)."""
+
+    name: str
+
+    @property
+    def annotation(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class ListType(Type):
+    element: Type
+
+    @property
+    def contained(self):
+        return (self.element,)
+
+    @property
+    def annotation(self) -> str:
+        return f"List[{self.element.annotation}]"
+
+    def __str__(self) -> str:
+        return f"{self.element}[]"
+
+    def map(self, f):
+        return ListType(f(self.element))
+
+
+@dataclass(frozen=True)
+class OptionalType(Type):
+    """T or None.  Build it with `optional(t)`, which flattens."""
+
+    element: Type
+
+    @property
+    def contained(self):
+        return (self.element,)
+
+    @property
+    def annotation(self) -> str:
+        return f"Optional[{self.element.annotation}]"
+
+    def __str__(self) -> str:
+        return f"{self.element}?"
+
+    def map(self, f):
+        return optional(f(self.element))
+
+
+@dataclass(frozen=True)
+class DictType(Type):
+    key: Type
+    value: Type
+
+    @property
+    def contained(self):
+        return (self.key, self.value)
+
+    @property
+    def annotation(self) -> str:
+        return f"Dict[{self.key.annotation}, {self.value.annotation}]"
+
+    def __str__(self) -> str:
+        return f"Dict({self.key}, {self.value})"
+
+    def map(self, f):
+        return DictType(f(self.key), f(self.value))
+
+
+@dataclass(frozen=True)
+class FutureType(Type):
+    element: Type
+
+    @property
+    def contained(self):
+        return (self.element,)
+
+    @property
+    def annotation(self) -> str:
+        return f"Future[{self.element.annotation}]"
+
+    def __str__(self) -> str:
+        return f"Future({self.element})"
+
+    def map(self, f):
+        return FutureType(f(self.element))
+
+
+@dataclass(frozen=True)
+class RRefLikeType(Type):
+    """Await[T] and friends: wrappers that only have to be named, not run."""
+
+    wrapper: str
+    element: Type
+
+    @property
+    def contained(self):
+        return (self.element,)
+
+    @property
+    def annotation(self) -> str:
+        return f"{self.wrapper}[{self.element.annotation}]"
+
+    def map(self, f):
+        return RRefLikeType(self.wrapper, f(self.element))
+
+
+@dataclass(frozen=True)
+class TupleType(Type):
+    """A tuple; with `name` and `fields` a NamedTuple (`name` is its qualified name)."""
+
+    elements: tuple[Type, ...]
+    name: str | None = None
+    fields: tuple[str, ...] | None = None
+    defaults: tuple = field(default=(), compare=False)
+
+    @property
+    def contained(self):
+        return self.elements
+
+    @property
+    def annotation(self) -> str:
+        if self.name:
+            return self.name
+        return f"Tuple[{', '.join(t.annotation for t in self.elements) or '()'}]"
+
+    def __str__(self) -> str:
+        if self.name:
+            parts = ", ".join(f"{t} {n}" for t, n in zip(self.elements, self.fields))
+            return f"NamedTuple({parts})"
+        return f"({', '.join(map(str, self.elements))})"
+
+    def map(self, f):
+        return TupleType(tuple(map(f, self.elements)), self.name, self.fields, self.defaults)
+
+    @cached_property
+    def python_class(self) -> type | None:
+        """The class of run-time values of a NamedTuple; None for plain tuples."""
+        if self.name is None:
+            return None
+        cls = namedtuple(self.name.rpartition(".")[2], self.fields, rename=True)
+        cls.__script_type__ = self
+        return cls
+
+    def make(self, values):
+        """The run-time tuple of this type that holds `values`."""
+        return tuple(values) if self.name is None else self.python_class(*values)
+
+
+@dataclass(frozen=True)
+class UnionType(Type):
+    """One of several types; build it with `union(...)`.  Order does not count in comparisons."""
+
+    options: tuple[Type, ...]
+
+    @property
+    def contained(self):
+        return self.options
+
+    @property
+    def annotation(self) -> str:
+        return f"Union[{', '.join(t.annotation for t in self.options)}]"
+
+    def __str__(self) -> str:
+        return f"Union({', '.join(map(str, self.options))})"
+
+    def __eq__(self, other):
+        return isinstance(other, UnionType) and set(self.options) == set(other.options)
+
+    def __hash__(self):
+        return hash(frozenset(self.options))
+
+    def map(self, f):
+        return union(*map(f, self.options))
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionType(Type):
+    """The type of a function used as a value; `function` is an ir.Function."""
+
+    function: PyAny
+
+    @property
+    def annotation(self) -> str:
+        return self.function.name
+
+
+@dataclass(eq=False)
+class Attribute:
+    """A slot of a class: its name, type, and `kind`: "attribute", "parameter" or "buffer"."""
+
+    name: str
+    type: Type
+    kind: str = "attribute"
+
+
+@dataclass(eq=False)
+class ClassType(Type):
+    """A script class or a module class.  Nominal: two classes are equal when they are one object.
+
+    attributes: slots, in order.  constants: name -> Python value (class-level Final values).
+    methods: name -> ir.Function (may compile on first use).  properties: name -> (getter, setter|None)
+    method names.  static_methods: name -> ir.Function without self.
+    hooks, pre_hooks: names of methods that run after and before forward.
+    """
+
+    name: str
+    is_module: bool = False
+    attributes: list[Attribute] = field(default_factory=list)
+    constants: dict[str, PyAny] = field(default_factory=dict)
+    methods: dict[str, PyAny] = field(default_factory=dict)
+    static_methods: dict[str, PyAny] = field(default_factory=dict)
+    properties: dict[str, tuple[str, str | None]] = field(default_factory=dict)
+    hooks: list[str] = field(default_factory=list)
+    pre_hooks: list[str] = field(default_factory=list)
+    doc: str | None = None
+
+    def __post_init__(self):
+        self._slots = {a.name: i for i, a in enumerate(self.attributes)}
+
+    @property
+    def annotation(self) -> str:
+        return self.name
+
+    @property
+    def short_name(self) -> str:
+        return self.name.rpartition(".")[2]
+
+    def __repr__(self) -> str:
+        return f"<class {self.name}>"
+
+    def add_attribute(self, name: str, type: Type, kind: str = "attribute") -> int:
+        """Append a slot; returns its index.  A second slot of the same name is an error."""
+        if name in self._slots:
+            raise ValueError(f"{self.name} already has an attribute {name!r}")
+        self._slots[name] = len(self.attributes)
+        self.attributes.append(Attribute(name, type, kind))
+        return self._slots[name]
+
+    def slot(self, name: str) -> int | None:
+        """Index of an attribute's slot, None where there is no such attribute."""
+        return self._slots.get(name)
+
+    def attribute(self, name: str) -> Attribute | None:
+        i = self._slots.get(name)
+        return None if i is None else self.attributes[i]
+
+
+@dataclass(eq=False)
+class InterfaceType(Type):
+    """A set of method signatures; `methods`: name -> Schema (self first)."""
+
+    name: str
+    methods: dict[str, PyAny] = field(default_factory=dict)
+    is_module: bool = False
+
+    @property
+    def annotation(self) -> str:
+        return self.name
+
+
+@dataclass(eq=False)
+class EnumType(Type):
+    """An enumeration: qualified name, type of the values, member name -> value in order."""
+
+    name: str
+    value: Type
+    members: dict[str, PyAny] = field(default_factory=dict)
+
+    @property
+    def annotation(self) -> str:
+        return self.name
+
+    def __str__(self) -> str:
+        return f"Enum<{self.name}>"
+
+
+def optional(t: Type) -> Type:
+    """Optional[t], flat: Optional of an Optional, of None or of Any is that type itself."""
+    if isinstance(t, OptionalType) or t in (NONE, ANY):
+        return t
+    if isinstance(t, UnionType) and NONE in t.options:
+        return t
+    return OptionalType(t)
+
+
+def union(*options: Type) -> Type:
+    """Union of types: flattened, subtypes swallowed, {T, None} written Optional[T]."""
+    flat: list[Type] = []
+    for t in options:
+        parts = t.options if isinstance(t, UnionType) else \
+            (t.element, NONE) if isinstance(t, OptionalType) else (t,)
+        flat += [p for p in parts if p not in flat]
+    kept = [t for t in flat if not any(u is not t and u != t and is_subtype(t, u) for u in flat)]
+    if len(kept) == 1:
+        return kept[0]
+    if len(kept) == 2 and NONE in kept:
+        return optional(kept[0] if kept[1] == NONE else kept[1])
+    return UnionType(tuple(kept))
+
+
+def is_subtype(a: Type, b: Type) -> bool:
+    """Whether every value of type `a` may stand where a `b` is wanted, without conversion."""
+    if a is b or a == b or b == ANY:
+        return True
+    if isinstance(b, OptionalType):
+        if isinstance(a, OptionalType):
+            return is_subtype(a.element, b.element)
+        if isinstance(a, UnionType):
+            return all(is_subtype(t, b) for t in a.options)
+        return a == NONE or is_subtype(a, b.element)
+    if isinstance(b, UnionType):
+        parts = a.options if isinstance(a, UnionType) else \
+            (a.element, NONE) if isinstance(a, OptionalType) else (a,)
+        return all(any(is_subtype(p, t) for t in b.options) for p in parts)
+    if isinstance(a, TupleType):
+        if b == ANY_TUPLE:
+            return True
+        return (isinstance(b, TupleType) and len(a.elements) == len(b.elements)
+                and (b.name is None or (b.name == a.name and b.fields == a.fields))
+                and all(map(is_subtype, a.elements, b.elements)))
+    if isinstance(a, ListType) and b == ANY_LIST:
+        return True
+    if b == NUMBER:
+        return a in NUMBERS
+    if isinstance(a, FutureType) and isinstance(b, FutureType):
+        return is_subtype(a.element, b.element)
+    if b == ANY_CLASS:
+        return isinstance(a, ClassType)
+    if b == ANY_ENUM:
+        return isinstance(a, EnumType)
+    if isinstance(b, InterfaceType):
+        return implements(a, b)
+    return False
+
+
+def implements(a: Type, interface: InterfaceType) -> bool:
+    """Whether class or interface `a` has every method of `interface` with a fitting signature."""
+    if not isinstance(a, (ClassType, InterfaceType)) or a.is_module != interface.is_module:
+        return False
+    for name, want in interface.methods.items():
+        have = a.methods.get(name)
+        have = getattr(have, "schema", have)
+        if have is None or len(have.arguments) != len(want.arguments) \
+                or len(have.returns) != len(want.returns):
+            return False
+        for got, asked in zip(have.arguments[1:], want.arguments[1:]):
+            if got.name != asked.name or not is_subtype(asked.type, got.type):
+                return False
+        if not all(is_subtype(g.type, w.type) for g, w in zip(have.returns, want.returns)):
+            return False
+    return True
+
+
+def unify(a: Type, b: Type) -> Type | None:
+    """The type of a name that is an `a` on one path and a `b` on another; None when there is none."""
+    if is_subtype(a, b):
+        return b
+    if is_subtype(b, a):
+        return a
+    if NONE in (a, b):
+        return optional(b if a == NONE else a)
+    if isinstance(a, OptionalType) or isinstance(b, OptionalType):
+        inner = unify(*(t.element if isinstance(t, OptionalType) else t for t in (a, b)))
+        return None if inner is None else optional(inner)
+    if isinstance(a, TupleType) and isinstance(b, TupleType) and len(a.elements) == len(b.elements):
+        parts = [unify(x, y) for x, y in zip(a.elements, b.elements)]
+        return None if None in parts else TupleType(tuple(parts))
+    if isinstance(a, UnionType) or isinstance(b, UnionType):
+        return union(a, b)
+    return None
+
+
+def without_none(t: Type) -> Type:
+    """The type that is left of `t` once None is ruled out."""
+    if isinstance(t, OptionalType):
+        return t.element
+    if isinstance(t, UnionType):
+        return union(*(p for p in t.options if p != NONE))
+    return t
+
+
+def may_be_none(t: Type) -> bool:
+    return t in (NONE, ANY) or isinstance(t, OptionalType) or (
+        isinstance(t, UnionType) and NONE in t.options)
+
+
+_TOKEN = re.compile(r"\s*([A-Za-z_][\w.$<>]*|\d+|[\[\](),?|]|\Z)")
+
+
+class TypeSyntaxError(ValueError):
+    """The text is not a type; `.text` is the text."""
+
+
+def parse_annotation(text: str, resolve: Callable[[str], Type | None] | None = None) -> Type:
+    """The type that an archive's annotation text names (`Dict[str, List[Tensor]]`, `__torch__.X`).
+
+    `resolve` maps qualified names of classes, enums, interfaces and named tuples to types.
+    Raises TypeSyntaxError, with the text, where it is not a type.
+    """
+    parser = _AnnotationParser(text, resolve or (lambda name: None))
+    t = parser.type()
+    if parser.token:
+        raise TypeSyntaxError(f"unexpected {parser.token!r} in type {text!r}")
+    return t
+
+
+class _AnnotationParser:
+    """Recursive descent over annotation text; nesting is bounded."""
+
+    MAX_DEPTH = 64
+
+    def __init__(self, text: str, resolve):
+        self.text, self.resolve, self.at, self.depth = text, resolve, 0, 0
+        self.advance()
+
+    def advance(self) -> str:
+        token = getattr(self, "token", "")
+        m = _TOKEN.match(self.text, self.at)
+        if not m:
+            raise TypeSyntaxError(f"unexpected {self.text[self.at:self.at + 10]!r} in type {self.text!r}")
+        self.token, self.at = m.group(1), m.end()
+        return token
+
+    def expect(self, token: str) -> None:
+        if self.token != token:
+            raise TypeSyntaxError(f"expected {token!r} before {self.token!r} in type {self.text!r}")
+        self.advance()
+
+    def type(self) -> Type:
+        self.depth += 1
+        if self.depth > self.MAX_DEPTH:
+            raise TypeSyntaxError(f"type nested over {self.MAX_DEPTH} deep: {self.text[:60]!r}...")
+        t = self.single()
+        while self.token == "|":
+            self.advance()
+            t = union(t, self.single())
+        self.depth -= 1
+        return t
+
+    def arguments(self) -> list[Type]:
+        self.expect("[")
+        if self.token == "(":                       # Tuple[()]
+            self.advance()
+            self.expect(")")
+            self.expect("]")
+            return []
+        args = [self.type()]
+        while self.token == ",":
+            self.advance()
+            args.append(self.type())
+        self.expect("]")
+        return args
+
+    def single(self) -> Type:
+        name = self.advance()
+        short = name.rpartition(".")[2] if name.startswith(("typing.", "torch.jit.")) else name
+        generic = GENERICS.get(short)
+        if generic and self.token == "[":
+            try:
+                return generic(*self.arguments())
+            except TypeError:
+                raise TypeSyntaxError(f"wrong number of parts of {name} in {self.text!r}") from None
+        t = SPELLINGS.get(name) or ATOMS.get(name) or self.resolve(name)
+        if t is None:
+            raise TypeSyntaxError(f"unknown type {name!r} in {self.text!r}")
+        return t
+
+
+GENERICS: dict[str, Callable[..., Type]] = {
+    "List": ListType, "list": ListType, "Optional": lambda t: optional(t),
+    "Dict": DictType, "dict": DictType, "Union": lambda *ts: union(*ts),
+    "Tuple": lambda *ts: TupleType(ts), "tuple": lambda *ts: TupleType(ts),
+    "Future": FutureType, "Await": lambda t: RRefLikeType("Await", t),
+    "RRef": lambda t: RRefLikeType("RRef", t), "Final": lambda t: t,
+}
+"""Type constructors by annotation name."""
