@@ -1,0 +1,204 @@
+#include "parallel.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#if defined(__unix__) || defined(__APPLE__)
+#include <pthread.h>
+#define SL_HAS_FORK 1
+#endif
+#if defined(__x86_64__) || defined(__i386__)
+#include <immintrin.h>
+#endif
+
+namespace scriptlang::kernels {
+namespace {
+
+constexpr int kMaxThreads = 256;
+constexpr int kChunksPerThread = 4;
+// How long an idle worker looks for work before it sleeps: longer than the gap between two
+// operators of a network, short enough not to burn a shared machine.
+constexpr auto kSpin = std::chrono::microseconds(50);
+
+inline void pause_cpu() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  _mm_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+thread_local bool inside_body = false;
+
+// One job at a time. A ticket holds the job's serial number and the next chunk, so a worker that
+// was descheduled with an old ticket can never claim a chunk of a newer job.
+class Pool {
+ public:
+  bool try_run(int64_t count, int64_t grain, ParallelBody body, void* context, int threads) {
+    std::unique_lock<std::mutex> only(job_mutex_, std::try_to_lock);
+    if (!only.owns_lock()) return false;
+    grow(threads - 1);
+    int64_t chunks = std::min<int64_t>((count + grain - 1) / grain, threads * kChunksPerThread);
+    int64_t length = (count + chunks - 1) / chunks;
+    length = (length + grain - 1) / grain * grain;
+    chunks = (count + length - 1) / length;
+    body_.store(body, std::memory_order_relaxed);
+    context_.store(context, std::memory_order_relaxed);
+    count_.store(count, std::memory_order_relaxed);
+    length_.store(length, std::memory_order_relaxed);
+    helpers_.store(threads - 1, std::memory_order_relaxed);
+    failure_ = nullptr;
+    pending_.store(chunks, std::memory_order_relaxed);
+    serial_ += 1;
+    ticket_.store(serial_ << kSerialShift | static_cast<uint64_t>(chunks) << kChunkBits,
+                  std::memory_order_seq_cst);
+    if (sleeping_.load(std::memory_order_seq_cst) > 0) {
+      std::lock_guard<std::mutex> lock(sleep_mutex_);
+      wake_.notify_all();
+    }
+    while (claim()) {
+    }
+    for (int spins = 0; pending_.load(std::memory_order_acquire) != 0; ++spins) {
+      if (spins < 4000) pause_cpu();
+      else std::this_thread::yield();
+    }
+    if (failure_) std::rethrow_exception(failure_);
+    return true;
+  }
+
+ private:
+  static constexpr int kChunkBits = 12;  // kMaxThreads * kChunksPerThread fits
+  static constexpr int kSerialShift = 2 * kChunkBits;
+  static constexpr uint64_t kChunkMask = (uint64_t{1} << kChunkBits) - 1;
+
+  bool has_work() const noexcept {
+    uint64_t ticket = ticket_.load(std::memory_order_seq_cst);
+    return (ticket & kChunkMask) < (ticket >> kChunkBits & kChunkMask);
+  }
+
+  bool claim() {
+    uint64_t ticket = ticket_.load(std::memory_order_acquire);
+    for (;;) {
+      uint64_t next = ticket & kChunkMask;
+      if (next >= (ticket >> kChunkBits & kChunkMask)) return false;
+      ParallelBody body = body_.load(std::memory_order_relaxed);
+      void* context = context_.load(std::memory_order_relaxed);
+      int64_t length = length_.load(std::memory_order_relaxed);
+      int64_t count = count_.load(std::memory_order_relaxed);
+      if (!ticket_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel)) continue;
+      int64_t begin = static_cast<int64_t>(next) * length;
+      run_chunk(body, context, begin, std::min(count, begin + length));
+      return true;
+    }
+  }
+
+  void run_chunk(ParallelBody body, void* context, int64_t begin, int64_t end) {
+    inside_body = true;
+    try {
+      body(context, begin, end);
+    } catch (...) {
+      std::lock_guard<std::mutex> lock(failure_mutex_);
+      if (!failure_) failure_ = std::current_exception();
+    }
+    inside_body = false;
+    pending_.fetch_sub(1, std::memory_order_release);
+  }
+
+  void grow(int workers) {
+    while (workers_ < workers) {
+      try {
+        std::thread(&Pool::work, this, workers_).detach();
+      } catch (...) {
+        return;  // no more threads to be had: the caller does the work of the missing ones
+      }
+      workers_ += 1;
+    }
+  }
+
+  void work(int index) {
+    auto idle_since = std::chrono::steady_clock::now();
+    for (;;) {
+      if (index < helpers_.load(std::memory_order_relaxed) && claim()) {
+        idle_since = std::chrono::steady_clock::now();
+        continue;
+      }
+      for (int i = 0; i < 64; ++i) pause_cpu();
+      if (std::chrono::steady_clock::now() - idle_since < kSpin) continue;
+      std::unique_lock<std::mutex> lock(sleep_mutex_);
+      sleeping_.fetch_add(1, std::memory_order_seq_cst);
+      wake_.wait(lock, [&] {
+        return has_work() && index < helpers_.load(std::memory_order_relaxed);
+      });
+      sleeping_.fetch_sub(1, std::memory_order_relaxed);
+      idle_since = std::chrono::steady_clock::now();
+    }
+  }
+
+  std::mutex job_mutex_, sleep_mutex_, failure_mutex_;
+  std::condition_variable wake_;
+  std::atomic<uint64_t> ticket_{0};
+  std::atomic<int64_t> pending_{0};
+  std::atomic<ParallelBody> body_{nullptr};
+  std::atomic<void*> context_{nullptr};
+  std::atomic<int64_t> count_{0}, length_{0};
+  std::atomic<int> helpers_{0}, sleeping_{0};
+  std::exception_ptr failure_;
+  uint64_t serial_ = 0;
+  int workers_ = 0;
+};
+
+// Never destroyed: its detached threads may outlive the destructors of static objects.
+std::atomic<Pool*> the_pool{nullptr};
+std::atomic<int> wanted_threads{0};
+
+Pool& pool() {
+  Pool* current = the_pool.load(std::memory_order_acquire);
+  if (current != nullptr) return *current;
+  Pool* fresh = new Pool;
+  if (the_pool.compare_exchange_strong(current, fresh, std::memory_order_acq_rel)) {
+#ifdef SL_HAS_FORK
+    // The threads do not exist in a forked child, and the parent's locks may be held in its copy.
+    static std::once_flag once;
+    std::call_once(once, [] {
+      pthread_atfork(nullptr, nullptr, [] {
+        the_pool.store(nullptr, std::memory_order_relaxed);
+        inside_body = false;
+      });
+    });
+#endif
+    return *fresh;
+  }
+  delete fresh;
+  return *current;
+}
+
+}  // namespace
+
+int thread_count() noexcept {
+  int wanted = wanted_threads.load(std::memory_order_relaxed);
+  if (wanted > 0) return wanted;
+  static const int machine =
+      std::clamp<int>(static_cast<int>(std::thread::hardware_concurrency()), 1, kMaxThreads);
+  return machine;
+}
+
+void set_thread_count(int count) noexcept {
+  wanted_threads.store(std::clamp(count, 1, kMaxThreads), std::memory_order_relaxed);
+}
+
+void parallel_run(int64_t count, int64_t grain, ParallelBody body, void* context) {
+  if (count <= 0) return;
+  grain = std::max<int64_t>(grain, 1);
+  int threads = thread_count();
+  if (threads > 1 && count > grain && !inside_body &&
+      pool().try_run(count, grain, body, context, threads))
+    return;
+  body(context, 0, count);
+}
+
+}  // namespace scriptlang::kernels

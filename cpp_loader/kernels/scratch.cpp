@@ -1,0 +1,60 @@
+#include "scratch.h"
+
+#include <cstdlib>
+#include <limits>
+#include <new>
+
+namespace scriptlang::kernels {
+namespace {
+
+constexpr std::size_t kAlign = 64;
+constexpr std::size_t kKeep = std::size_t{64} << 20;  // a thread keeps at most this much
+
+void* allocate(std::size_t bytes) {
+  void* data = std::aligned_alloc(kAlign, bytes);
+  if (data == nullptr) throw std::bad_alloc();
+  return data;
+}
+
+struct Block {
+  char* base = nullptr;
+  std::size_t size = 0, used = 0, wanted = 0;
+  ~Block() {
+    std::free(base);
+    base = nullptr;
+    size = 0;
+  }
+};
+thread_local Block block;
+
+}  // namespace
+
+Scratch::Scratch(std::size_t bytes) {
+  if (bytes > std::numeric_limits<std::size_t>::max() / 2) throw std::bad_alloc();
+  bytes_ = (bytes + kAlign) / kAlign * kAlign;
+  Block& b = block;
+  if (b.used == 0 && b.size < b.wanted + bytes_ && b.wanted + bytes_ <= kKeep) {
+    // Grow while nothing points into the block, by what did not fit last time.
+    std::size_t size = b.wanted + bytes_;
+    char* base = static_cast<char*>(allocate(size));
+    std::free(b.base);
+    b.base = base;
+    b.size = size;
+    b.wanted = 0;
+  }
+  if (b.size - b.used >= bytes_) {
+    data_ = b.base + b.used;
+    b.used += bytes_;
+  } else {
+    data_ = allocate(bytes_);
+    own_ = true;
+    if (b.size + bytes_ <= kKeep) b.wanted = b.size + bytes_;
+  }
+}
+
+Scratch::~Scratch() {
+  if (own_) std::free(data_);
+  else block.used -= bytes_;
+}
+
+}  // namespace scriptlang::kernels

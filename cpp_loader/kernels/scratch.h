@@ -1,0 +1,28 @@
+// Working memory of a kernel: taken from a block the thread keeps, given back on scope exit.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace scriptlang::kernels {
+
+// 64-byte aligned, uninitialised. Scopes nest: the last taken is the first given back.
+// Throws std::bad_alloc.
+class Scratch {
+ public:
+  explicit Scratch(std::size_t bytes);
+  ~Scratch();
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  template <class T>
+  T* as() const noexcept {
+    return static_cast<T*>(data_);
+  }
+
+ private:
+  void* data_ = nullptr;
+  std::size_t bytes_ = 0;
+  bool own_ = false;
+};
+
+}  // namespace scriptlang::kernels

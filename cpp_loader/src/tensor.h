@@ -1,0 +1,227 @@
+// Storage, Tensor: refcounted memory and strided views on it.
+//
+// A Tensor is a pointer to a refcounted header {storage, dtype, sizes, strides, offset}. Copying
+// a Tensor shares the header (the same tensor, as in Python); views share the storage. Headers
+// and small blocks come from per-thread free lists, so a small result costs a few nanoseconds.
+// Refcounts are atomic; contents are not locked: one thread writes or many read.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dtype.h"
+#include "error.h"
+
+namespace scriptlang {
+
+constexpr int kMaxDims = 64;
+constexpr int kInlineDims = 6;
+constexpr size_t kAlignment = 64;
+
+// A borrowed run of int64 values; never owns.
+struct IntSpan {
+  const int64_t* data = nullptr;
+  int64_t size = 0;
+  IntSpan() = default;
+  IntSpan(const int64_t* data, int64_t size) : data(data), size(size) {}
+  IntSpan(const std::vector<int64_t>& v) : data(v.data()), size(int64_t(v.size())) {}
+  IntSpan(std::initializer_list<int64_t> v) : data(v.begin()), size(int64_t(v.size())) {}
+  int64_t operator[](int64_t i) const { return data[i]; }
+  const int64_t* begin() const { return data; }
+  const int64_t* end() const { return data + size; }
+  bool empty() const { return size == 0; }
+  int64_t back() const { return data[size - 1]; }
+  bool operator==(const IntSpan& o) const;
+  bool operator!=(const IntSpan& o) const { return !(*this == o); }
+};
+
+std::string to_string(IntSpan values);  // "[2, 3]"
+
+namespace memory {
+
+// Where large blocks come from. Both functions must be callable from any thread.
+struct Hook {
+  void* (*allocate)(size_t bytes, void* user);  // 64-byte aligned, or null
+  void (*release)(void* block, size_t bytes, void* user);
+  void* user;
+};
+// Replaces the allocator for blocks allocated from now on; null restores the default.
+// Blocks remember the hook that made them.
+void set_hook(const Hook* hook);
+
+// Counts bytes that this thread's current program holds; raises MemoryError beyond its limit.
+void charge(int64_t bytes);
+void uncharge(int64_t bytes) noexcept;
+
+// Limits what the current thread may hold until the scope ends. A limit <= 0 means none.
+class LimitScope {
+ public:
+  explicit LimitScope(int64_t limit_bytes);
+  ~LimitScope();
+  LimitScope(const LimitScope&) = delete;
+  LimitScope& operator=(const LimitScope&) = delete;
+
+ private:
+  int64_t saved_limit_;
+  int64_t saved_used_;
+};
+
+// Fixed-size blocks of headers, from a per-thread free list. bytes <= 512.
+void* take_small(size_t bytes);
+void give_small(void* block, size_t bytes) noexcept;
+
+}  // namespace memory
+
+using ReleaseFn = void (*)(void* user);
+
+// A block of bytes. Owned (64-byte aligned, freed with it) or borrowed (release callback).
+class Storage {
+ public:
+  static Storage* allocate(int64_t nbytes);  // uninitialised; refcount 1
+  static Storage* borrow(void* data, int64_t nbytes, ReleaseFn release, void* user,
+                         bool read_only = false);
+
+  void retain() noexcept { refs_.fetch_add(1, std::memory_order_relaxed); }
+  void release() noexcept {
+    if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy();
+  }
+  bool unique() const noexcept { return refs_.load(std::memory_order_acquire) == 1; }
+
+  void* data() const noexcept { return data_; }
+  int64_t nbytes() const noexcept { return nbytes_; }
+  bool owned() const noexcept { return release_ == nullptr; }
+  bool read_only() const noexcept { return read_only_; }
+
+  // Grows or shrinks in place of the old block, keeping the common prefix (Tensor.resize_).
+  // Raises RuntimeError when the block is borrowed and grows.
+  void resize(int64_t nbytes);
+
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+
+ private:
+  Storage() = default;
+  ~Storage() = default;
+  void destroy() noexcept;
+
+  std::atomic<uint32_t> refs_{1};
+  bool read_only_ = false;
+  bool charged_ = false;
+  void* data_ = nullptr;
+  int64_t nbytes_ = 0;
+  ReleaseFn release_ = nullptr;
+  void* user_ = nullptr;
+  void* block_ = nullptr;  // what to free; for small blocks header and data are one block
+  int64_t block_bytes_ = 0;
+  void (*hook_release_)(void*, size_t, void*) = nullptr;
+  void* hook_user_ = nullptr;
+};
+
+// The header. Kernels read it through Tensor; only in-place metadata operators write it.
+struct TensorImpl {
+  std::atomic<uint32_t> refs{1};
+  ScalarType dtype = ScalarType::Float32;
+  bool requires_grad = false;
+  bool contiguous = true;  // row-major without gaps; kept by set_geometry
+  uint8_t ndim = 0;
+  int64_t numel = 1;
+  int64_t offset = 0;  // in elements
+  Storage* storage = nullptr;
+  int64_t* sizes = inline_dims;                  // strides follow at sizes + capacity
+  int64_t* strides = inline_dims + kInlineDims;  // in elements
+  int64_t inline_dims[2 * kInlineDims];
+
+  static TensorImpl* make();
+  void set_geometry(IntSpan sizes, IntSpan strides);  // recomputes numel and contiguous
+  void set_contiguous(IntSpan sizes);
+  void destroy() noexcept;
+};
+
+class Tensor {
+ public:
+  Tensor() noexcept = default;
+  explicit Tensor(TensorImpl* impl) noexcept : impl_(impl) {}  // takes over one reference
+  Tensor(const Tensor& o) noexcept : impl_(o.impl_) {
+    if (impl_) impl_->refs.fetch_add(1, std::memory_order_relaxed);
+  }
+  Tensor(Tensor&& o) noexcept : impl_(o.impl_) { o.impl_ = nullptr; }
+  Tensor& operator=(const Tensor& o) noexcept {
+    Tensor copy(o);
+    std::swap(impl_, copy.impl_);
+    return *this;
+  }
+  Tensor& operator=(Tensor&& o) noexcept {
+    std::swap(impl_, o.impl_);
+    return *this;
+  }
+  ~Tensor() {
+    if (impl_ && impl_->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) impl_->destroy();
+  }
+
+  // Uninitialised, contiguous. Raises on negative or overflowing sizes, and on memory limits.
+  static Tensor empty(IntSpan sizes, ScalarType dtype);
+  static Tensor zeros(IntSpan sizes, ScalarType dtype);
+  // Same sizes and dtype; dense strides in the order of src's when src is a dense permutation
+  // (PyTorch's preserve_format), else contiguous.
+  static Tensor empty_like(const Tensor& src, ScalarType dtype);
+  static Tensor scalar(double value, ScalarType dtype = ScalarType::Float32);
+  static Tensor scalar(int64_t value, ScalarType dtype = ScalarType::Int64);
+  // A view on a storage (retained). Checks nothing: use checked_view for untrusted geometry.
+  static Tensor on_storage(Storage* storage, ScalarType dtype, IntSpan sizes, IntSpan strides,
+                           int64_t offset);
+  // The same after proving that every element lies inside the storage; raises RuntimeError.
+  static Tensor checked_view(Storage* storage, ScalarType dtype, IntSpan sizes, IntSpan strides,
+                             int64_t offset);
+  // A view of this tensor's storage; offset is absolute, in elements. Checks nothing.
+  Tensor as_strided(IntSpan sizes, IntSpan strides, int64_t offset) const;
+
+  bool defined() const noexcept { return impl_ != nullptr; }
+  explicit operator bool() const noexcept { return impl_ != nullptr; }
+  TensorImpl* impl() const noexcept { return impl_; }
+  TensorImpl* release() noexcept { return std::exchange(impl_, nullptr); }
+  bool is(const Tensor& o) const noexcept { return impl_ == o.impl_; }
+
+  ScalarType dtype() const { return impl_->dtype; }
+  int64_t itemsize() const { return scriptlang::itemsize(impl_->dtype); }
+  int64_t dim() const { return impl_->ndim; }
+  int64_t numel() const { return impl_->numel; }
+  int64_t nbytes() const { return impl_->numel * itemsize(); }
+  IntSpan sizes() const { return {impl_->sizes, impl_->ndim}; }
+  IntSpan strides() const { return {impl_->strides, impl_->ndim}; }
+  int64_t size(int64_t i) const { return impl_->sizes[i]; }  // 0 <= i < dim()
+  int64_t stride(int64_t i) const { return impl_->strides[i]; }
+  int64_t storage_offset() const { return impl_->offset; }
+  Storage* storage() const { return impl_->storage; }
+  bool is_contiguous() const { return impl_->contiguous; }
+  // Nobody else can see this tensor or its memory: its buffer may be reused for a result.
+  bool is_exclusive() const {
+    return impl_->refs.load(std::memory_order_acquire) == 1 && impl_->storage->unique() &&
+           impl_->storage->owned();
+  }
+  bool requires_grad() const { return impl_->requires_grad; }
+
+  void* raw() const {
+    return static_cast<char*>(impl_->storage->data()) + impl_->offset * itemsize();
+  }
+  template <class T>
+  T* data() const {
+    return static_cast<T*>(raw());
+  }
+
+ private:
+  TensorImpl* impl_ = nullptr;
+};
+
+// Product of sizes; raises RuntimeError on a negative size or when it leaves 63 bits.
+int64_t checked_numel(IntSpan sizes);
+
+// dim in [-ndim, ndim) to [0, ndim); raises PyTorch's IndexError. A zero-dim tensor counts as
+// one dimension, as in PyTorch.
+int64_t wrap_dim(int64_t dim, int64_t ndim);
+
+}  // namespace scriptlang

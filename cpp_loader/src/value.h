@@ -1,0 +1,355 @@
+// Value: what a register holds. Sixteen bytes: a tag and a payload.
+//
+// None, bool, int, float and device live in the payload; everything else is a pointer to a
+// refcounted object, so lists, dicts, objects and tensors have identity as in Python. Counts are
+// atomic. Contents are not locked. Reference cycles are not collected.
+#pragma once
+
+#include <atomic>
+#include <complex>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "error.h"
+#include "tensor.h"
+
+namespace scriptlang {
+
+class Type;
+struct ClassType;
+class Value;
+
+enum class Tag : uint32_t {
+  None,
+  Bool,
+  Int,
+  Double,
+  Device,
+  // from here on the payload is a refcounted pointer
+  Complex,
+  String,
+  Tensor,
+  List,
+  Dict,
+  Tuple,
+  Object,
+  Enum,
+  Generator,
+};
+
+// The name that error messages use: "int", "float", "Tensor", "NoneType".
+const char* tag_name(Tag tag);
+
+struct Device {
+  enum Kind : int8_t { Cpu = 0, Cuda = 1, Meta = 14, Other = 127 };
+  int8_t kind = Cpu;
+  int8_t index = -1;  // -1: not given
+  bool operator==(const Device& o) const { return kind == o.kind && index == o.index; }
+  bool operator!=(const Device& o) const { return !(*this == o); }
+};
+std::string to_string(Device device);           // "cpu", "cuda:0"
+Device parse_device(std::string_view text);     // raises RuntimeError as PyTorch does
+
+// Base of every counted payload. The count comes first, as in TensorImpl.
+struct Counted {
+  std::atomic<uint32_t> refs{1};
+};
+
+template <class T>
+class Ref {  // intrusive pointer to something with refs and a destroy(T*) overload
+ public:
+  Ref() noexcept = default;
+  explicit Ref(T* p) noexcept : p_(p) {}  // takes over one reference
+  Ref(const Ref& o) noexcept : p_(o.p_) {
+    if (p_) p_->refs.fetch_add(1, std::memory_order_relaxed);
+  }
+  Ref(Ref&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
+  Ref& operator=(Ref o) noexcept {
+    std::swap(p_, o.p_);
+    return *this;
+  }
+  ~Ref() {
+    if (p_ && p_->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy(p_);
+  }
+  static Ref share(T* p) noexcept {
+    if (p) p->refs.fetch_add(1, std::memory_order_relaxed);
+    return Ref(p);
+  }
+  T* get() const noexcept { return p_; }
+  T* operator->() const noexcept { return p_; }
+  T& operator*() const noexcept { return *p_; }
+  explicit operator bool() const noexcept { return p_ != nullptr; }
+  T* release() noexcept { return std::exchange(p_, nullptr); }
+
+ private:
+  T* p_ = nullptr;
+};
+
+void destroy(const Type* type) noexcept;
+void destroy(ClassType* type) noexcept;
+using TypeRef = Ref<const Type>;
+using ClassRef = Ref<ClassType>;
+
+struct ComplexBox : Counted {
+  std::complex<double> value;
+};
+struct String : Counted {
+  std::string text;  // UTF-8
+};
+struct List;
+struct Dict;
+struct Tuple;
+struct Object;
+struct Enum;
+struct Generator;
+
+class Value {
+ public:
+  Value() noexcept : tag_(Tag::None) { bits_ = 0; }
+  Value(bool v) noexcept : tag_(Tag::Bool) { bits_ = v; }
+  Value(int64_t v) noexcept : tag_(Tag::Int) { int_ = v; }
+  Value(int v) noexcept : tag_(Tag::Int) { int_ = v; }
+  Value(double v) noexcept : tag_(Tag::Double) { double_ = v; }
+  Value(Device v) noexcept : tag_(Tag::Device) {
+    bits_ = 0;
+    device_ = v;
+  }
+  Value(std::complex<double> v);
+  // An undefined Tensor becomes None.
+  Value(Tensor v) noexcept : tag_(v.defined() ? Tag::Tensor : Tag::None) {
+    new (&tensor_) Tensor(std::move(v));
+  }
+  Value(const std::string& v);
+  Value(const char* v) : Value(std::string(v)) {}
+  Value(Ref<List> v) noexcept;  // the pointers must not be null
+  Value(Ref<Dict> v) noexcept;
+  Value(Ref<Tuple> v) noexcept;
+  Value(Ref<Object> v) noexcept;
+  Value(Ref<Enum> v) noexcept;
+  Value(Ref<Generator> v) noexcept;
+  template <class T>
+  Value(T*) = delete;  // else a pointer would become a bool
+
+  Value(const Value& o) noexcept : tag_(o.tag_) {
+    bits_ = o.bits_;
+    if (counted()) counted_->refs.fetch_add(1, std::memory_order_relaxed);
+  }
+  Value(Value&& o) noexcept : tag_(o.tag_) {
+    bits_ = o.bits_;
+    o.tag_ = Tag::None;
+  }
+  Value& operator=(const Value& o) noexcept {
+    Value copy(o);
+    swap(copy);
+    return *this;
+  }
+  Value& operator=(Value&& o) noexcept {
+    swap(o);
+    o.reset();
+    return *this;
+  }
+  ~Value() { drop(); }
+
+  void swap(Value& o) noexcept {
+    std::swap(tag_, o.tag_);
+    std::swap(bits_, o.bits_);
+  }
+  void reset() noexcept {
+    drop();
+    tag_ = Tag::None;
+  }
+
+  Tag tag() const noexcept { return tag_; }
+  bool is_none() const noexcept { return tag_ == Tag::None; }
+  bool is_bool() const noexcept { return tag_ == Tag::Bool; }
+  bool is_int() const noexcept { return tag_ == Tag::Int; }
+  bool is_double() const noexcept { return tag_ == Tag::Double; }
+  bool is_complex() const noexcept { return tag_ == Tag::Complex; }
+  bool is_string() const noexcept { return tag_ == Tag::String; }
+  bool is_tensor() const noexcept { return tag_ == Tag::Tensor; }
+  bool is_list() const noexcept { return tag_ == Tag::List; }
+  bool is_dict() const noexcept { return tag_ == Tag::Dict; }
+  bool is_tuple() const noexcept { return tag_ == Tag::Tuple; }
+  bool is_object() const noexcept { return tag_ == Tag::Object; }
+  bool is_device() const noexcept { return tag_ == Tag::Device; }
+  bool is_enum() const noexcept { return tag_ == Tag::Enum; }
+  bool is_generator() const noexcept { return tag_ == Tag::Generator; }
+
+  // Checked access: a wrong tag raises TypeError.
+  bool as_bool() const { return want(Tag::Bool), bits_ != 0; }
+  int64_t as_int() const { return want(Tag::Int), int_; }
+  double as_double() const { return want(Tag::Double), double_; }
+  Device as_device() const { return want(Tag::Device), device_; }
+  std::complex<double> as_complex() const {
+    return want(Tag::Complex), static_cast<ComplexBox*>(counted_)->value;
+  }
+  const std::string& as_string() const {
+    return want(Tag::String), static_cast<String*>(counted_)->text;
+  }
+  const Tensor& as_tensor() const { return want(Tag::Tensor), tensor_; }
+  List& as_list() const;
+  Dict& as_dict() const;
+  Tuple& as_tuple() const;
+  Object& as_object() const;
+  Enum& as_enum() const;
+  Generator& as_generator() const;
+
+  // Takes the tensor out, leaving None: lets an operator see that it holds the only reference.
+  Tensor take_tensor() {
+    want(Tag::Tensor);
+    tag_ = Tag::None;
+    Tensor t(std::move(tensor_));
+    return t;
+  }
+
+  // Same object (counted) or same kind and bits (inline): Python's `is`.
+  bool same(const Value& o) const noexcept { return tag_ == o.tag_ && (is_none() || bits_ == o.bits_); }
+  uint64_t bits() const noexcept { return bits_; }
+
+  // Unchecked, for the interpreter after it has looked at the tag.
+  int64_t raw_int() const noexcept { return int_; }
+  double raw_double() const noexcept { return double_; }
+  bool raw_bool() const noexcept { return bits_ != 0; }
+  void set_int(int64_t v) noexcept {
+    drop();
+    tag_ = Tag::Int;
+    int_ = v;
+  }
+  void set_double(double v) noexcept {
+    drop();
+    tag_ = Tag::Double;
+    double_ = v;
+  }
+  void set_bool(bool v) noexcept {
+    drop();
+    tag_ = Tag::Bool;
+    bits_ = v;
+  }
+
+ private:
+  bool counted() const noexcept { return tag_ >= Tag::Complex; }
+  void drop() noexcept {
+    if (counted() && counted_->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy_payload();
+  }
+  void destroy_payload() noexcept;
+  void want(Tag tag) const {
+    if (__builtin_expect(tag_ != tag, 0)) wrong_tag(tag);
+  }
+  [[noreturn]] void wrong_tag(Tag wanted) const;
+
+  Tag tag_;
+  union {
+    uint64_t bits_;
+    int64_t int_;
+    double double_;
+    Device device_;
+    Counted* counted_;
+    Tensor tensor_;
+  };
+};
+static_assert(sizeof(Value) == 16, "a register is 16 bytes");
+
+struct List : Counted {
+  TypeRef element;  // may be null: not known
+  std::vector<Value> items;
+  static Ref<List> make(std::vector<Value> items = {}, TypeRef element = {});
+};
+
+struct Tuple : Counted {
+  TypeRef named;  // the NamedTuple's type, or null
+  std::vector<Value> items;
+  static Ref<Tuple> make(std::vector<Value> items, TypeRef named = {});
+};
+
+// Keeps insertion order. Keys are int, float, bool, complex, str, device or tensors (identity).
+struct Dict : Counted {
+  struct Entry {
+    Value key, value;
+    uint64_t hash;
+    bool live;
+  };
+  TypeRef key_type, value_type;  // may be null
+
+  static Ref<Dict> make(TypeRef key = {}, TypeRef value = {});
+  int64_t size() const { return live_; }
+  Value* find(const Value& key);  // null when absent; valid until the next change
+  void set(Value key, Value value);
+  bool erase(const Value& key);
+  bool pop_last(Value* key, Value* value);
+  void clear();
+  // Live entries in insertion order, by a cursor that starts at 0; false at the end.
+  bool next(size_t* cursor, const Entry** entry) const;
+
+ private:
+  size_t slot_of(const Value& key, uint64_t hash, bool* found) const;
+  void rebuild(size_t buckets);
+  std::vector<Entry> entries_;
+  std::vector<int32_t> table_;  // -1 free, -2 deleted, else index into entries_
+  int64_t live_ = 0;
+};
+
+// An instance of a scripted class or module.
+struct Object : Counted {
+  ClassRef type;
+  std::vector<Value> slots;
+  static Ref<Object> make(ClassRef type);
+};
+
+struct Enum : Counted {
+  ClassRef type;
+  std::string name;
+  Value value;
+  static Ref<Enum> make(ClassRef type, std::string name, Value value);
+};
+
+// PyTorch's CPU generator: mt19937 seeded with the low 32 bits, and the cached second halves of
+// its normal distributions. Hold the mutex while drawing.
+struct Generator : Counted {
+  std::mutex mutex;
+  uint64_t seed = 5489;
+  std::mt19937 engine{5489};
+  bool has_next_double = false, has_next_float = false;
+  double next_double = 0;
+  float next_float = 0;
+  static Ref<Generator> make(uint64_t seed = 67280421310721ull);
+  void manual_seed(uint64_t seed);
+};
+
+inline Value::Value(Ref<List> v) noexcept : tag_(Tag::List) { counted_ = v.release(); }
+inline Value::Value(Ref<Dict> v) noexcept : tag_(Tag::Dict) { counted_ = v.release(); }
+inline Value::Value(Ref<Tuple> v) noexcept : tag_(Tag::Tuple) { counted_ = v.release(); }
+inline Value::Value(Ref<Object> v) noexcept : tag_(Tag::Object) { counted_ = v.release(); }
+inline Value::Value(Ref<Enum> v) noexcept : tag_(Tag::Enum) { counted_ = v.release(); }
+inline Value::Value(Ref<Generator> v) noexcept : tag_(Tag::Generator) {
+  counted_ = v.release();
+}
+inline List& Value::as_list() const { return want(Tag::List), *static_cast<List*>(counted_); }
+inline Dict& Value::as_dict() const { return want(Tag::Dict), *static_cast<Dict*>(counted_); }
+inline Tuple& Value::as_tuple() const { return want(Tag::Tuple), *static_cast<Tuple*>(counted_); }
+inline Object& Value::as_object() const {
+  return want(Tag::Object), *static_cast<Object*>(counted_);
+}
+inline Enum& Value::as_enum() const { return want(Tag::Enum), *static_cast<Enum*>(counted_); }
+inline Generator& Value::as_generator() const {
+  return want(Tag::Generator), *static_cast<Generator*>(counted_);
+}
+
+// Python's == as the language defines it for lists, dicts, tuples, strings and numbers; tensors
+// compare by identity. Raises RuntimeError on nesting deeper than kMaxNesting.
+bool equal(const Value& a, const Value& b);
+constexpr int kMaxNesting = 200;
+
+// Text of a value as TorchScript's str() and '{}' print it.
+std::string to_text(const Value& v);
+// A float as both do: shortest form that C++ streams print with 6 digits ("1e-05", "0.5", "1.").
+std::string float_text(double v);
+
+}  // namespace scriptlang
