@@ -1,1 +1,65 @@
-"""x"""
+"""scriptlang: TorchScript without PyTorch.
+
+Load, run, write and embed `.pt` archives with numpy as the only run-time dependency, or on a small native
+engine.  Names are spelled as PyTorch spells them, and are loaded on first use, so that
+`import scriptlang` costs little more than `import numpy`.
+
+    m = scriptlang.load("model.pt")
+    y = m(scriptlang.from_numpy(x))
+"""
+
+from __future__ import annotations
+
+import importlib
+
+from . import _checkout
+from ._version import __version__
+
+_checkout.install()
+
+HOMES = {
+    ".api": ("load", "save", "script", "trace", "trace_module", "compile_archive", "info",
+             "set_num_threads", "get_num_threads"),
+    ".module": ("ScriptModule", "ScriptFunction"),
+    ".errors": ("ScriptError", "CompileError", "RunError", "ArchiveError", "LimitError",
+                "MissingOperatorError"),
+    ".tensor": ("Tensor", "from_numpy"),
+    ".objects": ("Device",),
+    ".dtypes": ("DType", "finfo", "iinfo", "float32", "float64", "float16", "bfloat16", "int8",
+                "int16", "int32", "int64", "uint8", "bool", "complex64", "complex128", "float",
+                "double", "half", "int", "long", "short", "get_default_dtype",
+                "set_default_dtype"),
+    ".limits": ("Limits",),
+}
+"""Module -> the public names it is home of."""
+
+HOME = {name: module for module, names in HOMES.items() for name in names}
+
+
+def __getattr__(name: str):
+    """Public names from their modules; any other name may be an operator (`scriptlang.relu`)."""
+    if name in HOME:
+        value = getattr(importlib.import_module(HOME[name], __name__), name)
+    elif name in ("device", "jit", "ops", "frontend", "interpreter", "serialization"):
+        value = _other(name)
+    elif name.startswith("__"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    else:
+        try:
+            value = getattr(importlib.import_module(".ops.functions", __name__), name)
+        except AttributeError:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    globals()[name] = value
+    return value
+
+
+def _other(name: str):
+    if name == "device":
+        from .objects import Device
+
+        return Device
+    return importlib.import_module(f".{name}", __name__)
+
+
+def __dir__():
+    return sorted(set(globals()) | set(HOME) | {"jit", "device"})

@@ -1,0 +1,82 @@
+"""Builds the native engine with CMake; everything else about the package is in setup.cfg.
+
+Where there is no compiler, or the build fails, the package installs without the native engine and
+leaves the reason in `scriptlang/interpreter/native_build.txt`, which `scriptlang.info()` prints.
+SCRIPTLANG_NATIVE=0 leaves the engine out; SCRIPTLANG_NATIVE=1 makes a failed build an error.
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+ROOT = pathlib.Path(__file__).resolve().parent
+WISH = os.environ.get("SCRIPTLANG_NATIVE", "auto")
+
+
+class NativeEngine(build_ext):
+    """Runs CMake on cpp_loader/ and puts the extension module where Python looks for it."""
+
+    def build_extension(self, ext):
+        target = pathlib.Path(self.get_ext_fullpath(ext.name)).resolve()
+        target.parent.mkdir(parents=True, exist_ok=True)
+        reason = target.parent / "native_build.txt"
+        try:
+            self.build_with_cmake(target)
+            reason.unlink(missing_ok=True)
+        except (OSError, subprocess.CalledProcessError) as e:
+            if WISH == "1":
+                raise
+            text = f"the native engine was not built: {self.explain(e)}"
+            reason.write_text(text + "\n")
+            print(f"warning: {text}\nwarning: scriptlang installs with its numpy engine only",
+                  file=sys.stderr)
+
+    def build_with_cmake(self, target: pathlib.Path) -> None:
+        build = pathlib.Path(self.build_temp).resolve() / "native"
+        build.mkdir(parents=True, exist_ok=True)
+        generator = ["-G", "Ninja"] if self.has("ninja") else []
+        self.call("cmake", "-S", str(ROOT / "cpp_loader"), "-B", str(build), *generator,
+                  "-DCMAKE_BUILD_TYPE=Release", "-DSCRIPTLANG_PYTHON=ON",
+                  "-DSCRIPTLANG_TESTS=OFF", "-DSCRIPTLANG_EXAMPLES=OFF",
+                  f"-DPython_EXECUTABLE={sys.executable}",
+                  f"-DSCRIPTLANG_PYTHON_OUTPUT={target}")
+        jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", str(os.cpu_count() or 2))
+        self.call("cmake", "--build", str(build), "--target", "_native", "-j", jobs)
+
+    @staticmethod
+    def has(program: str) -> bool:
+        try:
+            return subprocess.run([program, "--version"], capture_output=True).returncode == 0
+        except OSError:
+            return False
+
+    @staticmethod
+    def call(*command: str) -> None:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        print(done.stdout)
+        done.output = done.stdout
+        done.check_returncode()
+
+    @staticmethod
+    def explain(error: Exception) -> str:
+        output = getattr(error, "output", None) or str(error)
+        wrong = [line.strip() for line in output.splitlines() if "rror" in line]
+        return (wrong or output.strip().splitlines() or ["unknown reason"])[0][:300]
+
+
+class NoNativeEngine(build_ext):
+    """SCRIPTLANG_NATIVE=0: leaves the engine out and says so."""
+
+    def build_extension(self, ext):
+        target = pathlib.Path(self.get_ext_fullpath(ext.name)).resolve()
+        target.parent.mkdir(parents=True, exist_ok=True)
+        (target.parent / "native_build.txt").write_text(
+            "the native engine was left out: SCRIPTLANG_NATIVE=0 when it was installed\n")
+
+
+setup(ext_modules=[Extension("scriptlang.interpreter._native", [])],
+      cmdclass={"build_ext": NoNativeEngine if WISH == "0" else NativeEngine})
