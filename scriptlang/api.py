@@ -1,0 +1,133 @@
+"""The verbs: load, save, script, trace, compile_archive, info."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import platform
+import sys
+from typing import Any, Callable, Mapping, ParamSpec, TypeVar, overload
+
+from . import types as T
+from ._version import __version__
+from .errors import ScriptError
+from .interpreter import engine as engines
+from .ir import Function
+from .limits import Limits
+from .module import ScriptFunction, ScriptModule, ScriptObjectFacade, wrap
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def load(source, map_location: Any = None, _extra_files: dict | None = None, *,
+         engine: str = "auto", limits: Limits | None = None) -> ScriptModule:
+    """Load a TorchScript archive (`.pt`, `.jit`, `.ptl`).  Nothing in the file is executed.
+
+    source: a path, a binary file object, or bytes.
+    map_location: accepted as PyTorch accepts it; tensors always lie on the CPU.
+    _extra_files: a dict whose keys name extra files; their contents (bytes) are put in as values.
+    engine: "python", "native", or "auto": native where it is there and has every operator.
+    limits: what each call may use (`Limits`).
+    Raises ArchiveError for a file that is not an archive, or is malformed or unsafe.
+    """
+    from .serialization.archive import read_archive
+
+    archive = read_archive(source, extra_files=_extra_files)
+    chosen = engines.choose(engine, archive.root)
+    return ScriptModule(chosen.adopt(archive.root), chosen, limits)
+
+
+def save(program: ScriptModule | ScriptFunction, target, _extra_files: Mapping | None = None) -> None:
+    """Write an archive that scriptlang, `torch.jit.load` and PyTorch's lite interpreter load.
+
+    target: a path (written atomically: a crash leaves the old file) or a binary file object.
+    _extra_files: name -> contents (str or bytes), stored beside the program.
+    """
+    from .serialization.archive import write_archive
+
+    if isinstance(program, ScriptFunction):
+        write_archive(program._function, target, extra_files=_extra_files)
+    elif isinstance(program, ScriptObjectFacade):
+        write_archive(program._object_, target, extra_files=_extra_files)
+    else:
+        raise TypeError(f"save takes a ScriptModule or a ScriptFunction, not "
+                        f"{type(program).__name__}; compile it with scriptlang.script first")
+
+
+def script(obj: Callable[P, R], *, engine: str = "auto",
+           limits: Limits | None = None) -> ScriptFunction[P, R]:
+    """Compile a function written in the typed subset of Python; use it as a decorator or a call.
+
+    Parameters without an annotation are Tensors.  Raises CompileError, with the place and a remedy.
+    Classes are compiled so that scripted functions can make and use their instances, and returned
+    as they are.
+    """
+    from .frontend.script import script_class, script_function
+
+    if isinstance(obj, ScriptFunction):
+        return obj
+    if inspect.isclass(obj):
+        script_class(obj)
+        return obj
+    if not callable(obj) or not hasattr(obj, "__code__"):
+        raise TypeError(f"script takes a function or a class, not {type(obj).__name__}")
+    return ScriptFunction(script_function(obj), engine, obj, limits)
+
+
+def trace(func: Callable, example_inputs: Any = None, *, check_trace: bool = True,
+          engine: str = "auto", limits: Limits | None = None) -> ScriptFunction:
+    """Record what `func` does with the example inputs (a Tensor, or a tuple of values) as a program.
+
+    Control flow is not recorded, only the operators that ran; sizes stay symbolic where they come
+    from a tensor's shape.  With check_trace the recording is run again and its result compared;
+    a difference warns.
+    """
+    from .frontend.trace import trace_function
+
+    function = trace_function(func, example_inputs)
+    traced = ScriptFunction(function, engine, func, limits)
+    if check_trace:
+        from .frontend.trace import check_traced
+
+        check_traced(func, traced, example_inputs)
+    return traced
+
+
+def compile_archive(source, target, *, engine: str = "auto") -> ScriptModule:
+    """Load an archive and write it again with compiled bytecode, as the C++ engine reads it."""
+    module = load(source, engine="python" if engine == "auto" else engine)
+    save(module, target)
+    return module
+
+
+def set_num_threads(n: int) -> None:
+    """Use `n` threads in the native engine (at least 1)."""
+    if n < 1:
+        raise ValueError(f"set_num_threads takes at least 1, not {n}")
+    engines.set_num_threads(n)
+
+
+def get_num_threads() -> int:
+    """How many threads the native engine uses; 1 where it is not installed."""
+    return engines.get_num_threads()
+
+
+def info() -> dict[str, Any]:
+    """Print which engines, CPU features and versions there are; returns the same as a dict."""
+    import numpy
+
+    facts = {"scriptlang": __version__,
+             "python": platform.python_version(),
+             "numpy": numpy.__version__,
+             "platform": f"{platform.system()} {platform.machine()}",
+             "engines": engines.describe(),
+             "archive format": "reads TorchScript zip archives, writes bytecode version 8"}
+    for key, value in facts.items():
+        if isinstance(value, dict):
+            print(f"{key}:")
+            for name, text in value.items():
+                print(f"  {name}: {text}")
+        else:
+            print(f"{key}: {value}")
+    return facts

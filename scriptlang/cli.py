@@ -1,0 +1,207 @@
+"""The command line: scriptlang run, inspect, check, compile, info."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import pathlib
+import sys
+from typing import Any
+
+from . import types as T
+from .errors import ScriptError
+
+EPILOG = """exit codes: 0 done; 1 the file or the program is at fault; 2 the command line is;
+3 (check) the archive is sound but needs operators that no engine here has"""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command; returns its exit code.  Errors of ours print without a traceback."""
+    options = parser().parse_args(argv)
+    try:
+        return options.command(options)
+    except ScriptError as e:
+        print(f"scriptlang: {e}", file=sys.stderr)
+        return 1
+    except OSError as e:
+        print(f"scriptlang: {e.filename or ''}: {e.strerror or e}", file=sys.stderr)
+        return 1
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(prog="scriptlang", description="TorchScript without PyTorch.",
+                                  epilog=EPILOG)
+    commands = top.add_subparsers(required=True, metavar="COMMAND")
+
+    run = commands.add_parser("run", help="run a method on arrays")
+    run.add_argument("archive")
+    run.add_argument("--input", dest="values", action=Given, kind="input", metavar="FILE",
+                     help=".npy is one Tensor; .npz one for each array, in order; repeatable")
+    run.add_argument("--arg", dest="values", action=Given, kind="arg", metavar="[NAME=]VALUE",
+                     help="a Python literal (16000, 0.5, True, None, 'text', [1, 2]); repeatable; "
+                          "arguments are passed in the order given")
+    run.add_argument("--method", default="forward")
+    run.add_argument("-o", "--output", metavar="FILE.npz", help="write the results there")
+    run.add_argument("--engine", choices=("auto", "python", "native"), default="auto")
+    run.set_defaults(command=run_command, values=[])
+
+    inspect = commands.add_parser("inspect", help="methods, parameters, operators of an archive")
+    inspect.add_argument("archive")
+    inspect.add_argument("--code", action="store_true", help="print the program too")
+    inspect.set_defaults(command=inspect_command)
+
+    check = commands.add_parser("check", help="load and verify; list what is missing")
+    check.add_argument("archive")
+    check.set_defaults(command=check_command)
+
+    compile = commands.add_parser("compile", help="write an archive with compiled bytecode")
+    compile.add_argument("archive")
+    compile.add_argument("-o", "--output", required=True, metavar="FILE.pt")
+    compile.set_defaults(command=compile_command)
+
+    info = commands.add_parser("info", help="engines, CPU features, versions")
+    info.set_defaults(command=info_command)
+    return top
+
+
+class Given(argparse.Action):
+    """Collects --input and --arg into one list, in the order they were written."""
+
+    def __init__(self, *args, kind: str, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.kind = kind
+
+    def __call__(self, parser, namespace, value, option_string=None):
+        setattr(namespace, self.dest, [*getattr(namespace, self.dest), (self.kind, value)])
+
+
+def run_command(options) -> int:
+    import numpy as np
+
+    from .api import load
+
+    module = load(options.archive, engine=options.engine)
+    method = getattr(module, options.method, None)
+    if not callable(method):
+        names = ", ".join(module._type.methods)
+        print(f"scriptlang: {options.archive} has no method {options.method!r}; it has {names}",
+              file=sys.stderr)
+        return 2
+    args, kwargs = arguments(options.values, method.schema)
+    try:
+        result = method(*args, **kwargs)
+    except ScriptError:
+        raise
+    except Exception as e:
+        from .errors import script_stack
+
+        if not script_stack(e):
+            raise
+        print(f"scriptlang: the program raised {type(e).__name__}: {e}", file=sys.stderr)
+        for frame in script_stack(e):
+            print(frame, file=sys.stderr)
+        return 1
+    arrays = dict(flatten(result, "output"))
+    for name, value in arrays.items():
+        print(describe_value(name, value))
+    if options.output:
+        np.savez(options.output, **{k: np.asarray(v) for k, v in arrays.items()})
+    return 0
+
+
+def arguments(values: list[tuple[str, str]], schema) -> tuple[list, dict]:
+    """Positional and named arguments from --input and --arg."""
+    import numpy as np
+
+    from .tensor import from_numpy
+
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    for kind, text in values:
+        if kind == "input":
+            data = np.load(text, allow_pickle=False)
+            args += [from_numpy(data[k]) for k in data.files] if hasattr(data, "files") \
+                else [from_numpy(data)]
+            continue
+        name, equals, rest = text.partition("=")
+        if equals and schema.index(name) is not None:
+            kwargs[name] = literal(rest)
+        else:
+            args.append(literal(text))
+    return args, kwargs
+
+
+def literal(text: str) -> Any:
+    """A Python literal; text that is none is a string."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def flatten(value: Any, name: str):
+    """(name, Tensor or scalar) for every leaf of a result."""
+    if isinstance(value, (list, tuple)):
+        names = getattr(value, "_fields", None) or range(len(value))
+        for n, v in zip(names, value):
+            yield from flatten(v, f"{name}.{n}")
+    elif isinstance(value, dict):
+        for k, v in value.items():
+            yield from flatten(v, f"{name}.{k}")
+    elif value is not None:
+        yield name, value.numpy() if hasattr(value, "numpy") else value
+
+
+def describe_value(name: str, value: Any) -> str:
+    import numpy as np
+
+    if not isinstance(value, np.ndarray):
+        return f"{name}: {type(value).__name__} = {value!r}"
+    text = np.array2string(value, threshold=12, edgeitems=2, precision=6)
+    return f"{name}: {value.dtype}{list(value.shape)}\n{text}"
+
+
+def inspect_command(options) -> int:
+    from .inspection import inspect_archive
+
+    report = inspect_archive(options.archive)
+    print(report.text())
+    if options.code:
+        for function in report.functions:
+            from .serialization.printer import print_function
+
+            print(print_function(function))
+    return 0
+
+
+def check_command(options) -> int:
+    from .inspection import inspect_archive
+
+    report = inspect_archive(options.archive)
+    for error in report.errors:
+        print(error, file=sys.stderr)
+    if report.errors:
+        print(f"{options.archive}: {len(report.errors)} methods do not compile")
+        return 1
+    print(report.availability())
+    return 3 if report.missing("python") else 0
+
+
+def compile_command(options) -> int:
+    from .api import compile_archive
+
+    compile_archive(options.archive, options.output)
+    before, after = (pathlib.Path(p).stat().st_size for p in (options.archive, options.output))
+    print(f"{options.output}: {after} bytes (the source has {before})")
+    return 0
+
+
+def info_command(options) -> int:
+    from .api import info
+
+    info()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
