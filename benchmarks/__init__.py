@@ -1,0 +1,1 @@
+"""Measurements of scriptlang against its peers.  `python -m benchmarks --help`."""

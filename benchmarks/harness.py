@@ -1,0 +1,139 @@
+"""One harness for every measurement.
+
+Each candidate (scriptlang or a peer) lives in its own worker process, so that thread pools do not fight.
+The controller asks them in turn, A B C A B C ..., for one timed batch at a time; what is reported is
+the median over rounds of seconds a call, and the ratio to the first candidate, taken round by
+round so that a machine whose speed drifts does not tilt it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """`module:function` in benchmarks.candidates called with `options` gives a callable to time."""
+
+    name: str
+    factory: str
+    options: dict = field(default_factory=dict)
+    python: str = "scriptlang"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measurement: a name, what it measures, and the candidates (the first is the reference)."""
+
+    name: str
+    title: str
+    candidates: tuple[Candidate, ...]
+    threads: tuple[int, ...] = (1, 2)
+
+
+@dataclass
+class Result:
+    """Seconds a call by round, for one candidate of one row at one thread count."""
+
+    row: str
+    threads: int
+    candidate: str
+    seconds: list[float] = field(default_factory=list)
+    ratios: list[float] = field(default_factory=list)
+    note: str = ""
+
+    @property
+    def median(self) -> float | None:
+        return statistics.median(self.seconds) if self.seconds else None
+
+    @property
+    def ratio(self) -> float | None:
+        """Seconds of this candidate over seconds of the reference; over 1: the reference is faster."""
+        return statistics.median(self.ratios) if self.ratios else None
+
+    @property
+    def spread(self) -> float | None:
+        """Half the range between the quartiles of the ratio."""
+        if len(self.ratios) < 4:
+            return None
+        low, _, high = statistics.quantiles(self.ratios, n=4)
+        return (high - low) / 2
+
+
+class Worker:
+    """A process that holds one candidate and times it when asked."""
+
+    def __init__(self, candidate: Candidate, python: str, threads: int):
+        env = dict(os.environ, OMP_NUM_THREADS=str(threads), MKL_NUM_THREADS=str(threads),
+                   OPENBLAS_NUM_THREADS=str(threads))
+        self.process = subprocess.Popen(
+            [python, "-m", "benchmarks.worker", candidate.factory,
+             json.dumps(dict(candidate.options, threads=threads))],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
+        self.note = ""
+        reply = self.read()
+        self.alive = reply.get("ready", False)
+        self.note = reply.get("error", "")
+
+    def read(self) -> dict:
+        for line in self.process.stdout:
+            if line.startswith("{"):
+                return json.loads(line)
+        return {"error": f"the worker ended with {self.process.wait()}"}
+
+    def time(self, seconds: float) -> float | None:
+        """Seconds a call over a batch that lasts about `seconds`."""
+        self.process.stdin.write(json.dumps({"seconds": seconds}) + "\n")
+        self.process.stdin.flush()
+        reply = self.read()
+        if "error" in reply:
+            self.alive, self.note = False, reply["error"]
+        return reply.get("per_call")
+
+    def close(self) -> None:
+        self.process.stdin.close()
+        self.process.wait(timeout=20)
+
+
+def run_row(row: Row, pythons: dict[str, str], rounds: int, batch: float) -> list[Result]:
+    """Measure one row at each of its thread counts."""
+    results = []
+    for threads in row.threads:
+        workers = [(c, Worker(c, pythons.get(c.python, sys.executable), threads))
+                   for c in row.candidates]
+        here = {c.name: Result(row.name, threads, c.name, note=w.note) for c, w in workers}
+        for worker in (w for _, w in workers if w.alive):
+            worker.time(batch)                       # warm
+        for _ in range(rounds):
+            base = None
+            for i, (c, w) in enumerate(workers):
+                seconds = w.time(batch) if w.alive else None
+                here[c.name].note = w.note
+                if seconds is None:
+                    continue
+                here[c.name].seconds.append(seconds)
+                base = seconds if i == 0 else base
+                if base:
+                    here[c.name].ratios.append(seconds / base)
+        for _, w in workers:
+            w.close()
+        results += here.values()
+    return results
+
+
+def time_process(command: list[str], runs: int, env: dict | None = None) -> list[float]:
+    """Wall seconds of whole runs of a command, after one that is not counted."""
+    times = []
+    for i in range(runs + 1):
+        start = time.perf_counter()
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL,
+                       env=dict(os.environ, **(env or {})))
+        if i:
+            times.append(time.perf_counter() - start)
+    return times
