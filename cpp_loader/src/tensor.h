@@ -30,7 +30,10 @@ struct IntSpan {
   IntSpan() = default;
   IntSpan(const int64_t* data, int64_t size) : data(data), size(size) {}
   IntSpan(const std::vector<int64_t>& v) : data(v.data()), size(int64_t(v.size())) {}
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winit-list-lifetime"  // for arguments only: f({2, 3})
   IntSpan(std::initializer_list<int64_t> v) : data(v.begin()), size(int64_t(v.size())) {}
+#pragma GCC diagnostic pop
   int64_t operator[](int64_t i) const { return data[i]; }
   const int64_t* begin() const { return data; }
   const int64_t* end() const { return data + size; }
@@ -71,16 +74,18 @@ class LimitScope {
   int64_t saved_used_;
 };
 
-// Fixed-size blocks of headers, from a per-thread free list. bytes <= 512.
-void* take_small(size_t bytes);
-void give_small(void* block, size_t bytes) noexcept;
+// 64-byte aligned blocks from per-thread free lists of size classes. take raises MemoryError;
+// give needs the number of bytes that take was asked for. Any thread may give back.
+void* take(size_t bytes);
+void give(void* block, size_t bytes) noexcept;
 
 }  // namespace memory
 
 using ReleaseFn = void (*)(void* user);
 
 // A block of bytes. Owned (64-byte aligned, freed with it) or borrowed (release callback).
-class Storage {
+// The header lies in front of an owned block, so both cost one allocation.
+class alignas(kAlignment) Storage {
  public:
   static Storage* allocate(int64_t nbytes);  // uninitialised; refcount 1
   static Storage* borrow(void* data, int64_t nbytes, ReleaseFn release, void* user,
@@ -94,33 +99,36 @@ class Storage {
 
   void* data() const noexcept { return data_; }
   int64_t nbytes() const noexcept { return nbytes_; }
-  bool owned() const noexcept { return release_ == nullptr; }
+  bool owned() const noexcept { return kind_ != Kind::Borrowed; }
   bool read_only() const noexcept { return read_only_; }
 
-  // Grows or shrinks in place of the old block, keeping the common prefix (Tensor.resize_).
-  // Raises RuntimeError when the block is borrowed and grows.
+  // Changes the size, keeping the common prefix (Tensor.resize_); the data may move.
+  // Raises RuntimeError when a borrowed block would have to grow.
   void resize(int64_t nbytes);
 
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
 
  private:
+  enum class Kind : uint8_t { Joined, Separate, Hooked, Borrowed };
   Storage() = default;
   ~Storage() = default;
   void destroy() noexcept;
+  void release_data() noexcept;
 
   std::atomic<uint32_t> refs_{1};
+  Kind kind_ = Kind::Joined;
   bool read_only_ = false;
-  bool charged_ = false;
   void* data_ = nullptr;
   int64_t nbytes_ = 0;
-  ReleaseFn release_ = nullptr;
+  int64_t block_bytes_ = 0;  // of the block that begins with this header
+  union {
+    ReleaseFn release_ = nullptr;
+    void (*hook_release_)(void*, size_t, void*);
+  };
   void* user_ = nullptr;
-  void* block_ = nullptr;  // what to free; for small blocks header and data are one block
-  int64_t block_bytes_ = 0;
-  void (*hook_release_)(void*, size_t, void*) = nullptr;
-  void* hook_user_ = nullptr;
 };
+static_assert(sizeof(Storage) == kAlignment, "data follows the header, aligned");
 
 // The header. Kernels read it through Tensor; only in-place metadata operators write it.
 struct TensorImpl {

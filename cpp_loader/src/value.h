@@ -95,6 +95,18 @@ class Ref {  // intrusive pointer to something with refs and a destroy(T*) overl
 
 void destroy(const Type* type) noexcept;
 void destroy(ClassType* type) noexcept;
+struct List;
+struct Dict;
+struct Tuple;
+struct Object;
+struct Enum;
+struct Generator;
+void destroy(List* list) noexcept;
+void destroy(Dict* dict) noexcept;
+void destroy(Tuple* tuple) noexcept;
+void destroy(Object* object) noexcept;
+void destroy(Enum* item) noexcept;
+void destroy(Generator* generator) noexcept;
 using TypeRef = Ref<const Type>;
 using ClassRef = Ref<ClassType>;
 
@@ -104,12 +116,6 @@ struct ComplexBox : Counted {
 struct String : Counted {
   std::string text;  // UTF-8
 };
-struct List;
-struct Dict;
-struct Tuple;
-struct Object;
-struct Enum;
-struct Generator;
 
 class Value {
  public:
@@ -211,7 +217,9 @@ class Value {
   }
 
   // Same object (counted) or same kind and bits (inline): Python's `is`.
-  bool same(const Value& o) const noexcept { return tag_ == o.tag_ && (is_none() || bits_ == o.bits_); }
+  bool same(const Value& o) const noexcept {
+    return tag_ == o.tag_ && (is_none() || bits_ == o.bits_);
+  }
   uint64_t bits() const noexcept { return bits_; }
 
   // Unchecked, for the interpreter after it has looked at the tag.
@@ -349,7 +357,8 @@ constexpr int kMaxNesting = 200;
 
 // Text of a value as TorchScript's str() and '{}' print it.
 std::string to_text(const Value& v);
-// A float as both do: shortest form that C++ streams print with 6 digits ("1e-05", "0.5", "1.").
+// A float as both do: "1." for whole numbers below 1e10, else up to 17 digits
+// ("0.10000000000000001").
 std::string float_text(double v);
 
 }  // namespace scriptlang

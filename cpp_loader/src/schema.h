@@ -1,0 +1,33 @@
+// Operator schemas: "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor".
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "type.h"
+
+namespace scriptlang {
+
+struct Argument {
+  std::string name;
+  TypeRef type;
+  bool has_default = false;
+  Value default_value;
+  bool keyword_only = false;
+  bool is_out = false;  // keyword-only and written: "*, Tensor(a!) out"
+};
+
+struct Schema {
+  std::string name;      // "aten::add"
+  std::string overload;  // "Tensor" or ""
+  std::vector<Argument> arguments;
+  std::vector<Argument> returns;
+  bool variadic_arguments = false;  // "..."
+  bool variadic_returns = false;
+};
+
+// Raises ArchiveError with the column of what it does not understand.
+Schema parse_schema(std::string_view text, const ClassResolver& classes = {});
+
+}  // namespace scriptlang

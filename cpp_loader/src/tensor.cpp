@@ -1,0 +1,320 @@
+#include "tensor.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <new>
+
+namespace scriptlang {
+
+bool IntSpan::operator==(const IntSpan& o) const {
+  return size == o.size && std::equal(data, data + size, o.data);
+}
+
+std::string to_string(IntSpan values) {
+  std::string text = "[";
+  for (int64_t i = 0; i < values.size; ++i) {
+    if (i) text += ", ";
+    text += std::to_string(values[i]);
+  }
+  return text + "]";
+}
+
+int64_t checked_numel(IntSpan sizes) {
+  int64_t numel = 1;
+  for (int64_t size : sizes) {
+    if (size < 0) {
+      raise(ErrorKind::RuntimeError, "Trying to create tensor with negative dimension ", size,
+            ": ", to_string(sizes));
+    }
+    if (__builtin_mul_overflow(numel, size, &numel)) {
+      raise(ErrorKind::RuntimeError, "numel: integer multiplication overflow for sizes ",
+            to_string(sizes));
+    }
+  }
+  return numel;
+}
+
+int64_t wrap_dim(int64_t dim, int64_t ndim) {
+  int64_t range = ndim > 0 ? ndim : 1;
+  if (dim < -range || dim >= range) {
+    raise(ErrorKind::IndexError, "Dimension out of range (expected to be in range of [", -range,
+          ", ", range - 1, "], but got ", dim, ")");
+  }
+  return dim < 0 ? dim + range : dim;
+}
+
+// ---- Storage
+
+namespace memory {
+namespace {
+std::mutex hook_mutex;
+Hook hook;
+std::atomic<bool> hooked{false};
+}  // namespace
+
+void set_hook(const Hook* new_hook) {
+  std::lock_guard<std::mutex> lock(hook_mutex);
+  if (new_hook) hook = *new_hook;
+  hooked = new_hook != nullptr;
+}
+}  // namespace memory
+
+Storage* Storage::allocate(int64_t nbytes) {
+  memory::charge(nbytes);
+  try {
+    if (__builtin_expect(memory::hooked.load(std::memory_order_acquire), 0)) {
+      memory::Hook hook;
+      {
+        std::lock_guard<std::mutex> lock(memory::hook_mutex);
+        hook = memory::hook;
+      }
+      void* data = hook.allocate(size_t(nbytes), hook.user);
+      if (!data) raise(ErrorKind::MemoryError, "the allocator refused ", nbytes, " bytes");
+      Storage* s = new (memory::take(sizeof(Storage))) Storage;
+      s->kind_ = Kind::Hooked;
+      s->data_ = data;
+      s->nbytes_ = nbytes;
+      s->block_bytes_ = sizeof(Storage);
+      s->hook_release_ = hook.release;
+      s->user_ = hook.user;
+      return s;
+    }
+    if (nbytes > INT64_MAX / 2) raise(ErrorKind::MemoryError, "cannot allocate ", nbytes, " bytes");
+    int64_t block_bytes = nbytes + int64_t(sizeof(Storage));
+    Storage* s = new (memory::take(size_t(block_bytes))) Storage;
+    s->data_ = reinterpret_cast<char*>(s) + sizeof(Storage);
+    s->nbytes_ = nbytes;
+    s->block_bytes_ = block_bytes;
+    return s;
+  } catch (...) {
+    memory::uncharge(nbytes);
+    throw;
+  }
+}
+
+Storage* Storage::borrow(void* data, int64_t nbytes, ReleaseFn release, void* user,
+                         bool read_only) {
+  Storage* s = new (memory::take(sizeof(Storage))) Storage;
+  s->kind_ = Kind::Borrowed;
+  s->read_only_ = read_only;
+  s->data_ = data;
+  s->nbytes_ = nbytes;
+  s->block_bytes_ = sizeof(Storage);
+  s->release_ = release;
+  s->user_ = user;
+  return s;
+}
+
+void Storage::release_data() noexcept {
+  switch (kind_) {
+    case Kind::Joined: break;
+    case Kind::Separate: memory::give(data_, size_t(nbytes_)); break;
+    case Kind::Hooked: hook_release_(data_, size_t(nbytes_), user_); break;
+    case Kind::Borrowed:
+      if (release_) release_(user_);
+      return;
+  }
+  memory::uncharge(nbytes_);
+}
+
+void Storage::destroy() noexcept {
+  release_data();
+  memory::give(this, size_t(block_bytes_));
+}
+
+void Storage::resize(int64_t nbytes) {
+  if (nbytes == nbytes_) return;
+  if (kind_ == Kind::Borrowed && nbytes > nbytes_) {
+    raise(ErrorKind::RuntimeError, "Trying to resize storage that is not resizable");
+  }
+  if (kind_ == Kind::Borrowed) return;
+  memory::charge(nbytes);
+  void* data = memory::take(size_t(nbytes));
+  std::memcpy(data, data_, size_t(std::min(nbytes, nbytes_)));
+  release_data();
+  kind_ = Kind::Separate;
+  data_ = data;
+  nbytes_ = nbytes;
+}
+
+// ---- TensorImpl
+
+TensorImpl* TensorImpl::make() { return new (memory::take(sizeof(TensorImpl))) TensorImpl; }
+
+namespace {
+
+void set_ndim(TensorImpl* t, int64_t ndim) {
+  if (ndim > kMaxDims) {
+    raise(ErrorKind::RuntimeError, "a tensor may have at most ", kMaxDims, " dimensions, not ",
+          ndim);
+  }
+  bool was_heap = t->ndim > kInlineDims;
+  if (ndim > kInlineDims && !was_heap) {
+    t->sizes = static_cast<int64_t*>(memory::take(2 * kMaxDims * sizeof(int64_t)));
+    t->strides = t->sizes + kMaxDims;
+  } else if (ndim <= kInlineDims && was_heap) {
+    memory::give(t->sizes, 2 * kMaxDims * sizeof(int64_t));
+    t->sizes = t->inline_dims;
+    t->strides = t->inline_dims + kInlineDims;
+  }
+  t->ndim = uint8_t(ndim);
+}
+
+}  // namespace
+
+void TensorImpl::set_geometry(IntSpan new_sizes, IntSpan new_strides) {
+  int64_t n = new_sizes.size;
+  int64_t size_copy[kMaxDims], stride_copy[kMaxDims];
+  bool aliased = new_sizes.data == sizes || new_strides.data == strides;
+  if (aliased) {  // the arguments may lie in the arrays that are about to change
+    std::copy_n(new_sizes.data, n, size_copy);
+    std::copy_n(new_strides.data, n, stride_copy);
+    new_sizes = {size_copy, n};
+    new_strides = {stride_copy, n};
+  }
+  set_ndim(this, n);
+  uint64_t expected = 1;  // may wrap when another size is zero; then it means nothing
+  bool dense = true;
+  for (int64_t i = n - 1; i >= 0; --i) {
+    sizes[i] = new_sizes[i];
+    strides[i] = new_strides[i];
+    if (sizes[i] != 1 && strides[i] != int64_t(expected)) dense = false;
+    expected *= uint64_t(sizes[i]);
+  }
+  numel = int64_t(expected);
+  contiguous = dense || numel == 0;
+}
+
+void TensorImpl::set_contiguous(IntSpan new_sizes) {
+  int64_t size_copy[kMaxDims];
+  int64_t n = new_sizes.size;
+  if (new_sizes.data == sizes) {
+    std::copy_n(new_sizes.data, n, size_copy);
+    new_sizes = {size_copy, n};
+  }
+  set_ndim(this, n);
+  uint64_t expected = 1, count = 1;
+  for (int64_t i = n - 1; i >= 0; --i) {
+    sizes[i] = new_sizes[i];
+    strides[i] = int64_t(expected);
+    expected *= uint64_t(std::max<int64_t>(sizes[i], 1));  // PyTorch's strides of empty tensors
+    count *= uint64_t(sizes[i]);
+  }
+  numel = int64_t(count);
+  contiguous = true;
+}
+
+void TensorImpl::destroy() noexcept {
+  if (storage) storage->release();
+  if (ndim > kInlineDims) memory::give(sizes, 2 * kMaxDims * sizeof(int64_t));
+  memory::give(this, sizeof(TensorImpl));
+}
+
+// ---- Tensor
+
+Tensor Tensor::empty(IntSpan sizes, ScalarType dtype) {
+  int64_t nbytes;
+  int64_t numel = checked_numel(sizes);
+  if (__builtin_mul_overflow(numel, scriptlang::itemsize(dtype), &nbytes)) {
+    raise(ErrorKind::RuntimeError, "Storage size calculation overflowed with sizes=",
+          to_string(sizes));
+  }
+  Tensor t(TensorImpl::make());
+  t.impl_->dtype = dtype;
+  t.impl_->set_contiguous(sizes);
+  t.impl_->storage = Storage::allocate(nbytes);
+  return t;
+}
+
+Tensor Tensor::zeros(IntSpan sizes, ScalarType dtype) {
+  Tensor t = empty(sizes, dtype);
+  std::memset(t.raw(), 0, size_t(t.nbytes()));
+  return t;
+}
+
+Tensor Tensor::empty_like(const Tensor& src, ScalarType dtype) {
+  Tensor t = empty(src.sizes(), dtype);
+  int64_t n = src.dim();
+  if (src.is_contiguous() || n < 2) return t;
+  // A dense permutation: sorted by stride, each stride is the product of the sizes inside it.
+  int order[kMaxDims];
+  for (int i = 0; i < n; ++i) order[i] = i;
+  std::stable_sort(order, order + n, [&](int a, int b) {
+    if (src.stride(a) != src.stride(b)) return src.stride(a) > src.stride(b);
+    return src.size(a) > src.size(b);
+  });
+  int64_t strides[kMaxDims], expected = 1;
+  for (int64_t k = n - 1; k >= 0; --k) {
+    int d = order[k];
+    if (src.size(d) != 1 && src.stride(d) != expected) return t;
+    strides[d] = expected;
+    expected *= src.size(d);
+  }
+  t.impl_->set_geometry(src.sizes(), {strides, n});
+  return t;
+}
+
+Tensor Tensor::scalar(double value, ScalarType dtype) {
+  Tensor t = empty(IntSpan(), dtype);
+  switch (dtype) {
+    case ScalarType::Float64: *t.data<double>() = value; break;
+    case ScalarType::Float32: *t.data<float>() = float(value); break;
+    case ScalarType::Float16: *t.data<float16>() = float16(float(value)); break;
+    case ScalarType::BFloat16: *t.data<bfloat16>() = bfloat16(float(value)); break;
+    default: raise(ErrorKind::TypeError, "a float does not make a tensor of ", dtype_name(dtype));
+  }
+  return t;
+}
+
+Tensor Tensor::scalar(int64_t value, ScalarType dtype) {
+  Tensor t = empty(IntSpan(), dtype);
+  switch (dtype) {
+    case ScalarType::Int64: *t.data<int64_t>() = value; break;
+    case ScalarType::Int32: *t.data<int32_t>() = int32_t(value); break;
+    case ScalarType::Int16: *t.data<int16_t>() = int16_t(value); break;
+    case ScalarType::Int8: *t.data<int8_t>() = int8_t(value); break;
+    case ScalarType::UInt8: *t.data<uint8_t>() = uint8_t(value); break;
+    case ScalarType::Bool: *t.data<bool>() = value != 0; break;
+    default: raise(ErrorKind::TypeError, "an int does not make a tensor of ", dtype_name(dtype));
+  }
+  return t;
+}
+
+Tensor Tensor::on_storage(Storage* storage, ScalarType dtype, IntSpan sizes, IntSpan strides,
+                          int64_t offset) {
+  Tensor t(TensorImpl::make());
+  t.impl_->dtype = dtype;
+  t.impl_->set_geometry(sizes, strides);
+  t.impl_->offset = offset;
+  storage->retain();
+  t.impl_->storage = storage;
+  return t;
+}
+
+Tensor Tensor::checked_view(Storage* storage, ScalarType dtype, IntSpan sizes, IntSpan strides,
+                            int64_t offset) {
+  SL_CHECK(sizes.size == strides.size && sizes.size <= kMaxDims, "a tensor with ", sizes.size,
+           " sizes and ", strides.size, " strides is malformed");
+  int64_t numel = checked_numel(sizes);
+  int64_t capacity = storage->nbytes() / scriptlang::itemsize(dtype), last = offset;
+  bool fits = offset >= 0 && offset <= capacity;
+  for (int64_t i = 0; numel > 0 && i < sizes.size; ++i) {
+    int64_t extent;
+    fits = fits && strides[i] >= 0 && !__builtin_mul_overflow(sizes[i] - 1, strides[i], &extent) &&
+           !__builtin_add_overflow(last, extent, &last);
+  }
+  fits = fits && (numel == 0 || last < capacity);
+  SL_CHECK(fits, "setStorage: sizes ", to_string(sizes), ", strides ", to_string(strides),
+           ", storage offset ", offset, ", and itemsize ", scriptlang::itemsize(dtype),
+           " are out of bounds for storage of size ", storage->nbytes());
+  return on_storage(storage, dtype, sizes, strides, offset);
+}
+
+Tensor Tensor::as_strided(IntSpan sizes, IntSpan strides, int64_t offset) const {
+  return on_storage(impl_->storage, impl_->dtype, sizes, strides, offset);
+}
+
+}  // namespace scriptlang

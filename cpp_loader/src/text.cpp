@@ -1,0 +1,258 @@
+// Text of values: what str(), print and '{}' give in TorchScript.
+//
+// Tensors are printed in the form of PyTorch's C++ streams, floats with 17 digits, strings
+// without quotes.
+#include <cmath>
+#include <cstdio>
+
+#include "type.h"
+
+namespace scriptlang {
+
+namespace {
+
+std::string printf_text(const char* format, double value) {
+  char buffer[64];
+  return std::string(buffer, size_t(snprintf(buffer, sizeof buffer, format, value)));
+}
+
+double element_as_double(const Tensor& t, int64_t at) {
+  switch (t.dtype()) {
+    case ScalarType::UInt8: return t.data<uint8_t>()[at];
+    case ScalarType::Int8: return t.data<int8_t>()[at];
+    case ScalarType::Int16: return t.data<int16_t>()[at];
+    case ScalarType::Int32: return t.data<int32_t>()[at];
+    case ScalarType::Int64: return double(t.data<int64_t>()[at]);
+    case ScalarType::Float16: return t.data<float16>()[at];
+    case ScalarType::BFloat16: return t.data<bfloat16>()[at];
+    case ScalarType::Float32: return t.data<float>()[at];
+    case ScalarType::Float64: return t.data<double>()[at];
+    case ScalarType::Bool: return t.data<uint8_t>()[at] != 0;
+    case ScalarType::UInt16: return t.data<uint16_t>()[at];
+    case ScalarType::UInt32: return t.data<uint32_t>()[at];
+    case ScalarType::UInt64: return double(t.data<uint64_t>()[at]);
+    case ScalarType::Complex64: return t.data<std::complex<float>>()[at].real();
+    case ScalarType::Complex128: return t.data<std::complex<double>>()[at].real();
+    default: return 0;
+  }
+}
+
+// Elements in row-major order.
+std::vector<double> elements_as_double(const Tensor& t) {
+  std::vector<double> out;
+  out.reserve(size_t(t.numel()));
+  std::vector<int64_t> index(size_t(t.dim()), 0);
+  int64_t at = 0;
+  for (int64_t n = t.numel(); n > 0; --n) {
+    out.push_back(element_as_double(t, at));
+    for (int64_t d = t.dim() - 1; d >= 0; --d) {
+      at += t.stride(d);
+      if (++index[size_t(d)] < t.size(d)) break;
+      at -= t.stride(d) * t.size(d);
+      index[size_t(d)] = 0;
+    }
+  }
+  return out;
+}
+
+// How the numbers of one matrix are printed: a common scale, width and style.
+struct NumberFormat {
+  double scale = 1;
+  int width = 0;
+  enum { General, Scientific, Fixed } style = General;
+
+  std::string text(double value) const {
+    char buffer[400];
+    const char* format = style == General      ? "%*.6g"
+                         : style == Scientific ? "%*.4e"
+                                               : "%*.4f";
+    return std::string(buffer, size_t(snprintf(buffer, sizeof buffer, format, width, value)));
+  }
+};
+
+NumberFormat choose_format(const double* values, int64_t n) {
+  NumberFormat format;
+  if (n == 0) return format;
+  bool whole = true, any = false;
+  double low = 1, high = 1;
+  for (int64_t i = 0; i < n; ++i) {
+    double v = values[i];
+    if (!std::isfinite(v)) continue;
+    whole = whole && v == std::ceil(v);
+    double magnitude = std::fabs(v);
+    low = any ? std::min(low, magnitude) : magnitude;
+    high = any ? std::max(high, magnitude) : magnitude;
+    any = true;
+  }
+  if (any) {
+    low = low != 0 ? std::floor(std::log10(low)) + 1 : 1;
+    high = high != 0 ? std::floor(std::log10(high)) + 1 : 1;
+  }
+  if (whole) {
+    format.width = high > 9 ? 11 : int(high) + 1;
+    format.style = high > 9 ? NumberFormat::Scientific : NumberFormat::General;
+  } else if (high - low > 4) {
+    format.width = std::fabs(high) > 99 || std::fabs(low) > 99 ? 12 : 11;
+    format.style = NumberFormat::Scientific;
+  } else {
+    format.style = NumberFormat::Fixed;
+    if (high > 5 || high < 0) {
+      format.width = 7;
+      format.scale = std::pow(10, high - 1);
+    } else {
+      format.width = high == 0 ? 7 : int(high) + 6;
+    }
+  }
+  return format;
+}
+
+std::string scale_text(double scale) { return printf_text("%.6g", scale) + " *\n"; }
+
+// Rows of a matrix, in groups of columns that fit a line of 80.
+void print_matrix(std::string* out, const double* values, int64_t rows, int64_t columns,
+                  int indent) {
+  NumberFormat format = choose_format(values, rows * columns);
+  std::string margin(size_t(indent), ' ');
+  int64_t per_line = std::max<int64_t>((80 - indent) / (format.width + 1), 1);
+  *out += margin;
+  for (int64_t first = 0; first < columns; first += per_line) {
+    int64_t last = std::min(first + per_line, columns) - 1;
+    if (per_line < columns) {
+      if (first != 0) *out += '\n';
+      *out += concat("Columns ", first + 1, " to ", last + 1);
+      *out += margin;
+    }
+    if (format.scale != 1) *out += scale_text(format.scale) + margin;
+    for (int64_t row = 0; row < rows; ++row) {
+      for (int64_t c = first; c <= last; ++c) {
+        *out += format.text(values[row * columns + c] / format.scale);
+        *out += c == last ? '\n' : ' ';
+      }
+      if (row != rows - 1) *out += format.scale != 1 ? margin + " " : margin;
+    }
+  }
+}
+
+void print_slices(std::string* out, const Tensor& t, const std::vector<double>& values) {
+  int64_t rows = t.size(t.dim() - 2), columns = t.size(t.dim() - 1);
+  int64_t leading = t.dim() - 2, slices = 1;
+  std::vector<int64_t> counter(size_t(leading), 0);
+  for (int64_t d = 0; d < leading; ++d) slices *= t.size(d);
+  for (int64_t s = 0; s < slices; ++s) {
+    if (s) *out += '\n';
+    *out += '(';
+    // The first dimension moves fastest.
+    int64_t slice = 0;
+    for (int64_t d = 0; d < leading; ++d) {
+      slice = slice * t.size(d) + counter[size_t(d)];
+      *out += std::to_string(counter[size_t(d)] + 1) + ',';
+    }
+    *out += ".,.) = \n";
+    print_matrix(out, values.data() + slice * rows * columns, rows, columns, 1);
+    for (int64_t d = 0; d < leading; ++d) {
+      if (++counter[size_t(d)] < t.size(d)) break;
+      counter[size_t(d)] = 0;
+    }
+  }
+}
+
+std::string tensor_text(const Tensor& t) {
+  std::string out;
+  std::vector<double> values = elements_as_double(t);
+  if (t.dim() == 0) {
+    out = printf_text("%.6g", values[0]) + "\n";
+  } else if (t.dim() == 1 && t.numel() > 0) {
+    NumberFormat format = choose_format(values.data(), t.numel());
+    if (format.scale != 1) out += scale_text(format.scale);
+    for (double v : values) out += format.text(v / format.scale) + "\n";
+  } else if (t.dim() == 2 && t.numel() > 0) {
+    print_matrix(&out, values.data(), t.size(0), t.size(1), 0);
+  } else if (t.numel() > 0) {
+    print_slices(&out, t, values);
+  }
+  out += concat("[ CPU", dtype_display_name(t.dtype()), "Type{");
+  for (int64_t d = 0; d < t.dim(); ++d) out += (d ? "," : "") + std::to_string(t.size(d));
+  return out + "} ]";
+}
+
+std::string complex_text(std::complex<double> c) {
+  std::string imaginary = float_text(c.imag());
+  const char* sign = imaginary[0] == '-' ? "" : "+";
+  return float_text(c.real()) + sign + imaginary + "j";
+}
+
+void append_text(std::string* out, const Value& v, int depth);
+
+void append_items(std::string* out, const std::vector<Value>& items, int depth) {
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (i) *out += ", ";
+    append_text(out, items[i], depth + 1);
+  }
+}
+
+std::string unqualified(const std::string& name) {
+  size_t dot = name.rfind('.');
+  return dot == std::string::npos ? name : name.substr(dot + 1);
+}
+
+void append_dict(std::string* out, const Dict& dict, int depth) {
+  *out += '{';
+  const Dict::Entry* entry;
+  bool first = true;
+  for (size_t cursor = 0; dict.next(&cursor, &entry); first = false) {
+    if (!first) *out += ", ";
+    append_text(out, entry->key, depth + 1);
+    *out += ": ";
+    append_text(out, entry->value, depth + 1);
+  }
+  *out += '}';
+}
+
+void append_text(std::string* out, const Value& v, int depth) {
+  if (depth > kMaxNesting) raise(ErrorKind::RuntimeError, "a value is nested too deeply to print");
+  switch (v.tag()) {
+    case Tag::None: *out += "None"; break;
+    case Tag::Bool: *out += v.as_bool() ? "True" : "False"; break;
+    case Tag::Int: *out += std::to_string(v.as_int()); break;
+    case Tag::Double: *out += float_text(v.as_double()); break;
+    case Tag::Device: *out += to_string(v.as_device()); break;
+    case Tag::Complex: *out += complex_text(v.as_complex()); break;
+    case Tag::String: *out += v.as_string(); break;
+    case Tag::Tensor: *out += tensor_text(v.as_tensor()); break;
+    case Tag::List:
+      *out += '[';
+      append_items(out, v.as_list().items, depth);
+      *out += ']';
+      break;
+    case Tag::Tuple:
+      *out += '(';
+      append_items(out, v.as_tuple().items, depth);
+      *out += v.as_tuple().items.size() == 1 ? ",)" : ")";
+      break;
+    case Tag::Dict: append_dict(out, v.as_dict(), depth); break;
+    case Tag::Object: *out += concat("<", v.as_object().type->name, " object>"); break;
+    case Tag::Enum:
+      *out += concat("Enum<", unqualified(v.as_enum().type->name), ".", v.as_enum().name, ">");
+      break;
+    case Tag::Generator: *out += "Generator"; break;
+  }
+}
+
+}  // namespace
+
+std::string float_text(double v) {
+  bool plain = v == 0 || std::isnormal(v);
+  if (plain && std::fabs(v) < 1e10 && double(int64_t(v)) == v) {
+    const char* sign = v == 0 && std::signbit(v) ? "-" : "";
+    return sign + std::to_string(int64_t(v)) + ".";
+  }
+  return printf_text("%.17g", v);
+}
+
+std::string to_text(const Value& v) {
+  std::string out;
+  append_text(&out, v, 0);
+  return out;
+}
+
+}  // namespace scriptlang

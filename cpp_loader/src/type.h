@@ -1,0 +1,78 @@
+// Types of the language as the archive writes them, and the classes of a program.
+//
+// Types are immutable, refcounted trees. A class is one ClassType object per program, which the
+// types that name it share.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "value.h"
+
+namespace scriptlang {
+
+struct Function;
+
+enum class TypeKind : uint8_t {
+  Any, None, Bool, Int, Float, Complex, Number, String, Device, Tensor, Generator,
+  List, Dict, Optional, Union, Tuple, NamedTuple, Class, Future, Variable,
+  Opaque,  // a name we keep but know nothing about: matches every value
+};
+
+class Type {
+ public:
+  mutable std::atomic<uint32_t> refs{1};
+  TypeKind kind = TypeKind::Any;
+  std::vector<TypeRef> elements;     // of List 1, Dict 2, Optional 1, Union, Tuple, NamedTuple
+  std::vector<std::string> fields;   // NamedTuple
+  std::string name;                  // NamedTuple, Class, Variable, Opaque: as written
+  ClassRef cls;                      // Class
+
+  static TypeRef make(TypeKind kind, std::vector<TypeRef> elements = {}, std::string name = {});
+};
+
+struct ClassType : Counted {
+  std::string name;                      // "__torch__.M"
+  std::vector<std::string> attributes;   // names by slot
+  std::vector<TypeRef> types;            // by slot; may be shorter than attributes
+  struct Method {
+    std::string name;
+    const Function* function;
+  };
+  std::vector<Method> methods;  // functions of `owner`, sorted by name
+  const void* owner = nullptr;  // the program that may call them
+
+  static ClassRef make(std::string name);
+  int64_t slot(std::string_view attribute) const;  // -1 when absent
+  const Function* method(std::string_view name) const;
+};
+
+// Finds or makes the class of a qualified name. Null result: the name is no class here.
+using ClassResolver = std::function<ClassRef(const std::string& qualified_name)>;
+
+// Parses "List[Tensor]", "Optional[Dict[str, int]]", "Tuple[int, str]", "__torch__.C",
+// "X[NamedTuple, [[a, int], [b, Tensor]]]", and the schema spelling "Tensor(a!)[]", "int[2]?".
+// Raises ArchiveError with the offending text. Nesting deeper than 64 is refused.
+TypeRef parse_type(std::string_view text, const ClassResolver& classes);
+
+// The same for one type inside a longer text: advances *position past it.
+TypeRef parse_type_at(std::string_view text, size_t* position, const ClassResolver& classes,
+                      std::string* alias, int64_t* fixed_size);
+
+std::string to_string(const Type& type);
+
+// Does the value inhabit the type (isinstance)? Lists and dicts are judged by their recorded
+// element types when they have them, else by their elements.
+bool matches(const Value& value, const Type& type, int depth = 0);
+bool same_type(const Type& a, const Type& b, int depth = 0);
+
+// The set of tags that values of a type may carry, as bits 1 << Tag.
+using TagSet = uint32_t;
+constexpr TagSet kAnyTag = ~TagSet(0);
+constexpr TagSet tag_bit(Tag tag) { return TagSet(1) << uint32_t(tag); }
+TagSet tags_of(const Type& type);
+std::string to_string_tags(TagSet tags);
+
+}  // namespace scriptlang
