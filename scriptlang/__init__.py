@@ -11,6 +11,7 @@ engine.  Names are spelled as PyTorch spells them, and are loaded on first use, 
 from __future__ import annotations
 
 import importlib
+import os
 
 from . import _checkout
 from ._version import __version__
@@ -33,6 +34,8 @@ HOMES = {
 }
 """Module -> the public names it is home of."""
 
+FOLDER = os.path.dirname(__file__)
+
 HOME = {name: module for module, names in HOMES.items() for name in names}
 
 
@@ -42,7 +45,8 @@ def __getattr__(name: str):
         value = getattr(importlib.import_module(HOME[name], __name__), name)
     elif name in ("device", "jit", "ops", "frontend", "interpreter", "serialization"):
         value = _other(name)
-    elif name.startswith("__"):
+    elif name.startswith("__") or os.path.exists(os.path.join(FOLDER, name + ".py")):
+        # `from . import types` asks here first; it must not load the operators.
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     else:
         try:

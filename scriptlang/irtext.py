@@ -1,0 +1,194 @@
+"""The text of graphs, as PyTorch prints them, both ways.
+
+    graph(%x.1 : Tensor,
+          %n.1 : int):
+      %2 : int = prim::Constant[value=2]() # model.py:7:15
+      %y : Tensor = aten::mul(%x.1, %2) # model.py:7:11
+      return (%y)
+
+`print_graph` needs nothing but the graph.  `parse_graph` and the grammars it reads (ir.lark,
+schema.lark) use lark, which is imported on the first call.  A call of a function prints, as PyTorch's, a
+constant that names the function; graphs inside attributes print after the graph (`with prim::fork_0 =`).
+Constants without a text (large tensors, objects) print as `<Tensor>` and read back as `Opaque`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Callable, Iterator
+
+from . import types as T
+from .ir import Block, Function, Graph, Node, Value
+from .schema import Schema
+
+ESCAPES = {"\\": "\\\\", "'": "\\'", '"': '\\"', "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n",
+           "\r": "\\r", "\t": "\\t", "\v": "\\v"}
+"""Characters of strings that print with a backslash; other control characters print in octal."""
+
+UNESCAPES = {v[1]: k for k, v in ESCAPES.items()}
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """A constant known only by its text."""
+
+    text: str
+    type: T.Type
+
+    @property
+    def __script_type__(self) -> T.Type:
+        return self.type
+
+
+def print_graph(graph: Graph) -> str:
+    """The text of a graph, in PyTorch's format, ending with a newline."""
+    printer = _Printer(graph)
+    lines = printer.graph()
+    at = 0
+    while at < len(printer.subgraphs):
+        name, inner = printer.subgraphs[at]
+        nested = _Printer(inner, printer.subgraphs)
+        head, *rest = nested.graph()
+        lines += [f"with {name} = {head}", *rest]
+        at += 1
+    return "\n".join(lines) + "\n"
+
+
+def unique_names(hints: list[str]) -> list[str]:
+    """Names for values in order of definition.  As in PyTorch the last of several equal hints keeps
+    its name and the earlier ones get suffixes; values without a hint are numbered by position.
+    """
+    names: list[str] = []
+    owner: dict[str, int] = {}
+    suffixes: dict[str, int] = {}
+    for i, hint in enumerate(hints):
+        hint = re.sub(r"[^\w.]", "_", hint, flags=re.ASCII)
+        name = "" if not hint or hint.isdecimal() else hint
+        names.append(name or str(i))
+        if name in owner:
+            base, _, last = name.rpartition(".")
+            base, suffix = (base, int(last)) if base and last.isdecimal() else (name, 1)
+            suffix = max(suffix, suffixes.get(base, 0))
+            while f"{base}.{suffix}" in owner:
+                suffix += 1
+            suffixes[base] = suffix
+            names[owner[name]] = f"{base}.{suffix}"
+            owner[f"{base}.{suffix}"] = owner[name]
+        if name:
+            owner[name] = i
+    return names
+
+
+class _Printer:
+    """Names every value of one graph, then writes it line by line."""
+
+    def __init__(self, graph: Graph, subgraphs: list[tuple[str, Graph]] | None = None):
+        self.top = graph
+        self.subgraphs = [] if subgraphs is None else subgraphs
+        slots = list(self.definitions(graph.block))
+        hints = [s.name if isinstance(s, Value) else "" for s in slots]
+        self.names = dict(zip(slots, unique_names(hints)))
+
+    def definitions(self, block: Block) -> Iterator[Value | Node]:
+        """Values in order of definition; a function call stands for the constant before it."""
+        yield from block.parameters
+        for node in block.nodes:
+            if "function" in node.attributes:
+                yield node
+            yield from node.outputs
+            for inner in node.blocks:
+                yield from self.definitions(inner)
+
+    def graph(self) -> list[str]:
+        parameters = ",\n      ".join(map(self.definition, self.top.inputs))
+        return [f"graph({parameters}):", *self.body(self.top.block, "  "),
+                f"  return ({', '.join(map(self.use, self.top.outputs))})"]
+
+    def definition(self, v: Value) -> str:
+        return f"%{self.names[v]} : {v.type}"
+
+    def use(self, v: Value) -> str:
+        return f"%{self.names[v]}" if v in self.names else "%<undefined>"
+
+    def body(self, block: Block, indent: str) -> Iterator[str]:
+        for node in block.nodes:
+            yield from self.node(node, indent)
+            for i, inner in enumerate(node.blocks):
+                parameters = ", ".join(map(self.definition, inner.parameters))
+                yield f"{indent}  block{i}({parameters}):"
+                yield from self.body(inner, indent + "    ")
+                yield f"{indent}    -> ({', '.join(map(self.use, inner.returns))})"
+
+    def node(self, node: Node, indent: str) -> Iterator[str]:
+        inputs = [self.use(v) for v in node.inputs]
+        attributes = {k: v for k, v in node.attributes.items() if not isinstance(v, Graph)}
+        function = attributes.pop("function", None)
+        if function is not None:
+            name = self.names[node]
+            yield f'{indent}%{name} : Function = prim::Constant[name={quote(function.name)}]()'
+            inputs.insert(0, f"%{name}")
+        if node.kind == "prim::Constant" and attributes.get("value") is None:
+            attributes.pop("value", None)
+        kind = node.kind
+        for value in node.attributes.values():
+            if isinstance(value, Graph):
+                kind = f"{node.kind}_{len(self.subgraphs)}"
+                self.subgraphs.append((kind, value))
+        settings = ", ".join(f"{k}={literal(v)}" for k, v in attributes.items())
+        yield (indent + ", ".join(map(self.definition, node.outputs)) + " = " + kind
+               + (f"[{settings}]" if settings else "") + f"({', '.join(inputs)})"
+               + (f" # {node.span.place}" if node.span else ""))
+
+
+def quote(text: str) -> str:
+    """A string in double quotes, as PyTorch escapes it."""
+    return '"' + "".join(
+        ESCAPES.get(c) or (c if c.isprintable() else "".join(f"\\{b:03o}" for b in c.encode()))
+        for c in text) + '"'
+
+
+def number(value: float) -> str:
+    """A float as PyTorch prints it: `3.`, `0.10000000000000001`, `inf`."""
+    if value == value and abs(value) < 1e10 and value == int(value):
+        return f"{'-' if str(value)[0] == '-' else ''}{abs(int(value))}."
+    return f"{value:.17g}"
+
+
+def literal(value: Any) -> str:
+    """The text of a constant or attribute."""
+    if isinstance(value, (bool, int)):
+        return str(int(value))
+    if isinstance(value, float):
+        return number(value)
+    if isinstance(value, complex):
+        imaginary = number(value.imag)
+        return f"{number(value.real)}{'' if imaginary[0] == '-' else '+'}{imaginary}j"
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, T.Type):
+        return str(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(_item, value))}]"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_item, value))}{',' if len(value) == 1 else ''})"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_item(k)}: {_item(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, Opaque):
+        return value.text
+    return _object(value)
+
+
+def _item(value: Any) -> str:
+    return str(value) if value is None or isinstance(value, bool) else literal(value)
+
+
+def _object(value: Any) -> str:
+    """Text of a value of a class that this layer does not know, by its script type."""
+    t = getattr(value, "__script_type__", None)
+    if t == T.DEVICE:
+        return quote(str(value))
+    if t == T.TENSOR:
+        return "{%s}" % literal(value.item()) if value.dim() == 0 else "<Tensor>"
+    return f"<{t.annotation if isinstance(t, T.Type) else type(value).__name__}>"
