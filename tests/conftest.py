@@ -1,0 +1,70 @@
+"""Command line options, markers, and `.case` files as tests (see golden.py)."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+
+import pytest
+
+from tests import golden
+
+os.environ.setdefault("SCRIPTLANG_VERIFY", "1")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--update", action="store_true", help="rewrite .case files with what is now computed")
+    parser.addoption("--slow", action="store_true", help="run the tests marked slow, too")
+
+
+def pytest_collection_modifyitems(config, items):
+    skips = []
+    if importlib.util.find_spec("torch") is None:
+        skips.append(("oracle", pytest.mark.skip(reason="compares with PyTorch, which is not installed")))
+    if not config.getoption("--slow"):
+        skips.append(("slow", pytest.mark.skip(reason="slow; run with --slow")))
+    for item in items:
+        for name, mark in skips:
+            if name in item.keywords:
+                item.add_marker(mark)
+
+
+def pytest_collect_file(file_path, parent):
+    if file_path.suffix == ".case":
+        return CaseFile.from_parent(parent, path=file_path)
+    return None
+
+
+class CaseFile(pytest.File):
+    def collect(self):
+        titles = set()
+        for case in golden.read_cases(self.path):
+            if case.title in titles:
+                raise ValueError(f"{self.path}:{case.line}: a second case {case.title!r}")
+            titles.add(case.title)
+            yield CaseItem.from_parent(self, name=case.title, case=case)
+
+
+class CaseItem(pytest.Item):
+    def __init__(self, *, case, **kwargs):
+        super().__init__(**kwargs)
+        self.case = case
+
+    def runtest(self):
+        difference = golden.check(self.case)
+        if difference and self.config.getoption("--update"):
+            golden.update(self.path, self.case.title)
+        elif difference:
+            raise Difference(difference)
+
+    def repr_failure(self, excinfo, style=None):
+        if isinstance(excinfo.value, Difference):
+            return f"{excinfo.value}\n(pytest --update rewrites the case)"
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self):
+        return self.path, self.case.line - 1, f"{self.path.stem}: {self.case.title}"
+
+
+class Difference(Exception):
+    """The sections of a case differ from what is computed now."""
