@@ -1,0 +1,99 @@
+"""What the pickle reader gives out: plain Python values, and these few records for everything else.
+
+Nothing here does anything.  Making Tensors and objects of them is the work of `materialise`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+SCALAR_TYPES = ("Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double", "ComplexHalf",
+                "ComplexFloat", "ComplexDouble", "Bool", "QInt8", "QUInt8", "QInt32", "BFloat16",
+                "QUInt4x2", "QUInt2x4", "Bits1x8", "Bits2x4", "Bits4x2", "Bits8", "Bits16",
+                "Float8_e5m2", "Float8_e4m3fn", "Float8_e5m2fnuz", "Float8_e4m3fnuz",
+                "UInt16", "UInt32", "UInt64")
+"""Names of the dtypes by their number in archives; `torch.<name>Storage` is the storage's class."""
+
+ITEM_SIZES = (1, 1, 2, 4, 8, 2, 4, 8, 4, 8, 16, 1, 1, 1, 4, 2, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1, 1,
+              2, 4, 8)
+
+UNTYPED = {"Untyped": 0}
+"""Storages that name no dtype hold bytes."""
+
+STORAGE_CLASSES: dict[str, int] = {
+    f"{name}Storage": code
+    for name, code in [*((n, i) for i, n in enumerate(SCALAR_TYPES)), *UNTYPED.items()]}
+
+
+@dataclass(frozen=True, eq=False)
+class GlobalRef:
+    """A name that the pickle pushed: `__torch__.M`, `torch.FloatStorage`, `torch._utils._rebuild...`."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class StorageRef:
+    """A storage: number of its dtype, record key, and how many elements it declares."""
+
+    dtype: int
+    key: str
+    numel: int
+    location: str = "cpu"
+
+
+@dataclass(frozen=True, eq=False)
+class TensorRef:
+    """A strided view of a storage; checked to lie within the elements that the storage declares.
+
+    `kind` names a layout or wrapper that is not a plain tensor (`_rebuild_qtensor`), "" for plain ones.
+    """
+
+    storage: StorageRef | None
+    offset: int
+    size: tuple[int, ...]
+    stride: tuple[int, ...]
+    requires_grad: bool = False
+    is_conj: bool = False
+    is_neg: bool = False
+    kind: str = ""
+
+
+@dataclass(eq=False)
+class ObjectRef:
+    """An instance of a `__torch__` class: its class's name, and the state that BUILD gave it.
+
+    The state of a class without `__setstate__` is a dict of its attributes.
+    """
+
+    name: str
+    state: Any = None
+    is_built: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class EnumRef:
+    """A member of an enum class, by its value."""
+
+    name: str
+    value: Any
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceRef:
+    text: str
+
+
+@dataclass
+class Tree:
+    """A read pickle: its value, and the types that lists and dicts were tagged with, by id."""
+
+    value: Any
+    tags: dict[int, str] = field(default_factory=dict)
+    kept: list = field(default_factory=list)
+    """The tagged containers, so that their ids stay theirs."""
+
+    def tag(self, container: Any, text: str) -> None:
+        self.tags[id(container)] = text
+        self.kept.append(container)

@@ -1,0 +1,231 @@
+"""Reading zip containers: records used where they lie, every offset checked before it is followed.
+
+The subset of zip that archives use: one disk, stored and deflated records, zip64.  The C++ reader has the
+same rules.  What a `ZipReader` gives out has been checked:
+
+- every record lies inside the file, before the central directory, and no two overlap;
+- the local header agrees with the directory; nothing is encrypted; no name occurs twice;
+- names are relative, without `..`, backslashes or NUL;
+- a deflated record gives exactly its declared size, and all of them together stay in proportion to the file.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from dataclasses import dataclass
+
+from ..errors import ArchiveError
+
+END = struct.Struct("<4s4H2LH")                # end of central directory
+LOCATOR64 = struct.Struct("<4sLQL")
+END64 = struct.Struct("<4sQ2H2L4Q")
+ENTRY = struct.Struct("<4s6H3L5H2L")           # one record in the central directory
+LOCAL = struct.Struct("<4s5H3L2H")
+
+STORED, DEFLATED = 0, 8
+ENCRYPTED = 1 << 0 | 1 << 6 | 1 << 13
+MAX16, MAX32 = 0xFFFF, 0xFFFFFFFF
+
+MAX_RECORDS = 1 << 20
+INFLATE_FLOOR = 64 << 20
+INFLATE_RATIO = 64
+"""All deflated records together may grow to INFLATE_FLOOR bytes + INFLATE_RATIO times the file."""
+
+MAX_DEFLATE_RATIO = 1032
+"""Deflate cannot pack better than this; a record that declares more lies."""
+
+DAMAGED = "the file is damaged or cut short; download or copy it again"
+HOSTILE = "no tool writes such a file by accident; do not use it"
+
+
+@dataclass(frozen=True)
+class Record:
+    """One record: its name, and where its bytes lie in the file."""
+
+    name: str
+    method: int
+    start: int
+    stored_size: int
+    size: int
+    crc: int
+
+
+class ZipReader:
+    """The records of a zip file that lies in `data` (bytes, a memoryview, a mapped file).
+
+    `records`: name -> Record in the order of the directory, folders left out.
+    Raises ArchiveError for anything that is not right.
+    """
+
+    def __init__(self, data):
+        self.data = memoryview(data).cast("B")
+        count, start, size = self._find_directory()
+        self._inflated = 0
+        self._inflate_limit = INFLATE_FLOOR + INFLATE_RATIO * len(self.data)
+        self.records: dict[str, Record] = {}
+        self._read_directory(count, start, size)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.records
+
+    def read(self, name: str, check_crc: bool = True) -> memoryview:
+        """The contents of a record: a view of the file for a stored one, new memory for a deflated.
+
+        Checking the CRC touches every byte; tensors that are to stay unread in a mapping skip it.
+        """
+        record = self.records.get(name)
+        if record is None:
+            raise ArchiveError("the archive has no such record", name, DAMAGED)
+        stored = self.data[record.start:record.start + record.stored_size]
+        view = stored if record.method == STORED else self._inflate(record, stored)
+        if check_crc and zlib.crc32(view) != record.crc:
+            raise ArchiveError("the contents do not match their checksum", name, DAMAGED)
+        return view
+
+    def _inflate(self, record: Record, stored: memoryview) -> memoryview:
+        self._inflated += record.size
+        if self._inflated > self._inflate_limit:
+            raise ArchiveError(
+                f"inflates to more than {self._inflate_limit:,} bytes from a file of "
+                f"{len(self.data):,}", record.name, HOSTILE)
+        inflater = zlib.decompressobj(-zlib.MAX_WBITS)
+        try:
+            contents = inflater.decompress(stored, record.size + 1)
+        except zlib.error as e:
+            raise ArchiveError(f"does not inflate ({e})", record.name, DAMAGED) from None
+        if len(contents) != record.size or not inflater.eof or inflater.unused_data:
+            raise ArchiveError(f"does not inflate to the declared {record.size:,} bytes",
+                               record.name, DAMAGED)
+        return memoryview(contents)
+
+    def _find_directory(self) -> tuple[int, int, int]:
+        """(number of records, offset, size) of the central directory."""
+        data = self.data
+        tail_start = max(0, len(data) - END.size - MAX16)
+        at = bytes(data[tail_start:]).rfind(b"PK\5\6")
+        end = tail_start + at
+        if at < 0 or end + END.size > len(data):
+            raise ArchiveError("the zip file has no directory at its end", None, DAMAGED)
+        _, disk, first_disk, here, count, size, start, comment = END.unpack_from(data, end)
+        if end + END.size + comment > len(data):
+            raise ArchiveError("the zip directory ends outside the file", None, DAMAGED)
+        limit = end
+        locator = end - LOCATOR64.size
+        if locator >= 0 and data[locator:locator + 4] == b"PK\6\7":
+            limit, disk, first_disk, here, count, size, start = self._find_directory64(locator)
+        if disk or first_disk or here != count:
+            raise ArchiveError("the zip file is one part of several", None,
+                               "archives are single files; join the parts first")
+        if start + size > limit:
+            raise ArchiveError("the zip directory lies outside the file", None, DAMAGED)
+        if count > MAX_RECORDS or count * ENTRY.size > size:
+            raise ArchiveError(f"the zip directory has no room for its {count} records", None,
+                               DAMAGED)
+        return count, start, size
+
+    def _find_directory64(self, locator: int):
+        _, disk_of_end, end64, disks = LOCATOR64.unpack_from(self.data, locator)
+        if end64 + END64.size > locator or self.data[end64:end64 + 4] != b"PK\6\6":
+            raise ArchiveError("the zip64 directory lies outside the file", None, DAMAGED)
+        _, _, _, _, disk, first_disk, here, count, size, start = END64.unpack_from(self.data, end64)
+        return end64, disk | disk_of_end, first_disk, here, count, size, start
+
+    def _read_directory(self, count: int, start: int, size: int) -> None:
+        at, stop = start, start + size
+        ranges: list[tuple[int, int, str]] = []
+        for _ in range(count):
+            if at + ENTRY.size > stop:
+                raise ArchiveError("the zip directory is cut short", None, DAMAGED)
+            (signature, _, _, flags, method, _, _, crc, packed, full, name_size, extra_size,
+             comment_size, disk, _, _, offset) = ENTRY.unpack_from(self.data, at)
+            fields = at + ENTRY.size
+            following = fields + name_size + extra_size + comment_size
+            if signature != b"PK\1\2" or following > stop:
+                raise ArchiveError("the zip directory is damaged", None, DAMAGED)
+            raw_name = bytes(self.data[fields:fields + name_size])
+            name = decode_name(raw_name)
+            extra = self.data[fields + name_size:fields + name_size + extra_size]
+            full, packed, offset = widen(name, extra, full, packed, offset)
+            if flags & ENCRYPTED:
+                raise ArchiveError("the record is encrypted", name,
+                                   "TorchScript archives never are; decrypt the file first")
+            if method not in (STORED, DEFLATED):
+                raise ArchiveError(f"the record is packed by method {method}", name,
+                                   "only stored and deflated records can be read; pack it again")
+            if disk not in (0, MAX16):
+                raise ArchiveError("the record lies in another file", name, DAMAGED)
+            data_start = self._check_local(name, raw_name, offset, method)
+            ranges.append((offset, data_start + packed, name))
+            self._add(Record(name, method, data_start, packed, full, crc))
+            at = following
+        self._check_ranges(ranges, start)
+
+    def _add(self, record: Record) -> None:
+        if record.name in self.records:
+            raise ArchiveError("two records have this name", record.name, HOSTILE)
+        if record.method == STORED and record.size != record.stored_size:
+            raise ArchiveError(f"declares {record.size:,} bytes but stores {record.stored_size:,}",
+                               record.name, DAMAGED)
+        if record.method == DEFLATED and record.size > MAX_DEFLATE_RATIO * record.stored_size + 64:
+            raise ArchiveError(f"cannot hold {record.size:,} bytes in {record.stored_size:,}",
+                               record.name, HOSTILE)
+        if not record.name.endswith("/"):
+            self.records[record.name] = record
+        elif record.size:
+            raise ArchiveError("a folder has contents", record.name, HOSTILE)
+
+    def _check_local(self, name: str, raw_name: bytes, offset: int, method: int) -> int:
+        """Compare a record's local header with the directory; returns where its data starts."""
+        data = self.data
+        if offset + LOCAL.size > len(data):
+            raise ArchiveError("the record lies outside the file", name, DAMAGED)
+        signature, _, flags, local_method, _, _, _, _, _, name_size, extra_size = \
+            LOCAL.unpack_from(data, offset)
+        names = offset + LOCAL.size
+        if signature != b"PK\3\4" or local_method != method or flags & ENCRYPTED \
+                or bytes(data[names:names + name_size]) != raw_name:
+            raise ArchiveError("the record's header differs from the directory", name, HOSTILE)
+        return names + name_size + extra_size
+
+    @staticmethod
+    def _check_ranges(ranges: list[tuple[int, int, str]], directory: int) -> None:
+        ranges.sort()
+        previous_end, previous = 0, ""
+        for start, end, name in ranges:
+            if start < previous_end:
+                raise ArchiveError(f"the record overlaps {previous!r}", name, HOSTILE)
+            if end > directory:
+                raise ArchiveError("the record reaches outside the file", name, DAMAGED)
+            previous_end, previous = end, name
+
+
+def decode_name(raw: bytes) -> str:
+    """A record's name as text; one that could mean a place outside the archive is refused."""
+    try:
+        name = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ArchiveError("a record's name is not UTF-8", repr(raw[:40]), DAMAGED) from None
+    parts = name.split("/")
+    if not name or "\0" in name or "\\" in name or name.startswith("/") or ".." in parts:
+        raise ArchiveError("a record has a name that leads outside the archive", repr(name)[:80],
+                           HOSTILE)
+    return name
+
+
+def widen(name: str, extra: memoryview, size: int, packed: int, offset: int):
+    """Replace the fields that are too large for 32 bits by those of the zip64 extra field."""
+    if MAX32 not in (size, packed, offset):
+        return size, packed, offset
+    at = 0
+    while at + 4 <= len(extra):
+        kind, length = struct.unpack_from("<2H", extra, at)
+        at += 4
+        if kind == 1:
+            wanted = [size, packed, offset].count(MAX32)
+            if length < 8 * wanted or at + length > len(extra):
+                break
+            wide = iter(struct.unpack_from(f"<{wanted}Q", extra, at))
+            return tuple(next(wide) if v == MAX32 else v for v in (size, packed, offset))
+        at += length
+    raise ArchiveError("the record's zip64 sizes are missing", name, DAMAGED)

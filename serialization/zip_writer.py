@@ -1,0 +1,85 @@
+"""Writing zip containers: stored records at multiples of 64 bytes, the same bytes for the same contents."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from typing import BinaryIO
+
+from .zip_reader import END, END64, ENTRY, LOCAL, LOCATOR64, MAX16, MAX32
+
+ALIGNMENT = 64
+"""Where the data of a record starts: tensors are used where they lie, by instructions that like this."""
+
+UTF8_NAMES = 1 << 11
+FIXED_DATE = 1 << 5 | 1                        # 1 January 1980, the first day zip has
+PLAIN_VERSION, ZIP64_VERSION = 20, 45
+
+
+class ZipWriter:
+    """Writes records to a binary file object from its current position on.
+
+    `add` in any order, then `finish`.  Names are the caller's business; a name twice is an error.
+    """
+
+    def __init__(self, file: BinaryIO):
+        self.file = file
+        self.at = 0
+        self.entries: list[bytes] = []
+        self.names: set[str] = set()
+
+    def add(self, name: str, contents) -> None:
+        """Store a record (bytes or any contiguous buffer)."""
+        if name in self.names:
+            raise ValueError(f"two records named {name!r}")
+        self.names.add(name)
+        view = memoryview(contents)
+        view = view.cast("B") if view.nbytes else memoryview(b"")
+        raw_name, size, crc, offset = name.encode("utf-8"), view.nbytes, zlib.crc32(view), self.at
+        wide = struct.pack("<2H2Q", 1, 16, size, size) if size >= MAX32 else b""
+        small = MAX32 if wide else size
+        version = ZIP64_VERSION if wide else PLAIN_VERSION
+        extra = wide + padding(offset + LOCAL.size + len(raw_name) + len(wide))
+        self._write(LOCAL.pack(b"PK\3\4", version, UTF8_NAMES, 0, 0, FIXED_DATE, crc, small, small,
+                               len(raw_name), len(extra)) + raw_name + extra)
+        self._write(view)
+        self._enter(raw_name, crc, size, offset)
+
+    def _enter(self, raw_name: bytes, crc: int, size: int, offset: int) -> None:
+        wide = [v for v in (size, size, offset) if v >= MAX32]
+        extra = struct.pack(f"<2H{len(wide)}Q", 1, 8 * len(wide), *wide) if wide else b""
+        version = ZIP64_VERSION if wide else PLAIN_VERSION
+        small, small_offset = min(size, MAX32), min(offset, MAX32)
+        self.entries.append(ENTRY.pack(
+            b"PK\1\2", version, version, UTF8_NAMES, 0, 0, FIXED_DATE, crc, small, small,
+            len(raw_name), len(extra), 0, 0, 0, 0, small_offset) + raw_name + extra)
+
+    def finish(self) -> None:
+        """Write the directory; the archive is complete after it."""
+        directory = b"".join(self.entries)
+        count, start, size = len(self.entries), self.at, len(directory)
+        self._write(directory)
+        if count >= MAX16 or start >= MAX32 or size >= MAX32:
+            end64 = self.at
+            self._write(END64.pack(b"PK\6\6", END64.size - 12, ZIP64_VERSION, ZIP64_VERSION, 0, 0,
+                                   count, count, size, start))
+            self._write(LOCATOR64.pack(b"PK\6\7", 0, end64, 1))
+        self._write(END.pack(b"PK\5\6", 0, 0, min(count, MAX16), min(count, MAX16),
+                             min(size, MAX32), min(start, MAX32), 0))
+
+    def _write(self, contents) -> None:
+        self.file.write(contents)
+        self.at += len(contents)
+
+
+def padding(end: int) -> bytes:
+    """The extra field that moves the data from `end`, where it would start, to the next multiple.
+
+    Two bytes `FB`, a length and Z's, as PyTorch pads.
+    """
+    gap = -end % ALIGNMENT
+    if gap == 0:
+        return b""
+    if gap < 4:
+        gap += ALIGNMENT
+    return struct.pack("<2sH", b"FB", gap - 4) + b"Z" * (gap - 4)
