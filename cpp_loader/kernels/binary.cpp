@@ -1,0 +1,335 @@
+// Pointwise functions of two operands, for every element type: the portable loops.
+#include <cmath>
+#include <limits>
+
+#include "../src/error.h"
+#include "kernel_set.h"
+#include "loop_templates.h"
+
+namespace scriptlang::kernels {
+namespace {
+
+template <class T>
+constexpr bool kIsBool = std::is_same_v<T, bool>;
+template <class T>
+constexpr bool kIsInt = std::is_integral_v<T> && !kIsBool<T>;
+
+[[noreturn]] __attribute__((noinline, cold)) void division_by_zero() {
+  raise(ErrorKind::RuntimeError, "ZeroDivisionError");
+}
+
+// C's quotient; the one case that overflows wraps.
+template <class T>
+T quotient(T a, T b) {
+  if (b == T(0)) division_by_zero();
+  if constexpr (std::is_signed_v<T>) {
+    if (b == T(-1)) return static_cast<T>(Wrapping<T>(0) - Wrapping<T>(a));
+  }
+  return static_cast<T>(a / b);
+}
+
+template <class T>
+T div_floor(T a, T b) {
+  if constexpr (kIsInt<T>) {
+    T q = quotient(a, b);
+    if constexpr (std::is_signed_v<T>) {
+      if ((a < 0) != (b < 0) && static_cast<T>(Wrapping<T>(q) * Wrapping<T>(b)) != a) q -= T(1);
+    }
+    return q;
+  } else {
+    // Python's rule: exact where a / b is, and consistent with the remainder.
+    if (b == T(0)) return a / b;
+    T mod = std::fmod(a, b);
+    T div = (a - mod) / b;
+    if (mod != T(0) && (b < T(0)) != (mod < T(0))) div -= T(1);
+    if (div == T(0)) return std::copysign(T(0), a / b);
+    T floored = std::floor(div);
+    return div - floored > T(0.5) ? floored + T(1) : floored;
+  }
+}
+
+template <class T>
+T div_trunc(T a, T b) {
+  if constexpr (kIsInt<T>) return quotient(a, b);
+  else return std::trunc(a / b);
+}
+
+template <class T>
+T c_remainder(T a, T b) {
+  if constexpr (kIsInt<T>) {
+    if (b == T(0)) division_by_zero();
+    if constexpr (std::is_signed_v<T>) {
+      if (b == T(-1)) return T(0);
+    }
+    return static_cast<T>(a % b);
+  } else {
+    return std::fmod(a, b);
+  }
+}
+
+template <class T>
+T python_remainder(T a, T b) {
+  T r = c_remainder(a, b);
+  if (r != T(0) && (r < T(0)) != (b < T(0))) r = static_cast<T>(r + b);
+  return r;
+}
+
+template <class T>
+T power(T a, T b) {
+  if constexpr (kIsInt<T>) {
+    if constexpr (std::is_signed_v<T>) {
+      if (b < T(0)) {
+        if (a == T(1)) return T(1);
+        if (a == T(-1)) return b % T(2) == T(0) ? T(1) : T(-1);
+        return T(0);
+      }
+    }
+    Wrapping<T> result = 1, base = static_cast<Wrapping<T>>(a);
+    for (auto n = static_cast<std::make_unsigned_t<T>>(b); n != 0; n >>= 1) {
+      if (n & 1) result *= base;
+      base *= base;
+    }
+    return static_cast<T>(result);
+  } else {
+    return std::pow(a, b);
+  }
+}
+
+template <class T>
+T larger(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (std::isnan(a)) return a;
+    if (std::isnan(b)) return b;
+  }
+  return a > b ? a : b;
+}
+template <class T>
+T smaller(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (std::isnan(a)) return a;
+    if (std::isnan(b)) return b;
+  }
+  return a < b ? a : b;
+}
+
+template <class T>
+T log_add_exp(T a, T b) {
+  if (std::isinf(a) && a == b) return a;
+  T m = larger(a, b);
+  return m + std::log1p(std::exp(-std::abs(a - b)));
+}
+template <class T>
+T log_add_exp2(T a, T b) {
+  if (std::isinf(a) && a == b) return a;
+  constexpr T kInverseLog2 = T(1.4426950408889634074);
+  T m = larger(a, b);
+  return m + std::log1p(std::exp2(-std::abs(a - b))) * kInverseLog2;
+}
+
+template <class T>
+T xlogy(T a, T b) {
+  if (std::isnan(b)) return b;
+  return a == T(0) ? T(0) : a * std::log(b);
+}
+
+template <class T>
+T heaviside(T a, T b) {
+  if constexpr (kIsBool<T>) return a || b;
+  else return a == T(0) ? b : static_cast<T>(a > T(0));
+}
+
+template <class T>
+T gcd(T a, T b) {
+  Wrapping<T> x = a < T(0) ? Wrapping<T>(0) - Wrapping<T>(a) : Wrapping<T>(a);
+  Wrapping<T> y = b < T(0) ? Wrapping<T>(0) - Wrapping<T>(b) : Wrapping<T>(b);
+  while (y != 0) {
+    Wrapping<T> r = x % y;
+    x = y;
+    y = r;
+  }
+  return static_cast<T>(x);
+}
+template <class T>
+T lcm(T a, T b) {
+  T g = gcd(a, b);
+  if (g == T(0)) return T(0);
+  T product = static_cast<T>(Wrapping<T>(quotient(a, g)) * Wrapping<T>(b));
+  return product < T(0) ? static_cast<T>(Wrapping<T>(0) - Wrapping<T>(product)) : product;
+}
+
+template <class T>
+T shift_left(T a, T b) {
+  if (b < T(0) || static_cast<uint64_t>(b) >= sizeof(T) * 8) return T(0);
+  return static_cast<T>(Wrapping<T>(a) << b);
+}
+template <class T>
+T shift_right(T a, T b) {
+  constexpr int kLast = sizeof(T) * 8 - std::is_signed_v<T>;
+  if (b < T(0) || static_cast<uint64_t>(b) >= static_cast<uint64_t>(kLast)) {
+    return std::is_signed_v<T> ? static_cast<T>(a >> (sizeof(T) * 8 - 1)) : T(0);
+  }
+  return static_cast<T>(a >> b);
+}
+
+template <class T>
+T add(T a, T b) {
+  if constexpr (kIsBool<T>) return a || b;
+  else return static_cast<T>(Wrapping<T>(a) + Wrapping<T>(b));
+}
+template <class T>
+T multiply(T a, T b) {
+  if constexpr (kIsBool<T>) return a && b;
+  else return static_cast<T>(Wrapping<T>(a) * Wrapping<T>(b));
+}
+
+// The factor of add_scaled: an integer type takes it from the second slot, where it is exact.
+template <class T>
+T alpha(const double* p) {
+  if constexpr (kIsInt<T> || kIsBool<T>) {
+    int64_t exact;
+    __builtin_memcpy(&exact, p + 1, sizeof exact);
+    return static_cast<T>(exact);
+  } else if constexpr (kIsComplex<T>) {
+    return T(static_cast<typename T::value_type>(p[0]), static_cast<typename T::value_type>(p[2]));
+  } else {
+    return static_cast<T>(p[0]);
+  }
+}
+
+// X(name, formula of x and y)
+#define SL_ANY_BINARY(X)                                \
+  X(add, add(x, y))                                     \
+  X(mul, multiply(x, y))                                \
+  X(add_scaled, add(x, multiply(alpha<T>(p), y)))
+
+#define SL_REAL_BINARY(X)                               \
+  X(div_floor, div_floor(x, y))                         \
+  X(div_trunc, div_trunc(x, y))                         \
+  X(remainder, python_remainder(x, y))                  \
+  X(fmod, c_remainder(x, y))
+
+#define SL_ORDER_BINARY(X)                              \
+  X(maximum, larger(x, y))                              \
+  X(minimum, smaller(x, y))                             \
+  X(heaviside, heaviside(x, y))
+
+#define SL_FLOAT_BINARY(X)                              \
+  X(atan2, std::atan2(x, y))                            \
+  X(hypot, std::hypot(x, y))                            \
+  X(copysign, std::copysign(x, y))                      \
+  X(logaddexp, log_add_exp(x, y))                       \
+  X(logaddexp2, log_add_exp2(x, y))                     \
+  X(xlogy, xlogy(x, y))                                 \
+  X(nextafter, std::nextafter(x, y))                    \
+  X(prelu, x > T(0) ? x : x * y)
+
+#define SL_INT_BINARY(X)                                \
+  X(gcd, gcd(x, y))                                     \
+  X(lcm, lcm(x, y))                                     \
+  X(lshift, shift_left(x, y))                           \
+  X(rshift, shift_right(x, y))
+
+#define SL_BIT_BINARY(X)                                \
+  X(bitwise_and, static_cast<T>(x & y))                 \
+  X(bitwise_or, static_cast<T>(x | y))                  \
+  X(bitwise_xor, static_cast<T>(x ^ y))
+
+#define X(name, formula)                                            \
+  struct F_##name {                                                 \
+    template <class T>                                              \
+    static T apply(T x, T y, [[maybe_unused]] const double* p) {    \
+      return formula;                                               \
+    }                                                               \
+  };
+SL_ANY_BINARY(X)
+SL_REAL_BINARY(X)
+SL_ORDER_BINARY(X)
+SL_FLOAT_BINARY(X)
+SL_INT_BINARY(X)
+SL_BIT_BINARY(X)
+X(sub, static_cast<T>(Wrapping<T>(x) - Wrapping<T>(y)))
+X(div, x / y)
+X(pow, power(x, y))
+X(fmax, std::fmax(x, y))
+X(fmin, std::fmin(x, y))
+#undef X
+struct F_squared_difference {
+  template <class T>
+  static T apply(T x, T y, const double*) {
+    Wrapping<T> d = Wrapping<T>(x) - Wrapping<T>(y);
+    return static_cast<T>(d * d);
+  }
+};
+
+#define SL_EQUALITY(X) X(eq, x == y) X(ne, x != y)
+#define SL_ORDER(X) X(lt, x < y) X(le, x <= y) X(gt, x > y) X(ge, x >= y)
+#define SL_LOGICAL(X)                         \
+  X(logical_and, (x != T()) && (y != T()))    \
+  X(logical_or, (x != T()) || (y != T()))     \
+  X(logical_xor, (x != T()) != (y != T()))
+#define X(name, formula)                         \
+  struct F_##name {                              \
+    template <class T>                           \
+    static bool apply(T x, T y, const double*) { \
+      return formula;                            \
+    }                                            \
+  };
+SL_EQUALITY(X)
+SL_ORDER(X)
+SL_LOGICAL(X)
+#undef X
+
+struct Tables {
+  LoopTable of[static_cast<int>(Binary::kCount)];
+  LoopTable& operator[](Binary op) { return of[static_cast<int>(op)]; }
+
+  Tables() {
+    Tables& t = *this;
+#define X(name, formula)                                                                     \
+  set_binary<F_##name, bool, SL_INT_TYPES, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Binary::k_##name]);
+    SL_ANY_BINARY(X)
+    SL_EQUALITY(X)
+    SL_LOGICAL(X)
+#undef X
+#define X(name, formula) \
+  set_binary<F_##name, bool, SL_INT_TYPES, SL_FLOAT_TYPES>(t[Binary::k_##name]);
+    SL_ORDER(X)
+    SL_ORDER_BINARY(X)
+#undef X
+#define X(name, formula) set_binary<F_##name, SL_INT_TYPES, SL_FLOAT_TYPES>(t[Binary::k_##name]);
+    SL_REAL_BINARY(X)
+#undef X
+#define X(name, formula) set_binary<F_##name, SL_FLOAT_TYPES>(t[Binary::k_##name]);
+    SL_FLOAT_BINARY(X)
+    X(fmax, )
+    X(fmin, )
+#undef X
+#define X(name, formula) set_binary<F_##name, SL_INT_TYPES>(t[Binary::k_##name]);
+    SL_INT_BINARY(X)
+#undef X
+#define X(name, formula) set_binary<F_##name, bool, SL_INT_TYPES>(t[Binary::k_##name]);
+    SL_BIT_BINARY(X)
+#undef X
+    set_binary<F_sub, SL_INT_TYPES, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Binary::k_sub]);
+    set_binary<F_div, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Binary::k_div]);
+    set_binary<F_pow, SL_INT_TYPES, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Binary::k_pow]);
+    set_binary<F_maximum, bool, SL_INT_TYPES>(t[Binary::k_fmax]);
+    set_binary<F_minimum, bool, SL_INT_TYPES>(t[Binary::k_fmin]);
+    set_binary<F_squared_difference, SL_INT_TYPES, SL_FLOAT_TYPES>(
+        t[Binary::k_squared_difference]);
+    const FastLoops& fast = *kernels().loops;
+    for (int i = 0; i < static_cast<int>(Binary::kCount); ++i) {
+      if (fast.binary_f32[i]) of[i].at[static_cast<int>(ScalarType::Float32)] = fast.binary_f32[i];
+      if (fast.binary_f64[i]) of[i].at[static_cast<int>(ScalarType::Float64)] = fast.binary_f64[i];
+    }
+  }
+};
+
+}  // namespace
+
+const LoopTable& loops(Binary op) {
+  static const Tables tables;
+  return tables.of[static_cast<int>(op)];
+}
+
+}  // namespace scriptlang::kernels

@@ -1,0 +1,94 @@
+// Conversion between element types, as PyTorch's `to` does it: to bool by "is not zero", from
+// complex by dropping the imaginary part, floats to integers towards zero.
+#include <cstring>
+
+#include "loop_templates.h"
+
+namespace scriptlang::kernels {
+namespace {
+
+template <class To, class From>
+To convert_one(From x) {
+  if constexpr (std::is_same_v<To, From>) {
+    return x;
+  } else if constexpr (kIsComplex<From>) {
+    if constexpr (kIsComplex<To>) return To(x);
+    else if constexpr (std::is_same_v<To, bool>) return x != From();
+    else return convert_one<To>(x.real());
+  } else if constexpr (std::is_same_v<From, float16> || std::is_same_v<From, bfloat16>) {
+    return convert_one<To>(static_cast<float>(x));
+  } else if constexpr (std::is_same_v<To, float16> || std::is_same_v<To, bfloat16>) {
+    return To(static_cast<float>(x));
+  } else if constexpr (kIsComplex<To>) {
+    return To(static_cast<typename To::value_type>(x));
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return x != From(0);
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    // Values that do not fit: the low bits of the 64-bit integer; what that does not hold
+    // (and NaN) becomes its least value, as x86 converts.
+    constexpr From kLimit = From(9223372036854775808.0);
+    if (!(x >= -kLimit && x < kLimit)) return static_cast<To>(INT64_MIN);
+    return static_cast<To>(static_cast<int64_t>(x));
+  } else {
+    return static_cast<To>(x);
+  }
+}
+
+template <class To, class From>
+void convert(int64_t n, void* to, int64_t to_stride, const void* from, int64_t from_stride) {
+  if (to_stride == sizeof(To) && from_stride == sizeof(From)) {
+    if constexpr (std::is_same_v<To, From>) {
+      std::memmove(to, from, static_cast<size_t>(n) * sizeof(To));
+    } else {
+      To* o = static_cast<To*>(to);
+      const From* a = static_cast<const From*>(from);
+      for (int64_t i = 0; i < n; ++i) o[i] = convert_one<To>(a[i]);
+    }
+    return;
+  }
+  char* o = static_cast<char*>(to);
+  const char* a = static_cast<const char*>(from);
+  for (int64_t i = 0; i < n; ++i, o += to_stride, a += from_stride) {
+    *reinterpret_cast<To*>(o) = convert_one<To>(*reinterpret_cast<const From*>(a));
+  }
+}
+
+// X(name, type)
+#define SL_ARITHMETIC_TYPES(X)                                                           \
+  X(UInt8, uint8_t) X(Int8, int8_t) X(Int16, int16_t) X(Int32, int32_t) X(Int64, int64_t) \
+  X(Float16, float16) X(Float32, float) X(Float64, double) X(Complex64, complex64)        \
+  X(Complex128, complex128) X(Bool, bool) X(BFloat16, bfloat16) X(UInt16, uint16_t)       \
+  X(UInt32, uint32_t) X(UInt64, uint64_t)
+
+template <class To>
+Convert converter_to(ScalarType from) {
+  switch (from) {
+#define X(name, type) \
+  case ScalarType::name: return &convert<To, type>;
+    SL_ARITHMETIC_TYPES(X)
+#undef X
+    default: return nullptr;
+  }
+}
+
+struct Raw32 {
+  uint16_t parts[2];
+};
+
+}  // namespace
+
+Convert converter(ScalarType to, ScalarType from) {
+  switch (to) {
+#define X(name, type) \
+  case ScalarType::name: return converter_to<type>(from);
+    SL_ARITHMETIC_TYPES(X)
+#undef X
+    case ScalarType::Complex32: return from == to ? &convert<Raw32, Raw32> : nullptr;
+    case ScalarType::QInt8: return from == to ? &convert<int8_t, int8_t> : nullptr;
+    case ScalarType::QUInt8: return from == to ? &convert<uint8_t, uint8_t> : nullptr;
+    case ScalarType::QInt32: return from == to ? &convert<int32_t, int32_t> : nullptr;
+    default: return nullptr;
+  }
+}
+
+}  // namespace scriptlang::kernels

@@ -1,0 +1,22 @@
+# The files of kernels/isa are compiled once per instruction set; dispatch.cpp picks at run time.
+# They keep NaN and infinities; a*b+c may be fused, as each formula allows for.
+file(GLOB isa_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/isa/*.cpp")
+
+function(scriptlang_add_isa name)
+  set(target scriptlang_kernels_${name})
+  add_library(${target} OBJECT ${isa_sources})
+  target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/src)
+  target_compile_definitions(${target} PRIVATE SL_ISA=${name})
+  scriptlang_flags(${target})
+  target_compile_options(${target} PRIVATE
+    -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math -Wno-psabi ${ARGN})
+  target_sources(scriptlang PRIVATE $<TARGET_OBJECTS:${target}>)
+  target_compile_definitions(scriptlang PRIVATE SL_HAS_ISA_${name})
+endfunction()
+
+scriptlang_add_isa(portable)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
+  scriptlang_add_isa(avx2 -mavx2 -mfma -mf16c -mbmi -mbmi2)
+  scriptlang_add_isa(avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mbmi -mbmi2
+                     -mprefer-vector-width=512)
+endif()

@@ -1,0 +1,350 @@
+// Matrix product: blocking around the micro-kernels of micro.h.
+//
+// B is packed into panels [n / kPanel][k][kPanel] (ahead of time, or here), A into row tiles as
+// it is needed. A block of kBlockDepth x panel of B stays in L1, one of kBlockRows x kBlockDepth
+// of A in L2. Few rows take other ways: B as it lies when its rows are contiguous, dot products
+// when its columns are.
+#include "micro.h"
+
+#include "../parallel.h"
+#include "../scratch.h"
+#include "entry.h"
+
+namespace scriptlang::kernels::SL_ISA {
+namespace {
+
+constexpr int64_t kBlockDepth = 384;
+constexpr int64_t kBlockRows = 16 * kTileRows;
+// Multiply-adds that are worth a chunk of another thread.
+constexpr int64_t kChunkWork = 400'000;
+// B that is packed at once, in bytes.
+constexpr int64_t kPackBytes = 8 << 20;
+constexpr int64_t kDotRows = 8;
+
+template <class T>
+int64_t packed_size(int64_t k, int64_t n) {
+  return ceil_div(n, kPanel<T>) * kPanel<T> * k;
+}
+
+// One panel of the columns [first, first + width), rows [0, k) of B.
+template <class T>
+SL_NOINLINE void pack_panel(int64_t k, int width, const T* b, int64_t row, int64_t column, T* out) {
+  constexpr int W = kLanes<T>;
+  if (column == 1) {
+    for (int64_t p = 0; p < k; ++p, out += kPanel<T>, b += row) {
+      SL_UNROLL for (int j = 0; j < kTileVectors; ++j) {
+        store(out + j * W, load_first(b + j * W, width - j * W));
+      }
+    }
+    return;
+  }
+  int64_t p = 0;
+  if (row == 1) {
+    for (; p + W <= k; p += W) {
+      SL_UNROLL for (int j = 0; j < kTileVectors; ++j) {
+        Vector<T> square[W];
+        SL_UNROLL for (int r = 0; r < W; ++r) {
+          square[r] = j * W + r < width ? load(b + (j * W + r) * column + p) : Vector<T>{};
+        }
+        transpose<T>(square);
+        SL_UNROLL for (int r = 0; r < W; ++r) store(out + (p + r) * kPanel<T> + j * W, square[r]);
+      }
+    }
+  }
+  for (; p < k; ++p) {
+    for (int j = 0; j < kPanel<T>; ++j) {
+      out[p * kPanel<T> + j] = j < width ? b[p * row + j * column] : T(0);
+    }
+  }
+}
+
+template <class T>
+void pack(int64_t k, int64_t n, const T* b, int64_t row, int64_t column, T* packed) {
+  int64_t panels = ceil_div(n, kPanel<T>);
+  int64_t grain = max_of(1, 64 * 1024 / max_of(1, k * kPanel<T>));
+  parallel_for(panels, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; ++p) {
+      int width = static_cast<int>(min_of(kPanel<T>, n - p * kPanel<T>));
+      pack_panel(k, width, b + p * kPanel<T> * column, row, column, packed + p * kPanel<T> * k);
+    }
+  });
+}
+
+template <class T>
+const T* bias_at(const Gemm<T>& g, int64_t row, int64_t column) {
+  return g.start == Start::kColumnBias ? g.bias + column
+         : g.start == Start::kRowBias  ? g.bias + row
+                                       : nullptr;
+}
+
+// At most kTileRows rows against the panels [first, last) of a packed B, all of k at once.
+template <class T>
+void multiply_flat(const Gemm<T>& g, int64_t first, int64_t last) {
+  Tile<T> t;
+  t.k = g.k;
+  t.a = g.a;
+  t.a_row = g.a_row;
+  t.b_stride = kPanel<T> * g.k;
+  t.c_row = g.c_row;
+  t.start = g.start;
+  t.activation = g.activation;
+  for (int64_t p = first; p < last;) {
+    int64_t column = p * kPanel<T>;
+    t.b = g.packed_b + p * t.b_stride;
+    t.c = g.c + column;
+    t.bias = bias_at(g, 0, column);
+    int width = g.m <= kQuadRows && last - p >= 4 ? 4 : g.m <= kPairRows && last - p >= 2 ? 2 : 1;
+    t.columns = static_cast<int>(min_of(width * kPanel<T>, g.n - column));
+    TileFunction<T> f = width == 4   ? kQuadTiles<T, Operand::kDirect>.rows[g.m]
+                        : width == 2 ? kPairTiles<T, Operand::kDirect>.rows[g.m]
+                                     : kTiles<T, Operand::kDirect>.rows[g.m];
+    f(t);
+    p += width;
+  }
+}
+
+// Rows [top, bottom) against the panels [first, last) of a packed B.
+template <class T>
+void multiply_block(const Gemm<T>& g, int64_t top, int64_t bottom, int64_t first, int64_t last) {
+  const bool direct = g.a_column == 1 && last - first <= 3;
+  int64_t blocks = ceil_div(g.k, kBlockDepth);
+  int64_t depth = ceil_div(ceil_div(g.k, blocks), 16) * 16;
+  int64_t row_blocks = ceil_div(bottom - top, kBlockRows);
+  int64_t row_step = ceil_div(bottom - top, row_blocks);
+  Scratch space(direct ? 0 : sizeof(T) * (row_step * depth + 2 * kLanes<T>));
+  Tile<T> t;
+  t.a_row = g.a_row;
+  t.b_stride = kPanel<T> * g.k;
+  t.c_row = g.c_row;
+  for (int64_t k0 = 0; k0 < g.k; k0 += depth) {
+    t.k = min_of(depth, g.k - k0);
+    t.start = k0 == 0 ? g.start : Start::kResult;
+    t.activation = k0 + t.k == g.k ? g.activation : Activation::kNone;
+    for (int64_t r0 = top; r0 < bottom; r0 += row_step) {
+      int64_t rows = min_of(row_step, bottom - r0);
+      const T* a = g.a + r0 * g.a_row + k0 * g.a_column;
+      T* packed_a = space.as<T>();
+      if (!direct) pack_rows<T>(rows, t.k, a, g.a_row, g.a_column, packed_a);
+      RowTiles tiles(rows);
+      for (int64_t p = first; p < last; ++p) {
+        int64_t column = p * kPanel<T>;
+        t.b = g.packed_b + p * t.b_stride + k0 * kPanel<T>;
+        t.columns = static_cast<int>(min_of(kPanel<T>, g.n - column));
+        for (int64_t i = 0; i < tiles.count; ++i) {
+          int64_t row = tiles.first(i);
+          t.c = g.c + (r0 + row) * g.c_row + column;
+          t.bias = bias_at(g, r0 + row, column);
+          if (direct) {
+            t.a = a + row * g.a_row;
+            kTiles<T, Operand::kDirect>.rows[tiles.height(i)](t);
+          } else {
+            t.a = packed_a + row * t.k;
+            kTiles<T, Operand::kPacked>.rows[tiles.height(i)](t);
+          }
+        }
+      }
+    }
+  }
+}
+
+template <class T>
+void multiply_packed(const Gemm<T>& g) {
+  int64_t panels = ceil_div(g.n, kPanel<T>);
+  int64_t panel_work = max_of(1, g.k * kPanel<T> * max_of(g.m, 8));
+  if (g.m <= kTileRows && g.a_column == 1) {
+    int64_t grain = max_of(4, kChunkWork / panel_work);
+    parallel_for(panels, grain, [&](int64_t begin, int64_t end) { multiply_flat(g, begin, end); });
+    return;
+  }
+  int64_t work = panel_work * panels;
+  int64_t threads = min_of(thread_count(), max_of(1, work / kChunkWork));
+  // Whole rows for every task when there are enough of them; otherwise groups of panels too,
+  // each packing the rows it needs for itself.
+  int64_t row_tasks = threads == 1 ? 1 : max_of(1, min_of(4 * threads, g.m / (4 * kTileRows)));
+  int64_t groups = row_tasks >= 2 * threads || threads == 1
+                       ? 1
+                       : max_of(1, min_of(panels / 4, ceil_div(2 * threads, row_tasks)));
+  int64_t group_panels = ceil_div(panels, groups);
+  groups = ceil_div(panels, group_panels);
+  int64_t step = row_tasks == 1 ? g.m : ceil_div(ceil_div(g.m, row_tasks), kTileRows) * kTileRows;
+  row_tasks = ceil_div(g.m, step);
+  parallel_for(row_tasks * groups, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t task = begin; task < end; ++task) {
+      int64_t top = task / groups * step, first = task % groups * group_panels;
+      multiply_block(g, top, min_of(g.m, top + step), first, min_of(panels, first + group_panels));
+    }
+  });
+}
+
+// At most kTileRows rows, rows of B contiguous: B is read once, as it lies.
+template <class T>
+void multiply_unpacked(const Gemm<T>& g) {
+  int64_t panels = ceil_div(g.n, kPanel<T>);
+  int64_t grain = max_of(4, kChunkWork / max_of(1, g.k * kPanel<T> * max_of(g.m, 8)));
+  parallel_for(panels, grain, [&](int64_t begin, int64_t end) {
+    Tile<T> t;
+    t.k = g.k;
+    t.a = g.a;
+    t.a_row = g.a_row;
+    t.b_stride = g.b_row;
+    t.c_row = g.c_row;
+    t.start = g.start;
+    t.activation = g.activation;
+    for (int64_t p = begin; p < end;) {
+      int64_t column = p * kPanel<T>;
+      t.b = g.b + column;
+      t.c = g.c + column;
+      t.bias = bias_at(g, 0, column);
+      int width = g.m <= kQuadRows && end - p >= 4 ? 4 : g.m <= kPairRows && end - p >= 2 ? 2 : 1;
+      t.columns = static_cast<int>(min_of(width * kPanel<T>, g.n - column));
+      TileFunction<T> f = width == 4   ? kQuadTiles<T, Operand::kDirectBoth>.rows[g.m]
+                          : width == 2 ? kPairTiles<T, Operand::kDirectBoth>.rows[g.m]
+                                       : kTiles<T, Operand::kDirectBoth>.rows[g.m];
+      f(t);
+      p += width;
+    }
+  });
+}
+
+// Rows of A and columns of B contiguous in k: dot products. `c_column` lets the roles of A and B
+// be exchanged.
+template <class T>
+struct Dots {
+  int64_t k;
+  const T *a, *b;
+  int64_t a_row, b_column;
+  T* sums;  // [rows][columns]
+};
+
+template <class T, int Rows, int Columns>
+SL_NOINLINE void dot_tile(const Dots<T>& d) {
+  constexpr int W = kLanes<T>;
+  Vector<T> sum[Rows][Columns];
+  SL_UNROLL for (int r = 0; r < Rows; ++r)
+    SL_UNROLL for (int c = 0; c < Columns; ++c) sum[r][c] = Vector<T>{};
+  for (int64_t k = 0; k < d.k; k += W) {
+    int left = static_cast<int>(min_of(W, d.k - k));
+    Vector<T> a[Rows];
+    SL_UNROLL for (int r = 0; r < Rows; ++r) {
+      a[r] = left == W ? load(d.a + r * d.a_row + k) : load_first(d.a + r * d.a_row + k, left);
+    }
+    SL_UNROLL for (int c = 0; c < Columns; ++c) {
+      const T* from = d.b + c * d.b_column + k;
+      Vector<T> b = left == W ? load(from) : load_first(from, left);
+      SL_UNROLL for (int r = 0; r < Rows; ++r) sum[r][c] += a[r] * b;
+    }
+  }
+  SL_UNROLL for (int r = 0; r < Rows; ++r)
+    SL_UNROLL for (int c = 0; c < Columns; ++c) d.sums[r * Columns + c] = sum_lanes<T>(sum[r][c]);
+}
+
+constexpr int kDotColumns = 4, kDotTileRows = 2;
+
+template <class T>
+T start_value(const Gemm<T>& g, int64_t row, int64_t column, const T* c) {
+  switch (g.start) {
+    case Start::kResult: return *c;
+    case Start::kColumnBias: return g.bias[column];
+    case Start::kRowBias: return g.bias[row];
+    default: return T(0);
+  }
+}
+
+template <class T>
+T activate_one(T x, Activation activation) {
+  if (activation == Activation::kNone) return x;
+  if (x < T(0)) x = T(0);
+  if (activation == Activation::kRelu6 && x > T(6)) x = T(6);
+  return x;
+}
+
+template <class T>
+void multiply_dots(const Gemm<T>& g, int64_t c_column) {
+  int64_t grain = max_of(16, kChunkWork / max_of(1, g.k * max_of(g.m, 8)));
+  parallel_for(g.n, grain, [&](int64_t begin, int64_t end) {
+    T sums[kDotTileRows * kDotColumns];
+    Dots<T> d{g.k, nullptr, nullptr, g.a_row, g.b_column, sums};
+    for (int64_t n = begin; n < end;) {
+      int columns = end - n >= kDotColumns ? kDotColumns : 1;
+      d.b = g.b + n * g.b_column;
+      for (int64_t m = 0; m < g.m;) {
+        int rows = g.m - m >= kDotTileRows ? kDotTileRows : 1;
+        d.a = g.a + m * g.a_row;
+        if (rows == 1 && columns == 1) dot_tile<T, 1, 1>(d);
+        else if (rows == 1) dot_tile<T, 1, kDotColumns>(d);
+        else if (columns == 1) dot_tile<T, kDotTileRows, 1>(d);
+        else dot_tile<T, kDotTileRows, kDotColumns>(d);
+        for (int r = 0; r < rows; ++r) {
+          for (int c = 0; c < columns; ++c) {
+            T* to = g.c + (m + r) * g.c_row + (n + c) * c_column;
+            T value = start_value(g, m + r, n + c, to) + sums[r * columns + c];
+            *to = activate_one(value, g.activation);
+          }
+        }
+        m += rows;
+      }
+      n += columns;
+    }
+  });
+}
+
+// c^T = b^T a^T, for the ways that want few rows.
+template <class T>
+Gemm<T> exchanged(const Gemm<T>& g) {
+  Gemm<T> x = g;
+  x.m = g.n;
+  x.n = g.m;
+  x.a = g.b;
+  x.a_row = g.b_column;
+  x.a_column = g.b_row;
+  x.b = g.a;
+  x.b_row = g.a_column;
+  x.b_column = g.a_row;
+  x.c_row = 1;
+  if (g.start == Start::kColumnBias) x.start = Start::kRowBias;
+  if (g.start == Start::kRowBias) x.start = Start::kColumnBias;
+  return x;
+}
+
+template <class T>
+void fill_start(const Gemm<T>& g) {
+  for (int64_t m = 0; m < g.m; ++m) {
+    for (int64_t n = 0; n < g.n; ++n) {
+      T* to = g.c + m * g.c_row + n;
+      *to = activate_one(start_value(g, m, n, to), g.activation);
+    }
+  }
+}
+
+template <class T>
+void multiply(const Gemm<T>& g) {
+  if (g.m <= 0 || g.n <= 0) return;
+  if (g.k <= 0) return fill_start(g);
+  if (g.packed_b != nullptr) return multiply_packed(g);
+  if (g.a_column == 1 && g.b_column == 1 && g.m <= kTileRows) return multiply_unpacked(g);
+  if (g.a_column == 1 && g.b_row == 1) {
+    if (g.m <= kDotRows) return multiply_dots(g, 1);
+    if (g.n <= kDotRows) return multiply_dots(exchanged(g), g.c_row);
+  }
+  int64_t panels = ceil_div(g.n, kPanel<T>);
+  int64_t panel_bytes = kPanel<T> * g.k * static_cast<int64_t>(sizeof(T));
+  int64_t step = max_of(1, min_of(panels, kPackBytes / panel_bytes));
+  Scratch space(static_cast<size_t>(step * panel_bytes));
+  for (int64_t p = 0; p < panels; p += step) {
+    int64_t column = p * kPanel<T>;
+    Gemm<T> part = g;
+    part.n = min_of(step * kPanel<T>, g.n - column);
+    part.c = g.c + column;
+    if (g.start == Start::kColumnBias) part.bias = g.bias + column;
+    pack(g.k, part.n, g.b + column * g.b_column, g.b_row, g.b_column, space.as<T>());
+    part.packed_b = space.as<T>();
+    multiply_packed(part);
+  }
+}
+
+}  // namespace
+
+const GemmFunctions<float> gemm_f32{&multiply<float>, &packed_size<float>, &pack<float>};
+const GemmFunctions<double> gemm_f64{&multiply<double>, &packed_size<double>, &pack<double>};
+
+}  // namespace scriptlang::kernels::SL_ISA

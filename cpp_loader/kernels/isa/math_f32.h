@@ -1,0 +1,191 @@
+// Elementary functions of float32 as branch-free scalar code: the compiler turns a loop over
+// them into vectors of any width. Errors are below 3 units in the last place; NaN, infinities and
+// signed zeros behave as in C.
+//
+// The polynomials are minimax fits (Lawson's weighted least squares on Chebyshev nodes).
+#pragma once
+#include <cstdint>
+
+#include "vectors.h"
+
+namespace scriptlang::kernels::SL_ISA {
+namespace {
+
+SL_INLINE int32_t bits_of(float x) {
+  int32_t bits;
+  __builtin_memcpy(&bits, &x, 4);
+  return bits;
+}
+SL_INLINE float float_of(int32_t bits) {
+  float x;
+  __builtin_memcpy(&x, &bits, 4);
+  return x;
+}
+
+// Nearest integer of |x| < 2^22, as a float and as an int: adding 1.5 * 2^23 shifts the fraction
+// out of the significand.
+constexpr float kShifter = 12582912.0f;
+SL_INLINE float nearest(float x, int32_t* as_int) {
+  float shifted = x + kShifter;
+  *as_int = bits_of(shifted) - bits_of(kShifter);
+  return shifted - kShifter;
+}
+
+SL_INLINE float power_of_two(int32_t n) { return float_of((n + 127) << 23); }
+
+SL_INLINE float exp_reduced(float r) {
+  float p = 1.97926764e-4f;
+  p = p * r + 1.3945858e-3f;
+  p = p * r + 8.33349856e-3f;
+  p = p * r + 4.16662788e-2f;
+  p = p * r + 1.66666658e-1f;
+  p = p * r + 5.00000007e-1f;
+  return r * r * p + r + 1.0f;
+}
+
+SL_INLINE float exp_f32(float x) {
+  // Beyond these the result is infinite or zero; a NaN passes both comparisons.
+  x = x > 89.0f ? 89.0f : x;
+  x = x < -104.0f ? -104.0f : x;
+  int32_t n;
+  float whole = nearest(x * 1.44269504f, &n);
+  float r = x - whole * 0.693359375f;
+  r = r - whole * -2.12194440e-4f;
+  // 2^n in two factors: n reaches 128 and -150, where one factor has no normal float.
+  int32_t half = n >> 1;
+  return exp_reduced(r) * power_of_two(half) * power_of_two(n - half);
+}
+
+SL_INLINE float exp2_f32(float x) {
+  x = x > 129.0f ? 129.0f : x;
+  x = x < -151.0f ? -151.0f : x;
+  int32_t n;
+  float whole = nearest(x, &n);
+  int32_t half = n >> 1;
+  return exp_reduced((x - whole) * 0.693147181f) * power_of_two(half) * power_of_two(n - half);
+}
+
+// x = f * 2^e with f in [sqrt(1/2), sqrt(2)); returns log(f) and gives e.
+SL_INLINE float log_reduced(float x, float* exponent) {
+  bool tiny = x < 1.17549435e-38f;
+  float scaled = tiny ? x * 8388608.0f : x;
+  int32_t bits = bits_of(scaled);
+  int32_t e = (bits - 0x3f3504f3) >> 23;  // 0x3f3504f3: sqrt(1/2)
+  float f = float_of(bits - static_cast<int32_t>(static_cast<uint32_t>(e) << 23)) - 1.0f;
+  *exponent = static_cast<float>(e) - (tiny ? 23.0f : 0.0f);
+  float p = -0.076444257f;
+  p = p * f + 0.127784362f;
+  p = p * f - 0.131645043f;
+  p = p * f + 0.141998097f;
+  p = p * f - 0.166227433f;
+  p = p * f + 0.200012874f;
+  p = p * f - 0.250008385f;
+  p = p * f + 0.333333312f;
+  float square = f * f;
+  return f + (f * square * p - 0.5f * square);
+}
+
+SL_INLINE float log_special(float x, float y) {
+  y = x == 0.0f ? -__builtin_inff() : y;
+  y = x < 0.0f ? __builtin_nanf("") : y;
+  y = x == __builtin_inff() ? x : y;
+  return x != x ? x : y;
+}
+
+SL_INLINE float log_f32(float x) {
+  float e;
+  float y = log_reduced(x, &e);
+  return log_special(x, e * 0.693359375f + (y + e * -2.12194440e-4f));
+}
+SL_INLINE float log2_f32(float x) {
+  float e;
+  float y = log_reduced(x, &e);
+  return log_special(x, y * 1.44269504f + (y * 1.92596299e-8f + e));
+}
+SL_INLINE float log10_f32(float x) {
+  float e;
+  float y = log_reduced(x, &e);
+  return log_special(x, e * 0.30102539f + (e * 4.6050390e-6f + y * 0.434294482f));
+}
+
+SL_INLINE float absolute(float x) { return float_of(bits_of(x) & 0x7fffffff); }
+SL_INLINE float with_sign(float magnitude, float sign) {
+  return float_of(bits_of(magnitude) | (bits_of(sign) & static_cast<int32_t>(0x80000000)));
+}
+
+SL_INLINE float tanh_f32(float x) {
+  float t = absolute(x);
+  float square = x * x;
+  float p = -0.00552840958f;
+  p = p * square + 0.0204830792f;
+  p = p * square - 0.0536928808f;
+  p = p * square + 0.133308985f;
+  p = p * square - 0.333332628f;
+  float small = x * square * p + x;
+  float large = 1.0f - 2.0f / (exp_f32(2.0f * (t > 10.0f ? 10.0f : t)) + 1.0f);
+  return t < 0.65f ? small : with_sign(large, x);
+}
+
+SL_INLINE float erf_f32(float x) {
+  float t = absolute(x);
+  float square = x * x;
+  float p = 8.40985654e-5f;
+  p = p * square - 0.000815261172f;
+  p = p * square + 0.00520195869f;
+  p = p * square - 0.0268597979f;
+  p = p * square + 0.112837033f;
+  p = p * square - 0.376126343f;
+  p = p * square + 0.128379167f;
+  float small = x * p + x;
+  // erf = 1 - exp(log(erfc)); beyond 4 it is 1 in float.
+  t = t > 4.0f ? 4.0f : t;
+  float q = -6.616774899e-7f;
+  q = q * t - 1.234526089e-5f;
+  q = q * t + 0.0003848731896f;
+  q = q * t - 0.004013677076f;
+  q = q * t + 0.02481334285f;
+  q = q * t - 0.1079063741f;
+  q = q * t - 0.6336268148f;
+  q = q * t - 1.129397272f;
+  q = q * t + 0.0001534196079f;
+  return t < 0.92f ? small : with_sign(1.0f - exp_f32(q), x);
+}
+
+SL_INLINE float sigmoid_f32(float x) { return 1.0f / (1.0f + exp_f32(-x)); }
+
+// Sine or cosine through double: the reduction stays exact up to |x| around 2^30.
+SL_INLINE float sine_shifted(float x, int32_t quarter) {
+  constexpr double kBig = 6755399441055744.0;  // 1.5 * 2^52
+  double wide = x;
+  double shifted = wide * 0.63661977236758134 + kBig;
+  double whole = shifted - kBig;
+  int64_t wide_bits;
+  __builtin_memcpy(&wide_bits, &shifted, 8);
+  int64_t n = wide_bits + quarter;
+  double r = wide - whole * 1.5707963267341256;  // pi/2 to 33 bits: the product is exact
+  r = r - whole * 6.0771005065061922e-11;
+  double t = r * r;
+  double s = -2.4761105205830701e-8;
+  s = s * t + 2.7555350331377795e-6;
+  s = s * t - 0.00019841263788638363;
+  s = s * t + 0.0083333333252100336;
+  s = s * t - 0.16666666666631253;
+  s = r * t * s + r;
+  double c = 2.0647262735906631e-9;
+  c = c * t - 2.7555559800891503e-7;
+  c = c * t + 2.4801580931587719e-5;
+  c = c * t - 0.0013888888878183695;
+  c = c * t + 0.041666666666601559;
+  c = t * t * c + (1.0 - 0.5 * t);
+  double y = (n & 1) ? c : s;
+  return static_cast<float>((n & 2) ? -y : y);
+}
+
+SL_INLINE float silu_f32(float x) { return x / (1.0f + exp_f32(-x)); }
+SL_INLINE float gelu_f32(float x) { return 0.5f * x * (1.0f + erf_f32(x * 0.70710678f)); }
+SL_INLINE float gelu_tanh_f32(float x) {
+  return 0.5f * x * (1.0f + tanh_f32(0.79788456f * (x + 0.044715f * x * x * x)));
+}
+
+}  // namespace
+}  // namespace scriptlang::kernels::SL_ISA

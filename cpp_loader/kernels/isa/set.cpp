@@ -1,0 +1,14 @@
+// The kernel set of one instruction set.
+#include "entry.h"
+
+#define SL_TEXT_OF(x) #x
+#define SL_TEXT(x) SL_TEXT_OF(x)
+
+namespace scriptlang::kernels::SL_ISA {
+
+const KernelSet& kernel_set() {
+  static const KernelSet set{SL_TEXT(SL_ISA), &gemm_f32, &gemm_f64, &fast_loops};
+  return set;
+}
+
+}  // namespace scriptlang::kernels::SL_ISA

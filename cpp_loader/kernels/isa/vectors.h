@@ -1,0 +1,148 @@
+// SIMD vectors by the compiler's vector extensions, as wide as this build of the kernels allows.
+//
+// The files of this folder are compiled once per instruction set, SL_ISA naming the namespace.
+// They must not use inline functions of the standard library: the linker keeps one copy of such
+// a function for the whole program, and it could be the one that needs AVX-512.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#define SL_VECTOR_BYTES 64
+#elif defined(__AVX2__)
+#include <immintrin.h>
+#define SL_VECTOR_BYTES 32
+#else
+#define SL_VECTOR_BYTES 16
+#endif
+
+#define SL_INLINE inline __attribute__((always_inline))
+#define SL_NOINLINE __attribute__((noinline))
+#define SL_UNROLL _Pragma("GCC unroll 64")
+#define SL_RESTRICT __restrict__
+
+namespace scriptlang::kernels::SL_ISA {
+namespace {
+
+template <class T>
+struct VectorOf;
+template <>
+struct VectorOf<float> {
+  typedef float type __attribute__((vector_size(SL_VECTOR_BYTES)));
+  typedef float loose __attribute__((vector_size(SL_VECTOR_BYTES), aligned(4), may_alias));
+};
+template <>
+struct VectorOf<double> {
+  typedef double type __attribute__((vector_size(SL_VECTOR_BYTES)));
+  typedef double loose __attribute__((vector_size(SL_VECTOR_BYTES), aligned(8), may_alias));
+};
+
+template <class T>
+using Vector = typename VectorOf<T>::type;
+template <class T>
+constexpr int kLanes = SL_VECTOR_BYTES / static_cast<int>(sizeof(T));
+
+template <class T>
+SL_INLINE Vector<T> load(const T* p) {
+  return *reinterpret_cast<const typename VectorOf<T>::loose*>(p);
+}
+template <class T>
+SL_INLINE void store(T* p, Vector<T> v) {
+  *reinterpret_cast<typename VectorOf<T>::loose*>(p) = v;
+}
+template <class T>
+SL_INLINE Vector<T> splat(T x) {
+  return x - Vector<T>{};
+}
+
+#if defined(__AVX512F__)
+SL_INLINE __mmask16 first_lanes(float, int n) {
+  return n >= 16 ? 0xffff : n <= 0 ? 0 : static_cast<__mmask16>((1u << n) - 1);
+}
+SL_INLINE __mmask8 first_lanes(double, int n) {
+  return n >= 8 ? 0xff : n <= 0 ? 0 : static_cast<__mmask8>((1u << n) - 1);
+}
+// The first n lanes; the others are zero and not read.
+SL_INLINE Vector<float> load_first(const float* p, int n) {
+  return (Vector<float>)_mm512_maskz_loadu_ps(first_lanes(0.f, n), p);
+}
+SL_INLINE Vector<double> load_first(const double* p, int n) {
+  return (Vector<double>)_mm512_maskz_loadu_pd(first_lanes(0., n), p);
+}
+SL_INLINE void store_first(float* p, Vector<float> v, int n) {
+  _mm512_mask_storeu_ps(p, first_lanes(0.f, n), (__m512)v);
+}
+SL_INLINE void store_first(double* p, Vector<double> v, int n) {
+  _mm512_mask_storeu_pd(p, first_lanes(0., n), (__m512d)v);
+}
+#else
+template <class T>
+SL_INLINE Vector<T> load_first(const T* p, int n) {
+  if (n >= kLanes<T>) return load(p);
+  Vector<T> v{};
+  for (int i = 0; i < n; ++i) v[i] = p[i];
+  return v;
+}
+template <class T>
+SL_INLINE void store_first(T* p, Vector<T> v, int n) {
+  if (n >= kLanes<T>) {
+    store(p, v);
+    return;
+  }
+  for (int i = 0; i < n; ++i) p[i] = v[i];
+}
+#endif
+
+SL_INLINE void prefetch(const void* p) { __builtin_prefetch(p, 0, 3); }
+
+template <class T>
+SL_INLINE Vector<T> maximum_with(Vector<T> a, T b) {
+  return a > splat(b) ? a : splat(b);
+}
+
+template <class T>
+SL_INLINE T sum_lanes(Vector<T> v) {
+  T lanes[kLanes<T>];
+  __builtin_memcpy(lanes, &v, sizeof v);
+  SL_UNROLL for (int width = kLanes<T> / 2; width > 0; width /= 2) {
+    SL_UNROLL for (int i = 0; i < width; ++i) lanes[i] += lanes[i + width];
+  }
+  return lanes[0];
+}
+
+// One butterfly stage of a transposition: exchanges the blocks of H lanes that lie across the
+// diagonal between two rows that are H apart.
+template <class T, int H, int... I>
+SL_INLINE void exchange(Vector<T>& a, Vector<T>& b, std::integer_sequence<int, I...>) {
+  constexpr int W = kLanes<T>;
+  Vector<T> low = __builtin_shufflevector(a, b, ((I & H) ? W + (I - H) : I)...);
+  Vector<T> high = __builtin_shufflevector(a, b, ((I & H) ? W + I : I + H)...);
+  a = low;
+  b = high;
+}
+
+template <class T, int H>
+SL_INLINE void transpose_stage(Vector<T>* rows) {
+  constexpr int W = kLanes<T>;
+  SL_UNROLL for (int i = 0; i < W; ++i) {
+    if ((i & H) == 0) {
+      exchange<T, H>(rows[i], rows[i + H], std::make_integer_sequence<int, W>{});
+    }
+  }
+  if constexpr (H > 1) transpose_stage<T, H / 2>(rows);
+}
+
+// Transposes a square of kLanes rows in registers.
+template <class T>
+SL_INLINE void transpose(Vector<T>* rows) {
+  transpose_stage<T, kLanes<T> / 2>(rows);
+}
+
+SL_INLINE int64_t min_of(int64_t a, int64_t b) { return a < b ? a : b; }
+SL_INLINE int64_t max_of(int64_t a, int64_t b) { return a > b ? a : b; }
+SL_INLINE int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+}  // namespace
+}  // namespace scriptlang::kernels::SL_ISA

@@ -1,0 +1,31 @@
+// The kernels of the best instruction set that this machine has.
+#pragma once
+#include "gemm.h"
+#include "loops.h"
+
+namespace scriptlang::kernels {
+
+struct KernelSet {
+  const char* name;  // "avx512", "avx2", "portable"
+  const GemmFunctions<float>* gemm_f32;
+  const GemmFunctions<double>* gemm_f64;
+  const FastLoops* loops;
+
+  template <class T>
+  const GemmFunctions<T>& gemm() const;
+};
+
+template <>
+inline const GemmFunctions<float>& KernelSet::gemm<float>() const {
+  return *gemm_f32;
+}
+template <>
+inline const GemmFunctions<double>& KernelSet::gemm<double>() const {
+  return *gemm_f64;
+}
+
+// Chosen at the first call. The environment variable SCRIPTLANG_ISA ("portable", "avx2") asks
+// for less than the machine has; what it has not is never chosen.
+const KernelSet& kernels();
+
+}  // namespace scriptlang::kernels

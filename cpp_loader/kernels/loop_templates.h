@@ -1,0 +1,122 @@
+// Templates behind the loop tables: from a formula to a loop for each element type.
+#pragma once
+#include <complex>
+#include <cstdint>
+#include <type_traits>
+
+#include "loops.h"
+
+namespace scriptlang::kernels {
+
+using complex64 = std::complex<float>;
+using complex128 = std::complex<double>;
+
+template <class T>
+struct IsComplex : std::false_type {};
+template <class T>
+struct IsComplex<std::complex<T>> : std::true_type {};
+template <class T>
+constexpr bool kIsComplex = IsComplex<T>::value;
+
+template <class T>
+constexpr ScalarType scalar_type() {
+  if constexpr (std::is_same_v<T, uint8_t>) return ScalarType::UInt8;
+  else if constexpr (std::is_same_v<T, int8_t>) return ScalarType::Int8;
+  else if constexpr (std::is_same_v<T, int16_t>) return ScalarType::Int16;
+  else if constexpr (std::is_same_v<T, int32_t>) return ScalarType::Int32;
+  else if constexpr (std::is_same_v<T, int64_t>) return ScalarType::Int64;
+  else if constexpr (std::is_same_v<T, float>) return ScalarType::Float32;
+  else if constexpr (std::is_same_v<T, double>) return ScalarType::Float64;
+  else if constexpr (std::is_same_v<T, complex64>) return ScalarType::Complex64;
+  else if constexpr (std::is_same_v<T, complex128>) return ScalarType::Complex128;
+  else if constexpr (std::is_same_v<T, bool>) return ScalarType::Bool;
+  else return ScalarType::Undefined;
+}
+
+// Arithmetic that may wrap, as two's complement does, is done in this type.
+template <class T, class = void>
+struct WrappingOf {
+  using type = T;
+};
+template <class T>
+struct WrappingOf<T, std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, bool>>> {
+  // At least 32 bits: uint16_t * uint16_t would be done in (signed) int.
+  using type = std::conditional_t<(sizeof(T) < 4), uint32_t, std::make_unsigned_t<T>>;
+};
+template <class T>
+using Wrapping = typename WrappingOf<T>::type;
+
+template <class T>
+T constant(const double* params, int i) {
+  return params ? static_cast<T>(params[i]) : T();
+}
+
+// F::apply(T x, const double* params) -> Out
+template <class T, class F>
+void unary_loop(int64_t n, void* out, const void* const* in, const int64_t* step,
+                const double* params) {
+  using Out = decltype(F::apply(T(), params));
+  const T* a = static_cast<const T*>(in[0]);
+  Out* o = static_cast<Out*>(out);
+  if (step[0] == 1) {
+    for (int64_t i = 0; i < n; ++i) o[i] = F::apply(a[i], params);
+  } else {
+    for (int64_t i = 0; i < n; ++i) o[i] = F::apply(a[0], params);
+  }
+}
+
+// F::apply(T x, T y, const double* params) -> Out
+template <class T, class F>
+void binary_loop(int64_t n, void* out, const void* const* in, const int64_t* step,
+                 const double* params) {
+  using Out = decltype(F::apply(T(), T(), params));
+  const T* a = static_cast<const T*>(in[0]);
+  const T* b = static_cast<const T*>(in[1]);
+  Out* o = static_cast<Out*>(out);
+  if (n <= 0) return;
+  if (step[0] == 1 && step[1] == 1) {
+    for (int64_t i = 0; i < n; ++i) o[i] = F::apply(a[i], b[i], params);
+  } else if (step[0] == 1) {
+    const T y = b[0];
+    for (int64_t i = 0; i < n; ++i) o[i] = F::apply(a[i], y, params);
+  } else {
+    const T x = a[0];
+    for (int64_t i = 0; i < n; ++i) o[i] = F::apply(x, b[i * step[1]], params);
+  }
+}
+
+// F::apply(A x, T y, T z, const double* params) -> T
+template <class A, class T, class F>
+void ternary_loop(int64_t n, void* out, const void* const* in, const int64_t* step,
+                  const double* params) {
+  const A* a = static_cast<const A*>(in[0]);
+  const T* b = static_cast<const T*>(in[1]);
+  const T* c = static_cast<const T*>(in[2]);
+  T* o = static_cast<T*>(out);
+  if (step[0] == 1 && step[1] == 1 && step[2] == 1) {
+    for (int64_t i = 0; i < n; ++i) o[i] = F::apply(a[i], b[i], c[i], params);
+  } else {
+    for (int64_t i = 0; i < n; ++i) {
+      o[i] = F::apply(a[i * step[0]], b[i * step[1]], c[i * step[2]], params);
+    }
+  }
+}
+
+template <class F, class... T>
+void set_unary(LoopTable& table) {
+  ((table.at[static_cast<int>(scalar_type<T>())] = &unary_loop<T, F>), ...);
+}
+template <class F, class... T>
+void set_binary(LoopTable& table) {
+  ((table.at[static_cast<int>(scalar_type<T>())] = &binary_loop<T, F>), ...);
+}
+template <class F, class... T>
+void set_ternary(LoopTable& table) {
+  ((table.at[static_cast<int>(scalar_type<T>())] = &ternary_loop<T, T, F>), ...);
+}
+
+#define SL_INT_TYPES uint8_t, int8_t, int16_t, int32_t, int64_t
+#define SL_FLOAT_TYPES float, double
+#define SL_COMPLEX_TYPES complex64, complex128
+
+}  // namespace scriptlang::kernels

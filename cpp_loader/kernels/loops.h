@@ -1,0 +1,83 @@
+// Inner loops of pointwise operators: one loop per operator and element type.
+#pragma once
+#include <cstdint>
+
+#include "../src/dtype.h"
+
+namespace scriptlang::kernels {
+
+// out[i] = f(in[0][i * step[0]], in[1][i * step[1]], ...) for i < n; each step is 0 or 1, out is
+// contiguous and may be equal to an input. Up to four constants of the operator in params.
+using Loop = void (*)(int64_t n, void* out, const void* const* in, const int64_t* step,
+                      const double* params);
+
+constexpr int kLoopTypes = 16;
+
+// Loops by ScalarType of the elements; null where an operator has no meaning. There are none for
+// float16 and bfloat16: their elements go through float32.
+struct LoopTable {
+  Loop at[kLoopTypes] = {};
+  Loop operator[](ScalarType t) const {
+    int i = static_cast<int>(t);
+    return i >= 0 && i < kLoopTypes ? at[i] : nullptr;
+  }
+};
+
+#define SL_UNARY_NAMES(X)                                                                       \
+  X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sqrt) X(rsqrt) X(sin) X(cos)        \
+  X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf)       \
+  X(erfc) X(erfinv) X(sigmoid) X(lgamma) X(digamma) X(reciprocal) X(log_sigmoid) X(silu)         \
+  X(mish) X(softplus) X(elu) X(gelu) X(gelu_tanh) X(hardswish) X(hardsigmoid) X(hardshrink)      \
+  X(softshrink) X(leaky_relu) X(logit) X(nan_to_num) X(frac) X(sinc) X(i0) X(ndtr)              \
+  X(abs) X(neg) X(sign) X(square) X(ceil) X(floor) X(round) X(trunc) X(bitwise_not) X(relu)      \
+  X(clamp) X(clamp_min) X(clamp_max) X(threshold) X(round_decimals) X(isnan) X(isinf)            \
+  X(isfinite) X(isposinf) X(isneginf) X(signbit) X(logical_not) X(copy) X(conj) X(angle)         \
+  X(scale_shift)
+
+#define SL_BINARY_NAMES(X)                                                                      \
+  X(add) X(sub) X(mul) X(div) X(add_scaled) X(div_floor) X(div_trunc) X(remainder) X(fmod)       \
+  X(pow) X(atan2) X(maximum) X(minimum) X(fmax) X(fmin) X(hypot) X(copysign) X(logaddexp)        \
+  X(logaddexp2) X(xlogy) X(nextafter) X(heaviside) X(gcd) X(lcm) X(bitwise_and) X(bitwise_or)    \
+  X(bitwise_xor) X(lshift) X(rshift) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(logical_and)          \
+  X(logical_or) X(logical_xor) X(prelu) X(squared_difference)
+
+#define SL_TERNARY_NAMES(X) X(where) X(lerp) X(addcmul) X(addcdiv) X(clamp_tensor)
+
+enum class Unary : int {
+#define X(name) k_##name,
+  SL_UNARY_NAMES(X)
+#undef X
+  kCount
+};
+enum class Binary : int {
+#define X(name) k_##name,
+  SL_BINARY_NAMES(X)
+#undef X
+  kCount
+};
+enum class Ternary : int {
+#define X(name) k_##name,
+  SL_TERNARY_NAMES(X)
+#undef X
+  kCount
+};
+
+const LoopTable& loops(Unary op);
+const LoopTable& loops(Binary op);
+// The first operand of `where` is bool, whatever the type of the others.
+const LoopTable& loops(Ternary op);
+
+// Loops that one instruction set has for float32 and float64; null: use the portable one.
+struct FastLoops {
+  Loop unary_f32[static_cast<int>(Unary::kCount)];
+  Loop binary_f32[static_cast<int>(Binary::kCount)];
+  Loop binary_f64[static_cast<int>(Binary::kCount)];
+};
+
+// Converts n elements; strides in bytes. Null for types without arithmetic (complex32 and
+// quantized), which can only be copied to their own type.
+using Convert = void (*)(int64_t n, void* to, int64_t to_stride, const void* from,
+                         int64_t from_stride);
+Convert converter(ScalarType to, ScalarType from);
+
+}  // namespace scriptlang::kernels

@@ -1,0 +1,88 @@
+// Pointwise functions of three operands.
+#include <cmath>
+
+#include "loop_templates.h"
+
+namespace scriptlang::kernels {
+namespace {
+
+template <class T>
+T scale(const double* p) {
+  if constexpr (std::is_integral_v<T>) {
+    int64_t exact;
+    __builtin_memcpy(&exact, p + 1, sizeof exact);
+    return static_cast<T>(exact);
+  } else {
+    return static_cast<T>(p[0]);
+  }
+}
+
+struct F_where {
+  template <class T>
+  static T apply(bool condition, T y, T z, const double*) {
+    return condition ? y : z;
+  }
+};
+
+struct F_lerp {
+  template <class T>
+  static T apply(T x, T y, T weight, const double*) {
+    // From the nearer end: exact at both.
+    return std::abs(weight) < 0.5 ? x + weight * (y - x) : y - (y - x) * (T(1) - weight);
+  }
+};
+
+struct F_addcmul {
+  template <class T>
+  static T apply(T x, T y, T z, const double* p) {
+    using W = Wrapping<T>;
+    return static_cast<T>(W(x) + W(scale<T>(p)) * W(y) * W(z));
+  }
+};
+
+struct F_addcdiv {
+  template <class T>
+  static T apply(T x, T y, T z, const double* p) {
+    return x + scale<T>(p) * (y / z);
+  }
+};
+
+struct F_clamp {
+  template <class T>
+  static T apply(T x, T low, T high, const double*) {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (std::isnan(low)) return low;
+      if (std::isnan(high)) return high;
+    }
+    if (x < low) x = low;
+    return x > high ? high : x;
+  }
+};
+
+template <class... T>
+void set_where(LoopTable& table) {
+  ((table.at[static_cast<int>(scalar_type<T>())] = &ternary_loop<bool, T, F_where>), ...);
+}
+
+struct Tables {
+  LoopTable of[static_cast<int>(Ternary::kCount)];
+  LoopTable& operator[](Ternary op) { return of[static_cast<int>(op)]; }
+
+  Tables() {
+    Tables& t = *this;
+    set_where<bool, SL_INT_TYPES, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Ternary::k_where]);
+    set_ternary<F_lerp, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Ternary::k_lerp]);
+    set_ternary<F_addcmul, SL_INT_TYPES, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Ternary::k_addcmul]);
+    set_ternary<F_addcdiv, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Ternary::k_addcdiv]);
+    set_ternary<F_clamp, SL_INT_TYPES, SL_FLOAT_TYPES>(t[Ternary::k_clamp_tensor]);
+  }
+};
+
+}  // namespace
+
+const LoopTable& loops(Ternary op) {
+  static const Tables tables;
+  return tables.of[static_cast<int>(op)];
+}
+
+}  // namespace scriptlang::kernels

@@ -1,0 +1,306 @@
+// Pointwise functions of one operand, for every element type: the portable loops.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "kernel_set.h"
+#include "loop_templates.h"
+#include "special.h"
+
+namespace scriptlang::kernels {
+namespace {
+
+template <class T>
+T clamped(T x, T low, T high) {
+  if (x < low) x = low;
+  return x > high ? high : x;
+}
+
+template <class T>
+T log_sigmoid(T x) {
+  return std::min(x, T(0)) - std::log1p(std::exp(-std::abs(x)));
+}
+
+template <class T>
+T softplus(T x, T beta, T threshold) {
+  T scaled = x * beta;
+  return scaled > threshold ? x : std::log1p(std::exp(scaled)) / beta;
+}
+
+template <class T>
+T sinc(T x) {
+  if (x == T(0)) return T(1);
+  T y = x * T(3.14159265358979323846);
+  return std::sin(y) / y;
+}
+
+template <class T>
+T logit(T x, T eps) {
+  if (eps >= T(0)) x = clamped(x, eps, T(1) - eps);
+  return std::log(x / (T(1) - x));
+}
+
+template <class T>
+T round_decimals(T x, int decimals) {
+  T scale = std::pow(T(10), T(std::abs(decimals)));
+  return decimals >= 0 ? std::nearbyint(x * scale) / scale : std::nearbyint(x / scale) * scale;
+}
+
+template <class T>
+T nan_to_num(T x, const double* p) {
+  if (std::isnan(x)) return constant<T>(p, 0);
+  if (std::isinf(x)) return x > 0 ? constant<T>(p, 1) : constant<T>(p, 2);
+  return x;
+}
+
+template <class T>
+T sign_of(T x) {
+  return static_cast<T>((T(0) < x) - (x < T(0)));
+}
+
+template <class T>
+T gelu_tanh(T x) {
+  return T(0.5) * x * (T(1) + std::tanh(T(0.7978845608028654) * (x + T(0.044715) * x * x * x)));
+}
+
+// Formulas of x and p, the constants. T is the element type.
+#define SL_FLOAT_OR_COMPLEX(X)                                                \
+  X(exp, std::exp(x))                                                         \
+  X(log, std::log(x))                                                         \
+  X(log10, std::log10(x))                                                     \
+  X(sqrt, std::sqrt(x))                                                       \
+  X(rsqrt, T(1) / std::sqrt(x))                                               \
+  X(sin, std::sin(x))                                                         \
+  X(cos, std::cos(x))                                                         \
+  X(tan, std::tan(x))                                                         \
+  X(asin, std::asin(x))                                                       \
+  X(acos, std::acos(x))                                                       \
+  X(atan, std::atan(x))                                                       \
+  X(sinh, std::sinh(x))                                                       \
+  X(cosh, std::cosh(x))                                                       \
+  X(tanh, std::tanh(x))                                                       \
+  X(asinh, std::asinh(x))                                                     \
+  X(acosh, std::acosh(x))                                                     \
+  X(atanh, std::atanh(x))                                                     \
+  X(sigmoid, T(1) / (T(1) + std::exp(-x)))                                    \
+  X(silu, x / (T(1) + std::exp(-x)))                                          \
+  X(reciprocal, T(1) / x)
+
+#define SL_FLOAT_ONLY(X)                                                      \
+  X(exp2, std::exp2(x))                                                       \
+  X(expm1, std::expm1(x))                                                     \
+  X(log2, std::log2(x))                                                       \
+  X(log1p, std::log1p(x))                                                     \
+  X(erf, std::erf(x))                                                         \
+  X(erfc, std::erfc(x))                                                       \
+  X(erfinv, static_cast<T>(inverse_erf(double(x))))                           \
+  X(lgamma, static_cast<T>(log_gamma(double(x))))                             \
+  X(digamma, static_cast<T>(digamma(double(x))))                              \
+  X(i0, static_cast<T>(bessel_i0(double(x))))                                 \
+  X(log_sigmoid, log_sigmoid(x))                                              \
+  X(mish, x* std::tanh(softplus(x, T(1), T(20))))                             \
+  X(softplus, softplus(x, constant<T>(p, 0), constant<T>(p, 1)))              \
+  X(elu, x > T(0) ? x * constant<T>(p, 1)                                     \
+                  : std::expm1(x * constant<T>(p, 2)) * constant<T>(p, 0) * constant<T>(p, 1)) \
+  X(gelu, T(0.5) * x * (T(1) + std::erf(x * T(0.70710678118654752440))))      \
+  X(gelu_tanh, gelu_tanh(x))                                                  \
+  X(hardswish, x* clamped(x + T(3), T(0), T(6)) / T(6))                       \
+  X(hardsigmoid, clamped(x + T(3), T(0), T(6)) / T(6))                        \
+  X(hardshrink, x >= -constant<T>(p, 0) && x <= constant<T>(p, 0) ? T(0) : x) \
+  X(softshrink, x > constant<T>(p, 0)    ? x - constant<T>(p, 0)              \
+                : x < -constant<T>(p, 0) ? x + constant<T>(p, 0)              \
+                                         : x * T(0))                          \
+  X(leaky_relu, x > T(0) ? x : x * constant<T>(p, 0))                         \
+  X(logit, logit(x, constant<T>(p, 0)))                                       \
+  X(nan_to_num, nan_to_num(x, p))                                             \
+  X(frac, x - std::trunc(x))                                                  \
+  X(sinc, sinc(x))                                                            \
+  X(ndtr, static_cast<T>(0.5 * std::erfc(-double(x) * 0.70710678118654752440))) \
+  X(ceil, std::ceil(x))                                                       \
+  X(floor, std::floor(x))                                                     \
+  X(round, std::nearbyint(x))                                                 \
+  X(trunc, std::trunc(x))                                                     \
+  X(round_decimals, round_decimals(x, static_cast<int>(p[0])))                \
+  X(angle, std::isnan(x) ? x : x < T(0) ? T(3.14159265358979323846) : T(0))   \
+  X(scale_shift, x* constant<T>(p, 0) + constant<T>(p, 1))
+
+#define SL_REAL(X)                                                            \
+  X(sign, sign_of(x))                                                         \
+  X(relu, x < T(0) ? T(0) : x)                                                \
+  X(clamp, clamped(x, constant<T>(p, 0), constant<T>(p, 1)))                  \
+  X(clamp_min, x < constant<T>(p, 0) ? constant<T>(p, 0) : x)                 \
+  X(clamp_max, x > constant<T>(p, 0) ? constant<T>(p, 0) : x)                 \
+  X(threshold, x <= constant<T>(p, 0) ? constant<T>(p, 1) : x)
+
+#define X(name, formula)                                \
+  struct F_##name {                                     \
+    template <class T>                                  \
+    static T apply(T x, [[maybe_unused]] const double* p) { \
+      return formula;                                   \
+    }                                                   \
+  };
+SL_FLOAT_OR_COMPLEX(X)
+SL_FLOAT_ONLY(X)
+SL_REAL(X)
+#undef X
+
+// A negated float zero has its sign changed: 0 - x would not do that.
+struct F_neg {
+  template <class T>
+  static T apply(T x, const double*) {
+    if constexpr (std::is_integral_v<T>) return static_cast<T>(Wrapping<T>(0) - Wrapping<T>(x));
+    else return -x;
+  }
+};
+struct F_square {
+  template <class T>
+  static T apply(T x, const double*) {
+    return static_cast<T>(Wrapping<T>(x) * Wrapping<T>(x));
+  }
+};
+struct F_abs {
+  template <class T>
+  static auto apply(T x, const double*) {
+    if constexpr (kIsComplex<T> || std::is_floating_point_v<T>) return std::abs(x);
+    else return x < T(0) ? static_cast<T>(Wrapping<T>(0) - Wrapping<T>(x)) : x;
+  }
+};
+struct F_same {
+  template <class T>
+  static T apply(T x, const double*) {
+    return x;
+  }
+};
+struct F_conj {
+  template <class T>
+  static T apply(T x, const double*) {
+    return std::conj(x);
+  }
+};
+struct F_arg {
+  template <class T>
+  static auto apply(T x, const double*) {
+    return std::arg(x);
+  }
+};
+struct F_not {
+  template <class T>
+  static T apply(T x, const double*) {
+    if constexpr (std::is_same_v<T, bool>) return !x;
+    else return static_cast<T>(~x);
+  }
+};
+struct F_sgn {
+  template <class T>
+  static T apply(T x, const double*) {
+    auto size = std::abs(x);
+    return size == 0 ? T(0) : x / size;
+  }
+};
+
+template <class T>
+bool is_nan(T x) {
+  if constexpr (kIsComplex<T>) return std::isnan(x.real()) || std::isnan(x.imag());
+  else return std::isnan(x);
+}
+template <class T>
+bool is_inf(T x) {
+  if constexpr (kIsComplex<T>) return std::isinf(x.real()) || std::isinf(x.imag());
+  else return std::isinf(x);
+}
+
+#define SL_TESTS(X)                             \
+  X(isnan, is_nan(x))                           \
+  X(isinf, is_inf(x))                           \
+  X(isfinite, !is_nan(x) && !is_inf(x))
+#define SL_REAL_TESTS(X)                        \
+  X(isposinf, std::isinf(x) && x > 0)           \
+  X(isneginf, std::isinf(x) && x < 0)           \
+  X(signbit, std::signbit(x))
+#define X(name, formula)                        \
+  struct F_##name {                             \
+    template <class T>                          \
+    static bool apply(T x, const double*) {     \
+      return formula;                           \
+    }                                           \
+  };
+SL_TESTS(X)
+SL_REAL_TESTS(X)
+X(logical_not, x == T())
+#undef X
+struct F_false {
+  template <class T>
+  static bool apply(T, const double*) {
+    return false;
+  }
+};
+struct F_true {
+  template <class T>
+  static bool apply(T, const double*) {
+    return true;
+  }
+};
+struct F_negative {
+  template <class T>
+  static bool apply(T x, const double*) {
+    return x < T(0);
+  }
+};
+
+struct Tables {
+  LoopTable of[static_cast<int>(Unary::kCount)];
+  LoopTable& operator[](Unary op) { return of[static_cast<int>(op)]; }
+
+  Tables() {
+    Tables& t = *this;
+#define X(name, formula) \
+  set_unary<F_##name, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Unary::k_##name]);
+    SL_FLOAT_OR_COMPLEX(X)
+#undef X
+#define X(name, formula) set_unary<F_##name, SL_FLOAT_TYPES>(t[Unary::k_##name]);
+    SL_FLOAT_ONLY(X)
+#undef X
+#define X(name, formula) set_unary<F_##name, SL_INT_TYPES, SL_FLOAT_TYPES>(t[Unary::k_##name]);
+    SL_REAL(X)
+#undef X
+    for (Unary op : {Unary::k_ceil, Unary::k_floor, Unary::k_round, Unary::k_trunc}) {
+      set_unary<F_same, SL_INT_TYPES>(t[op]);
+    }
+    set_unary<F_same, bool>(t[Unary::k_sign]);
+    set_unary<F_sgn, SL_COMPLEX_TYPES>(t[Unary::k_sign]);
+    set_unary<F_neg, SL_INT_TYPES, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Unary::k_neg]);
+    set_unary<F_square, SL_INT_TYPES, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Unary::k_square]);
+    set_unary<F_abs, SL_INT_TYPES, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Unary::k_abs]);
+    set_unary<F_not, SL_INT_TYPES, bool>(t[Unary::k_bitwise_not]);
+    set_unary<F_logical_not, bool, SL_INT_TYPES, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(
+        t[Unary::k_logical_not]);
+    set_unary<F_same, bool, SL_INT_TYPES, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Unary::k_copy]);
+    set_unary<F_conj, SL_COMPLEX_TYPES>(t[Unary::k_conj]);
+    set_unary<F_arg, SL_COMPLEX_TYPES>(t[Unary::k_angle]);
+#define X(name, formula) set_unary<F_##name, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Unary::k_##name]);
+    SL_TESTS(X)
+#undef X
+#define X(name, formula) set_unary<F_##name, SL_FLOAT_TYPES>(t[Unary::k_##name]);
+    SL_REAL_TESTS(X)
+#undef X
+    for (Unary op : {Unary::k_isnan, Unary::k_isinf, Unary::k_isposinf, Unary::k_isneginf}) {
+      set_unary<F_false, bool, SL_INT_TYPES>(t[op]);
+    }
+    set_unary<F_true, bool, SL_INT_TYPES>(t[Unary::k_isfinite]);
+    set_unary<F_negative, SL_INT_TYPES>(t[Unary::k_signbit]);
+    set_unary<F_false, bool>(t[Unary::k_signbit]);
+    const FastLoops& fast = *kernels().loops;
+    for (int i = 0; i < static_cast<int>(Unary::kCount); ++i) {
+      if (fast.unary_f32[i]) of[i].at[static_cast<int>(ScalarType::Float32)] = fast.unary_f32[i];
+    }
+  }
+};
+
+}  // namespace
+
+const LoopTable& loops(Unary op) {
+  static const Tables tables;
+  return tables.of[static_cast<int>(op)];
+}
+
+}  // namespace scriptlang::kernels
