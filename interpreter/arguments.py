@@ -1,0 +1,188 @@
+"""What a caller passes to a function, checked against its schema and made run-time values."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, Mapping, Sequence
+
+from .. import types as T
+from ..errors import RunError
+from ..objects import Device, ScriptObject
+from ..schema import Argument, Schema
+from ..tensor import Tensor
+from .values import is_instance, type_name
+
+
+class Mismatch(Exception):
+    """A value does not fit a type; `.value` is the innermost one that does not, `.path` where it is."""
+
+    def __init__(self, value: Any, wanted: T.Type, path: str = ""):
+        super().__init__()
+        self.value, self.wanted, self.path = value, wanted, path
+
+
+def bind(schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> list[Any]:
+    """The values of all arguments of a function, in order.
+
+    numpy arrays and torch tensors become Tensors where a Tensor is wanted, ints floats where a float is,
+    tuples lists, names devices; a ScriptModule its object.  Raises RunError that names the function,
+    the argument, the type it wants and the one it got.
+    """
+    short = schema.name.rpartition(".")[2]
+    own = [a for a in schema.arguments if a.name != "self"]
+    if len(args) > len(schema.arguments):
+        extra = len(schema.arguments) - len(own)
+        raise RunError(f"{short}() takes {_count(len(own))} but {len(args) - extra} were given\n"
+                       f"  {schema}")
+    kwargs = dict(kwargs or {})
+    values, lacking = [], []
+    for i, a in enumerate(schema.arguments):
+        if i < len(args):
+            if a.name in kwargs:
+                raise RunError(f"{short}() got two values for argument {a.name!r}\n  {schema}")
+            values.append(_argument(schema, i, a, args[i]))
+        elif a.name in kwargs:
+            values.append(_argument(schema, i, a, kwargs.pop(a.name)))
+        elif a.has_default:
+            values.append(a.default)
+        else:
+            lacking.append(a)
+    if lacking:
+        names = ", ".join(f"{a.name!r} ({a.type.annotation})" for a in lacking)
+        raise RunError(f"{short}() is missing {_count(len(lacking))}: {names}\n  {schema}")
+    if kwargs:
+        names = ", ".join(map(repr, kwargs))
+        raise RunError(f"{short}() has no argument {names}\n  {schema}")
+    return values
+
+
+def _count(n: int) -> str:
+    return f"{n} argument" if n == 1 else f"{n} arguments"
+
+
+def _argument(schema: Schema, i: int, a: Argument, value: Any) -> Any:
+    try:
+        return convert(value, a.type)
+    except Mismatch as e:
+        inside = f" at {a.name}{e.path}" if e.path else ""
+        short = schema.name.rpartition(".")[2]
+        raise RunError(
+            f"{short}() wants {a.type.annotation} for argument {a.name!r} (number {i}), but got "
+            f"{type_name(value)}" + (f": {type_name(e.value)}{inside}" if inside else "")
+            + f"\n  {schema}") from None
+
+
+def convert(value: Any, t: T.Type, path: str = "") -> Any:
+    """The run-time value of type `t` that `value` stands for.  Raises Mismatch."""
+    value = getattr(value, "_object_", value)
+    if type(t) in CONVERTERS:
+        return CONVERTERS[type(t)](value, t, path)
+    if is_instance(value, t):
+        return value
+    converter = ATOMS.get(t)
+    if converter is not None:
+        try:
+            return converter(value)
+        except (TypeError, ValueError, RuntimeError):
+            pass
+    raise Mismatch(value, t, path)
+
+
+def to_tensor(value: Any) -> Tensor:
+    """A Tensor of anything array-like that is no Python number or sequence, sharing its memory."""
+    if isinstance(value, (int, float, complex, str, list, tuple, dict, type(None))):
+        raise TypeError("not an array")
+    from ..tensor import as_tensor
+
+    return as_tensor(value)
+
+
+def to_int(value: Any) -> int:
+    if isinstance(value, Tensor):
+        return int(value.item()) if value.dim() == 0 else _refuse()
+    code = getattr(value, "code", None)                  # a dtype is its number in programs
+    return operator.index(value if code is None else code)
+
+
+def to_float(value: Any) -> float:
+    if isinstance(value, Tensor):
+        return float(value.item()) if value.dim() == 0 else _refuse()
+    if isinstance(value, (str, bytes, bytearray, complex)):
+        _refuse()
+    return float(value)
+
+
+def to_bool(value: Any) -> bool:
+    if type(value).__name__ not in ("bool_", "bool"):
+        _refuse()
+    return bool(value)
+
+
+def to_number(value: Any) -> int | float | complex:
+    if isinstance(value, Tensor):
+        return value.item() if value.dim() == 0 else _refuse()
+    return value.item() if hasattr(value, "item") else _refuse()
+
+
+def to_device(value: Any) -> Device:
+    return Device(value) if isinstance(value, str) else Device(str(value))
+
+
+def _refuse():
+    raise TypeError
+
+
+ATOMS = {T.TENSOR: to_tensor, T.INT: to_int, T.FLOAT: to_float, T.BOOL: to_bool,
+         T.NUMBER: to_number, T.DEVICE: to_device}
+"""Conversions to types without parts, tried when the value is not of the type yet."""
+
+
+def _optional(value: Any, t: T.OptionalType, path: str) -> Any:
+    return None if value is None else convert(value, t.element, path)
+
+
+def _union(value: Any, t: T.UnionType, path: str) -> Any:
+    if is_instance(value, t):
+        return value
+    for option in t.options:
+        try:
+            return convert(value, option, path)
+        except Mismatch:
+            continue
+    raise Mismatch(value, t, path)
+
+
+def _list(value: Any, t: T.ListType, path: str) -> list:
+    if not isinstance(value, (list, tuple)):
+        raise Mismatch(value, t, path)
+    if type(value) is list and is_instance(value, t):
+        return value                                     # the program may change the caller's list
+    return [convert(v, t.element, f"{path}[{i}]") for i, v in enumerate(value)]
+
+
+def _dict(value: Any, t: T.DictType, path: str) -> dict:
+    if not isinstance(value, dict):
+        raise Mismatch(value, t, path)
+    if type(value) is dict and is_instance(value, t):
+        return value
+    return {convert(k, t.key, f"{path} key {k!r}"): convert(v, t.value, f"{path}[{k!r}]")
+            for k, v in value.items()}
+
+
+def _tuple(value: Any, t: T.TupleType, path: str) -> tuple:
+    if not isinstance(value, tuple) or len(value) != len(t.elements):
+        raise Mismatch(value, t, path)
+    return t.make([convert(v, e, f"{path}[{i}]")
+                   for i, (v, e) in enumerate(zip(value, t.elements))])
+
+
+def _class(value: Any, t: T.Type, path: str) -> ScriptObject:
+    if isinstance(value, ScriptObject) and is_instance(value, t):
+        return value
+    raise Mismatch(value, t, path)
+
+
+CONVERTERS = {T.OptionalType: _optional, T.UnionType: _union, T.ListType: _list,
+              T.DictType: _dict, T.TupleType: _tuple, T.ClassType: _class,
+              T.InterfaceType: _class}
+"""Conversions to types with parts."""

@@ -1,0 +1,245 @@
+"""Code: a function as bytecode, its tuple layout, and its listing.
+
+The layout is that of PyTorch's `bytecode.pkl` (one entry per function), with two further fields
+that its readers skip: the types of the registers, and the functions that CALL names.
+
+    ('__torch__.f',
+     (('instructions', (('STOREN', 1, 2), ...)), ('operators', (('aten::add', 'Tensor', 2), ...)),
+      ('constants', (...)), ('types', ('List[int]', ...)), ('register_size', 5),
+      ('register_types', ('Tensor', ...)), ('functions', ('__torch__.g', ...))),
+     (('arguments', ((('name', 'x'), ('type', 'Tensor'), ('default_value', None)), ...)),
+      ('returns', (...))))
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Callable, NamedTuple
+
+from .. import types as T
+from ..errors import Frame
+from ..schema import NO_DEFAULT, Argument, Schema
+from ..source import Span
+from .opcodes import OPCODES
+
+
+class Instruction(NamedTuple):
+    """An opcode's name and its two operands."""
+
+    op: str
+    x: int = 0
+    n: int = 0
+
+
+class OperatorRef(NamedTuple):
+    """An operator by name, and how many arguments the program gives it.
+
+    The arguments that are not given are the last ones before any `out` argument; they take the
+    defaults of the schema.  None: all of them, or as many as OPN says.
+    """
+
+    name: str
+    overload: str
+    num_args: int | None
+
+    @property
+    def qualified_name(self) -> str:
+        return f"{self.name}.{self.overload}" if self.overload else self.name
+
+
+class Place(NamedTuple):
+    """Where an instruction came from: a span, and the calls it was inlined through (outermost first).
+
+    Each caller is (name of the function called, span of the call).
+    """
+
+    span: Span | None = None
+    callers: tuple[tuple[str, Span | None], ...] = ()
+
+
+NOWHERE = Place()
+
+
+@dataclass(eq=False)
+class Code:
+    """One function as bytecode.
+
+    register_types has the type of register i+1 at i, or None where it is not known; it is empty in
+    foreign code.  functions are what CALL names: ir.Function objects.  places has one Place per
+    instruction, or is empty.
+    """
+
+    name: str
+    schema: Schema
+    instructions: list[Instruction] = field(default_factory=list)
+    operators: list[OperatorRef] = field(default_factory=list)
+    constants: list[Any] = field(default_factory=list)
+    types: list[T.Type] = field(default_factory=list)
+    register_size: int = 0
+    register_types: list[T.Type | None] = field(default_factory=list)
+    functions: list[Any] = field(default_factory=list)
+    places: list[Place] = field(default_factory=list)
+
+    def frames(self, pc: int) -> list[Frame]:
+        """The script stack inside this function at an instruction, outermost first."""
+        place = self.places[pc] if pc < len(self.places) else NOWHERE
+        frames, name = [], self.name
+        for callee, span in place.callers:
+            frames.append(Frame(name, span))
+            name = callee
+        return frames + [Frame(name, place.span)]
+
+    def __str__(self) -> str:
+        return listing(self)
+
+
+def to_tuple(code: Code) -> tuple:
+    """The layout of `bytecode.pkl`.  Constants stay the values they are."""
+    table = (
+        ("instructions", tuple(map(tuple, code.instructions))),
+        ("operators", tuple((o.name, o.overload, -1 if o.num_args is None else o.num_args)
+                            for o in code.operators)),
+        ("constants", tuple(code.constants)),
+        ("types", tuple(map(type_text, code.types))),
+        ("register_size", code.register_size),
+        ("register_types", tuple(type_text(t) if t else "" for t in code.register_types)),
+        ("functions", tuple(f.name for f in code.functions)),
+    )
+    schema = (("arguments", tuple(map(_argument_tuple, code.schema.arguments))),
+              ("returns", tuple(map(_argument_tuple, code.schema.returns))))
+    return (code.name, table[:5] + tuple(f for f in table[5:] if f[1]), schema)
+
+
+def _argument_tuple(a: Argument) -> tuple:
+    return (("name", a.name), ("type", type_text(a.type)),
+            ("default_value", a.default if a.has_default else None))
+
+
+def type_text(t: T.Type) -> str:
+    """A type as bytecode writes it: its annotation; a NamedTuple with its fields."""
+    if isinstance(t, T.TupleType) and t.name:
+        fields = ",".join(f"[{n}, {e.annotation}]" for n, e in zip(t.fields, t.elements))
+        return f"{t.name}[NamedTuple, [{fields}]]"
+    return t.annotation
+
+
+class MalformedCode(ValueError):
+    """A tuple tree that is not the layout of a function; the text says what is wrong with it."""
+
+
+def from_tuple(tree: Any, resolve_type: Callable[[str], T.Type],
+               resolve_function: Callable[[str], Any]) -> Code:
+    """Code from the layout, as an archive holds it.  Only its shape is checked here: see `verify`.
+
+    The resolvers give types and functions by their texts; they raise for unknown ones.
+    """
+    name, table, schema = _entry(tree)
+    fields = _fields(table, name)
+    instructions = [_instruction(i, name) for i in _sequence(fields, "instructions", name)]
+    operators = [_operator(o, name) for o in _sequence(fields, "operators", name)]
+    types = [resolve_type(_text(t, name)) for t in _sequence(fields, "types", name)]
+    registers = [resolve_type(_text(t, name)) if t else None
+                 for t in fields.get("register_types", ())]
+    functions = [resolve_function(_text(f, name)) for f in fields.get("functions", ())]
+    size = fields.get("register_size")
+    if type(size) is not int or size < 0:
+        raise MalformedCode(f"{name}: register_size is {size!r}")
+    return Code(name, _schema(name, schema, resolve_type), instructions, operators,
+                list(_sequence(fields, "constants", name)), types, size, registers, functions)
+
+
+def _entry(tree: Any) -> tuple:
+    if not isinstance(tree, tuple) or len(tree) not in (2, 3) or not isinstance(tree[0], str):
+        raise MalformedCode(f"a function is a tuple (name, code, schema), not {_brief(tree)}")
+    return tree if len(tree) == 3 else (*tree, None)
+
+
+def _brief(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _fields(table: Any, name: str) -> dict[str, Any]:
+    if not isinstance(table, (tuple, list)) or not all(
+            isinstance(f, tuple) and len(f) == 2 and isinstance(f[0], str) for f in table):
+        raise MalformedCode(f"{name}: a table is a tuple of (field, value) pairs, "
+                            f"not {_brief(table)}")
+    return dict(table)
+
+
+def _sequence(fields: dict[str, Any], field: str, name: str) -> tuple | list:
+    value = fields.get(field)
+    if not isinstance(value, (tuple, list)):
+        raise MalformedCode(f"{name}: {field} is {_brief(value)}, not a tuple")
+    return value
+
+
+def _text(value: Any, name: str) -> str:
+    if not isinstance(value, str):
+        raise MalformedCode(f"{name}: {_brief(value)} stands where a name should")
+    return value
+
+
+def _instruction(i: Any, name: str) -> Instruction:
+    if not isinstance(i, tuple) or len(i) != 3 or type(i[1]) is not int or type(i[2]) is not int:
+        raise MalformedCode(f"{name}: {_brief(i)} is not an instruction (opcode, int, int)")
+    if i[0] not in OPCODES:
+        raise MalformedCode(f"{name}: unknown opcode {_brief(i[0])}")
+    return Instruction(*i)
+
+
+def _operator(o: Any, name: str) -> OperatorRef:
+    good = isinstance(o, tuple) and len(o) in (2, 3) and all(isinstance(p, str) for p in o[:2]) \
+        and all(p is None or type(p) is int for p in o[2:])
+    if not good:
+        raise MalformedCode(f"{name}: {_brief(o)} is not an operator (name, overload, arguments)")
+    given = o[2] if len(o) == 3 else None
+    return OperatorRef(o[0], o[1], None if given is None or given < 0 else given)
+
+
+def _schema(name: str, table: Any, resolve_type: Callable[[str], T.Type]) -> Schema:
+    """The schema of a function.  Versions before 4.8 of the format had none: no arguments then."""
+    fields = _fields(table, name) if table is not None else {}
+    parts = []
+    for field in ("arguments", "returns"):
+        rows = [_fields(row, name) for row in fields.get(field, ())]
+        parts.append(tuple(
+            Argument(_text(r.get("name"), name), resolve_type(_text(r.get("type"), name)),
+                     NO_DEFAULT if r.get("default_value") is None else r["default_value"])
+            for r in rows))
+    return Schema(name, "", *parts)
+
+
+def listing(code: Code) -> str:
+    """A readable listing: one instruction a line, with what its operands name."""
+    lines = [f"{code.schema}"]
+    targets = {pc + i.x for pc, i in enumerate(code.instructions) if OPCODES[i.op].x == "P"}
+    width = max((len(i.op) for i in code.instructions), default=0)
+    for pc, i in enumerate(code.instructions):
+        mark = ">" if pc in targets else " "
+        lines.append(f"{mark}{pc:4} {i.op:{width}} {_operands(code, pc, i)}".rstrip())
+    types = [f"r{k}: {t}" for k, t in enumerate(code.register_types, 1) if t is not None]
+    return "\n".join(lines + (["registers " + ", ".join(types)] if types else []))
+
+
+def _operands(code: Code, pc: int, i: Instruction) -> str:
+    opcode = OPCODES[i.op]
+    texts = [_operand(code, pc, kind, v) for kind, v in ((opcode.x, i.x), (opcode.n, i.n)) if kind]
+    return " ".join(texts)
+
+
+def _operand(code: Code, pc: int, kind: str, v: int) -> str:
+    if kind == "R":
+        return f"r{v}"
+    if kind == "P":
+        return f"-> {pc + v}"
+    if kind == "O":
+        o = code.operators[v]
+        return o.qualified_name + ("" if o.num_args is None else f"/{o.num_args}")
+    if kind in "CM":
+        return _brief(code.constants[v])
+    if kind == "T":
+        return str(code.types[v])
+    if kind == "F":
+        return code.functions[v].name
+    return str(v)

@@ -1,0 +1,114 @@
+"""Engines: what runs compiled functions, and which ones are there.
+
+    engine("auto").run(function, (x, 16000))
+
+"python" is the definition of the language, always there.  "native" is the C++ engine, there when the
+package was built with it.  "auto" takes native where it is there and has every operator.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import lru_cache
+from typing import Any, Mapping, Protocol, Sequence
+
+from .. import types as T
+from ..errors import CompileError, GraphError, ScriptError
+from ..ir import Function
+from ..limits import Limits
+from .prepare import operators_of
+
+__all__ = ["Engine", "engine", "choose", "available", "describe", "operators_of",
+           "set_num_threads", "get_num_threads"]
+
+NAMES = ("python", "native", "auto")
+
+
+class Engine(Protocol):
+    """What runs functions.  Engines have no state of their own that a caller could see."""
+
+    name: str
+
+    def run(self, function: Function, args: Sequence[Any],
+            kwargs: Mapping[str, Any] | None = None, limits: Limits | None = None) -> Any:
+        """Call a function; arguments are checked against its schema and converted.
+
+        Raises RunError for arguments that do not fit, and what the program raises.
+        """
+
+    def missing(self, function: Function) -> Counter[str]:
+        """Operators the function may reach and the engine lacks, with how often code names them."""
+
+    def adopt(self, obj: Any) -> Any:
+        """Prepare an object (a loaded module) to be run by this engine often; returns it."""
+
+
+class EngineUnavailable(ScriptError):
+    """An engine that is not there was asked for by name."""
+
+
+@lru_cache(maxsize=None)
+def engine(name: str = "auto") -> Engine:
+    """The engine of that name.  Raises EngineUnavailable, saying why it is not there."""
+    if name not in NAMES:
+        raise ValueError(f"there is no engine {name!r}; the engines are {', '.join(NAMES)}")
+    if name == "python":
+        from .python_engine import PythonEngine
+
+        return PythonEngine()
+    if name == "auto":
+        from .auto import AutoEngine
+
+        return AutoEngine()
+    from . import native
+
+    why = native.why_absent()
+    if why:
+        raise EngineUnavailable(f"the native engine is not there: {why}. engine=\"auto\" and "
+                                "engine=\"python\" work without it")
+    return native.NativeEngine()
+
+
+def available() -> list[str]:
+    """Names of the engines that can be used here."""
+    from . import native
+
+    return ["python"] + ([] if native.why_absent() else ["native"])
+
+
+def choose(name: str, obj: Any) -> Engine:
+    """The engine for an object: "auto" is native when that has every operator of all methods."""
+    if name != "auto":
+        return engine(name)
+    if "native" not in available():
+        return engine("python")
+    native = engine("native")
+    return engine("python") if any(missing_from(native, obj.type)) else native
+
+
+def missing_from(which: Engine, cls: T.ClassType):
+    """What an engine lacks, method by method; a method that does not compile lacks nothing."""
+    for function in cls.methods.values():
+        try:
+            yield from which.missing(function)
+        except (CompileError, GraphError):
+            continue                                     # it is reported when it is called
+
+
+def describe() -> dict[str, str]:
+    """One line per engine: whether it is there, and with what."""
+    from . import native
+
+    return {"python": "yes, on numpy", "native": native.describe()}
+
+
+def set_num_threads(n: int) -> None:
+    from . import native
+
+    native.set_num_threads(n)
+
+
+def get_num_threads() -> int:
+    from . import native
+
+    return native.get_num_threads()

@@ -1,0 +1,176 @@
+"""What the plain opcodes do: those that only look at the stack and their operands.
+
+A handler takes (stack, code, x, n) and changes the stack.  Jumps, calls and registers are the
+business of `vm.py`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Callable
+
+from ..errors import RunError
+from ..objects import ScriptObject
+from ..ops import table
+from . import exceptions
+from .code import Code
+from .values import is_instance, type_name
+
+UNINITIALIZED = None
+"""The value of a name that has none on this path; nothing looks at it."""
+
+
+def drop(stack: list, code: Code, x: int, n: int) -> None:
+    stack.pop()
+
+
+def pop_n(stack: list, n: int) -> list:
+    at = len(stack) - n
+    values = stack[at:]
+    del stack[at:]
+    return values
+
+
+def slots_of(value: Any, x: int) -> Any:
+    """The slots of an object that has a slot x; foreign code may ask for others."""
+    if not isinstance(value, ScriptObject) or x >= len(value.slots):
+        raise RunError(f"{type_name(value)} has no attribute slot {x}")
+    return value.slots
+
+
+def get_attr(stack: list, code: Code, x: int, n: int) -> None:
+    stack[-1] = slots_of(stack[-1], x)[x]
+
+
+def set_attr(stack: list, code: Code, x: int, n: int) -> None:
+    value = stack.pop()
+    slots_of(stack.pop(), x)[x] = value
+
+
+def list_unpack(stack: list, code: Code, x: int, n: int) -> None:
+    values = stack.pop()
+    if len(values) != x:
+        raise RuntimeError(f"Expected {x} elements in a list but found {len(values)}")
+    stack.extend(values)
+
+
+def tuple_construct(stack: list, code: Code, x: int, n: int) -> None:
+    stack.append(tuple(pop_n(stack, x)))
+
+
+def named_tuple_construct(stack: list, code: Code, x: int, n: int) -> None:
+    stack.append(code.types[x].make(pop_n(stack, n)))
+
+
+def list_construct(stack: list, code: Code, x: int, n: int) -> None:
+    stack.append(pop_n(stack, n))
+
+
+def dict_construct(stack: list, code: Code, x: int, n: int) -> None:
+    values = pop_n(stack, n)
+    stack.append(dict(zip(values[::2], values[1::2])))
+
+
+def create_object(stack: list, code: Code, x: int, n: int) -> None:
+    stack.append(ScriptObject(code.types[x]))
+
+
+def isinstance_(stack: list, code: Code, x: int, n: int) -> None:
+    stack[-1] = any(is_instance(stack[-1], t) for t in code.types[x:x + n])
+
+
+def tuple_slice(stack: list, code: Code, x: int, n: int) -> None:
+    stack[-1] = tuple(stack[-1][x:x + n])
+
+
+def tuple_index(stack: list, code: Code, x: int, n: int) -> None:
+    i = stack.pop()
+    values = stack[-1]
+    if not -len(values) <= i < len(values):
+        raise IndexError("tuple index out of range")
+    stack[-1] = values[i]
+
+
+def raise_exception(stack: list, code: Code, x: int, n: int) -> None:
+    name = stack.pop()
+    raise exceptions.make(stack.pop(), name)
+
+
+def dict_index(stack: list, code: Code, x: int, n: int) -> None:
+    key = stack.pop()
+    values = stack[-1]
+    if key not in values:
+        raise KeyError(key)
+    stack[-1] = values[key]
+
+
+def nothing(stack: list, code: Code, x: int, n: int) -> None:
+    pass
+
+
+def is_(stack: list, code: Code, x: int, n: int) -> None:
+    other = stack.pop()
+    stack[-1] = same(stack[-1], other)
+
+
+def isnot(stack: list, code: Code, x: int, n: int) -> None:
+    other = stack.pop()
+    stack[-1] = not same(stack[-1], other)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Identity of two values: plain values are the same when they are equal and of one type."""
+    if type(a) in (bool, int, float, complex, str):
+        return type(a) is type(b) and a == b
+    return a is b
+
+
+def un_initialized(stack: list, code: Code, x: int, n: int) -> None:
+    stack.append(UNINITIALIZED)
+
+
+def format_(stack: list, code: Code, x: int, n: int) -> None:
+    stack.append(_operator("aten::format")(*pop_n(stack, x)))
+
+
+def not_(stack: list, code: Code, x: int, n: int) -> None:
+    stack[-1] = not stack[-1]
+
+
+def is_cuda(stack: list, code: Code, x: int, n: int) -> None:
+    stack[-1] = False
+
+
+def warn(stack: list, code: Code, x: int, n: int) -> None:
+    message, _ = pop_n(stack, 2)
+    warnings.warn(message, UserWarning, stacklevel=2)
+
+
+def by_operator(name: str, overload: str = "", count: int = 1) -> Callable:
+    """A handler that leaves the work to an operator of the table."""
+    def handler(stack: list, code: Code, x: int, n: int) -> None:
+        stack.append(_operator(name, overload)(*pop_n(stack, count)))
+
+    return handler
+
+
+def _operator(name: str, overload: str = "") -> Callable:
+    operator = table.find(name, overload)
+    if operator is None or operator.kernel is None:
+        raise RunError(f"the python engine does not have the operator {name}")
+    return operator.kernel
+
+
+HANDLERS: dict[str, Callable[[list, Code, int, int], None]] = {
+    "DROP": drop, "GET_ATTR": get_attr, "SET_ATTR": set_attr, "LIST_UNPACK": list_unpack,
+    "TUPLE_CONSTRUCT": tuple_construct, "NAMED_TUPLE_CONSTRUCT": named_tuple_construct,
+    "LIST_CONSTRUCT": list_construct, "DICT_CONSTRUCT": dict_construct,
+    "CREATE_OBJECT": create_object, "ISINSTANCE": isinstance_, "TUPLE_SLICE": tuple_slice,
+    "TUPLE_INDEX": tuple_index, "RAISE_EXCEPTION": raise_exception, "DICT_INDEX": dict_index,
+    "UNCHECKED_CAST": nothing, "__IS__": is_, "__ISNOT__": isnot,
+    "UN_INITIALIZED": un_initialized, "FORMAT": format_, "__NOT__": not_, "IS_CUDA": is_cuda,
+    "WARN": warn, "DEVICE": by_operator("prim::device"), "DTYPE": by_operator("prim::dtype"),
+    "DIM": by_operator("aten::dim"), "NUM_TO_TENSOR": by_operator("prim::NumToTensor", "Scalar"),
+    "TO_LIST": by_operator("prim::tolist", "", 3),
+}
+"""Handlers by opcode."""

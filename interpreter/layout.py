@@ -1,0 +1,100 @@
+"""Where values live while a graph runs: on the stack, or in a register until their last use."""
+
+from __future__ import annotations
+
+from ..ir import Block, Graph, Node, Value
+
+
+class Inliner:
+    """Finds the nodes whose value is used at once, so that it need not leave the stack.
+
+    `nodes` holds them.  A node qualifies when its only output is used once, in its own block, and when
+    nothing else has to run between it and the place where its user wants it.  Walks backwards: the
+    inputs of a node, last to first, may each be the node that stands right before.
+    """
+
+    def __init__(self, graph: Graph):
+        self.nodes: set[Node] = set()
+        self._block(graph.block)
+
+    def _block(self, block: Block) -> None:
+        self._node(block.end)
+        for node in block.nodes_reversed:
+            if node not in self.nodes and node.kind != "prim::Constant":
+                for inner in node.blocks:
+                    self._block(inner)
+                self._node(node)
+
+    def _node(self, node: Node) -> Node:
+        """Inline what feeds `node`; returns the first node of what then runs as one."""
+        first = node
+        for v in reversed(node.inputs):
+            before = _previous(first)
+            if v.node is before and len(v.uses) == 1 and len(before.outputs) == 1 \
+                    and not before.blocks:
+                self.nodes.add(before)
+                first = self._node(before)
+        return first
+
+
+def _previous(node: Node) -> Node:
+    """The node before `node` that runs: constants do not, they are loaded where they are used."""
+    node = node.prev
+    while node.kind == "prim::Constant":
+        node = node.prev
+    return node
+
+
+class Lifetimes:
+    """Which use of a register is its last, in the order in which code is emitted.
+
+    A value dies in the block that defines it: at its last use there (`use_is_last`), or, when
+    that use is inside a block of a later node, after that node (`dead_after`).
+    """
+
+    def __init__(self, graph: Graph):
+        self.dead_after: dict[Node, list[Value]] = {}
+        self._direct: dict[Value, int] = {}
+        self._order: dict[Node, int] = {}
+        self._block(graph.block)
+
+    def use_is_last(self, v: Value, block: Block) -> bool:
+        """Count a use of `v` by a node of `block`, in order of emission; whether it is the last."""
+        if v not in self._direct or v.node.block is not block:
+            return False
+        self._direct[v] -= 1
+        return self._direct[v] == 0
+
+    def _block(self, block: Block) -> None:
+        for i, node in enumerate(block.nodes):
+            self._order[node] = i
+        self._order[block.end] = len(self._order)
+        for node in (block.start, *block.nodes):
+            for v in node.outputs:
+                self._value(v, block)
+            for inner in node.blocks:
+                self._block(inner)
+
+    def _value(self, v: Value, block: Block) -> None:
+        if not v.uses or v.node.kind == "prim::Constant":
+            return
+        direct, last, nested = 0, None, False
+        for user, _ in v.uses:
+            node = _ancestor_in(user, block)
+            inside = node is not user
+            direct += not inside
+            if last is None or self._order[node] > self._order[last]:
+                last, nested = node, inside
+            elif node is last:
+                nested = nested or inside
+        if nested:
+            self.dead_after.setdefault(last, []).append(v)
+        else:
+            self._direct[v] = direct
+
+
+def _ancestor_in(node: Node, block: Block) -> Node:
+    """The node of `block` that is `node` or holds it."""
+    while node.block is not block:
+        node = node.block.owner
+    return node

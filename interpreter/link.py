@@ -1,0 +1,104 @@
+"""Operators of a Code resolved to what the Python engine calls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Callable
+
+from ..errors import MissingOperatorError, RunError
+from ..ops import table
+from ..schema import Schema
+from .code import Code, OperatorRef
+from .compiler import COUNTED, PROMOTED
+
+AS_OPCODES: dict[str, str] = {**PROMOTED, **COUNTED, "prim::ListUnpack": "LIST_UNPACK"}
+"""Operators that foreign code may call by name although they are opcodes here."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """An operator ready to be called.
+
+    kernel: takes all arguments of the schema; None where the engine lacks the operator.
+    given: how many values are on the stack; None where the instruction says.
+    defaults: what follows the given ones; outs: how many of the given ones are `out` arguments,
+    which come after the defaults.  results: how many values it gives; None for a tuple of any number.
+    """
+
+    ref: OperatorRef
+    kernel: Callable[..., Any] | None
+    given: int | None
+    defaults: tuple = ()
+    outs: int = 0
+    results: int | None = 1
+
+    def run(self, stack: list, count: int | None = None) -> None:
+        """Replace the arguments on the stack by the results."""
+        if self.kernel is None:
+            raise MissingOperatorError(missing_text(self.ref))
+        given = self.given if self.given is not None else count
+        at = len(stack) - given
+        args = stack[at:]
+        del stack[at:]
+        if self.defaults:
+            args[len(args) - self.outs:len(args) - self.outs] = self.defaults
+        result = self.kernel(*args)
+        if self.results == 1:
+            stack.append(result)
+        elif self.results != 0:
+            stack.extend(result)
+
+
+def missing_text(ref: OperatorRef) -> str:
+    return (f"the python engine does not have the operator {ref.qualified_name}; "
+            "`scriptlang check` lists all that are missing from an archive")
+
+
+def link(code: Code) -> list[Call]:
+    """The operators of a code, in order.  Missing ones are found when they are called."""
+    return [resolve(ref) for ref in code.operators]
+
+
+def resolve(ref: OperatorRef) -> Call:
+    operator = table.find(ref.name, ref.overload)
+    kernel = None if operator is None else operator.kernel
+    if ref.name == "prim::TupleUnpack" and kernel is None:
+        return Call(ref, _tuple_unpack, 1, results=None)
+    if kernel is None:
+        return Call(ref, None, ref.num_args)
+    schema = operator.schema
+    results = None if schema.is_varret else len(schema.returns)
+    if schema.is_vararg:
+        return Call(ref, kernel, ref.num_args, results=results)
+    return Call(ref, kernel, *filled(ref, schema), results)
+
+
+def _tuple_unpack(value: tuple) -> tuple:
+    return value
+
+
+def filled(ref: OperatorRef, schema: Schema) -> tuple[int, tuple, int]:
+    """(given, defaults, outs) of a call with `ref.num_args` arguments.
+
+    Raises RunError where an argument without a default is not given.
+    """
+    arguments = schema.arguments
+    given = len(arguments) if ref.num_args is None else ref.num_args
+    if given >= len(arguments):
+        return given, (), 0
+    outs = out_arguments(schema)
+    skipped = arguments[given - outs:len(arguments) - outs]
+    if given < outs or not all(a.has_default for a in skipped):
+        raise RunError(f"{ref.qualified_name} is given {given} arguments, but its schema needs more: "
+                       f"{schema}")
+    return given, tuple(a.default for a in skipped), outs
+
+
+def out_arguments(schema: Schema) -> int:
+    """How many arguments at the end of a schema are `out` arguments."""
+    count = 0
+    for a in reversed(schema.arguments[1:]):
+        if not (a.kwarg_only and a.alias and a.alias.is_write):
+            break
+        count += 1
+    return count

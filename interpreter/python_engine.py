@@ -1,0 +1,45 @@
+"""The Python engine: numpy kernels, the definition of the language."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, Mapping, Sequence
+
+from ..ir import Function
+from ..limits import Limits
+from .arguments import bind
+from .link import link
+from .prepare import code_of, reachable
+from .vm import Interpreter, Program
+
+PROGRAM = "python_program"
+"""Attribute of a Function that holds its Program."""
+
+
+class PythonEngine:
+    name = "python"
+
+    def run(self, function: Function, args: Sequence[Any],
+            kwargs: Mapping[str, Any] | None = None, limits: Limits | None = None) -> Any:
+        program = program_of(function)
+        return Interpreter(program_of, limits).run(program, bind(program.code.schema, args, kwargs))
+
+    def missing(self, function: Function) -> Counter[str]:
+        counts: Counter[str] = Counter()
+        for code in reachable(function):
+            lacking = {i for i, call in enumerate(link(code)) if call.kernel is None}
+            counts.update(code.operators[i.x].qualified_name for i in code.instructions
+                          if i.op in ("OP", "OPN") and i.x in lacking)
+        return counts
+
+    def adopt(self, obj: Any) -> Any:
+        return obj
+
+
+def program_of(function: Function) -> Program:
+    """The function ready to run, made once."""
+    program = function.attributes.get(PROGRAM)
+    if program is None:
+        code = code_of(function)
+        program = function.attributes[PROGRAM] = Program(code, link(code))
+    return program

@@ -1,0 +1,424 @@
+"""Verification of foreign Code before its first instruction runs.
+
+Two passes: `check_structure` looks at every operand alone (indices, counts, jump targets, kinds of
+types); `Flow` then follows every path and checks stack depth, registers and types at each
+instruction and where paths meet.  A type that cannot be known is None and fits everything: PyTorch's
+bytecode is not fully typed.
+"""
+
+from __future__ import annotations
+
+from typing import Callable
+
+from .. import types as T
+from ..errors import ArchiveError
+from ..ops import table
+from ..schema import Schema
+from .code import Code, Instruction
+from .link import out_arguments
+from .opcodes import OPCODES
+from .inference import bind, compatible, join, substitute
+
+MAX_REGISTERS = 1 << 20
+MAX_STACK = 1 << 16
+MAX_MERGES = 8
+"""How often types at one place may be widened before they are given up as unknown."""
+
+
+def verify(code: Code) -> None:
+    """Raise ArchiveError, naming the function and the instruction, where code is not sound."""
+    check_structure(code)
+    Flow(code).run()
+
+
+def fail(code: Code, pc: int, why: str):
+    i = code.instructions[pc]
+    raise ArchiveError(f"{code.name}, instruction {pc} ({i.op} {i.x} {i.n}): {why}",
+                       record="bytecode.pkl", help="the file is damaged, or was not made by PyTorch")
+
+
+def check_structure(code: Code) -> None:
+    """Every operand of every instruction is in range and of the right kind."""
+    if not code.instructions:
+        raise ArchiveError(f"{code.name} has no instructions", record="bytecode.pkl")
+    if code.register_size > MAX_REGISTERS:
+        raise ArchiveError(f"{code.name} wants {code.register_size} registers; at most "
+                           f"{MAX_REGISTERS} are allowed", record="bytecode.pkl")
+    if code.register_types and len(code.register_types) != code.register_size:
+        raise ArchiveError(f"{code.name} has {code.register_size} registers but types for "
+                           f"{len(code.register_types)}", record="bytecode.pkl")
+    for pc, i in enumerate(code.instructions):
+        opcode = OPCODES[i.op]
+        if not opcode.runs:
+            fail(code, pc, "only PyTorch's own executor makes this opcode; it cannot be run")
+        for kind, value in ((opcode.x, i.x), (opcode.n, i.n)):
+            if kind:
+                OPERAND_CHECKS[kind](code, pc, value)
+        special = INSTRUCTION_CHECKS.get(i.op)
+        if special:
+            special(code, pc, i)
+
+
+def _index(field: str) -> Callable[[Code, int, int], None]:
+    def check(code: Code, pc: int, value: int) -> None:
+        size = len(getattr(code, field))
+        if not 0 <= value < size:
+            fail(code, pc, f"index {value} into {size} {field}")
+
+    return check
+
+
+def _register(code: Code, pc: int, value: int) -> None:
+    if not 1 <= value <= code.register_size:
+        fail(code, pc, f"register {value} of {code.register_size}")
+
+
+def _target(code: Code, pc: int, value: int) -> None:
+    if not 0 <= pc + value < len(code.instructions):
+        fail(code, pc, f"jump to {pc + value}, outside of {len(code.instructions)} instructions")
+
+
+def _count(code: Code, pc: int, value: int) -> None:
+    if not 0 <= value <= MAX_STACK:
+        fail(code, pc, f"a count of {value}")
+
+
+def _method_name(code: Code, pc: int, value: int) -> None:
+    _index("constants")(code, pc, value)
+    if not isinstance(code.constants[value], str):
+        fail(code, pc, "the method's name is not a string")
+
+
+def _slot(code: Code, pc: int, value: int) -> None:
+    if value < 0:
+        fail(code, pc, f"slot {value}")
+
+
+
+
+OPERAND_CHECKS: dict[str, Callable[[Code, int, int], None]] = {
+    "O": _index("operators"), "R": _register, "C": _index("constants"), "T": _index("types"),
+    "F": _index("functions"), "P": _target, "S": _slot, "I": _count, "M": _method_name}
+"""One check per operand kind."""
+
+
+def _registers(code: Code, pc: int, i: Instruction) -> None:
+    if i.n < 1 or i.x + i.n - 1 > code.register_size:
+        fail(code, pc, f"registers {i.x} to {i.x + i.n - 1} of {code.register_size}")
+
+
+def _loop(code: Code, pc: int, i: Instruction) -> None:
+    if i.n < 2:
+        fail(code, pc, "a loop has at least a trip count and a condition")
+
+
+def _list(code: Code, pc: int, i: Instruction) -> None:
+    if not isinstance(code.types[i.x], T.ListType):
+        fail(code, pc, f"{code.types[i.x]} is no list type")
+
+
+def _dict(code: Code, pc: int, i: Instruction) -> None:
+    if not isinstance(code.types[i.x], T.DictType) or i.n % 2:
+        fail(code, pc, f"a dict of type {code.types[i.x]} from {i.n} values")
+
+
+def _named_tuple(code: Code, pc: int, i: Instruction) -> None:
+    t = code.types[i.x]
+    if not isinstance(t, T.TupleType) or t.name is None or len(t.elements) != i.n:
+        fail(code, pc, f"a named tuple of type {t} from {i.n} values")
+
+
+def _class(code: Code, pc: int, i: Instruction) -> None:
+    if not isinstance(code.types[i.x], T.ClassType):
+        fail(code, pc, f"{code.types[i.x]} is no class")
+
+
+def _types(code: Code, pc: int, i: Instruction) -> None:
+    if i.n < 1 or i.x + i.n > len(code.types):
+        fail(code, pc, f"types {i.x} to {i.x + i.n - 1} of {len(code.types)}")
+
+
+def _at_least_one(code: Code, pc: int, i: Instruction) -> None:
+    if (i.x if i.op == "FORMAT" else i.n) < 1:
+        fail(code, pc, "it needs at least one value")
+
+
+INSTRUCTION_CHECKS: dict[str, Callable[[Code, int, Instruction], None]] = {
+    "STOREN": _registers, "LOOP": _loop, "LIST_CONSTRUCT": _list, "DICT_CONSTRUCT": _dict,
+    "NAMED_TUPLE_CONSTRUCT": _named_tuple, "CREATE_OBJECT": _class, "ISINSTANCE": _types,
+    "FORMAT": _at_least_one, "INTERFACE_CALL": _at_least_one}
+"""What one operand's range alone does not say."""
+
+State = tuple[list, dict]
+"""Types on the stack, bottom first, and types of the registers that hold a value."""
+
+
+class Flow:
+    """Follows every path through a code, with types for values."""
+
+    def __init__(self, code: Code):
+        self.code = code
+        self.states: dict[int, State] = {}
+        self.merges: dict[int, int] = {}
+        self.pending: list[int] = []
+
+    def run(self) -> None:
+        self.arrive(0, ([a.type for a in self.code.schema.arguments], {}), 0)
+        while self.pending:
+            pc = self.pending.pop()
+            stack, registers = self.states[pc]
+            self.walk(pc, list(stack), dict(registers))
+
+    def arrive(self, pc: int, state: State, source: int) -> None:
+        """Join a state into that of a place where paths may meet."""
+        known = self.states.get(pc)
+        if known is None:
+            self.states[pc] = (list(state[0]), dict(state[1]))
+            self.pending.append(pc)
+            return
+        if len(known[0]) != len(state[0]):
+            fail(self.code, source, f"{len(state[0])} values on the stack, but {len(known[0])} "
+                                    f"on another way to instruction {pc}")
+        self.merges[pc] = self.merges.get(pc, 0) + 1
+        merge = join if self.merges[pc] <= MAX_MERGES else (lambda a, b: a if a == b else None)
+        stack = [merge(a, b) for a, b in zip(known[0], state[0])]
+        registers = {r: merge(t, state[1][r]) for r, t in known[1].items() if r in state[1]}
+        if (stack, registers) != known:
+            self.states[pc] = (stack, registers)
+            if pc not in self.pending:
+                self.pending.append(pc)
+
+    def walk(self, pc: int, stack: list, registers: dict) -> None:
+        """Go on until the function returns or a jump ends the straight line."""
+        while True:
+            if pc >= len(self.code.instructions):
+                fail(self.code, pc - 1, "the function runs past its end: the last instruction "
+                                        "has to return")
+            i = self.code.instructions[pc]
+            if i.op == "RET":
+                return self.returns(pc, stack)
+            if i.op == "RAISE_EXCEPTION":
+                return self.pop(pc, stack, [T.STR, None])
+            if i.op in ("JF", "JMP", "LOOP"):
+                return self.jump(pc, i, stack, registers)
+            self.step(pc, i, stack, registers)
+            pc += 1
+
+    def jump(self, pc: int, i: Instruction, stack: list, registers: dict) -> None:
+        target = pc + i.x
+        if i.op == "JMP":
+            return self.arrive(target, (stack, registers), pc)
+        if i.op == "JF":
+            self.pop(pc, stack, [T.BOOL])
+            self.arrive(pc + 1, (stack, registers), pc)
+            return self.arrive(target, (stack, registers), pc)
+        carried = self.pop(pc, stack, [T.INT, T.INT, T.BOOL] + [None] * (i.n - 2))[3:]
+        self.arrive(target, (stack + carried, registers), pc)
+        self.arrive(pc + 1, (stack + [T.INT, T.INT, T.INT] + carried, registers), pc)
+
+    def pop(self, pc: int, stack: list, wanted: list) -> list:
+        """Take values of these types off the stack; their types, bottom first."""
+        if len(stack) < len(wanted):
+            fail(self.code, pc, f"takes {len(wanted)} values off a stack of {len(stack)}")
+        at = len(stack) - len(wanted)
+        values = stack[at:]
+        del stack[at:]
+        for k, (value, want) in enumerate(zip(values, wanted)):
+            if not compatible(value, want):
+                fail(self.code, pc, f"value {k} is {value.annotation}, wanted {want.annotation}")
+        return values
+
+    def returns(self, pc: int, stack: list) -> None:
+        wanted = [r.type for r in self.code.schema.returns]
+        if wanted:
+            if len(stack) != len(wanted):
+                fail(self.code, pc, f"returns with {len(stack)} values on the stack; "
+                                    f"the schema has {len(wanted)}")
+            self.pop(pc, stack, wanted)
+
+    def step(self, pc: int, i: Instruction, stack: list, registers: dict) -> None:
+        """Apply an instruction that goes on to the next one."""
+        if i.op in ("LOAD", "MOVE"):
+            if i.x not in registers:
+                fail(self.code, pc, f"register {i.x} holds no value here")
+            stack.append(registers[i.x])
+            if i.op == "MOVE":
+                del registers[i.x]
+        elif i.op == "DROPR":
+            registers.pop(i.x, None)
+        elif i.op in ("STORE", "STOREN"):
+            count = 1 if i.op == "STORE" else i.n
+            for r, t in enumerate(self.pop(pc, stack, [None] * count), i.x):
+                registers[r] = self.stored(pc, r, t)
+        else:
+            EFFECTS[i.op](self, pc, i, stack)
+        if len(stack) > MAX_STACK:
+            fail(self.code, pc, f"over {MAX_STACK} values on the stack")
+
+    def stored(self, pc: int, register: int, t: T.Type | None) -> T.Type | None:
+        """The type of a register after a value is stored: its declared one, if there is one."""
+        if not self.code.register_types or self.code.register_types[register - 1] is None:
+            return t
+        declared = self.code.register_types[register - 1]
+        if not compatible(t, declared):
+            fail(self.code, pc, f"register {register} is {declared.annotation}, "
+                                f"the value {t.annotation}")
+        return declared
+
+    # Effects of the opcodes that neither jump nor touch registers
+
+    def constant(self, pc: int, i: Instruction, stack: list) -> None:
+        value = self.code.constants[i.x]
+        simple = {bool: T.BOOL, int: T.INT, float: T.FLOAT, str: T.STR, type(None): T.NONE}
+        stack.append(simple.get(type(value)))
+
+    def operator(self, pc: int, i: Instruction, stack: list) -> None:
+        ref = self.code.operators[i.x]
+        operator = table.find(ref.name, ref.overload)
+        schema = operator.schema if operator is not None else None
+        if ref.name == "prim::TupleUnpack":
+            return self.tuple_unpack(pc, stack)
+        if ref.name == "prim::unchecked_cast":
+            self.pop(pc, stack, [None])
+            return stack.append(None)
+        count = i.n if i.op == "OPN" else ref.num_args
+        if schema is None:
+            if count is None:
+                fail(self.code, pc, f"unknown operator {ref.qualified_name}, and no number of "
+                                    "arguments")
+            self.pop(pc, stack, [None] * count)
+            return stack.append(None)
+        self.called(pc, schema, count, stack)
+
+    def called(self, pc: int, schema: Schema, count: int | None, stack: list) -> None:
+        """A call by schema with `count` arguments on the stack."""
+        if schema.is_vararg:
+            self.pop(pc, stack, [None] * (count or 0))
+            env = {}
+        else:
+            wanted = self.given(pc, schema, count)
+            values = self.pop(pc, stack, [None] * len(wanted))
+            env = {}
+            for a, t in zip(wanted, values):
+                if not bind(a.type, t, env, a.size is not None):
+                    fail(self.code, pc, f"argument {a.name} of {schema.qualified_name} is "
+                                        f"{t.annotation}, wanted {a.type.annotation}")
+        if schema.is_varret:
+            fail(self.code, pc, f"{schema.qualified_name} has no fixed number of results")
+        stack += [substitute(r.type, env) for r in schema.returns]
+
+    def given(self, pc: int, schema: Schema, count: int | None) -> list:
+        """The schema's arguments that a call with `count` arguments gives."""
+        arguments = list(schema.arguments)
+        if count is None or count == len(arguments):
+            return arguments
+        outs = out_arguments(schema)
+        skipped = arguments[count - outs:len(arguments) - outs]
+        if count > len(arguments) or count < outs or not all(a.has_default for a in skipped):
+            fail(self.code, pc, f"{count} arguments for {schema}")
+        return arguments[:count - outs] + arguments[len(arguments) - outs:]
+
+    def tuple_unpack(self, pc: int, stack: list) -> None:
+        t, = self.pop(pc, stack, [None])
+        if not isinstance(t, T.TupleType):
+            # Nothing says how many values there are but what comes after: the store.
+            following = self.code.instructions[pc + 1:pc + 2]
+            if not following or following[0].op not in ("STORE", "STOREN"):
+                fail(self.code, pc, "the tuple's type is not known")
+            stack += [None] * (1 if following[0].op == "STORE" else following[0].n)
+        else:
+            stack += t.elements
+
+    def function(self, pc: int, i: Instruction, stack: list) -> None:
+        schema = self.code.functions[i.x].schema
+        self.called(pc, schema, len(schema.arguments), stack)
+
+    def method(self, pc: int, i: Instruction, stack: list) -> None:
+        owner = self.pop(pc, stack, [None] * i.n)[0]
+        name = self.code.constants[i.x]
+        methods = getattr(owner, "methods", None)
+        if methods is not None and name not in methods:
+            fail(self.code, pc, f"{owner.annotation} has no method {name!r}")
+        signature = getattr(methods[name], "schema", methods[name]) if methods else None
+        stack.append(signature.returns[0].type if signature and signature.returns else None)
+
+    def get_attr(self, pc: int, i: Instruction, stack: list) -> None:
+        owner, = self.pop(pc, stack, [None])
+        stack.append(self.attribute(pc, owner, i.x))
+
+    def set_attr(self, pc: int, i: Instruction, stack: list) -> None:
+        owner, value = self.pop(pc, stack, [None, None])
+        wanted = self.attribute(pc, owner, i.x)
+        if not compatible(value, wanted):
+            fail(self.code, pc, f"stores {value.annotation} in an attribute of type "
+                                f"{wanted.annotation}")
+
+    def attribute(self, pc: int, owner: T.Type | None, slot: int) -> T.Type | None:
+        if owner is None or owner == T.ANY:
+            return None
+        if not isinstance(owner, T.ClassType):
+            fail(self.code, pc, f"{owner.annotation} is no object with attributes")
+        if slot >= len(owner.attributes):
+            fail(self.code, pc, f"slot {slot} of {owner.name}, which has {len(owner.attributes)}")
+        return owner.attributes[slot].type
+
+    def construct(self, pc: int, i: Instruction, stack: list) -> None:
+        t = self.code.types[i.x]
+        if isinstance(t, T.ListType):
+            wanted = [t.element] * i.n
+        elif isinstance(t, T.DictType):
+            wanted = [t.key, t.value] * (i.n // 2)
+        else:
+            wanted = list(t.elements)
+        self.pop(pc, stack, wanted)
+        stack.append(t)
+
+    def make_tuple(self, pc: int, i: Instruction, stack: list) -> None:
+        parts = self.pop(pc, stack, [None] * i.x)
+        stack.append(T.TupleType(tuple(T.ANY if p is None else p for p in parts)))
+
+    def tuple_slice(self, pc: int, i: Instruction, stack: list) -> None:
+        t, = self.pop(pc, stack, [T.ANY_TUPLE])
+        known = isinstance(t, T.TupleType)
+        stack.append(T.TupleType(t.elements[i.x:i.x + i.n]) if known else T.ANY_TUPLE)
+
+    def list_unpack(self, pc: int, i: Instruction, stack: list) -> None:
+        t, = self.pop(pc, stack, [T.ANY_LIST])
+        stack += [t.element if isinstance(t, T.ListType) else None] * i.x
+
+    def create_object(self, pc: int, i: Instruction, stack: list) -> None:
+        stack.append(self.code.types[i.x])
+
+
+def _fixed(pops: list, pushes: list) -> Callable:
+    def effect(flow: Flow, pc: int, i: Instruction, stack: list) -> None:
+        flow.pop(pc, stack, pops)
+        stack += pushes
+
+    return effect
+
+
+def _format(flow: Flow, pc: int, i: Instruction, stack: list) -> None:
+    flow.pop(pc, stack, [T.STR] + [None] * (i.x - 1))
+    stack.append(T.STR)
+
+
+EFFECTS: dict[str, Callable[[Flow, int, Instruction, list], None]] = {
+    "LOADC": Flow.constant, "OP": Flow.operator, "OPN": Flow.operator, "CALL": Flow.function,
+    "INTERFACE_CALL": Flow.method, "GET_ATTR": Flow.get_attr, "SET_ATTR": Flow.set_attr,
+    "LIST_CONSTRUCT": Flow.construct, "DICT_CONSTRUCT": Flow.construct,
+    "NAMED_TUPLE_CONSTRUCT": Flow.construct, "TUPLE_CONSTRUCT": Flow.make_tuple,
+    "TUPLE_SLICE": Flow.tuple_slice, "LIST_UNPACK": Flow.list_unpack,
+    "CREATE_OBJECT": Flow.create_object, "FORMAT": _format,
+    "DROP": _fixed([None], []), "ISINSTANCE": _fixed([None], [T.BOOL]),
+    "TUPLE_INDEX": _fixed([T.ANY_TUPLE, T.INT], [None]), "DICT_INDEX": _fixed([None, None], [None]),
+    "UNCHECKED_CAST": _fixed([None], [None]), "__IS__": _fixed([None, None], [T.BOOL]),
+    "__ISNOT__": _fixed([None, None], [T.BOOL]), "UN_INITIALIZED": _fixed([], [None]),
+    "DEVICE": _fixed([T.TENSOR], [T.DEVICE]), "DTYPE": _fixed([T.TENSOR], [T.INT]),
+    "DIM": _fixed([T.TENSOR], [T.INT]), "__NOT__": _fixed([T.BOOL], [T.BOOL]),
+    "TO_LIST": _fixed([T.TENSOR, T.INT, T.INT], [None]),
+    "NUM_TO_TENSOR": _fixed([T.NUMBER], [T.TENSOR]), "IS_CUDA": _fixed([T.TENSOR], [T.BOOL]),
+    "WARN": _fixed([T.STR, T.INT], []), "ENTER": _fixed([None], [None]),
+    "EXIT": _fixed([], [None]),
+}
+"""Effects on the types of the stack, by opcode."""

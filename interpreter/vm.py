@@ -1,0 +1,208 @@
+"""The Python engine's interpreter: the definition of what bytecode means.
+
+One stack of values for all frames, as in PyTorch's interpreter: a caller pushes arguments, the callee
+stores them into its registers, and leaves its results when it returns.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any, Callable
+
+import numpy
+
+from .. import types as T
+from ..errors import Frame, LimitError, RunError, attach_stack
+from ..ir import Function
+from ..limits import Limits
+from .code import Code
+from .handlers import HANDLERS, pop_n
+from .link import Call
+from .meter import MemoryMeter
+
+CHECK_EVERY = 1024
+"""Instructions between two looks at the clock."""
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """A function ready to run: its code, and its operators resolved."""
+
+    code: Code
+    calls: list[Call]
+
+
+@dataclass(eq=False)
+class Activation:
+    """A function being run."""
+
+    program: Program
+    pc: int = 0
+    registers: list[Any] = field(default_factory=list)
+    entered: list[Any] = field(default_factory=list)
+
+    def __post_init__(self):
+        self.registers = [None] * (self.program.code.register_size + 1)
+
+
+class Interpreter:
+    """Runs one call.  `program_of` gives the Program of a function that is called by name.
+
+    Raises what the program raises, with the script stack attached (`errors.script_stack`);
+    LimitError when it goes over `limits`; MissingOperatorError when it reaches an operator that is
+    not there.
+    """
+
+    def __init__(self, program_of: Callable[[Function], Program], limits: Limits | None = None):
+        self.program_of = program_of
+        self.limits = limits or Limits()
+        self.frames: list[Activation] = []
+        self.stack: list[Any] = []
+        self.steps = 0
+        self.deadline = None
+        self.meter = None
+
+    def run(self, program: Program, args: list[Any]) -> Any:
+        """Call a program with all its arguments; returns its result (a tuple, if several)."""
+        if self.limits.seconds is not None:
+            self.deadline = time.monotonic() + self.limits.seconds
+        if self.limits.memory is not None:
+            self.meter = MemoryMeter(self.limits.memory)
+        self.stack.extend(args)
+        self.frames.append(Activation(program))
+        try:
+            with numpy.errstate(all="ignore"):
+                self.loop()
+        except RecursionError:
+            raise attach_stack(RunError("a value is nested too deep"), self.script_stack()) from None
+        except MemoryError:
+            raise attach_stack(RunError("out of memory"), self.script_stack()) from None
+        except Exception as error:
+            raise attach_stack(error, self.script_stack())
+        return self.stack[0] if len(self.stack) == 1 else tuple(self.stack)
+
+    def script_stack(self) -> tuple[Frame, ...]:
+        return tuple(f for a in self.frames for f in a.program.code.frames(a.pc))
+
+    def loop(self) -> None:
+        """Run until the first frame returns."""
+        stack, check_at = self.stack, self.next_check()
+        while self.frames:
+            frame = self.frames[-1]
+            code, calls, registers = frame.program.code, frame.program.calls, frame.registers
+            instructions, constants, pc = code.instructions, code.constants, frame.pc
+            while True:
+                frame.pc = pc
+                self.steps += 1
+                if self.steps >= check_at:
+                    check_at = self.check()
+                op, x, n = instructions[pc]
+                if op == "LOAD":
+                    stack.append(registers[x])
+                elif op == "MOVE":
+                    stack.append(registers[x])
+                    registers[x] = None
+                elif op == "LOADC":
+                    stack.append(constants[x])
+                elif op == "OP" or op == "OPN":
+                    calls[x].run(stack, n)
+                    if self.meter:
+                        self.meter.look(stack)
+                elif op == "STORE":
+                    registers[x] = stack.pop()
+                elif op == "STOREN":
+                    registers[x:x + n] = pop_n(stack, n)
+                elif op == "DROPR":
+                    registers[x] = None
+                elif op in JUMPS:
+                    pc += JUMPS[op](stack, x, n)
+                    continue
+                elif op in SWITCHES:
+                    SWITCHES[op](self, frame, x, n)
+                    break
+                else:
+                    HANDLERS[op](stack, code, x, n)
+                pc += 1
+
+    def next_check(self) -> float:
+        """Count of instructions at which to look at the limits next."""
+        at = float("inf") if self.deadline is None else self.steps + CHECK_EVERY
+        most = self.limits.instructions
+        return at if most is None else min(at, most + 1)
+
+    def check(self) -> float:
+        most = self.limits.instructions
+        if most is not None and self.steps > most:
+            raise LimitError(f"the program ran {most} instructions, the most that its limits allow")
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise LimitError(f"the program ran for {self.limits.seconds} s, the longest that its "
+                             "limits allow")
+        return self.next_check()
+
+    # Switching frames
+
+    def enter(self, function: Function) -> None:
+        """Make a call of `function` the running frame; its arguments are on the stack."""
+        if len(self.frames) >= self.limits.depth:
+            raise LimitError(f"calls are nested {self.limits.depth} deep, the most that the limits "
+                             "allow")
+        self.frames.append(Activation(self.program_of(function)))
+
+    def call(self, frame: Activation, x: int, n: int) -> None:
+        self.enter(frame.program.code.functions[x])
+
+    def interface_call(self, frame: Activation, x: int, n: int) -> None:
+        self.enter(method_of(self.stack[-n], frame.program.code.constants[x]))
+
+    def enter_context(self, frame: Activation, x: int, n: int) -> None:
+        frame.entered.append(self.stack[-1])
+        self.enter(method_of(self.stack[-1], "__enter__"))
+
+    def exit_context(self, frame: Activation, x: int, n: int) -> None:
+        self.stack += [frame.entered.pop(), None, None, None]
+        self.enter(method_of(self.stack[-4], "__exit__"))
+
+    def return_(self, frame: Activation, x: int, n: int) -> None:
+        self.frames.pop()
+        if self.frames:
+            self.frames[-1].pc += 1                      # it stood at its call
+
+
+def method_of(value: Any, name: str) -> Function:
+    """The method of that name of an object's class."""
+    cls = getattr(value, "type", None)
+    if not isinstance(cls, T.ClassType) or name not in cls.methods:
+        raise RunError(f"{getattr(cls, 'annotation', type(value).__name__)} has no method {name!r}")
+    return cls.methods[name]
+
+
+def jump_if_false(stack: list, x: int, n: int) -> int:
+    return 1 if stack.pop() else x
+
+
+def jump(stack: list, x: int, n: int) -> int:
+    return x
+
+
+def loop(stack: list, x: int, n: int) -> int:
+    """Enter the body once more, or leave; see the opcode table."""
+    at = len(stack) - (n + 1)
+    trip, most, condition = stack[at:at + 3]
+    if trip < most and condition:
+        stack[at] = trip + 1
+        stack[at + 2] = trip
+        return 1
+    del stack[at:at + 3]
+    return x
+
+
+JUMPS: dict[str, Callable[[list, int, int], int]] = {
+    "JF": jump_if_false, "JMP": jump, "LOOP": loop}
+"""Opcodes that say how far to go."""
+
+SWITCHES: dict[str, Callable[[Interpreter, Activation, int, int], None]] = {
+    "CALL": Interpreter.call, "INTERFACE_CALL": Interpreter.interface_call,
+    "RET": Interpreter.return_, "ENTER": Interpreter.enter_context,
+    "EXIT": Interpreter.exit_context}
+"""Opcodes after which another frame runs."""
