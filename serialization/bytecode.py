@@ -1,0 +1,146 @@
+"""The record bytecode.pkl: functions as bytecode, as PyTorch's lite interpreter reads and writes them.
+
+The record is a pickle of `(8, function, ...)`; `interpreter.code` has the layout of a function.  Here
+is what surrounds it: which functions go in, the version, and the texts of types.  Pickling and
+tensors are the business of the archive.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Iterable
+
+from .. import types as T
+from ..errors import ArchiveError
+from ..interpreter.code import Code, MalformedCode, from_tuple, to_tuple
+from ..interpreter.prepare import CODE, reachable
+from ..interpreter.verify import verify
+from ..ir import Function
+
+WRITTEN = 8
+OLDEST, NEWEST = 4, 9
+RECORD = "bytecode.pkl"
+
+NAMED_TUPLE = "[NamedTuple, ["
+"""What follows the name of a NamedTuple where its fields are spelled out."""
+
+
+def bytecode_tree(functions: Iterable[Function]) -> tuple:
+    """The value to pickle: the functions and all that they may call, by name, each once.
+
+    Tensors among the constants are Tensors; the writer of the pickle stores them.
+    """
+    codes: dict[str, Code] = {}
+    for function in functions:
+        for code in reachable(function):
+            codes.setdefault(code.name, code)
+    return (WRITTEN, *(to_tuple(codes[name]) for name in sorted(codes)))
+
+
+def read_functions(tree: Any, resolve: Callable[[str], T.Type | None],
+                   constant: Callable[[Any], Any] = lambda value: value) -> dict[str, Function]:
+    """Functions, by qualified name, of an unpickled bytecode.pkl (versions 4 to 9), verified.
+
+    resolve: the class, enum or named tuple of a qualified name.
+    constant: makes the run-time value of a constant as the pickle reader gives it.
+    Raises ArchiveError where the record is malformed or its code not sound.
+    """
+    functions: dict[str, Function] = {}
+    for entry in entries_of(tree):
+        name = entry[0] if isinstance(entry, tuple) and entry else None
+        if not isinstance(name, str) or name in functions:
+            raise ArchiveError(f"a function is named {name!r}, a name that is missing or taken",
+                               RECORD)
+        functions[name] = Function(name)
+    types = TypeReader(resolve)
+    for entry in entries_of(tree):
+        code = _code(entry, types, functions, constant)
+        function = functions[code.name]
+        function.schema, function.attributes[CODE] = code.schema, code
+    for function in functions.values():
+        verify(function.attributes[CODE])
+    return functions
+
+
+def entries_of(tree: Any) -> tuple:
+    """The functions' trees.  Raises ArchiveError for a version that cannot be read."""
+    if not isinstance(tree, (tuple, list)) or not tree or type(tree[0]) is not int:
+        raise ArchiveError("it does not begin with a version", RECORD,
+                           "bytecode written before version 4 has none; save the model again "
+                           "with a newer PyTorch")
+    if not OLDEST <= tree[0] <= NEWEST:
+        raise ArchiveError(f"bytecode version {tree[0]}; versions {OLDEST} to {NEWEST} can be read",
+                           RECORD, "save the model again with torch.jit.save")
+    return tuple(tree[1:])
+
+
+def _code(entry: Any, types: TypeReader, functions: dict[str, Function],
+          constant: Callable[[Any], Any]) -> Code:
+    def function(name: str) -> Function:
+        if name not in functions:
+            raise MalformedCode(f"{entry[0]} calls {name}, which is not in the record")
+        return functions[name]
+
+    try:
+        code = from_tuple(entry, types.read, function)
+    except MalformedCode as e:
+        raise ArchiveError(str(e), RECORD, "the file is damaged, or was not made by PyTorch") \
+            from None
+    except T.TypeSyntaxError as e:
+        raise ArchiveError(f"{entry[0]}: {e}", RECORD) from None
+    code.constants = [constant(c) for c in code.constants]
+    return code
+
+
+class TypeReader:
+    """Types from their texts in bytecode, where a NamedTuple spells out its fields:
+    `__torch__.NT[NamedTuple, [[a, int],[b, Tensor]]]`.  Later texts may use its name alone."""
+
+    MAX_FIELDS = 1000
+    MAX_DEPTH = 64
+
+    def __init__(self, resolve: Callable[[str], T.Type | None]):
+        self.resolve = resolve
+        self.named: dict[str, T.Type] = {}
+
+    def read(self, text: str) -> T.Type:
+        """Raises types.TypeSyntaxError where the text is no type."""
+        name, spelled, fields = text.partition(NAMED_TUPLE)
+        if not spelled:
+            return T.parse_annotation(text, self._find)
+        if not fields.endswith("]]") or not name:
+            raise T.TypeSyntaxError(f"unfinished named tuple {text[:80]!r}")
+        if name not in self.named:
+            pairs = [self._field(f) for f in split_fields(fields[:-2])]
+            known = self.resolve(name)
+            self.named[name] = known if isinstance(known, T.TupleType) else T.TupleType(
+                tuple(t for _, t in pairs), name, tuple(n for n, _ in pairs))
+        return self.named[name]
+
+    def _find(self, name: str) -> T.Type | None:
+        return self.named.get(name) or self.resolve(name)
+
+    def _field(self, text: str) -> tuple[str, T.Type]:
+        name, comma, t = text.partition(",")
+        if not comma or not name.strip().isidentifier():
+            raise T.TypeSyntaxError(f"{text[:80]!r} is no field of a named tuple")
+        return name.strip(), self.read(t.strip())
+
+
+def split_fields(text: str) -> list[str]:
+    """`a, int` and `b, Dict[str, int]` of the text `[a, int],[b, Dict[str, int]]`."""
+    fields, depth, start = [], 0, 0
+    for i, c in enumerate(text):
+        if c == "[":
+            start = i + 1 if depth == 0 else start
+            depth += 1
+            if depth > TypeReader.MAX_DEPTH:
+                raise T.TypeSyntaxError(f"type nested over {TypeReader.MAX_DEPTH} deep")
+        elif c == "]":
+            depth -= 1
+            if depth == 0:
+                fields.append(text[start:i])
+            elif depth < 0:
+                break
+    if depth or len(fields) > TypeReader.MAX_FIELDS:
+        raise T.TypeSyntaxError(f"brackets do not match in {text[:80]!r}")
+    return fields
