@@ -82,7 +82,7 @@ class Counter(nn.Module):
         super().__init__()
         self.counts = {"calls": 0}
         self.seen = []
-        self.last: Optional[Tensor] = None
+        self.last = torch.jit.Attribute(None, Optional[Tensor])
         self.register_buffer("total", torch.zeros(3))
 
     def forward(self, x: Tensor, times: int = 2) -> Tuple[Tensor, Dict[str, int], str]:
