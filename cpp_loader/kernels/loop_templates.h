@@ -2,6 +2,7 @@
 #pragma once
 #include <complex>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "loops.h"
@@ -46,9 +47,16 @@ struct WrappingOf<T, std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T
 template <class T>
 using Wrapping = typename WrappingOf<T>::type;
 
+// A constant in the element type; what an integer type cannot hold becomes its nearest value.
 template <class T>
 T constant(const double* params, int i) {
-  return params ? static_cast<T>(params[i]) : T();
+  double value = params[i];
+  if constexpr (std::is_integral_v<T>) {
+    constexpr T kLow = std::numeric_limits<T>::min(), kHigh = std::numeric_limits<T>::max();
+    if (!(value > static_cast<double>(kLow))) return kLow;
+    if (value >= static_cast<double>(kHigh)) return kHigh;
+  }
+  return static_cast<T>(value);
 }
 
 // F::apply(T x, const double* params) -> Out

@@ -1,0 +1,290 @@
+// Operators that make tensors.
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "../../kernels/parallel.h"
+#include "layout.h"
+#include "pointwise.h"
+
+namespace scriptlang {
+
+namespace {
+
+ScalarType type_of_number(const Scalar& s) {
+  switch (s.kind) {
+    case Scalar::Bool: return ScalarType::Bool;
+    case Scalar::Int: return ScalarType::Int64;
+    case Scalar::Double: return ScalarType::Float32;
+    default: return ScalarType::Complex64;
+  }
+}
+
+// The arguments (dtype, layout, device, pin_memory) that every such operator ends with.
+ScalarType options(Args args, int first, ScalarType if_none) {
+  SL_CHECK(args.none(first + 1) || args.integer(first + 1) == 0,
+           "only strided tensors are supported, but the program asks for layout ",
+           args.integer(first + 1));
+  args.want_cpu(first + 2);
+  return args.dtype(first, if_none);
+}
+
+Tensor filled(IntSpan sizes, ScalarType dtype, const Scalar& value) {
+  Tensor t = Tensor::empty(sizes, dtype);
+  fill(t, value);
+  return t;
+}
+
+Tensor like(Args args, int first, int format) {
+  const Tensor& self = args.tensor(0);
+  ScalarType dtype = options(args, first, self.dtype());
+  return empty_in_format(self, dtype, args.integer(format, kPreserve));
+}
+
+// ---- arange
+
+int64_t arange_length(const Scalar& start, const Scalar& end, const Scalar& step) {
+  SL_CHECK(step.to_double() != 0, "step must be nonzero");
+  SL_CHECK(std::isfinite(start.to_double()) && std::isfinite(end.to_double()),
+           "unsupported range: ", start.to_double(), " -> ", end.to_double());
+  bool forward = step.to_double() > 0;
+  SL_CHECK(forward ? end.to_double() >= start.to_double() : end.to_double() <= start.to_double(),
+           "upper bound and lower bound inconsistent with step sign");
+  if (start.is_integral() && end.is_integral() && step.is_integral()) {
+    // The distance of two int64 may need 64 bits.
+    uint64_t distance = forward ? uint64_t(end.i) - uint64_t(start.i)
+                                : uint64_t(start.i) - uint64_t(end.i);
+    uint64_t stride = forward ? uint64_t(step.i) : 0 - uint64_t(step.i);
+    uint64_t length = distance / stride + (distance % stride != 0);
+    SL_CHECK(length <= uint64_t(std::numeric_limits<int64_t>::max()), "invalid size, possible "
+             "overflow?");
+    return int64_t(length);
+  }
+  double length = std::ceil((end.to_double() - start.to_double()) / step.to_double());
+  SL_CHECK(length >= 0 && length <= 9.2e18, "invalid size, possible overflow?");
+  return int64_t(length);
+}
+
+template <class T>
+void fill_range(T* to, int64_t n, const Scalar& start, const Scalar& step) {
+  kernels::parallel_for(n, 65536, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      if constexpr (std::is_integral_v<T>) {
+        to[i] = T(uint64_t(start.to_int()) + uint64_t(step.to_int()) * uint64_t(i));
+      } else {
+        to[i] = T(start.to_double() + step.to_double() * double(i));
+      }
+    }
+  });
+}
+
+Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, Args args, int first) {
+  bool integral = start.is_integral() && end.is_integral() && step.is_integral();
+  ScalarType dtype = options(args, first, integral ? ScalarType::Int64 : ScalarType::Float32);
+  int64_t n = arange_length(start, end, step);
+  ScalarType computed = is_integral(dtype, true) ? ScalarType::Int64
+                        : dtype == ScalarType::Float32 ? ScalarType::Float32
+                                                       : ScalarType::Float64;
+  Tensor t = Tensor::empty({n}, computed);
+  if (computed == ScalarType::Int64) fill_range(t.data<int64_t>(), n, start, step);
+  else if (computed == ScalarType::Float32) fill_range(t.data<float>(), n, start, step);
+  else fill_range(t.data<double>(), n, start, step);
+  return to_dtype(t, dtype);
+}
+
+// From both ends towards the middle, so that it is symmetric and ends exactly.
+template <class T>
+void fill_between(T* to, int64_t n, T start, T end) {
+  T step = n > 1 ? (end - start) / T(n - 1) : T(0);
+  for (int64_t i = 0; i < n; ++i) {
+    to[i] = i < n / 2 ? start + step * T(i) : end - step * T(n - i - 1);
+  }
+  if (n == 1) to[0] = start;
+}
+
+Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, ScalarType dtype) {
+  SL_CHECK(steps >= 0, "number of steps must be non-negative");
+  bool wide = dtype == ScalarType::Float64 || is_integral(dtype, true);
+  Tensor t = Tensor::empty({steps}, wide ? ScalarType::Float64 : ScalarType::Float32);
+  if (wide) fill_between(t.data<double>(), steps, start.to_double(), end.to_double());
+  else fill_between(t.data<float>(), steps, float(start.to_double()), float(end.to_double()));
+  return to_dtype(t, dtype);
+}
+
+Tensor logspace(Args args, ScalarType dtype) {
+  Tensor t = linspace(args.scalar(0), args.scalar(1), args.integer(2), ScalarType::Float64);
+  Tensor base = Tensor::scalar(args.number(3), ScalarType::Float64);
+  Tensor powers = binary_result(base, t, kernels::Binary::k_pow, "logspace", Rule::kSame);
+  return to_dtype(powers, dtype);
+}
+
+Tensor eye(int64_t rows, int64_t columns, ScalarType dtype) {
+  SL_CHECK(rows >= 0, "n must be greater or equal to 0, got ", rows);
+  SL_CHECK(columns >= 0, "m must be greater or equal to 0, got ", columns);
+  Tensor t = Tensor::zeros({rows, columns}, dtype);
+  int64_t diagonal = rows < columns ? rows : columns;
+  fill(t.as_strided({diagonal}, {columns + 1}, 0), Scalar(int64_t{1}));
+  return t;
+}
+
+// ---- tensor([[1, 2], [3, 4]])
+
+struct Literal {
+  std::vector<int64_t> sizes;
+  ScalarType dtype = ScalarType::Undefined;
+};
+
+void examine(const Value& v, size_t depth, Literal& literal) {
+  if (!v.is_list() && !v.is_tuple()) {
+    SL_CHECK(depth == literal.sizes.size(),
+             "Expected sequence of length ", depth < literal.sizes.size()
+                 ? literal.sizes[depth] : 0, " at dim ", depth, ", but got a number");
+    ScalarType type = v.is_tensor() ? v.as_tensor().dtype() : type_of_number(Scalar::of(v));
+    literal.dtype =
+        literal.dtype == ScalarType::Undefined ? type : promote(literal.dtype, type);
+    return;
+  }
+  const std::vector<Value>& items = v.is_list() ? v.as_list().items : v.as_tuple().items;
+  SL_CHECK(depth < kMaxDims, "a nested list of more than ", kMaxDims, " levels makes no tensor");
+  SL_CHECK(depth < literal.sizes.size() && int64_t(items.size()) == literal.sizes[depth],
+           "Expected sequence of length ", depth < literal.sizes.size() ? literal.sizes[depth] : 0,
+           " at dim ", depth, " (got ", items.size(), ")");
+  for (const Value& item : items) examine(item, depth + 1, literal);
+}
+
+void store(const Value& v, const Tensor& one, char*& to, kernels::Convert convert,
+           int64_t itemsize) {
+  if (v.is_list() || v.is_tuple()) {
+    const std::vector<Value>& items = v.is_list() ? v.as_list().items : v.as_tuple().items;
+    for (const Value& item : items) store(item, one, to, convert, itemsize);
+    return;
+  }
+  Scalar s = Scalar::of(v);
+  if (one.dtype() == ScalarType::Int64) *one.data<int64_t>() = s.to_int();
+  else if (one.dtype() == ScalarType::Float64) *one.data<double>() = s.to_double();
+  else *one.data<std::complex<double>>() = s.to_complex();
+  convert(1, to, 0, one.raw(), 0);
+  to += itemsize;
+}
+
+Tensor from_value(const Value& v, const Value& dtype_value) {
+  Literal literal;
+  for (const Value* level = &v; level->is_list() || level->is_tuple();) {
+    const std::vector<Value>& items =
+        level->is_list() ? level->as_list().items : level->as_tuple().items;
+    literal.sizes.push_back(int64_t(items.size()));
+    SL_CHECK(literal.sizes.size() <= kMaxDims, "a nested list of more than ", kMaxDims,
+             " levels makes no tensor");
+    if (items.empty()) break;
+    level = &items[0];
+  }
+  examine(v, 0, literal);
+  ScalarType natural =
+      literal.dtype == ScalarType::Undefined ? ScalarType::Float32 : literal.dtype;
+  ScalarType dtype = natural;
+  if (!dtype_value.is_none()) {
+    SL_CHECK(is_scalar_type(dtype_value.as_int()), "dtype number ", dtype_value.as_int(),
+             " is not supported");
+    dtype = ScalarType(dtype_value.as_int());
+  }
+  Tensor t = Tensor::empty(literal.sizes, dtype);
+  ScalarType via = is_integral(natural, true)   ? ScalarType::Int64
+                   : is_complex(natural) ? ScalarType::Complex128
+                                         : ScalarType::Float64;
+  Tensor one = Tensor::empty(IntSpan(), via);
+  kernels::Convert convert = kernels::converter(dtype, via);
+  SL_CHECK(convert != nullptr, "a tensor of ", dtype_name(dtype), " cannot be made from numbers");
+  char* to = static_cast<char*>(t.raw());
+  store(v, one, to, convert, t.itemsize());
+  return t;
+}
+
+Tensor literal(Args args) {
+  args.want_cpu(2);
+  return from_value(args[0], args[1]);
+}
+
+}  // namespace
+
+SL_OP(aten_empty_memory_format) {
+  Ints sizes = args.ints(0);
+  ScalarType dtype = options(args, 1, ScalarType::Float32);
+  Tensor t = Tensor::empty(sizes, dtype);
+  out[0] = empty_in_format(t, dtype, args.integer(5, kContiguous));
+}
+SL_OP(aten_zeros) { out[0] = Tensor::zeros(args.ints(0), options(args, 1, ScalarType::Float32)); }
+SL_OP(aten_ones) {
+  out[0] = filled(args.ints(0), options(args, 1, ScalarType::Float32), int64_t{1});
+}
+SL_OP(aten_full) {
+  Scalar value = args.scalar(1);
+  out[0] = filled(args.ints(0), options(args, 2, type_of_number(value)), value);
+}
+SL_OP(aten_empty_like) { out[0] = like(args, 1, 5); }
+SL_OP(aten_zeros_like) {
+  Tensor t = like(args, 1, 5);
+  if (t.numel() > 0) std::memset(t.raw(), 0, size_t(t.nbytes()));
+  out[0] = t;
+}
+SL_OP(aten_ones_like) {
+  Tensor t = like(args, 1, 5);
+  fill(t, int64_t{1});
+  out[0] = t;
+}
+SL_OP(aten_full_like) {
+  Tensor t = like(args, 2, 6);
+  fill(t, args.scalar(1));
+  out[0] = t;
+}
+SL_OP(aten_new_empty) {
+  out[0] = Tensor::empty(args.ints(1), options(args, 2, args.tensor(0).dtype()));
+}
+SL_OP(aten_new_zeros) {
+  out[0] = Tensor::zeros(args.ints(1), options(args, 2, args.tensor(0).dtype()));
+}
+SL_OP(aten_new_ones) {
+  out[0] = filled(args.ints(1), options(args, 2, args.tensor(0).dtype()), int64_t{1});
+}
+SL_OP(aten_new_full) {
+  out[0] = filled(args.ints(1), options(args, 3, args.tensor(0).dtype()), args.scalar(2));
+}
+SL_OP(aten_scalar_tensor) {
+  Scalar value = args.scalar(0);
+  out[0] = filled(IntSpan(), options(args, 1, ScalarType::Float32), value);
+}
+SL_OP(aten_arange) {
+  out[0] = arange(Scalar(int64_t{0}), args.scalar(0), Scalar(int64_t{1}), args, 1);
+}
+SL_OP(aten_arange_start) {
+  out[0] = arange(args.scalar(0), args.scalar(1), Scalar(int64_t{1}), args, 2);
+}
+SL_OP(aten_arange_start_step) {
+  out[0] = arange(args.scalar(0), args.scalar(1), args.scalar(2), args, 3);
+}
+SL_OP(aten_linspace) {
+  out[0] = linspace(args.scalar(0), args.scalar(1), args.integer(2),
+                    options(args, 3, ScalarType::Float32));
+}
+SL_OP(aten_logspace) { out[0] = logspace(args, options(args, 4, ScalarType::Float32)); }
+SL_OP(aten_eye) {
+  out[0] = eye(args.integer(0), args.integer(0), options(args, 1, ScalarType::Float32));
+}
+SL_OP(aten_eye_m) {
+  out[0] = eye(args.integer(0), args.integer(1), options(args, 2, ScalarType::Float32));
+}
+SL_OP(aten_tensor) { out[0] = literal(args); }
+SL_OP(aten_tensor_bool) { out[0] = literal(args); }
+SL_OP(aten_tensor_int) { out[0] = literal(args); }
+SL_OP(aten_tensor_float) { out[0] = literal(args); }
+SL_OP(aten_tensor_complex) { out[0] = literal(args); }
+SL_OP(aten_as_tensor_bool) { out[0] = literal(args); }
+SL_OP(aten_as_tensor_int) { out[0] = literal(args); }
+SL_OP(aten_as_tensor_float) { out[0] = literal(args); }
+SL_OP(aten_as_tensor_complex) { out[0] = literal(args); }
+SL_OP(aten_as_tensor_list) { out[0] = literal(args); }
+SL_OP(aten_as_tensor) {
+  args.want_cpu(2);
+  out[0] = to_dtype(args.tensor(0), args.dtype(1, args.tensor(0).dtype()));
+}
+
+}  // namespace scriptlang

@@ -1,0 +1,152 @@
+// Memory formats, conversions and copies.
+#include "layout.h"
+
+#include "pointwise.h"
+#include "view.h"
+
+namespace scriptlang {
+
+namespace {
+
+// Strides with the channels innermost; sizes are N, C, then the spatial ones.
+void channels_last_strides(IntSpan sizes, int64_t* strides) {
+  int64_t n = sizes.size, next = 1;
+  auto place = [&](int64_t d) {
+    strides[d] = next;
+    next *= sizes[d] > 1 ? sizes[d] : 1;
+  };
+  place(1);
+  for (int64_t d = n - 1; d >= 2; --d) place(d);
+  place(0);
+}
+
+int64_t rank_of(int64_t format) { return format == kChannelsLast ? 4 : 5; }
+
+}  // namespace
+
+Tensor empty_in_format(const Tensor& t, ScalarType dtype, int64_t format) {
+  if (format == kPreserve) return Tensor::empty_like(t, dtype);
+  Tensor out = Tensor::empty(t.sizes(), dtype);
+  if (format == kContiguous) return out;
+  SL_CHECK(format == kChannelsLast || format == kChannelsLast3d, "memory format ", format,
+           " is not supported");
+  SL_CHECK(t.dim() == rank_of(format), "required rank ", rank_of(format),
+           " tensor to use channels_last", format == kChannelsLast ? "" : "_3d", " format");
+  int64_t strides[kMaxDims];
+  channels_last_strides(t.sizes(), strides);
+  out.impl()->set_geometry(t.sizes(), {strides, t.dim()});
+  return out;
+}
+
+bool is_in_format(const Tensor& t, int64_t format) {
+  if (format == kContiguous || format == kPreserve) return t.is_contiguous();
+  if (t.dim() != rank_of(format)) return false;
+  int64_t next = 1;
+  auto fits = [&](int64_t d) {
+    if (t.size(d) != 1 && t.stride(d) != next) return false;
+    next *= t.size(d);
+    return true;
+  };
+  if (!fits(1)) return false;
+  for (int64_t d = t.dim() - 1; d >= 2; --d) {
+    if (!fits(d)) return false;
+  }
+  return fits(0);
+}
+
+bool prefers_channels_last(const Tensor& t) {
+  if (t.is_contiguous() || (t.dim() != 4 && t.dim() != 5)) return false;
+  return is_in_format(t, t.dim() == 4 ? kChannelsLast : kChannelsLast3d);
+}
+
+namespace {
+
+Tensor convert(const Tensor& self, ScalarType dtype, bool copy, int64_t format) {
+  bool same = dtype == self.dtype() && (format == kPreserve || is_in_format(self, format));
+  if (same && !copy) return self;
+  Tensor out = empty_in_format(self, dtype, format);
+  copy_into(out, self);
+  return out;
+}
+
+Tensor contiguous(const Tensor& self, int64_t format) {
+  SL_CHECK(format != kPreserve, "preserve memory format is unsupported by the contiguous operator");
+  return convert(self, self.dtype(), false, format);
+}
+
+}  // namespace
+
+SL_OP(aten_contiguous) { out[0] = contiguous(args.tensor(0), args.integer(1)); }
+SL_OP(aten_clone) {
+  out[0] = convert(args.tensor(0), args.tensor(0).dtype(), true, args.integer(1, kPreserve));
+}
+SL_OP(aten_to_device) {
+  args.want_cpu(1);
+  out[0] = convert(args.tensor(0), args.dtype(2), args.boolean(4), args.integer(5, kPreserve));
+}
+SL_OP(aten_to_dtype) {
+  out[0] = convert(args.tensor(0), args.dtype(1), args.boolean(3), args.integer(4, kPreserve));
+}
+SL_OP(aten_to_dtype_layout) {
+  const Tensor& self = args.tensor(0);
+  args.want_cpu(3);
+  out[0] = convert(self, args.dtype(1, self.dtype()), args.boolean(6),
+                   args.integer(7, kPreserve));
+}
+SL_OP(aten_to_other) {
+  out[0] = convert(args.tensor(0), args.tensor(1).dtype(), args.boolean(3),
+                   args.integer(4, kPreserve));
+}
+SL_OP(aten_to_prim_Device) {
+  const Tensor& self = args.tensor(0);
+  args.want_cpu(1);
+  out[0] = convert(self, args.dtype(2, self.dtype()), args.boolean(4), kPreserve);
+}
+SL_OP(aten_to_prim_dtype) {
+  const Tensor& self = args.tensor(0);
+  out[0] = convert(self, args.dtype(1, self.dtype()), args.boolean(3), kPreserve);
+}
+SL_OP(aten_to_prim_other) {
+  out[0] = convert(args.tensor(0), args.tensor(0).dtype(), args.boolean(2), kPreserve);
+}
+SL_OP(aten__to_copy) {
+  const Tensor& self = args.tensor(0);
+  args.want_cpu(3);
+  out[0] = convert(self, args.dtype(1, self.dtype()), true, args.integer(6, kPreserve));
+}
+SL_OP(aten_cpu) { out[0] = args.tensor(0); }
+SL_OP(aten_type_as) {
+  out[0] = convert(args.tensor(0), args.tensor(1).dtype(), false, kPreserve);
+}
+SL_OP(aten_copy_) {
+  copy_into(args.tensor(0), args.tensor(1));
+  out[0] = args.tensor(0);
+}
+SL_OP(aten_copy__Tensor) { op_aten_copy_(ctx, args, out); }
+SL_OP(aten_copy__int) {
+  fill(args.tensor(0), args.scalar(1));
+  out[0] = args.tensor(0);
+}
+SL_OP(aten_copy__float) { op_aten_copy__int(ctx, args, out); }
+SL_OP(aten_fill__Scalar) {
+  fill(args.tensor(0), args.scalar(1));
+  out[0] = args.tensor(0);
+}
+SL_OP(aten_fill__Tensor) {
+  SL_CHECK(args.tensor(1).dim() == 0, "fill_ only supports 0-dimension value tensor but got "
+           "tensor with ", args.tensor(1).dim(), " dimensions.");
+  fill(args.tensor(0), args.scalar(1));
+  out[0] = args.tensor(0);
+}
+SL_OP(aten_fill_Scalar) {
+  Tensor t = Tensor::empty_like(args.tensor(0), args.tensor(0).dtype());
+  fill(t, args.scalar(1));
+  out[0] = t;
+}
+SL_OP(aten_fill_Tensor) { op_aten_fill_Scalar(ctx, args, out); }
+SL_OP(aten_zero_) {
+  fill(args.tensor(0), int64_t{0});
+  out[0] = args.tensor(0);
+}
+
+}  // namespace scriptlang

@@ -1,0 +1,427 @@
+// Pointwise operators of two tensors, or a tensor and a number.
+#include <cstring>
+#include <string>
+
+#include "pointwise.h"
+
+namespace scriptlang {
+
+using kernels::Binary;
+
+Tensor binary_result(const Input& a, const Input& b, Binary op, const char* name, Rule rule,
+                     const double* params, const Tensor& into) {
+  Pointwise p;
+  p.table = &kernels::loops(op);
+  p.name = name;
+  p.compute = result_type(a, b);
+  if (rule == Rule::kFloat) p.compute = float_type(p.compute);
+  if (rule == Rule::kToBool) p.produced = ScalarType::Bool;
+  p.params = params;
+  p.count = 2;
+  p.in[0] = a;
+  p.in[1] = b;
+  p.out = into;
+  if (into.defined()) {
+    check_can_cast(rule == Rule::kToBool ? ScalarType::Bool : p.compute, into.dtype());
+  }
+  return run(p);
+}
+
+namespace {
+
+constexpr Rule kCommon = Rule::kSame, kFloat = Rule::kFloat, kCompare = Rule::kToBool;
+
+void binary(Args args, Value* out, Binary op, const char* name, Rule rule,
+            const double* params = nullptr) {
+  out[0] = binary_result(Input::of(args[0]), Input::of(args[1]), op, name, rule, params, Tensor());
+}
+
+void binary_(Args args, Value* out, Binary op, const char* name, Rule rule,
+             const double* params = nullptr) {
+  const Tensor& self = args.tensor(0);
+  out[0] = binary_result(self, Input::of(args[1]), op, name, rule, params, self);
+}
+
+// ---- add, sub, rsub: other times alpha
+
+struct Alpha {
+  double params[3];  // as a float, as the bits of an integer, the imaginary part
+  bool is_one;
+};
+
+Alpha read_alpha(const Value& v, ScalarType type) {
+  Scalar s = Scalar::of(v);
+  Alpha alpha;
+  alpha.is_one = s.is_integral() ? s.i == 1 : s.d == 1 && s.imag == 0;
+  if (alpha.is_one) return alpha;
+  SL_CHECK(s.kind != Scalar::Bool || type == ScalarType::Bool,
+           "Boolean alpha only supported for Boolean results.");
+  SL_CHECK(is_floating(type) || is_complex(type) || s.is_integral(),
+           "For integral input tensors, argument alpha must not be a floating point number.");
+  int64_t exact = s.to_int();
+  alpha.params[0] = s.d;
+  std::memcpy(&alpha.params[1], &exact, sizeof exact);
+  alpha.params[2] = s.imag;
+  return alpha;
+}
+
+bool is_bool(const Input& in) {
+  return in.tensor ? in.tensor->dtype() == ScalarType::Bool : in.number.kind == Scalar::Bool;
+}
+
+Tensor add(const Input& a, const Input& b, const Value& alpha_value, const Tensor& into) {
+  Alpha alpha = read_alpha(alpha_value, result_type(a, b));
+  if (alpha.is_one) return binary_result(a, b, Binary::k_add, "add", kCommon, nullptr, into);
+  return binary_result(a, b, Binary::k_add_scaled, "add", kCommon, alpha.params, into);
+}
+
+Tensor sub(const Input& a, const Input& b, const Value& alpha_value, const Tensor& into) {
+  bool bool_a = is_bool(a), bool_b = is_bool(b);
+  SL_CHECK(!(bool_a && bool_b),
+           "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+           "`logical_xor()` operator instead.");
+  SL_CHECK(!bool_a && !bool_b,
+           "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying "
+           "to invert a mask, use the `~` or `logical_not()` operator instead.");
+  Alpha alpha = read_alpha(alpha_value, result_type(a, b));
+  if (alpha.is_one) return binary_result(a, b, Binary::k_sub, "sub", kCommon, nullptr, into);
+  int64_t exact;
+  std::memcpy(&exact, &alpha.params[1], sizeof exact);
+  exact = int64_t(0 - uint64_t(exact));
+  std::memcpy(&alpha.params[1], &exact, sizeof exact);
+  alpha.params[0] = -alpha.params[0];
+  alpha.params[2] = -alpha.params[2];
+  return binary_result(a, b, Binary::k_add_scaled, "sub", kCommon, alpha.params, into);
+}
+
+// ---- division with a rounding mode
+
+Tensor floor_divide(const Input& a, const Input& b, const Tensor& into) {
+  return binary_result(a, b, Binary::k_div_floor, "div_floor", kCommon, nullptr, into);
+}
+
+Tensor divide(const Input& a, const Input& b, const Value& mode, const Tensor& into) {
+  if (mode.is_none()) return binary_result(a, b, Binary::k_div, "div", kFloat, nullptr, into);
+  const std::string& text = mode.as_string();
+  if (text == "floor") return floor_divide(a, b, into);
+  SL_CHECK(text == "trunc", "div expected rounding_mode to be one of None, 'trunc', or 'floor' "
+           "but found '", text, "'");
+  return binary_result(a, b, Binary::k_div_trunc, "div_trunc", kCommon, nullptr, into);
+}
+
+// ---- powers
+
+Tensor power_of_tensor(const Tensor& base, const Scalar& exponent, const Tensor& into) {
+  ScalarType type = result_type(base, exponent);
+  if (into.defined()) check_can_cast(type, into.dtype());
+  SL_CHECK(!(is_integral(type, true) && exponent.is_integral() && exponent.to_int() < 0),
+           "Integers to negative integer powers are not allowed.");
+  bool real = exponent.kind != Scalar::Complex;
+  double e = exponent.d;
+  auto one = [&](kernels::Unary op, const char* name) {
+    Pointwise p;
+    p.table = &kernels::loops(op);
+    p.name = name;
+    p.compute = type;
+    p.count = 1;
+    p.in[0] = base;
+    p.out = into;
+    return run(p);
+  };
+  bool integers = is_integral(base.dtype(), true);
+  if (real && type != ScalarType::Bool && !is_complex(type)) {
+    if (e == 2.0 && (is_floating(type) || is_integral(type, false))) {
+      return one(kernels::Unary::k_square, "pow");
+    }
+    if (is_floating(type) && !integers) {
+      if (e == 0.5) return one(kernels::Unary::k_sqrt, "pow");
+      if (e == -0.5) return one(kernels::Unary::k_rsqrt, "pow");
+      if (e == -1.0) return one(kernels::Unary::k_reciprocal, "pow");
+      if (e == 3.0) {
+        Tensor square = binary_result(base, base, Binary::k_mul, "pow", kCommon, nullptr, Tensor());
+        return binary_result(square, base, Binary::k_mul, "pow", kCommon, nullptr, into);
+      }
+    }
+  }
+  return binary_result(base, exponent, Binary::k_pow, "pow", kCommon, nullptr, into);
+}
+
+}  // namespace
+
+SL_OP(aten_add_Tensor) {
+  out[0] = add(Input::of(args[0]), Input::of(args[1]), args[2], Tensor());
+}
+SL_OP(aten_add_Scalar) {
+  out[0] = add(Input::of(args[0]), Input::of(args[1]), args[2], Tensor());
+}
+SL_OP(aten_add__Tensor) {
+  out[0] = add(args.tensor(0), Input::of(args[1]), args[2], args.tensor(0));
+}
+SL_OP(aten_add__Scalar) {
+  out[0] = add(args.tensor(0), Input::of(args[1]), args[2], args.tensor(0));
+}
+SL_OP(aten_sub_Tensor) {
+  out[0] = sub(Input::of(args[0]), Input::of(args[1]), args[2], Tensor());
+}
+SL_OP(aten_sub_Scalar) {
+  out[0] = sub(Input::of(args[0]), Input::of(args[1]), args[2], Tensor());
+}
+SL_OP(aten_sub__Tensor) {
+  out[0] = sub(args.tensor(0), Input::of(args[1]), args[2], args.tensor(0));
+}
+SL_OP(aten_sub__Scalar) {
+  out[0] = sub(args.tensor(0), Input::of(args[1]), args[2], args.tensor(0));
+}
+SL_OP(aten_rsub_Tensor) {
+  out[0] = sub(Input::of(args[1]), Input::of(args[0]), args[2], Tensor());
+}
+SL_OP(aten_rsub_Scalar) {
+  out[0] = sub(Input::of(args[1]), Input::of(args[0]), args[2], Tensor());
+}
+SL_OP(aten_subtract_Tensor) { op_aten_sub_Tensor(ctx, args, out); }
+SL_OP(aten_subtract_Scalar) { op_aten_sub_Scalar(ctx, args, out); }
+
+SL_OP(aten_div_Tensor_mode) {
+  out[0] = divide(Input::of(args[0]), Input::of(args[1]), args[2], Tensor());
+}
+SL_OP(aten_div_Scalar_mode) {
+  out[0] = divide(Input::of(args[0]), Input::of(args[1]), args[2], Tensor());
+}
+SL_OP(aten_div__Tensor_mode) {
+  out[0] = divide(args.tensor(0), Input::of(args[1]), args[2], args.tensor(0));
+}
+SL_OP(aten_div__Scalar_mode) {
+  out[0] = divide(args.tensor(0), Input::of(args[1]), args[2], args.tensor(0));
+}
+SL_OP(aten_divide_Tensor_mode) { op_aten_div_Tensor_mode(ctx, args, out); }
+SL_OP(aten_divide_Scalar_mode) { op_aten_div_Scalar_mode(ctx, args, out); }
+SL_OP(aten_floor_divide) {
+  out[0] = floor_divide(Input::of(args[0]), Input::of(args[1]), Tensor());
+}
+SL_OP(aten_floor_divide_Scalar) { op_aten_floor_divide(ctx, args, out); }
+SL_OP(aten_floor_divide__Tensor) {
+  out[0] = floor_divide(args.tensor(0), Input::of(args[1]), args.tensor(0));
+}
+SL_OP(aten_floor_divide__Scalar) { op_aten_floor_divide__Tensor(ctx, args, out); }
+
+SL_OP(aten_pow_Tensor_Scalar) {
+  out[0] = power_of_tensor(args.tensor(0), args.scalar(1), Tensor());
+}
+SL_OP(aten_pow__Scalar) {
+  out[0] = power_of_tensor(args.tensor(0), args.scalar(1), args.tensor(0));
+}
+SL_OP(aten_pow_Tensor_Tensor) {
+  binary(args, out, Binary::k_pow, "pow", kCommon);
+}
+SL_OP(aten_pow__Tensor) { binary_(args, out, Binary::k_pow, "pow", kCommon); }
+SL_OP(aten_pow_Scalar) { binary(args, out, Binary::k_pow, "pow", kCommon); }
+SL_OP(aten_prelu) {
+  const Tensor& self = args.tensor(0);
+  const Tensor& weight = args.tensor(1);
+  SL_CHECK(self.dtype() == weight.dtype(), "prelu: Type promoting not supported. Got ",
+           dtype_display_name(self.dtype()), " and ", dtype_display_name(weight.dtype()));
+  // The weight lies along the channels.
+  int64_t channels = self.dim() > 1 ? self.size(1) : 1;
+  SL_CHECK(weight.numel() == 1 || weight.numel() == channels,
+           "Mismatch of parameter numbers and input channel size. Found parameter numbers = ",
+           weight.numel(), " and channel size = ", channels, ".");
+  std::vector<int64_t> sizes(size_t(self.dim()), 1), strides(size_t(self.dim()), 0);
+  if (self.dim() > 1) {
+    sizes[1] = weight.numel();
+    strides[1] = weight.dim() > 0 ? weight.stride(weight.dim() - 1) : 1;
+  }
+  Tensor spread = weight.as_strided(sizes, strides, weight.storage_offset());
+  out[0] = binary_result(self, spread, Binary::k_prelu, "prelu", kCommon, nullptr, Tensor());
+}
+
+// Results of the common type.
+SL_OP(aten_mul_Tensor) { binary(args, out, Binary::k_mul, "mul", kCommon); }
+SL_OP(aten_mul__Tensor) { binary_(args, out, Binary::k_mul, "mul", kCommon); }
+SL_OP(aten_mul_Scalar) { binary(args, out, Binary::k_mul, "mul", kCommon); }
+SL_OP(aten_mul__Scalar) { binary_(args, out, Binary::k_mul, "mul", kCommon); }
+SL_OP(aten_multiply_Tensor) { binary(args, out, Binary::k_mul, "mul", kCommon); }
+SL_OP(aten_multiply__Tensor) { binary_(args, out, Binary::k_mul, "mul", kCommon); }
+SL_OP(aten_multiply_Scalar) { binary(args, out, Binary::k_mul, "mul", kCommon); }
+SL_OP(aten_multiply__Scalar) { binary_(args, out, Binary::k_mul, "mul", kCommon); }
+SL_OP(aten_remainder_Tensor) { binary(args, out, Binary::k_remainder, "remainder", kCommon); }
+SL_OP(aten_remainder__Tensor) { binary_(args, out, Binary::k_remainder, "remainder", kCommon); }
+SL_OP(aten_remainder_Scalar) { binary(args, out, Binary::k_remainder, "remainder", kCommon); }
+SL_OP(aten_remainder__Scalar) { binary_(args, out, Binary::k_remainder, "remainder", kCommon); }
+SL_OP(aten_remainder_Scalar_Tensor) {
+  binary(args, out, Binary::k_remainder, "remainder", kCommon);
+}
+SL_OP(aten_fmod_Tensor) { binary(args, out, Binary::k_fmod, "fmod", kCommon); }
+SL_OP(aten_fmod__Tensor) { binary_(args, out, Binary::k_fmod, "fmod", kCommon); }
+SL_OP(aten_fmod_Scalar) { binary(args, out, Binary::k_fmod, "fmod", kCommon); }
+SL_OP(aten_fmod__Scalar) { binary_(args, out, Binary::k_fmod, "fmod", kCommon); }
+SL_OP(aten_maximum) { binary(args, out, Binary::k_maximum, "maximum", kCommon); }
+SL_OP(aten_max_other) { binary(args, out, Binary::k_maximum, "maximum", kCommon); }
+SL_OP(aten_minimum) { binary(args, out, Binary::k_minimum, "minimum", kCommon); }
+SL_OP(aten_min_other) { binary(args, out, Binary::k_minimum, "minimum", kCommon); }
+SL_OP(aten_fmax) { binary(args, out, Binary::k_fmax, "fmax", kCommon); }
+SL_OP(aten_fmin) { binary(args, out, Binary::k_fmin, "fmin", kCommon); }
+SL_OP(aten_gcd) { binary(args, out, Binary::k_gcd, "gcd", kCommon); }
+SL_OP(aten_gcd_) { binary_(args, out, Binary::k_gcd, "gcd", kCommon); }
+SL_OP(aten_lcm) { binary(args, out, Binary::k_lcm, "lcm", kCommon); }
+SL_OP(aten_lcm_) { binary_(args, out, Binary::k_lcm, "lcm", kCommon); }
+SL_OP(aten_nextafter) { binary(args, out, Binary::k_nextafter, "nextafter", kCommon); }
+SL_OP(aten_nextafter_) { binary_(args, out, Binary::k_nextafter, "nextafter", kCommon); }
+SL_OP(aten_hypot) { binary(args, out, Binary::k_hypot, "hypot", kCommon); }
+SL_OP(aten_hypot_) { binary_(args, out, Binary::k_hypot, "hypot", kCommon); }
+SL_OP(aten_logaddexp) { binary(args, out, Binary::k_logaddexp, "logaddexp", kCommon); }
+SL_OP(aten_logaddexp2) { binary(args, out, Binary::k_logaddexp2, "logaddexp2", kCommon); }
+SL_OP(aten_bitwise_and_Tensor) { binary(args, out, Binary::k_bitwise_and, "bitwise_and", kCommon); }
+SL_OP(aten_bitwise_and__Tensor) {
+  binary_(args, out, Binary::k_bitwise_and, "bitwise_and", kCommon);
+}
+SL_OP(aten_bitwise_and_Scalar) { binary(args, out, Binary::k_bitwise_and, "bitwise_and", kCommon); }
+SL_OP(aten_bitwise_and__Scalar) {
+  binary_(args, out, Binary::k_bitwise_and, "bitwise_and", kCommon);
+}
+SL_OP(aten_bitwise_and_Scalar_Tensor) {
+  binary(args, out, Binary::k_bitwise_and, "bitwise_and", kCommon);
+}
+SL_OP(aten___and___Tensor) { binary(args, out, Binary::k_bitwise_and, "bitwise_and", kCommon); }
+SL_OP(aten___and___Scalar) { binary(args, out, Binary::k_bitwise_and, "bitwise_and", kCommon); }
+SL_OP(aten___iand___Tensor) { binary_(args, out, Binary::k_bitwise_and, "bitwise_and", kCommon); }
+SL_OP(aten___iand___Scalar) { binary_(args, out, Binary::k_bitwise_and, "bitwise_and", kCommon); }
+SL_OP(aten_bitwise_or_Tensor) { binary(args, out, Binary::k_bitwise_or, "bitwise_or", kCommon); }
+SL_OP(aten_bitwise_or__Tensor) { binary_(args, out, Binary::k_bitwise_or, "bitwise_or", kCommon); }
+SL_OP(aten_bitwise_or_Scalar) { binary(args, out, Binary::k_bitwise_or, "bitwise_or", kCommon); }
+SL_OP(aten_bitwise_or__Scalar) { binary_(args, out, Binary::k_bitwise_or, "bitwise_or", kCommon); }
+SL_OP(aten_bitwise_or_Scalar_Tensor) {
+  binary(args, out, Binary::k_bitwise_or, "bitwise_or", kCommon);
+}
+SL_OP(aten___or___Tensor) { binary(args, out, Binary::k_bitwise_or, "bitwise_or", kCommon); }
+SL_OP(aten___or___Scalar) { binary(args, out, Binary::k_bitwise_or, "bitwise_or", kCommon); }
+SL_OP(aten___ior___Tensor) { binary_(args, out, Binary::k_bitwise_or, "bitwise_or", kCommon); }
+SL_OP(aten___ior___Scalar) { binary_(args, out, Binary::k_bitwise_or, "bitwise_or", kCommon); }
+SL_OP(aten_bitwise_xor_Tensor) { binary(args, out, Binary::k_bitwise_xor, "bitwise_xor", kCommon); }
+SL_OP(aten_bitwise_xor__Tensor) {
+  binary_(args, out, Binary::k_bitwise_xor, "bitwise_xor", kCommon);
+}
+SL_OP(aten_bitwise_xor_Scalar) { binary(args, out, Binary::k_bitwise_xor, "bitwise_xor", kCommon); }
+SL_OP(aten_bitwise_xor__Scalar) {
+  binary_(args, out, Binary::k_bitwise_xor, "bitwise_xor", kCommon);
+}
+SL_OP(aten_bitwise_xor_Scalar_Tensor) {
+  binary(args, out, Binary::k_bitwise_xor, "bitwise_xor", kCommon);
+}
+SL_OP(aten___xor___Tensor) { binary(args, out, Binary::k_bitwise_xor, "bitwise_xor", kCommon); }
+SL_OP(aten___xor___Scalar) { binary(args, out, Binary::k_bitwise_xor, "bitwise_xor", kCommon); }
+SL_OP(aten___ixor___Tensor) { binary_(args, out, Binary::k_bitwise_xor, "bitwise_xor", kCommon); }
+SL_OP(aten___ixor___Scalar) { binary_(args, out, Binary::k_bitwise_xor, "bitwise_xor", kCommon); }
+SL_OP(aten_bitwise_left_shift_Tensor) { binary(args, out, Binary::k_lshift, "lshift", kCommon); }
+SL_OP(aten_bitwise_left_shift__Tensor) { binary_(args, out, Binary::k_lshift, "lshift", kCommon); }
+SL_OP(aten_bitwise_left_shift_Scalar_Tensor) {
+  binary(args, out, Binary::k_lshift, "lshift", kCommon);
+}
+SL_OP(aten_bitwise_left_shift_Tensor_Scalar) {
+  binary(args, out, Binary::k_lshift, "lshift", kCommon);
+}
+SL_OP(aten_bitwise_left_shift__Tensor_Scalar) {
+  binary_(args, out, Binary::k_lshift, "lshift", kCommon);
+}
+SL_OP(aten___lshift___Tensor) { binary(args, out, Binary::k_lshift, "lshift", kCommon); }
+SL_OP(aten___lshift___Scalar) { binary(args, out, Binary::k_lshift, "lshift", kCommon); }
+SL_OP(aten___ilshift___Tensor) { binary_(args, out, Binary::k_lshift, "lshift", kCommon); }
+SL_OP(aten___ilshift___Scalar) { binary_(args, out, Binary::k_lshift, "lshift", kCommon); }
+SL_OP(aten_bitwise_right_shift_Tensor) { binary(args, out, Binary::k_rshift, "rshift", kCommon); }
+SL_OP(aten_bitwise_right_shift__Tensor) { binary_(args, out, Binary::k_rshift, "rshift", kCommon); }
+SL_OP(aten_bitwise_right_shift_Scalar_Tensor) {
+  binary(args, out, Binary::k_rshift, "rshift", kCommon);
+}
+SL_OP(aten_bitwise_right_shift_Tensor_Scalar) {
+  binary(args, out, Binary::k_rshift, "rshift", kCommon);
+}
+SL_OP(aten_bitwise_right_shift__Tensor_Scalar) {
+  binary_(args, out, Binary::k_rshift, "rshift", kCommon);
+}
+SL_OP(aten___rshift___Tensor) { binary(args, out, Binary::k_rshift, "rshift", kCommon); }
+SL_OP(aten___rshift___Scalar) { binary(args, out, Binary::k_rshift, "rshift", kCommon); }
+SL_OP(aten___irshift___Tensor) { binary_(args, out, Binary::k_rshift, "rshift", kCommon); }
+SL_OP(aten___irshift___Scalar) { binary_(args, out, Binary::k_rshift, "rshift", kCommon); }
+
+// Results of a float type.
+SL_OP(aten_div_Tensor) { binary(args, out, Binary::k_div, "div", kFloat); }
+SL_OP(aten_div__Tensor) { binary_(args, out, Binary::k_div, "div", kFloat); }
+SL_OP(aten_div_Scalar) { binary(args, out, Binary::k_div, "div", kFloat); }
+SL_OP(aten_div__Scalar) { binary_(args, out, Binary::k_div, "div", kFloat); }
+SL_OP(aten_divide_Tensor) { binary(args, out, Binary::k_div, "div", kFloat); }
+SL_OP(aten_divide__Tensor) { binary_(args, out, Binary::k_div, "div", kFloat); }
+SL_OP(aten_divide_Scalar) { binary(args, out, Binary::k_div, "div", kFloat); }
+SL_OP(aten_divide__Scalar) { binary_(args, out, Binary::k_div, "div", kFloat); }
+SL_OP(aten_true_divide_Tensor) { binary(args, out, Binary::k_div, "div", kFloat); }
+SL_OP(aten_true_divide__Tensor) { binary_(args, out, Binary::k_div, "div", kFloat); }
+SL_OP(aten_true_divide_Scalar) { binary(args, out, Binary::k_div, "div", kFloat); }
+SL_OP(aten_true_divide__Scalar) { binary_(args, out, Binary::k_div, "div", kFloat); }
+SL_OP(aten_atan2) { binary(args, out, Binary::k_atan2, "atan2", kFloat); }
+SL_OP(aten_atan2_) { binary_(args, out, Binary::k_atan2, "atan2", kFloat); }
+SL_OP(aten_arctan2) { binary(args, out, Binary::k_atan2, "atan2", kFloat); }
+SL_OP(aten_arctan2_) { binary_(args, out, Binary::k_atan2, "atan2", kFloat); }
+SL_OP(aten_copysign_Tensor) { binary(args, out, Binary::k_copysign, "copysign", kFloat); }
+SL_OP(aten_copysign__Tensor) { binary_(args, out, Binary::k_copysign, "copysign", kFloat); }
+SL_OP(aten_copysign_Scalar) { binary(args, out, Binary::k_copysign, "copysign", kFloat); }
+SL_OP(aten_copysign__Scalar) { binary_(args, out, Binary::k_copysign, "copysign", kFloat); }
+SL_OP(aten_xlogy_Tensor) { binary(args, out, Binary::k_xlogy, "xlogy", kFloat); }
+SL_OP(aten_xlogy__Tensor) { binary_(args, out, Binary::k_xlogy, "xlogy", kFloat); }
+SL_OP(aten_xlogy_Scalar_Other) { binary(args, out, Binary::k_xlogy, "xlogy", kFloat); }
+SL_OP(aten_xlogy__Scalar_Other) { binary_(args, out, Binary::k_xlogy, "xlogy", kFloat); }
+SL_OP(aten_xlogy_Scalar_Self) { binary(args, out, Binary::k_xlogy, "xlogy", kFloat); }
+SL_OP(aten_special_xlogy_other_scalar) { binary(args, out, Binary::k_xlogy, "xlogy", kFloat); }
+SL_OP(aten_special_xlogy_self_scalar) { binary(args, out, Binary::k_xlogy, "xlogy", kFloat); }
+SL_OP(aten_special_xlogy) { binary(args, out, Binary::k_xlogy, "xlogy", kFloat); }
+
+// Results of type bool.
+SL_OP(aten_eq_Tensor) { binary(args, out, Binary::k_eq, "eq", kCompare); }
+SL_OP(aten_eq__Tensor) { binary_(args, out, Binary::k_eq, "eq", kCompare); }
+SL_OP(aten_eq_Scalar) { binary(args, out, Binary::k_eq, "eq", kCompare); }
+SL_OP(aten_eq__Scalar) { binary_(args, out, Binary::k_eq, "eq", kCompare); }
+SL_OP(aten_ne_Tensor) { binary(args, out, Binary::k_ne, "ne", kCompare); }
+SL_OP(aten_ne__Tensor) { binary_(args, out, Binary::k_ne, "ne", kCompare); }
+SL_OP(aten_ne_Scalar) { binary(args, out, Binary::k_ne, "ne", kCompare); }
+SL_OP(aten_ne__Scalar) { binary_(args, out, Binary::k_ne, "ne", kCompare); }
+SL_OP(aten_not_equal_Tensor) { binary(args, out, Binary::k_ne, "ne", kCompare); }
+SL_OP(aten_not_equal__Tensor) { binary_(args, out, Binary::k_ne, "ne", kCompare); }
+SL_OP(aten_not_equal_Scalar) { binary(args, out, Binary::k_ne, "ne", kCompare); }
+SL_OP(aten_not_equal__Scalar) { binary_(args, out, Binary::k_ne, "ne", kCompare); }
+SL_OP(aten_lt_Tensor) { binary(args, out, Binary::k_lt, "lt", kCompare); }
+SL_OP(aten_lt__Tensor) { binary_(args, out, Binary::k_lt, "lt", kCompare); }
+SL_OP(aten_lt_Scalar) { binary(args, out, Binary::k_lt, "lt", kCompare); }
+SL_OP(aten_lt__Scalar) { binary_(args, out, Binary::k_lt, "lt", kCompare); }
+SL_OP(aten_less_Tensor) { binary(args, out, Binary::k_lt, "lt", kCompare); }
+SL_OP(aten_less__Tensor) { binary_(args, out, Binary::k_lt, "lt", kCompare); }
+SL_OP(aten_less_Scalar) { binary(args, out, Binary::k_lt, "lt", kCompare); }
+SL_OP(aten_less__Scalar) { binary_(args, out, Binary::k_lt, "lt", kCompare); }
+SL_OP(aten_le_Tensor) { binary(args, out, Binary::k_le, "le", kCompare); }
+SL_OP(aten_le__Tensor) { binary_(args, out, Binary::k_le, "le", kCompare); }
+SL_OP(aten_le_Scalar) { binary(args, out, Binary::k_le, "le", kCompare); }
+SL_OP(aten_le__Scalar) { binary_(args, out, Binary::k_le, "le", kCompare); }
+SL_OP(aten_less_equal_Tensor) { binary(args, out, Binary::k_le, "le", kCompare); }
+SL_OP(aten_less_equal__Tensor) { binary_(args, out, Binary::k_le, "le", kCompare); }
+SL_OP(aten_less_equal_Scalar) { binary(args, out, Binary::k_le, "le", kCompare); }
+SL_OP(aten_less_equal__Scalar) { binary_(args, out, Binary::k_le, "le", kCompare); }
+SL_OP(aten_gt_Tensor) { binary(args, out, Binary::k_gt, "gt", kCompare); }
+SL_OP(aten_gt__Tensor) { binary_(args, out, Binary::k_gt, "gt", kCompare); }
+SL_OP(aten_gt_Scalar) { binary(args, out, Binary::k_gt, "gt", kCompare); }
+SL_OP(aten_gt__Scalar) { binary_(args, out, Binary::k_gt, "gt", kCompare); }
+SL_OP(aten_greater_Tensor) { binary(args, out, Binary::k_gt, "gt", kCompare); }
+SL_OP(aten_greater__Tensor) { binary_(args, out, Binary::k_gt, "gt", kCompare); }
+SL_OP(aten_greater_Scalar) { binary(args, out, Binary::k_gt, "gt", kCompare); }
+SL_OP(aten_greater__Scalar) { binary_(args, out, Binary::k_gt, "gt", kCompare); }
+SL_OP(aten_ge_Tensor) { binary(args, out, Binary::k_ge, "ge", kCompare); }
+SL_OP(aten_ge__Tensor) { binary_(args, out, Binary::k_ge, "ge", kCompare); }
+SL_OP(aten_ge_Scalar) { binary(args, out, Binary::k_ge, "ge", kCompare); }
+SL_OP(aten_ge__Scalar) { binary_(args, out, Binary::k_ge, "ge", kCompare); }
+SL_OP(aten_greater_equal_Tensor) { binary(args, out, Binary::k_ge, "ge", kCompare); }
+SL_OP(aten_greater_equal__Tensor) { binary_(args, out, Binary::k_ge, "ge", kCompare); }
+SL_OP(aten_greater_equal_Scalar) { binary(args, out, Binary::k_ge, "ge", kCompare); }
+SL_OP(aten_greater_equal__Scalar) { binary_(args, out, Binary::k_ge, "ge", kCompare); }
+SL_OP(aten_logical_and) { binary(args, out, Binary::k_logical_and, "logical_and", kCompare); }
+SL_OP(aten_logical_and_) { binary_(args, out, Binary::k_logical_and, "logical_and", kCompare); }
+SL_OP(aten_logical_or) { binary(args, out, Binary::k_logical_or, "logical_or", kCompare); }
+SL_OP(aten_logical_or_) { binary_(args, out, Binary::k_logical_or, "logical_or", kCompare); }
+SL_OP(aten_logical_xor) { binary(args, out, Binary::k_logical_xor, "logical_xor", kCompare); }
+SL_OP(aten_logical_xor_) { binary_(args, out, Binary::k_logical_xor, "logical_xor", kCompare); }
+
+}  // namespace scriptlang

@@ -1,0 +1,328 @@
+#include <algorithm>
+#include <cstring>
+
+#include "../../kernels/parallel.h"
+#include "pointwise.h"
+#include "strided.h"
+
+namespace scriptlang {
+
+using kernels::Convert;
+using kernels::converter;
+using kernels::Loop;
+
+// ---- types
+
+namespace {
+
+ScalarType promote_known(ScalarType a, ScalarType b) {
+  if (a == ScalarType::Undefined) return b;
+  if (b == ScalarType::Undefined) return a;
+  return promote(a, b);
+}
+
+ScalarType combine(ScalarType higher, ScalarType lower) {
+  if (higher == ScalarType::Undefined) return lower;
+  if (is_complex(higher)) return higher;
+  if (is_floating(higher)) return is_complex(lower) ? to_complex(higher) : higher;
+  if (higher == ScalarType::Bool || is_floating(lower) || is_complex(lower)) {
+    return promote_known(higher, lower);
+  }
+  return higher;
+}
+
+ScalarType number_type(const Scalar& s) {
+  switch (s.kind) {
+    case Scalar::Bool: return ScalarType::Bool;
+    case Scalar::Int: return ScalarType::Int64;
+    case Scalar::Double: return ScalarType::Float32;
+    default: return ScalarType::Complex64;
+  }
+}
+
+}  // namespace
+
+void ResultType::add(const Input& in) {
+  if (in.tensor == nullptr) {
+    number_ = promote_known(number_, number_type(in.number));
+  } else if (in.tensor->dim() > 0) {
+    dimensioned_ = promote_known(dimensioned_, in.tensor->dtype());
+  } else {
+    zero_dim_ = promote_known(zero_dim_, in.tensor->dtype());
+  }
+}
+
+ScalarType ResultType::get() const {
+  return combine(dimensioned_, combine(zero_dim_, number_));
+}
+
+ScalarType ResultType::get_float() const { return float_type(get()); }
+
+ScalarType float_type(ScalarType t) {
+  return is_integral(t, true) ? ScalarType::Float32 : t;
+}
+
+ScalarType result_type(const Input& a, const Input& b) {
+  if (a.tensor && b.tensor && a.tensor->dtype() == b.tensor->dtype()) return a.tensor->dtype();
+  ResultType type;
+  type.add(a);
+  type.add(b);
+  return type.get();
+}
+
+void check_can_cast(ScalarType from, ScalarType to) {
+  bool lossy = (is_complex(from) && !is_complex(to)) ||
+               (is_floating(from) && is_integral(to, true)) ||
+               (from != ScalarType::Bool && to == ScalarType::Bool);
+  SL_CHECK(!lossy, "result type ", dtype_display_name(from),
+           " can't be cast to the desired output type ", dtype_display_name(to));
+}
+
+void check_writable(const Tensor& t) {
+  SL_CHECK(!t.storage()->read_only(),
+           "the program writes in place to memory that is read-only: clone() the tensor first");
+  if (t.is_contiguous()) return;
+  for (int64_t i = 0; i < t.dim(); ++i) {
+    SL_CHECK(t.stride(i) != 0 || t.size(i) <= 1,
+             "unsupported operation: more than one element of the written-to tensor refers to a "
+             "single memory location. Please clone() the tensor before performing the operation.");
+  }
+}
+
+namespace {
+
+// The loops' stand-in for a type they have no arithmetic for.
+ScalarType loop_type(ScalarType t) {
+  return t == ScalarType::Float16 || t == ScalarType::BFloat16 ? ScalarType::Float32 : t;
+}
+
+// A number or one-element tensor, converted to the loop's type.
+struct alignas(16) Slot {
+  char bytes[16];
+};
+
+void store_number(const Scalar& s, ScalarType type, void* to) {
+  if (s.kind == Scalar::Complex) {
+    std::complex<double> value = s.to_complex();
+    converter(type, ScalarType::Complex128)(1, to, 0, &value, 0);
+  } else if (s.kind == Scalar::Double) {
+    converter(type, ScalarType::Float64)(1, to, 0, &s.d, 0);
+  } else {
+    converter(type, ScalarType::Int64)(1, to, 0, &s.i, 0);
+  }
+}
+
+// One operand of the plan: where it lies and what it must become.
+struct Stream {
+  char* data = nullptr;
+  ScalarType from = ScalarType::Float32, to = ScalarType::Float32;
+  Convert convert = nullptr;
+};
+
+constexpr int64_t kChunk = 512;
+constexpr int64_t kParallelElements = 32768;
+
+struct Runner {
+  Loop loop;
+  const double* params;
+  int count;  // inputs
+  Stream streams[1 + kMaxInputs];  // 0: the result
+
+  // n elements along one dimension, strides in bytes.
+  void run_line(char* const* at, const int64_t* strides, int64_t n) const {
+    int64_t step[kMaxInputs];
+    const void* in[kMaxInputs];
+    bool direct = streams[0].from == streams[0].to && strides[0] == itemsize(streams[0].to);
+    for (int i = 0; i < count; ++i) {
+      const Stream& s = streams[1 + i];
+      step[i] = strides[1 + i] != 0;
+      in[i] = at[1 + i];
+      direct = direct && s.from == s.to && (step[i] == 0 || strides[1 + i] == itemsize(s.to));
+    }
+    if (direct || n == 0) {
+      if (n > 0) loop(n, at[0], in, step, params);
+      return;
+    }
+    run_converted(at, strides, n);
+  }
+
+  __attribute__((noinline)) void run_converted(char* const* at, const int64_t* strides,
+                                               int64_t n) const {
+    alignas(64) char buffers[1 + kMaxInputs][kChunk * 16];
+    int64_t step[kMaxInputs];
+    const void* in[kMaxInputs];
+    for (int64_t done = 0; done < n; done += kChunk) {
+      int64_t length = std::min(kChunk, n - done);
+      for (int i = 0; i < count; ++i) {
+        const Stream& s = streams[1 + i];
+        int64_t stride = strides[1 + i], size = itemsize(s.to);
+        const char* from = at[1 + i] + done * stride;
+        step[i] = stride != 0;
+        if (s.from == s.to && (stride == 0 || stride == size)) {
+          in[i] = from;
+        } else {
+          s.convert(stride == 0 ? 1 : length, buffers[1 + i], size, from, stride);
+          in[i] = buffers[1 + i];
+        }
+      }
+      const Stream& o = streams[0];
+      int64_t size = itemsize(o.from);
+      char* to = at[0] + done * strides[0];
+      if (o.from == o.to && strides[0] == size) {
+        loop(length, to, in, step, params);
+      } else {
+        loop(length, buffers[0], in, step, params);
+        o.convert(length, to, strides[0], buffers[0], size);
+      }
+    }
+  }
+};
+
+[[noreturn]] __attribute__((noinline, cold)) void not_implemented(const Pointwise& p) {
+  raise(ErrorKind::NotImplementedError, '"', p.name, "\" not implemented for '",
+        dtype_display_name(p.compute), "'");
+}
+
+bool same_shape(const Tensor& a, const Tensor& b) {
+  return a.dim() == b.dim() && std::equal(a.sizes().begin(), a.sizes().end(), b.sizes().begin());
+}
+
+// Whether the operands' memory is shared other than element by element.
+void check_overlap(const Tensor& out, const Tensor& in) {
+  if (out.storage() != in.storage() || out.impl() == in.impl()) return;
+  if (!out.is_contiguous() || !in.is_contiguous() || out.numel() == 0 || in.numel() == 0) return;
+  const char* a = static_cast<char*>(out.raw());
+  const char* b = static_cast<char*>(in.raw());
+  bool apart = a + out.nbytes() <= b || b + in.nbytes() <= a;
+  bool same = a == b && out.nbytes() == in.nbytes();
+  SL_CHECK(apart || same,
+           "unsupported operation: some elements of the input tensor and the written-to tensor "
+           "refer to a single memory location. Please clone() the tensor before performing the "
+           "operation.");
+}
+
+}  // namespace
+
+Tensor run(Pointwise& p) {
+  Runner r;
+  r.loop = (*p.table)[loop_type(p.compute)];
+  if (r.loop == nullptr) not_implemented(p);
+  r.params = p.params;
+  r.count = p.count;
+  const ScalarType compute = loop_type(p.compute);
+  const ScalarType produced =
+      p.produced == ScalarType::Undefined ? compute : loop_type(p.produced);
+
+  // What every operand is, and whether all of them lie alike.
+  Slot slots[kMaxInputs];
+  const Tensor* shape = nullptr;  // the tensor whose shape the others are compared to
+  bool alike = true;
+  bool dimensioned[kMaxInputs];
+  for (int i = 0; i < p.count; ++i) {
+    Stream& s = r.streams[1 + i];
+    s.to = i == 0 && p.first != ScalarType::Undefined ? loop_type(p.first) : compute;
+    const Tensor* t = p.in[i].tensor;
+    dimensioned[i] = t != nullptr && t->numel() != 1;
+    if (t == nullptr) {
+      store_number(p.in[i].number, s.to, slots[i].bytes);
+      s.from = s.to;
+      s.data = slots[i].bytes;
+      continue;
+    }
+    if (shape == nullptr || t->dim() > shape->dim() || (shape->numel() == 1 && dimensioned[i])) {
+      shape = t;
+    }
+    s.from = t->dtype();
+    s.convert = converter(s.to, s.from);
+    if (s.convert == nullptr) not_implemented(p);
+    if (t->numel() == 1) {
+      s.convert(1, slots[i].bytes, 0, t->raw(), 0);
+      s.from = s.to;
+      s.data = slots[i].bytes;
+    } else {
+      s.data = static_cast<char*>(t->raw());
+    }
+  }
+  for (int i = 0; i < p.count && alike; ++i) {
+    const Tensor* t = p.in[i].tensor;
+    if (t == nullptr) continue;
+    if (dimensioned[i]) alike = t->is_contiguous() && same_shape(*t, *shape);
+    else alike = t->dim() <= shape->dim();  // a one-element tensor of no more dimensions
+  }
+
+  bool given = p.out.defined();
+  if (given) {
+    check_writable(p.out);
+    for (int i = 0; i < p.count; ++i) {
+      if (p.in[i].tensor != nullptr) check_overlap(p.out, *p.in[i].tensor);
+    }
+    alike = alike && shape != nullptr && p.out.is_contiguous() && same_shape(p.out, *shape);
+  }
+  const ScalarType result = given                                 ? p.out.dtype()
+                            : p.result != ScalarType::Undefined   ? p.result
+                            : p.produced != ScalarType::Undefined ? p.produced
+                                                                  : p.compute;
+  r.streams[0].from = produced;
+  r.streams[0].to = result;
+  r.streams[0].convert = converter(result, produced);
+
+  if (alike) {
+    if (!given) {
+      for (int i = 0; i < p.count && !p.out.defined(); ++i) {
+        const Tensor* t = p.in[i].tensor;
+        if (t && t->dtype() == result && dimensioned[i] && t->is_exclusive()) p.out = *t;
+      }
+      if (!p.out.defined()) p.out = Tensor::empty(shape ? shape->sizes() : IntSpan(), result);
+    }
+    int64_t strides[1 + kMaxInputs];
+    strides[0] = itemsize(result);
+    for (int i = 0; i < p.count; ++i) {
+      strides[1 + i] = dimensioned[i] ? itemsize(r.streams[1 + i].from) : 0;
+    }
+    r.streams[0].data = static_cast<char*>(p.out.raw());
+    kernels::parallel_for(p.out.numel(), kParallelElements, [&](int64_t begin, int64_t end) {
+      char* at[1 + kMaxInputs];
+      for (int i = 0; i <= p.count; ++i) at[i] = r.streams[i].data + begin * strides[i];
+      r.run_line(at, strides, end - begin);
+    });
+    return p.out;
+  }
+
+  StridedPlan plan;
+  plan.begin(1 + p.count);
+  for (int i = 0; i < p.count; ++i) {
+    const Tensor* t = p.in[i].tensor;
+    if (t != nullptr) plan.broadcast(t->sizes());
+  }
+  if (given) {
+    SL_CHECK(p.out.sizes() == plan.shape(), "output with shape ", to_string(p.out.sizes()),
+             " doesn't match the broadcast shape ", to_string(plan.shape()));
+  }
+  for (int i = 0; i < p.count; ++i) {
+    const Tensor* t = p.in[i].tensor;
+    if (t != nullptr && dimensioned[i]) {
+      plan.set_operand(1 + i, t->sizes(), t->strides(), t->itemsize());
+    } else {
+      plan.set_scalar(1 + i);
+    }
+  }
+  if (!given) {
+    int64_t strides[kMaxDims];
+    // One-element tensors count for the order of the result's dimensions like any other.
+    plan.result_strides(strides);
+    p.out = Tensor::empty(plan.shape(), result);
+    if (p.out.dim() > 0) p.out.impl()->set_geometry(plan.shape(), {strides, p.out.dim()});
+  }
+  plan.set_operand(0, p.out.sizes(), p.out.strides(), p.out.itemsize());
+  r.streams[0].data = static_cast<char*>(p.out.raw());
+  plan.finish();
+  char* base[1 + kMaxInputs];
+  for (int i = 0; i <= p.count; ++i) base[i] = r.streams[i].data;
+  plan.for_each_line(base, kParallelElements,
+                     [&](char* const* at, const int64_t* strides, int64_t n) {
+                       r.run_line(at, strides, n);
+                     });
+  return p.out;
+}
+
+}  // namespace scriptlang

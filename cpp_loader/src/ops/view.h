@@ -1,0 +1,31 @@
+// Views: other sizes and strides on the same storage. Every function checks what it is given.
+#pragma once
+
+#include "op.h"
+
+namespace scriptlang {
+
+Tensor view_select(const Tensor& t, int64_t dim, int64_t index);
+// Python's slice along a dimension; start and end count from the end when negative and are
+// clamped; step > 0.
+Tensor view_slice(const Tensor& t, int64_t dim, int64_t start, int64_t end, int64_t step = 1);
+Tensor view_narrow(const Tensor& t, int64_t dim, int64_t start, int64_t length);
+Tensor view_transpose(const Tensor& t, int64_t dim0, int64_t dim1);
+Tensor view_permute(const Tensor& t, IntSpan dims);
+Tensor view_unsqueeze(const Tensor& t, int64_t dim);
+Tensor view_squeeze(const Tensor& t);
+Tensor view_squeeze(const Tensor& t, IntSpan dims);
+Tensor view_expand(const Tensor& t, IntSpan sizes);
+// sizes may hold one -1. Raises when the strides do not allow a view.
+Tensor view_as_shape(const Tensor& t, IntSpan sizes);
+// A view where the strides allow it, else a copy.
+Tensor reshape(const Tensor& t, IntSpan sizes);
+Tensor flatten(const Tensor& t, int64_t start, int64_t end);
+Tensor alias_of(const Tensor& t);  // a new tensor on the same storage
+
+// Strides that give `t` these sizes without moving an element; false when there are none.
+bool view_strides(const Tensor& t, IntSpan sizes, int64_t* strides);
+// Replaces a -1 by what the number of elements asks for; raises when the sizes do not fit.
+std::vector<int64_t> infer_sizes(IntSpan sizes, int64_t numel);
+
+}  // namespace scriptlang
