@@ -62,7 +62,7 @@ TABLE: tuple[Opcode, ...] = (
            "with (trip, max, cond, n-2 carried values): go on below with (trip+1, max, trip, carried), "
            "or leave the carried values and go x on"),
     Opcode("RET", 12, "", "", 0, 0, "return; the stack holds the results"),
-    Opcode("WAIT", 13, "", "", 1, 1, "wait for a future"),
+    Opcode("WAIT", 13, "", "", 1, 1, "wait for a future", False),
     Opcode("CALL", 14, "F", "", "call", "call", "call function x"),
     Opcode("GUARD", 15, "T", "", 0, 1, "check a profiled type", False),
     Opcode("TYPECHECK", 16, "T", "I", 0, 1, "check n profiled types", False),

@@ -161,6 +161,8 @@ class Flow:
         self.states: dict[int, State] = {}
         self.merges: dict[int, int] = {}
         self.pending: list[int] = []
+        self.meetings = {pc + i.x for pc, i in enumerate(code.instructions)
+                         if OPCODES[i.op].x == "P"}
 
     def run(self) -> None:
         self.arrive(0, ([a.type for a in self.code.schema.arguments], {}), 0)
@@ -203,6 +205,8 @@ class Flow:
                 return self.jump(pc, i, stack, registers)
             self.step(pc, i, stack, registers)
             pc += 1
+            if pc in self.meetings:
+                return self.arrive(pc, (stack, registers), pc - 1)
 
     def jump(self, pc: int, i: Instruction, stack: list, registers: dict) -> None:
         target = pc + i.x

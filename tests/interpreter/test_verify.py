@@ -1,0 +1,134 @@
+"""Attacks on the verifier: each is code that would run off its stack, tables, registers or types."""
+
+import dataclasses
+
+import pytest
+
+from scriptlang import types as T
+from scriptlang.errors import ArchiveError
+from scriptlang.interpreter.code import Instruction
+from scriptlang.interpreter.verify import verify
+from tests.interpreter.assemble import assemble, function
+
+POINT = T.ClassType("__torch__.Point")
+POINT.add_attribute("x", T.INT)
+CLASSES = {"__torch__.Point": POINT}
+
+
+def lines(*body: str, head: str = "f(int x) -> int") -> str:
+    return "\n".join([head, *body])
+
+
+GOOD = {
+    "a straight line": lines("STORE 1", "LOAD 1", "MOVE 1", "OP aten::add.int/2", "RET"),
+    "a branch": lines("STORE 1", "LOADC True", "JF 3", "MOVE 1", "JMP 2", "LOADC 3", "RET"),
+    "a loop": lines("STORE 1", "LOADC 0", "LOADC 10", "LOADC True", "MOVE 1", "LOOP 7 3",
+                    "STOREN 2 2", "LOADC True", "MOVE 2", "MOVE 3", "OP aten::add.int/2", "JMP -6",
+                    "RET"),
+    "a raise": lines("STORE 1", "LOADC 'no'", "LOADC None", "RAISE_EXCEPTION"),
+    "a list": lines("STORE 1", "MOVE 1", "LOADC 2", "LIST_CONSTRUCT List[int] 2", "LIST_UNPACK 2",
+                    "OP aten::add.int/2", "RET"),
+    "an unknown operator": lines("STORE 1", "MOVE 1", "OP nosuch::operator.x/1", "RET"),
+}
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_sound_code_passes(name):
+    verify(assemble(GOOD[name]))
+
+
+ATTACKS = {
+    "takes from an empty stack": (lines("STORE 1", "DROP", "RET"), "1 values off a stack of 0"),
+    "runs past its end": (lines("STORE 1", "LOAD 1"), "runs past its end"),
+    "returns two values": (lines("STORE 1", "LOAD 1", "LOAD 1", "RET"), "2 values on the stack"),
+    "returns nothing": (lines("STORE 1", "RET"), "0 values on the stack"),
+    "reads an empty register": (lines("STORE 1", "LOAD 2", "RET"), "register 2 holds no value"),
+    "reads a moved register": (lines("STORE 1", "MOVE 1", "DROP", "LOAD 1", "RET"),
+                               "register 1 holds no value"),
+    "reads a register of one branch": (
+        lines("STORE 1", "LOADC True", "JF 4", "LOADC 2", "STORE 2", "JMP 1", "LOAD 2", "RET"),
+        "register 2 holds no value"),
+    "register 0": (lines("STORE 0", "LOADC 1", "RET"), "register 0 of 9"),
+    "register beyond the last": (lines("STORE 10", "LOADC 1", "RET"), "register 10 of 9"),
+    "stores beyond the last register": (lines("STOREN 9 2", "LOADC 1", "RET"), "registers 9 to 10"),
+    "jumps before the start": (lines("STORE 1", "JMP -2", "RET"), "jump to -1"),
+    "jumps past the end": (lines("STORE 1", "JMP 9", "RET"), "jump to 10"),
+    "branches meet with different depths": (
+        lines("STORE 1", "LOADC True", "JF 2", "LOADC 1", "LOAD 1", "RET"), "on another way"),
+    "a loop that grows the stack": (lines("STORE 1", "LOADC 1", "JMP -1"), "on another way"),
+    "a branch on an int": (lines("STORE 1", "LOAD 1", "JF 1", "LOAD 1", "RET"), "wanted bool"),
+    "a loop over a string": (lines("STORE 1", "LOADC 0", "LOADC 'x'", "LOADC True", "LOOP 1 2",
+                                   "LOADC 1", "RET"), "wanted int"),
+    "a loop without a condition": (lines("STORE 1", "LOADC 0", "LOADC 1", "LOOP 1 1", "LOADC 1",
+                                         "RET"), "at least a trip count"),
+    "an argument of another type": (lines("STORE 1", "LOADC 'x'", "LOAD 1", "OP aten::add.int/2",
+                                          "RET"), "argument a of aten::add.int is str"),
+    "too many arguments": (lines("STORE 1", "LOAD 1", "LOAD 1", "LOAD 1", "OP aten::add.int/3",
+                                 "RET"), "3 arguments for"),
+    "too few arguments": (lines("STORE 1", "LOAD 1", "OP aten::add.int/1", "RET"),
+                          "1 arguments for"),
+    "a result of another type": (lines("STORE 1", "LOADC 'x'", "RET"), "is str, wanted int"),
+    "a dict of three values": (lines("STORE 1", "LOAD 1", "LOAD 1", "LOAD 1",
+                                     "DICT_CONSTRUCT Dict[int, int] 3", "RET"), "from 3 values"),
+    "a list that is no list": (lines("STORE 1", "LOAD 1", "LIST_CONSTRUCT int 1", "RET"),
+                               "no list type"),
+    "a list of other values": (lines("STORE 1", "LOADC 'x'", "LIST_CONSTRUCT List[int] 1",
+                                     "LIST_UNPACK 1", "RET"), "is str, wanted int"),
+    "an object of no class": (lines("STORE 1", "CREATE_OBJECT int", "RET"), "no class"),
+    "a slot beyond the last": (lines("STORE 1", "CREATE_OBJECT __torch__.Point", "GET_ATTR 1",
+                                     "RET"), "slot 1 of __torch__.Point, which has 1"),
+    "a negative slot": (lines("STORE 1", "CREATE_OBJECT __torch__.Point", "GET_ATTR -1", "RET"),
+                        "slot -1"),
+    "a slot of an int": (lines("STORE 1", "LOAD 1", "GET_ATTR 0", "RET"), "no object"),
+    "stores another type in a slot": (
+        lines("STORE 1", "CREATE_OBJECT __torch__.Point", "LOADC 'x'", "SET_ATTR 0", "LOADC 1",
+              "RET"), "stores str"),
+    "an opcode of the profiling executor": (lines("STORE 1", "PROFILE_OP 0", "LOADC 1", "RET"),
+                                            "cannot be run"),
+    "a negative count": (lines("STORE 1", "TUPLE_CONSTRUCT -1", "RET"), "a count of -1"),
+    "a huge count": (lines("STORE 1", "LIST_UNPACK 1000000000", "RET"), "a count of 1000000000"),
+}
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_attack_is_refused(name):
+    text, why = ATTACKS[name]
+    functions = {"0": function(lines("STORE 1", "LOAD 1", "RET", head="g(int x) -> int"))}
+    code = assemble(text, functions=functions, classes=CLASSES)
+    with pytest.raises(ArchiveError) as e:
+        verify(code)
+    assert why in str(e.value)
+    assert "f, instruction" in str(e.value)
+
+
+@pytest.mark.parametrize("op, field", [("LOADC", "constants"), ("OP", "operators"),
+                                       ("CREATE_OBJECT", "types"), ("CALL", "functions")])
+@pytest.mark.parametrize("index", [-1, 7])
+def test_index_outside_of_a_table_is_refused(op, field, index):
+    code = assemble(lines("STORE 1", "LOAD 1", "RET"))
+    code.instructions.insert(1, Instruction(op, index, 0))
+    with pytest.raises(ArchiveError, match=f"index {index} into 0 {field}"):
+        verify(code)
+
+
+def test_no_instructions():
+    code = assemble("f() -> int")
+    with pytest.raises(ArchiveError, match="no instructions"):
+        verify(code)
+
+
+def test_too_many_registers():
+    code = dataclasses.replace(assemble(GOOD["a straight line"]), register_size=1 << 30)
+    with pytest.raises(ArchiveError, match="registers"):
+        verify(code)
+
+
+def test_calls_are_checked_against_the_schema_of_the_callee():
+    g = function(lines("STOREN 1 2", "LOAD 1", "RET", head="g(int x, str y) -> int"))
+    with pytest.raises(ArchiveError, match="argument y of g is int"):
+        verify(assemble(lines("STORE 1", "LOAD 1", "LOAD 1", "CALL g", "RET"), functions={"g": g}))
+
+
+def test_many_branches_take_no_exponential_time():
+    body = ["STORE 1"] + ["LOADC True", "JF 2", "JMP 1"] * 2000 + ["LOADC 1", "RET"]
+    verify(assemble(lines(*body)))
