@@ -1,0 +1,226 @@
+"""Element types: names, PyTorch's numbers, numpy's types, promotion, ranges.
+
+A dtype inside a program is an int, PyTorch's ScalarType number; `DType` is the same thing for users.
+"""
+
+from __future__ import annotations
+
+import builtins
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+
+@dataclass(frozen=True, repr=False)
+class DType:
+    """An element type.  code: PyTorch's ScalarType number.  kind: b, u, i, f, c as numpy's."""
+
+    code: builtins.int
+    name: str
+    kind: str
+    itemsize: builtins.int
+
+    @cached_property
+    def numpy(self) -> np.dtype:
+        """numpy's type; bfloat16 is that of ml_dtypes."""
+        if self.name == "bfloat16":
+            import ml_dtypes
+
+            return np.dtype(ml_dtypes.bfloat16)
+        return np.dtype(self.name)
+
+    @property
+    def is_floating_point(self) -> builtins.bool:
+        return self.kind == "f"
+
+    @property
+    def is_complex(self) -> builtins.bool:
+        return self.kind == "c"
+
+    @property
+    def is_signed(self) -> builtins.bool:
+        return self.kind in "ifc"
+
+    def __repr__(self) -> str:
+        return f"scriptlang.{self.name}"
+
+    def __index__(self) -> builtins.int:
+        return self.code
+
+    def __reduce__(self):
+        return by_code, (self.code,)
+
+
+ALL = tuple(DType(*row) for row in (
+    (0, "uint8", "u", 1), (1, "int8", "i", 1), (2, "int16", "i", 2), (3, "int32", "i", 4),
+    (4, "int64", "i", 8), (5, "float16", "f", 2), (6, "float32", "f", 4), (7, "float64", "f", 8),
+    (9, "complex64", "c", 8), (10, "complex128", "c", 16), (11, "bool", "b", 1),
+    (15, "bfloat16", "f", 2)))
+"""Every element type, by code."""
+
+BY_CODE = {d.code: d for d in ALL}
+BY_NAME = {d.name: d for d in ALL}
+BY_NAME.update({alias: BY_NAME[name] for alias, name in (
+    ("float", "float32"), ("double", "float64"), ("half", "float16"), ("int", "int32"),
+    ("long", "int64"), ("short", "int16"), ("cfloat", "complex64"), ("cdouble", "complex128"))})
+
+(uint8, int8, int16, int32, int64, float16, float32, float64, complex64, complex128, bool,
+ bfloat16) = ALL
+float, double, half, int, long, short = float32, float64, float16, int32, int64, int16
+cfloat, cdouble = complex64, complex128
+
+
+def by_code(code: builtins.int) -> DType:
+    """The type of a ScalarType number.  Raises RuntimeError for a number that is none here."""
+    try:
+        return BY_CODE[code]
+    except KeyError:
+        raise RuntimeError(f"scalar type number {code} is not supported") from None
+
+
+@lru_cache(maxsize=None)
+def of_numpy(dtype: np.dtype) -> DType:
+    """The type of a numpy array's elements.  Raises TypeError where there is none."""
+    found = BY_NAME.get(dtype.name) if dtype.isnative else None
+    if found is None:
+        raise TypeError(f"arrays of {dtype} cannot be tensors; convert to one of "
+                        f"{', '.join(d.name for d in ALL)} first")
+    return found
+
+
+def as_dtype(value) -> DType:
+    """A DType from a DType, a ScalarType number, a name, a numpy type, or a torch dtype."""
+    if isinstance(value, DType):
+        return value
+    if isinstance(value, builtins.int):
+        return by_code(value)
+    text = str(value).rpartition(".")[2] if not isinstance(value, (np.dtype, type)) else ""
+    if text in BY_NAME:
+        return BY_NAME[text]
+    return of_numpy(np.dtype(value))
+
+
+_default = float32
+
+
+def get_default_dtype() -> DType:
+    return _default
+
+
+def set_default_dtype(dtype) -> None:
+    """The floating type that Python floats become; float32 to begin with."""
+    global _default
+    chosen = as_dtype(dtype)
+    if not chosen.is_floating_point:
+        raise TypeError(f"the default type must be floating point, not {chosen.name}")
+    _default = chosen
+
+
+@lru_cache(maxsize=None)
+def promote(a: DType, b: DType) -> DType:
+    """The smallest type that both fit in, as PyTorch's promote_types."""
+    if a is b or a.code == b.code:
+        return a
+    rank = "buifc"
+    if rank.index(a.kind) > rank.index(b.kind):
+        a, b = b, a
+    if b.kind == "c":
+        wide = b is complex128 or a is float64
+        return complex128 if wide else complex64
+    if a.kind == b.kind == "f":
+        if a.itemsize == b.itemsize:                 # float16 with bfloat16
+            return float32
+        return a if a.itemsize > b.itemsize else b
+    if b.kind == "f" or a.kind == "b":
+        return b
+    if a.kind == b.kind:
+        return a if a.itemsize > b.itemsize else b
+    return int16 if b is int8 else b                 # uint8 with a signed type
+
+
+def scalar_dtype(value) -> DType:
+    """The type a Python number has in promotion: bool, int64, the default float, its complex."""
+    if isinstance(value, builtins.bool):
+        return bool
+    if isinstance(value, builtins.int):
+        return int64
+    if isinstance(value, builtins.float):
+        return _default
+    return complex128 if _default is float64 else complex64
+
+
+def category(d: DType) -> builtins.int:
+    """0 bool, 1 integral, 2 floating, 3 complex."""
+    return {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}[d.kind]
+
+
+def result_type(*operands) -> DType:
+    """PyTorch's result type of tensors and Python numbers.
+
+    Dimensioned tensors come before zero-dim tensors, those before Python numbers: a later group
+    counts only where its category (bool < integral < floating < complex) is higher.
+    """
+    groups: list[DType | None] = [None, None, None]
+    for x in operands:
+        if hasattr(x, "dim"):
+            i, d = (0 if x.dim() else 1), x.dtype
+        else:
+            i, d = 2, scalar_dtype(x)
+        groups[i] = d if groups[i] is None else promote(groups[i], d)
+    result = None
+    for d in groups:
+        if d is None:
+            continue
+        if result is None:
+            result = d
+        elif category(d) > category(result):
+            result = promote(result, d) if category(d) != 2 or category(result) == 2 else d
+    return result
+
+
+@dataclass(frozen=True)
+class finfo:
+    """Range and precision of a floating type."""
+
+    dtype: DType = float32
+
+    def __post_init__(self):
+        object.__setattr__(self, "dtype", as_dtype(self.dtype))
+
+    @property
+    def _info(self):
+        if self.dtype is bfloat16:
+            import ml_dtypes
+
+            return ml_dtypes.finfo(ml_dtypes.bfloat16)
+        return np.finfo(self.dtype.numpy)
+
+    def __getattr__(self, name: str):
+        if name in ("eps", "max", "min", "tiny", "resolution", "smallest_normal"):
+            return builtins.float(getattr(self._info, name))
+        if name == "bits":
+            return self.dtype.itemsize * 8
+        raise AttributeError(name)
+
+
+@dataclass(frozen=True)
+class iinfo:
+    """Range of an integral type."""
+
+    dtype: DType
+
+    def __post_init__(self):
+        object.__setattr__(self, "dtype", as_dtype(self.dtype))
+
+    @property
+    def max(self) -> builtins.int:
+        return builtins.int(np.iinfo(self.dtype.numpy).max)
+
+    @property
+    def min(self) -> builtins.int:
+        return builtins.int(np.iinfo(self.dtype.numpy).min)
+
+    @property
+    def bits(self) -> builtins.int:
+        return self.dtype.itemsize * 8

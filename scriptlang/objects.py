@@ -1,0 +1,84 @@
+"""Run-time values that are neither numbers, strings, containers nor tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import types as T
+
+
+class ScriptObject:
+    """An instance of a script class or module: its type, and one value for each attribute slot."""
+
+    __slots__ = ("type", "slots", "__weakref__")
+
+    def __init__(self, type: T.ClassType, slots: list | None = None):
+        self.type = type
+        self.slots = [None] * len(type.attributes) if slots is None else slots
+
+    def get(self, name: str) -> Any:
+        """The value of an attribute.  Raises AttributeError for a name that is none."""
+        return self.slots[self._slot(name)]
+
+    def set(self, name: str, value: Any) -> None:
+        self.slots[self._slot(name)] = value
+
+    def _slot(self, name: str) -> int:
+        i = self.type.slot(name)
+        if i is None:
+            raise AttributeError(f"{self.type.name} has no attribute {name!r}")
+        return i
+
+    def __repr__(self) -> str:
+        return f"<{self.type.name} object>"
+
+
+class Device:
+    """Where a tensor lies.  Only the CPU runs; other names are kept so that programs can compare them."""
+
+    __slots__ = ("type", "index")
+
+    def __init__(self, type: str, index: int | None = None):
+        if isinstance(type, Device):
+            type, index = type.type, type.index
+        name, colon, number = type.partition(":")
+        if colon:
+            index = int(number)
+        self.type = name
+        self.index = index
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __repr__(self) -> str:
+        index = "" if self.index is None else f", index={self.index}"
+        return f"device(type='{self.type}'{index})"
+
+    def __eq__(self, other) -> bool:
+        return isinstance(other, Device) and (self.type, self.index) == (other.type, other.index)
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+
+CPU = Device("cpu")
+
+
+class EnumValue:
+    """A member of a script enum."""
+
+    __slots__ = ("type", "name", "value")
+
+    def __init__(self, type: T.EnumType, name: str, value: Any):
+        self.type = type
+        self.name = name
+        self.value = value
+
+    def __eq__(self, other) -> bool:
+        return isinstance(other, EnumValue) and (self.type, self.name) == (other.type, other.name)
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __repr__(self) -> str:
+        return f"{self.type.name.rpartition('.')[2]}.{self.name}"

@@ -1,0 +1,459 @@
+"""Tensor: a strided view on a Storage, backed by numpy.
+
+Views share the Storage, in-place operators write through them; `from_numpy` and `numpy()` do not copy.
+Strides and offsets count elements, as PyTorch's do, and are never negative.  Operators come from
+the table: methods that are not written out below are looked up there (`x.softmax(-1)`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Iterator, Sequence
+
+import numpy as np
+
+from . import dtypes
+from .dtypes import DType
+
+
+class Storage:
+    """A piece of memory.  `data` is a one-dimensional uint8 array over it; `owner` keeps it alive."""
+
+    __slots__ = ("data", "owner", "__weakref__")
+
+    def __init__(self, data: np.ndarray, owner: Any = None):
+        self.data = data
+        self.owner = owner
+
+    @classmethod
+    def allocate(cls, nbytes: int) -> Storage:
+        return cls(np.empty(nbytes, np.uint8))
+
+    @classmethod
+    def of_buffer(cls, buffer) -> Storage:
+        """Over any object that speaks the buffer protocol, without a copy."""
+        return cls(np.frombuffer(buffer, np.uint8) if len(buffer) else np.empty(0, np.uint8), buffer)
+
+    @property
+    def nbytes(self) -> int:
+        return self.data.size
+
+
+def contiguous_strides(size: Sequence[int]) -> tuple[int, ...]:
+    """Row-major strides in elements; a dimension of size 0 counts as 1, as in PyTorch."""
+    strides, step = [], 1
+    for n in reversed(size):
+        strides.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(strides))
+
+
+class Size(tuple):
+    """A shape: a tuple of ints that prints as PyTorch's and knows `numel()`."""
+
+    def numel(self) -> int:
+        return math.prod(self)
+
+    def __repr__(self) -> str:
+        return f"torch.Size({list(self)})"
+
+
+class Tensor:
+    """A view of `size` and `stride` (elements) at `offset` (elements) into a storage of `dtype`."""
+
+    __slots__ = ("storage", "dtype", "_size", "_stride", "_offset", "requires_grad", "_view",
+                 "trace_value", "__weakref__")
+
+    def __init__(self, storage: Storage, dtype: DType, size: Sequence[int],
+                 stride: Sequence[int] | None = None, offset: int = 0, requires_grad=False):
+        self.storage = storage
+        self.dtype = dtype
+        self._size = tuple(size)
+        self._stride = contiguous_strides(self._size) if stride is None else tuple(stride)
+        self._offset = offset
+        self.requires_grad = requires_grad
+        self._view = None
+        self.trace_value = None
+
+    @property
+    def _array(self) -> np.ndarray:
+        """The numpy view of the same memory; its construction checks that it lies in the storage."""
+        if self._view is None:
+            item = self.dtype.itemsize
+            try:
+                self._view = np.ndarray(self._size, self.dtype.numpy, self.storage.data,
+                                        self._offset * item, [s * item for s in self._stride])
+            except (TypeError, ValueError):
+                raise RuntimeError(
+                    f"a view of size {list(self._size)}, stride {list(self._stride)}, offset "
+                    f"{self._offset} reaches outside a storage of {self.storage.nbytes} bytes"
+                ) from None
+        return self._view
+
+    @classmethod
+    def _wrap(cls, array: np.ndarray) -> Tensor:
+        """A tensor over the memory of an array; copies only where strides are negative or odd."""
+        array = np.asarray(array)
+        dtype = dtypes.of_numpy(array.dtype)
+        item = dtype.itemsize
+        if array.flags.c_contiguous:
+            stride = contiguous_strides(array.shape)
+        elif any(s < 0 or s % item for s in array.strides):
+            return cls._wrap(np.ascontiguousarray(array))
+        else:
+            stride = tuple(s // item for s in array.strides)
+        storage, offset = _memory_of(array)
+        if offset % item:
+            return cls._wrap(array.copy())
+        made = cls(storage, dtype, array.shape, stride, offset // item)
+        made._view = array
+        return made
+
+    def _as_view(self, size, stride, offset: int) -> Tensor:
+        """Another view of the same storage."""
+        return Tensor(self.storage, self.dtype, size, stride, offset)
+
+    # shape and place
+
+    @property
+    def shape(self) -> Size:
+        hook = shape_hook
+        return hook(self) if hook is not None else Size(self._size)
+
+    def size(self, dim: int | None = None):
+        shape = self.shape
+        return shape if dim is None else shape[wrap_dim(dim, len(self._size))]
+
+    def stride(self, dim: int | None = None):
+        return self._stride if dim is None else self._stride[wrap_dim(dim, len(self._size))]
+
+    def storage_offset(self) -> int:
+        return self._offset
+
+    def dim(self) -> int:
+        return len(self._size)
+
+    ndimension = dim
+
+    @property
+    def ndim(self) -> int:
+        return len(self._size)
+
+    def numel(self) -> int:
+        return math.prod(self._size)
+
+    nelement = numel
+
+    def element_size(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.numel() * self.dtype.itemsize
+
+    def data_ptr(self) -> int:
+        return self._array.__array_interface__["data"][0]
+
+    def is_contiguous(self, memory_format: int = 0) -> bool:
+        order = {2: (0, 2, 3, 1), 3: (0, 2, 3, 4, 1)}.get(int(memory_format))
+        size, stride = self._size, self._stride
+        if order is not None:
+            if len(order) != len(size):
+                return False
+            size, stride = [size[d] for d in order], [stride[d] for d in order]
+        step = 1
+        if 0 in size:
+            return True
+        for n, s in zip(reversed(size), reversed(stride)):
+            if n != 1 and s != step:
+                return False
+            step *= n
+        return True
+
+    @property
+    def device(self):
+        from .objects import CPU
+
+        return CPU
+
+    layout = 0
+    is_cuda = is_sparse = is_quantized = is_meta = is_mkldnn = is_nested = False
+    is_leaf = True
+    grad = None
+
+    @property
+    def data(self) -> Tensor:
+        return self.detach()
+
+    def is_floating_point(self) -> bool:
+        return self.dtype.kind == "f"
+
+    def is_complex(self) -> bool:
+        return self.dtype.kind == "c"
+
+    def is_signed(self) -> bool:
+        return self.dtype.is_signed
+
+    # to and from Python
+
+    def numpy(self) -> np.ndarray:
+        """The same memory as a numpy array."""
+        return self._array
+
+    def __array__(self, dtype=None, copy=None):
+        array = self._array
+        if dtype is not None and array.dtype != dtype:
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    def __dlpack__(self, **kwargs):
+        return self._array.__dlpack__(**kwargs)
+
+    def __dlpack_device__(self):
+        return self._array.__dlpack_device__()
+
+    def item(self):
+        """The only element as a Python number."""
+        if self.numel() != 1:
+            raise RuntimeError(
+                f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
+        value = self._array.reshape(()).item()
+        if self.dtype.name == "bfloat16":
+            return float(value)
+        return value
+
+    def tolist(self):
+        array = self._array
+        return array.astype(np.float32).tolist() if self.dtype.name == "bfloat16" \
+            else array.tolist()
+
+    def detach(self) -> Tensor:
+        return self._as_view(self._size, self._stride, self._offset)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        self.requires_grad = requires_grad
+        return self
+
+    def cpu(self) -> Tensor:
+        return self
+
+    def __bool__(self) -> bool:
+        if self.numel() != 1:
+            what = "no values" if self.numel() == 0 else "more than one value"
+            raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
+        return bool(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __index__(self) -> int:
+        if self.dtype.kind not in "uib" or self.numel() != 1:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.item())
+
+    def __len__(self) -> int:
+        if not self._size:
+            raise TypeError("len() of a 0-d tensor")
+        return self._size[0]
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if not self._size:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __contains__(self, element) -> bool:
+        return bool((self == element).any())
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        from .printing import tensor_text
+
+        return tensor_text(self)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec and not self._size else repr(self)
+
+    def __getitem__(self, key) -> Tensor:
+        from .ops.indexing import get_item
+
+        return get_item(self, key)
+
+    def __setitem__(self, key, value) -> None:
+        from .ops.indexing import set_item
+
+        set_item(self, key, value)
+
+    def __getattr__(self, name: str):
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        from .ops import functions
+
+        return functions.method(self, name)
+
+    @property
+    def T(self) -> Tensor:
+        return self._operator("numpy_T")
+
+    @property
+    def mT(self) -> Tensor:
+        return self._operator("mT")
+
+    @property
+    def H(self) -> Tensor:
+        return self._operator("matrix_H")
+
+    @property
+    def real(self) -> Tensor:
+        return self._operator("real")
+
+    @property
+    def imag(self) -> Tensor:
+        return self._operator("imag")
+
+    def _operator(self, name: str, *args):
+        from .ops import functions
+
+        return functions.call(f"aten::{name}", (self, *args))
+
+
+def _binary(name: str, reflected: bool = False):
+    def method(self, other):
+        if not isinstance(other, (Tensor, int, float, complex, np.generic)):
+            return NotImplemented
+        if isinstance(other, np.generic):
+            other = other.item()
+        if not reflected:
+            return self._operator(name, other)
+        if name in COMMUTE:
+            return self._operator(name, other)
+        return REFLECTED[name](self, other)
+
+    return method
+
+
+def _in_place(name: str):
+    def method(self, other):
+        return self._operator(name + "_", other)
+
+    return method
+
+
+COMMUTE = {"add", "mul", "__and__", "__or__", "__xor__"}
+REFLECTED = {
+    "sub": lambda x, other: x._operator("rsub", other),
+    "div": lambda x, other: x._operator("reciprocal")._operator("mul", other),
+    "pow": lambda x, other: _call("aten::pow", other, x),
+    "floor_divide": lambda x, other: _call("aten::floor_divide", _full_like(x, other), x),
+    "remainder": lambda x, other: _call("aten::remainder", other, x),
+    "__lshift__": lambda x, other: _call("aten::bitwise_left_shift", other, x),
+    "__rshift__": lambda x, other: _call("aten::bitwise_right_shift", other, x),
+    "matmul": lambda x, other: _call("aten::matmul", other, x),
+}
+"""What `number OP tensor` is."""
+
+
+def _call(name: str, *args):
+    from .ops import functions
+
+    return functions.call(name, args)
+
+
+def _full_like(x: Tensor, value) -> Tensor:
+    return _call("aten::full_like", x, value) if x.dtype.kind != "b" else \
+        _call("aten::scalar_tensor", value)
+
+
+for _magic, _name in {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow",
+                      "floordiv": "floor_divide", "mod": "remainder", "and": "__and__",
+                      "or": "__or__", "xor": "__xor__", "lshift": "__lshift__",
+                      "rshift": "__rshift__", "matmul": "matmul"}.items():
+    setattr(Tensor, f"__{_magic}__", _binary(_name))
+    setattr(Tensor, f"__r{_magic}__", _binary(_name, reflected=True))
+    if _magic in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
+        setattr(Tensor, f"__i{_magic}__", _in_place(_name))
+for _magic in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(Tensor, f"__{_magic}__", _binary(_magic))
+for _magic, _name in {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}.items():
+    setattr(Tensor, f"__{_magic}__", lambda self, _n=_name: self._operator(_n))
+for _magic in ("and", "or", "xor", "lshift", "rshift"):
+    setattr(Tensor, f"__i{_magic}__",
+            lambda self, other, _n=f"__i{_magic}__": self._operator(_n, other))
+
+shape_hook = None
+"""While tracing: a function Tensor -> Size whose ints remember where they came from."""
+
+
+def wrap_dim(dim: int, ndim: int) -> int:
+    """A dimension counted from the end made one from the start; IndexError when out of range."""
+    bound = max(ndim, 1)
+    if not -bound <= dim < bound:
+        raise IndexError("Dimension out of range (expected to be in range of "
+                         f"[{-bound}, {bound - 1}], but got {dim})")
+    return dim + bound if dim < 0 else dim
+
+
+def _memory_of(array: np.ndarray) -> tuple[Storage, int]:
+    """(storage over the memory that the array is a view of, byte offset of the array in it)."""
+    root = array
+    while isinstance(root.base, np.ndarray):
+        root = root.base
+    if not root.flags.forc or root.dtype.hasobject:
+        root = array if array.flags.forc else np.ascontiguousarray(array)
+    flat = root.reshape(-1, order="A").view(np.uint8) if root.size else np.empty(0, np.uint8)
+    start = root.__array_interface__["data"][0]
+    offset = array.__array_interface__["data"][0] - start if array.size else 0
+    return Storage(flat, root), offset
+
+
+def from_numpy(array) -> Tensor:
+    """A tensor that shares the array's memory and strides.
+
+    Arrays with negative strides, foreign byte order or read-only memory are refused or copied as the
+    text of the error says.
+    """
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"from_numpy takes a numpy array, not {type(array).__name__}")
+    if any(s < 0 for s in array.strides):
+        raise ValueError("from_numpy takes no array with negative strides; pass array.copy()")
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    return Tensor._wrap(array)
+
+
+def as_tensor(value) -> Tensor | None:
+    """A tensor over what speaks numpy's or DLPack's protocol (torch tensors too); else None."""
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, np.ndarray):
+        return from_numpy(value)
+    if isinstance(value, np.generic):
+        return Tensor._wrap(np.array(value))
+    if hasattr(value, "__array__") or hasattr(value, "__dlpack__"):
+        if hasattr(value, "detach"):
+            value = value.detach()
+        if str(getattr(value, "dtype", "")) == "torch.bfloat16":
+            import ml_dtypes
+
+            bits = value.view(_torch_int16(value)).numpy()
+            return from_numpy(bits.view(ml_dtypes.bfloat16))
+        array = np.asarray(value) if hasattr(value, "__array__") else np.from_dlpack(value)
+        return from_numpy(array)
+    return None
+
+
+def _torch_int16(value):
+    import sys
+
+    return sys.modules["torch"].int16
