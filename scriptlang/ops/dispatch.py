@@ -1,0 +1,211 @@
+"""Eager calls: `aten::name` on Python values.
+
+The first overload, in the table's order, whose arguments the values fit is called.  Where a tracer is
+installed it makes the call, so that it can record it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Mapping, Sequence
+
+from .. import dtypes
+from .. import types as T
+from ..errors import MissingOperatorError
+from ..objects import Device
+from ..schema import Argument, Schema
+from ..tensor import Tensor, as_tensor
+from . import table
+
+tracer = None
+"""While tracing: an object whose `call(operator, args)` runs and records; else None."""
+
+MISFIT = object()
+
+
+def call(name: str, args: Sequence[Any], kwargs: Mapping[str, Any] = {}) -> Any:
+    """Call the overload of `aten::name` that the values fit.
+
+    Raises TypeError, with one line a candidate, where none fits; AttributeError where no such operator is.
+    """
+    candidates = table.overloads(name)
+    if not candidates:
+        raise AttributeError(f"there is no operator {name}")
+    for op in candidates:
+        values = bind(op.schema, args, kwargs)
+        if isinstance(values, list):
+            return run(op, values)
+    raise TypeError(refusal(name, candidates, args, kwargs))
+
+
+def run(op: table.Operator, values: list) -> Any:
+    """Run one overload on all its arguments, through the tracer where there is one."""
+    if op.kernel is None:
+        raise MissingOperatorError(f"operator {op.qualified_name} is not implemented in scriptlang")
+    if tracer is not None:
+        return tracer.call(op, values)
+    return op.kernel(*values)
+
+
+def bind(schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list | str:
+    """The values of all arguments of a schema, defaults filled in; or why the call does not fit."""
+    arguments = schema.arguments
+    positional = [a for a in arguments if not a.kwarg_only]
+    args = gather_ints(positional, args)
+    if len(args) > len(positional):
+        return f"takes {len(positional)} positional arguments, not {len(args)}"
+    values = []
+    used = 0
+    for i, a in enumerate(arguments):
+        if i < len(args) and not a.kwarg_only:
+            if a.name in kwargs:
+                return f"argument {a.name} is given twice"
+            value = fit(args[i], a)
+        elif a.name in kwargs:
+            used += 1
+            value = fit(kwargs[a.name], a)
+        elif a.has_default:
+            value = list(a.default) if isinstance(a.default, list) else a.default
+            if a.size and isinstance(value, (int, float)):
+                value = [value] * a.size
+        else:
+            return f"argument {a.name} is missing"
+        if value is MISFIT:
+            given = args[i] if i < len(args) and not a.kwarg_only else kwargs[a.name]
+            return f"argument {a.name} takes {a.text or a.type}, not {describe(given)}"
+        values.append(value)
+    if used != len(kwargs):
+        unknown = [k for k in kwargs if schema.index(k) is None]
+        return f"there is no argument {', '.join(unknown)}"
+    return values
+
+
+def gather_ints(positional: list[Argument], args: Sequence[Any]) -> Sequence[Any]:
+    """`x.view(2, 3)` as `x.view([2, 3])`: ints from the place of an int[] argument on become it."""
+    for i, a in enumerate(positional):
+        if i >= len(args):
+            break
+        if a.type == INTS and isinstance(args[i], (int, Tensor)) and not isinstance(args[i], bool):
+            rest = args[i:]
+            if (len(rest) > 1 or not a.size) and all(
+                    isinstance(v, int) and not isinstance(v, bool) for v in rest):
+                return [*args[:i], list(rest)]
+            break
+    return args
+
+
+INTS = T.ListType(T.INT)
+
+
+def fit(value: Any, a: Argument) -> Any:
+    """The value as an argument of that type, or MISFIT."""
+    result = convert(value, a.type)
+    if result is MISFIT and a.size and not isinstance(value, (list, tuple)):
+        element = T.without_none(a.type).element
+        one = convert(value, element)
+        return MISFIT if one is MISFIT else [one] * a.size
+    return result
+
+
+def convert(value: Any, type: T.Type) -> Any:
+    """A Python value as a run-time value of a schema type, or MISFIT."""
+    converter = CONVERTERS.get(type)
+    if converter is not None:
+        return converter(value)
+    if isinstance(type, T.OptionalType):
+        return None if value is None else convert(value, type.element)
+    if isinstance(type, T.ListType):
+        if not isinstance(value, (list, tuple)):
+            return MISFIT
+        items = [convert(v, type.element) for v in value]
+        if any(v is MISFIT for v in items):
+            return MISFIT
+        if isinstance(value, list) and all(a is b for a, b in zip(items, value)):
+            return value                             # the same list: in-place operators see it
+        return items
+    if isinstance(type, T.DictType):
+        return value if isinstance(value, dict) else MISFIT
+    if isinstance(type, T.TupleType):
+        return value if isinstance(value, tuple) else MISFIT
+    return value
+
+
+def _tensor(value):
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, (bool, int, float, complex, str, list, tuple)) or value is None:
+        return MISFIT
+    found = as_tensor(value)
+    return MISFIT if found is None else found
+
+
+def _number(value):
+    if isinstance(value, (bool, int, float, complex)):
+        return value
+    if isinstance(value, Tensor) and value.numel() == 1 and value.dim() == 0:
+        return value.item()
+    return value.item() if hasattr(value, "dtype") and hasattr(value, "item") \
+        and not isinstance(value, Tensor) and getattr(value, "ndim", 1) == 0 else MISFIT
+
+
+def _int(value):
+    if isinstance(value, dtypes.DType):
+        return value.code
+    if isinstance(value, int):
+        return int(value) if isinstance(value, bool) else value
+    if isinstance(value, Tensor) and value.dim() == 0 and value.dtype.kind in "iu":
+        return int(value.item())
+    if isinstance(value, type) and value in PYTHON_DTYPES:
+        return PYTHON_DTYPES[value]
+    if value.__class__.__module__ == "torch" and value.__class__.__name__ == "dtype":
+        return dtypes.as_dtype(value).code
+    return MISFIT
+
+
+PYTHON_DTYPES = {float: 7, int: 4, bool: 11, complex: 10}
+
+
+def _float(value):
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(value, Tensor) and value.dim() == 0 and value.dtype.kind in "fiu":
+        return float(value.item())
+    return MISFIT
+
+
+def _device(value):
+    if isinstance(value, str):
+        return Device(value)
+    if isinstance(value, Device):
+        return value
+    if value.__class__.__module__ == "torch" and value.__class__.__name__ == "device":
+        return Device(str(value))
+    return MISFIT
+
+
+CONVERTERS = {
+    T.TENSOR: _tensor, T.NUMBER: _number, T.INT: _int, T.FLOAT: _float, T.DEVICE: _device,
+    T.BOOL: lambda v: v if isinstance(v, bool) else MISFIT,
+    T.STR: lambda v: v if isinstance(v, str) else MISFIT,
+    T.COMPLEX: lambda v: complex(v) if isinstance(v, (int, float, complex)) else MISFIT,
+    T.NONE: lambda v: v if v is None else MISFIT,
+}
+
+
+def describe(value: Any) -> str:
+    """A value in an error: the type, and for tensors dtype and shape."""
+    if isinstance(value, Tensor):
+        return f"Tensor({value.dtype.name}{list(value._size)})"
+    if isinstance(value, (list, tuple)):
+        inside = ", ".join(sorted({type(v).__name__ for v in value}))
+        return f"{type(value).__name__}[{inside}]"
+    return type(value).__name__
+
+
+def refusal(name: str, candidates, args, kwargs) -> str:
+    given = ", ".join([*map(describe, args), *(f"{k}={describe(v)}" for k, v in kwargs.items())])
+    lines = [f"{name.partition('::')[2]}({given}) fits no overload of {name}:"]
+    for op in candidates:
+        why = bind(op.schema, args, kwargs)
+        if isinstance(why, str) and "out" not in op.overload:
+            lines.append(f"  {op.schema}: {why}")
+    return "\n".join(lines)

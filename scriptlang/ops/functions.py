@@ -1,0 +1,59 @@
+"""Every operator as an eager function: `functions.relu(x)`, `functions.zeros(2, 3)`.
+
+This is what `torch.` means in the bodies of composite operators, and where `scriptlang.relu` and Tensor
+methods come from.  Names are looked up in the table on first use (PEP 562).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Callable
+
+from .. import dtypes as _dtypes
+from ..objects import Device as device
+from ..tensor import Tensor, from_numpy
+from . import table
+from .dispatch import call
+
+NAMESPACES = ("aten", "prim")
+
+CONSTANTS = {"strided": 0, "contiguous_format": 0, "preserve_format": 1, "channels_last": 2,
+             "channels_last_3d": 3, "inf": float("inf"), "nan": float("nan"),
+             "pi": 3.141592653589793, "e": 2.718281828459045, "newaxis": None}
+
+
+def __getattr__(name: str) -> Any:
+    if name in CONSTANTS:
+        return CONSTANTS[name]
+    if name in _dtypes.BY_NAME:
+        return _dtypes.BY_NAME[name]
+    for namespace in NAMESPACES:
+        if not name.startswith("__") and table.overloads(f"{namespace}::{name}"):
+            function = _eager(f"{namespace}::{name}")
+            globals()[name] = function
+            return function
+    raise AttributeError(f"there is no operator named {name!r}")
+
+
+def _eager(name: str) -> Callable:
+    def function(*args, **kwargs):
+        return call(name, args, kwargs)
+
+    function.__name__ = function.__qualname__ = name.partition("::")[2]
+    schemas = "\n".join(op.text for op in table.overloads(name))
+    function.__doc__ = f"{name}, whichever overload the arguments fit:\n\n{schemas}"
+    return function
+
+
+def method(tensor: Tensor, name: str) -> Callable:
+    """`tensor.name` as a callable, where an operator of that name takes a tensor first."""
+    for namespace in NAMESPACES:
+        qualified = f"{namespace}::{name}"
+        if any(op.schema.arguments and op.schema.arguments[0].name in ("self", "a", "input")
+               for op in table.overloads(qualified)):
+            return partial(_method, qualified, tensor)
+    raise AttributeError(f"a Tensor has no attribute {name!r}")
+
+
+def _method(name: str, tensor: Tensor, *args, **kwargs):
+    return call(name, (tensor, *args), kwargs)
