@@ -15,6 +15,7 @@ PyTorch's order; those of `lacking.txt`, which have no kernel, come last.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import pathlib
 from functools import cached_property
 from typing import Any, Callable
@@ -123,7 +124,8 @@ def load_families() -> None:
     if not _loaded:
         _loaded = True
         for family in FAMILIES:
-            importlib.import_module(f".{family}", __package__)
+            if importlib.util.find_spec(f"{__package__}.{family}"):
+                importlib.import_module(f".{family}", __package__)
 
 
 def lacking() -> dict[str, list[str]]:
