@@ -22,8 +22,7 @@ PROMOTED: dict[str, str] = {
     "prim::is_cuda": "IS_CUDA", "aten::__not__": "__NOT__", "aten::__is__": "__IS__",
     "aten::__isnot__": "__ISNOT__", "prim::NumToTensor": "NUM_TO_TENSOR",
     "prim::TupleIndex": "TUPLE_INDEX", "prim::DictIndex": "DICT_INDEX", "prim::tolist": "TO_LIST",
-    "prim::RaiseException": "RAISE_EXCEPTION", "prim::unchecked_cast": "UNCHECKED_CAST",
-    "prim::Uninitialized": "UN_INITIALIZED", "aten::warn": "WARN",
+    "prim::RaiseException": "RAISE_EXCEPTION", "prim::Uninitialized": "UN_INITIALIZED", "aten::warn": "WARN",
 }
 """Node kinds that are an opcode without operands."""
 
@@ -39,6 +38,12 @@ TYPED: dict[str, str] = {
 
 VARARG = ("prim::Print",)
 """Kinds that are called by OPN though they may come without a schema."""
+
+WITHOUT_SCHEMA = (*VARARG, "prim::TupleUnpack", "prim::unchecked_cast")
+"""Kinds that are operators though they may come without a schema.
+
+PyTorch's lite interpreter knows prim::unchecked_cast by this name only: it has no UNCHECKED_CAST.
+"""
 
 
 def compile_function(function: Function) -> Code:
@@ -172,7 +177,7 @@ class _Emitter:
 
     def operator(self, node: Node) -> None:
         schema = node.schema
-        if schema is None and node.kind not in VARARG + ("prim::TupleUnpack",):
+        if schema is None and node.kind not in WITHOUT_SCHEMA:
             place = f" ({node.span.place})" if node.span else ""
             raise GraphError(f"{node.kind} has no bytecode{place}")
         if node.kind in VARARG or (schema is not None and schema.is_vararg):

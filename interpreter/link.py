@@ -10,9 +10,10 @@ from ..ops import table
 from ..schema import Schema
 from .code import Code, OperatorRef
 from .compiler import COUNTED, PROMOTED
+from .handlers import HANDLERS
 
-AS_OPCODES: dict[str, str] = {**PROMOTED, **COUNTED, "prim::ListUnpack": "LIST_UNPACK"}
-"""Operators that foreign code may call by name although they are opcodes here."""
+AS_OPCODES: dict[str, str] = {**PROMOTED, **COUNTED, "prim::unchecked_cast": "UNCHECKED_CAST"}
+"""Opcodes that code may also call as operators."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,8 @@ def resolve(ref: OperatorRef) -> Call:
     kernel = None if operator is None else operator.kernel
     if ref.name == "prim::TupleUnpack" and kernel is None:
         return Call(ref, _tuple_unpack, 1, results=None)
+    if kernel is None and ref.name in AS_OPCODES:
+        return Call(ref, opcode_kernel(AS_OPCODES[ref.name]), ref.num_args)
     if kernel is None:
         return Call(ref, None, ref.num_args)
     schema = operator.schema
@@ -71,6 +74,16 @@ def resolve(ref: OperatorRef) -> Call:
     if schema.is_vararg:
         return Call(ref, kernel, ref.num_args, results=results)
     return Call(ref, kernel, *filled(ref, schema), results)
+
+
+def opcode_kernel(op: str) -> Callable[..., Any]:
+    """A kernel that does what an opcode does to the values on top of the stack."""
+    def kernel(*args):
+        stack = list(args)
+        HANDLERS[op](stack, None, len(args), 0)
+        return stack.pop()
+
+    return kernel
 
 
 def _tuple_unpack(value: tuple) -> tuple:

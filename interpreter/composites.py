@@ -1,0 +1,66 @@
+"""Composites as functions of a program, for an engine that has no kernel of its own for them."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Callable
+
+from ..ir import Function
+from ..ops import table
+from ..schema import Schema
+from .code import Code, Instruction, OperatorRef
+from .link import filled
+from .prepare import CODE
+
+
+def link_composites(code: Code, has_kernel: Callable[[str], bool]) -> Code:
+    """`code` with CALL of a composite's compiled body for each OP that `has_kernel` denies.
+
+    The code is returned as it is when nothing changes.
+    """
+    bodies = {i: body for i, ref in enumerate(code.operators)
+              if not has_kernel(ref.qualified_name) and (body := body_of(ref)) is not None}
+    if not bodies:
+        return code
+    functions = list(code.functions)
+    called = {}
+    for i, body in bodies.items():
+        if body not in functions:
+            functions.append(body)
+        called[i] = functions.index(body)
+    instructions = [Instruction("CALL", called[i.x]) if i.op == "OP" and i.x in called else i
+                    for i in code.instructions]
+    return dataclasses.replace(code, instructions=instructions, functions=functions)
+
+
+def body_of(ref: OperatorRef) -> Function | None:
+    """The function that a call of a composite runs, taking the arguments that the call gives."""
+    operator = table.find(ref.name, ref.overload)
+    if operator is None or not operator.is_composite:
+        return None
+    body = operator.compile_body()
+    given, defaults, outs = filled(ref, operator.schema)
+    return with_defaults(body, operator.schema, given, defaults, outs) if defaults else body
+
+
+def with_defaults(body: Function, schema: Schema, given: int, defaults: tuple,
+                  outs: int) -> Function:
+    """A function of the `given` arguments that calls `body` with the defaults put in their place."""
+    made = body.attributes.setdefault("with_defaults", {})
+    if given in made:
+        return made[given]
+    first = given - outs
+    taken = schema.arguments[:first] + schema.arguments[len(schema.arguments) - outs:]
+    name = f"{body.name}/{given}"
+    code = Code(name, dataclasses.replace(schema, name=name, overload="", arguments=taken),
+                register_size=given, register_types=[a.type for a in taken],
+                constants=list(defaults), functions=[body])
+    code.instructions = [
+        *([Instruction("STOREN", 1, given)] if given else []),
+        *(Instruction("MOVE", r) for r in range(1, first + 1)),
+        *(Instruction("LOADC", c) for c in range(len(defaults))),
+        *(Instruction("MOVE", r) for r in range(first + 1, given + 1)),
+        Instruction("CALL", 0), Instruction("RET")]
+    function = made[given] = Function(name, code.schema)
+    function.attributes[CODE] = code
+    return function
