@@ -1,0 +1,147 @@
+"""Debug records: from a place in the code of an archive to the line of the program it was made from.
+
+A debug record is a pickle: `("FORMAT_WITH_STRING_TABLE", strings, (offset, ((lines, file, first_line),
+start, end), tag), ...)`, offsets ascending, `lines` indices of strings that make the source.  The
+first formats had the same without a table and with the text itself.  Read when a place is first
+asked for; a damaged record costs the places, never the load.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import Any, Callable, Mapping
+
+from ..errors import ArchiveError
+from ..source import Source, Span
+from .unpickle import unpickle
+
+STRING_TABLE = "FORMAT_WITH_STRING_TABLE"
+
+
+@dataclass(frozen=True, eq=False)
+class Mark:
+    """From `offset` in the code on: bytes [start, end) of `source`; None where there is no source."""
+
+    offset: int
+    source: Source | None = None
+    start: int = 0
+    end: int = 0
+
+    @property
+    def span(self) -> Span | None:
+        """The place, its ends counted in characters."""
+        if self.source is None:
+            return None
+        text, start, end = self.source.text, self.start, self.end
+        if not text.isascii():
+            raw = text.encode("utf-8", "surrogatepass")
+            start, end = (len(raw[:n].decode("utf-8", "ignore")) for n in (start, end))
+        if not 0 <= start <= end <= len(text) or end == 0:
+            return None
+        return Span(self.source, start, end)
+
+
+class DebugInfo:
+    """The debug record of one source, read on first use."""
+
+    def __init__(self, record: str, records: Mapping[str, Any], read: Callable[[str], Any]):
+        self.record, self.records, self.read = record, records, read
+        self._marks: list[Mark] | None = None
+        self._offsets: list[int] = []
+
+    @property
+    def marks(self) -> list[Mark]:
+        if self._marks is None:
+            self._marks = []
+            if self.record in self.records:
+                try:
+                    self._marks = read_marks(unpickle(self.read(self.record), self.record).value)
+                except ArchiveError:
+                    self._marks = []             # places are a help; a program runs without them
+            self._offsets = [m.offset for m in self._marks]
+        return self._marks
+
+    def find(self, offset: int) -> Span | None:
+        """The program text that the code at `offset` was made from."""
+        marks = self.marks
+        i = bisect_right(self._offsets, offset) - 1
+        return marks[i].span if i >= 0 else None
+
+
+class OriginalSpan(Span):
+    """The program text that a place in an archive's code was made from, looked up on first use."""
+
+    def __init__(self, debug: DebugInfo, code: Span):
+        object.__setattr__(self, "debug", debug)
+        object.__setattr__(self, "code", code)
+
+    def __getattr__(self, name: str):
+        if name not in ("source", "start", "end"):
+            raise AttributeError(name)
+        code = self.__dict__["code"]
+        found = self.__dict__["debug"].find(code.start) or code
+        for field in ("source", "start", "end"):
+            object.__setattr__(self, field, getattr(found, field))
+        return self.__dict__[name]
+
+    def __reduce__(self):
+        return Span, (self.source, self.start, self.end)
+
+
+def read_marks(tree: Any) -> list[Mark]:
+    """The marks of a read debug record, those that make no sense left out."""
+    if not isinstance(tree, tuple):
+        return []
+    strings: tuple = ()
+    if len(tree) >= 2 and tree[0] == STRING_TABLE and isinstance(tree[1], tuple):
+        strings = tuple(s if isinstance(s, str) else "" for s in tree[1])
+        tree = tree[2:]
+        if len(tree) == 1 and isinstance(tree[0], tuple) \
+                and all(isinstance(m, tuple) for m in tree[0]):
+            tree = tree[0]
+    sources: dict[int, Source | None] = {}
+    marks, last = [], -1
+    for item in tree:
+        mark = read_mark(item, strings, sources)
+        if mark is not None and mark.offset >= last:
+            marks.append(mark)
+            last = mark.offset
+    return marks
+
+
+def read_mark(item: Any, strings: tuple[str, ...], sources: dict[int, Source | None]) -> Mark | None:
+    if not (isinstance(item, tuple) and len(item) >= 2 and isinstance(item[0], int)):
+        return None
+    place = item[1]
+    if not (isinstance(place, tuple) and len(place) >= 3 and isinstance(place[1], int)
+            and isinstance(place[2], int)):
+        return None
+    described, start, end = place[:3]
+    if id(described) not in sources:
+        sources[id(described)] = read_source(described, strings)
+    return Mark(item[0], sources[id(described)], start, end)
+
+
+def read_source(described: Any, strings: tuple[str, ...]) -> Source | None:
+    """A source from (text or indices of its lines, file name, number of the first line)."""
+    if not isinstance(described, tuple) or len(described) < 3:
+        return None
+    text, name, first_line = described[:3]
+    if isinstance(text, list):
+        if not all(isinstance(i, int) and 0 <= i < len(strings) for i in text):
+            return None
+        if sum(len(strings[i]) for i in text) > MAX_ORIGINAL:
+            return None
+        text = "".join(strings[i] for i in text)
+    if isinstance(name, int):
+        name = strings[name] if 0 <= name < len(strings) else ""
+    if not isinstance(text, str) or not isinstance(first_line, int):
+        return None
+    if not text:
+        return None
+    return Source(text, name if isinstance(name, str) and name else "<unknown>", first_line)
+
+
+MAX_ORIGINAL = 16 << 20
+"""The text of one source; the table may name a long line often."""

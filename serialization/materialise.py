@@ -1,0 +1,258 @@
+"""Read pickles as run-time values: Tensors over the records, objects of the imported classes.
+
+What a class declares is checked against what the pickle holds, so that later code may rely on the
+types.  What is one object in the pickle is one object here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Callable
+
+import numpy as np
+
+from .. import dtypes
+from .. import types as T
+from ..errors import ArchiveError
+from ..objects import Device, EnumValue, ScriptObject
+from ..tensor import Storage, Tensor
+from .pickle_tree import (DeviceRef, EnumRef, ITEM_SIZES, ObjectRef, SCALAR_TYPES, StorageRef,
+                          TensorRef, Tree)
+
+MAX_DEPTH = 200
+ALIGNMENT = 16
+
+DAMAGED = "the file is damaged, or not written by torch.jit.save"
+
+PLAIN: dict[T.Type, tuple[type, ...]] = {
+    T.INT: (int,), T.FLOAT: (float,), T.BOOL: (bool,), T.STR: (str,), T.COMPLEX: (complex,),
+    T.NONE: (type(None),), T.NUMBER: (int, float, complex)}
+"""Types whose values the pickle holds as they are."""
+
+
+@dataclass
+class PendingState:
+    """A state that the class's own `__setstate__` has to take in; nothing runs while loading."""
+
+    object: ScriptObject
+    state: Any
+
+
+@dataclass
+class Storages:
+    """The storages of an archive: records under `folder`, each opened once.
+
+    view: the bytes of a record, writable where that does not change the file.
+    swapped: the file's byte order is not this machine's.
+    """
+
+    view: Callable[[str], memoryview]
+    swapped: bool = False
+    opened: dict[str, Storage] = field(default_factory=dict)
+
+    def open(self, folder: str, ref: StorageRef) -> Storage:
+        record = f"{folder}/{ref.key}"
+        item = ITEM_SIZES[ref.dtype]
+        storage = self.opened.get(record)
+        if storage is None:
+            storage = self.opened[record] = self._storage(record, item, SCALAR_TYPES[ref.dtype])
+        if ref.numel * item > storage.nbytes:
+            raise ArchiveError(f"a storage declares {ref.numel:,} elements of {item} bytes, the "
+                               f"record has {storage.nbytes:,} bytes", record, DAMAGED)
+        return storage
+
+    def _storage(self, record: str, item: int, scalar_type: str) -> Storage:
+        view = self.view(record)
+        data = np.frombuffer(view, np.uint8) if len(view) else np.empty(0, np.uint8)
+        if self.swapped and item > 1:
+            if "Complex" in scalar_type:
+                item //= 2
+            whole = data.size // item * item
+            data = data[:whole].reshape(-1, item)[:, ::-1].reshape(-1).copy()
+        elif not data.flags.writeable or data.ctypes.data % ALIGNMENT:
+            data = data.copy()
+        if scalar_type == "Bool" and data.size and data.max() > 1:
+            raise ArchiveError("a bool is neither 0 nor 1", record, DAMAGED)
+        return Storage(data)
+
+
+class Materialiser:
+    """Makes the values of one pickle.
+
+    folder: where its storages lie (`data`, `constants`).  find_type: class, enum or named tuple by name.
+    parse_type: the type of a tag's text.  pending collects states for `__setstate__`.
+    """
+
+    def __init__(self, tree: Tree, record: str, folder: str, storages: Storages,
+                 find_type: Callable[[str], T.Type | None], parse_type: Callable[[str], T.Type]):
+        self.tree, self.record, self.folder, self.storages = tree, record, folder, storages
+        self.find_type, self.parse_type = find_type, parse_type
+        self.made: dict[tuple[int, T.Type | None], Any] = {}
+        self.open: set[int] = set()
+        self.pending: list[PendingState] = []
+
+    def root(self, type: T.Type = T.ANY) -> Any:
+        """The value of the whole pickle."""
+        return self.value(self.tree.value, type, "the value", 0)
+
+    def fail(self, why: str, help: str = DAMAGED):
+        raise ArchiveError(why, self.record, help)
+
+    def value(self, v: Any, type: T.Type, what: str, depth: int) -> Any:
+        """The run-time value of `v`, which has to be of `type`; `what` names it in errors."""
+        if depth > MAX_DEPTH:
+            self.fail(f"{what} is nested over {MAX_DEPTH} deep")
+        plain = PLAIN.get(type)
+        if plain is not None:
+            if v.__class__ not in plain:
+                self.mismatch(v, type, what)
+            return v
+        if isinstance(type, T.OptionalType):
+            return None if v is None else self.value(v, type.element, what, depth)
+        if isinstance(type, T.UnionType):
+            return self.any(v, what, depth, type)
+        if type == T.ANY:
+            return self.any(v, what, depth, type)
+        return self.typed(v, type, what, depth)
+
+    def typed(self, v: Any, type: T.Type, what: str, depth: int) -> Any:
+        if isinstance(v, TensorRef) and type == T.TENSOR:
+            return self.once(v, None, lambda: self.tensor(v))
+        if isinstance(v, ObjectRef) and isinstance(type, (T.ClassType, T.InterfaceType)):
+            made = self.object(v, what, depth)
+            if made.type is not type and not T.is_subtype(made.type, type):
+                self.mismatch(v, type, what)
+            return made
+        if isinstance(v, list) and isinstance(type, T.ListType):
+            return self.guarded(v, type, what, lambda: [
+                self.value(item, type.element, what, depth + 1) for item in v])
+        if isinstance(v, dict) and isinstance(type, T.DictType):
+            return self.guarded(v, type, what, lambda: {
+                self.value(k, type.key, what, depth + 1): self.value(x, type.value, what, depth + 1)
+                for k, x in v.items()})
+        if isinstance(v, tuple) and isinstance(type, T.TupleType) \
+                and len(v) == len(type.elements):
+            return self.guarded(v, type, what, lambda: type.make([
+                self.value(x, t, what, depth + 1) for x, t in zip(v, type.elements)]))
+        if isinstance(v, EnumRef) and isinstance(type, T.EnumType):
+            return self.enum(v)
+        if isinstance(v, DeviceRef) and type == T.DEVICE:
+            return self.device(v)
+        if type in (T.ANY_LIST, T.ANY_TUPLE, T.ANY_CLASS, T.ANY_ENUM, T.NUMBER):
+            return self.any(v, what, depth, T.ANY)
+        self.mismatch(v, type, what)
+
+    def any(self, v: Any, what: str, depth: int, type: T.Type) -> Any:
+        """A value that the pickle itself has to say the type of."""
+        tag = self.tree.tags.get(id(v))
+        if tag is not None and isinstance(v, (list, dict)):
+            return self.typed(v, self.parse_type(tag), what, depth)
+        if v is None or isinstance(v, (bool, int, float, str, complex)):
+            return v
+        if isinstance(v, list):
+            return self.typed(v, T.ListType(T.ANY), what, depth)
+        if isinstance(v, dict):
+            return self.typed(v, T.DictType(T.ANY, T.ANY), what, depth)
+        if isinstance(v, tuple):
+            fitting = [t for t in getattr(type, "options", ())
+                       if isinstance(t, T.TupleType) and len(t.elements) == len(v)]
+            return self.typed(v, fitting[0] if len(fitting) == 1 else
+                              T.TupleType((T.ANY,) * len(v)), what, depth)
+        if isinstance(v, TensorRef):
+            return self.typed(v, T.TENSOR, what, depth)
+        if isinstance(v, ObjectRef):
+            return self.object(v, what, depth)
+        if isinstance(v, EnumRef):
+            return self.enum(v)
+        if isinstance(v, DeviceRef):
+            return self.device(v)
+        self.fail(f"{what} is a {v.__class__.__name__}, which is no value")
+
+    def mismatch(self, v: Any, type: T.Type, what: str):
+        have = KINDS.get(v.__class__, v.__class__.__name__)
+        have = v.name if isinstance(v, ObjectRef) else have
+        self.fail(f"{what} is declared {type.annotation}, the pickle has {have}")
+
+    # Identity
+
+    def once(self, v: Any, type: T.Type | None, make: Callable[[], Any]) -> Any:
+        key = (id(v), type)
+        if key not in self.made:
+            self.made[key] = make()
+        return self.made[key]
+
+    def guarded(self, v: Any, type: T.Type, what: str, make: Callable[[], Any]) -> Any:
+        """`once` for containers; one that holds itself is refused."""
+        if id(v) in self.open:
+            self.fail(f"{what} contains itself")
+        self.open.add(id(v))
+        try:
+            return self.once(v, type, make)
+        finally:
+            self.open.discard(id(v))
+
+    # Tensors, objects
+
+    def tensor(self, ref: TensorRef) -> Tensor:
+        if ref.kind or ref.storage is None:
+            self.fail(f"tensors made by {ref.kind} (quantized, sparse, nested) are not supported",
+                      "save the model with plain dense tensors")
+        dtype = dtypes.BY_CODE.get(ref.storage.dtype)
+        if dtype is None:
+            self.fail(f"tensors of dtype {SCALAR_TYPES[ref.storage.dtype]} are not supported",
+                      f"convert them to one of {', '.join(d.name for d in dtypes.ALL)} before "
+                      "saving")
+        storage = self.storages.open(self.folder, ref.storage)
+        tensor = Tensor(storage, dtype, ref.size, ref.stride, ref.offset, ref.requires_grad)
+        if ref.is_conj or ref.is_neg:
+            array = tensor._array
+            array = np.conj(array) if ref.is_conj else array
+            tensor = Tensor._wrap(np.negative(array) if ref.is_neg else array.copy())
+        return tensor
+
+    def object(self, ref: ObjectRef, what: str, depth: int) -> ScriptObject:
+        made = self.made.get((id(ref), None))
+        if made is None:
+            type = self.find_type(ref.name)
+            if not isinstance(type, T.ClassType):
+                self.fail(f"{what} is of class {ref.name}, which is not in the archive's code")
+            made = self.made[id(ref), None] = ScriptObject(type)
+            self.fill(made, ref, depth)
+        return made
+
+    def fill(self, made: ScriptObject, ref: ObjectRef, depth: int) -> None:
+        if not made.type.attributes and not made.type.methods and not made.type.is_module:
+            return                                   # a class of a C++ library: only its name is kept
+        if "__setstate__" in made.type.methods:
+            arguments = made.type.methods["__setstate__"].schema.arguments
+            wanted = arguments[1].type if len(arguments) == 2 else T.ANY
+            state = self.value(ref.state, wanted, f"the state of {ref.name}", depth + 1)
+            self.pending.append(PendingState(made, state))
+            return
+        if not isinstance(ref.state, dict):
+            self.fail(f"an object of {ref.name} has no attributes")
+        for i, attribute in enumerate(made.type.attributes):
+            what = f"{ref.name}.{attribute.name}"
+            if attribute.name not in ref.state:
+                self.fail(f"{what} is missing")
+            made.slots[i] = self.value(ref.state[attribute.name], attribute.type, what, depth + 1)
+
+    def enum(self, ref: EnumRef) -> EnumValue:
+        type = self.find_type(ref.name)
+        if isinstance(type, T.EnumType):
+            for name, value in type.members.items():
+                if value.__class__ is ref.value.__class__ and value == ref.value:
+                    return EnumValue(type, name, value)
+        self.fail(f"{ref.name} has no member with the value {ref.value!r:.40}")
+
+    def device(self, ref: DeviceRef) -> Device:
+        try:
+            return Device(ref.text)
+        except ValueError:
+            self.fail(f"{ref.text!r} is no device")
+
+
+KINDS = {TensorRef: "a Tensor", list: "a list", dict: "a dict", tuple: "a tuple", str: "a str",
+         int: "an int", float: "a float", bool: "a bool", type(None): "None", EnumRef: "an enum",
+         complex: "a complex", DeviceRef: "a device"}
+"""How errors name what a pickle holds."""

@@ -1,0 +1,263 @@
+"""Writing pickles as PyTorch's Pickler writes them: protocol 2, the same opcodes, names and memo.
+
+What is written depends on the value and its type: a `List[int]` goes through `build_intlist`, other
+lists and dicts carry their type as a tag, since pickles do not know element types.
+
+    Pickler(storage_key).dump(obj, type) -> bytes
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, Callable
+
+from .. import types as T
+from ..objects import Device, EnumValue, ScriptObject
+from ..tensor import Tensor
+from .pickle_tree import SCALAR_TYPES
+
+LIST_BUILDERS = {T.INT: "build_intlist", T.FLOAT: "build_doublelist", T.BOOL: "build_boollist",
+                 T.TENSOR: "build_tensorlist"}
+"""Element type -> name in torch.jit._pickle."""
+
+SHORT_TUPLES = {0: b")", 1: b"\x85", 2: b"\x86", 3: b"\x87"}
+
+
+class Pickler:
+    """Writes one pickle.
+
+    storage_key: the record key of a tensor's storage; called in the order storages are met.
+    get_state: runs `__getstate__` of an object whose class has one, and gives its result.
+    """
+
+    def __init__(self, storage_key: Callable[[Tensor], str],
+                 get_state: Callable[[ScriptObject], Any] | None = None):
+        self.storage_key = storage_key
+        self.get_state = get_state
+        self.out = bytearray(b"\x80\x02")
+        self.memo: dict[Any, int] = {}
+        self.kept: list[Any] = []
+
+    def dump(self, value: Any, type: T.Type = T.ANY) -> bytes:
+        """The whole pickle of one value."""
+        self.value(value, type)
+        self.out += b"."
+        return bytes(self.out)
+
+    def value(self, value: Any, type: T.Type = T.ANY) -> None:
+        """Push a value of a type; `Any` says nothing about containers."""
+        type = actual_type(type, value)
+        if value is None or isinstance(value, bool):
+            self.out += {None: b"N", True: b"\x88", False: b"\x89"}[value]
+        elif isinstance(value, EnumValue):
+            self.enum(value)
+        elif isinstance(value, int):
+            self.int(value)
+        elif isinstance(value, float):
+            self.float(value)
+        elif isinstance(value, str):
+            self.string(value)
+        elif isinstance(value, Tensor):
+            self.once(value, lambda: self.tensor(value))
+        elif isinstance(value, ScriptObject):
+            self.once(value, lambda: self.object(value))
+        elif isinstance(value, tuple):
+            self.tuple(value, type)
+        elif isinstance(value, list):
+            self.once(value, lambda: self.list(value, type))
+        elif isinstance(value, dict):
+            self.once(value, lambda: self.dict(value, type))
+        elif isinstance(value, complex):
+            self.call("builtins", "complex", lambda: (self.float(value.real),
+                                                      self.float(value.imag)), b"\x86")
+        elif isinstance(value, Device):
+            self.call("torch", "device", lambda: self.string(str(value)), b"\x85")
+        else:
+            raise TypeError(f"a {value.__class__.__name__} cannot be kept in an archive")
+
+    # Leaves
+
+    def int(self, value: int) -> None:
+        if 0 <= value < 1 << 8:
+            self.out += b"K" + struct.pack("<B", value)
+        elif 0 <= value < 1 << 16:
+            self.out += b"M" + struct.pack("<H", value)
+        elif -1 << 31 <= value < 1 << 31:
+            self.out += b"J" + struct.pack("<i", value)
+        else:
+            self.out += b"\x8a\x08" + struct.pack("<q", value)
+
+    def float(self, value: float) -> None:
+        self.out += b"G" + struct.pack(">d", value)
+
+    def string(self, value: str) -> None:
+        def push() -> None:
+            raw = value.encode("utf-8", "surrogatepass")
+            self.out.extend(b"X" + struct.pack("<I", len(raw)) + raw)
+
+        self.memoized(("str", value), push)
+
+    def name(self, module: str, name: str) -> None:
+        self.memoized(("global", module, name),
+                      lambda: self.out.extend(f"c{module}\n{name}\n".encode()))
+
+    def class_name(self, qualified: str) -> None:
+        module, _, name = qualified.rpartition(".")
+        self.name(module, name)
+
+    def enum(self, value: EnumValue) -> None:
+        self.class_name(value.type.name)
+        self.value(value.value)
+        self.out += b"R"
+
+    # The memo
+
+    def memoized(self, key: Any, push: Callable[[], Any]) -> None:
+        """Push once; later only fetch it from the memo."""
+        index = self.memo.get(key)
+        if index is not None:
+            self.out += b"h" + struct.pack("<B", index) if index < 256 else \
+                b"j" + struct.pack("<I", index)
+            return
+        push()
+        index = self.memo[key] = len(self.memo)
+        self.out += b"q" + struct.pack("<B", index) if index < 256 else \
+            b"r" + struct.pack("<I", index)
+
+    def once(self, value: Any, push: Callable[[], Any]) -> None:
+        """`memoized` by identity: what is one object stays one object."""
+        self.kept.append(value)
+        self.memoized(("object", id(value)), push)
+
+    def call(self, module: str, name: str, push_args: Callable[[], Any], pack: bytes) -> None:
+        self.name(module, name)
+        push_args()
+        self.out += pack + b"R"
+
+    # Containers
+
+    def tuple(self, value: tuple, type: T.Type) -> None:
+        types = type.elements if isinstance(type, T.TupleType) \
+            and len(type.elements) == len(value) else [T.ANY] * len(value)
+        if len(value) not in SHORT_TUPLES:
+            self.out += b"("
+        for item, t in zip(value, types):
+            self.value(item, t)
+        self.out += SHORT_TUPLES.get(len(value), b"t")
+
+    def sizes(self, values) -> None:
+        """A tuple as PyTorch writes sizes and strides: between a mark and TUPLE, whatever its length."""
+        self.out += b"("
+        for v in values:
+            self.int(v)
+        self.out += b"t"
+
+    def list(self, value: list, type: T.Type) -> None:
+        element = type.element if isinstance(type, T.ListType) else element_type(value)
+        builder = LIST_BUILDERS.get(element)
+        if builder is not None:
+            self.name("torch.jit._pickle", builder)
+            self.out += b"("
+            self.items(value, element)
+            self.out += b"tR"
+        else:
+            self.tagged(T.ListType(element), lambda: self.items(value, element))
+
+    def items(self, values: list, element: T.Type) -> None:
+        self.out += b"]("
+        for v in values:
+            self.value(v, element)
+        self.out += b"e"
+
+    def dict(self, value: dict, type: T.Type) -> None:
+        if not isinstance(type, T.DictType):
+            type = T.DictType(element_type(list(value)), element_type(list(value.values())))
+
+        def push() -> None:
+            self.out.extend(b"}(")
+            for k, v in value.items():
+                self.value(k, type.key)
+                self.value(v, type.value)
+            self.out.extend(b"u")
+
+        self.tagged(type, push)
+
+    def tagged(self, type: T.Type, push: Callable[[], Any]) -> None:
+        self.name("torch.jit._pickle", "restore_type_tag")
+        push()
+        self.string(type.annotation)
+        self.out += b"\x86R"
+
+    # Tensors, objects
+
+    def tensor(self, t: Tensor) -> None:
+        self.name("torch._utils", "_rebuild_tensor_v2")
+        self.out += b"("
+        self.memoized(("storage", id(t.storage), t.dtype.code), lambda: self.storage(t))
+        self.kept.append(t.storage)
+        self.int(t.storage_offset())
+        self.sizes(t.shape)
+        self.sizes(t.stride())
+        self.out += b"\x88" if t.requires_grad else b"\x89"
+        self.name("collections", "OrderedDict")
+        self.out += b")RtR"
+
+    def storage(self, t: Tensor) -> None:
+        self.out += b"("
+        self.string("storage")
+        self.name("torch", f"{SCALAR_TYPES[t.dtype.code]}Storage")
+        self.string(self.storage_key(t))
+        self.string("cpu")
+        self.int(t.storage.nbytes // t.element_size())
+        self.out += b"tQ"
+
+    def object(self, obj: ScriptObject) -> None:
+        self.class_name(obj.type.name)
+        self.out += b")\x81"
+        if self.get_state is not None and "__getstate__" in obj.type.methods:
+            self.value(self.get_state(obj), obj.type.methods["__getstate__"].schema.returns[0].type)
+        else:
+            self.out += b"}("
+            for attribute, value in zip(obj.type.attributes, obj.slots):
+                self.string(attribute.name)
+                self.value(value, attribute.type)
+            self.out += b"u"
+        self.out += b"b"
+
+
+def actual_type(type: T.Type, value: Any) -> T.Type:
+    """The part of an Optional or Union that a container of that type is written as."""
+    if isinstance(type, T.OptionalType):
+        return type.element
+    if isinstance(type, T.UnionType):
+        kinds = {list: T.ListType, dict: T.DictType, tuple: T.TupleType}
+        fitting = [t for t in type.options
+                   if isinstance(t, kinds.get(value.__class__, T.Type))]
+        return fitting[0] if len(fitting) == 1 else T.ANY
+    return type
+
+
+def element_type(values: list) -> T.Type:
+    """The common type of values that nothing else is known about; Any where they differ."""
+    found = {value_type(v) for v in values}
+    return found.pop() if len(found) == 1 else T.ANY
+
+
+def value_type(value: Any) -> T.Type:
+    """The type of a run-time value."""
+    for cls, t in ((bool, T.BOOL), (int, T.INT), (float, T.FLOAT), (str, T.STR),
+                   (complex, T.COMPLEX), (Tensor, T.TENSOR), (Device, T.DEVICE)):
+        if isinstance(value, cls):
+            return t
+    if value is None:
+        return T.NONE
+    if isinstance(value, list):
+        return T.ListType(element_type(value))
+    if isinstance(value, dict):
+        return T.DictType(element_type(list(value)), element_type(list(value.values())))
+    known = getattr(value, "type", None) or getattr(value, "__script_type__", None)
+    if isinstance(known, T.Type):
+        return known
+    if isinstance(value, tuple):
+        return T.TupleType(tuple(map(value_type, value)))
+    return T.ANY

@@ -1,0 +1,115 @@
+"""What the names in an archive's code mean: `torch`, `ops`, `CONSTANTS`, `__torch__`, the types."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from .. import types as T
+from ..errors import ArchiveError, CompileError
+from ..frontend import operators
+from ..frontend.language_functions import is_language_function
+from ..frontend.sugared import (BuiltinOperator, ClassValue, ConstantValue, EnumClassValue,
+                                FunctionValue, NamedTupleValue, Namespace, SugaredValue, TypeValue)
+from ..ir import constant_type
+from ..objects import EnumValue
+from ..source import Span
+from ..tensor import Tensor
+from .annotations import NAMED_NUMBERS
+
+if TYPE_CHECKING:
+    from .importer import Importer
+
+
+class UnknownOperator(SugaredValue):
+    """An operator that the table has not: the call is kept as a node, and fails when it is reached.
+
+    Its result is taken for a Tensor, which most operators of libraries give.  Attribute `keywords`
+    names the last inputs, those that were given by keyword.
+    """
+
+    def __init__(self, name: str):
+        self.name = name
+        self.kind = f"operator '{name}'"
+
+    def call(self, b, args, kwargs, span):
+        inputs = [a.value.value(b, a.span) for a in (*args, *kwargs.values())]
+        attributes = {"keywords": tuple(kwargs)} if kwargs else {}
+        return b.simple(b.insert(self.name, inputs, (T.TENSOR,), span, **attributes).output)
+
+
+def operator(name: str) -> SugaredValue:
+    """The operator of a qualified name, known or not."""
+    if operators.overloads(name) or is_language_function(name):
+        return BuiltinOperator(name)
+    return UnknownOperator(name)
+
+
+def operators_of(namespace: str, spelled: str) -> Namespace:
+    return Namespace(spelled, lambda name: operator(f"{namespace}::{name}"))
+
+
+TORCH = operators_of("aten", "torch")
+OPS = Namespace("ops", lambda namespace: operators_of(namespace, f"ops.{namespace}"))
+
+
+class ArchiveResolver:
+    """The Resolver of an archive's functions (see frontend.sugared)."""
+
+    def __init__(self, importer: Importer):
+        self.importer = importer
+        self.namespaces = {"torch": TORCH, "ops": OPS,
+                           "CONSTANTS": Namespace("CONSTANTS", self._constant),
+                           "__torch__": self._namespace("__torch__")}
+
+    def value(self, name: str, span: Span) -> SugaredValue | None:
+        found = self.namespaces.get(name)
+        if found is None and name in NAMED_NUMBERS:
+            found = ConstantValue(NAMED_NUMBERS[name])
+        if found is None and name in T.ATOMS:
+            found = None if name in CALLABLE_TYPES else TypeValue(T.ATOMS[name])
+        return found
+
+    def type(self, expr: ast.expr, span: Span) -> T.Type:
+        try:
+            return self.importer.type_reader.read(expr, span.source.name)
+        except ArchiveError as e:
+            raise CompileError(e.message, span, e.help) from None
+
+    def _constant(self, name: str) -> SugaredValue | None:
+        try:
+            value = self.importer.constant(name)
+        except KeyError:
+            return None
+        return ConstantValue(value, type_of_constant(value))
+
+    def _namespace(self, prefix: str) -> Namespace:
+        return Namespace(prefix, lambda name: self._member(f"{prefix}.{name}"))
+
+    def _member(self, name: str) -> SugaredValue | None:
+        """What a qualified name of the archive means: a type, a function, or a further namespace."""
+        t = self.importer.find_type(name)
+        if isinstance(t, T.ClassType):
+            return ClassValue(t)
+        if isinstance(t, T.TupleType):
+            return NamedTupleValue(t)
+        if isinstance(t, T.EnumType):
+            return EnumClassValue(t, {m: EnumValue(t, m, v) for m, v in t.members.items()})
+        if t is not None:
+            return TypeValue(t)
+        function = self.importer.find_function(name)
+        if function is not None:
+            return FunctionValue(function)
+        return self._namespace(name) if self.importer.files.has_folder(name) else None
+
+
+CALLABLE_TYPES = ("int", "float", "bool", "str", "complex", "list", "tuple")
+"""Types that are functions too when a program calls them; Python's builtins say how."""
+
+
+def type_of_constant(value) -> T.Type:
+    """The type of a value of the constants table."""
+    if isinstance(value, Tensor):
+        return T.TENSOR
+    known = getattr(value, "type", None)
+    return known if isinstance(known, T.Type) else constant_type(value)
