@@ -1,0 +1,164 @@
+"""Assignment to names, attributes, elements and patterns; augmented assignment."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Sequence
+
+from scriptlang import types as T
+from scriptlang.errors import CompileError
+from scriptlang.ir import Value
+from scriptlang.source import Span
+
+from . import indexing
+from .environment import bind
+from .expressions import binary
+from .simple import SimpleValue
+from .sugared import Arg, StaticSequence, SugaredValue
+
+if TYPE_CHECKING:
+    from .emitter import Emitter
+
+IN_PLACE: dict[type, str] = {
+    ast.Add: "aten::add_", ast.Sub: "aten::sub_", ast.Mult: "aten::mul_", ast.Div: "aten::div_",
+    ast.Mod: "aten::fmod_", ast.BitOr: "aten::bitwise_or", ast.BitAnd: "aten::bitwise_and",
+    ast.BitXor: "aten::bitwise_xor", ast.LShift: "aten::__lshift__",
+    ast.RShift: "aten::__rshift__", ast.Pow: "aten::pow", ast.FloorDiv: "aten::floor_divide_",
+    ast.MatMult: "aten::matmul",
+}
+"""What an augmented assignment to a Tensor does, as PyTorch has it."""
+
+LIST_IN_PLACE = {ast.Add: "aten::add_", ast.Mult: "aten::mul_"}
+
+OBJECT_IN_PLACE = {ast.Add: "__iadd__", ast.Sub: "__isub__", ast.Mult: "__imul__",
+                   ast.Div: "__itruediv__", ast.Mod: "__imod__", ast.FloorDiv: "__ifloordiv__",
+                   ast.Pow: "__ipow__", ast.BitOr: "__ior__", ast.BitAnd: "__iand__",
+                   ast.BitXor: "__ixor__", ast.LShift: "__ilshift__", ast.RShift: "__irshift__",
+                   ast.MatMult: "__imatmul__"}
+
+
+def emit_assign(e: Emitter, node: ast.Assign) -> None:
+    expected = None
+    if node.type_comment:
+        expected = e.type(ast.parse(node.type_comment, mode="eval").body)
+    else:
+        expected = _known_type(e, node.targets[0])
+    value = e.expr(node.value, expected)
+    span = e.span(node.value)
+    if node.type_comment and isinstance(node.targets[0], ast.Name):
+        bind(e.frame, e.b, node.targets[0].id, value, span, expected)
+        return
+    if len(node.targets) > 1 and e.b.is_simple(value):
+        value = e.simple(value.value(e.b, span))
+    for target in node.targets:
+        assign(e, target, value, span)
+
+
+def _known_type(e: Emitter, target: ast.expr) -> T.Type | None:
+    """The type that a target keeps, where the value's literals may need it (`self.x = []`)."""
+    if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
+        owner = e.frame.find(target.value.id)
+        if isinstance(owner, SimpleValue) and isinstance(owner.simple_value.type, T.ClassType):
+            slot = owner.simple_value.type.attribute(target.attr)
+            return slot.type if slot else None
+    return None
+
+
+def emit_annotated(e: Emitter, node: ast.AnnAssign) -> None:
+    """`x: T = value`."""
+    type = e.type(node.annotation)
+    if node.value is None:
+        raise CompileError("a declaration without a value is not part of the language",
+                           e.span(node), "assign a value to it")
+    value = e.expr(node.value, type)
+    if isinstance(node.target, ast.Name):
+        bind(e.frame, e.b, node.target.id, value, e.span(node.value), type)
+        return
+    assign(e, node.target, value, e.span(node.value))
+
+
+def assign(e: Emitter, target: ast.expr, value: SugaredValue, span: Span) -> None:
+    """Let a target stand for a value; `span` is the value's place."""
+    if isinstance(target, ast.Name):
+        bind(e.frame, e.b, target.id, value, e.span(target))
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        unpack(e, target.elts, value, span, e.span(target))
+    elif isinstance(target, ast.Subscript):
+        indexing.assign_item(e, target, value.value(e.b, span), span)
+    elif isinstance(target, ast.Attribute):
+        owner = e.expr(target.value)
+        owner.set_attr(e.b, target.attr, value.value(e.b, span), e.span(target))
+    else:
+        raise CompileError("this cannot be assigned to", e.span(target))
+
+
+def unpack(e: Emitter, targets: Sequence[ast.expr], value: SugaredValue, span: Span,
+           place: Span) -> None:
+    """`a, b = value`; one target may be starred."""
+    stars = [i for i, t in enumerate(targets) if isinstance(t, ast.Starred)]
+    if len(stars) > 1:
+        raise CompileError("only one target may be starred", place)
+    parts = value.unpack(e.b, span, None if stars else len(targets))
+    if parts is None:
+        if stars:
+            raise CompileError(f"how many elements {value.kind} has is not known when it is compiled",
+                               span, "only tuples can be taken apart with a star")
+        raise CompileError(f"{value.kind} cannot be taken apart", span)
+    if stars:
+        if len(parts) < len(targets) - 1:
+            raise CompileError(f"{len(parts)} values for at least {len(targets) - 1} targets", place)
+        i, after = stars[0], len(targets) - stars[0] - 1
+        middle = parts[i:len(parts) - after]
+        gathered: SugaredValue = StaticSequence(middle)
+        if all(e.b.is_simple(m) for m in middle):
+            gathered = e.simple(gathered.value(e.b, span))
+        parts = [*parts[:i], gathered, *parts[len(parts) - after:]]
+        targets = [t.value if isinstance(t, ast.Starred) else t for t in targets]
+    if len(parts) != len(targets):
+        raise CompileError(f"{len(parts)} values for {len(targets)} targets", place)
+    for target, part in zip(targets, parts):
+        assign(e, target, part, span)
+
+
+# Augmented assignment
+
+def emit_augmented(e: Emitter, node: ast.AugAssign) -> None:
+    """`target op= value`: in place for tensors, lists and objects that can."""
+    span, target = e.span(node), node.target
+    if isinstance(target, ast.Subscript):
+        indexing.augment_item(e, target, type(node.op), node.value, span)
+        return
+    if isinstance(target, ast.Name):
+        old = e.lookup(target.id, e.span(target)).value(e.b, e.span(target))
+        new = updated(e, type(node.op), old, node, span)
+        bind(e.frame, e.b, target.id, new, span)
+        return
+    owner = e.expr(target.value)
+    old = owner.attr(e.b, target.attr, e.span(target)).value(e.b, e.span(target))
+    new = updated(e, type(node.op), old, node, span).value(e.b, span)
+    if old.type != T.TENSOR:
+        owner.set_attr(e.b, target.attr, new, e.span(target))
+
+
+def updated(e: Emitter, op: type, old: Value, node: ast.AugAssign, span: Span) -> SugaredValue:
+    """The value of `old op value`, computed in place where that is the meaning."""
+    expected = old.type if isinstance(old.type, T.ListType) else None
+    return combine(e, op, old, e.expr(node.value, expected), e.span(node.target),
+                   e.span(node.value), span)
+
+
+def combine(e: Emitter, op: type, old: Value, other: SugaredValue, left: Span, right: Span,
+            span: Span) -> SugaredValue:
+    operator = None
+    if old.type == T.TENSOR:
+        operator = IN_PLACE.get(op)
+    elif isinstance(old.type, T.ListType):
+        operator = LIST_IN_PLACE.get(op)
+    elif isinstance(old.type, T.ClassType):
+        method = OBJECT_IN_PLACE.get(op)
+        if method in old.type.methods:
+            return e.b.call_method(old, method, [Arg(other, right)], {}, span)
+    if operator is None:
+        return binary(e, op, e.simple(old), other, (left, right), span)
+    return e.b.call_operator(operator, [Arg(SimpleValue(old), left), Arg(other, right)], {}, span)
+

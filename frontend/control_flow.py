@@ -1,0 +1,355 @@
+"""`if`, `while`, `for`, the ternary: blocks of the graph, and variables merged where they meet."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from scriptlang import types as T
+from scriptlang.errors import CompileError
+from scriptlang.ir import Node, Value
+from scriptlang.source import Span
+
+from . import exits
+from .environment import Frame, Unusable, bind
+from .refinement import condition, refine
+from .sugared import StaticSequence, SugaredValue
+from .syntax import assigned_names, leaves_loop
+
+if TYPE_CHECKING:
+    from .emitter import Emitter
+
+ENDLESS = exits.ENDLESS
+"""The trip count of a loop that only its condition ends."""
+
+
+# if
+
+def emit_if(e: Emitter, node: ast.If) -> None:
+    from .statements import emit_statements
+
+    test = condition(e, node.test)
+    span = e.span(node.test)
+    if test.static is not None:
+        refine(e, test.if_true if test.static else test.if_false, span)
+        emit_statements(e, node.body if test.static else node.orelse)
+        return
+    branch = e.b.insert("prim::If", [test.value], (), e.span(node))
+    frames = []
+    for facts, body in ((test.if_true, node.body), (test.if_false, node.orelse)):
+        with e.block(branch.add_block()) as frame:
+            refine(e, facts, span)
+            emit_statements(e, body)
+        frames.append(frame)
+    merge(e, branch, frames, e.span(node))
+
+
+def merge(e: Emitter, branch: Node, frames: list[Frame], span: Span) -> None:
+    """Let the variables that two branches bind be what they are after both."""
+    then, other = frames
+    if then.exits and other.exits:
+        e.frame.exits = True
+        return
+    touched = then.values.keys() | other.values.keys() | then.unusable.keys() | other.unusable.keys()
+    assigned = then.assigned() | other.assigned() | then.unusable.keys() | other.unusable.keys()
+    for name in sorted(touched):
+        if name in assigned:
+            _merge_name(e, branch, name, then, other, span)
+        else:
+            _merge_facts(e, name, then, other, span)
+
+
+def _merge_facts(e: Emitter, name: str, then: Frame, other: Frame, span: Span) -> None:
+    """A name that no branch assigned: what the branches that go on know of its type."""
+    types = [f.find(name).type(e.b, span) for f in (then, other) if not f.exits]
+    known = T.unify(types[0], types[-1])
+    if known is not None:
+        refine(e, {name: known}, span)
+
+
+def _merge_name(e: Emitter, branch: Node, name: str, then: Frame, other: Frame,
+                span: Span) -> None:
+    values: list[SugaredValue | None] = []
+    for frame in (then, other):
+        value = None if frame.exits else frame.find(name)
+        if value is None and not frame.exits:
+            which = "true" if frame is then else "false"
+            why = frame.find_unusable(name)
+            e.frame.forget(name, Unusable(
+                why.message if why else f"{name!r} is not defined in the {which} branch", why.help
+                if why else "assign it before the if, or in both branches"))
+            return
+        values.append(value)
+    live = [v for v in values if v is not None]
+    if all(v is live[0] for v in live) and len(live) == 2:
+        return
+    if not all(e.b.is_simple(v) for v in live):
+        if len(live) == 1:
+            e.frame.set(name, live[0])
+        else:
+            e.frame.forget(name, Unusable(f"{name!r} is {live[0].kind} in one branch and "
+                                          f"{live[1].kind} in the other"))
+        return
+    _merge_values(e, branch, name, values, span)
+
+
+def _merge_values(e: Emitter, branch: Node, name: str, values: list[SugaredValue | None],
+                  span: Span) -> None:
+    plain: list[Value | None] = []
+    for value, block in zip(values, branch.blocks):
+        with e.graph.at(block):
+            plain.append(None if value is None else value.value(e.b, span))
+    types = [v.type for v in plain if v is not None]
+    type = T.unify(types[0], types[-1])
+    if type is None:
+        type = T.union(*types)
+    outer = e.frame.find(name)
+    if outer is not None and e.b.is_simple(outer) and not T.is_subtype(type, outer.type(e.b, span)):
+        e.frame.forget(name, Unusable(
+            f"{name!r} has type {types[0].annotation} in one branch and {types[-1].annotation} in "
+            f"the other", "use two names"))
+        return
+    for value, block in zip(plain, branch.blocks):
+        block.add_return(e.uninitialized(type) if value is None else value)
+    output = branch.add_output(type, name)
+    e.frame.set(name, e.simple(output))
+
+
+def choose_value(e: Emitter, node: ast.IfExp, expected: T.Type | None) -> SugaredValue:
+    """`a if condition else b`."""
+    test = condition(e, node.test)
+    if test.static is not None:
+        refine(e, test.if_true if test.static else test.if_false, e.span(node.test))
+        return e.expr(node.body if test.static else node.orelse, expected)
+    branch = e.b.insert("prim::If", [test.value], (), e.span(node))
+    values = []
+    for facts, body in ((test.if_true, node.body), (test.if_false, node.orelse)):
+        block = branch.add_block()
+        with e.block(block):
+            refine(e, facts, e.span(node.test))
+            value = e.value(body, expected)
+            if expected is not None:
+                value = e.b.convert(value, expected, e.span(body), False)
+            block.add_return(value)
+        values.append(value)
+    first, second = (v.type for v in values)
+    type = T.unify(first, second)
+    if type is None and expected is not None and all(
+            T.is_subtype(t, expected) for t in (first, second)):
+        type = expected
+    if type is None:
+        raise CompileError(f"one branch of the if-expression is {first.annotation}, the other "
+                           f"{second.annotation}", e.span(node), "convert one of them")
+    return e.simple(branch.add_output(type))
+
+
+# Loops
+
+def _carried(e: Emitter, body: list[ast.stmt], span: Span) -> list[str]:
+    """Names that a loop body assigns and that have a value before it, in order."""
+    names = []
+    for name in sorted(assigned_names(body)):
+        value = e.frame.find(name)
+        if value is not None and e.b.is_simple(value):
+            names.append(name)
+    return names
+
+
+def emit_while(e: Emitter, node: ast.While) -> None:
+    from .emitter import Loop
+
+    if node.orelse:
+        _no_else(e, node)
+    span = e.span(node)
+    endless = e.b.constant(ENDLESS, span)
+    names = _carried(e, [*node.body, ast.Expr(node.test)], span)
+    test = condition(e, node.test)
+    if test.static is False:
+        return
+    loop = Loop(names, node.test)
+    emit_loop(e, loop, endless, test.value, node, lambda frame, turn: refine(
+        e, condition_facts(e, node.test), span))
+    if test.static and not loop.breaks:
+        e.frame.exits = True
+
+
+def condition_facts(e: Emitter, test: ast.expr) -> dict[str, T.Type]:
+    """What a loop condition tells in the body; the nodes it takes to find out are dropped."""
+    before = e.graph.insert_point.prev
+    try:
+        return condition(e, test).if_true
+    finally:
+        node = e.graph.insert_point.prev
+        while node is not before:
+            previous = node.prev
+            node.destroy()
+            node = previous
+
+
+def _no_else(e: Emitter, node: ast.While | ast.For):
+    raise CompileError("else of a loop is not part of the language", e.span(node.orelse[0]),
+                       "set a flag in the loop and test it after")
+
+
+def emit_for(e: Emitter, node: ast.For) -> None:
+    from .assignment import assign
+    from .emitter import Loop
+
+    if node.orelse:
+        _no_else(e, node)
+    iterable = e.expr(node.iter).iterate(e.b, e.span(node.iter))
+    span = e.span(node.iter)
+    static = static_elements(e, iterable, span)
+    if static is not None:
+        _unroll(e, node, static)
+        return
+    names = _carried(e, node.body, span)
+    length = iterable.length(e.b, span)
+    if length is None:
+        raise CompileError("a loop without end", span, "zip it with something that ends")
+    go = e.b.constant(True, span)
+
+    def start(frame: Frame, turn: Value) -> None:
+        assign(e, node.target, iterable.element(e.b, turn, span), e.span(node.target))
+
+    loop = Loop(names)
+    made = emit_loop(e, loop, length, go, node, start)
+    if loop.exits:
+        exits.count_turns(e, made)
+
+
+def static_elements(e: Emitter, iterable: SugaredValue, span: Span) -> list[SugaredValue] | None:
+    """The elements where a loop is unrolled: over tuples, and what only exists at compile time."""
+    if isinstance(iterable, StaticSequence):
+        return iterable.elements
+    if e.b.is_simple(iterable) and isinstance(iterable.type(e.b, span), T.TupleType):
+        return iterable.unpack(e.b, span)
+    unrolled = getattr(iterable, "static_elements", None)
+    return unrolled(e.b, span) if unrolled else None
+
+
+def _unroll(e: Emitter, node: ast.For, elements: list[SugaredValue]) -> None:
+    from .assignment import assign
+    from .emitter import Loop
+    from .statements import emit_statements
+
+    e.loops.append(Loop([], static=True))
+    try:
+        for element in elements:
+            if e.frame.exits:
+                break
+            assign(e, node.target, element, e.span(node.target))
+            emit_statements(e, node.body)
+    finally:
+        e.loops.pop()
+
+
+def emit_loop(e: Emitter, loop, count: Value, go: Value, node: ast.While | ast.For, start) -> Node:
+    """A prim::Loop: `start(frame, turn)` binds what a turn begins with.  Returns the node."""
+    from .statements import emit_statements
+
+    span = e.span(node)
+    initial = [e.frame.find(n).value(e.b, span) for n in loop.names]
+    made = e.b.insert("prim::Loop", [count, go, *initial], (), span)
+    body = made.add_block()
+    turn = body.add_parameter(T.INT)
+    e.loops.append(loop)
+    with e.block(body) as frame:
+        for name, value in zip(loop.names, initial):
+            frame.set(name, e.simple(body.add_parameter(value.type, name)))
+        start(frame, turn)
+        emit_statements(e, node.body)
+        if not frame.exits:
+            next_turn(e, loop, span)
+    e.loops.pop()
+    for name, value in zip(loop.names, initial):
+        e.frame.set(name, e.simple(made.add_output(value.type, name)))
+    for name in frame.assigned() - set(loop.names):
+        if e.frame.find(name) is None:
+            e.frame.forget(name, Unusable(
+                f"{name!r} is defined only inside the loop", "assign it before the loop"))
+    exits.close_loop(e, loop, made, span)
+    return made
+
+
+def next_turn(e: Emitter, loop, span: Span) -> None:
+    """End a turn: the condition of the next one and the carried variables."""
+    if loop.condition is None:
+        go = e.b.constant(True, span)
+    else:
+        go = condition(e, loop.condition).value
+    leave_turn(e, loop, go, span)
+
+
+def leave_turn(e: Emitter, loop, go: Value, span: Span) -> Node:
+    values = [e.frame.find(n).value(e.b, span) for n in loop.names]
+    node = e.b.insert(exits.LEAVE, [go, *values], (), span)
+    loop.exits.append(node)
+    return node
+
+
+def emit_break(e: Emitter, node: ast.Break) -> None:
+    loop = _open_loop(e, node, "break")
+    loop.breaks = True
+    leave_turn(e, loop, e.b.constant(False, e.span(node)), e.span(node))
+    e.frame.exits = True
+
+
+def emit_continue(e: Emitter, node: ast.Continue) -> None:
+    next_turn(e, _open_loop(e, node, "continue"), e.span(node))
+    e.frame.exits = True
+
+
+def _open_loop(e: Emitter, node: ast.stmt, what: str):
+    if not e.loops:
+        raise CompileError(f"{what} outside of a loop", e.span(node))
+    if e.loops[-1].static:
+        raise CompileError(f"{what} in a loop that is unrolled (over a tuple or modules)",
+                           e.span(node), "use if instead, or loop over a list")
+    return e.loops[-1]
+
+
+def emit_with(e: Emitter, node: ast.With) -> None:
+    """`with a as x, b:`; the exits run in reverse, also where the body returns."""
+    from .statements import emit_statements
+
+    span = e.span(node)
+    entered = [_enter(e, item) for item in node.items]
+    if not leaves_loop(node.body):
+        emit_statements(e, node.body)
+        for value, place in reversed(entered):
+            e.b.insert("prim::Exit", [value], (T.NONE,), place)
+        return
+    region = e.b.insert(exits.WITH, (), (), span)
+    body, leaving = region.add_block(), region.add_block()
+    with e.block(body) as frame:
+        emit_statements(e, node.body)
+    with e.graph.at(leaving):
+        for value, place in reversed(entered):
+            e.b.insert("prim::Exit", [value], (T.NONE,), place)
+    for name in sorted(frame.values):
+        value = frame.values[name]
+        if name in frame.refined or frame.exits:
+            continue
+        if e.b.is_simple(value):
+            plain = value.value(e.b, span)
+            body.add_return(plain)
+            value = e.simple(region.add_output(plain.type, name))
+        e.frame.set(name, value)
+    e.frame.exits = frame.exits
+
+
+def _enter(e: Emitter, item: ast.withitem) -> tuple[Value, Span]:
+    span = e.span(item.context_expr)
+    value = e.value(item.context_expr)
+    t = value.type
+    if not isinstance(t, T.ClassType) or not {"__enter__", "__exit__"} <= t.methods.keys():
+        raise CompileError(f"a value of type {t.annotation} cannot stand after with", span,
+                           "its class needs methods __enter__ and __exit__")
+    schema = e.b.schema_of(t.methods["__enter__"], span)
+    result = e.b.insert("prim::Enter", [value], (schema.returns[0].type,), span).output
+    if item.optional_vars is not None:
+        from .assignment import assign
+
+        assign(e, item.optional_vars, e.simple(result), span)
+    return value, span

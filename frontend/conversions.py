@@ -1,0 +1,91 @@
+"""Implicit conversions: how a value of one type may stand where another type is wanted.
+
+`plan` decides without touching the graph; `apply` emits what was decided.  A plan is None (the value
+serves as it is) or a `Step`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from scriptlang import types as T
+from scriptlang.ir import Value
+from scriptlang.source import Span
+
+if TYPE_CHECKING:
+    from .builder import Builder
+
+EMPTY_LIST = "prim::EmptyListLiteral"
+"""Kind of the node of an unannotated `[]`; it may become a list of any type, see `finish`."""
+
+IMPLICIT = {
+    (T.TENSOR, T.FLOAT): "aten::FloatImplicit", (T.TENSOR, T.INT): "aten::IntImplicit",
+    (T.TENSOR, T.COMPLEX): "aten::ComplexImplicit", (T.TENSOR, T.NUMBER): "aten::ScalarImplicit",
+    (T.NUMBER, T.FLOAT): "aten::Float", (T.NUMBER, T.INT): "aten::Int",
+    (T.NUMBER, T.COMPLEX): "aten::Complex",
+    (T.BOOL, T.INT): "aten::Int", (T.BOOL, T.NUMBER): "aten::Int",
+    (T.STR, T.DEVICE): "aten::device",
+}
+"""(from, to) -> the operator of an implicit conversion, where those are allowed."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One conversion: `kind` is operator, empty_list, tuple_to_list, tuple or repeat."""
+
+    kind: str
+    type: T.Type
+    operator: str = ""
+    parts: tuple[Step | None, ...] = ()
+    count: int = 0
+
+
+def plan(actual: T.Type, wanted: T.Type, implicit: bool,
+         is_empty_list: bool = False) -> tuple[Step | None, T.Type]:
+    """(what to do, the type after it); the caller checks that the type fits `wanted`."""
+    if actual is wanted:
+        return None, actual
+    if isinstance(wanted, T.OptionalType):
+        if isinstance(actual, T.OptionalType) or actual == T.NONE:
+            return None, actual
+        return plan(actual, wanted.element, implicit, is_empty_list)
+    if is_empty_list and isinstance(wanted, T.ListType):
+        return Step("empty_list", wanted), wanted
+    if isinstance(actual, T.TupleType):
+        if isinstance(wanted, T.ListType) and all(
+                T.is_subtype(t, wanted.element) for t in actual.elements):
+            return Step("tuple_to_list", wanted), wanted
+        if isinstance(wanted, T.TupleType) and not T.is_subtype(actual, wanted) \
+                and len(actual.elements) == len(wanted.elements):
+            pairs = [plan(a, w, implicit) for a, w in zip(actual.elements, wanted.elements)]
+            type = T.TupleType(tuple(t for _, t in pairs), wanted.name, wanted.fields,
+                               wanted.defaults)
+            return Step("tuple", type, parts=tuple(step for step, _ in pairs)), type
+        return None, actual
+    if implicit:
+        operator = IMPLICIT.get((actual, wanted))
+        if operator:
+            return Step("operator", wanted, operator), wanted
+    return None, actual
+
+
+def apply(b: Builder, step: Step | None, value: Value, span: Span) -> Value:
+    """The value after a planned conversion."""
+    if step is None:
+        return value
+    if step.kind == "operator":
+        return b.emit(step.operator, [value], span)
+    if step.kind == "empty_list":
+        return b.insert("prim::ListConstruct", (), (step.type,), span).output
+    if step.kind == "repeat":
+        return b.insert("prim::ListConstruct", [value] * step.count, (step.type,), span).output
+    parts = b.unpack_tuple(value, span)
+    if step.kind == "tuple_to_list":
+        return b.insert("prim::ListConstruct", parts, (step.type,), span).output
+    parts = [apply(b, s, v, span) for s, v in zip(step.parts, parts)]
+    return b.insert("prim::TupleConstruct", parts, (step.type,), span).output
+
+
+def is_empty_list(value: Value) -> bool:
+    return value.node.kind == EMPTY_LIST

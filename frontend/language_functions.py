@@ -1,0 +1,77 @@
+"""Overloads that are written in the language itself: `1 - x`, `"b" in "abc"`, `5 // tensor`.
+
+They are tried after the operators of the same name and copied into the caller.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from scriptlang import types as T
+from scriptlang.ir import Function
+from scriptlang.source import Source, Span
+
+_NUMBERS = ("int", "float", "complex")
+_REAL = ("int", "float")
+
+SOURCES: dict[str, list[str]] = {
+    "aten::add": [f"def add(a: {n}, b: Tensor) -> Tensor: return b + a" for n in _NUMBERS],
+    "aten::mul": [f"def mul(a: {n}, b: Tensor) -> Tensor: return b * a" for n in _NUMBERS],
+    "aten::ne": [f"def ne(a: {n}, b: Tensor) -> Tensor: return b != a" for n in _NUMBERS],
+    "aten::eq": [f"def eq(a: {n}, b: Tensor) -> Tensor: return b == a" for n in _NUMBERS],
+    "aten::sub": [f"def sub(a: {n}, b: Tensor) -> Tensor: return torch.neg(b) + a"
+                  for n in _NUMBERS],
+    "aten::div": [f"def div(a: {n}, b: Tensor) -> Tensor: return torch.reciprocal(b) * a"
+                  for n in _NUMBERS],
+    "aten::lt": [f"def lt(a: {n}, b: Tensor) -> Tensor: return b > a" for n in _REAL],
+    "aten::le": [f"def le(a: {n}, b: Tensor) -> Tensor: return b >= a" for n in _REAL],
+    "aten::gt": [f"def gt(a: {n}, b: Tensor) -> Tensor: return b < a" for n in _REAL],
+    "aten::ge": [f"def ge(a: {n}, b: Tensor) -> Tensor: return b <= a" for n in _REAL],
+    "aten::floordiv": [f"def floordiv(self: Tensor, other: {t}) -> Tensor: "
+                       f"return torch.floor_divide(self, other)" for t in ("Tensor", *_REAL)],
+    "aten::__contains__": ["def __contains__(self: str, key: str) -> bool: "
+                           "return self.find(key, 0, len(self)) != -1"],
+}
+"""Operator name -> the texts of its further overloads, in the order they are tried."""
+
+_compiled: dict[str, tuple[Function, ...]] = {}
+
+
+def is_language_function(name: str) -> bool:
+    return name in SOURCES
+
+
+def functions(name: str) -> tuple[Function, ...]:
+    """The overloads of an operator that are written in the language; compiled on first use."""
+    if name not in SOURCES:
+        return ()
+    if name not in _compiled:
+        _compiled[name] = tuple(_function(name, text) for text in SOURCES[name])
+    return _compiled[name]
+
+
+def _function(name: str, text: str) -> Function:
+    from .emit import emit_function, function_schema
+
+    source = Source(text, "<language>")
+    definition = ast.parse(text).body[0]
+    resolver = _Resolver()
+    schema = function_schema(definition, source, resolver, name)
+
+    def define(function: Function) -> None:
+        function.graph = emit_function(definition, source, resolver, name, schema)
+
+    return Function(name, schema, define=define)
+
+
+class _Resolver:
+    """Names of the texts above: `torch` and the types."""
+
+    def value(self, name: str, span: Span) -> Any:
+        from .namespaces import TORCH
+
+        return TORCH if name == "torch" else None
+
+    def type(self, expr: ast.expr, span: Span) -> T.Type:
+        return T.parse_annotation(ast.unparse(expr))

@@ -1,0 +1,254 @@
+"""Literals of lists, tuples and dicts, and comprehensions."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Callable
+
+from scriptlang import types as T
+from scriptlang.errors import CompileError
+from scriptlang.ir import Node, Value
+from scriptlang.source import Span
+
+from .conversions import EMPTY_LIST
+from .environment import Frame
+from .sugared import Arg, StaticSequence, SugaredValue
+
+if TYPE_CHECKING:
+    from .emitter import Emitter
+
+KEYS = (T.STR, T.INT, T.FLOAT, T.COMPLEX, T.BOOL, T.TENSOR, T.DEVICE)
+"""Types that a dict may have as keys; enums too."""
+
+
+def elements(e: Emitter, nodes: list[ast.expr], expected: list[T.Type | None]
+             ) -> list[SugaredValue]:
+    """Values of the elements of a literal; starred tuples are taken apart."""
+    found: list[SugaredValue] = []
+    for node, type in zip(nodes, expected):
+        if not isinstance(node, ast.Starred):
+            found.append(e.expr(node, type))
+            continue
+        meaning = e.expr(node.value)
+        parts = meaning.unpack(e.b, e.span(node))
+        if parts is None:
+            raise CompileError(f"how many elements {meaning.kind} has is not known when it is compiled",
+                               e.span(node), "add the lists instead: [a] + b")
+        found += parts
+    return found
+
+
+def emit_tuple(e: Emitter, node: ast.Tuple, expected: T.Type | None) -> SugaredValue:
+    types: list[T.Type | None] = [None] * len(node.elts)
+    if isinstance(expected, T.OptionalType):
+        expected = expected.element
+    if isinstance(expected, T.TupleType) and len(expected.elements) == len(types):
+        types = list(expected.elements)
+    parts = elements(e, node.elts, types)
+    if not all(e.b.is_simple(p) for p in parts):
+        return StaticSequence(parts)
+    values = [p.value(e.b, e.span(node)) for p in parts]
+    if isinstance(expected, T.TupleType) and len(expected.elements) == len(values):
+        values = [e.b.convert(v, t, e.span(node), False) for v, t in zip(values, expected.elements)]
+        if all(map(T.is_subtype, (v.type for v in values), expected.elements)):
+            type = T.TupleType(expected.elements)
+            return e.simple(e.b.insert("prim::TupleConstruct", values, (type,),
+                                       e.span(node)).output)
+    return e.simple(e.b.tuple(values, e.span(node)))
+
+
+def _list_hint(expected: T.Type | None) -> T.Type | None:
+    """The type of the elements that a list literal should have."""
+    if expected is None:
+        return None
+    found = [t for t in (expected.options if isinstance(expected, T.UnionType) else
+                         (T.without_none(expected),)) if isinstance(t, T.ListType)]
+    return found[0].element if len(found) == 1 else None
+
+
+def emit_list(e: Emitter, node: ast.List, expected: T.Type | None) -> SugaredValue:
+    span, hint = e.span(node), _list_hint(expected)
+    values = [p.value(e.b, span) for p in elements(e, node.elts, [hint] * len(node.elts))]
+    if not values and hint is None:
+        return e.simple(e.b.insert(EMPTY_LIST, (), (T.ListType(T.TENSOR),), span).output)
+    if hint is not None:
+        values = [e.b.convert(v, hint, span, True) for v in values]
+        for v, part in zip(values, node.elts):
+            if not T.is_subtype(v.type, hint):
+                raise CompileError(f"a list of {hint.annotation} cannot hold "
+                                   f"{v.type.annotation}", e.span(part))
+        return e.simple(e.b.list(values, hint, span))
+    return e.simple(e.b.list(values, common_type(values), span))
+
+
+def common_type(values: list[Value]) -> T.Type:
+    """The type of a list of these values."""
+    type = values[0].type
+    for v in values[1:]:
+        type = T.unify(type, v.type) or T.union(type, v.type)
+    return type
+
+
+def emit_dict(e: Emitter, node: ast.Dict, expected: T.Type | None) -> SugaredValue:
+    span = e.span(node)
+    hint = T.without_none(expected) if expected is not None else None
+    if isinstance(hint, T.UnionType):
+        hint = next((t for t in hint.options if isinstance(t, T.DictType)), None)
+    if not isinstance(hint, T.DictType):
+        hint = None
+    pairs: list[Value] = []
+    for key, value in zip(node.keys, node.values):
+        if key is None:
+            raise CompileError("** in a dict is not part of the language", e.span(value),
+                               "use d.update(...)")
+        pairs.append(e.value(key, hint.key if hint else None))
+        pairs.append(e.value(value, hint.value if hint else None))
+    if hint is None:
+        hint = _dict_type(e, node, pairs)
+    else:
+        for i, v in enumerate(pairs):
+            wanted = hint.value if i % 2 else hint.key
+            pairs[i] = e.b.convert(v, wanted, span, True)
+            if not T.is_subtype(pairs[i].type, wanted):
+                place = node.values[i // 2] if i % 2 else node.keys[i // 2]
+                raise CompileError(f"a {hint.annotation} cannot hold {v.type.annotation}",
+                                   e.span(place))
+    return e.simple(e.b.insert("prim::DictConstruct", pairs, (hint,), span).output)
+
+
+def _dict_type(e: Emitter, node: ast.Dict, pairs: list[Value]) -> T.DictType:
+    if not pairs:
+        return T.DictType(T.STR, T.TENSOR)
+    key = pairs[0].type
+    if key not in KEYS and not isinstance(key, T.EnumType):
+        raise CompileError(f"{key.annotation} cannot be the key of a dict", e.span(node.keys[0]),
+                           "keys are str, int, float, bool, complex, Tensor, device or enums")
+    for v, part in zip(pairs[::2], node.keys):
+        if v.type != key:
+            raise CompileError(f"keys of one dict are {key.annotation} and {v.type.annotation}",
+                               e.span(part))
+    return T.DictType(key, common_type(pairs[1::2]))
+
+
+# Comprehensions
+
+def emit_list_comprehension(e: Emitter, node: ast.ListComp | ast.GeneratorExp,
+                            expected: T.Type | None) -> SugaredValue:
+    """`[f(x) for x in xs if c]` as a loop that appends."""
+    span, hint = e.span(node), _list_hint(expected)
+    result = e.b.insert("prim::ListConstruct", (), (T.ListType(hint or T.TENSOR),), span)
+
+    def add() -> None:
+        value = e.value(node.elt, hint)
+        if hint is None:
+            result.output.type = T.ListType(value.type)
+        e.b.call_operator("aten::append", [Arg(e.simple(result.output), span),
+                                           Arg(e.simple(value), e.span(node.elt))], {}, span)
+
+    static = _static_list(e, node, span)
+    if static is not None:
+        result.destroy()
+        return e.simple(e.b.list(static, hint or common_type(static), span)) if static else \
+            e.simple(e.b.insert("prim::ListConstruct", (), (T.ListType(hint or T.TENSOR),),
+                                span).output)
+    _comprehend(e, node.generators, add, node)
+    return e.simple(result.output)
+
+
+def _static_list(e: Emitter, node: ast.ListComp | ast.GeneratorExp,
+                 span: Span) -> list[Value] | None:
+    """The values where the comprehension runs over a tuple or modules, None where it loops."""
+    from .assignment import assign
+    from .control_flow import static_elements
+
+    first = node.generators[0]
+    if len(node.generators) > 1 or first.ifs:
+        return None
+    before = e.graph.insert_point.prev
+    iterable = e.expr(first.iter).iterate(e.b, e.span(first.iter))
+    parts = static_elements(e, iterable, span)
+    if parts is None:
+        _undo(e, before)
+        return None
+    saved, e.frame = e.frame, Frame(e.frame)
+    try:
+        values = []
+        for part in parts:
+            e.frame = Frame(saved)
+            assign_fresh(e, first.target, part, span, assign)
+            values.append(e.value(node.elt))
+    finally:
+        e.frame = saved
+    return values
+
+
+def _undo(e: Emitter, before: Node) -> None:
+    """Remove the nodes that were emitted after `before`."""
+    node = e.graph.insert_point.prev
+    while node is not before:
+        previous = node.prev
+        node.destroy()
+        node = previous
+
+
+def assign_fresh(e: Emitter, target: ast.expr, value: SugaredValue, span: Span,
+                 assign: Callable) -> None:
+    """Bind the targets of a comprehension: new names, whatever they are outside."""
+    outer, e.frame.parent = e.frame.parent, None
+    try:
+        assign(e, target, value, span)
+    finally:
+        e.frame.parent = outer
+
+
+def _comprehend(e: Emitter, generators: list[ast.comprehension], body: Callable[[], None],
+                node: ast.expr) -> None:
+    """Emit the loops of a comprehension, outermost first, with `body` inside."""
+    from .assignment import assign
+    from .refinement import condition, refine
+
+    if not generators:
+        body()
+        return
+    first, span = generators[0], e.span(generators[0].iter)
+    iterable = e.expr(first.iter).iterate(e.b, span)
+    length = iterable.length(e.b, span)
+    go = e.b.constant(True, span)
+    loop = e.b.insert("prim::Loop", [length, go], (), e.span(node))
+    block = loop.add_block()
+    turn = block.add_parameter(T.INT)
+    with e.block(block):
+        assign_fresh(e, first.target, iterable.element(e.b, turn, span), span, assign)
+        depth = []
+        for test in first.ifs:
+            known = condition(e, test)
+            branch = e.b.insert("prim::If", [known.value], (), e.span(test))
+            depth.append(e.block(branch.add_block()))
+            depth[-1].__enter__()
+            branch.add_block()
+            refine(e, known.if_true, e.span(test))
+        _comprehend(e, generators[1:], body, node)
+        for opened in reversed(depth):
+            opened.__exit__(None, None, None)
+        block.add_return(e.b.constant(True, span))
+
+
+def emit_dict_comprehension(e: Emitter, node: ast.DictComp, expected: T.Type | None
+                            ) -> SugaredValue:
+    """`{k: v for ...}` as a loop that stores."""
+    span = e.span(node)
+    hint = T.without_none(expected) if expected is not None else None
+    known = isinstance(hint, T.DictType)
+    result = e.b.insert("prim::DictConstruct", (),
+                        (hint if known else T.DictType(T.STR, T.TENSOR),), span)
+
+    def add() -> None:
+        key, value = e.value(node.key), e.value(node.value)
+        if not known:
+            result.output.type = T.DictType(key.type, value.type)
+        e.b.call_operator("aten::_set_item", [
+            Arg(e.simple(result.output), span), Arg(e.simple(key), e.span(node.key)),
+            Arg(e.simple(value), e.span(node.value))], {}, span)
+
+    _comprehend(e, node.generators, add, node)
+    return e.simple(result.output)

@@ -1,0 +1,144 @@
+"""The modules that programs name: `torch`, `torch.nn.functional`, `torch.jit`, `math`, `torch.ops`.
+
+Names are looked up by what they are called, so a program compiles whether or not PyTorch is there.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+from scriptlang import types as T
+
+from . import special_forms
+from .operators import find_operator, overloads
+from .sugared import (BuiltinFunction, BuiltinOperator, ConstantValue, Namespace,
+                      SugaredValue, TypeValue)
+
+DTYPES: dict[str, int] = {
+    "uint8": 0, "int8": 1, "int16": 2, "short": 2, "int32": 3, "int": 3, "int64": 4, "long": 4,
+    "float16": 5, "half": 5, "float32": 6, "float": 6, "float64": 7, "double": 7, "complex32": 8,
+    "chalf": 8, "complex64": 9, "cfloat": 9, "complex128": 10, "cdouble": 10, "bool": 11,
+    "qint8": 12, "quint8": 13, "qint32": 14, "bfloat16": 15, "quint4x2": 16, "quint2x4": 17,
+    "uint16": 27, "uint32": 28, "uint64": 29,
+}
+"""Names of dtypes -> their numbers in the IR."""
+
+CONSTANTS: dict[str, object] = {
+    **DTYPES, "strided": 0, "sparse_coo": 1, "sparse_csr": 2, "contiguous_format": 0,
+    "preserve_format": 1, "channels_last": 2, "channels_last_3d": 3, "inf": math.inf,
+    "nan": math.nan, "pi": math.pi, "e": math.e, "per_tensor_affine": 0, "per_channel_affine": 1,
+    "per_tensor_symmetric": 2, "per_channel_symmetric": 3,
+}
+"""Further constants of the module torch."""
+
+RENAMED: dict[str, str] = {
+    "manual_seed": "aten::manual_seed", "device": "aten::device", "Size": "aten::Size",
+    "split": "aten::split", "is_grad_enabled": "aten::is_grad_enabled",
+    "_wait": "aten::wait",
+}
+"""Names in torch that are operators under another name or despite an attribute of the same name."""
+
+TYPES: dict[str, T.Type] = {"Tensor": T.TENSOR, "Generator": T.GENERATOR}
+
+MATH_CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "tau": math.tau}
+
+MATH_RENAMED = {"fabs": "aten::fabs", "lgamma": "aten::lgamma"}
+
+JIT: dict[str, SugaredValue] = {
+    "annotate": special_forms.ANNOTATE, "_fork": special_forms.FORK, "fork": special_forms.FORK,
+    "_wait": BuiltinOperator("aten::wait"), "wait": BuiltinOperator("aten::wait"),
+    "isinstance": special_forms.ISINSTANCE, "is_scripting": BuiltinFunction(
+        "is_scripting", lambda b, args, kwargs, span: ConstantValue(True)),
+    "is_tracing": BuiltinFunction(
+        "is_tracing", lambda b, args, kwargs, span: ConstantValue(False)),
+    "_unwrap_optional": BuiltinOperator("aten::_unwrap_optional"),
+}
+"""What torch.jit holds for programs."""
+
+
+def _cached(find):
+    return lru_cache(maxsize=None)(find)
+
+
+@_cached
+def _torch(name: str) -> SugaredValue | None:
+    if name in CONSTANTS:
+        return ConstantValue(CONSTANTS[name])
+    if name in MODULES:
+        return MODULES[name]
+    if name in TYPES:
+        return TypeValue(TYPES[name])
+    qualified = RENAMED.get(name) or find_operator(name)
+    if qualified:
+        return BuiltinOperator(qualified)
+    return None
+
+
+@_cached
+def _operator(name: str) -> SugaredValue | None:
+    qualified = find_operator(name)
+    return BuiltinOperator(qualified) if qualified else None
+
+
+@_cached
+def _math(name: str) -> SugaredValue | None:
+    if name in MATH_CONSTANTS:
+        return ConstantValue(MATH_CONSTANTS[name])
+    qualified = MATH_RENAMED.get(name, f"aten::{name}")
+    return BuiltinOperator(qualified) if overloads(qualified) else None
+
+
+@_cached
+def _ops(namespace: str) -> SugaredValue | None:
+    return Namespace(f"torch.ops.{namespace}",
+                     _cached(lambda name: _namespaced(f"{namespace}::{name}")))
+
+
+def _namespaced(qualified: str) -> SugaredValue | None:
+    """An operator of any namespace; archives may name ones that are not known, so all are given."""
+    return BuiltinOperator(qualified)
+
+
+def _functional(name: str) -> SugaredValue | None:
+    from .resolver import functional
+
+    return functional(name) or _operator(name)
+
+
+def _nn(name: str) -> SugaredValue | None:
+    return FUNCTIONAL if name == "functional" else None
+
+
+FUNCTIONAL = Namespace("torch.nn.functional", _functional)
+OPS = Namespace("torch.ops", _ops)
+MATH = Namespace("math", _math)
+MODULES: dict[str, SugaredValue] = {
+    "nn": Namespace("torch.nn", _nn), "ops": OPS, "jit": Namespace("torch.jit", JIT.get),
+    "special": Namespace("torch.special", _cached(lambda n: _operator(f"special_{n}"))),
+    "linalg": Namespace("torch.linalg", _cached(lambda n: _operator(f"linalg_{n}"))),
+    "fft": Namespace("torch.fft", _cached(lambda n: _operator(f"fft_{n}"))),
+    "functional": Namespace("torch.functional", _operator),
+    "_C": Namespace("torch._C", lambda n: MODULES["_nn"] if n == "_nn" else _operator(n)),
+    "_nn": Namespace("torch._C._nn", _operator), "_VF": Namespace("torch._VF", _operator),
+}
+"""Submodules of torch."""
+
+TORCH = Namespace("torch", _torch)
+
+BY_NAME: dict[str, SugaredValue] = {
+    "torch": TORCH, "scriptlang": TORCH, "math": MATH, "cmath": MATH,
+    "torch.nn.functional": FUNCTIONAL, "scriptlang.nn.functional": FUNCTIONAL,
+    "torch.nn": MODULES["nn"], "scriptlang.nn": MODULES["nn"], "torch.jit": MODULES["jit"],
+    "scriptlang.jit": MODULES["jit"], "torch.ops": OPS, "scriptlang.ops": OPS,
+    "torch.functional": MODULES["functional"], "torch.special": MODULES["special"],
+    "torch.linalg": MODULES["linalg"], "torch.fft": MODULES["fft"],
+}
+"""Qualified names of modules -> namespaces."""
+
+ARCHIVE_NAMES: dict[str, SugaredValue] = {
+    "torch": TORCH, "ops": OPS, "inf": ConstantValue(math.inf), "nan": ConstantValue(math.nan),
+    "infj": ConstantValue(complex(0, math.inf)), "nanj": ConstantValue(complex(0, math.nan)),
+    **special_forms.ARCHIVE_FORMS,
+}
+"""Names that the code of every archive may use; an archive adds CONSTANTS and __torch__."""

@@ -1,0 +1,47 @@
+"""What the front end asks the operator table: the overloads of a name, and names that look alike."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from scriptlang.schema import Schema
+
+NAMESPACES = ("aten", "prim")
+"""Where a bare operator name (`torch.relu`, `x.relu`) is looked for, in order."""
+
+
+def overloads(name: str) -> tuple[Schema, ...]:
+    """Schemas of a qualified name (`aten::add`) in the order they are tried; () for none."""
+    known = _overloads.get(name)
+    if known is None:
+        from scriptlang.ops import table
+
+        known = tuple(operator.schema for operator in table.overloads(name))
+        if known:
+            _overloads[name] = known
+    return known
+
+
+_overloads: dict[str, tuple[Schema, ...]] = {}
+
+
+@lru_cache(maxsize=None)
+def find_operator(name: str) -> str | None:
+    """The qualified name of a bare operator name, or None."""
+    from .language_functions import is_language_function
+
+    for namespace in NAMESPACES:
+        qualified = f"{namespace}::{name}"
+        if overloads(qualified) or is_language_function(qualified):
+            return qualified
+    return None
+
+
+def similar_names(name: str) -> list[str]:
+    """Up to three operators whose bare names are near `name`."""
+    import difflib
+
+    from scriptlang.ops import table
+
+    bare = {q.partition("::")[2] for q in table.names()}
+    return difflib.get_close_matches(name, bare, 3, 0.75)

@@ -1,0 +1,166 @@
+"""Python's builtins in the language: `len`, `range`, `print`, `int`, the exceptions, ..."""
+
+from __future__ import annotations
+
+import builtins
+
+from scriptlang import types as T
+from scriptlang.errors import CompileError
+
+from . import special_forms
+from .iteration import CountValue, EnumerateValue, RangeValue, ZipValue
+from .sugared import (Arg, BuiltinFunction, BuiltinOperator, ConstantValue, ExceptionValue,
+                      StaticSequence, SugaredValue, TypeValue)
+
+OPERATORS: dict[str, str] = {
+    "abs": "prim::abs", "min": "prim::min", "max": "prim::max", "round": "aten::round",
+    "pow": "aten::pow", "sum": "aten::sum", "any": "aten::any", "all": "aten::all",
+    "sorted": "aten::sorted", "divmod": "aten::divmod", "ord": "aten::ord", "chr": "aten::chr",
+    "bin": "aten::bin", "oct": "aten::oct", "hex": "aten::hex", "hash": "aten::hash",
+    "id": "prim::id", "rangelist": "prim::rangelist",
+}
+"""Builtin -> the operator it is."""
+
+CASTS: dict[str, tuple[T.Type, str, str]] = {
+    "int": (T.INT, "aten::Int", "__int__"), "float": (T.FLOAT, "aten::Float", "__float__"),
+    "bool": (T.BOOL, "aten::Bool", "__bool__"), "str": (T.STR, "aten::str", "__str__"),
+    "complex": (T.COMPLEX, "aten::Complex", "__complex__"),
+}
+"""Builtin -> (type, operator, method of classes)."""
+
+
+class CastValue(TypeValue):
+    """`int(x)` and its like; also the type itself."""
+
+    def __init__(self, name: str):
+        type, self.operator, self.method = CASTS[name]
+        super().__init__(type)
+        self.name = name
+
+    def call(self, b, args, kwargs, span):
+        if not args and not kwargs:
+            return ConstantValue({"int": 0, "float": 0.0, "bool": False, "str": "",
+                                  "complex": 0j}[self.name])
+        if len(args) == 1 and not kwargs:
+            value = args[0].value.value(b, args[0].span)
+            if value.type == self.named:
+                return b.simple(value)
+            if value.is_constant and self.name == "float" and isinstance(value.constant, str):
+                return b.simple(b.constant(_parse_float(value.constant, args[0]), span, T.FLOAT))
+            if isinstance(value.type, T.ClassType) and self.method in value.type.methods:
+                return b.call_method(value, self.method, (), {}, span)
+            args = [Arg(b.simple(value), args[0].span)]
+        return b.call_operator(self.operator, args, kwargs, span)
+
+
+def _parse_float(text: str, arg: Arg) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise CompileError(f"{text!r} is no float", arg.span) from None
+
+
+def _print(b, args, kwargs, span) -> SugaredValue:
+    if kwargs:
+        raise CompileError("print takes no keyword arguments in the language",
+                           next(iter(kwargs.values())).span)
+    values = [a.value.value(b, a.span) for a in args]
+    b.insert("prim::Print", values, (), span)
+    return ConstantValue(None)
+
+
+def _len(b, args, kwargs, span) -> SugaredValue:
+    if len(args) != 1 or kwargs:
+        raise CompileError("len takes one argument", span)
+    meaning = args[0].value
+    if isinstance(meaning, StaticSequence):
+        return ConstantValue(len(meaning.elements))
+    if not b.is_simple(meaning):
+        return b.simple(meaning.iterate(b, span).length(b, span))
+    value = meaning.value(b, args[0].span)
+    if isinstance(value.type, T.ClassType):
+        return b.simple(value).attr(b, "__len__", span).call(b, (), {}, span)
+    if isinstance(value.type, T.TupleType):
+        return ConstantValue(len(value.type.elements))
+    return b.call_operator("aten::len", [Arg(b.simple(value), args[0].span)], {}, span)
+
+
+def _range(b, args, kwargs, span) -> SugaredValue:
+    if kwargs:
+        raise CompileError("range takes no keyword arguments", next(iter(kwargs.values())).span)
+    return RangeValue(b, args, span)
+
+
+def _zip(b, args, kwargs, span) -> SugaredValue:
+    if kwargs or not args:
+        raise CompileError("zip takes iterables, and no keyword arguments in the language", span)
+    return ZipValue([a.value.iterate(b, a.span) for a in args])
+
+
+def _enumerate(b, args, kwargs, span) -> SugaredValue:
+    start = kwargs.get("start") or (args[1] if len(args) == 2 else None)
+    if not 1 <= len(args) <= 2 or set(kwargs) - {"start"}:
+        raise CompileError("enumerate takes an iterable and a start", span)
+    counter = CountValue(start.value.value(b, start.span) if start else None)
+    return EnumerateValue([counter, args[0].value.iterate(b, args[0].span)])
+
+
+def _reversed(b, args, kwargs, span) -> SugaredValue:
+    if len(args) != 1 or kwargs:
+        raise CompileError("reversed takes one argument", span)
+    parts = None if b.is_simple(args[0].value) else args[0].value.unpack(b, span)
+    if parts is not None:
+        return StaticSequence(parts[::-1])
+    value = args[0].value.value(b, args[0].span)
+    if isinstance(value.type, T.TupleType):
+        return b.simple(b.tuple(b.unpack_tuple(value, span)[::-1], span))
+    copy = b.call_operator("aten::list", [Arg(b.simple(value), args[0].span)], {}, span)
+    b.call_operator("aten::reverse", [Arg(copy, span)], {}, span)
+    return copy
+
+
+def _operator(name: str):
+    operator = BuiltinOperator(OPERATORS[name])
+
+    def emit(b, args, kwargs, span):
+        if name in ("min", "max", "sum", "any", "all") and len(args) == 1:
+            args = [Arg(_as_list(b, args[0]), args[0].span)]
+        if name in ("min", "max") and len(args) > 2 and not kwargs:
+            result = args[0]
+            for other in args[1:]:
+                result = Arg(operator.call(b, [result, other], {}, span), span)
+            return result.value
+        return operator.call(b, args, kwargs, span)
+
+    return emit
+
+
+def _as_list(b, arg: Arg) -> SugaredValue:
+    """A tuple of one type as a list, so that min, sum, ... take it."""
+    value = arg.value.value(b, arg.span)
+    if isinstance(value.type, T.TupleType) and value.type.elements and all(
+            t == value.type.elements[0] for t in value.type.elements):
+        return b.simple(b.list(b.unpack_tuple(value, arg.span), value.type.elements[0], arg.span))
+    return b.simple(value)
+
+
+_FUNCTIONS = {"print": _print, "len": _len, "range": _range, "zip": _zip,
+              "enumerate": _enumerate, "reversed": _reversed,
+              **{name: _operator(name) for name in OPERATORS}}
+
+BUILTINS: dict[str, SugaredValue] = {
+    **{name: BuiltinFunction(name, emit) for name, emit in _FUNCTIONS.items()},
+    **{name: CastValue(name) for name in CASTS},
+    **special_forms.FORMS,
+}
+"""Name -> meaning of Python's builtins."""
+
+
+def builtin(name: str) -> SugaredValue | None:
+    """The meaning of a builtin of Python; None where it is none, or not in the language."""
+    found = BUILTINS.get(name)
+    if found is None:
+        cls = getattr(builtins, name, None)
+        if isinstance(cls, type) and issubclass(cls, BaseException):
+            found = BUILTINS[name] = ExceptionValue(f"builtins.{name}")
+    return found

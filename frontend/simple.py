@@ -1,0 +1,256 @@
+"""SimpleValue: a value of the graph, with its attributes, calls, elements and iteration by type."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scriptlang import types as T
+from scriptlang.ir import Value
+from scriptlang.schema import Schema
+
+from .operators import find_operator, overloads
+from .sugared import (Arg, BuiltinFunction, BuiltinOperator, ConstantValue, FunctionValue,
+                      MethodValue, SugaredValue)
+
+if TYPE_CHECKING:
+    from .builder import Builder
+
+TENSOR_PROPERTIES = {
+    **{name: f"prim::{name}" for name in (
+        "dtype", "device", "grad", "data", "is_cuda", "is_cpu", "is_xla", "is_xpu", "is_sparse",
+        "is_sparse_csr", "is_mkldnn", "is_mps", "is_mtia", "is_quantized", "is_vulkan", "is_ipu",
+        "is_maia", "is_meta", "is_nested", "layout", "requires_grad", "name", "nbytes",
+        "itemsize")},
+    "shape": "aten::size", "ndim": "aten::dim", "T": "aten::numpy_T", "H": "aten::matrix_H",
+    "mT": "aten::mT", "mH": "aten::mH", "is_leaf": "aten::is_leaf", "real": "aten::real",
+    "imag": "aten::imag", "output_nr": "aten::output_nr", "retains_grad": "aten::retains_grad",
+}
+"""Attributes of a Tensor that are not methods -> the operator that reads them."""
+
+DEVICE_PROPERTIES = {"type": "prim::type", "index": "prim::index"}
+
+PROPERTIES = {T.TENSOR: TENSOR_PROPERTIES, T.DEVICE: DEVICE_PROPERTIES}
+
+ENUM_PROPERTIES = ("name", "value")
+
+METHOD_SPELLINGS = {
+    (T.TENSOR, "__len__"): "aten::len", (T.STR, "__len__"): "aten::len",
+    (T.STR, "__contains__"): "aten::__contains__",
+}
+
+
+class SimpleValue(SugaredValue):
+    """A value of the graph."""
+
+    def __init__(self, value: Value):
+        self.simple_value = value
+
+    @property
+    def kind(self) -> str:
+        return f"a value of type {self.simple_value.type.annotation}"
+
+    def value(self, b, span):
+        return self.simple_value
+
+    def type(self, b, span):
+        return self.simple_value.type
+
+    # Attributes
+
+    def attr(self, b, name, span):
+        value, type = self.simple_value, self.simple_value.type
+        properties = PROPERTIES.get(type)
+        if properties and name in properties:
+            return SimpleValue(b.emit(properties[name], [value], span))
+        if isinstance(type, T.ClassType):
+            found = self._class_attr(b, type, name, span)
+        elif isinstance(type, T.InterfaceType):
+            found = MethodValue(value, name) if name in type.methods else None
+        elif isinstance(type, T.EnumType):
+            found = self._enum_attr(b, type, name, span)
+        elif isinstance(type, T.TupleType) and type.fields and name in type.fields:
+            i = type.fields.index(name)
+            found = SimpleValue(b.insert("prim::TupleIndex", [value, b.constant(i, span)],
+                                         (type.elements[i],), span).output)
+        else:
+            found = self._operator_attr(b, type, name, span)
+        if found is None:
+            self._no_attr(b, type, name, span)
+        return found
+
+    def _no_attr(self, b, type, name, span):
+        if isinstance(type, T.OptionalType):
+            self.fail(f"has no attribute {name!r}", span,
+                      "rule out None first: `assert x is not None`, or `if x is not None:`")
+        if isinstance(type, T.ClassType):
+            known = [a.name for a in type.attributes] + list(type.methods)
+            self.fail(f"has no attribute {name!r}", span,
+                      f"it has {', '.join(sorted(known))}" if known else None)
+        self.fail(f"has no attribute {name!r}", span, b.similar(name))
+
+    def _class_attr(self, b, type, name, span):
+        value = self.simple_value
+        slot = type.attribute(name)
+        if slot is not None:
+            return SimpleValue(b.insert("prim::GetAttr", [value], (slot.type,), span,
+                                        name=name).output)
+        if name in type.methods:
+            return MethodValue(value, name)
+        if name in type.properties:
+            return b.call_method(value, type.properties[name][0], (), {}, span)
+        if name in type.constants:
+            return ConstantValue(type.constants[name])
+        if name in type.static_methods:
+            return FunctionValue(type.static_methods[name])
+        return None
+
+    def _enum_attr(self, b, type, name, span):
+        value = self.simple_value
+        if name not in ENUM_PROPERTIES:
+            return None
+        if value.is_constant:
+            return ConstantValue(getattr(value.constant, name))
+        kind, result = ("prim::EnumName", T.STR) if name == "name" else \
+            ("prim::EnumValue", type.value)
+        schema = next((s for s in overloads(kind) if s.returns[0].type == result), None)
+        return SimpleValue(b.graph.insert(kind, [value], (result,), span, schema=schema).output)
+
+    def _operator_attr(self, b, type, name, span):
+        value = self.simple_value
+        spelled = METHOD_SPELLINGS.get((type, name)) or find_operator(name)
+        if type == T.TENSOR and name in _TENSOR_METHODS:
+            return BuiltinFunction(name, lambda b, args, kwargs, span:
+                                   _TENSOR_METHODS[name](b, value, args, kwargs, span))
+        if spelled is None or not _takes_as_self(spelled, type):
+            return None
+        return BuiltinOperator(spelled, Arg(self, span))
+
+    def has_attr(self, b, name, span):
+        type = self.simple_value.type
+        if isinstance(type, T.ClassType):
+            return (type.slot(name) is not None or name in type.methods or name in type.constants
+                    or name in type.properties or name in type.static_methods)
+        if isinstance(type, T.InterfaceType):
+            return name in type.methods
+        if isinstance(type, T.TupleType):
+            return bool(type.fields) and name in type.fields
+        if name in PROPERTIES.get(type, ()):
+            return True
+        spelled = find_operator(name)
+        return spelled is not None and _takes_as_self(spelled, type)
+
+    def set_attr(self, b, name, value, span):
+        owner, type = self.simple_value, self.simple_value.type
+        if type == T.TENSOR and name in ("data", "requires_grad"):
+            self._set_tensor_attr(b, name, value, span)
+            return
+        if not isinstance(type, T.ClassType):
+            self.fail("does not allow its attributes to be set", span)
+        slot = type.attribute(name)
+        if slot is None:
+            setter = type.properties.get(name, (None, None))[1]
+            if setter is None:
+                self._no_attr(b, type, name, span)
+            b.call_method(owner, setter, [Arg(SimpleValue(value), span)], {}, span)
+            return
+        converted = b.convert(value, slot.type, span, True)
+        if not T.is_subtype(converted.type, slot.type):
+            self.fail(f"keeps {slot.type.annotation} in {name!r}, "
+                      f"not {converted.type.annotation}", span)
+        b.insert("prim::SetAttr", [owner, converted], (), span, name=name)
+
+    def _set_tensor_attr(self, b, name, value, span):
+        operator = "aten::set_data" if name == "data" else "aten::requires_grad_"
+        b.call_operator(operator, [Arg(self, span), Arg(SimpleValue(value), span)], {}, span)
+
+    # Calls, elements, iteration
+
+    def call(self, b, args, kwargs, span):
+        type = self.simple_value.type
+        if isinstance(type, T.FunctionType):
+            return FunctionValue(type.function).call(b, args, kwargs, span)
+        if isinstance(type, (T.ClassType, T.InterfaceType)):
+            method = "forward" if type.is_module else "__call__"
+            if method in type.methods:
+                return b.call_method(self.simple_value, method, args, kwargs, span)
+        self.fail("cannot be called", span)
+
+    def unpack(self, b, span, count=None):
+        value, type = self.simple_value, self.simple_value.type
+        if isinstance(type, T.TupleType):
+            return [SimpleValue(v) for v in b.unpack_tuple(value, span)]
+        if isinstance(type, T.ListType) and count is not None:
+            outputs = [type.element] * count
+            node = b.insert("prim::ListUnpack", [value], outputs, span)
+            return [SimpleValue(v) for v in node.outputs]
+        if type == T.TENSOR and count is not None:
+            parts = b.emit("aten::unbind", [value, b.constant(0, span)], span)
+            node = b.insert("prim::ListUnpack", [parts], [T.TENSOR] * count, span)
+            return [SimpleValue(v) for v in node.outputs]
+        return None
+
+    def get_item(self, b, index, span):
+        return None
+
+    def iterate(self, b, span):
+        value, type = self.simple_value, self.simple_value.type
+        if isinstance(type, (T.ListType, T.TupleType)) or type in (T.STR, T.TENSOR):
+            return self
+        if isinstance(type, T.DictType):
+            return SimpleValue(b.emit("aten::keys", [value], span))
+        if isinstance(type, T.ClassType):
+            if type.is_module and "__len__" in type.methods:
+                return self
+        help = None
+        if isinstance(type, T.OptionalType):
+            help = "rule out None first: `assert x is not None`, or `if x is not None:`"
+        self.fail("cannot be iterated over", span, help)
+
+    def length(self, b, span):
+        value = self.simple_value
+        if isinstance(value.type, T.TupleType):
+            return b.constant(len(value.type.elements), span)
+        return b.emit("aten::len", [value], span)
+
+    def element(self, b, index, span):
+        value = self.simple_value
+        if value.type == T.TENSOR:
+            return SimpleValue(b.emit("aten::select", [value, b.constant(0, span), index], span))
+        if isinstance(value.type, T.TupleType):
+            types = value.type.elements
+            if not types or any(t != types[0] for t in types):
+                self.fail("holds different types and cannot be indexed with a variable", span)
+            value = b.insert("prim::ListConstruct", b.unpack_tuple(value, span),
+                             (T.ListType(types[0]),), span).output
+        return SimpleValue(b.emit("aten::__getitem__", [value, index], span))
+
+
+def _takes_as_self(operator: str, type: T.Type) -> bool:
+    """Whether some overload of an operator can be a method of a value of that type."""
+    from .language_functions import functions
+    from .matching import bind_variables
+
+    schemas = overloads(operator) + tuple(f.schema for f in functions(operator))
+    for schema in schemas:
+        first = next((a for a in schema.arguments if a.name == "self" and not a.kwarg_only), None)
+        if first is None:
+            continue
+        if T.is_subtype(type, first.type) or bind_variables(first.type, type, {}) is None and (
+                first.type.contained or isinstance(first.type, T.VarType)):
+            return True
+    return False
+
+
+def _to_list(b: Builder, value: Value, args, kwargs, span):
+    b.simple(value).fail("needs to know the type that tolist() gives", span,
+                         "write `result: List[int] = x.tolist()`")
+
+
+_TENSOR_METHODS = {"tolist": _to_list}
+"""Methods of Tensor that are not one operator."""
+
+
+def method_schemas(type: T.Type, name: str) -> Schema | None:
+    """The schema of a method of a class or interface."""
+    method = type.methods.get(name)
+    return method if isinstance(method, Schema) or method is None else method.schema

@@ -1,0 +1,173 @@
+"""Statements: one function per kind of syntax node, in the table at the end."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Callable, Sequence
+
+from scriptlang import types as T
+from scriptlang.errors import CompileError
+from scriptlang.ir import Value
+from scriptlang.source import Span
+
+from . import assignment, control_flow, exits
+from .environment import Unusable
+from .refinement import condition, refine
+from .sugared import Arg, ConstantValue, ExceptionValue, FunctionValue
+from .syntax import assigned_names
+
+if TYPE_CHECKING:
+    from .emitter import Emitter
+
+
+def emit_statements(e: Emitter, body: Sequence[ast.stmt]) -> None:
+    """Emit statements in order, up to the first that never goes on."""
+    for statement in body:
+        if e.frame.exits:
+            return
+        emit_statement(e, statement)
+
+
+def emit_body(e: Emitter, body: Sequence[ast.stmt]) -> None:
+    """Emit the body of a function; an error does not keep the statements after it from being read."""
+    for statement in body:
+        if e.frame.exits:
+            return
+        try:
+            emit_statement(e, statement)
+        except CompileError as error:
+            if not isinstance(error, Consequence):
+                e.errors.append(error)
+            for name in assigned_names([statement]):
+                e.frame.forget(name, Unusable(""))
+
+
+class Consequence(CompileError):
+    """An error that only says that an earlier one was made."""
+
+
+def emit_statement(e: Emitter, node: ast.stmt) -> None:
+    emit = STATEMENTS.get(type(node))
+    if emit is None:
+        e.refuse(node)
+    emit(e, node)
+
+
+def emit_expression(e: Emitter, node: ast.Expr) -> None:
+    if isinstance(node.value, ast.Constant):            # a docstring, or `...`
+        return
+    e.expr(node.value)
+
+
+def emit_pass(e: Emitter, node: ast.Pass) -> None:
+    pass
+
+
+def emit_return(e: Emitter, node: ast.Return) -> None:
+    span = e.span(node)
+    if node.value is None:
+        value = e.b.constant(None, span)
+    else:
+        value = e.value(node.value, e.result)
+        span = e.span(node.value)
+    leave_function(e, result_value(e, value, span), e.span(node))
+
+
+def result_value(e: Emitter, value: Value, span: Span) -> Value:
+    """The value to return, checked against the declared type of the result."""
+    if e.result is None:
+        return value
+    converted = e.b.convert(value, e.result, span, True)
+    if not T.is_subtype(converted.type, e.result):
+        help = "annotate the result as Optional[...]" if converted.type == T.NONE else None
+        raise CompileError(f"the result is declared as {e.result.annotation}, "
+                           f"this returns {converted.type.annotation}", span, help)
+    return converted
+
+
+def leave_function(e: Emitter, value: Value, span: Span) -> None:
+    """Leave the function with a value: through the loop around, where there is one."""
+    e.frame.exits = True
+    dynamic = [loop for loop in e.loops if not loop.static]
+    if dynamic:
+        loop = dynamic[-1]
+        leave = control_flow.leave_turn(e, loop, e.b.constant(False, span), span)
+        loop.returns.append((leave, value))
+        loop.breaks = True
+    else:
+        e.returns.append(e.b.insert(exits.LEAVE, [value], (), span))
+
+
+def emit_raise(e: Emitter, node: ast.Raise) -> None:
+    span = e.span(node)
+    if node.exc is None:
+        raise CompileError("a bare raise is not part of the language", span,
+                           "raise an exception with a message")
+    meaning = e.expr(node.exc)
+    if not isinstance(meaning, ExceptionValue):
+        raise CompileError(f"{meaning.kind} cannot be raised", e.span(node.exc),
+                           "raise an exception, as `raise ValueError(\"...\")`")
+    message = meaning.message or e.b.constant("", span)
+    raise_exception(e, message, meaning.qualified_name, span)
+
+
+def raise_exception(e: Emitter, message: Value, name: str, span: Span) -> None:
+    e.b.call_operator("prim::RaiseException", [Arg(e.simple(message), span),
+                                               Arg(ConstantValue(name), span)], {}, span)
+    e.frame.exits = True
+
+
+def emit_assert(e: Emitter, node: ast.Assert) -> None:
+    """`assert c, m`: a branch that raises; what c tells of types holds after it."""
+    test = condition(e, node.test)
+    span = e.span(node)
+    if test.static is True:
+        refine(e, test.if_true, span)
+        return
+    branch = e.b.insert("prim::If", [test.value], (), span)
+    branch.add_block()
+    with e.block(branch.add_block()):
+        refine(e, test.if_false, span)
+        message = e.b.constant("", span)
+        if node.msg is not None:
+            message = e.b.text(Arg(e.expr(node.msg), e.span(node.msg)))
+        raise_exception(e, message, "builtins.AssertionError", span)
+    refine(e, test.if_true, span)
+
+
+def emit_delete(e: Emitter, node: ast.Delete) -> None:
+    for target in node.targets:
+        span = e.span(target)
+        if isinstance(target, ast.Name):
+            e.lookup(target.id, span)
+            e.frame.forget(target.id, Unusable(f"{target.id!r} was deleted before this use"))
+        elif isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice):
+            owner, index = e.value(target.value), e.value(target.slice)
+            if isinstance(owner.type, T.ClassType) and "__delitem__" in owner.type.methods:
+                e.b.call_method(owner, "__delitem__", [Arg(e.simple(index), span)], {}, span)
+            else:
+                e.b.call_operator("aten::Delete", [Arg(e.simple(owner), e.span(target.value)),
+                                                   Arg(e.simple(index), e.span(target.slice))],
+                                  {}, span)
+        else:
+            raise CompileError("only names and single elements can be deleted", span)
+
+
+def emit_function_definition(e: Emitter, node: ast.FunctionDef) -> None:
+    """A function inside a function: compiled on its own; it sees no variables around it."""
+    from .nested import nested_function
+
+    e.frame.set(node.name, FunctionValue(nested_function(e, node)))
+
+
+STATEMENTS: dict[type, Callable[..., None]] = {
+    ast.Expr: emit_expression, ast.Pass: emit_pass, ast.Return: emit_return,
+    ast.Raise: emit_raise, ast.Assert: emit_assert, ast.Delete: emit_delete,
+    ast.Assign: assignment.emit_assign, ast.AnnAssign: assignment.emit_annotated,
+    ast.AugAssign: assignment.emit_augmented,
+    ast.If: control_flow.emit_if, ast.While: control_flow.emit_while,
+    ast.For: control_flow.emit_for, ast.Break: control_flow.emit_break,
+    ast.Continue: control_flow.emit_continue, ast.With: control_flow.emit_with,
+    ast.FunctionDef: emit_function_definition,
+}
+"""Syntax -> emit(emitter, node)."""
