@@ -5,12 +5,14 @@ from __future__ import annotations
 import operator
 from typing import Any, Mapping, Sequence
 
+import numpy
+
 from .. import types as T
 from ..errors import RunError
 from ..objects import Device, ScriptObject
 from ..schema import Argument, Schema
-from ..tensor import Tensor
-from .values import is_instance, type_name
+from ..tensor import Tensor, as_tensor
+from .values import MAX_INT, MIN_INT, is_instance, type_name
 
 
 class Mismatch(Exception):
@@ -44,7 +46,7 @@ def bind(schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any] | None =
         elif a.name in kwargs:
             values.append(_argument(schema, i, a, kwargs.pop(a.name)))
         elif a.has_default:
-            values.append(a.default)
+            values.append(copy_of(a.default))
         else:
             lacking.append(a)
     if lacking:
@@ -54,6 +56,13 @@ def bind(schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any] | None =
         names = ", ".join(map(repr, kwargs))
         raise RunError(f"{short}() has no argument {names}\n  {schema}")
     return values
+
+
+def copy_of(default: Any) -> Any:
+    """A default that the program may change without changing that of the next call."""
+    if type(default) is list:
+        return [copy_of(v) for v in default]
+    return dict(default) if type(default) is dict else default
 
 
 def _count(n: int) -> str:
@@ -74,58 +83,56 @@ def _argument(schema: Schema, i: int, a: Argument, value: Any) -> Any:
 
 def convert(value: Any, t: T.Type, path: str = "") -> Any:
     """The run-time value of type `t` that `value` stands for.  Raises Mismatch."""
-    value = getattr(value, "_object_", value)
+    if not isinstance(value, Tensor):
+        value = getattr(value, "_object_", value)        # a facade stands for its object
     if type(t) in CONVERTERS:
         return CONVERTERS[type(t)](value, t, path)
     if is_instance(value, t):
         return value
-    converter = ATOMS.get(t)
-    if converter is not None:
+    if t in ATOMS:
         try:
-            return converter(value)
-        except (TypeError, ValueError, RuntimeError):
+            return ATOMS[t](value)
+        except (TypeError, ValueError, OverflowError):
             pass
     raise Mismatch(value, t, path)
 
 
 def to_tensor(value: Any) -> Tensor:
-    """A Tensor of anything array-like that is no Python number or sequence, sharing its memory."""
-    if isinstance(value, (int, float, complex, str, list, tuple, dict, type(None))):
-        raise TypeError("not an array")
-    from ..tensor import as_tensor
-
-    return as_tensor(value)
+    """A Tensor over the memory of a numpy array, a torch tensor, or what speaks their protocols."""
+    tensor = as_tensor(value)
+    return _refuse() if tensor is None else tensor
 
 
 def to_int(value: Any) -> int:
     if isinstance(value, Tensor):
-        return int(value.item()) if value.dim() == 0 else _refuse()
-    code = getattr(value, "code", None)                  # a dtype is its number in programs
-    return operator.index(value if code is None else code)
+        return operator.index(scalar(value))
+    number = operator.index(value)                       # of a dtype: its number
+    return number if MIN_INT <= number <= MAX_INT else _refuse()
 
 
 def to_float(value: Any) -> float:
-    if isinstance(value, Tensor):
-        return float(value.item()) if value.dim() == 0 else _refuse()
-    if isinstance(value, (str, bytes, bytearray, complex)):
+    if isinstance(value, (str, bytes, bytearray)):
         _refuse()
-    return float(value)
+    return float(scalar(value) if isinstance(value, Tensor) else value)
 
 
 def to_bool(value: Any) -> bool:
-    if type(value).__name__ not in ("bool_", "bool"):
-        _refuse()
-    return bool(value)
+    return bool(value) if isinstance(value, numpy.bool_) else _refuse()
 
 
 def to_number(value: Any) -> int | float | complex:
     if isinstance(value, Tensor):
-        return value.item() if value.dim() == 0 else _refuse()
+        return scalar(value)
     return value.item() if hasattr(value, "item") else _refuse()
 
 
+def scalar(value: Tensor) -> int | float | complex | bool:
+    """The number in a tensor without dimensions."""
+    return value.item() if value.dim() == 0 else _refuse()
+
+
 def to_device(value: Any) -> Device:
-    return Device(value) if isinstance(value, str) else Device(str(value))
+    return Device(value) if isinstance(value, str) else _refuse()
 
 
 def _refuse():

@@ -9,12 +9,16 @@ from ..objects import Device, ScriptObject
 from ..tensor import Tensor
 
 CLASSES: dict[T.Type, tuple[type, ...]] = {
-    T.TENSOR: (Tensor,), T.INT: (int,), T.FLOAT: (float,), T.COMPLEX: (complex,),
-    T.BOOL: (bool,), T.STR: (str,), T.NONE: (type(None),), T.NUMBER: (int, float, complex),
-    T.DEVICE: (Device,), T.ANY_LIST: (list,), T.ANY_TUPLE: (tuple,),
-    T.ANY_CLASS: (ScriptObject,),
+    T.INT: (int,), T.FLOAT: (float,), T.COMPLEX: (complex,), T.BOOL: (bool,), T.STR: (str,),
+    T.NONE: (type(None),), T.NUMBER: (int, float, complex), T.ANY_LIST: (list,),
 }
-"""Python classes of the values of the types without parts.  A bool is no int."""
+"""Classes of the values of types without parts: exactly these, so a bool is no int."""
+
+BASES: dict[T.Type, type] = {
+    T.TENSOR: Tensor, T.DEVICE: Device, T.ANY_TUPLE: tuple, T.ANY_CLASS: ScriptObject}
+"""The same for types whose values may be of a subclass."""
+
+MIN_INT, MAX_INT = -1 << 63, (1 << 63) - 1
 
 
 def is_instance(value: Any, t: T.Type) -> bool:
@@ -23,7 +27,9 @@ def is_instance(value: Any, t: T.Type) -> bool:
     Lists and dicts carry no element type: an empty one is of every list or dict type.
     """
     if t in CLASSES:
-        return isinstance(value, CLASSES[t]) and (type(value) is not bool or t == T.BOOL)
+        return type(value) in CLASSES[t] and (t != T.INT or MIN_INT <= value <= MAX_INT)
+    if t in BASES:
+        return isinstance(value, BASES[t])
     if t == T.ANY:
         return True
     if isinstance(t, T.OptionalType):
@@ -39,7 +45,7 @@ def is_instance(value: Any, t: T.Type) -> bool:
         return is_tuple_of(value, t)
     if isinstance(value, ScriptObject):
         return T.is_subtype(value.type, t)
-    script_type = getattr(value, "__script_type__", None)
+    script_type = getattr(type(value), "__script_type__", None)      # members of enums
     return isinstance(script_type, T.Type) and T.is_subtype(script_type, t)
 
 
