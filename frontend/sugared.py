@@ -104,7 +104,10 @@ class ConstantValue(SugaredValue):
     def __init__(self, constant: Any, type: T.Type | None = None):
         self.constant = constant
         self.constant_type = type or constant_type(constant)
-        self.kind = f"constant {constant!r}"
+
+    @property
+    def kind(self) -> str:
+        return f"constant {self.constant!r}"
 
     def value(self, b, span):
         return b.constant(self.constant, span, self.constant_type)

@@ -9,6 +9,7 @@ from .. import types as T
 from ..errors import ArchiveError, CompileError
 from ..frontend import operators
 from ..frontend.language_functions import is_language_function
+from ..frontend.special_forms import ARCHIVE_FORMS
 from ..frontend.sugared import (BuiltinOperator, ClassValue, ConstantValue, EnumClassValue,
                                 FunctionValue, NamedTupleValue, Namespace, SugaredValue, TypeValue)
 from ..ir import constant_type
@@ -63,7 +64,7 @@ class ArchiveResolver:
                            "__torch__": self._namespace("__torch__")}
 
     def value(self, name: str, span: Span) -> SugaredValue | None:
-        found = self.namespaces.get(name)
+        found = self.namespaces.get(name) or ARCHIVE_FORMS.get(name)
         if found is None and name in NAMED_NUMBERS:
             found = ConstantValue(NAMED_NUMBERS[name])
         if found is None and name in T.ATOMS:
