@@ -23,6 +23,9 @@ from ..source import Span
 from .opcodes import OPCODES
 
 
+MAX_ARGUMENTS = 1000
+
+
 class Instruction(NamedTuple):
     """An opcode's name and its two operands."""
 
@@ -144,7 +147,7 @@ def from_tuple(tree: Any, resolve_type: Callable[[str], T.Type],
     size = fields.get("register_size")
     if type(size) is not int or size < 0:
         raise MalformedCode(f"{name}: register_size is {size!r}")
-    return Code(name, _schema(name, schema, resolve_type), instructions, operators,
+    return Code(name, _schema(name, schema, resolve_type, instructions), instructions, operators,
                 list(_sequence(fields, "constants", name)), types, size, registers, functions)
 
 
@@ -183,7 +186,7 @@ def _text(value: Any, name: str) -> str:
 def _instruction(i: Any, name: str) -> Instruction:
     if not isinstance(i, tuple) or len(i) != 3 or type(i[1]) is not int or type(i[2]) is not int:
         raise MalformedCode(f"{name}: {_brief(i)} is not an instruction (opcode, int, int)")
-    if i[0] not in OPCODES:
+    if not isinstance(i[0], str) or i[0] not in OPCODES:
         raise MalformedCode(f"{name}: unknown opcode {_brief(i[0])}")
     return Instruction(*i)
 
@@ -197,12 +200,17 @@ def _operator(o: Any, name: str) -> OperatorRef:
     return OperatorRef(o[0], o[1], None if given is None or given < 0 else given)
 
 
-def _schema(name: str, table: Any, resolve_type: Callable[[str], T.Type]) -> Schema:
-    """The schema of a function.  Versions before 4.8 of the format had none: no arguments then."""
+def _schema(name: str, table: Any, resolve_type: Callable[[str], T.Type],
+            instructions: list[Instruction]) -> Schema:
+    """The schema of a function.  Early versions had none: its first instruction stores the arguments."""
     fields = _fields(table, name) if table is not None else {}
+    if not fields:
+        first = instructions[0] if instructions else Instruction("RET")
+        count = {"STORE": 1, "STOREN": min(first.n, MAX_ARGUMENTS)}.get(first.op, 0)
+        return Schema(name, "", tuple(Argument(f"arg{i}", T.ANY) for i in range(count)), ())
     parts = []
     for field in ("arguments", "returns"):
-        rows = [_fields(row, name) for row in fields.get(field, ())]
+        rows = [_fields(row, name) for row in _sequence(fields, field, name)]
         parts.append(tuple(
             Argument(_text(r.get("name"), name), resolve_type(_text(r.get("type"), name)),
                      NO_DEFAULT if r.get("default_value") is None else r["default_value"])
