@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Callable, Iterator
 
 from . import types as T
@@ -192,3 +191,20 @@ def _object(value: Any) -> str:
     if t == T.TENSOR:
         return "{%s}" % literal(value.item()) if value.dim() == 0 else "<Tensor>"
     return f"<{t.annotation if isinstance(t, T.Type) else type(value).__name__}>"
+
+
+def parse_graph(text: str, overloads: Callable[[str], list[Schema]] | None = None,
+                resolve: Callable[[str], T.Type | None] | None = None,
+                function: Callable[[str], Function | None] | None = None,
+                constant: Callable[[Opaque], Any] | None = None) -> Graph:
+    """The graph of a text.  Raises GraphError, with the line, where it cannot be read.
+
+    overloads: kind -> schemas of that operator, in order of preference (the operator table's).
+    resolve: qualified name -> class, enum or interface; unknown names become empty classes.
+    function: name -> Function; unknown names become functions without a body.
+    constant: Opaque -> value of a constant that has no literal; by default the Opaque stays.
+    """
+    from .irparse import Reader
+
+    return Reader(overloads or (lambda kind: []), resolve or (lambda name: None),
+                  function or (lambda name: None), constant or (lambda opaque: opaque)).read(text)

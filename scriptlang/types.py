@@ -176,7 +176,7 @@ class FutureType(Type):
         return f"Future[{self.element.annotation}]"
 
     def __str__(self) -> str:
-        return f"Future({self.element})"
+        return f"Future[{self.element}]"
 
     def map(self, f):
         return FutureType(f(self.element))
@@ -222,7 +222,7 @@ class TupleType(Type):
 
     def __str__(self) -> str:
         if self.name:
-            parts = ", ".join(f"{t} {n}" for t, n in zip(self.elements, self.fields))
+            parts = ", ".join(f"{n} : {t}" for t, n in zip(self.elements, self.fields))
             return f"NamedTuple({parts})"
         return f"({', '.join(map(str, self.elements))})"
 
