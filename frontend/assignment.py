@@ -74,6 +74,8 @@ def emit_annotated(e: Emitter, node: ast.AnnAssign) -> None:
     if isinstance(node.target, ast.Name):
         bind(e.frame, e.b, node.target.id, value, e.span(node.value), type)
         return
+    if isinstance(node.target, ast.Attribute):
+        _declare_attribute(e, e.expr(node.target.value), node.target.attr, type)
     assign(e, node.target, value, e.span(node.value))
 
 
@@ -87,9 +89,21 @@ def assign(e: Emitter, target: ast.expr, value: SugaredValue, span: Span) -> Non
         indexing.assign_item(e, target, value.value(e.b, span), span)
     elif isinstance(target, ast.Attribute):
         owner = e.expr(target.value)
-        owner.set_attr(e.b, target.attr, value.value(e.b, span), e.span(target))
+        plain = value.value(e.b, span)
+        _declare_attribute(e, owner, target.attr, plain.type)
+        owner.set_attr(e.b, target.attr, plain, e.span(target))
     else:
         raise CompileError("this cannot be assigned to", e.span(target))
+
+
+def _declare_attribute(e: Emitter, owner: SugaredValue, name: str, type: T.Type) -> None:
+    """The first assignment to an attribute in `__init__` declares it."""
+    known = e.self_type
+    if known is None or known.is_module or not e.name.endswith(".__init__"):
+        return
+    if isinstance(owner, SimpleValue) and owner.simple_value.type is known \
+            and known.slot(name) is None and name not in known.properties:
+        known.add_attribute(name, type)
 
 
 def unpack(e: Emitter, targets: Sequence[ast.expr], value: SugaredValue, span: Span,

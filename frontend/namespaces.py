@@ -132,6 +132,7 @@ BY_NAME: dict[str, SugaredValue] = {
     "torch.nn": MODULES["nn"], "scriptlang.nn": MODULES["nn"], "torch.jit": MODULES["jit"],
     "scriptlang.jit": MODULES["jit"], "torch.ops": OPS, "scriptlang.ops": OPS,
     "torch.functional": MODULES["functional"], "torch.special": MODULES["special"],
+    "scriptlang.ops.functions": TORCH, "torch._C": MODULES["_C"], "torch._VF": MODULES["_VF"],
     "torch.linalg": MODULES["linalg"], "torch.fft": MODULES["fft"],
 }
 """Qualified names of modules -> namespaces."""

@@ -43,5 +43,6 @@ def similar_names(name: str) -> list[str]:
 
     from scriptlang.ops import table
 
-    bare = {q.partition("::")[2] for q in table.names()}
+    names = {op.name for op in table.all_operators()} | table.lacking().keys()
+    bare = {q.partition("::")[2] for q in names}
     return difflib.get_close_matches(name, bare, 3, 0.75)

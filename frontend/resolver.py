@@ -1,0 +1,247 @@
+"""PythonResolver: what the free names of a Python function stand for.
+
+Names are looked up in the closure, then the globals of the function.  Modules and functions of torch,
+scriptlang and math are recognised by what they are called, plain functions and classes are compiled.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import enum
+import types as python_types
+from typing import Any, Callable, Mapping
+
+from scriptlang import types as T
+from scriptlang.errors import CompileError
+from scriptlang.ir import Function
+from scriptlang.source import Span
+
+from . import namespaces, python_builtins
+from .annotations import PYTHON_TYPES, type_of_object, type_of_syntax
+from .sugared import (ClassValue, ConstantValue, EnumClassValue, ExceptionValue, FunctionValue,
+                      NamedTupleValue, Namespace, SugaredValue, TypeValue)
+
+MISSING = object()
+
+CONSTANT_TYPES = (bool, int, float, complex, str, type(None))
+
+TORCH_PACKAGES = ("torch", "scriptlang")
+
+
+class PythonResolver:
+    """Names of a Python function; `names` are those of its closure and globals."""
+
+    def __init__(self, names: Callable[[str], Any]):
+        self.names = names
+
+    @classmethod
+    def of(cls, function: Callable) -> PythonResolver:
+        """The resolver of a function's own names."""
+        closure = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+
+        def names(name: str) -> Any:
+            if name in closure:
+                try:
+                    return closure[name].cell_contents
+                except ValueError:                       # not assigned yet
+                    return MISSING
+            return function.__globals__.get(name, MISSING)
+
+        return cls(names)
+
+    @classmethod
+    def of_mapping(cls, names: Mapping[str, Any]) -> PythonResolver:
+        return cls(lambda name: names.get(name, MISSING))
+
+    def value(self, name: str, span: Span) -> SugaredValue | None:
+        obj = self.names(name)
+        if obj is MISSING:
+            return namespaces.BY_NAME.get(name)
+        found = meaning_of(obj, span)
+        if found is not None:
+            return found
+        if isinstance(obj, CONSTANT_TYPES) or isinstance(obj, tuple):
+            raise CompileError(f"{name!r} is a global {type(obj).__name__}, which could change after "
+                               f"the function is compiled", span,
+                               "pass it as an argument, or put it in the function")
+        raise CompileError(f"{name!r} is a {type(obj).__name__}, which is not part of the language",
+                           span, "pass it as an argument" if _is_tensor(obj) else None)
+
+    def type(self, expr: ast.expr, span: Span) -> T.Type:
+        return type_of_syntax(expr, self._place(expr, span), self._named)
+
+    @staticmethod
+    def _place(expr: ast.expr, span: Span) -> Callable[[ast.AST], Span]:
+        """Spans of nodes inside an annotation, from the span of the whole."""
+        def place(node: ast.AST) -> Span:
+            if getattr(node, "lineno", None) == expr.lineno:
+                start = span.start + node.col_offset - expr.col_offset
+                if 0 <= start and node.end_lineno == node.lineno:
+                    return Span(span.source, start, start + node.end_col_offset - node.col_offset)
+            return span
+
+        return place
+
+    def _named(self, name: str, node: ast.expr) -> T.Type | None:
+        head, *rest = name.split(".")
+        obj = self.names(head)
+        for part in rest:
+            obj = getattr(obj, part, MISSING)
+        return None if obj is MISSING else type_of_object(obj, class_type)
+
+
+def meaning_of(obj: Any, span: Span, constant: bool = False) -> SugaredValue | None:
+    """What a Python object means in a program; None for one that means nothing.
+
+    constant: whether numbers, strings and tuples may be taken as they are now.
+    """
+    function = getattr(obj, "_function", None)
+    if isinstance(function, Function):                   # a ScriptFunction
+        return FunctionValue(function)
+    if isinstance(obj, python_types.ModuleType):
+        return _module(obj)
+    if isinstance(obj, enum.Enum):
+        return ConstantValue(obj, class_type(type(obj)))
+    if obj is None or constant and isinstance(obj, CONSTANT_TYPES):
+        return ConstantValue(obj)
+    code = _code(obj)
+    if code is not None:
+        return ConstantValue(code)
+    if isinstance(obj, type):
+        return _class(obj)
+    if constant and isinstance(obj, tuple):
+        return _tuple(obj, span)
+    if callable(obj):
+        return _callable(obj, span)
+    return None
+
+
+def _code(obj: Any) -> int | None:
+    """The number of a dtype, layout or memory format of scriptlang or torch."""
+    cls = type(obj)
+    package = cls.__module__.partition(".")[0]
+    if package == "scriptlang" and cls.__name__ == "DType":
+        return obj.code
+    if package == "torch" and cls.__name__ in ("dtype", "layout", "memory_format", "qscheme"):
+        return namespaces.CONSTANTS.get(str(obj).rpartition(".")[2])
+    return None
+
+
+def _is_tensor(obj: Any) -> bool:
+    return type(obj).__name__ in ("Tensor", "Parameter")
+
+
+def _module(module: python_types.ModuleType) -> SugaredValue:
+    known = namespaces.BY_NAME.get(module.__name__)
+    if known is not None:
+        return known
+
+    def find(name: str) -> SugaredValue | None:
+        obj = getattr(module, name, MISSING)
+        if obj is MISSING:
+            return None
+        return meaning_of(obj, None, constant=True)
+
+    return Namespace(module.__name__, find)
+
+
+def _tuple(obj: tuple, span: Span) -> SugaredValue | None:
+    from .sugared import StaticSequence
+
+    parts = [meaning_of(v, span, True) for v in obj]
+    if any(p is None for p in parts):
+        return None
+    if all(isinstance(p, ConstantValue) for p in parts):
+        return ConstantValue(obj)
+    return StaticSequence(parts)
+
+
+def _callable(obj: Any, span: Span) -> SugaredValue | None:
+    module, name = getattr(obj, "__module__", None) or "", getattr(obj, "__name__", "")
+    if getattr(builtins, name, None) is obj:
+        return python_builtins.builtin(name)
+    if module in ("math", "cmath"):
+        return namespaces.MATH.find(name)
+    owner = getattr(obj, "__self__", None)
+    if _is_torch_builtin(obj, module, owner):
+        return namespaces.TORCH.find(name)
+    package = module.partition(".")[0]
+    if package in TORCH_PACKAGES:
+        found = _torch_function(module, name)
+        if found is not None:
+            return found
+    if isinstance(obj, python_types.FunctionType):
+        from .script import script_function
+
+        return FunctionValue(script_function(obj, span))
+    if PYTHON_TYPES.get(obj, None) is not None:
+        return TypeValue(PYTHON_TYPES[obj])
+    return None
+
+
+def _is_torch_builtin(obj: Any, module: str, owner: Any) -> bool:
+    """Whether an object is one of torch's own compiled functions (`torch.add`)."""
+    if isinstance(obj, python_types.FunctionType) or isinstance(obj, type):
+        return False
+    return module.partition(".")[0] == "torch" or getattr(
+        owner, "__module__", None) == "torch._C" or "_VariableFunctions" in getattr(
+        obj, "__qualname__", "")
+
+
+def _torch_function(module: str, name: str) -> SugaredValue | None:
+    if module in ("torch.jit", "torch.jit._script", "torch.jit._async", "torch._jit_internal",
+                  "scriptlang.jit", "torch.jit._trace"):
+        return namespaces.JIT.get(name)
+    if module in ("torch.nn.functional", "scriptlang.nn.functional"):
+        return functional(name)
+    if module in ("torch.functional", "scriptlang.ops.functions", "scriptlang.functional"):
+        return namespaces.TORCH.find(name)
+    return None
+
+
+def functional(name: str) -> SugaredValue | None:
+    """`torch.nn.functional.name`: written in the language in scriptlang.nn.functional."""
+    import importlib.util
+
+    if importlib.util.find_spec("scriptlang.nn") is None or \
+            importlib.util.find_spec("scriptlang.nn.functional") is None:
+        return None
+    module = importlib.import_module("scriptlang.nn.functional")
+    obj = getattr(module, name, None)
+    if isinstance(obj, python_types.FunctionType) and obj.__module__ == module.__name__:
+        from .script import script_function
+
+        return FunctionValue(script_function(obj))
+    return None
+
+
+# Classes
+
+def _class(cls: type) -> SugaredValue | None:
+    if issubclass(cls, BaseException):
+        return ExceptionValue(f"{cls.__module__}.{cls.__qualname__}")
+    if cls in PYTHON_TYPES or cls in (int, float, bool, str, list, dict, tuple, complex):
+        return python_builtins.builtin(cls.__name__)
+    if getattr(builtins, cls.__name__, None) is cls:
+        return python_builtins.builtin(cls.__name__)
+    package = cls.__module__.partition(".")[0]
+    if package in TORCH_PACKAGES and cls.__name__ in ("device", "Device"):
+        return namespaces.TORCH.find("device")
+    if package in TORCH_PACKAGES and type_of_object(cls, lambda _: None) is not None:
+        return TypeValue(type_of_object(cls, lambda _: None))
+    found = class_type(cls)
+    if isinstance(found, T.EnumType):
+        return EnumClassValue(found, {m.name: m for m in cls})
+    if isinstance(found, T.TupleType):
+        return NamedTupleValue(found)
+    if isinstance(found, T.ClassType):
+        return ClassValue(found)
+    return None if found is None else TypeValue(found)
+
+
+def class_type(cls: type) -> T.Type | None:
+    """The type that instances of a class of the program have."""
+    from .classes import type_of_class
+
+    return type_of_class(cls)

@@ -1,0 +1,157 @@
+"""script: Python functions and classes become functions and types of the IR.
+
+    def f(x: Tensor, n: int = 2): ...
+    script_function(f)   ->  ir.Function "__torch__.f" with its graph
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+import types as python_types
+import weakref
+from typing import Any, Callable, Mapping
+
+from scriptlang.errors import CompileError
+from scriptlang.ir import Function
+from scriptlang.source import Source, Span
+
+from .classes import script_class
+from .emit import emit_function, function_schema, has_result_type, infer_schema
+from .resolver import PythonResolver
+
+__all__ = ["compile_text", "script_class", "script_function", "source_of"]
+
+_functions: weakref.WeakKeyDictionary[Callable, Function] = weakref.WeakKeyDictionary()
+
+
+def script_function(fn: Callable, called_at: Span | None = None) -> Function:
+    """Compile a Python function, and the functions it calls; each is compiled once.
+
+    called_at: the place of the call that led here.  Raises CompileError.
+    """
+    known = _functions.get(fn)
+    if known is not None:
+        return known
+    definition, source = source_of(fn)
+    function = declare(definition, source, PythonResolver.of(fn), qualified_name(fn),
+                       _defaults(fn))
+    _functions[fn] = function
+    try:
+        function.ensure_defined()
+    except CompileError as error:
+        del _functions[fn]
+        if called_at is not None:
+            error.while_compiling(f"compiling {function.name}, called at {called_at.place}")
+        raise
+    except BaseException:
+        _functions.pop(fn, None)
+        raise
+    return function
+
+
+def declare(definition: ast.FunctionDef, source: Source, resolver: Any, name: str,
+            defaults: Mapping[str, Any] | None = None, self_type=None) -> Function:
+    """A function whose body is compiled on first use.
+
+    Without a declared result its schema is not known before that.
+    """
+    schema = function_schema(definition, source, resolver, name, self_type, defaults)
+
+    def define(function: Function) -> None:
+        graph = emit_function(definition, source, resolver, name,
+                              schema if has_result_type(definition) else None, self_type)
+        if function.schema is None:
+            function.schema = infer_schema(schema, graph)
+        function.graph = graph
+
+    return Function(name, schema if has_result_type(definition) else None, define=define)
+
+
+def qualified_name(obj: Any) -> str:
+    """The name under which a function or class of Python is stored, as PyTorch has it."""
+    module = obj.__module__ or "__main__"
+    name = obj.__name__
+    if name == "<lambda>":
+        name = "_lambda"
+    return f"__torch__.{name}" if module == "__main__" else f"__torch__.{module}.{name}"
+
+
+def _defaults(fn: Callable) -> dict[str, Any]:
+    """Values of the defaults of a function, by argument."""
+    return {p.name: p.default for p in inspect.signature(fn).parameters.values()
+            if p.default is not p.empty}
+
+
+def source_of(obj: Any) -> tuple[ast.FunctionDef | ast.ClassDef, Source]:
+    """The syntax of a function or class, and its source with places in its file."""
+    try:
+        lines, first = inspect.getsourcelines(obj)
+    except (OSError, TypeError):
+        raise CompileError(f"the source of {obj.__name__} is not there to be read", None,
+                           "define it in a file; text can be compiled by compile_text") from None
+    text = "".join(lines)
+    dedented = textwrap.dedent(text)
+    indent = len(lines[0]) - len(lines[0].lstrip())
+    name = inspect.getsourcefile(obj) or "<string>"
+    source = Source(dedented, name, max(first, 1), indent)
+    if isinstance(obj, python_types.FunctionType) and obj.__name__ == "<lambda>":
+        return _lambda(source), source
+    node = _parse(source).body[0]
+    return node, source
+
+
+def _parse(source: Source) -> ast.Module:
+    try:
+        return ast.parse(source.text, type_comments=True)
+    except SyntaxError as e:
+        if "type" in str(e):                              # a comment that only looks like a type
+            return ast.parse(source.text)
+        at = source.offset(e.lineno or 1, max((e.offset or 1) - 1, 0))
+        raise CompileError(f"not Python: {e.msg}", Span(source, at, at + 1)) from None
+
+
+def _lambda(source: Source) -> ast.FunctionDef:
+    """A lambda as a function that returns its body; the source must hold exactly one."""
+    try:
+        tree = ast.parse(source.text)
+    except SyntaxError:
+        tree = None
+    found = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda)] if tree else []
+    if len(found) != 1:
+        raise CompileError("this lambda cannot be told from its surroundings", Span(source, 0, 1),
+                           "define a function")
+    node = found[0]
+    result = ast.copy_location(ast.Return(node.body), node.body)
+    made = ast.FunctionDef("_lambda", node.args, [result], [])
+    made.type_comment = None
+    return ast.copy_location(made, node)
+
+
+def compile_text(text: str, names: Mapping[str, Any] | None = None, file: str = "<string>"
+                 ) -> dict[str, Function]:
+    """Compile every function of a text; `names` are further names it may use.
+
+    The functions see each other.  Raises CompileError.
+    """
+    source = Source(textwrap.dedent(text), file)
+    functions: dict[str, Function] = {}
+    known = dict(names or {})
+
+    class Compiled:
+        def __init__(self, function: Function):
+            self._function = function
+
+    resolver = PythonResolver.of_mapping(known)
+    for node in _parse(source).body:
+        if isinstance(node, ast.FunctionDef):
+            functions[node.name] = declare(node, source, resolver, f"__torch__.{node.name}")
+            known[node.name] = Compiled(functions[node.name])
+        elif not isinstance(node, (ast.Import, ast.ImportFrom)):
+            place = Span(source, source.offset(node.lineno, node.col_offset),
+                         source.offset(node.lineno, node.col_offset) + 1)
+            raise CompileError("only functions can be compiled from a text", place)
+    for function in functions.values():
+        function.ensure_defined()
+    return functions
