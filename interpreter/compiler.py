@@ -96,7 +96,14 @@ class _Emitter:
         return known[key]
 
     def type_index(self, t: T.Type) -> int:
+        self.named_inside(t)
         return self.intern("types", t, t)
+
+    def named_inside(self, t: T.Type) -> None:
+        """List the named tuples inside `t` first: readers learn their fields from there."""
+        for part in reversed(list(t.walk())):
+            if part is not t and isinstance(part, T.TupleType) and part.name:
+                self.intern("types", part, part)
 
     def constant_index(self, value: Any) -> int:
         return self.intern("constants", constant_key(value), value)
@@ -228,6 +235,8 @@ class _Emitter:
     def isinstance_(self, node: Node) -> None:
         self.inputs(node)
         types = tuple(node.attributes["types"])
+        for t in types:
+            self.named_inside(t)
         rows = [self.intern("types", (types, i), t) for i, t in enumerate(types)] \
             if len(types) > 1 else [self.type_index(types[0])]
         self.emit("ISINSTANCE", rows[0], len(types))

@@ -19,21 +19,47 @@ from ..ir import Function
 WRITTEN = 8
 OLDEST, NEWEST = 4, 9
 RECORD = "bytecode.pkl"
+PROGRAM = "scriptlang/program.pkl"
+
+LITE_LACKS = ("CALL", "ENTER", "EXIT", "UNCHECKED_CAST")
+"""Opcodes that PyTorch's lite interpreter does not run."""
+
+LITE_TYPES = (T.ClassType, T.InterfaceType, T.EnumType, T.UnionType)
+"""Types that it cannot read among those that instructions name; a Union even crashes it."""
 
 NAMED_TUPLE = "[NamedTuple, ["
 """What follows the name of a NamedTuple where its fields are spelled out."""
 
 
-def bytecode_tree(functions: Iterable[Function]) -> tuple:
-    """The value to pickle: the functions and all that they may call, by name, each once.
+def bytecode_records(functions: Iterable[Function]) -> dict[str, tuple]:
+    """Record name -> value to pickle, for functions and all that they may call, each once.
 
-    Tensors among the constants are Tensors; the writer of the pickle stores them.
+    bytecode.pkl has what PyTorch's lite interpreter runs.  Where that is not everything,
+    scriptlang/program.pkl has everything, and our engines read that.  Tensors among the constants
+    are Tensors; the writer of the pickle stores them.
     """
     codes: dict[str, Code] = {}
     for function in functions:
         for code in reachable(function):
             codes.setdefault(code.name, code)
-    return (WRITTEN, *(to_tuple(codes[name]) for name in sorted(codes)))
+    ordered = [codes[name] for name in sorted(codes)]
+    lite = [code for code in ordered if runs_on_lite(code)]
+    records = {RECORD: tree_of(lite)}
+    if len(lite) < len(ordered):
+        records[PROGRAM] = tree_of(ordered)
+    return records
+
+
+def tree_of(codes: Iterable[Code]) -> tuple:
+    """The value of a record that holds these functions."""
+    return (WRITTEN, *map(to_tuple, codes))
+
+
+def runs_on_lite(code: Code) -> bool:
+    """Whether PyTorch's lite interpreter can read and run a function."""
+    return not (any(i.op in LITE_LACKS for i in code.instructions)
+                or any(isinstance(part, LITE_TYPES) for t in code.types for part in t.walk())
+                or any(o.name.startswith("scriptlang::") for o in code.operators))
 
 
 def read_functions(tree: Any, resolve: Callable[[str], T.Type | None],

@@ -6,7 +6,7 @@ from scriptlang import types as T
 from scriptlang.errors import ArchiveError
 from scriptlang.interpreter.code import MalformedCode, from_tuple, listing, to_tuple
 from scriptlang.interpreter.engine import engine
-from scriptlang.serialization.bytecode import TypeReader, bytecode_tree, read_functions
+from scriptlang.serialization.bytecode import PROGRAM, RECORD, TypeReader, bytecode_records, read_functions
 from tests.interpreter.assemble import assemble, function
 
 TEXT = """f(int x, int y=3) -> int
@@ -91,8 +91,11 @@ def test_malformed_record(tree):
 def test_functions_of_a_record_call_each_other():
     g = function("g(int x) -> int\n STORE 1\n LOAD 1\n LOADC 2\n OP aten::add.int/2\n RET")
     f = function("f(int x) -> int\n STORE 1\n MOVE 1\n CALL g\n CALL g\n RET", functions={"g": g})
-    tree = bytecode_tree([f])
+    records = bytecode_records([f])
+    assert [entry[0] for entry in records[RECORD][1:]] == ["g"]      # the lite interpreter calls none
+    tree = records[PROGRAM]
     assert [entry[0] for entry in tree[1:]] == ["f", "g"]
+    assert set(bytecode_records([g])) == {RECORD}
     functions = read_functions(tree, lambda name: None)
     assert engine("python").run(functions["f"], [1]) == 5
     with pytest.raises(ArchiveError, match="f calls g, which is not in the record"):
