@@ -82,6 +82,11 @@ struct Pending {
 };
 thread_local std::vector<Pending>* pending = nullptr;
 
+constexpr int64_t kObjectBytes = 256;  // an estimate: slots are few
+int64_t tuple_bytes(const Tuple& t) {
+  return int64_t(sizeof(Tuple) + t.items.size() * sizeof(Value));
+}
+
 void destroy_now(Tag tag, Counted* object) noexcept {
   switch (tag) {
     case Tag::Complex: delete static_cast<ComplexBox*>(object); break;
@@ -91,10 +96,22 @@ void destroy_now(Tag tag, Counted* object) noexcept {
       delete s;
       break;
     }
-    case Tag::List: delete static_cast<List*>(object); break;
-    case Tag::Dict: delete static_cast<Dict*>(object); break;
-    case Tag::Tuple: delete static_cast<Tuple*>(object); break;
-    case Tag::Object: delete static_cast<Object*>(object); break;
+    case Tag::List:
+      memory::uncharge(static_cast<List*>(object)->charged);
+      delete static_cast<List*>(object);
+      break;
+    case Tag::Dict:
+      memory::uncharge(static_cast<Dict*>(object)->charged);
+      delete static_cast<Dict*>(object);
+      break;
+    case Tag::Tuple:
+      memory::uncharge(tuple_bytes(*static_cast<Tuple*>(object)));
+      delete static_cast<Tuple*>(object);
+      break;
+    case Tag::Object:
+      memory::uncharge(kObjectBytes);
+      delete static_cast<Object*>(object);
+      break;
     case Tag::Enum: delete static_cast<Enum*>(object); break;
     case Tag::Generator: delete static_cast<Generator*>(object); break;
     default: break;
@@ -145,10 +162,19 @@ Ref<List> List::make(std::vector<Value> items, TypeRef element) {
   Ref<List> list(new List);
   list->items = std::move(items);
   list->element = std::move(element);
+  list->charge_growth();
   return list;
 }
 
+void List::charge_growth() {
+  int64_t bytes = int64_t(sizeof(List) + items.capacity() * sizeof(Value));
+  if (bytes <= charged) return;
+  memory::charge(bytes - charged);
+  charged = bytes;
+}
+
 Ref<Tuple> Tuple::make(std::vector<Value> items, TypeRef named) {
+  memory::charge(int64_t(sizeof(Tuple) + items.size() * sizeof(Value)));
   Ref<Tuple> tuple(new Tuple);
   tuple->items = std::move(items);
   tuple->named = std::move(named);
@@ -156,6 +182,7 @@ Ref<Tuple> Tuple::make(std::vector<Value> items, TypeRef named) {
 }
 
 Ref<Object> Object::make(ClassRef type) {
+  memory::charge(kObjectBytes);
   Ref<Object> object(new Object);
   object->slots.resize(type->attributes.size());
   object->type = std::move(type);
@@ -324,6 +351,11 @@ void Dict::set(Value key, Value value) {
     while (size_t(live_ + 1) * 3 > buckets) buckets *= 2;
     if (live_ >= (int64_t(1) << 30)) raise(ErrorKind::MemoryError, "a dict has too many entries");
     rebuild(buckets);
+    int64_t bytes = int64_t(buckets * (sizeof(Entry) + sizeof(int32_t)));
+    if (bytes > charged) {
+      memory::charge(bytes - charged);
+      charged = bytes;
+    }
   }
   bool found;
   size_t at = slot_of(key, hash, &found);

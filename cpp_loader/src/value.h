@@ -268,7 +268,9 @@ static_assert(sizeof(Value) == 16, "a register is 16 bytes");
 struct List : Counted {
   TypeRef element;  // may be null: not known
   std::vector<Value> items;
+  int64_t charged = 0;  // bytes counted against the memory limit
   static Ref<List> make(std::vector<Value> items = {}, TypeRef element = {});
+  void charge_growth();  // after items grew
 };
 
 struct Tuple : Counted {
@@ -285,6 +287,7 @@ struct Dict : Counted {
     bool live;
   };
   TypeRef key_type, value_type;  // may be null
+  int64_t charged = 0;
 
   static Ref<Dict> make(TypeRef key = {}, TypeRef value = {});
   int64_t size() const { return live_; }

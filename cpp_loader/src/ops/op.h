@@ -76,7 +76,8 @@ class Ints {
 // The arguments of a call. Accessors check the tag and raise TypeError, never crash.
 class Args {
  public:
-  explicit Args(Value* values) : values_(values) {}
+  Args(Value* values, int count) : values_(values), count_(count) {}
+  int size() const { return count_; }  // differs from call to call only for "..." schemas
   Value& operator[](int i) const { return values_[i]; }
   Value* data() const { return values_; }
   bool none(int i) const { return values_[i].is_none(); }
@@ -115,6 +116,7 @@ class Args {
 
  private:
   Value* values_;
+  int count_;
 };
 
 Value int_list(IntSpan values);                  // List[int]
@@ -122,9 +124,13 @@ Value tensor_list(std::vector<Tensor> tensors);  // List[Tensor]
 
 using OpFn = void (*)(Context& ctx, Args args, Value* out);
 
+#if defined(SL_OP_SCAN)  // see tools/generate_ops_def.py
+#define SL_OP(symbol) SL_OP_FOUND(symbol)
+#else
 #define SL_OP(symbol)                                                            \
   void op_##symbol([[maybe_unused]] ::scriptlang::Context& ctx,                  \
                    [[maybe_unused]] ::scriptlang::Args args,                     \
                    [[maybe_unused]] ::scriptlang::Value* out)
+#endif
 
 }  // namespace scriptlang

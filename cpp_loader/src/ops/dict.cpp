@@ -1,0 +1,136 @@
+// Dicts, one overload per type of key. The keys' types were checked where the dict was made.
+#include "../type.h"
+#include "language.h"
+
+namespace scriptlang {
+
+namespace {
+
+Value list_of(std::vector<Value> items, const TypeRef& element) {
+  return List::make(std::move(items), element);
+}
+
+Value keys(const Dict& dict) {
+  std::vector<Value> items;
+  const Dict::Entry* entry;
+  for (size_t cursor = 0; dict.next(&cursor, &entry);) items.push_back(entry->key);
+  return list_of(std::move(items), dict.key_type);
+}
+
+Value values(const Dict& dict) {
+  std::vector<Value> items;
+  const Dict::Entry* entry;
+  for (size_t cursor = 0; dict.next(&cursor, &entry);) items.push_back(entry->value);
+  return list_of(std::move(items), dict.value_type);
+}
+
+Value items_of(const Dict& dict) {
+  std::vector<Value> items;
+  const Dict::Entry* entry;
+  for (size_t cursor = 0; dict.next(&cursor, &entry);) {
+    items.emplace_back(Tuple::make({entry->key, entry->value}));
+  }
+  TypeRef pair;
+  if (dict.key_type && dict.value_type) {
+    pair = Type::make(TypeKind::Tuple, {dict.key_type, dict.value_type});
+  }
+  return list_of(std::move(items), pair);
+}
+
+Value copy(const Dict& dict) {
+  Ref<Dict> made = Dict::make(dict.key_type, dict.value_type);
+  const Dict::Entry* entry;
+  for (size_t cursor = 0; dict.next(&cursor, &entry);) made->set(entry->key, entry->value);
+  return made;
+}
+
+Value from_pairs(const List& pairs) {
+  TypeRef key, value;
+  if (pairs.element && pairs.element->elements.size() == 2) {
+    key = pairs.element->elements[0];
+    value = pairs.element->elements[1];
+  }
+  Ref<Dict> made = Dict::make(key, value);
+  for (const Value& pair : pairs.items) {
+    const std::vector<Value>& items = pair.as_tuple().items;
+    if (items.size() != 2) raise(ErrorKind::RuntimeError, "a dict is made of pairs");
+    made->set(items[0], items[1]);
+  }
+  return made;
+}
+
+void update(Dict& dict, Dict& added) {
+  if (&dict == &added) return;
+  const Dict::Entry* entry;
+  for (size_t cursor = 0; added.next(&cursor, &entry);) dict.set(entry->key, entry->value);
+}
+
+Value pop(Dict& dict, const Value& key) {
+  Value value = language::dict_index(dict, key);
+  dict.erase(key);
+  return value;
+}
+
+Value pop_item(Dict& dict) {
+  Value key, value;
+  if (!dict.pop_last(&key, &value)) {
+    raise(ErrorKind::RuntimeError, "popitem(): dictionary is empty");
+  }
+  return Tuple::make({key, value});
+}
+
+}  // namespace
+
+#define SL_DICT(key)                                                                       \
+  SL_OP(aten_len_Dict_##key) { out[0].set_int(args.dict(0).size()); }                      \
+  SL_OP(aten___getitem___Dict_##key) {                                                     \
+    out[0] = language::dict_index(args.dict(0), args[1]);                                  \
+  }                                                                                        \
+  SL_OP(aten___contains___##key) { out[0].set_bool(args.dict(0).find(args[1]) != nullptr); } \
+  SL_OP(aten__set_item_##key) { args.dict(0).set(std::move(args[1]), std::move(args[2])); } \
+  SL_OP(aten_get_##key) {                                                                  \
+    const Value* found = args.dict(0).find(args[1]);                                       \
+    out[0] = found ? *found : Value();                                                     \
+  }                                                                                        \
+  SL_OP(aten_get_default_##key) {                                                          \
+    const Value* found = args.dict(0).find(args[1]);                                       \
+    out[0] = found ? *found : std::move(args[2]);                                          \
+  }                                                                                        \
+  SL_OP(aten_setdefault_##key) {                                                           \
+    if (const Value* found = args.dict(0).find(args[1])) {                                 \
+      out[0] = *found;                                                                     \
+    } else {                                                                               \
+      out[0] = args[2];                                                                    \
+      args.dict(0).set(std::move(args[1]), std::move(args[2]));                            \
+    }                                                                                      \
+  }                                                                                        \
+  SL_OP(aten_Delete_Dict_##key) { pop(args.dict(0), args[1]); }                            \
+  SL_OP(aten_pop_Dict_##key) { out[0] = pop(args.dict(0), args[1]); }                      \
+  SL_OP(aten_pop_Dict_default_##key) {                                                     \
+    bool there = args.dict(0).find(args[1]) != nullptr;                                    \
+    out[0] = there ? pop(args.dict(0), args[1]) : std::move(args[2]);                      \
+  }                                                                                        \
+  SL_OP(aten_popitem_##key) { out[0] = pop_item(args.dict(0)); }                           \
+  SL_OP(aten_clear_##key) { args.dict(0).clear(); }                                        \
+  SL_OP(aten_copy_Dict_##key) { out[0] = copy(args.dict(0)); }                             \
+  SL_OP(aten_keys_##key) { out[0] = keys(args.dict(0)); }                                  \
+  SL_OP(aten_values_##key) { out[0] = values(args.dict(0)); }                              \
+  SL_OP(aten_items_##key) { out[0] = items_of(args.dict(0)); }                             \
+  SL_OP(aten_update_##key) { update(args.dict(0), args.dict(1)); }                         \
+  SL_OP(aten_dict_##key) { out[0] = from_pairs(args.list(0)); }                            \
+  SL_OP(aten_dict_Dict_##key) { out[0] = copy(args.dict(0)); }
+
+SL_DICT(str)
+SL_DICT(int)
+SL_DICT(bool)
+SL_DICT(float)
+SL_DICT(complex)
+SL_DICT(Tensor)
+
+SL_OP(aten_dict) {
+  static const TypeRef kString = Type::make(TypeKind::String);
+  static const TypeRef kTensor = Type::make(TypeKind::Tensor);
+  out[0] = Dict::make(kString, kTensor);
+}
+
+}  // namespace scriptlang

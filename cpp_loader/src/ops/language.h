@@ -1,0 +1,19 @@
+// Meanings that an instruction and an operator share.
+#pragma once
+
+#include "op.h"
+
+namespace scriptlang::language {
+
+// "{}" replaced by the texts of the values behind the first, which is the format string.
+Value format(const Value* values, int64_t count);
+const Value& tuple_index(const Tuple& tuple, int64_t index);
+const Value& dict_index(Dict& dict, const Value& key);  // raises KeyError
+[[noreturn]] void raise_exception(const Value& message, const Value& class_name);
+// Nested lists of a tensor's elements; the element code is TorchScript's: 0 int, 1 float, 2 bool,
+// 3 complex.
+Value to_list(const Tensor& tensor, int64_t dimensions, int64_t element);
+Value number_to_tensor(const Value& number);
+void warn(Context& context, const std::string& message);
+
+}  // namespace scriptlang::language

@@ -1,0 +1,241 @@
+// Operators of the language itself: texts, tuples, optionals, enums, flags, and what a tensor is.
+#include <chrono>
+#include <cstdio>
+
+#include "../optable.h"
+#include "language.h"
+
+namespace scriptlang {
+
+namespace {
+
+// One '%' conversion. Widths and precisions do not exist in TorchScript.
+void percent_item(std::string* out, char key, const Value& v) {
+  auto want_number = [&] {
+    if (v.is_int() || v.is_double() || v.is_bool()) return;
+    raise(ErrorKind::RuntimeError, "%", key, " requires a number for formatting, but got ",
+          tag_name(v.tag()));
+  };
+  switch (key) {
+    case 'd':
+    case 'i':
+      want_number();
+      *out += v.is_double() ? std::to_string(int64_t(v.as_double()))
+                            : std::to_string(Scalar::of(v).i);
+      return;
+    case 'e':
+    case 'E':
+    case 'f':
+    case 'F': {
+      want_number();
+      char spec[] = {'%', key, '\0'}, buffer[512];
+      *out += std::string(buffer, size_t(snprintf(buffer, sizeof buffer, spec, Scalar::of(v).d)));
+      return;
+    }
+    case 'c':
+      if (v.is_int()) {
+        *out += char(v.as_int());
+      } else if (v.is_string() && v.as_string().size() == 1) {
+        *out += v.as_string();
+      } else {
+        raise(ErrorKind::RuntimeError, "%c requires an int or char for formatting, but got ",
+              tag_name(v.tag()));
+      }
+      return;
+    case 's': *out += to_text(v); return;
+    default:
+      raise(ErrorKind::RuntimeError, "The specifier %", key,
+            " is not supported in TorchScript format strings");
+  }
+}
+
+Value percent_format(const std::string& text, const Value& arguments) {
+  const Value* items = &arguments;
+  size_t count = 1, used = 0;
+  if (arguments.is_tuple()) {
+    items = arguments.as_tuple().items.data();
+    count = arguments.as_tuple().items.size();
+  }
+  std::string out;
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (text[at] != '%') {
+      out += text[at];
+      continue;
+    }
+    if (++at == text.size()) raise(ErrorKind::RuntimeError, "Incomplete format specifier");
+    if (text[at] == '%') {
+      out += '%';
+      continue;
+    }
+    if (used >= count) raise(ErrorKind::RuntimeError, "Too few arguments for format string");
+    percent_item(&out, text[at], items[used++]);
+  }
+  if (used != count) raise(ErrorKind::RuntimeError, "Too many arguments for format string");
+  return Value(out);
+}
+
+void print(Context& ctx, const std::string& line) {
+  if (ctx.print) {
+    ctx.print(line.data(), line.size(), ctx.print_user);
+  } else {
+    fwrite(line.data(), 1, line.size(), stdout);
+  }
+}
+
+}  // namespace
+
+SL_OP(aten_format) { out[0] = language::format(args.data(), args.size()); }
+SL_OP(aten_percentFormat) {
+  if (args.size() != 2) raise(ErrorKind::RuntimeError, "percentFormat takes a text and a value");
+  out[0] = percent_format(args.string(0), args[1]);
+}
+SL_OP(aten_str) { out[0] = Value(to_text(args[0])); }
+SL_OP(aten_warn) { language::warn(ctx, args.string(0)); }
+SL_OP(prim_Print) {
+  std::string line;
+  for (int k = 0; k < args.size(); ++k) line += (k ? " " : "") + to_text(args[k]);
+  print(ctx, line + "\n");
+}
+SL_OP(aten__print) { print(ctx, args.string(0)); }
+SL_OP(prim_RaiseException) { language::raise_exception(args[0], args[1]); }
+
+SL_OP(prim_TupleIndex) { out[0] = language::tuple_index(args.tuple(0), args.integer(1)); }
+SL_OP(prim_unchecked_cast) { out[0] = std::move(args[0]); }
+SL_OP(prim_Uninitialized) { out[0] = Value(); }
+SL_OP(prim_IfThenElse) { out[0] = args[args.boolean(0) ? 1 : 2]; }
+SL_OP(aten___is__) { out[0].set_bool(args[0].same(args[1])); }
+SL_OP(aten___isnot__) { out[0].set_bool(!args[0].same(args[1])); }
+
+namespace {
+Value unwrap(Value& v) {
+  if (v.is_none()) raise(ErrorKind::RuntimeError, "Unwrapping null optional");
+  return std::move(v);
+}
+}  // namespace
+SL_OP(aten__unwrap_optional) { out[0] = unwrap(args[0]); }
+SL_OP(prim_unchecked_unwrap_optional) { out[0] = unwrap(args[0]); }
+
+SL_OP(prim_EnumName) { out[0] = Value(args[0].as_enum().name); }
+SL_OP(prim_EnumValue_int) { out[0] = args[0].as_enum().value; }
+SL_OP(prim_EnumValue_float) { out[0] = args[0].as_enum().value; }
+SL_OP(prim_EnumValue_str) { out[0] = args[0].as_enum().value; }
+
+SL_OP(prim_rangelist) {
+  int64_t n = args.integer(0);
+  std::vector<Value> items;
+  for (int64_t k = 0; k < n; ++k) {
+    if (k % 65536 == 0) memory::charge(0);
+    items.emplace_back(k);
+  }
+  out[0] = List::make(std::move(items));
+}
+SL_OP(prim_TimePoint) {
+  out[0].set_int(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                     std::chrono::steady_clock::now().time_since_epoch())
+                     .count());
+}
+SL_OP(aten_hash_generic) {
+  const Value& v = args[0];
+  bool by_text = v.is_string() || v.is_double() || v.is_complex();
+  out[0].set_int(by_text ? int64_t(std::hash<std::string>()(to_text(v))) : int64_t(v.bits()));
+}
+
+// ---- flags
+
+SL_OP(aten_is_scripting) { out[0].set_bool(true); }
+SL_OP(aten_is_grad_enabled) { out[0].set_bool(ctx.grad_enabled); }
+SL_OP(aten_set_grad_enabled) { ctx.grad_enabled = args.boolean(0); }
+SL_OP(aten_is_autocast_enabled) { out[0].set_bool(false); }
+SL_OP(aten_is_autocast_cpu_enabled) { out[0].set_bool(false); }
+SL_OP(aten_has_torch_function) { out[0].set_bool(false); }
+SL_OP(aten__get_tracing_state) { out[0].set_bool(false); }
+SL_OP(aten_is_vulkan_available) { out[0].set_bool(false); }
+SL_OP(aten_manual_seed) {
+  std::lock_guard<std::mutex> lock(ctx.generator->mutex);
+  ctx.generator->manual_seed(uint64_t(args.integer(0)));
+}
+
+// ---- devices
+
+SL_OP(aten_device) { out[0] = Value(parse_device(args.string(0))); }
+SL_OP(aten_device_with_index) {
+  Device device = parse_device(args.string(0));
+  int64_t index = args.integer(1);
+  if (index < -1 || index > 127) {
+    raise(ErrorKind::RuntimeError, "Device index must be -1 or non-negative, got ", index);
+  }
+  device.index = int8_t(index);
+  out[0] = Value(device);
+}
+SL_OP(prim_type) {
+  Device device = args.device(0);
+  device.index = -1;
+  out[0] = Value(to_string(device));
+}
+SL_OP(prim_index) {
+  int index = args.device(0).index;
+  out[0] = index < 0 ? Value() : Value(int64_t(index));
+}
+
+// ---- what a tensor is
+
+SL_OP(prim_NumToTensor_Scalar) { out[0] = language::number_to_tensor(args[0]); }
+SL_OP(prim_NumToTensor_bool) { out[0] = language::number_to_tensor(args[0]); }
+SL_OP(prim_device) { out[0] = (args.tensor(0), Value(Device())); }
+SL_OP(prim_dtype) { out[0].set_int(int64_t(args.tensor(0).dtype())); }
+SL_OP(prim_layout) { out[0] = (args.tensor(0), Value(int64_t(0))); }
+SL_OP(prim_requires_grad) { out[0].set_bool(args.tensor(0).requires_grad()); }
+SL_OP(prim_itemsize) { out[0].set_int(args.tensor(0).itemsize()); }
+SL_OP(prim_nbytes) { out[0].set_int(args.tensor(0).nbytes()); }
+SL_OP(prim_name) { out[0] = (args.tensor(0), Value()); }
+SL_OP(prim_data) {
+  const Tensor& t = args.tensor(0);
+  out[0] = t.as_strided(t.sizes(), t.strides(), t.storage_offset());
+}
+SL_OP(prim_grad) { out[0] = (args.tensor(0), Value()); }
+SL_OP(prim_is_cpu) { out[0] = (args.tensor(0), Value(true)); }
+
+#define SL_NEVER(name) \
+  SL_OP(prim_is_##name) { out[0] = (args.tensor(0), Value(false)); }
+SL_NEVER(cuda)
+SL_NEVER(ipu)
+SL_NEVER(maia)
+SL_NEVER(meta)
+SL_NEVER(mkldnn)
+SL_NEVER(mps)
+SL_NEVER(mtia)
+SL_NEVER(nested)
+SL_NEVER(quantized)
+SL_NEVER(sparse)
+SL_NEVER(sparse_csr)
+SL_NEVER(vulkan)
+SL_NEVER(xla)
+SL_NEVER(xpu)
+
+// ---- sizes
+
+namespace {
+std::vector<int64_t> broadcast(const Ints& a, const Ints& b) {
+  int64_t n = std::max(a.size(), b.size());
+  std::vector<int64_t> sizes(size_t(n), 1);
+  for (int64_t d = n - 1; d >= 0; --d) {
+    int64_t ia = d - (n - a.size()), ib = d - (n - b.size());
+    int64_t sa = ia >= 0 ? a[ia] : 1, sb = ib >= 0 ? b[ib] : 1;
+    if (sa != sb && sa != 1 && sb != 1) {
+      raise(ErrorKind::RuntimeError, "The size of tensor a (", sa,
+            ") must match the size of tensor b (", sb, ") at non-singleton dimension ", d);
+    }
+    sizes[size_t(d)] = sa == 1 ? sb : sa;
+  }
+  return sizes;
+}
+}  // namespace
+
+SL_OP(aten__infer_size) { out[0] = int_list(broadcast(args.ints(0), args.ints(1))); }
+SL_OP(aten_broadcast_shapes) { out[0] = int_list(broadcast(args.ints(0), args.ints(1))); }
+SL_OP(aten__size_if_not_equal) {
+  out[0] = equal(args[0], args[1]) ? Value() : std::move(args[0]);
+}
+SL_OP(aten_Size) { out[0] = std::move(args[0]); }
+
+}  // namespace scriptlang

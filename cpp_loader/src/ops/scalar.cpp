@@ -1,0 +1,332 @@
+// Arithmetic, comparison and conversion of ints, floats, bools and complex numbers.
+//
+// Ints wrap at 64 bits. // and % round as in Python. Where PyTorch stops the process (a division
+// of the smallest int by -1, a remainder by zero) these wrap or raise.
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+#include "op.h"
+
+namespace scriptlang {
+
+namespace {
+
+using complex = std::complex<double>;
+
+int64_t wrap_add(int64_t a, int64_t b) { return int64_t(uint64_t(a) + uint64_t(b)); }
+int64_t wrap_sub(int64_t a, int64_t b) { return int64_t(uint64_t(a) - uint64_t(b)); }
+int64_t wrap_mul(int64_t a, int64_t b) { return int64_t(uint64_t(a) * uint64_t(b)); }
+double add(double a, double b) { return a + b; }
+double sub(double a, double b) { return a - b; }
+double mul(double a, double b) { return a * b; }
+complex add(complex a, complex b) { return a + b; }
+complex sub(complex a, complex b) { return a - b; }
+complex mul(complex a, complex b) { return a * b; }
+
+int64_t floordiv(int64_t a, int64_t b) {
+  if (b == 0) raise(ErrorKind::RuntimeError, "division by 0");
+  if (b == -1) return wrap_sub(0, a);
+  int64_t quotient = a / b;
+  return quotient - (a % b != 0 && (a < 0) != (b < 0));
+}
+int64_t remainder(int64_t a, int64_t b) {
+  if (b == 0) raise(ErrorKind::RuntimeError, "division by 0");
+  if (b == -1) return 0;
+  int64_t rest = a % b;
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+double floordiv(double a, double b) { return std::floor(a / b); }
+double remainder(double a, double b) {
+  return std::fmod(b + std::fmod(a, b), b);
+}
+
+double power(double a, double b) {
+  if (a == 0 && b < 0) {
+    raise(ErrorKind::RuntimeError, "0.0 cannot be raised to a negative power");
+  }
+  return std::pow(a, b);
+}
+
+// By squaring, wrapping; a negative exponent truncates the fraction as a cast of pow() would.
+int64_t power_int(int64_t base, int64_t exponent) {
+  if (exponent < 0) {
+    if (base == 0) {
+      raise(ErrorKind::RuntimeError, "0.0 cannot be raised to a negative power");
+    }
+    if (base == 1) return 1;
+    return base == -1 ? (exponent % 2 ? -1 : 1) : 0;
+  }
+  uint64_t result = 1, factor = uint64_t(base);
+  for (uint64_t e = uint64_t(exponent); e; e >>= 1) {
+    if (e & 1) result *= factor;
+    factor *= factor;
+  }
+  return int64_t(result);
+}
+
+// A C cast where it is defined; else what x86 gives, as PyTorch does there.
+int64_t truncate(double v) {
+  bool fits = v >= -9223372036854775808.0 && v < 9223372036854775808.0;
+  return fits ? int64_t(v) : std::numeric_limits<int64_t>::min();
+}
+
+double double_of(const Value& v) {
+  return v.is_double() ? v.raw_double() : v.is_int() ? double(v.raw_int()) : Scalar::of(v).d;
+}
+complex complex_of(const Value& v) { return Scalar::of(v).to_complex(); }
+bool both_int(const Args& args) {
+  return (args[0].is_int() || args[0].is_bool()) && (args[1].is_int() || args[1].is_bool());
+}
+bool any_complex(const Args& args) { return args[0].is_complex() || args[1].is_complex(); }
+int64_t int_of(const Value& v) { return Scalar::of(v).i; }
+
+}  // namespace
+
+// a op b for int, float and their mixtures, complex and its mixtures, and Scalar.
+#define SL_ARITHMETIC(name, on_int, on_float)                                                 \
+  SL_OP(aten_##name##_int) { out[0].set_int(on_int(args.integer(0), args.integer(1))); }      \
+  SL_OP(aten_##name##_float) { out[0].set_double(on_float(args.number(0), args.number(1))); } \
+  SL_OP(aten_##name##_int_float) {                                                            \
+    out[0].set_double(on_float(args.number(0), args.number(1)));                              \
+  }                                                                                           \
+  SL_OP(aten_##name##_float_int) {                                                            \
+    out[0].set_double(on_float(args.number(0), args.number(1)));                              \
+  }
+
+#define SL_COMPLEX_ARITHMETIC(name, on_complex)                       \
+  SL_OP(aten_##name##_complex) {                                      \
+    out[0] = Value(on_complex(complex_of(args[0]), complex_of(args[1]))); \
+  }                                                                   \
+  SL_OP(aten_##name##_int_complex) {                                  \
+    out[0] = Value(on_complex(complex_of(args[0]), complex_of(args[1]))); \
+  }                                                                   \
+  SL_OP(aten_##name##_complex_int) {                                  \
+    out[0] = Value(on_complex(complex_of(args[0]), complex_of(args[1]))); \
+  }                                                                   \
+  SL_OP(aten_##name##_float_complex) {                                \
+    out[0] = Value(on_complex(complex_of(args[0]), complex_of(args[1]))); \
+  }                                                                   \
+  SL_OP(aten_##name##_complex_float) {                                \
+    out[0] = Value(on_complex(complex_of(args[0]), complex_of(args[1]))); \
+  }
+
+#define SL_SCALAR_ARITHMETIC(name, on_int, on_float, on_complex)            \
+  SL_OP(aten_##name) {                                                      \
+    if (any_complex(args)) {                                                \
+      out[0] = Value(on_complex(complex_of(args[0]), complex_of(args[1]))); \
+    } else if (both_int(args)) {                                            \
+      out[0].set_int(on_int(int_of(args[0]), int_of(args[1])));             \
+    } else {                                                                \
+      out[0].set_double(on_float(double_of(args[0]), double_of(args[1])));  \
+    }                                                                       \
+  }
+
+SL_ARITHMETIC(add, wrap_add, add)
+SL_COMPLEX_ARITHMETIC(add, add)
+SL_SCALAR_ARITHMETIC(add, wrap_add, add, add)
+SL_ARITHMETIC(sub, wrap_sub, sub)
+SL_COMPLEX_ARITHMETIC(sub, sub)
+SL_SCALAR_ARITHMETIC(sub, wrap_sub, sub, sub)
+SL_ARITHMETIC(mul, wrap_mul, mul)
+SL_COMPLEX_ARITHMETIC(mul, mul)
+SL_SCALAR_ARITHMETIC(mul, wrap_mul, mul, mul)
+SL_ARITHMETIC(floordiv, floordiv, floordiv)
+SL_ARITHMETIC(remainder, remainder, remainder)
+
+SL_OP(aten_floordiv) {
+  if (both_int(args)) {
+    out[0].set_int(floordiv(int_of(args[0]), int_of(args[1])));
+  } else {
+    out[0].set_double(floordiv(double_of(args[0]), double_of(args[1])));
+  }
+}
+SL_OP(aten_remainder) {
+  if (both_int(args)) {
+    out[0].set_int(remainder(int_of(args[0]), int_of(args[1])));
+  } else {
+    out[0].set_double(remainder(double_of(args[0]), double_of(args[1])));
+  }
+}
+
+SL_OP(aten_div_int) { out[0].set_double(args.number(0) / args.number(1)); }
+SL_OP(aten_div_float) { out[0].set_double(args.number(0) / args.number(1)); }
+SL_OP(aten_div_complex) { out[0] = Value(complex_of(args[0]) / complex_of(args[1])); }
+SL_OP(aten_div) { out[0].set_double(double_of(args[0]) / double_of(args[1])); }
+
+SL_OP(aten_divmod_int) {
+  int64_t a = args.integer(0), b = args.integer(1);
+  if (b == 0) {
+    raise(ErrorKind::RuntimeError, "ZeroDivisionError: integer division or modulo by zero");
+  }
+  out[0].set_int(floordiv(a, b));
+  out[1].set_int(remainder(a, b));
+}
+#define SL_DIVMOD(name)                                                                    \
+  SL_OP(aten_divmod_##name) {                                                              \
+    double a = args.number(0), b = args.number(1);                                         \
+    if (b == 0) raise(ErrorKind::RuntimeError, "ZeroDivisionError: float divmod()");       \
+    double rest = std::fmod(a, b);                                                         \
+    if (rest != 0 && (rest < 0) != (b < 0)) rest += b;                                     \
+    out[0].set_double((a - rest) / b);                                                     \
+    out[1].set_double(rest);                                                               \
+  }
+SL_DIVMOD(float)
+SL_DIVMOD(int_float)
+SL_DIVMOD(float_int)
+
+SL_OP(aten_pow_int) { out[0].set_double(power(args.number(0), args.number(1))); }
+SL_OP(aten_pow_float) { out[0].set_double(power(args.number(0), args.number(1))); }
+SL_OP(aten_pow_int_float) { out[0].set_double(power(args.number(0), args.number(1))); }
+SL_OP(aten_pow_float_int) { out[0].set_double(power(args.number(0), args.number(1))); }
+SL_OP(aten_pow_Scalar_Scalar) { out[0].set_double(power(double_of(args[0]), double_of(args[1]))); }
+SL_OP(aten_pow_int_to_int) { out[0].set_int(power_int(args.integer(0), args.integer(1))); }
+SL_OP(aten_pow_complex) { out[0] = Value(std::pow(complex_of(args[0]), complex_of(args[1]))); }
+SL_OP(aten_pow_float_complex) { out[0] = Value(std::pow(complex_of(args[0]), complex_of(args[1]))); }
+SL_OP(aten_pow_complex_float) { out[0] = Value(std::pow(complex_of(args[0]), complex_of(args[1]))); }
+
+SL_OP(aten___round_to_zero_floordiv_int) {
+  int64_t a = args.integer(0), b = args.integer(1);
+  if (b == 0) raise(ErrorKind::RuntimeError, "division by 0");
+  out[0].set_int(b == -1 ? wrap_sub(0, a) : a / b);
+}
+
+// ---- comparisons
+
+#define SL_COMPARE(name, op)                                                             \
+  SL_OP(aten_##name##_int) { out[0].set_bool(args.integer(0) op args.integer(1)); }      \
+  SL_OP(aten_##name##_float) { out[0].set_bool(args.number(0) op args.number(1)); }      \
+  SL_OP(aten_##name##_int_float) { out[0].set_bool(args.number(0) op args.number(1)); }  \
+  SL_OP(aten_##name##_float_int) { out[0].set_bool(args.number(0) op args.number(1)); }  \
+  SL_OP(aten_##name##_str) { out[0].set_bool(args.string(0) op args.string(1)); }
+#define SL_COMPARE_SCALAR(name, op)                                            \
+  SL_OP(aten_##name) {                                                         \
+    out[0].set_bool(both_int(args) ? int_of(args[0]) op int_of(args[1])        \
+                                   : double_of(args[0]) op double_of(args[1])); \
+  }
+#define SL_EQUALITY(name, op)                                                                  \
+  SL_OP(aten_##name) {                                                                         \
+    out[0].set_bool(both_int(args) ? int_of(args[0]) op int_of(args[1])                        \
+                                   : complex_of(args[0]) op complex_of(args[1]));              \
+  }                                                                                            \
+  SL_OP(aten_##name##_bool) { out[0].set_bool(args.boolean(0) op args.boolean(1)); }           \
+  SL_OP(aten_##name##_device) { out[0].set_bool(args.device(0) op args.device(1)); }           \
+  SL_OP(aten_##name##_complex) { out[0].set_bool(complex_of(args[0]) op complex_of(args[1])); } \
+  SL_OP(aten_##name##_float_complex) {                                                         \
+    out[0].set_bool(complex_of(args[0]) op complex_of(args[1]));                               \
+  }                                                                                            \
+  SL_OP(aten_##name##_complex_float) {                                                         \
+    out[0].set_bool(complex_of(args[0]) op complex_of(args[1]));                               \
+  }                                                                                            \
+  SL_OP(aten_##name##_enum) { out[0].set_bool(equal(args[0], args[1]) op true); }              \
+  SL_OP(aten_##name##_int_list) { out[0].set_bool(equal(args[0], args[1]) op true); }          \
+  SL_OP(aten_##name##_float_list) { out[0].set_bool(equal(args[0], args[1]) op true); }        \
+  SL_OP(aten_##name##_bool_list) { out[0].set_bool(equal(args[0], args[1]) op true); }         \
+  SL_OP(aten_##name##_str_list) { out[0].set_bool(equal(args[0], args[1]) op true); }
+
+SL_COMPARE(lt, <)
+SL_COMPARE_SCALAR(lt, <)
+SL_COMPARE(le, <=)
+SL_COMPARE_SCALAR(le, <=)
+SL_COMPARE(gt, >)
+SL_COMPARE_SCALAR(gt, >)
+SL_COMPARE(ge, >=)
+SL_COMPARE_SCALAR(ge, >=)
+SL_COMPARE(eq, ==)
+SL_EQUALITY(eq, ==)
+SL_COMPARE(ne, !=)
+SL_EQUALITY(ne, !=)
+
+// ---- bits and bools
+
+SL_OP(aten___and___bool) { out[0].set_bool(args.boolean(0) && args.boolean(1)); }
+SL_OP(aten___and___int) { out[0].set_int(args.integer(0) & args.integer(1)); }
+SL_OP(aten___or___bool) { out[0].set_bool(args.boolean(0) || args.boolean(1)); }
+SL_OP(aten___or___int) { out[0].set_int(args.integer(0) | args.integer(1)); }
+SL_OP(aten___xor___bool) { out[0].set_bool(args.boolean(0) != args.boolean(1)); }
+SL_OP(aten___xor___int) { out[0].set_int(args.integer(0) ^ args.integer(1)); }
+SL_OP(aten___not__) { out[0].set_bool(!args.boolean(0)); }
+// The distance counts modulo 64, as the machine does it.
+SL_OP(aten___lshift___int) {
+  out[0].set_int(int64_t(uint64_t(args.integer(0)) << (args.integer(1) & 63)));
+}
+SL_OP(aten___rshift___int) { out[0].set_int(args.integer(0) >> (args.integer(1) & 63)); }
+
+// ---- conversions
+
+SL_OP(aten_Bool_int) { out[0].set_bool(args.integer(0) != 0); }
+SL_OP(aten_Bool_float) { out[0].set_bool(args.number(0) != 0); }
+SL_OP(aten_Int_bool) { out[0].set_int(args.boolean(0)); }
+SL_OP(aten_Int_float) { out[0].set_int(truncate(args.number(0))); }
+
+namespace {
+int64_t to_integer(const Scalar& s) { return s.is_integral() ? s.i : truncate(s.d); }
+double to_real(const Scalar& s) {
+  if (s.kind == Scalar::Complex && s.imag != 0) {
+    raise(ErrorKind::RuntimeError, "value cannot be converted to type double without overflow");
+  }
+  return s.d;
+}
+}  // namespace
+
+SL_OP(aten_Int_Scalar) { out[0].set_int(to_integer(args.scalar(0))); }
+SL_OP(aten_Float_Scalar) { out[0].set_double(to_real(args.scalar(0))); }
+SL_OP(aten_Float_int) { out[0].set_double(args.number(0)); }
+SL_OP(aten_Float_bool) { out[0].set_double(args.boolean(0)); }
+
+SL_OP(aten_Int_str) {
+  const std::string& text = args.string(0);
+  char* end = nullptr;
+  errno = 0;
+  long long value = std::strtoll(text.c_str(), &end, 10);
+  bool good = end != text.c_str() && end == text.c_str() + text.size() && errno == 0;
+  if (!good) {
+    raise(ErrorKind::RuntimeError, "invalid literal for int() with base 10: '", text, "'");
+  }
+  out[0].set_int(value);
+}
+SL_OP(aten_Float_str) {
+  const std::string& text = args.string(0);
+  char* end = nullptr;
+  double value = std::strtod(text.c_str(), &end);
+  if (end == text.c_str() || end != text.c_str() + text.size()) {
+    raise(ErrorKind::RuntimeError, "could not convert string to float: '", text, "'");
+  }
+  out[0].set_double(value);
+}
+
+SL_OP(aten_Complex_Scalar) { out[0] = Value(args.scalar(0).to_complex()); }
+#define SL_COMPLEX(name) \
+  SL_OP(aten_Complex_##name) { out[0] = Value(complex(double_of(args[0]), double_of(args[1]))); }
+SL_COMPLEX(int_int)
+SL_COMPLEX(int_float)
+SL_COMPLEX(int_bool)
+SL_COMPLEX(float_int)
+SL_COMPLEX(float_float)
+SL_COMPLEX(float_bool)
+SL_COMPLEX(bool_int)
+SL_COMPLEX(bool_float)
+SL_COMPLEX(bool_bool)
+SL_COMPLEX(Tensor_Tensor)
+SL_COMPLEX(Tensor_int)
+SL_COMPLEX(Tensor_float)
+SL_COMPLEX(Tensor_bool)
+SL_COMPLEX(int_Tensor)
+SL_COMPLEX(float_Tensor)
+SL_COMPLEX(bool_Tensor)
+
+// ---- loops over ranges
+
+SL_OP(aten___derive_index) {
+  out[0].set_int(wrap_add(args.integer(1), wrap_mul(args.integer(0), args.integer(2))));
+}
+SL_OP(aten___range_length) {
+  int64_t low = args.integer(0), high = args.integer(1), step = args.integer(2);
+  if (step == 0) raise(ErrorKind::RuntimeError, "range() arg 3 must not be zero");
+  uint64_t stride = step > 0 ? uint64_t(step) : 0 - uint64_t(step);
+  bool empty = step > 0 ? low >= high : low <= high;
+  uint64_t distance = step > 0 ? uint64_t(high) - uint64_t(low) : uint64_t(low) - uint64_t(high);
+  out[0].set_int(empty ? 0 : int64_t((distance - 1) / stride + 1));
+}
+
+}  // namespace scriptlang

@@ -1,0 +1,421 @@
+// Strings. As in TorchScript a string is its UTF-8 bytes: len and indices count bytes, and the
+// character classes know ASCII.
+#include <algorithm>
+#include <cctype>
+
+#include "../type.h"
+#include "op.h"
+
+namespace scriptlang {
+
+namespace {
+
+using Text = const std::string&;
+
+TypeRef string_type() {
+  static const TypeRef kString = Type::make(TypeKind::String);
+  return kString;
+}
+
+Value string_list(std::vector<Value> items) { return List::make(std::move(items), string_type()); }
+
+[[noreturn]] void value_error(const char* what) {
+  raise(ErrorKind::RuntimeError, "ValueError: ", what);
+}
+
+// [start, end) of a search: negative positions count from behind, and -1 means up to the end.
+struct Range {
+  size_t begin, end;
+};
+Range range_of(Text text, int64_t start, int64_t end) {
+  int64_t size = int64_t(text.size());
+  if (start < 0) start = std::max<int64_t>(0, start + size);
+  if (end < 0) end = std::max<int64_t>(0, end + size + 1);
+  end = std::min(end, size);
+  start = std::min(start, size);
+  return {size_t(start), size_t(std::max(start, end))};
+}
+
+int64_t find(Text text, Text wanted, Range r, bool backwards) {
+  std::string_view part = std::string_view(text).substr(r.begin, r.end - r.begin);
+  size_t at = backwards ? part.rfind(wanted) : part.find(wanted);
+  return at == std::string_view::npos ? -1 : int64_t(at + r.begin);
+}
+
+int64_t count(Text text, Text wanted, Range r) {
+  if (wanted.empty()) return int64_t(r.end - r.begin) + 1;
+  int64_t n = 0;
+  for (size_t at = text.find(wanted, r.begin);
+       at != std::string::npos && at + wanted.size() <= r.end;
+       at = text.find(wanted, at + wanted.size())) {
+    ++n;
+  }
+  return n;
+}
+
+bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+Value split_spaces(Text text) {
+  std::vector<Value> parts;
+  for (size_t at = 0; at < text.size();) {
+    if (is_space(text[at])) {
+      ++at;
+      continue;
+    }
+    size_t end = at;
+    while (end < text.size() && !is_space(text[end])) ++end;
+    parts.emplace_back(text.substr(at, end - at));
+    at = end;
+  }
+  return string_list(std::move(parts));
+}
+
+Value split(Text text, Text separator, int64_t most) {
+  if (separator.empty()) value_error("empty separator");
+  std::vector<Value> parts;
+  size_t begin = 0;
+  for (int64_t cuts = 0; most < 0 || cuts < most; ++cuts) {
+    size_t at = text.find(separator, begin);
+    if (at == std::string::npos) break;
+    parts.emplace_back(text.substr(begin, at - begin));
+    begin = at + separator.size();
+  }
+  parts.emplace_back(text.substr(begin));
+  return string_list(std::move(parts));
+}
+
+Value rsplit(Text text, Text separator, int64_t most) {
+  if (separator.empty()) value_error("empty separator");
+  std::vector<Value> parts;
+  size_t end = text.size();
+  for (int64_t cuts = 0; most < 0 || cuts < most; ++cuts) {
+    if (end < separator.size()) break;
+    size_t at = text.rfind(separator, end - separator.size());
+    if (at == std::string::npos) break;
+    parts.emplace_back(text.substr(at + separator.size(), end - at - separator.size()));
+    end = at;
+  }
+  parts.emplace_back(text.substr(0, end));
+  std::reverse(parts.begin(), parts.end());
+  return string_list(std::move(parts));
+}
+
+// Every line break is one character: "\r\n" gives an empty line between. With `keep`, breaks
+// are elements of their own.
+Value split_lines(Text text, bool keep) {
+  std::vector<Value> lines;
+  size_t begin = 0;
+  for (size_t at = 0; at < text.size(); ++at) {
+    char c = text[at];
+    bool is_break = (c >= '\n' && c <= '\r') || (c >= '\x1c' && c <= '\x1e');
+    if (!is_break) continue;
+    lines.emplace_back(text.substr(begin, at - begin));
+    if (keep) lines.emplace_back(std::string(1, c));
+    begin = at + 1;
+  }
+  if (begin < text.size()) lines.emplace_back(text.substr(begin));
+  return string_list(std::move(lines));
+}
+
+std::string strip(Text text, Text characters, bool left, bool right) {
+  size_t begin = left ? text.find_first_not_of(characters) : 0;
+  if (begin == std::string::npos) return "";
+  size_t last = right ? text.find_last_not_of(characters) : text.size() - 1;
+  if (last == std::string::npos) return "";
+  return text.substr(begin, last - begin + 1);
+}
+
+std::string replace(Text text, Text old, Text fresh, int64_t most) {
+  std::string out;
+  size_t at = 0;
+  for (int64_t n = 0; most < 0 || n < most; ++n) {
+    size_t hit = old.empty() ? at : text.find(old, at);
+    if (hit == std::string::npos || hit > text.size()) break;
+    out.append(text, at, hit - at);
+    out += fresh;
+    at = hit + old.size();
+    if (!old.empty()) continue;
+    if (at == text.size()) return out;
+    out += text[at++];
+  }
+  if (at < text.size()) out.append(text, at, std::string::npos);
+  return out;
+}
+
+// Widths come from the program: what they allocate counts before it is allocated.
+size_t padding(Text text, int64_t width) {
+  int64_t missing = width - int64_t(text.size());
+  if (missing <= 0) return 0;
+  if (missing > int64_t(1) << 40) raise(ErrorKind::MemoryError, "a string of ", width, " bytes");
+  memory::charge(missing);
+  memory::uncharge(missing);
+  return size_t(missing);
+}
+
+char fill_of(Text fill) {
+  if (fill.size() != 1) {
+    raise(ErrorKind::RuntimeError,
+          "TypeError: The fill character must be exactly one character long");
+  }
+  return fill[0];
+}
+
+std::string expand_tabs(Text text, int64_t width) {
+  std::string out;
+  int64_t column = 0;
+  for (char c : text) {
+    if (c == '\t') {
+      int64_t missing = width > 0 ? width - column % width : 0;
+      out.append(padding("", missing), ' ');
+      column += missing;
+    } else {
+      out += c;
+      column = c == '\n' || c == '\r' ? 0 : column + 1;
+    }
+  }
+  return out;
+}
+
+template <class F>
+std::string mapped(std::string text, F f) {
+  for (char& c : text) c = char(f(static_cast<unsigned char>(c)));
+  return text;
+}
+
+std::string title(std::string text) {
+  bool inside = false;
+  for (char& c : text) {
+    unsigned char u = static_cast<unsigned char>(c);
+    c = char(inside ? std::tolower(u) : std::toupper(u));
+    inside = std::isalpha(u);
+  }
+  return text;
+}
+
+bool is_title(Text text) {
+  bool inside = false, any = false;
+  for (char c : text) {
+    unsigned char u = static_cast<unsigned char>(c);
+    if (std::isupper(u) && inside) return false;
+    if (std::islower(u) && !inside) return false;
+    inside = std::isalpha(u);
+    any = any || inside;
+  }
+  return any;
+}
+
+template <class F>
+bool all_of(Text text, F f) {
+  return std::all_of(text.begin(), text.end(),
+                     [&](char c) { return f(static_cast<unsigned char>(c)) != 0; });
+}
+template <class F>
+bool any_of(Text text, F f) {
+  return !all_of(text, [&](unsigned char c) { return f(c) == 0; });
+}
+
+int upper(int c) { return std::toupper(c); }
+int lower(int c) { return std::tolower(c); }
+int swap_case(int c) { return std::isupper(c) ? std::tolower(c) : std::toupper(c); }
+int is_alnum(int c) { return std::isalnum(c); }
+int is_alpha(int c) { return std::isalpha(c); }
+int is_digit(int c) { return std::isdigit(c); }
+int is_lower(int c) { return std::islower(c); }
+int is_upper(int c) { return std::isupper(c); }
+int is_print(int c) { return std::isprint(c); }
+
+std::string one_character(Text text, int64_t index) {
+  int64_t size = int64_t(text.size()), at = index < 0 ? index + size : index;
+  if (at < 0 || at >= size) raise(ErrorKind::IndexError, "string index out of range");
+  return std::string(1, text[size_t(at)]);
+}
+
+// The digits of an int in a base that is a power of two, as Python writes them.
+std::string digits(int64_t value, const char* prefix, int bits) {
+  uint64_t rest = value < 0 ? 0 - uint64_t(value) : uint64_t(value);
+  std::string out;
+  do {
+    out += "0123456789abcdef"[rest & ((1u << bits) - 1)];
+    rest >>= bits;
+  } while (rest);
+  std::reverse(out.begin(), out.end());
+  return (value < 0 ? "-" : "") + std::string(prefix) + out;
+}
+
+}  // namespace
+
+SL_OP(aten_add_str) { out[0] = Value(args.string(0) + args.string(1)); }
+SL_OP(aten_len_str) { out[0].set_int(int64_t(args.string(0).size())); }
+SL_OP(aten___getitem___str) { out[0] = Value(one_character(args.string(0), args.integer(1))); }
+SL_OP(prim_StringIndex) { out[0] = Value(one_character(args.string(0), args.integer(1))); }
+SL_OP(aten_list) {
+  std::vector<Value> items;
+  for (char c : args.string(0)) items.emplace_back(std::string(1, c));
+  out[0] = string_list(std::move(items));
+}
+
+SL_OP(aten_slice_str) {
+  Text text = args.string(0);
+  int64_t size = int64_t(text.size()), step = args.integer(3);
+  if (step == 0) raise(ErrorKind::RuntimeError, "slice step cannot be zero");
+  int64_t low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
+  auto clamp = [&](int64_t at) { return std::clamp(at < 0 ? at + size : at, low, high); };
+  int64_t start = args.none(1) ? (step > 0 ? low : high) : clamp(args.integer(1));
+  int64_t end = args.none(2) ? (step > 0 ? high : low) : clamp(args.integer(2));
+  std::string taken;
+  for (int64_t at = start; step > 0 ? at < end : at > end;) {
+    taken += text[size_t(at)];
+    if (__builtin_add_overflow(at, step, &at)) break;
+  }
+  out[0] = Value(taken);
+}
+
+// ---- searching
+
+namespace {
+Range range_at(const Args& args) {
+  return range_of(args.string(0), args.integer(2), args.integer(3));
+}
+int64_t must_find(const Args& args, bool backwards) {
+  int64_t at = find(args.string(0), args.string(1), range_at(args), backwards);
+  if (at < 0) value_error("substring not found");
+  return at;
+}
+std::string_view part_of(const Args& args) {
+  Range r = range_at(args);
+  return std::string_view(args.string(0)).substr(r.begin, r.end - r.begin);
+}
+}  // namespace
+
+SL_OP(aten_find) { out[0].set_int(find(args.string(0), args.string(1), range_at(args), false)); }
+SL_OP(aten_rfind) { out[0].set_int(find(args.string(0), args.string(1), range_at(args), true)); }
+SL_OP(aten_index_str) { out[0].set_int(must_find(args, false)); }
+SL_OP(aten_rindex) { out[0].set_int(must_find(args, true)); }
+SL_OP(aten_count) { out[0].set_int(count(args.string(0), args.string(1), range_at(args))); }
+SL_OP(aten_startswith) {
+  std::string_view part = part_of(args);
+  Text wanted = args.string(1);
+  out[0].set_bool(part.substr(0, wanted.size()) == wanted);
+}
+SL_OP(aten_endswith) {
+  std::string_view part = part_of(args);
+  Text wanted = args.string(1);
+  bool fits = part.size() >= wanted.size();
+  out[0].set_bool(fits && part.substr(part.size() - wanted.size()) == wanted);
+}
+
+// ---- cutting and joining
+
+SL_OP(aten_split_str) {
+  out[0] = args.none(1) ? split_spaces(args.string(0))
+                        : split(args.string(0), args.string(1), args.integer(2));
+}
+SL_OP(aten_rsplit) { out[0] = rsplit(args.string(0), args.string(1), args.integer(2)); }
+SL_OP(aten_splitlines) { out[0] = split_lines(args.string(0), args.boolean(1)); }
+SL_OP(aten_partition) {
+  Text text = args.string(0), separator = args.string(1);
+  size_t at = text.find(separator);
+  bool found = at != std::string::npos;
+  out[0] = Value(text.substr(0, at));
+  out[1] = Value(found ? separator : "");
+  out[2] = Value(found ? text.substr(at + separator.size()) : "");
+}
+SL_OP(aten_rpartition) {
+  Text text = args.string(0), separator = args.string(1);
+  size_t at = text.rfind(separator);
+  bool found = at != std::string::npos;
+  out[0] = Value(found ? text.substr(0, at) : "");
+  out[1] = Value(found ? separator : "");
+  out[2] = Value(found ? text.substr(at + separator.size()) : text);
+}
+SL_OP(aten_join) {
+  Text separator = args.string(0);
+  std::string text;
+  bool first = true;
+  for (const Value& item : args.list(1).items) {
+    if (!first) text += separator;
+    text += item.as_string();
+    first = false;
+  }
+  out[0] = Value(text);
+}
+SL_OP(aten_strip) { out[0] = Value(strip(args.string(0), args.string(1), true, true)); }
+SL_OP(aten_lstrip) { out[0] = Value(strip(args.string(0), args.string(1), true, false)); }
+SL_OP(aten_rstrip) { out[0] = Value(strip(args.string(0), args.string(1), false, true)); }
+SL_OP(aten_replace) {
+  out[0] = Value(replace(args.string(0), args.string(1), args.string(2), args.integer(3)));
+}
+
+// ---- padding
+
+SL_OP(aten_center) {
+  char fill = fill_of(args.string(2));
+  size_t missing = padding(args.string(0), args.integer(1)), right = missing / 2;
+  out[0] = Value(std::string(missing - right, fill) + args.string(0) + std::string(right, fill));
+}
+SL_OP(aten_ljust) {
+  char fill = fill_of(args.string(2));
+  size_t missing = padding(args.string(0), args.integer(1));
+  out[0] = Value(args.string(0) + std::string(missing, fill));
+}
+SL_OP(aten_rjust) {
+  char fill = fill_of(args.string(2));
+  size_t missing = padding(args.string(0), args.integer(1));
+  out[0] = Value(std::string(missing, fill) + args.string(0));
+}
+SL_OP(aten_zfill) {
+  size_t missing = padding(args.string(0), args.integer(1));
+  out[0] = Value(std::string(missing, '0') + args.string(0));
+}
+SL_OP(aten_expandtabs) { out[0] = Value(expand_tabs(args.string(0), args.integer(1))); }
+
+// ---- letters
+
+SL_OP(aten_upper) { out[0] = Value(mapped(args.string(0), upper)); }
+SL_OP(aten_lower) { out[0] = Value(mapped(args.string(0), lower)); }
+SL_OP(aten_swapcase) { out[0] = Value(mapped(args.string(0), swap_case)); }
+SL_OP(aten_title) { out[0] = Value(title(args.string(0))); }
+SL_OP(aten_capitalize) {
+  std::string text = mapped(args.string(0), lower);
+  if (!text.empty()) text[0] = char(upper(static_cast<unsigned char>(text[0])));
+  out[0] = Value(text);
+}
+
+#define SL_ALL_ARE(symbol, predicate) \
+  SL_OP(symbol) { out[0].set_bool(!args.string(0).empty() && all_of(args.string(0), predicate)); }
+SL_ALL_ARE(aten_isalnum, is_alnum)
+SL_ALL_ARE(aten_isalpha, is_alpha)
+SL_ALL_ARE(aten_isdigit, is_digit)
+SL_ALL_ARE(aten_isdecimal, is_digit)
+SL_ALL_ARE(aten_isnumeric, is_digit)
+SL_ALL_ARE(aten_isspace, is_space)
+SL_OP(aten_isprintable) { out[0].set_bool(all_of(args.string(0), is_print)); }
+SL_OP(aten_istitle) { out[0].set_bool(is_title(args.string(0))); }
+SL_OP(aten_islower) {
+  out[0].set_bool(any_of(args.string(0), is_lower) && !any_of(args.string(0), is_upper));
+}
+SL_OP(aten_isupper) {
+  out[0].set_bool(any_of(args.string(0), is_upper) && !any_of(args.string(0), is_lower));
+}
+SL_OP(aten_isidentifier) {
+  Text text = args.string(0);
+  auto is_word = [](int c) { return c == '_' || std::isalnum(c); };
+  bool good = !text.empty() && is_alpha(static_cast<unsigned char>(text[0]));
+  out[0].set_bool(good && all_of(text, is_word));
+}
+
+// ---- numbers as text
+
+SL_OP(aten_hex) { out[0] = Value(digits(args.integer(0), "0x", 4)); }
+SL_OP(aten_oct) { out[0] = Value(digits(args.integer(0), "0o", 3)); }
+SL_OP(aten_bin) { out[0] = Value(digits(args.integer(0), "0b", 1)); }
+SL_OP(aten_chr) { out[0] = Value(std::string(1, char(args.integer(0)))); }
+SL_OP(aten_ord) {
+  Text text = args.string(0);
+  if (text.size() != 1) {
+    raise(ErrorKind::RuntimeError, "String for ord() must be 1 character, found ", text.size());
+  }
+  out[0].set_int(static_cast<unsigned char>(text[0]));
+}
+
+}  // namespace scriptlang

@@ -1,0 +1,53 @@
+#include "optable.h"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+
+namespace scriptlang {
+
+#define SL_OPERATOR(symbol, schema) void op_##symbol(Context&, Args, Value*);
+#include "ops/ops.def"
+#undef SL_OPERATOR
+
+namespace {
+
+constexpr OpEntry kTable[] = {
+#define SL_OPERATOR(symbol, schema) {schema, op_##symbol},
+#include "ops/ops.def"
+#undef SL_OPERATOR
+};
+constexpr int kCount = int(sizeof kTable / sizeof kTable[0]);
+
+std::atomic<const Schema*> parsed[kCount];
+
+}  // namespace
+
+int op_count() { return kCount; }
+const OpEntry& op_at(int index) { return kTable[index]; }
+
+const OpEntry* find_op(std::string_view name) {
+  const OpEntry* end = kTable + kCount;
+  const OpEntry* it = std::lower_bound(
+      kTable, end, name,
+      [](const OpEntry& entry, std::string_view n) { return entry.qualified_name() < n; });
+  return it != end && it->qualified_name() == name ? it : nullptr;
+}
+
+const Schema& schema_of(const OpEntry& entry) {
+  std::atomic<const Schema*>& slot = parsed[&entry - kTable];
+  if (const Schema* schema = slot.load(std::memory_order_acquire)) return *schema;
+  auto fresh = std::make_unique<const Schema>(parse_schema(entry.text));
+  const Schema* expected = nullptr;
+  if (slot.compare_exchange_strong(expected, fresh.get(), std::memory_order_acq_rel)) {
+    return *fresh.release();
+  }
+  return *expected;
+}
+
+Generator& default_generator() {
+  static Ref<Generator> generator = Generator::make();
+  return *generator;
+}
+
+}  // namespace scriptlang

@@ -1,0 +1,314 @@
+#include "program.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace scriptlang {
+
+const char* opcode_name(Opcode op) {
+  switch (op) {
+#define SL_OPCODE(name, number, x, n, pops, pushes, runs, meaning) \
+  case Opcode::name:                                               \
+    return #name;
+#include "opcodes.def"
+#undef SL_OPCODE
+    default:
+      return "OP";
+  }
+}
+
+ClassRef ClassTable::get(const std::string& name) {
+  ClassRef& cls = classes_[name];
+  if (!cls) cls = ClassType::make(name);
+  return cls;
+}
+
+ClassType* ClassTable::find(const std::string& name) const {
+  auto it = classes_.find(name);
+  return it == classes_.end() ? nullptr : it->second.get();
+}
+
+ClassResolver ClassTable::resolver() {
+  return [this](const std::string& name) {
+    return name.compare(0, 9, "__torch__") == 0 ? get(name) : ClassRef();
+  };
+}
+
+namespace {
+
+constexpr int64_t kMaxRegisters = 1 << 20;
+
+using Items = std::vector<Value>;
+
+// Tuples and lists alike: writers differ.
+const Items* sequence(const Value& v) {
+  if (v.is_tuple()) return &v.as_tuple().items;
+  return v.is_list() ? &v.as_list().items : nullptr;
+}
+
+class FunctionDecoder {
+ public:
+  FunctionDecoder(Function* function, const ClassResolver& classes)
+      : f_(*function), classes_(classes) {}
+
+  void decode(const Items& entry) {
+    const Items* table = sequence(entry[1]);
+    if (!table) fail("its code is no table");
+    decode_operators(want(*table, "operators"));
+    f_.constants = want(*table, "constants");
+    for (const Value& type : want(*table, "types")) f_.types.push_back(decode_type(type));
+    decode_registers(*table);
+    if (const Items* callees = optional(*table, "functions")) {
+      for (const Value& name : *callees) f_.callee_names.push_back(text(name));
+    }
+    decode_schema(entry);
+    decode_code(want(*table, "instructions"));
+  }
+
+ private:
+  template <class... Parts>
+  [[noreturn]] void fail(const Parts&... parts) {
+    raise(ErrorKind::ArchiveError, "the bytecode of ", f_.name, " is malformed: ", parts...);
+  }
+  const std::string& text(const Value& v) {
+    if (!v.is_string()) fail("a ", tag_name(v.tag()), " stands where a name should");
+    return v.as_string();
+  }
+  int64_t integer(const Value& v) {
+    if (!v.is_int()) fail("a ", tag_name(v.tag()), " stands where an int should");
+    return v.as_int();
+  }
+  TypeRef decode_type(const Value& v) { return parse_type(text(v), classes_); }
+
+  // A table is a tuple of (name, value) pairs.
+  const Value* field(const Items& table, const char* name) {
+    for (const Value& row : table) {
+      const Items* pair = sequence(row);
+      if (!pair || pair->size() != 2) fail("a table row is no pair");
+      if (text((*pair)[0]) == name) return &(*pair)[1];
+    }
+    return nullptr;
+  }
+  const Items* optional(const Items& table, const char* name) {
+    const Value* v = field(table, name);
+    if (!v) return nullptr;
+    const Items* items = sequence(*v);
+    if (!items) fail(name, " is no tuple");
+    return items;
+  }
+  const Items& want(const Items& table, const char* name) {
+    const Items* items = optional(table, name);
+    if (!items) fail(name, " is missing");
+    return *items;
+  }
+
+  void decode_registers(const Items& table) {
+    const Value* size = field(table, "register_size");
+    if (!size) fail("register_size is missing");
+    int64_t registers = integer(*size);
+    if (registers < 0 || registers > kMaxRegisters) fail("register_size is ", registers);
+    f_.registers = int(registers);
+    if (const Items* types = optional(table, "register_types")) {
+      for (const Value& v : *types) {
+        f_.register_types.push_back(text(v).empty() ? TypeRef() : decode_type(v));
+      }
+    }
+  }
+
+  void decode_operators(const Items& rows) {
+    for (const Value& row : rows) {
+      const Items* parts = sequence(row);
+      if (!parts || parts->size() < 2 || parts->size() > 3) fail("an operator is no tuple of 3");
+      OperatorUse use;
+      use.name = text((*parts)[0]);
+      use.overload = text((*parts)[1]);
+      if (parts->size() == 3 && !(*parts)[2].is_none()) {
+        int64_t given = integer((*parts)[2]);
+        use.given = given < 0 || given > 1000 ? -1 : int(given);
+      }
+      resolve(&use);
+      f_.operators.push_back(std::move(use));
+    }
+  }
+
+  // Finds the operator and the defaults of what the program does not give.
+  void resolve(OperatorUse* use) {
+    use->entry = find_op(use->qualified_name());
+    if (!use->entry) return;
+    const Schema& schema = schema_of(*use->entry);
+    use->results = int(schema.returns.size());
+    use->variadic = schema.variadic_arguments;
+    if (use->variadic) return;
+    use->total = int(schema.arguments.size());
+    if (use->given < 0) use->given = use->total;
+    if (use->given > use->total) {
+      fail(use->qualified_name(), " is given ", use->given, " arguments but takes ", use->total);
+    }
+    for (auto a = schema.arguments.rbegin(); a != schema.arguments.rend() && a->is_out; ++a) {
+      ++use->trailing_out;
+    }
+    if (use->given == use->total) return;
+    if (use->given < use->trailing_out) fail(use->qualified_name(), " lacks its out argument");
+    for (int i = use->given - use->trailing_out; i < use->total - use->trailing_out; ++i) {
+      const Argument& a = schema.arguments[size_t(i)];
+      if (!a.has_default) {
+        fail(use->qualified_name(), " lacks its argument '", a.name, "', which has no default");
+      }
+      use->defaults.push_back(a.default_value);
+    }
+  }
+
+  void decode_schema(const Items& entry) {
+    if (entry.size() < 3) return;
+    const Items* table = sequence(entry[2]);
+    if (!table) fail("its schema is no table");
+    if (table->empty()) return;
+    f_.has_schema = true;
+    decode_arguments(want(*table, "arguments"), &f_.arguments);
+    decode_arguments(want(*table, "returns"), &f_.returns);
+  }
+
+  void decode_arguments(const Items& rows, std::vector<Argument>* out) {
+    for (const Value& row : rows) {
+      const Items* fields = sequence(row);
+      if (!fields) fail("an argument is no table");
+      const Value* name = field(*fields, "name");
+      const Value* type = field(*fields, "type");
+      if (!name || !type) fail("an argument lacks its name or type");
+      Argument a;
+      a.name = text(*name);
+      a.type = decode_type(*type);
+      const Value* default_value = field(*fields, "default_value");
+      if (default_value && !default_value->is_none()) {
+        a.has_default = true;
+        a.default_value = *default_value;
+      }
+      out->push_back(std::move(a));
+    }
+  }
+
+  void decode_code(const Items& rows) {
+    f_.code.reserve(rows.size());
+    for (const Value& row : rows) {
+      const Items* parts = sequence(row);
+      if (!parts || parts->size() != 3) fail("an instruction is no tuple of 3");
+      Instruction i;
+      i.op = decode_opcode(text((*parts)[0]));
+      i.x = small((*parts)[1]);
+      i.n = small((*parts)[2]);
+      f_.code.push_back(i);
+    }
+    f_.results = f_.has_schema ? int(f_.returns.size()) : 1;
+    f_.parameters = int(f_.arguments.size());
+    if (!f_.has_schema && !f_.code.empty()) {  // what the first instruction stores
+      if (f_.code[0].op == Opcode::STOREN) f_.parameters = std::max(f_.code[0].n, 0);
+      if (f_.code[0].op == Opcode::STORE) f_.parameters = 1;
+    }
+  }
+
+  int32_t small(const Value& v) {
+    int64_t value = integer(v);
+    if (value < INT32_MIN || value > INT32_MAX) fail("an operand is ", value);
+    return int32_t(value);
+  }
+
+  Opcode decode_opcode(const std::string& name) {
+    struct Row {
+      const char* name;
+      Opcode op;
+      bool runs;
+    };
+    static constexpr Row kRows[] = {
+#define SL_OPCODE(name, number, x, n, pops, pushes, runs, meaning) {#name, Opcode::name, runs},
+#include "opcodes.def"
+#undef SL_OPCODE
+    };
+    for (const Row& row : kRows) {
+      if (name != row.name) continue;
+      if (!row.runs) fail("the instruction ", name, " is not supported");
+      return row.op;
+    }
+    fail("the instruction '", name.substr(0, 60), "' is unknown");
+  }
+
+  Function& f_;
+  const ClassResolver& classes_;
+};
+
+}  // namespace
+
+void Program::decode_function(const Value& tree) {
+  const Items* entry = sequence(tree);
+  bool good = entry && (entry->size() == 2 || entry->size() == 3) && (*entry)[0].is_string();
+  if (!good) raise(ErrorKind::ArchiveError, "the bytecode is malformed: a function is no tuple "
+                   "(name, code, schema)");
+  auto function = std::make_unique<Function>();
+  function->name = (*entry)[0].as_string();
+  FunctionDecoder(function.get(), classes_->resolver()).decode(*entry);
+  if (!by_name_.emplace(function->name, function.get()).second) {
+    raise(ErrorKind::ArchiveError, "the bytecode has two functions named ", function->name);
+  }
+  functions_.push_back(std::move(function));
+}
+
+void Program::link() {
+  for (auto& function : functions_) {
+    for (const std::string& name : function->callee_names) {
+      auto it = by_name_.find(name);
+      if (it == by_name_.end()) {
+        raise(ErrorKind::ArchiveError, "the bytecode of ", function->name, " calls ", name,
+              ", which is not there");
+      }
+      function->callees.push_back(it->second);
+    }
+    size_t dot = function->name.rfind('.');
+    if (dot == std::string::npos) continue;
+    if (ClassType* cls = classes_->find(function->name.substr(0, dot))) {
+      cls->owner = this;
+      cls->methods.push_back({function->name.substr(dot + 1), function.get()});
+    }
+  }
+  for (auto& [name, cls] : classes_->all()) {
+    std::sort(cls->methods.begin(), cls->methods.end(),
+              [](const auto& a, const auto& b) { return a.name < b.name; });
+  }
+}
+
+std::shared_ptr<const Program> Program::decode(const Value& tree,
+                                               std::shared_ptr<ClassTable> classes) {
+  auto program = std::make_shared<Program>();
+  program->classes_ = std::move(classes);
+  const Items* items = sequence(tree);
+  if (!items) raise(ErrorKind::ArchiveError, "the bytecode is malformed: it is no tuple");
+  size_t first = !items->empty() && (*items)[0].is_int() ? 1 : 0;
+  if (first) {
+    int64_t version = (*items)[0].as_int();
+    if (version < kOldestBytecode || version > kNewestBytecode) {
+      raise(ErrorKind::ArchiveError, "bytecode version ", version, " is not supported (",
+            kOldestBytecode, " to ", kNewestBytecode, " are)");
+    }
+    program->version_ = int(version);
+  }
+  for (size_t i = first; i < items->size(); ++i) program->decode_function((*items)[i]);
+  program->link();
+  std::unordered_map<std::string, int> missing;
+  for (auto& function : program->functions_) {
+    verify(function.get());
+    for (const Instruction& i : function->code) {
+      if (i.op == Opcode::OP_MISSING) {
+        ++missing[function->operators[size_t(i.x)].qualified_name()];
+      }
+    }
+  }
+  for (auto& [name, count] : missing) program->missing_.push_back({name, count});
+  std::sort(program->missing_.begin(), program->missing_.end(),
+            [](const auto& a, const auto& b) { return a.name < b.name; });
+  return program;
+}
+
+const Function* Program::find(std::string_view name) const {
+  auto it = by_name_.find(std::string(name));
+  return it == by_name_.end() ? nullptr : it->second;
+}
+
+}  // namespace scriptlang

@@ -1,0 +1,360 @@
+#include "zip.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+namespace scriptlang {
+
+// ---- Bytes
+
+std::shared_ptr<Bytes> Bytes::map_file(const std::string& path) {
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) raise(ErrorKind::ArchiveError, "cannot open '", path, "': ", strerror(errno));
+  struct stat info;
+  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+    ::close(fd);
+    raise(ErrorKind::ArchiveError, "'", path, "' is not a regular file");
+  }
+  size_t size = size_t(info.st_size);
+  if (size == 0) {
+    ::close(fd);
+    raise(ErrorKind::ArchiveError, "'", path, "' is empty");
+  }
+  void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+  ::close(fd);
+  if (data == MAP_FAILED) {
+    raise(ErrorKind::ArchiveError, "cannot map '", path, "': ", strerror(errno));
+  }
+  return std::shared_ptr<Bytes>(new Bytes(static_cast<char*>(data), size, true));
+}
+
+std::shared_ptr<Bytes> Bytes::copy(const void* data, size_t size) {
+  char* block = static_cast<char*>(memory::take(size + 1));
+  if (size) std::memcpy(block, data, size);
+  return std::shared_ptr<Bytes>(new Bytes(block, size, false));
+}
+
+Bytes::~Bytes() {
+  if (mapped_) {
+    munmap(data_, size_);
+  } else {
+    memory::give(data_, size_ + 1);
+  }
+}
+
+namespace {
+
+// ---- layout of the zip records that we read (all little endian)
+
+constexpr uint32_t kLocalMagic = 0x04034b50, kCentralMagic = 0x02014b50, kEndMagic = 0x06054b50;
+constexpr uint32_t kEnd64Magic = 0x06064b50, kLocator64Magic = 0x07064b50;
+constexpr int64_t kLocalSize = 30, kCentralSize = 46, kEndSize = 22;
+constexpr int64_t kEnd64Size = 56, kLocator64Size = 20;
+constexpr int64_t kMaxComment = 65535;
+
+template <class T>
+T load(const char* p) {
+  T value;
+  std::memcpy(&value, p, sizeof value);
+  return value;
+}
+int64_t u16(const char* p) { return load<uint16_t>(p); }
+int64_t u32(const char* p) { return load<uint32_t>(p); }
+uint64_t u64(const char* p) { return load<uint64_t>(p); }
+
+int64_t checked_u64(const char* p) {
+  uint64_t value = u64(p);
+  if (value > uint64_t(INT64_MAX)) raise(ErrorKind::ArchiveError, "a 64-bit size is out of range");
+  return int64_t(value);
+}
+
+struct Signature {
+  const char* magic;
+  size_t size;
+  const char* what;
+};
+constexpr Signature kSignatures[] = {
+    {"\xff\xd8\xff", 3, "a JPEG image"},
+    {"\x89PNG", 4, "a PNG image"},
+    {"GIF8", 4, "a GIF image"},
+    {"%PDF", 4, "a PDF document"},
+    {"\x7f" "ELF", 4, "an ELF program or library"},
+    {"\x1f\x8b", 2, "a gzip file; unpack it first"},
+    {"\x93NUMPY", 6, "a numpy .npy file"},
+    {"\x89HDF", 4, "an HDF5 file"},
+    {"\x80\x02", 2, "a bare pickle (an old torch.save file); save the model with torch.jit.save"},
+    {"RIFF", 4, "a RIFF file such as WAV"},
+    {"version https://git-lfs", 23, "a Git LFS pointer; run `git lfs pull`"},
+    {"<!DOCTYPE", 9, "an HTML page"},
+    {"<html", 5, "an HTML page"},
+};
+
+[[noreturn]] void not_a_zip(std::string_view bytes) {
+  for (const Signature& s : kSignatures) {
+    if (bytes.substr(0, s.size) == std::string_view(s.magic, s.size)) {
+      raise(ErrorKind::ArchiveError, "not a TorchScript archive: this is ", s.what);
+    }
+  }
+  if (bytes.size() >= 8 && bytes.substr(4, 4) == "PTMF") {
+    raise(ErrorKind::ArchiveError,
+          "a flatbuffer mobile module; export it in the zip format (use_flatbuffer=False)");
+  }
+  if (bytes.size() >= 4 && u32(bytes.data()) == kLocalMagic) {
+    raise(ErrorKind::ArchiveError,
+          "a zip file without its directory: it is truncated; copy or download it again");
+  }
+  raise(ErrorKind::ArchiveError, "not a TorchScript archive: this is no zip file");
+}
+
+// Offset of the end record, searched backwards over a possible comment.
+int64_t find_end(std::string_view bytes) {
+  int64_t size = int64_t(bytes.size());
+  int64_t lowest = std::max<int64_t>(0, size - kEndSize - kMaxComment);
+  for (int64_t at = size - kEndSize; at >= lowest; --at) {
+    if (u32(bytes.data() + at) == kEndMagic && at + kEndSize + u16(bytes.data() + at + 20) <= size) {
+      return at;
+    }
+  }
+  not_a_zip(bytes);
+}
+
+struct Directory {
+  int64_t offset, size, count;
+};
+
+Directory locate_directory(std::string_view bytes) {
+  int64_t end = find_end(bytes);
+  const char* p = bytes.data() + end;
+  Directory d{u32(p + 16), u32(p + 12), u16(p + 10)};
+  bool is_64 = end >= kLocator64Size &&
+               u32(bytes.data() + end - kLocator64Size) == kLocator64Magic;
+  if (is_64) {
+    int64_t at = checked_u64(bytes.data() + end - kLocator64Size + 8);
+    if (at > end - kLocator64Size - kEnd64Size || u32(bytes.data() + at) != kEnd64Magic) {
+      raise(ErrorKind::ArchiveError, "the zip64 end record is misplaced");
+    }
+    const char* q = bytes.data() + at;
+    d = {checked_u64(q + 48), checked_u64(q + 40), checked_u64(q + 32)};
+  }
+  if (d.offset > end || d.size > end - d.offset) {
+    raise(ErrorKind::ArchiveError, "the zip directory lies outside the file");
+  }
+  return d;
+}
+
+// Takes the 64-bit fields from a central record's extra data where the 32-bit ones are full.
+void apply_zip64(std::string_view extra, int64_t* size, int64_t* compressed, int64_t* offset) {
+  while (extra.size() >= 4) {
+    int64_t id = u16(extra.data()), length = u16(extra.data() + 2);
+    if (length > int64_t(extra.size()) - 4) return;
+    std::string_view body = extra.substr(4, size_t(length));
+    extra.remove_prefix(size_t(length) + 4);
+    if (id != 1) continue;
+    for (int64_t* field : {size, compressed, offset}) {
+      if (*field != 0xffffffff) continue;
+      if (body.size() < 8) raise(ErrorKind::ArchiveError, "a zip64 field is truncated");
+      *field = checked_u64(body.data());
+      body.remove_prefix(8);
+    }
+    return;
+  }
+}
+
+void check_name(std::string_view name) {
+  bool bad = name.empty() || name[0] == '/' || name.find('\\') != std::string_view::npos ||
+             name.find('\0') != std::string_view::npos;
+  for (size_t begin = 0; !bad && begin <= name.size();) {
+    size_t end = std::min(name.find('/', begin), name.size());
+    bad = name.substr(begin, end - begin) == "..";
+    begin = end + 1;
+  }
+  if (bad) {
+    raise(ErrorKind::ArchiveError, "the record name '", std::string(name.substr(0, 100)),
+          "' is not a relative path");
+  }
+}
+
+}  // namespace
+
+// ---- ZipArchive
+
+std::shared_ptr<ZipArchive> ZipArchive::open(std::shared_ptr<Bytes> bytes,
+                                             const ZipLimits& limits) {
+  std::shared_ptr<ZipArchive> archive(new ZipArchive(std::move(bytes)));
+  archive->read_directory(limits);
+  archive->check_overlaps();
+  return archive;
+}
+
+void ZipArchive::read_directory(const ZipLimits& limits) {
+  std::string_view bytes = bytes_->view();
+  Directory directory = locate_directory(bytes);
+  if (directory.count > limits.max_records || directory.count > directory.size / kCentralSize) {
+    raise(ErrorKind::ArchiveError, "the zip directory claims ", directory.count, " records");
+  }
+  records_.reserve(size_t(directory.count));
+  int64_t at = directory.offset, end = directory.offset + directory.size;
+  for (int64_t i = 0; i < directory.count; ++i) {
+    if (end - at < kCentralSize || u32(bytes.data() + at) != kCentralMagic) {
+      raise(ErrorKind::ArchiveError, "record ", i, " of the zip directory is damaged");
+    }
+    const char* p = bytes.data() + at;
+    int64_t name_size = u16(p + 28), extra_size = u16(p + 30), comment_size = u16(p + 32);
+    int64_t total = kCentralSize + name_size + extra_size + comment_size;
+    if (total > end - at) {
+      raise(ErrorKind::ArchiveError, "record ", i, " of the zip directory is truncated");
+    }
+    add_record(p, bytes.substr(size_t(at + kCentralSize), size_t(name_size)),
+               bytes.substr(size_t(at + kCentralSize + name_size), size_t(extra_size)),
+               directory.offset, limits);
+    at += total;
+  }
+}
+
+void ZipArchive::add_record(const char* p, std::string_view name, std::string_view extra,
+                            int64_t directory_offset, const ZipLimits& limits) {
+  std::string_view bytes = bytes_->view();
+  check_name(name);
+  Record r{std::string(name), uint16_t(u16(p + 10)), uint32_t(u32(p + 16)), u32(p + 20),
+           u32(p + 24),       0};
+  int64_t local = u32(p + 42);
+  apply_zip64(extra, &r.size, &r.compressed_size, &local);
+  auto fail = [&](const char* what) {
+    raise(ErrorKind::ArchiveError, "the record '", r.name, "' ", what);
+  };
+  if (u16(p + 8) & 1) fail("is encrypted");
+  if (r.method != 0 && r.method != 8) fail("uses a compression method other than deflate");
+  if (local > directory_offset - kLocalSize) fail("lies outside the file");
+  const char* q = bytes.data() + local;
+  if (u32(q) != kLocalMagic) fail("has no local header where the directory says");
+  int64_t local_name_size = u16(q + 26);
+  r.data_offset = local + kLocalSize + local_name_size + u16(q + 28);
+  if (r.data_offset > directory_offset || r.compressed_size > directory_offset - r.data_offset) {
+    fail("reaches beyond the file's data");
+  }
+  if (bytes.substr(size_t(local + kLocalSize), size_t(local_name_size)) != name) {
+    fail("has another name in its local header");
+  }
+  if (r.size > limits.max_record_bytes) fail("is too large");
+  if (r.method == 0 && r.size != r.compressed_size) fail("is stored with two different sizes");
+  if (r.method == 8 && r.size / limits.max_ratio > r.compressed_size) {
+    fail("claims to shrink more than deflate can");
+  }
+  if (!index_.emplace(r.name, records_.size()).second) fail("occurs twice");
+  records_.push_back(std::move(r));
+}
+
+void ZipArchive::check_overlaps() const {
+  std::vector<std::pair<int64_t, int64_t>> spans;
+  spans.reserve(records_.size());
+  for (const Record& r : records_) {
+    int64_t header = kLocalSize + int64_t(r.name.size());
+    spans.emplace_back(r.data_offset - header, r.data_offset + r.compressed_size);
+  }
+  std::sort(spans.begin(), spans.end());
+  for (size_t i = 1; i < spans.size(); ++i) {
+    if (spans[i].first < spans[i - 1].second) {
+      raise(ErrorKind::ArchiveError, "two records of the zip file overlap");
+    }
+  }
+}
+
+const ZipArchive::Record* ZipArchive::find(std::string_view name) const {
+  auto it = index_.find(std::string(name));
+  return it == index_.end() ? nullptr : &records_[it->second];
+}
+
+void ZipArchive::inflate(const Record& record, char* out) const {
+  z_stream stream = {};
+  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) {
+    raise(ErrorKind::MemoryError, "zlib cannot start");
+  }
+  const char* in = bytes_->data() + record.data_offset;
+  int64_t in_left = record.compressed_size, out_left = record.size;
+  constexpr int64_t kChunk = 1 << 30;
+  int status = Z_OK;
+  char spare;  // where a stream that goes on too long would write
+  while (status == Z_OK) {
+    if (stream.avail_in == 0) {
+      int64_t n = std::min(in_left, kChunk);
+      stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(in));
+      stream.avail_in = uInt(n);
+      in += n;
+      in_left -= n;
+    }
+    bool full = stream.avail_out == 0 && out_left == 0;
+    if (stream.avail_out == 0) {
+      int64_t n = std::min(out_left, kChunk);
+      stream.next_out = reinterpret_cast<Bytef*>(full ? &spare : out);
+      stream.avail_out = full ? 1 : uInt(n);
+      out += n;
+      out_left -= n;
+    }
+    status = ::inflate(&stream, Z_NO_FLUSH);
+    if (full && stream.avail_out == 0) status = Z_DATA_ERROR;
+  }
+  bool complete = status == Z_STREAM_END && int64_t(stream.total_out) == record.size;
+  inflateEnd(&stream);
+  if (!complete) raise(ErrorKind::ArchiveError, "the record '", record.name, "' is damaged");
+}
+
+namespace {
+
+void check_crc_of(const ZipArchive::Record& record, const char* data) {
+  uLong crc = crc32(0, nullptr, 0);
+  for (int64_t at = 0; at < record.size;) {
+    int64_t n = std::min<int64_t>(record.size - at, 1 << 30);
+    crc = crc32(crc, reinterpret_cast<const Bytef*>(data + at), uInt(n));
+    at += n;
+  }
+  if (uint32_t(crc) != record.crc) {
+    raise(ErrorKind::ArchiveError, "the record '", record.name, "' is damaged: its checksum differs");
+  }
+}
+
+void release_bytes(void* user) { delete static_cast<std::shared_ptr<Bytes>*>(user); }
+
+}  // namespace
+
+std::string_view ZipArchive::read(const Record& record, std::string* buffer,
+                                  bool check_crc) const {
+  const char* data = bytes_->data() + record.data_offset;
+  if (record.method == 8) {
+    buffer->resize(size_t(record.size));
+    inflate(record, buffer->data());
+    data = buffer->data();
+  }
+  if (check_crc) check_crc_of(record, data);
+  return {data, size_t(record.size)};
+}
+
+Storage* ZipArchive::storage(const Record& record, int64_t itemsize) const {
+  char* data = bytes_->data() + record.data_offset;
+  bool aligned = reinterpret_cast<uintptr_t>(data) % uintptr_t(std::max<int64_t>(itemsize, 1)) == 0;
+  if (record.method == 0 && aligned) {
+    return Storage::borrow(data, record.size, release_bytes, new std::shared_ptr<Bytes>(bytes_));
+  }
+  Storage* s = Storage::allocate(record.size);
+  try {
+    if (record.method == 8) {
+      inflate(record, static_cast<char*>(s->data()));
+      check_crc_of(record, static_cast<char*>(s->data()));
+    } else {
+      std::memcpy(s->data(), data, size_t(record.size));
+    }
+  } catch (...) {
+    s->release();
+    throw;
+  }
+  return s;
+}
+
+}  // namespace scriptlang
