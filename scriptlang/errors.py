@@ -72,7 +72,7 @@ class RunError(ScriptError):
     def __str__(self) -> str:
         if not self.stack:
             return self.message
-        return "\n".join([self.message, "script stack (outermost first):", *map(str, self.stack)])
+        return f"{self.message}\n{stack_text(self.stack)}"
 
     def __reduce__(self):
         return type(self), (self.message, self.stack)
@@ -111,13 +111,22 @@ class GraphError(ScriptError):
 
 
 def attach_stack(error: BaseException, stack: tuple[Frame, ...]) -> BaseException:
-    """Put the script stack on an exception that a program raised; returns the exception."""
+    """Put the script stack on an exception that a program raised; returns the exception.
+
+    Exceptions that are not ours show it in their traceback (as a note, from Python 3.11 on).
+    """
     if isinstance(error, RunError):
         if not error.stack:
             error.stack = tuple(stack)
-    else:
+    elif not script_stack(error):
         error.script_stack = tuple(stack)
+        if hasattr(error, "add_note") and stack:
+            error.add_note(stack_text(stack))
     return error
+
+
+def stack_text(stack: tuple[Frame, ...]) -> str:
+    return "\n".join(["script stack (outermost first):", *map(str, stack)])
 
 
 def script_stack(error: BaseException) -> tuple[Frame, ...]:
