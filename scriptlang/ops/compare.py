@@ -1,0 +1,250 @@
+"""Comparisons, logic, bits, choices: results that are bool, or one of the operands."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import dtypes
+from ..dtypes import bool as BOOL
+from ..tensor import Tensor
+from .elementwise import apply, array_of, cast, check_broadcast, declare_forms, store
+from .table import declare, primitive
+
+COMPARISONS = {"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal,
+               "gt": np.greater, "ge": np.greater_equal}
+ALIASES = {"not_equal": "ne", "less": "lt", "less_equal": "le", "greater": "gt",
+           "greater_equal": "ge"}
+
+
+def comparison(f):
+    def kernel(self, other):
+        if not isinstance(other, Tensor) and self.dtype.kind in "ui" and isinstance(other, int):
+            return apply_exact(f, self, other)
+        return apply(f, dtypes.result_type(self, other), self, other)
+
+    return kernel
+
+
+def apply_exact(f, self, other):
+    """Compare integers with a Python int that may not fit their type."""
+    low, high = np.iinfo(self.dtype.numpy).min, np.iinfo(self.dtype.numpy).max
+    if low <= other <= high:
+        return apply(f, self.dtype, self, other)
+    return Tensor._wrap(np.asarray(f(self._array.astype(np.float64), float(other))))
+
+
+KERNELS = {name: comparison(f) for name, f in COMPARISONS.items()}
+for _name in [*COMPARISONS, *ALIASES]:
+    _kernel = KERNELS[ALIASES.get(_name, _name)]
+    declare_forms(f"{_name}.Tensor", "Tensor other", _kernel, out="Tensor_out")
+    declare_forms(f"{_name}.Scalar", "Scalar other", _kernel, out="Scalar_out")
+
+
+def _predicate(f):
+    return lambda self: Tensor._wrap(np.asarray(f(self._array)))
+
+
+for _name, _f in {"isnan": lambda a: a != a, "isinf": np.isinf, "isfinite": np.isfinite,
+                  "isposinf": lambda a: a == np.inf, "isneginf": lambda a: a == -np.inf,
+                  "signbit": lambda a: np.signbit(a) if a.dtype.kind == "f" else a < 0,
+                  "isreal": np.isreal}.items():
+    declare_forms(_name, "", _predicate(_f), inplace=False,
+                  out="out" if _name in ("isposinf", "isneginf", "signbit") else "")
+
+LOGICAL = {"logical_and": np.logical_and, "logical_or": np.logical_or,
+           "logical_xor": np.logical_xor}
+for _name, _f in LOGICAL.items():
+    declare_forms(_name, "Tensor other", lambda self, other, f=_f: apply(
+        f, dtypes.result_type(self, other), self, other))
+declare_forms("logical_not", "", lambda self: Tensor._wrap(np.asarray(np.logical_not(self._array))))
+
+
+def bitwise(f):
+    def kernel(self, other):
+        dtype = dtypes.result_type(self, other)
+        if dtype.kind not in "bui":
+            raise RuntimeError(f'"{f.__name__}_cpu" not implemented for '
+                               f"'{dtype.name.capitalize()}'")
+        return apply(f, dtype, self, other)
+
+    return kernel
+
+
+BITWISE = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
+for _name, _f in BITWISE.items():
+    for _type in ("Tensor", "Scalar"):
+        declare_forms(f"bitwise_{_name}.{_type}", f"{_type} other", bitwise(_f),
+                      out=f"{_type}_out")
+        declare_forms(f"__{_name}__.{_type}", f"{_type} other", bitwise(_f), inplace=False, out="")
+        declare(f"aten::__i{_name}__.{_type}(Tensor(a!) self, {_type} other) -> Tensor(a!)",
+                lambda self, other, k=bitwise(_f): store(self, k(self, other)), "primitive")
+
+
+def _left(a, b):
+    bits = a.dtype.itemsize * 8
+    return np.where((b < 0) | (b >= bits), 0, np.left_shift(a, np.clip(b, 0, bits - 1)))
+
+
+def _right(a, b):
+    bits = a.dtype.itemsize * 8
+    return np.right_shift(a, np.where((b < 0) | (b >= bits), bits - 1, b))
+
+
+for _name, _f, _magic in (("bitwise_left_shift", _left, "lshift"),
+                          ("bitwise_right_shift", _right, "rshift")):
+    _kernel = bitwise(lambda a, b, f=_f: f(a, b).astype(a.dtype))
+    declare_forms(f"{_name}.Tensor", "Tensor other", _kernel, out="Tensor_out")
+    declare_forms(f"{_name}.Tensor_Scalar", "Scalar other", _kernel, out="Tensor_Scalar_out")
+    for _type in ("Scalar", "Tensor"):
+        declare_forms(f"__{_magic}__.{_type}", f"{_type} other", _kernel, inplace=False, out="")
+        declare(f"aten::__i{_magic}__.{_type}(Tensor(a!) self, {_type} other) -> Tensor(a!)",
+                lambda self, other, k=_kernel: store(self, k(self, other)), "primitive")
+
+
+def clamp(self, low, high):
+    if low is None and high is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    dtype = dtypes.result_type(self, *(b for b in (low, high) if b is not None))
+
+    def f(a, *bounds):
+        bounds = list(bounds)
+        if low is not None:
+            a = np.maximum(a, bounds.pop(0))
+        return np.minimum(a, bounds.pop(0)) if high is not None else a.copy()
+
+    return apply(f, dtype, self, *(b for b in (low, high) if b is not None))
+
+
+for _name in ("clamp", "clip"):
+    declare_forms(_name, "Scalar? min=None, Scalar? max=None", clamp)
+    declare_forms(f"{_name}.Tensor", "Tensor? min=None, Tensor? max=None", clamp, out="Tensor_out")
+for _type in ("Scalar", "Tensor"):
+    _dot = ".Tensor" if _type == "Tensor" else ""
+    _out = "Tensor_out" if _dot else "out"
+    declare_forms(f"clamp_min{_dot}", f"{_type} min", lambda self, low: clamp(self, low, None),
+                  out=_out)
+    declare_forms(f"clamp_max{_dot}", f"{_type} max", lambda self, high: clamp(self, None, high),
+                  out=_out)
+
+
+def where(condition, self, other):
+    dtype = dtypes.result_type(self, other)
+    check_broadcast(condition, self, other)
+    mask = condition._array
+    if condition.dtype.name not in ("bool", "uint8"):
+        raise RuntimeError("where expected condition to be a boolean tensor, but got a tensor with "
+                           f"dtype {condition.dtype.name}")
+    return Tensor._wrap(np.where(mask.astype(bool), array_of(self, dtype), array_of(other, dtype)))
+
+
+declare("aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", where,
+        "primitive")
+declare("aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor", where,
+        "primitive")
+declare("aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor", where,
+        "primitive")
+declare("aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor", where,
+        "primitive")
+
+
+@primitive("aten::where(Tensor condition) -> Tensor[]")
+def where_nonzero(condition):
+    return [Tensor._wrap(i) for i in np.nonzero(np.atleast_1d(condition._array))]
+
+
+def masked_fill(self, mask, value):
+    if mask.dtype is not BOOL:
+        raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype "
+                           f"{mask.dtype.name}")
+    if isinstance(value, Tensor):
+        if value.dim():
+            raise RuntimeError("masked_fill_ only supports a 0-dimensional value tensor, but got "
+                               f"tensor with {value.dim()} dimension(s).")
+        value = value.item()
+    check_fits(value, self.dtype)
+    check_broadcast(self, mask)
+    return Tensor._wrap(np.where(mask._array, array_of(value, self.dtype), self._array))
+
+
+def check_fits(value, dtype):
+    if dtypes.category(dtypes.scalar_dtype(value)) > dtypes.category(dtype) and \
+            isinstance(value, (float, complex)) and dtype.kind in "bui" and value != value // 1:
+        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
+
+
+def masked_fill_(self, mask, value):
+    return store(self, masked_fill(self, mask, value))
+
+
+for _type in ("Scalar", "Tensor"):
+    declare(f"aten::masked_fill.{_type}(Tensor self, Tensor mask, {_type} value) -> Tensor",
+            masked_fill, "primitive")
+    declare(f"aten::masked_fill_.{_type}(Tensor(a!) self, Tensor mask, {_type} value) -> Tensor(a!)",
+            masked_fill_, "primitive")
+
+
+@primitive("aten::equal(Tensor self, Tensor other) -> bool")
+def equal(self, other):
+    return self._size == other._size and bool(np.all(self._array == other._array))
+
+
+@primitive("aten::isclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, "
+           "float atol=1e-08, bool equal_nan=False) -> Tensor")
+def isclose(self, other, rtol, atol, equal_nan):
+    check_same(self, other)
+    return Tensor._wrap(np.asarray(np.isclose(self._array, other._array, rtol, atol, equal_nan)))
+
+
+@primitive("aten::allclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, "
+           "float atol=1e-08, bool equal_nan=False) -> bool")
+def allclose(self, other, rtol, atol, equal_nan):
+    check_same(self, other)
+    return bool(np.allclose(self._array, other._array, rtol, atol, equal_nan))
+
+
+def check_same(self, other):
+    if self.dtype is not other.dtype:
+        raise RuntimeError(f"{self.dtype.name} did not match {other.dtype.name}")
+
+
+for _name, _f in {"isin": np.isin}.items():
+    declare("aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, "
+            "bool assume_unique=False, bool invert=False) -> Tensor",
+            lambda a, b, unique, invert: Tensor._wrap(np.isin(a._array, b._array, invert=invert)),
+            "primitive")
+
+
+@primitive("aten::heaviside(Tensor self, Tensor values) -> Tensor")
+def heaviside(self, values):
+    check_same(self, values)
+    return apply(np.heaviside, self.dtype, self, values)
+
+
+@primitive("aten::is_nonzero(Tensor self) -> bool")
+def is_nonzero(self):
+    return bool(self)
+
+
+@primitive("aten::fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)",
+           "aten::fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)")
+def fill_(self, value):
+    self._array[...] = array_of(value.item() if isinstance(value, Tensor) else value, self.dtype)
+    return self
+
+
+@primitive("aten::zero_(Tensor(a!) self) -> Tensor(a!)")
+def zero_(self):
+    self._array[...] = 0
+    return self
+
+
+@primitive("aten::copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)")
+def copy_(self, src, non_blocking):
+    from .elementwise import check_writable
+
+    check_writable(self)
+    if check_broadcast(self, src) != self._size:
+        raise RuntimeError(f"output with shape {list(self._size)} doesn't match the broadcast shape "
+                           f"{list(check_broadcast(self, src))}")
+    self._array[...] = cast(src, self.dtype)._array
+    return self
