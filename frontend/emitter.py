@@ -109,7 +109,7 @@ class Emitter:
             return found
         unusable = self.frame.find_unusable(name)
         if unusable is not None:
-            raise CompileError(unusable.message, span, unusable.help)
+            raise unusable.error(span)
         found = self.resolver.value(name, span)
         if found is None:
             from .python_builtins import builtin

@@ -17,12 +17,24 @@ from .conversions import is_empty_list
 from .sugared import ConstantValue, SugaredValue
 
 
+class Consequence(CompileError):
+    """An error that only says that an earlier one was made; it is not reported."""
+
+
 @dataclass
 class Unusable:
-    """Why a name has no value here although it was assigned somewhere."""
+    """Why a name has no value here although it was assigned somewhere.
+
+    An empty message: the statement that assigns it has an error of its own.
+    """
 
     message: str
     help: str | None = None
+
+    def error(self, span: Span) -> CompileError:
+        if not self.message:
+            return Consequence("an earlier error", span)
+        return CompileError(self.message, span, self.help)
 
 
 @dataclass

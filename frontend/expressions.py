@@ -76,7 +76,7 @@ def binary(e: Emitter, kind: type, left: SugaredValue, right: SugaredValue,
                                f"define {method} in the class to use {sign}")
         return e.b.call_method(x, method, [Arg(SimpleValue(y), spans[1])], {}, span)
     if kind is ast.Mod and x.type == T.STR:
-        return percent_format(e, x, y, span)
+        return SimpleValue(e.b.emit("aten::percentFormat", [x, y], span))
     if isinstance(x.type, T.TupleType) and isinstance(y.type, T.TupleType):
         found = _tuple_operation(e, kind, x, y, span)
         if found is not None:
@@ -99,12 +99,6 @@ def _tuple_operation(e: Emitter, kind: type, x: Value, y: Value, span: Span) -> 
         same = binary(e, ast.Eq, SimpleValue(p), SimpleValue(q), (span, span), span)
         result = e.b.emit("aten::__and__", [result, same.value(e.b, span)], span)
     return SimpleValue(result if kind is ast.Eq else e.b.emit("aten::__not__", [result], span))
-
-
-def percent_format(e: Emitter, form: Value, given: Value, span: Span) -> SugaredValue:
-    """`"%d %s" % (n, s)`."""
-    parts = e.b.unpack_tuple(given, span) if isinstance(given.type, T.TupleType) else [given]
-    return SimpleValue(e.b.emit("aten::percentFormat", [form, *parts], span))
 
 
 def emit_binary(e: Emitter, node: ast.BinOp, expected) -> SugaredValue:

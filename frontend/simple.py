@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from scriptlang import types as T
 from scriptlang.ir import Value
-from scriptlang.schema import Schema
 
 from .operators import find_operator, overloads
 from .sugared import (Arg, BuiltinFunction, BuiltinOperator, ConstantValue, FunctionValue,
@@ -136,6 +135,8 @@ class SimpleValue(SugaredValue):
             return bool(type.fields) and name in type.fields
         if name in PROPERTIES.get(type, ()):
             return True
+        if type == T.TENSOR and name in _TENSOR_METHODS:
+            return True
         spelled = find_operator(name)
         return spelled is not None and _takes_as_self(spelled, type)
 
@@ -246,11 +247,20 @@ def _to_list(b: Builder, value: Value, args, kwargs, span):
                          "write `result: List[int] = x.tolist()`")
 
 
-_TENSOR_METHODS = {"tolist": _to_list}
+CAST_METHODS = {"byte": 0, "char": 1, "short": 2, "int": 3, "long": 4, "half": 5, "float": 6,
+                "double": 7, "cfloat": 9, "cdouble": 10, "bool": 11, "bfloat16": 15}
+"""Methods of Tensor that are `to(dtype)` -> the number of the dtype."""
+
+
+def _cast(code: int):
+    def emit(b: Builder, value: Value, args, kwargs, span):
+        if args or kwargs:
+            b.simple(value).fail("takes no arguments here", span, "use x.to(...)")
+        return b.call_operator("aten::to", [Arg(ConstantValue(code), span)], {}, span,
+                               Arg(SimpleValue(value), span))
+
+    return emit
+
+
+_TENSOR_METHODS = {"tolist": _to_list, **{name: _cast(c) for name, c in CAST_METHODS.items()}}
 """Methods of Tensor that are not one operator."""
-
-
-def method_schemas(type: T.Type, name: str) -> Schema | None:
-    """The schema of a method of a class or interface."""
-    method = type.methods.get(name)
-    return method if isinstance(method, Schema) or method is None else method.schema

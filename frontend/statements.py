@@ -11,7 +11,7 @@ from scriptlang.ir import Value
 from scriptlang.source import Span
 
 from . import assignment, control_flow, exits
-from .environment import Unusable
+from .environment import Consequence, Unusable
 from .refinement import condition, refine
 from .sugared import Arg, ConstantValue, ExceptionValue, FunctionValue
 from .syntax import assigned_names
@@ -40,10 +40,6 @@ def emit_body(e: Emitter, body: Sequence[ast.stmt]) -> None:
                 e.errors.append(error)
             for name in assigned_names([statement]):
                 e.frame.forget(name, Unusable(""))
-
-
-class Consequence(CompileError):
-    """An error that only says that an earlier one was made."""
 
 
 def emit_statement(e: Emitter, node: ast.stmt) -> None:
@@ -93,7 +89,6 @@ def leave_function(e: Emitter, value: Value, span: Span) -> None:
         loop = dynamic[-1]
         leave = control_flow.leave_turn(e, loop, e.b.constant(False, span), span)
         loop.returns.append((leave, value))
-        loop.breaks = True
     else:
         e.returns.append(e.b.insert(exits.LEAVE, [value], (), span))
 
