@@ -1,11 +1,12 @@
 """Operators on Python numbers: arithmetic, comparison, `math`, conversions.
 
-Integers wrap at 64 bits and float functions return nan or inf where C does: nothing here raises
-OverflowError or a domain error.  Families are tables; `overloads` writes their schemas.
+Integers wrap at 64 bits and float functions return nan or inf where C does.  Families are tables of
+operand types; `binary` and `unary` write their schemas.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 import operator
 import re
@@ -13,35 +14,32 @@ from typing import Any, Callable
 
 from ..tensor import Tensor
 from . import scalar_math as M
+from .elementwise import DISPLAY
 from .table import declare, primitive
 
 PAIRS = ("int complex float int_complex complex_int float_complex complex_float int_float "
          "float_int Scalar")
-"""Operand types of arithmetic, in PyTorch's order."""
+"""Operand types of arithmetic, in PyTorch's order; a single name stands for both operands."""
 REAL_PAIRS = "int float int_float float_int Scalar"
-EQUALITY = "bool int complex float int_float float_int float_complex complex_float Scalar str"
-ORDER = "int float int_float float_int Scalar str"
+WIDTH = ("Scalar", "complex", "float", "int", "bool")
 
 
-def result_of(types: list[str]) -> str:
-    """The type of an arithmetic result: the widest operand type."""
-    return next(t for t in ("Scalar", "complex", "float", "int", "bool", "str") if t in types)
+def binary(name: str, rows: str, kernel: Callable, result: str | None = None,
+           scalar: str = "", scalar_result: str | None = None, arguments: str = "a b") -> None:
+    """Declare a binary operator once for each row of operand types (`int`, `int_float`, ...).
 
-
-def overloads(name: str, rows: str, kernel: Callable, result: str | None = None,
-              arguments: str = "a b", scalar: str = "", scalar_result: str | None = None) -> None:
-    """Declare a binary operator once for each operand-type row (`int`, `int_float`, ...).
-
-    result: the return type, by default the widest operand; scalar: overload name of the row Scalar.
+    result: the return type, by default the widest operand.  scalar: the overload name of the row
+    Scalar; scalar_result: its return type.
     """
     first, second = arguments.split()
     for row in rows.split():
-        types = row.split("_") if "_" in row else [row, row]
-        overload = f".{row}" if row != "Scalar" else f".{scalar}" if scalar else ""
-        returns = (scalar_result if row == "Scalar" and scalar_result else result) \
-            or result_of(types)
-        declare(f"{name}{overload}({types[0]} {first}, {types[1]} {second}) -> {returns}", kernel,
-                "primitive")
+        left, _, right = row.partition("_")
+        right = right or left
+        overload = row if row != "Scalar" else scalar
+        returns = scalar_result if row == "Scalar" and scalar_result else \
+            result or next((t for t in WIDTH if t in (left, right)), left)
+        declare(f"{name}{'.' if overload else ''}{overload}({left} {first}, {right} {second}) -> "
+                f"{returns}", kernel, "primitive")
 
 
 def unary(name: str, rows: str, kernel: Callable) -> None:
@@ -66,41 +64,40 @@ def real(f: Callable) -> Callable:
     return lambda a, b: f(float(a), float(b))
 
 
-def modulo(integral: Callable, floating: Callable) -> Callable:
+def by_kind(integral: Callable, floating: Callable) -> Callable:
     """One function for two ints, another where a float takes part."""
-    return lambda a, b: integral(a, b) if type(a) is type(b) is int \
+    return lambda a, b: integral(a, b) if isinstance(a, int) and isinstance(b, int) \
         else floating(float(a), float(b))
 
 
 def comparison(f: Callable) -> Callable:
     """f; an int is compared with a float as a float, as C does."""
     def kernel(a, b):
-        if type(a) is not type(b) and float in (type(a), type(b)) and type(a) is not complex \
-                and type(b) is not complex:
+        if type(a) is float and type(b) is int or type(a) is int and type(b) is float:
             return f(float(a), float(b))
+        if f not in (operator.eq, operator.ne) and complex in (type(a), type(b)):
+            raise RuntimeError("complex numbers have no order: compare their parts or abs()")
         return f(a, b)
 
     return kernel
 
 
-def shift(f: Callable) -> Callable:
-    """A 64-bit shift whose count is taken modulo 64, as the CPU does."""
-    return lambda a, b: M.wrap(f(a, b & 63))
+def smaller(a, b):
+    """min as C++ writes it: b unless a < b; so a nan on the left loses."""
+    a, b = same_kind(a, b)
+    return a if a < b else b
 
 
-overloads("aten::add", PAIRS, wrapping(operator.add))
-overloads("aten::sub", PAIRS, wrapping(operator.sub))
-overloads("aten::mul", PAIRS, wrapping(operator.mul))
-overloads("aten::div", "int complex float Scalar", M.divide, result=None, scalar_result="float") \
-    if False else None
-for _row, _result in (("int", "float"), ("complex", "complex"), ("float", "float"),
-                      ("Scalar", "float")):
-    overloads("aten::div", _row, M.divide, _result)
-overloads("aten::floordiv", REAL_PAIRS, modulo(M.floor_divide_int, M.floor_divide_float))
-overloads("aten::remainder", REAL_PAIRS, modulo(M.remainder_int, M.remainder_float))
-overloads("aten::fmod", REAL_PAIRS, real(M.fmod), "float")
-overloads("aten::mathremainder", REAL_PAIRS, real(M.ieee_remainder), "float")
-overloads("aten::copysign", REAL_PAIRS, real(math.copysign), "float")
-overloads("aten::atan2", REAL_PAIRS, real(math.atan2), "float", scalar="Scalar_Scalar")
-overloads("aten::polar", REAL_PAIRS, real(M.polar), "complex", scalar="Scalar_Scalar",
-          scalar_result="Scalar")
+def larger(a, b):
+    a, b = same_kind(a, b)
+    return a if a > b else b
+
+
+def same_kind(a, b):
+    return (float(a), float(b)) if type(a) is not type(b) else (a, b)
+
+
+binary("aten::add", PAIRS, wrapping(operator.add))
+binary("aten::sub", PAIRS, wrapping(operator.sub))
+binary("aten::mul", PAIRS, wrapping(operator.mul))
+binary("aten::div", "int complex float Scalar", M.divide, scalar_result="float") if False else None

@@ -1,0 +1,322 @@
+"""Indexing with tensors: gather and scatter in all their forms."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Tensor, wrap_dim
+from .elementwise import array_of, cast, store
+from .table import declare, primitive
+
+
+def check_indices(index: np.ndarray, n: int, dim: int) -> None:
+    """Every index must lie in [-n, n)."""
+    if index.size and (index.min() < -n or index.max() >= n):
+        bad = index[(index < -n) | (index >= n)].flat[0]
+        raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {n}")
+
+
+def numpy_key(self: Tensor, indices) -> tuple:
+    """A numpy index equal to PyTorch's list of optional index tensors."""
+    key = []
+    dim = 0
+    for i in indices:
+        if i is None:
+            key.append(slice(None))
+            dim += 1
+            continue
+        array = i._array
+        if i.dtype.name in ("bool", "uint8"):
+            mask = array.astype(bool)
+            have = self._size[dim:dim + mask.ndim]
+            if mask.shape != have:
+                d = next((d for d in range(mask.ndim) if mask.shape[d:d + 1] != have[d:d + 1]), 0)
+                raise IndexError(f"The shape of the mask {list(mask.shape)} at index {d} does not "
+                                 f"match the shape of the indexed tensor {list(self._size)} at "
+                                 f"index {dim + d}")
+            key += list(np.nonzero(mask)) if mask.ndim else [None]
+            dim += mask.ndim
+            continue
+        if i.dtype.kind not in "iu":
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        if dim >= len(self._size):
+            raise IndexError(f"too many indices for tensor of dimension {len(self._size)}")
+        check_indices(array, self._size[dim], dim)
+        key.append(array.astype(np.int64, copy=False))
+        dim += 1
+    if dim > len(self._size):
+        raise IndexError(f"too many indices for tensor of dimension {len(self._size)} (got {dim})")
+    return tuple(key)
+
+
+@primitive("aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
+           "aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor")
+def index(self, indices):
+    try:
+        return Tensor._wrap(np.ascontiguousarray(self._array[numpy_key(self, indices)])
+                            .reshape(self._array[numpy_key(self, indices)].shape))
+    except IndexError as e:
+        if "broadcast" in str(e):
+            shapes = ", ".join(str(list(i._size)) for i in indices if i is not None)
+            raise IndexError("shape mismatch: indexing tensors could not be broadcast together with "
+                             f"shapes {shapes}") from None
+        raise
+
+
+def index_put_(self, indices, values, accumulate=False):
+    key = numpy_key(self, indices)
+    if values.dtype is not self.dtype and values.dim():
+        raise RuntimeError("Index put requires the source and destination dtypes match, got "
+                           f"{self.dtype.name} for the destination and {values.dtype.name} for the "
+                           "source.")
+    value = cast(values, self.dtype)._array
+    target = self._array[key].shape
+    if value.ndim > len(target):
+        while value.ndim > len(target) and value.shape[0] == 1:
+            value = value[0]
+    try:
+        value = np.broadcast_to(value, target)
+    except ValueError:
+        raise RuntimeError(f"shape mismatch: value tensor of shape {list(values._size)} cannot be "
+                           f"broadcast to indexing result of shape {list(target)}") from None
+    if accumulate:
+        np.add.at(self._array, key, value)
+    else:
+        self._array[key] = value
+    return self
+
+
+declare("aten::index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False)"
+        " -> Tensor(a!)", index_put_, "primitive")
+declare("aten::_index_put_impl_(Tensor(a!) self, Tensor?[] indices, Tensor values, "
+        "bool accumulate=False, bool unsafe=False) -> Tensor(a!)",
+        lambda self, indices, values, accumulate, unsafe:
+        index_put_(self, indices, values, accumulate), "primitive")
+
+
+def copied(x: Tensor) -> Tensor:
+    return Tensor._wrap(np.array(x._array, order="C"))
+
+
+declare("aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False)"
+        " -> Tensor", lambda self, *args: index_put_(copied(self), *args), "primitive")
+
+
+@primitive("aten::index_select(Tensor self, int dim, Tensor index) -> Tensor")
+def index_select(self, dim, index):
+    dim = wrap_dim(dim, len(self._size))
+    if index.dim() > 1:
+        raise IndexError("index_select(): Index is supposed to be a vector, but got dim: "
+                         f"{index.dim()}")
+    at = index._array.reshape(-1)
+    n = self._size[dim] if self._size else 1
+    if at.size and (at.min() < 0 or at.max() >= n):
+        raise IndexError("index out of range in self")
+    if not self._size:
+        return copied(self)
+    return Tensor._wrap(np.take(self._array, at, axis=dim))
+
+
+def check_gather(self, dim, index, name):
+    if index.dtype is not dtypes.int64 and index.dtype is not dtypes.int32:
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
+    if len(index._size) != len(self._size) and self._size and index._size:
+        raise RuntimeError(f"Index tensor must have the same number of dimensions as "
+                           f"{'input' if name == 'gather' else 'self'} tensor")
+    dim = wrap_dim(dim, len(self._size))
+    for d, (n, m) in enumerate(zip(index._size, self._size)):
+        if d != dim and n > m:
+            raise RuntimeError(f"Size does not match at dimension {d} expected index "
+                               f"{list(index._size)} to be no larger than self {list(self._size)} "
+                               f"apart from dimension {dim}")
+    at = index._array
+    n = self._size[dim] if self._size else 1
+    if at.size and (at.min() < 0 or at.max() >= n):
+        bad = at[(at < 0) | (at >= n)].flat[0]
+        raise RuntimeError(f"index {bad} is out of bounds for dimension {dim} with size {n}")
+    return dim
+
+
+def grid(index: Tensor, dim: int) -> tuple:
+    """The full numpy index that `index` stands for along one dimension."""
+    key = list(np.ogrid[tuple(slice(n) for n in index._size)]) if index._size else []
+    if key:
+        key[dim] = index._array
+    return tuple(key)
+
+
+@primitive("aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor")
+def gather(self, dim, index, sparse_grad):
+    dim = check_gather(self, dim, index, "gather")
+    if not self._size or not index._size:
+        return Tensor._wrap(self._array.reshape(-1)[index._array].reshape(index._size))
+    return Tensor._wrap(np.ascontiguousarray(self._array[grid(index, dim)]))
+
+
+REDUCE = {"add": np.add, "sum": np.add, "multiply": np.multiply, "prod": np.multiply,
+          "amax": np.maximum, "amin": np.minimum}
+
+
+def scatter_(self, dim, index, src, reduce=None):
+    dim = check_gather(self, dim, index, "scatter")
+    if isinstance(src, Tensor):
+        if src.dtype is not self.dtype:
+            raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+        if any(n > m for n, m in zip(index._size, src._size)):
+            raise RuntimeError(f"Expected index {list(index._size)} to be no larger than src "
+                               f"{list(src._size)}")
+        value = src._array[tuple(slice(n) for n in index._size)] if src._size else src._array
+    else:
+        value = array_of(src, self.dtype)
+    if not index.numel():
+        return self
+    target = self._array if self._size else self._array.reshape(1)
+    key = grid(index, dim) if index._size else (index._array.reshape(1),)
+    if not self._size:
+        key = (index._array.reshape(-1),)
+    if reduce is None:
+        target[key] = value
+    else:
+        REDUCE[reduce].at(target, key, value)
+    return self
+
+
+for _name, _args, _f in (
+        ("scatter.src", "int dim, Tensor index, Tensor src", scatter_),
+        ("scatter.value", "int dim, Tensor index, Scalar value", scatter_),
+        ("scatter.reduce", "int dim, Tensor index, Tensor src, *, str reduce", scatter_),
+        ("scatter.value_reduce", "int dim, Tensor index, Scalar value, *, str reduce", scatter_),
+        ("scatter_add", "int dim, Tensor index, Tensor src",
+         lambda self, dim, index, src: scatter_(self, dim, index, src, "add"))):
+    _base, _dot, _overload = _name.partition(".")
+    declare(f"aten::{_name}(Tensor self, {_args}) -> Tensor",
+            lambda self, *args, f=_f: f(copied(self), *args), "primitive")
+    declare(f"aten::{_base}_{_dot}{_overload}(Tensor(a!) self, {_args}) -> Tensor(a!)", _f,
+            "primitive")
+
+
+def scatter_reduce_(self, dim, index, src, reduce, include_self=True):
+    where = check_gather(self, dim, index, "scatter_reduce")
+    if reduce not in (*REDUCE, "mean"):
+        raise RuntimeError("reduce argument must be either sum, prod, mean, amax or amin, got "
+                           f"{reduce}.")
+    if not index.numel():
+        return self
+    target = self._array if self._size else self._array.reshape(1)
+    key = grid(index, where) if self._size else (index._array.reshape(-1),)
+    value = src._array[tuple(slice(n) for n in index._size)]
+    if not include_self:
+        start = {"prod": 1, "amax": None, "amin": None}.get(reduce, 0)
+        if start is None:
+            info = np.finfo if self.dtype.kind == "f" else np.iinfo
+            start = -np.inf if self.dtype.kind == "f" else info(self.dtype.numpy).min
+            start = -start if reduce == "amin" and self.dtype.kind == "f" else start
+            if reduce == "amin" and self.dtype.kind != "f":
+                start = info(self.dtype.numpy).max
+        target[key] = start
+    if reduce != "mean":
+        REDUCE[reduce].at(target, key, value)
+        return self
+    count = np.full(target.shape, 1 if include_self else 0, np.int64)
+    np.add.at(target, key, value)
+    np.add.at(count, key, 1)
+    count = np.maximum(count, 1)
+    target[...] = target // count if self.dtype.kind in "ui" else target / count
+    return self
+
+
+_args = "int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True"
+declare(f"aten::scatter_reduce.two(Tensor self, {_args}) -> Tensor",
+        lambda self, *args: scatter_reduce_(copied(self), *args), "primitive")
+declare(f"aten::scatter_reduce_.two(Tensor(a!) self, {_args}) -> Tensor(a!)", scatter_reduce_,
+        "primitive")
+
+
+def index_add_(self, dim, index, source, alpha=1):
+    dim = wrap_dim(dim, len(self._size))
+    key = (slice(None),) * dim + (index._array.reshape(-1),)
+    check_indices(index._array, self._size[dim] if self._size else 1, dim)
+    value = source._array * array_of(alpha, self.dtype)
+    np.add.at(self._array if self._size else self._array.reshape(1), key, value)
+    return self
+
+
+def index_copy_(self, dim, index, source):
+    dim = wrap_dim(dim, len(self._size))
+    check_indices(index._array, self._size[dim] if self._size else 1, dim)
+    self._array[(slice(None),) * dim + (index._array.reshape(-1),)] = source._array
+    return self
+
+
+def index_fill_(self, dim, index, value):
+    dim = wrap_dim(dim, len(self._size))
+    check_indices(index._array, self._size[dim] if self._size else 1, dim)
+    value = value.item() if isinstance(value, Tensor) else value
+    self._array[(slice(None),) * dim + (index._array.reshape(-1),)] = array_of(value, self.dtype)
+    return self
+
+
+for _name, _args, _f in (
+        ("index_add", "int dim, Tensor index, Tensor source, *, Scalar alpha=1", index_add_),
+        ("index_copy", "int dim, Tensor index, Tensor source", index_copy_),
+        ("index_fill.int_Scalar", "int dim, Tensor index, Scalar value", index_fill_),
+        ("index_fill.int_Tensor", "int dim, Tensor index, Tensor value", index_fill_)):
+    _base, _dot, _overload = _name.partition(".")
+    declare(f"aten::{_name}(Tensor self, {_args}) -> Tensor",
+            lambda self, *args, f=_f: f(copied(self), *args), "primitive")
+    declare(f"aten::{_base}_{_dot}{_overload}(Tensor(a!) self, {_args}) -> Tensor(a!)", _f,
+            "primitive")
+
+
+@primitive("aten::masked_select(Tensor self, Tensor mask) -> Tensor")
+def masked_select(self, mask):
+    if mask.dtype is not dtypes.bool:
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    array, where = np.broadcast_arrays(self._array, mask._array)
+    return Tensor._wrap(array[where])
+
+
+def masked_scatter_(self, mask, source):
+    where = np.broadcast_to(mask._array, self._size)
+    n = int(where.sum())
+    if n > source.numel():
+        raise RuntimeError(f"masked_scatter: the source has {source.numel()} elements, the mask "
+                           f"chooses {n}")
+    self._array[where] = source._array.reshape(-1)[:n]
+    return self
+
+
+declare("aten::masked_scatter_(Tensor(a!) self, Tensor mask, Tensor source) -> Tensor(a!)",
+        masked_scatter_, "primitive")
+declare("aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor",
+        lambda self, mask, source: masked_scatter_(copied(self), mask, source), "primitive")
+
+
+@primitive("aten::nonzero(Tensor self) -> Tensor", "aten::argwhere(Tensor self) -> Tensor")
+def nonzero(self):
+    return Tensor._wrap(np.argwhere(self._array).astype(np.int64))
+
+
+@primitive("aten::nonzero_numpy(Tensor self) -> Tensor[]")
+def nonzero_numpy(self):
+    return [Tensor._wrap(i) for i in np.nonzero(np.atleast_1d(self._array))]
+
+
+@primitive("aten::take(Tensor self, Tensor index) -> Tensor")
+def take(self, index):
+    check_indices(index._array, self.numel(), 0)
+    return Tensor._wrap(np.asarray(self._array.reshape(-1)[index._array]))
+
+
+@primitive("aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor")
+def take_along_dim(self, indices, dim):
+    array = self._array if dim is not None else self._array.reshape(-1)
+    at = indices._array if dim is not None else indices._array.reshape(-1)
+    shape = np.broadcast_shapes(*([*s[:dim or 0], 1, *s[(dim or 0) + 1:]]
+                                  for s in (array.shape, at.shape)))
+    axis = 0 if dim is None else wrap_dim(dim, len(self._size))
+    full = [list(shape) for _ in range(2)]
+    full[0][axis], full[1][axis] = array.shape[axis], at.shape[axis]
+    return Tensor._wrap(np.take_along_axis(np.broadcast_to(array, full[0]),
+                                           np.broadcast_to(at, full[1]), axis))

@@ -1,0 +1,361 @@
+"""Reductions and scans."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .. import dtypes
+from ..dtypes import DType
+from ..tensor import Tensor, wrap_dim
+from .elementwise import cast, declare_forms, floating, store
+from .table import declare, primitive
+
+ORDER = {}
+
+
+def axes_of(dim, ndim: int) -> tuple[int, ...]:
+    """The dimensions to reduce over, from a number, a list or None (all)."""
+    if dim is None or (isinstance(dim, (list, tuple)) and not dim):
+        return tuple(range(ndim))
+    dims = [dim] if isinstance(dim, int) else list(dim)
+    axes = tuple(wrap_dim(d, ndim) for d in dims)
+    if len(set(axes)) != len(axes):
+        raise RuntimeError(f"dim {dims} appears multiple times in the list of dims")
+    return axes if ndim else ()
+
+
+def widened(dtype: DType) -> np.dtype:
+    """The type to accumulate in: float32 for the half types, else the type itself."""
+    return np.dtype(np.float32) if dtype.kind == "f" and dtype.itemsize == 2 else dtype.numpy
+
+
+def reduced(f, x: Tensor, dim, keepdim: bool, out: DType, compute: DType | None = None) -> Tensor:
+    """f(array, axis=, keepdims=) over some dimensions, computed in `compute`, given in `out`."""
+    axes = axes_of(dim, len(x._size))
+    with np.errstate(all="ignore"):
+        array = x._array.astype(widened(compute or out), copy=False)
+        value = f(array, axis=axes, keepdims=keepdim) if axes or array.ndim == 0 else array.copy()
+        return cast(Tensor._wrap(np.asarray(value)), out) if value.dtype != out.numpy \
+            else Tensor._wrap(np.asarray(value))
+
+
+def summed(dtype: DType, wish: int | None) -> DType:
+    """The type of a sum: as asked for; int64 for bool and integers."""
+    if wish is not None:
+        return dtypes.by_code(wish)
+    return dtypes.int64 if dtype.kind in "bui" else dtype
+
+
+def _sum(a, axis, keepdims):
+    return np.sum(a, axis=axis, keepdims=keepdims)
+
+
+def _prod(a, axis, keepdims):
+    return np.prod(a, axis=axis, keepdims=keepdims)
+
+
+def sum_dim(self, dim=None, keepdim=False, dtype=None):
+    return reduced(_sum, self, dim, keepdim, summed(self.dtype, dtype))
+
+
+def mean_dim(self, dim=None, keepdim=False, dtype=None):
+    target = dtypes.by_code(dtype) if dtype is not None else self.dtype
+    if target.kind not in "fc":
+        raise RuntimeError("mean(): could not infer output dtype. Input dtype must be either a "
+                           f"floating point or complex dtype. Got: {target.name}")
+    return reduced(lambda a, axis, keepdims: np.mean(a, axis=axis, keepdims=keepdims, dtype=a.dtype),
+                   self, dim, keepdim, target)
+
+
+def prod(self, dim=None, keepdim=False, dtype=None):
+    return reduced(_prod, self, dim, keepdim, summed(self.dtype, dtype))
+
+
+declare("aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+        lambda self, dtype: sum_dim(self, None, False, dtype), "primitive")
+declare("aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, "
+        "ScalarType? dtype=None) -> Tensor", sum_dim, "primitive")
+declare("aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+        lambda self, dtype: mean_dim(self, None, False, dtype), "primitive")
+declare("aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None)"
+        " -> Tensor", mean_dim, "primitive")
+declare("aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+        lambda self, dtype: prod(self, None, False, dtype), "primitive")
+declare("aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None)"
+        " -> Tensor", prod, "primitive")
+declare("aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)"
+        " -> Tensor",
+        lambda self, dim, keepdim, dtype: reduced(
+            lambda a, axis, keepdims: np.nansum(a, axis=axis, keepdims=keepdims), self, dim,
+            keepdim, summed(self.dtype, dtype)), "primitive")
+
+
+def variance(self, dim=None, correction=1, keepdim=False):
+    if self.dtype.kind not in "fc":
+        raise RuntimeError("std and var only support floating point and complex dtypes")
+    axes = axes_of(dim, len(self._size))
+    n = math.prod(self._size[d] for d in axes)
+    wide = np.complex128 if self.dtype.kind == "c" else np.float64
+
+    def f(a, axis, keepdims):
+        a = a.astype(wide)
+        centred = a - a.mean(axis=axis, keepdims=True) if n else a
+        square = (centred * centred.conj()).real.sum(axis=axis, keepdims=keepdims)
+        return square / max(n - correction, 0) if n - correction > 0 else \
+            np.where(square == square, square / np.float64(0), square)
+
+    out = {"complex64": dtypes.float32, "complex128": dtypes.float64}.get(self.dtype.name, self.dtype)
+    return reduced(f, self, dim, keepdim, out, self.dtype)
+
+
+def deviation(*args):
+    from .pointwise import KERNELS
+
+    return KERNELS["sqrt"](variance(*args))
+
+
+def correction_of(value) -> float:
+    return 1 if value is None else value
+
+
+for _name, _f in (("var", variance), ("std", deviation)):
+    declare(f"aten::{_name}(Tensor self, bool unbiased=True) -> Tensor",
+            lambda self, unbiased, f=_f: f(self, None, int(unbiased), False), "primitive")
+    declare(f"aten::{_name}.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False)"
+            " -> Tensor", lambda self, dim, unbiased, keepdim, f=_f:
+            f(self, dim, int(unbiased), keepdim), "primitive")
+    declare(f"aten::{_name}.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, "
+            "bool keepdim=False) -> Tensor", lambda self, dim, correction, keepdim, f=_f:
+            f(self, dim, correction_of(correction), keepdim), "primitive")
+    declare(f"aten::{_name}_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, "
+            "bool keepdim=False) -> (Tensor, Tensor)", lambda self, dim, unbiased, keepdim, f=_f:
+            (f(self, dim, int(unbiased), keepdim), mean_dim(self, dim, keepdim)), "primitive")
+    declare(f"aten::{_name}_mean.correction(Tensor self, int[1]? dim=None, *, "
+            "Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
+            lambda self, dim, correction, keepdim, f=_f:
+            (f(self, dim, correction_of(correction), keepdim), mean_dim(self, dim, keepdim)),
+            "primitive")
+
+
+def extremum(f, name):
+    def kernel(self, dim=None, keepdim=False):
+        axes = axes_of(dim, len(self._size))
+        if any(self._size[d] == 0 for d in axes):
+            raise IndexError(f"{name}(): Expected reduction dim to have non-zero size.")
+        return reduced(f, self, dim, keepdim, self.dtype)
+
+    return kernel
+
+
+def _max(a, axis, keepdims):
+    return np.max(a, axis=axis, keepdims=keepdims)
+
+
+def _min(a, axis, keepdims):
+    return np.min(a, axis=axis, keepdims=keepdims)
+
+
+amax, amin = extremum(_max, "amax"), extremum(_min, "amin")
+for _name, _f in (("amax", amax), ("amin", amin)):
+    declare(f"aten::{_name}(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", _f,
+            "primitive")
+
+
+@primitive("aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False)"
+           " -> (Tensor min, Tensor max)")
+def aminmax(self, dim, keepdim):
+    return amin(self, dim, keepdim), amax(self, dim, keepdim)
+
+
+def first_index(self, dim, keepdim, largest: bool):
+    """Index of the first largest or smallest element along a dimension; nan beats all."""
+    array = self._array
+    if dim is None:
+        array, axis = array.reshape(-1), 0
+    else:
+        axis = wrap_dim(dim, len(self._size))
+    if array.size == 0 and (dim is None or array.shape[axis] == 0):
+        raise IndexError(f"{'argmax' if largest else 'argmin'}(): Expected reduction dim to be "
+                         "specified for input.numel() == 0. Specify the reduction dim with the "
+                         "'dim' argument.")
+    if array.ndim == 0:
+        return np.array(0)
+    array = array.astype(np.float32) if self.dtype.name == "bfloat16" else array
+    index = (np.argmax if largest else np.argmin)(array, axis=axis)
+    if keepdim:
+        return index.reshape([1] * len(self._size)) if dim is None else \
+            np.expand_dims(index, axis)
+    return index
+
+
+for _name, _large in (("max", True), ("min", False)):
+    _whole = amax if _large else amin
+
+    def _with_index(self, dim, keepdim, large=_large, f=_whole, name=_name):
+        if self._size and self._size[wrap_dim(dim, len(self._size))] == 0:
+            raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
+        index = first_index(self, dim, keepdim, large)
+        return f(self, dim, keepdim), Tensor._wrap(np.asarray(index, np.int64))
+
+    def _all(self, f=_whole, name=_name):
+        if self.numel() == 0:
+            raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() "
+                               "== 0. Specify the reduction dim with the 'dim' argument.")
+        return f(self)
+
+    from .pointwise import arithmetic
+
+    declare(f"aten::{_name}.other(Tensor self, Tensor other) -> Tensor",
+            arithmetic(np.maximum if _large else np.minimum), "primitive")
+    declare(f"aten::{_name}(Tensor self) -> Tensor", _all, "primitive")
+    declare(f"aten::{_name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, "
+            "Tensor indices)", _with_index, "primitive")
+    declare(f"aten::arg{_name}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
+            lambda self, dim, keepdim, large=_large:
+            Tensor._wrap(np.asarray(first_index(self, dim, keepdim, large), np.int64)), "primitive")
+
+for _name, _f in (("any", np.any), ("all", np.all)):
+    def _truth(self, dim=None, keepdim=False, f=_f):
+        out = dtypes.uint8 if self.dtype is dtypes.uint8 else dtypes.bool
+        value = reduced(lambda a, axis, keepdims: f(a, axis=axis, keepdims=keepdims), self, dim,
+                        keepdim, dtypes.bool, self.dtype if self.dtype.kind != "b" else None)
+        return cast(value, out)
+
+    declare(f"aten::{_name}(Tensor self) -> Tensor", _truth, "primitive")
+    declare(f"aten::{_name}.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", _truth,
+            "primitive")
+    declare(f"aten::{_name}.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
+            _truth, "primitive")
+
+
+@primitive("aten::count_nonzero(Tensor self, int? dim=None) -> Tensor")
+def count_nonzero(self, dim):
+    return Tensor._wrap(np.asarray(np.count_nonzero(self._array, axis=dim), np.int64))
+
+
+declare("aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor",
+        lambda self, dim: Tensor._wrap(np.asarray(np.count_nonzero(
+            self._array, axis=axes_of(dim, len(self._size))), np.int64)), "primitive")
+
+
+@primitive("aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor")
+def logsumexp(self, dim, keepdim):
+    def f(a, axis, keepdims):
+        top = np.max(a, axis=axis, keepdims=True) if a.size else np.zeros_like(
+            np.sum(a, axis=axis, keepdims=True))
+        top = np.where(np.isfinite(top), top, 0)
+        total = np.log(np.sum(np.exp(a - top), axis=axis, keepdims=True)) + top
+        return total if keepdims else total.reshape(np.sum(a, axis=axis).shape)
+
+    return reduced(f, self, dim, keepdim, floating(self.dtype))
+
+
+def vector_norm(self, ord=2, dim=None, keepdim=False, dtype=None):
+    target = dtypes.by_code(dtype) if dtype is not None else self.dtype
+    if target.kind not in "fc":
+        raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as input."
+                           f" Got {target.name}")
+    out = {"complex64": dtypes.float32, "complex128": dtypes.float64}.get(target.name, target)
+    ord = float(ord)
+
+    def f(a, axis, keepdims):
+        size = np.abs(a)
+        if ord == math.inf:
+            return np.max(size, axis=axis, keepdims=keepdims)
+        if ord == -math.inf:
+            return np.min(size, axis=axis, keepdims=keepdims)
+        if ord == 0:
+            return np.sum(size != 0, axis=axis, keepdims=keepdims).astype(size.dtype)
+        if ord == 1:
+            return np.sum(size, axis=axis, keepdims=keepdims)
+        if ord == 2:
+            return np.sqrt(np.sum(size * size, axis=axis, keepdims=keepdims))
+        return np.sum(size ** ord, axis=axis, keepdims=keepdims) ** (1 / ord)
+
+    return reduced(f, self, dim, keepdim, out, target)
+
+
+declare("aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, "
+        "*, ScalarType? dtype=None) -> Tensor", vector_norm, "primitive")
+declare("aten::norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
+        lambda self, p, dim, keepdim: vector_norm(self, 2 if p is None else p, dim, keepdim),
+        "primitive")
+declare("aten::norm.Scalar(Tensor self, Scalar p=2) -> Tensor",
+        lambda self, p: vector_norm(self, p), "primitive")
+declare("aten::frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+        lambda self, dim, keepdim: vector_norm(self, 2, dim, keepdim), "primitive")
+
+
+def scan(f, integral=True):
+    def kernel(self, dim, dtype=None):
+        out = summed(self.dtype, dtype)
+        axis = wrap_dim(dim, len(self._size))
+        array = self._array.astype(widened(out), copy=False)
+        value = f(array, axis=axis, dtype=array.dtype) if array.ndim else array.copy()
+        return cast(Tensor._wrap(np.asarray(value)), out)
+
+    return kernel
+
+
+for _name, _f in (("cumsum", np.cumsum), ("cumprod", np.cumprod)):
+    declare(f"aten::{_name}(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", scan(_f),
+            "primitive")
+    declare(f"aten::{_name}_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)",
+            lambda self, dim, dtype, f=scan(_f): store(self, f(self, dim, self.dtype.code)),
+            "primitive")
+
+
+def running(largest: bool):
+    def kernel(self, dim):
+        axis = wrap_dim(dim, len(self._size))
+        array = np.moveaxis(np.atleast_1d(self._array), axis, 0)
+        best, index = array.copy(), np.zeros(array.shape, np.int64)
+        for i in range(1, len(array)):
+            better = (array[i] >= best[i - 1]) if largest else (array[i] <= best[i - 1])
+            better |= array[i] != array[i]
+            best[i] = np.where(better, array[i], best[i - 1])
+            index[i] = np.where(better, i, index[i - 1])
+        back = [np.ascontiguousarray(np.moveaxis(a, 0, axis)).reshape(self._size)
+                for a in (best, index)]
+        return Tensor._wrap(back[0]), Tensor._wrap(back[1])
+
+    return kernel
+
+
+for _name, _large in (("cummax", True), ("cummin", False)):
+    declare(f"aten::{_name}(Tensor self, int dim) -> (Tensor values, Tensor indices)",
+            running(_large), "primitive")
+
+
+@primitive("aten::median(Tensor self) -> Tensor")
+def median(self):
+    flat = np.sort(self._array.reshape(-1))
+    if not flat.size:
+        return Tensor._wrap(np.asarray(np.nan, self.dtype.numpy))
+    if flat.dtype.kind == "f" and flat[-1] != flat[-1]:
+        return Tensor._wrap(np.asarray(flat[-1]))
+    return Tensor._wrap(np.asarray(flat[(flat.size - 1) // 2]))
+
+
+@primitive("aten::median.dim(Tensor self, int dim, bool keepdim=False)"
+           " -> (Tensor values, Tensor indices)")
+def median_dim(self, dim, keepdim):
+    axis = wrap_dim(dim, len(self._size))
+    array = np.atleast_1d(self._array)
+    order = np.argsort(array, axis=axis, kind="stable")
+    middle = np.take(order, [(array.shape[axis] - 1) // 2], axis=axis)
+    if array.dtype.kind == "f":
+        lost = np.isnan(array)
+        middle = np.where(lost.any(axis=axis, keepdims=True),
+                          np.argmax(lost, axis=axis, keepdims=True), middle)
+    value = np.take_along_axis(array, middle, axis)
+    if not keepdim or not self._size:
+        value, middle = value.squeeze(axis), middle.squeeze(axis)
+    return Tensor._wrap(value), Tensor._wrap(middle)
+
+
+@primitive("aten::trace(Tensor self) -> Tensor")
+def trace(self):
+    return Tensor._wrap(np.asarray(np.trace(self._array), summed(self.dtype, None).numpy))
