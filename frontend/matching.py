@@ -85,8 +85,8 @@ def try_match(schema: Schema, args: Sequence[Shape], kwargs: dict[str, Shape],
         if self_shape is not None and formal.name == "self" and not formal.kwarg_only:
             shape, source, self_shape = self_shape, SELF, None
         elif at < count and not formal.kwarg_only:
-            if implicit and _takes_rest_as_list(schema, i) and not _is_listable(args[at], formal):
-                steps = [_fit_element(formal, args[j], variables, j) for j in range(at, count)]
+            if _takes_rest_as_list(schema, i) and not _is_listable(args[at], formal):
+                steps = [_fit_element(formal, args[j], implicit, j) for j in range(at, count)]
                 slots.append(Slot(at, gathered=tuple(steps)))
                 at = count
                 continue
@@ -132,9 +132,9 @@ def _is_listable(shape: Shape, formal: Argument) -> bool:
         isinstance(actual, T.TupleType) and all(T.is_subtype(t, element) for t in actual.elements))
 
 
-def _fit_element(formal: Argument, shape: Shape, variables, source: int) -> Step | None:
+def _fit_element(formal: Argument, shape: Shape, implicit: bool, source: int) -> Step | None:
     element = formal.type.element
-    step, after = conversions.plan(shape[0], element, True, shape[1])
+    step, after = conversions.plan(shape[0], element, implicit, shape[1])
     if not T.is_subtype(after, element):
         raise _wrong_type(formal, shape[0], source)
     return step
