@@ -66,7 +66,9 @@ def engine(name: str = "auto") -> Engine:
     if why:
         raise EngineUnavailable(f"the native engine is not there: {why}. engine=\"auto\" and "
                                 "engine=\"python\" work without it")
-    return native.NativeEngine()
+    from .native_engine import NativeEngine
+
+    return NativeEngine()
 
 
 def available() -> list[str]:

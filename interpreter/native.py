@@ -1,0 +1,45 @@
+"""Whether the native engine is there, why not where it is not, and its process-wide settings.
+
+`scriptlang.interpreter._native` is the C++ engine's extension module; the package may be installed
+without it.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from types import ModuleType
+
+
+@lru_cache(maxsize=None)
+def load() -> tuple[ModuleType | None, str]:
+    """(extension module, ""), or (None, why it is not there)."""
+    try:
+        from . import _native
+    except ImportError as e:
+        if "_native" in str(e) and "cannot import name" in str(e):
+            return None, ("the package was installed without it; with a C++17 compiler at hand, "
+                          "install again")
+        return None, f"its extension module does not load ({e})"
+    return _native, ""
+
+
+def why_absent() -> str:
+    """Empty where the engine is there; else one clause that says why it is not."""
+    return load()[1]
+
+
+def describe() -> str:
+    """One line for `info()`."""
+    native, why = load()
+    return f"no: {why}" if native is None else f"yes, {native.describe()}"
+
+
+def set_num_threads(n: int) -> None:
+    native, _ = load()
+    if native is not None:
+        native.set_num_threads(n)
+
+
+def get_num_threads() -> int:
+    native, _ = load()
+    return 1 if native is None else native.get_num_threads()
