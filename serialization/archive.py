@@ -203,3 +203,10 @@ def map_file(file) -> memoryview:
     if os.fstat(file.fileno()).st_size == 0:
         return memoryview(b"")
     return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
+
+
+def write_archive(program, target, extra_files: Mapping[str, str | bytes] | None = None) -> None:
+    """Write a module or a function as an archive (see archive_writer)."""
+    from .archive_writer import write_archive
+
+    write_archive(program, target, extra_files)

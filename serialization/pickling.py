@@ -28,15 +28,20 @@ class Pickler:
 
     storage_key: the record key of a tensor's storage; called in the order storages are met.
     get_state: runs `__getstate__` of an object whose class has one, and gives its result.
+    class_name: the name under which the archive has a class or enum.
     """
 
     def __init__(self, storage_key: Callable[[Tensor], str],
-                 get_state: Callable[[ScriptObject], Any] | None = None):
+                 get_state: Callable[[ScriptObject], Any] | None = None,
+                 class_name: Callable[[T.Type], str] = lambda t: t.name):
         self.storage_key = storage_key
         self.get_state = get_state
+        self.named = class_name
         self.out = bytearray(b"\x80\x02")
         self.memo: dict[Any, int] = {}
         self.kept: list[Any] = []
+        self.shared: dict[int, tuple] = {}
+        """Tuples by id that are to be written once."""
 
     def dump(self, value: Any, type: T.Type = T.ANY) -> bytes:
         """The whole pickle of one value."""
@@ -61,6 +66,8 @@ class Pickler:
             self.once(value, lambda: self.tensor(value))
         elif isinstance(value, ScriptObject):
             self.once(value, lambda: self.object(value))
+        elif isinstance(value, tuple) and id(value) in self.shared:
+            self.once(value, lambda: self.tuple(value, type))
         elif isinstance(value, tuple):
             self.tuple(value, type)
         elif isinstance(value, list):
@@ -101,12 +108,12 @@ class Pickler:
         self.memoized(("global", module, name),
                       lambda: self.out.extend(f"c{module}\n{name}\n".encode()))
 
-    def class_name(self, qualified: str) -> None:
-        module, _, name = qualified.rpartition(".")
+    def class_name(self, t: T.Type) -> None:
+        module, _, name = self.named(t).rpartition(".")
         self.name(module, name)
 
     def enum(self, value: EnumValue) -> None:
-        self.class_name(value.type.name)
+        self.class_name(value.type)
         self.value(value.value)
         self.out += b"R"
 
@@ -212,7 +219,7 @@ class Pickler:
         self.out += b"tQ"
 
     def object(self, obj: ScriptObject) -> None:
-        self.class_name(obj.type.name)
+        self.class_name(obj.type)
         self.out += b")\x81"
         if self.get_state is not None and "__getstate__" in obj.type.methods:
             self.value(self.get_state(obj), obj.type.methods["__getstate__"].schema.returns[0].type)

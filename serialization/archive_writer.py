@@ -1,0 +1,179 @@
+"""Writing archives: which records there are and what is in them.
+
+The same program gives the same bytes, whatever the file is called.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import Any, BinaryIO, Iterator, Mapping
+
+import numpy as np
+
+from .. import types as T
+from ..errors import GraphError
+from ..ir import Function, Graph, Value, clone_node
+from ..objects import ScriptObject
+from ..schema import Argument, Schema
+from ..tensor import Tensor
+from .atomic import atomic_file
+from .code_writer import CodeWriter
+from .debug_writer import DebugWriter
+from .pickling import Pickler
+from .zip_writer import ZipWriter
+
+FOLDER = "archive"
+"""The top folder of every archive written here."""
+
+WRITTEN_VERSION = b"10\n"
+"""The newest format: its operators mean what they mean today, so that readers upgrade nothing."""
+
+PLACEHOLDER = "__torch__.PlaceholderModule"
+"""The class of the module around a function that is saved alone."""
+
+
+def write_archive(program: ScriptObject | Function, target,
+                  extra_files: Mapping[str, str | bytes] | None = None) -> None:
+    """Write a module or a function as an archive that scriptlang and PyTorch load.
+
+    target: a path (written atomically) or a binary file object.
+    extra_files: name -> contents, kept beside the program.
+    Raises a ScriptError for a program that cannot be kept; nothing is written then.
+    """
+    root = module_around(program) if isinstance(program, Function) else program
+    records = list(archive_records(root, extra_files or {}))
+    if hasattr(target, "write"):
+        write_records(target, records)
+        return
+    if not isinstance(target, (str, os.PathLike)):
+        raise TypeError(f"save takes a path or a binary file object, not "
+                        f"{target.__class__.__name__}")
+    with atomic_file(target) as file:
+        write_records(file, records)
+
+
+def write_records(file: BinaryIO, records: list[tuple[str, Any]]) -> None:
+    writer = ZipWriter(file)
+    for name, contents in records:
+        writer.add(f"{FOLDER}/{name}", contents)
+    writer.finish()
+
+
+def archive_records(root: ScriptObject, extra_files: Mapping[str, str | bytes]
+                    ) -> Iterator[tuple[str, Any]]:
+    """The records of an archive, in order."""
+    code = CodeWriter()
+    code.add([root.type, *classes_of_objects(root)])
+    sources = code.files()
+    data = StorageTable("data")
+    tree = Pickler(data.key, run_getstate, code.spelling.name).dump(root, root.type)
+    made: list[tuple[str, Any]] = [*data.records(), ("data.pkl", tree)]
+    for qualifier, text in sources.items():
+        path = f"code/{qualifier.replace('.', '/')}.py"
+        made.append((path, (str(text) + "\n").encode()))
+        made.append((path + ".debug_pkl", DebugWriter().dump(text)))
+    made += constant_records(code.spelling.constants.values, root, code)
+    for name, contents in extra_files.items():
+        raw = contents.encode() if isinstance(contents, str) else bytes(contents)
+        made.append((f"extra/{name}", raw))
+    made += [("version", WRITTEN_VERSION), ("byteorder", b"little")]
+    made.append((".data/serialization_id", identity(made)))
+    return iter(made)
+
+
+def constant_records(constants: list[Any], root: ScriptObject, code: CodeWriter
+                     ) -> list[tuple[str, Any]]:
+    """constants.pkl and the bytecode, whose constants lie in the same folder."""
+    storages = StorageTable("constants")
+    pickles = [("constants.pkl", Pickler(storages.key).dump(tuple(constants)))]
+    for name, tree in bytecode_of(root).items():
+        pickles.append((name, Pickler(storages.key, None, code.spelling.name).dump(tree)))
+    return [*storages.records(), *pickles]
+
+
+def bytecode_of(root: ScriptObject) -> dict[str, Any]:
+    """The bytecode records; none where some function has no bytecode (an operator of a library)."""
+    from .bytecode import bytecode_records
+
+    try:
+        return bytecode_records(root.type.methods.values())
+    except GraphError:
+        return {}
+
+
+class StorageTable:
+    """The storages of one folder, numbered in the order in which pickles meet them."""
+
+    def __init__(self, folder: str):
+        self.folder = folder
+        self.keys: dict[int, str] = {}
+        self.storages: list[Any] = []
+
+    def key(self, tensor: Tensor) -> str:
+        """The key of a tensor's storage."""
+        storage = tensor.storage
+        if id(storage) not in self.keys:
+            self.keys[id(storage)] = str(len(self.storages))
+            self.storages.append(storage)
+        return self.keys[id(storage)]
+
+    def records(self) -> list[tuple[str, Any]]:
+        return [(f"{self.folder}/{i}", memoryview(np.ascontiguousarray(s.data)))
+                for i, s in enumerate(self.storages)]
+
+
+def identity(records: list[tuple[str, Any]]) -> bytes:
+    """Forty digits that stand for the contents."""
+    digest = hashlib.sha256()
+    for name, contents in records:
+        digest.update(name.encode() + b"\0")
+        digest.update(contents)
+    return str(int.from_bytes(digest.digest()[:17], "big")).zfill(41)[-40:].encode()
+
+
+def run_getstate(obj: ScriptObject) -> Any:
+    """What the `__getstate__` of an object gives, run by the Python engine."""
+    from ..interpreter.engine import engine
+
+    return engine("python").run(obj.type.methods["__getstate__"], (obj,))
+
+
+def classes_of_objects(root: ScriptObject) -> list[T.ClassType]:
+    """The classes of all objects inside an object, also of those that interfaces and Any hide."""
+    found: dict[T.ClassType, None] = {}
+    seen: set[int] = set()
+    pending: list[Any] = [root]
+    while pending:
+        value = pending.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, ScriptObject):
+            found[value.type] = None
+            pending += reversed(value.slots)
+        elif isinstance(value, (list, tuple)):
+            pending += reversed(value)
+        elif isinstance(value, dict):
+            pending += [*value, *value.values()]
+    return list(found)
+
+
+def module_around(function: Function) -> ScriptObject:
+    """A module whose only method, `forward`, is the function, as PyTorch saves functions."""
+    t = T.ClassType(PLACEHOLDER, is_module=True)
+    t.add_attribute("training", T.BOOL)
+    graph = Graph(function.graph.name)
+    env: dict[Value, Value] = {}
+    graph.block.add_parameter(t, "self")
+    for v in function.graph.inputs:
+        env[v] = graph.block.add_parameter(v.type, v.name)
+    for node in function.graph.nodes:
+        graph.block.append(clone_node(node, graph, env))
+    for v in function.graph.outputs:
+        graph.block.add_return(env.get(v, v))
+    schema = function.schema
+    t.methods["forward"] = Function(f"{PLACEHOLDER}.forward", Schema(
+        f"{PLACEHOLDER}.forward", "", (Argument("self", t), *schema.arguments), schema.returns),
+        graph)
+    return ScriptObject(t, [True])

@@ -1,0 +1,70 @@
+"""Writing debug records (see debug_info for what is in them)."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from ..source import Source, Span
+from .debug_info import STRING_TABLE
+from .pickling import Pickler
+from .unparse import Text
+
+
+class DebugWriter:
+    """Makes the tree of one debug record from the marks of a text."""
+
+    def __init__(self):
+        self.strings: dict[str, int] = {}
+        self.sources: dict[Source, tuple[tuple, Callable[[int], int]]] = {}
+        self.nothing = ([], self.index(""), 0)
+        self.tags: dict[Any, int] = {}
+
+    def index(self, text: str) -> int:
+        """Index of a string in the table."""
+        return self.strings.setdefault(text, len(self.strings))
+
+    def dump(self, text: Text) -> bytes:
+        """The pickle for a text."""
+        marks = [self.mark(0, None)] if not text.marks or text.marks[0][0] else []
+        marks += [self.mark(offset, span) for offset, span in text.marks]
+        pickler = Pickler(no_storage)
+        pickler.shared = {id(described): described for described, _ in self.sources.values()}
+        pickler.shared[id(self.nothing)] = self.nothing
+        return pickler.dump((STRING_TABLE, tuple(self.strings), tuple(marks)))
+
+    def mark(self, offset: int, span: Span | None) -> tuple:
+        if span is None or span.end <= 0:
+            place: tuple = (self.nothing, 0, 0)
+        else:
+            described, to_bytes = self.source(span.source)
+            place = (described, to_bytes(span.start), to_bytes(span.end))
+        key = (id(place[0]), *place[1:])
+        return (offset, place, self.tags.setdefault(key, len(self.tags)))
+
+    def source(self, source: Source) -> tuple[tuple, Callable[[int], int]]:
+        """(how the record describes a source, offset in the text -> offset in its bytes)."""
+        known = self.sources.get(source)
+        if known is None:
+            lines = [" " * source.indent + line if line.strip() else line
+                     for line in source.text.splitlines(keepends=True)]
+            described = ([self.index(line) for line in lines], self.index(source.name),
+                         source.first_line)
+            known = self.sources[source] = (described, byte_offsets(source))
+        return known
+
+
+def byte_offsets(source: Source) -> Callable[[int], int]:
+    """Maps offsets in a source to bytes of its text with the indentation put back."""
+    text, indent = source.text, source.indent
+    if text.isascii() and not indent:
+        return lambda offset: offset
+
+    def convert(offset: int) -> int:
+        lines = sum(1 for line in text[:offset].splitlines() if line.strip()) if indent else 0
+        return len(text[:offset].encode("utf-8", "surrogatepass")) + indent * lines
+
+    return convert
+
+
+def no_storage(tensor) -> str:
+    raise TypeError("a debug record holds no tensors")

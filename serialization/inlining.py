@@ -1,0 +1,82 @@
+"""Which nodes are printed inside the expression that uses them, rather than on a line of their own."""
+
+from __future__ import annotations
+
+import re
+
+from ..ir import Block, Graph, Node
+
+OWN_LINE = {"prim::CreateObject", "prim::Uninitialized", "prim::Enter", "prim::Exit",
+            "prim::fork", "prim::TupleUnpack", "prim::ListUnpack"}
+"""Kinds whose value always gets a name."""
+
+TAKES_NAMES = {"prim::Loop", "prim::Enter", "prim::Exit", "prim::fork", "prim::TupleUnpack",
+               "prim::ListUnpack"}
+"""Kinds whose inputs are printed as names."""
+
+MAX_DEPTH = 3
+MAX_NODES = 8
+
+TEMPORARY = re.compile(r"_*\d*(\.\d+)?")
+
+
+def inlined_nodes(graph: Graph) -> set[Node]:
+    """The nodes to print inside their user.
+
+    Such a node has one output without a name of the program, used once, by a node right after it;
+    nothing runs in between, so that the order of effects stays what it is.
+    """
+    inliner = _Inliner()
+    inliner.block(graph.block, is_function=True)
+    return inliner.nodes
+
+
+class _Inliner:
+    def __init__(self):
+        self.nodes: set[Node] = set()
+        self.budget = 0
+
+    def block(self, block: Block, is_function: bool = False) -> None:
+        node = block.end
+        if is_function or block.owner.kind == "prim::If":
+            self.user(node)
+        for node in block.nodes_reversed:
+            if node in self.nodes or node.kind == "prim::Constant":
+                continue
+            for inner in node.blocks:
+                self.block(inner)
+            self.user(node)
+
+    def user(self, node: Node) -> None:
+        self.budget = MAX_NODES
+        if node.kind not in TAKES_NAMES:
+            self.inputs(node, 0)
+
+    def inputs(self, node: Node, depth: int) -> Node:
+        """Inline what feeds `node`, last input first; returns the first node of what then runs as one."""
+        first = node
+        for i in range(len(node.inputs) - 1, -1, -1):
+            v = node.inputs[i]
+            before = previous(first)
+            if v.node is not before or depth >= MAX_DEPTH or self.budget <= 0:
+                continue
+            if can_inline(before) and not (node.kind == "prim::SetAttr" and i == 0):
+                self.nodes.add(before)
+                self.budget -= 1
+                first = self.inputs(before, depth + 1)
+        return first
+
+
+def can_inline(node: Node) -> bool:
+    if node.kind in OWN_LINE or node.kind == "prim::Param" or node.blocks or len(node.outputs) != 1:
+        return False
+    output = node.outputs[0]
+    return len(output.uses) == 1 and TEMPORARY.fullmatch(output.name) is not None
+
+
+def previous(node: Node) -> Node:
+    """The node before `node` that is printed; constants stand where they are used."""
+    node = node.prev
+    while node is not None and node.kind == "prim::Constant":
+        node = node.prev
+    return node

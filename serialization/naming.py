@@ -1,0 +1,51 @@
+"""Names in printed code: legal, unique, close to those of the program."""
+
+from __future__ import annotations
+
+import keyword
+import re
+
+RESERVED = frozenset(keyword.kwlist) | frozenset((
+    "torch", "ops", "CONSTANTS", "__torch__", "inf", "nan", "infj", "nanj", "annotate",
+    "uninitialized", "unchecked_cast", "isinstance", "getattr", "hasattr", "range", "fork",
+    "int", "float", "bool", "str", "complex", "len", "list", "dict", "tuple", "print", "zip",
+    "enumerate", "min", "max", "abs", "all", "any", "sorted", "reversed", "round", "hex", "oct",
+    "bin", "ord", "chr", "divmod", "pow", "sum", "map", "hash", "slice", "super", "rpc_async",
+    "Tensor", "List", "Dict", "Tuple", "Optional", "Union", "Any", "Device", "Final", "number",
+    "NoneType", "Future", "Await", "RRef", "Module", "NamedTuple", "Enum", "Interface",
+    "ModuleInterface", "del", "device", "dtype", "awaitable"))
+"""Names with a meaning of their own in the code of archives."""
+
+_NOT_A_WORD = re.compile(r"\W", re.ASCII)
+
+
+def is_identifier(name: str) -> bool:
+    """Whether a name can be written as it is."""
+    return name.isascii() and name.isidentifier() and not keyword.iskeyword(name)
+
+
+class Names:
+    """The names of one function: each is given once."""
+
+    def __init__(self, taken=()):
+        self.taken: set[str] = set(taken)
+        self.counters: dict[str, int] = {}
+
+    def reserve(self, name: str) -> str:
+        """Take a name as it is (an argument's); the caller knows that it is free."""
+        self.taken.add(name)
+        return name
+
+    def fresh(self, hint: str = "") -> str:
+        """A name like `hint`: `x`, then `x0`, `x1`...; `_0`, `_1`... without a hint."""
+        base = _NOT_A_WORD.sub("_", hint.partition(".")[0]) if hint else "_"
+        if base != "_" and (base[0].isdigit() or not base.strip("_")):
+            base = "_"
+        base = base.rstrip("0123456789") or base
+        if base != "_" and base not in self.taken and base not in RESERVED:
+            return self.reserve(base)
+        n = self.counters.get(base, 0)
+        while f"{base}{n}" in self.taken or f"{base}{n}" in RESERVED:
+            n += 1
+        self.counters[base] = n + 1
+        return self.reserve(f"{base}{n}")

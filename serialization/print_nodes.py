@@ -1,0 +1,227 @@
+"""Nodes as expressions: one function per kind in the table at the end, operators by their schema."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Callable
+
+from .. import types as T
+from ..errors import ArchiveError
+from ..ir import Node, Value
+from ..schema import Schema
+from .naming import is_identifier
+from .print_values import call, dotted_expr
+
+if TYPE_CHECKING:
+    from .printer import BodyPrinter
+
+BUILTINS = {"aten::Int": "int", "aten::Float": "float", "aten::Bool": "bool",
+            "aten::Complex": "complex", "aten::str": "str", "prim::Print": "print"}
+"""Operators that are spelled as functions of Python."""
+
+IMPLICIT = ("aten::IntImplicit", "aten::FloatImplicit", "aten::ScalarImplicit",
+            "aten::ComplexImplicit")
+"""Conversions that a type annotation brings about."""
+
+RENAMED = {"aten::backward": "torch.autograd.backward", "aten::grad": "torch.autograd.grad"}
+
+
+def node_expr(p: BodyPrinter, node: Node) -> ast.expr:
+    """What a node computes, as an expression; its outputs are the value, or the tuple of them."""
+    make = KINDS.get(node.kind)
+    if make is not None:
+        made = make(p, node)
+    elif node.kind in BUILTINS and len(node.inputs) == 1 or node.kind == "prim::Print":
+        made = call(BUILTINS[node.kind], *p.inputs(node))
+    elif node.kind in IMPLICIT:
+        made = p.spelling.annotate(node.output.type, p.expr(node.inputs[0]))
+    elif node.schema is not None:
+        made = operator_call(p, node, node.schema)
+    elif "::" in node.kind and not node.kind.startswith("prim::"):
+        made = unknown_call(p, node)
+    else:
+        place = f" ({node.span.place})" if node.span else ""
+        raise ArchiveError(f"{node.kind} has no spelling in the code of archives{place}", None,
+                           "save the module before it is optimised")
+    made.span = node.span
+    return made
+
+
+def operator_name(kind: str) -> ast.expr:
+    """`aten::add` as `torch.add`, `prim::dtype` as `ops.prim.dtype`."""
+    namespace, _, name = kind.partition("::")
+    if kind in RENAMED:
+        return dotted_expr(RENAMED[kind])
+    return dotted_expr(f"torch.{name}" if namespace == "aten" else f"ops.{namespace}.{name}")
+
+
+def operator_call(p: BodyPrinter, node: Node, schema: Schema) -> ast.expr:
+    """A call of an operator: defaults at the end are left out, keyword-only arguments named."""
+    from ..interpreter.compiler import arguments_needed
+
+    count = len(node.inputs) if schema.is_vararg else arguments_needed(node)
+    if count < len(node.inputs) and not picks_same_overload(node, count):
+        count = len(node.inputs)
+    args, keywords = [], {}
+    for i, v in enumerate(node.inputs[:count]):
+        formal = schema.arguments[i] if i < len(schema.arguments) else None
+        if formal is not None and formal.kwarg_only:
+            keywords[formal.name] = p.expr(v)
+        else:
+            args.append(p.expr(v))
+    return call(operator_name(node.kind), *args, **keywords)
+
+
+def picks_same_overload(node: Node, count: int) -> bool:
+    """Whether the operator's name with the first `count` arguments still means this overload."""
+    from ..frontend import matching, operators
+    from ..frontend.matching import Actual, Mismatch
+
+    candidates = operators.overloads(node.kind)
+    if len(candidates) == 1:
+        return True
+    shapes = [Actual(v, node.span).shape for v in node.inputs[:count]]
+    formals = node.schema.arguments
+    positional = [s for s, a in zip(shapes, formals) if not a.kwarg_only]
+    named = {a.name: s for s, a in zip(shapes, formals) if a.kwarg_only}
+    for implicit in (False, True):
+        for candidate in candidates:
+            try:
+                matching.try_match(candidate, positional, named, None, implicit)
+            except Mismatch:
+                continue
+            return candidate.overload == node.schema.overload
+    return False
+
+
+def unknown_call(p: BodyPrinter, node: Node) -> ast.expr:
+    """A call of an operator that the table has not, as it was read."""
+    names = node.attributes.get("keywords", ())
+    exprs = p.inputs(node)
+    split = len(exprs) - len(names)
+    return call(operator_name(node.kind), *exprs[:split], **dict(zip(names, exprs[split:])))
+
+
+# Kinds
+
+def constant(p: BodyPrinter, node: Node) -> ast.expr:
+    return p.constant(node.output)
+
+
+def get_attr(p: BodyPrinter, node: Node) -> ast.expr:
+    owner, name = p.expr(node.inputs[0]), node.attributes["name"]
+    if is_identifier(name):
+        return ast.Attribute(owner, name, ast.Load())
+    return call("getattr", owner, ast.Constant(name))
+
+
+def call_method(p: BodyPrinter, node: Node) -> ast.expr:
+    owner, *args = p.inputs(node)
+    return call(ast.Attribute(owner, node.attributes["name"], ast.Load()), *args)
+
+
+def call_function(p: BodyPrinter, node: Node) -> ast.expr:
+    """A call of a function; a method that is called as one is called on its object."""
+    function, inputs = node.attributes["function"], p.inputs(node)
+    owner = node.inputs[0].type if node.inputs else None
+    if isinstance(owner, T.ClassType):
+        for name, method in owner.methods.items():
+            if method is function:
+                return call(ast.Attribute(inputs[0], name, ast.Load()), *inputs[1:])
+    return call(p.spelling.function(function), *inputs)
+
+
+def create_object(p: BodyPrinter, node: Node) -> ast.expr:
+    named = p.spelling.type(node.output.type)
+    return call(ast.Attribute(named, "__new__", ast.Load()), named)
+
+
+def tuple_construct(p: BodyPrinter, node: Node) -> ast.expr:
+    t = node.output.type
+    items = [p.typed(v) for v in node.inputs]
+    if t.name:
+        return call(p.spelling.name(t), *items)
+    return ast.Tuple(items, ast.Load())
+
+
+def tuple_index(p: BodyPrinter, node: Node) -> ast.expr:
+    return ast.Subscript(p.expr(node.inputs[0]), p.expr(node.inputs[1]), ast.Load())
+
+
+def tuple_slice(p: BodyPrinter, node: Node) -> ast.expr:
+    begin, end = (ast.Constant(node.attributes[name]) for name in ("beg", "end"))
+    return ast.Subscript(p.expr(node.inputs[0]), ast.Slice(begin, end), ast.Load())
+
+
+def unpack(p: BodyPrinter, node: Node) -> ast.expr:
+    return p.expr(node.inputs[0])
+
+
+def list_construct(p: BodyPrinter, node: Node) -> ast.expr:
+    t = node.output.type
+    made = ast.List([p.expr(v) for v in node.inputs], ast.Load())
+    return made if is_exact(node.inputs, t.element) else p.spelling.annotate(t, made)
+
+
+def dict_construct(p: BodyPrinter, node: Node) -> ast.expr:
+    t = node.output.type
+    keys, values = node.inputs[::2], node.inputs[1::2]
+    made = ast.Dict([p.expr(k) for k in keys], [p.expr(v) for v in values])
+    return made if is_exact(keys, t.key) and is_exact(values, t.value) else p.spelling.annotate(t, made)
+
+
+def is_exact(values: list[Value], element: T.Type) -> bool:
+    """Whether a literal of these values has the element type by itself."""
+    return bool(values) and all(
+        v.type == element and not (v.is_constant and v.constant is None) for v in values)
+
+
+def uninitialized(p: BodyPrinter, node: Node) -> ast.expr:
+    return call("uninitialized", p.spelling.type(node.output.type))
+
+
+def unchecked_cast(p: BodyPrinter, node: Node) -> ast.expr:
+    return call("unchecked_cast", p.spelling.type(node.output.type), p.expr(node.inputs[0]))
+
+
+def is_instance(p: BodyPrinter, node: Node) -> ast.expr:
+    types = [p.spelling.type(t) for t in node.attributes["types"]]
+    named = types[0] if len(types) == 1 else ast.Tuple(types, ast.Load())
+    return call("isinstance", p.expr(node.inputs[0]), named)
+
+
+def get_item(p: BodyPrinter, node: Node) -> ast.expr:
+    return ast.Subscript(p.expr(node.inputs[0]), p.expr(node.inputs[1]), ast.Load())
+
+
+def enum_part(name: str) -> Callable[[BodyPrinter, Node], ast.expr]:
+    return lambda p, node: ast.Attribute(p.expr(node.inputs[0]), name, ast.Load())
+
+
+def enter(p: BodyPrinter, node: Node) -> ast.expr:
+    return call(ast.Attribute(p.expr(node.inputs[0]), "__enter__", ast.Load()))
+
+
+def leave(p: BodyPrinter, node: Node) -> ast.expr:
+    arguments = node.inputs[0].type.methods["__exit__"].schema.arguments[1:]
+    return call(ast.Attribute(p.expr(node.inputs[0]), "__exit__", ast.Load()),
+                *(ast.Constant(None) for _ in arguments))
+
+
+def to_list(p: BodyPrinter, node: Node) -> ast.expr:
+    listed = call(ast.Attribute(p.expr(node.inputs[0]), "tolist", ast.Load()))
+    return p.spelling.annotate(node.output.type, listed)
+
+
+KINDS: dict[str, Callable[[BodyPrinter, Node], ast.expr]] = {
+    "prim::Constant": constant, "prim::GetAttr": get_attr, "prim::CallMethod": call_method,
+    "prim::CallFunction": call_function, "prim::CreateObject": create_object,
+    "prim::TupleConstruct": tuple_construct, "prim::TupleIndex": tuple_index,
+    "prim::TupleSlice": tuple_slice, "prim::TupleUnpack": unpack, "prim::ListUnpack": unpack,
+    "prim::ListConstruct": list_construct, "prim::DictConstruct": dict_construct,
+    "prim::Uninitialized": uninitialized, "prim::unchecked_cast": unchecked_cast,
+    "prim::isinstance": is_instance, "aten::__getitem__": get_item,
+    "prim::EnumName": enum_part("name"), "prim::EnumValue": enum_part("value"),
+    "prim::Enter": enter, "prim::Exit": leave, "prim::tolist": to_list,
+}
+"""Kinds with a spelling of their own."""

@@ -1,0 +1,154 @@
+"""Types and constants as expressions of an archive's code; what has no literal goes in a table."""
+
+from __future__ import annotations
+
+import ast
+from functools import lru_cache
+from typing import Any
+
+from .. import types as T
+from ..errors import ArchiveError
+from ..ir import Function, constant_type
+from ..objects import Device, EnumValue
+from ..tensor import Tensor
+
+MIN_INT = -2 ** 63
+
+
+class ConstantTable:
+    """The values of constants.pkl, each once: `CONSTANTS.c0` is the first."""
+
+    def __init__(self):
+        self.values: list[Any] = []
+        self.indices: dict[Any, int] = {}
+
+    def name(self, value: Any) -> ast.expr:
+        """The expression for a value of the table, which is added when it is new."""
+        key = value if isinstance(value, str) else id(value)
+        if key not in self.indices:
+            self.indices[key] = len(self.values)
+            self.values.append(value)
+        return dotted_expr(f"CONSTANTS.c{self.indices[key]}")
+
+
+def name_expr(name: str) -> ast.Name:
+    return ast.Name(name, ast.Load())
+
+
+@lru_cache(maxsize=4096)
+def dotted_expr(name: str) -> ast.expr:
+    """`a.b.c` as an expression.  Trees share it; nobody writes to it."""
+    head, *rest = name.split(".")
+    made: ast.expr = name_expr(head)
+    for part in rest:
+        made = ast.Attribute(made, part, ast.Load())
+    return made
+
+
+@lru_cache(maxsize=4096)
+def _annotation_expr(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
+
+
+class Spelling:
+    """How an archive names types and functions, and the table of its constants.
+
+    Without renamings, by their own names.
+    """
+
+    def __init__(self):
+        self.constants = ConstantTable()
+        self.renamed: dict[T.Type, str] = {}
+        self.functions: dict[Function, str] = {}
+
+    def type(self, t: T.Type) -> ast.expr:
+        """A type as annotations spell it.  Trees share it; nobody writes to it."""
+        return _annotation_expr((self.rename(t) if self.renamed else t).annotation)
+
+    def rename(self, t: T.Type) -> T.Type:
+        name = self.renamed.get(t)
+        return T.AtomType(name) if name is not None else t.map(self.rename)
+
+    def name(self, t: T.Type) -> str:
+        """The qualified name of a class, enum, interface or named tuple."""
+        return self.renamed.get(t) or t.name
+
+    def function(self, function: Function) -> str:
+        return self.functions.get(function) or function.name
+
+    def annotate(self, t: T.Type, expr: ast.expr) -> ast.expr:
+        """`annotate(T, expr)`."""
+        return call("annotate", self.type(t), expr)
+
+
+def call(function: str | ast.expr, *args: ast.expr, **keywords: ast.expr) -> ast.Call:
+    target = dotted_expr(function) if isinstance(function, str) else function
+    return ast.Call(target, list(args), [ast.keyword(k, v) for k, v in keywords.items()])
+
+
+def constant_expr(value: Any, t: T.Type | None, spelling: Spelling) -> ast.expr:
+    """A constant of a type (None: what the value itself says).  Raises ArchiveError for no constant."""
+    t = T.without_none(t) if t is not None and value is not None else t
+    if isinstance(value, str):
+        return ast.Constant(value) if is_plain(value) else spelling.constants.name(value)
+    if isinstance(value, bool) or value is None or isinstance(value, (float, complex)):
+        return ast.Constant(value)
+    if isinstance(value, int):
+        if value == MIN_INT:                         # PyTorch reads the digits before the sign
+            return call("torch.sub", ast.Constant(MIN_INT + 1), ast.Constant(1))
+        return ast.Constant(value)
+    if isinstance(value, Tensor):
+        return spelling.constants.name(value)
+    if isinstance(value, list):
+        return list_expr(value, t, spelling)
+    if isinstance(value, dict):
+        return dict_expr(value, t, spelling)
+    if isinstance(value, tuple):
+        return tuple_expr(value, t, spelling)
+    if isinstance(value, Device):
+        return call("torch.device", ast.Constant(str(value)))
+    if isinstance(value, EnumValue):
+        return dotted_expr(f"{spelling.name(value.type)}.{value.name}")
+    if isinstance(value, Function):
+        return dotted_expr(spelling.function(value))
+    raise ArchiveError(f"a constant of class {value.__class__.__name__} cannot be saved", None,
+                       "keep it in an attribute of the module instead")
+
+
+def is_plain(text: str) -> bool:
+    """Whether a string can stand in the code; PyTorch, too, keeps others in the table."""
+    return all(" " <= c <= "~" or c in "\n\t\r" for c in text)
+
+
+def list_expr(value: list, t: T.Type | None, spelling: Spelling) -> ast.expr:
+    element = t.element if isinstance(t, T.ListType) else None
+    made = ast.List([constant_expr(v, element, spelling) for v in value], ast.Load())
+    if element is not None and (not value or not is_natural(value, element)):
+        return spelling.annotate(t, made)
+    return made
+
+
+def dict_expr(value: dict, t: T.Type | None, spelling: Spelling) -> ast.expr:
+    kt, vt = (t.key, t.value) if isinstance(t, T.DictType) else (None, None)
+    made = ast.Dict([constant_expr(k, kt, spelling) for k in value],
+                    [constant_expr(v, vt, spelling) for v in value.values()])
+    if vt is not None and (not value or not is_natural(value.values(), vt)):
+        return spelling.annotate(t, made)
+    return made
+
+
+def tuple_expr(value: tuple, t: T.Type | None, spelling: Spelling) -> ast.expr:
+    types = t.elements if isinstance(t, T.TupleType) and len(t.elements) == len(value) \
+        else [None] * len(value)
+    items = [constant_expr(v, e, spelling) for v, e in zip(value, types)]
+    if isinstance(t, T.TupleType) and t.name:
+        return call(spelling.name(t), *items)
+    return ast.Tuple(items, ast.Load())
+
+
+def is_natural(values, element: T.Type) -> bool:
+    """Whether a literal of the values has elements of exactly this type by itself."""
+    try:
+        return all(constant_type(v) == element for v in values)
+    except TypeError:
+        return False

@@ -1,0 +1,262 @@
+"""Graphs as code: statements, control flow, whole functions.
+
+    print_function(f)        # the text of one function, as `.code` shows it
+
+The text compiles, here and in PyTorch, to a graph that does the same; names of the program are kept.
+"""
+
+from __future__ import annotations
+
+import ast
+from .. import types as T
+from ..ir import Block, Function, Graph, Node, Value
+from .inlining import inlined_nodes
+from .naming import Names, is_identifier
+from .print_nodes import node_expr
+from .print_values import Spelling, call, constant_expr, name_expr
+from .unparse import unparse
+
+ENDLESS = 2 ** 63 - 1
+
+
+def print_function(function: Function) -> str:
+    """The code of a function; tensors appear as `CONSTANTS.c0`."""
+    definition = function_ast(function, function.name.rpartition(".")[2], Spelling())
+    return str(unparse(ast.Module([definition], []))) + "\n"
+
+
+def function_ast(function: Function, name: str, spelling: Spelling) -> ast.FunctionDef:
+    """The definition of a function under a name."""
+    graph, schema = function.graph, function.schema
+    names = Names()
+    printer = BodyPrinter(graph, names, spelling)
+    args, defaults = [], []
+    for value, formal in zip(graph.inputs, schema.arguments):
+        name_of = formal.name if is_identifier(formal.name) else names.fresh(formal.name)
+        printer.names_of[value] = names.reserve(name_of)
+        args.append(ast.arg(name_of, spelling.type(formal.type)))
+        if formal.has_default:
+            defaults.append(constant_expr(formal.default, formal.type, spelling))
+        elif defaults:                               # a keyword-only argument behind a default
+            defaults.append(None)
+    body = printer.statements(graph.block)
+    result = graph.outputs[0] if graph.outputs else None
+    if result is not None:
+        returned = ast.Return(printer.typed(result))
+        body.append(returned)
+    arguments = ast.arguments([], args, None, [], [], None, defaults)
+    returns = spelling.type(schema.returns[0].type if schema.returns else T.NONE)
+    return ast.FunctionDef(name, arguments, body or [ast.Pass()], [], returns)
+
+
+class BodyPrinter:
+    """Prints the blocks of one graph.  Every value gets one name for the whole function."""
+
+    def __init__(self, graph: Graph, names: Names, spelling: Spelling):
+        self.names, self.spelling = names, spelling
+        self.inlined = inlined_nodes(graph)
+        self.names_of: dict[Value, str] = {}
+
+    # Values
+
+    def expr(self, v: Value) -> ast.expr:
+        """A value where it is used: its name, its constant, or the node that gives it."""
+        if v.node.kind == "prim::Constant":
+            return self.constant(v)
+        if v.node in self.inlined:
+            return node_expr(self, v.node)
+        return name_expr(self.names_of[v])
+
+    def typed(self, v: Value) -> ast.expr:
+        """`expr`, for places where the literal None would lose its type."""
+        made = self.expr(v)
+        if v.is_constant and v.constant is None and v.type != T.NONE:
+            return self.spelling.annotate(v.type, made)
+        return made
+
+    def constant(self, v: Value) -> ast.expr:
+        return constant_expr(v.constant, v.type, self.spelling)
+
+    def inputs(self, node: Node) -> list[ast.expr]:
+        return [self.expr(v) for v in node.inputs]
+
+    def name(self, v: Value) -> str:
+        """The name of a value, given now."""
+        made = self.names_of[v] = self.names.fresh(v.name)
+        return made
+
+    # Statements
+
+    def statements(self, block: Block) -> list[ast.stmt]:
+        body: list[ast.stmt] = []
+        open_withs: list[tuple[Node, list[ast.stmt]]] = []
+        exits = matching_exits(block)
+        for node in block.nodes:
+            if node.kind == "prim::Constant" or node in self.inlined:
+                continue
+            if node in exits:
+                statement, inner = self.with_statement(node)
+                body.append(statement)
+                open_withs.append((exits[node], body))
+                body = inner
+            elif open_withs and open_withs[-1][0] is node:
+                body = close(open_withs.pop()[1], body)
+            else:
+                for made in self.node(node):
+                    made.span = node.span
+                    body.append(made)
+        return body
+
+    def node(self, node: Node) -> list[ast.stmt]:
+        if node.kind == "prim::If":
+            return self.conditional(node)
+        if node.kind == "prim::Loop":
+            return self.loop(node)
+        if node.kind == "prim::SetAttr":
+            owner, value = self.inputs(node)
+            target = ast.Attribute(owner, node.attributes["name"], ast.Store())
+            return [ast.Assign([target], value)]
+        if node.kind == "prim::fork":
+            return self.fork(node)
+        made = node_expr(self, node)
+        if not node.outputs:
+            return [ast.Expr(made)] if node.kind != "prim::TupleUnpack" else []
+        targets = [ast.Name(self.name(v), ast.Store()) for v in node.outputs]
+        is_unpacked = len(targets) > 1 or node.kind in ("prim::TupleUnpack", "prim::ListUnpack")
+        target = ast.Tuple(targets, ast.Store()) if is_unpacked else targets[0]
+        return [ast.Assign([target], made)]
+
+    def with_statement(self, node: Node) -> tuple[ast.With, list[ast.stmt]]:
+        inner: list[ast.stmt] = []
+        output = node.outputs[0] if node.outputs else None
+        alias = ast.Name(self.name(output), ast.Store()) if output and output.uses else None
+        item = ast.withitem(self.expr(node.inputs[0]), alias)
+        return ast.With([item], inner), inner
+
+    def conditional(self, node: Node) -> list[ast.stmt]:
+        test = self.expr(node.inputs[0])
+        targets = [self.name(v) for v in node.outputs]
+        branches = []
+        for block in node.blocks:
+            body = self.statements(block)
+            for target, output, value in zip(targets, node.outputs, block.returns):
+                body.append(self.assign(target, output.type, value))
+            branches.append(body or [ast.Pass()])
+        return [ast.If(test, *branches)]
+
+    def assign(self, target: str, wanted: T.Type, value: Value) -> ast.stmt:
+        """`target = value`, with the type where the value's own is narrower."""
+        made, name = self.expr(value), ast.Name(target, ast.Store())
+        is_none = value.is_constant and value.constant is None
+        if value.type != wanted or is_none and wanted != T.NONE:
+            return ast.AnnAssign(name, self.spelling.type(wanted), made, 1)
+        return ast.Assign([name], made)
+
+    # Loops
+
+    def loop(self, node: Node) -> list[ast.stmt]:
+        """`for` where only the count ends it, `while` where only the condition does, else both."""
+        count, go, *initial = node.inputs
+        body = node.blocks[0]
+        turn, *parameters = body.parameters
+        next_go, *_ = body.returns
+        made = []
+        for parameter, output, value in zip(parameters, node.outputs, initial):
+            name = self.name(output) if output.name else self.name(parameter)
+            self.names_of[output] = self.names_of[parameter] = name
+            made.append(self.assign(name, parameter.type, value))
+        if is_constant(go, True) and is_constant(next_go, True):
+            target = ast.Name(self.name(turn), ast.Store())
+            inner = self.statements(body) + self.carry(node, None, None)
+            return [*made, ast.For(target, call("range", self.expr(count)), inner or [ast.Pass()],
+                                   [])]
+        counted = not is_constant(count, ENDLESS) or bool(turn.uses)
+        test = self.names.fresh()
+        if counted:
+            made.append(assignment(self.name(turn), ast.Constant(0)))
+            start = call("torch.gt", self.expr(count), ast.Constant(0))
+            if not is_constant(go, True):
+                start = call("torch.__and__", start, self.expr(go))
+            made.append(assignment(test, start))
+        else:
+            made.append(assignment(test, self.expr(go)))
+        inner = self.statements(body) + self.carry(node, test, turn if counted else None)
+        return [*made, ast.While(name_expr(test), inner, [])]
+
+    def carry(self, node: Node, test: str | None, turn: Value | None) -> list[ast.stmt]:
+        """The end of a loop body: the values of the next turn, and whether there is one."""
+        body = node.blocks[0]
+        targets, values, made = [], [], []
+        if turn is not None:
+            following = self.names.fresh()
+            made.append(assignment(following, call(
+                "torch.add", name_expr(self.names_of[turn]), ast.Constant(1))))
+            go = call("torch.lt", name_expr(following), self.expr(node.inputs[0]))
+            if not is_constant(body.returns[0], True):
+                go = call("torch.__and__", go, self.expr(body.returns[0]))
+            targets += [test, self.names_of[turn]]
+            values += [go, name_expr(following)]
+        elif test is not None:
+            targets.append(test)
+            values.append(self.expr(body.returns[0]))
+        for parameter, value in zip(body.parameters[1:], body.returns[1:]):
+            if value is not parameter:
+                targets.append(self.names_of[parameter])
+                values.append(self.typed(value))
+        return made + parallel(targets, values)
+
+    def fork(self, node: Node) -> list[ast.stmt]:
+        """An inner function without arguments that holds the block, and `fork` of it."""
+        inner, block = self.names.fresh("__forked_function"), node.blocks[0]
+        body = self.statements(block)
+        body += [ast.Return(self.typed(v)) for v in block.returns]
+        nothing = ast.arguments([], [], None, [], [], None, [])
+        return [ast.FunctionDef(inner, nothing, body or [ast.Pass()], [], None),
+                assignment(self.name(node.output), call("fork", name_expr(inner)))]
+
+
+def assignment(target: str, value: ast.expr) -> ast.Assign:
+    return ast.Assign([ast.Name(target, ast.Store())], value)
+
+
+def parallel(targets: list[str], values: list[ast.expr]) -> list[ast.stmt]:
+    """`a, b = x, y`: all values are taken before a name changes."""
+    if not targets:
+        return []
+    if len(targets) == 1:
+        return [assignment(targets[0], values[0])]
+    names = ast.Tuple([ast.Name(t, ast.Store()) for t in targets], ast.Store())
+    return [ast.Assign([names], ast.Tuple(values, ast.Load()))]
+
+
+def is_constant(v: Value, value) -> bool:
+    return v.is_constant and v.constant is value or v.is_constant and \
+        not isinstance(value, bool) and v.constant == value
+
+
+def close(outer: list[ast.stmt], inner: list[ast.stmt]) -> list[ast.stmt]:
+    """Go back to the statements around a `with`; an empty one gets a `pass`."""
+    if not inner:
+        inner.append(ast.Pass())
+    return outer
+
+
+def matching_exits(block: Block) -> dict[Node, Node]:
+    """prim::Enter -> prim::Exit where the pair stands in this block and nests as `with` does.
+
+    Others are printed as calls of `__enter__` and `__exit__`.
+    """
+    pairs: dict[Node, Node] = {}
+    stack: list[Node] = []
+    for node in block.nodes:
+        if node.kind == "prim::Enter" and exit_count(node) == 1:
+            stack.append(node)
+        elif node.kind == "prim::Exit":
+            if stack and stack[-1].inputs[0] is node.inputs[0]:
+                pairs[stack.pop()] = node
+    return pairs
+
+
+def exit_count(node: Node) -> int:
+    """How many ways lead out of the `with` that a prim::Enter opens."""
+    return sum(user.kind == "prim::Exit" for user, _ in node.inputs[0].uses)

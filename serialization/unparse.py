@@ -1,0 +1,178 @@
+"""`ast` -> text that PyTorch's parser reads, with the place that every part came from.
+
+astunparse writes the text; it is told apart from Python's in few things: tuples in subscripts go
+without parentheses (`Tuple[int, int]`), classes without bases too (`class C:`), a target of several
+names ends in a comma, floats and strings are spelled as archives spell them.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from dataclasses import dataclass, field
+
+import astunparse
+
+from ..source import Span
+
+
+@dataclass
+class Text:
+    """Collected text, with marks: from an offset on, the text came from a span (or none)."""
+
+    parts: list[str] = field(default_factory=list)
+    size: int = 0
+    marks: list[tuple[int, Span | None]] = field(default_factory=list)
+
+    def write(self, part: str) -> None:
+        self.parts.append(part)
+        self.size += len(part)
+
+    def flush(self) -> None:
+        """astunparse flushes what it writes to."""
+
+    def mark(self, span: Span | None) -> None:
+        if self.marks and self.marks[-1][0] == self.size:
+            self.marks.pop()
+        if (self.marks[-1][1] if self.marks else None) is not span:
+            self.marks.append((self.size, span))
+
+    def __str__(self) -> str:
+        return "".join(self.parts)
+
+
+class Unparser(astunparse.Unparser):
+    """astunparse for archives.  A node of the tree may carry its place as `span`."""
+
+    def __init__(self, tree: ast.AST, text: Text):
+        self.span: Span | None = None
+        super().__init__(tree, text)
+
+    def dispatch(self, tree) -> None:
+        span = getattr(tree, "span", None)
+        if span is None or span is self.span:
+            super().dispatch(tree)
+            return
+        outer, self.span = self.span, span
+        if not isinstance(tree, ast.stmt):
+            self.f.mark(span)
+        super().dispatch(tree)
+        self.span = outer
+        self.f.mark(outer)
+
+    def fill(self, text: str = "") -> None:
+        """A new line two columns deeper for each block, as PyTorch indents; its text has a place."""
+        if self.f.size:
+            self.f.write("\n")
+        self.f.write("  " * self._indent)
+        self.f.mark(self.span)
+        self.f.write(text)
+
+    def _ClassDef(self, t: ast.ClassDef) -> None:
+        bases = ", ".join(b.id for b in t.bases)
+        self.fill(f"class {t.name}({bases})" if bases else f"class {t.name}")
+        self.enter()
+        self.dispatch(t.body)
+        self.leave()
+
+    def _FunctionDef(self, t: ast.FunctionDef) -> None:
+        self.fill(f"def {t.name}(")
+        defaults = [None] * (len(t.args.args) - len(t.args.defaults)) + t.args.defaults
+        for i, (arg, default) in enumerate(zip(t.args.args, defaults)):
+            if i:
+                self.write(",\n" + "  " * (self._indent + 2))
+            self.dispatch(arg)
+            if default is not None:
+                self.write("=")
+                self.dispatch(default)
+        self.write(")")
+        if t.returns is not None:
+            self.write(" -> ")
+            self.dispatch(t.returns)
+        self.enter()
+        self.dispatch(t.body)
+        self.leave()
+
+    def _Assign(self, t: ast.Assign) -> None:
+        self.fill()
+        target = t.targets[0]
+        if isinstance(target, ast.Tuple):
+            for name in target.elts:
+                self.dispatch(name)
+                self.write(", ")
+            self.write("= ")
+        else:
+            self.dispatch(target)
+            self.write(" = ")
+        self.dispatch(t.value)
+
+    def _AnnAssign(self, t: ast.AnnAssign) -> None:
+        self.fill()
+        self.dispatch(t.target)
+        self.write(" : ")
+        self.dispatch(t.annotation)
+        if t.value is not None:
+            self.write(" = ")
+            self.dispatch(t.value)
+
+    def _Subscript(self, t: ast.Subscript) -> None:
+        self.dispatch(t.value)
+        self.write("[")
+        if isinstance(t.slice, ast.Tuple) and t.slice.elts:
+            for i, part in enumerate(t.slice.elts):
+                self.write(", " if i else "")
+                self.dispatch(part)
+        else:
+            self.dispatch(t.slice)
+        self.write("]")
+
+    def _Constant(self, t: ast.Constant) -> None:
+        value = t.value
+        if isinstance(value, str):
+            self.write(quote(value))
+        elif isinstance(value, float):
+            self.write(float_text(value))
+        elif isinstance(value, complex):
+            self.write(complex_text(value))
+        else:
+            self.write(repr(value))
+
+
+ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\f": "\\f",
+           "\v": "\\v", "\a": "\\a", "\b": "\\b"}
+
+
+def quote(text: str) -> str:
+    """A string literal as PyTorch reads it: other control characters and bytes of UTF-8 as octal."""
+    out = []
+    for c in text:
+        if c in ESCAPES:
+            out.append(ESCAPES[c])
+        elif " " <= c <= "~":
+            out.append(c)
+        else:
+            out += (f"\\{byte:03o}" for byte in c.encode("utf-8", "surrogatepass"))
+    return f'"{"".join(out)}"'
+
+
+def float_text(value: float) -> str:
+    """A float literal that reads back as the same number; `inf` and `nan` are names."""
+    if math.isnan(value):
+        return "nan"
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return repr(value)
+
+
+def complex_text(value: complex) -> str:
+    """`1.0+2.0j`."""
+    imaginary = float_text(value.imag)
+    sign = "" if imaginary.startswith("-") else "+"
+    return f"{float_text(value.real)}{sign}{imaginary}j"
+
+
+def unparse(tree: ast.AST) -> Text:
+    """The text of a module, class, function or expression."""
+    text = Text()
+    Unparser(tree, text)
+    return text
