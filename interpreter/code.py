@@ -14,7 +14,7 @@ that its readers skip: the types of the registers, and the functions that CALL n
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable, Mapping, NamedTuple
 
 from .. import types as T
 from ..errors import Frame
@@ -96,8 +96,12 @@ class Code:
         return listing(self)
 
 
-def to_tuple(code: Code) -> tuple:
-    """The layout of `bytecode.pkl`.  Constants stay the values they are."""
+def to_tuple(code: Code, names: Mapping[Any, str] | None = None) -> tuple:
+    """The layout of `bytecode.pkl`.  Constants stay the values they are.
+
+    names: what the functions it calls are named in the program, where that is not their own name.
+    """
+    names = names or {}
     table = (
         ("instructions", tuple(map(tuple, code.instructions))),
         ("operators", tuple((o.name, o.overload, -1 if o.num_args is None else o.num_args)
@@ -106,7 +110,7 @@ def to_tuple(code: Code) -> tuple:
         ("types", tuple(map(type_text, code.types))),
         ("register_size", code.register_size),
         ("register_types", tuple(type_text(t) if t else "" for t in code.register_types)),
-        ("functions", tuple(f.name for f in code.functions)),
+        ("functions", tuple(names.get(f, f.name) for f in code.functions)),
     )
     schema = (("arguments", tuple(map(_argument_tuple, code.schema.arguments))),
               ("returns", tuple(map(_argument_tuple, code.schema.returns))))

@@ -30,11 +30,17 @@ class Inliner:
         first = node
         for v in reversed(node.inputs):
             before = _previous(first)
-            if v.node is before and len(v.uses) == 1 and len(before.outputs) == 1 \
-                    and not before.blocks:
+            if v.node is before and can_stay(v):
                 self.nodes.add(before)
                 first = self._node(before)
         return first
+
+
+def can_stay(v: Value) -> bool:
+    """Whether a value may be left on the stack by its node, if its user comes next."""
+    node = v.node
+    return len(v.uses) == 1 and len(node.outputs) == 1 and not node.blocks \
+        and node.kind != "prim::Param"
 
 
 def _previous(node: Node) -> Node:

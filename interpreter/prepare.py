@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Iterator
+from typing import Callable, Iterable, Iterator
 
 from .. import types as T
 from ..ir import Function, schema_of_graph
@@ -26,16 +26,31 @@ def code_of(function: Function) -> Code:
     return code
 
 
-def reachable(function: Function) -> Iterator[Code]:
-    """The code of a function and of every function that it may call, each once."""
-    seen, pending = {function}, [function]
+def reachable(*functions: Function, code_of: Callable[[Function], Code] = code_of
+              ) -> dict[Function, Code]:
+    """The code of functions and of every function that they may call."""
+    codes: dict[Function, Code] = {}
+    pending = list(functions)
     while pending:
-        code = code_of(pending.pop())
-        yield code
-        for callee in [*code.functions, *methods_called(code)]:
-            if callee not in seen:
-                seen.add(callee)
-                pending.append(callee)
+        function = pending.pop()
+        if function not in codes:
+            code = codes[function] = code_of(function)
+            pending += [*code.functions, *methods_called(code)]
+    return codes
+
+
+def unique_names(functions: Iterable[Function]) -> dict[Function, str]:
+    """A name for each function: its own, with a number behind it where an earlier one has it."""
+    names: dict[Function, str] = {}
+    taken: set[str] = set()
+    for function in functions:
+        name, n = function.name, 0
+        while name in taken:
+            n += 1
+            name = f"{function.name}_{n}"
+        taken.add(name)
+        names[function] = name
+    return names
 
 
 def methods_called(code: Code) -> Iterator[Function]:
@@ -67,7 +82,7 @@ def operators_of(function: Function) -> Counter[str]:
     """Qualified names of the operators that a function may reach, with the number of instructions
     that call each."""
     counts: Counter[str] = Counter()
-    for code in reachable(function):
+    for code in reachable(function).values():
         counts.update(code.operators[i.x].qualified_name
                       for i in code.instructions if i.op in ("OP", "OPN"))
     return counts

@@ -26,7 +26,7 @@ class PythonEngine:
 
     def missing(self, function: Function) -> Counter[str]:
         counts: Counter[str] = Counter()
-        for code in reachable(function):
+        for code in reachable(function).values():
             lacking = {i for i, call in enumerate(link(code)) if call.kernel is None}
             counts.update(code.operators[i.x].qualified_name for i in code.instructions
                           if i.op in ("OP", "OPN") and i.x in lacking)

@@ -12,7 +12,7 @@ from typing import Any, Callable, Iterable
 from .. import types as T
 from ..errors import ArchiveError
 from ..interpreter.code import Code, MalformedCode, from_tuple, to_tuple
-from ..interpreter.prepare import CODE, reachable
+from ..interpreter.prepare import CODE, reachable, unique_names
 from ..interpreter.verify import verify
 from ..ir import Function
 
@@ -38,21 +38,15 @@ def bytecode_records(functions: Iterable[Function]) -> dict[str, tuple]:
     scriptlang/program.pkl has everything, and our engines read that.  Tensors among the constants
     are Tensors; the writer of the pickle stores them.
     """
-    codes: dict[str, Code] = {}
-    for function in functions:
-        for code in reachable(function):
-            codes.setdefault(code.name, code)
-    ordered = [codes[name] for name in sorted(codes)]
-    lite = [code for code in ordered if runs_on_lite(code)]
-    records = {RECORD: tree_of(lite)}
+    codes = reachable(*functions)
+    names = unique_names(codes)
+    ordered = sorted(codes, key=names.__getitem__)
+    trees = {f: (names[f], *to_tuple(codes[f], names)[1:]) for f in ordered}
+    lite = [f for f in ordered if runs_on_lite(codes[f])]
+    records = {RECORD: (WRITTEN, *(trees[f] for f in lite))}
     if len(lite) < len(ordered):
-        records[PROGRAM] = tree_of(ordered)
+        records[PROGRAM] = (WRITTEN, *trees.values())
     return records
-
-
-def tree_of(codes: Iterable[Code]) -> tuple:
-    """The value of a record that holds these functions."""
-    return (WRITTEN, *map(to_tuple, codes))
 
 
 def runs_on_lite(code: Code) -> bool:
