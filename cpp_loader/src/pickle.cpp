@@ -338,7 +338,9 @@ class Unpickler {
     Object& object = top().value.as_object();
     ClassType& cls = *object.type;
     if (!state.is_dict()) {
-      fail("the class ", cls.name, " restores itself by __setstate__, which is not supported");
+      if (!hooks_.pending) fail("the class ", cls.name, " restores itself by __setstate__");
+      hooks_.pending(top().value, std::move(state));
+      return;
     }
     if (!object.slots.empty()) fail("an instance of ", cls.name, " is built twice");
     bool first = cls.attributes.empty();

@@ -20,6 +20,8 @@ struct PickleHooks {
   ClassResolver classes;
   // The storage of a persistent id's key, retained for the caller. Empty: refused.
   std::function<Storage*(const std::string& key, ScalarType dtype)> storage;
+  // Takes (object, state) of classes that restore themselves by __setstate__. Empty: refused.
+  std::function<void(Value object, Value state)> pending;
 };
 
 // `what` names the record in errors. Raises ArchiveError with the byte position.

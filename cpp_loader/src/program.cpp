@@ -261,16 +261,6 @@ void Program::link() {
       }
       function->callees.push_back(it->second);
     }
-    size_t dot = function->name.rfind('.');
-    if (dot == std::string::npos) continue;
-    if (ClassType* cls = classes_->find(function->name.substr(0, dot))) {
-      cls->owner = this;
-      cls->methods.push_back({function->name.substr(dot + 1), function.get()});
-    }
-  }
-  for (auto& [name, cls] : classes_->all()) {
-    std::sort(cls->methods.begin(), cls->methods.end(),
-              [](const auto& a, const auto& b) { return a.name < b.name; });
   }
 }
 
@@ -309,6 +299,10 @@ std::shared_ptr<const Program> Program::decode(const Value& tree,
 const Function* Program::find(std::string_view name) const {
   auto it = by_name_.find(std::string(name));
   return it == by_name_.end() ? nullptr : it->second;
+}
+
+const Function* Program::method(const ClassType& cls, std::string_view name) const {
+  return find(concat(cls.name, ".", name));
 }
 
 }  // namespace scriptlang

@@ -85,12 +85,12 @@ class ClassTable {
 class Program {
  public:
   // From the tree of bytecode.pkl: (version, function, ...) or (function, ...). Raises
-  // ArchiveError for a malformed tree or code that does not verify. The class table's classes
-  // get their methods.
+  // ArchiveError for a malformed tree or code that does not verify.
   static std::shared_ptr<const Program> decode(const Value& tree,
                                                std::shared_ptr<ClassTable> classes);
 
   const Function* find(std::string_view qualified_name) const;
+  const Function* method(const ClassType& cls, std::string_view name) const;
   const std::vector<std::unique_ptr<Function>>& functions() const { return functions_; }
   const std::vector<MissingOperator>& missing() const { return missing_; }
   const std::shared_ptr<ClassTable>& classes() const { return classes_; }

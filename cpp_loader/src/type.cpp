@@ -29,12 +29,6 @@ int64_t ClassType::slot(std::string_view attribute) const {
   return -1;
 }
 
-const Function* ClassType::method(std::string_view wanted) const {
-  auto it = std::lower_bound(methods.begin(), methods.end(), wanted,
-                             [](const Method& m, std::string_view n) { return m.name < n; });
-  return it != methods.end() && it->name == wanted ? it->function : nullptr;
-}
-
 namespace {
 
 constexpr int kMaxTypeDepth = 64;

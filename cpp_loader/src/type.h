@@ -1,7 +1,7 @@
 // Types of the language as the archive writes them, and the classes of a program.
 //
-// Types are immutable, refcounted trees. A class is one ClassType object per program, which the
-// types that name it share.
+// Types are immutable, refcounted trees. A class is known by its qualified name; within a program
+// there is one ClassType object for it, which the types that name it share.
 #pragma once
 
 #include <functional>
@@ -12,8 +12,6 @@
 #include "value.h"
 
 namespace scriptlang {
-
-struct Function;
 
 enum class TypeKind : uint8_t {
   Any, None, Bool, Int, Float, Complex, Number, String, Device, Tensor, Generator,
@@ -37,16 +35,9 @@ struct ClassType : Counted {
   std::string name;                      // "__torch__.M"
   std::vector<std::string> attributes;   // names by slot
   std::vector<TypeRef> types;            // by slot; may be shorter than attributes
-  struct Method {
-    std::string name;
-    const Function* function;
-  };
-  std::vector<Method> methods;  // functions of `owner`, sorted by name
-  const void* owner = nullptr;  // the program that may call them
 
   static ClassRef make(std::string name);
   int64_t slot(std::string_view attribute) const;  // -1 when absent
-  const Function* method(std::string_view name) const;
 };
 
 // Finds or makes the class of a qualified name. Null result: the name is no class here.

@@ -248,7 +248,7 @@ class Machine {
 
   const Function& method(const Value& object, const std::string& name) {
     const ClassType& cls = *object.as_object().type;
-    const Function* found = cls.owner == &program_ ? cls.method(name) : nullptr;
+    const Function* found = program_.method(cls, name);
     if (!found) {
       raise(ErrorKind::RuntimeError, "the class ", cls.name, " has no method '", name,
             "' in this program");

@@ -2,7 +2,7 @@
 
 The operators are those that src/ops/*.cpp define by SL_OP; the C++ preprocessor finds them, so that
 families made by macros count too. Their schemas come from the operator table, scriptlang.ops.table; an
-operator that the table does not know is an error. Lines are sorted by qualified name, because the
+operator that the table does not know is left out and reported. Lines are sorted by qualified name, because the
 engine searches by bisection.
 
     --check   compare with the file instead of writing it; exit status 1 when it is stale
@@ -49,15 +49,12 @@ def preprocessed(path: pathlib.Path) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-def schemas() -> dict[str, list[str]]:
-    """Symbol -> schema texts (one, unless names clash), of every operator of the table."""
-    facts = os.environ.get("SCRIPTLANG_SCHEMAS")
-    texts = pathlib.Path(facts).read_text().splitlines() if facts else table_schemas()
-    result: dict[str, list[str]] = {}
-    for text in filter(None, map(str.strip, texts)):
-        same = result.setdefault(symbol(text.partition("(")[0]), [])
-        if text not in same:
-            same.append(text)
+def schemas() -> dict[str, dict[str, str]]:
+    """Symbol -> {qualified name: schema}; more than one name where symbols clash."""
+    result: dict[str, dict[str, str]] = {}
+    for text in table_schemas():
+        name = text.partition("(")[0]
+        result.setdefault(symbol(name), {}).setdefault(name, text)
     return result
 
 
@@ -65,20 +62,23 @@ def table_schemas() -> list[str]:
     sys.path.insert(0, str(ROOT.parent))
     from scriptlang.ops import table
 
+    # What the Python engine declares goes first: where both lists have a name, it counts.
     declared = [op.text for op in table.all_operators()]
     return declared + [text for texts in table.lacking().values() for text in texts]
 
 
-def text() -> str:
-    """The whole file."""
-    known, lines = schemas(), []
+def text() -> tuple[str, bool]:
+    """The whole file, and whether every operator of the sources is in it."""
+    known, lines, unknown = schemas(), [], False
     for name, path in defined_symbols().items():
-        schema = known.get(name, [])
-        if len(schema) != 1:
-            sys.exit(f"{path} defines {name}, which stands for {schema or 'no operator'}")
-        qualified_name = schema[0].partition("(")[0]
-        lines.append((qualified_name, f"SL_OPERATOR({name}, {quoted(schema[0])})"))
-    return HEADER + "".join(line + "\n" for _, line in sorted(lines))
+        names = known.get(name, {})
+        if len(names) != 1:
+            print(f"{path}: {name} stands for {list(names) or 'no operator'}", file=sys.stderr)
+            unknown = True
+            continue
+        (qualified_name, schema), = names.items()
+        lines.append((qualified_name, f"SL_OPERATOR({name}, {quoted(schema)})"))
+    return HEADER + "".join(line + "\n" for _, line in sorted(lines)), not unknown
 
 
 def quoted(schema: str) -> str:
@@ -89,13 +89,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="compare instead of writing")
     check = parser.parse_args().check
-    fresh = text()
-    if check:
-        if TARGET.read_text() != fresh:
-            sys.exit(f"{TARGET} is stale: run this program without --check")
-        return
-    TARGET.write_text(fresh)
-    print(f"wrote {TARGET}: {fresh.count('SL_OPERATOR(') - 1} operators")
+    fresh, complete = text()
+    if check and TARGET.read_text() != fresh:
+        sys.exit(f"{TARGET} is stale: run this program without --check")
+    if not check:
+        TARGET.write_text(fresh)
+        print(f"wrote {TARGET}: {fresh.count('SL_OPERATOR(') - 1} operators")
+    sys.exit(not complete)
 
 
 if __name__ == "__main__":

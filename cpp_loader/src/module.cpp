@@ -1,0 +1,199 @@
+#include "module.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "pickle.h"
+
+namespace scriptlang {
+
+namespace {
+
+constexpr int64_t kMaxPickle = int64_t(1) << 30;
+constexpr int64_t kNewestVersion = 10;
+
+// The records of an archive below its one top folder, and the storages opened so far: tensors
+// that name one record share one storage.
+class ArchiveReader {
+ public:
+  explicit ArchiveReader(std::shared_ptr<ZipArchive> zip) : zip_(std::move(zip)) {
+    if (zip_->records().empty()) raise(ErrorKind::ArchiveError, "the zip file is empty");
+    const std::string& first = zip_->records()[0].name;
+    size_t slash = first.find('/');
+    if (slash != std::string::npos) folder_ = first.substr(0, slash + 1);
+  }
+  ~ArchiveReader() {
+    for (auto& [name, storage] : storages_) storage->release();
+  }
+  ArchiveReader(const ArchiveReader&) = delete;
+  ArchiveReader& operator=(const ArchiveReader&) = delete;
+
+  const ZipArchive::Record* find(const std::string& name) const {
+    return zip_->find(folder_ + name);
+  }
+  bool has_folder(const std::string& name) const {
+    std::string prefix = folder_ + name + "/";
+    return std::any_of(zip_->records().begin(), zip_->records().end(), [&](const auto& r) {
+      return r.name.compare(0, prefix.size(), prefix) == 0;
+    });
+  }
+
+  std::string text(const std::string& name) const {
+    const ZipArchive::Record* record = find(name);
+    if (!record || record->size > 4096) return "";
+    std::string buffer;
+    return std::string(zip_->read(*record, &buffer));
+  }
+
+  Value pickle(const std::string& name, const std::vector<std::string>& folders,
+               PickleHooks hooks) {
+    const ZipArchive::Record* record = find(name);
+    if (record->size > kMaxPickle) {
+      raise(ErrorKind::ArchiveError, "the record ", name, " has ", record->size, " bytes");
+    }
+    hooks.storage = [&](const std::string& key, ScalarType dtype) {
+      return storage(key, folders, dtype);
+    };
+    std::string buffer;
+    return read_pickle(zip_->read(*record, &buffer), name, hooks);
+  }
+
+ private:
+  Storage* storage(const std::string& key, const std::vector<std::string>& folders,
+                   ScalarType dtype) {
+    for (const std::string& folder : folders) {
+      std::string name = folder + "/" + key;
+      const ZipArchive::Record* record = find(name);
+      if (!record) continue;
+      auto known = storages_.find(name);
+      if (known == storages_.end()) {
+        known = storages_.emplace(name, zip_->storage(*record, itemsize(dtype))).first;
+      }
+      Storage* found = known->second;
+      if (reinterpret_cast<uintptr_t>(found->data()) % uintptr_t(itemsize(dtype)) != 0) {
+        raise(ErrorKind::ArchiveError, "the record ", name, " is used with two element types");
+      }
+      found->retain();
+      return found;
+    }
+    raise(ErrorKind::ArchiveError, "the record ", folders[0], "/", key, " is missing");
+  }
+
+  std::shared_ptr<ZipArchive> zip_;
+  std::string folder_;
+  std::unordered_map<std::string, Storage*> storages_;
+};
+
+void check_kind(const ArchiveReader& archive) {
+  if (!archive.find("data.pkl")) {
+    raise(ErrorKind::ArchiveError, "a zip file, but no TorchScript archive: it has no data.pkl");
+  }
+  if (archive.find("bytecode.pkl") || archive.find("scriptlang/program.pkl")) return;
+  if (!archive.has_folder("code") && !archive.find("constants.pkl")) {
+    raise(ErrorKind::ArchiveError, "a file of torch.save: it holds tensors, not a program; "
+          "save the model with torch.jit.save");
+  }
+  raise(ErrorKind::ArchiveError, "the archive has source code only, no bytecode; compile it once "
+        "with `scriptlang compile in.pt -o out.pt`");
+}
+
+void check_format(const ArchiveReader& archive) {
+  std::string order = archive.text("byteorder");
+  if (!order.empty() && order != "little") {
+    raise(ErrorKind::ArchiveError, "the archive is in '", order.substr(0, 20),
+          "' byte order; save it again on a little-endian machine");
+  }
+  std::string version = archive.text("version");
+  char* end = nullptr;
+  long number = strtol(version.c_str(), &end, 10);
+  if (!version.empty() && (end == version.c_str() || number < 1 || number > kNewestVersion)) {
+    raise(ErrorKind::ArchiveError, "the archive has format version '", version.substr(0, 20),
+          "'; 1 to ", kNewestVersion, " are supported");
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<Module> Module::load_file(const std::string& path) {
+  return load(Bytes::map_file(path));
+}
+
+std::shared_ptr<Module> Module::load_memory(const void* data, size_t size) {
+  if (size == 0) raise(ErrorKind::ArchiveError, "the archive is empty");
+  return load(Bytes::copy(data, size));
+}
+
+std::shared_ptr<Module> Module::load(std::shared_ptr<Bytes> bytes) {
+  ArchiveReader archive(ZipArchive::open(std::move(bytes)));
+  check_kind(archive);
+  check_format(archive);
+  auto module = std::make_shared<Module>();
+  auto classes = std::make_shared<ClassTable>();
+  PickleHooks hooks;
+  hooks.classes = classes->resolver();
+  hooks.pending = [&](Value object, Value state) {
+    module->pending_.push_back({std::move(object), std::move(state)});
+  };
+  module->root_ = archive.pickle("data.pkl", {"data"}, hooks);
+  if (!module->root_.is_object()) {
+    raise(ErrorKind::ArchiveError, "data.pkl holds a ", tag_name(module->root_.tag()),
+          ", not a module");
+  }
+  bool own = archive.find("scriptlang/program.pkl") != nullptr;
+  hooks.pending = nullptr;
+  Value tree = archive.pickle(own ? "scriptlang/program.pkl" : "bytecode.pkl",
+                              {"constants", "bytecode", "scriptlang"}, hooks);
+  module->program_ = Program::decode(tree, classes);
+  return module;
+}
+
+const Function* Module::method(std::string_view name) const {
+  return program_->method(*root_.as_object().type, name);
+}
+
+std::vector<std::string> Module::method_names() const {
+  std::string prefix = root_.as_object().type->name + ".";
+  std::vector<std::string> names;
+  for (const auto& function : program_->functions()) {
+    const std::string& name = function->name;
+    bool is_method = name.compare(0, prefix.size(), prefix) == 0 &&
+                     name.find('.', prefix.size()) == std::string::npos;
+    if (is_method) names.push_back(name.substr(prefix.size()));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void Module::restore_pending(Context& context, const Limits& limits) {
+  std::lock_guard<std::mutex> lock(pending_mutex_);
+  while (!pending_.empty()) {
+    Pending next = pending_.back();
+    const ClassType& cls = *next.object.as_object().type;
+    const Function* function = program_->method(cls, "__setstate__");
+    if (!function) {
+      raise(ErrorKind::ArchiveError, "the class ", cls.name,
+            " restores itself by __setstate__, which the bytecode lacks");
+    }
+    std::vector<Value> arguments;
+    arguments.push_back(next.object);
+    arguments.push_back(next.state);
+    run(*program_, *function, std::move(arguments), context, limits);
+    pending_.pop_back();
+  }
+}
+
+Value Module::call(std::string_view name, std::vector<Value> arguments, Context& context,
+                   const Limits& limits) {
+  const Function* function = method(name);
+  if (!function) {
+    std::string known;
+    for (const std::string& m : method_names()) known += (known.empty() ? "" : ", ") + m;
+    raise(ErrorKind::RuntimeError, "the module has no method '", std::string(name),
+          "'; it has: ", known);
+  }
+  restore_pending(context, limits);
+  arguments.insert(arguments.begin(), root_);
+  return run(*program_, *function, std::move(arguments), context, limits);
+}
+
+}  // namespace scriptlang
