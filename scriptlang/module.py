@@ -8,6 +8,7 @@ from . import types as T
 from .ir import Function, Graph
 from .interpreter.engine import Engine, engine as engine_named
 from .limits import Limits
+from .ops import dispatch
 from .tensor import Tensor
 
 P = ParamSpec("P")
@@ -38,6 +39,11 @@ class ScriptFunction(Generic[P, R]):
         return self._engine
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        if dispatch.tracer is not None:
+            return dispatch.tracer.call_function(self._function, args, kwargs, self._run)
+        return self._run(*args, **kwargs)
+
+    def _run(self, *args, **kwargs):
         result = self.engine.run(self._function, args, kwargs, self._limits)
         return wrap(result, self.engine, self._limits)
 
