@@ -96,38 +96,47 @@ class Code:
         return listing(self)
 
 
-def to_tuple(code: Code, names: Mapping[Any, str] | None = None) -> tuple:
+def to_tuple(code: Code, name: str | None = None, names: Mapping[Any, str] | None = None,
+             renamed: Mapping[T.Type, str] | None = None) -> tuple:
     """The layout of `bytecode.pkl`.  Constants stay the values they are.
 
-    names: what the functions it calls are named in the program, where that is not their own name.
+    name, names: what it and the functions it calls are named in the program, where that is not their
+    own name.  renamed: the same for types that have names.
     """
     names = names or {}
+
+    def spell(t: T.Type) -> str:
+        return type_text(t, renamed or {})
+
     table = (
         ("instructions", tuple(map(tuple, code.instructions))),
         ("operators", tuple((o.name, o.overload, -1 if o.num_args is None else o.num_args)
                             for o in code.operators)),
         ("constants", tuple(code.constants)),
-        ("types", tuple(map(type_text, code.types))),
+        ("types", tuple(map(spell, code.types))),
         ("register_size", code.register_size),
-        ("register_types", tuple(type_text(t) if t else "" for t in code.register_types)),
+        ("register_types", tuple(spell(t) if t else "" for t in code.register_types)),
         ("functions", tuple(names.get(f, f.name) for f in code.functions)),
     )
-    schema = (("arguments", tuple(map(_argument_tuple, code.schema.arguments))),
-              ("returns", tuple(map(_argument_tuple, code.schema.returns))))
-    return (code.name, table[:5] + tuple(f for f in table[5:] if f[1]), schema)
+    schema = (("arguments", tuple(_argument_tuple(a, spell) for a in code.schema.arguments)),
+              ("returns", tuple(_argument_tuple(r, spell) for r in code.schema.returns)))
+    return (name or code.name, table[:5] + tuple(f for f in table[5:] if f[1]), schema)
 
 
-def _argument_tuple(a: Argument) -> tuple:
-    return (("name", a.name), ("type", type_text(a.type)),
+def _argument_tuple(a: Argument, spell: Callable[[T.Type], str]) -> tuple:
+    return (("name", a.name), ("type", spell(a.type)),
             ("default_value", a.default if a.has_default else None))
 
 
-def type_text(t: T.Type) -> str:
+def type_text(t: T.Type, renamed: Mapping[T.Type, str]) -> str:
     """A type as bytecode writes it: its annotation; a NamedTuple with its fields."""
+    def rename(t: T.Type) -> T.Type:
+        return T.AtomType(renamed[t]) if t in renamed else t.map(rename)
+
     if isinstance(t, T.TupleType) and t.name:
-        fields = ",".join(f"[{n}, {e.annotation}]" for n, e in zip(t.fields, t.elements))
-        return f"{t.name}[NamedTuple, [{fields}]]"
-    return t.annotation
+        fields = ",".join(f"[{n}, {rename(e).annotation}]" for n, e in zip(t.fields, t.elements))
+        return f"{renamed.get(t, t.name)}[NamedTuple, [{fields}]]"
+    return (rename(t) if renamed else t).annotation
 
 
 class MalformedCode(ValueError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from typing import Callable, Iterable, Iterator
 
 from .. import types as T
@@ -28,11 +28,11 @@ def code_of(function: Function) -> Code:
 
 def reachable(*functions: Function, code_of: Callable[[Function], Code] = code_of
               ) -> dict[Function, Code]:
-    """The code of functions and of every function that they may call."""
+    """The code of functions and of every function that they may call, those given first."""
     codes: dict[Function, Code] = {}
-    pending = list(functions)
+    pending = deque(functions)
     while pending:
-        function = pending.pop()
+        function = pending.popleft()
         if function not in codes:
             code = codes[function] = code_of(function)
             pending += [*code.functions, *methods_called(code)]

@@ -87,17 +87,17 @@ def constant_records(constants: list[Any], root: ScriptObject, code: CodeWriter
     """constants.pkl and the bytecode, whose constants lie in the same folder."""
     storages = StorageTable("constants")
     pickles = [("constants.pkl", Pickler(storages.key).dump(tuple(constants)))]
-    for name, tree in bytecode_of(root).items():
+    for name, tree in bytecode_of(root, code.spelling.renamed).items():
         pickles.append((name, Pickler(storages.key, None, code.spelling.name).dump(tree)))
     return [*storages.records(), *pickles]
 
 
-def bytecode_of(root: ScriptObject) -> dict[str, Any]:
+def bytecode_of(root: ScriptObject, renamed: Mapping[T.Type, str]) -> dict[str, Any]:
     """The bytecode records; none where some function has no bytecode (an operator of a library)."""
     from .bytecode import bytecode_records
 
     try:
-        return bytecode_records(root.type.methods.values())
+        return bytecode_records(root.type.methods.values(), renamed)
     except GraphError:
         return {}
 

@@ -7,7 +7,7 @@ tensors are the business of the archive.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterable
+from typing import Any, Callable, Iterable, Mapping
 
 from .. import types as T
 from ..errors import ArchiveError
@@ -31,17 +31,21 @@ NAMED_TUPLE = "[NamedTuple, ["
 """What follows the name of a NamedTuple where its fields are spelled out."""
 
 
-def bytecode_records(functions: Iterable[Function]) -> dict[str, tuple]:
+def bytecode_records(functions: Iterable[Function],
+                     renamed: Mapping[T.Type, str] | None = None) -> dict[str, tuple]:
     """Record name -> value to pickle, for functions and all that they may call, each once.
 
     bytecode.pkl has what PyTorch's lite interpreter runs.  Where that is not everything,
     scriptlang/program.pkl has everything, and our engines read that.  Tensors among the constants
-    are Tensors; the writer of the pickle stores them.
+    are Tensors; the writer of the pickle stores them.  renamed: types that have another name in the
+    archive; their methods are named after them.
     """
     codes = reachable(*functions)
     names = unique_names(codes)
+    for t, name in (renamed or {}).items():
+        names.update((f, f"{name}.{short}") for short, f in getattr(t, "methods", {}).items())
     ordered = sorted(codes, key=names.__getitem__)
-    trees = {f: (names[f], *to_tuple(codes[f], names)[1:]) for f in ordered}
+    trees = {f: to_tuple(codes[f], names[f], names, renamed) for f in ordered}
     lite = [f for f in ordered if runs_on_lite(codes[f])]
     records = {RECORD: (WRITTEN, *(trees[f] for f in lite))}
     if len(lite) < len(ordered):
