@@ -1,0 +1,112 @@
+"""What a node does besides computing its outputs: the facts that every pass asks for.
+
+Writing to memory (in-place operators, SetAttr) is alias.py's; here are the effects that no analysis of
+memory sees: output, errors, calls of unknown code, the state of the random generator.
+"""
+
+from __future__ import annotations
+
+from .. import types as T
+from ..ir import Node
+
+EFFECTS = frozenset({
+    "prim::Print", "prim::RaiseException", "prim::Enter", "prim::Exit", "prim::CallFunction",
+    "prim::CallMethod", "prim::fork", "prim::awaitable", "aten::wait", "aten::warn", "aten::manual_seed",
+    "aten::set_grad_enabled", "aten::save", "aten::seed", "aten::Generator", "prim::AddStatValue",
+    "aten::_assert_async", "aten::_functional_assert_async", "aten::_assert_scalar",
+    "aten::_assert_tensor_metadata", "aten::sym_constrain_range", "prim::profile", "prim::IgnoredPythonOp",
+})
+"""Kinds that have to run, once, and in this order."""
+
+CALLS = frozenset({"prim::CallFunction", "prim::CallMethod", "prim::fork", "prim::Enter", "prim::Exit",
+                   "prim::awaitable", "prim::IgnoredPythonOp"})
+"""Kinds that run code not seen here: they may read and write whatever they reach, or others reach."""
+
+CONTROL = frozenset({"prim::If", "prim::Loop", "prim::Param", "prim::Return"})
+
+ALLOCATIONS = frozenset({"prim::ListConstruct", "prim::DictConstruct", "prim::TupleConstruct",
+                         "prim::CreateObject"})
+"""Kinds that make a new container of their inputs."""
+
+UNPACKS = frozenset({"prim::TupleUnpack", "prim::TupleIndex", "prim::TupleSlice", "prim::ListUnpack",
+                     "prim::DictIndex"})
+"""Kinds that give what is inside their first input."""
+
+PASSES_ON = frozenset({"prim::unchecked_cast", "prim::unchecked_unwrap_optional", "prim::TupleCast"})
+"""Kinds whose output is their first input."""
+
+PURE_PRIM = frozenset({"prim::Constant", "prim::GetAttr", "prim::isinstance", "prim::Uninitialized",
+                       *ALLOCATIONS, *UNPACKS, *PASSES_ON, *CONTROL})
+"""Kinds of the IR itself, without schema or effect (control: the effects of its blocks)."""
+
+VISIBLE = frozenset({"prim::Print", "prim::RaiseException", "prim::SetAttr"})
+"""Kinds of the IR itself whose effect is known: they run no other code."""
+
+RANDOM = frozenset(f"aten::{name}" for name in (
+    "rand rand_like randn randn_like randint randint_like randperm normal bernoulli multinomial poisson"
+    " binomial dropout alpha_dropout feature_dropout feature_alpha_dropout native_dropout rrelu"
+    " rrelu_with_noise rrelu_with_noise_functional _standard_gamma _sample_dirichlet _fused_dropout"
+    " fractional_max_pool2d fractional_max_pool3d scaled_dot_product_attention lstm gru rnn_tanh"
+    " rnn_relu uniform exponential geometric cauchy log_normal random"
+    " _scaled_dot_product_flash_attention_for_cpu").split())
+"""Operators whose result, or whose effect, comes from the random generator."""
+
+SWITCHES = {"train": False, "training": False, "dropout_p": 0.0}
+"""Arguments that switch randomness on, and the value at which an operator is not random."""
+
+NAMESPACES = ("aten", "prim", "scriptlang", "quantized")
+"""Namespaces whose operators do what their schemas say; others may do anything."""
+
+TOTAL = frozenset(f"{ns}::{name}" for ns, names in {
+    "aten": "add sub mul neg eq ne lt le gt ge __and__ __or__ __xor__ __not__ __is__ __isnot__"
+            " Float.int Int.bool Bool.int Bool.float len dim",
+    "prim": "max min abs isinstance TupleConstruct TupleIndex TupleUnpack unchecked_cast"
+            " dtype device is_cuda",
+}.items() for name in names.split())
+"""Operators that never fail on scalars and tuples of them."""
+
+OF_ANYTHING = frozenset({"aten::__is__", "aten::__isnot__", "aten::len", "aten::dim", "prim::dtype",
+                         "prim::device", "prim::is_cuda", "prim::TupleIndex", "prim::TupleUnpack",
+                         "prim::unchecked_cast", "prim::isinstance"})
+"""Those of them that never fail on tensors and lists, either."""
+
+
+def is_opaque(node: Node) -> bool:
+    """Whether the node runs code not seen here, which may do anything to what it can reach."""
+    if node.kind in CALLS or node.kind.partition("::")[0] not in NAMESPACES:
+        return True
+    return node.schema is None and node.kind not in PURE_PRIM and node.kind not in VISIBLE
+
+
+def has_side_effects(node: Node) -> bool:
+    """Whether the node, or one inside it, does more than compute its outputs and write to memory."""
+    if node.blocks:
+        return any(has_side_effects(n) for block in node.blocks for n in block.nodes)
+    return node.kind in EFFECTS or is_random(node) or is_opaque(node)
+
+
+def is_random(node: Node) -> bool:
+    """Whether the node draws from the random generator."""
+    schema = node.schema
+    if node.kind not in RANDOM and (schema is None or schema.index("generator") is None):
+        return False
+    if schema is not None:
+        for name, off in SWITCHES.items():
+            i = schema.index(name)
+            if i is not None:
+                v = node.inputs[i]
+                if v.is_constant and v.constant == off:
+                    return False
+    return True
+
+
+def may_fail(node: Node) -> bool:
+    """Whether running the node can raise an error."""
+    if node.kind in ("prim::Constant", "prim::GetAttr", "prim::Uninitialized", *ALLOCATIONS):
+        return False
+    if node.blocks:
+        return any(may_fail(n) for block in node.blocks for n in block.nodes)
+    if node.kind not in TOTAL and node.qualified_name not in TOTAL:
+        return True
+    return node.kind not in OF_ANYTHING and any(
+        isinstance(t, T.ListType) or t == T.TENSOR for v in node.inputs for t in v.type.walk())

@@ -1,0 +1,63 @@
+"""The passes that are safe on every graph, in order.
+
+With SCRIPTLANG_VERIFY=1 in the environment, as under test, the graph is verified after each pass.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Callable, NamedTuple
+
+from ..errors import GraphError
+from ..ir import Graph, verify
+from . import constant_propagation, dce, inline
+
+
+class Step(NamedTuple):
+    """A pass and why it stands where it does."""
+
+    run: Callable[[Graph], bool]
+    reason: str
+
+    @property
+    def name(self) -> str:
+        return self.run.__module__.rpartition(".")[2]
+
+
+ONCE_BEFORE = (
+    Step(inline.run, "every later pass sees through calls"),
+)
+
+REPEATED = (
+    Step(constant_propagation.run, "decides branches, so that the code of the others goes"),
+    Step(dce.run, "leaves less for the next round"),
+)
+"""Steps that make work for each other: repeated until none changes anything."""
+
+ONCE_AFTER = (
+)
+
+MAX_ROUNDS = 8
+
+
+def optimize(graph: Graph) -> None:
+    """Improve a graph in place, keeping what it computes and every effect."""
+    for step in ONCE_BEFORE:
+        apply(step, graph)
+    for _ in range(MAX_ROUNDS):
+        changes = [apply(step, graph) for step in REPEATED]
+        if not any(changes):
+            break
+    for step in ONCE_AFTER:
+        apply(step, graph)
+
+
+def apply(step: Step, graph: Graph) -> bool:
+    """Run one pass; verify the graph where that is asked for."""
+    changed = step.run(graph)
+    if os.environ.get("SCRIPTLANG_VERIFY") == "1":
+        try:
+            verify(graph)
+        except GraphError as e:
+            raise GraphError(f"after {step.name}: {e}") from e
+    return changed
