@@ -1,0 +1,77 @@
+"""Table look-ups: embedding, embedding_bag, one_hot."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Tensor
+from .table import declare, primitive
+
+
+@primitive("aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, "
+           "bool scale_grad_by_freq=False, bool sparse=False) -> Tensor")
+def embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse):
+    if len(weight._size) != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    if indices.dtype not in (dtypes.int64, dtypes.int32):
+        raise RuntimeError("Expected tensor for argument #1 'indices' to have one of the following "
+                           f"scalar types: Long, Int; but got {indices.dtype.name} instead")
+    at = indices._array
+    if at.size and (at.min() < 0 or at.max() >= weight._size[0]):
+        raise IndexError("index out of range in self")
+    return Tensor._wrap(weight._array[at])
+
+
+def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False,
+                  per_sample_weights=None, include_last_offset=False, padding_idx=None):
+    at, starts = indices._array, offsets._array
+    if at.size and (at.min() < 0 or at.max() >= weight._size[0]):
+        raise RuntimeError("embedding_bag: Expected idx >= 0 && idx < num_embeddings")
+    bags = len(starts) - (1 if include_last_offset else 0)
+    ends = np.append(starts[1:], at.size) if not include_last_offset else starts[1:]
+    rows = weight._array[at]
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights._array[:, None]
+    made = np.zeros((bags, weight._size[1]), weight.dtype.numpy)
+    sizes = np.zeros(bags, at.dtype)
+    bag_of = np.zeros(at.size, at.dtype)
+    top = np.zeros((bags, weight._size[1]) if mode == 2 else bags, at.dtype)
+    for b in range(bags):
+        chosen = np.arange(starts[b], ends[b])
+        bag_of[starts[b]:ends[b]] = b
+        if padding_idx is not None:
+            chosen = chosen[at[chosen] != padding_idx % weight._size[0]]
+        sizes[b] = len(chosen)
+        if not len(chosen):
+            continue
+        part = rows[chosen]
+        made[b] = part.sum(0) if mode == 0 else part.mean(0) if mode == 1 else part.max(0)
+        if mode == 2:
+            top[b] = at[chosen][part.argmax(0)]
+    return tuple(map(Tensor._wrap, (made, bag_of, sizes, top)))
+
+
+declare("aten::embedding_bag(Tensor weight, Tensor indices, Tensor offsets, "
+        "bool scale_grad_by_freq=False, int mode=0, bool sparse=False, "
+        "Tensor? per_sample_weights=None, bool include_last_offset=False)"
+        " -> (Tensor, Tensor, Tensor, Tensor)", embedding_bag, "primitive")
+declare("aten::embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, "
+        "bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, "
+        "bool include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)",
+        embedding_bag, "primitive")
+
+
+@primitive("aten::one_hot(Tensor self, int num_classes=-1) -> Tensor")
+def one_hot(self, num_classes):
+    if self.dtype is not dtypes.int64:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    at = self._array
+    if at.size == 0 and num_classes <= 0:
+        raise RuntimeError("Can not infer total number of classes from empty tensor.")
+    if at.size and at.min() < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    n = int(at.max()) + 1 if num_classes == -1 else num_classes
+    if at.size and at.max() >= n:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    return Tensor._wrap((at[..., None] == np.arange(n)).astype(np.int64))

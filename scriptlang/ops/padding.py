@@ -1,0 +1,110 @@
+"""Padding: pairs of (before, after), the last dimension first."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..tensor import Tensor
+from .elementwise import array_of
+from .table import declare, primitive
+
+
+def constant_pad_nd(self, pad, value=0):
+    n = len(self._size)
+    if len(pad) % 2:
+        raise RuntimeError(f"Length of pad must be even but instead it equals {len(pad)}")
+    if len(pad) // 2 > n:
+        raise RuntimeError("Length of pad should be no more than twice the number of dimensions of "
+                           f"the input. Pad length is {len(pad)} while the input has {n} dimensions.")
+    size, inside, outside = list(self._size), [slice(None)] * n, [slice(None)] * n
+    for i in range(len(pad) // 2):
+        d, (before, after) = n - 1 - i, pad[2 * i:2 * i + 2]
+        size[d] = self._size[d] + before + after
+        if size[d] < 0:
+            raise RuntimeError(f"The input size {self._size[d]}, plus negative padding {before} and "
+                               f"{after} resulted in a negative output size, which is invalid. Check "
+                               f"dimension {d} of your input.")
+        inside[d] = slice(max(before, 0), size[d] - max(after, 0))
+        outside[d] = slice(max(-before, 0), self._size[d] - max(-after, 0))
+    made = np.full(size, array_of(value, self.dtype), self.dtype.numpy)
+    made[tuple(inside)] = self._array[tuple(outside)]
+    return Tensor._wrap(made)
+
+
+declare("aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
+        constant_pad_nd, "primitive")
+
+
+def edge_pad(mode: str, dims: int):
+    """Reflection or replication over the last `dims` dimensions."""
+    def kernel(self, pad):
+        if len(pad) != 2 * dims:
+            raise RuntimeError(f"padding size is expected to be {2 * dims}, but got: {len(pad)}")
+        n = len(self._size)
+        if n not in (dims + 1, dims + 2):
+            raise RuntimeError(f"Expected {dims + 1}D or {dims + 2}D input with possibly 0 batch "
+                               f"size, but got: {list(self._size)}")
+        array = self._array
+        for i in range(dims):
+            axis, (before, after) = n - 1 - i, pad[2 * i:2 * i + 2]
+            length = self._size[axis]
+            if mode == "reflect" and (before >= length or after >= length):
+                raise RuntimeError("Argument #4: Padding size should be less than the corresponding "
+                                   f"input dimension, but got: padding ({before}, {after}) at "
+                                   f"dimension {axis} of input {list(self._size)}")
+            at = np.arange(-before, length + after)
+            if mode == "reflect":
+                at = np.abs(at)
+                at = np.where(at >= length, 2 * (length - 1) - at, at)
+            else:
+                at = np.clip(at, 0, length - 1)
+            array = np.take(array, at, axis=axis)
+        return Tensor._wrap(np.ascontiguousarray(array))
+
+    return kernel
+
+
+REFLECT = {d: edge_pad("reflect", d) for d in (1, 2, 3)}
+REPLICATE = {d: edge_pad("edge", d) for d in (1, 2, 3)}
+for _d in (1, 2, 3):
+    declare(f"aten::reflection_pad{_d}d(Tensor self, SymInt[{2 * _d}] padding) -> Tensor",
+            REFLECT[_d], "primitive")
+    declare(f"aten::replication_pad{_d}d(Tensor self, SymInt[{2 * _d}] padding) -> Tensor",
+            REPLICATE[_d], "primitive")
+
+
+@primitive("aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor")
+def pad_circular(self, pad):
+    dims = len(pad) // 2
+    array, n = self._array, len(self._size)
+    for i in range(dims):
+        axis, (before, after) = n - 1 - i, pad[2 * i:2 * i + 2]
+        length = self._size[axis]
+        if before > length or after > length:
+            raise RuntimeError("Padding value causes wrapping around more than once.")
+        if length + before + after < 0:
+            raise RuntimeError("Negative padding value is resulting in an empty dimension")
+        array = np.take(array, np.arange(-before, length + after) % max(length, 1), axis=axis)
+    return Tensor._wrap(np.ascontiguousarray(array))
+
+
+MODES = {"reflect": REFLECT, "replicate": REPLICATE}
+
+
+@primitive('aten::pad(Tensor self, SymInt[] pad, str mode="constant", float? value=None) -> Tensor')
+def pad(self, pad, mode, value):
+    if len(pad) % 2:
+        raise RuntimeError("Padding length must be divisible by 2")
+    if len(pad) > 2 * len(self._size):
+        raise RuntimeError(f"Padding length should be less than or equal to two times the input "
+                           f"dimension but got padding length {len(pad)} and input of dimension "
+                           f"{len(self._size)}")
+    if mode == "constant":
+        return constant_pad_nd(self, pad, 0 if value is None else value)
+    if value is not None and value != 0:
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    if mode == "circular":
+        return pad_circular(self, pad)
+    if mode not in MODES:
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    return MODES[mode][len(pad) // 2](self, pad)

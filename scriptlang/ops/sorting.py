@@ -1,0 +1,167 @@
+"""Sorting, selection by rank, unique values, and counting."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Tensor, wrap_dim
+from .table import declare, primitive
+
+
+def order(array: np.ndarray, axis: int, descending: bool) -> np.ndarray:
+    """A stable sorting order along an axis; nan counts as the largest."""
+    if array.dtype.kind == "V" or array.dtype.name == "bfloat16":
+        array = array.astype(np.float32)
+    if not descending:
+        return np.argsort(array, axis=axis, kind="stable")
+    n = array.shape[axis]
+    back = np.flip(array, axis)
+    return n - 1 - np.flip(np.argsort(back, axis=axis, kind="stable"), axis)
+
+
+def sort(self, dim=-1, descending=False):
+    axis = wrap_dim(dim, len(self._size))
+    if not self._size:
+        return Tensor._wrap(self._array.copy()), Tensor._wrap(np.array(0))
+    index = np.ascontiguousarray(order(self._array, axis, descending))
+    return (Tensor._wrap(np.take_along_axis(self._array, index, axis)),
+            Tensor._wrap(index.astype(np.int64)))
+
+
+declare("aten::sort(Tensor self, int dim=-1, bool descending=False)"
+        " -> (Tensor values, Tensor indices)", sort, "primitive")
+declare("aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False)"
+        " -> (Tensor values, Tensor indices)",
+        lambda self, stable, dim, descending: sort(self, dim, descending), "primitive")
+declare("aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor",
+        lambda self, dim, descending: sort(self, dim, descending)[1], "primitive")
+declare("aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False)"
+        " -> Tensor", lambda self, stable, dim, descending: sort(self, dim, descending)[1],
+        "primitive")
+declare("aten::msort(Tensor self) -> Tensor", lambda self: sort(self, 0)[0], "primitive")
+
+
+@primitive("aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True)"
+           " -> (Tensor values, Tensor indices)")
+def topk(self, k, dim, largest, sorted):
+    axis = wrap_dim(dim, len(self._size))
+    n = self._size[axis] if self._size else 1
+    if not 0 <= k <= n:
+        raise RuntimeError("selected index k out of range")
+    if not self._size:
+        return Tensor._wrap(self._array.copy()), Tensor._wrap(np.array(0))
+    index = np.take(order(self._array, axis, largest), range(k), axis=axis)
+    return (Tensor._wrap(np.take_along_axis(self._array, index, axis)),
+            Tensor._wrap(np.ascontiguousarray(index).astype(np.int64)))
+
+
+@primitive("aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False)"
+           " -> (Tensor values, Tensor indices)")
+def kthvalue(self, k, dim, keepdim):
+    axis = wrap_dim(dim, len(self._size))
+    array = np.atleast_1d(self._array)
+    if not 1 <= k <= array.shape[axis]:
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
+    index = np.take(order(array, axis, False), [k - 1], axis=axis)
+    value = np.take_along_axis(array, index, axis)
+    if not keepdim or not self._size:
+        value, index = value.squeeze(axis), index.squeeze(axis)
+    return Tensor._wrap(value), Tensor._wrap(index.astype(np.int64))
+
+
+def _results(parts, inverse: bool, counts: bool, shape) -> tuple:
+    values, inverses, count = parts
+    empty = np.zeros(0, np.int64)
+    return (Tensor._wrap(values),
+            Tensor._wrap(inverses.reshape(shape).astype(np.int64) if inverse else empty),
+            Tensor._wrap(count.astype(np.int64) if counts else empty))
+
+
+@primitive("aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, "
+           "bool return_counts=False) -> (Tensor, Tensor, Tensor)")
+def unique(self, sorted, return_inverse, return_counts):
+    parts = np.unique(self._array, return_inverse=True, return_counts=True, equal_nan=False)
+    return _results(parts, return_inverse, return_counts, self._size)
+
+
+@primitive("aten::unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, "
+           "bool return_counts=False) -> (Tensor, Tensor, Tensor)")
+def unique_dim(self, dim, sorted, return_inverse, return_counts):
+    axis = wrap_dim(dim, len(self._size))
+    parts = np.unique(self._array, return_inverse=True, return_counts=True, axis=axis)
+    return _results(parts, return_inverse, return_counts, -1)
+
+
+@primitive("aten::unique_consecutive(Tensor self, bool return_inverse=False, "
+           "bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)")
+def unique_consecutive(self, return_inverse, return_counts, dim):
+    array = self._array.reshape(-1) if dim is None else np.moveaxis(
+        self._array, wrap_dim(dim, len(self._size)), 0)
+    rest = tuple(range(1, array.ndim))
+    fresh = np.ones(len(array), bool)
+    if len(array):
+        fresh[1:] = (array[1:] != array[:-1]).any(axis=rest) if rest else array[1:] != array[:-1]
+    values = array[fresh]
+    if dim is not None:
+        values = np.ascontiguousarray(np.moveaxis(values, 0, wrap_dim(dim, len(self._size))))
+    counts = np.diff(np.append(np.nonzero(fresh)[0], len(array)))
+    shape = self._size if dim is None else -1
+    return _results((values, np.cumsum(fresh) - 1, counts), return_inverse, return_counts, shape)
+
+
+def searchsorted(sorted_sequence, self, out_int32=False, right=False, side=None, sorter=None):
+    if side is not None and side not in ("left", "right"):
+        raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
+    where = "right" if right or side == "right" else "left"
+    keys = sorted_sequence._array
+    if sorter is not None:
+        keys = np.take_along_axis(keys, sorter._array, -1)
+    wanted = self._array if isinstance(self, Tensor) else np.array(self)
+    if keys.ndim == 1:
+        found = np.searchsorted(keys, wanted, where)
+    else:
+        if keys.shape[:-1] != wanted.shape[:-1]:
+            raise RuntimeError("torch.searchsorted(): boundaries tensor should be 1 dimension or the "
+                               "first N-1 dimensions of boundaries tensor and input value tensor must "
+                               f"match, but we got boundaries tensor {list(keys.shape)} and input "
+                               f"value tensor {list(wanted.shape)}")
+        flat = [np.searchsorted(k, w, where) for k, w in zip(
+            keys.reshape(-1, keys.shape[-1]), wanted.reshape(-1, wanted.shape[-1]))]
+        found = np.array(flat).reshape(wanted.shape)
+    return Tensor._wrap(np.asarray(found, np.int32 if out_int32 else np.int64))
+
+
+_tail = "*, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None"
+for _overload, _type in (("Tensor", "Tensor"), ("Scalar", "Scalar")):
+    declare(f"aten::searchsorted.{_overload}(Tensor sorted_sequence, {_type} self, {_tail})"
+            " -> Tensor", searchsorted, "primitive")
+    declare(f"aten::bucketize.{_overload}({_type} self, Tensor boundaries, *, "
+            "bool out_int32=False, bool right=False) -> Tensor",
+            lambda self, bounds, small, right: searchsorted(bounds, self, small, right), "primitive")
+
+
+@primitive("aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor")
+def bincount(self, weights, minlength):
+    if self.dtype.kind not in "ui" or len(self._size) != 1 or (
+            self.numel() and self._array.min() < 0):
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if minlength < 0:
+        raise RuntimeError(f"minlength should be >= 0, but got {minlength}")
+    if weights is None:
+        return Tensor._wrap(np.bincount(self._array, minlength=minlength).astype(np.int64))
+    kept = weights.dtype.numpy if weights.dtype is dtypes.float32 else np.float64
+    return Tensor._wrap(np.bincount(self._array, weights._array, minlength).astype(kept))
+
+
+@primitive("aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor")
+def histc(self, bins, min, max):
+    low, high = float(min), float(max)
+    array = self._array
+    if low == high and array.size:
+        low, high = float(array.min()), float(array.max())
+    if low == high:
+        low, high = low - 1, high + 1
+    inside = array[(array >= low) & (array <= high)].astype(np.float64)
+    at = np.minimum(((inside - low) / (high - low) * bins).astype(np.int64), bins - 1)
+    return Tensor._wrap(np.bincount(at, minlength=bins).astype(self.dtype.numpy))
