@@ -107,6 +107,14 @@ def floor_divide_float(a: float, b: float) -> float:
         math.copysign(float(math.floor(quotient)), quotient)
 
 
+def truncated_quotient(a: int, b: int) -> int:
+    """a / b rounded to zero."""
+    if b == 0:
+        raise RuntimeError("ZeroDivisionError: integer division or modulo by zero")
+    quotient = abs(a) // abs(b)
+    return wrap(quotient if (a < 0) == (b < 0) else -quotient)
+
+
 def remainder_float(a: float, b: float) -> float:
     """The remainder with the sign of b, computed as PyTorch does (nan for an infinite b)."""
     return fmod(b + fmod(a, b), b)

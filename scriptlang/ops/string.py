@@ -1,0 +1,279 @@
+"""Operators on strings.  A string of a program is a string of UTF-8 bytes, as in PyTorch.
+
+Lengths, positions and character classes count and look at bytes; `bytewise` turns a `str` kernel's
+arguments into bytes and its results back, so Python's bytes methods are the definition.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Callable
+
+from .. import types as T
+from ..objects import Device, EnumValue, ScriptObject
+from ..tensor import Tensor
+from .table import declare, primitive
+
+
+def encode(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def decode(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def convert(value: Any) -> Any:
+    """Bytes in a result as strings."""
+    if isinstance(value, bytes):
+        return decode(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(convert, value))
+    return value
+
+
+def bytewise(f: Callable) -> Callable:
+    """A kernel on strings from one on bytes."""
+    def kernel(*args):
+        return convert(f(*(encode(a) if isinstance(a, str) else a for a in args)))
+
+    return kernel
+
+
+def bounds(size: int, start: int, end: int) -> tuple[int, int]:
+    """A range in which -1 is the end of the string, as PyTorch's string searches count."""
+    start = max(0, size + start) if start < 0 else start
+    return start, max(0, size + end + 1) if end < 0 else end
+
+
+def search(name: str) -> Callable:
+    """`find` and its kin: a method of bytes with a range."""
+    method = getattr(bytes, name)
+
+    def kernel(text, part, start, end):
+        try:
+            return method(text, part, *bounds(len(text), start, end))
+        except ValueError:
+            raise RuntimeError("ValueError: substring not found") from None
+
+    return bytewise(kernel)
+
+
+def filled(name: str) -> Callable:
+    method = getattr(bytes, name)
+
+    def kernel(text, width, fill):
+        if len(fill) != 1:
+            raise RuntimeError("TypeError: The fill character must be exactly one character long")
+        return method(text, width, fill)
+
+    return bytewise(kernel)
+
+
+def named(name: str) -> Callable:
+    """The method of bytes of that name, as a kernel."""
+    return bytewise(getattr(bytes, name))
+
+
+WHITESPACE = ' \\n\\t\\f\\v'
+RANGE = "str self, str substr, int start=0, int end=-1"
+
+for _name in ("upper", "lower", "capitalize", "title", "swapcase"):
+    declare(f"aten::{_name}(str self) -> str", named(_name), "primitive")
+for _name in ("isalnum", "isalpha", "isdigit", "islower", "isspace", "istitle", "isupper"):
+    declare(f"aten::{_name}(str self) -> bool", named(_name), "primitive")
+for _name in ("isdecimal", "isnumeric"):
+    declare(f"aten::{_name}(str self) -> bool", named("isdigit"), "primitive")
+declare("aten::isidentifier(str self) -> bool",
+        bytewise(lambda s: bool(re.fullmatch(rb"[A-Za-z][A-Za-z0-9_]*", s))), "primitive")
+declare("aten::isprintable(str self) -> bool",
+        bytewise(lambda s: all(32 <= c < 127 for c in s)), "primitive")
+for _name in ("find", "rfind", "rindex", "count"):
+    declare(f"aten::{_name}({RANGE}) -> int", search(_name), "primitive")
+declare(f"aten::index.str({RANGE}) -> int", search("index"), "primitive")
+for _name in ("startswith", "endswith"):
+    declare(f"aten::{_name}({RANGE}) -> bool", search(_name), "primitive")
+for _name in ("center", "ljust", "rjust"):
+    declare(f'aten::{_name}(str self, int width, str fillchar=" ") -> str', filled(_name),
+            "primitive")
+for _name in ("strip", "lstrip", "rstrip"):
+    declare(f'aten::{_name}(str self, str chars="{WHITESPACE}") -> str', named(_name), "primitive")
+for _name in ("partition", "rpartition"):
+    declare(f"aten::{_name}(str self, str separator) -> (str, str, str)", named(_name), "primitive")
+declare("aten::zfill(str self, int width) -> str", named("zfill"), "primitive")
+declare("aten::expandtabs(str self, int tabsize=8) -> str", named("expandtabs"), "primitive")
+declare("aten::replace(str self, str old, str new, int max=-1) -> str", named("replace"), "primitive")
+declare("aten::splitlines(str self, bool keepends=False) -> str[]", named("splitlines"), "primitive")
+declare("aten::join(str self, str[] values) -> str", lambda self, values: self.join(values),
+        "primitive")
+declare("aten::add.str(str a, str b) -> str", lambda a, b: a + b, "primitive")
+declare("aten::len.str(str s) -> int", lambda s: len(s) if s.isascii() else len(encode(s)),
+        "primitive")
+declare("aten::list(str t) -> str[]", bytewise(lambda s: [s[i:i + 1] for i in range(len(s))]),
+        "primitive")
+
+
+@primitive("aten::split.str(str self, str? separator=None, int max=-1) -> str[]")
+@bytewise
+def split(text, separator, maximum):
+    """Without a separator, words (and `max` is not looked at, as in PyTorch)."""
+    if separator is None:
+        return text.split()
+    if not separator:
+        raise RuntimeError("ValueError: empty separator")
+    return text.split(separator, maximum)
+
+
+@primitive('aten::rsplit(str self, str separator=" ", int max=-1) -> str[]')
+@bytewise
+def rsplit(text, separator, maximum):
+    if not separator:
+        raise RuntimeError("ValueError: empty separator")
+    return text.rsplit(separator, maximum)
+
+
+@primitive("aten::__getitem__.str(str s, int index) -> str",
+           "prim::StringIndex(str string, int index) -> str")
+@bytewise
+def get_character(text, index):
+    if not -len(text) <= index < len(text):
+        raise IndexError(f"string index {index} is out of range for a string of {len(text)} bytes")
+    index %= len(text)
+    return text[index:index + 1]
+
+
+@primitive("aten::slice.str(str string, int? start=None, int? end=None, int step=1) -> str")
+@bytewise
+def slice_string(text, start, end, step):
+    if step == 0:
+        raise RuntimeError("List slice should have non-zero step")
+    return text[start:end:step]
+
+
+@primitive("aten::ord(str string) -> int")
+@bytewise
+def ordinal(text):
+    if len(text) != 1:
+        raise RuntimeError(f"String for ord() must be 1 character, found {len(text)}")
+    return text[0]
+
+
+@primitive("aten::chr(int i) -> str")
+def character(i):
+    """One byte, as PyTorch makes it, of a number in the range of Python's chr."""
+    if not 0 <= i < 0x110000:
+        raise RuntimeError(f"chr() arg not in range(0x110000), found {i}")
+    return decode(bytes([i & 255]))
+
+
+for _name, _f in (("hex", hex), ("oct", oct), ("bin", bin)):
+    declare(f"aten::{_name}(int i) -> str", _f, "primitive")
+
+# text of values
+
+
+def float_text(x: float) -> str:
+    """A float as C++ streams print it to 17 digits: `1.`, `0.10000000000000001`, `1e+20`."""
+    text = "%.17g" % x
+    return text + "." if text.lstrip("-").isdigit() else text
+
+
+def complex_text(x: complex) -> str:
+    imaginary = float_text(x.imag)
+    sign = "" if imaginary.startswith("-") else "+"
+    return f"{float_text(x.real)}{sign}{imaginary}j"
+
+
+def value_text(value: Any) -> str:
+    """A value as `str` and `format` write it in programs; strings inside containers stay bare."""
+    if isinstance(value, (bool, int, str)) or value is None:
+        return str(value)
+    if isinstance(value, float):
+        return float_text(value)
+    if isinstance(value, complex):
+        return complex_text(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(value_text, value))}]"
+    if isinstance(value, dict):
+        inside = ", ".join(f"{value_text(k)}: {value_text(v)}" for k, v in value.items())
+        return "{" + inside + "}"
+    if isinstance(value, tuple):
+        return tuple_text(value)
+    if isinstance(value, EnumValue):
+        return f"{value.type.name}.{value.name}"
+    if isinstance(value, ScriptObject):
+        return f"<{value.type.name} object at 0x{id(value):x}>"
+    return str(value) if isinstance(value, (Tensor, Device)) else repr(value)
+
+
+def tuple_text(value: tuple) -> str:
+    kind = getattr(type(value), "__script_type__", None)
+    if isinstance(kind, T.TupleType) and kind.name:
+        short = kind.name.rpartition(".")[2]
+        parts = zip(kind.fields, value)
+        return f"{short}({', '.join(f'{name}={value_text(v)}' for name, v in parts)})"
+    inside = ", ".join(map(value_text, value))
+    return f"({inside},)" if len(value) == 1 else f"({inside})"
+
+
+declare("aten::str(t elem) -> str", value_text, "primitive")
+
+
+@primitive("aten::format(str self, ...) -> str")
+def format_text(self, *values):
+    """Each `{}` replaced by the next value; other braces stay as they are."""
+    parts = self.split("{}")
+    if len(parts) - 1 > len(values):
+        raise RuntimeError(f"Too few arguments for format string: {self}")
+    out = [parts[0]]
+    for value, part in zip(values, parts[1:]):
+        out += [value_text(value), part]
+    return "".join(out)
+
+
+def one_character(value) -> str:
+    return character(value) if isinstance(value, int) else str(value)
+
+
+def integer_text(value) -> str:
+    if not isinstance(value, (int, float)):
+        raise RuntimeError(f"%d requires a number for formatting, but got {type(value).__name__}")
+    return str(int(value))
+
+
+def float_format(spec: str) -> Callable:
+    def text(value):
+        if not isinstance(value, (int, float)):
+            raise RuntimeError(f"%{spec} requires a number for formatting, but got "
+                               f"{type(value).__name__}")
+        return f"%{spec}" % value
+
+    return text
+
+
+SPECIFIERS: dict[str, Callable] = {
+    "s": value_text, "d": integer_text, "i": integer_text, "c": one_character,
+    **{spec: float_format(spec) for spec in "eEfF"}}
+
+
+@primitive("aten::percentFormat(str self, ...) -> str")
+def percent_format(self, *values):
+    """`self % values` for the specifiers d i e E f F c s and %%."""
+    left, out, at = list(values), [], 0
+    for found in re.finditer(r"%(.?)", self, re.DOTALL):
+        out.append(self[at:found.start()])
+        at, spec = found.end(), found.group(1)
+        if spec == "":
+            raise RuntimeError("Incomplete format specifier")
+        if spec == "%":
+            out.append("%")
+            continue
+        if spec not in SPECIFIERS:
+            raise RuntimeError(f"The specifier %{spec} is not supported in TorchScript format "
+                               "strings")
+        if not left:
+            raise RuntimeError("Too few arguments for format string")
+        out.append(SPECIFIERS[spec](left.pop(0)))
+    if left:
+        raise RuntimeError("Too many arguments for format string")
+    return "".join(out) + self[at:]
