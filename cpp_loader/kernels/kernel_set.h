@@ -1,7 +1,9 @@
 // The kernels of the best instruction set that this machine has.
 #pragma once
+#include "conv.h"
 #include "gemm.h"
 #include "loops.h"
+#include "rows.h"
 
 namespace scriptlang::kernels {
 
@@ -10,9 +12,14 @@ struct KernelSet {
   const GemmFunctions<float>* gemm_f32;
   const GemmFunctions<double>* gemm_f64;
   const FastLoops* loops;
+  const ConvFunctions<float>* conv_f32;
+  const ConvFunctions<double>* conv_f64;
+  const RowFunctions* rows;
 
   template <class T>
   const GemmFunctions<T>& gemm() const;
+  template <class T>
+  const ConvFunctions<T>& conv() const;
 };
 
 template <>
@@ -22,6 +29,15 @@ inline const GemmFunctions<float>& KernelSet::gemm<float>() const {
 template <>
 inline const GemmFunctions<double>& KernelSet::gemm<double>() const {
   return *gemm_f64;
+}
+
+template <>
+inline const ConvFunctions<float>& KernelSet::conv<float>() const {
+  return *conv_f32;
+}
+template <>
+inline const ConvFunctions<double>& KernelSet::conv<double>() const {
+  return *conv_f64;
 }
 
 // Chosen at the first call. The environment variable SCRIPTLANG_ISA ("portable", "avx2") asks

@@ -7,6 +7,16 @@ namespace scriptlang::kernels::SL_ISA {
 extern const GemmFunctions<float> gemm_f32;
 extern const GemmFunctions<double> gemm_f64;
 extern const FastLoops fast_loops;
+extern const ConvFunctions<float> conv_f32;
+extern const ConvFunctions<double> conv_f64;
+extern const RowFunctions rows;
+
+// Ways of isa/gemm.cpp that isa/conv.cpp uses too. dot_products wants rows of a and columns of b
+// contiguous; the columns of c are `c_column` apart.
+void matrix_product(const Gemm<float>& g);
+void matrix_product(const Gemm<double>& g);
+void dot_products(const Gemm<float>& g, int64_t c_column);
+void dot_products(const Gemm<double>& g, int64_t c_column);
 
 const KernelSet& kernel_set();
 

@@ -344,6 +344,11 @@ void multiply(const Gemm<T>& g) {
 
 }  // namespace
 
+void matrix_product(const Gemm<float>& g) { multiply(g); }
+void matrix_product(const Gemm<double>& g) { multiply(g); }
+void dot_products(const Gemm<float>& g, int64_t c_column) { multiply_dots(g, c_column); }
+void dot_products(const Gemm<double>& g, int64_t c_column) { multiply_dots(g, c_column); }
+
 const GemmFunctions<float> gemm_f32{&multiply<float>, &packed_size<float>, &pack<float>};
 const GemmFunctions<double> gemm_f64{&multiply<double>, &packed_size<double>, &pack<double>};
 

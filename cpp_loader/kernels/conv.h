@@ -1,0 +1,37 @@
+// Convolution of one image and one group: what it is asked to do. isa/conv.cpp does the work.
+#pragma once
+#include <cstdint>
+
+#include "gemm.h"
+
+namespace scriptlang::kernels {
+
+// Depth, height, width; a 1-d or 2-d convolution has ones (and no padding) in front.
+struct ConvShape {
+  int64_t channels = 0, outputs = 0;
+  int64_t in[3] = {1, 1, 1}, out[3] = {1, 1, 1}, kernel[3] = {1, 1, 1};
+  int64_t stride[3] = {1, 1, 1}, padding[3] = {0, 0, 0}, dilation[3] = {1, 1, 1};
+
+  int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
+  int64_t in_pixels() const { return in[0] * in[1] * in[2]; }
+  int64_t out_pixels() const { return out[0] * out[1] * out[2]; }
+};
+
+// y [outputs][out] = activation(bias [outputs] + w [outputs][channels][kernel] * x [channels][in]),
+// all contiguous; bias may be null. The shape is consistent and fits in memory.
+template <class T>
+struct Conv {
+  ConvShape shape;
+  const T* x = nullptr;
+  const T* w = nullptr;
+  const T* bias = nullptr;
+  T* y = nullptr;
+  Activation activation = Activation::kNone;
+};
+
+template <class T>
+struct ConvFunctions {
+  void (*convolve)(const Conv<T>& c);
+};
+
+}  // namespace scriptlang::kernels

@@ -1,0 +1,348 @@
+// Convolution as a matrix product whose right side is gathered panel by panel.
+//
+// weights [outputs][channels * taps] times patches [channels * taps][pixels]. A panel of patches
+// (kPanel pixels) is copied out of the input right before it is used, so no matrix of all patches
+// exists. The copy is fast because the input is first laid out with its padding as zeros and its
+// columns sorted by their remainder modulo the stride: what a tap reads for neighbouring pixels
+// of an output row is then contiguous, whatever stride and dilation.
+#include "../conv.h"
+
+#include "../parallel.h"
+#include "../scratch.h"
+#include "entry.h"
+#include "micro.h"
+
+namespace scriptlang::kernels::SL_ISA {
+namespace {
+
+constexpr int64_t kDepth = 256;       // products between two visits of a result tile
+constexpr int64_t kGroupPanels = 8;   // panels that one task gathers
+constexpr int64_t kFewPixels = 8;     // up to here dot products waste less
+constexpr int64_t kSplitRows = 2 * kTileRows;
+
+// The input with zeros around it. Rows hold `stride` runs of `run` columns each.
+struct Frame {
+  int64_t depth, height, run, row, plane, volume;
+  explicit Frame(const ConvShape& s) {
+    depth = s.in[0] + 2 * s.padding[0];
+    height = s.in[1] + 2 * s.padding[1];
+    run = ceil_div(s.in[2] + 2 * s.padding[2], s.stride[2]);
+    row = run * s.stride[2];
+    plane = row * height;
+    volume = plane * depth;
+  }
+  int64_t tap(const ConvShape& s, int64_t d, int64_t h, int64_t w) const {
+    int64_t column = w * s.dilation[2];
+    return d * s.dilation[0] * plane + h * s.dilation[1] * row +
+           column % s.stride[2] * run + column / s.stride[2];
+  }
+  int64_t pixel(const ConvShape& s, int64_t d, int64_t h, int64_t w) const {
+    return d * s.stride[0] * plane + h * s.stride[1] * row + w;
+  }
+};
+
+bool needs_frame(const ConvShape& s) {
+  return s.stride[2] != 1 || s.padding[0] || s.padding[1] || s.padding[2];
+}
+
+template <class T>
+void frame_row(const ConvShape& s, const Frame& f, const T* from, T* to) {
+  int64_t width = s.in[2], pad = s.padding[2], stride = s.stride[2];
+  for (int64_t phase = 0; phase < stride; ++phase) {
+    T* run = to + phase * f.run;
+    // Column `phase + i * stride` of the padded row, for i < run.
+    int64_t first = pad > phase ? ceil_div(pad - phase, stride) : 0;
+    int64_t last = min_of(f.run, max_of(0, ceil_div(width + pad - phase, stride)));
+    first = min_of(first, f.run);
+    last = max_of(first, last);
+    for (int64_t i = 0; i < first; ++i) run[i] = T(0);
+    const T* source = from + phase - pad;
+    if (stride == 1) {
+      __builtin_memcpy(run + first, source + first, static_cast<size_t>(last - first) * sizeof(T));
+    } else {
+      for (int64_t i = first; i < last; ++i) run[i] = source[i * stride];
+    }
+    for (int64_t i = last; i < f.run; ++i) run[i] = T(0);
+  }
+}
+
+template <class T>
+void frame_input(const ConvShape& s, const Frame& f, const T* x, T* to) {
+  int64_t rows = f.depth * f.height;
+  int64_t grain = max_of(1, 65536 / max_of(1, f.row));
+  parallel_for(s.channels * rows, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t channel = i / rows, d = i % rows / f.height - s.padding[0];
+      int64_t h = i % f.height - s.padding[1];
+      T* row = to + i * f.row;
+      if (d < 0 || d >= s.in[0] || h < 0 || h >= s.in[1]) {
+        for (int64_t j = 0; j < f.row; ++j) row[j] = T(0);
+      } else {
+        frame_row(s, f, x + ((channel * s.in[0] + d) * s.in[1] + h) * s.in[2], row);
+      }
+    }
+  });
+}
+
+// Neighbouring pixels of a panel that lie in one output row.
+struct Segment {
+  int64_t from;  // in the frame
+  int to, length;
+};
+
+template <class T>
+struct Panel {
+  Segment segments[kPanel<T>];
+  int count = 0;
+  int width;
+
+  Panel(const ConvShape& s, const Frame& f, int64_t first) {
+    width = static_cast<int>(min_of(kPanel<T>, s.out_pixels() - first));
+    for (int at = 0; at < width;) {
+      int64_t pixel = first + at, w = pixel % s.out[2], h = pixel / s.out[2];
+      int length = static_cast<int>(min_of(width - at, s.out[2] - w));
+      segments[count++] = {f.pixel(s, h / s.out[1], h % s.out[1], w), at, length};
+      at += length;
+    }
+  }
+};
+
+// Copies rows [k0, k0 + depth) of a panel of patches. A copy may run over the end of its segment
+// into the next, which is copied later, and over the end of the panel by one vector.
+template <class T>
+SL_NOINLINE void gather(const Panel<T>& panel, const T* frame, const int64_t* offsets, int64_t k0,
+                        int64_t depth, T* out) {
+  constexpr int W = kLanes<T>;
+  for (int64_t k = 0; k < depth; ++k, out += kPanel<T>) {
+    const T* base = frame + offsets[k0 + k];
+    for (int i = 0; i < panel.count; ++i) {
+      const Segment& s = panel.segments[i];
+      const T* from = base + s.from;
+      T* to = out + s.to;
+      for (int j = 0; j < s.length; j += W) store(to + j, load(from + j));
+    }
+    for (int j = panel.width; j < kPanel<T>; ++j) out[j] = T(0);
+  }
+}
+
+template <class T>
+struct Job {
+  const Conv<T>& conv;
+  const Frame& frame;
+  const T* x;  // framed
+  const int64_t* offsets;
+  int64_t k, pixels, panels;
+  const T* packed_w;  // null: weights as they lie
+};
+
+// Rows [top, bottom) of the result for the panels [first, last).
+template <class T>
+void convolve_block(const Job<T>& job, int64_t top, int64_t bottom, int64_t first, int64_t last) {
+  const Conv<T>& c = job.conv;
+  int64_t depth = min_of(kDepth, job.k);
+  int64_t count = last - first;
+  Scratch panel_space(sizeof(T) * static_cast<size_t>(count * depth * kPanel<T> + 2 * kLanes<T>));
+  T* gathered = panel_space.as<T>();
+  Tile<T> t;
+  t.a_row = job.k;
+  t.b_stride = 0;
+  t.c_row = job.pixels;
+  RowTiles tiles(bottom - top);
+  for (int64_t k0 = 0; k0 < job.k; k0 += depth) {
+    t.k = min_of(depth, job.k - k0);
+    t.start = k0 > 0 ? Start::kResult : c.bias ? Start::kRowBias : Start::kZero;
+    t.activation = k0 + t.k == job.k ? c.activation : Activation::kNone;
+    for (int64_t p = 0; p < count; ++p) {
+      Panel<T> panel(c.shape, job.frame, (first + p) * kPanel<T>);
+      gather(panel, job.x, job.offsets, k0, t.k, gathered + p * t.k * kPanel<T>);
+    }
+    for (int64_t i = 0; i < tiles.count; ++i) {
+      int64_t row = top + tiles.first(i);
+      int height = tiles.height(i);
+      t.bias = c.bias ? c.bias + row : nullptr;
+      for (int64_t p = 0; p < count; ++p) {
+        int64_t column = (first + p) * kPanel<T>;
+        t.b = gathered + p * t.k * kPanel<T>;
+        t.c = c.y + row * job.pixels + column;
+        t.columns = static_cast<int>(min_of(kPanel<T>, job.pixels - column));
+        if (job.packed_w) {
+          // Packed for the whole depth of each block: see pack_weights.
+          t.a = job.packed_w + k0 * c.shape.outputs + row * t.k;
+          kTiles<T, Operand::kPacked>.rows[height](t);
+        } else {
+          t.a = c.w + row * job.k + k0;
+          kTiles<T, Operand::kDirect>.rows[height](t);
+        }
+      }
+    }
+  }
+}
+
+// Few pixels: every result is a dot product of contiguous weights and a contiguous patch.
+template <class T>
+void convolve_few(const Conv<T>& c) {
+  const ConvShape& s = c.shape;
+  int64_t k = s.channels * s.taps(), pixels = s.out_pixels();
+  Scratch space(sizeof(T) * static_cast<size_t>(k * pixels));
+  T* to = space.as<T>();
+  for (int64_t pixel = 0; pixel < pixels; ++pixel) {
+    int64_t w0 = pixel % s.out[2] * s.stride[2] - s.padding[2];
+    int64_t h0 = pixel / s.out[2] % s.out[1] * s.stride[1] - s.padding[1];
+    int64_t d0 = pixel / s.out[2] / s.out[1] * s.stride[0] - s.padding[0];
+    for (int64_t channel = 0; channel < s.channels; ++channel) {
+      const T* x = c.x + channel * s.in_pixels();
+      for (int64_t kd = 0; kd < s.kernel[0]; ++kd) {
+        int64_t d = d0 + kd * s.dilation[0];
+        for (int64_t kh = 0; kh < s.kernel[1]; ++kh) {
+          int64_t h = h0 + kh * s.dilation[1];
+          bool inside = d >= 0 && d < s.in[0] && h >= 0 && h < s.in[1];
+          const T* row = x + (d * s.in[1] + h) * s.in[2];
+          for (int64_t kw = 0; kw < s.kernel[2]; ++kw) {
+            int64_t w = w0 + kw * s.dilation[2];
+            *to++ = inside && w >= 0 && w < s.in[2] ? row[w] : T(0);
+          }
+        }
+      }
+    }
+  }
+  Gemm<T> g;
+  g.m = pixels;
+  g.n = s.outputs;
+  g.k = k;
+  g.a = space.as<T>();
+  g.a_row = k;
+  g.b = c.w;
+  g.b_row = 1;
+  g.b_column = k;
+  g.c = c.y;
+  g.c_row = 1;
+  g.start = c.bias ? Start::kColumnBias : Start::kZero;
+  g.bias = c.bias;
+  g.activation = c.activation;
+  dot_products(g, pixels);
+}
+
+template <class T>
+void convolve_1x1(const Conv<T>& c) {
+  Gemm<T> g;
+  g.m = c.shape.outputs;
+  g.n = c.shape.out_pixels();
+  g.k = c.shape.channels;
+  g.a = c.w;
+  g.a_row = g.k;
+  g.b = c.x;
+  g.b_row = g.n;
+  g.c = c.y;
+  g.c_row = g.n;
+  g.start = c.bias ? Start::kRowBias : Start::kZero;
+  g.bias = c.bias;
+  g.activation = c.activation;
+  matrix_product(g);
+}
+
+// One channel in: sums of shifted rows, without a matrix.
+template <class T>
+void convolve_depthwise(const Conv<T>& c, const Frame& f, const T* x, const int64_t* offsets) {
+  constexpr int W = kLanes<T>;
+  constexpr int kTogether = 4;
+  const ConvShape& s = c.shape;
+  int64_t taps = s.taps();
+  for (int64_t o = 0; o < s.outputs; ++o) {
+    const T* w = c.w + o * taps;
+    Vector<T> bias = splat(c.bias ? c.bias[o] : T(0));
+    T* y = c.y + o * s.out_pixels();
+    for (int64_t row = 0; row < s.out[0] * s.out[1]; ++row, y += s.out[2]) {
+      const T* from = x + f.pixel(s, row / s.out[1], row % s.out[1], 0);
+      for (int64_t first = 0; first < s.out[2]; first += kTogether * W) {
+        Vector<T> sum[kTogether];
+        SL_UNROLL for (int j = 0; j < kTogether; ++j) sum[j] = bias;
+        for (int64_t tap = 0; tap < taps; ++tap) {
+          const T* at = from + offsets[tap] + first;
+          Vector<T> weight = splat(w[tap]);
+          SL_UNROLL for (int j = 0; j < kTogether; ++j) sum[j] += weight * load(at + j * W);
+        }
+        SL_UNROLL for (int j = 0; j < kTogether; ++j) {
+          int64_t left = s.out[2] - first - j * W;
+          if (left <= 0) break;
+          store_first(y + first + j * W, activate<T>(sum[j], c.activation),
+                      static_cast<int>(min_of(left, W)));
+        }
+      }
+    }
+  }
+}
+
+// The row tiles of every block of kDepth products, block after block.
+template <class T>
+void pack_weights(const T* w, int64_t outputs, int64_t k, T* to) {
+  int64_t blocks = ceil_div(k, kDepth);
+  for (int64_t b = 0; b < blocks; ++b) {
+    int64_t k0 = b * kDepth;
+    pack_rows<T>(outputs, min_of(kDepth, k - k0), w + k0, k, 1, to + k0 * outputs);
+  }
+}
+
+template <class T>
+void convolve_panels(Job<T>& job) {
+  const ConvShape& s = job.conv.shape;
+  int64_t groups = ceil_div(job.panels, kGroupPanels);
+  int64_t threads = thread_count();
+  bool big = s.outputs * job.k * job.pixels > 200'000;
+  int64_t splits = 1;
+  if (big && threads > 1) {
+    groups = min_of(job.panels, max_of(groups, 2 * threads));
+    if (groups < 2 * threads) {
+      splits = max_of(1, min_of(ceil_div(2 * threads, groups), s.outputs / kSplitRows));
+    }
+  }
+  // Packed weights pay when many panels use them; a split at odd rows would not find its tiles.
+  bool packs = splits == 1 && job.panels >= 16;
+  Scratch space(packs ? sizeof(T) * static_cast<size_t>(s.outputs * job.k + 2 * kLanes<T>) : 0);
+  if (packs) {
+    pack_weights(job.conv.w, s.outputs, job.k, space.as<T>());
+    job.packed_w = space.as<T>();
+  }
+  int64_t tasks = groups * splits;
+  parallel_for(tasks, big ? 1 : tasks, [&](int64_t begin, int64_t end) {
+    for (int64_t task = begin; task < end; ++task) {
+      int64_t group = task / splits, split = task % splits;
+      int64_t top = s.outputs * split / splits, bottom = s.outputs * (split + 1) / splits;
+      convolve_block(job, top, bottom, job.panels * group / groups,
+                     job.panels * (group + 1) / groups);
+    }
+  });
+}
+
+template <class T>
+void convolve(const Conv<T>& c) {
+  const ConvShape& s = c.shape;
+  int64_t pixels = s.out_pixels(), taps = s.taps();
+  if (pixels == 0 || s.outputs == 0) return;
+  bool framed = needs_frame(s);
+  if (taps == 1 && !framed && s.stride[0] == 1 && s.stride[1] == 1) return convolve_1x1(c);
+  if (pixels <= kFewPixels) return convolve_few(c);
+  Frame f(s);
+  // The copies read up to four vectors over the end.
+  Scratch space(sizeof(T) * static_cast<size_t>(s.channels * f.volume + 8 * kLanes<T>));
+  frame_input(s, f, c.x, space.as<T>());
+  Scratch offset_space(sizeof(int64_t) * static_cast<size_t>(s.channels * taps));
+  int64_t* offsets = offset_space.as<int64_t>();
+  for (int64_t channel = 0, i = 0; channel < s.channels; ++channel)
+    for (int64_t d = 0; d < s.kernel[0]; ++d)
+      for (int64_t h = 0; h < s.kernel[1]; ++h)
+        for (int64_t w = 0; w < s.kernel[2]; ++w, ++i)
+          offsets[i] = channel * f.volume + f.tap(s, d, h, w);
+  if (s.channels == 1 && s.outputs <= 4) {
+    return convolve_depthwise(c, f, space.as<T>(), offsets);
+  }
+  Job<T> job{c,      f,      space.as<T>(), offsets, s.channels * taps, pixels,
+             ceil_div(pixels, kPanel<T>), nullptr};
+  convolve_panels(job);
+}
+
+}  // namespace
+
+const ConvFunctions<float> conv_f32{&convolve<float>};
+const ConvFunctions<double> conv_f64{&convolve<double>};
+
+}  // namespace scriptlang::kernels::SL_ISA

@@ -1,0 +1,30 @@
+// Kernels over rows of contiguous elements: softmax, normalisation, sums, gates.
+#pragma once
+#include <cstdint>
+
+namespace scriptlang::kernels {
+
+struct RowFunctions {
+  // y may be x. A row of -inf gives NaN, as the formula does.
+  void (*softmax)(int64_t n, const float* x, float* y);
+  void (*log_softmax)(int64_t n, const float* x, float* y);
+  // y = (x - mean) * rstd * gamma + beta; gamma and beta may be null. Gives mean and rstd.
+  void (*layer_norm)(int64_t n, const float* x, const float* gamma, const float* beta, float eps,
+                     float* y, float* mean, float* rstd);
+  // y = x * scale + shift
+  void (*scale_shift)(int64_t n, const float* x, float scale, float shift, float* y);
+  // The sum, to about the last place: many accumulators over blocks that are added pairwise.
+  float (*sum)(int64_t n, const float* x);
+  // Sum of squared differences from `center`.
+  float (*sum_squares)(int64_t n, const float* x, float center);
+  // to[i] += x[i]
+  void (*accumulate)(int64_t n, const float* x, float* to);
+  // NaN if there is one.
+  float (*maximum)(int64_t n, const float* x);
+  // LSTM: gates are i, f, g, o, n each, before their activations; c is updated, h = o * tanh(c).
+  void (*lstm_cell)(int64_t n, const float* gates, const float* c_in, float* c, float* h);
+  // GRU: from input and hidden parts of r, z, n, n each, and the previous h.
+  void (*gru_cell)(int64_t n, const float* input, const float* hidden, const float* h_in, float* h);
+};
+
+}  // namespace scriptlang::kernels

@@ -1,0 +1,356 @@
+// Convolutions: checking, geometry, and the loops over images and groups.
+#include <algorithm>
+#include <cstring>
+
+#include "../../kernels/kernel_set.h"
+#include "../../kernels/parallel.h"
+#include "../../kernels/scratch.h"
+#include "layout.h"
+#include "pointwise.h"
+#include "view.h"
+
+namespace scriptlang {
+
+using kernels::Conv;
+using kernels::ConvShape;
+
+namespace {
+
+struct Settings {
+  std::vector<int64_t> stride, padding, dilation, output_padding;
+  bool transposed = false;
+  int64_t groups = 1;
+};
+
+std::vector<int64_t> spread(const Ints& given, int64_t n, const char* what) {
+  if (given.size() == 1) return std::vector<int64_t>(size_t(n), given[0]);
+  SL_CHECK(given.size() == n, "expected ", what, " to be a single integer value or a list of ", n,
+           " values to match the convolution dimensions, but got ", what, "=", to_string(given));
+  return {given.begin(), given.end()};
+}
+
+void check_settings(const Settings& s, const Tensor& input, const Tensor& weight,
+                    const Tensor& bias) {
+  for (int64_t v : s.padding) SL_CHECK(v >= 0, "negative padding is not supported");
+  for (int64_t v : s.output_padding) SL_CHECK(v >= 0, "negative output_padding is not supported");
+  for (int64_t v : s.stride) SL_CHECK(v > 0, "non-positive stride is not supported");
+  for (int64_t v : s.dilation) SL_CHECK(v > 0, "dilation should be greater than zero");
+  SL_CHECK(s.groups > 0, "non-positive groups is not supported");
+  SL_CHECK(input.dim() == weight.dim(), "Expected ", weight.dim(), "-dimensional input for ",
+           weight.dim(), "-dimensional weight ", to_string(weight.sizes()), ", but got ",
+           input.dim(), "-dimensional input of size ", to_string(input.sizes()), " instead");
+  SL_CHECK(weight.size(0) >= s.groups, "Given groups=", s.groups, ", expected weight to be at "
+           "least ", s.groups, " at dimension 0, but got weight of size ",
+           to_string(weight.sizes()), " instead");
+  SL_CHECK(weight.size(0) % s.groups == 0, "Given groups=", s.groups, ", expected weight to be "
+           "divisible by ", s.groups, " at dimension 0, but got weight of size ",
+           to_string(weight.sizes()), " instead");
+  int64_t channels = s.transposed ? weight.size(0) : weight.size(1) * s.groups;
+  int64_t outputs = s.transposed ? weight.size(1) * s.groups : weight.size(0);
+  SL_CHECK(input.size(1) == channels, "Given ", s.transposed ? "transposed=1" : "groups=",
+           s.transposed ? "" : std::to_string(s.groups), ", weight of size ",
+           to_string(weight.sizes()), ", expected input", to_string(input.sizes()), " to have ",
+           channels, " channels, but got ", input.size(1), " channels instead");
+  SL_CHECK(!bias.defined() || (bias.dim() == 1 && bias.size(0) == outputs), "Given ",
+           s.transposed ? "transposed=1" : "weight", " of size ", to_string(weight.sizes()),
+           ", expected bias to be 1-dimensional with ", outputs,
+           " elements, but got bias of size ", to_string(bias.defined() ? bias.sizes() : IntSpan()),
+           " instead");
+  SL_CHECK(input.dtype() == weight.dtype(), "Input type (", dtype_name(input.dtype()),
+           ") and weight type (", dtype_name(weight.dtype()), ") should be the same");
+  SL_CHECK(!bias.defined() || bias.dtype() == input.dtype(), "Input type (",
+           dtype_name(input.dtype()), ") and bias type (",
+           dtype_name(bias.defined() ? bias.dtype() : input.dtype()), ") should be the same");
+}
+
+std::string crossed(const std::vector<int64_t>& values) {
+  std::string text = "(";
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (i) text += " x ";
+    text += std::to_string(values[i]);
+  }
+  return text + ")";
+}
+
+// The spatial sizes of the result.
+std::vector<int64_t> result_sizes(const Settings& s, const Tensor& input, const Tensor& weight) {
+  int64_t n = input.dim() - 2;
+  std::vector<int64_t> sizes, padded, kernels;
+  bool fits = true;
+  int64_t framed = input.size(1), patch = input.size(1);  // elements of what the kernel lays out
+  for (int64_t i = 0; i < n; ++i) {
+    size_t u = size_t(i);
+    int64_t in = input.size(i + 2), k = weight.size(i + 2);
+    SL_CHECK(k > 0, "weight should have at least one element along each dimension, but got sizes ",
+             to_string(weight.sizes()));
+    constexpr int64_t kLimit = int64_t{1} << 40;  // keeps the products below in range
+    SL_CHECK(s.padding[u] < kLimit && s.stride[u] < kLimit && s.dilation[u] < kLimit &&
+                 in < kLimit && k < (int64_t{1} << 20) && s.dilation[u] * k < kLimit,
+             "the convolution's sizes are too large: input ", to_string(input.sizes()));
+    SL_CHECK(!__builtin_mul_overflow(framed, in + 2 * s.padding[u] + s.stride[u], &framed) &&
+                 !__builtin_mul_overflow(patch, k, &patch) && framed < kLimit && patch < kLimit,
+             "the convolution's sizes are too large: input ", to_string(input.sizes()),
+             ", padding ", to_string(s.padding));
+    int64_t extent = s.dilation[u] * (k - 1) + 1;
+    if (s.transposed) {
+      SL_CHECK(s.output_padding[u] < std::max(s.stride[u], s.dilation[u]),
+               "output padding must be smaller than either stride or dilation, but got "
+               "output_padding: ", to_string(s.output_padding));
+      int64_t grown;
+      SL_CHECK(!__builtin_mul_overflow(in - 1, s.stride[u], &grown), "the result is too large");
+      sizes.push_back(grown - 2 * s.padding[u] + extent + s.output_padding[u]);
+      SL_CHECK(sizes.back() > 0, "Given input size per channel: ", to_string(input.sizes()),
+               ". Calculated output size per channel: ", crossed(sizes),
+               ". Output size is too small");
+      continue;
+    }
+    padded.push_back(in + 2 * s.padding[u]);
+    kernels.push_back(extent);
+    fits = fits && padded.back() >= extent;
+    sizes.push_back(fits ? (padded.back() - extent) / s.stride[u] + 1 : 0);
+  }
+  SL_CHECK(fits, "Calculated padded input size per channel: ", crossed(padded),
+           ". Kernel size: ", crossed(kernels),
+           ". Kernel size can't be greater than actual input size");
+  return sizes;
+}
+
+// `map`: sizes of the input of the forward convolution; `result`: of its output.
+ConvShape shape_of(const Settings& s, const int64_t* map, const int64_t* result,
+                   const Tensor& weight) {
+  ConvShape shape;
+  int64_t n = weight.dim() - 2;
+  for (int64_t i = 0; i < n; ++i) {
+    int64_t to = 3 - n + i;
+    size_t u = size_t(i);
+    shape.in[to] = map[i];
+    shape.out[to] = result[i];
+    shape.kernel[to] = weight.size(i + 2);
+    shape.stride[to] = s.stride[u];
+    shape.padding[to] = s.padding[u];
+    shape.dilation[to] = s.dilation[u];
+  }
+  return shape;
+}
+
+// Calls f(image, group) for all, in parallel when there are enough of them.
+template <class F>
+void for_each_group(int64_t images, int64_t groups, int64_t work, F f) {
+  int64_t count = images * groups;
+  auto run = [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) f(i / groups, i % groups);
+  };
+  if (count < 2 * kernels::thread_count()) run(0, count);
+  else kernels::parallel_for(count, 200'000 / std::max<int64_t>(1, work) + 1, run);
+}
+
+template <class T>
+void forward(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& bias,
+             const Settings& s) {
+  ConvShape shape = shape_of(s, x.sizes().data + 2, y.sizes().data + 2, w);
+  shape.channels = w.size(1);
+  shape.outputs = w.size(0) / s.groups;
+  int64_t in = shape.channels * shape.in_pixels(), out = shape.outputs * shape.out_pixels();
+  int64_t weights = shape.outputs * shape.channels * shape.taps();
+  const auto& functions = kernels::kernels().conv<T>();
+  for_each_group(x.size(0), s.groups, out * shape.channels * shape.taps(),
+                 [&](int64_t image, int64_t group) {
+    Conv<T> c;
+    c.shape = shape;
+    c.x = x.data<T>() + (image * s.groups + group) * in;
+    c.w = w.data<T>() + group * weights;
+    c.bias = bias.defined() ? bias.data<T>() + group * shape.outputs : nullptr;
+    c.y = y.data<T>() + (image * s.groups + group) * out;
+    functions.convolve(c);
+  });
+}
+
+// Adds the columns of a patch matrix [outputs * taps][pixels] where they came from.
+template <class T>
+void scatter_patches(const ConvShape& s, const T* columns, const T* bias, T* y) {
+  int64_t taps = s.taps(), pixels = s.out_pixels();
+  int64_t grain = 65536 / std::max<int64_t>(1, taps * pixels) + 1;
+  kernels::parallel_for(s.channels, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o) {
+      T* plane = y + o * s.in_pixels();
+      std::fill_n(plane, s.in_pixels(), bias ? bias[o] : T(0));
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        const T* from = columns + (o * taps + tap) * pixels;
+        int64_t kw = tap % s.kernel[2], kh = tap / s.kernel[2] % s.kernel[1];
+        int64_t kd = tap / s.kernel[2] / s.kernel[1];
+        for (int64_t row = 0; row < s.out[0] * s.out[1]; ++row, from += s.out[2]) {
+          int64_t d = row / s.out[1] * s.stride[0] - s.padding[0] + kd * s.dilation[0];
+          int64_t h = row % s.out[1] * s.stride[1] - s.padding[1] + kh * s.dilation[1];
+          if (d < 0 || d >= s.in[0] || h < 0 || h >= s.in[1]) continue;
+          T* line = plane + (d * s.in[1] + h) * s.in[2];
+          int64_t w = kw * s.dilation[2] - s.padding[2];
+          for (int64_t i = 0; i < s.out[2]; ++i, w += s.stride[2]) {
+            if (w >= 0 && w < s.in[2]) line[w] += from[i];
+          }
+        }
+      }
+    }
+  });
+}
+
+// The gradient of a convolution that maps y to x: weights transposed times x, then scattered.
+template <class T>
+void transposed(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& bias,
+                const Settings& s) {
+  ConvShape shape = shape_of(s, y.sizes().data + 2, x.sizes().data + 2, w);
+  int64_t channels = w.size(0) / s.groups, outputs = w.size(1);
+  shape.channels = outputs;
+  int64_t taps = shape.taps(), pixels = shape.out_pixels();
+  int64_t rows;
+  SL_CHECK(!__builtin_mul_overflow(outputs * taps, pixels, &rows), "the convolution is too large");
+  for_each_group(x.size(0), s.groups, rows * channels, [&](int64_t image, int64_t group) {
+    kernels::Scratch space(sizeof(T) * size_t(rows));
+    kernels::Gemm<T> g;
+    g.m = outputs * taps;
+    g.n = pixels;
+    g.k = channels;
+    g.a = w.data<T>() + group * channels * outputs * taps;
+    g.a_row = 1;
+    g.a_column = outputs * taps;
+    g.b = x.data<T>() + (image * s.groups + group) * channels * pixels;
+    g.b_row = pixels;
+    g.c = space.as<T>();
+    g.c_row = pixels;
+    kernels::kernels().gemm<T>().multiply(g);
+    const T* b = bias.defined() ? bias.data<T>() + group * outputs : nullptr;
+    scatter_patches(shape, space.as<T>(), b,
+                    y.data<T>() + (image * s.groups + group) * outputs * shape.in_pixels());
+  });
+}
+
+Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                   const Settings& s) {
+  check_settings(s, input, weight, bias);
+  ScalarType dtype = input.dtype();
+  ScalarType computed = dtype == ScalarType::Float64 ? dtype : ScalarType::Float32;
+  if (!is_floating(dtype)) {
+    raise(ErrorKind::NotImplementedError, "\"slow_conv2d_cpu\" not implemented for '",
+          dtype_display_name(dtype), "'");
+  }
+  std::vector<int64_t> sizes = result_sizes(s, input, weight);
+  int64_t outputs = s.transposed ? weight.size(1) * s.groups : weight.size(0);
+  sizes.insert(sizes.begin(), {input.size(0), outputs});
+  Tensor y = Tensor::empty(sizes, computed);
+  Tensor x = contiguous_as(input, computed), w = contiguous_as(weight, computed);
+  Tensor b = bias.defined() ? contiguous_as(bias, computed) : bias;
+  if (y.numel() > 0) {
+    if (computed == ScalarType::Float64) {
+      s.transposed ? transposed<double>(y, x, w, b, s) : forward<double>(y, x, w, b, s);
+    } else {
+      s.transposed ? transposed<float>(y, x, w, b, s) : forward<float>(y, x, w, b, s);
+    }
+  }
+  y = to_dtype(y, dtype);
+  if (!prefers_channels_last(input) && !prefers_channels_last(weight)) return y;
+  Tensor last = empty_in_format(y, dtype, y.dim() == 4 ? kChannelsLast : kChannelsLast3d);
+  copy_into(last, y);
+  return last;
+}
+
+// n spatial dimensions; an input without the batch dimension is given one for the time being.
+Tensor convolve(const char* name, int64_t n, Tensor input, const Tensor& weight,
+                const Tensor& bias, const Settings& s) {
+  SL_CHECK(input.dim() == n + 1 || input.dim() == n + 2, "Expected ", n + 1, "D (unbatched) or ",
+           n + 2, "D (batched) input to ", name, ", but got input of size: ",
+           to_string(input.sizes()));
+  SL_CHECK(weight.dim() == n + 2, name, " expected a weight of ", n + 2,
+           " dimensions, but got one of size ", to_string(weight.sizes()));
+  bool batched = input.dim() == n + 2;
+  if (!batched) input = view_unsqueeze(input, 0);
+  Tensor y = convolution(input, weight, bias, s);
+  return batched ? y : view_squeeze(y, {0});
+}
+
+Tensor forward_op(const char* name, int64_t n, Args args) {
+  Settings s;
+  s.stride = spread(args.ints(3), n, "stride");
+  s.padding = spread(args.ints(4), n, "padding");
+  s.dilation = spread(args.ints(5), n, "dilation");
+  s.output_padding.assign(size_t(n), 0);
+  s.groups = args.integer(6);
+  return convolve(name, n, args.tensor(0), args.tensor(1), args.opt_tensor(2), s);
+}
+
+Tensor named_padding_op(const char* name, int64_t n, Args args) {
+  Settings s;
+  s.stride = spread(args.ints(3), n, "stride");
+  s.dilation = spread(args.ints(5), n, "dilation");
+  s.output_padding.assign(size_t(n), 0);
+  s.padding.assign(size_t(n), 0);
+  s.groups = args.integer(6);
+  const std::string& padding = args.string(4);
+  Tensor input = args.tensor(0);
+  const Tensor& weight = args.tensor(1);
+  if (padding == "same") {
+    SL_CHECK(weight.dim() == n + 2 && input.dim() >= n, name, " got tensors of wrong rank");
+    for (int64_t v : s.stride) {
+      SL_CHECK(v == 1, "padding='same' is not supported for strided convolutions");
+    }
+    // What cannot be halved is added at the end.
+    std::vector<int64_t> sizes(input.sizes().begin(), input.sizes().end());
+    bool uneven = false;
+    for (int64_t i = 0; i < n; ++i) {
+      int64_t total = s.dilation[size_t(i)] * (weight.size(i + 2) - 1);
+      s.padding[size_t(i)] = total / 2;
+      sizes[size_t(input.dim() - n + i)] += total % 2;
+      uneven = uneven || total % 2 != 0;
+    }
+    if (uneven) {
+      Tensor wider = Tensor::zeros(sizes, input.dtype());
+      copy_into(wider.as_strided(input.sizes(), wider.strides(), 0), input);
+      input = wider;
+    }
+  } else {
+    SL_CHECK(padding == "valid", "Invalid padding string: '", padding, "'");
+  }
+  return convolve(name, n, input, weight, args.opt_tensor(2), s);
+}
+
+Tensor transposed_op(const char* name, int64_t n, Args args) {
+  Settings s;
+  s.stride = spread(args.ints(3), n, "stride");
+  s.padding = spread(args.ints(4), n, "padding");
+  s.output_padding = spread(args.ints(5), n, "output_padding");
+  s.groups = args.integer(6);
+  s.dilation = spread(args.ints(7), n, "dilation");
+  s.transposed = true;
+  return convolve(name, n, args.tensor(0), args.tensor(1), args.opt_tensor(2), s);
+}
+
+// convolution and _convolution: the number of dimensions follows from the weight.
+Tensor general_op(Args args) {
+  const Tensor& weight = args.tensor(1);
+  int64_t n = weight.dim() - 2;
+  SL_CHECK(n >= 1 && n <= 3, "expected a weight of 3 to 5 dimensions, but got one of size ",
+           to_string(weight.sizes()));
+  Settings s;
+  s.stride = spread(args.ints(3), n, "stride");
+  s.padding = spread(args.ints(4), n, "padding");
+  s.dilation = spread(args.ints(5), n, "dilation");
+  s.transposed = args.boolean(6);
+  s.output_padding = spread(args.ints(7), n, "output_padding");
+  s.groups = args.integer(8);
+  return convolve("convolution", n, args.tensor(0), weight, args.opt_tensor(2), s);
+}
+
+}  // namespace
+
+SL_OP(aten_conv1d) { out[0] = forward_op("conv1d", 1, args); }
+SL_OP(aten_conv2d) { out[0] = forward_op("conv2d", 2, args); }
+SL_OP(aten_conv3d) { out[0] = forward_op("conv3d", 3, args); }
+SL_OP(aten_conv1d_padding) { out[0] = named_padding_op("conv1d", 1, args); }
+SL_OP(aten_conv2d_padding) { out[0] = named_padding_op("conv2d", 2, args); }
+SL_OP(aten_conv3d_padding) { out[0] = named_padding_op("conv3d", 3, args); }
+SL_OP(aten_conv_transpose1d) { out[0] = transposed_op("conv_transpose1d", 1, args); }
+SL_OP(aten_conv_transpose2d_input) { out[0] = transposed_op("conv_transpose2d", 2, args); }
+SL_OP(aten_conv_transpose3d_input) { out[0] = transposed_op("conv_transpose3d", 3, args); }
+SL_OP(aten_convolution) { out[0] = general_op(args); }
+SL_OP(aten__convolution) { out[0] = general_op(args); }
+SL_OP(aten__convolution_deprecated) { out[0] = general_op(args); }
+
+}  // namespace scriptlang

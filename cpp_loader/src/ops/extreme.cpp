@@ -1,0 +1,322 @@
+// Largest and smallest elements, their places, medians; and running results along a dimension.
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "reduce.h"
+
+namespace scriptlang {
+
+namespace {
+
+template <class T>
+bool is_nan(T x) {
+  if constexpr (std::is_floating_point_v<T>) return std::isnan(x);
+  else return (void)x, false;
+}
+
+// 16-bit floats are compared as float32, which holds them exactly.
+ScalarType comparable(ScalarType t) {
+  return t == ScalarType::Float16 || t == ScalarType::BFloat16 ? ScalarType::Float32 : t;
+}
+
+// The first of the greatest (or least) elements; a NaN is beyond all others.
+template <class T>
+int64_t place_of_extreme(const T* x, int64_t n, bool greatest) {
+  int64_t best = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    if (is_nan(x[i])) return i;
+    if (greatest ? x[i] > x[best] : x[i] < x[best]) best = i;
+  }
+  return best;
+}
+
+void check_not_empty(const Tensor& self, const std::vector<int64_t>& dims, const char* name) {
+  for (int64_t d : dims) {
+    if (self.size(d) == 0) {
+      raise(ErrorKind::IndexError, name, "(): Expected reduction dim ", d,
+            " to have non-zero size.");
+    }
+  }
+}
+
+Tensor extreme(const Tensor& self, const std::vector<int64_t>& dims, bool keepdim, bool greatest,
+               const char* name) {
+  check_not_empty(self, dims, name);
+  ScalarType computed = comparable(self.dtype());
+  Reduction r = reduction(self, dims, keepdim, computed);
+  Tensor to = r.result(computed);
+  for_type(computed, name, [&](auto zero) {
+    using T = decltype(zero);
+    for_rows<T, T>(r, to, [&](const T* x, int64_t n) {
+      return x[place_of_extreme(x, n, greatest)];
+    });
+  });
+  return to_dtype(to, self.dtype());
+}
+
+Tensor extreme_of_all(const Tensor& self, bool greatest, const char* name) {
+  SL_CHECK(self.numel() > 0, name, "(): Expected reduction dim to be specified for input.numel() "
+           "== 0. Specify the reduction dim with the 'dim' argument.");
+  return extreme(self, reduced_dims(Value(), self.dim()), false, greatest, name);
+}
+
+std::vector<int64_t> one_dim(int64_t dim, int64_t ndim) {
+  dim = wrap_dim(dim, ndim);
+  return ndim == 0 ? std::vector<int64_t>{} : std::vector<int64_t>{dim};
+}
+
+Tensor place(const Tensor& self, const Value& dim, bool keepdim, bool greatest, const char* name) {
+  if (dim.is_none()) {
+    SL_CHECK(self.numel() > 0, name, "(): Expected reduction dim to be specified for "
+             "input.numel() == 0. Specify the reduction dim with the 'dim' argument.");
+  }
+  std::vector<int64_t> dims = dim.is_none() ? reduced_dims(Value(), self.dim())
+                                            : one_dim(dim.as_int(), self.dim());
+  check_not_empty(self, dims, name);
+  ScalarType computed = comparable(self.dtype());
+  Reduction r = reduction(self, dims, keepdim, computed);
+  Tensor to = r.result(ScalarType::Int64);
+  for_type(computed, name, [&](auto zero) {
+    using T = decltype(zero);
+    for_rows<T, int64_t>(r, to, [&](const T* x, int64_t n) {
+      return place_of_extreme(x, n, greatest);
+    });
+  });
+  return to;
+}
+
+// Values and places along one dimension, by a function that finds the place.
+template <class Find>
+void with_place(const Tensor& self, int64_t dim, bool keepdim, const char* name, Value* out,
+                Find find) {
+  std::vector<int64_t> dims = one_dim(dim, self.dim());
+  check_not_empty(self, dims, name);
+  ScalarType computed = comparable(self.dtype());
+  Reduction r = reduction(self, dims, keepdim, computed);
+  Tensor values = r.result(computed), places = r.result(ScalarType::Int64);
+  for_type(computed, name, [&](auto zero) {
+    using T = decltype(zero);
+    for_rows<T, int64_t>(r, places, [&](const T* x, int64_t n) { return find(x, n); });
+    const T* from = r.rows.data<T>();
+    const int64_t* at = places.data<int64_t>();
+    T* to = values.data<T>();
+    for (int64_t i = 0; i < r.outer; ++i) to[i] = from[i * r.n + at[i]];
+  });
+  out[0] = to_dtype(values, self.dtype());
+  out[1] = places;
+}
+
+// The place of the k-th smallest, counted from 0; NaN sorts last.
+template <class T>
+int64_t place_of_rank(const T* x, int64_t n, int64_t k) {
+  std::vector<int64_t> order(size_t(n), 0);
+  for (int64_t i = 0; i < n; ++i) order[size_t(i)] = i;
+  std::nth_element(order.begin(), order.begin() + k, order.end(), [x](int64_t a, int64_t b) {
+    if (is_nan(x[a]) || is_nan(x[b])) return !is_nan(x[a]) && is_nan(x[b]);
+    return x[a] < x[b];
+  });
+  return order[size_t(k)];
+}
+
+template <class T>
+int64_t place_of_median(const T* x, int64_t n, bool skip_nan) {
+  int64_t nans = 0, first_nan = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    if (is_nan(x[i]) && nans++ == 0) first_nan = i;
+  }
+  if (nans == n || (nans > 0 && !skip_nan)) return first_nan;
+  return place_of_rank(x, n, (n - nans - 1) / 2);
+}
+
+Tensor median_of_all(const Tensor& self, bool skip_nan) {
+  Tensor flat = reshape(to_contiguous(self), {self.numel()});
+  if (flat.numel() == 0) {
+    return to_dtype(Tensor::scalar(std::numeric_limits<double>::quiet_NaN()), self.dtype());
+  }
+  Value result[2];
+  with_place(flat, 0, false, "median", result, [&](auto x, int64_t n) {
+    return place_of_median(x, n, skip_nan);
+  });
+  return result[0].as_tensor();
+}
+
+// ---- running sums, products and extremes
+
+// f(from, to, n, stride) for every line along `dim` of contiguous tensors of one shape.
+template <class F>
+void for_lines(const Tensor& shape, int64_t dim, F f) {
+  if (shape.numel() == 0) return;
+  int64_t n = shape.dim() == 0 ? 1 : shape.size(dim), inner = 1;
+  for (int64_t d = dim + 1; d < shape.dim(); ++d) inner *= shape.size(d);
+  int64_t lines = shape.numel() / n;
+  kernels::parallel_for(lines, 32768 / n + 1, [&](int64_t begin, int64_t end) {
+    for (int64_t line = begin; line < end; ++line) {
+      f(line / inner * n * inner + line % inner, n, inner);
+    }
+  });
+}
+
+template <class T>
+T wrapping_add(T a, T b) {
+  if constexpr (std::is_integral_v<T>) return T(uint64_t(a) + uint64_t(b));
+  else return a + b;
+}
+template <class T>
+T wrapping_multiply(T a, T b) {
+  if constexpr (std::is_integral_v<T>) return T(uint64_t(a) * uint64_t(b));
+  else return a * b;
+}
+
+Tensor cumulate(const Tensor& self, int64_t dim, const Value& dtype, bool sums, const char* name) {
+  dim = wrap_dim(dim, self.dim());
+  SL_CHECK(dtype.is_none() || is_scalar_type(dtype.as_int()), "unknown dtype");
+  ScalarType result = !dtype.is_none()                     ? ScalarType(dtype.as_int())
+                      : is_integral(self.dtype(), true) ? ScalarType::Int64
+                                                           : self.dtype();
+  ScalarType computed = is_integral(result, true) ? ScalarType::Int64 : comparable(result);
+  Tensor from = contiguous_as(to_dtype(self, result), computed);
+  Tensor to = Tensor::empty(self.sizes(), computed);
+  for_type(computed, name, [&](auto zero) {
+    using T = decltype(zero);
+    // Sums of floats are kept in double, as PyTorch does.
+    using Sum = std::conditional_t<std::is_same_v<T, float>, double, T>;
+    if constexpr (!std::is_same_v<T, bool>) {
+      const T* a = from.data<T>();
+      T* o = to.data<T>();
+      for_lines(to, dim, [&](int64_t at, int64_t n, int64_t stride) {
+        Sum total = sums ? Sum(0) : Sum(1);
+        for (int64_t i = 0; i < n; ++i, at += stride) {
+          total = sums ? wrapping_add(total, Sum(a[at])) : wrapping_multiply(total, Sum(a[at]));
+          o[at] = T(total);
+        }
+      });
+    }
+  });
+  return to_dtype(to, result);
+}
+
+void running_extreme(const Tensor& self, int64_t dim, bool greatest, const char* name,
+                     Value* out) {
+  dim = wrap_dim(dim, self.dim());
+  ScalarType computed = comparable(self.dtype());
+  Tensor from = contiguous_as(self, computed), values = Tensor::empty(self.sizes(), computed);
+  Tensor places = Tensor::empty(self.sizes(), ScalarType::Int64);
+  for_type(computed, name, [&](auto zero) {
+    using T = decltype(zero);
+    const T* a = from.data<T>();
+    T* o = values.data<T>();
+    int64_t* p = places.data<int64_t>();
+    for_lines(values, dim, [&](int64_t at, int64_t n, int64_t stride) {
+      T best = a[at];
+      int64_t place = 0;
+      for (int64_t i = 0; i < n; ++i, at += stride) {
+        bool beats = greatest ? a[at] >= best : a[at] <= best;
+        if (is_nan(a[at]) || (!is_nan(best) && beats)) {
+          best = a[at];
+          place = i;
+        }
+        o[at] = best;
+        p[at] = place;
+      }
+    });
+  });
+  out[0] = to_dtype(values, self.dtype());
+  out[1] = places;
+}
+
+Tensor log_cumulate(const Tensor& self, int64_t dim) {
+  dim = wrap_dim(dim, self.dim());
+  ScalarType computed = comparable(self.dtype());
+  Tensor from = contiguous_as(self, computed), to = Tensor::empty(self.sizes(), computed);
+  for_type(computed, "logcumsumexp", [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_floating_point_v<T>) {
+      const T* a = from.data<T>();
+      T* o = to.data<T>();
+      for_lines(to, dim, [&](int64_t at, int64_t n, int64_t stride) {
+        double total = -std::numeric_limits<double>::infinity();
+        for (int64_t i = 0; i < n; ++i, at += stride) {
+          double x = double(a[at]), top = std::max(total, x), low = std::min(total, x);
+          if (std::isnan(x) || std::isnan(total)) total = x + total;
+          else if (!std::isinf(top)) total = top + std::log1p(std::exp(low - top));
+          else total = top;
+          o[at] = T(total);
+        }
+      });
+    } else {
+      raise(ErrorKind::NotImplementedError, "\"logcumsumexp_out_cpu\" not implemented for '",
+            dtype_display_name(self.dtype()), "'");
+    }
+  });
+  return to_dtype(to, self.dtype());
+}
+
+void extreme_dim(Args args, Value* out, bool greatest, const char* name) {
+  with_place(args.tensor(0), args.integer(1), args.boolean(2), name, out,
+             [&](auto x, int64_t n) { return place_of_extreme(x, n, greatest); });
+}
+
+}  // namespace
+
+SL_OP(aten_max) { out[0] = extreme_of_all(args.tensor(0), true, "max"); }
+SL_OP(aten_min) { out[0] = extreme_of_all(args.tensor(0), false, "min"); }
+SL_OP(aten_max_dim) { extreme_dim(args, out, true, "max"); }
+SL_OP(aten_min_dim) { extreme_dim(args, out, false, "min"); }
+SL_OP(aten_amax) {
+  const Tensor& self = args.tensor(0);
+  out[0] = extreme(self, reduced_dims(args[1], self.dim()), args.boolean(2), true, "amax");
+}
+SL_OP(aten_amin) {
+  const Tensor& self = args.tensor(0);
+  out[0] = extreme(self, reduced_dims(args[1], self.dim()), args.boolean(2), false, "amin");
+}
+SL_OP(aten_aminmax) {
+  const Tensor& self = args.tensor(0);
+  std::vector<int64_t> dims = args.none(1) ? reduced_dims(Value(), self.dim())
+                                           : one_dim(args.integer(1), self.dim());
+  bool keepdim = args.boolean(2);
+  out[0] = extreme(self, dims, keepdim, false, "aminmax");
+  out[1] = extreme(self, dims, keepdim, true, "aminmax");
+}
+SL_OP(aten_argmax) { out[0] = place(args.tensor(0), args[1], args.boolean(2), true, "argmax"); }
+SL_OP(aten_argmin) { out[0] = place(args.tensor(0), args[1], args.boolean(2), false, "argmin"); }
+SL_OP(aten_median) { out[0] = median_of_all(args.tensor(0), false); }
+SL_OP(aten_nanmedian) { out[0] = median_of_all(args.tensor(0), true); }
+SL_OP(aten_median_dim) {
+  with_place(args.tensor(0), args.integer(1), args.boolean(2), "median", out,
+             [](auto x, int64_t n) { return place_of_median(x, n, false); });
+}
+SL_OP(aten_nanmedian_dim) {
+  with_place(args.tensor(0), args.integer(1), args.boolean(2), "nanmedian", out,
+             [](auto x, int64_t n) { return place_of_median(x, n, true); });
+}
+SL_OP(aten_kthvalue) {
+  const Tensor& self = args.tensor(0);
+  int64_t k = args.integer(1), dim = wrap_dim(args.integer(2), self.dim());
+  SL_CHECK(k >= 1 && k <= (self.dim() ? self.size(dim) : 1),
+           "kthvalue(): selected number k out of range for dimension ", dim);
+  with_place(self, dim, args.boolean(3), "kthvalue", out,
+             [k](auto x, int64_t n) { return place_of_rank(x, n, k - 1); });
+}
+SL_OP(aten_cumsum) {
+  out[0] = cumulate(args.tensor(0), args.integer(1), args[2], true, "cumsum_out_cpu");
+}
+SL_OP(aten_cumsum_) {
+  copy_into(args.tensor(0),
+            cumulate(args.tensor(0), args.integer(1), args[2], true, "cumsum_out_cpu"));
+  out[0] = args.tensor(0);
+}
+SL_OP(aten_cumprod) {
+  out[0] = cumulate(args.tensor(0), args.integer(1), args[2], false, "cumprod_out_cpu");
+}
+SL_OP(aten_cumprod_) {
+  copy_into(args.tensor(0),
+            cumulate(args.tensor(0), args.integer(1), args[2], false, "cumprod_out_cpu"));
+  out[0] = args.tensor(0);
+}
+SL_OP(aten_cummax) { running_extreme(args.tensor(0), args.integer(1), true, "cummax", out); }
+SL_OP(aten_cummin) { running_extreme(args.tensor(0), args.integer(1), false, "cummin", out); }
+SL_OP(aten_logcumsumexp) { out[0] = log_cumulate(args.tensor(0), args.integer(1)); }
+
+}  // namespace scriptlang

@@ -1,0 +1,284 @@
+// gather and scatter: every element of an index tensor names a place along one dimension.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "pointwise.h"
+#include "reduce.h"
+#include "view.h"
+
+namespace scriptlang {
+
+namespace {
+
+// Walks an index tensor. `self` is the tensor that the indices point into.
+struct IndexWalk {
+  Tensor index;  // int64, contiguous, at least one dimension
+  Tensor self, other;  // other: read or written at the index's own place; may be undefined
+  int64_t dim, size, self_step;
+
+  // f(element offset in self, linear place in index, element offset in other)
+  template <class F>
+  void run(F f) const {
+    if (index.numel() == 0) return;
+    const int64_t* at = index.data<int64_t>();
+    int64_t n = index.dim(), self_at = 0, other_at = 0;
+    int64_t place[kMaxDims] = {};
+    for (int64_t i = 0; i < index.numel(); ++i) {
+      int64_t k = at[i];
+      if (k < 0 || k >= size) {
+        raise(ErrorKind::RuntimeError, "index ", k, " is out of bounds for dimension ", dim,
+              " with size ", size);
+      }
+      f(self_at + k * self_step, i, other_at);
+      for (int64_t d = n - 1; d >= 0; --d) {
+        if (d != dim) self_at += self.stride(d);
+        if (other.defined()) other_at += other.stride(d);
+        if (++place[d] < index.size(d)) break;
+        place[d] = 0;
+        if (d != dim) self_at -= index.size(d) * self.stride(d);
+        if (other.defined()) other_at -= index.size(d) * other.stride(d);
+      }
+    }
+  }
+};
+
+Tensor at_least_1d(const Tensor& t) { return t.dim() == 0 ? view_unsqueeze(t, 0) : t; }
+
+IndexWalk walk(const char* name, const Tensor& self, int64_t dim, const Tensor& index,
+               const Tensor& other) {
+  SL_CHECK(index.dtype() == ScalarType::Int64 || index.dtype() == ScalarType::Int32, name,
+           "(): Expected dtype int32/int64 for index");
+  IndexWalk w;
+  w.dim = wrap_dim(dim, self.dim());
+  w.self = at_least_1d(self);
+  w.index = contiguous_as(at_least_1d(index), ScalarType::Int64);
+  w.size = w.self.size(w.dim);
+  w.self_step = w.self.stride(w.dim);
+  if (index.numel() == 0) return w;
+  SL_CHECK(w.index.dim() == w.self.dim(),
+           "Index tensor must have the same number of dimensions as ",
+           std::strcmp(name, "gather") == 0 ? "input" : "self", " tensor");
+  for (int64_t d = 0; d < w.index.dim(); ++d) {
+    SL_CHECK(d == w.dim || w.index.size(d) <= w.self.size(d),
+             "Size does not match at dimension ", d, " expected index ",
+             to_string(index.sizes()), " to be no larger than self ", to_string(self.sizes()),
+             " apart from dimension ", w.dim);
+  }
+  if (other.defined()) {
+    w.other = at_least_1d(other);
+    SL_CHECK(w.other.dim() == w.index.dim(),
+             "Index tensor must have the same number of dimensions as src tensor");
+    for (int64_t d = 0; d < w.index.dim(); ++d) {
+      SL_CHECK(w.index.size(d) <= w.other.size(d), "Expected index ", to_string(index.sizes()),
+               " to be no larger than self ", to_string(self.sizes()), " apart from dimension ",
+               w.dim, " and to be no larger size than src ", to_string(other.sizes()));
+    }
+  }
+  return w;
+}
+
+// Calls f(T()) with an unsigned type of the element's size: for moving without arithmetic.
+template <class F>
+void for_size(int64_t itemsize, F f) {
+  struct Sixteen {
+    uint64_t parts[2];
+  };
+  switch (itemsize) {
+    case 1: return f(uint8_t());
+    case 2: return f(uint16_t());
+    case 4: return f(uint32_t());
+    case 8: return f(uint64_t());
+    default: return f(Sixteen());
+  }
+}
+
+Tensor gather(const Tensor& self, int64_t dim, const Tensor& index) {
+  IndexWalk w = walk("gather", self, dim, index, Tensor());
+  Tensor out = Tensor::empty(index.sizes(), self.dtype());
+  for_size(self.itemsize(), [&](auto zero) {
+    using T = decltype(zero);
+    const T* from = w.self.data<T>();
+    T* to = out.data<T>();
+    w.run([&](int64_t at, int64_t i, int64_t) { to[i] = from[at]; });
+  });
+  return out;
+}
+
+enum class Combine { kReplace, kAdd, kMultiply, kLeast, kGreatest };
+
+template <class T>
+T combine(Combine how, T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (how == Combine::kLeast || how == Combine::kGreatest) {
+      if (std::isnan(a)) return a;
+      if (std::isnan(b)) return b;
+    }
+  }
+  switch (how) {
+    case Combine::kAdd:
+      if constexpr (std::is_same_v<T, bool>) return a || b;
+      else if constexpr (std::is_integral_v<T>) return T(uint64_t(a) + uint64_t(b));
+      else return a + b;
+    case Combine::kMultiply:
+      if constexpr (std::is_same_v<T, bool>) return a && b;
+      else if constexpr (std::is_integral_v<T>) return T(uint64_t(a) * uint64_t(b));
+      else return a * b;
+    case Combine::kLeast: return std::min(a, b);
+    case Combine::kGreatest: return std::max(a, b);
+    default: return b;
+  }
+}
+
+void scatter(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
+             Combine how) {
+  check_writable(self);
+  SL_CHECK(self.dtype() == source.dtype(),
+           "scatter(): Expected self.dtype to be equal to src.dtype");
+  Tensor src = source;
+  if (src.storage() == self.storage()) {
+    src = Tensor::empty(source.sizes(), source.dtype());
+    copy_into(src, source);
+  }
+  IndexWalk w = walk("scatter", self, dim, index, src);
+  if (how == Combine::kReplace) {
+    for_size(self.itemsize(), [&](auto zero) {
+      using T = decltype(zero);
+      T* to = w.self.data<T>();
+      const T* from = src.data<T>();
+      w.run([&](int64_t at, int64_t, int64_t other) { to[at] = from[other]; });
+    });
+    return;
+  }
+  ScalarType type = self.dtype();
+  if (type == ScalarType::Float16 || type == ScalarType::BFloat16) {
+    Tensor wide = to_dtype(self, ScalarType::Float32);
+    scatter(wide, dim, index, to_dtype(src, ScalarType::Float32), how);
+    return copy_into(self, wide);
+  }
+  for_type(type, "scatter", [&](auto zero) {
+    using T = decltype(zero);
+    T* to = w.self.data<T>();
+    const T* from = src.data<T>();
+    w.run([&](int64_t at, int64_t, int64_t other) {
+      to[at] = combine(how, to[at], from[other]);
+    });
+  });
+}
+
+void scatter_value(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value,
+                   Combine how) {
+  Tensor one = Tensor::empty(IntSpan(), self.dtype());
+  fill(one, value);
+  scatter(self, dim, index, view_expand(one, index.sizes()), how);
+}
+
+Combine reduction_named(const std::string& name) {
+  if (name == "add") return Combine::kAdd;
+  SL_CHECK(name == "multiply", "reduce argument must be either add or multiply.");
+  return Combine::kMultiply;
+}
+
+// scatter_reduce: with include_self false, places that are written start from nothing.
+void scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+                    const std::string& reduce, bool include_self) {
+  using kernels::Binary;
+  static const struct {
+    const char* name;
+    Combine how;
+  } kReductions[] = {{"sum", Combine::kAdd},     {"prod", Combine::kMultiply},
+                     {"mean", Combine::kAdd},    {"amin", Combine::kLeast},
+                     {"amax", Combine::kGreatest}};
+  const Combine* how = nullptr;
+  for (const auto& r : kReductions) {
+    if (reduce == r.name) how = &r.how;
+  }
+  SL_CHECK(how, "reduce argument must be either sum, prod, mean, amax or amin, got ", reduce, ".");
+  if (index.numel() == 0) return;
+  if (!include_self) {
+    // The first value that arrives replaces: write one of the sources, then combine with the
+    // neutral element of the rest.
+    bool neutral_one = *how == Combine::kMultiply;
+    if (*how == Combine::kAdd || neutral_one) {
+      scatter_value(self, dim, index, Scalar(int64_t{neutral_one}), Combine::kReplace);
+    } else {
+      scatter(self, dim, index, src, Combine::kReplace);
+    }
+  }
+  scatter(self, dim, index, src, *how);
+  if (reduce != "mean") return;
+  Tensor count = Tensor::empty(self.sizes(), ScalarType::Int64);
+  fill(count, Scalar(int64_t{include_self}));
+  Tensor ones = Tensor::empty(IntSpan(), ScalarType::Int64);
+  fill(ones, Scalar(int64_t{1}));
+  scatter(count, dim, index, view_expand(ones, index.sizes()), Combine::kAdd);
+  double params[2] = {1, 0};
+  count = unary_result(count, kernels::Unary::k_clamp_min, "clamp", Rule::kSame, params);
+  Binary divide = is_integral(self.dtype(), true) ? Binary::k_div_floor : Binary::k_div;
+  binary_result(self, to_dtype(count, self.dtype()), divide, "mean", Rule::kSame, nullptr, self);
+}
+
+Tensor clone(const Tensor& t) {
+  Tensor copy = Tensor::empty_like(t, t.dtype());
+  copy_into(copy, t);
+  return copy;
+}
+
+// Each pair: on a copy, and in place.
+Tensor scattered(const Tensor& self, Args args, Combine how) {
+  if (args[3].is_tensor()) scatter(self, args.integer(1), args.tensor(2), args.tensor(3), how);
+  else scatter_value(self, args.integer(1), args.tensor(2), args.scalar(3), how);
+  return self;
+}
+
+}  // namespace
+
+SL_OP(aten_gather) { out[0] = gather(args.tensor(0), args.integer(1), args.tensor(2)); }
+SL_OP(aten_take_along_dim) {
+  const Tensor& self = args.tensor(0);
+  const Tensor& index = args.tensor(1);
+  if (args.none(2)) {
+    out[0] = gather(reshape(self, {self.numel()}), 0, reshape(index, {index.numel()}));
+    return;
+  }
+  int64_t dim = wrap_dim(args.integer(2), self.dim());
+  SL_CHECK(self.dim() == index.dim(), "torch.take_along_dim(): input and indices should have the "
+           "same number of dimensions, but got ", self.dim(), " dimensions for input, and ",
+           index.dim(), " dimensions for indices");
+  std::vector<int64_t> a(self.sizes().begin(), self.sizes().end());
+  std::vector<int64_t> b(index.sizes().begin(), index.sizes().end());
+  a[size_t(dim)] = b[size_t(dim)] = 1;
+  std::vector<int64_t> shape = broadcast_shapes(a, b);
+  b = shape;
+  b[size_t(dim)] = index.size(dim);
+  a = shape;
+  a[size_t(dim)] = self.size(dim);
+  out[0] = gather(view_expand(self, a), dim, view_expand(index, b));
+}
+SL_OP(aten_scatter_src) { out[0] = scattered(clone(args.tensor(0)), args, Combine::kReplace); }
+SL_OP(aten_scatter_value) { out[0] = scattered(clone(args.tensor(0)), args, Combine::kReplace); }
+SL_OP(aten_scatter__src) { out[0] = scattered(args.tensor(0), args, Combine::kReplace); }
+SL_OP(aten_scatter__value) { out[0] = scattered(args.tensor(0), args, Combine::kReplace); }
+SL_OP(aten_scatter_reduce) {
+  out[0] = scattered(clone(args.tensor(0)), args, reduction_named(args.string(4)));
+}
+SL_OP(aten_scatter_value_reduce) { op_aten_scatter_reduce(ctx, args, out); }
+SL_OP(aten_scatter__reduce) {
+  out[0] = scattered(args.tensor(0), args, reduction_named(args.string(4)));
+}
+SL_OP(aten_scatter__value_reduce) { op_aten_scatter__reduce(ctx, args, out); }
+SL_OP(aten_scatter_add) { out[0] = scattered(clone(args.tensor(0)), args, Combine::kAdd); }
+SL_OP(aten_scatter_add_) { out[0] = scattered(args.tensor(0), args, Combine::kAdd); }
+SL_OP(aten_scatter_reduce_two) {
+  Tensor copy = clone(args.tensor(0));
+  scatter_reduce(copy, args.integer(1), args.tensor(2), args.tensor(3), args.string(4),
+                 args.boolean(5));
+  out[0] = copy;
+}
+SL_OP(aten_scatter_reduce__two) {
+  scatter_reduce(args.tensor(0), args.integer(1), args.tensor(2), args.tensor(3), args.string(4),
+                 args.boolean(5));
+  out[0] = args.tensor(0);
+}
+
+}  // namespace scriptlang

@@ -1,0 +1,420 @@
+#include "index.h"
+
+#include <cstring>
+
+#include "../../kernels/parallel.h"
+#include "pointwise.h"
+#include "reduce.h"
+#include "view.h"
+
+namespace scriptlang {
+
+namespace {
+
+bool is_mask(const Tensor& t) {
+  return t.dtype() == ScalarType::Bool || t.dtype() == ScalarType::UInt8;
+}
+
+// Byte offsets of all elements of some dimensions, in order.
+std::vector<int64_t> offsets_of(IntSpan sizes, IntSpan strides, int64_t itemsize) {
+  std::vector<int64_t> offsets{0};
+  for (int64_t d = 0; d < sizes.size; ++d) {
+    std::vector<int64_t> next;
+    next.reserve(offsets.size() * size_t(sizes[d]));
+    for (int64_t base : offsets) {
+      for (int64_t i = 0; i < sizes[d]; ++i) next.push_back(base + i * strides[d] * itemsize);
+    }
+    offsets = std::move(next);
+  }
+  return offsets;
+}
+
+// An indexing expression, resolved: where every element of the result lies in `self`, as
+// before[b] + chosen[p] + after[a], the result being contiguous in (b, p, a).
+struct Places {
+  std::vector<int64_t> sizes;  // of the result
+  std::vector<int64_t> before, chosen, after;
+  bool after_contiguous = false;  // `after` is one run: only its length counts
+};
+
+std::vector<Tensor> without_masks(const Tensor& self, const std::vector<Tensor>& indices) {
+  std::vector<Tensor> plain;
+  for (const Tensor& index : indices) {
+    if (!index.defined() || !is_mask(index)) {
+      SL_CHECK(!index.defined() || index.dtype() == ScalarType::Int64 ||
+                   index.dtype() == ScalarType::Int32,
+               "tensors used as indices must be long, int, byte or bool tensors");
+      plain.push_back(index.defined() ? to_dtype(index, ScalarType::Int64) : index);
+      continue;
+    }
+    for (int64_t d = 0; d < index.dim(); ++d) {
+      int64_t at = int64_t(plain.size()) + d;
+      if (at >= self.dim() || index.size(d) != self.size(at)) {
+        raise(ErrorKind::IndexError, "The shape of the mask ", to_string(index.sizes()),
+              " at index ", d, " does not match the shape of the indexed tensor ",
+              to_string(self.sizes()), " at index ", at);
+      }
+    }
+    Tensor found = nonzero(index);
+    for (int64_t d = 0; d < index.dim(); ++d) plain.push_back(view_select(found, 1, d));
+    if (index.dim() == 0) {
+      // A zero-dim mask chooses all of self or nothing: see resolve.
+      raise(ErrorKind::IndexError, "a zero-dim mask cannot index a tensor here; use unsqueeze(0)");
+    }
+  }
+  if (int64_t(plain.size()) > self.dim()) {
+    raise(ErrorKind::IndexError, "too many indices for tensor of dimension ", self.dim(),
+          " (got ", plain.size(), ")");
+  }
+  return plain;
+}
+
+void add_offsets(std::vector<int64_t>& offsets, const Tensor& index, int64_t dim, int64_t size,
+                 int64_t step) {
+  const int64_t* at = index.data<int64_t>();
+  for (size_t i = 0; i < offsets.size(); ++i) {
+    int64_t place = at[i];
+    if (place < -size || place >= size) {
+      raise(ErrorKind::IndexError, "index ", place, " is out of bounds for dimension ", dim,
+            " with size ", size);
+    }
+    offsets[i] += (place < 0 ? place + size : place) * step;
+  }
+}
+
+Places resolve(const Tensor& self, const std::vector<Tensor>& given) {
+  std::vector<Tensor> indices = without_masks(self, given);
+  std::vector<int64_t> shape;
+  int64_t first = -1, last = -1, count = 0;
+  for (size_t d = 0; d < indices.size(); ++d) {
+    if (!indices[d].defined()) continue;
+    try {
+      shape = count == 0 ? std::vector<int64_t>(indices[d].sizes().begin(),
+                                                indices[d].sizes().end())
+                         : broadcast_shapes(shape, indices[d].sizes());
+    } catch (const Error&) {
+      raise(ErrorKind::IndexError, "shape mismatch: indexing tensors could not be broadcast "
+            "together with shapes ", to_string(shape), ", ", to_string(indices[d].sizes()));
+    }
+    if (first < 0) first = int64_t(d);
+    last = int64_t(d);
+    ++count;
+  }
+  Places places;
+  bool adjacent = count > 0 && last - first + 1 == count;
+  std::vector<int64_t> sizes[2], strides[2];  // of the dimensions before and after the chosen
+  for (int64_t d = 0; d < self.dim(); ++d) {
+    if (d < int64_t(indices.size()) && indices[size_t(d)].defined()) continue;
+    int part = adjacent && d < first ? 0 : 1;
+    sizes[part].push_back(self.size(d));
+    strides[part].push_back(self.stride(d));
+  }
+  int64_t itemsize = self.itemsize();
+  places.sizes = sizes[0];
+  places.sizes.insert(places.sizes.end(), shape.begin(), shape.end());
+  places.sizes.insert(places.sizes.end(), sizes[1].begin(), sizes[1].end());
+  places.before = offsets_of(sizes[0], strides[0], itemsize);
+  int64_t run = 1;
+  bool contiguous = true;
+  for (size_t d = sizes[1].size(); d-- > 0;) {
+    contiguous = contiguous && (sizes[1][d] == 1 || strides[1][d] == run);
+    run *= sizes[1][d];
+  }
+  places.after_contiguous = contiguous;
+  if (contiguous) places.after.assign(1, run);
+  else places.after = offsets_of(sizes[1], strides[1], itemsize);
+  bool empty = checked_numel(places.sizes) == 0 && checked_numel(shape) != 0;
+  places.chosen.assign(size_t(checked_numel(shape)), 0);
+  for (int64_t d = 0; d < int64_t(indices.size()); ++d) {
+    const Tensor& index = indices[size_t(d)];
+    if (!index.defined()) continue;
+    Tensor spread = to_contiguous(view_expand(index, shape));
+    if (empty && self.size(d) == 0) continue;
+    add_offsets(places.chosen, spread, d, self.size(d), self.stride(d) * itemsize);
+  }
+  return places;
+}
+
+// f(place in self, place in the contiguous result, bytes) for every run.
+template <class F>
+void for_runs(const Places& p, int64_t itemsize, F f) {
+  int64_t chosen = int64_t(p.chosen.size());
+  int64_t runs = p.after_contiguous ? 1 : int64_t(p.after.size());
+  int64_t bytes = p.after_contiguous ? p.after[0] * itemsize : itemsize;
+  for (size_t b = 0; b < p.before.size(); ++b) {
+    for (int64_t i = 0; i < chosen; ++i) {
+      int64_t base = p.before[b] + p.chosen[size_t(i)];
+      int64_t to = (int64_t(b) * chosen + i) * runs * bytes;
+      for (int64_t a = 0; a < runs; ++a, to += bytes) {
+        f(base + (p.after_contiguous ? 0 : p.after[size_t(a)]), to, bytes);
+      }
+    }
+  }
+}
+
+void move_bytes(void* to, const void* from, int64_t bytes) {
+  switch (bytes) {
+    case 1: std::memcpy(to, from, 1); break;
+    case 2: std::memcpy(to, from, 2); break;
+    case 4: std::memcpy(to, from, 4); break;
+    case 8: std::memcpy(to, from, 8); break;
+    default: std::memcpy(to, from, size_t(bytes));
+  }
+}
+
+}  // namespace
+
+Tensor nonzero(const Tensor& self) {
+  Tensor flags = contiguous_as(self, ScalarType::Bool);
+  const bool* on = flags.data<bool>();
+  int64_t count = 0, n = flags.numel(), dims = self.dim();
+  for (int64_t i = 0; i < n; ++i) count += on[i];
+  Tensor out = Tensor::empty({count, dims}, ScalarType::Int64);
+  // PyTorch's result lies column by column.
+  out.impl()->set_geometry({count, dims}, {1, std::max<int64_t>(count, 1)});
+  int64_t* to = out.data<int64_t>();
+  int64_t index[kMaxDims] = {};
+  for (int64_t i = 0, row = 0; i < n; ++i) {
+    if (on[i]) {
+      for (int64_t d = 0; d < dims; ++d) to[d * count + row] = index[d];
+      ++row;
+    }
+    for (int64_t d = dims - 1; d >= 0; --d) {
+      if (++index[d] < self.size(d)) break;
+      index[d] = 0;
+    }
+  }
+  return out;
+}
+
+Tensor index_tensor(const Tensor& self, const std::vector<Tensor>& indices) {
+  Places places = resolve(self, indices);
+  Tensor out = Tensor::empty(places.sizes, self.dtype());
+  if (out.numel() == 0) return out;
+  char* to = static_cast<char*>(out.raw());
+  const char* from = static_cast<const char*>(self.raw());
+  for_runs(places, self.itemsize(), [&](int64_t at, int64_t result, int64_t bytes) {
+    move_bytes(to + result, from + at, bytes);
+  });
+  return out;
+}
+
+void index_put(const Tensor& self, const std::vector<Tensor>& indices, const Tensor& values,
+               bool accumulate) {
+  check_writable(self);
+  SL_CHECK(values.dtype() == self.dtype() || values.dim() == 0,
+           "Index put requires the source and destination dtypes match, got ",
+           dtype_display_name(self.dtype()), " for the destination and ",
+           dtype_display_name(values.dtype()), " for the source.");
+  Places places = resolve(self, indices);
+  if (checked_numel(places.sizes) == 0) return;
+  Tensor spread;
+  Tensor squeezed = values;
+  while (squeezed.dim() > int64_t(places.sizes.size()) && squeezed.size(0) == 1) {
+    squeezed = view_select(squeezed, 0, 0);
+  }
+  try {
+    spread = contiguous_as(view_expand(squeezed, places.sizes), self.dtype());
+  } catch (const Error&) {
+    raise(ErrorKind::RuntimeError, "shape mismatch: value tensor of shape ",
+          to_string(values.sizes()), " cannot be broadcast to indexing result of shape ",
+          to_string(places.sizes));
+  }
+  if (spread.storage() == self.storage()) {
+    Tensor apart = Tensor::empty(spread.sizes(), spread.dtype());
+    copy_into(apart, spread);
+    spread = apart;
+  }
+  char* to = static_cast<char*>(self.raw());
+  const char* from = static_cast<const char*>(spread.raw());
+  if (!accumulate) {
+    for_runs(places, self.itemsize(), [&](int64_t at, int64_t value, int64_t bytes) {
+      move_bytes(to + at, from + value, bytes);
+    });
+    return;
+  }
+  ScalarType type = self.dtype();
+  int64_t item = self.itemsize();
+  kernels::Convert wide = kernels::converter(ScalarType::Float32, type);
+  kernels::Convert narrow = kernels::converter(type, ScalarType::Float32);
+  if (type == ScalarType::Float16 || type == ScalarType::BFloat16) {
+    for_runs(places, item, [&](int64_t at, int64_t value, int64_t bytes) {
+      for (int64_t i = 0; i < bytes; i += item) {
+        float a, b;
+        wide(1, &a, 0, to + at + i, 0);
+        wide(1, &b, 0, from + value + i, 0);
+        a += b;
+        narrow(1, to + at + i, 0, &a, 0);
+      }
+    });
+    return;
+  }
+  for_type(type, "index_put", [&](auto zero) {
+    using T = decltype(zero);
+    for_runs(places, item, [&](int64_t at, int64_t value, int64_t bytes) {
+      T* o = reinterpret_cast<T*>(to + at);
+      const T* v = reinterpret_cast<const T*>(from + value);
+      for (int64_t i = 0; i < bytes / item; ++i) {
+        if constexpr (std::is_same_v<T, bool>) o[i] = o[i] || v[i];
+        else if constexpr (std::is_integral_v<T>) o[i] = T(uint64_t(o[i]) + uint64_t(v[i]));
+        else o[i] += v[i];
+      }
+    });
+  });
+}
+
+Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
+  dim = wrap_dim(dim, self.dim());
+  SL_CHECK(index.dim() <= 1, "index_select(): Index is supposed to be a vector, but got dim: ",
+           index.dim());
+  SL_CHECK(index.dtype() == ScalarType::Int64 || index.dtype() == ScalarType::Int32,
+           "index_select(): Expected dtype int32 or int64 for index");
+  Tensor flat = reshape(index, {index.numel()});
+  Tensor places = contiguous_as(flat, ScalarType::Int64);
+  const int64_t* at = places.data<int64_t>();
+  int64_t size = self.dim() ? self.size(dim) : 1;
+  for (int64_t i = 0; i < places.numel(); ++i) {
+    if (at[i] < 0 || at[i] >= size) raise(ErrorKind::IndexError, "index out of range in self");
+  }
+  if (self.dim() == 0) return view_select(index_tensor(view_unsqueeze(self, 0), {places}), 0, 0);
+  std::vector<Tensor> indices(size_t(dim) + 1);
+  indices[size_t(dim)] = places;
+  return index_tensor(self, indices);
+}
+
+namespace {
+
+Tensor clone(const Tensor& t) {
+  Tensor copy = Tensor::empty_like(t, t.dtype());
+  copy_into(copy, t);
+  return copy;
+}
+
+std::vector<Tensor> with_index(const Tensor& self, int64_t dim, const Tensor& index) {
+  SL_CHECK(index.dim() <= 1, "Index is supposed to be a vector, but got dim: ", index.dim());
+  std::vector<Tensor> indices(size_t(wrap_dim(dim, self.dim())) + 1);
+  indices.back() = reshape(index, {index.numel()});
+  return indices;
+}
+
+void index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
+  Tensor one = Tensor::empty(IntSpan(), self.dtype());
+  fill(one, value);
+  Tensor target = self.dim() == 0 ? view_unsqueeze(self, 0) : self;
+  index_put(target, with_index(target, dim, index), one, false);
+}
+
+void index_write(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
+                 bool accumulate, const Scalar& factor) {
+  SL_CHECK(source.dtype() == self.dtype(), "index_add_(): self and source expected to have the "
+           "same dtype, but got (self) ", dtype_display_name(self.dtype()), " and (source) ",
+           dtype_display_name(source.dtype()));
+  dim = wrap_dim(dim, self.dim());
+  bool zero_dim = self.dim() == 0;
+  Tensor target = zero_dim ? view_unsqueeze(self, 0) : self;
+  Tensor values = source.dim() == 0 ? view_unsqueeze(source, 0) : source;
+  SL_CHECK(values.dim() == target.dim() && values.size(dim) == index.numel(),
+           "index_add_(): Number of indices (", index.numel(),
+           ") should be equal to source.size(dim): (", values.size(dim), "), for dim: ", dim);
+  for (int64_t d = 0; d < target.dim(); ++d) {
+    SL_CHECK(d == dim || target.size(d) == values.size(d),
+             "source tensor shape must match self tensor shape, excluding the specified dimension. "
+             "Got self.shape = ", to_string(self.sizes()), " source.shape = ",
+             to_string(source.sizes()));
+  }
+  if (!(factor.is_integral() && factor.i == 1)) {
+    values = binary_result(values, factor, kernels::Binary::k_mul, "mul", Rule::kSame);
+  }
+  index_put(target, with_index(target, dim, index), values, accumulate);
+}
+
+Tensor masked_select(const Tensor& self, const Tensor& mask) {
+  SL_CHECK(mask.dtype() == ScalarType::Bool, "masked_select: expected BoolTensor for mask");
+  std::vector<int64_t> shape = broadcast_shapes(self.sizes(), mask.sizes());
+  if (shape.empty()) shape = {1};
+  Tensor wide = to_contiguous(view_expand(self, shape));
+  return index_tensor(wide, {to_contiguous(view_expand(mask, shape))});
+}
+
+Tensor take(const Tensor& self, const Tensor& index) {
+  SL_CHECK(index.dtype() == ScalarType::Int64, "take(): Expected a long tensor for index, but got ",
+           dtype_display_name(index.dtype()));
+  return index_tensor(reshape(self, {self.numel()}), {index});
+}
+
+}  // namespace
+
+SL_OP(aten_index_Tensor) { out[0] = index_tensor(args.tensor(0), args.opt_tensors(1)); }
+SL_OP(aten_index_Tensor_hacked_twin) {
+  out[0] = index_tensor(args.tensor(0), args.opt_tensors(1));
+}
+SL_OP(aten__unsafe_index_Tensor) { out[0] = index_tensor(args.tensor(0), args.opt_tensors(1)); }
+SL_OP(aten_index_put_) {
+  index_put(args.tensor(0), args.opt_tensors(1), args.tensor(2), args.boolean(3));
+  out[0] = args.tensor(0);
+}
+SL_OP(aten_index_put__hacked_twin) { op_aten_index_put_(ctx, args, out); }
+SL_OP(aten_index_put) {
+  Tensor copy = clone(args.tensor(0));
+  index_put(copy, args.opt_tensors(1), args.tensor(2), args.boolean(3));
+  out[0] = copy;
+}
+SL_OP(aten_index_put_hacked_twin) { op_aten_index_put(ctx, args, out); }
+SL_OP(aten_index_select) {
+  out[0] = index_select(args.tensor(0), args.integer(1), args.tensor(2));
+}
+SL_OP(aten_index_fill_int_Scalar) {
+  Tensor copy = clone(args.tensor(0));
+  index_fill(copy, args.integer(1), args.tensor(2), args.scalar(3));
+  out[0] = copy;
+}
+SL_OP(aten_index_fill_int_Tensor) { op_aten_index_fill_int_Scalar(ctx, args, out); }
+SL_OP(aten_index_fill__int_Scalar) {
+  index_fill(args.tensor(0), args.integer(1), args.tensor(2), args.scalar(3));
+  out[0] = args.tensor(0);
+}
+SL_OP(aten_index_fill__int_Tensor) { op_aten_index_fill__int_Scalar(ctx, args, out); }
+SL_OP(aten_index_add) {
+  Tensor copy = clone(args.tensor(0));
+  index_write(copy, args.integer(1), args.tensor(2), args.tensor(3), true, args.scalar(4));
+  out[0] = copy;
+}
+SL_OP(aten_index_add_) {
+  index_write(args.tensor(0), args.integer(1), args.tensor(2), args.tensor(3), true,
+              args.scalar(4));
+  out[0] = args.tensor(0);
+}
+SL_OP(aten_index_copy) {
+  Tensor copy = clone(args.tensor(0));
+  index_write(copy, args.integer(1), args.tensor(2), args.tensor(3), false, int64_t{1});
+  out[0] = copy;
+}
+SL_OP(aten_index_copy_) {
+  index_write(args.tensor(0), args.integer(1), args.tensor(2), args.tensor(3), false, int64_t{1});
+  out[0] = args.tensor(0);
+}
+SL_OP(aten_nonzero) { out[0] = nonzero(args.tensor(0)); }
+SL_OP(aten_argwhere) { out[0] = nonzero(args.tensor(0)); }
+SL_OP(aten_nonzero_numpy) {
+  const Tensor& self = args.tensor(0);
+  Tensor found = nonzero(self.dim() == 0 ? view_unsqueeze(self, 0) : self);
+  std::vector<Tensor> columns;
+  for (int64_t d = 0; d < found.size(1); ++d) columns.push_back(view_select(found, 1, d));
+  out[0] = tensor_list(std::move(columns));
+}
+SL_OP(aten_where) { op_aten_nonzero_numpy(ctx, args, out); }
+SL_OP(aten_masked_select) { out[0] = masked_select(args.tensor(0), args.tensor(1)); }
+SL_OP(aten_take) { out[0] = take(args.tensor(0), args.tensor(1)); }
+SL_OP(aten_embedding) {
+  const Tensor& weight = args.tensor(0);
+  const Tensor& indices = args.tensor(1);
+  SL_CHECK(weight.dim() == 2, "'weight' must be 2-D");
+  SL_CHECK(indices.dtype() == ScalarType::Int64 || indices.dtype() == ScalarType::Int32,
+           "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
+           "Long, Int; but got ", dtype_display_name(indices.dtype()), " instead");
+  std::vector<int64_t> sizes(indices.sizes().begin(), indices.sizes().end());
+  sizes.push_back(weight.size(1));
+  out[0] = view_as_shape(index_select(weight, 0, reshape(indices, {indices.numel()})), sizes);
+}
+
+}  // namespace scriptlang

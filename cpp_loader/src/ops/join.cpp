@@ -1,0 +1,261 @@
+// Operators that put tensors together or repeat them: cat, stack, repeat, flip, roll, ...
+#include <algorithm>
+#include <cstring>
+
+#include "layout.h"
+#include "pointwise.h"
+#include "view.h"
+
+namespace scriptlang {
+
+namespace {
+
+// A tensor of shape [0] is skipped whatever the others look like: PyTorch's old rule.
+bool is_skipped(const Tensor& t) { return t.dim() == 1 && t.size(0) == 0; }
+
+Tensor cat(const std::vector<Tensor>& tensors, int64_t dim) {
+  SL_CHECK(!tensors.empty(), "torch.cat(): expected a non-empty list of Tensors");
+  const Tensor* model = nullptr;
+  ResultType type;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    SL_CHECK(tensors[i].dim() > 0, "zero-dimensional tensor (at position ", i,
+             ") cannot be concatenated");
+    type.add(tensors[i]);
+    if (!model && !is_skipped(tensors[i])) model = &tensors[i];
+  }
+  if (!model) return Tensor::empty({0}, type.get());
+  dim = wrap_dim(dim, model->dim());
+  std::vector<int64_t> sizes(model->sizes().begin(), model->sizes().end());
+  sizes[size_t(dim)] = 0;
+  bool channels_last = true;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const Tensor& t = tensors[i];
+    if (is_skipped(t)) continue;
+    channels_last = channels_last && prefers_channels_last(t);
+    SL_CHECK(t.dim() == model->dim(), "Tensors must have same number of dimensions: got ",
+             model->dim(), " and ", t.dim());
+    for (int64_t d = 0; d < t.dim(); ++d) {
+      SL_CHECK(d == dim || t.size(d) == model->size(d),
+               "Sizes of tensors must match except in dimension ", dim, ". Expected size ",
+               model->size(d), " but got size ", t.size(d), " for tensor number ", i,
+               " in the list.");
+    }
+    SL_CHECK(!__builtin_add_overflow(sizes[size_t(dim)], t.size(dim), &sizes[size_t(dim)]),
+             "torch.cat(): the result is too large");
+  }
+  Tensor out = Tensor::empty(sizes, type.get());
+  if (channels_last) {
+    out = empty_in_format(out, out.dtype(), out.dim() == 4 ? kChannelsLast : kChannelsLast3d);
+  }
+  int64_t start = 0;
+  for (const Tensor& t : tensors) {
+    if (is_skipped(t)) continue;
+    if (t.numel() > 0) copy_into(view_slice(out, dim, start, start + t.size(dim)), t);
+    start += t.size(dim);
+  }
+  return out;
+}
+
+Tensor stack(const std::vector<Tensor>& tensors, int64_t dim) {
+  SL_CHECK(!tensors.empty(), "stack expects a non-empty TensorList");
+  dim = wrap_dim(dim, tensors[0].dim() + 1);
+  std::vector<Tensor> parts;
+  parts.reserve(tensors.size());
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    SL_CHECK(tensors[i].sizes() == tensors[0].sizes(),
+             "stack expects each tensor to be equal size, but got ",
+             to_string(tensors[0].sizes()), " at entry 0 and ", to_string(tensors[i].sizes()),
+             " at entry ", i);
+    parts.push_back(view_unsqueeze(tensors[i], dim));
+  }
+  return cat(parts, dim);
+}
+
+// At least n dimensions, as hstack, vstack and dstack want them.
+Tensor at_least(const Tensor& t, int64_t n) {
+  if (t.dim() >= n) return t;
+  if (n == 1) return reshape(t, {1});
+  if (n == 2) return t.dim() == 0 ? reshape(t, {1, 1}) : view_unsqueeze(t, 0);
+  return view_unsqueeze(at_least(t, 2), 2);
+}
+
+std::vector<Tensor> all_at_least(std::vector<Tensor> tensors, int64_t n) {
+  for (Tensor& t : tensors) t = at_least(t, n);
+  return tensors;
+}
+
+Tensor repeat(const Tensor& self, IntSpan repeats) {
+  SL_CHECK(repeats.size >= self.dim(), "Number of dimensions of repeat dims can not be smaller "
+           "than number of dimensions of tensor");
+  int64_t extra = repeats.size - self.dim();
+  std::vector<int64_t> sizes, strides, target, grouped, inner_strides;
+  for (int64_t i = 0; i < repeats.size; ++i) {
+    SL_CHECK(repeats[i] >= 0, "Trying to create tensor with negative dimension ", repeats[i]);
+    int64_t size = i < extra ? 1 : self.size(i - extra), total;
+    SL_CHECK(!__builtin_mul_overflow(size, repeats[i], &total), "repeat: the result is too large");
+    target.push_back(total);
+    sizes.push_back(repeats[i]);
+    strides.push_back(0);
+    sizes.push_back(size);
+    strides.push_back(i < extra ? 0 : self.stride(i - extra));
+  }
+  SL_CHECK(sizes.size() <= kMaxDims, "repeat: too many dimensions");
+  Tensor out = Tensor::empty(target, self.dtype());
+  if (out.numel() == 0) return out;
+  Tensor from = self.as_strided(sizes, strides, self.storage_offset());
+  copy_into(view_as_shape(out, sizes), from);
+  return out;
+}
+
+Tensor flip(const Tensor& self, IntSpan dims) {
+  std::vector<int64_t> strides(self.strides().begin(), self.strides().end());
+  int64_t offset = self.storage_offset();
+  bool seen[kMaxDims] = {};
+  for (int64_t given : dims) {
+    int64_t d = wrap_dim(given, self.dim());
+    SL_CHECK(!seen[d], "dim ", d, " appears multiple times in the list of dims");
+    seen[d] = true;
+    if (self.dim() == 0 || self.numel() == 0) continue;
+    offset += (self.size(d) - 1) * strides[size_t(d)];
+    strides[size_t(d)] = -strides[size_t(d)];
+  }
+  Tensor out = Tensor::empty_like(self, self.dtype());
+  if (self.numel() > 0) copy_into(out, self.as_strided(self.sizes(), strides, offset));
+  return out;
+}
+
+Tensor roll_one(const Tensor& self, int64_t shift, int64_t dim) {
+  dim = wrap_dim(dim, self.dim());
+  int64_t size = self.dim() ? self.size(dim) : 1;
+  if (size == 0 || self.dim() == 0) return self;
+  int64_t start = ((-(shift % size)) % size + size) % size;
+  return cat({view_slice(self, dim, start, size), view_slice(self, dim, 0, start)}, dim);
+}
+
+Tensor roll(const Tensor& self, const Ints& shifts, const Ints& dims) {
+  if (self.numel() == 0) return to_contiguous(self);
+  if (dims.empty()) {
+    SL_CHECK(shifts.size() == 1, "shifts and dimensions must align. shifts: ", shifts.size(),
+             ", dims:0");
+    Tensor flat = reshape(self, {self.numel()});
+    return view_as_shape(roll_one(flat, shifts[0], 0), self.sizes());
+  }
+  SL_CHECK(shifts.size() == dims.size(), "shifts and dimensions must align. shifts: ",
+           shifts.size(), ", dims:", dims.size());
+  Tensor result = self;
+  for (int64_t i = 0; i < dims.size(); ++i) result = roll_one(result, shifts[i], dims[i]);
+  if (result.is(self)) {
+    result = Tensor::empty(self.sizes(), self.dtype());
+    copy_into(result, self);
+  }
+  return result;
+}
+
+// Keeps what lies on the given side of a diagonal, zeros elsewhere.
+Tensor triangle(const Tensor& self, int64_t diagonal, bool lower) {
+  SL_CHECK(self.dim() >= 2, lower ? "tril" : "triu",
+           ": input tensor must have at least 2 dimensions");
+  Tensor out = Tensor::empty(self.sizes(), self.dtype());
+  copy_into(out, self);
+  int64_t rows = self.size(self.dim() - 2), columns = self.size(self.dim() - 1);
+  int64_t size = out.itemsize(), lines = columns ? out.numel() / columns : 0;
+  char* data = static_cast<char*>(out.raw());
+  diagonal = std::clamp(diagonal, -rows - 1, columns + 1);
+  for (int64_t line = 0; line < lines; ++line) {
+    // The first column above the diagonal (lower) or on it (upper).
+    int64_t edge = std::clamp<int64_t>(line % rows + diagonal + lower, 0, columns);
+    char* row = data + line * columns * size;
+    if (lower) std::memset(row + edge * size, 0, size_t((columns - edge) * size));
+    else std::memset(row, 0, size_t(edge * size));
+  }
+  return out;
+}
+
+std::vector<Tensor> meshgrid(const std::vector<Tensor>& tensors, const std::string& indexing) {
+  SL_CHECK(!tensors.empty(), "meshgrid expects a non-empty TensorList");
+  SL_CHECK(indexing == "ij" || indexing == "xy",
+           "torch.meshgrid: indexing must be one of \"xy\" or \"ij\", but received: ", indexing);
+  bool swapped = indexing == "xy" && tensors.size() >= 2;
+  int64_t n = int64_t(tensors.size());
+  std::vector<int64_t> sizes;
+  for (const Tensor& t : tensors) {
+    SL_CHECK(t.dim() <= 1, "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: ",
+             to_string(t.sizes()));
+    sizes.push_back(t.numel());
+  }
+  if (swapped) std::swap(sizes[0], sizes[1]);
+  std::vector<Tensor> grids;
+  for (int64_t i = 0; i < n; ++i) {
+    int64_t axis = swapped && i < 2 ? 1 - i : i;
+    std::vector<int64_t> shape(size_t(n), 1);
+    shape[size_t(axis)] = tensors[size_t(i)].numel();
+    grids.push_back(view_expand(view_as_shape(tensors[size_t(i)], shape), sizes));
+  }
+  return grids;
+}
+
+}  // namespace
+
+SL_OP(aten_cat) { out[0] = cat(args.tensors(0), args.integer(1)); }
+SL_OP(aten_concat) { out[0] = cat(args.tensors(0), args.integer(1)); }
+SL_OP(aten_concatenate) { out[0] = cat(args.tensors(0), args.integer(1)); }
+SL_OP(aten_stack) { out[0] = stack(args.tensors(0), args.integer(1)); }
+SL_OP(aten_hstack) {
+  std::vector<Tensor> tensors = all_at_least(args.tensors(0), 1);
+  SL_CHECK(!tensors.empty(), "hstack expects a non-empty TensorList");
+  out[0] = cat(tensors, tensors[0].dim() == 1 ? 0 : 1);
+}
+SL_OP(aten_vstack) { out[0] = cat(all_at_least(args.tensors(0), 2), 0); }
+SL_OP(aten_dstack) { out[0] = cat(all_at_least(args.tensors(0), 3), 2); }
+SL_OP(aten_atleast_1d) { out[0] = at_least(args.tensor(0), 1); }
+SL_OP(aten_atleast_2d) { out[0] = at_least(args.tensor(0), 2); }
+SL_OP(aten_atleast_3d) { out[0] = at_least(args.tensor(0), 3); }
+SL_OP(aten_repeat) { out[0] = repeat(args.tensor(0), args.ints(1)); }
+SL_OP(aten_tile) {
+  Ints dims = args.ints(1);
+  std::vector<int64_t> repeats(dims.begin(), dims.end());
+  int64_t missing = args.tensor(0).dim() - dims.size();
+  if (missing > 0) repeats.insert(repeats.begin(), size_t(missing), 1);
+  out[0] = repeat(args.tensor(0), repeats);
+}
+SL_OP(aten_flip) { out[0] = flip(args.tensor(0), args.ints(1)); }
+SL_OP(aten_fliplr) {
+  SL_CHECK(args.tensor(0).dim() >= 2, "Input must be >= 2-d.");
+  out[0] = flip(args.tensor(0), {1});
+}
+SL_OP(aten_flipud) {
+  SL_CHECK(args.tensor(0).dim() >= 1, "Input must be >= 1-d.");
+  out[0] = flip(args.tensor(0), {0});
+}
+SL_OP(aten_roll) { out[0] = roll(args.tensor(0), args.ints(1), args.ints(2)); }
+SL_OP(aten_rot90) {
+  const Tensor& self = args.tensor(0);
+  Ints dims = args.ints(2);
+  SL_CHECK(dims.size() == 2, "expected total rotation dims == 2, but got dims = ", dims.size());
+  SL_CHECK(self.dim() >= 2, "expected total dims >= 2, but got total dims = ", self.dim());
+  int64_t a = wrap_dim(dims[0], self.dim()), b = wrap_dim(dims[1], self.dim());
+  SL_CHECK(a != b, "expected rotation dims to be different, but got dim0 = ", dims[0],
+           " and dim1 = ", dims[1]);
+  switch ((args.integer(1) % 4 + 4) % 4) {
+    case 1: out[0] = to_contiguous(view_transpose(flip(self, {b}), a, b)); break;
+    case 2: out[0] = flip(self, {a, b}); break;
+    case 3: out[0] = to_contiguous(view_transpose(flip(self, {a}), a, b)); break;
+    default: out[0] = flip(self, IntSpan());
+  }
+}
+SL_OP(aten_tril) { out[0] = triangle(args.tensor(0), args.integer(1), true); }
+SL_OP(aten_triu) { out[0] = triangle(args.tensor(0), args.integer(1), false); }
+SL_OP(aten_tril_) {
+  copy_into(args.tensor(0), triangle(args.tensor(0), args.integer(1), true));
+  out[0] = args.tensor(0);
+}
+SL_OP(aten_triu_) {
+  copy_into(args.tensor(0), triangle(args.tensor(0), args.integer(1), false));
+  out[0] = args.tensor(0);
+}
+SL_OP(aten_meshgrid) { out[0] = tensor_list(meshgrid(args.tensors(0), "ij")); }
+SL_OP(aten_meshgrid_indexing) {
+  out[0] = tensor_list(meshgrid(args.tensors(0), args.string(1)));
+}
+
+}  // namespace scriptlang

@@ -1,0 +1,324 @@
+#include <algorithm>
+#include <complex>
+
+#include "../../kernels/kernel_set.h"
+#include "../../kernels/parallel.h"
+#include "linalg.h"
+#include "pointwise.h"
+#include "view.h"
+
+namespace scriptlang {
+
+using kernels::Binary;
+using kernels::Gemm;
+using kernels::Start;
+
+namespace {
+
+std::string shape2(const Tensor& t) { return concat(t.size(0), "x", t.size(1)); }
+
+void check_same_type(const Tensor& a, const Tensor& b) {
+  SL_CHECK(a.dtype() == b.dtype(), "expected m1 and m2 to have the same dtype, but got: ",
+           dtype_name(a.dtype()), " != ", dtype_name(b.dtype()));
+}
+
+// Row sums in the order of k; integers wrap.
+template <class T>
+void multiply_plainly(const Gemm<T>& g) {
+  kernels::parallel_for(g.m, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, g.n * g.k)),
+                        [&](int64_t begin, int64_t end) {
+    for (int64_t m = begin; m < end; ++m) {
+      T* c = g.c + m * g.c_row;
+      for (int64_t n = 0; n < g.n; ++n) c[n] = g.start == Start::kColumnBias ? g.bias[n] : T();
+      for (int64_t k = 0; k < g.k; ++k) {
+        T x = g.a[m * g.a_row + k * g.a_column];
+        const T* b = g.b + k * g.b_row;
+        for (int64_t n = 0; n < g.n; ++n) {
+          if constexpr (std::is_integral_v<T>) {
+            c[n] = T(uint64_t(c[n]) + uint64_t(x) * uint64_t(b[n * g.b_column]));
+          } else {
+            c[n] += x * b[n * g.b_column];
+          }
+        }
+      }
+    }
+  });
+}
+
+template <class T>
+void multiply(const Gemm<T>& g) {
+  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+    kernels::kernels().gemm<T>().multiply(g);
+  } else {
+    multiply_plainly(g);
+  }
+}
+
+// c = a b for every matrix of a batch; the last two dimensions are the matrices'.
+template <class T>
+void multiply_all(const Tensor& c, const Tensor& a, const Tensor& b, const T* bias) {
+  int64_t d = c.dim() - 2, batch = d ? c.size(0) : 1;
+  Gemm<T> g;
+  g.m = c.size(d);
+  g.n = c.size(d + 1);
+  g.k = a.size(d + 1);
+  g.a = a.data<T>();
+  g.a_row = a.stride(d);
+  g.a_column = a.stride(d + 1);
+  g.b = b.data<T>();
+  g.b_row = b.stride(d);
+  g.b_column = b.stride(d + 1);
+  g.c = c.data<T>();
+  g.c_row = g.n;
+  g.bias = bias;
+  g.start = bias ? Start::kColumnBias : Start::kZero;
+  if (batch == 1) return multiply(g);
+  int64_t a_step = a.stride(0), b_step = b.stride(0), c_step = g.m * g.n;
+  auto run = [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      Gemm<T> part = g;
+      part.a += i * a_step;
+      part.b += i * b_step;
+      part.c += i * c_step;
+      multiply(part);
+    }
+  };
+  // Few large products share the threads among themselves better than between them.
+  int64_t work = std::max<int64_t>(1, g.m * g.n * g.k);
+  if (batch < kernels::thread_count()) run(0, batch);
+  else kernels::parallel_for(batch, std::max<int64_t>(1, 400'000 / work), run);
+}
+
+Tensor product(const Tensor& a, const Tensor& b, const Tensor& bias, IntSpan sizes) {
+  ScalarType dtype = a.dtype();
+  if (dtype == ScalarType::Float16 || dtype == ScalarType::BFloat16) {
+    Tensor wide = product(to_dtype(a, ScalarType::Float32), to_dtype(b, ScalarType::Float32),
+                          bias.defined() ? to_dtype(bias, ScalarType::Float32) : bias, sizes);
+    return to_dtype(wide, dtype);
+  }
+  Tensor c = Tensor::empty(sizes, dtype);
+  if (c.numel() == 0) return c;
+  Tensor row = bias.defined() ? contiguous_as(bias, dtype) : bias;
+  switch (dtype) {
+#define X(name, type)                                                        \
+  case ScalarType::name:                                                     \
+    multiply_all<type>(c, a, b, row.defined() ? row.data<type>() : nullptr); \
+    return c;
+    X(Float32, float)
+    X(Float64, double)
+    X(Int64, int64_t)
+    X(Int32, int32_t)
+    X(Int16, int16_t)
+    X(Int8, int8_t)
+    X(UInt8, uint8_t)
+    X(Complex64, std::complex<float>)
+    X(Complex128, std::complex<double>)
+#undef X
+    default:
+      raise(ErrorKind::NotImplementedError, "\"addmm_impl_cpu_\" not implemented for '",
+            dtype_display_name(dtype), "'");
+  }
+}
+
+Tensor matrix_vector(const Tensor& m, const Tensor& v) {
+  SL_CHECK(m.dim() == 2 && v.dim() == 1, "vector + matrix @ vector expected, got ", m.dim(), ", ",
+           v.dim());
+  SL_CHECK(m.size(1) == v.size(0), "size mismatch, got input (", m.size(0), "), mat (", shape2(m),
+           "), vec (", v.size(0), ")");
+  return view_squeeze(matrix_product(m, view_unsqueeze(v, 1)), {1});
+}
+
+Tensor dot(const Tensor& a, const Tensor& b) {
+  SL_CHECK(a.dim() == 1 && b.dim() == 1, "1D tensors expected, but got ", a.dim(), "D and ",
+           b.dim(), "D tensors");
+  SL_CHECK(a.dtype() == b.dtype(), "dot : expected both vectors to have same dtype, but found ",
+           dtype_display_name(a.dtype()), " and ", dtype_display_name(b.dtype()));
+  SL_CHECK(a.size(0) == b.size(0), "inconsistent tensor size, expected tensor ",
+           to_string(a.sizes()), " and src ", to_string(b.sizes()),
+           " to have the same number of elements, but got ", a.size(0), " and ", b.size(0),
+           " elements respectively");
+  return view_as_shape(matrix_product(view_unsqueeze(a, 0), view_unsqueeze(b, 1)), IntSpan());
+}
+
+bool is_one(const Scalar& s) { return s.is_integral() ? s.i == 1 : s.d == 1 && s.imag == 0; }
+bool is_zero(const Scalar& s) { return !s.to_bool(); }
+
+// beta * self + alpha * product; a beta of zero makes self's values (and NaN) irrelevant.
+Tensor add_product(const Tensor& self, Tensor product, const Scalar& beta, const Scalar& alpha) {
+  if (!is_one(alpha)) {
+    product = binary_result(product, alpha, Binary::k_mul, "mul", Rule::kSame);
+  }
+  if (is_zero(beta)) return product;
+  Tensor scaled =
+      is_one(beta) ? self : binary_result(self, beta, Binary::k_mul, "mul", Rule::kSame);
+  Tensor target = product;
+  broadcast_shapes(self.sizes(), product.sizes());
+  return binary_result(scaled, product, Binary::k_add, "add", Rule::kSame, nullptr, target);
+}
+
+Tensor addmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
+             const Scalar& alpha) {
+  SL_CHECK(a.dim() == 2 && b.dim() == 2, "mat1 and mat2 must be matrices, got ", a.dim(),
+           "-D and ", b.dim(), "-D tensors");
+  check_same_type(a, b);
+  SL_CHECK(self.dtype() == a.dtype(), "self and mat2 must have the same dtype, but got ",
+           dtype_display_name(self.dtype()), " and ", dtype_display_name(b.dtype()));
+  SL_CHECK(a.size(1) == b.size(0), "mat1 and mat2 shapes cannot be multiplied (", shape2(a),
+           " and ", shape2(b), ")");
+  bool row = self.dim() == 1 && self.size(0) == b.size(1);
+  if (row && is_one(beta) && is_one(alpha)) return matrix_product(a, b, self);
+  view_expand(self, {a.size(0), b.size(1)});  // raises when self does not broadcast
+  return add_product(self, matrix_product(a, b), beta, alpha);
+}
+
+Tensor baddbmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
+               const Scalar& alpha) {
+  Tensor product = batched_product(a, b);
+  view_expand(self, product.sizes());
+  return add_product(self, product, beta, alpha);
+}
+
+std::vector<int64_t> leading(const Tensor& t, int64_t dropped) {
+  return {t.sizes().begin(), t.sizes().end() - dropped};
+}
+
+}  // namespace
+
+Tensor matrix_product(const Tensor& a, const Tensor& b, const Tensor& bias) {
+  SL_CHECK(a.dim() == 2 && b.dim() == 2, "self must be a matrix");
+  check_same_type(a, b);
+  SL_CHECK(a.size(1) == b.size(0), "mat1 and mat2 shapes cannot be multiplied (", shape2(a),
+           " and ", shape2(b), ")");
+  return product(a, b, bias, {a.size(0), b.size(1)});
+}
+
+Tensor batched_product(const Tensor& a, const Tensor& b) {
+  SL_CHECK(a.dim() == 3, "batch1 must be a 3D tensor");
+  SL_CHECK(b.dim() == 3, "batch2 must be a 3D tensor");
+  SL_CHECK(a.dtype() == b.dtype(), "expected scalar type ", dtype_display_name(a.dtype()),
+           " but found ", dtype_display_name(b.dtype()));
+  SL_CHECK(b.size(0) == a.size(0) && b.size(1) == a.size(2),
+           "Expected size for first two dimensions of batch2 tensor to be: [", a.size(0), ", ",
+           a.size(2), "] but got: [", b.size(0), ", ", b.size(1), "].");
+  return product(a, b, Tensor(), {a.size(0), a.size(1), b.size(2)});
+}
+
+Tensor matmul(const Tensor& a, const Tensor& b) {
+  SL_CHECK(a.dim() > 0 && b.dim() > 0,
+           "both arguments to matmul need to be at least 1D, but they are ", a.dim(), "D and ",
+           b.dim(), "D");
+  if (a.dim() == 1 && b.dim() == 1) return dot(a, b);
+  if (a.dim() == 2 && b.dim() == 1) return matrix_vector(a, b);
+  if (a.dim() == 1 && b.dim() == 2) return view_squeeze(matrix_product(view_unsqueeze(a, 0), b), {0});
+  if (a.dim() == 2 && b.dim() == 2) return matrix_product(a, b);
+  if (a.dim() >= 3 && b.dim() <= 2) {
+    // The rows of all matrices of a make one matrix.
+    Tensor matrix = b.dim() == 1 ? view_unsqueeze(b, 1) : b;
+    int64_t k = a.size(a.dim() - 1);
+    std::vector<int64_t> sizes = leading(a, 1);
+    Tensor rows = reshape(a, {checked_numel(sizes), k});
+    Tensor result = matrix_product(rows, matrix);
+    if (b.dim() == 2) sizes.push_back(b.size(1));
+    return view_as_shape(result, sizes);
+  }
+  Tensor left = a.dim() == 1 ? view_unsqueeze(a, 0) : a;
+  Tensor right = b.dim() == 1 ? view_unsqueeze(b, 1) : b;
+  std::vector<int64_t> batch = broadcast_shapes({left.sizes().data, left.dim() - 2},
+                                                {right.sizes().data, right.dim() - 2});
+  int64_t count = checked_numel(batch);
+  auto as_batch = [&](const Tensor& t) {
+    int64_t rows = t.size(t.dim() - 2), columns = t.size(t.dim() - 1);
+    std::vector<int64_t> sizes = batch;
+    sizes.push_back(rows);
+    sizes.push_back(columns);
+    return reshape(view_expand(t, sizes), {count, rows, columns});
+  };
+  Tensor result = batched_product(as_batch(left), as_batch(right));
+  std::vector<int64_t> sizes = batch;
+  if (a.dim() > 1) sizes.push_back(left.size(left.dim() - 2));
+  if (b.dim() > 1) sizes.push_back(right.size(right.dim() - 1));
+  return view_as_shape(result, sizes);
+}
+
+Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
+  SL_CHECK(weight.dim() == 2 || weight.dim() == 1, "linear: weight must be a matrix or a vector, "
+           "but has ", weight.dim(), " dimensions");
+  SL_CHECK(input.dim() > 0, "both arguments to linear need to be at least 1D, but they are ",
+           input.dim(), "D and ", weight.dim(), "D");
+  if (weight.dim() == 1) {
+    Tensor result = matmul(input, weight);
+    return bias.defined() ? binary_result(result, bias, Binary::k_add, "add", Rule::kSame) : result;
+  }
+  SL_CHECK(!bias.defined() || (bias.dim() <= 1 &&
+                               (bias.numel() == weight.size(0) || bias.numel() == 1)),
+           "linear: expected a bias of ", weight.size(0), " elements, but got sizes ",
+           to_string(bias.defined() ? bias.sizes() : IntSpan()));
+  Tensor transposed = view_transpose(weight, 0, 1);
+  int64_t k = input.size(input.dim() - 1);
+  std::vector<int64_t> sizes = leading(input, 1);
+  Tensor rows = input.dim() == 2 ? input : reshape(input, {checked_numel(sizes), k});
+  Tensor row = bias;
+  if (bias.defined() && (bias.dim() != 1 || bias.numel() != weight.size(0))) {
+    row = view_expand(bias, {weight.size(0)});
+  }
+  Tensor result = matrix_product(rows, transposed, row);
+  if (input.dim() == 2) return result;
+  sizes.push_back(weight.size(0));
+  return view_as_shape(result, sizes);
+}
+
+SL_OP(aten_mm) { out[0] = matrix_product(args.tensor(0), args.tensor(1)); }
+SL_OP(aten_bmm) { out[0] = batched_product(args.tensor(0), args.tensor(1)); }
+SL_OP(aten_matmul) { out[0] = matmul(args.tensor(0), args.tensor(1)); }
+SL_OP(aten___matmul__) { out[0] = matmul(args.tensor(0), args.tensor(1)); }
+SL_OP(aten_mv) { out[0] = matrix_vector(args.tensor(0), args.tensor(1)); }
+SL_OP(aten_dot) { out[0] = dot(args.tensor(0), args.tensor(1)); }
+SL_OP(aten_linear) { out[0] = linear(args.tensor(0), args.tensor(1), args.opt_tensor(2)); }
+SL_OP(aten_addmm) {
+  out[0] = addmm(args.tensor(0), args.tensor(1), args.tensor(2), args.scalar(3), args.scalar(4));
+}
+SL_OP(aten_addmm_) {
+  copy_into(args.tensor(0), addmm(args.tensor(0), args.tensor(1), args.tensor(2), args.scalar(3),
+                                  args.scalar(4)));
+  out[0] = args.tensor(0);
+}
+SL_OP(aten_addmv) {
+  out[0] = add_product(args.tensor(0), matrix_vector(args.tensor(1), args.tensor(2)),
+                       args.scalar(3), args.scalar(4));
+}
+SL_OP(aten_baddbmm) {
+  out[0] = baddbmm(args.tensor(0), args.tensor(1), args.tensor(2), args.scalar(3),
+                   args.scalar(4));
+}
+SL_OP(aten_baddbmm_) {
+  copy_into(args.tensor(0), baddbmm(args.tensor(0), args.tensor(1), args.tensor(2),
+                                    args.scalar(3), args.scalar(4)));
+  out[0] = args.tensor(0);
+}
+SL_OP(aten_outer) {
+  const Tensor& a = args.tensor(0);
+  const Tensor& b = args.tensor(1);
+  SL_CHECK(a.dim() == 1, "outer: Expected 1-D argument self, but got ", a.dim(), "-D");
+  SL_CHECK(b.dim() == 1, "outer: Expected 1-D argument vec2, but got ", b.dim(), "-D");
+  out[0] = binary_result(view_unsqueeze(a, 1), b, Binary::k_mul, "mul", Rule::kSame);
+}
+SL_OP(aten_ger) { op_aten_outer(ctx, args, out); }
+SL_OP(aten_inner) {
+  const Tensor& a = args.tensor(0);
+  const Tensor& b = args.tensor(1);
+  if (a.dim() == 0 || b.dim() == 0) {
+    out[0] = binary_result(a, b, Binary::k_mul, "mul", Rule::kSame);
+    return;
+  }
+  SL_CHECK(a.size(a.dim() - 1) == b.size(b.dim() - 1),
+           "inner() the last dimension must match on both input tensors but got shapes ",
+           to_string(a.sizes()), " and ", to_string(b.sizes()));
+  int64_t k = a.size(a.dim() - 1);
+  std::vector<int64_t> sizes = leading(a, 1), right = leading(b, 1);
+  Tensor rows = reshape(a, {checked_numel(sizes), k});
+  Tensor columns = reshape(b, {checked_numel(right), k});
+  sizes.insert(sizes.end(), right.begin(), right.end());
+  out[0] = view_as_shape(matrix_product(rows, view_transpose(columns, 0, 1)), sizes);
+}
+
+}  // namespace scriptlang

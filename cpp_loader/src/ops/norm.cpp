@@ -1,0 +1,352 @@
+// Normalisation: over the last dimensions (layer), over groups of channels (group, instance), or
+// with statistics per channel (batch).
+#include <cmath>
+#include <cstring>
+
+#include "../../kernels/parallel.h"
+#include "layout.h"
+#include "pointwise.h"
+#include "row_kernels.h"
+#include "view.h"
+
+namespace scriptlang {
+
+namespace {
+
+Tensor optional_as(const Tensor& t, ScalarType dtype) {
+  return t.defined() ? contiguous_as(t, dtype) : t;
+}
+
+template <class T>
+const T* data_or_null(const Tensor& t) {
+  return t.defined() ? t.data<T>() : nullptr;
+}
+
+int64_t grain_for(int64_t row) { return std::max<int64_t>(1, 32768 / std::max<int64_t>(1, row)); }
+
+// ---- layer norm
+
+struct Normed {
+  Tensor y, mean, rstd;
+};
+
+Normed layer_norm(const Tensor& input, IntSpan shape, const Tensor& weight, const Tensor& bias,
+                  double eps) {
+  SL_CHECK(!shape.empty(), "Expected normalized_shape to be at least 1-dimensional, i.e., "
+           "containing at least one element, but got normalized_shape = []");
+  int64_t axis = input.dim() - shape.size;
+  bool fits = axis >= 0;
+  for (int64_t i = 0; fits && i < shape.size; ++i) fits = input.size(axis + i) == shape[i];
+  SL_CHECK(fits, "Given normalized_shape=", to_string(shape), ", expected input with shape [*, ",
+           to_string(shape), "], but got input of size", to_string(input.sizes()));
+  for (const Tensor* t : {&weight, &bias}) {
+    SL_CHECK(!t->defined() || t->sizes() == shape, "Expected weight and bias to be of same shape "
+             "as normalized_shape, but got one of shape ",
+             to_string(t->defined() ? t->sizes() : IntSpan()), " and normalized_shape = ",
+             to_string(shape));
+  }
+  ScalarType computed = computed_type(input.dtype(), "LayerNormKernelImpl");
+  int64_t n = checked_numel(shape), rows = n ? input.numel() / n : 0;
+  std::vector<int64_t> stat_sizes(input.sizes().begin(), input.sizes().end());
+  for (int64_t i = axis; i < input.dim(); ++i) stat_sizes[size_t(i)] = 1;
+  Normed result;
+  Tensor x = contiguous_as(input, computed);
+  result.y = Tensor::empty(input.sizes(), computed);
+  result.mean = Tensor::empty(stat_sizes, computed);
+  result.rstd = Tensor::empty(stat_sizes, computed);
+  Tensor w = optional_as(weight, computed), b = optional_as(bias, computed);
+  for_float_type(computed, [&](auto zero) {
+    using T = decltype(zero);
+    const T *from = x.data<T>(), *gamma = data_or_null<T>(w), *beta = data_or_null<T>(b);
+    T *to = result.y.data<T>(), *mean = result.mean.data<T>(), *rstd = result.rstd.data<T>();
+    kernels::parallel_for(rows, grain_for(n), [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        Rows<T>::layer_norm(n, from + r * n, gamma, beta, eps, to + r * n, mean + r, rstd + r);
+      }
+    });
+  });
+  result.y = to_dtype(result.y, input.dtype());
+  return result;
+}
+
+Tensor rms_norm(const Tensor& input, IntSpan shape, const Tensor& weight, const Value& eps_value) {
+  int64_t axis = input.dim() - shape.size;
+  bool fits = axis >= 0 && !shape.empty();
+  for (int64_t i = 0; fits && i < shape.size; ++i) fits = input.size(axis + i) == shape[i];
+  SL_CHECK(fits, "Given normalized_shape=", to_string(shape), ", expected input with shape [*, ",
+           to_string(shape), "], but got input of size", to_string(input.sizes()));
+  ScalarType computed = computed_type(input.dtype(), "rms_norm");
+  double eps = !eps_value.is_none()                     ? eps_value.as_double()
+               : computed == ScalarType::Float64        ? 2.220446049250313e-16
+               : input.dtype() == ScalarType::Float16   ? 1.1920928955078125e-07
+                                                        : 1.1920928955078125e-07;
+  int64_t n = checked_numel(shape), rows = n ? input.numel() / n : 0;
+  Tensor x = contiguous_as(input, computed), y = Tensor::empty(input.sizes(), computed);
+  Tensor w = optional_as(weight, computed);
+  for_float_type(computed, [&](auto zero) {
+    using T = decltype(zero);
+    const T *from = x.data<T>(), *gamma = data_or_null<T>(w);
+    T* to = y.data<T>();
+    kernels::parallel_for(rows, grain_for(n), [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        T scale = T(1) / std::sqrt(Rows<T>::sum_squares(n, from + r * n, T(0)) / T(n) + T(eps));
+        for (int64_t i = 0; i < n; ++i) {
+          to[r * n + i] = from[r * n + i] * scale * (gamma ? gamma[i] : T(1));
+        }
+      }
+    });
+  });
+  return to_dtype(y, input.dtype());
+}
+
+// ---- group norm: every group of channels of an image is a row with weights per channel
+
+Normed group_norm(const Tensor& input, int64_t groups, const Tensor& weight, const Tensor& bias,
+                  double eps) {
+  SL_CHECK(input.dim() >= 2, "Expected at least 2 dimensions for input tensor but received ",
+           input.dim());
+  int64_t images = input.size(0), channels = input.size(1);
+  SL_CHECK(groups > 0 && channels % groups == 0,
+           "Expected number of channels in input to be divisible by num_groups, but got input of "
+           "shape ", to_string(input.sizes()), " and num_groups=", groups);
+  for (const Tensor* t : {&weight, &bias}) {
+    SL_CHECK(!t->defined() || (t->dim() == 1 && t->numel() == channels),
+             "Expected weight and bias to be a vector of size equal to the number of channels in "
+             "input, but got one of shape ", to_string(t->defined() ? t->sizes() : IntSpan()),
+             " and input of shape ", to_string(input.sizes()));
+  }
+  ScalarType computed = computed_type(input.dtype(), "GroupNormKernelImpl");
+  Normed result;
+  Tensor x = contiguous_as(input, computed);
+  result.y = Tensor::empty(input.sizes(), computed);
+  result.mean = Tensor::empty({images, groups}, computed);
+  result.rstd = Tensor::empty({images, groups}, computed);
+  Tensor w = optional_as(weight, computed), b = optional_as(bias, computed);
+  if (x.numel() > 0) {
+    int64_t pixels = x.numel() / (images * channels), together = channels / groups;
+    int64_t n = pixels * together;
+    for_float_type(computed, [&](auto zero) {
+      using T = decltype(zero);
+      const T *from = x.data<T>(), *gamma = data_or_null<T>(w), *beta = data_or_null<T>(b);
+      T *to = result.y.data<T>(), *means = result.mean.data<T>(), *rstds = result.rstd.data<T>();
+      kernels::parallel_for(images * groups, grain_for(n), [&](int64_t begin, int64_t end) {
+        for (int64_t r = begin; r < end; ++r) {
+          T mean = Rows<T>::sum(n, from + r * n) / T(n);
+          T rstd = T(1) / std::sqrt(Rows<T>::sum_squares(n, from + r * n, mean) / T(n) + T(eps));
+          means[r] = mean;
+          rstds[r] = rstd;
+          for (int64_t c = 0; c < together; ++c) {
+            int64_t channel = r % groups * together + c;
+            T scale = rstd * (gamma ? gamma[channel] : T(1));
+            T shift = (beta ? beta[channel] : T(0)) - mean * scale;
+            int64_t at = r * n + c * pixels;
+            Rows<T>::scale_shift(pixels, from + at, scale, shift, to + at);
+          }
+        }
+      });
+    });
+  }
+  result.y = to_dtype(result.y, input.dtype());
+  return result;
+}
+
+// ---- batch norm
+
+// The mean and variance (biased) of every channel.
+template <class T>
+void channel_statistics(const Tensor& x, int64_t images, int64_t channels, int64_t pixels, T* mean,
+                        T* variance) {
+  const T* from = x.data<T>();
+  T count = T(images * pixels);
+  kernels::parallel_for(channels, grain_for(images * pixels), [&](int64_t begin, int64_t end) {
+    for (int64_t c = begin; c < end; ++c) {
+      double total = 0, squares = 0;
+      for (int64_t i = 0; i < images; ++i) {
+        total += Rows<T>::sum(pixels, from + (i * channels + c) * pixels);
+      }
+      mean[c] = T(total) / count;
+      for (int64_t i = 0; i < images; ++i) {
+        squares += Rows<T>::sum_squares(pixels, from + (i * channels + c) * pixels, mean[c]);
+      }
+      variance[c] = T(squares) / count;
+    }
+  });
+}
+
+// running = (1 - momentum) * running + momentum * seen
+void update_running(const Tensor& running, const Tensor& seen, double momentum) {
+  if (!running.defined()) return;
+  Tensor scaled = binary_result(running, Scalar(1 - momentum), kernels::Binary::k_mul, "mul",
+                                Rule::kSame);
+  int64_t exact = 0;
+  double params[3] = {momentum, 0, 0};
+  std::memcpy(&params[1], &exact, sizeof exact);
+  Tensor next = binary_result(scaled, to_dtype(seen, running.dtype()),
+                              kernels::Binary::k_add_scaled, "add", Rule::kSame, params);
+  copy_into(running, next);
+}
+
+void check_channels(const Tensor& t, int64_t channels, const char* what) {
+  SL_CHECK(!t.defined() || t.numel() == channels, what, " should contain ", channels,
+           " elements not ", t.defined() ? t.numel() : 0);
+}
+
+Normed batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                  const Tensor& running_mean, const Tensor& running_var, bool training,
+                  double momentum, double eps) {
+  SL_CHECK(input.dim() >= 2, "batch_norm: expected an input of at least 2 dimensions, but got ",
+           to_string(input.sizes()));
+  int64_t images = input.size(0), channels = input.size(1);
+  check_channels(weight, channels, "weight");
+  check_channels(bias, channels, "bias");
+  check_channels(running_mean, channels, "running_mean");
+  check_channels(running_var, channels, "running_var");
+  SL_CHECK(training || (running_mean.defined() && running_var.defined()),
+           "running_mean and running_var must be defined in evaluation mode");
+  ScalarType computed = computed_type(input.dtype(), "batch_norm");
+  Tensor x = contiguous_as(input, computed);
+  int64_t pixels = images * channels ? x.numel() / (images * channels) : 0;
+  SL_CHECK(!training || images * pixels > 0,
+           "Expected more than 0 values per channel when training, got input size ",
+           to_string(input.sizes()));
+  Tensor w = optional_as(weight, computed), b = optional_as(bias, computed);
+  Normed result;
+  result.mean = Tensor::empty({channels}, computed);
+  Tensor variance = Tensor::empty({channels}, computed);
+  result.rstd = Tensor::empty({channels}, computed);
+  // A value that nobody else holds gives its memory to the result.
+  bool reuse = input.is_exclusive() && input.is_contiguous() && input.dtype() == computed;
+  result.y = reuse ? input : Tensor::empty(input.sizes(), computed);
+  for_float_type(computed, [&](auto zero) {
+    using T = decltype(zero);
+    T *mean = result.mean.data<T>(), *var = variance.data<T>(), *rstd = result.rstd.data<T>();
+    if (training) {
+      channel_statistics(x, images, channels, pixels, mean, var);
+    } else {
+      copy_into(result.mean, reshape(running_mean, {channels}));
+      copy_into(variance, reshape(running_var, {channels}));
+    }
+    const T *from = x.data<T>(), *gamma = data_or_null<T>(w), *beta = data_or_null<T>(b);
+    T* to = result.y.data<T>();
+    for (int64_t c = 0; c < channels; ++c) rstd[c] = T(1) / std::sqrt(var[c] + T(eps));
+    kernels::parallel_for(images * channels, grain_for(pixels), [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        int64_t c = r % channels;
+        T scale = rstd[c] * (gamma ? gamma[c] : T(1));
+        T shift = (beta ? beta[c] : T(0)) - mean[c] * scale;
+        Rows<T>::scale_shift(pixels, from + r * pixels, scale, shift, to + r * pixels);
+      }
+    });
+  });
+  if (training) {
+    double count = double(images * pixels);
+    update_running(running_mean, result.mean, momentum);
+    Tensor unbiased = binary_result(variance, Scalar(count / (count - 1)), kernels::Binary::k_mul,
+                                    "mul", Rule::kSame);
+    update_running(running_var, unbiased, momentum);
+  }
+  result.y = to_dtype(result.y, input.dtype());
+  if (prefers_channels_last(input)) {
+    Tensor last = Tensor::empty_like(input, input.dtype());
+    copy_into(last, result.y);
+    result.y = last;
+  }
+  return result;
+}
+
+Tensor instance_norm(Args args) {
+  const Tensor& input = args.tensor(0);
+  bool use_input = args.boolean(5);
+  SL_CHECK(input.dim() >= 2, "instance_norm: expected an input of at least 2 dimensions, but got ",
+           to_string(input.sizes()));
+  SL_CHECK(use_input || (args.opt_tensor(3).defined() && args.opt_tensor(4).defined()),
+           "Expected running_mean and running_var to be defined when use_input_stats is false");
+  int64_t images = input.size(0), channels = input.size(1);
+  // Every image's channels are channels of one image.
+  std::vector<int64_t> sizes(input.sizes().begin(), input.sizes().end());
+  sizes[0] = 1;
+  sizes[1] = images * channels;
+  auto repeated = [&](const Tensor& t) {
+    if (!t.defined()) return t;
+    check_channels(t, channels, "instance_norm: a parameter");
+    return reshape(view_expand(view_unsqueeze(reshape(t, {channels}), 0), {images, channels}),
+                   {images * channels});
+  };
+  Tensor mean = repeated(args.opt_tensor(3)), variance = repeated(args.opt_tensor(4));
+  if (mean.defined()) mean = Tensor(reshape(mean, {images * channels}));
+  Tensor running_mean = mean, running_var = variance;
+  if (use_input && mean.defined()) {
+    running_mean = Tensor::empty(mean.sizes(), mean.dtype());
+    running_var = Tensor::empty(variance.sizes(), variance.dtype());
+    copy_into(running_mean, mean);
+    copy_into(running_var, variance);
+  }
+  Normed result = batch_norm(reshape(input, sizes), repeated(args.opt_tensor(1)),
+                             repeated(args.opt_tensor(2)), running_mean, running_var, use_input,
+                             args.number(6), args.number(7));
+  if (use_input && running_mean.defined()) {
+    // The mean over the images goes back to the running statistics.
+    auto fold = [&](const Tensor& target, const Tensor& all) {
+      Tensor total = Tensor::zeros({channels}, all.dtype());
+      for (int64_t i = 0; i < images; ++i) {
+        total = binary_result(total, view_narrow(all, 0, i * channels, channels),
+                              kernels::Binary::k_add, "add", Rule::kSame);
+      }
+      copy_into(target, binary_result(total, Scalar(1.0 / double(images)), kernels::Binary::k_mul,
+                                      "mul", Rule::kSame));
+    };
+    fold(args.tensor(3), running_mean);
+    fold(args.tensor(4), running_var);
+  }
+  return view_as_shape(result.y, input.sizes());
+}
+
+}  // namespace
+
+SL_OP(aten_layer_norm) {
+  out[0] = layer_norm(args.tensor(0), args.ints(1), args.opt_tensor(2), args.opt_tensor(3),
+                      args.number(4)).y;
+}
+SL_OP(aten_native_layer_norm) {
+  Normed r = layer_norm(args.tensor(0), args.ints(1), args.opt_tensor(2), args.opt_tensor(3),
+                        args.number(4));
+  out[0] = r.y;
+  out[1] = to_dtype(r.mean, args.tensor(0).dtype());
+  out[2] = to_dtype(r.rstd, args.tensor(0).dtype());
+}
+SL_OP(aten_rms_norm) {
+  out[0] = rms_norm(args.tensor(0), args.ints(1), args.opt_tensor(2), args[3]);
+}
+SL_OP(aten_group_norm) {
+  out[0] = group_norm(args.tensor(0), args.integer(1), args.opt_tensor(2), args.opt_tensor(3),
+                      args.number(4)).y;
+}
+SL_OP(aten_native_group_norm) {
+  Normed r = group_norm(args.tensor(0), args.integer(6), args.opt_tensor(1), args.opt_tensor(2),
+                        args.number(7));
+  out[0] = r.y;
+  out[1] = to_dtype(r.mean, args.tensor(0).dtype());
+  out[2] = to_dtype(r.rstd, args.tensor(0).dtype());
+}
+SL_OP(aten_instance_norm) { out[0] = instance_norm(args); }
+SL_OP(aten_batch_norm) {
+  out[0] = batch_norm(args.tensor(0), args.opt_tensor(1), args.opt_tensor(2), args.opt_tensor(3),
+                      args.opt_tensor(4), args.boolean(5), args.number(6), args.number(7)).y;
+}
+SL_OP(aten_native_batch_norm) {
+  bool training = args.boolean(5);
+  Normed r = batch_norm(args.tensor(0), args.opt_tensor(1), args.opt_tensor(2), args.opt_tensor(3),
+                        args.opt_tensor(4), training, args.number(6), args.number(7));
+  out[0] = r.y;
+  out[1] = training ? r.mean : Tensor::empty({0}, r.mean.dtype());
+  out[2] = training ? r.rstd : Tensor::empty({0}, r.rstd.dtype());
+}
+SL_OP(aten__native_batch_norm_legit_no_training) {
+  Normed r = batch_norm(args.tensor(0), args.opt_tensor(1), args.opt_tensor(2), args.tensor(3),
+                        args.tensor(4), false, args.number(5), args.number(6));
+  out[0] = r.y;
+  out[1] = Tensor::empty({0}, r.mean.dtype());
+  out[2] = Tensor::empty({0}, r.rstd.dtype());
+}
+
+}  // namespace scriptlang

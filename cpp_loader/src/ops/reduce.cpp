@@ -1,0 +1,483 @@
+#include "reduce.h"
+
+#include <cmath>
+#include <limits>
+
+#include "row_kernels.h"
+
+namespace scriptlang {
+
+std::vector<int64_t> reduced_dims(const Value& dims, int64_t ndim) {
+  std::vector<int64_t> result;
+  if (!dims.is_none()) {
+    bool seen[kMaxDims] = {};
+    for (int64_t given : Ints(dims)) {
+      int64_t d = wrap_dim(given, ndim);
+      SL_CHECK(!seen[d], "dim ", d, " appears multiple times in the list of dims");
+      seen[d] = true;
+      if (ndim > 0) result.push_back(d);
+    }
+    if (!result.empty() || (ndim == 0 && seen[0])) {
+      std::sort(result.begin(), result.end());
+      return result;
+    }
+  }
+  for (int64_t d = 0; d < ndim; ++d) result.push_back(d);
+  return result;
+}
+
+Reduction reduction(const Tensor& self, const std::vector<int64_t>& dims, bool keepdim,
+                    ScalarType computed) {
+  Reduction r;
+  std::vector<int64_t> order;
+  bool reduced[kMaxDims] = {};
+  for (int64_t d : dims) reduced[d] = true;
+  for (int64_t d = 0; d < self.dim(); ++d) {
+    if (!reduced[d]) {
+      order.push_back(d);
+      r.outer *= self.size(d);
+      r.sizes.push_back(self.size(d));
+    } else if (keepdim) {
+      r.sizes.push_back(1);
+    }
+  }
+  for (int64_t d : dims) {
+    order.push_back(d);
+    r.n *= self.size(d);
+  }
+  r.rows = contiguous_as(view_permute(self, order), computed);
+  return r;
+}
+
+namespace {
+
+using Complex = std::complex<double>;
+
+// The type that sums are kept in: integers in int64, small floats in float32.
+ScalarType sum_type(ScalarType t) {
+  if (is_integral(t, true)) return ScalarType::Int64;
+  if (t == ScalarType::Float16 || t == ScalarType::BFloat16) return ScalarType::Float32;
+  if (is_complex(t)) return ScalarType::Complex128;
+  return t;
+}
+
+// A column sum that leaves the data where it lies: dims must be a run of dimensions of a
+// contiguous tensor with enough columns behind it.
+bool try_column_sum(const Tensor& self, const std::vector<int64_t>& dims, const Tensor& to) {
+  if (!self.is_contiguous() || self.dtype() != to.dtype() || dims.empty()) return false;
+  if (dims.back() - dims.front() + 1 != int64_t(dims.size())) return false;
+  int64_t outer = 1, n = 1, inner = 1;
+  for (int64_t d = 0; d < self.dim(); ++d) {
+    (d < dims.front() ? outer : d > dims.back() ? inner : n) *= self.size(d);
+  }
+  if (inner < 16) return false;
+  auto run = [&](auto zero) {
+    using T = decltype(zero);
+    const T* from = self.data<T>();
+    T* out = to.data<T>();
+    constexpr int64_t kColumns = 512, kRows = 64;  // partial sums keep long columns exact
+    int64_t bands = (inner + kColumns - 1) / kColumns;
+    kernels::parallel_for(outer * bands, 32768 / std::max<int64_t>(1, n * kColumns) + 1,
+                          [&](int64_t begin, int64_t end) {
+      for (int64_t task = begin; task < end; ++task) {
+        int64_t o = task / bands, first = task % bands * kColumns;
+        int64_t width = std::min(kColumns, inner - first);
+        T* target = out + o * inner + first;
+        std::fill_n(target, width, T(0));
+        for (int64_t row = 0; row < n; row += kRows) {
+          T part[kColumns] = {};
+          for (int64_t r = row; r < std::min(n, row + kRows); ++r) {
+            Rows<T>::accumulate(width, from + (o * n + r) * inner + first, part);
+          }
+          Rows<T>::accumulate(width, part, target);
+        }
+      }
+    });
+  };
+  if (self.dtype() == ScalarType::Float32) run(float());
+  else if (self.dtype() == ScalarType::Float64) run(double());
+  else return false;
+  return true;
+}
+
+Tensor sum(const Tensor& self, const std::vector<int64_t>& dims, bool keepdim, ScalarType result) {
+  ScalarType computed = sum_type(result);
+  Reduction shape_only;
+  if (is_floating(computed) && self.dtype() == computed) {
+    for (int64_t d = 0, next = 0; d < self.dim(); ++d) {
+      bool reduced = next < int64_t(dims.size()) && dims[size_t(next)] == d;
+      if (reduced) ++next;
+      if (!reduced || keepdim) shape_only.sizes.push_back(reduced ? 1 : self.size(d));
+    }
+    Tensor to = shape_only.result(computed);
+    if (try_column_sum(self, dims, to)) return to_dtype(to, result);
+  }
+  Reduction r = reduction(self, dims, keepdim, computed);
+  Tensor to = r.result(computed);
+  switch (computed) {
+    case ScalarType::Int64:
+      for_rows<int64_t, int64_t>(r, to, [](const int64_t* x, int64_t n) {
+        uint64_t total = 0;
+        for (int64_t i = 0; i < n; ++i) total += uint64_t(x[i]);
+        return int64_t(total);
+      });
+      break;
+    case ScalarType::Complex128:
+      for_rows<Complex, Complex>(r, to, [](const Complex* x, int64_t n) {
+        Complex total = 0;
+        for (int64_t i = 0; i < n; ++i) total += x[i];
+        return total;
+      });
+      break;
+    default:
+      for_float_type(computed, [&](auto zero) {
+        using T = decltype(zero);
+        for_rows<T, T>(r, to, [](const T* x, int64_t n) { return Rows<T>::sum(n, x); });
+      });
+  }
+  return to_dtype(to, result);
+}
+
+ScalarType sum_result(Args args, int dtype, const Tensor& self) {
+  return args.dtype(dtype, is_integral(self.dtype(), true) ? ScalarType::Int64 : self.dtype());
+}
+
+Tensor mean(const Tensor& self, const Value& dim_value, bool keepdim, const Value& dtype) {
+  ScalarType result = dtype.is_none() ? self.dtype() : ScalarType(dtype.as_int());
+  SL_CHECK(dtype.is_none() || is_scalar_type(dtype.as_int()), "unknown dtype");
+  SL_CHECK(is_floating(result) || is_complex(result),
+           dtype.is_none() ? "mean(): could not infer output dtype. Input dtype must be either a "
+                             "floating point or complex dtype. Got: "
+                           : "mean(): could not infer output dtype. Optional dtype must be either "
+                             "a floating point or complex dtype. Got: ",
+           dtype_display_name(result));
+  std::vector<int64_t> dims = reduced_dims(dim_value, self.dim());
+  double count = 1;
+  for (int64_t d : dims) count *= double(self.size(d));
+  bool small = result == ScalarType::Float16 || result == ScalarType::BFloat16;
+  Tensor total = sum(self, dims, keepdim, small ? ScalarType::Float32 : result);
+  total = binary_result(total, Scalar(count), kernels::Binary::k_div, "mean", Rule::kSame, nullptr,
+                        total);
+  return to_dtype(total, result);
+}
+
+Tensor product(const Tensor& self, const std::vector<int64_t>& dims, bool keepdim,
+               ScalarType result) {
+  ScalarType computed = sum_type(result);
+  Reduction r = reduction(self, dims, keepdim, computed);
+  Tensor to = r.result(computed);
+  if (computed == ScalarType::Complex128) {
+    for_rows<Complex, Complex>(r, to, [](const Complex* x, int64_t n) {
+      Complex total = 1;
+      for (int64_t i = 0; i < n; ++i) total *= x[i];
+      return total;
+    });
+  } else if (computed == ScalarType::Int64) {
+    for_rows<int64_t, int64_t>(r, to, [](const int64_t* x, int64_t n) {
+      uint64_t total = 1;
+      for (int64_t i = 0; i < n; ++i) total *= uint64_t(x[i]);
+      return int64_t(total);
+    });
+  } else {
+    for_float_type(computed, [&](auto zero) {
+      using T = decltype(zero);
+      for_rows<T, T>(r, to, [](const T* x, int64_t n) {
+        T total = 1;
+        for (int64_t i = 0; i < n; ++i) total *= x[i];
+        return total;
+      });
+    });
+  }
+  return to_dtype(to, result);
+}
+
+// any and all. A uint8 tensor gives uint8, all others bool.
+Tensor truth(const Tensor& self, const std::vector<int64_t>& dims, bool keepdim, bool any) {
+  Reduction r = reduction(self, dims, keepdim, ScalarType::Bool);
+  Tensor to = r.result(ScalarType::Bool);
+  for_rows<bool, bool>(r, to, [any](const bool* x, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) {
+      if (x[i] == any) return any;
+    }
+    return !any;
+  });
+  return self.dtype() == ScalarType::UInt8 ? to_dtype(to, ScalarType::UInt8) : to;
+}
+
+std::vector<int64_t> one_dim(int64_t dim, int64_t ndim) {
+  dim = wrap_dim(dim, ndim);
+  return ndim == 0 ? std::vector<int64_t>{} : std::vector<int64_t>{dim};
+}
+
+std::vector<int64_t> all_dims(const Tensor& t) { return reduced_dims(Value(), t.dim()); }
+
+// ---- variance
+
+struct Moments {
+  Tensor variance, mean;
+};
+
+Moments moments(const Tensor& self, const std::vector<int64_t>& dims, double correction,
+                bool keepdim, bool root, const char* name) {
+  SL_CHECK(is_floating(self.dtype()), name, " only support floating point and complex dtypes");
+  ScalarType computed = self.dtype() == ScalarType::Float64 ? ScalarType::Float64
+                                                            : ScalarType::Float32;
+  Reduction r = reduction(self, dims, keepdim, computed);
+  Moments m{r.result(computed), r.result(computed)};
+  double count = std::max(0.0, double(r.n) - correction);
+  for_float_type(computed, [&](auto zero) {
+    using T = decltype(zero);
+    for_rows<T, T>(r, m.mean, [](const T* x, int64_t n) { return Rows<T>::sum(n, x) / T(n); });
+    const T* means = m.mean.data<T>();
+    const T* from = r.rows.data<T>();
+    for_rows<T, T>(r, m.variance, [&](const T* x, int64_t n) {
+      T variance = Rows<T>::sum_squares(n, x, means[n ? (x - from) / n : 0]) / T(count);
+      return root ? std::sqrt(variance) : variance;
+    });
+    if (r.n == 0) fill(m.variance, std::numeric_limits<double>::quiet_NaN());
+  });
+  m.variance = to_dtype(m.variance, self.dtype());
+  m.mean = to_dtype(m.mean, self.dtype());
+  return m;
+}
+
+double correction_of(Args args, int i) { return args.none(i) ? 1.0 : args.scalar(i).to_double(); }
+
+// ---- norms
+
+Tensor vector_norm(const Tensor& self, double p, const std::vector<int64_t>& dims, bool keepdim,
+                   ScalarType result) {
+  Tensor real = is_complex(self.dtype())
+                    ? unary_result(self, kernels::Unary::k_abs, "abs", Rule::kSame)
+                    : self;
+  result = to_real(result);
+  SL_CHECK(is_floating(result), "linalg.vector_norm: Expected a floating point or complex tensor "
+           "as input. Got ", dtype_display_name(self.dtype()));
+  ScalarType computed = result == ScalarType::Float64 ? result : ScalarType::Float32;
+  Reduction r = reduction(real, dims, keepdim, computed);
+  Tensor to = r.result(computed);
+  for_float_type(computed, [&](auto zero) {
+    using T = decltype(zero);
+    for_rows<T, T>(r, to, [p](const T* x, int64_t n) {
+      if (p == 2) return std::sqrt(Rows<T>::sum_squares(n, x, T(0)));
+      bool extreme = std::isinf(p);
+      T total = extreme && p < 0 ? std::numeric_limits<T>::infinity() : T(0);
+      for (int64_t i = 0; i < n; ++i) {
+        T v = std::abs(x[i]);
+        if (extreme) {
+          if (std::isnan(v)) return v;
+          total = p > 0 ? std::max(total, v) : std::min(total, v);
+        } else {
+          total += p == 0 ? T(v != 0) : p == 1 ? v : std::pow(v, T(p));
+        }
+      }
+      return extreme || p == 0 || p == 1 ? total : std::pow(total, T(1 / p));
+    });
+  });
+  return to_dtype(to, result);
+}
+
+Tensor norm_op(Args args, int p, int dim, int keepdim, int dtype) {
+  const Tensor& self = args.tensor(0);
+  double order = args.none(p) ? 2.0 : args.scalar(p).to_double();
+  return vector_norm(self, order, reduced_dims(dim < 0 ? Value() : args[dim], self.dim()),
+                     keepdim >= 0 && args.boolean(keepdim),
+                     dtype < 0 ? self.dtype() : args.dtype(dtype, self.dtype()));
+}
+
+Tensor log_sum_exp(const Tensor& self, const std::vector<int64_t>& dims, bool keepdim) {
+  ScalarType result = float_type(self.dtype());
+  ScalarType computed = computed_type(result, "logsumexp");
+  Reduction r = reduction(self, dims, keepdim, computed);
+  Tensor to = r.result(computed);
+  for_float_type(computed, [&](auto zero) {
+    using T = decltype(zero);
+    for_rows<T, T>(r, to, [](const T* x, int64_t n) {
+      T top = -std::numeric_limits<T>::infinity();
+      for (int64_t i = 0; i < n; ++i) {
+        if (std::isnan(x[i])) return x[i];
+        top = std::max(top, x[i]);
+      }
+      T shift = std::isinf(top) ? T(0) : top, total = 0;
+      for (int64_t i = 0; i < n; ++i) total += std::exp(x[i] - shift);
+      return std::log(total) + shift;
+    });
+  });
+  return to_dtype(to, result);
+}
+
+Tensor count_nonzero(const Tensor& self, const std::vector<int64_t>& dims) {
+  return sum(to_dtype(self, ScalarType::Bool), dims, false, ScalarType::Int64);
+}
+
+Tensor without_nan(const Tensor& self) {
+  double p[3] = {0.0, std::numeric_limits<double>::infinity(),
+                 -std::numeric_limits<double>::infinity()};
+  if (!is_floating(self.dtype())) return self;
+  return unary_result(self, kernels::Unary::k_nan_to_num, "nansum", Rule::kSame, p);
+}
+
+}  // namespace
+
+SL_OP(aten_sum) {
+  const Tensor& self = args.tensor(0);
+  out[0] = sum(self, all_dims(self), false, sum_result(args, 1, self));
+}
+SL_OP(aten_sum_dim_IntList) {
+  const Tensor& self = args.tensor(0);
+  out[0] = sum(self, reduced_dims(args[1], self.dim()), args.boolean(2), sum_result(args, 3, self));
+}
+SL_OP(aten_nansum) {
+  const Tensor& self = args.tensor(0);
+  out[0] = sum(without_nan(self), reduced_dims(args[1], self.dim()), args.boolean(2),
+               sum_result(args, 3, self));
+}
+SL_OP(aten_mean) { out[0] = mean(args.tensor(0), Value(), false, args[1]); }
+SL_OP(aten_mean_dim) { out[0] = mean(args.tensor(0), args[1], args.boolean(2), args[3]); }
+SL_OP(aten_nanmean) {
+  const Tensor& self = args.tensor(0);
+  std::vector<int64_t> dims = reduced_dims(args[1], self.dim());
+  ScalarType result = args.dtype(3, self.dtype());
+  SL_CHECK(is_floating(result), "nanmean(): expected input to have floating point dtype but got ",
+           dtype_display_name(result));
+  Tensor numbers = unary_result(self, kernels::Unary::k_isnan, "isnan", Rule::kToBool);
+  numbers = unary_result(numbers, kernels::Unary::k_logical_not, "not", Rule::kToBool);
+  out[0] = binary_result(sum(without_nan(self), dims, args.boolean(2), result),
+                         sum(numbers, dims, args.boolean(2), ScalarType::Int64),
+                         kernels::Binary::k_div, "nanmean", Rule::kFloat);
+}
+SL_OP(aten_prod) {
+  const Tensor& self = args.tensor(0);
+  out[0] = product(self, all_dims(self), false, sum_result(args, 1, self));
+}
+SL_OP(aten_prod_dim_int) {
+  const Tensor& self = args.tensor(0);
+  out[0] = product(self, one_dim(args.integer(1), self.dim()), args.boolean(2),
+                   sum_result(args, 3, self));
+}
+SL_OP(aten_any) { out[0] = truth(args.tensor(0), all_dims(args.tensor(0)), false, true); }
+SL_OP(aten_all) { out[0] = truth(args.tensor(0), all_dims(args.tensor(0)), false, false); }
+SL_OP(aten_any_dim) {
+  const Tensor& self = args.tensor(0);
+  out[0] = truth(self, one_dim(args.integer(1), self.dim()), args.boolean(2), true);
+}
+SL_OP(aten_all_dim) {
+  const Tensor& self = args.tensor(0);
+  out[0] = truth(self, one_dim(args.integer(1), self.dim()), args.boolean(2), false);
+}
+SL_OP(aten_any_dims) {
+  const Tensor& self = args.tensor(0);
+  out[0] = truth(self, reduced_dims(args[1], self.dim()), args.boolean(2), true);
+}
+SL_OP(aten_all_dims) {
+  out[0] = truth(args.tensor(0), reduced_dims(args[1], args.tensor(0).dim()), args.boolean(2),
+                 false);
+}
+SL_OP(aten_count_nonzero) {
+  const Tensor& self = args.tensor(0);
+  out[0] = count_nonzero(self, args.none(1) ? all_dims(self)
+                                            : one_dim(args.integer(1), self.dim()));
+}
+SL_OP(aten_count_nonzero_dim_IntList) {
+  out[0] = count_nonzero(args.tensor(0), reduced_dims(args[1], args.tensor(0).dim()));
+}
+SL_OP(aten_logsumexp) {
+  const Tensor& self = args.tensor(0);
+  out[0] = log_sum_exp(self, reduced_dims(args[1], self.dim()), args.boolean(2));
+}
+
+SL_OP(aten_var) {
+  const Tensor& self = args.tensor(0);
+  out[0] = moments(self, all_dims(self), args.boolean(1) ? 1 : 0, false, false, "var").variance;
+}
+SL_OP(aten_std) {
+  const Tensor& self = args.tensor(0);
+  out[0] = moments(self, all_dims(self), args.boolean(1) ? 1 : 0, false, true, "std").variance;
+}
+SL_OP(aten_var_dim) {
+  const Tensor& self = args.tensor(0);
+  out[0] = moments(self, reduced_dims(args[1], self.dim()), args.boolean(2) ? 1 : 0,
+                   args.boolean(3), false, "var").variance;
+}
+SL_OP(aten_std_dim) {
+  const Tensor& self = args.tensor(0);
+  out[0] = moments(self, reduced_dims(args[1], self.dim()), args.boolean(2) ? 1 : 0,
+                   args.boolean(3), true, "std").variance;
+}
+SL_OP(aten_var_correction) {
+  const Tensor& self = args.tensor(0);
+  out[0] = moments(self, reduced_dims(args[1], self.dim()), correction_of(args, 2),
+                   args.boolean(3), false, "var").variance;
+}
+SL_OP(aten_std_correction) {
+  const Tensor& self = args.tensor(0);
+  out[0] = moments(self, reduced_dims(args[1], self.dim()), correction_of(args, 2),
+                   args.boolean(3), true, "std").variance;
+}
+SL_OP(aten_var_mean) {
+  const Tensor& self = args.tensor(0);
+  Moments m = moments(self, all_dims(self), args.boolean(1) ? 1 : 0, false, false, "var_mean");
+  out[0] = m.variance;
+  out[1] = m.mean;
+}
+SL_OP(aten_std_mean) {
+  const Tensor& self = args.tensor(0);
+  Moments m = moments(self, all_dims(self), args.boolean(1) ? 1 : 0, false, true, "std_mean");
+  out[0] = m.variance;
+  out[1] = m.mean;
+}
+SL_OP(aten_var_mean_dim) {
+  const Tensor& self = args.tensor(0);
+  Moments m = moments(self, reduced_dims(args[1], self.dim()), args.boolean(2) ? 1 : 0,
+                      args.boolean(3), false, "var_mean");
+  out[0] = m.variance;
+  out[1] = m.mean;
+}
+SL_OP(aten_std_mean_dim) {
+  const Tensor& self = args.tensor(0);
+  Moments m = moments(self, reduced_dims(args[1], self.dim()), args.boolean(2) ? 1 : 0,
+                      args.boolean(3), true, "std_mean");
+  out[0] = m.variance;
+  out[1] = m.mean;
+}
+SL_OP(aten_var_mean_correction) {
+  const Tensor& self = args.tensor(0);
+  Moments m = moments(self, reduced_dims(args[1], self.dim()), correction_of(args, 2),
+                      args.boolean(3), false, "var_mean");
+  out[0] = m.variance;
+  out[1] = m.mean;
+}
+SL_OP(aten_std_mean_correction) {
+  const Tensor& self = args.tensor(0);
+  Moments m = moments(self, reduced_dims(args[1], self.dim()), correction_of(args, 2),
+                      args.boolean(3), true, "std_mean");
+  out[0] = m.variance;
+  out[1] = m.mean;
+}
+
+SL_OP(aten_norm_Scalar) { out[0] = norm_op(args, 1, -1, -1, -1); }
+SL_OP(aten_norm_ScalarOpt_dim) { out[0] = norm_op(args, 1, 2, 3, -1); }
+SL_OP(aten_norm_ScalarOpt_dim_dtype) { out[0] = norm_op(args, 1, 2, 3, 4); }
+SL_OP(aten_norm_ScalarOpt_dtype) { out[0] = norm_op(args, 1, -1, -1, 2); }
+SL_OP(aten_linalg_vector_norm) { out[0] = norm_op(args, 1, 2, 3, 4); }
+SL_OP(aten_frobenius_norm_dim) {
+  const Tensor& self = args.tensor(0);
+  out[0] = vector_norm(self, 2.0, reduced_dims(args[1], self.dim()), args.boolean(2),
+                       self.dtype());
+}
+SL_OP(aten_dist) {
+  Tensor difference = binary_result(args.tensor(0), args.tensor(1), kernels::Binary::k_sub, "dist",
+                                    Rule::kSame);
+  out[0] = vector_norm(difference, args.scalar(2).to_double(), all_dims(difference), false,
+                       difference.dtype());
+}
+SL_OP(aten_trace) {
+  const Tensor& self = args.tensor(0);
+  SL_CHECK(self.dim() == 2, "trace: expected a matrix, but got tensor with dim ", self.dim());
+  int64_t n = std::min(self.size(0), self.size(1));
+  Tensor diagonal = self.as_strided({n}, {self.stride(0) + self.stride(1)}, self.storage_offset());
+  ScalarType result = is_integral(self.dtype(), true) ? ScalarType::Int64 : self.dtype();
+  out[0] = sum(diagonal, {0}, false, result);
+}
+
+}  // namespace scriptlang

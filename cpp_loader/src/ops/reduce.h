@@ -1,0 +1,57 @@
+// Reductions: the dimensions to reduce are brought last, so that a kernel sees contiguous rows.
+#pragma once
+
+#include <algorithm>
+#include <complex>
+
+#include "../../kernels/parallel.h"
+#include "pointwise.h"
+#include "view.h"
+
+namespace scriptlang {
+
+struct Reduction {
+  Tensor rows;                 // contiguous, [outer][n]
+  int64_t outer = 1, n = 1;
+  std::vector<int64_t> sizes;  // of the result
+
+  // A result of `outer` elements, to be filled in order.
+  Tensor result(ScalarType dtype) const { return Tensor::empty(sizes, dtype); }
+};
+
+// Which dimensions: wrapped, without repetition; an empty list or None means all.
+std::vector<int64_t> reduced_dims(const Value& dims, int64_t ndim);
+Reduction reduction(const Tensor& self, const std::vector<int64_t>& dims, bool keepdim,
+                    ScalarType computed);
+
+// Calls f(row, n) -> R for every row and stores what it returns.
+template <class T, class R, class F>
+void for_rows(const Reduction& r, const Tensor& to, F f) {
+  const T* from = r.rows.data<T>();
+  R* out = to.data<R>();
+  int64_t n = r.n;
+  kernels::parallel_for(r.outer, 32768 / std::max<int64_t>(1, n) + 1,
+                        [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) out[i] = f(from + i * n, n);
+  });
+}
+
+// Calls f(T()) with the C++ type of a dtype.
+template <class F>
+void for_type(ScalarType dtype, const char* name, F&& f) {
+  switch (dtype) {
+    case ScalarType::UInt8: return f(uint8_t());
+    case ScalarType::Int8: return f(int8_t());
+    case ScalarType::Int16: return f(int16_t());
+    case ScalarType::Int32: return f(int32_t());
+    case ScalarType::Int64: return f(int64_t());
+    case ScalarType::Float32: return f(float());
+    case ScalarType::Float64: return f(double());
+    case ScalarType::Bool: return f(bool());
+    default:
+      raise(ErrorKind::NotImplementedError, '"', name, "\" not implemented for '",
+            dtype_display_name(dtype), "'");
+  }
+}
+
+}  // namespace scriptlang
