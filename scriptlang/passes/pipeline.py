@@ -10,7 +10,7 @@ from typing import Callable, NamedTuple
 
 from ..errors import GraphError
 from ..ir import Graph, verify
-from . import constant_propagation, dce, inline
+from . import constant_propagation, context_managers, dce, inline, local_objects
 
 
 class Step(NamedTuple):
@@ -26,6 +26,9 @@ class Step(NamedTuple):
 
 ONCE_BEFORE = (
     Step(inline.run, "every later pass sees through calls"),
+    Step(context_managers.run, "with blocks are calls, too"),
+    Step(inline.run, "of __enter__ and __exit__"),
+    Step(local_objects.run, "what is left of a context manager, mostly"),
 )
 
 REPEATED = (

@@ -1,0 +1,36 @@
+"""`with` blocks as the calls that they are, so that `inline` can see through them.
+
+    %v : int = prim::Enter(%c)     ->    %v : int = prim::CallMethod[name="__enter__"](%c)
+    %r : Any = prim::Exit(%c)      ->    %r : Any = prim::CallMethod[name="__exit__"](%c, %n, %n, %n)
+
+As in PyTorch an exception does not run `__exit__`, so it always gets None three times.
+"""
+
+from __future__ import annotations
+
+from .. import types as T
+from ..ir import Graph, Node
+
+METHODS = {"prim::Enter": "__enter__", "prim::Exit": "__exit__"}
+
+
+def run(graph: Graph) -> bool:
+    """Replace every prim::Enter and prim::Exit of an object whose class is known."""
+    found = [node for node in graph.walk() if node.kind in METHODS
+             and METHODS[node.kind] in getattr(node.inputs[0].type, "methods", ())]
+    for node in found:
+        lower(node)
+    return bool(found)
+
+
+def lower(node: Node) -> None:
+    """Put the call in place of one node."""
+    name, graph = METHODS[node.kind], node.graph
+    schema = node.inputs[0].type.methods[name].schema
+    with graph.at(node):
+        nones = [graph.constant(None, T.NONE, like=node) for _ in schema.arguments[1:]]
+        call = graph.insert("prim::CallMethod", [node.inputs[0], *nones], [schema.returns[0].type],
+                            attributes={"name": name}, like=node)
+    for old in node.outputs:
+        old.replace_all_uses_with(call.output)
+    node.destroy()
