@@ -1,0 +1,302 @@
+"""Resizing: interpolation in every mode, sampling on a grid, and shuffles between channels and pixels.
+
+Interpolation is separable: each mode is a sparse matrix of weights for one dimension, applied to every
+spatial dimension in turn.  Coordinates follow PyTorch: with align_corners the corner pixels
+stay in place, else pixel areas do.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Tensor
+from .table import declare, primitive
+
+
+def scale_of(inputs: int, outputs: int, align: bool, factor: float | None) -> float:
+    """How far one output step moves in the input."""
+    if align:
+        return (inputs - 1) / (outputs - 1) if outputs > 1 else 0.0
+    return 1 / factor if factor is not None and factor > 0 else inputs / outputs
+
+
+def nearest(inputs, outputs, align, factor, exact=False):
+    i = np.arange(outputs)
+    scale = np.float32(scale_of(inputs, outputs, False, factor))
+    at = np.floor((i + (0.5 if exact else 0)).astype(np.float32) * scale).astype(np.int64)
+    return np.minimum(at, inputs - 1)[:, None], np.ones((outputs, 1))
+
+
+def nearest_exact(inputs, outputs, align, factor):
+    return nearest(inputs, outputs, align, factor, exact=True)
+
+
+def places(inputs, outputs, align, factor, clamp: bool) -> np.ndarray:
+    """Input coordinates of the output pixels."""
+    scale = scale_of(inputs, outputs, align, factor)
+    i = np.arange(outputs, dtype=np.float64)
+    at = i * scale if align else (i + 0.5) * scale - 0.5
+    return np.maximum(at, 0) if clamp and not align else at
+
+
+def linear(inputs, outputs, align, factor):
+    at = places(inputs, outputs, align, factor, clamp=True)
+    low = np.minimum(at.astype(np.int64), inputs - 1)
+    high = np.minimum(low + 1, inputs - 1)
+    t = at - low
+    return np.stack([low, high], 1), np.stack([1 - t, t], 1)
+
+
+def cubic_weight(x, a):
+    x = np.abs(x)
+    near = ((a + 2) * x - (a + 3)) * x * x + 1
+    far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    return np.where(x <= 1, near, np.where(x < 2, far, 0))
+
+
+def cubic(inputs, outputs, align, factor):
+    at = places(inputs, outputs, align, factor, clamp=False)
+    base = np.floor(at).astype(np.int64)
+    offsets = np.arange(-1, 3)
+    weights = cubic_weight(at[:, None] - (base[:, None] + offsets), -0.75)
+    return np.clip(base[:, None] + offsets, 0, inputs - 1), weights
+
+
+def antialiased(kernel, support: float):
+    """Weights of a filter that widens when the image shrinks."""
+    def weights(inputs, outputs, align, factor):
+        scale = scale_of(inputs, outputs, align, factor)
+        reach = support * max(scale, 1.0)
+        inverse = 1 / scale if scale >= 1 else 1.0
+        center = scale * (np.arange(outputs) + 0.5)
+        first = np.maximum((center - reach + 0.5).astype(np.int64), 0)
+        count = np.minimum((center + reach + 0.5).astype(np.int64), inputs) - first
+        width = max(int(count.max()), 1)
+        j = np.arange(width)
+        w = kernel((j[None] + first[:, None] - center[:, None] + 0.5) * inverse)
+        w = np.where(j[None] < count[:, None], w, 0)
+        total = w.sum(1, keepdims=True)
+        return np.minimum(first[:, None] + j, inputs - 1), w / np.where(total == 0, 1, total)
+
+    return weights
+
+
+def _triangle(x):
+    return np.maximum(1 - np.abs(x), 0)
+
+
+def _lanczos(x):
+    return np.where(np.abs(x) < 3, np.sinc(x) * np.sinc(x / 3), 0)
+
+
+MODES = {"nearest": nearest, "nearest_exact": nearest_exact, "linear": linear, "cubic": cubic,
+         "linear_aa": antialiased(_triangle, 1), "lanczos_aa": antialiased(_lanczos, 3),
+         "cubic_aa": antialiased(lambda x: cubic_weight(x, -0.5), 2)}
+
+
+def resample(array: np.ndarray, axis: int, at: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Sum of `weights[i, k]` times the slice `at[i, k]`, for every i, along one axis."""
+    moved = np.moveaxis(array, axis, -1)
+    total = 0
+    for k in range(at.shape[1]):
+        if np.any(weights[:, k]):
+            total = total + moved[..., at[:, k]] * weights[:, k].astype(array.dtype)
+    return np.moveaxis(np.broadcast_to(total, (*moved.shape[:-1], len(at))), -1, axis)
+
+
+def interpolate(mode: str, dims: int):
+    def run(self, output_size, align, factors):
+        if len(self._size) != dims + 2:
+            raise RuntimeError(f"It is expected input_size equals to {dims + 2}, but got size "
+                               f"{len(self._size)}")
+        if output_size is None and factors is None:
+            raise RuntimeError("Must specify exactly one of output_size and scale_factors")
+        if output_size is None:
+            output_size = [int(math.floor(n * f)) for n, f in zip(self._size[2:], factors)]
+        if min((*self._size[1:], *output_size), default=1) <= 0:
+            raise RuntimeError("Input and output sizes should be greater than 0, but got input "
+                               f"{list(self._size)}, output {list(output_size)}")
+        factors = factors or [None] * dims
+        array = self._array
+        wide = array.astype(np.float32) if self.dtype.itemsize == 2 else array
+        for d in range(dims):
+            at, weights = MODES[mode](self._size[2 + d], output_size[d], align, factors[d])
+            if mode.startswith("nearest"):
+                wide = np.take(wide, at[:, 0], axis=2 + d)
+            elif self.dtype.kind == "u":
+                wide = resample(wide.astype(np.float64), 2 + d, at, weights)
+            else:
+                wide = resample(wide, 2 + d, at, weights)
+        if self.dtype.kind == "u" and not mode.startswith("nearest"):
+            wide = np.clip(np.rint(wide), 0, 255)
+        return Tensor._wrap(np.ascontiguousarray(wide.astype(self.dtype.numpy)))
+
+    return run
+
+
+FAMILIES = (
+    ("upsample_nearest{}", "nearest", (1, 2, 3), False),
+    ("_upsample_nearest_exact{}", "nearest_exact", (1, 2, 3), False),
+    ("upsample_linear{}", "linear", (1,), True), ("upsample_bilinear{}", "linear", (2,), True),
+    ("upsample_trilinear{}", "linear", (3,), True), ("upsample_bicubic{}", "cubic", (2,), True),
+    ("_upsample_bilinear{}_aa", "linear_aa", (2,), True),
+    ("_upsample_bicubic{}_aa", "cubic_aa", (2,), True),
+    ("_upsample_lanczos{}_aa", "lanczos_aa", (2,), True),
+)
+"""Name, mode, numbers of spatial dimensions, whether align_corners is an argument."""
+
+SCALES = {1: ("scales",), 2: ("scales_h", "scales_w"), 3: ("scales_d", "scales_h", "scales_w")}
+
+
+def _declare(name: str, dims: int, run, aligned: bool) -> None:
+    align = ", bool align_corners" if aligned else ""
+    scales = "".join(f", float? {s}=None" for s in SCALES[dims])
+    declare(f"aten::{name}(Tensor self, SymInt[{dims}] output_size{align}{scales}) -> Tensor",
+            lambda self, size, *rest: run(
+                self, size, rest[0] if aligned else False,
+                list(rest[aligned:]) if None not in rest[aligned:] else None), "primitive")
+    declare(f"aten::{name}.vec(Tensor input, SymInt[]? output_size{align}, float[]? scale_factors)"
+            " -> Tensor",
+            lambda self, size, *rest: run(self, size, rest[0] if aligned else False, rest[-1]),
+            "primitive")
+
+
+for _name, _mode, _dims, _aligned in FAMILIES:
+    for _d in _dims:
+        _declare(_name.format(f"{_d}d"), _d, interpolate(_mode, _d), _aligned)
+
+
+def sample_at(size: int, x: np.ndarray, padding: int, align: bool) -> np.ndarray:
+    """Grid coordinates in [-1, 1] as pixels, with the padding mode (0 zeros, 1 border, 2 reflection)."""
+    x = (x + 1) / 2 * (size - 1) if align else ((x + 1) * size - 1) / 2
+    if padding == 1:
+        return np.clip(x, 0, size - 1)
+    if padding == 2:
+        low, high = (0, size - 1) if align else (-0.5, size - 0.5)
+        span = high - low
+        if span == 0:
+            return np.zeros_like(x)
+        x = np.abs(x - low)
+        flips, extra = np.floor(x / span), np.mod(x, span)
+        x = np.where(flips % 2 == 0, extra + low, span - extra + low)
+        return np.clip(x, 0, size - 1)
+    return x
+
+
+def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
+    if grid._size[0] != input._size[0] or grid._size[-1] != len(input._size) - 2:
+        raise RuntimeError("grid_sampler(): expected grid to have size "
+                           f"{len(input._size) - 2} in last dimension and the batch of the input, but "
+                           f"got grid with sizes {list(grid._size)}")
+    dims = len(input._size) - 2
+    x, g = input._array, grid._array.astype(np.float64)
+    sizes = input._size[2:]
+    if interpolation_mode == 2 and dims != 2:
+        raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
+    coords = [g[..., dims - 1 - d] for d in range(dims)]
+    pad = padding_mode if interpolation_mode != 2 else 0
+    coords = [sample_at(n, c, pad, align_corners) for n, c in zip(sizes, coords)]
+    taps = []
+    for c in coords:
+        c = np.where(np.isfinite(c), c, -100.0)
+        if interpolation_mode == 1:
+            taps.append(([np.rint(c).astype(np.int64)], [np.ones_like(c)]))
+        elif interpolation_mode == 0:
+            low = np.floor(c)
+            taps.append(([low.astype(np.int64), low.astype(np.int64) + 1], [1 - (c - low), c - low]))
+        else:
+            low = np.floor(c)
+            steps = range(-1, 3)
+            taps.append(([low.astype(np.int64) + s for s in steps],
+                         [cubic_weight(c - low - s, -0.75) for s in steps]))
+    return Tensor._wrap(np.ascontiguousarray(
+        gather_taps(x, sizes, taps, padding_mode, align_corners,
+                    interpolation_mode).astype(x.dtype)))
+
+
+def gather_taps(x, sizes, taps, padding, align, mode):
+    """Sum over every combination of taps of weight times pixel; pixels outside count as zero."""
+    import itertools
+
+    batch = np.arange(x.shape[0]).reshape(-1, *[1] * (x.ndim - 2))
+    total = 0
+    moved = np.moveaxis(x, 1, -1).astype(np.float64)
+    for choice in itertools.product(*(range(len(t[0])) for t in taps)):
+        at = [taps[d][0][k] for d, k in enumerate(choice)]
+        weight = math.prod(taps[d][1][k] for d, k in enumerate(choice))
+        if mode == 2 and padding:
+            at = [_wrapped(a, n, padding, align) for a, n in zip(at, sizes)]
+        inside = np.ones(weight.shape, bool)
+        for a, n in zip(at, sizes):
+            inside &= (a >= 0) & (a < n)
+        key = tuple(np.clip(a, 0, n - 1) for a, n in zip(at, sizes))
+        total = total + moved[(batch, *key)] * np.where(inside, weight, 0)[..., None]
+    return np.moveaxis(total, -1, 1)
+
+
+def _wrapped(a, n, padding, align):
+    """Pixel indices of bicubic taps under border or reflection padding."""
+    if padding == 1:
+        return np.clip(a, 0, n - 1)
+    low, high = (0, 2 * (n - 1)) if align else (-1, 2 * n - 1)
+    span = (high - low) / 2
+    if span == 0:
+        return np.zeros_like(a)
+    x = np.abs(a - low / 2)
+    flips, extra = np.floor(x / span), np.mod(x, span)
+    x = np.where(flips % 2 == 0, extra + low / 2, span - extra + low / 2)
+    return np.clip(x, 0, n - 1).astype(np.int64)
+
+
+_args = "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)"
+for _name in ("grid_sampler", "grid_sampler_2d", "grid_sampler_3d"):
+    declare(f"aten::{_name}{_args} -> Tensor", grid_sampler, "primitive")
+
+
+@primitive("aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor")
+def affine_grid_generator(theta, size, align_corners):
+    axes = []
+    for n in size[2:]:
+        line = np.linspace(-1, 1, n) if n > 1 else np.zeros(n)
+        axes.append(line if align_corners else line * (n - 1) / n)
+    grids = np.meshgrid(*axes, indexing="ij")
+    base = np.stack([*grids[::-1], np.ones_like(grids[0])], -1)
+    flat = base.reshape(-1, base.shape[-1]).astype(theta.dtype.numpy)
+    made = flat @ theta._array.swapaxes(1, 2)
+    return Tensor._wrap(np.ascontiguousarray(made.reshape(size[0], *size[2:], len(axes))))
+
+
+@primitive("aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor")
+def pixel_shuffle(self, upscale_factor):
+    *lead, c, h, w = self._size
+    r = upscale_factor
+    if r <= 0 or c % (r * r):
+        raise RuntimeError(f"pixel_shuffle expects its input's 'channel' dimension to be divisible by "
+                           f"the square of upscale_factor, but input.size(-3)={c} is not divisible by "
+                           f"{r * r}")
+    x = self._array.reshape(-1, c // (r * r), r, r, h, w).transpose(0, 1, 4, 2, 5, 3)
+    return Tensor._wrap(np.ascontiguousarray(x).reshape(*lead, c // (r * r), h * r, w * r))
+
+
+@primitive("aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor")
+def pixel_unshuffle(self, downscale_factor):
+    *lead, c, h, w = self._size
+    r = downscale_factor
+    if r <= 0 or h % r or w % r:
+        raise RuntimeError(f"pixel_unshuffle expects height and width to be divisible by "
+                           f"downscale_factor, but got {h}x{w} and {r}")
+    x = self._array.reshape(-1, c, h // r, r, w // r, r).transpose(0, 1, 3, 5, 2, 4)
+    return Tensor._wrap(np.ascontiguousarray(x).reshape(*lead, c * r * r, h // r, w // r))
+
+
+@primitive("aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor")
+def channel_shuffle(self, groups):
+    n, c, *rest = self._size
+    if groups <= 0 or c % groups:
+        raise RuntimeError(f"Number of channels must be divisible by groups. Got {c} channels and "
+                           f"{groups} groups.")
+    x = self._array.reshape(n, groups, c // groups, *rest).swapaxes(1, 2)
+    return Tensor._wrap(np.ascontiguousarray(x).reshape(self._size))
