@@ -56,7 +56,7 @@ def write_archive(program: ScriptObject | Function, target,
 def write_records(file: BinaryIO, records: list[tuple[str, Any]]) -> None:
     writer = ZipWriter(file)
     for name, contents in records:
-        writer.add(f"{FOLDER}/{name}", contents)
+        writer.add(f"{FOLDER}/{name}", contents, pack=name.startswith("code/"))
     writer.finish()
 
 

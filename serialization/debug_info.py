@@ -85,6 +85,11 @@ class OriginalSpan(Span):
             object.__setattr__(self, field, getattr(found, field))
         return self.__dict__[name]
 
+    @property
+    def is_known(self) -> bool:
+        """Whether the debug record knows the place."""
+        return self.source is not self.code.source
+
     def __reduce__(self):
         return Span, (self.source, self.start, self.end)
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
+from .. import types as T
 from ..source import Source, Span
 from .debug_info import STRING_TABLE
 from .pickling import Pickler
-from .unparse import Text
+from .unparse import Text, is_known
+
+
+SOURCE = T.TupleType((T.ListType(T.INT), T.INT, T.INT))
+MARK = T.TupleType((T.INT, T.TupleType((SOURCE, T.INT, T.INT)), T.INT))
 
 
 class DebugWriter:
@@ -30,10 +35,12 @@ class DebugWriter:
         pickler = Pickler(no_storage)
         pickler.shared = {id(described): described for described, _ in self.sources.values()}
         pickler.shared[id(self.nothing)] = self.nothing
-        return pickler.dump((STRING_TABLE, tuple(self.strings), tuple(marks)))
+        strings = tuple(self.strings)
+        return pickler.dump((STRING_TABLE, strings, tuple(marks)), T.TupleType((
+            T.STR, T.TupleType((T.STR,) * len(strings)), T.TupleType((MARK,) * len(marks)))))
 
     def mark(self, offset: int, span: Span | None) -> tuple:
-        if span is None or span.end <= 0:
+        if span is None or not is_known(span) or span.end <= 0:
             place: tuple = (self.nothing, 0, 0)
         else:
             described, to_bytes = self.source(span.source)

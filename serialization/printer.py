@@ -171,6 +171,11 @@ class BodyPrinter:
             return [*made, ast.For(target, call("range", self.expr(count)), inner or [ast.Pass()],
                                    [])]
         counted = not is_constant(count, ENDLESS) or bool(turn.uses)
+        known = None if counted else carried_test(node)
+        if known is not None:
+            test = self.names_of[known]
+            return [*made, ast.While(name_expr(test), self.statements(body) + self.carry(
+                node, None, None), [])]
         test = self.names.fresh()
         if counted:
             made.append(assignment(self.name(turn), ast.Constant(0)))
@@ -213,6 +218,16 @@ class BodyPrinter:
         nothing = ast.arguments([], [], None, [], [], None, [])
         return [ast.FunctionDef(inner, nothing, body or [ast.Pass()], [], None),
                 assignment(self.name(node.output), call("fork", name_expr(inner)))]
+
+
+def carried_test(node: Node) -> Value | None:
+    """The parameter of a loop body that is the loop's condition all along, if there is one."""
+    _, go, *initial = node.inputs
+    body = node.blocks[0]
+    for parameter, value, following in zip(body.parameters[1:], initial, body.returns[1:]):
+        if value is go and following is body.returns[0] and parameter.type == T.BOOL:
+            return parameter
+    return None
 
 
 def assignment(target: str, value: ast.expr) -> ast.Assign:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import astunparse
 
 from ..source import Span
+from .debug_info import OriginalSpan
 
 
 @dataclass
@@ -34,7 +35,7 @@ class Text:
     def mark(self, span: Span | None) -> None:
         if self.marks and self.marks[-1][0] == self.size:
             self.marks.pop()
-        if (self.marks[-1][1] if self.marks else None) is not span:
+        if not same_place(self.marks[-1][1] if self.marks else None, span):
             self.marks.append((self.size, span))
 
     def __str__(self) -> str:
@@ -46,15 +47,18 @@ class Unparser(astunparse.Unparser):
 
     def __init__(self, tree: ast.AST, text: Text):
         self.span: Span | None = None
+        self.opened_at = -1
         super().__init__(tree, text)
 
     def dispatch(self, tree) -> None:
+        """Where two parts begin at one offset (`self.conv` in `self.conv.forward(x)`), it is the outer's."""
         span = getattr(tree, "span", None)
-        if span is None or span is self.span:
+        if span is None or not is_known(span) or same_place(span, self.span):
             super().dispatch(tree)
             return
         outer, self.span = self.span, span
-        if not isinstance(tree, ast.stmt):
+        if not isinstance(tree, ast.stmt) and self.opened_at != self.f.size:
+            self.opened_at = self.f.size
             self.f.mark(span)
         super().dispatch(tree)
         self.span = outer
@@ -136,6 +140,17 @@ class Unparser(astunparse.Unparser):
             self.write(complex_text(value))
         else:
             self.write(repr(value))
+
+
+def is_known(span: Span) -> bool:
+    """Whether it is a place in a program, not only in the code of an archive."""
+    return not isinstance(span, OriginalSpan) or span.is_known
+
+
+def same_place(a: Span | None, b: Span | None) -> bool:
+    if a is None or b is None:
+        return a is b
+    return a is b or (a.source is b.source and a.start == b.start and a.end == b.end)
 
 
 ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\f": "\\f",

@@ -1,4 +1,4 @@
-"""Writing zip containers: stored records at multiples of 64 bytes, the same bytes for the same contents."""
+"""Writing zip containers: records at multiples of 64 bytes, the same bytes for the same contents."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import struct
 import zlib
 from typing import BinaryIO
 
-from .zip_reader import END, END64, ENTRY, LOCAL, LOCATOR64, MAX16, MAX32
+from .zip_reader import (DEFLATED, END, END64, ENTRY, LOCAL, LOCATOR64, MAX16, MAX32,
+                         STORED)
 
 ALIGNMENT = 64
 """Where the data of a record starts: tensors are used where they lie, by instructions that like this."""
@@ -28,31 +29,38 @@ class ZipWriter:
         self.entries: list[bytes] = []
         self.names: set[str] = set()
 
-    def add(self, name: str, contents) -> None:
-        """Store a record (bytes or any contiguous buffer)."""
+    def add(self, name: str, contents, pack: bool = False) -> None:
+        """Add a record (bytes or any contiguous buffer); `pack` deflates it where that helps."""
         if name in self.names:
             raise ValueError(f"two records named {name!r}")
         self.names.add(name)
         view = memoryview(contents)
         view = view.cast("B") if view.nbytes else memoryview(b"")
         raw_name, size, crc, offset = name.encode("utf-8"), view.nbytes, zlib.crc32(view), self.at
-        wide = struct.pack("<2H2Q", 1, 16, size, size) if size >= MAX32 else b""
-        small = MAX32 if wide else size
+        method = STORED
+        if pack:
+            packed = deflate(view)
+            if len(packed) < size:
+                view, method = memoryview(packed), DEFLATED
+        stored = view.nbytes
+        wide = struct.pack("<2H2Q", 1, 16, size, stored) if size >= MAX32 else b""
+        small, small_stored = (MAX32, MAX32) if wide else (size, stored)
         version = ZIP64_VERSION if wide else PLAIN_VERSION
         extra = wide + padding(offset + LOCAL.size + len(raw_name) + len(wide))
-        self._write(LOCAL.pack(b"PK\3\4", version, UTF8_NAMES, 0, 0, FIXED_DATE, crc, small, small,
-                               len(raw_name), len(extra)) + raw_name + extra)
+        self._write(LOCAL.pack(b"PK\3\4", version, UTF8_NAMES, method, 0, FIXED_DATE, crc,
+                               small_stored, small, len(raw_name), len(extra)) + raw_name + extra)
         self._write(view)
-        self._enter(raw_name, crc, size, offset)
+        self._enter(raw_name, method, crc, size, stored, offset)
 
-    def _enter(self, raw_name: bytes, crc: int, size: int, offset: int) -> None:
-        wide = [v for v in (size, size, offset) if v >= MAX32]
+    def _enter(self, raw_name: bytes, method: int, crc: int, size: int, stored: int, offset: int
+               ) -> None:
+        wide = [v for v in (size, stored, offset) if v >= MAX32]
         extra = struct.pack(f"<2H{len(wide)}Q", 1, 8 * len(wide), *wide) if wide else b""
         version = ZIP64_VERSION if wide else PLAIN_VERSION
-        small, small_offset = min(size, MAX32), min(offset, MAX32)
+        small, small_stored, small_offset = (min(v, MAX32) for v in (size, stored, offset))
         self.entries.append(ENTRY.pack(
-            b"PK\1\2", version, version, UTF8_NAMES, 0, 0, FIXED_DATE, crc, small, small,
-            len(raw_name), len(extra), 0, 0, 0, 0, small_offset) + raw_name + extra)
+            b"PK\1\2", version, version, UTF8_NAMES, method, 0, FIXED_DATE, crc, small_stored,
+            small, len(raw_name), len(extra), 0, 0, 0, 0, small_offset) + raw_name + extra)
 
     def finish(self) -> None:
         """Write the directory; the archive is complete after it."""
@@ -70,6 +78,11 @@ class ZipWriter:
     def _write(self, contents) -> None:
         self.file.write(contents)
         self.at += len(contents)
+
+
+def deflate(contents) -> bytes:
+    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    return packer.compress(contents) + packer.flush()
 
 
 def padding(end: int) -> bytes:
