@@ -39,6 +39,8 @@ import importlib
 import io
 import linecache
 import re
+import sys
+import types
 import typing
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -133,10 +135,12 @@ class Program:
 
         text = self.case.input("source")
         linecache.cache[FILE] = (len(text), None, text.splitlines(True), FILE)
-        space = {"__name__": "case", "torch": scriptlang, "scriptlang": scriptlang,
-                 "Tensor": scriptlang.Tensor,
-                 **{n: getattr(typing, n) for n in ("Any", "Dict", "List", "NamedTuple", "Optional",
-                                                    "Tuple", "Union")}}
+        module = sys.modules["case"] = types.ModuleType("case")      # where inspect finds classes
+        module.__file__ = FILE
+        space = module.__dict__
+        space.update({"torch": scriptlang, "scriptlang": scriptlang, "Tensor": scriptlang.Tensor,
+                      **{n: getattr(typing, n) for n in ("Any", "Dict", "List", "NamedTuple",
+                                                         "Optional", "Tuple", "Union")}})
         exec(compile(text, FILE, "exec"), space)
         return space
 
