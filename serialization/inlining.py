@@ -60,18 +60,29 @@ class _Inliner:
             before = previous(first)
             if v.node is not before or depth >= MAX_DEPTH or self.budget <= 0:
                 continue
-            if can_inline(before) and not (node.kind == "prim::SetAttr" and i == 0):
+            if can_inline(before, node, i) and not (node.kind == "prim::SetAttr" and i == 0):
                 self.nodes.add(before)
                 self.budget -= 1
                 first = self.inputs(before, depth + 1)
         return first
 
 
-def can_inline(node: Node) -> bool:
+def can_inline(node: Node, user: Node, index: int) -> bool:
+    """Whether `node`, which feeds input `index` of `user`, need not have a name."""
     if node.kind in OWN_LINE or node.kind == "prim::Param" or node.blocks or len(node.outputs) != 1:
         return False
     output = node.outputs[0]
-    return len(output.uses) == 1 and TEMPORARY.fullmatch(output.name) is not None
+    if len(output.uses) != 1:
+        return False
+    if TEMPORARY.fullmatch(output.name):
+        return True
+    owner = user.block.owner if user.kind == "prim::Return" else None
+    return owner is not None and base_name(owner.outputs[index].name) == base_name(output.name)
+
+
+def base_name(name: str) -> str:
+    """`hx` of `hx`, `hx6`, `hx.2`: the variable that a value belongs to."""
+    return name.partition(".")[0].rstrip("0123456789")
 
 
 def previous(node: Node) -> Node:
