@@ -10,7 +10,7 @@ from typing import Any
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
-from scriptlang.ir import Graph
+from scriptlang.ir import Graph, Node
 from scriptlang.schema import NO_DEFAULT, Argument, Schema
 from scriptlang.source import Source, Span
 
@@ -70,12 +70,7 @@ def _together(errors: list[CompileError], name: str) -> CompileError:
 
 def _finish(e: Emitter) -> None:
     """Give the graph its result and its final shape."""
-    type = e.result
-    for node in e.returns:
-        if e.result is None:
-            t = node.inputs[0].type
-            type = t if type is None else T.unify(type, t) or T.union(type, t)
-    type = type or T.NONE
+    type = e.result or join_types(e.returns)
     value, = exits.eliminate(e, e.graph.block, e.returns, [type])
     e.graph.block.add_return(value)
     exits.flatten_regions(e.graph)
@@ -83,6 +78,15 @@ def _finish(e: Emitter) -> None:
         if node.kind == EMPTY_LIST:
             _settle_empty_list(node)
     _sweep(e.graph.block)
+
+
+def join_types(returns: list[Node]) -> T.Type:
+    """The type of a result that several exits give."""
+    types = [node.inputs[0].type for node in returns] or [T.NONE]
+    joined = types[0]
+    for t in types[1:]:
+        joined = T.unify(joined, t) or T.union(joined, t)
+    return joined
 
 
 def _settle_empty_list(node) -> None:
@@ -115,8 +119,7 @@ def _is_widening(node) -> bool:
     return (T.is_subtype(before, after) and not isinstance(before, T.TupleType)
             and before != T.NONE
             and all(user.kind not in ("prim::TupleConstruct", "prim::ListConstruct",
-                                      "prim::DictConstruct", "prim::Return", "prim::If",
-                                      "prim::Loop") for user, _ in node.output.uses))
+                                      "prim::DictConstruct") for user, _ in node.output.uses))
 
 
 def infer_schema(schema: Schema, graph: Graph) -> Schema:

@@ -43,7 +43,8 @@ class Frame:
 
     unusable: names that have no value, with the reason.  exits: control never reaches the end of
     the block (return, break, continue, raise).  refined: names that were not assigned here, only
-    known better (`x is not None`) -> what they stood for before.
+    known better (`x is not None`) -> what they stood for before.  is_scope: it is the outermost frame
+    of an inner function; what that assigns is its own.
     """
 
     parent: Frame | None = None
@@ -51,6 +52,18 @@ class Frame:
     unusable: dict[str, Unusable] = field(default_factory=dict)
     exits: bool = False
     refined: dict[str, SugaredValue] = field(default_factory=dict)
+    is_scope: bool = False
+
+    def find_outer(self, name: str) -> SugaredValue | None:
+        """The value that a name has in the frames around, inside the same function."""
+        frame = self
+        while frame.parent is not None and not frame.is_scope:
+            frame = frame.parent
+            if name in frame.values:
+                return frame.values[name]
+            if name in frame.unusable:
+                return None
+        return None
 
     def find(self, name: str) -> SugaredValue | None:
         """The value of a name here or in the frames around."""
@@ -110,7 +123,7 @@ def bind(frame: Frame, b, name: str, value: SugaredValue, span: Span,
 
     A name of an outer frame keeps its type; the value is converted to it where it can be.
     """
-    outer = frame.parent.find(name) if frame.parent else None
+    outer = frame.find_outer(name)
     if outer is not None:
         if annotated is not None:
             raise CompileError(f"{name!r} is already defined in an outer block and cannot be "

@@ -194,11 +194,11 @@ def _undo(e: Emitter, before: Node) -> None:
 def assign_fresh(e: Emitter, target: ast.expr, value: SugaredValue, span: Span,
                  assign: Callable) -> None:
     """Bind the targets of a comprehension: new names, whatever they are outside."""
-    outer, e.frame.parent = e.frame.parent, None
+    saved, e.frame.is_scope = e.frame.is_scope, True
     try:
         assign(e, target, value, span)
     finally:
-        e.frame.parent = outer
+        e.frame.is_scope = saved
 
 
 def _comprehend(e: Emitter, generators: list[ast.comprehension], body: Callable[[], None],

@@ -1,4 +1,8 @@
-"""Functions defined inside functions."""
+"""Functions defined inside functions.
+
+One that reads no variables of the function around is compiled on its own.  One that does is a closure:
+its body is copied to where it is called.
+"""
 
 from __future__ import annotations
 
@@ -7,44 +11,121 @@ from typing import TYPE_CHECKING
 
 from scriptlang.errors import CompileError
 from scriptlang.ir import Function
+from scriptlang.schema import Schema
 
-from .sugared import SugaredValue
+from . import exits
+from .environment import Frame
+from .sugared import FunctionValue, SugaredValue
+from .syntax import walk_scope
 
 if TYPE_CHECKING:
     from .emitter import Emitter
 
+DEEPEST = 50
+"""How many closures may be open inside each other; a closure cannot call itself."""
+
 
 class _Inner:
-    """The names of an inner function: compile-time names around it, then those of the outer one."""
+    """The names of an inner function that is compiled on its own."""
 
     def __init__(self, outer: Emitter):
         self.outer, self.frame = outer, outer.frame
 
     def value(self, name: str, span) -> SugaredValue | None:
         found = self.frame.find(name)
-        if found is not None and self.outer.b.is_simple(found):
-            raise CompileError(f"{name!r} is a variable of the function around", span,
-                               "pass it as an argument")
         return found or self.outer.resolver.value(name, span)
 
     def type(self, expr, span):
         return self.outer.resolver.type(expr, span)
 
 
-def nested_function(e: Emitter, node: ast.FunctionDef) -> Function:
-    """Compile an inner function on its own; it may not read variables of the outer one."""
-    from .emit import emit_function, function_schema, has_result_type
-
+def define_nested(e: Emitter, node: ast.FunctionDef) -> None:
+    """`def` inside a function."""
     if node.decorator_list:
         raise CompileError("a decorator inside a function is not part of the language",
                            e.span(node.decorator_list[0]))
+    if any(_is_variable(e, name) for name in names_read(node)):
+        e.frame.set(node.name, ClosureValue(e, node))
+    else:
+        e.frame.set(node.name, FunctionValue(_function(e, node)))
+
+
+def _is_variable(e: Emitter, name: str) -> bool:
+    found = e.frame.find(name)
+    return found is not None and (e.b.is_simple(found) or isinstance(found, ClosureValue))
+
+
+def names_read(node: ast.FunctionDef) -> set[str]:
+    """Names that a function reads and does not assign itself."""
+    own = {a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
+    names = [n for n in walk_scope(node.body) if isinstance(n, ast.Name)]
+    own |= {n.id for n in names if not isinstance(n.ctx, ast.Load)}
+    deep = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    return deep - own
+
+
+def _function(e: Emitter, node: ast.FunctionDef) -> Function:
+    from .emit import emit_function, function_schema, has_result_type, infer_schema
+
     resolver, name = _Inner(e), f"{e.name}.{node.name}"
     schema = function_schema(node, e.source, resolver, name)
     if not has_result_type(node):
-        from .emit import infer_schema
-
         graph = emit_function(node, e.source, resolver, name, None)
         return Function(name, infer_schema(schema, graph), graph)
     return Function(name, schema, define=lambda f: setattr(
         f, "graph", emit_function(node, e.source, resolver, name, schema)))
 
+
+class ClosureValue(SugaredValue):
+    """An inner function that reads variables of the function around it."""
+
+    def __init__(self, e: Emitter, node: ast.FunctionDef):
+        self.e, self.node, self.frame = e, node, e.frame
+        self.kind = f"inner function '{node.name}'"
+
+    def schema(self) -> Schema:
+        from .emit import function_schema
+
+        return function_schema(self.node, self.e.source, self.e.resolver, self.node.name)
+
+    def call(self, b, args, kwargs, span):
+        from .emit import has_result_type
+
+        schema = self.schema()
+        inputs, _ = b.bind(schema, args, kwargs, span, None)
+        result = schema.returns[0].type if has_result_type(self.node) else None
+        frame = Frame(self.frame, is_scope=True)
+        for argument, value in zip(schema.arguments, inputs):
+            frame.set(argument.name, b.simple(value))
+        if sum(f.is_scope for f in _chain(self.e.frame)) > DEEPEST:
+            self.fail("calls itself", span, "define it outside of the function")
+        region = b.insert(exits.WITH, (), (), span)
+        body = region.add_block()
+        region.add_block()
+        with self.e.block(body, frame):
+            value = self._body(result, span)
+            body.add_return(value)
+        return b.simple(region.add_output(value.type))
+
+    def _body(self, result, span):
+        """Emit the body into the current block; what it returns."""
+        from .emit import join_types
+        from .statements import emit_statements, leave_function
+
+        e = self.e
+        saved = e.loops, e.returns, e.result
+        e.loops, e.returns, e.result = [], [], result
+        try:
+            emit_statements(e, self.node.body)
+            if not e.frame.exits:
+                leave_function(e, e.b.constant(None, span), span)
+            type = result or join_types(e.returns)
+            return exits.eliminate(e, e.graph.insert_point.block, e.returns, [type])[0]
+        finally:
+            e.loops, e.returns, e.result = saved
+
+
+def _chain(frame: Frame | None):
+    while frame is not None:
+        yield frame
+        frame = frame.parent

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.resources
 from functools import lru_cache
 
 from scriptlang.schema import Schema
@@ -16,10 +17,27 @@ def overloads(name: str) -> tuple[Schema, ...]:
     if known is None:
         from scriptlang.ops import table
 
-        known = tuple(operator.schema for operator in table.overloads(name))
+        known = in_order(name, [operator.schema for operator in table.overloads(name)])
         if known:
             _overloads[name] = known
     return known
+
+
+def in_order(name: str, schemas: list[Schema]) -> tuple[Schema, ...]:
+    """The overloads of a name in PyTorch's order; several may fit a call, and the first is taken."""
+    ranks = _order().get(name, {})
+    return tuple(sorted(schemas, key=lambda s: ranks.get(s.overload, len(ranks))))
+
+
+@lru_cache(maxsize=None)
+def _order() -> dict[str, dict[str, int]]:
+    """Name -> overload -> rank, from ops/order.txt."""
+    text = importlib.resources.files("scriptlang.ops").joinpath("order.txt").read_text()
+    ranks = {}
+    for line in text.splitlines():
+        name, *overloads = line.split()
+        ranks[name] = {o.strip("-"): i for i, o in enumerate(overloads)}
+    return ranks
 
 
 _overloads: dict[str, tuple[Schema, ...]] = {}

@@ -10,10 +10,10 @@ from scriptlang.errors import CompileError
 from scriptlang.ir import Value
 from scriptlang.source import Span
 
-from . import assignment, control_flow, exits
+from . import assignment, control_flow, exits, nested
 from .environment import Consequence, Unusable
 from .refinement import condition, refine
-from .sugared import Arg, ConstantValue, ExceptionValue, FunctionValue
+from .sugared import Arg, ConstantValue, ExceptionValue
 from .syntax import assigned_names
 
 if TYPE_CHECKING:
@@ -148,13 +148,6 @@ def emit_delete(e: Emitter, node: ast.Delete) -> None:
             raise CompileError("only names and single elements can be deleted", span)
 
 
-def emit_function_definition(e: Emitter, node: ast.FunctionDef) -> None:
-    """A function inside a function: compiled on its own; it sees no variables around it."""
-    from .nested import nested_function
-
-    e.frame.set(node.name, FunctionValue(nested_function(e, node)))
-
-
 STATEMENTS: dict[type, Callable[..., None]] = {
     ast.Expr: emit_expression, ast.Pass: emit_pass, ast.Return: emit_return,
     ast.Raise: emit_raise, ast.Assert: emit_assert, ast.Delete: emit_delete,
@@ -163,6 +156,6 @@ STATEMENTS: dict[type, Callable[..., None]] = {
     ast.If: control_flow.emit_if, ast.While: control_flow.emit_while,
     ast.For: control_flow.emit_for, ast.Break: control_flow.emit_break,
     ast.Continue: control_flow.emit_continue, ast.With: control_flow.emit_with,
-    ast.FunctionDef: emit_function_definition,
+    ast.FunctionDef: nested.define_nested,
 }
 """Syntax -> emit(emitter, node)."""
