@@ -16,7 +16,7 @@ from . import types as T
 from .errors import GraphError
 from .ir import Block, Function, Graph, Node, Value
 from .irtext import UNESCAPES, Opaque
-from .schema import Schema
+from .schema import Schema, fits
 from .source import Source, Span
 
 REFINED = {"Float", "Double", "Half", "BFloat16", "Long", "Int", "Short", "Char", "Byte", "Bool",
@@ -222,18 +222,6 @@ def accepts(schema: Schema, node: Node) -> bool:
     variables: dict[str, T.Type] = {}
     return schema.is_vararg or len(schema.arguments) == len(node.inputs) and all(
         fits(v.type, a.type, variables) for v, a in zip(node.inputs, schema.arguments))
-
-
-def fits(actual: T.Type, formal: T.Type, variables: dict[str, T.Type]) -> bool:
-    """Whether a value is of a schema's type; type variables take the first type they meet."""
-    if isinstance(formal, T.VarType):
-        return T.is_subtype(actual, variables.setdefault(formal.name, actual))
-    if not any(isinstance(t, T.VarType) for t in formal.walk()):
-        return T.is_subtype(actual, formal)
-    if isinstance(formal, T.OptionalType):
-        return actual == T.NONE or fits(T.without_none(actual), formal.element, variables)
-    return type(actual) is type(formal) and len(actual.contained) == len(formal.contained) and all(
-        fits(a, f, variables) for a, f in zip(actual.contained, formal.contained))
 
 
 def split_kind(text: str) -> tuple[str, str | None]:

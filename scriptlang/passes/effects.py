@@ -60,14 +60,13 @@ NAMESPACES = ("aten", "prim", "scriptlang", "quantized")
 TOTAL = frozenset(f"{ns}::{name}" for ns, names in {
     "aten": "add sub mul neg eq ne lt le gt ge __and__ __or__ __xor__ __not__ __is__ __isnot__"
             " Float.int Int.bool Bool.int Bool.float len dim",
-    "prim": "max min abs isinstance TupleConstruct TupleIndex TupleUnpack unchecked_cast"
-            " dtype device is_cuda",
+    "prim": "max min abs isinstance TupleConstruct TupleIndex TupleUnpack dtype device is_cuda",
 }.items() for name in names.split())
 """Operators that never fail on scalars and tuples of them."""
 
 OF_ANYTHING = frozenset({"aten::__is__", "aten::__isnot__", "aten::len", "aten::dim", "prim::dtype",
                          "prim::device", "prim::is_cuda", "prim::TupleIndex", "prim::TupleUnpack",
-                         "prim::unchecked_cast", "prim::isinstance"})
+                         "prim::isinstance"})
 """Those of them that never fail on tensors and lists, either."""
 
 
@@ -101,7 +100,10 @@ def is_random(node: Node) -> bool:
 
 
 def may_fail(node: Node) -> bool:
-    """Whether running the node can raise an error."""
+    """Whether running the node can raise an error.
+
+    A cast counts: what follows it may rest on a check that stands before it.
+    """
     if node.kind in ("prim::Constant", "prim::GetAttr", "prim::Uninitialized", *ALLOCATIONS):
         return False
     if node.blocks:

@@ -10,7 +10,8 @@ from typing import Callable, NamedTuple
 
 from ..errors import GraphError
 from ..ir import Graph, verify
-from . import constant_propagation, context_managers, dce, inline, local_objects
+from . import (constant_pooling, constant_propagation, context_managers, cse, dce, inline,
+               local_objects, loops, lower_lists, lower_tuples, peephole, simplify_if)
 
 
 class Step(NamedTuple):
@@ -28,16 +29,23 @@ ONCE_BEFORE = (
     Step(inline.run, "every later pass sees through calls"),
     Step(context_managers.run, "with blocks are calls, too"),
     Step(inline.run, "of __enter__ and __exit__"),
-    Step(local_objects.run, "what is left of a context manager, mostly"),
 )
 
 REPEATED = (
+    Step(local_objects.run, "what is left of a context manager, mostly"),
+    Step(lower_tuples.run, "arguments and results of inlined calls become plain values"),
     Step(constant_propagation.run, "decides branches, so that the code of the others goes"),
-    Step(dce.run, "leaves less for the next round"),
+    Step(simplify_if.run, "what two branches agree on is known after them"),
+    Step(lower_lists.run, "gives constants and elements for the next round to use"),
+    Step(loops.run, "with trip counts known; each turn's copies then go through the rest"),
+    Step(peephole.run, "with constants and branches known, more rules fire"),
+    Step(cse.run, "after the rules, which make equal what was written differently"),
+    Step(dce.run, "clears what the others left behind, before they look again"),
 )
 """Steps that make work for each other: repeated until none changes anything."""
 
 ONCE_AFTER = (
+    Step(constant_pooling.run, "one constant each, once no step makes more"),
 )
 
 MAX_ROUNDS = 8

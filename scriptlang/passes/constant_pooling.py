@@ -1,0 +1,31 @@
+"""One constant per value, at the head of the graph.
+
+Loading a constant costs the same everywhere; at the head one serves every block, and none is in a loop.
+"""
+
+from __future__ import annotations
+
+from ..ir import Graph, Node
+from .cse import value_key
+
+
+def run(graph: Graph) -> bool:
+    pool: dict[tuple, Node] = {}
+    changed = False
+    last: Node | None = None
+    for node in list(graph.walk()):
+        if node.kind != "prim::Constant":
+            continue
+        key = (node.output.type, value_key(node.attributes["value"]))
+        known = pool.get(key)
+        if known is not None:
+            node.replace_with(known.output)
+            changed = True
+            continue
+        pool[key] = node
+        place = graph.block.start if last is None else last
+        if node.prev is not place:
+            node.unlink()._link(graph.block, place, place.next)
+            changed = True
+        last = node
+    return changed

@@ -1,0 +1,89 @@
+"""Merge nodes that compute the same value.
+
+    %3 : int = aten::add(%a, %b)
+    %4 : int = aten::add(%a, %b)      ->    uses of %4 use %3
+
+A node stands for later ones in its block and in blocks nested in later nodes.  Left alone: nodes with effects
+or blocks, nodes whose inputs or outputs are written anywhere, and pairs whose results both leave the
+graph, which the caller may write to one by one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..ir import Block, Graph, Node
+from .alias import AliasAnalysis
+from .effects import has_side_effects
+
+UNIQUE = frozenset({"prim::CreateObject", "prim::Uninitialized", "prim::SetAttr"})
+"""Kinds whose outputs are what they are, not what they hold."""
+
+
+def run(graph: Graph) -> bool:
+    return _Merger(graph).block(graph.block, None)
+
+
+class Scope:
+    """A table of nodes by what they compute, over that of the enclosing block."""
+
+    def __init__(self, outer: Scope | None):
+        self.outer = outer
+        self.nodes: dict[tuple, Node] = {}
+
+    def find(self, key: tuple) -> Node | None:
+        scope: Scope | None = self
+        while scope is not None:
+            if key in scope.nodes:
+                return scope.nodes[key]
+            scope = scope.outer
+        return None
+
+
+class _Merger:
+    def __init__(self, graph: Graph):
+        self.analysis = AliasAnalysis(graph)
+
+    def block(self, block: Block, outer: Scope | None) -> bool:
+        scope, changed = Scope(outer), False
+        for node in block.nodes:
+            for inner in node.blocks:
+                changed |= self.block(inner, scope)
+            if node.blocks or not node.outputs or node.kind in UNIQUE or has_side_effects(node):
+                continue
+            key = key_of(node)
+            known = scope.find(key)
+            if known is None:
+                scope.nodes[key] = node
+            elif self.may_merge(known, node):
+                node.replace_with(*known.outputs)
+                changed = True
+        return changed
+
+    def may_merge(self, known: Node, node: Node) -> bool:
+        if node.kind == "prim::Constant":
+            return True                     # constants of equal key are one object already
+        if self.analysis.has_writers(node) or self.analysis.has_writers(known):
+            return False
+        return not (self.gives_away(known) and self.gives_away(node))
+
+    def gives_away(self, node: Node) -> bool:
+        """Whether code outside comes to hold memory that the node makes."""
+        return any((node, i) in self.analysis.made and self.analysis.escapes(v)
+                   for i, v in enumerate(node.outputs))
+
+
+def key_of(node: Node) -> tuple:
+    """Equal keys mean equal results, as long as no memory is written."""
+    return (node.qualified_name, node.schema is None, tuple(map(id, node.inputs)),
+            tuple(v.type for v in node.outputs),
+            tuple((k, value_key(v)) for k, v in sorted(node.attributes.items())))
+
+
+def value_key(value: Any) -> Any:
+    """A hashable stand-in that tells 1, 1.0 and True apart, and 0.0 and -0.0."""
+    if isinstance(value, (int, float, complex, str, bool, type(None))):
+        return type(value), repr(value)
+    if type(value) is tuple:
+        return tuple, tuple(map(value_key, value))
+    return id(value)

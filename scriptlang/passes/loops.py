@@ -1,0 +1,77 @@
+"""Loops: move out what is the same each time around, and unroll short ones.
+
+A node moves before the loop when its inputs come from outside it, it cannot fail, makes no memory and has no effect,
+and nothing in the loop writes what it reads; it may then run though the loop makes no turn.
+A loop with a constant trip count and no early exit is unrolled where the copies stay few
+(MAX_TURNS, MAX_COPIES), so that the turn number becomes a constant.
+"""
+
+from __future__ import annotations
+
+from ..ir import Block, Graph, Node, Value, clone_node
+from .alias import AliasAnalysis, memory_kinds
+from .effects import has_side_effects, may_fail
+
+MAX_TURNS = 16
+MAX_COPIES = 256
+"""Bounds of unrolling: turns, and nodes that result."""
+
+FIXED = frozenset({"prim::GetAttr", "prim::TupleIndex"})
+"""Kinds whose result may be memory: memory that is there already."""
+
+
+def run(graph: Graph) -> bool:
+    changed = False
+    for node in [n for n in graph.walk() if n.kind == "prim::Loop"][::-1]:
+        changed |= unroll(node)
+    loops = [n for n in graph.walk() if n.kind == "prim::Loop"]
+    if loops:
+        analysis = AliasAnalysis(graph)
+        for node in loops[::-1]:
+            changed |= hoist(node, analysis)
+    return changed
+
+
+def hoist(loop: Node, analysis: AliasAnalysis) -> bool:
+    """Move invariant nodes of a loop's body before the loop."""
+    body, changed = loop.blocks[0], False
+    written = analysis.writes(loop)
+    for node in body.nodes:
+        if is_invariant(node, body) and analysis.reads(node).isdisjoint(written):
+            node.move_before(loop)
+            changed = True
+    return changed
+
+
+def is_invariant(node: Node, body: Block) -> bool:
+    """Whether a node gives the same each turn and may run when there is none."""
+    if node.blocks or not node.outputs or node.kind == "prim::Uninitialized" \
+            or has_side_effects(node) or may_fail(node):
+        return False
+    if node.schema is not None and node.schema.is_mutable:
+        return False
+    if node.kind not in FIXED and any(memory_kinds(v.type) for v in node.outputs):
+        return False
+    return not any(v.node.block.is_inside(body) for v in node.inputs)
+
+
+def unroll(loop: Node) -> bool:
+    """Replace a short loop of known length by its turns."""
+    body = loop.blocks[0]
+    count, condition, again = loop.inputs[0], loop.inputs[1], body.returns[0]
+    if not (count.is_constant and condition.is_constant and again.is_constant
+            and condition.constant and again.constant and 0 < count.constant <= MAX_TURNS):
+        return False
+    if count.constant * sum(1 for _ in body.walk()) > MAX_COPIES:
+        return False
+    carried = loop.inputs[2:]
+    for turn in range(count.constant):
+        with loop.graph.at(loop) as graph:
+            env: dict[Value, Value] = {
+                body.parameters[0]: graph.constant(turn, like=loop),
+                **dict(zip(body.parameters[1:], carried))}
+        for node in body.nodes:
+            clone_node(node, loop.graph, env).insert_before(loop)
+        carried = [env.get(v, v) for v in body.returns[1:]]
+    loop.replace_with(*carried)
+    return True

@@ -1,0 +1,36 @@
+"""Results of a prim::If that do not depend on which branch runs, or that are the condition.
+
+    %r : int = prim::If(%c)           both branches return %a      ->    %a
+    %r : bool = prim::If(%c)          True, else False             ->    %c
+"""
+
+from __future__ import annotations
+
+from .. import types as T
+from ..ir import Graph, Node, Value
+
+
+def run(graph: Graph) -> bool:
+    changed = False
+    for node in list(graph.walk()):
+        if node.kind == "prim::If":
+            for i in reversed(range(len(node.outputs))):
+                value = simpler(node, i)
+                if value is not None:
+                    node.outputs[i].replace_all_uses_with(value)
+                    node.remove_output(i)
+                    for block in node.blocks:
+                        block.end.remove_input(i)
+                    changed = True
+    return changed
+
+
+def simpler(node: Node, i: int) -> Value | None:
+    """The value that output `i` always has, where that is known before the If."""
+    a, b = (block.returns[i] for block in node.blocks)
+    if a is b and (a.type == node.outputs[i].type or not T.may_be_none(node.outputs[i].type)):
+        return a
+    if node.outputs[i].type == T.BOOL and a.is_constant and b.is_constant:
+        if a.constant is True and b.constant is False:
+            return node.inputs[0]
+    return None

@@ -1,0 +1,261 @@
+"""Local rewrites as data: pairs of expressions over operators.
+
+    Rule("double_negation", "x: int", "aten.neg(aten.neg(x))", "x")
+    Rule("len_of_size", "x: Tensor", "aten.len(aten.size(x))", "aten.dim(x)")
+    Rule("inner_relu", "x: Tensor", "aten.relu((y := aten.relu(x)))", "y")
+
+`before` and `after` are Python expressions: calls of `aten.name(...)` or `prim.name(...)`, literals, which match
+constants, and variables.  A variable matches any value of the type that `parameters` gives it; used
+twice it matches the same value (or equal constants) twice; `Const[int]` asks for a constant.  Trailing
+arguments may be left out: they match their defaults.  `(y := pattern)` names an inner value.
+
+A rule keeps the value for every input its condition lets through; tests/passes/test_rules.py fires each rule on
+samples and compares.  `why_not` says what kept a rule from firing at a node.  Texts are read
+when a node of the rule's kind is first met, so a table of rules costs nothing at import.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Callable, Iterable
+
+from . import types as T
+from .ir import Graph, Node, Value
+from .schema import Schema, fits, substitute
+
+Overloads = Callable[[str], Iterable[Schema]]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """before -> after.
+
+    condition: Match -> None where the rule may fire, or the reason why it may not.
+    same_memory: `after` is the very memory that `before` would have given, so aliasing is as it was.
+    samples: what the variables may be in the rule's test, where values by type do not do.
+    """
+
+    name: str
+    parameters: str
+    before: str
+    after: str
+    condition: Callable[[Match], str | None] | None = None
+    same_memory: bool = False
+    samples: dict[str, tuple] = field(default_factory=dict, hash=False)
+
+    @property
+    def kind(self) -> str:
+        """The kind of node that the rule replaces."""
+        return "::".join(self.before[:self.before.index("(")].split(".")[:2])
+
+    @cached_property
+    def variables(self) -> dict[str, tuple[T.Type, bool]]:
+        """name -> (type, whether it has to be a constant)"""
+        head = ast.parse(f"def f({self.parameters}): ...").body[0]
+        found = {}
+        for a in head.args.args:
+            text = ast.unparse(a.annotation)
+            constant = text.startswith("Const[")
+            found[a.arg] = T.parse_annotation(text[6:-1] if constant else text), constant
+        return found
+
+    @cached_property
+    def pattern(self) -> ast.expr:
+        return ast.parse(self.before, mode="eval").body
+
+    @cached_property
+    def result(self) -> ast.expr:
+        return ast.parse(self.after, mode="eval").body
+
+    def match(self, node: Node) -> Match | str:
+        """The match of the rule at a node, or the reason why there is none."""
+        match = Match(self, node)
+        why = match.call(self.pattern, node)
+        if why is None and self.condition is not None:
+            why = self.condition(match)
+        return match if why is None else why
+
+
+class Match:
+    """A rule laid over nodes: `match["x"]` is the value of a variable, `nodes` what was matched."""
+
+    def __init__(self, rule: Rule, node: Node):
+        self.rule = rule
+        self.node = node
+        self.nodes: list[Node] = []
+        self.values: dict[str, Value] = {}
+
+    def __getitem__(self, name: str) -> Value:
+        return self.values[name]
+
+    def constant(self, name: str) -> Any:
+        """The value of a variable that stands for a constant."""
+        return self.values[name].constant
+
+    def call(self, pattern: ast.Call, node: Node) -> str | None:
+        """Match a call with a node; the reason where it does not."""
+        kind, overload = kind_of(pattern)
+        if node.kind != kind:
+            return f"{node.kind} is not {kind}"
+        if overload is not None and (node.schema is None or node.schema.overload != overload):
+            return f"{node.qualified_name} is not {kind}.{overload}"
+        if len(node.outputs) != 1 or len(pattern.args) > len(node.inputs):
+            return f"{node.kind} has other arguments than {ast.unparse(pattern)}"
+        self.nodes.append(node)
+        given = set(range(len(pattern.args)))
+        for sub, v in zip(pattern.args, node.inputs):
+            why = self.value(sub, v)
+            if why:
+                return why
+        for keyword in pattern.keywords:
+            i = node.schema.index(keyword.arg) if node.schema else None
+            if i is None:
+                return f"{node.qualified_name} has no argument {keyword.arg}"
+            given.add(i)
+            why = self.value(keyword.value, node.inputs[i])
+            if why:
+                return why
+        return self.rest_is_default(node, given)
+
+    def rest_is_default(self, node: Node, given: set[int]) -> str | None:
+        for i, v in enumerate(node.inputs):
+            if i not in given:
+                default = node.schema.arguments[i].default if node.schema else ...
+                if not (v.is_constant and same_constant(v.constant, default)):
+                    return f"argument {i} of {node.qualified_name} is not its default"
+        return None
+
+    def value(self, pattern: ast.expr, v: Value) -> str | None:
+        if isinstance(pattern, ast.Call):
+            return self.call(pattern, v.node)
+        if isinstance(pattern, ast.NamedExpr):
+            return self.value(pattern.value, v) or self.bind(pattern.target.id, v)
+        if isinstance(pattern, ast.Name):
+            type, constant = self.rule.variables[pattern.id]
+            if constant and not v.is_constant:
+                return f"{pattern.id} is not a constant"
+            if not T.is_subtype(v.type, type):
+                return f"{pattern.id} is a {v.type}, not a {type}"
+            return self.bind(pattern.id, v)
+        wanted = ast.literal_eval(pattern)
+        if v.is_constant and same_constant(v.constant, wanted):
+            return None
+        return f"a value is not the constant {wanted!r}"
+
+    def bind(self, name: str, v: Value) -> str | None:
+        known = self.values.setdefault(name, v)
+        if known is v or known.is_constant and v.is_constant and same_constant(
+                known.constant, v.constant):
+            return None
+        return f"{name} stands for two different values"
+
+    def build(self, overloads: Overloads) -> Value:
+        """The value of `after`, its nodes inserted before the matched node."""
+        with self.node.graph.at(self.node) as graph:
+            return build(graph, self.rule.result, self.values, overloads, self.node.output.type,
+                         self.node)
+
+
+def build(graph: Graph, expr: ast.expr, values: dict[str, Value], overloads: Overloads,
+          type: T.Type | None = None, like: Node | None = None) -> Value:
+    """Insert the nodes of an expression; `type` is that of the result where no schema says it."""
+    if isinstance(expr, ast.Name):
+        return values[expr.id]
+    if isinstance(expr, ast.NamedExpr):
+        return build(graph, expr.value, values, overloads, type, like)
+    if not isinstance(expr, ast.Call):
+        value = ast.literal_eval(expr)
+        return graph.constant(value, T.ListType(T.INT) if value == [] else None, like=like)
+    kind, overload = kind_of(expr)
+    given = [build(graph, a, values, overloads, None, like) for a in expr.args]
+    named = {k.arg: build(graph, k.value, values, overloads, None, like) for k in expr.keywords}
+    for schema in overloads(kind):
+        if overload is not None and schema.overload != overload:
+            continue
+        inputs = fill(graph, schema, given, named, like)
+        if inputs is not None:
+            variables: dict[str, T.Type] = {}
+            for v, a in zip(inputs, schema.arguments):
+                fits(v.type, a.type, variables)
+            outputs = [substitute(r.type, variables) for r in schema.returns]
+            return graph.insert(kind, inputs, outputs, schema=schema, like=like).output
+    if not any(True for _ in overloads(kind)) and type is not None and not named:
+        return graph.insert(kind, given, [type], like=like).output
+    raise ValueError(f"no overload of {kind} takes ({', '.join(str(v.type) for v in given)})")
+
+
+def fill(graph: Graph, schema: Schema, given: list[Value], named: dict[str, Value],
+         like: Node | None) -> list[Value] | None:
+    """The arguments of a schema, defaults filled in; None where they do not fit."""
+    variables: dict[str, T.Type] = {}
+    found: list[Value | None] = []
+    if len(given) > len(schema.arguments) or any(schema.index(n) is None for n in named):
+        return None
+    for i, a in enumerate(schema.arguments):
+        v = given[i] if i < len(given) else named.get(a.name)
+        if v is None and not a.has_default or v is not None and not fits(v.type, a.type, variables):
+            return None
+        found.append(v)
+    return [v if v is not None else graph.constant(
+        a.default, T.NONE if a.default is None else default_type(a), like=like)
+        for v, a in zip(found, schema.arguments)]
+
+
+def default_type(argument) -> T.Type | None:
+    """The type of a default's constant: that of the value, but for containers."""
+    t = T.without_none(argument.type)
+    return t if isinstance(t, (T.ListType, T.DictType)) else None
+
+
+def kind_of(call: ast.Call) -> tuple[str, str | None]:
+    """('aten::add', 'Scalar') of `aten.add.Scalar(...)`; None where no overload is named."""
+    parts = ast.unparse(call.func).split(".")
+    return "::".join(parts[:2]), parts[2] if len(parts) > 2 else None
+
+
+def same_constant(a: Any, b: Any) -> bool:
+    """Whether two constants are the same value of the same type (0.0 and -0.0 are not)."""
+    return type(a) is type(b) and (a is b or repr(a) == repr(b))
+
+
+Guard = Callable[[Match, Value], "str | None"]
+"""(match, replacement) -> reason why the memory of the graph forbids it, or None."""
+
+
+class RuleSet:
+    """Rules by the kind of node they replace, in order: the first that fires wins."""
+
+    def __init__(self, rules: Iterable[Rule]):
+        self.rules = tuple(rules)
+        self.by_kind: dict[str, list[Rule]] = {}
+        for rule in self.rules:
+            self.by_kind.setdefault(rule.kind, []).append(rule)
+
+    def apply(self, graph: Graph, overloads: Overloads, guard: Guard) -> bool:
+        """Fire rules once at every node of the graph; returns whether any fired."""
+        changed = False
+        for node in list(graph.walk()):
+            for rule in self.by_kind.get(node.kind, ()) if node.block is not None else ():
+                if why_not(rule, node, overloads, guard, fire=True) is None:
+                    changed = True
+                    break
+        return changed
+
+
+def why_not(rule: Rule, node: Node, overloads: Overloads, guard: Guard, fire: bool = False
+            ) -> str | None:
+    """Why a rule does not fire at a node, None where it does; with `fire` it also rewrites."""
+    match = rule.match(node)
+    if isinstance(match, str):
+        return match
+    existing = match.values.get(rule.after)
+    why = guard(match, existing) if existing is None or not rule.same_memory else None
+    if why is not None or not fire:
+        return why
+    result = existing if existing is not None else match.build(overloads)
+    if not T.is_subtype(result.type, node.output.type):
+        return f"{result.type} is no {node.output.type}"
+    node.replace_with(result)
+    return None
