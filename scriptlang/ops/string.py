@@ -258,7 +258,9 @@ SPECIFIERS: dict[str, Callable] = {
 
 @primitive("aten::percentFormat(str self, ...) -> str")
 def percent_format(self, *values):
-    """`self % values` for the specifiers d i e E f F c s and %%."""
+    """`self % values` for the specifiers d i e E f F c s and %%; one tuple holds the values."""
+    if len(values) == 1 and isinstance(values[0], tuple):
+        values = values[0]
     left, out, at = list(values), [], 0
     for found in re.finditer(r"%(.?)", self, re.DOTALL):
         out.append(self[at:found.start()])
