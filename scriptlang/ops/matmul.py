@@ -1,0 +1,333 @@
+"""Matrix products.  numpy's BLAS does the work; half and bfloat16 are computed in float32."""
+
+from __future__ import annotations
+
+from typing import List, Optional
+
+import numpy as np
+
+from ..tensor import Tensor
+from . import functions as torch
+from .elementwise import store
+from .numeric import check_same_dtype, finish, working
+from .table import composite, declare, primitive
+
+ADD = "*, Scalar beta=1, Scalar alpha=1"
+
+
+def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a @ b; bool matrices are refused as in PyTorch."""
+    if a.dtype.kind == "b":
+        raise RuntimeError('"addmm_impl_cpu_" not implemented for \'Bool\'')
+    with np.errstate(all="ignore"):
+        return np.matmul(a, b)
+
+
+def sizes(*tensors: Tensor) -> str:
+    return " and ".join("x".join(map(str, t._size)) for t in tensors)
+
+
+@primitive("aten::mm(Tensor self, Tensor mat2) -> Tensor")
+def mm(self, mat2):
+    if self.dim() != 2 or mat2.dim() != 2:
+        which = "self" if self.dim() != 2 else "mat2"
+        raise RuntimeError(f"{which} must be a matrix, got shapes {list(self._size)} and "
+                           f"{list(mat2._size)}")
+    if self._size[1] != mat2._size[0]:
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({sizes(self, mat2)})")
+    check_same_dtype("expected m1 and m2", self, mat2)
+    return finish(product(working(self), working(mat2)), self.dtype)
+
+
+@primitive("aten::bmm(Tensor self, Tensor mat2) -> Tensor")
+def bmm(self, mat2):
+    check_batches(self, mat2)
+    return finish(product(working(self), working(mat2)), self.dtype)
+
+
+def check_batches(a: Tensor, b: Tensor) -> None:
+    for name, x in (("batch1", a), ("batch2", b)):
+        if x.dim() != 3:
+            raise RuntimeError(f"{name} must be a 3D tensor, got size {list(x._size)}")
+    if a._size[0] != b._size[0] or a._size[2] != b._size[1]:
+        raise RuntimeError("Expected size for first two dimensions of batch2 tensor to be: "
+                           f"[{a._size[0]}, {a._size[2]}] but got: [{b._size[0]}, {b._size[1]}].")
+    check_same_dtype("expected m1 and m2", a, b)
+
+
+@primitive("aten::dot(Tensor self, Tensor tensor) -> Tensor")
+def dot(self, tensor):
+    check_vectors(self, tensor)
+    return finish(np.dot(working(self), working(tensor)), self.dtype)
+
+
+@primitive("aten::vdot(Tensor self, Tensor other) -> Tensor")
+def vdot(self, other):
+    check_vectors(self, other)
+    return finish(np.vdot(working(self), working(other)), self.dtype)
+
+
+def check_vectors(a: Tensor, b: Tensor) -> None:
+    if a.dim() != 1 or b.dim() != 1:
+        raise RuntimeError(f"1D tensors expected, but got {a.dim()}D and {b.dim()}D tensors")
+    if a.dtype is not b.dtype:
+        raise RuntimeError("dot : expected both vectors to have same dtype, but found "
+                           f"{a.dtype.name} and {b.dtype.name}")
+    if a._size != b._size:
+        raise RuntimeError("inconsistent tensor size, expected tensor "
+                           f"{list(a._size)} and src {list(b._size)} to have the same number of "
+                           f"elements, but got {a._size[0]} and {b._size[0]} elements respectively")
+
+
+@primitive("aten::mv(Tensor self, Tensor vec) -> Tensor")
+def mv(self, vec):
+    if self.dim() != 2 or vec.dim() != 1:
+        raise RuntimeError("vector + matrix @ vector expected, got "
+                           f"1, {self.dim()}, {vec.dim()}")
+    if self._size[1] != vec._size[0]:
+        raise RuntimeError(f"size mismatch, got input ({self._size[0]}), mat "
+                           f"({sizes(self)}), vec ({vec._size[0]})")
+    check_same_dtype("expected matrix and vector", self, vec)
+    return finish(product(working(self), working(vec)), self.dtype)
+
+
+@primitive("aten::matmul(Tensor self, Tensor other) -> Tensor",
+           "aten::linalg_matmul(Tensor self, Tensor other) -> Tensor")
+def matmul(self, other):
+    """numpy's matmul: vectors are promoted to matrices, leading dimensions broadcast."""
+    if not self.dim() or not other.dim():
+        raise RuntimeError("both arguments to matmul need to be at least 1D, but they are "
+                           f"{self.dim()}D and {other.dim()}D")
+    if self.dim() == other.dim() == 1:
+        return dot(self, other)
+    inner = other._size[-2 if other.dim() > 1 else 0]
+    if self._size[-1] != inner:
+        if self.dim() <= 2 and other.dim() == 1:
+            raise RuntimeError(f"size mismatch, got input ({self._size[0]}), mat "
+                               f"({sizes(self)}), vec ({inner})")
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({sizes(self, other)})")
+    check_same_dtype("expected m1 and m2", self, other)
+    try:
+        return finish(product(working(self), working(other)), self.dtype)
+    except ValueError:
+        raise RuntimeError("matmul: the leading dimensions do not broadcast: "
+                           f"{list(self._size)} and {list(other._size)}") from None
+
+
+@primitive("aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor")
+def linear(input, weight, bias):
+    """input @ weight.T + bias; weight is (out, in) or, without the leading dimension, (in)."""
+    if weight.dim() > 2 or not weight.dim() or not input.dim():
+        raise RuntimeError("linear: weight must have 1 or 2 dimensions, got shapes "
+                           f"{list(input._size)} and {list(weight._size)}")
+    if input._size[-1] != weight._size[-1]:
+        rows = input.numel() // max(input._size[-1], 1)
+        shape = "x".join(map(str, reversed(weight._size)))
+        raise RuntimeError("mat1 and mat2 shapes cannot be multiplied "
+                           f"({rows}x{input._size[-1]} and {shape})")
+    check_same_dtype("expected m1 and m2", input, weight, bias)
+    result = product(working(input), working(weight).T)
+    if bias is not None:
+        result = result + working(bias)
+    return finish(result, input.dtype)
+
+
+def scaled_sum(self: Tensor, result: np.ndarray, beta, alpha) -> Tensor:
+    """beta * self + alpha * result; a beta of 0 ignores self, nan and all."""
+    dtype = self.dtype
+    if dtype.kind in "ui" and (isinstance(alpha, float) or isinstance(beta, float)):
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point "
+                           "number.")
+    if alpha != 1:
+        result = result * result.dtype.type(alpha)
+    if beta == 0:
+        return finish(np.array(np.broadcast_to(result, result.shape)), dtype)
+    bias = working(self)
+    try:
+        bias = np.broadcast_to(bias, result.shape)
+    except ValueError:
+        raise RuntimeError(f"The expanded size of the tensor {list(result.shape)} must match the "
+                           f"existing size {list(self._size)}") from None
+    with np.errstate(all="ignore"):
+        return finish((bias if beta == 1 else bias * bias.dtype.type(beta)) + result, dtype)
+
+
+def addmm(self, mat1, mat2, beta, alpha):
+    check_same_dtype("self and mat2 must", self, mat2)
+    if mat1.dim() != 2 or mat2.dim() != 2:
+        raise RuntimeError(f"mat1 and mat2 must be matrices, got {mat1.dim()}-D and {mat2.dim()}-D")
+    if mat1._size[1] != mat2._size[0]:
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({sizes(mat1, mat2)})")
+    check_same_dtype("expected mat1 and mat2", mat1, mat2)
+    return scaled_sum(self, product(working(mat1), working(mat2)), beta, alpha)
+
+
+def baddbmm(self, batch1, batch2, beta, alpha):
+    check_batches(batch1, batch2)
+    check_same_dtype("Input", self, batch1)
+    return scaled_sum(self, product(working(batch1), working(batch2)), beta, alpha)
+
+
+def addbmm(self, batch1, batch2, beta, alpha):
+    check_batches(batch1, batch2)
+    check_same_dtype("Input", self, batch1)
+    return scaled_sum(self, product(working(batch1), working(batch2)).sum(0), beta, alpha)
+
+
+def addmv(self, mat, vec, beta, alpha):
+    mv(mat, vec)
+    return scaled_sum(self, product(working(mat), working(vec)), beta, alpha)
+
+
+def addr(self, vec1, vec2, beta, alpha):
+    if vec1.dim() != 1 or vec2.dim() != 1:
+        raise RuntimeError("addr: Expected 1-D arguments vec1 and vec2, but got "
+                           f"{vec1.dim()}-D and {vec2.dim()}-D")
+    return scaled_sum(self, np.multiply.outer(working(vec1), working(vec2)), beta, alpha)
+
+
+for _name, _kernel, _first, _second in (
+        ("addmm", addmm, "mat1", "mat2"), ("baddbmm", baddbmm, "batch1", "batch2"),
+        ("addbmm", addbmm, "batch1", "batch2"), ("addmv", addmv, "mat", "vec"),
+        ("addr", addr, "vec1", "vec2")):
+    _rest = f"Tensor {_first}, Tensor {_second}, {ADD}"
+    declare(f"aten::{_name}(Tensor self, {_rest}) -> Tensor", _kernel, "primitive")
+    declare(f"aten::{_name}.out(Tensor self, {_rest}, Tensor(a!) out) -> Tensor(a!)",
+            lambda *args, f=_kernel: store(args[-1], f(*args[:-1]), resize=True), "primitive")
+    declare(f"aten::{_name}_(Tensor(a!) self, {_rest}) -> Tensor(a!)",
+            lambda self, *args, f=_kernel: store(self, f(self, *args)), "primitive")
+for _name, _kernel in (("mm", mm), ("bmm", bmm), ("matmul", matmul)):
+    _second = "other" if _name == "matmul" else "mat2"
+    declare(f"aten::{_name}.out(Tensor self, Tensor {_second}, *, Tensor(a!) out) -> Tensor(a!)",
+            lambda self, other, out, f=_kernel: store(out, f(self, other), resize=True),
+            "primitive")
+
+
+@composite("aten::outer(Tensor self, Tensor vec2) -> Tensor",
+           "aten::ger(Tensor self, Tensor vec2) -> Tensor")
+def outer(self: Tensor, vec2: Tensor) -> Tensor:
+    if self.dim() != 1 or vec2.dim() != 1:
+        raise RuntimeError("outer: Expected 1-D arguments self and vec2, but got {}-D and {}-D"
+                           .format(self.dim(), vec2.dim()))
+    return self.unsqueeze(1) * vec2
+
+
+@composite("aten::inner(Tensor self, Tensor other) -> Tensor")
+def inner(self: Tensor, other: Tensor) -> Tensor:
+    if self.dim() == 0 or other.dim() == 0:
+        return self * other
+    if self.size(-1) != other.size(-1):
+        raise RuntimeError("inner() the last dimension must match on both input tensors but got "
+                           "shapes {} and {}".format(self.size(), other.size()))
+    return torch.tensordot(self, other, [-1], [-1])
+
+
+@composite("aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor")
+def linalg_vecdot(x: Tensor, y: Tensor, dim: int = -1) -> Tensor:
+    return torch.sum(torch.conj(x) * y, [dim])
+
+
+@composite("aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor")
+def tensordot(self: Tensor, other: Tensor, dims_self: List[int], dims_other: List[int]) -> Tensor:
+    if len(dims_self) != len(dims_other):
+        raise RuntimeError("tensordot: both dimension lists should have same length, got {} and {}"
+                           .format(dims_self, dims_other))
+    summed: List[int] = []
+    other_summed: List[int] = []
+    size = 1
+    for i in range(len(dims_self)):
+        a = dims_self[i] + self.dim() if dims_self[i] < 0 else dims_self[i]
+        b = dims_other[i] + other.dim() if dims_other[i] < 0 else dims_other[i]
+        if self.size(a) != other.size(b):
+            raise RuntimeError("contracted dimensions need to match, but first has size {} in dim {} "
+                               "and second has size {} in dim {}"
+                               .format(self.size(a), a, other.size(b), b))
+        summed.append(a)
+        other_summed.append(b)
+        size = size * self.size(a)
+    order: List[int] = []
+    shape: List[int] = []
+    for d in range(self.dim()):
+        if d not in summed:
+            order.append(d)
+            shape.append(self.size(d))
+    rest: List[int] = []
+    columns = 1
+    for d in range(other.dim()):
+        if d not in other_summed:
+            rest.append(d)
+            shape.append(other.size(d))
+            columns = columns * other.size(d)
+    rows = 1
+    for d in order:
+        rows = rows * self.size(d)
+    a = self.permute(order + summed).reshape([rows, size])
+    b = other.permute(other_summed + rest).reshape([size, columns])
+    return torch.mm(a, b).reshape(shape)
+
+
+@primitive("aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor")
+def einsum(equation, tensors, path):
+    """numpy's einsum, contracted pairwise; spaces are allowed and `...` broadcasts."""
+    if not tensors:
+        raise RuntimeError("einsum(): must provide at least one operand")
+    check_same_dtype("einsum(): expected operands", *tensors)
+    inputs = equation.partition("->")[0]
+    if inputs.count(",") + 1 != len(tensors):
+        raise RuntimeError(f"einsum(): {inputs.count(',') + 1} subscripts were given for "
+                           f"{len(tensors)} operands in {equation!r}")
+    try:
+        with np.errstate(all="ignore"):
+            result = np.einsum(equation.replace(" ", ""), *map(working, tensors),
+                               optimize=len(tensors) > 1)
+    except ValueError as error:
+        shapes = ", ".join(str(list(t._size)) for t in tensors)
+        raise RuntimeError(f"einsum(): {equation!r} does not fit operands of shapes {shapes}: "
+                           f"{error}") from None
+    return finish(np.array(result), tensors[0].dtype)
+
+
+@composite("aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor")
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Optional[Tensor] = None
+             ) -> Tensor:
+    out = torch.einsum("...i,kij,...j->...k", [input1, weight, input2])
+    if bias is not None:
+        out = out + bias
+    return out
+
+
+@composite("aten::linalg_multi_dot(Tensor[] tensors) -> Tensor",
+           "aten::chain_matmul(Tensor[] matrices) -> Tensor")
+def multi_dot(tensors: List[Tensor]) -> Tensor:
+    result = tensors[0]
+    for i in range(1, len(tensors)):
+        result = torch.matmul(result, tensors[i])
+    return result
+
+
+@composite("aten::kron(Tensor self, Tensor other) -> Tensor")
+def kron(self: Tensor, other: Tensor) -> Tensor:
+    n = max(self.dim(), other.dim())
+    left: List[int] = []
+    right: List[int] = []
+    shape: List[int] = []
+    for d in range(n):
+        i = d - (n - self.dim())
+        j = d - (n - other.dim())
+        a = self.size(i) if i >= 0 else 1
+        b = other.size(j) if j >= 0 else 1
+        left += [a, 1]
+        right += [1, b]
+        shape.append(a * b)
+    return (self.reshape(left) * other.reshape(right)).reshape(shape)
+
+
+@composite("aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor")
+def weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
+    if dim == -1:
+        return v * (g / torch.linalg_vector_norm(v))
+    dims: List[int] = []
+    for d in range(v.dim()):
+        if d != dim:
+            dims.append(d)
+    return v * (g / torch.linalg_vector_norm(v, 2, dims, True))
