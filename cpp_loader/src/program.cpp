@@ -23,14 +23,10 @@ ClassRef ClassTable::get(const std::string& name) {
   return cls;
 }
 
-ClassType* ClassTable::find(const std::string& name) const {
-  auto it = classes_.find(name);
-  return it == classes_.end() ? nullptr : it->second.get();
-}
-
 ClassResolver ClassTable::resolver() {
   return [this](const std::string& name) {
-    return name.compare(0, 9, "__torch__") == 0 ? get(name) : ClassRef();
+    bool is_class = name.compare(0, 9, "__torch__") == 0 || classes_.count(name) != 0;
+    return is_class ? get(name) : ClassRef();
   };
 }
 

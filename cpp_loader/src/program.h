@@ -73,10 +73,9 @@ struct MissingOperator {
 // The classes of a program, by qualified name.
 class ClassTable {
  public:
-  ClassRef get(const std::string& name);         // made when absent
-  ClassType* find(const std::string& name) const;  // null when absent
+  ClassRef get(const std::string& name);  // made when absent
+  void add(ClassRef cls) { classes_[cls->name] = std::move(cls); }
   ClassResolver resolver();
-  const std::unordered_map<std::string, ClassRef>& all() const { return classes_; }
 
  private:
   std::unordered_map<std::string, ClassRef> classes_;

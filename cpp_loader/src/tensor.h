@@ -101,6 +101,10 @@ class alignas(kAlignment) Storage {
   int64_t nbytes() const noexcept { return nbytes_; }
   bool owned() const noexcept { return kind_ != Kind::Borrowed; }
   bool read_only() const noexcept { return read_only_; }
+  // What a borrowed block's owner gave with this release function; null for others.
+  void* lender(ReleaseFn release) const noexcept {
+    return kind_ == Kind::Borrowed && release_ == release ? user_ : nullptr;
+  }
 
   // Changes the size, keeping the common prefix (Tensor.resize_); the data may move.
   // Raises RuntimeError when a borrowed block would have to grow.

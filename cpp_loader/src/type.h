@@ -27,6 +27,7 @@ class Type {
   std::vector<std::string> fields;   // NamedTuple
   std::string name;                  // NamedTuple, Class, Variable, Opaque: as written
   ClassRef cls;                      // Class
+  mutable std::shared_ptr<void> host;  // NamedTuple: what an embedding language knows it as
 
   static TypeRef make(TypeKind kind, std::vector<TypeRef> elements = {}, std::string name = {});
 };
@@ -35,6 +36,7 @@ struct ClassType : Counted {
   std::string name;                      // "__torch__.M"
   std::vector<std::string> attributes;   // names by slot
   std::vector<TypeRef> types;            // by slot; may be shorter than attributes
+  std::shared_ptr<void> host;            // what an embedding language knows the class as
 
   static ClassRef make(std::string name);
   int64_t slot(std::string_view attribute) const;  // -1 when absent

@@ -1,0 +1,301 @@
+// scriptlang: runs TorchScript archives. C++17, header only, over scriptlang.h.
+//
+//   scriptlang::Module m = scriptlang::load("m.pt");
+//   scriptlang::Tensor x = scriptlang::Tensor::view(samples.data(), {1, 512});
+//   scriptlang::Value y = m("forward", {x, 16000});
+//   float p = y.tensor().contiguous().data<float>()[0];
+//
+// Errors are scriptlang::Error. Values are handles: copying one shares it.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "scriptlang.h"
+
+namespace scriptlang {
+
+// The library has classes of the same names inside: these must not be linked to those.
+inline namespace api {
+
+class Error : public std::runtime_error {
+ public:
+  Error(sl_status status, std::string class_name, const std::string& message, std::string stack)
+      : std::runtime_error(message),
+        status_(status),
+        class_name_(std::move(class_name)),
+        stack_(std::move(stack)) {}
+  sl_status status() const { return status_; }
+  // The exception's class: "RuntimeError", or what the program raised, "builtins.ValueError".
+  const std::string& class_name() const { return class_name_; }
+  const std::string& stack() const { return stack_; }  // script stack, innermost first
+
+ private:
+  sl_status status_;
+  std::string class_name_, stack_;
+};
+
+namespace detail {
+
+inline void check(sl_status status, sl_error* error) {
+  if (status == SL_OK) return;
+  Error e(status, sl_error_class(error), sl_error_message(error), sl_error_stack(error));
+  sl_error_release(error);
+  throw e;
+}
+
+inline sl_value* check(sl_value* value, const char* what) {
+  if (!value) throw Error(SL_INVALID_ARGUMENT, "ValueError", what, "");
+  return value;
+}
+
+template <class T>
+struct dtype_of;
+template <> struct dtype_of<float> { static constexpr sl_dtype value = SL_FLOAT32; };
+template <> struct dtype_of<double> { static constexpr sl_dtype value = SL_FLOAT64; };
+template <> struct dtype_of<int8_t> { static constexpr sl_dtype value = SL_INT8; };
+template <> struct dtype_of<uint8_t> { static constexpr sl_dtype value = SL_UINT8; };
+template <> struct dtype_of<int16_t> { static constexpr sl_dtype value = SL_INT16; };
+template <> struct dtype_of<int32_t> { static constexpr sl_dtype value = SL_INT32; };
+template <> struct dtype_of<int64_t> { static constexpr sl_dtype value = SL_INT64; };
+template <> struct dtype_of<bool> { static constexpr sl_dtype value = SL_BOOL8; };
+
+}  // namespace detail
+
+using Shape = std::vector<int64_t>;
+class Tensor;
+
+// Any value of the language.
+class Value {
+ public:
+  Value() : Value(detail::check(sl_value_none(), "out of memory")) {}
+  Value(bool v) : Value(detail::check(sl_value_bool(v), "out of memory")) {}
+  Value(int v) : Value(int64_t(v)) {}
+  Value(int64_t v) : Value(detail::check(sl_value_int(v), "out of memory")) {}
+  Value(double v) : Value(detail::check(sl_value_double(v), "out of memory")) {}
+  Value(const char* v) : Value(detail::check(sl_value_string(v, std::strlen(v)), "out of memory")) {}
+  Value(const std::string& v)
+      : Value(detail::check(sl_value_string(v.data(), v.size()), "out of memory")) {}
+  explicit Value(sl_value* handle) : handle_(handle, sl_value_release) {}  // takes it over
+
+  static Value list(const std::vector<Value>& items) {
+    std::vector<sl_value*> handles = handles_of(items);
+    return Value(detail::check(sl_value_list(handles.data(), handles.size()), "out of memory"));
+  }
+  static Value tuple(const std::vector<Value>& items) {
+    std::vector<sl_value*> handles = handles_of(items);
+    return Value(detail::check(sl_value_tuple(handles.data(), handles.size()), "out of memory"));
+  }
+  static Value dict(const std::vector<std::pair<Value, Value>>& items) {
+    std::vector<sl_value*> keys, values;
+    for (const auto& [k, v] : items) {
+      keys.push_back(k.handle());
+      values.push_back(v.handle());
+    }
+    return Value(detail::check(sl_value_dict(keys.data(), values.data(), keys.size()),
+                               "a dict has a key that cannot be one"));
+  }
+
+  sl_kind kind() const { return sl_value_kind(handle()); }
+  bool is_none() const { return kind() == SL_NONE; }
+
+  // Each throws Error when the value is of another kind.
+  bool boolean() const { return get<int>(sl_value_get_bool, "the value is no bool") != 0; }
+  int64_t integer() const { return get<int64_t>(sl_value_get_int, "the value is no int"); }
+  double number() const { return get<double>(sl_value_get_double, "the value is no number"); }
+  std::string string() const {
+    const char* text = nullptr;
+    size_t size = 0;
+    require(sl_value_get_string(handle(), &text, &size), "the value is no string");
+    return std::string(text, size);
+  }
+  inline Tensor tensor() const;
+
+  size_t size() const { return sl_value_length(handle()); }  // of lists, tuples and dicts
+  Value operator[](size_t index) const {
+    return Value(detail::check(sl_value_item(handle(), index), "there is no such element"));
+  }
+  Value key(size_t index) const {
+    return Value(detail::check(sl_value_key(handle(), index), "there is no such key"));
+  }
+
+  // As the language prints it.
+  std::string text() const {
+    char* text = nullptr;
+    size_t size = 0;
+    require(sl_value_text(handle(), &text, &size), "the value cannot be printed");
+    std::string copy(text, size);
+    sl_text_release(text);
+    return copy;
+  }
+
+  sl_value* handle() const { return handle_.get(); }
+
+  static std::vector<sl_value*> handles_of(const std::vector<Value>& values) {
+    std::vector<sl_value*> handles;
+    handles.reserve(values.size());
+    for (const Value& v : values) handles.push_back(v.handle());
+    return handles;
+  }
+
+ protected:
+  static void require(sl_status status, const char* what) {
+    if (status != SL_OK) throw Error(status, "TypeError", what, "");
+  }
+
+ private:
+  template <class T, class F>
+  T get(F f, const char* what) const {
+    T v{};
+    require(f(handle(), &v), what);
+    return v;
+  }
+  std::shared_ptr<sl_value> handle_;
+};
+
+// A value that is a tensor.
+class Tensor : public Value {
+ public:
+  // Over the caller's memory, which must outlive the tensor and all views of it.
+  template <class T>
+  static Tensor view(T* data, const Shape& shape) {
+    return Tensor(sl_tensor_view(data, detail::dtype_of<T>::value, shape.data(), shape.size(),
+                                 nullptr, nullptr));
+  }
+  // Over memory that the tensor keeps alive.
+  template <class T>
+  static Tensor take(std::vector<T> data, const Shape& shape) {
+    int64_t count = 1;
+    for (int64_t n : shape) count *= n;
+    if (count != int64_t(data.size())) {
+      throw Error(SL_INVALID_ARGUMENT, "ValueError", "the shape does not fit the data", "");
+    }
+    auto owner = std::make_unique<std::vector<T>>(std::move(data));
+    Tensor t(sl_tensor_view(owner->data(), detail::dtype_of<T>::value, shape.data(), shape.size(),
+                            [](void* user) { delete static_cast<std::vector<T>*>(user); },
+                            owner.get()));
+    owner.release();
+    return t;
+  }
+  template <class T>
+  static Tensor copy(const T* data, const Shape& shape) {
+    return Tensor(
+        sl_tensor_copy(data, detail::dtype_of<T>::value, shape.data(), shape.size()));
+  }
+
+  sl_dtype dtype() const { return info().dtype; }
+  Shape shape() const {
+    Info i = info();
+    return Shape(i.sizes, i.sizes + i.ndim);
+  }
+  Shape strides() const {  // in elements
+    Info i = info();
+    return Shape(i.strides, i.strides + i.ndim);
+  }
+  int64_t numel() const {
+    int64_t count = 1;
+    for (int64_t n : shape()) count *= n;
+    return count;
+  }
+  Tensor contiguous() const { return Tensor(sl_tensor_contiguous(handle())); }
+  // First element; throws Error when T is not the element type.
+  template <class T>
+  T* data() const {
+    if (dtype() != detail::dtype_of<T>::value) {
+      throw Error(SL_INVALID_ARGUMENT, "TypeError", "the tensor has another element type", "");
+    }
+    return static_cast<T*>(sl_tensor_data(handle()));
+  }
+
+ private:
+  friend class Value;
+  struct Info {
+    sl_dtype dtype;
+    size_t ndim;
+    const int64_t *sizes, *strides;
+  };
+  explicit Tensor(sl_value* handle)
+      : Value(detail::check(handle, "the tensor cannot be made: its shape or type is bad")) {}
+  explicit Tensor(const Value& value) : Value(value) { info(); }
+  Info info() const {
+    Info i{};
+    require(sl_tensor_info(handle(), &i.dtype, &i.ndim, &i.sizes, &i.strides),
+            "the value is no tensor");
+    return i;
+  }
+};
+
+inline Tensor Value::tensor() const { return Tensor(*this); }
+
+// What one call may use; zero means no limit.
+struct Limits : sl_limits {
+  Limits() : sl_limits{} { size = sizeof(sl_limits); }
+};
+
+class Module {
+ public:
+  explicit Module(sl_module* handle) : handle_(handle, sl_module_release) {}  // takes it over
+
+  Value operator()(const char* method, const std::vector<Value>& arguments,
+                   const Limits& limits = {}) const {
+    std::vector<sl_value*> handles = Value::handles_of(arguments);
+    sl_value* result = nullptr;
+    sl_error* error = nullptr;
+    detail::check(sl_call(handle_.get(), method, handles.data(), handles.size(), &limits, &result,
+                          &error),
+                  error);
+    return Value(result);
+  }
+  std::vector<std::string> methods() const {
+    std::vector<std::string> names;
+    for (size_t k = 0; k < sl_module_method_count(handle_.get()); ++k) {
+      names.push_back(sl_module_method_name(handle_.get(), k));
+    }
+    return names;
+  }
+  // Operators that the program names and this build lacks.
+  std::vector<std::string> missing_operators() const {
+    std::vector<std::string> names;
+    for (size_t k = 0; k < sl_module_missing_count(handle_.get()); ++k) {
+      names.push_back(sl_module_missing_name(handle_.get(), k));
+    }
+    return names;
+  }
+  Value attribute(const char* name) const {
+    sl_value* value = nullptr;
+    sl_error* error = nullptr;
+    detail::check(sl_module_attribute(handle_.get(), name, &value, &error), error);
+    return Value(value);
+  }
+  sl_module* handle() const { return handle_.get(); }
+
+ private:
+  std::shared_ptr<sl_module> handle_;
+};
+
+inline Module load(const std::string& path) {
+  sl_module* module = nullptr;
+  sl_error* error = nullptr;
+  detail::check(sl_load_file(path.c_str(), &module, &error), error);
+  return Module(module);
+}
+
+inline Module load(const void* data, size_t size) {
+  sl_module* module = nullptr;
+  sl_error* error = nullptr;
+  detail::check(sl_load_memory(data, size, &module, &error), error);
+  return Module(module);
+}
+
+inline void set_threads(int threads) { sl_set_threads(threads); }
+inline int threads() { return sl_get_threads(); }
+
+}  // namespace api
+}  // namespace scriptlang

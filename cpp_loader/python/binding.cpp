@@ -1,0 +1,260 @@
+// scriptlang.interpreter._native: the engine as Python sees it.
+//
+//   program = Program(functions, types)      functions: tuple trees as in bytecode.pkl, without
+//                                            the version; types: {qualified name: ClassType,
+//                                            EnumType or named TupleType}
+//   program.run(name, args, ...)             releases the GIL while the program runs
+//
+// Errors of the engine are NativeError(kind, class_name, message, stack): kind as in error.h,
+// class_name what the program raised (or ""), stack a list of (function, pc), innermost first.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "../kernels/parallel.h"
+#include "convert.h"
+#include "vm.h"
+
+#ifndef SCRIPTLANG_VERSION
+#error "SCRIPTLANG_VERSION is defined by CMakeLists.txt"
+#endif
+
+namespace scriptlang::python {
+
+namespace {
+
+PyObject* native_error = nullptr;
+
+void set_python_error(const Error& e) {
+  PyObject* stack = PyList_New(0);
+  for (const ErrorFrame& f : e.stack) {
+    PyObject* pair = Py_BuildValue("(s#L)", f.function.data(), Py_ssize_t(f.function.size()),
+                                   static_cast<long long>(f.pc));
+    if (pair) PyList_Append(stack, pair);
+    Py_XDECREF(pair);
+  }
+  PyObject* message = PyUnicode_DecodeUTF8(e.message.data(), Py_ssize_t(e.message.size()), "replace");
+  PyObject* arguments = Py_BuildValue("(ssOO)", error_kind_name(e.kind), e.class_name.c_str(),
+                                      message, stack);
+  if (arguments) PyErr_SetObject(native_error, arguments);
+  Py_XDECREF(arguments);
+  Py_XDECREF(message);
+  Py_XDECREF(stack);
+}
+
+// A Python exception that was raised inside a callback goes through the engine as this.
+void check_callback() {
+  if (!PyErr_Occurred()) return;
+  nb::python_error error;
+  raise(ErrorKind::RuntimeError, error.what());
+}
+
+void print_to_python(const char* text, size_t size, void*) {
+  nb::gil_scoped_acquire gil;
+  PyObject* out = PySys_GetObject("stdout");  // borrowed
+  if (!out || out == Py_None) return;
+  PyObject* line = PyUnicode_DecodeUTF8(text, Py_ssize_t(size), "replace");
+  if (line) PyFile_WriteObject(line, out, Py_PRINT_RAW);
+  Py_XDECREF(line);
+  check_callback();
+}
+
+void warn_to_python(const char* text, size_t size, void*) {
+  nb::gil_scoped_acquire gil;
+  PyErr_WarnEx(PyExc_UserWarning, std::string(text, size).c_str(), 1);
+  check_callback();
+}
+
+class PythonProgram {
+ public:
+  PythonProgram(nb::tuple functions, nb::dict types) : types_(types) {
+    auto classes = std::make_shared<ClassTable>();
+    for (auto [name, type] : types) {
+      if (!nb::hasattr(type, "fields")) classes->add(class_of(type));
+    }
+    Value tree = ToNative()(functions);
+    program_ = Program::decode(tree, classes);
+    for (const auto& function : program_->functions()) {
+      for (const TypeRef& type : function->types) {
+        nb::str name(type->name.c_str());
+        if (type->kind == TypeKind::NamedTuple && types.contains(name)) {
+          type->host = host_of(types[name]);
+        }
+      }
+    }
+  }
+
+  nb::object run(const std::string& name, nb::list arguments, const Limits& limits) {
+    const Function* function = program_->find(name);
+    if (!function) raise(ErrorKind::RuntimeError, "the program has no function ", name);
+    std::vector<Value> values;
+    ToNative convert;
+    for (nb::handle argument : arguments) values.push_back(convert(argument));
+    Context context;
+    context.threads = kernels::thread_count();
+    context.print = print_to_python;
+    context.warn = warn_to_python;
+    Value result;
+    {
+      nb::gil_scoped_release released;
+      result = scriptlang::run(*program_, *function, std::move(values), context, limits);
+    }
+    return ToPython()(result);
+  }
+
+  nb::dict missing() const {
+    nb::dict counts;
+    for (const MissingOperator& m : program_->missing()) counts[m.name.c_str()] = m.count;
+    return counts;
+  }
+
+  std::vector<std::string> functions() const {
+    std::vector<std::string> names;
+    for (const auto& function : program_->functions()) names.push_back(function->name);
+    return names;
+  }
+
+ private:
+  nb::dict types_;  // keeps the Python types alive that the program's classes refer to weakly
+  std::shared_ptr<const Program> program_;
+};
+
+Value& slot_at(const NativeObject& o, int64_t index) {
+  int64_t size = int64_t(o.object->slots.size());
+  if (index < 0) index += size;
+  if (index < 0 || index >= size) throw nb::index_error("slot out of range");
+  return o.object->slots[size_t(index)];
+}
+
+Value& slot_named(const NativeObject& o, const std::string& name) {
+  int64_t slot = o.object->type->slot(name);
+  if (slot < 0 || slot >= int64_t(o.object->slots.size())) {
+    throw nb::attribute_error((o.object->type->name + " has no attribute '" + name + "'").c_str());
+  }
+  return o.object->slots[size_t(slot)];
+}
+
+std::vector<std::string> operator_names() {
+  std::vector<std::string> names;
+  for (int k = 0; k < op_count(); ++k) names.emplace_back(op_at(k).qualified_name());
+  names.emplace_back("prim::TupleUnpack");  // an instruction in the engine
+  return names;
+}
+
+std::vector<std::string> cpu_features() {
+  std::vector<std::string> names;
+#if defined(__x86_64__)
+#define SL_FEATURE(name) \
+  if (__builtin_cpu_supports(name)) names.emplace_back(name);
+  SL_FEATURE("avx")
+  SL_FEATURE("fma")
+  SL_FEATURE("avx2")
+  SL_FEATURE("avx512f")
+  SL_FEATURE("avx512bw")
+  SL_FEATURE("avx512dq")
+  SL_FEATURE("avx512vl")
+  SL_FEATURE("avx512vnni")
+#undef SL_FEATURE
+#elif defined(__aarch64__)
+  names.emplace_back("neon");
+#endif
+  return names;
+}
+
+nb::dict info() {
+  nb::dict facts;
+  facts["version"] = SCRIPTLANG_VERSION;
+  facts["compiler"] = concat("g++ or clang ", __VERSION__);
+  facts["cpu"] = cpu_features();
+  facts["threads"] = kernels::thread_count();
+  facts["operators"] = op_count();
+  return facts;
+}
+
+std::string describe() {
+  std::string features;
+  for (const std::string& f : cpu_features()) features += (features.empty() ? "" : " ") + f;
+  return concat("version ", SCRIPTLANG_VERSION, ", ", op_count(), " operators, ",
+                kernels::thread_count(), " threads, ", features);
+}
+
+}  // namespace
+
+NB_MODULE(_native, m) {
+  native_error = PyErr_NewException("scriptlang.interpreter._native.NativeError", nullptr, nullptr);
+  m.attr("NativeError") = nb::borrow(native_error);
+  nb::register_exception_translator([](const std::exception_ptr& p, void*) {
+    try {
+      std::rethrow_exception(p);
+    } catch (const Error& e) {
+      set_python_error(e);
+    }
+  });
+
+  m.def("info", &info, "Facts about the engine: version, compiler, cpu, threads, operators.");
+  m.def("describe", &describe, "The same in one line.");
+  m.def("operators", &operator_names, "Qualified names of all operators: 'aten::add.Tensor'.");
+  m.def("set_num_threads", &kernels::set_thread_count, nb::arg("n"));
+  m.def("get_num_threads", &kernels::thread_count);
+  m.def("manual_seed", [](uint64_t seed) {
+    std::lock_guard<std::mutex> lock(default_generator().mutex);
+    default_generator().manual_seed(seed);
+  }, nb::arg("seed"), "Seed the generator of random operators.");
+
+  nb::class_<NativeObject>(m, "Object", "Slots of an instance, in the engine; reads as a list.")
+      .def("__init__",
+           [](NativeObject* self, nb::handle type, nb::list values) {
+             Ref<Object> made = Object::make(class_of(type));
+             made->slots.resize(values.size());
+             ToNative convert;
+             for (size_t k = 0; k < values.size(); ++k) made->slots[k] = convert(values[k]);
+             new (self) NativeObject{std::move(made)};
+           },
+           nb::arg("type"), nb::arg("values"))
+      .def_prop_ro("class_name", [](const NativeObject& o) { return o.object->type->name; })
+      .def_prop_ro("names", [](const NativeObject& o) { return o.object->type->attributes; })
+      .def("get", [](const NativeObject& o, const std::string& name) {
+        return ToPython()(slot_named(o, name));
+      })
+      .def("set", [](const NativeObject& o, const std::string& name, nb::handle value) {
+        Value fresh = ToNative()(value);
+        slot_named(o, name) = std::move(fresh);
+      }, nb::arg("name"), nb::arg("value").none())
+      .def("__len__", [](const NativeObject& o) { return o.object->slots.size(); })
+      .def("__getitem__",
+           [](const NativeObject& o, int64_t k) { return ToPython()(slot_at(o, k)); })
+      .def("__setitem__", [](const NativeObject& o, int64_t k, nb::handle value) {
+        Value fresh = ToNative()(value);
+        slot_at(o, k) = std::move(fresh);
+      }, nb::arg("index"), nb::arg("value").none())
+      .def("__eq__", [](const NativeObject& o, nb::handle other) {
+        return nb::isinstance<NativeObject>(other) &&
+               nb::cast<NativeObject&>(other).object.get() == o.object.get();
+      })
+      .def("__hash__", [](const NativeObject& o) {
+        return Py_hash_t(reinterpret_cast<uintptr_t>(o.object.get()) >> 4);
+      });
+
+  nb::class_<PythonProgram>(m, "Program", "Functions in bytecode, verified.")
+      .def(nb::init<nb::tuple, nb::dict>(), nb::arg("functions"), nb::arg("types"))
+      .def("run",
+           [](PythonProgram& p, const std::string& name, nb::list arguments, int64_t instructions,
+              int64_t memory, int64_t milliseconds, int64_t depth) {
+             Limits limits;
+             limits.instructions = instructions;
+             limits.memory_bytes = memory;
+             limits.milliseconds = milliseconds;
+             limits.depth = depth;
+             return p.run(name, arguments, limits);
+           },
+           nb::arg("name"), nb::arg("arguments"), nb::arg("instructions") = 0,
+           nb::arg("memory") = 0, nb::arg("milliseconds") = 0, nb::arg("depth") = 1000)
+      .def_prop_ro("missing", &PythonProgram::missing,
+                   "Operators that the engine lacks: {qualified name: instructions that call it}.")
+      .def_prop_ro("functions", &PythonProgram::functions);
+
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function(&clear_conversions));
+}
+
+}  // namespace scriptlang::python

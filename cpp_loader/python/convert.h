@@ -1,0 +1,60 @@
+// Python values to engine values and back. The GIL is held in every function here.
+//
+// Tensors share memory both ways. Lists, dicts and tuples are copied. Instances of script classes
+// keep their identity: from the first time that one is handed over, its slots lie in the engine,
+// and `slots` of the Python object is a native Object that reads and writes them.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <unordered_map>
+
+#include "program.h"
+
+namespace scriptlang::python {
+
+namespace nb = nanobind;
+
+// What Python sees as the slots of an instance.
+struct NativeObject {
+  Ref<Object> object;
+};
+
+// Converts one call's arguments or one program's constants: containers and objects that occur
+// twice stay one.
+class ToNative {
+ public:
+  Value operator()(nb::handle value, int depth = 0);
+
+ private:
+  Value list_of(nb::handle value, int depth);
+  Value dict_of(nb::handle value, int depth);
+  Value tuple_of(nb::handle value, int depth);
+  Value object_of(nb::handle value, int depth);
+  std::unordered_map<PyObject*, Value> seen_;
+};
+
+// Converts one result: storages that occur twice become one Python Storage.
+class ToPython {
+ public:
+  nb::object operator()(const Value& value, int depth = 0);
+
+ private:
+  nb::object tensor_of(const Tensor& tensor);
+  nb::object storage_of(Storage* storage);
+  std::unordered_map<Storage*, nb::object> storages_;
+};
+
+// The engine's class of a Python ClassType or EnumType; one per Python object.
+ClassRef class_of(nb::handle type);
+
+// What a type's `host` holds: a weak reference to its Python type.
+std::shared_ptr<void> host_of(nb::handle type);
+
+// The instance whose slots these are; made when it is not there yet.
+nb::object instance_of(const Ref<Object>& object);
+
+// Forgets the Python classes it has looked up; for the end of the module.
+void clear_conversions();
+
+}  // namespace scriptlang::python
