@@ -140,14 +140,14 @@ def scaled_sum(self: Tensor, result: np.ndarray, beta, alpha) -> Tensor:
                            "number.")
     if alpha != 1:
         result = result * result.dtype.type(alpha)
-    if beta == 0:
-        return finish(np.array(np.broadcast_to(result, result.shape)), dtype)
     bias = working(self)
     try:
         bias = np.broadcast_to(bias, result.shape)
     except ValueError:
         raise RuntimeError(f"The expanded size of the tensor {list(result.shape)} must match the "
                            f"existing size {list(self._size)}") from None
+    if beta == 0:
+        return finish(result, dtype)
     with np.errstate(all="ignore"):
         return finish((bias if beta == 1 else bias * bias.dtype.type(beta)) + result, dtype)
 
