@@ -7,6 +7,7 @@ the table: methods that are not written out below are looked up there (`x.softma
 
 from __future__ import annotations
 
+import ctypes
 import math
 from typing import Any, Iterator, Sequence
 
@@ -79,6 +80,9 @@ class Tensor:
     def _array(self) -> np.ndarray:
         """The numpy view of the same memory; its construction checks that it lies in the storage."""
         if self._view is None:
+            if 0 in self._size:
+                self._view = np.empty(self._size, self.dtype.numpy)
+                return self._view
             item = self.dtype.itemsize
             try:
                 self._view = np.ndarray(self._size, self.dtype.numpy, self.storage.data,
@@ -405,16 +409,23 @@ def wrap_dim(dim: int, ndim: int) -> int:
 
 
 def _memory_of(array: np.ndarray) -> tuple[Storage, int]:
-    """(storage over the memory that the array is a view of, byte offset of the array in it)."""
+    """(storage over the memory that the array is a view of, byte offset of the array in it).
+
+    The storage spans the whole array that this one was sliced from where numpy still knows it, else
+    exactly the bytes that this one reaches.
+    """
+    if not array.size:
+        return Storage.allocate(0), 0
+    start = array.__array_interface__["data"][0]
     root = array
     while isinstance(root.base, np.ndarray):
         root = root.base
-    if not root.flags.forc or root.dtype.hasobject:
-        root = array if array.flags.forc else np.ascontiguousarray(array)
-    flat = root.reshape(-1, order="A").view(np.uint8) if root.size else np.empty(0, np.uint8)
-    start = root.__array_interface__["data"][0]
-    offset = array.__array_interface__["data"][0] - start if array.size else 0
-    return Storage(flat, root), offset
+    if root.flags.forc and not root.dtype.hasobject:
+        flat = root.reshape(-1, order="A").view(np.uint8)
+        return Storage(flat, root), start - root.__array_interface__["data"][0]
+    extent = array.itemsize + sum((n - 1) * s for n, s in zip(array.shape, array.strides))
+    memory = (ctypes.c_uint8 * extent).from_address(start)
+    return Storage(np.frombuffer(memory, np.uint8), array), 0
 
 
 def from_numpy(array) -> Tensor:

@@ -126,7 +126,13 @@ def linspace(start, end, steps, dtype, *_):
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     target = chosen(dtype)
-    return Tensor._wrap(np.linspace(start, end, steps).astype(target.numpy))
+    if target.kind not in "ui":
+        return Tensor._wrap(np.linspace(start, end, steps).astype(target.numpy))
+    start, end = int(start), int(end)
+    step = np.float32((end - start) / (steps - 1)) if steps > 1 else np.float32(0)
+    i = np.arange(steps)
+    line = np.where(i < steps // 2, start + step * i, end - step * (steps - i - 1))
+    return Tensor._wrap(line.astype(target.numpy))
 
 
 @primitive(f"aten::eye(SymInt n, *, {OPTIONS}) -> Tensor")
@@ -204,7 +210,7 @@ def _indices(f):
 
 
 for _name, _f in (("triu", np.triu_indices), ("tril", np.tril_indices)):
-    declare(f"aten::{_name}_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, "
+    declare(f"aten::{_name}_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, "
             "Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
             _indices(_f), "primitive")
 

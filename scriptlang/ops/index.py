@@ -196,6 +196,18 @@ for _name, _args, _f in (
             "primitive")
 
 
+def neutral(reduce: str, dtype: dtypes.DType):
+    """The element that a reduction starts from."""
+    if reduce not in ("amax", "amin"):
+        return 1 if reduce == "prod" else 0
+    if dtype.kind == "b":
+        return reduce == "amin"
+    if dtype.kind == "f":
+        return np.inf if reduce == "amin" else -np.inf
+    info = np.iinfo(dtype.numpy)
+    return info.max if reduce == "amin" else info.min
+
+
 def scatter_reduce_(self, dim, index, src, reduce, include_self=True):
     where = check_gather(self, dim, index, "scatter_reduce")
     if reduce not in (*REDUCE, "mean"):
@@ -207,14 +219,7 @@ def scatter_reduce_(self, dim, index, src, reduce, include_self=True):
     key = grid(index, where) if self._size else (index._array.reshape(-1),)
     value = src._array[tuple(slice(n) for n in index._size)]
     if not include_self:
-        start = {"prod": 1, "amax": None, "amin": None}.get(reduce, 0)
-        if start is None:
-            info = np.finfo if self.dtype.kind == "f" else np.iinfo
-            start = -np.inf if self.dtype.kind == "f" else info(self.dtype.numpy).min
-            start = -start if reduce == "amin" and self.dtype.kind == "f" else start
-            if reduce == "amin" and self.dtype.kind != "f":
-                start = info(self.dtype.numpy).max
-        target[key] = start
+        target[key] = neutral(reduce, self.dtype)
     if reduce != "mean":
         REDUCE[reduce].at(target, key, value)
         return self
@@ -234,26 +239,28 @@ declare(f"aten::scatter_reduce_.two(Tensor(a!) self, {_args}) -> Tensor(a!)", sc
 
 
 def index_add_(self, dim, index, source, alpha=1):
-    dim = wrap_dim(dim, len(self._size))
-    key = (slice(None),) * dim + (index._array.reshape(-1),)
-    check_indices(index._array, self._size[dim] if self._size else 1, dim)
-    value = source._array * array_of(alpha, self.dtype)
-    np.add.at(self._array if self._size else self._array.reshape(1), key, value)
+    array, key = rows(self, dim, index)
+    np.add.at(array, key, source._array * array_of(alpha, self.dtype))
     return self
 
 
-def index_copy_(self, dim, index, source):
+def rows(self, dim, index) -> tuple[np.ndarray, tuple]:
+    """(the array, at least 1-d; the numpy index that chooses rows of it along a dimension)."""
     dim = wrap_dim(dim, len(self._size))
     check_indices(index._array, self._size[dim] if self._size else 1, dim)
-    self._array[(slice(None),) * dim + (index._array.reshape(-1),)] = source._array
+    array = self._array if self._size else self._array.reshape(1)
+    return array, (slice(None),) * dim + (index._array.reshape(-1),)
+
+
+def index_copy_(self, dim, index, source):
+    array, key = rows(self, dim, index)
+    array[key] = source._array
     return self
 
 
 def index_fill_(self, dim, index, value):
-    dim = wrap_dim(dim, len(self._size))
-    check_indices(index._array, self._size[dim] if self._size else 1, dim)
-    value = value.item() if isinstance(value, Tensor) else value
-    self._array[(slice(None),) * dim + (index._array.reshape(-1),)] = array_of(value, self.dtype)
+    array, key = rows(self, dim, index)
+    array[key] = array_of(value.item() if isinstance(value, Tensor) else value, self.dtype)
     return self
 
 

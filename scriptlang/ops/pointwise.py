@@ -56,7 +56,7 @@ FLOAT = {
 SAME = {
     "neg": lambda a: -a, "abs": np.abs, "sign": _sign, "floor": _where_int(np.floor),
     "ceil": _where_int(np.ceil), "trunc": _where_int(np.trunc), "round": _where_int(np.rint),
-    "frac": _frac, "square": np.square, "positive": np.positive, "bitwise_not": np.invert,
+    "frac": _frac, "bitwise_not": np.invert,
     "sgn": _sign, "conj_physical": np.conj,
 }
 """Functions that keep the type."""
@@ -68,8 +68,6 @@ ALIASES = {"absolute": "abs", "negative": "neg", "arccos": "acos", "arcsin": "as
            "special_log1p": "log1p", "special_expit": "sigmoid", "special_erfinv": "erfinv",
            "special_gammaln": "lgamma", "special_digamma": "digamma", "special_psi": "digamma",
            "special_i0": "i0", "special_round": "round"}
-NO_IN_PLACE = {"positive"}
-NO_OUT = {"positive"}
 
 
 def _float_kernel(f):
@@ -90,13 +88,19 @@ def _same_kernel(name, f):
 KERNELS = {name: _float_kernel(f) for name, f in FLOAT.items()}
 KERNELS.update({name: _same_kernel(name, f) for name, f in SAME.items()})
 for _name, _kernel in KERNELS.items():
-    declare_forms(_name, "", _kernel, inplace=_name not in NO_IN_PLACE,
-                  out="" if _name in NO_OUT else "out")
+    declare_forms(_name, "", _kernel)
 for _alias, _name in ALIASES.items():
     declare_forms(_alias, "" if _alias != "special_round" else "*, int decimals=0",
                   KERNELS[_name] if _alias != "special_round"
                   else lambda self, decimals: round_decimals(self, decimals),
                   inplace=not _alias.startswith("special_"))
+
+
+@primitive("aten::positive(Tensor(a) self) -> Tensor(a)")
+def positive(self):
+    if self.dtype is BOOL:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return self
 
 
 def round_decimals(self, decimals):
@@ -114,6 +118,11 @@ def _angle(a):
         a < 0, a.dtype.type(math.pi), a.dtype.type(0)))
 
 
+def square(self):
+    return apply(np.square, dtypes.int64 if self.dtype is BOOL else self.dtype, self)
+
+
+declare_forms("square", "", square)
 declare_forms("angle", "", lambda self: apply(_angle, floating(self.dtype), self), inplace=False)
 
 

@@ -277,7 +277,7 @@ def pixel_shuffle(self, upscale_factor):
         raise RuntimeError(f"pixel_shuffle expects its input's 'channel' dimension to be divisible by "
                            f"the square of upscale_factor, but input.size(-3)={c} is not divisible by "
                            f"{r * r}")
-    x = self._array.reshape(-1, c // (r * r), r, r, h, w).transpose(0, 1, 4, 2, 5, 3)
+    x = self._array.reshape(math.prod(lead), c // (r * r), r, r, h, w).transpose(0, 1, 4, 2, 5, 3)
     return Tensor._wrap(np.ascontiguousarray(x).reshape(*lead, c // (r * r), h * r, w * r))
 
 
@@ -288,7 +288,7 @@ def pixel_unshuffle(self, downscale_factor):
     if r <= 0 or h % r or w % r:
         raise RuntimeError(f"pixel_unshuffle expects height and width to be divisible by "
                            f"downscale_factor, but got {h}x{w} and {r}")
-    x = self._array.reshape(-1, c, h // r, r, w // r, r).transpose(0, 1, 3, 5, 2, 4)
+    x = self._array.reshape(math.prod(lead), c, h // r, r, w // r, r).transpose(0, 1, 3, 5, 2, 4)
     return Tensor._wrap(np.ascontiguousarray(x).reshape(*lead, c * r * r, h // r, w // r))
 
 
