@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "join.h"
 #include "layout.h"
 #include "pointwise.h"
 #include "view.h"
@@ -12,6 +13,8 @@ namespace {
 
 // A tensor of shape [0] is skipped whatever the others look like: PyTorch's old rule.
 bool is_skipped(const Tensor& t) { return t.dim() == 1 && t.size(0) == 0; }
+
+}  // namespace
 
 Tensor cat(const std::vector<Tensor>& tensors, int64_t dim) {
   SL_CHECK(!tensors.empty(), "torch.cat(): expected a non-empty list of Tensors");
@@ -71,6 +74,8 @@ Tensor stack(const std::vector<Tensor>& tensors, int64_t dim) {
   return cat(parts, dim);
 }
 
+namespace {
+
 // At least n dimensions, as hstack, vstack and dstack want them.
 Tensor at_least(const Tensor& t, int64_t n) {
   if (t.dim() >= n) return t;
@@ -107,6 +112,8 @@ Tensor repeat(const Tensor& self, IntSpan repeats) {
   return out;
 }
 
+}  // namespace
+
 Tensor flip(const Tensor& self, IntSpan dims) {
   std::vector<int64_t> strides(self.strides().begin(), self.strides().end());
   int64_t offset = self.storage_offset();
@@ -123,6 +130,8 @@ Tensor flip(const Tensor& self, IntSpan dims) {
   if (self.numel() > 0) copy_into(out, self.as_strided(self.sizes(), strides, offset));
   return out;
 }
+
+namespace {
 
 Tensor roll_one(const Tensor& self, int64_t shift, int64_t dim) {
   dim = wrap_dim(dim, self.dim());

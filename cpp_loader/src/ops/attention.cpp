@@ -1,0 +1,191 @@
+// Scaled dot-product attention, block of query rows by block: the scores of a block never leave
+// the second cache.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "../../kernels/kernel_set.h"
+#include "../../kernels/parallel.h"
+#include "../../kernels/scratch.h"
+#include "pointwise.h"
+#include "row_kernels.h"
+#include "view.h"
+
+namespace scriptlang {
+
+namespace {
+
+constexpr int64_t kBlockRows = 64;
+
+struct Attention {
+  Tensor q, k, v, mask, y;  // [batch, heads, rows, width]; mask undefined or of y's leading shape
+  bool causal = false;
+  double scale = 1;
+};
+
+// A row that may look at nothing gives zeros.
+template <class T>
+void soft_row(int64_t n, T* scores) {
+  T top = -std::numeric_limits<T>::infinity();
+  for (int64_t i = 0; i < n; ++i) top = std::isnan(scores[i]) ? T(0) : std::max(top, scores[i]);
+  if (top == -std::numeric_limits<T>::infinity()) std::fill_n(scores, n, T(0));
+  else Rows<T>::softmax(n, scores, scores);
+}
+
+template <class T>
+void run_block(const Attention& a, int64_t b, int64_t h, int64_t first, int64_t rows) {
+  int64_t keys = a.k.size(2), width = a.q.size(3);
+  kernels::Scratch space(sizeof(T) * size_t(rows * keys));
+  T* scores = space.as<T>();
+  auto at = [&](const Tensor& t, int64_t row) {
+    return t.data<T>() + b * t.stride(0) + h * t.stride(1) + row * t.stride(2);
+  };
+  kernels::Gemm<T> g;
+  g.m = rows;
+  g.n = keys;
+  g.k = width;
+  g.a = at(a.q, first);
+  g.a_row = a.q.stride(2);
+  g.b = at(a.k, 0);
+  g.b_row = 1;
+  g.b_column = a.k.stride(2);
+  g.c = scores;
+  g.c_row = keys;
+  kernels::kernels().gemm<T>().multiply(g);
+  for (int64_t r = 0; r < rows; ++r) {
+    T* row = scores + r * keys;
+    Rows<T>::scale_shift(keys, row, T(a.scale), T(0), row);
+    if (a.mask.defined()) {
+      const T* mask = at(a.mask, first + r);
+      int64_t step = a.mask.stride(3);
+      for (int64_t i = 0; i < keys; ++i) row[i] += mask[i * step];
+    }
+    if (a.causal) {
+      int64_t seen = std::min(keys, first + r + 1);
+      std::fill(row + seen, row + keys, -std::numeric_limits<T>::infinity());
+    }
+    soft_row(keys, row);
+  }
+  g.n = a.v.size(3);
+  g.k = keys;
+  g.a = scores;
+  g.a_row = keys;
+  g.b = at(a.v, 0);
+  g.b_row = a.v.stride(2);
+  g.b_column = 1;
+  g.c = at(a.y, first);
+  g.c_row = a.y.stride(2);
+  kernels::kernels().gemm<T>().multiply(g);
+}
+
+template <class T>
+void run_all(const Attention& a) {
+  int64_t heads = a.y.size(1), rows = a.y.size(2);
+  int64_t blocks = (rows + kBlockRows - 1) / kBlockRows;
+  int64_t tasks = a.y.size(0) * heads * blocks;
+  int64_t work = std::min(rows, kBlockRows) * a.k.size(2) * (a.q.size(3) + a.v.size(3));
+  kernels::parallel_for(tasks, 200'000 / std::max<int64_t>(1, work) + 1,
+                        [&](int64_t begin, int64_t end) {
+    for (int64_t task = begin; task < end; ++task) {
+      int64_t first = task % blocks * kBlockRows, head = task / blocks % heads;
+      run_block<T>(a, task / blocks / heads, head, first, std::min(kBlockRows, rows - first));
+    }
+  });
+}
+
+// [a, b, ..., rows, width] with exactly four dimensions; the leading ones are joined.
+Tensor four_dims(const Tensor& t, IntSpan lead, ScalarType dtype) {
+  std::vector<int64_t> sizes(lead.begin(), lead.end());
+  sizes.push_back(t.size(t.dim() - 2));
+  sizes.push_back(t.size(t.dim() - 1));
+  Tensor wide = to_dtype(view_expand(t, sizes), dtype);
+  int64_t heads = lead.empty() ? 1 : lead.back();
+  int64_t batch = heads == 0 ? 0 : checked_numel(lead) / std::max<int64_t>(1, heads);
+  wide = reshape(wide, {batch, heads, sizes[lead.size], sizes[lead.size + 1]});
+  return wide.size(3) == 1 || wide.stride(3) == 1 ? wide : to_contiguous(wide);
+}
+
+Tensor additive(const Tensor& mask, ScalarType dtype) {
+  if (mask.dtype() != ScalarType::Bool) return to_dtype(mask, dtype);
+  double nothing = -std::numeric_limits<double>::infinity();
+  return where_result(mask, Scalar(0.0), Scalar(nothing), dtype);
+}
+
+// Key and value heads that several query heads share.
+Tensor repeated_heads(const Tensor& t, int64_t heads) {
+  int64_t d = t.dim() - 3, have = t.size(d);
+  SL_CHECK(have > 0 && heads % have == 0, "Number of heads in key and value must divide the number "
+           "of heads in query when enable_gqa is set");
+  if (have == heads) return t;
+  std::vector<int64_t> sizes(t.sizes().begin(), t.sizes().end());
+  sizes.insert(sizes.begin() + d + 1, heads / have);
+  Tensor wide = view_expand(view_unsqueeze(t, d + 1), sizes);
+  sizes.erase(sizes.begin() + d + 1);
+  sizes[size_t(d)] = heads;
+  return reshape(wide, sizes);
+}
+
+}  // namespace
+
+SL_OP(aten_scaled_dot_product_attention) {
+  const Tensor& query = args.tensor(0);
+  Tensor key = args.tensor(1), value = args.tensor(2);
+  const Tensor& mask = args.opt_tensor(3);
+  SL_CHECK(args.number(4) == 0, "this engine computes attention without dropout; call eval() on "
+           "the module before saving it");
+  Attention a;
+  a.causal = args.boolean(5);
+  SL_CHECK(query.dim() >= 2 && key.dim() >= 2 && value.dim() >= 2,
+           "Expected query, key, and value to all be  at least 2 dimensional, but got Query dim: ",
+           query.dim(), ", Key dim: ", key.dim(), " and Value dim: ", value.dim(), " instead.");
+  SL_CHECK(query.dtype() == key.dtype() && query.dtype() == value.dtype(),
+           "Expected query, key, and value to have the same dtype, but got query.dtype: ",
+           dtype_name(query.dtype()), " key.dtype: ", dtype_name(key.dtype()),
+           " and value.dtype: ", dtype_name(value.dtype()), " instead.");
+  SL_CHECK(!mask.defined() || !a.causal,
+           "_scaled_dot_product_attention: Explicit attn_mask should not be set when "
+           "is_causal=True");
+  if (args.boolean(7) && query.dim() >= 3) {
+    int64_t heads = query.size(query.dim() - 3);
+    key = repeated_heads(key, heads);
+    value = repeated_heads(value, heads);
+  }
+  int64_t width = query.size(query.dim() - 1), keys = key.size(key.dim() - 2);
+  SL_CHECK(key.size(key.dim() - 1) == width && value.size(value.dim() - 2) == keys,
+           "scaled_dot_product_attention: query ", to_string(query.sizes()), ", key ",
+           to_string(key.sizes()), " and value ", to_string(value.sizes()), " do not fit");
+  a.scale = args.number(6, 1.0 / std::sqrt(double(width)));
+  auto lead = [](const Tensor& t) { return IntSpan(t.sizes().data, t.dim() - 2); };
+  std::vector<int64_t> batch = broadcast_shapes(lead(query), lead(key));
+  broadcast_shapes(batch, lead(value));
+  batch = broadcast_shapes(batch, lead(value));
+  int64_t rows = query.size(query.dim() - 2), out_width = value.size(value.dim() - 1);
+  ScalarType computed = computed_type(query.dtype(), "scaled_dot_product_attention");
+  a.q = four_dims(query, batch, computed);
+  a.k = four_dims(key, batch, computed);
+  a.v = four_dims(value, batch, computed);
+  if (mask.defined()) {
+    Tensor wide = additive(mask, computed);
+    if (wide.dim() < 2) wide = view_unsqueeze(wide, 0);
+    std::vector<int64_t> sizes = batch;
+    sizes.push_back(rows);
+    sizes.push_back(keys);
+    wide = view_expand(wide, sizes);
+    a.mask = reshape(wide, {a.q.size(0), a.q.size(1), rows, keys});
+  }
+  // PyTorch's kernel for four dimensions lays the heads of a row side by side.
+  a.y = view_transpose(Tensor::empty({a.q.size(0), rows, a.q.size(1), out_width}, computed), 1, 2);
+  if (query.dim() != 4) {
+    a.y = Tensor::empty({a.q.size(0), a.q.size(1), rows, out_width}, computed);
+  }
+  if (a.y.numel() > 0) {
+    if (keys == 0) fill(a.y, 0.0);
+    else for_float_type(computed, [&](auto zero) { run_all<decltype(zero)>(a); });
+  }
+  Tensor y = to_dtype(a.y, query.dtype());
+  batch.push_back(rows);
+  batch.push_back(out_width);
+  out[0] = query.dim() == 4 && batch.size() == 4 ? y : view_as_shape(y, batch);
+}
+
+}  // namespace scriptlang

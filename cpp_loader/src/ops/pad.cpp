@@ -1,0 +1,124 @@
+// Padding: constant, reflected, replicated and circular.
+#include <algorithm>
+
+#include "index.h"
+#include "pointwise.h"
+#include "view.h"
+
+namespace scriptlang {
+
+namespace {
+
+// `pad` holds (before, after) for the last dimension, then the one before it, and so on.
+Tensor constant_pad(const Tensor& self, IntSpan pad, const Scalar& value) {
+  SL_CHECK(pad.size % 2 == 0, "Length of pad must be even but instead it equals ", pad.size);
+  int64_t n = pad.size / 2;
+  SL_CHECK(n <= self.dim(), "Length of pad should be no more than twice the number of dimensions of "
+           "the input. Pad length is ", pad.size, " while the input has ", self.dim(),
+           " dimensions.");
+  std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().end());
+  Tensor from = self;
+  for (int64_t i = 0; i < n; ++i) {
+    int64_t d = self.dim() - 1 - i, before = pad[2 * i], after = pad[2 * i + 1], size;
+    SL_CHECK(!__builtin_add_overflow(self.size(d), before, &size) &&
+                 !__builtin_add_overflow(size, after, &size) && size >= 0,
+             "The input size ", self.size(d), ", plus negative padding ", before, " and ", after,
+             " resulted in a negative output size, which is invalid. Check dimension ", d,
+             " of your input.");
+    sizes[size_t(d)] = size;
+    if (before < 0) from = view_slice(from, d, -before, from.size(d));
+    if (after < 0) from = view_slice(from, d, 0, std::max<int64_t>(0, from.size(d) + after));
+  }
+  Tensor out = Tensor::empty(sizes, self.dtype());
+  fill(out, value);
+  Tensor to = out;
+  for (int64_t i = 0; i < n; ++i) {
+    int64_t d = self.dim() - 1 - i;
+    to = view_slice(to, d, std::max<int64_t>(0, pad[2 * i]),
+                    to.size(d) - std::max<int64_t>(0, pad[2 * i + 1]));
+  }
+  if (to.numel() > 0) copy_into(to, from);
+  return out;
+}
+
+enum class Edge { kReflect, kReplicate, kCircular };
+
+// Where element i of the padded dimension comes from.
+int64_t source_of(Edge edge, int64_t i, int64_t size) {
+  switch (edge) {
+    case Edge::kReflect:
+      if (i < 0) i = -i;
+      return i >= size ? 2 * (size - 1) - i : i;
+    case Edge::kReplicate: return std::clamp<int64_t>(i, 0, size - 1);
+    default: return (i % size + size) % size;
+  }
+}
+
+Tensor edge_pad(const Tensor& self, IntSpan pad, Edge edge) {
+  SL_CHECK(pad.size % 2 == 0, "Padding length must be divisible by 2");
+  int64_t n = pad.size / 2;
+  SL_CHECK(n <= self.dim() && (self.dim() == n + 1 || self.dim() == n + 2 || edge == Edge::kCircular),
+           "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now: got an "
+           "input of ", self.dim(), " dimensions and a padding of ", pad.size, " values");
+  Tensor result = self;
+  for (int64_t i = 0; i < n; ++i) {
+    int64_t d = self.dim() - 1 - i, before = pad[2 * i], after = pad[2 * i + 1];
+    int64_t size = self.size(d), total;
+    SL_CHECK(size > 0, "Expected a non-empty dimension ", d, " to pad, got ",
+             to_string(self.sizes()));
+    SL_CHECK(edge != Edge::kReflect || (before < size && after < size),
+             "Argument #4: Padding size should be less than the corresponding input dimension, but "
+             "got: padding (", before, ", ", after, ") at dimension ", d, " of input ",
+             to_string(self.sizes()));
+    SL_CHECK(edge != Edge::kCircular || (before <= size && after <= size),
+             "Padding value causes wrapping around more than once.");
+    SL_CHECK(!__builtin_add_overflow(size, before, &total) &&
+                 !__builtin_add_overflow(total, after, &total) && total > 0,
+             "input (W: ", size, ") is too small. Calculated output W: ", size + before + after);
+    if (before == 0 && after == 0) continue;
+    Tensor places = Tensor::empty({total}, ScalarType::Int64);
+    for (int64_t j = 0; j < total; ++j) {
+      places.data<int64_t>()[j] = source_of(edge, j - before, size);
+    }
+    result = index_select(result, d, places);
+  }
+  if (!result.is(self)) return result;
+  Tensor copy = Tensor::empty(self.sizes(), self.dtype());
+  copy_into(copy, self);
+  return copy;
+}
+
+Tensor pad_by_mode(const Tensor& self, IntSpan pad, const std::string& mode, const Value& value) {
+  if (mode == "constant") return constant_pad(self, pad, value.is_none() ? 0.0 : value.as_double());
+  SL_CHECK(value.is_none() || value.as_double() == 0.0, "Padding mode \"", mode,
+           "\" doesn't take in value argument");
+  if (mode == "reflect") return edge_pad(self, pad, Edge::kReflect);
+  if (mode == "replicate") return edge_pad(self, pad, Edge::kReplicate);
+  if (mode == "circular") return edge_pad(self, pad, Edge::kCircular);
+  raise(ErrorKind::NotImplementedError, "Unrecognised padding mode ", mode);
+}
+
+Tensor fixed_pad(Args args, int64_t n, Edge edge) {
+  Ints pad = args.ints(1);
+  SL_CHECK(pad.size() == 2 * n, "padding size is expected to be ", 2 * n, ", but got: ",
+           pad.size());
+  return edge_pad(args.tensor(0), pad, edge);
+}
+
+}  // namespace
+
+SL_OP(aten_pad) {
+  out[0] = pad_by_mode(args.tensor(0), args.ints(1), args.string(2), args[3]);
+}
+SL_OP(aten_constant_pad_nd) {
+  out[0] = constant_pad(args.tensor(0), args.ints(1), args.scalar(2));
+}
+SL_OP(aten_reflection_pad1d) { out[0] = fixed_pad(args, 1, Edge::kReflect); }
+SL_OP(aten_reflection_pad2d) { out[0] = fixed_pad(args, 2, Edge::kReflect); }
+SL_OP(aten_reflection_pad3d) { out[0] = fixed_pad(args, 3, Edge::kReflect); }
+SL_OP(aten_replication_pad1d) { out[0] = fixed_pad(args, 1, Edge::kReplicate); }
+SL_OP(aten_replication_pad2d) { out[0] = fixed_pad(args, 2, Edge::kReplicate); }
+SL_OP(aten_replication_pad3d) { out[0] = fixed_pad(args, 3, Edge::kReplicate); }
+SL_OP(aten__pad_circular) { out[0] = edge_pad(args.tensor(0), args.ints(1), Edge::kCircular); }
+
+}  // namespace scriptlang

@@ -1,0 +1,405 @@
+// Pooling: windows over the last one, two or three dimensions; the dimensions before are planes.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "../../kernels/parallel.h"
+#include "layout.h"
+#include "reduce.h"
+#include "row_kernels.h"
+
+namespace scriptlang {
+
+namespace {
+
+// Depth, height, width, with ones in front of a 1-d or 2-d pooling.
+struct Window {
+  int64_t n = 0;  // dimensions
+  int64_t in[3] = {1, 1, 1}, out[3] = {1, 1, 1}, kernel[3] = {1, 1, 1};
+  int64_t stride[3] = {1, 1, 1}, padding[3] = {0, 0, 0}, dilation[3] = {1, 1, 1};
+
+  int64_t in_pixels() const { return in[0] * in[1] * in[2]; }
+  int64_t out_pixels() const { return out[0] * out[1] * out[2]; }
+};
+
+int64_t pick(const Ints& values, int64_t i, int64_t if_empty) {
+  if (values.empty()) return if_empty;
+  return values.size() == 1 ? values[0] : values[i];
+}
+
+void check_count(const char* name, const char* what, const Ints& values, int64_t n,
+                 bool may_be_empty) {
+  SL_CHECK(values.size() == 1 || values.size() == n || (may_be_empty && values.empty()), name,
+           ": ", what, " must either be a single int, or a tuple of ", n, " ints");
+}
+
+void check_planes(const char* name, const Tensor& self, int64_t n) {
+  SL_CHECK(self.dim() == n + 1 || self.dim() == n + 2, name, "(): Expected ", n + 1, "D or ", n + 2,
+           "D input tensor, but got: ", to_string(self.sizes()));
+  for (int64_t i = self.dim() - n - (self.dim() == n + 1); i < self.dim(); ++i) {
+    SL_CHECK(i == 0 || self.size(i) > 0, name, "(): Expected input to have non-zero size for "
+             "non-batch dimensions, but got sizes ", to_string(self.sizes()));
+  }
+}
+
+Window window(const char* name, const Tensor& self, int64_t n, const Ints& kernel,
+              const Ints& stride, const Ints& padding, const Ints& dilation, bool ceil_mode) {
+  check_planes(name, self, n);
+  check_count(name, "kernel_size", kernel, n, false);
+  check_count(name, "stride", stride, n, true);
+  check_count(name, "padding", padding, n, true);
+  check_count(name, "dilation", dilation, n, true);
+  Window w;
+  w.n = n;
+  for (int64_t i = 0; i < n; ++i) {
+    int64_t d = 3 - n + i;
+    constexpr int64_t kLimit = int64_t{1} << 40;  // keeps the products below in range
+    int64_t in = self.size(self.dim() - n + i), k = pick(kernel, i, 1), s = pick(stride, i, k);
+    int64_t p = pick(padding, i, 0), dil = pick(dilation, i, 1);
+    SL_CHECK(k > 0, "kernel size should be greater than zero, but got ", to_string(kernel));
+    SL_CHECK(s > 0, "stride should be greater than zero, but got ", to_string(stride));
+    SL_CHECK(dil > 0, "dilation should be greater than zero, but got ", to_string(dilation));
+    SL_CHECK(p >= 0, "pad must be non-negative, but got pad: ", p);
+    SL_CHECK(k < kLimit && s < kLimit && dil < (int64_t{1} << 20) && p < kLimit,
+             name, ": a window setting is too large");
+    int64_t extent = dil * (k - 1) + 1;
+    SL_CHECK(p <= extent / 2, "pad should be at most half of effective kernel size, but got pad=",
+             p, ", kernel_size=", k, " and dilation=", dil);
+    int64_t room = in + 2 * p - extent + (ceil_mode ? s - 1 : 0);
+    int64_t out = room >= 0 ? room / s + 1 : 0;
+    // The last window must start inside the input or its left padding.
+    if (ceil_mode && (out - 1) * s >= in + p) --out;
+    SL_CHECK(out >= 1, "Given input size: ", to_string(self.sizes()),
+             ". Calculated output size along dimension ", i, ": ", out,
+             ". Output size is too small");
+    w.in[d] = in;
+    w.out[d] = out;
+    w.kernel[d] = k;
+    w.stride[d] = s;
+    w.padding[d] = p;
+    w.dilation[d] = dil;
+  }
+  return w;
+}
+
+std::vector<int64_t> result_sizes(const Tensor& self, const Window& w) {
+  std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().end() - w.n);
+  for (int64_t d = 3 - w.n; d < 3; ++d) sizes.push_back(w.out[d]);
+  return sizes;
+}
+
+// The range of a window's taps that lie inside the input.
+struct Range {
+  int64_t first, last;  // of the input, in steps of the dilation
+};
+Range inside(const Window& w, int d, int64_t o) {
+  int64_t start = o * w.stride[d] - w.padding[d];
+  int64_t end = std::min(start + (w.kernel[d] - 1) * w.dilation[d] + 1, w.in[d]);
+  while (start < 0) start += w.dilation[d];
+  return {start, end};
+}
+
+template <class T>
+bool beats(T x, T best) {
+  if constexpr (std::is_floating_point_v<T>) return x > best || std::isnan(x);
+  else return x > best;
+}
+
+template <class T>
+T lowest() {
+  if constexpr (std::is_floating_point_v<T>) return -std::numeric_limits<T>::infinity();
+  else return std::numeric_limits<T>::lowest();
+}
+
+template <class T>
+void max_plane(const Window& w, const T* x, T* y, int64_t* places) {
+  for (int64_t d = 0; d < w.out[0]; ++d) {
+    Range rd = inside(w, 0, d);
+    for (int64_t h = 0; h < w.out[1]; ++h) {
+      Range rh = inside(w, 1, h);
+      for (int64_t o = 0; o < w.out[2]; ++o) {
+        Range rw = inside(w, 2, o);
+        T best = lowest<T>();
+        int64_t place = (rd.first * w.in[1] + rh.first) * w.in[2] + rw.first;
+        for (int64_t i = rd.first; i < rd.last; i += w.dilation[0])
+          for (int64_t j = rh.first; j < rh.last; j += w.dilation[1])
+            for (int64_t k = rw.first; k < rw.last; k += w.dilation[2]) {
+              int64_t at = (i * w.in[1] + j) * w.in[2] + k;
+              if (beats(x[at], best)) {
+                best = x[at];
+                place = at;
+              }
+            }
+        *y++ = best;
+        *places++ = place;
+      }
+    }
+  }
+}
+
+// Without places the window's rows are first combined into one, which the compiler vectorises.
+template <class T>
+void max_plane_fast(const Window& w, const T* x, T* y, T* row) {
+  int64_t width = w.in[2];
+  for (int64_t d = 0; d < w.out[0]; ++d) {
+    Range rd = inside(w, 0, d);
+    for (int64_t h = 0; h < w.out[1]; ++h) {
+      Range rh = inside(w, 1, h);
+      std::fill_n(row, width, lowest<T>());
+      for (int64_t i = rd.first; i < rd.last; i += w.dilation[0])
+        for (int64_t j = rh.first; j < rh.last; j += w.dilation[1]) {
+          const T* from = x + (i * w.in[1] + j) * width;
+          for (int64_t k = 0; k < width; ++k) row[k] = beats(from[k], row[k]) ? from[k] : row[k];
+        }
+      for (int64_t o = 0; o < w.out[2]; ++o) {
+        Range rw = inside(w, 2, o);
+        T best = lowest<T>();
+        for (int64_t k = rw.first; k < rw.last; k += w.dilation[2]) {
+          best = beats(row[k], best) ? row[k] : best;
+        }
+        *y++ = best;
+      }
+    }
+  }
+}
+
+ScalarType comparable(ScalarType t) {
+  return t == ScalarType::Float16 || t == ScalarType::BFloat16 ? ScalarType::Float32 : t;
+}
+
+Tensor as_input(const Tensor& y, const Tensor& input) {
+  if (!prefers_channels_last(input) || y.dim() != input.dim()) return y;
+  Tensor last = empty_in_format(y, y.dtype(), y.dim() == 4 ? kChannelsLast : kChannelsLast3d);
+  copy_into(last, y);
+  return last;
+}
+
+int64_t plane_grain(const Window& w) {
+  int64_t work = w.out_pixels() * w.kernel[0] * w.kernel[1] * w.kernel[2];
+  return 32768 / std::max<int64_t>(1, work) + 1;
+}
+
+void max_pool(const char* name, const Tensor& self, const Window& w, Value* out,
+              bool with_places) {
+  ScalarType computed = comparable(self.dtype());
+  std::vector<int64_t> sizes = result_sizes(self, w);
+  Tensor x = contiguous_as(self, computed), y = Tensor::empty(sizes, computed);
+  Tensor places = with_places ? Tensor::empty(sizes, ScalarType::Int64) : Tensor();
+  int64_t planes = w.in_pixels() ? x.numel() / w.in_pixels() : 0;
+  for_type(computed, name, [&](auto zero) {
+    using T = decltype(zero);
+    const T* from = x.data<T>();
+    T* to = y.data<T>();
+    kernels::parallel_for(planes, plane_grain(w), [&](int64_t begin, int64_t end) {
+      auto row = std::make_unique<T[]>(size_t(w.in[2]));
+      for (int64_t p = begin; p < end; ++p) {
+        const T* plane = from + p * w.in_pixels();
+        T* result = to + p * w.out_pixels();
+        if (with_places) {
+          max_plane(w, plane, result, places.data<int64_t>() + p * w.out_pixels());
+        } else {
+          max_plane_fast(w, plane, result, row.get());
+        }
+      }
+    });
+  });
+  out[0] = as_input(to_dtype(y, self.dtype()), self);
+  if (with_places) out[1] = as_input(places, self);
+}
+
+void max_pool_op(const char* name, int64_t n, Args args, Value* out, bool with_places) {
+  const Tensor& self = args.tensor(0);
+  Window w = window(name, self, n, args.ints(1), args.ints(2), args.ints(3), args.ints(4),
+                    args.boolean(5));
+  max_pool(name, self, w, out, with_places);
+}
+
+// ---- averages
+
+template <class T>
+void average_plane(const Window& w, bool count_padding, int64_t divisor, const T* x, T* y) {
+  // How many positions a window covers along a dimension, padding included.
+  auto covered = [&](int d, int64_t o) {
+    int64_t start = o * w.stride[d] - w.padding[d];
+    return std::min(start + w.kernel[d], w.in[d] + w.padding[d]) - start;
+  };
+  for (int64_t d = 0; d < w.out[0]; ++d) {
+    Range rd = inside(w, 0, d);
+    for (int64_t h = 0; h < w.out[1]; ++h) {
+      Range rh = inside(w, 1, h);
+      for (int64_t o = 0; o < w.out[2]; ++o) {
+        Range rw = inside(w, 2, o);
+        T total = 0;
+        for (int64_t i = rd.first; i < rd.last; ++i)
+          for (int64_t j = rh.first; j < rh.last; ++j)
+            for (int64_t k = rw.first; k < rw.last; ++k) {
+              total += x[(i * w.in[1] + j) * w.in[2] + k];
+            }
+        int64_t count = std::max<int64_t>(0, rd.last - rd.first) *
+                        std::max<int64_t>(0, rh.last - rh.first) *
+                        std::max<int64_t>(0, rw.last - rw.first);
+        int64_t by = divisor         ? divisor
+                     : count_padding ? covered(0, d) * covered(1, h) * covered(2, o)
+                                     : count;
+        *y++ = count > 0 ? total / T(by) : T(0);
+      }
+    }
+  }
+}
+
+Tensor average_pool(const char* name, int64_t n, Args args, bool has_divisor) {
+  const Tensor& self = args.tensor(0);
+  Window w = window(name, self, n, args.ints(1), args.ints(2), args.ints(3), Ints(),
+                    args.boolean(4));
+  bool count_padding = args.boolean(5);
+  int64_t divisor = has_divisor && !args.none(6) ? args.integer(6) : 0;
+  SL_CHECK(!has_divisor || args.none(6) || divisor != 0, "divisor must be not zero");
+  ScalarType computed = computed_type(self.dtype(), name);
+  Tensor x = contiguous_as(self, computed), y = Tensor::empty(result_sizes(self, w), computed);
+  int64_t planes = w.in_pixels() ? x.numel() / w.in_pixels() : 0;
+  for_float_type(computed, [&](auto zero) {
+    using T = decltype(zero);
+    const T* from = x.data<T>();
+    T* to = y.data<T>();
+    kernels::parallel_for(planes, plane_grain(w), [&](int64_t begin, int64_t end) {
+      for (int64_t p = begin; p < end; ++p) {
+        average_plane(w, count_padding, divisor, from + p * w.in_pixels(),
+                      to + p * w.out_pixels());
+      }
+    });
+  });
+  return as_input(to_dtype(y, self.dtype()), self);
+}
+
+// ---- adaptive: out windows of nearly equal size that cover the input
+
+Window adaptive_window(const char* name, const Tensor& self, int64_t n, const Value& sizes) {
+  check_planes(name, self, n);
+  Window w;
+  w.n = n;
+  std::vector<int64_t> wanted;
+  if (sizes.is_int()) {
+    wanted.assign(size_t(n), sizes.as_int());
+  } else {
+    Ints given(sizes);
+    SL_CHECK(given.size() == n || given.size() == 1, name, ": output_size must be ", n);
+    for (int64_t i = 0; i < n; ++i) wanted.push_back(pick(given, i, 1));
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    w.in[3 - n + i] = self.size(self.dim() - n + i);
+    w.out[3 - n + i] = wanted[size_t(i)];
+    SL_CHECK(wanted[size_t(i)] >= 0, "elements of output_size must be greater than or equal to 0 "
+             "but received ", wanted[size_t(i)]);
+  }
+  return w;
+}
+
+Range adaptive_range(const Window& w, int d, int64_t o) {
+  return {o * w.in[d] / w.out[d], ((o + 1) * w.in[d] + w.out[d] - 1) / w.out[d]};
+}
+
+// f(d, h, w ranges, linear place of the result)
+template <class F>
+void for_windows(const Window& w, F f) {
+  int64_t at = 0;
+  for (int64_t d = 0; d < w.out[0]; ++d)
+    for (int64_t h = 0; h < w.out[1]; ++h)
+      for (int64_t o = 0; o < w.out[2]; ++o) {
+        f(adaptive_range(w, 0, d), adaptive_range(w, 1, h), adaptive_range(w, 2, o), at++);
+      }
+}
+
+Tensor adaptive_average(const char* name, int64_t n, const Tensor& self, const Value& sizes) {
+  Window w = adaptive_window(name, self, n, sizes);
+  ScalarType computed = computed_type(self.dtype(), name);
+  Tensor x = contiguous_as(self, computed), y = Tensor::empty(result_sizes(self, w), computed);
+  int64_t planes = w.in_pixels() ? x.numel() / w.in_pixels() : 0;
+  for_float_type(computed, [&](auto zero) {
+    using T = decltype(zero);
+    const T* from = x.data<T>();
+    T* to = y.data<T>();
+    int64_t pixels = w.in_pixels();
+    kernels::parallel_for(planes, 32768 / std::max<int64_t>(1, pixels) + 1,
+                          [&](int64_t begin, int64_t end) {
+      for (int64_t p = begin; p < end; ++p) {
+        const T* plane = from + p * pixels;
+        if (w.out_pixels() == 1) {
+          to[p] = Rows<T>::sum(pixels, plane) / T(pixels);
+          continue;
+        }
+        for_windows(w, [&](Range rd, Range rh, Range rw, int64_t at) {
+          T total = 0;
+          for (int64_t i = rd.first; i < rd.last; ++i)
+            for (int64_t j = rh.first; j < rh.last; ++j)
+              for (int64_t k = rw.first; k < rw.last; ++k) {
+                total += plane[(i * w.in[1] + j) * w.in[2] + k];
+              }
+          int64_t count = (rd.last - rd.first) * (rh.last - rh.first) * (rw.last - rw.first);
+          to[p * w.out_pixels() + at] = total / T(count);
+        });
+      }
+    });
+  });
+  return as_input(to_dtype(y, self.dtype()), self);
+}
+
+void adaptive_max(const char* name, int64_t n, Args args, Value* out) {
+  const Tensor& self = args.tensor(0);
+  Window w = adaptive_window(name, self, n, args[1]);
+  ScalarType computed = comparable(self.dtype());
+  std::vector<int64_t> sizes = result_sizes(self, w);
+  Tensor x = contiguous_as(self, computed), y = Tensor::empty(sizes, computed);
+  Tensor places = Tensor::empty(sizes, ScalarType::Int64);
+  int64_t planes = w.in_pixels() ? x.numel() / w.in_pixels() : 0;
+  for_type(computed, name, [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t p = 0; p < planes; ++p) {
+      const T* plane = x.data<T>() + p * w.in_pixels();
+      for_windows(w, [&](Range rd, Range rh, Range rw, int64_t at) {
+        T best = lowest<T>();
+        int64_t place = (rd.first * w.in[1] + rh.first) * w.in[2] + rw.first;
+        for (int64_t i = rd.first; i < rd.last; ++i)
+          for (int64_t j = rh.first; j < rh.last; ++j)
+            for (int64_t k = rw.first; k < rw.last; ++k) {
+              int64_t here = (i * w.in[1] + j) * w.in[2] + k;
+              if (beats(plane[here], best)) {
+                best = plane[here];
+                place = here;
+              }
+            }
+        y.data<T>()[p * w.out_pixels() + at] = best;
+        places.data<int64_t>()[p * w.out_pixels() + at] = place;
+      });
+    }
+  });
+  out[0] = as_input(to_dtype(y, self.dtype()), self);
+  out[1] = as_input(places, self);
+}
+
+}  // namespace
+
+SL_OP(aten_max_pool1d) { max_pool_op("max_pool1d", 1, args, out, false); }
+SL_OP(aten_max_pool2d) { max_pool_op("max_pool2d", 2, args, out, false); }
+SL_OP(aten_max_pool3d) { max_pool_op("max_pool3d", 3, args, out, false); }
+SL_OP(aten_max_pool1d_with_indices) { max_pool_op("max_pool1d", 1, args, out, true); }
+SL_OP(aten_max_pool2d_with_indices) { max_pool_op("max_pool2d", 2, args, out, true); }
+SL_OP(aten_max_pool3d_with_indices) { max_pool_op("max_pool3d", 3, args, out, true); }
+SL_OP(aten_avg_pool1d) { out[0] = average_pool("avg_pool1d", 1, args, false); }
+SL_OP(aten_avg_pool2d) { out[0] = average_pool("avg_pool2d", 2, args, true); }
+SL_OP(aten_avg_pool3d) { out[0] = average_pool("avg_pool3d", 3, args, true); }
+SL_OP(aten_adaptive_avg_pool1d) {
+  out[0] = adaptive_average("adaptive_avg_pool1d", 1, args.tensor(0), args[1]);
+}
+SL_OP(aten_adaptive_avg_pool2d) {
+  out[0] = adaptive_average("adaptive_avg_pool2d", 2, args.tensor(0), args[1]);
+}
+SL_OP(aten_adaptive_avg_pool3d) {
+  out[0] = adaptive_average("adaptive_avg_pool3d", 3, args.tensor(0), args[1]);
+}
+SL_OP(aten__adaptive_avg_pool2d) { op_aten_adaptive_avg_pool2d(ctx, args, out); }
+SL_OP(aten__adaptive_avg_pool3d) { op_aten_adaptive_avg_pool3d(ctx, args, out); }
+SL_OP(aten_adaptive_max_pool1d) { adaptive_max("adaptive_max_pool1d", 1, args, out); }
+SL_OP(aten_adaptive_max_pool2d) { adaptive_max("adaptive_max_pool2d", 2, args, out); }
+SL_OP(aten_adaptive_max_pool3d) { adaptive_max("adaptive_max_pool3d", 3, args, out); }
+
+}  // namespace scriptlang

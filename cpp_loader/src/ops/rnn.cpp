@@ -1,0 +1,402 @@
+// Recurrent networks: cells, and whole layers over padded or packed sequences.
+#include <algorithm>
+#include <cstring>
+
+#include "join.h"
+#include "linalg.h"
+#include "pointwise.h"
+#include "row_kernels.h"
+#include "view.h"
+
+namespace scriptlang {
+
+using kernels::Binary;
+using kernels::Unary;
+
+namespace {
+
+enum class Cell { kTanh, kRelu, kGru, kLstm };
+
+// The parameters of one direction of one layer; undefined where there is none.
+struct Weights {
+  Tensor input, hidden, input_bias, hidden_bias, projection;
+};
+
+// What a step carries on: [batch, hidden]; `c` for LSTM only.
+struct State {
+  Tensor h, c;
+};
+
+Tensor plus(const Tensor& a, const Tensor& b, const Tensor& into = Tensor()) {
+  return binary_result(a, b, Binary::k_add, "add", Rule::kSame, nullptr, into);
+}
+
+ScalarType cell_type(const Tensor& t) { return computed_type(t.dtype(), "rnn"); }
+
+State lstm_step(const Tensor& input_gates, const State& state, const Weights& w) {
+  Tensor gates = linear(state.h, w.hidden, w.hidden_bias);
+  SL_CHECK(input_gates.sizes() == gates.sizes() && gates.dim() == 2 && state.c.dim() == 2 &&
+               gates.size(1) == 4 * state.c.size(1) && gates.size(0) == state.c.size(0),
+           "lstm: the gates of size ", to_string(input_gates.sizes()), " and ",
+           to_string(gates.sizes()), " do not fit a cell state of size ",
+           to_string(state.c.sizes()));
+  ScalarType dtype = gates.dtype(), computed = cell_type(gates);
+  gates = plus(contiguous_as(input_gates, computed), to_dtype(gates, computed));
+  Tensor c_in = contiguous_as(state.c, computed);
+  State next{Tensor::empty(c_in.sizes(), computed), Tensor::empty(c_in.sizes(), computed)};
+  int64_t n = c_in.size(1);
+  for_float_type(computed, [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t b = 0; b < c_in.size(0); ++b) {
+      Rows<T>::lstm_cell(n, gates.data<T>() + 4 * b * n, c_in.data<T>() + b * n,
+                         next.c.data<T>() + b * n, next.h.data<T>() + b * n);
+    }
+  });
+  next.h = to_dtype(next.h, dtype);
+  next.c = to_dtype(next.c, dtype);
+  if (w.projection.defined()) next.h = linear(next.h, w.projection, Tensor());
+  return next;
+}
+
+State gru_step(const Tensor& input_gates, const State& state, const Weights& w) {
+  Tensor gates = linear(state.h, w.hidden, w.hidden_bias);
+  SL_CHECK(input_gates.sizes() == gates.sizes() && gates.dim() == 2 && state.h.dim() == 2 &&
+               gates.size(1) == 3 * state.h.size(1) && gates.size(0) == state.h.size(0),
+           "gru: the gates of size ", to_string(input_gates.sizes()), " and ",
+           to_string(gates.sizes()), " do not fit a hidden state of size ",
+           to_string(state.h.sizes()));
+  ScalarType dtype = gates.dtype(), computed = cell_type(gates);
+  Tensor from_input = contiguous_as(input_gates, computed);
+  Tensor from_hidden = contiguous_as(gates, computed), h_in = contiguous_as(state.h, computed);
+  Tensor h = Tensor::empty(h_in.sizes(), computed);
+  int64_t n = h.size(1);
+  for_float_type(computed, [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t b = 0; b < h.size(0); ++b) {
+      Rows<T>::gru_cell(n, from_input.data<T>() + 3 * b * n, from_hidden.data<T>() + 3 * b * n,
+                        h_in.data<T>() + b * n, h.data<T>() + b * n);
+    }
+  });
+  return {to_dtype(h, dtype), Tensor()};
+}
+
+State simple_step(const Tensor& input_gates, const State& state, const Weights& w, Unary op) {
+  Tensor gates = plus(linear(state.h, w.hidden, w.hidden_bias), input_gates);
+  return {unary_result(gates, op, "rnn", Rule::kSame), Tensor()};
+}
+
+// input_gates: the input's share, already multiplied by w.input.
+State step(Cell cell, const Tensor& input_gates, const State& state, const Weights& w) {
+  switch (cell) {
+    case Cell::kLstm: return lstm_step(input_gates, state, w);
+    case Cell::kGru: return gru_step(input_gates, state, w);
+    case Cell::kRelu: return simple_step(input_gates, state, w, Unary::k_relu);
+    default: return simple_step(input_gates, state, w, Unary::k_tanh);
+  }
+}
+
+// A sequence as rows: step t is rows [start(t), start(t) + size(t)); sizes never grow.
+struct Steps {
+  std::vector<int64_t> sizes, starts;
+};
+
+// One direction over all steps. `x` holds the rows of all steps; the result has the same rows.
+// The final state of a sequence is that of its own last step.
+Tensor run_direction(Cell cell, const Tensor& x, const Steps& steps,
+                     const State& initial, const Weights& w, bool reverse, State* last) {
+  int64_t count = int64_t(steps.sizes.size());
+  Tensor gates = linear(x, w.input, w.input_bias);
+  std::vector<Tensor> outputs;
+  outputs.resize(size_t(count));
+  std::vector<Tensor> ended_h, ended_c;  // states of sequences that have ended, shortest first
+  bool packed = steps.sizes.front() != steps.sizes.back();
+  State state = initial;
+  auto rows = [](const Tensor& t, int64_t first, int64_t last_row) {
+    return t.defined() ? view_slice(t, 0, first, last_row) : t;
+  };
+  if (reverse && packed) state = {rows(initial.h, 0, steps.sizes.back()),
+                                  rows(initial.c, 0, steps.sizes.back())};
+  int64_t alive = reverse ? steps.sizes.back() : steps.sizes.front();
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t t = reverse ? count - 1 - i : i;
+    int64_t size = steps.sizes[size_t(t)], start = steps.starts[size_t(t)];
+    if (size < alive) {  // forward: some sequences have ended
+      ended_h.push_back(rows(state.h, size, alive));
+      if (state.c.defined()) ended_c.push_back(rows(state.c, size, alive));
+      state = {rows(state.h, 0, size), rows(state.c, 0, size)};
+    } else if (size > alive) {  // backward: shorter sequences begin
+      state.h = cat({state.h, rows(initial.h, alive, size)}, 0);
+      if (state.c.defined()) {
+        state.c = cat({state.c, rows(initial.c, alive, size)}, 0);
+      }
+    }
+    alive = size;
+    state = step(cell, view_slice(gates, 0, start, start + size), state, w);
+    outputs[size_t(t)] = state.h;
+  }
+  *last = state;
+  if (!ended_h.empty()) {
+    std::reverse(ended_h.begin(), ended_h.end());
+    std::reverse(ended_c.begin(), ended_c.end());
+    ended_h.insert(ended_h.begin(), state.h);
+    last->h = cat(ended_h, 0);
+    if (state.c.defined()) {
+      ended_c.insert(ended_c.begin(), state.c);
+      last->c = cat(ended_c, 0);
+    }
+  }
+  return cat(std::move(outputs), 0);
+}
+
+struct Layers {
+  Cell cell;
+  bool has_biases, bidirectional;
+  int64_t count;
+};
+
+std::vector<Weights> read_weights(const Layers& layers, const std::vector<Tensor>& params,
+                                  bool projected) {
+  size_t each = size_t(2 + 2 * layers.has_biases + projected);
+  size_t cells = size_t(layers.count) * (layers.bidirectional ? 2 : 1);
+  SL_CHECK(layers.count > 0 && params.size() == cells * each,
+           "rnn: expected ", cells * each, " parameters for ", layers.count,
+           " layers, but got ", params.size());
+  std::vector<Weights> weights;
+  for (size_t i = 0; i < cells; ++i) {
+    const Tensor* p = params.data() + i * each;
+    Weights w;
+    w.input = p[0];
+    w.hidden = p[1];
+    if (layers.has_biases) {
+      w.input_bias = p[2];
+      w.hidden_bias = p[3];
+    }
+    if (projected) w.projection = p[each - 1];
+    weights.push_back(w);
+  }
+  return weights;
+}
+
+// All layers. x: rows of all steps. h0, c0: [layers * directions, batch, hidden].
+Tensor run_layers(const Layers& layers, Tensor x, const Steps& steps,
+                  const State& initial, const std::vector<Weights>& weights, State* last) {
+  int64_t directions = layers.bidirectional ? 2 : 1;
+  SL_CHECK(initial.h.dim() == 3 && initial.h.size(0) == int64_t(weights.size()),
+           "rnn: Expected hidden of ", weights.size(), " layers, got ",
+           to_string(initial.h.sizes()));
+  SL_CHECK(!initial.c.defined() || (initial.c.dim() == 3 && initial.c.size(0) == initial.h.size(0)),
+           "rnn: Expected cell state of ", weights.size(), " layers");
+  SL_CHECK(initial.h.size(1) == steps.sizes.front(), "rnn: Expected hidden batch size ",
+           steps.sizes.front(), ", got ", initial.h.size(1));
+  std::vector<Tensor> h, c;
+  for (int64_t layer = 0; layer < layers.count; ++layer) {
+    std::vector<Tensor> sides;
+    for (int64_t d = 0; d < directions; ++d) {
+      int64_t i = layer * directions + d;
+      State start{view_select(initial.h, 0, i),
+                  initial.c.defined() ? view_select(initial.c, 0, i) : Tensor()};
+      State end;
+      sides.push_back(run_direction(layers.cell, x, steps, start, weights[size_t(i)], d == 1,
+                                    &end));
+      h.push_back(view_unsqueeze(end.h, 0));
+      if (end.c.defined()) c.push_back(view_unsqueeze(end.c, 0));
+    }
+    x = directions == 2 ? cat(sides, 1) : sides[0];
+  }
+  last->h = cat(h, 0);
+  if (!c.empty()) last->c = cat(c, 0);
+  return x;
+}
+
+void check_no_dropout(double p, bool train) {
+  SL_CHECK(!train || p == 0, "this engine runs recurrent layers without dropout between layers; "
+           "call eval() on the module before saving it");
+}
+
+// lstm.input, gru.input...: args from `first` on are params, has_biases, num_layers, dropout,
+// train, bidirectional, batch_first.
+Tensor run_padded(Cell cell, Tensor x, const State& initial, Args args, int first,
+                  State* last) {
+  Layers layers{cell, args.boolean(first + 1), args.boolean(first + 5), args.integer(first + 2)};
+  check_no_dropout(args.number(first + 3), args.boolean(first + 4));
+  bool batch_first = args.boolean(first + 6);
+  SL_CHECK(x.dim() == 3, "rnn: Expected input to be 3D, got ", x.dim(), "D instead");
+  if (batch_first) x = view_transpose(x, 0, 1);
+  int64_t count = x.size(0), batch = x.size(1);
+  SL_CHECK(count > 0, "Expected sequence length to be larger than 0 in RNN");
+  Steps steps;
+  for (int64_t t = 0; t < count; ++t) {
+    steps.sizes.push_back(batch);
+    steps.starts.push_back(t * batch);
+  }
+  bool projected = cell == Cell::kLstm && initial.h.size(initial.h.dim() - 1) !=
+                                              initial.c.size(initial.c.dim() - 1);
+  std::vector<Weights> weights = read_weights(layers, args.tensors(first), projected);
+  Tensor rows = reshape(x, {count * batch, x.size(2)});
+  Tensor y = run_layers(layers, rows, steps, initial, weights, last);
+  y = view_as_shape(y, {count, batch, y.size(1)});
+  return batch_first ? view_transpose(y, 0, 1) : y;
+}
+
+// lstm.data...: params, has_biases, num_layers, dropout, train, bidirectional.
+Tensor run_packed(Cell cell, const Tensor& x, const Tensor& batch_sizes,
+                  const State& initial, Args args, int first, State* last) {
+  Layers layers{cell, args.boolean(first + 1), args.boolean(first + 5), args.integer(first + 2)};
+  check_no_dropout(args.number(first + 3), args.boolean(first + 4));
+  SL_CHECK(x.dim() == 2, "rnn: Expected packed input to be 2D, got ", x.dim(), "D instead");
+  SL_CHECK(batch_sizes.dim() == 1 && batch_sizes.numel() > 0,
+           "rnn: batch_sizes should be a vector of at least one element");
+  Tensor sizes = contiguous_as(batch_sizes, ScalarType::Int64);
+  Steps steps;
+  int64_t start = 0, previous = -1;
+  for (int64_t i = 0; i < sizes.numel(); ++i) {
+    int64_t size = sizes.data<int64_t>()[i];
+    SL_CHECK(size > 0 && (previous < 0 || size <= previous) && size <= x.size(0) - start,
+             "rnn: batch_sizes must be positive, must not grow and must add up to the ",
+             x.size(0), " rows of the packed data");
+    steps.sizes.push_back(size);
+    steps.starts.push_back(start);
+    start += size;
+    previous = size;
+  }
+  SL_CHECK(start == x.size(0), "rnn: batch_sizes add up to ", start, ", but there are ", x.size(0),
+           " rows of packed data");
+  bool projected = cell == Cell::kLstm && initial.h.size(initial.h.dim() - 1) !=
+                                              initial.c.size(initial.c.dim() - 1);
+  std::vector<Weights> weights = read_weights(layers, args.tensors(first), projected);
+  return run_layers(layers, to_contiguous(x), steps, initial, weights, last);
+}
+
+State two_states(const std::vector<Tensor>& hx, const char* name) {
+  SL_CHECK(hx.size() == 2, name, " expects two hidden states");
+  SL_CHECK(hx[0].dim() > 0 && hx[1].dim() > 0, name, " expects hidden states with dimensions");
+  return {hx[0], hx[1]};
+}
+
+void simple_layers(Cell cell, Args args, Value* out, bool packed) {
+  State last;
+  if (packed) {
+    out[0] = run_packed(cell, args.tensor(0), args.tensor(1), {args.tensor(2), Tensor()},
+                        args, 3, &last);
+  } else {
+    out[0] = run_padded(cell, args.tensor(0), {args.tensor(1), Tensor()}, args, 2, &last);
+  }
+  out[1] = last.h;
+}
+
+Weights cell_weights(Args args) {
+  return {args.tensor(2), args.tensor(3), args.opt_tensor(4), args.opt_tensor(5), Tensor()};
+}
+
+// Cells take one step without the batch dimension, too.
+State run_cell(Cell cell, const Tensor& x, const State& state, const Weights& w) {
+  if (x.dim() != 1) return step(cell, linear(x, w.input, w.input_bias), state, w);
+  auto batched = [](const Tensor& t) {
+    return t.defined() && t.dim() == 1 ? view_unsqueeze(t, 0) : t;
+  };
+  State next = step(cell, linear(batched(x), w.input, w.input_bias),
+                    {batched(state.h), batched(state.c)}, w);
+  return {view_squeeze(next.h, {0}), next.c.defined() ? view_squeeze(next.c, {0}) : next.c};
+}
+
+}  // namespace
+
+SL_OP(aten_lstm_input) {
+  State last;
+  out[0] = run_padded(Cell::kLstm, args.tensor(0), two_states(args.tensors(1), "lstm"), args,
+                      2, &last);
+  out[1] = last.h;
+  out[2] = last.c;
+}
+SL_OP(aten_lstm_data) {
+  State last;
+  out[0] = run_packed(Cell::kLstm, args.tensor(0), args.tensor(1),
+                      two_states(args.tensors(2), "lstm"), args, 3, &last);
+  out[1] = last.h;
+  out[2] = last.c;
+}
+SL_OP(aten_gru_input) { simple_layers(Cell::kGru, args, out, false); }
+SL_OP(aten_gru_data) { simple_layers(Cell::kGru, args, out, true); }
+SL_OP(aten_rnn_tanh_input) { simple_layers(Cell::kTanh, args, out, false); }
+SL_OP(aten_rnn_tanh_data) { simple_layers(Cell::kTanh, args, out, true); }
+SL_OP(aten_rnn_relu_input) { simple_layers(Cell::kRelu, args, out, false); }
+SL_OP(aten_rnn_relu_data) { simple_layers(Cell::kRelu, args, out, true); }
+SL_OP(aten_lstm_cell) {
+  State next = run_cell(Cell::kLstm, args.tensor(0), two_states(args.tensors(1), "lstm_cell"),
+                        cell_weights(args));
+  out[0] = next.h;
+  out[1] = next.c;
+}
+SL_OP(aten_gru_cell) {
+  out[0] = run_cell(Cell::kGru, args.tensor(0), {args.tensor(1), Tensor()}, cell_weights(args)).h;
+}
+SL_OP(aten_rnn_tanh_cell) {
+  out[0] = run_cell(Cell::kTanh, args.tensor(0), {args.tensor(1), Tensor()}, cell_weights(args)).h;
+}
+SL_OP(aten_rnn_relu_cell) {
+  out[0] = run_cell(Cell::kRelu, args.tensor(0), {args.tensor(1), Tensor()}, cell_weights(args)).h;
+}
+
+// ---- packed sequences
+
+SL_OP(aten__pack_padded_sequence) {
+  const Tensor& given = args.tensor(0);
+  bool batch_first = args.boolean(2);
+  SL_CHECK(given.dim() >= 2, "pack_padded_sequence: expected an input of at least 2 dimensions");
+  Tensor input = batch_first ? view_transpose(given, 0, 1) : given;
+  Tensor lengths = contiguous_as(args.tensor(1), ScalarType::Int64);
+  const int64_t* length = lengths.data<int64_t>();
+  int64_t batch = lengths.numel();
+  SL_CHECK(input.numel() > 0, "Cannot pack empty tensors.");
+  SL_CHECK(input.size(1) == batch, "Expected `len(lengths)` to be equal to batch_size, but got ",
+           batch, " (batch_size=", input.size(1), ")");
+  SL_CHECK(length[batch - 1] > 0, "Length of all samples has to be greater than 0, but found an "
+           "element in 'lengths' that is <= 0");
+  for (int64_t i = 0; i + 1 < batch; ++i) {
+    SL_CHECK(length[i] >= length[i + 1], "`lengths` array must be sorted in decreasing order when "
+             "`enforce_sorted` is True. You can pass `enforce_sorted=False` to "
+             "pack_padded_sequence and/or pack_sequence to sidestep this requirement if you do not "
+             "need ONNX exportability.");
+  }
+  SL_CHECK(length[0] <= input.size(0), "Expected the longest sequence (", length[0],
+           ") to fit the input of ", input.size(0), " steps");
+  Tensor sizes = Tensor::empty({length[0]}, ScalarType::Int64);
+  std::vector<Tensor> parts;
+  int64_t alive = batch;
+  for (int64_t t = 0; t < length[0]; ++t) {
+    while (alive > 0 && length[alive - 1] <= t) --alive;
+    sizes.data<int64_t>()[t] = alive;
+    parts.push_back(view_slice(view_select(input, 0, t), 0, 0, alive));
+  }
+  out[0] = cat(std::move(parts), 0);
+  out[1] = sizes;
+}
+
+SL_OP(aten__pad_packed_sequence) {
+  const Tensor& data = args.tensor(0);
+  Tensor sizes = contiguous_as(args.tensor(1), ScalarType::Int64);
+  const int64_t* size = sizes.data<int64_t>();
+  int64_t count = sizes.numel(), total = args.integer(4);
+  SL_CHECK(count > 0 && data.dim() > 0, "pad_packed_sequence: there is nothing to pad");
+  SL_CHECK(total <= 0 || total >= count, "Expected total_length to be at least the length of the "
+           "longest sequence in input, but got total_length=", total, " and max sequence length "
+           "being ", count);
+  int64_t batch = size[0], start = 0;
+  std::vector<int64_t> shape{std::max(total, count), batch};
+  shape.insert(shape.end(), data.sizes().begin() + 1, data.sizes().end());
+  Tensor padded = Tensor::empty(shape, data.dtype());
+  fill(padded, args.scalar(3));
+  Tensor lengths = Tensor::zeros({batch}, ScalarType::Int64);
+  for (int64_t t = 0; t < count; ++t) {
+    SL_CHECK(size[t] >= 0 && size[t] <= batch && size[t] <= data.size(0) - start,
+             "pad_packed_sequence: batch_sizes do not fit the data");
+    copy_into(view_slice(view_select(padded, 0, t), 0, 0, size[t]),
+              view_slice(data, 0, start, start + size[t]));
+    for (int64_t b = 0; b < size[t]; ++b) lengths.data<int64_t>()[b] = t + 1;
+    start += size[t];
+  }
+  out[0] = args.boolean(2) ? view_transpose(padded, 0, 1) : padded;
+  out[1] = lengths;
+}
+
+}  // namespace scriptlang

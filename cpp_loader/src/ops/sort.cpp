@@ -1,0 +1,201 @@
+// Sorting, the k greatest, and searching in sorted rows.
+#include <algorithm>
+#include <cmath>
+
+#include "index.h"
+#include "reduce.h"
+
+namespace scriptlang {
+
+namespace {
+
+ScalarType comparable(ScalarType t) {
+  return t == ScalarType::Float16 || t == ScalarType::BFloat16 ? ScalarType::Float32 : t;
+}
+
+// Whether x comes before y; NaN counts as greater than everything.
+template <class T>
+bool before(T x, T y, bool descending) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (std::isnan(x) || std::isnan(y)) {
+      return descending ? std::isnan(x) && !std::isnan(y) : !std::isnan(x) && std::isnan(y);
+    }
+  }
+  return descending ? x > y : x < y;
+}
+
+template <class T>
+struct Item {
+  T value;
+  int64_t place;
+};
+
+struct Sorted {
+  Tensor values, places;
+};
+
+// Rows along `dim`, ordered by `arrange(items)`; `keep` items of each remain.
+template <class Arrange>
+Sorted arrange_rows(const Tensor& self, int64_t dim, int64_t keep, const char* name,
+                    Arrange arrange) {
+  ScalarType computed = comparable(self.dtype());
+  Tensor from = self.dim() == 0 ? view_unsqueeze(self, 0) : view_transpose(self, dim, -1);
+  Tensor rows = contiguous_as(from, computed);
+  int64_t n = rows.size(rows.dim() - 1);
+  std::vector<int64_t> sizes(rows.sizes().begin(), rows.sizes().end());
+  sizes.back() = keep;
+  Tensor values = Tensor::empty(sizes, computed), places = Tensor::empty(sizes, ScalarType::Int64);
+  int64_t count = n ? rows.numel() / n : 0;
+  for_type(computed, name, [&](auto zero) {
+    using T = decltype(zero);
+    kernels::parallel_for(count, 4096 / std::max<int64_t>(1, n) + 1,
+                          [&](int64_t begin, int64_t end) {
+      std::vector<Item<T>> items;
+      items.resize(size_t(n));
+      for (int64_t r = begin; r < end; ++r) {
+        const T* row = rows.data<T>() + r * n;
+        for (int64_t i = 0; i < n; ++i) items[size_t(i)] = {row[i], i};
+        arrange(items);
+        for (int64_t i = 0; i < keep; ++i) {
+          values.data<T>()[r * keep + i] = items[size_t(i)].value;
+          places.data<int64_t>()[r * keep + i] = items[size_t(i)].place;
+        }
+      }
+    });
+  });
+  values = to_dtype(values, self.dtype());
+  if (self.dim() == 0) return {view_squeeze(values, {0}), view_squeeze(places, {0})};
+  if (dim == self.dim() - 1) return {values, places};
+  return {to_contiguous(view_transpose(values, dim, -1)),
+          to_contiguous(view_transpose(places, dim, -1))};
+}
+
+Sorted sort(const Tensor& self, int64_t dim, bool descending) {
+  dim = wrap_dim(dim, self.dim());
+  return arrange_rows(self, dim, self.dim() ? self.size(dim) : 1, "sort", [&](auto& items) {
+    std::stable_sort(items.begin(), items.end(), [&](const auto& a, const auto& b) {
+      return before(a.value, b.value, descending);
+    });
+  });
+}
+
+Sorted topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool sorted) {
+  dim = wrap_dim(dim, self.dim());
+  int64_t n = self.dim() ? self.size(dim) : 1;
+  SL_CHECK(k >= 0 && k <= n, "selected index k out of range");
+  return arrange_rows(self, dim, k, "topk", [&](auto& items) {
+    auto order = [&](const auto& a, const auto& b) {
+      return before(a.value, b.value, largest);
+    };
+    if (k * 64 <= n) {
+      std::partial_sort(items.begin(), items.begin() + k, items.end(), order);
+    } else if (k > 0) {
+      std::nth_element(items.begin(), items.begin() + (k - 1), items.end(), order);
+      if (sorted) std::sort(items.begin(), items.begin() + (k - 1), order);
+    }
+  });
+}
+
+// For every value the first place in its sorted row that is not less (right: that is greater).
+Tensor search(const Tensor& sorted, const Tensor& values, bool right, bool out_int32,
+              const Tensor& sorter, const char* name) {
+  SL_CHECK(sorted.dim() > 0, name, "(): boundaries tensor should have at least one dimension");
+  bool one_row = sorted.dim() == 1;
+  bool fits = one_row || sorted.dim() == values.dim();
+  for (int64_t d = 0; fits && !one_row && d + 1 < sorted.dim(); ++d) {
+    fits = sorted.size(d) == values.size(d);
+  }
+  SL_CHECK(fits, name, "(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "
+           "boundaries tensor and input value tensor must match, but we got boundaries tensor ",
+           to_string(sorted.sizes()), " and input value tensor ", to_string(values.sizes()));
+  ScalarType type = comparable(result_type(sorted, values));
+  if (values.dim() == 0) type = comparable(sorted.dtype());
+  Tensor rows = contiguous_as(sorted, type), wanted = contiguous_as(values, type);
+  Tensor order = sorter.defined() ? contiguous_as(sorter, ScalarType::Int64) : Tensor();
+  SL_CHECK(!sorter.defined() || sorter.sizes() == sorted.sizes(), name,
+           "(): boundary and sorter must have the same size");
+  int64_t n = rows.size(rows.dim() - 1);
+  for (int64_t i = 0; order.defined() && i < order.numel(); ++i) {
+    int64_t at = order.data<int64_t>()[i];
+    SL_CHECK(at >= 0 && at < n, name, "(): sorter index out of range");
+  }
+  Tensor out = Tensor::empty(values.sizes(), ScalarType::Int64);
+  int64_t each = one_row ? wanted.numel() : wanted.size(wanted.dim() - 1);
+  for_type(type, name, [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t i = 0; i < wanted.numel(); ++i) {
+      int64_t base = one_row ? 0 : i / each * n;
+      const T* row = rows.data<T>() + base;
+      const int64_t* place = order.defined() ? order.data<int64_t>() + base : nullptr;
+      T x = wanted.data<T>()[i];
+      int64_t low = 0, high = n;
+      while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        T at = row[place ? place[middle] : middle];
+        bool after = right ? before(x, at, false) : !before(at, x, false);
+        if (after) high = middle;
+        else low = middle + 1;
+      }
+      out.data<int64_t>()[i] = low;
+    }
+  });
+  return out_int32 ? to_dtype(out, ScalarType::Int32) : out;
+}
+
+bool side_is_right(Args args, int right, int side) {
+  if (args.none(side)) return args.boolean(right);
+  const std::string& text = args.string(side);
+  SL_CHECK(text == "left" || text == "right",
+           "torch.searchsorted(): side can only be 'left' or 'right' but got ", text);
+  SL_CHECK(text == "right" || !args.boolean(right), "torch.searchsorted(): side and right can't be "
+           "set to opposites, got side of left while right was True");
+  return text == "right";
+}
+
+Tensor number_tensor(const Scalar& s) {
+  return s.is_integral() ? Tensor::scalar(s.i) : Tensor::scalar(s.d);
+}
+
+}  // namespace
+
+SL_OP(aten_sort) {
+  Sorted s = sort(args.tensor(0), args.integer(1), args.boolean(2));
+  out[0] = s.values;
+  out[1] = s.places;
+}
+SL_OP(aten_sort_stable) {
+  Sorted s = sort(args.tensor(0), args.integer(2), args.boolean(3));
+  out[0] = s.values;
+  out[1] = s.places;
+}
+SL_OP(aten_msort) { out[0] = sort(args.tensor(0), 0, false).values; }
+SL_OP(aten_argsort) {
+  out[0] = sort(args.tensor(0), args.integer(1), args.boolean(2)).places;
+}
+SL_OP(aten_argsort_stable) {
+  out[0] = sort(args.tensor(0), args.integer(2), args.boolean(3)).places;
+}
+SL_OP(aten_topk) {
+  Sorted s = topk(args.tensor(0), args.integer(1), args.integer(2), args.boolean(3),
+                  args.boolean(4));
+  out[0] = s.values;
+  out[1] = s.places;
+}
+SL_OP(aten_searchsorted_Tensor) {
+  out[0] = search(args.tensor(0), args.tensor(1), side_is_right(args, 3, 4), args.boolean(2),
+                  args.opt_tensor(5), "torch.searchsorted");
+}
+SL_OP(aten_searchsorted_Scalar) {
+  out[0] = search(args.tensor(0), number_tensor(args.scalar(1)), side_is_right(args, 3, 4),
+                  args.boolean(2), args.opt_tensor(5), "torch.searchsorted");
+}
+SL_OP(aten_bucketize_Tensor) {
+  out[0] = search(args.tensor(1), args.tensor(0), args.boolean(3), args.boolean(2), Tensor(),
+                  "torch.bucketize");
+}
+SL_OP(aten_bucketize_Scalar) {
+  out[0] = search(args.tensor(1), number_tensor(args.scalar(0)), args.boolean(3), args.boolean(2),
+                  Tensor(), "torch.bucketize");
+}
+
+}  // namespace scriptlang
