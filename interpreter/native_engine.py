@@ -1,0 +1,143 @@
+"""The native engine behind the Engine protocol.
+
+The extension module takes programs as the tuple trees of `code.to_tuple` with the Python types that
+they name, and verifies them itself.  Instances of script classes that are handed over keep their slots
+in the engine from then on, where Python and both engines see the same state.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections import Counter
+from functools import lru_cache
+from typing import Any, Iterable, Mapping, Sequence
+
+from .. import types as T
+from ..errors import (ArchiveError, Frame, LimitError, MissingOperatorError, RunError, attach_stack)
+from ..ir import Function
+from ..limits import Limits
+from ..objects import ScriptObject
+from . import exceptions
+from .arguments import bind
+from .code import Code, to_tuple
+from .composites import link_composites
+from .native import load
+from .prepare import code_of, reachable, unique_names
+
+PROGRAM = "native_program"
+"""Attribute of a Function that holds its NativeProgram."""
+
+
+@lru_cache(maxsize=None)
+def operators() -> frozenset[str]:
+    """Qualified names of the operators that the extension module has."""
+    return frozenset(load()[0].operators())
+
+
+@lru_cache(maxsize=None)
+def has_kernel(name: str) -> bool:
+    return name in operators()
+
+
+def native_code(function: Function) -> Code:
+    """The function's code, with calls of compiled bodies for composites without a native kernel."""
+    return link_composites(code_of(function), has_kernel)
+
+
+class NativeProgram:
+    """A function and all it may call, decoded and verified by the engine."""
+
+    def __init__(self, function: Function):
+        native = load()[0]
+        self.codes = reachable(function, code_of=native_code)
+        names = unique_names(self.codes)
+        self.name = names[function]
+        self.by_name = {name: self.codes[f] for f, name in names.items()}
+        types = named_types(self.codes.values())
+        renamed = {t: name for name, t in types.items() if t.name != name}
+        for t, name in renamed.items():
+            names.update((f, f"{name}.{short}") for short, f in getattr(t, "methods", {}).items())
+        trees = tuple(to_tuple(code, names[f], names, renamed) for f, code in self.codes.items())
+        self.program = native.Program(trees, types)
+
+    def frames(self, stack: Iterable[tuple[str, int]]) -> tuple[Frame, ...]:
+        """The script stack, outermost first, of the engine's (function, instruction) pairs."""
+        frames: list[Frame] = []
+        for name, pc in reversed(list(stack)):
+            code = self.by_name.get(name)
+            frames += code.frames(pc) if code is not None else [Frame(name)]
+        return tuple(frames)
+
+
+def named_types(codes: Iterable[Code]) -> dict[str, T.Type]:
+    """Classes, enums and named tuples that codes name, by a name that is theirs alone."""
+    found: dict[str, T.Type] = {}
+    seen: set[T.Type] = set()
+    pending = [part for code in codes for t in types_of(code) for part in t.walk()]
+    while pending:
+        t = pending.pop()
+        if not getattr(t, "name", None) or isinstance(t, T.VarType) or t in seen:
+            continue
+        seen.add(t)
+        name, n = t.name, 0
+        while name in found:
+            n += 1
+            name = f"{t.name}_{n}"
+        found[name] = t
+        pending += [part for a in getattr(t, "attributes", ()) for part in a.type.walk()]
+    return found
+
+
+def types_of(code: Code) -> list[T.Type]:
+    return [a.type for a in (*code.schema.arguments, *code.schema.returns)] + code.types \
+        + [t for t in code.register_types if t is not None]
+
+
+class NativeEngine:
+    name = "native"
+
+    def run(self, function: Function, args: Sequence[Any],
+            kwargs: Mapping[str, Any] | None = None, limits: Limits | None = None) -> Any:
+        program = program_of(function)
+        values = bind(program.codes[function].schema, args, kwargs)
+        try:
+            return program.program.run(program.name, values, **native_limits(limits))
+        except load()[0].NativeError as e:
+            error = translate(*e.args[:3])
+            if e.args[0] == "MemoryError" and limits and limits.memory is not None:
+                error = LimitError(error.message)
+            raise attach_stack(error, program.frames(e.args[3])) from None
+
+    def missing(self, function: Function) -> Counter[str]:
+        return Counter(program_of(function).program.missing)
+
+    def adopt(self, obj: ScriptObject) -> ScriptObject:
+        return obj
+
+
+def program_of(function: Function) -> NativeProgram:
+    """The function as a native program, made once."""
+    program = function.attributes.get(PROGRAM)
+    if program is None:
+        program = function.attributes[PROGRAM] = NativeProgram(function)
+    return program
+
+
+def native_limits(limits: Limits | None) -> dict[str, int]:
+    """Limits as the extension module takes them: 0 is no limit."""
+    limits = limits or Limits()
+    return {"instructions": limits.instructions or 0, "memory": limits.memory or 0,
+            "milliseconds": 0 if limits.seconds is None else max(1, round(limits.seconds * 1000)),
+            "depth": limits.depth}
+
+
+OWN = {"ArchiveError": ArchiveError, "MissingOperator": MissingOperatorError,
+       "LimitError": LimitError, "MemoryError": RunError, "Raised": RunError}
+"""Kinds of errors of the engine that are not builtin exceptions of the same name."""
+
+
+def translate(kind: str, class_name: str, message: str) -> Exception:
+    """The exception that the Python engine would have raised."""
+    if kind in OWN and not class_name:
+        return OWN[kind](message)
+    return exceptions.make(message, class_name or kind)
