@@ -103,7 +103,8 @@ class Schema:
         rets = [f"{argument_type(r)}{' ' + r.name if r.name else ''}" for r in self.returns]
         if self.is_varret:
             rets.append("...")
-        result = rets[0] if len(rets) == 1 and not self.is_varret else f"({', '.join(rets)})"
+        bare = len(rets) == 1 and not self.is_varret and not rets[0].startswith("(")
+        result = rets[0] if bare else f"({', '.join(rets)})"
         return f"{self.qualified_name}({', '.join(parts)}) -> {result}"
 
 
