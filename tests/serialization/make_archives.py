@@ -1,0 +1,179 @@
+"""Makes tests/data/serialization/: archives that PyTorch saved, for what a file can hold.
+
+Run where torch is installed: `python tests/serialization/make_archives.py`.  The code is our own.
+"""
+
+import enum
+import pathlib
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+
+import torch
+from torch import Tensor, nn
+
+DATA = pathlib.Path(__file__).resolve().parent.parent / "data" / "serialization"
+
+
+class Colour(enum.Enum):
+    RED = 1
+    GREEN = 2
+
+
+class Point(NamedTuple):
+    at: Tensor
+    index: int
+
+
+@torch.jit.interface
+class Layer(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        pass
+
+
+class AddOne(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x + 1
+
+
+class Attributes(nn.Module):
+    """One attribute of every type; some share storage."""
+
+    layer: Layer
+    point: Point
+    maybe: Optional[int]
+    pairs: List[Tuple[int, str]]
+    anything: Any
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.arange(6.0).reshape(2, 3))
+        self.register_buffer("counts", torch.arange(3))
+        self.ints, self.floats, self.flags = [1, 2], [1.5], [True]
+        self.tensors, self.words = [torch.ones(2)], ["a", "b"]
+        self.table = {"a": 1}
+        self.by_number = {1: torch.zeros(1)}
+        self.mixed = (1, "x", 2.5)
+        self.maybe = None
+        self.colour = Colour.GREEN
+        self.point = Point(torch.ones(1), 3)
+        self.layer = AddOne()
+        self.device = torch.device("cpu")
+        self.nested: Dict[str, List[int]] = {"k": [1, 2]}
+        self.pairs = []
+        self.number = 1 + 2j
+        self.view = self.weight.detach()[0:1, 1:]
+        self.big, self.negative = 2 ** 40, -5
+        self.same = {"z": self.counts}
+        self.half = torch.tensor([1.5, -2.0], dtype=torch.bfloat16)
+        self.complex_tensor = torch.tensor([1 + 2j])
+        self.empty = torch.zeros(0, 3)
+        self.scalar = torch.tensor(7, dtype=torch.int32)
+
+    def forward(self, x: Tensor, colour: Colour = Colour.RED) -> Tuple[Tensor, int]:
+        y = self.layer(x)
+        if colour == Colour.GREEN:
+            return self.point[0] + self.weight, self.table["a"]
+        return x + y + self.nested["k"][0] + len(self.words), self.point[1]
+
+    @torch.jit.export
+    def words_of(self, n: int, scale: float = float("inf"), text: str = 'a"\n\\x') -> List[str]:
+        out: List[str] = []
+        for i in range(n):
+            if i == 3:
+                break
+            out.append(f"{i} {text}")
+        while n > 0:
+            n -= 1
+        assert n == 0, "no"
+        return out
+
+
+@torch.jit.script
+class Counter:
+    def __init__(self):
+        self.total = 1
+
+    @property
+    def twice(self) -> int:
+        return self.total * 2
+
+    def add(self, n: int) -> int:
+        self.total += n
+        return self.total
+
+
+def before(self, inputs: Tuple[Tensor]) -> Tuple[Tensor]:
+    return (inputs[0] + 1,)
+
+
+def after(self, inputs: Tuple[Tensor], output: Tensor):
+    return output * 2
+
+
+class Inner(nn.Module):
+    """Hooks, a property, submodules with numbers for names."""
+
+    def __init__(self):
+        super().__init__()
+        self.list = nn.ModuleList([nn.Linear(2, 2), nn.Linear(2, 2)])
+        self._calls = 3
+
+    @property
+    def calls(self) -> int:
+        return self._calls
+
+    @calls.setter
+    def calls(self, n: int):
+        self._calls = n
+
+    def forward(self, x: Tensor) -> Tensor:
+        for layer in self.list:
+            x = layer(x)
+        self.calls = self.calls + 1
+        return torch.relu(x)
+
+
+class Language(nn.Module):
+    """What the code of archives looks like: classes, `with`, mutation, literals, constants."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = Inner()
+        self.inner.register_forward_pre_hook(before)
+        self.inner.register_forward_hook(after)
+        self.seq = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
+
+    def forward(self, x: Tensor, pair: Tuple[int, int] = (1, 2), z: complex = 1 + 2j,
+                small: float = 1e-5, n: int = -3):
+        counter = Counter()
+        text = "ünï€\t\x01 'q' \"dq\""
+        y = torch.zeros([2], device=torch.device("cpu"), dtype=torch.float64)
+        names: Dict[int, str] = {1: text}
+        parts = [i * 2 for i in range(3)]
+        with torch.no_grad():
+            x = x + 1
+        xs = [x, x]
+        first, second = xs
+        names[2] = "c"
+        x += small
+        x[0] = 2.0
+        w = 1.0 if n > 2 else float("nan")
+        values = (first, counter.add(n), parts, w, z, names, pair[0], counter.twice)
+        return self.seq(self.inner(x)) + y.to(x), values
+
+
+def save(module: nn.Module, name: str, **extra_files: str) -> None:
+    torch.jit.save(torch.jit.script(module), DATA / f"{name}.pt", _extra_files=extra_files)
+
+
+def main() -> None:
+    torch.manual_seed(0)
+    DATA.mkdir(exist_ok=True)
+    save(Attributes(), "attributes", note="kept beside")
+    save(Language(), "language")
+    module = nn.Linear(2, 2)
+    torch.save(module.state_dict(), DATA / "checkpoint.pth")
+    torch.save(module.state_dict(), DATA / "legacy.pth", _use_new_zipfile_serialization=False)
+
+
+if __name__ == "__main__":
+    main()
