@@ -116,9 +116,16 @@ def argument_type(a: Argument) -> str:
     return text if a.alias is None else f"{text}{a.alias}"
 
 
+ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "v": "\v", "a": "\a", "b": "\b"}
+"""Letters after a backslash in the strings of defaults."""
+
+
 def format_default(value: Any) -> str:
     if isinstance(value, str):
-        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        text = value.replace("\\", "\\\\").replace('"', '\\"')
+        for letter, character in ESCAPES.items():
+            text = text.replace(character, "\\" + letter)
+        return f'"{text}"'
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(format_default, value)) + "]"
     return str(value)
@@ -328,7 +335,7 @@ class _SchemaParser:
             return items
         token = self.advance()
         if token[:1] in "\"'":
-            return re.sub(r"\\(.)", r"\1", token[1:-1])
+            return re.sub(r"\\(.)", lambda m: ESCAPES.get(m[1], m[1]), token[1:-1])
         if token in CONSTANTS:
             return CONSTANTS[token]
         try:
