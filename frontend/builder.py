@@ -122,8 +122,13 @@ class Builder:
                     inner.span = span
         return SimpleValue(env[body.outputs[0]])
 
-    def similar(self, name: str) -> str | None:
+    def similar(self, name: str, type: T.Type | None = None) -> str | None:
+        """Help that names operators like `name`; with a type, only methods of that type."""
+        from .simple import takes_as_self
+
         near = operators.similar_names(name.rpartition(".")[2])
+        if type is not None:
+            near = [n for n in near if takes_as_self(operators.find_operator(n), type)]
         return f"did you mean {' or '.join(map(repr, near))}?" if near else None
 
     def call_function(self, function: Function, args: Sequence[Arg], kwargs: Mapping[str, Arg],
@@ -145,11 +150,12 @@ class Builder:
              ) -> tuple[list[Value], tuple[T.Type, ...]]:
         """Inputs and result types of a call of a function of the program."""
         positional, named = self.actuals(args, kwargs)
-        if owner is not None:
-            positional.insert(0, Actual(owner, span))
-        match = matching.choose(schema.name, (schema,), positional, named, None, span)
-        return (matching.materialise(self, match, positional, named, None, span),
-                match.returns)
+        own = None if owner is None else Actual(owner, span)
+        if owner is not None and (not schema.arguments or schema.arguments[0].name != "self"):
+            positional.insert(0, own)
+            own = None
+        match = matching.choose(schema.name, (schema,), positional, named, own, span)
+        return matching.materialise(self, match, positional, named, own, span), match.returns
 
     def schema_of(self, function: Function, span: Span) -> Schema:
         """The schema of a function that is called here; compiles it where its result is inferred."""
@@ -160,7 +166,7 @@ class Builder:
             try:
                 function.ensure_defined()
             except CompileError as e:
-                raise e.while_compiling(f"compiling {function.name}, called at {span.place}")
+                raise called_at(e, function.name, span)
         return function.schema
 
     def make_named_tuple(self, type: T.TupleType, args, kwargs, span: Span) -> SugaredValue:
@@ -183,3 +189,12 @@ class Builder:
     def text(self, arg: Arg) -> Value:
         value = arg.value.value(self, arg.span)
         return value if value.type == T.STR else self.emit("aten::str", [value], arg.span)
+
+
+def called_at(error: CompileError, name: str, span: Span) -> CompileError:
+    """Say in the chain of an error where the function that has it was called."""
+    from .emit import friendly
+
+    line = f"compiling {friendly(name)}"
+    error.chain = tuple(f"{line}, called at {span.place}" if c == line else c for c in error.chain)
+    return error

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import enum
 import weakref
-from typing import Any
+from typing import Any, Callable
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
@@ -16,6 +16,7 @@ from scriptlang.ir import constant_type
 from scriptlang.source import Source
 
 from .annotations import type_of_object
+from .emitter import span_of
 
 _types: weakref.WeakKeyDictionary[type, T.Type] = weakref.WeakKeyDictionary()
 
@@ -104,48 +105,67 @@ def script_class(cls: type) -> T.ClassType:
 
 
 def _define(cls: type, node: ast.ClassDef, source: Source, type: T.ClassType) -> None:
-    """Declare all methods, then compile `__init__` first: it makes the attributes."""
+    """The methods of a Python class; each sees the names of its own function."""
     from .resolver import PythonResolver
-    from .script import declare
 
     bad = [b for b in cls.__mro__[1:] if b not in BASES]
     if bad:
-        raise CompileError(f"class {cls.__name__} inherits from {bad[0].__name__}", None,
+        raise CompileError(f"class {cls.__name__} inherits from {bad[0].__name__}",
+                           span_of(node.bases[0], source) if node.bases else None,
                            "a script class has no bases; copy the methods into it")
     for name, hint in _hints(cls).items():
         type.add_attribute(name, hint)
+
+    def resolver(statement: ast.FunctionDef) -> PythonResolver:
+        raw = cls.__dict__.get(statement.name)
+        if isinstance(raw, staticmethod):
+            return PythonResolver.of(raw.__func__)
+        if isinstance(raw, property):
+            return PythonResolver.of(raw.fset if is_setter(statement) else raw.fget)
+        if not hasattr(raw, "__code__"):
+            raise CompileError(f"{statement.name} of {cls.__name__} is not a plain method",
+                               span_of(statement, source),
+                               "class methods are not part of the language")
+        return PythonResolver.of(raw)
+
+    define_from_syntax(node, source, type, resolver)
+
+
+def define_from_syntax(node: ast.ClassDef, source: Source, type: T.ClassType,
+                       resolver: Callable[[ast.FunctionDef], Any]) -> None:
+    """Declare the methods of a class body, then compile `__init__` first: it makes the attributes."""
+    from .script import declare
+
     for statement in node.body:
         if not isinstance(statement, ast.FunctionDef):
             continue
-        raw = cls.__dict__.get(statement.name)
+        decorators = {getattr(d, "id", getattr(d, "attr", "")) for d in statement.decorator_list}
         name = f"{type.name}.{statement.name}"
-        if isinstance(raw, staticmethod):
-            resolver = PythonResolver.of(raw.__func__)
-            type.static_methods[statement.name] = declare(statement, source, resolver, name)
-        elif isinstance(raw, property):
-            _property(raw, statement, source, type)
-        elif hasattr(raw, "__code__"):
-            method = declare(statement, source, PythonResolver.of(raw), name, None, type)
-            type.methods[statement.name] = method
-        else:
-            raise CompileError(f"{statement.name} of {cls.__name__} is not a plain method", None,
-                               "class methods are not part of the language")
+        if "staticmethod" in decorators:
+            type.static_methods[statement.name] = declare(statement, source, resolver(statement),
+                                                          name)
+        elif decorators & {"property", "setter"}:
+            _property(statement, source, type, resolver(statement))
+        elif not decorators & {"ignore", "unused"}:
+            type.methods[statement.name] = declare(statement, source, resolver(statement), name,
+                                                   None, type)
     if "__init__" in type.methods:
         type.methods["__init__"].ensure_defined()
     for method in [*type.methods.values(), *type.static_methods.values()]:
         method.ensure_defined()
 
 
-def _property(raw: property, statement: ast.FunctionDef, source: Source, type: T.ClassType) -> None:
+def is_setter(statement: ast.FunctionDef) -> bool:
+    return any(isinstance(d, ast.Attribute) and d.attr == "setter"
+               for d in statement.decorator_list)
+
+
+def _property(statement: ast.FunctionDef, source: Source, type: T.ClassType, resolver: Any) -> None:
     """A getter or setter: `name`, `name.setter`."""
-    from .resolver import PythonResolver
     from .script import declare
 
-    is_setter = any(isinstance(d, ast.Attribute) and d.attr == "setter"
-                    for d in statement.decorator_list)
-    function: Any = raw.fset if is_setter else raw.fget
-    method = f"__{statement.name}_{'setter' if is_setter else 'getter'}"
-    type.methods[method] = declare(statement, source, PythonResolver.of(function),
-                                   f"{type.name}.{method}", None, type)
-    getter, setter = type.properties.get(statement.name, (None, None))
-    type.properties[statement.name] = (getter, method) if is_setter else (method, setter)
+    setter = is_setter(statement)
+    method = f"__{statement.name}_{'setter' if setter else 'getter'}"
+    type.methods[method] = declare(statement, source, resolver, f"{type.name}.{method}", None, type)
+    known = type.properties.get(statement.name, (None, None))
+    type.properties[statement.name] = (known[0], method) if setter else (method, known[1])

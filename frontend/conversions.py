@@ -89,3 +89,16 @@ def apply(b: Builder, step: Step | None, value: Value, span: Span) -> Value:
 
 def is_empty_list(value: Value) -> bool:
     return value.node.kind == EMPTY_LIST
+
+
+def remedy(wanted: T.Type, actual: T.Type) -> str | None:
+    """What to write where a value of one type does not fit another."""
+    if T.may_be_none(actual) and T.is_subtype(T.without_none(actual), wanted):
+        return "rule out None first: `assert x is not None`, or `if x is not None:`"
+    if wanted == T.FLOAT and actual == T.INT:
+        return "write float(x), or a literal with a point"
+    if wanted == T.INT and actual in (T.FLOAT, T.TENSOR):
+        return "write int(x)"
+    if actual == T.ListType(T.TENSOR) and isinstance(wanted, T.ListType):
+        return f"an empty list is a List[Tensor] unless it is annotated: x: {wanted.annotation} = []"
+    return None

@@ -6,6 +6,7 @@ One emitter serves scripts and the code of archives; what differs is the Resolve
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any
 
 from scriptlang import types as T
@@ -42,9 +43,13 @@ def emit_function(definition: ast.FunctionDef, source: Source, resolver: Resolve
     statements.emit_body(e, definition.body)
     if not e.frame.exits and not e.errors:
         _fall_off(e, definition)
+    if not e.errors:
+        try:
+            _finish(e)
+        except CompileError as error:
+            e.errors.append(error)
     if e.errors:
         raise _together(e.errors, name)
-    _finish(e)
     return graph
 
 
@@ -62,10 +67,19 @@ def _fall_off(e: Emitter, definition: ast.FunctionDef) -> None:
 def _together(errors: list[CompileError], name: str) -> CompileError:
     """One error that reports all errors of a function."""
     first = errors[0]
+    if not first.chain:
+        first.message = friendly(first.message)
+        first.notes = tuple(map(friendly, first.notes))
+        first.help = first.help and friendly(first.help)
     if len(errors) > 1:
         first.notes += tuple(f"also {line}" if i == 0 else line for other in errors[1:]
                              for i, line in enumerate(str(other).split("\n")))
-    return first.while_compiling(f"compiling {name}")
+    return first.while_compiling(f"compiling {friendly(name)}")
+
+
+def friendly(text: str) -> str:
+    """A text without the packages of qualified names: `__torch__.a.b.C` is `C`."""
+    return re.sub(r"__torch__\.(?:\w+\.)*?((?:[A-Z]\w*\.)?\w+)(?![\w.])", r"\1", text)
 
 
 def _finish(e: Emitter) -> None:
@@ -82,10 +96,15 @@ def _finish(e: Emitter) -> None:
 
 def join_types(returns: list[Node]) -> T.Type:
     """The type of a result that several exits give."""
-    types = [node.inputs[0].type for node in returns] or [T.NONE]
-    joined = types[0]
-    for t in types[1:]:
-        joined = T.unify(joined, t) or T.union(joined, t)
+    joined = returns[0].inputs[0].type if returns else T.NONE
+    for node in returns[1:]:
+        type = node.inputs[0].type
+        unified = T.unify(joined, type)
+        if unified is None:
+            raise CompileError(f"this returns {type.annotation}, an earlier return "
+                               f"{joined.annotation}", node.span,
+                               "return values of one type, or declare the result as a Union")
+        joined = unified
     return joined
 
 

@@ -18,6 +18,21 @@ from .simple import SimpleValue
 from .sugared import Resolver, SugaredValue
 
 
+def span_of(node: ast.AST, source: Source) -> Span:
+    """The place of a syntax node in its source."""
+    return Span(source, _offset(source, node.lineno, node.col_offset),
+                _offset(source, node.end_lineno, node.end_col_offset))
+
+
+def _offset(source: Source, line: int, column: int) -> int:
+    """Offset of a position as `ast` gives it: columns there count UTF-8 bytes."""
+    start = source.offset(line, 0)
+    if source.text.isascii():
+        return start + column
+    text = source.line_text(start)[1]
+    return start + len(text.encode()[:column].decode(errors="ignore"))
+
+
 @dataclass
 class Loop:
     """A loop that is being emitted.
@@ -55,25 +70,12 @@ class Emitter:
     self_type: T.ClassType | None = None
     errors: list[CompileError] = field(default_factory=list)
     _uninitialized: dict[T.Type, Value] = field(default_factory=dict)
-    _bytes_lines: dict[int, str | None] = field(default_factory=dict)
 
     # Places
 
     def span(self, node: ast.AST) -> Span:
         """The place of a syntax node in the source."""
-        return Span(self.source, self._offset(node.lineno, node.col_offset),
-                    self._offset(node.end_lineno, node.end_col_offset))
-
-    def _offset(self, line: int, column: int) -> int:
-        """Offset of a position as `ast` gives it: columns there count UTF-8 bytes."""
-        start = self.source.offset(line, 0)
-        if self.source.text.isascii():
-            return start + column
-        text = self.source.line_text(start)[1]
-        return start + len(text.encode()[:column].decode(errors="ignore"))
-
-    def span_between(self, first: ast.AST, last: ast.AST) -> Span:
-        return Span(self.source, self.span(first).start, self.span(last).end)
+        return span_of(node, self.source)
 
     # Expressions
 

@@ -13,7 +13,7 @@ from scriptlang import types as T
 from scriptlang.errors import CompileError
 from scriptlang.source import Span
 
-from .conversions import is_empty_list
+from .conversions import is_empty_list, remedy
 from .sugared import ConstantValue, SugaredValue
 
 
@@ -157,13 +157,12 @@ def _rebind(b, name: str, outer: SugaredValue, value: SugaredValue, span: Span) 
 
 
 def _annotate(b, name: str, value: SugaredValue, annotated: T.Type, span: Span) -> SugaredValue:
-    """The value with exactly the annotated type."""
-    converted = b.convert(value.value(b, span), annotated, span, True)
-    if not T.is_subtype(converted.type, annotated):
-        help = None
-        if is_empty_list(converted) or annotated == T.FLOAT and converted.type == T.INT:
-            help = f"write {annotated.annotation}(...)" if annotated == T.FLOAT else None
+    """The value with exactly the annotated type; only an empty list takes another type for it."""
+    plain = value.value(b, span)
+    if is_empty_list(plain):
+        plain = b.convert(plain, annotated, span, False)
+    if not T.is_subtype(plain.type, annotated):
         raise CompileError(
             f"variable {name!r} is annotated with type {annotated.annotation} but is assigned a value "
-            f"of type {converted.type.annotation}", span, help)
-    return b.simple(b.cast(converted, annotated, span))
+            f"of type {plain.type.annotation}", span, remedy(annotated, plain.type))
+    return b.simple(b.cast(plain, annotated, span))

@@ -56,7 +56,7 @@ def _function(name: str, text: str) -> Function:
 
     source = Source(text, "<language>")
     definition = ast.parse(text).body[0]
-    resolver = _Resolver()
+    resolver = LanguageResolver()
     schema = function_schema(definition, source, resolver, name)
 
     def define(function: Function) -> None:
@@ -65,8 +65,8 @@ def _function(name: str, text: str) -> Function:
     return Function(name, schema, define=define)
 
 
-class _Resolver:
-    """Names of the texts above: `torch` and the types."""
+class LanguageResolver:
+    """Names of texts that are part of the front end: `torch` and the types."""
 
     def value(self, name: str, span: Span) -> Any:
         from .namespaces import TORCH

@@ -80,7 +80,7 @@ def try_match(schema: Schema, args: Sequence[Shape], kwargs: dict[str, Shape],
     variables: dict[str, T.Type] = {}
     used_keywords = set()
     at, count = 0, len(args)
-    arguments = schema.arguments
+    arguments, bound = schema.arguments, self_shape is not None
     for i, formal in enumerate(arguments):
         if self_shape is not None and formal.name == "self" and not formal.kwarg_only:
             shape, source, self_shape = self_shape, SELF, None
@@ -104,8 +104,9 @@ def try_match(schema: Schema, args: Sequence[Shape], kwargs: dict[str, Shape],
     if self_shape is not None:
         raise Mismatch("it is not a method")
     if at < count and not schema.is_vararg:
-        raise Mismatch(f"it takes at most {_positional(schema)} positional arguments, "
-                       f"{count} are given", at)
+        most = _positional(schema, bound)
+        raise Mismatch(f"it takes at most {most} positional argument{'s' * (most != 1)}, "
+                       f"{count} {'are' if count != 1 else 'is'} given", at)
     for name in kwargs:
         if name not in used_keywords:
             why = "is given twice" if schema.index(name) is not None else "is unknown"
@@ -114,8 +115,9 @@ def try_match(schema: Schema, args: Sequence[Shape], kwargs: dict[str, Shape],
                  tuple(substitute(r.type, variables) for r in schema.returns), extra=at)
 
 
-def _positional(schema: Schema) -> int:
-    return sum(not a.kwarg_only for a in schema.arguments)
+def _positional(schema: Schema, bound: bool) -> int:
+    """How many positional arguments a caller can give; a method's first is there already."""
+    return sum(not a.kwarg_only for a in schema.arguments) - bound
 
 
 def _takes_rest_as_list(schema: Schema, i: int) -> bool:
@@ -143,17 +145,7 @@ def _fit_element(formal: Argument, shape: Shape, implicit: bool, source: int) ->
 def _wrong_type(formal: Argument, actual: T.Type, source) -> Mismatch:
     wanted = argument_type(formal) if formal.text else formal.type.annotation
     return Mismatch(f"argument {formal.name!r} needs {wanted}, not {actual.annotation}", source,
-                    _remedy(formal.type, actual))
-
-
-def _remedy(wanted: T.Type, actual: T.Type) -> str | None:
-    if T.may_be_none(actual) and T.is_subtype(T.without_none(actual), wanted):
-        return "rule out None first: `assert x is not None`, or `if x is not None:`"
-    if wanted == T.FLOAT and actual == T.INT:
-        return "write float(x), or a literal with a point"
-    if wanted == T.INT and actual in (T.FLOAT, T.TENSOR):
-        return "write int(x)"
-    return None
+                    conversions.remedy(formal.type, actual))
 
 
 def _fit(formal: Argument, shape: Shape, variables: dict[str, T.Type], implicit: bool,
@@ -169,7 +161,11 @@ def _fit(formal: Argument, shape: Shape, variables: dict[str, T.Type], implicit:
     if has_variables(wanted):
         why = bind_variables(wanted, actual, variables)
         if why:
-            raise Mismatch(f"argument {formal.name!r}: {why}", source)
+            help = None
+            if isinstance(wanted, T.VarType) and variables.get(wanted.name) == T.TENSOR:
+                help = (f"an empty list or dict holds Tensors unless it is annotated: "
+                        f"x: List[{actual.annotation}] = []")
+            raise Mismatch(f"argument {formal.name!r}: {why}", source, help)
         wanted = substitute(wanted, variables)
         if has_variables(wanted):
             if actual == T.NONE and isinstance(wanted, T.OptionalType):
@@ -271,29 +267,59 @@ def refusal(name: str, candidates: Sequence[Schema], args, kwargs, self_arg,
             span: Span) -> CompileError:
     """The error of a call that no candidate fits."""
     shapes, named = [a.shape for a in args], {n: a.shape for n, a in kwargs.items()}
-    notes, last = [], None
+    reasons: list[tuple[Schema, Mismatch]] = []
     for schema in candidates:
         try:
             try_match(schema, shapes, named, self_arg.shape if self_arg else None, True)
         except Mismatch as e:
-            last = e
-            notes.append(f"{describe(schema)}: {e.reason}")
-    place = span
-    if isinstance(last.source, str):
-        place = kwargs[last.source].span
-    elif last.source == SELF and self_arg:
-        place = self_arg.span
-    elif last.source is not None and last.source >= 0:
-        place = args[last.source].span
+            reasons.append((schema, e))
     if len(candidates) == 1:
-        return CompileError(f"the call of {_bare(name)} does not fit: {last.reason}", place,
-                            last.help, (f"it is {describe(candidates[0])}",))
+        schema, why = reasons[0]
+        return CompileError(f"the call of {_bare(name)} does not fit: {why.reason}",
+                            _place(why, args, kwargs, self_arg, span), why.help,
+                            (f"it is {describe(schema)}",))
     given = [a.value.type.annotation for a in args]
     given += [f"{n}={a.value.type.annotation}" for n, a in kwargs.items()]
     if self_arg:
         given.insert(0, self_arg.value.type.annotation)
-    return CompileError(f"no form of {_bare(name)} takes ({', '.join(given)})", span, last.help,
-                        ("candidates:", *(f"  {n}" for n in notes)))
+    near = _nearest(reasons, kwargs)
+    notes = [f"  {describe(schema)}: {why.reason}" for schema, why in near]
+    places = {why.source for _, why in near}
+    place = _place(near[0][1], args, kwargs, self_arg, span) if len(places) == 1 else span
+    less = len(_asked(reasons, kwargs)) - len(near)
+    if less > 0:
+        notes.append(f"  and {less} more, which fit less")
+    return CompileError(f"no form of {_bare(name)} takes ({', '.join(given)})", place,
+                        next((why.help for _, why in near if why.help), None),
+                        ("candidates:", *notes))
+
+
+def _nearest(reasons: list[tuple[Schema, Mismatch]], kwargs) -> list[tuple[Schema, Mismatch]]:
+    """The candidates that fit furthest."""
+    asked = _asked(reasons, kwargs)
+    return [(s, why) for s, why in asked if _progress(why) > 0] or asked
+
+
+def _asked(reasons: list[tuple[Schema, Mismatch]], kwargs) -> list[tuple[Schema, Mismatch]]:
+    """The candidates without out= forms, where the call has no `out`."""
+    return [(s, why) for s, why in reasons if "out" in kwargs
+            or not any(a.name == "out" and a.kwarg_only for a in s.arguments)] or reasons
+
+
+def _progress(why: Mismatch) -> int:
+    """How many arguments fitted before the one that did not."""
+    if why.source is None or isinstance(why.source, str):
+        return 1
+    return 0 if why.source == SELF else why.source
+
+
+def _place(why: Mismatch, args, kwargs, self_arg, span: Span) -> Span:
+    """The span of the argument at fault."""
+    if isinstance(why.source, str):
+        return kwargs[why.source].span
+    if why.source == SELF:
+        return self_arg.span
+    return span if why.source is None else args[why.source].span
 
 
 def _bare(name: str) -> str:
@@ -301,7 +327,7 @@ def _bare(name: str) -> str:
 
 
 def describe(schema: Schema) -> str:
-    """A schema as error texts show it: Python spelling, without alias sets."""
+    """A schema as error texts show it: in Python's spelling, without alias sets."""
     parts, starred = [], False
     for a in schema.arguments:
         if a.kwarg_only and not starred:

@@ -69,10 +69,13 @@ def _torch(name: str) -> SugaredValue | None:
         return MODULES[name]
     if name in TYPES:
         return TypeValue(TYPES[name])
+    from .library_classes import library_class
+
+    found = library_class(name)
+    if found is not None:
+        return found
     qualified = RENAMED.get(name) or find_operator(name)
-    if qualified:
-        return BuiltinOperator(qualified)
-    return None
+    return BuiltinOperator(qualified) if qualified else None
 
 
 @_cached
@@ -120,6 +123,7 @@ MODULES: dict[str, SugaredValue] = {
     "fft": Namespace("torch.fft", _cached(lambda n: _operator(f"fft_{n}"))),
     "functional": Namespace("torch.functional", _operator),
     "_C": Namespace("torch._C", lambda n: MODULES["_nn"] if n == "_nn" else _operator(n)),
+    "autograd": Namespace("torch.autograd", lambda n: _torch(n)),
     "_nn": Namespace("torch._C._nn", _operator), "_VF": Namespace("torch._VF", _operator),
 }
 """Submodules of torch."""

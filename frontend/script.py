@@ -17,6 +17,7 @@ from scriptlang.errors import CompileError
 from scriptlang.ir import Function
 from scriptlang.source import Source, Span
 
+from .builder import called_at
 from .classes import script_class
 from .emit import emit_function, function_schema, has_result_type, infer_schema
 from .resolver import PythonResolver
@@ -26,10 +27,10 @@ __all__ = ["compile_text", "script_class", "script_function", "source_of"]
 _functions: weakref.WeakKeyDictionary[Callable, Function] = weakref.WeakKeyDictionary()
 
 
-def script_function(fn: Callable, called_at: Span | None = None) -> Function:
+def script_function(fn: Callable, place: Span | None = None) -> Function:
     """Compile a Python function, and the functions it calls; each is compiled once.
 
-    called_at: the place of the call that led here.  Raises CompileError.
+    place: that of the call that led here.  Raises CompileError.
     """
     known = _functions.get(fn)
     if known is not None:
@@ -42,8 +43,8 @@ def script_function(fn: Callable, called_at: Span | None = None) -> Function:
         function.ensure_defined()
     except CompileError as error:
         del _functions[fn]
-        if called_at is not None:
-            error.while_compiling(f"compiling {function.name}, called at {called_at.place}")
+        if place is not None:
+            called_at(error, function.name, place)
         raise
     except BaseException:
         _functions.pop(fn, None)

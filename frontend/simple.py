@@ -85,7 +85,7 @@ class SimpleValue(SugaredValue):
             known = [a.name for a in type.attributes] + list(type.methods)
             self.fail(f"has no attribute {name!r}", span,
                       f"it has {', '.join(sorted(known))}" if known else None)
-        self.fail(f"has no attribute {name!r}", span, b.similar(name))
+        self.fail(f"has no attribute {name!r}", span, b.similar(name, type))
 
     def _class_attr(self, b, type, name, span):
         value = self.simple_value
@@ -120,7 +120,7 @@ class SimpleValue(SugaredValue):
         if type == T.TENSOR and name in _TENSOR_METHODS:
             return BuiltinFunction(name, lambda b, args, kwargs, span:
                                    _TENSOR_METHODS[name](b, value, args, kwargs, span))
-        if spelled is None or not _takes_as_self(spelled, type):
+        if spelled is None or not takes_as_self(spelled, type):
             return None
         return BuiltinOperator(spelled, Arg(self, span))
 
@@ -138,7 +138,7 @@ class SimpleValue(SugaredValue):
         if type == T.TENSOR and name in _TENSOR_METHODS:
             return True
         spelled = find_operator(name)
-        return spelled is not None and _takes_as_self(spelled, type)
+        return spelled is not None and takes_as_self(spelled, type)
 
     def set_attr(self, b, name, value, span):
         owner, type = self.simple_value, self.simple_value.type
@@ -226,7 +226,7 @@ class SimpleValue(SugaredValue):
         return SimpleValue(b.emit("aten::__getitem__", [value, index], span))
 
 
-def _takes_as_self(operator: str, type: T.Type) -> bool:
+def takes_as_self(operator: str, type: T.Type) -> bool:
     """Whether some overload of an operator can be a method of a value of that type."""
     from .language_functions import functions
     from .matching import bind_variables
