@@ -7,7 +7,7 @@ import numpy as np
 from .. import dtypes
 from ..dtypes import bool as BOOL
 from ..tensor import Tensor
-from .elementwise import apply, array_of, cast, check_broadcast, declare_forms, store
+from .elementwise import apply, array_of, cast, check_broadcast, declare_pointwise, store
 from .table import declare, primitive
 
 COMPARISONS = {"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal,
@@ -36,8 +36,8 @@ def apply_exact(f, self, other):
 KERNELS = {name: comparison(f) for name, f in COMPARISONS.items()}
 for _name in [*COMPARISONS, *ALIASES]:
     _kernel = KERNELS[ALIASES.get(_name, _name)]
-    declare_forms(f"{_name}.Tensor", "Tensor other", _kernel, out="Tensor_out")
-    declare_forms(f"{_name}.Scalar", "Scalar other", _kernel, out="Scalar_out")
+    declare_pointwise(f"{_name}.Tensor", "Tensor other", _kernel)
+    declare_pointwise(f"{_name}.Scalar", "Scalar other", _kernel)
 
 
 def _predicate(f):
@@ -48,15 +48,15 @@ for _name, _f in {"isnan": lambda a: a != a, "isinf": np.isinf, "isfinite": np.i
                   "isposinf": lambda a: a == np.inf, "isneginf": lambda a: a == -np.inf,
                   "signbit": lambda a: np.signbit(a) if a.dtype.kind == "f" else a < 0,
                   "isreal": np.isreal}.items():
-    declare_forms(_name, "", _predicate(_f), inplace=False,
-                  out="out" if _name in ("isposinf", "isneginf", "signbit") else "")
+    declare_pointwise(_name, "", _predicate(_f))
 
 LOGICAL = {"logical_and": np.logical_and, "logical_or": np.logical_or,
            "logical_xor": np.logical_xor}
 for _name, _f in LOGICAL.items():
-    declare_forms(_name, "Tensor other", lambda self, other, f=_f: apply(
+    declare_pointwise(_name, "Tensor other", lambda self, other, f=_f: apply(
         f, dtypes.result_type(self, other), self, other))
-declare_forms("logical_not", "", lambda self: Tensor._wrap(np.asarray(np.logical_not(self._array))))
+declare_pointwise("logical_not", "",
+                  lambda self: Tensor._wrap(np.asarray(np.logical_not(self._array))))
 
 
 def bitwise(f):
@@ -73,9 +73,8 @@ def bitwise(f):
 BITWISE = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
 for _name, _f in BITWISE.items():
     for _type in ("Tensor", "Scalar"):
-        declare_forms(f"bitwise_{_name}.{_type}", f"{_type} other", bitwise(_f),
-                      out=f"{_type}_out")
-        declare_forms(f"__{_name}__.{_type}", f"{_type} other", bitwise(_f), inplace=False, out="")
+        declare_pointwise(f"bitwise_{_name}.{_type}", f"{_type} other", bitwise(_f))
+        declare_pointwise(f"__{_name}__.{_type}", f"{_type} other", bitwise(_f))
         declare(f"aten::__i{_name}__.{_type}(Tensor(a!) self, {_type} other) -> Tensor(a!)",
                 lambda self, other, k=bitwise(_f): store(self, k(self, other)), "primitive")
 
@@ -93,10 +92,10 @@ def _right(a, b):
 for _name, _f, _magic in (("bitwise_left_shift", _left, "lshift"),
                           ("bitwise_right_shift", _right, "rshift")):
     _kernel = bitwise(lambda a, b, f=_f: f(a, b).astype(a.dtype))
-    declare_forms(f"{_name}.Tensor", "Tensor other", _kernel, out="Tensor_out")
-    declare_forms(f"{_name}.Tensor_Scalar", "Scalar other", _kernel, out="Tensor_Scalar_out")
+    declare_pointwise(f"{_name}.Tensor", "Tensor other", _kernel)
+    declare_pointwise(f"{_name}.Tensor_Scalar", "Scalar other", _kernel)
     for _type in ("Scalar", "Tensor"):
-        declare_forms(f"__{_magic}__.{_type}", f"{_type} other", _kernel, inplace=False, out="")
+        declare_pointwise(f"__{_magic}__.{_type}", f"{_type} other", _kernel)
         declare(f"aten::__i{_magic}__.{_type}(Tensor(a!) self, {_type} other) -> Tensor(a!)",
                 lambda self, other, k=_kernel: store(self, k(self, other)), "primitive")
 
@@ -116,15 +115,12 @@ def clamp(self, low, high):
 
 
 for _name in ("clamp", "clip"):
-    declare_forms(_name, "Scalar? min=None, Scalar? max=None", clamp)
-    declare_forms(f"{_name}.Tensor", "Tensor? min=None, Tensor? max=None", clamp, out="Tensor_out")
+    declare_pointwise(_name, "Scalar? min=None, Scalar? max=None", clamp)
+    declare_pointwise(f"{_name}.Tensor", "Tensor? min=None, Tensor? max=None", clamp)
 for _type in ("Scalar", "Tensor"):
     _dot = ".Tensor" if _type == "Tensor" else ""
-    _out = "Tensor_out" if _dot else "out"
-    declare_forms(f"clamp_min{_dot}", f"{_type} min", lambda self, low: clamp(self, low, None),
-                  out=_out)
-    declare_forms(f"clamp_max{_dot}", f"{_type} max", lambda self, high: clamp(self, None, high),
-                  out=_out)
+    declare_pointwise(f"clamp_min{_dot}", f"{_type} min", lambda self, low: clamp(self, low, None))
+    declare_pointwise(f"clamp_max{_dot}", f"{_type} max", lambda self, high: clamp(self, None, high))
 
 
 def where(condition, self, other):
@@ -212,12 +208,6 @@ for _name, _f in {"isin": np.isin}.items():
             "bool assume_unique=False, bool invert=False) -> Tensor",
             lambda a, b, unique, invert: Tensor._wrap(np.isin(a._array, b._array, invert=invert)),
             "primitive")
-
-
-@primitive("aten::heaviside(Tensor self, Tensor values) -> Tensor")
-def heaviside(self, values):
-    check_same(self, values)
-    return apply(np.heaviside, self.dtype, self, values)
 
 
 @primitive("aten::is_nonzero(Tensor self) -> bool")

@@ -9,7 +9,7 @@ import numpy as np
 from .. import dtypes
 from ..dtypes import DType
 from ..tensor import Tensor, contiguous_strides
-from .elementwise import array_of, cast
+from .elementwise import array_of, cast, declare_pointwise
 from .table import declare, primitive
 
 OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
@@ -197,9 +197,7 @@ def triangle(f):
 
 
 for _name, _f in (("triu", np.triu), ("tril", np.tril)):
-    from .elementwise import declare_forms
-
-    declare_forms(_name, "int diagonal=0", triangle(_f))
+    declare_pointwise(_name, "int diagonal=0", triangle(_f))
 
 
 def _indices(f):

@@ -17,31 +17,47 @@ DISPLAY = {"uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "i
 """PyTorch's names of element types in error messages."""
 
 
-def array_of(x: Any, dtype: DType) -> np.ndarray:
-    """A tensor's array, or a number's, in an element type (integers wrap, as in PyTorch)."""
+def array_of(x: Any, dtype: DType, working: np.dtype | None = None) -> np.ndarray:
+    """A tensor's array, or a number's, in an element type (integers wrap, as in PyTorch).
+
+    working: numpy's type to give instead, for half types that compute in float32.
+    """
+    target = working or dtype.numpy
     if isinstance(x, Tensor):
-        return x._array if x.dtype is dtype else x._array.astype(dtype.numpy)
+        array = x._array
+        if array.dtype == target:
+            return array
+        if array.dtype.kind == "c" and target.kind != "c":
+            array = array.real
+        return array.astype(target)
     if dtype.kind in "ui" and isinstance(x, int):
         bits = dtype.itemsize * 8
-        x &= (1 << bits) - 1
+        x = int(x) & (1 << bits) - 1
         if dtype.kind == "i" and x >> (bits - 1):
             x -= 1 << bits
-    return np.asarray(x).astype(dtype.numpy) if isinstance(x, complex) and dtype.kind != "c" \
-        else np.array(x, dtype.numpy)
+    if isinstance(x, complex) and dtype.kind != "c":
+        x = x.real
+    return np.array(x, target)
+
+
+def working_type(dtype: DType) -> np.dtype:
+    """The type to compute in: float32 for the half types, whose results are rounded once."""
+    return np.dtype(np.float32) if dtype.kind == "f" and dtype.itemsize == 2 else dtype.numpy
 
 
 def floating(dtype: DType) -> DType:
     """The type that integers compute in where the result is not integral: the default float."""
-    return dtypes.get_default_dtype() if dtype.kind in "buif"[:3] else dtype
+    return dtypes.get_default_dtype() if dtype.kind in "bui" else dtype
 
 
 def check_broadcast(*operands: Any) -> tuple[int, ...]:
     """The common shape of the tensors among the operands; RuntimeError naming the sizes that clash."""
+    sizes = [x._size for x in operands if isinstance(x, Tensor)]
+    if all(size == sizes[0] for size in sizes):
+        return sizes[0] if sizes else ()
     shape: list[int] = []
-    for x in operands:
-        if not isinstance(x, Tensor):
-            continue
-        size = list(x._size)
+    for given in sizes:
+        size = list(given)
         n = max(len(shape), len(size))
         a, b = [1] * (n - len(shape)) + shape, [1] * (n - len(size)) + size
         for d, (p, q) in enumerate(zip(a, b)):
@@ -52,12 +68,26 @@ def check_broadcast(*operands: Any) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def apply(f: Callable, dtype: DType, *operands: Any) -> Tensor:
-    """f of the operands' arrays in `dtype`, as a new tensor.  Invalid values make nan, silently."""
+def unsupported(name: str, dtype: DType) -> RuntimeError:
+    """The error of an operator on an element type that it does not take."""
+    return RuntimeError(f"\"{name}_cpu\" not implemented for '{DISPLAY[dtype.name]}'")
+
+
+def apply(f: Callable, dtype: DType, *operands: Any, name: str = "") -> Tensor:
+    """f of the operands' arrays in `dtype`, as a new tensor.  Invalid values make nan, silently.
+
+    f may give bool for any type; another result is rounded to `dtype`.
+    """
     check_broadcast(*operands)
-    with np.errstate(all="ignore"):
-        result = f(*(array_of(x, dtype) for x in operands))
-    return Tensor._wrap(np.asarray(result))
+    working = working_type(dtype)
+    try:
+        with np.errstate(all="ignore"):
+            result = np.asarray(f(*[array_of(x, dtype, working) for x in operands]))
+            if result.dtype == working and working != dtype.numpy:
+                result = result.astype(dtype.numpy)
+    except TypeError:                                # a ufunc that has no loop for the type
+        raise unsupported(name or getattr(f, "__name__", "operator"), dtype) from None
+    return Tensor._wrap(result)
 
 
 def cast(x: Tensor, dtype: DType) -> Tensor:
@@ -108,21 +138,10 @@ def resize_to(target: Tensor, value: Tensor) -> Tensor:
     return target
 
 
-def declare_forms(head: str, rest: str, kernel: Callable, inplace: bool = True, out: str = "out",
-                  in_place_name: str | None = None) -> None:
-    """Declare `aten::head(Tensor self, rest) -> Tensor` with its in-place and out forms.
+def declare_pointwise(head: str, rest: str, kernel: Callable) -> None:
+    """Declare `aten::head(Tensor self, rest) -> Tensor`; its in-place and out forms are derived.
 
     head is `name` or `name.overload`; rest the arguments after self, possibly empty.
     """
-    name, _, overload = head.partition(".")
     tail = f", {rest}" if rest else ""
     declare(f"aten::{head}(Tensor self{tail}) -> Tensor", kernel, "primitive")
-    if inplace:
-        target = f"{name}_" + (f".{overload}" if overload else "")
-        declare(f"aten::{target}(Tensor(a!) self{tail}) -> Tensor(a!)",
-                lambda self, *args: store(self, kernel(self, *args)), "primitive")
-    if out:
-        star = ", " if "*" in rest else ", *, "
-        declare(f"aten::{name}.{out}(Tensor self{tail}{star}Tensor(a!) out) -> Tensor(a!)",
-                lambda self, *args: store(args[-1], kernel(self, *args[:-1]), resize=True),
-                "primitive")

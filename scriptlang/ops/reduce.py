@@ -9,7 +9,7 @@ import numpy as np
 from .. import dtypes
 from ..dtypes import DType
 from ..tensor import Tensor, wrap_dim
-from .elementwise import cast, declare_forms, floating, store
+from .elementwise import cast, floating, store
 from .table import declare, primitive
 
 ORDER = {}
@@ -205,10 +205,10 @@ for _name, _large in (("max", True), ("min", False)):
                                "== 0. Specify the reduction dim with the 'dim' argument.")
         return f(self)
 
-    from .pointwise import arithmetic
+    from .arithmetic import binary
 
     declare(f"aten::{_name}.other(Tensor self, Tensor other) -> Tensor",
-            arithmetic(np.maximum if _large else np.minimum), "primitive")
+            binary(np.maximum if _large else np.minimum), "primitive")
     declare(f"aten::{_name}(Tensor self) -> Tensor", _all, "primitive")
     declare(f"aten::{_name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, "
             "Tensor indices)", _with_index, "primitive")

@@ -116,6 +116,25 @@ def xlogy(a, b):
         return np.where(np.isnan(b), b, np.where(a == 0, a.dtype.type(0), a * np.log(b)))
 
 
+def xlog1py(a, b):
+    """a * log(1 + b), zero where a is (nan where b is)."""
+    return np.where(np.isnan(b), b, np.where(a == 0, a.dtype.type(0), a * np.log1p(b)))
+
+
+def logaddexp(a, b):
+    """log(exp(a) + exp(b)); of complex numbers too."""
+    if a.dtype.kind != "c":
+        return np.logaddexp(a, b)
+    low, high = np.where(a.real < b.real, a, b), np.where(a.real < b.real, b, a)
+    value = high + np.log1p(np.exp(low - high))
+    same = np.isinf(a.real) & (a == b)
+    return np.where(same, a, value)
+
+
+def logaddexp2(a, b):
+    return np.logaddexp2(a, b)
+
+
 def floor_divide(a, b):
     """Division rounded down, as Python's; division by zero gives what true division gives."""
     with np.errstate(all="ignore"):

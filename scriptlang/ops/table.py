@@ -8,8 +8,9 @@
 
 A kernel takes all arguments of its schema positionally, in order, and returns one value, or a tuple for
 several returns.  Declaring is cheap (a split of the text); schemas are parsed when they are asked for.
-Overloads of one name keep the order in which families (`FAMILIES`) and lines declare them, which is
-PyTorch's order; those of `lacking.txt`, which have no kernel, come last.
+Overloads of one name keep the order in which families (`FAMILIES`) and lines declare them: those on
+tensors come first.  In-place and out= forms of a declared operator follow from it (`derived`);
+operators of PyTorch that scriptlang lacks (`lacking.txt`) have no kernel and come last.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import pathlib
-from functools import cached_property
+import threading
+from functools import cached_property, lru_cache
 from typing import Any, Callable
 
 from ..schema import Schema, parse_schema, split_name
+from .derived import kernel_of
 
-FAMILIES = ("pointwise", "compare", "reduce", "view", "create", "convert", "index", "join",
+FAMILIES = ("pointwise", "arithmetic", "compare", "reduce", "view", "create", "convert", "index", "join",
             "matmul", "conv", "pool", "norm", "activation", "dropout", "rnn", "attention",
             "embedding", "upsample", "padding", "sorting", "loss", "scalar", "string",
             "containers", "prim")
@@ -70,10 +73,10 @@ class Operator:
 
 
 _declared: dict[str, dict[str, Operator]] = {}
-_lacking: dict[str, list[str]] | None = None
 _overloads: dict[str, list[Operator]] = {}
 _compiler: Callable | None = None
 _loaded = False
+_loading = threading.RLock()
 
 
 def declare(text: str, kernel: Callable | None, kind: str, **facts) -> Operator:
@@ -121,34 +124,47 @@ def composite_compiler() -> Callable:
 def load_families() -> None:
     """Import every family, once; the table is whole after that."""
     global _loaded
-    if not _loaded:
-        _loaded = True
+    if _loaded:
+        return
+    with _loading:
         for family in FAMILIES:
             if importlib.util.find_spec(f"{__package__}.{family}"):
                 importlib.import_module(f".{family}", __package__)
+        _loaded = True
+
+
+@lru_cache(maxsize=None)
+def listed(file: str) -> dict[str, list[str]]:
+    """The schemas of a text file beside this module, by operator name."""
+    schemas: dict[str, list[str]] = {}
+    for line in (pathlib.Path(__file__).parent / file).read_text().splitlines():
+        if line and not line.startswith("#"):
+            schemas.setdefault(line[:line.index("(")].partition(".")[0], []).append(line)
+    return schemas
 
 
 def lacking() -> dict[str, list[str]]:
-    """Schema texts of PyTorch's operators that are not declared here, by operator name."""
-    global _lacking
-    if _lacking is None:
-        _lacking = {}
-        text = (pathlib.Path(__file__).parent / "lacking.txt").read_text()
-        for line in text.splitlines():
-            if line and not line.startswith("#"):
-                _lacking.setdefault(line[:line.index("(")].partition(".")[0], []).append(line)
-    return _lacking
+    """Schema texts of PyTorch's operators that scriptlang has not, by operator name."""
+    return listed("lacking.txt")
+
+
+def declared(name: str) -> list[Operator]:
+    """The overloads of a name that are declared, without derived and lacking ones."""
+    load_families()
+    return list(_declared.get(name, {}).values())
 
 
 def overloads(name: str) -> list[Operator]:
     """Every overload of `aten::name` in the order in which they are tried; [] for an unknown name."""
     known = _overloads.get(name)
     if known is None:
-        load_families()
-        known = list(_declared.get(name, {}).values())
+        known = declared(name)
         have = {op.overload for op in known}
-        known += [Operator(t, None, "lacking") for t in lacking().get(name, ())
-                  if split_name(t)[1] not in have]
+        for file, kind in (("derived.txt", "form"), ("lacking.txt", "lacking")):
+            for text in listed(file).get(name, ()):
+                if split_name(text)[1] not in have:
+                    kernel = kernel_of(text, declared) if kind == "form" else None
+                    known.append(Operator(text, kernel, kind))
         _overloads[name] = known
     return known
 
@@ -159,6 +175,7 @@ def find(name: str, overload: str = "") -> Operator | None:
 
 
 def all_operators() -> list[Operator]:
-    """Every declared operator."""
+    """Every operator that has a kernel: the declared ones and the forms derived from them."""
     load_families()
-    return [op for ops in _declared.values() for op in ops.values()]
+    names = dict.fromkeys([*_declared, *listed("derived.txt")])
+    return [op for name in names for op in overloads(name) if op.kernel]

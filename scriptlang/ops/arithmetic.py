@@ -1,0 +1,256 @@
+"""Arithmetic of two and three tensors."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import dtypes
+from ..dtypes import DType, bool as BOOL
+from ..tensor import Tensor
+from . import special
+from .elementwise import apply, array_of, declare_pointwise, floating, store, unsupported
+from .table import declare, primitive
+
+
+def check_alpha(dtype: DType, *factors) -> None:
+    """A factor must not be of a higher category than the result."""
+    for factor in factors:
+        if isinstance(factor, bool) and dtype is not BOOL:
+            raise RuntimeError("Boolean alpha only supported for Boolean results.")
+        if isinstance(factor, float) and dtype.kind in "bui":
+            raise RuntimeError("For integral input tensors, argument alpha must not be a floating "
+                               "point number.")
+        if isinstance(factor, complex) and dtype.kind != "c":
+            raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex "
+                               "number.")
+
+
+def binary(f, name=""):
+    """A kernel that computes in the result type."""
+    return lambda self, other: apply(f, dtypes.result_type(self, other), self, other, name=name)
+
+
+def add(self, other, alpha=1):
+    dtype = dtypes.result_type(self, other)
+    if type(alpha) is int and alpha == 1:
+        return apply(np.add, dtype, self, other)
+    check_alpha(dtype, alpha)
+    return apply(lambda a, b: a + array_of(alpha, dtype, a.dtype) * b, dtype, self, other)
+
+
+def subtract(self, other, alpha=1):
+    dtype = dtypes.result_type(self, other)
+    if dtype is BOOL or is_bool(self) or is_bool(other):
+        what = "two bool tensors" if dtype is BOOL else "a bool tensor"
+        instead = "`^` or `logical_xor()`" if dtype is BOOL else "`~` or `logical_not()`"
+        raise RuntimeError(f"Subtraction, the `-` operator, with {what} is not supported. Use the "
+                           f"{instead} operator instead.")
+    check_alpha(dtype, alpha)
+    if alpha == 1:
+        return apply(np.subtract, dtype, self, other)
+    return apply(lambda a, b: a - array_of(alpha, dtype, a.dtype) * b, dtype, self, other)
+
+
+def is_bool(x) -> bool:
+    return isinstance(x, bool) or isinstance(x, Tensor) and x.dtype is BOOL
+
+
+multiply = binary(np.multiply, "mul")
+
+
+def true_divide(self, other):
+    return apply(np.true_divide, floating(dtypes.result_type(self, other)), self, other)
+
+
+def check_divisor(dtype: DType, other) -> None:
+    if dtype.kind in "bui" and not np.all(array_of(other, dtype)):
+        raise RuntimeError("ZeroDivisionError")
+
+
+def floor_divide(self, other):
+    dtype = dtypes.result_type(self, other)
+    if dtype.kind == "c" or dtype is BOOL:
+        raise unsupported("div_floor", dtype)
+    check_divisor(dtype, other)
+    return apply(np.floor_divide if dtype.kind in "ui" else special.floor_divide, dtype, self, other)
+
+
+def trunc_divide(self, other):
+    dtype = dtypes.result_type(self, other)
+    if dtype.kind == "c" or dtype is BOOL:
+        raise unsupported("div_trunc", dtype)
+    check_divisor(dtype, other)
+    return apply(special.trunc_divide_int if dtype.kind in "ui" else
+                 lambda a, b: np.trunc(a / b), dtype, self, other)
+
+
+def divide_mode(self, other, mode):
+    if mode is None:
+        return true_divide(self, other)
+    if mode not in ("floor", "trunc"):
+        raise RuntimeError("div expected rounding_mode to be one of None, 'trunc', or 'floor' but "
+                           f"found '{mode}'")
+    return floor_divide(self, other) if mode == "floor" else trunc_divide(self, other)
+
+
+def remainder(self, other):
+    dtype = dtypes.result_type(self, other)
+    check_divisor(dtype, other)
+    return apply(np.remainder, dtype, self, other)
+
+
+def fmod(self, other):
+    dtype = dtypes.result_type(self, other)
+    check_divisor(dtype, other)
+    return apply(np.fmod, dtype, self, other)
+
+
+def power(self, other):
+    dtype = dtypes.result_type(self, other)
+    if dtype.kind in "bui":
+        if not isinstance(other, Tensor) and other < 0:
+            raise RuntimeError("Integers to negative integer powers are not allowed.")
+        return apply(special.int_power, dtype, self, other)
+    if not isinstance(other, Tensor) and other == 2:
+        return apply(np.square, dtype, self)
+    return apply(np.power, dtype, self, other)
+
+
+def float_power(self, other):
+    wide = dtypes.complex128 if dtypes.result_type(self, other).kind == "c" else dtypes.float64
+    return apply(np.power, wide, self, other)
+
+
+def reverse_subtract(self, other, alpha=1):
+    """other - alpha * self."""
+    if alpha == 1:
+        return subtract_from(self, other)
+    dtype = dtypes.result_type(self, other)
+    check_alpha(dtype, alpha)
+    return apply(lambda a, b: b - array_of(alpha, dtype, a.dtype) * a, dtype, self, other)
+
+
+def subtract_from(self, other):
+    if is_bool(self) or is_bool(other):
+        return subtract(self, other)                 # raises, and says what to write
+    return apply(lambda a, b: b - a, dtypes.result_type(self, other), self, other)
+
+
+for _name, _kernel in {"add": add, "sub": subtract, "subtract": subtract,
+                       "rsub": reverse_subtract}.items():
+    declare_pointwise(f"{_name}.Tensor", "Tensor other, *, Scalar alpha=1", _kernel)
+    declare_pointwise(f"{_name}.Scalar", "Scalar other, Scalar alpha=1", _kernel)
+for _name, _kernel in {"mul": multiply, "multiply": multiply, "div": true_divide,
+                       "divide": true_divide, "true_divide": true_divide, "remainder": remainder,
+                       "fmod": fmod}.items():
+    declare_pointwise(f"{_name}.Tensor", "Tensor other", _kernel)
+    declare_pointwise(f"{_name}.Scalar", "Scalar other", _kernel)
+for _name in ("div", "divide"):
+    for _type in ("Tensor", "Scalar"):
+        declare_pointwise(f"{_name}.{_type}_mode", f"{_type} other, *, str? rounding_mode",
+                          divide_mode)
+declare("aten::remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", remainder,
+        "primitive")
+declare_pointwise("floor_divide", "Tensor other", floor_divide)
+declare_pointwise("floor_divide.Scalar", "Scalar other", floor_divide)
+for _name, _kernel in {"pow": power, "float_power": float_power}.items():
+    declare_pointwise(f"{_name}.Tensor_Tensor", "Tensor exponent", _kernel)
+    declare_pointwise(f"{_name}.Tensor_Scalar", "Scalar exponent", _kernel)
+    declare(f"aten::{_name}.Scalar(Scalar self, Tensor exponent) -> Tensor", _kernel, "primitive")
+    for _type in ("Scalar", "Tensor"):
+        declare(f"aten::{_name}_.{_type}(Tensor(a!) self, {_type} exponent) -> Tensor(a!)",
+                lambda self, other, f=_kernel: store(self, f(self, other)), "primitive")
+for _type in ("Tensor", "Scalar"):
+    declare(f"aten::floor_divide_.{_type}(Tensor(a!) self, {_type} other) -> Tensor(a!)",
+            lambda self, other: store(self, floor_divide(self, other)), "primitive")
+
+
+def floating_binary(f, name):
+    return lambda self, other: apply(f, floating(dtypes.result_type(self, other)), self, other,
+                                     name=name)
+
+
+FLOAT_BINARY = {"atan2": np.arctan2, "arctan2": np.arctan2, "hypot": np.hypot,
+                "logaddexp": special.logaddexp, "logaddexp2": special.logaddexp2,
+                "copysign.Tensor": np.copysign,
+                "copysign.Scalar": np.copysign}
+for _name, _f in FLOAT_BINARY.items():
+    _type = "Scalar" if _name.endswith("Scalar") else "Tensor"
+    declare_pointwise(_name, f"{_type} other", floating_binary(_f, _name))
+for _name, _f in {"maximum": np.maximum, "minimum": np.minimum, "fmax": np.fmax, "fmin": np.fmin,
+                  "gcd": np.gcd, "lcm": np.lcm}.items():
+    declare_pointwise(_name, "Tensor other", binary(_f, _name))
+for _base, _f in {"xlogy": special.xlogy, "special_xlogy": special.xlogy,
+                  "special_xlog1py": special.xlog1py}.items():
+    _kernel = floating_binary(_f, _base)
+    _tensor = "" if _base.startswith("special") else ".Tensor"
+    _scalar = "self_scalar" if _base.startswith("special") else "Scalar_Self"
+    _other = "other_scalar" if _base.startswith("special") else "Scalar_Other"
+    declare_pointwise(f"{_base}{_tensor}", "Tensor other", _kernel)
+    declare_pointwise(f"{_base}.{_other}", "Scalar other", _kernel)
+    declare(f"aten::{_base}.{_scalar}(Scalar self, Tensor other) -> Tensor", _kernel, "primitive")
+
+
+@primitive("aten::nextafter(Tensor self, Tensor other) -> Tensor")
+def nextafter(self, other):
+    dtype = dtypes.result_type(self, other)
+    if dtype.kind != "f":
+        raise unsupported("nextafter", dtype)
+    a, b = array_of(self, dtype), array_of(other, dtype)
+    return Tensor._wrap(np.asarray(np.nextafter(a, b)))
+
+
+@primitive("aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor")
+def ldexp(self, other):
+    dtype = floating(dtypes.result_type(self, other))
+    return apply(lambda a, b: a * np.power(a.dtype.type(2), b), dtype, self, other)
+
+
+@primitive("aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor")
+def addcmul(self, tensor1, tensor2, value):
+    dtype = dtypes.result_type(self, tensor1, tensor2)
+    return apply(lambda a, b, c: a + array_of(value, dtype, a.dtype) * b * c, dtype, self, tensor1,
+                 tensor2)
+
+
+@primitive("aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor")
+def addcdiv(self, tensor1, tensor2, value):
+    dtype = dtypes.result_type(self, tensor1, tensor2)
+    if dtypes.result_type(tensor1, tensor2).kind in "bui":
+        raise RuntimeError("Integer division with addcdiv is no longer supported; use floating point "
+                           "tensors, or (self + value * torch.trunc(tensor1 / tensor2))")
+    return apply(lambda a, b, c: a + array_of(value, dtype, a.dtype) * (b / c), dtype, self, tensor1,
+                 tensor2)
+
+
+def lerp(self, end, weight):
+    tensors = [self, end, *([weight] if isinstance(weight, Tensor) else [])]
+    if len({x.dtype for x in tensors}) > 1:
+        raise RuntimeError(f"expected dtype {self.dtype.name} for `end` but got dtype "
+                           f"{end.dtype.name}")
+    if self.dtype.kind not in "fc":
+        raise unsupported("lerp_kernel", self.dtype)
+
+    def f(a, b, w):
+        w = w.astype(a.dtype)
+        return np.where(np.abs(w) < 0.5, a + w * (b - a), b - (b - a) * (1 - w))
+
+    wide = dtypes.promote(self.dtype, dtypes.result_type(weight))
+    return apply(f, self.dtype if wide.kind != "c" else wide, self, end, weight)
+
+
+declare_pointwise("lerp.Tensor", "Tensor end, Tensor weight", lerp)
+declare_pointwise("lerp.Scalar", "Tensor end, Scalar weight", lerp)
+
+
+@primitive("aten::heaviside(Tensor self, Tensor values) -> Tensor")
+def heaviside(self, values):
+    if self.dtype is not values.dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+    return apply(lambda a, b: np.where(a == 0, b, (a > 0).astype(a.dtype)), self.dtype, self, values)
+
+
+@primitive("aten::polar(Tensor abs, Tensor angle) -> Tensor")
+def polar(abs, angle):
+    array = abs._array * np.exp(1j * angle._array)
+    return Tensor._wrap(array.astype(np.complex64 if abs.dtype.itemsize == 4 else np.complex128))
