@@ -26,26 +26,11 @@ class {name}:
         torch.set_grad_enabled(self.prev)
 """
 
-_SET_GRAD_ENABLED = """
-class set_grad_enabled:
-    def __init__(self, mode: bool) -> None:
-        self.mode = mode
-        self.prev = torch.is_grad_enabled()
-        torch.set_grad_enabled(mode)
-
-    def __enter__(self) -> None:
-        torch.set_grad_enabled(self.mode)
-
-    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
-        torch.set_grad_enabled(self.prev)
-"""
-
 SOURCES: dict[str, tuple[str, str]] = {
     "no_grad": ("torch.autograd.grad_mode", _GRAD_MODE.format(name="no_grad", mode=False)),
     "inference_mode": ("torch.autograd.grad_mode", _GRAD_MODE.format(name="inference_mode",
                                                                      mode=False)),
     "enable_grad": ("torch.autograd.grad_mode", _GRAD_MODE.format(name="enable_grad", mode=True)),
-    "set_grad_enabled": ("torch.autograd.grad_mode", _SET_GRAD_ENABLED),
 }
 """Name in torch -> (its module, the text of the class)."""
 

@@ -218,7 +218,7 @@ def is_instance(e: Emitter, node: ast.Call) -> Condition:
         fitting = list(wanted)
         others = [actual]
     value = meaning.value(e.b, span)
-    asked = e.b.insert("prim::isinstance", [value], (T.BOOL,), span, types=tuple(wanted)).output
+    asked = e.b.insert("prim::isinstance", [value], (T.BOOL,), span, types=list(wanted)).output
     if not isinstance(node.args[0], ast.Name):
         return Condition(asked)
     name = node.args[0].id
