@@ -74,7 +74,7 @@ struct MissingOperator {
 class ClassTable {
  public:
   ClassRef get(const std::string& name);  // made when absent
-  void add(ClassRef cls) { classes_[cls->name] = std::move(cls); }
+  void add(const ClassRef& cls) { classes_[cls->name] = cls; }
   ClassResolver resolver();
 
  private:
