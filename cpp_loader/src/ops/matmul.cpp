@@ -270,7 +270,6 @@ Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
 SL_OP(aten_mm) { out[0] = matrix_product(args.tensor(0), args.tensor(1)); }
 SL_OP(aten_bmm) { out[0] = batched_product(args.tensor(0), args.tensor(1)); }
 SL_OP(aten_matmul) { out[0] = matmul(args.tensor(0), args.tensor(1)); }
-SL_OP(aten___matmul__) { out[0] = matmul(args.tensor(0), args.tensor(1)); }
 SL_OP(aten_mv) { out[0] = matrix_vector(args.tensor(0), args.tensor(1)); }
 SL_OP(aten_dot) { out[0] = dot(args.tensor(0), args.tensor(1)); }
 SL_OP(aten_linear) { out[0] = linear(args.tensor(0), args.tensor(1), args.opt_tensor(2)); }

@@ -205,7 +205,8 @@ Normed batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
            "running_mean and running_var must be defined in evaluation mode");
   ScalarType computed = computed_type(input.dtype(), "batch_norm");
   Tensor x = contiguous_as(input, computed);
-  int64_t pixels = images * channels ? x.numel() / (images * channels) : 0;
+  int64_t planes = images * channels;
+  int64_t pixels = planes > 0 ? x.numel() / planes : 0;
   SL_CHECK(!training || images * pixels > 0,
            "Expected more than 0 values per channel when training, got input size ",
            to_string(input.sizes()));

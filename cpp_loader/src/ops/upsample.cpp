@@ -1,0 +1,321 @@
+// Resizing: every output row or column is a weighted sum of a few of the input's, with weights
+// that are worked out once per dimension.
+#include <algorithm>
+#include <cmath>
+
+#include "../../kernels/parallel.h"
+#include "layout.h"
+#include "pointwise.h"
+#include "row_kernels.h"
+#include "view.h"
+
+namespace scriptlang {
+
+namespace {
+
+enum class Filter { kNearest, kNearestExact, kLinear, kCubic };
+
+// The taps of one dimension: element i reads count[i] inputs from first[i] on, with weights that
+// start at weights[i * width]. Taps that leave the input have been clamped onto its edge.
+struct Taps {
+  int64_t width = 1;
+  std::vector<int64_t> places;  // [out][width]
+  std::vector<double> weights;  // [out][width]
+  std::vector<int64_t> count;   // [out]
+};
+
+// PyTorch computes positions in the type of the elements: float32 but for float64 inputs.
+template <class T>
+T scale_of(int64_t in, int64_t out, bool align_corners, double given) {
+  if (align_corners) return out > 1 ? T(in - 1) / T(out - 1) : T(0);
+  return given > 0 ? T(1.0 / given) : T(in) / T(out);
+}
+
+template <class T>
+T cubic_near(T x) {
+  constexpr T a = T(-0.75);
+  return ((a + 2) * x - (a + 3)) * x * x + 1;
+}
+template <class T>
+T cubic_far(T x) {
+  constexpr T a = T(-0.75);
+  return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
+}
+
+template <class T>
+void fill_taps(Taps& taps, Filter filter, int64_t in, int64_t out, bool align_corners,
+               double given) {
+  T scale = scale_of<T>(in, out, align_corners, given);
+  auto clamp = [in](int64_t i) { return std::clamp<int64_t>(i, 0, in - 1); };
+  for (int64_t i = 0; i < out; ++i) {
+    int64_t* place = &taps.places[size_t(i * taps.width)];
+    double* weight = &taps.weights[size_t(i * taps.width)];
+    taps.count[size_t(i)] = taps.width;
+    if (filter == Filter::kNearest || filter == Filter::kNearestExact) {
+      T at = filter == Filter::kNearest ? T(i) * scale : (T(i) + T(0.5)) * scale;
+      place[0] = std::min<int64_t>(int64_t(std::floor(at)), in - 1);
+      weight[0] = 1;
+      continue;
+    }
+    T at = align_corners ? scale * T(i) : scale * (T(i) + T(0.5)) - T(0.5);
+    if (filter == Filter::kLinear) {
+      if (at < 0) at = 0;
+      int64_t first = std::min<int64_t>(int64_t(at), in - 1);
+      T rest = std::min(std::max(at - T(first), T(0)), T(1));
+      place[0] = first;
+      place[1] = first + (first < in - 1);
+      weight[0] = T(1) - rest;
+      weight[1] = rest;
+      continue;
+    }
+    T floor = std::floor(at), t = at - floor;
+    int64_t first = int64_t(floor) - 1;
+    for (int64_t k = 0; k < 4; ++k) place[k] = clamp(first + k);
+    weight[0] = cubic_far(t + 1);
+    weight[1] = cubic_near(t);
+    weight[2] = cubic_near(1 - t);
+    weight[3] = cubic_far(2 - t);
+  }
+}
+
+Taps taps_for(Filter filter, int64_t in, int64_t out, bool align_corners, double given,
+              bool wide) {
+  Taps taps;
+  taps.width = filter == Filter::kLinear ? 2 : filter == Filter::kCubic ? 4 : 1;
+  taps.places.assign(size_t(out * taps.width), 0);
+  taps.weights.assign(size_t(out * taps.width), 0);
+  taps.count.assign(size_t(out), 0);
+  if (wide) fill_taps<double>(taps, filter, in, out, align_corners, given);
+  else fill_taps<float>(taps, filter, in, out, align_corners, given);
+  return taps;
+}
+
+// ---- anti-aliased: the filter widens with the reduction
+
+double filter_at(Filter filter, bool lanczos, double x) {
+  x = std::abs(x);
+  if (lanczos) {
+    if (x >= 3) return 0;
+    if (x == 0) return 1;
+    double y = x * 3.14159265358979323846;
+    return std::sin(y) / y * std::sin(y / 3) / (y / 3);
+  }
+  if (filter == Filter::kLinear) return x < 1 ? 1 - x : 0;
+  constexpr double a = -0.5;
+  if (x < 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+  return x < 2 ? (((x - 5) * x + 8) * x - 4) * a : 0;
+}
+
+Taps smooth_taps(Filter filter, bool lanczos, int64_t in, int64_t out, bool align_corners,
+                 double given) {
+  double scale = scale_of<double>(in, out, align_corners, given);
+  double radius = lanczos ? 3 : filter == Filter::kLinear ? 1 : 2;
+  double support = scale >= 1 ? radius * scale : radius;
+  double inverse = scale >= 1 ? 1 / scale : 1;
+  Taps taps;
+  taps.width = std::min<int64_t>(int64_t(std::ceil(support)) * 2 + 1, in);
+  taps.places.assign(size_t(out * taps.width), 0);
+  taps.weights.assign(size_t(out * taps.width), 0);
+  taps.count.assign(size_t(out), 0);
+  for (int64_t i = 0; i < out; ++i) {
+    double center = scale * (double(i) + 0.5);
+    int64_t first = std::max<int64_t>(int64_t(center - support + 0.5), 0);
+    int64_t last = std::min<int64_t>(int64_t(center + support + 0.5), in);
+    int64_t count = std::clamp<int64_t>(last - first, 0, taps.width);
+    double total = 0;
+    for (int64_t k = 0; k < count; ++k) {
+      size_t at = size_t(i * taps.width + k);
+      taps.places[at] = first + k;
+      taps.weights[at] =
+          filter_at(filter, lanczos, (double(k + first) - center + 0.5) * inverse);
+      total += taps.weights[at];
+    }
+    for (int64_t k = 0; k < count && total != 0; ++k) {
+      taps.weights[size_t(i * taps.width + k)] /= total;
+    }
+    taps.count[size_t(i)] = count;
+  }
+  return taps;
+}
+
+// ---- one dimension after the other: [outer][in][inner] to [outer][out][inner]
+
+template <class T>
+void resize(const Taps& taps, int64_t outer, int64_t in, int64_t out, int64_t inner, const T* x,
+            T* y) {
+  int64_t grain = 16384 / std::max<int64_t>(1, inner * taps.width) + 1;
+  kernels::parallel_for(outer * out, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t line = begin; line < end; ++line) {
+      int64_t i = line % out;
+      const T* from = x + line / out * in * inner;
+      T* to = y + line * inner;
+      const int64_t* place = &taps.places[size_t(i * taps.width)];
+      const double* weight = &taps.weights[size_t(i * taps.width)];
+      int64_t count = taps.count[size_t(i)];
+      if (taps.width == 1 && weight[0] == 1) {
+        std::copy_n(from + place[0] * inner, inner, to);
+        continue;
+      }
+      T w = count > 0 ? T(weight[0]) : T(0);
+      const T* source = from + place[0] * inner;
+      for (int64_t j = 0; j < inner; ++j) to[j] = source[j] * w;
+      for (int64_t k = 1; k < count; ++k) {
+        w = T(weight[k]);
+        source = from + place[k] * inner;
+        for (int64_t j = 0; j < inner; ++j) to[j] += source[j] * w;
+      }
+    }
+  });
+}
+
+struct Request {
+  const char* name;
+  int64_t n;  // dimensions to resize
+  Filter filter;
+  bool align_corners = false, smooth = false, lanczos = false;
+};
+
+Tensor upsample(const Request& q, const Tensor& self, const std::vector<int64_t>& sizes,
+                const std::vector<double>& scales) {
+  SL_CHECK(self.dim() == q.n + 2, q.name, ": It is expected input_size equals to ", q.n + 2,
+           ", but got size ", self.dim());
+  bool fits = self.size(1) > 0;
+  for (int64_t i = 0; i < q.n; ++i) {
+    fits = fits && self.size(i + 2) > 0 && sizes[size_t(i)] > 0;
+  }
+  SL_CHECK(fits, "Input and output sizes should be greater than 0, but got input ",
+           to_string(self.sizes()), " output ", to_string(sizes));
+  bool bytes = self.dtype() == ScalarType::UInt8;
+  ScalarType computed = bytes ? ScalarType::Float32 : computed_type(self.dtype(), q.name);
+  Tensor x = contiguous_as(self, computed);
+  std::vector<int64_t> shape(self.sizes().begin(), self.sizes().end());
+  // The last dimension first, where an inner loop is one element; the rows follow.
+  for (int64_t i = q.n - 1; i >= 0; --i) {
+    int64_t in = self.size(i + 2), out = sizes[size_t(i)];
+    double given = scales.empty() ? 0 : scales[size_t(i)];
+    Taps taps = q.smooth ? smooth_taps(q.filter, q.lanczos, in, out, q.align_corners, given)
+                         : taps_for(q.filter, in, out, q.align_corners, given,
+                                    computed == ScalarType::Float64);
+    shape[size_t(i + 2)] = out;
+    Tensor y = Tensor::empty(shape, computed);
+    int64_t outer = 1, inner = 1;
+    for (int64_t d = 0; d < i + 2; ++d) outer *= shape[size_t(d)];
+    for (int64_t d = i + 3; d < x.dim(); ++d) inner *= shape[size_t(d)];
+    for_float_type(computed, [&](auto zero) {
+      using T = decltype(zero);
+      resize<T>(taps, outer, in, out, inner, x.data<T>(), y.data<T>());
+    });
+    x = y;
+  }
+  if (bytes) {
+    x = unary_result(x, kernels::Unary::k_round, "round", Rule::kSame);
+    double range[2] = {0, 255};
+    x = unary_result(x, kernels::Unary::k_clamp, "clamp", Rule::kSame, range);
+  }
+  x = to_dtype(x, self.dtype());
+  if (!prefers_channels_last(self)) return x;
+  Tensor last = empty_in_format(x, x.dtype(), x.dim() == 4 ? kChannelsLast : kChannelsLast3d);
+  copy_into(last, x);
+  return last;
+}
+
+// upsample_*: output sizes and scales per dimension, each a float or None.
+Tensor by_sizes(Request q, Args args, int scales_at) {
+  Ints given = args.ints(1, q.n);
+  SL_CHECK(given.size() == q.n, "It is expected output_size equals to ", q.n, ", but got size ",
+           given.size());
+  std::vector<double> scales;
+  for (int64_t i = 0; i < q.n; ++i) scales.push_back(args.number(scales_at + int(i), 0.0));
+  return upsample(q, args.tensor(0), {given.begin(), given.end()}, scales);
+}
+
+// upsample_*.vec: either output sizes or scale factors.
+Tensor by_factors(Request q, Args args, int factors_at) {
+  const Tensor& self = args.tensor(0);
+  SL_CHECK(self.dim() == q.n + 2, q.name, ": It is expected input_size equals to ", q.n + 2,
+           ", but got size ", self.dim());
+  SL_CHECK(args.none(1) != args.none(factors_at),
+           "Must specify exactly one of output_size and scale_factors");
+  std::vector<int64_t> sizes;
+  std::vector<double> factors = args.doubles(factors_at);
+  if (args.none(1)) {
+    SL_CHECK(int64_t(factors.size()) == q.n, "scale_factors must have ", q.n, " values");
+    for (int64_t i = 0; i < q.n; ++i) {
+      double size = double(self.size(i + 2)) * factors[size_t(i)];
+      SL_CHECK(size >= 0 && size < 9e15, q.name, ": a scale factor of ", factors[size_t(i)],
+               " makes no size");
+      sizes.push_back(int64_t(size));
+    }
+  } else {
+    Ints given = args.ints(1);
+    SL_CHECK(given.size() == q.n, "It is expected output_size equals to ", q.n,
+             ", but got size ", given.size());
+    sizes.assign(given.begin(), given.end());
+  }
+  return upsample(q, self, sizes, factors);
+}
+
+Request with_corners(Request q, Args args) {
+  q.align_corners = args.boolean(2);
+  return q;
+}
+
+constexpr Request kNearest1{"upsample_nearest1d", 1, Filter::kNearest};
+constexpr Request kNearest2{"upsample_nearest2d", 2, Filter::kNearest};
+constexpr Request kNearest3{"upsample_nearest3d", 3, Filter::kNearest};
+constexpr Request kExact1{"_upsample_nearest_exact1d", 1, Filter::kNearestExact};
+constexpr Request kExact2{"_upsample_nearest_exact2d", 2, Filter::kNearestExact};
+constexpr Request kExact3{"_upsample_nearest_exact3d", 3, Filter::kNearestExact};
+constexpr Request kLinear1{"upsample_linear1d", 1, Filter::kLinear};
+constexpr Request kLinear2{"upsample_bilinear2d", 2, Filter::kLinear};
+constexpr Request kLinear3{"upsample_trilinear3d", 3, Filter::kLinear};
+constexpr Request kCubic2{"upsample_bicubic2d", 2, Filter::kCubic};
+constexpr Request kSmoothLinear{"_upsample_bilinear2d_aa", 2, Filter::kLinear, false, true};
+constexpr Request kSmoothCubic{"_upsample_bicubic2d_aa", 2, Filter::kCubic, false, true};
+constexpr Request kLanczos{"_upsample_lanczos2d_aa", 2, Filter::kCubic, false, true, true};
+
+}  // namespace
+
+SL_OP(aten_upsample_nearest1d) { out[0] = by_sizes(kNearest1, args, 2); }
+SL_OP(aten_upsample_nearest2d) { out[0] = by_sizes(kNearest2, args, 2); }
+SL_OP(aten_upsample_nearest3d) { out[0] = by_sizes(kNearest3, args, 2); }
+SL_OP(aten__upsample_nearest_exact1d) { out[0] = by_sizes(kExact1, args, 2); }
+SL_OP(aten__upsample_nearest_exact2d) { out[0] = by_sizes(kExact2, args, 2); }
+SL_OP(aten__upsample_nearest_exact3d) { out[0] = by_sizes(kExact3, args, 2); }
+SL_OP(aten_upsample_linear1d) { out[0] = by_sizes(with_corners(kLinear1, args), args, 3); }
+SL_OP(aten_upsample_bilinear2d) { out[0] = by_sizes(with_corners(kLinear2, args), args, 3); }
+SL_OP(aten_upsample_trilinear3d) { out[0] = by_sizes(with_corners(kLinear3, args), args, 3); }
+SL_OP(aten_upsample_bicubic2d) { out[0] = by_sizes(with_corners(kCubic2, args), args, 3); }
+SL_OP(aten__upsample_bilinear2d_aa) {
+  out[0] = by_sizes(with_corners(kSmoothLinear, args), args, 3);
+}
+SL_OP(aten__upsample_bicubic2d_aa) {
+  out[0] = by_sizes(with_corners(kSmoothCubic, args), args, 3);
+}
+SL_OP(aten__upsample_lanczos2d_aa) { out[0] = by_sizes(with_corners(kLanczos, args), args, 3); }
+
+SL_OP(aten_upsample_nearest1d_vec) { out[0] = by_factors(kNearest1, args, 2); }
+SL_OP(aten_upsample_nearest2d_vec) { out[0] = by_factors(kNearest2, args, 2); }
+SL_OP(aten_upsample_nearest3d_vec) { out[0] = by_factors(kNearest3, args, 2); }
+SL_OP(aten__upsample_nearest_exact1d_vec) { out[0] = by_factors(kExact1, args, 2); }
+SL_OP(aten__upsample_nearest_exact2d_vec) { out[0] = by_factors(kExact2, args, 2); }
+SL_OP(aten__upsample_nearest_exact3d_vec) { out[0] = by_factors(kExact3, args, 2); }
+SL_OP(aten_upsample_linear1d_vec) { out[0] = by_factors(with_corners(kLinear1, args), args, 3); }
+SL_OP(aten_upsample_bilinear2d_vec) {
+  out[0] = by_factors(with_corners(kLinear2, args), args, 3);
+}
+SL_OP(aten_upsample_trilinear3d_vec) {
+  out[0] = by_factors(with_corners(kLinear3, args), args, 3);
+}
+SL_OP(aten_upsample_bicubic2d_vec) { out[0] = by_factors(with_corners(kCubic2, args), args, 3); }
+SL_OP(aten__upsample_bilinear2d_aa_vec) {
+  out[0] = by_factors(with_corners(kSmoothLinear, args), args, 3);
+}
+SL_OP(aten__upsample_bicubic2d_aa_vec) {
+  out[0] = by_factors(with_corners(kSmoothCubic, args), args, 3);
+}
+SL_OP(aten__upsample_lanczos2d_aa_vec) {
+  out[0] = by_factors(with_corners(kLanczos, args), args, 3);
+}
+
+}  // namespace scriptlang
