@@ -311,13 +311,14 @@ class AliasAnalysis:
         elif result.alias is None and (memory_kinds(v.type) != ("tensor",)
                                        or isinstance(result.type, T.VarType)
                                        or node.kind in MAY_RETURN_INPUT):
-            self._shares(v, arguments)
+            self._shares(v, result, arguments)
 
-    def _shares(self, v: Value, arguments) -> None:
-        """A result without alias set that may hold, or be, what the arguments hold."""
+    def _shares(self, v: Value, result: Argument, arguments) -> None:
+        """A result without alias set: a container holds what the arguments hold, others may be it."""
         for _, w in arguments:
             if memory_kinds(w.type):
-                self.rules.append(("inside", v, w))
+                if memory_kinds(result.type) != ("list",) and memory_kinds(result.type) != ("dict",):
+                    self.rules.append(("inside", v, w))
                 if memory_kinds(v.type) != ("tensor",):
                     self.rules.append(("keep", v, w))
 

@@ -62,7 +62,7 @@ class _Merger:
 
     def may_merge(self, known: Node, node: Node) -> bool:
         if node.kind == "prim::Constant":
-            return True                     # constants of equal key are one object already
+            return True                     # nothing writes to the lists that are constants
         if self.analysis.has_writers(node) or self.analysis.has_writers(known):
             return False
         return not (self.gives_away(known) and self.gives_away(node))
@@ -84,6 +84,6 @@ def value_key(value: Any) -> Any:
     """A hashable stand-in that tells 1, 1.0 and True apart, and 0.0 and -0.0."""
     if isinstance(value, (int, float, complex, str, bool, type(None))):
         return type(value), repr(value)
-    if type(value) is tuple:
-        return tuple, tuple(map(value_key, value))
+    if type(value) in (tuple, list):
+        return type(value), tuple(map(value_key, value))
     return id(value)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from .. import types as T
 from ..ir import Graph, Node, Value
+from .cse import value_key
 
 
 def run(graph: Graph) -> bool:
@@ -28,9 +29,17 @@ def run(graph: Graph) -> bool:
 def simpler(node: Node, i: int) -> Value | None:
     """The value that output `i` always has, where that is known before the If."""
     a, b = (block.returns[i] for block in node.blocks)
+    if a is not b and same_constants(a, b):
+        with node.graph.at(node) as graph:
+            return graph.constant(a.constant, a.type, like=a.node)
     if a is b and (a.type == node.outputs[i].type or not T.may_be_none(node.outputs[i].type)):
         return a
     if node.outputs[i].type == T.BOOL and a.is_constant and b.is_constant:
         if a.constant is True and b.constant is False:
             return node.inputs[0]
     return None
+
+
+def same_constants(a: Value, b: Value) -> bool:
+    return a.is_constant and b.is_constant and a.type == b.type \
+        and value_key(a.constant) == value_key(b.constant)
