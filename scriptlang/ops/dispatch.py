@@ -33,7 +33,8 @@ def call(name: str, args: Sequence[Any], kwargs: Mapping[str, Any] = {}) -> Any:
     for op in candidates:
         values = bind(op.schema, args, kwargs)
         if isinstance(values, list):
-            return run(op, values)
+            result = run(op, values)
+            return op.named_returns._make(result) if op.named_returns else result
     raise TypeError(refusal(name, candidates, args, kwargs))
 
 

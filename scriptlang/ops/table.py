@@ -19,6 +19,7 @@ import importlib
 import importlib.util
 import pathlib
 import threading
+from collections import namedtuple
 from functools import cached_property, lru_cache
 from typing import Any, Callable
 
@@ -49,6 +50,14 @@ class Operator:
     @cached_property
     def schema(self) -> Schema:
         return parse_schema(self.text)
+
+    @cached_property
+    def named_returns(self) -> type | None:
+        """The namedtuple class of several named returns (values, indices); None otherwise."""
+        names = [r.name for r in self.schema.returns]
+        if len(names) < 2 or not all(names):
+            return None
+        return namedtuple(self.name.partition("::")[2], names)
 
     @property
     def qualified_name(self) -> str:
