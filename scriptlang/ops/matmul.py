@@ -8,11 +8,8 @@ import numpy as np
 
 from ..tensor import Tensor
 from . import functions as torch
-from .elementwise import store
 from .numeric import check_same_dtype, finish, working
 from .table import composite, declare, primitive
-
-ADD = "*, Scalar beta=1, Scalar alpha=1"
 
 
 def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -190,17 +187,8 @@ for _name, _kernel, _first, _second in (
         ("addmm", addmm, "mat1", "mat2"), ("baddbmm", baddbmm, "batch1", "batch2"),
         ("addbmm", addbmm, "batch1", "batch2"), ("addmv", addmv, "mat", "vec"),
         ("addr", addr, "vec1", "vec2")):
-    _rest = f"Tensor {_first}, Tensor {_second}, {ADD}"
-    declare(f"aten::{_name}(Tensor self, {_rest}) -> Tensor", _kernel, "primitive")
-    declare(f"aten::{_name}.out(Tensor self, {_rest}, Tensor(a!) out) -> Tensor(a!)",
-            lambda *args, f=_kernel: store(args[-1], f(*args[:-1]), resize=True), "primitive")
-    declare(f"aten::{_name}_(Tensor(a!) self, {_rest}) -> Tensor(a!)",
-            lambda self, *args, f=_kernel: store(self, f(self, *args)), "primitive")
-for _name, _kernel in (("mm", mm), ("bmm", bmm), ("matmul", matmul)):
-    _second = "other" if _name == "matmul" else "mat2"
-    declare(f"aten::{_name}.out(Tensor self, Tensor {_second}, *, Tensor(a!) out) -> Tensor(a!)",
-            lambda self, other, out, f=_kernel: store(out, f(self, other), resize=True),
-            "primitive")
+    declare(f"aten::{_name}(Tensor self, Tensor {_first}, Tensor {_second}, *, Scalar beta=1, Scalar "
+            "alpha=1) -> Tensor", _kernel, "primitive")
 
 
 @composite("aten::outer(Tensor self, Tensor vec2) -> Tensor",

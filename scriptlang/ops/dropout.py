@@ -1,0 +1,130 @@
+"""Dropout.  In inference each form returns the very tensor it was given."""
+
+from __future__ import annotations
+
+from typing import List, Optional, Tuple
+
+from ..tensor import Tensor
+from . import functions as torch
+from .table import composite
+
+ARGUMENTS = "float p, bool train"
+
+
+def _check(p: float) -> None:
+    if p < 0.0 or p > 1.0:
+        raise RuntimeError("dropout probability has to be between 0 and 1, but got {}".format(p))
+
+
+def _feature_shape(input: Tensor) -> List[int]:
+    """One mask element for each image and channel."""
+    if input.dim() < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    shape: List[int] = [input.size(0), input.size(1)]
+    for _ in range(2, input.dim()):
+        shape.append(1)
+    return shape
+
+
+def _scaled_mask(input: Tensor, shape: List[int], p: float) -> Tensor:
+    """Zeros with probability p, else 1 / (1 - p)."""
+    mask = torch.empty(shape, dtype=input.dtype)
+    if p == 1.0:
+        return mask.zero_()
+    return mask.bernoulli_(1.0 - p).div_(1.0 - p)
+
+
+def _alpha_mask(input: Tensor, shape: List[int], p: float) -> Tuple[Tensor, Tensor]:
+    """(factor, addend) that keep mean and variance of a self-normalising network."""
+    alpha = 1.7580993408473766
+    keep = 1.0 / ((alpha * alpha * p + 1.0) * (1.0 - p)) ** 0.5
+    mask = torch.empty(shape, dtype=input.dtype).bernoulli_(1.0 - p)
+    addend = (mask - 1.0) * (alpha * keep) + alpha * keep * p
+    return mask * keep, addend
+
+
+@composite(f"aten::dropout(Tensor input, {ARGUMENTS}) -> Tensor")
+def dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    _check(p)
+    if p == 0.0 or not train or input.numel() == 0:
+        return input
+    return input * _scaled_mask(input, input.size(), p)
+
+
+@composite(f"aten::dropout_(Tensor(a!) self, {ARGUMENTS}) -> Tensor(a!)")
+def dropout_(self: Tensor, p: float, train: bool) -> Tensor:
+    _check(p)
+    if p == 0.0 or not train or self.numel() == 0:
+        return self
+    return self.mul_(_scaled_mask(self, self.size(), p))
+
+
+@composite(f"aten::feature_dropout(Tensor input, {ARGUMENTS}) -> Tensor")
+def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    _check(p)
+    if p == 0.0 or not train or input.numel() == 0:
+        return input
+    return input * _scaled_mask(input, _feature_shape(input), p)
+
+
+@composite(f"aten::feature_dropout_(Tensor(a!) self, {ARGUMENTS}) -> Tensor(a!)")
+def feature_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
+    _check(p)
+    if p == 0.0 or not train or self.numel() == 0:
+        return self
+    return self.mul_(_scaled_mask(self, _feature_shape(self), p))
+
+
+@composite(f"aten::alpha_dropout(Tensor input, {ARGUMENTS}) -> Tensor")
+def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    _check(p)
+    if p == 0.0 or not train or input.numel() == 0:
+        return input
+    if p == 1.0:
+        return input * torch.zeros_like(input)
+    factor, addend = _alpha_mask(input, input.size(), p)
+    return input * factor + addend
+
+
+@composite(f"aten::alpha_dropout_(Tensor(a!) self, {ARGUMENTS}) -> Tensor(a!)")
+def alpha_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
+    _check(p)
+    if p == 0.0 or not train or self.numel() == 0:
+        return self
+    if p == 1.0:
+        return self.zero_()
+    factor, addend = _alpha_mask(self, self.size(), p)
+    return self.mul_(factor).add_(addend)
+
+
+@composite(f"aten::feature_alpha_dropout(Tensor input, {ARGUMENTS}) -> Tensor")
+def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    _check(p)
+    if p == 0.0 or not train or input.numel() == 0:
+        return input
+    if p == 1.0:
+        return input * torch.zeros_like(input)
+    factor, addend = _alpha_mask(input, _feature_shape(input), p)
+    return input * factor + addend
+
+
+@composite(f"aten::feature_alpha_dropout_(Tensor(a!) self, {ARGUMENTS}) -> Tensor(a!)")
+def feature_alpha_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
+    _check(p)
+    if p == 0.0 or not train or self.numel() == 0:
+        return self
+    if p == 1.0:
+        return self.zero_()
+    factor, addend = _alpha_mask(self, _feature_shape(self), p)
+    return self.mul_(factor).add_(addend)
+
+
+@composite("aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)")
+def native_dropout(input: Tensor, p: float, train: Optional[bool]) -> Tuple[Tensor, Tensor]:
+    if input.numel() == 0 or (train is not None and not train):
+        return input, torch.ones_like(input, dtype=torch.bool)
+    mask = torch.empty_like(input, dtype=torch.bool)
+    if p == 1.0:
+        return torch.zeros_like(input), mask.zero_()
+    mask.bernoulli_(1.0 - p)
+    return input * mask * (1.0 / (1.0 - p)), mask

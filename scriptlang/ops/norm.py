@@ -1,0 +1,257 @@
+"""Normalisations.  Statistics are taken in float64 and applied in the computing type."""
+
+from __future__ import annotations
+
+from typing import List, Optional
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Tensor
+from . import functions as torch
+from .elementwise import DISPLAY
+from .numeric import finish, working
+from .table import composite, declare, primitive
+
+
+def empty() -> Tensor:
+    return Tensor._wrap(np.empty(0, np.float32))
+
+
+def check_channels(name: str, x: Optional[Tensor], channels: int) -> None:
+    if x is not None and x.numel() != channels:
+        raise RuntimeError(f"{name} should contain {channels} elements not {x.numel()}")
+
+
+def check_floating(x: Tensor, name: str) -> None:
+    if x.dtype.kind != "f":
+        raise RuntimeError(f'"{name}" not implemented for \'{DISPLAY[x.dtype.name]}\'')
+
+
+def scale_and_shift(x: np.ndarray, mean, invstd, weight: Optional[Tensor], bias: Optional[Tensor],
+                    shape) -> np.ndarray:
+    """(x - mean) * invstd * weight + bias, the four given for each channel."""
+    alpha = invstd if weight is None else invstd * working(weight)
+    beta = -mean * alpha if bias is None else working(bias) - mean * alpha
+    alpha, beta = np.asarray(alpha, x.dtype), np.asarray(beta, x.dtype)
+    return x * alpha.reshape(shape) + beta.reshape(shape)
+
+
+def update(running: Optional[Tensor], value: np.ndarray, momentum: float) -> None:
+    """Move a running statistic towards a new value, in place."""
+    if running is not None:
+        array = running._array
+        array[...] = (array * (1 - momentum) + value * momentum).astype(array.dtype)
+
+
+def batch_norm_parts(x, weight, bias, running_mean, running_var, training, momentum, eps):
+    """(result, mean of the batch, 1 / its standard deviation); the latter two empty in inference."""
+    check_floating(x, "batch_norm")
+    if x.dim() < 2:
+        raise RuntimeError(f"batch_norm: expected at least 2 dimensions, got size {list(x._size)}")
+    channels = x._size[1]
+    for name, part in (("running_mean", running_mean), ("running_var", running_var),
+                       ("weight", weight), ("bias", bias)):
+        check_channels(name, part, channels)
+    array = working(x)
+    shape = (1, channels, *([1] * (x.dim() - 2)))
+    saved = dtypes.float32.numpy if x.dtype.itemsize == 2 else x.dtype.numpy
+    if not training:
+        if running_mean is None or running_var is None:
+            raise RuntimeError("Expected running_mean and running_var to be defined when training is "
+                               "False")
+        mean, var = working(running_mean), working(running_var)
+        with np.errstate(all="ignore"):
+            invstd = 1 / np.sqrt(var + var.dtype.type(eps))
+            result = scale_and_shift(array, mean, invstd, weight, bias, shape)
+        return finish(result, x.dtype), empty(), empty()
+    axes = (0, *range(2, x.dim()))
+    with np.errstate(all="ignore"):
+        wide = array.astype(np.float64)
+        mean, var = wide.mean(axis=axes), wide.var(axis=axes)
+        n = x.numel() // max(channels, 1)
+        update(running_mean, mean, momentum)
+        update(running_var, var * n / max(n - 1, 1), momentum)
+        invstd = 1 / np.sqrt(var + eps)
+        result = scale_and_shift(array, mean, invstd, weight, bias, shape)
+    return (finish(result, x.dtype), Tensor._wrap(mean.astype(saved)),
+            Tensor._wrap(invstd.astype(saved)))
+
+
+AFFINE = "Tensor input, Tensor? weight, Tensor? bias, "
+RATES = "float momentum, float eps"
+
+
+@primitive(f"aten::batch_norm({AFFINE}Tensor? running_mean, Tensor? running_var, bool training, "
+           f"{RATES}, bool cudnn_enabled) -> Tensor")
+def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn):
+    return batch_norm_parts(input, weight, bias, running_mean, running_var, training, momentum,
+                            eps)[0]
+
+
+declare(f"aten::native_batch_norm({AFFINE}Tensor? running_mean, Tensor? running_var, bool training, "
+        f"{RATES}) -> (Tensor, Tensor, Tensor)", batch_norm_parts, "primitive")
+declare(f"aten::_native_batch_norm_legit({AFFINE}Tensor(a!) running_mean, Tensor(b!) running_var, "
+        f"bool training, {RATES}) -> (Tensor, Tensor, Tensor)", batch_norm_parts, "primitive")
+
+
+@primitive(f"aten::_native_batch_norm_legit.no_stats({AFFINE}bool training, {RATES}) -> "
+           "(Tensor, Tensor, Tensor)")
+def batch_norm_no_stats(input, weight, bias, training, momentum, eps):
+    return batch_norm_parts(input, weight, bias, None, None, True, momentum, eps)
+
+
+@primitive(f"aten::_native_batch_norm_legit_no_training({AFFINE}Tensor running_mean, Tensor "
+           f"running_var, {RATES}) -> (Tensor, Tensor, Tensor)")
+def batch_norm_no_training(input, weight, bias, running_mean, running_var, momentum, eps):
+    return batch_norm_parts(input, weight, bias, running_mean, running_var, False, momentum, eps)
+
+
+@composite("aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
+           "Tensor? running_var, bool use_input_stats, float momentum, float eps, bool "
+           "cudnn_enabled) -> Tensor")
+def instance_norm(input: Tensor, weight: Optional[Tensor], bias: Optional[Tensor],
+                  running_mean: Optional[Tensor], running_var: Optional[Tensor],
+                  use_input_stats: bool, momentum: float, eps: float, cudnn_enabled: bool) -> Tensor:
+    if not use_input_stats and (running_mean is None or running_var is None):
+        raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats "
+                           "is false")
+    n = input.size(0)
+    c = input.size(1)
+    shape: List[int] = [1, n * c]
+    for d in range(2, input.dim()):
+        shape.append(input.size(d))
+    if weight is not None:
+        weight = weight.repeat([n])
+    if bias is not None:
+        bias = bias.repeat([n])
+    mean: Optional[Tensor] = None
+    var: Optional[Tensor] = None
+    if running_mean is not None:
+        mean = running_mean.repeat([n])
+    if running_var is not None:
+        var = running_var.repeat([n])
+    out = torch.batch_norm(input.reshape(shape), weight, bias, mean, var, use_input_stats, momentum,
+                           eps, cudnn_enabled)
+    if use_input_stats and running_mean is not None and mean is not None:
+        running_mean.copy_(mean.view([n, c]).mean([0]))
+    if use_input_stats and running_var is not None and var is not None:
+        running_var.copy_(var.view([n, c]).mean([0]))
+    return out.view(input.size())
+
+
+def check_normalized(x: Tensor, shape, weight: Optional[Tensor], bias: Optional[Tensor]) -> None:
+    """The trailing dimensions are `shape`, and so are weight and bias."""
+    shape = list(shape)
+    if not shape:
+        raise RuntimeError("Expected normalized_shape to be at least 1-dimensional, i.e., containing "
+                           "at least one element, but got normalized_shape = []")
+    for name, part in (("weight", weight), ("bias", bias)):
+        if part is not None and list(part._size) != shape:
+            raise RuntimeError(f"Expected {name} to be of same shape as normalized_shape, but got "
+                               f"{name} of shape {list(part._size)} and normalized_shape = {shape}")
+    if x.dim() < len(shape) or list(x._size[x.dim() - len(shape):]) != shape:
+        wanted = ", ".join(["*", *map(str, shape)])
+        raise RuntimeError(f"Given normalized_shape={shape}, expected input with shape [{wanted}], but "
+                           f"got input of size{list(x._size)}")
+
+
+@primitive("aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? "
+           "bias, float eps) -> (Tensor, Tensor, Tensor)")
+def native_layer_norm(input, normalized_shape, weight, bias, eps):
+    """(result, mean, 1 / standard deviation) over the trailing dimensions."""
+    check_normalized(input, normalized_shape, weight, bias)
+    check_floating(input, "LayerNormKernelImpl")
+    x = working(input)
+    axes = tuple(range(x.ndim - len(normalized_shape), x.ndim))
+    with np.errstate(all="ignore"):
+        mean = x.mean(axis=axes, keepdims=True, dtype=np.float64)
+        centred = x - mean.astype(x.dtype)
+        var = np.square(centred, dtype=np.float64).mean(axis=axes, keepdims=True)
+        invstd = 1 / np.sqrt(var + eps)
+        result = centred * invstd.astype(x.dtype)
+        if weight is not None:
+            result = result * working(weight)
+        if bias is not None:
+            result = result + working(bias)
+    return finish(result, input.dtype), finish(mean, input.dtype), finish(invstd, input.dtype)
+
+
+@primitive("aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? "
+           "bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor")
+def layer_norm(input, normalized_shape, weight, bias, eps, cudnn_enable):
+    return native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
+
+
+@primitive("aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) "
+           "-> (Tensor, Tensor)")
+def fused_rms_norm(input, normalized_shape, weight, eps):
+    """(result, 1 / root mean square); eps is by default that of the computing type."""
+    check_normalized(input, normalized_shape, weight, None)
+    x = working(input)
+    if x.dtype.kind not in "fc":
+        raise RuntimeError(f'"rms_norm" not implemented for \'{DISPLAY[input.dtype.name]}\'')
+    eps = float(np.finfo(x.dtype).eps) if eps is None else eps
+    axes = tuple(range(x.ndim - len(normalized_shape), x.ndim))
+    with np.errstate(all="ignore"):
+        rms = 1 / np.sqrt(np.square(x).mean(axis=axes, keepdims=True) + x.dtype.type(eps))
+        result = x * rms
+        if weight is not None:
+            result = result * working(weight)
+    return finish(result, input.dtype), finish(rms, input.dtype)
+
+
+@primitive("aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? "
+           "eps=None) -> Tensor")
+def rms_norm(input, normalized_shape, weight, eps):
+    return fused_rms_norm(input, normalized_shape, weight, eps)[0]
+
+
+@primitive("aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, "
+           "SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)")
+def native_group_norm(input, weight, bias, n, channels, area, group, eps):
+    """(result, mean, 1 / standard deviation), the latter two of size (N, groups)."""
+    check_groups(input, weight, bias, channels, group)
+    check_floating(input, "GroupNormKernelImpl")
+    x = working(input).reshape(n, group, -1)
+    with np.errstate(all="ignore"):
+        mean = x.mean(axis=2, keepdims=True, dtype=np.float64)
+        centred = x - mean.astype(x.dtype)
+        var = np.square(centred, dtype=np.float64).mean(axis=2, keepdims=True)
+        invstd = 1 / np.sqrt(var + eps)
+        result = (centred * invstd.astype(x.dtype)).reshape(n, channels, -1)
+        if weight is not None:
+            result = result * working(weight).reshape(-1, 1)
+        if bias is not None:
+            result = result + working(bias).reshape(-1, 1)
+    return (finish(result.reshape(input._size), input.dtype),
+            finish(mean.reshape(n, group), input.dtype), finish(invstd.reshape(n, group), input.dtype))
+
+
+def check_groups(x: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], channels: int,
+                 groups: int) -> None:
+    if groups <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {groups}")
+    if channels % groups:
+        raise RuntimeError("Expected number of channels in input to be divisible by num_groups, but "
+                           f"got input of shape {list(x._size)} and num_groups={groups}")
+    for name, part in (("weight", weight), ("bias", bias)):
+        if part is not None and list(part._size) != [channels]:
+            raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels"
+                               f" in input, but got {name} of shape {list(part._size)} and input of "
+                               f"shape {list(x._size)}")
+
+
+@composite("aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, "
+           "float eps=1e-05, bool cudnn_enabled=True) -> Tensor")
+def group_norm(input: Tensor, num_groups: int, weight: Optional[Tensor] = None,
+               bias: Optional[Tensor] = None, eps: float = 1e-05,
+               cudnn_enabled: bool = True) -> Tensor:
+    if input.dim() < 2:
+        raise RuntimeError("Expected at least 2 dimensions for input tensor but received {}"
+                           .format(input.dim()))
+    area = 1
+    for d in range(2, input.dim()):
+        area = area * input.size(d)
+    return torch.native_group_norm(input, weight, bias, input.size(0), input.size(1), area,
+                                   num_groups, eps)[0]
