@@ -281,6 +281,8 @@ class ScriptModule(ScriptObjectFacade):
 
 def wrap(value: Any, engine: Engine, limits: Limits | None = None) -> Any:
     """What a user sees of a run-time value: objects become facades, also inside containers."""
+    if isinstance(value, Tensor):
+        return value
     if hasattr(value, "type") and isinstance(getattr(value, "type", None), T.ClassType):
         facade = ScriptModule if value.type.is_module else ScriptObjectFacade
         return facade(value, engine, limits)
