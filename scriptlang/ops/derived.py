@@ -1,56 +1,66 @@
-"""In-place and out= forms that follow from a functional form: `add_` and `add.out` from `add`.
+"""Forms that follow from a declared form of the same operator.
 
-`derived.txt` lists their schemas.  A form computes what its functional form does and writes the
-result into the tensor that the schema marks as written (`Tensor(a!)`); where the functional form
-returns a view, the in-place form makes its tensor that view.
+`derived.txt` lists their schemas.  `add_` and `add.out` follow from `add`: the result is written into
+the tensor that the schema marks as written (`Tensor(a!)`), or, where `t` gives a view, `t_` makes its
+tensor that view.  `t_copy` is a copy of what the view `t` gives; `put` is `put_` on a copy.
 """
 
 from __future__ import annotations
 
 from typing import Any, Callable, Iterable
 
+import numpy as np
+
 from ..schema import Argument, Schema, parse_schema
 from ..tensor import Tensor
 
 
 def kernel_of(text: str, candidates: Callable[[str], Iterable[Any]]) -> Callable | None:
-    """The kernel of the form with that schema; None where no functional form of it is declared.
+    """The kernel of the form with that schema; None where no other form of it is known.
 
-    candidates: the declared operators of a name.
+    candidates: the operators of a name that have a kernel.
     """
     schema = parse_schema(text)
-    outs = [a for a in schema.arguments if a.kwarg_only and is_written(a)]
-    if outs:
-        plain = [a for a in schema.arguments if not is_written(a)]
-        found = functional(candidates(schema.name), plain)
-        return None if found is None or len(found.schema.returns) != len(outs) \
-            or not all(r.type == a.type for r, a in zip(found.schema.returns, outs)) \
-            else out_kernel(found.kernel, len(outs), positions(schema))
-    if not schema.name.endswith("_") or not schema.arguments or not is_written(schema.arguments[0]):
+    name = schema.name
+    if any(a.kwarg_only and is_written(a) for a in schema.arguments):
+        return out_form(schema, candidates(name))
+    if schema.is_mutable:
+        found = name.endswith("_") and is_written(schema.arguments[0]) and same_arguments(
+            candidates(name[:-1]), schema.arguments)
+        if not found or len(found.schema.returns) != 1:
+            return None
+        return view_kernel(found.kernel) if found.schema.arguments[0].alias \
+            else in_place(found.kernel)
+    if name.endswith("_copy"):
+        found = same_arguments(candidates(name[:-5]), schema.arguments)
+        if found and any(r.alias for r in found.schema.returns):
+            return copying(found.kernel)
+    found = same_arguments(candidates(name + "_"), schema.arguments)
+    if found and schema.arguments and is_written(found.schema.arguments[0]):
+        return on_copy(found.kernel)
+    return None
+
+
+def out_form(schema: Schema, candidates: Iterable[Any]) -> Callable | None:
+    """The out= form of a functional one: every output is written into an argument."""
+    outs = [a for a in schema.arguments if is_written(a)]
+    plain = [i for i, a in enumerate(schema.arguments) if not is_written(a)]
+    found = same_arguments(candidates, [schema.arguments[i] for i in plain])
+    if found is None or found.schema.is_mutable \
+            or [r.type for r in found.schema.returns] != [a.type for a in outs]:
         return None
-    found = functional(candidates(schema.name[:-1]), schema.arguments)
-    if found is None or len(found.schema.returns) != 1:
-        return None
-    return view_kernel(found.kernel) if found.schema.arguments[0].alias else in_place(found.kernel)
+    return out_kernel(found.kernel, len(outs), plain)
 
 
 def is_written(a: Argument) -> bool:
     return a.alias is not None and a.alias.is_write
 
 
-def functional(operators: Iterable[Any], arguments: Iterable[Argument]):
-    """The operator that writes nothing and takes just these arguments."""
+def same_arguments(operators: Iterable[Any], arguments: Iterable[Argument]):
+    """The operator with a kernel that takes just these arguments, written or not; else None."""
     wanted = [(a.name, a.type) for a in arguments]
-    for op in operators:
-        if op.kernel and not op.schema.is_mutable and wanted == [
-                (a.name, a.type) for a in op.schema.arguments]:
-            return op
-    return None
-
-
-def positions(schema: Schema) -> list[int]:
-    """Where the arguments of the functional form are among those of the out form."""
-    return [i for i, a in enumerate(schema.arguments) if not is_written(a)]
+    return next((op for op in operators if op.kernel and wanted == [
+        (a.name, a.type) for a in op.schema.arguments]), None)
 
 
 def out_kernel(kernel: Callable, count: int, plain: list[int]) -> Callable:
@@ -75,6 +85,27 @@ def in_place(kernel: Callable) -> Callable:
     from .elementwise import store
 
     return lambda self, *args: store(self, kernel(self, *args))
+
+
+def copying(kernel: Callable) -> Callable:
+    def form(*args):
+        result = kernel(*args)
+        return [copied(t) for t in result] if isinstance(result, list) else copied(result)
+
+    return form
+
+
+def copied(x: Tensor) -> Tensor:
+    return Tensor._wrap(np.array(x._array, order="C"))
+
+
+def on_copy(kernel: Callable) -> Callable:
+    def form(self, *args):
+        from .convert import formatted
+
+        return kernel(formatted(self, 1), *args)
+
+    return form
 
 
 def view_kernel(kernel: Callable) -> Callable:

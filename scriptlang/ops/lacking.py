@@ -7,23 +7,25 @@ every other operator of PyTorch in lacking.txt.
 from __future__ import annotations
 
 import pathlib
+from itertools import groupby
 from typing import Iterable
 
 from ..schema import split_name
 from . import table
-from .derived import kernel_of
 
 FOLDER = pathlib.Path(__file__).parent
 
 
 def sort_schemas(lines: Iterable[str]) -> dict[str, list[str]]:
-    """File name -> the schemas that belong into it."""
+    """File name -> the schemas that belong into it.  `lines` are sorted by name."""
     files: dict[str, list[str]] = {"derived.txt": [], "lacking.txt": []}
-    for line in lines:
-        name, overload = split_name(line)
-        if all(op.overload != overload for op in table.declared(name)):
-            derivable = kernel_of(line, table.declared) is not None
-            files["derived.txt" if derivable else "lacking.txt"].append(line)
+    for name, group in groupby(lines, key=lambda line: split_name(line)[0]):
+        known = table.declared(name)
+        rest = [line for line in group
+                if all(op.overload != split_name(line)[1] for op in known)]
+        forms = [op.text for op in table.derive(name, rest, known)]
+        files["derived.txt"] += forms
+        files["lacking.txt"] += [line for line in rest if line not in forms]
     return files
 
 

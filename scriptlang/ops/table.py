@@ -21,12 +21,13 @@ import pathlib
 import threading
 from collections import namedtuple
 from functools import cached_property, lru_cache
-from typing import Any, Callable
+from typing import Any, Callable, Iterable
 
 from ..schema import Schema, parse_schema, split_name
 from .derived import kernel_of
 
-FAMILIES = ("pointwise", "arithmetic", "compare", "reduce", "view", "create", "convert", "index", "join",
+FAMILIES = ("pointwise", "arithmetic", "compare", "reduce", "view", "split", "create",
+            "geometry", "view_scatter", "convert", "index", "join",
             "matmul", "conv", "pool", "norm", "activation", "dropout", "rnn", "attention",
             "embedding", "upsample", "padding", "sorting", "loss", "scalar", "string",
             "containers", "prim")
@@ -168,14 +169,22 @@ def overloads(name: str) -> list[Operator]:
     known = _overloads.get(name)
     if known is None:
         known = declared(name)
+        known += derive(name, listed("derived.txt").get(name, ()), known)
         have = {op.overload for op in known}
-        for file, kind in (("derived.txt", "form"), ("lacking.txt", "lacking")):
-            for text in listed(file).get(name, ()):
-                if split_name(text)[1] not in have:
-                    kernel = kernel_of(text, declared) if kind == "form" else None
-                    known.append(Operator(text, kernel, kind))
+        known += [Operator(text, None, "lacking") for text in lacking().get(name, ())
+                  if split_name(text)[1] not in have]
         _overloads[name] = known
     return known
+
+
+def derive(name: str, texts: Iterable[str], known: list[Operator]) -> list[Operator]:
+    """The forms of an operator, by schema, that follow from `known` ones of it, or from others."""
+    forms: list[Operator] = []
+    for text in texts:
+        kernel = kernel_of(text, lambda n: [*known, *forms] if n == name else declared(n))
+        if kernel is not None:
+            forms.append(Operator(text, kernel, "form"))
+    return forms
 
 
 def find(name: str, overload: str = "") -> Operator | None:

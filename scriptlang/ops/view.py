@@ -121,7 +121,9 @@ def flatten(self, start_dim, end_dim):
 
 @primitive("aten::ravel(Tensor(a) self) -> Tensor(a)")
 def ravel(self):
-    return reshape(self, [-1]) if self.numel() else reshape(self, [0])
+    flat = [self.numel()]
+    return self._as_view(flat, [1], self._offset) if self.is_contiguous() else \
+        Tensor._wrap(self._array.reshape(flat))
 
 
 @primitive("aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)")
@@ -168,18 +170,6 @@ declare("aten::swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", tra
 declare("aten::swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", transpose, "primitive")
 
 
-def _become(self, other):
-    """Make `self` look as `other` does (in-place view operators)."""
-    self._size, self._stride, self._offset = other._size, other._stride, other._offset
-    self._view = None
-    return self
-
-
-@primitive("aten::transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)")
-def transpose_(self, dim0, dim1):
-    return _become(self, transpose(self, dim0, dim1))
-
-
 @primitive("aten::t(Tensor(a) self) -> Tensor(a)")
 def t(self):
     if len(self._size) > 2:
@@ -188,12 +178,13 @@ def t(self):
     return _permuted(self, range(len(self._size))[::-1])
 
 
-@primitive("aten::numpy_T(Tensor(a) self) -> Tensor(a)")
+@primitive("aten::numpy_T(Tensor(a) self) -> Tensor(a)",
+           "aten::numpy_T.a(Tensor(a) self) -> Tensor(a)")
 def numpy_T(self):
     return _permuted(self, range(len(self._size))[::-1])
 
 
-@primitive("aten::mT(Tensor(a) self) -> Tensor(a)")
+@primitive("aten::mT(Tensor(a) self) -> Tensor(a)", "aten::mT.a(Tensor(a) self) -> Tensor(a)")
 def mT(self):
     if len(self._size) < 2:
         raise RuntimeError("tensor.mT is only supported on matrices or batches of matrices. Got "
@@ -201,17 +192,48 @@ def mT(self):
     return transpose(self, -2, -1)
 
 
-@primitive("aten::movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)")
+def conjugated(self):
+    return self if self.dtype.kind != "c" else Tensor._wrap(self._array.conj())
+
+
+@primitive("aten::mH(Tensor(a) self) -> Tensor(a)", "aten::mH.a(Tensor(a) self) -> Tensor(a)",
+           "aten::adjoint(Tensor(a) self) -> Tensor(a)")
+def mH(self):
+    if len(self._size) < 2:
+        raise RuntimeError("tensor.mH is only supported on matrices or batches of matrices. Got "
+                           f"{len(self._size)}-D tensor.")
+    return conjugated(transpose(self, -2, -1))
+
+
+@primitive("aten::matrix_H(Tensor(a) self) -> Tensor(a)",
+           "aten::matrix_H.a(Tensor(a) self) -> Tensor(a)")
+def matrix_H(self):
+    if len(self._size) not in (0, 2):
+        raise RuntimeError("tensor.H is only supported on matrices (2-D tensors). Got "
+                           f"{len(self._size)}-D tensor.")
+    return conjugated(transpose(self, 0, 1) if self._size else self)
+
+
+@primitive("aten::movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)",
+           "aten::moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)")
 def movedim(self, source, destination):
     n = len(self._size)
-    source = [wrap_dim(d, n) for d in source]
-    destination = [wrap_dim(d, n) for d in destination]
+    if len(source) != len(destination):
+        raise RuntimeError("movedim: Invalid source or destination dims: source "
+                           f"({list(source)} dims) should contain the same number of dims as "
+                           f"destination ({list(destination)} dims)")
+    given = source, destination
+    source, destination = ([wrap_dim(d, n) for d in dims] for dims in given)
+    for name, dims in (("source", source), ("destination", destination)):
+        if len(set(dims)) != len(dims):
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({dims})")
     rest = iter(d for d in range(n) if d not in source)
     places = dict(zip(destination, source))
     return _permuted(self, [places[d] if d in places else next(rest) for d in range(n)])
 
 
-@primitive("aten::movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)")
+@primitive("aten::movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)",
+           "aten::moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)")
 def movedim_int(self, source, destination):
     return movedim(self, [source], [destination])
 
@@ -324,12 +346,6 @@ def squeeze_many(self, dim):
     return squeeze_dims(self, {wrap_dim(d, len(self._size)) for d in dim})
 
 
-declare("aten::squeeze_(Tensor(a!) self) -> Tensor(a!)",
-        lambda self: _become(self, squeeze(self)), "primitive")
-declare("aten::squeeze_.dim(Tensor(a!) self, int dim) -> Tensor(a!)",
-        lambda self, dim: _become(self, squeeze_dim(self, dim)), "primitive")
-
-
 @primitive("aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)")
 def unsqueeze(self, dim):
     n = len(self._size)
@@ -337,10 +353,6 @@ def unsqueeze(self, dim):
     stride = self._size[dim] * self._stride[dim] if dim < n else 1
     return self._as_view([*self._size[:dim], 1, *self._size[dim:]],
                          [*self._stride[:dim], stride, *self._stride[dim:]], self._offset)
-
-
-declare("aten::unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)",
-        lambda self, dim: _become(self, unsqueeze(self, dim)), "primitive")
 
 
 @primitive("aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)")
@@ -356,6 +368,17 @@ def diagonal(self, offset, dim1, dim2):
     keep = [d for d in range(n) if d not in (a, b)]
     return self._as_view([*(self._size[d] for d in keep), length],
                          [*(self._stride[d] for d in keep), self._stride[a] + self._stride[b]], start)
+
+
+@primitive("aten::linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1)"
+           " -> Tensor(a)")
+def linalg_diagonal(A, offset, dim1, dim2):
+    return diagonal(A, offset, dim1, dim2)
+
+
+@primitive("aten::_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)")
+def reshape_alias(self, size, stride):
+    return self._as_view(size, stride, self._offset)
 
 
 @primitive("aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)")
@@ -394,62 +417,6 @@ def as_strided(self, size, stride, storage_offset):
     return self._as_view(size, stride, offset)
 
 
-def split_sizes(self, sizes, dim=0):
-    dim = wrap_dim(dim, len(self._size))
-    if sum(sizes) != self._size[dim] or min(sizes, default=0) < 0:
-        raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to "
-                           f"{self._size[dim]} (input tensor's size at dimension {dim}), but got "
-                           f"split_sizes={list(sizes)}")
-    parts, start = [], 0
-    for n in sizes:
-        parts.append(narrow(self, dim, start, n))
-        start += n
-    return parts
-
-
-@primitive("aten::split.Tensor(Tensor(a -> *) self, int split_size, int dim=0) -> Tensor(a)[]")
-def split(self, split_size, dim):
-    dim = wrap_dim(dim, len(self._size))
-    n = self._size[dim]
-    if split_size < 0 or (split_size == 0 and n):
-        raise RuntimeError(f"split expects split_size be non-negative, but got split_size="
-                           f"{split_size}")
-    if n == 0:
-        return [self._as_view(self._size, self._stride, self._offset)]
-    return split_sizes(self, [min(split_size, n - i) for i in range(0, n, split_size)], dim)
-
-
-declare("aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]",
-        split_sizes, "primitive")
-declare("aten::split_with_sizes(Tensor(a -> *) self, int[] split_sizes, int dim=0) -> Tensor(a)[]",
-        split_sizes, "primitive")
-
-
-@primitive("aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]")
-def chunk(self, chunks, dim):
-    if chunks <= 0:
-        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    dim = wrap_dim(dim, len(self._size))
-    size = -(-self._size[dim] // chunks)
-    if size == 0:
-        return split_sizes(self, [0] * chunks, dim)
-    return split(self, size, dim)
-
-
-@primitive("aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0)"
-           " -> Tensor(a)[]")
-def tensor_split(self, sections, dim):
-    dim = wrap_dim(dim, len(self._size))
-    small, extra = divmod(self._size[dim], sections)
-    return split_sizes(self, [small + (i < extra) for i in range(sections)], dim)
-
-
-@primitive("aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]")
-def unbind(self, dim):
-    dim = wrap_dim(dim, len(self._size))
-    return [select(self, dim, i) for i in range(self._size[dim])]
-
-
 @primitive("aten::detach(Tensor(a) self) -> Tensor(a)", "aten::alias(Tensor(a) self) -> Tensor(a)",
            "aten::lift_fresh(Tensor(a) self) -> Tensor(a)")
 def alias(self):
@@ -462,33 +429,3 @@ def detach_(self):
     return self
 
 
-@primitive("aten::size(Tensor self) -> int[]")
-def size(self):
-    return list(self._size)
-
-
-@primitive("aten::size.int(Tensor self, int dim) -> int")
-def size_int(self, dim):
-    return self._size[wrap_dim(dim, len(self._size))] if self._size else _no_dims(dim)
-
-
-def _no_dims(dim):
-    raise IndexError("Dimension specified as " + str(dim) + " but tensor has no dimensions")
-
-
-for _text, _f in {
-    "aten::dim(Tensor self) -> int": lambda x: len(x._size),
-    "aten::numel(Tensor self) -> int": lambda x: x.numel(),
-    "aten::stride(Tensor self) -> int[]": lambda x: list(x._stride),
-    "aten::stride.int(Tensor self, int dim) -> int": lambda x, d: x.stride(d),
-    "aten::storage_offset(Tensor self) -> int": lambda x: x._offset,
-    "aten::is_contiguous(Tensor self) -> bool": lambda x: x.is_contiguous(),
-    "aten::is_contiguous.memory_format(Tensor self, MemoryFormat memory_format) -> bool":
-        lambda x, f: x.is_contiguous(f),
-    "aten::element_size(Tensor self) -> int": lambda x: x.element_size(),
-    "aten::is_floating_point(Tensor self) -> bool": lambda x: x.is_floating_point(),
-    "aten::is_complex(Tensor self) -> bool": lambda x: x.is_complex(),
-    "aten::is_signed(Tensor self) -> bool": lambda x: x.is_signed(),
-    "aten::len.Tensor(Tensor t) -> int": len,
-}.items():
-    declare(_text, _f, "primitive")
