@@ -23,8 +23,12 @@ from ..ir import Block, Graph, Node, Value
 from ..schema import Argument
 from .effects import ALLOCATIONS, PASSES_ON, UNPACKS, has_side_effects, is_opaque
 
-IMMUTABLE = frozenset({T.INT, T.FLOAT, T.BOOL, T.COMPLEX, T.STR, T.NONE, T.NUMBER, T.DEVICE,
-                       T.QUANTIZER})
+ATOMS: dict[str, tuple[str, ...]] = {
+    "Tensor": ("tensor",),
+    **{t.text: () for t in (T.INT, T.FLOAT, T.BOOL, T.COMPLEX, T.STR, T.NONE, T.NUMBER, T.DEVICE,
+                            T.QUANTIZER)},
+}
+"""Kinds of memory of the atomic types, by their text; others may be anything."""
 
 KINDS = {T.ListType: "list", T.DictType: "dict", T.TupleType: "tuple", T.ClassType: "object"}
 """Kind of memory by class of type; tensors are "tensor"."""
@@ -63,10 +67,10 @@ class Location:
 
 def memory_kinds(t: T.Type) -> tuple[str, ...]:
     """Kinds of memory that a value of a type may point to; () for immutable ones."""
-    if t in IMMUTABLE or isinstance(t, (T.EnumType, T.FunctionType)):
+    if isinstance(t, T.AtomType):
+        return ATOMS.get(t.text, EVERYTHING)
+    if isinstance(t, (T.EnumType, T.FunctionType)):
         return ()
-    if t == T.TENSOR:
-        return ("tensor",)
     if isinstance(t, T.OptionalType):
         return memory_kinds(t.element)
     if isinstance(t, T.UnionType):
