@@ -27,8 +27,8 @@ def bind(schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any] | None =
     """The values of all arguments of a function, in order.
 
     numpy arrays and torch tensors become Tensors where a Tensor is wanted, ints floats where a float is,
-    tuples lists, names devices; a ScriptModule its object.  Raises RunError that names the function,
-    the argument, the type it wants and the one it got.
+    tuples lists, names devices; a ScriptModule its object.  As in PyTorch lists and dicts are copied.
+    Raises RunError that names the function, the argument, the type it wants and the one it got.
     """
     short = schema.name.rpartition(".")[2]
     own = [a for a in schema.arguments if a.name != "self"]
@@ -58,11 +58,13 @@ def bind(schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any] | None =
     return values
 
 
-def copy_of(default: Any) -> Any:
-    """A default that the program may change without changing that of the next call."""
-    if type(default) is list:
-        return [copy_of(v) for v in default]
-    return dict(default) if type(default) is dict else default
+def copy_of(value: Any) -> Any:
+    """A default, or a value for Any: the program may change what it gets."""
+    if type(value) is list:
+        return [copy_of(v) for v in value]
+    if type(value) is dict:
+        return {k: copy_of(v) for k, v in value.items()}
+    return value
 
 
 def _count(n: int) -> str:
@@ -88,7 +90,7 @@ def convert(value: Any, t: T.Type, path: str = "") -> Any:
     if type(t) in CONVERTERS:
         return CONVERTERS[type(t)](value, t, path)
     if is_instance(value, t):
-        return value
+        return copy_of(value)
     if t in ATOMS:
         try:
             return ATOMS[t](value)
@@ -150,7 +152,7 @@ def _optional(value: Any, t: T.OptionalType, path: str) -> Any:
 
 def _union(value: Any, t: T.UnionType, path: str) -> Any:
     if is_instance(value, t):
-        return value
+        return copy_of(value)
     for option in t.options:
         try:
             return convert(value, option, path)
@@ -162,16 +164,14 @@ def _union(value: Any, t: T.UnionType, path: str) -> Any:
 def _list(value: Any, t: T.ListType, path: str) -> list:
     if not isinstance(value, (list, tuple)):
         raise Mismatch(value, t, path)
-    if type(value) is list and is_instance(value, t):
-        return value                                     # the program may change the caller's list
+    if t.element in (T.INT, T.FLOAT) and type(value) is list and is_instance(value, t):
+        return value.copy()
     return [convert(v, t.element, f"{path}[{i}]") for i, v in enumerate(value)]
 
 
 def _dict(value: Any, t: T.DictType, path: str) -> dict:
     if not isinstance(value, dict):
         raise Mismatch(value, t, path)
-    if type(value) is dict and is_instance(value, t):
-        return value
     return {convert(k, t.key, f"{path} key {k!r}"): convert(v, t.value, f"{path}[{k!r}]")
             for k, v in value.items()}
 

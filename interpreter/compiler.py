@@ -142,7 +142,11 @@ class _Emitter:
 
     def load(self, v: Value, block: Block) -> None:
         """Push a value for a use in `block`."""
-        if v.node.kind == "prim::Constant":
+        if v.is_constant and isinstance(v.constant, (list, dict)) and not v.constant:
+            # The pickle of a constant list tells its type by its elements; this one has none.
+            kind = "LIST_CONSTRUCT" if isinstance(v.constant, list) else "DICT_CONSTRUCT"
+            self.emit(kind, self.type_index(v.type), 0)
+        elif v.node.kind == "prim::Constant":
             self.emit("LOADC", self.constant_index(v.constant))
         elif v.node in self.inlined:
             self.node(v.node)

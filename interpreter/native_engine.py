@@ -58,7 +58,10 @@ class NativeProgram:
         for t, name in renamed.items():
             names.update((f, f"{name}.{short}") for short, f in getattr(t, "methods", {}).items())
         trees = tuple(to_tuple(code, names[f], names, renamed) for f, code in self.codes.items())
-        self.program = native.Program(trees, types)
+        try:
+            self.program = native.Program(trees, types)
+        except native.NativeError as e:
+            raise translate(*e.args[:3]) from None
 
     def frames(self, stack: Iterable[tuple[str, int]]) -> tuple[Frame, ...]:
         """The script stack, outermost first, of the engine's (function, instruction) pairs."""

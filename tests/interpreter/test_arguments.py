@@ -48,9 +48,13 @@ def test_conversions(t, given, value):
     assert result == value and type(result) is type(value)
 
 
-def test_a_list_of_the_right_type_is_the_callers_own():
-    own = [1, 2]
-    assert one(T.ListType(T.INT), own) is own
+@pytest.mark.parametrize("t", [T.ListType(T.ListType(T.INT)), T.ListType(T.ANY), T.ANY,
+                               T.union(T.INT, T.ListType(T.ListType(T.INT)))])
+def test_the_program_gets_lists_of_its_own(t):
+    inner = [1, 2]
+    given = one(t, [inner])
+    given[0].append(3)
+    assert inner == [1, 2]
 
 
 REFUSED = [
