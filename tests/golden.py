@@ -155,7 +155,7 @@ class Program:
         import scriptlang
 
         definition = self.namespace[name or self.main]
-        return scriptlang.script(definition)
+        return scriptlang.script(definition, engine="python")
 
     def graph(self, name: str = ""):
         """A graph that the caller may change."""
