@@ -228,6 +228,8 @@ def celu(self: Tensor, alpha: float = 1.0) -> Tensor:
 def glu(self: Tensor, dim: int = -1) -> Tensor:
     if self.dim() == 0:
         raise RuntimeError("glu does not support 0-dimensional tensors")
+    if not self.is_floating_point():
+        raise RuntimeError("glu is not implemented for integral and bool tensors")
     if self.size(dim) % 2 != 0:
         raise RuntimeError("Halving dimension must be even, but dimension {} is size {}"
                            .format(dim, self.size(dim)))

@@ -16,8 +16,10 @@ def _check(p: float) -> None:
         raise RuntimeError("dropout probability has to be between 0 and 1, but got {}".format(p))
 
 
-def _feature_shape(input: Tensor) -> List[int]:
+def _feature_shape(input: Tensor, p: float) -> List[int]:
     """One mask element for each image and channel."""
+    if p == 1.0:
+        return input.size()
     if input.dim() < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     shape: List[int] = [input.size(0), input.size(1)]
@@ -64,7 +66,7 @@ def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     _check(p)
     if p == 0.0 or not train or input.numel() == 0:
         return input
-    return input * _scaled_mask(input, _feature_shape(input), p)
+    return input * _scaled_mask(input, _feature_shape(input, p), p)
 
 
 @composite(f"aten::feature_dropout_(Tensor(a!) self, {ARGUMENTS}) -> Tensor(a!)")
@@ -72,7 +74,7 @@ def feature_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
     _check(p)
     if p == 0.0 or not train or self.numel() == 0:
         return self
-    return self.mul_(_scaled_mask(self, _feature_shape(self), p))
+    return self.mul_(_scaled_mask(self, _feature_shape(self, p), p))
 
 
 @composite(f"aten::alpha_dropout(Tensor input, {ARGUMENTS}) -> Tensor")
@@ -104,7 +106,7 @@ def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
         return input
     if p == 1.0:
         return input * torch.zeros_like(input)
-    factor, addend = _alpha_mask(input, _feature_shape(input), p)
+    factor, addend = _alpha_mask(input, _feature_shape(input, p), p)
     return input * factor + addend
 
 
@@ -115,13 +117,15 @@ def feature_alpha_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
         return self
     if p == 1.0:
         return self.zero_()
-    factor, addend = _alpha_mask(self, _feature_shape(self), p)
+    factor, addend = _alpha_mask(self, _feature_shape(self, p), p)
     return self.mul_(factor).add_(addend)
 
 
 @composite("aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)")
 def native_dropout(input: Tensor, p: float, train: Optional[bool]) -> Tuple[Tensor, Tensor]:
-    if input.numel() == 0 or (train is not None and not train):
+    if input.numel() == 0:
+        return input, torch.empty_like(input)
+    if train is not None and not train:
         return input, torch.ones_like(input, dtype=torch.bool)
     mask = torch.empty_like(input, dtype=torch.bool)
     if p == 1.0:

@@ -93,7 +93,7 @@ def check_windows(kernel, stride, padding, dilation) -> None:
     for p, k, d in zip(padding, kernel, dilation):
         if p < 0:
             raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
-        if p > (d * (k - 1) + 1) // 2:
+        if p > ((d * (k - 1) + 1) // 2 if len(kernel) > 1 else k // 2):
             raise RuntimeError("pad should be at most half of effective kernel size, but got "
                                f"pad={p}, kernel_size={k} and dilation={d}")
 
@@ -169,7 +169,7 @@ def check_adaptive(name: str, x: Tensor, n: int, out) -> list[int]:
     if x.dim() not in (n + 1, n + 2):
         raise RuntimeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got "
                            f"{list(x._size)}")
-    for d in range(1 if x.dim() == n + 2 else 0, x.dim()):
+    for d in range(x.dim() - n - (1 if "max" in name and x.dim() == n + 2 else 0), x.dim()):
         if x._size[d] == 0:
             raise RuntimeError(f"{name}(): Expected input to have non-zero size for non-batch "
                                f"dimensions, but input has sizes {list(x._size)} with dimension {d} "
@@ -212,7 +212,8 @@ def adaptive_max(x: Tensor, n: int, output_size):
     parts = [ranges(s, o) for s, o in zip(size, out)]
     for at in np.ndindex(*out):
         place = tuple(slice(*parts[d][i]) for d, i in enumerate(at))
-        window = array[(..., *place)].reshape(*lead, -1)
+        window = array[(..., *place)].reshape(*lead, math.prod(b - a for a, b in (
+            parts[d][i] for d, i in enumerate(at))))
         chosen = window.argmax(-1)
         best[(..., *at)] = np.take_along_axis(window, chosen[..., None], -1)[..., 0]
         index[(..., *at)] = places[place].reshape(-1)[chosen]
