@@ -26,21 +26,17 @@ namespace {
 
 PyObject* native_error = nullptr;
 
+nb::str text_of(const std::string& bytes) {
+  return nb::steal<nb::str>(
+      PyUnicode_DecodeUTF8(bytes.data(), Py_ssize_t(bytes.size()), "replace"));
+}
+
 void set_python_error(const Error& e) {
-  PyObject* stack = PyList_New(0);
-  for (const ErrorFrame& f : e.stack) {
-    PyObject* pair = Py_BuildValue("(s#L)", f.function.data(), Py_ssize_t(f.function.size()),
-                                   static_cast<long long>(f.pc));
-    if (pair) PyList_Append(stack, pair);
-    Py_XDECREF(pair);
-  }
-  PyObject* message = PyUnicode_DecodeUTF8(e.message.data(), Py_ssize_t(e.message.size()), "replace");
-  PyObject* arguments = Py_BuildValue("(ssOO)", error_kind_name(e.kind), e.class_name.c_str(),
-                                      message, stack);
-  if (arguments) PyErr_SetObject(native_error, arguments);
-  Py_XDECREF(arguments);
-  Py_XDECREF(message);
-  Py_XDECREF(stack);
+  nb::list stack;
+  for (const ErrorFrame& f : e.stack) stack.append(nb::make_tuple(text_of(f.function), f.pc));
+  nb::tuple arguments = nb::make_tuple(error_kind_name(e.kind), text_of(e.class_name),
+                                       text_of(e.message), stack);
+  PyErr_SetObject(native_error, arguments.ptr());
 }
 
 // A Python exception that was raised inside a callback goes through the engine as this.

@@ -1,6 +1,7 @@
 #include "convert.h"
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
 
 #include "type.h"
 

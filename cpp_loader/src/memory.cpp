@@ -107,11 +107,12 @@ void give(void* block, size_t bytes) noexcept {
 }
 
 void charge(int64_t bytes) {
-  if (bytes > limit_bytes - used_bytes) {
+  int64_t sum;
+  if (__builtin_add_overflow(used_bytes, bytes, &sum) || sum > limit_bytes) {
     raise(ErrorKind::MemoryError, "the program needs more than its memory limit of ", limit_bytes,
           " bytes (", bytes, " more were asked for); raise the limit to run it");
   }
-  used_bytes += bytes;
+  used_bytes = sum;
 }
 
 void uncharge(int64_t bytes) noexcept { used_bytes -= bytes; }

@@ -160,11 +160,26 @@ class SchemaParser {
 
   Value parse_string() {
     char quote = text_[position_++];
-    size_t close = text_.find(quote, position_);
-    if (close == std::string_view::npos) fail("a closing quote");
-    std::string value(text_.substr(position_, close - position_));
-    position_ = close + 1;
+    std::string value;
+    while (peek() != quote) {
+      if (peek() == '\0') fail("a closing quote");
+      char c = text_[position_++];
+      if (c == '\\' && peek() != '\0') c = escaped(text_[position_++]);
+      value += c;
+    }
+    ++position_;
     return Value(value);
+  }
+
+  static char escaped(char c) {
+    switch (c) {
+      case 'n': return '\n';
+      case 't': return '\t';
+      case 'f': return '\f';
+      case 'v': return '\v';
+      case 'r': return '\r';
+      default: return c;
+    }
   }
 
   Value named_default() {

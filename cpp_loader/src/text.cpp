@@ -246,6 +246,7 @@ std::string float_text(double v) {
     const char* sign = v == 0 && std::signbit(v) ? "-" : "";
     return sign + std::to_string(int64_t(v)) + ".";
   }
+  if (std::isnan(v)) return "nan";  // its sign means nothing
   return printf_text("%.17g", v);
 }
 

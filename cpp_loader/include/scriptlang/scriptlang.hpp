@@ -44,7 +44,8 @@ class Error : public std::runtime_error {
 
 namespace detail {
 
-inline void check(sl_status status, sl_error* error) {
+// `error` by reference: it is set by the call that gives the status.
+inline void check(sl_status status, sl_error*& error) {
   if (status == SL_OK) return;
   Error e(status, sl_error_class(error), sl_error_message(error), sl_error_stack(error));
   sl_error_release(error);

@@ -1,0 +1,202 @@
+// Operators of the language: numbers, strings, lists, dicts, as PyTorch computes them.
+#include <cmath>
+
+#include "assembler.h"
+#include "harness.h"
+
+using namespace scriptlang;
+using namespace test;
+
+static const int64_t kMin = INT64_MIN;
+
+static Value list(std::vector<Value> items) { return List::make(std::move(items)); }
+static std::string text_of_call(const char* name, std::vector<Value> arguments) {
+  return text_of(call_op(name, std::move(arguments)));
+}
+
+#define CHECK_OP(wanted, name, ...) CHECK_EQ(text_of_call(name, {__VA_ARGS__}), std::string(wanted))
+
+TEST(integers_wrap_and_divide_as_python_does) {
+  CHECK_OP("-9223372036854775808", "aten::add.int", Value(INT64_MAX), Value(1));
+  CHECK_OP("-4", "aten::floordiv.int", Value(-7), Value(2));
+  CHECK_OP("2", "aten::remainder.int", Value(-7), Value(3));
+  CHECK_OP("-2", "aten::remainder.int", Value(7), Value(-3));
+  CHECK_OP("-9223372036854775808", "aten::floordiv.int", Value(kMin), Value(-1));
+  CHECK_OP("0", "aten::remainder.int", Value(kMin), Value(-1));
+  CHECK_OP("-3", "aten::__round_to_zero_floordiv.int", Value(-7), Value(2));
+  CHECK_OP("2", "aten::__lshift__.int", Value(1), Value(65));
+  CHECK_OP("3.5", "aten::div.int", Value(7), Value(2));
+  CHECK_OP("inf", "aten::div.int", Value(7), Value(0));
+  CHECK_RAISES(RuntimeError, "division by 0", call_op("aten::floordiv.int", {Value(7), Value(0)}));
+  CHECK_RAISES(RuntimeError, "division by 0", call_op("aten::remainder.int", {Value(7), Value(0)}));
+}
+
+TEST(powers) {
+  CHECK_OP("0.5", "aten::pow.int", Value(2), Value(-1));
+  CHECK_OP("1024", "aten::pow.int_to_int", Value(2), Value(10));
+  CHECK_OP("nan", "aten::pow.float", Value(-8.), Value(1. / 3));
+  CHECK_RAISES(RuntimeError, "negative power", call_op("aten::pow.int", {Value(0), Value(-1)}));
+}
+
+TEST(floats_become_integers) {
+  CHECK_OP("-2", "aten::Int.float", Value(-2.5));
+  CHECK_OP("-3", "aten::floor.float", Value(-2.5));
+  CHECK_OP("-9223372036854775808", "aten::Int.float", Value(NAN));
+  CHECK_RAISES(RuntimeError, "Cannot convert", call_op("aten::floor.float", {Value(1e20)}));
+  CHECK_OP("2.", "aten::round.float", Value(2.5));
+  CHECK_OP("12", "aten::Int.str", Value(" 12"));
+  CHECK_RAISES(RuntimeError, "invalid literal", call_op("aten::Int.str", {Value("12a")}));
+}
+
+TEST(floats_are_printed_with_seventeen_digits) {
+  CHECK_EQ(float_text(1), "1.");
+  CHECK_EQ(float_text(-0.0), "-0.");
+  CHECK_EQ(float_text(0.1), "0.10000000000000001");
+  CHECK_EQ(float_text(1e-5), "1.0000000000000001e-05");
+  CHECK_EQ(float_text(1e10), "10000000000");
+  CHECK_EQ(float_text(INFINITY), "inf");
+  CHECK_OP("1.+2.5j", "aten::str", Value(std::complex<double>(1, 2.5)));
+}
+
+TEST(values_are_printed_without_quotes) {
+  CHECK_OP("[1, 2.5, a, None, True]", "aten::str",
+           list({Value(1), Value(2.5), Value("a"), Value(), Value(true)}));
+  CHECK_OP("(1,)", "aten::str", tuple({Value(1)}));
+  CHECK_OP("a 1 {} b", "aten::format", Value("{} {} {} b"), Value("a"), Value(1), Value("{}"));
+  CHECK_RAISES(RuntimeError, "Too few arguments", call_op("aten::format", {Value("{} {}"), Value(1)}));
+  CHECK_OP("7 x 1.500000 %", "aten::percentFormat", Value("%d %s %f %%"),
+           tuple({Value(7), Value("x"), Value(1.5)}));
+  CHECK_RAISES(RuntimeError, "%g is not supported",
+               call_op("aten::percentFormat", {Value("%g"), Value(1)}));
+}
+
+TEST(tensors_are_printed_as_by_pytorch) {
+  Tensor t = Tensor::zeros({2, 3}, ScalarType::Float32);
+  t.data<float>()[1] = 1.5f;
+  CHECK_EQ(text_of(t), " 0.0000  1.5000  0.0000\n 0.0000  0.0000  0.0000\n[ CPUFloatType{2,3} ]");
+  CHECK_EQ(text_of(Tensor::scalar(int64_t(7))), "7\n[ CPULongType{} ]");
+  CHECK_EQ(text_of(Tensor::zeros({0}, ScalarType::Bool)), "[ CPUBoolType{0} ]");
+}
+
+TEST(strings_are_searched_as_by_pytorch) {
+  CHECK_OP("2", "aten::find", Value("abcabc"), Value("c"), Value(0), Value(-1));
+  CHECK_OP("5", "aten::find", Value("abcabc"), Value("c"), Value(-3), Value(-1));
+  CHECK_OP("3", "aten::rfind", Value("abc"), Value(""), Value(0), Value(-1));
+  CHECK_OP("1", "aten::count", Value("abcabc"), Value("c"), Value(0), Value(5));
+  CHECK_OP("4", "aten::count", Value("abc"), Value(""), Value(0), Value(-1));
+  CHECK_OP("True", "aten::endswith", Value("abc"), Value("bc"), Value(1), Value(3));
+  CHECK_RAISES(RuntimeError, "substring not found",
+               call_op("aten::index.str", {Value("a"), Value("x"), Value(0), Value(-1)}));
+}
+
+TEST(strings_are_cut_and_joined) {
+  CHECK_OP("[a, b, c]", "aten::split.str", Value("  a b  c "), Value(), Value(1));
+  CHECK_OP("[a, b,,c]", "aten::split.str", Value("a,b,,c"), Value(","), Value(1));
+  CHECK_OP("[a,b, c]", "aten::rsplit", Value("a,b,c"), Value(","), Value(1));
+  CHECK_OP("[a, b, , c]", "aten::splitlines", Value("a\nb\r\nc\n"), Value(false));
+  CHECK_OP("xx", "aten::rstrip", Value("xxab"), Value("ab"));
+  CHECK_OP("bba", "aten::replace", Value("aaa"), Value("a"), Value("b"), Value(2));
+  CHECK_OP("-a-b-", "aten::replace", Value("ab"), Value(""), Value("-"), Value(-1));
+  CHECK_OP("**ab*", "aten::center", Value("ab"), Value(5), Value("*"));
+  CHECK_OP("000-5", "aten::zfill", Value("-5"), Value(5));
+  CHECK_OP("a   b", "aten::expandtabs", Value("a\tb"), Value(4));
+  CHECK_OP("edc", "aten::slice.str", Value("abcdef"), Value(4), Value(1), Value(-1));
+  CHECK_OP("Hello World It'S", "aten::title", Value("hello wORLD it's"));
+  CHECK_RAISES(RuntimeError, "empty separator",
+               call_op("aten::split.str", {Value("a"), Value(""), Value(-1)}));
+}
+
+TEST(a_width_that_no_memory_holds_is_refused) {
+  CHECK_RAISES(MemoryError, "",
+               call_op("aten::zfill", {Value("x"), Value(INT64_MAX)}));
+}
+
+TEST(lists_are_indexed_and_sliced) {
+  Value l = list({Value(1), Value(2), Value(3), Value(4), Value(5)});
+  CHECK_OP("5", "aten::__getitem__.t", l, Value(-1));
+  CHECK_RAISES(IndexError, "list index out of range", call_op("aten::__getitem__.t", {l, Value(5)}));
+  CHECK_OP("[5, 3]", "aten::slice.t", l, Value(4), Value(0), Value(-2));
+  CHECK_OP("[4, 5]", "aten::slice.t", l, Value(-2), Value(), Value(1));
+  CHECK_OP("[]", "aten::slice.t", l, Value(10), Value(20), Value(1));
+  CHECK_OP("[1]", "aten::slice.t", l, Value(), Value(), Value(INT64_MAX));
+  CHECK_OP("[1, 2, 1, 2]", "aten::mul.left_t", list({Value(1), Value(2)}), Value(2));
+  CHECK_RAISES(MemoryError, "", call_op("aten::mul.left_t", {l, Value(int64_t(1) << 50)}));
+}
+
+TEST(lists_change_in_place) {
+  Value l = list({Value(3), Value(1), Value(2)});
+  call_op("aten::append.t", {l, Value(0)});
+  call_op("aten::sort.int", {l, Value(false)});
+  CHECK_EQ(text_of(l), "[0, 1, 2, 3]");
+  call_op("aten::extend.t", {l, l});
+  CHECK_EQ(text_of(l), "[0, 1, 2, 3, 0, 1, 2, 3]");
+  call_op("aten::remove.int", {l, Value(2)});
+  CHECK_OP("3", "aten::pop.t", l, Value(-1));
+  CHECK_EQ(text_of(l), "[0, 1, 3, 0, 1, 2]");
+  CHECK_RAISES(IndexError, "pop from empty", call_op("aten::pop.t", {list({}), Value(-1)}));
+}
+
+TEST(a_list_with_nan_sorts_without_harm) {
+  std::vector<Value> items;
+  for (int k = 0; k < 100; ++k) items.emplace_back(k % 3 ? double(k * 37 % 11) : NAN);
+  Value l = list(items);
+  call_op("aten::sort.float", {l, Value(true)});
+  CHECK_EQ(l.as_list().items.size(), 100u);
+}
+
+TEST(dicts_keep_their_order) {
+  Ref<Dict> d = Dict::make();
+  for (int k = 0; k < 1000; ++k) d->set(Value(k * 7 % 1000), Value(k));
+  for (int k = 0; k < 1000; k += 2) d->erase(Value(k));
+  CHECK_EQ(d->size(), 500);
+  CHECK_EQ(d->find(Value(7))->as_int(), 1);
+  CHECK(d->find(Value(14)) == nullptr);
+  for (int k = 0; k < 1000; k += 2) d->set(Value(k), Value(-k));
+  CHECK_EQ(d->size(), 1000);
+  const Dict::Entry* entry;
+  size_t cursor = 0;
+  d->next(&cursor, &entry);
+  CHECK_EQ(entry->key.as_int(), 7);
+}
+
+TEST(dicts_find_pop_and_miss) {
+  Ref<Dict> made = Dict::make();
+  made->set(Value("a"), Value(1));
+  Value d = made;
+  CHECK_OP("1", "aten::__getitem__.Dict_str", d, Value("a"));
+  CHECK_RAISES(KeyError, "'b'", call_op("aten::__getitem__.Dict_str", {d, Value("b")}));
+  CHECK_OP("5", "aten::get.default_str", d, Value("b"), Value(5));
+  CHECK_OP("[(a, 1)]", "aten::items.str", d);
+  CHECK_OP("1", "aten::pop.Dict_str", d, Value("a"));
+  CHECK_RAISES(RuntimeError, "empty", call_op("aten::popitem.str", {d}));
+  CHECK_RAISES(RuntimeError, "hash", made->set(list({}), Value(1)));
+}
+
+TEST(ranges_have_a_length) {
+  CHECK_OP("4", "aten::__range_length", Value(0), Value(10), Value(3));
+  CHECK_OP("4", "aten::__range_length", Value(10), Value(0), Value(-3));
+  CHECK_OP("0", "aten::__range_length", Value(0), Value(-1), Value(1));
+  CHECK_OP("1", "aten::__range_length", Value(5), Value(0), Value(kMin));
+  CHECK_RAISES(RuntimeError, "must not be zero",
+               call_op("aten::__range_length", {Value(0), Value(1), Value(0)}));
+}
+
+TEST(every_schema_parses_and_its_defaults_fit_its_types) {
+  for (int k = 0; k < op_count(); ++k) {
+    const Schema& schema = schema_of(op_at(k));
+    for (const Argument& a : schema.arguments) {
+      if (!a.has_default) continue;
+      TagSet accepted = tags_of(*a.type);
+      if (accepted & tag_bit(Tag::Double)) accepted |= tag_bit(Tag::Int);
+      if (!(accepted & tag_bit(a.default_value.tag()))) test::fail(op_at(k).text, 0, a.name);
+    }
+  }
+}
+
+TEST(the_table_is_sorted) {
+  for (int k = 1; k < op_count(); ++k) {
+    CHECK(op_at(k - 1).qualified_name() < op_at(k).qualified_name());
+  }
+}
+
+int main(int count, char** arguments) { return test::main(count, arguments); }

@@ -1,0 +1,147 @@
+// Pickles: what torch writes is read, everything else is refused by name.
+#include "archives.h"
+#include "harness.h"
+#include "pickle.h"
+#include "program.h"
+
+using namespace scriptlang;
+using namespace test;
+
+static Value read(const std::string& body, int64_t storage_bytes = 64) {
+  ClassTable classes;
+  PickleHooks hooks;
+  hooks.classes = classes.resolver();
+  hooks.storage = [&](const std::string& key, ScalarType) {
+    if (key != "0") raise(ErrorKind::ArchiveError, "the record ", key, " is missing");
+    return Storage::allocate(storage_bytes);
+  };
+  return read_pickle(pickle(body), "data.pkl", hooks);
+}
+
+TEST(plain_values) {
+  CHECK_EQ(to_text(read("N")), "None");
+  CHECK_EQ(to_text(read(p_tuple({p_int(-3), "\x88", p_text("h\xc3\xa9"), "K\x07"}))),
+           "(-3, True, h\xc3\xa9, 7)");
+  CHECK_EQ(read(std::string("G\x3f\xf8\0\0\0\0\0\0", 9)).as_double(), 1.5);
+  CHECK_EQ(read(std::string("\x8a\x02\x00\xff", 4)).as_int(), -256);
+  CHECK_EQ(to_text(read("](" + p_int(1) + p_int(2) + "e")), "[1, 2]");
+  CHECK_EQ(to_text(read("}(" + p_text("k") + p_int(1) + "u")), "{k: 1}");
+}
+
+TEST(the_memo_gives_the_same_list) {
+  Value v = read(std::string("]q\0h\0\x86", 6));
+  CHECK(v.as_tuple().items[0].same(v.as_tuple().items[1]));
+}
+
+TEST(typed_lists_and_type_tags) {
+  std::string list = p_call(p_global("torch.jit._pickle", "build_intlist"), {"](" + p_int(4) + "e"});
+  CHECK_EQ(read(list).as_list().items[0].as_int(), 4);
+  std::string wrong =
+      p_call(p_global("torch.jit._pickle", "build_intlist"), {"](" + p_text("x") + "e"});
+  CHECK_RAISES(ArchiveError, "a list of int holds a str", read(wrong));
+  std::string tagged = p_call(p_global("torch.jit._pickle", "restore_type_tag"),
+                              {"}", p_text("Dict[str, List[int]]")});
+  CHECK_EQ(to_string(*read(tagged).as_dict().value_type), "List[int]");
+}
+
+TEST(objects_take_their_slots_in_order) {
+  Value v = read(p_object("__torch__", "M", {{"a", p_int(1)}, {"b", p_text("x")}}));
+  CHECK_EQ(v.as_object().type->name, "__torch__.M");
+  CHECK_EQ(v.as_object().slots[1].as_string(), "x");
+  CHECK_EQ(v.as_object().type->slot("b"), 1);
+}
+
+TEST(tensors_are_views_of_storages) {
+  Value v = read(p_tensor(p_storage("FloatStorage", "0", 16), 2, {2, 3}, {3, 1}));
+  CHECK_EQ(v.as_tensor().dim(), 2);
+  CHECK_EQ(v.as_tensor().storage_offset(), 2);
+  CHECK(v.as_tensor().dtype() == ScalarType::Float32);
+}
+
+TEST(tensors_must_lie_in_their_storage) {
+  auto refuse = [](const char* part, int32_t offset, std::vector<int32_t> sizes,
+                   std::vector<int32_t> strides, int32_t numel = 16) {
+    CHECK_RAISES(ArchiveError, part,
+                 read(p_tensor(p_storage("FloatStorage", "0", numel), offset, sizes, strides)));
+  };
+  refuse("out of bounds", 0, {17}, {1});
+  refuse("out of bounds", 11, {2, 3}, {3, 1});
+  refuse("out of bounds", -1, {1}, {1});
+  refuse("out of bounds", 0, {2}, {-1});
+  refuse("out of bounds", 0, {2}, {0x7fffffff});
+  refuse("negative dimension", 0, {-2}, {1});
+  refuse("overflow", 0, {0x7fffffff, 0x7fffffff, 0x7fffffff}, {1, 1, 1});
+  refuse("sizes", 0, {1, 1}, {1});
+  refuse("out of bounds", 0, {1}, {1}, 17);      // more than the record holds
+  refuse("beyond its storage", 0, {5}, {1}, 4);  // more than the id allows
+}
+
+TEST(other_globals_are_refused_by_name) {
+  for (const char* name : {"system", "popen"}) {
+    CHECK_RAISES(ArchiveError, std::string("os.") + name,
+                 read(p_call(p_global("os", name), {p_text("true")})));
+  }
+  CHECK_RAISES(ArchiveError, "builtins.eval", read(p_global("builtins", "eval")));
+  CHECK_RAISES(ArchiveError, "torch.load", read(p_global("torch", "load")));
+}
+
+TEST(misuse_is_refused) {
+  const std::string bodies[] = {
+      "",                                       // nothing
+      "e",                                      // no mark
+      "(e",                                     // no list below
+      "N(" + p_int(1) + "e",                    // not a list
+      "](" + p_text("k") + p_int(1) + "u",      // SETITEMS on a list
+      "}(" + p_text("k") + "u",                 // a key without a value
+      std::string("h\0", 2),                    // an empty memo
+      std::string("]r\xff\xff\xff\x7f", 6),     // a far memo index
+      "(t0)",                                   // fine until the end: two pops and one push
+      "N)R",                                    // calling None
+      p_global("torch", "FloatStorage"),        // a name is no value
+      p_global("__torch__", "C") + "(NtR)\x81", // NEWOBJ of an enum member
+      "N}b",                                    // state of None
+      "(" + p_text("x") + "tQ",                 // no storage
+      std::string("\x8a\x09ABCDEFGHI", 11),     // an integer of nine bytes
+      "}]Ns",                                   // a list as a key
+      "\x95" + std::string(8, '\0') + "N",      // a frame of protocol 4
+      "i",                                      // unknown
+  };
+  int refused = 0;
+  for (const std::string& body : bodies) {
+    try {
+      Value v = read(body);
+      if (body == "(t0)") ++refused;
+    } catch (const Error& e) {
+      refused += e.kind == ErrorKind::ArchiveError;
+    }
+  }
+  CHECK_EQ(refused, int(sizeof bodies / sizeof bodies[0]));
+}
+
+TEST(every_truncation_and_flip_ends_well) {
+  std::string body = pickle(p_object(
+      "__torch__", "M",
+      {{"w", p_tensor(p_storage("FloatStorage", "0", 16), 0, {4, 4}, {4, 1})},
+       {"l", p_call(p_global("torch.jit._pickle", "build_intlist"), {"](" + p_int(4) + "e"})}}));
+  auto attempt = [](const std::string& bytes) {
+    ClassTable classes;
+    PickleHooks hooks;
+    hooks.classes = classes.resolver();
+    hooks.storage = [](const std::string&, ScalarType) { return Storage::allocate(64); };
+    try {
+      read_pickle(bytes, "data.pkl", hooks);
+    } catch (const Error& e) {
+      CHECK(e.kind == ErrorKind::ArchiveError);
+    }
+  };
+  for (size_t n = 0; n < body.size(); ++n) attempt(body.substr(0, n));
+  for (size_t at = 0; at < body.size(); ++at) {
+    for (int value = 0; value < 256; ++value) {
+      std::string damaged = body;
+      damaged[at] = char(value);
+      attempt(damaged);
+    }
+  }
+}
+
+int main(int count, char** arguments) { return test::main(count, arguments); }

@@ -1,0 +1,160 @@
+// Zip files: each attack is refused with a reason, and none reads outside the file.
+#include "archives.h"
+#include "harness.h"
+#include "zip.h"
+
+using namespace scriptlang;
+using namespace test;
+
+static std::shared_ptr<ZipArchive> open(const std::string& file) {
+  return ZipArchive::open(Bytes::copy(file.data(), file.size()));
+}
+
+TEST(stored_and_deflated_records_are_read) {
+  std::string text(10000, 'x');
+  auto zip = open(make_zip({{"m/a", "hello"}, {"m/b", text, true}}));
+  std::string buffer;
+  CHECK_EQ(zip->read(*zip->find("m/a"), &buffer), "hello");
+  CHECK_EQ(zip->read(*zip->find("m/b"), &buffer), text);
+  CHECK(zip->find("m/c") == nullptr);
+}
+
+TEST(an_aligned_stored_record_is_used_in_place) {
+  auto zip = open(make_zip({{"m/data/0", std::string(64, '\1')}}));
+  Storage* s = zip->storage(zip->records()[0], 4);
+  CHECK(!s->owned());
+  CHECK_EQ(s->nbytes(), 64);
+  CHECK_EQ(int(static_cast<char*>(s->data())[63]), 1);
+  s->release();
+}
+
+TEST(a_storage_outlives_the_archive) {
+  auto zip = open(make_zip({{"m/data/0", std::string(64, '\2')}}));
+  Storage* s = zip->storage(zip->records()[0], 4);
+  zip.reset();
+  CHECK_EQ(int(static_cast<char*>(s->data())[0]), 2);
+  s->release();
+}
+
+static void check_refused(const char* part, const std::vector<ZipEntry>& entries) {
+  CHECK_RAISES(ArchiveError, part, {
+    auto zip = open(make_zip(entries));
+    for (const auto& r : zip->records()) {
+      std::string buffer;
+      zip->read(r, &buffer);
+    }
+  });
+}
+
+static ZipEntry entry(const char* name, const char* data) {
+  ZipEntry e;
+  e.name = name;
+  e.data = data;
+  return e;
+}
+
+TEST(names_must_not_escape) {
+  for (const char* name : {"../x", "/x", "a/../b", "a\\b", "a/.."}) {
+    check_refused("not a relative path", {entry(name, "x")});
+  }
+}
+
+TEST(a_name_must_not_occur_twice) { check_refused("occurs twice", {entry("a", "x"), entry("a", "y")}); }
+
+TEST(records_must_not_overlap) {
+  ZipEntry second = entry("a", "y");
+  second.name = "b";
+  second.local_name = "a";
+  check_refused("another name", {entry("a", "x"), second});
+  // Two directory entries for one place, with names of the same length.
+  ZipEntry first = entry("a", "0123456789"), inside = entry("b", "0123456789");
+  inside.claimed_offset = 0;
+  check_refused("another name in its local header", {first, inside});
+}
+
+TEST(a_record_must_lie_inside_the_file) {
+  ZipEntry offset = entry("a", "x");
+  offset.claimed_offset = 1 << 30;
+  check_refused("outside the file", {offset});
+  ZipEntry size = entry("a", "x");
+  size.claimed_size = size.claimed_compressed = 1 << 20;
+  check_refused("beyond the file's data", {size});
+}
+
+TEST(a_stored_record_has_one_size) {
+  ZipEntry e = entry("a", "xyz");
+  e.claimed_size = 2;
+  check_refused("two different sizes", {e});
+}
+
+TEST(a_bomb_is_refused_by_its_ratio) {
+  ZipEntry e;
+  e.name = "a";
+  e.data = std::string(1000, 'x');
+  e.deflate = true;
+  e.claimed_size = 1 << 30;
+  check_refused("more than deflate can", {e});
+}
+
+TEST(a_stream_must_end_where_its_size_says) {
+  for (int64_t claimed : {999, 1001}) {
+    ZipEntry e;
+    e.name = "a";
+    e.data = std::string(1000, 'x');
+    e.deflate = true;
+    e.claimed_size = claimed;
+    check_refused("damaged", {e});
+  }
+}
+
+TEST(checksums_are_checked) {
+  ZipEntry e = entry("a", "xyz");
+  e.crc_change = 1;
+  check_refused("checksum", {e});
+}
+
+TEST(encryption_and_other_methods_are_refused) {
+  ZipEntry encrypted = entry("a", "x");
+  encrypted.flags = 1;
+  check_refused("encrypted", {encrypted});
+  ZipEntry other = entry("a", "x");
+  other.method = 12;
+  check_refused("compression method", {other});
+}
+
+TEST(a_file_that_is_no_zip_is_named) {
+  CHECK_RAISES(ArchiveError, "a JPEG image", open("\xff\xd8\xff\xe0 and so on"));
+  CHECK_RAISES(ArchiveError, "no zip file", open("hello"));
+  CHECK_RAISES(ArchiveError, "torch.save", open("\x80\x02}q\x01."));
+  CHECK_RAISES(ArchiveError, "not a regular file", Bytes::map_file("/"));
+  CHECK_RAISES(ArchiveError, "cannot open", Bytes::map_file("/no/such/file"));
+}
+
+TEST(every_truncation_is_refused) {
+  std::string file = make_zip({{"m/a", "hello"}, {"m/b", std::string(300, 'x'), true}});
+  for (size_t n = 0; n < file.size(); ++n) {
+    CHECK_RAISES(ArchiveError, "", open(file.substr(0, n)));
+  }
+}
+
+TEST(flipped_bits_never_read_outside) {
+  std::string file = make_zip({{"m/a", "hello"}, {"m/b", std::string(300, 'x'), true}});
+  for (size_t at = 0; at < file.size(); ++at) {
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string damaged = file;
+      damaged[at] = char(damaged[at] ^ (1 << bit));
+      try {
+        auto zip = open(damaged);
+        for (const auto& r : zip->records()) {
+          std::string buffer;
+          zip->read(r, &buffer);
+          zip->storage(r, 4)->release();
+        }
+      } catch (const Error& e) {
+        CHECK(e.kind == ErrorKind::ArchiveError);
+      }
+    }
+  }
+}
+
+int main(int count, char** arguments) { return test::main(count, arguments); }
