@@ -42,6 +42,17 @@ INCOMPLETE: dict[str, str] = {
 """Generics that stand alone -> what to write."""
 
 
+KEYS = (T.STR, T.INT, T.FLOAT, T.COMPLEX, T.BOOL, T.TENSOR, T.DEVICE)
+"""Types that a dict may have as keys; enums too."""
+
+KEY_HELP = "keys are str, int, float, bool, complex, Tensor, device or enums"
+
+
+def may_be_key(t: T.Type) -> bool:
+    """Whether a dict may have keys of a type."""
+    return t in KEYS or isinstance(t, (T.EnumType, T.VarType))
+
+
 def type_of_syntax(expr: ast.expr, span: Callable[[ast.AST], Span],
                    named: Callable[[str, ast.expr], T.Type | None]) -> T.Type:
     """The type that annotation syntax names.
@@ -107,6 +118,8 @@ class _Reader:
         if last == "Annotated":
             parts = parts[:1]
         types = [self.type(p) for p in parts]
+        if make is T.DictType and len(types) == 2 and not may_be_key(types[0]):
+            self.fail(parts[0], f"{types[0].annotation} cannot be the key of a dict", KEY_HELP)
         try:
             return make(*types)
         except TypeError:

@@ -282,7 +282,7 @@ def next_turn(e: Emitter, loop, span: Span) -> None:
 
 
 def leave_turn(e: Emitter, loop, go: Value, span: Span) -> Node:
-    values = [e.frame.find(n).value(e.b, span) for n in loop.names]
+    values = [e.lookup(n, span).value(e.b, span) for n in loop.names]
     node = e.b.insert(exits.LEAVE, [go, *values], (), span)
     loop.exits.append(node)
     return node

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .builder import Builder
 
 EMPTY_LIST = "prim::EmptyListLiteral"
-"""Kind of the node of an unannotated `[]`; it may become a list of any type, see `finish`."""
+"""Kind of the node of an unannotated `[]`, which the first use may give another type."""
 
 IMPLICIT = {
     (T.TENSOR, T.FLOAT): "aten::FloatImplicit", (T.TENSOR, T.INT): "aten::IntImplicit",
@@ -44,7 +44,7 @@ class Step:
 def plan(actual: T.Type, wanted: T.Type, implicit: bool,
          is_empty_list: bool = False) -> tuple[Step | None, T.Type]:
     """(what to do, the type after it); the caller checks that the type fits `wanted`."""
-    if actual is wanted:
+    if actual is wanted or actual == wanted:
         return None, actual
     if isinstance(wanted, T.OptionalType):
         if isinstance(actual, T.OptionalType) or actual == T.NONE:
@@ -76,8 +76,9 @@ def apply(b: Builder, step: Step | None, value: Value, span: Span) -> Value:
         return value
     if step.kind == "operator":
         return b.emit(step.operator, [value], span)
-    if step.kind == "empty_list":
-        return b.insert("prim::ListConstruct", (), (step.type,), span).output
+    if step.kind == "empty_list":                        # the literal itself takes the type
+        value.type, value.node.kind = step.type, "prim::ListConstruct"
+        return value
     if step.kind == "repeat":
         return b.insert("prim::ListConstruct", [value] * step.count, (step.type,), span).output
     parts = b.unpack_tuple(value, span)
@@ -88,7 +89,8 @@ def apply(b: Builder, step: Step | None, value: Value, span: Span) -> Value:
 
 
 def is_empty_list(value: Value) -> bool:
-    return value.node.kind == EMPTY_LIST
+    """Whether a value is an `[]` whose type is still open: nothing has used it yet."""
+    return value.node.kind == EMPTY_LIST and not value.uses
 
 
 def remedy(wanted: T.Type, actual: T.Type) -> str | None:

@@ -219,11 +219,17 @@ def _head(e: Emitter, definition: ast.FunctionDef) -> tuple[int, int]:
 
 
 def _check_default(e: Emitter, p: ast.arg, type: T.Type, value: Any) -> Any:
+    if isinstance(value, (list, dict, set)):
+        raise CompileError(f"a {value.__class__.__name__} as a default is shared by all calls and is "
+                           "not part of the language", e.span(p),
+                           "take None as the default and make it in the function, or use a tuple")
     plain = T.without_none(type)
     if isinstance(value, int) and not isinstance(value, bool) and plain == T.FLOAT:
         return float(value)
-    code = getattr(value, "code", None)                  # a dtype object
-    return code if plain == T.INT and isinstance(code, int) else value
+    from .resolver import code_of
+
+    code = code_of(value)
+    return value if code is None else code
 
 
 def static_value(e: Emitter, node: ast.expr, type: T.Type | None = None) -> Any:

@@ -10,16 +10,13 @@ from scriptlang.errors import CompileError
 from scriptlang.ir import Node, Value
 from scriptlang.source import Span
 
+from .annotations import KEY_HELP, may_be_key
 from .conversions import EMPTY_LIST
 from .environment import Frame
 from .sugared import Arg, StaticSequence, SugaredValue
 
 if TYPE_CHECKING:
     from .emitter import Emitter
-
-KEYS = (T.STR, T.INT, T.FLOAT, T.COMPLEX, T.BOOL, T.TENSOR, T.DEVICE)
-"""Types that a dict may have as keys; enums too."""
-
 
 def elements(e: Emitter, nodes: list[ast.expr], expected: list[T.Type | None]
              ) -> list[SugaredValue]:
@@ -120,9 +117,9 @@ def _dict_type(e: Emitter, node: ast.Dict, pairs: list[Value]) -> T.DictType:
     if not pairs:
         return T.DictType(T.STR, T.TENSOR)
     key = pairs[0].type
-    if key not in KEYS and not isinstance(key, T.EnumType):
+    if not may_be_key(key):
         raise CompileError(f"{key.annotation} cannot be the key of a dict", e.span(node.keys[0]),
-                           "keys are str, int, float, bool, complex, Tensor, device or enums")
+                           KEY_HELP)
     for v, part in zip(pairs[::2], node.keys):
         if v.type != key:
             raise CompileError(f"keys of one dict are {key.annotation} and {v.type.annotation}",

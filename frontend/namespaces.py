@@ -43,7 +43,8 @@ TYPES: dict[str, T.Type] = {"Tensor": T.TENSOR, "Generator": T.GENERATOR}
 
 MATH_CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "tau": math.tau}
 
-MATH_RENAMED = {"fabs": "aten::fabs", "lgamma": "aten::lgamma"}
+MATH_RENAMED = {"phase": "aten::angle", "rect": "aten::polar"}
+"""Functions of math and cmath that are operators under another name."""
 
 JIT: dict[str, SugaredValue] = {
     "annotate": special_forms.ANNOTATE, "_fork": special_forms.FORK, "fork": special_forms.FORK,

@@ -105,7 +105,7 @@ def meaning_of(obj: Any, span: Span, constant: bool = False) -> SugaredValue | N
         return ConstantValue(obj, class_type(type(obj)))
     if obj is None or constant and isinstance(obj, CONSTANT_TYPES):
         return ConstantValue(obj)
-    code = _code(obj)
+    code = code_of(obj)
     if code is not None:
         return ConstantValue(code)
     if isinstance(obj, type):
@@ -117,7 +117,7 @@ def meaning_of(obj: Any, span: Span, constant: bool = False) -> SugaredValue | N
     return None
 
 
-def _code(obj: Any) -> int | None:
+def code_of(obj: Any) -> int | None:
     """The number of a dtype, layout or memory format of scriptlang or torch."""
     cls = type(obj)
     package = cls.__module__.partition(".")[0]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scriptlang import types as T
+from scriptlang.errors import CompileError
 from scriptlang.ir import Value
 
 from .operators import find_operator, overloads
 from .sugared import (Arg, BuiltinFunction, BuiltinOperator, ConstantValue, FunctionValue,
-                      MethodValue, SugaredValue)
+                      MethodValue, SpecialForm, SugaredValue)
 
 if TYPE_CHECKING:
     from .builder import Builder
@@ -117,6 +118,8 @@ class SimpleValue(SugaredValue):
     def _operator_attr(self, b, type, name, span):
         value = self.simple_value
         spelled = METHOD_SPELLINGS.get((type, name)) or find_operator(name)
+        if type == T.TENSOR and name == "tolist":
+            return _to_list(self)
         if type == T.TENSOR and name in _TENSOR_METHODS:
             return BuiltinFunction(name, lambda b, args, kwargs, span:
                                    _TENSOR_METHODS[name](b, value, args, kwargs, span))
@@ -242,9 +245,28 @@ def takes_as_self(operator: str, type: T.Type) -> bool:
     return False
 
 
-def _to_list(b: Builder, value: Value, args, kwargs, span):
-    b.simple(value).fail("needs to know the type that tolist() gives", span,
-                         "write `result: List[int] = x.tolist()`")
+ELEMENT_CODES = {T.INT: 0, T.FLOAT: 1, T.BOOL: 2, T.COMPLEX: 3}
+"""Element types of `tolist` -> their numbers in prim::tolist."""
+
+
+def _to_list(tensor: SimpleValue) -> SpecialForm:
+    """`x.tolist()`: the type of the list is that which is expected where it stands."""
+    def emit(e, node, expected):
+        span, element, depth = e.span(node), expected, 0
+        while isinstance(element, T.ListType):
+            element, depth = element.element, depth + 1
+        if node.args or node.keywords:
+            tensor.fail("takes no arguments in tolist()", span)
+        if element not in ELEMENT_CODES:
+            raise CompileError("the type of the list that tolist() gives is not known", span,
+                               "annotate it: `result: List[int] = x.tolist()`")
+        inputs = [tensor.simple_value, e.b.constant(depth, span),
+                  e.b.constant(ELEMENT_CODES[element], span)]
+        schema = next(iter(overloads("prim::tolist")), None)
+        return SimpleValue(e.graph.insert("prim::tolist", inputs, (expected,), span,
+                                          schema=schema).output)
+
+    return SpecialForm("tolist", emit)
 
 
 CAST_METHODS = {"byte": 0, "char": 1, "short": 2, "int": 3, "long": 4, "half": 5, "float": 6,
@@ -262,5 +284,5 @@ def _cast(code: int):
     return emit
 
 
-_TENSOR_METHODS = {"tolist": _to_list, **{name: _cast(c) for name, c in CAST_METHODS.items()}}
+_TENSOR_METHODS = {name: _cast(c) for name, c in CAST_METHODS.items()}
 """Methods of Tensor that are not one operator."""
