@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "../../kernels/parallel.h"
+#include "layers.h"
 #include "layout.h"
 #include "pointwise.h"
 #include "row_kernels.h"
@@ -194,9 +195,8 @@ void check_channels(const Tensor& t, int64_t channels, const char* what) {
 Normed batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
                   const Tensor& running_mean, const Tensor& running_var, bool training,
                   double momentum, double eps) {
-  SL_CHECK(input.dim() >= 2, "batch_norm: expected an input of at least 2 dimensions, but got ",
-           to_string(input.sizes()));
-  int64_t images = input.size(0), channels = input.size(1);
+  SL_CHECK(input.dim() >= 1, "batch_norm: expected an input with dimensions");
+  int64_t images = input.size(0), channels = input.dim() > 1 ? input.size(1) : 0;
   check_channels(weight, channels, "weight");
   check_channels(bias, channels, "bias");
   check_channels(running_mean, channels, "running_mean");
@@ -303,6 +303,11 @@ Tensor instance_norm(Args args) {
 }
 
 }  // namespace
+
+Tensor layer_norm_of(const Tensor& input, IntSpan shape, const Tensor& weight, const Tensor& bias,
+                     double eps) {
+  return layer_norm(input, shape, weight, bias, eps).y;
+}
 
 SL_OP(aten_layer_norm) {
   out[0] = layer_norm(args.tensor(0), args.ints(1), args.opt_tensor(2), args.opt_tensor(3),

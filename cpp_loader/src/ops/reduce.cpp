@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "layers.h"
 #include "row_kernels.h"
 
 namespace scriptlang {
@@ -318,6 +319,13 @@ Tensor without_nan(const Tensor& self) {
 }
 
 }  // namespace
+
+Tensor sum_over(const Tensor& self, const std::vector<int64_t>& dims, bool keepdim) {
+  ScalarType result = is_integral(self.dtype(), true) ? ScalarType::Int64 : self.dtype();
+  return sum(self, dims, keepdim, result);
+}
+
+Tensor mean_of_all(const Tensor& self) { return mean(self, Value(), false, Value()); }
 
 SL_OP(aten_sum) {
   const Tensor& self = args.tensor(0);

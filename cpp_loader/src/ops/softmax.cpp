@@ -1,5 +1,5 @@
 #include "../../kernels/parallel.h"
-#include "op.h"
+#include "layers.h"
 #include "pointwise.h"
 #include "row_kernels.h"
 #include "view.h"
@@ -43,6 +43,13 @@ void softmax_op(Args args, Value* out, bool log) {
 }
 
 }  // namespace
+
+Tensor softmax(const Tensor& self, int64_t dim) {
+  return softmax(self, dim, self.dtype(), false);
+}
+Tensor log_softmax(const Tensor& self, int64_t dim) {
+  return softmax(self, dim, self.dtype(), true);
+}
 
 SL_OP(aten_softmax_int) { softmax_op(args, out, false); }
 SL_OP(aten_log_softmax_int) { softmax_op(args, out, true); }

@@ -1,0 +1,44 @@
+// Matrix product, GFLOP/s: B as rows, B as columns (a linear layer's weight), B packed ahead.
+//
+//   bench_gemm [threads]
+#include <cstdio>
+
+#include "../kernels/kernel_set.h"
+#include "../kernels/parallel.h"
+#include "timing.h"
+
+using namespace scriptlang::kernels;
+
+int main(int argc, char** argv) {
+  int threads = argc > 1 ? std::atoi(argv[1]) : 1;
+  set_thread_count(threads);
+  const auto& functions = kernels().gemm<float>();
+  std::printf("%s, %d threads\n%20s %9s %9s %9s\n", kernels().name, threads, "M,N,K", "rows",
+              "columns", "packed");
+  const int64_t shapes[][3] = {{64, 64, 64},    {256, 256, 256}, {1024, 1024, 1024},
+                               {1, 4096, 4096}, {1, 3072, 768},  {8, 3072, 768},
+                               {32, 3072, 768}, {128, 768, 768}, {197, 768, 768}};
+  for (const auto& s : shapes) {
+    int64_t m = s[0], n = s[1], k = s[2];
+    bench::Floats a(m * k), b(k * n), c(m * n), packed(functions.packed_size(k, n));
+    functions.pack(k, n, b.get(), n, 1, packed.get());
+    double rates[3];
+    for (int way = 0; way < 3; ++way) {
+      Gemm<float> g;
+      g.m = m;
+      g.n = n;
+      g.k = k;
+      g.a = a.get();
+      g.a_row = k;
+      g.b = b.get();
+      g.b_row = way == 1 ? 1 : n;
+      g.b_column = way == 1 ? k : 1;
+      if (way == 2) g.packed_b = packed.get();
+      g.c = c.get();
+      g.c_row = n;
+      rates[way] = 2e-9 * double(m * n * k) / bench::best_seconds([&] { functions.multiply(g); });
+    }
+    std::printf("%6lld,%6lld,%6lld %9.1f %9.1f %9.1f\n", (long long)m, (long long)n, (long long)k,
+                rates[0], rates[1], rates[2]);
+  }
+}

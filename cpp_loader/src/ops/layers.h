@@ -1,0 +1,15 @@
+// Operators that other operators are made of.
+#pragma once
+
+#include "op.h"
+
+namespace scriptlang {
+
+Tensor softmax(const Tensor& self, int64_t dim);
+Tensor log_softmax(const Tensor& self, int64_t dim);
+Tensor layer_norm_of(const Tensor& input, IntSpan shape, const Tensor& weight, const Tensor& bias,
+                     double eps);
+Tensor sum_over(const Tensor& self, const std::vector<int64_t>& dims, bool keepdim = false);
+Tensor mean_of_all(const Tensor& self);
+
+}  // namespace scriptlang
