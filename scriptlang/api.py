@@ -22,7 +22,8 @@ R = TypeVar("R")
 
 def load(source, map_location: Any = None, _extra_files: dict | None = None, *,
          engine: str = "auto", limits: Limits | None = None) -> ScriptModule:
-    """Load a TorchScript archive (`.pt`, `.jit`, `.ptl`).  Nothing in the file is executed.
+    """Load a TorchScript archive (`.pt`, `.jit`, `.ptl`).  Reading it executes nothing of the file;
+    classes with a `__setstate__` have it run afterwards, interpreted and within limits.
 
     source: a path, a binary file object, or bytes.
     map_location: accepted as PyTorch accepts it; tensors always lie on the CPU.
@@ -34,6 +35,7 @@ def load(source, map_location: Any = None, _extra_files: dict | None = None, *,
     from .serialization.archive import read_archive
 
     archive = read_archive(source, extra_files=_extra_files)
+    archive.restore(limits)
     chosen = engines.choose(engine, archive.root)
     return ScriptModule(chosen.adopt(archive.root), chosen, limits)
 

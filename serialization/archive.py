@@ -17,6 +17,7 @@ from typing import Any, Mapping
 
 from .. import types as T
 from ..errors import ArchiveError
+from ..limits import Limits
 from ..objects import ScriptObject
 from . import recognise
 from .code_files import CodeFiles
@@ -28,6 +29,9 @@ from .zip_reader import Record, ZipReader
 DAMAGED = "the file is damaged or cut short; download or copy it again"
 OLDEST_VERSION, NEWEST_VERSION = 1, 10
 MAX_PICKLE = 1 << 30
+RESTORE_LIMITS = Limits(instructions=10_000_000, seconds=10, memory=4 << 30, depth=100)
+"""What `__setstate__` of an archive may use where the caller does not say."""
+
 CHECKED_SIZE = 16 << 20
 """In files up to this size the checksums of tensors are checked too; in larger ones that would read
 what may never be needed."""
@@ -48,6 +52,28 @@ class LoadedArchive:
     extra_files: dict[str, bytes] = field(default_factory=dict)
     pending: list[PendingState] = field(default_factory=list)
     reader: Reader | None = None
+
+    def restore(self, limits: Limits | None = None) -> None:
+        """Run the `__setstate__` methods that objects of the archive need, within limits.
+
+        This is code from the file; reading the archive never runs it.  Objects are restored
+        inner ones first.  Raises ArchiveError where an object is left without its attributes.
+        """
+        from ..interpreter.engine import engine
+
+        pending, self.pending = self.pending, []
+        for entry in pending:
+            method = entry.object.type.methods["__setstate__"]
+            engine("python").run(method, (entry.object, entry.state), None,
+                                 limits or RESTORE_LIMITS)
+            check_restored(entry.object)
+
+
+def check_restored(obj: ScriptObject) -> None:
+    for attribute, value in zip(obj.type.attributes, obj.slots):
+        if value is None and not T.may_be_none(attribute.type):
+            raise ArchiveError(f"__setstate__ of {obj.type.name} left {attribute.name!r} without "
+                               "a value", "data.pkl", "let __setstate__ set every attribute")
 
 
 class Reader:

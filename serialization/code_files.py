@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+import warnings
 from dataclasses import dataclass
 from typing import Callable
 
@@ -117,8 +118,12 @@ def parse(text: str, record: str) -> ast.Module:
     try:
         if sys.version_info < (3, 11):
             # Building the tree has no depth check there, compiling has.  Nothing is run.
-            compile(text, record, "exec", dont_inherit=True)
-        return ast.parse(text)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                compile(text, record, "exec", dont_inherit=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")          # Python's opinion of its literals
+            return ast.parse(text)
     except SyntaxError as e:
         raise ArchiveError(f"line {e.lineno}: {e.msg}", record, DAMAGED) from None
     except (RecursionError, MemoryError):

@@ -12,7 +12,7 @@ from collections import deque
 from typing import Any, Callable
 
 from .. import types as T
-from ..errors import ArchiveError, CompileError
+from ..errors import ArchiveError, CompileError, ScriptError
 from ..ir import Function, Graph
 from ..objects import Device, EnumValue
 from ..schema import NO_DEFAULT, Argument, Schema
@@ -278,6 +278,12 @@ class Importer:
         except RecursionError:
             raise CompileError(f"{function.name} is nested deeper than can be compiled",
                                file.span(node), "split its expressions") from None
+        except ScriptError:
+            raise
+        except Exception as e:
+            # PyTorch prints a small part of the language; code beside it may find gaps in ours.
+            raise CompileError(f"{function.name} cannot be compiled ({e.__class__.__name__}: {e})",
+                               file.span(node), DAMAGED) from e
         for n in graph.walk():
             if n.span is not None and n.span.source is file.source:
                 n.span = file.original(n.span)

@@ -19,7 +19,7 @@ from ..tensor import Storage, Tensor
 from .pickle_tree import (DeviceRef, EnumRef, ITEM_SIZES, ObjectRef, SCALAR_TYPES, StorageRef,
                           TensorRef, Tree)
 
-MAX_DEPTH = 200
+MAX_DEPTH = 80
 ALIGNMENT = 16
 
 DAMAGED = "the file is damaged, or not written by torch.jit.save"
