@@ -44,8 +44,3 @@ def test_raises_as_python(function, args, error):
         scripted(*args)
     assert str(error) in str(caught.value)
 
-
-def test_list_argument_is_changed_in_place():
-    values = [5, 3, 4]
-    scriptlang.script(programs.list_methods, engine="python")(values)
-    assert values == []
