@@ -75,7 +75,7 @@ def emit_annotated(e: Emitter, node: ast.AnnAssign) -> None:
         bind(e.frame, e.b, node.target.id, value, e.span(node.value), type)
         return
     if isinstance(node.target, ast.Attribute):
-        _declare_attribute(e, e.expr(node.target.value), node.target.attr, type)
+        _declare_attribute(e, e.expr(node.target.value), node.target, type)
     assign(e, node.target, value, e.span(node.value))
 
 
@@ -90,20 +90,25 @@ def assign(e: Emitter, target: ast.expr, value: SugaredValue, span: Span) -> Non
     elif isinstance(target, ast.Attribute):
         owner = e.expr(target.value)
         plain = value.value(e.b, span)
-        _declare_attribute(e, owner, target.attr, plain.type)
+        _declare_attribute(e, owner, target, plain.type)
         owner.set_attr(e.b, target.attr, plain, e.span(target))
     else:
         raise CompileError("this cannot be assigned to", e.span(target))
 
 
-def _declare_attribute(e: Emitter, owner: SugaredValue, name: str, type: T.Type) -> None:
+def _declare_attribute(e: Emitter, owner: SugaredValue, target: ast.Attribute,
+                       type: T.Type) -> None:
     """The first assignment to an attribute in `__init__` declares it."""
-    known = e.self_type
+    known, name = e.self_type, target.attr
     if known is None or known.is_module or not e.name.endswith(".__init__"):
         return
-    if isinstance(owner, SimpleValue) and owner.simple_value.type is known \
-            and known.slot(name) is None and name not in known.properties:
-        known.add_attribute(name, type)
+    if not isinstance(owner, SimpleValue) or owner.simple_value.type is not known \
+            or known.slot(name) is not None or name in known.properties:
+        return
+    if e.frame.parent is not None:
+        raise CompileError(f"the attribute {name!r} is first assigned inside a branch or loop",
+                           e.span(target), "assign it before, at the top of __init__")
+    known.add_attribute(name, type)
 
 
 def unpack(e: Emitter, targets: Sequence[ast.expr], value: SugaredValue, span: Span,

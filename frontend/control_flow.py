@@ -102,12 +102,8 @@ def _merge_values(e: Emitter, branch: Node, name: str, values: list[SugaredValue
     types = [v.type for v in plain if v is not None]
     type = T.unify(types[0], types[-1])
     if type is None:
-        type = T.union(*types)
-    outer = e.frame.find(name)
-    if outer is not None and e.b.is_simple(outer) and not T.is_subtype(type, outer.type(e.b, span)):
         e.frame.forget(name, Unusable(
-            f"{name!r} has type {types[0].annotation} in one branch and {types[-1].annotation} in "
-            f"the other", "use two names"))
+            f"{name!r} is {types[0].annotation} in one branch and {types[-1].annotation} in the other", "use two names, or annotate it before the if with a type that fits both"))
         return
     for value, block in zip(plain, branch.blocks):
         block.add_return(e.uninitialized(type) if value is None else value)
