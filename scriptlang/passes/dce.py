@@ -90,8 +90,8 @@ class _Liveness:
         elif node.kind == "prim::Loop":
             for v in (*node.inputs[:2], node.blocks[0].returns[0]):
                 self.value(v)
-        else:
-            for v in node.inputs:
+        else:                                            # the block of a prim::fork is all live
+            for v in (*node.inputs, *(v for block in node.blocks for v in block.returns)):
                 self.value(v)
         owner = node.block.owner
         if owner is not None:
