@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from .. import dtypes
 from ..tensor import Tensor, wrap_dim
-from .elementwise import cast, store
+from .elementwise import cast, check_broadcast
+from .reduce import sum_dim
 from .table import declare, primitive
+from .view import expand, reshape, transpose
 
 
 def cat(tensors, dim=0):
@@ -56,8 +60,6 @@ def stack(tensors, dim):
 
 
 def _at_least(t, n):
-    from .view import reshape
-
     if len(t._size) >= n:
         return t
     if n == 1:
@@ -76,8 +78,9 @@ for _n in (1, 2, 3):
             lambda ts, n=_n: [_at_least(t, n) for t in ts], "primitive")
 declare("aten::hstack(Tensor[] tensors) -> Tensor",
         lambda ts: cat([_at_least(t, 1) for t in ts], 0 if len(ts[0]._size) < 2 else 1), "primitive")
-declare("aten::vstack(Tensor[] tensors) -> Tensor",
-        lambda ts: cat([_at_least(t, 2) for t in ts], 0), "primitive")
+for _name in ("vstack", "row_stack"):
+    declare(f"aten::{_name}(Tensor[] tensors) -> Tensor",
+            lambda ts: cat([_at_least(t, 2) for t in ts], 0), "primitive")
 declare("aten::dstack(Tensor[] tensors) -> Tensor",
         lambda ts: cat([_at_least(t, 3) for t in ts], 2), "primitive")
 
@@ -96,12 +99,30 @@ def roll(self, shifts, dims):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:"
                            f"{len(dims)}")
     axes = tuple(wrap_dim(d, len(self._size)) for d in dims) if dims else None
-    return Tensor._wrap(np.roll(self._array, tuple(shifts) if dims else shifts[0], axes))
+    if not self._size:
+        return Tensor._wrap(self._array.copy())
+    if not dims and len(shifts) != 1:
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:0")
+    rolled = np.roll(self._array, tuple(shifts) if dims else shifts[0], axes)
+    return Tensor._wrap(np.ascontiguousarray(rolled))
 
 
 @primitive("aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor")
 def rot90(self, k, dims):
-    return Tensor._wrap(np.ascontiguousarray(np.rot90(self._array, k, dims)))
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if len(self._size) < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {len(self._size)}")
+    a, b = (wrap_dim(d, len(self._size)) for d in dims)
+    if a == b:
+        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and "
+                           f"dim1 = {dims[1]}")
+    k %= 4
+    if k == 0:
+        return Tensor._wrap(np.array(self._array, order="C"))
+    if k == 2:
+        return flip(self, [a, b])
+    return Tensor._wrap(np.array(transpose(flip(self, [b if k == 1 else a]), a, b)._array, order="K"))
 
 
 @primitive("aten::repeat(Tensor self, SymInt[] repeats) -> Tensor")
@@ -134,9 +155,6 @@ declare("aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=N
 
 @primitive("aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]")
 def broadcast_tensors(tensors):
-    from .elementwise import check_broadcast
-    from .view import expand
-
     shape = check_broadcast(*tensors)
     return [expand(t, shape) for t in tensors]
 
@@ -159,8 +177,84 @@ def diag_embed(self, offset, dim1, dim2):
     return Tensor._wrap(np.ascontiguousarray(np.moveaxis(made, (-2, -1), (a, b))))
 
 
+@primitive("aten::diagflat(Tensor self, int offset=0) -> Tensor")
+def diagflat(self, offset):
+    return Tensor._wrap(np.diag(self._array.reshape(-1), offset).copy())
+
+
 @primitive("aten::cartesian_prod(Tensor[] tensors) -> Tensor")
 def cartesian_prod(tensors):
-    arrays = np.meshgrid(*(t._array for t in tensors), indexing="ij")
-    joined = np.stack([a.reshape(-1) for a in arrays], 1)
-    return Tensor._wrap(joined if len(tensors) > 1 else joined[:, 0])
+    for t in tensors:
+        if t.dim() != 1:
+            raise RuntimeError("Expect a 1D vector, but got shape " + str(list(t._size)))
+    if len(tensors) == 1:
+        return tensors[0]
+    dtype = dtypes.result_type(*tensors)
+    arrays = np.meshgrid(*(cast(t, dtype)._array for t in tensors), indexing="ij")
+    return Tensor._wrap(np.stack([a.reshape(-1) for a in arrays], 1))
+
+
+@primitive("aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor")
+def combinations(self, r, with_replacement):
+    if self.dim() != 1:
+        raise RuntimeError(f"Expect a 1D vector, but got shape {list(self._size)}")
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    if r == 0:
+        return Tensor._wrap(np.empty(0, self.dtype.numpy))
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    index = np.array(list(choose(range(self._size[0]), r)), np.int64).reshape(-1, r)
+    return Tensor._wrap(self._array[index])
+
+
+@primitive("aten::block_diag(Tensor[] tensors) -> Tensor")
+def block_diag(tensors):
+    dtype = dtypes.result_type(*tensors)
+    blocks = []
+    for i, t in enumerate(tensors):
+        if t.dim() > 2:
+            raise RuntimeError("torch.block_diag: Input tensors must have 2 or fewer dimensions. Input "
+                               f"{i} has {t.dim()} dimensions")
+        blocks.append(cast(t, dtype)._array.reshape((1, -1) if t.dim() < 2 else t._size))
+    made = np.zeros((sum(b.shape[0] for b in blocks), sum(b.shape[1] for b in blocks)), dtype.numpy)
+    row = column = 0
+    for b in blocks:
+        made[row:row + b.shape[0], column:column + b.shape[1]] = b
+        row, column = row + b.shape[0], column + b.shape[1]
+    return Tensor._wrap(made)
+
+
+@primitive("aten::column_stack(Tensor[] tensors) -> Tensor")
+def column_stack(tensors):
+    return cat([reshape(t, [t.numel(), 1]) if t.dim() < 2 else t for t in tensors], 1)
+
+
+@primitive("aten::fliplr(Tensor self) -> Tensor")
+def fliplr(self):
+    if self.dim() < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return flip(self, [1])
+
+
+@primitive("aten::flipud(Tensor self) -> Tensor")
+def flipud(self):
+    if self.dim() < 1:
+        raise RuntimeError("Input must be >= 1-d.")
+    return flip(self, [0])
+
+
+@primitive("aten::vander(Tensor x, int? N=None, bool increasing=False) -> Tensor")
+def vander(x, N, increasing):
+    if x.dim() != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
+    return Tensor._wrap(np.ascontiguousarray(np.vander(x._array, N, increasing)))
+
+
+@primitive("aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor")
+def sum_to_size(self, size):
+    lead = len(self._size) - len(size)
+    if lead < 0 or any(n not in (1, m) for n, m in zip(size, self._size[lead:])):
+        raise RuntimeError(f"size {{{list(size)}}} is not expandable to size {{{list(self._size)}}}.")
+    dims = [*range(lead), *(lead + d for d, n in enumerate(size) if n == 1
+                            and self._size[lead + d] != 1)]
+    return reshape(sum_dim(self, dims, True, self.dtype.code), size) if dims else self

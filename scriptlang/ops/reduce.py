@@ -9,11 +9,8 @@ import numpy as np
 from .. import dtypes
 from ..dtypes import DType
 from ..tensor import Tensor, wrap_dim
-from .elementwise import cast, floating, store
+from .elementwise import DISPLAY, apply, cast, floating
 from .table import declare, primitive
-
-ORDER = {}
-
 
 def axes_of(dim, ndim: int) -> tuple[int, ...]:
     """The dimensions to reduce over, from a number, a list or None (all)."""
@@ -129,6 +126,9 @@ for _name, _f in (("var", variance), ("std", deviation)):
     declare(f"aten::{_name}.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, "
             "bool keepdim=False) -> Tensor", lambda self, dim, correction, keepdim, f=_f:
             f(self, dim, correction_of(correction), keepdim), "primitive")
+    declare(f"aten::{_name}_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
+            lambda self, unbiased, f=_f:
+            (f(self, None, int(unbiased), False), mean_dim(self)), "primitive")
     declare(f"aten::{_name}_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, "
             "bool keepdim=False) -> (Tensor, Tensor)", lambda self, dim, unbiased, keepdim, f=_f:
             (f(self, dim, int(unbiased), keepdim), mean_dim(self, dim, keepdim)), "primitive")
@@ -240,16 +240,35 @@ declare("aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor",
             self._array, axis=axes_of(dim, len(self._size))), np.int64)), "primitive")
 
 
-@primitive("aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor")
-def logsumexp(self, dim, keepdim):
-    def f(a, axis, keepdims):
-        top = np.max(a, axis=axis, keepdims=True) if a.size else np.zeros_like(
-            np.sum(a, axis=axis, keepdims=True))
-        top = np.where(np.isfinite(top), top, 0)
-        total = np.log(np.sum(np.exp(a - top), axis=axis, keepdims=True)) + top
-        return total if keepdims else total.reshape(np.sum(a, axis=axis).shape)
+def log_sum_exp(a, axis, keepdims):
+    """log(sum(exp(a))), shifted so that nothing overflows."""
+    if not a.size:
+        return np.log(np.sum(a, axis=axis, keepdims=keepdims))
+    top = np.max(a.real, axis=axis, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0)
+    total = np.log(np.sum(np.exp(a - top), axis=axis, keepdims=True)) + top
+    return total if keepdims else np.squeeze(total, axis)
 
-    return reduced(f, self, dim, keepdim, floating(self.dtype))
+
+@primitive("aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+           "aten::special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor")
+def logsumexp(self, dim, keepdim):
+    return reduced(log_sum_exp, self, dim, keepdim, floating(self.dtype))
+
+
+@primitive("aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, "
+           "ScalarType? dtype=None) -> Tensor")
+def nanmean(self, dim, keepdim, dtype):
+    if self.dtype.kind not in "fc":
+        raise RuntimeError("nanmean(): expected input to have floating point or complex dtype but got "
+                           f"{DISPLAY[self.dtype.name]}")
+
+    def f(a, axis, keepdims):
+        there = a == a
+        total = np.sum(np.where(there, a, 0), axis=axis, keepdims=keepdims, dtype=a.dtype)
+        return (total / np.sum(there, axis=axis, keepdims=keepdims)).astype(a.dtype)
+
+    return reduced(f, self, dim, keepdim, self.dtype if dtype is None else dtypes.by_code(dtype))
 
 
 def vector_norm(self, ord=2, dim=None, keepdim=False, dtype=None):
@@ -279,81 +298,44 @@ def vector_norm(self, ord=2, dim=None, keepdim=False, dtype=None):
 
 declare("aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, "
         "*, ScalarType? dtype=None) -> Tensor", vector_norm, "primitive")
-declare("aten::norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
-        lambda self, p, dim, keepdim: vector_norm(self, 2 if p is None else p, dim, keepdim),
-        "primitive")
-declare("aten::norm.Scalar(Tensor self, Scalar p=2) -> Tensor",
-        lambda self, p: vector_norm(self, p), "primitive")
+for _overload, _rest, _f in (
+        ("Scalar", "Scalar p=2", lambda self, p: vector_norm(self, p)),
+        ("ScalarOpt_dim", "Scalar? p, int[1] dim, bool keepdim=False",
+         lambda self, p, dim, keepdim: vector_norm(self, 2 if p is None else p, dim, keepdim)),
+        ("ScalarOpt_dtype", "Scalar? p, *, ScalarType dtype",
+         lambda self, p, dtype: vector_norm(self, 2 if p is None else p, dtype=dtype)),
+        ("ScalarOpt_dim_dtype", "Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype",
+         lambda self, p, *rest: vector_norm(self, 2 if p is None else p, *rest))):
+    declare(f"aten::norm.{_overload}(Tensor self, {_rest}) -> Tensor", _f, "primitive")
 declare("aten::frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
         lambda self, dim, keepdim: vector_norm(self, 2, dim, keepdim), "primitive")
 
 
-def scan(f, integral=True):
-    def kernel(self, dim, dtype=None):
-        out = summed(self.dtype, dtype)
-        axis = wrap_dim(dim, len(self._size))
-        array = self._array.astype(widened(out), copy=False)
-        value = f(array, axis=axis, dtype=array.dtype) if array.ndim else array.copy()
-        return cast(Tensor._wrap(np.asarray(value)), out)
-
-    return kernel
+@primitive("aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor")
+def dist(self, other, p):
+    return vector_norm(apply(np.subtract, dtypes.result_type(self, other), self, other), p)
 
 
-for _name, _f in (("cumsum", np.cumsum), ("cumprod", np.cumprod)):
-    declare(f"aten::{_name}(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", scan(_f),
-            "primitive")
-    declare(f"aten::{_name}_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)",
-            lambda self, dim, dtype, f=scan(_f): store(self, f(self, dim, self.dtype.code)),
-            "primitive")
+@primitive("aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor")
+def renorm(self, p, dim, maxnorm):
+    dim = wrap_dim(dim, len(self._size))
+    if len(self._size) < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {len(self._size)} "
+                           "dimensions")
+    if p <= 0 or maxnorm < 0:
+        raise RuntimeError("renorm: expected p > 0 and maxnorm >= 0")
+    others = [d for d in range(len(self._size)) if d != dim]
+    norm = vector_norm(self, p, others, True)
+    scale = apply(lambda n: np.where(n > maxnorm, maxnorm / (n + 1e-7), n.dtype.type(1)),
+                  norm.dtype, norm)
+    return apply(np.multiply, self.dtype, self, scale)
 
 
-def running(largest: bool):
-    def kernel(self, dim):
-        axis = wrap_dim(dim, len(self._size))
-        array = np.moveaxis(np.atleast_1d(self._array), axis, 0)
-        best, index = array.copy(), np.zeros(array.shape, np.int64)
-        for i in range(1, len(array)):
-            better = (array[i] >= best[i - 1]) if largest else (array[i] <= best[i - 1])
-            better |= array[i] != array[i]
-            best[i] = np.where(better, array[i], best[i - 1])
-            index[i] = np.where(better, i, index[i - 1])
-        back = [np.ascontiguousarray(np.moveaxis(a, 0, axis)).reshape(self._size)
-                for a in (best, index)]
-        return Tensor._wrap(back[0]), Tensor._wrap(back[1])
-
-    return kernel
-
-
-for _name, _large in (("cummax", True), ("cummin", False)):
-    declare(f"aten::{_name}(Tensor self, int dim) -> (Tensor values, Tensor indices)",
-            running(_large), "primitive")
-
-
-@primitive("aten::median(Tensor self) -> Tensor")
-def median(self):
-    flat = np.sort(self._array.reshape(-1))
-    if not flat.size:
-        return Tensor._wrap(np.asarray(np.nan, self.dtype.numpy))
-    if flat.dtype.kind == "f" and flat[-1] != flat[-1]:
-        return Tensor._wrap(np.asarray(flat[-1]))
-    return Tensor._wrap(np.asarray(flat[(flat.size - 1) // 2]))
-
-
-@primitive("aten::median.dim(Tensor self, int dim, bool keepdim=False)"
-           " -> (Tensor values, Tensor indices)")
-def median_dim(self, dim, keepdim):
-    axis = wrap_dim(dim, len(self._size))
-    array = np.atleast_1d(self._array)
-    order = np.argsort(array, axis=axis, kind="stable")
-    middle = np.take(order, [(array.shape[axis] - 1) // 2], axis=axis)
-    if array.dtype.kind == "f":
-        lost = np.isnan(array)
-        middle = np.where(lost.any(axis=axis, keepdims=True),
-                          np.argmax(lost, axis=axis, keepdims=True), middle)
-    value = np.take_along_axis(array, middle, axis)
-    if not keepdim or not self._size:
-        value, middle = value.squeeze(axis), middle.squeeze(axis)
-    return Tensor._wrap(value), Tensor._wrap(middle)
+@primitive("aten::norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor")
+def norm_except_dim(v, pow, dim):
+    if dim == -1:
+        return vector_norm(v, pow)
+    return vector_norm(v, pow, [d for d in range(len(v._size)) if d != dim % len(v._size)], True)
 
 
 @primitive("aten::trace(Tensor self) -> Tensor")

@@ -28,6 +28,7 @@ from .derived import kernel_of
 
 FAMILIES = ("pointwise", "arithmetic", "compare", "reduce", "view", "split", "create",
             "geometry", "view_scatter", "convert", "index", "join",
+            "scan", "statistics",
             "matmul", "conv", "pool", "norm", "activation", "dropout", "rnn", "attention",
             "embedding", "upsample", "padding", "sorting", "loss", "scalar", "string",
             "containers", "prim")
