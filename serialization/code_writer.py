@@ -51,6 +51,9 @@ class CodeWriter:
             definition = function_ast(item, short, self.spelling) if isinstance(item, Function) \
                 else class_ast(item, short, self.spelling)
             modules.setdefault(qualifier, []).append(definition)
+            for hook in hooks_of(item):
+                hook_ast = function_ast(item.methods[hook], hook, self.spelling)
+                modules.setdefault(name, []).append(hook_ast)
         return {qualifier: unparse(ast.Module(body, [])) for qualifier, body in modules.items()}
 
     def _name_type(self, t: T.Type) -> None:
@@ -74,6 +77,11 @@ class CodeWriter:
             self.mangles += 1
         self.taken[placed] = item
         return placed
+
+
+def hooks_of(item: Any) -> list[str]:
+    """Hooks of a class, which its code calls as functions of a module of the class's name."""
+    return [*item.pre_hooks, *item.hooks] if isinstance(item, T.ClassType) else []
 
 
 def class_ast(t: T.Type, name: str, spelling: Spelling) -> ast.ClassDef:

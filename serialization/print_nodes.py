@@ -116,19 +116,27 @@ def get_attr(p: BodyPrinter, node: Node) -> ast.expr:
 
 
 def call_method(p: BodyPrinter, node: Node) -> ast.expr:
-    owner, *args = p.inputs(node)
-    return call(ast.Attribute(owner, node.attributes["name"], ast.Load()), *args)
+    return method_call(p, node, node.attributes["name"])
 
 
 def call_function(p: BodyPrinter, node: Node) -> ast.expr:
     """A call of a function; a method that is called as one is called on its object."""
-    function, inputs = node.attributes["function"], p.inputs(node)
+    function = node.attributes["function"]
     owner = node.inputs[0].type if node.inputs else None
     if isinstance(owner, T.ClassType):
         for name, method in owner.methods.items():
             if method is function:
-                return call(ast.Attribute(inputs[0], name, ast.Load()), *inputs[1:])
-    return call(p.spelling.function(function), *inputs)
+                return method_call(p, node, name)
+    return call(p.spelling.function(function), *p.inputs(node))
+
+
+def method_call(p: BodyPrinter, node: Node, name: str) -> ast.expr:
+    """`x.name(...)`; hooks are not found on objects: `__torch__.M.hook(x, ...)`."""
+    owner = node.inputs[0].type
+    if isinstance(owner, T.ClassType) and name in (*owner.hooks, *owner.pre_hooks):
+        return call(f"{p.spelling.name(owner)}.{name}", *p.inputs(node))
+    target, *args = p.inputs(node)
+    return call(ast.Attribute(target, name, ast.Load()), *args)
 
 
 def create_object(p: BodyPrinter, node: Node) -> ast.expr:
