@@ -1,10 +1,12 @@
-"""The engine "auto": per function, native where it can run it, else python."""
+"""The engine "auto": native where that has every operator, else python; decided on the first run."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Mapping, Sequence
+from typing import Any, Iterator, Mapping, Sequence
 
+from .. import types as T
+from ..errors import CompileError, GraphError
 from ..ir import Function
 from ..limits import Limits
 from .engine import Engine, available, engine
@@ -14,7 +16,7 @@ CHOICE = "auto_engine"
 
 
 class AutoEngine:
-    """Chooses on the first run of a function, and keeps to it."""
+    """Chooses for each function on its own."""
 
     name = "auto"
 
@@ -31,8 +33,38 @@ class AutoEngine:
     def chosen(self, function: Function) -> Engine:
         choice = function.attributes.get(CHOICE)
         if choice is None:
-            choice = engine("python")
-            if "native" in available() and not engine("native").missing(function):
-                choice = engine("native")
-            function.attributes[CHOICE] = choice
+            choice = function.attributes[CHOICE] = fitting([function])
         return choice
+
+
+class ObjectEngine(AutoEngine):
+    """Chooses once for all methods of an object: both engines working on one state is slow."""
+
+    def __init__(self, cls: T.ClassType):
+        self.cls = cls
+        self.choice: Engine | None = None
+
+    @property
+    def name(self) -> str:
+        return self.chosen().name
+
+    def chosen(self, function: Function | None = None) -> Engine:
+        if self.choice is None:
+            self.choice = fitting(self.cls.methods.values())
+        return self.choice
+
+
+def fitting(functions: Sequence[Function]) -> Engine:
+    """The native engine where it is there and lacks nothing of the functions, else the Python engine."""
+    if "native" in available() and not any(missing_from(engine("native"), functions)):
+        return engine("native")
+    return engine("python")
+
+
+def missing_from(which: Engine, functions: Sequence[Function]) -> Iterator[str]:
+    """What an engine lacks, function by function; one that does not compile lacks nothing."""
+    for function in functions:
+        try:
+            yield from which.missing(function)
+        except (CompileError, GraphError):
+            continue                                     # it is reported when it is called

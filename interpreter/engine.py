@@ -12,8 +12,7 @@ from collections import Counter
 from functools import lru_cache
 from typing import Any, Mapping, Protocol, Sequence
 
-from .. import types as T
-from ..errors import CompileError, GraphError, ScriptError
+from ..errors import ScriptError
 from ..ir import Function
 from ..limits import Limits
 from .prepare import operators_of
@@ -79,22 +78,12 @@ def available() -> list[str]:
 
 
 def choose(name: str, obj: Any) -> Engine:
-    """The engine for an object: "auto" is native when that has every operator of all methods."""
+    """The engine for an object.  "auto" decides on the first run, for all its methods at once."""
     if name != "auto":
         return engine(name)
-    if "native" not in available():
-        return engine("python")
-    native = engine("native")
-    return engine("python") if any(missing_from(native, obj.type)) else native
+    from .auto import ObjectEngine
 
-
-def missing_from(which: Engine, cls: T.ClassType):
-    """What an engine lacks, method by method; a method that does not compile lacks nothing."""
-    for function in cls.methods.values():
-        try:
-            yield from which.missing(function)
-        except (CompileError, GraphError):
-            continue                                     # it is reported when it is called
+    return ObjectEngine(obj.type)
 
 
 def describe() -> dict[str, str]:
