@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from scriptlang.interpreter.compiler import compile_graph
 from scriptlang.interpreter.prepare import CODE
 from scriptlang.interpreter.python_engine import PythonEngine
@@ -20,11 +22,32 @@ def run_graph(graph: Graph, args) -> Any:
 
 
 def outcome(graph: Graph, args) -> tuple:
-    """The value of a run, or the class and text of the exception that it raised, comparable."""
+    """What can be seen of a run: the value or the exception, what the arguments have become, and
+    which of all these share memory."""
+    args = list(args)
     try:
-        return "value", plain(run_graph(graph, args))
+        value = run_graph(graph, args)
+        result = "value", plain(value)
     except Exception as e:
-        return "error", type(e).__name__, str(e).split("\n")[0]
+        value, result = None, ("error", type(e).__name__, str(e).split("\n")[0])
+    return *result, plain(args), sharing([value, args])
+
+
+def sharing(value: Any) -> tuple:
+    """Pairs of positions, in order of discovery, of tensors and lists that share memory."""
+    found: list = []
+
+    def walk(v: Any) -> None:
+        if isinstance(v, (Tensor, list)):
+            found.append(v)
+        if isinstance(v, (list, tuple)):
+            for part in v:
+                walk(part)
+
+    walk(value)
+    return tuple((i, j) for i, a in enumerate(found) for j, b in enumerate(found[:i])
+                 if a is b and isinstance(a, list) or isinstance(a, Tensor) and isinstance(b, Tensor)
+                 and np.shares_memory(a.numpy(), b.numpy()))
 
 
 def plain(value: Any) -> Any:
