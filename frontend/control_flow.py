@@ -141,8 +141,8 @@ def choose_value(e: Emitter, node: ast.IfExp, expected: T.Type | None) -> Sugare
 
 # Loops
 
-def _carried(e: Emitter, body: list[ast.stmt], span: Span) -> list[str]:
-    """Names that a loop body assigns and that have a value before it, in order."""
+def _carried(e: Emitter, body: list[ast.AST]) -> list[str]:
+    """Names that the parts of a loop assign and that have a value before it, in order."""
     names = []
     for name in sorted(assigned_names(body)):
         value = e.frame.find(name)
@@ -158,10 +158,10 @@ def emit_while(e: Emitter, node: ast.While) -> None:
         _no_else(e, node)
     span = e.span(node)
     endless = e.b.constant(ENDLESS, span)
-    names = _carried(e, [*node.body, ast.Expr(node.test)], span)
     test = condition(e, node.test)
     if test.static is False:
         return
+    names = _carried(e, [*node.body, node.test])
     loop = Loop(names, node.test)
     emit_loop(e, loop, endless, test.value, node, lambda frame, turn: refine(
         e, condition_facts(e, node.test), span))
@@ -171,10 +171,12 @@ def emit_while(e: Emitter, node: ast.While) -> None:
 
 def condition_facts(e: Emitter, test: ast.expr) -> dict[str, T.Type]:
     """What a loop condition tells in the body; the nodes it takes to find out are dropped."""
-    before = e.graph.insert_point.prev
+    before, saved = e.graph.insert_point.prev, e.frame
+    e.frame = Frame(saved)
     try:
         return condition(e, test).if_true
     finally:
+        e.frame = saved
         node = e.graph.insert_point.prev
         while node is not before:
             previous = node.prev
@@ -199,7 +201,7 @@ def emit_for(e: Emitter, node: ast.For) -> None:
     if static is not None:
         _unroll(e, node, static)
         return
-    names = _carried(e, node.body, span)
+    names = _carried(e, [node.target, *node.body])
     length = iterable.length(e.b, span)
     if length is None:
         raise CompileError("a loop without end", span, "zip it with something that ends")
@@ -250,14 +252,16 @@ def emit_loop(e: Emitter, loop, count: Value, go: Value, node: ast.While | ast.F
     body = made.add_block()
     turn = body.add_parameter(T.INT)
     e.loops.append(loop)
-    with e.block(body) as frame:
-        for name, value in zip(loop.names, initial):
-            frame.set(name, e.simple(body.add_parameter(value.type, name)))
-        start(frame, turn)
-        emit_statements(e, node.body)
-        if not frame.exits:
-            next_turn(e, loop, span)
-    e.loops.pop()
+    try:
+        with e.block(body) as frame:
+            for name, value in zip(loop.names, initial):
+                frame.set(name, e.simple(body.add_parameter(value.type, name)))
+            start(frame, turn)
+            emit_statements(e, node.body)
+            if not frame.exits:
+                next_turn(e, loop, span)
+    finally:
+        e.loops.pop()
     for name, value in zip(loop.names, initial):
         e.frame.set(name, e.simple(made.add_output(value.type, name)))
     for name in frame.assigned() - set(loop.names):

@@ -18,7 +18,7 @@ from scriptlang.source import Source, Span
 from . import exits, statements
 from .builder import Builder
 from .conversions import EMPTY_LIST
-from .emitter import Emitter
+from .emitter import Emitter, span_of
 from .sugared import ConstantValue, Resolver, StaticSequence, SugaredValue
 
 
@@ -40,7 +40,11 @@ def emit_function(definition: ast.FunctionDef, source: Source, resolver: Resolve
     for argument in schema.arguments:
         value = graph.block.add_parameter(argument.type, argument.name)
         e.frame.set(argument.name, e.simple(value))
-    statements.emit_body(e, definition.body)
+    try:
+        statements.emit_body(e, definition.body)
+    except RecursionError:
+        raise CompileError(f"{friendly(name)} is nested too deeply", span_of(definition, source),
+                           "break long expressions and chains of elif into parts") from None
     if not e.frame.exits and not e.errors:
         _fall_off(e, definition)
     if not e.errors:

@@ -106,6 +106,9 @@ def source_of(obj: Any) -> tuple[ast.FunctionDef | ast.ClassDef, Source]:
 def _parse(source: Source) -> ast.Module:
     try:
         return ast.parse(source.text, type_comments=True)
+    except (RecursionError, MemoryError):
+        raise CompileError("the text is nested too deeply", Span(source, 0, 1),
+                           "break long expressions into parts") from None
     except SyntaxError as e:
         if "type" in str(e):                              # a comment that only looks like a type
             return ast.parse(source.text)

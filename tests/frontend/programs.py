@@ -371,7 +371,51 @@ def nested_loops_carry(n: int) -> int:
     return a * 1000 + b
 
 
+def loop_variable_outlives(n: int) -> Tuple[int, int]:
+    i = -1
+    x = 0
+    for i in range(n):
+        x += i
+    return i, x
+
+
+def walrus_in_while(x: List[int]) -> int:
+    total = 0
+    while (n := len(x)) > 1:
+        total += n
+        x.pop()
+    return total + n
+
+
+def raises_in_loop(x: List[Optional[int]]) -> int:
+    total = 0
+    for v in x:
+        if v is None:
+            continue
+        if v < 0:
+            raise ValueError("negative")
+        total += v
+    return total
+
+
+def optional_loop(n: int) -> Optional[int]:
+    best: Optional[int] = None
+    for i in range(n):
+        if best is None or i % 7 > best:
+            best = i % 7
+    return best
+
+
+def tuple_operators(a: Tuple[int, str], b: Tuple[int, str]) -> Tuple[bool, bool, bool, int]:
+    return a == b, a != b, 3 in (1, 2, 3), len(a + b)
+
+
 RUNS = [
+    (loop_variable_outlives, [(0,), (4,)]),
+    (walrus_in_while, [([1, 2, 3],), ([],)]),
+    (raises_in_loop, [([1, None, 3],)]),
+    (optional_loop, [(0,), (5,), (20,)]),
+    (tuple_operators, [((1, "a"), (1, "a")), ((1, "a"), (2, "a"))]),
     (early_return, [(1,), (9,)]),
     (nested_return, [(1, 1), (1, 0), (0, 5), (0, 1)]),
     (returns_in_all_branches, [(0,), (1,), (2,)]),
