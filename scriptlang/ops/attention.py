@@ -9,6 +9,7 @@ import numpy as np
 from .. import dtypes
 from ..tensor import Tensor
 from .elementwise import cast
+from .nested import NestedTensor
 from .table import primitive
 
 
@@ -137,6 +138,11 @@ def transformer_encoder_layer_fwd(src, embed_dim, num_heads, qkv_weight, qkv_bia
                                   ffn_weight_2, ffn_bias_2, mask, mask_type):
     from . import special
 
+    if isinstance(src, NestedTensor):
+        return src.each(lambda x: transformer_encoder_layer_fwd(
+            Tensor._wrap(x), embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias,
+            use_gelu, norm_first, eps, norm_weight_1, norm_bias_1, norm_weight_2, norm_bias_2,
+            ffn_weight_1, ffn_bias_1, ffn_weight_2, ffn_bias_2, None, None)._array)
     x = src._array
     if x.ndim != 3:
         raise RuntimeError(f"batch dimension expected: src has size {list(src._size)}")

@@ -29,9 +29,9 @@ from .derived import kernel_of
 FAMILIES = ("pointwise", "arithmetic", "compare", "reduce", "view", "split", "create",
             "geometry", "view_scatter", "convert", "index", "join",
             "scan", "statistics",
-            "matmul", "conv", "pool", "norm", "activation", "dropout", "rnn", "attention",
-            "embedding", "upsample", "padding", "sorting", "loss", "scalar", "string",
-            "containers", "prim")
+            "matmul", "distance", "conv", "pool", "norm", "activation", "dropout", "rnn", "attention",
+            "embedding", "upsample", "padding", "sorting", "loss", "nested", "scalar",
+            "string", "containers", "prim")
 """Modules that declare operators, in the order in which their overloads are tried."""
 
 
