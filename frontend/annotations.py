@@ -57,7 +57,8 @@ def type_of_syntax(expr: ast.expr, span: Callable[[ast.AST], Span],
                    named: Callable[[str, ast.expr], T.Type | None]) -> T.Type:
     """The type that annotation syntax names.
 
-    named(dotted name, node) gives the types of the program; it is asked first.  Raises CompileError.
+    named(dotted name, node) gives the types of the program; it is asked first.  Raises
+    CompileError.
     """
     return _Reader(span, named).type(expr)
 

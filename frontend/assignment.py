@@ -120,12 +120,13 @@ def unpack(e: Emitter, targets: Sequence[ast.expr], value: SugaredValue, span: S
     parts = value.unpack(e.b, span, None if stars else len(targets))
     if parts is None:
         if stars:
-            raise CompileError(f"how many elements {value.kind} has is not known when it is compiled",
+            raise CompileError(f"how many elements {value.kind} has is not known at compile time",
                                span, "only tuples can be taken apart with a star")
         raise CompileError(f"{value.kind} cannot be taken apart", span)
     if stars:
         if len(parts) < len(targets) - 1:
-            raise CompileError(f"{len(parts)} values for at least {len(targets) - 1} targets", place)
+            raise CompileError(f"{len(parts)} values for at least {len(targets) - 1} targets",
+                               place)
         i, after = stars[0], len(targets) - stars[0] - 1
         middle = parts[i:len(parts) - after]
         gathered: SugaredValue = StaticSequence(middle)

@@ -158,7 +158,7 @@ class Builder:
         return matching.materialise(self, match, positional, named, own, span), match.returns
 
     def schema_of(self, function: Function, span: Span) -> Schema:
-        """The schema of a function that is called here; compiles it where its result is inferred."""
+        """The schema of a function that is called here; compiled where its result is inferred."""
         if function.schema is None:
             if function.is_defining:
                 raise CompileError(f"{function.name} calls itself before its result type is known",

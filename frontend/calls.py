@@ -37,7 +37,7 @@ def arguments(e: Emitter, node: ast.Call) -> tuple[list[Arg], dict[str, Arg]]:
         meaning = e.expr(part.value)
         found = meaning.unpack(e.b, e.span(part))
         if found is None:
-            raise CompileError(f"how many elements {meaning.kind} has is not known when it is compiled",
+            raise CompileError(f"how many elements {meaning.kind} has is not known at compile time",
                                e.span(part), "pass the elements one by one, or the list itself")
         args += [Arg(v, e.span(part)) for v in found]
     kwargs: dict[str, Arg] = {}

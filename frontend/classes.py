@@ -24,7 +24,7 @@ BASES = (object,)
 
 
 def type_of_class(cls: type) -> T.Type | None:
-    """The type of a class of the program; compiles it on first use.  None where it cannot have one."""
+    """The type of a class of the program, compiled on first use; None where it has none."""
     known = _types.get(cls)
     if known is None:
         if issubclass(cls, enum.Enum):
@@ -67,7 +67,7 @@ def _hints(cls: type) -> dict[str, T.Type]:
     import sys
     import typing
 
-    names = vars(sys.modules.get(cls.__module__, object()), ) if cls.__module__ in sys.modules else {}
+    names = vars(sys.modules[cls.__module__]) if cls.__module__ in sys.modules else {}
     try:
         raw = typing.get_type_hints(cls, globalns=names)
     except Exception:
@@ -133,7 +133,7 @@ def _define(cls: type, node: ast.ClassDef, source: Source, type: T.ClassType) ->
 
 def define_from_syntax(node: ast.ClassDef, source: Source, type: T.ClassType,
                        resolver: Callable[[ast.FunctionDef], Any]) -> None:
-    """Declare the methods of a class body, then compile `__init__` first: it makes the attributes."""
+    """Declare the methods of a class, then compile them, `__init__` first: it makes the attributes."""
     from .script import declare
 
     for statement in node.body:

@@ -50,8 +50,9 @@ def merge(e: Emitter, branch: Node, frames: list[Frame], span: Span) -> None:
     if then.exits and other.exits:
         e.frame.exits = True
         return
-    touched = then.values.keys() | other.values.keys() | then.unusable.keys() | other.unusable.keys()
-    assigned = then.assigned() | other.assigned() | then.unusable.keys() | other.unusable.keys()
+    gone = then.unusable.keys() | other.unusable.keys()
+    touched = then.values.keys() | other.values.keys() | gone
+    assigned = then.assigned() | other.assigned() | gone
     for name in sorted(touched):
         if name in assigned:
             _merge_name(e, branch, name, then, other, span)
@@ -103,7 +104,8 @@ def _merge_values(e: Emitter, branch: Node, name: str, values: list[SugaredValue
     type = T.unify(types[0], types[-1])
     if type is None:
         e.frame.forget(name, Unusable(
-            f"{name!r} is {types[0].annotation} in one branch and {types[-1].annotation} in the other", "use two names, or annotate it before the if with a type that fits both"))
+            f"{name!r} is {types[0].annotation} in one branch and {types[-1].annotation} in the "
+            f"other", "use two names, or annotate it before the if with a type that fits both"))
         return
     for value, block in zip(plain, branch.blocks):
         block.add_return(e.uninitialized(type) if value is None else value)

@@ -1,7 +1,7 @@
 """Implicit conversions: how a value of one type may stand where another type is wanted.
 
-`plan` decides without touching the graph; `apply` emits what was decided.  A plan is None (the value
-serves as it is) or a `Step`.
+`plan` decides without touching the graph; `apply` emits what was decided.  A plan is None (the
+value serves as it is) or a `Step`.
 """
 
 from __future__ import annotations
@@ -102,5 +102,6 @@ def remedy(wanted: T.Type, actual: T.Type) -> str | None:
     if wanted == T.INT and actual in (T.FLOAT, T.TENSOR):
         return "write int(x)"
     if actual == T.ListType(T.TENSOR) and isinstance(wanted, T.ListType):
-        return f"an empty list is a List[Tensor] unless it is annotated: x: {wanted.annotation} = []"
+        return (f"an empty list is a List[Tensor] unless it is annotated: "
+                f"x: {wanted.annotation} = []")
     return None

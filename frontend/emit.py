@@ -26,9 +26,9 @@ def emit_function(definition: ast.FunctionDef, source: Source, resolver: Resolve
                   schema: Schema | None = None, self_type: T.Type | None = None) -> Graph:
     """The graph of a function.
 
-    definition: its syntax, with positions in `source`.  schema: its types, where they are known; else
-    they are read from the annotations and the type of the result is inferred.  self_type: the type of
-    the first argument of a method without annotation.  Raises CompileError.
+    definition: its syntax, with positions in `source`.  schema: its types, where they are known;
+    else they are read from the annotations and the type of the result is inferred.  self_type: the
+    type of the first argument of a method without annotation.  Raises CompileError.
     """
     inferred = schema is None
     if schema is None:
@@ -119,8 +119,8 @@ def _settle_empty_list(node) -> None:
     node.replace_with(new.output)
 
 
-DISPOSABLE = {"prim::Constant", "prim::ListConstruct", "prim::Uninitialized", "prim::TupleConstruct",
-              "prim::unchecked_cast", "prim::TupleUnpack", "prim::TupleIndex"}
+DISPOSABLE = {"prim::Constant", "prim::ListConstruct", "prim::Uninitialized", "prim::TupleUnpack",
+              "prim::TupleConstruct", "prim::TupleIndex", "prim::unchecked_cast"}
 """Kinds that the emitter makes on the way and that mean nothing when they are not used."""
 
 
@@ -163,8 +163,8 @@ def function_schema(definition: ast.FunctionDef, source: Source, resolver: Resol
     """The schema that the annotations of a function declare.
 
     Arguments without annotation are Tensors; a result without one is inferred later and stands as
-    NoneType here.  `defaults` are the values of defaults by argument, where they are known; else the
-    syntax is read.  Raises CompileError.
+    NoneType here.  `defaults` are the values of defaults by argument, where they are known; else
+    the syntax is read.  Raises CompileError.
     """
     e = Emitter(Graph(name), source, resolver, name, None, None)
     a = definition.args
@@ -224,8 +224,8 @@ def _head(e: Emitter, definition: ast.FunctionDef) -> tuple[int, int]:
 
 def _check_default(e: Emitter, p: ast.arg, type: T.Type, value: Any) -> Any:
     if isinstance(value, (list, dict, set)):
-        raise CompileError(f"a {value.__class__.__name__} as a default is shared by all calls and is "
-                           "not part of the language", e.span(p),
+        raise CompileError(f"a {value.__class__.__name__} as a default is shared by all calls and "
+                           "is not part of the language", e.span(p),
                            "take None as the default and make it in the function, or use a tuple")
     plain = T.without_none(type)
     if isinstance(value, int) and not isinstance(value, bool) and plain == T.FLOAT:

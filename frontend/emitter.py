@@ -54,8 +54,8 @@ class Loop:
 class Emitter:
     """State of one function: where nodes go, what names mean, which loops are open.
 
-    result: the declared type of the result, None where it is inferred.  returns: the nodes that leave
-    the function.
+    result: the declared type of the result, None where it is inferred.  returns: the nodes that
+    leave the function.
     """
 
     graph: Graph

@@ -1,8 +1,8 @@
 """Scopes: which value each name of the program stands for, block by block.
 
-Every block of the graph that a statement opens (a branch, a loop body) has a frame of its own.  A name
-that an outer frame holds keeps its type in the inner frames, as its value depends on the way that
-control takes; within one frame a name may take another type.
+Every block of the graph that a statement opens (a branch, a loop body) has a frame of its own.  A
+name that an outer frame holds keeps its type in the inner frames, as its value depends on the way
+that control takes; within one frame a name may take another type.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Frame:
 
     unusable: names that have no value, with the reason.  exits: control never reaches the end of
     the block (return, break, continue, raise).  refined: names that were not assigned here, only
-    known better (`x is not None`) -> what they stood for before.  is_scope: it is the outermost frame
-    of an inner function; what that assigns is its own.
+    known better (`x is not None`) -> what they stood for before.  is_scope: it is the outermost
+    frame of an inner function; what that assigns is its own.
     """
 
     parent: Frame | None = None
@@ -150,8 +150,8 @@ def _rebind(b, name: str, outer: SugaredValue, value: SugaredValue, span: Span) 
     converted = b.convert(value.value(b, span), wanted, span, True)
     if not T.is_subtype(converted.type, wanted):
         raise CompileError(
-            f"variable {name!r} previously had type {wanted.annotation} but is now assigned a value "
-            f"of type {converted.type.annotation}", span,
+            f"variable {name!r} previously had type {wanted.annotation} but is now assigned a "
+            f"value of type {converted.type.annotation}", span,
             "use another name, or annotate its first assignment with a type that fits both")
     return b.simple(converted)
 
@@ -163,6 +163,6 @@ def _annotate(b, name: str, value: SugaredValue, annotated: T.Type, span: Span) 
         plain = b.convert(plain, annotated, span, False)
     if not T.is_subtype(plain.type, annotated):
         raise CompileError(
-            f"variable {name!r} is annotated with type {annotated.annotation} but is assigned a value "
-            f"of type {plain.type.annotation}", span, remedy(annotated, plain.type))
+            f"variable {name!r} is annotated with type {annotated.annotation} but is assigned a "
+            f"value of type {plain.type.annotation}", span, remedy(annotated, plain.type))
     return b.simple(b.cast(plain, annotated, span))

@@ -1,8 +1,8 @@
 """Early exits become structure: `return`, `break` and `continue` leave only branches and flags.
 
-While a body is emitted, an exit is a node `scriptlang::leave` whose inputs are what its target (a loop
-turn or the function) ends with.  `eliminate` then moves what follows an exiting branch into the other
-branch; where that is not enough, a bool flag says whether the exit was taken:
+While a body is emitted, an exit is a node `scriptlang::leave` whose inputs are what its target (a
+loop turn or the function) ends with.  `eliminate` then moves what follows an exiting branch into
+the other branch; where that is not enough, a bool flag says whether the exit was taken:
 
     if c:                          %r = prim::If(%c)
         return a          ->         block0(): -> (%a)
@@ -227,7 +227,10 @@ def _carry_result(e: Emitter, loop: Loop, made: Node, span: Span) -> list[T.Type
     results = {node: value for node, value in loop.returns}
     type = None
     for value in results.values():
-        type = value.type if type is None else T.unify(type, value.type) or T.union(type, value.type)
+        if type is None:
+            type = value.type
+        else:
+            type = T.unify(type, value.type) or T.union(type, value.type)
     nothing = e.uninitialized(type)
     for node in loop.exits:
         with e.graph.at(node):

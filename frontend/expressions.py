@@ -81,8 +81,8 @@ def binary(e: Emitter, kind: type, left: SugaredValue, right: SugaredValue,
         found = _tuple_operation(e, kind, x, y, span)
         if found is not None:
             return found
-    return e.b.call_operator(operator, [Arg(SimpleValue(x), spans[0]), Arg(SimpleValue(y), spans[1])],
-                             {}, span)
+    args = [Arg(SimpleValue(x), spans[0]), Arg(SimpleValue(y), spans[1])]
+    return e.b.call_operator(operator, args, {}, span)
 
 
 def _tuple_operation(e: Emitter, kind: type, x: Value, y: Value, span: Span) -> SugaredValue | None:
@@ -185,8 +185,9 @@ def emit_joined(e: Emitter, node: ast.JoinedStr, expected) -> SugaredValue:
             form += "{}" if "{}" in part.value else part.value
             continue
         if part.format_spec is not None or part.conversion != -1:
-            raise CompileError("a format after ':' or '!' in an f-string is not part of the language",
-                               e.span(part), "format the number first, or leave the format out")
+            raise CompileError("a format after ':' or '!' in an f-string is not part of the "
+                               "language", e.span(part),
+                               "format the number first, or leave the format out")
         form += "{}"
         values.append(e.value(part.value))
     span = e.span(node)

@@ -63,7 +63,7 @@ def _tuple_item(e: Emitter, owner: Value, index: ast.expr, span: Span) -> Sugare
         if elements and all(t == elements[0] for t in elements):
             return e.simple(e.b.insert("prim::TupleIndex", [owner, position], (elements[0],),
                                        span).output)
-        raise CompileError("the index of a tuple of different types must be known when it is compiled",
+        raise CompileError("the index of a tuple of different types must be known at compile time",
                            e.span(index), "use a literal, or a list")
     if not -len(elements) <= position.constant < len(elements):
         raise CompileError(f"the tuple has only {len(elements)} elements", e.span(index))
@@ -90,7 +90,8 @@ def _slice_static(e: Emitter, owner: SugaredValue, node: ast.Slice, span: Span) 
     parts = owner.unpack(e.b, span)
     if parts is None:
         owner.fail("cannot be sliced", span)
-    return StaticSequence(parts[slice(*(_bound(e, p) for p in (node.lower, node.upper, node.step)))])
+    bounds = slice(*(_bound(e, p) for p in (node.lower, node.upper, node.step)))
+    return StaticSequence(parts[bounds])
 
 
 def _bound(e: Emitter, node: ast.expr | None) -> int | None:
@@ -98,7 +99,7 @@ def _bound(e: Emitter, node: ast.expr | None) -> int | None:
         return None
     value = _constant_int(e, node)
     if value is None:
-        raise CompileError("the bounds of this slice must be known when it is compiled",
+        raise CompileError("the bounds of this slice must be known at compile time",
                            e.span(node))
     return value
 
@@ -276,7 +277,8 @@ def augment_item(e: Emitter, target: ast.Subscript, op: type, value: ast.expr, s
     if isinstance(target.slice, ast.Slice):
         raise CompileError("a slice cannot be changed by an augmented assignment", place)
     index = e.simple(e.value(target.slice))
-    item_arg, index_arg = Arg(e.simple(owner), e.span(target.value)), Arg(index, e.span(target.slice))
+    item_arg = Arg(e.simple(owner), e.span(target.value))
+    index_arg = Arg(index, e.span(target.slice))
     if isinstance(owner.type, T.ClassType):
         old = e.b.call_method(owner, "__getitem__", [index_arg], {}, place)
     else:

@@ -29,7 +29,7 @@ def elements(e: Emitter, nodes: list[ast.expr], expected: list[T.Type | None]
         meaning = e.expr(node.value)
         parts = meaning.unpack(e.b, e.span(node))
         if parts is None:
-            raise CompileError(f"how many elements {meaning.kind} has is not known when it is compiled",
+            raise CompileError(f"how many elements {meaning.kind} has is not known at compile time",
                                e.span(node), "add the lists instead: [a] + b")
         found += parts
     return found

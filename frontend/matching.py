@@ -1,7 +1,7 @@
 """Which overload a call means, as PyTorch's schema matching decides.
 
-Candidates are tried in order, first without implicit conversions, then with them.  The first that fits
-is taken.  A decision depends on types only, so it is remembered by types.
+Candidates are tried in order, first without implicit conversions, then with them.  The first that
+fits is taken.  A decision depends on types only, so it is remembered by types.
 """
 
 from __future__ import annotations

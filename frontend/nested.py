@@ -1,7 +1,7 @@
 """Functions defined inside functions.
 
-One that reads no variables of the function around is compiled on its own.  One that does is a closure:
-its body is copied to where it is called.
+One that reads no variables of the function around is compiled on its own.  One that does is a
+closure: its body is copied to where it is called.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the front end asks the operator table: the overloads of a name, and names that look alike."""
+"""What the front end asks the operator table: the overloads of a name, names that look alike."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def overloads(name: str) -> tuple[Schema, ...]:
 
 
 def in_order(name: str, schemas: list[Schema]) -> tuple[Schema, ...]:
-    """The overloads of a name in PyTorch's order; several may fit a call, and the first is taken."""
+    """The overloads in PyTorch's order; several may fit a call, and the first is taken."""
     ranks = _order().get(name, {})
     return tuple(sorted(schemas, key=lambda s: ranks.get(s.overload, len(ranks))))
 

@@ -1,7 +1,8 @@
 """PythonResolver: what the free names of a Python function stand for.
 
-Names are looked up in the closure, then the globals of the function.  Modules and functions of torch,
-scriptlang and math are recognised by what they are called, plain functions and classes are compiled.
+Names are looked up in the closure, then the globals of the function.  Modules and functions of
+torch, scriptlang and math are recognised by what they are called, plain functions and classes are
+compiled.
 """
 
 from __future__ import annotations
@@ -62,8 +63,8 @@ class PythonResolver:
         if found is not None:
             return found
         if isinstance(obj, CONSTANT_TYPES) or isinstance(obj, tuple):
-            raise CompileError(f"{name!r} is a global {type(obj).__name__}, which could change after "
-                               f"the function is compiled", span,
+            raise CompileError(f"{name!r} is a global {type(obj).__name__}, which could change "
+                               f"after the function is compiled", span,
                                "pass it as an argument, or put it in the function")
         raise CompileError(f"{name!r} is a {type(obj).__name__}, which is not part of the language",
                            span, "pass it as an argument" if _is_tensor(obj) else None)

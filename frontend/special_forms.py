@@ -121,7 +121,8 @@ def gather(e: Emitter, iterable: SugaredValue, span, expected=None) -> SugaredVa
         values = [p.value(e.b, span) for p in parts]
         return e.simple(e.b.list(values, common_type(values) if values else T.TENSOR, span))
     result = e.b.insert("prim::ListConstruct", (), (T.ListType(T.TENSOR),), span).output
-    loop = e.b.insert("prim::Loop", [iterable.length(e.b, span), e.b.constant(True, span)], (), span)
+    length, go = iterable.length(e.b, span), e.b.constant(True, span)
+    loop = e.b.insert("prim::Loop", [length, go], (), span)
     block = loop.add_block()
     turn = block.add_parameter(T.INT)
     with e.block(block):
@@ -147,7 +148,7 @@ def _tuple(e: Emitter, node: ast.Call, expected) -> SugaredValue:
             return e.simple(e.b.tuple(list(made.node.inputs), span))
     parts = meaning.unpack(e.b, span)
     if parts is None:
-        raise CompileError(f"how many elements {meaning.kind} has is not known when it is compiled",
+        raise CompileError(f"how many elements {meaning.kind} has is not known at compile time",
                            span, "a tuple has a fixed number of elements; use a list")
     return e.simple(e.b.tuple([p.value(e.b, span) for p in parts], span))
 

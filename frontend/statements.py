@@ -29,7 +29,7 @@ def emit_statements(e: Emitter, body: Sequence[ast.stmt]) -> None:
 
 
 def emit_body(e: Emitter, body: Sequence[ast.stmt]) -> None:
-    """Emit the body of a function; an error does not keep the statements after it from being read."""
+    """Emit the body of a function; an error in a statement leaves the others to be read."""
     for statement in body:
         if e.frame.exits:
             return

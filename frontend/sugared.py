@@ -2,10 +2,12 @@
 
 Some expressions are values of the graph (`SimpleValue`); others exist only at compile time: a
 namespace (`torch`), an operator (`torch.add`), a method bound to its object, a class, a type.  Each
-kind knows what an attribute of it, a call of it and a subscript of it mean, and emits the nodes for it.
+kind knows what an attribute of it, a call of it and a subscript of it mean, and emits the nodes
+for it.
 
     torch.add(x, y)      Namespace("torch") .attr("add") -> BuiltinOperator("aten::add") .call(...)
-    self.conv.forward(x) SimpleValue(%self).attr("conv") -> SimpleValue .attr("forward") -> MethodValue
+    self.conv.forward(x) SimpleValue(%self).attr("conv") -> SimpleValue .attr("forward") ->
+    MethodValue
 """
 
 from __future__ import annotations

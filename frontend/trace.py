@@ -108,7 +108,8 @@ class Tracer:
     def container(self, v: Any, wanted: T.Type | None, span: Span) -> Value:
         if isinstance(v, dict):
             pairs = [self.value(x, None, span) for pair in v.items() for x in pair]
-            type = T.DictType(pairs[0].type, pairs[1].type) if pairs else T.DictType(T.STR, T.TENSOR)
+            types = (pairs[0].type, pairs[1].type) if pairs else (T.STR, T.TENSOR)
+            type = T.DictType(*types)
             return self.b.insert("prim::DictConstruct", pairs, (type,), span).output
         element = wanted.element if isinstance(wanted, T.ListType) else None
         parts = [self.value(x, element, span) for x in v]
@@ -289,8 +290,8 @@ def _parameters(func: Callable, count: int) -> list[str]:
 
 def _output(tracer: Tracer, result: Any, span: Span) -> Value:
     if result is not None and not isinstance(result, (Tensor, tuple, list, dict, int, float)):
-        raise CompileError(f"a traced function returns Tensors, and tuples, lists and dicts of them, "
-                           f"not {type(result).__name__}", span)
+        raise CompileError(f"a traced function returns Tensors, and tuples, lists and dicts of them"
+                           f", not {type(result).__name__}", span)
     if isinstance(result, list):
         return tracer.b.list([_output(tracer, v, span) for v in result], _element(result), span)
     if isinstance(result, tuple):
@@ -334,9 +335,9 @@ def check_traced(func: Callable, traced: Callable, example_inputs: Any) -> None:
     expected = func(*inputs_of(example_inputs))
     found = traced(*inputs_of(example_inputs))
     if not _same(expected, found):
-        warnings.warn("the recorded function gives another result than the function itself; a trace "
-                      "records no control flow, and values that Python computed become constants",
-                      TracerWarning, stacklevel=3)
+        warnings.warn("the recorded function gives another result than the function itself; a "
+                      "trace records no control flow, and values that Python computed become "
+                      "constants", TracerWarning, stacklevel=3)
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -1,6 +1,7 @@
 """Numbers that remember the value of the graph they stand for, while a trace is recorded.
 
-`x.size(0) * 2` in a traced function gives a TracedInt; it computes as an int and records `aten::mul`.
+`x.size(0) * 2` in a traced function gives a TracedInt; it computes as an int and records
+`aten::mul`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Programs on tensors, with arguments that the argument makers below make.
 
-RUNS lists (function, tuples of arguments); an argument that is a tuple ("t", shape) is a float tensor,
-("i", shape) an int64 tensor of 0, 1, 2, ..., ("b", shape) a bool tensor.  The names of torch are
-resolved by what they are called; `load` gives the programs with another module as torch.
+RUNS lists (function, tuples of arguments); an argument that is a tuple ("t", shape) is a float
+tensor, ("i", shape) an int64 tensor of 0, 1, 2, ..., ("b", shape) a bool tensor.  The names of
+torch are resolved by what they are called; `load` gives the programs with another module as torch.
 """
 
 from __future__ import annotations
@@ -32,12 +32,14 @@ def in_place(x: Tensor, y: Tensor) -> Tensor:
 
 
 def index_forms(x: Tensor, i: int) -> List[Tensor]:
-    return [x[0], x[i], x[-1], x[0, 1], x[:, 1], x[1:], x[:, ::2], x[..., 0], x[None], x[:, None, 1],
-            x[..., None], x[0, ..., 1:], x[i:, :i], x[..., 1, None, :2], x[None, ..., None]]
+    return [x[0], x[i], x[-1], x[0, 1], x[:, 1], x[1:], x[:, ::2], x[..., 0], x[None],
+            x[:, None, 1], x[..., None], x[0, ..., 1:], x[i:, :i], x[..., 1, None, :2],
+            x[None, ..., None]]
 
 
 def index_tensors(x: Tensor, j: Tensor) -> List[Tensor]:
-    return [x[j], x[:, j], x[x > 0], x[j, j], x[[0, 1]], x[1, j], x[j, None], x[j, 1:], x[:, x[0] > -9]]
+    return [x[j], x[:, j], x[x > 0], x[j, j], x[[0, 1]], x[1, j], x[j, None], x[j, 1:],
+            x[:, x[0] > -9]]
 
 
 def index_assignment(x: Tensor, j: Tensor, v: float) -> Tensor:
@@ -59,8 +61,9 @@ def shape_arithmetic(x: Tensor) -> Tuple[int, int, int, List[int], int]:
 
 
 def reshaping(x: Tensor) -> List[Tensor]:
-    return [x.view(-1), x.reshape(x.size(1), -1), x.t(), x.permute(1, 0), x.unsqueeze(0), x.flatten(),
-            x.transpose(0, 1), torch.cat([x, x], 1), torch.stack((x, x)), x.expand(2, -1, -1), x.T]
+    return [x.view(-1), x.reshape(x.size(1), -1), x.t(), x.permute(1, 0), x.unsqueeze(0),
+            x.flatten(), x.transpose(0, 1), torch.cat([x, x], 1), torch.stack((x, x)),
+            x.expand(2, -1, -1), x.T]
 
 
 def reductions(x: Tensor) -> Tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
@@ -190,7 +193,8 @@ RUNS = [
     (dict_of_tensors, [(("t", (2, 3)),)]),
     (optional_tensor, [(("t", (2, 3)), ("t", (3,))), (("t", (2, 3)), None), (("t", (2,)),)]),
     (logic, [(("t", (2, 3)), ("t", (2, 3)))]),
-    (recurrent, [(("t", (2, 3)), ("t", (4, 4)), None), (("t", (2, 3)), ("t", (4, 4)), ("t", (2, 4)))]),
+    (recurrent, [(("t", (2, 3)), ("t", (4, 4)), None),
+                 (("t", (2, 3)), ("t", (4, 4)), ("t", (2, 4)))]),
     (keyword_arguments, [(("t", (2, 3)),)]),
     (device_and_dtype, [(("t", (2, 3)),)]),
     (augmented_attribute_of_tuple, [(("t", (2, 3)),)]),

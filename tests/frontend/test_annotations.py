@@ -22,7 +22,8 @@ class Pair(NamedTuple):
 SPELLINGS = [
     (T.INT, ["int"]),
     (T.TENSOR, ["Tensor", "torch.Tensor", "scriptlang.Tensor", "'Tensor'"]),
-    (T.ListType(T.INT), ["List[int]", "list[int]", "typing.List[int]", "'List[int]'", "List['int']"]),
+    (T.ListType(T.INT), ["List[int]", "list[int]", "typing.List[int]", "'List[int]'",
+                           "List['int']"]),
     (T.DictType(T.STR, T.TENSOR), ["Dict[str, Tensor]", "dict[str, torch.Tensor]"]),
     (T.OptionalType(T.INT), ["Optional[int]", "int | None", "None | int", "Union[int, None]",
                              "typing.Optional[int]"]),
