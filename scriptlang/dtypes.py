@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class DType:
     """An element type.  code: PyTorch's ScalarType number.  kind: b, u, i, f, c as numpy's."""
 
@@ -126,8 +126,7 @@ def promote(a: DType, b: DType) -> DType:
     if rank.index(a.kind) > rank.index(b.kind):
         a, b = b, a
     if b.kind == "c":
-        wide = b is complex128 or a is float64
-        return complex128 if wide else complex64
+        return complex128 if {a, b} & {float64, complex128} else complex64
     if a.kind == b.kind == "f":
         if a.itemsize == b.itemsize:                 # float16 with bfloat16
             return float32
@@ -147,12 +146,20 @@ def scalar_dtype(value) -> DType:
         return int64
     if isinstance(value, builtins.float):
         return _default
-    return complex128 if _default is float64 else complex64
+    return complex_of(_default)
 
 
 def category(d: DType) -> builtins.int:
     """0 bool, 1 integral, 2 floating, 3 complex."""
-    return {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}[d.kind]
+    return CATEGORY[d.kind]
+
+
+def complex_of(d: DType) -> DType:
+    """The complex type whose parts hold a floating type."""
+    return complex128 if d is float64 else complex64
+
+
+CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 
 
 def result_type(*operands) -> DType:
@@ -163,19 +170,18 @@ def result_type(*operands) -> DType:
     """
     groups: list[DType | None] = [None, None, None]
     for x in operands:
-        if hasattr(x, "dim"):
-            i, d = (0 if x.dim() else 1), x.dtype
+        if hasattr(x, "_size"):
+            i, d = (0 if x._size else 1), x.dtype
         else:
             i, d = 2, scalar_dtype(x)
-        groups[i] = d if groups[i] is None else promote(groups[i], d)
-    result = None
-    for d in groups:
-        if d is None:
-            continue
+        known = groups[i]
+        groups[i] = d if known is None or known is d else promote(known, d)
+    result = groups[0]
+    for d in groups[1:]:
         if result is None:
             result = d
-        elif category(d) > category(result):
-            result = promote(result, d) if category(d) != 2 or category(result) == 2 else d
+        elif d is not None and category(d) > category(result):
+            result = complex_of(result) if d.kind == "c" and result.kind == "f" else d
     return result
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import ctypes
 import math
+import sys
+import types
 from typing import Any, Iterator, Sequence
 
 import numpy as np
@@ -18,13 +20,24 @@ from .dtypes import DType
 
 
 class Storage:
-    """A piece of memory.  `data` is a one-dimensional uint8 array over it; `owner` keeps it alive."""
+    """A piece of memory.  `owner` is what it belongs to, `data` a one-dimensional uint8 array over it."""
 
-    __slots__ = ("data", "owner", "__weakref__")
+    __slots__ = ("_data", "owner", "__weakref__")
 
-    def __init__(self, data: np.ndarray, owner: Any = None):
-        self.data = data
+    def __init__(self, data: np.ndarray | None, owner: Any = None):
+        self._data = data
         self.owner = owner
+
+    @property
+    def data(self) -> np.ndarray:
+        if self._data is None:                       # over an array whose elements lie densely
+            self._data = self.owner.reshape(-1, order="A").view(np.uint8) if self.owner.size \
+                else np.empty(0, np.uint8)
+        return self._data
+
+    @data.setter
+    def data(self, data: np.ndarray) -> None:
+        self._data = self.owner = data
 
     @classmethod
     def allocate(cls, nbytes: int) -> Storage:
@@ -37,7 +50,7 @@ class Storage:
 
     @property
     def nbytes(self) -> int:
-        return self.data.size
+        return self.data.size if self._data is not None else self.owner.nbytes
 
 
 def contiguous_strides(size: Sequence[int]) -> tuple[int, ...]:
@@ -101,6 +114,10 @@ class Tensor:
         dtype = dtypes.of_numpy(array.dtype)
         item = dtype.itemsize
         if array.flags.c_contiguous:
+            if array.base is None:
+                made = cls(Storage(None, array), dtype, array.shape)
+                made._view = array
+                return made
             stride = contiguous_strides(array.shape)
         elif any(s < 0 or s % item for s in array.strides):
             return cls._wrap(np.ascontiguousarray(array))
@@ -273,7 +290,7 @@ class Tensor:
     def __iter__(self) -> Iterator[Tensor]:
         if not self._size:
             raise TypeError("iteration over a 0-d tensor")
-        return iter(self.unbind(0))
+        return iter(self._operator("unbind", 0))
 
     def __contains__(self, element) -> bool:
         return bool((self == element).any())
@@ -409,23 +426,15 @@ def wrap_dim(dim: int, ndim: int) -> int:
 
 
 def _memory_of(array: np.ndarray) -> tuple[Storage, int]:
-    """(storage over the memory that the array is a view of, byte offset of the array in it).
-
-    The storage spans the whole array that this one was sliced from where numpy still knows it, else
-    exactly the bytes that this one reaches.
-    """
-    if not array.size:
-        return Storage.allocate(0), 0
-    start = array.__array_interface__["data"][0]
+    """(storage over the memory that the array is a view of, byte offset of the array in it)."""
     root = array
     while isinstance(root.base, np.ndarray):
         root = root.base
-    if root.flags.forc and not root.dtype.hasobject:
-        flat = root.reshape(-1, order="A").view(np.uint8)
-        return Storage(flat, root), start - root.__array_interface__["data"][0]
-    extent = array.itemsize + sum((n - 1) * s for n, s in zip(array.shape, array.strides))
-    memory = (ctypes.c_uint8 * extent).from_address(start)
-    return Storage(np.frombuffer(memory, np.uint8), array), 0
+    if not root.flags.forc:
+        root = array if array.flags.forc else np.ascontiguousarray(array)
+    start = root.__array_interface__["data"][0]
+    offset = array.__array_interface__["data"][0] - start if array.size else 0
+    return Storage(None, root), offset
 
 
 def from_numpy(array) -> Tensor:
@@ -465,6 +474,17 @@ def as_tensor(value) -> Tensor | None:
 
 
 def _torch_int16(value):
-    import sys
-
     return sys.modules["torch"].int16
+
+
+class _Module(types.ModuleType):
+    """This module, which also is the function `scriptlang.tensor(data)`: both have that name."""
+
+    def __call__(self, data, *, dtype=None, device=None, requires_grad=False) -> Tensor:
+        """A new tensor of a number, nested lists, an array, or another tensor."""
+        from .ops.eager import tensor
+
+        return tensor(data, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+sys.modules[__name__].__class__ = _Module

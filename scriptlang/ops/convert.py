@@ -72,11 +72,6 @@ declare("aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=N
         lambda self, dtype, layout, device, pin, block, fmt: convert(self, dtype, True, fmt),
         "primitive")
 
-EAGER_CASTS = {"float": 6, "double": 7, "half": 5, "bfloat16": 15, "long": 4, "int": 3, "short": 2,
-               "char": 1, "byte": 0, "bool": 11}
-"""Methods of Tensor that PyTorch has in Python only, and the ScalarType each converts to."""
-
-
 @primitive("aten::item(Tensor self) -> Scalar",
            "aten::_local_scalar_dense(Tensor self) -> Scalar")
 def item(self):

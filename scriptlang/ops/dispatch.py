@@ -6,6 +6,7 @@ installed it makes the call, so that it can record it.
 
 from __future__ import annotations
 
+from collections import namedtuple
 from typing import Any, Mapping, Sequence
 
 from .. import dtypes
@@ -22,35 +23,75 @@ tracer = None
 MISFIT = object()
 
 
-def call(name: str, args: Sequence[Any], kwargs: Mapping[str, Any] = {}) -> Any:
+def call(name: str, args: Sequence[Any], kwargs: Mapping[str, Any] = {}, method=False) -> Any:
     """Call the overload of `aten::name` that the values fit.
 
+    method: the first value stands for the argument `self`, wherever the schema has it.
     Raises TypeError, with one line a candidate, where none fits; AttributeError where no such operator is.
     """
+    key = name, method, *map(kind_of, args), *kwargs, *map(kind_of, kwargs.values())
+    chosen = _choices.get(key)
+    if chosen is not None:
+        values = bind(chosen.schema, args, kwargs, method)
+        if isinstance(values, list):
+            return run(chosen, values)
     candidates = table.overloads(name)
     if not candidates:
         raise AttributeError(f"there is no operator {name}")
     for op in candidates:
-        values = bind(op.schema, args, kwargs)
+        values = bind(op.schema, args, kwargs, method)
         if isinstance(values, list):
-            result = run(op, values)
-            return op.named_returns._make(result) if op.named_returns else result
-    raise TypeError(refusal(name, candidates, args, kwargs))
+            _choices[key] = op
+            return run(op, values)
+    raise TypeError(refusal(name, candidates, args, kwargs, method))
+
+
+_choices: dict[tuple, table.Operator] = {}
+"""Which overload values of these kinds fit, from earlier calls."""
+
+
+def kind_of(value: Any):
+    """What the choice of an overload can depend on."""
+    if isinstance(value, Tensor):
+        return (Tensor, value.dtype.kind) if not value._size else Tensor
+    if isinstance(value, (list, tuple)):
+        return type(value), frozenset(map(kind_of, value))
+    return type(value)
 
 
 def run(op: table.Operator, values: list) -> Any:
     """Run one overload on all its arguments, through the tracer where there is one."""
     if op.kernel is None:
         raise MissingOperatorError(f"operator {op.qualified_name} is not implemented in scriptlang")
-    if tracer is not None:
-        return tracer.call(op, values)
-    return op.kernel(*values)
+    result = op.kernel(*values) if tracer is None else tracer.call(op, values)
+    if type(result) is tuple and len(op.schema.returns) == len(result):
+        return named_results(op)(result)
+    return result
 
 
-def bind(schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list | str:
+def named_results(op: table.Operator):
+    """What makes the results of an operator a tuple that knows their names (`x.max(0).values`)."""
+    make = _result_types.get(op.qualified_name)
+    if make is None:
+        names = [r.name for r in op.schema.returns]
+        make = namedtuple(op.name.partition("::")[2], names)._make if all(names) else tuple
+        _result_types[op.qualified_name] = make
+    return make
+
+
+_result_types: dict[str, Any] = {}
+
+
+def bind(schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any], method=False) -> list | str:
     """The values of all arguments of a schema, defaults filled in; or why the call does not fit."""
     arguments = schema.arguments
     positional = [a for a in arguments if not a.kwarg_only]
+    args = list(args)
+    if method:
+        at = next((i for i, a in enumerate(positional) if a.name == "self"), 0)
+        if at >= len(args):
+            return f"argument {positional[len(args) - 1].name} is missing"
+        args.insert(at, args.pop(0))
     args = gather_ints(positional, args)
     if len(args) > len(positional):
         return f"takes {len(positional)} positional arguments, not {len(args)}"
@@ -81,16 +122,14 @@ def bind(schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list
 
 
 def gather_ints(positional: list[Argument], args: Sequence[Any]) -> Sequence[Any]:
-    """`x.view(2, 3)` as `x.view([2, 3])`: ints from the place of an int[] argument on become it."""
-    for i, a in enumerate(positional):
-        if i >= len(args):
-            break
-        if a.type == INTS and isinstance(args[i], (int, Tensor)) and not isinstance(args[i], bool):
-            rest = args[i:]
-            if (len(rest) > 1 or not a.size) and all(
-                    isinstance(v, int) and not isinstance(v, bool) for v in rest):
-                return [*args[:i], list(rest)]
-            break
+    """`x.view(2, 3)` as `x.view([2, 3])`, where sizes are all that an operator takes besides `self`."""
+    own = 1 if positional and positional[0].type == T.TENSOR else 0
+    if len(positional) != own + 1 or positional[own].type != INTS:
+        return args
+    rest = args[own:]
+    if rest and all(isinstance(v, int) and not isinstance(v, bool) for v in rest) \
+            and (len(rest) > 1 or not positional[own].size):
+        return [*args[:own], list(rest)]
     return args
 
 
@@ -202,11 +241,11 @@ def describe(value: Any) -> str:
     return type(value).__name__
 
 
-def refusal(name: str, candidates, args, kwargs) -> str:
+def refusal(name: str, candidates, args, kwargs, method=False) -> str:
     given = ", ".join([*map(describe, args), *(f"{k}={describe(v)}" for k, v in kwargs.items())])
     lines = [f"{name.partition('::')[2]}({given}) fits no overload of {name}:"]
     for op in candidates:
-        why = bind(op.schema, args, kwargs)
+        why = bind(op.schema, args, kwargs, method)
         if isinstance(why, str) and "out" not in op.overload:
             lines.append(f"  {op.schema}: {why}")
     return "\n".join(lines)

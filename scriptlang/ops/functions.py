@@ -27,12 +27,18 @@ def __getattr__(name: str) -> Any:
         return CONSTANTS[name]
     if name in _dtypes.BY_NAME:
         return _dtypes.BY_NAME[name]
+    if name.startswith("__"):
+        raise AttributeError(name)
+    from . import eager
+
+    function = eager.FUNCTIONS.get(name)
     for namespace in NAMESPACES:
-        if not name.startswith("__") and table.overloads(f"{namespace}::{name}"):
+        if function is None and table.overloads(f"{namespace}::{name}"):
             function = _eager(f"{namespace}::{name}")
-            globals()[name] = function
-            return function
-    raise AttributeError(f"there is no operator named {name!r}")
+    if function is None:
+        raise AttributeError(f"there is no operator named {name!r}")
+    globals()[name] = function
+    return function
 
 
 def _eager(name: str) -> Callable:
@@ -47,13 +53,22 @@ def _eager(name: str) -> Callable:
 
 def method(tensor: Tensor, name: str) -> Callable:
     """`tensor.name` as a callable, where an operator of that name takes a tensor first."""
+    from . import eager
+
+    if name in eager.METHODS:
+        return partial(eager.METHODS[name], tensor)
     for namespace in NAMESPACES:
         qualified = f"{namespace}::{name}"
-        if any(op.schema.arguments and op.schema.arguments[0].name in ("self", "a", "input")
-               for op in table.overloads(qualified)):
+        if any(takes_self(op.schema) for op in table.overloads(qualified)):
             return partial(_method, qualified, tensor)
     raise AttributeError(f"a Tensor has no attribute {name!r}")
 
 
+def takes_self(schema) -> bool:
+    """Whether an operator can be called as a method of a tensor."""
+    names = [a.name for a in schema.arguments]
+    return "self" in names or names[:1] in (["a"], ["input"])
+
+
 def _method(name: str, tensor: Tensor, *args, **kwargs):
-    return call(name, (tensor, *args), kwargs)
+    return call(name, (tensor, *args), kwargs, method=True)

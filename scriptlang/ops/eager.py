@@ -1,0 +1,193 @@
+"""Functions and methods that PyTorch has in Python only, or calls otherwise there than in programs.
+
+`nonzero(x, as_tuple=True)`, `meshgrid(a, b)`, `einsum("ij,jk", a, b)`, `x.float()`: all end in operators
+of the table.  Programs in the language do not come here: the front end has its own definitions.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Size, Tensor, as_tensor as shared_tensor
+from .dispatch import call
+
+
+def of_tensors(name: str) -> Callable:
+    """A function of a list of tensors that also takes them one by one."""
+    def function(*tensors, **kwargs):
+        if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
+            tensors = tensors[0]
+        return call(f"aten::{name}", (list(tensors),), kwargs)
+
+    return named(function, name)
+
+
+def at_least(name: str) -> Callable:
+    """`atleast_2d(x)` of one tensor, or of several as a list."""
+    def function(*tensors):
+        if len(tensors) == 1 and isinstance(tensors[0], Tensor):
+            return call(f"aten::{name}", tensors)
+        if len(tensors) == 1:
+            tensors = tensors[0]
+        return tuple(call(f"aten::{name}", (list(tensors),)))
+
+    return named(function, name)
+
+
+def named(function: Callable, name: str) -> Callable:
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
+def einsum(equation, *operands):
+    """`einsum("ij,jk->ik", a, b)`; operands may come as one list."""
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        operands = operands[0]
+    return call("aten::einsum", (equation, list(operands)))
+
+
+def tensordot(a, b, dims=2):
+    """dims: how many dimensions to contract, or a pair of lists of them."""
+    if isinstance(dims, int):
+        dims = list(range(-dims, 0)), list(range(dims))
+    return call("aten::tensordot", (a, b, list(dims[0]), list(dims[1])))
+
+
+def nonzero(input, *, as_tuple=False):
+    return tuple(call("aten::nonzero_numpy", (input,))) if as_tuple \
+        else call("aten::nonzero", (input,))
+
+
+def where(condition, *values):
+    """Choices, or with a condition alone the indices where it holds."""
+    return call("aten::where", (condition, *values)) if values \
+        else tuple(call("aten::where", (condition,)))
+
+
+def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
+    if p == "nuc":
+        args = (input, keepdim) if dim is None else (input, dim, keepdim)
+        return call("aten::nuclear_norm", args)
+    if p in ("fro", None):
+        p = 2
+    return call("aten::linalg_vector_norm", (input, p, dim, keepdim), {"dtype": dtype})
+
+
+def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    result = call("aten::_unique2", (input, sorted, return_inverse, return_counts)) if dim is None \
+        else call("aten::unique_dim", (input, dim, sorted, return_inverse, return_counts))
+    return _wanted(result, return_inverse, return_counts)
+
+
+def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
+    result = call("aten::unique_consecutive", (input, return_inverse, return_counts, dim))
+    return _wanted(result, return_inverse, return_counts)
+
+
+def _wanted(result, inverse: bool, counts: bool):
+    chosen = [result[0], *([result[1]] if inverse else []), *([result[2]] if counts else [])]
+    return tuple(chosen) if len(chosen) > 1 else chosen[0]
+
+
+def split(tensor, split_size_or_sections, dim=0):
+    return tuple(call("aten::split", (tensor, split_size_or_sections, dim)))
+
+
+def tuple_of(name: str) -> Callable:
+    """A function that gives its list of views as a tuple."""
+    def function(*args, **kwargs):
+        return tuple(call(f"aten::{name}", args, kwargs))
+
+    return named(function, name)
+
+
+def creation(name: str) -> Callable:
+    """A factory that also takes `requires_grad`."""
+    def function(*args, requires_grad=False, **kwargs):
+        made = call(f"aten::{name}", args, kwargs)
+        made.requires_grad = requires_grad
+        return made
+
+    return named(function, name)
+
+
+def tensor(data, *, dtype=None, device=None, requires_grad=False):
+    """A new tensor of a number, nested lists, an array, or another tensor."""
+    from .create import from_list
+
+    given = None if isinstance(data, (list, tuple)) else shared_tensor(data)
+    code = None if dtype is None else dtypes.as_dtype(dtype).code
+    made = from_list(data if given is None else given, code)
+    made.requires_grad = requires_grad
+    return made
+
+
+def as_tensor(data, dtype=None, device=None):
+    """The tensor itself, one over the array's memory, or a new one of numbers."""
+    given = None if isinstance(data, (list, tuple)) else shared_tensor(data)
+    if given is None:
+        return tensor(data, dtype=dtype)
+    return given if dtype is None else call("aten::to", (given, dtype))
+
+
+def result_type(*operands):
+    return dtypes.result_type(*operands)
+
+
+def promote_types(a, b):
+    return dtypes.promote(dtypes.as_dtype(a), dtypes.as_dtype(b))
+
+
+def is_tensor(value: Any) -> bool:
+    return isinstance(value, Tensor)
+
+
+def broadcast_shapes(*shapes):
+    return Size(np.broadcast_shapes(*[(s,) if isinstance(s, int) else tuple(s) for s in shapes]))
+
+
+CREATION = ("zeros", "ones", "full", "empty", "arange", "range", "linspace", "logspace", "eye",
+            "zeros_like", "ones_like", "full_like", "empty_like", "scalar_tensor", "empty_strided",
+            "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like",
+            "empty_permuted", "hann_window", "hamming_window", "blackman_window",
+            "bartlett_window", "kaiser_window")
+FUNCTIONS: dict[str, Callable] = {
+    f.__name__: f for f in (einsum, tensordot, nonzero, where, norm, unique, unique_consecutive, split,
+                            tensor, as_tensor, result_type, promote_types, is_tensor,
+                            broadcast_shapes)}
+FUNCTIONS.update({name: of_tensors(name) for name in (
+    "broadcast_tensors", "block_diag", "cartesian_prod", "meshgrid")})
+FUNCTIONS.update({name: at_least(name) for name in ("atleast_1d", "atleast_2d", "atleast_3d")})
+FUNCTIONS.update({name: tuple_of(name) for name in (
+    "chunk", "unbind", "split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit")})
+FUNCTIONS.update({name: creation(name) for name in CREATION})
+"""Functions of `scriptlang.*` that are called otherwise than the operators."""
+
+
+def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
+    return tensor(data, dtype=self.dtype if dtype is None else dtype, requires_grad=requires_grad)
+
+
+def cast_method(code: int) -> Callable:
+    return lambda self, memory_format=None: call(
+        "aten::to", (self, code, False, False, memory_format))
+
+
+CASTS = {"byte": 0, "char": 1, "short": 2, "int": 3, "long": 4, "half": 5, "float": 6, "double": 7,
+         "cfloat": 9, "cdouble": 10, "bool": 11, "bfloat16": 15}
+"""Methods that convert, and the ScalarType each converts to."""
+
+
+def type_of(self, dtype=None):
+    return f"torch.{self.dtype.name}" if dtype is None else call("aten::to", (self, dtype))
+
+
+METHODS: dict[str, Callable] = {name: FUNCTIONS[name] for name in (
+    "nonzero", "norm", "unique", "unique_consecutive", "split", "chunk", "unbind",
+    "split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit")}
+METHODS.update({name: cast_method(code) for name, code in CASTS.items()})
+METHODS.update(new_tensor=new_tensor, type=type_of)
+METHODS["storage"] = METHODS["untyped_storage"] = lambda self: self.storage
