@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import operator
 from typing import Any, Mapping, Sequence
 
@@ -9,7 +10,7 @@ import numpy
 
 from .. import types as T
 from ..errors import RunError
-from ..objects import Device, ScriptObject
+from ..objects import Device, EnumValue, ScriptObject
 from ..schema import Argument, Schema
 from ..tensor import Tensor, as_tensor
 from .values import MAX_INT, MIN_INT, is_instance, type_name
@@ -189,7 +190,18 @@ def _class(value: Any, t: T.Type, path: str) -> ScriptObject:
     raise Mismatch(value, t, path)
 
 
+def _enum(value: Any, t: T.EnumType, path: str) -> EnumValue:
+    """A member; an enum.Enum's stands for that of the same name and value."""
+    if isinstance(value, EnumValue) and value.type is t:
+        return value
+    own = t.python_class is None or isinstance(value, t.python_class)
+    if isinstance(value, enum.Enum) and own and value.name in t.members \
+            and t.members[value.name] == value.value:
+        return EnumValue(t, value.name, value.value)
+    raise Mismatch(value, t, path)
+
+
 CONVERTERS = {T.OptionalType: _optional, T.UnionType: _union, T.ListType: _list,
               T.DictType: _dict, T.TupleType: _tuple, T.ClassType: _class,
-              T.InterfaceType: _class}
+              T.InterfaceType: _class, T.EnumType: _enum}
 """Conversions to types with parts."""

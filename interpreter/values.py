@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import types as T
-from ..objects import Device, ScriptObject
+from ..objects import Device, EnumValue, ScriptObject
 from ..tensor import Tensor
 
 CLASSES: dict[T.Type, tuple[type, ...]] = {
@@ -15,7 +15,8 @@ CLASSES: dict[T.Type, tuple[type, ...]] = {
 """Classes of the values of types without parts: exactly these, so a bool is no int."""
 
 BASES: dict[T.Type, type] = {
-    T.TENSOR: Tensor, T.DEVICE: Device, T.ANY_TUPLE: tuple, T.ANY_CLASS: ScriptObject}
+    T.TENSOR: Tensor, T.DEVICE: Device, T.ANY_TUPLE: tuple, T.ANY_CLASS: ScriptObject,
+    T.ANY_ENUM: EnumValue}
 """The same for types whose values may be of a subclass."""
 
 MIN_INT, MAX_INT = -1 << 63, (1 << 63) - 1
@@ -45,8 +46,7 @@ def is_instance(value: Any, t: T.Type) -> bool:
         return is_tuple_of(value, t)
     if isinstance(value, ScriptObject):
         return T.is_subtype(value.type, t)
-    script_type = getattr(type(value), "__script_type__", None)      # members of enums
-    return isinstance(script_type, T.Type) and T.is_subtype(script_type, t)
+    return isinstance(value, EnumValue) and value.type is t
 
 
 def is_tuple_of(value: Any, t: T.TupleType) -> bool:
@@ -67,7 +67,7 @@ def type_name(value: Any) -> str:
         return "None"
     if type(value) in (int, float, bool, str, complex):
         return type(value).__name__
-    if isinstance(value, ScriptObject):
+    if isinstance(value, (ScriptObject, EnumValue)):
         return value.type.annotation
     if type(value) is list:
         return f"List[{_common(value)}]"

@@ -8,6 +8,7 @@ from . import types as T
 from .ir import Function, Graph
 from .interpreter.engine import Engine, engine as engine_named
 from .limits import Limits
+from .objects import EnumValue
 from .ops import dispatch
 from .tensor import Tensor
 
@@ -286,6 +287,8 @@ def wrap(value: Any, engine: Engine, limits: Limits | None = None) -> Any:
     if hasattr(value, "type") and isinstance(getattr(value, "type", None), T.ClassType):
         facade = ScriptModule if value.type.is_module else ScriptObjectFacade
         return facade(value, engine, limits)
+    if isinstance(value, EnumValue):
+        return value if value.type.python_class is None else value.type.python_class[value.name]
     if type(value) is list and any(isinstance(v, (list, tuple, dict)) or hasattr(v, "type")
                                    for v in value if not isinstance(v, Tensor)):
         return [wrap(v, engine, limits) for v in value]

@@ -357,11 +357,15 @@ class InterfaceType(Type):
 
 @dataclass(eq=False)
 class EnumType(Type):
-    """An enumeration: qualified name, type of the values, member name -> value in order."""
+    """An enumeration: qualified name, type of the values, member name -> value in order.
+
+    python_class: the enum.Enum that it was made from, if any.
+    """
 
     name: str
     value: Type
     members: dict[str, PyAny] = field(default_factory=dict)
+    python_class: type | None = None
 
     @property
     def annotation(self) -> str:

@@ -1,5 +1,6 @@
 """The native engine does what the Python engine does: values, errors, state, limits."""
 
+import enum
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 import numpy as np
@@ -210,3 +211,21 @@ def test_print_goes_to_python(capsys):
     for name in ("python", "native"):
         engine(name).run(f, (3,))
     assert capsys.readouterr().out == "n is 3 [1.5] end\n" * 2
+
+
+class Color(enum.Enum):
+    RED = 1
+    GREEN = 2
+
+
+def mix(c: Color, n: int) -> List[Color]:
+    if c == Color.RED and n > 1:
+        return [Color.GREEN, c]
+    return [c]
+
+
+def test_enums_go_in_and_out():
+    f = scriptlang.script(mix)
+    assert [v.name for v in both(f._function, Color.RED, 2)] == ["GREEN", "RED"]
+    assert f(Color.GREEN, 2) == [Color.GREEN]
+    assert "wants __torch__" in str(failure(f._function, 1, 2, name="native"))
