@@ -49,7 +49,7 @@ def _enum(cls: type) -> T.EnumType:
     if len(kinds) != 1:
         raise CompileError(f"the values of enum {cls.__name__} have different types", None,
                            "give all members values of one type: int, float or str")
-    return T.EnumType(qualified_name(cls), kinds.pop(), members)
+    return T.EnumType(qualified_name(cls), kinds.pop(), members, cls)
 
 
 def _named_tuple(cls: type) -> T.TupleType:
@@ -133,7 +133,7 @@ def _define(cls: type, node: ast.ClassDef, source: Source, type: T.ClassType) ->
 
 def define_from_syntax(node: ast.ClassDef, source: Source, type: T.ClassType,
                        resolver: Callable[[ast.FunctionDef], Any]) -> None:
-    """Declare the methods of a class, then compile them, `__init__` first: it makes the attributes."""
+    """Declare the methods of a class, then compile all, `__init__` first: it makes attributes."""
     from .script import declare
 
     for statement in node.body:

@@ -16,6 +16,7 @@ from typing import Any, Callable, Mapping
 from scriptlang import types as T
 from scriptlang.errors import CompileError
 from scriptlang.ir import Function
+from scriptlang.objects import EnumValue
 from scriptlang.source import Span
 
 from . import namespaces, python_builtins
@@ -233,7 +234,7 @@ def _class(cls: type) -> SugaredValue | None:
         return TypeValue(type_of_object(cls, lambda _: None))
     found = class_type(cls)
     if isinstance(found, T.EnumType):
-        return EnumClassValue(found, {m.name: m for m in cls})
+        return EnumClassValue(found, {n: EnumValue(found, n, v) for n, v in found.members.items()})
     if isinstance(found, T.TupleType):
         return NamedTupleValue(found)
     if isinstance(found, T.ClassType):
