@@ -82,7 +82,9 @@ def _merge_name(e: Emitter, branch: Node, name: str, then: Frame, other: Frame,
             return
         values.append(value)
     live = [v for v in values if v is not None]
-    if all(v is live[0] for v in live) and len(live) == 2:
+    if len(live) == 2 and live[0] is live[1]:
+        if e.frame.find(name) is not live[0]:
+            e.frame.set(name, live[0])
         return
     if not all(e.b.is_simple(v) for v in live):
         if len(live) == 1:
