@@ -35,10 +35,11 @@ KINDS = {T.ListType: "list", T.DictType: "dict", T.TupleType: "tuple", T.ClassTy
 
 MAY_RETURN_INPUT = frozenset(f"aten::{name}" for name in (
     "dropout feature_dropout alpha_dropout feature_alpha_dropout type_as atleast_1d atleast_2d atleast_3d"
-    " broadcast_tensors meshgrid cartesian_prod combinations pad einsum block_diag interpolate lstm"
+    " broadcast_tensors meshgrid cartesian_prod combinations pad einsum block_diag lstm"
     " gru rnn_tanh rnn_relu concat column_stack hstack vstack dstack tensor as_tensor to rms_norm"
     " squeeze_copy repeat_interleave float_power flatten_dense_tensors resolve_conj"
-    " conj_physical quantize_per_tensor scaled_dot_product_attention").split())
+    " conj_physical quantize_per_tensor scaled_dot_product_attention _unsafe_view unsafe_split"
+    " unsafe_split_with_sizes unsafe_chunk sum_to_size channel_shuffle _pad_circular set").split())
 """Operators that may give one of their inputs, or a view of it, though their schema does not say so."""
 
 STORES = {

@@ -1,0 +1,110 @@
+"""What the passes believe about operators holds for their kernels."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import scriptlang
+from scriptlang import types as T
+from scriptlang.ops import table
+from scriptlang.passes import effects
+from scriptlang.passes.alias import MAY_RETURN_INPUT
+from scriptlang.tensor import Tensor
+from tests.golden import parse
+
+SCALARS = {T.INT: 1, T.FLOAT: 0.5, T.BOOL: False, T.NUMBER: 2, T.STR: "a", T.NONE: None}
+
+
+def tensors() -> list[Tensor]:
+    return [scriptlang.from_numpy(a) for a in (
+        np.arange(1, 10, dtype=np.float32).reshape(3, 3) / 10, np.arange(9).reshape(3, 3),
+        np.array([True, False, True]), np.array(1.5, np.float32), np.zeros((0, 2), np.float32))]
+
+
+def arguments(op, tensor: Tensor) -> list | None:
+    """Arguments for a kernel with `tensor` for its first tensor; None where we have none."""
+    found = []
+    for a in op.schema.arguments:
+        if a.has_default:
+            found.append(a.default)
+        elif a.type == T.TENSOR:
+            found.append(tensor if not found else
+                         scriptlang.from_numpy(np.ones(tensor.shape, tensor.numpy().dtype)))
+        elif a.type == T.ListType(T.INT):
+            found.append(list(tensor.shape))
+        elif a.type == T.ListType(T.TENSOR):
+            found.append([tensor])
+        elif a.type in SCALARS:
+            found.append(SCALARS[a.type])
+        elif isinstance(a.type, T.OptionalType):
+            found.append(None)
+        else:
+            return None
+    return found
+
+
+def leaves(value) -> list[Tensor]:
+    if isinstance(value, Tensor):
+        return [value]
+    if isinstance(value, (list, tuple)):
+        return [t for part in value for t in leaves(part)]
+    return []
+
+
+OPERATORS = [op for op in table.all_operators() if op.kernel is not None and not op.is_composite
+             and any(T.TENSOR in a.type.walk() for a in op.schema.arguments)]
+
+
+def test_there_are_operators_to_look_at():
+    assert len(OPERATORS) > 200
+
+
+@pytest.mark.parametrize("op", OPERATORS, ids=lambda op: op.qualified_name)
+def test_a_kernel_shares_and_writes_only_what_its_schema_says(op):
+    for tensor in tensors():
+        given = arguments(op, tensor)
+        if given is None:
+            return
+        before = [t.numpy().copy() for t in leaves(given)]
+        try:
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                result = op.kernel(*given)
+        except Exception:
+            continue            # not an argument for this operator
+        inputs = leaves(given)
+        if not op.schema.is_mutable:
+            for t, old in zip(inputs, before):
+                assert t.numpy().tobytes() == old.tobytes(), "an input was written"
+        if op.schema.is_mutable or op.name in MAY_RETURN_INPUT \
+                or any(r.alias for r in op.schema.returns) \
+                or any(isinstance(a.type, T.ListType) and T.TENSOR in a.type.contained
+                       for a in op.schema.arguments):
+            continue
+        for out in leaves(result):
+            assert not any(np.shares_memory(out.numpy(), t.numpy()) for t in inputs), \
+                "the result shares memory with an input, which the schema does not say"
+
+
+@pytest.mark.parametrize("text, random", [
+    ("aten::dropout(%x, %p, %true)", True), ("aten::dropout(%x, %p, %false)", False),
+    ("aten::dropout(%x, %p, %c)", True), ("aten::bernoulli(%x, %none)", True),
+    ("aten::relu(%x)", False), ("aten::rand_like(%x, %none, %none, %none, %none, %none)", True)])
+def test_randomness_follows_from_the_arguments(text, random):
+    graph = parse(f"""graph(%x : Tensor, %p : float, %c : bool):
+  %true : bool = prim::Constant[value=1]()
+  %false : bool = prim::Constant[value=0]()
+  %none : NoneType = prim::Constant()
+  %r : Tensor = {text}
+  return (%r)
+""")
+    assert effects.is_random(list(graph.nodes)[-1]) is random
+
+
+def test_operators_of_the_tables_exist():
+    named = effects.RANDOM | set(MAY_RETURN_INPUT)
+    unknown = {name for name in named if not table.overloads(name)}
+    assert not unknown
