@@ -169,7 +169,8 @@ def emit_while(e: Emitter, node: ast.While) -> None:
     loop = Loop(names, node.test)
     emit_loop(e, loop, endless, test.value, node, lambda frame, turn: refine(
         e, condition_facts(e, node.test), span))
-    if test.static and not loop.breaks:
+    changes = {n.id for n in ast.walk(node.test) if isinstance(n, ast.Name)} & set(names)
+    if test.static and not changes and not loop.breaks:
         e.frame.exits = True
 
 

@@ -76,7 +76,7 @@ def _truth(e: Emitter, node: ast.expr) -> Condition:
         return _static(e, False, span)
     if isinstance(value.type, T.OptionalType):
         return _optional_truth(e, node, value, span)
-    if value.is_constant and isinstance(value.constant, (bool, int, float)):
+    if isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float)):
         return Condition(e.to_bool(e.simple(value), span), static=bool(value.constant))
     return Condition(e.to_bool(meaning, span))
 

@@ -410,7 +410,20 @@ def tuple_operators(a: Tuple[int, str], b: Tuple[int, str]) -> Tuple[bool, bool,
     return a == b, a != b, 3 in (1, 2, 3), len(a + b)
 
 
+def flag_that_starts_true(n: int) -> int:
+    k = 1
+    go = True
+    while go:
+        k *= 2
+        if k > n:
+            go = False
+    if go:
+        k = -1
+    return k
+
+
 RUNS = [
+    (flag_that_starts_true, [(0,), (9,)]),
     (loop_variable_outlives, [(0,), (4,)]),
     (walrus_in_while, [([1, 2, 3],), ([],)]),
     (raises_in_loop, [([1, None, 3],)]),
