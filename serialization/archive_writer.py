@@ -94,10 +94,11 @@ def constant_records(constants: list[Any], root: ScriptObject, code: CodeWriter
 
 def bytecode_of(root: ScriptObject, renamed: Mapping[T.Type, str]) -> dict[str, Any]:
     """The bytecode records; none where some function has no bytecode (an operator of a library)."""
+    from ..interpreter.reach import classes_in
     from .bytecode import bytecode_records
 
     try:
-        return bytecode_records(root.type.methods.values(), renamed)
+        return bytecode_records(root.type.methods.values(), renamed, classes_in(root))
     except GraphError:
         return {}
 

@@ -12,7 +12,8 @@ from typing import Any, Callable, Iterable, Mapping
 from .. import types as T
 from ..errors import ArchiveError
 from ..interpreter.code import Code, MalformedCode, from_tuple, to_tuple
-from ..interpreter.prepare import CODE, reachable, unique_names
+from ..interpreter.prepare import CODE
+from ..interpreter.reach import reachable, unique_names
 from ..interpreter.verify import verify
 from ..ir import Function
 
@@ -32,15 +33,16 @@ NAMED_TUPLE = "[NamedTuple, ["
 
 
 def bytecode_records(functions: Iterable[Function],
-                     renamed: Mapping[T.Type, str] | None = None) -> dict[str, tuple]:
+                     renamed: Mapping[T.Type, str] | None = None,
+                     classes: Iterable[T.ClassType] = ()) -> dict[str, tuple]:
     """Record name -> value to pickle, for functions and all that they may call, each once.
 
     bytecode.pkl has what PyTorch's lite interpreter runs.  Where that is not everything,
     scriptlang/program.pkl has everything, and our engines read that.  Tensors among the constants
     are Tensors; the writer of the pickle stores them.  renamed: types that have another name in the
-    archive; their methods are named after them.
+    archive; their methods are named after them.  classes: what objects behind interfaces may be of.
     """
-    codes = reachable(*functions)
+    codes = reachable(*functions, classes=classes)
     names = unique_names(codes)
     for t, name in (renamed or {}).items():
         names.update((f, f"{name}.{short}") for short, f in getattr(t, "methods", {}).items())

@@ -106,10 +106,9 @@ def class_def(name: str, base: str, body: list[ast.stmt]) -> ast.ClassDef:
 
 
 def named_tuple_body(t: T.TupleType, spelling: Spelling) -> list[ast.stmt]:
-    first_default = len(t.elements) - len(t.defaults)
-    return [ast.AnnAssign(name_expr(field), spelling.type(element), constant_expr(
-        t.defaults[i - first_default], element, spelling) if i >= first_default else None, 1)
-        for i, (field, element) in enumerate(zip(t.fields, t.elements))]
+    """The fields; PyTorch reads no defaults there, and calls in the code give every field."""
+    return [ast.AnnAssign(name_expr(field), spelling.type(element), None, 1)
+            for field, element in zip(t.fields, t.elements)]
 
 
 def interface_method(name: str, schema: Schema, spelling: Spelling) -> ast.FunctionDef:
