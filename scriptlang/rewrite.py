@@ -211,8 +211,13 @@ def default_type(argument) -> T.Type | None:
 
 def kind_of(call: ast.Call) -> tuple[str, str | None]:
     """('aten::add', 'Scalar') of `aten.add.Scalar(...)`; None where no overload is named."""
-    parts = ast.unparse(call.func).split(".")
-    return "::".join(parts[:2]), parts[2] if len(parts) > 2 else None
+    parts, at = [], call.func
+    while isinstance(at, ast.Attribute):
+        parts.append(at.attr)
+        at = at.value
+    parts.append(at.id)
+    overload = parts[-3] if len(parts) > 2 else None
+    return f"{parts[-1]}::{parts[-2]}", overload
 
 
 def same_constant(a: Any, b: Any) -> bool:

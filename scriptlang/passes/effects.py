@@ -54,7 +54,7 @@ RANDOM = frozenset(f"aten::{name}" for name in (
 SWITCHES = {"train": False, "training": False, "dropout_p": 0.0}
 """Arguments that switch randomness on, and the value at which an operator is not random."""
 
-NAMESPACES = ("aten", "prim", "scriptlang", "quantized")
+NAMESPACES = ("aten::", "prim::", "scriptlang::", "quantized::")
 """Namespaces whose operators do what their schemas say; others may do anything."""
 
 TOTAL = frozenset(f"{ns}::{name}" for ns, names in {
@@ -72,7 +72,7 @@ OF_ANYTHING = frozenset({"aten::__is__", "aten::__isnot__", "aten::len", "aten::
 
 def is_opaque(node: Node) -> bool:
     """Whether the node runs code not seen here, which may do anything to what it can reach."""
-    if node.kind in CALLS or node.kind.partition("::")[0] not in NAMESPACES:
+    if node.kind in CALLS or not node.kind.startswith(NAMESPACES):
         return True
     return node.schema is None and node.kind not in PURE_PRIM and node.kind not in VISIBLE
 

@@ -42,7 +42,7 @@ REPEATED = (
     Step(cse.run, "after the rules, which make equal what was written differently"),
     Step(dce.run, "clears what the others left behind, before they look again"),
 )
-"""Steps that make work for each other: repeated until none changes anything."""
+"""Steps that make work for each other: repeated until each has looked and found nothing."""
 
 ONCE_AFTER = (
     Step(constant_pooling.run, "one constant each, once no step makes more"),
@@ -55,9 +55,10 @@ def optimize(graph: Graph) -> None:
     """Improve a graph in place, keeping what it computes and every effect."""
     for step in ONCE_BEFORE:
         apply(step, graph)
-    for _ in range(MAX_ROUNDS):
-        changes = [apply(step, graph) for step in REPEATED]
-        if not any(changes):
+    quiet = 0
+    for step in REPEATED * MAX_ROUNDS:
+        quiet = 0 if apply(step, graph) else quiet + 1
+        if quiet == len(REPEATED):
             break
     for step in ONCE_AFTER:
         apply(step, graph)

@@ -54,7 +54,7 @@ def leaves(value) -> list[Tensor]:
     return []
 
 
-OPERATORS = [op for op in table.all_operators() if op.kernel is not None and not op.is_composite
+OPERATORS = [op for op in table.all_operators() if op.kernel is not None
              and any(T.TENSOR in a.type.walk() for a in op.schema.arguments)]
 
 
