@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Iterator, Mapping, Sequence
+from typing import Any, Iterable, Iterator, Mapping, Sequence
 
 from .. import types as T
 from ..errors import CompileError, GraphError
 from ..ir import Function
 from ..limits import Limits
+from ..objects import ScriptObject
 from .engine import Engine, available, engine
+from .reach import classes_in
 
 CHOICE = "auto_engine"
 """Attribute of a Function that holds the engine chosen for it."""
@@ -24,8 +26,8 @@ class AutoEngine:
             kwargs: Mapping[str, Any] | None = None, limits: Limits | None = None) -> Any:
         return self.chosen(function).run(function, args, kwargs, limits)
 
-    def missing(self, function: Function) -> Counter[str]:
-        return self.chosen(function).missing(function)
+    def missing(self, function: Function, classes: Iterable[T.ClassType] = ()) -> Counter[str]:
+        return self.chosen(function).missing(function, classes)
 
     def adopt(self, obj: Any) -> Any:
         return obj
@@ -40,8 +42,8 @@ class AutoEngine:
 class ObjectEngine(AutoEngine):
     """Chooses once for all methods of an object: both engines working on one state is slow."""
 
-    def __init__(self, cls: T.ClassType):
-        self.cls = cls
+    def __init__(self, obj: ScriptObject):
+        self.obj = obj
         self.choice: Engine | None = None
 
     @property
@@ -50,21 +52,22 @@ class ObjectEngine(AutoEngine):
 
     def chosen(self, function: Function | None = None) -> Engine:
         if self.choice is None:
-            self.choice = fitting(self.cls.methods.values())
+            self.choice = fitting(self.obj.type.methods.values(), classes_in(self.obj))
         return self.choice
 
 
-def fitting(functions: Sequence[Function]) -> Engine:
+def fitting(functions: Iterable[Function], classes: Iterable[T.ClassType] = ()) -> Engine:
     """The native engine where it is there and lacks nothing of the functions, else the Python engine."""
-    if "native" in available() and not any(missing_from(engine("native"), functions)):
+    if "native" in available() and not any(missing_from(engine("native"), functions, classes)):
         return engine("native")
     return engine("python")
 
 
-def missing_from(which: Engine, functions: Sequence[Function]) -> Iterator[str]:
+def missing_from(which: Engine, functions: Iterable[Function], classes: Iterable[T.ClassType]
+                 ) -> Iterator[str]:
     """What an engine lacks, function by function; one that does not compile lacks nothing."""
     for function in functions:
         try:
-            yield from which.missing(function)
+            yield from which.missing(function, classes)
         except (CompileError, GraphError):
             continue                                     # it is reported when it is called

@@ -68,8 +68,9 @@ class Code:
     """One function as bytecode.
 
     register_types has the type of register i+1 at i, or None where it is not known; it is empty in
-    foreign code.  functions are what CALL names: ir.Function objects.  places has one Place per
-    instruction, or is empty.
+    foreign code.  functions are what CALL names: ir.Function objects.  interfaces are the types whose
+    methods INTERFACE_CALL calls, none where that is not known.  places has one Place per instruction,
+    or is empty.
     """
 
     name: str
@@ -81,6 +82,7 @@ class Code:
     register_size: int = 0
     register_types: list[T.Type | None] = field(default_factory=list)
     functions: list[Any] = field(default_factory=list)
+    interfaces: list[T.InterfaceType] = field(default_factory=list)
     places: list[Place] = field(default_factory=list)
 
     def frames(self, pc: int) -> list[Frame]:

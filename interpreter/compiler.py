@@ -67,7 +67,7 @@ class _Emitter:
         self.lifetimes = Lifetimes(graph)
         self.registers: dict[Value, int] = {}
         self.tables: dict[str, dict[Any, int]] = {
-            "operators": {}, "constants": {}, "types": {}, "functions": {}}
+            "operators": {}, "constants": {}, "types": {}, "functions": {}, "interfaces": {}}
         self.place = Place()
 
     def run(self) -> Code:
@@ -267,6 +267,7 @@ class _Emitter:
         self.inputs(node)
         name, owner = node.attributes["name"], node.inputs[0].type
         if isinstance(owner, T.InterfaceType):
+            self.intern("interfaces", owner, owner)
             self.emit("INTERFACE_CALL", self.constant_index(name), len(node.inputs))
         else:
             self.call(owner.methods[name])

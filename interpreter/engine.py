@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import lru_cache
-from typing import Any, Mapping, Protocol, Sequence
+from typing import Any, Iterable, Mapping, Protocol, Sequence
 
+from .. import types as T
 from ..errors import ScriptError
 from ..ir import Function
 from ..limits import Limits
-from .prepare import operators_of
+from .reach import operators_of
 
 __all__ = ["Engine", "engine", "choose", "available", "describe", "operators_of",
            "set_num_threads", "get_num_threads"]
@@ -35,8 +36,11 @@ class Engine(Protocol):
         Raises RunError for arguments that do not fit, and what the program raises.
         """
 
-    def missing(self, function: Function) -> Counter[str]:
-        """Operators the function may reach and the engine lacks, with how often code names them."""
+    def missing(self, function: Function, classes: Iterable[T.ClassType] = ()) -> Counter[str]:
+        """Operators the function may reach and the engine lacks, with how often code names them.
+
+        classes: what objects behind interfaces may be of.
+        """
 
     def adopt(self, obj: Any) -> Any:
         """Prepare an object (a loaded module) to be run by this engine often; returns it."""
@@ -83,7 +87,7 @@ def choose(name: str, obj: Any) -> Engine:
         return engine(name)
     from .auto import ObjectEngine
 
-    return ObjectEngine(obj.type)
+    return ObjectEngine(obj)
 
 
 def describe() -> dict[str, str]:

@@ -7,7 +7,7 @@ in the engine from then on, where Python and both engines see the same state.
 
 from __future__ import annotations
 
-import enum
+import weakref
 from collections import Counter
 from functools import lru_cache
 from typing import Any, Iterable, Mapping, Sequence
@@ -22,10 +22,14 @@ from .arguments import bind
 from .code import Code, to_tuple
 from .composites import link_composites
 from .native import load
-from .prepare import code_of, reachable, unique_names
+from .prepare import code_of
+from .reach import calls_by_name, classes_in, reachable, unique_names
 
 PROGRAM = "native_program"
-"""Attribute of a Function that holds its NativeProgram."""
+"""Attribute of a Function that holds its NativeProgram without regard to objects it is given."""
+
+FOR_CLASSES = "native_programs"
+"""Attribute of a Function that calls methods by name: its NativePrograms by the classes of objects."""
 
 
 @lru_cache(maxsize=None)
@@ -47,9 +51,10 @@ def native_code(function: Function) -> Code:
 class NativeProgram:
     """A function and all it may call, decoded and verified by the engine."""
 
-    def __init__(self, function: Function):
+    def __init__(self, function: Function, classes: frozenset[T.ClassType] = frozenset()):
         native = load()[0]
-        self.codes = reachable(function, code_of=native_code)
+        self.codes = reachable(function, code_of=native_code, classes=classes)
+        self.calls_by_name = any(map(calls_by_name, self.codes.values()))
         names = unique_names(self.codes)
         self.name = names[function]
         self.by_name = {name: self.codes[f] for f, name in names.items()}
@@ -103,6 +108,8 @@ class NativeEngine:
             kwargs: Mapping[str, Any] | None = None, limits: Limits | None = None) -> Any:
         program = program_of(function)
         values = bind(program.codes[function].schema, args, kwargs)
+        if program.calls_by_name:
+            program = program_for(function, values)
         try:
             return program.program.run(program.name, values, **native_limits(limits))
         except load()[0].NativeError as e:
@@ -111,8 +118,11 @@ class NativeEngine:
                 error = LimitError(error.message)
             raise attach_stack(error, program.frames(e.args[3])) from None
 
-    def missing(self, function: Function) -> Counter[str]:
-        return Counter(program_of(function).program.missing)
+    def missing(self, function: Function, classes: Iterable[T.ClassType] = ()) -> Counter[str]:
+        program = program_of(function)
+        if program.calls_by_name and classes:
+            program = for_classes(function, frozenset(classes))
+        return Counter(program.program.missing)
 
     def adopt(self, obj: ScriptObject) -> ScriptObject:
         return obj
@@ -124,6 +134,28 @@ def program_of(function: Function) -> NativeProgram:
     if program is None:
         program = function.attributes[PROGRAM] = NativeProgram(function)
     return program
+
+
+def program_for(function: Function, values: list[Any]) -> NativeProgram:
+    """The program for a function that calls methods of the objects in `values` by name."""
+    objects = [v for v in values if isinstance(v, ScriptObject)]
+    known = [_classes.get(v) for v in objects]
+    if None in known:
+        known = [classes_in(v) for v in objects]
+        _classes.update(zip(objects, known))
+    known += [classes_in(v) for v in values if isinstance(v, (list, tuple, dict))]
+    return for_classes(function, frozenset().union(*known))
+
+
+_classes: weakref.WeakKeyDictionary[ScriptObject, frozenset] = weakref.WeakKeyDictionary()
+"""The classes of the objects inside objects that were handed over."""
+
+
+def for_classes(function: Function, classes: frozenset[T.ClassType]) -> NativeProgram:
+    programs = function.attributes.setdefault(FOR_CLASSES, {})
+    if classes not in programs:
+        programs[classes] = NativeProgram(function, classes)
+    return programs[classes]
 
 
 def native_limits(limits: Limits | None) -> dict[str, int]:

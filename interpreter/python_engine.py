@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Mapping, Sequence
+from typing import Any, Iterable, Mapping, Sequence
 
+from .. import types as T
 from ..ir import Function
 from ..limits import Limits
 from .arguments import bind
 from .link import link
-from .prepare import code_of, reachable
+from .prepare import code_of
+from .reach import reachable
 from .vm import Interpreter, Program
 
 PROGRAM = "python_program"
@@ -24,9 +26,9 @@ class PythonEngine:
         program = program_of(function)
         return Interpreter(program_of, limits).run(program, bind(program.code.schema, args, kwargs))
 
-    def missing(self, function: Function) -> Counter[str]:
+    def missing(self, function: Function, classes: Iterable[T.ClassType] = ()) -> Counter[str]:
         counts: Counter[str] = Counter()
-        for code in reachable(function).values():
+        for code in reachable(function, classes=classes).values():
             lacking = {i for i, call in enumerate(link(code)) if call.kernel is None}
             counts.update(code.operators[i.x].qualified_name for i in code.instructions
                           if i.op in ("OP", "OPN") and i.x in lacking)

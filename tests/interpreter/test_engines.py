@@ -39,7 +39,7 @@ def partial(monkeypatch):
     class Partial:
         name = "native"
 
-        def missing(self, f):
+        def missing(self, f, classes):
             return engines.operators_of(f).keys() & {"nosuch::operator"}
 
     python = engines.engine("python")

@@ -114,6 +114,18 @@ def test_state_is_shared_by_python_and_both_engines():
     assert obj.get("seen").tolist() == [0, 3]
 
 
+def test_methods_behind_interfaces_are_those_of_the_object():
+    def one(name, value):
+        cls = T.ClassType(f"__torch__.{name}")
+        cls.methods["get"] = function(f"__torch__.{name}.get(Any self) -> int\nDROP\n"
+                                      f"LOADC {value}\nRET")
+        return ScriptObject(cls)
+
+    f = function("f(Any x) -> int\nSTORE 1\nLOAD 1\nINTERFACE_CALL 'get' 1\nRET")
+    assert both(f, one("First", 1)) == 1
+    assert both(f, one("Second", 2)) == 2
+
+
 def test_objects_keep_their_identity():
     cls = T.ClassType("__torch__.Node")
     cls.add_attribute("next", T.ANY)
