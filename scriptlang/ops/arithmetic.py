@@ -8,7 +8,7 @@ from .. import dtypes
 from ..dtypes import DType, bool as BOOL
 from ..tensor import Tensor
 from . import special
-from .elementwise import apply, array_of, declare_pointwise, floating, store, unsupported
+from .elementwise import DISPLAY, apply, array_of, declare_pointwise, floating, store, unsupported
 from .table import declare, primitive
 
 
@@ -81,7 +81,12 @@ def trunc_divide(self, other):
         raise unsupported("div_trunc", dtype)
     check_divisor(dtype, other)
     return apply(special.trunc_divide_int if dtype.kind in "ui" else
-                 lambda a, b: np.trunc(a / b), dtype, self, other)
+                 lambda a, b: np.trunc(rounded(a / b, dtype)), dtype, self, other)
+
+
+def rounded(a: np.ndarray, dtype: DType) -> np.ndarray:
+    """The array with the precision of `dtype`, where it is computed in a wider type."""
+    return a if a.dtype == dtype.numpy else a.astype(dtype.numpy).astype(a.dtype)
 
 
 def divide_mode(self, other, mode):
@@ -119,6 +124,16 @@ def power(self, other):
 def float_power(self, other):
     wide = dtypes.complex128 if dtypes.result_type(self, other).kind == "c" else dtypes.float64
     return apply(np.power, wide, self, other)
+
+
+def power_in_place(name, kernel):
+    def form(self, exponent):
+        if name == "float_power" and self.dtype.name not in ("float64", "complex128"):
+            raise RuntimeError(f"the base given to float_power_ has dtype {DISPLAY[self.dtype.name]} "
+                               "but the operation's result requires dtype Double")
+        return store(self, kernel(self, exponent))
+
+    return form
 
 
 def reverse_subtract(self, other, alpha=1):
@@ -159,7 +174,7 @@ for _name, _kernel in {"pow": power, "float_power": float_power}.items():
     declare(f"aten::{_name}.Scalar(Scalar self, Tensor exponent) -> Tensor", _kernel, "primitive")
     for _type in ("Scalar", "Tensor"):
         declare(f"aten::{_name}_.{_type}(Tensor(a!) self, {_type} exponent) -> Tensor(a!)",
-                lambda self, other, f=_kernel: store(self, f(self, other)), "primitive")
+                power_in_place(_name, _kernel), "primitive")
 for _type in ("Tensor", "Scalar"):
     declare(f"aten::floor_divide_.{_type}(Tensor(a!) self, {_type} other) -> Tensor(a!)",
             lambda self, other: store(self, floor_divide(self, other)), "primitive")

@@ -79,6 +79,11 @@ for _name, _f in BITWISE.items():
                 lambda self, other, k=bitwise(_f): store(self, k(self, other)), "primitive")
 
 
+for _name, _f in BITWISE.items():
+    declare(f"aten::bitwise_{_name}.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", bitwise(_f),
+            "primitive")
+
+
 def _left(a, b):
     bits = a.dtype.itemsize * 8
     return np.where((b < 0) | (b >= bits), 0, np.left_shift(a, np.clip(b, 0, bits - 1)))
@@ -94,6 +99,7 @@ for _name, _f, _magic in (("bitwise_left_shift", _left, "lshift"),
     _kernel = bitwise(lambda a, b, f=_f: f(a, b).astype(a.dtype))
     declare_pointwise(f"{_name}.Tensor", "Tensor other", _kernel)
     declare_pointwise(f"{_name}.Tensor_Scalar", "Scalar other", _kernel)
+    declare(f"aten::{_name}.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", _kernel, "primitive")
     for _type in ("Scalar", "Tensor"):
         declare_pointwise(f"__{_magic}__.{_type}", f"{_type} other", _kernel)
         declare(f"aten::__i{_magic}__.{_type}(Tensor(a!) self, {_type} other) -> Tensor(a!)",
@@ -145,7 +151,7 @@ declare("aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tens
 
 @primitive("aten::where(Tensor condition) -> Tensor[]")
 def where_nonzero(condition):
-    return [Tensor._wrap(i) for i in np.nonzero(np.atleast_1d(condition._array))]
+    return [Tensor._wrap(i.copy()) for i in np.nonzero(np.atleast_1d(condition._array))]
 
 
 def masked_fill(self, mask, value):
@@ -203,11 +209,18 @@ def check_same(self, other):
         raise RuntimeError(f"{self.dtype.name} did not match {other.dtype.name}")
 
 
-for _name, _f in {"isin": np.isin}.items():
-    declare("aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, "
-            "bool assume_unique=False, bool invert=False) -> Tensor",
-            lambda a, b, unique, invert: Tensor._wrap(np.isin(a._array, b._array, invert=invert)),
-            "primitive")
+def isin(elements, test_elements, assume_unique, invert):
+    def array(x):
+        return x._array if isinstance(x, Tensor) else np.asarray(x)
+
+    return Tensor._wrap(np.asarray(np.isin(array(elements), array(test_elements), invert=invert)))
+
+
+for _overload, _args in (("Tensor_Tensor", "Tensor elements, Tensor test_elements"),
+                         ("Tensor_Scalar", "Tensor elements, Scalar test_element"),
+                         ("Scalar_Tensor", "Scalar element, Tensor test_elements")):
+    declare(f"aten::isin.{_overload}({_args}, *, bool assume_unique=False, bool invert=False)"
+            " -> Tensor", isin, "primitive")
 
 
 @primitive("aten::is_nonzero(Tensor self) -> bool")

@@ -9,7 +9,7 @@ import numpy as np
 from .. import dtypes
 from ..dtypes import DType
 from ..tensor import Tensor, contiguous_strides
-from .elementwise import array_of, cast, declare_pointwise
+from .elementwise import DISPLAY, array_of, cast, declare_pointwise
 from .table import declare, primitive
 
 OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
@@ -90,6 +90,25 @@ declare(f"aten::empty_strided(SymInt[] size, SymInt[] stride, *, {OPTIONS}) -> T
         lambda size, stride, dtype, *_: empty_strided(size, stride, chosen(dtype)), "primitive")
 
 
+declare(f"aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, {OPTIONS})"
+        " -> Tensor",
+        lambda self, size, stride, dtype, *_: empty_strided(size, stride, chosen(dtype, self.dtype)),
+        "primitive")
+
+
+@primitive(f"aten::empty_permuted(SymInt[] size, int[] physical_layout, *, {OPTIONS}) -> Tensor")
+def empty_permuted(size, physical_layout, dtype, *_):
+    """Dense, with the dimensions in memory in the order of `physical_layout`."""
+    if sorted(physical_layout) != list(range(len(size))):
+        raise RuntimeError("Number of dimensions in size does not match the length of the "
+                           f"physical_layout; i.e. len(size) = {len(size)} is not equal to "
+                           f"len(physical_layout) = {len(physical_layout)}")
+    strides = [0] * len(size)
+    for d, s in zip(physical_layout, contiguous_strides([size[d] for d in physical_layout])):
+        strides[d] = s
+    return empty_strided(size, strides, chosen(dtype))
+
+
 def empty_strided(size, stride, dtype):
     extent = 1 + sum((n - 1) * s for n, s in zip(size, stride)) if 0 not in size else 0
     return Tensor(filled([extent], 0, dtype).storage, dtype, check_size(size), stride, 0)
@@ -98,6 +117,8 @@ def empty_strided(size, stride, dtype):
 def arange(start, end, step, dtype):
     if step == 0:
         raise RuntimeError("step must be nonzero")
+    if not all(math.isfinite(v) for v in (start, end, step)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     if dtype is None:
@@ -121,18 +142,77 @@ declare(f"aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, {O
         lambda start, end, step, dtype, *_: arange(start, end, step, dtype), "primitive")
 
 
-@primitive(f"aten::linspace(Scalar start, Scalar end, int steps, *, {OPTIONS}) -> Tensor")
-def linspace(start, end, steps, dtype, *_):
+def ends(start, end) -> tuple:
+    """The ends of a range as numbers; tensors must have no dimensions."""
+    for x in (start, end):
+        if isinstance(x, Tensor) and x.dim():
+            raise RuntimeError(f"linspace only supports 0-dimensional start and end tensors, but got "
+                               f"start with {x.dim()} dimension(s).")
+    return tuple(x.item() if isinstance(x, Tensor) else x for x in (start, end))
+
+
+def range_dtype(dtype, *limits) -> DType:
+    if dtype is None and any(isinstance(x, complex) for x in limits):
+        return dtypes.scalar_dtype(1j)
+    return chosen(dtype)
+
+
+def line(start, end, steps: int, dtype: DType) -> np.ndarray:
+    """`steps` numbers from start to end, counted from the nearer end, in the type of `dtype`."""
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
-    target = chosen(dtype)
-    if target.kind not in "ui":
-        return Tensor._wrap(np.linspace(start, end, steps).astype(target.numpy))
-    start, end = int(start), int(end)
-    step = np.float32((end - start) / (steps - 1)) if steps > 1 else np.float32(0)
-    i = np.arange(steps)
-    line = np.where(i < steps // 2, start + step * i, end - step * (steps - i - 1))
-    return Tensor._wrap(line.astype(target.numpy))
+    if steps == 1:
+        return np.array([start])
+    if dtype.kind == "c":
+        return np.linspace(start, end, steps)
+    if dtype.kind in "ui":
+        work, start, end = np.float32, int(start), int(end)
+    else:
+        work = np.float64 if dtype.itemsize == 8 else np.float32
+    step = work((end - start) / max(steps - 1, 1))
+    i = np.arange(steps).astype(work)
+    return np.where(np.arange(steps) < steps // 2, work(start) + step * i,
+                    work(end) - step * (steps - 1 - i))
+
+
+def linspace(start, end, steps, dtype=None, *_):
+    start, end = ends(start, end)
+    target = range_dtype(dtype, start, end)
+    return Tensor._wrap(line(start, end, steps, target).astype(target.numpy))
+
+
+def logspace(start, end, steps, base, dtype=None, *_):
+    start, end = ends(start, end)
+    target = range_dtype(dtype, start, end)
+    wide = np.complex128 if target.kind == "c" else np.float64
+    with np.errstate(all="ignore"):
+        value = np.power(wide(base), line(start, end, steps, target).astype(wide))
+        return Tensor._wrap(value.astype(target.numpy))
+
+
+for _name, _more, _f in (("linspace", "int steps", linspace),
+                         ("logspace", "int steps, float base=10.", logspace)):
+    for _dot, _a, _b in (("", "Scalar", "Scalar"), (".Tensor_Tensor", "Tensor", "Tensor"),
+                         (".Tensor_Scalar", "Tensor", "Scalar"),
+                         (".Scalar_Tensor", "Scalar", "Tensor")):
+        declare(f"aten::{_name}{_dot}({_a} start, {_b} end, {_more}, *, {OPTIONS}) -> Tensor", _f,
+                "primitive")
+
+
+def inclusive_range(start, end, step=1, dtype=None, *_):
+    """`torch.range`: like arange, but with the end."""
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    count = math.floor((end - start) / step) + 1
+    return Tensor._wrap((start + step * np.arange(count)).astype(chosen(dtype).numpy))
+
+
+declare(f"aten::range(Scalar start, Scalar end, *, {OPTIONS}) -> Tensor",
+        lambda start, end, *options: inclusive_range(start, end, 1, *options), "primitive")
+declare(f"aten::range.step(Scalar start, Scalar end, Scalar step=1, *, {OPTIONS}) -> Tensor",
+        inclusive_range, "primitive")
 
 
 @primitive(f"aten::eye(SymInt n, *, {OPTIONS}) -> Tensor")
@@ -214,8 +294,25 @@ for _name, _f in (("triu", np.triu_indices), ("tril", np.tril_indices)):
 
 
 def meshgrid(tensors, indexing="ij"):
-    arrays = np.meshgrid(*(t._array.reshape(-1) for t in tensors), indexing=indexing)
-    return [Tensor._wrap(np.ascontiguousarray(a)) for a in arrays]
+    """Views of the tensors, each expanded over the dimensions of all."""
+    if indexing not in ("ij", "xy"):
+        raise RuntimeError('torch.meshgrid: indexing must be one of "xy" or "ij", but received: '
+                           + indexing)
+    if not tensors:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
+    for t in tensors:
+        if t.dim() > 1:
+            raise RuntimeError("torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: "
+                               f"{list(t._size)}")
+    if len({t.dtype for t in tensors}) > 1:
+        raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
+    order = list(range(len(tensors)))
+    if indexing == "xy" and len(order) > 1:
+        order[:2] = 1, 0
+    shape = [tensors[i].numel() for i in order]
+    return [t._as_view(shape, [t._stride[0] if t._size and order[d] == i and t._size[0] != 1 else
+                               1 if order[d] == i else 0 for d in range(len(shape))], t._offset)
+            for i, t in enumerate(tensors)]
 
 
 declare("aten::meshgrid(Tensor[] tensors) -> Tensor[]", meshgrid, "primitive")
@@ -225,4 +322,10 @@ declare("aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]"
 
 @primitive("aten::complex(Tensor real, Tensor imag) -> Tensor")
 def make_complex(real, imag):
+    if real.dtype.kind != "f" or imag.dtype.kind != "f":
+        raise RuntimeError("Expected both inputs to be Half, Float or Double tensors but got "
+                           f"{DISPLAY[real.dtype.name]} and {DISPLAY[imag.dtype.name]}")
+    if real.dtype is not imag.dtype:
+        raise RuntimeError(f"Expected object of scalar type {DISPLAY[real.dtype.name]} but got scalar "
+                           f"type {DISPLAY[imag.dtype.name]} for second argument")
     return Tensor._wrap(real._array + 1j * imag._array)

@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import dtypes
 from ..tensor import Size, Tensor, as_tensor as shared_tensor
+from . import functions
 from .dispatch import call
 
 
@@ -191,3 +192,10 @@ METHODS: dict[str, Callable] = {name: FUNCTIONS[name] for name in (
 METHODS.update({name: cast_method(code) for name, code in CASTS.items()})
 METHODS.update(new_tensor=new_tensor, type=type_of)
 METHODS["storage"] = METHODS["untyped_storage"] = lambda self: self.storage
+
+
+def __getattr__(name: str) -> Any:
+    """A public function of that name: one of the above, else the operator."""
+    if name in FUNCTIONS:
+        return FUNCTIONS[name]
+    return getattr(functions, name)

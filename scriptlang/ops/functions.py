@@ -1,7 +1,8 @@
 """Every operator as an eager function: `functions.relu(x)`, `functions.zeros(2, 3)`.
 
 This is what `torch.` means in the bodies of composite operators, and where `scriptlang.relu` and Tensor
-methods come from.  Names are looked up in the table on first use (PEP 562).
+methods come from (`eager` has those that Python calls otherwise).  Names are looked up in the table on
+first use (PEP 562).
 """
 
 from __future__ import annotations
@@ -29,16 +30,12 @@ def __getattr__(name: str) -> Any:
         return _dtypes.BY_NAME[name]
     if name.startswith("__"):
         raise AttributeError(name)
-    from . import eager
-
-    function = eager.FUNCTIONS.get(name)
     for namespace in NAMESPACES:
-        if function is None and table.overloads(f"{namespace}::{name}"):
+        if table.overloads(f"{namespace}::{name}"):
             function = _eager(f"{namespace}::{name}")
-    if function is None:
-        raise AttributeError(f"there is no operator named {name!r}")
-    globals()[name] = function
-    return function
+            globals()[name] = function
+            return function
+    raise AttributeError(f"there is no operator named {name!r}")
 
 
 def _eager(name: str) -> Callable:

@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import dtypes
 from ..tensor import Tensor, wrap_dim
-from .elementwise import array_of, cast, store
+from .elementwise import DISPLAY, array_of, cast, check_broadcast
 from .table import declare, primitive
 
 
@@ -51,11 +51,12 @@ def numpy_key(self: Tensor, indices) -> tuple:
 
 
 @primitive("aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
-           "aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor")
+           "aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
+           "aten::index.Tensor_hacked_twin(Tensor self, Tensor[] indices) -> Tensor")
 def index(self, indices):
+    key = numpy_key(self, indices)
     try:
-        return Tensor._wrap(np.ascontiguousarray(self._array[numpy_key(self, indices)])
-                            .reshape(self._array[numpy_key(self, indices)].shape))
+        return Tensor._wrap(np.asarray(self._array[key]))
     except IndexError as e:
         if "broadcast" in str(e):
             shapes = ", ".join(str(list(i._size)) for i in indices if i is not None)
@@ -119,6 +120,8 @@ def index_select(self, dim, index):
 
 
 def check_gather(self, dim, index, name):
+    if not index.numel():
+        return wrap_dim(dim, len(self._size))
     if index.dtype is not dtypes.int64 and index.dtype is not dtypes.int32:
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
     if len(index._size) != len(self._size) and self._size and index._size:
@@ -149,6 +152,8 @@ def grid(index: Tensor, dim: int) -> tuple:
 @primitive("aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor")
 def gather(self, dim, index, sparse_grad):
     dim = check_gather(self, dim, index, "gather")
+    if not index.numel():
+        return Tensor._wrap(np.empty(index._size, self.dtype.numpy))
     if not self._size or not index._size:
         return Tensor._wrap(self._array.reshape(-1)[index._array].reshape(index._size))
     return Tensor._wrap(np.ascontiguousarray(self._array[grid(index, dim)]))
@@ -285,19 +290,30 @@ def masked_select(self, mask):
 
 
 def masked_scatter_(self, mask, source):
+    if mask.dtype is not dtypes.bool:
+        raise RuntimeError("masked_scatter_ only supports boolean masks, but got mask with dtype "
+                           f"{mask.dtype.name}")
+    if source.dtype is not self.dtype:
+        raise RuntimeError("masked_scatter: expected self and source to have same dtypes but got "
+                           f"{DISPLAY[self.dtype.name]} and {DISPLAY[source.dtype.name]}")
+    if check_broadcast(self, mask) != self._size:
+        raise RuntimeError(f"output with shape {list(self._size)} doesn't match the broadcast shape "
+                           f"{list(check_broadcast(self, mask))}")
     where = np.broadcast_to(mask._array, self._size)
     n = int(where.sum())
     if n > source.numel():
-        raise RuntimeError(f"masked_scatter: the source has {source.numel()} elements, the mask "
-                           f"chooses {n}")
+        raise RuntimeError("Number of elements of source < number of ones in mask")
     self._array[where] = source._array.reshape(-1)[:n]
     return self
 
 
 declare("aten::masked_scatter_(Tensor(a!) self, Tensor mask, Tensor source) -> Tensor(a!)",
         masked_scatter_, "primitive")
-declare("aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor",
-        lambda self, mask, source: masked_scatter_(copied(self), mask, source), "primitive")
+@primitive("aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor")
+def masked_scatter(self, mask, source):
+    shape = check_broadcast(self, mask)
+    whole = Tensor._wrap(np.array(np.broadcast_to(self._array, shape), order="C"))
+    return masked_scatter_(whole, mask, source)
 
 
 @primitive("aten::nonzero(Tensor self) -> Tensor", "aten::argwhere(Tensor self) -> Tensor")
@@ -307,7 +323,83 @@ def nonzero(self):
 
 @primitive("aten::nonzero_numpy(Tensor self) -> Tensor[]")
 def nonzero_numpy(self):
-    return [Tensor._wrap(i) for i in np.nonzero(np.atleast_1d(self._array))]
+    return [Tensor._wrap(i.copy()) for i in np.nonzero(np.atleast_1d(self._array))]
+
+
+@primitive("aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor")
+def nonzero_static(self, size, fill_value):
+    if size < 0:
+        raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    found = nonzero(self)._array[:size]
+    rest = np.full((size - len(found), len(self._size)), fill_value, np.int64)
+    return Tensor._wrap(np.concatenate([found, rest]))
+
+
+@primitive("aten::put_(Tensor(a!) self, Tensor index, Tensor source, bool accumulate=False)"
+           " -> Tensor(a!)")
+def put_(self, index, source, accumulate):
+    if index.dtype is not dtypes.int64:
+        raise IndexError("put_(): Expected a long tensor for index, but got "
+                         f"{DISPLAY[index.dtype.name]}")
+    if self.dtype is not source.dtype:
+        raise RuntimeError("put_(): self and source expected to have the same dtype, but got self.dtype"
+                           f" = {DISPLAY[self.dtype.name]} and source.dtype = "
+                           f"{DISPLAY[source.dtype.name]}")
+    if index.numel() != source.numel():
+        raise IndexError("put_(): Expected source and index to have the same number of elements, but "
+                         f"got source.numel() = {source.numel()}, index.numel() = {index.numel()}")
+    check_indices(index._array, self.numel(), 0)
+    flat = np.array(self._array).reshape(-1)
+    at = index._array.reshape(-1)
+    value = source._array.reshape(-1)
+    if accumulate:
+        np.add.at(flat, at, value)
+    else:
+        flat[at] = value
+    self._array[...] = flat.reshape(self._size)
+    return self
+
+
+@primitive("aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill)"
+           " -> Tensor")
+def unsafe_masked_index(self, mask, indices, fill):
+    """Elements at indices that count only where the mask holds; `fill` elsewhere."""
+    clamped = [None if i is None else Tensor._wrap(np.clip(i._array, 0, self._size[d] - 1))
+               for d, i in enumerate(indices)]
+    found = index(self, clamped)._array
+    return Tensor._wrap(np.where(mask._array, found, array_of(fill, self.dtype)))
+
+
+@primitive("aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, "
+           "Tensor values) -> Tensor")
+def unsafe_masked_index_put(self, mask, indices, values):
+    clamped = [None if i is None else Tensor._wrap(np.clip(i._array, 0, self._size[d] - 1))
+               for d, i in enumerate(indices)]
+    value = Tensor._wrap(np.where(mask._array, values._array, values.dtype.numpy.type(0)))
+    return index_put_(copied(self), clamped, value, True)
+
+
+@primitive("aten::index_reduce_(Tensor(a!) self, int dim, Tensor index, Tensor source, str reduce, *, "
+           "bool include_self=True) -> Tensor(a!)")
+def index_reduce_(self, dim, index, source, reduce, include_self):
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but "
+                           f"got {reduce}.")
+    if self.dtype is not source.dtype:
+        raise RuntimeError("index_reduce(): self and source expected to have the same dtype")
+    array, key = rows(self, dim, index)
+    value = source._array if self._size else source._array.reshape(-1)
+    if not include_self:
+        array[key] = neutral(reduce, self.dtype)
+    if reduce != "mean":
+        REDUCE[reduce].at(array, key, value)
+        return self
+    count = np.full(array.shape, 1 if include_self else 0, np.int64)
+    np.add.at(array, key, value)
+    np.add.at(count, key, 1)
+    count = np.maximum(count, 1)
+    array[...] = array // count if self.dtype.kind in "ui" else array / count
+    return self
 
 
 @primitive("aten::take(Tensor self, Tensor index) -> Tensor")

@@ -243,6 +243,28 @@ def flipud(self):
     return flip(self, [0])
 
 
+@primitive("aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor")
+def cross(self, other, dim):
+    if dim is None:
+        dim = next((d for d, n in enumerate(self._size) if n == 3), None)
+        if dim is None:
+            raise RuntimeError("no dimension of size 3 in input")
+    return linalg_cross(self, other, dim)
+
+
+@primitive("aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor")
+def linalg_cross(self, other, dim):
+    if len(self._size) != len(other._size):
+        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
+    axis = wrap_dim(dim, len(self._size))
+    if self._size[axis] != 3 or other._size[axis] != 3:
+        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got "
+                           f"{self._size[axis]} and {other._size[axis]}")
+    dtype = dtypes.result_type(self, other)
+    a, b = np.broadcast_arrays(cast(self, dtype)._array, cast(other, dtype)._array)
+    return Tensor._wrap(np.ascontiguousarray(np.cross(a, b, axis=axis)))
+
+
 @primitive("aten::vander(Tensor x, int? N=None, bool increasing=False) -> Tensor")
 def vander(x, N, increasing):
     if x.dim() != 1:

@@ -86,9 +86,9 @@ def diff(self, n, dim, prepend, append):
     parts = [t for t in (prepend, self, append) if t is not None]
     if len({len(t._size) for t in parts}) > 1:
         raise RuntimeError("diff expects prepend or append to be the same dimension as input")
-    x = cat(parts, dim) if len(parts) > 1 else self
     if n == 0:
-        return Tensor._wrap(np.array(x._array))
+        return Tensor._wrap(np.array(self._array))
+    x = cat(parts, dim) if len(parts) > 1 else self
     for _ in range(min(n, x._size[dim])):
         length = max(x._size[dim] - 1, 0)
         later, earlier = narrow(x, dim, x._size[dim] - length, length), narrow(x, dim, 0, length)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from ..tensor import Tensor, contiguous_strides, wrap_dim
 from .table import declare, primitive
 
@@ -123,7 +125,7 @@ def flatten(self, start_dim, end_dim):
 def ravel(self):
     flat = [self.numel()]
     return self._as_view(flat, [1], self._offset) if self.is_contiguous() else \
-        Tensor._wrap(self._array.reshape(flat))
+        Tensor._wrap(np.array(self._array).reshape(flat))
 
 
 @primitive("aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)")
