@@ -132,9 +132,6 @@ def linear(input, weight, bias):
 def scaled_sum(self: Tensor, result: np.ndarray, beta, alpha) -> Tensor:
     """beta * self + alpha * result; a beta of 0 ignores self, nan and all."""
     dtype = self.dtype
-    if dtype.kind in "ui" and (isinstance(alpha, float) or isinstance(beta, float)):
-        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point "
-                           "number.")
     if alpha != 1:
         result = result * result.dtype.type(alpha)
     bias = working(self)
@@ -207,7 +204,11 @@ def inner(self: Tensor, other: Tensor) -> Tensor:
     if self.size(-1) != other.size(-1):
         raise RuntimeError("inner() the last dimension must match on both input tensors but got "
                            "shapes {} and {}".format(self.size(), other.size()))
-    return torch.tensordot(self, other, [-1], [-1])
+    shape = self.size()[:-1] + other.size()[:-1]
+    rows = 1
+    for n in other.size()[:-1]:
+        rows = rows * n
+    return torch.matmul(self, other.reshape([rows, other.size(-1)]).t()).reshape(shape)
 
 
 @composite("aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor")

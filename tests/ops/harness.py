@@ -1,0 +1,214 @@
+"""Samples of operators, checked twice: against recorded results of PyTorch, and against PyTorch itself.
+
+A test module lists samples and takes both tests from `both_tests`.  `python -m tests.ops.record conv`
+(where torch is installed) writes the recorded results of a family anew.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import pathlib
+import warnings
+import zlib
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scriptlang import dtypes
+from scriptlang.ops import dispatch, table
+from scriptlang.tensor import Tensor
+
+RECORDED = pathlib.Path(__file__).parent / "recorded"
+
+
+@dataclass
+class Sample:
+    """A call of an operator.  `name` is `conv2d` (the overload is chosen) or `aten::add.int`."""
+
+    name: str
+    args: tuple
+    kwargs: dict = field(default_factory=dict)
+    tolerance: float = 1e-5
+
+    def __str__(self) -> str:
+        shapes = ",".join(map(describe, self.args))
+        named = "".join(f",{k}={v}" for k, v in self.kwargs.items())
+        return f"{self.name}({shapes}{named})"
+
+
+def describe(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return "x".join(map(str, value.shape)) + value.dtype.kind
+    return str(value).replace(" ", "")
+
+
+def call(name: str, *args, tolerance: float = 1e-5, **kwargs) -> Sample:
+    return Sample(name, args, kwargs, tolerance)
+
+
+class Arrays:
+    """Reproducible arrays of a family: the same in every run of a module."""
+
+    def __init__(self, family: str):
+        self.random = np.random.RandomState(zlib.crc32(family.encode()) & 0xFFFFFFFF)
+
+    def normal(self, *shape: int, dtype=np.float32) -> np.ndarray:
+        return np.asarray(self.random.randn(*shape)).astype(dtype)
+
+    def uniform(self, *shape: int, dtype=np.float32) -> np.ndarray:
+        return np.asarray(self.random.rand(*shape)).astype(dtype)
+
+    def integers(self, low: int, high: int, *shape: int, dtype=np.int64) -> np.ndarray:
+        return np.asarray(self.random.randint(low, high, shape)).astype(dtype)
+
+
+def convert(value: Any, array) -> Any:
+    """A tree of arguments with a fresh copy of every array passed through `array`."""
+    if isinstance(value, np.ndarray):
+        return array(value.copy())
+    if isinstance(value, (list, tuple)):
+        return type(value)(convert(v, array) for v in value)
+    return value
+
+
+def run(sample: Sample) -> Any:
+    """What scriptlang computes, tensors as arrays; or the exception."""
+    args = convert(sample.args, Tensor._wrap)
+    kwargs = {k: convert(v, Tensor._wrap) for k, v in sample.kwargs.items()}
+    try:
+        if "::" in sample.name:
+            name, _, overload = sample.name.partition(".")
+            return plain(table.find(name, overload).kernel(*args))
+        return plain(dispatch.call(f"aten::{sample.name}", args, kwargs))
+    except Exception as error:
+        return error
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value.numpy().copy()
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    return value
+
+
+def run_torch(sample: Sample) -> Any:
+    """What PyTorch computes, tensors as arrays; or the exception."""
+    import torch
+
+    def value_of(x):
+        if isinstance(x, torch.Tensor):
+            return x.detach().numpy().copy()
+        return [value_of(v) for v in x] if isinstance(x, (list, tuple)) else x
+
+    def argument(x):
+        return x.to_torch() if isinstance(x, TorchDtype) else x
+
+    args = [argument(a) for a in convert(sample.args, torch.from_numpy)]
+    kwargs = {k: argument(convert(v, torch.from_numpy)) for k, v in sample.kwargs.items()}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if "::" in sample.name:
+                name, _, overload = sample.name.partition(".")
+                return value_of(torch._C._get_operation_overload(name, overload)[0](*args))
+            return value_of(getattr(torch.ops.aten, sample.name)(*args, **kwargs))
+    except Exception as error:
+        return error
+
+
+class TorchDtype(int):
+    """A dtype argument: its number for scriptlang, the dtype itself for PyTorch."""
+
+    def to_torch(self):
+        import torch
+
+        return getattr(torch, dtypes.by_code(int(self)).name)
+
+
+def check(got: Any, want: Any, tolerance: float) -> None:
+    """Equal structure, types, shapes and dtypes; floats within the tolerance; errors for errors."""
+    if isinstance(want, Exception) or isinstance(got, Exception):
+        assert isinstance(want, Exception) and isinstance(got, Exception), (got, want)
+        assert not isinstance(got, (KeyError, AttributeError, AssertionError)), repr(got)
+        return
+    if isinstance(want, list):
+        assert isinstance(got, list) and len(got) == len(want), (got, want)
+        for g, w in zip(got, want):
+            check(g, w, tolerance)
+    elif isinstance(want, np.ndarray):
+        assert isinstance(got, np.ndarray) and got.dtype == want.dtype and got.shape == want.shape, \
+            (got, want)
+        np.testing.assert_allclose(got, want, rtol=tolerance * 10, atol=tolerance)
+    elif isinstance(want, (float, complex)):
+        assert type(got) is type(want), (got, want)
+        np.testing.assert_allclose(got, want, rtol=1e-14)
+    else:
+        assert type(got) is type(want) and got == want, (got, want)
+
+
+def encode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """A result as JSON, its arrays put aside by number."""
+    if isinstance(value, Exception):
+        return {"error": str(value).splitlines()[0][:120] if str(value) else ""}
+    if isinstance(value, np.ndarray):
+        arrays[str(len(arrays))] = value
+        return {"array": len(arrays) - 1}
+    if isinstance(value, list):
+        return [encode(v, arrays) for v in value]
+    if isinstance(value, complex):
+        return {"complex": [value.real, value.imag]}
+    return value
+
+
+def decode(value: Any, arrays) -> Any:
+    if isinstance(value, list):
+        return [decode(v, arrays) for v in value]
+    if isinstance(value, dict):
+        if "error" in value:
+            return RuntimeError(value["error"])
+        if "complex" in value:
+            return complex(*value["complex"])
+        return arrays[str(value["array"])]
+    return value
+
+
+def write(family: str, samples: list[Sample]) -> None:
+    arrays: dict[str, np.ndarray] = {}
+    rows = [[str(s), encode(run_torch(s), arrays)] for s in samples]
+    text = np.frombuffer(json.dumps(rows).encode(), np.uint8)
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, rows=text, **arrays)
+    RECORDED.mkdir(exist_ok=True)
+    (RECORDED / f"{family}.npz").write_bytes(buffer.getvalue())
+
+
+def read(family: str) -> list[tuple[str, Any]]:
+    """(text of the sample, result) rows of a family."""
+    with np.load(RECORDED / f"{family}.npz") as arrays:
+        rows = json.loads(arrays["rows"].tobytes())
+        return [(text, decode(value, arrays)) for text, value in rows]
+
+
+def both_tests(family: str, samples: list[Sample]):
+    """(test against the recorded results, test against PyTorch) of a family."""
+    ids = [f"{i}-{s}" for i, s in enumerate(samples)]
+    recorded: list = []
+
+    @pytest.mark.parametrize("i", range(len(samples)), ids=ids)
+    def test_recorded(i):
+        if not recorded:
+            recorded.extend(read(family))
+        assert len(recorded) == len(samples) and recorded[i][0] == str(samples[i]), \
+            f"the samples changed: python -m tests.ops.record {family}"
+        check(run(samples[i]), recorded[i][1], samples[i].tolerance)
+
+    @pytest.mark.oracle
+    @pytest.mark.parametrize("i", range(len(samples)), ids=ids)
+    def test_pytorch(i):
+        check(run(samples[i]), run_torch(samples[i]), samples[i].tolerance)
+
+    return test_recorded, test_pytorch
