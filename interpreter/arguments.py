@@ -17,7 +17,7 @@ from .values import MAX_INT, MIN_INT, is_instance, type_name
 
 
 class Mismatch(Exception):
-    """A value does not fit a type; `.value` is the innermost one that does not, `.path` where it is."""
+    """A value does not fit a type; `.value` is the innermost that does not, `.path` its place."""
 
     def __init__(self, value: Any, wanted: T.Type, path: str = ""):
         super().__init__()
@@ -27,9 +27,10 @@ class Mismatch(Exception):
 def bind(schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> list[Any]:
     """The values of all arguments of a function, in order.
 
-    numpy arrays and torch tensors become Tensors where a Tensor is wanted, ints floats where a float is,
-    tuples lists, names devices; a ScriptModule its object.  As in PyTorch lists and dicts are copied.
-    Raises RunError that names the function, the argument, the type it wants and the one it got.
+    numpy arrays and torch tensors become Tensors where a Tensor is wanted, ints floats where a
+    float is, tuples lists, names devices; a ScriptModule its object.  As in PyTorch lists and dicts
+    are copied. Raises RunError that names the function, the argument, the type it wants and the one
+    it got.
     """
     short = schema.name.rpartition(".")[2]
     own = [a for a in schema.arguments if a.name != "self"]

@@ -1,4 +1,4 @@
-"""The engine "auto": native where that has every operator, else python; decided on the first run."""
+"""The engine "auto": native where that has every operator, else python; chosen on the first run."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class ObjectEngine(AutoEngine):
 
 
 def fitting(functions: Iterable[Function], classes: Iterable[T.ClassType] = ()) -> Engine:
-    """The native engine where it is there and lacks nothing of the functions, else the Python engine."""
+    """The native engine where it is there and lacks nothing of the functions, else Python's."""
     if "native" in available() and not any(missing_from(engine("native"), functions, classes)):
         return engine("native")
     return engine("python")

@@ -51,7 +51,8 @@ class OperatorRef(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where an instruction came from: a span, and the calls it was inlined through (outermost first).
+    """Where an instruction came from: a span, and the calls it was inlined through (outermost
+    first).
 
     Each caller is (name of the function called, span of the call).
     """
@@ -68,9 +69,9 @@ class Code:
     """One function as bytecode.
 
     register_types has the type of register i+1 at i, or None where it is not known; it is empty in
-    foreign code.  functions are what CALL names: ir.Function objects.  interfaces are the types whose
-    methods INTERFACE_CALL calls, none where that is not known.  places has one Place per instruction,
-    or is empty.
+    foreign code.  functions are what CALL names: ir.Function objects.  interfaces are the types
+    whose methods INTERFACE_CALL calls, none where that is not known.  places has one Place per
+    instruction, or is empty.
     """
 
     name: str
@@ -102,8 +103,8 @@ def to_tuple(code: Code, name: str | None = None, names: Mapping[Any, str] | Non
              renamed: Mapping[T.Type, str] | None = None) -> tuple:
     """The layout of `bytecode.pkl`.  Constants stay the values they are.
 
-    name, names: what it and the functions it calls are named in the program, where that is not their
-    own name.  renamed: the same for types that have names.
+    name, names: what it and the functions it calls are named in the program, where that is not
+    their own name.  renamed: the same for types that have names.
     """
     names = names or {}
 
@@ -217,7 +218,7 @@ def _operator(o: Any, name: str) -> OperatorRef:
 
 def _schema(name: str, table: Any, resolve_type: Callable[[str], T.Type],
             instructions: list[Instruction]) -> Schema:
-    """The schema of a function.  Early versions had none: its first instruction stores the arguments."""
+    """The schema of a function.  Early versions had none: instruction 0 stores arguments."""
     fields = _fields(table, name) if table is not None else {}
     if not fields:
         first = instructions[0] if instructions else Instruction("RET")

@@ -1,9 +1,9 @@
 """Graph -> Code, as PyTorch's interpreter lays code out.
 
 A value lives in a register of its own, unless it is used once, by the node that comes right after
-it in stack order: then it stays on the stack (`Inliner`).  The last use of a register is a MOVE, so that its
-value is freed, or may be written in place (`Lifetimes`).  Arguments equal to the defaults of the operator's
-schema, at the end of its list, are left out.
+it in stack order: then it stays on the stack (`Inliner`).  The last use of a register is a MOVE, so
+that its value is freed, or may be written in place (`Lifetimes`).  Arguments equal to the defaults
+of the operator's schema, at the end of its list, are left out.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ PROMOTED: dict[str, str] = {
     "prim::is_cuda": "IS_CUDA", "aten::__not__": "__NOT__", "aten::__is__": "__IS__",
     "aten::__isnot__": "__ISNOT__", "prim::NumToTensor": "NUM_TO_TENSOR",
     "prim::TupleIndex": "TUPLE_INDEX", "prim::DictIndex": "DICT_INDEX", "prim::tolist": "TO_LIST",
-    "prim::RaiseException": "RAISE_EXCEPTION", "prim::Uninitialized": "UN_INITIALIZED", "aten::warn": "WARN",
+    "prim::RaiseException": "RAISE_EXCEPTION", "prim::Uninitialized": "UN_INITIALIZED",
+    "aten::warn": "WARN",
 }
 """Node kinds that are an opcode without operands."""
 

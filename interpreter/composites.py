@@ -45,7 +45,7 @@ def body_of(ref: OperatorRef) -> Function | None:
 
 def with_defaults(body: Function, schema: Schema, given: int, defaults: tuple,
                   outs: int) -> Function:
-    """A function of the `given` arguments that calls `body` with the defaults put in their place."""
+    """A function of the `given` arguments that calls `body` with the defaults in their place."""
     made = body.attributes.setdefault("with_defaults", {})
     if given in made:
         return made[given]

@@ -2,8 +2,8 @@
 
     engine("auto").run(function, (x, 16000))
 
-"python" is the definition of the language, always there.  "native" is the C++ engine, there when the
-package was built with it.  "auto" takes native where it is there and has every operator.
+"python" is the definition of the language, always there.  "native" is the C++ engine, there when
+the package was built with it.  "auto" takes native where it is there and has every operator.
 """
 
 from __future__ import annotations

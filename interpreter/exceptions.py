@@ -21,8 +21,8 @@ def exception_class(qualified_name: str | None) -> type[Exception]:
     """The class to raise for a qualified name in a program: the builtin exception, a subclass of
     UserException of that name, or RunError where there is no name.
 
-    Only builtin subclasses of Exception that a single message makes are taken: a program cannot raise
-    SystemExit or KeyboardInterrupt.
+    Only builtin subclasses of Exception that a single message makes are taken: a program cannot
+    raise SystemExit or KeyboardInterrupt.
     """
     if not qualified_name:
         return RunError

@@ -39,8 +39,9 @@ def line(op: Opcode) -> str:
     meaning = op.meaning.replace('"', '\\"')
     pops, pushes = (EFFECTS.get(e, e) for e in (op.pops, op.pushes))
     runs = "true" if op.runs else "false"
-    return (f"SL_OPCODE({op.name}, {op.number}, '{op.x or '-'}', '{op.n or '-'}', {pops}, {pushes}, "
-            f'{runs},\n          "{meaning}")\n')
+    x, n = op.x or "-", op.n or "-"
+    return (f"SL_OPCODE({op.name}, {op.number}, '{x}', '{n}', {pops}, {pushes}, {runs},\n"
+            f'          "{meaning}")\n')
 
 
 def main() -> None:

@@ -8,9 +8,9 @@ from ..ir import Block, Graph, Node, Value
 class Inliner:
     """Finds the nodes whose value is used at once, so that it need not leave the stack.
 
-    `nodes` holds them.  A node qualifies when its only output is used once, in its own block, and when
-    nothing else has to run between it and the place where its user wants it.  Walks backwards: the
-    inputs of a node, last to first, may each be the node that stands right before.
+    `nodes` holds them.  A node qualifies when its only output is used once, in its own block, and
+    when nothing else has to run between it and the place where its user wants it.  Walks backwards:
+    the inputs of a node, last to first, may each be the node that stands right before.
     """
 
     def __init__(self, graph: Graph):

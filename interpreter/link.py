@@ -23,7 +23,8 @@ class Call:
     kernel: takes all arguments of the schema; None where the engine lacks the operator.
     given: how many values are on the stack; None where the instruction says.
     defaults: what follows the given ones; outs: how many of the given ones are `out` arguments,
-    which come after the defaults.  results: how many values it gives; None for a tuple of any number.
+    which come after the defaults.  results: how many values it gives; None for a tuple of any
+    number.
     """
 
     ref: OperatorRef
@@ -102,7 +103,7 @@ def filled(ref: OperatorRef, schema: Schema) -> tuple[int, tuple, int]:
     outs = out_arguments(schema)
     skipped = arguments[given - outs:len(arguments) - outs]
     if given < outs or not all(a.has_default for a in skipped):
-        raise RunError(f"{ref.qualified_name} is given {given} arguments, but its schema needs more: "
+        raise RunError(f"{ref.qualified_name} is given {given} arguments, but it needs more: "
                        f"{schema}")
     return given, tuple(a.default for a in skipped), outs
 

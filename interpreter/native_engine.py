@@ -1,8 +1,8 @@
 """The native engine behind the Engine protocol.
 
 The extension module takes programs as the tuple trees of `code.to_tuple` with the Python types that
-they name, and verifies them itself.  Instances of script classes that are handed over keep their slots
-in the engine from then on, where Python and both engines see the same state.
+they name, and verifies them itself.  Instances of script classes that are handed over keep their
+slots in the engine from then on, where Python and both engines see the same state.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PROGRAM = "native_program"
 """Attribute of a Function that holds its NativeProgram without regard to objects it is given."""
 
 FOR_CLASSES = "native_programs"
-"""Attribute of a Function that calls methods by name: its NativePrograms by the classes of objects."""
+"""Attribute of a Function that calls methods by name: NativePrograms by the classes of objects."""
 
 
 @lru_cache(maxsize=None)
@@ -58,7 +58,7 @@ class NativeProgram:
         names = unique_names(self.codes)
         self.name = names[function]
         self.by_name = {name: self.codes[f] for f, name in names.items()}
-        types = named_types(self.codes.values())
+        types = named_types(self.codes.values(), classes if self.calls_by_name else ())
         renamed = {t: name for name, t in types.items() if t.name != name}
         for t, name in renamed.items():
             names.update((f, f"{name}.{short}") for short, f in getattr(t, "methods", {}).items())
@@ -77,11 +77,11 @@ class NativeProgram:
         return tuple(frames)
 
 
-def named_types(codes: Iterable[Code]) -> dict[str, T.Type]:
-    """Classes, enums and named tuples that codes name, by a name that is theirs alone."""
+def named_types(codes: Iterable[Code], classes: Iterable[T.ClassType]) -> dict[str, T.Type]:
+    """Classes, enums and named tuples that codes name, and `classes`, by names of their own."""
     found: dict[str, T.Type] = {}
     seen: set[T.Type] = set()
-    pending = [part for code in codes for t in types_of(code) for part in t.walk()]
+    pending = [*classes, *(part for code in codes for t in types_of(code) for part in t.walk())]
     while pending:
         t = pending.pop()
         if not getattr(t, "name", None) or isinstance(t, T.VarType) or t in seen:

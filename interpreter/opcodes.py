@@ -1,8 +1,8 @@
 """The instruction set: one table, from which everything else about opcodes is made.
 
-Names and numbers are those of PyTorch's interpreter.  An instruction is (opcode, x, n).  `x` and `n`
-say what the operands are (see OPERANDS); `pops` and `pushes` are numbers of stack values, or a text
-where they depend on the operands: "n", "x", "n+1", "n-2", "op" (the operator's), "call" (the
+Names and numbers are those of PyTorch's interpreter.  An instruction is (opcode, x, n).  `x` and
+`n` say what the operands are (see OPERANDS); `pops` and `pushes` are numbers of stack values, or a
+text where they depend on the operands: "n", "x", "n+1", "n-2", "op" (the operator's), "call" (the
 function's).
 
 Adding an opcode: one line here, `python -m scriptlang.interpreter.generate`, and its meaning in the
@@ -59,8 +59,8 @@ TABLE: tuple[Opcode, ...] = (
     Opcode("JF", 9, "P", "", 1, 0, "pop a bool; when false, go x instructions on"),
     Opcode("JMP", 10, "P", "", 0, 0, "go x instructions on (back, when negative)"),
     Opcode("LOOP", 11, "P", "I", "n+1", "n-2",
-           "with (trip, max, cond, n-2 carried values): go on below with (trip+1, max, trip, carried), "
-           "or leave the carried values and go x on"),
+           "with (trip, max, cond, n-2 carried values): go on below with "
+           "(trip+1, max, trip, carried), or leave the carried values and go x on"),
     Opcode("RET", 12, "", "", 0, 0, "return; the stack holds the results"),
     Opcode("WAIT", 13, "", "", 1, 1, "wait for a future", False),
     Opcode("CALL", 14, "F", "", "call", "call", "call function x"),

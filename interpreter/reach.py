@@ -49,7 +49,7 @@ def methods_called(code: Code, classes: Iterable[T.ClassType]) -> Iterator[Funct
 
 
 def classes_of(code: Code) -> Iterator[T.ClassType]:
-    """The classes that arguments, types and registers of a code name, and those of their attributes."""
+    """The classes that arguments, types and registers of a code name, and of their attributes."""
     roots = [a.type for a in code.schema.arguments] + code.types \
         + [t for t in code.register_types if t is not None]
     seen: set[T.ClassType] = set()

@@ -76,7 +76,8 @@ def type_name(value: Any) -> str:
     if type(value) is dict:
         return f"Dict[{_common(list(value))}, {_common(list(value.values()))}]"
     cls = type(value)
-    return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
+    module = "" if cls.__module__ == "builtins" else f"{cls.__module__}."
+    return module + cls.__qualname__
 
 
 def _common(values: list) -> str:

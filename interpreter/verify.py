@@ -2,8 +2,8 @@
 
 Two passes: `check_structure` looks at every operand alone (indices, counts, jump targets, kinds of
 types); `Flow` then follows every path and checks stack depth, registers and types at each
-instruction and where paths meet.  A type that cannot be known is None and fits everything: PyTorch's
-bytecode is not fully typed.
+instruction and where paths meet.  A type that cannot be known is None and fits everything:
+PyTorch's bytecode is not fully typed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ def verify(code: Code) -> None:
 def fail(code: Code, pc: int, why: str):
     i = code.instructions[pc]
     raise ArchiveError(f"{code.name}, instruction {pc} ({i.op} {i.x} {i.n}): {why}",
-                       record="bytecode.pkl", help="the file is damaged, or was not made by PyTorch")
+                       record="bytecode.pkl",
+                       help="the file is damaged, or was not made by PyTorch")
 
 
 def check_structure(code: Code) -> None:

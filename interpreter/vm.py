@@ -1,7 +1,7 @@
 """The Python engine's interpreter: the definition of what bytecode means.
 
-One stack of values for all frames, as in PyTorch's interpreter: a caller pushes arguments, the callee
-stores them into its registers, and leaves its results when it returns.
+One stack of values for all frames, as in PyTorch's interpreter: a caller pushes arguments, the
+callee stores them into its registers, and leaves its results when it returns.
 """
 
 from __future__ import annotations
@@ -74,10 +74,10 @@ class Interpreter:
         try:
             with numpy.errstate(all="ignore"):
                 self.loop()
-        except RecursionError:
-            raise attach_stack(RunError("a value is nested too deep"), self.script_stack()) from None
-        except MemoryError:
-            raise attach_stack(RunError("out of memory"), self.script_stack()) from None
+        except (RecursionError, MemoryError) as error:
+            out = isinstance(error, MemoryError)
+            why = "out of memory" if out else "a value is nested too deep"
+            raise attach_stack(RunError(why), self.script_stack()) from None
         except Exception as error:
             raise attach_stack(error, self.script_stack())
         return self.stack[0] if len(self.stack) == 1 else tuple(self.stack)

@@ -1,7 +1,8 @@
-"""The record bytecode.pkl: functions as bytecode, as PyTorch's lite interpreter reads and writes them.
+"""The record bytecode.pkl: functions as bytecode, as PyTorch's lite interpreter reads and writes
+them.
 
-The record is a pickle of `(8, function, ...)`; `interpreter.code` has the layout of a function.  Here
-is what surrounds it: which functions go in, the version, and the texts of types.  Pickling and
+The record is a pickle of `(8, function, ...)`; `interpreter.code` has the layout of a function.
+Here is what surrounds it: which functions go in, the version, and the texts of types.  Pickling and
 tensors are the business of the archive.
 """
 

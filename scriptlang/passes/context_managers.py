@@ -1,7 +1,8 @@
 """`with` blocks as the calls that they are, so that `inline` can see through them.
 
     %v : int = prim::Enter(%c)     ->    %v : int = prim::CallMethod[name="__enter__"](%c)
-    %r : Any = prim::Exit(%c)      ->    %r : Any = prim::CallMethod[name="__exit__"](%c, %n, %n, %n)
+    %r : Any = prim::Exit(%c)      ->    %r : Any = prim::CallMethod[name="__exit__"](%c, %n, %n,
+    %n)
 
 As in PyTorch an exception does not run `__exit__`, so it always gets None three times.
 """

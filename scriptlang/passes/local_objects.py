@@ -4,8 +4,8 @@
      = prim::SetAttr[name="prev"](%c, %p)              ...uses of %q become uses of %p,
     %q : bool = prim::GetAttr[name="prev"](%c)    ->   and the three nodes are gone
 
-Applies where the object is only read and written, and written in the block that makes it.  Run after
-`inline`: `__init__`, `__enter__` and `__exit__` are calls before.
+Applies where the object is only read and written, and written in the block that makes it.  Run
+after `inline`: `__init__`, `__enter__` and `__exit__` are calls before.
 """
 
 from __future__ import annotations

@@ -7,13 +7,14 @@
     OP aten::add.int/2
     RET
 
-Operands: registers, counts and jump distances are numbers; constants are Python literals; operators are
-`name.overload/arguments`; types are annotations; functions are names in `functions`.
+Operands: registers, counts and jump distances are numbers; constants are Python literals; operators
+are `name.overload/arguments`; types are annotations; functions are names in `functions`.
 """
 
 from __future__ import annotations
 
 import ast
+import dataclasses
 
 from scriptlang import types as T
 from scriptlang.interpreter.code import Code, Instruction, OperatorRef, Place
@@ -28,7 +29,8 @@ def assemble(text: str, functions: dict[str, Function] | None = None,
              constants: dict[str, object] | None = None) -> Code:
     """Code of the listing; the span of an instruction is its line."""
     head, *lines = [line.strip() for line in text.strip().splitlines()]
-    schema = parse_schema(head)
+    name, _, rest = head.partition("(")
+    schema = dataclasses.replace(parse_schema("f(" + rest), name=name)
     code = Code(schema.name, schema, register_size=registers)
     source = Source(text, f"{schema.name}.asm")
     resolve = (classes or {}).get

@@ -6,7 +6,8 @@ from scriptlang import types as T
 from scriptlang.errors import ArchiveError
 from scriptlang.interpreter.code import MalformedCode, from_tuple, listing, to_tuple
 from scriptlang.interpreter.engine import engine
-from scriptlang.serialization.bytecode import PROGRAM, RECORD, TypeReader, bytecode_records, read_functions
+from scriptlang.serialization.bytecode import (PROGRAM, RECORD, TypeReader, bytecode_records,
+                                               read_functions)
 from tests.interpreter.assemble import assemble, function
 
 TEXT = """f(int x, int y=3) -> int
@@ -69,7 +70,8 @@ MALFORMED = {
     "a type that is a number": changed("types", (5,)),
     "registers that are no number": changed("register_size", "9"),
     "fewer than no registers": changed("register_size", -1),
-    "an argument without a type": (*TREE[:2], (("arguments", ((("name", "x"),),)), ("returns", ()))),
+    "an argument without a type": (*TREE[:2], (("arguments", ((("name", "x"),),)),
+                                               ("returns", ()))),
 }
 
 
@@ -92,7 +94,7 @@ def test_functions_of_a_record_call_each_other():
     g = function("g(int x) -> int\n STORE 1\n LOAD 1\n LOADC 2\n OP aten::add.int/2\n RET")
     f = function("f(int x) -> int\n STORE 1\n MOVE 1\n CALL g\n CALL g\n RET", functions={"g": g})
     records = bytecode_records([f])
-    assert [entry[0] for entry in records[RECORD][1:]] == ["g"]      # the lite interpreter calls none
+    assert [entry[0] for entry in records[RECORD][1:]] == ["g"]      # lite has no calls
     tree = records[PROGRAM]
     assert [entry[0] for entry in tree[1:]] == ["f", "g"]
     assert set(bytecode_records([g])) == {RECORD}

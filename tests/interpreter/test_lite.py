@@ -1,4 +1,4 @@
-"""PyTorch's lite interpreter runs the bytecode that we write, with the results of the Python engine."""
+"""PyTorch's lite interpreter runs the bytecode that we write, with the Python engine's results."""
 
 import math
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple

@@ -65,7 +65,8 @@ def test_exceptions_of_programs_have_their_name():
 
 
 def test_a_missing_operator_is_an_error_only_when_reached():
-    f = function("f(bool b) -> int\nSTORE 1\nLOAD 1\nJF 3\nOP nosuch::operator/0\nRET\nLOADC 4\nRET")
+    f = function("f(bool b) -> int\nSTORE 1\nLOAD 1\nJF 3\nOP nosuch::operator/0\nRET\n"
+                 "LOADC 4\nRET")
     assert engine("native").run(f, (False,)) == 4
     assert engine("native").missing(f) == {"nosuch::operator": 1}
     error = failure(f, True, name="native")
@@ -101,8 +102,8 @@ def test_state_is_shared_by_python_and_both_engines():
     cls.add_attribute("n", T.INT)
     cls.add_attribute("seen", T.TENSOR)
     up = function("__torch__.Counter.up(Any self, Tensor x) -> int\nSTOREN 1 2\nLOAD 1\nLOAD 1\n"
-                  "GET_ATTR 0\nLOADC 1\nOP aten::add.int/2\nSET_ATTR 0\nLOAD 1\nLOAD 2\nSET_ATTR 1\n"
-                  "LOAD 1\nGET_ATTR 0\nRET")
+                  "GET_ATTR 0\nLOADC 1\nOP aten::add.int/2\nSET_ATTR 0\nLOAD 1\nLOAD 2\n"
+                  "SET_ATTR 1\nLOAD 1\nGET_ATTR 0\nRET")
     obj = ScriptObject(cls, [5, None])
     x = np.zeros(2, np.float32)
     assert engine("native").run(up, (obj, x)) == 6

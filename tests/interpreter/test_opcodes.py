@@ -28,7 +28,8 @@ def test_every_opcode_runs_in_one_place():
 
 
 def test_every_opcode_is_verified():
-    flow = {"RET", "RAISE_EXCEPTION", "JF", "JMP", "LOOP", "LOAD", "MOVE", "DROPR", "STORE", "STOREN"}
+    flow = {"RET", "RAISE_EXCEPTION", "JF", "JMP", "LOOP", "LOAD", "MOVE", "DROPR", "STORE",
+            "STOREN"}
     assert flow | set(verify.EFFECTS) == RUNNING
     assert {kind for op in opcodes.TABLE for kind in (op.x, op.n)} - {""} \
         == set(verify.OPERAND_CHECKS)

@@ -1,4 +1,4 @@
-"""Attacks on the verifier: each is code that would run off its stack, tables, registers or types."""
+"""Attacks on the verifier: code that would run off its stack, tables, registers or types."""
 
 import dataclasses
 
