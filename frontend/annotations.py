@@ -7,6 +7,7 @@ comments, `torch.Tensor`, `Tensor`, and classes that the program defines.
 from __future__ import annotations
 
 import ast
+import re
 import types as python_types
 import typing
 from typing import Any, Callable
@@ -125,6 +126,12 @@ class _Reader:
             return make(*types)
         except TypeError:
             self.fail(node, f"wrong number of types in {ast.unparse(node)!r}")
+
+
+def broadcast_size(node: ast.expr | None) -> int | None:
+    """N of an annotation `BroadcastingListN[int]`, also inside an Optional: one number will do."""
+    found = node and re.search(r"BroadcastingList(\d)\[", ast.unparse(node))
+    return int(found.group(1)) if found else None
 
 
 def dotted(node: ast.expr) -> str | None:

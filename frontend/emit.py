@@ -16,6 +16,7 @@ from scriptlang.schema import NO_DEFAULT, Argument, Schema
 from scriptlang.source import Source, Span
 
 from . import exits, statements
+from .annotations import broadcast_size
 from .builder import Builder
 from .conversions import EMPTY_LIST
 from .emitter import Emitter, span_of
@@ -192,7 +193,8 @@ def function_schema(definition: ast.FunctionDef, source: Source, resolver: Resol
             default = _check_default(e, p, type, defaults[p.arg])
         elif p.arg in syntax:
             default = static_value(e, syntax[p.arg], type)
-        arguments.append(Argument(p.arg, type, default, kwarg_only=i >= len(positional)))
+        arguments.append(Argument(p.arg, type, default, i >= len(positional),
+                                  size=broadcast_size(p.annotation)))
     result = T.NONE
     if comment is not None:
         result = comment[1]

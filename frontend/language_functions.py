@@ -30,6 +30,10 @@ SOURCES: dict[str, list[str]] = {
     "aten::ge": [f"def ge(a: {n}, b: Tensor) -> Tensor: return b <= a" for n in _REAL],
     "aten::floordiv": [f"def floordiv(self: Tensor, other: {t}) -> Tensor: "
                        f"return torch.floor_divide(self, other)" for t in ("Tensor", *_REAL)],
+    "aten::_list_with_default": [
+        "def _list_with_default(out_size: List[int], defaults: List[int]) -> List[int]:\n"
+        "    assert len(defaults) > len(out_size)\n"
+        "    return out_size"],
     "aten::__contains__": ["def __contains__(self: str, key: str) -> bool: "
                            "return self.find(key, 0, len(self)) != -1"],
 }

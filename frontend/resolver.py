@@ -21,6 +21,7 @@ from scriptlang.source import Span
 
 from . import namespaces, python_builtins
 from .annotations import PYTHON_TYPES, type_of_object, type_of_syntax
+from .known_functions import DispatchedValue, dispatched, known_function
 from .sugared import (ClassValue, ConstantValue, EnumClassValue, ExceptionValue, FunctionValue,
                       NamedTupleValue, Namespace, SugaredValue, TypeValue)
 
@@ -135,15 +136,13 @@ def _is_tensor(obj: Any) -> bool:
 
 
 def _module(module: python_types.ModuleType) -> SugaredValue:
+    """A module: what is known of it by name first, then what it holds."""
     known = namespaces.BY_NAME.get(module.__name__)
-    if known is not None:
-        return known
 
     def find(name: str) -> SugaredValue | None:
-        obj = getattr(module, name, MISSING)
-        if obj is MISSING:
-            return None
-        return meaning_of(obj, None, constant=True)
+        found = known.find(name) if known is not None else None
+        obj = getattr(module, name, MISSING) if found is None else MISSING
+        return found if obj is MISSING else meaning_of(obj, None, constant=True)
 
     return Namespace(module.__name__, find)
 
@@ -165,6 +164,12 @@ def _callable(obj: Any, span: Span) -> SugaredValue | None:
         return python_builtins.builtin(name)
     if module in ("math", "cmath"):
         return namespaces.MATH.find(name)
+    known = known_function(obj)
+    if known is not None:
+        return known
+    choice = dispatched(obj)
+    if choice is not None:
+        return DispatchedValue(name, choice, meaning_of)
     owner = getattr(obj, "__self__", None)
     if _is_torch_builtin(obj, module, owner):
         return namespaces.TORCH.find(name)

@@ -413,6 +413,8 @@ def is_subtype(a: Type, b: Type) -> bool:
         parts = a.options if isinstance(a, UnionType) else \
             (a.element, NONE) if isinstance(a, OptionalType) else (a,)
         return all(any(is_subtype(p, t) for t in b.options) for p in parts)
+    if isinstance(a, UnionType):
+        return all(is_subtype(t, b) for t in a.options)
     if isinstance(a, TupleType):
         if b == ANY_TUPLE:
             return True
