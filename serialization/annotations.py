@@ -32,7 +32,7 @@ def dotted(expr: ast.expr) -> str | None:
 
 
 class TypeReader:
-    """Reads annotations; `resolve` maps qualified names of the archive to types, None for unknown."""
+    """Reads annotations; `resolve` maps qualified names of the archive to types or None."""
 
     def __init__(self, resolve: Callable[[str], T.Type | None]):
         self.resolve = resolve
@@ -85,9 +85,10 @@ class TypeReader:
 
 
 class ConstantReader:
-    """Reads constant expressions: defaults of arguments, values of Final attributes and enum members.
+    """Reads constant expressions: defaults of arguments, values of Final and enum members.
 
-    `name` gives the value of a dotted name (`CONSTANTS.c0`, `__torch__.Color.RED`), or raises KeyError.
+    `name` gives the value of a dotted name (`CONSTANTS.c0`, `__torch__.Color.RED`); KeyError
+    for others.
     """
 
     def __init__(self, name: Callable[[str], Any], device: Callable[[str], Any]):

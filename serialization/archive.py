@@ -3,7 +3,7 @@
     archive = read_archive("model.pt")
     archive.root                    # the module, a ScriptObject; methods compile on first use
 
-Nothing of the file is executed.  Tensors lie in the mapped file, copied when they are first written.
+Nothing of the file is executed.  Tensors lie in the mapped file until they are first written.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The code/ of an archive as Python `ast`, file by file, parsed when a name in it is first wanted.
 
-`__torch__.vad.model.X` is `X` in `code/__torch__/vad/model.py`.  Sources are bounded before they are
-parsed; what Python's parser refuses, or is too deep for it, is an ArchiveError.
+`__torch__.vad.model.X` is `X` in `code/__torch__/vad/model.py`.  Sources are bounded before they
+are parsed; what Python's parser refuses, or is too deep for it, is an ArchiveError.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def is_version_mark(node: ast.stmt) -> bool:
 
 
 def decode_strings(tree: ast.AST) -> None:
-    """Turn strings whose escapes spell UTF-8 byte by byte (`"\\303\\274"`) into the text they mean."""
+    """Turn strings whose escapes spell UTF-8 byte by byte (`"\\303\\274"`) into their text."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) \
                 and not node.value.isascii():

@@ -62,7 +62,7 @@ class CodeWriter:
             self.spelling.renamed[t] = name
 
     def _place(self, name: str, item: Any) -> str:
-        """A free qualified name like `name`, below `__torch__`; taken names get a mangled qualifier."""
+        """A free qualified name like `name`, below `__torch__`; mangled where it is taken."""
         parts = [LEGAL.sub("_", part) for part in name.split(".")]
         parts = [part if is_identifier(part) else f"_{part}" for part in parts]
         if parts[0] != "__torch__":

@@ -1,9 +1,9 @@
-"""Debug records: from a place in the code of an archive to the line of the program it was made from.
+"""Debug records: from a place in the code of an archive to the program that it was made from.
 
-A debug record is a pickle: `("FORMAT_WITH_STRING_TABLE", strings, (offset, ((lines, file, first_line),
-start, end), tag), ...)`, offsets ascending, `lines` indices of strings that make the source.  The
-first formats had the same without a table and with the text itself.  Read when a place is first
-asked for; a damaged record costs the places, never the load.
+A debug record is a pickle: `("FORMAT_WITH_STRING_TABLE", strings, (offset, ((lines, file,
+first_line), start, end), tag), ...)`, offsets ascending, `lines` indices of strings that make the
+source.  The first formats had the same without a table and with the text itself.  Read when a
+place is first asked for; a damaged record costs the places, never the load.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ STRING_TABLE = "FORMAT_WITH_STRING_TABLE"
 
 @dataclass(frozen=True, eq=False)
 class Mark:
-    """From `offset` in the code on: bytes [start, end) of `source`; None where there is no source."""
+    """From `offset` in the code on: bytes [start, end) of `source`, where there is one."""
 
     offset: int
     source: Source | None = None
@@ -115,7 +115,8 @@ def read_marks(tree: Any) -> list[Mark]:
     return marks
 
 
-def read_mark(item: Any, strings: tuple[str, ...], sources: dict[int, Source | None]) -> Mark | None:
+def read_mark(item: Any, strings: tuple[str, ...], sources: dict[int, Source | None]
+              ) -> Mark | None:
     if not (isinstance(item, tuple) and len(item) >= 2 and isinstance(item[0], int)):
         return None
     place = item[1]

@@ -1,4 +1,4 @@
-"""What a program consists of: the classes, enums, named tuples, interfaces and functions it may reach."""
+"""What a program consists of: the classes, enums, named tuples, interfaces, functions in reach."""
 
 from __future__ import annotations
 

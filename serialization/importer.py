@@ -1,8 +1,8 @@
 """The code of an archive as types and functions: declarations at once, bodies on first use.
 
-A class is made empty when its name is first met and filled from a queue, so that classes may name each
-other in any order, and depth in the archive is not depth of recursion here.  A function has its
-schema from its signature; its body is emitted by the front end when it is first needed.
+A class is made empty when its name is first met and filled from a queue, so that classes may name
+each other in any order, and depth in the archive is not depth of recursion here.  A function has
+its schema from its signature; its body is emitted by the front end when it is first needed.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Importer:
     # Names
 
     def find_type(self, name: str) -> T.Type | None:
-        """The class, named tuple, enum or interface of that name; None where the archive has none."""
+        """The class, named tuple, enum or interface of that name; None where there is none."""
         if name not in self.types:
             found = self.files.find(name) if name.startswith("__torch__.") else None
             if found is not None and isinstance(found[1], ast.ClassDef):
@@ -174,8 +174,8 @@ class Importer:
                 self._assigned_name(t, file, s, lists)
             elif not isinstance(s, ast.Pass):
                 self._fail("a class has attributes and methods only", s, file)
-        for kind, names in (("parameter", lists["__parameters__"]), ("buffer", lists["__buffers__"])):
-            for name in names:
+        for kind in ("parameter", "buffer"):
+            for name in lists[f"__{kind}s__"]:
                 attribute = t.attribute(name)
                 if attribute is None:
                     self._fail(f"{kind} {name!r} is not declared", node, file)

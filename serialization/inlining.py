@@ -1,4 +1,4 @@
-"""Which nodes are printed inside the expression that uses them, rather than on a line of their own."""
+"""Which nodes are printed inside the expression that uses them, not on a line of their own."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class _Inliner:
             self.inputs(node, 0)
 
     def inputs(self, node: Node, depth: int) -> Node:
-        """Inline what feeds `node`, last input first; returns the first node of what then runs as one."""
+        """Inline what feeds `node`, last input first; returns the first of what now is one."""
         first = node
         for i in range(len(node.inputs) - 1, -1, -1):
             v = node.inputs[i]

@@ -79,8 +79,8 @@ class Storages:
 class Materialiser:
     """Makes the values of one pickle.
 
-    folder: where its storages lie (`data`, `constants`).  find_type: class, enum or named tuple by name.
-    parse_type: the type of a tag's text.  pending collects states for `__setstate__`.
+    folder: where its storages lie (`data`, `constants`).  find_type: class, enum or named tuple
+    by name.  parse_type: the type of a tag's text.  pending collects states for `__setstate__`.
     """
 
     def __init__(self, tree: Tree, record: str, folder: str, storages: Storages,
@@ -222,7 +222,7 @@ class Materialiser:
 
     def fill(self, made: ScriptObject, ref: ObjectRef, depth: int) -> None:
         if not made.type.attributes and not made.type.methods and not made.type.is_module:
-            return                                   # a class of a C++ library: only its name is kept
+            return                               # a class of a C++ library: only its name is kept
         if "__setstate__" in made.type.methods:
             arguments = made.type.methods["__setstate__"].schema.arguments
             wanted = arguments[1].type if len(arguments) == 2 else T.ANY

@@ -28,7 +28,7 @@ STORAGE_CLASSES: dict[str, int] = {
 
 @dataclass(frozen=True, eq=False)
 class GlobalRef:
-    """A name that the pickle pushed: `__torch__.M`, `torch.FloatStorage`, `torch._utils._rebuild...`."""
+    """A name that the pickle pushed: `__torch__.M`, `torch.FloatStorage`."""
 
     name: str
 
@@ -47,7 +47,7 @@ class StorageRef:
 class TensorRef:
     """A strided view of a storage; checked to lie within the elements that the storage declares.
 
-    `kind` names a layout or wrapper that is not a plain tensor (`_rebuild_qtensor`), "" for plain ones.
+    `kind` names what is not a plain tensor (`_rebuild_qtensor`), "" for plain ones.
     """
 
     storage: StorageRef | None

@@ -153,7 +153,7 @@ class Pickler:
         self.out += SHORT_TUPLES.get(len(value), b"t")
 
     def sizes(self, values) -> None:
-        """A tuple as PyTorch writes sizes and strides: between a mark and TUPLE, whatever its length."""
+        """A tuple as PyTorch writes sizes and strides: from a mark to TUPLE, of any length."""
         self.out += b"("
         for v in values:
             self.int(v)

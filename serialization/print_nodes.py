@@ -1,4 +1,4 @@
-"""Nodes as expressions: one function per kind in the table at the end, operators by their schema."""
+"""Nodes as expressions: operators by their schema, other kinds by the table at the end."""
 
 from __future__ import annotations
 
@@ -175,7 +175,9 @@ def dict_construct(p: BodyPrinter, node: Node) -> ast.expr:
     t = node.output.type
     keys, values = node.inputs[::2], node.inputs[1::2]
     made = ast.Dict([p.expr(k) for k in keys], [p.expr(v) for v in values])
-    return made if is_exact(keys, t.key) and is_exact(values, t.value) else p.spelling.annotate(t, made)
+    if is_exact(keys, t.key) and is_exact(values, t.value):
+        return made
+    return p.spelling.annotate(t, made)
 
 
 def is_exact(values: list[Value], element: T.Type) -> bool:

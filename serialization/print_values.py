@@ -87,7 +87,7 @@ def call(function: str | ast.expr, *args: ast.expr, **keywords: ast.expr) -> ast
 
 
 def constant_expr(value: Any, t: T.Type | None, spelling: Spelling) -> ast.expr:
-    """A constant of a type (None: what the value itself says).  Raises ArchiveError for no constant."""
+    """A constant of a type (None: what the value itself says); ArchiveError where there is none."""
     t = T.without_none(t) if t is not None and value is not None else t
     if isinstance(value, str):
         return ast.Constant(value) if is_plain(value) else spelling.constants.name(value)

@@ -2,7 +2,7 @@
 
     print_function(f)        # the text of one function, as `.code` shows it
 
-The text compiles, here and in PyTorch, to a graph that does the same; names of the program are kept.
+The text compiles, here and in PyTorch, to a graph that does the same; it keeps the program's names.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a file is that is not a TorchScript archive, and what to do with it.
 
-Three tables: beginnings of files, names of records in zip files, texts.  An entry says what it is and
-what to do; the loader raises it as an ArchiveError.
+Three tables: beginnings of files, names of records in zip files, texts.  An entry says what it is
+and what to do; the loader raises it as an ArchiveError.
 """
 
 from __future__ import annotations

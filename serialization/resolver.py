@@ -88,7 +88,7 @@ class ArchiveResolver:
         return Namespace(prefix, lambda name: self._member(f"{prefix}.{name}"))
 
     def _member(self, name: str) -> SugaredValue | None:
-        """What a qualified name of the archive means: a type, a function, or a further namespace."""
+        """What a qualified name of the archive means: a type, a function, or a namespace."""
         t = self.importer.find_type(name)
         if isinstance(t, T.ClassType):
             return ClassValue(t)

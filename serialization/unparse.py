@@ -51,7 +51,7 @@ class Unparser(astunparse.Unparser):
         super().__init__(tree, text)
 
     def dispatch(self, tree) -> None:
-        """Where two parts begin at one offset (`self.conv` in `self.conv.forward(x)`), it is the outer's."""
+        """Where two parts begin (`self.conv` in `self.conv.forward(x)`), it is the outer's."""
         span = getattr(tree, "span", None)
         if span is None or not is_known(span) or same_place(span, self.span):
             super().dispatch(tree)
@@ -65,7 +65,7 @@ class Unparser(astunparse.Unparser):
         self.f.mark(outer)
 
     def fill(self, text: str = "") -> None:
-        """A new line two columns deeper for each block, as PyTorch indents; its text has a place."""
+        """A new line, two columns deeper for each block; its text has a place."""
         if self.f.size:
             self.f.write("\n")
         self.f.write("  " * self._indent)
@@ -158,7 +158,7 @@ ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\f"
 
 
 def quote(text: str) -> str:
-    """A string literal as PyTorch reads it: other control characters and bytes of UTF-8 as octal."""
+    """A string literal as PyTorch reads it: what does not print as octal, byte by byte."""
     out = []
     for c in text:
         if c in ESCAPES:

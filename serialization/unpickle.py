@@ -256,7 +256,9 @@ def is_size(value: Any) -> bool:
 def storage_code(name: str) -> int | None:
     """Number of the dtype of a storage class, None for other names."""
     module, _, short = name.rpartition(".")
-    return STORAGE_CLASSES.get(short) if module in ("torch", "torch.storage", "torch.cuda") else None
+    if module not in ("torch", "torch.storage", "torch.cuda"):
+        return None
+    return STORAGE_CLASSES.get(short)
 
 
 def rebuild_tensor(u: Unpickler, name: str, args: tuple) -> TensorRef:

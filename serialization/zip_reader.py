@@ -1,12 +1,12 @@
 """Reading zip containers: records used where they lie, every offset checked before it is followed.
 
-The subset of zip that archives use: one disk, stored and deflated records, zip64.  The C++ reader has the
-same rules.  What a `ZipReader` gives out has been checked:
+The subset of zip that archives use: one disk, stored and deflated records, zip64.  The C++ reader
+has the same rules.  What a `ZipReader` gives out has been checked:
 
 - every record lies inside the file, before the central directory, and no two overlap;
 - the local header agrees with the directory; nothing is encrypted; no name occurs twice;
 - names are relative, without `..`, backslashes or NUL;
-- a deflated record gives exactly its declared size, and all of them together stay in proportion to the file.
+- a deflated record gives exactly its declared size, all together stay in proportion to the file.
 """
 
 from __future__ import annotations

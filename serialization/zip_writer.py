@@ -1,4 +1,4 @@
-"""Writing zip containers: records at multiples of 64 bytes, the same bytes for the same contents."""
+"""Writing zip containers: records at multiples of 64 bytes, the same bytes each time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .zip_reader import (DEFLATED, END, END64, ENTRY, LOCAL, LOCATOR64, MAX16, M
                          STORED)
 
 ALIGNMENT = 64
-"""Where the data of a record starts: tensors are used where they lie, by instructions that like this."""
+"""Multiples of this are where data starts: tensors are used where they lie."""
 
 UTF8_NAMES = 1 << 11
 FIXED_DATE = 1 << 5 | 1                        # 1 January 1980, the first day zip has

@@ -135,7 +135,8 @@ ATTACKS: dict[str, tuple[Callable[[], bytes], str]] = {
     "deep type": (
         lambda: code(classes(b"  x : " + b"List[" * 150 + b"int" + b"]" * 150 + b"\n")), "nested"),
     "named tuple of itself": (
-        lambda: code(classes(b"  x : __torch__.P\n") + b"class P(NamedTuple):\n  x : __torch__.P\n"),
+        lambda: code(classes(b"  x : __torch__.P\n")
+                     + b"class P(NamedTuple):\n  x : __torch__.P\n"),
         "contains itself"),
     "integer of a million digits": (
         lambda: code(classes(b"  def f(self, x: int=" + b"9" * 10 ** 6 + b") -> int:\n    pass\n")),

@@ -1,4 +1,6 @@
-"""Any bytes given to load end in an ArchiveError or a module: nothing runs, crashes, hangs or swells."""
+"""Any bytes given to load end in an ArchiveError or a module: nothing runs, crashes, hangs or
+swells.
+"""
 
 import random
 import time
@@ -51,7 +53,8 @@ def test_memory_stays_in_proportion():
 
 def test_setstate_does_not_run_while_reading(tmp_path):
     """The body would not even compile; reading only takes its signature."""
-    code = (b"class M(Module):\n  x : int\n  def __setstate__(self: __torch__.M, s: int) -> NoneType:\n"
+    code = (b"class M(Module):\n  x : int\n"
+            b"  def __setstate__(self: __torch__.M, s: int) -> NoneType:\n"
             b"    ops.evil.run(s)\n    return None\n")
     archive = read_archive(zipped({
         "m/version": b"3", "m/data.pkl": b"\x80\x02c__torch__\nM\n)\x81K\x05b.",

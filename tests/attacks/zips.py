@@ -1,4 +1,6 @@
-"""Hostile zip files, each made by a function that says how; `ATTACKS`: name -> (maker, what the error says)."""
+"""Hostile zip files, each made by a function that says how; `ATTACKS`: name -> (maker, what the
+error says).
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,9 @@ VICTIM = (DATA / "serialization" / "attributes.pt").read_bytes()
 LOCAL, ENTRY, END = b"PK\3\4", b"PK\1\2", b"PK\5\6"
 
 
-def record(name: bytes, contents: bytes, *, method: int = 0, flags: int = 0, size: int | None = None,
-           stored: int | None = None, local_name: bytes | None = None, at: int | None = None
+def record(name: bytes, contents: bytes, *, method: int = 0, flags: int = 0,
+           size: int | None = None, stored: int | None = None, local_name: bytes | None = None,
+           at: int | None = None
            ) -> tuple[bytes, Callable[[int], bytes]]:
     """(local part, directory entry at an offset) of a record; keywords lie about it."""
     size = len(contents) if size is None else size
@@ -26,7 +29,8 @@ def record(name: bytes, contents: bytes, *, method: int = 0, flags: int = 0, siz
 
     def entry(offset: int) -> bytes:
         return ENTRY + struct.pack("<6H3L5H2L", 20, 20, flags, method, 0, 33, crc, stored, size,
-                                   len(name), 0, 0, 0, 0, 0, at if at is not None else offset) + name
+                                   len(name), 0, 0, 0, 0, 0,
+                                   offset if at is None else at) + name
 
     return local, entry
 
@@ -111,12 +115,15 @@ ATTACKS: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: assemble(record(b"a/x", b"1"), count=60000), "no room"),
     "fewer bytes than entries": (
         lambda: assemble(record(b"a/x", b"1"), count=2), "no room"),
-    "directory outside": (lambda: assemble(record(b"a/x", b"1"), start=10 ** 9), "outside the file"),
+    "directory outside": (
+        lambda: assemble(record(b"a/x", b"1"), start=10 ** 9), "outside the file"),
     "directory in the middle of a record": (
         lambda: assemble(record(b"a/x", b"1"), start=3), "damaged"),
-    "comment past the end": (lambda: assemble(record(b"a/x", b"1"), comment=500), "outside the file"),
+    "comment past the end": (
+        lambda: assemble(record(b"a/x", b"1"), comment=500), "outside the file"),
     "folder with contents": (lambda: assemble(record(b"a/x/", b"1")), "folder has contents"),
     "zip64 directory outside": (
-        lambda: assemble(record(b"a/x", b"1"))[:-22] + b"PK\6\7" + struct.pack("<LQL", 0, 2 ** 62, 1)
+        lambda: assemble(record(b"a/x", b"1"))[:-22]
+        + b"PK\6\7" + struct.pack("<LQL", 0, 2 ** 62, 1)
         + assemble(record(b"a/x", b"1"))[-22:], "zip64 directory"),
 }

@@ -1,4 +1,6 @@
-"""What the tests of archives share: the fixtures, and ways to take archives apart and put them together."""
+"""What the tests of archives share: the fixtures, and ways to take archives apart and put them
+together.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""load -> save -> load is the identity; what is saved, PyTorch loads and runs to the same results."""
+"""load -> save -> load is the identity; what is saved, PyTorch loads and runs to the same
+results.
+"""
 
 import io
 import warnings

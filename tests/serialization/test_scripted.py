@@ -1,4 +1,6 @@
-"""Programs that were compiled here survive save and load, and run in PyTorch as they run in Python."""
+"""Programs that were compiled here survive save and load, and run in PyTorch as they run in
+Python.
+"""
 
 import copy
 import io
