@@ -193,16 +193,15 @@ def number_of(x: Any):
 
 
 def to_int(a) -> int:
-    """int() of a number or one-element tensor; a float is cut, an integer wraps."""
+    """int() of a number or one-element tensor; a float is cut, and must fit in 64 bits."""
     value = number_of(a)
     if isinstance(value, complex):
         if value.imag:
             raise RuntimeError("value cannot be converted to type int64_t without overflow")
         value = value.real
     if isinstance(value, float):
-        if isinstance(a, Tensor) and not -M.TWO63 <= value < M.TWO63:
+        if not -M.TWO63 <= value < M.TWO63:
             raise RuntimeError("value cannot be converted to type int64_t without overflow")
-        return M.truncate(value)
     return int(value)
 
 
@@ -235,8 +234,9 @@ def float_of_str(text):
 
 for _type in ("Tensor", "int", "float"):
     declare(f"aten::Bool.{_type}({_type} a) -> bool", bool, "primitive")
-for _type in ("Tensor", "bool", "float", "Scalar"):
+for _type in ("Tensor", "bool", "Scalar"):
     declare(f"aten::Int.{_type}({_type} a) -> int", to_int, "primitive")
+declare("aten::Int.float(float a) -> int", M.truncate, "primitive")
 for _type in ("Tensor", "Scalar", "int", "bool"):
     declare(f"aten::Float.{_type}({_type} a) -> float", to_float, "primitive")
 declare("aten::Complex.Scalar(Scalar a) -> complex", complex, "primitive")
@@ -249,30 +249,30 @@ for _pair in ("Tensor_Tensor", "int_bool", "bool_int", "float_bool", "bool_float
             lambda x, y: complex(to_float(x), to_float(y)), "primitive")
 
 
-def check_scalar(a: Tensor, kinds: str, what: str) -> None:
+def check_scalar(a: Tensor) -> None:
     """Refuse a tensor as an implicit number, as PyTorch does."""
     if a.requires_grad:
         raise RuntimeError("Cannot input a tensor that requires grad as a scalar argument")
     if a.dim():
         raise RuntimeError("Cannot input a tensor of dimension other than 0 as a scalar argument")
-    if a.dtype.kind not in kinds:
-        raise RuntimeError(f"Cannot input a tensor of type {DISPLAY[a.dtype.name]} as an integral "
-                           "argument" if what == "int" else
-                           f"Cannot input a tensor of type {DISPLAY[a.dtype.name]} as a {what}")
 
 
-def implicit(name: str, result: str, kinds: str, convert: Callable) -> None:
+def implicit(name: str, result: str, convert: Callable) -> None:
+    """Declare the conversion of a zero-dim tensor where a program wants a number."""
     def kernel(a):
-        check_scalar(a, kinds, result)
-        return convert(a.item())
+        check_scalar(a)
+        if result == "int" and a.dtype.kind not in "ui":
+            raise RuntimeError(f"Cannot input a tensor of type {DISPLAY[a.dtype.name]} as an integral "
+                               "argument")
+        return convert(a)
 
     declare(f"aten::{name}(Tensor a) -> {result}", kernel, "primitive")
 
 
-implicit("IntImplicit", "int", "ui", int)
-implicit("FloatImplicit", "float", "buif", float)
-implicit("ComplexImplicit", "complex", "buifc", complex)
-implicit("ScalarImplicit", "Scalar", "buifc", lambda value: value)
+implicit("IntImplicit", "int", to_int)
+implicit("FloatImplicit", "float", to_float)
+implicit("ComplexImplicit", "complex", lambda a: complex(a.item()))
+implicit("ScalarImplicit", "Scalar", number_of)
 
 
 @primitive("aten::hash.generic(t value) -> int")

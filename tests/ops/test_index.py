@@ -1,0 +1,94 @@
+"""Indexing, gathering and scattering: every mix, bounds, and in-place accumulation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from scriptlang.tensor import from_numpy
+from tests.ops.harness import Arrays, both_tests, call
+
+A = Arrays("index")
+
+
+def samples():
+    for dtype in ("float32", "int64", "bool"):
+        x = A.integers(0, 2, 4, 5, dtype=bool) if dtype == "bool" else \
+            (A.normal(4, 5) * 5).astype(dtype)
+        at = A.integers(0, 4, 3, 5)
+        rows = np.array([0, 2, 2])
+        mask = A.integers(0, 2, 4, 5, dtype=bool)
+        source = x[:3]
+        yield call("gather", x, 0, at)
+        yield call("gather", x, 1, A.integers(0, 5, 4, 2))
+        yield call("gather", x, 0, A.integers(4, 6, 3, 5))
+        yield call("gather", x, 0, A.integers(0, 4, 3))
+        yield call("index_select", x, 0, rows)
+        yield call("index_select", x, 1, rows)
+        yield call("index_select", x, 0, np.array([7]))
+        yield call("take", x, A.integers(-20, 20, 3, 2))
+        yield call("take_along_dim", x, A.integers(0, 4, 1, 5), 0)
+        yield call("scatter", x, 0, at, source)
+        yield call("scatter", x, 0, at, 1)
+        yield call("scatter_add", x, 0, at, source)
+        yield call("index_add", x, 0, rows, source)
+        yield call("index_copy", x, 0, np.array([0, 3, 1]), source)
+        yield call("index_fill", x, 1, np.array([0, 3]), 1)
+        yield call("masked_select", x, mask)
+        yield call("masked_fill", x, mask, 1)
+        yield call("masked_scatter", x, mask, x[::-1].copy())
+        yield call("where", mask, x, x[:1])
+        yield call("nonzero", x)
+        for reduce in ("sum", "prod", "mean", "amax", "amin", "median"):
+            for include in (True, False):
+                yield call("scatter_reduce", x, 0, at, source, reduce, include_self=include)
+        yield call("put", x, np.array([0, 3, -1]), x.reshape(-1)[:3])
+        for key in ([rows], [None, rows], [rows, rows], [mask], [rows[:, None], rows], [None, mask[0]],
+                    [np.array([9])], [rows, np.array([0, 1])]):
+            yield call("index", x, key)
+        for accumulate in (False, True):
+            yield call("index_put", x, [rows], source, accumulate)
+            yield call("index_put", x, [mask], np.array(1, x.dtype), accumulate)
+            yield call("index_put", x, [None, rows], x[:, :3], accumulate)
+        yield call("index_put", x, [rows], x[:2])
+    yield call("isin", A.integers(0, 5, 6), np.array([1, 3]))
+    yield call("tril_indices", 3, 4, 1)
+    yield call("triu_indices", 3, 4, -1)
+    yield call("nonzero_static", A.integers(0, 2, 3, 3), size=3)
+
+
+SAMPLES = list(samples())
+test_recorded, test_pytorch = both_tests("index", SAMPLES)
+
+KEYS = [0, -1, slice(1, 3), slice(None, None, 2), None, Ellipsis, (0, 1), (slice(None), 2),
+        (Ellipsis, 0), (None, 1, Ellipsis), [0, 2], ([0, 1], [1, 2]), (slice(None), [0, 2]),
+        ([0, 2], slice(1, 2)), np.array([True, False, True, False]), (0, [1, 2]),
+        (slice(1, None), None, [0]), True]
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+def test_subscripts_are_those_of_numpy(key):
+    array = np.arange(24.0).reshape(4, 3, 2)
+    assert from_numpy(array)[key].numpy().tolist() == array[key].tolist()
+
+
+@pytest.mark.parametrize("key", KEYS[:-1], ids=str)
+def test_assignments_write_where_numpy_writes(key):
+    array, copy = np.arange(24.0).reshape(4, 3, 2), np.arange(24.0).reshape(4, 3, 2)
+    from_numpy(array)[key] = -1
+    copy[key] = -1
+    assert array.tolist() == copy.tolist()
+
+
+def test_basic_subscripts_are_views_and_others_copies():
+    x = from_numpy(np.zeros((3, 3)))
+    x[1][:] = 1
+    x[[0]][:] = 5
+    assert x.sum().item() == 3
+
+
+def test_an_index_out_of_range_is_named():
+    with pytest.raises(IndexError, match="index 5 out of range for tensor of size"):
+        from_numpy(np.zeros(3))[5]
+    with pytest.raises(IndexError, match="too many indices for tensor of dimension 1"):
+        from_numpy(np.zeros(3))[0, 0]
