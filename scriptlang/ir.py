@@ -138,7 +138,11 @@ class Node:
     def remove_inputs(self, start: int = 0) -> None:
         """Drop all inputs from `start` on."""
         for i in range(start, len(self.inputs)):
-            self.inputs[i].uses.remove((self, i))
+            uses = self.inputs[i].uses
+            if uses[-1] == (self, i):       # constants have many uses; sweeps go backwards
+                uses.pop()
+            else:
+                uses.remove((self, i))
         del self.inputs[start:]
 
     def add_output(self, type: T.Type, name: str = "") -> Value:
@@ -277,10 +281,15 @@ class Block:
 
     def walk(self) -> Iterator[Node]:
         """Every node, those inside nested blocks after their owner."""
-        for node in self.nodes:
-            yield node
-            for block in node.blocks:
-                yield from block.walk()
+        pending = [self.nodes]
+        while pending:
+            for node in pending[-1]:
+                yield node
+                if node.blocks:
+                    pending += [block.nodes for block in reversed(node.blocks)]
+                    break
+            else:
+                pending.pop()
 
     def add_parameter(self, type: T.Type, name: str = "") -> Value:
         return self.start.add_output(type, name)

@@ -15,8 +15,9 @@ An analysis describes the graph as it was; a pass that adds writes or pointers m
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import cached_property
-from typing import Iterable, Iterator
+from typing import Callable, Iterable, Iterator
 
 from .. import types as T
 from ..ir import Block, Graph, Node, Value
@@ -253,7 +254,8 @@ class AliasAnalysis:
             self._fresh(node.output)
             for i, v in enumerate(node.inputs):
                 field = str(i) if kind == "prim::TupleConstruct" else "*"
-                self.rules.append(("store", node.output, v, field))
+                if memory_kinds(v.type):
+                    self.rules.append(("store", node.output, v, field))
         elif kind in UNPACKS:
             self._unpack(node)
         elif kind == "prim::GetAttr":
@@ -354,11 +356,17 @@ class AliasAnalysis:
     # Solving
 
     def _solve(self) -> None:
-        changed = True
-        while changed:
-            changed = False
-            for rule in self.rules:
-                changed |= getattr(self, f"_rule_{rule[0]}")(*rule[1:])
+        """Apply the rules, in program order, until a round changes nothing that was read before."""
+        rules = [(getattr(self, f"_rule_{kind}"), kind, rest) for kind, *rest in self.rules]
+        again = True
+        while again:
+            again, seen, memory_seen = False, set(), False
+            for apply, kind, rest in rules:
+                if apply(*rest):
+                    again = again or (rest[0] in seen if kind in ("copy", "load", "inside")
+                                      else memory_seen)
+                seen.update(rest[:2] if kind in ("store", "keep", "leak") else rest[1:2])
+                memory_seen = memory_seen or kind != "copy"
 
     def _rule_copy(self, target: Value, source: Value) -> bool:
         return _grow(self.points.setdefault(target, set()), self._pts(source))
@@ -411,6 +419,32 @@ class AliasAnalysis:
     def _mark_returned(self) -> None:
         for l in self._reach_all(self.graph.outputs):
             l.returned = True
+
+
+_shared: dict[Graph, AliasAnalysis | None] = {}
+
+
+@contextmanager
+def shared_analysis(graph: Graph) -> Iterator[Callable[[], None]]:
+    """While it is open `analysis_of` makes one analysis; calling what it gives drops that one."""
+    def drop() -> None:
+        _shared[graph] = None
+
+    drop()
+    try:
+        yield drop
+    finally:
+        del _shared[graph]
+
+
+def analysis_of(graph: Graph) -> AliasAnalysis:
+    """An analysis of the graph as it is, or as it was when no pass had changed it since."""
+    known = _shared.get(graph)
+    if known is None:
+        known = AliasAnalysis(graph)
+        if graph in _shared:
+            _shared[graph] = known
+    return known
 
 
 def _grow(target: set, more: set) -> bool:

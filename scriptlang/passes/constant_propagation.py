@@ -16,7 +16,7 @@ from typing import Any
 from .. import types as T
 from ..ir import Block, Graph, Node
 from ..ops import table
-from .alias import AliasAnalysis, memory_kinds
+from .alias import AliasAnalysis, analysis_of, memory_kinds
 from .effects import has_side_effects
 
 MAX_ITEMS = 1024
@@ -47,7 +47,7 @@ class _Propagation:
     def analysis(self) -> AliasAnalysis:
         """Made when first needed.  Propagating makes no new writes and no new pointers."""
         if self._analysis is None:
-            self._analysis = AliasAnalysis(self.graph)
+            self._analysis = analysis_of(self.graph)
         return self._analysis
 
     def block(self, block: Block) -> bool:

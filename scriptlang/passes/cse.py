@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..ir import Block, Graph, Node
-from .alias import AliasAnalysis
+from .alias import analysis_of
 from .effects import has_side_effects
 
 UNIQUE = frozenset({"prim::CreateObject", "prim::Uninitialized", "prim::SetAttr"})
@@ -42,7 +42,7 @@ class Scope:
 
 class _Merger:
     def __init__(self, graph: Graph):
-        self.analysis = AliasAnalysis(graph)
+        self.analysis = analysis_of(graph)
 
     def block(self, block: Block, outer: Scope | None) -> bool:
         scope, changed = Scope(outer), False

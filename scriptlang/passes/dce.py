@@ -8,7 +8,7 @@ whose result is not used goes even where running it would have raised an error.
 from __future__ import annotations
 
 from ..ir import Block, Graph, Node, Value
-from .alias import AliasAnalysis, Location
+from .alias import Location, analysis_of
 from .effects import has_side_effects
 
 
@@ -25,7 +25,7 @@ class _Liveness:
         self.values: set[Value] = set()
         self.pending: list[Value] = []
         self.reached: set[Location] = set()
-        self.analysis = AliasAnalysis(graph)
+        self.analysis = analysis_of(graph)
         outside = set(self.analysis.outside.values())
         writers = {n: self.analysis.writes(n) for n in self.analysis.writers}
         for v in graph.outputs:

@@ -12,6 +12,8 @@ from __future__ import annotations
 from .. import types as T
 from ..ir import Block, Function, Graph, Node, Value, clone_node
 
+CALLS = ("prim::CallFunction", "prim::CallMethod")
+
 MAX_NODES = 200_000
 """Size at which a graph stops growing."""
 
@@ -64,18 +66,46 @@ def has_body(function: Function) -> bool:
 
 def calls_itself(function: Function) -> bool:
     """Whether the function is recursive: it stays a call, wherever it is called from."""
-    known = function.attributes.get("recursive")
+    known = function.attributes.get(RECURSIVE)
     if known is None:
-        seen, pending = set(), [function]
+        reached: dict[Function, list[Function]] = {}
+        pending = [function]
         while pending:
-            for node in pending.pop().graph.walk():
-                called = callee(node)
-                if called is not None and called not in seen and not called.is_defining \
-                        and has_body(called):
-                    seen.add(called)
-                    pending.append(called)
-        known = function.attributes["recursive"] = function in seen
+            caller = pending.pop()
+            if caller not in reached:
+                reached[caller] = callees(caller)
+                pending += reached[caller]
+        known = function in {f for called in reached.values() for f in called}
+        if not known:
+            settle(reached)
+        function.attributes[RECURSIVE] = known
     return known
+
+
+RECURSIVE = "recursive"
+"""Attribute of a Function: whether it may call itself."""
+
+
+def callees(function: Function) -> list[Function]:
+    """The functions with a body that a function calls, but for those known not to be recursive.
+
+    What those reach cannot call a caller of theirs: they would be in its cycle.
+    """
+    found = [callee(node) for node in function.graph.walk() if node.kind in CALLS]
+    return [f for f in found if f is not None and not f.is_defining and has_body(f)
+            and f.attributes.get(RECURSIVE) is not False]
+
+
+def settle(reached: dict[Function, list[Function]]) -> None:
+    """Mark as not recursive what calls only functions that are not, from the leaves up."""
+    pending = dict(reached)
+    while True:
+        leaves = [f for f, called in pending.items() if all(c not in pending for c in called)]
+        if not leaves:
+            return
+        for f in leaves:
+            f.attributes[RECURSIVE] = False
+            del pending[f]
 
 
 def splice(call: Node, function: Function) -> list[Node]:

@@ -9,7 +9,7 @@ A loop with a constant trip count and no early exit is unrolled where the copies
 from __future__ import annotations
 
 from ..ir import Block, Graph, Node, Value, clone_node
-from .alias import AliasAnalysis, memory_kinds
+from .alias import AliasAnalysis, analysis_of, memory_kinds
 from .effects import has_side_effects, may_fail
 
 MAX_TURNS = 16
@@ -26,7 +26,7 @@ def run(graph: Graph) -> bool:
         changed |= unroll(node)
     loops = [n for n in graph.walk() if n.kind == "prim::Loop"]
     if loops:
-        analysis = AliasAnalysis(graph)
+        analysis = AliasAnalysis(graph) if changed else analysis_of(graph)
         for node in loops[::-1]:
             changed |= hoist(node, analysis)
     return changed

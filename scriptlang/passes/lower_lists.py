@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from .. import types as T
 from ..ir import Graph, Node, Value
-from .alias import AliasAnalysis
+from .alias import AliasAnalysis, analysis_of
 
 READERS = ("aten::len", "aten::__getitem__", "prim::ListUnpack")
 
@@ -21,7 +21,7 @@ def run(graph: Graph) -> bool:
                and n.inputs[0].node.kind == "prim::ListConstruct"]
     if not readers:
         return False
-    analysis = AliasAnalysis(graph)
+    analysis = analysis_of(graph)
     changed = False
     for node in readers:
         values = known_results(node)

@@ -12,7 +12,7 @@ from ..ir import Graph, Value
 from ..ops import table
 from ..rewrite import Match, Rule, RuleSet
 from ..schema import Schema
-from .alias import AliasAnalysis, memory_kinds
+from .alias import AliasAnalysis, analysis_of, memory_kinds
 from .effects import has_side_effects
 
 
@@ -130,7 +130,7 @@ class Guard:
     @property
     def analysis(self) -> AliasAnalysis:
         if self._analysis is None:
-            self._analysis = AliasAnalysis(self.graph)
+            self._analysis = analysis_of(self.graph)
         return self._analysis
 
     def __call__(self, match: Match, existing: Value | None) -> str | None:

@@ -12,6 +12,7 @@ from ..errors import GraphError
 from ..ir import Graph, verify
 from . import (constant_pooling, constant_propagation, context_managers, cse, dce, inline,
                local_objects, loops, lower_lists, lower_tuples, peephole, simplify_if)
+from .alias import shared_analysis
 
 
 class Step(NamedTuple):
@@ -56,10 +57,14 @@ def optimize(graph: Graph) -> None:
     for step in ONCE_BEFORE:
         apply(step, graph)
     quiet = 0
-    for step in REPEATED * MAX_ROUNDS:
-        quiet = 0 if apply(step, graph) else quiet + 1
-        if quiet == len(REPEATED):
-            break
+    with shared_analysis(graph) as drop_analysis:
+        for step in REPEATED * MAX_ROUNDS:
+            quiet += 1
+            if apply(step, graph):
+                quiet = 0
+                drop_analysis()
+            if quiet == len(REPEATED):
+                break
     for step in ONCE_AFTER:
         apply(step, graph)
 
