@@ -1,0 +1,87 @@
+"""The command line: what it prints, writes and returns."""
+
+from __future__ import annotations
+
+import pathlib
+
+import numpy as np
+import pytest
+
+from scriptlang.cli import main
+
+DATA = pathlib.Path(__file__).parent / "data"
+MLP = str(DATA / "mlp.script.pt")
+COUNTER = str(DATA / "counter.script.pt")
+
+
+@pytest.fixture
+def vector(tmp_path):
+    np.save(tmp_path / "x.npy", np.array([1, 2, 3], np.float32))
+    return str(tmp_path / "x.npy")
+
+
+def test_run_writes_the_outputs(tmp_path, capsys):
+    arrays = np.load(DATA / "mlp.script.npz")
+    np.save(tmp_path / "x.npy", arrays["i0"])
+    out = tmp_path / "y.npz"
+    assert main(["run", MLP, "--input", str(tmp_path / "x.npy"), "-o", str(out)]) == 0
+    np.testing.assert_allclose(np.load(out)["output"], arrays["o0"], rtol=1e-4)
+    assert "output: float32[3, 4]" in capsys.readouterr().out
+
+
+def test_run_passes_arguments_by_place_and_by_name(vector, tmp_path):
+    for form in ("4", "times=4"):
+        out = tmp_path / "y.npz"
+        assert main(["run", COUNTER, "--input", vector, "--arg", form, "-o", str(out)]) == 0
+        result = np.load(out)
+        assert result["output.0"].tolist() == [10.0, 20.0, 30.0]
+        assert result["output.1.calls"] == 1 and str(result["output.2"]) == "call 1 of many"
+
+
+def test_run_names_the_methods_when_one_is_unknown(vector, capsys):
+    assert main(["run", COUNTER, "--method", "nothing", "--input", vector]) == 2
+    assert "reset" in capsys.readouterr().err
+
+
+def test_an_exception_of_the_program_prints_its_stack(tmp_path, capsys):
+    np.save(tmp_path / "m.npy", np.zeros((2, 2), np.float32))
+    assert main(["run", COUNTER, "--input", str(tmp_path / "m.npy")]) == 1
+    err = capsys.readouterr().err
+    assert "ValueError: Counter takes a vector, not 2 dimensions" in err and "raise" in err
+
+
+def test_wrong_argument_is_an_error_without_a_traceback(capsys):
+    assert main(["run", MLP, "--arg", "'text'"]) == 1
+    err = capsys.readouterr().err
+    assert "x" in err and "Tensor" in err and "Traceback" not in err
+
+
+def test_inspect_shows_methods_weights_and_operators(capsys):
+    assert main(["inspect", MLP, "--code"]) == 0
+    out = capsys.readouterr().out
+    assert "aten::linear" in out and "forward(" in out and "160 parameters" in out
+    assert "def forward(" in out
+
+
+def test_check_passes_a_sound_archive(capsys):
+    assert main(["check", MLP]) == 0
+    assert "has every operator" in capsys.readouterr().out
+
+
+def test_check_refuses_what_is_no_archive(tmp_path, capsys):
+    (tmp_path / "x.pt").write_bytes(b"\xff\xd8\xff\xe0 JFIF")
+    assert main(["check", str(tmp_path / "x.pt")]) == 1
+    assert "JPEG" in capsys.readouterr().err
+    assert main(["check", str(tmp_path / "none.pt")]) == 1
+
+
+def test_compile_writes_an_archive_that_loads(tmp_path, capsys):
+    out = str(tmp_path / "out.pt")
+    assert main(["compile", MLP, "-o", out]) == 0
+    assert main(["check", out]) == 0
+
+
+def test_info_names_both_engines(capsys):
+    assert main(["info"]) == 0
+    out = capsys.readouterr().out
+    assert "python:" in out and "native:" in out
