@@ -139,21 +139,19 @@ class _Elimination:
         """Move what follows `node` into its `i`-th branch, the only one that goes on."""
         going, left = node.blocks[i], node.blocks[1 - i]
         first = node.next
-        results = list(block.returns)
         while node.next is not block.end:
             node.next.move_before(going.end)
-        start = first if first is not block.end else going.end
-        outcomes[i] = self.block(going, start)
-        if block is self.target and outcomes[i].goes_on:
-            outcomes[i] = Outcome(True, self.nothing())
-        if all(o.never_goes_on for o in outcomes):
-            return self.both_leave(block, node, outcomes)
         results = list(block.returns)
         block.end.remove_inputs()
         for value in results:
             going.add_return(value)
             left.add_return(self.e.uninitialized(value.type))
             block.add_return(node.add_output(value.type, value.name))
+        outcomes[i] = self.block(going, first if first is not block.end else going.end)
+        if block is self.target and outcomes[i].goes_on:
+            outcomes[i] = Outcome(True, self.nothing())
+        if all(o.never_goes_on for o in outcomes):
+            return self.both_leave(block, node, outcomes)
         return self.flagged(node, outcomes)
 
     def flagged(self, node: Node, outcomes: list[Outcome]) -> Outcome:

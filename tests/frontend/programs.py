@@ -422,7 +422,24 @@ def flag_that_starts_true(n: int) -> int:
     return k
 
 
+def two_breaks_in_else(n: int) -> int:
+    s = 0
+    for i in range(n):
+        if i < 4:
+            s += 1
+        else:
+            if i == 6:
+                break
+            if s > 9000:
+                s += 100
+                break
+            s += 10
+        s += 1000
+    return s
+
+
 RUNS = [
+    (two_breaks_in_else, [(3,), (5,), (9,), (99,)]),
     (flag_that_starts_true, [(0,), (9,)]),
     (loop_variable_outlives, [(0,), (4,)]),
     (walrus_in_while, [([1, 2, 3],), ([],)]),
