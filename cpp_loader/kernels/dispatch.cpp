@@ -6,9 +6,10 @@
 namespace scriptlang::kernels {
 
 // Widest first.
-#define SL_ISAS_X86(X)                                                            \
-  X(avx512, __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && \
-                __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) \
+#define SL_ISAS_X86(X)                                                                      \
+  X(avx512, __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&      \
+                __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && \
+                __builtin_cpu_supports("fma"))                                              \
   X(avx2, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
 
 namespace portable {
@@ -23,21 +24,27 @@ SL_ISAS_X86(X)
 #undef X
 #endif
 
+const KernelSet* usable_kernels(int index) {
+#ifdef SL_HAS_ISA_avx2
+  __builtin_cpu_init();
+#define X(name, test) \
+  if ((test) && index-- == 0) return &name::kernel_set();
+  SL_ISAS_X86(X)
+#undef X
+#endif
+  return index == 0 ? &portable::kernel_set() : nullptr;
+}
+
 namespace {
 
 const KernelSet& choose() {
   const char* wanted = std::getenv("SCRIPTLANG_ISA");
-#ifdef SL_HAS_ISA_avx2
-  __builtin_cpu_init();
-  bool reached = wanted == nullptr;
-#define X(name, test)                                               \
-  reached = reached || std::strcmp(wanted, #name) == 0;             \
-  if (reached && (test)) return name::kernel_set();
-  SL_ISAS_X86(X)
-#undef X
-#endif
-  (void)wanted;
-  return portable::kernel_set();
+  if (wanted != nullptr) {
+    for (int i = 0; usable_kernels(i) != nullptr; ++i) {
+      if (std::strcmp(usable_kernels(i)->name, wanted) == 0) return *usable_kernels(i);
+    }
+  }
+  return *usable_kernels(0);
 }
 
 }  // namespace

@@ -40,8 +40,11 @@ inline const ConvFunctions<double>& KernelSet::conv<double>() const {
   return *conv_f64;
 }
 
+// All sets that this machine can run, the fastest first; null after the last.
+const KernelSet* usable_kernels(int index);
+
 // Chosen at the first call. The environment variable SCRIPTLANG_ISA ("portable", "avx2") asks
-// for less than the machine has; what it has not is never chosen.
+// for another of them; a name that is none of them is ignored.
 const KernelSet& kernels();
 
 }  // namespace scriptlang::kernels

@@ -41,10 +41,6 @@ struct Frame {
   }
 };
 
-bool needs_frame(const ConvShape& s) {
-  return s.stride[2] != 1 || s.padding[0] || s.padding[1] || s.padding[2];
-}
-
 template <class T>
 void frame_row(const ConvShape& s, const Frame& f, const T* from, T* to) {
   int64_t width = s.in[2], pad = s.padding[2], stride = s.stride[2];
@@ -59,6 +55,9 @@ void frame_row(const ConvShape& s, const Frame& f, const T* from, T* to) {
     const T* source = from + phase - pad;
     if (stride == 1) {
       __builtin_memcpy(run + first, source + first, static_cast<size_t>(last - first) * sizeof(T));
+    } else if (stride == 2) {  // known to the compiler: it loads and sorts whole vectors
+#pragma GCC ivdep
+      for (int64_t i = first; i < last; ++i) run[i] = source[i * 2];
     } else {
       for (int64_t i = first; i < last; ++i) run[i] = source[i * stride];
     }
@@ -222,15 +221,34 @@ void convolve_few(const Conv<T>& c) {
   dot_products(g, pixels);
 }
 
+// One tap, no padding: the pixels that count are brought together first if there are strides.
 template <class T>
 void convolve_1x1(const Conv<T>& c) {
+  const ConvShape& s = c.shape;
+  bool dense = s.stride[0] == 1 && s.stride[1] == 1 && s.stride[2] == 1;
+  int64_t pixels = s.out_pixels();
+  Scratch space(dense ? 0 : sizeof(T) * static_cast<size_t>(s.channels * pixels));
+  const T* x = c.x;
+  if (!dense) {
+    T* to = space.as<T>();
+    x = to;
+    parallel_for(s.channels, 16384 / pixels + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t channel = begin; channel < end; ++channel)
+        for (int64_t row = 0; row < s.out[0] * s.out[1]; ++row) {
+          int64_t d = row / s.out[1] * s.stride[0], h = row % s.out[1] * s.stride[1];
+          const T* from = c.x + ((channel * s.in[0] + d) * s.in[1] + h) * s.in[2];
+          T* line = to + channel * pixels + row * s.out[2];
+          for (int64_t i = 0; i < s.out[2]; ++i) line[i] = from[i * s.stride[2]];
+        }
+    });
+  }
   Gemm<T> g;
   g.m = c.shape.outputs;
   g.n = c.shape.out_pixels();
   g.k = c.shape.channels;
   g.a = c.w;
   g.a_row = g.k;
-  g.b = c.x;
+  g.b = x;
   g.b_row = g.n;
   g.c = c.y;
   g.c_row = g.n;
@@ -240,33 +258,45 @@ void convolve_1x1(const Conv<T>& c) {
   matrix_product(g);
 }
 
-// One channel in: sums of shifted rows, without a matrix.
+// Results [first, first + Together * W) of a row: sums of shifted rows.
+template <class T, int Together>
+SL_INLINE void depthwise_piece(const T* from, const T* w, const int64_t* offsets, int64_t taps,
+                               Vector<T> bias, int64_t left, Activation activation, T* y) {
+  constexpr int W = kLanes<T>;
+  Vector<T> sum[Together];
+  SL_UNROLL for (int j = 0; j < Together; ++j) sum[j] = bias;
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    const T* at = from + offsets[tap];
+    Vector<T> weight = splat(w[tap]);
+    SL_UNROLL for (int j = 0; j < Together; ++j) sum[j] += weight * load(at + j * W);
+  }
+  SL_UNROLL for (int j = 0; j < Together; ++j) {
+    store_first(y + j * W, activate<T>(sum[j], activation),
+                static_cast<int>(min_of(left - j * W, W)));
+  }
+}
+
+// One channel in: no matrix.
 template <class T>
 void convolve_depthwise(const Conv<T>& c, const Frame& f, const T* x, const int64_t* offsets) {
   constexpr int W = kLanes<T>;
-  constexpr int kTogether = 4;
   const ConvShape& s = c.shape;
-  int64_t taps = s.taps();
+  int64_t taps = s.taps(), width = s.out[2];
   for (int64_t o = 0; o < s.outputs; ++o) {
     const T* w = c.w + o * taps;
     Vector<T> bias = splat(c.bias ? c.bias[o] : T(0));
     T* y = c.y + o * s.out_pixels();
-    for (int64_t row = 0; row < s.out[0] * s.out[1]; ++row, y += s.out[2]) {
+    for (int64_t row = 0; row < s.out[0] * s.out[1]; ++row, y += width) {
       const T* from = x + f.pixel(s, row / s.out[1], row % s.out[1], 0);
-      for (int64_t first = 0; first < s.out[2]; first += kTogether * W) {
-        Vector<T> sum[kTogether];
-        SL_UNROLL for (int j = 0; j < kTogether; ++j) sum[j] = bias;
-        for (int64_t tap = 0; tap < taps; ++tap) {
-          const T* at = from + offsets[tap] + first;
-          Vector<T> weight = splat(w[tap]);
-          SL_UNROLL for (int j = 0; j < kTogether; ++j) sum[j] += weight * load(at + j * W);
-        }
-        SL_UNROLL for (int j = 0; j < kTogether; ++j) {
-          int64_t left = s.out[2] - first - j * W;
-          if (left <= 0) break;
-          store_first(y + first + j * W, activate<T>(sum[j], c.activation),
-                      static_cast<int>(min_of(left, W)));
-        }
+      int64_t at = 0;
+      for (; width - at >= 4 * W; at += 4 * W) {
+        depthwise_piece<T, 4>(from + at, w, offsets, taps, bias, width - at, c.activation, y + at);
+      }
+      for (; width - at > W; at += 2 * W) {
+        depthwise_piece<T, 2>(from + at, w, offsets, taps, bias, width - at, c.activation, y + at);
+      }
+      if (at < width) {
+        depthwise_piece<T, 1>(from + at, w, offsets, taps, bias, width - at, c.activation, y + at);
       }
     }
   }
@@ -318,11 +348,11 @@ void convolve(const Conv<T>& c) {
   const ConvShape& s = c.shape;
   int64_t pixels = s.out_pixels(), taps = s.taps();
   if (pixels == 0 || s.outputs == 0) return;
-  bool framed = needs_frame(s);
-  if (taps == 1 && !framed && s.stride[0] == 1 && s.stride[1] == 1) return convolve_1x1(c);
+  bool padded = s.padding[0] || s.padding[1] || s.padding[2];
+  if (taps == 1 && !padded) return convolve_1x1(c);
   if (pixels <= kFewPixels) return convolve_few(c);
   Frame f(s);
-  // The copies read up to four vectors over the end.
+  // The copies read up to two vectors over the end.
   Scratch space(sizeof(T) * static_cast<size_t>(s.channels * f.volume + 8 * kLanes<T>));
   frame_input(s, f, c.x, space.as<T>());
   Scratch offset_space(sizeof(int64_t) * static_cast<size_t>(s.channels * taps));

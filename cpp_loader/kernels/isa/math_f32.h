@@ -121,7 +121,7 @@ SL_INLINE float tanh_f32(float x) {
   p = p * square - 0.0536928808f;
   p = p * square + 0.133308985f;
   p = p * square - 0.333332628f;
-  float small = x * square * p + x;
+  float small = x * (square * p + 1.0f);  // keeps the sign of a zero
   float large = 1.0f - 2.0f / (exp_f32(2.0f * (t > 10.0f ? 10.0f : t)) + 1.0f);
   return t < 0.65f ? small : with_sign(large, x);
 }
@@ -153,7 +153,8 @@ SL_INLINE float erf_f32(float x) {
 
 SL_INLINE float sigmoid_f32(float x) { return 1.0f / (1.0f + exp_f32(-x)); }
 
-// Sine or cosine through double: the reduction stays exact up to |x| around 2^30.
+// Sine or cosine through double: the reduction is exact for |x| < kExactSine.
+constexpr float kExactSine = 1e6f;
 SL_INLINE float sine_shifted(float x, int32_t quarter) {
   constexpr double kBig = 6755399441055744.0;  // 1.5 * 2^52
   double wide = x;
@@ -162,7 +163,7 @@ SL_INLINE float sine_shifted(float x, int32_t quarter) {
   int64_t wide_bits;
   __builtin_memcpy(&wide_bits, &shifted, 8);
   int64_t n = wide_bits + quarter;
-  double r = wide - whole * 1.5707963267341256;  // pi/2 to 33 bits: the product is exact
+  double r = wide - whole * 1.5707963267341256;  // pi/2 to 33 bits: exact times n < 2^20
   r = r - whole * 6.0771005065061922e-11;
   double t = r * r;
   double s = -2.4761105205830701e-8;
@@ -170,7 +171,7 @@ SL_INLINE float sine_shifted(float x, int32_t quarter) {
   s = s * t - 0.00019841263788638363;
   s = s * t + 0.0083333333252100336;
   s = s * t - 0.16666666666631253;
-  s = r * t * s + r;
+  s = r * (t * s + 1.0);
   double c = 2.0647262735906631e-9;
   c = c * t - 2.7555559800891503e-7;
   c = c * t + 2.4801580931587719e-5;

@@ -100,13 +100,11 @@ void loop_sine(int64_t n, void* out, const void* const* in, const int64_t* step,
     float x[kBlock];
     for (int64_t i = 0; i < count; ++i) x[i] = a[(first + i) * step[0]];
     bool large = false;
-    for (int64_t i = 0; i < count; ++i) {
-      large |= !(absolute(x[i]) < 1e8f);
-      o[first + i] = sine_shifted(x[i], Quarter);
-    }
+    for (int64_t i = 0; i < count; ++i) o[first + i] = sine_shifted(x[i], Quarter);
+    for (int64_t i = 0; i < count; ++i) large |= !(absolute(x[i]) < kExactSine);
     if (!large) continue;
     for (int64_t i = 0; i < count; ++i) {
-      if (absolute(x[i]) < 1e8f) continue;
+      if (absolute(x[i]) < kExactSine) continue;
       o[first + i] = Quarter ? __builtin_cosf(x[i]) : __builtin_sinf(x[i]);
     }
   }

@@ -1,0 +1,141 @@
+// Convolutions of every instruction set against plain loops in double.
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "../kernels/kernel_set.h"
+#include "../kernels/parallel.h"
+#include "harness.h"
+
+using namespace scriptlang::kernels;
+
+namespace {
+
+std::vector<float> noise(std::mt19937& random, int64_t n) {
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  std::vector<float> values(static_cast<size_t>(n) + 1);
+  for (float& v : values) v = uniform(random);
+  return values;
+}
+
+double at(const ConvShape& s, const std::vector<float>& x, const std::vector<float>& w, int64_t o,
+          int64_t d, int64_t h, int64_t v) {
+  double sum = 0;
+  for (int64_t c = 0; c < s.channels; ++c)
+    for (int64_t i = 0; i < s.kernel[0]; ++i)
+      for (int64_t j = 0; j < s.kernel[1]; ++j)
+        for (int64_t k = 0; k < s.kernel[2]; ++k) {
+          int64_t di = d * s.stride[0] - s.padding[0] + i * s.dilation[0];
+          int64_t hi = h * s.stride[1] - s.padding[1] + j * s.dilation[1];
+          int64_t wi = v * s.stride[2] - s.padding[2] + k * s.dilation[2];
+          if (di < 0 || di >= s.in[0] || hi < 0 || hi >= s.in[1] || wi < 0 || wi >= s.in[2]) {
+            continue;
+          }
+          int64_t tap = ((o * s.channels + c) * s.kernel[0] + i) * s.kernel[1] + j;
+          sum += double(w[size_t(tap * s.kernel[2] + k)]) *
+                 double(x[size_t(((c * s.in[0] + di) * s.in[1] + hi) * s.in[2] + wi)]);
+        }
+  return sum;
+}
+
+void check(const KernelSet& set, const ConvShape& s, bool with_bias) {
+  std::mt19937 random(static_cast<unsigned>(s.channels * 31 + s.outputs + s.in[2]));
+  std::vector<float> x = noise(random, s.channels * s.in_pixels());
+  std::vector<float> w = noise(random, s.outputs * s.channels * s.taps());
+  std::vector<float> bias = noise(random, s.outputs), y(size_t(s.outputs * s.out_pixels()), -7.0f);
+  Conv<float> c;
+  c.shape = s;
+  c.x = x.data();
+  c.w = w.data();
+  c.bias = with_bias ? bias.data() : nullptr;
+  c.y = y.data();
+  set.conv_f32->convolve(c);
+  double worst = 0;
+  int64_t i = 0;
+  for (int64_t o = 0; o < s.outputs; ++o)
+    for (int64_t d = 0; d < s.out[0]; ++d)
+      for (int64_t h = 0; h < s.out[1]; ++h)
+        for (int64_t v = 0; v < s.out[2]; ++v, ++i) {
+          double wanted = at(s, x, w, o, d, h, v) + (with_bias ? double(bias[size_t(o)]) : 0.0);
+          double error = std::abs(double(y[size_t(i)]) - wanted);
+          worst = std::max(worst, std::isnan(error) ? 1e30 : error);
+        }
+  if (worst > 4e-6 * std::sqrt(double(s.channels * s.taps()) + 1)) {
+    test::fail(__FILE__, __LINE__,
+               scriptlang::concat(set.name, ": ", s.channels, " -> ", s.outputs, ", in ", s.in[0],
+                                  "x", s.in[1], "x", s.in[2], ", kernel ", s.kernel[0], "x",
+                                  s.kernel[1], "x", s.kernel[2], ", stride ", s.stride[2],
+                                  ", dilation ", s.dilation[2], ": error ", worst));
+  }
+}
+
+ConvShape shape(int64_t channels, int64_t outputs, int64_t depth, int64_t height, int64_t width,
+                int64_t kernel, int64_t stride, int64_t padding, int64_t dilation) {
+  ConvShape s;
+  s.channels = channels;
+  s.outputs = outputs;
+  const int64_t in[3] = {depth, height, width};
+  for (int d = 0; d < 3; ++d) {
+    if (in[d] == 1) continue;
+    s.in[d] = in[d];
+    s.kernel[d] = kernel;
+    s.stride[d] = stride;
+    s.padding[d] = padding;
+    s.dilation[d] = dilation;
+    s.out[d] = (in[d] + 2 * padding - dilation * (kernel - 1) - 1) / stride + 1;
+  }
+  return s;
+}
+
+template <class F>
+void for_sets(F f) {
+  for (int i = 0; usable_kernels(i) != nullptr; ++i) f(*usable_kernels(i));
+}
+
+void check_many(const KernelSet& set, const int64_t (&sizes)[3]) {
+  for (int64_t channels : {1, 3, 17})
+    for (int64_t outputs : {1, 5, 33})
+      for (int64_t kernel : {1, 2, 3})
+        for (int64_t stride : {1, 2, 3})
+          for (int64_t padding : {0, 1, 2})
+            for (int64_t dilation : {1, 2}) {
+              ConvShape s = shape(channels, outputs, sizes[0], sizes[1], sizes[2], kernel, stride,
+                                  padding, dilation);
+              bool fits = true;
+              for (int64_t o : s.out) fits = fits && o > 0;
+              if (fits) check(set, s, (channels + outputs) % 2 == 0);
+            }
+}
+
+}  // namespace
+
+TEST(sequences) {
+  for_sets([](const KernelSet& set) { check_many(set, {1, 1, 41}); });
+}
+TEST(images) {
+  for_sets([](const KernelSet& set) { check_many(set, {1, 9, 13}); });
+}
+TEST(volumes) {
+  for_sets([](const KernelSet& set) { check_many(set, {5, 4, 7}); });
+}
+TEST(few_pixels) {
+  for_sets([](const KernelSet& set) { check_many(set, {1, 3, 3}); });
+}
+TEST(wide_rows_and_many_channels) {
+  for_sets([](const KernelSet& set) {
+    check(set, shape(64, 40, 1, 20, 70, 3, 1, 1, 1), true);
+    check(set, shape(300, 20, 1, 7, 7, 3, 1, 1, 1), true);
+    check(set, shape(1, 2, 1, 30, 150, 3, 2, 1, 1), false);
+    check(set, shape(1, 60, 1, 1, 640, 64, 32, 0, 1), false);
+  });
+}
+TEST(threads_share_a_convolution) {
+  set_thread_count(3);
+  for_sets([](const KernelSet& set) {
+    check(set, shape(30, 70, 1, 33, 31, 3, 1, 1, 1), true);
+    check(set, shape(200, 300, 1, 7, 7, 3, 1, 1, 1), true);
+  });
+  set_thread_count(1);
+}
+
+int main(int count, char** arguments) { return test::main(count, arguments); }

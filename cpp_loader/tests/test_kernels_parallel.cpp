@@ -1,0 +1,112 @@
+// The thread pool and the working memory of kernels.
+#include <atomic>
+#include <cstring>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#if defined(__unix__)
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
+
+#include "../kernels/parallel.h"
+#include "../kernels/scratch.h"
+#include "harness.h"
+
+using namespace scriptlang::kernels;
+
+namespace {
+
+// Every index once, whatever the threads do.
+bool covers(int64_t count, int64_t grain) {
+  std::vector<std::atomic<int>> seen(static_cast<size_t>(count));
+  parallel_for(count, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) seen[size_t(i)].fetch_add(1);
+  });
+  for (auto& s : seen) {
+    if (s.load() != 1) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST(every_index_is_visited_once) {
+  for (int threads : {1, 2, 5}) {
+    set_thread_count(threads);
+    for (int64_t count : {1, 2, 7, 100, 4097}) {
+      for (int64_t grain : {1, 3, 100, 5000}) CHECK(covers(count, grain));
+    }
+  }
+  set_thread_count(2);
+  for (int i = 0; i < 3000; ++i) CHECK(covers(16, 1));
+}
+
+TEST(nested_and_concurrent_calls_end) {
+  set_thread_count(3);
+  std::atomic<int64_t> total{0};
+  auto work = [&] {
+    for (int i = 0; i < 50; ++i) {
+      parallel_for(20, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t j = begin; j < end; ++j) {
+          parallel_for(10, 1, [&](int64_t b, int64_t e) { total.fetch_add(e - b); });
+        }
+      });
+    }
+  };
+  std::thread other(work);
+  work();
+  other.join();
+  CHECK_EQ(total.load(), int64_t{2} * 50 * 20 * 10);
+}
+
+TEST(an_exception_reaches_the_caller_after_all_chunks) {
+  set_thread_count(4);
+  std::atomic<int> ended{0};
+  bool caught = false;
+  try {
+    parallel_for(64, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        ended.fetch_add(1);
+        if (i == 17) throw std::runtime_error("seventeen");
+      }
+    });
+  } catch (const std::runtime_error& e) {
+    caught = std::strcmp(e.what(), "seventeen") == 0;
+  }
+  CHECK(caught);
+  CHECK(ended.load() > 32);
+  CHECK(covers(100, 1));
+}
+
+#if defined(__unix__)
+TEST(a_forked_child_can_compute) {
+  set_thread_count(3);
+  CHECK(covers(1000, 1));
+  pid_t child = fork();
+  if (child == 0) _exit(covers(1000, 1) ? 7 : 1);
+  int status = 0;
+  waitpid(child, &status, 0);
+  CHECK(WIFEXITED(status));
+  CHECK_EQ(WEXITSTATUS(status), 7);
+}
+#endif
+
+TEST(scratch_nests_and_grows) {
+  for (int round = 0; round < 3; ++round) {
+    Scratch a(1000);
+    std::memset(a.as<char>(), 1, 1000);
+    {
+      Scratch b(100'000);
+      std::memset(b.as<char>(), 2, 100'000);
+      Scratch c(0);
+      CHECK(reinterpret_cast<uintptr_t>(b.as<char>()) % 64 == 0);
+    }
+    Scratch d(5000);
+    std::memset(d.as<char>(), 3, 5000);
+    CHECK_EQ(int(a.as<char>()[999]), 1);
+  }
+}
+
+int main(int count, char** arguments) { return test::main(count, arguments); }
