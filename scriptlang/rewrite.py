@@ -33,7 +33,8 @@ class Rule:
     """before -> after.
 
     condition: Match -> None where the rule may fire, or the reason why it may not.
-    same_memory: `after` is the very memory that `before` would have given, so aliasing is as it was.
+    gives: what a `before` whose `after` is an existing value would have given anyway: "object", that
+    value itself; "memory", another tensor on its memory; "value", an equal one with memory of its own.
     samples: what the variables may be in the rule's test, where values by type do not do.
     """
 
@@ -42,7 +43,7 @@ class Rule:
     before: str
     after: str
     condition: Callable[[Match], str | None] | None = None
-    same_memory: bool = False
+    gives: str = "value"
     samples: dict[str, tuple] = field(default_factory=dict, hash=False)
 
     @property
@@ -225,8 +226,8 @@ def same_constant(a: Any, b: Any) -> bool:
     return type(a) is type(b) and (a is b or repr(a) == repr(b))
 
 
-Guard = Callable[[Match, Value], "str | None"]
-"""(match, replacement) -> reason why the memory of the graph forbids it, or None."""
+Guard = Callable[[Match, "Value | None"], "str | None"]
+"""(match, replacement with other memory than before, if any) -> why memory forbids it, or None."""
 
 
 class RuleSet:
@@ -256,7 +257,9 @@ def why_not(rule: Rule, node: Node, overloads: Overloads, guard: Guard, fire: bo
     if isinstance(match, str):
         return match
     existing = match.values.get(rule.after)
-    why = guard(match, existing) if existing is None or not rule.same_memory else None
+    why = None
+    if existing is None or rule.gives != "object":
+        why = guard(match, existing if rule.gives == "value" else None)
     if why is not None or not fire:
         return why
     result = existing if existing is not None else match.build(overloads)

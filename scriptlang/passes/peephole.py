@@ -2,7 +2,7 @@
 
 To add a rule, add a line.  It has to hold for every value of its types: `x + 0.0` is not here, since it
 turns -0.0 into 0.0.  Rules whose result is an existing value fire only where sharing its memory can
-not be seen; `same_memory` marks those where the operator gives that memory anyway.
+not be seen, unless the operator gives that value, or its memory, anyway (`gives`).
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ NONE = (
 )
 
 CASTS = (
-    Rule("cast_to_itself", "x: Any", "prim.unchecked_cast(x)", "x", same_type, same_memory=True,
+    Rule("cast_to_itself", "x: Any", "prim.unchecked_cast(x)", "x", same_type, gives="object",
          samples={"x": (1, "a")}),
     Rule("int_of_int", "x: int", "aten.Int(prim.NumToTensor(x))", "x"),
     Rule("implicit_int_of_int", "x: int", "aten.IntImplicit(prim.NumToTensor(x))", "x"),
@@ -101,12 +101,14 @@ TENSORS = (
          "aten.size(x, i)", samples={"i": (0, -1)}),
     Rule("relu_of_relu", "x: Tensor", "aten.relu((y := aten.relu(x)))", "y"),
     Rule("double_contiguous", "x: Tensor", "aten.contiguous((y := aten.contiguous(x)))", "y",
-         same_memory=True),
+         gives="object"),
     Rule("dropout_in_eval", "x: Tensor, p: float", "aten.dropout(x, p, False)", "x",
-         same_memory=True, samples={"p": (0.5,)}),
+         gives="object", samples={"p": (0.5,)}),
     Rule("feature_dropout_in_eval", "x: Tensor, p: float", "aten.feature_dropout(x, p, False)", "x",
-         same_memory=True, samples={"p": (0.5,)}),
-    Rule("double_detach", "x: Tensor", "aten.detach((y := aten.detach(x)))", "y", same_memory=True),
+         gives="object", samples={"p": (0.5,)}),
+    # Nothing is differentiated here, so these only give the tensor again.
+    Rule("detach", "x: Tensor", "aten.detach(x)", "x", gives="memory"),
+    Rule("data", "x: Tensor", "prim.data(x)", "x", gives="memory"),
 )
 
 RULES = RuleSet((*NUMBERS, *TRUTH, *NONE, *CASTS, *TENSORS))
