@@ -20,6 +20,7 @@ from ..errors import ArchiveError
 from ..limits import Limits
 from ..objects import ScriptObject
 from . import recognise
+from .bytecode_importer import BytecodeImporter
 from .code_files import CodeFiles
 from .importer import Importer
 from .materialise import Materialiser, PendingState, Storages
@@ -174,10 +175,16 @@ def _read(reader: Reader, extra_files: dict | None) -> LoadedArchive:
     def constants() -> list:
         nonlocal table
         if table is None:
-            table = list(values("constants", T.ANY)) if "constants.pkl" in reader.records else []
+            made = values("constants", T.ANY) if "constants.pkl" in reader.records else ()
+            if not isinstance(made, (tuple, list)):
+                raise ArchiveError("the table of constants is no tuple", "constants.pkl", DAMAGED)
+            table = list(made)
         return table
 
-    importer = Importer(CodeFiles(reader.records, reader.read), constants)
+    has_code = any(name.startswith("code/") and name.endswith(".py") for name in reader.records)
+    importer: Any = Importer(CodeFiles(reader.records, reader.read), constants)
+    if not has_code and "bytecode.pkl" in reader.records:
+        importer = BytecodeImporter(reader.pickle("data.pkl").value)
 
     def parse_type(text: str) -> T.Type:
         try:
@@ -193,6 +200,11 @@ def _read(reader: Reader, extra_files: dict | None) -> LoadedArchive:
         pending.extend(maker.pending)
         return made
 
+    if isinstance(importer, BytecodeImporter):
+        folder = "constants" if "constants/0" in reader.records else "bytecode"
+        tree = reader.pickle("bytecode.pkl")
+        maker = Materialiser(tree, "bytecode.pkl", folder, storages, importer.find_type, parse_type)
+        importer.add_functions(tree.value, lambda v: maker.value(v, T.ANY, "a constant", 0))
     root = values("data", T.ANY)
     if not isinstance(root, ScriptObject) or not root.type.is_module:
         raise recognise.explain_zip(reader.zip.records) if not isinstance(root, ScriptObject) else \

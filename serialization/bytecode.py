@@ -64,11 +64,14 @@ def runs_on_lite(code: Code) -> bool:
 
 
 def read_functions(tree: Any, resolve: Callable[[str], T.Type | None],
-                   constant: Callable[[Any], Any] = lambda value: value) -> dict[str, Function]:
+                   constant: Callable[[Any], Any] = lambda value: value,
+                   declare: Callable[[Function], None] = lambda function: None
+                   ) -> dict[str, Function]:
     """Functions, by qualified name, of an unpickled bytecode.pkl (versions 4 to 9), verified.
 
     resolve: the class, enum or named tuple of a qualified name.
     constant: makes the run-time value of a constant as the pickle reader gives it.
+    declare: told of every function before the first is verified, as methods call each other by name.
     Raises ArchiveError where the record is malformed or its code not sound.
     """
     functions: dict[str, Function] = {}
@@ -83,6 +86,7 @@ def read_functions(tree: Any, resolve: Callable[[str], T.Type | None],
         code = _code(entry, types, functions, constant)
         function = functions[code.name]
         function.schema, function.attributes[CODE] = code.schema, code
+        declare(function)
     for function in functions.values():
         verify(function.attributes[CODE])
     return functions

@@ -69,6 +69,8 @@ ATTACKS: dict[str, tuple[Callable[[], bytes], str]] = {
     "os.system": (lambda: data(TORCH_SYSTEM), "names posix.system"),
     "os.system in the constants": (
         lambda: changed(VICTIM, constants_pkl=TORCH_SYSTEM), "constants.pkl: the pickle names"),
+    "constants that are no table": (
+        lambda: changed(VICTIM, constants_pkl=b"\x80\x02N."), "no tuple"),
     "eval": (lambda: data(b"\x80\x02cbuiltins\neval\n" + string(b"1") + b"\x85R."),
              "names builtins.eval"),
     "getattr by STACK_GLOBAL": (

@@ -1,0 +1,87 @@
+"""Archives that hold bytecode and no code/: classes from the objects, functions from the bytecode.
+
+Such files come from PyTorch's mobile exporter.  Attributes are those that the objects have, in order;
+their types are known as far as their values tell.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Iterator
+
+from .. import types as T
+from ..errors import ArchiveError
+from ..ir import Function
+from .bytecode import read_functions
+from .pickle_tree import ObjectRef, TensorRef
+
+SIMPLE = {TensorRef: T.TENSOR, bool: T.BOOL, int: T.INT, float: T.FLOAT, str: T.STR}
+"""Types that the value of an attribute tells.  None, lists and dicts tell none."""
+
+
+class BytecodeImporter:
+    """Stands in for an Importer: types and functions by qualified name."""
+
+    def __init__(self, data: Any):
+        self.types: dict[str, T.Type] = {}
+        self.functions: dict[str, Function] = {}
+        for ref in objects_in(data):
+            self._declare(ref)
+
+    def find_type(self, name: str) -> T.Type | None:
+        return self.types.get(name)
+
+    def find_function(self, name: str) -> Function | None:
+        return self.functions.get(name)
+
+    def _declare(self, ref: ObjectRef) -> None:
+        """The class of an object; a second object of it must have the same attributes."""
+        known = self._class(ref.name)
+        if not isinstance(ref.state, dict):
+            return                                       # its __setstate__ knows what to do with it
+        if not known.attributes:
+            for name, value in ref.state.items():
+                known.add_attribute(str(name), self._type_of(value))
+        if [a.name for a in known.attributes] != list(ref.state):
+            raise ArchiveError(f"objects of {ref.name} have different attributes", "data.pkl",
+                               "the file is damaged, or was not made by PyTorch")
+        for a, value in zip(known.attributes, ref.state.values()):
+            if a.type != self._type_of(value):
+                a.type = T.ANY
+
+    def _class(self, name: str) -> T.ClassType:
+        if name not in self.types:
+            self.types[name] = T.ClassType(name, is_module=True)
+        return self.types[name]
+
+    def _type_of(self, value: Any) -> T.Type:
+        if isinstance(value, ObjectRef):
+            return self._class(value.name)
+        return SIMPLE.get(type(value), T.ANY)
+
+    def add_functions(self, tree: Any, constant: Callable[[Any], Any]) -> None:
+        """Read the record bytecode.pkl."""
+        self.functions = read_functions(tree, self.find_type, constant, self._add_method)
+
+    def _add_method(self, function: Function) -> None:
+        """A function is a method of the class that it is named after."""
+        owner, _, name = function.name.rpartition(".")
+        if isinstance(self.types.get(owner), T.ClassType):
+            self.types[owner].methods[name] = function
+
+
+def objects_in(tree: Any) -> Iterator[ObjectRef]:
+    """Every object of a pickle's value, each once."""
+    seen: set[int] = set()
+    pending = [tree]
+    while pending:
+        value = pending.pop()
+        if not isinstance(value, (ObjectRef, list, tuple, dict)) or id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, ObjectRef):
+            yield value
+            pending.append(value.state)
+        elif isinstance(value, dict):
+            pending += [*value.keys(), *value.values()]
+        else:
+            pending += value
