@@ -67,7 +67,7 @@ class PythonProgram {
   PythonProgram(nb::tuple functions, nb::dict types) : types_(types) {
     auto classes = std::make_shared<ClassTable>();
     for (auto [name, type] : types) {
-      if (!nb::hasattr(type, "fields")) classes->add(class_of(type));
+      if (!nb::hasattr(type, "fields")) classes->add(nb::cast<std::string>(name), class_of(type));
     }
     Value tree = ToNative()(functions);
     program_ = Program::decode(tree, classes);
@@ -111,9 +111,28 @@ class PythonProgram {
     return names;
   }
 
+  // A program's types have methods that keep their programs: the collector must see the ring.
+  static int traverse(PyObject* self, visitproc visit, void* arg) {
+#if PY_VERSION_HEX >= 0x03090000
+    Py_VISIT(Py_TYPE(self));
+#endif
+    if (nb::inst_ready(self)) Py_VISIT(nb::inst_ptr<PythonProgram>(self)->types_.ptr());
+    return 0;
+  }
+  static int clear(PyObject* self) {
+    nb::inst_ptr<PythonProgram>(self)->types_.reset();
+    return 0;
+  }
+
  private:
   nb::dict types_;  // keeps the Python types alive that the program's classes refer to weakly
   std::shared_ptr<const Program> program_;
+};
+
+PyType_Slot program_slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(&PythonProgram::traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(&PythonProgram::clear)},
+    {0, nullptr},
 };
 
 Value& slot_at(const NativeObject& o, int64_t index) {
@@ -178,6 +197,8 @@ std::string describe() {
 }  // namespace
 
 NB_MODULE(_native, m) {
+  nb::set_leak_warnings(false);  // what caches hold at the end of the process is no leak
+  nb::set_leak_warnings(false);  // programs live as long as their functions: to the end, often
   native_error = PyErr_NewException("scriptlang.interpreter._native.NativeError", nullptr, nullptr);
   m.attr("NativeError") = nb::borrow(native_error);
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
@@ -232,7 +253,8 @@ NB_MODULE(_native, m) {
         return Py_hash_t(reinterpret_cast<uintptr_t>(o.object.get()) >> 4);
       });
 
-  nb::class_<PythonProgram>(m, "Program", "Functions in bytecode, verified.")
+  nb::class_<PythonProgram>(m, "Program", nb::type_slots(program_slots),
+                            "Functions in bytecode, verified.")
       .def(nb::init<nb::tuple, nb::dict>(), nb::arg("functions"), nb::arg("types"))
       .def("run",
            [](PythonProgram& p, const std::string& name, nb::list arguments, int64_t instructions,

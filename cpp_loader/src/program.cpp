@@ -23,6 +23,16 @@ ClassRef ClassTable::get(const std::string& name) {
   return cls;
 }
 
+void ClassTable::add(const std::string& name, ClassRef cls) {
+  if (cls->name != name) renamed_[cls.get()] = name;
+  classes_[name] = std::move(cls);
+}
+
+const std::string& ClassTable::name_of(const ClassType& cls) const {
+  auto it = renamed_.find(&cls);
+  return it == renamed_.end() ? cls.name : it->second;
+}
+
 ClassResolver ClassTable::resolver() {
   return [this](const std::string& name) {
     bool is_class = name.compare(0, 9, "__torch__") == 0 || classes_.count(name) != 0;
@@ -298,7 +308,7 @@ const Function* Program::find(std::string_view name) const {
 }
 
 const Function* Program::method(const ClassType& cls, std::string_view name) const {
-  return find(concat(cls.name, ".", name));
+  return find(concat(classes_->name_of(cls), ".", name));
 }
 
 }  // namespace scriptlang

@@ -16,6 +16,25 @@
 
 namespace scriptlang {
 
+// Operators on numbers that the interpreter does itself when both tags are what they should be.
+// X(name, operator, kind of the arguments, setter, result from a and b)
+#define SL_FAST_OPERATORS(X)                                                            \
+  X(ADD_INT, "aten::add.int", int, set_int, int64_t(uint64_t(a) + uint64_t(b)))         \
+  X(SUB_INT, "aten::sub.int", int, set_int, int64_t(uint64_t(a) - uint64_t(b)))         \
+  X(MUL_INT, "aten::mul.int", int, set_int, int64_t(uint64_t(a) * uint64_t(b)))         \
+  X(LT_INT, "aten::lt.int", int, set_bool, a < b)                                       \
+  X(LE_INT, "aten::le.int", int, set_bool, a <= b)                                      \
+  X(GT_INT, "aten::gt.int", int, set_bool, a > b)                                       \
+  X(GE_INT, "aten::ge.int", int, set_bool, a >= b)                                      \
+  X(EQ_INT, "aten::eq.int", int, set_bool, a == b)                                      \
+  X(NE_INT, "aten::ne.int", int, set_bool, a != b)                                      \
+  X(ADD_FLOAT, "aten::add.float", double, set_double, a + b)                            \
+  X(SUB_FLOAT, "aten::sub.float", double, set_double, a - b)                            \
+  X(MUL_FLOAT, "aten::mul.float", double, set_double, a * b)                            \
+  X(DIV_FLOAT, "aten::div.float", double, set_double, a / b)                            \
+  X(LT_FLOAT, "aten::lt.float", double, set_bool, a < b)                                \
+  X(GT_FLOAT, "aten::gt.float", double, set_bool, a > b)
+
 enum class Opcode : uint8_t {
 #define SL_OPCODE(name, number, x, n, pops, pushes, runs, meaning) name = number,
 #include "opcodes.def"
@@ -25,6 +44,9 @@ enum class Opcode : uint8_t {
   OP_ANY,         // any number of results, defaults to fill in
   OP_MISSING,     // raises MissingOperator
   TUPLE_UNPACK,   // pushes n elements
+#define X(name, text, kind, setter, result) name,
+  SL_FAST_OPERATORS(X)
+#undef X
 };
 const char* opcode_name(Opcode op);
 
@@ -79,6 +101,7 @@ class ClassTable {
 
  private:
   std::unordered_map<std::string, ClassRef> classes_;
+  std::unordered_map<const ClassType*, std::string> renamed_;
 };
 
 class Program {

@@ -299,9 +299,8 @@ bool same_type(const Type& a, const Type& b, int depth) {
   if (a.kind != b.kind || a.elements.size() != b.elements.size() || depth > kMaxTypeDepth) {
     return false;
   }
-  if ((a.kind == TypeKind::Class || a.kind == TypeKind::NamedTuple) && a.name != b.name) {
-    return false;
-  }
+  if (a.kind == TypeKind::NamedTuple && a.name != b.name) return false;
+  if (a.kind == TypeKind::Class && a.cls.get() != b.cls.get()) return false;
   for (size_t i = 0; i < a.elements.size(); ++i) {
     if (!same_type(*a.elements[i], *b.elements[i], depth + 1)) return false;
   }
@@ -364,7 +363,7 @@ bool matches(const Value& value, const Type& type, int depth) {
     case TypeKind::NamedTuple: return matches_tuple(value.as_tuple(), type, depth);
     case TypeKind::Class: {
       const ClassRef& cls = value.is_enum() ? value.as_enum().type : value.as_object().type;
-      return cls->name == type.name;
+      return cls.get() == type.cls.get();
     }
     default: return true;
   }

@@ -224,6 +224,7 @@ class Value {
 
   // Unchecked, for the interpreter after it has looked at the tag.
   int64_t raw_int() const noexcept { return int_; }
+  void forget() noexcept { tag_ = Tag::None; }  // of a value that is not counted
   double raw_double() const noexcept { return double_; }
   bool raw_bool() const noexcept { return bits_ != 0; }
   void set_int(int64_t v) noexcept {

@@ -169,7 +169,20 @@ class Verifier {
     i.results = uint8_t(use.results);
     i.run = use.entry->run;
     bool simple = use.results == 1 && use.defaults.empty();
-    i.op = simple ? Opcode::OP_ONE : Opcode::OP_ANY;
+    i.op = simple ? fast_opcode(use) : Opcode::OP_ANY;
+  }
+
+  static Opcode fast_opcode(const OperatorUse& use) {
+    std::string name = use.qualified_name();
+#define X(opcode, text, kind, setter, result) \
+  if (name == text) return Opcode::opcode;
+    SL_FAST_OPERATORS(X)
+#undef X
+    return Opcode::OP_ONE;
+  }
+  // Whether it calls an operator whose arguments and results are in the instruction.
+  static bool is_call(Opcode op) {
+    return op == Opcode::OP_ONE || op == Opcode::OP_ANY || op >= Opcode::ADD_INT;
   }
 
   // How many elements a TupleUnpack leaves is not written: they are what the next instruction
@@ -192,13 +205,12 @@ class Verifier {
 
   Effect effect_of(size_t pc) {
     const Instruction& i = code_[pc];
+    if (is_call(i.op)) {
+      const OperatorUse& use = f_.operators[size_t(i.x)];
+      int64_t filled = int64_t(use.defaults.size());
+      return {i.arguments, i.results, i.arguments + filled};
+    }
     switch (i.op) {
-      case Opcode::OP_ONE:
-      case Opcode::OP_ANY: {
-        const OperatorUse& use = f_.operators[size_t(i.x)];
-        int64_t filled = int64_t(use.defaults.size());
-        return {i.arguments, i.results, i.arguments + filled};
-      }
       case Opcode::OP_MISSING: return {0, 0, 0};
       case Opcode::TUPLE_UNPACK: return {1, i.n, 0};
       case Opcode::CALL: {
@@ -388,9 +400,11 @@ class Verifier {
       case Opcode::GET_ATTR: want(pc, top(0), tag_bit(Tag::Object), "the object"); break;
       case Opcode::SET_ATTR: want(pc, top(1), tag_bit(Tag::Object), "the object"); break;
       case Opcode::UNCHECKED_CAST: return;
-      case Opcode::OP_ONE:
-      case Opcode::OP_ANY: operator_types(pc, state); return;
       default: break;
+    }
+    if (is_call(i.op)) {
+      operator_types(pc, state);
+      return;
     }
     Effect effect = effect_of(pc);
     state->resize(state->size() - size_t(effect.pops));

@@ -291,7 +291,12 @@ void Machine::loop() {
 #include "opcodes.def"
 #undef SL_OPCODE
   };
-  static const void* const kLowered[] = {&&L_OP_ONE, &&L_OP_ANY, &&L_OP_MISSING, &&L_TUPLE_UNPACK};
+  static const void* const kLowered[] = {
+      &&L_OP_ONE, &&L_OP_ANY, &&L_OP_MISSING, &&L_TUPLE_UNPACK,
+#define X(name, text, kind, setter, result) &&L_##name,
+      SL_FAST_OPERATORS(X)
+#undef X
+  };
 #define DISPATCH()                                                              \
   do {                                                                          \
     unsigned op = unsigned(pc->op);                                             \
@@ -314,6 +319,19 @@ void Machine::loop() {
 
   RELOAD();
   BEGIN
+#define X(name, text, kind, setter, result)                     \
+  CASE(name) : {                                                \
+    if (top[-2].is_##kind() && top[-1].is_##kind()) {           \
+      auto a = top[-2].raw_##kind(), b = top[-1].raw_##kind();  \
+      (--top)->forget();                                        \
+      top[-1].setter(result);                                   \
+      NEXT();                                                   \
+    }                                                           \
+    goto call_operator;                                         \
+  }
+  SL_FAST_OPERATORS(X)
+#undef X
+  call_operator:
   CASE(OP_ONE) : {
     SAVE();
     Value* first = top - pc->arguments;

@@ -101,7 +101,7 @@ TEST(misuse_is_refused) {
       p_global("__torch__", "C") + "(NtR)\x81", // NEWOBJ of an enum member
       "N}b",                                    // state of None
       "(" + p_text("x") + "tQ",                 // no storage
-      std::string("\x8a\x09ABCDEFGHI", 11),     // an integer of nine bytes
+      "\x8a\x09" + std::string(9, 'x'),         // an integer of nine bytes
       "}]Ns",                                   // a list as a key
       "\x95" + std::string(8, '\0') + "N",      // a frame of protocol 4
       "i",                                      // unknown
