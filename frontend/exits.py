@@ -76,7 +76,7 @@ class _Elimination:
 
     def run(self) -> list[Value]:
         outcome = self.block(self.target, self.target.start.next)
-        return outcome.values if outcome.flag is True else self.nothing()
+        return outcome.values or self.nothing()          # its end is not reached without an exit
 
     def nothing(self) -> list[Value]:
         return [self.e.uninitialized(t) for t in self.types]

@@ -438,7 +438,18 @@ def two_breaks_in_else(n: int) -> int:
     return s
 
 
+def endless_after_return(n: int) -> int:
+    k = 1
+    if k > n:
+        return -k
+    while True:
+        k *= 2
+        if k > n:
+            return k
+
+
 RUNS = [
+    (endless_after_return, [(0,), (1000,)]),
     (two_breaks_in_else, [(3,), (5,), (9,), (99,)]),
     (flag_that_starts_true, [(0,), (9,)]),
     (loop_variable_outlives, [(0,), (4,)]),
