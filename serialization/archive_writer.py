@@ -71,7 +71,7 @@ def archive_records(root: ScriptObject, extra_files: Mapping[str, str | bytes]
     made: list[tuple[str, Any]] = [*data.records(), ("data.pkl", tree)]
     for qualifier, text in sources.items():
         path = f"code/{qualifier.replace('.', '/')}.py"
-        made.append((path, (str(text) + "\n").encode()))
+        made.append((path, str(text).encode()))
         made.append((path + ".debug_pkl", DebugWriter().dump(text)))
     made += constant_records(code.spelling.constants.values, root, code)
     for name, contents in extra_files.items():

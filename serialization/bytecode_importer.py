@@ -1,7 +1,7 @@
 """Archives that hold bytecode and no code/: classes from the objects, functions from the bytecode.
 
-Such files come from PyTorch's mobile exporter.  Attributes are those that the objects have, in order;
-their types are known as far as their values tell.
+Such files come from PyTorch's mobile exporter.  Attributes are those that the objects have, in
+order; their types are known as far as their values tell.
 """
 
 from __future__ import annotations

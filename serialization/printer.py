@@ -22,7 +22,14 @@ ENDLESS = 2 ** 63 - 1
 def print_function(function: Function) -> str:
     """The code of a function; tensors appear as `CONSTANTS.c0`."""
     definition = function_ast(function, function.name.rpartition(".")[2], Spelling())
-    return str(unparse(ast.Module([definition], []))) + "\n"
+    return str(unparse(ast.Module([definition], [])))
+
+
+def print_class(t: T.ClassType) -> str:
+    """The code of a class with its methods."""
+    from .code_writer import class_ast
+
+    return str(unparse(ast.Module([class_ast(t, t.short_name, Spelling())], [])))
 
 
 def function_ast(function: Function, name: str, spelling: Spelling) -> ast.FunctionDef:
