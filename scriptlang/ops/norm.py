@@ -14,8 +14,8 @@ from .numeric import finish, working
 from .table import composite, declare, primitive
 
 
-def empty() -> Tensor:
-    return Tensor._wrap(np.empty(0, np.float32))
+def empty(dtype: np.dtype) -> Tensor:
+    return Tensor._wrap(np.empty(0, dtype))
 
 
 def check_channels(name: str, x: Optional[Tensor], channels: int) -> None:
@@ -47,6 +47,8 @@ def update(running: Optional[Tensor], value: np.ndarray, momentum: float) -> Non
 def batch_norm_parts(x, weight, bias, running_mean, running_var, training, momentum, eps):
     """(result, mean of the batch, 1 / its standard deviation); the latter two empty in inference."""
     check_floating(x, "batch_norm")
+    if not x.numel():
+        return Tensor._wrap(x._array.copy()), empty(x.dtype.numpy), empty(x.dtype.numpy)
     if x.dim() < 2:
         raise RuntimeError(f"batch_norm: expected at least 2 dimensions, got size {list(x._size)}")
     channels = x._size[1]
@@ -64,7 +66,7 @@ def batch_norm_parts(x, weight, bias, running_mean, running_var, training, momen
         with np.errstate(all="ignore"):
             invstd = 1 / np.sqrt(var + var.dtype.type(eps))
             result = scale_and_shift(array, mean, invstd, weight, bias, shape)
-        return finish(result, x.dtype), empty(), empty()
+        return finish(result, x.dtype), empty(saved), empty(saved)
     axes = (0, *range(2, x.dim()))
     with np.errstate(all="ignore"):
         wide = array.astype(np.float64)

@@ -169,7 +169,8 @@ def check_adaptive(name: str, x: Tensor, n: int, out) -> list[int]:
     if x.dim() not in (n + 1, n + 2):
         raise RuntimeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got "
                            f"{list(x._size)}")
-    for d in range(x.dim() - n - (1 if "max" in name and x.dim() == n + 2 else 0), x.dim()):
+    channels = x.dim() == n + 2 and ("max" in name or (n == 3 and out != [1, 1, 1]))
+    for d in range(x.dim() - n - channels, x.dim()):
         if x._size[d] == 0:
             raise RuntimeError(f"{name}(): Expected input to have non-zero size for non-batch "
                                f"dimensions, but input has sizes {list(x._size)} with dimension {d} "

@@ -40,7 +40,7 @@ class Sample:
 
 
 def describe(value: Any) -> str:
-    if isinstance(value, np.ndarray):
+    if isinstance(value, (np.ndarray, np.generic)):
         return "x".join(map(str, value.shape)) + value.dtype.kind
     return str(value).replace(" ", "")
 
@@ -67,8 +67,8 @@ class Arrays:
 
 def convert(value: Any, array) -> Any:
     """A tree of arguments with a fresh copy of every array passed through `array`."""
-    if isinstance(value, np.ndarray):
-        return array(value.copy())
+    if isinstance(value, (np.ndarray, np.generic)):
+        return array(np.array(value))
     if isinstance(value, (list, tuple)):
         return type(value)(convert(v, array) for v in value)
     return value

@@ -10,7 +10,7 @@ from scriptlang.tensor import from_numpy
 from tests.ops.harness import Arrays, both_tests, call
 
 A = Arrays("arithmetic")
-TYPES = ("float32", "float64", "int64", "int32", "uint8", "bool", "float16", "complex64")
+TYPES = ("float32", "int64", "uint8", "bool", "float16", "complex64")
 NAMES = ("add sub mul div floor_divide remainder fmod pow maximum minimum atan2 hypot rsub eq ne lt le "
          "gt ge logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor fmax fmin "
          "copysign xlogy gcd lcm bitwise_left_shift bitwise_right_shift logaddexp").split()
@@ -36,7 +36,7 @@ def samples():
                 tolerance = 5e-3 if "float16" in (a, b) else 1e-5
                 yield call(name, array(a, 2, 3), array(b, 3), tolerance=tolerance)
         yield call(name, array("float32", 2, 3), array("float64"))          # zero-dim: its type is ignored
-        yield call(name, array("int64", 2), array("float32"))
+        yield call(name, array("int64", 2), array("float32", 1))
         yield call(name, array("float32", 2, 3), array("float32", 2))
         yield call(name, EDGES[:, None], EDGES[None])
     for name in SCALARS:

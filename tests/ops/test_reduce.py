@@ -32,10 +32,12 @@ def samples():
         for name in WHOLE:
             yield call(name, x, tolerance=tolerance)
         for name in ALONG:
+            if name == "mode" and np.issubdtype(x.dtype, np.floating) and np.isnan(x).any():
+                continue                             # PyTorch's choice among nans is arbitrary
             for dim in (0, -1, 3):
-                yield call(name, x, dim, tolerance=tolerance)
-                if name not in ("std", "var"):
-                    yield call(name, x, dim, True, tolerance=tolerance)
+                where = [dim] if name in ("std", "var") else dim
+                yield call(name, x, where, tolerance=tolerance)
+                yield call(name, x, where, True, tolerance=tolerance)
         for name in SCANS:
             yield call(name, x, 0, tolerance=tolerance)
             yield call(name, x, -1, tolerance=tolerance)

@@ -55,6 +55,8 @@ def test_strides_are_those_of_pytorch(sample, layout):
 
     name, *args = sample
     x = list(layouts())[layout]
+    if name == "as_strided" and 0 in x.strides:
+        pytest.skip("an expanded numpy array reaches PyTorch with a smaller storage")
     to_torch = [torch.from_numpy(a) if isinstance(a, np.ndarray) else a for a in args]
     try:
         want = getattr(torch.ops.aten, name)(torch.from_numpy(x), *to_torch)

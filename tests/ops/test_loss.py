@@ -1,0 +1,91 @@
+"""Losses with every reduction, class indices and probabilities, ignored places; and errors."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.ops.harness import Arrays, both_tests, call
+
+A = Arrays("loss")
+
+
+def pointwise(r):
+    for shape in ((3, 4), ()):
+        x, y = A.normal(*shape), A.normal(*shape)
+        p, q, w = (A.uniform(*shape) for _ in range(3))
+        sign = A.integers(0, 2, *shape) * 2 - 1
+        for name in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"):
+            yield call(name, x, y, r)
+        yield call("smooth_l1_loss", x, y, r, 0.0)
+        yield call("smooth_l1_loss", x, y, r, -1.0)
+        yield call("huber_loss", x, y, r, 0.5)
+        yield call("huber_loss", x, y, r, 0.0)
+        yield call("binary_cross_entropy", p, q, w, r)
+        yield call("binary_cross_entropy", np.round(p), q, None, r)
+        yield call("binary_cross_entropy", p + 1, q, None, r)
+        yield call("binary_cross_entropy_with_logits", x * 9, q, None, None, r)
+        yield call("binary_cross_entropy_with_logits", x, q, w, w, r)
+        yield call("kl_div", x, q, r)
+        yield call("kl_div", x, y, r, log_target=True)
+        for flags in ((True, True), (False, True), (True, False)):
+            yield call("poisson_nll_loss", p, q * 4, *flags, 1e-8, r)
+        yield call("soft_margin_loss", x, sign.astype(np.float32), r)
+        yield call("margin_ranking_loss", x, y, sign, 0.3, r)
+        yield call("hinge_embedding_loss", x, sign, 0.7, r)
+
+
+def by_class(r):
+    for shape in ((4,), (3, 4), (3, 4, 5), (3, 4, 2, 2)):
+        x, w = A.normal(*shape), A.uniform(4)
+        target = A.integers(0, 4, *(shape[:1] + shape[2:] if len(shape) > 1 else ()))
+        ignored = target.copy()
+        ignored.reshape(-1)[0] = -100
+        for t in (target, ignored, target + 4):
+            for weight in (None, w):
+                yield call("cross_entropy_loss", x, t, weight, r, -100, 0.0)
+                yield call("cross_entropy_loss", x, t, weight, r, 1, 0.1)
+                yield call("nll_loss_nd", x, t, weight, r, -100)
+        if len(shape) < 3:
+            yield call("nll_loss_forward", x, target, w, r, -100)
+            yield call("multi_margin_loss", x, target, 2, 0.5, w, r)
+        chances = A.uniform(*shape)
+        for smoothing in (0.0, 0.1):
+            yield call("cross_entropy_loss", x, chances, w, r, -100, smoothing)
+    yield call("nll_loss", A.normal(3, 4), A.integers(0, 4, 2), None, r, -100)
+    yield call("multilabel_margin_loss", A.normal(2, 4), np.array([[3, 0, -1, 1], [0, -1, 0, 0]]), r)
+
+
+def sequences(r):
+    log_p = A.normal(10, 3, 5)
+    log_p -= np.log(np.exp(log_p).sum(-1, keepdims=True))
+    target = A.integers(1, 5, 3, 4)
+    for inputs, targets in (([10, 9, 8], [4, 3, 2]), ([10, 3, 1], [4, 4, 4]), ([10, 10, 10], [4, 0, 1]),
+                            ([11, 10, 10], [4, 4, 1])):
+        flat = np.concatenate([row[:n] for row, n in zip(target, targets)])
+        for infinite in (True, False):
+            yield call("ctc_loss", log_p, target, inputs, targets, 0, r, infinite)
+        yield call("ctc_loss", log_p, flat, np.array(inputs), np.array(targets), 0, r, True)
+    yield call("ctc_loss", log_p[:, 0], target[0], [10], [4], 0, r, False)
+
+
+def embeddings(r):
+    x, y, z = (A.normal(4, 6) for _ in range(3))
+    sign = np.array([1, -1, 1, -1])
+    yield call("cosine_embedding_loss", x, y, sign, 0.2, r)
+    yield call("cosine_embedding_loss", x[0], y[0], sign[0], 0.2, r)
+    yield call("cosine_embedding_loss", x, y, sign[0], 0.2, r)
+    for p in (1.0, 2.0):
+        for swap in (True, False):
+            yield call("triplet_margin_loss", x, y, z, 1.0, p, 1e-6, swap, r)
+
+
+SAMPLES = [sample for r in (0, 1, 2) for part in (pointwise, by_class, sequences, embeddings)
+           for sample in part(r)]
+for _p in (0.0, 1.0, 2.0, 3.0, float("inf"), -1.0):
+    SAMPLES += [call("cdist", A.normal(2, 3, 4), A.normal(2, 5, 4), _p), call("pdist", A.normal(4, 3), _p),
+                call("pairwise_distance", A.normal(4, 3), A.normal(4, 3), _p)]
+for _dim in (0, 1, -1, 2):
+    SAMPLES.append(call("cosine_similarity", A.normal(3, 4), A.normal(3, 4), _dim))
+SAMPLES += [call("cosine_similarity", A.normal(3, 4), np.zeros(4, np.float32), 1),
+            call("cdist", A.normal(2, 3), A.normal(2, 4))]
+test_recorded, test_pytorch = both_tests("loss", SAMPLES)
