@@ -72,7 +72,8 @@ def read_functions(tree: Any, resolve: Callable[[str], T.Type | None],
     resolve: the class, enum or named tuple of a qualified name.
     constant: makes the run-time value of a constant as the pickle reader gives it.
     declare: told of every function before the first is verified, as methods call each other by
-    name. Raises ArchiveError where the record is malformed or its code not sound.
+    name.
+    Raises ArchiveError where the record is malformed or its code not sound.
     """
     functions: dict[str, Function] = {}
     for entry in entries_of(tree):
