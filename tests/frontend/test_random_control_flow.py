@@ -50,7 +50,8 @@ class Programs:
         kind = self.random.choice(kinds)
         if kind == "assign" or depth > 4:
             name = self.random.choice("abc")
-            return [f"{pad}{name} {self.random.choice(['=', '+=', '-='])} {self.value()}"]
+            form = self.random.choice(["{0} = {1}", "{0} += {1}", "{0} = ({0} - {1}) % 97"])
+            return [pad + form.format(name, self.value()), f"{pad}{name} %= 1009"]
         if kind == "if":
             lines = [f"{pad}if {self.test()}:", *self.block(indent + 1, depth + 1, 3)]
             if self.random.random() < 0.5:
@@ -72,7 +73,7 @@ class Programs:
             lines = [f"{pad}{counter} = 0", f"{pad}while {counter} < 4:", f"{pad}    {counter} += 1"]
         lines += self.block(indent + 1, depth + 1, 3)
         if kind == "for":
-            lines.append(f"{pad}    c += {counter}")
+            lines.append(f"{pad}    c = (c + {counter}) % 1009")
         self.loops -= 1
         return lines
 
