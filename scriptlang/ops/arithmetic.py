@@ -8,7 +8,8 @@ from .. import dtypes
 from ..dtypes import DType, bool as BOOL
 from ..tensor import Tensor
 from . import special
-from .elementwise import DISPLAY, apply, array_of, declare_pointwise, floating, store, unsupported
+from .elementwise import (DISPLAY, apply, array_of, check_kind, declare_pointwise, floating, store,
+                          unsupported)
 from .table import declare, primitive
 
 
@@ -25,9 +26,10 @@ def check_alpha(dtype: DType, *factors) -> None:
                                "number.")
 
 
-def binary(f, name=""):
+def binary(f, name="", kinds="buifc"):
     """A kernel that computes in the result type."""
-    return lambda self, other: apply(f, dtypes.result_type(self, other), self, other, name=name)
+    return lambda self, other: apply(f, dtypes.result_type(self, other), self, other, name=name,
+                                     kinds=kinds)
 
 
 def add(self, other, alpha=1):
@@ -69,16 +71,14 @@ def check_divisor(dtype: DType, other) -> None:
 
 def floor_divide(self, other):
     dtype = dtypes.result_type(self, other)
-    if dtype.kind == "c" or dtype is BOOL:
-        raise unsupported("div_floor", dtype)
+    check_kind("div_floor", dtype, "uif")
     check_divisor(dtype, other)
     return apply(np.floor_divide if dtype.kind in "ui" else special.floor_divide, dtype, self, other)
 
 
 def trunc_divide(self, other):
     dtype = dtypes.result_type(self, other)
-    if dtype.kind == "c" or dtype is BOOL:
-        raise unsupported("div_trunc", dtype)
+    check_kind("div_trunc", dtype, "uif")
     check_divisor(dtype, other)
     return apply(special.trunc_divide_int if dtype.kind in "ui" else
                  lambda a, b: np.trunc(rounded(a / b, dtype)), dtype, self, other)
@@ -100,18 +100,22 @@ def divide_mode(self, other, mode):
 
 def remainder(self, other):
     dtype = dtypes.result_type(self, other)
+    check_kind("remainder", dtype, "uif")
     check_divisor(dtype, other)
     return apply(np.remainder, dtype, self, other)
 
 
 def fmod(self, other):
     dtype = dtypes.result_type(self, other)
+    check_kind("fmod", dtype, "uif")
     check_divisor(dtype, other)
     return apply(np.fmod, dtype, self, other)
 
 
 def power(self, other):
     dtype = dtypes.result_type(self, other)
+    check_kind("pow", dtype, "uifc" if isinstance(self, Tensor) and isinstance(other, Tensor)
+               else "buifc")
     if dtype.kind in "bui":
         if not isinstance(other, Tensor) and other < 0:
             raise RuntimeError("Integers to negative integer powers are not allowed.")
@@ -138,7 +142,7 @@ def power_in_place(name, kernel):
 
 def reverse_subtract(self, other, alpha=1):
     """other - alpha * self."""
-    if alpha == 1:
+    if alpha == 1 and not isinstance(alpha, bool):
         return subtract_from(self, other)
     dtype = dtypes.result_type(self, other)
     check_alpha(dtype, alpha)
@@ -180,21 +184,26 @@ for _type in ("Tensor", "Scalar"):
             lambda self, other: store(self, floor_divide(self, other)), "primitive")
 
 
-def floating_binary(f, name):
-    return lambda self, other: apply(f, floating(dtypes.result_type(self, other)), self, other,
-                                     name=name)
+def floating_binary(f, name, kinds="f", integers=True):
+    """A kernel that computes in a floating type, which integers become, or are refused."""
+    def kernel(self, other):
+        dtype = dtypes.result_type(self, other)
+        return apply(f, floating(dtype) if integers else dtype, self, other, name=name, kinds=kinds)
+
+    return kernel
 
 
-FLOAT_BINARY = {"atan2": np.arctan2, "arctan2": np.arctan2, "hypot": np.hypot,
-                "logaddexp": special.logaddexp, "logaddexp2": special.logaddexp2,
-                "copysign.Tensor": np.copysign,
-                "copysign.Scalar": np.copysign}
-for _name, _f in FLOAT_BINARY.items():
+for _name, _f, _kinds, _integers in (
+        ("atan2", np.arctan2, "f", True), ("arctan2", np.arctan2, "f", True),
+        ("copysign.Tensor", np.copysign, "f", True), ("copysign.Scalar", np.copysign, "f", True),
+        ("hypot", np.hypot, "f", False), ("logaddexp", special.logaddexp, "fc", False),
+        ("logaddexp2", special.logaddexp2, "fc", False)):
     _type = "Scalar" if _name.endswith("Scalar") else "Tensor"
-    declare_pointwise(_name, f"{_type} other", floating_binary(_f, _name))
-for _name, _f in {"maximum": np.maximum, "minimum": np.minimum, "fmax": np.fmax, "fmin": np.fmin,
-                  "gcd": np.gcd, "lcm": np.lcm}.items():
-    declare_pointwise(_name, "Tensor other", binary(_f, _name))
+    declare_pointwise(_name, f"{_type} other", floating_binary(_f, _name, _kinds, _integers))
+for _name, _f, _kinds in (("maximum", np.maximum, "buif"), ("minimum", np.minimum, "buif"),
+                          ("fmax", np.fmax, "buif"), ("fmin", np.fmin, "buif"),
+                          ("gcd", np.gcd, "ui"), ("lcm", np.lcm, "ui")):
+    declare_pointwise(_name, "Tensor other", binary(_f, _name, _kinds))
 for _base, _f in {"xlogy": special.xlogy, "special_xlogy": special.xlogy,
                   "special_xlog1py": special.xlog1py}.items():
     _kernel = floating_binary(_f, _base)

@@ -16,24 +16,13 @@ ALIASES = {"not_equal": "ne", "less": "lt", "less_equal": "le", "greater": "gt",
            "greater_equal": "ge"}
 
 
-def comparison(f):
-    def kernel(self, other):
-        if not isinstance(other, Tensor) and self.dtype.kind in "ui" and isinstance(other, int):
-            return apply_exact(f, self, other)
-        return apply(f, dtypes.result_type(self, other), self, other)
-
-    return kernel
+def comparison(name, f):
+    kinds = "buifc" if name in ("eq", "ne") else "buif"
+    return lambda self, other: apply(f, dtypes.result_type(self, other), self, other, name=name,
+                                     kinds=kinds)
 
 
-def apply_exact(f, self, other):
-    """Compare integers with a Python int that may not fit their type."""
-    low, high = np.iinfo(self.dtype.numpy).min, np.iinfo(self.dtype.numpy).max
-    if low <= other <= high:
-        return apply(f, self.dtype, self, other)
-    return Tensor._wrap(np.asarray(f(self._array.astype(np.float64), float(other))))
-
-
-KERNELS = {name: comparison(f) for name, f in COMPARISONS.items()}
+KERNELS = {name: comparison(name, f) for name, f in COMPARISONS.items()}
 for _name in [*COMPARISONS, *ALIASES]:
     _kernel = KERNELS[ALIASES.get(_name, _name)]
     declare_pointwise(f"{_name}.Tensor", "Tensor other", _kernel)
@@ -59,13 +48,10 @@ declare_pointwise("logical_not", "",
                   lambda self: Tensor._wrap(np.asarray(np.logical_not(self._array))))
 
 
-def bitwise(f):
+def bitwise(f, kinds="bui"):
     def kernel(self, other):
         dtype = dtypes.result_type(self, other)
-        if dtype.kind not in "bui":
-            raise RuntimeError(f'"{f.__name__}_cpu" not implemented for '
-                               f"'{dtype.name.capitalize()}'")
-        return apply(f, dtype, self, other)
+        return apply(f, dtype, self, other, name=f.__name__, kinds=kinds)
 
     return kernel
 
@@ -96,7 +82,7 @@ def _right(a, b):
 
 for _name, _f, _magic in (("bitwise_left_shift", _left, "lshift"),
                           ("bitwise_right_shift", _right, "rshift")):
-    _kernel = bitwise(lambda a, b, f=_f: f(a, b).astype(a.dtype))
+    _kernel = bitwise(lambda a, b, f=_f: f(a, b).astype(a.dtype), "ui")
     declare_pointwise(f"{_name}.Tensor", "Tensor other", _kernel)
     declare_pointwise(f"{_name}.Tensor_Scalar", "Scalar other", _kernel)
     declare(f"aten::{_name}.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", _kernel, "primitive")

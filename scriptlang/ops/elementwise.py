@@ -68,16 +68,23 @@ def check_broadcast(*operands: Any) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def unsupported(name: str, dtype: DType) -> RuntimeError:
+def unsupported(name: str, dtype: DType) -> NotImplementedError:
     """The error of an operator on an element type that it does not take."""
-    return RuntimeError(f"\"{name}_cpu\" not implemented for '{DISPLAY[dtype.name]}'")
+    return NotImplementedError(f"\"{name}_cpu\" not implemented for '{DISPLAY[dtype.name]}'")
 
 
-def apply(f: Callable, dtype: DType, *operands: Any, name: str = "") -> Tensor:
+def check_kind(name: str, dtype: DType, kinds: str) -> None:
+    """Raise NotImplementedError where the type is of none of the kinds (letters as numpy's)."""
+    if dtype.kind not in kinds:
+        raise unsupported(name, dtype)
+
+
+def apply(f: Callable, dtype: DType, *operands: Any, name: str = "", kinds: str = "buifc") -> Tensor:
     """f of the operands' arrays in `dtype`, as a new tensor.  Invalid values make nan, silently.
 
-    f may give bool for any type; another result is rounded to `dtype`.
+    f may give bool for any type; another result is rounded to `dtype`, which must be of `kinds`.
     """
+    check_kind(name, dtype, kinds)
     check_broadcast(*operands)
     working = working_type(dtype)
     try:
@@ -98,7 +105,7 @@ def cast(x: Tensor, dtype: DType) -> Tensor:
         array = x._array
         if array.dtype.kind == "c" and dtype.kind != "c":
             array = array.real
-        if dtype.kind in "ui" and (array.dtype.kind == "f" or x.dtype.kind == "f"):
+        if dtype.kind in "ui" and x.dtype.kind in "fc" and dtype.itemsize != 4:
             array = array.astype(np.float64).astype(np.int64)
         return Tensor._wrap(np.asarray(array.astype(dtype.numpy)))
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import dtypes
 from ..tensor import Tensor, wrap_dim
-from .elementwise import DISPLAY, array_of, cast, check_broadcast
+from .elementwise import DISPLAY, array_of, cast, check_broadcast, unsupported
 from .table import declare, primitive
 
 
@@ -218,6 +218,8 @@ def scatter_reduce_(self, dim, index, src, reduce, include_self=True):
     if reduce not in (*REDUCE, "mean"):
         raise RuntimeError("reduce argument must be either sum, prod, mean, amax or amin, got "
                            f"{reduce}.")
+    if reduce == "mean" and self.dtype.kind == "b":
+        raise unsupported("scatter_gather_tensor_cpu_reduce_mean", self.dtype)
     if not index.numel():
         return self
     target = self._array if self._size else self._array.reshape(1)

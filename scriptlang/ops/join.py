@@ -90,7 +90,8 @@ def flip(self, dims):
     axes = [wrap_dim(d, len(self._size)) for d in dims]
     if len(set(axes)) != len(axes):
         raise RuntimeError(f"dim {dims} appears multiple times in the list of dims")
-    return Tensor._wrap(np.ascontiguousarray(np.flip(self._array, axes)).reshape(self._size))
+    turned = np.flip(np.atleast_1d(self._array), axes)
+    return Tensor._wrap(np.array(turned, order="C").reshape(self._size))
 
 
 @primitive("aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor")
@@ -98,6 +99,8 @@ def roll(self, shifts, dims):
     if dims and len(dims) != len(shifts):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:"
                            f"{len(dims)}")
+    if dims and not self._size:
+        raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
     axes = tuple(wrap_dim(d, len(self._size)) for d in dims) if dims else None
     if not self._size:
         return Tensor._wrap(self._array.copy())

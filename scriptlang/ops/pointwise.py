@@ -10,7 +10,7 @@ from .. import dtypes
 from ..dtypes import bool as BOOL
 from ..tensor import Tensor
 from . import special
-from .elementwise import apply, declare_pointwise, floating, store, unsupported
+from .elementwise import apply, declare_pointwise, floating, store
 from .table import primitive
 
 
@@ -19,7 +19,13 @@ def _whole(f):
     return lambda a: a.copy() if a.dtype.kind in "ui" else f(a)
 
 
+def _sign(a):
+    return np.where(a == a, np.sign(a), a.dtype.type(0))
+
+
 def _sgn(a):
+    if a.dtype.kind != "c":
+        return _sign(a)
     size = np.abs(a)
     return np.where(size == 0, a.dtype.type(0), a / np.where(size == 0, 1, size))
 
@@ -42,8 +48,11 @@ FLOAT = {
 }
 """Functions whose result is floating: integers compute in the default float."""
 
+REAL = {"erf", "erfc", "erfinv", "lgamma", "digamma", "i0", "deg2rad", "rad2deg"}
+"""Those of them that take no complex numbers."""
+
 SAME = {
-    "neg": (np.negative, "uifc"), "abs": (np.abs, "uifc"), "sign": (np.sign, "uif"),
+    "neg": (np.negative, "uifc"), "abs": (np.abs, "uifc"), "sign": (_sign, "uif"),
     "floor": (_whole(np.floor), "uif"), "ceil": (_whole(np.ceil), "uif"),
     "trunc": (_whole(np.trunc), "uif"), "round": (_whole(np.rint), "uif"),
     "frac": (lambda a: a - np.trunc(a), "f"), "bitwise_not": (np.invert, "bui"),
@@ -61,16 +70,12 @@ ALIASES = {"absolute": "abs", "negative": "neg", "arccos": "acos", "arcsin": "as
 
 
 def _float_kernel(name, f):
-    return lambda self: apply(f, floating(self.dtype), self, name=name)
+    kinds = "f" if name in REAL else "fc"
+    return lambda self: apply(f, floating(self.dtype), self, name=name, kinds=kinds)
 
 
 def _same_kernel(name, f, kinds):
-    def kernel(self):
-        if self.dtype.kind not in kinds:
-            raise unsupported(name, self.dtype)
-        return apply(f, self.dtype, self, name=name)
-
-    return kernel
+    return lambda self: apply(f, self.dtype, self, name=name, kinds=kinds)
 
 
 KERNELS = {name: _float_kernel(name, f) for name, f in FLOAT.items()}
@@ -85,8 +90,7 @@ def neg(self):
 
 
 def sgn(self):
-    return apply(_sgn if self.dtype.kind == "c" else np.sign, self.dtype, self) \
-        if self.dtype is not BOOL else Tensor._wrap(self._array.copy())
+    return apply(_sgn, self.dtype, self)
 
 
 def square(self):
@@ -99,7 +103,8 @@ def _keeps_bool(kernel):
 
 
 KERNELS.update(neg=neg, sgn=sgn, square=square)
-KERNELS.update({name: _keeps_bool(KERNELS[name]) for name in ("sign", "conj_physical")})
+KERNELS.update({name: _keeps_bool(KERNELS[name]) for name in (
+    "sign", "sgn", "conj_physical", "_conj_physical")})
 for _name, _kernel in KERNELS.items():
     declare_pointwise(_name, "", _kernel)
 for _alias, _name in ALIASES.items():
@@ -125,7 +130,7 @@ def abs_(self):
            "aten::special_round(Tensor self, *, int decimals=0) -> Tensor")
 def round_decimals(self, decimals):
     """Round to a number of decimals, halves to even."""
-    if self.dtype.kind in "ui":
+    if decimals == 0:
         return KERNELS["round"](self)
     scale = 10.0 ** abs(decimals)
 
@@ -134,7 +139,7 @@ def round_decimals(self, decimals):
         whole = np.rint(scaled)
         return whole / a.dtype.type(scale) if decimals > 0 else whole * a.dtype.type(scale)
 
-    return apply(f, self.dtype, self, name="round")
+    return apply(f, self.dtype, self, name="round", kinds="f")
 
 
 def _angle(a):
@@ -176,4 +181,4 @@ def logit(self, eps):
         x = a if eps is None else np.clip(a, a.dtype.type(eps), a.dtype.type(1 - eps))
         return np.log(x / (1 - x))
 
-    return apply(f, floating(self.dtype), self, name="logit")
+    return apply(f, floating(self.dtype), self, name="logit", kinds="f")

@@ -9,7 +9,7 @@ import numpy as np
 from .. import dtypes
 from ..dtypes import DType
 from ..tensor import Tensor, wrap_dim
-from .elementwise import DISPLAY, apply, cast, floating
+from .elementwise import DISPLAY, apply, cast, check_kind, floating
 from .table import declare, primitive
 
 def axes_of(dim, ndim: int) -> tuple[int, ...]:
@@ -84,9 +84,14 @@ declare("aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarT
         " -> Tensor", prod, "primitive")
 declare("aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)"
         " -> Tensor",
-        lambda self, dim, keepdim, dtype: reduced(
-            lambda a, axis, keepdims: np.nansum(a, axis=axis, keepdims=keepdims), self, dim,
-            keepdim, summed(self.dtype, dtype)), "primitive")
+        lambda self, dim, keepdim, dtype: nansum(self, dim, keepdim, dtype), "primitive")
+
+
+def nansum(self, dim, keepdim, dtype):
+    if self.dtype.kind == "c":
+        raise RuntimeError("nansum on CPU does not support complex inputs")
+    return reduced(lambda a, axis, keepdims: np.nansum(a, axis=axis, keepdims=keepdims), self, dim,
+                   keepdim, summed(self.dtype, dtype))
 
 
 def variance(self, dim=None, correction=1, keepdim=False):
@@ -142,6 +147,7 @@ for _name, _f in (("var", variance), ("std", deviation)):
 def extremum(f, name):
     def kernel(self, dim=None, keepdim=False):
         axes = axes_of(dim, len(self._size))
+        check_kind(name, self.dtype, "buif")
         if any(self._size[d] == 0 for d in axes):
             raise IndexError(f"{name}(): Expected reduction dim to have non-zero size.")
         return reduced(f, self, dim, keepdim, self.dtype)
@@ -169,8 +175,11 @@ def aminmax(self, dim, keepdim):
     return amin(self, dim, keepdim), amax(self, dim, keepdim)
 
 
-def first_index(self, dim, keepdim, largest: bool):
+def first_index(self, dim, keepdim, largest: bool, for_values=False):
     """Index of the first largest or smallest element along a dimension; nan beats all."""
+    if self.dtype.kind in "bc" and not for_values:
+        raise RuntimeError(f"arg{'max' if largest else 'min'}(): does not support "
+                           f"{'bool' if self.dtype.kind == 'b' else 'complex'} input")
     array = self._array
     if dim is None:
         array, axis = array.reshape(-1), 0
@@ -196,7 +205,7 @@ for _name, _large in (("max", True), ("min", False)):
     def _with_index(self, dim, keepdim, large=_large, f=_whole, name=_name):
         if self._size and self._size[wrap_dim(dim, len(self._size))] == 0:
             raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
-        index = first_index(self, dim, keepdim, large)
+        index = first_index(self, dim, keepdim, large, True)
         return f(self, dim, keepdim), Tensor._wrap(np.asarray(index, np.int64))
 
     def _all(self, f=_whole, name=_name):
@@ -259,7 +268,9 @@ def logsumexp(self, dim, keepdim):
 @primitive("aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, "
            "ScalarType? dtype=None) -> Tensor")
 def nanmean(self, dim, keepdim, dtype):
-    if self.dtype.kind not in "fc":
+    if self.dtype.kind == "c":
+        raise RuntimeError("nansum on CPU does not support complex inputs")
+    if self.dtype.kind != "f":
         raise RuntimeError("nanmean(): expected input to have floating point or complex dtype but got "
                            f"{DISPLAY[self.dtype.name]}")
 

@@ -7,7 +7,7 @@ import numpy as np
 from .. import dtypes
 from ..tensor import Tensor, wrap_dim
 from .arithmetic import subtract
-from .elementwise import apply, array_of, cast, floating, working_type
+from .elementwise import apply, array_of, cast, check_kind, floating, working_type
 from .join import cat
 from .reduce import sum_dim, summed, widened
 from .table import declare, primitive
@@ -32,6 +32,7 @@ for _name, _f in (("cumsum", np.cumsum), ("cumprod", np.cumprod)):
 
 def running(largest: bool):
     def kernel(self, dim):
+        check_kind("cummax" if largest else "cummin", self.dtype, "buif")
         axis = wrap_dim(dim, len(self._size))
         array = np.moveaxis(np.atleast_1d(self._array), axis, 0)
         best, index = array.copy(), np.zeros(array.shape, np.int64)

@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import dtypes
 from ..tensor import Tensor, wrap_dim
-from .elementwise import array_of, cast, floating, working_type
+from .elementwise import array_of, check_kind, floating, working_type
 from .table import declare, primitive
 
 
@@ -31,6 +31,7 @@ def working(self: Tensor) -> np.ndarray:
 
 def median_of_all(skip_nan):
     def kernel(self):
+        check_kind("median", self.dtype, "uif")
         if self.numel() == 0:
             lost = np.nan if self.dtype.kind == "f" else np.iinfo(self.dtype.numpy).min
             return Tensor._wrap(np.asarray(lost, self.dtype.numpy))
@@ -57,6 +58,7 @@ def check_reduced(name, self, dim) -> int:
 
 def median_along(name, skip_nan):
     def kernel(self, dim, keepdim):
+        check_kind(name, self.dtype, "uif")
         axis = check_reduced(name, self, dim)
         return chosen(self, middle(working(self), axis, skip_nan), axis, keepdim)
 
@@ -74,6 +76,7 @@ for _name in ("median", "nanmedian"):
            " -> (Tensor values, Tensor indices)")
 def mode(self, dim, keepdim):
     """The most frequent element, of several the smallest, and its last index."""
+    check_kind("mode", self.dtype, "buif")
     axis = check_reduced("mode", self, dim)
     array = np.moveaxis(working(self), axis, -1)
     order = np.argsort(array, axis=-1, kind="stable")

@@ -98,6 +98,11 @@ declare("aten::reshape(Tensor(a) self, int[] shape) -> Tensor(a)", reshape, "pri
 declare("aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", reshape, "primitive")
 
 
+@primitive("aten::view_copy(Tensor self, SymInt[] size) -> Tensor")
+def view_copy(self, size):
+    return Tensor._wrap(np.array(reshape(self, size)._array, order="C"))
+
+
 @primitive("aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)")
 def view_as(self, other):
     return view(self, other._size)
@@ -188,6 +193,8 @@ def numpy_T(self):
 
 @primitive("aten::mT(Tensor(a) self) -> Tensor(a)", "aten::mT.a(Tensor(a) self) -> Tensor(a)")
 def mT(self):
+    if not self._size:
+        return self
     if len(self._size) < 2:
         raise RuntimeError("tensor.mT is only supported on matrices or batches of matrices. Got "
                            f"{len(self._size)}-D tensor.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..tensor import Tensor
 from .convert import formatted
-from .create import filled
+from .create import empty_strided, filled
 from .elementwise import cast
 from .table import declare, primitive
 from .view import as_strided, diagonal, select, slice_tensor
@@ -12,12 +12,21 @@ from .view import as_strided, diagonal, select, slice_tensor
 
 def scattered(self: Tensor, src: Tensor, view) -> Tensor:
     """A copy of self whose `view` holds src, which must have the view's size."""
-    result = formatted(self, 1)
+    result = with_strides_of(self)
     target = view(result)
     if target._size != src._size:
         raise RuntimeError(f"expected src to have a size equal to the slice of self. src size = "
                            f"{list(src._size)}, slice size = {list(target._size)}")
     target._array[...] = cast(src, self.dtype)._array
+    return result
+
+
+def with_strides_of(x: Tensor) -> Tensor:
+    """A copy with the very strides of x, gaps too; dense where its elements overlap."""
+    if any(s == 0 and n > 1 for n, s in zip(x._size, x._stride)):
+        return formatted(x, 0)
+    result = empty_strided(x._size, x._stride, x.dtype)
+    result._array[...] = x._array
     return result
 
 
