@@ -1,7 +1,8 @@
-"""Results of a prim::If that do not depend on which branch runs, or that are the condition.
+"""What is known of a prim::If without running it: some results, and its condition inside a branch.
 
     %r : int = prim::If(%c)           both branches return %a      ->    %a
     %r : bool = prim::If(%c)          True, else False             ->    %c
+      block0(): ... prim::If(%c)                                   ->    ... prim::If(%true)
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ def run(graph: Graph) -> bool:
     changed = False
     for node in list(graph.walk()):
         if node.kind == "prim::If":
+            changed |= settle_condition(node)
             for i in reversed(range(len(node.outputs))):
                 value = simpler(node, i)
                 if value is not None:
@@ -23,6 +25,23 @@ def run(graph: Graph) -> bool:
                     for block in node.blocks:
                         block.end.remove_input(i)
                     changed = True
+    return changed
+
+
+def settle_condition(node: Node) -> bool:
+    """Let the condition be a constant inside the branches, where it is known."""
+    condition, changed = node.inputs[0], False
+    if condition.is_constant:
+        return False
+    for block, known in zip(node.blocks, (True, False)):
+        uses = [use for use in condition.uses
+                if use[0] is not node and use[0].block.is_inside(block)]
+        if uses:
+            with node.graph.at(block.start.next) as graph:
+                constant = graph.constant(known, like=node)
+            for user, i in uses:
+                user.replace_input(i, constant)
+            changed = True
     return changed
 
 
