@@ -14,7 +14,7 @@ from . import literals, indexing, refinement
 from .calls import emit_call
 from .environment import bind
 from .simple import SimpleValue
-from .sugared import Arg, ConstantValue, SugaredValue
+from .sugared import Arg, SugaredValue
 
 if TYPE_CHECKING:
     from .emitter import Emitter

@@ -20,13 +20,13 @@ from scriptlang.errors import CompileError
 from scriptlang.ir import Function, Graph, Node, Value, constant_type, schema_of_graph
 from scriptlang.objects import Device
 from scriptlang.ops import dispatch, table
-from scriptlang.schema import NO_DEFAULT, Argument, Schema
+from scriptlang.schema import Argument
 from scriptlang.source import Source, Span
 from scriptlang.tensor import Size, Tensor
 
 from .builder import Builder
 from .script import qualified_name
-from .sugared import Arg, ConstantValue
+from .sugared import Arg
 from .traced_number import TracedFloat, TracedInt, plain
 
 PACKAGE = os.path.dirname(os.path.abspath(tensors.__file__))
