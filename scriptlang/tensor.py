@@ -430,11 +430,20 @@ def _memory_of(array: np.ndarray) -> tuple[Storage, int]:
     root = array
     while isinstance(root.base, np.ndarray):
         root = root.base
-    if not root.flags.forc:
-        root = array if array.flags.forc else np.ascontiguousarray(array)
+    if not root.flags.forc:                          # a strided look at memory that is no array
+        return Storage(_span(array), array), 0
     start = root.__array_interface__["data"][0]
     offset = array.__array_interface__["data"][0] - start if array.size else 0
     return Storage(None, root), offset
+
+
+def _span(array: np.ndarray) -> np.ndarray:
+    """The bytes from the first to the last element of an array with strides that are not negative."""
+    if not array.size:
+        return np.empty(0, np.uint8)
+    extent = sum((n - 1) * s for n, s in zip(array.shape, array.strides)) + array.itemsize
+    first = array[tuple(slice(1) for _ in array.shape)].reshape(1).view(np.uint8)
+    return np.lib.stride_tricks.as_strided(first, (extent,), (1,))
 
 
 def from_numpy(array) -> Tensor:

@@ -227,7 +227,11 @@ def tensordot(self: Tensor, other: Tensor, dims_self: List[int], dims_other: Lis
     for i in range(len(dims_self)):
         a = dims_self[i] + self.dim() if dims_self[i] < 0 else dims_self[i]
         b = dims_other[i] + other.dim() if dims_other[i] < 0 else dims_other[i]
-        if self.size(a) != other.size(b):
+        if self.size(a) == 1:                        # a dimension of one is as if repeated
+            other = torch.sum(other, [b], True)
+        elif other.size(b) == 1:
+            self = torch.sum(self, [a], True)
+        elif self.size(a) != other.size(b):
             raise RuntimeError("contracted dimensions need to match, but first has size {} in dim {} "
                                "and second has size {} in dim {}"
                                .format(self.size(a), a, other.size(b), b))
