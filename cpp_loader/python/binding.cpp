@@ -198,7 +198,6 @@ std::string describe() {
 
 NB_MODULE(_native, m) {
   nb::set_leak_warnings(false);  // what caches hold at the end of the process is no leak
-  nb::set_leak_warnings(false);  // programs live as long as their functions: to the end, often
   native_error = PyErr_NewException("scriptlang.interpreter._native.NativeError", nullptr, nullptr);
   m.attr("NativeError") = nb::borrow(native_error);
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
