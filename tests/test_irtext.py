@@ -1,0 +1,68 @@
+"""Graphs of real programs print and read back; PyTorch's own text of a graph reads, too."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from scriptlang.frontend.script import script_function
+from scriptlang.ir import Graph, verify
+from scriptlang.passes.pipeline import optimize
+from scriptlang.serialization.archive import read_archive
+from tests.frontend import programs
+from tests.golden import parse
+
+DATA = Path(__file__).resolve().parent / "data"
+
+
+def check_round_trip(graph: Graph) -> None:
+    text = str(graph)
+    again = parse(text)
+    verify(again)
+    assert str(again) == text
+
+
+@pytest.mark.parametrize("name", sorted(p.name for p in DATA.glob("*.pt")))
+def test_methods_of_archives_round_trip(name):
+    for function in read_archive(DATA / name).root.type.methods.values():
+        check_round_trip(function.graph)
+        optimised = function.graph.copy()
+        optimize(optimised)
+        check_round_trip(optimised)
+
+
+@pytest.mark.parametrize("function", [f for f, _ in programs.RUNS], ids=lambda f: f.__name__)
+def test_programs_round_trip(function):
+    check_round_trip(script_function(function).graph)
+
+
+def renumbered(text: str) -> str:
+    """The text with values numbered in order of appearance and without places and tensor details."""
+    names: dict[str, str] = {}
+    text = re.sub(r" *#.*|, scope: \S+", "", text)
+    text = re.sub(r"\b(Float|Long|Int|Double|Bool)\([^()]*\)", "Tensor", text)
+    return re.sub(r"%[\w.]+", lambda m: names.setdefault(m[0], f"%{len(names)}"), text).strip()
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("function", [f for f, _ in programs.RUNS], ids=lambda f: f.__name__)
+def test_text_of_pytorch_reads_and_prints_alike(function):
+    import torch
+
+    try:
+        text = str(torch.jit.script(function).graph)
+    except Exception:
+        pytest.skip("PyTorch does not compile it")
+    assert renumbered(str(parse(text))) == renumbered(text)
+
+
+@pytest.mark.oracle
+def test_text_of_a_pytorch_module_and_trace_reads_and_prints_alike():
+    import torch
+
+    module = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.ReLU(), torch.nn.Dropout())
+    traced = torch.jit.trace(module.eval(), torch.zeros(2, 3))
+    for graph in (torch.jit.script(module).inlined_graph, traced.graph, traced.inlined_graph):
+        assert renumbered(str(parse(str(graph)))) == renumbered(str(graph))
