@@ -1,0 +1,151 @@
+"""The operator table: declarations, derived forms, lacking operators, and how eager calls choose."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from scriptlang.errors import MissingOperatorError
+from scriptlang.ops import derived, dispatch, functions as F, lacking, table
+from scriptlang.schema import parse_schema, split_name
+from scriptlang.tensor import Tensor, from_numpy
+
+
+def tensor(*values, dtype=np.float32):
+    return from_numpy(np.array(values, dtype))
+
+
+def test_every_declared_schema_parses_and_has_a_kernel():
+    for op in table.all_operators():
+        assert op.schema.qualified_name == op.qualified_name
+        assert callable(op.kernel)
+
+
+def test_a_second_declaration_of_an_overload_is_refused():
+    table.load_families()
+    with pytest.raises(ValueError, match="aten::relu is declared twice"):
+        table.declare("aten::relu(Tensor self) -> Tensor", abs, "primitive")
+
+
+def test_no_operator_is_both_declared_and_listed():
+    """`python -m scriptlang.ops.lacking` brings the lists up to date."""
+    declared = {(op.name, op.overload) for name in list(table._declared) for op in table.declared(name)}
+    lists = [split_name(t) for file in ("derived.txt", "lacking.txt")
+             for texts in table.listed(file).values() for t in texts]
+    assert not declared & set(lists) and len(set(lists)) == len(lists)
+
+
+def test_the_lists_are_what_the_command_writes():
+    files = lacking.sort_schemas(lacking.current())
+    for file, lines in files.items():
+        assert lines == [t for texts in table.listed(file).values() for t in texts], file
+
+
+def test_every_listed_form_can_be_derived():
+    for name, texts in table.listed("derived.txt").items():
+        have = {op.qualified_name for op in table.overloads(name) if op.kernel}
+        assert {".".join(filter(None, split_name(t))) for t in texts} <= have
+
+
+def test_tensors_come_before_numbers_in_the_order_of_overloads():
+    overloads = [op.overload for op in table.overloads("aten::add")]
+    assert overloads.index("Tensor") < overloads.index("int")
+    assert table.overloads("aten::no_such_operator") == []
+
+
+def test_a_lacking_operator_is_known_but_raises_by_name():
+    name = next(n for n in table.listed("lacking.txt") if not table.declared(n)
+                and parse_schema(table.listed("lacking.txt")[n][0]).arguments[:1]
+                and all(a.type.annotation == "Tensor"
+                        for a in parse_schema(table.listed("lacking.txt")[n][0]).arguments))
+    operator = table.overloads(name)[0]
+    assert operator.kernel is None
+    with pytest.raises(MissingOperatorError, match=name):
+        dispatch.run(operator, [])
+
+
+@pytest.mark.parametrize("text, forms", [
+    ("aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)", "in place"),
+    ("aten::add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)", "out"),
+    ("aten::t_(Tensor(a!) self) -> Tensor(a!)", "view"),
+    ("aten::t_copy(Tensor self) -> Tensor", "copy"),
+    ("aten::zero(Tensor self) -> Tensor", "on a copy"),
+])
+def test_forms_follow_from_another_form(text, forms):
+    assert derived.kernel_of(text, table.declared) is not None
+
+
+def test_a_form_of_nothing_is_not_derived():
+    assert derived.kernel_of("aten::nothing_(Tensor(a!) self) -> Tensor(a!)", table.declared) is None
+    assert derived.kernel_of("aten::add_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
+                             table.declared) is None
+
+
+def test_several_outputs_are_written_into_several_tensors():
+    values, indices = tensor(0), tensor(0, dtype=np.int64)
+    F.max(from_numpy(np.array([[1.0, 5.0]], np.float32)), 1, max=values, max_values=indices)
+    assert values.tolist() == [5] and indices.tolist() == [1]
+
+
+def test_copies_of_views_share_no_memory():
+    x = tensor(1, 2)
+    copy = F.unsqueeze_copy(x, 0)
+    copy.zero_()
+    assert x.tolist() == [1, 2] and copy.shape == (1, 2)
+
+
+# eager calls
+
+
+def test_ints_from_the_place_of_a_size_on_are_the_size():
+    assert F.zeros(2, 3).shape == (2, 3) and tensor(1, 2, 3, 4).view(2, 2).shape == (2, 2)
+    assert F.zeros([2]).shape == (2,) and tensor(1, 2).sum(0).item() == 3
+
+
+def test_a_number_stands_for_a_list_of_fixed_size():
+    assert F.roll(tensor(1, 2, 3), 1).tolist() == [3, 1, 2]
+
+
+def test_the_method_form_finds_self_wherever_it_is():
+    x = tensor(1, -1)
+    assert x.where(x > 0, 0).tolist() == [1, 0]
+
+
+def test_results_with_names_are_named():
+    result = tensor(1, 3, 2).max(0)
+    assert result.values.item() == 3 and result.indices.item() == 1
+
+
+def test_a_call_that_fits_nothing_lists_the_candidates():
+    with pytest.raises(TypeError) as e:
+        F.softmax(tensor(1), "no")
+    assert "fits no overload of aten::softmax" in str(e.value)
+    assert "argument dim takes int, not str" in str(e.value)
+
+
+def test_the_overload_depends_on_the_values_not_on_the_first_call():
+    """`x.to(1)` after `x.to(tensor)`: choices are kept by kinds of values."""
+    x = tensor(1, 2)
+    assert x.to(tensor(1, dtype=np.int64)).dtype.name == "int64"
+    assert x.to("cpu").dtype.name == "float32" and x.to(7).dtype.name == "float64"
+
+
+def test_a_tracer_sees_every_operator(monkeypatch):
+    seen = []
+
+    class Tracer:
+        def call(self, op, values):
+            seen.append(op.qualified_name)
+            return op.kernel(*values)
+
+    monkeypatch.setattr(dispatch, "tracer", Tracer())
+    (tensor(1) + 1).relu()
+    assert seen == ["aten::add.Scalar", "aten::relu"]
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no_such"):
+        F.no_such
+    with pytest.raises(AttributeError, match="no_such"):
+        tensor(1).no_such
+    assert not hasattr(Tensor, "no_such")
