@@ -1,4 +1,16 @@
-"""Python source or a traced run -> Graph."""
+"""Python source or a traced run -> Graph.
+
+    script.py trace.py classes.py composites.py     what is compiled: functions, runs, classes, operators
+    emit.py emitter.py                              the entry, and the state of one function
+    statements.py assignment.py control_flow.py     statements; exits.py removes early exits
+    expressions.py literals.py indexing.py calls.py expressions; refinement.py conditions
+    environment.py nested.py                        scopes; inner functions
+    sugared.py simple.py iteration.py               what an expression may stand for
+    resolver.py namespaces.py python_builtins.py    what names mean; known_functions.py special_forms.py
+    annotations.py                                  what annotations mean
+    matching.py conversions.py operators.py         which overload a call means
+    language_functions.py library_classes.py        overloads and classes written in the language
+"""
 
 if __name__ == "frontend":
     raise ImportError("import scriptlang.frontend, not frontend: a second copy of every class would arise")

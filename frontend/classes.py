@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import enum
+import sys
 import weakref
 from typing import Any, Callable
 
@@ -17,6 +18,7 @@ from scriptlang.source import Source
 
 from .annotations import type_of_object
 from .emitter import span_of
+from .record_classes import written_methods
 
 _types: weakref.WeakKeyDictionary[type, T.Type] = weakref.WeakKeyDictionary()
 
@@ -64,7 +66,6 @@ def _named_tuple(cls: type) -> T.TupleType:
 
 def _hints(cls: type) -> dict[str, T.Type]:
     """Types of the annotations of a class body."""
-    import sys
     import typing
 
     names = vars(sys.modules[cls.__module__]) if cls.__module__ in sys.modules else {}
@@ -118,6 +119,9 @@ def _define(cls: type, node: ast.ClassDef, source: Source, type: T.ClassType) ->
 
     def resolver(statement: ast.FunctionDef) -> PythonResolver:
         raw = cls.__dict__.get(statement.name)
+        if statement in written:
+            return PythonResolver.of_mapping({**vars(sys.modules[cls.__module__]),
+                                              cls.__name__: cls})
         if isinstance(raw, staticmethod):
             return PythonResolver.of(raw.__func__)
         if isinstance(raw, property):
@@ -128,6 +132,8 @@ def _define(cls: type, node: ast.ClassDef, source: Source, type: T.ClassType) ->
                                "class methods are not part of the language")
         return PythonResolver.of(raw)
 
+    written = written_methods(cls, node, source)
+    node.body += written
     define_from_syntax(node, source, type, resolver)
 
 

@@ -42,6 +42,7 @@ class PythonResolver:
     def of(cls, function: Callable) -> PythonResolver:
         """The resolver of a function's own names."""
         closure = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+        module_names = function.__globals__              # not the function: it is a weak key
 
         def names(name: str) -> Any:
             if name in closure:
@@ -49,7 +50,7 @@ class PythonResolver:
                     return closure[name].cell_contents
                 except ValueError:                       # not assigned yet
                     return MISSING
-            return function.__globals__.get(name, MISSING)
+            return module_names.get(name, MISSING)
 
         return cls(names)
 
