@@ -10,7 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..tensor import Tensor, wrap_dim
 from . import functions as torch
-from . import special
+from . import random, special
 from .elementwise import DISPLAY
 from .numeric import check_floating, finish, working
 from .table import composite, declare, primitive
@@ -243,10 +243,12 @@ def rrelu(self, lower, upper, training, generator):
     """In training each negative element has a slope of its own, drawn from [lower, upper)."""
     check_floating("rrelu_with_noise_out_cpu", self, "f")
     x = working(self)
-    slope = (lower + upper) / 2
-    if training:
-        slope = working(torch.rand_like(self)) * (upper - lower) + lower
-    return finish(np.where(x > 0, x, x * slope), self.dtype)
+    if not training:
+        return finish(np.where(x > 0, x, x * ((lower + upper) / 2)), self.dtype)
+    result, negative = x.copy(), x <= 0
+    slopes = random.of(generator).uniform(int(negative.sum())) * (upper - lower) + lower
+    result[negative] = x[negative] * slopes
+    return finish(result, self.dtype)
 
 
 @primitive("aten::log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)")

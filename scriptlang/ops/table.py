@@ -30,8 +30,8 @@ FAMILIES = ("pointwise", "arithmetic", "compare", "reduce", "view", "split", "cr
             "geometry", "view_scatter", "convert", "index", "join",
             "scan", "statistics",
             "matmul", "distance", "conv", "pool", "norm", "activation", "dropout", "rnn", "attention",
-            "embedding", "upsample", "padding", "sorting", "loss", "nested", "scalar",
-            "string", "containers", "prim")
+            "embedding", "upsample", "padding", "sorting", "loss", "nested", "random",
+            "scalar", "string", "containers", "prim")
 """Modules that declare operators, in the order in which their overloads are tried."""
 
 

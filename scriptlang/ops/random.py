@@ -1,0 +1,409 @@
+"""Random operators, with the numbers of PyTorch's CPU generator: the same seed gives the same values.
+
+The engine is the 32-bit Mersenne twister; how its words become numbers is PyTorch's choice for each
+distribution.  Programs share one default generator.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Any, Sequence
+
+import numpy as np
+
+from .. import dtypes
+from ..dtypes import DType
+from ..tensor import Tensor
+from .elementwise import DISPLAY, check_writable, store
+from .table import declare, primitive
+
+DEFAULT_SEED = 67280421310721
+
+
+class Generator:
+    """A Mersenne twister, with the second value of a pair of normal ones kept for the next call."""
+
+    __slots__ = ("initial_seed", "bits", "spare")
+
+    def __init__(self, seed: int = DEFAULT_SEED):
+        self.manual_seed(seed)
+
+    def manual_seed(self, seed: int) -> Generator:
+        self.initial_seed = seed & (2 ** 64 - 1)
+        self.bits = np.random.RandomState(seed & 0xFFFFFFFF)._bit_generator
+        self.spare: float | None = None
+        return self
+
+    def seed(self) -> int:
+        """Seed from the operating system; returns the seed."""
+        self.manual_seed(int.from_bytes(os.urandom(8), "little") >> 11)
+        return self.initial_seed
+
+    def words(self, n: int) -> np.ndarray:
+        """n words of 32 bits."""
+        return np.asarray(self.bits.random_raw(n), np.uint64)
+
+    def double_words(self, n: int) -> np.ndarray:
+        """n words of 64 bits, the first draw on top."""
+        pairs = self.words(2 * n).reshape(n, 2)
+        return (pairs[:, 0] << np.uint64(32)) | pairs[:, 1]
+
+    def uniform(self, n: int) -> np.ndarray:
+        """n float64 in [0, 1), of 53 bits."""
+        return (self.double_words(n) & np.uint64(2 ** 53 - 1)).astype(np.float64) * 2.0 ** -53
+
+    def uniform_single(self, n: int) -> np.ndarray:
+        """n float32 in [0, 1), of 24 bits."""
+        return (self.words(n) & np.uint64(2 ** 24 - 1)).astype(np.float32) * np.float32(2 ** -24)
+
+    def uniform_of(self, n: int, dtype: DType) -> np.ndarray:
+        return self.uniform(n) if dtype is dtypes.float64 else self.uniform_single(n)
+
+    def below(self, n: int, size: int) -> np.ndarray:
+        """n integers in [0, size)."""
+        words = self.double_words(n) if size >= 2 ** 28 else self.words(n)
+        return (words % np.uint64(size)).astype(np.int64) if size < 2 ** 64 else words.astype(np.int64)
+
+    def normal(self, n: int, dtype: DType) -> np.ndarray:
+        """n normal values: by blocks of 16 where there are as many, else by pairs in float64."""
+        return self.normal_blocks(n, dtype) if n >= 16 else self.normal_pairs(n)
+
+    def normal_blocks(self, n: int, dtype: DType) -> np.ndarray:
+        """Box and Muller's transform of eight numbers with the eight behind them; a rest is made
+        again together with what is before it."""
+        full = n - n % 16
+        values = self.uniform_of(n if dtype.itemsize > 2 else full, dtype)
+        result = np.resize(_transform(values[:full]), n)
+        if n % 16:
+            result[-16:] = _transform(self.uniform_of(16, dtype))
+        return result
+
+    def normal_pairs(self, n: int) -> np.ndarray:
+        result = []
+        while len(result) < n:
+            if self.spare is not None:
+                result.append(self.spare)
+                self.spare = None
+                continue
+            u, v = self.uniform(2)
+            radius = math.sqrt(-2 * math.log1p(-v))
+            result.append(radius * math.cos(2 * math.pi * u))
+            self.spare = radius * math.sin(2 * math.pi * u)
+        return np.array(result)
+
+
+def _transform(u: np.ndarray) -> np.ndarray:
+    pairs = u.reshape(-1, 2, 8)
+    radius = np.sqrt(-2 * np.log(1 - pairs[:, 0]))
+    angle = u.dtype.type(2 * math.pi) * pairs[:, 1]
+    return np.stack([radius * np.cos(angle), radius * np.sin(angle)], 1).reshape(-1).astype(u.dtype)
+
+
+default_generator = Generator()
+
+
+def manual_seed(seed: int) -> Generator:
+    """Seed the default generator; returns it."""
+    return default_generator.manual_seed(seed)
+
+
+def of(generator: Generator | None) -> Generator:
+    return default_generator if generator is None else generator
+
+
+# filling tensors
+
+
+def fill(x: Tensor, values: np.ndarray) -> Tensor:
+    """Write values, in order, into a tensor; returns it."""
+    check_writable(x)
+    with np.errstate(all="ignore"):
+        x._array[...] = values.reshape(x._size).astype(x.dtype.numpy)
+    return x
+
+
+def floating_only(x: Tensor, name: str) -> None:
+    if x.dtype.kind != "f":
+        raise RuntimeError(f'"{name}" not implemented for \'{DISPLAY[x.dtype.name]}\'')
+
+
+def uniform_(self, low, high, generator):
+    floating_only(self, "check_uniform_bounds")
+    if low > high:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > "
+                           f"to={high}")
+    values = of(generator).uniform_of(self.numel(), self.dtype)
+    return fill(self, values * values.dtype.type(high - low) + values.dtype.type(low))
+
+
+def normal_(self, mean, std, generator):
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    if self.dtype.kind == "c":
+        parts = of(generator).normal(2 * self.numel(), dtypes.float64 if self.dtype.itemsize == 16
+                                     else dtypes.float32).reshape(-1, 2) * math.sqrt(0.5)
+        return fill(self, (parts[:, 0] + 1j * parts[:, 1]) * std + mean)
+    floating_only(self, "normal_kernel_cpu")
+    values = of(generator).normal(self.numel(), self.dtype)
+    return fill(self, values * values.dtype.type(std) + values.dtype.type(mean))
+
+
+def bernoulli_(self, p, generator):
+    """Ones with probability p."""
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    return fill(self, of(generator).uniform(self.numel()) < p)
+
+
+def bernoulli_of(self, p, generator):
+    """Ones with the probability that stands at each place of p."""
+    chances = np.broadcast_to(p._array.astype(p.dtype.numpy), self._size).reshape(-1)
+    if not ((chances >= 0) & (chances <= 1)).all():
+        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+    values = of(generator).uniform_of(self.numel(), p.dtype)
+    return fill(self, values < chances)
+
+
+def exponential_(self, rate, generator):
+    if rate <= 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={rate}")
+    floating_only(self, "exponential_cpu")
+    return fill(self, -np.log1p(-of(generator).uniform(self.numel())) / rate)
+
+
+def cauchy_(self, median, sigma, generator):
+    floating_only(self, "cauchy")
+    if sigma <= 0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
+    u = of(generator).uniform(self.numel())
+    return fill(self, median + sigma * np.tan(math.pi * (u - 0.5)))
+
+
+def log_normal_(self, mean, std, generator):
+    floating_only(self, "log_normal")
+    if std <= 0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
+    values = of(generator).normal_pairs(self.numel())
+    return fill(self, np.exp(values * std + mean))
+
+
+def geometric_(self, p, generator):
+    if self.dtype.kind == "b":
+        raise RuntimeError("\"geometric_cpu\" not implemented for 'Bool'")
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
+    u = of(generator).uniform(self.numel())
+    return fill(self, np.ceil(np.log(u) / math.log1p(-p)))
+
+
+def whole_range(dtype: DType) -> int:
+    """One more than the largest integer that a type holds exactly, all below it included."""
+    digits = {"float32": 24, "float64": 53, "float16": 11, "bfloat16": 8, "bool": 1}
+    return 2 ** digits.get(dtype.name, dtype.itemsize * 8 - (dtype.kind == "i")) + (dtype.kind == "f")
+
+
+def random_range(self, low, high, generator):
+    """Integers in [low, high); without high up to the end of the type's range."""
+    high = whole_range(self.dtype) if high is None else high
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= "
+                           f"to={high}")
+    return fill(self, of(generator).below(self.numel(), high - low) + low)
+
+
+def random_any(self, generator):
+    """Integers over the non-negative range of the type."""
+    wide, draw = self.dtype.name in ("int64", "float64"), of(generator)
+    words = draw.double_words(self.numel()) if wide else draw.words(self.numel())
+    return fill(self, (words % np.uint64(whole_range(self.dtype))).astype(np.int64))
+
+
+GENERATOR = "Generator? generator=None"
+FILLS: Sequence[tuple[str, str, str, Any]] = (
+    ("uniform", "", "float from=0., float to=1.", uniform_),
+    ("normal", "", "float mean=0., float std=1.", normal_),
+    ("bernoulli", ".float", "float p=0.5", bernoulli_),
+    ("bernoulli", ".Tensor", "Tensor p", bernoulli_of),
+    ("exponential", "", "float lambd=1.", exponential_),
+    ("cauchy", "", "float median=0., float sigma=1.", cauchy_),
+    ("log_normal", "", "float mean=1., float std=2.", log_normal_),
+    ("geometric", "", "float p", geometric_),
+    ("random", ".from", "int from, int? to", random_range),
+    ("random", ".to", "int to", lambda self, high, generator: random_range(self, 0, high, generator)),
+    ("random", "", "", random_any),
+)
+"""In-place distributions: name, overload, arguments, kernel."""
+
+PURE_OVERLOADS = {("bernoulli", ".float"): ".p", ("normal", ""): None}
+"""Overloads of the forms that make a new tensor, where they are not those of the in-place forms."""
+
+for _name, _overload, _arguments, _kernel in FILLS:
+    _comma = ", " if _arguments else ""
+    declare(f"aten::{_name}_{_overload}(Tensor(a!) self{_comma}{_arguments}, *, {GENERATOR}) -> "
+            "Tensor(a!)", _kernel, "primitive")
+    _pure = PURE_OVERLOADS.get((_name, _overload), _overload)
+    if _pure is not None:
+        declare(f"aten::{_name}{_pure}(Tensor self{_comma}{_arguments.replace('=0.5', '')}, *, "
+                f"{GENERATOR}) -> Tensor",
+                lambda self, *args, f=_kernel: f(Tensor._wrap(self._array.copy()), *args), "primitive")
+declare(f"aten::normal_functional(Tensor self, float mean=0., float std=1., *, {GENERATOR}) -> Tensor",
+        lambda self, *args: normal_(Tensor._wrap(self._array.copy()), *args), "primitive")
+
+
+# new tensors
+
+
+def new(size: Sequence[int], dtype: int | None, default: DType | None = None) -> Tensor:
+    if any(n < 0 for n in size):
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: {list(size)}")
+    made = (default or dtypes.get_default_dtype()) if dtype is None else dtypes.by_code(dtype)
+    return Tensor._wrap(np.empty(tuple(size), made.numpy))
+
+
+def rand(size, generator, dtype, *rest):
+    return uniform_(new(size, dtype), 0.0, 1.0, generator)
+
+
+def randn(size, generator, dtype, *rest):
+    return normal_(new(size, dtype), 0.0, 1.0, generator)
+
+
+def randint(low, high, size, generator, dtype, default=None):
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= "
+                           f"to={high}")
+    return random_range(new(size, dtype, default), low, high, generator)
+
+
+@primitive("aten::randperm(SymInt n, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, "
+           "bool? pin_memory=None) -> Tensor")
+def randperm(n, dtype, layout, device, pin_memory):
+    return permutation(n, None, dtype)
+
+
+def permutation(n, generator, dtype, *rest):
+    """The integers below n, shuffled from the front."""
+    if n < 0:
+        raise RuntimeError(f"n must be non-negative, got {n}")
+    order = np.arange(n)
+    for i, word in enumerate(of(generator).words(max(n - 1, 0)).tolist()):
+        j = i + word % (n - i)
+        order[i], order[j] = order[j], order[i]
+    return fill(new([n], dtype, dtypes.int64), order)
+
+
+OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
+INTEGRAL = OPTIONS.replace("dtype=None", "dtype=4")
+LIKE = f"{OPTIONS}, MemoryFormat? memory_format=None"
+ANY = "Generator? generator, "
+
+for _name, _kernel in (("rand", rand), ("randn", randn)):
+    declare(f"aten::{_name}(SymInt[] size, *, {OPTIONS}) -> Tensor",
+            lambda size, *rest, f=_kernel: f(size, None, *rest), "primitive")
+    declare(f"aten::{_name}.generator(SymInt[] size, *, {ANY}{OPTIONS}) -> Tensor", _kernel, "primitive")
+    declare(f"aten::{_name}_like(Tensor self, *, {LIKE}) -> Tensor",
+            lambda self, dtype, *rest, f=_kernel: f(self._size, None, like(self, dtype)), "primitive")
+    declare(f"aten::{_name}_like.generator(Tensor self, *, {ANY}{LIKE}) -> Tensor",
+            lambda self, generator, dtype, *rest, f=_kernel: f(self._size, generator,
+                                                               like(self, dtype)), "primitive")
+declare(f"aten::randperm.generator(SymInt n, *, {ANY}{INTEGRAL}) -> Tensor", permutation, "primitive")
+declare(f"aten::randint(SymInt high, SymInt[] size, *, {INTEGRAL}) -> Tensor",
+        lambda high, size, dtype, *rest: randint(0, high, size, None, dtype, dtypes.int64), "primitive")
+declare(f"aten::randint.generator(SymInt high, SymInt[] size, *, {ANY}{INTEGRAL}) -> Tensor",
+        lambda high, size, generator, dtype, *rest: randint(0, high, size, generator, dtype,
+                                                            dtypes.int64), "primitive")
+declare(f"aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, {INTEGRAL}) -> Tensor",
+        lambda low, high, size, dtype, *rest: randint(low, high, size, None, dtype, dtypes.int64),
+        "primitive")
+declare(f"aten::randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, {ANY}{INTEGRAL}) -> "
+        "Tensor", lambda low, high, size, generator, dtype, *rest: randint(
+            low, high, size, generator, dtype, dtypes.int64), "primitive")
+declare(f"aten::randint_like(Tensor self, SymInt high, *, {LIKE}) -> Tensor",
+        lambda self, high, dtype, *rest: randint(0, high, self._size, None, like(self, dtype)),
+        "primitive")
+declare(f"aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, {LIKE}) -> Tensor",
+        lambda self, low, high, dtype, *rest: randint(low, high, self._size, None, like(self, dtype)),
+        "primitive")
+
+
+def like(x: Tensor, dtype: int | None) -> int:
+    return x.dtype.code if dtype is None else dtype
+
+
+# from tensors of parameters
+
+
+@primitive(f"aten::bernoulli(Tensor self, *, {GENERATOR}) -> Tensor")
+def bernoulli(self, generator):
+    floating_only(self, "bernoulli_tensor_cpu_self_")
+    return bernoulli_of(Tensor._wrap(np.empty_like(self._array)), self, generator)
+
+
+def normal_of(mean, std, generator):
+    """Normal values with a mean and a deviation for each place."""
+    given = [x for x in (mean, std) if isinstance(x, Tensor)]
+    if isinstance(std, Tensor) and std.numel() and std._array.min() < 0:
+        raise RuntimeError("normal expects all elements of std >= 0.0")
+    size = np.broadcast_shapes(*(x._size for x in given))
+    result = normal_(new(size, given[0].dtype.code), 0.0, 1.0, generator)
+    center, spread = (x._array if isinstance(x, Tensor) else x for x in (mean, std))
+    return store(result, Tensor._wrap((result._array * spread + center).astype(result.dtype.numpy)))
+
+
+for _overload, _mean, _std in (("Tensor_float", "Tensor mean", "float std=1."),
+                               ("float_Tensor", "float mean", "Tensor std"),
+                               ("Tensor_Tensor", "Tensor mean", "Tensor std")):
+    declare(f"aten::normal.{_overload}({_mean}, {_std}, *, {GENERATOR}) -> Tensor", normal_of,
+            "primitive")
+declare(f"aten::normal.float_float(float mean, float std, SymInt[] size, *, {GENERATOR}, {OPTIONS}) -> "
+        "Tensor", lambda mean, std, size, generator, dtype, *rest: normal_(
+            new(size, dtype), mean, std, generator), "primitive")
+
+
+@primitive(f"aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, {GENERATOR})"
+           " -> Tensor")
+def multinomial(self, num_samples, replacement, generator):
+    """Indices drawn by weight, from one row or from each row of a matrix."""
+    check_weights(self, num_samples, replacement)
+    weights = np.atleast_2d(self._array.astype(np.float32) if self.dtype.itemsize == 2
+                            else self._array)
+    if not replacement or num_samples == 1:
+        noise = exponential_(new(weights.shape, dtypes.of_numpy(weights.dtype).code), 1.0, generator)
+        with np.errstate(all="ignore"):
+            score = weights / noise._array
+        result = np.argsort(-score, axis=1, kind="stable")[:, :num_samples]
+    else:
+        total = weights.cumsum(1, dtype=np.float64)
+        draws = of(generator).uniform(len(weights) * num_samples).reshape(len(weights), num_samples)
+        result = np.stack([np.searchsorted(row / row[-1], u, side="left")
+                           for row, u in zip(total, draws)])
+    return Tensor._wrap((result if self.dim() == 2 else result[0]).astype(np.int64))
+
+
+def check_weights(x: Tensor, count: int, replacement: bool) -> None:
+    if x.dim() not in (1, 2):
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if x.dtype.kind != "f":
+        raise RuntimeError("multinomial only supports floating-point dtypes for input, got: "
+                           f"{DISPLAY[x.dtype.name]}")
+    if count <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    if not replacement and count > x._size[-1]:
+        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    array = x._array
+    if not (np.isfinite(array) & (array >= 0)).all():
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    if (array.sum(-1) == 0).any():
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+
+
+# generators as values
+
+declare("aten::manual_seed(int seed) -> ()", lambda seed: manual_seed(seed) and None, "primitive")
+declare("aten::manual_seed.generator(Generator(a!) self, int seed) -> Generator(a!)",
+        lambda self, seed: self.manual_seed(seed), "primitive")
+declare("aten::seed(Generator(a!) self) -> int", lambda self: self.seed(), "primitive")
+declare("aten::initial_seed(Generator self) -> int", lambda self: self.initial_seed, "primitive")
+declare("aten::Generator(*, Device? device=None, int? seed=None) -> Generator",
+        lambda device, seed: Generator(DEFAULT_SEED if seed is None else seed), "primitive")

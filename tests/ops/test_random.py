@@ -1,0 +1,76 @@
+"""Random operators give PyTorch's numbers for PyTorch's seeds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from scriptlang.ops import functions as F
+from scriptlang.ops import random
+from scriptlang.tensor import from_numpy
+from tests.ops.harness import Arrays, TorchDtype, both_tests, call
+
+A = Arrays("random")
+
+
+def samples():
+    for dtype in (5, 6, 7):
+        for n in (3, 16, 17, 40):
+            loose = {"tolerance": 3e-3} if dtype == 5 else {}
+            yield call("rand", [n], dtype=TorchDtype(dtype))
+            yield call("randn", [n], dtype=TorchDtype(dtype), **loose)
+    for dtype in ("float32", "float64", "int64", "uint8"):
+        x = np.zeros(9, dtype)
+        for name, *args in (("uniform_", -2.0, 3.0), ("normal_", 1.0, 2.0), ("bernoulli_", 0.3),
+                            ("exponential_", 2.0), ("cauchy_", 0.0, 2.0), ("log_normal_", 0.0, 0.5),
+                            ("geometric_", 0.3), ("random_",), ("random_", 5, 100), ("random_", 0, None)):
+            yield call(name, x, *args, tolerance=1e-4)
+    chances = A.uniform(3, 5)
+    yield call("bernoulli", chances)
+    yield call("bernoulli", chances, 0.4)
+    yield call("bernoulli_", np.zeros((3, 4)), A.uniform(4))
+    yield call("bernoulli_", np.zeros(3), 1.5)
+    yield call("randint", 10, [5])
+    yield call("randint", -5, 2 ** 40, [5])
+    yield call("randint", 5, 5, [5])
+    yield call("randperm", 20)
+    yield call("randint_like", chances, 9)
+    yield call("rand_like", chances)
+    yield call("randn_like", chances)
+    yield call("normal", A.normal(20), A.uniform(20))
+    yield call("normal", A.normal(20), 2.0)
+    yield call("normal", 1.0, A.uniform(20))
+    yield call("normal", 1.0, 2.0, [20])
+    for row in (chances[0], chances):
+        yield call("multinomial", row, 1)
+        yield call("multinomial", row, 4)
+        yield call("multinomial", row, 8, True)
+        yield call("multinomial", row, 8)
+    for name in ("dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout", "dropout_"):
+        yield call(name, A.normal(3, 4, 5), 0.3, True)
+    yield call("native_dropout", A.normal(3, 4), 0.4, True)
+    yield call("rrelu", A.normal(3, 4), 0.1, 0.3, True)
+
+
+SAMPLES = list(samples())
+test_recorded, test_pytorch = both_tests("random", SAMPLES)
+
+
+def test_the_spare_normal_value_is_kept():
+    random.manual_seed(3)
+    together = F.randn([4]).tolist()
+    random.manual_seed(3)
+    assert [F.randn([1]).item() for _ in range(4)] == together
+
+
+def test_one_seed_gives_one_sequence():
+    random.manual_seed(5)
+    first = F.rand([4]).tolist()
+    random.manual_seed(5)
+    assert F.rand([4]).tolist() == first != F.rand([4]).tolist()
+
+
+def test_filling_an_expanded_tensor_is_refused():
+    x = from_numpy(np.zeros((1, 3), np.float32)).expand(2, 3)
+    with pytest.raises(RuntimeError, match="single memory location"):
+        F.uniform_(x)
