@@ -186,7 +186,7 @@ def emit_joined(e: Emitter, node: ast.JoinedStr, expected) -> SugaredValue:
             continue
         if part.format_spec is not None or part.conversion != -1:
             raise CompileError("a format after ':' or '!' in an f-string is not part of the "
-                               "language", e.span(part),
+                               "language", e.span(node),
                                "format the number first, or leave the format out")
         form += "{}"
         values.append(e.value(part.value))
