@@ -149,7 +149,10 @@ def tuple_construct(p: BodyPrinter, node: Node) -> ast.expr:
     items = [p.typed(v) for v in node.inputs]
     if t.name:
         return call(p.spelling.name(t), *items)
-    return ast.Tuple(items, ast.Load())
+    made = ast.Tuple(items, ast.Load())
+    if all(v.type == e for v, e in zip(node.inputs, t.elements)):
+        return made
+    return p.spelling.annotate(t, made)
 
 
 def tuple_index(p: BodyPrinter, node: Node) -> ast.expr:
