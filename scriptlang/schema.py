@@ -296,7 +296,7 @@ class _SchemaParser:
         if known is not None:
             return known
         if name.startswith("__torch__"):
-            return T.ClassType(name)
+            return T.custom_class(name)
         if re.fullmatch(r"t[A-Z]?\w*|[a-z]\d?|k|v", name):
             return T.VarType(name)
         self.fail(f"unknown type {name!r}")

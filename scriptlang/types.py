@@ -342,6 +342,17 @@ class ClassType(Type):
         return None if i is None else self.attributes[i]
 
 
+CUSTOM_CLASSES = "__torch__.torch.classes."
+"""What the names of classes of C++ libraries begin with."""
+
+_custom_classes: dict[str, ClassType] = {}
+
+
+def custom_class(name: str) -> ClassType:
+    """The class of that name in a C++ library: a name only, one type for each."""
+    return _custom_classes.setdefault(name, ClassType(name))
+
+
 @dataclass(eq=False)
 class InterfaceType(Type):
     """A set of method signatures; `methods`: name -> Schema (self first)."""

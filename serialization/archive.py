@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Mapping
 
 from .. import types as T
-from ..errors import ArchiveError
+from ..errors import ArchiveError, MissingOperatorError
 from ..limits import Limits
 from ..objects import ScriptObject
 from . import recognise
@@ -58,15 +58,20 @@ class LoadedArchive:
         """Run the `__setstate__` methods that objects of the archive need, within limits.
 
         This is code from the file; reading the archive never runs it.  Objects are restored
-        inner ones first.  Raises ArchiveError where an object is left without its attributes.
+        inner ones first; those whose method needs an operator that is lacking stay pending.
+        Raises ArchiveError where an object is left without its attributes.
         """
         from ..interpreter.engine import engine
 
         pending, self.pending = self.pending, []
         for entry in pending:
             method = entry.object.type.methods["__setstate__"]
-            engine("python").run(method, (entry.object, entry.state), None,
-                                 limits or RESTORE_LIMITS)
+            try:
+                engine("python").run(method, (entry.object, entry.state), None,
+                                     limits or RESTORE_LIMITS)
+            except MissingOperatorError:
+                self.pending.append(entry)           # a lacking operator does not stop a load
+                continue
             check_restored(entry.object)
 
 

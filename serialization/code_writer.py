@@ -15,7 +15,6 @@ from .. import types as T
 from ..ir import Function, constant_type
 from ..schema import Schema
 from .dependencies import Dependencies
-from .importer import CUSTOM_CLASSES
 from .naming import is_identifier
 from .print_values import Spelling, constant_expr, name_expr
 from .printer import function_ast
@@ -41,7 +40,7 @@ class CodeWriter:
     def files(self) -> dict[str, Text]:
         """The text of every source by its qualifier, in the order of first need."""
         for t in self.dependencies.types:
-            if not t.name.startswith(CUSTOM_CLASSES):
+            if not t.name.startswith(T.CUSTOM_CLASSES):
                 self._name_type(t)
         for function in self.dependencies.functions:
             self.spelling.functions[function] = self._place(function.name, function)

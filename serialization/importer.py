@@ -19,9 +19,6 @@ from ..schema import NO_DEFAULT, Argument, Schema
 from .annotations import ConstantReader, TypeReader, dotted
 from .code_files import DAMAGED, CodeFile, CodeFiles
 
-CUSTOM_CLASSES = "__torch__.torch.classes."
-"""Classes that live in C++ libraries, not in archives."""
-
 STRING_LISTS = ("__parameters__", "__buffers__", "__forward_hooks__", "__forward_pre_hooks__")
 MAX_NAMED_TUPLE_DEPTH = 50
 
@@ -51,12 +48,12 @@ class Importer:
     def find_type(self, name: str) -> T.Type | None:
         """The class, named tuple, enum or interface of that name; None where there is none."""
         if name not in self.types:
+            if name.startswith(T.CUSTOM_CLASSES):
+                return T.custom_class(name)
             found = self.files.find(name) if name.startswith("__torch__.") else None
             if found is not None and isinstance(found[1], ast.ClassDef):
                 self._declare(name, *found)
                 self._drain()
-            elif name.startswith(CUSTOM_CLASSES):
-                self.types[name] = T.ClassType(name)
         return self.types.get(name)
 
     def find_function(self, name: str) -> Function | None:

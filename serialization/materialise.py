@@ -221,7 +221,7 @@ class Materialiser:
         return made
 
     def fill(self, made: ScriptObject, ref: ObjectRef, depth: int) -> None:
-        if not made.type.attributes and not made.type.methods and not made.type.is_module:
+        if made.type.name.startswith(T.CUSTOM_CLASSES):
             return                               # a class of a C++ library: only its name is kept
         if "__setstate__" in made.type.methods:
             arguments = made.type.methods["__setstate__"].schema.arguments

@@ -12,6 +12,7 @@ import struct
 from typing import Any, Callable
 
 from .. import types as T
+from ..errors import ArchiveError
 from ..objects import Device, EnumValue, ScriptObject
 from ..tensor import Tensor
 from .pickle_tree import SCALAR_TYPES
@@ -219,6 +220,9 @@ class Pickler:
         self.out += b"tQ"
 
     def object(self, obj: ScriptObject) -> None:
+        if obj.type.name.startswith(T.CUSTOM_CLASSES):
+            raise ArchiveError(f"objects of {obj.type.name} live in a C++ library and cannot be "
+                               "saved", None, "take them out of the module")
         self.class_name(obj.type)
         self.out += b")\x81"
         if self.get_state is not None and "__getstate__" in obj.type.methods:

@@ -203,7 +203,8 @@ class Unpickler:
     def push_name(self, module: str, name: str) -> None:
         full = f"{module}.{name}"
         is_ours = module == "__torch__" or module.startswith("__torch__.")
-        if not is_ours and full not in REBUILDERS and storage_code(full) is None:
+        if not is_ours and full not in REBUILDERS and full not in MERE_NAMES \
+                and storage_code(full) is None:
             self.fail(f"the pickle names {full[:80]}, which loading never calls")
         self.push(GlobalRef(full))
 
@@ -362,6 +363,12 @@ REBUILDERS: dict[str, Callable[[Unpickler, str, tuple], Any]] = {
     "__builtin__.complex": complex_number,
 }
 """Names that REDUCE knows, and what they mean here.  No object of that name is ever looked up."""
+
+MERE_NAMES = frozenset(f"torch.{name}" for name in (
+    "per_tensor_affine", "per_channel_affine", "per_tensor_symmetric", "per_channel_symmetric",
+    "per_channel_affine_float_qparams", "strided", "sparse_coo", "sparse_csr", "sparse_csc",
+    "sparse_bsr", "sparse_bsc"))
+"""Names that quantized and sparse tensors mention; they stand for nothing here."""
 
 U8, U16, U32, U64 = (struct.Struct(f) for f in ("<B", "<H", "<I", "<Q"))
 I32, F64 = struct.Struct("<i"), struct.Struct(">d")
