@@ -96,7 +96,9 @@ struct MissingOperator {
 class ClassTable {
  public:
   ClassRef get(const std::string& name);  // made when absent
-  void add(const ClassRef& cls) { classes_[cls->name] = cls; }
+  // Under a name of the program's own, where two classes have the same.
+  void add(const std::string& name, ClassRef cls);
+  const std::string& name_of(const ClassType& cls) const;
   ClassResolver resolver();
 
  private:
