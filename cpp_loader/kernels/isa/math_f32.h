@@ -40,7 +40,8 @@ SL_INLINE float exp_reduced(float r) {
   p = p * r + 4.16662788e-2f;
   p = p * r + 1.66666658e-1f;
   p = p * r + 5.00000007e-1f;
-  return r * r * p + r + 1.0f;
+  p = p * r + 1.0f;
+  return p * r + 1.0f;
 }
 
 SL_INLINE float exp_f32(float x) {

@@ -138,7 +138,11 @@ SL_OP(aten_celu) { activation(args, out, Unary::k_elu, "celu", celu_params(args)
 SL_OP(aten_celu_) { activation_(args, out, Unary::k_elu, "celu", celu_params(args)); }
 SL_OP(aten_softplus) { activation(args, out, Unary::k_softplus, "softplus", two(args)); }
 SL_OP(aten_hardshrink) { activation(args, out, Unary::k_hardshrink, "hardshrink", one(args)); }
-SL_OP(aten_softshrink) { activation(args, out, Unary::k_softshrink, "softshrink", one(args)); }
+SL_OP(aten_softshrink) {
+  SL_CHECK(number_at(args, 1) >= 0, "lambda must be greater or equal to 0, but found to be ",
+           number_at(args, 1), ".");
+  activation(args, out, Unary::k_softshrink, "softshrink", one(args));
+}
 SL_OP(aten_threshold) { activation(args, out, Unary::k_threshold, "threshold", two(args)); }
 SL_OP(aten_threshold_) { activation_(args, out, Unary::k_threshold, "threshold", two(args)); }
 SL_OP(aten_logit) {

@@ -224,11 +224,43 @@ void transposed(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor&
 }
 
 Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                   const Settings& s);
+
+// (a + bi)(c + di) by four convolutions of reals.
+Tensor complex_convolution(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                           const Settings& s) {
+  auto part = [](const Tensor& t, int64_t i) {
+    std::vector<int64_t> strides;
+    for (int64_t stride : t.strides()) strides.push_back(2 * stride);
+    return Tensor::on_storage(t.storage(), to_real(t.dtype()), t.sizes(), strides,
+                              2 * t.storage_offset() + i);
+  };
+  auto combine = [](const Tensor& a, const Tensor& b, kernels::Binary op) {
+    return binary_result(a, b, op, "conv", Rule::kSame);
+  };
+  Tensor re = part(input, 0), im = part(input, 1), w_re = part(weight, 0), w_im = part(weight, 1);
+  Tensor real = combine(convolution(re, w_re, Tensor(), s), convolution(im, w_im, Tensor(), s),
+                        kernels::Binary::k_sub);
+  Tensor imag = combine(convolution(re, w_im, Tensor(), s), convolution(im, w_re, Tensor(), s),
+                        kernels::Binary::k_add);
+  Tensor y = Tensor::empty(real.sizes(), input.dtype());
+  copy_into(part(y, 0), real);
+  copy_into(part(y, 1), imag);
+  if (!bias.defined()) return y;
+  std::vector<int64_t> spread_sizes(size_t(y.dim()), 1);
+  spread_sizes[1] = bias.numel();
+  return combine(y, reshape(bias, spread_sizes), kernels::Binary::k_add);
+}
+
+Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias,
                    const Settings& s) {
   check_settings(s, input, weight, bias);
   ScalarType dtype = input.dtype();
-  ScalarType computed = dtype == ScalarType::Float64 ? dtype : ScalarType::Float32;
-  if (!is_floating(dtype)) {
+  if (is_complex(dtype)) return complex_convolution(input, weight, bias, s);
+  // Integers are exact in float64 up to 2^53.
+  bool wide = dtype == ScalarType::Float64 || is_integral(dtype, false);
+  ScalarType computed = wide ? ScalarType::Float64 : ScalarType::Float32;
+  if (!wide && !is_floating(dtype)) {
     raise(ErrorKind::NotImplementedError, "\"slow_conv2d_cpu\" not implemented for '",
           dtype_display_name(dtype), "'");
   }
@@ -346,6 +378,12 @@ SL_OP(aten_conv3d) { out[0] = forward_op("conv3d", 3, args); }
 SL_OP(aten_conv1d_padding) { out[0] = named_padding_op("conv1d", 1, args); }
 SL_OP(aten_conv2d_padding) { out[0] = named_padding_op("conv2d", 2, args); }
 SL_OP(aten_conv3d_padding) { out[0] = named_padding_op("conv3d", 3, args); }
+SL_OP(aten__convolution_mode) {
+  Value values[7] = {args[0], args[1], args[2], args[3], args[4], args[5], args[6]};
+  int64_t n = args.tensor(1).dim() - 2;
+  SL_CHECK(n >= 1 && n <= 3, "expected a weight of 3 to 5 dimensions");
+  out[0] = named_padding_op("convolution", n, Args(values, 7));
+}
 SL_OP(aten_conv_transpose1d) { out[0] = transposed_op("conv_transpose1d", 1, args); }
 SL_OP(aten_conv_transpose2d_input) { out[0] = transposed_op("conv_transpose2d", 2, args); }
 SL_OP(aten_conv_transpose3d_input) { out[0] = transposed_op("conv_transpose3d", 3, args); }

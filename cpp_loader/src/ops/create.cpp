@@ -106,8 +106,13 @@ Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, ScalarTyp
   SL_CHECK(steps >= 0, "number of steps must be non-negative");
   bool wide = dtype == ScalarType::Float64 || is_integral(dtype, true);
   Tensor t = Tensor::empty({steps}, wide ? ScalarType::Float64 : ScalarType::Float32);
-  if (wide) fill_between(t.data<double>(), steps, start.to_double(), end.to_double());
-  else fill_between(t.data<float>(), steps, float(start.to_double()), float(end.to_double()));
+  if (is_integral(dtype, true)) {
+    // The ends become integers first.
+    fill_between(t.data<double>(), steps, double(start.to_int()), double(end.to_int()));
+  } else if (wide) {
+    fill_between(t.data<double>(), steps, start.to_double(), end.to_double());
+  }
+  if (!wide) fill_between(t.data<float>(), steps, float(start.to_double()), float(end.to_double()));
   return to_dtype(t, dtype);
 }
 
@@ -265,6 +270,9 @@ SL_OP(aten_linspace) {
   out[0] = linspace(args.scalar(0), args.scalar(1), args.integer(2),
                     options(args, 3, ScalarType::Float32));
 }
+SL_OP(aten_linspace_Tensor_Tensor) { op_aten_linspace(ctx, args, out); }
+SL_OP(aten_linspace_Tensor_Scalar) { op_aten_linspace(ctx, args, out); }
+SL_OP(aten_linspace_Scalar_Tensor) { op_aten_linspace(ctx, args, out); }
 SL_OP(aten_logspace) { out[0] = logspace(args, options(args, 4, ScalarType::Float32)); }
 SL_OP(aten_eye) {
   out[0] = eye(args.integer(0), args.integer(0), options(args, 1, ScalarType::Float32));

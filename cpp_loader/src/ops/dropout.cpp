@@ -1,5 +1,8 @@
 // Dropout: what a trained network leaves alone.
+#include <algorithm>
+
 #include "pointwise.h"
+#include "random.h"
 
 namespace scriptlang {
 
@@ -9,52 +12,46 @@ void check_probability(double p) {
   SL_CHECK(p >= 0 && p <= 1, "dropout probability has to be between 0 and 1, but got ", p);
 }
 
-// Elements survive with probability 1 - p and are scaled so that the mean stays.
-Tensor drop(const Tensor& self, double p, bool train, Generator& generator) {
+// Elements survive with probability 1 - p and are scaled so that the mean stays. With `planes`
+// whole channels live or die.
+Tensor drop(const Tensor& self, double p, bool train, bool planes, Generator& generator) {
   check_probability(p);
   if (!train || p == 0 || self.numel() == 0) return self;
-  Tensor noise = Tensor::empty(self.sizes(), ScalarType::Float32);
-  {
-    std::lock_guard<std::mutex> lock(generator.mutex);
-    float* to = noise.data<float>();
-    for (int64_t i = 0; i < noise.numel(); ++i) {
-      // 53 random bits make a double in [0, 1), as PyTorch draws it.
-      uint64_t high = generator.engine(), low = generator.engine();
-      double u = double((high << 32 | low) & ((uint64_t{1} << 53) - 1)) * 0x1p-53;
-      to[i] = u < 1 - p ? float(1 / (1 - p)) : 0.0f;
-    }
+  std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().end());
+  if (planes) {
+    SL_CHECK(self.dim() >= 2, "Feature dropout requires at least 2 dimensions in the input");
+    std::fill(sizes.begin() + 2, sizes.end(), 1);
   }
-  return binary_result(self, to_dtype(noise, self.dtype()), kernels::Binary::k_mul, "mul",
-                       Rule::kSame);
+  Tensor noise = Tensor::empty(sizes, self.dtype());
+  fill_bernoulli(noise, 1 - p, generator);
+  double scale = p == 1 ? 0 : 1 / (1 - p);
+  noise = binary_result(noise, Scalar(scale), kernels::Binary::k_mul, "mul", Rule::kSame);
+  return binary_result(self, noise, kernels::Binary::k_mul, "mul", Rule::kSame);
+}
+
+void drop_op(Context& ctx, Args args, Value* out, bool in_place, bool planes) {
+  const Tensor& self = args.tensor(0);
+  Tensor result = drop(self, args.number(1), args.boolean(2), planes, *ctx.generator);
+  if (in_place && !result.is(self)) copy_into(self, result);
+  out[0] = in_place ? self : result;
 }
 
 }  // namespace
 
-SL_OP(aten_dropout) {
-  out[0] = drop(args.tensor(0), args.number(1), args.boolean(2), *ctx.generator);
-}
-SL_OP(aten_dropout_) {
-  const Tensor& self = args.tensor(0);
-  Tensor result = drop(self, args.number(1), args.boolean(2), *ctx.generator);
-  if (!result.is(self)) copy_into(self, result);
-  out[0] = self;
-}
+SL_OP(aten_dropout) { drop_op(ctx, args, out, false, false); }
+SL_OP(aten_dropout_) { drop_op(ctx, args, out, true, false); }
+SL_OP(aten_feature_dropout) { drop_op(ctx, args, out, false, true); }
+SL_OP(aten_feature_dropout_) { drop_op(ctx, args, out, true, true); }
 SL_OP(aten_native_dropout) {
   const Tensor& self = args.tensor(0);
   bool train = args.none(2) || args.boolean(2);
   Tensor ones = Tensor::empty(self.sizes(), self.dtype());
   fill(ones, int64_t{1});
-  Tensor kept = drop(ones, args.number(1), train, *ctx.generator);
+  Tensor kept = drop(ones, args.number(1), train, false, *ctx.generator);
   out[0] = binary_result(self, kept, kernels::Binary::k_mul, "mul", Rule::kSame);
   out[1] = to_dtype(kept, ScalarType::Bool);
 }
-// Whole channels are dropped in training; without it these are the identity.
-SL_OP(aten_feature_dropout) {
-  check_probability(args.number(1));
-  SL_CHECK(!args.boolean(2) || args.number(1) == 0, "feature_dropout in training mode is not "
-           "supported: call eval() on the module before saving it");
-  out[0] = args.tensor(0);
-}
+// Without training these are the identity.
 SL_OP(aten_alpha_dropout) {
   check_probability(args.number(1));
   SL_CHECK(!args.boolean(2) || args.number(1) == 0, "alpha_dropout in training mode is not "

@@ -3,6 +3,7 @@
 #include <functional>
 #include <limits>
 
+#include "layers.h"
 #include "reduce.h"
 
 namespace scriptlang {
@@ -258,6 +259,10 @@ void extreme_dim(Args args, Value* out, bool greatest, const char* name) {
 }
 
 }  // namespace
+
+Tensor extreme_along(const Tensor& self, int64_t dim, bool keepdim, bool greatest) {
+  return extreme(self, one_dim(dim, self.dim()), keepdim, greatest, greatest ? "amax" : "amin");
+}
 
 SL_OP(aten_max) { out[0] = extreme_of_all(args.tensor(0), true, "max"); }
 SL_OP(aten_min) { out[0] = extreme_of_all(args.tensor(0), false, "min"); }

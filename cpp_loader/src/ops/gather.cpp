@@ -231,12 +231,23 @@ Tensor scattered(const Tensor& self, Args args, Combine how) {
   return self;
 }
 
+// Indices below zero count from the end of `length` elements.
+Tensor from_the_end(const Tensor& index, int64_t length) {
+  Tensor wrapped = binary_result(index, Scalar(length), kernels::Binary::k_add, "add", Rule::kSame);
+  Tensor below = binary_result(index, Scalar(int64_t{0}), kernels::Binary::k_lt, "lt",
+                               Rule::kToBool);
+  return where_result(below, wrapped, index, index.dtype());
+}
+
 }  // namespace
 
 SL_OP(aten_gather) { out[0] = gather(args.tensor(0), args.integer(1), args.tensor(2)); }
 SL_OP(aten_take_along_dim) {
   const Tensor& self = args.tensor(0);
-  const Tensor& index = args.tensor(1);
+  int64_t length = args.none(2)       ? self.numel()
+                   : self.dim() == 0 ? 1
+                                      : self.size(wrap_dim(args.integer(2), self.dim()));
+  Tensor index = from_the_end(args.tensor(1), length);
   if (args.none(2)) {
     out[0] = gather(reshape(self, {self.numel()}), 0, reshape(index, {index.numel()}));
     return;

@@ -29,7 +29,8 @@ bool truth_of(const Tensor& t) {
 
 int64_t int_of(const Tensor& t) {
   Scalar s = Scalar::of(Value(t));
-  SL_CHECK(s.kind != Scalar::Double || (s.d >= -9223372036854775808.0 && s.d < 9223372036854775808.0),
+  constexpr double kLimit = 9223372036854775808.0;
+  SL_CHECK(s.kind != Scalar::Double || (s.d >= -kLimit && s.d < kLimit),
            "value cannot be converted to type int64_t without overflow");
   return s.to_int();
 }

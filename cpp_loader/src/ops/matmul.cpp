@@ -209,7 +209,9 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
            b.dim(), "D");
   if (a.dim() == 1 && b.dim() == 1) return dot(a, b);
   if (a.dim() == 2 && b.dim() == 1) return matrix_vector(a, b);
-  if (a.dim() == 1 && b.dim() == 2) return view_squeeze(matrix_product(view_unsqueeze(a, 0), b), {0});
+  if (a.dim() == 1 && b.dim() == 2) {
+    return view_squeeze(matrix_product(view_unsqueeze(a, 0), b), {0});
+  }
   if (a.dim() == 2 && b.dim() == 2) return matrix_product(a, b);
   if (a.dim() >= 3 && b.dim() <= 2) {
     // The rows of all matrices of a make one matrix.

@@ -76,6 +76,10 @@ Tensor rms_norm(const Tensor& input, IntSpan shape, const Tensor& weight, const 
   for (int64_t i = 0; fits && i < shape.size; ++i) fits = input.size(axis + i) == shape[i];
   SL_CHECK(fits, "Given normalized_shape=", to_string(shape), ", expected input with shape [*, ",
            to_string(shape), "], but got input of size", to_string(input.sizes()));
+  SL_CHECK(!weight.defined() || weight.sizes() == shape, "Expected weight to be of same shape as "
+           "normalized_shape, but got weight of shape ",
+           to_string(weight.defined() ? weight.sizes() : IntSpan()), " and normalized_shape = ",
+           to_string(shape));
   ScalarType computed = computed_type(input.dtype(), "rms_norm");
   double eps = !eps_value.is_none()                     ? eps_value.as_double()
                : computed == ScalarType::Float64        ? 2.220446049250313e-16
@@ -207,7 +211,7 @@ Normed batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
   Tensor x = contiguous_as(input, computed);
   int64_t planes = images * channels;
   int64_t pixels = planes > 0 ? x.numel() / planes : 0;
-  SL_CHECK(!training || images * pixels > 0,
+  SL_CHECK(!training || images * pixels > 0 || x.numel() == 0,
            "Expected more than 0 values per channel when training, got input size ",
            to_string(input.sizes()));
   Tensor w = optional_as(weight, computed), b = optional_as(bias, computed);
@@ -344,8 +348,9 @@ SL_OP(aten_native_batch_norm) {
   Normed r = batch_norm(args.tensor(0), args.opt_tensor(1), args.opt_tensor(2), args.opt_tensor(3),
                         args.opt_tensor(4), training, args.number(6), args.number(7));
   out[0] = r.y;
-  out[1] = training ? r.mean : Tensor::empty({0}, r.mean.dtype());
-  out[2] = training ? r.rstd : Tensor::empty({0}, r.rstd.dtype());
+  ScalarType dtype = args.opt_tensor(1).defined() ? args.tensor(1).dtype() : args.tensor(0).dtype();
+  out[1] = training ? to_dtype(r.mean, dtype) : Tensor::empty({0}, dtype);
+  out[2] = training ? to_dtype(r.rstd, dtype) : Tensor::empty({0}, dtype);
 }
 SL_OP(aten__native_batch_norm_legit_no_training) {
   Normed r = batch_norm(args.tensor(0), args.opt_tensor(1), args.opt_tensor(2), args.tensor(3),

@@ -13,8 +13,8 @@ namespace {
 Tensor constant_pad(const Tensor& self, IntSpan pad, const Scalar& value) {
   SL_CHECK(pad.size % 2 == 0, "Length of pad must be even but instead it equals ", pad.size);
   int64_t n = pad.size / 2;
-  SL_CHECK(n <= self.dim(), "Length of pad should be no more than twice the number of dimensions of "
-           "the input. Pad length is ", pad.size, " while the input has ", self.dim(),
+  SL_CHECK(n <= self.dim(), "Length of pad should be no more than twice the number of dimensions "
+           "of the input. Pad length is ", pad.size, " while the input has ", self.dim(),
            " dimensions.");
   std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().end());
   Tensor from = self;
@@ -57,7 +57,8 @@ int64_t source_of(Edge edge, int64_t i, int64_t size) {
 Tensor edge_pad(const Tensor& self, IntSpan pad, Edge edge) {
   SL_CHECK(pad.size % 2 == 0, "Padding length must be divisible by 2");
   int64_t n = pad.size / 2;
-  SL_CHECK(n <= self.dim() && (self.dim() == n + 1 || self.dim() == n + 2 || edge == Edge::kCircular),
+  bool fits = self.dim() == n + 1 || self.dim() == n + 2 || edge == Edge::kCircular;
+  SL_CHECK(n <= self.dim() && fits,
            "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now: got an "
            "input of ", self.dim(), " dimensions and a padding of ", pad.size, " values");
   Tensor result = self;

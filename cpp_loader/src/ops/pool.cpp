@@ -36,8 +36,9 @@ void check_count(const char* name, const char* what, const Ints& values, int64_t
 void check_planes(const char* name, const Tensor& self, int64_t n) {
   SL_CHECK(self.dim() == n + 1 || self.dim() == n + 2, name, "(): Expected ", n + 1, "D or ", n + 2,
            "D input tensor, but got: ", to_string(self.sizes()));
-  for (int64_t i = self.dim() - n - (self.dim() == n + 1); i < self.dim(); ++i) {
-    SL_CHECK(i == 0 || self.size(i) > 0, name, "(): Expected input to have non-zero size for "
+  bool batched = self.dim() == n + 2;
+  for (int64_t i = batched; i < self.dim(); ++i) {
+    SL_CHECK(self.size(i) > 0, name, "(): Expected input to have non-zero size for "
              "non-batch dimensions, but got sizes ", to_string(self.sizes()));
   }
 }
@@ -254,7 +255,8 @@ Tensor average_pool(const char* name, int64_t n, Args args, bool has_divisor) {
   bool count_padding = args.boolean(5);
   int64_t divisor = has_divisor && !args.none(6) ? args.integer(6) : 0;
   SL_CHECK(!has_divisor || args.none(6) || divisor != 0, "divisor must be not zero");
-  ScalarType computed = computed_type(self.dtype(), name);
+  bool integers = self.dtype() == ScalarType::Int64;
+  ScalarType computed = integers ? ScalarType::Float64 : computed_type(self.dtype(), name);
   Tensor x = contiguous_as(self, computed), y = Tensor::empty(result_sizes(self, w), computed);
   int64_t planes = w.in_pixels() ? x.numel() / w.in_pixels() : 0;
   for_float_type(computed, [&](auto zero) {

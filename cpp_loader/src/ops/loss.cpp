@@ -1,0 +1,301 @@
+// Losses. Reductions are numbered as in PyTorch: 0 none, 1 mean, 2 sum.
+#include <cmath>
+
+#include "express.h"
+
+namespace scriptlang {
+
+using namespace express;
+
+namespace {
+
+Tensor reduce(const Tensor& loss, int64_t reduction) {
+  switch (reduction) {
+    case 0: return loss;
+    case 1: return mean_of_all(loss);
+    case 2: {
+      std::vector<int64_t> dims;
+      for (int64_t d = 0; d < loss.dim(); ++d) dims.push_back(d);
+      return sum_over(loss, dims);
+    }
+    default: raise(ErrorKind::ValueError, reduction, " is not a valid value for reduction");
+  }
+}
+
+Tensor weighted(const Tensor& loss, const Tensor& weight) {
+  return weight.defined() ? mul(loss, weight) : loss;
+}
+
+// Quadratic near zero, linear beyond `edge`: scaled so that the pieces meet.
+Tensor rounded_corner(const Tensor& difference, double edge, double inner, double outer) {
+  Tensor near = mul(mul(difference, difference), Scalar(inner));
+  Tensor far = mul(sub(difference, Scalar(0.5 * edge)), Scalar(outer));
+  return where(lt(difference, Scalar(edge)), near, far);
+}
+
+Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tensor& weight) {
+  SL_CHECK(self.sizes() == target.sizes(), "Using a target size (", to_string(target.sizes()),
+           ") that is different to the input size (", to_string(self.sizes()),
+           ") is deprecated. Please ensure they have the same size.");
+  Tensor positive = clamp_min(log(self), -100.0);
+  Tensor negative = clamp_min(log1p(neg(self)), -100.0);
+  Tensor loss = sub(mul(sub(target, Scalar(1.0)), negative), mul(target, positive));
+  return weighted(loss, weight);
+}
+
+Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target,
+                                        const Tensor& weight, const Tensor& pos_weight) {
+  Tensor log_weight;
+  if (pos_weight.defined()) {
+    log_weight = add(mul(sub(pos_weight, Scalar(int64_t{1})), target), Scalar(int64_t{1}));
+  }
+  Tensor loss = mul(sub(Scalar(int64_t{1}), target), self);
+  Tensor softened = log_sigmoid(self);
+  if (log_weight.defined()) softened = mul(softened, log_weight);
+  return weighted(sub(loss, softened), weight);
+}
+
+// ---- negative log likelihood: scores [n, classes, ...], targets [n, ...]
+
+struct Likelihood {
+  Tensor loss, weight;  // per target, not yet reduced
+};
+
+Likelihood likelihood(const Tensor& self, const Tensor& target, const Tensor& weight,
+                      int64_t ignore) {
+  SL_CHECK(self.dim() > 0, "input tensor should be 1D or 2D");
+  SL_CHECK(target.dtype() == ScalarType::Int64 || target.dtype() == ScalarType::UInt8,
+           "expected scalar type Long but found ", dtype_display_name(target.dtype()));
+  bool one = self.dim() == 1;
+  Tensor scores = contiguous_as(one ? view_unsqueeze(self, 0) : self, self.dtype());
+  Tensor labels = contiguous_as(one && target.dim() == 0 ? view_unsqueeze(target, 0) : target,
+                                ScalarType::Int64);
+  int64_t n = scores.size(0), classes = scores.size(1), inner = 1;
+  bool fits = labels.dim() == scores.dim() - 1 && labels.dim() > 0 && labels.size(0) == n;
+  for (int64_t d = 2; d < scores.dim(); ++d) {
+    inner *= scores.size(d);
+    fits = fits && labels.size(d - 1) == scores.size(d);
+  }
+  SL_CHECK(fits, "size mismatch (got input: ", to_string(self.sizes()), " , target: ",
+           to_string(target.sizes()), ")");
+  SL_CHECK(!weight.defined() || (weight.dim() == 1 && weight.numel() == classes),
+           "weight tensor should be defined either for all ", classes,
+           " classes or no classes but got weight tensor of shape: ",
+           to_string(weight.defined() ? weight.sizes() : IntSpan()));
+  ScalarType type = self.dtype();
+  ScalarType computed = type == ScalarType::Float64 ? type : ScalarType::Float32;
+  scores = to_dtype(scores, computed);
+  Tensor each = weight.defined() ? contiguous_as(weight, computed) : Tensor();
+  Likelihood result{Tensor::empty(labels.sizes(), computed),
+                    Tensor::empty(labels.sizes(), computed)};
+  const int64_t* label = labels.data<int64_t>();
+  auto run = [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t i = 0; i < n * inner; ++i) {
+      T& loss = result.loss.data<T>()[i];
+      T& share = result.weight.data<T>()[i];
+      loss = share = T(0);
+      if (label[i] == ignore) continue;
+      if (label[i] < 0 || label[i] >= classes) {
+        raise(ErrorKind::IndexError, "Target ", label[i], " is out of bounds.");
+      }
+      share = each.defined() ? each.data<T>()[label[i]] : T(1);
+      loss = -scores.data<T>()[(i / inner * classes + label[i]) * inner + i % inner] * share;
+    }
+  };
+  if (computed == ScalarType::Float64) run(double());
+  else run(float());
+  result.loss = to_dtype(result.loss, type);
+  result.weight = to_dtype(result.weight, type);
+  if (one && target.dim() == 0) {
+    result.loss = view_squeeze(result.loss, {0});
+    result.weight = view_squeeze(result.weight, {0});
+  }
+  return result;
+}
+
+Tensor total(const Tensor& t) { return reduce(t, 2); }
+
+Tensor reduce(const Likelihood& l, int64_t reduction) {
+  if (reduction == 1) return div(total(l.loss), total(l.weight));
+  return reduce(l.loss, reduction);
+}
+
+Tensor nll(Args args) {
+  return reduce(likelihood(args.tensor(0), args.tensor(1), args.opt_tensor(2), args.integer(4)),
+                args.integer(3));
+}
+
+// Targets may be class indices or, with the shape of the scores, probabilities.
+Tensor cross_entropy(const Tensor& self, const Tensor& target, const Tensor& weight,
+                     int64_t reduction, int64_t ignore, double smoothing) {
+  int64_t axis = self.dim() == 1 ? 0 : 1;
+  SL_CHECK(self.dim() > 0, "cross_entropy: expected scores with dimensions");
+  int64_t classes = self.size(axis);
+  Tensor scores = log_softmax(self, axis);
+  std::vector<int64_t> spread(size_t(self.dim()), 1);
+  spread[size_t(axis)] = classes;
+  Tensor shaped = weight.defined() ? view_as_shape(to_contiguous(weight), spread) : weight;
+  if (is_floating(target.dtype())) {
+    SL_CHECK(self.sizes() == target.sizes(), "cross_entropy: probabilities need the shape of the "
+             "scores, but got ", to_string(target.sizes()), " and ", to_string(self.sizes()));
+    Tensor wanted = smoothing > 0 ? add(mul(target, Scalar(1 - smoothing)),
+                                        Scalar(smoothing / double(classes)))
+                                  : target;
+    Tensor loss = neg(sum_over(mul(weighted(scores, shaped), wanted), {axis}));
+    if (reduction != 1) return reduce(loss, reduction);
+    double count = self.numel() / double(classes);
+    return div(total(loss), Scalar(count));
+  }
+  Likelihood l = likelihood(scores, target, weight, ignore);
+  if (smoothing <= 0) return reduce(l, reduction);
+  Tensor smooth = neg(sum_over(weighted(scores, shaped), {axis}));
+  smooth = where(ne(target, Scalar(ignore)), smooth, Scalar(0.0));
+  Tensor plain = reduce(l, reduction), soft;
+  if (reduction == 1) {
+    Tensor kept = weight.defined() ? total(l.weight)
+                                   : total(to_dtype(ne(target, Scalar(ignore)), self.dtype()));
+    soft = div(total(smooth), kept);
+  } else {
+    soft = reduce(smooth, reduction);
+  }
+  return add(mul(plain, Scalar(1 - smoothing)), mul(soft, Scalar(smoothing / double(classes))));
+}
+
+Tensor kl_div(const Tensor& self, const Tensor& target, bool log_target) {
+  if (log_target) return mul(exp(target), sub(target, self));
+  return sub(xlogy(target, target), mul(target, self));
+}
+
+// ---- distances
+
+Tensor norm_along(const Tensor& t, double p, int64_t dim, bool keepdim) {
+  if (p == 2) return sqrt(sum_over(mul(t, t), {dim}, keepdim));
+  if (p == 1) return sum_over(abs(t), {dim}, keepdim);
+  if (std::isinf(p)) return extreme_along(abs(t), dim, keepdim, p > 0);
+  return pow(sum_over(pow(abs(t), Scalar(p)), {dim}, keepdim), Scalar(1 / p));
+}
+
+Tensor pairwise_distance(const Tensor& a, const Tensor& b, double p, double eps, bool keepdim) {
+  Tensor difference = add(sub(a, b), Scalar(eps));
+  SL_CHECK(difference.dim() > 0, "pairwise_distance: expected tensors with dimensions");
+  return norm_along(difference, p, difference.dim() - 1, keepdim);
+}
+
+Tensor cosine_similarity(const Tensor& a, const Tensor& b, int64_t dim, double eps) {
+  ScalarType type = result_type(a, b);
+  SL_CHECK(is_floating(type), "expected common dtype to be floating point, yet common dtype is ",
+           dtype_display_name(type));
+  std::vector<int64_t> shape = broadcast_shapes(a.sizes(), b.sizes());
+  Tensor x = view_expand(to_dtype(a, type), shape), y = view_expand(to_dtype(b, type), shape);
+  dim = wrap_dim(dim, int64_t(shape.size()));
+  auto unit = [&](const Tensor& t) { return div(t, clamp_min(norm_along(t, 2, dim, true), eps)); };
+  return sum_over(mul(unit(x), unit(y)), {dim});
+}
+
+Tensor cosine_embedding(Args args) {
+  const Tensor& target = args.tensor(2);
+  Tensor cosine = cosine_similarity(args.tensor(0), args.tensor(1),
+                                    args.tensor(0).dim() == 1 ? 0 : 1, 1e-8);
+  Tensor zero = full(cosine.sizes(), cosine.dtype(), Scalar(0.0));
+  Tensor apart = clamp_min(sub(cosine, Scalar(args.number(3))), 0.0);
+  Tensor loss = add(where(eq(target, Scalar(int64_t{1})), sub(Scalar(1.0), cosine), zero),
+                    where(eq(target, Scalar(int64_t{-1})), apart, zero));
+  return reduce(loss, args.integer(4));
+}
+
+Tensor poisson_nll(Args args) {
+  const Tensor& input = args.tensor(0);
+  const Tensor& target = args.tensor(1);
+  Tensor loss = args.boolean(2)
+                    ? sub(exp(input), mul(target, input))
+                    : sub(input, mul(target, log(add(input, Scalar(args.number(4))))));
+  if (args.boolean(3)) {
+    Tensor stirling = add(sub(mul(target, log(target)), target),
+                          mul(log(mul(target, Scalar(6.283185307179586))), Scalar(0.5)));
+    loss = add(loss, where(le(target, Scalar(int64_t{1})), Scalar(0.0), stirling));
+  }
+  return reduce(loss, args.integer(5));
+}
+
+}  // namespace
+
+SL_OP(aten_mse_loss) {
+  out[0] = reduce(squared_difference(args.tensor(0), args.tensor(1)), args.integer(2));
+}
+SL_OP(aten_l1_loss) {
+  out[0] = reduce(abs(sub(args.tensor(0), args.tensor(1))), args.integer(2));
+}
+SL_OP(aten_smooth_l1_loss) {
+  double beta = args.number(3);
+  SL_CHECK(beta >= 0, "smooth_l1_loss does not support negative values for beta.");
+  Tensor difference = abs(sub(args.tensor(0), args.tensor(1)));
+  if (beta > 0) difference = rounded_corner(difference, beta, 0.5 / beta, 1.0);
+  out[0] = reduce(difference, args.integer(2));
+}
+SL_OP(aten_huber_loss) {
+  double delta = args.number(3);
+  SL_CHECK(delta > 0, "huber_loss does not support non-positive values for delta.");
+  Tensor difference = abs(sub(args.tensor(0), args.tensor(1)));
+  out[0] = reduce(rounded_corner(difference, delta, 0.5, delta), args.integer(2));
+}
+SL_OP(aten_binary_cross_entropy) {
+  out[0] = reduce(binary_cross_entropy(args.tensor(0), args.tensor(1), args.opt_tensor(2)),
+                  args.integer(3));
+}
+SL_OP(aten_binary_cross_entropy_with_logits) {
+  out[0] = reduce(binary_cross_entropy_with_logits(args.tensor(0), args.tensor(1),
+                                                   args.opt_tensor(2), args.opt_tensor(3)),
+                  args.integer(4));
+}
+SL_OP(aten_nll_loss) { out[0] = nll(args); }
+SL_OP(aten_nll_loss2d) { out[0] = nll(args); }
+SL_OP(aten_nll_loss_nd) { out[0] = nll(args); }
+SL_OP(aten_nll_loss_forward) {
+  Likelihood l = likelihood(args.tensor(0), args.tensor(1), args.opt_tensor(2), args.integer(4));
+  out[0] = reduce(l, args.integer(3));
+  out[1] = args.integer(3) == 0 ? full(IntSpan(), l.loss.dtype(), Scalar(0.0)) : total(l.weight);
+}
+SL_OP(aten_cross_entropy_loss) {
+  out[0] = cross_entropy(args.tensor(0), args.tensor(1), args.opt_tensor(2), args.integer(3),
+                         args.integer(4), args.number(5));
+}
+SL_OP(aten_kl_div) {
+  out[0] = reduce(kl_div(args.tensor(0), args.tensor(1), args.boolean(3)), args.integer(2));
+}
+SL_OP(aten_margin_ranking_loss) {
+  Tensor order = mul(neg(args.tensor(2)), sub(args.tensor(0), args.tensor(1)));
+  out[0] = reduce(clamp_min(add(order, Scalar(args.number(3))), 0.0), args.integer(4));
+}
+SL_OP(aten_hinge_embedding_loss) {
+  const Tensor& self = args.tensor(0);
+  const Tensor& target = args.tensor(1);
+  Tensor apart = clamp_min(sub(Scalar(args.number(2)), self), 0.0);
+  Tensor zero = full(self.sizes(), self.dtype(), Scalar(int64_t{0}));
+  Tensor loss = add(where(ne(target, Scalar(int64_t{1})), apart, zero),
+                    where(ne(target, Scalar(int64_t{-1})), self, zero));
+  out[0] = reduce(loss, args.integer(3));
+}
+SL_OP(aten_soft_margin_loss) {
+  out[0] = reduce(log1p(exp(mul(neg(args.tensor(1)), args.tensor(0)))), args.integer(2));
+}
+SL_OP(aten_poisson_nll_loss) { out[0] = poisson_nll(args); }
+SL_OP(aten_pairwise_distance) {
+  out[0] = pairwise_distance(args.tensor(0), args.tensor(1), args.number(2), args.number(3),
+                             args.boolean(4));
+}
+SL_OP(aten_cosine_similarity) {
+  out[0] = cosine_similarity(args.tensor(0), args.tensor(1), args.integer(2), args.number(3));
+}
+SL_OP(aten_cosine_embedding_loss) { out[0] = cosine_embedding(args); }
+SL_OP(aten_triplet_margin_loss) {
+  double p = args.number(4), eps = args.number(5);
+  Tensor near = pairwise_distance(args.tensor(0), args.tensor(1), p, eps, false);
+  Tensor far = pairwise_distance(args.tensor(0), args.tensor(2), p, eps, false);
+  if (args.boolean(6)) {
+    far = minimum(far, pairwise_distance(args.tensor(1), args.tensor(2), p, eps, false));
+  }
+  out[0] = reduce(clamp_min(add(sub(near, far), Scalar(args.number(3))), 0.0), args.integer(7));
+}
+
+}  // namespace scriptlang

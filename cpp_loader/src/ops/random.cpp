@@ -1,0 +1,380 @@
+#include "random.h"
+
+#include <cmath>
+#include <limits>
+
+#include "express.h"
+#include "layout.h"
+
+namespace scriptlang {
+
+using namespace express;
+
+namespace {
+
+constexpr double kTwoPi = 6.283185307179586;
+using Lock = std::lock_guard<std::mutex>;
+
+// Runs f(Draw) -> double for every element in order, into any type.
+template <class F>
+void fill_each(const Tensor& t, Generator& generator, F f) {
+  check_writable(t);
+  Tensor values = Tensor::empty(t.sizes(), ScalarType::Float64);
+  {
+    Lock lock(generator.mutex);
+    Draw draw(generator);
+    double* to = values.data<double>();
+    for (int64_t i = 0; i < values.numel(); ++i) to[i] = f(draw);
+  }
+  copy_into(t, values);
+}
+
+// Sixteen uniform numbers become sixteen normal ones.
+template <class T>
+void normal_sixteen(T* data, T mean, T std) {
+  for (int j = 0; j < 8; ++j) {
+    T u1 = T(1) - data[j], u2 = data[j + 8];
+    T radius = std::sqrt(T(-2) * std::log(u1));
+    T theta = T(kTwoPi) * u2;
+    data[j] = radius * std::cos(theta) * std + mean;
+    data[j + 8] = radius * std::sin(theta) * std + mean;
+  }
+}
+
+template <class T>
+void fill_normal_blocks(T* data, int64_t n, T mean, T std, Draw draw) {
+  auto uniform = [&] {
+    if constexpr (std::is_same_v<T, float>) return draw.uniform_float();
+    else return draw.uniform();
+  };
+  for (int64_t i = 0; i < n; ++i) data[i] = uniform();
+  for (int64_t i = 0; i + 16 <= n; i += 16) normal_sixteen(data + i, mean, std);
+  if (n % 16 != 0) {
+    data += n - 16;
+    for (int i = 0; i < 16; ++i) data[i] = uniform();
+    normal_sixteen(data, mean, std);
+  }
+}
+
+}  // namespace
+
+double Draw::normal(double mean, double std) {
+  if (generator_.has_next_double) {
+    generator_.has_next_double = false;
+    return generator_.next_double * std + mean;
+  }
+  double u1 = uniform(), u2 = uniform();
+  double radius = std::sqrt(-2.0 * std::log1p(-u2)), theta = kTwoPi * u1;
+  generator_.next_double = radius * std::sin(theta);
+  generator_.has_next_double = true;
+  return radius * std::cos(theta) * std + mean;
+}
+
+void fill_uniform(const Tensor& t, double from, double to, Generator& generator) {
+  ScalarType type = t.dtype();
+  SL_CHECK(is_floating(type), "\"check_uniform_bounds\" not implemented for '",
+           dtype_display_name(type), "'");
+  SL_CHECK(from <= to, "uniform_ expects to return a [from, to) range, but found from=", from,
+           " > to=", to);
+  int digits = type == ScalarType::Float16 ? 11 : type == ScalarType::BFloat16 ? 8 : 24;
+  fill_each(t, generator, [&](Draw& draw) {
+    if (type == ScalarType::Float64) return draw.uniform() * (to - from) + from;
+    uint32_t bits = draw.bits32() & ((1u << digits) - 1);
+    float unit = float(bits) * std::ldexp(1.0f, -digits);
+    return double(unit * float(to - from) + float(from));
+  });
+}
+
+void fill_normal(const Tensor& t, double mean, double std, Generator& generator) {
+  SL_CHECK(std >= 0, "normal expects std >= 0.0, but found std ", std);
+  SL_CHECK(is_floating(t.dtype()), "\"normal_kernel_cpu\" not implemented for '",
+           dtype_display_name(t.dtype()), "'");
+  if (t.numel() < 16 || !t.is_contiguous()) {
+    return fill_each(t, generator, [&](Draw& draw) { return draw.normal(mean, std); });
+  }
+  check_writable(t);
+  Lock lock(generator.mutex);
+  Draw draw(generator);
+  if (t.dtype() == ScalarType::Float32) {
+    fill_normal_blocks(t.data<float>(), t.numel(), float(mean), float(std), draw);
+  } else if (t.dtype() == ScalarType::Float64) {
+    fill_normal_blocks(t.data<double>(), t.numel(), mean, std, draw);
+  } else {
+    Tensor wide = Tensor::empty(t.sizes(), ScalarType::Float32);
+    fill_normal_blocks(wide.data<float>(), t.numel(), float(mean), float(std), draw);
+    copy_into(t, wide);
+  }
+}
+
+// PyTorch's builds with MKL seed a multiplicative congruential generator (modulus 2^31 - 1) with
+// one draw, and take one of its numbers for every element.
+void fill_bernoulli(const Tensor& t, double p, Generator& generator) {
+  SL_CHECK(p >= 0 && p <= 1, "bernoulli_ expects p to be in [0, 1], but got p=", p);
+  constexpr uint64_t kModulus = 2147483647, kMultiplier = 1132489760;
+  uint64_t state;
+  {
+    Lock lock(generator.mutex);
+    Draw draw(generator);
+    state = draw.bits32() % kModulus;
+  }
+  if (state == 0) state = 1;
+  Tensor values = Tensor::empty(t.sizes(), ScalarType::Bool);
+  bool* to = values.data<bool>();
+  for (int64_t i = 0; i < values.numel(); ++i) {
+    to[i] = double(state) / double(kModulus) < p;
+    state = state * kMultiplier % kModulus;
+  }
+  copy_into(t, values);
+}
+
+namespace {
+
+ScalarType options(Args args, int first, ScalarType if_none) {
+  args.want_cpu(first + 2);
+  return args.dtype(first, if_none);
+}
+
+Tensor like(Args args, int first) {
+  const Tensor& self = args.tensor(0);
+  return empty_in_format(self, options(args, first, self.dtype()),
+                         args.integer(first + 4, kPreserve));
+}
+
+Tensor uniform(const Tensor& t, Generator& generator) {
+  fill_uniform(t, 0, 1, generator);
+  return t;
+}
+Tensor normal(const Tensor& t, Generator& generator) {
+  fill_normal(t, 0, 1, generator);
+  return t;
+}
+
+// Integers of [low, high). Ranges from 2^28 on take 64 bits, as PyTorch does.
+Tensor integers(const Tensor& t, int64_t low, int64_t high, Generator& generator) {
+  SL_CHECK(low < high, "random_ expects 'from' to be less than 'to', but got from=", low,
+           " >= to=", high);
+  check_writable(t);
+  uint64_t range = uint64_t(high) - uint64_t(low);
+  Tensor values = Tensor::empty(t.sizes(), ScalarType::Int64);
+  {
+    Lock lock(generator.mutex);
+    Draw draw(generator);
+    int64_t* to = values.data<int64_t>();
+    for (int64_t i = 0; i < values.numel(); ++i) {
+      uint64_t bits = range >= uint64_t{1} << 28 ? draw.bits64() : draw.bits32();
+      to[i] = int64_t(uint64_t(low) + bits % range);
+    }
+  }
+  copy_into(t, values);
+  return t;
+}
+
+Tensor permutation(int64_t n, ScalarType dtype, Generator& generator) {
+  SL_CHECK(n >= 0, "n must be non-negative, got", n);
+  Tensor t = Tensor::empty({n}, ScalarType::Int64);
+  int64_t* to = t.data<int64_t>();
+  for (int64_t i = 0; i < n; ++i) to[i] = i;
+  Lock lock(generator.mutex);
+  Draw draw(generator);
+  for (int64_t i = 0; i + 1 < n; ++i) {
+    int64_t j = i + int64_t(draw.bits32() % uint64_t(n - i));
+    std::swap(to[i], to[j]);
+  }
+  return to_dtype(t, dtype);
+}
+
+Tensor bernoulli_each(const Tensor& p, ScalarType dtype, Generator& generator) {
+  Tensor wide = contiguous_as(p, ScalarType::Float64);
+  Tensor out = Tensor::empty(p.sizes(), ScalarType::Bool);
+  Lock lock(generator.mutex);
+  Draw draw(generator);
+  for (int64_t i = 0; i < wide.numel(); ++i) {
+    double probability = wide.data<double>()[i];
+    SL_CHECK(probability >= 0 && probability <= 1, "Expected p_in >= 0 && p_in <= 1 to be true, "
+             "but got false.");
+    // PyTorch draws in the type of the probabilities.
+    double u = p.dtype() == ScalarType::Float64 ? draw.uniform() : double(draw.uniform_float());
+    out.data<bool>()[i] = u < probability;
+  }
+  return to_dtype(out, dtype);
+}
+
+Tensor multinomial(const Tensor& self, int64_t count, bool replacement, Generator& generator) {
+  SL_CHECK(self.dim() == 1 || self.dim() == 2, "prob_dist must be 1 or 2 dim");
+  SL_CHECK(is_floating(self.dtype()), "multinomial only supports floating-point dtypes for input, "
+           "got: ", dtype_display_name(self.dtype()));
+  Tensor rows = contiguous_as(self.dim() == 1 ? view_unsqueeze(self, 0) : self,
+                              ScalarType::Float64);
+  int64_t n = rows.size(1);
+  SL_CHECK(count > 0, "cannot sample n_sample <= 0 samples");
+  SL_CHECK(replacement || count <= n,
+           "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
+  Tensor out = Tensor::empty({rows.size(0), count}, ScalarType::Int64);
+  Lock lock(generator.mutex);
+  Draw draw(generator);
+  for (int64_t r = 0; r < rows.size(0); ++r) {
+    std::vector<double> share(rows.data<double>() + r * n, rows.data<double>() + (r + 1) * n);
+    double total = 0;
+    for (double p : share) {
+      SL_CHECK(p >= 0 && std::isfinite(p),
+               "probability tensor contains either `inf`, `nan` or element < 0");
+      total += p;
+    }
+    SL_CHECK(total > 0, "invalid multinomial distribution (sum of probabilities <= 0)");
+    for (int64_t i = 0; i < count; ++i) {
+      double at = draw.uniform() * total, below = 0;
+      int64_t chosen = n - 1;
+      for (int64_t j = 0; j < n; ++j) {
+        below += share[size_t(j)];
+        if (at < below) {
+          chosen = j;
+          break;
+        }
+      }
+      while (chosen > 0 && share[size_t(chosen)] == 0) --chosen;
+      out.data<int64_t>()[r * count + i] = chosen;
+      if (!replacement) {
+        total -= share[size_t(chosen)];
+        share[size_t(chosen)] = 0;
+      }
+    }
+  }
+  return self.dim() == 1 ? view_squeeze(out, {0}) : out;
+}
+
+int64_t largest_random(ScalarType t) {
+  switch (t) {
+    case ScalarType::UInt8: return 256;
+    case ScalarType::Int8: return 128;
+    case ScalarType::Int16: return 32768;
+    case ScalarType::Int32: return int64_t{1} << 31;
+    case ScalarType::Bool: return 2;
+    case ScalarType::Float32: return (int64_t{1} << 24) + 1;
+    case ScalarType::Float64: return (int64_t{1} << 53) + 1;
+    case ScalarType::Float16: return (int64_t{1} << 11) + 1;
+    case ScalarType::BFloat16: return (int64_t{1} << 8) + 1;
+    default: return std::numeric_limits<int64_t>::max();
+  }
+}
+
+}  // namespace
+
+SL_OP(aten_rand) {
+  out[0] = uniform(Tensor::empty(args.ints(0), options(args, 1, ScalarType::Float32)),
+                   *ctx.generator);
+}
+SL_OP(aten_rand_generator) {
+  out[0] = uniform(Tensor::empty(args.ints(0), options(args, 2, ScalarType::Float32)),
+                   args.generator(1, ctx));
+}
+SL_OP(aten_rand_like) { out[0] = uniform(like(args, 1), *ctx.generator); }
+SL_OP(aten_rand_like_generator) { out[0] = uniform(like(args, 2), args.generator(1, ctx)); }
+SL_OP(aten_randn) {
+  out[0] = normal(Tensor::empty(args.ints(0), options(args, 1, ScalarType::Float32)),
+                  *ctx.generator);
+}
+SL_OP(aten_randn_generator) {
+  out[0] = normal(Tensor::empty(args.ints(0), options(args, 2, ScalarType::Float32)),
+                  args.generator(1, ctx));
+}
+SL_OP(aten_randn_like) { out[0] = normal(like(args, 1), *ctx.generator); }
+SL_OP(aten_randn_like_generator) { out[0] = normal(like(args, 2), args.generator(1, ctx)); }
+SL_OP(aten_randint) {
+  out[0] = integers(Tensor::empty(args.ints(1), options(args, 2, ScalarType::Int64)), 0,
+                    args.integer(0), *ctx.generator);
+}
+SL_OP(aten_randint_low) {
+  out[0] = integers(Tensor::empty(args.ints(2), options(args, 3, ScalarType::Int64)),
+                    args.integer(0), args.integer(1), *ctx.generator);
+}
+SL_OP(aten_randint_generator) {
+  out[0] = integers(Tensor::empty(args.ints(1), options(args, 3, ScalarType::Int64)), 0,
+                    args.integer(0), args.generator(2, ctx));
+}
+SL_OP(aten_randint_low_generator) {
+  out[0] = integers(Tensor::empty(args.ints(2), options(args, 4, ScalarType::Int64)),
+                    args.integer(0), args.integer(1), args.generator(3, ctx));
+}
+SL_OP(aten_randint_like) {
+  out[0] = integers(like(args, 2), 0, args.integer(1), *ctx.generator);
+}
+SL_OP(aten_randint_like_low_dtype) {
+  out[0] = integers(like(args, 3), args.integer(1), args.integer(2), *ctx.generator);
+}
+SL_OP(aten_randperm) {
+  out[0] = permutation(args.integer(0), options(args, 1, ScalarType::Int64), *ctx.generator);
+}
+SL_OP(aten_randperm_generator) {
+  out[0] = permutation(args.integer(0), options(args, 2, ScalarType::Int64),
+                       args.generator(1, ctx));
+}
+SL_OP(aten_uniform_) {
+  fill_uniform(args.tensor(0), args.number(1), args.number(2), args.generator(3, ctx));
+  out[0] = args.tensor(0);
+}
+SL_OP(aten_normal_) {
+  fill_normal(args.tensor(0), args.number(1), args.number(2), args.generator(3, ctx));
+  out[0] = args.tensor(0);
+}
+SL_OP(aten_normal_Tensor_Tensor) {
+  std::vector<int64_t> shape = broadcast_shapes(args.tensor(0).sizes(), args.tensor(1).sizes());
+  Tensor t = Tensor::empty(shape, args.tensor(0).dtype());
+  fill_normal(t, 0, 1, args.generator(2, ctx));
+  out[0] = add(mul(t, args.tensor(1)), args.tensor(0));
+}
+SL_OP(aten_normal_Tensor_float) {
+  Tensor t = Tensor::empty(args.tensor(0).sizes(), args.tensor(0).dtype());
+  fill_normal(t, 0, args.number(1), args.generator(2, ctx));
+  out[0] = add(t, args.tensor(0));
+}
+SL_OP(aten_normal_float_Tensor) {
+  Tensor t = Tensor::empty(args.tensor(1).sizes(), args.tensor(1).dtype());
+  fill_normal(t, 0, 1, args.generator(2, ctx));
+  out[0] = add(mul(t, args.tensor(1)), Scalar(args.number(0)));
+}
+SL_OP(aten_normal_float_float) {
+  Tensor t = Tensor::empty(args.ints(2), options(args, 4, ScalarType::Float32));
+  fill_normal(t, args.number(0), args.number(1), args.generator(3, ctx));
+  out[0] = t;
+}
+SL_OP(aten_exponential_) {
+  double lambda = args.number(1);
+  SL_CHECK(lambda > 0, "exponential_ expects lambda > 0.0, but found lambda=", lambda);
+  fill_each(args.tensor(0), args.generator(2, ctx),
+            [&](Draw& draw) { return -1.0 / lambda * std::log1p(-draw.uniform()); });
+  out[0] = args.tensor(0);
+}
+SL_OP(aten_random_) {
+  out[0] = integers(args.tensor(0), 0, largest_random(args.tensor(0).dtype()),
+                    args.generator(1, ctx));
+}
+SL_OP(aten_random__to) {
+  out[0] = integers(args.tensor(0), 0, args.integer(1), args.generator(2, ctx));
+}
+SL_OP(aten_random__from) {
+  out[0] = integers(args.tensor(0), args.integer(1),
+                    args.integer(2, largest_random(args.tensor(0).dtype())),
+                    args.generator(3, ctx));
+}
+SL_OP(aten_bernoulli) {
+  out[0] = bernoulli_each(args.tensor(0), args.tensor(0).dtype(), args.generator(1, ctx));
+}
+SL_OP(aten_bernoulli_p) {
+  Tensor t = Tensor::empty_like(args.tensor(0), args.tensor(0).dtype());
+  fill_bernoulli(t, args.number(1), args.generator(2, ctx));
+  out[0] = t;
+}
+SL_OP(aten_bernoulli__float) {
+  fill_bernoulli(args.tensor(0), args.number(1), args.generator(2, ctx));
+  out[0] = args.tensor(0);
+}
+SL_OP(aten_bernoulli__Tensor) {
+  Tensor p = view_expand(args.tensor(1), args.tensor(0).sizes());
+  copy_into(args.tensor(0), bernoulli_each(p, args.tensor(0).dtype(), args.generator(2, ctx)));
+  out[0] = args.tensor(0);
+}
+SL_OP(aten_multinomial) {
+  out[0] = multinomial(args.tensor(0), args.integer(1), args.boolean(2), args.generator(3, ctx));
+}
+
+}  // namespace scriptlang

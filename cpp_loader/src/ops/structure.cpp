@@ -1,0 +1,473 @@
+// Operators that rearrange: diagonals, scatters into views, shuffles, splits, comparisons of
+// whole tensors.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "express.h"
+#include "index.h"
+#include "join.h"
+#include "layout.h"
+
+namespace scriptlang {
+
+using namespace express;
+
+namespace {
+
+Tensor scattered(const Tensor& self, const Tensor& view_of_copy, const Tensor& copy,
+                 const Tensor& src) {
+  SL_CHECK(view_of_copy.sizes() == src.sizes(), "expected src to have a size equal to the slice of "
+           "self. src size = ", to_string(src.sizes()), ", slice size = ",
+           to_string(view_of_copy.sizes()), ", self size = ", to_string(self.sizes()));
+  copy_into(view_of_copy, src);
+  return copy;
+}
+
+Tensor diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) {
+  int64_t n = self.dim() + 1;
+  dim1 = wrap_dim(dim1, n);
+  dim2 = wrap_dim(dim2, n);
+  SL_CHECK(self.dim() > 0 && dim1 != dim2, "diagonal dimensions cannot be identical ", dim1, ", ",
+           dim2);
+  int64_t length = self.size(self.dim() - 1);
+  constexpr int64_t kLimit = int64_t{1} << 31;
+  SL_CHECK(offset > -kLimit && offset < kLimit, "diag_embed: offset ", offset, " is too large");
+  int64_t side = length + std::abs(offset);
+  std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().end() - 1);
+  sizes.insert(sizes.begin() + std::min(dim1, dim2), side);
+  sizes.insert(sizes.begin() + std::max(dim1, dim2), side);
+  Tensor out = Tensor::zeros(sizes, self.dtype());
+  if (out.numel() == 0) return out;
+  std::vector<int64_t> shape, strides;
+  for (int64_t d = 0; d < n; ++d) {
+    if (d == dim1 || d == dim2) continue;
+    shape.push_back(out.size(d));
+    strides.push_back(out.stride(d));
+  }
+  shape.push_back(length);
+  strides.push_back(out.stride(dim1) + out.stride(dim2));
+  int64_t start = offset >= 0 ? offset * out.stride(dim2) : -offset * out.stride(dim1);
+  if (length > 0) copy_into(out.as_strided(shape, strides, start), self);
+  return out;
+}
+
+// The elements of a diagonal, as a view; what lies outside the matrix is left away.
+Tensor diagonal_view(const Tensor& t, int64_t offset, int64_t dim1, int64_t dim2) {
+  dim1 = wrap_dim(dim1, t.dim());
+  dim2 = wrap_dim(dim2, t.dim());
+  SL_CHECK(t.dim() >= 2 && dim1 != dim2, "diagonal dimensions cannot be identical ", dim1, ", ",
+           dim2);
+  int64_t rows = t.size(dim1), columns = t.size(dim2), length = 0, start = t.storage_offset();
+  if (offset >= 0 && offset <= columns) length = std::min(rows, columns - offset);
+  if (offset < 0 && offset >= -rows) length = std::min(rows + offset, columns);
+  if (length > 0) start += offset >= 0 ? offset * t.stride(dim2) : -offset * t.stride(dim1);
+  std::vector<int64_t> sizes, strides;
+  for (int64_t d = 0; d < t.dim(); ++d) {
+    if (d == dim1 || d == dim2) continue;
+    sizes.push_back(t.size(d));
+    strides.push_back(t.stride(d));
+  }
+  sizes.push_back(length);
+  strides.push_back(t.stride(dim1) + t.stride(dim2));
+  return t.as_strided(sizes, strides, start);
+}
+
+Tensor copy_of(const Tensor& t) {
+  Tensor copy = Tensor::empty(t.sizes(), t.dtype());
+  copy_into(copy, t);
+  return copy;
+}
+
+Tensor diag(const Tensor& self, int64_t offset) {
+  SL_CHECK(self.dim() == 1 || self.dim() == 2, "diag(): Supports 1D or 2D tensors. Got ",
+           self.dim(), "D");
+  return self.dim() == 1 ? diag_embed(self, offset, 0, 1)
+                         : copy_of(diagonal_view(self, offset, 0, 1));
+}
+
+// [.., channels, h, w]: r x r neighbouring pixels from r * r channels, and back.
+Tensor pixel_shuffle(const Tensor& self, int64_t r) {
+  SL_CHECK(self.dim() >= 3, "pixel_shuffle expects input to have at least 3 dimensions, but got "
+           "input with ", self.dim(), " dimension(s)");
+  SL_CHECK(r > 0 && r < (1 << 20), "pixel_shuffle expects a positive upscale_factor, but got ", r);
+  int64_t n = self.dim() - 3, channels = self.size(n), h = self.size(n + 1), w = self.size(n + 2);
+  SL_CHECK(channels % (r * r) == 0, "pixel_shuffle expects its input's 'channel' dimension to be "
+           "divisible by the square of upscale_factor, but input.size(-3)=", channels,
+           " is not divisible by ", r * r);
+  std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().end() - 3), order;
+  std::vector<int64_t> result = sizes;
+  for (int64_t d = 0; d < n; ++d) order.push_back(d);
+  sizes.insert(sizes.end(), {channels / (r * r), r, r, h, w});
+  for (int64_t d : {0, 3, 1, 4, 2}) order.push_back(n + d);
+  result.insert(result.end(), {channels / (r * r), h * r, w * r});
+  return reshape(to_contiguous(view_permute(reshape(self, sizes), order)), result);
+}
+
+Tensor pixel_unshuffle(const Tensor& self, int64_t r) {
+  SL_CHECK(self.dim() >= 3, "pixel_unshuffle expects input to have at least 3 dimensions, but got "
+           "input with ", self.dim(), " dimension(s)");
+  SL_CHECK(r > 0 && r < (1 << 20), "pixel_unshuffle expects a positive downscale_factor, but got ",
+           r);
+  int64_t n = self.dim() - 3, channels = self.size(n), h = self.size(n + 1), w = self.size(n + 2);
+  SL_CHECK(h % r == 0 && w % r == 0, "pixel_unshuffle expects height and width to be divisible by "
+           "downscale_factor, but input.size(-2)=", h, " and input.size(-1)=", w,
+           " are not divisible by ", r);
+  std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().end() - 3), order;
+  std::vector<int64_t> result = sizes;
+  for (int64_t d = 0; d < n; ++d) order.push_back(d);
+  sizes.insert(sizes.end(), {channels, h / r, r, w / r, r});
+  for (int64_t d : {0, 2, 4, 1, 3}) order.push_back(n + d);
+  result.insert(result.end(), {channels * r * r, h / r, w / r});
+  return reshape(to_contiguous(view_permute(reshape(self, sizes), order)), result);
+}
+
+Tensor channel_shuffle(const Tensor& self, int64_t groups) {
+  SL_CHECK(self.dim() > 2, "channel_shuffle expects input with > 2 dims, but got input with sizes ",
+           to_string(self.sizes()));
+  int64_t channels = self.size(1);
+  SL_CHECK(groups > 0 && channels % groups == 0, "Number of groups to divide channels in must be "
+           "positive and divide the channels, got groups: ", groups, ", channels: ", channels);
+  std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().end());
+  std::vector<int64_t> split{sizes[0], groups, channels / groups};
+  split.insert(split.end(), sizes.begin() + 2, sizes.end());
+  return reshape(copy_of(view_transpose(reshape(self, split), 1, 2)), sizes);
+}
+
+Tensor glu(const Tensor& self, int64_t dim) {
+  SL_CHECK(self.dim() > 0, "glu does not support 0-dimensional tensors");
+  dim = wrap_dim(dim, self.dim());
+  int64_t size = self.size(dim);
+  SL_CHECK(size % 2 == 0, "Halving dimension must be even, but dimension ", dim, " is size ", size);
+  return mul(view_narrow(self, dim, 0, size / 2),
+             sigmoid(view_narrow(self, dim, size / 2, size / 2)));
+}
+
+bool equal_elements(const Tensor& a, const Tensor& b) {
+  if (a.sizes() != b.sizes()) return false;
+  SL_CHECK(a.dtype() == b.dtype(), "Expected object of data type ", dtype_display_name(a.dtype()),
+           " but got data type ", dtype_display_name(b.dtype()),
+           " for argument #2 'other' in call to equal");
+  Tensor same = contiguous_as(eq(a, b), ScalarType::Bool);
+  const bool* flags = same.data<bool>();
+  return std::all_of(flags, flags + same.numel(), [](bool f) { return f; });
+}
+
+Tensor isclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan) {
+  SL_CHECK(a.dtype() == b.dtype(), dtype_display_name(a.dtype()), " did not match ",
+           dtype_display_name(b.dtype()));
+  SL_CHECK(rtol >= 0, "rtol must be greater than or equal to zero, but got ", rtol);
+  SL_CHECK(atol >= 0, "atol must be greater than or equal to zero, but got ", atol);
+  Tensor close = eq(a, b);
+  if (is_integral(a.dtype(), true) && rtol == 0 && atol == 0) return close;
+  bool floats = is_floating(a.dtype()) || is_complex(a.dtype());
+  if (equal_nan && floats) close = logical_or(close, logical_and(isnan(a), isnan(b)));
+  ScalarType wide = floats ? a.dtype() : ScalarType::Float32;
+  Tensor x = to_dtype(a, wide), y = to_dtype(b, wide);
+  Tensor allowed = add(abs(mul(y, Scalar(rtol))), Scalar(atol));
+  Tensor error = abs(sub(x, y));
+  return logical_or(close, logical_and(isfinite(error), le(error, allowed)));
+}
+
+std::vector<Tensor> split_named(Args args, const char* name, int64_t least, int64_t dim) {
+  const Tensor& self = args.tensor(0);
+  SL_CHECK(self.dim() >= least, "torch.", name, " requires a tensor with at least ", least,
+           " dimension, but got a tensor with ", self.dim(), " dimensions!");
+  std::vector<Tensor> parts;
+  int64_t size = self.size(dim);
+  if (args[1].is_int()) {
+    int64_t sections = args.integer(1);
+    SL_CHECK(sections > 0 && size % sections == 0, "torch.", name,
+             " attempted to split along dimension ", dim, ", but the size of the dimension ", size,
+             " is not divisible by the split_size ", sections, "!");
+    for (int64_t i = 0; i < sections; ++i) {
+      parts.push_back(view_narrow(self, dim, i * (size / sections), size / sections));
+    }
+    return parts;
+  }
+  int64_t start = 0;
+  for (int64_t end : args.ints(1)) {
+    parts.push_back(view_slice(self, dim, start, end));
+    start = end;
+  }
+  parts.push_back(view_slice(self, dim, start, size));
+  return parts;
+}
+
+void resize(const Tensor& self, IntSpan sizes) {
+  int64_t bytes;
+  SL_CHECK(!__builtin_mul_overflow(checked_numel(sizes), self.itemsize(), &bytes) &&
+               !__builtin_add_overflow(bytes, self.storage_offset() * self.itemsize(), &bytes),
+           "resize_: the sizes ", to_string(sizes), " are too large");
+  if (bytes > self.storage()->nbytes()) self.storage()->resize(bytes);
+  self.impl()->set_contiguous(sizes);
+}
+
+// Indices of a triangle of a rows x columns matrix, as [2][count].
+Tensor triangle_indices(Args args, bool lower) {
+  int64_t rows = args.integer(0), columns = args.integer(1), offset = args.integer(2);
+  SL_CHECK(rows >= 0 && columns >= 0, "row and col must be non-negative, got ", rows, ", ",
+           columns);
+  offset = std::clamp(offset, -rows - 1, columns + 1);
+  args.want_cpu(5);
+  int64_t count = 0;
+  auto range = [&](int64_t r, int64_t* first, int64_t* last) {
+    int64_t edge = std::clamp<int64_t>(r + offset + lower, 0, columns);
+    *first = lower ? 0 : edge;
+    *last = lower ? edge : columns;
+  };
+  int64_t first, last;
+  for (int64_t r = 0; r < rows; ++r) {
+    range(r, &first, &last);
+    SL_CHECK(!__builtin_add_overflow(count, last - first, &count), "too many indices");
+  }
+  Tensor out = Tensor::empty({2, count}, ScalarType::Int64);
+  int64_t *row = out.data<int64_t>(), *column = row + count;
+  for (int64_t r = 0; r < rows; ++r) {
+    range(r, &first, &last);
+    for (int64_t c = first; c < last; ++c) {
+      *row++ = r;
+      *column++ = c;
+    }
+  }
+  return to_dtype(out, args.dtype(3, ScalarType::Int64));
+}
+
+Tensor from_parts(const Tensor& real, const Tensor& imag) {
+  SL_CHECK(real.dtype() == imag.dtype() && is_floating(real.dtype()),
+           "Expected both inputs to be Half, Float or Double tensors but got ",
+           dtype_display_name(real.dtype()), " and ", dtype_display_name(imag.dtype()));
+  std::vector<int64_t> shape = broadcast_shapes(real.sizes(), imag.sizes());
+  Tensor out = Tensor::empty(shape, to_complex(real.dtype()));
+  std::vector<int64_t> strides;
+  for (int64_t s : out.strides()) strides.push_back(2 * s);
+  for (int64_t part = 0; part < 2; ++part) {
+    Tensor view = Tensor::on_storage(out.storage(), to_real(out.dtype()), shape, strides, part);
+    copy_into(view, view_expand(part ? imag : real, shape));
+  }
+  return out;
+}
+
+}  // namespace
+
+SL_OP(aten_broadcast_tensors) {
+  std::vector<Tensor> tensors = args.tensors(0);
+  std::vector<int64_t> shape;
+  for (const Tensor& t : tensors) shape = broadcast_shapes(shape, t.sizes());
+  for (Tensor& t : tensors) t = view_expand(t, shape);
+  out[0] = tensor_list(std::move(tensors));
+}
+SL_OP(aten_equal) { out[0] = equal_elements(args.tensor(0), args.tensor(1)); }
+SL_OP(aten_isclose) {
+  out[0] = isclose(args.tensor(0), args.tensor(1), args.number(2), args.number(3),
+                   args.boolean(4));
+}
+SL_OP(aten_allclose) {
+  Tensor close = isclose(args.tensor(0), args.tensor(1), args.number(2), args.number(3),
+                         args.boolean(4));
+  close = contiguous_as(close, ScalarType::Bool);
+  const bool* flags = close.data<bool>();
+  out[0] = std::all_of(flags, flags + close.numel(), [](bool f) { return f; });
+}
+SL_OP(aten_positive) {
+  SL_CHECK(args.tensor(0).dtype() != ScalarType::Bool,
+           "The `+` operator, on a bool tensor is not supported.");
+  out[0] = args.tensor(0);
+}
+SL_OP(aten_isreal) {
+  const Tensor& self = args.tensor(0);
+  if (!is_complex(self.dtype())) {
+    out[0] = full(self.sizes(), ScalarType::Bool, Scalar(true));
+    return;
+  }
+  out[0] = eq(self, conj(self));
+}
+// Values are stored as they are: there is no lazy conjugate.
+SL_OP(aten_resolve_conj) { out[0] = args.tensor(0); }
+SL_OP(aten_resolve_neg) { out[0] = args.tensor(0); }
+SL_OP(aten_conj) {
+  const Tensor& self = args.tensor(0);
+  out[0] = is_complex(self.dtype()) ? conj(self) : self;
+}
+SL_OP(aten__conj) { op_aten_conj(ctx, args, out); }
+SL_OP(aten_conj_physical) { op_aten_conj(ctx, args, out); }
+SL_OP(aten_adjoint) {
+  Tensor t = view_transpose(args.tensor(0), -2, -1);
+  out[0] = is_complex(t.dtype()) ? conj(t) : t;
+}
+SL_OP(aten_mH) { op_aten_adjoint(ctx, args, out); }
+SL_OP(aten_mH_a) { op_aten_adjoint(ctx, args, out); }
+SL_OP(aten_matrix_H) { op_aten_adjoint(ctx, args, out); }
+SL_OP(aten_matrix_H_a) { op_aten_adjoint(ctx, args, out); }
+SL_OP(aten_angle) {
+  out[0] = unary_result(args.tensor(0), Unary::k_angle, "angle", Rule::kFloat);
+}
+SL_OP(aten_complex) { out[0] = from_parts(args.tensor(0), args.tensor(1)); }
+SL_OP(aten_polar) {
+  const Tensor& size = args.tensor(0);
+  const Tensor& angle = args.tensor(1);
+  out[0] = from_parts(mul(size, cos(angle)), mul(size, sin(angle)));
+}
+
+SL_OP(aten_select_scatter) {
+  Tensor copy = clone(args.tensor(0));
+  out[0] = scattered(args.tensor(0), view_select(copy, args.integer(2), args.integer(3)), copy,
+                     args.tensor(1));
+}
+SL_OP(aten_slice_scatter) {
+  Tensor copy = clone(args.tensor(0));
+  Tensor view = view_slice(copy, args.integer(2), args.integer(3, 0),
+                           args.integer(4, std::numeric_limits<int64_t>::max()), args.integer(5));
+  copy_into(view, args.tensor(1));
+  out[0] = copy;
+}
+SL_OP(aten_diagonal_scatter) {
+  Tensor copy = clone(args.tensor(0));
+  Tensor view = diagonal_view(copy, args.integer(2), args.integer(3), args.integer(4));
+  out[0] = scattered(args.tensor(0), view, copy, args.tensor(1));
+}
+SL_OP(aten_diag) { out[0] = diag(args.tensor(0), args.integer(1)); }
+SL_OP(aten_diagflat) {
+  out[0] = diag_embed(reshape(args.tensor(0), {-1}), args.integer(1), 0, 1);
+}
+SL_OP(aten_diag_embed) {
+  out[0] = diag_embed(args.tensor(0), args.integer(1), args.integer(2), args.integer(3));
+}
+SL_OP(aten_linalg_diagonal) {
+  out[0] = diagonal_view(args.tensor(0), args.integer(1), args.integer(2), args.integer(3));
+}
+SL_OP(aten_expand_copy) { out[0] = copy_of(view_expand(args.tensor(0), args.ints(1))); }
+SL_OP(aten_view_copy) { out[0] = copy_of(view_as_shape(args.tensor(0), args.ints(1))); }
+SL_OP(aten_pixel_shuffle) { out[0] = pixel_shuffle(args.tensor(0), args.integer(1)); }
+SL_OP(aten_pixel_unshuffle) { out[0] = pixel_unshuffle(args.tensor(0), args.integer(1)); }
+SL_OP(aten_channel_shuffle) { out[0] = channel_shuffle(args.tensor(0), args.integer(1)); }
+SL_OP(aten_native_channel_shuffle) { op_aten_channel_shuffle(ctx, args, out); }
+SL_OP(aten_glu) { out[0] = glu(args.tensor(0), args.integer(1)); }
+SL_OP(aten_hsplit_int) {
+  bool vector = args.tensor(0).dim() == 1;
+  out[0] = tensor_list(split_named(args, "hsplit", 1, vector ? 0 : 1));
+}
+SL_OP(aten_hsplit_array) { op_aten_hsplit_int(ctx, args, out); }
+SL_OP(aten_vsplit_int) { out[0] = tensor_list(split_named(args, "vsplit", 2, 0)); }
+SL_OP(aten_vsplit_array) { out[0] = tensor_list(split_named(args, "vsplit", 2, 0)); }
+SL_OP(aten_dsplit_int) { out[0] = tensor_list(split_named(args, "dsplit", 3, 2)); }
+SL_OP(aten_dsplit_array) { out[0] = tensor_list(split_named(args, "dsplit", 3, 2)); }
+SL_OP(aten_column_stack) {
+  std::vector<Tensor> tensors = args.tensors(0);
+  for (Tensor& t : tensors) {
+    if (t.dim() <= 1) t = reshape(t, {t.numel(), 1});
+  }
+  out[0] = cat(tensors, 1);
+}
+SL_OP(aten_block_diag) {
+  std::vector<Tensor> tensors = args.tensors(0);
+  ResultType type;
+  int64_t rows = 0, columns = 0;
+  for (Tensor& t : tensors) {
+    type.add(t);
+    SL_CHECK(t.dim() <= 2, "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input "
+             "has ", t.dim(), " dimensions");
+    if (t.dim() < 2) t = reshape(t, {1, t.numel()});
+    rows += t.size(0);
+    columns += t.size(1);
+  }
+  ScalarType dtype = tensors.empty() ? ScalarType::Float32 : type.get();
+  Tensor result = Tensor::zeros({rows, columns}, dtype);
+  int64_t row = 0, column = 0;
+  for (const Tensor& t : tensors) {
+    if (t.numel() > 0) {
+      copy_into(view_narrow(view_narrow(result, 0, row, t.size(0)), 1, column, t.size(1)), t);
+    }
+    row += t.size(0);
+    column += t.size(1);
+  }
+  out[0] = result;
+}
+SL_OP(aten_tril_indices) { out[0] = triangle_indices(args, true); }
+SL_OP(aten_triu_indices) { out[0] = triangle_indices(args, false); }
+SL_OP(aten_empty_strided) {
+  Ints sizes = args.ints(0), strides = args.ints(1);
+  args.want_cpu(4);
+  SL_CHECK(sizes.size() == strides.size(), "dimensionality of sizes (", sizes.size(),
+           ") must match dimensionality of strides (", strides.size(), ")");
+  int64_t extent = 1;
+  for (int64_t i = 0; i < sizes.size(); ++i) {
+    int64_t reach;
+    SL_CHECK(strides[i] >= 0, "empty_strided: strides must not be negative");
+    SL_CHECK(!__builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) &&
+                 !__builtin_add_overflow(extent, std::max<int64_t>(reach, 0), &extent),
+             "empty_strided: sizes and strides are too large");
+  }
+  Tensor t = Tensor::empty({checked_numel(sizes) == 0 ? 0 : extent},
+                           args.dtype(2, ScalarType::Float32));
+  out[0] = t.as_strided(sizes, strides, 0);
+}
+SL_OP(aten_new_empty_strided) {
+  Value dtype = args.none(3) ? Value(int64_t(args.tensor(0).dtype())) : args[3];
+  Value values[6] = {args[1], args[2], dtype, args[4], args[5], args[6]};
+  op_aten_empty_strided(ctx, Args(values, 6), out);
+}
+SL_OP(aten_resize_) {
+  resize(args.tensor(0), args.ints(1));
+  out[0] = args.tensor(0);
+}
+SL_OP(aten_resize_as_) {
+  resize(args.tensor(0), args.tensor(1).sizes());
+  out[0] = args.tensor(0);
+}
+SL_OP(aten_kron) {
+  const Tensor& a = args.tensor(0);
+  const Tensor& b = args.tensor(1);
+  int64_t n = std::max(a.dim(), b.dim());
+  std::vector<int64_t> left, right, result;
+  for (int64_t d = 0; d < n; ++d) {
+    int64_t x = d < n - a.dim() ? 1 : a.size(d - (n - a.dim()));
+    int64_t y = d < n - b.dim() ? 1 : b.size(d - (n - b.dim()));
+    left.insert(left.end(), {x, 1});
+    right.insert(right.end(), {1, y});
+    result.push_back(x * y);
+  }
+  SL_CHECK(2 * n <= kMaxDims, "kron: too many dimensions");
+  out[0] = reshape(mul(reshape(a, left), reshape(b, right)), result);
+}
+SL_OP(aten_diff) {
+  Tensor t = args.tensor(0);
+  int64_t n = args.integer(1), dim = wrap_dim(args.integer(2), t.dim());
+  SL_CHECK(t.dim() >= 1, "diff expects input to be at least one-dimensional");
+  SL_CHECK(n >= 0, "order must be non-negative but got ", n);
+  std::vector<Tensor> parts;
+  if (args.opt_tensor(3).defined()) parts.push_back(args.tensor(3));
+  parts.push_back(t);
+  if (args.opt_tensor(4).defined()) parts.push_back(args.tensor(4));
+  if (parts.size() > 1) t = cat(parts, dim);
+  for (int64_t i = 0; i < n && t.size(dim) > 0; ++i) {
+    int64_t size = t.size(dim);
+    Tensor next = view_slice(t, dim, 1, size), here = view_slice(t, dim, 0, size - 1);
+    t = t.dtype() == ScalarType::Bool ? ne(next, here) : sub(next, here);
+  }
+  out[0] = n == 0 ? clone(t) : t;
+}
+SL_OP(aten_cross) {
+  const Tensor& a = args.tensor(0);
+  const Tensor& b = args.tensor(1);
+  std::vector<int64_t> shape = broadcast_shapes(a.sizes(), b.sizes());
+  int64_t dim = -1;
+  for (size_t d = 0; args.none(2) && dim < 0 && d < shape.size(); ++d) {
+    if (shape[d] == 3) dim = int64_t(d);
+  }
+  if (!args.none(2)) dim = wrap_dim(args.integer(2), int64_t(shape.size()));
+  SL_CHECK(dim >= 0 && shape[size_t(dim)] == 3, "linalg.cross: inputs dimension ", dim,
+           " must have length 3. Got ", to_string(a.sizes()), " and ", to_string(b.sizes()));
+  Tensor x = view_expand(a, shape), y = view_expand(b, shape);
+  std::vector<Tensor> parts;
+  for (int64_t i = 0; i < 3; ++i) {
+    int64_t j = (i + 1) % 3, k = (i + 2) % 3;
+    parts.push_back(sub(mul(view_narrow(x, dim, j, 1), view_narrow(y, dim, k, 1)),
+                        mul(view_narrow(x, dim, k, 1), view_narrow(y, dim, j, 1))));
+  }
+  out[0] = cat(parts, dim);
+}
+SL_OP(aten_linalg_cross) { op_aten_cross(ctx, args, out); }
+
+}  // namespace scriptlang

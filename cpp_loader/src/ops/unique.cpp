@@ -1,0 +1,447 @@
+// Distinct elements, counting and repeating.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "express.h"
+#include "index.h"
+#include "join.h"
+#include "reduce.h"
+
+namespace scriptlang {
+
+using namespace express;
+
+namespace {
+
+struct Distinct {
+  Tensor values, inverse, counts;
+};
+
+ScalarType comparable(ScalarType t) {
+  return t == ScalarType::Float16 || t == ScalarType::BFloat16 ? ScalarType::Float32 : t;
+}
+
+// NaN sorts last; every NaN is distinct from the others.
+template <class T>
+bool before(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (std::isnan(a) || std::isnan(b)) return !std::isnan(a) && std::isnan(b);
+  }
+  return a < b;
+}
+
+// Groups rows of `width` elements: equal neighbours of an order share a group.
+template <class T>
+Distinct group_rows(const Tensor& rows, int64_t count, int64_t width, bool sort) {
+  const T* from = rows.data<T>();
+  auto less = [&](int64_t a, int64_t b) {
+    return std::lexicographical_compare(from + a * width, from + (a + 1) * width, from + b * width,
+                                        from + (b + 1) * width,
+                                        [](T x, T y) { return before(x, y); });
+  };
+  std::vector<int64_t> order(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i) order[size_t(i)] = i;
+  if (sort) std::stable_sort(order.begin(), order.end(), less);
+  Distinct d;
+  d.inverse = Tensor::empty({count}, ScalarType::Int64);
+  std::vector<int64_t> firsts, sizes;
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t row = order[size_t(i)];
+    bool same = i > 0 && std::equal(from + row * width, from + (row + 1) * width,
+                                    from + order[size_t(i - 1)] * width);
+    if (!same) {
+      firsts.push_back(row);
+      sizes.push_back(0);
+    }
+    ++sizes.back();
+    d.inverse.data<int64_t>()[row] = int64_t(firsts.size()) - 1;
+  }
+  int64_t groups = int64_t(firsts.size());
+  d.values = Tensor::empty({groups, width}, rows.dtype());
+  d.counts = Tensor::empty({groups}, ScalarType::Int64);
+  for (int64_t g = 0; g < groups; ++g) {
+    std::copy_n(from + firsts[size_t(g)] * width, width, d.values.data<T>() + g * width);
+    d.counts.data<int64_t>()[g] = sizes[size_t(g)];
+  }
+  return d;
+}
+
+Distinct distinct_rows(const Tensor& rows, int64_t count, int64_t width, bool sort) {
+  ScalarType computed = comparable(rows.dtype());
+  Tensor flat = contiguous_as(rows, computed);
+  Distinct d;
+  for_type(computed, "unique", [&](auto zero) {
+    d = group_rows<decltype(zero)>(flat, count, width, sort);
+  });
+  d.values = to_dtype(d.values, rows.dtype());
+  return d;
+}
+
+Distinct distinct_elements(const Tensor& self, bool sort) {
+  Distinct d = distinct_rows(self, self.numel(), 1, sort);
+  d.values = view_as_shape(d.values, {d.values.numel()});
+  d.inverse = view_as_shape(d.inverse, self.sizes());
+  return d;
+}
+
+Distinct distinct_along(const Tensor& self, int64_t dim, bool sort) {
+  dim = wrap_dim(dim, self.dim());
+  SL_CHECK(self.dim() > 0, "unique_dim: the tensor has no dimensions");
+  Tensor first = to_contiguous(view_transpose(self, 0, dim));
+  int64_t count = first.size(0), width = count ? first.numel() / count : 0;
+  Distinct d = distinct_rows(first, count, width, sort);
+  std::vector<int64_t> sizes(first.sizes().begin(), first.sizes().end());
+  sizes[0] = d.values.size(0);
+  d.values = to_contiguous(view_transpose(view_as_shape(d.values, sizes), 0, dim));
+  return d;
+}
+
+void give(Value* out, const Distinct& d, bool inverse, bool counts) {
+  Tensor none = Tensor::empty({0}, ScalarType::Int64);
+  out[0] = d.values;
+  out[1] = inverse ? d.inverse : none;
+  out[2] = counts ? d.counts : none;
+}
+
+// ---- repeating
+
+Tensor places_of(const Tensor& repeats) {
+  SL_CHECK(repeats.dim() == 1, "repeat_interleave only accept 1D vector as repeat");
+  SL_CHECK(repeats.dtype() == ScalarType::Int64 || repeats.dtype() == ScalarType::Int32,
+           "repeats has to be Long or Int tensor");
+  Tensor times = contiguous_as(repeats, ScalarType::Int64);
+  int64_t total = 0;
+  for (int64_t i = 0; i < times.numel(); ++i) {
+    int64_t n = times.data<int64_t>()[i];
+    SL_CHECK(n >= 0, "repeats can not be negative");
+    SL_CHECK(!__builtin_add_overflow(total, n, &total), "repeat_interleave: too many elements");
+  }
+  Tensor out = Tensor::empty({total}, ScalarType::Int64);
+  int64_t* to = out.data<int64_t>();
+  for (int64_t i = 0; i < times.numel(); ++i) to = std::fill_n(to, times.data<int64_t>()[i], i);
+  return out;
+}
+
+Tensor repeat_interleave(const Tensor& self, const Tensor& repeats, const Value& dim_value) {
+  Tensor t = dim_value.is_none() ? reshape(to_contiguous(self), {self.numel()}) : self;
+  if (t.dim() == 0) t = view_unsqueeze(t, 0);
+  int64_t dim = dim_value.is_none() ? 0 : wrap_dim(dim_value.as_int(), t.dim());
+  Tensor times = repeats;
+  if (times.dim() == 0 || (times.dim() == 1 && times.size(0) == 1)) {
+    times = view_expand(reshape(times, {1}), {t.size(dim)});
+  }
+  SL_CHECK(times.dim() == 1 && times.size(0) == t.size(dim),
+           "repeats must have the same size as input along dim, but got repeats.size(0) = ",
+           times.dim() ? times.size(0) : 1, " and input.size(", dim, ") = ", t.size(dim));
+  return index_select(t, dim, places_of(times));
+}
+
+Tensor bincount(const Tensor& self, const Tensor& weights, int64_t least) {
+  SL_CHECK(least >= 0, "minlength should be >= 0");
+  SL_CHECK(self.dim() == 1 && is_integral(self.dtype(), false),
+           "bincount only supports 1-d non-negative integral inputs.");
+  SL_CHECK(!weights.defined() || weights.sizes() == self.sizes(),
+           "weights should be 1-d and have the same length as input");
+  Tensor places = contiguous_as(self, ScalarType::Int64);
+  const int64_t* at = places.data<int64_t>();
+  int64_t n = places.numel(), length = least;
+  for (int64_t i = 0; i < n; ++i) {
+    SL_CHECK(at[i] >= 0, "bincount only supports 1-d non-negative integral inputs.");
+    length = std::max(length, at[i] + 1);
+  }
+  if (!weights.defined()) {
+    Tensor out = Tensor::zeros({length}, ScalarType::Int64);
+    for (int64_t i = 0; i < n; ++i) ++out.data<int64_t>()[at[i]];
+    return out;
+  }
+  bool narrow = weights.dtype() == ScalarType::Float32;
+  Tensor out = Tensor::zeros({length}, narrow ? ScalarType::Float32 : ScalarType::Float64);
+  Tensor w = contiguous_as(weights, ScalarType::Float64);
+  for (int64_t i = 0; i < n; ++i) {
+    if (narrow) out.data<float>()[at[i]] += float(w.data<double>()[i]);
+    else out.data<double>()[at[i]] += w.data<double>()[i];
+  }
+  return out;
+}
+
+Tensor histc(const Tensor& self, int64_t bins, double low, double high) {
+  SL_CHECK(is_floating(self.dtype()), "\"histogram_cpu\" not implemented for '",
+           dtype_display_name(self.dtype()), "'");
+  SL_CHECK(bins > 0, "bins must be > 0");
+  Tensor x = contiguous_as(self, ScalarType::Float64);
+  const double* from = x.data<double>();
+  int64_t n = x.numel();
+  if (low == high && n > 0) {
+    auto [least, most] = std::minmax_element(from, from + n);
+    low = *least;
+    high = *most;
+  }
+  if (low == high) {
+    low -= 1;
+    high += 1;
+  }
+  SL_CHECK(std::isfinite(low) && std::isfinite(high), "range of [", low, ", ", high,
+           "] is not finite");
+  SL_CHECK(low < high, "max must be larger than min");
+  Tensor out = Tensor::zeros({bins}, ScalarType::Float64);
+  for (int64_t i = 0; i < n; ++i) {
+    if (!(from[i] >= low && from[i] <= high)) continue;
+    int64_t bin = int64_t((from[i] - low) / (high - low) * double(bins));
+    out.data<double>()[std::min(bin, bins - 1)] += 1;
+  }
+  return to_dtype(out, self.dtype());
+}
+
+Tensor isin(const Tensor& elements, const Tensor& wanted, bool invert) {
+  ScalarType type = comparable(result_type(elements, wanted));
+  Tensor x = contiguous_as(elements, type), set = contiguous_as(wanted, type);
+  Tensor out = Tensor::empty(elements.sizes(), ScalarType::Bool);
+  for_type(type, "isin", [&](auto zero) {
+    using T = decltype(zero);
+    std::vector<T> sorted(set.data<T>(), set.data<T>() + set.numel());
+    std::sort(sorted.begin(), sorted.end(), [](T a, T b) { return before(a, b); });
+    for (int64_t i = 0; i < x.numel(); ++i) {
+      T v = x.data<T>()[i];
+      auto place = std::lower_bound(sorted.begin(), sorted.end(), v,
+                                    [](T a, T b) { return before(a, b); });
+      out.data<bool>()[i] = (place != sorted.end() && *place == v) != invert;
+    }
+  });
+  return out;
+}
+
+// ---- quantiles
+
+double interpolated(const double* sorted, int64_t n, double q, const std::string& how) {
+  double rank = q * double(n - 1);
+  double low = std::floor(rank), high = std::ceil(rank);
+  double a = sorted[int64_t(low)], b = sorted[int64_t(high)];
+  if (how == "lower") return a;
+  if (how == "higher") return b;
+  if (how == "nearest") return sorted[int64_t(std::nearbyint(rank))];
+  if (how == "midpoint") return (a + b) / 2;
+  return a + (b - a) * (rank - low);
+}
+
+Tensor quantile(const Tensor& self, const Tensor& q, const Value& dim_value, bool keepdim,
+                const std::string& how, bool skip_nan) {
+  SL_CHECK(self.numel() > 0, "quantile() input tensor must be non-empty");
+  SL_CHECK(q.dim() <= 1, "quantile() q must be a scalar or 1D tensor");
+  SL_CHECK(is_floating(self.dtype()),
+           "quantile() input tensor must be either float or double dtype");
+  SL_CHECK(self.dtype() == q.dtype(), "quantile() q tensor must be same dtype as the input tensor");
+  SL_CHECK(how == "linear" || how == "lower" || how == "higher" || how == "midpoint" ||
+               how == "nearest",
+           "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, "
+           "but got ", how);
+  std::vector<int64_t> dims = reduced_dims(Value(), self.dim());
+  if (!dim_value.is_none()) {
+    int64_t d = wrap_dim(dim_value.as_int(), self.dim());
+    dims = self.dim() ? std::vector<int64_t>{d} : std::vector<int64_t>{};
+  }
+  Reduction r = reduction(self, dims, keepdim, ScalarType::Float64);
+  Tensor points = contiguous_as(q, ScalarType::Float64);
+  std::vector<int64_t> sizes = r.sizes;
+  if (q.dim() == 1) sizes.insert(sizes.begin(), q.size(0));
+  Tensor out = Tensor::empty(sizes, ScalarType::Float64);
+  for (int64_t row = 0; row < r.outer; ++row) {
+    const double* from = r.rows.data<double>() + row * r.n;
+    std::vector<double> sorted;
+    bool has_nan = false;
+    for (int64_t i = 0; i < r.n; ++i) {
+      if (std::isnan(from[i])) has_nan = true;
+      else sorted.push_back(from[i]);
+    }
+    std::sort(sorted.begin(), sorted.end());
+    for (int64_t i = 0; i < points.numel(); ++i) {
+      double at = points.data<double>()[i];
+      SL_CHECK(at >= 0 && at <= 1, "quantile() q values must be in the range [0, 1]");
+      bool undefined = sorted.empty() || (has_nan && !skip_nan);
+      out.data<double>()[i * r.outer + row] =
+          undefined ? std::numeric_limits<double>::quiet_NaN()
+                    : interpolated(sorted.data(), int64_t(sorted.size()), at, how);
+    }
+  }
+  return to_dtype(out, self.dtype());
+}
+
+Tensor point(const Tensor& self, double q) { return to_dtype(Tensor::scalar(q), self.dtype()); }
+
+void most_frequent(const Tensor& self, int64_t dim, bool keepdim, Value* out) {
+  dim = wrap_dim(dim, self.dim());
+  std::vector<int64_t> dims = self.dim() ? std::vector<int64_t>{dim} : std::vector<int64_t>{};
+  ScalarType computed = comparable(self.dtype());
+  Reduction r = reduction(self, dims, keepdim, computed);
+  Tensor values = r.result(computed), places = r.result(ScalarType::Int64);
+  SL_CHECK(r.n > 0 || r.outer == 0, "mode(): Expected reduction dim ", dim,
+           " to have non-zero size.");
+  for_type(computed, "mode", [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t row = 0; row < r.outer; ++row) {
+      const T* from = r.rows.data<T>() + row * r.n;
+      std::vector<int64_t> order(static_cast<size_t>(r.n));
+      for (int64_t i = 0; i < r.n; ++i) order[size_t(i)] = i;
+      std::stable_sort(order.begin(), order.end(),
+                       [&](int64_t a, int64_t b) { return before(from[a], from[b]); });
+      int64_t best = 0, best_count = 0, count = 0;
+      for (int64_t i = 0; i < r.n; ++i) {
+        bool same = i > 0 && from[order[size_t(i)]] == from[order[size_t(i - 1)]];
+        count = same ? count + 1 : 1;
+        if (count > best_count) {
+          best_count = count;
+          best = order[size_t(i)];
+        }
+      }
+      values.data<T>()[row] = from[best];
+      // The last of the equal elements is the one that is reported.
+      for (int64_t i = 0; i < r.n; ++i) {
+        if (from[i] == from[best]) places.data<int64_t>()[row] = i;
+      }
+    }
+  });
+  out[0] = to_dtype(values, self.dtype());
+  out[1] = places;
+}
+
+}  // namespace
+
+SL_OP(aten__unique2) {
+  give(out, distinct_elements(args.tensor(0), true), args.boolean(2), args.boolean(3));
+}
+SL_OP(aten_unique_dim) {
+  Distinct d = distinct_along(args.tensor(0), args.integer(1), true);
+  give(out, d, true, true);
+}
+SL_OP(aten_unique_consecutive) {
+  Distinct d = args.none(3) ? distinct_elements(args.tensor(0), false)
+                            : distinct_along(args.tensor(0), args.integer(3), false);
+  give(out, d, args.boolean(1), args.boolean(2));
+}
+SL_OP(aten_unique_dim_consecutive) {
+  give(out, distinct_along(args.tensor(0), args.integer(1), false), args.boolean(2),
+       args.boolean(3));
+}
+SL_OP(aten_repeat_interleave_Tensor) { out[0] = places_of(args.tensor(0)); }
+SL_OP(aten_repeat_interleave_self_Tensor) {
+  out[0] = repeat_interleave(args.tensor(0), args.tensor(1), args[2]);
+}
+SL_OP(aten_repeat_interleave_self_int) {
+  out[0] = repeat_interleave(args.tensor(0), Tensor::scalar(args.integer(1)), args[2]);
+}
+SL_OP(aten_bincount) {
+  out[0] = bincount(args.tensor(0), args.opt_tensor(1), args.integer(2));
+}
+SL_OP(aten_histc) {
+  out[0] = histc(args.tensor(0), args.integer(1), args.scalar(2).to_double(),
+                 args.scalar(3).to_double());
+}
+SL_OP(aten_isin_Tensor_Tensor) {
+  out[0] = isin(args.tensor(0), args.tensor(1), args.boolean(3));
+}
+SL_OP(aten_isin_Tensor_Scalar) {
+  Tensor one = full(IntSpan(), args.tensor(0).dtype(), args.scalar(1));
+  out[0] = isin(args.tensor(0), one, args.boolean(3));
+}
+SL_OP(aten_isin_Scalar_Tensor) {
+  Tensor one = full(IntSpan(), args.tensor(1).dtype(), args.scalar(0));
+  out[0] = isin(one, args.tensor(1), args.boolean(3));
+}
+SL_OP(aten_quantile) {
+  out[0] = quantile(args.tensor(0), args.tensor(1), args[2], args.boolean(3), args.string(4),
+                    false);
+}
+SL_OP(aten_quantile_scalar) {
+  out[0] = quantile(args.tensor(0), point(args.tensor(0), args.number(1)), args[2],
+                    args.boolean(3), args.string(4), false);
+}
+SL_OP(aten_nanquantile) {
+  out[0] = quantile(args.tensor(0), args.tensor(1), args[2], args.boolean(3), args.string(4), true);
+}
+SL_OP(aten_nanquantile_scalar) {
+  out[0] = quantile(args.tensor(0), point(args.tensor(0), args.number(1)), args[2],
+                    args.boolean(3), args.string(4), true);
+}
+SL_OP(aten_mode) { most_frequent(args.tensor(0), args.integer(1), args.boolean(2), out); }
+SL_OP(aten_nonzero_static) {
+  Tensor found = nonzero(args.tensor(0));
+  int64_t size = args.integer(1);
+  SL_CHECK(size >= 0, "nonzero_static: 'size' must be an non-negative integer");
+  Tensor result = full({size, found.size(1)}, ScalarType::Int64, Scalar(args.integer(2)));
+  int64_t kept = std::min(size, found.size(0));
+  if (kept > 0) copy_into(view_narrow(result, 0, 0, kept), view_narrow(found, 0, 0, kept));
+  out[0] = result;
+}
+SL_OP(aten_one_hot) {
+  const Tensor& self = args.tensor(0);
+  SL_CHECK(self.dtype() == ScalarType::Int64,
+           "one_hot is only applicable to index tensor of type LongTensor.");
+  Tensor places = to_contiguous(self);
+  const int64_t* at = places.data<int64_t>();
+  int64_t n = places.numel(), classes = args.integer(1), most = -1;
+  for (int64_t i = 0; i < n; ++i) {
+    SL_CHECK(at[i] >= 0, "Class values must be non-negative.");
+    most = std::max(most, at[i]);
+  }
+  SL_CHECK(n > 0 || classes > 0, "Can not infer total number of classes from empty tensor.");
+  if (classes == -1) classes = most + 1;
+  SL_CHECK(classes > 0, "num_classes should be positive");
+  SL_CHECK(most < classes, "Class values must be smaller than num_classes.");
+  std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().end());
+  sizes.push_back(classes);
+  Tensor result = Tensor::zeros(sizes, ScalarType::Int64);
+  for (int64_t i = 0; i < n; ++i) result.data<int64_t>()[i * classes + at[i]] = 1;
+  out[0] = result;
+}
+SL_OP(aten_cartesian_prod) {
+  std::vector<Tensor> tensors = args.tensors(0);
+  SL_CHECK(!tensors.empty(), "meshgrid expects a non-empty TensorList");
+  if (tensors.size() == 1) {
+    out[0] = tensors[0];
+    return;
+  }
+  std::vector<int64_t> sizes;
+  for (const Tensor& t : tensors) {
+    SL_CHECK(t.dim() == 1, "Expect a 1D vector, but got shape ", to_string(t.sizes()));
+    sizes.push_back(t.size(0));
+  }
+  std::vector<Tensor> columns;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    std::vector<int64_t> shape(tensors.size(), 1);
+    shape[i] = sizes[i];
+    columns.push_back(reshape(view_expand(view_as_shape(tensors[i], shape), sizes), {-1}));
+  }
+  out[0] = stack(columns, 1);
+}
+SL_OP(aten_combinations) {
+  const Tensor& self = args.tensor(0);
+  int64_t r = args.integer(1), n = self.numel();
+  bool again = args.boolean(2);
+  SL_CHECK(self.dim() == 1, "Expect a 1D vector, but got shape ", to_string(self.sizes()));
+  SL_CHECK(r >= 0, "Expect a non-negative number, but got ", r);
+  if (r == 0) {
+    out[0] = Tensor::empty({0}, self.dtype());
+    return;
+  }
+  std::vector<int64_t> places, at(size_t(std::min<int64_t>(r, n + 1)), 0);
+  if (again || r <= n) {
+    at.assign(size_t(r), 0);
+    for (int64_t i = 0; !again && i < r; ++i) at[size_t(i)] = i;
+    for (bool more = n > 0; more;) {
+      places.insert(places.end(), at.begin(), at.end());
+      int64_t i = r - 1;
+      while (i >= 0 && at[size_t(i)] == (again ? n - 1 : n - r + i)) --i;
+      more = i >= 0;
+      if (!more) break;
+      int64_t next = at[size_t(i)] + 1;
+      for (int64_t j = i; j < r; ++j) at[size_t(j)] = again ? next : next + (j - i);
+    }
+  }
+  int64_t count = int64_t(places.size()) / r;
+  Tensor index = Tensor::empty({count * r}, ScalarType::Int64);
+  std::copy(places.begin(), places.end(), index.data<int64_t>());
+  out[0] = view_as_shape(index_select(self, 0, index), {count, r});
+}
+
+}  // namespace scriptlang
