@@ -189,7 +189,8 @@ class _Emitter:
 
     def operator(self, node: Node) -> None:
         schema = node.schema
-        if schema is None and node.kind not in WITHOUT_SCHEMA:
+        is_language = node.kind.startswith("prim::")     # others may be of a library we have not
+        if schema is None and is_language and node.kind not in WITHOUT_SCHEMA:
             place = f" ({node.span.place})" if node.span else ""
             raise GraphError(f"{node.kind} has no bytecode{place}")
         if node.kind in VARARG or (schema is not None and schema.is_vararg):

@@ -9,6 +9,7 @@ from .. import types as T
 from ..errors import ArchiveError, CompileError
 from ..frontend import operators
 from ..frontend.language_functions import is_language_function
+from ..frontend.simple import SimpleValue
 from ..frontend.special_forms import ARCHIVE_FORMS
 from ..frontend.sugared import (BuiltinOperator, ClassValue, ConstantValue, EnumClassValue,
                                 FunctionValue, NamedTupleValue, Namespace, SugaredValue, TypeValue)
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 class UnknownOperator(SugaredValue):
     """An operator that the table has not: the call is kept as a node, and fails when it is reached.
 
-    Its result is taken for a Tensor, which most operators of libraries give.  Attribute `keywords`
-    names the last inputs, those that were given by keyword.
+    Its results are taken for Tensors, which most operators of libraries give.  Attribute
+    `keywords` names the last inputs, those that were given by keyword.
     """
 
     def __init__(self, name: str):
@@ -36,7 +37,17 @@ class UnknownOperator(SugaredValue):
     def call(self, b, args, kwargs, span):
         inputs = [a.value.value(b, a.span) for a in (*args, *kwargs.values())]
         attributes = {"keywords": tuple(kwargs)} if kwargs else {}
-        return b.simple(b.insert(self.name, inputs, (T.TENSOR,), span, **attributes).output)
+        return UnknownResult(b.insert(self.name, inputs, (T.TENSOR,), span, **attributes).output)
+
+
+class UnknownResult(SimpleValue):
+    """The result of an unknown operator: one Tensor, or as many as it is unpacked into."""
+
+    def unpack(self, b, span, count=None):
+        node = self.simple_value.node
+        for _ in range(len(node.outputs), count or 1):
+            node.add_output(T.TENSOR)
+        return [SimpleValue(v) for v in node.outputs]
 
 
 def operator(name: str) -> SugaredValue:
