@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import pathlib
+import sys
 
 import pytest
 
-from tests import golden
+ROOT = str(pathlib.Path(__file__).resolve().parent.parent)
+
+# An installed copy is what is tested where there is one; the checkout where there is none.
+sys.path[:] = [p for p in sys.path if os.path.abspath(p) != ROOT]
+installed = importlib.util.find_spec("scriptlang") is not None
+if installed:
+    import scriptlang  # noqa: F401
+sys.path.insert(0, ROOT)
+
+from tests import golden  # noqa: E402
 
 os.environ.setdefault("SCRIPTLANG_VERIFY", "1")
 
