@@ -332,6 +332,10 @@ class Tensor:
         return self._operator("mT")
 
     @property
+    def mH(self) -> Tensor:
+        return self._operator("mH")
+
+    @property
     def H(self) -> Tensor:
         return self._operator("matrix_H")
 

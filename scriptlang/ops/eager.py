@@ -150,6 +150,12 @@ def broadcast_shapes(*shapes):
     return Size(np.broadcast_shapes(*[(s,) if isinstance(s, int) else tuple(s) for s in shapes]))
 
 
+def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=True,
+         pad_mode="reflect", normalized=False, onesided=None, return_complex=None):
+    return call("aten::stft", (input, n_fft, hop_length, win_length, window, center, pad_mode,
+                               normalized, onesided, return_complex))
+
+
 CREATION = ("zeros", "ones", "full", "empty", "arange", "range", "linspace", "logspace", "eye",
             "zeros_like", "ones_like", "full_like", "empty_like", "scalar_tensor", "empty_strided",
             "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like",
@@ -158,7 +164,7 @@ CREATION = ("zeros", "ones", "full", "empty", "arange", "range", "linspace", "lo
 FUNCTIONS: dict[str, Callable] = {
     f.__name__: f for f in (einsum, tensordot, nonzero, where, norm, unique, unique_consecutive, split,
                             tensor, as_tensor, result_type, promote_types, is_tensor,
-                            broadcast_shapes)}
+                            broadcast_shapes, stft)}
 FUNCTIONS.update({name: of_tensors(name) for name in (
     "broadcast_tensors", "block_diag", "cartesian_prod", "meshgrid")})
 FUNCTIONS.update({name: at_least(name) for name in ("atleast_1d", "atleast_2d", "atleast_3d")})
@@ -187,7 +193,7 @@ def type_of(self, dtype=None):
 
 
 METHODS: dict[str, Callable] = {name: FUNCTIONS[name] for name in (
-    "nonzero", "norm", "unique", "unique_consecutive", "split", "chunk", "unbind",
+    "nonzero", "norm", "stft", "unique", "unique_consecutive", "split", "chunk", "unbind",
     "split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit")}
 METHODS.update({name: cast_method(code) for name, code in CASTS.items()})
 METHODS.update(new_tensor=new_tensor, type=type_of)

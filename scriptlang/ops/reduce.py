@@ -292,6 +292,9 @@ def vector_norm(self, ord=2, dim=None, keepdim=False, dtype=None):
 
     def f(a, axis, keepdims):
         size = np.abs(a)
+        if abs(ord) == math.inf and any(a.shape[d] == 0 for d in axis):
+            raise RuntimeError(f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor "
+                               "because the operation does not have an identity")
         if ord == math.inf:
             return np.max(size, axis=axis, keepdims=keepdims)
         if ord == -math.inf:

@@ -28,10 +28,11 @@ from .derived import kernel_of
 
 FAMILIES = ("pointwise", "arithmetic", "compare", "reduce", "view", "split", "create",
             "geometry", "view_scatter", "convert", "index", "join",
-            "scan", "statistics",
+            "scan", "statistics", "fft", "linalg", "linalg_spectral",
+            "special_functions",
             "matmul", "distance", "conv", "pool", "norm", "activation", "dropout", "rnn", "attention",
-            "embedding", "upsample", "padding", "sorting", "loss", "nested", "random",
-            "scalar", "string", "containers", "prim")
+            "embedding", "upsample", "padding", "sorting", "loss", "nested", "random", "segments",
+            "vision", "scalar", "string", "containers", "prim")
 """Modules that declare operators, in the order in which their overloads are tried."""
 
 

@@ -104,7 +104,7 @@ def run_torch(sample: Sample) -> Any:
 
     def value_of(x):
         if isinstance(x, torch.Tensor):
-            return x.detach().numpy().copy()
+            return x.detach().resolve_conj().resolve_neg().numpy().copy()
         return [value_of(v) for v in x] if isinstance(x, (list, tuple)) else x
 
     def argument(x):

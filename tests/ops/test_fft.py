@@ -1,0 +1,63 @@
+"""Fourier transforms, short-time ones with their inverse, and windows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scriptlang.ops import functions as F
+from scriptlang.tensor import from_numpy
+from tests.ops.harness import Arrays, TorchDtype, both_tests, call
+
+A = Arrays("fft")
+
+
+def samples():
+    real, double = A.normal(4, 6), A.normal(3, 5, dtype="float64")
+    wave = (A.normal(4, 6) + 1j * A.normal(4, 6)).astype(np.complex64)
+    for x in (real, double, wave, A.integers(0, 9, 4, 5)):
+        for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
+            for norm in (None, "ortho", "forward", "odd"):
+                yield call(f"fft_{name}", x, None, -1, norm)
+            yield call(f"fft_{name}", x, 8, 0)
+            yield call(f"fft_{name}", x, 3, 1)
+            yield call(f"fft_{name}", x, 0)
+            yield call(f"fft_{name}n", x)
+            yield call(f"fft_{name}n", x, [4, 4], [0, 1], "ortho")
+            yield call(f"fft_{name}2", x)
+        yield call("fft_fftshift", x)
+        yield call("fft_ifftshift", x, [1])
+    yield call("fft_fft", A.normal(4).astype(np.float16))
+    yield call("fft_fftfreq", 5, 0.5)
+    yield call("fft_rfftfreq", 6)
+    signal, window = A.normal(2, 50), A.uniform(8)
+    for normalized in (False, True):
+        yield call("stft", signal, 8, 4, 8, window, normalized, None, True)
+        yield call("stft", signal, 10, 3, 8, window, normalized, True, False)
+    yield call("stft", signal, 8, 4, 8, window, True, "reflect", False, None, True)
+    yield call("stft", signal[0], 8, 4, 8, None, True, "constant", False, False, True)
+    yield call("stft", signal, 8, 4, 9, window, False, None, True)
+    yield call("stft", signal, 8, 4, 8, window, False)
+    spectra = np.fft.rfft(A.normal(2, 9, 8)).astype(np.complex64).swapaxes(1, 2).copy()
+    yield call("istft", spectra, 8, 4, 8, window + 1)
+    yield call("istft", spectra, 8, 4, 8, window + 1, True, True, None, 30)
+    yield call("istft", spectra, 8, 4, 8, window + 1, False)
+    yield call("istft", spectra, 8, 9)
+    for n in (0, 1, 2, 5, -1):
+        for name in ("hann", "hamming", "blackman", "bartlett", "kaiser"):
+            yield call(f"{name}_window", n)
+            yield call(f"{name}_window", n, False, dtype=TorchDtype(7))
+    yield call("hamming_window", 6, True, 0.6, 0.3)
+    yield call("kaiser_window", 6, True, 3.0)
+    yield call("hann_window", 6, dtype=TorchDtype(4))
+
+
+SAMPLES = list(samples())
+test_recorded, test_pytorch = both_tests("fft", SAMPLES)
+
+
+def test_the_inverse_of_a_short_time_transform_gives_the_signal_back():
+    x = A.normal(2, 64)
+    window = F.hann_window(16)
+    spectra = F.stft(from_numpy(x), 16, 4, 16, window, center=True, return_complex=True)
+    y = F.istft(spectra, 16, 4, 16, window, length=64)
+    np.testing.assert_allclose(y.numpy(), x, atol=1e-5)
