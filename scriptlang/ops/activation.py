@@ -164,6 +164,16 @@ for _name, _f in (("softmax", softmax), ("log_softmax", log_softmax)):
             lambda self, dim, half_to_float, f=_f: f(self, dim), "primitive")
 
 
+@primitive("aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor")
+def safe_softmax(self, dim, dtype):
+    """softmax that is zero where a whole row is minus infinity."""
+    result = softmax(self, dim, dtype)
+    if not self.dim() or not self.numel():
+        return result
+    empty = (self._array == -np.inf).all(axis=dim, keepdims=True)
+    return finish(np.where(empty, 0, working(result)), result.dtype)
+
+
 @composite("aten::special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor")
 def special_softmax(self: Tensor, dim: int, dtype: Optional[int] = None) -> Tensor:
     return torch.softmax(self, dim, dtype)

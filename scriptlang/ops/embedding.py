@@ -75,3 +75,15 @@ def one_hot(self, num_classes):
     if at.size and at.max() >= n:
         raise RuntimeError("Class values must be smaller than num_classes.")
     return Tensor._wrap((at[..., None] == np.arange(n)).astype(np.int64))
+
+
+@primitive("aten::embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> "
+           "Tensor(a!)")
+def embedding_renorm_(self, indices, max_norm, norm_type):
+    """Scale down, in place, the rows that are looked up and longer than max_norm."""
+    table = self._array
+    for row in np.unique(indices._array):
+        length = np.linalg.norm(table[row].astype(np.float64), norm_type)
+        if length > max_norm:
+            table[row] = table[row] * (max_norm / (length + 1e-7))
+    return self

@@ -97,6 +97,14 @@ declare(f"aten::_native_batch_norm_legit({AFFINE}Tensor(a!) running_mean, Tensor
         f"bool training, {RATES}) -> (Tensor, Tensor, Tensor)", batch_norm_parts, "primitive")
 
 
+@primitive(f"aten::_batch_norm_with_update({AFFINE}Tensor(a!) running_mean, Tensor(b!) running_var, "
+           f"{RATES}) -> (Tensor, Tensor, Tensor, Tensor)")
+def batch_norm_with_update(input, weight, bias, running_mean, running_var, momentum, eps):
+    """In training; the last result is what some devices reserve for the derivative: nothing here."""
+    parts = batch_norm_parts(input, weight, bias, running_mean, running_var, True, momentum, eps)
+    return (*parts, Tensor._wrap(np.empty(0, np.uint8)))
+
+
 @primitive(f"aten::_native_batch_norm_legit.no_stats({AFFINE}bool training, {RATES}) -> "
            "(Tensor, Tensor, Tensor)")
 def batch_norm_no_stats(input, weight, bias, training, momentum, eps):

@@ -290,3 +290,46 @@ def max_unpool3d(self, indices, output_size, stride, padding):
         raise RuntimeError("Input to max_unpooling3d should be a 4d or 5d Tensor, but got size "
                            f"{list(self._size)}")
     return max_unpool(self, indices, output_size)
+
+
+def intervals(sample: float, size: int, out: int, kernel: int) -> list[int]:
+    """Where the windows of a fractional pooling start: a pseudo-random sequence made of `sample`."""
+    if out == 1:
+        return [size - kernel]
+    alpha = type(sample)((size - kernel) / (out - 1))
+    starts = [int((i + sample) * alpha) - int(sample * alpha) for i in range(out - 1)]
+    return [*starts, size - kernel]
+
+
+def fractional_max_pool(x: Tensor, n: int, kernel, out, samples: Tensor):
+    """(maxima, flat positions); the windows of each plane start at intervals of its own."""
+    name = f"fractional_max_pool{n}d"
+    kernel, out = sized(f"{name}: kernel_size", kernel, n), sized(f"{name}: output_size", out, n)
+    check_input(name, x, n)
+    size = x._size[-n:]
+    for s, k, o in zip(size, kernel, out):
+        if o + k - 1 > s:
+            raise RuntimeError(f"{name}: pool size {kernel} with output size {out} is too large for "
+                               f"input of size {list(size)}")
+    array = planes(x, n)
+    flat = array.reshape(-1, *size)
+    draws = samples._array.reshape(-1, n)
+    draws = draws[:, ::-1] if n == 2 else draws            # in 2-d the first draw is for the width
+    best = np.empty((len(flat), *out), array.dtype)
+    index = np.empty((len(flat), *out), np.int64)
+    places = np.arange(math.prod(size)).reshape(size)
+    for i, (plane, draw) in enumerate(zip(flat, draws)):
+        starts = [intervals(u, s, o, k) for u, s, o, k in zip(draw, size, out, kernel)]
+        for at in np.ndindex(*out):
+            place = tuple(slice(starts[d][j], starts[d][j] + kernel[d]) for d, j in enumerate(at))
+            chosen = plane[place].argmax()
+            best[(i, *at)] = plane[place].flat[chosen]
+            index[(i, *at)] = places[place].flat[chosen]
+    shape = (*array.shape[:2], *out)
+    return (like(x, n, best.reshape(shape), x.dtype), like(x, n, index.reshape(shape)))
+
+
+for _n in (2, 3):
+    declare(f"aten::fractional_max_pool{_n}d(Tensor self, int[{_n}] kernel_size, int[{_n}] output_size, "
+            "Tensor random_samples) -> (Tensor, Tensor)",
+            lambda x, *args, n=_n: fractional_max_pool(x, n, *args), "primitive")

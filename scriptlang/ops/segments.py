@@ -1,0 +1,75 @@
+"""Reductions over segments of a dimension, and products of grouped matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..tensor import Tensor, wrap_dim
+from .numeric import finish, working
+from .table import primitive
+
+REDUCTIONS = {"sum": (np.sum, 0.0), "mean": (np.mean, np.nan), "max": (np.max, -np.inf),
+              "min": (np.min, np.inf), "prod": (np.prod, 1.0)}
+"""The function of a segment, and the value of an empty one."""
+
+
+def one_row(x: np.ndarray, lengths, name: str, initial) -> np.ndarray:
+    """Each segment of the first dimension reduced; `initial` takes part in it."""
+    f, empty = REDUCTIONS[name]
+    result = np.empty((len(lengths), *x.shape[1:]), x.dtype)
+    start = 0
+    for i, n in enumerate(lengths):
+        part = x[start:start + n]
+        start += n
+        if initial is None:
+            result[i] = f(part, axis=0) if n else empty
+        elif name == "mean":
+            result[i] = (part.sum(0) + initial) / n if n else initial
+        else:
+            first = np.full((1, *x.shape[1:]), initial, x.dtype)
+            result[i] = f(np.concatenate([first, part]), axis=0)
+    return result
+
+
+@primitive("aten::segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None,"
+           " Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor")
+def segment_reduce(data, reduce, lengths, indices, offsets, axis, unsafe, initial):
+    """The dimension `axis` cut into segments by lengths or offsets, each reduced to one element."""
+    if reduce not in REDUCTIONS:
+        raise RuntimeError(f"unsupported reduction {reduce!r}; one of {', '.join(REDUCTIONS)}")
+    if lengths is None and offsets is None:
+        raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined")
+    if indices is not None:
+        raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.")
+    axis = wrap_dim(axis, data.dim())
+    if lengths is not None:
+        counts = lengths._array
+    else:
+        counts = np.diff(offsets._array, axis=-1)
+    if not unsafe and ((counts < 0).any() or (counts.sum(-1) != data._size[axis]).any()):
+        raise RuntimeError("segment_reduce(): Expected all rows of lengths along axis to sum to "
+                           f"data.size(axis) = {data._size[axis]} when !unsafe.")
+    x = working(data)
+    lead = x.shape[:axis]
+    rows = x.reshape(-1, *x.shape[axis:])
+    result = [one_row(row, count, reduce, initial)
+              for row, count in zip(rows, counts.reshape(-1, counts.shape[-1]))]
+    return finish(np.array(result).reshape(*lead, *result[0].shape), data.dtype)
+
+
+@primitive("aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType?"
+           " out_dtype=None) -> Tensor")
+def grouped_mm(self, mat2, offs, bias, out_dtype):
+    """Rows of `self` up to each offset times the matrix of their group."""
+    if offs is None or self.dim() != 2 or mat2.dim() != 3:
+        if offs is None and self.dim() == mat2.dim() == 3:
+            return finish(working(self) @ working(mat2), self.dtype)
+        raise RuntimeError("_grouped_mm takes (rows, k) with (groups, k, n) and offsets, or two batches "
+                           f"without; got sizes {list(self._size)} and {list(mat2._size)}")
+    x, w = working(self), working(mat2)
+    result = np.zeros((x.shape[0], w.shape[2]), x.dtype)
+    start = 0
+    for i, end in enumerate(offs._array.tolist()):
+        result[start:end] = x[start:end] @ w[i]
+        start = end
+    return finish(result if bias is None else result + working(bias), self.dtype)
