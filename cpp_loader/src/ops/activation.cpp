@@ -15,7 +15,7 @@ struct Params {
 };
 
 void activation(Args args, Value* out, Unary op, const char* name, const Params& p) {
-  out[0] = unary_result(args.tensor(0), op, name, Rule::kSame, p.values);
+  out[0] = unary_result(args.tensor(0), op, name, Rule::kSame, p.values, Tensor(), true);
 }
 void activation_(Args args, Value* out, Unary op, const char* name, const Params& p) {
   out[0] = unary_result(args.tensor(0), op, name, Rule::kSame, p.values, args.tensor(0));

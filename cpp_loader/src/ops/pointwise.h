@@ -55,11 +55,14 @@ struct Pointwise {
   const double* params = nullptr;
   int count = 0;
   Input in[kMaxInputs];
+  // The inputs are arguments of the operator, not used again: one that nobody else holds may give
+  // its memory to the result.
+  bool may_reuse = false;
   // When given, written to (in place, or an out argument); else a fresh tensor is made.
   Tensor out;
 };
 
-// Returns p.out, or the fresh result. An input that nobody else holds may serve as the result.
+// Returns p.out, or the fresh result.
 Tensor run(Pointwise& p);
 
 // How the type of a result follows from the operands.
@@ -70,9 +73,11 @@ enum class Rule {
 };
 // One operator of one or two operands; `into` is the tensor to write, when there is one.
 Tensor unary_result(const Tensor& self, kernels::Unary op, const char* name, Rule rule,
-                    const double* params = nullptr, const Tensor& into = Tensor());
+                    const double* params = nullptr, const Tensor& into = Tensor(),
+                    bool may_reuse = false);
 Tensor binary_result(const Input& a, const Input& b, kernels::Binary op, const char* name,
-                     Rule rule, const double* params = nullptr, const Tensor& into = Tensor());
+                     Rule rule, const double* params = nullptr, const Tensor& into = Tensor(),
+                     bool may_reuse = false);
 // condition ? a : b in the given type.
 Tensor where_result(const Tensor& condition, const Input& a, const Input& b, ScalarType type,
                     const Tensor& into = Tensor());

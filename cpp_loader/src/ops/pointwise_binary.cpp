@@ -9,7 +9,7 @@ namespace scriptlang {
 using kernels::Binary;
 
 Tensor binary_result(const Input& a, const Input& b, Binary op, const char* name, Rule rule,
-                     const double* params, const Tensor& into) {
+                     const double* params, const Tensor& into, bool may_reuse) {
   Pointwise p;
   p.table = &kernels::loops(op);
   p.name = name;
@@ -17,6 +17,7 @@ Tensor binary_result(const Input& a, const Input& b, Binary op, const char* name
   if (rule == Rule::kFloat) p.compute = float_type(p.compute);
   if (rule == Rule::kToBool) p.produced = ScalarType::Bool;
   p.params = params;
+  p.may_reuse = may_reuse;
   p.count = 2;
   p.in[0] = a;
   p.in[1] = b;
@@ -33,7 +34,8 @@ constexpr Rule kCommon = Rule::kSame, kFloat = Rule::kFloat, kCompare = Rule::kT
 
 void binary(Args args, Value* out, Binary op, const char* name, Rule rule,
             const double* params = nullptr) {
-  out[0] = binary_result(Input::of(args[0]), Input::of(args[1]), op, name, rule, params, Tensor());
+  out[0] = binary_result(Input::of(args[0]), Input::of(args[1]), op, name, rule, params, Tensor(),
+                         true);
 }
 
 void binary_(Args args, Value* out, Binary op, const char* name, Rule rule,
@@ -71,8 +73,8 @@ bool is_bool(const Input& in) {
 
 Tensor add(const Input& a, const Input& b, const Value& alpha_value, const Tensor& into) {
   Alpha alpha = read_alpha(alpha_value, result_type(a, b));
-  if (alpha.is_one) return binary_result(a, b, Binary::k_add, "add", kCommon, nullptr, into);
-  return binary_result(a, b, Binary::k_add_scaled, "add", kCommon, alpha.params, into);
+  if (alpha.is_one) return binary_result(a, b, Binary::k_add, "add", kCommon, nullptr, into, true);
+  return binary_result(a, b, Binary::k_add_scaled, "add", kCommon, alpha.params, into, true);
 }
 
 Tensor sub(const Input& a, const Input& b, const Value& alpha_value, const Tensor& into) {
@@ -84,14 +86,14 @@ Tensor sub(const Input& a, const Input& b, const Value& alpha_value, const Tenso
            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying "
            "to invert a mask, use the `~` or `logical_not()` operator instead.");
   Alpha alpha = read_alpha(alpha_value, result_type(a, b));
-  if (alpha.is_one) return binary_result(a, b, Binary::k_sub, "sub", kCommon, nullptr, into);
+  if (alpha.is_one) return binary_result(a, b, Binary::k_sub, "sub", kCommon, nullptr, into, true);
   int64_t exact;
   std::memcpy(&exact, &alpha.params[1], sizeof exact);
   exact = int64_t(0 - uint64_t(exact));
   std::memcpy(&alpha.params[1], &exact, sizeof exact);
   alpha.params[0] = -alpha.params[0];
   alpha.params[2] = -alpha.params[2];
-  return binary_result(a, b, Binary::k_add_scaled, "sub", kCommon, alpha.params, into);
+  return binary_result(a, b, Binary::k_add_scaled, "sub", kCommon, alpha.params, into, true);
 }
 
 // ---- division with a rounding mode

@@ -268,7 +268,7 @@ Tensor run(Pointwise& p) {
 
   if (alike) {
     if (!given) {
-      for (int i = 0; i < p.count && !p.out.defined(); ++i) {
+      for (int i = 0; p.may_reuse && i < p.count && !p.out.defined(); ++i) {
         const Tensor* t = p.in[i].tensor;
         if (t && t->dtype() == result && dimensioned[i] && t->is_exclusive()) p.out = *t;
       }

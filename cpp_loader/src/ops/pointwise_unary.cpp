@@ -6,7 +6,7 @@ namespace scriptlang {
 using kernels::Unary;
 
 Tensor unary_result(const Tensor& self, Unary op, const char* name, Rule rule,
-                    const double* params, const Tensor& into) {
+                    const double* params, const Tensor& into, bool may_reuse) {
   Pointwise p;
   p.table = &kernels::loops(op);
   p.name = name;
@@ -16,6 +16,7 @@ Tensor unary_result(const Tensor& self, Unary op, const char* name, Rule rule,
     p.produced = to_real(p.compute);
   }
   p.params = params;
+  p.may_reuse = may_reuse;
   p.count = 1;
   p.in[0] = self;
   p.out = into;
@@ -44,7 +45,7 @@ void unary(Args args, Value* out, Unary op, const char* name, Rule rule,
     out[0] = unary_result(to_dtype(self, ScalarType::Int64), op, name, rule, params, Tensor());
     return;
   }
-  out[0] = unary_result(self, op, name, rule, params, Tensor());
+  out[0] = unary_result(self, op, name, rule, params, Tensor(), true);
 }
 
 void unary_(Args args, Value* out, Unary op, const char* name, Rule rule,

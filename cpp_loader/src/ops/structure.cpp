@@ -436,6 +436,10 @@ SL_OP(aten_diff) {
   int64_t n = args.integer(1), dim = wrap_dim(args.integer(2), t.dim());
   SL_CHECK(t.dim() >= 1, "diff expects input to be at least one-dimensional");
   SL_CHECK(n >= 0, "order must be non-negative but got ", n);
+  if (n == 0) {
+    out[0] = clone(t);
+    return;
+  }
   std::vector<Tensor> parts;
   if (args.opt_tensor(3).defined()) parts.push_back(args.tensor(3));
   parts.push_back(t);
@@ -446,7 +450,7 @@ SL_OP(aten_diff) {
     Tensor next = view_slice(t, dim, 1, size), here = view_slice(t, dim, 0, size - 1);
     t = t.dtype() == ScalarType::Bool ? ne(next, here) : sub(next, here);
   }
-  out[0] = n == 0 ? clone(t) : t;
+  out[0] = t;
 }
 SL_OP(aten_cross) {
   const Tensor& a = args.tensor(0);

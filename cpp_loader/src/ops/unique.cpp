@@ -89,12 +89,17 @@ Distinct distinct_elements(const Tensor& self, bool sort) {
 Distinct distinct_along(const Tensor& self, int64_t dim, bool sort) {
   dim = wrap_dim(dim, self.dim());
   SL_CHECK(self.dim() > 0, "unique_dim: the tensor has no dimensions");
-  Tensor first = to_contiguous(view_transpose(self, 0, dim));
+  std::vector<int64_t> order{dim}, back(size_t(self.dim()), 0);
+  for (int64_t d = 0; d < self.dim(); ++d) {
+    if (d != dim) order.push_back(d);
+  }
+  for (size_t d = 0; d < order.size(); ++d) back[size_t(order[d])] = int64_t(d);
+  Tensor first = to_contiguous(view_permute(self, order));
   int64_t count = first.size(0), width = count ? first.numel() / count : 0;
   Distinct d = distinct_rows(first, count, width, sort);
   std::vector<int64_t> sizes(first.sizes().begin(), first.sizes().end());
   sizes[0] = d.values.size(0);
-  d.values = to_contiguous(view_transpose(view_as_shape(d.values, sizes), 0, dim));
+  d.values = view_permute(view_as_shape(d.values, sizes), back);
   return d;
 }
 
