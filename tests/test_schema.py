@@ -110,7 +110,7 @@ def comparable(schema: Schema) -> tuple:
 
 def test_every_schema_reads_the_same_by_hand_and_by_grammar():
     differing = [t for t in texts() if comparable(parse_schema(t)) != comparable(from_grammar(t))]
-    assert len(texts()) > 4000
+    assert len(texts()) > 3500
     assert not differing, differing[:5]
 
 

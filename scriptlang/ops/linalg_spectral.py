@@ -113,7 +113,8 @@ def matrix_power(self, n):
     if n < 0:
         matrices("linalg.matrix_power", self, square=True)
         return matrix_power(inv(self), -n)
-    return wrap(np.linalg.matrix_power(self._array, n), self._array)
+    power = np.linalg.matrix_power(self._array, n)
+    return wrap(power.copy() if n == 1 else power, self._array)
 
 
 @primitive("aten::linalg_matrix_exp(Tensor self) -> Tensor", "aten::matrix_exp(Tensor self) -> Tensor")

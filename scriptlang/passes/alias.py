@@ -43,9 +43,16 @@ MAY_RETURN_INPUT = frozenset(f"aten::{name}" for name in (
     " unsafe_split_with_sizes unsafe_chunk sum_to_size channel_shuffle _pad_circular set").split())
 """Operators that may give one of their inputs, or a view of it, though their schema does not say so."""
 
+MAY_COPY = frozenset(f"aten::{name}" for name in (
+    "contiguous reshape reshape_as flatten ravel to type_as cpu cuda pin_memory conj _conj"
+    " _conj_physical adjoint mH matrix_H resolve_conj resolve_neg real imag to_dense atleast_1d atleast_2d"
+    " atleast_3d lift_fresh unflatten expand_as positive dequantize"
+    " tensor_split").split())
+"""Operators whose schema says that the result shares an input's memory, though it may be a copy."""
+
 STORES = {
     "aten::append": (0, 1), "aten::insert": (0, 2), "aten::extend": (0, 1), "aten::_set_item": (0, 2),
-    "aten::setdefault": (0, 2), "aten::update": (0, 1), "aten::add_": (0, 1), "aten::insert_": (0, 2),
+    "aten::setdefault": (0, 2), "aten::update": (0, 1), "aten::add_": (0, 1),
 }
 """Operators that put what an input points to, or its elements, into another: (container, stored)."""
 
@@ -311,7 +318,7 @@ class AliasAnalysis:
             if memory_kinds(w.type) == ("tensor",) and memory_kinds(v.type) != ("tensor",):
                 elementwise = True
             self.rules.append(("store", v, w, "*") if elementwise else ("copy", v, w))
-        if elementwise or not sources:
+        if elementwise or not sources or node.kind in MAY_COPY:
             self._fresh(v)
         if result.alias is not None and "*" in result.alias.before:
             self.rules += [("inside", v, w) for _, w in arguments if memory_kinds(w.type)]

@@ -11,7 +11,7 @@ import scriptlang
 from scriptlang import types as T
 from scriptlang.ops import table
 from scriptlang.passes import effects
-from scriptlang.passes.alias import MAY_RETURN_INPUT
+from scriptlang.passes.alias import MAY_COPY, MAY_RETURN_INPUT, STORES
 from scriptlang.tensor import Tensor
 from tests.golden import parse
 
@@ -21,7 +21,7 @@ SCALARS = {T.INT: 1, T.FLOAT: 0.5, T.BOOL: False, T.NUMBER: 2, T.STR: "a", T.NON
 def tensors() -> list[Tensor]:
     return [scriptlang.from_numpy(a) for a in (
         np.arange(1, 10, dtype=np.float32).reshape(3, 3) / 10, np.arange(9).reshape(3, 3),
-        np.array([True, False, True]), np.array(1.5, np.float32), np.zeros((0, 2), np.float32))]
+        np.array([True, False, True]), np.arange(6, dtype=np.complex64).reshape(2, 3).T, np.array(1.5, np.float32), np.zeros((0, 2), np.float32))]
 
 
 def arguments(op, tensor: Tensor) -> list | None:
@@ -73,12 +73,17 @@ def test_a_kernel_shares_and_writes_only_what_its_schema_says(op):
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
                 result = op.kernel(*given)
+                [t.numpy() for t in leaves(result)]
         except Exception:
             continue            # not an argument for this operator
         inputs = leaves(given)
         if not op.schema.is_mutable:
             for t, old in zip(inputs, before):
                 assert t.numpy().tobytes() == old.tobytes(), "an input was written"
+        if not op.schema.is_mutable and any(r.alias for r in op.schema.returns):
+            assert op.name in MAY_COPY or all(
+                any(np.shares_memory(out.numpy(), t.numpy()) for t in inputs)
+                for out in leaves(result) if out.numel()), "the result may be a copy"
         if op.schema.is_mutable or op.name in MAY_RETURN_INPUT \
                 or any(r.alias for r in op.schema.returns) \
                 or any(isinstance(a.type, T.ListType) and T.TENSOR in a.type.contained
@@ -105,6 +110,6 @@ def test_randomness_follows_from_the_arguments(text, random):
 
 
 def test_operators_of_the_tables_exist():
-    named = effects.RANDOM | set(MAY_RETURN_INPUT)
+    named = effects.RANDOM | MAY_RETURN_INPUT | MAY_COPY | set(STORES)
     unknown = {name for name in named if not table.overloads(name)}
     assert not unknown
