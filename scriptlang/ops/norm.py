@@ -6,7 +6,6 @@ from typing import List, Optional
 
 import numpy as np
 
-from .. import dtypes
 from ..tensor import Tensor
 from . import functions as torch
 from .elementwise import DISPLAY
@@ -57,7 +56,8 @@ def batch_norm_parts(x, weight, bias, running_mean, running_var, training, momen
         check_channels(name, part, channels)
     array = working(x)
     shape = (1, channels, *([1] * (x.dim() - 2)))
-    saved = dtypes.float32.numpy if x.dtype.itemsize == 2 else x.dtype.numpy
+    given = next((p for p in (weight, bias, running_mean, running_var) if p is not None), x)
+    saved = given.dtype.numpy                        # float32 beside an input of half the width
     if not training:
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when training is "

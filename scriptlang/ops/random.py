@@ -129,6 +129,10 @@ def floating_only(x: Tensor, name: str) -> None:
 
 
 def uniform_(self, low, high, generator):
+    if self.dtype.kind == "c":
+        real = dtypes.float64 if self.dtype.itemsize == 16 else dtypes.float32
+        parts = of(generator).uniform_of(2 * self.numel(), real) * (high - low) + low
+        return fill(self, parts[::2] + 1j * parts[1::2])
     floating_only(self, "check_uniform_bounds")
     if low > high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > "

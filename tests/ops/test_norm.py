@@ -42,6 +42,11 @@ def samples():
     yield call("layer_norm", x, [3], A.normal(2))
     yield call("layer_norm", A.integers(0, 9, 2, 3), [3])
     yield call("batch_norm", x, A.normal(2), None, A.normal(3), A.uniform(3), False, 0.1, 1e-5, False)
+    half = A.normal(4, 3, dtype="float16")
+    for saved in ("float16", "float32"):
+        w, mean = A.normal(3, dtype=saved), A.normal(3, dtype=saved)
+        yield call("native_batch_norm", half, w, w, mean, np.ones(3, saved), True, 0.1, 1e-5,
+                   tolerance=3e-3)
     yield call("rms_norm", x, [3], None, 1e-2)
     yield call("layer_norm", A.normal(2, 8, dtype="float16"), [8], tolerance=1e-3)
     yield call("batch_norm", A.normal(2, 3, 4, dtype="float16"), None, None, A.normal(3), A.uniform(3),

@@ -19,6 +19,9 @@ def samples():
             loose = {"tolerance": 3e-3} if dtype == 5 else {}
             yield call("rand", [n], dtype=TorchDtype(dtype))
             yield call("randn", [n], dtype=TorchDtype(dtype), **loose)
+    for dtype in (9, 10):
+        yield call("rand", [5], dtype=TorchDtype(dtype))
+        yield call("randn", [20], dtype=TorchDtype(dtype))
     for dtype in ("float32", "float64", "int64", "uint8"):
         x = np.zeros(9, dtype)
         for name, *args in (("uniform_", -2.0, 3.0), ("normal_", 1.0, 2.0), ("bernoulli_", 0.3),
