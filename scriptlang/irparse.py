@@ -1,8 +1,8 @@
 """Graphs from their text (irtext.parse_graph): ir.lark's tree made into a Graph.
 
-The text names no overloads, so `overloads` is asked for an operator's schemas and the first that the inputs'
-types fit is taken, as the text may also say it (`aten::add.Tensor(...)`).  Without an answer a node
-has no schema.
+The text names no overloads, so `overloads` is asked for an operator's schemas and the first that
+the inputs' types fit is taken, as the text may also say it (`aten::add.Tensor(...)`).  Without an
+answer a node has no schema.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ class Reader:
     """Makes graphs from one text; classes and functions of the same name are one object."""
 
     def __init__(self, overloads: Callable[[str], Iterable[Schema]],
-                 resolve: Callable[[str], T.Type | None], function: Callable[[str], Function | None],
+                 resolve: Callable[[str], T.Type | None],
+                 function: Callable[[str], Function | None],
                  constant: Callable[[Opaque], Any]):
         self.overloads, self.resolve = overloads, resolve
         self.find_function, self.make_constant = function, constant
@@ -91,7 +92,8 @@ class Reader:
             attributes.setdefault("value", None)
         if inputs and isinstance(inputs[0], Function):
             attributes["function"] = inputs.pop(0)
-        node = block.append(block.graph.create(kind, inputs, [t for _, t in outs], None, attributes))
+        types = [t for _, t in outs]
+        node = block.append(block.graph.create(kind, inputs, types, None, attributes))
         node.schema = self.schema(node, overload)
         place, blocks = (rest[0], rest[1:]) if rest and is_token(rest[0]) else (None, rest)
         node.span = read_place(str(place)) if place else None
@@ -121,7 +123,8 @@ class Reader:
     def uses(self, tree, env: dict[str, Value]) -> list[Value]:
         for name in tree.children:
             if str(name) not in env:
-                raise GraphError(f"line {name.line} of the graph's text: {name} is not defined here")
+                raise GraphError(
+                    f"line {name.line} of the graph's text: {name} is not defined here")
         return [env[str(name)] for name in tree.children]
 
     def schema(self, node: Node, overload: str | None) -> Schema | None:

@@ -4,14 +4,15 @@
     Rule("len_of_size", "x: Tensor", "aten.len(aten.size(x))", "aten.dim(x)")
     Rule("inner_relu", "x: Tensor", "aten.relu((y := aten.relu(x)))", "y")
 
-`before` and `after` are Python expressions: calls of `aten.name(...)` or `prim.name(...)`, literals, which match
-constants, and variables.  A variable matches any value of the type that `parameters` gives it; used
-twice it matches the same value (or equal constants) twice; `Const[int]` asks for a constant.  Trailing
-arguments may be left out: they match their defaults.  `(y := pattern)` names an inner value.
+`before` and `after` are Python expressions: calls of `aten.name(...)` or `prim.name(...)`,
+literals, which match constants, and variables.  A variable matches any value of the type that
+`parameters` gives it; used twice it matches the same value (or equal constants) twice; `Const[int]`
+asks for a constant.  Trailing arguments may be left out: they match their defaults.  
+`(y := pattern)` names an inner value.
 
-A rule keeps the value for every input its condition lets through; tests/passes/test_rules.py fires each rule on
-samples and compares.  `why_not` says what kept a rule from firing at a node.  Texts are read
-when a node of the rule's kind is first met, so a table of rules costs nothing at import.
+A rule keeps the value for every input its condition lets through; tests/passes/test_rules.py fires
+each rule on samples and compares.  `why_not` says what kept a rule from firing at a node.  Texts
+are read when a node of the rule's kind is first met, so a table of rules costs nothing at import.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ class Rule:
     """before -> after.
 
     condition: Match -> None where the rule may fire, or the reason why it may not.
-    gives: what a `before` whose `after` is an existing value would have given anyway: "object", that
-    value itself; "memory", another tensor on its memory; "value", an equal one with memory of its own.
+    gives: what a `before` whose `after` is an existing value would have given anyway: "object",
+    that value itself; "memory", another tensor on its memory; "value", an equal one of its own.
     samples: what the variables may be in the rule's test, where values by type do not do.
     """
 

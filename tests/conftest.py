@@ -24,14 +24,16 @@ os.environ.setdefault("SCRIPTLANG_VERIFY", "1")
 
 
 def pytest_addoption(parser):
-    parser.addoption("--update", action="store_true", help="rewrite .case files with what is now computed")
+    parser.addoption("--update", action="store_true",
+                     help="rewrite .case files with what is now computed")
     parser.addoption("--slow", action="store_true", help="run the tests marked slow, too")
 
 
 def pytest_collection_modifyitems(config, items):
     skips = []
     if importlib.util.find_spec("torch") is None:
-        skips.append(("oracle", pytest.mark.skip(reason="compares with PyTorch, which is not installed")))
+        why = "compares with PyTorch, which is not installed"
+        skips.append(("oracle", pytest.mark.skip(reason=why)))
     if not config.getoption("--slow"):
         skips.append(("slow", pytest.mark.skip(reason="slow; run with --slow")))
     for item in items:

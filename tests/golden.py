@@ -13,21 +13,21 @@ A file holds cases; a case is a title and sections:
     --- run f(3)
     4
 
-One section is the input: `source` (Python; the last function or class is compiled) or `graph` (IR text,
-`%x : Tensor = aten::relu(%y)`).  Every other section is computed from it and compared:
+One section is the input: `source` (Python; the last function or class is compiled) or `graph` (IR
+text, `%x : Tensor = aten::relu(%y)`).  Every other section is computed from it and compared:
 
-    ir [of NAME]        the graph as the front end made it (of NAME: another function or Class.method)
-    passes P Q ...      the graph after those passes of scriptlang.passes, verified after each
-    optimized           the graph after pipeline.optimize
-    bytecode            the instructions, constants and operators
-    code                the text that goes into the code/ of an archive
-    error               the CompileError of the source, excerpt and underline included
-    run EXPRESSION      what the program prints, then the value, on the python engine
-    fails EXPRESSION    the exception of a run and its script stack
+    ir [of NAME]      the graph as the front end made it (NAME: another function or Class.method)
+    passes P Q ...    the graph after those passes of scriptlang.passes, verified after each
+    optimized         the graph after pipeline.optimize
+    bytecode          the instructions, constants and operators
+    code              the text that goes into the code/ of an archive
+    error             the CompileError of the source, excerpt and underline included
+    run EXPRESSION    what the program prints, then the value, on the python engine
+    fails EXPRESSION  the exception of a run and its script stack
 
-`pytest --update` rewrites the computed sections of the cases that differ; read the diff before committing.
-To add a case write its title, input and the heads of the sections wanted, then run with --update.
-A new kind of section is one function in SECTIONS.
+`pytest --update` rewrites the computed sections of the cases that differ; read the diff before
+committing.  To add a case write its title, input and the heads of the sections wanted, then run
+with --update.  A new kind of section is one function in SECTIONS.
 """
 
 from __future__ import annotations
@@ -264,7 +264,7 @@ SECTIONS: dict[str, Callable[[Program, str], str]] = {
 
 
 def check(case: Case) -> str:
-    """Differences between the sections in the file and those computed; empty where there are none."""
+    """Differences between the sections in the file and those computed, as text."""
     differences = []
     for want, have in zip(case.sections, case.computed()):
         if want.text != have.text:

@@ -80,7 +80,7 @@ def test_what_pytorch_prints_beyond_ours_is_read():
     graph = parse_graph("""
 graph(%self.1 : __torch__.torch.nn.___torch_mangle_1.Linear, # a remark
       %a : Float(2, 2, strides=[2, 1], requires_grad=0, device=cpu)):
-  %3 : Long(requires_grad=0, device=cpu) = prim::Constant[value={1}](), scope: __module.0 # m.py:57:0
+  %3 : Long(requires_grad=0, device=cpu) = prim::Constant[value={1}](), scope: m.0 # m.py:57:0
   %4 : Float(*, 2) = aten::add.Tensor(%a, %3), scope: __module.0
   return (%4)
 """)

@@ -39,7 +39,7 @@ def test_programs_round_trip(function):
 
 
 def renumbered(text: str) -> str:
-    """The text with values numbered in order of appearance and without places and tensor details."""
+    """The text with values numbered by appearance, without places and details of tensors."""
     names: dict[str, str] = {}
     text = re.sub(r" *#.*|, scope: \S+", "", text)
     text = re.sub(r"\b(Float|Long|Int|Double|Bool)\([^()]*\)", "Tensor", text)

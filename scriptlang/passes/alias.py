@@ -1,11 +1,12 @@
 """Which values may share memory, and which nodes read and write it.
 
-A value points to locations.  A location is made by a node (a fresh tensor's storage, a container, an object) or
-is one of `OUTSIDE`: memory that lived before the graph ran, or that code outside may see, one per kind of
-memory.  Locations hold pointers in fields (list and dict elements in "*", tuple elements and attributes by
-name).  The constraints that nodes put on pointers come from the alias sets of schemas and from a few
-handlers; they are solved by repeating them until nothing changes, without regard to order (a field holds whatever
-was ever stored in it).  Sound: what is not known is outside.
+A value points to locations.  A location is made by a node (a fresh tensor's storage, a container,
+an object) or is one of `OUTSIDE`: memory that lived before the graph ran, or that code outside may
+see, one per kind of memory.  Locations hold pointers in fields (list and dict elements in "*",
+tuple elements and attributes by name).  The constraints that nodes put on pointers come from the
+alias sets of schemas and from a few handlers; they are solved by repeating them until nothing
+changes, without regard to order (a field holds whatever was ever stored in it).  Sound: what is not
+known is outside.
 
     analysis = AliasAnalysis(graph)
     analysis.may_alias(a, b); analysis.is_written(v); analysis.may_move_before(node, point)
@@ -35,26 +36,27 @@ KINDS = {T.ListType: "list", T.DictType: "dict", T.TupleType: "tuple", T.ClassTy
 """Kind of memory by class of type; tensors are "tensor"."""
 
 MAY_RETURN_INPUT = frozenset(f"aten::{name}" for name in (
-    "dropout feature_dropout alpha_dropout feature_alpha_dropout type_as atleast_1d atleast_2d atleast_3d"
-    " broadcast_tensors meshgrid cartesian_prod combinations pad einsum block_diag lstm"
+    "dropout feature_dropout alpha_dropout feature_alpha_dropout type_as atleast_1d atleast_2d"
+    " atleast_3d broadcast_tensors meshgrid cartesian_prod combinations pad einsum block_diag lstm"
     " gru rnn_tanh rnn_relu concat column_stack hstack vstack dstack tensor as_tensor to rms_norm"
     " squeeze_copy repeat_interleave float_power flatten_dense_tensors resolve_conj"
     " conj_physical quantize_per_tensor scaled_dot_product_attention _unsafe_view unsafe_split"
     " unsafe_split_with_sizes unsafe_chunk sum_to_size channel_shuffle _pad_circular set").split())
-"""Operators that may give one of their inputs, or a view of it, though their schema does not say so."""
+"""Operators that may give an input, or a view of it, though their schema does not say so."""
 
 MAY_COPY = frozenset(f"aten::{name}" for name in (
     "contiguous reshape reshape_as flatten ravel to type_as cpu cuda pin_memory conj _conj"
-    " _conj_physical adjoint mH matrix_H resolve_conj resolve_neg real imag to_dense atleast_1d atleast_2d"
-    " atleast_3d lift_fresh unflatten expand_as positive dequantize"
+    " _conj_physical adjoint mH matrix_H resolve_conj resolve_neg real imag to_dense"
+    " atleast_1d atleast_2d atleast_3d lift_fresh unflatten expand_as positive dequantize"
     " tensor_split").split())
 """Operators whose schema says that the result shares an input's memory, though it may be a copy."""
 
 STORES = {
-    "aten::append": (0, 1), "aten::insert": (0, 2), "aten::extend": (0, 1), "aten::_set_item": (0, 2),
+    "aten::append": (0, 1), "aten::insert": (0, 2), "aten::extend": (0, 1),
+    "aten::_set_item": (0, 2),
     "aten::setdefault": (0, 2), "aten::update": (0, 1), "aten::add_": (0, 1),
 }
-"""Operators that put what an input points to, or its elements, into another: (container, stored)."""
+"""Operators that put an input, or its elements, into another: (container, stored)."""
 
 EVERYTHING = ("tensor", "list", "dict", "tuple", "object", "other")
 
@@ -139,7 +141,7 @@ class AliasAnalysis:
         return self.is_written(*node.inputs, *node.outputs)
 
     def writes(self, node: Node) -> set[Location]:
-        """Locations that a node, or one inside it, may write; those outside stand for each other."""
+        """Locations that a node, or one inside it, may write; all outside of a kind are one."""
         if node.blocks:
             return {l for b in node.blocks for n in b.nodes for l in self.writes(n)}
         if is_opaque(node):
@@ -328,10 +330,10 @@ class AliasAnalysis:
             self._shares(v, result, arguments)
 
     def _shares(self, v: Value, result: Argument, arguments) -> None:
-        """A result without alias set: a container holds what the arguments hold, others may be it."""
+        """A result without alias set: containers hold what arguments hold, others may be it."""
         for _, w in arguments:
             if memory_kinds(w.type):
-                if memory_kinds(result.type) != ("list",) and memory_kinds(result.type) != ("dict",):
+                if memory_kinds(result.type) not in (("list",), ("dict",)):
                     self.rules.append(("inside", v, w))
                 if memory_kinds(v.type) != ("tensor",):
                     self.rules.append(("keep", v, w))
@@ -347,10 +349,11 @@ class AliasAnalysis:
             self.rules.append(("copy", target, source))
 
     def _fresh(self, v: Value) -> None:
-        """Point a value to memory of its own; a container of tensors also holds tensors of its own."""
+        """Point a value to memory of its own, which holds tensors of its own where it can."""
         kinds = memory_kinds(v.type)
         if kinds:
-            location = self.made[v.node, v.index] = Location(kinds[0] if len(kinds) == 1 else "other")
+            location = Location(kinds[0] if len(kinds) == 1 else "other")
+            self.made[v.node, v.index] = location
             self.points.setdefault(v, set()).add(location)
             if v.node.kind not in ALLOCATIONS and kinds != ("tensor",):
                 inner = {k for t in list(v.type.walk())[1:] for k in memory_kinds(t)}

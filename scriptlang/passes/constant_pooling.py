@@ -1,6 +1,7 @@
 """One constant per value, at the head of the graph.
 
-Loading a constant costs the same everywhere; at the head one serves every block, and none is in a loop.
+Loading a constant costs the same everywhere; at the head one serves every block, and none is in a
+loop.
 """
 
 from __future__ import annotations

@@ -4,9 +4,10 @@
     prim::If(%true)                          ->    its first branch
     prim::Loop(%zero, %cond, %x)             ->    %x
 
-Operators run through the kernels of the operator table, so the values are those of a run.  Left alone: operators
-with effects, whatever writes or is written, tensor results, results that code outside could change later
-(a returned list), values over MAX_ITEMS, and operators that raise an error, which the run then raises.
+Operators run through the kernels of the operator table, so the values are those of a run.  Left
+alone: operators with effects, whatever writes or is written, tensor results, results that code
+outside could change later (a returned list), values over MAX_ITEMS, and operators that raise an
+error, which the run then raises.
 """
 
 from __future__ import annotations
@@ -112,7 +113,8 @@ class _Propagation:
 def never_turns(node: Node) -> bool:
     """Whether the body of a loop never runs."""
     count, condition = node.inputs[:2]
-    return count.is_constant and count.constant <= 0 or condition.is_constant and not condition.constant
+    return (count.is_constant and count.constant <= 0
+            or condition.is_constant and not condition.constant)
 
 
 def compute(node: Node) -> tuple | None:

@@ -3,9 +3,9 @@
     %3 : int = aten::add(%a, %b)
     %4 : int = aten::add(%a, %b)      ->    uses of %4 use %3
 
-A node stands for later ones in its block and in blocks nested in later nodes.  Left alone: nodes with effects
-or blocks, nodes whose inputs or outputs are written anywhere, and pairs whose results both leave the
-graph, which the caller may write to one by one.
+A node stands for later ones in its block and in blocks nested in later nodes.  Left alone: nodes
+with effects or blocks, nodes whose inputs or outputs are written anywhere, and pairs whose results
+both leave the graph, which the caller may write to one by one.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Remove what nothing needs: nodes, branch results and loop-carried values.
 
-A value is live when it is returned, used by a node that has an effect, or used by what makes another live value.
-A write is live when its memory is outside, or is reached from a live value.  As in PyTorch an operator
-whose result is not used goes even where running it would have raised an error.
+A value is live when it is returned, used by a node that has an effect, or used by what makes
+another live value.  A write is live when its memory is outside, or is reached from a live value.
+As in PyTorch an operator whose result is not used goes even where running it would have raised an
+error.
 """
 
 from __future__ import annotations

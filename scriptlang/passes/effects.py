@@ -1,7 +1,7 @@
 """What a node does besides computing its outputs: the facts that every pass asks for.
 
-Writing to memory (in-place operators, SetAttr) is alias.py's; here are the effects that no analysis of
-memory sees: output, errors, calls of unknown code, the state of the random generator.
+Writing to memory (in-place operators, SetAttr) is alias.py's; here are the effects that no analysis
+of memory sees: output, errors, calls of unknown code, the state of the random generator.
 """
 
 from __future__ import annotations
@@ -11,16 +11,18 @@ from ..ir import Node
 
 EFFECTS = frozenset({
     "prim::Print", "prim::RaiseException", "prim::Enter", "prim::Exit", "prim::CallFunction",
-    "prim::CallMethod", "prim::fork", "prim::awaitable", "aten::wait", "aten::warn", "aten::manual_seed",
-    "aten::set_grad_enabled", "aten::save", "aten::seed", "aten::Generator", "prim::AddStatValue",
+    "prim::CallMethod", "prim::fork", "prim::awaitable", "aten::wait", "aten::warn",
+    "aten::manual_seed", "aten::set_grad_enabled", "aten::save", "aten::seed", "aten::Generator",
+    "prim::AddStatValue",
     "aten::_assert_async", "aten::_functional_assert_async", "aten::_assert_scalar",
-    "aten::_assert_tensor_metadata", "aten::sym_constrain_range", "prim::profile", "prim::IgnoredPythonOp",
+    "aten::_assert_tensor_metadata", "aten::sym_constrain_range", "prim::profile",
+    "prim::IgnoredPythonOp",
 })
 """Kinds that have to run, once, and in this order."""
 
-CALLS = frozenset({"prim::CallFunction", "prim::CallMethod", "prim::fork", "prim::Enter", "prim::Exit",
-                   "prim::awaitable", "prim::IgnoredPythonOp"})
-"""Kinds that run code not seen here: they may read and write whatever they reach, or others reach."""
+CALLS = frozenset({"prim::CallFunction", "prim::CallMethod", "prim::fork", "prim::Enter",
+                   "prim::Exit", "prim::awaitable", "prim::IgnoredPythonOp"})
+"""Kinds that run code not seen here: they may read and write whatever they can reach."""
 
 CONTROL = frozenset({"prim::If", "prim::Loop", "prim::Param", "prim::Return"})
 
@@ -28,11 +30,12 @@ ALLOCATIONS = frozenset({"prim::ListConstruct", "prim::DictConstruct", "prim::Tu
                          "prim::CreateObject"})
 """Kinds that make a new container of their inputs."""
 
-UNPACKS = frozenset({"prim::TupleUnpack", "prim::TupleIndex", "prim::TupleSlice", "prim::ListUnpack",
-                     "prim::DictIndex"})
+UNPACKS = frozenset({"prim::TupleUnpack", "prim::TupleIndex", "prim::TupleSlice",
+                     "prim::ListUnpack", "prim::DictIndex"})
 """Kinds that give what is inside their first input."""
 
-PASSES_ON = frozenset({"prim::unchecked_cast", "prim::unchecked_unwrap_optional", "prim::TupleCast"})
+PASSES_ON = frozenset({"prim::unchecked_cast", "prim::unchecked_unwrap_optional",
+                       "prim::TupleCast"})
 """Kinds whose output is their first input."""
 
 PURE_PRIM = frozenset({"prim::Constant", "prim::GetAttr", "prim::isinstance", "prim::Uninitialized",
@@ -43,9 +46,9 @@ VISIBLE = frozenset({"prim::Print", "prim::RaiseException", "prim::SetAttr"})
 """Kinds of the IR itself whose effect is known: they run no other code."""
 
 RANDOM = frozenset(f"aten::{name}" for name in (
-    "rand rand_like randn randn_like randint randint_like randperm normal bernoulli multinomial poisson"
-    " binomial dropout alpha_dropout feature_dropout feature_alpha_dropout native_dropout rrelu"
-    " rrelu_with_noise rrelu_with_noise_functional _standard_gamma _sample_dirichlet _fused_dropout"
+    "rand rand_like randn randn_like randint randint_like randperm normal bernoulli multinomial"
+    " poisson binomial dropout alpha_dropout feature_dropout feature_alpha_dropout native_dropout"
+    " rrelu rrelu_with_noise rrelu_with_noise_functional _standard_gamma _sample_dirichlet _fused_dropout"
     " fractional_max_pool2d fractional_max_pool3d scaled_dot_product_attention lstm gru rnn_tanh"
     " rnn_relu uniform exponential geometric cauchy log_normal random"
     " _scaled_dot_product_flash_attention_for_cpu").split())
@@ -78,7 +81,7 @@ def is_opaque(node: Node) -> bool:
 
 
 def has_side_effects(node: Node) -> bool:
-    """Whether the node, or one inside it, does more than compute its outputs and write to memory."""
+    """Whether the node, or one inside it, does more than give outputs and write to memory."""
     if node.blocks:
         return any(has_side_effects(n) for block in node.blocks for n in block.nodes)
     return node.kind in EFFECTS or is_random(node) or is_opaque(node)

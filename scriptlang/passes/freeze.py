@@ -2,12 +2,12 @@
 
     %w : Tensor = prim::GetAttr[name="weight"](%self)    ->    prim::Constant[value=<Tensor>]
 
-`freeze(module)` is a function of the module and the names of the methods to keep: it leaves the module as it
-is and gives a new one, of a class that has those methods, optimised, and only the attributes that they
-still need: those that a kept method sets or writes to, and those whose values cannot be constants (dicts,
-lists that the caller gets, objects that are used as values).  `training` is folded as it stands, so a module
-is put into eval mode first.  Tensors are shared with the module, not copied.  Arguments of calls are
-taken not to share memory with attributes.
+`freeze(module)` is a function of the module and the names of the methods to keep: it leaves the
+module as it is and gives a new one, of a class that has those methods, optimised, and only the
+attributes that they still need: those that a kept method sets or writes to, and those whose values
+cannot be constants (dicts, lists that the caller gets, objects that are used as values).
+`training` is folded as it stands, so a module is put into eval mode first.  Tensors are shared with
+the module, not copied.  Arguments of calls are taken not to share memory with attributes.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def is_foldable(value: Any) -> bool:
 
 
 def constant_of(value: Any, t: T.Type, like: Node) -> Value:
-    """Nodes that give a foldable value; lists of tensors are made each time, of constant tensors."""
+    """Nodes that give a foldable value; a list of tensors is made anew each time."""
     graph = like.graph
     if value is None or isinstance(value, Tensor):
         return graph.constant(value, T.NONE if value is None else T.TENSOR, like=like)

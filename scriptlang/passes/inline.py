@@ -2,9 +2,9 @@
 
     %3 : Tensor = prim::CallMethod[name="forward"](%l, %x)    ->    the nodes of forward
 
-Nodes that come from a body remember the call in `callers`, so that errors show the script stack.  A call
-inside the body of the function it calls (recursion) stays, and so does a call of an interface, and every
-call once the graph holds MAX_NODES nodes.
+Nodes that come from a body remember the call in `callers`, so that errors show the script stack.  A
+call inside the body of the function it calls (recursion) stays, and so does a call of an interface,
+and every call once the graph holds MAX_NODES nodes.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def splice(call: Node, function: Function) -> list[Node]:
 
 
 def as_type(value: Value, wanted: T.Type, call: Node) -> Value:
-    """The value where a `wanted` is expected.  Tuples are cast, since unpacking asks for equal types."""
+    """The value where a `wanted` is expected; tuples are cast: unpacking asks for equal types."""
     if value.type == wanted or not any(isinstance(t, T.TupleType) for t in wanted.walk()):
         return value
     with call.graph.at(call) as graph:

@@ -1,9 +1,9 @@
 """Loops: move out what is the same each time around, and unroll short ones.
 
-A node moves before the loop when its inputs come from outside it, it cannot fail, makes no memory and has no effect,
-and nothing in the loop writes what it reads; it may then run though the loop makes no turn.
-A loop with a constant trip count and no early exit is unrolled where the copies stay few
-(MAX_TURNS, MAX_COPIES), so that the turn number becomes a constant.
+A node moves before the loop when its inputs come from outside it, it cannot fail, makes no memory
+and has no effect, and nothing in the loop writes what it reads; it may then run though the loop
+makes no turn.  A loop with a constant trip count and no early exit is unrolled where the copies
+stay few (MAX_TURNS, MAX_COPIES), so that the turn number becomes a constant.
 """
 
 from __future__ import annotations

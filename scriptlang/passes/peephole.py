@@ -1,8 +1,8 @@
 """Local identities, as a table of rules (see rewrite.py for how to read one).
 
-To add a rule, add a line.  It has to hold for every value of its types: `x + 0.0` is not here, since it
-turns -0.0 into 0.0.  Rules whose result is an existing value fire only where sharing its memory can
-not be seen, unless the operator gives that value, or its memory, anyway (`gives`).
+To add a rule, add a line.  It has to hold for every value of its types: `x + 0.0` is not here,
+since it turns -0.0 into 0.0.  Rules whose result is an existing value fire only where sharing its
+memory can not be seen, unless the operator gives that value, or its memory, anyway (`gives`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Random programs for the passes: views, in-place writes, lists, tuples, attributes, branches, loops.
+"""Random programs for the passes: views, in-place writes, lists, tuples, branches, loops.
 
 `random_graph(seed)` is the text of a graph over two tensors and an int that runs without error for
 tensors of shape (3, 3); everything that can be seen of memory is part of what it returns.
@@ -59,7 +59,8 @@ class Writer:
             ("int", f"aten::add({i}, %one)"), ("int", f"aten::mul({i}, %two)"),
             ("int", f"aten::sub({i}, {self.pick('int')})"), ("int", f"aten::size({t}, %zero)"),
             ("bool", f"aten::lt({i}, {self.pick('int')})"), ("bool", f"aten::__not__({c})"),
-            ("Tensor[]", f"prim::ListConstruct({t}, {u})"), ("Tensor[]", f"aten::append({ts}, {t})"),
+            ("Tensor[]", f"prim::ListConstruct({t}, {u})"),
+            ("Tensor[]", f"aten::append({ts}, {t})"),
             ("Tensor", f"aten::__getitem__({ts}, %zero)"),
             ("Tensor[]", f"aten::_set_item({ts}, %zero, {t})"), ("int", f"aten::len({ts})"),
             ("int[]", f"aten::size({t})"),
@@ -115,7 +116,8 @@ class Writer:
         values = [self.pick("Tensor"), self.pick("Tensor"), "%a", self.pick("Tensor[]"), "%given",
                   self.pick("int"), self.pick("bool")]
         types = ["Tensor", "Tensor", "Tensor", "Tensor[]", "Tensor[]", "int", "bool"]
-        self.lines.append(f"  %out : ({', '.join(types)}) = prim::TupleConstruct({', '.join(values)})")
+        self.lines.append(f"  %out : ({', '.join(types)}) = "
+                          f"prim::TupleConstruct({', '.join(values)})")
         return "  return (%out)\n"
 
 

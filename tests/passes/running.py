@@ -46,12 +46,13 @@ def sharing(value: Any) -> tuple:
 
     walk(value)
     return tuple((i, j) for i, a in enumerate(found) for j, b in enumerate(found[:i])
-                 if a is b and isinstance(a, list) or isinstance(a, Tensor) and isinstance(b, Tensor)
+                 if a is b and isinstance(a, list)
+                 or isinstance(a, Tensor) and isinstance(b, Tensor)
                  and np.shares_memory(a.numpy(), b.numpy()))
 
 
 def plain(value: Any) -> Any:
-    """A value as nested tuples that compare by type and bits (NaN equals NaN, 0.0 differs from -0.0)."""
+    """A value as nested tuples that compare by type and bits: NaN is NaN, 0.0 is not -0.0."""
     if isinstance(value, Tensor):
         array = value.numpy()
         return "tensor", str(array.dtype), array.shape, array.tobytes()

@@ -21,7 +21,8 @@ SCALARS = {T.INT: 1, T.FLOAT: 0.5, T.BOOL: False, T.NUMBER: 2, T.STR: "a", T.NON
 def tensors() -> list[Tensor]:
     return [scriptlang.from_numpy(a) for a in (
         np.arange(1, 10, dtype=np.float32).reshape(3, 3) / 10, np.arange(9).reshape(3, 3),
-        np.array([True, False, True]), np.arange(6, dtype=np.complex64).reshape(2, 3).T, np.array(1.5, np.float32), np.zeros((0, 2), np.float32))]
+        np.array([True, False, True]), np.arange(6, dtype=np.complex64).reshape(2, 3).T,
+        np.array(1.5, np.float32), np.zeros((0, 2), np.float32))]
 
 
 def arguments(op, tensor: Tensor) -> list | None:
