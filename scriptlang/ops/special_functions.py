@@ -58,7 +58,7 @@ def bessel_j(order: int):
         near = power_series(small, order, -1)[0] * (small / 2) ** order
         p, q, angle = hankel(large, order)
         far = np.sqrt(2 / (math.pi * large)) * (p * np.cos(angle) - q * np.sin(angle))
-        value = np.where(size < SERIES_LIMIT, near, np.where(np.isinf(size), 0, far))
+        value = np.where(size < SERIES_LIMIT, near, far)
         return value * np.sign(x) if order else np.where(np.isnan(x), x, value)
 
     return f
@@ -75,7 +75,7 @@ def bessel_y(order: int):
             near = near - 2 / (math.pi * small)
         p, q, angle = hankel(large, order)
         far = np.sqrt(2 / (math.pi * large)) * (p * np.sin(angle) + q * np.cos(angle))
-        value = np.where(x < SERIES_LIMIT, near, np.where(np.isinf(x), 0, far))
+        value = np.where(x < SERIES_LIMIT, near, far)
         return np.where(x == 0, -np.inf, np.where(x < 0, np.nan, value))
 
     return f
@@ -101,13 +101,13 @@ def bessel_i(order: int, scaled: bool):
 def bessel_k(order: float, scaled: bool):
     """The integral of exp(-x cosh t) cosh(order t) (9.6.24), by the trapezoid rule."""
     def f(x):
-        t = np.arange(0, 120) * 0.25
-        positive = np.where(x > 0, x, 1.0)[..., None]
-        weight = np.where(t == 0, 0.5, 1) * 0.25
-        value = np.sum(np.exp(np.maximum(-positive * (np.cosh(t) - 1), -745)) * np.cosh(order * t)
-                       * weight * (positive * (np.cosh(t) - 1) < 740), -1)
-        value = value if scaled else value * np.exp(-np.where(x > 0, x, 0))
-        return np.where(x == 0, np.inf, np.where(x > 0, value, np.nan))
+        positive = np.where((x > 0) & np.isfinite(x), x, 1.0)[..., None]
+        step = np.arccosh(1 + 745 / positive) / 400
+        t = step * np.arange(400)
+        weight = step * np.where(np.arange(400) == 0, 0.5, 1)
+        value = np.sum(np.exp(-2 * positive * np.sinh(t / 2) ** 2) * np.cosh(order * t) * weight, -1)
+        value = value if scaled else value * np.exp(-positive[..., 0])
+        return np.where(x == 0, np.inf, np.where(x == np.inf, 0.0, np.where(x > 0, value, np.nan)))
 
     return f
 
@@ -136,7 +136,7 @@ def airy_ai(x):
     angle = zeta + math.pi / 4
     below = (np.sin(angle) * p - np.cos(angle) * q) / (math.sqrt(math.pi) * down ** 0.25)
     value = np.where(x > 2, above, np.where(x < -8, below, middle))
-    return np.where(np.isinf(x), np.where(x > 0, 0, np.nan), value)
+    return np.where(np.isinf(x), np.nan, value)
 
 
 # gamma family
@@ -150,10 +150,18 @@ def zeta(x, q):
     """Hurwitz's zeta: the sum of (q + k)^-x, the tail by Euler and Maclaurin (23.2)."""
     x, q = np.broadcast_arrays(x, q)
     total, at = np.zeros(x.shape), q.astype(np.float64)
-    good = (x > 1) & ~((q <= 0) & ((q == np.floor(q)) | (x != np.floor(x)))) & np.isfinite(q)
+    pole = (q <= 0) & (q == np.floor(q))
+    good = (x > 1) & np.isfinite(x) & np.isfinite(q) & ~pole & ((q > 0) | (x == np.floor(x)))
     power = np.where(good, x, 2.0)
     at = np.where(good, at, 1.0)
-    for _ in range(12 + int(min(max(-at.min(initial=0), 0), 10_000))):
+    if np.any(at < -12):                             # the terms far below zero, from above
+        skipped = np.where(at < -12, np.ceil(-12 - at), 0.0)
+        away = np.where(at < -12, -at, 20.0)
+        sign = np.where(power % 2 == 0, 1.0, -1.0)
+        between = zeta(power, away - skipped + 1) - zeta(power, away + 1)
+        total = total + np.where(at < -12, sign * between, 0.0)
+        at = at + skipped
+    for _ in range(26):
         more = at < 12
         total = total + np.where(more, np.power(at, -power), 0)
         at = np.where(more, at + 1, at)
@@ -162,10 +170,10 @@ def zeta(x, q):
     for k, b in enumerate(BERNOULLI):
         total = total + b * factor
         factor = factor * (power + 2 * k + 1) * (power + 2 * k + 2) / (at * at)
-    pole = (q <= 0) & (q == np.floor(q))
-    bad = np.where(x == 1, np.inf, np.where(x < 1, np.nan, np.where(pole, np.inf, np.nan)))
-    return np.where(np.isnan(x) | np.isnan(q), np.nan, np.where(good, total, np.where(
-        np.isposinf(q) & (x > 1), 0.0, bad)))
+    edge = np.select([x == 1, x < 1, pole, np.isnan(x) | np.isnan(q) | np.isinf(q), x == np.inf],
+                     [np.inf, np.nan, np.inf, np.nan,
+                      np.where(q < 1, np.inf, np.where(q == 1, 1.0, 0.0))], np.nan)
+    return np.where(good, total, edge)
 
 
 def polygamma_of(n: int):
@@ -190,19 +198,19 @@ def incomplete_gamma(upper: bool):
         p, z = np.where(good, a, 1.0), np.where(good, x, 1.0)
         scale = np.exp(p * np.log(z) - z - lgamma(p))
         term = total = 1 / p
-        for k in range(1, 600):
+        for k in range(1, 100_000):                  # about 8 sqrt(a) terms where x is near a
             term = term * z / (p + k)
             total = total + term
-            if np.all(term < total * 1e-17):
+            if np.all((term < total * 1e-17) | (z > np.maximum(p, 1))):
                 break
         lower = scale * total
         fraction = np.clip(continued_fraction(p, np.maximum(z, p)), 0, None) * scale
-        by_series = (z <= 1) | (z <= p)
+        by_series = z <= np.maximum(p, 1)
         low = np.where(by_series, lower, 1 - fraction)
         high = np.where(by_series, 1 - lower, fraction)
-        edge = np.where((x < 0) | (a < 0) | np.isnan(a) | np.isnan(x) | ((a == 0) & (x == 0))
-                        | (np.isinf(a) & np.isinf(x)), np.nan,
-                        np.where((a == 0) | np.isposinf(x), 1.0, 0.0))
+        edge = np.select([(x < 0) | (a < 0), a == 0, x == 0, np.isinf(a), np.isinf(x)],
+                         [np.nan, np.where(x > 0, 1.0, np.nan), 0.0,
+                          np.where(np.isinf(x), np.nan, 0.0), 1.0], np.nan)
         return np.where(good, high if upper else low, 1 - edge if upper else edge)
 
     return f
@@ -213,13 +221,13 @@ def continued_fraction(a, x):
     b = x + 1 - a
     c, d = np.full_like(x, 1e300), 1 / np.where(b == 0, 1e-300, b)
     h = d
-    for i in range(1, 500):
+    for i in range(1, 100_000):
         step = -i * (i - a)
         b = b + 2
         d = 1 / np.where(step * d + b == 0, 1e-300, step * d + b)
         c = np.where(b + step / c == 0, 1e-300, b + step / c)
         h = h * d * c
-        if np.all(np.abs(d * c - 1) < 1e-16):
+        if np.all(np.abs(d * c - 1) < 3e-16):
             break
     return h
 
@@ -296,7 +304,7 @@ POLYNOMIALS = {
 def polynomial(first, following, shifted=False):
     """The polynomial of degree n, truncated to an integer, at x; zero for negative degrees."""
     def f(x, n):
-        x, n = np.broadcast_arrays(x, np.trunc(n))
+        x, n = np.broadcast_arrays(x, np.trunc(np.where(np.isfinite(n), n, -1)))
         x = 2 * x - 1 if shifted else x
         before, value = np.ones_like(x), first(x)
         result = np.where(n == 0, before, np.where(n == 1, value, 0.0))
