@@ -21,7 +21,7 @@ from functools import cached_property
 from typing import Callable, Iterable, Iterator
 
 from .. import types as T
-from ..ir import Block, Graph, Node, Value
+from ..ir import Graph, Node, Value
 from ..schema import Argument
 from .effects import ALLOCATIONS, PASSES_ON, UNPACKS, has_side_effects, is_opaque
 

@@ -48,11 +48,11 @@ VISIBLE = frozenset({"prim::Print", "prim::RaiseException", "prim::SetAttr"})
 RANDOM = frozenset(f"aten::{name}" for name in (
     "rand rand_like randn randn_like randint randint_like randperm normal bernoulli multinomial"
     " poisson binomial dropout alpha_dropout feature_dropout feature_alpha_dropout native_dropout"
-    " rrelu rrelu_with_noise rrelu_with_noise_functional _standard_gamma _sample_dirichlet _fused_dropout"
-    " fractional_max_pool2d fractional_max_pool3d scaled_dot_product_attention lstm gru rnn_tanh"
-    " rnn_relu uniform exponential geometric cauchy log_normal random"
+    " rrelu rrelu_with_noise rrelu_with_noise_functional _standard_gamma _sample_dirichlet"
+    " _fused_dropout fractional_max_pool2d fractional_max_pool3d scaled_dot_product_attention lstm"
+    " gru rnn_tanh rnn_relu uniform exponential geometric cauchy log_normal random"
     " _scaled_dot_product_flash_attention_for_cpu").split())
-"""Operators whose result, or whose effect, comes from the random generator."""
+"""Operators whose result comes from the random generator, as that of their in-place forms does."""
 
 SWITCHES = {"train": False, "training": False, "dropout_p": 0.0}
 """Arguments that switch randomness on, and the value at which an operator is not random."""
@@ -90,7 +90,7 @@ def has_side_effects(node: Node) -> bool:
 def is_random(node: Node) -> bool:
     """Whether the node draws from the random generator."""
     schema = node.schema
-    if node.kind not in RANDOM and (schema is None or schema.index("generator") is None):
+    if node.kind.removesuffix("_") not in RANDOM and (schema is None or schema.index("generator") is None):
         return False
     if schema is not None:
         for name, off in SWITCHES.items():

@@ -104,6 +104,8 @@ TENSORS = (
          gives="object"),
     Rule("dropout_in_eval", "x: Tensor, p: float", "aten.dropout(x, p, False)", "x",
          gives="object", samples={"p": (0.5,)}),
+    Rule("dropout_in_place_in_eval", "x: Tensor, p: float", "aten.dropout_(x, p, False)", "x",
+         gives="object", samples={"p": (0.5,)}),
     Rule("feature_dropout_in_eval", "x: Tensor, p: float", "aten.feature_dropout(x, p, False)", "x",
          gives="object", samples={"p": (0.5,)}),
     # Nothing is differentiated here, so these only give the tensor again.

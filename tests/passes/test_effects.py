@@ -9,7 +9,7 @@ import pytest
 
 import scriptlang
 from scriptlang import types as T
-from scriptlang.ops import table
+from scriptlang.ops import random, table
 from scriptlang.passes import effects
 from scriptlang.passes.alias import MAY_COPY, MAY_RETURN_INPUT, STORES
 from scriptlang.tensor import Tensor
@@ -25,11 +25,14 @@ def tensors() -> list[Tensor]:
         np.array(1.5, np.float32), np.zeros((0, 2), np.float32))]
 
 
-def arguments(op, tensor: Tensor) -> list | None:
-    """Arguments for a kernel with `tensor` for its first tensor; None where we have none."""
+def arguments(op, tensor: Tensor, flag: bool = False) -> list | None:
+    """Arguments for a kernel: `tensor` for its first tensor, `flag` for every bool that it takes;
+    None where we have none."""
     found = []
     for a in op.schema.arguments:
-        if a.has_default:
+        if a.type == T.BOOL and flag:
+            found.append(True)
+        elif a.has_default:
             found.append(a.default)
         elif a.type == T.TENSOR:
             found.append(tensor if not found else
@@ -95,11 +98,40 @@ def test_a_kernel_shares_and_writes_only_what_its_schema_says(op):
                 "the result shares memory with an input, which the schema does not say"
 
 
-@pytest.mark.parametrize("text, random", [
+@pytest.mark.parametrize("flag", [False, True])
+def test_every_operator_that_draws_random_numbers_is_known(flag, monkeypatch):
+    drawn = []
+
+    def words(self, n):
+        drawn.append(n)
+        return np.zeros(n, np.uint32)
+
+    monkeypatch.setattr(random.Generator, "words", words)
+    monkeypatch.setattr(random.Generator, "double_words", words)
+    unknown = []
+    for op in table.all_operators():
+        if op.kernel is None or op.name.removesuffix("_") in effects.RANDOM \
+                or op.schema.index("generator") is not None:
+            continue
+        drawn.clear()
+        for tensor in tensors():
+            given = arguments(op, tensor, flag)
+            try:
+                with warnings.catch_warnings(), np.errstate(all="ignore"):
+                    warnings.simplefilter("ignore")
+                    op.kernel(*given or ())
+            except Exception:
+                continue
+        if drawn and op.name not in effects.EFFECTS:
+            unknown.append(op.qualified_name)
+    assert not unknown
+
+
+@pytest.mark.parametrize("text, is_random", [
     ("aten::dropout(%x, %p, %true)", True), ("aten::dropout(%x, %p, %false)", False),
     ("aten::dropout(%x, %p, %c)", True), ("aten::bernoulli(%x, %none)", True),
     ("aten::relu(%x)", False), ("aten::rand_like(%x, %none, %none, %none, %none, %none)", True)])
-def test_randomness_follows_from_the_arguments(text, random):
+def test_randomness_follows_from_the_arguments(text, is_random):
     graph = parse(f"""graph(%x : Tensor, %p : float, %c : bool):
   %true : bool = prim::Constant[value=1]()
   %false : bool = prim::Constant[value=0]()
@@ -107,7 +139,7 @@ def test_randomness_follows_from_the_arguments(text, random):
   %r : Tensor = {text}
   return (%r)
 """)
-    assert effects.is_random(list(graph.nodes)[-1]) is random
+    assert effects.is_random(list(graph.nodes)[-1]) is is_random
 
 
 def test_operators_of_the_tables_exist():
