@@ -92,9 +92,14 @@ def imag(self):
     return Tensor._wrap(self._array.imag)
 
 
-@primitive("aten::conj(Tensor(a) self) -> Tensor(a)")
+@primitive("aten::conj(Tensor(a) self) -> Tensor(a)", "aten::_conj(Tensor(a) self) -> Tensor(a)")
 def conj(self):
     return self if self.dtype.kind != "c" else Tensor._wrap(self._array.conj())
+
+
+@primitive("aten::_neg_view(Tensor(a) self) -> Tensor(a)")
+def neg_view(self):
+    return Tensor._wrap(-self._array)
 
 
 @primitive("aten::resolve_conj(Tensor(a) self) -> Tensor(a)",

@@ -166,7 +166,7 @@ def line(start, end, steps: int, dtype: DType) -> np.ndarray:
     if dtype.kind == "c":
         return np.linspace(start, end, steps)
     if dtype.kind in "ui":
-        work, start, end = np.float32, int(start), int(end)
+        work, start, end = np.float64, int(start), int(end)
     else:
         work = np.float64 if dtype.itemsize == 8 else np.float32
     step = work((end - start) / max(steps - 1, 1))
