@@ -387,20 +387,30 @@ class Unpickler {
   // ---- calls of the allowed globals
 
   void reduce() {
-    std::vector<Item> arguments = pop_tuple();
-    Item callee = pop();
-    if (callee.kind == Item::Class) {
-      if (arguments.size() != 1) fail("an enum member of ", callee.cls->name, " needs one value");
-      push(Enum::make(callee.cls, member_name(*callee.cls, arguments[0].value),
-                      arguments[0].value));
+    if (stack_.size() >= 2 && stack_[stack_.size() - 2].kind == Item::Class) {
+      enum_member();
       return;
     }
+    std::vector<Item> arguments = pop_tuple();
+    Item callee = pop();
     if (callee.kind != Item::Global || !callee.global) fail("something that is no function is called");
     call(*callee.global, arguments);
   }
 
-  static std::string member_name(const ClassType&, const Value& value) {
-    return to_text(value);
+  // PyTorch reduces an enum's class with the bare value, not with a tuple of it. The name of
+  // the member is not in the pickle: its value stands for it.
+  void enum_member() {
+    Value value = pop_value();
+    Item cls = pop();
+    if (value.is_tuple() && value.as_tuple().items.size() == 1) {
+      Value only = value.as_tuple().items[0];
+      value = std::move(only);
+    }
+    if (!value.is_int() && !value.is_double() && !value.is_string()) {
+      fail("a member of the enum ", cls.cls->name, " is a ", tag_name(value.tag()));
+    }
+    std::string name = to_text(value);
+    push(Enum::make(cls.cls, std::move(name), std::move(value)));
   }
 
   void call(const GlobalEntry& function, std::vector<Item>& arguments) {

@@ -51,6 +51,14 @@ TEST(objects_take_their_slots_in_order) {
   CHECK_EQ(v.as_object().type->slot("b"), 1);
 }
 
+TEST(enum_members_are_a_class_and_a_bare_value) {
+  Value v = read(p_global("__torch__", "Color") + p_text("red") + "R");
+  CHECK_EQ(v.as_enum().type->name, "__torch__.Color");
+  CHECK_EQ(v.as_enum().value.as_string(), "red");
+  CHECK(equal(v, read(p_global("__torch__", "Color") + p_text("red") + "R")));
+  CHECK_RAISES(ArchiveError, "is a List", read(p_global("__torch__", "Color") + "]R"));
+}
+
 TEST(tensors_are_views_of_storages) {
   Value v = read(p_tensor(p_storage("FloatStorage", "0", 16), 2, {2, 3}, {3, 1}));
   CHECK_EQ(v.as_tensor().dim(), 2);
@@ -98,7 +106,7 @@ TEST(misuse_is_refused) {
       "(t0)",                                   // fine until the end: two pops and one push
       "N)R",                                    // calling None
       p_global("torch", "FloatStorage"),        // a name is no value
-      p_global("__torch__", "C") + "(NtR)\x81", // NEWOBJ of an enum member
+      p_global("__torch__", "C") + "K\1R)\x81",  // NEWOBJ of an enum member
       "N}b",                                    // state of None
       "(" + p_text("x") + "tQ",                 // no storage
       "\x8a\x09" + std::string(9, 'x'),         // an integer of nine bytes
