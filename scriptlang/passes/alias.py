@@ -48,7 +48,7 @@ MAY_COPY = frozenset(f"aten::{name}" for name in (
     "contiguous reshape reshape_as flatten ravel to type_as cpu cuda pin_memory conj _conj"
     " _conj_physical adjoint mH matrix_H resolve_conj resolve_neg real imag to_dense"
     " atleast_1d atleast_2d atleast_3d lift_fresh unflatten expand_as positive dequantize"
-    " tensor_split").split())
+    " tensor_split _neg_view").split())
 """Operators whose schema says that the result shares an input's memory, though it may be a copy."""
 
 STORES = {

@@ -90,7 +90,8 @@ def has_side_effects(node: Node) -> bool:
 def is_random(node: Node) -> bool:
     """Whether the node draws from the random generator."""
     schema = node.schema
-    if node.kind.removesuffix("_") not in RANDOM and (schema is None or schema.index("generator") is None):
+    if node.kind.removesuffix("_") not in RANDOM and (
+            schema is None or schema.index("generator") is None):
         return False
     if schema is not None:
         for name, off in SWITCHES.items():
