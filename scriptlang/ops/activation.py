@@ -198,8 +198,9 @@ def prelu(self, weight):
         if not self.dim():
             raise RuntimeError("prelu: Not allow zero-dim input tensor.")
         if weight.numel() != channels:
-            raise RuntimeError("Mismatch of parameter numbers and input channel size. Found parameter "
-                               f"numbers = {weight.numel()} and channel size = {channels}.")
+            raise RuntimeError("Mismatch of parameter numbers and input channel size. Found "
+                               f"parameter numbers = {weight.numel()} and channel size = "
+                               f"{channels}.")
     x, w = working(self), working(weight)
     if weight.numel() == 1:
         w = w.reshape(())

@@ -1,7 +1,7 @@
 """Operators on lists, dicts and tuples of programs.
 
-A dict keeps insertion order.  Elements that are tensors are compared by value where a list is searched;
-dict keys that are tensors are compared by identity.
+A dict keeps insertion order.  Elements that are tensors are compared by value where a list is
+searched; dict keys that are tensors are compared by identity.
 """
 
 from __future__ import annotations
@@ -279,7 +279,8 @@ for _k in KEYS:
             (f"__getitem__.Dict_{_k}({_dict} self, {_k} key) -> t(*)", dict_get),
             (f"get.{_k}({_dict} self, {_k} key) -> t(*)?", dict.get),
             (f"get.default_{_k}({_dict} self, {_k} key, t default_value) -> t(*)", dict_get_or),
-            (f"setdefault.{_k}({_dict}(a!) self, {_k}(b -> *) key, t(c -> *) default_value) -> t(*)",
+            (f"setdefault.{_k}({_dict}(a!) self, {_k}(b -> *) key, t(c -> *) default_value) -> "
+             "t(*)",
              dict_setdefault),
             (f"Delete.Dict_{_k}({_dict}(a!) self, {_k} key) -> ()", dict_delete),
             (f"pop.Dict_{_k}({_dict}(a!) self, {_k} key) -> t(*)", dict_pop),

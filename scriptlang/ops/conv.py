@@ -18,8 +18,8 @@ def per_dimension(name: str, values, n: int) -> list[int]:
     if len(values) == 1:
         return values * n
     if len(values) != n:
-        raise RuntimeError(f"expected {name} to be a single integer value or a list of {n} values to "
-                           f"match the convolution dimensions, but got {name}={values}")
+        raise RuntimeError(f"expected {name} to be a single integer value or a list of {n} values "
+                           f"to match the convolution dimensions, but got {name}={values}")
     return values
 
 
@@ -27,7 +27,8 @@ def by_x(sizes) -> str:
     return "(" + " x ".join(map(str, sizes)) + ")"
 
 
-def check_convolution(x, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
+def check_convolution(x, weight, bias, stride, padding, dilation, transposed, output_padding,
+                      groups):
     """Refuse shapes that do not fit together, as PyTorch words it."""
     for name, values in (("padding", padding), ("output_padding", output_padding)):
         if min(values, default=0) < 0:
@@ -40,8 +41,9 @@ def check_convolution(x, weight, bias, stride, padding, dilation, transposed, ou
         raise RuntimeError("non-positive groups is not supported")
     size, wsize = list(x._size), list(weight._size)
     if weight.dim() != x.dim():
-        raise RuntimeError(f"Expected {weight.dim()}-dimensional input for {weight.dim()}-dimensional "
-                           f"weight {wsize}, but got {x.dim()}-dimensional input of size {size} "
+        raise RuntimeError(f"Expected {weight.dim()}-dimensional input for "
+                           f"{weight.dim()}-dimensional weight {wsize}, but got "
+                           f"{x.dim()}-dimensional input of size {size} "
                            "instead")
     if wsize[0] < groups:
         raise RuntimeError(f"Given groups={groups}, expected weight to be at least {groups} at "
@@ -55,8 +57,8 @@ def check_convolution(x, weight, bias, stride, padding, dilation, transposed, ou
         expected = wsize[1] * groups
         given = f"groups={groups}, weight of size {wsize}"
     if size[1] != expected:
-        raise RuntimeError(f"Given {given}, expected input{size} to have {expected} channels, but got "
-                           f"{size[1]} channels instead")
+        raise RuntimeError(f"Given {given}, expected input{size} to have {expected} channels, but "
+                           f"got {size[1]} channels instead")
     out = wsize[1] * groups if transposed else wsize[0]
     if bias is not None and list(bias._size) != [out]:
         raise RuntimeError(f"Given {given}, expected bias to be 1-dimensional with {out} elements, "
@@ -126,8 +128,8 @@ def scatter(x: np.ndarray, weight: np.ndarray, stride, padding, dilation, output
 
 
 @primitive("aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] "
-           "padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> "
-           "Tensor")
+           "padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) "
+           "-> Tensor")
 def convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     n = weight.dim() - 2
     if n < 1:
@@ -159,33 +161,33 @@ def check_transposed(input, weight, stride, padding, dilation, output_padding):
     """The output of a transposed convolution must have elements, and less padding than a step."""
     for p, s, d in zip(output_padding, stride, dilation):
         if p >= max(s, d):
-            raise RuntimeError("output padding must be smaller than either stride or dilation, but got "
-                               f"output_padding: {output_padding} stride: {stride} dilation: "
-                               f"{dilation}")
+            raise RuntimeError("output padding must be smaller than either stride or dilation, "
+                               f"but got output_padding: {output_padding} stride: {stride} "
+                               f"dilation: {dilation}")
     sizes = [(n - 1) * s - 2 * p + d * (k - 1) + 1 + o for n, s, p, d, k, o in zip(
         input._size[2:], stride, padding, dilation, weight._size[2:], output_padding)]
     if any(n < 1 for n in sizes):
-        raise RuntimeError(f"Given input size per channel: {by_x(input._size[2:])}. Calculated output "
-                           f"size per channel: {by_x(sizes)}. Output size is too small")
+        raise RuntimeError(f"Given input size per channel: {by_x(input._size[2:])}. Calculated "
+                           f"output size per channel: {by_x(sizes)}. Output size is too small")
 
 
 FLAGS = "bool benchmark, bool deterministic, bool cudnn_enabled"
-PARAMETERS = ("Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] "
-              "dilation, bool transposed, SymInt[] output_padding, SymInt groups")
+PARAMETERS = ("Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, "
+              "SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups")
 declare(f"aten::_convolution({PARAMETERS}, {FLAGS}, bool allow_tf32) -> Tensor",
         lambda *args: convolution(*args[:9]), "primitive")
 declare("aten::_convolution.deprecated(Tensor input, Tensor weight, Tensor? bias, int[] stride, "
         "int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups, "
         f"{FLAGS}) -> Tensor", lambda *args: convolution(*args[:9]), "primitive")
-declare("aten::convolution_overrideable(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, "
-        "SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt "
-        "groups) -> Tensor", convolution, "primitive")
+declare("aten::convolution_overrideable(Tensor input, Tensor weight, Tensor? bias, SymInt[] "
+        "stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, "
+        "SymInt groups) -> Tensor", convolution, "primitive")
 
 
 def check_rank(input: Tensor, weight: Tensor, n: int, name: str) -> None:
     if input.dim() not in (n + 1, n + 2):
-        raise RuntimeError(f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but "
-                           f"got input of size: {list(input._size)}")
+        raise RuntimeError(f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, "
+                           f"but got input of size: {list(input._size)}")
     if weight.dim() != n + 2:
         raise RuntimeError(f"weight should have {n + 2} dimensions for {name}, got size "
                            f"{list(weight._size)}")
@@ -258,8 +260,8 @@ def pairs(*lists):
 def im2col(self, kernel_size, dilation, padding, stride):
     """(N, C, H, W) -> (N, C * window, number of windows)."""
     if self.dim() not in (3, 4) or 0 in self._size[1:]:
-        raise RuntimeError("Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other "
-                           f"non-zero dimensions for input, but got: {list(self._size)}")
+        raise RuntimeError("Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and "
+                           f"other non-zero dimensions for input, but got: {list(self._size)}")
     kernel, dilation, padding, stride = pairs(kernel_size, dilation, padding, stride)
     x = pad_spatial(self._array.reshape((-1, *self._size[-3:])), padding, padding)
     out = [(n - d * (k - 1) - 1) // s + 1
@@ -277,9 +279,10 @@ def im2col(self, kernel_size, dilation, padding, stride):
 @primitive("aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, "
            "int[2] padding, int[2] stride) -> Tensor")
 def col2im(self, output_size, kernel_size, dilation, padding, stride):
-    """The sum of windows laid back at their places; the inverse of im2col where they do not overlap."""
-    output_size, kernel, dilation, padding, stride = pairs(output_size, kernel_size, dilation, padding,
-                                                           stride)
+    """The sum of windows laid back at their places; the inverse of im2col where they do not
+    overlap."""
+    output_size, kernel, dilation, padding, stride = pairs(output_size, kernel_size, dilation,
+                                                           padding, stride)
     out = [(n + 2 * p - d * (k - 1) - 1) // s + 1
            for n, k, s, d, p in zip(output_size, kernel, stride, dilation, padding)]
     window = math.prod(kernel)

@@ -29,7 +29,8 @@ def l1_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
     return _reduced((self - target).abs(), reduction)
 
 
-@composite("aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor")
+@composite("aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> "
+           "Tensor")
 def smooth_l1_loss(self: Tensor, target: Tensor, reduction: int = 1, beta: float = 1.0) -> Tensor:
     if beta < 0.0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
@@ -39,7 +40,8 @@ def smooth_l1_loss(self: Tensor, target: Tensor, reduction: int = 1, beta: float
     return _reduced(torch.where(z < beta, z * z * (0.5 / beta), z - 0.5 * beta), reduction)
 
 
-@composite("aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor")
+@composite("aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> "
+           "Tensor")
 def huber_loss(self: Tensor, target: Tensor, reduction: int = 1, delta: float = 1.0) -> Tensor:
     if delta <= 0.0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
@@ -59,8 +61,8 @@ def binary_cross_entropy(self: Tensor, target: Tensor, weight: Optional[Tensor] 
     return _reduced(loss, reduction)
 
 
-@composite("aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, "
-           "Tensor? pos_weight=None, int reduction=1) -> Tensor")
+@composite("aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? "
+           "weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor")
 def binary_cross_entropy_with_logits(self: Tensor, target: Tensor, weight: Optional[Tensor] = None,
                                      pos_weight: Optional[Tensor] = None,
                                      reduction: int = 1) -> Tensor:
@@ -82,8 +84,8 @@ def kl_div(self: Tensor, target: Tensor, reduction: int = 1, log_target: bool = 
     return _reduced(torch.xlogy(target, target) - target * self, reduction)
 
 
-@composite("aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, "
-           "int reduction) -> Tensor")
+@composite("aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float "
+           "eps, int reduction) -> Tensor")
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float,
                      reduction: int) -> Tensor:
     if log_input:
@@ -101,15 +103,15 @@ def soft_margin_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor
     return _reduced(torch.log1p((-target * self).exp()), reduction)
 
 
-@composite("aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., "
-           "int reduction=1) -> Tensor")
+@composite("aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float "
+           "margin=0., int reduction=1) -> Tensor")
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0,
                         reduction: int = 1) -> Tensor:
     return _reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
 
-@composite("aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1)"
-           " -> Tensor")
+@composite("aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int "
+           "reduction=1) -> Tensor")
 def hinge_embedding_loss(self: Tensor, target: Tensor, margin: float = 1.0,
                          reduction: int = 1) -> Tensor:
     zeros = torch.zeros_like(self)
@@ -117,15 +119,15 @@ def hinge_embedding_loss(self: Tensor, target: Tensor, margin: float = 1.0,
     return _reduced(apart + torch.where(target != -1, self, zeros), reduction)
 
 
-@composite("aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., "
-           "int reduction=1) -> Tensor")
+@composite("aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float "
+           "margin=0., int reduction=1) -> Tensor")
 def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0,
                           reduction: int = 1) -> Tensor:
     if target.dim() > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if input1.dim() != target.dim() + 1 or input2.dim() != target.dim() + 1:
-        raise RuntimeError("{}D target tensor expects {}D input tensors, but found inputs with sizes "
-                           "{} and {}.".format(target.dim(), target.dim() + 1, input1.size(),
+        raise RuntimeError("{}D target tensor expects {}D input tensors, but found inputs with "
+                           "sizes {} and {}.".format(target.dim(), target.dim() + 1, input1.size(),
                                                input2.size()))
     product = (input1 * input2).sum([-1])
     lengths = ((input1 * input1).sum([-1]) + 1e-12) * ((input2 * input2).sum([-1]) + 1e-12)
@@ -136,14 +138,15 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
     return _reduced(near + far, reduction)
 
 
-@composite("aten::triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.,"
-           " float p=2., float eps=1e-06, bool swap=False, int reduction=1) -> Tensor")
+@composite("aten::triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float "
+           "margin=1., float p=2., float eps=1e-06, bool swap=False, int reduction=1) -> Tensor")
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0,
                         p: float = 2.0, eps: float = 1e-06, swap: bool = False,
                         reduction: int = 1) -> Tensor:
     if anchor.dim() != positive.dim() or anchor.dim() != negative.dim():
-        raise RuntimeError("The anchor, positive, and negative tensors are expected to have the same "
-                           "number of dimensions, but got: anchor {}D, positive {}D, and negative {}D "
+        raise RuntimeError("The anchor, positive, and negative tensors are expected to have the "
+                           "same number of dimensions, but got: anchor {}D, positive {}D, and "
+                           "negative {}D "
                            "inputs".format(anchor.dim(), positive.dim(), negative.dim()))
     near = torch.pairwise_distance(anchor, positive, p, eps)
     far = torch.pairwise_distance(anchor, negative, p, eps)
@@ -152,8 +155,8 @@ def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, marg
     return _reduced((margin + near - far).clamp_min(0), reduction)
 
 
-@composite("aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, "
-           "SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor")
+@composite("aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int "
+           "reduction=1, SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor")
 def cross_entropy_loss(self: Tensor, target: Tensor, weight: Optional[Tensor] = None,
                        reduction: int = 1, ignore_index: int = -100,
                        label_smoothing: float = 0.0) -> Tensor:
@@ -163,8 +166,8 @@ def cross_entropy_loss(self: Tensor, target: Tensor, weight: Optional[Tensor] = 
                            .format(label_smoothing))
     axis = 0 if self.dim() == 1 else 1
     if weight is not None and (weight.dim() != 1 or weight.numel() != self.size(axis)):
-        raise RuntimeError("cross_entropy: weight tensor should be defined either for all {} classes or"
-                           " no classes but got weight tensor of shape: {}"
+        raise RuntimeError("cross_entropy: weight tensor should be defined either for all {} "
+                           "classes or no classes but got weight tensor of shape: {}"
                            .format(self.size(axis), weight.size()))
     log_p = torch.log_softmax(self, axis)
     if self.size() == target.size():

@@ -29,11 +29,12 @@ def nll_parts(x: Tensor, target: Tensor, weight, reduction: int, ignore_index: i
     log_p, index = working(x), target._array.astype(np.int64)
     axis = 1 if x.dim() > 1 else 0
     if tuple(index.shape) != tuple(s for d, s in enumerate(x._size) if d != axis):
-        raise ValueError(f"size mismatch (got input: {list(x._size)}, target: {list(target._size)})")
+        raise ValueError(f"size mismatch (got input: {list(x._size)}, target: "
+                         f"{list(target._size)})")
     classes = x._size[axis]
     if weight is not None and list(weight._size) != [classes]:
-        raise RuntimeError(f"weight tensor should be defined either for all {classes} classes or no "
-                           f"classes but got weight tensor of shape: {list(weight._size)}")
+        raise RuntimeError(f"weight tensor should be defined either for all {classes} classes or "
+                           f"no classes but got weight tensor of shape: {list(weight._size)}")
     valid = index != ignore_index
     bad = valid & ((index < 0) | (index >= classes))
     if bad.any():
@@ -57,8 +58,8 @@ for _name in ("nll_loss_forward", "nll_loss2d_forward"):
             "(Tensor output, Tensor total_weight)", nll_parts, "primitive")
 
 
-@primitive("aten::multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? "
-           "weight=None, int reduction=1) -> Tensor")
+@primitive("aten::multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, "
+           "Tensor? weight=None, int reduction=1) -> Tensor")
 def multi_margin_loss(self, target, p, margin, weight, reduction):
     """Mean over the classes of max(0, margin - x[target] + x[class])^p, the target left out."""
     if p not in (1, 2):
@@ -66,7 +67,8 @@ def multi_margin_loss(self, target, p, margin, weight, reduction):
     x = np.atleast_2d(working(self))
     index = np.atleast_1d(target._array).reshape(-1, 1)
     if len(x) != len(index):
-        raise RuntimeError(f"inconsistent target size, expected {len(x)} but got {list(target._size)}")
+        raise RuntimeError(f"inconsistent target size, expected {len(x)} but got "
+                           f"{list(target._size)}")
     if index.size and not (0 <= index.min() and index.max() < x.shape[1]):
         raise RuntimeError("target out of range")
     loss = np.maximum(margin - np.take_along_axis(x, index, 1) + x, 0) ** p
@@ -165,8 +167,8 @@ def lengths_of(value) -> list[int]:
 
 
 def ctc_forward(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity):
-    return ctc_parts(log_probs, targets, lengths_of(input_lengths), lengths_of(target_lengths), blank,
-                     zero_infinity)
+    return ctc_parts(log_probs, targets, lengths_of(input_lengths), lengths_of(target_lengths),
+                     blank, zero_infinity)
 
 
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity):
@@ -184,5 +186,5 @@ for _overload, _type in (("IntList", "int[]"), ("Tensor", "Tensor")):
     _head = f"Tensor log_probs, Tensor targets, {_type} input_lengths, {_type} target_lengths"
     declare(f"aten::ctc_loss.{_overload}({_head}, int blank=0, int reduction=1, bool "
             "zero_infinity=False) -> Tensor", ctc_loss, "primitive")
-    declare(f"aten::_ctc_loss{'.Tensor' if _overload == 'Tensor' else ''}({_head}, int blank=0, bool "
-            "zero_infinity=False) -> (Tensor, Tensor)", ctc_forward, "primitive")
+    declare(f"aten::_ctc_loss{'.Tensor' if _overload == 'Tensor' else ''}({_head}, int blank=0, "
+            "bool zero_infinity=False) -> (Tensor, Tensor)", ctc_forward, "primitive")

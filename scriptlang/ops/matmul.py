@@ -184,8 +184,8 @@ for _name, _kernel, _first, _second in (
         ("addmm", addmm, "mat1", "mat2"), ("baddbmm", baddbmm, "batch1", "batch2"),
         ("addbmm", addbmm, "batch1", "batch2"), ("addmv", addmv, "mat", "vec"),
         ("addr", addr, "vec1", "vec2")):
-    declare(f"aten::{_name}(Tensor self, Tensor {_first}, Tensor {_second}, *, Scalar beta=1, Scalar "
-            "alpha=1) -> Tensor", _kernel, "primitive")
+    declare(f"aten::{_name}(Tensor self, Tensor {_first}, Tensor {_second}, *, Scalar beta=1, "
+            "Scalar alpha=1) -> Tensor", _kernel, "primitive")
 
 
 @composite("aten::outer(Tensor self, Tensor vec2) -> Tensor",
@@ -216,7 +216,8 @@ def linalg_vecdot(x: Tensor, y: Tensor, dim: int = -1) -> Tensor:
     return torch.sum(torch.conj(x) * y, [dim])
 
 
-@composite("aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor")
+@composite("aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> "
+           "Tensor")
 def tensordot(self: Tensor, other: Tensor, dims_self: List[int], dims_other: List[int]) -> Tensor:
     if len(dims_self) != len(dims_other):
         raise RuntimeError("tensordot: both dimension lists should have same length, got {} and {}"
@@ -232,7 +233,8 @@ def tensordot(self: Tensor, other: Tensor, dims_self: List[int], dims_other: Lis
         elif other.size(b) == 1:
             self = torch.sum(self, [a], True)
         elif self.size(a) != other.size(b):
-            raise RuntimeError("contracted dimensions need to match, but first has size {} in dim {} "
+            raise RuntimeError("contracted dimensions need to match, but first has size {} in dim "
+                               "{} "
                                "and second has size {} in dim {}"
                                .format(self.size(a), a, other.size(b), b))
         summed.append(a)
@@ -280,7 +282,8 @@ def einsum(equation, tensors, path):
     return finish(np.array(result), tensors[0].dtype)
 
 
-@composite("aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor")
+@composite("aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> "
+           "Tensor")
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Optional[Tensor] = None
              ) -> Tensor:
     out = torch.einsum("...i,kij,...j->...k", [input1, weight, input2])

@@ -1,6 +1,7 @@
 """Sequences of different lengths as one tensor, as far as PyTorch's transformer layers make them.
 
-A NestedTensor keeps its sequences padded with zeros, (batch, longest, features), beside their lengths.
+A NestedTensor keeps its sequences padded with zeros, (batch, longest, features), beside their
+lengths.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ def from_mask_left_aligned(t, mask):
 def from_mask(t, mask, mask_check):
     """The rows of each sequence that the mask keeps."""
     if mask.dtype.name != "bool":
-        raise RuntimeError(f"Expected mask to be of ScalarType Bool, but got {mask.dtype.name} instead.")
+        raise RuntimeError(f"Expected mask to be of ScalarType Bool, but got {mask.dtype.name} "
+                           "instead.")
     if mask.dim() != 2:
         raise RuntimeError("Padding mask should be 2D")
     if t.dim() != 3:
@@ -66,8 +68,10 @@ def from_mask(t, mask, mask_check):
     return NestedTensor.of(t._array, mask._array.sum(1).tolist())
 
 
-@primitive("aten::to_padded_tensor(Tensor self, float padding, SymInt[]? output_size=None) -> Tensor",
-           "aten::nested_to_padded_tensor(Tensor self, float padding, int[]? output_size=None) -> Tensor")
+@primitive("aten::to_padded_tensor(Tensor self, float padding, SymInt[]? output_size=None) -> "
+           "Tensor",
+           "aten::nested_to_padded_tensor(Tensor self, float padding, int[]? output_size=None) -> "
+           "Tensor")
 def to_padded_tensor(self, padding, output_size):
     if not isinstance(self, NestedTensor):
         raise RuntimeError("to_padded_tensor takes a nested tensor, but got a plain one of size "
@@ -76,8 +80,8 @@ def to_padded_tensor(self, padding, output_size):
     if len(size) != self.dim():
         raise RuntimeError(f"Length of output_size does not match NestedTensor dims, got {size}")
     if any(n < have for n, have in zip(size, self._size)):
-        raise RuntimeError("Value in output_size is less than NestedTensor padded size. Truncation is "
-                           "not supported.")
+        raise RuntimeError("Value in output_size is less than NestedTensor padded size. "
+                           "Truncation is not supported.")
     result = np.full(size, padding, self._array.dtype)
     for i, n in enumerate(self.lengths):
         result[i, :n, :self._size[2]] = self._array[i, :n]

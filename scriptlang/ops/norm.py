@@ -44,7 +44,8 @@ def update(running: Optional[Tensor], value: np.ndarray, momentum: float) -> Non
 
 
 def batch_norm_parts(x, weight, bias, running_mean, running_var, training, momentum, eps):
-    """(result, mean of the batch, 1 / its standard deviation); the latter two empty in inference."""
+    """(result, mean of the batch, 1 / its standard deviation); the latter two empty in
+    inference."""
     check_floating(x, "batch_norm")
     if not x.numel():
         return Tensor._wrap(x._array.copy()), empty(x.dtype.numpy), empty(x.dtype.numpy)
@@ -60,8 +61,8 @@ def batch_norm_parts(x, weight, bias, running_mean, running_var, training, momen
     saved = given.dtype.numpy                        # float32 beside an input of half the width
     if not training:
         if running_mean is None or running_var is None:
-            raise RuntimeError("Expected running_mean and running_var to be defined when training is "
-                               "False")
+            raise RuntimeError("Expected running_mean and running_var to be defined when training "
+                               "is False")
         mean, var = working(running_mean), working(running_var)
         with np.errstate(all="ignore"):
             invstd = 1 / np.sqrt(var + var.dtype.type(eps))
@@ -91,16 +92,17 @@ def batch_norm(input, weight, bias, running_mean, running_var, training, momentu
                             eps)[0]
 
 
-declare(f"aten::native_batch_norm({AFFINE}Tensor? running_mean, Tensor? running_var, bool training, "
-        f"{RATES}) -> (Tensor, Tensor, Tensor)", batch_norm_parts, "primitive")
+declare(f"aten::native_batch_norm({AFFINE}Tensor? running_mean, Tensor? running_var, bool "
+        f"training, {RATES}) -> (Tensor, Tensor, Tensor)", batch_norm_parts, "primitive")
 declare(f"aten::_native_batch_norm_legit({AFFINE}Tensor(a!) running_mean, Tensor(b!) running_var, "
         f"bool training, {RATES}) -> (Tensor, Tensor, Tensor)", batch_norm_parts, "primitive")
 
 
-@primitive(f"aten::_batch_norm_with_update({AFFINE}Tensor(a!) running_mean, Tensor(b!) running_var, "
-           f"{RATES}) -> (Tensor, Tensor, Tensor, Tensor)")
+@primitive(f"aten::_batch_norm_with_update({AFFINE}Tensor(a!) running_mean, Tensor(b!) "
+           f"running_var, {RATES}) -> (Tensor, Tensor, Tensor, Tensor)")
 def batch_norm_with_update(input, weight, bias, running_mean, running_var, momentum, eps):
-    """In training; the last result is what some devices reserve for the derivative: nothing here."""
+    """In training; the last result is what some devices reserve for the derivative: nothing
+    here."""
     parts = batch_norm_parts(input, weight, bias, running_mean, running_var, True, momentum, eps)
     return (*parts, Tensor._wrap(np.empty(0, np.uint8)))
 
@@ -122,10 +124,11 @@ def batch_norm_no_training(input, weight, bias, running_mean, running_var, momen
            "cudnn_enabled) -> Tensor")
 def instance_norm(input: Tensor, weight: Optional[Tensor], bias: Optional[Tensor],
                   running_mean: Optional[Tensor], running_var: Optional[Tensor],
-                  use_input_stats: bool, momentum: float, eps: float, cudnn_enabled: bool) -> Tensor:
+                  use_input_stats: bool, momentum: float, eps: float,
+                  cudnn_enabled: bool) -> Tensor:
     if not use_input_stats and (running_mean is None or running_var is None):
-        raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats "
-                           "is false")
+        raise RuntimeError("Expected running_mean and running_var to be defined when "
+                           "use_input_stats is false")
     n = input.size(0)
     c = input.size(1)
     shape: List[int] = [1, n * c]
@@ -154,20 +157,20 @@ def check_normalized(x: Tensor, shape, weight: Optional[Tensor], bias: Optional[
     """The trailing dimensions are `shape`, and so are weight and bias."""
     shape = list(shape)
     if not shape:
-        raise RuntimeError("Expected normalized_shape to be at least 1-dimensional, i.e., containing "
-                           "at least one element, but got normalized_shape = []")
+        raise RuntimeError("Expected normalized_shape to be at least 1-dimensional, i.e., "
+                           "containing at least one element, but got normalized_shape = []")
     for name, part in (("weight", weight), ("bias", bias)):
         if part is not None and list(part._size) != shape:
             raise RuntimeError(f"Expected {name} to be of same shape as normalized_shape, but got "
                                f"{name} of shape {list(part._size)} and normalized_shape = {shape}")
     if x.dim() < len(shape) or list(x._size[x.dim() - len(shape):]) != shape:
         wanted = ", ".join(["*", *map(str, shape)])
-        raise RuntimeError(f"Given normalized_shape={shape}, expected input with shape [{wanted}], but "
-                           f"got input of size{list(x._size)}")
+        raise RuntimeError(f"Given normalized_shape={shape}, expected input with shape "
+                           f"[{wanted}], but got input of size{list(x._size)}")
 
 
-@primitive("aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? "
-           "bias, float eps) -> (Tensor, Tensor, Tensor)")
+@primitive("aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, "
+           "Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)")
 def native_layer_norm(input, normalized_shape, weight, bias, eps):
     """(result, mean, 1 / standard deviation) over the trailing dimensions."""
     check_normalized(input, normalized_shape, weight, bias)
@@ -193,8 +196,8 @@ def layer_norm(input, normalized_shape, weight, bias, eps, cudnn_enable):
     return native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
 
 
-@primitive("aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) "
-           "-> (Tensor, Tensor)")
+@primitive("aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? "
+           "eps) -> (Tensor, Tensor)")
 def fused_rms_norm(input, normalized_shape, weight, eps):
     """(result, 1 / root mean square); eps is by default that of the computing type."""
     check_normalized(input, normalized_shape, weight, None)
@@ -217,8 +220,8 @@ def rms_norm(input, normalized_shape, weight, eps):
     return fused_rms_norm(input, normalized_shape, weight, eps)[0]
 
 
-@primitive("aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, "
-           "SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)")
+@primitive("aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt "
+           "C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)")
 def native_group_norm(input, weight, bias, n, channels, area, group, eps):
     """(result, mean, 1 / standard deviation), the latter two of size (N, groups)."""
     check_groups(input, weight, bias, channels, group)
@@ -235,7 +238,8 @@ def native_group_norm(input, weight, bias, n, channels, area, group, eps):
         if bias is not None:
             result = result + working(bias).reshape(-1, 1)
     return (finish(result.reshape(input._size), input.dtype),
-            finish(mean.reshape(n, group), input.dtype), finish(invstd.reshape(n, group), input.dtype))
+            finish(mean.reshape(n, group), input.dtype),
+            finish(invstd.reshape(n, group), input.dtype))
 
 
 def check_groups(x: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], channels: int,
@@ -243,13 +247,13 @@ def check_groups(x: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], ch
     if groups <= 0:
         raise RuntimeError(f"Expected num groups to be greater than 0, got {groups}")
     if channels % groups:
-        raise RuntimeError("Expected number of channels in input to be divisible by num_groups, but "
-                           f"got input of shape {list(x._size)} and num_groups={groups}")
+        raise RuntimeError("Expected number of channels in input to be divisible by num_groups, "
+                           f"but got input of shape {list(x._size)} and num_groups={groups}")
     for name, part in (("weight", weight), ("bias", bias)):
         if part is not None and list(part._size) != [channels]:
-            raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels"
-                               f" in input, but got {name} of shape {list(part._size)} and input of "
-                               f"shape {list(x._size)}")
+            raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of "
+                               f"channels in input, but got {name} of shape {list(part._size)} "
+                               f"and input of shape {list(x._size)}")
 
 
 @composite("aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, "

@@ -1,8 +1,8 @@
 """Pooling over one to three spatial dimensions.
 
 A window is walked by its offsets: one vectorised step over the whole output for each element of the
-kernel.  Windows may hang over the end (`ceil_mode`), where padding counts as minus infinity for maxima
-and is left out of, or counted in, averages.
+kernel.  Windows may hang over the end (`ceil_mode`), where padding counts as minus infinity for
+maxima and is left out of, or counted in, averages.
 """
 
 from __future__ import annotations
@@ -24,15 +24,17 @@ def sized(name: str, values, n: int, default=None) -> list[int]:
     if not values and default is not None:
         return list(default)
     if len(values) not in (1, n):
-        raise RuntimeError(f"{name} must either be a single int, or a tuple of {n} ints, got {values}")
+        raise RuntimeError(f"{name} must either be a single int, or a tuple of {n} ints, got "
+                           f"{values}")
     return values * n if len(values) == 1 else values
 
 
 def check_input(name: str, x: Tensor, n: int) -> None:
-    """The input has n spatial dimensions, channels, and perhaps a batch; only the batch may be empty."""
+    """The input has n spatial dimensions, channels, and perhaps a batch; only the batch may be
+    empty."""
     if x.dim() not in (n + 1, n + 2) or 0 in x._size[x.dim() - n - 1:]:
-        raise RuntimeError(f"{name}: Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 "
-                           f"dim batch size for input, but got: {list(x._size)}")
+        raise RuntimeError(f"{name}: Expected {n + 1}D or {n + 2}D (batch mode) tensor with "
+                           f"optional 0 dim batch size for input, but got: {list(x._size)}")
 
 
 class Windows:
@@ -173,7 +175,8 @@ def check_adaptive(name: str, x: Tensor, n: int, out) -> list[int]:
     for d in range(x.dim() - n - channels, x.dim()):
         if x._size[d] == 0:
             raise RuntimeError(f"{name}(): Expected input to have non-zero size for non-batch "
-                               f"dimensions, but input has sizes {list(x._size)} with dimension {d} "
+                               f"dimensions, but input has sizes {list(x._size)} with dimension "
+                               f"{d} "
                                "being empty")
     if min(out) < 0:
         raise RuntimeError(f"{name}(): elements of output_size must be greater than or equal to 0 "
@@ -275,8 +278,8 @@ def max_unpool(x: Tensor, indices: Tensor, output_size) -> Tensor:
 @primitive("aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor")
 def max_unpool2d(self, indices, output_size):
     if len(output_size) != 2:
-        raise RuntimeError("There should be exactly two elements (height, width) in output_size, but "
-                           f"got {len(output_size)} elements.")
+        raise RuntimeError("There should be exactly two elements (height, width) in output_size, "
+                           f"but got {len(output_size)} elements.")
     if self.dim() not in (3, 4):
         raise RuntimeError("Input to max_unpooling2d should be a 3d or 4d Tensor, but got size "
                            f"{list(self._size)}")
@@ -293,7 +296,8 @@ def max_unpool3d(self, indices, output_size, stride, padding):
 
 
 def intervals(sample: float, size: int, out: int, kernel: int) -> list[int]:
-    """Where the windows of a fractional pooling start: a pseudo-random sequence made of `sample`."""
+    """Where the windows of a fractional pooling start: a pseudo-random sequence made of
+    `sample`."""
     if out == 1:
         return [size - kernel]
     alpha = type(sample)((size - kernel) / (out - 1))
@@ -309,8 +313,8 @@ def fractional_max_pool(x: Tensor, n: int, kernel, out, samples: Tensor):
     size = x._size[-n:]
     for s, k, o in zip(size, kernel, out):
         if o + k - 1 > s:
-            raise RuntimeError(f"{name}: pool size {kernel} with output size {out} is too large for "
-                               f"input of size {list(size)}")
+            raise RuntimeError(f"{name}: pool size {kernel} with output size {out} is too large "
+                               f"for input of size {list(size)}")
     array = planes(x, n)
     flat = array.reshape(-1, *size)
     draws = samples._array.reshape(-1, n)
@@ -330,6 +334,6 @@ def fractional_max_pool(x: Tensor, n: int, kernel, out, samples: Tensor):
 
 
 for _n in (2, 3):
-    declare(f"aten::fractional_max_pool{_n}d(Tensor self, int[{_n}] kernel_size, int[{_n}] output_size, "
-            "Tensor random_samples) -> (Tensor, Tensor)",
+    declare(f"aten::fractional_max_pool{_n}d(Tensor self, int[{_n}] kernel_size, int[{_n}] "
+            "output_size, Tensor random_samples) -> (Tensor, Tensor)",
             lambda x, *args, n=_n: fractional_max_pool(x, n, *args), "primitive")

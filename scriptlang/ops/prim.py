@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..errors import RunError
 from ..objects import Device
 from ..tensor import Tensor
 from .string import value_text
@@ -30,8 +31,8 @@ declare("prim::data(Tensor(a) a) -> Tensor(a)", lambda a: a.detach(), "primitive
 declare("prim::is_cpu(Tensor a) -> bool", lambda a: True, "primitive")
 for _kind in ("cuda", "ipu", "maia", "meta", "mkldnn", "mps", "mtia", "nested", "quantized",
               "sparse", "sparse_csr", "vulkan", "xla", "xpu"):
-    declare(f"prim::is_{_kind}(Tensor a) -> bool", lambda a, _k=f"is_{_kind}": getattr(a, _k, False),
-            "primitive")
+    declare(f"prim::is_{_kind}(Tensor a) -> bool",
+            lambda a, _k=f"is_{_kind}": getattr(a, _k, False), "primitive")
 declare("prim::type(Device self) -> str", lambda self: self.type, "primitive")
 declare("prim::index(Device self) -> int?", lambda self: self.index, "primitive")
 
@@ -72,11 +73,11 @@ ELEMENT_KINDS = ("ui", "f", "b", "c")
 def tolist(tensor, depth, element):
     """Nested lists of the elements, `depth` deep; the annotation in the program must fit."""
     if tensor.dim() != depth:
-        raise RuntimeError("Output annotation list dimension and runtime tensor dimension must match "
-                           f"for tolist(): {depth} and {tensor.dim()}")
+        raise RuntimeError("Output annotation list dimension and runtime tensor dimension must "
+                           f"match for tolist(): {depth} and {tensor.dim()}")
     if tensor.dtype.kind not in ELEMENT_KINDS[element]:
-        raise RuntimeError("Output annotation element type and runtime tensor element type must match "
-                           f"for tolist(): the tensor's is {tensor.dtype.name}")
+        raise RuntimeError("Output annotation element type and runtime tensor element type must "
+                           f"match for tolist(): the tensor's is {tensor.dtype.name}")
     return tensor.tolist()
 
 
@@ -143,9 +144,8 @@ def warn(message, stacklevel):
 
 @primitive("prim::RaiseException(str msg, str? cls=None) -> ()")
 def raise_exception(message, class_name):
-    from ..interpreter.exceptions import make
-
-    raise make(message, class_name)
+    """For callers outside a program; in programs the opcode raises the class itself."""
+    raise RunError(message)
 
 
 @primitive("aten::_assert_scalar(Scalar self, str assert_msg) -> ()")
@@ -189,8 +189,8 @@ def broadcast_sizes(a, b):
     left, right = [1] * (n - len(a)) + a, [1] * (n - len(b)) + b
     for d, (p, q) in enumerate(zip(left, right)):
         if p != q and 1 not in (p, q):
-            raise RuntimeError(f"The size of tensor a ({p}) must match the size of tensor b ({q}) at "
-                               f"non-singleton dimension {d}")
+            raise RuntimeError(f"The size of tensor a ({p}) must match the size of tensor b ({q}) "
+                               f"at non-singleton dimension {d}")
     return [q if p == 1 else p for p, q in zip(left, right)]
 
 

@@ -1,4 +1,5 @@
-"""Random operators, with the numbers of PyTorch's CPU generator: the same seed gives the same values.
+"""Random operators, with the numbers of PyTorch's CPU generator: the same seed gives the same
+values.
 
 The engine is the 32-bit Mersenne twister; how its words become numbers is PyTorch's choice for each
 distribution.  Programs share one default generator.
@@ -63,7 +64,7 @@ class Generator:
     def below(self, n: int, size: int) -> np.ndarray:
         """n integers in [0, size)."""
         words = self.double_words(n) if size >= 2 ** 28 else self.words(n)
-        return (words % np.uint64(size)).astype(np.int64) if size < 2 ** 64 else words.astype(np.int64)
+        return (words if size >= 2 ** 64 else words % np.uint64(size)).astype(np.int64)
 
     def normal(self, n: int, dtype: DType) -> np.ndarray:
         """n normal values: by blocks of 16 where there are as many, else by pairs in float64."""
@@ -204,7 +205,8 @@ def geometric_(self, p, generator):
 def whole_range(dtype: DType) -> int:
     """One more than the largest integer that a type holds exactly, all below it included."""
     digits = {"float32": 24, "float64": 53, "float16": 11, "bfloat16": 8, "bool": 1}
-    return 2 ** digits.get(dtype.name, dtype.itemsize * 8 - (dtype.kind == "i")) + (dtype.kind == "f")
+    bits = digits.get(dtype.name, dtype.itemsize * 8 - (dtype.kind == "i"))
+    return 2 ** bits + (dtype.kind == "f")
 
 
 def random_range(self, low, high, generator):
@@ -234,7 +236,8 @@ FILLS: Sequence[tuple[str, str, str, Any]] = (
     ("log_normal", "", "float mean=1., float std=2.", log_normal_),
     ("geometric", "", "float p", geometric_),
     ("random", ".from", "int from, int? to", random_range),
-    ("random", ".to", "int to", lambda self, high, generator: random_range(self, 0, high, generator)),
+    ("random", ".to", "int to",
+     lambda self, high, generator: random_range(self, 0, high, generator)),
     ("random", "", "", random_any),
 )
 """In-place distributions: name, overload, arguments, kernel."""
@@ -250,8 +253,10 @@ for _name, _overload, _arguments, _kernel in FILLS:
     if _pure is not None:
         declare(f"aten::{_name}{_pure}(Tensor self{_comma}{_arguments.replace('=0.5', '')}, *, "
                 f"{GENERATOR}) -> Tensor",
-                lambda self, *args, f=_kernel: f(Tensor._wrap(self._array.copy()), *args), "primitive")
-declare(f"aten::normal_functional(Tensor self, float mean=0., float std=1., *, {GENERATOR}) -> Tensor",
+                lambda self, *args, f=_kernel: f(Tensor._wrap(self._array.copy()), *args),
+                "primitive")
+declare(f"aten::normal_functional(Tensor self, float mean=0., float std=1., *, {GENERATOR}) -> "
+        "Tensor",
         lambda self, *args: normal_(Tensor._wrap(self._array.copy()), *args), "primitive")
 
 
@@ -260,7 +265,8 @@ declare(f"aten::normal_functional(Tensor self, float mean=0., float std=1., *, {
 
 def new(size: Sequence[int], dtype: int | None, default: DType | None = None) -> Tensor:
     if any(n < 0 for n in size):
-        raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: {list(size)}")
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: "
+                           f"{list(size)}")
     made = (default or dtypes.get_default_dtype()) if dtype is None else dtypes.by_code(dtype)
     return Tensor._wrap(np.empty(tuple(size), made.numpy))
 
@@ -280,8 +286,8 @@ def randint(low, high, size, generator, dtype, default=None):
     return random_range(new(size, dtype, default), low, high, generator)
 
 
-@primitive("aten::randperm(SymInt n, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, "
-           "bool? pin_memory=None) -> Tensor")
+@primitive("aten::randperm(SymInt n, *, ScalarType? dtype=4, Layout? layout=None, Device? "
+           "device=None, bool? pin_memory=None) -> Tensor")
 def randperm(n, dtype, layout, device, pin_memory):
     return permutation(n, None, dtype)
 
@@ -305,30 +311,34 @@ ANY = "Generator? generator, "
 for _name, _kernel in (("rand", rand), ("randn", randn)):
     declare(f"aten::{_name}(SymInt[] size, *, {OPTIONS}) -> Tensor",
             lambda size, *rest, f=_kernel: f(size, None, *rest), "primitive")
-    declare(f"aten::{_name}.generator(SymInt[] size, *, {ANY}{OPTIONS}) -> Tensor", _kernel, "primitive")
+    declare(f"aten::{_name}.generator(SymInt[] size, *, {ANY}{OPTIONS}) -> "
+            "Tensor", _kernel, "primitive")
     declare(f"aten::{_name}_like(Tensor self, *, {LIKE}) -> Tensor",
-            lambda self, dtype, *rest, f=_kernel: f(self._size, None, like(self, dtype)), "primitive")
+            lambda self, dtype, *rest, f=_kernel: f(self._size, None, like(self, dtype)),
+            "primitive")
     declare(f"aten::{_name}_like.generator(Tensor self, *, {ANY}{LIKE}) -> Tensor",
             lambda self, generator, dtype, *rest, f=_kernel: f(self._size, generator,
                                                                like(self, dtype)), "primitive")
-declare(f"aten::randperm.generator(SymInt n, *, {ANY}{INTEGRAL}) -> Tensor", permutation, "primitive")
+declare(f"aten::randperm.generator(SymInt n, *, {ANY}{INTEGRAL}) -> Tensor", permutation,
+        "primitive")
 declare(f"aten::randint(SymInt high, SymInt[] size, *, {INTEGRAL}) -> Tensor",
-        lambda high, size, dtype, *rest: randint(0, high, size, None, dtype, dtypes.int64), "primitive")
+        lambda high, size, dtype, *rest: randint(0, high, size, None, dtype, dtypes.int64),
+        "primitive")
 declare(f"aten::randint.generator(SymInt high, SymInt[] size, *, {ANY}{INTEGRAL}) -> Tensor",
         lambda high, size, generator, dtype, *rest: randint(0, high, size, generator, dtype,
                                                             dtypes.int64), "primitive")
 declare(f"aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, {INTEGRAL}) -> Tensor",
         lambda low, high, size, dtype, *rest: randint(low, high, size, None, dtype, dtypes.int64),
         "primitive")
-declare(f"aten::randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, {ANY}{INTEGRAL}) -> "
-        "Tensor", lambda low, high, size, generator, dtype, *rest: randint(
+declare(f"aten::randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, {ANY}{INTEGRAL}) "
+        "-> Tensor", lambda low, high, size, generator, dtype, *rest: randint(
             low, high, size, generator, dtype, dtypes.int64), "primitive")
 declare(f"aten::randint_like(Tensor self, SymInt high, *, {LIKE}) -> Tensor",
         lambda self, high, dtype, *rest: randint(0, high, self._size, None, like(self, dtype)),
         "primitive")
 declare(f"aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, {LIKE}) -> Tensor",
-        lambda self, low, high, dtype, *rest: randint(low, high, self._size, None, like(self, dtype)),
-        "primitive")
+        lambda self, low, high, dtype, *rest: randint(low, high, self._size, None,
+                                                      like(self, dtype)), "primitive")
 
 
 def like(x: Tensor, dtype: int | None) -> int:
@@ -360,12 +370,14 @@ for _overload, _mean, _std in (("Tensor_float", "Tensor mean", "float std=1."),
                                ("Tensor_Tensor", "Tensor mean", "Tensor std")):
     declare(f"aten::normal.{_overload}({_mean}, {_std}, *, {GENERATOR}) -> Tensor", normal_of,
             "primitive")
-declare(f"aten::normal.float_float(float mean, float std, SymInt[] size, *, {GENERATOR}, {OPTIONS}) -> "
+declare(f"aten::normal.float_float(float mean, float std, SymInt[] size, *, {GENERATOR}, "
+        f"{OPTIONS}) -> "
         "Tensor", lambda mean, std, size, generator, dtype, *rest: normal_(
             new(size, dtype), mean, std, generator), "primitive")
 
 
-@primitive(f"aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, {GENERATOR})"
+@primitive("aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, "
+           f"{GENERATOR})"
            " -> Tensor")
 def multinomial(self, num_samples, replacement, generator):
     """Indices drawn by weight, from one row or from each row of a matrix."""
@@ -373,7 +385,8 @@ def multinomial(self, num_samples, replacement, generator):
     weights = np.atleast_2d(self._array.astype(np.float32) if self.dtype.itemsize == 2
                             else self._array)
     if not replacement or num_samples == 1:
-        noise = exponential_(new(weights.shape, dtypes.of_numpy(weights.dtype).code), 1.0, generator)
+        noise = Tensor._wrap(np.empty_like(weights))
+        exponential_(noise, 1.0, generator)
         with np.errstate(all="ignore"):
             score = weights / noise._array
         result = np.argsort(-score, axis=1, kind="stable")[:, :num_samples]
@@ -394,7 +407,8 @@ def check_weights(x: Tensor, count: int, replacement: bool) -> None:
     if count <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and count > x._size[-1]:
-        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without "
+                           "replacement")
     array = x._array
     if not (np.isfinite(array) & (array >= 0)).all():
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")

@@ -262,8 +262,8 @@ def implicit(name: str, result: str, convert: Callable) -> None:
     def kernel(a):
         check_scalar(a)
         if result == "int" and a.dtype.kind not in "ui":
-            raise RuntimeError(f"Cannot input a tensor of type {DISPLAY[a.dtype.name]} as an integral "
-                               "argument")
+            raise RuntimeError(f"Cannot input a tensor of type {DISPLAY[a.dtype.name]} as an "
+                               "integral argument")
         return convert(a)
 
     declare(f"aten::{name}(Tensor a) -> {result}", kernel, "primitive")

@@ -23,12 +23,14 @@ def truncate(x: float) -> int:
 
 
 def single(x):
-    """A float rounded to float32: PyTorch's `math` functions of a Scalar compute their result so."""
+    """A float rounded to float32: PyTorch's `math` functions of a Scalar compute their result
+    so."""
     return float(np.float32(x)) if type(x) is float else x
 
 
 def quiet(f: Callable, fallback: Callable) -> Callable:
-    """f; where Python raises for a domain or a range, `fallback` (numpy's, which gives nan and inf)."""
+    """f; where Python raises for a domain or a range, `fallback` (numpy's, which gives nan and
+    inf)."""
     def kernel(*args):
         try:
             return f(*args)

@@ -31,8 +31,9 @@ def one_row(x: np.ndarray, lengths, name: str, initial) -> np.ndarray:
     return result
 
 
-@primitive("aten::segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None,"
-           " Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor")
+@primitive("aten::segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? "
+           "indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? "
+           "initial=None) -> Tensor")
 def segment_reduce(data, reduce, lengths, indices, offsets, axis, unsafe, initial):
     """The dimension `axis` cut into segments by lengths or offsets, each reduced to one element."""
     if reduce not in REDUCTIONS:
@@ -57,15 +58,15 @@ def segment_reduce(data, reduce, lengths, indices, offsets, axis, unsafe, initia
     return finish(np.array(result).reshape(*lead, *result[0].shape), data.dtype)
 
 
-@primitive("aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType?"
-           " out_dtype=None) -> Tensor")
+@primitive("aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, "
+           "ScalarType? out_dtype=None) -> Tensor")
 def grouped_mm(self, mat2, offs, bias, out_dtype):
     """Rows of `self` up to each offset times the matrix of their group."""
     if offs is None or self.dim() != 2 or mat2.dim() != 3:
         if offs is None and self.dim() == mat2.dim() == 3:
             return finish(working(self) @ working(mat2), self.dtype)
-        raise RuntimeError("_grouped_mm takes (rows, k) with (groups, k, n) and offsets, or two batches "
-                           f"without; got sizes {list(self._size)} and {list(mat2._size)}")
+        raise RuntimeError("_grouped_mm takes (rows, k) with (groups, k, n) and offsets, or two "
+                           f"batches without; got sizes {list(self._size)} and {list(mat2._size)}")
     x, w = working(self), working(mat2)
     result = np.zeros((x.shape[0], w.shape[2]), x.dtype)
     start = 0

@@ -102,8 +102,10 @@ for _name in ("partition", "rpartition"):
     declare(f"aten::{_name}(str self, str separator) -> (str, str, str)", named(_name), "primitive")
 declare("aten::zfill(str self, int width) -> str", named("zfill"), "primitive")
 declare("aten::expandtabs(str self, int tabsize=8) -> str", named("expandtabs"), "primitive")
-declare("aten::replace(str self, str old, str new, int max=-1) -> str", named("replace"), "primitive")
-declare("aten::splitlines(str self, bool keepends=False) -> str[]", named("splitlines"), "primitive")
+declare("aten::replace(str self, str old, str new, int max=-1) -> str", named("replace"),
+        "primitive")
+declare("aten::splitlines(str self, bool keepends=False) -> str[]", named("splitlines"),
+        "primitive")
 declare("aten::join(str self, str[] values) -> str", lambda self, values: self.join(values),
         "primitive")
 declare("aten::add.str(str a, str b) -> str", lambda a, b: a + b, "primitive")

@@ -16,8 +16,8 @@ def nms(dets, scores, iou_threshold):
         raise RuntimeError("boxes should be a 2d tensor with 4 elements in dimension 1, got size "
                            f"{list(dets._size)}")
     if scores.dim() != 1 or scores._size[0] != dets._size[0]:
-        raise RuntimeError("boxes and scores should have same number of elements in dimension 0, got "
-                           f"{dets._size[0]} and {list(scores._size)}")
+        raise RuntimeError("boxes and scores should have same number of elements in dimension 0, "
+                           f"got {dets._size[0]} and {list(scores._size)}")
     x1, y1, x2, y2 = working(dets).T
     areas = (x2 - x1) * (y2 - y1)
     order = np.argsort(-working(scores), kind="stable")
@@ -38,14 +38,16 @@ def nms(dets, scores, iou_threshold):
 
 def check_rois(input: Tensor, rois: Tensor) -> None:
     if input.dim() != 4:
-        raise RuntimeError(f"input should be a 4D tensor (N, C, H, W), got size {list(input._size)}")
+        raise RuntimeError("input should be a 4D tensor (N, C, H, W), got size "
+                           f"{list(input._size)}")
     if rois.dim() != 2 or rois._size[1] != 5:
-        raise RuntimeError("Tensor rois should have 5 columns: batch index, x1, y1, x2, y2; got size "
-                           f"{list(rois._size)}")
+        raise RuntimeError("Tensor rois should have 5 columns: batch index, x1, y1, x2, y2; got "
+                           f"size {list(rois._size)}")
 
 
 def averaging(start: float, length: float, pooled: int, samples: int, size: int) -> np.ndarray:
-    """A matrix (pooled, size): each bin's mean of `samples` linear interpolations along one side."""
+    """A matrix (pooled, size): each bin's mean of `samples` linear interpolations along one
+    side."""
     samples = samples if samples > 0 else int(np.ceil(length / pooled))
     step = np.float32(length) / np.float32(pooled)
     matrix = np.zeros((pooled, size), np.float32)
@@ -64,10 +66,11 @@ def averaging(start: float, length: float, pooled: int, samples: int, size: int)
     return matrix / max(samples, 1)
 
 
-@primitive("torchvision::roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height,"
-           " SymInt pooled_width, int sampling_ratio, bool aligned) -> Tensor")
+@primitive("torchvision::roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt "
+           "pooled_height, SymInt pooled_width, int sampling_ratio, bool aligned) -> Tensor")
 def roi_align(input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio, aligned):
-    """Regions resampled to one size.  Interpolation is separable: a product with a matrix per side."""
+    """Regions resampled to one size.  Interpolation is separable: a product with a matrix per
+    side."""
     check_rois(input, rois)
     x = working(input)
     result = np.zeros((rois._size[0], x.shape[1], pooled_height, pooled_width), x.dtype)
@@ -95,8 +98,8 @@ def bins(start: int, end: int, pooled: int, size: int) -> list[slice]:
                   min(max(int(np.ceil((i + 1) * length)) + start, 0), size)) for i in range(pooled)]
 
 
-@primitive("torchvision::roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, "
-           "SymInt pooled_width) -> (Tensor, Tensor)")
+@primitive("torchvision::roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt "
+           "pooled_height, SymInt pooled_width) -> (Tensor, Tensor)")
 def roi_pool(input, rois, spatial_scale, pooled_height, pooled_width):
     """(maxima of the bins of each region, their flat positions; 0 and -1 for empty bins)."""
     check_rois(input, rois)
@@ -132,15 +135,16 @@ def sample(x: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
     return result
 
 
-@primitive("torchvision::deform_conv2d(Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor "
-           "bias, SymInt stride_h, SymInt stride_w, SymInt pad_h, SymInt pad_w, SymInt dilation_h, "
-           "SymInt dilation_w, SymInt groups, SymInt offset_groups, bool use_mask) -> Tensor")
+@primitive("torchvision::deform_conv2d(Tensor input, Tensor weight, Tensor offset, Tensor mask, "
+           "Tensor bias, SymInt stride_h, SymInt stride_w, SymInt pad_h, SymInt pad_w, SymInt "
+           "dilation_h, SymInt dilation_w, SymInt groups, SymInt offset_groups, bool use_mask) -> "
+           "Tensor")
 def deform_conv2d(input, weight, offset, mask, bias, stride_h, stride_w, pad_h, pad_w, dilation_h,
                   dilation_w, groups, offset_groups, use_mask):
     """A convolution whose windows are sampled at places moved by `offset`, weighted by `mask`."""
     if input.dim() != 4 or weight.dim() != 4 or offset.dim() != 4:
-        raise RuntimeError("deform_conv2d: input, weight and offset must have 4 dimensions, got sizes "
-                           f"{list(input._size)}, {list(weight._size)}, {list(offset._size)}")
+        raise RuntimeError("deform_conv2d: input, weight and offset must have 4 dimensions, got "
+                           f"sizes {list(input._size)}, {list(weight._size)}, {list(offset._size)}")
     x, w, moves = working(input), working(weight), working(offset)
     n, channels = x.shape[:2]
     out_channels, _, kh, kw = w.shape

@@ -1,7 +1,8 @@
-"""Samples of operators, checked twice: against recorded results of PyTorch, and against PyTorch itself.
+"""Samples of operators, checked twice: against recorded results of PyTorch, and against PyTorch
+itself.
 
-A test module lists samples and takes both tests from `both_tests`.  `python -m tests.ops.record conv`
-(where torch is installed) writes the recorded results of a family anew.
+A test module lists samples and takes both tests from `both_tests`.  `python -m tests.ops.record
+conv` (where torch is installed) writes the recorded results of a family anew.
 """
 
 from __future__ import annotations
@@ -144,8 +145,8 @@ def check(got: Any, want: Any, tolerance: float) -> None:
         for g, w in zip(got, want):
             check(g, w, tolerance)
     elif isinstance(want, np.ndarray):
-        assert isinstance(got, np.ndarray) and got.dtype == want.dtype and got.shape == want.shape, \
-            (got, want)
+        assert isinstance(got, np.ndarray), (got, want)
+        assert (got.dtype, got.shape) == (want.dtype, want.shape), (got, want)
         np.testing.assert_allclose(got, want, rtol=tolerance * 10, atol=tolerance)
     elif isinstance(want, (float, complex)):
         assert type(got) is type(want), (got, want)

@@ -1,4 +1,5 @@
-"""`python -m tests.ops.record [family ...]` records PyTorch's results of the samples (needs torch)."""
+"""`python -m tests.ops.record [family ...]` records PyTorch's results of the samples (needs
+torch)."""
 
 from __future__ import annotations
 

@@ -10,10 +10,10 @@ from tests.ops.harness import Arrays, TorchDtype, call, both_tests
 
 A = Arrays("activation")
 SPECIAL = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 20, -20, 1e-6, 3, -3], np.float32)
-NAMES = ("relu relu6 silu mish hardsigmoid hardswish leaky_relu elu softplus log_sigmoid hardshrink "
-         "softshrink hardtanh selu celu rrelu glu gelu").split()
-IN_PLACE = ("relu_ relu6_ silu_ mish_ hardsigmoid_ hardswish_ leaky_relu_ elu_ hardtanh_ selu_ celu_ "
-            "rrelu_ gelu_ threshold_").split()
+NAMES = ("relu relu6 silu mish hardsigmoid hardswish leaky_relu elu softplus log_sigmoid "
+         "hardshrink softshrink hardtanh selu celu rrelu glu gelu").split()
+IN_PLACE = ("relu_ relu6_ silu_ mish_ hardsigmoid_ hardswish_ leaky_relu_ elu_ hardtanh_ selu_ "
+            "celu_ rrelu_ gelu_ threshold_").split()
 
 
 def samples():

@@ -59,7 +59,8 @@ def run(name: str, *args):
 
 def test_slices_are_pythons():
     values = list(range(6))
-    for start, end, step in product((None, 0, 1, -2, 10), (None, 0, 2, -1, -10, 10), (1, 2, -1, -3)):
+    for start, end, step in product((None, 0, 1, -2, 10), (None, 0, 2, -1, -10, 10), (1, 2, -1,
+                                                                                      -3)):
         assert run("slice.t", values, start, end, step) == values[start:end:step]
 
 

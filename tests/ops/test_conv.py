@@ -1,4 +1,5 @@
-"""Convolutions: every rank with strides, padding, dilation, groups, names of padding; and errors."""
+"""Convolutions: every rank with strides, padding, dilation, groups, names of padding; and
+errors."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ def samples():
     for n in (1, 2, 3):
         size = SPATIAL[:n]
         for groups, stride, padding, dilation, kernel in (
-                (1, 1, 0, 1, 3), (1, 2, 1, 1, 3), (2, 1, 1, 2, 3), (4, 2, 0, 1, 2), (1, 1, 0, 1, 1)):
+                (1, 1, 0, 1, 3), (1, 2, 1, 1, 3), (2, 1, 1, 2, 3), (4, 2, 0, 1, 2), (1, 1, 0, 1,
+                                                                                     1)):
             x, bias = A.normal(2, 4, *size), A.normal(4)
             rest = ([stride], [padding], [dilation], groups)
             yield call(f"conv{n}d", x, A.normal(4, 4 // groups, *[kernel] * n), bias, *rest)

@@ -20,10 +20,12 @@ def samples():
         for data in (x, x[0], holed, x[:0], x[:, :0], A.normal(3)):
             for kernel, stride, padding, dilation, ceil in WINDOWS[:5 if data is x else 2]:
                 rest = [] if stride is None else [stride]
-                yield call(f"max_pool{n}d_with_indices", data, [kernel], rest, [padding], [dilation], ceil)
+                yield call(f"max_pool{n}d_with_indices", data, [kernel], rest, [padding],
+                           [dilation], ceil)
                 if dilation == 1:
                     for include in (True, False):
-                        yield call(f"avg_pool{n}d", data, [kernel] * n, rest * n, [padding] * n, ceil,
+                        yield call(f"avg_pool{n}d", data, [kernel] * n, rest * n, [padding] * n,
+                                   ceil,
                                    include)
             for out in (1, 3, 8):
                 yield call(f"adaptive_avg_pool{n}d", data, [out] * n)
@@ -40,7 +42,8 @@ def samples():
     places = np.array([[[[0, 3], [10, 15]]]])
     yield call("max_unpool2d", A.normal(1, 1, 2, 2), places, [4, 4])
     yield call("max_unpool2d", A.normal(1, 1, 2, 2), places, [3, 3])
-    yield call("max_unpool3d", A.normal(1, 1, 1, 2, 2), places[None], [1, 4, 4], [1, 2, 2], [0, 0, 0])
+    yield call("max_unpool3d", A.normal(1, 1, 1, 2, 2), places[None], [1, 4, 4], [1, 2, 2], [0, 0,
+                                                                                             0])
 
 
 SAMPLES = list(samples())

@@ -10,7 +10,8 @@ from scriptlang.tensor import from_numpy
 from tests.ops.harness import Arrays, both_tests, call
 
 A = Arrays("prim")
-SAMPLES = [call("aten::promote_types", a, b) for a in (0, 1, 4, 5, 6, 7, 9, 11, 15) for b in (1, 5, 11)]
+SAMPLES = [call("aten::promote_types", a, b) for a in (0, 1, 4, 5, 6, 7, 9, 11, 15) for b in (1, 5,
+                                                                                              11)]
 SAMPLES += [call("aten::can_cast", a, b) for a in (4, 6, 11) for b in (4, 6, 11)]
 SAMPLES += [call("aten::broadcast_shapes", [2, 1], [3]), call("aten::_infer_size", [2, 2], [3]),
             call("aten::_size_if_not_equal", [1], [2]), call("aten::is_scripting"),

@@ -26,7 +26,8 @@ def samples():
         x = np.zeros(9, dtype)
         for name, *args in (("uniform_", -2.0, 3.0), ("normal_", 1.0, 2.0), ("bernoulli_", 0.3),
                             ("exponential_", 2.0), ("cauchy_", 0.0, 2.0), ("log_normal_", 0.0, 0.5),
-                            ("geometric_", 0.3), ("random_",), ("random_", 5, 100), ("random_", 0, None)):
+                            ("geometric_", 0.3), ("random_",), ("random_", 5, 100), ("random_", 0,
+                                                                                     None)):
             yield call(name, x, *args, tolerance=1e-4)
     chances = A.uniform(3, 5)
     yield call("bernoulli", chances)
@@ -49,7 +50,8 @@ def samples():
         yield call("multinomial", row, 4)
         yield call("multinomial", row, 8, True)
         yield call("multinomial", row, 8)
-    for name in ("dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout", "dropout_"):
+    for name in ("dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout",
+                 "dropout_"):
         yield call(name, A.normal(3, 4, 5), 0.3, True)
     yield call("native_dropout", A.normal(3, 4), 0.4, True)
     yield call("rrelu", A.normal(3, 4), 0.1, 0.3, True)

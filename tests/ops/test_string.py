@@ -1,4 +1,5 @@
-"""String operators, compared with Python's methods where PyTorch agrees with them, and formatting."""
+"""String operators, compared with Python's methods where PyTorch agrees with them, and
+formatting."""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ PARTS = ("a", "b", "bc", ",", " ", "abc")
 
 
 def samples():
-    for name in ("upper lower capitalize title swapcase isalnum isalpha isdigit isdecimal isnumeric "
-                 "islower isprintable isspace istitle isupper").split():
+    for name in ("upper lower capitalize title swapcase isalnum isalpha isdigit isdecimal "
+                 "isnumeric islower isprintable isspace istitle isupper").split():
         for text in TEXTS:
             yield call(f"aten::{name}", text)
     for name in ("find", "rfind", "startswith", "endswith", "index.str", "rindex"):
@@ -78,7 +79,8 @@ def test_text_of_values(value, text):
     assert table.find("aten::format", "").kernel("<{}>", value) == f"<{text}>"
 
 
-FORMATTED = (("none", (1,), "none"), ("{0}", (1,), "{0}"), ("{:d}", (1,), "{:d}"), ("{{}}", (1,), "{1}"),
+FORMATTED = (("none", (1,), "none"), ("{0}", (1,), "{0}"), ("{:d}", (1,), "{:d}"), ("{{}}", (1,),
+                                                                                    "{1}"),
              ("{} {}", (1, 2.5), "1 2.5"))
 
 

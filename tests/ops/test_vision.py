@@ -93,9 +93,11 @@ def test_roi_pool_outside_is_empty():
 def test_deform_conv2d_without_offsets_is_a_convolution():
     x, w = R.randn(2, 4, 6, 7).astype(np.float32), R.randn(6, 2, 3, 3).astype(np.float32)
     bias, offset = R.randn(6).astype(np.float32), np.zeros((2, 2 * 2 * 9, 3, 4), np.float32)
-    got = run("deform_conv2d", x, w, offset, np.zeros((2, 0, 3, 4), np.float32), bias, 2, 2, 1, 1, 1, 1,
+    got = run("deform_conv2d", x, w, offset, np.zeros((2, 0, 3, 4), np.float32), bias, 2, 2, 1, 1,
+              1, 1,
               2, 2, False)
-    want = F.conv2d(from_numpy(x), from_numpy(w), from_numpy(bias), [2, 2], [1, 1], [1, 1], 2).numpy()
+    want = F.conv2d(from_numpy(x), from_numpy(w), from_numpy(bias), [2, 2], [1, 1], [1, 1],
+                    2).numpy()
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
 
 
@@ -113,5 +115,6 @@ def test_shapes_that_do_not_fit():
     with pytest.raises(RuntimeError, match="4 elements in dimension 1"):
         run("nms", np.zeros((3, 5), np.float32), np.zeros(3, np.float32), 0.5)
     with pytest.raises(RuntimeError, match="5 columns"):
-        run("roi_align", np.zeros((1, 1, 4, 4), np.float32), np.zeros((3, 4), np.float32), 1.0, 2, 2, -1,
+        run("roi_align", np.zeros((1, 1, 4, 4), np.float32), np.zeros((3, 4), np.float32), 1.0, 2,
+            2, -1,
             False)
