@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..errors import RunError
 from ..objects import Device
 from ..tensor import Tensor
 from .string import value_text
@@ -144,8 +143,9 @@ def warn(message, stacklevel):
 
 @primitive("prim::RaiseException(str msg, str? cls=None) -> ()")
 def raise_exception(message, class_name):
-    """For callers outside a program; in programs the opcode raises the class itself."""
-    raise RunError(message)
+    from ..interpreter.exceptions import make
+
+    raise make(message, class_name)
 
 
 @primitive("aten::_assert_scalar(Scalar self, str assert_msg) -> ()")
