@@ -1,6 +1,7 @@
 """Element types: names, PyTorch's numbers, numpy's types, promotion, ranges.
 
-A dtype inside a program is an int, PyTorch's ScalarType number; `DType` is the same thing for users.
+A dtype inside a program is an int, PyTorch's ScalarType number; `DType` is the same thing for
+users.
 """
 
 from __future__ import annotations
@@ -147,6 +148,11 @@ def scalar_dtype(value) -> DType:
     if isinstance(value, builtins.float):
         return _default
     return complex_of(_default)
+
+
+def part_of(d: DType) -> DType:
+    """The type of the parts of a complex type; any other type itself."""
+    return {complex64: float32, complex128: float64}.get(d, d)
 
 
 def category(d: DType) -> builtins.int:

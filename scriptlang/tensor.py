@@ -1,8 +1,8 @@
 """Tensor: a strided view on a Storage, backed by numpy.
 
-Views share the Storage, in-place operators write through them; `from_numpy` and `numpy()` do not copy.
-Strides and offsets count elements, as PyTorch's do, and are never negative.  Operators come from
-the table: methods that are not written out below are looked up there (`x.softmax(-1)`).
+Views share the Storage, in-place operators write through them; `from_numpy` and `numpy()` do not
+copy. Strides and offsets count elements, as PyTorch's do, and are never negative.  Operators come
+from the table: methods that are not written out below are looked up there (`x.softmax(-1)`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .dtypes import DType
 
 
 class Storage:
-    """A piece of memory.  `owner` is what it belongs to, `data` a one-dimensional uint8 array over it."""
+    """A piece of memory.  `owner` is what it belongs to, `data` a flat uint8 array over it."""
 
     __slots__ = ("_data", "owner", "__weakref__")
 
@@ -46,7 +46,8 @@ class Storage:
     @classmethod
     def of_buffer(cls, buffer) -> Storage:
         """Over any object that speaks the buffer protocol, without a copy."""
-        return cls(np.frombuffer(buffer, np.uint8) if len(buffer) else np.empty(0, np.uint8), buffer)
+        data = np.frombuffer(buffer, np.uint8) if len(buffer) else np.empty(0, np.uint8)
+        return cls(data, buffer)
 
     @property
     def nbytes(self) -> int:
@@ -91,7 +92,7 @@ class Tensor:
 
     @property
     def _array(self) -> np.ndarray:
-        """The numpy view of the same memory; its construction checks that it lies in the storage."""
+        """The numpy view of the same memory; making it checks that it lies in the storage."""
         if self._view is None:
             if 0 in self._size:
                 self._view = np.empty(self._size, self.dtype.numpy)
@@ -442,7 +443,7 @@ def _memory_of(array: np.ndarray) -> tuple[Storage, int]:
 
 
 def _span(array: np.ndarray) -> np.ndarray:
-    """The bytes from the first to the last element of an array with strides that are not negative."""
+    """The bytes from the first to the last element of an array; no stride is negative."""
     if not array.size:
         return np.empty(0, np.uint8)
     extent = sum((n - 1) * s for n, s in zip(array.shape, array.strides)) + array.itemsize
@@ -453,8 +454,8 @@ def _span(array: np.ndarray) -> np.ndarray:
 def from_numpy(array) -> Tensor:
     """A tensor that shares the array's memory and strides.
 
-    Arrays with negative strides, foreign byte order or read-only memory are refused or copied as the
-    text of the error says.
+    Arrays with negative strides, foreign byte order or read-only memory are refused or copied as
+    the text of the error says.
     """
     if not isinstance(array, np.ndarray):
         raise TypeError(f"from_numpy takes a numpy array, not {type(array).__name__}")

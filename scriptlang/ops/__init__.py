@@ -1,1 +1,1 @@
-"""The operator table (`table`), eager calls (`dispatch`, `functions`), and the operators by family."""
+"""The operator table (`table`), eager calls (`dispatch`, `functions`), operators by family."""

@@ -22,8 +22,8 @@ def check_alpha(dtype: DType, *factors) -> None:
             raise RuntimeError("For integral input tensors, argument alpha must not be a floating "
                                "point number.")
         if isinstance(factor, complex) and dtype.kind != "c":
-            raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex "
-                               "number.")
+            raise RuntimeError("For non-complex input tensors, argument alpha must not be a "
+                               "complex number.")
 
 
 def binary(f, name="", kinds="buifc"):
@@ -73,7 +73,8 @@ def floor_divide(self, other):
     dtype = dtypes.result_type(self, other)
     check_kind("div_floor", dtype, "uif")
     check_divisor(dtype, other)
-    return apply(np.floor_divide if dtype.kind in "ui" else special.floor_divide, dtype, self, other)
+    f = np.floor_divide if dtype.kind in "ui" else special.floor_divide
+    return apply(f, dtype, self, other)
 
 
 def trunc_divide(self, other):
@@ -133,8 +134,9 @@ def float_power(self, other):
 def power_in_place(name, kernel):
     def form(self, exponent):
         if name == "float_power" and self.dtype.name not in ("float64", "complex128"):
-            raise RuntimeError(f"the base given to float_power_ has dtype {DISPLAY[self.dtype.name]} "
-                               "but the operation's result requires dtype Double")
+            raise RuntimeError("the base given to float_power_ has dtype "
+                               f"{DISPLAY[self.dtype.name]} but the operation's result requires "
+                               "dtype Double")
         return store(self, kernel(self, exponent))
 
     return form
@@ -230,21 +232,23 @@ def ldexp(self, other):
     return apply(lambda a, b: a * np.power(a.dtype.type(2), b), dtype, self, other)
 
 
-@primitive("aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor")
+@primitive("aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> "
+           "Tensor")
 def addcmul(self, tensor1, tensor2, value):
     dtype = dtypes.result_type(self, tensor1, tensor2)
     return apply(lambda a, b, c: a + array_of(value, dtype, a.dtype) * b * c, dtype, self, tensor1,
                  tensor2)
 
 
-@primitive("aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor")
+@primitive("aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> "
+           "Tensor")
 def addcdiv(self, tensor1, tensor2, value):
     dtype = dtypes.result_type(self, tensor1, tensor2)
     if dtypes.result_type(tensor1, tensor2).kind in "bui":
-        raise RuntimeError("Integer division with addcdiv is no longer supported; use floating point "
-                           "tensors, or (self + value * torch.trunc(tensor1 / tensor2))")
-    return apply(lambda a, b, c: a + array_of(value, dtype, a.dtype) * (b / c), dtype, self, tensor1,
-                 tensor2)
+        raise RuntimeError("Integer division with addcdiv is no longer supported; use floating "
+                           "point tensors, or (self + value * torch.trunc(tensor1 / tensor2))")
+    return apply(lambda a, b, c: a + array_of(value, dtype, a.dtype) * (b / c), dtype, self,
+                 tensor1, tensor2)
 
 
 def lerp(self, end, weight):
@@ -271,7 +275,8 @@ declare_pointwise("lerp.Scalar", "Tensor end, Scalar weight", lerp)
 def heaviside(self, values):
     if self.dtype is not values.dtype:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
-    return apply(lambda a, b: np.where(a == 0, b, (a > 0).astype(a.dtype)), self.dtype, self, values)
+    return apply(lambda a, b: np.where(a == 0, b, (a > 0).astype(a.dtype)), self.dtype, self,
+                 values)
 
 
 @primitive("aten::polar(Tensor abs, Tensor angle) -> Tensor")

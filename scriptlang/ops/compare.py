@@ -66,7 +66,8 @@ for _name, _f in BITWISE.items():
 
 
 for _name, _f in BITWISE.items():
-    declare(f"aten::bitwise_{_name}.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", bitwise(_f),
+    declare(f"aten::bitwise_{_name}.Scalar_Tensor(Scalar self, Tensor other) -> "
+            "Tensor", bitwise(_f),
             "primitive")
 
 
@@ -85,7 +86,8 @@ for _name, _f, _magic in (("bitwise_left_shift", _left, "lshift"),
     _kernel = bitwise(lambda a, b, f=_f: f(a, b).astype(a.dtype), "ui")
     declare_pointwise(f"{_name}.Tensor", "Tensor other", _kernel)
     declare_pointwise(f"{_name}.Tensor_Scalar", "Scalar other", _kernel)
-    declare(f"aten::{_name}.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", _kernel, "primitive")
+    declare(f"aten::{_name}.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", _kernel,
+            "primitive")
     for _type in ("Scalar", "Tensor"):
         declare_pointwise(f"__{_magic}__.{_type}", f"{_type} other", _kernel)
         declare(f"aten::__i{_magic}__.{_type}(Tensor(a!) self, {_type} other) -> Tensor(a!)",
@@ -112,7 +114,8 @@ for _name in ("clamp", "clip"):
 for _type in ("Scalar", "Tensor"):
     _dot = ".Tensor" if _type == "Tensor" else ""
     declare_pointwise(f"clamp_min{_dot}", f"{_type} min", lambda self, low: clamp(self, low, None))
-    declare_pointwise(f"clamp_max{_dot}", f"{_type} max", lambda self, high: clamp(self, None, high))
+    declare_pointwise(f"clamp_max{_dot}", f"{_type} "
+                                          "max", lambda self, high: clamp(self, None, high))
 
 
 def where(condition, self, other):
@@ -167,7 +170,8 @@ def masked_fill_(self, mask, value):
 for _type in ("Scalar", "Tensor"):
     declare(f"aten::masked_fill.{_type}(Tensor self, Tensor mask, {_type} value) -> Tensor",
             masked_fill, "primitive")
-    declare(f"aten::masked_fill_.{_type}(Tensor(a!) self, Tensor mask, {_type} value) -> Tensor(a!)",
+    declare(f"aten::masked_fill_.{_type}(Tensor(a!) self, Tensor mask, {_type} value) -> "
+            "Tensor(a!)",
             masked_fill_, "primitive")
 
 
@@ -233,7 +237,7 @@ def copy_(self, src, non_blocking):
 
     check_writable(self)
     if check_broadcast(self, src) != self._size:
-        raise RuntimeError(f"output with shape {list(self._size)} doesn't match the broadcast shape "
-                           f"{list(check_broadcast(self, src))}")
+        raise RuntimeError(f"output with shape {list(self._size)} doesn't match the broadcast "
+                           f"shape {list(check_broadcast(self, src))}")
     self._array[...] = cast(src, self.dtype)._array
     return self

@@ -10,7 +10,7 @@ from .table import declare, primitive
 
 
 def formatted(x: Tensor, memory_format: int) -> Tensor:
-    """A copy with the strides of a memory format (0 contiguous, 1 preserve, 2 and 3 channels last)."""
+    """A copy with the strides of a memory format: 0 contiguous, 1 preserve, 2, 3 channels last."""
     if memory_format == 1:
         fresh = like(x, 0, x.dtype, 1) if is_dense(x) else like(x, 0, x.dtype, 0)
     else:
@@ -43,8 +43,8 @@ def convert(self, dtype: int | None, copy: bool, memory_format: int | None = Non
 declare("aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, "
         "bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
         lambda self, device, dtype, block, copy, fmt: convert(self, dtype, copy, fmt), "primitive")
-declare("aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, "
-        "MemoryFormat? memory_format=None) -> Tensor(a)",
+declare("aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool "
+        "copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
         lambda self, dtype, block, copy, fmt: convert(self, dtype, copy, fmt), "primitive")
 declare("aten::to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, "
         "MemoryFormat? memory_format=None) -> Tensor(a)",
@@ -120,8 +120,8 @@ def view_as_real(self):
 @primitive("aten::view_as_complex(Tensor(a) self) -> Tensor(a)")
 def view_as_complex(self):
     if self.dtype not in (dtypes.float32, dtypes.float64):
-        raise RuntimeError("view_as_complex is only supported for floating point tensors, but got a "
-                           f"tensor of scalar type: {self.dtype.name}")
+        raise RuntimeError("view_as_complex is only supported for floating point tensors, but got "
+                           f"a tensor of scalar type: {self.dtype.name}")
     if not self._size or self._size[-1] != 2 or self._stride[-1] != 1:
         raise RuntimeError("Tensor must have a last dimension of size 2 with stride 1")
     if any(s % 2 for s in self._stride[:-1]) or self._offset % 2:

@@ -1,4 +1,4 @@
-"""Creation: tensors from sizes, numbers and lists.  Layout, device and pinning are accepted and ignored."""
+"""Tensors from sizes, numbers and lists.  Layout, device and pinning are accepted and ignored."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def like(x: Tensor, value, dtype: DType, memory_format: int | None = None) -> Te
 
 
 def is_dense(x: Tensor) -> bool:
-    """Whether the elements fill their memory without gaps or overlap, in some order of dimensions."""
+    """Whether the elements fill their memory without gaps or overlap, in some order."""
     step = 1
     for s, n in sorted((s, n) for s, n in zip(x._stride, x._size) if n != 1):
         if s != step:
@@ -92,7 +92,8 @@ declare(f"aten::empty_strided(SymInt[] size, SymInt[] stride, *, {OPTIONS}) -> T
 
 declare(f"aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, {OPTIONS})"
         " -> Tensor",
-        lambda self, size, stride, dtype, *_: empty_strided(size, stride, chosen(dtype, self.dtype)),
+        lambda self, size, stride, dtype, *_:
+        empty_strided(size, stride, chosen(dtype, self.dtype)),
         "primitive")
 
 
@@ -146,8 +147,8 @@ def ends(start, end) -> tuple:
     """The ends of a range as numbers; tensors must have no dimensions."""
     for x in (start, end):
         if isinstance(x, Tensor) and x.dim():
-            raise RuntimeError(f"linspace only supports 0-dimensional start and end tensors, but got "
-                               f"start with {x.dim()} dimension(s).")
+            raise RuntimeError("linspace only supports 0-dimensional start and end tensors, but "
+                               f"got start with {x.dim()} dimension(s).")
     return tuple(x.item() if isinstance(x, Tensor) else x for x in (start, end))
 
 
@@ -302,8 +303,8 @@ def meshgrid(tensors, indexing="ij"):
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     for t in tensors:
         if t.dim() > 1:
-            raise RuntimeError("torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: "
-                               f"{list(t._size)}")
+            raise RuntimeError("torch.meshgrid: Expected 0D or 1D tensor in the tensor list but "
+                               f"got: {list(t._size)}")
     if len({t.dtype for t in tensors}) > 1:
         raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
     order = list(range(len(tensors)))
@@ -326,6 +327,6 @@ def make_complex(real, imag):
         raise RuntimeError("Expected both inputs to be Half, Float or Double tensors but got "
                            f"{DISPLAY[real.dtype.name]} and {DISPLAY[imag.dtype.name]}")
     if real.dtype is not imag.dtype:
-        raise RuntimeError(f"Expected object of scalar type {DISPLAY[real.dtype.name]} but got scalar "
-                           f"type {DISPLAY[imag.dtype.name]} for second argument")
+        raise RuntimeError(f"Expected object of scalar type {DISPLAY[real.dtype.name]} but got "
+                           f"scalar type {DISPLAY[imag.dtype.name]} for second argument")
     return Tensor._wrap(real._array + 1j * imag._array)

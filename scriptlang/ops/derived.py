@@ -1,8 +1,9 @@
 """Forms that follow from a declared form of the same operator.
 
-`derived.txt` lists their schemas.  `add_` and `add.out` follow from `add`: the result is written into
-the tensor that the schema marks as written (`Tensor(a!)`), or, where `t` gives a view, `t_` makes its
-tensor that view.  `t_copy` is a copy of what the view `t` gives; `put` is `put_` on a copy.
+`derived.txt` lists their schemas.  `add_` and `add.out` follow from `add`: the result is written
+into the tensor that the schema marks as written (`Tensor(a!)`), or, where `t` gives a view, `t_`
+makes its tensor that view.  `t_copy` is a copy of what the view `t` gives; `put` is `put_` on a
+copy.
 """
 
 from __future__ import annotations

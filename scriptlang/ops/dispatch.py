@@ -1,7 +1,7 @@
 """Eager calls: `aten::name` on Python values.
 
-The first overload, in the table's order, whose arguments the values fit is called.  Where a tracer is
-installed it makes the call, so that it can record it.
+The first overload, in the table's order, whose arguments the values fit is called.  Where a tracer
+is installed it makes the call, so that it can record it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ def call(name: str, args: Sequence[Any], kwargs: Mapping[str, Any] = {}, method=
     """Call the overload of `aten::name` that the values fit.
 
     method: the first value stands for the argument `self`, wherever the schema has it.
-    Raises TypeError, with one line a candidate, where none fits; AttributeError where no such operator is.
+    Raises TypeError, with one line a candidate, where none fits; AttributeError where no such
+    operator is.
     """
     key = name, method, *map(kind_of, args), *kwargs, *map(kind_of, kwargs.values())
     chosen = _choices.get(key)
@@ -82,7 +83,8 @@ def named_results(op: table.Operator):
 _result_types: dict[str, Any] = {}
 
 
-def bind(schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any], method=False) -> list | str:
+def bind(schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any],
+         method=False) -> list | str:
     """The values of all arguments of a schema, defaults filled in; or why the call does not fit."""
     arguments = schema.arguments
     positional = [a for a in arguments if not a.kwarg_only]
@@ -122,7 +124,7 @@ def bind(schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any], method=
 
 
 def gather_ints(positional: list[Argument], args: Sequence[Any]) -> Sequence[Any]:
-    """`x.view(2, 3)` as `x.view([2, 3])`, where sizes are all that an operator takes besides `self`."""
+    """`x.view(2, 3)` as `x.view([2, 3])`, where an operator takes sizes only, besides `self`."""
     own = 1 if positional and positional[0].type == T.TENSOR else 0
     if len(positional) != own + 1 or positional[own].type != INTS:
         return args

@@ -1,7 +1,8 @@
 """Functions and methods that PyTorch has in Python only, or calls otherwise there than in programs.
 
-`nonzero(x, as_tuple=True)`, `meshgrid(a, b)`, `einsum("ij,jk", a, b)`, `x.float()`: all end in operators
-of the table.  Programs in the language do not come here: the front end has its own definitions.
+`nonzero(x, as_tuple=True)`, `meshgrid(a, b)`, `einsum("ij,jk", a, b)`, `x.float()`: all end in
+operators of the table.  Programs in the language do not come here: the front end has definitions of
+its own.
 """
 
 from __future__ import annotations
@@ -162,8 +163,8 @@ CREATION = ("zeros", "ones", "full", "empty", "arange", "range", "linspace", "lo
             "empty_permuted", "hann_window", "hamming_window", "blackman_window",
             "bartlett_window", "kaiser_window")
 FUNCTIONS: dict[str, Callable] = {
-    f.__name__: f for f in (einsum, tensordot, nonzero, where, norm, unique, unique_consecutive, split,
-                            tensor, as_tensor, result_type, promote_types, is_tensor,
+    f.__name__: f for f in (einsum, tensordot, nonzero, where, norm, unique, unique_consecutive,
+                            split, tensor, as_tensor, result_type, promote_types, is_tensor,
                             broadcast_shapes, stft)}
 FUNCTIONS.update({name: of_tensors(name) for name in (
     "broadcast_tensors", "block_diag", "cartesian_prod", "meshgrid")})

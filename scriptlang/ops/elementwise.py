@@ -51,7 +51,7 @@ def floating(dtype: DType) -> DType:
 
 
 def check_broadcast(*operands: Any) -> tuple[int, ...]:
-    """The common shape of the tensors among the operands; RuntimeError naming the sizes that clash."""
+    """The common shape of the tensors among the operands; RuntimeError names sizes that clash."""
     sizes = [x._size for x in operands if isinstance(x, Tensor)]
     if all(size == sizes[0] for size in sizes):
         return sizes[0] if sizes else ()
@@ -62,8 +62,8 @@ def check_broadcast(*operands: Any) -> tuple[int, ...]:
         a, b = [1] * (n - len(shape)) + shape, [1] * (n - len(size)) + size
         for d, (p, q) in enumerate(zip(a, b)):
             if p != q and p != 1 and q != 1:
-                raise RuntimeError(f"The size of tensor a ({p}) must match the size of tensor b ({q})"
-                                   f" at non-singleton dimension {d}")
+                raise RuntimeError(f"The size of tensor a ({p}) must match the size of tensor b "
+                                   f"({q}) at non-singleton dimension {d}")
         shape = [q if p == 1 else p for p, q in zip(a, b)]
     return tuple(shape)
 
@@ -79,7 +79,8 @@ def check_kind(name: str, dtype: DType, kinds: str) -> None:
         raise unsupported(name, dtype)
 
 
-def apply(f: Callable, dtype: DType, *operands: Any, name: str = "", kinds: str = "buifc") -> Tensor:
+def apply(f: Callable, dtype: DType, *operands: Any, name: str = "",
+          kinds: str = "buifc") -> Tensor:
     """f of the operands' arrays in `dtype`, as a new tensor.  Invalid values make nan, silently.
 
     f may give bool for any type; another result is rounded to `dtype`, which must be of `kinds`.
@@ -138,7 +139,7 @@ def check_writable(target: Tensor) -> None:
 
 
 def resize_to(target: Tensor, value: Tensor) -> Tensor:
-    """Make `target` a contiguous tensor with the value's shape and elements (an out form resizes)."""
+    """Make `target` a contiguous tensor with the value's shape and elements."""
     fresh = Tensor._wrap(np.array(value._array, order="C"))
     target.storage, target._size = fresh.storage, fresh._size
     target._stride, target._offset, target._view = fresh._stride, 0, None

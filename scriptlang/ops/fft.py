@@ -126,7 +126,8 @@ for _name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
 
 def shift(inverse: bool):
     def kernel(self, dim):
-        axes = range(len(self._size)) if dim is None else [wrap_dim(d, len(self._size)) for d in dim]
+        n = len(self._size)
+        axes = range(n) if dim is None else [wrap_dim(d, n) for d in dim]
         move = [-(self._size[a] // 2) if inverse else self._size[a] // 2 for a in axes]
         return Tensor._wrap(np.roll(self._array, move, tuple(axes)))
 
@@ -152,7 +153,8 @@ def padded_window(window: Tensor | None, win_length: int, n_fft: int, dtype) -> 
 
 def check_window(name, n_fft, hop_length, win_length, window) -> None:
     if not 0 < win_length <= n_fft:
-        raise RuntimeError(f"{name}: expected 0 < win_length <= n_fft, but got win_length={win_length}")
+        raise RuntimeError(f"{name}: expected 0 < win_length <= n_fft, but got "
+                           f"win_length={win_length}")
     if hop_length <= 0:
         raise RuntimeError(f"{name}: expected hop_length > 0, but got hop_length={hop_length}")
     if window is not None and window._size != (win_length,):
@@ -172,8 +174,9 @@ def stft_center(self, n_fft, hop_length, win_length, window, center, pad_mode, n
     signal = floating_array(self)
     is_complex = signal.dtype.kind == "c" or window is not None and window.dtype.kind == "c"
     if return_complex is None and not is_complex:
-        raise RuntimeError("stft requires the return_complex parameter be given for real inputs, and "
-                           "will further require that return_complex=True in a future PyTorch release.")
+        raise RuntimeError("stft requires the return_complex parameter be given for real inputs, "
+                           "and will further require that return_complex=True in a future PyTorch "
+                           "release.")
     rows = np.atleast_2d(signal)
     if center:
         mode = {"constant": "constant", "reflect": "reflect", "replicate": "edge",
@@ -181,9 +184,9 @@ def stft_center(self, n_fft, hop_length, win_length, window, center, pad_mode, n
         if mode is None:
             raise RuntimeError(f"stft: unknown pad_mode {pad_mode}")
         if mode == "reflect" and n_fft // 2 >= rows.shape[1]:
-            raise RuntimeError("Argument #4: Padding size should be less than the corresponding input "
-                               f"dimension, but got: padding ({n_fft // 2}, {n_fft // 2}) at dimension "
-                               f"2 of input {[1, *rows.shape]}")
+            raise RuntimeError("Argument #4: Padding size should be less than the corresponding "
+                               f"input dimension, but got: padding ({n_fft // 2}, {n_fft // 2}) at "
+                               f"dimension 2 of input {[1, *rows.shape]}")
         rows = np.pad(rows, ((0, 0), (n_fft // 2, n_fft // 2)), mode=mode)
     if n_fft <= 0 or n_fft > rows.shape[1]:
         raise RuntimeError(f"stft: expected 0 < n_fft < {rows.shape[1]}, but got n_fft={n_fft}")
@@ -220,8 +223,8 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
           return_complex):
     """The signal whose frames have these spectra, by overlap-add divided by the window's square."""
     if self.dtype.kind != "c":
-        raise RuntimeError("istft requires a complex-valued input tensor matching the output from stft "
-                           "with return_complex=True.")
+        raise RuntimeError("istft requires a complex-valued input tensor matching the output from "
+                           "stft with return_complex=True.")
     if len(self._size) not in (2, 3):
         raise RuntimeError(f"istft: expected a tensor with 2 or 3 dimensions, but got "
                            f"{len(self._size)}")
@@ -231,9 +234,9 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
     spectra = self._array if len(self._size) == 3 else self._array[None]
     half = n_fft != spectra.shape[1] if onesided is None else onesided
     if spectra.shape[1] != (n_fft // 2 + 1 if half else n_fft):
-        raise RuntimeError(f"istft: expected the frequency dimension (3rd to the last) of the input "
-                           f"tensor to match {'n_fft / 2 + 1' if half else 'n_fft'} when onesided="
-                           f"{half}, but got {spectra.shape[1]}")
+        raise RuntimeError("istft: expected the frequency dimension (3rd to the last) of the "
+                           f"input tensor to match {'n_fft / 2 + 1' if half else 'n_fft'} when "
+                           f"onesided={half}, but got {spectra.shape[1]}")
     norm = "ortho" if normalized else "backward"
     frames = np.swapaxes(spectra, 1, 2)
     if return_complex:
@@ -278,8 +281,8 @@ def window(shape, length: int, periodic: bool, dtype: int | None) -> Tensor:
     if target.kind not in "fc":
         raise RuntimeError(f"window functions expect floating point dtypes, got: {target.name}")
     if length < 0:
-        raise RuntimeError("window functions require a non-negative window_length, got window_length="
-                           f"{length}")
+        raise RuntimeError("window functions require a non-negative window_length, got "
+                           f"window_length={length}")
     if length == 1:
         return Tensor._wrap(np.ones(1, target.numpy))
     points = np.arange(length) / max(length if periodic else length - 1, 1)

@@ -60,8 +60,8 @@ def index(self, indices):
     except IndexError as e:
         if "broadcast" in str(e):
             shapes = ", ".join(str(list(i._size)) for i in indices if i is not None)
-            raise IndexError("shape mismatch: indexing tensors could not be broadcast together with "
-                             f"shapes {shapes}") from None
+            raise IndexError("shape mismatch: indexing tensors could not be broadcast together "
+                             f"with shapes {shapes}") from None
         raise
 
 
@@ -299,8 +299,8 @@ def masked_scatter_(self, mask, source):
         raise RuntimeError("masked_scatter: expected self and source to have same dtypes but got "
                            f"{DISPLAY[self.dtype.name]} and {DISPLAY[source.dtype.name]}")
     if check_broadcast(self, mask) != self._size:
-        raise RuntimeError(f"output with shape {list(self._size)} doesn't match the broadcast shape "
-                           f"{list(check_broadcast(self, mask))}")
+        raise RuntimeError(f"output with shape {list(self._size)} doesn't match the broadcast "
+                           f"shape {list(check_broadcast(self, mask))}")
     where = np.broadcast_to(mask._array, self._size)
     n = int(where.sum())
     if n > source.numel():
@@ -344,12 +344,13 @@ def put_(self, index, source, accumulate):
         raise IndexError("put_(): Expected a long tensor for index, but got "
                          f"{DISPLAY[index.dtype.name]}")
     if self.dtype is not source.dtype:
-        raise RuntimeError("put_(): self and source expected to have the same dtype, but got self.dtype"
-                           f" = {DISPLAY[self.dtype.name]} and source.dtype = "
+        raise RuntimeError("put_(): self and source expected to have the same dtype, but got "
+                           f"self.dtype = {DISPLAY[self.dtype.name]} and source.dtype = "
                            f"{DISPLAY[source.dtype.name]}")
     if index.numel() != source.numel():
-        raise IndexError("put_(): Expected source and index to have the same number of elements, but "
-                         f"got source.numel() = {source.numel()}, index.numel() = {index.numel()}")
+        raise IndexError("put_(): Expected source and index to have the same number of elements, "
+                         f"but got source.numel() = {source.numel()}, index.numel() = "
+                         f"{index.numel()}")
     check_indices(index._array, self.numel(), 0)
     flat = np.array(self._array).reshape(-1)
     at = index._array.reshape(-1)
@@ -381,12 +382,12 @@ def unsafe_masked_index_put(self, mask, indices, values):
     return index_put_(copied(self), clamped, value, True)
 
 
-@primitive("aten::index_reduce_(Tensor(a!) self, int dim, Tensor index, Tensor source, str reduce, *, "
-           "bool include_self=True) -> Tensor(a!)")
+@primitive("aten::index_reduce_(Tensor(a!) self, int dim, Tensor index, Tensor source, str reduce, "
+           "*, bool include_self=True) -> Tensor(a!)")
 def index_reduce_(self, dim, index, source, reduce, include_self):
     if reduce not in ("prod", "mean", "amax", "amin"):
-        raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but "
-                           f"got {reduce}.")
+        raise RuntimeError("index_reduce(): Expected reduce to be one of prod, mean, amax or amin "
+                           f"but got {reduce}.")
     if self.dtype is not source.dtype:
         raise RuntimeError("index_reduce(): self and source expected to have the same dtype")
     array, key = rows(self, dim, index)

@@ -34,7 +34,7 @@ def set_item(x: Tensor, key, value) -> None:
 
 
 def split(x: Tensor, key) -> tuple[Tensor, list]:
-    """(view after the basic parts of a key, one optional index tensor for each of its dimensions)."""
+    """(view after the basic parts of a key, an optional index tensor for each dimension of it)."""
     parts = list(key) if isinstance(key, tuple) else [key]
     parts = [_part(p) for p in parts]
     taken = sum(p.dim() if isinstance(p, Tensor) and p.dtype.kind == "b"

@@ -29,8 +29,9 @@ def cat(tensors, dim=0):
                                f"{len(first._size)} and {len(t._size)}")
         for d, (a, b) in enumerate(zip(first._size, t._size)):
             if d != dim and a != b:
-                raise RuntimeError(f"Sizes of tensors must match except in dimension {dim}. Expected "
-                                   f"size {a} but got size {b} for tensor number {i} in the list.")
+                raise RuntimeError(f"Sizes of tensors must match except in dimension {dim}. "
+                                   f"Expected size {a} but got size {b} for tensor number {i} in "
+                                   "the list.")
     dtype = joined_dtype(tensors)
     return Tensor._wrap(np.concatenate([cast(t, dtype)._array for t in kept], axis=dim))
 
@@ -52,8 +53,8 @@ def stack(tensors, dim):
     first = tensors[0]._size
     for i, t in enumerate(tensors):
         if t._size != first:
-            raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(first)} at "
-                               f"entry 0 and {list(t._size)} at entry {i}")
+            raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(first)} "
+                               f"at entry 0 and {list(t._size)} at entry {i}")
     dim = wrap_dim(dim, len(first) + 1)
     dtype = joined_dtype(tensors)
     return Tensor._wrap(np.stack([cast(t, dtype)._array for t in tensors], axis=dim))
@@ -77,7 +78,8 @@ for _n in (1, 2, 3):
     declare(f"aten::atleast_{_n}d.Sequence(Tensor[] tensors) -> Tensor[]",
             lambda ts, n=_n: [_at_least(t, n) for t in ts], "primitive")
 declare("aten::hstack(Tensor[] tensors) -> Tensor",
-        lambda ts: cat([_at_least(t, 1) for t in ts], 0 if len(ts[0]._size) < 2 else 1), "primitive")
+        lambda ts: cat([_at_least(t, 1) for t in ts], 0 if len(ts[0]._size) < 2 else 1),
+        "primitive")
 for _name in ("vstack", "row_stack"):
     declare(f"aten::{_name}(Tensor[] tensors) -> Tensor",
             lambda ts: cat([_at_least(t, 2) for t in ts], 0), "primitive")
@@ -125,7 +127,8 @@ def rot90(self, k, dims):
         return Tensor._wrap(np.array(self._array, order="C"))
     if k == 2:
         return flip(self, [a, b])
-    return Tensor._wrap(np.array(transpose(flip(self, [b if k == 1 else a]), a, b)._array, order="K"))
+    turned = transpose(flip(self, [b if k == 1 else a]), a, b)
+    return Tensor._wrap(np.array(turned._array, order="K"))
 
 
 @primitive("aten::repeat(Tensor self, SymInt[] repeats) -> Tensor")
@@ -216,8 +219,8 @@ def block_diag(tensors):
     blocks = []
     for i, t in enumerate(tensors):
         if t.dim() > 2:
-            raise RuntimeError("torch.block_diag: Input tensors must have 2 or fewer dimensions. Input "
-                               f"{i} has {t.dim()} dimensions")
+            raise RuntimeError("torch.block_diag: Input tensors must have 2 or fewer dimensions. "
+                               f"Input {i} has {t.dim()} dimensions")
         blocks.append(cast(t, dtype)._array.reshape((1, -1) if t.dim() < 2 else t._size))
     made = np.zeros((sum(b.shape[0] for b in blocks), sum(b.shape[1] for b in blocks)), dtype.numpy)
     row = column = 0
@@ -279,7 +282,8 @@ def vander(x, N, increasing):
 def sum_to_size(self, size):
     lead = len(self._size) - len(size)
     if lead < 0 or any(n not in (1, m) for n, m in zip(size, self._size[lead:])):
-        raise RuntimeError(f"size {{{list(size)}}} is not expandable to size {{{list(self._size)}}}.")
+        raise RuntimeError(f"size {{{list(size)}}} is not expandable to size "
+                           f"{{{list(self._size)}}}.")
     dims = [*range(lead), *(lead + d for d, n in enumerate(size) if n == 1
                             and self._size[lead + d] != 1)]
     return reshape(sum_dim(self, dims, True, self.dtype.code), size) if dims else self

@@ -58,7 +58,8 @@ def singular(name: str, batch: bool, index: int = 0) -> RuntimeError:
 # inverses and solutions
 
 
-@primitive("aten::linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)")
+@primitive("aten::linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor "
+           "info)")
 def inv_ex(A, check_errors):
     a, = matrices("linalg.inv", A, square=True)
     info = zero_pivots(a)
@@ -133,15 +134,17 @@ def triangle(a: np.ndarray, upper: bool, unit: bool) -> np.ndarray:
 def solve_triangular(self, B, upper, left, unitriangular):
     a, b = matrices("linalg.solve_triangular", self, B)
     if a.shape[-1] != a.shape[-2]:
-        raise RuntimeError("linalg.solve_triangular: A must be batches of square matrices, but they are "
-                           f"{a.shape[-2]} by {a.shape[-1]} matrices")
+        raise RuntimeError("linalg.solve_triangular: A must be batches of square matrices, but "
+                           f"they are {a.shape[-2]} by {a.shape[-1]} matrices")
     if not left:
         result = solve_triangular(Tensor._wrap(np.swapaxes(a, -1, -2)),
-                                  Tensor._wrap(np.swapaxes(b, -1, -2)), not upper, True, unitriangular)
+                                  Tensor._wrap(np.swapaxes(b, -1, -2)), not upper, True,
+                                  unitriangular)
         return Tensor._wrap(np.swapaxes(result._array, -1, -2))
     if a.shape[-1] != b.shape[-2]:
-        raise RuntimeError("linalg.solve_triangular: Incompatible shapes of A and B for the equation "
-                           f"AX = B ({a.shape[-2]}x{a.shape[-1]} and {b.shape[-2]}x{b.shape[-1]})")
+        raise RuntimeError("linalg.solve_triangular: Incompatible shapes of A and B for the "
+                           f"equation AX = B ({a.shape[-2]}x{a.shape[-1]} and "
+                           f"{b.shape[-2]}x{b.shape[-1]})")
     return wrap(columns_first(substitute(triangle(a, upper, unitriangular), b, upper)), a)
 
 
@@ -217,8 +220,8 @@ def lu_factor_ex(A, pivot, check_errors):
     info = np.where(zero.any(-1), zero.argmax(-1) + 1, 0).astype(np.int32) if zero.shape[-1] \
         else np.zeros(a.shape[:-2], np.int32)
     if check_errors and info.any():
-        raise RuntimeError(f"torch.linalg.lu_factor: U[{info.max()},{info.max()}] is zero and using "
-                           "it on lu_solve would result in a division by zero.")
+        raise RuntimeError(f"torch.linalg.lu_factor: U[{info.max()},{info.max()}] is zero and "
+                           "using it on lu_solve would result in a division by zero.")
     return wrap(columns_first(lu)), wrap(pivots), wrap(info)
 
 
@@ -317,8 +320,8 @@ def cholesky_ex(self, upper, check_errors):
         elif info[i] and check_errors:
             where = f"(Batch element {i[0]}): " if i else ""
             raise RuntimeError(f"linalg.cholesky: {where}The factorization could not be completed "
-                               f"because the input is not positive-definite (the leading minor of order "
-                               f"{info[i]} is not positive-definite).")
+                               "because the input is not positive-definite (the leading minor of "
+                               f"order {info[i]} is not positive-definite).")
     return wrap(columns_first(adjoint(factor) if upper else factor)), wrap(info)
 
 
@@ -346,4 +349,5 @@ def cholesky_solve(self, input2, upper):
 @primitive("aten::cholesky_inverse(Tensor self, bool upper=False) -> Tensor")
 def cholesky_inverse(self, upper):
     u = triangle(self._array.copy(), upper, False)
-    return wrap(columns_first(np.linalg.inv(adjoint(u) @ u if upper else u @ adjoint(u))), self._array)
+    a = adjoint(u) @ u if upper else u @ adjoint(u)
+    return wrap(columns_first(np.linalg.inv(a)), self._array)

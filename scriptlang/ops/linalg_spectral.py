@@ -1,4 +1,4 @@
-"""Eigenvalues, singular values, and what follows from them: ranks, pseudo-inverses, matrix norms."""
+"""Eigenvalues, singular values, and what follows: ranks, pseudo-inverses, norms of matrices."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def eigvals(self):
     return wrap(np.linalg.eigvals(a).astype(np.result_type(a.dtype, np.complex64)))
 
 
-@primitive('aten::linalg_eigh(Tensor self, str UPLO="L") -> (Tensor eigenvalues, Tensor eigenvectors)')
+@primitive('aten::linalg_eigh(Tensor self, str UPLO="L")'
+           " -> (Tensor eigenvalues, Tensor eigenvectors)")
 def eigh(self, UPLO):
     a, = matrices("linalg.eigh", self, square=True)
     if UPLO.upper() not in ("L", "U"):
@@ -108,8 +109,8 @@ def householder_product(input, tau):
            "aten::matrix_power(Tensor self, int n) -> Tensor")
 def matrix_power(self, n):
     if self.dim() < 2 or self._size[-1] != self._size[-2]:
-        raise RuntimeError("linalg.matrix_power: A must be batches of square matrices, but they are "
-                           f"{'x'.join(map(str, self._size[-2:]))} matrices")
+        raise RuntimeError("linalg.matrix_power: A must be batches of square matrices, but they "
+                           f"are {'x'.join(map(str, self._size[-2:]))} matrices")
     if n < 0:
         matrices("linalg.matrix_power", self, square=True)
         return matrix_power(inv(self), -n)
@@ -117,7 +118,8 @@ def matrix_power(self, n):
     return wrap(power.copy() if n == 1 else power, self._array)
 
 
-@primitive("aten::linalg_matrix_exp(Tensor self) -> Tensor", "aten::matrix_exp(Tensor self) -> Tensor")
+@primitive("aten::linalg_matrix_exp(Tensor self) -> Tensor", "aten::matrix_exp(Tensor self) -> "
+                                                             "Tensor")
 def matrix_exp(self):
     """exp of matrices, by scaling, a Taylor series in float64 and squaring."""
     a, = matrices("linalg.matrix_exp", self, square=True)
@@ -167,8 +169,8 @@ for _args, _f in (
          lambda x, tol, hermitian: rank(x, tol, 0.0, hermitian)),
         ("linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False)",
          lambda x, tol, hermitian: rank(x, tol, 0.0, hermitian)),
-        ("linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, "
-         "bool hermitian=False)", rank),
+        ("linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? "
+         "rtol=None, bool hermitian=False)", rank),
         ("linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, "
          "bool hermitian=False)", rank)):
     declare(f"aten::{_args} -> Tensor", _f, "primitive")
@@ -205,10 +207,11 @@ def matrix_norm(self, ord, dim=(-2, -1), keepdim=False, dtype=None):
     """Norms of matrices: "fro", "nuc", 1, 2, inf and the negative ones."""
     x = self if dtype is None else cast(self, dtypes.by_code(dtype))
     if x.dim() < 2:
-        raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
+        raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 "
+                           "dimensions.")
     if x.dtype.kind not in "fc":
-        raise RuntimeError("linalg.matrix_norm: Expected a floating point or complex tensor as input. "
-                           f"Got {DISPLAY[x.dtype.name]}")
+        raise RuntimeError("linalg.matrix_norm: Expected a floating point or complex tensor as "
+                           f"input. Got {DISPLAY[x.dtype.name]}")
     if len(dim) != 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {list(dim)}")
     rows, columns = (wrap_dim(d, x.dim()) for d in dim)
@@ -249,8 +252,8 @@ def linalg_norm(self, ord=None, dim=None, keepdim=False, dtype=None):
             return flat
         return vector_norm(self, 2 if ord is None else ord, dim, keepdim, dtype)
     if dim is None and self.dim() != 2:
-        raise RuntimeError("linalg.norm: If dim is not specified but ord is, the input must be 1D or "
-                           f"2D. Got {self.dim()}D.")
+        raise RuntimeError("linalg.norm: If dim is not specified but ord is, the input must be 1D "
+                           f"or 2D. Got {self.dim()}D.")
     return matrix_norm(self, ord, (-2, -1) if dim is None else dim, keepdim, dtype)
 
 
@@ -296,7 +299,8 @@ def lstsq(self, b, rcond, driver):
     full = m > n and driver != "gelsy" and np.all(ranks == n)
     residuals = (np.abs(a @ x - right) ** 2).sum(-2) if full else np.empty(0)
     nothing = np.empty(0, real_type(a))
-    return (wrap(x[..., 0] if vector else columns_first(x), a), wrap(residuals.astype(real_type(a))),
+    return (wrap(x[..., 0] if vector else columns_first(x), a),
+            wrap(residuals.astype(real_type(a))),
             wrap(ranks) if driver != "gels" else wrap(np.empty(0, np.int64)),
             wrap(s.astype(real_type(a))) if driver in ("gelsd", "gelss") else wrap(nothing))
 
@@ -308,7 +312,8 @@ def tensorinv(self, ind):
     head, tail = self._size[:ind], self._size[ind:]
     if math.prod(head) != math.prod(tail):
         raise RuntimeError("Expected self to satisfy the requirement prod(self.shape[ind:]) == "
-                           f"prod(self.shape[:ind]), but got {math.prod(tail)} != {math.prod(head)}")
+                           f"prod(self.shape[:ind]), but got {math.prod(tail)} != "
+                           f"{math.prod(head)}")
     flat = Tensor._wrap(self._array.reshape(math.prod(head), -1))
     return wrap(inv(flat)._array.reshape(tail + head))
 
@@ -321,8 +326,8 @@ def tensorsolve(self, other, dims):
         a = np.moveaxis(a, axes, range(a.ndim - len(axes), a.ndim))
     shape = a.shape[other.dim():]
     if math.prod(shape) != other.numel():
-        raise RuntimeError("Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
-                           f"prod(self.shape[:other.ndim]), but got {math.prod(shape)} != "
+        raise RuntimeError("Expected self to satisfy the requirement prod(self.shape[other.ndim:]) "
+                           f"== prod(self.shape[:other.ndim]), but got {math.prod(shape)} != "
                            f"{other.numel()}")
     value = np.linalg.solve(a.reshape(-1, math.prod(shape)), other._array.reshape(-1))
     return wrap(value.reshape(shape), a)

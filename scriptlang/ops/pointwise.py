@@ -84,8 +84,9 @@ KERNELS.update({name: _same_kernel(name, *facts) for name, facts in SAME.items()
 
 def neg(self):
     if self.dtype is BOOL:
-        raise RuntimeError("Negation, the `-` operator, on a bool tensor is not supported. If you are "
-                           "trying to invert a mask, use the `~` or `logical_not()` operator instead.")
+        raise RuntimeError("Negation, the `-` operator, on a bool tensor is not supported. If you "
+                           "are trying to invert a mask, use the `~` or `logical_not()` operator "
+                           "instead.")
     return apply(np.negative, self.dtype, self)
 
 
@@ -166,8 +167,7 @@ def frexp(self):
 def nan_to_num(self, nan, posinf, neginf):
     if self.dtype.kind not in "fc":
         return Tensor._wrap(self._array.copy())
-    part = {"complex64": dtypes.float32, "complex128": dtypes.float64}.get(self.dtype.name, self.dtype)
-    limits = dtypes.finfo(part)
+    limits = dtypes.finfo(dtypes.part_of(self.dtype))
     high = limits.max if posinf is None else posinf
     low = limits.min if neginf is None else neginf
     return apply(lambda a: np.nan_to_num(a, nan=nan or 0.0, posinf=high, neginf=low), self.dtype,

@@ -62,8 +62,10 @@ def mean_dim(self, dim=None, keepdim=False, dtype=None):
     if target.kind not in "fc":
         raise RuntimeError("mean(): could not infer output dtype. Input dtype must be either a "
                            f"floating point or complex dtype. Got: {target.name}")
-    return reduced(lambda a, axis, keepdims: np.mean(a, axis=axis, keepdims=keepdims, dtype=a.dtype),
-                   self, dim, keepdim, target)
+    def f(a, axis, keepdims):
+        return np.mean(a, axis=axis, keepdims=keepdims, dtype=a.dtype)
+
+    return reduced(f, self, dim, keepdim, target)
 
 
 def prod(self, dim=None, keepdim=False, dtype=None):
@@ -108,7 +110,7 @@ def variance(self, dim=None, correction=1, keepdim=False):
         return square / max(n - correction, 0) if n - correction > 0 else \
             np.where(square == square, square / np.float64(0), square)
 
-    out = {"complex64": dtypes.float32, "complex128": dtypes.float64}.get(self.dtype.name, self.dtype)
+    out = dtypes.part_of(self.dtype)
     return reduced(f, self, dim, keepdim, out, self.dtype)
 
 
@@ -210,8 +212,9 @@ for _name, _large in (("max", True), ("min", False)):
 
     def _all(self, f=_whole, name=_name):
         if self.numel() == 0:
-            raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() "
-                               "== 0. Specify the reduction dim with the 'dim' argument.")
+            raise RuntimeError(f"{name}(): Expected reduction dim to be specified for "
+                               "input.numel() == 0. Specify the reduction dim with the 'dim' "
+                               "argument.")
         return f(self)
 
     from .arithmetic import binary
@@ -271,8 +274,8 @@ def nanmean(self, dim, keepdim, dtype):
     if self.dtype.kind == "c":
         raise RuntimeError("nansum on CPU does not support complex inputs")
     if self.dtype.kind != "f":
-        raise RuntimeError("nanmean(): expected input to have floating point or complex dtype but got "
-                           f"{DISPLAY[self.dtype.name]}")
+        raise RuntimeError("nanmean(): expected input to have floating point or complex dtype but "
+                           f"got {DISPLAY[self.dtype.name]}")
 
     def f(a, axis, keepdims):
         there = a == a
@@ -285,16 +288,16 @@ def nanmean(self, dim, keepdim, dtype):
 def vector_norm(self, ord=2, dim=None, keepdim=False, dtype=None):
     target = dtypes.by_code(dtype) if dtype is not None else self.dtype
     if target.kind not in "fc":
-        raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as input."
-                           f" Got {target.name}")
-    out = {"complex64": dtypes.float32, "complex128": dtypes.float64}.get(target.name, target)
+        raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as "
+                           f"input. Got {target.name}")
+    out = dtypes.part_of(target)
     ord = float(ord)
 
     def f(a, axis, keepdims):
         size = np.abs(a)
         if abs(ord) == math.inf and any(a.shape[d] == 0 for d in axis):
-            raise RuntimeError(f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor "
-                               "because the operation does not have an identity")
+            raise RuntimeError(f"linalg.vector_norm cannot compute the {ord} norm on an empty "
+                               "tensor because the operation does not have an identity")
         if ord == math.inf:
             return np.max(size, axis=axis, keepdims=keepdims)
         if ord == -math.inf:

@@ -146,8 +146,8 @@ def gradient(self, spacing=None, dim=None, edge_order=1):
                                "edge_order+1")
     steps = spacing if isinstance(spacing, (list, tuple)) else [spacing] * len(axes)
     if len(steps) != len(axes):
-        raise RuntimeError(f"torch.gradient expected spacing to be unspecified, a scalar, or a list "
-                           f"of length {len(axes)}, but got a list of length {len(steps)}")
+        raise RuntimeError("torch.gradient expected spacing to be unspecified, a scalar, or a "
+                           f"list of length {len(axes)}, but got a list of length {len(steps)}")
     out = floating(self.dtype)
     array = array_of(self, out, working_type(out))
     results = []

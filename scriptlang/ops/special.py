@@ -42,8 +42,8 @@ ERFC_FAR = (
      1.60837851487422766e-2, 6.58749161529837803e-4),
     (1.0, 2.56852019228982242, 1.87295284992346725, 0.527905102951428412, 6.05183413124413191e-2,
      2.33520497626869185e-3))
-"""Cody's rational approximations (1969), highest power first: erf(x) / x in x^2 up to 0.46875, erfc(x)
-exp(x^2) in x up to 4, and its distance from the limit in 1 / x^2 beyond."""
+"""Cody's rational approximations (1969), highest power first: erf(x) / x in x^2 up to 0.46875,
+erfc(x) exp(x^2) in x up to 4, and its distance from the limit in 1 / x^2 beyond."""
 
 
 def _ratio(coefficients, x):
@@ -178,7 +178,7 @@ def trunc_divide_int(a, b):
 
 
 def int_power(a, b):
-    """Integer power with wrapping; a negative exponent gives what truncating the real result gives."""
+    """Integer power with wrapping; a negative exponent gives the real result, truncated."""
     if a.dtype.kind == "b":
         return a | ~b
     with np.errstate(all="ignore"):

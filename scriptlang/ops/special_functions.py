@@ -70,7 +70,8 @@ def bessel_y(order: int):
         large = np.maximum(x, SERIES_LIMIT)
         plain, weighted = power_series(small, order, -1)
         half = (small / 2) ** order
-        near = 2 / math.pi * ((np.log(small / 2) + EULER) * plain * half) - half * weighted / math.pi
+        near = 2 * (np.log(small / 2) + EULER) * plain * half - half * weighted
+        near = near / math.pi
         if order:
             near = near - 2 / (math.pi * small)
         p, q, angle = hankel(large, order)
@@ -105,7 +106,8 @@ def bessel_k(order: float, scaled: bool):
         step = np.arccosh(1 + 745 / positive) / 400
         t = step * np.arange(400)
         weight = step * np.where(np.arange(400) == 0, 0.5, 1)
-        value = np.sum(np.exp(-2 * positive * np.sinh(t / 2) ** 2) * np.cosh(order * t) * weight, -1)
+        decay = np.exp(-2 * positive * np.sinh(t / 2) ** 2)
+        value = np.sum(decay * np.cosh(order * t) * weight, -1)
         value = value if scaled else value * np.exp(-positive[..., 0])
         return np.where(x == 0, np.inf, np.where(x == np.inf, 0.0, np.where(x > 0, value, np.nan)))
 
@@ -191,7 +193,7 @@ def polygamma_of(n: int):
 
 
 def incomplete_gamma(upper: bool):
-    """The regularised incomplete gamma functions, by series (6.5.29) or continued fraction (6.5.31)."""
+    """The regularised incomplete gamma functions, by series or continued fraction (6.5.29, 31)."""
     def f(a, x):
         a, x = np.broadcast_arrays(a, x)
         good = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
@@ -272,7 +274,7 @@ def ndtri(p):
         log_p = log_ndtr(y)
         slope = np.exp(-y * y / 2 - log_p) / math.sqrt(2 * math.pi)
         y = y - (log_p - np.log(inside)) / slope
-    return np.where(p == 0, -np.inf, np.where(p == 1, np.inf, np.where((p > 0) & (p < 1), y, np.nan)))
+    return np.select([p == 0, p == 1, (p > 0) & (p < 1)], [-np.inf, np.inf, y], np.nan)
 
 
 def entr(x):
@@ -346,7 +348,8 @@ for _name, _f in UNARY_OF_X.items():
             lambda x, f=_f, n=_name: rounded(f, x, name=n), "primitive")
 for _name, _upper in (("igamma", False), ("special_gammainc", False), ("igammac", True),
                       ("special_gammaincc", True)):
-    declare_pointwise(_name, "Tensor other", lambda self, other, f=incomplete_gamma(_upper), n=_name:
+    declare_pointwise(_name, "Tensor "
+                             "other", lambda self, other, f=incomplete_gamma(_upper), n=_name:
                       rounded(f, self, other, name=n))
 for _name, _f in POLYNOMIALS.items():
     for _prefix in ("", "shifted_") if _name.startswith("chebyshev") else ("",):

@@ -65,19 +65,20 @@ def in_sections(self, sections, dim):
 
 def tensor_split(self, indices_or_sections, dim=0):
     if not self._size:
-        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor "
-                           "with 0 dims")
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a "
+                           "tensor with 0 dims")
     dim = wrap_dim(dim, len(self._size))
     if isinstance(indices_or_sections, Tensor):
         if indices_or_sections.dtype.name != "int64" or indices_or_sections.dim() > 1:
-            raise RuntimeError("tensor_split expected tensor_indices_or_sections to be a long tensor "
-                               "of zero or one dimensions")
+            raise RuntimeError("tensor_split expected tensor_indices_or_sections to be a long "
+                               "tensor of zero or one dimensions")
         indices_or_sections = indices_or_sections.tolist()
     f = in_sections if isinstance(indices_or_sections, int) else at_indices
     return f(self, indices_or_sections, dim)
 
 
-declare("aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]",
+declare("aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> "
+        "Tensor(a)[]",
         tensor_split, "primitive")
 declare("aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0)"
         " -> Tensor(a)[]", tensor_split, "primitive")
@@ -94,8 +95,8 @@ def numpy_split(name, least, dim_of):
                                f"{len(self._size)} dimensions!")
         dim = dim_of(self)
         if isinstance(sections, int) and (sections <= 0 or self._size[dim] % sections):
-            raise RuntimeError(f"torch.{name} attempted to split along dimension {dim}, but the size "
-                               f"of the dimension {self._size[dim]} is not divisible by the "
+            raise RuntimeError(f"torch.{name} attempted to split along dimension {dim}, but the "
+                               f"size of the dimension {self._size[dim]} is not divisible by the "
                                f"split_size {sections}!")
         return tensor_split(self, sections, dim)
 

@@ -104,10 +104,10 @@ def quantile_kernel(name, skip_nan):
 
 
 def quantile(name, self, q, dim, keepdim, interpolation, skip_nan):
-    """Elements at fractions q of the sorted elements, between two of them as `interpolation` says."""
+    """Elements at fractions q of the sorted elements; between two as `interpolation` says."""
     if interpolation not in INTERPOLATIONS:
-        raise RuntimeError(f"{name}() interpolation must be one of linear, lower, higher, midpoint or "
-                           f"nearest, but got {interpolation}")
+        raise RuntimeError(f"{name}() interpolation must be one of linear, lower, higher, midpoint "
+                           f"or nearest, but got {interpolation}")
     if self.numel() == 0:
         raise RuntimeError(f"{name}() input tensor must be non-empty")
     if self.dtype.name not in ("float32", "float64"):
@@ -246,7 +246,8 @@ def histogram(self, bins, limits, weight, density):
 
 declare("aten::histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, "
         "bool density=False) -> (Tensor hist, Tensor bin_edges)",
-        lambda self, bins, weight, density: histogram(self, bins, None, weight, density), "primitive")
+        lambda self, bins, weight, density: histogram(self, bins, None, weight, density),
+        "primitive")
 declare("aten::histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, "
         "Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)", histogram,
         "primitive")

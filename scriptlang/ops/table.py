@@ -6,8 +6,8 @@
     @composite("aten::glu(Tensor self, int dim=-1) -> Tensor")
     def glu(self: Tensor, dim: int = -1) -> Tensor: ...
 
-A kernel takes all arguments of its schema positionally, in order, and returns one value, or a tuple for
-several returns.  Declaring is cheap (a split of the text); schemas are parsed when they are asked for.
+A kernel takes all arguments of its schema positionally, in order, and returns one value, or a tuple
+for several returns.  Declaring is cheap (a split of the text); schemas are parsed when asked for.
 Overloads of one name keep the order in which families (`FAMILIES`) and lines declare them: those on
 tensors come first.  In-place and out= forms of a declared operator follow from it (`derived`);
 operators of PyTorch that scriptlang lacks (`lacking.txt`) have no kernel and come last.
@@ -30,7 +30,8 @@ FAMILIES = ("pointwise", "arithmetic", "compare", "reduce", "view", "split", "cr
             "geometry", "view_scatter", "convert", "index", "join",
             "scan", "statistics", "fft", "linalg", "linalg_spectral",
             "special_functions",
-            "matmul", "distance", "conv", "pool", "norm", "activation", "dropout", "rnn", "attention",
+            "matmul", "distance", "conv", "pool", "norm", "activation", "dropout", "rnn",
+            "attention",
             "embedding", "upsample", "padding", "sorting", "loss", "nested", "random", "segments",
             "vision", "scalar", "string", "containers", "prim")
 """Modules that declare operators, in the order in which their overloads are tried."""
@@ -39,16 +40,13 @@ FAMILIES = ("pointwise", "arithmetic", "compare", "reduce", "view", "split", "cr
 class Operator:
     """One overload.  `kernel` is None for an operator that scriptlang lacks."""
 
-    __slots__ = ("name", "overload", "text", "kernel", "kind", "rule", "samples", "__dict__")
+    __slots__ = ("name", "overload", "text", "kernel", "kind", "__dict__")
 
-    def __init__(self, text: str, kernel: Callable | None, kind: str, rule: Any = None,
-                 samples: Any = None):
+    def __init__(self, text: str, kernel: Callable | None, kind: str):
         self.name, self.overload = split_name(text)
         self.text = text
         self.kernel = kernel
         self.kind = kind
-        self.rule = rule
-        self.samples = samples
 
     @cached_property
     def schema(self) -> Schema:
@@ -91,9 +89,9 @@ _loaded = False
 _loading = threading.RLock()
 
 
-def declare(text: str, kernel: Callable | None, kind: str, **facts) -> Operator:
+def declare(text: str, kernel: Callable | None, kind: str) -> Operator:
     """Put one overload into the table.  A second declaration of an overload is an error."""
-    op = Operator(text, kernel, kind, **facts)
+    op = Operator(text, kernel, kind)
     overloads = _declared.setdefault(op.name, {})
     if op.overload in overloads:
         raise ValueError(f"{op.qualified_name} is declared twice")
@@ -101,21 +99,21 @@ def declare(text: str, kernel: Callable | None, kind: str, **facts) -> Operator:
     return op
 
 
-def primitive(*texts: str, **facts) -> Callable:
+def primitive(*texts: str) -> Callable:
     """Declare operators whose meaning is the decorated numpy kernel."""
     def decorate(kernel):
         for text in texts:
-            declare(text, kernel, "primitive", **facts)
+            declare(text, kernel, "primitive")
         return kernel
 
     return decorate
 
 
-def composite(*texts: str, **facts) -> Callable:
+def composite(*texts: str) -> Callable:
     """Declare operators whose meaning is the decorated body, written in the scripted language."""
     def decorate(body):
         for text in texts:
-            declare(text, body, "composite", **facts)
+            declare(text, body, "composite")
         return body
 
     return decorate
@@ -167,7 +165,7 @@ def declared(name: str) -> list[Operator]:
 
 
 def overloads(name: str) -> list[Operator]:
-    """Every overload of `aten::name` in the order in which they are tried; [] for an unknown name."""
+    """Every overload of `aten::name`, in the order in which they are tried; [] for no such name."""
     known = _overloads.get(name)
     if known is None:
         known = declared(name)

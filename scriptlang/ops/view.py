@@ -1,4 +1,4 @@
-"""Views: operators that return another look at the same storage, with strides as PyTorch computes them."""
+"""Views: another look at the same storage, with strides as PyTorch computes them."""
 
 from __future__ import annotations
 
@@ -139,8 +139,8 @@ def unflatten(self, dim, sizes):
     try:
         sizes = infer_size(sizes, self._size[dim])
     except RuntimeError:
-        raise RuntimeError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of "
-                           f"dim {dim} ({self._size[dim]}) in the input tensor") from None
+        raise RuntimeError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size "
+                           f"of dim {dim} ({self._size[dim]}) in the input tensor") from None
     return view(self, [*self._size[:dim], *sizes, *self._size[dim + 1:]])
 
 
@@ -251,20 +251,20 @@ def expand(self, size, implicit=False):
     extra = len(size) - len(self._size)
     if extra < 0:
         raise RuntimeError(f"expand({self.dtype.name}{list(self._size)}, size={list(size)}): the "
-                           f"number of sizes provided ({len(size)}) must be greater or equal to the "
-                           f"number of dimensions in the tensor ({len(self._size)})")
+                           f"number of sizes provided ({len(size)}) must be greater or equal to "
+                           f"the number of dimensions in the tensor ({len(self._size)})")
     sizes, strides = [], []
     for d, n in enumerate(size):
         have = self._size[d - extra] if d >= extra else 1
         stride = self._stride[d - extra] if d >= extra else 0
         if n == -1:
             if d < extra:
-                raise RuntimeError(f"expand: the expanded size of the tensor ({n}) isn't allowed in a "
-                                   f"leading, non-existing dimension {d}")
+                raise RuntimeError(f"expand: the expanded size of the tensor ({n}) isn't allowed "
+                                   f"in a leading, non-existing dimension {d}")
             n = have
         if have != n and have != 1:
-            raise RuntimeError(f"The expanded size of the tensor ({n}) must match the existing size "
-                               f"({have}) at non-singleton dimension {d}.  Target sizes: "
+            raise RuntimeError(f"The expanded size of the tensor ({n}) must match the existing "
+                               f"size ({have}) at non-singleton dimension {d}.  Target sizes: "
                                f"{list(size)}.  Tensor sizes: {list(self._size)}")
         sizes.append(n)
         strides.append(stride if have == n and d >= extra else 0 if n != 1 or d < extra else stride)
@@ -287,8 +287,8 @@ def clamp_slice(n: int, start, end) -> tuple[int, int]:
     return start, max(end, start)
 
 
-@primitive("aten::slice.Tensor(Tensor(a) self, int dim=0, int? start=None, int? end=None, int step=1)"
-           " -> Tensor(a)")
+@primitive("aten::slice.Tensor(Tensor(a) self, int dim=0, int? start=None, int? end=None, int "
+           "step=1) -> Tensor(a)")
 def slice_tensor(self, dim, start, end, step):
     if not self._size:
         raise RuntimeError("slice() cannot be applied to a 0-dim tensor.")
@@ -376,7 +376,8 @@ def diagonal(self, offset, dim1, dim2):
         start += offset * self._stride[b] if offset >= 0 else -offset * self._stride[a]
     keep = [d for d in range(n) if d not in (a, b)]
     return self._as_view([*(self._size[d] for d in keep), length],
-                         [*(self._stride[d] for d in keep), self._stride[a] + self._stride[b]], start)
+                         [*(self._stride[d] for d in keep), self._stride[a] + self._stride[b]],
+                         start)
 
 
 @primitive("aten::linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1)"
@@ -419,10 +420,10 @@ def as_strided(self, size, stride, storage_offset):
                            f"{list(size)}, {list(stride)}, {offset}")
     last = offset + sum((n - 1) * s for n, s in zip(size, stride))
     if 0 not in size and (last + 1) * self.dtype.itemsize > self.storage.nbytes:
-        raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset "
-                           f"{offset}, and itemsize {self.dtype.itemsize} requiring a storage size "
-                           f"of {(last + 1) * self.dtype.itemsize} are out of bounds for storage of "
-                           f"size {self.storage.nbytes}")
+        raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage "
+                           f"offset {offset}, and itemsize {self.dtype.itemsize} requiring a "
+                           f"storage size of {(last + 1) * self.dtype.itemsize} are out of bounds "
+                           f"for storage of size {self.storage.nbytes}")
     return self._as_view(size, stride, offset)
 
 

@@ -43,8 +43,8 @@ def samples():
             for include in (True, False):
                 yield call("scatter_reduce", x, 0, at, source, reduce, include_self=include)
         yield call("put", x, np.array([0, 3, -1]), x.reshape(-1)[:3])
-        for key in ([rows], [None, rows], [rows, rows], [mask], [rows[:, None], rows], [None, mask[0]],
-                    [np.array([9])], [rows, np.array([0, 1])]):
+        for key in ([rows], [None, rows], [rows, rows], [mask], [rows[:, None], rows],
+                    [None, mask[0]], [np.array([9])], [rows, np.array([0, 1])]):
             yield call("index", x, key)
         for accumulate in (False, True):
             yield call("index_put", x, [rows], source, accumulate)

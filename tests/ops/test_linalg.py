@@ -25,8 +25,8 @@ def kinds():
 
 def samples():
     for x in kinds():
-        name = ("linalg_inv inverse linalg_det linalg_slogdet logdet linalg_matrix_exp linalg_eigvalsh "
-                "linalg_svdvals linalg_lu_factor linalg_lu").split()
+        name = ("linalg_inv inverse linalg_det linalg_slogdet logdet linalg_matrix_exp "
+                "linalg_eigvalsh linalg_svdvals linalg_lu_factor linalg_lu").split()
         for n in name:
             yield call(n, x, tolerance=1e-4)
         for n in (-1, 0, 3):
@@ -68,7 +68,9 @@ test_recorded, test_pytorch = both_tests("linalg", SAMPLES)
 @pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5), (2, 3, 4)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64])
 def test_factorisations_multiply_to_the_matrix(shape, dtype):
-    array = (A.normal(*shape) + 1j * A.normal(*shape)) if dtype is np.complex64 else A.normal(*shape)
+    array = A.normal(*shape)
+    if dtype is np.complex64:
+        array = array + 1j * A.normal(*shape)
     x = from_numpy(array.astype(dtype))
     q, r = F.linalg_qr(x)
     u, s, vh = F.linalg_svd(x, False)
@@ -76,8 +78,8 @@ def test_factorisations_multiply_to_the_matrix(shape, dtype):
     for product in (q @ r, u @ F.diag_embed(s).to(x.dtype) @ vh, p @ lower @ upper):
         np.testing.assert_allclose(product.numpy(), x.numpy(), atol=1e-4)
     identity = F.mH(q) @ q
-    np.testing.assert_allclose(identity.numpy(), np.broadcast_to(np.eye(q.shape[-1]), identity.shape),
-                               atol=1e-4)
+    want = np.broadcast_to(np.eye(q.shape[-1]), identity.shape)
+    np.testing.assert_allclose(identity.numpy(), want, atol=1e-4)
 
 
 def test_eigenvectors_are_scaled_by_their_eigenvalues():

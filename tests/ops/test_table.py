@@ -1,4 +1,4 @@
-"""The operator table: declarations, derived forms, lacking operators, and how eager calls choose."""
+"""The operator table: declarations, derived forms, lacking operators, choices of eager calls."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def test_a_second_declaration_of_an_overload_is_refused():
 
 def test_no_operator_is_both_declared_and_listed():
     """`python -m scriptlang.ops.lacking` brings the lists up to date."""
-    declared = {(op.name, op.overload) for name in list(table._declared) for op in table.declared(name)}
+    declared = {(op.name, op.overload)
+                for name in list(table._declared) for op in table.declared(name)}
     lists = [split_name(t) for file in ("derived.txt", "lacking.txt")
              for texts in table.listed(file).values() for t in texts]
     assert not declared & set(lists) and len(set(lists)) == len(lists)
@@ -65,8 +66,10 @@ def test_a_lacking_operator_is_known_but_raises_by_name():
 
 
 @pytest.mark.parametrize("text, forms", [
-    ("aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)", "in place"),
-    ("aten::add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)", "out"),
+    ("aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
+     "in place"),
+    ("aten::add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
+     "out"),
     ("aten::t_(Tensor(a!) self) -> Tensor(a!)", "view"),
     ("aten::t_copy(Tensor self) -> Tensor", "copy"),
     ("aten::zero(Tensor self) -> Tensor", "on a copy"),
@@ -76,7 +79,8 @@ def test_forms_follow_from_another_form(text, forms):
 
 
 def test_a_form_of_nothing_is_not_derived():
-    assert derived.kernel_of("aten::nothing_(Tensor(a!) self) -> Tensor(a!)", table.declared) is None
+    assert derived.kernel_of("aten::nothing_(Tensor(a!) self) -> "
+                             "Tensor(a!)", table.declared) is None
     assert derived.kernel_of("aten::add_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
                              table.declared) is None
 
