@@ -2,8 +2,9 @@
 
     python examples/vad.py silero_vad.jit speech16k.wav
 
-The network gives a probability for each chunk of 512 samples. A segment starts at the first chunk that
-reaches 0.5 and ends at the first later chunk below 0.35; samples after the last whole chunk are left out.
+The network gives a probability for each chunk of 512 samples. A segment starts at the first chunk
+that reaches 0.5 and ends at the first later chunk below 0.35; samples after the last whole chunk
+are left out.
 """
 
 import sys

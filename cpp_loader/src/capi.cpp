@@ -129,7 +129,7 @@ const Dict::Entry* entry_at(const sl_value* dict, size_t index) {
 const char* sl_version(void) { return SCRIPTLANG_VERSION; }
 
 sl_status sl_load_file(const char* path, sl_module** module, sl_error** error) {
-  if (!path || !module) return misuse(error, "sl_load_file needs a path and a place for the module");
+  if (!path || !module) return misuse(error, "sl_load_file needs a path and a place");
   *module = nullptr;
   return guarded(error, [&] { *module = module_handle(Module::load_file(path)); });
 }

@@ -326,7 +326,9 @@ class Unpickler {
   void new_object() {
     std::vector<Item> arguments = pop_tuple();
     Item cls = pop();
-    if (cls.kind != Item::Class || !arguments.empty()) fail("NEWOBJ needs a class and no arguments");
+    if (cls.kind != Item::Class || !arguments.empty()) {
+      fail("NEWOBJ needs a class and no arguments");
+    }
     Ref<Object> object = Object::make(cls.cls);
     object->slots.clear();
     push(std::move(object));
@@ -393,7 +395,7 @@ class Unpickler {
     }
     std::vector<Item> arguments = pop_tuple();
     Item callee = pop();
-    if (callee.kind != Item::Global || !callee.global) fail("something that is no function is called");
+    if (callee.kind != Item::Global || !callee.global) fail("what is called is no function");
     call(*callee.global, arguments);
   }
 

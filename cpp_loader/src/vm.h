@@ -21,4 +21,8 @@ struct Limits {
 Value run(const Program& program, const Function& function, std::vector<Value> arguments,
           Context& context, const Limits& limits);
 
+// The same for arguments that are complete and of the declared types. They are moved from.
+Value execute(const Program& program, const Function& function, std::vector<Value>& arguments,
+              Context& context, const Limits& limits);
+
 }  // namespace scriptlang

@@ -119,9 +119,8 @@ int64_t find_end(std::string_view bytes) {
   int64_t size = int64_t(bytes.size());
   int64_t lowest = std::max<int64_t>(0, size - kEndSize - kMaxComment);
   for (int64_t at = size - kEndSize; at >= lowest; --at) {
-    if (u32(bytes.data() + at) == kEndMagic && at + kEndSize + u16(bytes.data() + at + 20) <= size) {
-      return at;
-    }
+    const char* p = bytes.data() + at;
+    if (u32(p) == kEndMagic && at + kEndSize + u16(p + 20) <= size) return at;
   }
   not_a_zip(bytes);
 }
@@ -316,7 +315,8 @@ void check_crc_of(const ZipArchive::Record& record, const char* data) {
     at += n;
   }
   if (uint32_t(crc) != record.crc) {
-    raise(ErrorKind::ArchiveError, "the record '", record.name, "' is damaged: its checksum differs");
+    raise(ErrorKind::ArchiveError, "the record '", record.name,
+          "' is damaged: its checksum differs");
   }
 }
 

@@ -63,7 +63,8 @@ TEST(values_are_printed_without_quotes) {
            list({Value(1), Value(2.5), Value("a"), Value(), Value(true)}));
   CHECK_OP("(1,)", "aten::str", tuple({Value(1)}));
   CHECK_OP("a 1 {} b", "aten::format", Value("{} {} {} b"), Value("a"), Value(1), Value("{}"));
-  CHECK_RAISES(RuntimeError, "Too few arguments", call_op("aten::format", {Value("{} {}"), Value(1)}));
+  CHECK_RAISES(RuntimeError, "Too few arguments",
+               call_op("aten::format", {Value("{} {}"), Value(1)}));
   CHECK_OP("7 x 1.500000 %", "aten::percentFormat", Value("%d %s %f %%"),
            tuple({Value(7), Value("x"), Value(1.5)}));
   CHECK_RAISES(RuntimeError, "%g is not supported",
@@ -114,7 +115,8 @@ TEST(a_width_that_no_memory_holds_is_refused) {
 TEST(lists_are_indexed_and_sliced) {
   Value l = list({Value(1), Value(2), Value(3), Value(4), Value(5)});
   CHECK_OP("5", "aten::__getitem__.t", l, Value(-1));
-  CHECK_RAISES(IndexError, "list index out of range", call_op("aten::__getitem__.t", {l, Value(5)}));
+  CHECK_RAISES(IndexError, "list index out of range",
+               call_op("aten::__getitem__.t", {l, Value(5)}));
   CHECK_OP("[5, 3]", "aten::slice.t", l, Value(4), Value(0), Value(-2));
   CHECK_OP("[4, 5]", "aten::slice.t", l, Value(-2), Value(), Value(1));
   CHECK_OP("[]", "aten::slice.t", l, Value(10), Value(20), Value(1));

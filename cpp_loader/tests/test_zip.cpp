@@ -59,7 +59,9 @@ TEST(names_must_not_escape) {
   }
 }
 
-TEST(a_name_must_not_occur_twice) { check_refused("occurs twice", {entry("a", "x"), entry("a", "y")}); }
+TEST(a_name_must_not_occur_twice) {
+  check_refused("occurs twice", {entry("a", "x"), entry("a", "y")});
+}
 
 TEST(records_must_not_overlap) {
   ZipEntry second = entry("a", "y");

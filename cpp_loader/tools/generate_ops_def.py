@@ -1,9 +1,9 @@
 """Writes src/ops/ops.def: `python cpp_loader/tools/generate_ops_def.py`.
 
-The operators are those that src/ops/*.cpp define by SL_OP; the C++ preprocessor finds them, so that
-families made by macros count too. Their schemas come from the operator table, scriptlang.ops.table; an
-operator that the table does not know is left out and reported. Lines are sorted by qualified name, because the
-engine searches by bisection.
+The operators are those that src/ops/*.cpp define by SL_OP; the C++ preprocessor finds them, so
+that families made by macros count too. Their schemas come from the operator table,
+scriptlang.ops.table; an operator that the table does not know is left out and reported. Lines are
+sorted by qualified name, because the engine searches by bisection.
 
     --check   compare with the file instead of writing it; exit status 1 when it is stale
 """

@@ -81,7 +81,8 @@ class Value {
   Value(int v) : Value(int64_t(v)) {}
   Value(int64_t v) : Value(detail::check(sl_value_int(v), "out of memory")) {}
   Value(double v) : Value(detail::check(sl_value_double(v), "out of memory")) {}
-  Value(const char* v) : Value(detail::check(sl_value_string(v, std::strlen(v)), "out of memory")) {}
+  Value(const char* v)
+      : Value(detail::check(sl_value_string(v, std::strlen(v)), "out of memory")) {}
   Value(const std::string& v)
       : Value(detail::check(sl_value_string(v.data(), v.size()), "out of memory")) {}
   explicit Value(sl_value* handle) : handle_(handle, sl_value_release) {}  // takes it over

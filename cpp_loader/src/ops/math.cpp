@@ -126,7 +126,9 @@ SL_BINARY_SCALAR(aten_log_int_float, log_base)
 SL_BINARY_SCALAR(aten_log_float_int, log_base)
 SL_BINARY_SCALAR(aten_log_Scalar_Scalar, log_base)
 #define SL_LOG_COMPLEX(name) \
-  SL_OP(aten_log_##name) { out[0] = Value(std::log(complex_of(args[0])) / std::log(complex_of(args[1]))); }
+  SL_OP(aten_log_##name) {                                                            \
+    out[0] = Value(std::log(complex_of(args[0])) / std::log(complex_of(args[1])));    \
+  }
 SL_LOG_COMPLEX(complex_complex)
 SL_LOG_COMPLEX(int_complex)
 SL_LOG_COMPLEX(complex_int)

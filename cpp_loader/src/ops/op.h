@@ -43,7 +43,9 @@ struct Scalar {
   Scalar(std::complex<double> v) : kind(Complex), d(v.real()), imag(v.imag()) {}
   static Scalar of(const Value& v);  // also a zero-dim tensor; raises TypeError
 
-  bool is_integral(bool with_bool = true) const { return kind == Int || (with_bool && kind == Bool); }
+  bool is_integral(bool with_bool = true) const {
+    return kind == Int || (with_bool && kind == Bool);
+  }
   double to_double() const { return d; }
   int64_t to_int() const { return kind == Double || kind == Complex ? int64_t(d) : i; }
   std::complex<double> to_complex() const { return {d, imag}; }

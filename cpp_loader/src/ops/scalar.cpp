@@ -181,9 +181,11 @@ SL_OP(aten_pow_int_float) { out[0].set_double(power(args.number(0), args.number(
 SL_OP(aten_pow_float_int) { out[0].set_double(power(args.number(0), args.number(1))); }
 SL_OP(aten_pow_Scalar_Scalar) { out[0].set_double(power(double_of(args[0]), double_of(args[1]))); }
 SL_OP(aten_pow_int_to_int) { out[0].set_int(power_int(args.integer(0), args.integer(1))); }
-SL_OP(aten_pow_complex) { out[0] = Value(std::pow(complex_of(args[0]), complex_of(args[1]))); }
-SL_OP(aten_pow_float_complex) { out[0] = Value(std::pow(complex_of(args[0]), complex_of(args[1]))); }
-SL_OP(aten_pow_complex_float) { out[0] = Value(std::pow(complex_of(args[0]), complex_of(args[1]))); }
+#define SL_POW_COMPLEX(name) \
+  SL_OP(aten_pow_##name) { out[0] = Value(std::pow(complex_of(args[0]), complex_of(args[1]))); }
+SL_POW_COMPLEX(complex)
+SL_POW_COMPLEX(float_complex)
+SL_POW_COMPLEX(complex_float)
 
 SL_OP(aten___round_to_zero_floordiv_int) {
   int64_t a = args.integer(0), b = args.integer(1);
