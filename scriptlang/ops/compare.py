@@ -7,7 +7,8 @@ import numpy as np
 from .. import dtypes
 from ..dtypes import bool as BOOL
 from ..tensor import Tensor
-from .elementwise import apply, array_of, cast, check_broadcast, declare_pointwise, store
+from .elementwise import (apply, array_of, cast, check_broadcast, check_kind, check_writable,
+                          declare_pointwise, store)
 from .table import declare, primitive
 
 COMPARISONS = {"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal,
@@ -29,15 +30,20 @@ for _name in [*COMPARISONS, *ALIASES]:
     declare_pointwise(f"{_name}.Scalar", "Scalar other", _kernel)
 
 
-def _predicate(f):
-    return lambda self: Tensor._wrap(np.asarray(f(self._array)))
+def _predicate(name, f, kinds):
+    def kernel(self):
+        check_kind(name, self.dtype, kinds)
+        return Tensor._wrap(np.asarray(f(self._array)))
+
+    return kernel
 
 
-for _name, _f in {"isnan": lambda a: a != a, "isinf": np.isinf, "isfinite": np.isfinite,
-                  "isposinf": lambda a: a == np.inf, "isneginf": lambda a: a == -np.inf,
-                  "signbit": lambda a: np.signbit(a) if a.dtype.kind == "f" else a < 0,
-                  "isreal": np.isreal}.items():
-    declare_pointwise(_name, "", _predicate(_f))
+for _name, _f, _kinds in (
+        ("isnan", lambda a: a != a, "buifc"), ("isinf", np.isinf, "buifc"),
+        ("isfinite", np.isfinite, "buifc"), ("isposinf", lambda a: a == np.inf, "buif"),
+        ("isneginf", lambda a: a == -np.inf, "buif"), ("isreal", np.isreal, "buifc"),
+        ("signbit", lambda a: np.signbit(a) if a.dtype.kind == "f" else a < 0, "buif")):
+    declare_pointwise(_name, "", _predicate(_name, _f, _kinds))
 
 LOGICAL = {"logical_and": np.logical_and, "logical_or": np.logical_or,
            "logical_xor": np.logical_xor}
@@ -233,8 +239,6 @@ def zero_(self):
 
 @primitive("aten::copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)")
 def copy_(self, src, non_blocking):
-    from .elementwise import check_writable
-
     check_writable(self)
     if check_broadcast(self, src) != self._size:
         raise RuntimeError(f"output with shape {list(self._size)} doesn't match the broadcast "

@@ -275,7 +275,9 @@ def linalg_cross(self, other, dim):
 def vander(x, N, increasing):
     if x.dim() != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
-    return Tensor._wrap(np.ascontiguousarray(np.vander(x._array, N, increasing)))
+    made = np.vander(x._array, N, increasing)
+    out = dtypes.int64 if x.dtype.kind in "bui" else x.dtype
+    return Tensor._wrap(np.ascontiguousarray(made.astype(out.numpy)))
 
 
 @primitive("aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor")
@@ -286,4 +288,4 @@ def sum_to_size(self, size):
                            f"{{{list(self._size)}}}.")
     dims = [*range(lead), *(lead + d for d, n in enumerate(size) if n == 1
                             and self._size[lead + d] != 1)]
-    return reshape(sum_dim(self, dims, True, self.dtype.code), size) if dims else self
+    return reshape(sum_dim(self, dims, True), size) if dims else self

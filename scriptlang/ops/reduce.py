@@ -357,4 +357,8 @@ def norm_except_dim(v, pow, dim):
 
 @primitive("aten::trace(Tensor self) -> Tensor")
 def trace(self):
+    check_kind("trace", self.dtype, "uifc")
+    if len(self._size) != 2:
+        raise RuntimeError("trace: expected a matrix, but got tensor with dim "
+                           f"{len(self._size)}")
     return Tensor._wrap(np.asarray(np.trace(self._array), summed(self.dtype, None).numpy))

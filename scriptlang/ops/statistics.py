@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import dtypes
 from ..tensor import Tensor, wrap_dim
 from .elementwise import array_of, check_kind, floating, working_type
 from .table import declare, primitive

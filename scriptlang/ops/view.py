@@ -208,6 +208,8 @@ def conjugated(self):
 @primitive("aten::mH(Tensor(a) self) -> Tensor(a)", "aten::mH.a(Tensor(a) self) -> Tensor(a)",
            "aten::adjoint(Tensor(a) self) -> Tensor(a)")
 def mH(self):
+    if not self._size:
+        return conjugated(self)
     if len(self._size) < 2:
         raise RuntimeError("tensor.mH is only supported on matrices or batches of matrices. Got "
                            f"{len(self._size)}-D tensor.")
