@@ -184,22 +184,26 @@ void convolve_few(const Conv<T>& c) {
   int64_t k = s.channels * s.taps(), pixels = s.out_pixels();
   Scratch space(sizeof(T) * static_cast<size_t>(k * pixels));
   T* to = space.as<T>();
+  const int64_t height = s.in[1], width = s.in[2], step = s.dilation[2], columns = s.kernel[2];
   for (int64_t pixel = 0; pixel < pixels; ++pixel) {
     int64_t w0 = pixel % s.out[2] * s.stride[2] - s.padding[2];
     int64_t h0 = pixel / s.out[2] % s.out[1] * s.stride[1] - s.padding[1];
     int64_t d0 = pixel / s.out[2] / s.out[1] * s.stride[0] - s.padding[0];
+    // Taps [first, last) of a row lie inside the input.
+    int64_t first = min_of(columns, w0 < 0 ? ceil_div(-w0, step) : 0);
+    int64_t last = max_of(first, min_of(columns, width > w0 ? ceil_div(width - w0, step) : 0));
     for (int64_t channel = 0; channel < s.channels; ++channel) {
-      const T* x = c.x + channel * s.in_pixels();
+      const T* x = c.x + channel * s.in_pixels() + w0;
       for (int64_t kd = 0; kd < s.kernel[0]; ++kd) {
         int64_t d = d0 + kd * s.dilation[0];
-        for (int64_t kh = 0; kh < s.kernel[1]; ++kh) {
+        for (int64_t kh = 0; kh < s.kernel[1]; ++kh, to += columns) {
           int64_t h = h0 + kh * s.dilation[1];
-          bool inside = d >= 0 && d < s.in[0] && h >= 0 && h < s.in[1];
-          const T* row = x + (d * s.in[1] + h) * s.in[2];
-          for (int64_t kw = 0; kw < s.kernel[2]; ++kw) {
-            int64_t w = w0 + kw * s.dilation[2];
-            *to++ = inside && w >= 0 && w < s.in[2] ? row[w] : T(0);
-          }
+          bool inside = d >= 0 && d < s.in[0] && h >= 0 && h < height;
+          const T* row = x + (d * height + h) * width;
+          int64_t begin = inside ? first : columns, end = inside ? last : columns, i = 0;
+          for (; i < begin; ++i) to[i] = T(0);
+          for (; i < end; ++i) to[i] = row[i * step];
+          for (; i < columns; ++i) to[i] = T(0);
         }
       }
     }

@@ -183,6 +183,22 @@ SL_INLINE float sine_shifted(float x, int32_t quarter) {
   return static_cast<float>((n & 2) ? -y : y);
 }
 
+// y[i] = f(x[i]), in whole vectors: the last elements are worked on in a padded copy, since the
+// compiler would do them one by one. y may be x.
+template <class F>
+SL_INLINE void map_f32(int64_t n, const float* x, float* y, F f) {
+  constexpr int W = kLanes<float>;
+  int64_t whole = n / W * W;
+#pragma GCC ivdep
+  for (int64_t i = 0; i < whole; ++i) y[i] = f(x[i]);
+  if (whole == n) return;
+  float rest[W] = {};
+  size_t bytes = static_cast<size_t>(n - whole) * sizeof(float);
+  __builtin_memcpy(rest, x + whole, bytes);
+  for (int i = 0; i < W; ++i) rest[i] = f(rest[i]);
+  __builtin_memcpy(y + whole, rest, bytes);
+}
+
 SL_INLINE float silu_f32(float x) { return x / (1.0f + exp_f32(-x)); }
 SL_INLINE float gelu_f32(float x) { return 0.5f * x * (1.0f + erf_f32(x * 0.70710678f)); }
 SL_INLINE float gelu_tanh_f32(float x) {

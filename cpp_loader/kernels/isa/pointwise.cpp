@@ -15,8 +15,7 @@ SL_INLINE void unary_loop(int64_t n, void* out, const void* const* in, const int
     for (int64_t i = 0; i < n; ++i) o[i] = value;
     return;
   }
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) o[i] = f(a[i]);
+  map_f32(n, a, o, f);
 }
 
 template <class T, class F>

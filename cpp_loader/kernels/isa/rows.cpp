@@ -25,10 +25,14 @@ SL_INLINE float block_sum(int64_t n, const float* x, F f) {
     Vector<float> v = load(x + i);
     sums[0] += f(v);
   }
-  Vector<float> all = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-  float total = sum_lanes<float>(all);
-  for (; i < n; ++i) total += f(splat(x[i]))[0];
-  return total;
+  if (i < n) {
+    // The lanes beyond the end hold f(0): they are put out, not added.
+    Vector<float> v = load_first(x + i, static_cast<int>(n - i)), place;
+    SL_UNROLL for (int j = 0; j < kLanesF; ++j) place[j] = static_cast<float>(j);
+    Vector<float> y = f(v);
+    sums[1] += place < splat(static_cast<float>(n - i)) ? y : Vector<float>{};
+  }
+  return sum_lanes<float>((sums[0] + sums[1]) + (sums[2] + sums[3]));
 }
 
 template <class F>
@@ -76,8 +80,7 @@ float maximum(int64_t n, const float* x) {
 
 void softmax(int64_t n, const float* x, float* y) {
   float top = maximum(n, x);
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) y[i] = exp_f32(x[i] - top);
+  map_f32(n, x, y, [top](float v) { return exp_f32(v - top); });
   float scale = 1.0f / sum(n, y);
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) y[i] *= scale;
@@ -90,7 +93,7 @@ void log_softmax(int64_t n, const float* x, float* y) {
   for (int64_t first = 0; first < n; first += kPiece) {
     float powers[kPiece];
     int64_t length = min_of(kPiece, n - first);
-    for (int64_t i = 0; i < length; ++i) powers[i] = exp_f32(x[first + i] - top);
+    map_f32(length, x + first, powers, [top](float v) { return exp_f32(v - top); });
     total += sum(length, powers);
   }
   float shift = log_f32(total);
@@ -122,25 +125,64 @@ void scale_shift(int64_t n, const float* x, float scale, float shift, float* y) 
   for (int64_t i = 0; i < n; ++i) y[i] = x[i] * scale + shift;
 }
 
-void lstm_cell(int64_t n, const float* SL_RESTRICT gates, const float* c_in, float* c, float* h) {
-  const float *input = gates, *forget = gates + n, *cell = gates + 2 * n, *output = gates + 3 * n;
+// One vector of hidden units; the arrays of the gates are `apart` elements from each other.
+SL_INLINE void lstm_units(int count, int64_t apart, const float* gates, const float* c_in, float* c,
+                          float* h) {
+  const float *input = gates, *forget = gates + apart, *cell = gates + 2 * apart;
+  const float* output = gates + 3 * apart;
 #pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) {
+  for (int i = 0; i < count; ++i) {
     float next = sigmoid_f32(forget[i]) * c_in[i] + sigmoid_f32(input[i]) * tanh_f32(cell[i]);
     c[i] = next;
     h[i] = sigmoid_f32(output[i]) * tanh_f32(next);
   }
 }
 
-void gru_cell(int64_t n, const float* SL_RESTRICT input, const float* SL_RESTRICT hidden,
-              const float* h_in, float* h) {
+SL_INLINE void gru_units(int count, int64_t apart, const float* input, const float* hidden,
+                         const float* h_in, float* h) {
 #pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) {
+  for (int i = 0; i < count; ++i) {
     float reset = sigmoid_f32(input[i] + hidden[i]);
-    float update = sigmoid_f32(input[n + i] + hidden[n + i]);
-    float fresh = tanh_f32(input[2 * n + i] + reset * hidden[2 * n + i]);
+    float update = sigmoid_f32(input[apart + i] + hidden[apart + i]);
+    float fresh = tanh_f32(input[2 * apart + i] + reset * hidden[2 * apart + i]);
     h[i] = (h_in[i] - fresh) * update + fresh;
   }
+}
+
+// Copies `rows` pieces of n - first elements, n apart, into whole vectors.
+template <int Rows>
+SL_INLINE void pad_rows(int64_t n, int64_t first, const float* from, float (&to)[Rows][kLanesF]) {
+  size_t bytes = static_cast<size_t>(n - first) * sizeof(float);
+  __builtin_memset(to, 0, sizeof to);
+  for (int r = 0; r < Rows; ++r) __builtin_memcpy(to[r], from + r * n + first, bytes);
+}
+
+void lstm_cell(int64_t n, const float* gates, const float* c_in, float* c, float* h) {
+  int64_t i = 0;
+  for (; i + kLanesF <= n; i += kLanesF) {
+    lstm_units(kLanesF, n, gates + i, c_in + i, c + i, h + i);
+  }
+  if (i == n) return;
+  float padded[4][kLanesF], state[1][kLanesF], result[2][kLanesF];
+  pad_rows(n, i, gates, padded);
+  pad_rows(n, i, c_in, state);
+  lstm_units(kLanesF, kLanesF, padded[0], state[0], result[0], result[1]);
+  __builtin_memcpy(c + i, result[0], static_cast<size_t>(n - i) * sizeof(float));
+  __builtin_memcpy(h + i, result[1], static_cast<size_t>(n - i) * sizeof(float));
+}
+
+void gru_cell(int64_t n, const float* input, const float* hidden, const float* h_in, float* h) {
+  int64_t i = 0;
+  for (; i + kLanesF <= n; i += kLanesF) {
+    gru_units(kLanesF, n, input + i, hidden + i, h_in + i, h + i);
+  }
+  if (i == n) return;
+  float a[3][kLanesF], b[3][kLanesF], state[1][kLanesF], result[kLanesF];
+  pad_rows(n, i, input, a);
+  pad_rows(n, i, hidden, b);
+  pad_rows(n, i, h_in, state);
+  gru_units(kLanesF, kLanesF, a[0], b[0], state[0], result);
+  __builtin_memcpy(h + i, result, static_cast<size_t>(n - i) * sizeof(float));
 }
 
 }  // namespace

@@ -102,14 +102,17 @@ SL_INLINE Vector<T> maximum_with(Vector<T> a, T b) {
   return a > splat(b) ? a : splat(b);
 }
 
-template <class T>
+// Adds to every lane the one `By` further, around the end.
+template <class T, int By, int... I>
+SL_INLINE Vector<T> add_rotated(Vector<T> v, std::integer_sequence<int, I...>) {
+  return v + __builtin_shufflevector(v, v, ((I + By) % kLanes<T>)...);
+}
+
+template <class T, int By = kLanes<T> / 2>
 SL_INLINE T sum_lanes(Vector<T> v) {
-  T lanes[kLanes<T>];
-  __builtin_memcpy(lanes, &v, sizeof v);
-  SL_UNROLL for (int width = kLanes<T> / 2; width > 0; width /= 2) {
-    SL_UNROLL for (int i = 0; i < width; ++i) lanes[i] += lanes[i + width];
-  }
-  return lanes[0];
+  v = add_rotated<T, By>(v, std::make_integer_sequence<int, kLanes<T>>{});
+  if constexpr (By > 1) return sum_lanes<T, By / 2>(v);
+  else return v[0];
 }
 
 // One butterfly stage of a transposition: exchanges the blocks of H lanes that lie across the

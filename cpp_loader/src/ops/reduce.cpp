@@ -155,6 +155,17 @@ Tensor mean(const Tensor& self, const Value& dim_value, bool keepdim, const Valu
   std::vector<int64_t> dims = reduced_dims(dim_value, self.dim());
   double count = 1;
   for (int64_t d : dims) count *= double(self.size(d));
+  bool trailing = dims.empty() || dims.front() + int64_t(dims.size()) == self.dim();
+  if (trailing && self.dtype() == result &&
+      (result == ScalarType::Float32 || result == ScalarType::Float64)) {
+    Reduction r = reduction(self, dims, keepdim, result);
+    Tensor to = r.result(result);
+    for_float_type(result, [&](auto zero) {
+      using T = decltype(zero);
+      for_rows<T, T>(r, to, [](const T* x, int64_t n) { return Rows<T>::sum(n, x) / T(n); });
+    });
+    return to;
+  }
   bool small = result == ScalarType::Float16 || result == ScalarType::BFloat16;
   Tensor total = sum(self, dims, keepdim, small ? ScalarType::Float32 : result);
   total = binary_result(total, Scalar(count), kernels::Binary::k_div, "mean", Rule::kSame, nullptr,

@@ -1,0 +1,256 @@
+// Less common operators that are formulas of others.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "express.h"
+#include "index.h"
+#include "join.h"
+#include "linalg.h"
+#include "random.h"
+
+namespace scriptlang {
+
+using namespace express;
+
+namespace {
+
+// The elements of source, in order, at the places where the mask is set.
+void masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source) {
+  SL_CHECK(self.dtype() == source.dtype(), "masked_scatter: expected self and source to have same "
+           "dtypes but got ", dtype_display_name(self.dtype()), " and ",
+           dtype_display_name(source.dtype()));
+  SL_CHECK(mask.dtype() == ScalarType::Bool, "masked_scatter_ only supports boolean masks, but got "
+           "mask with dtype ", dtype_display_name(mask.dtype()));
+  Tensor wide = to_contiguous(view_expand(mask, self.sizes()));
+  int64_t count = nonzero(wide).size(0);
+  SL_CHECK(count <= source.numel(), "Number of elements of source < number of ones in mask");
+  Tensor values = view_narrow(reshape(to_contiguous(source), {source.numel()}), 0, 0, count);
+  if (self.dim() == 0) {
+    if (count > 0) copy_into(self, view_select(values, 0, 0));
+    return;
+  }
+  index_put(self, {wide}, values, false);
+}
+
+Tensor rrelu(Args args, Context& ctx, const Tensor& into) {
+  const Tensor& self = args.tensor(0);
+  double lower = args.scalar(1).to_double(), upper = args.scalar(2).to_double();
+  if (!args.boolean(3)) {
+    double slope = (lower + upper) / 2;
+    return unary_result(self, Unary::k_leaky_relu, "leaky_relu", Rule::kSame, &slope, into);
+  }
+  Tensor slopes = Tensor::empty(self.sizes(), self.dtype());
+  fill_uniform(slopes, lower, upper, args.generator(4, ctx));
+  Tensor result = where(le(self, Scalar(0.0)), mul(self, slopes), self);
+  if (!into.defined()) return result;
+  copy_into(into, result);
+  return into;
+}
+
+Tensor scaled_sum(const Tensor& self, const Scalar& beta, const Tensor& product,
+                  const Scalar& alpha) {
+  Tensor scaled = mul(product, alpha);
+  return beta.to_bool() ? add(mul(self, beta), scaled) : scaled;
+}
+
+// Softmax whose rows of nothing but -inf give zeros.
+Tensor safe_softmax(const Tensor& self, int64_t dim) {
+  double nothing = -std::numeric_limits<double>::infinity();
+  Tensor y = softmax(self, dim);
+  Tensor hidden = eq(self, Scalar(nothing));
+  Tensor shown = sum_over(logical_not(hidden), {wrap_dim(dim, self.dim())}, true);
+  return where(eq(shown, Scalar(int64_t{0})), Scalar(0.0), y);
+}
+
+// Distances between all rows of a [.., p, m] and b [.., r, m].
+Tensor cdist(const Tensor& a, const Tensor& b, double p) {
+  SL_CHECK(is_floating(a.dtype()) && is_floating(b.dtype()),
+           "cdist only supports floating-point dtypes, X1 got: ", dtype_display_name(a.dtype()),
+           " and X2 got: ", dtype_display_name(b.dtype()));
+  SL_CHECK(a.dim() >= 2 && b.dim() >= 2, "cdist only supports at least 2D tensors, X1 got: ",
+           a.dim(), "D, X2 got: ", b.dim(), "D");
+  SL_CHECK(a.size(a.dim() - 1) == b.size(b.dim() - 1),
+           "X1 and X2 must have the same number of columns. X1: ", a.size(a.dim() - 1), " X2: ",
+           b.size(b.dim() - 1));
+  SL_CHECK(p >= 0, "cdist only supports non-negative p values");
+  Tensor difference = abs(sub(view_unsqueeze(a, -2), view_unsqueeze(b, -3)));
+  int64_t last = difference.dim() - 1;
+  if (p == 0) return to_dtype(sum_over(ne(difference, Scalar(0.0)), {last}), a.dtype());
+  if (p == 1) return sum_over(difference, {last});
+  if (p == 2) return sqrt(sum_over(mul(difference, difference), {last}));
+  if (std::isinf(p)) {
+    if (difference.size(last) == 0) return sum_over(difference, {last});
+    return extreme_along(difference, last, false, true);
+  }
+  return pow(sum_over(pow(difference, Scalar(p)), {last}), Scalar(1 / p));
+}
+
+// Powers in float64 (or complex128), whatever the operands are.
+Tensor float_power(const Input& base, const Input& exponent) {
+  ScalarType type = is_complex(result_type(base, exponent)) ? ScalarType::Complex128
+                                                            : ScalarType::Float64;
+  Tensor x = base.tensor ? to_dtype(*base.tensor, type) : full(IntSpan(), type, base.number);
+  return exponent.tensor ? pow(x, to_dtype(*exponent.tensor, type)) : pow(x, exponent.number);
+}
+
+// Sums of neighbours, halved: the areas of trapezoids of width `dx`.
+Tensor trapezoids(const Tensor& y, const Input& dx, int64_t dim) {
+  int64_t n = y.size(dim);
+  Tensor pairs = add(view_slice(y, dim, 0, n - 1), view_slice(y, dim, 1, n));
+  return div(mul(pairs, dx), Scalar(2.0));
+}
+
+Tensor steps_along(const Tensor& y, const Tensor& x, int64_t dim) {
+  Tensor wide = x;
+  if (x.dim() == 1) {
+    SL_CHECK(x.size(0) == y.size(dim), "trapezoid: There must be one `x` value for each sample "
+             "point");
+    std::vector<int64_t> shape(size_t(y.dim()), 1);
+    shape[size_t(dim)] = x.size(0);
+    wide = reshape(x, shape);
+  } else {
+    while (wide.dim() < y.dim()) wide = view_unsqueeze(wide, 0);
+  }
+  int64_t n = wide.size(dim);
+  return sub(view_slice(wide, dim, 1, n), view_slice(wide, dim, 0, n - 1));
+}
+
+Tensor trapezoid(const Tensor& y, const Input& dx, int64_t dim) {
+  dim = wrap_dim(dim, y.dim());
+  if (y.size(dim) == 0) {
+    return sum_over(div(y, Scalar(1.0)), {dim});
+  }
+  return sum_over(trapezoids(y, dx, dim), {dim});
+}
+
+Tensor vander(const Tensor& x, const Value& count, bool increasing) {
+  SL_CHECK(x.dim() == 1, "x must be a one-dimensional tensor.");
+  int64_t n = count.is_none() ? x.size(0) : count.as_int();
+  SL_CHECK(n >= 0, "N must be non-negative.");
+  std::vector<Tensor> columns;
+  Tensor power = full(x.sizes(), is_integral(x.dtype(), true) ? ScalarType::Int64 : x.dtype(),
+                      Scalar(int64_t{1}));
+  for (int64_t i = 0; i < n; ++i) {
+    columns.push_back(power);
+    power = mul(power, x);
+  }
+  if (!increasing) std::reverse(columns.begin(), columns.end());
+  return columns.empty() ? Tensor::empty({x.size(0), 0}, x.dtype()) : stack(columns, 1);
+}
+
+Tensor frexp_mantissa(const Tensor& self, Tensor* exponent) {
+  SL_CHECK(is_floating(self.dtype()), "torch.frexp() only supports floating-point dtypes");
+  Tensor x = contiguous_as(self, ScalarType::Float64);
+  Tensor mantissa = Tensor::empty(self.sizes(), ScalarType::Float64);
+  *exponent = Tensor::empty(self.sizes(), ScalarType::Int32);
+  for (int64_t i = 0; i < x.numel(); ++i) {
+    int e = 0;
+    mantissa.data<double>()[i] = std::frexp(x.data<double>()[i], &e);
+    exponent->data<int32_t>()[i] = e;
+  }
+  return to_dtype(mantissa, self.dtype());
+}
+
+void as_separate(Value* out) {
+  List& list = out->as_list();
+  for (Value& v : list.items) v = Value(clone(v.as_tensor()));
+}
+
+}  // namespace
+
+void op_aten_chunk(Context&, Args, Value*);
+void op_aten_split_Tensor(Context&, Args, Value*);
+void op_aten_split_sizes(Context&, Args, Value*);
+
+SL_OP(aten_masked_scatter) {
+  std::vector<int64_t> shape = broadcast_shapes(args.tensor(0).sizes(), args.tensor(1).sizes());
+  Tensor copy = Tensor::empty(shape, args.tensor(0).dtype());
+  copy_into(copy, args.tensor(0));
+  masked_scatter(copy, args.tensor(1), args.tensor(2));
+  out[0] = copy;
+}
+SL_OP(aten_masked_scatter_) {
+  masked_scatter(args.tensor(0), args.tensor(1), args.tensor(2));
+  out[0] = args.tensor(0);
+}
+SL_OP(aten_rrelu) { out[0] = rrelu(args, ctx, Tensor()); }
+SL_OP(aten_rrelu_) { out[0] = rrelu(args, ctx, args.tensor(0)); }
+SL_OP(aten_addbmm) {
+  Tensor product = sum_over(batched_product(args.tensor(1), args.tensor(2)), {0});
+  out[0] = to_dtype(scaled_sum(args.tensor(0), args.scalar(3),
+                               to_dtype(product, args.tensor(1).dtype()), args.scalar(4)),
+                    args.tensor(0).dtype());
+}
+SL_OP(aten_addr) {
+  Tensor product = mul(view_unsqueeze(args.tensor(1), 1), args.tensor(2));
+  out[0] = scaled_sum(args.tensor(0), args.scalar(3), product, args.scalar(4));
+}
+SL_OP(aten_unsafe_chunk) {
+  op_aten_chunk(ctx, args, out);
+  as_separate(out);
+}
+SL_OP(aten_unsafe_split_Tensor) {
+  op_aten_split_Tensor(ctx, args, out);
+  as_separate(out);
+}
+SL_OP(aten_unsafe_split_with_sizes) {
+  op_aten_split_sizes(ctx, args, out);
+  as_separate(out);
+}
+SL_OP(aten__safe_softmax) {
+  ScalarType type = args.dtype(2, args.tensor(0).dtype());
+  out[0] = to_dtype(safe_softmax(to_dtype(args.tensor(0), type), args.integer(1)), type);
+}
+SL_OP(aten_cdist) { out[0] = cdist(args.tensor(0), args.tensor(1), args.number(2)); }
+SL_OP(aten_float_power_Tensor_Tensor) {
+  out[0] = float_power(Input::of(args[0]), Input::of(args[1]));
+}
+SL_OP(aten_float_power_Tensor_Scalar) { op_aten_float_power_Tensor_Tensor(ctx, args, out); }
+SL_OP(aten_float_power_Scalar) { op_aten_float_power_Tensor_Tensor(ctx, args, out); }
+SL_OP(aten_ldexp_Tensor) {
+  out[0] = mul(args.tensor(0), pow(Scalar(2.0), args.tensor(1)));
+}
+SL_OP(aten_frexp_Tensor) {
+  Tensor exponent;
+  out[0] = frexp_mantissa(args.tensor(0), &exponent);
+  out[1] = exponent;
+}
+SL_OP(aten_trapezoid_dx) {
+  out[0] = trapezoid(args.tensor(0), args.scalar(1), args.integer(2));
+}
+SL_OP(aten_trapezoid_x) {
+  const Tensor& y = args.tensor(0);
+  int64_t dim = wrap_dim(args.integer(2), y.dim());
+  out[0] = trapezoid(y, steps_along(y, args.tensor(1), dim), dim);
+}
+SL_OP(aten_trapz_dx) { op_aten_trapezoid_dx(ctx, args, out); }
+SL_OP(aten_trapz_x) { op_aten_trapezoid_x(ctx, args, out); }
+SL_OP(aten_vander) { out[0] = vander(args.tensor(0), args[1], args.boolean(2)); }
+SL_OP(aten_special_entr) {
+  const Tensor& self = args.tensor(0);
+  out[0] = neg(xlogy(self, where(lt(self, Scalar(0.0)),
+                                 Scalar(std::numeric_limits<double>::infinity()),
+                                 to_dtype(self, float_type(self.dtype())))));
+}
+SL_OP(aten_special_xlog1py) {
+  out[0] = xlogy(Input::of(args[0]), add(Scalar(int64_t{1}), Input::of(args[1])));
+}
+SL_OP(aten_special_xlog1py_other_scalar) { op_aten_special_xlog1py(ctx, args, out); }
+SL_OP(aten_special_xlog1py_self_scalar) { op_aten_special_xlog1py(ctx, args, out); }
+SL_OP(aten__unsafe_masked_index) {
+  const Tensor& self = args.tensor(0);
+  std::vector<Tensor> indices = args.opt_tensors(2);
+  for (size_t d = 0; d < indices.size() && int64_t(d) < self.dim(); ++d) {
+    if (!indices[d].defined()) continue;
+    double range[2] = {0, double(std::max<int64_t>(0, self.size(int64_t(d)) - 1))};
+    indices[d] = unary_result(indices[d], Unary::k_clamp, "clamp", Rule::kSame, range);
+  }
+  if (self.numel() == 0) {
+    out[0] = full(args.tensor(1).sizes(), self.dtype(), args.scalar(3));
+    return;
+  }
+  out[0] = where_result(args.tensor(1), index_tensor(self, indices), args.scalar(3), self.dtype());
+}
+
+}  // namespace scriptlang
