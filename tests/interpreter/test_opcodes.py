@@ -1,5 +1,7 @@
 """The opcode table, and that everything made from it agrees."""
 
+import pathlib
+
 from scriptlang.interpreter import generate, handlers, opcodes, verify, vm
 
 REGISTERS = {"LOAD", "MOVE", "LOADC", "OP", "OPN", "STORE", "STOREN", "DROPR"}
