@@ -22,16 +22,23 @@ SL_INLINE float float_of(int32_t bits) {
   return x;
 }
 
+// Wraps, as the bits of a NaN may make it.
+SL_INLINE int32_t difference(int32_t a, int32_t b) {
+  return static_cast<int32_t>(static_cast<uint32_t>(a) - static_cast<uint32_t>(b));
+}
+
 // Nearest integer of |x| < 2^22, as a float and as an int: adding 1.5 * 2^23 shifts the fraction
 // out of the significand.
 constexpr float kShifter = 12582912.0f;
 SL_INLINE float nearest(float x, int32_t* as_int) {
   float shifted = x + kShifter;
-  *as_int = bits_of(shifted) - bits_of(kShifter);
+  *as_int = difference(bits_of(shifted), bits_of(kShifter));
   return shifted - kShifter;
 }
 
-SL_INLINE float power_of_two(int32_t n) { return float_of((n + 127) << 23); }
+SL_INLINE float power_of_two(int32_t n) {
+  return float_of(static_cast<int32_t>((static_cast<uint32_t>(n) + 127) << 23));
+}
 
 SL_INLINE float exp_reduced(float r) {
   float p = 1.97926764e-4f;
@@ -54,7 +61,7 @@ SL_INLINE float exp_f32(float x) {
   r = r - whole * -2.12194440e-4f;
   // 2^n in two factors: n reaches 128 and -150, where one factor has no normal float.
   int32_t half = n >> 1;
-  return exp_reduced(r) * power_of_two(half) * power_of_two(n - half);
+  return exp_reduced(r) * power_of_two(half) * power_of_two(difference(n, half));
 }
 
 SL_INLINE float exp2_f32(float x) {
@@ -63,7 +70,8 @@ SL_INLINE float exp2_f32(float x) {
   int32_t n;
   float whole = nearest(x, &n);
   int32_t half = n >> 1;
-  return exp_reduced((x - whole) * 0.693147181f) * power_of_two(half) * power_of_two(n - half);
+  float reduced = exp_reduced((x - whole) * 0.693147181f);
+  return reduced * power_of_two(half) * power_of_two(difference(n, half));
 }
 
 // x = f * 2^e with f in [sqrt(1/2), sqrt(2)); returns log(f) and gives e.
@@ -71,8 +79,9 @@ SL_INLINE float log_reduced(float x, float* exponent) {
   bool tiny = x < 1.17549435e-38f;
   float scaled = tiny ? x * 8388608.0f : x;
   int32_t bits = bits_of(scaled);
-  int32_t e = (bits - 0x3f3504f3) >> 23;  // 0x3f3504f3: sqrt(1/2)
-  float f = float_of(bits - static_cast<int32_t>(static_cast<uint32_t>(e) << 23)) - 1.0f;
+  int32_t e = difference(bits, 0x3f3504f3) >> 23;  // 0x3f3504f3: sqrt(1/2)
+  int32_t scale = static_cast<int32_t>(static_cast<uint32_t>(e) << 23);
+  float f = float_of(difference(bits, scale)) - 1.0f;
   *exponent = static_cast<float>(e) - (tiny ? 23.0f : 0.0f);
   float p = -0.076444257f;
   p = p * f + 0.127784362f;
