@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import inspect
-import os
 import platform
-import sys
-from typing import Any, Callable, Mapping, ParamSpec, TypeVar, overload
+from typing import Any, Callable, Mapping, ParamSpec, TypeVar
 
-from . import types as T
 from ._version import __version__
-from .errors import ScriptError
 from .interpreter import engine as engines
-from .ir import Function
 from .limits import Limits
-from .module import ScriptFunction, ScriptModule, ScriptObjectFacade, wrap
+from .module import ScriptFunction, ScriptModule, ScriptObjectFacade
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -22,8 +17,8 @@ R = TypeVar("R")
 
 def load(source, map_location: Any = None, _extra_files: dict | None = None, *,
          engine: str = "auto", limits: Limits | None = None) -> ScriptModule:
-    """Load a TorchScript archive (`.pt`, `.jit`, `.ptl`).  Reading it executes nothing of the file;
-    classes with a `__setstate__` have it run afterwards, interpreted and within limits.
+    """Load a TorchScript archive (`.pt`, `.jit`, `.ptl`).  Nothing in the file is executed: classes
+    with a `__setstate__` have it run when the module is first used, within limits.
 
     source: a path, a binary file object, or bytes.
     map_location: accepted as PyTorch accepts it; tensors always lie on the CPU.
@@ -35,12 +30,13 @@ def load(source, map_location: Any = None, _extra_files: dict | None = None, *,
     from .serialization.archive import read_archive
 
     archive = read_archive(source, extra_files=_extra_files)
-    archive.restore(limits)
     chosen = engines.choose(engine, archive.root)
-    return ScriptModule(chosen.adopt(archive.root), chosen, limits)
+    restore = archive.restore if archive.pending else None
+    return ScriptModule(chosen.adopt(archive.root), chosen, limits, restore)
 
 
-def save(program: ScriptModule | ScriptFunction, target, _extra_files: Mapping | None = None) -> None:
+def save(program: ScriptModule | ScriptFunction, target,
+         _extra_files: Mapping | None = None) -> None:
     """Write an archive that scriptlang, `torch.jit.load` and PyTorch's lite interpreter load.
 
     target: a path (written atomically: a crash leaves the old file) or a binary file object.
@@ -96,9 +92,9 @@ def trace(func: Callable, example_inputs: Any = None, *, check_trace: bool = Tru
     return traced
 
 
-def compile_archive(source, target, *, engine: str = "auto") -> ScriptModule:
+def compile_archive(source, target) -> ScriptModule:
     """Load an archive and write it again with compiled bytecode, as the C++ engine reads it."""
-    module = load(source, engine="python" if engine == "auto" else engine)
+    module = load(source, engine="python")
     save(module, target)
     return module
 

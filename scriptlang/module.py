@@ -106,17 +106,26 @@ class ScriptMethod(ScriptFunction):
 class ScriptObjectFacade:
     """An instance of a script class: its attributes, properties and methods, read and written."""
 
-    _own = frozenset({"_object_", "_engine_", "_limits_", "_facades_"})
+    def __init__(self, obj, engine: Engine, limits: Limits | None = None, restore=None):
+        """restore: called once with the limits, before the object is first used."""
+        self.__dict__.update(_raw_=obj, _engine_=engine, _limits_=limits, _facades_={},
+                             _restore_=restore)
 
-    def __init__(self, obj, engine: Engine, limits: Limits | None = None):
-        self.__dict__.update(_object_=obj, _engine_=engine, _limits_=limits, _facades_={})
+    @property
+    def _object_(self):
+        """The object.  What its archive has to run (`__setstate__`) runs when this is first asked
+        for, so that loading runs nothing; until it has run without an error, it runs again."""
+        if self._restore_ is not None:
+            self._restore_(self._limits_)
+            self.__dict__["_restore_"] = None
+        return self._raw_
 
     @property
     def _type(self) -> T.ClassType:
-        return self._object_.type
+        return self._raw_.type
 
     def __getattr__(self, name: str) -> Any:
-        cls = self._object_.type
+        cls = self._type
         if cls.slot(name) is not None:
             return self._attribute(name)
         if name in cls.methods:
@@ -131,7 +140,7 @@ class ScriptObjectFacade:
 
     def _attribute(self, name: str) -> Any:
         value = self._object_.get(name)
-        if isinstance(self._object_.type.attribute(name).type, T.ClassType):
+        if isinstance(self._type.attribute(name).type, T.ClassType):
             known = self._facades_.get(name)
             if known is None or known._object_ is not value:
                 known = self._facades_[name] = wrap(value, self._engine_, self._limits_)
@@ -139,7 +148,7 @@ class ScriptObjectFacade:
         return wrap(value, self._engine_, self._limits_)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        cls = self._object_.type
+        cls = self._type
         if cls.slot(name) is not None:
             self._object_.set(name, unwrap(value))
         elif name in cls.properties and cls.properties[name][1]:
@@ -149,19 +158,19 @@ class ScriptObjectFacade:
                                  "class has the attributes it was compiled with")
 
     def __dir__(self):
-        cls = self._object_.type
+        cls = self._type
         return sorted({*super().__dir__(), *(a.name for a in cls.attributes), *cls.methods,
                        *cls.properties, *cls.constants})
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._object_.type.name}>"
+        return f"<{type(self).__name__} {self._type.name}>"
 
 
 def _operator(name: str):
     def method(self, *args):
-        if name not in self._object_.type.methods:
+        if name not in self._type.methods:
             return NotImplemented
-        return ScriptMethod(self._object_.type.methods[name], self)(*args)
+        return ScriptMethod(self._type.methods[name], self)(*args)
 
     method.__name__ = name
     return method
@@ -177,10 +186,10 @@ class ScriptModule(ScriptObjectFacade):
     """A loaded or compiled module.  Calling it calls `forward`; hooks of the program run around it."""
 
     def __call__(self, *args, **kwargs):
-        if "forward" not in self._object_.type.methods:
-            names = ", ".join(self._object_.type.methods) or "none"
-            raise AttributeError(f"{self._object_.type.name} has no forward; its methods: {names}")
-        return ScriptMethod(self._object_.type.methods["forward"], self)(*args, **kwargs)
+        if "forward" not in self._type.methods:
+            names = ", ".join(self._type.methods) or "none"
+            raise AttributeError(f"{self._type.name} has no forward; its methods: {names}")
+        return ScriptMethod(self._type.methods["forward"], self)(*args, **kwargs)
 
     @property
     def engine(self) -> str:
@@ -189,7 +198,7 @@ class ScriptModule(ScriptObjectFacade):
 
     @property
     def original_name(self) -> str:
-        return self._object_.type.short_name
+        return self._type.short_name
 
     @property
     def graph(self) -> Graph:
@@ -210,7 +219,7 @@ class ScriptModule(ScriptObjectFacade):
         save(self, target, _extra_files)
 
     def named_children(self) -> Iterator[tuple[str, "ScriptModule"]]:
-        for a in self._object_.type.attributes:
+        for a in self._type.attributes:
             if isinstance(a.type, (T.ClassType, T.InterfaceType)) and a.type.is_module:
                 yield a.name, getattr(self, a.name)
 
@@ -236,7 +245,7 @@ class ScriptModule(ScriptObjectFacade):
     def _named_tensors(self, kind: str, recurse: bool) -> Iterator[tuple[str, Tensor]]:
         seen: set[int] = set()
         for prefix, module in self.named_modules() if recurse else [("", self)]:
-            for a in module._object_.type.attributes:
+            for a in module._type.attributes:
                 value = module._object_.get(a.name) if a.kind == kind else None
                 if value is not None and id(value) not in seen:
                     seen.add(id(value))
@@ -266,7 +275,7 @@ class ScriptModule(ScriptObjectFacade):
     def train(self, mode: bool = True) -> "ScriptModule":
         """Set `training` here and in every submodule; returns the module."""
         for m in self.modules():
-            if m._object_.type.slot("training") is not None:
+            if m._type.slot("training") is not None:
                 m._object_.set("training", bool(mode))
         return self
 

@@ -63,16 +63,15 @@ class LoadedArchive:
         """
         from ..interpreter.engine import engine
 
-        pending, self.pending = self.pending, []
-        for entry in pending:
+        for entry in list(self.pending):
             method = entry.object.type.methods["__setstate__"]
             try:
                 engine("python").run(method, (entry.object, entry.state), None,
                                      limits or RESTORE_LIMITS)
             except MissingOperatorError:
-                self.pending.append(entry)           # a lacking operator does not stop a load
-                continue
+                continue                             # a lacking operator does not stop the rest
             check_restored(entry.object)
+            self.pending.remove(entry)
 
 
 def check_restored(obj: ScriptObject) -> None:

@@ -101,13 +101,19 @@ class _Propagation:
             return False
         if node.kind not in PRIMITIVES and node.schema is None:
             return False
-        if any(T.TENSOR in v.type.walk() for v in node.outputs):
+        if any(T.TENSOR in v.type.walk() for v in node.outputs) or may_be_huge(node):
             return False
         held = [v for v in (*node.inputs, *node.outputs) if memory_kinds(v.type)]
         if not held:
             return True
         return not self.analysis.is_written(*held) and not any(
             self.analysis.escapes(v) for v in node.outputs)
+
+
+def may_be_huge(node: Node) -> bool:
+    """Whether an int among the inputs may ask for a string or list too large to be a constant."""
+    grows = any(v.type == T.STR or isinstance(v.type, T.ListType) for v in node.outputs)
+    return grows and any(type(v.constant) is int and v.constant > MAX_ITEMS for v in node.inputs)
 
 
 def never_turns(node: Node) -> bool:

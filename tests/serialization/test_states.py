@@ -4,6 +4,7 @@ import io
 
 import pytest
 
+import scriptlang
 from scriptlang.errors import ArchiveError, LimitError
 from scriptlang.limits import Limits
 from scriptlang.serialization.archive import read_archive, write_archive
@@ -69,3 +70,18 @@ def test_a_lacking_operator_leaves_the_state_pending():
     loaded = read_archive(archive("u = ops.mylib.unpack(a)\n    self.y = [a]"))
     loaded.restore()
     assert len(loaded.pending) == 1
+
+
+def test_loading_runs_nothing_and_first_use_runs_setstate():
+    module = scriptlang.load(archive("self.y = [a, b]"), engine="python")
+    assert module._raw_.slots == [None, None]
+    assert module.x == 6 and module.y == [5, 6]
+
+
+def test_a_setstate_that_spins_hits_its_limit_at_first_use_and_again():
+    endless = "go = True\n    while go:\n      self.x = torch.add(a, b)\n    self.y = [a]"
+    limits = Limits(instructions=10_000)
+    module = scriptlang.load(archive(endless), engine="python", limits=limits)
+    for _ in range(2):
+        with pytest.raises(LimitError):
+            module.x
