@@ -38,6 +38,8 @@ class NativeEngine(build_ext):
     def build_with_cmake(self, target: pathlib.Path) -> None:
         build = pathlib.Path(self.build_temp).resolve() / "native"
         build.mkdir(parents=True, exist_ok=True)
+        # pip's build environments come and go: what CMake found in the last one is not there now.
+        (build / "CMakeCache.txt").unlink(missing_ok=True)
         generator = ["-G", "Ninja"] if self.has("ninja") else []
         self.call("cmake", "-S", str(ROOT / "cpp_loader"), "-B", str(build), *generator,
                   "-DCMAKE_BUILD_TYPE=Release", "-DSCRIPTLANG_PYTHON=ON",
