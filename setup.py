@@ -30,9 +30,9 @@ class NativeEngine(build_ext):
         except (OSError, subprocess.CalledProcessError) as e:
             if WISH == "1":
                 raise
-            text = f"the native engine was not built: {self.explain(e)}"
+            text = f"it could not be built ({self.explain(e)})"
             reason.write_text(text + "\n")
-            print(f"warning: {text}\nwarning: scriptlang installs with its numpy engine only",
+            print(f"warning: the native engine: {text}\nwarning: scriptlang installs with its numpy engine only",
                   file=sys.stderr)
 
     def build_with_cmake(self, target: pathlib.Path) -> None:
@@ -65,9 +65,15 @@ class NativeEngine(build_ext):
 
     @staticmethod
     def explain(error: Exception) -> str:
+        """One line out of what CMake or the compiler printed: the first that says what is wrong."""
         output = getattr(error, "output", None) or str(error)
-        wrong = [line.strip() for line in output.splitlines() if "rror" in line]
-        return (wrong or output.strip().splitlines() or ["unknown reason"])[0][:300]
+        lines = [line.strip() for line in output.splitlines() if line.strip()]
+        for sign in ("is not able to compile", "No CMAKE_CXX_COMPILER", "Could NOT find",
+                     "error:", "Error"):
+            for line in lines:
+                if sign in line:
+                    return line[:300]
+        return (lines or ["unknown reason"])[-1][:300]
 
 
 class NoNativeEngine(build_ext):
@@ -77,7 +83,7 @@ class NoNativeEngine(build_ext):
         target = pathlib.Path(self.get_ext_fullpath(ext.name)).resolve()
         target.parent.mkdir(parents=True, exist_ok=True)
         (target.parent / "native_build.txt").write_text(
-            "the native engine was left out: SCRIPTLANG_NATIVE=0 when it was installed\n")
+            "SCRIPTLANG_NATIVE=0 was set when the package was installed\n")
 
 
 setup(ext_modules=[Extension("scriptlang.interpreter._native", [])],

@@ -6,8 +6,12 @@ without it.
 
 from __future__ import annotations
 
+import pathlib
 from functools import lru_cache
 from types import ModuleType
+
+REASON = pathlib.Path(__file__).with_name("native_build.txt")
+"""What the build left behind where it made no extension module."""
 
 
 @lru_cache(maxsize=None)
@@ -17,8 +21,8 @@ def load() -> tuple[ModuleType | None, str]:
         from . import _native
     except ImportError as e:
         if "_native" in str(e) and "cannot import name" in str(e):
-            return None, ("the package was installed without it; with a C++17 compiler at hand, "
-                          "install again")
+            reason = REASON.read_text().strip() if REASON.exists() else "it was not built"
+            return None, f"{reason}; with a C++17 compiler and zlib at hand, install again"
         return None, f"its extension module does not load ({e})"
     return _native, ""
 

@@ -48,7 +48,8 @@ Tensor prepared(const Tensor& self, int64_t dim, int64_t n) {
 void run_lines(const Tensor& t, int64_t dim, bool inverse, double scale) {
   int64_t n = t.size(dim), inner = 1;
   for (int64_t d = dim + 1; d < t.dim(); ++d) inner *= t.size(d);
-  int64_t lines = n ? t.numel() / n : 0;
+  if (t.numel() == 0) return;
+  int64_t lines = t.numel() / n;
   kernels::Fourier fourier(n);
   Complex* data = t.data<Complex>();
   kernels::parallel_for(lines, 4096 / std::max<int64_t>(1, n) + 1, [&](int64_t begin,

@@ -102,6 +102,7 @@ Tensor trapezoids(const Tensor& y, const Input& dx, int64_t dim) {
 }
 
 Tensor steps_along(const Tensor& y, const Tensor& x, int64_t dim) {
+  SL_CHECK(y.dim() > 0 && x.dim() > 0, "trapezoid: expected `x` and `y` with dimensions");
   Tensor wide = x;
   if (x.dim() == 1) {
     SL_CHECK(x.size(0) == y.size(dim), "trapezoid: There must be one `x` value for each sample "
@@ -112,11 +113,13 @@ Tensor steps_along(const Tensor& y, const Tensor& x, int64_t dim) {
   } else {
     while (wide.dim() < y.dim()) wide = view_unsqueeze(wide, 0);
   }
+  SL_CHECK(wide.dim() == y.dim(), "trapezoid: `x` has more dimensions than `y`");
   int64_t n = wide.size(dim);
   return sub(view_slice(wide, dim, 1, n), view_slice(wide, dim, 0, n - 1));
 }
 
 Tensor trapezoid(const Tensor& y, const Input& dx, int64_t dim) {
+  SL_CHECK(y.dim() > 0, "trapezoid: expected `y` with dimensions");
   dim = wrap_dim(dim, y.dim());
   if (y.size(dim) == 0) {
     return sum_over(div(y, Scalar(1.0)), {dim});

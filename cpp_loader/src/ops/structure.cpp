@@ -456,6 +456,7 @@ SL_OP(aten_cross) {
   const Tensor& a = args.tensor(0);
   const Tensor& b = args.tensor(1);
   std::vector<int64_t> shape = broadcast_shapes(a.sizes(), b.sizes());
+  SL_CHECK(!shape.empty(), "linalg.cross: inputs must have dimensions");
   int64_t dim = -1;
   for (size_t d = 0; args.none(2) && dim < 0 && d < shape.size(); ++d) {
     if (shape[d] == 3) dim = int64_t(d);
