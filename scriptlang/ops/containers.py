@@ -269,6 +269,7 @@ def dict_setdefault(self, key, value):
     return self.setdefault(key, value)
 
 
+declare("aten::dict() -> Dict(str, Tensor)", dict, "primitive")
 for _k in KEYS:
     _dict = f"Dict({_k}, t)"
     for _text, _kernel in (
