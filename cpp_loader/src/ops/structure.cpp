@@ -209,24 +209,26 @@ Tensor triangle_indices(Args args, bool lower) {
   int64_t rows = args.integer(0), columns = args.integer(1), offset = args.integer(2);
   SL_CHECK(rows >= 0 && columns >= 0, "row and col must be non-negative, got ", rows, ", ",
            columns);
+  constexpr int64_t kLimit = int64_t{1} << 40;
+  SL_CHECK(rows < kLimit && columns < kLimit, "a matrix of ", rows, " x ", columns,
+           " has too many indices");
   offset = std::clamp(offset, -rows - 1, columns + 1);
   args.want_cpu(5);
-  int64_t count = 0;
-  auto range = [&](int64_t r, int64_t* first, int64_t* last) {
-    int64_t edge = std::clamp<int64_t>(r + offset + lower, 0, columns);
-    *first = lower ? 0 : edge;
-    *last = lower ? edge : columns;
-  };
-  int64_t first, last;
-  for (int64_t r = 0; r < rows; ++r) {
-    range(r, &first, &last);
-    SL_CHECK(!__builtin_add_overflow(count, last - first, &count), "too many indices");
-  }
+  auto edge = [&](int64_t r) { return std::clamp<int64_t>(r + offset + lower, 0, columns); };
+  // Rows [top, bottom) have a part on both sides of the edge; above and below them a row is
+  // wholly in or wholly out.
+  int64_t top = std::clamp<int64_t>(-offset - lower, 0, rows);
+  int64_t bottom = std::clamp<int64_t>(columns - offset - lower, top, rows);
+  __int128 below = 0;  // elements left of the edge
+  if (bottom > top) below += __int128(edge(top) + edge(bottom - 1)) * (bottom - top) / 2;
+  below += __int128(rows - bottom) * columns;
+  __int128 wanted = lower ? below : __int128(rows) * columns - below;
+  SL_CHECK(wanted < kLimit, "a matrix of ", rows, " x ", columns, " has too many indices");
+  int64_t count = int64_t(wanted);
   Tensor out = Tensor::empty({2, count}, ScalarType::Int64);
   int64_t *row = out.data<int64_t>(), *column = row + count;
-  for (int64_t r = 0; r < rows; ++r) {
-    range(r, &first, &last);
-    for (int64_t c = first; c < last; ++c) {
+  for (int64_t r = lower ? top : 0; r < (lower ? rows : bottom) && count > 0; ++r) {
+    for (int64_t c = lower ? 0 : edge(r); c < (lower ? edge(r) : columns); ++c) {
       *row++ = r;
       *column++ = c;
     }
