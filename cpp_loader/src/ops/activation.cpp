@@ -1,4 +1,5 @@
 // Activations with constants, and clamping.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -155,7 +156,8 @@ SL_OP(aten_logit_) {
                         args.tensor(0));
 }
 SL_OP(aten_round_decimals) {
-  double decimals = double(args.integer(1));
+  // Beyond these powers of ten the result does not change.
+  double decimals = double(std::clamp<int64_t>(args.integer(1), -400, 400));
   out[0] = unary_result(args.tensor(0), Unary::k_round_decimals, "round", Rule::kSame, &decimals);
 }
 SL_OP(aten_deg2rad) {

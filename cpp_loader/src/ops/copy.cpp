@@ -105,6 +105,7 @@ void copy_into(const Tensor& dst, const Tensor& src) {
            " must match the existing size ", to_string(src.sizes()),
            ": output with shape ", to_string(dst.sizes()),
            " doesn't match the broadcast shape of the source");
+  if (dst.numel() == 0) return;
   if (may_overlap(dst, src)) {
     bool same = dst.raw() == src.raw() && dst.sizes() == src.sizes() &&
                 dst.strides() == src.strides() && dst.dtype() == src.dtype();

@@ -253,7 +253,7 @@ SL_OP(aten_take_along_dim) {
     return;
   }
   int64_t dim = wrap_dim(args.integer(2), self.dim());
-  SL_CHECK(self.dim() == index.dim(), "torch.take_along_dim(): input and indices should have the "
+  SL_CHECK(self.dim() > 0 && self.dim() == index.dim(), "torch.take_along_dim(): input and indices should have the "
            "same number of dimensions, but got ", self.dim(), " dimensions for input, and ",
            index.dim(), " dimensions for indices");
   std::vector<int64_t> a(self.sizes().begin(), self.sizes().end());

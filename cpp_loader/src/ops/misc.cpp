@@ -130,7 +130,7 @@ Tensor trapezoid(const Tensor& y, const Input& dx, int64_t dim) {
 Tensor vander(const Tensor& x, const Value& count, bool increasing) {
   SL_CHECK(x.dim() == 1, "x must be a one-dimensional tensor.");
   int64_t n = count.is_none() ? x.size(0) : count.as_int();
-  SL_CHECK(n >= 0, "N must be non-negative.");
+  SL_CHECK(n >= 0 && n <= 1 << 24, "N must be non-negative and not huge, got ", n);
   std::vector<Tensor> columns;
   Tensor power = full(x.sizes(), is_integral(x.dtype(), true) ? ScalarType::Int64 : x.dtype(),
                       Scalar(int64_t{1}));

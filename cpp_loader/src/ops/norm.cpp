@@ -266,6 +266,8 @@ Tensor instance_norm(Args args) {
            to_string(input.sizes()));
   SL_CHECK(use_input || (args.opt_tensor(3).defined() && args.opt_tensor(4).defined()),
            "Expected running_mean and running_var to be defined when use_input_stats is false");
+  SL_CHECK(args.opt_tensor(3).defined() == args.opt_tensor(4).defined(),
+           "instance_norm: running_mean and running_var come together or not at all");
   int64_t images = input.size(0), channels = input.size(1);
   // Every image's channels are channels of one image.
   std::vector<int64_t> sizes(input.sizes().begin(), input.sizes().end());

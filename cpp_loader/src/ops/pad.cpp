@@ -75,7 +75,7 @@ Tensor edge_pad(const Tensor& self, IntSpan pad, Edge edge) {
              "Padding value causes wrapping around more than once.");
     SL_CHECK(!__builtin_add_overflow(size, before, &total) &&
                  !__builtin_add_overflow(total, after, &total) && total > 0,
-             "input (W: ", size, ") is too small. Calculated output W: ", size + before + after);
+             "input (W: ", size, ") is too small for the padding (", before, ", ", after, ")");
     if (before == 0 && after == 0) continue;
     Tensor places = Tensor::empty({total}, ScalarType::Int64);
     for (int64_t j = 0; j < total; ++j) {

@@ -40,7 +40,7 @@ struct Sampler {
       x = even ? extra + low : span - extra + low;
     }
     if (padding != kZeros) x = std::min(T(size - 1), std::max(x, T(0)));
-    return std::isfinite(x) ? x : T(-100);  // a NaN samples nothing
+    return std::abs(x) < T(1e9) ? x : T(-100);  // what is far away, or NaN, samples nothing
   }
 };
 

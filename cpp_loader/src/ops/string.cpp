@@ -144,8 +144,8 @@ std::string replace(Text text, Text old, Text fresh, int64_t most) {
 
 // Widths come from the program: what they allocate counts before it is allocated.
 size_t padding(Text text, int64_t width) {
+  if (width <= int64_t(text.size())) return 0;
   int64_t missing = width - int64_t(text.size());
-  if (missing <= 0) return 0;
   if (missing > int64_t(1) << 40) raise(ErrorKind::MemoryError, "a string of ", width, " bytes");
   memory::charge(missing);
   memory::uncharge(missing);

@@ -178,7 +178,7 @@ std::vector<Tensor> split_named(Args args, const char* name, int64_t least, int6
   int64_t size = self.size(dim);
   if (args[1].is_int()) {
     int64_t sections = args.integer(1);
-    SL_CHECK(sections > 0 && size % sections == 0, "torch.", name,
+    SL_CHECK(sections > 0 && size % sections == 0 && sections <= 1 << 24, "torch.", name,
              " attempted to split along dimension ", dim, ", but the size of the dimension ", size,
              " is not divisible by the split_size ", sections, "!");
     for (int64_t i = 0; i < sections; ++i) {
@@ -396,7 +396,8 @@ SL_OP(aten_empty_strided) {
   int64_t extent = 1;
   for (int64_t i = 0; i < sizes.size(); ++i) {
     int64_t reach;
-    SL_CHECK(strides[i] >= 0, "empty_strided: strides must not be negative");
+    SL_CHECK(strides[i] >= 0 && sizes[i] >= 0,
+             "empty_strided: sizes and strides must not be negative");
     SL_CHECK(!__builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) &&
                  !__builtin_add_overflow(extent, std::max<int64_t>(reach, 0), &extent),
              "empty_strided: sizes and strides are too large");

@@ -42,6 +42,13 @@ T cubic_far(T x) {
   return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
 }
 
+// A position as an index of [0, size): NaN and what lies outside becomes the nearest.
+template <class T>
+int64_t index_at(T at, int64_t size) {
+  if (!(at > 0)) return 0;
+  return at >= T(size) ? size - 1 : std::min(int64_t(at), size - 1);
+}
+
 template <class T>
 void fill_taps(Taps& taps, Filter filter, int64_t in, int64_t out, bool align_corners,
                double given) {
@@ -53,14 +60,14 @@ void fill_taps(Taps& taps, Filter filter, int64_t in, int64_t out, bool align_co
     taps.count[size_t(i)] = taps.width;
     if (filter == Filter::kNearest || filter == Filter::kNearestExact) {
       T at = filter == Filter::kNearest ? T(i) * scale : (T(i) + T(0.5)) * scale;
-      place[0] = std::min<int64_t>(int64_t(std::floor(at)), in - 1);
+      place[0] = index_at(at, in);
       weight[0] = 1;
       continue;
     }
     T at = align_corners ? scale * T(i) : scale * (T(i) + T(0.5)) - T(0.5);
     if (filter == Filter::kLinear) {
       if (at < 0) at = 0;
-      int64_t first = std::min<int64_t>(int64_t(at), in - 1);
+      int64_t first = index_at(at, in);
       T rest = std::min(std::max(at - T(first), T(0)), T(1));
       place[0] = first;
       place[1] = first + (first < in - 1);
@@ -69,7 +76,8 @@ void fill_taps(Taps& taps, Filter filter, int64_t in, int64_t out, bool align_co
       continue;
     }
     T floor = std::floor(at), t = at - floor;
-    int64_t first = int64_t(floor) - 1;
+    // Far outside every tap is clamped to the edge.
+    int64_t first = int64_t(std::min(std::max(floor, T(-4)), T(in) + T(4))) - 1;
     for (int64_t k = 0; k < 4; ++k) place[k] = clamp(first + k);
     weight[0] = cubic_far(t + 1);
     weight[1] = cubic_near(t);
@@ -112,6 +120,7 @@ Taps smooth_taps(Filter filter, bool lanczos, int64_t in, int64_t out, bool alig
   double radius = lanczos ? 3 : filter == Filter::kLinear ? 1 : 2;
   double support = scale >= 1 ? radius * scale : radius;
   double inverse = scale >= 1 ? 1 / scale : 1;
+  SL_CHECK(support < 1e9, "a scale of ", 1 / scale, " is too small to resize by");
   Taps taps;
   taps.width = std::min<int64_t>(int64_t(std::ceil(support)) * 2 + 1, in);
   taps.places.assign(size_t(out * taps.width), 0);
@@ -182,6 +191,8 @@ Tensor upsample(const Request& q, const Tensor& self, const std::vector<int64_t>
   bool fits = self.size(1) > 0;
   for (int64_t i = 0; i < q.n; ++i) {
     fits = fits && self.size(i + 2) > 0 && sizes[size_t(i)] > 0;
+    SL_CHECK(sizes[size_t(i)] < int64_t{1} << 31, q.name, ": output size ", sizes[size_t(i)],
+             " is too large");
   }
   SL_CHECK(fits, "Input and output sizes should be greater than 0, but got input ",
            to_string(self.sizes()), " output ", to_string(sizes));

@@ -218,7 +218,8 @@ bool view_strides(const Tensor& t, IntSpan sizes, int64_t* strides) {
     int64_t next = 1;
     for (int64_t i = sizes.size - 1; i >= 0; --i) {
       strides[i] = next;
-      next *= std::max<int64_t>(sizes[i], 1);
+      // Of a tensor without elements the sizes may be such that this overflows: it wraps.
+      next = int64_t(uint64_t(next) * uint64_t(std::max<int64_t>(sizes[i], 1)));
     }
     return true;
   }
@@ -302,6 +303,8 @@ int64_t size_at(const Tensor& t, int64_t dim) {
   return t.size(dim);
 }
 
+constexpr int64_t kMostParts = 1 << 24;
+
 std::vector<Tensor> split_sizes(const Tensor& t, IntSpan lengths, int64_t dim) {
   SL_CHECK(t.dim() > 0, "split expects at least a 1-dimensional tensor");
   dim = wrap_dim(dim, t.dim());
@@ -333,6 +336,7 @@ std::vector<Tensor> split_every(const Tensor& t, int64_t length, int64_t dim) {
            "split_size can only be 0 if dimension size is 0, but got dimension size of ", size);
   int64_t count = length == 0 ? 1 : std::max<int64_t>((size - 1) / length + 1, 1);
   if (size == 0) count = 1;
+  SL_CHECK(count <= kMostParts, "split: ", count, " parts are too many");
   std::vector<Tensor> parts;
   for (int64_t i = 0; i < count; ++i) {
     int64_t start = i * length;
@@ -360,6 +364,7 @@ std::vector<Tensor> tensor_split(const Tensor& t, int64_t sections, int64_t dim)
   SL_CHECK(t.dim() > 0,
            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
   SL_CHECK(sections > 0, "number of sections must be larger than 0, got ", sections);
+  SL_CHECK(sections <= kMostParts, "tensor_split: ", sections, " sections are too many");
   dim = wrap_dim(dim, t.dim());
   int64_t size = t.size(dim), start = 0;
   std::vector<Tensor> parts;
@@ -600,7 +605,8 @@ SL_OP(aten_chunk) {
   int64_t size = t.size(dim);
   int64_t length = size / chunks + (size % chunks != 0);
   if (length == 0) {
-    std::vector<int64_t> zeros(size_t(std::min<int64_t>(chunks, 1 << 20)), 0);
+    SL_CHECK(chunks <= kMostParts, "chunk: ", chunks, " chunks are too many");
+    std::vector<int64_t> zeros(static_cast<size_t>(chunks), 0);
     out[0] = tensor_list(split_sizes(t, zeros, dim));
   } else {
     out[0] = tensor_list(split_every(t, length, dim));
@@ -617,6 +623,7 @@ SL_OP(aten_unbind_int) {
   int64_t dim = wrap_dim(args.integer(1), t.dim());
   std::vector<Tensor> parts;
   int64_t count = size_at(t, dim);
+  SL_CHECK(count <= kMostParts, "unbind: ", count, " parts are too many");
   parts.reserve(size_t(count));
   for (int64_t i = 0; i < count; ++i) parts.push_back(view_select(t, dim, i));
   out[0] = tensor_list(std::move(parts));
