@@ -61,9 +61,15 @@ Tensor view_slice(const Tensor& t, int64_t dim, int64_t start, int64_t end, int6
   std::copy_n(t.strides().data, t.dim(), strides);
   int64_t length = end - start;
   sizes[dim] = length / step + (length % step != 0);
-  int64_t offset = t.storage_offset() + start * strides[dim];
-  // With one element or none the stride is never used; a huge step may overflow it.
-  if (__builtin_mul_overflow(strides[dim], step, &strides[dim])) strides[dim] = 0;
+  // Where there are no elements, or one, offset and stride are never used, and huge sizes or steps
+  // may take them out of any range that later arithmetic could bear.
+  constexpr int64_t kLimit = int64_t{1} << 55;
+  int64_t moved;
+  if (__builtin_mul_overflow(start, strides[dim], &moved) || moved > kLimit) moved = 0;
+  int64_t offset = t.storage_offset() + moved;
+  if (__builtin_mul_overflow(strides[dim], step, &strides[dim]) || strides[dim] > kLimit) {
+    strides[dim] = 0;
+  }
   return t.as_strided({sizes, t.dim()}, {strides, t.dim()}, offset);
 }
 
