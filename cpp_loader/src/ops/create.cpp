@@ -128,7 +128,7 @@ Tensor eye(int64_t rows, int64_t columns, ScalarType dtype) {
   SL_CHECK(columns >= 0, "m must be greater or equal to 0, got ", columns);
   Tensor t = Tensor::zeros({rows, columns}, dtype);
   int64_t diagonal = rows < columns ? rows : columns;
-  fill(t.as_strided({diagonal}, {columns + 1}, 0), Scalar(int64_t{1}));
+  if (diagonal > 0) fill(t.as_strided({diagonal}, {columns + 1}, 0), Scalar(int64_t{1}));
   return t;
 }
 
