@@ -146,6 +146,7 @@ SL_OP(aten_scaled_dot_product_attention) {
            "_scaled_dot_product_attention: Explicit attn_mask should not be set when "
            "is_causal=True");
   if (args.boolean(7) && query.dim() >= 3) {
+    SL_CHECK(key.dim() >= 3 && value.dim() >= 3, "enable_gqa needs key and value with heads");
     int64_t heads = query.size(query.dim() - 3);
     key = repeated_heads(key, heads);
     value = repeated_heads(value, heads);

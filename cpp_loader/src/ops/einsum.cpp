@@ -238,6 +238,7 @@ Tensor tensordot(const Tensor& a, const Tensor& b, const Ints& dims_a, const Int
   for (int64_t d = 0; d < a.dim(); ++d) left.labels.push_back(int(d));
   for (int64_t d = 0; d < b.dim(); ++d) right.labels.push_back(int(a.dim() + d));
   for (int64_t i = 0; i < dims_a.size(); ++i) {
+    SL_CHECK(a.dim() > 0 && b.dim() > 0, "tensordot: a zero-dim tensor has nothing to contract");
     int64_t x = wrap_dim(dims_a[i], a.dim()), y = wrap_dim(dims_b[i], b.dim());
     SL_CHECK(a.size(x) == b.size(y) || a.size(x) == 1 || b.size(y) == 1,
              "contracted dimensions need to match, but first has size ", a.size(x), " in dim ", x,

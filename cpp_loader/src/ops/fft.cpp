@@ -290,6 +290,9 @@ struct Frames {
 Frames frames_of(int64_t n_fft, const Value& hop, const Value& length, const Tensor& window) {
   Frames f{n_fft, hop.is_none() ? n_fft / 4 : hop.as_int(),
            length.is_none() ? n_fft : length.as_int(), Tensor()};
+  constexpr int64_t kLimit = int64_t{1} << 40;
+  SL_CHECK(n_fft > 0 && n_fft < kLimit && f.hop < kLimit, "stft: n_fft=", n_fft,
+           " and hop_length=", f.hop, " are out of range");
   SL_CHECK(f.hop > 0, "stft: expected hop_length > 0, but got hop_length=", f.hop);
   SL_CHECK(f.length > 0 && f.length <= n_fft, "stft: expected 0 < win_length <= n_fft, but got "
            "win_length=", f.length);
@@ -374,6 +377,7 @@ Tensor istft(const Tensor& self, int64_t n_fft, const Value& hop, const Value& l
   SL_CHECK(!return_complex, "istft: complex signals are not supported");
   Tensor x = self.dim() == 2 ? view_unsqueeze(self, 0) : self;
   bool half = onesided.is_none() ? x.size(1) != n_fft : onesided.as_bool();
+  SL_CHECK(n_fft > 0, "istft: expected n_fft > 0, but got n_fft=", n_fft);
   SL_CHECK(x.size(1) == (half ? n_fft / 2 + 1 : n_fft), "istft: expected the frequency dimension "
            "(3rd to the last) of the input tensor to match n_fft when onesided=",
            half ? "True" : "False", ", but got ", x.size(1));
@@ -381,7 +385,10 @@ Tensor istft(const Tensor& self, int64_t n_fft, const Value& hop, const Value& l
   Tensor lines = to_contiguous(view_transpose(x, 1, 2));
   Tensor t = half ? mirrored(lines, 2, n_fft) : prepared(lines, 2, n_fft);
   run_lines(t, 2, true, normalized ? 1 / std::sqrt(double(n_fft)) : 1 / double(n_fft));
-  int64_t batch = t.size(0), count = t.size(1), total = n_fft + f.hop * (count - 1);
+  int64_t batch = t.size(0), count = t.size(1), total;
+  SL_CHECK(count > 0 && !__builtin_mul_overflow(f.hop, count - 1, &total) &&
+               !__builtin_add_overflow(total, n_fft, &total),
+           "istft: the signal would be empty or too long");
   Tensor y = Tensor::zeros({batch, total}, ScalarType::Float64);
   std::vector<double> envelope(size_t(total), 0.0);
   const double* w = f.window.data<double>();

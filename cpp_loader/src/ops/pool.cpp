@@ -293,6 +293,7 @@ Window adaptive_window(const char* name, const Tensor& self, int64_t n, const Va
     SL_CHECK(wanted[size_t(i)] >= 0, "elements of output_size must be greater than or equal to 0 "
              "but received ", wanted[size_t(i)]);
   }
+  checked_numel(wanted);
   return w;
 }
 
@@ -304,6 +305,7 @@ Range adaptive_range(const Window& w, int d, int64_t o) {
 template <class F>
 void for_windows(const Window& w, F f) {
   int64_t at = 0;
+  if (w.out_pixels() == 0) return;
   for (int64_t d = 0; d < w.out[0]; ++d)
     for (int64_t h = 0; h < w.out[1]; ++h)
       for (int64_t o = 0; o < w.out[2]; ++o) {

@@ -158,7 +158,8 @@ std::vector<Weights> read_weights(const Layers& layers, const std::vector<Tensor
                                   bool projected) {
   size_t each = size_t(2 + 2 * layers.has_biases + projected);
   size_t cells = size_t(layers.count) * (layers.bidirectional ? 2 : 1);
-  SL_CHECK(layers.count > 0 && params.size() == cells * each,
+  bool sane = layers.count > 0 && layers.count <= int64_t(params.size());
+  SL_CHECK(sane && params.size() == cells * each,
            "rnn: expected ", cells * each, " parameters for ", layers.count,
            " layers, but got ", params.size());
   std::vector<Weights> weights;

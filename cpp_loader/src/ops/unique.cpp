@@ -425,6 +425,7 @@ SL_OP(aten_combinations) {
   bool again = args.boolean(2);
   SL_CHECK(self.dim() == 1, "Expect a 1D vector, but got shape ", to_string(self.sizes()));
   SL_CHECK(r >= 0, "Expect a non-negative number, but got ", r);
+  SL_CHECK(r <= 1 << 16, "combinations of ", r, " elements are too large");
   if (r == 0) {
     out[0] = Tensor::empty({0}, self.dtype());
     return;
