@@ -14,7 +14,7 @@ import sys
 import warnings
 from typing import Any, Callable, Sequence
 
-from scriptlang import tensor as tensors
+from scriptlang import tensors
 from scriptlang import types as T
 from scriptlang.errors import CompileError
 from scriptlang.ir import Function, Graph, Node, Value, constant_type, schema_of_graph
@@ -22,7 +22,7 @@ from scriptlang.objects import Device
 from scriptlang.ops import dispatch, table
 from scriptlang.schema import Argument
 from scriptlang.source import Source, Span
-from scriptlang.tensor import Size, Tensor
+from scriptlang.tensors import Size, Tensor
 
 from .builder import Builder
 from .script import qualified_name

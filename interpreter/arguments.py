@@ -12,7 +12,7 @@ from .. import types as T
 from ..errors import RunError
 from ..objects import Device, EnumValue, ScriptObject
 from ..schema import Argument, Schema
-from ..tensor import Tensor, as_tensor
+from ..tensors import Tensor, as_tensor
 from .values import MAX_INT, MIN_INT, is_instance, type_name
 
 

@@ -6,7 +6,7 @@ import weakref
 from typing import Any
 
 from ..errors import LimitError
-from ..tensor import Tensor
+from ..tensors import Tensor
 
 
 class MemoryMeter:

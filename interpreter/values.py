@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import types as T
 from ..objects import Device, EnumValue, ScriptObject
-from ..tensor import Tensor
+from ..tensors import Tensor
 
 CLASSES: dict[T.Type, tuple[type, ...]] = {
     T.INT: (int,), T.FLOAT: (float,), T.COMPLEX: (complex,), T.BOOL: (bool,), T.STR: (str,),

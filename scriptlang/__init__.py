@@ -24,7 +24,7 @@ HOMES = {
     ".module": ("ScriptModule", "ScriptFunction"),
     ".errors": ("ScriptError", "CompileError", "RunError", "ArchiveError", "LimitError",
                 "MissingOperatorError"),
-    ".tensor": ("Tensor", "from_numpy"),
+    ".tensors": ("Tensor", "from_numpy"),
     ".objects": ("Device",),
     ".dtypes": ("DType", "finfo", "iinfo", "float32", "float64", "float16", "bfloat16", "int8",
                 "int16", "int32", "int64", "uint8", "bool", "complex64", "complex128", "float",

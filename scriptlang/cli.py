@@ -113,7 +113,7 @@ def arguments(values: list[tuple[str, str]], schema) -> tuple[list, dict]:
     """Positional and named arguments from --input and --arg."""
     import numpy as np
 
-    from .tensor import from_numpy
+    from .tensors import from_numpy
 
     args: list[Any] = []
     kwargs: dict[str, Any] = {}

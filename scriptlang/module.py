@@ -10,7 +10,7 @@ from .interpreter.engine import Engine, engine as engine_named
 from .limits import Limits
 from .objects import EnumValue
 from .ops import dispatch
-from .tensor import Tensor
+from .tensors import Tensor
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from . import dtypes
-from .tensor import Tensor
+from .tensors import Tensor
 
 PRECISION = 4
 THRESHOLD = 1000

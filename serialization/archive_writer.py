@@ -16,7 +16,7 @@ from ..errors import GraphError
 from ..ir import Function, Graph, Value, clone_node
 from ..objects import ScriptObject
 from ..schema import Argument, Schema
-from ..tensor import Tensor
+from ..tensors import Tensor
 from .atomic import atomic_file
 from .code_writer import CodeWriter
 from .debug_writer import DebugWriter

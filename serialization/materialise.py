@@ -15,7 +15,7 @@ from .. import dtypes
 from .. import types as T
 from ..errors import ArchiveError
 from ..objects import Device, EnumValue, ScriptObject
-from ..tensor import Storage, Tensor
+from ..tensors import Storage, Tensor
 from .pickle_tree import (DeviceRef, EnumRef, ITEM_SIZES, ObjectRef, SCALAR_TYPES, StorageRef,
                           TensorRef, Tree)
 

@@ -14,7 +14,7 @@ from typing import Any, Callable
 from .. import types as T
 from ..errors import ArchiveError
 from ..objects import Device, EnumValue, ScriptObject
-from ..tensor import Tensor
+from ..tensors import Tensor
 from .pickle_tree import SCALAR_TYPES
 
 LIST_BUILDERS = {T.INT: "build_intlist", T.FLOAT: "build_doublelist", T.BOOL: "build_boollist",

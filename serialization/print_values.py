@@ -10,7 +10,7 @@ from .. import types as T
 from ..errors import ArchiveError
 from ..ir import Function, constant_type
 from ..objects import Device, EnumValue
-from ..tensor import Tensor
+from ..tensors import Tensor
 
 MIN_INT = -2 ** 63
 

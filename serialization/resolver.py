@@ -16,7 +16,7 @@ from ..frontend.sugared import (BuiltinOperator, ClassValue, ConstantValue, Enum
 from ..ir import constant_type
 from ..objects import EnumValue
 from ..source import Span
-from ..tensor import Tensor
+from ..tensors import Tensor
 from .annotations import NAMED_NUMBERS
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ LAYERS = (
     {"schema"},
     {"ir", "irtext", "irparse"},
     {"rewrite"},
-    {"dtypes", "tensor", "objects", "printing", "random", "ops"},
+    {"dtypes", "tensors", "objects", "printing", "random", "ops"},
     {"passes"},
     {"frontend", "interpreter"},
     {"serialization"},

@@ -10,7 +10,7 @@ import pytest
 
 import scriptlang as torch
 from scriptlang import dtypes
-from scriptlang.tensor import Storage, Tensor, as_tensor, from_numpy
+from scriptlang.tensors import Storage, Tensor, as_tensor, from_numpy
 
 
 def test_from_numpy_and_numpy_share_memory_and_strides():

@@ -20,7 +20,7 @@ Names* names = nullptr;
 
 Names& known() {
   if (names) return *names;
-  nb::module_ tensor = nb::module_::import_("scriptlang.tensor");
+  nb::module_ tensor = nb::module_::import_("scriptlang.tensors");
   nb::module_ objects = nb::module_::import_("scriptlang.objects");
   nb::module_ dtypes = nb::module_::import_("scriptlang.dtypes");
   nb::module_ weakref = nb::module_::import_("weakref");

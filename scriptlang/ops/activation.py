@@ -8,7 +8,7 @@ from typing import Callable, Optional
 import numpy as np
 
 from .. import dtypes
-from ..tensor import Tensor, wrap_dim
+from ..tensors import Tensor, wrap_dim
 from . import functions as torch
 from . import random, special
 from .elementwise import DISPLAY

@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import dtypes
 from ..dtypes import DType, bool as BOOL
-from ..tensor import Tensor
+from ..tensors import Tensor
 from . import special
 from .elementwise import (DISPLAY, apply, array_of, check_kind, declare_pointwise, floating, store,
                           unsupported)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from .. import dtypes
-from ..tensor import Tensor
+from ..tensors import Tensor
 from .elementwise import cast
 from .nested import NestedTensor
 from .table import primitive

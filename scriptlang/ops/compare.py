@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import dtypes
 from ..dtypes import bool as BOOL
-from ..tensor import Tensor
+from ..tensors import Tensor
 from .elementwise import (apply, array_of, cast, check_broadcast, check_kind, check_writable,
                           declare_pointwise, store)
 from .table import declare, primitive

@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from typing import Any, Callable
 
-from ..tensor import Tensor
+from ..tensors import Tensor
 from .string import value_text
 from .table import declare, primitive
 

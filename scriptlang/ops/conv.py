@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from ..tensor import Tensor
+from ..tensors import Tensor
 from .numeric import finish, working
 from .table import declare, primitive
 

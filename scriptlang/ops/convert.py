@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import dtypes
-from ..tensor import Tensor
+from ..tensors import Tensor
 from .create import is_dense, like
 from .elementwise import cast
 from .table import declare, primitive

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from ..dtypes import DType
-from ..tensor import Tensor, contiguous_strides
+from ..tensors import Tensor, contiguous_strides
 from .elementwise import DISPLAY, array_of, cast, declare_pointwise
 from .table import declare, primitive
 

@@ -13,7 +13,7 @@ from typing import Any, Callable, Iterable
 import numpy as np
 
 from ..schema import Argument, Schema, parse_schema
-from ..tensor import Tensor
+from ..tensors import Tensor
 
 
 def kernel_of(text: str, candidates: Callable[[str], Iterable[Any]]) -> Callable | None:

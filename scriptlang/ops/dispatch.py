@@ -14,7 +14,7 @@ from .. import types as T
 from ..errors import MissingOperatorError
 from ..objects import Device
 from ..schema import Argument, Schema
-from ..tensor import Tensor, as_tensor
+from ..tensors import Tensor, as_tensor
 from . import table
 
 tracer = None

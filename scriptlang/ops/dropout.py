@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import List, Optional, Tuple
 
-from ..tensor import Tensor
+from ..tensors import Tensor
 from . import functions as torch
 from .table import composite
 

@@ -12,7 +12,7 @@ from typing import Any, Callable
 import numpy as np
 
 from .. import dtypes
-from ..tensor import Size, Tensor, as_tensor as shared_tensor
+from ..tensors import Size, Tensor, as_tensor as shared_tensor
 from . import functions
 from .dispatch import call
 

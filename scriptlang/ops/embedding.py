@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import dtypes
-from ..tensor import Tensor
+from ..tensors import Tensor
 from .table import declare, primitive
 
 

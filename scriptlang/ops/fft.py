@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import dtypes
 from ..dtypes import DType
-from ..tensor import Tensor, wrap_dim
+from ..tensors import Tensor, wrap_dim
 from .create import OPTIONS, chosen
 from .table import declare, primitive
 

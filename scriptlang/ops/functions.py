@@ -12,7 +12,7 @@ from typing import Any, Callable
 
 from .. import dtypes as _dtypes
 from ..objects import Device as device
-from ..tensor import Tensor, from_numpy
+from ..tensors import Tensor, from_numpy
 from . import table
 from .dispatch import call
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..tensor import Tensor, contiguous_strides, wrap_dim
+from ..tensors import Tensor, contiguous_strides, wrap_dim
 from .create import is_dense
 from .derived import become
 from .table import declare, primitive

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import dtypes
-from ..tensor import Tensor, wrap_dim
+from ..tensors import Tensor, wrap_dim
 from .elementwise import DISPLAY, array_of, cast, check_broadcast, unsupported
 from .table import declare, primitive
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..tensor import Tensor, from_numpy
+from ..tensors import Tensor, from_numpy
 from . import functions
 from .dispatch import call
 

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 
 from .. import dtypes
-from ..tensor import Tensor, wrap_dim
+from ..tensors import Tensor, wrap_dim
 from .elementwise import cast, check_broadcast
 from .reduce import sum_dim
 from .table import declare, primitive

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..tensor import Tensor
+from ..tensors import Tensor
 from .elementwise import DISPLAY
 from .table import declare, primitive
 

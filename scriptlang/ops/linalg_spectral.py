@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from .. import dtypes
-from ..tensor import Tensor, wrap_dim
+from ..tensors import Tensor, wrap_dim
 from .elementwise import DISPLAY, cast
 from .linalg import adjoint, columns_first, inv, inv_ex, is_vector, matrices, real_type, wrap
 from .reduce import vector_norm

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from ..tensor import Tensor
+from ..tensors import Tensor
 from . import functions as torch
 from . import loss_kernels                            # noqa: F401  declares the others
 from .table import composite

@@ -6,7 +6,7 @@ from typing import List, Optional
 
 import numpy as np
 
-from ..tensor import Tensor
+from ..tensors import Tensor
 from . import functions as torch
 from .numeric import check_same_dtype, finish, working
 from .table import composite, declare, primitive

@@ -10,7 +10,7 @@ from typing import Callable
 
 import numpy as np
 
-from ..tensor import Tensor
+from ..tensors import Tensor
 from .table import primitive
 
 

@@ -6,7 +6,7 @@ from typing import List, Optional
 
 import numpy as np
 
-from ..tensor import Tensor
+from ..tensors import Tensor
 from . import functions as torch
 from .elementwise import DISPLAY
 from .numeric import finish, working

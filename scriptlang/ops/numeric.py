@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..dtypes import DType
-from ..tensor import Tensor
+from ..tensors import Tensor
 from .elementwise import DISPLAY
 
 

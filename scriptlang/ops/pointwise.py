@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from ..dtypes import bool as BOOL
-from ..tensor import Tensor
+from ..tensors import Tensor
 from . import special
 from .elementwise import apply, declare_pointwise, floating, store
 from .table import primitive

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from ..tensor import Tensor
+from ..tensors import Tensor
 from .conv import pad_spatial
 from .elementwise import DISPLAY
 from .numeric import finish, working

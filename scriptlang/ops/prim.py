@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import dtypes
 from ..objects import Device
-from ..tensor import Tensor
+from ..tensors import Tensor
 from .string import value_text
 from .table import declare, primitive
 

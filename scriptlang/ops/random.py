@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import dtypes
 from ..dtypes import DType
-from ..tensor import Tensor
+from ..tensors import Tensor
 from .elementwise import DISPLAY, check_writable, store
 from .table import declare, primitive
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from ..dtypes import DType
-from ..tensor import Tensor, wrap_dim
+from ..tensors import Tensor, wrap_dim
 from .elementwise import DISPLAY, apply, cast, check_kind, floating
 from .table import declare, primitive
 

@@ -7,7 +7,7 @@ from typing import List, Optional, Tuple
 import numpy as np
 
 from .. import dtypes
-from ..tensor import Tensor
+from ..tensors import Tensor
 from . import functions as torch
 from .table import composite, declare, primitive
 

@@ -12,7 +12,7 @@ import operator
 import re
 from typing import Any, Callable
 
-from ..tensor import Tensor
+from ..tensors import Tensor
 from . import scalar_math as M
 from .elementwise import DISPLAY
 from .table import declare, primitive

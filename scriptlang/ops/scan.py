@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import dtypes
-from ..tensor import Tensor, wrap_dim
+from ..tensors import Tensor, wrap_dim
 from .arithmetic import subtract
 from .elementwise import apply, array_of, cast, check_kind, floating, working_type
 from .join import cat

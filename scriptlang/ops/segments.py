@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..tensor import Tensor, wrap_dim
+from ..tensors import Tensor, wrap_dim
 from .numeric import finish, working
 from .table import primitive
 

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from .. import dtypes
-from ..tensor import Tensor
+from ..tensors import Tensor
 from .elementwise import apply, declare_pointwise, floating, store
 from .special import digamma, erfc, erfinv, lgamma
 from .table import declare, primitive

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..tensor import Tensor, wrap_dim
+from ..tensors import Tensor, wrap_dim
 from .table import declare, primitive
 from .view import narrow, select, slice_tensor
 

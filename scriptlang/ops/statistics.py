@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..tensor import Tensor, wrap_dim
+from ..tensors import Tensor, wrap_dim
 from .elementwise import array_of, check_kind, floating, working_type
 from .table import declare, primitive
 

@@ -11,7 +11,7 @@ from typing import Any, Callable
 
 from .. import types as T
 from ..objects import Device, EnumValue, ScriptObject
-from ..tensor import Tensor
+from ..tensors import Tensor
 from .table import declare, primitive
 
 

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from .. import dtypes
-from ..tensor import Tensor
+from ..tensors import Tensor
 from .table import declare, primitive
 
 

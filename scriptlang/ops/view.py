@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..tensor import Tensor, contiguous_strides, wrap_dim
+from ..tensors import Tensor, contiguous_strides, wrap_dim
 from .table import declare, primitive
 
 

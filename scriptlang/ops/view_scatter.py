@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..tensor import Tensor
+from ..tensors import Tensor
 from .convert import formatted
 from .create import empty_strided, filled
 from .elementwise import cast

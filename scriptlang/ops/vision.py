@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..tensor import Tensor
+from ..tensors import Tensor
 from .numeric import finish, working
 from .table import primitive
 

@@ -18,7 +18,7 @@ from typing import Any, Iterable
 from .. import types as T
 from ..ir import Function, Graph, Node, Value
 from ..objects import Device, EnumValue, ScriptObject
-from ..tensor import Tensor
+from ..tensors import Tensor
 from . import pipeline
 from .alias import AliasAnalysis, Location, memory_kinds
 from .effects import is_opaque

@@ -11,7 +11,7 @@ from scriptlang.errors import RunError
 from scriptlang.interpreter.arguments import bind
 from scriptlang.objects import Device, ScriptObject
 from scriptlang.schema import Argument, Schema, parse_schema
-from scriptlang.tensor import Tensor, from_numpy
+from scriptlang.tensors import Tensor, from_numpy
 
 POINT = T.ClassType("__torch__.Point")
 PAIR = T.TupleType((T.INT, T.FLOAT), "__torch__.Pair", ("a", "b"))

@@ -20,7 +20,7 @@ import pytest
 
 from scriptlang import dtypes
 from scriptlang.ops import dispatch, random, table
-from scriptlang.tensor import Tensor
+from scriptlang.tensors import Tensor
 
 SEED = 20190620
 """Both generators start from it in every sample."""

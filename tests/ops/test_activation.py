@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from scriptlang.ops import functions as F
-from scriptlang.tensor import from_numpy
+from scriptlang.tensors import from_numpy
 from tests.ops.harness import Arrays, TorchDtype, call, both_tests
 
 A = Arrays("activation")

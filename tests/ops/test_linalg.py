@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from scriptlang.ops import functions as F
-from scriptlang.tensor import from_numpy
+from scriptlang.tensors import from_numpy
 from tests.ops.harness import Arrays, both_tests, call
 
 A = Arrays("linalg")

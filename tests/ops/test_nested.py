@@ -7,7 +7,7 @@ import pytest
 
 from scriptlang.ops import functions as F
 from scriptlang.ops import table
-from scriptlang.tensor import from_numpy
+from scriptlang.tensors import from_numpy
 
 X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
 MASK = np.array([[True, True, False], [True, True, True]])

@@ -8,7 +8,7 @@ import pytest
 from scriptlang.errors import MissingOperatorError
 from scriptlang.ops import derived, dispatch, functions as F, lacking, table
 from scriptlang.schema import parse_schema, split_name
-from scriptlang.tensor import Tensor, from_numpy
+from scriptlang.tensors import Tensor, from_numpy
 
 
 def tensor(*values, dtype=np.float32):

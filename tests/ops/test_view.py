@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from scriptlang.ops import dispatch, functions as F
-from scriptlang.tensor import Tensor, from_numpy
+from scriptlang.tensors import Tensor, from_numpy
 from tests.ops.harness import Arrays, both_tests, call
 
 A = Arrays("view")

@@ -9,7 +9,7 @@ import pytest
 
 from scriptlang.ops import functions as F
 from scriptlang.ops import table
-from scriptlang.tensor import from_numpy
+from scriptlang.tensors import from_numpy
 
 R = np.random.RandomState(3)
 

@@ -10,7 +10,7 @@ from scriptlang.interpreter.compiler import compile_graph
 from scriptlang.interpreter.prepare import CODE
 from scriptlang.interpreter.python_engine import PythonEngine
 from scriptlang.ir import Function, Graph, schema_of_graph
-from scriptlang.tensor import Tensor
+from scriptlang.tensors import Tensor
 
 
 def run_graph(graph: Graph, args) -> Any:

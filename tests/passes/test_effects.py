@@ -12,7 +12,7 @@ from scriptlang import types as T
 from scriptlang.ops import random, table
 from scriptlang.passes import effects
 from scriptlang.passes.alias import MAY_COPY, MAY_RETURN_INPUT, STORES
-from scriptlang.tensor import Tensor
+from scriptlang.tensors import Tensor
 from tests.golden import parse
 
 SCALARS = {T.INT: 1, T.FLOAT: 0.5, T.BOOL: False, T.NUMBER: 2, T.STR: "a", T.NONE: None}

@@ -11,7 +11,7 @@ from scriptlang import types as T
 from scriptlang.errors import ArchiveError
 from scriptlang.objects import Device, EnumValue, ScriptObject
 from scriptlang.serialization.archive import read_archive
-from scriptlang.tensor import Tensor
+from scriptlang.tensors import Tensor
 from tests.serialization.archives import DATA, FIXTURES, changed
 
 ATTRIBUTES = DATA / "serialization" / "attributes.pt"

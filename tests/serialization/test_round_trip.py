@@ -14,7 +14,7 @@ from scriptlang.errors import ArchiveError
 from scriptlang.objects import ScriptObject
 from scriptlang.serialization.archive import read_archive, write_archive
 from scriptlang.source import Source, Span
-from scriptlang.tensor import Tensor
+from scriptlang.tensors import Tensor
 from tests.serialization.archives import DATA, FIXTURES, records
 
 ATTRIBUTES = DATA / "serialization" / "attributes.pt"

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import math
 import sys
-import types
 from typing import Any, Iterator, Sequence
 
 import numpy as np
@@ -489,16 +488,3 @@ def as_tensor(value) -> Tensor | None:
 
 def _torch_int16(value):
     return sys.modules["torch"].int16
-
-
-class _Module(types.ModuleType):
-    """This module, which also is the function `scriptlang.tensor(data)`: both have that name."""
-
-    def __call__(self, data, *, dtype=None, device=None, requires_grad=False) -> Tensor:
-        """A new tensor of a number, nested lists, an array, or another tensor."""
-        from .ops.eager import tensor
-
-        return tensor(data, dtype=dtype, device=device, requires_grad=requires_grad)
-
-
-sys.modules[__name__].__class__ = _Module
