@@ -4,7 +4,7 @@
     emit.py emitter.py                              the entry, and the state of one function
     statements.py assignment.py control_flow.py     statements; exits.py removes early exits
     expressions.py literals.py indexing.py calls.py expressions; refinement.py conditions
-    environment.py nested.py                        scopes; inner functions
+    environment.py nested.py forks.py               scopes; inner functions; what fork runs
     sugared.py simple.py iteration.py               what an expression may stand for
     resolver.py namespaces.py python_builtins.py    what names mean; known_functions.py special_forms.py
     annotations.py                                  what annotations mean

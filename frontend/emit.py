@@ -15,7 +15,7 @@ from scriptlang.ir import Graph, Node
 from scriptlang.schema import NO_DEFAULT, Argument, Schema
 from scriptlang.source import Source, Span
 
-from . import exits, statements
+from . import exits, forks, statements
 from .annotations import broadcast_size
 from .builder import Builder
 from .conversions import EMPTY_LIST
@@ -97,6 +97,7 @@ def _finish(e: Emitter) -> None:
         if node.kind == EMPTY_LIST:
             _settle_empty_list(node)
     _sweep(e.graph.block)
+    forks.lift(e.graph)
 
 
 def join_types(returns: list[Node]) -> T.Type:

@@ -49,6 +49,9 @@ MATH_RENAMED = {"phase": "aten::angle", "rect": "aten::polar"}
 JIT: dict[str, SugaredValue] = {
     "annotate": special_forms.ANNOTATE, "_fork": special_forms.FORK, "fork": special_forms.FORK,
     "_wait": BuiltinOperator("aten::wait"), "wait": BuiltinOperator("aten::wait"),
+    "_awaitable": special_forms.AWAITABLE,
+    "_awaitable_wait": BuiltinOperator("prim::awaitable_wait"),
+    "_awaitable_nowait": BuiltinOperator("prim::awaitable_nowait"),
     "isinstance": special_forms.ISINSTANCE, "is_scripting": BuiltinFunction(
         "is_scripting", lambda b, args, kwargs, span: ConstantValue(True)),
     "is_tracing": BuiltinFunction(

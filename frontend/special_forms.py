@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from scriptlang import types as T
 from scriptlang.errors import CompileError
 
-from .calls import arguments
+from .forks import emit_awaitable, emit_fork
 from .sugared import Arg, ConstantValue, SpecialForm, SugaredValue
 
 if TYPE_CHECKING:
@@ -180,23 +180,6 @@ def _dict(e: Emitter, node: ast.Call, expected) -> SugaredValue:
     return made
 
 
-def _fork(e: Emitter, node: ast.Call, expected) -> SugaredValue:
-    """`fork(f, *args)`: a Future of a call."""
-    span = e.span(node)
-    if not node.args:
-        raise CompileError("fork takes a function and its arguments", span)
-    callee = e.expr(node.args[0])
-    rest = ast.copy_location(ast.Call(node.func, node.args[1:], node.keywords), node)
-    args, kwargs = arguments(e, rest)
-    made = e.b.insert("prim::fork", (), (), span)
-    block = made.add_block()
-    with e.block(block):
-        result = callee.call(e.b, args, kwargs, span).value(e.b, span)
-        block.add_return(result)
-    made.add_output(T.FutureType(result.type))
-    return e.simple(made.output)
-
-
 def _super(e: Emitter, node: ast.Call, expected) -> SugaredValue:
     raise CompileError("super() is not part of the language outside of __init__", e.span(node),
                        "call the function by its class")
@@ -219,8 +202,10 @@ ARCHIVE_FORMS: dict[str, SpecialForm] = {
     "annotate": SpecialForm("annotate", _annotate),
     "uninitialized": SpecialForm("uninitialized", _uninitialized),
     "unchecked_cast": SpecialForm("unchecked_cast", _unchecked_cast),
-    "fork": SpecialForm("fork", _fork),
+    "fork": SpecialForm("fork", emit_fork),
+    "awaitable": SpecialForm("awaitable", emit_awaitable),
 }
 """Names that the code of an archive uses besides Python's."""
 
 ANNOTATE, FORK = ARCHIVE_FORMS["annotate"], ARCHIVE_FORMS["fork"]
+AWAITABLE = ARCHIVE_FORMS["awaitable"]

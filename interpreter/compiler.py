@@ -8,11 +8,12 @@ of the operator's schema, at the end of its list, are left out.
 
 from __future__ import annotations
 
+import weakref
 from typing import Any, Callable
 
 from .. import types as T
 from ..errors import GraphError
-from ..ir import Block, Function, Graph, Node, Value
+from ..ir import Block, Function, Graph, Node, Value, schema_of_graph
 from ..schema import Schema
 from .code import Code, Instruction, OperatorRef, Place
 from .layout import Inliner, Lifetimes
@@ -23,7 +24,7 @@ PROMOTED: dict[str, str] = {
     "aten::__isnot__": "__ISNOT__", "prim::NumToTensor": "NUM_TO_TENSOR",
     "prim::TupleIndex": "TUPLE_INDEX", "prim::DictIndex": "DICT_INDEX", "prim::tolist": "TO_LIST",
     "prim::RaiseException": "RAISE_EXCEPTION", "prim::Uninitialized": "UN_INITIALIZED",
-    "aten::warn": "WARN",
+    "aten::warn": "WARN", "aten::wait": "WAIT", "prim::awaitable_wait": "WAIT",
 }
 """Node kinds that are an opcode without operands."""
 
@@ -265,6 +266,13 @@ class _Emitter:
     def call(self, function: Function) -> None:
         self.emit("CALL", self.intern("functions", function, function))
 
+    def fork(self, node: Node) -> None:
+        """A call whose body is a graph that the node holds."""
+        self.inputs(node)
+        body = forked_function(node, self.code.name)
+        op = "FORK" if node.kind == "prim::fork" else "AWAITABLE"
+        self.emit(op, self.intern("functions", body, body), len(node.inputs))
+
     def call_method(self, node: Node) -> None:
         self.inputs(node)
         name, owner = node.attributes["name"], node.inputs[0].type
@@ -293,9 +301,20 @@ HANDLERS: dict[str, Callable[[_Emitter, Node], None]] = {
     "prim::CreateObject": _Emitter.create_object, "prim::GetAttr": _Emitter.get_attribute,
     "prim::SetAttr": _Emitter.set_attribute, "prim::CallFunction": _Emitter.call_function,
     "prim::CallMethod": _Emitter.call_method, "prim::Enter": _Emitter.enter,
-    "prim::Exit": _Emitter.leave,
+    "prim::Exit": _Emitter.leave, "prim::fork": _Emitter.fork, "prim::awaitable": _Emitter.fork,
 }
 """Node kinds that need more than their table row."""
+
+_forked: weakref.WeakKeyDictionary[Graph, Function] = weakref.WeakKeyDictionary()
+
+
+def forked_function(node: Node, caller: str) -> Function:
+    """The function whose body is the graph that a fork runs, made once for each graph."""
+    graph = node.attributes["Subgraph"]
+    if graph not in _forked:
+        name = f"{caller}.{node.kind.partition('::')[2]}"
+        _forked[graph] = Function(name, schema_of_graph(name, graph), graph)
+    return _forked[graph]
 
 
 def constant_key(value: Any) -> Any:

@@ -62,7 +62,7 @@ TABLE: tuple[Opcode, ...] = (
            "with (trip, max, cond, n-2 carried values): go on below with "
            "(trip+1, max, trip, carried), or leave the carried values and go x on"),
     Opcode("RET", 12, "", "", 0, 0, "return; the stack holds the results"),
-    Opcode("WAIT", 13, "", "", 1, 1, "wait for a future", False),
+    Opcode("WAIT", 13, "", "", 1, 1, "the result of a future; raise what its call raised"),
     Opcode("CALL", 14, "F", "", "call", "call", "call function x"),
     Opcode("GUARD", 15, "T", "", 0, 1, "check a profiled type", False),
     Opcode("TYPECHECK", 16, "T", "I", 0, 1, "check n profiled types", False),
@@ -99,11 +99,12 @@ TABLE: tuple[Opcode, ...] = (
            "with (tensor, dimensions, element code): nested lists of its elements"),
     Opcode("NUM_TO_TENSOR", 44, "", "", 1, 1, "a zero-dimensional tensor of a number"),
     Opcode("IS_CUDA", 45, "", "", 1, 1, "whether a tensor is on a CUDA device: no"),
-    Opcode("FORK", 46, "M", "I", "n", 1, "start function x with n arguments; a future", False),
+    Opcode("FORK", 46, "F", "I", "n", 1, "call function x with n arguments; a future of its result"),
     Opcode("WARN", 47, "I", "", 2, 0, "with (message, stack level): give the message as a warning"),
     Opcode("ENTER", 48, "", "", 1, 1, "call __enter__ of an object and remember it"),
     Opcode("EXIT", 49, "", "", 0, 1, "call __exit__ of the object entered last"),
-    Opcode("AWAITABLE", 50, "M", "I", "n", 1, "prepare function x with n arguments", False),
+    Opcode("AWAITABLE", 50, "F", "I", "n", 1,
+           "a future of a call of function x with n arguments that WAIT will make"),
 )
 
 OPCODES: dict[str, Opcode] = {op.name: op for op in TABLE}

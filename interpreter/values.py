@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import types as T
-from ..objects import Device, EnumValue, ScriptObject
+from ..objects import Device, EnumValue, Future, ScriptObject
 from ..tensors import Tensor
 
 CLASSES: dict[T.Type, tuple[type, ...]] = {
@@ -44,6 +44,8 @@ def is_instance(value: Any, t: T.Type) -> bool:
             is_instance(k, t.key) and is_instance(v, t.value) for k, v in value.items())
     if isinstance(t, T.TupleType):
         return is_tuple_of(value, t)
+    if isinstance(t, (T.FutureType, T.RRefLikeType)):
+        return isinstance(value, Future)
     if isinstance(value, ScriptObject):
         return T.is_subtype(value.type, t)
     return isinstance(value, EnumValue) and value.type is t

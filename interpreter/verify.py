@@ -338,6 +338,22 @@ class Flow:
         schema = self.code.functions[i.x].schema
         self.called(pc, schema, len(schema.arguments), stack)
 
+    def deferred(self, pc: int, i: Instruction, stack: list) -> None:
+        """FORK and AWAITABLE: a call, whose one result is inside a future."""
+        schema = self.code.functions[i.x].schema
+        if i.n != len(schema.arguments) or len(schema.returns) > 1:
+            fail(self.code, pc, f"{i.n} arguments and one result for {schema}")
+        self.called(pc, schema, i.n, stack)
+        result = stack.pop() if schema.returns else None
+        stack.append(T.FutureType(result or T.ANY) if i.op == "FORK" else None)
+
+    def wait(self, pc: int, i: Instruction, stack: list) -> None:
+        future, = self.pop(pc, stack, [None])
+        if not compatible(future, T.FutureType(T.ANY)) \
+                and not isinstance(future, (T.RRefLikeType, T.ClassType)):
+            fail(self.code, pc, f"waits for {future.annotation}")
+        stack.append(future.element if isinstance(future, T.FutureType) else None)
+
     def method(self, pc: int, i: Instruction, stack: list) -> None:
         owner = self.pop(pc, stack, [None] * i.n)[0]
         name = self.code.constants[i.x]
@@ -410,6 +426,7 @@ def _format(flow: Flow, pc: int, i: Instruction, stack: list) -> None:
 
 EFFECTS: dict[str, Callable[[Flow, int, Instruction, list], None]] = {
     "LOADC": Flow.constant, "OP": Flow.operator, "OPN": Flow.operator, "CALL": Flow.function,
+    "FORK": Flow.deferred, "AWAITABLE": Flow.deferred, "WAIT": Flow.wait,
     "INTERFACE_CALL": Flow.method, "GET_ATTR": Flow.get_attr, "SET_ATTR": Flow.set_attr,
     "LIST_CONSTRUCT": Flow.construct, "DICT_CONSTRUCT": Flow.construct,
     "NAMED_TUPLE_CONSTRUCT": Flow.construct, "TUPLE_CONSTRUCT": Flow.make_tuple,

@@ -16,10 +16,12 @@ from .. import types as T
 from ..errors import Frame, LimitError, RunError, attach_stack
 from ..ir import Function
 from ..limits import Limits
+from ..objects import Future
 from .code import Code
 from .handlers import HANDLERS, pop_n
 from .link import Call
 from .meter import MemoryMeter
+from .values import type_name
 
 CHECK_EVERY = 1024
 """Instructions between two looks at the clock."""
@@ -35,12 +37,18 @@ class Program:
 
 @dataclass(eq=False)
 class Activation:
-    """A function being run."""
+    """A function being run.
+
+    future: what its result goes into, where the call is that of a future.  base: for a fork, the
+    height of the stack to which its failure goes back; None for other calls.
+    """
 
     program: Program
     pc: int = 0
     registers: list[Any] = field(default_factory=list)
     entered: list[Any] = field(default_factory=list)
+    future: Future | None = None
+    base: int | None = None
 
     def __post_init__(self):
         self.registers = [None] * (self.program.code.register_size + 1)
@@ -73,7 +81,7 @@ class Interpreter:
         self.frames.append(Activation(program))
         try:
             with numpy.errstate(all="ignore"):
-                self.loop()
+                self.loop_with_forks()
         except (RecursionError, MemoryError) as error:
             out = isinstance(error, MemoryError)
             why = "out of memory" if out else "a value is nested too deep"
@@ -84,6 +92,23 @@ class Interpreter:
 
     def script_stack(self) -> tuple[Frame, ...]:
         return tuple(f for a in self.frames for f in a.program.code.frames(a.pc))
+
+    def loop_with_forks(self) -> None:
+        """Run until the first frame returns; the error of a fork ends only the fork."""
+        while self.frames:
+            try:
+                self.loop()
+            except LimitError:
+                raise
+            except Exception as error:
+                forks = [k for k, f in enumerate(self.frames) if f.base is not None]
+                if not forks or isinstance(error, (RecursionError, MemoryError)):
+                    raise
+                fork = self.frames[forks[-1]]
+                fork.future.error = attach_stack(error, self.script_stack())
+                del self.frames[forks[-1]:], self.stack[fork.base:]
+                self.stack.append(fork.future)
+                self.frames[-1].pc += 1
 
     def loop(self) -> None:
         """Run until the first frame returns."""
@@ -144,10 +169,13 @@ class Interpreter:
 
     def enter(self, function: Function) -> None:
         """Make a call of `function` the running frame; its arguments are on the stack."""
+        self.enter_program(self.program_of(function))
+
+    def enter_program(self, program: Program) -> None:
         if len(self.frames) >= self.limits.depth:
             raise LimitError(f"calls are nested {self.limits.depth} deep, the most that the limits "
                              "allow")
-        self.frames.append(Activation(self.program_of(function)))
+        self.frames.append(Activation(program))
 
     def call(self, frame: Activation, x: int, n: int) -> None:
         self.enter(frame.program.code.functions[x])
@@ -163,8 +191,35 @@ class Interpreter:
         self.stack += [frame.entered.pop(), None, None, None]
         self.enter(method_of(self.stack[-4], "__exit__"))
 
+    def fork(self, frame: Activation, x: int, n: int) -> None:
+        """The call runs to its end now: one of the orders in which calls side by side may run."""
+        self.enter(frame.program.code.functions[x])
+        self.frames[-1].future, self.frames[-1].base = Future(), len(self.stack) - n
+
+    def awaitable(self, frame: Activation, x: int, n: int) -> None:
+        function = self.program_of(frame.program.code.functions[x])
+        self.stack.append(Future(call=(function, pop_n(self.stack, n))))
+        frame.pc += 1
+
+    def wait(self, frame: Activation, x: int, n: int) -> None:
+        future = self.stack.pop()
+        if not isinstance(future, Future):
+            raise RunError(f"{type_name(future)} cannot be waited for")
+        if future.call is not None and isinstance(future.call[0], Program):
+            program, args = future.call
+            self.stack += args
+            self.enter_program(program)
+            self.frames[-1].future = future
+        else:
+            self.stack.append(future.wait())
+            frame.pc += 1
+
     def return_(self, frame: Activation, x: int, n: int) -> None:
         self.frames.pop()
+        if frame.future is not None:
+            frame.future.settle(self.stack[-1])
+            if frame.base is not None:
+                self.stack[-1] = frame.future
         if self.frames:
             self.frames[-1].pc += 1                      # it stood at its call
 
@@ -203,6 +258,7 @@ JUMPS: dict[str, Callable[[list, int, int], int]] = {
 
 SWITCHES: dict[str, Callable[[Interpreter, Activation, int, int], None]] = {
     "CALL": Interpreter.call, "INTERFACE_CALL": Interpreter.interface_call,
+    "FORK": Interpreter.fork, "AWAITABLE": Interpreter.awaitable, "WAIT": Interpreter.wait,
     "RET": Interpreter.return_, "ENTER": Interpreter.enter_context,
     "EXIT": Interpreter.exit_context}
 """Opcodes after which another frame runs."""

@@ -342,6 +342,14 @@ class Graph:
         """Every node of the graph, outer before inner."""
         return self.block.walk()
 
+    def walk_all(self) -> Iterator[Node]:
+        """`walk`, and into the graphs that nodes hold (the bodies of forks)."""
+        for node in self.walk():
+            yield node
+            for value in node.attributes.values():
+                if isinstance(value, Graph):
+                    yield from value.walk_all()
+
     def __str__(self) -> str:
         from .irtext import print_graph
 

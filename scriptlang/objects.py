@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from . import types as T
+
+R = TypeVar("R")
 
 
 class ScriptObject:
@@ -82,3 +84,47 @@ class EnumValue:
 
     def __repr__(self) -> str:
         return f"{self.type.name.rpartition('.')[2]}.{self.name}"
+
+
+class Future(Generic[R]):
+    """The result of a call that was started by `fork`: a value, or the error that it ended with.
+
+    `call` is (function, arguments) while the call still has to be made: that of an `_awaitable`.
+    """
+
+    __slots__ = ("_value", "error", "call")
+
+    def __init__(self, value: Any = None, error: BaseException | None = None,
+                 call: tuple[Any, list] | None = None):
+        self._value, self.error, self.call = value, error, call
+
+    @classmethod
+    def of(cls, function, *args, **kwargs) -> Future:
+        """The future of a call that is made now."""
+        try:
+            return cls(function(*args, **kwargs))
+        except Exception as error:
+            return cls(error=error)
+
+    def wait(self) -> R:
+        """The result.  Raises what the call raised."""
+        if self.error is not None:
+            raise self.error
+        if self.call is not None:
+            function, args = self.call
+            self._value, self.call = function(*args), None
+        return self._value
+
+    def value(self) -> R:
+        return self.wait()
+
+    def done(self) -> bool:
+        """Whether `wait` returns at once."""
+        return self.call is None
+
+    def settle(self, value: Any) -> None:
+        """Give the result of the call."""
+        self._value, self.call = value, None
+
+    def __repr__(self) -> str:
+        return f"<Future {'failed' if self.error else 'done' if self.done() else 'waiting'}>"

@@ -23,7 +23,7 @@ OLDEST, NEWEST = 4, 9
 RECORD = "bytecode.pkl"
 PROGRAM = "scriptlang/program.pkl"
 
-LITE_LACKS = ("CALL", "ENTER", "EXIT", "UNCHECKED_CAST")
+LITE_LACKS = ("CALL", "ENTER", "EXIT", "UNCHECKED_CAST", "FORK", "AWAITABLE", "WAIT")
 """Opcodes that PyTorch's lite interpreter does not run."""
 
 LITE_TYPES = (T.ClassType, T.InterfaceType, T.EnumType, T.UnionType)

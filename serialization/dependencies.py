@@ -84,7 +84,7 @@ def types_of_schema(schema: Schema) -> list[T.Type]:
 def contents_of_graph(graph: Graph) -> list[Any]:
     """Types and functions that the nodes of a graph name."""
     found: dict[Any, None] = {}
-    for node in graph.walk():
+    for node in graph.walk_all():
         for v in node.outputs:
             if not isinstance(v.type, T.AtomType):
                 found[v.type] = None

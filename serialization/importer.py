@@ -281,7 +281,7 @@ class Importer:
             # PyTorch prints a small part of the language; code beside it may find gaps in ours.
             raise CompileError(f"{function.name} cannot be compiled ({e.__class__.__name__}: {e})",
                                file.span(node), DAMAGED) from e
-        for n in graph.walk():
+        for n in graph.walk_all():
             if n.span is not None and n.span.source is file.source:
                 n.span = file.original(n.span)
         return graph

@@ -18,6 +18,10 @@ from .unparse import unparse
 
 ENDLESS = 2 ** 63 - 1
 
+DEFERRED = {"prim::fork": ("__forked_function", "fork"),
+            "prim::awaitable": ("__awaitable_function", "awaitable")}
+"""Kinds that hold the graph of a call -> the name of the inner function, and what takes it."""
+
 
 def print_function(function: Function) -> str:
     """The code of a function; tensors appear as `CONSTANTS.c0`."""
@@ -63,11 +67,14 @@ class BodyPrinter:
         self.names, self.spelling = names, spelling
         self.inlined = inlined_nodes(graph)
         self.names_of: dict[Value, str] = {}
+        self.same: dict[Value, Value] = {}               # inputs of a fork's body: what they are
 
     # Values
 
     def expr(self, v: Value) -> ast.expr:
         """A value where it is used: its name, its constant, or the node that gives it."""
+        while v in self.same:
+            v = self.same[v]
         if v.node.kind == "prim::Constant":
             return self.constant(v)
         if v.node in self.inlined:
@@ -123,8 +130,8 @@ class BodyPrinter:
             owner, value = self.inputs(node)
             target = ast.Attribute(owner, node.attributes["name"], ast.Store())
             return [ast.Assign([target], value)]
-        if node.kind == "prim::fork":
-            return self.fork(node)
+        if node.kind in DEFERRED:
+            return self.deferred(node)
         made = node_expr(self, node)
         if not node.outputs:
             return [ast.Expr(made)] if node.kind != "prim::TupleUnpack" else []
@@ -217,14 +224,17 @@ class BodyPrinter:
                 values.append(self.typed(value))
         return made + parallel(targets, values)
 
-    def fork(self, node: Node) -> list[ast.stmt]:
-        """An inner function without arguments that holds the block, and `fork` of it."""
-        inner, block = self.names.fresh("__forked_function"), node.blocks[0]
-        body = self.statements(block)
-        body += [ast.Return(self.typed(v)) for v in block.returns]
+    def deferred(self, node: Node) -> list[ast.stmt]:
+        """An inner function without arguments that holds the body, and `fork` of it."""
+        stem, form = DEFERRED[node.kind]
+        inner, graph = self.names.fresh(stem), node.attributes["Subgraph"]
+        self.same.update(zip(graph.inputs, node.inputs))
+        self.inlined |= inlined_nodes(graph)
+        body = self.statements(graph.block)
+        body += [ast.Return(self.typed(v)) for v in graph.outputs]
         nothing = ast.arguments([], [], None, [], [], None, [])
         return [ast.FunctionDef(inner, nothing, body or [ast.Pass()], [], None),
-                assignment(self.name(node.output), call("fork", name_expr(inner)))]
+                assignment(self.name(node.output), call(form, name_expr(inner)))]
 
 
 def carried_test(node: Node) -> Value | None:

@@ -11,7 +11,7 @@ namespace {
 
 // What is looked up in the Python package, once.
 struct Names {
-  nb::object tensor, storage, script_object, device, enum_value, by_code;
+  nb::object tensor, storage, script_object, device, enum_value, future, by_code;
   nb::object weak_reference;
   nb::object instances;  // WeakValueDictionary: address of an Object -> ScriptObject
   nb::object classes;    // WeakKeyDictionary: class type -> capsule of its ClassRef
@@ -25,7 +25,8 @@ Names& known() {
   nb::module_ dtypes = nb::module_::import_("scriptlang.dtypes");
   nb::module_ weakref = nb::module_::import_("weakref");
   names = new Names{tensor.attr("Tensor"),   tensor.attr("Storage"),  objects.attr("ScriptObject"),
-                    objects.attr("Device"),  objects.attr("EnumValue"), dtypes.attr("by_code"),
+                    objects.attr("Device"),  objects.attr("EnumValue"), objects.attr("Future"),
+                    dtypes.attr("by_code"),
                     weakref.attr("ref"), weakref.attr("WeakValueDictionary")(),
                     weakref.attr("WeakKeyDictionary")()};
   return *names;
@@ -259,6 +260,11 @@ Value ToNative::operator()(nb::handle value, int depth) {
     return Enum::make(class_of(value.attr("type")), nb::cast<std::string>(value.attr("name")),
                       (*this)(value.attr("value"), depth + 1));
   }
+  if (is_a(value, known().future)) {
+    Ref<Future> future = Future::make();
+    future->value = (*this)(value.attr("wait")(), depth + 1);
+    return future;
+  }
   if (nb::isinstance<NativeObject>(value)) return nb::cast<NativeObject&>(value).object;
   raise(ErrorKind::TypeError, "a value of type '",
         nb::cast<std::string>(value.type().attr("__name__")),
@@ -307,6 +313,18 @@ nb::object ToPython::operator()(const Value& v, int depth) {
       const Enum& e = v.as_enum();
       nb::object type = python_type(e.type->host, e.type->name);
       return known().enum_value(type, e.name, (*this)(e.value, depth + 1));
+    }
+    case Tag::Future: {
+      const Future& future = v.as_future();
+      if (future.function) {
+        raise(ErrorKind::RuntimeError, "an awaitable that was never waited for cannot be handed "
+              "to Python");
+      }
+      if (!future.error) return known().future((*this)(future.value, depth + 1));
+      const Error& e = *future.error;
+      nb::object translate = nb::module_::import_("scriptlang.interpreter.native_engine")
+                                 .attr("translate");
+      return known().future(nb::none(), translate(error_kind_name(e.kind), e.class_name, e.message));
     }
     default:
       raise(ErrorKind::TypeError, "a ", tag_name(v.tag()), " cannot be handed to Python");

@@ -106,7 +106,7 @@ class ClassTable {
   std::unordered_map<const ClassType*, std::string> renamed_;
 };
 
-class Program {
+class Program : public std::enable_shared_from_this<Program> {
  public:
   // From the tree of bytecode.pkl: (version, function, ...) or (function, ...). Raises
   // ArchiveError for a malformed tree or code that does not verify.

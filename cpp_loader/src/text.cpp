@@ -235,6 +235,7 @@ void append_text(std::string* out, const Value& v, int depth) {
       *out += concat("Enum<", unqualified(v.as_enum().type->name), ".", v.as_enum().name, ">");
       break;
     case Tag::Generator: *out += "Generator"; break;
+    case Tag::Future: *out += "Future"; break;
   }
 }
 

@@ -148,6 +148,7 @@ class TypeParser {
         {"List", TypeKind::List, 1, 1},         {"Dict", TypeKind::Dict, 2, 2},
         {"Optional", TypeKind::Optional, 1, 1}, {"Union", TypeKind::Union, 1, 64},
         {"Tuple", TypeKind::Tuple, 0, SIZE_MAX}, {"Future", TypeKind::Future, 0, 1},
+        {"Await", TypeKind::Future, 0, 1},
         {"Await", TypeKind::Opaque, 0, 1},      {"RRef", TypeKind::Opaque, 0, 1},
         {"InferredType", TypeKind::Opaque, 0, 1},
     };
@@ -383,6 +384,7 @@ TagSet tags_of(const Type& type) {
     case TypeKind::Device: return tag_bit(Tag::Device);
     case TypeKind::Tensor: return tag_bit(Tag::Tensor);
     case TypeKind::Generator: return tag_bit(Tag::Generator);
+    case TypeKind::Future: return tag_bit(Tag::Future);
     case TypeKind::List: return tag_bit(Tag::List);
     case TypeKind::Dict: return tag_bit(Tag::Dict);
     case TypeKind::Tuple:
@@ -400,7 +402,7 @@ TagSet tags_of(const Type& type) {
 
 std::string to_string_tags(TagSet tags) {
   std::string text;
-  for (uint32_t t = 0; t <= uint32_t(Tag::Generator); ++t) {
+  for (uint32_t t = 0; t <= uint32_t(Tag::Future); ++t) {
     if (!(tags >> t & 1)) continue;
     if (!text.empty()) text += " or ";
     text += tag_name(Tag(t));

@@ -12,7 +12,8 @@ namespace scriptlang {
 const char* tag_name(Tag tag) {
   static constexpr const char* kNames[] = {"NoneType", "bool",  "int",    "float", "Device",
                                            "complex",  "str",   "Tensor", "List",  "Dict",
-                                           "Tuple",    "Object", "Enum",  "Generator"};
+                                           "Tuple",    "Object", "Enum",  "Generator",
+                                           "Future"};
   return kNames[uint32_t(tag)];
 }
 
@@ -114,6 +115,7 @@ void destroy_now(Tag tag, Counted* object) noexcept {
       break;
     case Tag::Enum: delete static_cast<Enum*>(object); break;
     case Tag::Generator: delete static_cast<Generator*>(object); break;
+    case Tag::Future: delete static_cast<Future*>(object); break;
     default: break;
   }
 }
@@ -157,6 +159,7 @@ void destroy(Tuple* p) noexcept { destroy_counted(Tag::Tuple, p); }
 void destroy(Object* p) noexcept { destroy_counted(Tag::Object, p); }
 void destroy(Enum* p) noexcept { destroy_counted(Tag::Enum, p); }
 void destroy(Generator* p) noexcept { destroy_counted(Tag::Generator, p); }
+void destroy(Future* p) noexcept { destroy_counted(Tag::Future, p); }
 
 Ref<List> List::make(std::vector<Value> items, TypeRef element) {
   Ref<List> list(new List);
@@ -196,6 +199,8 @@ Ref<Enum> Enum::make(ClassRef type, std::string name, Value value) {
   item->value = std::move(value);
   return item;
 }
+
+Ref<Future> Future::make() { return Ref<Future>(new Future); }
 
 Ref<Generator> Generator::make(uint64_t seed) {
   Ref<Generator> generator(new Generator);

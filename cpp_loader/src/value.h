@@ -43,6 +43,7 @@ enum class Tag : uint32_t {
   Object,
   Enum,
   Generator,
+  Future,
 };
 
 // The name that error messages use: "int", "float", "Tensor", "NoneType".
@@ -101,12 +102,16 @@ struct Tuple;
 struct Object;
 struct Enum;
 struct Generator;
+struct Future;
+struct Function;
+class Program;
 void destroy(List* list) noexcept;
 void destroy(Dict* dict) noexcept;
 void destroy(Tuple* tuple) noexcept;
 void destroy(Object* object) noexcept;
 void destroy(Enum* item) noexcept;
 void destroy(Generator* generator) noexcept;
+void destroy(Future* future) noexcept;
 using TypeRef = Ref<const Type>;
 using ClassRef = Ref<ClassType>;
 
@@ -141,6 +146,7 @@ class Value {
   Value(Ref<Object> v) noexcept;
   Value(Ref<Enum> v) noexcept;
   Value(Ref<Generator> v) noexcept;
+  Value(Ref<Future> v) noexcept;
   template <class T>
   Value(T*) = delete;  // else a pointer would become a bool
 
@@ -188,6 +194,7 @@ class Value {
   bool is_device() const noexcept { return tag_ == Tag::Device; }
   bool is_enum() const noexcept { return tag_ == Tag::Enum; }
   bool is_generator() const noexcept { return tag_ == Tag::Generator; }
+  bool is_future() const noexcept { return tag_ == Tag::Future; }
 
   // Checked access: a wrong tag raises TypeError.
   bool as_bool() const { return want(Tag::Bool), bits_ != 0; }
@@ -207,6 +214,7 @@ class Value {
   Object& as_object() const;
   Enum& as_enum() const;
   Generator& as_generator() const;
+  Future& as_future() const;
 
   // Takes the tensor out, leaving None: lets an operator see that it holds the only reference.
   Tensor take_tensor() {
@@ -335,6 +343,17 @@ struct Generator : Counted {
   void manual_seed(uint64_t seed);
 };
 
+// What a call that was forked gives: a value, or the error that it ended with; or the call itself,
+// while it still has to be made.
+struct Future : Counted {
+  Value value;
+  std::unique_ptr<Error> error;
+  const Function* function = nullptr;  // of a call to be made
+  std::shared_ptr<const Program> program;
+  std::vector<Value> arguments;
+  static Ref<Future> make();
+};
+
 inline Value::Value(Ref<List> v) noexcept : tag_(Tag::List) { counted_ = v.release(); }
 inline Value::Value(Ref<Dict> v) noexcept : tag_(Tag::Dict) { counted_ = v.release(); }
 inline Value::Value(Ref<Tuple> v) noexcept : tag_(Tag::Tuple) { counted_ = v.release(); }
@@ -343,6 +362,7 @@ inline Value::Value(Ref<Enum> v) noexcept : tag_(Tag::Enum) { counted_ = v.relea
 inline Value::Value(Ref<Generator> v) noexcept : tag_(Tag::Generator) {
   counted_ = v.release();
 }
+inline Value::Value(Ref<Future> v) noexcept : tag_(Tag::Future) { counted_ = v.release(); }
 inline List& Value::as_list() const { return want(Tag::List), *static_cast<List*>(counted_); }
 inline Dict& Value::as_dict() const { return want(Tag::Dict), *static_cast<Dict*>(counted_); }
 inline Tuple& Value::as_tuple() const { return want(Tag::Tuple), *static_cast<Tuple*>(counted_); }
@@ -352,6 +372,10 @@ inline Object& Value::as_object() const {
 inline Enum& Value::as_enum() const { return want(Tag::Enum), *static_cast<Enum*>(counted_); }
 inline Generator& Value::as_generator() const {
   return want(Tag::Generator), *static_cast<Generator*>(counted_);
+}
+
+inline Future& Value::as_future() const {
+  return want(Tag::Future), *static_cast<Future*>(counted_);
 }
 
 // Python's == as the language defines it for lists, dicts, tuples, strings and numbers; tensors

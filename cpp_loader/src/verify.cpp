@@ -84,6 +84,8 @@ class Verifier {
       case Opcode::INTERFACE_CALL:
         if (i.n < 1) fail(pc, "a method is called on nothing");
         break;
+      case Opcode::FORK:
+      case Opcode::AWAITABLE: check_deferred(pc); break;
       case Opcode::FORMAT:
         if (i.x < 1) fail(pc, "there is nothing to format");
         break;
@@ -141,6 +143,15 @@ class Verifier {
     if (i.op == Opcode::NAMED_TUPLE_CONSTRUCT && type.kind == TypeKind::NamedTuple &&
         type.elements.size() != size_t(i.n)) {
       fail(pc, "a tuple of type ", to_string(type), " is made of ", i.n, " values");
+    }
+  }
+
+  // FORK and AWAITABLE: a call with all arguments that gives one result.
+  void check_deferred(size_t pc) {
+    const Function& callee = *f_.callees[size_t(code_[pc].x)];
+    if (callee.parameters != code_[pc].n || callee.results != 1) {
+      fail(pc, callee.name, " takes ", callee.parameters, " arguments and gives ", callee.results,
+           " results");
     }
   }
 
@@ -399,6 +410,7 @@ class Verifier {
         return;
       case Opcode::GET_ATTR: want(pc, top(0), tag_bit(Tag::Object), "the object"); break;
       case Opcode::SET_ATTR: want(pc, top(1), tag_bit(Tag::Object), "the object"); break;
+      case Opcode::WAIT: want(pc, top(0), tag_bit(Tag::Future), "what is waited for"); break;
       case Opcode::UNCHECKED_CAST: return;
       default: break;
     }
@@ -436,6 +448,8 @@ class Verifier {
       case Opcode::NAMED_TUPLE_CONSTRUCT:
       case Opcode::TUPLE_SLICE: return tag_bit(Tag::Tuple);
       case Opcode::CREATE_OBJECT: return tag_bit(Tag::Object);
+      case Opcode::FORK:
+      case Opcode::AWAITABLE: return tag_bit(Tag::Future);
       case Opcode::ISINSTANCE:
       case Opcode::__IS__:
       case Opcode::__ISNOT__:

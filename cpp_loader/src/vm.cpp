@@ -31,6 +31,8 @@ struct Frame {
   Value* end;
   int64_t chunk;
   std::vector<Value> entered;  // objects of open `with` statements
+  Ref<Future> future;          // what the result goes into; null for an ordinary call
+  bool is_fork = false;        // the call gives the future, not the result
 };
 
 class Machine {
@@ -56,17 +58,19 @@ class Machine {
     push_frame(function);
     Frame& frame = frames_.back();
     for (Value& v : arguments) new (frame.top++) Value(std::move(v));
-    try {
-      loop();
-    } catch (Error& error) {
-      add_stack(&error);
-      throw;
-    } catch (const std::bad_alloc&) {
-      rethrow_as_memory_error();
-    } catch (const std::length_error&) {
-      rethrow_as_memory_error();
+    for (;;) {
+      try {
+        loop();
+        return std::move(result_);
+      } catch (Error& error) {
+        if (error.stack.empty()) add_stack(&error);
+        if (!fail_fork(error)) throw;
+      } catch (const std::bad_alloc&) {
+        rethrow_as_memory_error();
+      } catch (const std::length_error&) {
+        rethrow_as_memory_error();
+      }
     }
-    return std::move(result_);
   }
 
  private:
@@ -85,6 +89,55 @@ class Machine {
       const Frame& f = frames_[k];
       error->stack.push_back({f.function->name, f.pc - f.function->code.data()});
     }
+  }
+
+  // ---- futures
+
+  // The error of a fork ends only the fork: it waits in the future. False where there is no fork,
+  // or the error is that of the whole call.
+  bool fail_fork(const Error& error) {
+    if (error.kind == ErrorKind::LimitError || error.kind == ErrorKind::MemoryError) return false;
+    size_t k = frames_.size();
+    while (k > 0 && !frames_[k - 1].is_fork) --k;
+    if (k == 0) return false;
+    Ref<Future> future = frames_[k - 1].future;
+    future->error = std::make_unique<Error>(error);
+    while (frames_.size() >= k) pop_frame();
+    Frame& caller = frames_.back();
+    new (caller.top++) Value(std::move(future));
+    ++caller.pc;
+    return true;
+  }
+
+  // Leaves the result of a finished call of a future in the future, and what the call gives on
+  // top of the caller's stack.
+  void settle(Frame& frame, Frame& caller) {
+    Value& result = caller.top[-1];
+    frame.future->value = result;
+    if (frame.is_fork) result = Value(std::move(frame.future));
+  }
+
+  Value prepare(const Function& function, Value* first, int64_t count) {
+    Ref<Future> future = Future::make();
+    future->function = &function;
+    future->program = program_.shared_from_this();
+    future->arguments = take(first, count);
+    return future;
+  }
+
+  // Starts the call that an awaitable still has to make. It is made once.
+  void start(Frame* frame, Future* future) {
+    if (future->program.get() != &program_) {
+      raise(ErrorKind::RuntimeError, "this program did not make the awaitable; wait for it first");
+    }
+    const Function& function = *std::exchange(future->function, nullptr);
+    std::vector<Value> arguments = std::move(future->arguments);
+    Ref<Future> kept = Ref<Future>::share(future);
+    (--frame->top)->reset();
+    spend(int64_t(function.code.size()) / 8 + 8);
+    push_frame(function);
+    frames_.back().future = std::move(kept);
+    for (Value& v : arguments) new (frames_.back().top++) Value(std::move(v));
   }
 
   // ---- frames
@@ -447,6 +500,7 @@ void Machine::loop() {
     for (int64_t k = 0; k < results; ++k) {
       new (caller.top++) Value(std::move(frame->stack[k]));
     }
+    if (__builtin_expect(bool(frame->future), 0)) settle(*frame, caller);
     pop_frame();
     RELOAD();
     NEXT();
@@ -647,9 +701,37 @@ void Machine::loop() {
     (--top)->reset();
     NEXT();
   }
-  CASE(WAIT) : { NEXT(); }  // calls that could run apart have run already: the value is there
+  CASE(FORK) : {  // runs to its end now: one of the orders in which calls side by side may run
+    SAVE();
+    enter(*function->callees[size_t(pc->x)], pc->n);
+    frames_.back().future = Future::make();
+    frames_.back().is_fork = true;
+    RELOAD();
+    DISPATCH();
+  }
+  CASE(AWAITABLE) : {
+    SAVE();
+    Value* first = top - pc->n;
+    Value made = prepare(*function->callees[size_t(pc->x)], first, pc->n);
+    top = first;
+    PUSH(std::move(made));
+    NEXT();
+  }
+  CASE(WAIT) : {
+    SAVE();
+    Future& future = top[-1].as_future();
+    if (future.error) throw Error(*future.error);
+    if (future.function) {
+      start(frame, &future);
+      RELOAD();
+      DISPATCH();
+    }
+    Value result = future.value;
+    top[-1] = std::move(result);
+    NEXT();
+  }
   CASE(OP) : CASE(OPN) : CASE(GUARD) : CASE(TYPECHECK) : CASE(FAIL_GUARD) : CASE(PROFILE_OP)
-      : CASE(TAIL_CALL) : CASE(FORK) : CASE(AWAITABLE) : {
+      : CASE(TAIL_CALL) : {
     SAVE();
     raise(ErrorKind::RuntimeError, "an instruction that no verified program has");
   }

@@ -11,7 +11,8 @@ from ..ir import Node
 
 EFFECTS = frozenset({
     "prim::Print", "prim::RaiseException", "prim::Enter", "prim::Exit", "prim::CallFunction",
-    "prim::CallMethod", "prim::fork", "prim::awaitable", "aten::wait", "aten::warn",
+    "prim::CallMethod", "prim::fork", "prim::awaitable", "prim::awaitable_wait", "aten::wait",
+    "aten::warn",
     "aten::manual_seed", "aten::set_grad_enabled", "aten::save", "aten::seed", "aten::Generator",
     "prim::AddStatValue",
     "aten::_assert_async", "aten::_functional_assert_async", "aten::_assert_scalar",
@@ -21,7 +22,8 @@ EFFECTS = frozenset({
 """Kinds that have to run, once, and in this order."""
 
 CALLS = frozenset({"prim::CallFunction", "prim::CallMethod", "prim::fork", "prim::Enter",
-                   "prim::Exit", "prim::awaitable", "prim::IgnoredPythonOp"})
+                   "prim::Exit", "prim::awaitable", "prim::awaitable_wait", "aten::wait",
+                   "prim::IgnoredPythonOp"})
 """Kinds that run code not seen here: they may read and write whatever they can reach."""
 
 CONTROL = frozenset({"prim::If", "prim::Loop", "prim::Param", "prim::Return"})
