@@ -91,6 +91,8 @@ class _Propagation:
         for v, value in zip(node.outputs, values):
             with self.graph.at(node):
                 constant = self.graph.constant(value, v.type, like=node)
+            if memory_kinds(v.type):
+                self.analysis.stands_for(constant, v)
             v.replace_all_uses_with(constant)
             constant.name = v.name
         node.destroy()

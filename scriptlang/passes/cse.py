@@ -56,7 +56,7 @@ class _Merger:
             if known is None:
                 scope.nodes[key] = node
             elif self.may_merge(known, node):
-                node.replace_with(*known.outputs)
+                self.merge(known, node)
                 changed = True
         return changed
 
@@ -66,6 +66,11 @@ class _Merger:
         if self.analysis.has_writers(node) or self.analysis.has_writers(known):
             return False
         return not (self.gives_away(known) and self.gives_away(node))
+
+    def merge(self, known: Node, node: Node) -> None:
+        for kept, gone in zip(known.outputs, node.outputs):
+            self.analysis.merge(kept, gone)
+        node.replace_with(*known.outputs)
 
     def gives_away(self, node: Node) -> bool:
         """Whether code outside comes to hold memory that the node makes."""

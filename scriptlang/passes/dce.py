@@ -9,7 +9,7 @@ error.
 from __future__ import annotations
 
 from ..ir import Block, Graph, Node, Value
-from .alias import Location, analysis_of
+from .alias import analysis_of
 from .effects import has_side_effects
 
 
@@ -25,20 +25,20 @@ class _Liveness:
         self.nodes: set[Node] = set()
         self.values: set[Value] = set()
         self.pending: list[Value] = []
-        self.reached: set[Location] = set()
         self.analysis = analysis_of(graph)
-        outside = set(self.analysis.outside.values())
+        self.reached = 0
+        outside = self.analysis.all_opaque
         writers = {n: self.analysis.writes(n) for n in self.analysis.writers}
         for v in graph.outputs:
             self.value(v)
         for node in graph.walk():
             if not node.blocks and (has_side_effects(node)
-                                    or not writers.get(node, set()).isdisjoint(outside)):
+                                    or writers.get(node, 0) & outside):
                 self.node(node)
         self.spread()
         while True:
             late = [n for n, written in writers.items()
-                    if n not in self.nodes and not written.isdisjoint(self.reached)]
+                    if n not in self.nodes and written & self.reached]
             if not late:
                 break
             for node in late:
@@ -57,7 +57,7 @@ class _Liveness:
             v = self.pending.pop()
             fresh.append(v)
             self.made(v)
-        self.reached |= self.analysis._seen(self.analysis._reach_all(fresh))
+        self.reached |= self.analysis.reached(fresh)
 
     def made(self, v: Value) -> None:
         node = v.node

@@ -20,8 +20,9 @@ from ..ir import Function, Graph, Node, Value
 from ..objects import Device, EnumValue, ScriptObject
 from ..tensors import Tensor
 from . import pipeline
-from .alias import AliasAnalysis, Location, memory_kinds
+from .alias import AliasAnalysis, memory_kinds
 from .effects import is_opaque
+from .points_to import Locations
 
 SCALARS = (bool, int, float, complex, str, type(None), Device, EnumValue)
 """Classes of values that nothing can change."""
@@ -71,7 +72,7 @@ class Reading(AliasAnalysis):
     def __init__(self, graph: Graph, module: ScriptObject, set_names: set[str]):
         self.objects: dict[Value, ScriptObject] = {graph.inputs[0]: module}
         self.set_names = set_names
-        self.places: dict[int, Location] = {}
+        self.places: dict[int, Locations] = {}
         self.hands_objects_on = any(
             is_opaque(n) and any("object" in memory_kinds(v.type) for v in n.inputs)
             for n in graph.walk())
@@ -92,18 +93,18 @@ class Reading(AliasAnalysis):
             self.objects[node.output] = value
             super()._constrain(node)
         elif memory_kinds(node.output.type):
-            self.points[node.output] = {self.place(value)}
+            self.points[node.output] = self.place(value)
 
-    def place(self, value: Any) -> Location:
+    def place(self, value: Any) -> Locations:
         """The location of an attribute's value; one for all values with the same memory."""
         key = id(value.storage) if isinstance(value, Tensor) else id(value)
         if key not in self.places:
-            self.places[key] = place = Location(PLACES.get(type(value), "other"))
+            self.places[key] = place = self.new(PLACES.get(type(value), "other"))
             if is_foldable(value) and isinstance(value, (list, tuple)):
-                place.fields["*"] = {self.place(part) for part in value
-                                     if not isinstance(part, SCALARS)}
+                held = {self.place(part) for part in value if not isinstance(part, SCALARS)}
+                self.put(place, "*", sum(held))
             elif not isinstance(value, Tensor):
-                place.fields["*"] = set(self.outside.values())
+                self.put(place, "*", self.all_opaque)
         return self.places[key]
 
     def writes_to(self, value: Any) -> bool:
@@ -111,15 +112,13 @@ class Reading(AliasAnalysis):
         if self.hands_objects_on or isinstance(value, (list, tuple)) and any(
                 self.writes_to(part) for part in value if not isinstance(part, SCALARS)):
             return True
-        place = self.places.get(id(value.storage) if isinstance(value, Tensor) else id(value))
-        if place is None:
-            return False
-        return place in self._written or place.outside and self.outside[place.kind] in self._written
+        place = self.places.get(id(value.storage) if isinstance(value, Tensor) else id(value), 0)
+        return bool(self.seen(place) & self.written)
 
     def replace(self, node: Node, value: Any) -> bool:
         """Let a constant stand for a read of an attribute, where the value can be one."""
-        if not is_foldable(value) or isinstance(value, list) and any(
-                place.outside or place.returned for place in self._pts(node.output)):
+        if not is_foldable(value) or isinstance(value, list) and (
+                self.of(node.output) & (self.outside | self.returned)):
             return False
         with node.graph.at(node):
             new = constant_of(value, node.output.type, node)

@@ -9,7 +9,7 @@ stay few (MAX_TURNS, MAX_COPIES), so that the turn number becomes a constant.
 from __future__ import annotations
 
 from ..ir import Block, Graph, Node, Value, clone_node
-from .alias import AliasAnalysis, analysis_of, memory_kinds
+from .alias import AliasAnalysis, analysis_of, drop_analysis, memory_kinds
 from .effects import has_side_effects, may_fail
 
 MAX_TURNS = 16
@@ -24,9 +24,11 @@ def run(graph: Graph) -> bool:
     changed = False
     for node in [n for n in graph.walk() if n.kind == "prim::Loop"][::-1]:
         changed |= unroll(node)
+    if changed:
+        drop_analysis(graph)
     loops = [n for n in graph.walk() if n.kind == "prim::Loop"]
     if loops:
-        analysis = AliasAnalysis(graph) if changed else analysis_of(graph)
+        analysis = analysis_of(graph)
         for node in loops[::-1]:
             changed |= hoist(node, analysis)
     return changed
@@ -37,7 +39,7 @@ def hoist(loop: Node, analysis: AliasAnalysis) -> bool:
     body, changed = loop.blocks[0], False
     written = analysis.writes(loop)
     for node in body.nodes:
-        if is_invariant(node, body) and analysis.reads(node).isdisjoint(written):
+        if is_invariant(node, body) and not analysis.reads(node) & written:
             node.move_before(loop)
             changed = True
     return changed

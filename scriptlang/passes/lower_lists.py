@@ -37,8 +37,7 @@ def run(graph: Graph) -> bool:
 def is_fixed(v: Value, analysis: AliasAnalysis) -> bool:
     """Whether a list keeps the elements it was made with."""
     location = analysis.made.get((v.node, 0))
-    return location is not None and not location.outside \
-        and location not in analysis._written
+    return location is not None and not location & (analysis.outside | analysis.written)
 
 
 def known_results(node: Node) -> list | None:

@@ -43,7 +43,10 @@ REPEATED = (
     Step(cse.run, "after the rules, which make equal what was written differently"),
     Step(dce.run, "clears what the others left behind, before they look again"),
 )
-"""Steps that make work for each other: repeated until each has looked and found nothing."""
+"""Steps that make work for each other: repeated until a round of all of them finds nothing.
+
+The steps of a round share one analysis of memory, which their changes leave sound (see alias.py).
+"""
 
 ONCE_AFTER = (
     Step(constant_pooling.run, "one constant each, once no step makes more"),
@@ -56,15 +59,11 @@ def optimize(graph: Graph) -> None:
     """Improve a graph in place, keeping what it computes and every effect."""
     for step in ONCE_BEFORE:
         apply(step, graph)
-    quiet = 0
     with shared_analysis(graph) as drop_analysis:
-        for step in REPEATED * MAX_ROUNDS:
-            quiet += 1
-            if apply(step, graph):
-                quiet = 0
-                drop_analysis()
-            if quiet == len(REPEATED):
+        for _ in range(MAX_ROUNDS):
+            if not any([apply(step, graph) for step in REPEATED]):
                 break
+            drop_analysis()
     for step in ONCE_AFTER:
         apply(step, graph)
 

@@ -11,7 +11,7 @@ import scriptlang
 from scriptlang import types as T
 from scriptlang.ops import random, table
 from scriptlang.passes import effects
-from scriptlang.passes.alias import MAY_COPY, MAY_RETURN_INPUT, STORES
+from scriptlang.passes.constraints import MAY_COPY, MAY_RETURN_INPUT, STORES
 from scriptlang.tensors import Tensor
 from tests.golden import parse
 
