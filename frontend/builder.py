@@ -31,7 +31,9 @@ class Builder:
         return self.graph.constant(value, type, span)
 
     def simple(self, value: Value) -> SimpleValue:
-        return SimpleValue(value)
+        """What a value of the graph is in a program; modules know more than their slots."""
+        origin = getattr(value.type, "origin", None)
+        return SimpleValue(value) if origin is None else origin.meaning(value)
 
     @staticmethod
     def is_simple(value: SugaredValue) -> bool:
@@ -82,20 +84,25 @@ class Builder:
                 {n: Actual(a.value.value(self, a.span), a.span) for n, a in kwargs.items()})
 
     def call_operator(self, name: str, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span,
-                      self_arg: Arg | None = None) -> SugaredValue:
-        """Call an operator: choose the overload, emit conversions, defaults and the node."""
+                      self_arg: Arg | None = None,
+                      replaced: Mapping[str, Function] | None = None) -> SugaredValue:
+        """Call an operator: choose the overload, emit conversions, defaults and the node.
+
+        replaced: functions that stand in the place of overloads; their bodies are copied here.
+        """
         own = Actual(self_arg.value.value(self, self_arg.span), self_arg.span) if self_arg else None
         positional, named = self.actuals(args, kwargs)
-        schemas = operators.overloads(name)
-        functions = language_functions.functions(name)
-        candidates = schemas + tuple(f.schema for f in functions)
-        if not candidates:
+        bodies = [(replaced or {}).get(s.overload, s) for s in operators.overloads(name)]
+        bodies += language_functions.functions(name)
+        if not bodies:
             bare = name.partition("::")[2]
             raise CompileError(f"there is no operator {name!r}", span, self.similar(bare))
+        candidates = [b.schema if isinstance(b, Function) else b for b in bodies]
         match = matching.choose(name, candidates, positional, named, own, span)
         inputs = matching.materialise(self, match, positional, named, own, span)
-        if match.index >= len(schemas):
-            return self.inline(functions[match.index - len(schemas)], inputs, span)
+        body = bodies[match.index]
+        if isinstance(body, Function):
+            return self.inline(body, inputs, span)
         node = self.graph.insert(name, inputs, match.returns, span, schema=match.schema)
         return self.pack(node, match.schema, span)
 

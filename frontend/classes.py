@@ -43,6 +43,15 @@ def type_of_class(cls: type) -> T.Type | None:
     return known
 
 
+def compiled_type(cls: type) -> T.Type | None:
+    """The type of a class that `script` was applied to already, here or in PyTorch; else None."""
+    known = _types.get(cls)
+    state = sys.modules.get("torch.jit._state")
+    if known is None and state is not None and state._get_script_class(cls) is not None:
+        known = script_class(cls)
+    return known
+
+
 def _enum(cls: type) -> T.EnumType:
     from .script import qualified_name
 

@@ -20,6 +20,10 @@ from .sugared import Resolver, SugaredValue
 
 def span_of(node: ast.AST, source: Source) -> Span:
     """The place of a syntax node in its source."""
+    if source.is_ascii:
+        starts = source.line_starts
+        return Span(source, starts[node.lineno - 1] + node.col_offset,
+                    starts[node.end_lineno - 1] + node.end_col_offset)
     return Span(source, _offset(source, node.lineno, node.col_offset),
                 _offset(source, node.end_lineno, node.end_col_offset))
 
@@ -27,8 +31,6 @@ def span_of(node: ast.AST, source: Source) -> Span:
 def _offset(source: Source, line: int, column: int) -> int:
     """Offset of a position as `ast` gives it: columns there count UTF-8 bytes."""
     start = source.offset(line, 0)
-    if source.text.isascii():
-        return start + column
     text = source.line_text(start)[1]
     return start + len(text.encode()[:column].decode(errors="ignore"))
 
@@ -151,7 +153,7 @@ class Emitter:
         return value
 
     def simple(self, value: Value) -> SimpleValue:
-        return SimpleValue(value)
+        return self.b.simple(value)
 
     def to_bool(self, value: SugaredValue, span: Span) -> Value:
         """The truth of a value, as `bool(value)`."""

@@ -25,6 +25,10 @@ def emit_subscript(e: Emitter, node: ast.Subscript, expected) -> SugaredValue:
             return _slice_static(e, owner, node.slice, span)
         return owner.get_item(e.b, Arg(e.expr(node.slice), e.span(node.slice)), span)
     value = owner.value(e.b, e.span(node.value))
+    if getattr(value.type, "origin", None) is not None:
+        found = e.simple(value).subscript(e, node, expected)
+        if found is not None:
+            return found
     if value.type == T.TENSOR:
         view, indices = view_of(e, value, node.slice, span)
         return e.simple(_gather(e, view, indices, span) if indices else view)

@@ -108,7 +108,7 @@ def _enumerate(b, args, kwargs, span) -> SugaredValue:
 def _reversed(b, args, kwargs, span) -> SugaredValue:
     if len(args) != 1 or kwargs:
         raise CompileError("reversed takes one argument", span)
-    parts = None if b.is_simple(args[0].value) else args[0].value.unpack(b, span)
+    parts = args[0].value.unpack(b, span) if _is_static(b, args[0].value) else None
     if parts is not None:
         return StaticSequence(parts[::-1])
     value = args[0].value.value(b, args[0].span)
@@ -117,6 +117,14 @@ def _reversed(b, args, kwargs, span) -> SugaredValue:
     copy = b.call_operator("aten::list", [Arg(b.simple(value), args[0].span)], {}, span)
     b.call_operator("aten::reverse", [Arg(copy, span)], {}, span)
     return copy
+
+
+def _is_static(b, meaning: SugaredValue) -> bool:
+    """Whether it has elements known at compile time: a static sequence or a list of modules."""
+    if not b.is_simple(meaning):
+        return True
+    value = getattr(meaning, "simple_value", None)
+    return getattr(value and value.type, "origin", None) is not None
 
 
 def _operator(name: str):

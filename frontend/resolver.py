@@ -22,6 +22,7 @@ from scriptlang.source import Span
 from . import namespaces, python_builtins
 from .annotations import PYTHON_TYPES, type_of_object, type_of_syntax
 from .known_functions import DispatchedValue, dispatched, known_function
+from .modifiers import is_ignored
 from .sugared import (ClassValue, ConstantValue, EnumClassValue, ExceptionValue, FunctionValue,
                       NamedTupleValue, Namespace, SugaredValue, TypeValue)
 
@@ -141,6 +142,9 @@ def _module(module: python_types.ModuleType) -> SugaredValue:
     known = namespaces.BY_NAME.get(module.__name__)
 
     def find(name: str) -> SugaredValue | None:
+        written = _written_in_python(getattr(module, name, None), module.__name__)
+        if written is not None:
+            return written
         found = known.find(name) if known is not None else None
         obj = getattr(module, name, MISSING) if found is None else MISSING
         return found if obj is MISSING else meaning_of(obj, None, constant=True)
@@ -180,8 +184,15 @@ def _callable(obj: Any, span: Span) -> SugaredValue | None:
         if found is not None:
             return found
     if isinstance(obj, python_types.FunctionType):
+        from .ignored import ignored_once
+        from .overloads import overloaded
         from .script import script_function
 
+        if is_ignored(obj):
+            return FunctionValue(ignored_once(obj))
+        several = overloaded(obj)
+        if several is not None:
+            return several
         return FunctionValue(script_function(obj, span))
     if PYTHON_TYPES.get(obj, None) is not None:
         return TypeValue(PYTHON_TYPES[obj])
@@ -197,12 +208,24 @@ def _is_torch_builtin(obj: Any, module: str, owner: Any) -> bool:
         obj, "__qualname__", "")
 
 
+WRITTEN_IN_PYTHON = {"stft", "istft", "lu", "cdist", "norm", "unique", "unique_consecutive",
+                     "tensordot"}
+"""Functions of torch.functional that programs compile; the others are operators."""
+
+
+def _written_in_python(obj: Any, module: str) -> SugaredValue | None:
+    """A function of torch.nn.functional that is compiled from PyTorch's own source."""
+    if module == "torch.nn.functional" and callable(obj):
+        return _callable(obj, None)
+    return None
+
+
 def _torch_function(module: str, name: str) -> SugaredValue | None:
     if module in ("torch.jit", "torch.jit._script", "torch.jit._async", "torch._jit_internal",
                   "scriptlang.jit", "torch.jit._trace"):
         return namespaces.JIT.get(name)
-    if module in ("torch.nn.functional", "scriptlang.nn.functional"):
-        return functional(name)
+    if module == "torch.functional" and name in WRITTEN_IN_PYTHON:
+        return None
     if module in ("torch.functional", "scriptlang.ops.functions", "scriptlang.functional"):
         return namespaces.TORCH.find(name)
     return None
@@ -217,10 +240,8 @@ def functional(name: str) -> SugaredValue | None:
         return None
     module = importlib.import_module("scriptlang.nn.functional")
     obj = getattr(module, name, None)
-    if isinstance(obj, python_types.FunctionType) and obj.__module__ == module.__name__:
-        from .script import script_function
-
-        return FunctionValue(script_function(obj))
+    if isinstance(obj, python_types.FunctionType) and obj.__module__.startswith(module.__name__):
+        return _callable(obj, None)
     return None
 
 

@@ -37,7 +37,7 @@ def script_function(fn: Callable, place: Span | None = None) -> Function:
         return known
     definition, source = source_of(fn)
     function = declare(definition, source, PythonResolver.of(fn), qualified_name(fn),
-                       _defaults(fn))
+                       defaults_of(fn))
     _functions[fn] = function
     try:
         function.ensure_defined()
@@ -79,7 +79,7 @@ def qualified_name(obj: Any) -> str:
     return f"__torch__.{name}" if module == "__main__" else f"__torch__.{module}.{name}"
 
 
-def _defaults(fn: Callable) -> dict[str, Any]:
+def defaults_of(fn: Callable) -> dict[str, Any]:
     """Values of the defaults of a function, by argument."""
     return {p.name: p.default for p in inspect.signature(fn).parameters.values()
             if p.default is not p.empty}

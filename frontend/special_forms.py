@@ -181,6 +181,11 @@ def _dict(e: Emitter, node: ast.Call, expected) -> SugaredValue:
 
 
 def _super(e: Emitter, node: ast.Call, expected) -> SugaredValue:
+    from .module_values import super_value
+
+    found = super_value(e, node)
+    if found is not None:
+        return found
     raise CompileError("super() is not part of the language outside of __init__", e.span(node),
                        "call the function by its class")
 

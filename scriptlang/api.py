@@ -59,12 +59,17 @@ def script(obj: Callable[P, R], *, engine: str = "auto",
 
     Parameters without an annotation are Tensors.  Raises CompileError, with the place and a remedy.
     Classes are compiled so that scripted functions can make and use their instances, and returned
-    as they are.
+    as they are.  Modules of torch.nn and scriptlang.nn become ScriptModules with the same tensors.
     """
+    from .frontend.module_reading import is_module
     from .frontend.script import script_class, script_function
 
-    if isinstance(obj, ScriptFunction):
+    if isinstance(obj, (ScriptFunction, ScriptModule)):
         return obj
+    if is_module(obj):
+        from .scripting import script_module
+
+        return script_module(obj, engine, limits)
     if inspect.isclass(obj):
         script_class(obj)
         return obj

@@ -298,6 +298,7 @@ class ClassType(Type):
     methods: name -> ir.Function (may compile on first use).  properties: name -> (getter, setter|None)
     method names.  static_methods: name -> ir.Function without self.
     hooks, pre_hooks: names of methods that run after and before forward.
+    origin: what it was compiled from (a Python module); it knows what slots and methods do not.
     """
 
     name: str
@@ -310,6 +311,7 @@ class ClassType(Type):
     hooks: list[str] = field(default_factory=list)
     pre_hooks: list[str] = field(default_factory=list)
     doc: str | None = None
+    origin: PyAny = None
 
     def __post_init__(self):
         self._slots = {a.name: i for i, a in enumerate(self.attributes)}

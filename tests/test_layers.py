@@ -17,7 +17,7 @@ FOLDERS = {"scriptlang": "scriptlang", "frontend": "scriptlang.frontend",
 """Folder of the repository -> package that it is."""
 
 LAYERS = (
-    {"source", "errors", "limits", "_version"},
+    {"source", "errors", "limits", "building", "_version"},
     {"types"},
     {"schema"},
     {"ir", "irtext", "irparse"},
@@ -26,7 +26,7 @@ LAYERS = (
     {"passes"},
     {"frontend", "interpreter"},
     {"serialization"},
-    {"nn", "module", "inspection", "api", "jit"},
+    {"nn", "module", "inspection", "scripting", "api", "jit"},
     {"cli", "__main__"},
 )
 """From left to right.  Modules of one layer may import one another, but for FORBIDDEN."""

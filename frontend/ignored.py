@@ -1,0 +1,135 @@
+"""Functions that stay in Python: `@ignore` is called when the program runs, `@unused` raises.
+
+A call of an ignored function is one node with the callable as its constant; only the Python engine
+runs it, and it cannot be kept in an archive.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import inspect
+import weakref
+from typing import Any, Callable
+
+from scriptlang import types as T
+from scriptlang.ir import Function, Graph
+from scriptlang.schema import Argument, Schema
+from scriptlang.source import Source, Span
+
+from .modifiers import modifier
+
+KIND = "prim::IgnoredPythonOp"
+"""Kind of the node that calls Python; its first input is the `PythonCall`."""
+
+_RAISE = 'raise RuntimeError("Cannot call @unused methods")'
+
+
+class PythonCall:
+    """A Python function as a constant of a program.
+
+    Called with run-time values; gives a run-time value of the type `result`.  `see` makes of a
+    run-time value what the function sees, `take` of what it gives a run-time value of a type:
+    both are set by the public API, which knows objects as users see them.
+    """
+
+    see: Callable[[Any], Any] = staticmethod(lambda value: value)
+    take: Callable[[Any, T.Type], Any] = staticmethod(lambda value, type: value)
+
+    def __init__(self, fn: Callable, result: T.Type):
+        self.fn, self.result = fn, result
+        self.__name__ = getattr(fn, "__name__", "function")
+
+    def __call__(self, *args: Any) -> Any:
+        given = self.fn(*[PythonCall.see(a) for a in args])
+        return PythonCall.take(given, self.result)
+
+    def __repr__(self) -> str:
+        return f"<Python function {self.__name__}>"
+
+
+def ignored_function(fn: Callable, name: str, self_type: T.Type | None = None) -> Function:
+    """The function of the program that stands for an ignored or unused one of Python."""
+    from .emit import function_schema, has_result_type
+    from .resolver import PythonResolver
+    from .script import declare, defaults_of, source_of
+
+    definition, source = source_of(fn)
+    resolver = PythonResolver.of(inspect.unwrap(fn))
+    if modifier(fn) in ("unused", "_drop"):
+        return declare(_raising(definition, modifier(fn) == "_drop"), source, resolver, name,
+                       _plain_defaults(defaults_of(fn)), self_type)
+    definition = _without_stars(definition)
+    schema = function_schema(definition, source, resolver, name, self_type, defaults_of(fn))
+    if not has_result_type(definition):
+        schema = Schema(name, "", schema.arguments, (Argument("", T.TENSOR),))
+    return Function(name, schema, _calling(fn, schema, source))
+
+
+_functions: weakref.WeakKeyDictionary[Callable, Function] = weakref.WeakKeyDictionary()
+
+
+def ignored_once(fn: Callable) -> Function:
+    """The function that stands for an ignored or unused one outside of classes."""
+    from .script import qualified_name
+
+    if fn not in _functions:
+        _functions[fn] = ignored_function(fn, qualified_name(fn))
+    return _functions[fn]
+
+
+def _plain_defaults(defaults: dict[str, Any]) -> dict[str, Any]:
+    """Defaults of a function that is never run: only that there is one counts."""
+    return {n: v if isinstance(v, (bool, int, float, str, type(None))) else None
+            for n, v in defaults.items()}
+
+
+def _without_stars(definition: ast.FunctionDef) -> ast.FunctionDef:
+    made = copy.copy(definition)
+    made.args = copy.copy(definition.args)
+    made.args.vararg = made.args.kwarg = None
+    return made
+
+
+def _raising(definition: ast.FunctionDef, drop: bool) -> ast.FunctionDef:
+    """The same signature, arguments of any type, and a body that raises."""
+    made = _without_stars(definition)
+    place = definition.body[0]
+    args = made.args = copy.copy(made.args)
+    for field in ("posonlyargs", "args", "kwonlyargs"):
+        changed = []
+        for i, a in enumerate(getattr(args, field)):
+            new = copy.copy(a)
+            if not (i == 0 and a.arg == "self"):
+                new.annotation = ast.copy_location(ast.Name("Any", ast.Load()), a)
+            changed.append(new)
+        setattr(args, field, changed)
+    if drop:
+        made.returns = None
+    made.type_comment = None if drop else _result_comment(definition)
+    statement = ast.parse(_RAISE).body[0]
+    for node in ast.walk(statement):
+        if "lineno" in node._attributes:
+            ast.copy_location(node, place)
+    made.body = [statement]
+    return made
+
+
+def _result_comment(definition: ast.FunctionDef) -> str | None:
+    """A type comment that keeps only the result, with arguments of any type."""
+    if not definition.type_comment:
+        return None
+    args = definition.args
+    count = len(args.posonlyargs) + len(args.args) + len(args.kwonlyargs) - 1
+    result = definition.type_comment.rpartition("->")[2]
+    return f"({', '.join(['Any'] * max(count, 0))}) -> {result}"
+
+
+def _calling(fn: Callable, schema: Schema, source: Source) -> Graph:
+    graph = Graph(schema.name)
+    inputs = [graph.block.add_parameter(a.type, a.name) for a in schema.arguments]
+    result, span = schema.returns[0].type, Span(source, 0, 1)
+    callee = graph.constant(PythonCall(fn, result), T.ANY, span)
+    node = graph.insert(KIND, [callee, *inputs], (result,), span)
+    graph.block.add_return(node.output)
+    return graph

@@ -1,0 +1,117 @@
+"""Functions and methods with several declarations and one body (`_overload`, `_overload_method`)."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import inspect
+import sys
+from typing import Any, Callable, Sequence
+
+from scriptlang import types as T
+from scriptlang.errors import CompileError
+from scriptlang.ir import Function, Value
+
+from . import matching
+from .matching import Actual
+from .sugared import SugaredValue
+
+
+def function_overloads(fn: Callable) -> tuple[Callable, ...]:
+    """The declarations of a function that has several; none for a plain one."""
+    key = f"__torch__.{fn.__module__}.{fn.__qualname__}"
+    for table in _tables():
+        if table.get(key):
+            return tuple(f for f in table[key] if f is not fn)
+    return ()
+
+
+def _tables() -> list[Any]:
+    internal = sys.modules.get("torch._jit_internal")
+    tables = [] if internal is None else [internal._overloaded_fns]
+    ours = getattr(sys.modules.get("scriptlang.jit"), "_overloaded_fns", None)
+    return tables if ours is None else [*tables, ours]
+
+
+def overload_functions(fn: Callable, declarations: Sequence[Callable], names: Sequence[str],
+                       self_type: T.Type | None = None) -> list[Function]:
+    """One function for each declaration, with the body of `fn`."""
+    from .resolver import PythonResolver
+    from .script import declare, defaults_of, source_of
+
+    body, source = source_of(fn)
+    made = []
+    for declaration, name in zip(declarations, names):
+        head, head_source = source_of(declaration)
+        if head.returns is None and not head.type_comment:
+            raise CompileError(f"an overload of {body.name} has no type annotations", None,
+                               "annotate its arguments and result")
+        merged = copy.copy(body)
+        merged.args, merged.returns = _placed(head, body)
+        merged.type_comment = head.type_comment
+        defaults = {**defaults_of(fn), **defaults_of(declaration)}
+        named = {a.arg for a in (*head.args.posonlyargs, *head.args.args, *head.args.kwonlyargs)}
+        made.append(declare(merged, source, PythonResolver.of(inspect.unwrap(fn)), name,
+                            {n: v for n, v in defaults.items() if n in named}, self_type))
+    return made
+
+
+def _placed(head: ast.FunctionDef, body: ast.FunctionDef) -> tuple[ast.arguments, ast.expr | None]:
+    """The signature of a declaration, at the place of the body: errors show that text."""
+    args, returns = copy.deepcopy((head.args, head.returns))
+    args.defaults, args.kw_defaults = [], [None] * len(args.kwonlyargs)
+    for part in [args, returns]:
+        for node in ast.walk(part) if part is not None else ():
+            if "lineno" in node._attributes:
+                node.lineno, node.col_offset = body.lineno, body.col_offset
+                node.end_lineno, node.end_col_offset = body.lineno, body.col_offset
+    return args, returns
+
+
+class OverloadedFunction(SugaredValue):
+    """A function with several declarations: a call takes the first that fits."""
+
+    def __init__(self, name: str, functions: Sequence[Function]):
+        self.name, self.functions = name, functions
+        self.kind = f"function '{name}'"
+
+    def call(self, b, args, kwargs, span):
+        schemas = tuple(b.schema_of(f, span) for f in self.functions)
+        positional, named = b.actuals(args, kwargs)
+        match = matching.choose(f"overloads of {self.name}", schemas, positional, named, None, span)
+        return b.call_function(self.functions[match.index], args, kwargs, span)
+
+
+class OverloadedMethod(SugaredValue):
+    """A method with several declarations."""
+
+    def __init__(self, owner: Value, name: str, methods: Sequence[str]):
+        self.owner, self.name, self.methods = owner, name, methods
+        self.kind = f"method '{name}'"
+
+    def call(self, b, args, kwargs, span):
+        functions = [self.owner.type.methods[m] for m in self.methods]
+        schemas = tuple(b.schema_of(f, span) for f in functions)
+        positional, named = b.actuals(args, kwargs)
+        match = matching.choose(f"overloads of {self.name}", schemas,
+                                [Actual(self.owner, span), *positional], named, None, span)
+        return b.call_method(self.owner, self.methods[match.index], args, kwargs, span)
+
+
+_compiled: dict[Callable, OverloadedFunction] = {}
+
+
+def overloaded(fn: Callable) -> OverloadedFunction | None:
+    """The meaning of a function that has overloads; None for a plain one."""
+    known = _compiled.get(fn)
+    if known is None:
+        declarations = function_overloads(fn)
+        if not declarations:
+            return None
+        from .script import qualified_name
+
+        base = qualified_name(fn)
+        names = [base if i == 0 else f"{base}__{i}" for i in range(len(declarations))]
+        known = _compiled[fn] = OverloadedFunction(
+            fn.__name__, overload_functions(fn, declarations, names))
+    return known

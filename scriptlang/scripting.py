@@ -1,0 +1,137 @@
+"""Python modules as ScriptModules: their types are compiled, their values taken over.
+
+Tensors are not copied: the parameters of a scripted torch module and those of the module are the
+same memory.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types as python_types
+from typing import Any
+
+from . import types as T
+from .errors import CompileError
+from .frontend.ignored import PythonCall
+from .frontend.module_reading import is_module, plain_value, prepared
+from .frontend.module_types import ModuleOrigin, compile_module, module_type
+from .frontend.modifiers import is_ignored
+from .interpreter import engine as engines
+from .interpreter.arguments import Mismatch, convert
+from .interpreter.values import type_name
+from .limits import Limits
+from .module import ScriptModule, unwrap, wrap
+from .objects import ScriptObject
+from .tensors import Tensor, as_tensor
+
+
+def script_module(module: Any, engine: str = "auto", limits: Limits | None = None) -> ScriptModule:
+    """The compiled form of a module of torch.nn or scriptlang.nn, with the same tensors.
+
+    Raises CompileError.
+    """
+    compile_module(module)
+    obj = _Taking().object(prepared(module))
+    chosen = engines.choose(engine, obj)
+    return ScriptModule(chosen.adopt(obj), chosen, limits)
+
+
+class _Taking:
+    """Takes over the values of a module; a tensor that stands in two places stays one."""
+
+    def __init__(self):
+        self.tensors: dict[int, Tensor] = {}
+
+    def object(self, module: Any) -> ScriptObject:
+        module = prepared(module)
+        raw = getattr(module, "_raw_", None)
+        if isinstance(raw, ScriptObject):
+            return raw
+        type = module_type(module)
+        obj = ScriptObject(type)
+        for i, a in enumerate(type.attributes):
+            value = plain_value(getattr(module, a.name))
+            if is_module(value) or isinstance(getattr(value, "_raw_", None), ScriptObject):
+                obj.slots[i] = self.object(value)
+            else:
+                obj.slots[i] = self.value(value, a, type)
+        return obj
+
+    def value(self, value: Any, a: T.Attribute, owner: T.ClassType) -> Any:
+        try:
+            return convert(self.shared(value), a.type)
+        except Mismatch as e:
+            raise CompileError(
+                f"{a.name!r} of {owner.short_name} is declared as {a.type.annotation}, but holds "
+                f"{type_name(value)}" + (f" ({type_name(e.value)}{e.path})" if e.path else ""),
+                None, "change the annotation or the value") from None
+
+    def shared(self, value: Any) -> Any:
+        """The value with tensors of torch and objects as those of this package."""
+        if isinstance(value, (list, tuple)) and not isinstance(value, Tensor):
+            if hasattr(value, "_fields"):
+                return type(value)(*map(self.shared, value))
+            return (list if isinstance(value, list) else tuple)(map(self.shared, value))
+        if isinstance(value, dict):
+            return {self.shared(k): self.shared(v) for k, v in value.items()}
+        if hasattr(value, "__array__") and not isinstance(value, Tensor):
+            known = self.tensors.get(id(value))
+            if known is None:
+                known = self.tensors[id(value)] = tensor_over(value)
+            return known
+        found = class_object(value, self)
+        return value if found is None else found
+
+
+def tensor_over(value: Any) -> Tensor:
+    """A tensor over the memory of one of torch."""
+    made = as_tensor(value)
+    if getattr(value, "requires_grad", False) and value.is_leaf:
+        made.requires_grad_(True)
+    return made
+
+
+def class_object(value: Any, taking: _Taking) -> ScriptObject | None:
+    """An instance of a script class as an object of programs; None for another value."""
+    from .frontend.classes import compiled_type
+
+    if inspect.isclass(value) or isinstance(value, (Tensor, ScriptObject)) \
+            or type(value).__module__ == "builtins":
+        return None
+    found = compiled_type(type(value))
+    if not isinstance(found, T.ClassType):
+        return None
+    return ScriptObject(found, [taking.value(getattr(value, a.name), a, found)
+                                for a in found.attributes])
+
+
+# What stays in Python
+
+def python_attribute(owner: ScriptModule, name: str) -> Any:
+    """An ignored method of the Python class, bound to the scripted module.
+
+    Raises AttributeError for any other name.
+    """
+    origin = owner._type.origin
+    if isinstance(origin, ModuleOrigin):
+        raw = origin.class_attribute(name)
+        if is_ignored(raw):
+            return python_types.MethodType(raw, owner)
+        if isinstance(raw, property) and is_ignored(raw.fget):
+            return raw.fget(owner)
+    raise AttributeError(name)
+
+
+def _see(value: Any) -> Any:
+    return wrap(value, engines.engine("python"))
+
+
+def _take(value: Any, wanted: T.Type) -> Any:
+    try:
+        return convert(unwrap(value), wanted)
+    except Mismatch:
+        raise TypeError(f"a Python function gave {type_name(value)}, but its result is declared as "
+                        f"{wanted.annotation}") from None
+
+
+PythonCall.see, PythonCall.take = staticmethod(_see), staticmethod(_take)
