@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..building import uncollected
 from ..ir import Function, schema_of_graph
 from ..passes.pipeline import optimize
 from .code import Code
@@ -13,10 +14,14 @@ CODE = "code"
 
 def code_of(function: Function) -> Code:
     """The optimised code of a function.  The function's own graph stays as it is."""
-    code = function.attributes.get(CODE)
-    if code is None:
-        graph = function.graph.copy()
-        optimize(graph)
-        schema = function.schema or schema_of_graph(function.name, graph)
-        code = function.attributes[CODE] = compile_graph(graph, function.name, schema)
+    return function.attributes.get(CODE) or make_code(function)
+
+
+@uncollected
+def make_code(function: Function) -> Code:
+    """Compile a function and keep its code on it."""
+    graph = function.graph.copy()
+    optimize(graph)
+    schema = function.schema or schema_of_graph(function.name, graph)
+    code = function.attributes[CODE] = compile_graph(graph, function.name, schema)
     return code

@@ -281,15 +281,24 @@ class Block:
 
     def walk(self) -> Iterator[Node]:
         """Every node, those inside nested blocks after their owner."""
-        pending = [self.nodes]
-        while pending:
-            for node in pending[-1]:
+        block, node = self, self.start.next
+        pending: list[tuple[Block, Node | None, Node | None]] = []
+        while True:
+            if node is not block.end:
+                following = node.next
                 yield node
-                if node.blocks:
-                    pending += [block.nodes for block in reversed(node.blocks)]
-                    break
+                if not node.blocks:
+                    node = following if node.next is None or node.block is not block else node.next
+                    continue
+                pending.append((block, node, following))
+                pending += [(inner, None, None) for inner in reversed(node.blocks)]
+            if not pending:
+                return
+            block, node, following = pending.pop()
+            if node is None:
+                node = block.start.next
             else:
-                pending.pop()
+                node = following if node.next is None or node.block is not block else node.next
 
     def add_parameter(self, type: T.Type, name: str = "") -> Value:
         return self.start.add_output(type, name)

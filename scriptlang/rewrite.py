@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Callable, Iterable
 
 from . import types as T
@@ -141,7 +141,7 @@ class Match:
             if not T.is_subtype(v.type, type):
                 return f"{pattern.id} is a {v.type}, not a {type}"
             return self.bind(pattern.id, v)
-        wanted = ast.literal_eval(pattern)
+        wanted = literal(pattern)
         if v.is_constant and same_constant(v.constant, wanted):
             return None
         return f"a value is not the constant {wanted!r}"
@@ -158,6 +158,24 @@ class Match:
         with self.node.graph.at(self.node) as graph:
             return build(graph, self.rule.result, self.values, overloads, self.node.output.type,
                          self.node)
+
+
+@cache
+def literal(pattern: ast.expr) -> Any:
+    """The value of a literal of a rule; rules live as long as the program."""
+    return ast.literal_eval(pattern)
+
+
+@cache
+def kind_of(call: ast.Call) -> tuple[str, str | None]:
+    """('aten::add', 'Scalar') of `aten.add.Scalar(...)`; None where no overload is named."""
+    parts, at = [], call.func
+    while isinstance(at, ast.Attribute):
+        parts.append(at.attr)
+        at = at.value
+    parts.append(at.id)
+    overload = parts[-3] if len(parts) > 2 else None
+    return f"{parts[-1]}::{parts[-2]}", overload
 
 
 def build(graph: Graph, expr: ast.expr, values: dict[str, Value], overloads: Overloads,
@@ -209,17 +227,6 @@ def default_type(argument) -> T.Type | None:
     """The type of a default's constant: that of the value, but for containers."""
     t = T.without_none(argument.type)
     return t if isinstance(t, (T.ListType, T.DictType)) else None
-
-
-def kind_of(call: ast.Call) -> tuple[str, str | None]:
-    """('aten::add', 'Scalar') of `aten.add.Scalar(...)`; None where no overload is named."""
-    parts, at = [], call.func
-    while isinstance(at, ast.Attribute):
-        parts.append(at.attr)
-        at = at.value
-    parts.append(at.id)
-    overload = parts[-3] if len(parts) > 2 else None
-    return f"{parts[-1]}::{parts[-2]}", overload
 
 
 def same_constant(a: Any, b: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,13 +21,13 @@ class Source:
     indent: int = 0
 
     @cached_property
+    def is_ascii(self) -> bool:
+        return self.text.isascii()
+
+    @cached_property
     def line_starts(self) -> list[int]:
         """Offsets at which the lines of `text` start."""
-        starts = [0]
-        for i, c in enumerate(self.text):
-            if c == "\n":
-                starts.append(i + 1)
-        return starts
+        return [0, *(m.end() for m in re.finditer("\n", self.text))]
 
     def position(self, offset: int) -> tuple[int, int]:
         """(line, column) in the file of an offset into the text; line 1-based, column 0-based."""

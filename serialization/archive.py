@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Mapping
 
 from .. import types as T
+from ..building import uncollected
 from ..errors import ArchiveError, MissingOperatorError
 from ..limits import Limits
 from ..objects import ScriptObject
@@ -154,6 +155,7 @@ class Reader:
         return found
 
 
+@uncollected
 def read_archive(source, *, extra_files: dict | None = None, check_all: bool = False
                  ) -> LoadedArchive:
     """Read a TorchScript archive.

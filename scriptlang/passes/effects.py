@@ -6,8 +6,11 @@ of memory sees: output, errors, calls of unknown code, the state of the random g
 
 from __future__ import annotations
 
+from functools import cache
+
 from .. import types as T
 from ..ir import Node
+from ..schema import Schema
 
 EFFECTS = frozenset({
     "prim::Print", "prim::RaiseException", "prim::Enter", "prim::Exit", "prim::CallFunction",
@@ -77,9 +80,15 @@ OF_ANYTHING = frozenset({"aten::__is__", "aten::__isnot__", "aten::len", "aten::
 
 def is_opaque(node: Node) -> bool:
     """Whether the node runs code not seen here, which may do anything to what it can reach."""
-    if node.kind in CALLS or not node.kind.startswith(NAMESPACES):
+    if is_foreign(node.kind):
         return True
     return node.schema is None and node.kind not in PURE_PRIM and node.kind not in VISIBLE
+
+
+@cache
+def is_foreign(kind: str) -> bool:
+    """Whether a kind stands for code not seen here."""
+    return kind in CALLS or not kind.startswith(NAMESPACES)
 
 
 def has_side_effects(node: Node) -> bool:
@@ -92,8 +101,7 @@ def has_side_effects(node: Node) -> bool:
 def is_random(node: Node) -> bool:
     """Whether the node draws from the random generator."""
     schema = node.schema
-    if node.kind.removesuffix("_") not in RANDOM and (
-            schema is None or schema.index("generator") is None):
+    if not (may_draw(node.kind) or schema is not None and takes_generator(schema)):
         return False
     if schema is not None:
         for name, off in SWITCHES.items():
@@ -103,6 +111,19 @@ def is_random(node: Node) -> bool:
                 if v.is_constant and v.constant == off:
                     return False
     return True
+
+
+@cache
+def may_draw(kind: str) -> bool:
+    return kind.removesuffix("_") in RANDOM
+
+
+def takes_generator(schema: Schema) -> bool:
+    """Whether an operator has an argument for a generator; asked of every node, so kept."""
+    known = schema.__dict__.get("_takes_generator")
+    if known is None:
+        known = schema.__dict__["_takes_generator"] = schema.index("generator") is not None
+    return known
 
 
 def may_fail(node: Node) -> bool:
