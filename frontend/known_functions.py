@@ -35,14 +35,15 @@ def _broadcast(count: int) -> Callable[..., SugaredValue]:
     return emit
 
 
+HOMES_OF_SIZES = ("torch.nn.modules.utils", "scriptlang.nn.sizes")
+
 KNOWN: dict[str, SugaredValue] = {
     "warnings.warn": BuiltinFunction("warn", _warn),
     "_warnings.warn": BuiltinFunction("warn", _warn),
-    "torch.nn.modules.utils._single": BuiltinFunction("_single", _broadcast(1)),
-    "torch.nn.modules.utils._pair": BuiltinFunction("_pair", _broadcast(2)),
-    "torch.nn.modules.utils._triple": BuiltinFunction("_triple", _broadcast(3)),
-    "torch.nn.modules.utils._quadruple": BuiltinFunction("_quadruple", _broadcast(4)),
-    "torch.nn.modules.utils._list_with_default": BuiltinOperator("aten::_list_with_default"),
+    **{f"{home}._list_with_default": BuiltinOperator("aten::_list_with_default")
+       for home in HOMES_OF_SIZES},
+    **{f"{home}.{name}": BuiltinFunction(name, _broadcast(count)) for home in HOMES_OF_SIZES
+       for count, name in enumerate(("_single", "_pair", "_triple", "_quadruple"), start=1)},
     "torch.nn.functional._no_grad_embedding_renorm_": BuiltinOperator(
         "aten::_no_grad_embedding_renorm_"),
 }
@@ -57,7 +58,7 @@ def known_function(obj: Any) -> SugaredValue | None:
     module, name = getattr(obj, "__module__", None) or "", getattr(obj, "__name__", "")
     if name.startswith(NOT_IN_PROGRAMS):
         return BuiltinFunction(name, _constant(False))
-    if name == "parse" and hasattr(obj, "__closure__") and module == "torch.nn.modules.utils":
+    if name == "parse" and hasattr(obj, "__closure__") and module in HOMES_OF_SIZES:
         return _ntuple(obj)
     return KNOWN.get(f"{module}.{name}")
 
@@ -74,6 +75,9 @@ def dispatched(obj: Any) -> tuple[str, int, bool, Any, Any] | None:
     that torch chooses by a bool argument (`max_pool2d(return_indices=...)`); None for another."""
     import sys
 
+    own = getattr(obj, "boolean_dispatch", None)
+    if own is not None:
+        return own
     internal = sys.modules.get("torch._jit_internal")
     entry = internal and internal.boolean_dispatched.get(obj)
     if not entry:

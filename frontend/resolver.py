@@ -142,7 +142,10 @@ def _module(module: python_types.ModuleType) -> SugaredValue:
     known = namespaces.BY_NAME.get(module.__name__)
 
     def find(name: str) -> SugaredValue | None:
-        written = _written_in_python(getattr(module, name, None), module.__name__)
+        held = getattr(module, name, None)
+        if isinstance(held, python_types.ModuleType) and held.__name__ in namespaces.BY_NAME:
+            return _module(held)
+        written = _written_in_python(held, module.__name__)
         if written is not None:
             return written
         found = known.find(name) if known is not None else None

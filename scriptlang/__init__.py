@@ -43,7 +43,7 @@ def __getattr__(name: str):
     """Public names from their modules; any other name may be an operator (`scriptlang.relu`)."""
     if name in HOME:
         value = getattr(importlib.import_module(HOME[name], __name__), name)
-    elif name in ("device", "jit", "ops", "frontend", "interpreter", "serialization"):
+    elif name in ("device", "jit", "nn", "ops", "frontend", "interpreter", "serialization"):
         value = _other(name)
     elif name.startswith("__") or os.path.exists(os.path.join(FOLDER, name + ".py")):
         # `from . import types` asks here first; it must not load the operators.

@@ -48,6 +48,9 @@ class Storage:
         data = np.frombuffer(buffer, np.uint8) if len(buffer) else np.empty(0, np.uint8)
         return cls(data, buffer)
 
+    def __reduce__(self):
+        return Storage, (np.array(self.data),)           # a copy: data may be a view of the owner
+
     @property
     def nbytes(self) -> int:
         return self.data.size if self._data is not None else self.owner.nbytes
@@ -209,6 +212,17 @@ class Tensor:
     @property
     def data(self) -> Tensor:
         return self.detach()
+
+    @data.setter
+    def data(self, other: Tensor) -> None:
+        """Be a view of another tensor's memory from now on."""
+        self.storage, self.dtype = other.storage, other.dtype
+        self._size, self._stride, self._offset = other._size, other._stride, other._offset
+        self._view = None
+
+    def __reduce__(self):
+        return Tensor, (self.storage, self.dtype, self._size, self._stride, self._offset,
+                        self.requires_grad)
 
     def is_floating_point(self) -> bool:
         return self.dtype.kind == "f"

@@ -1,0 +1,15 @@
+"""The functions of torch.nn.functional, by family.
+
+Each is written in the scripted language on the operator table: the same text runs eagerly and is
+what programs that call it compile.  A name that is an operator as it stands is that operator.
+"""
+
+from __future__ import annotations
+
+from .activation import *
+from .activation import _get_softmax_dim
+from .linear import *
+from .norm import *
+from .norm import _verify_batch_size, _verify_spatial_size
+from .padding import *
+from .pool import *

@@ -1,0 +1,124 @@
+"""Calling a module with its hooks around `forward`, and the handles that remove hooks."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+import weakref
+from collections import OrderedDict
+from typing import Any, Callable
+
+
+class RemovableHandle:
+    """What registering a hook returns: `remove()` takes the hook away; also a context manager."""
+
+    _ids = itertools.count()
+
+    def __init__(self, hooks: OrderedDict, *marks: OrderedDict):
+        """marks: further dicts that say something of the hook by its id."""
+        self.id = next(self._ids)
+        self._dicts = [weakref.ref(d) for d in (hooks, *marks)]
+
+    def remove(self) -> None:
+        for ref in self._dicts:
+            hooks = ref()
+            if hooks is not None:
+                hooks.pop(self.id, None)
+
+    def __getstate__(self):
+        return self.id, [ref() for ref in self._dicts]
+
+    def __setstate__(self, state) -> None:
+        self.id, dicts = state
+        self._dicts = [weakref.ref(OrderedDict() if d is None else d) for d in dicts]
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exception) -> None:
+        self.remove()
+
+
+def put(hooks: OrderedDict, hook: Callable, *marks: tuple[OrderedDict, bool],
+        prepend: bool = False) -> RemovableHandle:
+    """Add a hook to a dict of hooks, and its id to those dicts of marks that are asked for."""
+    handle = RemovableHandle(hooks, *(d for d, _ in marks))
+    hooks[handle.id] = hook
+    for d, wanted in marks:
+        if wanted:
+            d[handle.id] = True
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle
+
+
+class HookedModule:
+    """The part of a Module that calls `forward` between its hooks.
+
+    A pre-hook may give new arguments, a hook a new result; None leaves them as they are.
+    """
+
+    def register_forward_pre_hook(self, hook: Callable, *, prepend: bool = False,
+                                  with_kwargs: bool = False) -> RemovableHandle:
+        """`hook(module, args)`, with_kwargs: `hook(module, args, kwargs)`, before `forward`."""
+        return put(self._forward_pre_hooks, hook,
+                   (self._forward_pre_hooks_with_kwargs, with_kwargs), prepend=prepend)
+
+    def register_forward_hook(self, hook: Callable, *, prepend: bool = False,
+                              with_kwargs: bool = False,
+                              always_call: bool = False) -> RemovableHandle:
+        """`hook(module, args, output)`, with_kwargs: `hook(module, args, kwargs, output)`.
+
+        always_call: also where `forward` or another hook raised.
+        """
+        return put(self._forward_hooks, hook, (self._forward_hooks_with_kwargs, with_kwargs),
+                   (self._forward_hooks_always_called, always_call), prepend=prepend)
+
+    def _no_backward(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
+        raise NotImplementedError("scriptlang computes no gradients, so a backward hook would "
+                                  "never be called")
+
+    register_full_backward_hook = register_full_backward_pre_hook = _no_backward
+    register_backward_hook = _no_backward
+
+    def __call__(self, *args, **kwargs) -> Any:
+        if not self._forward_hooks and not self._forward_pre_hooks:
+            return self.forward(*args, **kwargs)
+        called: set[int] = set()
+        try:
+            args, kwargs = self._before(args, kwargs)
+            return self._after(self._forward_hooks, called, args, kwargs,
+                               self.forward(*args, **kwargs))
+        except Exception:
+            always = {i: h for i, h in self._forward_hooks.items()
+                      if i in self._forward_hooks_always_called and i not in called}
+            try:
+                self._after(always, called, args, kwargs, None)
+            except Exception as e:
+                warnings.warn("forward hook with ``always_call=True`` raised an exception that was "
+                              f"silenced as another error was raised in forward: {e}")
+            raise
+
+    def _before(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+        for id, hook in list(self._forward_pre_hooks.items()):
+            if id in self._forward_pre_hooks_with_kwargs:
+                given = hook(self, args, kwargs)
+                if given is not None:
+                    if not isinstance(given, tuple) or len(given) != 2:
+                        raise RuntimeError("forward pre-hook must return None or a tuple of "
+                                           f"(new_args, new_kwargs), but got {given}.")
+                    args, kwargs = given
+            else:
+                given = hook(self, args)
+                if given is not None:
+                    args = given if isinstance(given, tuple) else (given,)
+        return args, kwargs
+
+    def _after(self, hooks: dict[int, Callable], called: set[int], args, kwargs, result) -> Any:
+        for id, hook in list(hooks.items()):
+            called.add(id)
+            given = hook(self, args, kwargs, result) if id in self._forward_hooks_with_kwargs \
+                else hook(self, args, result)
+            if given is not None:
+                result = given
+        return result

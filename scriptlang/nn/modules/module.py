@@ -1,0 +1,401 @@
+"""Module: the base of all layers and models, with PyTorch's behaviour.
+
+Tensors that are Parameters, Buffers and other Modules register themselves when they are assigned;
+`forward` is what a call runs.  `scriptlang.script` compiles instances from the same records that
+this class keeps: `_parameters`, `_buffers`, `_modules`, `_non_persistent_buffers_set`, `training`.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any, Callable, Iterator, TypeVar
+
+from ... import dtypes
+from ...objects import Device
+from ...tensors import Tensor
+from ..parameter import Buffer, Parameter
+from .hooks import HookedModule
+from .state import StatefulModule
+
+M = TypeVar("M", bound="Module")
+
+RECORDS: dict[str, type] = {
+    "_parameters": dict, "_buffers": dict, "_non_persistent_buffers_set": set, "_modules": dict,
+    "_backward_pre_hooks": OrderedDict, "_backward_hooks": OrderedDict,
+    "_forward_hooks": OrderedDict, "_forward_hooks_with_kwargs": OrderedDict,
+    "_forward_hooks_always_called": OrderedDict, "_forward_pre_hooks": OrderedDict,
+    "_forward_pre_hooks_with_kwargs": OrderedDict, "_state_dict_hooks": OrderedDict,
+    "_state_dict_pre_hooks": OrderedDict, "_load_state_dict_pre_hooks": OrderedDict,
+    "_load_state_dict_post_hooks": OrderedDict,
+}
+"""What every module keeps about itself."""
+
+
+class Module(HookedModule, StatefulModule):
+    """The base class; a subclass calls `super().__init__()` and defines `forward`."""
+
+    training: bool
+    dump_patches: bool = False
+    call_super_init: bool = False
+
+    def __init__(self, *args, **kwargs) -> None:
+        name = type(self).__name__
+        if not self.call_super_init and kwargs:
+            raise TypeError(f"{name}.__init__() got an unexpected keyword argument "
+                            f"'{next(iter(kwargs))}'")
+        if not self.call_super_init and args:
+            raise TypeError(f"{name}.__init__() takes 1 positional argument but {len(args) + 1} "
+                            "were given")
+        self.__dict__["training"] = True
+        for record, make in RECORDS.items():
+            self.__dict__[record] = make()
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
+
+    def forward(self, *input: Any) -> None:
+        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required '
+                                  '"forward" function')
+
+    # registering
+
+    def _check_name(self, kind: str, name: Any, known: dict) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"{kind} name should be a string. Got {type_name(name)}")
+        if hasattr(self, name) and name not in known:
+            raise KeyError(f"attribute '{name}' already exists")
+        if "." in name:
+            got = f", got: {name}" if kind == "module" else ""
+            raise KeyError(f'{kind} name can\'t contain "."{got}')
+        if name == "":
+            raise KeyError(f'{kind} name can\'t be empty string ""')
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """A tensor that is state but no parameter; `state_dict` holds it if it is persistent."""
+        if "_buffers" not in self.__dict__:
+            raise AttributeError("cannot assign buffer before Module.__init__() call")
+        self._check_name("buffer", name, self._buffers)
+        if not isinstance(tensor, (Tensor, type(None))):
+            raise TypeError(f"cannot assign '{type_name(tensor)}' object to buffer '{name}' "
+                            "(torch Tensor or None required)")
+        self._buffers[name] = tensor
+        (self._non_persistent_buffers_set.discard if persistent
+         else self._non_persistent_buffers_set.add)(name)
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        if "_parameters" not in self.__dict__:
+            raise AttributeError("cannot assign parameter before Module.__init__() call")
+        self._check_name("parameter", name, self._parameters)
+        if not isinstance(param, (Parameter, type(None))):
+            raise TypeError(f"cannot assign '{type_name(param)}' object to parameter '{name}' "
+                            "(torch.nn.Parameter or None required)")
+        self._parameters[name] = param
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        if not isinstance(module, (Module, type(None))):
+            raise TypeError(f"{type_name(module)} is not a Module subclass")
+        self._check_name("module", name, self._modules)
+        self._modules[name] = module
+
+    register_module = add_module
+
+    def __getattr__(self, name: str) -> Any:
+        for record in ("_parameters", "_buffers", "_modules"):
+            held = self.__dict__.get(record)
+            if held is not None and name in held:
+                return held[name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        kind = next((k for k in KINDS if isinstance(value, k)), None)
+        if kind is not None:
+            record, what = KINDS[kind]
+            if record not in self.__dict__:
+                raise AttributeError(f"cannot assign {what} before Module.__init__() call")
+            self._forget(name, self.__dict__, record)
+            if kind is Buffer:
+                self.register_buffer(name, value, value.persistent)
+            elif kind is Parameter:
+                self.register_parameter(name, value)
+            else:
+                self._modules[name] = value
+            return
+        for record, (accepted, what, named) in HOLDERS.items():
+            held = self.__dict__.get(record)
+            if held is not None and name in held:
+                if value is not None and not isinstance(value, accepted):
+                    raise TypeError(f"cannot assign '{type_name(value)}' as {what} '{name}' "
+                                    f"({named} or None expected)")
+                held[name] = value
+                return
+        super().__setattr__(name, value)
+
+    def _forget(self, name: str, attributes: dict, but: str = "") -> None:
+        """Take a name out of everything but one record."""
+        attributes.pop(name, None)
+        for record in HOLDERS:
+            if record != but:
+                attributes.get(record, {}).pop(name, None)
+        if but != "_buffers":
+            attributes.get("_non_persistent_buffers_set", set()).discard(name)
+
+    def __delattr__(self, name: str) -> None:
+        if any(name in self.__dict__.get(record, ()) for record in HOLDERS):
+            for record in HOLDERS:
+                self.__dict__[record].pop(name, None)
+            self._non_persistent_buffers_set.discard(name)
+        else:
+            super().__delattr__(name)
+
+    def __dir__(self) -> list[str]:
+        names = [*dir(type(self)), *self.__dict__, *self._parameters, *self._modules,
+                 *self._buffers]
+        return sorted(n for n in names if not n[0].isdigit())
+
+    def __setstate__(self, state: dict) -> None:
+        self.__dict__.update(state)
+        for record, make in RECORDS.items():
+            self.__dict__.setdefault(record, make())
+
+    # finding
+
+    def get_submodule(self, target: str) -> Module:
+        """The module of a dotted name; "" is this one.  Raises AttributeError."""
+        module = self
+        for part in target.split(".") if target else ():
+            if not hasattr(module, part):
+                raise AttributeError(f"{module._get_name()} has no attribute `{part}`")
+            module = getattr(module, part)
+            if not isinstance(module, Module):
+                raise AttributeError(f"`{part}` is not an nn.Module")
+        return module
+
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+        """Put a module in the place of a dotted name; strict: only where one is."""
+        if target == "":
+            raise ValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, Module):
+            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if strict and not hasattr(parent, name):
+            raise AttributeError(f"{parent._get_name()} has no attribute `{name}`")
+        if hasattr(parent, name) and not isinstance(getattr(parent, name), Module):
+            raise AttributeError(f"`{name}` is not an nn.Module")
+        setattr(parent, name, module)
+
+    def get_parameter(self, target: str) -> Parameter:
+        return self._get_tensor(target, Parameter, "an nn.Parameter")
+
+    def get_buffer(self, target: str) -> Tensor:
+        path, _, name = target.rpartition(".")
+        found = self._get_tensor(target, object, "a buffer")
+        if name not in self.get_submodule(path)._buffers:
+            raise AttributeError(f"`{name}` is not a buffer")
+        return found
+
+    def _get_tensor(self, target: str, kind: type, what: str) -> Any:
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        if not hasattr(module, name):
+            raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
+        found = getattr(module, name)
+        if not isinstance(found, kind):
+            raise AttributeError(f"`{name}` is not {what}")
+        return found
+
+    # walking
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """Each direct submodule once."""
+        seen = set()
+        for name, module in self._modules.items():
+            if module is not None and module not in seen:
+                seen.add(module)
+                yield name, module
+
+    def children(self) -> Iterator[Module]:
+        return (m for _, m in self.named_children())
+
+    def named_modules(self, memo: set[Module] | None = None, prefix: str = "",
+                      remove_duplicate: bool = True) -> Iterator[tuple[str, Module]]:
+        """This module and all inside it, depth first, with dotted names; each once, if asked."""
+        memo = set() if memo is None else memo
+        if self in memo:
+            return
+        if remove_duplicate:
+            memo.add(self)
+        yield prefix, self
+        for name, module in self._modules.items():
+            if module is not None:
+                inside = f"{prefix}.{name}" if prefix else name
+                yield from module.named_modules(memo, inside, remove_duplicate)
+
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
+        return (m for _, m in self.named_modules(remove_duplicate=remove_duplicate))
+
+    def _named_members(self, members: Callable[[Module], Any], prefix: str = "",
+                       recurse: bool = True, remove_duplicate: bool = True) -> Iterator:
+        seen = set()
+        owners = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse \
+            else [(prefix, self)]
+        for path, module in owners:
+            for name, value in members(module):
+                if value is None or value in seen:
+                    continue
+                if remove_duplicate:
+                    seen.add(value)
+                yield f"{path}.{name}" if path else name, value
+
+    def named_parameters(self, prefix: str = "", recurse: bool = True,
+                         remove_duplicate: bool = True) -> Iterator[tuple[str, Parameter]]:
+        return self._named_members(lambda m: m._parameters.items(), prefix, recurse,
+                                   remove_duplicate)
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        return (p for _, p in self.named_parameters(recurse=recurse))
+
+    def named_buffers(self, prefix: str = "", recurse: bool = True,
+                      remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
+        return self._named_members(lambda m: m._buffers.items(), prefix, recurse,
+                                   remove_duplicate)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        return (b for _, b in self.named_buffers(recurse=recurse))
+
+    # changing
+
+    def apply(self: M, fn: Callable[[Module], None]) -> M:
+        """Call fn on every submodule, then on this one."""
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    def _apply(self: M, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> M:
+        """Replace every parameter and buffer by what fn makes of it; parameters stay themselves."""
+        for module in self.children() if recurse else ():
+            module._apply(fn)
+        for param in self._parameters.values():
+            if param is not None:
+                param.data = fn(param.data)
+                if param.grad is not None:
+                    param.grad = fn(param.grad)
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    def _cast(self: M, dtype: dtypes.DType) -> M:
+        return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
+
+    def float(self: M) -> M:
+        return self._cast(dtypes.float32)
+
+    def double(self: M) -> M:
+        return self._cast(dtypes.float64)
+
+    def half(self: M) -> M:
+        return self._cast(dtypes.float16)
+
+    def bfloat16(self: M) -> M:
+        return self._cast(dtypes.bfloat16)
+
+    def type(self: M, dst_type) -> M:
+        return self._apply(lambda t: t.to(dtypes.as_dtype(dst_type)))
+
+    def cpu(self: M) -> M:
+        return self
+
+    def cuda(self: M, device=None) -> M:
+        raise RuntimeError("scriptlang runs on the CPU only; leave out .cuda()")
+
+    def to_empty(self: M, *, device, recurse: bool = True) -> M:
+        return self._apply(lambda t: t.new_empty(t.shape), recurse)
+
+    def to(self: M, *args, **kwargs) -> M:
+        """`to(dtype)`, `to(device)`, `to(device, dtype)` or `to(tensor)`; only the dtype of
+        floating point and complex tensors changes."""
+        dtype, device = kwargs.pop("dtype", None), kwargs.pop("device", None)
+        for value in args:
+            if isinstance(value, Tensor):
+                dtype = value.dtype
+            elif isinstance(value, (str, Device)):
+                device = value
+            elif value is not None and not isinstance(value, bool):
+                dtype = dtypes.as_dtype(value)
+        if device is not None and Device(device).type != "cpu":
+            raise RuntimeError(f"scriptlang runs on the CPU only, not on {device}")
+        if dtype is not None and dtype.kind not in "fc":
+            raise TypeError("nn.Module.to only accepts floating point or complex dtypes, but got "
+                            f"desired dtype={dtype!r}")
+        return self if dtype is None else self._apply(
+            lambda t: t.to(dtype) if t.dtype.kind in "fc" else t)
+
+    def train(self: M, mode: bool = True) -> M:
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
+        return self
+
+    def eval(self: M) -> M:
+        return self.train(False)
+
+    def requires_grad_(self: M, requires_grad: bool = True) -> M:
+        for p in self.parameters():
+            p.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        for p in self.parameters():
+            if p.grad is not None:
+                p.grad = None if set_to_none else p.grad.zero_()
+
+    def share_memory(self: M) -> M:
+        return self
+
+    # showing
+
+    def _get_name(self) -> str:
+        return type(self).__name__
+
+    def extra_repr(self) -> str:
+        """What stands between the brackets besides the submodules."""
+        return ""
+
+    def __repr__(self) -> str:
+        extra = self.extra_repr()
+        lines = extra.split("\n") if extra else []
+        children = [f"({name}): " + indented(repr(module)) for name, module in
+                    self._modules.items()]
+        if len(lines) == 1 and not children:
+            return f"{self._get_name()}({lines[0]})"
+        inside = "".join(f"\n  {line}" for line in lines + children)
+        return f"{self._get_name()}({inside}\n)" if inside else f"{self._get_name()}()"
+
+
+KINDS: dict[type, tuple[str, str]] = {
+    Parameter: ("_parameters", "parameters"), Module: ("_modules", "module"),
+    Buffer: ("_buffers", "buffer")}
+"""What registers itself when assigned -> the record it goes into, what it is called."""
+
+HOLDERS: dict[str, tuple[type, str, str]] = {
+    "_parameters": (Parameter, "parameter", "torch.nn.Parameter"),
+    "_modules": (Module, "child module", "torch.nn.Module"),
+    "_buffers": (Tensor, "buffer", "torch.nn.Buffer, torch.Tensor")}
+"""Record -> what may be assigned to a name in it, and how errors call that."""
+
+
+def type_name(value: Any) -> str:
+    """The name of a value's class as PyTorch writes it."""
+    if isinstance(value, Tensor):
+        return "torch.FloatTensor" if value.dtype is dtypes.float32 else "torch.Tensor"
+    cls = type(value)
+    return cls.__qualname__ if cls.__module__ == "builtins" else \
+        f"{cls.__module__}.{cls.__qualname__}"
+
+
+def indented(text: str) -> str:
+    """All lines but the first two columns to the right."""
+    return text.replace("\n", "\n  ")

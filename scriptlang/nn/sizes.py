@@ -1,0 +1,36 @@
+"""One number for every dimension: `_pair(3)` is (3, 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import repeat
+from typing import Any, Callable, List
+
+
+def _ntuple(n: int, name: str) -> Callable[[Any], tuple]:
+    def parse(x):
+        return tuple(x) if isinstance(x, Iterable) else tuple(repeat(x, n))
+
+    parse.__name__ = parse.__qualname__ = name
+    return parse
+
+
+_single = _ntuple(1, "_single")
+_pair = _ntuple(2, "_pair")
+_triple = _ntuple(3, "_triple")
+_quadruple = _ntuple(4, "_quadruple")
+
+
+def _reverse_repeat_tuple(t, n: int) -> tuple:
+    """Each element n times, from the last to the first: sizes as padding wants them."""
+    return tuple(x for x in reversed(t) for _ in range(n))
+
+
+def _list_with_default(out_size: List[int], defaults: List[int]) -> List[int]:
+    """Sizes, with those that are None taken from the end of `defaults`."""
+    if isinstance(out_size, int):
+        return [out_size] * (len(defaults) - 2)
+    if len(defaults) <= len(out_size):
+        raise ValueError(f"Input dimension should be at least {len(out_size) + 1}")
+    return [v if v is not None else d
+            for v, d in zip(out_size, defaults[-len(out_size):])]

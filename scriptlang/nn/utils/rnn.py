@@ -1,0 +1,1 @@
+"""Sequences of different lengths in one batch: padded, or packed step by step."""
