@@ -51,11 +51,12 @@ def functions(name: str) -> tuple[Function, ...]:
     if name not in SOURCES:
         return ()
     if name not in _compiled:
-        _compiled[name] = tuple(_function(name, text) for text in SOURCES[name])
+        _compiled[name] = tuple(function_of_text(name, text) for text in SOURCES[name])
     return _compiled[name]
 
 
-def _function(name: str, text: str) -> Function:
+def function_of_text(name: str, text: str) -> Function:
+    """A function whose text is part of scriptlang; its body is compiled on first use."""
     from .emit import emit_function, function_schema
 
     source = Source(text, "<language>")

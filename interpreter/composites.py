@@ -18,8 +18,13 @@ def link_composites(code: Code, has_kernel: Callable[[str], bool]) -> Code:
 
     The code is returned as it is when nothing changes.
     """
-    bodies = {i: body for i, ref in enumerate(code.operators)
-              if not has_kernel(ref.qualified_name) and (body := body_of(ref)) is not None}
+    return replace_operators(
+        code, lambda ref: None if has_kernel(ref.qualified_name) else body_of(ref))
+
+
+def replace_operators(code: Code, body_of: Callable[[OperatorRef], Function | None]) -> Code:
+    """`code` with CALL of a function for each OP that `body_of` gives one for."""
+    bodies = {i: body for i, ref in enumerate(code.operators) if (body := body_of(ref)) is not None}
     if not bodies:
         return code
     functions = list(code.functions)
@@ -38,9 +43,13 @@ def body_of(ref: OperatorRef) -> Function | None:
     operator = table.find(ref.name, ref.overload)
     if operator is None or not operator.is_composite:
         return None
-    body = operator.compile_body()
-    given, defaults, outs = filled(ref, operator.schema)
-    return with_defaults(body, operator.schema, given, defaults, outs) if defaults else body
+    return taking(operator.compile_body(), ref, operator.schema)
+
+
+def taking(body: Function, ref: OperatorRef, schema: Schema) -> Function:
+    """`body`, or a function that calls it, which takes the arguments that a call gives."""
+    given, defaults, outs = filled(ref, schema)
+    return with_defaults(body, schema, given, defaults, outs) if defaults else body
 
 
 def with_defaults(body: Function, schema: Schema, given: int, defaults: tuple,

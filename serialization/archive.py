@@ -188,7 +188,7 @@ def _read(reader: Reader, extra_files: dict | None) -> LoadedArchive:
         return table
 
     has_code = any(name.startswith("code/") and name.endswith(".py") for name in reader.records)
-    importer: Any = Importer(CodeFiles(reader.records, reader.read), constants)
+    importer: Any = Importer(CodeFiles(reader.records, reader.read), constants, version)
     if not has_code and "bytecode.pkl" in reader.records:
         importer = BytecodeImporter(reader.pickle("data.pkl").value)
 
@@ -210,7 +210,8 @@ def _read(reader: Reader, extra_files: dict | None) -> LoadedArchive:
         folder = "constants" if "constants/0" in reader.records else "bytecode"
         tree = reader.pickle("bytecode.pkl")
         maker = Materialiser(tree, "bytecode.pkl", folder, storages, importer.find_type, parse_type)
-        importer.add_functions(tree.value, lambda v: maker.value(v, T.ANY, "a constant", 0))
+        importer.add_functions(tree.value, lambda v: maker.value(v, T.ANY, "a constant", 0),
+                               version)
     root = values("data", T.ANY)
     if not isinstance(root, ScriptObject) or not root.type.is_module:
         raise recognise.explain_zip(reader.zip.records) if not isinstance(root, ScriptObject) else \

@@ -17,6 +17,7 @@ from ..interpreter.prepare import CODE
 from ..interpreter.reach import reachable, unique_names
 from ..interpreter.verify import verify
 from ..ir import Function
+from . import upgraders
 
 WRITTEN = 8
 OLDEST, NEWEST = 4, 9
@@ -65,14 +66,15 @@ def runs_on_lite(code: Code) -> bool:
 
 def read_functions(tree: Any, resolve: Callable[[str], T.Type | None],
                    constant: Callable[[Any], Any] = lambda value: value,
-                   declare: Callable[[Function], None] = lambda function: None
-                   ) -> dict[str, Function]:
+                   declare: Callable[[Function], None] = lambda function: None,
+                   version: int = upgraders.NEWEST) -> dict[str, Function]:
     """Functions, by qualified name, of an unpickled bytecode.pkl (versions 4 to 9), verified.
 
     resolve: the class, enum or named tuple of a qualified name.
     constant: makes the run-time value of a constant as the pickle reader gives it.
     declare: told of every function before the first is verified, as methods call each other by
     name.
+    version: the format of the archive, which says what some operators mean (see upgraders).
     Raises ArchiveError where the record is malformed or its code not sound.
     """
     functions: dict[str, Function] = {}
@@ -84,7 +86,7 @@ def read_functions(tree: Any, resolve: Callable[[str], T.Type | None],
         functions[name] = Function(name)
     types = TypeReader(resolve)
     for entry in entries_of(tree):
-        code = _code(entry, types, functions, constant)
+        code = upgraders.upgraded(_code(entry, types, functions, constant), version)
         function = functions[code.name]
         function.schema, function.attributes[CODE] = code.schema, code
         declare(function)

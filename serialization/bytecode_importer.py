@@ -58,9 +58,9 @@ class BytecodeImporter:
             return self._class(value.name)
         return SIMPLE.get(type(value), T.ANY)
 
-    def add_functions(self, tree: Any, constant: Callable[[Any], Any]) -> None:
-        """Read the record bytecode.pkl."""
-        self.functions = read_functions(tree, self.find_type, constant, self._add_method)
+    def add_functions(self, tree: Any, constant: Callable[[Any], Any], version: int) -> None:
+        """Read the record bytecode.pkl of an archive of a format version."""
+        self.functions = read_functions(tree, self.find_type, constant, self._add_method, version)
 
     def _add_method(self, function: Function) -> None:
         """A function is a method of the class that it is named after."""

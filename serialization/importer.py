@@ -18,6 +18,7 @@ from ..objects import Device, EnumValue
 from ..schema import NO_DEFAULT, Argument, Schema
 from .annotations import ConstantReader, TypeReader, dotted
 from .code_files import DAMAGED, CodeFile, CodeFiles
+from .upgraders import NEWEST
 
 STRING_LISTS = ("__parameters__", "__buffers__", "__forward_hooks__", "__forward_pre_hooks__")
 MAX_NAMED_TUPLE_DEPTH = 50
@@ -27,13 +28,15 @@ class Importer:
     """Types and functions of an archive by qualified name, imported when they are asked for.
 
     constants: gives the constants table (`CONSTANTS.c0` is its first value).
+    version: the archive's format, which says what some operators mean (see upgraders).
     """
 
-    def __init__(self, files: CodeFiles, constants: Callable[[], list]):
+    def __init__(self, files: CodeFiles, constants: Callable[[], list], version: int = NEWEST):
         from .resolver import ArchiveResolver
 
         self.files = files
         self.constants = constants
+        self.version = version
         self.types: dict[str, T.Type] = {}
         self.functions: dict[str, Function | None] = {}
         self.type_reader = TypeReader(self.find_type)

@@ -18,6 +18,7 @@ from ..objects import EnumValue
 from ..source import Span
 from ..tensors import Tensor
 from .annotations import NAMED_NUMBERS
+from .upgraders import former_operator
 
 if TYPE_CHECKING:
     from .importer import Importer
@@ -50,19 +51,18 @@ class UnknownResult(SimpleValue):
         return [SimpleValue(v) for v in node.outputs]
 
 
-def operator(name: str) -> SugaredValue:
-    """The operator of a qualified name, known or not."""
+def operator(name: str, version: int) -> SugaredValue:
+    """The operator of a qualified name, known or not, in an archive of a version."""
+    former = former_operator(name, version)
+    if former is not None:
+        return former
     if operators.overloads(name) or is_language_function(name):
         return BuiltinOperator(name)
     return UnknownOperator(name)
 
 
-def operators_of(namespace: str, spelled: str) -> Namespace:
-    return Namespace(spelled, lambda name: operator(f"{namespace}::{name}"))
-
-
-TORCH = operators_of("aten", "torch")
-OPS = Namespace("ops", lambda namespace: operators_of(namespace, f"ops.{namespace}"))
+def operators_of(namespace: str, spelled: str, version: int) -> Namespace:
+    return Namespace(spelled, lambda name: operator(f"{namespace}::{name}", version))
 
 
 class ArchiveResolver:
@@ -70,7 +70,10 @@ class ArchiveResolver:
 
     def __init__(self, importer: Importer):
         self.importer = importer
-        self.namespaces = {"torch": TORCH, "ops": OPS,
+        version = importer.version
+        self.namespaces = {"torch": operators_of("aten", "torch", version),
+                           "ops": Namespace("ops", lambda namespace: operators_of(
+                               namespace, f"ops.{namespace}", version)),
                            "CONSTANTS": Namespace("CONSTANTS", self._constant),
                            "__torch__": self._namespace("__torch__")}
 
