@@ -104,6 +104,12 @@ class Emitter:
         what, help = REFUSED.get(type(node), (f"{type(node).__name__}", None))
         raise CompileError(f"{what} not part of the language", self.span(node), help)
 
+    def report(self, error: CompileError) -> None:
+        """Keep an error; unrolled loops and second calls find the same one again."""
+        if all(error.message != e.message or error.span is None or e.span is None
+               or error.span.place != e.span.place for e in self.errors):
+            self.errors.append(error)
+
     # Names
 
     def lookup(self, name: str, span: Span) -> SugaredValue:
@@ -168,7 +174,8 @@ class Emitter:
         if plain.type in (T.INT, T.FLOAT, T.TENSOR, T.COMPLEX):
             return self.b.emit("aten::Bool", [plain], span)
         if isinstance(plain.type, (T.ListType, T.DictType)) or plain.type == T.STR:
-            self._no_truth(plain, span, "write len(x) > 0")
+            length = self.b.emit("aten::len", [plain], span)
+            return self.b.emit("aten::gt", [length, self.b.constant(0, span)], span)
         if T.may_be_none(plain.type):
             self._no_truth(plain, span, "write `x is not None`")
         self._no_truth(plain, span, None)

@@ -212,11 +212,14 @@ class _Reading:
         try:
             facts.attributes[name] = (self.type_of(name, value), "attribute")
         except NotInferable as why:
-            noted = self.noted_in_init(name)
-            if noted is not None:
-                facts.attributes[name] = (noted, "attribute")
-            else:
+            try:
+                noted = self.noted_in_init(name)
+            except NotInferable as other:
+                noted, why = None, other
+            if noted is None:
                 facts.failed[name] = str(why)
+            else:
+                facts.attributes[name] = (noted, "attribute")
 
     def noted_in_init(self, name: str) -> T.Type | None:
         """The type of `self.name: T = ...` in an `__init__`."""
@@ -272,13 +275,9 @@ def _annotated(note: Any, cls: type, function: Any = None) -> T.Type | None:
         return _annotated_text(note, cls, function)
     if is_final(note) and not getattr(note, "__args__", ()) or _names_module_class(note):
         return None
-    try:
-        found = type_of_object(note, class_type)
-    except CompileError:
-        found = None
+    found = type_of_object(note, class_type)
     if found is None:
-        raise CompileError(f"unknown type {note!r} in an annotation of {name_of(cls)}", None,
-                           "annotate with a type of the language")
+        raise NotInferable(f"its annotation {note!r} names no type of the language")
     return found
 
 
@@ -302,7 +301,11 @@ def _annotated_text(note: str, cls: type, function: Any) -> T.Type | None:
         if _names_module_class(named):
             return None
     source = Source(note.strip(), f"<annotation of {cls.__name__}>")
-    return resolver.type(expr, Span(source, 0, len(source.text)))
+    try:
+        return resolver.type(expr, Span(source, 0, len(source.text)))
+    except CompileError as error:
+        raise NotInferable(f"its annotation {note!r} names no type of the language: "
+                           f"{error.message}") from None
 
 
 def _names_module_class(note: Any) -> bool:
