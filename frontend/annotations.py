@@ -7,7 +7,9 @@ comments, `torch.Tensor`, `Tensor`, and classes that the program defines.
 from __future__ import annotations
 
 import ast
+import dataclasses
 import re
+import sys
 import types as python_types
 import typing
 from typing import Any, Callable
@@ -22,6 +24,7 @@ CONSTRUCTORS: dict[str, Callable[..., T.Type]] = {
     "tuple": lambda *t: T.TupleType(t), "Future": T.FutureType, "Final": lambda t: t,
     "Await": lambda t: T.RRefLikeType("Await", t), "_Await": lambda t: T.RRefLikeType("Await", t),
     "RRef": lambda t: T.RRefLikeType("RRef", t), "Annotated": lambda t, *_: t,
+    "InitVar": lambda t: t,
     **{f"BroadcastingList{n}": T.ListType for n in range(1, 7)},
 }
 """Name of a generic -> the type it makes of its arguments."""
@@ -160,13 +163,13 @@ PUBLIC_TYPES: dict[str, T.Type] = {
 
 
 def type_of_object(obj: Any, class_type: Callable[[type], T.Type | None],
-                   names: Callable[[str], Any] | None = None) -> T.Type | None:
+                   text: Callable[[str], T.Type | None] | None = None) -> T.Type | None:
     """The type that a Python object names when used as an annotation; None where it names none.
 
-    class_type gives the types of classes of the program, names the objects in string annotations.
+    class_type gives the types of classes of the program, text those of string annotations.
     """
     def recur(o):
-        found = type_of_object(o, class_type, names)
+        found = type_of_object(o, class_type, text)
         if found is None:
             raise _NoType
         return found
@@ -178,6 +181,8 @@ def type_of_object(obj: Any, class_type: Callable[[type], T.Type | None],
         pass
     if isinstance(obj, T.Type):
         return obj
+    if isinstance(obj, (str, typing.ForwardRef)) and text is not None:
+        return text(getattr(obj, "__forward_arg__", obj))
     origin, args = typing.get_origin(obj), typing.get_args(obj)
     try:
         if origin is typing.Union or isinstance(obj, getattr(python_types, "UnionType", ())):
@@ -206,3 +211,60 @@ def type_of_object(obj: Any, class_type: Callable[[type], T.Type | None],
 
 class _NoType(Exception):
     pass
+
+
+# Annotations of a class body
+
+def own_annotations(cls: type) -> dict[str, Any]:
+    """The annotations of a class body; names that are not there yet stand as text."""
+    if sys.version_info >= (3, 14):
+        import annotationlib
+
+        return annotationlib.get_annotations(cls, format=annotationlib.Format.FORWARDREF)
+    return cls.__dict__.get("__annotations__", {})
+
+
+def names_of_class(cls: type) -> dict[str, Any]:
+    """What names mean in the body of a class: those of its module, and what its methods close
+    over."""
+    names = dict(vars(sys.modules[cls.__module__])) if cls.__module__ in sys.modules else {}
+    for raw in list(vars(cls).values()):
+        function = getattr(raw, "__func__", getattr(raw, "fget", raw))
+        if isinstance(function, python_types.FunctionType):
+            for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+                try:
+                    names[name] = cell.cell_contents
+                except ValueError:                       # not assigned yet
+                    pass
+    names[cls.__name__] = cls
+    return names
+
+
+def hints_of(cls: type, place: Callable[[type], Span | None], strict: bool = True
+             ) -> dict[str, T.Type]:
+    """Types of the annotations of a class body, those of its bases first.
+
+    place gives the place of errors.  strict: an annotation that names no type is an error; else it
+    is left out.
+    """
+    from .resolver import PythonResolver, class_type
+
+    found = {}
+    for owner in reversed(cls.__mro__):
+        if owner.__module__ in ("builtins", "typing"):
+            continue
+        resolver = PythonResolver.of_mapping(names_of_class(owner))
+        for name, obj in own_annotations(owner).items():
+            obj = getattr(obj, "__forward_arg__", obj)
+            if typing.get_origin(obj) is typing.ClassVar or obj is typing.ClassVar or \
+                    isinstance(obj, str) and re.match(r"(\w+\.)*ClassVar\b", obj):
+                continue
+            if isinstance(obj, dataclasses.InitVar):
+                obj = obj.type
+            type = type_of_object(obj, class_type, resolver.type_of_text)
+            if type is None and strict:
+                raise CompileError(f"{obj!r} is not a type of the language", place(cls),
+                                   f"it annotates {name!r} of {cls.__name__}")
+            if type is not None:
+                found[name] = type
+    return found

@@ -1,6 +1,7 @@
-"""Python classes as types: script classes, NamedTuples, Enums.
+"""Python classes as types: script classes, NamedTuples, Enums, interfaces.
 
-A script class has the attributes that its `__init__` assigns and its class body annotates.
+A script class has the attributes that its `__init__` assigns; an annotation in the class body says
+the type of one.  Methods that it inherits are compiled for it, as if they were its own.
 """
 
 from __future__ import annotations
@@ -8,44 +9,51 @@ from __future__ import annotations
 import ast
 import enum
 import sys
-import weakref
 from typing import Any, Callable
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
-from scriptlang.ir import constant_type
+from scriptlang.objects import python_classes
 from scriptlang.source import Source
 
-from .annotations import type_of_object
-from .emitter import span_of
-from .record_classes import written_methods
+from . import interfaces, record_classes
+from .annotations import hints_of
+from .inheritance import Member, class_header, members_of
+from .modifiers import is_ignored
 
-_types: weakref.WeakKeyDictionary[type, T.Type] = weakref.WeakKeyDictionary()
+ENUM_VALUES = (int, float, str)
+"""Classes of the values of Enums."""
 
-BASES = (object,)
+NOT_OF_PROGRAMS = ("builtins", "typing", "collections", "typing_extensions", "abc", "numbers")
+"""Modules whose classes mean nothing in programs, but for NamedTuples and Enums."""
 
 
 def type_of_class(cls: type) -> T.Type | None:
     """The type of a class of the program, compiled on first use; None where it has none."""
-    known = _types.get(cls)
+    known = python_classes.get(cls)
     if known is None:
         if issubclass(cls, enum.Enum):
             known = _enum(cls)
         elif issubclass(cls, tuple) and hasattr(cls, "_fields"):
             known = _named_tuple(cls)
+        elif interfaces.is_interface(cls):
+            return interfaces.interface_type(cls)
         elif getattr(cls, "__script_type__", None) is not None:
             return cls.__script_type__
-        elif cls.__module__.partition(".")[0] in ("builtins", "typing", "collections"):
+        elif cls.__module__.partition(".")[0] in NOT_OF_PROGRAMS:
             return None
+        elif record_classes.is_record(cls) and compiled_type(cls) is None:
+            raise CompileError(f"{cls.__name__} is a dataclass that is not compiled",
+                               class_header(cls), "decorate it with @script, above @dataclass")
         else:
             return script_class(cls)
-        _types[cls] = known
+        python_classes[cls] = known
     return known
 
 
 def compiled_type(cls: type) -> T.Type | None:
     """The type of a class that `script` was applied to already, here or in PyTorch; else None."""
-    known = _types.get(cls)
+    known = python_classes.get(cls)
     state = sys.modules.get("torch.jit._state")
     if known is None and state is not None and state._get_script_class(cls) is not None:
         known = script_class(cls)
@@ -56,131 +64,135 @@ def _enum(cls: type) -> T.EnumType:
     from .script import qualified_name
 
     members = {m.name: m.value for m in cls}
-    kinds = {constant_type(v) for v in members.values()}
+    kinds = {type(v) for v in members.values()}
+    for value in members.values():
+        if type(value) not in ENUM_VALUES:
+            raise CompileError(f"enum {cls.__name__} has a value of type {type(value).__name__}",
+                               class_header(cls), "give all members values of type int, float or "
+                               "str")
     if len(kinds) != 1:
-        raise CompileError(f"the values of enum {cls.__name__} have different types", None,
+        raise CompileError(f"the values of enum {cls.__name__} have different types",
+                           class_header(cls),
                            "give all members values of one type: int, float or str")
-    return T.EnumType(qualified_name(cls), kinds.pop(), members, cls)
+    of = {int: T.INT, float: T.FLOAT, str: T.STR}[kinds.pop()]
+    return T.EnumType(qualified_name(cls), of, members, cls)
 
 
 def _named_tuple(cls: type) -> T.TupleType:
     from .script import qualified_name
 
-    hints = _hints(cls)
-    fields = cls._fields
-    types = tuple(hints.get(name, T.TENSOR) for name in fields)
-    defaults = tuple(cls._field_defaults[n] for n in fields if n in cls._field_defaults)
-    return T.TupleType(types, qualified_name(cls), fields, defaults)
+    hints = hints_of(cls, class_header)
+    types = tuple(hints.get(name, T.TENSOR) for name in cls._fields)
+    given = cls._field_defaults
+    for name, type in zip(cls._fields, types):
+        if name in given:
+            _check_field_default(cls, name, type, given[name], name in hints)
+    defaults = tuple(given[n] for n in cls._fields if n in given)
+    return T.TupleType(types, qualified_name(cls), cls._fields, defaults)
 
 
-def _hints(cls: type) -> dict[str, T.Type]:
-    """Types of the annotations of a class body."""
-    import typing
+def _check_field_default(cls: type, name: str, type: T.Type, value: Any, annotated: bool) -> None:
+    """Defaults of a NamedTuple are no tensors: all tuples would share them."""
+    from .value_types import is_tensor
 
-    names = vars(sys.modules[cls.__module__]) if cls.__module__ in sys.modules else {}
-    try:
-        raw = typing.get_type_hints(cls, globalns=names)
-    except Exception:
-        raw = getattr(cls, "__annotations__", {})
-    found = {}
-    for name, obj in raw.items():
-        if isinstance(obj, str):
-            obj = names.get(obj, obj)
-        type = type_of_object(obj, type_of_class)
-        if type is None:
-            raise CompileError(f"{obj!r} is not a type of the language", None,
-                               f"it annotates {name!r} of {cls.__name__}")
-        found[name] = type
-    return found
+    if is_tensor(value):
+        raise CompileError(f"the default of {name!r} of {cls.__name__} is a Tensor, which all "
+                           f"tuples would share", class_header(cls),
+                           "annotate the field as Optional[Tensor] and take None as its default")
+    if not annotated and value is not None:
+        raise CompileError(f"the field {name!r} of {cls.__name__} has no annotation, so it is a "
+                           f"Tensor, but its default is {value!r}", class_header(cls),
+                           "use typing.NamedTuple and annotate the fields")
 
 
 def script_class(cls: type) -> T.ClassType:
-    """Compile a class: its methods, with attributes from `__init__` and annotations."""
+    """Compile a class: its methods and those it inherits, with the attributes of `__init__`."""
     from .script import qualified_name, source_of
 
-    known = _types.get(cls)
+    known = python_classes.get(cls)
     if known is not None:
         return known
-    node, source = source_of(cls)
+    if issubclass(cls, (enum.Enum, tuple)) or interfaces.is_interface(cls):
+        return type_of_class(cls)
+    node, _ = source_of(cls)
     if not isinstance(node, ast.ClassDef):
         raise CompileError(f"{cls.__name__} is not a class that can be compiled")
-    type = T.ClassType(qualified_name(cls))
-    _types[cls] = type
+    type = T.ClassType(qualified_name(cls), python_class=cls)
+    python_classes[cls] = type
     try:
-        _define(cls, node, source, type)
+        _define(cls, type)
     except BaseException:
-        _types.pop(cls, None)
+        python_classes.pop(cls, None)
         raise
     return type
 
 
-def _define(cls: type, node: ast.ClassDef, source: Source, type: T.ClassType) -> None:
+def _define(cls: type, type: T.ClassType) -> None:
     """The methods of a Python class; each sees the names of its own function."""
-    from .resolver import PythonResolver
+    members = members_of(cls, type)
+    record = record_classes.is_record(cls)
+    if record:
+        members += record_classes.written_members(cls, {m.name for m in members
+                                                        if m.owner is cls})
+    assigned = _assigned_in_init(members)
+    fields = record_classes.field_names(cls) if record else ()
+    for name, hint in hints_of(cls, class_header, strict=record).items():
+        if name in assigned and (not record or name in fields):
+            type.add_attribute(name, hint)
+    _declare_all(members, type)
 
-    bad = [b for b in cls.__mro__[1:] if b not in BASES]
-    if bad:
-        raise CompileError(f"class {cls.__name__} inherits from {bad[0].__name__}",
-                           span_of(node.bases[0], source) if node.bases else None,
-                           "a script class has no bases; copy the methods into it")
-    for name, hint in _hints(cls).items():
-        type.add_attribute(name, hint)
 
-    def resolver(statement: ast.FunctionDef) -> PythonResolver:
-        raw = cls.__dict__.get(statement.name)
-        if statement in written:
-            return PythonResolver.of_mapping({**vars(sys.modules[cls.__module__]),
-                                              cls.__name__: cls})
-        if isinstance(raw, staticmethod):
-            return PythonResolver.of(raw.__func__)
-        if isinstance(raw, property):
-            return PythonResolver.of(raw.fset if is_setter(statement) else raw.fget)
-        if not hasattr(raw, "__code__"):
-            raise CompileError(f"{statement.name} of {cls.__name__} is not a plain method",
-                               span_of(statement, source),
-                               "class methods are not part of the language")
-        return PythonResolver.of(raw)
-
-    written = written_methods(cls, node, source)
-    node.body += written
-    define_from_syntax(node, source, type, resolver)
+def _assigned_in_init(members: list[Member]) -> set[str]:
+    """Names of the attributes that `__init__` assigns, to the class's own and the inherited."""
+    return {n.attr for m in members if m.name == "__init__" or m.name.endswith("___init__")
+            for n in ast.walk(m.statement)
+            if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)}
 
 
 def define_from_syntax(node: ast.ClassDef, source: Source, type: T.ClassType,
                        resolver: Callable[[ast.FunctionDef], Any]) -> None:
-    """Declare the methods of a class, then compile all, `__init__` first: it makes attributes."""
-    from .script import declare
+    """Declare the methods of a class of a text, then compile all."""
+    _declare_all([Member(s.name, s, source, resolver(s)) for s in node.body
+                  if isinstance(s, ast.FunctionDef)], type)
 
-    for statement in node.body:
-        if not isinstance(statement, ast.FunctionDef):
-            continue
-        decorators = {getattr(d, "id", getattr(d, "attr", "")) for d in statement.decorator_list}
-        name = f"{type.name}.{statement.name}"
-        if "staticmethod" in decorators:
-            type.static_methods[statement.name] = declare(statement, source, resolver(statement),
-                                                          name)
-        elif decorators & {"property", "setter"}:
-            _property(statement, source, type, resolver(statement))
-        elif not decorators & {"ignore", "unused"}:
-            type.methods[statement.name] = declare(statement, source, resolver(statement), name,
-                                                   None, type)
+
+def _declare_all(members: list[Member], type: T.ClassType) -> None:
+    """Declare methods, then compile all, `__init__` first: it makes attributes."""
+    for member in members:
+        _declare(member, type)
     if "__init__" in type.methods:
         type.methods["__init__"].ensure_defined()
     for method in [*type.methods.values(), *type.static_methods.values()]:
         method.ensure_defined()
 
 
-def is_setter(statement: ast.FunctionDef) -> bool:
-    return any(isinstance(d, ast.Attribute) and d.attr == "setter"
-               for d in statement.decorator_list)
-
-
-def _property(statement: ast.FunctionDef, source: Source, type: T.ClassType, resolver: Any) -> None:
-    """A getter or setter: `name`, `name.setter`."""
+def _declare(member: Member, type: T.ClassType) -> None:
+    from .ignored import ignored_function
     from .script import declare
 
-    setter = is_setter(statement)
-    method = f"__{statement.name}_{'setter' if setter else 'getter'}"
-    type.methods[method] = declare(statement, source, resolver, f"{type.name}.{method}", None, type)
-    known = type.properties.get(statement.name, (None, None))
-    type.properties[statement.name] = (known[0], method) if setter else (method, known[1])
+    statement = member.statement
+    name = f"{type.name}.{member.name}"
+    decorators = {getattr(d, "id", getattr(d, "attr", "")) for d in statement.decorator_list}
+    if "staticmethod" in decorators:
+        type.static_methods[member.name] = declare(statement, member.source, member.resolver, name,
+                                                   member.defaults)
+    elif decorators & {"property", "setter"}:
+        _property(member, type)
+    elif is_ignored(member.function):
+        type.methods[member.name] = ignored_function(member.function, name, type)
+    else:
+        type.methods[member.name] = declare(statement, member.source, member.resolver, name,
+                                            member.defaults, type)
+
+
+def _property(member: Member, type: T.ClassType) -> None:
+    """A getter or setter: `name`, `name.setter`."""
+    from .inheritance import is_setter
+    from .script import declare
+
+    setter = is_setter(member.statement)
+    method = f"__{member.name}_{'setter' if setter else 'getter'}"
+    type.methods[method] = declare(member.statement, member.source, member.resolver,
+                                   f"{type.name}.{method}", None, type)
+    known = type.properties.get(member.name, (None, None))
+    type.properties[member.name] = (known[0], method) if setter else (method, known[1])

@@ -17,7 +17,7 @@ from scriptlang import types as T
 from scriptlang.errors import CompileError
 from scriptlang.ir import Function
 from scriptlang.objects import EnumValue
-from scriptlang.source import Span
+from scriptlang.source import Source, Span
 
 from . import namespaces, python_builtins
 from .annotations import PYTHON_TYPES, type_of_object, type_of_syntax
@@ -54,6 +54,11 @@ class PythonResolver:
             return module_names.get(name, MISSING)
 
         return cls(names)
+
+    def with_names(self, more: Mapping[str, Any]) -> PythonResolver:
+        """The same with further names, which come first."""
+        known = self.names
+        return PythonResolver(lambda name: more[name] if name in more else known(name))
 
     @classmethod
     def of_mapping(cls, names: Mapping[str, Any]) -> PythonResolver:
@@ -93,7 +98,14 @@ class PythonResolver:
         obj = self.names(head)
         for part in rest:
             obj = getattr(obj, part, MISSING)
-        return None if obj is MISSING else type_of_object(obj, class_type)
+        return None if obj is MISSING else type_of_object(obj, class_type, self.type_of_text)
+
+    def type_of_text(self, text: str) -> T.Type | None:
+        """The type that an annotation inside an alias names by its text."""
+        try:
+            return self.type(ast.parse(text, mode="eval").body, Span(Source(text), 0, len(text)))
+        except (CompileError, SyntaxError):
+            return None
 
 
 def meaning_of(obj: Any, span: Span, constant: bool = False) -> SugaredValue | None:

@@ -181,9 +181,10 @@ def _dict(e: Emitter, node: ast.Call, expected) -> SugaredValue:
 
 
 def _super(e: Emitter, node: ast.Call, expected) -> SugaredValue:
+    from .inheritance import super_of_class
     from .module_values import super_value
 
-    found = super_value(e, node)
+    found = super_value(e, node) or super_of_class(e, node)
     if found is not None:
         return found
     raise CompileError("super() is not part of the language outside of __init__", e.span(node),

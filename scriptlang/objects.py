@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any, Generic, TypeVar
 
 from . import types as T
+
+python_classes: weakref.WeakKeyDictionary[type, T.Type] = weakref.WeakKeyDictionary()
+"""Classes of Python that were compiled -> what their instances are in programs."""
 
 R = TypeVar("R")
 

@@ -299,6 +299,7 @@ class ClassType(Type):
     method names.  static_methods: name -> ir.Function without self.
     hooks, pre_hooks: names of methods that run after and before forward.
     origin: what it was compiled from (a Python module); it knows what slots and methods do not.
+    python_class: the Python class that a script class was compiled from.
     """
 
     name: str
@@ -312,6 +313,7 @@ class ClassType(Type):
     pre_hooks: list[str] = field(default_factory=list)
     doc: str | None = None
     origin: PyAny = None
+    python_class: type | None = None
 
     def __post_init__(self):
         self._slots = {a.name: i for i, a in enumerate(self.attributes)}
@@ -455,6 +457,8 @@ def implements(a: Type, interface: InterfaceType) -> bool:
         return False
     for name, want in interface.methods.items():
         have = a.methods.get(name)
+        if hasattr(have, "ensure_defined") and have.schema is None:
+            have.ensure_defined()
         have = getattr(have, "schema", have)
         if have is None or len(have.arguments) != len(want.arguments) \
                 or len(have.returns) != len(want.returns):
