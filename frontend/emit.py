@@ -42,7 +42,7 @@ def emit_function(definition: ast.FunctionDef, source: Source, resolver: Resolve
         value = graph.block.add_parameter(argument.type, argument.name)
         e.frame.set(argument.name, e.simple(value))
     try:
-        statements.emit_body(e, definition.body)
+        statements.emit_statements(e, definition.body)
     except RecursionError:
         raise CompileError(f"{friendly(name)} is nested too deeply", span_of(definition, source),
                            "break long expressions and chains of elif into parts") from None
@@ -52,7 +52,7 @@ def emit_function(definition: ast.FunctionDef, source: Source, resolver: Resolve
         try:
             _finish(e)
         except CompileError as error:
-            e.errors.append(error)
+            e.report(error)
     if e.errors:
         raise _together(e.errors, name)
     return graph
@@ -62,7 +62,7 @@ def _fall_off(e: Emitter, definition: ast.FunctionDef) -> None:
     """The end of the body is a `return None`."""
     span = e.span(definition.body[-1])
     if e.result is not None and not T.is_subtype(T.NONE, e.result):
-        e.errors.append(CompileError(
+        e.report(CompileError(
             f"the result is declared as {e.result.annotation}, but the function may end without a "
             f"return", span, "return a value on every path, or raise"))
         return
@@ -71,11 +71,12 @@ def _fall_off(e: Emitter, definition: ast.FunctionDef) -> None:
 
 def _together(errors: list[CompileError], name: str) -> CompileError:
     """One error that reports all errors of a function."""
+    for error in errors:
+        if not error.chain:
+            error.message = friendly(error.message)
+            error.notes = tuple(map(friendly, error.notes))
+            error.help = error.help and friendly(error.help)
     first = errors[0]
-    if not first.chain:
-        first.message = friendly(first.message)
-        first.notes = tuple(map(friendly, first.notes))
-        first.help = first.help and friendly(first.help)
     if len(errors) > 1:
         first.notes += tuple(f"also {line}" if i == 0 else line for other in errors[1:]
                              for i, line in enumerate(str(other).split("\n")))

@@ -14,7 +14,7 @@ from scriptlang.ir import Function
 from scriptlang.schema import Schema
 
 from . import exits
-from .environment import Frame
+from .environment import Consequence, Frame
 from .sugared import FunctionValue, SugaredValue
 from .syntax import walk_scope
 
@@ -116,7 +116,10 @@ class ClosureValue(SugaredValue):
         saved = e.loops, e.returns, e.result
         e.loops, e.returns, e.result = [], [], result
         try:
+            known = len(e.errors)
             emit_statements(e, self.node.body)
+            if len(e.errors) > known:
+                raise Consequence("an error in the inner function", span)
             if not e.frame.exits:
                 leave_function(e, e.b.constant(None, span), span)
             type = result or join_types(e.returns)

@@ -21,25 +21,28 @@ if TYPE_CHECKING:
 
 
 def emit_statements(e: Emitter, body: Sequence[ast.stmt]) -> None:
-    """Emit statements in order, up to the first that never goes on."""
-    for statement in body:
-        if e.frame.exits:
-            return
-        emit_statement(e, statement)
+    """Emit statements in order, up to the first that never goes on.
 
-
-def emit_body(e: Emitter, body: Sequence[ast.stmt]) -> None:
-    """Emit the body of a function; an error in a statement leaves the others to be read."""
+    An error in one is kept in `e.errors` and leaves the others to be read: names that it would have
+    assigned are unusable, and uses of those are no errors of their own.
+    """
     for statement in body:
         if e.frame.exits:
             return
         try:
             emit_statement(e, statement)
         except CompileError as error:
-            if not isinstance(error, Consequence):
-                e.errors.append(error)
-            for name in assigned_names([statement]):
-                e.frame.forget(name, Unusable(""))
+            recover(e, statement, error)
+
+
+def recover(e: Emitter, statement: ast.stmt, error: CompileError) -> None:
+    """Keep the error of a statement, and go on as if it had run."""
+    if not isinstance(error, Consequence):
+        e.report(error)
+    own = {statement.name} if isinstance(statement, ast.FunctionDef) else set()
+    for name in assigned_names([statement]) | own:
+        e.frame.forget(name, Unusable(""))
+    e.frame.exits = isinstance(statement, LEAVING)
 
 
 def emit_statement(e: Emitter, node: ast.stmt) -> None:
@@ -147,6 +150,9 @@ def emit_delete(e: Emitter, node: ast.Delete) -> None:
         else:
             raise CompileError("only names and single elements can be deleted", span)
 
+
+LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
+"""Statements that control does not pass."""
 
 STATEMENTS: dict[type, Callable[..., None]] = {
     ast.Expr: emit_expression, ast.Pass: emit_pass, ast.Return: emit_return,
