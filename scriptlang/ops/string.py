@@ -11,6 +11,7 @@ from typing import Any, Callable
 
 from .. import types as T
 from ..objects import Device, EnumValue, ScriptObject
+from ..stream_text import stream_text
 from ..tensors import Tensor
 from .table import declare, primitive
 
@@ -205,7 +206,9 @@ def value_text(value: Any) -> str:
         return f"{value.type.name}.{value.name}"
     if isinstance(value, ScriptObject):
         return f"<{value.type.name} object at 0x{id(value):x}>"
-    return str(value) if isinstance(value, (Tensor, Device)) else repr(value)
+    if isinstance(value, Tensor):
+        return stream_text(value)
+    return str(value) if isinstance(value, Device) else repr(value)
 
 
 def tuple_text(value: tuple) -> str:
