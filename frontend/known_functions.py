@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
+from scriptlang import types as T
+
 from .sugared import (Arg, BuiltinFunction, BuiltinOperator, ConstantValue, ExceptionValue,
                       SugaredValue, TypeValue)
 
@@ -19,11 +21,25 @@ def _warn(b, args, kwargs, span) -> SugaredValue:
     return b.call_operator("aten::warn", args, kwargs, span)
 
 
+def _assert(b, args, kwargs, span) -> SugaredValue:
+    """`torch._assert(condition, message)`."""
+    parts = dict(zip(("condition", "message"), args)) | kwargs
+    test = parts["condition"].value.value(b, parts["condition"].span)
+    message = b.text(parts["message"])
+    if test.type != T.BOOL:
+        test = b.emit("aten::Bool", [test], span)
+    branch = b.insert("prim::If", [test], (), span)
+    branch.add_block()
+    with b.graph.at(branch.add_block()):
+        name = ConstantValue("builtins.AssertionError")
+        b.call_operator("prim::RaiseException", [Arg(b.simple(message), span), Arg(name, span)],
+                        {}, span)
+    return ConstantValue(None)
+
+
 def _broadcast(count: int) -> Callable[..., SugaredValue]:
     """`_pair(x)`: a list of `count` numbers, from one number or a list."""
     def emit(b, args, kwargs, span):
-        from scriptlang import types as T
-
         value = args[0].value.value(b, args[0].span)
         if value.type in (T.INT, T.FLOAT):
             return b.simple(b.list([value] * count, value.type, span))
@@ -39,6 +55,7 @@ HOMES_OF_SIZES = ("torch.nn.modules.utils", "scriptlang.nn.sizes")
 
 KNOWN: dict[str, SugaredValue] = {
     "warnings.warn": BuiltinFunction("warn", _warn),
+    "torch._assert": BuiltinFunction("_assert", _assert),
     "_warnings.warn": BuiltinFunction("warn", _warn),
     **{f"{home}._list_with_default": BuiltinOperator("aten::_list_with_default")
        for home in HOMES_OF_SIZES},

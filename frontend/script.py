@@ -139,7 +139,6 @@ def compile_text(text: str, names: Mapping[str, Any] | None = None, file: str = 
 
     The functions see each other.  Raises CompileError.
     """
-    source = Source(textwrap.dedent(text), file)
     functions: dict[str, Function] = {}
     known = dict(names or {})
 
@@ -148,14 +147,23 @@ def compile_text(text: str, names: Mapping[str, Any] | None = None, file: str = 
             self._function = function
 
     resolver = PythonResolver.of_mapping(known)
+    for node, source in functions_of_text(text, file):
+        functions[node.name] = declare(node, source, resolver, f"__torch__.{node.name}")
+        known[node.name] = Compiled(functions[node.name])
+    for function in functions.values():
+        function.ensure_defined()
+    return functions
+
+
+def functions_of_text(text: str, file: str = "<string>") -> list[tuple[ast.FunctionDef, Source]]:
+    """The functions that a text defines; imports are passed over.  Raises CompileError."""
+    source = Source(textwrap.dedent(text), file)
+    found = []
     for node in _parse(source).body:
         if isinstance(node, ast.FunctionDef):
-            functions[node.name] = declare(node, source, resolver, f"__torch__.{node.name}")
-            known[node.name] = Compiled(functions[node.name])
+            found.append((node, source))
         elif not isinstance(node, (ast.Import, ast.ImportFrom)):
             place = Span(source, source.offset(node.lineno, node.col_offset),
                          source.offset(node.lineno, node.col_offset) + 1)
             raise CompileError("only functions can be compiled from a text", place)
-    for function in functions.values():
-        function.ensure_defined()
-    return functions
+    return found

@@ -8,12 +8,17 @@ from . import types as T
 from .ir import Function, Graph
 from .interpreter.engine import Engine, engine as engine_named
 from .limits import Limits
-from .objects import EnumValue
+from .module_state import ModuleState
+from .objects import EnumValue, ScriptObject
 from .ops import dispatch
 from .tensors import Tensor
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+last_called: Function | None = None
+"""The function that was called last."""
 
 
 class ScriptFunction(Generic[P, R]):
@@ -45,6 +50,8 @@ class ScriptFunction(Generic[P, R]):
         return self._run(*args, **kwargs)
 
     def _run(self, *args, **kwargs):
+        global last_called
+        last_called = self._function
         result = self.engine.run(self._function, args, kwargs, self._limits)
         return wrap(result, self.engine, self._limits)
 
@@ -99,6 +106,8 @@ class ScriptMethod(ScriptFunction):
         self.owner = owner
 
     def __call__(self, *args, **kwargs):
+        global last_called
+        last_called = self._function
         result = self.engine.run(self._function, (self.owner._object_, *args), kwargs, self._limits)
         return wrap(result, self.engine, self._limits)
 
@@ -182,14 +191,116 @@ for _name in ("__add__", "__sub__", "__mul__", "__truediv__", "__floordiv__", "_
     setattr(ScriptObjectFacade, _name, _operator(_name))
 
 
-class ScriptModule(ScriptObjectFacade):
-    """A loaded or compiled module.  Calling it calls `forward`; hooks of the program run around it."""
+class ScriptModule(ModuleState, ScriptObjectFacade):
+    """A loaded or compiled module.  Calling it calls `forward`; hooks of the program run around it.
+
+    Attributes that the program has are checked when they are set; others are plain Python ones.
+    """
 
     def __call__(self, *args, **kwargs):
-        if "forward" not in self._type.methods:
+        cls = self._type
+        for name in cls.pre_hooks:
+            result = ScriptMethod(cls.methods[name], self)(args)
+            if result is not None:
+                args = result if isinstance(result, tuple) else (result,)
+        output = self._forward()(*args, **kwargs)
+        for name in cls.hooks:
+            result = ScriptMethod(cls.methods[name], self)(args, output)
+            output = output if result is None else result
+        return output
+
+    def _forward(self) -> ScriptFunction:
+        if "forward" in self._type.methods:
+            return ScriptMethod(self._type.methods["forward"], self)
+        found = overloaded_method(self, "forward")
+        if found is None:
             names = ", ".join(self._type.methods) or "none"
             raise AttributeError(f"{self._type.name} has no forward; its methods: {names}")
-        return ScriptMethod(self._type.methods["forward"], self)(*args, **kwargs)
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError as error:
+            found = overloaded_method(self, name)
+            if found is not None:
+                return found
+            if self._type.origin is not None:
+                from .scripting import python_attribute
+
+                return python_attribute(self, name, error)
+            raise
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        cls = self._type
+        if cls.slot(name) is not None:
+            self._object_.set(name, self._fitting(name, value))
+        elif name in cls.constants:
+            raise AttributeError(f"{name!r} is a constant of {cls.short_name} and cannot be set")
+        elif name in cls.properties or name in cls.methods:
+            super().__setattr__(name, value)
+        else:
+            object.__setattr__(self, name, value)
+
+    def _fitting(self, name: str, value: Any) -> Any:
+        """A value as the attribute keeps it.  Raises RuntimeError where it does not fit."""
+        from .interpreter.arguments import Mismatch, convert
+        from .interpreter.values import type_name
+
+        declared = self._type.attribute(name).type
+        if getattr(declared, "is_module", False) and not isinstance(value, ScriptModule):
+            raise RuntimeError(f"cannot set submodule {name!r} to a {type_name(value)}: script it "
+                               "first")
+        try:
+            return convert(value, declared)
+        except Mismatch:
+            found = value._type.annotation if isinstance(value, ScriptObjectFacade) \
+                else type_name(value)
+            raise RuntimeError(f"{name!r} of {self._type.short_name} is a {declared.annotation} "
+                               f"and cannot be set to a {found}") from None
+
+    def define(self, src: str) -> None:
+        """Compile the functions of a text as further methods.  Raises CompileError."""
+        from .scripting import define_methods
+
+        define_methods(self, src)
+
+    # Containers
+
+    def _members(self) -> dict[str, Any]:
+        return dict(self.named_children())
+
+    def __len__(self) -> int:
+        if "__len__" in self._type.methods:
+            return ScriptMethod(self._type.methods["__len__"], self)()
+        return len(self._members())
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[Any]:
+        names = self._members()
+        return iter(names.values() if all(n.isdigit() for n in names) else names)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._members()
+
+    def __getitem__(self, key):
+        if "__getitem__" in self._type.methods:
+            return ScriptMethod(self._type.methods["__getitem__"], self)(key)
+        members = self._members()
+        if isinstance(key, str):
+            return members[key]
+        return list(members.values())[key]
+
+    def keys(self) -> list[str]:
+        return list(self._members())
+
+    def values(self) -> list[Any]:
+        return list(self._members().values())
+
+    def items(self) -> list[tuple[str, Any]]:
+        return list(self._members().items())
 
     @property
     def engine(self) -> str:
@@ -218,70 +329,6 @@ class ScriptModule(ScriptObjectFacade):
 
         save(self, target, _extra_files)
 
-    def named_children(self) -> Iterator[tuple[str, "ScriptModule"]]:
-        for a in self._type.attributes:
-            if isinstance(a.type, (T.ClassType, T.InterfaceType)) and a.type.is_module:
-                yield a.name, getattr(self, a.name)
-
-    def children(self) -> Iterator["ScriptModule"]:
-        return (m for _, m in self.named_children())
-
-    def named_modules(self, prefix: str = "") -> Iterator[tuple[str, "ScriptModule"]]:
-        """This module and all inside it, each object once, with dotted names."""
-        seen: set[int] = set()
-        pending = [(prefix, self)]
-        while pending:
-            name, module = pending.pop()
-            if id(module._object_) in seen:
-                continue
-            seen.add(id(module._object_))
-            yield name, module
-            children = [(f"{name}.{n}" if name else n, m) for n, m in module.named_children()]
-            pending += reversed(children)
-
-    def modules(self) -> Iterator["ScriptModule"]:
-        return (m for _, m in self.named_modules())
-
-    def _named_tensors(self, kind: str, recurse: bool) -> Iterator[tuple[str, Tensor]]:
-        seen: set[int] = set()
-        for prefix, module in self.named_modules() if recurse else [("", self)]:
-            for a in module._type.attributes:
-                value = module._object_.get(a.name) if a.kind == kind else None
-                if value is not None and id(value) not in seen:
-                    seen.add(id(value))
-                    yield f"{prefix}.{a.name}" if prefix else a.name, value
-
-    def named_parameters(self, recurse: bool = True) -> Iterator[tuple[str, Tensor]]:
-        return self._named_tensors("parameter", recurse)
-
-    def parameters(self, recurse: bool = True) -> Iterator[Tensor]:
-        return (t for _, t in self.named_parameters(recurse))
-
-    def named_buffers(self, recurse: bool = True) -> Iterator[tuple[str, Tensor]]:
-        return self._named_tensors("buffer", recurse)
-
-    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        return (t for _, t in self.named_buffers(recurse))
-
-    def state_dict(self) -> dict[str, Tensor]:
-        """Parameters and buffers by dotted name; they share memory with the module."""
-        state = {}
-        for prefix, module in self.named_modules():
-            for kind in ("parameter", "buffer"):
-                for name, tensor in module._named_tensors(kind, recurse=False):
-                    state[f"{prefix}.{name}" if prefix else name] = tensor
-        return state
-
-    def train(self, mode: bool = True) -> "ScriptModule":
-        """Set `training` here and in every submodule; returns the module."""
-        for m in self.modules():
-            if m._type.slot("training") is not None:
-                m._object_.set("training", bool(mode))
-        return self
-
-    def eval(self) -> "ScriptModule":
-        return self.train(False)
-
     def __repr__(self) -> str:
         lines = [f"ScriptModule(original_name={self.original_name}"]
         for name, child in self.named_children():
@@ -289,21 +336,80 @@ class ScriptModule(ScriptObjectFacade):
         return lines[0] + ")" if len(lines) == 1 else "\n".join([*lines, ")"])
 
 
+class OverloadedScriptMethod:
+    """A method with several declarations: a call takes the first that the arguments fit."""
+
+    def __init__(self, methods: list[ScriptMethod]):
+        self.methods = methods
+
+    def __call__(self, *args, **kwargs):
+        from .errors import RunError
+        from .interpreter.arguments import bind
+
+        for method in self.methods[:-1]:
+            try:
+                bind(method.schema, (method.owner._object_, *args), kwargs)
+            except RunError:
+                continue
+            return method(*args, **kwargs)
+        return self.methods[-1](*args, **kwargs)
+
+
+def overloaded_method(owner: ScriptModule, name: str) -> OverloadedScriptMethod | None:
+    """The methods `name__0`, `name__1`, ... of a module as one; None where there are none."""
+    found = []
+    while f"{name}__{len(found)}" in owner._type.methods:
+        found.append(ScriptMethod(owner._type.methods[f"{name}__{len(found)}"], owner))
+    return OverloadedScriptMethod(found) if found else None
+
+
 def wrap(value: Any, engine: Engine, limits: Limits | None = None) -> Any:
-    """What a user sees of a run-time value: objects become facades, also inside containers."""
-    if isinstance(value, Tensor):
+    """What a user sees of a run-time value, also inside containers: modules become ScriptModules,
+    objects of classes that were compiled from Python instances of them, members of Enums members."""
+    if type(value) in UNCHANGED or isinstance(value, Tensor):
         return value
-    if hasattr(value, "type") and isinstance(getattr(value, "type", None), T.ClassType):
-        facade = ScriptModule if value.type.is_module else ScriptObjectFacade
-        return facade(value, engine, limits)
-    if isinstance(value, EnumValue):
-        return value if value.type.python_class is None else value.type.python_class[value.name]
-    if type(value) is list and any(isinstance(v, (list, tuple, dict)) or hasattr(v, "type")
-                                   for v in value if not isinstance(v, Tensor)):
-        return [wrap(v, engine, limits) for v in value]
-    if type(value) is tuple:
-        return tuple(wrap(v, engine, limits) for v in value)
-    return value
+    return _Wrapping(engine, limits, {}).wrap(value)
+
+
+UNCHANGED = (int, float, bool, str, complex, type(None))
+"""Classes of values that users see as they are."""
+
+
+class _Wrapping:
+    """One value on its way to the user; `seen` holds the objects made, by the id of the original."""
+
+    def __init__(self, engine: Engine, limits: Limits | None, seen: dict[int, Any]):
+        self.engine, self.limits, self.seen = engine, limits, seen
+
+    def wrap(self, value: Any) -> Any:
+        cls = type(value)
+        if cls in UNCHANGED or isinstance(value, Tensor):
+            return value
+        if cls is list:
+            return value if all(type(v) in UNCHANGED for v in value) else \
+                [self.wrap(v) for v in value]
+        if cls is dict:
+            return {self.wrap(k): self.wrap(v) for k, v in value.items()}
+        if isinstance(value, tuple):
+            parts = [self.wrap(v) for v in value]
+            return tuple(parts) if cls is tuple else cls(*parts)
+        if isinstance(value, EnumValue):
+            python = value.type.python_class
+            return value if python is None else python[value.name]
+        return self.object(value) if isinstance(value, ScriptObject) else value
+
+    def object(self, value: ScriptObject) -> Any:
+        if value.type.is_module:
+            return ScriptModule(value, self.engine, self.limits)
+        python = value.type.python_class
+        if python is None:
+            return ScriptObjectFacade(value, self.engine, self.limits)
+        made = self.seen.get(id(value))
+        if made is None:
+            made = self.seen[id(value)] = python.__new__(python)
+            for attribute, part in zip(value.type.attributes, value.slots):
+                made.__dict__[attribute.name] = self.wrap(part)
+        return made
 
 
 def unwrap(value: Any) -> Any:

@@ -7,6 +7,7 @@ same memory.
 from __future__ import annotations
 
 import inspect
+import sys
 import types as python_types
 from typing import Any
 
@@ -16,6 +17,7 @@ from .frontend.ignored import PythonCall
 from .frontend.module_reading import is_module, plain_value, prepared
 from .frontend.module_types import ModuleOrigin, compile_module, module_type
 from .frontend.modifiers import is_ignored
+from .frontend.resolver import PythonResolver
 from .interpreter import engine as engines
 from .interpreter.arguments import Mismatch, convert
 from .interpreter.values import type_name
@@ -107,10 +109,10 @@ def class_object(value: Any, taking: _Taking) -> ScriptObject | None:
 
 # What stays in Python
 
-def python_attribute(owner: ScriptModule, name: str) -> Any:
-    """An ignored method of the Python class, bound to the scripted module.
+def python_attribute(owner: ScriptModule, name: str, error: AttributeError) -> Any:
+    """An ignored method or property of the Python class, bound to the scripted module.
 
-    Raises AttributeError for any other name.
+    Raises `error` for any other name.
     """
     origin = owner._type.origin
     if isinstance(origin, ModuleOrigin):
@@ -119,7 +121,30 @@ def python_attribute(owner: ScriptModule, name: str) -> Any:
             return python_types.MethodType(raw, owner)
         if isinstance(raw, property) and is_ignored(raw.fget):
             return raw.fget(owner)
-    raise AttributeError(name)
+        if isinstance(raw, staticmethod):
+            return raw.__func__
+        if name in origin.facts.functions:
+            return origin.facts.functions[name]
+    raise error
+
+
+def define_methods(owner: ScriptModule, text: str) -> None:
+    """Compile the functions of a text as methods of a module; they see the caller's names."""
+    from .frontend.script import declare, functions_of_text
+
+    type = owner._type
+    names = {"torch": sys.modules.get("torch", sys.modules["scriptlang"])}
+    made = {}
+    for node, source in functions_of_text(text):
+        made[node.name] = type.methods[node.name] = declare(
+            node, source, PythonResolver.of_mapping(names), f"{type.name}.{node.name}", None, type)
+    try:
+        for function in made.values():
+            function.ensure_defined()
+    except BaseException:
+        for name in made:
+            type.methods.pop(name, None)
+        raise
 
 
 def _see(value: Any) -> Any:

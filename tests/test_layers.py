@@ -26,7 +26,7 @@ LAYERS = (
     {"passes"},
     {"frontend", "interpreter"},
     {"serialization"},
-    {"nn", "module", "inspection", "scripting", "api", "jit"},
+    {"nn", "module", "module_state", "inspection", "scripting", "api", "jit"},
     {"cli", "__main__"},
 )
 """From left to right.  Modules of one layer may import one another, but for FORBIDDEN."""

@@ -1,0 +1,247 @@
+"""The state of a ScriptModule: submodules, parameters and buffers by name, reading and writing them.
+
+Names are dotted, as in PyTorch (`layer.0.weight`); tensors are the module's own, not copies.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping
+
+from . import types as T
+from .objects import ScriptObject
+from .tensors import Storage, Tensor, as_tensor
+
+if TYPE_CHECKING:
+    from .module import ScriptModule
+
+
+class ModuleState:
+    """What ScriptModule has of torch.nn.Module to look at and change its state."""
+
+    def named_children(self) -> Iterator[tuple[str, ScriptModule]]:
+        for a in self._type.attributes:
+            if isinstance(a.type, (T.ClassType, T.InterfaceType)) and a.type.is_module:
+                yield a.name, getattr(self, a.name)
+
+    def children(self) -> Iterator[ScriptModule]:
+        return (m for _, m in self.named_children())
+
+    def named_modules(self, memo: set | None = None, prefix: str = "",
+                      remove_duplicate: bool = True) -> Iterator[tuple[str, ScriptModule]]:
+        """This module and all inside it, with dotted names; each object once, as asked."""
+        seen: set[int] = set() if memo is None else memo
+        pending = [(prefix, self)]
+        while pending:
+            name, module = pending.pop()
+            if id(module._object_) in seen:
+                continue
+            if remove_duplicate:
+                seen.add(id(module._object_))
+            yield name, module
+            children = [(f"{name}.{n}" if name else n, m) for n, m in module.named_children()]
+            pending += reversed(children)
+
+    def modules(self) -> Iterator[ScriptModule]:
+        return (m for _, m in self.named_modules())
+
+    def _own_tensors(self, kind: str) -> Iterator[tuple[str, Tensor]]:
+        for a in self._type.attributes:
+            if a.kind == kind and self._object_.get(a.name) is not None:
+                yield a.name, self._object_.get(a.name)
+
+    def _named_tensors(self, kind: str, prefix: str, recurse: bool) -> Iterator[tuple[str, Tensor]]:
+        seen: set[int] = set()
+        modules = self.named_modules(prefix=prefix) if recurse else [(prefix, self)]
+        for path, module in modules:
+            for name, tensor in module._own_tensors(kind):
+                if id(tensor) not in seen:
+                    seen.add(id(tensor))
+                    yield f"{path}.{name}" if path else name, tensor
+
+    def named_parameters(self, prefix: str = "", recurse: bool = True
+                         ) -> Iterator[tuple[str, Tensor]]:
+        return self._named_tensors("parameter", prefix, recurse)
+
+    def parameters(self, recurse: bool = True) -> Iterator[Tensor]:
+        return (t for _, t in self.named_parameters(recurse=recurse))
+
+    def named_buffers(self, prefix: str = "", recurse: bool = True
+                      ) -> Iterator[tuple[str, Tensor]]:
+        return self._named_tensors("buffer", prefix, recurse)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        return (t for _, t in self.named_buffers(recurse=recurse))
+
+    def get_submodule(self, target: str) -> ScriptModule:
+        """The submodule of a dotted name.  Raises AttributeError."""
+        found = self
+        for name in target.split(".") if target else ():
+            if name not in dict(found.named_children()):
+                raise AttributeError(f"{found._type.short_name} has no submodule {name!r}")
+            found = getattr(found, name)
+        return found
+
+    def get_parameter(self, target: str) -> Tensor:
+        return self._tensor(target, "parameter")
+
+    def get_buffer(self, target: str) -> Tensor:
+        return self._tensor(target, "buffer")
+
+    def _tensor(self, target: str, kind: str) -> Tensor:
+        path, _, name = target.rpartition(".")
+        found = dict(self.get_submodule(path)._own_tensors(kind)).get(name)
+        if found is None:
+            raise AttributeError(f"there is no {kind} {target!r}")
+        return found
+
+    # As a whole
+
+    def state_dict(self, destination: dict | None = None, prefix: str = "",
+                   keep_vars: bool = False) -> dict[str, Tensor]:
+        """Parameters and buffers by dotted name; they share memory with the module."""
+        state: dict[str, Tensor] = {} if destination is None else destination
+        for path, module in self.named_modules(remove_duplicate=False):
+            for kind in ("parameter", "buffer"):
+                for name, tensor in module._own_tensors(kind):
+                    state[prefix + (f"{path}.{name}" if path else name)] = tensor
+        return state
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> Any:
+        """Write the tensors of a state_dict into those of the module.
+
+        Returns (missing_keys, unexpected_keys).  Raises RuntimeError for names that are missing or
+        unexpected, when strict, and for sizes that differ.
+        """
+        own = self.state_dict()
+        missing = [n for n in own if n not in state_dict]
+        unexpected = [n for n in state_dict if n not in own]
+        problems = []
+        if strict and missing:
+            problems.append(f"Missing key(s) in state_dict: {', '.join(map(repr, missing))}.")
+        if strict and unexpected:
+            problems.append(f"Unexpected key(s) in state_dict: {', '.join(map(repr, unexpected))}.")
+        given = {n: as_tensor(v) for n, v in state_dict.items() if n in own}
+        problems += [f"size mismatch for {n}: it is {tuple(own[n].shape)}, given "
+                     f"{tuple(t.shape)}." for n, t in given.items()
+                     if tuple(t.shape) != tuple(own[n].shape)]
+        if problems:
+            raise RuntimeError(f"Error(s) in loading state_dict for {self._type.short_name}:\n\t"
+                               + "\n\t".join(problems))
+        for name, tensor in given.items():
+            own[name].detach().copy_(tensor)
+        from collections import namedtuple
+
+        return namedtuple("IncompatibleKeys", ("missing_keys", "unexpected_keys"))(
+            missing, unexpected)
+
+    def train(self, mode: bool = True) -> ScriptModule:
+        """Set `training` here and in every submodule; returns the module."""
+        for m in self.modules():
+            if m._type.slot("training") is not None:
+                m._object_.set("training", bool(mode))
+        return self
+
+    def eval(self) -> ScriptModule:
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad: bool = True) -> ScriptModule:
+        for p in self.parameters():
+            p.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Nothing: there are no gradients here."""
+
+    def apply(self, fn: Callable[[ScriptModule], Any]) -> ScriptModule:
+        """Call `fn` with every submodule, inner ones first, then with the module."""
+        for child in self.children():
+            child.apply(fn)
+        fn(self)
+        return self
+
+    def to(self, *args, **kwargs) -> ScriptModule:
+        """Convert floating-point parameters and buffers to a dtype; devices change nothing."""
+        from .dtypes import DType
+
+        dtype = kwargs.get("dtype") or next((a for a in args if isinstance(a, DType)), None)
+        return self if dtype is None else self._convert(dtype)
+
+    def _convert(self, dtype) -> ScriptModule:
+        """Convert every floating-point parameter and buffer, in the modules' slots."""
+        made: dict[int, Tensor] = {}
+        for m in self.modules():
+            for a in m._type.attributes:
+                tensor = m._object_.get(a.name)
+                if a.kind != "attribute" and tensor is not None and tensor.is_floating_point():
+                    if id(tensor) not in made:
+                        made[id(tensor)] = tensor.to(dtype)
+                    m._object_.set(a.name, made[id(tensor)])
+        return self
+
+    def float(self) -> ScriptModule:
+        return self._convert(_dtype("float32"))
+
+    def double(self) -> ScriptModule:
+        return self._convert(_dtype("float64"))
+
+    def half(self) -> ScriptModule:
+        return self._convert(_dtype("float16"))
+
+    def bfloat16(self) -> ScriptModule:
+        return self._convert(_dtype("bfloat16"))
+
+    def cpu(self) -> ScriptModule:
+        return self
+
+    def extra_repr(self) -> str:
+        return f"original_name={self._type.short_name}"
+
+    # Copies
+
+    def __copy__(self) -> ScriptModule:
+        obj = self._object_
+        return type(self)(ScriptObject(obj.type, list(obj.slots)), self._engine_, self._limits_)
+
+    def __deepcopy__(self, memo: dict) -> ScriptModule:
+        return type(self)(deep_copy(self._object_, memo), self._engine_, self._limits_)
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError("a ScriptModule cannot be pickled; use scriptlang.save")
+
+
+def _dtype(name: str):
+    from . import dtypes
+
+    return getattr(dtypes, name)
+
+
+def deep_copy(value: Any, memo: dict) -> Any:
+    """A copy of a run-time value and all inside it; memory that is shared stays shared."""
+    if id(value) in memo:
+        return memo[id(value)]
+    if isinstance(value, ScriptObject):
+        made = memo[id(value)] = ScriptObject(value.type, [None] * len(value.slots))
+        made.slots[:] = [deep_copy(v, memo) for v in value.slots]
+        return made
+    if isinstance(value, Tensor):
+        made = _copy_tensor(value, memo)
+    elif type(value) is list:
+        made = memo[id(value)] = []
+        made += [deep_copy(v, memo) for v in value]
+    elif type(value) is dict:
+        made = {deep_copy(k, memo): deep_copy(v, memo) for k, v in value.items()}
+    elif isinstance(value, tuple):
+        parts = [deep_copy(v, memo) for v in value]
+        made = type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    else:
+        return value
+    memo[id(value)] = made
+    return made
+
+
+def _copy_tensor(value: Tensor, memo: dict) -> Tensor:
+    storage = memo.get(id(value.storage))
+    if storage is None:
+        storage = memo[id(value.storage)] = Storage(value.storage.data.copy())
+    made = Tensor(storage, value.dtype, value.shape, value.stride(), value.storage_offset())
+    return made.requires_grad_(value.requires_grad)
