@@ -100,7 +100,7 @@ def _declare_attribute(e: Emitter, owner: SugaredValue, target: ast.Attribute,
                        type: T.Type) -> None:
     """The first assignment to an attribute in `__init__` declares it."""
     known, name = e.self_type, target.attr
-    if known is None or known.is_module or not e.name.endswith(".__init__"):
+    if known is None or known.is_module or not e.name.endswith("__init__"):
         return
     if not isinstance(owner, SimpleValue) or owner.simple_value.type is not known \
             or known.slot(name) is not None or name in known.properties:

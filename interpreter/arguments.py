@@ -10,7 +10,7 @@ import numpy
 
 from .. import types as T
 from ..errors import RunError
-from ..objects import Device, EnumValue, ScriptObject
+from ..objects import Device, EnumValue, ScriptObject, python_classes
 from ..schema import Argument, Schema
 from ..tensors import Tensor, as_tensor
 from .values import MAX_INT, MIN_INT, is_instance, type_name
@@ -61,12 +61,37 @@ def bind(schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any] | None =
 
 
 def copy_of(value: Any) -> Any:
-    """A default, or a value for Any: the program may change what it gets."""
+    """A default, or a value for Any: the program may change what it gets.
+
+    What a class or a conversion tells of objects of Python, arrays and devices is applied.
+    """
+    if type(value) in PLAIN or isinstance(value, (Tensor, ScriptObject, EnumValue)):
+        return value
     if type(value) is list:
         return [copy_of(v) for v in value]
     if type(value) is dict:
-        return {k: copy_of(v) for k, v in value.items()}
-    return value
+        return {copy_of(k): copy_of(v) for k, v in value.items()}
+    known = python_classes.get(type(value))
+    if known is not None:
+        return convert(value, known)
+    if type(value) is tuple:
+        return tuple(copy_of(v) for v in value)
+    return _foreign(value)
+
+
+PLAIN = (int, float, bool, str, complex, type(None))
+
+
+def _foreign(value: Any) -> Any:
+    """A value of another library as a run-time value; itself where it means nothing here."""
+    cls = type(value)
+    if cls.__name__ in ("device", "dtype", "layout", "memory_format") \
+            and cls.__module__ == "torch":
+        return to_device(value) if cls.__name__ == "device" else to_int(value)
+    if cls.__module__ == "builtins":
+        return value
+    tensor = as_tensor(value)
+    return value if tensor is None else tensor
 
 
 def _count(n: int) -> str:
@@ -110,6 +135,8 @@ def to_tensor(value: Any) -> Tensor:
 def to_int(value: Any) -> int:
     if isinstance(value, Tensor):
         return operator.index(scalar(value))
+    if type(value).__module__ == "torch" and str(value).startswith("torch."):
+        value = public_constant(str(value).partition(".")[2])
     number = operator.index(value)                       # of a dtype: its number
     return number if MIN_INT <= number <= MAX_INT else _refuse()
 
@@ -120,8 +147,22 @@ def to_float(value: Any) -> float:
     return float(scalar(value) if isinstance(value, Tensor) else value)
 
 
+def public_constant(name: str) -> Any:
+    """The dtype, layout or memory format of that name."""
+    import scriptlang
+
+    found = getattr(scriptlang, name, None)
+    return _refuse() if found is None else found
+
+
+def to_complex(value: Any) -> complex:
+    if isinstance(value, (str, bytes, bytearray, bool)):
+        _refuse()
+    return complex(scalar(value) if isinstance(value, Tensor) else value)
+
+
 def to_bool(value: Any) -> bool:
-    return bool(value) if isinstance(value, numpy.bool_) else _refuse()
+    return bool(value) if isinstance(value, (int, numpy.bool_)) else _refuse()
 
 
 def to_number(value: Any) -> int | float | complex:
@@ -136,6 +177,8 @@ def scalar(value: Tensor) -> int | float | complex | bool:
 
 
 def to_device(value: Any) -> Device:
+    if type(value).__name__ == "device" and type(value).__module__ == "torch":
+        value = str(value)
     return Device(value) if isinstance(value, str) else _refuse()
 
 
@@ -144,6 +187,7 @@ def _refuse():
 
 
 ATOMS = {T.TENSOR: to_tensor, T.INT: to_int, T.FLOAT: to_float, T.BOOL: to_bool,
+         T.COMPLEX: to_complex,
          T.NUMBER: to_number, T.DEVICE: to_device}
 """Conversions to types without parts, tried when the value is not of the type yet."""
 
@@ -164,7 +208,7 @@ def _union(value: Any, t: T.UnionType, path: str) -> Any:
 
 
 def _list(value: Any, t: T.ListType, path: str) -> list:
-    if not isinstance(value, (list, tuple)):
+    if not isinstance(value, (list, tuple, range)):
         raise Mismatch(value, t, path)
     if t.element in (T.INT, T.FLOAT) and type(value) is list and is_instance(value, t):
         return value.copy()
@@ -179,16 +223,29 @@ def _dict(value: Any, t: T.DictType, path: str) -> dict:
 
 
 def _tuple(value: Any, t: T.TupleType, path: str) -> tuple:
-    if not isinstance(value, tuple) or len(value) != len(t.elements):
+    if not isinstance(value, (tuple, list)) or len(value) != len(t.elements):
         raise Mismatch(value, t, path)
     return t.make([convert(v, e, f"{path}[{i}]")
                    for i, (v, e) in enumerate(zip(value, t.elements))])
 
 
 def _class(value: Any, t: T.Type, path: str) -> ScriptObject:
-    if isinstance(value, ScriptObject) and is_instance(value, t):
-        return value
-    raise Mismatch(value, t, path)
+    """An object of a script class.  As in PyTorch one of Python is copied, with its attributes."""
+    if isinstance(value, ScriptObject):
+        if is_instance(value, t):
+            return value
+        raise Mismatch(value, t, path)
+    own = python_classes.get(type(value), t)
+    if not isinstance(own, T.ClassType) or own.is_module or not T.is_subtype(own, t) \
+            or not own.attributes or not all(hasattr(value, a.name) for a in own.attributes) \
+            or path.count(".") > MOST_NESTED:
+        raise Mismatch(value, t, path)
+    return ScriptObject(own, [convert(getattr(value, a.name), a.type, f"{path}.{a.name}")
+                              for a in own.attributes])
+
+
+MOST_NESTED = 150
+"""How many objects may hold each other, one inside the next: those of a ring hold without end."""
 
 
 def _enum(value: Any, t: T.EnumType, path: str) -> EnumValue:

@@ -408,7 +408,7 @@ class _Wrapping:
         if made is None:
             made = self.seen[id(value)] = python.__new__(python)
             for attribute, part in zip(value.type.attributes, value.slots):
-                made.__dict__[attribute.name] = self.wrap(part)
+                object.__setattr__(made, attribute.name, self.wrap(part))
         return made
 
 
