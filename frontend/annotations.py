@@ -7,6 +7,7 @@ comments, `torch.Tensor`, `Tensor`, and classes that the program defines.
 from __future__ import annotations
 
 import ast
+import collections
 import dataclasses
 import re
 import sys
@@ -19,7 +20,7 @@ from scriptlang.errors import CompileError
 from scriptlang.source import Span
 
 CONSTRUCTORS: dict[str, Callable[..., T.Type]] = {
-    "List": T.ListType, "list": T.ListType, "Dict": T.DictType, "dict": T.DictType,
+    "List": T.ListType, "list": T.ListType, "Dict": T.DictType, "dict": T.DictType, "OrderedDict": T.DictType,
     "Optional": T.optional, "Union": T.union, "Tuple": lambda *t: T.TupleType(t),
     "tuple": lambda *t: T.TupleType(t), "Future": T.FutureType, "Final": lambda t: t,
     "Await": lambda t: T.RRefLikeType("Await", t), "_Await": lambda t: T.RRefLikeType("Await", t),
@@ -189,7 +190,7 @@ def type_of_object(obj: Any, class_type: Callable[[type], T.Type | None],
             return T.union(*map(recur, args))
         if origin is list and args:
             return T.ListType(recur(args[0]))
-        if origin is dict and args:
+        if origin in (dict, collections.OrderedDict) and args:
             return T.DictType(recur(args[0]), recur(args[1]))
         if origin is tuple:
             if Ellipsis in args:

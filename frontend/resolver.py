@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import collections
 import enum
 import types as python_types
 from typing import Any, Callable, Mapping
@@ -269,6 +270,8 @@ def _class(cls: type) -> SugaredValue | None:
         return python_builtins.builtin(cls.__name__)
     if getattr(builtins, cls.__name__, None) is cls:
         return python_builtins.builtin(cls.__name__)
+    if cls is collections.OrderedDict:
+        return python_builtins.builtin("dict")
     package = cls.__module__.partition(".")[0]
     if package in TORCH_PACKAGES and cls.__name__ in ("device", "Device"):
         return namespaces.TORCH.find("device")
