@@ -20,7 +20,8 @@ from scriptlang.errors import CompileError
 from scriptlang.source import Span
 
 CONSTRUCTORS: dict[str, Callable[..., T.Type]] = {
-    "List": T.ListType, "list": T.ListType, "Dict": T.DictType, "dict": T.DictType, "OrderedDict": T.DictType,
+    "List": T.ListType, "list": T.ListType, "Dict": T.DictType, "dict": T.DictType,
+    "OrderedDict": T.DictType,
     "Optional": T.optional, "Union": T.union, "Tuple": lambda *t: T.TupleType(t),
     "tuple": lambda *t: T.TupleType(t), "Future": T.FutureType, "Final": lambda t: t,
     "Await": lambda t: T.RRefLikeType("Await", t), "_Await": lambda t: T.RRefLikeType("Await", t),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.resources
+import sys
 from functools import lru_cache
 
 from scriptlang.schema import Schema
@@ -17,10 +18,23 @@ def overloads(name: str) -> tuple[Schema, ...]:
     if known is None:
         from scriptlang.ops import table
 
-        known = in_order(name, [operator.schema for operator in table.overloads(name)])
+        found = table.overloads(name) or foreign(name)
+        known = in_order(name, [operator.schema for operator in found])
         if known:
             _overloads[name] = known
     return known
+
+
+def foreign(name: str) -> list:
+    """Operators of a library that is loaded into PyTorch: programs may name them, no engine has
+    them."""
+    from scriptlang.ops import table
+
+    torch = sys.modules.get("torch")
+    if torch is None or name.partition("::")[0] in ("aten", "prim"):
+        return []
+    texts = [str(s) for s in torch._C._jit_get_schemas_for_operator(name)]
+    return [table.declare(text, None, "lacking") for text in texts]
 
 
 def in_order(name: str, schemas: list[Schema]) -> tuple[Schema, ...]:

@@ -32,6 +32,7 @@ def script_function(fn: Callable, place: Span | None = None) -> Function:
 
     place: that of the call that led here.  Raises CompileError.
     """
+    fn = inspect.unwrap(fn)
     known = _functions.get(fn)
     if known is not None:
         return known
@@ -95,7 +96,7 @@ def source_of(obj: Any) -> tuple[ast.FunctionDef | ast.ClassDef, Source]:
     text = "".join(lines)
     dedented = textwrap.dedent(text)
     indent = len(lines[0]) - len(lines[0].lstrip())
-    name = inspect.getsourcefile(obj) or "<string>"
+    name = inspect.getsourcefile(inspect.unwrap(obj)) or "<string>"
     source = Source(dedented, name, max(first, 1), indent)
     if isinstance(obj, python_types.FunctionType) and obj.__name__ == "<lambda>":
         return _lambda(source), source
