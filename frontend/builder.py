@@ -98,7 +98,9 @@ class Builder:
             bare = name.partition("::")[2]
             raise CompileError(f"there is no operator {name!r}", span, self.similar(bare))
         candidates = [b.schema if isinstance(b, Function) else b for b in bodies]
-        match = matching.choose(name, candidates, positional, named, own, span)
+        # What is decided for a qualified name is remembered, which holds for today's overloads.
+        known_as = name.partition("::")[2] if replaced else name
+        match = matching.choose(known_as, candidates, positional, named, own, span)
         inputs = matching.materialise(self, match, positional, named, own, span)
         body = bodies[match.index]
         if isinstance(body, Function):

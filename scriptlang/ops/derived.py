@@ -46,11 +46,38 @@ def out_form(schema: Schema, candidates: Iterable[Any]) -> Callable | None:
     """The out= form of a functional one: every output is written into an argument."""
     outs = [a for a in schema.arguments if is_written(a)]
     plain = [i for i, a in enumerate(schema.arguments) if not is_written(a)]
-    found = same_arguments(candidates, [schema.arguments[i] for i in plain])
-    if found is None or found.schema.is_mutable \
-            or [r.type for r in found.schema.returns] != [a.type for a in outs]:
+    candidates = list(candidates)
+    arguments = [schema.arguments[i] for i in plain]
+    found = same_arguments(candidates, arguments)
+    if found is None:
+        return creation_form(candidates, arguments, plain)
+    if found.schema.is_mutable or [r.type for r in found.schema.returns] != [a.type for a in outs]:
         return None
     return out_kernel(found.kernel, len(outs), plain)
+
+
+OPTIONS = ("dtype", "layout", "device", "pin_memory")
+"""What a creation function takes beside what its out= form takes; `out` decides them there."""
+
+
+def creation_form(candidates: Iterable[Any], arguments: list[Argument], plain: list[int]
+                  ) -> Callable | None:
+    """The out= form of a function that makes a tensor from sizes and numbers."""
+    wanted = [(a.name, a.type) for a in arguments]
+    found = next((op for op in candidates if op.kernel
+                  and tuple(a.name for a in op.schema.arguments[-4:]) == OPTIONS
+                  and [(a.name, a.type) for a in op.schema.arguments[:-4]] == wanted), None)
+    if found is None:
+        return None
+    (out,) = set(range(len(plain) + 1)) - set(plain)
+
+    def form(*args):
+        target = args[out]
+        store_into(target, found.kernel(*(args[i] for i in plain), target.dtype.code,
+                                        None, None, None))
+        return target
+
+    return form
 
 
 def is_written(a: Argument) -> bool:
@@ -65,21 +92,26 @@ def same_arguments(operators: Iterable[Any], arguments: Iterable[Argument]):
 
 
 def out_kernel(kernel: Callable, count: int, plain: list[int]) -> Callable:
-    from .elementwise import store
-
     def form(*args):
         outs = [a for i, a in enumerate(args) if i not in plain]
         result = kernel(*(args[i] for i in plain))
         results = result if count > 1 else (result,)
         for target, value in zip(outs, results):
-            if isinstance(target, list):
-                for t, v in zip(target, value):
-                    store(t, v, resize=True)
-            else:
-                store(target, value, resize=True)
+            store_into(target, value)
         return tuple(outs) if count > 1 else outs[0]
 
     return form
+
+
+def store_into(target: Tensor | list[Tensor], value: Tensor | list[Tensor]) -> None:
+    """Write a result, or several, into the tensors given as out=, which take its shape."""
+    from .elementwise import store
+
+    if isinstance(target, list):
+        for t, v in zip(target, value):
+            store(t, v, resize=True)
+    else:
+        store(target, value, resize=True)
 
 
 def in_place(kernel: Callable) -> Callable:
