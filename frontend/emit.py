@@ -7,20 +7,19 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import Any
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
 from scriptlang.ir import Graph, Node
-from scriptlang.schema import NO_DEFAULT, Argument, Schema
+from scriptlang.schema import Schema
 from scriptlang.source import Source, Span
 
 from . import exits, forks, statements
-from .annotations import broadcast_size
 from .builder import Builder
 from .conversions import EMPTY_LIST
 from .emitter import Emitter, span_of
-from .sugared import ConstantValue, Resolver, StaticSequence, SugaredValue
+from .signatures import function_schema, has_result_type
+from .sugared import Resolver
 
 
 def emit_function(definition: ast.FunctionDef, source: Source, resolver: Resolver, name: str,
@@ -28,13 +27,12 @@ def emit_function(definition: ast.FunctionDef, source: Source, resolver: Resolve
     """The graph of a function.
 
     definition: its syntax, with positions in `source`.  schema: its types, where they are known;
-    else they are read from the annotations and the type of the result is inferred.  self_type: the
-    type of the first argument of a method without annotation.  Raises CompileError.
+    else they are read from the annotations.  A result that is not declared is inferred.
+    self_type: the type of the first argument of a method without annotation.  Raises CompileError.
     """
-    inferred = schema is None
     if schema is None:
         schema = function_schema(definition, source, resolver, name, self_type)
-    result = None if inferred and not has_result_type(definition) else schema.returns[0].type
+    result = schema.returns[0].type if has_result_type(definition) else None
     graph = Graph(name)
     e = Emitter(graph, source, resolver, name, result, Builder(graph))
     e.self_type = self_type
@@ -146,133 +144,3 @@ def _is_widening(node) -> bool:
             and before != T.NONE
             and all(user.kind not in ("prim::TupleConstruct", "prim::ListConstruct",
                                       "prim::DictConstruct") for user, _ in node.output.uses))
-
-
-def infer_schema(schema: Schema, graph: Graph) -> Schema:
-    """The schema with the type of the result that a graph has."""
-    return Schema(schema.name, schema.overload, schema.arguments,
-                  (Argument("", graph.outputs[0].type),))
-
-
-# Signatures
-
-def has_result_type(definition: ast.FunctionDef) -> bool:
-    return definition.returns is not None or bool(definition.type_comment)
-
-
-def function_schema(definition: ast.FunctionDef, source: Source, resolver: Resolver, name: str,
-                    self_type: T.Type | None = None,
-                    defaults: dict[str, Any] | None = None) -> Schema:
-    """The schema that the annotations of a function declare.
-
-    Arguments without annotation are Tensors; a result without one is inferred later and stands as
-    NoneType here.  `defaults` are the values of defaults by argument, where they are known; else
-    the syntax is read.  Raises CompileError.
-    """
-    e = Emitter(Graph(name), source, resolver, name, None, None)
-    a = definition.args
-    if a.vararg or a.kwarg:
-        star = a.vararg or a.kwarg
-        raise CompileError("*args and **kwargs are not part of the language", e.span(star),
-                           "name the arguments one by one, or take a list")
-    comment = _comment_types(e, definition)
-    positional = [*a.posonlyargs, *a.args]
-    syntax = dict(zip([p.arg for p in reversed(positional)], reversed(a.defaults)))
-    syntax |= {p.arg: d for p, d in zip(a.kwonlyargs, a.kw_defaults) if d is not None}
-    arguments = []
-    for i, p in enumerate([*positional, *a.kwonlyargs]):
-        if i == 0 and self_type is not None and p.annotation is None:
-            type = self_type
-        elif comment is not None:
-            j = i - (self_type is not None)
-            type = comment[0][j] if j < len(comment[0]) else T.TENSOR
-        elif p.annotation is not None:
-            type = e.type(p.annotation)
-        else:
-            type = T.TENSOR
-        default = NO_DEFAULT
-        if defaults is not None and p.arg in defaults:
-            default = _check_default(e, p, type, defaults[p.arg])
-        elif p.arg in syntax:
-            default = static_value(e, syntax[p.arg], type)
-        arguments.append(Argument(p.arg, type, default, i >= len(positional),
-                                  size=broadcast_size(p.annotation)))
-    result = T.NONE
-    if comment is not None:
-        result = comment[1]
-    elif definition.returns is not None:
-        result = e.type(definition.returns)
-    return Schema(name, "", tuple(arguments), (Argument("", result),))
-
-
-def _comment_types(e: Emitter, definition: ast.FunctionDef) -> tuple[list[T.Type], T.Type] | None:
-    """Types of `# type: (int, Tensor) -> Tensor`."""
-    if not definition.type_comment:
-        return None
-    head, _, tail = definition.type_comment.rpartition("->")
-    try:
-        arguments = ast.parse(head.strip() or "()", mode="eval").body
-        result = ast.parse(tail.strip(), mode="eval").body
-    except SyntaxError:
-        raise CompileError(f"{definition.type_comment!r} is not a type comment",
-                           e.span(definition)) from None
-    parts = arguments.elts if isinstance(arguments, ast.Tuple) else [arguments]
-    place = Span(e.source, *_head(e, definition))
-    return [e.resolver.type(p, place) for p in parts], e.resolver.type(result, place)
-
-
-def _head(e: Emitter, definition: ast.FunctionDef) -> tuple[int, int]:
-    span = e.span(definition)
-    return span.start, e.span(definition.body[0]).start
-
-
-def _check_default(e: Emitter, p: ast.arg, type: T.Type, value: Any) -> Any:
-    if isinstance(value, (list, dict, set)):
-        raise CompileError(f"a {value.__class__.__name__} as a default is shared by all calls and "
-                           "is not part of the language", e.span(p),
-                           "take None as the default and make it in the function, or use a tuple")
-    plain = T.without_none(type)
-    if isinstance(value, int) and not isinstance(value, bool) and plain == T.FLOAT:
-        return float(value)
-    from .resolver import code_of
-
-    code = code_of(value)
-    return value if code is None else code
-
-
-def static_value(e: Emitter, node: ast.expr, type: T.Type | None = None) -> Any:
-    """The Python value of an expression that is known at compile time (a default)."""
-    value = _static(e, node)
-    if type is not None and T.without_none(type) == T.FLOAT and isinstance(value, int) \
-            and not isinstance(value, bool):
-        return float(value)
-    return value
-
-
-def _static(e: Emitter, node: ast.expr) -> Any:
-    if isinstance(node, ast.Constant):
-        return node.value
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return -_static(e, node.operand)
-    if isinstance(node, ast.List):
-        return [_static(e, p) for p in node.elts]
-    if isinstance(node, ast.Tuple):
-        return tuple(_static(e, p) for p in node.elts)
-    if isinstance(node, ast.Dict):
-        return {_static(e, k): _static(e, v) for k, v in zip(node.keys, node.values)}
-    if isinstance(node, ast.Call) and len(node.args) == 2 and \
-            getattr(node.func, "id", getattr(node.func, "attr", "")) == "annotate":
-        return _static(e, node.args[1])
-    if isinstance(node, (ast.Name, ast.Attribute)):
-        meaning = _static_name(e, node)
-        if isinstance(meaning, ConstantValue):
-            return meaning.constant
-        if isinstance(meaning, StaticSequence):
-            return tuple(m.constant for m in meaning.elements)
-    raise CompileError("a default must be known when the function is compiled", e.span(node))
-
-
-def _static_name(e: Emitter, node: ast.expr) -> SugaredValue:
-    if isinstance(node, ast.Attribute):
-        return _static_name(e, node.value).attr(e.b, node.attr, e.span(node))
-    return e.lookup(node.id, e.span(node))

@@ -50,9 +50,9 @@ class PythonCall:
 
 def ignored_function(fn: Callable, name: str, self_type: T.Type | None = None) -> Function:
     """The function of the program that stands for an ignored or unused one of Python."""
-    from .emit import function_schema, has_result_type
     from .resolver import PythonResolver
     from .script import declare, defaults_of, source_of
+    from .signatures import function_schema, has_result_type
 
     definition, source = source_of(fn)
     resolver = PythonResolver.of(inspect.unwrap(fn))

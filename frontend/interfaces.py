@@ -50,7 +50,7 @@ def interface_type(cls: type) -> T.InterfaceType:
 
 
 def _signature(statement: ast.FunctionDef, source: Source, resolver, type: T.InterfaceType):
-    from .emit import function_schema, has_result_type
+    from .signatures import function_schema, has_result_type
 
     body = [s for s in statement.body if not _is_docstring(s)]
     if not has_result_type(statement):

@@ -57,7 +57,8 @@ def functions(name: str) -> tuple[Function, ...]:
 
 def function_of_text(name: str, text: str) -> Function:
     """A function whose text is part of scriptlang; its body is compiled on first use."""
-    from .emit import emit_function, function_schema
+    from .emit import emit_function
+    from .signatures import function_schema
 
     source = Source(text, "<language>")
     definition = ast.parse(text).body[0]

@@ -19,7 +19,7 @@ from scriptlang.objects import Device, ScriptObject
 from scriptlang.source import Span
 
 from .builder import called_at
-from .emit import has_result_type
+from .signatures import has_result_type
 from .module_reading import (Facts, entry_names, is_base, is_module, prepared, properties_of,
                              read_module)
 from .modifiers import is_ignored, modifier

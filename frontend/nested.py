@@ -43,7 +43,7 @@ def define_nested(e: Emitter, node: ast.FunctionDef) -> None:
     """`def` inside a function."""
     if node.decorator_list:
         raise CompileError("a decorator inside a function is not part of the language",
-                           e.span(node.decorator_list[0]))
+                           e.span(node.decorator_list[0]), "define the function outside")
     if any(_is_variable(e, name) for name in names_read(node)):
         e.frame.set(node.name, ClosureValue(e, node))
     else:
@@ -65,7 +65,8 @@ def names_read(node: ast.FunctionDef) -> set[str]:
 
 
 def _function(e: Emitter, node: ast.FunctionDef) -> Function:
-    from .emit import emit_function, function_schema, has_result_type, infer_schema
+    from .emit import emit_function
+    from .signatures import function_schema, has_result_type, infer_schema
 
     resolver, name = _Inner(e), f"{e.name}.{node.name}"
     schema = function_schema(node, e.source, resolver, name)
@@ -84,12 +85,12 @@ class ClosureValue(SugaredValue):
         self.kind = f"inner function '{node.name}'"
 
     def schema(self) -> Schema:
-        from .emit import function_schema
+        from .signatures import function_schema
 
         return function_schema(self.node, self.e.source, self.e.resolver, self.node.name)
 
     def call(self, b, args, kwargs, span):
-        from .emit import has_result_type
+        from .signatures import has_result_type
 
         schema = self.schema()
         inputs, _ = b.bind(schema, args, kwargs, span, None)

@@ -19,8 +19,9 @@ from scriptlang.source import Source, Span
 
 from .builder import called_at
 from .classes import script_class
-from .emit import emit_function, function_schema, has_result_type, infer_schema
+from .emit import emit_function
 from .resolver import PythonResolver
+from .signatures import function_schema, has_result_type, infer_schema
 
 __all__ = ["compile_text", "script_class", "script_function", "source_of"]
 
@@ -62,8 +63,7 @@ def declare(definition: ast.FunctionDef, source: Source, resolver: Any, name: st
     schema = function_schema(definition, source, resolver, name, self_type, defaults)
 
     def define(function: Function) -> None:
-        graph = emit_function(definition, source, resolver, name,
-                              schema if has_result_type(definition) else None, self_type)
+        graph = emit_function(definition, source, resolver, name, schema, self_type)
         if function.schema is None:
             function.schema = infer_schema(schema, graph)
         function.graph = graph

@@ -34,7 +34,7 @@ def bind(schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any] | None =
     """
     short = schema.name.rpartition(".")[2]
     own = [a for a in schema.arguments if a.name != "self"]
-    if len(args) > len(schema.arguments):
+    if len(args) > sum(not a.kwarg_only for a in schema.arguments):
         extra = len(schema.arguments) - len(own)
         raise RunError(f"{short}() takes {_count(len(own))} but {len(args) - extra} were given\n"
                        f"  {schema}")
