@@ -1,230 +1,71 @@
-"""trace: a run of a Python function on example inputs becomes a function of the IR.
+"""trace: a run of a Python function or module on example inputs becomes a program.
 
-Every operator that is called on tensors is recorded.  Tensors are told apart by identity; sizes are
-numbers that remember where they came from (traced_number.py); tensors that the run did not compute
-become constants.  Control flow of Python leaves no trace.
+Every operator that is called on tensors is recorded (tracer.py; trace_torch.py for tensors of
+torch).  Control flow of Python leaves no trace.
+
+    trace_function(f, (x,))            ->  ir.Function "__torch__.f"
+    trace_methods(module, {"forward": (x,)})   ->  a ScriptObject of a class with those methods
 """
 
 from __future__ import annotations
 
 import inspect
-import linecache
-import os
 import sys
 import warnings
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Mapping
 
 from scriptlang import tensors
 from scriptlang import types as T
 from scriptlang.errors import CompileError
 from scriptlang.ir import Function, Graph, Node, Value, constant_type, schema_of_graph
-from scriptlang.objects import Device
-from scriptlang.ops import dispatch, table
-from scriptlang.schema import Argument
+from scriptlang.objects import ScriptObject
+from scriptlang.ops import dispatch
 from scriptlang.source import Source, Span
-from scriptlang.tensors import Size, Tensor
+from scriptlang.tensors import Tensor
 
-from .builder import Builder
 from .script import qualified_name
-from .sugared import Arg
-from .traced_number import TracedFloat, TracedInt, plain
+from .trace_checks import TracerWarning, TracingCheckError, check_traced, parameters_of
+from .tracer import Tracer
+from .traced_modules import Held, traced_object
 
-PACKAGE = os.path.dirname(os.path.abspath(tensors.__file__))
-HERE = os.path.dirname(os.path.abspath(__file__))
+__all__ = ["TracerWarning", "TracingCheckError", "check_traced", "copy_inputs", "inputs_of",
+           "trace_function", "trace_methods"]
 
+NOWHERE = Span(Source("", "<trace>"), 0, 0)
 
-class TracerWarning(UserWarning):
-    """What a trace recorded may differ from what the function means."""
-
-
-class Tracer:
-    """Records operator calls into a graph.  Installed as `dispatch.tracer` while a trace runs."""
-
-    def __init__(self, name: str):
-        self.graph = Graph(name)
-        self.b = Builder(self.graph)
-        self.known: dict[int, tuple[Tensor, Value]] = {}
-        self.storages: dict[int, list[tuple[Tensor, Value]]] = {}
-        self.sources: dict[str, Source] = {}
-        self.is_recording = False
-
-    # Where in the user's program
-
-    def span(self) -> Span:
-        """The line of the traced program that is running."""
-        frame = sys._getframe(1)
-        while frame is not None and frame.f_code.co_filename.startswith((PACKAGE, HERE)):
-            frame = frame.f_back
-        if frame is None:
-            return Span(Source("", "<trace>"), 0, 0)
-        name, line = frame.f_code.co_filename, frame.f_lineno
-        source = self.sources.get(name)
-        if source is None:
-            source = self.sources[name] = Source("".join(linecache.getlines(name)), name)
-        start, text = source.line_text(source.offset(line, 0))
-        return Span(source, start + len(text) - len(text.lstrip()), start + len(text.rstrip()))
-
-    # Values
-
-    def bind(self, tensor: Tensor, value: Value) -> None:
-        """Let a tensor stand for a value from here on."""
-        self.known[id(tensor)] = (tensor, value)
-        self.storages.setdefault(id(tensor.storage), []).append((tensor, value))
-
-    def value(self, v: Any, type: T.Type | None, span: Span) -> Value:
-        """The value of the graph that a run-time value stands for."""
-        if isinstance(v, Tensor):
-            return self.tensor(v, span)
-        if isinstance(v, (TracedInt, TracedFloat)) and v.tracer is self:
-            return v.value
-        wanted = None if type is None else T.without_none(type)
-        if isinstance(v, (list, tuple, dict)) and not isinstance(v, str):
-            return self.container(v, wanted, span)
-        if isinstance(v, Device):
-            return self.graph.constant(v, T.DEVICE, span)
-        if v is None:
-            return self.graph.constant(None, T.NONE, span)
-        if wanted == T.FLOAT and isinstance(v, int) and not isinstance(v, bool):
-            v = float(v)
-        try:
-            return self.graph.constant(v, constant_type(v), span)
-        except TypeError:
-            raise CompileError(f"a {v.__class__.__name__} cannot be recorded in a trace",
-                               span) from None
-
-    def tensor(self, tensor: Tensor, span: Span) -> Value:
-        found = self.known.get(id(tensor))
-        if found is not None:
-            return found[1]
-        for other, value in reversed(self.storages.get(id(tensor.storage), ())):
-            if other.dtype is tensor.dtype and (other._size, other._stride, other._offset) == (
-                    tensor._size, tensor._stride, tensor._offset):
-                self.bind(tensor, value)                 # detach() and its like
-                return value
-        value = self.graph.constant(tensor, T.TENSOR, span)
-        self.bind(tensor, value)
-        return value
-
-    def container(self, v: Any, wanted: T.Type | None, span: Span) -> Value:
-        if isinstance(v, dict):
-            pairs = [self.value(x, None, span) for pair in v.items() for x in pair]
-            types = (pairs[0].type, pairs[1].type) if pairs else (T.STR, T.TENSOR)
-            type = T.DictType(*types)
-            return self.b.insert("prim::DictConstruct", pairs, (type,), span).output
-        element = wanted.element if isinstance(wanted, T.ListType) else None
-        parts = [self.value(x, element, span) for x in v]
-        if isinstance(v, tuple) and element is None:
-            return self.b.tuple(parts, span)
-        if element is None or isinstance(element, T.VarType):
-            element = parts[0].type if parts else T.TENSOR
-        return self.b.list(parts, element, span)
-
-    # What dispatch calls
-
-    def call(self, op: table.Operator, values: list) -> Any:
-        """Run an operator and record it."""
-        span = self.span()
-        arguments = op.schema.arguments
-        inputs = [self.value(v, a.type, span) for v, a in zip(values, arguments)]
-        result = self.run(lambda: op.kernel(*map(plain, values)))
-        returns = tuple(_result_type(r, v) for r, v in zip(
-            op.schema.returns, result if len(op.schema.returns) > 1 else (result,)))
-        node = self.graph.insert(op.name, inputs, returns, span, schema=op.schema)
-        if len(returns) == 1:
-            return self.take(result, node.output, span)
-        for part, value in zip(result, node.outputs) if returns else ():
-            self.take(part, value, span)
-        return result
-
-    def call_function(self, function: Function, args: Sequence[Any], kwargs: dict[str, Any],
-                      run: Callable[..., Any]) -> Any:
-        """Record a call of a compiled function; `run(*args, **kwargs)` makes it."""
-        span = self.span()
-        result = self.run(lambda: run(*map(plain, args),
-                                      **{k: plain(v) for k, v in kwargs.items()}))
-        positional = [Arg(self.b.simple(self.value(a, None, span)), span) for a in args]
-        named = {k: Arg(self.b.simple(self.value(a, None, span)), span)
-                 for k, a in kwargs.items()}
-        value = self.b.call_function(function, positional, named, span).value(self.b, span)
-        return self.take(result, value, span)
-
-    def run(self, call: Callable[[], Any]) -> Any:
-        """Run something whose inner calls are not recorded."""
-        self.pause()
-        try:
-            return call()
-        finally:
-            self.resume()
-
-    def take(self, result: Any, value: Value, span: Span) -> Any:
-        """Let what a recorded call gave stand for its value; numbers become traced ones."""
-        if isinstance(result, Tensor):
-            self.bind(result, value)
-        elif isinstance(result, list) and result and isinstance(value.type, T.ListType):
-            if isinstance(result[0], Tensor):
-                node = self.b.insert("prim::ListUnpack", [value], [T.TENSOR] * len(result), span)
-                for part, out in zip(result, node.outputs):
-                    self.bind(part, out)
-        elif isinstance(result, tuple) and isinstance(value.type, T.TupleType):
-            for part, out in zip(result, self.b.unpack_tuple(value, span)):
-                self.take(part, out, span)
-        elif isinstance(result, dict) and isinstance(value.type, T.DictType):
-            for key, part in result.items():
-                out = self.b.emit("aten::__getitem__", [value, self.value(key, None, span)], span)
-                self.take(part, out, span)
-        elif type(result) is int and value.type == T.INT:
-            return TracedInt(result, self, value)
-        elif type(result) is float and value.type == T.FLOAT:
-            return TracedFloat(result, self, value)
-        return result
-
-    def shape(self, tensor: Tensor) -> Size:
-        """The shape of a tensor, as numbers that remember it."""
-        if id(tensor) not in self.known:
-            return Size(tensor._size)
-        span = self.span()
-        source = self.tensor(tensor, span)
-        sizes = []
-        for i, n in enumerate(tensor._size):
-            value = self.b.emit("aten::size", [source, self.graph.constant(i, T.INT, span)], span)
-            sizes.append(TracedInt(n, self, value))
-        return Size(sizes)
-
-    def number_operator(self, name: str, *numbers: int | float) -> Value:
-        span = self.span()
-        return self.b.emit(name, [self.value(n, None, span) for n in numbers], span)
-
-    # On and off
-
-    def resume(self) -> None:
-        dispatch.tracer, tensors.shape_hook, self.is_recording = self, self.shape, True
-
-    def pause(self) -> None:
-        dispatch.tracer, tensors.shape_hook, self.is_recording = None, None, False
+CONTAINER_OUT = (
+    "Encountering a {} at the output of the tracer might cause the trace to be incorrect, this is "
+    "only valid if the container structure does not change based on the module's inputs. Consider "
+    "using a constant container instead (e.g. for `list`, use a `tuple` instead. for `dict`, use a "
+    "`NamedTuple` instead). If you absolutely need this and know the side effects, pass "
+    "strict=False to trace() to allow this behavior.")
 
 
-def _result_type(declared: Argument, result: Any) -> T.Type:
-    """The type of a result: what the schema says, with type variables filled from the value."""
-    from .matching import has_variables
-
-    if not has_variables(declared.type) and declared.type != T.NUMBER:
-        return declared.type
-    if isinstance(result, list):
-        return T.ListType(T.TENSOR if not result or isinstance(result[0], Tensor)
-                          else constant_type(result[0]))
-    return T.TENSOR if isinstance(result, Tensor) else constant_type(result)
-
-
-# Inputs and outputs
+# Inputs
 
 def inputs_of(example_inputs: Any) -> tuple:
-    """The example inputs as a tuple of arguments; they are copies, so that a run leaves them be."""
-    if not isinstance(example_inputs, tuple):
-        example_inputs = (example_inputs,) if example_inputs is not None else ()
-    return tuple(_copy(v) for v in example_inputs)
+    """The example inputs as a tuple of arguments."""
+    if example_inputs is None:
+        return ()
+    if isinstance(example_inputs, (tuple, list)) and not hasattr(example_inputs, "_fields") \
+            and not isinstance(example_inputs, Tensor):
+        return tuple(example_inputs)
+    return (example_inputs,)
+
+
+def copy_inputs(args: tuple) -> tuple:
+    """Copies of all tensors of the inputs, so that a run leaves them be."""
+    return tuple(map(_copy, args))
+
+
+def is_torch_tensor(v: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and hasattr(torch, "Tensor") and isinstance(v, torch.Tensor)
 
 
 def _copy(v: Any) -> Any:
+    if is_torch_tensor(v):
+        return v.detach().clone().requires_grad_(v.requires_grad)
     found = tensors.as_tensor(v) if not isinstance(v, (bool, int, float, str)) else None
     if found is not None:
         return found.clone()
@@ -239,7 +80,7 @@ def _copy(v: Any) -> Any:
 
 
 def _type_of_input(v: Any) -> T.Type:
-    if isinstance(v, Tensor):
+    if isinstance(v, Tensor) or is_torch_tensor(v):
         return T.TENSOR
     if isinstance(v, list):
         return T.ListType(_type_of_input(v[0]) if v else T.TENSOR)
@@ -249,27 +90,81 @@ def _type_of_input(v: Any) -> T.Type:
     return T.TupleType(tuple(map(_type_of_input, v)))
 
 
-def trace_function(func: Callable, example_inputs: Any) -> Function:
+def _uses_torch(func: Callable, args: Any) -> bool:
+    """Whether a run works on tensors of torch."""
+    if isinstance(args, (list, tuple)) and args:
+        return any(_uses_torch(func, v) for v in args)
+    if isinstance(args, dict) and args:
+        return any(_uses_torch(func, v) for v in args.values())
+    if is_torch_tensor(args):
+        return True
+    if isinstance(args, Tensor):
+        return False
+    torch = sys.modules.get("torch")
+    holder = getattr(func, "__self__", func)
+    if torch is not None and hasattr(torch, "nn") and isinstance(holder, torch.nn.Module):
+        return True
+    return torch is not None and torch in getattr(func, "__globals__", {}).values()
+
+
+# Tracing
+
+def trace_function(func: Callable, example_inputs: Any, strict: bool = True) -> Function:
     """Record `func` on the example inputs.  Raises TypeError for inputs that cannot be traced."""
+    args = copy_inputs(inputs_of(example_inputs))
+    name = _name(func)
+    tracer = _tracer(name, func, args)
+    _record(tracer, func, args, parameters_of(func, len(args)), strict)
+    return Function(name, schema_of_graph(name, tracer.graph), tracer.graph)
+
+
+def trace_methods(module: Any, inputs: Mapping[str, Any], strict: bool = True) -> ScriptObject:
+    """Record methods of a module of torch.nn or scriptlang.nn, each on its example inputs.
+
+    The object has the module's parameters, buffers and submodules as attributes, and shares its
+    tensors.  Raises TypeError for inputs that cannot be traced.
+    """
+    held = Held()
+    obj = traced_object(module, held)
+    for method, example in inputs.items():
+        args = copy_inputs(inputs_of(example))
+        func = getattr(module, method)
+        name = f"{obj.type.name}.{method}"
+        tracer = _tracer(name, module, args)
+        owner = tracer.graph.block.add_parameter(obj.type, "self")
+        tracer.hold(owner, held.paths)
+        _record(tracer, module if method == "forward" else func, args,
+                parameters_of(func, len(args)), strict)
+        obj.type.methods[method] = Function(
+            name, schema_of_graph(name, tracer.graph), tracer.graph)
+    return obj
+
+
+def _tracer(name: str, func: Callable, args: tuple) -> Tracer:
     if dispatch.tracer is not None:
         raise CompileError("a trace is being recorded already", None,
                            "trace the inner function before the outer one")
-    args = inputs_of(example_inputs)
-    name = _name(func)
-    tracer = Tracer(name)
-    place = Span(Source("", "<trace>"), 0, 0)
-    for parameter, v in zip(_parameters(func, len(args)), args):
-        value = tracer.graph.block.add_parameter(_type_of_input(v), parameter)
-        tracer.take(v, value, place)
+    if _uses_torch(func, args):
+        from .trace_torch import TorchTracer
+
+        return TorchTracer(name)
+    return Tracer(name)
+
+
+def _record(tracer: Tracer, func: Callable, args: tuple, names: list[str], strict: bool) -> None:
+    """Run the function and record what it does."""
+    for name, v in zip(names, args):
+        value = tracer.graph.block.add_parameter(_type_of_input(v), name)
+        tracer.take(v, value, NOWHERE)
     tracer.resume()
     try:
         result = func(*args)
         span = tracer.span()
+        tracer.pause()
+        tracer.graph.block.add_return(_Outputs(tracer, strict, span).whole(result))
     finally:
         tracer.pause()
-    tracer.graph.block.add_return(_output(tracer, result, span))
     sweep(tracer.graph)
-    return Function(name, schema_of_graph(name, tracer.graph), tracer.graph)
 
 
 def _name(func: Callable) -> str:
@@ -278,34 +173,49 @@ def _name(func: Callable) -> str:
     return f"__torch__.{getattr(func, '__name__', type(func).__name__)}"
 
 
-def _parameters(func: Callable, count: int) -> list[str]:
-    """Names of the first parameters; those of a `*args` are numbered."""
-    try:
-        parameters = list(inspect.signature(func).parameters.values())
-    except (TypeError, ValueError):
-        parameters = []
-    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    return (names + [f"input_{i}" for i in range(len(names), count)])[:count]
+# Outputs
 
+class _Outputs:
+    """What a traced function returned as a value of the graph."""
 
-def _output(tracer: Tracer, result: Any, span: Span) -> Value:
-    if result is not None and not isinstance(result, (Tensor, tuple, list, dict, int, float)):
+    def __init__(self, tracer: Tracer, strict: bool, span: Span):
+        self.tracer, self.strict, self.span = tracer, strict, span
+
+    def whole(self, result: Any) -> Value:
+        if result is None:
+            raise CompileError("the traced function returned nothing; effects are not recorded",
+                               self.span, "return the tensors that it computes")
+        return self.value(result)
+
+    def value(self, v: Any) -> Value:
+        tracer, b = self.tracer, self.tracer.b
+        if tracer.is_tensor(v):
+            return tracer.tensor(v, self.span)
+        number = tracer.number(v)
+        if number is not None:
+            return b.emit("prim::NumToTensor", [number], self.span)
+        if isinstance(v, dict):
+            if self.strict:
+                raise CompileError(CONTAINER_OUT.format("dict"), self.span)
+            pairs = [x for k, p in v.items()
+                     for x in (tracer.value(k, None, self.span), self.value(p))]
+            types = (pairs[0].type, pairs[1].type) if pairs else (T.STR, T.TENSOR)
+            return b.insert("prim::DictConstruct", pairs, (T.DictType(*types),), self.span).output
+        if isinstance(v, list):
+            if self.strict:
+                warnings.warn(CONTAINER_OUT.format("list"), TracerWarning, stacklevel=6)
+            parts = list(map(self.value, v))
+            return b.list(parts, parts[0].type if parts else T.TENSOR, self.span)
+        if isinstance(v, tuple):
+            return b.tuple(list(map(self.value, v)), self.span)
         raise CompileError(f"a traced function returns Tensors, and tuples, lists and dicts of them"
-                           f", not {type(result).__name__}", span)
-    if isinstance(result, list):
-        return tracer.b.list([_output(tracer, v, span) for v in result], _element(result), span)
-    if isinstance(result, tuple):
-        return tracer.b.tuple([_output(tracer, v, span) for v in result], span)
-    return tracer.value(result, None, span)
-
-
-def _element(values: list) -> T.Type:
-    return T.TENSOR if not values or isinstance(values[0], Tensor) else _type_of_input(values[0])
+                           f", not {type(v).__name__}", self.span)
 
 
 PURE_HELPERS = {"prim::Constant", "aten::size", "prim::ListConstruct", "prim::TupleConstruct",
                 "prim::ListUnpack", "prim::TupleUnpack", "aten::add", "aten::sub", "aten::mul",
-                "aten::floordiv", "aten::remainder", "aten::div", "aten::neg"}
+                "aten::floordiv", "aten::remainder", "aten::div", "aten::neg", "prim::GetAttr",
+                "aten::__getitem__", "aten::Float"}
 """What the tracer records on the way; it goes where nothing reads it."""
 
 
@@ -318,38 +228,5 @@ def sweep(graph: Graph) -> None:
 
 def _no_tensor(node: Node) -> bool:
     """Operators on tensors stay, as they were called; those on numbers may go."""
-    return node.schema is None or node.kind == "aten::size" or not any(
+    return node.schema is None or node.kind in ("aten::size", "aten::__getitem__") or not any(
         v.type == T.TENSOR for v in (*node.inputs, *node.outputs))
-
-
-# Check
-
-RANDOM = ("rand", "dropout", "bernoulli", "normal", "multinomial", "exponential")
-
-
-def check_traced(func: Callable, traced: Callable, example_inputs: Any) -> None:
-    """Run the function and its recording again; warn where they differ."""
-    names = {node.kind for node in traced.graph.walk()}
-    if any(word in name for name in names for word in RANDOM):
-        return
-    expected = func(*inputs_of(example_inputs))
-    found = traced(*inputs_of(example_inputs))
-    if not _same(expected, found):
-        warnings.warn("the recorded function gives another result than the function itself; a "
-                      "trace records no control flow, and values that Python computed become "
-                      "constants", TracerWarning, stacklevel=3)
-
-
-def _same(a: Any, b: Any) -> bool:
-    import numpy as np
-
-    if isinstance(a, Tensor):
-        if not isinstance(b, Tensor) or a.dtype is not b.dtype or a._size != b._size:
-            return False
-        x, y = (np.asarray(t.tolist(), dtype=None) for t in (a, b))
-        return x.dtype.kind == "O" or np.allclose(x, y, rtol=1e-4, atol=1e-5, equal_nan=True)
-    if isinstance(a, (list, tuple)):
-        return len(a) == len(b) and all(map(_same, a, b))
-    if isinstance(a, dict):
-        return a.keys() == b.keys() and all(_same(a[k], b[k]) for k in a)
-    return a == b

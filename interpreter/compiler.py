@@ -273,6 +273,15 @@ class _Emitter:
         op = "FORK" if node.kind == "prim::fork" else "AWAITABLE"
         self.emit(op, self.intern("functions", body, body), len(node.inputs))
 
+    def nowait(self, node: Node) -> None:
+        """A future that has its value: that of a call which returns its argument."""
+        self.inputs(node)
+        body = Graph()
+        body.block.add_return(body.block.add_parameter(node.inputs[0].type, "x"))
+        name = f"{self.code.name}.nowait"
+        function = Function(name, schema_of_graph(name, body), body)
+        self.emit("FORK", self.intern("functions", function, function), 1)
+
     def call_method(self, node: Node) -> None:
         self.inputs(node)
         name, owner = node.attributes["name"], node.inputs[0].type
@@ -302,6 +311,7 @@ HANDLERS: dict[str, Callable[[_Emitter, Node], None]] = {
     "prim::SetAttr": _Emitter.set_attribute, "prim::CallFunction": _Emitter.call_function,
     "prim::CallMethod": _Emitter.call_method, "prim::Enter": _Emitter.enter,
     "prim::Exit": _Emitter.leave, "prim::fork": _Emitter.fork, "prim::awaitable": _Emitter.fork,
+    "prim::awaitable_nowait": _Emitter.nowait,
 }
 """Node kinds that need more than their table row."""
 

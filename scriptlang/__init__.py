@@ -22,6 +22,7 @@ HOMES = {
     ".api": ("load", "save", "script", "trace", "trace_module", "compile_archive", "info",
              "set_num_threads", "get_num_threads"),
     ".module": ("ScriptModule", "ScriptFunction"),
+    ".freezing": ("freeze", "optimize_for_inference"),
     ".errors": ("ScriptError", "CompileError", "RunError", "ArchiveError", "LimitError",
                 "MissingOperatorError"),
     ".tensors": ("Tensor", "from_numpy"),

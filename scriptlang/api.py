@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import platform
+import warnings
 from typing import Any, Callable, Mapping, ParamSpec, TypeVar
 
 from ._version import __version__
@@ -78,22 +79,66 @@ def script(obj: Callable[P, R], *, engine: str = "auto",
     return ScriptFunction(script_function(obj), engine, obj, limits)
 
 
-def trace(func: Callable, example_inputs: Any = None, *, check_trace: bool = True,
-          engine: str = "auto", limits: Limits | None = None) -> ScriptFunction:
+def trace(func: Callable, example_inputs: Any = None, optimize: Any = None,
+          check_trace: bool = True, check_inputs: Any = None, check_tolerance: float = 1e-5,
+          strict: bool = True, *, example_kwarg_inputs: Mapping | None = None,
+          engine: str = "auto", limits: Limits | None = None) -> ScriptFunction | ScriptModule:
     """Record what `func` does with the example inputs (a Tensor, or a tuple of values) as a program.
 
-    Control flow is not recorded, only the operators that ran; sizes stay symbolic where they come
-    from a tensor's shape.  With check_trace the recording is run again and its result compared;
-    a difference warns.
+    func: a function, or a module, of which `forward` is recorded.  Control flow is not recorded,
+    only the operators that ran; sizes stay symbolic where they come from a tensor's shape.
+    check_trace: the recording is run again, on check_inputs, too (a list of example inputs), and
+    its result compared; a difference warns.  strict: a dict as a result is refused.
     """
-    from .frontend.trace import trace_function
+    from .frontend.module_reading import is_module
+    from .frontend.trace import copy_inputs, inputs_of, trace_function
+    from .frontend.trace_checks import check_traced, with_keywords
 
-    function = trace_function(func, example_inputs)
-    traced = ScriptFunction(function, engine, func, limits)
+    if isinstance(func, ScriptModule):
+        warnings.warn("The input to trace is already a ScriptModule, tracing it is a no-op. "
+                      "Returning the object as is.", stacklevel=2)
+        return func
+    if example_kwarg_inputs is not None:
+        if example_inputs is not None:
+            raise TypeError("trace takes example_inputs or example_kwarg_inputs, not both")
+        example_inputs = with_keywords(func, example_kwarg_inputs)
+    owner = getattr(func, "__self__", None)
+    if is_module(func) or is_module(owner) and func.__name__ == "forward":
+        return trace_module(func if is_module(func) else owner, {"forward": example_inputs},
+                            optimize, check_trace, check_inputs and [
+                                {"forward": i} for i in check_inputs], check_tolerance, strict,
+                            engine=engine, limits=limits)
+    traced = ScriptFunction(trace_function(func, example_inputs, strict), engine, func, limits)
     if check_trace:
-        from .frontend.trace import check_traced
+        examples = [inputs_of(i) for i in check_inputs or [example_inputs]]
+        check_traced(func, traced, examples, traced.graph, copy_inputs, check_tolerance)
+    return traced
 
-        check_traced(func, traced, example_inputs)
+
+def trace_module(mod: Any, inputs: Mapping[str, Any], optimize: Any = None,
+                 check_trace: bool = True, check_inputs: Any = None,
+                 check_tolerance: float = 1e-5, strict: bool = True, *, engine: str = "auto",
+                 limits: Limits | None = None) -> ScriptModule:
+    """Record methods of a module, each on its example inputs: `trace_module(m, {"forward": x})`.
+
+    The result has the module's parameters, buffers and submodules, and shares its tensors.
+    """
+    from .frontend.module_reading import is_module
+    from .frontend.trace import copy_inputs, inputs_of, trace_methods
+    from .frontend.trace_checks import check_traced
+
+    if not is_module(mod):
+        raise AttributeError("expected torch.nn.Module as the first argument")
+    if not isinstance(inputs, dict):
+        raise AttributeError("expected a dictionary of (method_name, input) pairs")
+    obj = trace_methods(mod, inputs, strict)
+    chosen = engines.choose(engine, obj)
+    traced = ScriptModule(chosen.adopt(obj), chosen, limits)
+    for method in inputs if check_trace else ():
+        examples = [inputs_of(i[method]) for i in check_inputs or [inputs]]
+        func = mod if method == "forward" else getattr(mod, method)
+        check_traced(func, getattr(traced, method), examples, obj.type.methods[method].graph,
+                     copy_inputs, check_tolerance)
     return traced
 
 

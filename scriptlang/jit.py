@@ -1,19 +1,233 @@
-"""The names of torch.jit, so that `import scriptlang as torch` serves scripts that say torch.jit.script."""
+"""The names of torch.jit, so that `import scriptlang as torch` serves scripts that say torch.jit.script.
+
+Decorators mark, as PyTorch's do, and otherwise change nothing: code runs in plain Python as it did.
+What only steers PyTorch's own executor (fusers, profiling) is accepted and does nothing.
+"""
 
 from __future__ import annotations
 
-from .api import load, save, script, trace
+import builtins
+import contextlib
+import functools
+import inspect
+from typing import Any, Callable, Final, Iterable, NamedTuple, TypeVar
+
+from . import errors
+from .api import load, save, script, trace, trace_module
+from .compilation_unit import CompilationUnit
+from .frontend import modifiers
+from .frontend.trace_checks import TracerWarning, TracingCheckError
+from .freezing import freeze, optimize_for_inference
+from .instances import is_instance_of as isinstance  # noqa: A004  (torch.jit.isinstance)
 from .module import ScriptFunction, ScriptModule
+from .objects import Future
+from .ops import dispatch
 
-__all__ = ["ScriptFunction", "ScriptModule", "annotate", "is_scripting", "load", "save", "script",
-           "trace"]
+RecursiveScriptModule = ScriptModule
+Error = errors.RunError
+T = TypeVar("T")
+
+__all__ = [
+    "Attribute", "CompilationUnit", "Error", "Final", "Future", "RecursiveScriptModule",
+    "ScriptFunction", "ScriptModule", "TracerWarning", "TracingCheckError", "annotate",
+    "enable_onednn_fusion", "export", "fork", "freeze", "fuser", "ignore", "interface",
+    "is_scripting", "is_tracing", "isinstance", "last_executed_optimized_graph", "load",
+    "onednn_fusion_enabled", "optimize_for_inference", "optimized_execution",
+    "run_frozen_optimizations", "save", "script", "script_if_tracing", "script_method",
+    "set_fusion_strategy", "strict_fusion", "trace", "trace_module", "unused", "wait"]
 
 
-def annotate(the_type, value):
-    """`value`, to be taken as a `the_type` by the compiler; in plain Python just the value."""
-    return value
+# Types and values
+
+class Attribute(NamedTuple):
+    """`Attribute(value, type)`: an attribute of a module, with the type that it has in programs."""
+
+    value: Any
+    type: Any
+
+
+def annotate(the_type, the_value: T) -> T:
+    """`the_value`, to be taken as a `the_type` by the compiler; in plain Python just the value."""
+    return the_value
+
+
+def _unwrap_optional(x):
+    assert x is not None, "Unwrapping null optional"
+    return x
 
 
 def is_scripting() -> bool:
     """False in plain Python, True in compiled programs."""
     return False
+
+
+def is_tracing() -> bool:
+    """Whether a trace is being recorded."""
+    return dispatch.tracer is not None
+
+
+# Marks
+
+def export(fn: Callable) -> Callable:
+    """Compile this method though nothing that is compiled calls it."""
+    return modifiers.mark(fn, "export")
+
+
+def unused(fn):
+    """Leave the body out of programs: a call of it there raises."""
+    if builtins.isinstance(fn, property):
+        for accessor in (fn.fget, fn.fset):
+            if accessor is not None:
+                unused(accessor)
+        return fn
+    return modifiers.mark(fn, "unused")
+
+
+def ignore(drop=False, **kwargs):
+    """Leave the body out of programs: `@ignore` or `@ignore()`; drop=True is `unused`."""
+    if callable(drop):
+        return modifiers.mark(drop, "ignore")
+    if kwargs.pop("drop_on_export", drop):
+        return unused
+    return lambda fn: modifiers.mark(fn, "ignore")
+
+
+def _drop(fn: Callable) -> Callable:
+    """Leave the function out of programs, declaration and all."""
+    return modifiers.mark(fn, "_drop")
+
+
+def interface(cls: type[T]) -> type[T]:
+    """Declare a class whose methods say what a module or object must have."""
+    if not inspect.isclass(cls):
+        raise RuntimeError("interface must be applied to a class")
+    cls.__torch_script_interface__ = f"__torch__.{cls.__module__}.{cls.__qualname__}"
+    return cls
+
+
+def script_method(fn: Callable) -> Callable:
+    """Mark a method of a ScriptModule to be compiled."""
+    return modifiers.mark(fn, "export")
+
+
+_overloaded_fns: dict[str, list[Callable]] = {}
+"""`__torch__.module.function` -> the declarations that `_overload` marked."""
+
+_overloaded_methods: dict[str, dict[str, list[Callable]]] = {}
+"""`__torch__.module.method` -> name of the class -> the declarations that `_overload_method` marked."""
+
+
+def _overload(fn: Callable) -> Callable:
+    """Declare one signature of a function; the definition that follows has the body."""
+    _overloaded_fns.setdefault(_name_of(fn), []).append(fn)
+    return fn
+
+
+def _overload_method(fn: Callable) -> Callable:
+    """Declare one signature of a method; the definition that follows has the body."""
+    owner = fn.__qualname__.rpartition(".")[0].rpartition(".")[2]
+    _overloaded_methods.setdefault(_name_of(fn), {}).setdefault(owner, []).append(fn)
+    return fn
+
+
+def _name_of(fn: Callable) -> str:
+    return f"__torch__.{fn.__module__}.{fn.__name__}"
+
+
+def script_if_tracing(fn: Callable) -> Callable:
+    """Compile the function when a trace first calls it; plain Python calls stay as they are."""
+    @functools.wraps(fn)
+    def wrapper(*args, **kwargs):
+        return script(fn)(*args, **kwargs) if is_tracing() else fn(*args, **kwargs)
+
+    wrapper.__original_fn = fn
+    wrapper.__script_if_tracing_wrapper = True
+    return wrapper
+
+
+_script_if_tracing = script_if_tracing
+
+
+# Calls side by side
+
+def fork(func: Callable[..., T], *args, **kwargs) -> Future[T]:
+    """A Future of `func(*args, **kwargs)`; the call runs at once."""
+    return Future.of(func, *args, **kwargs)
+
+
+def wait(future: Future[T]) -> T:
+    """The result of a Future.  Raises what its call raised."""
+    return future.wait()
+
+
+def _awaitable(func: Callable[..., T], *args, **kwargs) -> Future[T]:
+    """A Future whose call is made when it is first waited for."""
+    return Future(call=(functools.partial(func, **kwargs), list(args)))
+
+
+def _awaitable_wait(future: Future[T]) -> T:
+    return future.wait()
+
+
+def _awaitable_nowait(value: T) -> Future[T]:
+    return Future(value)
+
+
+_fork, _wait = fork, wait
+
+
+# What steers PyTorch's executor
+
+@contextlib.contextmanager
+def optimized_execution(should_optimize: bool):
+    """Accepted; programs are always optimised."""
+    yield
+
+
+@contextlib.contextmanager
+def fuser(name: str):
+    """Accepted; there is one way of running programs."""
+    yield
+
+
+class strict_fusion:
+    """Accepted as a context in programs and around them; nothing is fused that could fail to be."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, type: Any, value: Any, traceback: Any) -> None:
+        pass
+
+
+def set_fusion_strategy(strategy: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Accepted; returns the strategy there was, which is none."""
+    return []
+
+
+_set_fusion_strategy = set_fusion_strategy
+
+
+def enable_onednn_fusion(enabled: bool) -> None:
+    """Accepted; there is no such fuser."""
+
+
+def onednn_fusion_enabled() -> bool:
+    return False
+
+
+def run_frozen_optimizations(mod: ScriptModule, optimize_numerics: bool = True,
+                             preserved_methods: list[str] | None = None) -> None:
+    """Accepted; freezing has optimised the module already."""
+
+
+def last_executed_optimized_graph():
+    """The graph of the function that was called last, as it is run; None before any call."""
+    from . import module
+    from .passes.pipeline import optimize
+
+    if module.last_called is None:
+        return None
+    graph = module.last_called.graph.copy()
+    optimize(graph)
+    return graph

@@ -106,6 +106,12 @@ class ScriptMethod(ScriptFunction):
         self.owner = owner
 
     def __call__(self, *args, **kwargs):
+        if dispatch.tracer is not None:
+            return dispatch.tracer.call_method(self.owner._object_, self._function, args, kwargs,
+                                               self._run)
+        return self._run(*args, **kwargs)
+
+    def _run(self, *args, **kwargs):
         global last_called
         last_called = self._function
         result = self.engine.run(self._function, (self.owner._object_, *args), kwargs, self._limits)

@@ -237,7 +237,7 @@ class Tensor:
 
     def numpy(self) -> np.ndarray:
         """The same memory as a numpy array."""
-        return self._array
+        return self._look("a NumPy array")._array
 
     def __array__(self, dtype=None, copy=None):
         array = self._array
@@ -253,6 +253,15 @@ class Tensor:
 
     def item(self):
         """The only element as a Python number."""
+        return self._look("a Python number")._item()
+
+    def _look(self, what: str) -> Tensor:
+        """Say, while tracing, that Python looks at the value; returns the tensor."""
+        if look_hook is not None:
+            look_hook(what)
+        return self
+
+    def _item(self):
         if self.numel() != 1:
             raise RuntimeError(
                 f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
@@ -262,7 +271,7 @@ class Tensor:
         return value
 
     def tolist(self):
-        array = self._array
+        array = self._look("a Python list")._array
         return array.astype(np.float32).tolist() if self.dtype.name == "bfloat16" \
             else array.tolist()
 
@@ -280,25 +289,26 @@ class Tensor:
         if self.numel() != 1:
             what = "no values" if self.numel() == 0 else "more than one value"
             raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
-        return bool(self.item())
+        return bool(self._look("a Python boolean")._item())
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._look("a Python integer")._item())
 
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._look("a Python float")._item())
 
     def __complex__(self) -> complex:
-        return complex(self.item())
+        return complex(self._look("a Python number")._item())
 
     def __index__(self) -> int:
         if self.dtype.kind not in "uib" or self.numel() != 1:
             raise TypeError("only integer tensors of a single element can be converted to an index")
-        return int(self.item())
+        return int(self._look("a Python index")._item())
 
     def __len__(self) -> int:
         if not self._size:
             raise TypeError("len() of a 0-d tensor")
+        self._look("its length in Python")
         return self._size[0]
 
     def __iter__(self) -> Iterator[Tensor]:
@@ -429,6 +439,9 @@ for _magic, _name in {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}.items
 for _magic in ("and", "or", "xor", "lshift", "rshift"):
     setattr(Tensor, f"__i{_magic}__",
             lambda self, other, _n=f"__i{_magic}__": self._operator(_n, other))
+
+look_hook = None
+"""While tracing: a function str -> None that is told when Python looks at a tensor's value."""
 
 shape_hook = None
 """While tracing: a function Tensor -> Size whose ints remember where they came from."""

@@ -26,7 +26,8 @@ LAYERS = (
     {"passes"},
     {"frontend", "interpreter"},
     {"serialization"},
-    {"nn", "module", "module_state", "inspection", "scripting", "api", "jit"},
+    {"nn", "module", "module_state", "inspection", "scripting", "api", "compilation_unit",
+     "freezing", "instances", "jit"},
     {"cli", "__main__"},
 )
 """From left to right.  Modules of one layer may import one another, but for FORBIDDEN."""

@@ -1,0 +1,311 @@
+"""Tracing programs of torch, where it is installed.
+
+The run is that of torch itself, on its own tensors; a dispatch mode above autograd sees every
+operator with its overload and all its arguments.  Sizes are torch.SymInt numbers whose node
+remembers the value of the graph (traced_symbol.py).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import warnings
+from functools import lru_cache
+from typing import Any, Callable
+
+import torch
+
+from scriptlang import types as T
+from scriptlang.ir import Node, Value
+from scriptlang.objects import Device
+from scriptlang.ops import dispatch, table
+from scriptlang.schema import Argument
+from scriptlang.source import Span
+from scriptlang.tensors import Tensor, as_tensor
+
+from .resolver import code_of
+from .trace_checks import TracerWarning
+from .traced_symbol import Symbol
+from .tracer import HERE, LOST, PACKAGE, Tracer
+
+LOOKS = {"aten::item": "a Python number", "aten::is_nonzero": "a Python boolean",
+         "aten::_local_scalar_dense": "a Python number"}
+"""Operators by which Python looks at a tensor: they are not recorded."""
+
+SAME = ("aten::lift_fresh", "aten::alias", "aten::lift")
+"""Operators whose result stands for their argument."""
+
+TORCH = os.path.dirname(os.path.abspath(torch.__file__))
+
+
+class TorchTracer(Tracer):
+    """A Tracer for tensors of torch; ours are taken, too."""
+
+    skipped = (PACKAGE, HERE, TORCH)
+
+    def __init__(self, name: str):
+        super().__init__(name)
+        self.open: contextlib.ExitStack | None = None
+
+    # Values
+
+    def is_tensor(self, v: Any) -> bool:
+        return isinstance(v, (torch.Tensor, Tensor))
+
+    def memory(self, tensor: Any) -> int:
+        if isinstance(tensor, Tensor):
+            return id(tensor.storage)
+        try:
+            return tensor.untyped_storage().data_ptr() or id(tensor)
+        except (RuntimeError, NotImplementedError):
+            return id(tensor)
+
+    def layout(self, tensor: Any) -> tuple:
+        if isinstance(tensor, Tensor):
+            return super().layout(tensor)
+        if tensor.layout != torch.strided:
+            return (id(tensor),)
+        return tensor.dtype, tensor.size(), tensor.stride(), tensor.storage_offset()
+
+    def constant(self, tensor: Any) -> Tensor:
+        return as_tensor(tensor.detach().resolve_conj() if isinstance(tensor, torch.Tensor)
+                         else tensor)
+
+    def number(self, v: Any) -> Value | None:
+        node = getattr(v, "node", None)
+        if isinstance(v, (torch.SymInt, torch.SymFloat)) and isinstance(node, Symbol):
+            return node.value
+        return super().number(v)
+
+    def value(self, v: Any, type: T.Type | None, span: Span) -> Value:
+        found = self.number(v)
+        if found is not None:
+            return found
+        if isinstance(v, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+            v = plain(v)
+        if isinstance(v, torch.device):
+            v = Device(str(v))
+        elif isinstance(v, torch.Generator):
+            v = None
+        else:
+            code = code_of(v)
+            v = v if code is None else code
+        return super().value(v, type, span)
+
+    def take(self, result: Any, value: Value, span: Span) -> Any:
+        if isinstance(result, Tensor):                   # of a compiled function
+            result = torch.from_numpy(result.numpy().copy())
+        elif isinstance(result, tuple) and any(isinstance(v, Tensor) for v in result):
+            result = tuple(torch.from_numpy(v.numpy().copy()) if isinstance(v, Tensor) else v
+                           for v in result)
+        elif isinstance(result, list) and any(isinstance(v, Tensor) for v in result):
+            result = [torch.from_numpy(v.numpy().copy()) for v in result]
+        taken = super().take(result, value, span)
+        return result if isinstance(taken, (int, float)) else taken
+
+    # What the mode calls
+
+    def operator(self, func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Run one operator of torch and record it."""
+        schema = func._schema
+        span = self.span()
+        with self.paused():
+            result = func(*plain(args), **plain(kwargs))
+        given = {a.name: v for a, v in zip(schema.arguments, args)} | kwargs
+        if schema.name in LOOKS:
+            self.looked_at(LOOKS[schema.name])
+            return result
+        if schema.name in SAME:
+            self.bind(result, self.tensor(args[0], span))
+            return result
+        overload = choose(schema.name, schema.overload_name, given)
+        op = table.find(schema.name, overload)
+        if op is None:
+            raise NotImplementedError(f"{schema.name}.{overload} is not an operator that can be "
+                                      "recorded")
+        self.record(op, given, result, span)
+        return result
+
+    def record(self, op: table.Operator, given: dict[str, Any], result: Any, span: Span) -> None:
+        """Insert the node of a call, and let its results stand for its outputs."""
+        inputs = [self.argument(a, given, span) for a in op.schema.arguments]
+        returns = [result_type(r.type, v) for r, v in zip(
+            op.schema.returns, result if len(op.schema.returns) > 1 else (result,))]
+        node = self.graph.insert(op.name, inputs, returns, span, schema=op.schema)
+        if len(returns) == 1:
+            self.take(result, node.output, span)
+        for part, value in zip(result, node.outputs) if len(returns) > 1 else ():
+            self.take(part, value, span)
+
+    def argument(self, a: Argument, given: dict[str, Any], span: Span) -> Value:
+        if a.name not in given:
+            default = a.default
+            if a.size and isinstance(default, (int, float)):
+                default = [default] * a.size
+            return self.graph.constant(default, _constant_type(default, a.type), span)
+        v = given[a.name]
+        if a.type == T.TENSOR and not self.is_tensor(v) and v is not None:
+            number = self.number(v)
+            if number is not None:
+                return self.b.emit("prim::NumToTensor", [number], span)
+            v = as_tensor(torch.tensor(plain(v), dtype=torch.float64 if isinstance(v, float)
+                                       else None))
+        if a.size and not isinstance(v, (list, tuple)) and v is not None:
+            v = [v] * a.size
+        return self.value(v, a.type, span)
+
+    def size_of(self, tensor: torch.Tensor) -> torch.Size | tuple:
+        """The shape of a tensor, in numbers that remember it."""
+        sizes = plain_size(tensor)
+        if id(tensor) not in self.known:
+            return sizes
+        span = self.span()
+        source = self.tensor(tensor, span)
+        made = []
+        for i, n in enumerate(sizes):
+            value = self.b.emit("aten::size", [source, self.graph.constant(i, T.INT, span)], span)
+            made.append(torch.SymInt(Symbol(n, self, value)))
+        return torch.Size(made) if not made else tuple(made)
+
+    def number_operator(self, name: str, *numbers: Any) -> Value:
+        span = self.span()
+        values = [n.value if isinstance(n, Symbol) and n.value is not None
+                  else self.graph.constant(n.number if isinstance(n, Symbol) else n, None, span)
+                  for n in numbers]
+        return self.b.emit(name, values, span)
+
+    # On and off
+
+    def resume(self) -> None:
+        dispatch.tracer, self.is_recording = self, True
+        self.open = contextlib.ExitStack()
+        self.open.enter_context(sizes_from(self))
+        self.open.enter_context(_python_dispatcher())
+        self.open.enter_context(_mode_class()(self))
+
+    def pause(self) -> None:
+        dispatch.tracer, self.is_recording = None, False
+        if self.open is not None:
+            self.open.close()
+            self.open = None
+
+    @contextlib.contextmanager
+    def paused(self):
+        """Inside an operator: torch's own code runs as if nothing was recorded."""
+        dispatch.tracer, self.is_recording = None, False
+        try:
+            with plain_sizes(), torch._C._DisablePythonDispatcher():
+                yield
+        finally:
+            dispatch.tracer, self.is_recording = self, True
+
+    def warn(self, what: str) -> None:
+        warnings.warn(LOST.format(what), TracerWarning, stacklevel=6)
+
+
+def choose(name: str, overload: str, given: dict[str, Any]) -> str:
+    """The overload to record: that for numbers, where torch was given a number for a Tensor."""
+    op = table.find(name, overload)
+    if op is None or overload != "Tensor":
+        return overload
+    numbers = [a.name for a in op.schema.arguments if a.type == T.TENSOR
+               and isinstance(given.get(a.name), (int, float, complex, torch.SymInt))]
+    return "Scalar" if numbers and table.find(name, "Scalar") is not None else overload
+
+
+def _constant_type(value: Any, wanted: T.Type) -> T.Type | None:
+    if value is None:
+        return T.NONE
+    return T.without_none(wanted) if isinstance(value, (list, tuple)) else None
+
+
+def result_type(declared: T.Type, result: Any) -> T.Type:
+    """The type of a result, with what the schema leaves open taken from the value."""
+    if declared == T.NUMBER:
+        return T.FLOAT if isinstance(result, float) else T.INT
+    return declared
+
+
+def plain(v: Any) -> Any:
+    """The value with every number that remembers a shape made an ordinary one, and our tensors
+    torch's."""
+    if isinstance(v, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        return v.node.number if isinstance(v.node, Symbol) else v
+    if isinstance(v, Tensor):
+        return torch.from_numpy(v.numpy())
+    if type(v) in (list, tuple, torch.Size):
+        return (list if type(v) is list else tuple)(map(plain, v))
+    if type(v) is dict:
+        return {k: plain(x) for k, x in v.items()}
+    return v
+
+
+# What is put into torch while a trace is recorded
+
+plain_size: Callable[[torch.Tensor], torch.Size] = torch._C.TensorBase.size
+SHAPE = torch._C.TensorBase.shape
+_tracer: TorchTracer | None = None
+
+
+@contextlib.contextmanager
+def sizes_from(tracer: TorchTracer):
+    """Let shapes come from a tracer, and `torch.jit.is_tracing()` hold."""
+    global _tracer
+    tracing = torch._C._is_tracing
+    _tracer = tracer
+    torch.Tensor.size, torch.Tensor.shape = _size, property(_shape)
+    torch._C._is_tracing = lambda: True
+    try:
+        yield
+    finally:
+        del torch.Tensor.size, torch.Tensor.shape
+        torch._C._is_tracing = tracing
+        _tracer = None
+
+
+@contextlib.contextmanager
+def plain_sizes():
+    """Let shapes be those of torch."""
+    global _tracer
+    tracer, _tracer = _tracer, None
+    try:
+        yield
+    finally:
+        _tracer = tracer
+
+
+def _shape(tensor: torch.Tensor):
+    return SHAPE.__get__(tensor) if _tracer is None else _tracer.size_of(tensor)
+
+
+def _size(tensor: torch.Tensor, dim: int | None = None):
+    if _tracer is None:
+        return plain_size(tensor) if dim is None else plain_size(tensor, dim)
+    sizes = _tracer.size_of(tensor)
+    return sizes if dim is None else sizes[dim]
+
+
+def _python_dispatcher():
+    from torch._dispatch.python import enable_python_dispatcher
+
+    return enable_python_dispatcher()
+
+
+@lru_cache(maxsize=None)
+def _mode_class() -> type:
+    """The dispatch mode.  Torch admits above autograd only modes of the classes that it knows."""
+    from torch.fx.experimental.proxy_tensor import ProxyTorchDispatchMode
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Mode(ProxyTorchDispatchMode):
+        def __init__(self, tracer: TorchTracer):
+            TorchDispatchMode.__init__(self, _dispatch_key=torch._C.DispatchKey.PreDispatch)
+            self.tracer, self.pre_dispatch = tracer, True
+
+        __enter__ = TorchDispatchMode.__enter__
+        __exit__ = TorchDispatchMode.__exit__
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return self.tracer.operator(func, args, kwargs or {})
+
+    return Mode
