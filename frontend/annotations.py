@@ -19,6 +19,8 @@ from scriptlang import types as T
 from scriptlang.errors import CompileError
 from scriptlang.source import Span
 
+TYPE_HELP = "write a type, as int, Tensor, List[int] or Optional[str]"
+
 CONSTRUCTORS: dict[str, Callable[..., T.Type]] = {
     "List": T.ListType, "list": T.ListType, "Dict": T.DictType, "dict": T.DictType,
     "OrderedDict": T.DictType,
@@ -85,7 +87,7 @@ class _Reader:
             return self.generic(node)
         name = dotted(node)
         if name is None:
-            self.fail(node, f"{ast.unparse(node)!r} is not a type")
+            self.fail(node, f"{ast.unparse(node)!r} is not a type", TYPE_HELP)
         return self.name(node, name)
 
     def constant(self, node: ast.Constant) -> T.Type:
@@ -95,9 +97,9 @@ class _Reader:
             try:
                 inner = ast.parse(node.value.strip(), mode="eval").body
             except SyntaxError:
-                self.fail(node, f"{node.value!r} is not a type")
+                self.fail(node, f"{node.value!r} is not a type", TYPE_HELP)
             return _Reader(lambda _: self.span(node), self.named).type(inner)
-        self.fail(node, f"{node.value!r} is not a type")
+        self.fail(node, f"{node.value!r} is not a type", TYPE_HELP)
 
     def name(self, node: ast.expr, name: str) -> T.Type:
         found = self.named(name, node)
@@ -116,7 +118,8 @@ class _Reader:
         last = (name or "").rpartition(".")[2]
         make = CONSTRUCTORS.get(last)
         if make is None:
-            self.fail(node.value, f"{ast.unparse(node.value)!r} takes no type arguments")
+            self.fail(node.value, f"{ast.unparse(node.value)!r} takes no type arguments",
+                      "leave out the brackets")
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         if last in ("Tuple", "tuple") and any(
                 isinstance(p, ast.Constant) and p.value is Ellipsis for p in parts):
@@ -130,7 +133,8 @@ class _Reader:
         try:
             return make(*types)
         except TypeError:
-            self.fail(node, f"wrong number of types in {ast.unparse(node)!r}")
+            self.fail(node, f"wrong number of types in {ast.unparse(node)!r}",
+                      "List and Optional take one, Dict takes two")
 
 
 def broadcast_size(node: ast.expr | None) -> int | None:

@@ -93,7 +93,8 @@ def assign(e: Emitter, target: ast.expr, value: SugaredValue, span: Span) -> Non
         _declare_attribute(e, owner, target, plain.type)
         owner.set_attr(e.b, target.attr, plain, e.span(target))
     else:
-        raise CompileError("this cannot be assigned to", e.span(target))
+        raise CompileError("this cannot be assigned to", e.span(target),
+                           "assign to a name, an attribute or an element")
 
 
 def _declare_attribute(e: Emitter, owner: SugaredValue, target: ast.Attribute,
@@ -122,11 +123,12 @@ def unpack(e: Emitter, targets: Sequence[ast.expr], value: SugaredValue, span: S
         if stars:
             raise CompileError(f"how many elements {value.kind} has is not known at compile time",
                                span, "only tuples can be taken apart with a star")
-        raise CompileError(f"{value.kind} cannot be taken apart", span)
+        raise CompileError(f"{value.kind} cannot be taken apart", span,
+                           "only tuples, lists and tensors can")
     if stars:
         if len(parts) < len(targets) - 1:
             raise CompileError(f"{len(parts)} values for at least {len(targets) - 1} targets",
-                               place)
+                               place, "leave targets out")
         i, after = stars[0], len(targets) - stars[0] - 1
         middle = parts[i:len(parts) - after]
         gathered: SugaredValue = StaticSequence(middle)
@@ -135,7 +137,8 @@ def unpack(e: Emitter, targets: Sequence[ast.expr], value: SugaredValue, span: S
         parts = [*parts[:i], gathered, *parts[len(parts) - after:]]
         targets = [t.value if isinstance(t, ast.Starred) else t for t in targets]
     if len(parts) != len(targets):
-        raise CompileError(f"{len(parts)} values for {len(targets)} targets", place)
+        raise CompileError(f"{len(parts)} values for {len(targets)} targets", place,
+                           "write a target for each value, or * before the last")
     for target, part in zip(targets, parts):
         assign(e, target, part, span)
 

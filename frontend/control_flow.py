@@ -91,7 +91,7 @@ def _merge_name(e: Emitter, branch: Node, name: str, then: Frame, other: Frame,
             e.frame.set(name, live[0])
         else:
             e.frame.forget(name, Unusable(f"{name!r} is {live[0].kind} in one branch and "
-                                          f"{live[1].kind} in the other"))
+                                          f"{live[1].kind} in the other", "use two names"))
         return
     _merge_values(e, branch, name, values, span)
 
@@ -307,7 +307,8 @@ def emit_continue(e: Emitter, node: ast.Continue) -> None:
 
 def _open_loop(e: Emitter, node: ast.stmt, what: str):
     if not e.loops:
-        raise CompileError(f"{what} outside of a loop", e.span(node))
+        raise CompileError(f"{what} outside of a loop", e.span(node),
+                           "leave the function with return")
     if e.loops[-1].static:
         raise CompileError(f"{what} in a loop that is unrolled (over a tuple or modules)",
                            e.span(node), "use if instead, or loop over a list")

@@ -133,7 +133,7 @@ class Emitter:
         import difflib
 
         near = difflib.get_close_matches(name, self.frame.names(), 1)
-        return f"did you mean {near[0]!r}?" if near else None
+        return f"did you mean {near[0]!r}?" if near else "define or import it at the top of the file"
 
     # Blocks
 
@@ -178,7 +178,7 @@ class Emitter:
             return self.b.emit("aten::gt", [length, self.b.constant(0, span)], span)
         if T.may_be_none(plain.type):
             self._no_truth(plain, span, "write `x is not None`")
-        self._no_truth(plain, span, None)
+        self._no_truth(plain, span, "compare it with what it should be")
 
     @staticmethod
     def _no_truth(value: Value, span: Span, help: str | None):

@@ -164,5 +164,6 @@ def _annotate(b, name: str, value: SugaredValue, annotated: T.Type, span: Span) 
     if not T.is_subtype(plain.type, annotated):
         raise CompileError(
             f"variable {name!r} is annotated with type {annotated.annotation} but is assigned a "
-            f"value of type {plain.type.annotation}", span, remedy(annotated, plain.type))
+            f"value of type {plain.type.annotation}", span,
+            remedy(annotated, plain.type) or "convert it, or annotate the type that it has")
     return b.simple(b.cast(plain, annotated, span))

@@ -51,11 +51,12 @@ def emit_name(e: Emitter, node: ast.Name, expected) -> SugaredValue:
 def emit_constant(e: Emitter, node: ast.Constant, expected) -> SugaredValue:
     value = node.value
     if value is Ellipsis:
-        raise CompileError("... stands only inside an index", e.span(node))
+        raise CompileError("... stands only inside an index", e.span(node), "write x[..., 0]")
     if isinstance(value, bytes):
         raise CompileError("bytes are not part of the language", e.span(node), "use str")
     if isinstance(value, int) and not -2 ** 63 <= value < 2 ** 63:
-        raise CompileError(f"{value} does not fit 64 bits", e.span(node))
+        raise CompileError(f"{value} does not fit 64 bits", e.span(node),
+                           "write it as a float")
     if value is None and isinstance(expected, T.OptionalType):
         return e.simple(e.b.constant(None, e.span(node), T.NONE))
     return e.simple(e.b.constant(value, e.span(node)))

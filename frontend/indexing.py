@@ -62,7 +62,7 @@ def _tuple_item(e: Emitter, owner: Value, index: ast.expr, span: Span) -> Sugare
     position = e.value(index)
     if position.type != T.INT:
         raise CompileError(f"a tuple is indexed by an int, not {position.type.annotation}",
-                           e.span(index))
+                           e.span(index), "write x[0]")
     if not position.is_constant:
         if elements and all(t == elements[0] for t in elements):
             return e.simple(e.b.insert("prim::TupleIndex", [owner, position], (elements[0],),
@@ -70,7 +70,8 @@ def _tuple_item(e: Emitter, owner: Value, index: ast.expr, span: Span) -> Sugare
         raise CompileError("the index of a tuple of different types must be known at compile time",
                            e.span(index), "use a literal, or a list")
     if not -len(elements) <= position.constant < len(elements):
-        raise CompileError(f"the tuple has only {len(elements)} elements", e.span(index))
+        raise CompileError(f"the tuple has only {len(elements)} elements", e.span(index),
+                           f"its indices go from 0 to {len(elements) - 1}")
     return e.simple(e.b.insert("prim::TupleIndex", [owner, position],
                                (elements[position.constant],), span).output)
 
@@ -81,7 +82,7 @@ def _slice(e: Emitter, owner: Value, node: ast.Slice, span: Span) -> SugaredValu
         bounds = slice(*(_bound(e, p) for p in (node.lower, node.upper, node.step)))
         return e.simple(e.b.tuple(e.b.unpack_tuple(owner, span)[bounds], span))
     if isinstance(owner.type, T.ClassType):
-        e.simple(owner).fail("cannot be sliced", span)
+        e.simple(owner).fail("cannot be sliced", span, "only tensors, lists, tuples and str can")
     bounds = [Arg(_bound_value(e, p, span), e.span(p) if p else span)
               for p in (node.lower, node.upper)]
     step = Arg(e.expr(node.step) if node.step else ConstantValue(1), span)
@@ -93,7 +94,7 @@ def _slice_static(e: Emitter, owner: SugaredValue, node: ast.Slice, span: Span) 
 
     parts = owner.unpack(e.b, span)
     if parts is None:
-        owner.fail("cannot be sliced", span)
+        owner.fail("cannot be sliced", span, "only tensors, lists, tuples and str can")
     bounds = slice(*(_bound(e, p) for p in (node.lower, node.upper, node.step)))
     return StaticSequence(parts[bounds])
 
@@ -104,7 +105,7 @@ def _bound(e: Emitter, node: ast.expr | None) -> int | None:
     value = _constant_int(e, node)
     if value is None:
         raise CompileError("the bounds of this slice must be known at compile time",
-                           e.span(node))
+                           e.span(node), "write literals, or use a list")
     return value
 
 
@@ -152,7 +153,8 @@ def view_of(e: Emitter, owner: Value, index: ast.expr, span: Span
     for i, part in enumerate(parts):
         if isinstance(part, ast.Constant) and part.value is Ellipsis:
             if cursor.behind is not None:
-                raise CompileError("an index has at most one ...", e.span(part))
+                raise CompileError("an index has at most one ...", e.span(part),
+                                   "write a : for each dimension of the other")
             cursor.behind = _dimensions(e, parts[i + 1:])
         elif isinstance(part, ast.Slice):
             cursor.view = _slice_dim(e, cursor, part, span)
@@ -279,7 +281,8 @@ def augment_item(e: Emitter, target: ast.Subscript, op: type, value: ast.expr, s
         e.b.emit("aten::index_put_", [view, listed, new], span)
         return
     if isinstance(target.slice, ast.Slice):
-        raise CompileError("a slice cannot be changed by an augmented assignment", place)
+        raise CompileError("a slice cannot be changed by an augmented assignment", place,
+                           "loop over the indices, or use x.extend(...)")
     index = e.simple(e.value(target.slice))
     item_arg = Arg(e.simple(owner), e.span(target.value))
     index_arg = Arg(index, e.span(target.slice))

@@ -142,7 +142,7 @@ class SuperOfClass(SugaredValue):
         if base is object and name == "__init__":
             return BuiltinFunction("__init__", lambda b, args, kwargs, span: ConstantValue(None))
         if base is None or base is object:
-            self.fail(f"has no method {name!r}", span)
+            self.fail(f"has no method {name!r}", span, "define it in a base class")
         return MethodValue(self.owner, _inherited(self.class_type, base, name))
 
 

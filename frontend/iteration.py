@@ -17,12 +17,12 @@ class RangeValue(SugaredValue):
 
     def __init__(self, b, args: Sequence[Arg], span):
         if not 1 <= len(args) <= 3:
-            self.fail("takes one to three arguments", span)
+            self.fail("takes one to three arguments", span, "write range(start, stop, step)")
         values = []
         for a in args:
             value = b.convert(a.value.value(b, a.span), T.INT, a.span, True)
             if value.type != T.INT:
-                self.fail(f"takes int, not {value.type.annotation}", a.span)
+                self.fail(f"takes int, not {value.type.annotation}", a.span, "convert it: int(x)")
             values.append(value)
         self.simple_range = len(values) == 1
         self.stop = values[0] if self.simple_range else values[1]

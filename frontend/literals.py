@@ -11,7 +11,7 @@ from scriptlang.ir import Node, Value
 from scriptlang.source import Span
 
 from .annotations import KEY_HELP, may_be_key
-from .conversions import EMPTY_LIST
+from .conversions import EMPTY_LIST, remedy
 from .environment import Frame
 from .sugared import Arg, StaticSequence, SugaredValue
 
@@ -73,7 +73,8 @@ def emit_list(e: Emitter, node: ast.List, expected: T.Type | None) -> SugaredVal
         for v, part in zip(values, node.elts):
             if not T.is_subtype(v.type, hint):
                 raise CompileError(f"a list of {hint.annotation} cannot hold "
-                                   f"{v.type.annotation}", e.span(part))
+                                   f"{v.type.annotation}", e.span(part),
+                                   remedy(hint, v.type) or "convert it, or declare another list")
         return e.simple(e.b.list(values, hint, span))
     return e.simple(e.b.list(values, common_type(values), span))
 
@@ -109,7 +110,8 @@ def emit_dict(e: Emitter, node: ast.Dict, expected: T.Type | None) -> SugaredVal
             if not T.is_subtype(pairs[i].type, wanted):
                 place = node.values[i // 2] if i % 2 else node.keys[i // 2]
                 raise CompileError(f"a {hint.annotation} cannot hold {v.type.annotation}",
-                                   e.span(place))
+                                   e.span(place), remedy(wanted, v.type)
+                                   or "convert it, or declare another dict")
     return e.simple(e.b.insert("prim::DictConstruct", pairs, (hint,), span).output)
 
 
@@ -123,7 +125,7 @@ def _dict_type(e: Emitter, node: ast.Dict, pairs: list[Value]) -> T.DictType:
     for v, part in zip(pairs[::2], node.keys):
         if v.type != key:
             raise CompileError(f"keys of one dict are {key.annotation} and {v.type.annotation}",
-                               e.span(part))
+                               e.span(part), "use keys of one type")
     return T.DictType(key, common_type(pairs[1::2]))
 
 

@@ -276,7 +276,8 @@ def refusal(name: str, candidates: Sequence[Schema], args, kwargs, self_arg,
     if len(candidates) == 1:
         schema, why = reasons[0]
         return CompileError(f"the call of {_bare(name)} does not fit: {why.reason}",
-                            _place(why, args, kwargs, self_arg, span), why.help,
+                            _place(why, args, kwargs, self_arg, span),
+                            why.help or "write the call as the function is declared",
                             (f"it is {describe(schema)}",))
     given = [a.value.type.annotation for a in args]
     given += [f"{n}={a.value.type.annotation}" for n, a in kwargs.items()]
@@ -290,7 +291,8 @@ def refusal(name: str, candidates: Sequence[Schema], args, kwargs, self_arg,
     if less > 0:
         notes.append(f"  and {less} more, which fit less")
     return CompileError(f"no form of {_bare(name)} takes ({', '.join(given)})", place,
-                        next((why.help for _, why in near if why.help), None),
+                        next((why.help for _, why in near if why.help),
+                             "convert the arguments to what one of the candidates takes"),
                         ("candidates:", *notes))
 
 

@@ -57,7 +57,8 @@ def _parse_float(text: str, arg: Arg) -> float:
     try:
         return float(text)
     except ValueError:
-        raise CompileError(f"{text!r} is no float", arg.span) from None
+        raise CompileError(f"{text!r} is no float", arg.span,
+                           "write a number, 'inf' or 'nan'") from None
 
 
 def _print(b, args, kwargs, span) -> SugaredValue:
@@ -71,7 +72,7 @@ def _print(b, args, kwargs, span) -> SugaredValue:
 
 def _len(b, args, kwargs, span) -> SugaredValue:
     if len(args) != 1 or kwargs:
-        raise CompileError("len takes one argument", span)
+        raise CompileError("len takes one argument", span, "write len(x)")
     meaning = args[0].value
     if isinstance(meaning, StaticSequence):
         return ConstantValue(len(meaning.elements))
@@ -87,27 +88,30 @@ def _len(b, args, kwargs, span) -> SugaredValue:
 
 def _range(b, args, kwargs, span) -> SugaredValue:
     if kwargs:
-        raise CompileError("range takes no keyword arguments", next(iter(kwargs.values())).span)
+        raise CompileError("range takes no keyword arguments", next(iter(kwargs.values())).span,
+                           "write range(start, stop, step)")
     return RangeValue(b, args, span)
 
 
 def _zip(b, args, kwargs, span) -> SugaredValue:
     if kwargs or not args:
-        raise CompileError("zip takes iterables, and no keyword arguments in the language", span)
+        raise CompileError("zip takes iterables, and no keyword arguments in the language", span,
+                           "write zip(xs, ys)")
     return ZipValue([a.value.iterate(b, a.span) for a in args])
 
 
 def _enumerate(b, args, kwargs, span) -> SugaredValue:
     start = kwargs.get("start") or (args[1] if len(args) == 2 else None)
     if not 1 <= len(args) <= 2 or set(kwargs) - {"start"}:
-        raise CompileError("enumerate takes an iterable and a start", span)
+        raise CompileError("enumerate takes an iterable and a start", span,
+                           "write enumerate(xs) or enumerate(xs, 1)")
     counter = CountValue(start.value.value(b, start.span) if start else None)
     return EnumerateValue([counter, args[0].value.iterate(b, args[0].span)])
 
 
 def _reversed(b, args, kwargs, span) -> SugaredValue:
     if len(args) != 1 or kwargs:
-        raise CompileError("reversed takes one argument", span)
+        raise CompileError("reversed takes one argument", span, "write reversed(xs)")
     parts = args[0].value.unpack(b, span) if _is_static(b, args[0].value) else None
     if parts is not None:
         return StaticSequence(parts[::-1])

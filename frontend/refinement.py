@@ -200,7 +200,8 @@ def is_instance(e: Emitter, node: ast.Call) -> Condition:
 
     span = e.span(node)
     if len(node.args) != 2 or node.keywords:
-        raise CompileError("isinstance takes a value and a type", span)
+        raise CompileError("isinstance takes a value and a type", span,
+                           "write isinstance(x, int)")
     meaning = e.expr(node.args[0])
     wanted = special_forms.instance_types(e, node.args[1])
     actual = meaning.type(e.b, e.span(node.args[0]))

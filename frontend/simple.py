@@ -86,7 +86,8 @@ class SimpleValue(SugaredValue):
             known = [a.name for a in type.attributes] + list(type.methods)
             self.fail(f"has no attribute {name!r}", span,
                       f"it has {', '.join(sorted(known))}" if known else None)
-        self.fail(f"has no attribute {name!r}", span, b.similar(name, type))
+        self.fail(f"has no attribute {name!r}", span, b.similar(name, type)
+                  or f"check the name, and that {type.annotation} is the type you expect")
 
     def _class_attr(self, b, type, name, span):
         value = self.simple_value
@@ -149,7 +150,8 @@ class SimpleValue(SugaredValue):
             self._set_tensor_attr(b, name, value, span)
             return
         if not isinstance(type, T.ClassType):
-            self.fail("does not allow its attributes to be set", span)
+            self.fail("does not allow its attributes to be set", span,
+                      "only attributes of objects and modules can be set")
         slot = type.attribute(name)
         if slot is None:
             setter = type.properties.get(name, (None, None))[1]
@@ -160,7 +162,8 @@ class SimpleValue(SugaredValue):
         converted = b.convert(value, slot.type, span, True)
         if not T.is_subtype(converted.type, slot.type):
             self.fail(f"keeps {slot.type.annotation} in {name!r}, "
-                      f"not {converted.type.annotation}", span)
+                      f"not {converted.type.annotation}", span,
+                      "convert it, or annotate the attribute where it is first set")
         b.insert("prim::SetAttr", [owner, converted], (), span, name=name)
 
     def _set_tensor_attr(self, b, name, value, span):
@@ -256,7 +259,7 @@ def _to_list(tensor: SimpleValue) -> SpecialForm:
         while isinstance(element, T.ListType):
             element, depth = element.element, depth + 1
         if node.args or node.keywords:
-            tensor.fail("takes no arguments in tolist()", span)
+            tensor.fail("takes no arguments in tolist()", span, "write x.tolist()")
         if element not in ELEMENT_CODES:
             raise CompileError("the type of the list that tolist() gives is not known", span,
                                "annotate it: `result: List[int] = x.tolist()`")

@@ -70,7 +70,8 @@ def instance_types(e: Emitter, node: ast.expr) -> list[T.Type]:
 def _attribute_name(e: Emitter, node: ast.Call, form: str) -> tuple[SugaredValue, str]:
     name = node.args[1]
     if not isinstance(name, ast.Constant) or not isinstance(name.value, str):
-        raise CompileError(f"the name in {form} must be a literal str", e.span(name))
+        raise CompileError(f"the name in {form} must be a literal str", e.span(name),
+                           f"write {form}(x, \"name\")")
     return e.expr(node.args[0]), name.value
 
 

@@ -11,6 +11,7 @@ from scriptlang.ir import Value
 from scriptlang.source import Span
 
 from . import assignment, control_flow, exits, nested
+from .conversions import remedy
 from .environment import Consequence, Unusable
 from .refinement import condition, refine
 from .sugared import Arg, ConstantValue, ExceptionValue
@@ -78,7 +79,8 @@ def result_value(e: Emitter, value: Value, span: Span) -> Value:
         return value
     converted = e.b.convert(value, e.result, span, True)
     if not T.is_subtype(converted.type, e.result):
-        help = "annotate the result as Optional[...]" if converted.type == T.NONE else None
+        help = "annotate the result as Optional[...]" if converted.type == T.NONE \
+            else remedy(e.result, converted.type) or "declare the type that it returns"
         raise CompileError(f"the result is declared as {e.result.annotation}, "
                            f"this returns {converted.type.annotation}", span, help)
     return converted
@@ -138,7 +140,8 @@ def emit_delete(e: Emitter, node: ast.Delete) -> None:
         span = e.span(target)
         if isinstance(target, ast.Name):
             e.lookup(target.id, span)
-            e.frame.forget(target.id, Unusable(f"{target.id!r} was deleted before this use"))
+            e.frame.forget(target.id, Unusable(f"{target.id!r} was deleted before this use",
+                                                 "use it before the del"))
         elif isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice):
             owner, index = e.value(target.value), e.value(target.slice)
             if isinstance(owner.type, T.ClassType) and "__delitem__" in owner.type.methods:
@@ -148,7 +151,8 @@ def emit_delete(e: Emitter, node: ast.Delete) -> None:
                                                    Arg(e.simple(index), e.span(target.slice))],
                                   {}, span)
         else:
-            raise CompileError("only names and single elements can be deleted", span)
+            raise CompileError("only names and single elements can be deleted", span,
+                               "write del xs[i], or del x for a name")
 
 
 LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)

@@ -46,17 +46,20 @@ class Arg:
     span: Span
 
 
+ITERABLE_HELP = "only lists, tuples, dicts, str, tensors, ranges and module lists can"
+
+
 class SugaredValue:
     """The base: every use is an error that says what the value is (`kind`)."""
 
     kind = "value"
 
     def fail(self, what: str, span: Span, help: str | None = None):
-        raise CompileError(f"{self.kind} {what}", span, help)
+        raise CompileError(f"{self.kind} {what}", span, help or "check what it is and what it can do")
 
     def value(self, b: Builder, span: Span) -> Value:
         """The value of the graph that this is."""
-        self.fail("cannot be used as a value", span)
+        self.fail("cannot be used as a value", span, "call it, and use what it gives")
 
     def type(self, b: Builder, span: Span) -> T.Type:
         """The type of `value`, without emitting anything where that can be helped."""
@@ -64,7 +67,7 @@ class SugaredValue:
 
     def attr(self, b: Builder, name: str, span: Span) -> SugaredValue:
         """`value.name`."""
-        self.fail(f"has no attribute {name!r}", span)
+        self.fail(f"has no attribute {name!r}", span, "check the name, and what it is asked of")
 
     def has_attr(self, b: Builder, name: str, span: Span) -> bool:
         """Whether `attr` would find it; emits nothing that stays in the graph."""
@@ -72,12 +75,14 @@ class SugaredValue:
 
     def set_attr(self, b: Builder, name: str, value: Value, span: Span) -> None:
         """`value.name = ...`."""
-        self.fail("does not allow its attributes to be set", span)
+        self.fail("does not allow its attributes to be set", span,
+                  "only attributes of objects and modules can be set")
 
     def call(self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg],
              span: Span) -> SugaredValue:
         """`value(*args, **kwargs)`."""
-        self.fail("cannot be called", span)
+        self.fail("cannot be called", span,
+                  "only functions, methods, classes and modules can be called")
 
     def unpack(self, b: Builder, span: Span, count: int | None = None) -> list[SugaredValue] | None:
         """Its elements, where their number is known at compile time (or given, for a list)."""
@@ -85,19 +90,19 @@ class SugaredValue:
 
     def get_item(self, b: Builder, index: Arg, span: Span) -> SugaredValue | None:
         """`value[index]` of values that are not simple; None leaves it to the operators."""
-        self.fail("cannot be indexed", span)
+        self.fail("cannot be indexed", span, "only tensors and containers can be indexed")
 
     def iterate(self, b: Builder, span: Span) -> SugaredValue:
         """What a `for` runs over: has `length` and `element`, or `unpack`."""
-        self.fail("cannot be iterated over", span)
+        self.fail("cannot be iterated over", span, ITERABLE_HELP)
 
     def length(self, b: Builder, span: Span) -> Value | None:
         """Of an iterable: how often a loop runs; None is without end."""
-        self.fail("has no length", span)
+        self.fail("has no length", span, "only containers, str and tensors have one")
 
     def element(self, b: Builder, index: Value, span: Span) -> SugaredValue:
         """Of an iterable: the element of the `index`-th turn."""
-        self.fail("cannot be iterated over", span)
+        self.fail("cannot be iterated over", span, ITERABLE_HELP)
 
 
 class ConstantValue(SugaredValue):
@@ -233,7 +238,7 @@ class ClassValue(SugaredValue):
         if "__init__" in self.class_type.methods:
             b.call_method(instance, "__init__", args, kwargs, span)
         elif args or kwargs:
-            self.fail("takes no arguments", span)
+            self.fail("takes no arguments", span, "give it an __init__ that takes them")
         return b.simple(instance)
 
     def attr(self, b, name, span):
@@ -245,7 +250,8 @@ class ClassValue(SugaredValue):
             return ConstantValue(self.class_type.constants[name])
         if name in self.class_type.methods:
             return FunctionValue(self.class_type.methods[name])
-        self.fail(f"has no static method or constant {name!r}", span)
+        self.fail(f"has no static method or constant {name!r}", span,
+                  "attributes belong to its instances: make one first")
 
     def has_attr(self, b, name, span):
         t = self.class_type
@@ -333,9 +339,11 @@ class StaticSequence(SugaredValue):
     def get_item(self, b, index, span):
         value = index.value.value(b, index.span)
         if not value.is_constant or not isinstance(value.constant, int):
-            self.fail("needs an index that is known at compile time", index.span)
+            self.fail("needs an index that is known at compile time", index.span,
+                      "write a literal, or loop over it")
         if not -len(self.elements) <= value.constant < len(self.elements):
-            self.fail(f"has only {len(self.elements)} elements", index.span)
+            self.fail(f"has only {len(self.elements)} elements", index.span,
+                      f"its indices go from 0 to {len(self.elements) - 1}")
         return self.elements[value.constant]
 
     def length(self, b, span):
