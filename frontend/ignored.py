@@ -104,9 +104,8 @@ def _raising(definition: ast.FunctionDef, drop: bool) -> ast.FunctionDef:
                 new.annotation = ast.copy_location(ast.Name("Any", ast.Load()), a)
             changed.append(new)
         setattr(args, field, changed)
-    if drop:
-        made.returns = None
-    made.type_comment = None if drop else _result_comment(definition)
+    made.returns = None if drop else definition.returns or _result_of_comment(definition)
+    made.type_comment = None
     statement = ast.parse(_RAISE).body[0]
     for node in ast.walk(statement):
         if "lineno" in node._attributes:
@@ -115,14 +114,15 @@ def _raising(definition: ast.FunctionDef, drop: bool) -> ast.FunctionDef:
     return made
 
 
-def _result_comment(definition: ast.FunctionDef) -> str | None:
-    """A type comment that keeps only the result, with arguments of any type."""
-    if not definition.type_comment:
+def _result_of_comment(definition: ast.FunctionDef) -> ast.expr | None:
+    """The result that a type comment declares."""
+    text = (definition.type_comment or "").rpartition("->")[2].strip()
+    if not text:
         return None
-    args = definition.args
-    count = len(args.posonlyargs) + len(args.args) + len(args.kwonlyargs) - 1
-    result = definition.type_comment.rpartition("->")[2]
-    return f"({', '.join(['Any'] * max(count, 0))}) -> {result}"
+    result = ast.parse(text, mode="eval").body
+    for node in ast.walk(result):
+        ast.copy_location(node, definition)
+    return result
 
 
 def _calling(fn: Callable, schema: Schema, source: Source) -> Graph:
