@@ -142,7 +142,8 @@ def attribute(m: ModuleValue, b, name: str, span: Span) -> SugaredValue | None:
 def _method(name: str, make: Callable[..., SugaredValue]) -> SugaredValue:
     def emit(b, args, kwargs, span):
         if args or kwargs:
-            raise CompileError(f"{name} takes no arguments in the language", span)
+            raise CompileError(f"{name} takes no arguments in the language", span,
+                               f"write .{name}()")
         return make(b, span)
 
     return BuiltinFunction(name, emit)
@@ -185,9 +186,11 @@ def subscript(m: ModuleValue, e: Emitter, node: ast.Subscript, expected: T.Type 
                                f"its keys are {', '.join(names) or 'none'}")
         return m.attr(e.b, index.constant, span)
     if not isinstance(index.constant, int):
-        raise CompileError(f"{m.kind} is indexed by an int", e.span(node.slice))
+        raise CompileError(f"{m.kind} is indexed by an int", e.span(node.slice),
+                           "write self.layers[0]")
     if not -len(names) <= index.constant < len(names):
-        raise CompileError(f"{m.kind} has only {len(names)} members", e.span(node.slice))
+        raise CompileError(f"{m.kind} has only {len(names)} members", e.span(node.slice),
+                           f"its indices go from 0 to {len(names) - 1}")
     return m.attr(e.b, names[index.constant], span)
 
 
@@ -197,7 +200,8 @@ def _slice(m: ModuleValue, e: Emitter, node: ast.Slice, span: Span) -> SugaredVa
     for bound in (node.lower, node.upper, node.step):
         value = None if bound is None else e.value(bound)
         if value is not None and not value.is_constant:
-            raise CompileError("a slice of modules must be known at compile time", e.span(bound))
+            raise CompileError("a slice of modules must be known at compile time", e.span(bound),
+                               "write literals")
         bounds.append(None if value is None else value.constant)
     return StaticSequence(parts[slice(*bounds)])
 

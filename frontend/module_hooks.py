@@ -7,7 +7,7 @@ arguments of forward.
 
 from __future__ import annotations
 
-from typing import Mapping, Sequence
+from typing import Callable, Mapping, Sequence
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
@@ -15,10 +15,20 @@ from scriptlang.ir import Function, Value
 from scriptlang.schema import Schema
 from scriptlang.source import Span
 
+from .emitter import span_of
+from .script import source_of
 from .sugared import Arg, SugaredValue
 
 
-def check_hook(function: Function, type: T.ClassType, is_pre: bool) -> None:
+def header(hook: Callable) -> Span:
+    """The place of the name and the arguments of a hook."""
+    definition, source = source_of(hook)
+    whole = span_of(definition, source)
+    return Span(source, whole.start, source.text.find(":", span_of(
+        definition.args.args[-1], source).end)) if definition.args.args else whole
+
+
+def check_hook(function: Function, type: T.ClassType, is_pre: bool, place: Span) -> None:
     """Check the signature of a hook against that of forward.  Raises CompileError."""
     forward = type.methods.get("forward")
     if forward is None:
@@ -27,7 +37,6 @@ def check_hook(function: Function, type: T.ClassType, is_pre: bool) -> None:
     name = function.name.rpartition(".")[2]
     got, inputs = function.schema, tuple(a.type for a in forward.schema.arguments[1:])
     wanted = 2 if is_pre else 3
-    place = next((n.span for n in function.graph.nodes if n.span), None)
     if len(got.arguments) != wanted:
         raise CompileError(f"{what} {name!r} takes {len(got.arguments)} arguments", place,
                            "its arguments are self, input" + ("" if is_pre else ", output"))
@@ -41,8 +50,7 @@ def check_hook(function: Function, type: T.ClassType, is_pre: bool) -> None:
         _check_pre_result(name, got, inputs, place)
 
 
-def _check_pre_result(name: str, got: Schema, inputs: tuple[T.Type, ...], place: Span | None
-                      ) -> None:
+def _check_pre_result(name: str, got: Schema, inputs: tuple[T.Type, ...], place: Span) -> None:
     result = T.without_none(got.returns[0].type)
     fits = result == T.NONE or result == T.TupleType(inputs) or len(inputs) == 1 and \
         result == inputs[0] and not isinstance(result, T.TupleType)

@@ -110,12 +110,16 @@ def read_module(module: Any) -> Facts:
 
 
 def _check_initialised(module: Any) -> None:
+    from .inheritance import class_header
+
     if not is_module(module):
-        raise CompileError(f"{name_of(type(module))} has not been initialised", None,
+        raise CompileError(f"{name_of(type(module))} has not been initialised",
+                           class_header(type(module)),
                            "call super().__init__() first in its __init__")
     for name, tensor in [*module._parameters.items(), *module._buffers.items()]:
         if tensor is not None and type(tensor).__name__.startswith("Uninitialized"):
-            raise CompileError(f"{name!r} of {name_of(type(module))} has no size yet", None,
+            raise CompileError(f"{name!r} of {name_of(type(module))} has no size yet",
+                               class_header(type(module)),
                                "run the module once before it is scripted")
 
 

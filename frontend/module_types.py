@@ -19,6 +19,7 @@ from scriptlang.objects import Device, ScriptObject
 from scriptlang.source import Span
 
 from .builder import called_at
+from .inheritance import class_header
 from .signatures import has_result_type
 from .module_reading import (Facts, entry_names, is_base, is_module, prepared, properties_of,
                              read_module)
@@ -134,7 +135,7 @@ class ModuleOrigin:
         if raw is not None and not callable(raw):
             return (f"{name!r} is an attribute of the class {facts.cls.__name__}, not of the "
                     "module", f"annotate it as Final: `{name}: Final[...]`, or set it in __init__")
-        return f"module '{module_name}' has no attribute {name!r}", None
+        return f"module '{module_name}' has no attribute {name!r}", "set it in __init__"
 
 
 def constant_meaning(value: Any, span: Span) -> SugaredValue:
@@ -166,7 +167,8 @@ def module_type(module: Any) -> T.Type:
     try:
         facts = read_module(module)
     except NotInferable as why:
-        raise CompileError(f"{name_of(type(module))} cannot be compiled: {why}") from None
+        raise CompileError(f"{name_of(type(module))} cannot be compiled: {why}",
+                           class_header(type(module)), "give it a name of its own") from None
     children = {n: facts.interfaces.get(n) or module_type(m) for n, m in facts.modules.items()}
     key = _key(facts, children)
     same = _types.setdefault(facts.cls, {})
@@ -222,7 +224,10 @@ def compile_module(module: Any, wanted: T.InterfaceType | None = None) -> T.Clas
         return type
     try:
         for name, child in origin.facts.modules.items():
-            compile_module(getattr(module, name), origin.facts.interfaces.get(name))
+            try:
+                compile_module(getattr(module, name), origin.facts.interfaces.get(name))
+            except CompileError as error:
+                raise error.while_compiling(f"scripting {name_of(origin.facts.cls)}.{name}")
         names = entry_names(module, origin.facts) if wanted is None else list(wanted.methods)
         _compile_entries(origin, module, names)
         if wanted is None:
@@ -250,7 +255,7 @@ def _compile_entries(origin: ModuleOrigin, module: Any, names: list[str]) -> Non
 
 def _compile_hooks(origin: ModuleOrigin) -> None:
     """Hooks as methods named as their functions."""
-    from .module_hooks import check_hook
+    from .module_hooks import check_hook, header
 
     facts, type = origin.facts, origin.type
     for functions, names in ((facts.pre_hooks, type.pre_hooks), (facts.hooks, type.hooks)):
@@ -259,9 +264,9 @@ def _compile_hooks(origin: ModuleOrigin) -> None:
             known = type.methods.get(name)
             if known is not None and known.attributes.get("hook") is not fn:
                 raise CompileError(
-                    f"two hooks of {facts.cls.__name__} are called {name!r}, or a method is", None,
-                    "give every hook a name of its own")
+                    f"two hooks of {facts.cls.__name__} are called {name!r}, or a method is",
+                    header(fn), "give every hook a name of its own")
             function = origin.compile(name, fn)
             function.attributes["hook"] = fn
-            check_hook(function, type, names is type.pre_hooks)
+            check_hook(function, type, names is type.pre_hooks, header(fn))
             names.append(name)

@@ -13,6 +13,7 @@ from scriptlang.source import Span
 
 from . import module_containers
 from .modifiers import modifier
+from .module_reading import is_base
 from .overloads import OverloadedMethod
 from .resolver import meaning_of
 from .simple import SimpleValue
@@ -80,7 +81,10 @@ class ModuleValue(SimpleValue):
 
     def _of_class(self, b, name: str, span: Span) -> SugaredValue | None:
         """An attribute that the Python class defines."""
-        raw = self.origin.class_attribute(name)
+        owner = self.origin.owner_of(name)
+        if owner is None or name == "forward" and is_base(owner):     # it only raises
+            return None
+        raw = vars(owner)[name]
         if isinstance(raw, staticmethod):
             return _function(raw.__func__, span)
         if isinstance(raw, property):

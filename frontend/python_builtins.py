@@ -64,7 +64,7 @@ def _parse_float(text: str, arg: Arg) -> float:
 def _print(b, args, kwargs, span) -> SugaredValue:
     if kwargs:
         raise CompileError("print takes no keyword arguments in the language",
-                           next(iter(kwargs.values())).span)
+                           next(iter(kwargs.values())).span, "put all into one text")
     values = [a.value.value(b, a.span) for a in args]
     b.insert("prim::Print", values, (), span)
     return ConstantValue(None)

@@ -19,7 +19,7 @@ def _args(e: Emitter, node: ast.Call, name: str, least: int, most: int | None = 
     most = least if most is None else most
     if node.keywords or not least <= len(node.args) <= most:
         raise CompileError(f"{name} takes {least if least == most else f'{least} to {most}'} "
-                           f"arguments", e.span(node))
+                           f"arguments", e.span(node), "give each by position")
     return node.args
 
 
@@ -31,7 +31,7 @@ def _annotate(e: Emitter, node: ast.Call, expected) -> SugaredValue:
     converted = e.b.convert(value, type, e.span(value_node), True)
     if not T.is_subtype(converted.type, type):
         raise CompileError(f"a value of type {converted.type.annotation} is no {type.annotation}",
-                           e.span(value_node))
+                           e.span(value_node), "convert it, or name the type that it has")
     return e.simple(e.b.cast(converted, type, e.span(node)))
 
 

@@ -219,10 +219,15 @@ def section_code(program: Program, argument: str) -> str:
 
 
 def section_error(program: Program, argument: str) -> str:
+    """The error of scripting the last definition, or what the argument gives (`M()`)."""
+    import scriptlang
     from scriptlang.errors import CompileError
 
     try:
-        program.scripted(argument)
+        if argument:
+            scriptlang.jit.script(eval(argument, program.namespace))
+        else:
+            program.scripted()
     except CompileError as e:
         return str(e)
     return "no error"
