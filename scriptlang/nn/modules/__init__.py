@@ -1,4 +1,4 @@
-"""The layers of torch.nn, by family, under PyTorch's names for the files."""
+"""The layers of torch.nn, by family, most under PyTorch's names for the files."""
 
 from __future__ import annotations
 
@@ -6,5 +6,14 @@ from .activation import *
 from .batchnorm import *
 from .container import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 from .conv import *
+from .distance import *
+from .dropout import *
+from .instancenorm import *
 from .linear import *
+from .loss import *
 from .module import Module
+from .normalization import *
+from .padding import *
+from .pooling import *
+from .shape import *
+from .sparse import *

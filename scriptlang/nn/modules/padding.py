@@ -1,0 +1,149 @@
+"""Padding layers: sides of one to three dimensions, as `F.pad` takes them."""
+
+from __future__ import annotations
+
+from ...tensors import Tensor
+from .. import functional as F
+from ..sizes import _ntuple, _pair, _quadruple
+from .module import Module
+
+__all__ = ["CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d",
+           "ConstantPad3d", "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d",
+           "ReplicationPad1d", "ReplicationPad2d", "ReplicationPad3d", "ZeroPad1d", "ZeroPad2d",
+           "ZeroPad3d"]
+
+_sextuple = _ntuple(6, "_sextuple")
+
+
+class _PadNd(Module):
+    """`padding`: two numbers a dimension, from the last on; `sides` makes them of one."""
+
+    __constants__ = ["padding"]
+    sides = staticmethod(_pair)
+
+    def __init__(self, padding) -> None:
+        super().__init__()
+        self.padding = self.sides(padding)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
+class _CircularPadNd(_PadNd):
+    """The other end of the input, as if it went round."""
+
+    def _check_input_dim(self, input):
+        raise NotImplementedError
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        return F.pad(input, self.padding, "circular")
+
+
+class CircularPad1d(_CircularPadNd):
+    def _check_input_dim(self, input):
+        if input.dim() != 2 and input.dim() != 3:
+            raise ValueError(f"expected 2D or 3D input (got {input.dim()}D input)")
+
+
+class CircularPad2d(_CircularPadNd):
+    sides = staticmethod(_quadruple)
+
+    def _check_input_dim(self, input):
+        if input.dim() != 3 and input.dim() != 4:
+            raise ValueError(f"expected 3D or 4D input (got {input.dim()}D input)")
+
+
+class CircularPad3d(_CircularPadNd):
+    sides = staticmethod(_sextuple)
+
+    def _check_input_dim(self, input):
+        if input.dim() != 4 and input.dim() != 5:
+            raise ValueError(f"expected 4D or 5D input (got {input.dim()}D input)")
+
+
+class _ConstantPadNd(_PadNd):
+    """One value on all sides."""
+
+    __constants__ = ["padding", "value"]
+    value: float
+
+    def __init__(self, padding, value: float) -> None:
+        super().__init__(padding)
+        self.value = value
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pad(input, self.padding, "constant", self.value)
+
+    def extra_repr(self) -> str:
+        return f"padding={self.padding}, value={self.value}"
+
+
+class ConstantPad1d(_ConstantPadNd):
+    pass
+
+
+class ConstantPad2d(_ConstantPadNd):
+    sides = staticmethod(_quadruple)
+
+
+class ConstantPad3d(_ConstantPadNd):
+    sides = staticmethod(_sextuple)
+
+
+class _ZeroPadNd(_ConstantPadNd):
+    def __init__(self, padding) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
+class ZeroPad1d(_ZeroPadNd):
+    pass
+
+
+class ZeroPad2d(_ZeroPadNd):
+    sides = staticmethod(_quadruple)
+
+
+class ZeroPad3d(_ZeroPadNd):
+    sides = staticmethod(_sextuple)
+
+
+class _ReflectionPadNd(_PadNd):
+    """The input mirrored at its ends, which are not repeated."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pad(input, self.padding, "reflect")
+
+
+class ReflectionPad1d(_ReflectionPadNd):
+    pass
+
+
+class ReflectionPad2d(_ReflectionPadNd):
+    sides = staticmethod(_quadruple)
+
+
+class ReflectionPad3d(_ReflectionPadNd):
+    sides = staticmethod(_sextuple)
+
+
+class _ReplicationPadNd(_PadNd):
+    """The ends of the input, repeated."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pad(input, self.padding, "replicate")
+
+
+class ReplicationPad1d(_ReplicationPadNd):
+    pass
+
+
+class ReplicationPad2d(_ReplicationPadNd):
+    sides = staticmethod(_quadruple)
+
+
+class ReplicationPad3d(_ReplicationPadNd):
+    sides = staticmethod(_sextuple)
