@@ -8,7 +8,8 @@
     sugared.py simple.py iteration.py               what an expression may stand for
     resolver.py namespaces.py python_builtins.py    what names mean; known_functions.py special_forms.py
     tracer.py trace_torch.py traced_modules.py      recording a run; traced_number.py traced_symbol.py
-    trace_checks.py                                 its sizes; is it what the function means
+    trace_checks.py traced_index.py foreign.py      its sizes; is it what the function means; indexing;
+                                                    programs that PyTorch compiled
     annotations.py                                  what annotations mean
     matching.py conversions.py operators.py         which overload a call means
     language_functions.py library_classes.py        overloads and classes written in the language

@@ -20,7 +20,7 @@ from scriptlang.ir import Function
 from scriptlang.objects import EnumValue
 from scriptlang.source import Source, Span
 
-from . import namespaces, python_builtins
+from . import foreign, namespaces, python_builtins
 from .annotations import PYTHON_TYPES, type_of_object, type_of_syntax
 from .known_functions import DispatchedValue, dispatched, known_function
 from .modifiers import is_ignored
@@ -117,6 +117,8 @@ def meaning_of(obj: Any, span: Span, constant: bool = False) -> SugaredValue | N
     function = getattr(obj, "_function", None)
     if isinstance(function, Function):                   # a ScriptFunction
         return FunctionValue(function)
+    if foreign.is_foreign_function(obj):
+        return FunctionValue(foreign.foreign_function(obj))
     if isinstance(obj, python_types.ModuleType):
         return _module(obj)
     if isinstance(obj, enum.Enum):

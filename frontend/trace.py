@@ -204,6 +204,9 @@ class _Outputs:
         if isinstance(v, list):
             if self.strict:
                 warnings.warn(CONTAINER_OUT.format("list"), TracerWarning, stacklevel=6)
+            if not all(map(tracer.is_tensor, v)):
+                raise CompileError("a list that a traced function returns holds only Tensors",
+                                   self.span, "return a tuple")
             parts = list(map(self.value, v))
             return b.list(parts, parts[0].type if parts else T.TENSOR, self.span)
         if isinstance(v, tuple):

@@ -27,6 +27,32 @@ def is_random(graph: Graph) -> bool:
     return any(word in node.kind for node in graph.walk_all() for word in RANDOM)
 
 
+def check_graphs(first: Graph, again: Graph) -> None:
+    """Compare two recordings of the same function.  Raises TracingCheckError where they differ."""
+    a, b = ([_line(n) for n in g.walk_all() if n.kind != "prim::Constant"] for g in (first, again))
+    if a != b:
+        at = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
+        parts = [f"{name}: {lines[at] if at < len(lines) else 'nothing more'}"
+                 for name, lines in (("first", a), ("then", b))]
+        raise TracingCheckError("two recordings of the function differ: " + "; ".join(parts)
+                                + "\n  help: what a traced function does must not depend on "
+                                "anything but its arguments")
+    for x, y in zip(*([n for n in g.walk_all() if n.kind == "prim::Constant"]
+                      for g in (first, again))):
+        values = x.attributes["value"], y.attributes["value"]
+        if all(isinstance(v, Tensor) for v in values) and not _same_tensor(*values, 1e-5, 1e-8):
+            raise TracingCheckError(
+                "a tensor that is a constant of the recording has another value each time"
+                + (f" ({x.span.place})" if x.span else "")
+                + "\n  help: a tensor made by numpy, `.data` or random numbers of Python is not "
+                "recorded; compute it by operators, or pass it as an argument")
+
+
+def _line(node: Any) -> str:
+    types = ", ".join(str(v.type) for v in node.outputs)
+    return f"{node.kind} -> {types}" + (f" ({node.span.place})" if node.span else "")
+
+
 def check_traced(func: Callable, traced: Callable, inputs: Sequence[Sequence[Any]], graph: Graph,
                  copy: Callable[[Sequence[Any]], Sequence[Any]], tolerance: float) -> None:
     """Run the function and its recording on each of the inputs; warn where they differ."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import warnings
 from functools import lru_cache
 from typing import Any, Callable
 
 import torch
 
 from scriptlang import types as T
+from scriptlang.errors import CompileError
 from scriptlang.ir import Node, Value
 from scriptlang.objects import Device
 from scriptlang.ops import dispatch, table
@@ -23,10 +23,10 @@ from scriptlang.schema import Argument
 from scriptlang.source import Span
 from scriptlang.tensors import Tensor, as_tensor
 
+from . import foreign, traced_index
 from .resolver import code_of
-from .trace_checks import TracerWarning
 from .traced_symbol import Symbol
-from .tracer import HERE, LOST, PACKAGE, Tracer
+from .tracer import HERE, PACKAGE, Tracer
 
 LOOKS = {"aten::item": "a Python number", "aten::is_nonzero": "a Python boolean",
          "aten::_local_scalar_dense": "a Python number"}
@@ -34,6 +34,8 @@ LOOKS = {"aten::item": "a Python number", "aten::is_nonzero": "a Python boolean"
 
 SAME = ("aten::lift_fresh", "aten::alias", "aten::lift")
 """Operators whose result stands for their argument."""
+
+REQUIRES_GRAD = "a tensor that requires a gradient cannot become a constant of a trace"
 
 TORCH = os.path.dirname(os.path.abspath(torch.__file__))
 
@@ -68,6 +70,9 @@ class TorchTracer(Tracer):
         return tensor.dtype, tensor.size(), tensor.stride(), tensor.storage_offset()
 
     def constant(self, tensor: Any) -> Tensor:
+        if tensor.requires_grad:
+            raise CompileError(REQUIRES_GRAD, self.span(), "pass it as an argument, make it a "
+                               "parameter of a module, or detach() it")
         return as_tensor(tensor.detach().resolve_conj() if isinstance(tensor, torch.Tensor)
                          else tensor)
 
@@ -102,6 +107,14 @@ class TorchTracer(Tracer):
             result = [torch.from_numpy(v.numpy().copy()) for v in result]
         taken = super().take(result, value, span)
         return result if isinstance(taken, (int, float)) else taken
+
+    def call_function(self, function, args, kwargs, run):
+        return super().call_function(function, args, kwargs,
+                                     lambda *a, **k: run(*plain(a), **plain(k)))
+
+    def call_method(self, owner, function, args, kwargs, run):
+        return super().call_method(owner, function, args, kwargs,
+                                   lambda *a, **k: run(*plain(a), **plain(k)))
 
     # What the mode calls
 
@@ -199,9 +212,6 @@ class TorchTracer(Tracer):
         finally:
             dispatch.tracer, self.is_recording = self, True
 
-    def warn(self, what: str) -> None:
-        warnings.warn(LOST.format(what), TracerWarning, stacklevel=6)
-
 
 def choose(name: str, overload: str, given: dict[str, Any]) -> str:
     """The overload to record: that for numbers, where torch was given a number for a Tensor."""
@@ -243,6 +253,7 @@ def plain(v: Any) -> Any:
 # What is put into torch while a trace is recorded
 
 plain_size: Callable[[torch.Tensor], torch.Size] = torch._C.TensorBase.size
+plain_count: Callable[[torch.Tensor], int] = torch._C.TensorBase.numel
 SHAPE = torch._C.TensorBase.shape
 _tracer: TorchTracer | None = None
 
@@ -254,11 +265,17 @@ def sizes_from(tracer: TorchTracer):
     tracing = torch._C._is_tracing
     _tracer = tracer
     torch.Tensor.size, torch.Tensor.shape = _size, property(_shape)
+    torch.Tensor.numel, torch.Tensor.__getitem__ = _numel, traced_index.get_item
+    scripted = torch._C.ScriptFunction.__call__
+    torch._C.ScriptFunction.__call__ = _calls(scripted, foreign.foreign_function)
+    torch.jit.RecursiveScriptModule.__call__ = _module_call
     torch._C._is_tracing = lambda: True
     try:
         yield
     finally:
-        del torch.Tensor.size, torch.Tensor.shape
+        del torch.Tensor.size, torch.Tensor.shape, torch.Tensor.numel, torch.Tensor.__getitem__
+        torch._C.ScriptFunction.__call__ = scripted
+        del torch.jit.RecursiveScriptModule.__call__
         torch._C._is_tracing = tracing
         _tracer = None
 
@@ -274,6 +291,26 @@ def plain_sizes():
         _tracer = tracer
 
 
+def _calls(original: Callable, meaning: Callable[[Any], Any]) -> Callable:
+    """A call of a function that torch compiled: recorded as a call, not as what it runs."""
+    def call(scripted, *args, **kwargs):
+        if _tracer is None:
+            return original(scripted, *args, **kwargs)
+        return _tracer.call_function(meaning(scripted), args, kwargs,
+                                     lambda *a, **k: original(scripted, *a, **k))
+
+    return call
+
+
+def _module_call(module, *args, **kwargs):
+    original = torch.nn.Module.__call__
+    if _tracer is None:
+        return original(module, *args, **kwargs)
+    method = foreign.foreign_module(module).type.methods["forward"]
+    return _tracer.call_method(module, method, args, kwargs,
+                               lambda *a, **k: original(module, *a, **k))
+
+
 def _shape(tensor: torch.Tensor):
     return SHAPE.__get__(tensor) if _tracer is None else _tracer.size_of(tensor)
 
@@ -283,6 +320,14 @@ def _size(tensor: torch.Tensor, dim: int | None = None):
         return plain_size(tensor) if dim is None else plain_size(tensor, dim)
     sizes = _tracer.size_of(tensor)
     return sizes if dim is None else sizes[dim]
+
+
+def _numel(tensor: torch.Tensor):
+    if _tracer is None or id(tensor) not in _tracer.known:
+        return plain_count(tensor)
+    span = _tracer.span()
+    value = _tracer.b.emit("aten::numel", [_tracer.tensor(tensor, span)], span)
+    return torch.SymInt(Symbol(plain_count(tensor), _tracer, value))
 
 
 def _python_dispatcher():

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scriptlang import types as T
+from scriptlang.errors import CompileError
 from scriptlang.objects import ScriptObject
 from scriptlang.tensors import Tensor, as_tensor
 
+from .foreign import foreign_module, is_foreign_module
 from .script import qualified_name
 
 
@@ -33,6 +35,13 @@ def traced_object(module: Any, held: Held, path: tuple[str, ...] = ()) -> Script
     if isinstance(scripted, ScriptObject):
         _note(held, scripted, path)
         return scripted
+    if is_foreign_module(module):
+        found = foreign_module(module)
+        _note(held, module, path)
+        return found
+    if getattr(module, "_backward_hooks", None):
+        raise CompileError(f"{type(module).__name__} has backward hooks, which programs do not "
+                           "have", None, "remove them before the module is traced")
     made = T.ClassType(qualified_name(type(module)), is_module=True)
     obj = ScriptObject(made, [])
     for kind, tensors in (("parameter", module._parameters), ("buffer", module._buffers)):

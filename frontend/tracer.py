@@ -37,6 +37,10 @@ LOST = ("Converting a tensor to {} might cause the trace to be incorrect. We can
 """What is said of a tensor whose value Python looks at."""
 
 
+def friendly_type(owner: Any) -> str:
+    return owner.type.short_name if isinstance(owner, ScriptObject) else type(owner).__name__
+
+
 class Tracer:
     """Records operator calls into a graph.  Installed as `dispatch.tracer` while a trace runs."""
 
@@ -184,13 +188,14 @@ class Tracer:
         value = self.b.call_function(function, positional, named, span).value(self.b, span)
         return self.take(result, value, span)
 
-    def call_method(self, owner: ScriptObject, function: Function, args: Sequence[Any],
+    def call_method(self, owner: Any, function: Function, args: Sequence[Any],
                     kwargs: dict[str, Any], run: Callable[..., Any]) -> Any:
-        """Record a call of a method of a scripted object that the traced module holds."""
+        """Record a call of a method of a scripted object, or of the module that stands for one,
+        that the traced module holds."""
         span = self.span()
         if id(owner) not in self.held:
             raise CompileError(
-                f"{owner.type.short_name} is called in a trace of which it is no part", span,
+                f"{friendly_type(owner)} is called in a trace of which it is no part", span,
                 "make it a submodule of the module that is traced")
         value = self.attribute(self.held[id(owner)], span)
         result = self.run(lambda: run(*map(plain, args),

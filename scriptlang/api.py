@@ -8,6 +8,7 @@ import warnings
 from typing import Any, Callable, Mapping, ParamSpec, TypeVar
 
 from ._version import __version__
+from .frontend import foreign
 from .interpreter import engine as engines
 from .limits import Limits
 from .module import ScriptFunction, ScriptModule, ScriptObjectFacade
@@ -92,7 +93,7 @@ def trace(func: Callable, example_inputs: Any = None, optimize: Any = None,
     """
     from .frontend.module_reading import is_module
     from .frontend.trace import copy_inputs, inputs_of, trace_function
-    from .frontend.trace_checks import check_traced, with_keywords
+    from .frontend.trace_checks import check_graphs, check_traced, is_random, with_keywords
 
     if isinstance(func, ScriptModule):
         warnings.warn("The input to trace is already a ScriptModule, tracing it is a no-op. "
@@ -111,6 +112,8 @@ def trace(func: Callable, example_inputs: Any = None, optimize: Any = None,
     traced = ScriptFunction(trace_function(func, example_inputs, strict), engine, func, limits)
     if check_trace:
         examples = [inputs_of(i) for i in check_inputs or [example_inputs]]
+        for example in examples if not is_random(traced.graph) else ():
+            check_graphs(traced.graph, trace_function(func, example, strict).graph)
         check_traced(func, traced, examples, traced.graph, copy_inputs, check_tolerance)
     return traced
 
@@ -179,3 +182,16 @@ def info() -> dict[str, Any]:
         else:
             print(f"{key}: {value}")
     return facts
+
+
+def _read_foreign(source):
+    """The object of an archive that PyTorch made of one of its own compiled programs."""
+    from .serialization.archive import read_archive
+
+    archive = read_archive(source)
+    if archive.pending:
+        archive.restore(None)
+    return archive.root
+
+
+foreign.read = _read_foreign
