@@ -36,7 +36,7 @@ CONSTRUCTORS: dict[str, Callable[..., T.Type]] = {
 NAMES: dict[str, T.Type] = {
     **T.ATOMS, "None": T.NONE, "Device": T.DEVICE, "device": T.DEVICE, "dtype": T.INT,
     "Number": T.NUMBER, "number": T.NUMBER, "Scalar": T.NUMBER, "layout": T.INT,
-    "memory_format": T.INT, "qscheme": T.INT, "Size": T.ListType(T.INT), "object": T.ANY,
+    "memory_format": T.INT, "qscheme": T.INT, "Size": T.ListType(T.INT),
     "LongTensor": T.TENSOR, "FloatTensor": T.TENSOR, "Parameter": T.TENSOR,
     "NoneType": T.NONE, "Stream": T.STREAM, "Generator": T.GENERATOR,
 }
@@ -156,7 +156,7 @@ def dotted(node: ast.expr) -> str | None:
 
 PYTHON_TYPES: dict[Any, T.Type] = {
     int: T.INT, float: T.FLOAT, bool: T.BOOL, str: T.STR, complex: T.COMPLEX, None: T.NONE,
-    type(None): T.NONE, Any: T.ANY, object: T.ANY, list: T.ANY_LIST, tuple: T.ANY_TUPLE,
+    type(None): T.NONE, Any: T.ANY, list: T.ANY_LIST, tuple: T.ANY_TUPLE,
 }
 
 PUBLIC_TYPES: dict[str, T.Type] = {
@@ -198,7 +198,7 @@ def type_of_object(obj: Any, class_type: Callable[[type], T.Type | None],
         if origin in (dict, collections.OrderedDict) and args:
             return T.DictType(recur(args[0]), recur(args[1]))
         if origin is tuple:
-            if Ellipsis in args:
+            if Ellipsis in args or obj is typing.Tuple:
                 return None
             return T.TupleType(tuple(recur(a) for a in args if a != ()))
         if origin is typing.Annotated or getattr(origin, "__name__", "") == "Final":
@@ -221,13 +221,14 @@ class _NoType(Exception):
 
 # Annotations of a class body
 
-def own_annotations(cls: type) -> dict[str, Any]:
-    """The annotations of a class body; names that are not there yet stand as text."""
+def own_annotations(obj: Any) -> dict[str, Any]:
+    """The annotations of a class body or function; names that are not there yet stand as text."""
     if sys.version_info >= (3, 14):
         import annotationlib
 
-        return annotationlib.get_annotations(cls, format=annotationlib.Format.FORWARDREF)
-    return cls.__dict__.get("__annotations__", {})
+        return annotationlib.get_annotations(obj, format=annotationlib.Format.FORWARDREF)
+    return vars(obj).get("__annotations__", {}) if isinstance(obj, type) else \
+        getattr(obj, "__annotations__", {})
 
 
 def names_of_class(cls: type) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from scriptlang.ir import Function, Graph, Node, Value, clone_node
 from scriptlang.schema import NO_DEFAULT, Argument, Schema
 from scriptlang.source import Span
 
-from . import conversions, language_functions, matching, operators
+from . import conversions, language_functions, matching, object_sorting, operators
 from .matching import Actual
 from .simple import SimpleValue
 from .sugared import Arg, ConstantValue, SugaredValue
@@ -92,6 +92,11 @@ class Builder:
         """
         own = Actual(self_arg.value.value(self, self_arg.span), self_arg.span) if self_arg else None
         positional, named = self.actuals(args, kwargs)
+        first = own or next(iter(positional), None)
+        sorting = first and object_sorting.sorting_function(name, first.value.type)
+        if sorting is not None:
+            args = [Arg(self.simple(a.value), a.span) for a in ([own] if own else []) + positional]
+            return self.call_function(sorting, args, kwargs, span)
         bodies = [(replaced or {}).get(s.overload, s) for s in operators.overloads(name)]
         bodies += language_functions.functions(name)
         if not bodies:

@@ -113,6 +113,25 @@ def is_setter(statement: ast.FunctionDef) -> bool:
                for d in statement.decorator_list)
 
 
+def class_method(type: T.ClassType, name: str) -> Any:
+    """The function of a class method, its first argument being the class; None where there is
+    none of that name.  Compiled when it is asked for."""
+    from .resolver import PythonResolver
+    from .script import declare, defaults_of, source_of
+
+    cls = type.python_class
+    raw = next((vars(c)[name] for c in cls.__mro__ if name in vars(c)), None)
+    if not isinstance(raw, classmethod):
+        return None
+    definition, source = source_of(raw.__func__)
+    first, definition.args.args = definition.args.args[0].arg, definition.args.args[1:]
+    resolver = PythonResolver.of(raw.__func__).with_names({first: cls, cls.__name__: cls})
+    made = declare(definition, source, resolver, f"{type.name}.{name}",
+                   defaults_of(raw.__func__))
+    type.static_methods[name] = made
+    return made
+
+
 # super()
 
 def super_of_class(e: Emitter, node: ast.Call) -> SugaredValue | None:

@@ -10,7 +10,8 @@ from scriptlang.ir import Value
 
 from .operators import find_operator, overloads
 from .sugared import (Arg, BuiltinFunction, BuiltinOperator, ConstantValue, FunctionValue,
-                      MethodValue, SpecialForm, SugaredValue)
+                      MethodValue, SpecialForm, SugaredValue, class_method,
+                      refuse_class_attribute)
 
 if TYPE_CHECKING:
     from .builder import Builder
@@ -83,6 +84,7 @@ class SimpleValue(SugaredValue):
             self.fail(f"has no attribute {name!r}", span,
                       "rule out None first: `assert x is not None`, or `if x is not None:`")
         if isinstance(type, T.ClassType):
+            refuse_class_attribute(type, name, span)
             known = [a.name for a in type.attributes] + list(type.methods)
             self.fail(f"has no attribute {name!r}", span,
                       f"it has {', '.join(sorted(known))}" if known else None)
@@ -103,7 +105,8 @@ class SimpleValue(SugaredValue):
             return ConstantValue(type.constants[name])
         if name in type.static_methods:
             return FunctionValue(type.static_methods[name])
-        return None
+        made = class_method(type, name)
+        return None if made is None else FunctionValue(made)
 
     def _enum_attr(self, b, type, name, span):
         value = self.simple_value

@@ -226,6 +226,20 @@ class MethodValue(SugaredValue):
         return b.call_method(self.owner, self.name, args, kwargs, span)
 
 
+def class_method(type: T.ClassType, name: str) -> Function | None:
+    """A class method, compiled for its class when it is first named; None for another name."""
+    from .inheritance import class_method
+
+    return None if type.python_class is None else class_method(type, name)
+
+
+def refuse_class_attribute(type: T.ClassType, name: str, span: Span) -> None:
+    """Attributes of the class itself are not part of the language; raises for one."""
+    if type.python_class is not None and name in vars(type.python_class):
+        raise CompileError(f"{name!r} is an attribute of the class {type.name} itself, which is "
+                           f"not part of the language", span, f"set self.{name} in __init__")
+
+
 class ClassValue(SugaredValue):
     """A script class as a name: calling it makes an instance and runs `__init__`."""
 
@@ -237,6 +251,8 @@ class ClassValue(SugaredValue):
         instance = b.insert("prim::CreateObject", (), (self.class_type,), span).output
         if "__init__" in self.class_type.methods:
             b.call_method(instance, "__init__", args, kwargs, span)
+        elif self.class_type.python_class is not None:
+            self.fail("has no __init__", span, "give it one: it says what attributes there are")
         elif args or kwargs:
             self.fail("takes no arguments", span, "give it an __init__ that takes them")
         return b.simple(instance)
@@ -250,6 +266,10 @@ class ClassValue(SugaredValue):
             return ConstantValue(self.class_type.constants[name])
         if name in self.class_type.methods:
             return FunctionValue(self.class_type.methods[name])
+        made = class_method(self.class_type, name)
+        if made is not None:
+            return FunctionValue(made)
+        refuse_class_attribute(self.class_type, name, span)
         self.fail(f"has no static method or constant {name!r}", span,
                   "attributes belong to its instances: make one first")
 

@@ -394,8 +394,8 @@ def optional(t: Type) -> Type:
     """Optional[t], flat: Optional of an Optional, of None or of Any is that type itself."""
     if isinstance(t, OptionalType) or t in (NONE, ANY):
         return t
-    if isinstance(t, UnionType) and NONE in t.options:
-        return t
+    if isinstance(t, UnionType):
+        return t if NONE in t.options else UnionType((*t.options, NONE))
     return OptionalType(t)
 
 
