@@ -26,10 +26,24 @@ class {name}:
         torch.set_grad_enabled(self.prev)
 """
 
+_RECORD_FUNCTION = """
+class record_function:
+    def __init__(self, name: str, args: Optional[str] = None) -> None:
+        self.name = name
+        self.args = args
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+        pass
+"""
+
 SOURCES: dict[str, tuple[str, str]] = {
     "no_grad": ("torch.autograd.grad_mode", _GRAD_MODE.format(name="no_grad", mode=False)),
     "inference_mode": ("torch.autograd.grad_mode", _GRAD_MODE.format(name="inference_mode",
                                                                      mode=False)),
+    "record_function": ("torch.autograd.profiler", _RECORD_FUNCTION),
     "enable_grad": ("torch.autograd.grad_mode", _GRAD_MODE.format(name="enable_grad", mode=True)),
 }
 """Name in torch -> (its module, the text of the class)."""

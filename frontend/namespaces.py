@@ -127,7 +127,9 @@ MODULES: dict[str, SugaredValue] = {
     "fft": Namespace("torch.fft", _cached(lambda n: _operator(f"fft_{n}"))),
     "functional": Namespace("torch.functional", _operator),
     "_C": Namespace("torch._C", lambda n: MODULES["_nn"] if n == "_nn" else _operator(n)),
-    "autograd": Namespace("torch.autograd", lambda n: _torch(n)),
+    "autograd": Namespace("torch.autograd", lambda n: MODULES["profiler"] if n == "profiler"
+                          else _torch(n)),
+    "profiler": Namespace("torch.autograd.profiler", lambda n: _torch(n)),
     "_nn": Namespace("torch._C._nn", _operator), "_VF": Namespace("torch._VF", _operator),
 }
 """Submodules of torch."""

@@ -21,7 +21,7 @@ from scriptlang.objects import EnumValue
 from scriptlang.source import Source, Span
 
 from . import foreign, namespaces, python_builtins
-from .annotations import PYTHON_TYPES, type_of_object, type_of_syntax
+from .annotations import PYTHON_TYPES, own_annotations, type_of_object, type_of_syntax
 from .known_functions import DispatchedValue, dispatched, known_function
 from .modifiers import is_ignored
 from .sugared import (ClassValue, ConstantValue, EnumClassValue, ExceptionValue, FunctionValue,
@@ -35,10 +35,14 @@ TORCH_PACKAGES = ("torch", "scriptlang")
 
 
 class PythonResolver:
-    """Names of a Python function; `names` are those of its closure and globals."""
+    """Names of a Python function; `names` are those of its closure and globals.
 
-    def __init__(self, names: Callable[[str], Any]):
+    notes: its annotations as Python evaluated them, for names that it alone could see.
+    """
+
+    def __init__(self, names: Callable[[str], Any], notes: Mapping[str, Any] | None = None):
         self.names = names
+        self.notes = notes or {}
 
     @classmethod
     def of(cls, function: Callable) -> PythonResolver:
@@ -54,12 +58,12 @@ class PythonResolver:
                     return MISSING
             return module_names.get(name, MISSING)
 
-        return cls(names)
+        return cls(names, own_annotations(function))
 
     def with_names(self, more: Mapping[str, Any]) -> PythonResolver:
         """The same with further names, which come first."""
         known = self.names
-        return PythonResolver(lambda name: more[name] if name in more else known(name))
+        return PythonResolver(lambda name: more[name] if name in more else known(name), self.notes)
 
     @classmethod
     def of_mapping(cls, names: Mapping[str, Any]) -> PythonResolver:
@@ -100,6 +104,13 @@ class PythonResolver:
         for part in rest:
             obj = getattr(obj, part, MISSING)
         return None if obj is MISSING else type_of_object(obj, class_type, self.type_of_text)
+
+    def type_of_note(self, name: str) -> T.Type | None:
+        """The type of a parameter, or of "return", by what its annotation was when Python read it;
+        None where that is a text or no type."""
+        note = self.notes.get(name)
+        return None if note is None or isinstance(note, str) else \
+            type_of_object(note, class_type, self.type_of_text)
 
     def type_of_text(self, text: str) -> T.Type | None:
         """The type that an annotation inside an alias names by its text."""

@@ -101,6 +101,10 @@ def source_of(obj: Any) -> tuple[ast.FunctionDef | ast.ClassDef, Source]:
     if isinstance(obj, python_types.FunctionType) and obj.__name__ == "<lambda>":
         return _lambda(source), source
     node = _parse(source).body[0]
+    if isinstance(node, ast.AsyncFunctionDef):
+        start = source.text.index("async")
+        raise CompileError("async def is not part of the language",
+                           Span(source, start, start + len("async def")), "write def")
     return node, source
 
 

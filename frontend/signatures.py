@@ -61,7 +61,7 @@ def function_schema(definition: ast.FunctionDef, source: Source, resolver: Resol
         elif comment is not None:
             type = comment[0][p.arg]
         else:
-            type = T.TENSOR if p.annotation is None else e.type(p.annotation)
+            type = _annotated(e, p.arg, p.annotation)
         default = NO_DEFAULT
         if defaults is not None and p.arg in defaults:
             inferred = p.annotation is None and comment is None
@@ -74,8 +74,21 @@ def function_schema(definition: ast.FunctionDef, source: Source, resolver: Resol
     if comment is not None:
         result = comment[1]
     elif definition.returns is not None:
-        result = e.type(definition.returns)
+        result = _annotated(e, "return", definition.returns)
     return Schema(name, "", tuple(arguments), (Argument("", result),))
+
+
+def _annotated(e: Emitter, name: str, annotation: ast.expr | None) -> T.Type:
+    """The type of a parameter: by its syntax, else by what Python made of that."""
+    if annotation is None:
+        return T.TENSOR
+    try:
+        return e.type(annotation)
+    except CompileError:
+        found = getattr(e.resolver, "type_of_note", lambda name: None)(name)
+        if found is None:
+            raise
+        return found
 
 
 # Type comments

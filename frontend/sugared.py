@@ -209,7 +209,8 @@ class FunctionValue(SugaredValue):
         self.kind = f"function '{function.name}'"
 
     def value(self, b, span):
-        return b.constant(self.function, span, T.FunctionType(self.function))
+        self.fail("cannot be used as a value", span, "call it; a function can only be given a "
+                  "name, called, or passed to fork")
 
     def call(self, b, args, kwargs, span):
         return b.call_function(self.function, args, kwargs, span)

@@ -33,17 +33,18 @@ def bind(schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any] | None =
     it got.
     """
     short = schema.name.rpartition(".")[2]
-    own = [a for a in schema.arguments if a.name != "self"]
-    if len(args) > sum(not a.kwarg_only for a in schema.arguments):
-        extra = len(schema.arguments) - len(own)
-        raise RunError(f"{short}() takes {_count(len(own))} but {len(args) - extra} were given\n"
-                       f"  {schema}")
+    positional = [a for a in schema.arguments if not a.kwarg_only]
+    if len(args) > len(positional):
+        bound = sum(a.name == "self" for a in positional)
+        raise RunError(f"{short}() expected at most {_count(len(positional) - bound)} but received "
+                       f"{_count(len(args) - bound)}\n  {schema}")
     kwargs = dict(kwargs or {})
     values, lacking = [], []
     for i, a in enumerate(schema.arguments):
         if i < len(args):
             if a.name in kwargs:
-                raise RunError(f"{short}() got two values for argument {a.name!r}\n  {schema}")
+                raise RunError(f"Argument {a.name!r} of {short}() specified both as positional and "
+                               f"keyword argument\n  {schema}")
             values.append(_argument(schema, i, a, args[i]))
         elif a.name in kwargs:
             values.append(_argument(schema, i, a, kwargs.pop(a.name)))
@@ -52,11 +53,11 @@ def bind(schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any] | None =
         else:
             lacking.append(a)
     if lacking:
-        names = ", ".join(f"{a.name!r} ({a.type.annotation})" for a in lacking)
-        raise RunError(f"{short}() is missing {_count(len(lacking))}: {names}\n  {schema}")
+        names = " and ".join(f"{a.name!r} ({a.type.annotation})" for a in lacking)
+        raise RunError(f"{short}() is missing value for argument {names}\n  {schema}")
     if kwargs:
         names = ", ".join(map(repr, kwargs))
-        raise RunError(f"{short}() has no argument {names}\n  {schema}")
+        raise RunError(f"Unknown keyword argument {names} for {short}()\n  {schema}")
     return values
 
 
@@ -105,9 +106,10 @@ def _argument(schema: Schema, i: int, a: Argument, value: Any) -> Any:
         inside = f" at {a.name}{e.path}" if e.path else ""
         short = schema.name.rpartition(".")[2]
         raise RunError(
-            f"{short}() wants {a.type.annotation} for argument {a.name!r} (number {i}), but got "
-            f"{type_name(value)}" + (f": {type_name(e.value)}{inside}" if inside else "")
-            + f"\n  {schema}") from None
+            f"{short}() Expected a value of type '{a.type.annotation}' for argument {a.name!r} but "
+            f"instead found type '{type_name(value)}'"
+            + (f": {type_name(e.value)}{inside}" if inside else "")
+            + f"\nPosition: {i}\n  {schema}") from None
 
 
 def convert(value: Any, t: T.Type, path: str = "") -> Any:

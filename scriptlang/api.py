@@ -62,11 +62,12 @@ def script(obj: Callable[P, R], *, engine: str = "auto",
     Parameters without an annotation are Tensors.  Raises CompileError, with the place and a remedy.
     Classes are compiled so that scripted functions can make and use their instances, and returned
     as they are.  Modules of torch.nn and scriptlang.nn become ScriptModules with the same tensors.
+    An instance of a class becomes an object that programs share and change.
     """
     from .frontend.module_reading import is_module
     from .frontend.script import script_class, script_function
 
-    if isinstance(obj, (ScriptFunction, ScriptModule)):
+    if isinstance(obj, (ScriptFunction, ScriptObjectFacade)):
         return obj
     if is_module(obj):
         from .scripting import script_module
@@ -76,8 +77,29 @@ def script(obj: Callable[P, R], *, engine: str = "auto",
         script_class(obj)
         return obj
     if not callable(obj) or not hasattr(obj, "__code__"):
-        raise TypeError(f"script takes a function or a class, not {type(obj).__name__}")
+        return _script_object(obj, engine, limits)
     return ScriptFunction(script_function(obj), engine, obj, limits)
+
+
+def _script_object(obj: Any, engine: str, limits: Limits | None) -> ScriptObjectFacade:
+    """An instance of a Python class as an object of its script class."""
+    from .frontend.script import script_class
+    from .interpreter.arguments import Mismatch, convert
+    from .objects import ScriptObject
+
+    cls = type(obj)
+    if cls.__module__.partition(".")[0] in ("builtins", "functools", "scriptlang"):
+        raise TypeError(f"script takes a function, a class, a module or an object of a class, not "
+                        f"{cls.__name__}")
+    made = script_class(cls)
+    try:
+        value = convert(obj, made)
+    except Mismatch:
+        value = None
+    if not isinstance(value, ScriptObject):
+        raise TypeError(f"this {cls.__name__} has not the attributes that its class is compiled "
+                        f"with")
+    return ScriptObjectFacade(value, engines.choose(engine, value), limits)
 
 
 def trace(func: Callable, example_inputs: Any = None, optimize: Any = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Generic, Iterator, ParamSpec, TypeVar
 
 from . import types as T
@@ -65,7 +66,8 @@ class ScriptFunction(Generic[P, R]):
 
     @property
     def schema(self):
-        return self._function.schema
+        """Its arguments and result, under its own name as in PyTorch."""
+        return replace(self._function.schema, name=self.__name__)
 
     @property
     def graph(self) -> Graph:

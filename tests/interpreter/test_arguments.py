@@ -58,18 +58,20 @@ def test_the_program_gets_lists_of_its_own(t):
 
 
 REFUSED = [
-    (T.INT, 1.5, "wants int for argument 'x' (number 0), but got float"),
-    (T.INT, "1", "but got str"), (T.INT, None, "but got None"), (T.INT, 1 << 63, "but got int"),
-    (T.FLOAT, "1.5", "but got str"), (T.BOOL, 1, "but got int"), (T.STR, 1, "but got int"),
-    (T.TENSOR, 1.0, "wants Tensor for argument 'x' (number 0), but got float"),
-    (T.TENSOR, [1.0], "but got List[float]"), (T.TENSOR, None, "but got None"),
-    (T.TENSOR, np.array(["a"]), "but got numpy.ndarray"),
-    (T.ListType(T.INT), [1, "a"], "but got List[Union[int, str]]: str at x[1]"),
-    (T.DictType(T.STR, T.INT), {"a": None}, "but got Dict[str, None]: None at x['a']"),
-    (T.TupleType((T.INT, T.INT)), (1, 2, 3), "but got Tuple[int, int, int]"),
-    (PAIR, (1, "x"), "wants __torch__.Pair"),
-    (T.INT, from_numpy(np.zeros(2, np.int64)), "but got Tensor"),
-    (POINT, ScriptObject(T.ClassType("__torch__.Other")), "but got __torch__.Other"),
+    (T.INT, 1.5, "Expected a value of type 'int' for argument 'x' but instead "
+     "found type 'float'"),
+    (T.INT, "1", "found type 'str'"), (T.INT, None, "found type 'None'"), (T.INT, 1 << 63, "found type 'int'"),
+    (T.FLOAT, "1.5", "found type 'str'"), (T.BOOL, "a", "found type 'str'"), (T.BOOL, 1.0, "found type 'float'"), (T.STR, 1, "found type 'int'"),
+    (T.TENSOR, 1.0, "Expected a value of type 'Tensor' for argument 'x' but instead found "
+     "type 'float'"),
+    (T.TENSOR, [1.0], "found type 'List[float]'"), (T.TENSOR, None, "found type 'None'"),
+    (T.TENSOR, np.array(["a"]), "found type 'numpy.ndarray'"),
+    (T.ListType(T.INT), [1, "a"], "found type 'List[Union[int, str]]': str at x[1]"),
+    (T.DictType(T.STR, T.INT), {"a": None}, "found type 'Dict[str, None]': None at x['a']"),
+    (T.TupleType((T.INT, T.INT)), (1, 2, 3), "found type 'Tuple[int, int, int]'"),
+    (PAIR, (1, "x"), "Expected a value of type '__torch__.Pair'"),
+    (T.INT, from_numpy(np.zeros(2, np.int64)), "found type 'Tensor'"),
+    (POINT, ScriptObject(T.ClassType("__torch__.Other")), "found type '__torch__.Other'"),
 ]
 
 
@@ -97,10 +99,10 @@ def test_a_default_list_is_fresh_in_every_call():
 
 
 @pytest.mark.parametrize("args, kwargs, why", [
-    ([0], {}, "forward() is missing 1 argument: 'x' (Tensor)"),
-    ([0, X, 1, True, 5], {}, "forward() takes 3 arguments but 4 were given"),
-    ([0, X], {"x": X}, "forward() got two values for argument 'x'"),
-    ([0, X], {"y": 1}, "forward() has no argument 'y'"),
+    ([0], {}, "forward() is missing value for argument 'x' (Tensor)"),
+    ([0, X, 1, True, 5], {}, "forward() expected at most 2 arguments but received 4 arguments"),
+    ([0, X], {"x": X}, "Argument 'x' of forward() specified both as positional and keyword argument"),
+    ([0, X], {"y": 1}, "Unknown keyword argument 'y' for forward()"),
 ])
 def test_wrong_calls(args, kwargs, why):
     with pytest.raises(RunError) as e:
