@@ -19,8 +19,8 @@ from ._version import __version__
 _checkout.install()
 
 HOMES = {
-    ".api": ("load", "save", "script", "trace", "trace_module", "compile_archive", "info",
-             "set_num_threads", "get_num_threads"),
+    ".api": ("load", "load_state_dict", "save", "script", "trace", "trace_module",
+             "compile_archive", "info", "set_num_threads", "get_num_threads"),
     ".module": ("ScriptModule", "ScriptFunction"),
     ".freezing": ("freeze", "optimize_for_inference"),
     ".errors": ("ScriptError", "CompileError", "RunError", "ArchiveError", "LimitError",

@@ -1,4 +1,4 @@
-"""The verbs: load, save, script, trace, compile_archive, info."""
+"""The verbs: load, load_state_dict, save, script, trace, compile_archive, info."""
 
 from __future__ import annotations
 
@@ -35,6 +35,19 @@ def load(source, map_location: Any = None, _extra_files: dict | None = None, *,
     chosen = engines.choose(engine, archive.root)
     restore = archive.restore if archive.pending else None
     return ScriptModule(chosen.adopt(archive.root), chosen, limits, restore)
+
+
+def load_state_dict(source) -> Any:
+    """The weights in a file that holds no program: of torch.save, or a safetensors file.
+
+    source: a path, a binary file object, or bytes; safetensors files need the package safetensors.
+    Gives what was saved, mostly a dict of name -> Tensor, for a module's `load_state_dict`; tensors
+    of today's torch.save files are mapped, and read when they are first touched.  Nothing in the
+    file is executed.  Raises ArchiveError for other files, and where anything but data is pickled.
+    """
+    from .serialization.checkpoint import read_checkpoint
+
+    return read_checkpoint(source)
 
 
 def save(program: ScriptModule | ScriptFunction, target,

@@ -8,10 +8,6 @@ Nothing of the file is executed.  Tensors lie in the mapped file until they are 
 
 from __future__ import annotations
 
-import io
-import mmap
-import os
-import sys
 from dataclasses import dataclass, field
 from typing import Any, Mapping
 
@@ -25,18 +21,11 @@ from .bytecode_importer import BytecodeImporter
 from .code_files import CodeFiles
 from .importer import Importer
 from .materialise import Materialiser, PendingState, Storages
-from .unpickle import unpickle
-from .zip_reader import Record, ZipReader
+from .record_reader import DAMAGED, RecordReader
 
-DAMAGED = "the file is damaged or cut short; download or copy it again"
 OLDEST_VERSION, NEWEST_VERSION = 1, 10
-MAX_PICKLE = 1 << 30
 RESTORE_LIMITS = Limits(instructions=10_000_000, seconds=10, memory=4 << 30, depth=100)
 """What `__setstate__` of an archive may use where the caller does not say."""
-
-CHECKED_SIZE = 16 << 20
-"""In files up to this size the checksums of tensors are checked too; in larger ones that would read
-what may never be needed."""
 
 
 @dataclass
@@ -82,44 +71,19 @@ def check_restored(obj: ScriptObject) -> None:
                                "a value", "data.pkl", "let __setstate__ set every attribute")
 
 
-class Reader:
-    """The records of an archive, without the name of its top folder."""
+class Reader(RecordReader):
+    """The records of a TorchScript archive."""
 
     def __init__(self, source, check_all: bool = False):
-        data, self.is_private = open_source(source)
-        wrong = recognise.explain(data)
-        if wrong is not None:
-            raise wrong
-        if b"PK\5\6" not in bytes(data[-0x10016:]):
-            raise recognise.truncated(len(data))
-        self.zip = ZipReader(data)
-        self.check_tensors = check_all or len(data) <= CHECKED_SIZE
-        names = self.zip.records
-        self.root = next(iter(names), "").partition("/")[0] + "/"
-        self.records: dict[str, Record] = {
-            name[len(self.root):]: record for name, record in names.items()
-            if name.startswith(self.root)}
+        super().__init__(source, check_all)
         if not self.is_archive:
-            raise recognise.explain_zip(names)
+            raise recognise.explain_zip(self.zip.records)
 
     @property
     def is_archive(self) -> bool:
         has_code = any(name.startswith("code/") for name in self.records)
         return "data.pkl" in self.records and (
             has_code or "constants.pkl" in self.records or "bytecode.pkl" in self.records)
-
-    def read(self, record: str) -> memoryview:
-        return self.zip.read(self.root + record)
-
-    def pickle(self, record: str):
-        if self.records[record].size > MAX_PICKLE:
-            raise ArchiveError(f"over {MAX_PICKLE:,} bytes", record, DAMAGED)
-        return unpickle(self.read(record), record)
-
-    def tensor(self, record: str) -> memoryview:
-        if record not in self.records:
-            raise ArchiveError("the archive lacks this storage", record, DAMAGED)
-        return self.zip.read(self.root + record, self.check_tensors)
 
     def version(self) -> int:
         for record in ("version", ".data/version"):
@@ -134,15 +98,6 @@ class Reader:
                         "can be read", record, "a newer scriptlang may read it")
                 return version
         raise ArchiveError("the archive does not say its version", "version", DAMAGED)
-
-    def is_swapped(self) -> bool:
-        """Whether its numbers lie in the other byte order than this machine's."""
-        if "byteorder" not in self.records:
-            return sys.byteorder != "little"
-        order = bytes(self.read("byteorder")[:10])
-        if order not in (b"little", b"big"):
-            raise ArchiveError(f"{order!r} is no byte order", "byteorder", DAMAGED)
-        return order.decode() != sys.byteorder
 
     def extra_files(self, wanted: Mapping[str, Any] | None) -> dict[str, bytes]:
         """Contents of the extra files asked for; the caller's mapping is filled as well."""
@@ -218,36 +173,6 @@ def _read(reader: Reader, extra_files: dict | None) -> LoadedArchive:
             ArchiveError(f"the archive holds a {root.type.name}, which is no module", "data.pkl",
                          "save a module or a function with torch.jit.save")
     return LoadedArchive(root, version, importer, reader.extra_files(extra_files), pending, reader)
-
-
-def open_source(source) -> tuple[memoryview, bool]:
-    """(the bytes of a file, whether writing to them is private to this process).
-
-    A path is mapped, copy on write; a file object is mapped where it is a file at its start.
-    """
-    if isinstance(source, (bytes, bytearray, memoryview)):
-        return memoryview(source).toreadonly(), False
-    if isinstance(source, (str, os.PathLike)):
-        with open(source, "rb") as file:
-            return map_file(file), True
-    if hasattr(source, "read"):
-        try:
-            if source.tell() == 0 and isinstance(source, (io.FileIO, io.BufferedReader)):
-                return map_file(source), True
-        except (OSError, AttributeError, ValueError):
-            pass
-        contents = source.read()
-        if not isinstance(contents, (bytes, bytearray)):
-            raise TypeError("the file object gives text; open it in binary mode ('rb')")
-        return memoryview(bytearray(contents)), True
-    raise TypeError(f"load takes a path, a binary file object or bytes, not "
-                    f"{source.__class__.__name__}")
-
-
-def map_file(file) -> memoryview:
-    if os.fstat(file.fileno()).st_size == 0:
-        return memoryview(b"")
-    return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
 
 
 def write_archive(program, target, extra_files: Mapping[str, str | bytes] | None = None) -> None:

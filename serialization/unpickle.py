@@ -43,7 +43,7 @@ class Unpickler:
         self.is_done = False
 
     def run(self) -> Tree:
-        data, size, table = self.data, len(self.data), OPCODES
+        data, size, table = self.data, len(self.data), self.handlers()
         while not self.is_done:
             if self.at >= size:
                 self.fail("the pickle ends before its STOP", DAMAGED)
@@ -58,6 +58,13 @@ class Unpickler:
             except IndexError:
                 self.fail(f"opcode {opcode:#04x} takes from an empty stack", DAMAGED)
         return self.tree
+
+    @classmethod
+    def handlers(cls) -> list[Callable[[Unpickler], None] | None]:
+        """Handler by opcode, None for what is refused; a subclass's methods stand for its bases'."""
+        if cls is Unpickler:
+            return OPCODES
+        return [h and getattr(cls, h.__name__, h) for h in OPCODES]
 
     def fail(self, why: str, help: str = HOSTILE):
         raise ArchiveError(why, self.record, help)

@@ -173,6 +173,22 @@ def main() -> None:
     module = nn.Linear(2, 2)
     torch.save(module.state_dict(), DATA / "checkpoint.pth")
     torch.save(module.state_dict(), DATA / "legacy.pth", _use_new_zipfile_serialization=False)
+    save_training()
+
+
+def save_training() -> None:
+    """A checkpoint of a training run: weights of every kind, and what lies beside them."""
+    base = torch.arange(12.0).reshape(3, 4)
+    contents = {
+        "epoch": 3, "optimizer": {"lr": 0.1, "betas": (0.9, 0.999)}, "name": "run", "done": False,
+        "model": {"weight": nn.Parameter(base), "row": base[1], "transposed": base.t()},
+        "half": torch.tensor([1.5]).half(), "bfloat16": torch.tensor([2.5]).bfloat16(),
+        "complex": torch.tensor([1 + 2j]), "flags": torch.tensor([True, False]),
+        "dtype": torch.float16, "size": torch.Size([3, 4]), "seen": {1, 2},
+        "device": torch.device("cpu"), "empty": torch.zeros(0, 2), "none": None}
+    torch.save(contents, DATA / "training.pth")
+    torch.save(contents, DATA / "training_legacy.pth", _use_new_zipfile_serialization=False)
+    torch.save(nn.Linear(2, 2), DATA / "pickled_module.pth")
 
 
 if __name__ == "__main__":
