@@ -220,10 +220,11 @@ class Tracer:
         if self.is_tensor(result):
             self.bind(result, value)
         elif isinstance(result, (list, tuple)) and result and isinstance(value.type, T.ListType):
-            if self.is_tensor(result[0]):
-                node = self.b.insert("prim::ListUnpack", [value], [T.TENSOR] * len(result), span)
+            if any(t == T.TENSOR for t in value.type.walk()):
+                types = [value.type.element] * len(result)
+                node = self.b.insert("prim::ListUnpack", [value], types, span)
                 for part, out in zip(result, node.outputs):
-                    self.bind(part, out)
+                    self.take(part, out, span)
         elif isinstance(result, tuple) and isinstance(value.type, T.TupleType):
             for part, out in zip(result, self.b.unpack_tuple(value, span)):
                 self.take(part, out, span)

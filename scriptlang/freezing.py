@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Iterable
+
 from .module import ScriptModule
+from .objects import ScriptObject
 from .passes import freeze as pass_
 
 
@@ -20,8 +23,29 @@ def freeze(mod: ScriptModule, preserved_attrs: list[str] | None = None,
     if obj.type.slot("training") is not None and obj.get("training"):
         raise RuntimeError("Freezing is currently only implemented for modules in eval mode. "
                            "Please call .eval() on your module before freezing.")
-    frozen = pass_.freeze(obj, preserved=preserved_attrs or ())
+    methods, attributes = _sorted(obj, preserved_attrs or ())
+    frozen = pass_.freeze(obj, methods, attributes)
     return ScriptModule(frozen, mod._engine_, mod._limits_)
+
+
+def _sorted(obj: ScriptObject, names: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The methods, forward first, and the attributes that names say.  Raises RuntimeError."""
+    methods = ["forward"] if "forward" in obj.type.methods else []
+    attributes = []
+    for name in names:
+        for find, found in ((pass_.find_method, methods), (pass_.find_attribute, attributes)):
+            try:
+                find(obj, name)
+            except KeyError:
+                continue
+            found += [name] if name not in found else []
+            break
+        else:
+            raise RuntimeError(f"freeze cannot preserve {name!r}: {obj.type.short_name} has no "
+                               "such attribute or method")
+    if not methods:
+        raise RuntimeError(f"{obj.type.short_name} has no forward, and no method is preserved")
+    return methods, attributes
 
 
 def optimize_for_inference(mod: ScriptModule, other_methods: list[str] | None = None

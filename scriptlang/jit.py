@@ -119,7 +119,8 @@ _overloaded_methods: dict[str, dict[str, list[Callable]]] = {}
 
 def _overload(fn: Callable) -> Callable:
     """Declare one signature of a function; the definition that follows has the body."""
-    _overloaded_fns.setdefault(_name_of(fn), []).append(fn)
+    key = f"__torch__.{fn.__module__}.{fn.__qualname__}"
+    _overloaded_fns.setdefault(key, []).append(fn)
     return fn
 
 

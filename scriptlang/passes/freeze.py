@@ -2,7 +2,7 @@
 
     %w : Tensor = prim::GetAttr[name="weight"](%self)    ->    prim::Constant[value=<Tensor>]
 
-`freeze(module)` is a function of the module and the names of the methods to keep: it leaves the
+`freeze(module)` is a function of the module and the names of what to keep: it leaves the
 module as it is and gives a new one, of a class that has those methods, optimised, and only the
 attributes that they still need: those that a kept method sets or writes to, and those whose values
 cannot be constants (dicts, lists that the caller gets, objects that are used as values).
@@ -13,7 +13,7 @@ the module, not copied.  Arguments of calls are taken not to share memory with a
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Iterable
+from typing import Any, Iterable, Iterator
 
 from .. import types as T
 from ..ir import Function, Graph, Node, Value
@@ -23,6 +23,7 @@ from . import pipeline
 from .alias import AliasAnalysis, memory_kinds
 from .effects import is_opaque
 from .points_to import Locations
+from .shrink import Shrinking, objects_known
 
 SCALARS = (bool, int, float, complex, str, type(None), Device, EnumValue)
 """Classes of values that nothing can change."""
@@ -31,34 +32,101 @@ PLACES = {Tensor: "tensor", list: "list", dict: "dict", tuple: "tuple"}
 """Kind of memory by class of value."""
 
 
-def freeze(module: ScriptObject, methods: Iterable[str] = ("forward",)) -> ScriptObject:
+def freeze(module: ScriptObject, methods: Iterable[str] = ("forward",),
+           preserved: Iterable[str] = ()) -> ScriptObject:
     """A module with the given methods whose attributes are constants where they can be.
 
-    Raises KeyError for a method that the module does not have.
+    preserved: attributes that stay what they are, and submodules that stay whole.  Both may be
+    dotted names.  Raises KeyError for a name that the module does not have, RuntimeError for a
+    module that returns itself.
     """
-    functions = {name: module.type.methods[name] for name in methods}
-    graphs = {name: function.graph.copy() for name, function in functions.items()}
-    for graph in graphs.values():
+    kept = [find_attribute(module, path) for path in preserved]
+    entries = [find_method(module, path) for path in methods]
+    graphs = [function.graph.copy() for _, function in entries]
+    for graph in graphs:
         pipeline.optimize(graph)
-    fold(module, list(graphs.values()))
-    for graph in graphs.values():
+    roots = [root for graph, (obj, _) in zip(graphs, entries)
+             for root in with_forks(graph, {graph.inputs[0]: obj})]
+    fold(roots, kept)
+    for graph, _ in roots:
         pipeline.optimize(graph)
-    return assemble(module, functions, graphs)
+    if any(v is graph.inputs[0] for graph in graphs for v in graph.outputs):
+        raise RuntimeError("attempted to freeze a module that return itself")
+    return assemble(module, entries, graphs, roots, kept)
 
 
-def fold(module: ScriptObject, graphs: list[Graph]) -> bool:
-    """Replace what the graphs, all of methods of `module`, read of it by constants, in place."""
-    set_names = {n.attributes["name"] for graph in graphs for n in graph.walk()
+Root = tuple[Graph, dict[Value, ScriptObject]]
+"""A graph, and the objects that some of its inputs are."""
+
+
+def with_forks(graph: Graph, objects: dict[Value, ScriptObject]) -> Iterator[Root]:
+    """The graph, and copies of the bodies of its forks, which take the place of those."""
+    yield graph, objects
+    known = objects_known(graph, objects)
+    for node in graph.walk():
+        body = node.attributes.get("Subgraph")
+        if isinstance(body, Graph):
+            body = node.attributes["Subgraph"] = body.copy()
+            pipeline.optimize(body)
+            yield from with_forks(body, {inner: known[v] for inner, v in zip(
+                body.inputs, node.inputs) if v in known})
+
+
+def find_method(module: ScriptObject, path: str) -> tuple[ScriptObject, Function]:
+    """The object of a dotted name and its method.  Raises KeyError."""
+    obj, name = _owner(module, path)
+    if name not in obj.type.methods:
+        raise KeyError(path)
+    return obj, obj.type.methods[name]
+
+
+def find_attribute(module: ScriptObject, path: str) -> tuple[ScriptObject, str]:
+    """The object of a dotted name and the attribute.  Raises KeyError."""
+    obj, name = _owner(module, path)
+    if obj.type.slot(name) is None:
+        raise KeyError(path)
+    return obj, name
+
+
+def _owner(module: ScriptObject, path: str) -> tuple[ScriptObject, str]:
+    *parents, name = path.split(".")
+    for part in parents:
+        if module.type.slot(part) is None or not isinstance(module.get(part), ScriptObject):
+            raise KeyError(path)
+        module = module.get(part)
+    return module, name
+
+
+def fold(roots: list[Root], kept: Iterable[tuple[ScriptObject, str]] = ()
+         ) -> bool:
+    """Replace what the graphs read of their objects by constants, in place."""
+    set_names = {n.attributes["name"] for graph, _ in roots for n in graph.walk_all()
                  if n.kind == "prim::SetAttr"}
-    readings = [Reading(graph, module, set_names) for graph in graphs]
+    readings = [Reading(graph, objects, set_names) for graph, objects in roots]
+    stays = stay(kept)
     changed = False
     for reading in readings:
         for node in reading.objects_read():
             obj, name = reading.objects[node.inputs[0]], node.attributes["name"]
             value = obj.get(name)
-            if name not in set_names and not any(r.writes_to(value) for r in readings):
+            if name not in set_names and (id(obj), name) not in stays \
+                    and not any(r.writes_to(value) for r in readings):
                 changed |= reading.replace(node, value)
     return changed
+
+
+def stay(kept: Iterable[tuple[ScriptObject, str]]) -> set[tuple[int, str]]:
+    """The attributes that are not folded: those kept, and all inside objects that are."""
+    found: set[tuple[int, str]] = set()
+    pending = list(kept)
+    while pending:
+        obj, name = pending.pop()
+        value = obj.get(name)
+        if (id(obj), name) not in found:
+            found.add((id(obj), name))
+            if isinstance(value, ScriptObject):
+                pending += [(value, a.name) for a in value.type.attributes]
+    return found
 
 
 class Reading(AliasAnalysis):
@@ -69,12 +137,12 @@ class Reading(AliasAnalysis):
     storage share a location.
     """
 
-    def __init__(self, graph: Graph, module: ScriptObject, set_names: set[str]):
-        self.objects: dict[Value, ScriptObject] = {graph.inputs[0]: module}
+    def __init__(self, graph: Graph, objects: dict[Value, ScriptObject], set_names: set[str]):
+        self.objects: dict[Value, ScriptObject] = dict(objects)
         self.set_names = set_names
         self.places: dict[int, Locations] = {}
         self.hands_objects_on = any(
-            is_opaque(n) and any("object" in memory_kinds(v.type) for v in n.inputs)
+            is_opaque(n) and "Subgraph" not in n.attributes and any("object" in memory_kinds(v.type) for v in n.inputs)
             for n in graph.walk())
         super().__init__(graph)
 
@@ -150,22 +218,38 @@ def constant_of(value: Any, t: T.Type, like: Node) -> Value:
     return graph.insert(kind, inputs, [t], like=like).output
 
 
-def assemble(module: ScriptObject, functions: dict[str, Function], graphs: dict[str, Graph]
+def assemble(module: ScriptObject, entries: list[tuple[ScriptObject, Function]],
+             graphs: list[Graph], roots: list[Root], kept: list[tuple[ScriptObject, str]]
              ) -> ScriptObject:
     """A module of a new class with the graphs for methods and the attributes they still read."""
-    old = module.type
-    used = {node.attributes["name"] for graph in graphs.values()
-            for node, _ in graph.inputs[0].uses if node.kind in ("prim::GetAttr", "prim::SetAttr")}
-    if any(node.kind not in ("prim::GetAttr", "prim::SetAttr") or i == 1
-           for graph in graphs.values() for node, i in graph.inputs[0].uses):
-        used = {a.name for a in old.attributes}            # the object itself is a value
-    new = T.ClassType(old.name, old.is_module, [T.Attribute(a.name, a.type, a.kind)
-                                                for a in old.attributes if a.name in used],
-                      doc=old.doc)
-    for name, graph in graphs.items():
-        graph.inputs[0].type = new
-        schema = functions[name].schema
-        first = replace(schema.arguments[0], type=new)
-        new.methods[name] = Function(
-            functions[name].name, replace(schema, arguments=(first, *schema.arguments[1:])), graph)
-    return ScriptObject(new, [module.get(a.name) for a in new.attributes])
+    inner = [(parent, a.name) for parent in objects_in(module) for a in parent.type.attributes
+             if any(obj is parent.get(a.name) for obj, _ in (*entries, *kept))]
+    shrinking = Shrinking(roots)
+    for obj, name in kept:
+        shrinking.keep(obj, name)
+    for obj, name in inner:
+        shrinking.used.setdefault(id(obj), set()).add(name)
+    if id(module) in shrinking.whole:                    # a new class all the same
+        shrinking.whole.discard(id(module))
+        shrinking.used[id(module)] = {a.name for a in module.type.attributes}
+    result = shrinking.object(module)
+    shrinking.retype()
+    for (obj, function), graph in zip(entries, graphs):
+        owner = shrinking.object(obj).type
+        schema = function.schema
+        first = replace(schema.arguments[0], type=owner)
+        owner.methods[function.name.rpartition(".")[2]] = Function(
+            function.name, replace(schema, arguments=(first, *schema.arguments[1:])), graph)
+    return result
+
+
+def objects_in(obj: ScriptObject) -> list[ScriptObject]:
+    """An object and all objects that its attributes hold."""
+    found: dict[int, ScriptObject] = {}
+    pending = [obj]
+    while pending:
+        obj = pending.pop()
+        if id(obj) not in found:
+            found[id(obj)] = obj
+            pending += [v for v in obj.slots if isinstance(v, ScriptObject)]
+    return list(found.values())

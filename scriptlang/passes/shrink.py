@@ -1,0 +1,105 @@
+"""Objects with only what a program still asks of them.
+
+After folding, methods read few attributes of a module.  `Shrinking` finds which, and makes new
+objects of new classes that have those only; the values of the graphs take the new types.
+"""
+
+from __future__ import annotations
+
+from typing import Iterable
+
+from .. import types as T
+from ..ir import Graph, Value
+from ..objects import ScriptObject
+
+ACCESSES = ("prim::GetAttr", "prim::SetAttr")
+
+
+def objects_known(graph: Graph, objects: dict[Value, ScriptObject]) -> dict[Value, ScriptObject]:
+    """The values that always are one object, with that object."""
+    known = dict(objects)
+    for node in graph.walk():
+        owner = known.get(node.inputs[0]) if node.kind == "prim::GetAttr" else None
+        held = owner.get(node.attributes["name"]) if owner is not None else None
+        if isinstance(held, ScriptObject):
+            known[node.output] = held
+    return known
+
+
+class Shrinking:
+    """What graphs use of objects.
+
+    used: id of an object -> the names of its attributes that stay.  whole: ids of objects that stay
+    what they are, since they are used as values.
+    """
+
+    def __init__(self, roots: Iterable[tuple[Graph, dict[Value, ScriptObject]]]):
+        self.objects: dict[Value, ScriptObject] = {}
+        self.used: dict[int, set[str]] = {}
+        self.whole: set[int] = set()
+        self.made: dict[int, ScriptObject] = {}
+        for _, objects in roots:
+            for v, obj in objects.items():
+                self._follow(v, obj)
+
+    def keep(self, obj: ScriptObject, name: str) -> None:
+        """Let an attribute stay, and all that is inside it."""
+        self.used.setdefault(id(obj), set()).add(name)
+        if isinstance(obj.get(name), ScriptObject):
+            self._all_of(obj.get(name))
+
+    def _follow(self, v: Value, obj: ScriptObject) -> None:
+        """Note the uses of a value that always is an object."""
+        self.objects[v] = obj
+        used = self.used.setdefault(id(obj), set())
+        for node, i in v.uses:
+            if "Subgraph" in node.attributes:
+                continue                                 # its body is a graph of its own here
+            if node.kind not in ACCESSES or i == 1:
+                self._all_of(obj)
+                continue
+            used.add(node.attributes["name"])
+            held = obj.get(node.attributes["name"])
+            if node.kind == "prim::SetAttr" and isinstance(held, ScriptObject):
+                self._all_of(held)
+            elif node.kind == "prim::GetAttr" and isinstance(held, ScriptObject):
+                if isinstance(node.output.type, T.ClassType):
+                    self._follow(node.output, held)
+                else:
+                    self._all_of(held)
+
+    def _all_of(self, obj: ScriptObject) -> None:
+        if id(obj) in self.whole:
+            return
+        self.whole.add(id(obj))
+        for value in obj.slots:
+            if isinstance(value, ScriptObject):
+                self._all_of(value)
+
+    def object(self, obj: ScriptObject) -> ScriptObject:
+        """What stands for an object from now on; the values that are it take its type."""
+        if id(obj) in self.whole:
+            return obj
+        if id(obj) not in self.made:
+            self.made[id(obj)] = self._make(obj)
+        return self.made[id(obj)]
+
+    def _make(self, obj: ScriptObject) -> ScriptObject:
+        old, used = obj.type, self.used.get(id(obj), set())
+        made = T.ClassType(old.name, old.is_module, doc=old.doc)
+        result = ScriptObject(made, [])
+        for a in old.attributes:
+            if a.name not in used:
+                continue
+            value = obj.get(a.name)
+            shrunk = self.object(value) if isinstance(value, ScriptObject) else value
+            made.add_attribute(a.name, shrunk.type if isinstance(shrunk, ScriptObject)
+                               and isinstance(a.type, T.ClassType) else a.type, a.kind)
+            result.slots.append(shrunk)
+        return result
+
+    def retype(self) -> None:
+        """Give the values of the graphs the types of what they are now."""
+        for v, obj in self.objects.items():
+            if id(obj) in self.made:
+                v.type = self.made[id(obj)].type
