@@ -117,14 +117,17 @@ def unpack(e: Emitter, targets: Sequence[ast.expr], value: SugaredValue, span: S
     """`a, b = value`; one target may be starred."""
     stars = [i for i, t in enumerate(targets) if isinstance(t, ast.Starred)]
     if len(stars) > 1:
-        raise CompileError("only one target may be starred", place)
+        raise CompileError("only one target may be starred", place, "name the others")
+    if stars and len(targets) == 1:
+        raise CompileError("a starred target stands beside others", place,
+                           "write the name alone, or list(...) of the value")
     parts = value.unpack(e.b, span, None if stars else len(targets))
     if parts is None:
         if stars:
             raise CompileError(f"how many elements {value.kind} has is not known at compile time",
                                span, "only tuples can be taken apart with a star")
         raise CompileError(f"{value.kind} cannot be taken apart", span,
-                           "only tuples, lists and tensors can")
+                           "only tuples and lists can; a tensor is x[0], x[1], or x.unbind()")
     if stars:
         if len(parts) < len(targets) - 1:
             raise CompileError(f"{len(parts)} values for at least {len(targets) - 1} targets",

@@ -59,7 +59,7 @@ def emit_function(definition: ast.FunctionDef, source: Source, resolver: Resolve
 def _fall_off(e: Emitter, definition: ast.FunctionDef) -> None:
     """The end of the body is a `return None`."""
     span = e.span(definition.body[-1])
-    if e.result is not None and not T.is_subtype(T.NONE, e.result):
+    if e.result not in (None, T.NONE):
         e.report(CompileError(
             f"the result is declared as {e.result.annotation}, but the function may end without a "
             f"return", span, "return a value on every path, or raise"))

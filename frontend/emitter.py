@@ -28,6 +28,13 @@ def span_of(node: ast.AST, source: Source) -> Span:
                 _offset(source, node.end_lineno, node.end_col_offset))
 
 
+def placed(error: CompileError, span: Span) -> CompileError:
+    """An error about something that has no source, at the place that led to it."""
+    if error.span is None:
+        error.span = span
+    return error
+
+
 def _offset(source: Source, line: int, column: int) -> int:
     """Offset of a position as `ast` gives it: columns there count UTF-8 bytes."""
     start = source.offset(line, 0)
@@ -96,7 +103,10 @@ class Emitter:
 
     def type(self, node: ast.expr) -> T.Type:
         """The type that an annotation names."""
-        return self.resolver.type(node, self.span(node))
+        try:
+            return self.resolver.type(node, self.span(node))
+        except CompileError as error:
+            raise placed(error, self.span(node))
 
     def refuse(self, node: ast.AST):
         from .refused import REFUSED
@@ -120,7 +130,10 @@ class Emitter:
         unusable = self.frame.find_unusable(name)
         if unusable is not None:
             raise unusable.error(span)
-        found = self.resolver.value(name, span)
+        try:
+            found = self.resolver.value(name, span)
+        except CompileError as error:
+            raise placed(error, span)
         if found is None:
             from .python_builtins import builtin
 

@@ -283,6 +283,9 @@ def augment_item(e: Emitter, target: ast.Subscript, op: type, value: ast.expr, s
     if isinstance(target.slice, ast.Slice):
         raise CompileError("a slice cannot be changed by an augmented assignment", place,
                            "loop over the indices, or use x.extend(...)")
+    if isinstance(owner.type, T.TupleType):
+        raise CompileError("an element of a tuple cannot be changed", place,
+                           "make a new tuple, or use a list")
     index = e.simple(e.value(target.slice))
     item_arg = Arg(e.simple(owner), e.span(target.value))
     index_arg = Arg(index, e.span(target.slice))

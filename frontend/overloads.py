@@ -14,6 +14,7 @@ from scriptlang.ir import Function, Value
 
 from . import matching
 from .matching import Actual
+from .emitter import span_of
 from .sugared import SugaredValue
 
 
@@ -44,7 +45,8 @@ def overload_functions(fn: Callable, declarations: Sequence[Callable], names: Se
     for declaration, name in zip(declarations, names):
         head, head_source = source_of(declaration)
         if head.returns is None and not head.type_comment:
-            raise CompileError(f"an overload of {body.name} has no type annotations", None,
+            raise CompileError(f"an overload of {body.name} has no type annotations",
+                               span_of(head, head_source),
                                "annotate its arguments and result")
         merged = copy.copy(body)
         merged.args, merged.returns = _placed(head, body)

@@ -91,7 +91,8 @@ def source_of(obj: Any) -> tuple[ast.FunctionDef | ast.ClassDef, Source]:
     try:
         lines, first = inspect.getsourcelines(obj)
     except (OSError, TypeError):
-        raise CompileError(f"the source of {obj.__name__} is not there to be read", None,
+        name = getattr(obj, "__name__", type(obj).__name__)
+        raise CompileError(f"the source of {name} is not there to be read", None,
                            "define it in a file; text can be compiled by compile_text") from None
     text = "".join(lines)
     dedented = textwrap.dedent(text)

@@ -19,13 +19,13 @@ from scriptlang.schema import NO_DEFAULT, Argument, Schema
 from scriptlang.source import Source, Span
 from scriptlang.tensors import Tensor, as_tensor
 
-from .annotations import broadcast_size
+from .annotations import TYPE_HELP, broadcast_size
 from .emitter import Emitter
 from .sugared import ConstantValue, Resolver, StaticSequence, SugaredValue
 
 
 def has_result_type(definition: ast.FunctionDef) -> bool:
-    return definition.returns is not None or bool(definition.type_comment)
+    return definition.returns is not None or "->" in (definition.type_comment or "")
 
 
 def infer_schema(schema: Schema, graph: Graph) -> Schema:
@@ -100,7 +100,7 @@ def _comment_types(e: Emitter, definition: ast.FunctionDef, parameters: list[ast
     if not text:
         return None
     place = Span(e.source, *_head(e, definition))
-    head, arrow, tail = text.rpartition("->")
+    head, arrow, tail = text.rpartition("->") if "->" in text else (text, "", "None")
     try:
         arguments = ast.parse(head.strip(), mode="eval").body
         result = e.resolver.type(ast.parse(tail.strip(), mode="eval").body, place)
@@ -126,7 +126,8 @@ def _own_comment(e: Emitter, parameter: ast.arg) -> T.Type:
     try:
         return e.resolver.type(ast.parse(text.strip(), mode="eval").body, e.span(parameter))
     except SyntaxError:
-        raise CompileError(f"'# type: {text}' is not a type", e.span(parameter)) from None
+        raise CompileError(f"'# type: {text}' is not a type", e.span(parameter),
+                           TYPE_HELP) from None
 
 
 def _head(e: Emitter, definition: ast.FunctionDef) -> tuple[int, int]:
@@ -149,7 +150,8 @@ def checked_default(e: Emitter, p: ast.arg, type: T.Type, value: Any, inferred: 
     if inferred:
         raise CompileError(f"the default {value!r} of {p.arg!r} is no Tensor; without an annotation "
                            f"it has to be", e.span(p), f"annotate {p.arg}")
-    help = f"annotate it as Optional[{type.annotation}]" if value is None else None
+    help = f"annotate it as Optional[{type.annotation}]" if value is None \
+        else "change the default or the annotation"
     raise CompileError(f"the default {value!r} of {p.arg!r} is no {type.annotation}", e.span(p),
                        help)
 
@@ -222,7 +224,8 @@ def _static(e: Emitter, node: ast.expr) -> Any:
             return meaning.constant
         if isinstance(meaning, StaticSequence):
             return tuple(m.constant for m in meaning.elements)
-    raise CompileError("a default must be known when the function is compiled", e.span(node))
+    raise CompileError("a default must be known when the function is compiled", e.span(node),
+                       "write a literal, or a constant of the module")
 
 
 def _static_name(e: Emitter, node: ast.expr) -> SugaredValue:

@@ -193,10 +193,6 @@ class SimpleValue(SugaredValue):
             outputs = [type.element] * count
             node = b.insert("prim::ListUnpack", [value], outputs, span)
             return [SimpleValue(v) for v in node.outputs]
-        if type == T.TENSOR and count is not None:
-            parts = b.emit("aten::unbind", [value, b.constant(0, span)], span)
-            node = b.insert("prim::ListUnpack", [parts], [T.TENSOR] * count, span)
-            return [SimpleValue(v) for v in node.outputs]
         return None
 
     def get_item(self, b, index, span):

@@ -12,6 +12,7 @@ from scriptlang.source import Span
 
 from . import assignment, control_flow, exits, nested
 from .conversions import remedy
+from .emitter import placed
 from .environment import Consequence, Unusable
 from .refinement import condition, refine
 from .sugared import Arg, ConstantValue, ExceptionValue
@@ -39,7 +40,7 @@ def emit_statements(e: Emitter, body: Sequence[ast.stmt]) -> None:
 def recover(e: Emitter, statement: ast.stmt, error: CompileError) -> None:
     """Keep the error of a statement, and go on as if it had run."""
     if not isinstance(error, Consequence):
-        e.report(error)
+        e.report(placed(error, e.span(statement)))
     own = {statement.name} if isinstance(statement, ast.FunctionDef) else set()
     for name in assigned_names([statement]) | own:
         e.frame.forget(name, Unusable(""))

@@ -7,13 +7,17 @@ same memory.
 from __future__ import annotations
 
 import inspect
+import io
 import sys
 import types as python_types
+import weakref
 from typing import Any
 
 from . import types as T
 from .errors import CompileError
+from .frontend import module_reading
 from .frontend.ignored import PythonCall
+from .frontend.inheritance import class_header
 from .frontend.module_reading import is_module, plain_value, prepared
 from .frontend.module_types import ModuleOrigin, compile_module, module_type
 from .frontend.modifiers import is_ignored
@@ -24,6 +28,7 @@ from .interpreter.values import type_name
 from .limits import Limits
 from .module import ScriptModule, unwrap, wrap
 from .objects import ScriptObject
+from .source import Span
 from .tensors import Tensor, as_tensor
 
 
@@ -36,6 +41,12 @@ def script_module(module: Any, engine: str = "auto", limits: Limits | None = Non
     obj = _Taking().object(prepared(module))
     chosen = engines.choose(engine, obj)
     return ScriptModule(chosen.adopt(obj), chosen, limits)
+
+
+def place_of(type: T.ClassType) -> Span | None:
+    """The header of the class that a module is of."""
+    cls = getattr(getattr(type.origin, "facts", None), "cls", None)
+    return None if cls is None else class_header(cls)
 
 
 class _Taking:
@@ -66,7 +77,7 @@ class _Taking:
             raise CompileError(
                 f"{a.name!r} of {owner.short_name} is declared as {a.type.annotation}, but holds "
                 f"{type_name(value)}" + (f" ({type_name(e.value)}{e.path})" if e.path else ""),
-                None, "change the annotation or the value") from None
+                place_of(owner), "change the annotation or the value") from None
 
     def shared(self, value: Any) -> Any:
         """The value with tensors of torch and objects as those of this package."""
@@ -105,6 +116,33 @@ def class_object(value: Any, taking: _Taking) -> ScriptObject | None:
         return None
     return ScriptObject(found, [taking.value(getattr(value, a.name), a, found)
                                 for a in found.attributes])
+
+
+# What PyTorch compiled
+
+_adopted: weakref.WeakKeyDictionary[Any, ScriptModule] = weakref.WeakKeyDictionary()
+
+
+def adopt(module: Any) -> ScriptModule:
+    """A module that PyTorch scripted or traced, as ours: the same program on the same tensors."""
+    from .serialization.archive import read_archive
+
+    if module not in _adopted:
+        buffer = io.BytesIO()
+        sys.modules["torch"].jit.save(module, buffer)
+        root = read_archive(buffer.getvalue()).root
+        made = ScriptModule(root, engines.choose("auto", root))
+        shared = {**dict(module.named_parameters()), **dict(module.named_buffers())}
+        for path, owner in made.named_modules():
+            for a in owner._type.attributes:
+                tensor = shared.get(f"{path}.{a.name}" if path else a.name)
+                if tensor is not None:
+                    owner._object_.set(a.name, tensor_over(tensor))
+        _adopted[module] = made
+    return _adopted[module]
+
+
+module_reading.adopt = adopt
 
 
 # What stays in Python
