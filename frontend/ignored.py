@@ -18,6 +18,7 @@ from scriptlang.schema import Argument, Schema
 from scriptlang.source import Source, Span
 
 from .modifiers import modifier
+from .operators import overloads
 
 KIND = "prim::IgnoredPythonOp"
 """Kind of the node that calls Python; its first input is the `PythonCall`."""
@@ -130,6 +131,6 @@ def _calling(fn: Callable, schema: Schema, source: Source) -> Graph:
     inputs = [graph.block.add_parameter(a.type, a.name) for a in schema.arguments]
     result, span = schema.returns[0].type, Span(source, 0, 1)
     callee = graph.constant(PythonCall(fn, result), T.ANY, span)
-    node = graph.insert(KIND, [callee, *inputs], (result,), span)
+    node = graph.insert(KIND, [callee, *inputs], (result,), span, schema=overloads(KIND)[0])
     graph.block.add_return(node.output)
     return graph

@@ -77,8 +77,10 @@ def _children(m: SugaredValue, b, span: Span) -> Named:
 def _modules(m: SugaredValue, b, span: Span, prefix: str = "") -> Named:
     found = [(prefix, m)]
     for name, child in _children(m, b, span):
-        if isinstance(child.type(b, span), T.ClassType):
-            found += _modules(child, b, span, f"{prefix}.{name}" if prefix else name)
+        if isinstance(child.type(b, span), T.InterfaceType):
+            raise CompileError(f"submodule {name!r} is an interface: what is in it is not known",
+                               span, "walk over modules of known classes")
+        found += _modules(child, b, span, f"{prefix}.{name}" if prefix else name)
     return found
 
 
@@ -177,7 +179,8 @@ def subscript(m: ModuleValue, e: Emitter, node: ast.Subscript, expected: T.Type 
     if isinstance(node.slice, ast.Slice):
         return _slice(m, e, node.slice, span)
     index = e.value(node.slice)
-    if not index.is_constant:
+    if isinstance(node.slice, ast.Name) and e.frame.find(node.slice.id) is not None \
+            or not index.is_constant:
         return _chosen_at_run_time(m, e, index, expected, span)
     names = member_names(m)
     if kind in DICTS:

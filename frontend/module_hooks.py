@@ -29,12 +29,19 @@ def header(hook: Callable) -> Span:
 
 
 def check_hook(function: Function, type: T.ClassType, is_pre: bool, place: Span) -> None:
-    """Check the signature of a hook against that of forward.  Raises CompileError."""
+    """Check the signature of a hook against that of forward, and of the hooks before it.
+
+    Raises CompileError.
+    """
     forward = type.methods.get("forward")
     if forward is None:
         return
     what = "pre-hook" if is_pre else "hook"
     name = function.name.rpartition(".")[2]
+    output = forward.schema.returns[0].type
+    for earlier in type.hooks:
+        given = type.methods[earlier].schema.returns[0].type
+        output = output if given == T.NONE else given
     got, inputs = function.schema, tuple(a.type for a in forward.schema.arguments[1:])
     wanted = 2 if is_pre else 3
     if len(got.arguments) != wanted:
@@ -48,6 +55,10 @@ def check_hook(function: Function, type: T.ClassType, is_pre: bool, place: Span)
             f"annotate it as `input: {expected.annotation}`")
     if is_pre:
         _check_pre_result(name, got, inputs, place)
+    elif got.arguments[2].type != output:
+        raise CompileError(
+            f"hook {name!r} takes {got.arguments[2].type.annotation} as output, but gets "
+            f"{output.annotation}", place, f"annotate it as `output: {output.annotation}`")
 
 
 def _check_pre_result(name: str, got: Schema, inputs: tuple[T.Type, ...], place: Span) -> None:

@@ -23,6 +23,7 @@ from scriptlang.errors import CompileError
 from scriptlang.source import Source, Span
 
 from .annotations import type_of_object
+from .interfaces import is_interface
 from .modifiers import modifier
 from .value_types import NotInferable, infer_type, name_of
 
@@ -97,10 +98,22 @@ def is_base(cls: type) -> bool:
     return cls.__name__ in ("Module", "ScriptModule") and _package(cls) in PACKAGES
 
 
+adopt: Callable[[Any], Any] | None = None
+"""Makes a ScriptModule of ours of a module that PyTorch scripted or traced; set by the public API."""
+
+
 def prepared(module: Any) -> Any:
-    """What a module gives in its place to be scripted (`__prepare_scriptable__`)."""
+    """What is scripted in place of a module: what its `__prepare_scriptable__` gives, or, for one
+    that PyTorch compiled already, the same program here."""
+    if adopt is not None and _is_compiled_by_torch(module):
+        return adopt(module)
     prepare = getattr(type(module), "__prepare_scriptable__", None)
     return module if prepare is None else prepare(module)
+
+
+def _is_compiled_by_torch(module: Any) -> bool:
+    return "_c" in getattr(module, "__dict__", ()) and any(
+        c.__name__ == "ScriptModule" and _package(c) == "torch" for c in type(module).__mro__)
 
 
 def read_module(module: Any) -> Facts:
@@ -206,8 +219,7 @@ class _Reading:
                 or hasattr(value, "_function"):
             facts.functions[name] = value
             return
-        if is_module(value) or getattr(getattr(value, "_raw_", None), "type", None) is not None \
-                and value._raw_.type.is_module:
+        if _is_scripted(value):
             facts.modules[name] = value
             return
         if _is_operator(value):
@@ -235,6 +247,12 @@ class _Reading:
             if note is not None:
                 return _annotated(ast.unparse(note), self.cls, init)
         return None
+
+
+def _is_scripted(value: Any) -> bool:
+    """Whether a value is a ScriptModule of ours."""
+    type = getattr(getattr(value, "_raw_", None), "type", None)
+    return getattr(type, "is_module", False)
 
 
 def is_attribute(value: Any) -> bool:
@@ -313,7 +331,8 @@ def _annotated_text(note: str, cls: type, function: Any) -> T.Type | None:
 
 
 def _names_module_class(note: Any) -> bool:
-    return isinstance(note, type) and is_module_class(note)
+    """Whether an annotation is a class of modules: it says nothing that the module does not."""
+    return isinstance(note, type) and is_module_class(note) and not is_interface(note)
 
 
 def is_final(note: Any) -> bool:
