@@ -11,6 +11,7 @@ from scriptlang.errors import CompileError
 from scriptlang.ir import Value
 from scriptlang.source import Span
 
+from .operators import overloads
 from .simple import SimpleValue
 from .sugared import Arg, ConstantValue, SugaredValue
 
@@ -29,12 +30,23 @@ def emit_subscript(e: Emitter, node: ast.Subscript, expected) -> SugaredValue:
         found = e.simple(value).subscript(e, node, expected)
         if found is not None:
             return found
+    if isinstance(expected, T.InterfaceType) and getattr(value.type, "is_module", False):
+        return e.simple(member_at_run_time(e, value, e.value(node.slice), expected, span))
     if value.type == T.TENSOR:
         view, indices = view_of(e, value, node.slice, span)
         return e.simple(_gather(e, view, indices, span) if indices else view)
     if isinstance(node.slice, ast.Slice):
         return _slice(e, value, node.slice, span)
     return item(e, value, node.slice, span)
+
+
+def member_at_run_time(e: Emitter, owner: Value, index: Value, wanted: T.InterfaceType,
+                       span: Span) -> Value:
+    """A member of a container of modules, as an interface that all members have."""
+    overload = "dict" if index.type == T.STR else "list"
+    schema = next(s for s in overloads("prim::ModuleContainerIndex") if s.overload == overload)
+    return e.graph.insert("prim::ModuleContainerIndex", [owner, index], (wanted,), span,
+                          schema=schema).output
 
 
 def item(e: Emitter, owner: Value, index: ast.expr, span: Span) -> SugaredValue:

@@ -15,9 +15,9 @@ from scriptlang import types as T
 from scriptlang.errors import CompileError
 from scriptlang.source import Span
 
+from .indexing import member_at_run_time
 from .iteration import TupleOf
 from .module_reading import PACKAGES
-from .operators import overloads
 from .sugared import (BuiltinFunction, ConstantValue, StaticSequence, SugaredValue)
 
 if TYPE_CHECKING:
@@ -222,11 +222,7 @@ def _chosen_at_run_time(m: ModuleValue, e: Emitter, index, expected: T.Type | No
             raise CompileError(f"member {name!r} of {m.kind} does not have the methods of "
                                f"interface {expected.name}", span,
                                "give every member these methods, with the same types")
-    overload = "dict" if m.origin.facts.kind == "dict" else "list"
-    schema = next(s for s in overloads("prim::ModuleContainerIndex") if s.overload == overload)
-    node = e.graph.insert("prim::ModuleContainerIndex", [m.simple_value, index], (expected,), span,
-                          schema=schema)
-    return e.simple(node.output)
+    return e.simple(member_at_run_time(e, m.simple_value, index, expected, span))
 
 
 def _compile_for(type: T.Type, wanted: T.InterfaceType, span: Span) -> None:

@@ -32,6 +32,10 @@ FOR_CLASSES = "native_programs"
 """Attribute of a Function that calls methods by name: NativePrograms by the classes of objects."""
 
 
+PYTHON_CALL = "prim::IgnoredPythonOp"
+"""The operator that calls a Python function; programs with it are not built."""
+
+
 @lru_cache(maxsize=None)
 def operators() -> frozenset[str]:
     """Qualified names of the operators that the extension module has."""
@@ -55,6 +59,9 @@ class NativeProgram:
         native = load()[0]
         self.codes = reachable(function, code_of=native_code, classes=classes)
         self.calls_by_name = any(map(calls_by_name, self.codes.values()))
+        if any(ref.name == PYTHON_CALL for code in self.codes.values() for ref in code.operators):
+            raise MissingOperatorError(f"{function.name} calls a Python function (@ignore), which "
+                                       "only the python engine can")
         names = unique_names(self.codes)
         self.name = names[function]
         self.by_name = {name: self.codes[f] for f, name in names.items()}
@@ -119,7 +126,10 @@ class NativeEngine:
             raise attach_stack(error, program.frames(e.args[3])) from None
 
     def missing(self, function: Function, classes: Iterable[T.ClassType] = ()) -> Counter[str]:
-        program = program_of(function)
+        try:
+            program = program_of(function)
+        except MissingOperatorError:
+            return Counter({PYTHON_CALL: 1})
         if program.calls_by_name and classes:
             program = for_classes(function, frozenset(classes))
         return Counter(program.program.missing)

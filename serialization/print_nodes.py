@@ -226,6 +226,11 @@ def to_list(p: BodyPrinter, node: Node) -> ast.expr:
     return p.spelling.annotate(node.output.type, listed)
 
 
+def container_index(p: BodyPrinter, node: Node) -> ast.expr:
+    """A member chosen at run time: the annotation tells readers the interface it is used as."""
+    return p.spelling.annotate(node.output.type, get_item(p, node))
+
+
 KINDS: dict[str, Callable[[BodyPrinter, Node], ast.expr]] = {
     "prim::Constant": constant, "prim::GetAttr": get_attr, "prim::CallMethod": call_method,
     "prim::CallFunction": call_function, "prim::CreateObject": create_object,
@@ -236,5 +241,6 @@ KINDS: dict[str, Callable[[BodyPrinter, Node], ast.expr]] = {
     "prim::isinstance": is_instance, "aten::__getitem__": get_item,
     "prim::EnumName": enum_part("name"), "prim::EnumValue": enum_part("value"),
     "prim::Enter": enter, "prim::Exit": leave, "prim::tolist": to_list,
+    "prim::ModuleContainerIndex": container_index,
 }
 """Kinds with a spelling of their own."""
