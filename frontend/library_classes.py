@@ -11,7 +11,7 @@ from functools import lru_cache
 from scriptlang import types as T
 from scriptlang.source import Source
 
-from .sugared import ClassValue
+from .sugared import ClassValue, SugaredValue
 
 _GRAD_MODE = """
 class {name}:
@@ -39,14 +39,48 @@ class record_function:
         pass
 """
 
+_STRICT_FUSION = """
+class strict_fusion:
+    def __init__(self) -> None:
+        pass
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, type: Any, value: Any, tb: Any) -> None:
+        pass
+"""
+
 SOURCES: dict[str, tuple[str, str]] = {
     "no_grad": ("torch.autograd.grad_mode", _GRAD_MODE.format(name="no_grad", mode=False)),
-    "inference_mode": ("torch.autograd.grad_mode", _GRAD_MODE.format(name="inference_mode",
-                                                                     mode=False)),
     "record_function": ("torch.autograd.profiler", _RECORD_FUNCTION),
-    "enable_grad": ("torch.autograd.grad_mode", _GRAD_MODE.format(name="enable_grad", mode=True)),
+    "strict_fusion": ("torch.jit", _STRICT_FUSION),
 }
 """Name in torch -> (its module, the text of the class)."""
+
+REFUSED = ("enable_grad", "inference_mode", "set_grad_enabled")
+"""Contexts of torch that stand after no `with` of a program."""
+
+
+class RefusedContext(SugaredValue):
+    """A context of torch that is not part of the language."""
+
+    def __init__(self, name: str):
+        self.kind = f"'torch.{name}'"
+
+    def call(self, b, args, kwargs, span):
+        self.fail("is not part of the language", span,
+                  "use torch.no_grad(), or set the mode around the call of the program")
+
+
+def refused_context(cls: type) -> RefusedContext | None:
+    of_torch = cls.__module__.partition(".")[0] in ("torch", "scriptlang")
+    return RefusedContext(cls.__name__) if of_torch and cls.__name__ in REFUSED else None
+
+
+def is_library_class(cls: type) -> bool:
+    """Whether a class of torch or scriptlang is one that programs may use."""
+    return cls.__name__ in SOURCES and cls.__module__.partition(".")[0] in ("torch", "scriptlang")
 
 
 @lru_cache(maxsize=None)

@@ -117,11 +117,17 @@ def _nn(name: str) -> SugaredValue | None:
     return FUNCTIONAL if name == "functional" else None
 
 
+def _jit(name: str) -> SugaredValue | None:
+    from .library_classes import library_class
+
+    return JIT.get(name) or (library_class(name) if name == "strict_fusion" else None)
+
+
 FUNCTIONAL = Namespace("torch.nn.functional", _functional)
 OPS = Namespace("torch.ops", _ops)
 MATH = Namespace("math", _math)
 MODULES: dict[str, SugaredValue] = {
-    "nn": Namespace("torch.nn", _nn), "ops": OPS, "jit": Namespace("torch.jit", JIT.get),
+    "nn": Namespace("torch.nn", _nn), "ops": OPS, "jit": Namespace("torch.jit", _jit),
     "special": Namespace("torch.special", _cached(lambda n: _operator(f"special_{n}"))),
     "linalg": Namespace("torch.linalg", _cached(lambda n: _operator(f"linalg_{n}"))),
     "fft": Namespace("torch.fft", _cached(lambda n: _operator(f"fft_{n}"))),

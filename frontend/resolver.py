@@ -22,6 +22,7 @@ from scriptlang.source import Source, Span
 
 from . import foreign, namespaces, python_builtins
 from .annotations import PYTHON_TYPES, own_annotations, type_of_object, type_of_syntax
+from .library_classes import is_library_class, library_class, refused_context
 from .known_functions import DispatchedValue, dispatched, known_function
 from .modifiers import is_ignored
 from .sugared import (ClassValue, ConstantValue, EnumClassValue, ExceptionValue, FunctionValue,
@@ -277,6 +278,11 @@ def functional(name: str) -> SugaredValue | None:
 # Classes
 
 def _class(cls: type) -> SugaredValue | None:
+    if is_library_class(cls):
+        return library_class(cls.__name__)
+    refused = refused_context(cls)
+    if refused is not None:
+        return refused
     if issubclass(cls, BaseException):
         return ExceptionValue(f"{cls.__module__}.{cls.__qualname__}")
     if cls in PYTHON_TYPES or cls in (int, float, bool, str, list, dict, tuple, complex):

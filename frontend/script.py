@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import inspect
 import textwrap
 import types as python_types
@@ -146,7 +147,7 @@ def compile_text(text: str, names: Mapping[str, Any] | None = None, file: str = 
     The functions see each other.  Raises CompileError.
     """
     functions: dict[str, Function] = {}
-    known = dict(names or {})
+    known = copy.copy(names) if isinstance(names, dict) else dict(names or {})
 
     class Compiled:
         def __init__(self, function: Function):

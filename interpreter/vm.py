@@ -17,6 +17,7 @@ from ..errors import Frame, LimitError, RunError, attach_stack
 from ..ir import Function
 from ..limits import Limits
 from ..objects import Future
+from ..ops import modes
 from .code import Code
 from .handlers import HANDLERS, pop_n
 from .link import Call
@@ -79,6 +80,7 @@ class Interpreter:
             self.meter = MemoryMeter(self.limits.memory)
         self.stack.extend(args)
         self.frames.append(Activation(program))
+        modes.mode.enabled = True
         try:
             with numpy.errstate(all="ignore"):
                 self.loop_with_forks()

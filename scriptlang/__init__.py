@@ -22,6 +22,8 @@ HOMES = {
     ".api": ("load", "load_state_dict", "save", "script", "trace", "trace_module",
              "compile_archive", "info", "set_num_threads", "get_num_threads"),
     ".module": ("ScriptModule", "ScriptFunction"),
+    ".grad_mode": ("enable_grad", "inference_mode", "is_grad_enabled", "no_grad",
+                   "set_grad_enabled"),
     ".freezing": ("freeze", "optimize_for_inference"),
     ".errors": ("ScriptError", "CompileError", "RunError", "ArchiveError", "LimitError",
                 "MissingOperatorError"),

@@ -2,7 +2,32 @@
 
 from __future__ import annotations
 
+import sys
+from types import FrameType
+from typing import Any, Callable
+
 from .module import ScriptFunction
+
+
+class Names(dict):
+    """The names that a text may use: its own functions, then those of where it is compiled."""
+
+    def __init__(self, own: dict[str, Any], rcb: Callable[[str], Any] | None, frame: FrameType):
+        super().__init__({} if rcb else {**frame.f_globals, **frame.f_locals})
+        self.update(own)
+        self.rcb = rcb
+
+    def __copy__(self) -> Names:
+        made = Names.__new__(Names)
+        made.update(self)
+        made.rcb = self.rcb
+        return made
+
+    def get(self, name: str, default: Any = None) -> Any:
+        if name in self or self.rcb is None:
+            return super().get(name, default)
+        found = self.rcb(name)
+        return default if found is None else found
 
 
 class CompilationUnit:
@@ -11,13 +36,18 @@ class CompilationUnit:
     def __init__(self, lang: str | None = None, _frames_up: int = 0):
         self._functions: dict[str, ScriptFunction] = {}
         if lang is not None:
-            self.define(lang)
+            self.define(lang, _frames_up=_frames_up + 1)
 
-    def define(self, lang: str, rcb=None, _frames_up: int = 0) -> None:
-        """Compile more functions; they see those defined before.  Raises CompileError."""
+    def define(self, lang: str, rcb: Callable[[str], Any] | None = None,
+               _frames_up: int = 0) -> None:
+        """Compile more functions; they see those defined before, and the names of the caller.
+
+        rcb: gives what a name means, in place of the caller's names.  Raises CompileError.
+        """
         from .frontend.script import compile_text
 
-        for name, function in compile_text(lang, dict(self._functions)).items():
+        names = Names(self._functions, rcb, sys._getframe(_frames_up + 1))
+        for name, function in compile_text(lang, names).items():
             self._functions[name] = ScriptFunction(function)
 
     def find_function(self, name: str) -> ScriptFunction | None:

@@ -162,7 +162,7 @@ def assert_scalar(condition, message):
 
 # modes
 
-for _text, _value in (("is_grad_enabled() -> bool", False), ("is_scripting() -> bool", True),
+for _text, _value in (("is_scripting() -> bool", True),
                       ("is_autocast_enabled() -> bool", False),
                       ("is_autocast_cpu_enabled() -> bool", False),
                       ("is_vulkan_available() -> bool", False),
@@ -171,7 +171,6 @@ for _text, _value in (("is_grad_enabled() -> bool", False), ("is_scripting() -> 
                       ("_nnpack_available() -> bool", False),
                       ("get_autocast_dtype(str device_type) -> ScalarType", dtypes.bfloat16.code)):
     declare(f"aten::{_text}", lambda *args, _v=_value: _v, "primitive")
-declare("aten::set_grad_enabled(bool val) -> ()", lambda val: None, "primitive")
 
 # types and shapes
 

@@ -33,7 +33,8 @@ FAMILIES = ("pointwise", "arithmetic", "compare", "reduce", "view", "split", "cr
             "matmul", "distance", "conv", "pool", "norm", "activation", "dropout", "rnn",
             "attention",
             "embedding", "upsample", "padding", "sorting", "loss", "nested", "random", "segments",
-            "vision", "scalar", "string", "containers", "prim")
+            "vision", "scalar", "string", "containers", "prim",
+            "modes")
 """Modules that declare operators, in the order in which their overloads are tried."""
 
 

@@ -21,7 +21,7 @@ namespace scriptlang {
 // What a call may use; owned by the call, passed down explicitly.
 struct Context {
   int threads = 1;                   // how many threads a kernel may use
-  bool grad_enabled = false;         // torch.is_grad_enabled(); nothing is recorded either way
+  bool grad_enabled = true;          // torch.is_grad_enabled(); nothing is recorded either way
   Generator* generator = nullptr;    // default generator for random operators; never null in a run
   void (*print)(const char* text, size_t size, void* user) = nullptr;  // null: stdout
   void* print_user = nullptr;

@@ -1,0 +1,73 @@
+"""`with no_grad():` and its like in plain Python, so that code written for torch runs.
+
+No gradients are recorded in any mode; the mode is what programs can ask for.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Callable
+
+from .ops.modes import mode
+
+__all__ = ["enable_grad", "inference_mode", "is_grad_enabled", "no_grad", "set_grad_enabled"]
+
+
+def is_grad_enabled() -> bool:
+    """Whether the mode is that in which torch records gradients."""
+    return mode.enabled
+
+
+class _Mode:
+    """A context, and a decorator of functions, in which the mode is `value`."""
+
+    value = False
+
+    def __enter__(self):
+        self.previous, mode.enabled = mode.enabled, self.value
+
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+        mode.enabled = self.previous
+
+    def __call__(self, function: Callable) -> Callable:
+        @functools.wraps(function)
+        def run(*args, **kwargs):
+            with type(self)():
+                return function(*args, **kwargs)
+
+        return run
+
+
+class no_grad(_Mode):
+    """A context without gradients; `@no_grad` and `@no_grad()` decorate."""
+
+    def __new__(cls, function: Callable | None = None):
+        made = super().__new__(cls)
+        return made if function is None else made(function)
+
+
+class enable_grad(no_grad):
+    """A context with gradients."""
+
+    value = True
+
+
+class inference_mode(_Mode):
+    """A context without gradients; `inference_mode(False)` changes nothing."""
+
+    def __init__(self, mode: bool = True):
+        self.value = not mode and is_grad_enabled()
+
+
+class set_grad_enabled(_Mode):
+    """Sets the mode at once; as a context sets it back at its end."""
+
+    def __init__(self, mode_: bool):
+        self.value, self.before = bool(mode_), mode.enabled
+        mode.enabled = self.value
+
+    def __enter__(self):
+        mode.enabled = self.value
+
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+        mode.enabled = self.before
