@@ -24,6 +24,7 @@ from scriptlang.source import Source, Span
 
 from .annotations import type_of_object
 from .interfaces import is_interface
+from .foreign import ForeignModule, foreign_module, is_foreign_module
 from .modifiers import modifier
 from .value_types import NotInferable, infer_type, name_of
 
@@ -102,11 +103,18 @@ adopt: Callable[[Any], Any] | None = None
 """Makes a ScriptModule of ours of a module that PyTorch scripted or traced; set by the public API."""
 
 
+def is_part_of_base(owner: type, cls: type) -> bool:
+    """Whether a class among the bases of a module's class is the base of all modules, or of it."""
+    return any(is_base(c) and issubclass(c, owner) for c in cls.__mro__)
+
+
 def prepared(module: Any) -> Any:
     """What is scripted in place of a module: what its `__prepare_scriptable__` gives, or, for one
     that PyTorch compiled already, the same program here."""
     if adopt is not None and _is_compiled_by_torch(module):
         return adopt(module)
+    if is_foreign_module(module):
+        return ForeignModule(foreign_module(module))
     prepare = getattr(type(module), "__prepare_scriptable__", None)
     return module if prepare is None else prepare(module)
 
