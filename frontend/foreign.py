@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import weakref
-from dataclasses import dataclass
 from typing import Any, Callable
 
 from scriptlang.ir import Function, Graph, clone_block
@@ -17,13 +16,6 @@ from scriptlang.schema import Schema
 
 read: Callable[[io.BytesIO], ScriptObject] | None = None
 """Reads an archive; put here by the layer that can."""
-
-
-@dataclass(frozen=True)
-class ForeignModule:
-    """Stands for a module of torch that is compiled already."""
-
-    _raw_: ScriptObject
 
 
 _functions: weakref.WeakKeyDictionary[Any, Function] = weakref.WeakKeyDictionary()

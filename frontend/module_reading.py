@@ -24,7 +24,6 @@ from scriptlang.source import Source, Span
 
 from .annotations import type_of_object
 from .interfaces import is_interface
-from .foreign import ForeignModule, foreign_module, is_foreign_module
 from .modifiers import modifier
 from .value_types import NotInferable, infer_type, name_of
 
@@ -113,8 +112,6 @@ def prepared(module: Any) -> Any:
     that PyTorch compiled already, the same program here."""
     if adopt is not None and _is_compiled_by_torch(module):
         return adopt(module)
-    if is_foreign_module(module):
-        return ForeignModule(foreign_module(module))
     prepare = getattr(type(module), "__prepare_scriptable__", None)
     return module if prepare is None else prepare(module)
 
