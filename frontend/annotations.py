@@ -50,7 +50,7 @@ INCOMPLETE: dict[str, str] = {
 """Generics that stand alone -> what to write."""
 
 
-KEYS = (T.STR, T.INT, T.FLOAT, T.COMPLEX, T.BOOL, T.TENSOR, T.DEVICE)
+KEYS = (T.STR, T.INT, T.FLOAT, T.COMPLEX, T.BOOL, T.TENSOR, T.DEVICE, T.ANY)
 """Types that a dict may have as keys; enums too."""
 
 KEY_HELP = "keys are str, int, float, bool, complex, Tensor, device or enums"
@@ -196,7 +196,8 @@ def type_of_object(obj: Any, class_type: Callable[[type], T.Type | None],
         if origin is list and args:
             return T.ListType(recur(args[0]))
         if origin in (dict, collections.OrderedDict) and args:
-            return T.DictType(recur(args[0]), recur(args[1]))
+            key = recur(args[0])
+            return T.DictType(key, recur(args[1])) if may_be_key(key) else None
         if origin is tuple:
             if Ellipsis in args or obj is typing.Tuple:
                 return None

@@ -345,6 +345,14 @@ def emit_with(e: Emitter, node: ast.With) -> None:
     e.frame.exits = frame.exits
 
 
+def _check_exit(e: Emitter, t: T.ClassType, span: Span) -> None:
+    arguments = e.b.schema_of(t.methods["__exit__"], span).arguments[1:]
+    if len(arguments) != 3 or any(a.type != T.ANY for a in arguments):
+        raise CompileError(f"__exit__ of {t.short_name} does not take three values of any type",
+                           span, "declare it as `def __exit__(self, type: Any, value: Any, "
+                           "trace: Any)`")
+
+
 def _enter(e: Emitter, item: ast.withitem) -> tuple[Value, Span]:
     span = e.span(item.context_expr)
     value = e.value(item.context_expr)
@@ -352,6 +360,7 @@ def _enter(e: Emitter, item: ast.withitem) -> tuple[Value, Span]:
     if not isinstance(t, T.ClassType) or not {"__enter__", "__exit__"} <= t.methods.keys():
         raise CompileError(f"a value of type {t.annotation} cannot stand after with", span,
                            "its class needs methods __enter__ and __exit__")
+    _check_exit(e, t, span)
     schema = e.b.schema_of(t.methods["__enter__"], span)
     result = e.b.insert("prim::Enter", [value], (schema.returns[0].type,), span).output
     if item.optional_vars is not None:

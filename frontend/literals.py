@@ -54,6 +54,10 @@ def emit_tuple(e: Emitter, node: ast.Tuple, expected: T.Type | None) -> SugaredV
     return e.simple(e.b.tuple(values, e.span(node)))
 
 
+INEXACT = (T.TENSOR, T.NUMBER)
+"""Types that are not converted to the numbers that a literal is annotated to hold."""
+
+
 def _list_hint(expected: T.Type | None) -> T.Type | None:
     """The type of the elements that a list literal should have."""
     if expected is None:
@@ -69,7 +73,7 @@ def emit_list(e: Emitter, node: ast.List, expected: T.Type | None) -> SugaredVal
     if not values and hint is None:
         return e.simple(e.b.insert(EMPTY_LIST, (), (T.ListType(T.TENSOR),), span).output)
     if hint is not None:
-        values = [e.b.convert(v, hint, span, True) for v in values]
+        values = [e.b.convert(v, hint, span, v.type not in INEXACT) for v in values]
         for v, part in zip(values, node.elts):
             if not T.is_subtype(v.type, hint):
                 raise CompileError(f"a list of {hint.annotation} cannot hold "
@@ -106,7 +110,7 @@ def emit_dict(e: Emitter, node: ast.Dict, expected: T.Type | None) -> SugaredVal
     else:
         for i, v in enumerate(pairs):
             wanted = hint.value if i % 2 else hint.key
-            pairs[i] = e.b.convert(v, wanted, span, True)
+            pairs[i] = e.b.convert(v, wanted, span, v.type not in INEXACT)
             if not T.is_subtype(pairs[i].type, wanted):
                 place = node.values[i // 2] if i % 2 else node.keys[i // 2]
                 raise CompileError(f"a {hint.annotation} cannot hold {v.type.annotation}",
@@ -176,6 +180,10 @@ def _static_list(e: Emitter, node: ast.ListComp | ast.GeneratorExp,
             e.frame = Frame(saved)
             assign_fresh(e, first.target, part, span, assign)
             values.append(e.value(node.elt))
+            if isinstance(node, ast.ListComp) and T.unify(values[0].type, values[-1].type) is None:
+                raise CompileError(f"this comprehension gives {values[0].type.annotation} and "
+                                   f"{values[-1].type.annotation}", e.span(node.elt),
+                                   "convert each, or write a tuple")
     finally:
         e.frame = saved
     return values

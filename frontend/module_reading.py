@@ -103,8 +103,10 @@ adopt: Callable[[Any], Any] | None = None
 
 
 def is_part_of_base(owner: type, cls: type) -> bool:
-    """Whether a class among the bases of a module's class is the base of all modules, or of it."""
-    return any(is_base(c) and issubclass(c, owner) for c in cls.__mro__)
+    """Whether a class among the bases of a module's class is that of all modules, or of containers,
+    or a part of those."""
+    return any((is_base(c) or c.__name__ in CONTAINERS and _package(c) in PACKAGES)
+               and issubclass(c, owner) for c in cls.__mro__)
 
 
 def prepared(module: Any) -> Any:

@@ -13,7 +13,7 @@ from scriptlang.source import Span
 
 from . import module_containers
 from .modifiers import modifier
-from .module_reading import is_base
+from .module_reading import is_base, is_part_of_base
 from .overloads import OverloadedMethod
 from .resolver import meaning_of
 from .simple import SimpleValue
@@ -84,6 +84,9 @@ class ModuleValue(SimpleValue):
         owner = self.origin.owner_of(name)
         if owner is None or name == "forward" and is_base(owner):     # it only raises
             return None
+        if name != "forward" and is_part_of_base(owner, self.origin.facts.cls):
+            self.fail(f"has a method {name!r} that only runs in Python", span,
+                      "call it before the module is scripted")
         raw = vars(owner)[name]
         if isinstance(raw, staticmethod):
             return _function(raw.__func__, span)

@@ -49,6 +49,9 @@ class CastValue(TypeValue):
                 return b.simple(b.constant(_parse_float(value.constant, args[0]), span, T.FLOAT))
             if isinstance(value.type, T.ClassType) and self.method in value.type.methods:
                 return b.call_method(value, self.method, (), {}, span)
+            if isinstance(value.type, T.ClassType):
+                raise CompileError(f"{value.type.short_name} has no method {self.method}", span,
+                                   f"define {self.method} in the class to use {self.name}()")
             args = [Arg(b.simple(value), args[0].span)]
         return b.call_operator(self.operator, args, kwargs, span)
 

@@ -25,10 +25,22 @@ from .annotations import PYTHON_TYPES, own_annotations, type_of_object, type_of_
 from .library_classes import is_library_class, library_class, refused_context
 from .known_functions import DispatchedValue, dispatched, known_function
 from .modifiers import is_ignored
+from .module_reading import is_module_class
 from .sugared import (ClassValue, ConstantValue, EnumClassValue, ExceptionValue, FunctionValue,
                       NamedTupleValue, Namespace, SugaredValue, TypeValue)
 
 MISSING = object()
+
+
+class ModuleClassValue(SugaredValue):
+    """The class of a module as a name: programs use modules, Python makes them."""
+
+    def __init__(self, cls: type):
+        self.kind = f"the module class '{cls.__name__}'"
+
+    def call(self, b, args, kwargs, span):
+        self.fail("cannot be called in a program", span,
+                  "make the module in __init__, and keep it as an attribute")
 
 CONSTANT_TYPES = (bool, int, float, complex, str, type(None))
 
@@ -283,6 +295,8 @@ def _class(cls: type) -> SugaredValue | None:
     refused = refused_context(cls)
     if refused is not None:
         return refused
+    if is_module_class(cls):
+        return ModuleClassValue(cls)
     if issubclass(cls, BaseException):
         return ExceptionValue(f"{cls.__module__}.{cls.__qualname__}")
     if cls in PYTHON_TYPES or cls in (int, float, bool, str, list, dict, tuple, complex):

@@ -149,9 +149,6 @@ class SimpleValue(SugaredValue):
 
     def set_attr(self, b, name, value, span):
         owner, type = self.simple_value, self.simple_value.type
-        if type == T.TENSOR and name in ("data", "requires_grad"):
-            self._set_tensor_attr(b, name, value, span)
-            return
         if not isinstance(type, T.ClassType):
             self.fail("does not allow its attributes to be set", span,
                       "only attributes of objects and modules can be set")
@@ -162,16 +159,12 @@ class SimpleValue(SugaredValue):
                 self._no_attr(b, type, name, span)
             b.call_method(owner, setter, [Arg(SimpleValue(value), span)], {}, span)
             return
-        converted = b.convert(value, slot.type, span, True)
+        converted = b.convert(value, slot.type, span, value.type != T.TENSOR)
         if not T.is_subtype(converted.type, slot.type):
             self.fail(f"keeps {slot.type.annotation} in {name!r}, "
                       f"not {converted.type.annotation}", span,
                       "convert it, or annotate the attribute where it is first set")
         b.insert("prim::SetAttr", [owner, converted], (), span, name=name)
-
-    def _set_tensor_attr(self, b, name, value, span):
-        operator = "aten::set_data" if name == "data" else "aten::requires_grad_"
-        b.call_operator(operator, [Arg(self, span), Arg(SimpleValue(value), span)], {}, span)
 
     # Calls, elements, iteration
 

@@ -78,6 +78,10 @@ def _attribute_name(e: Emitter, node: ast.Call, form: str) -> tuple[SugaredValue
 def has_attribute(e: Emitter, node: ast.Call) -> bool:
     _args(e, node, "hasattr", 2)
     owner, name = _attribute_name(e, node, "hasattr")
+    plain = owner.type(e.b, e.span(node)) if e.b.is_simple(owner) else None
+    if plain is not None and not isinstance(plain, (T.ClassType, T.InterfaceType, T.TupleType)):
+        raise CompileError(f"hasattr looks into objects and named tuples, not {plain.annotation}",
+                           e.span(node.args[0]), "use isinstance to tell types apart")
     return owner.has_attr(e.b, name, e.span(node))
 
 

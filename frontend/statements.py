@@ -125,15 +125,21 @@ def emit_assert(e: Emitter, node: ast.Assert) -> None:
     if test.static is True:
         refine(e, test.if_true, span)
         return
+    if test.static is False:
+        raise_exception(e, _message(e, node, span), "builtins.AssertionError", span)
+        return
     branch = e.b.insert("prim::If", [test.value], (), span)
     branch.add_block()
     with e.block(branch.add_block()):
         refine(e, test.if_false, span)
-        message = e.b.constant("", span)
-        if node.msg is not None:
-            message = e.b.text(Arg(e.expr(node.msg), e.span(node.msg)))
-        raise_exception(e, message, "builtins.AssertionError", span)
+        raise_exception(e, _message(e, node, span), "builtins.AssertionError", span)
     refine(e, test.if_true, span)
+
+
+def _message(e: Emitter, node: ast.Assert, span: Span) -> Value:
+    if node.msg is None:
+        return e.b.constant("", span)
+    return e.b.text(Arg(e.expr(node.msg), e.span(node.msg)))
 
 
 def emit_delete(e: Emitter, node: ast.Delete) -> None:
