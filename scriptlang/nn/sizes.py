@@ -29,7 +29,7 @@ def _reverse_repeat_tuple(t, n: int) -> tuple:
 def _list_with_default(out_size: List[int], defaults: List[int]) -> List[int]:
     """Sizes, with those that are None taken from the end of `defaults`."""
     if isinstance(out_size, int):
-        return [out_size] * (len(defaults) - 2)
+        return out_size
     if len(defaults) <= len(out_size):
         raise ValueError(f"Input dimension should be at least {len(out_size) + 1}")
     return [v if v is not None else d

@@ -7,6 +7,7 @@ the table on first use (PEP 562).
 
 from __future__ import annotations
 
+import builtins
 from functools import partial
 from typing import Any, Callable
 
@@ -56,7 +57,8 @@ def method(tensor: Tensor, name: str) -> Callable:
         return partial(eager.METHODS[name], tensor)
     for namespace in NAMESPACES:
         qualified = f"{namespace}::{name}"
-        if any(takes_self(op.schema) for op in table.overloads(qualified)):
+        # Not `any`: operators that were asked for are globals here, and one is called any.
+        if builtins.any(takes_self(op.schema) for op in table.overloads(qualified)):
             return partial(_method, qualified, tensor)
     raise AttributeError(f"a Tensor has no attribute {name!r}")
 

@@ -101,6 +101,25 @@ def _transform(u: np.ndarray) -> np.ndarray:
     return np.stack([radius * np.cos(angle), radius * np.sin(angle)], 1).reshape(-1).astype(u.dtype)
 
 
+def fused(x: np.ndarray, scale: np.floating, shift: np.floating) -> np.ndarray:
+    """x * scale + shift, rounded once, as PyTorch's vector code has it."""
+    if x.dtype != np.float64:
+        return (x * np.float64(scale) + np.float64(shift)).astype(x.dtype)
+    product = x * scale                              # and its error, by Dekker's and Knuth's sums
+    (a, b), (c, d) = _halves(x), _halves(scale)
+    error = ((a * c - product) + a * d + b * c) + b * d
+    total = product + shift
+    back = total - product
+    return total + ((product - (total - back)) + (shift - back) + error)
+
+
+def _halves(x):
+    """A float64 as the sum of two with half of its digits."""
+    high = x * 134217729.0
+    high = high - (high - x)
+    return high, x - high
+
+
 default_generator = Generator()
 
 
@@ -139,7 +158,8 @@ def uniform_(self, low, high, generator):
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > "
                            f"to={high}")
     values = of(generator).uniform_of(self.numel(), self.dtype)
-    return fill(self, values * values.dtype.type(high - low) + values.dtype.type(low))
+    low, high = values.dtype.type(low), values.dtype.type(high)
+    return fill(self, fused(values, high - low, low))
 
 
 def normal_(self, mean, std, generator):
@@ -151,7 +171,7 @@ def normal_(self, mean, std, generator):
         return fill(self, (parts[:, 0] + 1j * parts[:, 1]) * std + mean)
     floating_only(self, "normal_kernel_cpu")
     values = of(generator).normal(self.numel(), self.dtype)
-    return fill(self, values * values.dtype.type(std) + values.dtype.type(mean))
+    return fill(self, fused(values, values.dtype.type(std), values.dtype.type(mean)))
 
 
 def bernoulli_(self, p, generator):

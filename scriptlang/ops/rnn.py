@@ -9,6 +9,7 @@ import numpy as np
 from .. import dtypes
 from ..tensors import Tensor
 from . import functions as torch
+from .dispatch import call
 from .table import composite, declare, primitive
 
 CELL = "Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None"
@@ -116,9 +117,6 @@ def run_layers(kind, data, sizes, h0, c0, params, has_biases, num_layers, dropou
         raise RuntimeError(f"{kind}: expected {each * num_layers * directions} weights, got "
                            f"{len(params)}")
     check_input(kind, data, h0, params, num_layers * directions)
-    if train and dropout and num_layers > 1:
-        raise RuntimeError(f"{kind}: dropout between layers while training is not implemented; call "
-                           "eval() on the module first")
     hs, cs = [], []
     for layer in range(num_layers):
         outs = []
@@ -131,6 +129,8 @@ def run_layers(kind, data, sizes, h0, c0, params, has_biases, num_layers, dropou
             hs.append(h)
             cs.append(c)
         data = np.concatenate(outs, -1) if bidirectional else outs[0]
+        if train and dropout and layer < num_layers - 1:
+            data = call("aten::dropout", (Tensor._wrap(data), dropout, True))._array
     return data, np.stack(hs), np.stack(cs)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from .activation import *
+from .adaptive import *
+from .attention import *
 from .batchnorm import *
 from .container import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 from .conv import *
@@ -15,5 +17,7 @@ from .module import Module
 from .normalization import *
 from .padding import *
 from .pooling import *
+from .rnn import *
 from .shape import *
 from .sparse import *
+from .transformer import *

@@ -1,0 +1,22 @@
+"""All parameters of a model as one vector, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...ops import functions as torch
+from ...tensors import Tensor
+
+
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
+    return torch.cat([p.reshape(-1) for p in parameters])
+
+
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
+    """Let parameters be slices of a vector, in order.  TypeError for what is no Tensor."""
+    if not isinstance(vec, Tensor):
+        raise TypeError(f"expected torch.Tensor, but got: {type(vec).__name__}")
+    start = 0
+    for p in parameters:
+        p.data = vec[start:start + p.numel()].view(p.shape)
+        start += p.numel()
