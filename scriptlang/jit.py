@@ -19,11 +19,11 @@ from .frontend import modifiers
 from .frontend.trace_checks import TracerWarning, TracingCheckError
 from .freezing import freeze, optimize_for_inference
 from .instances import is_instance_of as isinstance  # noqa: A004  (torch.jit.isinstance)
-from .module import ScriptFunction, ScriptModule
+from .module import ScriptFunction
+from .module import ScriptModule as RecursiveScriptModule
 from .objects import Future
 from .ops import dispatch
 
-RecursiveScriptModule = ScriptModule
 Error = errors.RunError
 T = TypeVar("T")
 
@@ -35,6 +35,15 @@ __all__ = [
     "onednn_fusion_enabled", "optimize_for_inference", "optimized_execution",
     "run_frozen_optimizations", "save", "script", "script_if_tracing", "script_method",
     "set_fusion_strategy", "strict_fusion", "trace", "trace_module", "unused", "wait"]
+
+
+def __getattr__(name: str) -> Any:
+    """ScriptModule, the base of module classes, is loaded with scriptlang.nn on first use."""
+    if name != "ScriptModule":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .script_class import ScriptModule
+
+    return ScriptModule
 
 
 # Types and values
@@ -217,7 +226,7 @@ def onednn_fusion_enabled() -> bool:
     return False
 
 
-def run_frozen_optimizations(mod: ScriptModule, optimize_numerics: bool = True,
+def run_frozen_optimizations(mod: RecursiveScriptModule, optimize_numerics: bool = True,
                              preserved_methods: list[str] | None = None) -> None:
     """Accepted; freezing has optimised the module already."""
 

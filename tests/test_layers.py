@@ -27,7 +27,7 @@ LAYERS = (
     {"frontend", "interpreter"},
     {"serialization"},
     {"nn", "module", "module_state", "inspection", "scripting", "api", "compilation_unit",
-     "freezing", "grad_mode", "instances", "jit"},
+     "freezing", "grad_mode", "instances", "script_class", "jit"},
     {"cli", "__main__"},
 )
 """From left to right.  Modules of one layer may import one another, but for FORBIDDEN."""

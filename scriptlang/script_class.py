@@ -1,0 +1,43 @@
+"""`class M(torch.jit.ScriptModule)`: a module class whose instances are compiled as they are made.
+
+    class M(ScriptModule):
+        @script_method
+        def forward(self, x): ...
+
+    M()      # a ScriptModule: what scriptlang.script gives for a module of the same kind
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import module
+from .nn import Module
+
+
+class _Compiled(type(Module)):
+    """Making an instance of a class compiles it; every compiled module is a `ScriptModule`."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        made = super().__call__(*args, **kwargs)
+        if cls is ScriptModule:
+            return made
+        from .api import script
+
+        compiled = script(made)
+        for text in made.__dict__.get("_texts", ()):
+            compiled.define(text)
+        return compiled
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if cls is ScriptModule and isinstance(instance, module.ScriptModule):
+            return True
+        return super().__instancecheck__(instance)
+
+
+class ScriptModule(Module, metaclass=_Compiled):
+    """Base of module classes whose methods marked with `script_method` are compiled."""
+
+    def define(self, src: str) -> None:
+        """Add methods written as text; used in `__init__`."""
+        self.__dict__.setdefault("_texts", []).append(src)
