@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import copy
 import inspect
+import re
 import textwrap
 import types as python_types
 import weakref
@@ -21,6 +22,7 @@ from scriptlang.source import Source, Span
 from .builder import called_at
 from .classes import script_class
 from .emit import emit_function
+from .overloads import function_overloads
 from .resolver import PythonResolver
 from .signatures import function_schema, has_result_type, infer_schema
 
@@ -39,6 +41,10 @@ def script_function(fn: Callable, place: Span | None = None) -> Function:
     if known is not None:
         return known
     definition, source = source_of(fn)
+    if place is None and function_overloads(fn):
+        raise CompileError(f"{definition.name} has overloads and cannot be compiled by itself",
+                           Span(source, 0, source.text.index(":")),
+                           "call it in a function: its arguments choose the overload")
     function = declare(definition, source, PythonResolver.of(fn), qualified_name(fn),
                        defaults_of(fn))
     _functions[fn] = function
@@ -96,7 +102,7 @@ def source_of(obj: Any) -> tuple[ast.FunctionDef | ast.ClassDef, Source]:
         raise CompileError(f"the source of {name} is not there to be read", None,
                            "define it in a file; text can be compiled by compile_text") from None
     text = "".join(lines)
-    dedented = textwrap.dedent(text)
+    dedented = _dedented(lines)
     indent = len(lines[0]) - len(lines[0].lstrip())
     name = inspect.getsourcefile(inspect.unwrap(obj)) or "<string>"
     source = Source(dedented, name, max(first, 1), indent)
@@ -110,6 +116,17 @@ def source_of(obj: Any) -> tuple[ast.FunctionDef | ast.ClassDef, Source]:
     return node, source
 
 
+def _dedented(lines: list[str]) -> str:
+    """The lines without the indentation of the first; comments may be indented less."""
+    indent = len(lines[0]) - len(lines[0].lstrip())
+    return "".join(line[indent:] if not line[:indent].strip() else
+                   line.lstrip() if line.lstrip().startswith("#") else line for line in lines)
+
+
+STRAY = re.compile(r"(?m)^([ \t]*#)[ \t]type:(?!.*->)")
+"""A line that is only a type comment but not that of a function: Python does not parse those."""
+
+
 def _parse(source: Source) -> ast.Module:
     try:
         return ast.parse(source.text, type_comments=True)
@@ -117,8 +134,11 @@ def _parse(source: Source) -> ast.Module:
         raise CompileError("the text is nested too deeply", Span(source, 0, 1),
                            "break long expressions into parts") from None
     except SyntaxError as e:
-        if "type" in str(e):                              # a comment that only looks like a type
-            return ast.parse(source.text)
+        for text in (STRAY.sub(r"\1 typ_:", source.text), source.text.replace("type:", "typ_:")):
+            try:
+                return ast.parse(text, type_comments=True)
+            except SyntaxError:
+                continue
         at = source.offset(e.lineno or 1, max((e.offset or 1) - 1, 0))
         raise CompileError(f"not Python: {e.msg}", Span(source, at, at + 1)) from None
 

@@ -9,12 +9,13 @@ head, or one comment beside each argument and `# type: (...) -> Tensor`.
 from __future__ import annotations
 
 import ast
+import enum
 from typing import Any
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
 from scriptlang.ir import Graph
-from scriptlang.objects import Device
+from scriptlang.objects import Device, EnumValue
 from scriptlang.schema import NO_DEFAULT, Argument, Schema
 from scriptlang.source import Source, Span
 from scriptlang.tensors import Tensor, as_tensor
@@ -108,7 +109,12 @@ def _comment_types(e: Emitter, definition: ast.FunctionDef, parameters: list[ast
         raise CompileError(f"'# type: {text}' is no type comment of a function", place,
                            "write `# type: (int, Tensor) -> Tensor`") from None
     if isinstance(arguments, ast.Constant) and arguments.value is Ellipsis:
-        return {p.arg: _own_comment(e, p) for p in parameters}, result
+        own = {p.arg: _own_comment(e, p) for p in parameters}
+        lacking = [p for p in parameters[is_method:] if not p.type_comment]
+        if lacking and len(lacking) < len(parameters[is_method:]):
+            raise CompileError(f"parameter {lacking[0].arg!r} has no type comment, others have",
+                               e.span(lacking[0]), "give each a `# type: ...`, or none")
+        return own, result
     parts = arguments.elts if isinstance(arguments, ast.Tuple) else [arguments]
     own = parameters[1:] if is_method and len(parts) != len(parameters) else parameters
     if len(parts) != len(own):
@@ -158,6 +164,7 @@ def checked_default(e: Emitter, p: ast.arg, type: T.Type, value: Any, inferred: 
 
 def _taken(value: Any) -> Any:
     """Values of torch and scriptlang as programs have them."""
+    from .classes import type_of_class
     from .resolver import code_of
     from .value_types import is_tensor
 
@@ -166,6 +173,9 @@ def _taken(value: Any) -> Any:
         return code
     if type(value).__name__ == "device" and type(value).__module__ == "torch":
         return Device(str(value))
+    if isinstance(value, enum.Enum):
+        found = type_of_class(type(value))
+        return EnumValue(found, value.name, value.value)
     return as_tensor(value) if is_tensor(value) and not isinstance(value, Tensor) else value
 
 

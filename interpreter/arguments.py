@@ -101,6 +101,8 @@ def _count(n: int) -> str:
 
 def _argument(schema: Schema, i: int, a: Argument, value: Any) -> Any:
     try:
+        if a.size is not None and isinstance(value, (int, float)):
+            value = [value] * a.size
         return convert(value, a.type)
     except Mismatch as e:
         inside = f" at {a.name}{e.path}" if e.path else ""

@@ -75,6 +75,9 @@ class _Emitter:
     def run(self) -> Code:
         self.block(self.graph.block)
         self.emit("RET")
+        schema = self.code.schema
+        for t in (a.type for a in (*schema.arguments, *schema.returns)):
+            self.named_inside(t)
         self.code.register_size = len(self.code.register_types)
         return self.code
 
