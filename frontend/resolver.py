@@ -15,7 +15,7 @@ import types as python_types
 from typing import Any, Callable, Mapping
 
 from scriptlang import types as T
-from scriptlang.errors import CompileError
+from scriptlang.errors import CompileError, may_be_raised
 from scriptlang.ir import Function
 from scriptlang.objects import EnumValue
 from scriptlang.source import Source, Span
@@ -298,7 +298,9 @@ def _class(cls: type) -> SugaredValue | None:
     if is_module_class(cls):
         return ModuleClassValue(cls)
     if issubclass(cls, BaseException):
-        return ExceptionValue(f"{cls.__module__}.{cls.__qualname__}")
+        name = f"{cls.__module__}.{cls.__qualname__}"
+        may_be_raised(name, cls)
+        return ExceptionValue(name)
     if cls in PYTHON_TYPES or cls in (int, float, bool, str, list, dict, tuple, complex):
         return python_builtins.builtin(cls.__name__)
     if getattr(builtins, cls.__name__, None) is cls:

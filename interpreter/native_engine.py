@@ -123,7 +123,7 @@ class NativeEngine:
             error = translate(*e.args[:3])
             if e.args[0] == "MemoryError" and limits and limits.memory is not None:
                 error = LimitError(error.message)
-            raise attach_stack(error, program.frames(e.args[3])) from None
+            raise attach_stack(exceptions.failure(error), program.frames(e.args[3])) from None
 
     def missing(self, function: Function, classes: Iterable[T.ClassType] = ()) -> Counter[str]:
         try:
@@ -185,4 +185,4 @@ def translate(kind: str, class_name: str, message: str) -> Exception:
     """The exception that the Python engine would have raised."""
     if kind in OWN and not class_name:
         return OWN[kind](message)
-    return exceptions.make(message, class_name or kind)
+    return exceptions.make(message, class_name) if class_name else exceptions.failed(kind, message)

@@ -19,6 +19,7 @@ from ..limits import Limits
 from ..objects import Future
 from ..ops import modes
 from .code import Code
+from . import exceptions
 from .handlers import HANDLERS, pop_n
 from .link import Call
 from .meter import MemoryMeter
@@ -89,7 +90,7 @@ class Interpreter:
             why = "out of memory" if out else "a value is nested too deep"
             raise attach_stack(RunError(why), self.script_stack()) from None
         except Exception as error:
-            raise attach_stack(error, self.script_stack())
+            raise attach_stack(exceptions.failure(error), self.script_stack()) from None
         return self.stack[0] if len(self.stack) == 1 else tuple(self.stack)
 
     def script_stack(self) -> tuple[Frame, ...]:
@@ -107,7 +108,7 @@ class Interpreter:
                 if not forks or isinstance(error, (RecursionError, MemoryError)):
                     raise
                 fork = self.frames[forks[-1]]
-                fork.future.error = attach_stack(error, self.script_stack())
+                fork.future.error = attach_stack(exceptions.failure(error), self.script_stack())
                 del self.frames[forks[-1]:], self.stack[fork.base:]
                 self.stack.append(fork.future)
                 self.frames[-1].pc += 1

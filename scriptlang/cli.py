@@ -90,12 +90,11 @@ def run_command(options) -> int:
     args, kwargs = arguments(options.values, method.schema)
     try:
         result = method(*args, **kwargs)
-    except ScriptError:
-        raise
     except Exception as e:
         from .errors import script_stack
 
-        if not script_stack(e):
+        of_program = getattr(e, "class_name", "")            # it raised it: not an error of ours
+        if not script_stack(e) or isinstance(e, ScriptError) and not of_program:
             raise
         print(f"scriptlang: the program raised {type(e).__name__}: {e}", file=sys.stderr)
         for frame in script_stack(e):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import dataclass
 
 from .source import Span
@@ -61,7 +62,7 @@ class Frame:
         return f"  at {self.span.place} in {self.function}\n{self.span.excerpt()}"
 
 
-class RunError(ScriptError):
+class RunError(ScriptError, RuntimeError):
     """A running program failed.  `stack` is the script-level stack, outermost first."""
 
     def __init__(self, message: str, stack: tuple[Frame, ...] = ()):
@@ -110,19 +111,38 @@ class GraphError(ScriptError):
     """A graph breaks a rule of the IR; raised by `ir.verify`."""
 
 
+_raised_classes: weakref.WeakValueDictionary[str, type] = weakref.WeakValueDictionary()
+
+
+def may_be_raised(qualified_name: str, cls: type) -> None:
+    """Remember the Python class of an exception that a program names."""
+    _raised_classes[qualified_name] = cls
+
+
+def raised_class(qualified_name: str) -> type | None:
+    """The Python class of that name, where a program compiled in this process named it."""
+    return _raised_classes.get(qualified_name)
+
+
 def attach_stack(error: BaseException, stack: tuple[Frame, ...]) -> BaseException:
     """Put the script stack on an exception that a program raised; returns the exception.
 
     Exceptions that are not ours show it in their traceback (as a note, from Python 3.11 on).
     """
+    if script_stack(error):
+        return error
     if isinstance(error, RunError):
-        if not error.stack:
-            error.stack = tuple(stack)
-    elif not script_stack(error):
+        error.stack = tuple(stack)
+    else:
         error.script_stack = tuple(stack)
-        if hasattr(error, "add_note") and stack:
-            error.add_note(stack_text(stack))
+    if stack and hasattr(error, "add_note") and str(error) == error_text(error):
+        error.add_note(stack_text(stack))
     return error
+
+
+def error_text(error: BaseException) -> str:
+    """The text of an error without its script stack."""
+    return error.message if isinstance(error, RunError) else str(error)
 
 
 def stack_text(stack: tuple[Frame, ...]) -> str:

@@ -53,7 +53,7 @@ def test_errors_are_the_same_with_the_same_stack():
     g = function(test_vm.RAISE.format(name="'builtins.ValueError'").replace("f(", "g("))
     f = function("f(int n) -> int\nSTORE 1\nLOAD 1\nCALL g\nRET", functions={"g": g})
     python, own = (failure(f, 1, name=name) for name in ("python", "native"))
-    assert type(own) is type(python) is ValueError and str(own) == str(python)
+    assert type(own) is type(python) and isinstance(own, ValueError) and str(own) == str(python)
     assert list(map(str, script_stack(own))) == list(map(str, script_stack(python)))
     assert len(script_stack(own)) == 2
 

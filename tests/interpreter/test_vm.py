@@ -128,7 +128,7 @@ def test_an_exception_of_the_program_is_a_run_error_of_its_name():
     with pytest.raises(RunError, match="went wrong") as e:
         run(function(RAISE.format(name="'__torch__.model.TooLoud'")), 1)
     assert type(e.value).__name__ == "TooLoud"
-    assert "RAISE_EXCEPTION" in str(e.value)
+    assert "RAISE_EXCEPTION" in str(script_stack(e.value)[-1])
 
 
 @pytest.mark.parametrize("name", ["SystemExit", "KeyboardInterrupt", "GeneratorExit", "open",
