@@ -2,8 +2,10 @@
 
     script.py trace.py classes.py composites.py     what is compiled: functions, runs, classes, operators
     emit.py emitter.py                              the entry, and the state of one function
-    statements.py assignment.py control_flow.py     statements; exits.py removes early exits
+    statements.py assignment.py control_flow.py     statements; match_statement.py; exits.py removes
+                                                    early exits
     expressions.py literals.py indexing.py calls.py expressions; refinement.py conditions
+    variadic.py                                     functions with *args and **kwargs
     environment.py nested.py forks.py               scopes; inner functions; what fork runs
     sugared.py simple.py iteration.py               what an expression may stand for
     resolver.py namespaces.py python_builtins.py    what names mean; known_functions.py special_forms.py

@@ -12,7 +12,7 @@ from scriptlang.source import Span
 
 from . import indexing
 from .environment import bind
-from .expressions import binary
+from .expressions import BINARY, binary
 from .simple import SimpleValue
 from .sugared import Arg, StaticSequence, SugaredValue
 
@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 IN_PLACE: dict[type, str] = {
     ast.Add: "aten::add_", ast.Sub: "aten::sub_", ast.Mult: "aten::mul_", ast.Div: "aten::div_",
     ast.Mod: "aten::fmod_", ast.BitOr: "aten::bitwise_or", ast.BitAnd: "aten::bitwise_and",
-    ast.BitXor: "aten::bitwise_xor", ast.LShift: "aten::__lshift__",
-    ast.RShift: "aten::__rshift__", ast.Pow: "aten::pow", ast.FloorDiv: "aten::floor_divide_",
-    ast.MatMult: "aten::matmul",
+    ast.BitXor: "aten::bitwise_xor", ast.LShift: "aten::__ilshift__",
+    ast.RShift: "aten::__irshift__", ast.Pow: "aten::pow",
 }
 """What an augmented assignment to a Tensor does, as PyTorch has it."""
 
@@ -178,6 +177,9 @@ def combine(e: Emitter, op: type, old: Value, other: SugaredValue, left: Span, r
     operator = None
     if old.type == T.TENSOR:
         operator = IN_PLACE.get(op)
+        if operator is None:
+            raise CompileError("a Tensor has no such augmented assignment", span,
+                               f"write the assignment out: x = x {BINARY[op][2]} y")
     elif isinstance(old.type, T.ListType):
         operator = LIST_IN_PLACE.get(op)
     elif isinstance(old.type, T.ClassType):

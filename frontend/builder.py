@@ -71,6 +71,11 @@ class Builder:
         step, _ = conversions.plan(value.type, wanted, implicit, conversions.is_empty_list(value))
         return conversions.apply(self, step, value, span)
 
+    def is_filled(self, container: Value, span: Span) -> Value:
+        """The truth of a list, dict or string: whether it has elements."""
+        length = self.emit("aten::len", [container], span)
+        return self.emit("aten::gt", [length, self.constant(0, span)], span)
+
     def emit(self, name: str, args: Sequence[Value], span: Span, **kwargs: Value) -> Value:
         """The one result of an operator on values."""
         result = self.call_operator(name, [Arg(self.simple(v), span) for v in args],

@@ -9,6 +9,7 @@ from scriptlang import types as T
 from scriptlang.errors import CompileError
 
 from .sugared import Arg, SpecialForm, SugaredValue
+from .variadic import KeywordsValue
 
 if TYPE_CHECKING:
     from .emitter import Emitter
@@ -43,6 +44,10 @@ def arguments(e: Emitter, node: ast.Call) -> tuple[list[Arg], dict[str, Arg]]:
     kwargs: dict[str, Arg] = {}
     for keyword in node.keywords:
         if keyword.arg is None:
+            meaning = e.expr(keyword.value)
+            if isinstance(meaning, KeywordsValue):
+                kwargs |= {n: Arg(v, e.span(keyword.value)) for n, v in meaning.entries.items()}
+                continue
             raise CompileError("** in a call is not part of the language", e.span(keyword.value),
                                "name the arguments one by one")
         kwargs[keyword.arg] = Arg(e.expr(keyword.value), e.span(keyword.value))

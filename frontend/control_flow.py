@@ -55,7 +55,7 @@ def merge(e: Emitter, branch: Node, frames: list[Frame], span: Span) -> None:
     assigned = then.assigned() | other.assigned() | gone
     for name in sorted(touched):
         if name in assigned:
-            _merge_name(e, branch, name, then, other, span)
+            merge_name(e, branch, name, then, other, span)
         else:
             _merge_facts(e, name, then, other, span)
 
@@ -68,8 +68,9 @@ def _merge_facts(e: Emitter, name: str, then: Frame, other: Frame, span: Span) -
         refine(e, {name: known}, span)
 
 
-def _merge_name(e: Emitter, branch: Node, name: str, then: Frame, other: Frame,
-                span: Span) -> None:
+def merge_name(e: Emitter, branch: Node, name: str, then: Frame, other: Frame,
+               span: Span) -> None:
+    """One name that a branch assigned."""
     values: list[SugaredValue | None] = []
     for frame in (then, other):
         value = None if frame.exits else frame.find(name)
@@ -115,6 +116,19 @@ def _merge_values(e: Emitter, branch: Node, name: str, values: list[SugaredValue
     e.frame.set(name, e.simple(output))
 
 
+def keep_named(e: Emitter, branch: Node, frames: list[Frame], span: Span) -> None:
+    """Let names that `:=` binds in a part of an expression be known after it.
+
+    Where the part did not run, a new name has no value; Python has none there either.
+    """
+    for name in sorted(frames[0].assigned() | frames[1].assigned()):
+        for frame, other in (frames, frames[::-1]):
+            if frame.find(name) is None:
+                type = other.find(name).type(e.b, span)
+                frame.set(name, e.simple(e.uninitialized(type)))
+        merge_name(e, branch, name, *frames, span)
+
+
 def choose_value(e: Emitter, node: ast.IfExp, expected: T.Type | None) -> SugaredValue:
     """`a if condition else b`."""
     test = condition(e, node.test)
@@ -122,10 +136,11 @@ def choose_value(e: Emitter, node: ast.IfExp, expected: T.Type | None) -> Sugare
         refine(e, test.if_true if test.static else test.if_false, e.span(node.test))
         return e.expr(node.body if test.static else node.orelse, expected)
     branch = e.b.insert("prim::If", [test.value], (), e.span(node))
-    values = []
+    values, frames = [], []
     for facts, body in ((test.if_true, node.body), (test.if_false, node.orelse)):
         block = branch.add_block()
-        with e.block(block):
+        with e.block(block) as frame:
+            frames.append(frame)
             refine(e, facts, e.span(node.test))
             value = e.value(body, expected)
             if expected is not None:
@@ -140,7 +155,9 @@ def choose_value(e: Emitter, node: ast.IfExp, expected: T.Type | None) -> Sugare
     if type is None:
         raise CompileError(f"one branch of the if-expression is {first.annotation}, the other "
                            f"{second.annotation}", e.span(node), "convert one of them")
-    return e.simple(branch.add_output(type))
+    result = branch.add_output(type)
+    keep_named(e, branch, frames, e.span(node))
+    return e.simple(result)
 
 
 # Loops

@@ -184,11 +184,10 @@ class Emitter:
                 if method in plain.type.methods:
                     result = self.b.call_method(plain, method, (), {}, span)
                     return self.to_bool(result, span)
-        if plain.type in (T.INT, T.FLOAT, T.TENSOR, T.COMPLEX):
+        if plain.type in (T.INT, T.FLOAT, T.TENSOR):
             return self.b.emit("aten::Bool", [plain], span)
         if isinstance(plain.type, (T.ListType, T.DictType)) or plain.type == T.STR:
-            length = self.b.emit("aten::len", [plain], span)
-            return self.b.emit("aten::gt", [length, self.b.constant(0, span)], span)
+            return self.b.is_filled(plain, span)
         if T.may_be_none(plain.type):
             self._no_truth(plain, span, "write `x is not None`")
         self._no_truth(plain, span, "compare it with what it should be")

@@ -10,11 +10,11 @@ from scriptlang.errors import CompileError
 from scriptlang.ir import Value
 from scriptlang.source import Span
 
-from . import literals, indexing, refinement
+from . import literals, indexing, refinement, variadic
 from .calls import emit_call
 from .environment import bind
 from .simple import SimpleValue
-from .sugared import Arg, SugaredValue
+from .sugared import Arg, ConstantValue, SugaredValue
 
 if TYPE_CHECKING:
     from .emitter import Emitter
@@ -115,9 +115,9 @@ def emit_unary(e: Emitter, node: ast.UnaryOp, expected) -> SugaredValue:
     if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant) \
             and type(node.operand.value) in (int, float, complex):
         return e.simple(e.b.constant(-node.operand.value, span))
-    value = e.value(node.operand)
     if isinstance(node.op, ast.UAdd):
-        return e.simple(value)
+        raise CompileError("a + before a value is not part of the language", span, "leave it out")
+    value = e.value(node.operand)
     operator, method = UNARY[type(node.op)]
     if isinstance(value.type, T.ClassType) and method in value.type.methods:
         return e.b.call_method(value, method, (), {}, span)
@@ -142,6 +142,8 @@ def compare(e: Emitter, left: ast.expr, op: ast.cmpop, right: ast.expr, span: Sp
     if isinstance(op, (ast.In, ast.NotIn)):
         found = contains(e, y, x, (spans[1], spans[0]), span)
         if isinstance(op, ast.NotIn):
+            if isinstance(found, ConstantValue):
+                return ConstantValue(not found.constant)
             found = e.simple(e.b.emit("aten::__not__", [found.value(e.b, span)], span))
         return found
     return binary(e, type(op), x, y, spans, span)
@@ -151,6 +153,8 @@ def contains(e: Emitter, container: SugaredValue, item: SugaredValue, spans, spa
              ) -> SugaredValue:
     """`item in container`."""
     parts = None
+    if isinstance(container, variadic.KeywordsValue):
+        return ConstantValue(container.contains(e.b, Arg(item, spans[1])))
     if not e.b.is_simple(container):
         parts = container.unpack(e.b, spans[0])
     else:
@@ -212,6 +216,6 @@ EXPRESSIONS: dict[type, Callable[..., SugaredValue]] = {
     ast.Dict: literals.emit_dict, ast.ListComp: literals.emit_list_comprehension,
     ast.GeneratorExp: literals.emit_list_comprehension,
     ast.DictComp: literals.emit_dict_comprehension,
-    ast.Subscript: indexing.emit_subscript,
+    ast.Subscript: indexing.emit_subscript, variadic.Keywords: variadic.emit_keywords,
 }
 """Syntax -> emit(emitter, node, expected type) -> SugaredValue."""

@@ -13,17 +13,67 @@ from scriptlang.source import Span
 
 from .operators import overloads
 from .simple import SimpleValue
-from .sugared import Arg, ConstantValue, SugaredValue
+from .sugared import Arg, BuiltinFunction, ConstantValue, SugaredValue
 
 if TYPE_CHECKING:
     from .emitter import Emitter
 
 
+class SliceValue(SugaredValue):
+    """`a:b:c` inside an index, or `slice(a, b, c)`; a part that is left out is None."""
+
+    kind = "a slice"
+
+    def __init__(self, lower: Arg | None, upper: Arg | None, step: Arg | None):
+        self.lower, self.upper, self.step = lower, upper, step
+
+    @property
+    def parts(self) -> tuple[Arg | None, ...]:
+        return self.lower, self.upper, self.step
+
+    def arguments(self, span: Span) -> list[Arg]:
+        """The last three arguments of aten::slice."""
+        lower, upper, step = self.parts
+        nothing = Arg(ConstantValue(None), span)
+        return [lower or nothing, upper or nothing, step or Arg(ConstantValue(1), span)]
+
+    def static(self, b) -> slice:
+        """The slice, where its parts must be known at compile time."""
+        return slice(*(_bound(b, p) for p in self.parts))
+
+
+def _make_slice(b, args, kwargs, span) -> SugaredValue:
+    if kwargs or not 1 <= len(args) <= 3:
+        raise CompileError("slice takes one to three arguments, and no keyword arguments", span,
+                           "write slice(start, stop, step)")
+    parts = [None, args[0], None] if len(args) == 1 else [*args, None][:3]
+    return SliceValue(*(None if p is None or p.value.type(b, p.span) == T.NONE else p
+                        for p in parts))
+
+
+SLICE = BuiltinFunction("slice", _make_slice)
+
+
+def slice_of(e: Emitter, node: ast.expr) -> SliceValue | None:
+    """The slice that an index is; None where it is something else."""
+    if isinstance(node, ast.Slice):
+        return SliceValue(*(None if p is None else Arg(e.expr(p), e.span(p))
+                            for p in (node.lower, node.upper, node.step)))
+    if isinstance(node, ast.Name):
+        found = e.frame.find(node.id)
+        return found if isinstance(found, SliceValue) else None
+    if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "slice" \
+            and e.lookup("slice", e.span(node.func)) is SLICE:
+        return e.expr(node)
+    return None
+
+
 def emit_subscript(e: Emitter, node: ast.Subscript, expected) -> SugaredValue:
     owner, span = e.expr(node.value), e.span(node)
     if not isinstance(owner, (SimpleValue, ConstantValue)):
-        if isinstance(node.slice, ast.Slice):
-            return _slice_static(e, owner, node.slice, span)
+        part = slice_of(e, node.slice)
+        if part is not None:
+            return _slice_static(e, owner, part, span)
         return owner.get_item(e.b, Arg(e.expr(node.slice), e.span(node.slice)), span)
     value = owner.value(e.b, e.span(node.value))
     if getattr(value.type, "origin", None) is not None:
@@ -35,8 +85,9 @@ def emit_subscript(e: Emitter, node: ast.Subscript, expected) -> SugaredValue:
     if value.type == T.TENSOR:
         view, indices = view_of(e, value, node.slice, span)
         return e.simple(_gather(e, view, indices, span) if indices else view)
-    if isinstance(node.slice, ast.Slice):
-        return _slice(e, value, node.slice, span)
+    part = slice_of(e, node.slice)
+    if part is not None:
+        return _slice(e, value, part, span)
     return item(e, value, node.slice, span)
 
 
@@ -64,11 +115,6 @@ def item(e: Emitter, owner: Value, index: ast.expr, span: Span) -> SugaredValue:
         Arg(e.simple(owner), span), Arg(e.simple(position), e.span(index))], {}, span)
 
 
-def _constant_int(e: Emitter, node: ast.expr) -> int | None:
-    value = e.value(node)
-    return value.constant if value.is_constant and isinstance(value.constant, int) else None
-
-
 def _tuple_item(e: Emitter, owner: Value, index: ast.expr, span: Span) -> SugaredValue:
     elements = owner.type.elements
     position = e.value(index)
@@ -88,44 +134,40 @@ def _tuple_item(e: Emitter, owner: Value, index: ast.expr, span: Span) -> Sugare
                                (elements[position.constant],), span).output)
 
 
-def _slice(e: Emitter, owner: Value, node: ast.Slice, span: Span) -> SugaredValue:
+def _slice(e: Emitter, owner: Value, part: SliceValue, span: Span) -> SugaredValue:
     """`owner[a:b:c]` of lists, strings and tuples."""
     if isinstance(owner.type, T.TupleType):
-        bounds = slice(*(_bound(e, p) for p in (node.lower, node.upper, node.step)))
-        return e.simple(e.b.tuple(e.b.unpack_tuple(owner, span)[bounds], span))
+        return e.simple(e.b.tuple(e.b.unpack_tuple(owner, span)[part.static(e.b)], span))
     if isinstance(owner.type, T.ClassType):
         e.simple(owner).fail("cannot be sliced", span, "only tensors, lists, tuples and str can")
-    bounds = [Arg(_bound_value(e, p, span), e.span(p) if p else span)
-              for p in (node.lower, node.upper)]
-    step = Arg(e.expr(node.step) if node.step else ConstantValue(1), span)
-    return e.b.call_operator("aten::slice", [Arg(e.simple(owner), span), *bounds, step], {}, span)
+    return e.b.call_operator("aten::slice", [Arg(e.simple(owner), span), *part.arguments(span)],
+                             {}, span)
 
 
-def _slice_static(e: Emitter, owner: SugaredValue, node: ast.Slice, span: Span) -> SugaredValue:
+def _slice_static(e: Emitter, owner: SugaredValue, part: SliceValue, span: Span) -> SugaredValue:
     from .sugared import StaticSequence
 
     parts = owner.unpack(e.b, span)
     if parts is None:
         owner.fail("cannot be sliced", span, "only tensors, lists, tuples and str can")
-    bounds = slice(*(_bound(e, p) for p in (node.lower, node.upper, node.step)))
-    return StaticSequence(parts[bounds])
+    return StaticSequence(parts[part.static(e.b)])
 
 
-def _bound(e: Emitter, node: ast.expr | None) -> int | None:
-    if node is None:
+def _bound(b, part: Arg | None) -> int | None:
+    if part is None:
         return None
-    value = _constant_int(e, node)
-    if value is None:
+    value = part.value.value(b, part.span)
+    if not value.is_constant or not isinstance(value.constant, int):
         raise CompileError("the bounds of this slice must be known at compile time",
-                           e.span(node), "write literals, or use a list")
-    return value
-
-
-def _bound_value(e: Emitter, node: ast.expr | None, span: Span) -> SugaredValue:
-    return ConstantValue(None) if node is None else e.expr(node)
+                           part.span, "write literals, or use a list")
+    return value.constant
 
 
 # Tensors
+
+INT64 = 4
+"""The number of the dtype that a list as an index takes."""
+
 
 @dataclass
 class _Cursor:
@@ -163,13 +205,14 @@ def view_of(e: Emitter, owner: Value, index: ast.expr, span: Span
     parts = index.elts if isinstance(index, ast.Tuple) else [index]
     cursor, indices = _Cursor(owner), []
     for i, part in enumerate(parts):
+        cut = slice_of(e, part)
         if isinstance(part, ast.Constant) and part.value is Ellipsis:
             if cursor.behind is not None:
                 raise CompileError("an index has at most one ...", e.span(part),
                                    "write a : for each dimension of the other")
             cursor.behind = _dimensions(e, parts[i + 1:])
-        elif isinstance(part, ast.Slice):
-            cursor.view = _slice_dim(e, cursor, part, span)
+        elif cut is not None:
+            cursor.view = _slice_dim(e, cursor, cut, span)
             cursor.kept()
         else:
             _apply_index(e, cursor, indices, part, span)
@@ -181,13 +224,10 @@ def _dimensions(e: Emitter, parts: list[ast.expr]) -> int:
     return sum(not (isinstance(p, ast.Constant) and p.value in (None, Ellipsis)) for p in parts)
 
 
-def _slice_dim(e: Emitter, cursor: _Cursor, node: ast.Slice, span: Span) -> Value:
+def _slice_dim(e: Emitter, cursor: _Cursor, part: SliceValue, span: Span) -> Value:
     dim = e.b.constant(cursor.position, span)
-    bounds = [Arg(_bound_value(e, p, span), e.span(p) if p else span)
-              for p in (node.lower, node.upper)]
-    step = Arg(e.expr(node.step) if node.step else ConstantValue(1), span)
     return e.b.call_operator("aten::slice", [Arg(e.simple(cursor.view), span),
-                                             Arg(e.simple(dim), span), *bounds, step],
+                                             Arg(e.simple(dim), span), *part.arguments(span)],
                              {}, span).value(e.b, span)
 
 
@@ -195,8 +235,8 @@ def _apply_index(e: Emitter, cursor: _Cursor, indices: list[Value | None], part:
                  span: Span) -> None:
     place = e.span(part)
     value = e.value(part)
-    if isinstance(value.type, (T.ListType, T.TupleType)):
-        value = e.b.emit("aten::tensor", [_as_list(e, value, place)], place)
+    if isinstance(value.type, T.ListType):               # numbers, also of bools
+        value = e.b.emit("aten::tensor", [value], place, dtype=e.b.constant(INT64, place))
     if value.type == T.NONE:
         position = cursor.position - (cursor.behind is not None)
         cursor.view = e.b.emit("aten::unsqueeze", [cursor.view, e.b.constant(position, span)], span)
@@ -216,15 +256,6 @@ def _apply_index(e: Emitter, cursor: _Cursor, indices: list[Value | None], part:
     else:
         raise CompileError(f"a tensor cannot be indexed by {value.type.annotation}", place,
                            "an index is an int, a slice, None, ..., a list or a tensor")
-
-
-def _as_list(e: Emitter, value: Value, span: Span) -> Value:
-    if isinstance(value.type, T.ListType):
-        return value
-    elements = value.type.elements
-    if not elements or any(t != elements[0] for t in elements):
-        raise CompileError("an index tuple needs elements of one type", span)
-    return e.b.list(e.b.unpack_tuple(value, span), elements[0], span)
 
 
 def _indices(e: Emitter, indices: list[Value | None], span: Span) -> Value:

@@ -20,7 +20,7 @@ class RangeValue(SugaredValue):
             self.fail("takes one to three arguments", span, "write range(start, stop, step)")
         values = []
         for a in args:
-            value = b.convert(a.value.value(b, a.span), T.INT, a.span, True)
+            value = a.value.value(b, a.span)
             if value.type != T.INT:
                 self.fail(f"takes int, not {value.type.annotation}", a.span, "convert it: int(x)")
             values.append(value)
@@ -78,6 +78,9 @@ class ZipValue(SugaredValue):
                 self.fail("of a tuple or modules with something whose length is not known at "
                           "compile time", span, "use a tuple, or enumerate() and an index")
         parts: list = [p.unpack(b, span) if _is_static(b, p, span) else p for p in self.parts]
+        if any(not isinstance(p, (list, CountValue)) for p in parts):
+            self.fail("mixes tuples or modules, whose number is known at compile time, with a "
+                      "value whose number is not", span, "make a list of the tuple first")
         count = min(len(p) for p in parts if isinstance(p, list))
         rows = []
         for i in range(count):

@@ -36,8 +36,26 @@ SOURCES: dict[str, list[str]] = {
         "    return out_size"],
     "aten::__contains__": ["def __contains__(self: str, key: str) -> bool: "
                            "return self.find(key, 0, len(self)) != -1"],
+    "torch::tensordot": [
+        "def tensordot(a: Tensor, b: Tensor, dims: int = 2) -> Tensor:\n"
+        "    return torch.ops.aten.tensordot(a, b, [i - dims for i in range(dims)],\n"
+        "                                    [i for i in range(dims)])",
+        "def tensordot(a: Tensor, b: Tensor, dims: List[List[int]]) -> Tensor:\n"
+        "    return torch.ops.aten.tensordot(a, b, dims[0], dims[1])"],
+    "torch::stft": [
+        "def stft(input: Tensor, n_fft: int, hop_length: Optional[int] = None,\n"
+        "         win_length: Optional[int] = None, window: Optional[Tensor] = None,\n"
+        "         center: bool = True, pad_mode: str = 'reflect', normalized: bool = False,\n"
+        "         onesided: Optional[bool] = None, return_complex: Optional[bool] = None,\n"
+        "         align_to_window: Optional[bool] = None) -> Tensor:\n"
+        "    return torch.ops.aten.stft(input, n_fft, hop_length, win_length, window, center,\n"
+        "                               pad_mode, normalized, onesided, return_complex,\n"
+        "                               align_to_window)"],
 }
 """Operator name -> the texts of its further overloads, in the order they are tried."""
+
+PYTHON_ONLY = {name.partition("::")[2]: name for name in SOURCES if name.startswith("torch::")}
+"""Functions of the module torch that are more than the operator of that name in archives."""
 
 _compiled: dict[str, tuple[Function, ...]] = {}
 

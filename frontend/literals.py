@@ -12,7 +12,7 @@ from scriptlang.source import Span
 
 from .annotations import KEY_HELP, may_be_key
 from .conversions import EMPTY_LIST, remedy
-from .environment import Frame
+from .environment import Frame, Unusable
 from .sugared import Arg, StaticSequence, SugaredValue
 
 if TYPE_CHECKING:
@@ -155,7 +155,17 @@ def emit_list_comprehension(e: Emitter, node: ast.ListComp | ast.GeneratorExp,
             e.simple(e.b.insert("prim::ListConstruct", (), (T.ListType(hint or T.TENSOR),),
                                 span).output)
     _comprehend(e, node.generators, add, node)
+    forget_named(e, node)
     return e.simple(result.output)
+
+
+def forget_named(e: Emitter, node: ast.expr) -> None:
+    """Names that `:=` binds inside a comprehension have no value after it."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.NamedExpr):
+            e.frame.forget(part.target.id, Unusable(
+                f"{part.target.id!r} was assigned inside a comprehension, which does not keep it",
+                "assign it in a loop"))
 
 
 def _static_list(e: Emitter, node: ast.ListComp | ast.GeneratorExp,
@@ -258,4 +268,5 @@ def emit_dict_comprehension(e: Emitter, node: ast.DictComp, expected: T.Type | N
             Arg(e.simple(value), e.span(node.value))], {}, span)
 
     _comprehend(e, node.generators, add, node)
+    forget_named(e, node)
     return e.simple(result.output)

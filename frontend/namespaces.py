@@ -12,7 +12,7 @@ from scriptlang import types as T
 
 from . import special_forms
 from .operators import find_operator, overloads
-from .sugared import (BuiltinFunction, BuiltinOperator, ConstantValue, Namespace,
+from .sugared import (Arg, BuiltinFunction, BuiltinOperator, ConstantValue, Namespace,
                       SugaredValue, TypeValue)
 
 DTYPES: dict[str, int] = {
@@ -43,7 +43,7 @@ TYPES: dict[str, T.Type] = {"Tensor": T.TENSOR, "Generator": T.GENERATOR}
 
 MATH_CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "tau": math.tau}
 
-MATH_RENAMED = {"phase": "aten::angle", "rect": "aten::polar"}
+MATH_RENAMED = {"phase": "aten::angle", "rect": "aten::polar", "remainder": "aten::mathremainder"}
 """Functions of math and cmath that are operators under another name."""
 
 JIT: dict[str, SugaredValue] = {
@@ -78,8 +78,30 @@ def _torch(name: str) -> SugaredValue | None:
     found = library_class(name)
     if found is not None:
         return found
+    if name in ("tensor", "as_tensor"):
+        return BuiltinFunction(name, _of_list(f"aten::{name}"))
     qualified = RENAMED.get(name) or find_operator(name)
     return BuiltinOperator(qualified) if qualified else None
+
+
+LIST_DTYPES = {T.INT: DTYPES["int64"], T.BOOL: DTYPES["bool"], T.COMPLEX: DTYPES["complex64"]}
+"""Types of the numbers of a list -> the dtype of a tensor of them, where it is not the default."""
+
+
+def _of_list(operator: str):
+    """`torch.tensor(x)`: the dtype follows from the type of a list, also of one without elements."""
+    def emit(b, args, kwargs, span):
+        if len(args) == 1 and "dtype" not in kwargs:
+            value = args[0].value.value(b, args[0].span)
+            element, literal = value.type, value.node.kind == "prim::ListConstruct"
+            while isinstance(element, T.ListType):
+                element = element.element
+            if value.type != element in LIST_DTYPES and not (literal and value.node.inputs):
+                kwargs = {**kwargs, "dtype": Arg(ConstantValue(LIST_DTYPES[element]), span)}
+            args = [Arg(b.simple(value), args[0].span)]
+        return b.call_operator(operator, args, kwargs, span)
+
+    return emit
 
 
 @_cached

@@ -17,6 +17,7 @@ from . import exits
 from .environment import Consequence, Frame
 from .sugared import FunctionValue, SugaredValue
 from .syntax import walk_scope
+from .variadic import VariadicValue, is_variadic
 
 if TYPE_CHECKING:
     from .emitter import Emitter
@@ -44,7 +45,9 @@ def define_nested(e: Emitter, node: ast.FunctionDef) -> None:
     if node.decorator_list:
         raise CompileError("a decorator inside a function is not part of the language",
                            e.span(node.decorator_list[0]), "define the function outside")
-    if any(_is_variable(e, name) for name in names_read(node)):
+    if is_variadic(node):
+        e.frame.set(node.name, VariadicValue(node, e.source, _Inner(e), f"{e.name}.{node.name}"))
+    elif any(_is_variable(e, name) for name in names_read(node)):
         e.frame.set(node.name, ClosureValue(e, node))
     else:
         e.frame.set(node.name, FunctionValue(_function(e, node)))

@@ -8,6 +8,7 @@ from scriptlang import types as T
 from scriptlang.errors import CompileError
 
 from . import special_forms
+from .indexing import SLICE
 from .iteration import CountValue, EnumerateValue, RangeValue, ZipValue
 from .sugared import (Arg, BuiltinFunction, BuiltinOperator, ConstantValue, ExceptionValue,
                       StaticSequence, SugaredValue, TypeValue)
@@ -45,23 +46,16 @@ class CastValue(TypeValue):
             value = args[0].value.value(b, args[0].span)
             if value.type == self.named:
                 return b.simple(value)
-            if value.is_constant and self.name == "float" and isinstance(value.constant, str):
-                return b.simple(b.constant(_parse_float(value.constant, args[0]), span, T.FLOAT))
             if isinstance(value.type, T.ClassType) and self.method in value.type.methods:
                 return b.call_method(value, self.method, (), {}, span)
             if isinstance(value.type, T.ClassType):
                 raise CompileError(f"{value.type.short_name} has no method {self.method}", span,
                                    f"define {self.method} in the class to use {self.name}()")
+            if self.named == T.BOOL and (isinstance(value.type, (T.ListType, T.DictType))
+                                         or value.type == T.STR):
+                return b.simple(b.is_filled(value, span))
             args = [Arg(b.simple(value), args[0].span)]
         return b.call_operator(self.operator, args, kwargs, span)
-
-
-def _parse_float(text: str, arg: Arg) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise CompileError(f"{text!r} is no float", arg.span,
-                           "write a number, 'inf' or 'nan'") from None
 
 
 def _print(b, args, kwargs, span) -> SugaredValue:
@@ -166,7 +160,7 @@ _FUNCTIONS = {"print": _print, "len": _len, "range": _range, "zip": _zip,
 BUILTINS: dict[str, SugaredValue] = {
     **{name: BuiltinFunction(name, emit) for name, emit in _FUNCTIONS.items()},
     **{name: CastValue(name) for name in CASTS},
-    **special_forms.FORMS,
+    **special_forms.FORMS, "slice": SLICE,
 }
 """Name -> meaning of Python's builtins."""
 

@@ -106,16 +106,19 @@ def _short_circuit(e: Emitter, nodes: list[ast.expr], is_and: bool, span: Span) 
         if left.static is not is_and:
             return left
         return _short_circuit(e, nodes[1:], is_and, span)
+    from .control_flow import keep_named
+
     branch = e.b.insert("prim::If", [left.value], (T.BOOL,), span)
     open_block, closed_block = branch.add_block(), branch.add_block()
     if not is_and:
         open_block, closed_block = closed_block, open_block
-    with e.block(open_block):
+    with e.block(open_block) as opened:
         refine(e, left.if_true if is_and else left.if_false, span)
         right = _short_circuit(e, nodes[1:], is_and, span)
         open_block.add_return(right.value)
-    with e.block(closed_block):
+    with e.block(closed_block) as closed:
         closed_block.add_return(e.b.constant(not is_and, span))
+    keep_named(e, branch, [opened, closed] if is_and else [closed, opened], span)
     if is_and:
         if_true = {**left.if_true, **right.if_true}
         if_false = _common(left.if_false, right.if_false)
@@ -125,7 +128,7 @@ def _short_circuit(e: Emitter, nodes: list[ast.expr], is_and: bool, span: Span) 
     static = None
     if right.static is not None and right.static is not is_and:
         static = right.static
-    return Condition(branch.output, if_true, if_false, static)
+    return Condition(branch.outputs[0], if_true, if_false, static)
 
 
 def _common(a: Refinements, b: Refinements) -> Refinements:
@@ -148,6 +151,8 @@ def _compare(e: Emitter, node: ast.Compare) -> Condition:
         if isinstance(op, (ast.Is, ast.IsNot)):
             return _is(e, operands[0], operands[1], isinstance(op, ast.IsNot), e.span(node))
         value = compare(e, operands[0], op, operands[1], e.span(node))
+        if isinstance(value, ConstantValue):
+            return _static(e, value.constant, e.span(node))
         return Condition(e.to_bool(value, e.span(node)))
     parts = [ast.copy_location(ast.Compare(a, [op], [b]), node)
              for a, op, b in zip(operands, node.ops, operands[1:])]

@@ -21,6 +21,5 @@ REFUSED: dict[type, tuple[str, str | None]] = {
     ast.SetComp: ("a set is", "use a list comprehension"),
     ast.Lambda: ("lambda is", "define a function"),
     ast.Starred: ("a star here is", None),
-    ast.Match: ("match is", "use if and elif"),
     ast.Delete: ("del of this is", None),
 }

@@ -11,6 +11,7 @@ import ast
 import builtins
 import collections
 import enum
+import inspect
 import types as python_types
 from typing import Any, Callable, Mapping
 
@@ -22,12 +23,14 @@ from scriptlang.source import Source, Span
 
 from . import foreign, namespaces, python_builtins
 from .annotations import PYTHON_TYPES, own_annotations, type_of_object, type_of_syntax
+from .language_functions import PYTHON_ONLY
 from .library_classes import is_library_class, library_class, refused_context
 from .known_functions import DispatchedValue, dispatched, known_function
 from .modifiers import is_ignored
 from .module_reading import is_module_class
-from .sugared import (ClassValue, ConstantValue, EnumClassValue, ExceptionValue, FunctionValue,
-                      NamedTupleValue, Namespace, SugaredValue, TypeValue)
+from .sugared import (BuiltinOperator, ClassValue, ConstantValue, EnumClassValue,
+                      ExceptionValue, FunctionValue, NamedTupleValue, Namespace, SugaredValue,
+                      TypeValue)
 
 MISSING = object()
 
@@ -184,6 +187,8 @@ def _module(module: python_types.ModuleType) -> SugaredValue:
         held = getattr(module, name, None)
         if isinstance(held, python_types.ModuleType) and held.__name__ in namespaces.BY_NAME:
             return _module(held)
+        if known in (namespaces.TORCH, namespaces.MODULES["functional"]) and name in PYTHON_ONLY:
+            return BuiltinOperator(PYTHON_ONLY[name])
         written = _written_in_python(held, module.__name__)
         if written is not None:
             return written
@@ -228,13 +233,15 @@ def _callable(obj: Any, span: Span) -> SugaredValue | None:
     if isinstance(obj, python_types.FunctionType):
         from .ignored import ignored_once
         from .overloads import overloaded
-        from .script import script_function
+        from .script import script_function, variadic_function
 
         if is_ignored(obj):
             return FunctionValue(ignored_once(obj))
         several = overloaded(obj)
         if several is not None:
             return several
+        if obj.__code__.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
+            return variadic_function(obj)
         return FunctionValue(script_function(obj, span))
     if PYTHON_TYPES.get(obj, None) is not None:
         return TypeValue(PYTHON_TYPES[obj])
@@ -268,6 +275,8 @@ def _torch_function(module: str, name: str) -> SugaredValue | None:
         return namespaces.JIT.get(name)
     if module == "torch.functional" and name in WRITTEN_IN_PYTHON:
         return None
+    if module == "torch.functional" and name in PYTHON_ONLY:
+        return BuiltinOperator(PYTHON_ONLY[name])
     if module in ("torch.functional", "scriptlang.ops.functions", "scriptlang.functional"):
         return namespaces.TORCH.find(name)
     return None

@@ -25,6 +25,7 @@ from .emit import emit_function
 from .overloads import function_overloads
 from .resolver import PythonResolver
 from .signatures import function_schema, has_result_type, infer_schema
+from .variadic import VariadicValue
 
 __all__ = ["compile_text", "script_class", "script_function", "source_of"]
 
@@ -59,6 +60,19 @@ def script_function(fn: Callable, place: Span | None = None) -> Function:
         _functions.pop(fn, None)
         raise
     return function
+
+
+_variadic: weakref.WeakKeyDictionary[Callable, VariadicValue] = weakref.WeakKeyDictionary()
+
+
+def variadic_function(fn: Callable) -> VariadicValue:
+    """A Python function with `*args` or `**kwargs`, compiled for each form of call."""
+    known = _variadic.get(fn)
+    if known is None:
+        definition, source = source_of(fn)
+        known = _variadic[fn] = VariadicValue(definition, source, PythonResolver.of(fn),
+                                              qualified_name(fn), defaults_of(fn))
+    return known
 
 
 def declare(definition: ast.FunctionDef, source: Source, resolver: Any, name: str,

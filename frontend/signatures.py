@@ -48,8 +48,8 @@ def function_schema(definition: ast.FunctionDef, source: Source, resolver: Resol
     a = definition.args
     if a.vararg or a.kwarg:
         star = a.vararg or a.kwarg
-        raise CompileError("*args and **kwargs are not part of the language", e.span(star),
-                           "name the arguments one by one, or take a list")
+        raise CompileError("the calls of a function with *args or **kwargs must be in the program",
+                           e.span(star), "name the arguments one by one, or take a list")
     positional = [*a.posonlyargs, *a.args]
     parameters = [*positional, *a.kwonlyargs]
     comment = _comment_types(e, definition, parameters, self_type is not None)

@@ -172,8 +172,10 @@ def _dict(e: Emitter, node: ast.Call, expected) -> SugaredValue:
         made = e.expr(ast.copy_location(ast.Dict(
             [p.elts[0] for p in pairs], [p.elts[1] for p in pairs]), node), expected)
     elif node.args:
-        made = e.b.call_operator("aten::dict", [Arg(e.expr(node.args[0]), e.span(node.args[0]))],
-                                 {}, span)
+        pairs = e.expr(node.args[0])
+        if not e.b.is_simple(pairs):
+            pairs = gather(e, pairs.iterate(e.b, span), span)
+        made = e.b.call_operator("aten::dict", [Arg(pairs, e.span(node.args[0]))], {}, span)
     else:
         keys = [ast.copy_location(ast.Constant(k.arg), node) for k in node.keywords]
         return e.expr(ast.copy_location(ast.Dict(keys, [k.value for k in node.keywords]), node),

@@ -10,7 +10,7 @@ from scriptlang.errors import CompileError
 from scriptlang.ir import Value
 from scriptlang.source import Span
 
-from . import assignment, control_flow, exits, nested
+from . import assignment, control_flow, exits, match_statement, nested
 from .conversions import remedy
 from .emitter import placed
 from .environment import Consequence, Unusable
@@ -173,6 +173,6 @@ STATEMENTS: dict[type, Callable[..., None]] = {
     ast.If: control_flow.emit_if, ast.While: control_flow.emit_while,
     ast.For: control_flow.emit_for, ast.Break: control_flow.emit_break,
     ast.Continue: control_flow.emit_continue, ast.With: control_flow.emit_with,
-    ast.FunctionDef: nested.define_nested,
+    ast.FunctionDef: nested.define_nested, ast.Match: match_statement.emit_match,
 }
 """Syntax -> emit(emitter, node)."""

@@ -21,8 +21,13 @@ def walk_scope(nodes: Sequence[ast.AST]) -> Iterator[ast.AST]:
 
 def assigned_names(body: Sequence[ast.AST]) -> set[str]:
     """Names that the statements assign in their own scope."""
-    return {node.id for node in walk_scope(body)
-            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
+    names = set()
+    for node in walk_scope(body):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            names.add(node.id)
+        elif isinstance(node, ast.MatchAs) and node.name is not None:
+            names.add(node.name)
+    return names
 
 
 def leaves_loop(body: Sequence[ast.stmt]) -> bool:

@@ -218,6 +218,11 @@ def prelu_kernel(self, weight):
 # composed of others
 
 
+@composite("prim::abs(Tensor x) -> Tensor")
+def builtin_abs(x: Tensor) -> Tensor:
+    return torch.abs(x)
+
+
 @composite("aten::relu6(Tensor self) -> Tensor")
 def relu6(self: Tensor) -> Tensor:
     return torch.hardtanh(self, 0, 6)

@@ -27,6 +27,8 @@ declare("prim::nbytes(Tensor a) -> int", lambda a: a.nbytes, "primitive")
 declare("prim::requires_grad(Tensor a) -> bool", lambda a: a.requires_grad, "primitive")
 declare("prim::name(Tensor a) -> str?", lambda a: None, "primitive")
 declare("prim::data(Tensor(a) a) -> Tensor(a)", lambda a: a.detach(), "primitive")
+declare("prim::grad(Tensor a) -> Tensor(*)", lambda a: None, "primitive")
+declare("aten::get_device(Tensor self) -> int", lambda self: -1, "primitive")
 declare("prim::is_cpu(Tensor a) -> bool", lambda a: True, "primitive")
 for _kind in ("cuda", "ipu", "maia", "meta", "mkldnn", "mps", "mtia", "nested", "quantized",
               "sparse", "sparse_csr", "vulkan", "xla", "xpu"):
@@ -64,8 +66,9 @@ def number_tensor(value) -> Tensor:
 declare("prim::NumToTensor.Scalar(Scalar a) -> Tensor", number_tensor, "primitive")
 declare("prim::NumToTensor.bool(bool a) -> Tensor", number_tensor, "primitive")
 
-ELEMENT_KINDS = ("ui", "f", "b", "c")
-"""Element types that `tolist` asks for by number: int, float, bool, complex."""
+ELEMENT_TYPES = (("int64",), ("float64", "float32", "float16", "bfloat16"), ("bool",),
+                 ("complex64", "complex128"))
+"""dtypes that fit the element types of `tolist` by number: int, float, bool, complex."""
 
 
 @primitive("prim::tolist(...) -> ...")
@@ -74,7 +77,7 @@ def tolist(tensor, depth, element):
     if tensor.dim() != depth:
         raise RuntimeError("Output annotation list dimension and runtime tensor dimension must "
                            f"match for tolist(): {depth} and {tensor.dim()}")
-    if tensor.dtype.kind not in ELEMENT_KINDS[element]:
+    if tensor.dtype.name not in ELEMENT_TYPES[element]:
         raise RuntimeError("Output annotation element type and runtime tensor element type must "
                            f"match for tolist(): the tensor's is {tensor.dtype.name}")
     return tensor.tolist()

@@ -101,11 +101,9 @@ for _name in ("strip", "lstrip", "rstrip"):
     declare(f'aten::{_name}(str self, str chars="{WHITESPACE}") -> str', named(_name), "primitive")
 for _name in ("partition", "rpartition"):
     declare(f"aten::{_name}(str self, str separator) -> (str, str, str)", named(_name), "primitive")
-declare("aten::zfill(str self, int width) -> str", named("zfill"), "primitive")
-declare("aten::expandtabs(str self, int tabsize=8) -> str", named("expandtabs"), "primitive")
+declare("aten::zfill(str self, int width) -> str",          # a sign is a character like others
+        bytewise(lambda text, width: text.rjust(width, b"0")), "primitive")
 declare("aten::replace(str self, str old, str new, int max=-1) -> str", named("replace"),
-        "primitive")
-declare("aten::splitlines(str self, bool keepends=False) -> str[]", named("splitlines"),
         "primitive")
 declare("aten::join(str self, str[] values) -> str", lambda self, values: self.join(values),
         "primitive")
@@ -133,6 +131,36 @@ def rsplit(text, separator, maximum):
     if not separator:
         raise RuntimeError("ValueError: empty separator")
     return text.rsplit(separator, maximum)
+
+
+@primitive("aten::expandtabs(str self, int tabsize=8) -> str")
+@bytewise
+def expand_tabs(text, tabsize):
+    """Columns count from the start of the text, not of the line, as in PyTorch."""
+    out = b""
+    for at, part in enumerate(text.split(b"\t")):
+        if at and tabsize > 0:
+            out += b" " * (tabsize - len(out) % tabsize)
+        out += part
+    return out
+
+
+LINE_ENDS = b"\n\r\v\f\x1c\x1d\x1e\x85\xe2\x80\xa8\xa9"
+"""Bytes that end a line, each by itself, as in PyTorch."""
+
+
+@primitive("aten::splitlines(str self, bool keepends=False) -> str[]")
+@bytewise
+def split_lines(text, keepends):
+    """Lines; with `keepends` the end of each is an element of its own, as in PyTorch."""
+    lines, start = [], 0
+    for at, byte in enumerate(text):
+        if byte in LINE_ENDS:
+            lines.append(text[start:at])
+            if keepends:
+                lines.append(text[at:at + 1])
+            start = at + 1
+    return lines + [text[start:]] if start != len(text) else lines
 
 
 @primitive("aten::__getitem__.str(str s, int index) -> str",
@@ -177,8 +205,9 @@ for _name, _f in (("hex", hex), ("oct", oct), ("bin", bin)):
 
 def float_text(x: float) -> str:
     """A float as C++ streams print it to 17 digits: `1.`, `0.10000000000000001`, `1e+20`."""
-    text = "%.17g" % x
-    return text + "." if text.lstrip("-").isdigit() else text
+    if abs(x) < 2.0 ** 63 and x == int(x):
+        return f"{int(x)}."
+    return "%.17g" % x
 
 
 def complex_text(x: complex) -> str:

@@ -101,8 +101,8 @@ class _Propagation:
     def may_compute(self, node: Node) -> bool:
         if has_side_effects(node) or node.schema is not None and node.schema.is_mutable:
             return False
-        if node.kind not in PRIMITIVES and node.schema is None:
-            return False
+        if node.kind == "aten::hash" or node.kind not in PRIMITIVES and node.schema is None:
+            return False                   # engines hash alike only within themselves
         if any(T.TENSOR in v.type.walk() for v in node.outputs) or may_be_huge(node):
             return False
         held = [v for v in (*node.inputs, *node.outputs) if memory_kinds(v.type)]
