@@ -15,6 +15,7 @@ import inspect
 import re
 import sys
 import types as python_types
+import weakref
 from dataclasses import dataclass, field
 from typing import Any, Callable, Mapping
 
@@ -143,6 +144,13 @@ def _check_initialised(module: Any) -> None:
                                "run the module once before it is scripted")
 
 
+_declared: weakref.WeakKeyDictionary[type, dict[str, T.Type | None]] = weakref.WeakKeyDictionary()
+"""Module class -> the types that its annotations name, as far as they were asked for."""
+
+_annotations: weakref.WeakKeyDictionary[type, Mapping[str, Any]] = weakref.WeakKeyDictionary()
+"""Module class -> its annotations, or those of the nearest base that has any."""
+
+
 class _Reading:
     def __init__(self, module: Any):
         self.module, self.cls = module, type(module)
@@ -184,7 +192,12 @@ class _Reading:
 
     def declared(self, name: str) -> T.Type | None:
         note = self.annotations.get(name)
-        return None if note is None else _annotated(note, self.cls)
+        if note is None:
+            return None
+        known = _declared.setdefault(self.cls, {})
+        if name not in known:
+            known[name] = _annotated(note, self.cls)
+        return known[name]
 
     def child(self, name: str, child: Any) -> None:
         if child is None:
@@ -279,11 +292,12 @@ def _is_operator(value: Any) -> bool:
 
 def annotations_of(cls: type) -> Mapping[str, Any]:
     """Annotations of the first class, from `cls` on upwards, that has any."""
-    for c in cls.__mro__:
-        found = own_annotations(c)
-        if found:
-            return {n: note for n, note in found.items() if n != "forward" or not is_base(c)}
-    return {}
+    known = _annotations.get(cls)
+    if known is None:
+        owner = next((c for c in cls.__mro__ if own_annotations(c)), cls)
+        known = _annotations[cls] = {n: note for n, note in own_annotations(owner).items()
+                                     if n != "forward" or not is_base(owner)}
+    return known
 
 
 def own_annotations(cls: type) -> Mapping[str, Any]:
@@ -369,13 +383,14 @@ def overloads_of(cls: type) -> dict[str, tuple[Callable, ...]]:
     """Methods that have several declarations (`_overload_method`): name -> the declarations."""
     found = {}
     for table in overload_tables():
-        for c in reversed(cls.__mro__):
-            for name, raw in vars(c).items():
-                if isinstance(raw, python_types.FunctionType):
-                    key = f"__torch__.{raw.__module__}.{name}"
-                    declared = table.get(key, {}).get(c.__name__)
-                    if declared:
-                        found[name] = tuple(declared)
+        for key, by_class in table.items():
+            name = key.rpartition(".")[2]
+            for c in cls.__mro__:
+                raw = vars(c).get(name) if c.__name__ in by_class else None
+                if isinstance(raw, python_types.FunctionType) \
+                        and key == f"__torch__.{raw.__module__}.{name}":
+                    found[name] = tuple(by_class[c.__name__])
+                    break
     return found
 
 

@@ -158,23 +158,50 @@ _types: dict[type, dict[Any, T.ClassType]] = {}
 """Python class -> what its modules said of themselves -> their type."""
 
 
+class Modules:
+    """The Python modules of one call of `script`: each is prepared and read once."""
+
+    def __init__(self):
+        self._prepared: dict[int, tuple[Any, Any]] = {}
+        self._types: dict[int, T.Type] = {}
+
+    def prepared(self, module: Any) -> Any:
+        """What is compiled in place of a module."""
+        known = self._prepared.get(id(module))
+        if known is None:
+            made = prepared(module)
+            known = self._prepared[id(module)] = module, made
+            self._prepared.setdefault(id(made), (made, made))
+        return known[1]
+
+    def type(self, module: Any) -> T.Type:
+        """The type of a Python module, of a scripted one, too.  Raises CompileError."""
+        module = self.prepared(module)
+        found = self._types.get(id(module))
+        if found is None:
+            found = self._types[id(module)] = self._find(module)
+        return found
+
+    def _find(self, module: Any) -> T.Type:
+        raw = getattr(module, "_raw_", None)
+        if isinstance(raw, ScriptObject):
+            return raw.type
+        try:
+            facts = read_module(module)
+        except NotInferable as why:
+            raise CompileError(f"{name_of(type(module))} cannot be compiled: {why}",
+                               class_header(type(module)), "give it a name of its own") from None
+        children = {n: facts.interfaces.get(n) or self.type(m) for n, m in facts.modules.items()}
+        key = _key(facts, children)
+        same = _types.setdefault(facts.cls, {})
+        if key not in same:
+            same[key] = _make(facts, children)
+        return same[key]
+
+
 def module_type(module: Any) -> T.Type:
     """The type of a Python module, of a scripted one, too.  Raises CompileError."""
-    module = prepared(module)
-    raw = getattr(module, "_raw_", None)
-    if isinstance(raw, ScriptObject):
-        return raw.type
-    try:
-        facts = read_module(module)
-    except NotInferable as why:
-        raise CompileError(f"{name_of(type(module))} cannot be compiled: {why}",
-                           class_header(type(module)), "give it a name of its own") from None
-    children = {n: facts.interfaces.get(n) or module_type(m) for n, m in facts.modules.items()}
-    key = _key(facts, children)
-    same = _types.setdefault(facts.cls, {})
-    if key not in same:
-        same[key] = _make(facts, children)
-    return same[key]
+    return Modules().type(module)
 
 
 def _key(facts: Facts, children: dict[str, T.Type]) -> tuple:
@@ -212,22 +239,26 @@ def forget(type: T.ClassType) -> None:
 
 # Compiling
 
-def compile_module(module: Any, wanted: T.InterfaceType | None = None) -> T.ClassType:
+def compile_module(module: Any, modules: Modules, wanted: T.InterfaceType | None = None
+                   ) -> T.ClassType:
     """The type of a module with all that can be called from outside compiled, submodules first.
 
-    wanted: only the methods of that interface are.  Raises CompileError.
+    modules: those of this call of `script`.  wanted: only the methods of that interface are
+    compiled.  Raises CompileError.
     """
-    module = prepared(module)
-    type = module_type(module)
+    module = modules.prepared(module)
+    type = modules.type(module)
     origin = type.origin
-    if not is_module(module) or not isinstance(origin, ModuleOrigin) or origin.is_compiled:
+    if not is_module(module) or not isinstance(origin, ModuleOrigin):
         return type
     try:
-        for name, child in origin.facts.modules.items():
+        for name in origin.facts.modules:                # those of interfaces may be of any type
             try:
-                compile_module(getattr(module, name), origin.facts.interfaces.get(name))
+                compile_module(getattr(module, name), modules, origin.facts.interfaces.get(name))
             except CompileError as error:
                 raise error.while_compiling(f"scripting {name_of(origin.facts.cls)}.{name}")
+        if origin.is_compiled:
+            return type
         names = entry_names(module, origin.facts) if wanted is None else list(wanted.methods)
         _compile_entries(origin, module, names)
         if wanted is None:

@@ -20,7 +20,7 @@ from .sugared import SugaredValue
 
 def function_overloads(fn: Callable) -> tuple[Callable, ...]:
     """The declarations of a function that has several; none for a plain one."""
-    key = f"__torch__.{fn.__module__}.{fn.__qualname__}"
+    key = f"__torch__.{fn.__module__}.{fn.__name__}"
     for table in _tables():
         if table.get(key):
             return tuple(f for f in table[key] if f is not fn)

@@ -24,6 +24,7 @@ from .classes import script_class
 from .emit import emit_function
 from .overloads import function_overloads
 from .resolver import PythonResolver
+from .source_lines import source_lines
 from .signatures import function_schema, has_result_type, infer_schema
 from .variadic import VariadicValue
 
@@ -103,14 +104,19 @@ def qualified_name(obj: Any) -> str:
 
 def defaults_of(fn: Callable) -> dict[str, Any]:
     """Values of the defaults of a function, by argument."""
-    return {p.name: p.default for p in inspect.signature(fn).parameters.values()
-            if p.default is not p.empty}
+    fn = inspect.unwrap(fn)
+    if not isinstance(fn, python_types.FunctionType):
+        return {p.name: p.default for p in inspect.signature(fn).parameters.values()
+                if p.default is not p.empty}
+    code, last = fn.__code__, fn.__defaults__ or ()
+    names = code.co_varnames[code.co_argcount - len(last):code.co_argcount]
+    return dict(zip(names, last)) | (fn.__kwdefaults__ or {})
 
 
 def source_of(obj: Any) -> tuple[ast.FunctionDef | ast.ClassDef, Source]:
     """The syntax of a function or class, and its source with places in its file."""
     try:
-        lines, first = inspect.getsourcelines(obj)
+        lines, first = source_lines(obj)
     except (OSError, TypeError):
         name = getattr(obj, "__name__", type(obj).__name__)
         raise CompileError(f"the source of {name} is not there to be read", None,

@@ -6,11 +6,13 @@ same memory.
 
 from __future__ import annotations
 
+import gc
 import inspect
 import io
 import sys
 import types as python_types
 import weakref
+from contextlib import contextmanager
 from typing import Any
 
 from . import types as T
@@ -18,8 +20,8 @@ from .errors import CompileError
 from .frontend import module_reading
 from .frontend.ignored import PythonCall
 from .frontend.inheritance import class_header
-from .frontend.module_reading import is_module, plain_value, prepared
-from .frontend.module_types import ModuleOrigin, compile_module, module_type
+from .frontend.module_reading import is_module, plain_value
+from .frontend.module_types import ModuleOrigin, Modules, compile_module
 from .frontend.modifiers import is_ignored
 from .frontend.resolver import PythonResolver
 from .interpreter import engine as engines
@@ -37,8 +39,10 @@ def script_module(module: Any, engine: str = "auto", limits: Limits | None = Non
 
     Raises CompileError.
     """
-    compile_module(module)
-    obj = _Taking().object(prepared(module))
+    modules = Modules()
+    with paused_collector():
+        compile_module(module, modules)
+        obj = _Taking(modules).object(module)
     chosen = engines.choose(engine, obj)
     return ScriptModule(chosen.adopt(obj), chosen, limits)
 
@@ -49,18 +53,31 @@ def place_of(type: T.ClassType) -> Span | None:
     return None if cls is None else class_header(cls)
 
 
+@contextmanager
+def paused_collector():
+    """No garbage collection meanwhile: graphs are many small objects that all stay alive."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 class _Taking:
     """Takes over the values of a module; a tensor that stands in two places stays one."""
 
-    def __init__(self):
+    def __init__(self, modules: Modules):
+        self.modules = modules
         self.tensors: dict[int, Tensor] = {}
 
     def object(self, module: Any) -> ScriptObject:
-        module = prepared(module)
+        module = self.modules.prepared(module)
         raw = getattr(module, "_raw_", None)
         if isinstance(raw, ScriptObject):
             return raw
-        type = module_type(module)
+        type = self.modules.type(module)
         obj = ScriptObject(type)
         for i, a in enumerate(type.attributes):
             value = plain_value(getattr(module, a.name))
