@@ -237,6 +237,7 @@ def _callable(obj: Any, span: Span) -> SugaredValue | None:
 
         if is_ignored(obj):
             return FunctionValue(ignored_once(obj))
+        obj = inspect.unwrap(obj)
         several = overloaded(obj)
         if several is not None:
             return several
