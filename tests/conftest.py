@@ -18,9 +18,10 @@ if installed:
     import scriptlang  # noqa: F401
 sys.path.insert(0, ROOT)
 
-from tests import golden  # noqa: E402
+from tests import golden, round_trip  # noqa: E402
 
 os.environ.setdefault("SCRIPTLANG_VERIFY", "1")
+round_trip.watch()
 
 
 def pytest_addoption(parser):
