@@ -221,6 +221,8 @@ class _Reading:
                 self.facts.constants[name] = self.constant(name, value)
 
     def constant(self, name: str, value: Any) -> Any:
+        from .inheritance import class_header
+
         if isinstance(value, (tuple, list)):
             return tuple(self.constant(name, v) for v in value)
         if isinstance(value, CONSTANT_TYPES) or _package(type(value)) in PACKAGES \
@@ -229,7 +231,8 @@ class _Reading:
             return value
         raise CompileError(
             f"{name!r} of {name_of(self.cls)} is a {name_of(type(value))}, which cannot be a "
-            "constant", None, "constants are int, float, bool, complex, str, None, dtypes, devices, "
+            "constant", class_header(self.cls),
+            "constants are int, float, bool, complex, str, None, dtypes, devices, "
             "and tuples of them; take it out of __constants__ or Final")
 
     def attribute(self, name: str, value: Any) -> None:

@@ -160,7 +160,8 @@ def _parse(source: Source) -> ast.Module:
             except SyntaxError:
                 continue
         at = source.offset(e.lineno or 1, max((e.offset or 1) - 1, 0))
-        raise CompileError(f"not Python: {e.msg}", Span(source, at, at + 1)) from None
+        raise CompileError(f"not Python: {e.msg}", Span(source, at, at + 1),
+                           "mend the syntax") from None
 
 
 def _lambda(source: Source) -> ast.FunctionDef:
@@ -212,5 +213,6 @@ def functions_of_text(text: str, file: str = "<string>") -> list[tuple[ast.Funct
         elif not isinstance(node, (ast.Import, ast.ImportFrom)):
             place = Span(source, source.offset(node.lineno, node.col_offset),
                          source.offset(node.lineno, node.col_offset) + 1)
-            raise CompileError("only functions can be compiled from a text", place)
+            raise CompileError("only functions can be compiled from a text", place,
+                               "leave out all but def and import")
     return found

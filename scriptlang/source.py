@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 
+WIDEST = 160
+"""Columns of a source line that an error shows."""
+
+
 @dataclass(frozen=True, eq=False)
 class Source:
     """A piece of program text and where it came from.
@@ -79,5 +83,9 @@ class Span:
         start, line = self.source.line_text(self.start)
         begin = self.start - start
         end = max(begin + 1, min(self.end - start, len(line)))
+        if len(line) > WIDEST:                           # as much of it as shows the place
+            cut = max(0, begin - WIDEST // 2)
+            line = line[cut:cut + WIDEST]
+            begin, end = begin - cut, min(end - cut, max(begin - cut + 1, len(line)))
         pad = "".join("\t" if c == "\t" else " " for c in line[:begin])
         return f"    {line}\n    {pad}{'~' * (end - begin)}"

@@ -1,0 +1,129 @@
+"""Every message of the front end has a golden case in tests/cases/errors.
+
+A site is a place in the sources that makes an error: a call of `CompileError`, of a `fail`, or of
+something that turns into an error later.  The cases are run and the sites they pass are noted; a
+new message without a case fails here, by name.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from scriptlang.errors import CompileError
+from scriptlang.frontend import environment, matching
+from tests import golden
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+CASES = sorted((ROOT / "tests" / "cases" / "errors").glob("*.case"))
+
+MAKERS = ("CompileError", "Mismatch", "Unusable", "fail", "_fail")
+"""Names whose call makes an error."""
+
+ELSEWHERE = {
+    "frontend/trace.py": "tests/frontend/test_trace.py",
+    "frontend/environment.py:Unusable.error": "only passes a message on",
+}
+"""File, or file and function -> why its messages have no case."""
+
+
+class Site(NamedTuple):
+    """A call that makes an error."""
+
+    file: str
+    first: int
+    last: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.first}: {self.text}"
+
+
+def sites() -> list[Site]:
+    """The calls in the front end that make an error with a message of their own."""
+    found = []
+    for path in sorted((ROOT / "frontend").glob("*.py")):
+        file = f"frontend/{path.name}"
+        if file in ELSEWHERE:
+            continue
+        for name, node in calls(ast.parse(path.read_text(encoding="utf-8"))):
+            if f"{file}:{name}" not in ELSEWHERE:
+                found.append(Site(file, node.lineno, node.end_lineno, ast.unparse(node)[:90]))
+    return found
+
+
+def calls(tree: ast.AST, inside: str = ""):
+    """(qualified name of the function around, call) of calls that make an error."""
+    for node in ast.iter_child_nodes(tree):
+        name = inside
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            name = f"{inside}.{node.name}".lstrip(".")
+        if isinstance(node, ast.Call) and is_maker(node.func) and node.args:
+            yield name, node
+        yield from calls(node, name)
+
+
+def is_maker(func: ast.expr) -> bool:
+    return (func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")) in MAKERS
+
+
+class Noted:
+    """While it is open the front-end lines that are on the stack when an error is made are noted."""
+
+    CLASSES = (CompileError, matching.Mismatch, environment.Unusable)
+
+    def __init__(self):
+        self.lines: set[tuple[str, int]] = set()
+
+    def __enter__(self):
+        self.saved = [cls.__init__ for cls in self.CLASSES]
+        for cls, init in zip(self.CLASSES, self.saved):
+            cls.__init__ = self.noting(init)
+        return self
+
+    def __exit__(self, *_):
+        for cls, init in zip(self.CLASSES, self.saved):
+            cls.__init__ = init
+
+    def noting(self, init):
+        def run(error, *args, **kwargs):
+            frame = sys._getframe(1)
+            while frame is not None:
+                path = Path(frame.f_code.co_filename)
+                if path.parent.name == "frontend":
+                    self.lines.add((f"frontend/{path.name}", frame.f_lineno))
+                frame = frame.f_back
+            init(error, *args, **kwargs)
+        return run
+
+
+@pytest.fixture(scope="module")
+def passed() -> set[tuple[str, int]]:
+    """The lines on the way to the errors of all cases."""
+    with Noted() as noted:
+        for path in CASES:
+            for case in golden.read_cases(path):
+                case.computed()
+    return noted.lines
+
+
+def test_every_message_has_a_case(passed):
+    missing = [str(site) for site in sites() if not any(
+        (site.file, line) in passed for line in range(site.first, site.last + 1))]
+    assert not missing, "no case in tests/cases/errors for:\n" + "\n".join(missing)
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_every_case_shows_a_place(path):
+    """Each error has the line it is about with the expression at fault underlined."""
+    for case in golden.read_cases(path):
+        for section in case.sections:
+            if section.kind == "error":
+                lines = section.text.splitlines()
+                assert re.match(r"(case.py|<string>):\d+:\d+: error: ", lines[0]), case.title
+                assert set(lines[2].strip()) == {"~"}, f"{case.title}: nothing is underlined"
