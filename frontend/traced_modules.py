@@ -49,7 +49,8 @@ def traced_object(module: Any, held: Held, path: tuple[str, ...] = ()) -> Script
             _add(obj, name, T.NONE if tensor is None else T.TENSOR, kind,
                  None if tensor is None else _tensor(tensor, held, (*path, name)))
     _add(obj, "training", T.BOOL, "attribute", bool(module.training))
-    for name, child in module._modules.items():
+    compiled = {n: v for n, v in vars(module).items() if hasattr(type(v), "_object_")}
+    for name, child in {**module._modules, **compiled}.items():
         if child is None:
             _add(obj, name, T.NONE, "attribute", None)
         else:

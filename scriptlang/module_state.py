@@ -50,12 +50,11 @@ class ModuleState:
                 yield a.name, self._object_.get(a.name)
 
     def _named_tensors(self, kind: str, prefix: str, recurse: bool) -> Iterator[tuple[str, Tensor]]:
-        seen: set[int] = set()
+        seen: dict[tuple, Tensor] = {}
         modules = self.named_modules(prefix=prefix) if recurse else [(prefix, self)]
         for path, module in modules:
             for name, tensor in module._own_tensors(kind):
-                if id(tensor) not in seen:
-                    seen.add(id(tensor))
+                if seen.setdefault(place_of(tensor), tensor) is tensor:
                     yield f"{path}.{name}" if path else name, tensor
 
     def named_parameters(self, prefix: str = "", recurse: bool = True
@@ -168,14 +167,14 @@ class ModuleState:
 
     def _convert(self, dtype) -> ScriptModule:
         """Convert every floating-point parameter and buffer, in the modules' slots."""
-        made: dict[int, Tensor] = {}
+        made: dict[tuple, tuple[Tensor, Tensor]] = {}
         for m in self.modules():
             for a in m._type.attributes:
                 tensor = m._object_.get(a.name)
                 if a.kind != "attribute" and tensor is not None and tensor.is_floating_point():
-                    if id(tensor) not in made:
-                        made[id(tensor)] = tensor.to(dtype)
-                    m._object_.set(a.name, made[id(tensor)])
+                    if place_of(tensor) not in made:
+                        made[place_of(tensor)] = tensor, tensor.to(dtype)
+                    m._object_.set(a.name, made[place_of(tensor)][1])
         return self
 
     def float(self) -> ScriptModule:
@@ -207,6 +206,12 @@ class ModuleState:
 
     def __reduce_ex__(self, protocol):
         raise TypeError("a ScriptModule cannot be pickled; use scriptlang.save")
+
+
+def place_of(tensor: Tensor) -> tuple:
+    """What is equal for the Tensors of one value: the native engine gives a new one each time."""
+    where = tensor.data_ptr() if tensor.numel() else id(tensor)
+    return where, tensor.dtype, tensor._size, tensor._stride
 
 
 def _dtype(name: str):
