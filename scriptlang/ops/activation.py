@@ -257,6 +257,8 @@ def glu(self: Tensor, dim: int = -1) -> Tensor:
            "training=False, Generator? generator=None) -> Tensor")
 def rrelu(self, lower, upper, training, generator):
     """In training each negative element has a slope of its own, drawn from [lower, upper)."""
+    if lower > upper:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     check_floating("rrelu_with_noise_out_cpu", self, "f")
     x = working(self)
     if not training:

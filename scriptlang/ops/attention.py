@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from ..tensors import Tensor
+from .dispatch import call
 from .elementwise import cast
 from .nested import NestedTensor
 from .table import primitive
@@ -32,9 +33,6 @@ def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_cau
                            f"{value.dtype.name} instead.")
     if min(len(t._size) for t in (query, key, value)) < 2:
         raise RuntimeError("Expected query, key, and value to all be at least 2 dimensional")
-    if dropout_p:
-        raise RuntimeError("scaled_dot_product_attention: dropout while training is not "
-                           "implemented; call eval() on the module first")
     if is_causal and attn_mask is not None:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when "
                            "is_causal=True")
@@ -53,7 +51,10 @@ def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_cau
     weight = softmax_rows(score)
     if attn_mask is not None and attn_mask.dtype is dtypes.bool:
         weight = np.where(np.isnan(weight), 0, weight) if _has_empty_rows(score) else weight
-    return cast(Tensor._wrap((weight.astype(compute) @ v)), query.dtype)
+    weight = weight.astype(compute)
+    if dropout_p:
+        weight = call("aten::dropout", (Tensor._wrap(weight), dropout_p, True))._array
+    return cast(Tensor._wrap(weight @ v), query.dtype)
 
 
 def _has_empty_rows(score: np.ndarray) -> bool:

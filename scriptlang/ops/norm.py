@@ -226,13 +226,13 @@ def native_group_norm(input, weight, bias, n, channels, area, group, eps):
     """(result, mean, 1 / standard deviation), the latter two of size (N, groups)."""
     check_groups(input, weight, bias, channels, group)
     check_floating(input, "GroupNormKernelImpl")
-    x = working(input).reshape(n, group, -1)
+    x = working(input).reshape(n, group, channels // group * area)
     with np.errstate(all="ignore"):
         mean = x.mean(axis=2, keepdims=True, dtype=np.float64)
         centred = x - mean.astype(x.dtype)
         var = np.square(centred, dtype=np.float64).mean(axis=2, keepdims=True)
         invstd = 1 / np.sqrt(var + eps)
-        result = (centred * invstd.astype(x.dtype)).reshape(n, channels, -1)
+        result = (centred * invstd.astype(x.dtype)).reshape(n, channels, area)
         if weight is not None:
             result = result * working(weight).reshape(-1, 1)
         if bias is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Callable, Optional, Union
+from typing import Any, Callable, Optional, Union
 
 from ...ops import functions as torch
 from ...tensors import Tensor
@@ -183,8 +183,11 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Optional[Tensor] = None
 def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *,
                          linear_bias: Optional[Tensor] = None, weight: Optional[Tensor] = None,
                          reduction: str = "mean", ignore_index: Optional[int] = None,
-                         label_smoothing: float = 0.0) -> Tensor:
-    """cross_entropy of a linear map: input (N, in) or (in,), linear_weight (C, ..., in)."""
+                         label_smoothing: float = 0.0, options: Optional[Any] = None) -> Tensor:
+    """cross_entropy of a linear map: input (N, in) or (in,), linear_weight (C, ..., in).
+
+    options only steer how PyTorch computes the same value.
+    """
     if input.dim() < 1 or input.dim() > 2:
         raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.dim()}")
     if linear_weight.dim() < 2:
@@ -194,6 +197,10 @@ def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *
         raise RuntimeError("expected equal input and linear_weight last dimensions (in_features), "
                            f"got {input.size(-1)} and {linear_weight.size(-1)}, respectively")
     outputs = list(linear_weight.size()[:-1])
+    if len(outputs) > 1 and input.dim() == 1:
+        raise RuntimeError(f"K-dimensional loss defined by linear_weight shape "
+                           f"{list(linear_weight.size())} requires batched input, got unbatched "
+                           f"input with shape {list(input.size())}")
     if linear_bias is not None:
         if list(linear_bias.size()) != outputs:
             raise RuntimeError(f"expected linear_bias shape {outputs}, got "
