@@ -73,10 +73,6 @@ class ZipValue(SugaredValue):
         """The tuples where one part is known element by element."""
         if not any(_is_static(b, p, span) for p in self.parts):
             return None
-        for part in self.parts:
-            if not _is_static(b, part, span) and part.length(b, span) is not None:
-                self.fail("of a tuple or modules with something whose length is not known at "
-                          "compile time", span, "use a tuple, or enumerate() and an index")
         parts: list = [p.unpack(b, span) if _is_static(b, p, span) else p for p in self.parts]
         if any(not isinstance(p, (list, CountValue)) for p in parts):
             self.fail("mixes tuples or modules, whose number is known at compile time, with a "

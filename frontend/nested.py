@@ -22,9 +22,6 @@ from .variadic import VariadicValue, is_variadic
 if TYPE_CHECKING:
     from .emitter import Emitter
 
-DEEPEST = 50
-"""How many closures may be open inside each other; a closure cannot call itself."""
-
 
 class _Inner:
     """The names of an inner function that is compiled on its own."""
@@ -85,6 +82,7 @@ class ClosureValue(SugaredValue):
 
     def __init__(self, e: Emitter, node: ast.FunctionDef):
         self.e, self.node, self.frame = e, node, e.frame
+        self.is_open = False
         self.kind = f"inner function '{node.name}'"
 
     def schema(self) -> Schema:
@@ -101,13 +99,17 @@ class ClosureValue(SugaredValue):
         frame = Frame(self.frame, is_scope=True)
         for argument, value in zip(schema.arguments, inputs):
             frame.set(argument.name, b.simple(value))
-        if sum(f.is_scope for f in _chain(self.e.frame)) > DEEPEST:
+        if self.is_open:
             self.fail("calls itself", span, "define it outside of the function")
         region = b.insert(exits.WITH, (), (), span)
         body = region.add_block()
         region.add_block()
         with self.e.block(body, frame):
-            value = self._body(result, span)
+            self.is_open = True
+            try:
+                value = self._body(result, span)
+            finally:
+                self.is_open = False
             body.add_return(value)
         return b.simple(region.add_output(value.type))
 
@@ -130,9 +132,3 @@ class ClosureValue(SugaredValue):
             return exits.eliminate(e, e.graph.insert_point.block, e.returns, [type])[0]
         finally:
             e.loops, e.returns, e.result = saved
-
-
-def _chain(frame: Frame | None):
-    while frame is not None:
-        yield frame
-        frame = frame.parent

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
+import scriptlang
 from scriptlang.errors import CompileError
 from scriptlang.frontend import environment, matching
 from tests import golden
@@ -26,10 +27,22 @@ MAKERS = ("CompileError", "Mismatch", "Unusable", "fail", "_fail")
 """Names whose call makes an error."""
 
 ELSEWHERE = {
-    "frontend/trace.py": "tests/frontend/test_trace.py",
-    "frontend/environment.py:Unusable.error": "only passes a message on",
+    ("trace", ""): "tests/frontend/test_trace*.py",
+    ("environment.py", "CompileError(self.message"): "passes on what an Unusable says",
+    ("", "nested too deeply"): "test_nesting_deeper_than_python_reads_is_refused, below",
+    ("assignment.py", "this cannot be assigned to"): "Python's grammar refuses all of them",
+    ("control_flow.py", "a loop without end"): "nothing endless can be named",
+    ("classes.py", "is not a class that can be compiled"): "the syntax of a class is a class",
+    ("matching.py", "it is not a method"): "methods are looked up by their first argument",
+    ("matching.py", "cannot be inferred from"): "no schema has a variable that is bound by nothing",
+    ("simple.py", "holds different types and"): "loops over such tuples are unrolled",
+    ("sugared.py", "has no length"): "`iterate` refuses first",
+    ("sugared.py", "cannot be iterated over"): "`iterate` refuses first",
+    ("sugared.py", "can only be called directly"): "special forms are seen at the call",
+    ("sugared.py", "'takes no arguments'"): "classes of archives, whose code is compiled",
+    ("module_types.py", "cannot be compiled: "): "what is not inferable is refused where it is used",
 }
-"""File, or file and function -> why its messages have no case."""
+"""(part of the file's name, part of the call) -> where it is tested, or why nothing reaches it."""
 
 
 class Site(NamedTuple):
@@ -49,23 +62,12 @@ def sites() -> list[Site]:
     found = []
     for path in sorted((ROOT / "frontend").glob("*.py")):
         file = f"frontend/{path.name}"
-        if file in ELSEWHERE:
-            continue
-        for name, node in calls(ast.parse(path.read_text(encoding="utf-8"))):
-            if f"{file}:{name}" not in ELSEWHERE:
-                found.append(Site(file, node.lineno, node.end_lineno, ast.unparse(node)[:90]))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and is_maker(node.func) and node.args:
+                text = ast.unparse(node)
+                if not any(part in path.name and what in text for part, what in ELSEWHERE):
+                    found.append(Site(file, node.lineno, node.end_lineno, text[:90]))
     return found
-
-
-def calls(tree: ast.AST, inside: str = ""):
-    """(qualified name of the function around, call) of calls that make an error."""
-    for node in ast.iter_child_nodes(tree):
-        name = inside
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            name = f"{inside}.{node.name}".lstrip(".")
-        if isinstance(node, ast.Call) and is_maker(node.func) and node.args:
-            yield name, node
-        yield from calls(node, name)
 
 
 def is_maker(func: ast.expr) -> bool:
@@ -127,3 +129,27 @@ def test_every_case_shows_a_place(path):
                 lines = section.text.splitlines()
                 assert re.match(r"(case.py|<string>):\d+:\d+: error: ", lines[0]), case.title
                 assert set(lines[2].strip()) == {"~"}, f"{case.title}: nothing is underlined"
+
+
+def test_every_case_has_a_remedy():
+    """An error says what to write instead."""
+    without = [f"{path.name}: {case.title}" for path in CASES for case in golden.read_cases(path)
+               for section in case.sections
+               if section.kind == "error" and "\n  help: " not in section.text]
+    assert not without, "no remedy:\n" + "\n".join(without)
+
+
+def test_nesting_deeper_than_python_reads_is_refused():
+    text = "def f(x: int):\n    return " + "-" * 20_000 + "x\n"
+    with pytest.raises(CompileError, match="nested too deeply") as e:
+        scriptlang.jit.CompilationUnit(text)
+    assert e.value.span is not None and e.value.help
+
+
+def test_what_is_tested_elsewhere_is_there():
+    """Each line of ELSEWHERE is about a message that the front end has."""
+    calls = [(path.name, ast.unparse(node)) for path in (ROOT / "frontend").glob("*.py")
+             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+             if isinstance(node, ast.Call) and is_maker(node.func)]
+    for part, what in ELSEWHERE:
+        assert any(part in name and what in text for name, text in calls), (part, what)
