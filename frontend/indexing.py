@@ -13,7 +13,7 @@ from scriptlang.source import Span
 
 from .operators import overloads
 from .simple import SimpleValue
-from .sugared import Arg, BuiltinFunction, ConstantValue, SugaredValue
+from .sugared import Arg, BuiltinFunction, ConstantValue, SpecialForm, SugaredValue
 
 if TYPE_CHECKING:
     from .emitter import Emitter
@@ -66,6 +66,18 @@ def slice_of(e: Emitter, node: ast.expr) -> SliceValue | None:
             and e.lookup("slice", e.span(node.func)) is SLICE:
         return e.expr(node)
     return None
+
+
+def item_method(tensor: Value) -> SpecialForm:
+    """`x.__getitem__(i)` of a tensor: what `x[i]` is."""
+    def emit(e: Emitter, node: ast.Call, expected) -> SugaredValue:
+        span = e.span(node)
+        if len(node.args) != 1 or node.keywords:
+            raise CompileError("__getitem__ takes one index", span, "write x[i]")
+        view, indices = view_of(e, tensor, node.args[0], span)
+        return e.simple(_gather(e, view, indices, span) if indices else view)
+
+    return SpecialForm("__getitem__", emit)
 
 
 def emit_subscript(e: Emitter, node: ast.Subscript, expected) -> SugaredValue:

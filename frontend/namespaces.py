@@ -41,9 +41,11 @@ RENAMED: dict[str, str] = {
 
 TYPES: dict[str, T.Type] = {"Tensor": T.TENSOR, "Generator": T.GENERATOR}
 
-MATH_CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "tau": math.tau}
+MATH_CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "tau": math.tau,
+                  "infj": complex(0, math.inf), "nanj": complex(0, math.nan)}
 
-MATH_RENAMED = {"phase": "aten::angle", "rect": "aten::polar", "remainder": "aten::mathremainder"}
+MATH_RENAMED = {"phase": "aten::angle", "rect": "aten::polar",
+                "remainder": "aten::mathremainder"}
 """Functions of math and cmath that are operators under another name."""
 
 JIT: dict[str, SugaredValue] = {

@@ -124,6 +124,10 @@ class SimpleValue(SugaredValue):
         spelled = METHOD_SPELLINGS.get((type, name)) or find_operator(name)
         if type == T.TENSOR and name == "tolist":
             return _to_list(self)
+        if type == T.TENSOR and name == "__getitem__":
+            from .indexing import item_method
+
+            return item_method(value)
         if type == T.TENSOR and name in _TENSOR_METHODS:
             return BuiltinFunction(name, lambda b, args, kwargs, span:
                                    _TENSOR_METHODS[name](b, value, args, kwargs, span))

@@ -140,6 +140,9 @@ _power_complex = quiet(lambda a, b: a ** b, _numpy_complex(np.power))
 
 
 def power_scalar(a, b) -> float:
+    if type(a) is complex or type(b) is complex:
+        raise RuntimeError("a complex number and an int or float have no power of one type; make "
+                           "both complex: a ** complex(b)")
     return _power(float(a), float(b))
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any, Callable
 
-from .. import types as T
+import numpy as np
+
 from ..objects import Device, EnumValue, ScriptObject
 from ..stream_text import stream_text
 from ..tensors import Tensor
@@ -241,11 +242,7 @@ def value_text(value: Any) -> str:
 
 
 def tuple_text(value: tuple) -> str:
-    kind = getattr(type(value), "__script_type__", None)
-    if isinstance(kind, T.TupleType) and kind.name:
-        short = kind.name.rpartition(".")[2]
-        parts = zip(kind.fields, value)
-        return f"{short}({', '.join(f'{name}={value_text(v)}' for name, v in parts)})"
+    """A tuple; the names of a named one are not written, as in PyTorch."""
     inside = ", ".join(map(value_text, value))
     return f"({inside},)" if len(value) == 1 else f"({inside})"
 
@@ -266,21 +263,28 @@ def format_text(self, *values):
 
 
 def one_character(value) -> str:
-    return character(value) if isinstance(value, int) else str(value)
+    if type(value) not in (int, str):
+        raise RuntimeError("%c requires an int or a character for formatting, but got "
+                           f"{type(value).__name__}")
+    return character(value) if isinstance(value, int) else value
 
 
 def integer_text(value) -> str:
+    """A float is cut to 32 bits, as a C++ cast does it."""
     if not isinstance(value, (int, float)):
         raise RuntimeError(f"%d requires a number for formatting, but got {type(value).__name__}")
+    if isinstance(value, float) and not abs(value) < 2 ** 31:
+        return str(-2 ** 31)
     return str(int(value))
 
 
 def float_format(spec: str) -> Callable:
+    """%f rounds to 32 bits before it writes, as in PyTorch."""
     def text(value):
         if not isinstance(value, (int, float)):
             raise RuntimeError(f"%{spec} requires a number for formatting, but got "
                                f"{type(value).__name__}")
-        return f"%{spec}" % value
+        return f"%{spec}" % (np.float32(value) if spec in "fF" else value)
 
     return text
 
