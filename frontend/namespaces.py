@@ -174,6 +174,8 @@ BY_NAME: dict[str, SugaredValue] = {
     "torch.functional": MODULES["functional"], "torch.special": MODULES["special"],
     "scriptlang.ops.functions": TORCH, "torch._C": MODULES["_C"], "torch._VF": MODULES["_VF"],
     "torch.linalg": MODULES["linalg"], "torch.fft": MODULES["fft"],
+    "scriptlang.linalg": MODULES["linalg"], "scriptlang.fft": MODULES["fft"],
+    "scriptlang.special": MODULES["special"],
 }
 """Qualified names of modules -> namespaces."""
 

@@ -27,7 +27,11 @@ HOMES = {
     ".freezing": ("freeze", "optimize_for_inference"),
     ".errors": ("ScriptError", "CompileError", "RunError", "ArchiveError", "LimitError",
                 "MissingOperatorError"),
-    ".tensors": ("Tensor", "from_numpy"),
+    ".tensors": ("Tensor", "Size", "from_numpy"),
+    ".tensor_types": ("FloatTensor", "DoubleTensor", "HalfTensor", "BFloat16Tensor", "ByteTensor",
+                      "CharTensor", "ShortTensor", "IntTensor", "LongTensor", "BoolTensor",
+                      "Generator", "default_generator", "manual_seed", "seed", "initial_seed",
+                      "from_dlpack", "asarray", "frombuffer", "typename", "compile", "cuda"),
     ".objects": ("Device",),
     ".dtypes": ("DType", "finfo", "iinfo", "float32", "float64", "float16", "bfloat16", "int8",
                 "int16", "int32", "int64", "uint8", "bool", "complex64", "complex128", "float",
@@ -36,6 +40,10 @@ HOMES = {
     ".limits": ("Limits",),
 }
 """Module -> the public names it is home of."""
+
+SUBMODULES = ("device", "jit", "nn", "ops", "linalg", "fft", "special", "frontend", "interpreter",
+              "serialization")
+"""Modules that are attributes without being imported, and the class `device`."""
 
 FOLDER = os.path.dirname(__file__)
 
@@ -46,7 +54,7 @@ def __getattr__(name: str):
     """Public names from their modules; any other name may be an operator (`scriptlang.relu`)."""
     if name in HOME:
         value = getattr(importlib.import_module(HOME[name], __name__), name)
-    elif name in ("device", "jit", "nn", "ops", "frontend", "interpreter", "serialization"):
+    elif name in SUBMODULES:
         value = _other(name)
     elif name.startswith("__") or os.path.exists(os.path.join(FOLDER, name + ".py")):
         # `from . import types` asks here first; it must not load the operators.

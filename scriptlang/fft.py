@@ -1,0 +1,14 @@
+"""Fourier transforms, under the names of torch.fft: `fft.X` is the operator `fft_X`."""
+
+from __future__ import annotations
+
+from .ops import functions
+
+
+def __getattr__(name: str):
+    if not name.startswith("__"):
+        try:
+            return getattr(functions, f"fft_{name}")
+        except AttributeError:
+            pass
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

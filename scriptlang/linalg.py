@@ -1,0 +1,14 @@
+"""Linear algebra, under the names of torch.linalg: `linalg.X` is the operator `linalg_X`."""
+
+from __future__ import annotations
+
+from .ops import functions
+
+
+def __getattr__(name: str):
+    if not name.startswith("__"):
+        try:
+            return getattr(functions, f"linalg_{name}")
+        except AttributeError:
+            pass
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,14 @@
+"""Special functions, under the names of torch.special: `special.X` is the operator `special_X`."""
+
+from __future__ import annotations
+
+from .ops import functions
+
+
+def __getattr__(name: str):
+    if not name.startswith("__"):
+        try:
+            return getattr(functions, f"special_{name}")
+        except AttributeError:
+            pass
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

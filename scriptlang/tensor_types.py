@@ -1,0 +1,102 @@
+"""Small names of torch that model code uses: typed tensors, generators, what runs on GPUs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import dtypes
+from .ops import functions
+from .ops.eager import as_tensor, tensor
+from .ops.random import Generator, default_generator
+from .tensors import Tensor, from_numpy
+
+TYPED = {"FloatTensor": "float32", "DoubleTensor": "float64", "HalfTensor": "float16",
+         "BFloat16Tensor": "bfloat16", "ByteTensor": "uint8", "CharTensor": "int8",
+         "ShortTensor": "int16", "IntTensor": "int32", "LongTensor": "int64",
+         "BoolTensor": "bool"}
+"""Classes of tensors of one dtype."""
+
+
+class _TensorType(type):
+    """`FloatTensor([1, 2])`, `FloatTensor(2, 3)` make tensors; `isinstance(x, FloatTensor)` asks."""
+
+    dtype: dtypes.DType
+
+    def __call__(cls, *args) -> Tensor:
+        if len(args) == 1 and not isinstance(args[0], int):
+            return tensor(args[0], dtype=cls.dtype)
+        return functions.empty(list(args) or [0], dtype=cls.dtype)
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        return isinstance(value, Tensor) and value.dtype is cls.dtype
+
+
+for _name, _dtype in TYPED.items():
+    globals()[_name] = _TensorType(_name, (), {"dtype": dtypes.BY_NAME[_dtype],
+                                               "__module__": __name__})
+
+
+def manual_seed(seed: int) -> Generator:
+    """Seed the default generator; returns it."""
+    return default_generator.manual_seed(int(seed))
+
+
+def seed() -> int:
+    """Seed the default generator from the operating system; returns the seed."""
+    return default_generator.seed()
+
+
+def initial_seed() -> int:
+    return default_generator.initial_seed
+
+
+def from_dlpack(value: Any) -> Tensor:
+    """A tensor over the memory of anything that speaks DLPack."""
+    return as_tensor(value)
+
+
+def asarray(obj: Any, *, dtype=None, device=None, copy: bool | None = None,
+            requires_grad: bool = False) -> Tensor:
+    """A tensor over an array's memory, or a copy."""
+    made = as_tensor(obj, dtype=dtype)
+    made = made.clone() if copy else made
+    made.requires_grad = requires_grad
+    return made
+
+
+def frombuffer(buffer: Any, *, dtype, count: int = -1, offset: int = 0,
+               requires_grad: bool = False) -> Tensor:
+    """A tensor over the memory of a buffer, from a byte offset on."""
+    import numpy as np
+
+    made = from_numpy(np.frombuffer(buffer, dtypes.as_dtype(dtype).numpy, count, offset))
+    made.requires_grad = requires_grad
+    return made
+
+
+def typename(obj: Any) -> str:
+    """The name of an object's class, with its module unless it is of Python itself."""
+    if isinstance(obj, Tensor):
+        return next((f"torch.{n}" for n, d in TYPED.items() if d == obj.dtype.name),
+                    "torch.Tensor")
+    cls = obj if isinstance(obj, type) or callable(obj) and hasattr(obj, "__qualname__") \
+        else type(obj)
+    module = getattr(cls, "__module__", None)
+    return cls.__qualname__ if module in (None, "builtins") else f"{module}.{cls.__qualname__}"
+
+
+def compile(model: Any = None, **settings: Any) -> Any:
+    """The model itself: eager code runs as it is; `scriptlang.script` is what compiles."""
+    return (lambda m: m) if model is None else model
+
+
+class cuda:
+    """There is no GPU here."""
+
+    @staticmethod
+    def is_available() -> bool:
+        return False
+
+    @staticmethod
+    def device_count() -> int:
+        return 0
