@@ -26,6 +26,13 @@ if TYPE_CHECKING:
     from .emitter import Emitter
 
 
+WITHOUT_MEMBERS = ("builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol")
+"""Bases that add nothing to a script class."""
+
+OF_PYTHON = ("__new__", "__init_subclass__", "__class_getitem__", "__del__")
+"""Methods that only Python calls."""
+
+
 @dataclass
 class Member:
     """A method, property or static method of a class: its syntax and what its names mean.
@@ -62,7 +69,7 @@ def members_of(cls: type, type: T.ClassType) -> list[Member]:
     """The members that instances of a class have: its own, then what its bases add."""
     found: dict[tuple[str, bool], Member] = {}
     for owner in cls.__mro__:
-        if owner is object:
+        if f"{owner.__module__}.{owner.__name__}" in WITHOUT_MEMBERS:
             continue
         for member in _own_members(owner, cls):
             found.setdefault((member.name, is_setter(member.statement)), member)
@@ -78,7 +85,7 @@ def _own_members(owner: type, cls: type) -> list[Member]:
                            "inherit from classes of the program only")
     node, source = source_of(owner)
     members = [_member(owner, cls, s, source) for s in node.body
-               if isinstance(s, ast.FunctionDef)]
+               if isinstance(s, ast.FunctionDef) and s.name not in OF_PYTHON]
     return [m for m in members if m is not None]
 
 
@@ -92,7 +99,8 @@ def _member(owner: type, cls: type, statement: ast.FunctionDef, source: Source) 
     from .resolver import PythonResolver
     from .script import defaults_of
 
-    raw = function = owner.__dict__.get(statement.name)
+    private = f"_{owner.__name__.lstrip('_')}{statement.name}"
+    raw = function = owner.__dict__.get(statement.name, owner.__dict__.get(private))
     if isinstance(raw, classmethod):
         return None
     if isinstance(raw, staticmethod):

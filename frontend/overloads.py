@@ -100,6 +100,12 @@ class OverloadedMethod(SugaredValue):
         return b.call_method(self.owner, self.methods[match.index], args, kwargs, span)
 
 
+def forget_declarations(fn: Callable) -> None:
+    """A function that is defined later under the same name has declarations of its own."""
+    ours = getattr(sys.modules.get("scriptlang.jit"), "_overloaded_fns", {})
+    ours.pop(f"__torch__.{fn.__module__}.{fn.__qualname__}", None)
+
+
 _compiled: dict[Callable, OverloadedFunction] = {}
 
 
@@ -116,4 +122,5 @@ def overloaded(fn: Callable) -> OverloadedFunction | None:
         names = [base if i == 0 else f"{base}__{i}" for i in range(len(declarations))]
         known = _compiled[fn] = OverloadedFunction(
             fn.__name__, overload_functions(fn, declarations, names))
+        forget_declarations(fn)
     return known

@@ -270,6 +270,11 @@ class ClassValue(SugaredValue):
         made = class_method(self.class_type, name)
         if made is not None:
             return FunctionValue(made)
+        inner = vars(self.class_type.python_class or object).get(name)
+        if isinstance(inner, type):
+            from .resolver import meaning_of
+
+            return meaning_of(inner, span)
         refuse_class_attribute(self.class_type, name, span)
         self.fail(f"has no static method or constant {name!r}", span,
                   "attributes belong to its instances: make one first")

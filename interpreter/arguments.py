@@ -240,6 +240,8 @@ def _class(value: Any, t: T.Type, path: str) -> ScriptObject:
             return value
         raise Mismatch(value, t, path)
     own = python_classes.get(type(value), t)
+    if isinstance(t, T.ClassType) and not T.is_subtype(own, t):
+        own = t                                          # as good as one: it has the attributes
     if not isinstance(own, T.ClassType) or own.is_module or not T.is_subtype(own, t) \
             or not own.attributes or not all(hasattr(value, a.name) for a in own.attributes) \
             or path.count(".") > MOST_NESTED:

@@ -100,16 +100,17 @@ class Code:
 
 
 def to_tuple(code: Code, name: str | None = None, names: Mapping[Any, str] | None = None,
-             renamed: Mapping[T.Type, str] | None = None) -> tuple:
+             renamed: Mapping[T.Type, str] | None = None, whole: bool = False) -> tuple:
     """The layout of `bytecode.pkl`.  Constants stay the values they are.
 
     name, names: what it and the functions it calls are named in the program, where that is not
-    their own name.  renamed: the same for types that have names.
+    their own name.  renamed: the same for types that have names.  whole: NamedTuples inside other
+    types have their fields, too, which PyTorch does not write.
     """
     names = names or {}
 
     def spell(t: T.Type) -> str:
-        return type_text(t, renamed or {})
+        return type_text(t, renamed or {}, whole)
 
     table = (
         ("instructions", tuple(map(tuple, code.instructions))),
@@ -131,15 +132,17 @@ def _argument_tuple(a: Argument, spell: Callable[[T.Type], str]) -> tuple:
             ("default_value", a.default if a.has_default else None))
 
 
-def type_text(t: T.Type, renamed: Mapping[T.Type, str]) -> str:
+def type_text(t: T.Type, renamed: Mapping[T.Type, str], whole: bool = False) -> str:
     """A type as bytecode writes it: its annotation; a NamedTuple with its fields."""
     def rename(t: T.Type) -> T.Type:
+        if whole and isinstance(t, T.TupleType) and t.name:
+            return T.AtomType(type_text(t, renamed, whole))
         return T.AtomType(renamed[t]) if t in renamed else t.map(rename)
 
     if isinstance(t, T.TupleType) and t.name:
         fields = ",".join(f"[{n}, {rename(e).annotation}]" for n, e in zip(t.fields, t.elements))
         return f"{renamed.get(t, t.name)}[NamedTuple, [{fields}]]"
-    return (rename(t) if renamed else t).annotation
+    return (rename(t) if renamed or whole else t).annotation
 
 
 class MalformedCode(ValueError):

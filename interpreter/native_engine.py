@@ -69,7 +69,8 @@ class NativeProgram:
         renamed = {t: name for name, t in types.items() if t.name != name}
         for t, name in renamed.items():
             names.update((f, f"{name}.{short}") for short, f in getattr(t, "methods", {}).items())
-        trees = tuple(to_tuple(code, names[f], names, renamed) for f, code in self.codes.items())
+        trees = tuple(to_tuple(code, names[f], names, renamed, whole=True)
+                      for f, code in self.codes.items())
         try:
             self.program = native.Program(trees, types)
         except native.NativeError as e:

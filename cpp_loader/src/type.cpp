@@ -208,7 +208,8 @@ class TypeParser {
         return type;
       }
     }
-    bool is_variable = name.find('.') == std::string_view::npos && name[0] == 't';
+    bool is_variable =
+        name.find('.') == std::string_view::npos && name[0] == 't' && name != "tuple";
     return Type::make(is_variable ? TypeKind::Variable : TypeKind::Opaque, {}, std::string(name));
   }
 
@@ -390,6 +391,10 @@ TagSet tags_of(const Type& type) {
     case TypeKind::Tuple:
     case TypeKind::NamedTuple: return tag_bit(Tag::Tuple);
     case TypeKind::Class: return tag_bit(Tag::Object) | tag_bit(Tag::Enum);
+    case TypeKind::Opaque:  // bare "list" and "tuple" stand in isinstance
+      return type.name == "list"    ? tag_bit(Tag::List)
+             : type.name == "tuple" ? tag_bit(Tag::Tuple)
+                                    : kAnyTag;
     case TypeKind::Optional: return tags_of(*type.elements[0]) | tag_bit(Tag::None);
     case TypeKind::Union: {
       TagSet tags = 0;
