@@ -58,19 +58,23 @@ SOURCES: dict[str, tuple[str, str]] = {
 }
 """Name in torch -> (its module, the text of the class)."""
 
-REFUSED = ("enable_grad", "inference_mode", "set_grad_enabled")
-"""Contexts of torch that stand after no `with` of a program."""
+_MODE = "use torch.no_grad(), or set the mode around the call of the program"
+
+REFUSED: dict[str, str] = {
+    "enable_grad": _MODE, "inference_mode": _MODE, "set_grad_enabled": _MODE,
+    "autocast": "convert the tensors that shall be of lower precision: x.to(torch.bfloat16)",
+}
+"""Contexts of torch that stand after no `with` of a program -> what to do instead."""
 
 
 class RefusedContext(SugaredValue):
     """A context of torch that is not part of the language."""
 
     def __init__(self, name: str):
-        self.kind = f"'torch.{name}'"
+        self.name, self.kind = name, f"'torch.{name}'"
 
     def call(self, b, args, kwargs, span):
-        self.fail("is not part of the language", span,
-                  "use torch.no_grad(), or set the mode around the call of the program")
+        self.fail("is not part of the language", span, REFUSED[self.name])
 
 
 def refused_context(cls: type) -> RefusedContext | None:
