@@ -13,6 +13,7 @@ import inspect
 from typing import Any, Callable
 
 from scriptlang import types as T
+from scriptlang.building import uncollected
 from scriptlang.errors import CompileError
 from scriptlang.ir import Function, Value
 from scriptlang.objects import Device, ScriptObject
@@ -239,6 +240,7 @@ def forget(type: T.ClassType) -> None:
 
 # Compiling
 
+@uncollected
 def compile_module(module: Any, modules: Modules, wanted: T.InterfaceType | None = None
                    ) -> T.ClassType:
     """The type of a module with all that can be called from outside compiled, submodules first.

@@ -15,6 +15,7 @@ import types as python_types
 import weakref
 from typing import Any, Callable, Mapping
 
+from scriptlang.building import uncollected
 from scriptlang.errors import CompileError
 from scriptlang.ir import Function
 from scriptlang.source import Source, Span
@@ -33,6 +34,7 @@ __all__ = ["compile_text", "script_class", "script_function", "source_of"]
 _functions: weakref.WeakKeyDictionary[Callable, Function] = weakref.WeakKeyDictionary()
 
 
+@uncollected
 def script_function(fn: Callable, place: Span | None = None) -> Function:
     """Compile a Python function, and the functions it calls; each is compiled once.
 
