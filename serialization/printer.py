@@ -48,8 +48,8 @@ def function_ast(function: Function, name: str, spelling: Spelling) -> ast.Funct
         args.append(ast.arg(name_of, spelling.type(formal.type)))
         if formal.has_default:
             defaults.append(constant_expr(formal.default, formal.type, spelling))
-        elif defaults:                               # a keyword-only argument behind a default
-            defaults.append(None)
+        else:                                        # one behind a default needs no default either
+            defaults = []
     body = printer.statements(graph.block)
     result = graph.outputs[0] if graph.outputs else None
     if result is not None:
