@@ -36,7 +36,7 @@ def defined(case: golden.Case, torch, file: str) -> dict:
     space = module.__dict__
     space.update({"torch": torch, "Tensor": torch.Tensor,
                   **{n: getattr(typing, n) for n in NAMES}})
-    exec(compile(text, file, "exec"), space)
+    exec(compile(text, file, "exec", dont_inherit=True), space)
     return space
 
 
@@ -102,7 +102,8 @@ def test_an_archive_keeps_it(case):
 def test_pytorch_agrees(case):
     import torch
 
-    theirs = defined(case, torch, "case_programs_of_torch")
+    # PyTorch keeps what it compiled by its name: each case is a module of its own.
+    theirs = defined(case, torch, "case_of_torch_" + re.sub(r"\W", "_", case.title))
     made = theirs[main_of(case)]
     expected = results(case, theirs, torch.jit.script(made))
     space, function = scripted(case, "python")
