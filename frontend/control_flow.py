@@ -12,7 +12,7 @@ from scriptlang.source import Span
 
 from . import exits
 from .environment import Frame, Unusable, bind
-from .refinement import condition, refine
+from .refinement import condition, narrows, refine
 from .sugared import StaticSequence, SugaredValue
 from .syntax import assigned_names, leaves_loop
 
@@ -57,15 +57,40 @@ def merge(e: Emitter, branch: Node, frames: list[Frame], span: Span) -> None:
         if name in assigned:
             merge_name(e, branch, name, then, other, span)
         else:
-            _merge_facts(e, name, then, other, span)
+            _merge_facts(e, branch, name, then, other, span)
 
 
-def _merge_facts(e: Emitter, name: str, then: Frame, other: Frame, span: Span) -> None:
+def _merge_facts(e: Emitter, branch: Node, name: str, then: Frame, other: Frame, span: Span
+                 ) -> None:
     """A name that no branch assigned: what the branches that go on know of its type."""
     types = [f.find(name).type(e.b, span) for f in (then, other) if not f.exits]
     known = T.unify(types[0], types[-1])
-    if known is not None:
+    if known is not None and then.exits != other.exits:
+        keep_facts(e, branch, {name: known}, 1 if then.exits else 0, span)
+    elif known is not None:
         refine(e, {name: known}, span)
+
+
+def keep_facts(e: Emitter, branch: Node, facts: dict[str, T.Type], goes_on: int, span: Span
+               ) -> None:
+    """Let variables have the types that the one block that goes on knows.
+
+    The narrower value is an output of the branch, as in PyTorch: after it, nothing depends on a
+    cast that the other way would make of a None.
+    """
+    for name, type in sorted(facts.items()):
+        known = e.frame.find(name)
+        if known is None or not e.b.is_simple(known) or not narrows(e, known, type, span):
+            continue
+        if type == T.NONE:
+            refine(e, {name: type}, span)
+            continue
+        with e.graph.at(branch.blocks[goes_on]):
+            refined = e.b.cast(known.value(e.b, span), type, span)
+            e.b.name_value(refined, name)
+        for i, block in enumerate(branch.blocks):
+            block.add_return(refined if i == goes_on else e.uninitialized(type))
+        e.frame.refine(name, e.simple(branch.add_output(type, name)), known)
 
 
 def merge_name(e: Emitter, branch: Node, name: str, then: Frame, other: Frame,

@@ -14,7 +14,7 @@ from scriptlang.errors import CompileError
 from scriptlang.ir import Value
 from scriptlang.source import Span
 
-from .sugared import ConstantValue
+from .sugared import ConstantValue, SugaredValue
 
 if TYPE_CHECKING:
     from .emitter import Emitter
@@ -244,15 +244,21 @@ def _is_a(t: T.Type, wanted: T.Type) -> bool:
     return T.is_subtype(t, wanted)
 
 
+def narrows(e: Emitter, known: SugaredValue, type: T.Type, span: Span) -> bool:
+    """Whether a type says more of a variable than is known."""
+    own = known.type(e.b, span)
+    return own != type and (T.is_subtype(type, own) or own == T.ANY)
+
+
 def refine(e: Emitter, facts: Refinements, span: Span) -> None:
     """Let the named variables have the types that are known, in the current frame."""
     for name, type in sorted(facts.items()):
         known = e.frame.find(name)
         if known is None or not e.b.is_simple(known):
             continue
-        value = known.value(e.b, span)
-        if value.type == type or not T.is_subtype(type, value.type) and value.type != T.ANY:
+        if not narrows(e, known, type, span):
             continue
+        value = known.value(e.b, span)
         refined = e.b.constant(None, span) if type == T.NONE else e.b.cast(value, type, span)
         if not refined.name:
             refined.name = name

@@ -133,7 +133,7 @@ def emit_assert(e: Emitter, node: ast.Assert) -> None:
     with e.block(branch.add_block()):
         refine(e, test.if_false, span)
         raise_exception(e, _message(e, node, span), "builtins.AssertionError", span)
-    refine(e, test.if_true, span)
+    control_flow.keep_facts(e, branch, test.if_true, 0, span)
 
 
 def _message(e: Emitter, node: ast.Assert, span: Span) -> Value:

@@ -203,7 +203,15 @@ class ScriptModule(ModuleState, ScriptObjectFacade):
     """A loaded or compiled module.  Calling it calls `forward`; hooks of the program run around it.
 
     Attributes that the program has are checked when they are set; others are plain Python ones.
+    A program may have names that this class has, too (`values`, `graph`): those of the program win.
     """
+
+    def __getattribute__(self, name: str) -> Any:
+        if name[:1] != "_" and hasattr(ScriptModule, name):
+            cls = object.__getattribute__(self, "__dict__")["_raw_"].type
+            if cls.slot(name) is not None or name in cls.methods or name in cls.properties:
+                return ScriptModule.__getattr__(self, name)
+        return object.__getattribute__(self, name)
 
     def __call__(self, *args, **kwargs):
         cls = self._type

@@ -1,0 +1,163 @@
+"""Modules of torch.nn, scripted here: PyTorch's answers, its tensors, and archives it loads."""
+
+from __future__ import annotations
+
+import io
+import warnings
+
+import pytest
+
+import scriptlang
+
+torch = pytest.importorskip("torch")
+nn = torch.nn
+
+pytestmark = pytest.mark.oracle
+
+
+def flat(value) -> list:
+    if isinstance(value, scriptlang.Tensor):
+        return [torch.from_numpy(value.numpy())]
+    if isinstance(value, (tuple, list)):
+        return [t for v in value for t in flat(v)]
+    return [] if value is None else [value]
+
+
+def agree(a, b) -> None:
+    a, b = flat(a), flat(b)
+    assert len(a) == len(b)
+    for x, y in zip(a, b):
+        torch.testing.assert_close(y, x, rtol=1e-4, atol=1e-5)
+
+
+def check(module, *args, archive: bool = True) -> None:
+    """Eager PyTorch, the scripted module, and its archive read by PyTorch all agree."""
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")
+        module = module.eval()
+        expected = module(*args)
+        scripted = scriptlang.script(module, engine="python")
+        agree(expected, scripted(*args))
+        if archive:
+            file = io.BytesIO()
+            scripted.save(file)
+            file.seek(0)
+            agree(expected, torch.jit.load(file)(*args))
+
+
+class Residual(nn.Module):
+    def __init__(self, n: int):
+        super().__init__()
+        self.conv = nn.Conv2d(n, n, 3, padding=1, bias=False)
+        self.norm = nn.BatchNorm2d(n)
+        self.act = nn.ReLU(inplace=True)
+        self.down = None
+
+    def forward(self, x):
+        y = self.act(self.norm(self.conv(x)))
+        return y + (x if self.down is None else self.down(x))
+
+
+CASES = {
+    "residual": lambda: (nn.Sequential(nn.Conv2d(3, 4, 3), Residual(4), Residual(4)),
+                         torch.randn(2, 3, 6, 6)),
+    "gelu and norm": lambda: (nn.Sequential(nn.Linear(4, 4), nn.GELU(), nn.LayerNorm(4)),
+                              torch.randn(2, 4)),
+    "transformer layer": lambda: (nn.TransformerEncoderLayer(8, 2, 16), torch.randn(5, 3, 8)),
+    "attention": lambda: (nn.MultiheadAttention(8, 2), *torch.randn(3, 5, 2, 8).unbind()),
+    "upsample": lambda: (nn.Upsample(scale_factor=2.0, mode="bilinear"),
+                         torch.randn(1, 2, 3, 3)),
+    "pooling with indices": lambda: (nn.MaxPool2d(2, return_indices=True),
+                                     torch.randn(1, 2, 4, 4)),
+    "embedding": lambda: (nn.Embedding(5, 3, padding_idx=0), torch.tensor([[0, 4], [2, 1]])),
+    "loss": lambda: (nn.CrossEntropyLoss(label_smoothing=0.1), torch.randn(3, 4),
+                     torch.tensor([0, 3, 1])),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_modules_give_what_pytorch_gives(name):
+    torch.manual_seed(0)
+    check(*CASES[name]())
+
+
+@pytest.mark.parametrize("make", [nn.LSTM, nn.GRU, nn.RNN])
+def test_recurrent_layers(make):
+    torch.manual_seed(0)
+    check(make(3, 4, num_layers=2, bidirectional=True), torch.randn(5, 2, 3), archive=False)
+
+
+def test_a_transformer():
+    torch.manual_seed(0)
+    check(nn.Transformer(8, 2, 1, 1, 16), torch.randn(4, 2, 8), torch.randn(3, 2, 8))
+
+
+def test_the_tensors_are_those_of_the_torch_module():
+    module = nn.Linear(2, 2)
+    scripted = scriptlang.script(module)
+    with torch.no_grad():
+        module.weight.zero_()
+    assert scripted.weight.tolist() == [[0.0, 0.0], [0.0, 0.0]]
+
+
+class Outer(nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x):
+        return self.inner(x) + 1
+
+
+def test_a_part_that_torch_compiled_is_taken_over():
+    module = Outer(torch.jit.script(nn.Linear(2, 2)))
+    check(module, torch.randn(1, 2))
+    traced = Outer(torch.jit.trace(nn.Linear(2, 2), torch.randn(1, 2)))
+    check(traced, torch.randn(1, 2))
+
+
+def types_of(module) -> dict[str, str]:
+    return {name: m._type.short_name for name, m in module.named_modules()}
+
+
+def test_types_and_attributes_are_those_of_pytorch():
+    module = nn.Sequential(Residual(2), Residual(2))
+    theirs = torch.jit.script(module)
+    ours = scriptlang.script(module)
+    assert list(ours.state_dict()) == list(theirs.state_dict())
+    assert [n for n, _ in ours.named_modules()] == [n for n, _ in theirs.named_modules()]
+    assert types_of(ours) == {n: m.original_name for n, m in theirs.named_modules()}
+    slots = [(a.name, str(a.type)) for a in ours[0]._type.attributes]
+    assert slots == [(n, str(theirs[0]._c._type().getAttribute(n))
+                      if "__torch__" not in str(theirs[0]._c._type().getAttribute(n)) else t)
+                     for n, t in slots]
+
+
+@pytest.mark.slow
+def test_every_module_that_pytorch_scripts():
+    """`torch.testing`'s own samples of every layer; those that PyTorch refuses are passed over."""
+    from torch.testing._internal.common_modules import module_db
+
+    count = 0
+    for info in module_db:
+        for sample in info.module_inputs_func(info, device="cpu", dtype=torch.float32,
+                                              requires_grad=False, training=False)[:6]:
+            given, made = sample.forward_input, sample.constructor_input
+            if given is None:
+                continue
+            torch.manual_seed(0)
+            with warnings.catch_warnings(), torch.no_grad():
+                warnings.simplefilter("ignore")
+                try:
+                    module = info.module_cls(*made.args, **made.kwargs).eval()
+                    torch.jit.script(module)
+                    expected = module(*given.args, **given.kwargs)
+                except Exception:
+                    continue
+                scripted = scriptlang.script(module, engine="python")
+                try:
+                    agree(expected, scripted(*given.args, **given.kwargs))
+                except Exception as error:
+                    raise AssertionError(f"{info.name} {made.args} {made.kwargs}") from error
+            count += 1
+    assert count > 300
