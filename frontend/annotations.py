@@ -206,6 +206,8 @@ def type_of_object(obj: Any, class_type: Callable[[type], T.Type | None],
             return recur(args[0])
         if getattr(origin, "__name__", "") == "Future" and args:
             return T.FutureType(recur(args[0]))
+        if getattr(origin, "__name__", "") in ("_Await", "Await") and args:
+            return T.RRefLikeType("Await", recur(args[0]))
     except _NoType:
         return None
     if isinstance(obj, type):

@@ -63,6 +63,9 @@ class SimpleValue(SugaredValue):
         properties = PROPERTIES.get(type)
         if properties and name in properties:
             return SimpleValue(b.emit(properties[name], [value], span))
+        if isinstance(type, T.RRefLikeType) and type.wrapper == "Await":
+            waited = SimpleValue(b.emit("prim::awaitable_wait", [value], span))
+            return waited.attr(b, name, span)
         if isinstance(type, T.ClassType):
             found = self._class_attr(b, type, name, span)
         elif isinstance(type, T.InterfaceType):

@@ -37,6 +37,18 @@ class Program:
     calls: list[Call]
 
 
+@dataclass(frozen=True, eq=False)
+class Pending:
+    """The call of an awaitable: by the interpreter that waits for it, or by Python."""
+
+    program: Program
+    program_of: Callable[[Function], Program]
+    limits: Limits
+
+    def __call__(self, *args: Any) -> Any:
+        return Interpreter(self.program_of, self.limits).run(self.program, list(args))
+
+
 @dataclass(eq=False)
 class Activation:
     """A function being run.
@@ -200,18 +212,19 @@ class Interpreter:
         self.frames[-1].future, self.frames[-1].base = Future(), len(self.stack) - n
 
     def awaitable(self, frame: Activation, x: int, n: int) -> None:
-        function = self.program_of(frame.program.code.functions[x])
-        self.stack.append(Future(call=(function, pop_n(self.stack, n))))
+        program = self.program_of(frame.program.code.functions[x])
+        pending = Pending(program, self.program_of, self.limits)
+        self.stack.append(Future(call=(pending, pop_n(self.stack, n))))
         frame.pc += 1
 
     def wait(self, frame: Activation, x: int, n: int) -> None:
         future = self.stack.pop()
         if not isinstance(future, Future):
             raise RunError(f"{type_name(future)} cannot be waited for")
-        if future.call is not None and isinstance(future.call[0], Program):
-            program, args = future.call
+        if future.call is not None and isinstance(future.call[0], Pending):
+            pending, args = future.call
             self.stack += args
-            self.enter_program(program)
+            self.enter_program(pending.program)
             self.frames[-1].future = future
         else:
             self.stack.append(future.wait())

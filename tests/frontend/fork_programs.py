@@ -154,3 +154,26 @@ RUNS = [
     (in_place, [1.0, 2.0, 3.0]), (in_a_loop, [16.0, 17.0, 18.0]),
     (waited_for_twice, [2.0, 4.0, 6.0]), (awaited, [4.0, 7.0, 10.0]),
 ]
+
+
+class Held:
+    def __init__(self, a: Tensor):
+        self.a = a
+
+    def twice(self) -> Tensor:
+        return self.a * 2
+
+
+def make_held(x) -> Held:
+    print("made")
+    return Held(x)
+
+
+def attributes_of_an_awaitable(x):
+    held = torch.jit._awaitable(make_held, x + 1)
+    print("first")
+    return held.a + held.twice()
+
+
+def gives_an_awaitable(x):
+    return torch.jit._awaitable(add, x, 2)

@@ -156,3 +156,15 @@ def test_text_programs_see_closures():
         "    return torch.jit.wait(a) + torch.jit.wait(b)\n", {"torch": scriptlang})
     for name in ENGINES:
         assert ScriptFunction(functions["f"], name)(x(), 4).tolist() == [4.0, 12.0, 20.0]
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_awaitables_run_when_they_are_asked(name, capfd):
+    found = scriptlang.script(fork_programs.attributes_of_an_awaitable, engine=name)(x())
+    assert found.tolist() == [3.0, 6.0, 9.0]
+    assert capfd.readouterr().out == "first\nmade\n"
+
+
+def test_python_may_wait_for_an_awaitable():
+    future = scriptlang.script(fork_programs.gives_an_awaitable, engine="python")(x())
+    assert not future.done() and future.wait().tolist() == [2.0, 3.0, 4.0] and future.done()
