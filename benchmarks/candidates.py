@@ -56,12 +56,14 @@ def silero_onnxruntime(threads: int):
     return call
 
 
-def resnet_scriptlang(engine: str, threads: int):
+def resnet_scriptlang(engine: str, threads: int, optimize: bool = False):
     """ResNet-18, one 224x224 image."""
     import scriptlang
 
     scriptlang.set_num_threads(threads)
     m = scriptlang.load(FILES / "resnet18.pt", engine=engine)
+    if optimize:
+        m = scriptlang.optimize(m)
     x = scriptlang.from_numpy(noise(1, 3, 224, 224))
     return lambda: m(x)
 

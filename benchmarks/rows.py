@@ -13,6 +13,8 @@ ROWS = (
         Candidate("torch.jit", "silero_torch", {}, TORCH),
         Candidate("onnxruntime", "silero_onnxruntime", {}, TORCH))),
     Row("resnet18", "ResNet-18, seconds a 224x224 image", (
+        Candidate("scriptlang native, optimised", "resnet_scriptlang",
+                  {"engine": "native", "optimize": True}),
         Candidate("scriptlang native", "resnet_scriptlang", {"engine": "native"}),
         Candidate("scriptlang python", "resnet_scriptlang", {"engine": "python"}),
         Candidate("torch.jit frozen", "resnet_torch", {}, TORCH),

@@ -22,7 +22,7 @@ from .arguments import bind
 from .code import Code, to_tuple
 from .composites import link_composites
 from .native import load
-from .prepare import code_of
+from .prepare import running_code
 from .reach import calls_by_name, classes_in, reachable, unique_names
 
 PROGRAM = "native_program"
@@ -49,7 +49,7 @@ def has_kernel(name: str) -> bool:
 
 def native_code(function: Function) -> Code:
     """The function's code, with calls of compiled bodies for composites without a native kernel."""
-    return link_composites(code_of(function), has_kernel)
+    return link_composites(running_code(function), has_kernel)
 
 
 class NativeProgram:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..building import uncollected
 from ..ir import Function, schema_of_graph
+from ..passes.optimize import OPTIMIZED
 from ..passes.pipeline import optimize
 from .code import Code
 from .compiler import compile_graph
@@ -24,4 +25,20 @@ def make_code(function: Function) -> Code:
     optimize(graph)
     schema = function.schema or schema_of_graph(function.name, graph)
     code = function.attributes[CODE] = compile_graph(graph, function.name, schema)
+    return code
+
+
+RUNNING = "running_code"
+"""Attribute of a Function that holds the Code of its OPTIMIZED graph."""
+
+
+def running_code(function: Function) -> Code:
+    """What engines run: the code of the graph that `optimize` made, else that of the function."""
+    graph = function.attributes.get(OPTIMIZED)
+    if graph is None:
+        return code_of(function)
+    code = function.attributes.get(RUNNING)
+    if code is None:
+        schema = function.schema or schema_of_graph(function.name, graph)
+        code = function.attributes[RUNNING] = compile_graph(graph, function.name, schema)
     return code

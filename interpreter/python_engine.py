@@ -10,7 +10,7 @@ from ..ir import Function
 from ..limits import Limits
 from .arguments import bind
 from .link import link
-from .prepare import code_of
+from .prepare import running_code
 from .reach import reachable
 from .vm import Interpreter, Program
 
@@ -42,6 +42,6 @@ def program_of(function: Function) -> Program:
     """The function ready to run, made once."""
     program = function.attributes.get(PROGRAM)
     if program is None:
-        code = code_of(function)
+        code = running_code(function)
         program = function.attributes[PROGRAM] = Program(code, link(code))
     return program

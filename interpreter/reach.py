@@ -9,10 +9,10 @@ from .. import types as T
 from ..ir import Function
 from ..objects import ScriptObject
 from .code import Code
-from .prepare import code_of
+from .prepare import running_code
 
 
-def reachable(*functions: Function, code_of: Callable[[Function], Code] = code_of,
+def reachable(*functions: Function, code_of: Callable[[Function], Code] = running_code,
               classes: Iterable[T.ClassType] = ()) -> dict[Function, Code]:
     """The code of functions and of every function that they may call, those given first.
 

@@ -25,6 +25,7 @@ HOMES = {
     ".grad_mode": ("enable_grad", "inference_mode", "is_grad_enabled", "no_grad",
                    "set_grad_enabled"),
     ".freezing": ("freeze", "optimize_for_inference"),
+    ".optimizing": ("optimize",),
     ".errors": ("ScriptError", "CompileError", "RunError", "ArchiveError", "LimitError",
                 "MissingOperatorError"),
     ".tensors": ("Tensor", "Size", "from_numpy"),

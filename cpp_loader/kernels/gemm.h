@@ -10,8 +10,8 @@ enum class Start : int { kZero, kResult, kColumnBias, kRowBias };
 // Applied to the finished element.
 enum class Activation : int { kNone, kRelu, kRelu6 };
 
-// c[m][n] = activation(start + sum over k of a[m][k] * b[k][n]).
-// Strides are in elements; the rows of c are contiguous. a and b must not overlap c.
+// c[m][n] = activation(start + sum over k of a[m][k] * b[k][n] + added[m][n]).
+// Strides are in elements; the rows of c are contiguous. a, b and added must not overlap c.
 // b may be given packed (then b is not read): see PackB.
 template <class T>
 struct Gemm {
@@ -26,6 +26,7 @@ struct Gemm {
   Start start = Start::kZero;
   const T* bias = nullptr;
   Activation activation = Activation::kNone;
+  const T* added = nullptr;  // null, or with rows as far apart as those of c
 };
 
 // The functions of one instruction set. A packed matrix may only be given to the set it was

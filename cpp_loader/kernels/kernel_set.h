@@ -2,6 +2,8 @@
 #pragma once
 #include "conv.h"
 #include "gemm.h"
+#include "last_conv.h"
+#include "last_pool.h"
 #include "loops.h"
 #include "rows.h"
 
@@ -15,6 +17,8 @@ struct KernelSet {
   const ConvFunctions<float>* conv_f32;
   const ConvFunctions<double>* conv_f64;
   const RowFunctions* rows;
+  const LastConvFunctions* last_conv;
+  const LastPoolFunctions* last_pool;
 
   template <class T>
   const GemmFunctions<T>& gemm() const;

@@ -1,5 +1,7 @@
 #include "tensor.h"
 
+#include "prepared.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -121,6 +123,7 @@ void Storage::release_data() noexcept {
 }
 
 void Storage::destroy() noexcept {
+  if (Prepared* first = prepared_.load(std::memory_order_acquire)) Prepared::destroy_all(first);
   release_data();
   memory::give(this, size_t(block_bytes_));
 }

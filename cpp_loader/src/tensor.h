@@ -83,6 +83,8 @@ void give(void* block, size_t bytes) noexcept;
 
 using ReleaseFn = void (*)(void* user);
 
+class Prepared;
+
 // A block of bytes. Owned (64-byte aligned, freed with it) or borrowed (release callback).
 // The header lies in front of an owned block, so both cost one allocation.
 class alignas(kAlignment) Storage {
@@ -105,6 +107,9 @@ class alignas(kAlignment) Storage {
   void* lender(ReleaseFn release) const noexcept {
     return kind_ == Kind::Borrowed && release_ == release ? user_ : nullptr;
   }
+
+  // What was made of the contents ahead of their use, a list; see prepared.h.
+  std::atomic<Prepared*>& prepared() noexcept { return prepared_; }
 
   // Changes the size, keeping the common prefix (Tensor.resize_); the data may move.
   // Raises RuntimeError when a borrowed block would have to grow.
@@ -131,6 +136,7 @@ class alignas(kAlignment) Storage {
     void (*hook_release_)(void*, size_t, void*);
   };
   void* user_ = nullptr;
+  std::atomic<Prepared*> prepared_{nullptr};
 };
 static_assert(sizeof(Storage) == kAlignment, "data follows the header, aligned");
 

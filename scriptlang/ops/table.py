@@ -34,7 +34,7 @@ FAMILIES = ("pointwise", "arithmetic", "compare", "reduce", "view", "split", "cr
             "attention",
             "embedding", "upsample", "padding", "sorting", "loss", "nested", "random", "segments",
             "vision", "scalar", "string", "containers", "prim",
-            "modes")
+            "modes", "fused")
 """Modules that declare operators, in the order in which their overloads are tried."""
 
 

@@ -68,6 +68,12 @@ def optimize(graph: Graph) -> None:
         apply(step, graph)
 
 
+def run(graph: Graph) -> bool:
+    """`optimize` as a pass of others; it does not know whether anything changed."""
+    optimize(graph)
+    return False
+
+
 def apply(step: Step, graph: Graph) -> bool:
     """Run one pass; verify the graph where that is asked for."""
     changed = step.run(graph)

@@ -10,6 +10,8 @@ extern const FastLoops fast_loops;
 extern const ConvFunctions<float> conv_f32;
 extern const ConvFunctions<double> conv_f64;
 extern const RowFunctions rows;
+extern const LastConvFunctions last_conv;
+extern const LastPoolFunctions last_pool;
 
 // Ways of isa/gemm.cpp that isa/conv.cpp uses too. dot_products wants rows of a and columns of b
 // contiguous; the columns of c are `c_column` apart.
@@ -17,6 +19,11 @@ void matrix_product(const Gemm<float>& g);
 void matrix_product(const Gemm<double>& g);
 void dot_products(const Gemm<float>& g, int64_t c_column);
 void dot_products(const Gemm<double>& g, int64_t c_column);
+
+// isa/winograd.cpp, for isa/last_conv.cpp.
+bool winograd_pays(const ConvShape& s, int64_t groups);
+void pack_winograd(const ConvShape& s, const float* w, float* to);
+void convolve_winograd(const LastConv& c);
 
 const KernelSet& kernel_set();
 

@@ -92,6 +92,7 @@ void multiply_flat(const Gemm<T>& g, int64_t first, int64_t last) {
     int64_t column = p * kPanel<T>;
     t.b = g.packed_b + p * t.b_stride;
     t.c = g.c + column;
+    t.added = g.added ? g.added + column : nullptr;
     t.bias = bias_at(g, 0, column);
     int width = g.m <= kQuadRows && last - p >= 4 ? 4 : g.m <= kPairRows && last - p >= 2 ? 2 : 1;
     t.columns = static_cast<int>(min_of(width * kPanel<T>, g.n - column));
@@ -120,6 +121,7 @@ void multiply_block(const Gemm<T>& g, int64_t top, int64_t bottom, int64_t first
     t.k = min_of(depth, g.k - k0);
     t.start = k0 == 0 ? g.start : Start::kResult;
     t.activation = k0 + t.k == g.k ? g.activation : Activation::kNone;
+    const bool adds = g.added != nullptr && k0 + t.k == g.k;
     for (int64_t r0 = top; r0 < bottom; r0 += row_step) {
       int64_t rows = min_of(row_step, bottom - r0);
       const T* a = g.a + r0 * g.a_row + k0 * g.a_column;
@@ -133,6 +135,7 @@ void multiply_block(const Gemm<T>& g, int64_t top, int64_t bottom, int64_t first
         for (int64_t i = 0; i < tiles.count; ++i) {
           int64_t row = tiles.first(i);
           t.c = g.c + (r0 + row) * g.c_row + column;
+          t.added = adds ? g.added + (r0 + row) * g.c_row + column : nullptr;
           t.bias = bias_at(g, r0 + row, column);
           if (direct) {
             t.a = a + row * g.a_row;
@@ -194,6 +197,7 @@ void multiply_unpacked(const Gemm<T>& g) {
       int64_t column = p * kPanel<T>;
       t.b = g.b + column;
       t.c = g.c + column;
+      t.added = g.added ? g.added + column : nullptr;
       t.bias = bias_at(g, 0, column);
       int width = g.m <= kQuadRows && end - p >= 4 ? 4 : g.m <= kPairRows && end - p >= 2 ? 2 : 1;
       t.columns = static_cast<int>(min_of(width * kPanel<T>, g.n - column));
@@ -278,6 +282,7 @@ void multiply_dots(const Gemm<T>& g, int64_t c_column) {
           for (int c = 0; c < columns; ++c) {
             T* to = g.c + (m + r) * g.c_row + (n + c) * c_column;
             T value = start_value(g, m + r, n + c, to) + sums[r * columns + c];
+            if (g.added) value += g.added[to - g.c];
             *to = activate_one(value, g.activation);
           }
         }
@@ -311,7 +316,9 @@ void fill_start(const Gemm<T>& g) {
   for (int64_t m = 0; m < g.m; ++m) {
     for (int64_t n = 0; n < g.n; ++n) {
       T* to = g.c + m * g.c_row + n;
-      *to = activate_one(start_value(g, m, n, to), g.activation);
+      T value = start_value(g, m, n, to);
+      if (g.added) value += g.added[to - g.c];
+      *to = activate_one(value, g.activation);
     }
   }
 }
@@ -335,6 +342,7 @@ void multiply(const Gemm<T>& g) {
     Gemm<T> part = g;
     part.n = min_of(step * kPanel<T>, g.n - column);
     part.c = g.c + column;
+    if (g.added) part.added = g.added + column;
     if (g.start == Start::kColumnBias) part.bias = g.bias + column;
     pack(g.k, part.n, g.b + column * g.b_column, g.b_row, g.b_column, space.as<T>());
     part.packed_b = space.as<T>();

@@ -35,6 +35,9 @@ struct Tile {
   Start start;
   const T* bias;        // per column or per row, by `start`
   Activation activation;
+  const T* added = nullptr;  // null, or another result to add, laid out as c
+  const int64_t* taps = nullptr;  // kTaps: where the rows of A begin, for each run of k products
+  int64_t tap_count = 1;
 };
 
 template <class T>
@@ -46,10 +49,11 @@ SL_INLINE Vector<T> activate(Vector<T> x, Activation activation) {
   return x;
 }
 
-enum class Operand : int { kPacked, kDirect, kDirectBoth };
+enum class Operand : int { kPacked, kDirect, kDirectBoth, kTaps };
 
 // kPacked: A and B packed. kDirect: rows of A as they lie. kDirectBoth: B too, its last columns
-// read with a mask. Vectors may span several panels.
+// read with a mask. kTaps: as kDirect, the rows of A in several runs. Vectors may span several
+// panels.
 template <class T, int Rows, int Vectors, Operand kind>
 SL_NOINLINE void multiply_tile(const Tile<T>& t) {
   constexpr int W = kLanes<T>;
@@ -97,27 +101,36 @@ SL_NOINLINE void multiply_tile(const Tile<T>& t) {
   } else {
     // One pointer for three rows: x86 addresses base, base + s and base + 2s.
     constexpr int kPointers = (Rows + 2) / 3;
-    const T* a[kPointers];
-    SL_UNROLL for (int i = 0; i < kPointers; ++i) a[i] = t.a + 3 * i * t.a_row;
-    for (int64_t k = 0; k < t.k; ++k) {
-      Vector<T> row[Vectors];
-      SL_UNROLL for (int j = 0; j < Vectors; ++j) {
-        if constexpr (kind == Operand::kDirectBoth) {
-          row[j] = whole ? load(b + j * W) : load_first(b + j * W, columns - j * W);
-          prefetch(b + j * W + 8 * t.b_stride);
-        } else {
-          const T* from = b + (j / kTileVectors) * t.b_stride + (j % kTileVectors) * W;
-          row[j] = load(from);
-          if constexpr (kStreams) prefetch(from + 64 * W);
+    const int64_t runs = kind == Operand::kTaps ? t.tap_count : 1;
+    for (int64_t run = 0; run < runs; ++run) {
+      const T* first = kind == Operand::kTaps ? t.a + t.taps[run] : t.a;
+      const T* a[kPointers];
+      SL_UNROLL for (int i = 0; i < kPointers; ++i) a[i] = first + 3 * i * t.a_row;
+      for (int64_t k = 0; k < t.k; ++k) {
+        Vector<T> row[Vectors];
+        SL_UNROLL for (int j = 0; j < Vectors; ++j) {
+          if constexpr (kind == Operand::kDirectBoth) {
+            row[j] = whole ? load(b + j * W) : load_first(b + j * W, columns - j * W);
+            prefetch(b + j * W + 8 * t.b_stride);
+          } else {
+            const T* from = b + (j / kTileVectors) * t.b_stride + (j % kTileVectors) * W;
+            row[j] = load(from);
+            if constexpr (kStreams) prefetch(from + 64 * W);
+          }
         }
+        SL_UNROLL for (int r = 0; r < Rows; ++r) {
+          Vector<T> x = splat(a[r / 3][(r % 3) * t.a_row]);
+          SL_UNROLL for (int j = 0; j < Vectors; ++j) sum[r][j] += x * row[j];
+        }
+        SL_UNROLL for (int i = 0; i < kPointers; ++i) a[i] += 1;
+        b += kind == Operand::kDirectBoth ? t.b_stride : kPanel<T>;
       }
-      SL_UNROLL for (int r = 0; r < Rows; ++r) {
-        Vector<T> x = splat(a[r / 3][(r % 3) * t.a_row]);
-        SL_UNROLL for (int j = 0; j < Vectors; ++j) sum[r][j] += x * row[j];
-      }
-      SL_UNROLL for (int i = 0; i < kPointers; ++i) a[i] += 1;
-      b += kind == Operand::kDirectBoth ? t.b_stride : kPanel<T>;
     }
+  }
+  if (t.added != nullptr) {
+    SL_UNROLL for (int r = 0; r < Rows; ++r)
+      SL_UNROLL for (int j = 0; j < Vectors; ++j) sum[r][j] +=
+          load_first(t.added + r * t.c_row + j * W, columns - j * W);
   }
   if (t.activation != Activation::kNone) {
     SL_UNROLL for (int r = 0; r < Rows; ++r)

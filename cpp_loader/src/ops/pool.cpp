@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "../../kernels/kernel_set.h"
 #include "../../kernels/parallel.h"
 #include "layout.h"
 #include "reduce.h"
@@ -175,6 +176,58 @@ Tensor as_input(const Tensor& y, const Tensor& input) {
   return last;
 }
 
+// Images of float32 with channels last are pooled as they lie.
+bool pools_last(const Tensor& self, const Window& w) {
+  return w.n == 2 && self.dim() == 4 && self.dtype() == ScalarType::Float32 &&
+         prefers_channels_last(self) && self.numel() > 0;
+}
+
+// f(window, output pixel's height and width) settles which pixels a window has and what becomes
+// of them; the result is channels last.
+template <class F>
+Tensor pool_last(const Tensor& self, const Window& w, F f) {
+  Tensor y = Tensor::empty(result_sizes(self, w), ScalarType::Float32);
+  int64_t channels = self.size(1), rows = w.out[1];
+  y.impl()->set_geometry(y.sizes(), {w.out_pixels() * channels, 1, w.out[2] * channels, channels});
+  if (y.numel() == 0) return y;
+  int64_t taps = std::max<int64_t>(1, w.kernel[1] * w.kernel[2]);
+  int64_t work = std::max<int64_t>(1, channels * w.out[2] * taps);
+  kernels::parallel_for(self.size(0) * rows, 65536 / work + 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      for (int64_t o = 0; o < w.out[2]; ++o) {
+        kernels::PoolWindow p;
+        p.x = self.data<float>() + i / rows * w.in_pixels() * channels;
+        p.channels = channels;
+        p.y = y.data<float>() + (i * w.out[2] + o) * channels;
+        f(p, i % rows, o);
+      }
+    }
+  });
+  return y;
+}
+
+// Lets a window have the pixels of two ranges; false when there are none.
+bool lay_window(const Window& w, Range h, Range o, kernels::PoolWindow* p) {
+  auto steps = [&](Range r, int d) {
+    return r.last > r.first ? (r.last - r.first - 1) / w.dilation[d] + 1 : 0;
+  };
+  p->rows = steps(h, 1);
+  p->columns = steps(o, 2);
+  if (p->rows == 0 || p->columns == 0) return false;
+  p->x += (h.first * w.in[2] + o.first) * p->channels;
+  p->row = w.dilation[1] * w.in[2] * p->channels;
+  p->pixel = w.dilation[2] * p->channels;
+  return true;
+}
+
+Tensor max_pool_last(const Tensor& self, const Window& w) {
+  const auto& functions = *kernels::kernels().last_pool;
+  return pool_last(self, w, [&](kernels::PoolWindow& p, int64_t h, int64_t o) {
+    if (lay_window(w, inside(w, 1, h), inside(w, 2, o), &p)) functions.maximum(p);
+    else std::fill_n(p.y, p.channels, lowest<float>());
+  });
+}
+
 int64_t plane_grain(const Window& w) {
   int64_t work = w.out_pixels() * w.kernel[0] * w.kernel[1] * w.kernel[2];
   return 32768 / std::max<int64_t>(1, work) + 1;
@@ -182,6 +235,10 @@ int64_t plane_grain(const Window& w) {
 
 void max_pool(const char* name, const Tensor& self, const Window& w, Value* out,
               bool with_places) {
+  if (!with_places && pools_last(self, w)) {
+    out[0] = max_pool_last(self, w);
+    return;
+  }
   ScalarType computed = comparable(self.dtype());
   std::vector<int64_t> sizes = result_sizes(self, w);
   Tensor x = contiguous_as(self, computed), y = Tensor::empty(sizes, computed);
@@ -217,13 +274,29 @@ void max_pool_op(const char* name, int64_t n, Args args, Value* out, bool with_p
 
 // ---- averages
 
+// How many positions a window covers along a dimension, padding included.
+int64_t covered(const Window& w, int d, int64_t o) {
+  int64_t start = o * w.stride[d] - w.padding[d];
+  return std::min(start + w.kernel[d], w.in[d] + w.padding[d]) - start;
+}
+
+Tensor average_pool_last(const Tensor& self, const Window& w, bool count_padding,
+                         int64_t divisor) {
+  const auto& functions = *kernels::kernels().last_pool;
+  return pool_last(self, w, [&](kernels::PoolWindow& p, int64_t h, int64_t o) {
+    if (!lay_window(w, inside(w, 1, h), inside(w, 2, o), &p)) {
+      std::fill_n(p.y, p.channels, 0.0f);
+      return;
+    }
+    int64_t by = divisor         ? divisor
+                 : count_padding ? covered(w, 1, h) * covered(w, 2, o)
+                                 : p.rows * p.columns;
+    functions.sum(p, float(by));
+  });
+}
+
 template <class T>
 void average_plane(const Window& w, bool count_padding, int64_t divisor, const T* x, T* y) {
-  // How many positions a window covers along a dimension, padding included.
-  auto covered = [&](int d, int64_t o) {
-    int64_t start = o * w.stride[d] - w.padding[d];
-    return std::min(start + w.kernel[d], w.in[d] + w.padding[d]) - start;
-  };
   for (int64_t d = 0; d < w.out[0]; ++d) {
     Range rd = inside(w, 0, d);
     for (int64_t h = 0; h < w.out[1]; ++h) {
@@ -240,7 +313,7 @@ void average_plane(const Window& w, bool count_padding, int64_t divisor, const T
                         std::max<int64_t>(0, rh.last - rh.first) *
                         std::max<int64_t>(0, rw.last - rw.first);
         int64_t by = divisor         ? divisor
-                     : count_padding ? covered(0, d) * covered(1, h) * covered(2, o)
+                     : count_padding ? covered(w, 0, d) * covered(w, 1, h) * covered(w, 2, o)
                                      : count;
         *y++ = count > 0 ? total / T(by) : T(0);
       }
@@ -255,6 +328,7 @@ Tensor average_pool(const char* name, int64_t n, Args args, bool has_divisor) {
   bool count_padding = args.boolean(5);
   int64_t divisor = has_divisor && !args.none(6) ? args.integer(6) : 0;
   SL_CHECK(!has_divisor || args.none(6) || divisor != 0, "divisor must be not zero");
+  if (pools_last(self, w)) return average_pool_last(self, w, count_padding, divisor);
   bool integers = self.dtype() == ScalarType::Int64;
   ScalarType computed = integers ? ScalarType::Float64 : computed_type(self.dtype(), name);
   Tensor x = contiguous_as(self, computed), y = Tensor::empty(result_sizes(self, w), computed);
@@ -313,8 +387,17 @@ void for_windows(const Window& w, F f) {
       }
 }
 
+Tensor adaptive_average_last(const Tensor& self, const Window& w) {
+  const auto& functions = *kernels::kernels().last_pool;
+  return pool_last(self, w, [&](kernels::PoolWindow& p, int64_t h, int64_t o) {
+    lay_window(w, adaptive_range(w, 1, h), adaptive_range(w, 2, o), &p);
+    functions.sum(p, float(p.rows * p.columns));
+  });
+}
+
 Tensor adaptive_average(const char* name, int64_t n, const Tensor& self, const Value& sizes) {
   Window w = adaptive_window(name, self, n, sizes);
+  if (pools_last(self, w)) return adaptive_average_last(self, w);
   ScalarType computed = computed_type(self.dtype(), name);
   Tensor x = contiguous_as(self, computed), y = Tensor::empty(result_sizes(self, w), computed);
   int64_t planes = w.in_pixels() ? x.numel() / w.in_pixels() : 0;

@@ -1,0 +1,316 @@
+// Convolution with channels last, as a matrix product without a matrix of patches.
+//
+// The input is first framed: laid out with its padding as zeros. A result pixel is then a row of A
+// that begins at its first tap, the next pixel's row begins `stride` pixels further, and the
+// products of one row of taps are contiguous in both operands. One tap without padding needs no
+// frame: that is a matrix product as it stands.
+#include "../last_conv.h"
+
+#include "../parallel.h"
+#include "../scratch.h"
+#include "entry.h"
+#include "micro.h"
+
+namespace scriptlang::kernels::SL_ISA {
+namespace {
+
+constexpr int W = kLanes<float>;
+constexpr int kWide = kPanel<float>;
+constexpr int64_t kBlockBytes = 192 << 10;  // of the frame: stays in the second cache
+constexpr int64_t kSmallWork = 200'000;     // multiply-adds that are not worth a thread
+
+int64_t all_channels(const ConvShape& s, int64_t groups) { return s.channels * groups; }
+
+int64_t work_of(const ConvShape& s, int64_t groups) {
+  return s.out_pixels() * s.outputs * groups * s.channels * s.taps();
+}
+
+struct LastFrame {
+  int64_t height, width, pixel, row;
+  LastFrame(const ConvShape& s, int64_t groups) {
+    height = (s.out[1] - 1) * s.stride[1] + (s.kernel[1] - 1) * s.dilation[1] + 1;
+    width = (s.out[2] - 1) * s.stride[2] + (s.kernel[2] - 1) * s.dilation[2] + 1;
+    pixel = all_channels(s, groups);
+    // Pixels that are a multiple of 2 KB apart would share the lines of the first cache.
+    if (pixel % 512 == 0) pixel += W;
+    row = width * pixel;
+  }
+};
+
+void copy_pixel(const float* from, int64_t step, int64_t n, float* to) {
+  if (step == 1) {
+    __builtin_memcpy(to, from, static_cast<size_t>(n) * sizeof(float));
+  } else {
+    for (int64_t i = 0; i < n; ++i) to[i] = from[i * step];
+  }
+}
+
+// One row of the frame from columns [first, last) of the input.
+SL_NOINLINE void frame_columns(const LastConv& c, const LastFrame& f, const float* from,
+                               int64_t first, int64_t last, float* to) {
+  int64_t n = all_channels(c.shape, c.groups);
+  if (c.x_channel == 1 && c.x_column == n && f.pixel == n) {
+    copy_pixel(from + first * n, 1, (last - first) * n, to);
+    return;
+  }
+  if (c.x_column == 1) {  // channel by channel: reads whole rows
+    for (int64_t i = 0; i < n; ++i) {
+      const float* line = from + i * c.x_channel;
+      float* at = to + i;
+      for (int64_t w = first; w < last; ++w, at += f.pixel) *at = line[w];
+    }
+    return;
+  }
+  for (int64_t w = first; w < last; ++w, to += f.pixel) {
+    copy_pixel(from + w * c.x_column, c.x_channel, n, to);
+  }
+}
+
+void frame_rows(const LastConv& c, const LastFrame& f, float* to) {
+  const ConvShape& s = c.shape;
+  int64_t grain = max_of(1, 65536 / max_of(1, f.row));
+  parallel_for(f.height, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t h = i - s.padding[1], pad = s.padding[2];
+      float* row = to + i * f.row;
+      if (h < 0 || h >= s.in[1]) {
+        __builtin_memset(row, 0, static_cast<size_t>(f.row) * sizeof(float));
+        continue;
+      }
+      int64_t first = min_of(pad, f.width), last = max_of(first, min_of(f.width, pad + s.in[2]));
+      __builtin_memset(row, 0, static_cast<size_t>(first * f.pixel) * sizeof(float));
+      frame_columns(c, f, c.x + h * c.x_row, 0, last - first, row + first * f.pixel);
+      __builtin_memset(row + last * f.pixel, 0,
+                       static_cast<size_t>((f.width - last) * f.pixel) * sizeof(float));
+    }
+  });
+}
+
+// The runs of contiguous products that a result pixel adds.
+struct Taps {
+  int64_t count = 0, length = 0;
+  const int64_t* offsets = nullptr;
+
+  Taps(const LastConv& c, const LastFrame& f, int64_t* space) {
+    const ConvShape& s = c.shape;
+    bool joined = c.groups == 1 && s.dilation[2] == 1 && f.pixel == s.channels;
+    int64_t columns = joined ? 1 : s.kernel[2];
+    length = joined ? s.channels * s.kernel[2] : s.channels;
+    for (int64_t h = 0; h < s.kernel[1]; ++h)
+      for (int64_t w = 0; w < columns; ++w)
+        space[count++] = h * s.dilation[1] * f.row + w * s.dilation[2] * f.pixel;
+    offsets = space;
+  }
+};
+
+// Rows [top, bottom) of the result, panels [first, last) of one group.
+void direct_block(const LastConv& c, const LastFrame& f, const Taps& taps, const float* framed,
+                  int64_t group, int64_t top, int64_t bottom, int64_t first, int64_t last) {
+  const ConvShape& s = c.shape;
+  const int64_t depth = s.channels * s.taps(), panels = ceil_div(s.outputs, kWide);
+  const int64_t y_pixel = s.outputs * c.groups;
+  Tile<float> t;
+  t.k = taps.length;
+  t.taps = taps.offsets;
+  t.tap_count = taps.count;
+  t.a_row = s.stride[2] * f.pixel;
+  t.b_stride = depth * kWide;
+  t.c_row = y_pixel;
+  t.start = c.bias ? Start::kColumnBias : Start::kZero;
+  t.activation = c.activation;
+  RowTiles tiles(s.out[2]);
+  const int tallest = tiles.height(0);
+  for (int64_t p = first; p < last;) {
+    int width = tallest <= kQuadRows && last - p >= 4 ? 4
+                : tallest <= kPairRows && last - p >= 2 ? 2 : 1;
+    int64_t column = p * kWide, output = group * s.outputs + column;
+    t.b = c.packed + (group * panels + p) * t.b_stride;
+    t.bias = c.bias ? c.bias + output : nullptr;
+    t.columns = static_cast<int>(min_of(width * kWide, s.outputs - column));
+    for (int64_t row = top; row < bottom; ++row) {
+      const float* a = framed + row * s.stride[1] * f.row + group * s.channels;
+      for (int64_t i = 0; i < tiles.count; ++i) {
+        int64_t at = (row * s.out[2] + tiles.first(i)) * y_pixel + output;
+        int height = tiles.height(i);
+        t.a = a + tiles.first(i) * t.a_row;
+        t.c = c.y + at;
+        t.added = c.added ? c.added + at : nullptr;
+        (width == 4   ? kQuadTiles<float, Operand::kTaps>.rows[height]
+         : width == 2 ? kPairTiles<float, Operand::kTaps>.rows[height]
+                      : kTiles<float, Operand::kTaps>.rows[height])(t);
+      }
+    }
+    p += width;
+  }
+}
+
+void convolve_direct(const LastConv& c) {
+  const ConvShape& s = c.shape;
+  LastFrame f(s, c.groups);
+  Scratch space(sizeof(float) * static_cast<size_t>(f.height * f.row + 2 * W));
+  frame_rows(c, f, space.as<float>());
+  Scratch tap_space(sizeof(int64_t) * static_cast<size_t>(s.taps()));
+  Taps taps(c, f, tap_space.as<int64_t>());
+  int64_t panels = ceil_div(s.outputs, kWide), threads = thread_count();
+  int64_t bytes = s.stride[1] * f.row * static_cast<int64_t>(sizeof(float));
+  int64_t blocks = ceil_div(s.out[1], max_of(1, kBlockBytes / max_of(1, bytes))), splits = 1;
+  bool big = work_of(s, c.groups) > kSmallWork && threads > 1;
+  if (big && blocks * c.groups < 2 * threads) {
+    // Many rows are shared out by rows, few by panels, so that each packed panel is read once.
+    if (s.out[1] >= 28 || panels < 2) blocks = min_of(s.out[1], 4 * threads);
+    else splits = min_of(panels, 2 * threads);
+  }
+  int64_t tasks = c.groups * blocks * splits;
+  parallel_for(tasks, big ? 1 : tasks, [&](int64_t begin, int64_t end) {
+    for (int64_t task = begin; task < end; ++task) {
+      int64_t split = task % splits, block = task / splits % blocks;
+      direct_block(c, f, taps, space.as<float>(), task / splits / blocks,
+                   s.out[1] * block / blocks, s.out[1] * (block + 1) / blocks,
+                   panels * split / splits, panels * (split + 1) / splits);
+    }
+  });
+}
+
+bool is_product(const ConvShape& s, int64_t groups) {
+  return s.taps() == 1 && groups == 1 && s.padding[1] == 0 && s.padding[2] == 0;
+}
+
+// One tap: the pixels that count are brought together first where they do not lie so.
+void convolve_product(const LastConv& c) {
+  const ConvShape& s = c.shape;
+  bool dense = s.stride[1] == 1 && s.stride[2] == 1 && c.x_channel == 1 &&
+               c.x_column == s.channels && c.x_row == s.channels * s.in[2];
+  Scratch space(dense ? 0 : sizeof(float) * static_cast<size_t>(s.channels * s.out_pixels()));
+  Gemm<float> g;
+  g.a = c.x;
+  if (!dense) {
+    float* to = space.as<float>();
+    for (int64_t h = 0; h < s.out[1]; ++h)
+      for (int64_t w = 0; w < s.out[2]; ++w, to += s.channels) {
+        copy_pixel(c.x + h * s.stride[1] * c.x_row + w * s.stride[2] * c.x_column, c.x_channel,
+                   s.channels, to);
+      }
+    g.a = space.as<float>();
+  }
+  g.m = s.out_pixels();
+  g.n = s.outputs;
+  g.k = s.channels;
+  g.a_row = s.channels;
+  g.packed_b = c.packed;
+  g.c = c.y;
+  g.c_row = s.outputs;
+  g.start = c.bias ? Start::kColumnBias : Start::kZero;
+  g.bias = c.bias;
+  g.added = c.added;
+  g.activation = c.activation;
+  matrix_product(g);
+}
+
+// `Together` neighbouring results of W channels.
+template <int Together>
+SL_INLINE void depthwise_piece(const LastConv& c, const LastFrame& f, const float* from,
+                               int64_t channel, int left, int64_t at) {
+  const ConvShape& s = c.shape;
+  const int64_t n = c.groups, step = s.stride[2] * f.pixel;
+  Vector<float> sum[Together];
+  Vector<float> bias = c.bias ? load_first(c.bias + channel, left) : Vector<float>{};
+  SL_UNROLL for (int i = 0; i < Together; ++i) sum[i] = bias;
+  const float* w = c.packed + channel;
+  const int64_t packed_row = ceil_div(n, W) * W;
+  for (int64_t h = 0; h < s.kernel[1]; ++h) {
+    const float* row = from + h * s.dilation[1] * f.row;
+    for (int64_t k = 0; k < s.kernel[2]; ++k, w += packed_row, row += s.dilation[2] * f.pixel) {
+      Vector<float> weight = load(w);
+      SL_UNROLL for (int i = 0; i < Together; ++i) sum[i] += weight * load(row + i * step);
+    }
+  }
+  SL_UNROLL for (int i = 0; i < Together; ++i) {
+    if (c.added) sum[i] += load_first(c.added + at + i * n, left);
+    store_first(c.y + at + i * n, activate<float>(sum[i], c.activation), left);
+  }
+}
+
+void convolve_depthwise(const LastConv& c) {
+  const ConvShape& s = c.shape;
+  LastFrame f(s, c.groups);
+  // The last channels are read as a whole vector.
+  Scratch space(sizeof(float) * static_cast<size_t>(f.height * f.row + 2 * W));
+  frame_rows(c, f, space.as<float>());
+  int64_t work = max_of(1, s.out[2] * c.groups * s.taps());
+  parallel_for(s.out[1], max_of(1, kSmallWork / 4 / work), [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const float* from = space.as<float>() + row * s.stride[1] * f.row;
+      for (int64_t channel = 0; channel < c.groups; channel += W) {
+        int left = static_cast<int>(min_of(W, c.groups - channel));
+        for (int64_t w = 0; w < s.out[2];) {
+          const float* at = from + w * s.stride[2] * f.pixel + channel;
+          int64_t to = (row * s.out[2] + w) * c.groups + channel;
+          if (s.out[2] - w >= 7) {
+            depthwise_piece<7>(c, f, at, channel, left, to);
+            w += 7;
+          } else if (s.out[2] - w >= 3) {
+            depthwise_piece<3>(c, f, at, channel, left, to);
+            w += 3;
+          } else {
+            depthwise_piece<1>(c, f, at, channel, left, to);
+            w += 1;
+          }
+        }
+      }
+    }
+  });
+}
+
+ConvWay choose(const ConvShape& s, int64_t groups) {
+  if (s.channels == 1 && s.outputs == 1 && groups > 1) return ConvWay::kDepthwise;
+  return winograd_pays(s, groups) ? ConvWay::kWinograd : ConvWay::kDirect;
+}
+
+int64_t packed_size(const ConvShape& s, int64_t groups, ConvWay way) {
+  if (way == ConvWay::kDepthwise) return ceil_div(groups, W) * W * s.taps();
+  int64_t taps = way == ConvWay::kWinograd ? 16 : s.taps();
+  return groups * ceil_div(s.outputs, kWide) * kWide * s.channels * taps;
+}
+
+// [group][panel][tap][channel][kWide]
+void pack_direct(const ConvShape& s, int64_t groups, const float* w, float* to) {
+  int64_t taps = s.taps(), panels = ceil_div(s.outputs, kWide);
+  parallel_for(groups * panels, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      float* out = to + i * taps * s.channels * kWide;
+      int64_t output = i % panels * kWide;
+      const float* from = w + (i / panels * s.outputs + output) * s.channels * taps;
+      for (int64_t tap = 0; tap < taps; ++tap)
+        for (int64_t channel = 0; channel < s.channels; ++channel)
+          for (int64_t j = 0; j < kWide; ++j) {
+            *out++ = output + j < s.outputs ? from[(j * s.channels + channel) * taps + tap] : 0.0f;
+          }
+    }
+  });
+}
+
+void pack_depthwise(const ConvShape& s, int64_t groups, const float* w, float* to) {
+  int64_t taps = s.taps(), row = ceil_div(groups, W) * W;
+  for (int64_t tap = 0; tap < taps; ++tap)
+    for (int64_t i = 0; i < row; ++i) to[tap * row + i] = i < groups ? w[i * taps + tap] : 0.0f;
+}
+
+void pack_conv(const ConvShape& s, int64_t groups, ConvWay way, const float* w, float* packed) {
+  if (way == ConvWay::kDepthwise) pack_depthwise(s, groups, w, packed);
+  else if (way == ConvWay::kWinograd) pack_winograd(s, w, packed);
+  else pack_direct(s, groups, w, packed);
+}
+
+void convolve(const LastConv& c) {
+  if (c.shape.out_pixels() == 0 || c.shape.outputs == 0) return;
+  if (c.way == ConvWay::kDepthwise) convolve_depthwise(c);
+  else if (c.way == ConvWay::kWinograd) convolve_winograd(c);
+  else if (is_product(c.shape, c.groups)) convolve_product(c);
+  else convolve_direct(c);
+}
+
+}  // namespace
+
+const LastConvFunctions last_conv{&choose, &packed_size, &pack_conv, &convolve};
+
+}  // namespace scriptlang::kernels::SL_ISA

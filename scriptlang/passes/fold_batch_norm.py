@@ -1,0 +1,101 @@
+"""A batch norm in eval mode becomes part of the convolution or linear layer before it.
+
+    y = (conv(x, w, b) - mean) / sqrt(var + eps) * gamma + beta
+      = conv(x, w * s, (b - mean) * s + beta)        where s = gamma / sqrt(var + eps)
+
+All of w, b and the statistics have to be constants, and nothing else may use the inner result.
+The new constants are computed in float64.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..ir import Graph, Node, Value
+from ..ops import table
+from ..tensors import Tensor
+from .fuse import CONVOLUTIONS, is_plain_convolution
+
+LAYERS = CONVOLUTIONS | {"aten::linear"}
+
+
+def run(graph: Graph) -> bool:
+    changed = False
+    for node in list(graph.walk()):
+        if node.kind == "aten::batch_norm":
+            changed |= fold(node)
+    return changed
+
+
+def fold(norm: Node) -> bool:
+    layer = norm.inputs[0].node
+    if layer.kind not in LAYERS or layer.block is not norm.block or len(layer.output.uses) != 1:
+        return False
+    if layer.kind == "aten::linear":
+        if rank(layer.inputs[0]) != 2:                  # channels are the last dimension only then
+            return False
+    elif not is_plain_convolution(layer):
+        return False
+    scaled = scaling(norm)
+    weight, bias = layer.inputs[1], layer.inputs[2]
+    if scaled is None or not is_float_constant(weight) or not (
+            bias.is_constant and (bias.constant is None or is_float_constant(bias))):
+        return False
+    scale, shift = scaled
+    w = weight.constant._array
+    if len(scale) != len(w):
+        return False
+    b = np.zeros(len(w)) if bias.constant is None else bias.constant._array.astype(np.float64)
+    new_weight = w * scale.reshape(-1, *([1] * (w.ndim - 1)))
+    replace(layer, 1, new_weight, weight)
+    replace(layer, 2, b * scale + shift, weight)
+    norm.output.replace_all_uses_with(layer.output)
+    norm.destroy()
+    return True
+
+
+def scaling(norm: Node) -> tuple[np.ndarray, np.ndarray] | None:
+    """(scale, shift) in float64 of a batch norm by constant statistics; None for any other."""
+    gamma, beta, mean, var = norm.inputs[1:5]
+    training, eps = norm.argument("training"), norm.argument("eps")
+    if not (training.is_constant and training.constant is False and eps.is_constant
+            and is_float_constant(mean) and is_float_constant(var)):
+        return None
+    if not all(v.is_constant and (v.constant is None or is_float_constant(v))
+               for v in (gamma, beta)):
+        return None
+    scale = 1 / np.sqrt(var.constant._array.astype(np.float64) + eps.constant)
+    if gamma.constant is not None:
+        scale = scale * gamma.constant._array
+    shift = -mean.constant._array.astype(np.float64) * scale
+    return scale, shift if beta.constant is None else shift + beta.constant._array
+
+
+def is_float_constant(v: Value) -> bool:
+    return v.is_constant and isinstance(v.constant, Tensor) and v.constant._array.dtype in (
+        np.float32, np.float64)
+
+
+def replace(layer: Node, i: int, values: np.ndarray, like: Value) -> None:
+    """Let a constant, of the type of the weight `like`, be input i of a layer."""
+    array = np.ascontiguousarray(values, like.constant._array.dtype)
+    with layer.graph.at(layer):
+        layer.replace_input(i, layer.graph.constant(Tensor._wrap(array), like.type, like=layer))
+
+
+RANK_TWO = frozenset({"aten::addmm", "aten::mm"})
+KEEPS_RANK = frozenset(f"aten::{name}" for name in (
+    "linear relu gelu silu tanh sigmoid hardtanh dropout leaky_relu elu batch_norm").split())
+
+
+def rank(v: Value) -> int | None:
+    """How many dimensions a tensor has, where the operators before it say so."""
+    node = v.node
+    if v.is_parameter:
+        return None
+    if node.kind in RANK_TWO:
+        return 2
+    if node.kind == "aten::flatten":
+        ends = [x.constant if x.is_constant else None for x in node.inputs[1:3]]
+        return 2 if ends == [1, -1] else None
+    return rank(node.inputs[0]) if node.kind in KEEPS_RANK else None

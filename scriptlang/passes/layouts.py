@@ -1,0 +1,95 @@
+"""Images stay channels last between convolutions.
+
+A fused convolution computes channels last, whatever it is given, and pooling and pointwise
+operators give what they get.  So all values that convolutions make, and that reach only such
+operators, are left in that layout; for every other use one conversion is put in:
+
+    %a = scriptlang::conv2d(..., 0)              %a = scriptlang::conv2d(..., 2)
+    %b = aten::max_pool2d(%a, ...)         ->    %b = aten::max_pool2d(%a, ...)
+    %c = scriptlang::conv2d(%b, ..., 0)          %c = scriptlang::conv2d(%b, ..., 2)
+    return (%c)                                  %d = aten::contiguous(%c, 0)
+                                                 return (%d)
+
+Only strides differ, and no operator that could show them sees them.
+"""
+
+from __future__ import annotations
+
+from .. import types as T
+from ..ir import Graph, Node, Value
+from ..ops import table
+from .alias import AliasAnalysis
+from .fuse import CHANNELS_LAST, CONTIGUOUS, is_constant
+
+CONVOLUTION = "scriptlang::conv2d"
+FORMAT = 9
+"""Index of the format among the convolution's inputs."""
+
+KEEPS = frozenset(f"aten::{name}" for name in (
+    "max_pool2d avg_pool2d adaptive_avg_pool2d relu relu6 hardtanh clamp silu hardswish hardsigmoid"
+    " sigmoid tanh gelu leaky_relu elu mish add sub mul div batch_norm cat").split())
+"""Operators whose result has the layout of their inputs that are images."""
+
+TAKES = KEEPS | {CONVOLUTION} | frozenset(f"aten::{name}" for name in (
+    "mean flatten reshape size dim contiguous").split())
+"""Operators whose result does not show the layout of their input."""
+
+
+def run(graph: Graph) -> bool:
+    starts = [n for n in graph.walk() if n.kind == CONVOLUTION
+              and is_constant(n.inputs[FORMAT], CONTIGUOUS)]
+    if not starts:
+        return False
+    analysis = AliasAnalysis(graph)
+    last = [n for n in starts if pays(n) and not analysis.is_written(n.output)]
+    found = {n.output for n in last}
+    for node in last:
+        with graph.at(node):
+            node.replace_input(FORMAT, graph.constant(CHANNELS_LAST, T.INT, like=node))
+    for node in list(graph.walk()):
+        if node.kind in KEEPS and keeps(node, found) and not analysis.is_written(node.output):
+            found.add(node.output)
+    for value in found:
+        convert_other_uses(value, found)
+    return bool(last)
+
+
+def pays(node: Node) -> bool:
+    """Whether something after the convolution takes its result as it lies."""
+    return any(user.kind in TAKES for user, _ in node.output.uses)
+
+
+def keeps(node: Node, found: set[Value]) -> bool:
+    """Whether the result of an operator that keeps layouts has that of `found` values."""
+    if node.schema is None or len(node.outputs) != 1:
+        return False
+    if node.kind == "aten::cat":
+        parts = node.inputs[0].node
+        return (parts.kind == "prim::ListConstruct" and is_constant(node.inputs[1], 1)
+                and len(node.inputs[0].uses) == 1
+                and all(v in found for v in parts.inputs))
+    return node.inputs[0] in found
+
+
+def takes(user: Node, i: int, found: set[Value]) -> bool:
+    if user.kind == "prim::ListConstruct":
+        (only, _), *more = user.output.uses
+        return not more and only.outputs and only.output in found
+    if user.kind in KEEPS:
+        return user.output in found
+    return user.kind in TAKES
+
+
+def convert_other_uses(value: Value, found: set[Value]) -> None:
+    """Give every use that could see the layout a contiguous copy."""
+    others = [(user, i) for user, i in value.uses if not takes(user, i, found)]
+    if not others:
+        return
+    node = value.node
+    graph = node.graph
+    schema = table.find("aten::contiguous", "").schema
+    with graph.at(node.next):
+        zero = graph.constant(CONTIGUOUS, T.INT, like=node)
+        copy = graph.insert("aten::contiguous", [value, zero], [T.TENSOR], schema=schema, like=node)
+    for user, i in others:
+        user.replace_input(i, copy.output)

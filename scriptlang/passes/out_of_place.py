@@ -1,0 +1,87 @@
+"""In-place operators on tensors that nobody else holds become operators that give new ones.
+
+    %y = aten::conv2d(...)                     %y = aten::conv2d(...)
+    %z = aten::relu_(%y)                ->     %z = aten::relu(%y)
+
+The tensor has to be fresh: made in the same block by an operator that gives no alias, and used
+before only by operators that keep none.  Later uses of it see the new tensor.  Fusion sees through
+operators without effects only.
+"""
+
+from __future__ import annotations
+
+from ..ir import Graph, Node, Value
+from ..ops import table
+from ..schema import Schema
+
+KINDS = frozenset(f"aten::{name}_" for name in (
+    "relu silu gelu hardtanh hardswish hardsigmoid sigmoid tanh relu6 leaky_relu elu clamp "
+    "clamp_min add sub mul div dropout").split())
+"""Operators whose other form takes the same arguments."""
+
+
+def run(graph: Graph) -> bool:
+    changed = False
+    for node in list(graph.walk()):
+        if node.kind in KINDS and node.schema is not None:
+            changed |= replace(node)
+    return changed
+
+
+def replace(node: Node) -> bool:
+    target = node.inputs[0]
+    form = other_form(node)
+    if form is None or not is_fresh(target, node):
+        return False
+    with node.graph.at(node):
+        new = node.graph.insert(form.name, node.inputs, [node.output.type], schema=form, like=node)
+    new.output.name = node.output.name
+    later = [(user, i) for user, i in target.uses if user is not new and user is not node
+             and not comes_before(user, node)]
+    for user, i in later:
+        user.replace_input(i, new.output)
+    node.output.replace_all_uses_with(new.output)
+    node.destroy()
+    return True
+
+
+def other_form(node: Node) -> Schema | None:
+    """The schema of the operator that gives a new tensor; None where its arguments differ."""
+    operator = table.find(node.kind[:-1], node.schema.overload)
+    if operator is None or operator.kernel is None:
+        return None
+    names = [a.name for a in operator.schema.arguments]
+    return operator.schema if names == [a.name for a in node.schema.arguments] else None
+
+
+def is_fresh(v: Value, before: Node) -> bool:
+    """Whether no other tensor shares the value's memory right before a node of its block."""
+    if v.is_parameter or v.node.block is not before.block or not gives_fresh(v.node):
+        return False
+    return all(user is before or not comes_before(user, before) or gives_fresh(user)
+               for user, _ in v.uses) and sum(user is before for user, _ in v.uses) == 1
+
+
+def gives_fresh(node: Node) -> bool:
+    """Whether a node is an operator that neither writes memory nor gives any of its inputs'."""
+    schema = node.schema
+    return (schema is not None and not node.blocks and not schema.is_mutable
+            and node.kind.startswith(("aten::", "scriptlang::"))
+            and node.kind not in MAY_GIVE_ITS_INPUT
+            and not any(r.alias for r in schema.returns))
+
+
+MAY_GIVE_ITS_INPUT = frozenset(
+    f"aten::{name}" for name in ("dropout", "feature_dropout", "alpha_dropout", "contiguous", "to",
+                                 "reshape", "flatten", "type_as", "cpu", "detach"))
+"""Operators whose schemas claim a fresh tensor and that may give their input."""
+
+
+def comes_before(user: Node, node: Node) -> bool:
+    """Whether `user`, or the node of `node`'s block that holds it, runs before `node`."""
+    while user.block is not node.block:
+        owner = user.block.owner if user.block is not None else None
+        if owner is None:
+            return False
+        user = owner
+    return user is not user.block.end and user.is_before(node)
