@@ -4,8 +4,9 @@
     %z = aten::relu_(%y)                ->     %z = aten::relu(%y)
 
 The tensor has to be fresh: made in the same block by an operator that gives no alias, and used
-before only by operators that keep none.  Later uses of it see the new tensor.  Fusion sees through
-operators without effects only.
+before only by operators that keep none; and its type has to be known, since the other form may
+give another one.  Later uses of it see the new tensor.  Fusion sees through operators without
+effects only.
 """
 
 from __future__ import annotations
@@ -13,11 +14,15 @@ from __future__ import annotations
 from ..ir import Graph, Node, Value
 from ..ops import table
 from ..schema import Schema
+from .known_types import floating_type
 
 KINDS = frozenset(f"aten::{name}_" for name in (
     "relu silu gelu hardtanh hardswish hardsigmoid sigmoid tanh relu6 leaky_relu elu clamp "
     "clamp_min add sub mul div dropout").split())
 """Operators whose other form takes the same arguments."""
+
+KEEPS_ANY_TYPE = frozenset({"aten::relu_", "aten::relu6_", "aten::dropout_"})
+"""Those whose other form gives the type of its input, whatever that is."""
 
 
 def run(graph: Graph) -> bool:
@@ -31,7 +36,7 @@ def run(graph: Graph) -> bool:
 def replace(node: Node) -> bool:
     target = node.inputs[0]
     form = other_form(node)
-    if form is None or not is_fresh(target, node):
+    if form is None or not is_fresh(target, node) or not keeps_type(node):
         return False
     with node.graph.at(node):
         new = node.graph.insert(form.name, node.inputs, [node.output.type], schema=form, like=node)
@@ -43,6 +48,15 @@ def replace(node: Node) -> bool:
     node.output.replace_all_uses_with(new.output)
     node.destroy()
     return True
+
+
+def keeps_type(node: Node) -> bool:
+    """Whether the other form certainly gives the type of the tensor that is written."""
+    if node.kind in KEEPS_ANY_TYPE:
+        return True
+    known = floating_type(node.inputs[0])
+    operand = node.inputs[1] if node.schema.overload == "Tensor" else node.inputs[0]
+    return known is not None and floating_type(operand) is known
 
 
 def other_form(node: Node) -> Schema | None:

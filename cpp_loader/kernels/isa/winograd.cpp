@@ -17,6 +17,7 @@ namespace {
 constexpr int W = kLanes<float>;
 constexpr int kWide = kPanel<float>;
 constexpr int kTile = 2, kSpan = 4, kPoints = kSpan * kSpan;
+constexpr int64_t kManyPixels = 100, kFewWeights = 64 << 10;
 constexpr int64_t kInputBytes = 320 << 10;  // of transformed tiles: stay in the second cache
 
 struct Tiles {
@@ -156,7 +157,9 @@ bool winograd_pays(const ConvShape& s, int64_t groups) {
   for (int d = 1; d < 3; ++d) {
     if (s.kernel[d] != 3 || s.stride[d] != 1 || s.dilation[d] != 1) return false;
   }
-  return groups == 1 && s.channels % W == 0 && s.channels >= 2 * W && s.outputs >= W;
+  // Transformed weights are 16/9 as big: with few pixels, reading them costs what they save.
+  bool many = s.out_pixels() >= kManyPixels || s.channels * s.outputs <= kFewWeights;
+  return many && groups == 1 && s.channels % W == 0 && s.channels >= 2 * W && s.outputs >= W;
 }
 
 // [panel][point][channel][kWide]

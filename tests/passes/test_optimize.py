@@ -1,0 +1,219 @@
+"""What optimize does to frozen modules: which nodes come out, and the same values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import scriptlang
+from scriptlang.interpreter.engine import available, engine
+from scriptlang.ir import Function, Graph, schema_of_graph, verify
+from scriptlang.passes import fold_batch_norm, fuse, layouts, optimize
+from tests.golden import parse
+
+DATA = Path(__file__).resolve().parent.parent / "data"
+ENGINES = available()
+RANDOM = np.random.default_rng(3)
+
+
+def tensor(*shape: int, low: float = -1.0):
+    return scriptlang.from_numpy(RANDOM.uniform(low, 1, shape).astype(np.float32))
+
+
+def graph_of(text: str, **constants) -> Graph:
+    """A graph whose inputs of those names are constants."""
+    graph = parse(text)
+    for value in list(graph.inputs):
+        if value.name in constants:
+            with graph.at(next(graph.nodes)):
+                known = graph.constant(constants[value.name], value.type)
+            value.replace_all_uses_with(known)
+    kept = [i for i, v in enumerate(graph.inputs) if v.name not in constants]
+    for i in reversed(range(len(graph.inputs))):
+        if i not in kept:
+            graph.block.start.remove_output(i)
+    return graph
+
+
+def kinds(graph: Graph) -> list[str]:
+    return [n.kind.partition("::")[2] for n in graph.nodes if n.kind != "prim::Constant"]
+
+
+def value(graph: Graph, which: str, *args) -> np.ndarray:
+    function = Function("f", schema_of_graph("f", graph), graph.copy())
+    return engine(which).run(function, args).numpy()
+
+
+def check(graph: Graph, run, *args) -> Graph:
+    """A copy after `run`, which gives what the graph gave, on every engine."""
+    expected = value(graph, "python", *args)
+    changed = graph.copy()
+    run(changed)
+    verify(changed)
+    for which in ENGINES:
+        np.testing.assert_allclose(value(changed, which, *args), expected, 1e-5, 2e-5)
+    return changed
+
+
+CONV = """
+  %three : int[] = prim::Constant[value=[1, 1]]()
+  %n : int = prim::Constant[value=1]()
+  %no : NoneType = prim::Constant()
+"""
+NORM = """
+  %f : bool = prim::Constant[value=0]()
+  %mo : float = prim::Constant[value=0.1]()
+  %eps : float = prim::Constant[value=1e-05]()
+"""
+
+
+def statistics(n: int) -> dict:
+    return {"g": tensor(n), "be": tensor(n), "me": tensor(n), "va": tensor(n, low=0.1)}
+
+
+def test_a_batch_norm_becomes_part_of_its_convolution():
+    text = "graph(%x : Tensor, %w : Tensor, %g : Tensor, %be : Tensor, %me : Tensor, " \
+           "%va : Tensor):" + CONV + NORM + """
+  %a : Tensor = aten::conv2d(%x, %w, %no, %three, %three, %three, %n)
+  %b : Tensor = aten::batch_norm(%a, %g, %be, %me, %va, %f, %mo, %eps, %f)
+  return (%b)"""
+    constants = {"w": tensor(5, 3, 3, 3), **statistics(5)}
+    changed = check(graph_of(text, **constants), fold_batch_norm.run, tensor(2, 3, 6, 7))
+    assert kinds(changed) == ["conv2d"]
+    again = graph_of(text.replace("return (%b)", "%c : Tensor = aten::add(%a, %b, %n)\n"
+                                  "  return (%c)"), **constants)
+    assert kinds(check(again, fold_batch_norm.run, tensor(2, 3, 6, 7))) == [
+        "conv2d", "batch_norm", "add"]
+
+
+def test_a_batch_norm_of_a_matrix_becomes_part_of_its_linear_layer():
+    text = "graph(%x : Tensor, %w : Tensor, %g : Tensor, %be : Tensor, %me : Tensor, " \
+           "%va : Tensor):" + CONV + NORM + """
+  %m : int = prim::Constant[value=-1]()
+  %q : Tensor = aten::flatten(%x, %n, %m)
+  %a : Tensor = aten::linear(%q, %w, %no)
+  %b : Tensor = aten::batch_norm(%a, %g, %be, %me, %va, %f, %mo, %eps, %f)
+  return (%b)"""
+    constants = {"w": tensor(5, 12), **statistics(5)}
+    changed = check(graph_of(text, **constants), fold_batch_norm.run, tensor(4, 3, 4))
+    assert kinds(changed) == ["flatten", "linear"]
+    # A three-dimensional input would be normalised along its second dimension.
+    unknown = graph_of(text.replace("aten::linear(%q", "aten::linear(%x"), **constants)
+    assert kinds(check(unknown, fold_batch_norm.run, tensor(4, 5, 12))) == [
+        "flatten", "linear", "batch_norm"]
+
+
+CHAIN = "graph(%x : Tensor, %r : Tensor, %w : Tensor, %bias : Tensor):" + CONV + """
+  %a : Tensor = aten::conv2d(%x, %w, %bias, %three, %three, %three, %n)
+  %s : Tensor = aten::add(%r, %a, %n)
+  %y : Tensor = ACTIVATION
+  return (%y)"""
+
+
+@pytest.mark.parametrize("text", [
+    "aten::relu(%s)", "aten::silu(%s)", "aten::sigmoid(%s)", "aten::hardswish(%s)",
+    "aten::hardsigmoid(%s)", "aten::tanh(%s)", 'aten::gelu(%s, %none)', 'aten::gelu(%s, %tanh)',
+    "aten::hardtanh(%s, %low, %high)"])
+def test_a_convolution_takes_in_a_sum_and_an_activation(text):
+    settings = """
+  %none : str = prim::Constant[value="none"]()
+  %tanh : str = prim::Constant[value="tanh"]()
+  %low : int = prim::Constant[value=0]()
+  %high : int = prim::Constant[value=6]()
+  %y """
+    graph = graph_of(CHAIN.replace("\n  %y ", settings).replace("ACTIVATION", text),
+                     w=tensor(40, 3, 3, 3), bias=tensor(40))
+    changed = check(graph, fuse.run, tensor(2, 3, 6, 7), tensor(2, 40, 6, 7))
+    assert kinds(changed) == ["conv2d"]
+    assert next(n for n in changed.walk() if n.kind == "scriptlang::conv2d")
+
+
+def test_a_sum_that_broadcasts_is_taken_in_too():
+    graph = graph_of(CHAIN.replace("ACTIVATION", "aten::relu(%s)"), w=tensor(4, 3, 3, 3),
+                     bias=tensor(4))
+    for shape in [(4, 1, 1), (1,), (3, 2, 4, 6, 7)]:
+        check(graph, fuse.run, tensor(2, 3, 6, 7), tensor(*shape))
+
+
+def test_a_written_result_is_not_taken_in():
+    graph = graph_of(CHAIN.replace("ACTIVATION", "aten::relu_(%s)"), w=tensor(4, 3, 3, 3),
+                     bias=tensor(4))
+    changed = check(graph, fuse.run, tensor(2, 3, 6, 7), tensor(2, 4, 6, 7))
+    assert kinds(changed) == ["conv2d", "add", "relu_"]
+    assert kinds(check(graph, optimize.run, tensor(2, 3, 6, 7), tensor(2, 4, 6, 7))) == ["conv2d"]
+
+
+def test_a_sum_of_unknown_type_stays_in_place():
+    graph = graph_of(CHAIN.replace("add(%r, %a", "add_(%a, %r").replace(
+        "ACTIVATION", "aten::relu(%s)"), w=tensor(4, 3, 3, 3), bias=tensor(4))
+    changed = check(graph, optimize.run, tensor(2, 3, 6, 7), tensor(2, 4, 6, 7))
+    assert kinds(changed) == ["conv2d", "add_", "relu"]
+
+
+def test_products_with_constant_matrices_become_linear_layers():
+    text = "graph(%x : Tensor, %w : Tensor, %v : Tensor, %bias : Tensor):" + CONV + """
+  %a : Tensor = aten::addmm(%bias, %x, %w, %n, %n)
+  %b : Tensor = aten::tanh(%a)
+  %c : Tensor = aten::matmul(%b, %v)
+  %d : Tensor = aten::linear(%c, %v, %no)
+  %e : Tensor = aten::add(%d, %c, %n)
+  return (%e)"""
+    graph = graph_of(text, w=tensor(6, 40), v=tensor(40, 40), bias=tensor(40))
+    changed = check(graph, fuse.run, tensor(3, 6))
+    assert kinds(changed) == ["linear"] * 3
+
+
+def test_images_stay_channels_last_and_are_converted_once():
+    text = "graph(%x : Tensor, %w : Tensor):" + CONV + """
+  %two : int[] = prim::Constant[value=[2, 2]]()
+  %zero : int[] = prim::Constant[value=[0, 0]]()
+  %f : bool = prim::Constant[value=0]()
+  %flat : int[] = prim::Constant[value=[-1]]()
+  %a : Tensor = aten::conv2d(%x, %w, %no, %three, %three, %three, %n)
+  %b : Tensor = aten::max_pool2d(%a, %two, %two, %zero, %three, %f)
+  %c : Tensor = aten::conv2d(%b, %w, %no, %three, %three, %three, %n)
+  %d : Tensor = aten::view(%c, %flat)
+  %e : Tensor = aten::add(%d, %d, %n)
+  return (%e)"""
+    graph = graph_of(text, w=tensor(3, 3, 3, 3))
+
+    def run(g: Graph) -> None:
+        fuse.run(g)
+        layouts.run(g)
+
+    changed = check(graph, run, tensor(2, 3, 8, 8))
+    assert kinds(changed) == ["conv2d", "max_pool2d", "conv2d", "view", "add"]
+    formats = [n.inputs[9].constant for n in changed.walk() if n.kind == "scriptlang::conv2d"]
+    assert formats == [2, 0]
+
+
+@pytest.mark.parametrize("name", sorted(p.name for p in DATA.glob("*.pt")
+                                        if not p.name.startswith("counter")))
+@pytest.mark.parametrize("which", ENGINES)
+def test_an_optimised_archive_gives_what_it_gave(name, which, tmp_path):
+    module = scriptlang.load(DATA / name, engine=which)
+    stored = np.load(DATA / name.replace(".pt", ".npz"))
+    inputs = [scriptlang.from_numpy(stored[k]) for k in stored.files if k[0] == "i"]
+    fast = scriptlang.optimize(module)
+    compare(fast(*inputs), module(*inputs))
+    fast.save(tmp_path / "m.pt")
+    assert "scriptlang::" not in fast.forward.code
+    compare(scriptlang.load(tmp_path / "m.pt", engine=which)(*inputs), module(*inputs))
+
+
+def compare(a, b) -> None:
+    if isinstance(a, (tuple, list)):
+        assert len(a) == len(b)
+        for x, y in zip(a, b):
+            compare(x, y)
+    else:
+        np.testing.assert_allclose(a.numpy(), b.numpy(), 1e-4, 1e-5)
+
+
+def test_a_module_in_training_mode_is_refused():
+    module = scriptlang.load(DATA / "resnet.script.pt")
+    module.train()
+    with pytest.raises(RuntimeError, match="eval"):
+        scriptlang.optimize(module)
