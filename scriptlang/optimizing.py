@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Iterable
 
+from .freezing import optimize_for_inference
 from .module import ScriptModule
-from .passes import freeze as freezing
-from .passes import optimize as speed
 
 
 def optimize(module: ScriptModule, methods: Iterable[str] = ("forward",)) -> ScriptModule:
@@ -22,10 +21,7 @@ def optimize(module: ScriptModule, methods: Iterable[str] = ("forward",)) -> Scr
     if not isinstance(module, ScriptModule):
         raise TypeError(f"optimize takes a ScriptModule, not {type(module).__name__}; compile it "
                         "with scriptlang.script, or load it with scriptlang.load, first")
-    obj = module._object_
-    if obj.type.slot("training") is not None and obj.get("training"):
+    if module._object_.type.slot("training") is not None and module._object_.get("training"):
         raise RuntimeError("optimize takes a module in eval mode; call .eval() on it first")
-    frozen = freezing.freeze(obj, methods)
-    for function in frozen.type.methods.values():
-        speed.optimize(function)
-    return ScriptModule(frozen, module._engine_, module._limits_)
+    others = [name for name in methods if name != "forward"]
+    return optimize_for_inference(module, others)

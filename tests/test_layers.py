@@ -27,7 +27,8 @@ LAYERS = (
     {"frontend", "interpreter"},
     {"serialization"},
     {"nn", "tensor_types", "linalg", "fft", "special", "module", "module_state", "inspection",
-     "scripting", "api", "compilation_unit", "freezing", "grad_mode", "instances", "script_class", "jit"},
+     "scripting", "api", "compilation_unit", "freezing", "optimizing", "grad_mode", "instances",
+     "script_class", "jit"},
     {"cli", "__main__"},
 )
 """From left to right.  Modules of one layer may import one another, but for FORBIDDEN."""

@@ -20,6 +20,8 @@ void matrix_product(const Gemm<double>& g);
 void dot_products(const Gemm<float>& g, int64_t c_column);
 void dot_products(const Gemm<double>& g, int64_t c_column);
 
+// Calls a way of convolving that reads channels as vectors with a copy of the input that lets it.
+void with_dense_input(const LastConv& c, void (*convolve)(const LastConv&));
 // isa/winograd.cpp, for isa/last_conv.cpp.
 bool winograd_pays(const ConvShape& s, int64_t groups);
 void pack_winograd(const ConvShape& s, const float* w, float* to);

@@ -206,22 +206,35 @@ void convolve_product(const LastConv& c) {
   matrix_product(g);
 }
 
-// `Together` neighbouring results of W channels.
-template <int Together>
-SL_INLINE void depthwise_piece(const LastConv& c, const LastFrame& f, const float* from,
-                               int64_t channel, int left, int64_t at) {
+// `Together` neighbouring results of W channels, the last `left` of which may be missing. `from` is
+// where the first result's first tap lies; taps outside the image are left out: whole rows always,
+// columns where `edge` says that there may be some.
+template <int Together, bool edge>
+SL_INLINE void depthwise_piece(const LastConv& c, int64_t h0, int64_t w0, int64_t channel, int left,
+                               int64_t at) {
   const ConvShape& s = c.shape;
-  const int64_t n = c.groups, step = s.stride[2] * f.pixel;
+  const int64_t n = c.groups, step = s.stride[2] * c.x_column;
+  const int64_t packed_row = ceil_div(n, W) * W;
   Vector<float> sum[Together];
   Vector<float> bias = c.bias ? load_first(c.bias + channel, left) : Vector<float>{};
   SL_UNROLL for (int i = 0; i < Together; ++i) sum[i] = bias;
-  const float* w = c.packed + channel;
-  const int64_t packed_row = ceil_div(n, W) * W;
-  for (int64_t h = 0; h < s.kernel[1]; ++h) {
-    const float* row = from + h * s.dilation[1] * f.row;
-    for (int64_t k = 0; k < s.kernel[2]; ++k, w += packed_row, row += s.dilation[2] * f.pixel) {
+  for (int64_t i = 0; i < s.kernel[1]; ++i) {
+    int64_t h = h0 + i * s.dilation[1];
+    if (h < 0 || h >= s.in[1]) continue;
+    const float* row = c.x + h * c.x_row + channel;
+    const float* w = c.packed + i * s.kernel[2] * packed_row + channel;
+    for (int64_t j = 0; j < s.kernel[2]; ++j, w += packed_row) {
+      int64_t column = w0 + j * s.dilation[2];
+      if (edge && (column < 0 || column >= s.in[2])) continue;
+      const float* from = row + column * c.x_column;
       Vector<float> weight = load(w);
-      SL_UNROLL for (int i = 0; i < Together; ++i) sum[i] += weight * load(row + i * step);
+      if (left >= W) {
+        SL_UNROLL for (int k = 0; k < Together; ++k) sum[k] += weight * load(from + k * step);
+      } else {
+        SL_UNROLL for (int k = 0; k < Together; ++k) {
+          sum[k] += weight * load_first(from + k * step, left);
+        }
+      }
     }
   }
   SL_UNROLL for (int i = 0; i < Together; ++i) {
@@ -230,34 +243,39 @@ SL_INLINE void depthwise_piece(const LastConv& c, const LastFrame& f, const floa
   }
 }
 
+template <int Together, bool edge>
+SL_NOINLINE void depthwise_pixels(const LastConv& c, int64_t row, int64_t column) {
+  const ConvShape& s = c.shape;
+  int64_t h0 = row * s.stride[1] - s.padding[1], w0 = column * s.stride[2] - s.padding[2];
+  int64_t at = (row * s.out[2] + column) * c.groups;
+  for (int64_t channel = 0; channel < c.groups; channel += W) {
+    int left = static_cast<int>(min_of(W, c.groups - channel));
+    depthwise_piece<Together, edge>(c, h0, w0, channel, left, at + channel);
+  }
+}
+
+void depthwise_row(const LastConv& c, int64_t row) {
+  const ConvShape& s = c.shape;
+  const int64_t step = s.stride[2], pad = s.padding[2];
+  const int64_t extent = (s.kernel[2] - 1) * s.dilation[2];
+  // Results [first, last) have all their columns inside.
+  int64_t first = min_of(s.out[2], ceil_div(pad, step));
+  int64_t room = s.in[2] + pad - extent - 1;
+  int64_t last = room < 0 ? first : max_of(first, min_of(s.out[2], room / step + 1));
+  int64_t w = 0;
+  for (; w < first; ++w) depthwise_pixels<1, true>(c, row, w);
+  for (; last - w >= 7; w += 7) depthwise_pixels<7, false>(c, row, w);
+  for (; last - w >= 3; w += 3) depthwise_pixels<3, false>(c, row, w);
+  for (; w < last; ++w) depthwise_pixels<1, false>(c, row, w);
+  for (; w < s.out[2]; ++w) depthwise_pixels<1, true>(c, row, w);
+}
+
 void convolve_depthwise(const LastConv& c) {
   const ConvShape& s = c.shape;
-  LastFrame f(s, c.groups);
-  // The last channels are read as a whole vector.
-  Scratch space(sizeof(float) * static_cast<size_t>(f.height * f.row + 2 * W));
-  frame_rows(c, f, space.as<float>());
+  if (c.x_channel != 1) return with_dense_input(c, &convolve_depthwise);
   int64_t work = max_of(1, s.out[2] * c.groups * s.taps());
   parallel_for(s.out[1], max_of(1, kSmallWork / 4 / work), [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      const float* from = space.as<float>() + row * s.stride[1] * f.row;
-      for (int64_t channel = 0; channel < c.groups; channel += W) {
-        int left = static_cast<int>(min_of(W, c.groups - channel));
-        for (int64_t w = 0; w < s.out[2];) {
-          const float* at = from + w * s.stride[2] * f.pixel + channel;
-          int64_t to = (row * s.out[2] + w) * c.groups + channel;
-          if (s.out[2] - w >= 7) {
-            depthwise_piece<7>(c, f, at, channel, left, to);
-            w += 7;
-          } else if (s.out[2] - w >= 3) {
-            depthwise_piece<3>(c, f, at, channel, left, to);
-            w += 3;
-          } else {
-            depthwise_piece<1>(c, f, at, channel, left, to);
-            w += 1;
-          }
-        }
-      }
-    }
+    for (int64_t row = begin; row < end; ++row) depthwise_row(c, row);
   });
 }
 
@@ -310,6 +328,22 @@ void convolve(const LastConv& c) {
 }
 
 }  // namespace
+
+void with_dense_input(const LastConv& c, void (*convolve)(const LastConv&)) {
+  const ConvShape& s = c.shape;
+  int64_t n = all_channels(s, c.groups);
+  Scratch space(sizeof(float) * static_cast<size_t>(s.in_pixels() * n));
+  LastConv dense = c;
+  dense.x = space.as<float>();
+  dense.x_channel = 1;
+  dense.x_column = n;
+  dense.x_row = n * s.in[2];
+  for (int64_t i = 0; i < s.in_pixels(); ++i) {
+    copy_pixel(c.x + i / s.in[2] * c.x_row + i % s.in[2] * c.x_column, c.x_channel, n,
+               space.as<float>() + i * n);
+  }
+  convolve(dense);
+}
 
 const LastConvFunctions last_conv{&choose, &packed_size, &pack_conv, &convolve};
 

@@ -188,20 +188,7 @@ void pack_winograd(const ConvShape& s, const float* w, float* to) {
 
 void convolve_winograd(const LastConv& c) {
   const ConvShape& s = c.shape;
-  if (c.x_channel != 1) {  // the transformation reads channels as vectors
-    Scratch space(sizeof(float) * static_cast<size_t>(s.in_pixels() * s.channels));
-    LastConv dense = c;
-    dense.x = space.as<float>();
-    dense.x_channel = 1;
-    dense.x_column = s.channels;
-    dense.x_row = s.channels * s.in[2];
-    for (int64_t i = 0; i < s.in_pixels(); ++i) {
-      const float* from = c.x + i / s.in[2] * c.x_row + i % s.in[2] * c.x_column;
-      float* to = space.as<float>() + i * s.channels;
-      for (int64_t j = 0; j < s.channels; ++j) to[j] = from[j * c.x_channel];
-    }
-    return convolve_winograd(dense);
-  }
+  if (c.x_channel != 1) return with_dense_input(c, &convolve_winograd);
   Tiles tiles(s);
   int64_t panels = ceil_div(s.outputs, kWide), threads = thread_count(), splits = 1;
   int64_t blocks = ceil_div(tiles.count, block_tiles(s));
