@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from scriptlang import types as T
 from scriptlang.errors import CompileError
 
+from .emitter import placed
 from .sugared import Arg, SpecialForm, SugaredValue
 from .variadic import KeywordsValue
 
@@ -23,9 +24,7 @@ def emit_call(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredVal
     try:
         return callee.call(e.b, args, kwargs, e.span(node))
     except CompileError as error:
-        if error.span is None:
-            error.span = e.span(node)
-        raise
+        raise placed(error, e.span(node))
 
 
 def arguments(e: Emitter, node: ast.Call) -> tuple[list[Arg], dict[str, Arg]]:

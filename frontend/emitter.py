@@ -29,9 +29,13 @@ def span_of(node: ast.AST, source: Source) -> Span:
 
 
 def placed(error: CompileError, span: Span) -> CompileError:
-    """An error about something that has no source, at the place that led to it."""
+    """An error about something without source is at the place that led to it; one in another text
+    names that place in its chain."""
     if error.span is None:
         error.span = span
+    elif error.span.source.name != span.source.name:
+        *rest, last = error.chain or (f"compiling `{span.text}`",)
+        error.chain = (*rest, last if " at " in last else f"{last}, called at {span.place}")
     return error
 
 

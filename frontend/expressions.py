@@ -14,6 +14,7 @@ from . import literals, indexing, refinement, variadic
 from .calls import emit_call
 from .environment import bind
 from .simple import SimpleValue
+from .emitter import placed
 from .sugared import Arg, ConstantValue, SugaredValue
 
 if TYPE_CHECKING:
@@ -63,7 +64,11 @@ def emit_constant(e: Emitter, node: ast.Constant, expected) -> SugaredValue:
 
 
 def emit_attribute(e: Emitter, node: ast.Attribute, expected) -> SugaredValue:
-    return e.expr(node.value).attr(e.b, node.attr, e.span(node))
+    owner = e.expr(node.value)
+    try:
+        return owner.attr(e.b, node.attr, e.span(node))
+    except CompileError as error:
+        raise placed(error, e.span(node))
 
 
 def binary(e: Emitter, kind: type, left: SugaredValue, right: SugaredValue,

@@ -97,7 +97,7 @@ class PythonResolver:
                                f"after the function is compiled", span,
                                "pass it as an argument, or put it in the function")
         raise CompileError(f"{name!r} is a {type(obj).__name__}, which is not part of the language",
-                           span, "pass it as an argument" if _is_tensor(obj) else None)
+                           span, "pass what it is needed for as an argument")
 
     def type(self, expr: ast.expr, span: Span) -> T.Type:
         return type_of_syntax(expr, self._place(expr, span), self._named)
@@ -156,7 +156,12 @@ def meaning_of(obj: Any, span: Span, constant: bool = False) -> SugaredValue | N
     if code is not None:
         return ConstantValue(code)
     if isinstance(obj, type):
-        return _class(obj)
+        try:
+            return _class(obj)
+        except CompileError as error:
+            if span is not None:
+                error.while_compiling(f"compiling {obj.__name__}, named at {span.place}")
+            raise
     if constant and isinstance(obj, tuple):
         return _tuple(obj, span)
     if callable(obj):
@@ -173,10 +178,6 @@ def code_of(obj: Any) -> int | None:
     if package == "torch" and cls.__name__ in ("dtype", "layout", "memory_format", "qscheme"):
         return namespaces.CONSTANTS.get(str(obj).rpartition(".")[2])
     return None
-
-
-def _is_tensor(obj: Any) -> bool:
-    return type(obj).__name__ in ("Tensor", "Parameter")
 
 
 def _module(module: python_types.ModuleType) -> SugaredValue:

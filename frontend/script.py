@@ -22,7 +22,7 @@ from scriptlang.source import Source, Span
 
 from .builder import called_at
 from .classes import script_class
-from .emit import emit_function
+from .emit import emit_function, friendly
 from .overloads import function_overloads
 from .resolver import PythonResolver
 from .source_lines import source_lines
@@ -49,15 +49,16 @@ def script_function(fn: Callable, place: Span | None = None) -> Function:
         raise CompileError(f"{definition.name} has overloads and cannot be compiled by itself",
                            Span(source, 0, source.text.index(":")),
                            "call it in a function: its arguments choose the overload")
-    function = declare(definition, source, PythonResolver.of(fn), qualified_name(fn),
-                       defaults_of(fn))
-    _functions[fn] = function
+    name = qualified_name(fn)
     try:
+        function = declare(definition, source, PythonResolver.of(fn), name, defaults_of(fn))
+        _functions[fn] = function
         function.ensure_defined()
     except CompileError as error:
-        del _functions[fn]
+        _functions.pop(fn, None)
+        error.while_compiling(f"compiling {friendly(name)}")
         if place is not None:
-            called_at(error, function.name, place)
+            called_at(error, name, place)
         raise
     except BaseException:
         _functions.pop(fn, None)
