@@ -12,9 +12,11 @@
     tracer.py trace_torch.py traced_modules.py      recording a run; traced_number.py traced_symbol.py
     trace_checks.py traced_index.py foreign.py      its sizes; is it what the function means; indexing;
                                                     programs that PyTorch compiled
-    annotations.py                                  what annotations mean
+    annotations.py signatures.py                    what annotations mean; parameters and defaults
     matching.py conversions.py operators.py         which overload a call means
     language_functions.py library_classes.py        overloads and classes written in the language
+    record_classes.py interfaces.py inheritance.py  dataclasses, interfaces, members of classes
+    object_sorting.py                               sort of objects by their __lt__
 """
 
 if __name__ == "frontend":
