@@ -16,31 +16,30 @@ def _check(p: float) -> None:
         raise RuntimeError("dropout probability has to be between 0 and 1, but got {}".format(p))
 
 
-def _feature_shape(input: Tensor, p: float) -> List[int]:
-    """One mask element for each image and channel."""
+def _feature_mask(input: Tensor, p: float) -> Tensor:
+    """An empty mask with one element for each image and channel."""
     if p == 1.0:
-        return input.size()
+        return torch.empty_like(input)
     if input.dim() < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     shape: List[int] = [input.size(0), input.size(1)]
     for _ in range(2, input.dim()):
         shape.append(1)
-    return shape
+    return torch.empty(shape, dtype=input.dtype)
 
 
-def _scaled_mask(input: Tensor, shape: List[int], p: float) -> Tensor:
-    """Zeros with probability p, else 1 / (1 - p)."""
-    mask = torch.empty(shape, dtype=input.dtype)
+def _scaled_mask(mask: Tensor, p: float) -> Tensor:
+    """The mask filled with zeros, with probability p, else 1 / (1 - p)."""
     if p == 1.0:
         return mask.zero_()
     return mask.bernoulli_(1.0 - p).div_(1.0 - p)
 
 
-def _alpha_mask(input: Tensor, shape: List[int], p: float) -> Tuple[Tensor, Tensor]:
+def _alpha_mask(mask: Tensor, p: float) -> Tuple[Tensor, Tensor]:
     """(factor, addend) that keep mean and variance of a self-normalising network."""
     alpha = 1.7580993408473766
     keep = 1.0 / ((alpha * alpha * p + 1.0) * (1.0 - p)) ** 0.5
-    mask = torch.empty(shape, dtype=input.dtype).bernoulli_(1.0 - p)
+    mask = mask.bernoulli_(1.0 - p)
     addend = (mask - 1.0) * (alpha * keep) + alpha * keep * p
     return mask * keep, addend
 
@@ -50,7 +49,7 @@ def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     _check(p)
     if p == 0.0 or not train or input.numel() == 0:
         return input
-    return input * _scaled_mask(input, input.size(), p)
+    return input * _scaled_mask(torch.empty_like(input), p)
 
 
 @composite(f"aten::dropout_(Tensor(a!) self, {ARGUMENTS}) -> Tensor(a!)")
@@ -58,7 +57,7 @@ def dropout_(self: Tensor, p: float, train: bool) -> Tensor:
     _check(p)
     if p == 0.0 or not train or self.numel() == 0:
         return self
-    return self.mul_(_scaled_mask(self, self.size(), p))
+    return self.mul_(_scaled_mask(torch.empty_like(self), p))
 
 
 @composite(f"aten::feature_dropout(Tensor input, {ARGUMENTS}) -> Tensor")
@@ -66,7 +65,7 @@ def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     _check(p)
     if p == 0.0 or not train or input.numel() == 0:
         return input
-    return input * _scaled_mask(input, _feature_shape(input, p), p)
+    return input * _scaled_mask(_feature_mask(input, p), p)
 
 
 @composite(f"aten::feature_dropout_(Tensor(a!) self, {ARGUMENTS}) -> Tensor(a!)")
@@ -74,7 +73,7 @@ def feature_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
     _check(p)
     if p == 0.0 or not train or self.numel() == 0:
         return self
-    return self.mul_(_scaled_mask(self, _feature_shape(self, p), p))
+    return self.mul_(_scaled_mask(_feature_mask(self, p), p))
 
 
 @composite(f"aten::alpha_dropout(Tensor input, {ARGUMENTS}) -> Tensor")
@@ -84,7 +83,7 @@ def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
         return input
     if p == 1.0:
         return input * torch.zeros_like(input)
-    factor, addend = _alpha_mask(input, input.size(), p)
+    factor, addend = _alpha_mask(torch.empty_like(input), p)
     return input * factor + addend
 
 
@@ -95,7 +94,7 @@ def alpha_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
         return self
     if p == 1.0:
         return self.zero_()
-    factor, addend = _alpha_mask(self, self.size(), p)
+    factor, addend = _alpha_mask(torch.empty_like(self), p)
     return self.mul_(factor).add_(addend)
 
 
@@ -106,7 +105,7 @@ def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
         return input
     if p == 1.0:
         return input * torch.zeros_like(input)
-    factor, addend = _alpha_mask(input, _feature_shape(input, p), p)
+    factor, addend = _alpha_mask(_feature_mask(input, p), p)
     return input * factor + addend
 
 
@@ -117,7 +116,7 @@ def feature_alpha_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
         return self
     if p == 1.0:
         return self.zero_()
-    factor, addend = _alpha_mask(self, _feature_shape(self, p), p)
+    factor, addend = _alpha_mask(_feature_mask(self, p), p)
     return self.mul_(factor).add_(addend)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import List
+
 import numpy as np
 
 from ..tensors import Tensor
 from .elementwise import array_of
-from .table import declare, primitive
+from .table import composite, declare, primitive
 
 
 def constant_pad_nd(self, pad, value=0):
@@ -108,3 +110,25 @@ def pad(self, pad, mode, value):
     if mode not in MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     return MODES[mode][len(pad) // 2](self, pad)
+
+
+@composite("aten::pad_sequence(Tensor[] sequences, bool batch_first=False, float "
+           "padding_value=0., str padding_side=\"right\") -> Tensor")
+def pad_sequence(sequences: List[Tensor], batch_first: bool = False, padding_value: float = 0.0,
+                 padding_side: str = "right") -> Tensor:
+    """Sequences (L, *) in one tensor, (longest, n, *) or (n, longest, *)."""
+    if len(sequences) == 0:
+        raise RuntimeError("received an empty list of sequences")
+    if padding_side != "left" and padding_side != "right":
+        raise RuntimeError("Expected padding_side to be one of left or right, but got {}.".format(
+            padding_side))
+    longest = 0
+    for s in sequences:
+        longest = max(longest, s.size(0))
+    rest = list(sequences[0].size()[1:])
+    result = sequences[0].new_full([len(sequences), longest] + rest, padding_value)
+    for i in range(len(sequences)):
+        n = sequences[i].size(0)
+        start = 0 if padding_side == "right" else longest - n
+        result.select(0, i).narrow(0, start, n).copy_(sequences[i])
+    return result if batch_first else result.transpose(0, 1).contiguous()

@@ -136,10 +136,12 @@ def of(generator: Generator | None) -> Generator:
 
 
 def fill(x: Tensor, values: np.ndarray) -> Tensor:
-    """Write values, in order, into a tensor; returns it."""
+    """Write values, in the order in which its elements lie in memory, into a tensor; returns it."""
     check_writable(x)
+    order = sorted(range(len(x._size)), key=lambda d: -x._stride[d])
+    target = x._array.transpose(order)
     with np.errstate(all="ignore"):
-        x._array[...] = values.reshape(x._size).astype(x.dtype.numpy)
+        target[...] = values.reshape(target.shape).astype(x.dtype.numpy)
     return x
 
 
@@ -170,7 +172,9 @@ def normal_(self, mean, std, generator):
                                      else dtypes.float32).reshape(-1, 2) * math.sqrt(0.5)
         return fill(self, (parts[:, 0] + 1j * parts[:, 1]) * std + mean)
     floating_only(self, "normal_kernel_cpu")
-    values = of(generator).normal(self.numel(), self.dtype)
+    dense = self.is_contiguous()
+    values = of(generator).normal(self.numel(), self.dtype) if dense \
+        else of(generator).normal_pairs(self.numel())
     return fill(self, fused(values, values.dtype.type(std), values.dtype.type(mean)))
 
 

@@ -6,6 +6,7 @@ import math
 import warnings
 from typing import List, Optional, Union
 
+from ...jit import _overload
 from ...ops import functions as torch
 from ...tensors import Tensor
 from ..sizes import _pair
@@ -100,11 +101,44 @@ def _resize_nearest(input: Tensor, mode: str, size: Optional[List[int]],
         f"{mode})")
 
 
-def interpolate(input: Tensor, size: Union[int, List[int], None] = None,
-                scale_factor: Union[float, List[float], None] = None, mode: str = "nearest",
+@_overload
+def interpolate(input: Tensor, size: Optional[int] = None,                    # noqa: F811
+                scale_factor: Optional[List[float]] = None, mode: str = "nearest",
                 align_corners: Optional[bool] = None,
                 recompute_scale_factor: Optional[bool] = None,
                 antialias: bool = False) -> Tensor:
+    pass
+
+
+@_overload
+def interpolate(input: Tensor, size: Optional[int] = None,                    # noqa: F811
+                scale_factor: Optional[float] = None, mode: str = "nearest",
+                align_corners: Optional[bool] = None,
+                recompute_scale_factor: Optional[bool] = None,
+                antialias: bool = False) -> Tensor:
+    pass
+
+
+@_overload
+def interpolate(input: Tensor, size: Optional[List[int]] = None,                    # noqa: F811
+                scale_factor: Optional[List[float]] = None, mode: str = "nearest",
+                align_corners: Optional[bool] = None,
+                recompute_scale_factor: Optional[bool] = None,
+                antialias: bool = False) -> Tensor:
+    pass
+
+
+@_overload
+def interpolate(input: Tensor, size: Optional[List[int]] = None,                    # noqa: F811
+                scale_factor: Optional[float] = None, mode: str = "nearest",
+                align_corners: Optional[bool] = None,
+                recompute_scale_factor: Optional[bool] = None,
+                antialias: bool = False) -> Tensor:
+    pass
+
+
+def interpolate(input, size=None, scale_factor=None, mode="nearest",            # noqa: F811
+                align_corners=None, recompute_scale_factor=None, antialias=False):
     """(N, C, L), (N, C, H, W) or (N, C, D, H, W) at another size.
 
     size or scale_factor: of all spatial dimensions, or one each; ValueError for both and neither.

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from itertools import chain, islice
 from typing import Any, Iterator
 
+from ...tensor_types import typename
 from ...tensors import Tensor
 from ..parameter import Parameter
 from .module import Module, indented
@@ -243,23 +244,16 @@ class _Values(Module):
             value = Parameter(value, requires_grad=value.dtype.kind in "fc")
         setattr(self, name, value)
 
-    def _described(self, label: str, value: Any) -> str:
+    def _described(self, label: str, value: Any, of: str) -> str:
+        """A line of the printed module; of: what the elements of a tensor are called there."""
         if not isinstance(value, Tensor):
             return f"  ({label}): Object of type: {type(value).__name__}"
         kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
         shape = "x".join(map(str, value.shape))
-        return f"  ({label}): {kind} containing: [{type_of(value)} of size {shape}]"
+        return f"  ({label}): {kind} containing: [{of} of size {shape}]"
 
     def __call__(self, *args, **kwargs):
         raise RuntimeError(f"{self._get_name()} should not be called.")
-
-    def __repr__(self) -> str:
-        extra = self.extra_repr()
-        return f"{self._get_name()}({chr(10) + extra + chr(10) if extra else ''})"
-
-
-def type_of(value: Tensor) -> str:
-    return f"torch.{value.dtype.name}"
 
 
 class ParameterList(_Values):
@@ -311,7 +305,8 @@ class ParameterList(_Values):
         return self
 
     def extra_repr(self) -> str:
-        return "\n".join(self._described(str(i), p) for i, p in enumerate(self))
+        return "\n".join(self._described(str(i), p, isinstance(p, Tensor) and
+                                         f"torch.{p.dtype.name}") for i, p in enumerate(self))
 
 
 class ParameterDict(_Values):
@@ -403,4 +398,4 @@ class ParameterDict(_Values):
         return self
 
     def extra_repr(self) -> str:
-        return "\n".join(self._described(str(k), p) for k, p in self.items())
+        return "\n".join(self._described(k, p, typename(p)) for k, p in self.items())

@@ -12,6 +12,7 @@ from typing import Any, Callable, Iterator, TypeVar
 
 from ... import dtypes
 from ...objects import Device
+from ...tensor_types import typename
 from ...tensors import Tensor
 from ..parameter import Buffer, Parameter
 from .hooks import HookedModule
@@ -60,7 +61,7 @@ class Module(HookedModule, StatefulModule):
 
     def _check_name(self, kind: str, name: Any, known: dict) -> None:
         if not isinstance(name, str):
-            raise TypeError(f"{kind} name should be a string. Got {type_name(name)}")
+            raise TypeError(f"{kind} name should be a string. Got {typename(name)}")
         if hasattr(self, name) and name not in known:
             raise KeyError(f"attribute '{name}' already exists")
         if "." in name:
@@ -75,7 +76,7 @@ class Module(HookedModule, StatefulModule):
             raise AttributeError("cannot assign buffer before Module.__init__() call")
         self._check_name("buffer", name, self._buffers)
         if not isinstance(tensor, (Tensor, type(None))):
-            raise TypeError(f"cannot assign '{type_name(tensor)}' object to buffer '{name}' "
+            raise TypeError(f"cannot assign '{typename(tensor)}' object to buffer '{name}' "
                             "(torch Tensor or None required)")
         self._buffers[name] = tensor
         (self._non_persistent_buffers_set.discard if persistent
@@ -86,13 +87,13 @@ class Module(HookedModule, StatefulModule):
             raise AttributeError("cannot assign parameter before Module.__init__() call")
         self._check_name("parameter", name, self._parameters)
         if not isinstance(param, (Parameter, type(None))):
-            raise TypeError(f"cannot assign '{type_name(param)}' object to parameter '{name}' "
+            raise TypeError(f"cannot assign '{typename(param)}' object to parameter '{name}' "
                             "(torch.nn.Parameter or None required)")
         self._parameters[name] = param
 
     def add_module(self, name: str, module: Module | None) -> None:
         if not isinstance(module, (Module, type(None))):
-            raise TypeError(f"{type_name(module)} is not a Module subclass")
+            raise TypeError(f"{typename(module)} is not a Module subclass")
         self._check_name("module", name, self._modules)
         self._modules[name] = module
 
@@ -123,7 +124,7 @@ class Module(HookedModule, StatefulModule):
             held = self.__dict__.get(record)
             if held is not None and name in held:
                 if value is not None and not isinstance(value, accepted):
-                    raise TypeError(f"cannot assign '{type_name(value)}' as {what} '{name}' "
+                    raise TypeError(f"cannot assign '{typename(value)}' as {what} '{name}' "
                                     f"({named} or None expected)")
                 held[name] = value
                 return
@@ -385,15 +386,6 @@ HOLDERS: dict[str, tuple[type, str, str]] = {
     "_modules": (Module, "child module", "torch.nn.Module"),
     "_buffers": (Tensor, "buffer", "torch.nn.Buffer, torch.Tensor")}
 """Record -> what may be assigned to a name in it, and how errors call that."""
-
-
-def type_name(value: Any) -> str:
-    """The name of a value's class as PyTorch writes it."""
-    if isinstance(value, Tensor):
-        return "torch.FloatTensor" if value.dtype is dtypes.float32 else "torch.Tensor"
-    cls = type(value)
-    return cls.__qualname__ if cls.__module__ == "builtins" else \
-        f"{cls.__module__}.{cls.__qualname__}"
 
 
 def indented(text: str) -> str:

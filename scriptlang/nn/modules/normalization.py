@@ -58,7 +58,8 @@ class CrossMapLRN2d(_Response):
         squares = input.pow(2)
         sums = torch.zeros_like(squares)
         for c in range(input.size(1)):
-            sums[:, c] = squares[:, max(0, c - after + 1):c + after].sum(1)
+            near = squares[:, max(1, c - after + 1):c + after].sum(1)
+            sums[:, c] = squares[:, 0] + near        # the first channel never leaves the sum
         return input * sums.mul(self.alpha / self.size).add(self.k).pow(-self.beta)
 
 

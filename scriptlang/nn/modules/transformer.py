@@ -22,7 +22,8 @@ __all__ = ["Transformer", "TransformerDecoder", "TransformerDecoderLayer", "Tran
 Activation = Union[str, Callable[[Tensor], Tensor]]
 
 
-def _generate_square_subsequent_mask(sz: int, device=None, dtype: Optional[int] = None) -> Tensor:
+def _generate_square_subsequent_mask(sz: int, device: Optional[torch.device] = None,
+                                     dtype: Optional[int] = None) -> Tensor:
     """(sz, sz): -inf above the diagonal, 0 elsewhere."""
     return torch.triu(torch.full([sz, sz], float("-inf"), dtype=dtype), diagonal=1)
 
@@ -287,7 +288,8 @@ class Transformer(Module):
                             tgt_is_causal=tgt_is_causal, memory_is_causal=memory_is_causal)
 
     @staticmethod
-    def generate_square_subsequent_mask(sz: int, device=None, dtype=None) -> Tensor:
+    def generate_square_subsequent_mask(sz: int, device: Optional[torch.device] = None,
+                                        dtype: Optional[int] = None) -> Tensor:
         return _generate_square_subsequent_mask(sz, device, dtype)
 
     def _reset_parameters(self) -> None:
