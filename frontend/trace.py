@@ -202,11 +202,11 @@ class _Outputs:
             types = (pairs[0].type, pairs[1].type) if pairs else (T.STR, T.TENSOR)
             return b.insert("prim::DictConstruct", pairs, (T.DictType(*types),), self.span).output
         if isinstance(v, list):
-            if self.strict:
-                warnings.warn(CONTAINER_OUT.format("list"), TracerWarning, stacklevel=6)
             if not all(map(tracer.is_tensor, v)):
                 raise CompileError("a list that a traced function returns holds only Tensors",
                                    self.span, "return a tuple")
+            if self.strict:
+                warnings.warn(CONTAINER_OUT.format("list"), TracerWarning, stacklevel=6)
             parts = list(map(self.value, v))
             return b.list(parts, parts[0].type if parts else T.TENSOR, self.span)
         if isinstance(v, tuple):
@@ -218,7 +218,8 @@ class _Outputs:
 PURE_HELPERS = {"prim::Constant", "aten::size", "prim::ListConstruct", "prim::TupleConstruct",
                 "prim::ListUnpack", "prim::TupleUnpack", "aten::add", "aten::sub", "aten::mul",
                 "aten::floordiv", "aten::remainder", "aten::div", "aten::neg", "prim::GetAttr",
-                "aten::__getitem__", "aten::Float"}
+                "aten::__getitem__", "aten::Float", "aten::Int", "aten::pow",
+                "aten::numel"}
 """What the tracer records on the way; it goes where nothing reads it."""
 
 
@@ -231,5 +232,6 @@ def sweep(graph: Graph) -> None:
 
 def _no_tensor(node: Node) -> bool:
     """Operators on tensors stay, as they were called; those on numbers may go."""
-    return node.schema is None or node.kind in ("aten::size", "aten::__getitem__") or not any(
+    return node.schema is None or node.kind in (
+        "aten::size", "aten::__getitem__", "aten::numel") or not any(
         v.type == T.TENSOR for v in (*node.inputs, *node.outputs))

@@ -12,7 +12,7 @@ from scriptlang.ir import Value
 
 OPERATORS: dict[str, str] = {
     "add": "aten::add", "sub": "aten::sub", "mul": "aten::mul", "floordiv": "aten::floordiv",
-    "mod": "aten::remainder", "truediv": "aten::div",
+    "mod": "aten::remainder", "truediv": "aten::div", "pow": "aten::pow",
 }
 """Python's operator -> the operator of the language on numbers."""
 
@@ -79,6 +79,9 @@ def _operation(name: str, operator: str, reflected: bool):
             return result
         left, right = (other, self) if reflected else (self, other)
         value = tracer.number_operator(operator, left, right)
+        if name == "pow" and isinstance(result, int):    # a power of ints is a float in programs
+            power = TracedFloat(float(result), tracer, value)
+            value = tracer.number_operator("aten::Int", power)
         made = TracedFloat if isinstance(result, float) else TracedInt
         return made(result, tracer, value)
 

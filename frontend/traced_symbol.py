@@ -18,15 +18,15 @@ RECORDED: dict[str, tuple[str, Callable]] = {
     "int_floordiv": ("aten::floordiv", operator.floordiv),
     "truediv": ("aten::div", operator.truediv), "int_truediv": ("aten::div", operator.truediv),
     "float_truediv": ("aten::div", operator.truediv), "neg": ("aten::neg", operator.neg),
-    "sym_float": ("aten::Float", float),
+    "sym_float": ("aten::Float", float), "float_pow": ("aten::pow", operator.pow),
 }
 """What torch calls on a node -> the operator of the language, and what it computes."""
 
 COMPUTED: dict[str, Callable] = {
     "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le,
     "gt": operator.gt, "ge": operator.ge, "sym_max": max, "sym_min": min, "floor": math.floor,
-    "ceil": math.ceil, "trunc": math.trunc, "round": round, "pow": operator.pow,
-    "pow_by_natural": operator.pow, "float_pow": operator.pow, "and_": operator.and_,
+    "ceil": math.ceil, "trunc": math.trunc, "round": round,
+    "and_": operator.and_,
     "or_": operator.or_, "sym_and": lambda a, b: a and b, "sym_or": lambda a, b: a or b,
     "sym_not": operator.not_, "lshift": operator.lshift, "rshift": operator.rshift,
     "bitwise_and": operator.and_, "bitwise_or": operator.or_, "pos": operator.pos,
@@ -121,5 +121,15 @@ def _recorded(name: str) -> Callable[..., Symbol]:
     return method
 
 
+def _power(self: Symbol, other: Symbol) -> Symbol:
+    """A power of ints is a float in programs."""
+    number, tracer = self.number ** other.number, self.tracer
+    if not tracer.is_recording or self.value is None or not isinstance(number, int):
+        return Symbol(number, tracer)
+    power = Symbol(float(number), tracer, tracer.number_operator("aten::pow", self, other))
+    return Symbol(number, tracer, tracer.number_operator("aten::Int", power))
+
+
 for _name in RECORDED:
     setattr(Symbol, _name, _recorded(_name))
+Symbol.pow = Symbol.pow_by_natural = _power

@@ -164,7 +164,7 @@ class Tensor:
         return len(self._size)
 
     def numel(self) -> int:
-        return math.prod(self._size)
+        return math.prod(self._size if shape_hook is None else self.shape)
 
     nelement = numel
 

@@ -110,6 +110,13 @@ def test_sizes_are_results_as_tensors():
     assert rows.tolist() == 5 and [n.tolist() for n in shape] == [5, 7]
 
 
+def test_powers_and_counts_of_sizes():
+    traced = torch.jit.trace(lambda x: (x * x.size(0) ** 2 + x.size(1) ** 0.5).view(x.numel()),
+                             x(2, 4))
+    wider = x(3, 9)
+    assert np.allclose(traced(wider).numpy(), wider.numpy().ravel() * 9 + 3)
+
+
 LOOKED_AT = {
     "boolean": lambda x: x * 2 if x.sum() > 0 else x,
     "integer": lambda x: x * int(x.sum()),

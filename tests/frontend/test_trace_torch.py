@@ -66,6 +66,7 @@ def branches(x):
 FUNCTIONS = {
     "size": lambda x: x.size(0), "shape": lambda x: x.shape, "numel": lambda x: x.view(x.numel()),
     "view": lambda x: x.view(x.size(0) * 3, -1), "new": lambda x: x.new_zeros(x.shape) + 1,
+    "powers": lambda x: x * x.size(0) ** 2 + x.size(1) ** 0.5,
     "halves": lambda x: x.reshape(x.shape[0] // 2, x.shape[1] * 2),
     "factories": lambda x: torch.zeros(x.size()) + torch.arange(x.size(1)),
     "numbers": lambda x: x * x.size(0) / x.shape[1], "constants": lambda x: 1 - x * 2.5 + 3,
