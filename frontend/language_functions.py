@@ -42,6 +42,17 @@ SOURCES: dict[str, list[str]] = {
         "                                    [i for i in range(dims)])",
         "def tensordot(a: Tensor, b: Tensor, dims: List[List[int]]) -> Tensor:\n"
         "    return torch.ops.aten.tensordot(a, b, dims[0], dims[1])"],
+    "torch::cdist": [
+        "def cdist(x1: Tensor, x2: Tensor, p: float = 2.0,\n"
+        "          compute_mode: str = 'use_mm_for_euclid_dist_if_necessary') -> Tensor:\n"
+        "    mode: Optional[int] = None\n"
+        "    if compute_mode == 'use_mm_for_euclid_dist':\n"
+        "        mode = 1\n"
+        "    elif compute_mode == 'donot_use_mm_for_euclid_dist':\n"
+        "        mode = 2\n"
+        "    elif compute_mode != 'use_mm_for_euclid_dist_if_necessary':\n"
+        "        raise ValueError(compute_mode + ' is no way to compute distances')\n"
+        "    return torch.ops.aten.cdist(x1, x2, p, mode)"],
     "torch::stft": [
         "def stft(input: Tensor, n_fft: int, hop_length: Optional[int] = None,\n"
         "         win_length: Optional[int] = None, window: Optional[Tensor] = None,\n"

@@ -91,19 +91,26 @@ LIST_DTYPES = {T.INT: DTYPES["int64"], T.BOOL: DTYPES["bool"], T.COMPLEX: DTYPES
 
 
 def _of_list(operator: str):
-    """`torch.tensor(x)`: the dtype follows from the type of a list, also of one without elements."""
+    """`torch.tensor(x)`: the dtype follows from the type of a list, also of an empty one."""
     def emit(b, args, kwargs, span):
         if len(args) == 1 and "dtype" not in kwargs:
             value = args[0].value.value(b, args[0].span)
-            element, literal = value.type, value.node.kind == "prim::ListConstruct"
+            element = value.type
             while isinstance(element, T.ListType):
                 element = element.element
-            if value.type != element in LIST_DTYPES and not (literal and value.node.inputs):
+            if element in LIST_DTYPES and not _has_numbers(value):
                 kwargs = {**kwargs, "dtype": Arg(ConstantValue(LIST_DTYPES[element]), span)}
             args = [Arg(b.simple(value), args[0].span)]
         return b.call_operator(operator, args, kwargs, span)
 
     return emit
+
+
+def _has_numbers(value) -> bool:
+    """Whether a value is a number, or a list literal that surely holds one."""
+    if not isinstance(value.type, T.ListType):
+        return True
+    return value.node.kind == "prim::ListConstruct" and any(map(_has_numbers, value.node.inputs))
 
 
 @_cached
@@ -165,6 +172,16 @@ MODULES: dict[str, SugaredValue] = {
 """Submodules of torch."""
 
 TORCH = Namespace("torch", _torch)
+
+
+def _program_torch(name: str) -> SugaredValue | None:
+    """What `torch.name` means in a program: some functions are more there than in an archive."""
+    from .language_functions import PYTHON_ONLY
+
+    return BuiltinOperator(PYTHON_ONLY[name]) if name in PYTHON_ONLY else _torch(name)
+
+
+PROGRAM_TORCH = Namespace("torch", _program_torch)
 
 BY_NAME: dict[str, SugaredValue] = {
     "torch": TORCH, "scriptlang": TORCH, "math": MATH, "cmath": MATH,

@@ -88,7 +88,8 @@ class PythonResolver:
     def value(self, name: str, span: Span) -> SugaredValue | None:
         obj = self.names(name)
         if obj is MISSING:
-            return namespaces.BY_NAME.get(name)
+            found = namespaces.BY_NAME.get(name)
+            return namespaces.PROGRAM_TORCH if found is namespaces.TORCH else found
         found = meaning_of(obj, span)
         if found is not None:
             return found

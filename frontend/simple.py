@@ -286,5 +286,10 @@ def _cast(code: int):
     return emit
 
 
-_TENSOR_METHODS = {name: _cast(c) for name, c in CAST_METHODS.items()}
+def _type(b: Builder, value: Value, args, kwargs, span):
+    """`x.type(dtype)`."""
+    return b.call_operator("aten::to", args, kwargs, span, Arg(SimpleValue(value), span))
+
+
+_TENSOR_METHODS = {"type": _type, **{name: _cast(c) for name, c in CAST_METHODS.items()}}
 """Methods of Tensor that are not one operator."""

@@ -149,7 +149,8 @@ def _tuple(e: Emitter, node: ast.Call, expected) -> SugaredValue:
     meaning = e.expr(source)
     if e.b.is_simple(meaning):
         made = meaning.value(e.b, span)
-        if made.node.kind == "prim::ListConstruct" and not made.uses:
+        is_generator = isinstance(node.args[0], ast.GeneratorExp)
+        if is_generator and made.node.kind == "prim::ListConstruct" and not made.uses:
             return e.simple(e.b.tuple(list(made.node.inputs), span))
     parts = meaning.unpack(e.b, span)
     if parts is None:

@@ -161,7 +161,8 @@ class KeywordsValue(SugaredValue):
     def attr(self, b, name, span):
         if name not in KEYWORD_METHODS:
             self.fail(f"has no attribute {name!r}", span,
-                      f"it has {', '.join(KEYWORD_METHODS)}, kwargs[\"name\"] and \"name\" in kwargs")
+                      f"it has {', '.join(KEYWORD_METHODS)}; there are kwargs[\"name\"] and "
+                      f"\"name\" in kwargs")
         return BuiltinFunction(name, lambda b, args, kwargs, span:
                                KEYWORD_METHODS[name](self, b, args, span))
 

@@ -17,6 +17,7 @@ from typing import Any
 from .. import types as T
 from ..ir import Block, Graph, Node
 from ..ops import table
+from ..ops.prim import is_same
 from .alias import AliasAnalysis, analysis_of, memory_kinds
 from .effects import has_side_effects
 
@@ -29,8 +30,8 @@ PRIMITIVES = {
     "prim::TupleIndex": lambda node, value, i: value[i],
     "prim::TupleSlice": lambda node, value: value[node.attributes["beg"]:node.attributes["end"]],
     "prim::unchecked_cast": lambda node, value: value,
-    "aten::__is__": lambda node, a, b: a is b,
-    "aten::__isnot__": lambda node, a, b: a is not b,
+    "aten::__is__": lambda node, a, b: is_same(a, b),
+    "aten::__isnot__": lambda node, a, b: not is_same(a, b),
 }
 """What kinds without a kernel compute from (node, constants)."""
 

@@ -24,7 +24,8 @@ s.join(s.split(',')) | sorted(list(s)) | [c for c in s] | str(s) | bool(s) | not
 '%s' % s | f'{s}' | s.split(sep=',') | s[::2] | s[::-1] | s.join([]) | int(s) | float(s)
 s.casefold() | s.encode() | s * 2 | s - s | s.foo | s.startswith(('a', 'b')) | s.isascii()
 """
-    .replace("\n", "|").split("|"), [("ab",), ("",), ("a,b,,c",), (" Hello World\n\tx ",), ("-12",)])
+    .replace("\n", "|").split("|"),
+    [("ab",), ("",), ("a,b,,c",), (" Hello World\n\tx ",), ("-12",)])
 
 LISTS: Table = ("x: List[int]", """
 len(x) | x.count(1) | x.copy() | x + [9] | x * 2 | 2 * x | x == [1, 2] | x != [1, 2] | 1 in x

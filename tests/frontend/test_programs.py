@@ -1,4 +1,4 @@
-"""The programs of programs.py give on the python engine what CPython says."""
+"""The programs of programs.py and extension_programs.py give what CPython says."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pytest
 import scriptlang
 from scriptlang.frontend.script import script_function
 from scriptlang.ir import verify
-from tests.frontend import programs
+from tests.frontend import extension_programs, programs
 
 RUNS = [pytest.param(f, args, id=f"{f.__name__}-{i}")
-        for f, runs in programs.RUNS for i, args in enumerate(runs)]
+        for f, runs in programs.RUNS + extension_programs.RUNS for i, args in enumerate(runs)]
 
 
 @pytest.mark.parametrize("function, args", RUNS)
@@ -44,3 +44,22 @@ def test_raises_as_python(function, args, error):
         scripted(*args)
     assert str(error) in str(caught.value)
 
+
+
+def test_an_enum_is_matched():
+    scripted = scriptlang.script(enum_name, engine="python")
+    assert scripted(True) == "r" and scripted(False) == "g"
+
+
+def enum_name(red: bool) -> str:
+    return extension_programs.match_enum(
+        extension_programs.Color.RED if red else extension_programs.Color.GREEN)
+
+
+def test_programs_beyond_pytorch_are_saved_as_plain_code(tmp_path):
+    for function, runs in extension_programs.RUNS:
+        path = tmp_path / f"{function.__name__}.pt"
+        scriptlang.save(scriptlang.script(function), path)
+        loaded = scriptlang.load(path, engine="python")
+        for args in runs:
+            assert loaded(*copy.deepcopy(args)) == function(*copy.deepcopy(args))
