@@ -120,7 +120,8 @@ def prepared(module: Any) -> Any:
 
 
 def _is_compiled_by_torch(module: Any) -> bool:
-    return "_c" in getattr(module, "__dict__", ()) and any(
+    held = getattr(module, "__dict__", ())
+    return ("_c" in held or "_actual_script_module" in held) and any(
         c.__name__ == "ScriptModule" and _package(c) == "torch" for c in type(module).__mro__)
 
 

@@ -201,7 +201,7 @@ def _fitted(value: Any, type: T.Type, size: int | None) -> Any:
             parts = [_fitted(v, plain.element, None) for v in value]
             return NO_DEFAULT if NO_DEFAULT in parts else parts
         if size is not None and T.is_subtype(found, plain.element):
-            return value
+            return [value] * size
     return NO_DEFAULT
 
 

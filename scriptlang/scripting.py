@@ -20,7 +20,7 @@ from .errors import CompileError
 from .frontend import module_reading
 from .frontend.ignored import PythonCall
 from .frontend.inheritance import class_header
-from .frontend.module_reading import is_module, plain_value
+from .frontend.module_reading import plain_value
 from .frontend.module_types import ModuleOrigin, Modules, compile_module
 from .frontend.modifiers import is_ignored
 from .frontend.resolver import PythonResolver
@@ -81,7 +81,7 @@ class _Taking:
         obj = ScriptObject(type)
         for i, a in enumerate(type.attributes):
             value = plain_value(getattr(module, a.name))
-            if is_module(value) or isinstance(getattr(value, "_raw_", None), ScriptObject):
+            if value is not None and getattr(a.type, "is_module", False):
                 obj.slots[i] = self.object(value)
             else:
                 obj.slots[i] = self.value(value, a, type)

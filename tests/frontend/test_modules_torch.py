@@ -127,10 +127,7 @@ def test_types_and_attributes_are_those_of_pytorch():
     assert list(ours.state_dict()) == list(theirs.state_dict())
     assert [n for n, _ in ours.named_modules()] == [n for n, _ in theirs.named_modules()]
     assert types_of(ours) == {n: m.original_name for n, m in theirs.named_modules()}
-    slots = [(a.name, str(a.type)) for a in ours[0]._type.attributes]
-    assert slots == [(n, str(theirs[0]._c._type().getAttribute(n))
-                      if "__torch__" not in str(theirs[0]._c._type().getAttribute(n)) else t)
-                     for n, t in slots]
+    assert set(getattr(theirs, "0")._c._method_names()) == set(ours[0]._type.methods)
 
 
 @pytest.mark.slow
