@@ -404,6 +404,9 @@ def _enter(e: Emitter, item: ast.withitem) -> tuple[Value, Span]:
                            "its class needs methods __enter__ and __exit__")
     _check_exit(e, t, span)
     schema = e.b.schema_of(t.methods["__enter__"], span)
+    if len(schema.arguments) != 1:
+        raise CompileError(f"__enter__ of {t.short_name} takes arguments, which `with` does not "
+                           f"give", span, "declare it as `def __enter__(self)`")
     result = e.b.insert("prim::Enter", [value], (schema.returns[0].type,), span).output
     if item.optional_vars is not None:
         from .assignment import assign
