@@ -42,9 +42,13 @@ def define_nested(e: Emitter, node: ast.FunctionDef) -> None:
     if node.decorator_list:
         raise CompileError("a decorator inside a function is not part of the language",
                            e.span(node.decorator_list[0]), "define the function outside")
+    reads = any(_is_variable(e, name) for name in names_read(node))
     if is_variadic(node):
+        if reads:
+            raise CompileError("an inner function with *args or **kwargs reads variables of the "
+                               "function around it", e.span(node), "pass them as arguments")
         e.frame.set(node.name, VariadicValue(node, e.source, _Inner(e), f"{e.name}.{node.name}"))
-    elif any(_is_variable(e, name) for name in names_read(node)):
+    elif reads:
         e.frame.set(node.name, ClosureValue(e, node))
     else:
         e.frame.set(node.name, FunctionValue(_function(e, node)))
@@ -57,7 +61,9 @@ def _is_variable(e: Emitter, name: str) -> bool:
 
 def names_read(node: ast.FunctionDef) -> set[str]:
     """Names that a function reads and does not assign itself."""
-    own = {a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
+    a = node.args
+    stars = [s for s in (a.vararg, a.kwarg) if s is not None]
+    own = {p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs, *stars)}
     names = [n for n in walk_scope(node.body) if isinstance(n, ast.Name)]
     own |= {n.id for n in names if not isinstance(n.ctx, ast.Load)}
     deep = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
