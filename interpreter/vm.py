@@ -16,7 +16,7 @@ from .. import types as T
 from ..errors import Frame, LimitError, RunError, attach_stack
 from ..ir import Function
 from ..limits import Limits
-from ..objects import Future
+from ..objects import Await, Future
 from ..ops import modes
 from .code import Code
 from . import exceptions
@@ -214,7 +214,7 @@ class Interpreter:
     def awaitable(self, frame: Activation, x: int, n: int) -> None:
         program = self.program_of(frame.program.code.functions[x])
         pending = Pending(program, self.program_of, self.limits)
-        self.stack.append(Future(call=(pending, pop_n(self.stack, n))))
+        self.stack.append(Await(call=(pending, pop_n(self.stack, n))))
         frame.pc += 1
 
     def wait(self, frame: Activation, x: int, n: int) -> None:

@@ -21,7 +21,7 @@ from .freezing import freeze, optimize_for_inference
 from .instances import is_instance_of as isinstance  # noqa: A004  (torch.jit.isinstance)
 from .module import ScriptFunction
 from .module import ScriptModule as RecursiveScriptModule
-from .objects import Future
+from .objects import Await, Future
 from .ops import dispatch
 
 Error = errors.RunError
@@ -170,20 +170,21 @@ def wait(future: Future[T]) -> T:
     return future.wait()
 
 
-def _awaitable(func: Callable[..., T], *args, **kwargs) -> Future[T]:
+def _awaitable(func: Callable[..., T], *args, **kwargs) -> Await[T]:
     """A Future whose call is made when it is first waited for."""
-    return Future(call=(functools.partial(func, **kwargs), list(args)))
+    return Await(call=(functools.partial(func, **kwargs), list(args)))
 
 
-def _awaitable_wait(future: Future[T]) -> T:
+def _awaitable_wait(future: Await[T]) -> T:
     return future.wait()
 
 
-def _awaitable_nowait(value: T) -> Future[T]:
-    return Future(value)
+def _awaitable_nowait(value: T) -> Await[T]:
+    return Await(value)
 
 
 _fork, _wait = fork, wait
+_Await = Await
 
 
 # What steers PyTorch's executor

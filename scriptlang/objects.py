@@ -132,3 +132,9 @@ class Future(Generic[R]):
 
     def __repr__(self) -> str:
         return f"<Future {'failed' if self.error else 'done' if self.done() else 'waiting'}>"
+
+
+class Await(Future[R]):
+    """A Future whose call is made when it is first waited for."""
+
+    __slots__ = ()

@@ -114,6 +114,9 @@ class Machine {
   void settle(Frame& frame, Frame& caller) {
     Value& result = caller.top[-1];
     frame.future->value = result;
+    frame.future->function = nullptr;
+    frame.future->arguments.clear();
+    frame.future->program.reset();
     if (frame.is_fork) result = Value(std::move(frame.future));
   }
 
@@ -125,13 +128,13 @@ class Machine {
     return future;
   }
 
-  // Starts the call that an awaitable still has to make. It is made once.
+  // Starts the call that an awaitable still has to make: again, where it ended with an error.
   void start(Frame* frame, Future* future) {
     if (future->program.get() != &program_) {
       raise(ErrorKind::RuntimeError, "this program did not make the awaitable; wait for it first");
     }
-    const Function& function = *std::exchange(future->function, nullptr);
-    std::vector<Value> arguments = std::move(future->arguments);
+    const Function& function = *future->function;
+    std::vector<Value> arguments = future->arguments;
     Ref<Future> kept = Ref<Future>::share(future);
     (--frame->top)->reset();
     spend(int64_t(function.code.size()) / 8 + 8);

@@ -12,7 +12,10 @@ import pytest
 import scriptlang
 from scriptlang.errors import ArchiveError, CompileError, script_stack
 from scriptlang.interpreter import engine as engines
+from scriptlang.interpreter.code import Instruction, to_tuple
+from scriptlang.interpreter.native import load
 from scriptlang.interpreter.prepare import code_of
+from scriptlang.interpreter.reach import reachable
 from scriptlang.interpreter.verify import verify
 from scriptlang.frontend.script import compile_text
 from scriptlang.module import ScriptFunction
@@ -168,3 +171,38 @@ def test_awaitables_run_when_they_are_asked(name, capfd):
 def test_python_may_wait_for_an_awaitable():
     future = scriptlang.script(fork_programs.gives_an_awaitable, engine="python")(x())
     assert not future.done() and future.wait().tolist() == [2.0, 3.0, 4.0] and future.done()
+
+
+@pytest.mark.skipif("native" not in ENGINES, reason="the native engine is not there")
+@pytest.mark.parametrize("changed", [{"n": 0}, {"n": 2}, {"x": 7}, {"op": "WAIT"},
+                                     {"op": "AWAITABLE", "n": 0}])
+def test_the_native_engine_checks_foreign_code(changed):
+    native = load()[0]
+    codes = reachable(scriptlang.script(fork_programs.a_function)._function)
+    trees = [to_tuple(c) for c in codes.values()]
+    native.Program(tuple(trees), {})
+    name, table, *rest = trees[0]
+    fields = dict(table)
+    assert any(i[0] == "FORK" for i in fields["instructions"])
+    fields["instructions"] = tuple(
+        tuple(Instruction(*i)._replace(**changed)) if i[0] == "FORK" else i
+        for i in fields["instructions"])
+    with pytest.raises(native.NativeError, match="ArchiveError|unsound"):
+        native.Program(((name, tuple(fields.items()), *rest), *trees[1:]), {})
+
+
+def asks_twice(x):
+    a = scriptlang.jit._awaitable(fork_programs.fails, x)
+    f = scriptlang.jit.fork(asks, a)
+    print("asked")
+    return scriptlang.jit._awaitable_wait(a)
+
+
+def asks(a: scriptlang.jit.Await[scriptlang.Tensor]) -> scriptlang.Tensor:
+    return scriptlang.jit._awaitable_wait(a)
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_an_awaitable_that_fails_fails_again(name):
+    with pytest.raises(ValueError, match="positive"):
+        scriptlang.script(asks_twice, engine=name)(x())
