@@ -18,7 +18,7 @@ TYPED = {"FloatTensor": "float32", "DoubleTensor": "float64", "HalfTensor": "flo
 
 
 class _TensorType(type):
-    """`FloatTensor([1, 2])`, `FloatTensor(2, 3)` make tensors; `isinstance(x, FloatTensor)` asks."""
+    """`FloatTensor([1, 2])`, `FloatTensor(2, 3)` make tensors; instances are found by dtype."""
 
     dtype: dtypes.DType
 

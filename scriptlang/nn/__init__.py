@@ -12,3 +12,19 @@ from . import functional
 from .parameter import Buffer, Parameter
 from . import init, modules, utils
 from .modules import *
+
+REFUSED = {
+    "Lazy": "layers here have their sizes from the start; give in_features, in_channels or "
+            "num_features to the layer without Lazy",
+    "Uninitialized": "tensors here have their sizes from the start; use Parameter or Buffer",
+    "SyncBatchNorm": "there is one process; use BatchNorm1d, BatchNorm2d or BatchNorm3d",
+    "DataParallel": "there are no devices but the CPU; call the module itself",
+}
+"""Starts of names in torch.nn that are not offered -> what to write."""
+
+
+def __getattr__(name: str):
+    for start, help in REFUSED.items():
+        if name.startswith(start):
+            raise AttributeError(f"nn.{name} is not offered: {help}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

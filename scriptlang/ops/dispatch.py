@@ -87,6 +87,9 @@ def bind(schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any],
          method=False) -> list | str:
     """The values of all arguments of a schema, defaults filled in; or why the call does not fit."""
     arguments = schema.arguments
+    if kwargs:
+        kwargs = {k if schema.index(k) is not None else SPELLINGS.get(k, k): v
+                  for k, v in kwargs.items()}
     positional = [a for a in arguments if not a.kwarg_only]
     args = list(args)
     if method:
@@ -136,6 +139,10 @@ def gather_ints(positional: list[Argument], args: Sequence[Any]) -> Sequence[Any
 
 
 INTS = T.ListType(T.INT)
+
+SPELLINGS = {"input": "self", "axis": "dim", "keepdims": "keepdim", "x": "self", "x1": "self",
+             "x2": "other"}
+"""Names of arguments in Python, PyTorch's and numpy's -> what schemas call them."""
 
 
 def fit(value: Any, a: Argument) -> Any:

@@ -1,4 +1,4 @@
-"""Operators by their qualified names, as torch.ops has them: `ops.aten.add`, `ops.aten.add.Tensor`."""
+"""Operators by their qualified names, as torch.ops has them: `ops.aten.add.Tensor`."""
 
 from __future__ import annotations
 

@@ -11,7 +11,8 @@ MODULES: dict[str, tuple[str, ...]] = {
         "nn.ReLU() | n(2, 3)", "nn.ReLU6() | n(2, 3) * 8", "nn.ELU(0.5) | n(2, 3)",
         "nn.CELU(0.7) | n(2, 3)", "nn.SELU() | n(2, 3)", "nn.GELU() | n(2, 3)",
         "nn.GELU('tanh') | n(2, 3)", "nn.GLU(0) | n(2, 3)", "nn.Hardshrink() | n(2, 3)",
-        "nn.Hardsigmoid() | n(2, 3)", "nn.Hardswish() | n(2, 3)", "nn.Hardtanh(-0.5, 0.6) | n(2, 3)",
+        "nn.Hardsigmoid() | n(2, 3)", "nn.Hardswish() | n(2, 3)",
+        "nn.Hardtanh(-0.5, 0.6) | n(2, 3)",
         "nn.LeakyReLU(0.2) | n(2, 3)", "nn.LogSigmoid() | n(2, 3)", "nn.LogSoftmax(1) | n(2, 3)",
         "nn.Mish() | n(2, 3)", "nn.PReLU(3) | n(2, 3)", "nn.RReLU() | n(2, 3)",
         "nn.SiLU() | n(2, 3)", "nn.Sigmoid() | n(2, 3)", "nn.Softmax(-1) | n(2, 3)",
@@ -43,7 +44,8 @@ MODULES: dict[str, tuple[str, ...]] = {
         "nn.CrossMapLRN2d(3) | n(1, 5, 2, 2)"),
     "pool": (
         "nn.MaxPool1d(2) | n(1, 2, 6)", "nn.MaxPool2d(2, return_indices=True) | n(1, 1, 4, 4)",
-        "nn.MaxPool2d(3, 2, 1, ceil_mode=True) | n(1, 1, 6, 6)", "nn.MaxPool3d(2) | n(1, 1, 4, 4, 4)",
+        "nn.MaxPool2d(3, 2, 1, ceil_mode=True) | n(1, 1, 6, 6)",
+        "nn.MaxPool3d(2) | n(1, 1, 4, 4, 4)",
         "nn.MaxUnpool1d(2) | *F.max_pool1d(n(1, 2, 6), 2, return_indices=True)",
         "nn.MaxUnpool2d(2) | *F.max_pool2d(n(1, 1, 4, 4), 2, return_indices=True)",
         "nn.MaxUnpool3d(2) | *F.max_pool3d(n(1, 1, 4, 4, 4), 2, return_indices=True)",
@@ -52,14 +54,16 @@ MODULES: dict[str, tuple[str, ...]] = {
         "nn.AvgPool3d((2, 1, 2)) | n(1, 1, 4, 4, 4)",
         "nn.FractionalMaxPool2d(2, output_size=3) | n(1, 2, 7, 7)",
         "nn.FractionalMaxPool3d(2, output_ratio=0.5) | n(1, 1, 6, 6, 6)",
-        "nn.LPPool1d(2, 3) | n(1, 2, 7).abs()", "nn.LPPool2d(1.5, 2, stride=1) | n(1, 1, 4, 4).abs()",
+        "nn.LPPool1d(2, 3) | n(1, 2, 7).abs()",
+        "nn.LPPool2d(1.5, 2, stride=1) | n(1, 1, 4, 4).abs()",
         "nn.LPPool3d(2, 2) | n(1, 1, 4, 4, 4).abs()", "nn.AdaptiveMaxPool1d(3) | n(1, 2, 7)",
         "nn.AdaptiveMaxPool2d((3, None), return_indices=True) | n(1, 1, 5, 5)",
         "nn.AdaptiveMaxPool3d(2) | n(1, 1, 4, 4, 4)", "nn.AdaptiveAvgPool1d(3) | n(1, 2, 7)",
         "nn.AdaptiveAvgPool2d((None, 2)) | n(1, 1, 5, 5)",
         "nn.AdaptiveAvgPool3d(2) | n(1, 1, 4, 4, 4)"),
     "dropout": (
-        "nn.Dropout(0.4) | n(4, 4)", "nn.Dropout1d() | n(3, 4, 2)", "nn.Dropout2d() | n(3, 4, 2, 2)",
+        "nn.Dropout(0.4) | n(4, 4)", "nn.Dropout1d() | n(3, 4, 2)",
+        "nn.Dropout2d() | n(3, 4, 2, 2)",
         "nn.Dropout3d() | n(3, 4, 2, 2, 1)", "nn.AlphaDropout() | n(4, 4)",
         "nn.FeatureAlphaDropout() | n(3, 4, 2)"),
     "padding": (
@@ -82,7 +86,8 @@ MODULES: dict[str, tuple[str, ...]] = {
         "nn.UpsamplingBilinear2d((4, 5)) | n(1, 1, 2, 2)"),
     "recurrent": (
         "nn.RNN(3, 4) | n(5, 2, 3)", "nn.RNN(3, 4, 2, 'relu', batch_first=True) | n(2, 5, 3)",
-        "nn.GRU(3, 4, bidirectional=True) | n(5, 2, 3), n(2, 2, 4)", "nn.GRU(3, 4, bias=False) | n(5, 3)",
+        "nn.GRU(3, 4, bidirectional=True) | n(5, 2, 3), n(2, 2, 4)",
+        "nn.GRU(3, 4, bias=False) | n(5, 3)",
         "nn.LSTM(3, 4, 2, dropout=0.5) | n(5, 2, 3)",
         "nn.LSTM(3, 4, proj_size=2, bidirectional=True) | n(5, 2, 3)",
         "nn.LSTM(3, 4) | n(5, 3), (n(1, 4), n(1, 4))",
@@ -90,7 +95,8 @@ MODULES: dict[str, tuple[str, ...]] = {
         "nn.GRUCell(3, 4) | n(2, 3), n(2, 4)", "nn.LSTMCell(3, 4) | n(2, 3)"),
     "packed": (
         "nn.GRU(3, 4) | pack(n(5, 3, 3), torch.tensor([5, 2, 1]))",
-        "nn.LSTM(3, 4, bidirectional=True) | pack(n(5, 3, 3), torch.tensor([1, 4, 2]), False, False)"),
+        "nn.LSTM(3, 4, bidirectional=True) | pack(n(5, 3, 3), torch.tensor([1, 4, 2]),"
+        " False, False)"),
     "attention": (
         "nn.MultiheadAttention(4, 2) | n(3, 2, 4), n(5, 2, 4), n(5, 2, 4)",
         "nn.MultiheadAttention(4, 2, bias=False, batch_first=True, kdim=3, vdim=2)"
@@ -128,6 +134,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "nn.MultiLabelSoftMarginLoss() | n(2, 3), n(2, 3).sigmoid()",
         "nn.MultiMarginLoss(p=2) | n(2, 3), torch.tensor([0, 2])",
         "nn.TripletMarginLoss(swap=True) | n(2, 3), n(2, 3), n(2, 3)",
+        "nn.LinearCrossEntropyLoss(3, 4, bias=True) | n(2, 3), torch.tensor([0, 3])",
         "nn.AdaptiveLogSoftmaxWithLoss(4, 8, [2, 5], 2.0) | n(3, 4), torch.tensor([0, 3, 7])"),
     "distance": (
         "nn.PairwiseDistance(keepdim=True) | n(2, 3), n(2, 3)",
@@ -155,7 +162,8 @@ FUNCTIONS: tuple[str, ...] = (
     "F.rrelu(n(2, 3), training=True)", "F.bilinear(n(2, 3), n(2, 4), n(5, 3, 4))",
     "F.l1_loss(n(2), n(2), size_average=False)", "F.cosine_similarity(n(2, 3), n(2, 3))",
     "F.multi_margin_loss(n(2, 3), torch.tensor([1, 0]), weight=n(3).abs())",
-    "init.trunc_normal_(torch.empty(3, 4), 0.1, 0.5)", "init.trunc_normal_(torch.empty(9), 0., 1., 2., 3.)",
+    "init.trunc_normal_(torch.empty(3, 4), 0.1, 0.5)",
+    "init.trunc_normal_(torch.empty(9), 0., 1., 2., 3.)",
     "init.orthogonal_(torch.empty(3, 2))", "init.dirac_(torch.empty(4, 2, 3), 2)",
     "init.sparse_(torch.empty(4, 3), 0.5)", "init.eye_(torch.empty(2, 3))",
     "init.kaiming_normal_(torch.empty(2, 3), mode='fan_out', nonlinearity='relu')",

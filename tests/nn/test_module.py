@@ -292,3 +292,14 @@ def test_names_of_torch():
     assert torch.linalg.vector_norm(torch.tensor([3.0, 4.0])).item() == 5.0
     assert torch.special.expit(torch.zeros(1)).item() == 0.5
     assert torch.fft.fft(torch.ones(2)).tolist() == [2 + 0j, 0j]
+
+
+def test_what_is_not_offered_says_what_to_write():
+    with pytest.raises(AttributeError, match="give in_features"):
+        nn.LazyLinear
+
+
+def test_arguments_under_their_python_names():
+    x = torch.ones(1, 2, 4, 4)
+    assert nn.functional.avg_pool2d(input=x, kernel_size=2).shape == (1, 2, 2, 2)
+    assert torch.sum(input=x, axis=1, keepdims=True).shape == (1, 1, 4, 4)

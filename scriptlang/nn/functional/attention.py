@@ -82,8 +82,8 @@ def _canonical_mask(mask: Optional[Tensor], mask_name: str, other_type: Optional
     assert mask.dtype == torch.bool or floats, \
         f"only bool and floating types of {mask_name} are supported"
     if check_other and other_type is not None and mask.dtype != other_type:
-        warnings.warn(f"Support for mismatched {mask_name} and {other_name} is deprecated. Use same "
-                      "type for both instead.")
+        warnings.warn(f"Support for mismatched {mask_name} and {other_name} is deprecated. Use "
+                      "same type for both instead.")
     if floats:
         return mask
     return torch.zeros_like(mask, dtype=target_type).masked_fill_(mask, float("-inf"))

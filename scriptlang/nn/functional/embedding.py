@@ -65,12 +65,13 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Optional[Tensor] = Non
             f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then "
             f"it must have the same shape as the input ({input.shape})")
     if not weight.dim() == 2:
-        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}")
+        raise ValueError("weight has to be a 2D Tensor, but got Tensor of dimension "
+                         f"{weight.dim()}")
     if input.dim() == 2:
         if offsets is not None:
-            raise ValueError("if input is 2D, then offsets has to be None, as input is treated is a "
-                             "mini-batch of fixed length sequences. However, found offsets of type "
-                             "Tensor")
+            raise ValueError("if input is 2D, then offsets has to be None, as input is treated "
+                             "is a mini-batch of fixed length sequences. However, found "
+                             "offsets of type Tensor")
         offsets = torch.arange(0, input.numel(), input.size(1), dtype=input.dtype,
                                device=input.device)
         include_last_offset = False

@@ -223,8 +223,8 @@ def kl_div(input: Tensor, target: Tensor, size_average: Optional[bool] = None,
     if size_average is None and reduce is None:
         if reduction == "mean":
             warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the "
-                          "support size.'batchmean' divides only by the batch size, and aligns with "
-                          "the KL div math definition.")
+                          "support size.'batchmean' divides only by the batch size, and aligns "
+                          "with the KL div math definition.")
         if batchmean:
             reduction = "sum"
     loss = torch.kl_div(input, target, _code(_reduction(size_average, reduce, reduction)),

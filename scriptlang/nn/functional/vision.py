@@ -214,8 +214,8 @@ def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mod
     mode: bilinear, nearest, bicubic; padding_mode, of places outside: zeros, border, reflection.
     """
     if mode != "bilinear" and mode != "nearest" and mode != "bicubic":
-        raise ValueError("nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or "
-                         f"'bicubic', but got: '{mode}'")
+        raise ValueError("nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' "
+                         f"or 'bicubic', but got: '{mode}'")
     if padding_mode != "zeros" and padding_mode != "border" and padding_mode != "reflection":
         raise ValueError("nn.functional.grid_sample(): expected padding_mode to be 'zeros', "
                          f"'border', or 'reflection', but got: '{padding_mode}'")
@@ -234,8 +234,8 @@ def affine_grid(theta: Tensor, size: List[int], align_corners: Optional[bool] = 
         raise NotImplementedError("affine_grid only supports 4D and 5D sizes, for 2D and 3D affine "
                                   f"transforms, respectively. Got size {size}.")
     if theta.dim() != 3 or theta.size(-2) != n or theta.size(-1) != n + 1:
-        raise ValueError(f"Expected a batch of {n}D affine matrices of shape Nx{n}x{n + 1} for size "
-                         f"{size}. Got {theta.shape}.")
+        raise ValueError(f"Expected a batch of {n}D affine matrices of shape Nx{n}x{n + 1} for "
+                         f"size {size}. Got {theta.shape}.")
     if align and min(size[2:]) == 1:
         warnings.warn("Since version 1.3.0, affine_grid behavior has changed for unit-size grids "
                       "when align_corners=True. This is not an intended use case of affine_grid.")

@@ -177,7 +177,8 @@ class _FractionalMaxPoolNd(Module):
         self.output_size = size(output_size) if output_size is not None else None
         self.output_ratio = size(output_ratio) if output_ratio is not None else None
         if output_size is None and output_ratio is None:
-            raise ValueError(f"{name} requires specifying either an output size, or a pooling ratio")
+            raise ValueError(f"{name} requires specifying either an output size, or a pooling "
+                             "ratio")
         if output_size is not None and output_ratio is not None:
             raise ValueError("only one of output_size and output_ratio may be specified")
         if self.output_ratio is not None and not all(0 < r < 1 for r in self.output_ratio):

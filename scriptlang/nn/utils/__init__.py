@@ -1,4 +1,4 @@
-"""Helpers around modules: packed sequences, vectors of parameters, folding batch norm into weights."""
+"""Helpers around modules: packed sequences, vectors of parameters, folding of batch norm."""
 
 from __future__ import annotations
 

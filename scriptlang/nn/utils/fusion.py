@@ -58,8 +58,8 @@ def fuse_linear_bn_eval(linear, bn):
     """A copy of a linear layer with the batch norm after it folded in; both in eval."""
     _check_eval(linear, bn)
     if linear.out_features != bn.num_features and bn.num_features != 1:
-        raise AssertionError("To fuse, linear.out_features == bn.num_features or bn.num_features == "
-                             f"1, got linear.out_features={linear.out_features} and "
+        raise AssertionError("To fuse, linear.out_features == bn.num_features or bn.num_features "
+                             f"== 1, got linear.out_features={linear.out_features} and "
                              f"bn.num_features={bn.num_features}")
     made = copy.deepcopy(linear)
     made.weight, made.bias = fuse_linear_bn_weights(linear.weight, linear.bias, bn.running_mean,

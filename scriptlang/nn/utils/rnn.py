@@ -104,8 +104,8 @@ def pad_sequence(sequences: Union[Tensor, List[Tensor]], batch_first: bool = Fal
     """Sequences (L, *) as (T, B, *), or (B, T, *) with batch_first, padded to the longest."""
     if not jit.is_scripting():
         if not isinstance(sequences, Iterable):
-            raise RuntimeError("pad_sequence: Expected iterable for input sequences, but got arg of "
-                               f"type: {type(sequences)}")
+            raise RuntimeError("pad_sequence: Expected iterable for input sequences, but got arg "
+                               f"of type: {type(sequences)}")
         sequences = list(sequences)
     if isinstance(sequences, Tensor):
         parts = sequences.unbind(0)
