@@ -1,6 +1,10 @@
 """Python source or a traced run -> Graph.
 
     script.py trace.py classes.py composites.py     what is compiled: functions, runs, classes, operators
+    module_types.py module_reading.py               modules: their types, what is read from Python,
+    module_values.py module_containers.py           what they are in programs; containers and walks;
+    module_hooks.py ignored.py overloads.py         hooks; what stays in Python; several declarations
+    value_types.py modifiers.py source_lines.py     types of Python values, marks, lines of functions
     emit.py emitter.py                              the entry, and the state of one function
     statements.py assignment.py control_flow.py     statements; match_statement.py; exits.py removes
                                                     early exits

@@ -52,8 +52,8 @@ class Facts:
     """What is read from one module.
 
     attributes: name -> (type, kind as in T.Attribute).  modules: name -> the Python submodule, with
-    `interfaces` for those whose annotation is an interface.  failed: attributes without a type, with
-    the reason, told when a program uses them.  hooks and pre_hooks: Python functions.
+    `interfaces` for those whose annotation is an interface.  failed: attributes without a type,
+    with the reason, told when a program uses them.  hooks and pre_hooks: Python functions.
     """
 
     cls: type
@@ -100,7 +100,7 @@ def is_base(cls: type) -> bool:
 
 
 adopt: Callable[[Any], Any] | None = None
-"""Makes a ScriptModule of ours of a module that PyTorch scripted or traced; set by the public API."""
+"""Makes a ScriptModule of ours of a module that PyTorch compiled; set by the public API."""
 
 
 def is_part_of_base(owner: type, cls: type) -> bool:

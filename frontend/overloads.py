@@ -1,4 +1,4 @@
-"""Functions and methods with several declarations and one body (`_overload`, `_overload_method`)."""
+"""Functions and methods with several declarations and one body: `_overload`, `_overload_method`."""
 
 from __future__ import annotations
 

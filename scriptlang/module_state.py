@@ -1,4 +1,4 @@
-"""The state of a ScriptModule: submodules, parameters and buffers by name, reading and writing them.
+"""The state of a ScriptModule: submodules, parameters and buffers by name, read and written.
 
 Names are dotted, as in PyTorch (`layer.0.weight`); tensors are the module's own, not copies.
 """
