@@ -70,6 +70,11 @@ class RunError(ScriptError, RuntimeError):
         self.message = message
         self.stack = tuple(stack)
 
+    @property
+    def script_stack(self) -> tuple[Frame, ...]:
+        """The stack, under the name that it has on exceptions that are not ours."""
+        return self.stack
+
     def __str__(self) -> str:
         if not self.stack:
             return self.message
@@ -151,4 +156,4 @@ def stack_text(stack: tuple[Frame, ...]) -> str:
 
 def script_stack(error: BaseException) -> tuple[Frame, ...]:
     """The script-level stack of an exception that came out of a script, outermost first."""
-    return error.stack if isinstance(error, RunError) else getattr(error, "script_stack", ())
+    return getattr(error, "script_stack", ())
