@@ -16,6 +16,7 @@ import numpy as np
 from .. import dtypes
 from ..dtypes import DType
 from ..tensors import Tensor
+from . import vector_math
 from .elementwise import DISPLAY, check_writable, store
 from .table import declare, primitive
 
@@ -75,9 +76,10 @@ class Generator:
         again together with what is before it."""
         full = n - n % 16
         values = self.uniform_of(n if dtype.itemsize > 2 else full, dtype)
-        result = np.resize(_transform(values[:full]), n)
+        transform = _transform_single if dtype is dtypes.float32 else _transform
+        result = np.resize(transform(values[:full]), n)
         if n % 16:
-            result[-16:] = _transform(self.uniform_of(16, dtype))
+            result[-16:] = transform(self.uniform_of(16, dtype))
         return result
 
     def normal_pairs(self, n: int) -> np.ndarray:
@@ -99,6 +101,14 @@ def _transform(u: np.ndarray) -> np.ndarray:
     radius = np.sqrt(-2 * np.log(1 - pairs[:, 0]))
     angle = u.dtype.type(2 * math.pi) * pairs[:, 1]
     return np.stack([radius * np.cos(angle), radius * np.sin(angle)], 1).reshape(-1).astype(u.dtype)
+
+
+def _transform_single(u: np.ndarray) -> np.ndarray:
+    """As `_transform`, with the digits of PyTorch's vector code."""
+    pairs = u.reshape(-1, 2, 8)
+    radius = np.sqrt(np.float32(-2) * vector_math.log(1 - pairs[:, 0]))
+    sin, cos = vector_math.sin_cos(np.float32(2 * math.pi) * pairs[:, 1])
+    return np.stack([radius * cos, radius * sin], 1).reshape(-1)
 
 
 def fused(x: np.ndarray, scale: np.floating, shift: np.floating) -> np.ndarray:

@@ -111,6 +111,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "nn.Transformer(4, 2, 1, 1, 6, batch_first=True) | n(2, 3, 4), n(2, 5, 4)"),
     "embedding": (
         "nn.Embedding(5, 3, padding_idx=-2) | torch.tensor([[0, 3], [4, 1]])",
+        "nn.Embedding(9, 5) | torch.tensor([0, 3])",
         "nn.Embedding(5, 3, max_norm=1.0) | torch.tensor([0, 3])",
         "nn.EmbeddingBag(5, 3, mode='sum') | torch.tensor([0, 3, 4]), torch.tensor([0, 2])",
         "nn.EmbeddingBag(5, 3, mode='max') | torch.tensor([[0, 3], [4, 1]])"),
