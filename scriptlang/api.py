@@ -119,7 +119,7 @@ def trace(func: Callable, example_inputs: Any = None, optimize: Any = None,
           check_trace: bool = True, check_inputs: Any = None, check_tolerance: float = 1e-5,
           strict: bool = True, *, example_kwarg_inputs: Mapping | None = None,
           engine: str = "auto", limits: Limits | None = None) -> ScriptFunction | ScriptModule:
-    """Record what `func` does with the example inputs (a Tensor, or a tuple of values) as a program.
+    """Record what `func` does with the example inputs (a Tensor, or a tuple) as a program.
 
     func: a function, or a module, of which `forward` is recorded.  Control flow is not recorded,
     only the operators that ran; sizes stay symbolic where they come from a tensor's shape.

@@ -31,7 +31,7 @@ class Names(dict):
 
 
 class CompilationUnit:
-    """`CompilationUnit("def f(x): return x + 1").f`: the functions of a text, which see each other."""
+    """`CompilationUnit("def f(x): return x").f`: the functions of a text, which see each other."""
 
     def __init__(self, lang: str | None = None, _frames_up: int = 0):
         self._functions: dict[str, ScriptFunction] = {}

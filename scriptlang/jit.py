@@ -1,4 +1,4 @@
-"""The names of torch.jit, so that `import scriptlang as torch` serves scripts that say torch.jit.script.
+"""The names of torch.jit: `import scriptlang as torch` serves scripts that say torch.jit.script.
 
 Decorators mark, as PyTorch's do, and otherwise change nothing: code runs in plain Python as it did.
 What only steers PyTorch's own executor (fusers, profiling) is accepted and does nothing.
@@ -123,7 +123,7 @@ _overloaded_fns: dict[str, list[Callable]] = {}
 """`__torch__.module.function` -> the declarations that `_overload` marked."""
 
 _overloaded_methods: dict[str, dict[str, list[Callable]]] = {}
-"""`__torch__.module.method` -> name of the class -> the declarations that `_overload_method` marked."""
+"""`__torch__.module.method` -> class name -> the declarations that `_overload_method` marked."""
 
 
 def _overload(fn: Callable) -> Callable:

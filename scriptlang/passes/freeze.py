@@ -142,7 +142,8 @@ class Reading(AliasAnalysis):
         self.set_names = set_names
         self.places: dict[int, Locations] = {}
         self.hands_objects_on = any(
-            is_opaque(n) and "Subgraph" not in n.attributes and any("object" in memory_kinds(v.type) for v in n.inputs)
+            is_opaque(n) and "Subgraph" not in n.attributes
+            and any("object" in memory_kinds(v.type) for v in n.inputs)
             for n in graph.walk())
         super().__init__(graph)
 

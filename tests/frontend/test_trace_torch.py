@@ -1,4 +1,4 @@
-"""Functions and modules of torch are traced by running torch; the recording gives what they give."""
+"""Functions and modules of torch are traced by running torch; recordings give what they give."""
 
 from __future__ import annotations
 
