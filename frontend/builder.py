@@ -147,7 +147,8 @@ class Builder:
 
         near = operators.similar_names(name.rpartition(".")[2])
         if type is not None:
-            near = [n for n in near if takes_as_self(operators.find_operator(n), type)]
+            known = {n: operators.find_operator(n) for n in near}
+            near = [n for n in near if known[n] and takes_as_self(known[n], type)]
         return f"did you mean {' or '.join(map(repr, near))}?" if near else None
 
     def call_function(self, function: Function, args: Sequence[Arg], kwargs: Mapping[str, Arg],
