@@ -51,11 +51,12 @@ def _sorted(obj: ScriptObject, names: Iterable[str]) -> tuple[list[str], list[st
 
 def optimize_for_inference(mod: ScriptModule, other_methods: list[str] | None = None
                            ) -> ScriptModule:
-    """The module frozen, and made fast (see optimize)."""
+    """The module in eval mode, frozen unless it is already, and made fast (see optimize)."""
     if not isinstance(mod, ScriptModule):
         raise RuntimeError("optimize_for_inference expects a ScriptModule as input. Please use "
                            "scriptlang.script or scriptlang.trace to script your 'nn.Module'.")
-    frozen = freeze(mod, other_methods)
+    is_frozen = mod._object_.type.slot("training") is None
+    frozen = mod if is_frozen else freeze(mod.eval(), other_methods)
     for function in frozen._type.methods.values():
         speed.optimize(function)
     return frozen

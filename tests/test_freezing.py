@@ -124,7 +124,7 @@ def test_refused():
 
 
 def test_optimize_for_inference_freezes_what_is_not():
-    module = torch.jit.script(Outer().eval())
+    module = torch.jit.script(Outer())
     frozen = torch.optimize_for_inference(module, ["other"])
     assert list(frozen._type.methods) == ["forward", "other"] and attributes(frozen) == []
     assert torch.optimize_for_inference(frozen) is frozen
