@@ -197,3 +197,29 @@ def test_dropout_may_give_its_input():
   return (%d)
 """)
     assert g.may_alias("d", "x")
+
+
+def test_a_value_that_came_later_may_be_anything():
+    g = Laid("""graph(%a : Tensor):
+  %x : Tensor = aten::relu(%a)
+  %y : Tensor = aten::relu(%a)
+  %r : Tensor = aten::relu_(%x)
+  return (%r)
+""")
+    with g.graph.at(g["r"].node):
+        new = g.graph.insert("aten::neg", [g["y"]], [g["y"].type]).output
+    assert g.analysis.is_written(new) and g.analysis.may_alias(new, g["y"])
+    assert g.analysis.escapes(new)
+    g.analysis.stands_for(new, g["y"])
+    assert not g.analysis.is_written(new) and not g.analysis.may_alias(new, g["x"])
+
+
+def test_a_merged_value_escapes_where_the_other_did():
+    g = Laid("""graph(%a : Tensor):
+  %x : Tensor = aten::relu(%a)
+  %y : Tensor = aten::relu(%a)
+  return (%y)
+""")
+    assert not g.analysis.escapes(g["x"])
+    g.analysis.merge(g["x"], g["y"])
+    assert g.analysis.escapes(g["x"])
