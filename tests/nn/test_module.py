@@ -303,3 +303,14 @@ def test_arguments_under_their_python_names():
     x = torch.ones(1, 2, 4, 4)
     assert nn.functional.avg_pool2d(input=x, kernel_size=2).shape == (1, 2, 2, 2)
     assert torch.sum(input=x, axis=1, keepdims=True).shape == (1, 1, 4, 4)
+
+
+def test_a_seed_serves_programs_on_any_engine():
+    def draw(x):
+        return torch.rand_like(x)
+
+    torch.manual_seed(3)
+    wanted = torch.rand(5)
+    for engine in ("python", "auto"):
+        torch.manual_seed(3)
+        assert torch.equal(torch.script(draw, engine=engine)(torch.zeros(5)), wanted)
