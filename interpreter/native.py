@@ -10,6 +10,8 @@ import pathlib
 from functools import lru_cache
 from types import ModuleType
 
+from ..ops.generator import default_generator
+
 REASON = pathlib.Path(__file__).with_name("native_build.txt")
 """What the build left behind where it made no extension module."""
 
@@ -24,6 +26,7 @@ def load() -> tuple[ModuleType | None, str]:
             reason = REASON.read_text().strip() if REASON.exists() else "it was not built"
             return None, f"{reason}; with a C++17 compiler and zlib at hand, install again"
         return None, f"its extension module does not load ({e})"
+    default_generator.native = _native
     return _native, ""
 
 

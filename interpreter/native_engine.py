@@ -17,6 +17,7 @@ from ..errors import (ArchiveError, Frame, LimitError, MissingOperatorError, Run
 from ..ir import Function
 from ..limits import Limits
 from ..objects import ScriptObject
+from ..ops.generator import default_generator
 from . import exceptions
 from .arguments import bind
 from .code import Code, to_tuple
@@ -118,6 +119,7 @@ class NativeEngine:
         values = bind(program.codes[function].schema, args, kwargs)
         if program.calls_by_name:
             program = program_for(function, values)
+        default_generator.hand_over()
         try:
             return program.program.run(program.name, values, **native_limits(limits))
         except load()[0].NativeError as e:

@@ -12,6 +12,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstring>
+#include <random>
+#include <sstream>
+
 #include "../kernels/parallel.h"
 #include "convert.h"
 #include "vm.h"
@@ -194,6 +198,61 @@ std::string describe() {
                 kernels::thread_count(), " threads, ", features);
 }
 
+// The state of the default generator goes between the engines as numpy's Mersenne twister has it:
+// a block of 624 words, and how many of them are used up. libstdc++ prints the same.
+constexpr int TWISTER_WORDS = 624;
+
+struct ToldState {
+  std::mt19937 engine = default_generator().engine;
+  bool has_spare = false;
+};
+
+ToldState& told_state() {
+  static ToldState state;
+  return state;
+}
+
+nb::object generator_state() {
+  Generator& generator = default_generator();
+  std::lock_guard<std::mutex> lock(generator.mutex);
+  ToldState& told = told_state();
+  if (generator.engine == told.engine && generator.has_next_double == told.has_spare) {
+    return nb::none();
+  }
+  told = {generator.engine, generator.has_next_double};
+  std::stringstream text;
+  text << generator.engine;
+  std::vector<uint32_t> words(TWISTER_WORDS);
+  for (uint32_t& word : words) text >> word;
+  int position = 0;
+  text >> position;
+  nb::object spare = generator.has_next_double ? nb::cast(generator.next_double) : nb::none();
+  return nb::make_tuple(generator.seed, nb::bytes(words.data(), words.size() * sizeof(uint32_t)),
+                        position, spare);
+}
+
+void set_generator_state(uint64_t seed, const nb::bytes& words, int position, nb::object spare) {
+  if (words.size() != TWISTER_WORDS * sizeof(uint32_t) || position < 0 ||
+      position > TWISTER_WORDS) {
+    throw nb::value_error("no state of a Mersenne twister");
+  }
+  std::stringstream text;
+  for (int k = 0; k < TWISTER_WORDS; ++k) {
+    uint32_t word;
+    std::memcpy(&word, words.c_str() + k * sizeof(word), sizeof(word));
+    text << word << ' ';
+  }
+  text << position;
+  Generator& generator = default_generator();
+  std::lock_guard<std::mutex> lock(generator.mutex);
+  text >> generator.engine;
+  generator.seed = seed;
+  generator.has_next_float = false;
+  generator.has_next_double = !spare.is_none();
+  generator.next_double = spare.is_none() ? 0 : nb::cast<double>(spare);
+  told_state() = {generator.engine, generator.has_next_double};
+}
+
 }  // namespace
 
 NB_MODULE(_native, m) {
@@ -213,10 +272,11 @@ NB_MODULE(_native, m) {
   m.def("operators", &operator_names, "Qualified names of all operators: 'aten::add.Tensor'.");
   m.def("set_num_threads", &kernels::set_thread_count, nb::arg("n"));
   m.def("get_num_threads", &kernels::thread_count);
-  m.def("manual_seed", [](uint64_t seed) {
-    std::lock_guard<std::mutex> lock(default_generator().mutex);
-    default_generator().manual_seed(seed);
-  }, nb::arg("seed"), "Seed the generator of random operators.");
+  m.def("generator_state", &generator_state,
+        "(seed, 624 words, position, spare normal value or None) of the generator of random "
+        "operators; None where it is as it was last told or asked.");
+  m.def("set_generator_state", &set_generator_state, nb::arg("seed"), nb::arg("words"),
+        nb::arg("position"), nb::arg("spare").none());
 
   nb::class_<NativeObject>(m, "Object", "Slots of an instance, in the engine; reads as a list.")
       .def("__init__",
