@@ -8,7 +8,7 @@ from . import dtypes
 from .interpreter import native
 from .ops import functions
 from .ops.eager import as_tensor, tensor
-from .ops.random import Generator, default_generator
+from .ops.generator import Generator, default_generator
 from .tensors import Tensor, from_numpy
 
 TYPED = {"FloatTensor": "float32", "DoubleTensor": "float64", "HalfTensor": "float16",
