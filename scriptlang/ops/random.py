@@ -7,7 +7,6 @@ How the generator's words become numbers is PyTorch's choice for each distributi
 from __future__ import annotations
 
 import math
-import os
 from typing import Any, Sequence
 
 import numpy as np
