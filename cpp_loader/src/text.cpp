@@ -2,6 +2,7 @@
 //
 // Tensors are printed in the form of PyTorch's C++ streams, floats with 17 digits, strings
 // without quotes.
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 
@@ -106,7 +107,16 @@ NumberFormat choose_format(const double* values, int64_t n) {
   return format;
 }
 
-std::string scale_text(double scale) { return printf_text("%.6g", scale) + " *\n"; }
+// The fewest digits that read back as the number; no point after whole ones.
+std::string shortest(double value) {
+  if (!std::isfinite(value)) return std::isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";
+  char buffer[400];
+  bool plain = value == 0 || (std::fabs(value) >= 1e-4 && std::fabs(value) < 1e16);
+  auto format = plain ? std::chars_format::fixed : std::chars_format::scientific;
+  return std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, value, format).ptr);
+}
+
+std::string scale_text(double scale) { return shortest(scale) + " *\n"; }
 
 // Rows of a matrix, in groups of columns that fit a line of 80.
 void print_matrix(std::string* out, const double* values, int64_t rows, int64_t columns,
@@ -114,7 +124,6 @@ void print_matrix(std::string* out, const double* values, int64_t rows, int64_t 
   NumberFormat format = choose_format(values, rows * columns);
   std::string margin(size_t(indent), ' ');
   int64_t per_line = std::max<int64_t>((80 - indent) / (format.width + 1), 1);
-  *out += margin;
   for (int64_t first = 0; first < columns; first += per_line) {
     int64_t last = std::min(first + per_line, columns) - 1;
     if (per_line < columns) {
@@ -160,7 +169,7 @@ std::string tensor_text(const Tensor& t) {
   std::string out;
   std::vector<double> values = elements_as_double(t);
   if (t.dim() == 0) {
-    out = printf_text("%.6g", values[0]) + "\n";
+    out = shortest(values[0]) + "\n";
   } else if (t.dim() == 1 && t.numel() > 0) {
     NumberFormat format = choose_format(values.data(), t.numel());
     if (format.scale != 1) out += scale_text(format.scale);
@@ -242,10 +251,8 @@ void append_text(std::string* out, const Value& v, int depth) {
 }  // namespace
 
 std::string float_text(double v) {
-  bool plain = v == 0 || std::isnormal(v);
-  if (plain && std::fabs(v) < 1e10 && double(int64_t(v)) == v) {
-    const char* sign = v == 0 && std::signbit(v) ? "-" : "";
-    return sign + std::to_string(int64_t(v)) + ".";
+  if (std::fabs(v) < 9223372036854775808.0 && double(int64_t(v)) == v) {
+    return std::to_string(int64_t(v)) + ".";
   }
   if (std::isnan(v)) return "nan";  // its sign means nothing
   return printf_text("%.17g", v);

@@ -71,11 +71,15 @@ Value pop(Dict& dict, const Value& key) {
   return value;
 }
 
+// The first entry, as PyTorch takes it.
 Value pop_item(Dict& dict) {
-  Value key, value;
-  if (!dict.pop_last(&key, &value)) {
+  const Dict::Entry* entry;
+  size_t cursor = 0;
+  if (!dict.next(&cursor, &entry)) {
     raise(ErrorKind::RuntimeError, "popitem(): dictionary is empty");
   }
+  Value key = entry->key, value = entry->value;
+  dict.erase(key);
   return Tuple::make({key, value});
 }
 

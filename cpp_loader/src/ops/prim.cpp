@@ -136,7 +136,7 @@ SL_OP(prim_TimePoint) {
 }
 SL_OP(aten_hash_generic) {
   const Value& v = args[0];
-  bool by_text = v.is_string() || v.is_double() || v.is_complex();
+  bool by_text = v.is_string() || v.is_double() || v.is_complex() || v.tag() == Tag::Tuple;
   out[0].set_int(by_text ? int64_t(std::hash<std::string>()(to_text(v))) : int64_t(v.bits()));
 }
 
