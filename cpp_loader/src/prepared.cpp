@@ -18,6 +18,8 @@ float* allocate_block(int64_t count) {
   if (count < 0 || count > INT64_MAX / 8) throw std::bad_alloc();
   size_t bytes = size_t(count) * sizeof(float), step = bytes >= kHugePage ? kHugePage : kAlignment;
   bytes = (bytes / step + 1) * step;
+  memory::charge(int64_t(bytes));  // refuses what the program's limit refuses; it is not held long:
+  memory::uncharge(int64_t(bytes));  // the block belongs to the storage, which outlives the call
   void* block = std::aligned_alloc(step, bytes);
   if (!block) throw std::bad_alloc();
 #if defined(__linux__)

@@ -2,8 +2,9 @@
 //
 // Tiles of 4 x 4 pixels that overlap by two are transformed (B), multiplied by transformed weights
 // as sixteen independent matrix products over the channels, and transformed back (A) to 2 x 2
-// results. All coefficients are 0, 1, -1 or 1/2, so little accuracy is lost. Lavin and Gray, Fast
-// Algorithms for Convolutional Neural Networks, 2015.
+// results. All coefficients are 0, 1, -1 or 1/2, so little accuracy is lost; an infinity makes NaN
+// of the other pixels of its tiles. Lavin and Gray, Fast Algorithms for Convolutional Neural
+// Networks, 2015.
 #include "../last_conv.h"
 
 #include "../parallel.h"
@@ -55,7 +56,8 @@ void transform_weight(const float* g, int64_t step, float* o) {
 SL_NOINLINE void input_tile(const LastConv& c, const Tiles& tiles, int64_t tile, float* out,
                             int64_t step) {
   const ConvShape& s = c.shape;
-  int64_t h = tile / tiles.wide * kTile - s.padding[1], w = tile % tiles.wide * kTile - s.padding[2];
+  int64_t h = tile / tiles.wide * kTile - s.padding[1];
+  int64_t w = tile % tiles.wide * kTile - s.padding[2];
   const float* from = c.x + h * c.x_row + w * c.x_column;
   bool row[kSpan], column[kSpan];
   for (int i = 0; i < kSpan; ++i) {

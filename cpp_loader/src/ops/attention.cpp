@@ -15,7 +15,11 @@ namespace scriptlang {
 
 namespace {
 
-constexpr int64_t kBlockRows = 64;
+// Rows of a block: enough that laying out the keys for them does not count, and not more scores
+// than stay in the cache.
+int64_t block_rows(int64_t keys) {
+  return std::clamp<int64_t>(65536 / std::max<int64_t>(1, keys), 64, 256);
+}
 
 struct Attention {
   Tensor q, k, v, mask, y;  // [batch, heads, rows, width]; mask undefined or of y's leading shape
@@ -26,9 +30,10 @@ struct Attention {
 // A row that may look at nothing gives zeros.
 template <class T>
 void soft_row(int64_t n, T* scores) {
-  T top = -std::numeric_limits<T>::infinity();
-  for (int64_t i = 0; i < n; ++i) top = std::isnan(scores[i]) ? T(0) : std::max(top, scores[i]);
-  if (top == -std::numeric_limits<T>::infinity()) std::fill_n(scores, n, T(0));
+  const T nothing = -std::numeric_limits<T>::infinity();
+  int64_t i = 0;
+  while (i < n && scores[i] == nothing) ++i;
+  if (i == n) std::fill_n(scores, n, T(0));
   else Rows<T>::softmax(n, scores, scores);
 }
 
@@ -81,14 +86,14 @@ void run_block(const Attention& a, int64_t b, int64_t h, int64_t first, int64_t 
 template <class T>
 void run_all(const Attention& a) {
   int64_t heads = a.y.size(1), rows = a.y.size(2);
-  int64_t blocks = (rows + kBlockRows - 1) / kBlockRows;
+  const int64_t most = block_rows(a.k.size(2)), blocks = (rows + most - 1) / most;
   int64_t tasks = a.y.size(0) * heads * blocks;
-  int64_t work = std::min(rows, kBlockRows) * a.k.size(2) * (a.q.size(3) + a.v.size(3));
+  int64_t work = std::min(rows, most) * a.k.size(2) * (a.q.size(3) + a.v.size(3));
   kernels::parallel_for(tasks, 200'000 / std::max<int64_t>(1, work) + 1,
                         [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
-      int64_t first = task % blocks * kBlockRows, head = task / blocks % heads;
-      run_block<T>(a, task / blocks / heads, head, first, std::min(kBlockRows, rows - first));
+      int64_t first = task % blocks * most, head = task / blocks % heads;
+      run_block<T>(a, task / blocks / heads, head, first, std::min(most, rows - first));
     }
   });
 }

@@ -65,6 +65,22 @@ Tensor added_to(const Tensor& y, const Tensor& added) {
   return binary_result(y, added, kernels::Binary::k_add, "add", Rule::kSame);
 }
 
+// Whether every element of a weight lies in memory on its own: what is packed is then at most a
+// small multiple of what the program already holds.
+bool is_whole(const Tensor& w) { return w.numel() <= w.storage()->nbytes() / w.itemsize(); }
+
+// Counts working memory against the program's limit while it is in use.
+class Charged {
+ public:
+  explicit Charged(int64_t bytes) : bytes_(bytes) { memory::charge(bytes); }
+  ~Charged() { memory::uncharge(bytes_); }
+  Charged(const Charged&) = delete;
+  Charged& operator=(const Charged&) = delete;
+
+ private:
+  int64_t bytes_;
+};
+
 bool is_float(const Tensor& t) { return t.dtype() == ScalarType::Float32; }
 
 // What the kernel of conv2d handles itself; everything else takes the way of aten::conv2d, which
@@ -94,13 +110,14 @@ bool settle_shape(Args args, ConvShape* s, int64_t* groups, std::vector<int64_t>
     s->stride[d] = settings[0][i];
     s->padding[d] = settings[1][i];
     s->dilation[d] = settings[2][i];
-    if (k < 1 || k >= kLimit || in >= kLimit || s->stride[d] < 1 || s->dilation[d] < 1) return false;
+    if (k < 1 || k >= kLimit || in >= kLimit) return false;
+    if (s->stride[d] < 1 || s->dilation[d] < 1) return false;
     int64_t room = in + 2 * s->padding[d] - s->dilation[d] * (k - 1) - 1;
     if (room < 0 || __builtin_mul_overflow(framed, in + 2 * s->padding[d], &framed)) return false;
     s->out[d] = room / s->stride[d] + 1;
     sizes->push_back(s->out[d]);
   }
-  if (framed >= int64_t(1) << 40 || w.numel() == 0) return false;
+  if (framed >= int64_t(1) << 40 || w.numel() == 0 || !is_whole(w)) return false;
   return !added.defined() || (is_float(added) && added.sizes() == IntSpan(*sizes));
 }
 
@@ -143,6 +160,9 @@ Tensor convolve_last(Args args, const ConvShape& s, int64_t groups, IntSpan size
   c.packed = packed_conv(w, s, groups, c.way);
   c.bias = row.defined() ? row.data<float>() : nullptr;
   c.activation = activation;
+  int64_t frame = x.size(1);
+  for (int d = 1; d < 3; ++d) frame *= s.in[d] + 2 * s.padding[d];
+  Charged working(frame * int64_t(sizeof(float)));
   for (int64_t i = 0; i < sizes[0]; ++i) {
     c.x = x.data<float>() + i * x.stride(0);
     c.added = added.defined() ? added.data<float>() + i * image : nullptr;
@@ -164,7 +184,9 @@ bool settle_linear(Args args, std::vector<int64_t>* sizes) {
   const Tensor &x = args.tensor(0), &w = args.tensor(1), &bias = args.opt_tensor(2);
   const Tensor& added = args.opt_tensor(3);
   if (w.dim() != 2 || x.dim() < 1 || !is_float(x) || !is_float(w)) return false;
-  if (x.size(x.dim() - 1) != w.size(1) || x.numel() == 0 || w.numel() == 0) return false;
+  if (x.size(x.dim() - 1) != w.size(1) || x.numel() == 0 || w.numel() == 0 || !is_whole(w)) {
+    return false;
+  }
   if (bias.defined() && (bias.dim() != 1 || bias.size(0) != w.size(0) || !is_float(bias))) {
     return false;
   }

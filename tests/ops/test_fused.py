@@ -1,0 +1,125 @@
+"""The optimiser's operators on both engines, in every way they can be called."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import scriptlang
+from scriptlang import types as T
+from scriptlang.errors import RunError
+from scriptlang.interpreter.engine import available, engine
+from scriptlang.ir import Function, Graph, schema_of_graph
+from scriptlang.limits import Limits
+from scriptlang.ops import table
+
+ENGINES = available()
+RANDOM = np.random.default_rng(11)
+
+
+def tensor(*shape: int, dtype=np.float32):
+    return scriptlang.from_numpy(RANDOM.uniform(-1, 1, shape).astype(dtype))
+
+
+def call(which: str, name: str, *args, limits: Limits | None = None):
+    """An operator called with tensors as arguments, the rest as constants."""
+    schema = table.find(name, "").schema
+    graph = Graph("f")
+    given, inputs = [], []
+    for value, a in zip(args, schema.arguments):
+        if hasattr(value, "numpy"):
+            inputs.append(graph.block.add_parameter(T.TENSOR))
+            given.append(value)
+        else:
+            inputs.append(graph.constant(value, T.NONE if value is None else a.type))
+    graph.block.add_return(graph.insert(name, inputs, [T.TENSOR], schema=schema).output)
+    return engine(which).run(Function("f", schema_of_graph("f", graph), graph), given, None, limits)
+
+
+def conv(which: str, x, w, bias=None, stride=(1, 1), padding=(0, 0), dilation=(1, 1), groups=1,
+         added=None, activation="none", memory_format=0, **more):
+    return call(which, "scriptlang::conv2d", x, w, bias, list(stride), list(padding),
+                list(dilation), groups, added, activation, memory_format, **more)
+
+
+def agree(f, *args, **kwargs) -> None:
+    """Every engine gives the same values, or raises."""
+    results = []
+    for which in ENGINES:
+        try:
+            y = f(which, *args, **kwargs)
+            results.append((y.shape, y.stride(), y.dtype, y.numpy()))
+        except RuntimeError:
+            results.append(None)
+    for r in results[1:]:
+        assert (r is None) == (results[0] is None)
+        if r is not None:
+            assert r[:3] == results[0][:3]
+            np.testing.assert_allclose(r[3], results[0][3], 1e-4, 1e-5)
+
+
+@pytest.mark.parametrize("memory_format", [0, 2])
+@pytest.mark.parametrize("case", [
+    dict(shape=(2, 3, 9, 11), weight=(5, 3, 3, 3), padding=(1, 2), stride=(2, 1)),
+    dict(shape=(1, 64, 8, 8), weight=(40, 64, 3, 3), padding=(1, 1)),
+    dict(shape=(2, 32, 21, 22), weight=(40, 32, 3, 3), padding=(1, 1)),
+    dict(shape=(1, 33, 9, 9), weight=(33, 1, 3, 3), padding=(1, 1), groups=33),
+    dict(shape=(2, 12, 9, 9), weight=(8, 6, 3, 1), groups=2, dilation=(2, 3)),
+    dict(shape=(2, 7, 5, 6), weight=(9, 7, 1, 1), stride=(2, 3)),
+    dict(shape=(2, 7, 1, 1), weight=(9, 7, 3, 3), padding=(3, 1)),
+    dict(shape=(3, 9, 11), weight=(5, 3, 3, 3), padding=(1, 1)),
+    dict(shape=(0, 3, 9, 9), weight=(5, 3, 3, 3)),
+    dict(shape=(2, 3, 0, 9), weight=(5, 3, 3, 3), padding=(2, 0))], ids=str)
+def test_convolutions(case, memory_format):
+    case = dict(case)
+    x, w = tensor(*case.pop("shape")), tensor(*case.pop("weight"))
+    settings = dict(case, memory_format=memory_format)
+    for activation in ("none", "relu", "relu6", "gelu", "tanh"):
+        agree(conv, x, w, tensor(w.size(0)), activation=activation, **settings)
+    if x.dim() == 4:
+        agree(conv, x.contiguous(memory_format=scriptlang.channels_last), w, **settings)
+        agree(conv, x.flip(3), w, **settings)
+    y = conv("python", x, w, **settings)
+    for added in (y * 0.5, tensor(1), tensor(w.size(0), 1, 1), tensor(2, *y.shape)):
+        agree(conv, x, w, None, added=added, activation="relu", **settings)
+
+
+def test_convolutions_of_other_types_and_bad_shapes():
+    x, w = tensor(1, 3, 5, 5, dtype=np.float64), tensor(4, 3, 3, 3, dtype=np.float64)
+    agree(conv, x, w)
+    agree(conv, tensor(1, 3, 5, 5), w)
+    agree(conv, x, tensor(4, 2, 3, 3, dtype=np.float64))
+    for settings in (dict(stride=(0, 1)), dict(padding=(-1, 0)), dict(dilation=(0, 1)),
+                     dict(groups=2), dict(groups=0), dict(activation="nothing"),
+                     dict(dilation=(9, 9)), dict(bias=tensor(3)), dict(padding=(2**40, 2**40)),
+                     dict(stride=(1, 1, 1))):
+        for which in ENGINES:
+            with pytest.raises((RuntimeError, RunError, MemoryError)):
+                conv(which, tensor(1, 3, 5, 5), tensor(4, 3, 3, 3), **settings)
+
+
+@pytest.mark.skipif("native" not in ENGINES, reason="needs the native engine")
+def test_a_weight_that_is_mostly_not_there_is_not_packed():
+    huge = tensor(1, 1, 1, 1).expand(2 ** 20, 2 ** 20, 1, 1)
+    with pytest.raises((MemoryError, RunError)):
+        conv("native", tensor(1, 1, 1, 1).expand(1, 2 ** 20, 1, 1), huge,
+             limits=Limits(memory=1 << 20))
+    with pytest.raises((MemoryError, RunError)):
+        conv("native", tensor(1, 3, 5, 5), tensor(4, 3, 3, 3), padding=(5000, 5000),
+             stride=(9000, 9000), limits=Limits(memory=1 << 20))
+
+
+@pytest.mark.parametrize("rows", [(1,), (5,), (2, 3), (2, 30), ()])
+def test_linear_layers(rows):
+    x, w, b = tensor(*rows, 37), tensor(70, 37), tensor(70)
+    for bias in (None, b):
+        for activation in ("none", "relu", "gelu", "silu"):
+            agree(linear, x, w, bias, None, activation)
+            agree(linear, x, w, bias, tensor(*rows, 70), activation)
+    agree(linear, x, w.t().contiguous().t(), b, tensor(70), "relu")
+    agree(linear, x, tensor(70, 36), b, None, "none")
+    agree(linear, x, w, tensor(69), None, "none")
+
+
+def linear(which: str, x, w, bias, added, activation):
+    return call(which, "scriptlang::linear", x, w, bias, added, activation)
