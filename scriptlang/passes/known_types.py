@@ -7,7 +7,7 @@ keep it.
 from __future__ import annotations
 
 from ..dtypes import DType
-from ..ir import Value
+from ..ir import Node, Value
 from ..tensors import Tensor
 
 LAYERS = {"aten::conv1d": 1, "aten::conv2d": 1, "aten::conv3d": 1, "aten::_convolution": 1,
@@ -26,29 +26,46 @@ KEEPS = frozenset(f"aten::{name}" for name in (
 MEET = frozenset(f"aten::{name}" for name in "add sub mul div".split())
 
 
-def floating_type(v: Value, depth: int = 200) -> DType | None:
-    """The floating point type that a tensor certainly has, or None."""
-    if v.is_constant:
-        return v.constant.dtype if isinstance(v.constant, Tensor) and (
-            v.constant.dtype.is_floating_point) else None
+def floating_type(v: Value, known: dict[Value, DType | None] | None = None) -> DType | None:
+    """The floating point type that a tensor certainly has, or None.
+
+    known: what was found for values met before, so that shared ones are looked at once.
+    """
+    known = {} if known is None else known
+    if v not in known:
+        known[v] = None                                  # a chain that is too long ends here
+        known[v] = constant_type(v) if v.is_constant else result_type(v, known)
+    return known[v]
+
+
+def constant_type(v: Value) -> DType | None:
+    value = v.constant
+    floating = isinstance(value, Tensor) and value.dtype.is_floating_point
+    return value.dtype if floating else None
+
+
+def result_type(v: Value, known: dict[Value, DType | None]) -> DType | None:
     node = v.node
-    if v.is_parameter or depth == 0 or node.schema is None or len(node.outputs) != 1:
+    if v.is_parameter or node.schema is None or len(node.outputs) != 1 or len(known) > MOST:
         return None
     if node.kind in LAYERS:
         weight = node.inputs[LAYERS[node.kind]]
-        added = node.kind.startswith("scriptlang::") and not (
-            node.argument("added").is_constant)
-        return None if added else floating_type(weight, 0) if weight.is_constant else None
+        adds = node.kind.startswith("scriptlang::") and not node.argument("added").is_constant
+        return constant_type(weight) if weight.is_constant and not adds else None
     if node.kind in KEEPS and takes_own_type(node):
-        return floating_type(node.inputs[0], depth - 1)
+        return floating_type(node.inputs[0], known)
     if node.kind in MEET:
-        a = floating_type(node.inputs[0], depth - 1)
-        if node.schema.overload == "Scalar":
-            return a
-        return a if a is not None and floating_type(node.inputs[1], depth - 1) is a else None
+        first = floating_type(node.inputs[0], known)
+        if first is None or node.schema.overload == "Scalar":
+            return first
+        return first if floating_type(node.inputs[1], known) is first else None
     return None
 
 
-def takes_own_type(node) -> bool:
+MOST = 200
+"""How many values back an answer is looked for."""
+
+
+def takes_own_type(node: Node) -> bool:
     i = node.schema.index("dtype")
     return i is None or node.inputs[i].is_constant and node.inputs[i].constant is None

@@ -9,7 +9,7 @@ Modules check the rank of what they are given; asked of one tensor, one check se
 
 from __future__ import annotations
 
-from ..ir import Graph, Value
+from ..ir import Graph, Node, Value
 
 KEEPS = frozenset(f"aten::{name}" for name in (
     "conv1d conv2d conv3d batch_norm instance_norm group_norm layer_norm max_pool1d max_pool2d"
@@ -24,26 +24,27 @@ MEET = frozenset(f"aten::{name}" for name in "add sub mul div".split())
 
 def run(graph: Graph) -> bool:
     changed = False
+    origins: dict[Value, Value] = {}
     for node in graph.walk():
+        origin(node, origins)
         if node.kind == "aten::dim" and len(node.inputs) == 1:
-            first = origin(node.inputs[0])
+            first = origins.get(node.inputs[0], node.inputs[0])
             if first is not node.inputs[0]:
                 node.replace_input(0, first)
                 changed = True
     return changed
 
 
-def origin(v: Value) -> Value:
-    """The tensor furthest back that certainly has the rank of `v`."""
-    while not v.is_parameter and v.node.schema is not None and len(v.node.outputs) == 1:
-        node = v.node
-        if node.kind in KEEPS:
-            v = node.inputs[0]
-        elif node.kind in MEET and node.schema.overload == "Tensor":
-            a, b = origin(node.inputs[0]), origin(node.inputs[1])
-            if a is not b:
-                return v
-            v = a
-        else:
-            return v
-    return v
+def origin(node: Node, origins: dict[Value, Value]) -> None:
+    """Note the tensor furthest back that certainly has the rank of the node's result.
+
+    Values that are not in `origins` are their own.
+    """
+    if node.schema is None or len(node.outputs) != 1:
+        return
+    if node.kind in KEEPS:
+        origins[node.output] = origins.get(node.inputs[0], node.inputs[0])
+    elif node.kind in MEET and node.schema.overload == "Tensor":
+        a, b = (origins.get(v, v) for v in node.inputs[:2])
+        if a is b:
+            origins[node.output] = a

@@ -217,3 +217,16 @@ def test_a_module_in_training_mode_is_refused():
     module.train()
     with pytest.raises(RuntimeError, match="eval"):
         scriptlang.optimize(module)
+
+
+def test_sums_of_shared_values_are_looked_at_once():
+    lines = ["  %v0 : Tensor = aten::conv2d(%x, %w, %no, %three, %three, %three, %n)"]
+    lines += [f"  %v{i + 1} : Tensor = aten::add(%v{i}, %v{i}, %n)" for i in range(90)]
+    text = "graph(%x : Tensor, %w : Tensor):" + CONV + "\n".join(lines) + """
+  %r : Tensor = aten::add_(%v90, %v89, %n)
+  %d : int = aten::dim(%r)
+  return (%d)"""
+    graph = graph_of(text, w=tensor(3, 3, 1, 1))
+    optimize.run(graph)
+    assert graph.outputs[0].node.inputs[0] is graph.inputs[0]
+    assert not any(n.kind == "aten::add_" for n in graph.walk())

@@ -146,8 +146,8 @@ Tensor convolve_last(Args args, const ConvShape& s, int64_t groups, IntSpan size
   checked_numel(sizes);
   int64_t outputs = sizes[1], image = outputs * s.out_pixels();
   Tensor y = Tensor::empty(sizes, ScalarType::Float32);
-  y.impl()->set_geometry(sizes, {image, 1, outputs * s.out[2], outputs});
   if (y.numel() == 0) return y;
+  y.impl()->set_geometry(sizes, {image, 1, outputs * s.out[2], outputs});
   Tensor added = args.none(7) ? Tensor() : in_last(args.tensor(7));
   Tensor row = bias.defined() ? to_contiguous(bias) : bias;
   LastConv c;
@@ -173,7 +173,8 @@ Tensor convolve_last(Args args, const ConvShape& s, int64_t groups, IntSpan size
 }
 
 Tensor in_wanted_format(const Tensor& y, int64_t format) {
-  if (is_in_format(y, format) || (format == kChannelsLast && y.dim() != 4)) return y;
+  if (y.numel() == 0 || is_in_format(y, format)) return y;
+  if (format == kChannelsLast && y.dim() != 4) return y;
   Tensor out = empty_in_format(y, y.dtype(), format);
   copy_into(out, y);
   return out;
