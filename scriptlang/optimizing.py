@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Iterable
 
-from .freezing import optimize_for_inference
+from .freezing import freeze
 from .module import ScriptModule
+from .passes import optimize as speed
 
 
 def optimize(module: ScriptModule, methods: Iterable[str] = ("forward",)) -> ScriptModule:
@@ -23,5 +24,7 @@ def optimize(module: ScriptModule, methods: Iterable[str] = ("forward",)) -> Scr
                         "with scriptlang.script, or load it with scriptlang.load, first")
     if module._object_.type.slot("training") is not None and module._object_.get("training"):
         raise RuntimeError("optimize takes a module in eval mode; call .eval() on it first")
-    others = [name for name in methods if name != "forward"]
-    return optimize_for_inference(module, others)
+    fast = freeze(module, [name for name in methods if name != "forward"])
+    for function in fast._type.methods.values():
+        speed.optimize(function)
+    return fast

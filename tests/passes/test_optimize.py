@@ -230,3 +230,16 @@ def test_sums_of_shared_values_are_looked_at_once():
     optimize.run(graph)
     assert graph.outputs[0].node.inputs[0] is graph.inputs[0]
     assert not any(n.kind == "aten::add_" for n in graph.walk())
+
+
+def test_an_optimised_module_is_a_copy_of_a_frozen_one_too():
+    module = scriptlang.load(DATA / "resnet.script.pt")
+    frozen = scriptlang.freeze(module)
+    inputs = [scriptlang.from_numpy(v) for k, v in np.load(DATA / "resnet.script.npz").items()
+              if k[0] == "i"]
+    expected = frozen(*inputs)
+    fast = scriptlang.optimize(frozen)
+    assert fast is not frozen
+    assert optimize.OPTIMIZED in fast._type.methods["forward"].attributes
+    assert optimize.OPTIMIZED not in frozen._type.methods["forward"].attributes
+    compare(fast(*inputs), expected)
