@@ -56,7 +56,7 @@ def run(graph: Graph) -> bool:
 
 def pays(node: Node) -> bool:
     """Whether something after the convolution takes its result as it lies."""
-    return any(user.kind in TAKES for user, _ in node.output.uses)
+    return any(user.kind in TAKES or user.kind == "aten::permute" for user, _ in node.output.uses)
 
 
 def keeps(node: Node, found: set[Value]) -> bool:
@@ -77,6 +77,8 @@ def takes(user: Node, i: int, found: set[Value]) -> bool:
         return not more and only.outputs and only.output in found
     if user.kind in KEEPS:
         return user.output in found
+    if user.kind == "aten::permute":                     # gives a contiguous tensor
+        return is_constant(user.inputs[1], [0, 2, 3, 1])
     return user.kind in TAKES
 
 

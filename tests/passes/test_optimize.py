@@ -189,6 +189,18 @@ def test_images_stay_channels_last_and_are_converted_once():
     assert formats == [2, 0]
 
 
+def test_images_that_are_permuted_to_channels_last_stay_so():
+    text = "graph(%x : Tensor, %w : Tensor):" + CONV + """
+  %order : int[] = prim::Constant[value=ORDER]()
+  %a : Tensor = aten::conv2d(%x, %w, %no, %three, %three, %three, %n)
+  %b : Tensor = aten::permute(%a, %order)
+  return (%b)"""
+    for order, wanted in (([0, 2, 3, 1], ["conv2d", "permute"]),
+                          ([0, 3, 2, 1], ["conv2d", "contiguous", "permute"])):
+        graph = graph_of(text.replace("ORDER", str(order)), w=tensor(3, 3, 3, 3))
+        assert kinds(check(graph, optimize.run, tensor(2, 3, 8, 8))) == wanted
+
+
 @pytest.mark.parametrize("name", sorted(p.name for p in DATA.glob("*.pt")
                                         if not p.name.startswith("counter")))
 @pytest.mark.parametrize("which", ENGINES)
