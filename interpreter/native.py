@@ -50,10 +50,3 @@ def set_num_threads(n: int) -> None:
 def get_num_threads() -> int:
     native, _ = load()
     return 1 if native is None else native.get_num_threads()
-
-
-def manual_seed(seed: int) -> None:
-    """Seed the generator of the native engine, which is its own."""
-    native, _ = load()
-    if native is not None:
-        native.manual_seed(seed & (2 ** 64 - 1))

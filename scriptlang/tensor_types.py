@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from . import dtypes
-from .interpreter import native
 from .ops import functions
 from .ops.eager import as_tensor, tensor
 from .ops.generator import Generator, default_generator
@@ -38,12 +37,7 @@ for _name, _dtype in TYPED.items():
 
 
 def manual_seed(seed: int) -> Generator:
-    """Seed the default generator, and that of the native engine; returns the first.
-
-    Programs on the native engine draw from a generator of their own, which starts from the same
-    seed but does not see what eager code drew.
-    """
-    native.manual_seed(int(seed))
+    """Seed the default generator, from which eager code and programs draw; returns it."""
     return default_generator.manual_seed(int(seed))
 
 
