@@ -4,18 +4,33 @@
 #include <atomic>
 #include <memory>
 
+#include "ops/forms.h"
+
 namespace scriptlang {
 
 #define SL_OPERATOR(symbol, schema) void op_##symbol(Context&, Args, Value*);
+#define SL_FORM(symbol, kind, base, outs, schema) void op_##symbol(Context&, Args, Value*);
 #include "ops/ops.def"
 #undef SL_OPERATOR
+#undef SL_FORM
+
+#define SL_OPERATOR(symbol, schema)
+#define SL_FORM(symbol, kind, base, outs, schema)               \
+  void op_##symbol(Context& context, Args args, Value* out) {   \
+    forms::kind(op_##base, outs, context, args, out);           \
+  }
+#include "ops/ops.def"
+#undef SL_OPERATOR
+#undef SL_FORM
 
 namespace {
 
 constexpr OpEntry kTable[] = {
 #define SL_OPERATOR(symbol, schema) {schema, op_##symbol},
+#define SL_FORM(symbol, kind, base, outs, schema) {schema, op_##symbol},
 #include "ops/ops.def"
 #undef SL_OPERATOR
+#undef SL_FORM
 };
 constexpr int kCount = int(sizeof kTable / sizeof kTable[0]);
 

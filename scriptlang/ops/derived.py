@@ -8,6 +8,7 @@ copy.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Callable, Iterable
 
 import numpy as np
@@ -16,8 +17,28 @@ from ..schema import Argument, Schema, parse_schema
 from ..tensors import Tensor
 
 
-def kernel_of(text: str, candidates: Callable[[str], Iterable[Any]]) -> Callable | None:
-    """The kernel of the form with that schema; None where no other form of it is known.
+@dataclass(frozen=True)
+class Form:
+    """How a form follows from `base`, an operator with a kernel.
+
+    kind: "out", "create" (an "out" form of a function that makes a tensor from sizes and
+    numbers), "in_place", "become" (a view in place), "copy" (of a view), "on_copy".
+    outs: how many arguments of an "out" form are written; they follow all others.
+    """
+
+    kind: str
+    base: Any
+    outs: int = 0
+
+    @property
+    def kernel(self) -> Callable:
+        if self.kind == "out":
+            return out_kernel(self.base.kernel, self.outs)
+        return KERNELS[self.kind](self.base.kernel)
+
+
+def form_of(text: str, candidates: Callable[[str], Iterable[Any]]) -> Form | None:
+    """How the form with that schema follows; None where no other form of it is known.
 
     candidates: the operators of a name that have a kernel.
     """
@@ -30,54 +51,42 @@ def kernel_of(text: str, candidates: Callable[[str], Iterable[Any]]) -> Callable
             candidates(name[:-1]), schema.arguments)
         if not found or len(found.schema.returns) != 1:
             return None
-        return view_kernel(found.kernel) if found.schema.arguments[0].alias \
-            else in_place(found.kernel)
+        return Form("become" if found.schema.arguments[0].alias else "in_place", found)
     if name.endswith("_copy"):
         found = same_arguments(candidates(name[:-5]), schema.arguments)
         if found and any(r.alias for r in found.schema.returns):
-            return copying(found.kernel)
+            return Form("copy", found)
     found = same_arguments(candidates(name + "_"), schema.arguments)
     if found and schema.arguments and is_written(found.schema.arguments[0]):
-        return on_copy(found.kernel)
+        return Form("on_copy", found)
     return None
 
 
-def out_form(schema: Schema, candidates: Iterable[Any]) -> Callable | None:
+def out_form(schema: Schema, candidates: Iterable[Any]) -> Form | None:
     """The out= form of a functional one: every output is written into an argument."""
     outs = [a for a in schema.arguments if is_written(a)]
-    plain = [i for i, a in enumerate(schema.arguments) if not is_written(a)]
+    plain = [a for a in schema.arguments if not is_written(a)]
+    if schema.arguments != (*plain, *outs):
+        return None
     candidates = list(candidates)
-    arguments = [schema.arguments[i] for i in plain]
-    found = same_arguments(candidates, arguments)
+    found = same_arguments(candidates, plain)
     if found is None:
-        return creation_form(candidates, arguments, plain)
+        return creation_form(candidates, plain)
     if found.schema.is_mutable or [r.type for r in found.schema.returns] != [a.type for a in outs]:
         return None
-    return out_kernel(found.kernel, len(outs), plain)
+    return Form("out", found, len(outs))
 
 
 OPTIONS = ("dtype", "layout", "device", "pin_memory")
 """What a creation function takes beside what its out= form takes; `out` decides them there."""
 
 
-def creation_form(candidates: Iterable[Any], arguments: list[Argument], plain: list[int]
-                  ) -> Callable | None:
-    """The out= form of a function that makes a tensor from sizes and numbers."""
+def creation_form(candidates: Iterable[Any], arguments: list[Argument]) -> Form | None:
     wanted = [(a.name, a.type) for a in arguments]
     found = next((op for op in candidates if op.kernel
                   and tuple(a.name for a in op.schema.arguments[-4:]) == OPTIONS
                   and [(a.name, a.type) for a in op.schema.arguments[:-4]] == wanted), None)
-    if found is None:
-        return None
-    (out,) = set(range(len(plain) + 1)) - set(plain)
-
-    def form(*args):
-        target = args[out]
-        store_into(target, found.kernel(*(args[i] for i in plain), target.dtype.code,
-                                        None, None, None))
-        return target
-
-    return form
+    return None if found is None else Form("create", found, 1)
 
 
 def is_written(a: Argument) -> bool:
@@ -91,14 +100,23 @@ def same_arguments(operators: Iterable[Any], arguments: Iterable[Argument]):
         (a.name, a.type) for a in op.schema.arguments]), None)
 
 
-def out_kernel(kernel: Callable, count: int, plain: list[int]) -> Callable:
+def out_kernel(kernel: Callable, count: int) -> Callable:
     def form(*args):
-        outs = [a for i, a in enumerate(args) if i not in plain]
-        result = kernel(*(args[i] for i in plain))
+        outs = args[len(args) - count:]
+        result = kernel(*args[:len(args) - count])
         results = result if count > 1 else (result,)
         for target, value in zip(outs, results):
             store_into(target, value)
         return tuple(outs) if count > 1 else outs[0]
+
+    return form
+
+
+def creation_kernel(kernel: Callable) -> Callable:
+    def form(*args):
+        *given, target = args
+        store_into(target, kernel(*given, target.dtype.code, None, None, None))
+        return target
 
     return form
 
@@ -150,3 +168,8 @@ def become(self: Tensor, other: Tensor) -> Tensor:
     self._size, self._stride, self._offset = other._size, other._stride, other._offset
     self._view = None
     return self
+
+
+KERNELS: dict[str, Callable[[Callable], Callable]] = {
+    "create": creation_kernel, "in_place": in_place, "become": view_kernel, "copy": copying, "on_copy": on_copy}
+"""How the kernel of a form, other than an "out" form, is made from its base's."""

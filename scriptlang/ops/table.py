@@ -24,7 +24,7 @@ from functools import cached_property, lru_cache
 from typing import Any, Callable, Iterable
 
 from ..schema import Schema, parse_schema, split_name
-from .derived import kernel_of
+from .derived import Form, form_of
 
 FAMILIES = ("pointwise", "arithmetic", "compare", "reduce", "view", "split", "create",
             "geometry", "view_scatter", "convert", "index", "join",
@@ -39,8 +39,10 @@ FAMILIES = ("pointwise", "arithmetic", "compare", "reduce", "view", "split", "cr
 
 
 class Operator:
-    """One overload.  `kernel` is None for an operator that scriptlang lacks."""
+    """One overload.  `kernel` is None for an operator that scriptlang lacks; `form` says how a
+    derived one follows."""
 
+    form: Form | None = None
     __slots__ = ("name", "overload", "text", "kernel", "kind", "__dict__")
 
     def __init__(self, text: str, kernel: Callable | None, kind: str):
@@ -182,9 +184,11 @@ def derive(name: str, texts: Iterable[str], known: list[Operator]) -> list[Opera
     """The forms of an operator, by schema, that follow from `known` ones of it, or from others."""
     forms: list[Operator] = []
     for text in texts:
-        kernel = kernel_of(text, lambda n: [*known, *forms] if n == name else declared(n))
-        if kernel is not None:
-            forms.append(Operator(text, kernel, "form"))
+        form = form_of(text, lambda n: [*known, *forms] if n == name else declared(n))
+        if form is not None:
+            operator = Operator(text, form.kernel, "form")
+            operator.form = form
+            forms.append(operator)
     return forms
 
 

@@ -195,15 +195,6 @@ std::vector<Tensor> split_named(Args args, const char* name, int64_t least, int6
   return parts;
 }
 
-void resize(const Tensor& self, IntSpan sizes) {
-  int64_t bytes;
-  SL_CHECK(!__builtin_mul_overflow(checked_numel(sizes), self.itemsize(), &bytes) &&
-               !__builtin_add_overflow(bytes, self.storage_offset() * self.itemsize(), &bytes),
-           "resize_: the sizes ", to_string(sizes), " are too large");
-  if (bytes > self.storage()->nbytes()) self.storage()->resize(bytes);
-  self.impl()->set_contiguous(sizes);
-}
-
 // Indices of a triangle of a rows x columns matrix, as [2][count].
 Tensor triangle_indices(Args args, bool lower) {
   int64_t rows = args.integer(0), columns = args.integer(1), offset = args.integer(2);

@@ -296,13 +296,21 @@ Tensor alias_of(const Tensor& t) {
   return t.as_strided(t.sizes(), t.strides(), t.storage_offset());
 }
 
-namespace {
-
-// The geometry of `view` becomes t's own, for the in-place forms.
 void become(const Tensor& t, const Tensor& view) {
   t.impl()->set_geometry(view.sizes(), view.strides());
   t.impl()->offset = view.storage_offset();
 }
+
+void resize(const Tensor& self, IntSpan sizes) {
+  int64_t bytes;
+  SL_CHECK(!__builtin_mul_overflow(checked_numel(sizes), self.itemsize(), &bytes) &&
+               !__builtin_add_overflow(bytes, self.storage_offset() * self.itemsize(), &bytes),
+           "resize_: the sizes ", to_string(sizes), " are too large");
+  if (bytes > self.storage()->nbytes()) self.storage()->resize(bytes);
+  self.impl()->set_contiguous(sizes);
+}
+
+namespace {
 
 int64_t size_at(const Tensor& t, int64_t dim) {
   SL_CHECK(t.dim() > 0, "this operator cannot be applied to a 0-dim tensor");

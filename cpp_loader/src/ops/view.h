@@ -23,6 +23,12 @@ Tensor reshape(const Tensor& t, IntSpan sizes);
 Tensor flatten(const Tensor& t, int64_t start, int64_t end);
 Tensor alias_of(const Tensor& t);  // a new tensor on the same storage
 
+// The geometry of `view`, on the same storage, becomes t's own.
+void become(const Tensor& t, const Tensor& view);
+// Gives a tensor other sizes, row-major; its storage grows where it must. New elements are
+// uninitialised.
+void resize(const Tensor& self, IntSpan sizes);
+
 // Strides that give `t` these sizes without moving an element; false when there are none.
 bool view_strides(const Tensor& t, IntSpan sizes, int64_t* strides);
 // Replaces a -1 by what the number of elements asks for; raises when the sizes do not fit.

@@ -1,0 +1,105 @@
+#include "forms.h"
+
+#include "pointwise.h"
+#include "view.h"
+
+namespace scriptlang::forms {
+
+namespace {
+
+void check_category(const Tensor& value, const Tensor& to) {
+  SL_CHECK(category(value.dtype()) <= category(to.dtype()), "result type ",
+           dtype_display_name(value.dtype()), " can't be cast to the desired output type ",
+           dtype_display_name(to.dtype()));
+}
+
+// Memory that a program may not grow is replaced.
+void take_shape(const Tensor& to, const Tensor& value) {
+  if (to.sizes() == value.sizes()) return;
+  if (to.storage()->owned()) return resize(to, value.sizes());
+  Tensor fresh = Tensor::empty(value.sizes(), to.dtype());
+  std::swap(to.impl()->storage, fresh.impl()->storage);
+  to.impl()->set_contiguous(value.sizes());
+  to.impl()->offset = 0;
+}
+
+void store(const Tensor& to, const Tensor& value) {
+  if (to.is(value)) return;
+  check_category(value, to);
+  take_shape(to, value);
+  check_writable(to);
+  copy_into(to, value);
+}
+
+void store(const Value& to, const Value& value) {
+  if (to.is_tensor()) return store(to.as_tensor(), value.as_tensor());
+  std::vector<Value>&targets = to.as_list().items, &values = value.as_list().items;
+  SL_CHECK(targets.size() == values.size(), "expected ", values.size(), " tensors in out=, got ",
+           targets.size());
+  for (size_t i = 0; i < values.size(); ++i) store(targets[i].as_tensor(), values[i].as_tensor());
+}
+
+Tensor row_major_copy(const Tensor& t) {
+  Tensor fresh = Tensor::empty(t.sizes(), t.dtype());
+  copy_into(fresh, t);
+  return fresh;
+}
+
+}  // namespace
+
+void out(OpFn base, int outs, Context& ctx, Args args, Value* results) {
+  constexpr int kMost = 16;
+  Value made[kMost];
+  SL_CHECK(outs <= kMost && outs <= args.size(), "too many out= arguments");
+  int inputs = args.size() - outs;
+  base(ctx, Args(args.data(), inputs), made);
+  for (int i = 0; i < outs; ++i) {
+    store(args[inputs + i], made[i]);
+    results[i] = args[inputs + i];
+  }
+}
+
+void in_place(OpFn base, int, Context& ctx, Args args, Value* results) {
+  Tensor self = args.tensor(0);  // held: its memory is not free for the result
+  Value made;
+  base(ctx, args, &made);
+  const Tensor& value = made.as_tensor();
+  check_category(value, self);
+  SL_CHECK(value.sizes() == self.sizes(), "output with shape ", to_string(self.sizes()),
+           " doesn't match the broadcast shape ", to_string(value.sizes()));
+  store(self, value);
+  results[0] = self;
+}
+
+void become(OpFn base, int, Context& ctx, Args args, Value* results) {
+  Tensor self = args.tensor(0);
+  Value made;
+  base(ctx, args, &made);
+  scriptlang::become(self, made.as_tensor());
+  results[0] = self;
+}
+
+void copy(OpFn base, int, Context& ctx, Args args, Value* results) {
+  Value made;
+  base(ctx, args, &made);
+  if (made.is_tensor()) {
+    results[0] = row_major_copy(made.as_tensor());
+    return;
+  }
+  std::vector<Tensor> copies;
+  for (const Value& view : made.as_list().items) {
+    copies.push_back(row_major_copy(view.as_tensor()));
+  }
+  results[0] = tensor_list(std::move(copies));
+}
+
+void on_copy(OpFn base, int, Context& ctx, Args args, Value* results) {
+  const Tensor& self = args.tensor(0);
+  Tensor fresh = Tensor::empty_like(self, self.dtype());
+  copy_into(fresh, self);
+  args[0] = fresh;
+  base(ctx, args, results);
+  results[0] = fresh;
+}
+
+}  // namespace scriptlang::forms

@@ -1,0 +1,20 @@
+// Forms that follow from another operator's: `add_` and `add.out` from `add`, `t_copy` from `t`.
+// ops.def names the operator that each is made from.
+#pragma once
+
+#include "op.h"
+
+namespace scriptlang::forms {
+
+// What `base` gives is written into the last `outs` arguments, which take its shape.
+void out(OpFn base, int outs, Context& ctx, Args args, Value* results);
+// What `base` gives is written into the first argument.
+void in_place(OpFn base, int, Context& ctx, Args args, Value* results);
+// The first argument becomes the view of it that `base` gives.
+void become(OpFn base, int, Context& ctx, Args args, Value* results);
+// A copy of the view, or of every view of the list, that `base` gives.
+void copy(OpFn base, int, Context& ctx, Args args, Value* results);
+// What `base`, which writes into its first argument, makes of a copy of that.
+void on_copy(OpFn base, int, Context& ctx, Args args, Value* results);
+
+}  // namespace scriptlang::forms
