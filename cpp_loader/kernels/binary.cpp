@@ -5,6 +5,7 @@
 #include "../src/error.h"
 #include "kernel_set.h"
 #include "loop_templates.h"
+#include "special.h"
 
 namespace scriptlang::kernels {
 namespace {
@@ -126,6 +127,13 @@ T log_add_exp2(T a, T b) {
   return m + std::log1p(std::exp2(-std::abs(a - b))) * kInverseLog2;
 }
 
+template <class R>
+std::complex<R> complex_log_add_exp(std::complex<R> a, std::complex<R> b) {
+  if (std::isinf(a.real()) && a.real() == b.real() && a.real() < 0) return a;
+  if (a.real() < b.real()) std::swap(a, b);
+  return a + std::log(std::complex<R>(1) + std::exp(b - a));
+}
+
 template <class T>
 T xlogy(T a, T b) {
   if (std::isnan(b)) return b;
@@ -223,6 +231,24 @@ T alpha(const double* p) {
   X(nextafter, std::nextafter(x, y))                    \
   X(prelu, x > T(0) ? x : x * y)
 
+// In double precision, rounded once.
+#define SL_SPECIAL_BINARY(X)                                                  \
+  X(zeta, zeta(v, w))                                                         \
+  X(igamma, lower_gamma(v, w))                                                \
+  X(igammac, upper_gamma(v, w))                                               \
+  X(chebyshev_polynomial_t, chebyshev(v, w, v))                               \
+  X(chebyshev_polynomial_u, chebyshev(v, w, 2 * v))                           \
+  X(chebyshev_polynomial_v, chebyshev(v, w, 2 * v - 1))                       \
+  X(chebyshev_polynomial_w, chebyshev(v, w, 2 * v + 1))                       \
+  X(shifted_chebyshev_polynomial_t, chebyshev(2 * v - 1, w, 2 * v - 1))       \
+  X(shifted_chebyshev_polynomial_u, chebyshev(2 * v - 1, w, 4 * v - 2))       \
+  X(shifted_chebyshev_polynomial_v, chebyshev(2 * v - 1, w, 4 * v - 3))       \
+  X(shifted_chebyshev_polynomial_w, chebyshev(2 * v - 1, w, 4 * v - 1))       \
+  X(hermite_polynomial_h, hermite_h(v, w))                                    \
+  X(hermite_polynomial_he, hermite_he(v, w))                                  \
+  X(laguerre_polynomial_l, laguerre_l(v, w))                                  \
+  X(legendre_polynomial_p, legendre_p(v, w))
+
 #define SL_INT_BINARY(X)                                \
   X(gcd, gcd(x, y))                                     \
   X(lcm, lcm(x, y))                                     \
@@ -253,6 +279,22 @@ X(pow, power(x, y))
 X(fmax, std::fmax(x, y))
 X(fmin, std::fmin(x, y))
 #undef X
+#define X(name, formula)                             \
+  struct F_##name {                                  \
+    template <class T>                               \
+    static T apply(T x, T y, const double*) {        \
+      double v = double(x), w = double(y);           \
+      return static_cast<T>(formula);                \
+    }                                                \
+  };
+SL_SPECIAL_BINARY(X)
+#undef X
+struct F_complex_logaddexp {
+  template <class T>
+  static T apply(T x, T y, const double*) {
+    return complex_log_add_exp(x, y);
+  }
+};
 struct F_squared_difference {
   template <class T>
   static T apply(T x, T y, const double*) {
@@ -301,6 +343,7 @@ struct Tables {
 #undef X
 #define X(name, formula) set_binary<F_##name, SL_FLOAT_TYPES>(t[Binary::k_##name]);
     SL_FLOAT_BINARY(X)
+    SL_SPECIAL_BINARY(X)
     X(fmax, )
     X(fmin, )
 #undef X
@@ -310,6 +353,7 @@ struct Tables {
 #define X(name, formula) set_binary<F_##name, bool, SL_INT_TYPES>(t[Binary::k_##name]);
     SL_BIT_BINARY(X)
 #undef X
+    set_binary<F_complex_logaddexp, SL_COMPLEX_TYPES>(t[Binary::k_logaddexp]);
     set_binary<F_sub, SL_INT_TYPES, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Binary::k_sub]);
     set_binary<F_div, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Binary::k_div]);
     set_binary<F_pow, SL_INT_TYPES, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Binary::k_pow]);

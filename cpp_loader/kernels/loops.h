@@ -32,14 +32,27 @@ struct LoopTable {
   X(abs) X(neg) X(sign) X(square) X(ceil) X(floor) X(round) X(trunc) X(bitwise_not) X(relu)      \
   X(clamp) X(clamp_min) X(clamp_max) X(threshold) X(round_decimals) X(isnan) X(isinf)            \
   X(isfinite) X(isposinf) X(isneginf) X(signbit) X(logical_not) X(copy) X(conj) X(angle)         \
-  X(scale_shift)
+  X(scale_shift) SL_SPECIAL_UNARY_NAMES(X)
+
+#define SL_SPECIAL_UNARY_NAMES(X)                                                               \
+  X(bessel_j0) X(bessel_j1) X(bessel_y0) X(bessel_y1) X(i0e) X(i1) X(i1e) X(modified_bessel_k0)  \
+  X(modified_bessel_k1) X(scaled_modified_bessel_k0) X(scaled_modified_bessel_k1)                \
+  X(spherical_bessel_j0) X(airy_ai) X(erfcx) X(log_ndtr) X(ndtri) X(entr) X(polygamma)           \
+  X(multigammaln)
 
 #define SL_BINARY_NAMES(X)                                                                      \
   X(add) X(sub) X(mul) X(div) X(add_scaled) X(div_floor) X(div_trunc) X(remainder) X(fmod)       \
   X(pow) X(atan2) X(maximum) X(minimum) X(fmax) X(fmin) X(hypot) X(copysign) X(logaddexp)        \
   X(logaddexp2) X(xlogy) X(nextafter) X(heaviside) X(gcd) X(lcm) X(bitwise_and) X(bitwise_or)    \
   X(bitwise_xor) X(lshift) X(rshift) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(logical_and)          \
-  X(logical_or) X(logical_xor) X(prelu) X(squared_difference)
+  X(logical_or) X(logical_xor) X(prelu) X(squared_difference) SL_SPECIAL_BINARY_NAMES(X)
+
+#define SL_SPECIAL_BINARY_NAMES(X)                                                              \
+  X(zeta) X(igamma) X(igammac) X(chebyshev_polynomial_t) X(chebyshev_polynomial_u)               \
+  X(chebyshev_polynomial_v) X(chebyshev_polynomial_w) X(shifted_chebyshev_polynomial_t)          \
+  X(shifted_chebyshev_polynomial_u) X(shifted_chebyshev_polynomial_v)                            \
+  X(shifted_chebyshev_polynomial_w) X(hermite_polynomial_h) X(hermite_polynomial_he)             \
+  X(laguerre_polynomial_l) X(legendre_polynomial_p)
 
 #define SL_TERNARY_NAMES(X) X(where) X(lerp) X(addcmul) X(addcdiv) X(clamp_tensor)
 

@@ -1,5 +1,6 @@
 #include "special.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -82,6 +83,42 @@ double bessel_i0(double x) {
     sum += term;
   }
   return std::exp(x / 2) / std::sqrt(2 * kPi * x) * sum * std::exp(x / 2);
+}
+
+double scaled_erfc(double x) {
+  if (std::isnan(x)) return x;
+  if (x <= 2) return std::exp(x * x) * std::erfc(x);
+  double fraction = 0;
+  for (int n = 60; n > 0; --n) fraction = n / 2.0 / (x + fraction);
+  return 1 / (std::sqrt(kPi) * (x + fraction));
+}
+
+double log_ndtr(double x) {
+  double z = x / std::sqrt(2.0);
+  if (x < -1) return std::log(scaled_erfc(-z) / 2) - z * z;
+  return std::log1p(-std::erfc(z) / 2);
+}
+
+// From the inverse of erf, with Newton's steps on the logarithm.
+double inverse_ndtr(double p) {
+  if (p == 0) return -kInfinity;
+  if (p == 1) return kInfinity;
+  if (!(p > 0 && p < 1)) return kNan;
+  p = std::min(std::max(p, 1e-300), 1 - 1e-16);
+  constexpr double kEdge = 1 - 1e-15;
+  double y = std::sqrt(2.0) * inverse_erf(std::min(std::max(2 * p - 1, -kEdge), kEdge));
+  double wanted = std::log(p);
+  for (int i = 0; i < 8; ++i) {
+    double log_p = log_ndtr(y);
+    double slope = std::exp(-y * y / 2 - log_p) / std::sqrt(2 * kPi);
+    y -= (log_p - wanted) / slope;
+  }
+  return y;
+}
+
+double entropy(double x) {
+  if (x > 0) return -x * std::log(x);
+  return x == 0 ? 0 : std::isnan(x) ? x : -kInfinity;
 }
 
 }  // namespace scriptlang::kernels

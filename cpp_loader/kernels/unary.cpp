@@ -124,6 +124,28 @@ T gelu_tanh(T x) {
   X(angle, std::isnan(x) ? x : x < T(0) ? T(3.14159265358979323846) : T(0))   \
   X(scale_shift, x* constant<T>(p, 0) + constant<T>(p, 1))
 
+// In double precision, rounded once.
+#define SL_SPECIAL(X)                                                         \
+  X(bessel_j0, bessel_j(v, 0))                                                \
+  X(bessel_j1, bessel_j(v, 1))                                                \
+  X(bessel_y0, bessel_y(v, 0))                                                \
+  X(bessel_y1, bessel_y(v, 1))                                                \
+  X(i0e, modified_bessel_i(v, 0, true))                                       \
+  X(i1, modified_bessel_i(v, 1, false))                                       \
+  X(i1e, modified_bessel_i(v, 1, true))                                       \
+  X(modified_bessel_k0, modified_bessel_k(v, 0, false))                       \
+  X(modified_bessel_k1, modified_bessel_k(v, 1, false))                       \
+  X(scaled_modified_bessel_k0, modified_bessel_k(v, 0, true))                 \
+  X(scaled_modified_bessel_k1, modified_bessel_k(v, 1, true))                 \
+  X(spherical_bessel_j0, spherical_bessel_j0(v))                              \
+  X(airy_ai, airy_ai(v))                                                      \
+  X(erfcx, scaled_erfc(v))                                                    \
+  X(log_ndtr, log_ndtr(v))                                                    \
+  X(ndtri, inverse_ndtr(v))                                                   \
+  X(entr, entropy(v))                                                         \
+  X(polygamma, polygamma(v, p[0]))                                            \
+  X(multigammaln, multivariate_log_gamma(v, p[0]))
+
 #define SL_REAL(X)                                                            \
   X(sign, sign_of(x))                                                         \
   X(relu, x < T(0) ? T(0) : x)                                                \
@@ -142,6 +164,48 @@ T gelu_tanh(T x) {
 SL_FLOAT_OR_COMPLEX(X)
 SL_FLOAT_ONLY(X)
 SL_REAL(X)
+#undef X
+
+#define X(name, formula)                                  \
+  struct F_##name {                                       \
+    template <class T>                                    \
+    static T apply(T x, [[maybe_unused]] const double* p) { \
+      double v = double(x);                               \
+      return static_cast<T>(formula);                     \
+    }                                                     \
+  };
+SL_SPECIAL(X)
+#undef X
+
+// Functions of complex numbers that the C++ library lacks.
+template <class R>
+std::complex<R> complex_log1p(std::complex<R> z) {
+  R x = z.real(), y = z.imag();
+  // Near zero |1 + z|^2 - 1 keeps the digits that |1 + z| loses.
+  R real = std::abs(z) < R(0.5) ? std::log1p(x * (2 + x) + y * y) / 2 : std::log(std::abs(z + R(1)));
+  return {real, std::atan2(y, 1 + x)};
+}
+template <class R>
+std::complex<R> complex_expm1(std::complex<R> z) {
+  R s = std::sin(z.imag() / 2), real = std::exp(z.real());
+  return {std::expm1(z.real()) * std::cos(z.imag()) - 2 * s * s, real * std::sin(z.imag())};
+}
+
+#define SL_COMPLEX_TOO(X)                                                     \
+  X(log1p, complex_log1p(x))                                                  \
+  X(expm1, complex_expm1(x))                                                  \
+  X(exp2, std::exp(x * T(0.69314718055994530942)))                            \
+  X(log2, std::log(x) * T(1.4426950408889634074))                             \
+  X(sinc, sinc(x))                                                            \
+  X(nan_to_num, T(nan_to_num(x.real(), p), nan_to_num(x.imag(), p)))
+#define X(name, formula)                                    \
+  struct FC_##name {                                        \
+    template <class T>                                      \
+    static T apply(T x, [[maybe_unused]] const double* p) { \
+      return formula;                                       \
+    }                                                       \
+  };
+SL_COMPLEX_TOO(X)
 #undef X
 
 // A negated float zero has its sign changed: 0 - x would not do that.
@@ -259,6 +323,10 @@ struct Tables {
 #undef X
 #define X(name, formula) set_unary<F_##name, SL_FLOAT_TYPES>(t[Unary::k_##name]);
     SL_FLOAT_ONLY(X)
+    SL_SPECIAL(X)
+#undef X
+#define X(name, formula) set_unary<FC_##name, SL_COMPLEX_TYPES>(t[Unary::k_##name]);
+    SL_COMPLEX_TOO(X)
 #undef X
 #define X(name, formula) set_unary<F_##name, SL_INT_TYPES, SL_FLOAT_TYPES>(t[Unary::k_##name]);
     SL_REAL(X)
