@@ -155,11 +155,20 @@ SL_OP(aten_logit_) {
   out[0] = unary_result(args.tensor(0), Unary::k_logit, "logit", Rule::kFloat, &eps,
                         args.tensor(0));
 }
+SL_OP(aten_special_logit) { op_aten_logit(ctx, args, out); }
+SL_OP(aten_log_sigmoid_forward) {
+  const Tensor& self = args.tensor(0);
+  Tensor size = unary_result(self, Unary::k_abs, "abs", Rule::kSame);
+  out[1] = unary_result(unary_result(size, Unary::k_neg, "neg", Rule::kSame), Unary::k_exp, "exp",
+                        Rule::kFloat);
+  out[0] = unary_result(self, Unary::k_log_sigmoid, "log_sigmoid", Rule::kSame);
+}
 SL_OP(aten_round_decimals) {
   // Beyond these powers of ten the result does not change.
   double decimals = double(std::clamp<int64_t>(args.integer(1), -400, 400));
   out[0] = unary_result(args.tensor(0), Unary::k_round_decimals, "round", Rule::kSame, &decimals);
 }
+SL_OP(aten_special_round) { op_aten_round_decimals(ctx, args, out); }
 SL_OP(aten_deg2rad) {
   double p[2] = {3.14159265358979323846 / 180.0, 0.0};
   out[0] = unary_result(args.tensor(0), Unary::k_scale_shift, "deg2rad", Rule::kFloat, p);

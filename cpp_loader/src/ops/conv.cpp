@@ -388,6 +388,19 @@ SL_OP(aten_conv_transpose1d) { out[0] = transposed_op("conv_transpose1d", 1, arg
 SL_OP(aten_conv_transpose2d_input) { out[0] = transposed_op("conv_transpose2d", 2, args); }
 SL_OP(aten_conv_transpose3d_input) { out[0] = transposed_op("conv_transpose3d", 3, args); }
 SL_OP(aten_convolution) { out[0] = general_op(args); }
+SL_OP(aten_convolution_overrideable) { out[0] = general_op(args); }
+// [time, batch, channels] with weights [kernel, channels, out].
+SL_OP(aten_conv_tbc) {
+  const Tensor &self = args.tensor(0), &weight = args.tensor(1);
+  SL_CHECK(self.dim() == 3, "Input must have 3 dims: time, batch, in_channel, got size ",
+           to_string(self.sizes()));
+  SL_CHECK(weight.dim() == 3, "Weight tensor must have 3 dims: kernel_width, in_channels, "
+           "out_channels, got size ", to_string(weight.sizes()));
+  Value given[7] = {view_permute(self, {1, 2, 0}), view_permute(weight, {2, 1, 0}), args[2],
+                    int_list({1}), int_list({args.integer(3)}), int_list({1}), int64_t{1}};
+  Tensor y = forward_op("conv1d", 1, Args(given, 7));
+  out[0] = to_contiguous(view_permute(y, {2, 0, 1}));
+}
 SL_OP(aten__convolution) { out[0] = general_op(args); }
 SL_OP(aten__convolution_deprecated) { out[0] = general_op(args); }
 

@@ -123,6 +123,20 @@ Tensor logspace(Args args, ScalarType dtype) {
   return to_dtype(powers, dtype);
 }
 
+// From start to end, the end included.
+Tensor range(const Scalar& start, const Scalar& end, const Scalar& step, ScalarType dtype) {
+  double by = step.to_double();
+  SL_CHECK(by != 0, "step must be nonzero");
+  SL_CHECK(std::isfinite(start.to_double()) && std::isfinite(end.to_double()),
+           "unsupported range: ", start.to_double(), " -> ", end.to_double());
+  double length = std::floor((end.to_double() - start.to_double()) / by) + 1;
+  SL_CHECK(length >= 1, "upper bound and lower bound inconsistent with step sign");
+  SL_CHECK(length <= 9.2e18, "invalid size, possible overflow?");
+  Tensor t = Tensor::empty({int64_t(length)}, ScalarType::Float64);
+  fill_range(t.data<double>(), t.numel(), start, step);
+  return to_dtype(t, dtype);
+}
+
 Tensor eye(int64_t rows, int64_t columns, ScalarType dtype) {
   SL_CHECK(rows >= 0, "n must be greater or equal to 0, got ", rows);
   SL_CHECK(columns >= 0, "m must be greater or equal to 0, got ", columns);
@@ -274,6 +288,15 @@ SL_OP(aten_linspace_Tensor_Tensor) { op_aten_linspace(ctx, args, out); }
 SL_OP(aten_linspace_Tensor_Scalar) { op_aten_linspace(ctx, args, out); }
 SL_OP(aten_linspace_Scalar_Tensor) { op_aten_linspace(ctx, args, out); }
 SL_OP(aten_logspace) { out[0] = logspace(args, options(args, 4, ScalarType::Float32)); }
+SL_OP(aten_logspace_Tensor_Tensor) { op_aten_logspace(ctx, args, out); }
+SL_OP(aten_logspace_Tensor_Scalar) { op_aten_logspace(ctx, args, out); }
+SL_OP(aten_logspace_Scalar_Tensor) { op_aten_logspace(ctx, args, out); }
+SL_OP(aten_range_step) {
+  out[0] = range(args.scalar(0), args.scalar(1), args.scalar(2), options(args, 3, ScalarType::Float32));
+}
+SL_OP(aten_range) {
+  out[0] = range(args.scalar(0), args.scalar(1), Scalar(int64_t{1}), options(args, 2, ScalarType::Float32));
+}
 SL_OP(aten_eye) {
   out[0] = eye(args.integer(0), args.integer(0), options(args, 1, ScalarType::Float32));
 }

@@ -215,6 +215,7 @@ SL_OP(aten_hstack) {
   out[0] = cat(tensors, tensors[0].dim() == 1 ? 0 : 1);
 }
 SL_OP(aten_vstack) { out[0] = cat(all_at_least(args.tensors(0), 2), 0); }
+SL_OP(aten_row_stack) { out[0] = cat(all_at_least(args.tensors(0), 2), 0); }
 SL_OP(aten_dstack) { out[0] = cat(all_at_least(args.tensors(0), 3), 2); }
 SL_OP(aten_atleast_1d) { out[0] = at_least(args.tensor(0), 1); }
 SL_OP(aten_atleast_2d) { out[0] = at_least(args.tensor(0), 2); }

@@ -4,6 +4,7 @@
 
 #include "../type.h"
 #include "op.h"
+#include "pointwise.h"
 
 namespace scriptlang {
 
@@ -217,7 +218,78 @@ SL_FAMILY_SEARCH(float)
 SL_FAMILY_SEARCH(bool)
 SL_FAMILY_SEARCH(str)
 
+// Lists of tensors: elements are equal when eq gives a tensor that is true as a whole.
+
+namespace {
+bool equal_tensors(const Value& a, const Value& b) {
+  Tensor same = binary_result(a.as_tensor(), b.as_tensor(), kernels::Binary::k_eq, "eq",
+                              Rule::kToBool);
+  SL_CHECK(same.numel() == 1, "Boolean value of Tensor with ", same.numel() ? "more than one" : "no",
+           " value", same.numel() ? "" : "s", " is ambiguous");
+  return *same.data<bool>();
+}
+size_t find_tensor(const Items& items, const Value& wanted) {
+  for (size_t k = 0; k < items.size(); ++k) {
+    if (equal_tensors(items[k], wanted)) return k;
+  }
+  return items.size();
+}
+bool equal_lists(const Items& a, const Items& b) {
+  if (a.size() != b.size()) return false;
+  for (size_t k = 0; k < a.size(); ++k) {
+    if (!equal_tensors(a[k], b[k])) return false;
+  }
+  return true;
+}
+void sort_tensors(Items* items, bool reverse) {
+  std::vector<std::pair<double, Value>> keyed;
+  for (const Value& v : *items) {
+    SL_CHECK(v.as_tensor().numel() == 1, "Boolean value of Tensor with more than one value is "
+             "ambiguous");
+    keyed.push_back({Scalar::of(v).to_double(), v});
+  }
+  std::stable_sort(keyed.begin(), keyed.end(), [&](const auto& a, const auto& b) {
+    return reverse ? b.first < a.first : a.first < b.first;
+  });
+  for (size_t k = 0; k < keyed.size(); ++k) (*items)[k] = std::move(keyed[k].second);
+}
+}  // namespace
+
+SL_OP(aten_eq_Tensor_list) {
+  out[0].set_bool(equal_lists(args.list(0).items, args.list(1).items));
+}
+SL_OP(aten_ne_Tensor_list) {
+  out[0].set_bool(!equal_lists(args.list(0).items, args.list(1).items));
+}
+SL_OP(aten_index_list_Tensor) {
+  size_t at = find_tensor(args.list(0).items, args[1]);
+  SL_CHECK(at != args.list(0).items.size(), "'", to_text(args[1]), "' is not in list");
+  out[0].set_int(int64_t(at));
+}
+SL_OP(aten_remove_Tensor) {
+  Items& items = args.list(0).items;
+  size_t at = find_tensor(items, args[1]);
+  SL_CHECK(at != items.size(), "list.remove(x): x not in list");
+  items.erase(items.begin() + long(at));
+}
+SL_OP(aten_count_Tensor) {
+  const Items& items = args.list(0).items;
+  out[0].set_int(std::count_if(items.begin(), items.end(),
+                               [&](const Value& v) { return equal_tensors(v, args[1]); }));
+}
+
 // ---- sorting
+
+SL_OP(aten_sort_Tensor) {
+  Items items = args.list(0).items;
+  sort_tensors(&items, args.boolean(1));
+  args.list(0).items = std::move(items);
+}
+SL_OP(aten_sorted_Tensor) {
+  Items items = args.list(0).items;
+  sort_tensors(&items, false);
+  out[0] = like(args.list(0), std::move(items));
+}
 
 #define SL_FAMILY_SORT(name)                                          \
   SL_OP(aten_sort_##name) {                                           \

@@ -251,6 +251,8 @@ SL_OP(aten_binary_cross_entropy_with_logits) {
 SL_OP(aten_nll_loss) { out[0] = nll(args); }
 SL_OP(aten_nll_loss2d) { out[0] = nll(args); }
 SL_OP(aten_nll_loss_nd) { out[0] = nll(args); }
+void op_aten_nll_loss_forward(Context&, Args, Value*);
+SL_OP(aten_nll_loss2d_forward) { op_aten_nll_loss_forward(ctx, args, out); }
 SL_OP(aten_nll_loss_forward) {
   Likelihood l = likelihood(args.tensor(0), args.tensor(1), args.opt_tensor(2), args.integer(4));
   out[0] = reduce(l, args.integer(3));

@@ -182,6 +182,32 @@ std::vector<int64_t> leading(const Tensor& t, int64_t dropped) {
   return {t.sizes().begin(), t.sizes().end() - dropped};
 }
 
+// Rows of `self` up to each offset times the matrix of their group.
+Tensor grouped(Args args) {
+  const Tensor &x = args.tensor(0), &w = args.tensor(1), &ends = args.opt_tensor(2);
+  if (!ends.defined() && x.dim() == 3 && w.dim() == 3) return batched_product(x, w);
+  SL_CHECK(ends.defined() && x.dim() == 2 && w.dim() == 3 && w.size(1) == x.size(1),
+           "_grouped_mm takes (rows, k) with (groups, k, n) and offsets, or two batches without; "
+           "got sizes ", to_string(x.sizes()), " and ", to_string(w.sizes()));
+  SL_CHECK(x.dtype() == w.dtype() && ends.dim() == 1 && ends.numel() <= w.size(0),
+           "_grouped_mm: ", ends.numel(), " offsets do not fit ", w.size(0), " groups");
+  Tensor at = contiguous_as(ends, ScalarType::Int64);
+  Tensor y = Tensor::zeros({x.size(0), w.size(2)}, x.dtype());
+  int64_t start = 0;
+  for (int64_t i = 0; i < at.numel(); ++i) {
+    int64_t end = at.data<int64_t>()[i];
+    SL_CHECK(end >= start && end <= x.size(0), "_grouped_mm: offset ", end, " is not between ",
+             start, " and ", x.size(0));
+    if (end > start) {
+      copy_into(view_narrow(y, 0, start, end - start),
+                matrix_product(view_narrow(x, 0, start, end - start), view_select(w, 0, i)));
+    }
+    start = end;
+  }
+  const Tensor& bias = args.opt_tensor(3);
+  return bias.defined() ? binary_result(y, bias, kernels::Binary::k_add, "add", Rule::kSame) : y;
+}
+
 }  // namespace
 
 Tensor matrix_product(const Tensor& a, const Tensor& b, const Tensor& bias) {
@@ -274,6 +300,12 @@ SL_OP(aten_bmm) { out[0] = batched_product(args.tensor(0), args.tensor(1)); }
 SL_OP(aten_matmul) { out[0] = matmul(args.tensor(0), args.tensor(1)); }
 SL_OP(aten_mv) { out[0] = matrix_vector(args.tensor(0), args.tensor(1)); }
 SL_OP(aten_dot) { out[0] = dot(args.tensor(0), args.tensor(1)); }
+SL_OP(aten_vdot) {
+  const Tensor& self = args.tensor(0);
+  out[0] = dot(is_complex(self.dtype()) ? unary_result(self, kernels::Unary::k_conj, "conj",
+                                                       Rule::kSame) : self, args.tensor(1));
+}
+SL_OP(aten__grouped_mm) { out[0] = grouped(args); }
 SL_OP(aten_linear) { out[0] = linear(args.tensor(0), args.tensor(1), args.opt_tensor(2)); }
 SL_OP(aten_addmm) {
   out[0] = addmm(args.tensor(0), args.tensor(1), args.tensor(2), args.scalar(3), args.scalar(4));

@@ -211,6 +211,19 @@ SL_OP(aten_float_power_Tensor_Tensor) {
 }
 SL_OP(aten_float_power_Tensor_Scalar) { op_aten_float_power_Tensor_Tensor(ctx, args, out); }
 SL_OP(aten_float_power_Scalar) { op_aten_float_power_Tensor_Tensor(ctx, args, out); }
+SL_OP(aten_float_power__Tensor) {
+  const Tensor& self = args.tensor(0);
+  Tensor result = float_power(Input::of(args[0]), Input::of(args[1]));
+  SL_CHECK(result.dtype() == self.dtype(), "the base given to float_power_ has dtype ",
+           dtype_display_name(self.dtype()), " but the operation's result requires dtype ",
+           dtype_display_name(result.dtype()));
+  SL_CHECK(result.sizes() == self.sizes(), "output with shape ", to_string(self.sizes()),
+           " doesn't match the broadcast shape ", to_string(result.sizes()));
+  check_writable(self);
+  copy_into(self, result);
+  out[0] = self;
+}
+SL_OP(aten_float_power__Scalar) { op_aten_float_power__Tensor(ctx, args, out); }
 SL_OP(aten_ldexp_Tensor) {
   out[0] = mul(args.tensor(0), pow(Scalar(2.0), args.tensor(1)));
 }

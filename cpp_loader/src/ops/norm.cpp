@@ -354,6 +354,16 @@ SL_OP(aten_native_batch_norm) {
   out[1] = training ? to_dtype(r.mean, dtype) : Tensor::empty({0}, dtype);
   out[2] = training ? to_dtype(r.rstd, dtype) : Tensor::empty({0}, dtype);
 }
+SL_OP(aten__native_batch_norm_legit) { op_aten_native_batch_norm(ctx, args, out); }
+SL_OP(aten__native_batch_norm_legit_no_stats) {
+  Value given[8] = {args[0], args[1], args[2], Value(), Value(), true, args[4], args[5]};
+  op_aten_native_batch_norm(ctx, Args(given, 8), out);
+}
+SL_OP(aten__batch_norm_with_update) {
+  Value given[8] = {args[0], args[1], args[2], args[3], args[4], true, args[5], args[6]};
+  op_aten_native_batch_norm(ctx, Args(given, 8), out);
+  out[3] = Tensor::empty({0}, ScalarType::UInt8);  // what other devices keep for the derivative
+}
 SL_OP(aten__native_batch_norm_legit_no_training) {
   Normed r = batch_norm(args.tensor(0), args.opt_tensor(1), args.opt_tensor(2), args.tensor(3),
                         args.tensor(4), false, args.number(5), args.number(6));

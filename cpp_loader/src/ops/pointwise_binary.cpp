@@ -268,6 +268,14 @@ SL_OP(aten_lcm) { binary(args, out, Binary::k_lcm, "lcm", kCommon); }
 SL_OP(aten_lcm_) { binary_(args, out, Binary::k_lcm, "lcm", kCommon); }
 SL_OP(aten_nextafter) { binary(args, out, Binary::k_nextafter, "nextafter", kCommon); }
 SL_OP(aten_nextafter_) { binary_(args, out, Binary::k_nextafter, "nextafter", kCommon); }
+SL_OP(aten_heaviside) {
+  SL_CHECK(args.tensor(0).dtype() == args.tensor(1).dtype(),
+           "heaviside is not yet implemented for tensors with different dtypes.");
+  SL_CHECK(!is_complex(args.tensor(0).dtype()),
+           "heaviside is not yet implemented for complex tensors.");
+  binary(args, out, Binary::k_heaviside, "heaviside", kCommon);
+}
+SL_OP(aten__prelu_kernel) { binary(args, out, Binary::k_prelu, "prelu", kCommon); }
 SL_OP(aten_hypot) { binary(args, out, Binary::k_hypot, "hypot", kCommon); }
 SL_OP(aten_hypot_) { binary_(args, out, Binary::k_hypot, "hypot", kCommon); }
 SL_OP(aten_logaddexp) { binary(args, out, Binary::k_logaddexp, "logaddexp", kCommon); }

@@ -1,7 +1,9 @@
 #include "random.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 
 #include "express.h"
 #include "layout.h"
@@ -183,6 +185,13 @@ Tensor permutation(int64_t n, ScalarType dtype, Generator& generator) {
   return to_dtype(t, dtype);
 }
 
+// A number of [0, 1) with as many random bits as the type's significand holds.
+double uniform_of(ScalarType type, Draw& draw) {
+  if (type == ScalarType::Float64) return draw.uniform();
+  int digits = type == ScalarType::Float16 ? 11 : type == ScalarType::BFloat16 ? 8 : 24;
+  return std::ldexp(double(draw.bits32() & ((1u << digits) - 1)), -digits);
+}
+
 Tensor bernoulli_each(const Tensor& p, ScalarType dtype, Generator& generator) {
   Tensor wide = contiguous_as(p, ScalarType::Float64);
   Tensor out = Tensor::empty(p.sizes(), ScalarType::Bool);
@@ -193,10 +202,65 @@ Tensor bernoulli_each(const Tensor& p, ScalarType dtype, Generator& generator) {
     SL_CHECK(probability >= 0 && probability <= 1, "Expected p_in >= 0 && p_in <= 1 to be true, "
              "but got false.");
     // PyTorch draws in the type of the probabilities.
-    double u = p.dtype() == ScalarType::Float64 ? draw.uniform() : double(draw.uniform_float());
+    double u = uniform_of(p.dtype(), draw);
     out.data<bool>()[i] = u < probability;
   }
   return to_dtype(out, dtype);
+}
+
+void check_weights(const Tensor& rows) {
+  int64_t n = rows.size(1);
+  for (int64_t r = 0; r < rows.size(0); ++r) {
+    double total = 0;
+    for (int64_t j = 0; j < n; ++j) {
+      double p = rows.data<double>()[r * n + j];
+      SL_CHECK(p >= 0 && std::isfinite(p),
+               "probability tensor contains either `inf`, `nan` or element < 0");
+      total += p;
+    }
+    SL_CHECK(total > 0, "invalid multinomial distribution (sum of probabilities <= 0)");
+  }
+}
+
+// The places of the largest quotients of weights and exponential noise, drawn in the type of the
+// weights.
+void draw_by_noise(const Tensor& rows, ScalarType given, Generator& generator, const Tensor& out) {
+  int64_t n = rows.size(1), count = out.size(1);
+  bool wide = given == ScalarType::Float64;
+  Tensor noise = Tensor::empty(rows.sizes(), ScalarType::Float64);
+  fill_each(noise, generator, [&](Draw& draw) {
+    double e = -std::log1p(-draw.uniform());
+    return wide ? e : double(float(e));
+  });
+  std::vector<double> score(size_t(n), 0.0);
+  std::vector<int64_t> order(size_t(n), 0);
+  for (int64_t r = 0; r < rows.size(0); ++r) {
+    for (int64_t j = 0; j < n; ++j) {
+      double q = rows.data<double>()[r * n + j] / noise.data<double>()[r * n + j];
+      score[size_t(j)] = wide ? q : double(float(q));
+      order[size_t(j)] = j;
+    }
+    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+      return score[size_t(a)] > score[size_t(b)];
+    });
+    std::copy_n(order.begin(), count, out.data<int64_t>() + r * count);
+  }
+}
+
+void draw_by_cumulation(const Tensor& rows, Generator& generator, const Tensor& out) {
+  int64_t n = rows.size(1), count = out.size(1);
+  std::vector<double> below(size_t(n), 0.0);
+  Lock lock(generator.mutex);
+  Draw draw(generator);
+  for (int64_t r = 0; r < rows.size(0); ++r) {
+    double total = 0;
+    for (int64_t j = 0; j < n; ++j) below[size_t(j)] = total += rows.data<double>()[r * n + j];
+    for (double& b : below) b /= total;
+    for (int64_t i = 0; i < count; ++i) {
+      auto at = std::lower_bound(below.begin(), below.end(), draw.uniform());
+      out.data<int64_t>()[r * count + i] = std::min<int64_t>(at - below.begin(), n - 1);
+    }
+  }
 }
 
 Tensor multinomial(const Tensor& self, int64_t count, bool replacement, Generator& generator) {
@@ -209,35 +273,12 @@ Tensor multinomial(const Tensor& self, int64_t count, bool replacement, Generato
   SL_CHECK(count > 0, "cannot sample n_sample <= 0 samples");
   SL_CHECK(replacement || count <= n,
            "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
+  check_weights(rows);
   Tensor out = Tensor::empty({rows.size(0), count}, ScalarType::Int64);
-  Lock lock(generator.mutex);
-  Draw draw(generator);
-  for (int64_t r = 0; r < rows.size(0); ++r) {
-    std::vector<double> share(rows.data<double>() + r * n, rows.data<double>() + (r + 1) * n);
-    double total = 0;
-    for (double p : share) {
-      SL_CHECK(p >= 0 && std::isfinite(p),
-               "probability tensor contains either `inf`, `nan` or element < 0");
-      total += p;
-    }
-    SL_CHECK(total > 0, "invalid multinomial distribution (sum of probabilities <= 0)");
-    for (int64_t i = 0; i < count; ++i) {
-      double at = draw.uniform() * total, below = 0;
-      int64_t chosen = n - 1;
-      for (int64_t j = 0; j < n; ++j) {
-        below += share[size_t(j)];
-        if (at < below) {
-          chosen = j;
-          break;
-        }
-      }
-      while (chosen > 0 && share[size_t(chosen)] == 0) --chosen;
-      out.data<int64_t>()[r * count + i] = chosen;
-      if (!replacement) {
-        total -= share[size_t(chosen)];
-        share[size_t(chosen)] = 0;
-      }
-    }
+  if (!replacement || count == 1) {
+    draw_by_noise(rows, self.dtype(), generator, out);
+  } else {
+    draw_by_cumulation(rows, generator, out);
   }
   return self.dim() == 1 ? view_squeeze(out, {0}) : out;
 }
@@ -255,6 +296,59 @@ int64_t largest_random(ScalarType t) {
     case ScalarType::BFloat16: return (int64_t{1} << 8) + 1;
     default: return std::numeric_limits<int64_t>::max();
   }
+}
+
+// Integers over the non-negative range of the type: 64 bits are drawn for the wide types only.
+Tensor any_integers(const Tensor& t, Generator& generator) {
+  check_writable(t);
+  bool wide = t.dtype() == ScalarType::Int64 || t.dtype() == ScalarType::Float64;
+  uint64_t range = t.dtype() == ScalarType::Int64 ? uint64_t{1} << 63
+                                                  : uint64_t(largest_random(t.dtype()));
+  Tensor values = Tensor::empty(t.sizes(), ScalarType::Int64);
+  {
+    Lock lock(generator.mutex);
+    Draw draw(generator);
+    for (int64_t i = 0; i < values.numel(); ++i) {
+      values.data<int64_t>()[i] = int64_t((wide ? draw.bits64() : draw.bits32()) % range);
+    }
+  }
+  copy_into(t, values);
+  return t;
+}
+
+void check_floats(const Tensor& t, const char* name) {
+  if (!is_floating(t.dtype())) {
+    raise(ErrorKind::NotImplementedError, '"', name, "\" not implemented for '",
+          dtype_display_name(t.dtype()), "'");
+  }
+}
+
+Tensor cauchy(const Tensor& t, double median, double sigma, Generator& generator) {
+  check_floats(t, "cauchy");
+  SL_CHECK(sigma > 0, "cauchy_ expects sigma > 0.0, but found sigma=", sigma);
+  fill_each(t, generator, [&](Draw& draw) {
+    return median + sigma * std::tan(kTwoPi / 2 * (draw.uniform() - 0.5));
+  });
+  return t;
+}
+
+Tensor log_normal(const Tensor& t, double mean, double std, Generator& generator) {
+  check_floats(t, "log_normal");
+  SL_CHECK(std > 0, "log_normal_ expects std > 0.0, but found std=", std);
+  fill_each(t, generator, [&](Draw& draw) { return std::exp(draw.normal(mean, std)); });
+  return t;
+}
+
+Tensor geometric(const Tensor& t, double p, Generator& generator) {
+  SL_CHECK(t.dtype() != ScalarType::Bool, "\"geometric_cpu\" not implemented for 'Bool'");
+  SL_CHECK(p > 0 && p < 1, "geometric_ expects p to be in (0, 1), but got p=", p);
+  double scale = std::log1p(-p);
+  fill_each(t, generator, [&](Draw& draw) {
+    double number = std::ceil(std::log(draw.uniform()) / scale);
+    // A draw of 0 would give infinity, which is no integer.
+    return std::isfinite(number) || is_floating(t.dtype()) ? number : 1e18;
+  });
+  return t;
 }
 
 }  // namespace
@@ -344,10 +438,7 @@ SL_OP(aten_exponential_) {
             [&](Draw& draw) { return -1.0 / lambda * std::log1p(-draw.uniform()); });
   out[0] = args.tensor(0);
 }
-SL_OP(aten_random_) {
-  out[0] = integers(args.tensor(0), 0, largest_random(args.tensor(0).dtype()),
-                    args.generator(1, ctx));
-}
+SL_OP(aten_random_) { out[0] = any_integers(args.tensor(0), args.generator(1, ctx)); }
 SL_OP(aten_random__to) {
   out[0] = integers(args.tensor(0), 0, args.integer(1), args.generator(2, ctx));
 }
@@ -375,6 +466,59 @@ SL_OP(aten_bernoulli__Tensor) {
 }
 SL_OP(aten_multinomial) {
   out[0] = multinomial(args.tensor(0), args.integer(1), args.boolean(2), args.generator(3, ctx));
+}
+
+SL_OP(aten_cauchy_) {
+  out[0] = cauchy(args.tensor(0), args.number(1), args.number(2), args.generator(3, ctx));
+}
+SL_OP(aten_log_normal_) {
+  out[0] = log_normal(args.tensor(0), args.number(1), args.number(2), args.generator(3, ctx));
+}
+SL_OP(aten_geometric_) {
+  out[0] = geometric(args.tensor(0), args.number(1), args.generator(2, ctx));
+}
+
+// The forms that fill a new tensor like the given one.
+#define SL_FILLED(pure, in_place)                                   \
+  SL_OP(pure) {                                                     \
+    Tensor fresh = Tensor::empty_like(args.tensor(0), args.tensor(0).dtype()); \
+    args[0] = fresh;                                                \
+    op_##in_place(ctx, args, out);                                  \
+  }
+SL_FILLED(aten_uniform, aten_uniform_)
+SL_FILLED(aten_bernoulli_Tensor, aten_bernoulli__Tensor)
+SL_FILLED(aten_exponential, aten_exponential_)
+SL_FILLED(aten_cauchy, aten_cauchy_)
+SL_FILLED(aten_log_normal, aten_log_normal_)
+SL_FILLED(aten_geometric, aten_geometric_)
+SL_FILLED(aten_random, aten_random_)
+SL_FILLED(aten_random_from, aten_random__from)
+SL_FILLED(aten_random_to, aten_random__to)
+SL_FILLED(aten_normal_functional, aten_normal_)
+
+// Generators as values.
+SL_OP(aten_manual_seed_generator) {
+  Generator& generator = args[0].as_generator();
+  Lock lock(generator.mutex);
+  generator.manual_seed(uint64_t(args.integer(1)));
+  out[0] = args[0];
+}
+SL_OP(aten_seed) {
+  Generator& generator = args[0].as_generator();
+  Lock lock(generator.mutex);
+  std::random_device entropy;
+  uint64_t high = entropy();
+  generator.manual_seed((high << 32 | entropy()) & 0x1fffffffffffff);
+  out[0] = int64_t(generator.seed);
+}
+SL_OP(aten_initial_seed) {
+  Generator& generator = args[0].as_generator();
+  Lock lock(generator.mutex);
+  out[0] = int64_t(generator.seed);
+}
+SL_OP(aten_Generator) {
+  args.want_cpu(0);
+  out[0] = args.none(1) ? Value(Generator::make()) : Value(Generator::make(uint64_t(args.integer(1))));
 }
 
 }  // namespace scriptlang

@@ -405,6 +405,7 @@ SL_OP(aten_logsumexp) {
   out[0] = log_sum_exp(self, reduced_dims(args[1], self.dim()), args.boolean(2));
 }
 
+SL_OP(aten_special_logsumexp) { op_aten_logsumexp(ctx, args, out); }
 SL_OP(aten_var) {
   const Tensor& self = args.tensor(0);
   out[0] = moments(self, all_dims(self), args.boolean(1) ? 1 : 0, false, false, "var").variance;

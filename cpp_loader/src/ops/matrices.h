@@ -1,0 +1,94 @@
+// Batches of matrices for linear algebra: what the operators on them share.
+//
+// Kernels compute in float64 or complex128 on row-major matrices; results are rounded once.
+#pragma once
+
+#include <algorithm>
+
+#include "../../kernels/dense.h"
+#include "express.h"
+
+namespace scriptlang::matrices {
+
+namespace dense = kernels::dense;
+
+// Raise PyTorch's errors unless the tensor is a batch of (square) matrices of float, double or
+// complex numbers. `name` is the operator's: "linalg.inv".
+void check_matrices(const Tensor& a, const char* name);
+void check_square(const Tensor& a, const char* name);
+void check_same_type(const Tensor& a, const Tensor& b, const char* name);
+
+// Calls f(T()) with the element type of the kernels, double or dense::Complex.
+template <class F>
+void for_number_type(ScalarType t, F&& f) {
+  if (is_complex(t)) f(dense::Complex());
+  else f(double());
+}
+
+template <class T>
+constexpr ScalarType working_type() {
+  return std::is_same_v<T, double> ? ScalarType::Float64 : ScalarType::Complex128;
+}
+
+// The sizes of the batch, followed by `tail`.
+std::vector<int64_t> batch_sizes(const Tensor& a, std::vector<int64_t> tail = {});
+
+// A batch of matrices in the kernels' type, row-major: a copy of a tensor, or zeros.
+template <class T>
+class Batch {
+ public:
+  explicit Batch(const Tensor& a) : t_(contiguous_as(a, working_type<T>())) {
+    if (t_.storage() == a.storage()) t_ = express::clone(t_);
+    measure();
+  }
+  // Zeros of rows x columns, as many as `like` has matrices.
+  Batch(const Tensor& like, int64_t rows, int64_t columns)
+      : t_(Tensor::zeros(batch_sizes(like, {rows, columns}), working_type<T>())) {
+    measure();
+  }
+  int64_t count() const { return count_; }
+  int64_t rows() const { return rows_; }
+  int64_t columns() const { return columns_; }
+  T* at(int64_t i) const { return t_.data<T>() + i * rows_ * columns_; }
+  const Tensor& tensor() const { return t_; }
+  // Rounded to a type, stored column by column as LAPACK leaves its results.
+  Tensor finished(ScalarType type) const;
+
+ private:
+  void measure() {
+    count_ = 1;
+    for (int64_t d = 0; d + 2 < t_.dim(); ++d) count_ *= t_.size(d);
+    rows_ = t_.size(t_.dim() - 2);
+    columns_ = t_.size(t_.dim() - 1);
+  }
+  Tensor t_;
+  int64_t count_, rows_, columns_;
+};
+
+Tensor columns_first(const Tensor& t);  // the same matrices stored column by column
+
+template <class T>
+Tensor Batch<T>::finished(ScalarType type) const {
+  return columns_first(to_dtype(t_, type));
+}
+
+// Both tensors expanded to the batch that they broadcast to.
+void spread_batches(Tensor* a, Tensor* b);
+Tensor adjoint(const Tensor& a);  // a view, or a conjugated copy
+Tensor identity_like(const Tensor& a);
+Tensor triangle(const Tensor& a, bool upper);  // a copy without the other triangle
+// Whether the right side of an equation is a batch of vectors, as numpy used to decide.
+bool is_vector(const Tensor& a, const Tensor& b);
+
+// ---- what operators in several files need
+
+// X of A X = B, or of X A = B. info: null raises on singular matrices.
+Tensor solve(const Tensor& a, const Tensor& b, bool left, const char* name, Tensor* info);
+Tensor inverse(const Tensor& a, Tensor* info);
+struct Singular {
+  Tensor u, s, vh;
+};
+Singular svd(const Tensor& a, bool full_matrices, const char* name);
+Tensor singular_values_of(const Tensor& a, const char* name);
+
+}  // namespace scriptlang::matrices

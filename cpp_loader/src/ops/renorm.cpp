@@ -1,0 +1,95 @@
+// Scaling slices down to a norm.
+#include <cmath>
+
+#include "express.h"
+
+namespace scriptlang {
+
+using namespace express;
+
+void op_aten_linalg_vector_norm(Context&, Args, Value*);
+
+namespace {
+
+Tensor norm_over(Context& ctx, const Tensor& x, const Value& order,
+                 const std::vector<int64_t>& dims, bool keepdim) {
+  Value given[5] = {x, order, int_list(dims), keepdim, Value()}, result;
+  op_aten_linalg_vector_norm(ctx, Args(given, 5), &result);
+  return result.as_tensor();
+}
+
+std::vector<int64_t> all_but(int64_t ndim, int64_t dim) {
+  std::vector<int64_t> dims;
+  for (int64_t d = 0; d < ndim; ++d) {
+    if (d != dim) dims.push_back(d);
+  }
+  return dims;
+}
+
+Tensor renorm(Context& ctx, const Tensor& self, const Value& p, int64_t dim, double most) {
+  dim = wrap_dim(dim, self.dim());
+  SL_CHECK(self.dim() >= 2, "renorm: input needs at least 2 dimensions, got ", self.dim(),
+           " dimensions");
+  double order = Scalar::of(p).to_double();
+  SL_CHECK(order > 0, "renorm: non-positive-norm not supported");
+  SL_CHECK(most >= 0, "renorm: expected maxnorm to be >= 0 but got ", most);
+  Tensor norm = norm_over(ctx, self, p, all_but(self.dim(), dim), true);
+  Tensor shrunk = div(Scalar(most), add(norm, Scalar(1e-7)));
+  Tensor scale = where(gt(norm, Scalar(most)), shrunk, Scalar(1.0));
+  return to_dtype(mul(self, scale), self.dtype());
+}
+
+// The rows that are looked up and longer than `most`, in place.
+void embedding_renorm(const Tensor& self, const Tensor& indices, double most, double p) {
+  SL_CHECK(self.dim() == 2, "embedding_renorm_: expected a matrix, got size ",
+           to_string(self.sizes()));
+  SL_CHECK(indices.dtype() == ScalarType::Int64 || indices.dtype() == ScalarType::Int32,
+           "Expected tensor for argument #2 'indices' to have one of the following scalar types: "
+           "Long, Int; but got ", dtype_display_name(indices.dtype()), " instead");
+  SL_CHECK(is_floating(self.dtype()), "\"embedding_renorm\" not implemented for '",
+           dtype_display_name(self.dtype()), "'");
+  check_writable(self);
+  Tensor at = contiguous_as(indices, ScalarType::Int64);
+  Tensor rows = contiguous_as(self, ScalarType::Float64);
+  std::vector<bool> done(size_t(self.size(0)), false);
+  for (int64_t i = 0; i < at.numel(); ++i) {
+    int64_t row = at.data<int64_t>()[i], n = self.size(1);
+    if (row < 0 || row >= self.size(0)) {
+      raise(ErrorKind::IndexError, "index out of range in self: ", row, " of ", self.size(0));
+    }
+    if (done[size_t(row)]) continue;
+    done[size_t(row)] = true;
+    const double* x = rows.data<double>() + row * n;
+    double sum = 0, top = 0;
+    for (int64_t j = 0; j < n; ++j) {
+      sum += p == 0 ? x[j] != 0 : std::pow(std::abs(x[j]), p);
+      top = std::max(top, std::abs(x[j]));
+    }
+    double length = std::isinf(p) ? top : p == 0 ? sum : std::pow(sum, 1 / p);
+    if (!(length > most)) continue;
+    Tensor target = view_select(self, 0, row);
+    copy_into(target, mul(target, Scalar(most / (length + 1e-7))));
+  }
+}
+
+}  // namespace
+
+SL_OP(aten_renorm) {
+  out[0] = renorm(ctx, args.tensor(0), args[1], args.integer(2), args.scalar(3).to_double());
+}
+SL_OP(aten_norm_except_dim) {
+  const Tensor& v = args.tensor(0);
+  int64_t dim = args.integer(2);
+  if (dim == -1) {
+    std::vector<int64_t> all = all_but(v.dim(), -1);
+    out[0] = norm_over(ctx, v, Value(args.integer(1)), all, false);
+    return;
+  }
+  out[0] = norm_over(ctx, v, Value(args.integer(1)), all_but(v.dim(), wrap_dim(dim, v.dim())), true);
+}
+SL_OP(aten_embedding_renorm_) {
+  embedding_renorm(args.tensor(0), args.tensor(1), args.number(2), args.number(3));
+  out[0] = args.tensor(0);
+}
+
+}  // namespace scriptlang
