@@ -24,8 +24,11 @@ To convert_one(From x) {
   } else if constexpr (std::is_same_v<To, bool>) {
     return x != From(0);
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    // Values that do not fit: the low bits of the 64-bit integer; what that does not hold
-    // (and NaN) becomes its least value, as x86 converts.
+    // Values that do not fit become the least one, as x86 converts; types narrower than 32 bits
+    // take the low bits of a 64-bit integer.
+    if constexpr (sizeof(To) == 4 && std::is_signed_v<To>) {
+      if (!(x >= From(INT32_MIN) && x < From(2147483648.0))) return INT32_MIN;
+    }
     constexpr From kLimit = From(9223372036854775808.0);
     if (!(x >= -kLimit && x < kLimit)) return static_cast<To>(INT64_MIN);
     return static_cast<To>(static_cast<int64_t>(x));

@@ -48,7 +48,19 @@ struct Halves {
   double lower, upper;
 };
 
+// Temme's uniform expansion, its first term: for large a and x near a.
+Halves uniform_expansion(double a, double x) {
+  double mu = (x - a) / a, gap = std::max(mu - std::log1p(mu), 0.0);
+  double eta = std::copysign(std::sqrt(2 * gap), mu);
+  double first = std::abs(mu) < 1e-4 ? -1.0 / 3 : 1 / mu - 1 / eta;
+  double rest = std::exp(-a * gap) / std::sqrt(2 * kPi * a) * first;
+  double side = eta * std::sqrt(a / 2);
+  return {0.5 * std::erfc(-side) - rest, 0.5 * std::erfc(side) + rest};
+}
+
 Halves incomplete_gamma(double a, double x) {
+  constexpr double kLarge = 1e7;  // from where the series would need many thousand terms
+  if (a > kLarge && std::abs(x - a) < 0.3 * a) return uniform_expansion(a, x);
   double scale = std::exp(a * std::log(x) - x - log_gamma(a));
   if (x > std::max(a, 1.0)) {
     double upper = continued_fraction(a, x) * scale;

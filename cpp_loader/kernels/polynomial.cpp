@@ -6,7 +6,7 @@
 namespace scriptlang::kernels {
 namespace {
 
-constexpr double kMostDegrees = 1024;  // beyond, the value is given as zero
+constexpr double kMostDegrees = 1 << 20;  // beyond, the value is given as zero
 
 // following(k, value of degree k, of degree k - 1) is the value of degree k + 1.
 template <class F>
@@ -15,7 +15,7 @@ double recurrence(double n, double first, F following) {
   if (n < 0 || n > kMostDegrees) return 0;
   if (n == 0) return 1;
   double before = 1, value = first;
-  for (double k = 1; k < n; ++k) {
+  for (double k = 1; k < n && !std::isnan(value); ++k) {
     double next = following(k, value, before);
     before = value;
     value = next;

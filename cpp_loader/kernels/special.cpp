@@ -82,6 +82,7 @@ double bessel_i0(double x) {
     term = next;
     sum += term;
   }
+  if (std::isnan(x)) return x;
   return std::exp(x / 2) / std::sqrt(2 * kPi * x) * sum * std::exp(x / 2);
 }
 

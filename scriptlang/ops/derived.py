@@ -171,5 +171,6 @@ def become(self: Tensor, other: Tensor) -> Tensor:
 
 
 KERNELS: dict[str, Callable[[Callable], Callable]] = {
-    "create": creation_kernel, "in_place": in_place, "become": view_kernel, "copy": copying, "on_copy": on_copy}
+    "create": creation_kernel, "in_place": in_place, "become": view_kernel, "copy": copying,
+    "on_copy": on_copy}
 """How the kernel of a form, other than an "out" form, is made from its base's."""

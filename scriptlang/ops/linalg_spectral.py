@@ -11,7 +11,8 @@ from ..tensors import Tensor, wrap_dim
 from .elementwise import DISPLAY, cast
 from .linalg import adjoint, columns_first, inv, inv_ex, is_vector, matrices, real_type, wrap
 from .reduce import vector_norm
-from .table import declare, primitive
+from . import functions as torch
+from .table import composite, declare, primitive
 
 
 @primitive("aten::linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)")
@@ -100,6 +101,27 @@ def householder_product(input, tau):
         inner = np.einsum("...m,...mn->...n", v.conj(), q)
         q = q - tau._array[..., i][..., None, None] * v[..., :, None] * inner[..., None, :]
     return wrap(columns_first(q), a)
+
+
+@primitive("aten::geqrf(Tensor self) -> (Tensor a, Tensor tau)")
+def geqrf(self):
+    """R and, below it, the Householder vectors whose product is Q."""
+    a, = matrices("torch.geqrf", self)
+    packed, tau = np.linalg.qr(a, "raw")
+    return wrap(np.swapaxes(packed, -1, -2), a), wrap(tau, a)
+
+
+@composite("aten::ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool "
+           "transpose=False) -> Tensor")
+def ormqr(self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: bool) -> Tensor:
+    """The product with the square Q, or its adjoint, that geqrf's vectors stand for."""
+    missing = self.size(-2) - self.size(-1)
+    whole = torch.constant_pad_nd(self, [0, missing]) if missing > 0 else \
+        self.narrow(-1, 0, self.size(-2))
+    q = torch.linalg_householder_product(whole, input2)
+    if transpose:
+        q = q.transpose(-2, -1).conj()
+    return torch.matmul(q, input3) if left else torch.matmul(input3, q)
 
 
 # powers, exponentials, ranks, norms

@@ -250,3 +250,49 @@ declare("aten::histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight
 declare("aten::histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, "
         "Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)", histogram,
         "primitive")
+
+
+def histogramdd(self, edges_of, weight, density):
+    """Counts of points, which are the rows of the last dimension.  edges_of(points) gives the
+    edges of the bins for each coordinate."""
+    if self.dtype.kind != "f":
+        raise RuntimeError(f"\"histogramdd\" not implemented for '{self.dtype.name}'")
+    if self.dim() < 2:
+        raise RuntimeError("torch.histogramdd(): input tensor should have at least 2 dimensions, "
+                           f"but got {self.dim()}")
+    points = self._array.reshape(-1, self._size[-1])
+    edges = [np.asarray(e, self.dtype.numpy) for e in edges_of(points)]
+    if len(edges) != points.shape[1]:
+        raise RuntimeError(f"torch.histogramdd(): expected {points.shape[1]} sequences of bins, "
+                           f"but got {len(edges)}")
+    weights = None if weight is None else weight._array.reshape(-1)
+    count, _ = np.histogramdd(points.astype(np.float64), [e.astype(np.float64) for e in edges],
+                              weights=weights)
+    if density:
+        count = count / count.sum()
+        for d, e in enumerate(edges):
+            count = count / np.diff(e).reshape([-1 if i == d else 1 for i in range(len(edges))])
+    return Tensor._wrap(count.astype(self.dtype.numpy)), [Tensor._wrap(e) for e in edges]
+
+
+def equal_bins(bins, limits):
+    """The edges of equal bins for each coordinate; `bins`: how many, of each or of all."""
+    def edges(points):
+        n = points.shape[1]
+        counts = [bins] * n if isinstance(bins, int) else bins
+        ends = [None] * n if limits is None else zip(limits[::2], limits[1::2])
+        return [histogram_edges(x, c, e) for x, c, e in zip(points.T, counts, ends)]
+
+    return edges
+
+
+_TAIL = ("float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] "
+         "bin_edges)")
+for _head in (" int[] bins", ".int_bins int bins"):
+    _dot, _, _bins = _head.partition(" ")
+    declare(f"aten::histogramdd{_dot}(Tensor self, {_bins}, {_TAIL}",
+            lambda self, bins, limits, weight, density:
+            histogramdd(self, equal_bins(bins, limits), weight, density), "primitive")
+declare(f"aten::histogramdd.TensorList_bins(Tensor self, Tensor[] bins, {_TAIL}",
+        lambda self, bins, limits, weight, density:
+        histogramdd(self, lambda points: [b._array for b in bins], weight, density), "primitive")

@@ -32,7 +32,8 @@ FAMILIES = ("pointwise", "arithmetic", "compare", "reduce", "view", "split", "cr
             "special_functions",
             "matmul", "distance", "conv", "pool", "norm", "activation", "dropout", "rnn",
             "attention",
-            "embedding", "upsample", "padding", "sorting", "loss", "nested", "random", "segments",
+            "embedding", "upsample", "padding", "sorting", "sequences", "loss", "backward", "nested",
+            "random", "segments",
             "vision", "scalar", "string", "containers", "prim",
             "modes", "fused")
 """Modules that declare operators, in the order in which their overloads are tried."""

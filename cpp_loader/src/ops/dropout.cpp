@@ -19,13 +19,15 @@ Tensor drop(const Tensor& self, double p, bool train, bool planes, Generator& ge
   if (!train || p == 0 || self.numel() == 0) return self;
   std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().end());
   if (planes) {
-    SL_CHECK(self.dim() >= 2, "Feature dropout requires at least 2 dimensions in the input");
-    std::fill(sizes.begin() + 2, sizes.end(), 1);
+    SL_CHECK(p == 1 || self.dim() >= 2,
+             "Feature dropout requires at least 2 dimensions in the input");
+    if (self.dim() >= 2) std::fill(sizes.begin() + 2, sizes.end(), 1);
   }
-  Tensor noise = Tensor::empty(sizes, self.dtype());
-  fill_bernoulli(noise, 1 - p, generator);
-  double scale = p == 1 ? 0 : 1 / (1 - p);
-  noise = binary_result(noise, Scalar(scale), kernels::Binary::k_mul, "mul", Rule::kSame);
+  Tensor noise = p == 1 ? Tensor::zeros(sizes, self.dtype()) : Tensor::empty(sizes, self.dtype());
+  if (p < 1) {
+    fill_bernoulli(noise, 1 - p, generator);
+    noise = binary_result(noise, Scalar(1 - p), kernels::Binary::k_div, "div", Rule::kSame);
+  }
   return binary_result(self, noise, kernels::Binary::k_mul, "mul", Rule::kSame);
 }
 
@@ -44,19 +46,18 @@ SL_OP(aten_feature_dropout) { drop_op(ctx, args, out, false, true); }
 SL_OP(aten_feature_dropout_) { drop_op(ctx, args, out, true, true); }
 SL_OP(aten_native_dropout) {
   const Tensor& self = args.tensor(0);
+  double p = args.number(1);
   bool train = args.none(2) || args.boolean(2);
-  Tensor ones = Tensor::empty(self.sizes(), self.dtype());
-  fill(ones, int64_t{1});
-  Tensor kept = drop(ones, args.number(1), train, false, *ctx.generator);
-  out[0] = binary_result(self, kept, kernels::Binary::k_mul, "mul", Rule::kSame);
-  out[1] = to_dtype(kept, ScalarType::Bool);
-}
-// Without training these are the identity.
-SL_OP(aten_alpha_dropout) {
-  check_probability(args.number(1));
-  SL_CHECK(!args.boolean(2) || args.number(1) == 0, "alpha_dropout in training mode is not "
-           "supported: call eval() on the module before saving it");
-  out[0] = args.tensor(0);
+  Tensor mask = Tensor::empty_like(self, ScalarType::Bool);
+  out[0] = self;
+  out[1] = mask;
+  if (self.numel() == 0) return;
+  if (!train) return fill(mask, true);
+  check_probability(p);
+  fill_bernoulli(mask, 1 - p, *ctx.generator);
+  double scale = p == 1 ? 0 : 1 / (1 - p);
+  Tensor kept = binary_result(self, mask, kernels::Binary::k_mul, "mul", Rule::kSame);
+  out[0] = binary_result(kept, Scalar(scale), kernels::Binary::k_mul, "mul", Rule::kSame);
 }
 
 }  // namespace scriptlang

@@ -1,5 +1,6 @@
 // Largest and smallest elements, their places, medians; and running results along a dimension.
 #include <cmath>
+#include <complex>
 #include <functional>
 #include <limits>
 
@@ -68,6 +69,7 @@ std::vector<int64_t> one_dim(int64_t dim, int64_t ndim) {
 }
 
 Tensor place(const Tensor& self, const Value& dim, bool keepdim, bool greatest, const char* name) {
+  SL_CHECK(self.dtype() != ScalarType::Bool, name, "(): does not support bool input");
   if (dim.is_none()) {
     SL_CHECK(self.numel() > 0, name, "(): Expected reduction dim to be specified for "
              "input.numel() == 0. Specify the reduction dim with the 'dim' argument.");
@@ -114,8 +116,8 @@ int64_t place_of_rank(const T* x, int64_t n, int64_t k) {
   std::vector<int64_t> order(size_t(n), 0);
   for (int64_t i = 0; i < n; ++i) order[size_t(i)] = i;
   std::nth_element(order.begin(), order.begin() + k, order.end(), [x](int64_t a, int64_t b) {
-    if (is_nan(x[a]) || is_nan(x[b])) return !is_nan(x[a]) && is_nan(x[b]);
-    return x[a] < x[b];
+    if (is_nan(x[a]) != is_nan(x[b])) return is_nan(x[b]);
+    return x[a] < x[b] || (!(x[b] < x[a]) && a < b);
   });
   return order[size_t(k)];
 }
@@ -131,6 +133,7 @@ int64_t place_of_median(const T* x, int64_t n, bool skip_nan) {
 }
 
 Tensor median_of_all(const Tensor& self, bool skip_nan) {
+  SL_CHECK(self.dtype() != ScalarType::Bool, "\"median_cpu\" not implemented for 'Bool'");
   Tensor flat = reshape(to_contiguous(self), {self.numel()});
   if (flat.numel() == 0) {
     return to_dtype(Tensor::scalar(std::numeric_limits<double>::quiet_NaN()), self.dtype());
@@ -175,9 +178,23 @@ Tensor cumulate(const Tensor& self, int64_t dim, const Value& dtype, bool sums, 
   ScalarType result = !dtype.is_none()                     ? ScalarType(dtype.as_int())
                       : is_integral(self.dtype(), true) ? ScalarType::Int64
                                                            : self.dtype();
-  ScalarType computed = is_integral(result, true) ? ScalarType::Int64 : comparable(result);
+  ScalarType computed = is_integral(result, true) ? ScalarType::Int64
+                        : is_complex(result)      ? ScalarType::Complex128
+                                                  : comparable(result);
   Tensor from = contiguous_as(to_dtype(self, result), computed);
   Tensor to = Tensor::empty(self.sizes(), computed);
+  if (computed == ScalarType::Complex128) {
+    using Complex = std::complex<double>;
+    const Complex* a = from.data<Complex>();
+    Complex* o = to.data<Complex>();
+    for_lines(to, dim, [&](int64_t at, int64_t n, int64_t stride) {
+      Complex total = sums ? 0 : 1;
+      for (int64_t i = 0; i < n; ++i, at += stride) {
+        o[at] = total = sums ? total + a[at] : total * a[at];
+      }
+    });
+    return to_dtype(to, result);
+  }
   for_type(computed, name, [&](auto zero) {
     using T = decltype(zero);
     // Sums of floats are kept in double, as PyTorch does.
@@ -226,8 +243,28 @@ void running_extreme(const Tensor& self, int64_t dim, bool greatest, const char*
   out[1] = places;
 }
 
+Tensor complex_log_cumulate(const Tensor& self, int64_t dim) {
+  using Complex = std::complex<double>;
+  Tensor from = contiguous_as(self, ScalarType::Complex128);
+  Tensor to = Tensor::empty(self.sizes(), ScalarType::Complex128);
+  const Complex* a = from.data<Complex>();
+  Complex* o = to.data<Complex>();
+  for_lines(to, dim, [&](int64_t at, int64_t n, int64_t stride) {
+    Complex total = -std::numeric_limits<double>::infinity();
+    for (int64_t i = 0; i < n; ++i, at += stride) {
+      Complex x = a[at];
+      bool more = x.real() > total.real();
+      Complex top = more ? x : total, low = more ? total : x;
+      bool nothing = std::isinf(low.real()) && low.real() < 0;
+      o[at] = total = nothing ? top : top + std::log(1.0 + std::exp(low - top));
+    }
+  });
+  return to_dtype(to, self.dtype());
+}
+
 Tensor log_cumulate(const Tensor& self, int64_t dim) {
   dim = wrap_dim(dim, self.dim());
+  if (is_complex(self.dtype())) return complex_log_cumulate(self, dim);
   ScalarType computed = comparable(self.dtype());
   Tensor from = contiguous_as(self, computed), to = Tensor::empty(self.sizes(), computed);
   for_type(computed, "logcumsumexp", [&](auto zero) {

@@ -59,6 +59,18 @@ void out(OpFn base, int outs, Context& ctx, Args args, Value* results) {
   }
 }
 
+void create(OpFn base, int, Context& ctx, Args args, Value* results) {
+  constexpr int kMost = 8, kOptions = 4;  // dtype, layout, device, pin_memory
+  int inputs = args.size() - 1;
+  SL_CHECK(inputs >= 0 && inputs <= kMost, "too many arguments");
+  Value given[kMost + kOptions], made;
+  for (int i = 0; i < inputs; ++i) given[i] = args[i];
+  given[inputs] = int64_t(args.tensor(inputs).dtype());
+  base(ctx, Args(given, inputs + kOptions), &made);
+  store(args[inputs], made);
+  results[0] = args[inputs];
+}
+
 void in_place(OpFn base, int, Context& ctx, Args args, Value* results) {
   Tensor self = args.tensor(0);  // held: its memory is not free for the result
   Value made;

@@ -8,6 +8,8 @@ namespace scriptlang::forms {
 
 // What `base` gives is written into the last `outs` arguments, which take its shape.
 void out(OpFn base, int outs, Context& ctx, Args args, Value* results);
+// `base` makes a tensor of the last argument's type from the others; that is written into it.
+void create(OpFn base, int, Context& ctx, Args args, Value* results);
 // What `base` gives is written into the first argument.
 void in_place(OpFn base, int, Context& ctx, Args args, Value* results);
 // The first argument becomes the view of it that `base` gives.

@@ -1,4 +1,5 @@
 // Losses. Reductions are numbered as in PyTorch: 0 none, 1 mean, 2 sum.
+#include <algorithm>
 #include <cmath>
 
 #include "express.h"
@@ -37,6 +38,10 @@ Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tens
   SL_CHECK(self.sizes() == target.sizes(), "Using a target size (", to_string(target.sizes()),
            ") that is different to the input size (", to_string(self.sizes()),
            ") is deprecated. Please ensure they have the same size.");
+  Tensor inside = logical_and(ge(self, Scalar(0.0)), le(self, Scalar(1.0)));
+  Tensor all = to_contiguous(inside);
+  SL_CHECK(std::all_of(all.data<bool>(), all.data<bool>() + all.numel(), [](bool b) { return b; }),
+           "all elements of input should be between 0 and 1");
   Tensor positive = clamp_min(log(self), -100.0);
   Tensor negative = clamp_min(log1p(neg(self)), -100.0);
   Tensor loss = sub(mul(sub(target, Scalar(1.0)), negative), mul(target, positive));
@@ -169,7 +174,9 @@ Tensor kl_div(const Tensor& self, const Tensor& target, bool log_target) {
 
 // ---- distances
 
-Tensor norm_along(const Tensor& t, double p, int64_t dim, bool keepdim) {
+Tensor norm_along(const Tensor& given, double p, int64_t dim, bool keepdim) {
+  Tensor t = is_complex(given.dtype()) ? abs(given) : given;
+  if (p == 0) return to_dtype(sum_over(ne(t, Scalar(0.0)), {dim}, keepdim), t.dtype());
   if (p == 2) return sqrt(sum_over(mul(t, t), {dim}, keepdim));
   if (p == 1) return sum_over(abs(t), {dim}, keepdim);
   if (std::isinf(p)) return extreme_along(abs(t), dim, keepdim, p > 0);
@@ -195,6 +202,11 @@ Tensor cosine_similarity(const Tensor& a, const Tensor& b, int64_t dim, double e
 
 Tensor cosine_embedding(Args args) {
   const Tensor& target = args.tensor(2);
+  int64_t dims = args.tensor(0).dim();
+  SL_CHECK(target.dim() <= 1, "0D or 1D target tensor expected, multi-target not supported");
+  SL_CHECK(dims == target.dim() + 1 && args.tensor(1).dim() == dims, target.dim(), "D target tensor "
+           "expects ", target.dim() + 1, "D input tensors, but found inputs with sizes ",
+           to_string(args.tensor(0).sizes()), " and ", to_string(args.tensor(1).sizes()), ".");
   Tensor cosine = cosine_similarity(args.tensor(0), args.tensor(1),
                                     args.tensor(0).dim() == 1 ? 0 : 1, 1e-8);
   Tensor zero = full(cosine.sizes(), cosine.dtype(), Scalar(0.0));
@@ -256,7 +268,9 @@ SL_OP(aten_nll_loss2d_forward) { op_aten_nll_loss_forward(ctx, args, out); }
 SL_OP(aten_nll_loss_forward) {
   Likelihood l = likelihood(args.tensor(0), args.tensor(1), args.opt_tensor(2), args.integer(4));
   out[0] = reduce(l, args.integer(3));
-  out[1] = args.integer(3) == 0 ? full(IntSpan(), l.loss.dtype(), Scalar(0.0)) : total(l.weight);
+  // One value without reduction still gives its weight.
+  bool none = args.integer(3) == 0 && args.tensor(0).dim() > 1;
+  out[1] = none ? full(IntSpan(), l.loss.dtype(), Scalar(0.0)) : total(l.weight);
 }
 SL_OP(aten_cross_entropy_loss) {
   out[0] = cross_entropy(args.tensor(0), args.tensor(1), args.opt_tensor(2), args.integer(3),

@@ -13,6 +13,8 @@ using complex = std::complex<double>;
 double real_of(const Value& v) { return Scalar::of(v).d; }
 complex complex_of(const Value& v) { return Scalar::of(v).to_complex(); }
 
+double rounded(double x) { return double(float(x)); }
+
 constexpr double kPi = 3.14159265358979323846;
 double degrees(double v) { return v * 180 / kPi; }
 double radians(double v) { return v * kPi / 180; }
@@ -32,16 +34,17 @@ int64_t whole(double v) {
   SL_OP(aten_##name##_int) { out[0].set_double(function(args.number(0))); }    \
   SL_OP(aten_##name##_float) { out[0].set_double(function(args.number(0))); }
 
+// Of a Scalar the result has float precision, as PyTorch computes it.
 #define SL_MATH(name, function)      \
   SL_MATH_REAL(name, function)       \
-  SL_OP(aten_##name##_Scalar) { out[0].set_double(function(real_of(args[0]))); }
+  SL_OP(aten_##name##_Scalar) { out[0].set_double(rounded(function(real_of(args[0])))); }
 
 #define SL_MATH_COMPLEX(name, function)                                                    \
   SL_MATH_REAL(name, function)                                                             \
   SL_OP(aten_##name##_complex) { out[0] = Value(function(complex_of(args[0]))); }          \
   SL_OP(aten_##name##_Scalar) {                                                            \
     out[0] = args[0].is_complex() ? Value(function(complex_of(args[0])))                   \
-                                  : Value(function(real_of(args[0])));                     \
+                                  : Value(rounded(function(real_of(args[0]))));            \
   }
 
 SL_MATH_COMPLEX(sqrt, std::sqrt)

@@ -243,12 +243,6 @@ SL_OP(aten_trapezoid_x) {
 SL_OP(aten_trapz_dx) { op_aten_trapezoid_dx(ctx, args, out); }
 SL_OP(aten_trapz_x) { op_aten_trapezoid_x(ctx, args, out); }
 SL_OP(aten_vander) { out[0] = vander(args.tensor(0), args[1], args.boolean(2)); }
-SL_OP(aten_special_entr) {
-  const Tensor& self = args.tensor(0);
-  out[0] = neg(xlogy(self, where(lt(self, Scalar(0.0)),
-                                 Scalar(std::numeric_limits<double>::infinity()),
-                                 to_dtype(self, float_type(self.dtype())))));
-}
 SL_OP(aten_special_xlog1py) {
   out[0] = xlogy(Input::of(args[0]), add(Scalar(int64_t{1}), Input::of(args[1])));
 }

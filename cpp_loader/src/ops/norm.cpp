@@ -70,6 +70,30 @@ Normed layer_norm(const Tensor& input, IntSpan shape, const Tensor& weight, cons
   return result;
 }
 
+// The squares are those of the complex numbers, not of their sizes.
+Tensor complex_rms_norm(const Tensor& input, int64_t axis, const Tensor& weight,
+                        const Value& eps_value) {
+  using kernels::Binary;
+  auto two = [](const Input& a, const Input& b, Binary op) {
+    return binary_result(a, b, op, "rms_norm", Rule::kSame);
+  };
+  std::vector<int64_t> dims;
+  double count = 1;
+  for (int64_t d = axis; d < input.dim(); ++d) {
+    dims.push_back(d);
+    count *= double(input.size(d));
+  }
+  double eps = !eps_value.is_none()                           ? eps_value.as_double()
+               : input.dtype() == ScalarType::Complex128      ? 2.220446049250313e-16
+                                                              : 1.1920928955078125e-07;
+  Tensor mean = two(sum_over(two(input, input, Binary::k_mul), dims, true), Scalar(count),
+                    Binary::k_div);
+  Tensor scale = unary_result(two(mean, Scalar(eps), Binary::k_add), kernels::Unary::k_rsqrt,
+                              "rms_norm", Rule::kSame);
+  Tensor y = two(input, scale, Binary::k_mul);
+  return weight.defined() ? two(y, weight, Binary::k_mul) : y;
+}
+
 Tensor rms_norm(const Tensor& input, IntSpan shape, const Tensor& weight, const Value& eps_value) {
   int64_t axis = input.dim() - shape.size;
   bool fits = axis >= 0 && !shape.empty();
@@ -80,6 +104,7 @@ Tensor rms_norm(const Tensor& input, IntSpan shape, const Tensor& weight, const 
            "normalized_shape, but got weight of shape ",
            to_string(weight.defined() ? weight.sizes() : IntSpan()), " and normalized_shape = ",
            to_string(shape));
+  if (is_complex(input.dtype())) return complex_rms_norm(input, axis, weight, eps_value);
   ScalarType computed = computed_type(input.dtype(), "rms_norm");
   double eps = !eps_value.is_none()                     ? eps_value.as_double()
                : computed == ScalarType::Float64        ? 2.220446049250313e-16

@@ -1,4 +1,6 @@
 // Pointwise operators of one tensor.
+#include <cstring>
+
 #include "pointwise.h"
 
 namespace scriptlang {
@@ -30,7 +32,10 @@ namespace {
 
 constexpr Rule kSame = Rule::kSame, kToFloat = Rule::kFloat, kToBool = Rule::kToBool;
 
-void check_meaning(const Tensor& self, Unary op) {
+void check_meaning(const Tensor& self, Unary op, const char* name) {
+  SL_CHECK(op != Unary::k_sign || std::strcmp(name, "sgn") == 0 || !is_complex(self.dtype()),
+           "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use "
+           "torch.sgn instead.");
   if (self.dtype() != ScalarType::Bool) return;
   SL_CHECK(op != Unary::k_neg,
            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
@@ -40,7 +45,7 @@ void check_meaning(const Tensor& self, Unary op) {
 void unary(Args args, Value* out, Unary op, const char* name, Rule rule,
            const double* params = nullptr) {
   const Tensor& self = args.tensor(0);
-  check_meaning(self, op);
+  check_meaning(self, op, name);
   if (op == Unary::k_square && self.dtype() == ScalarType::Bool) {
     out[0] = unary_result(to_dtype(self, ScalarType::Int64), op, name, rule, params, Tensor());
     return;
@@ -51,7 +56,9 @@ void unary(Args args, Value* out, Unary op, const char* name, Rule rule,
 void unary_(Args args, Value* out, Unary op, const char* name, Rule rule,
             const double* params = nullptr) {
   const Tensor& self = args.tensor(0);
-  check_meaning(self, op);
+  check_meaning(self, op, name);
+  SL_CHECK(op != Unary::k_abs || !is_complex(self.dtype()),
+           "In-place abs is not supported for complex tensors.");
   out[0] = unary_result(self, op, name, rule, params, self);
 }
 
@@ -180,8 +187,8 @@ SL_OP(aten_negative) { unary(args, out, Unary::k_neg, "neg", kSame); }
 SL_OP(aten_negative_) { unary_(args, out, Unary::k_neg, "neg", kSame); }
 SL_OP(aten_fix) { unary(args, out, Unary::k_trunc, "trunc", kSame); }
 SL_OP(aten_fix_) { unary_(args, out, Unary::k_trunc, "trunc", kSame); }
-SL_OP(aten_sgn) { unary(args, out, Unary::k_sign, "sign", kSame); }
-SL_OP(aten_sgn_) { unary_(args, out, Unary::k_sign, "sign", kSame); }
+SL_OP(aten_sgn) { unary(args, out, Unary::k_sign, "sgn", kSame); }
+SL_OP(aten_sgn_) { unary_(args, out, Unary::k_sign, "sgn", kSame); }
 SL_OP(aten_round) { unary(args, out, Unary::k_round, "round", kSame); }
 SL_OP(aten_round_) { unary_(args, out, Unary::k_round, "round", kSame); }
 

@@ -38,18 +38,20 @@ void normal_sixteen(T* data, T mean, T std) {
     T u1 = T(1) - data[j], u2 = data[j + 8];
     T radius = std::sqrt(T(-2) * std::log(u1));
     T theta = T(kTwoPi) * u2;
-    data[j] = radius * std::cos(theta) * std + mean;
-    data[j + 8] = radius * std::sin(theta) * std + mean;
+    data[j] = std::fma(radius * std::cos(theta), std, mean);
+    data[j + 8] = std::fma(radius * std::sin(theta), std, mean);
   }
 }
 
+// `whole_only`: nothing is drawn for the rest behind the last whole block.
 template <class T>
-void fill_normal_blocks(T* data, int64_t n, T mean, T std, Draw draw) {
+void fill_normal_blocks(T* data, int64_t n, T mean, T std, Draw draw, bool whole_only) {
   auto uniform = [&] {
     if constexpr (std::is_same_v<T, float>) return draw.uniform_float();
     else return draw.uniform();
   };
-  for (int64_t i = 0; i < n; ++i) data[i] = uniform();
+  int64_t drawn = whole_only ? n - n % 16 : n;
+  for (int64_t i = 0; i < drawn; ++i) data[i] = uniform();
   for (int64_t i = 0; i + 16 <= n; i += 16) normal_sixteen(data + i, mean, std);
   if (n % 16 != 0) {
     data += n - 16;
@@ -72,61 +74,68 @@ double Draw::normal(double mean, double std) {
   return radius * std::cos(theta) * std + mean;
 }
 
+namespace {
+
+// The real numbers that a tensor of complex ones consists of, as one row: filled in order and
+// copied back.
+template <class Fill>
+void fill_parts(const Tensor& t, Fill fill) {
+  Tensor whole = Tensor::empty(t.sizes(), t.dtype());
+  fill(Tensor::on_storage(whole.storage(), to_real(t.dtype()), {2 * t.numel()}, {1}, 0));
+  copy_into(t, whole);
+}
+
+}  // namespace
+
+// Types narrower than float draw and compute as float does.
 void fill_uniform(const Tensor& t, double from, double to, Generator& generator) {
   ScalarType type = t.dtype();
+  if (is_complex(type)) {
+    return fill_parts(t, [&](const Tensor& parts) { fill_uniform(parts, from, to, generator); });
+  }
   SL_CHECK(is_floating(type), "\"check_uniform_bounds\" not implemented for '",
            dtype_display_name(type), "'");
   SL_CHECK(from <= to, "uniform_ expects to return a [from, to) range, but found from=", from,
            " > to=", to);
-  int digits = type == ScalarType::Float16 ? 11 : type == ScalarType::BFloat16 ? 8 : 24;
   fill_each(t, generator, [&](Draw& draw) {
-    if (type == ScalarType::Float64) return draw.uniform() * (to - from) + from;
-    uint32_t bits = draw.bits32() & ((1u << digits) - 1);
-    float unit = float(bits) * std::ldexp(1.0f, -digits);
-    return double(unit * float(to - from) + float(from));
+    if (type == ScalarType::Float64) return std::fma(draw.uniform(), to - from, from);
+    float low = float(from);
+    return double(std::fma(draw.uniform_float(), float(to) - low, low));
   });
 }
 
 void fill_normal(const Tensor& t, double mean, double std, Generator& generator) {
   SL_CHECK(std >= 0, "normal expects std >= 0.0, but found std ", std);
+  if (is_complex(t.dtype())) {
+    // Each part has half of the variance; the mean is the real part's.
+    fill_parts(t, [&](const Tensor& parts) {
+      fill_normal(parts, 0, 1, generator);
+      copy_into(parts, mul(parts, Scalar(std::sqrt(0.5))));
+    });
+    if (std != 1 || mean != 0) copy_into(t, add(mul(t, Scalar(std)), Scalar(mean)));
+    return;
+  }
   SL_CHECK(is_floating(t.dtype()), "\"normal_kernel_cpu\" not implemented for '",
            dtype_display_name(t.dtype()), "'");
-  if (t.numel() < 16 || !t.is_contiguous()) {
+  check_writable(t);
+  if (t.numel() < 16) {
     return fill_each(t, generator, [&](Draw& draw) { return draw.normal(mean, std); });
   }
-  check_writable(t);
-  Lock lock(generator.mutex);
-  Draw draw(generator);
-  if (t.dtype() == ScalarType::Float32) {
-    fill_normal_blocks(t.data<float>(), t.numel(), float(mean), float(std), draw);
-  } else if (t.dtype() == ScalarType::Float64) {
-    fill_normal_blocks(t.data<double>(), t.numel(), mean, std, draw);
-  } else {
-    Tensor wide = Tensor::empty(t.sizes(), ScalarType::Float32);
-    fill_normal_blocks(wide.data<float>(), t.numel(), float(mean), float(std), draw);
-    copy_into(t, wide);
-  }
-}
-
-// PyTorch's builds with MKL seed a multiplicative congruential generator (modulus 2^31 - 1) with
-// one draw, and take one of its numbers for every element.
-void fill_bernoulli(const Tensor& t, double p, Generator& generator) {
-  SL_CHECK(p >= 0 && p <= 1, "bernoulli_ expects p to be in [0, 1], but got p=", p);
-  constexpr uint64_t kModulus = 2147483647, kMultiplier = 1132489760;
-  uint64_t state;
+  bool wide = t.dtype() == ScalarType::Float64;
+  bool half = t.itemsize() == 2;
+  Tensor values = Tensor::empty(t.sizes(), wide ? ScalarType::Float64 : ScalarType::Float32);
   {
     Lock lock(generator.mutex);
     Draw draw(generator);
-    state = draw.bits32() % kModulus;
-  }
-  if (state == 0) state = 1;
-  Tensor values = Tensor::empty(t.sizes(), ScalarType::Bool);
-  bool* to = values.data<bool>();
-  for (int64_t i = 0; i < values.numel(); ++i) {
-    to[i] = double(state) / double(kModulus) < p;
-    state = state * kMultiplier % kModulus;
+    if (wide) fill_normal_blocks(values.data<double>(), t.numel(), mean, std, draw, half);
+    else fill_normal_blocks(values.data<float>(), t.numel(), float(mean), float(std), draw, half);
   }
   copy_into(t, values);
+}
+
+void fill_bernoulli(const Tensor& t, double p, Generator& generator) {
+  SL_CHECK(p >= 0 && p <= 1, "bernoulli_ expects p to be in [0, 1], but got p=", p);
+  fill_each(t, generator, [p](Draw& draw) { return double(draw.uniform() < p); });
 }
 
 namespace {
@@ -185,11 +194,10 @@ Tensor permutation(int64_t n, ScalarType dtype, Generator& generator) {
   return to_dtype(t, dtype);
 }
 
-// A number of [0, 1) with as many random bits as the type's significand holds.
+// A number of [0, 1): of 53 bits for double, of 24 for the narrower types.
 double uniform_of(ScalarType type, Draw& draw) {
   if (type == ScalarType::Float64) return draw.uniform();
-  int digits = type == ScalarType::Float16 ? 11 : type == ScalarType::BFloat16 ? 8 : 24;
-  return std::ldexp(double(draw.bits32() & ((1u << digits) - 1)), -digits);
+  return double(draw.uniform_float());
 }
 
 Tensor bernoulli_each(const Tensor& p, ScalarType dtype, Generator& generator) {
@@ -434,6 +442,9 @@ SL_OP(aten_normal_float_float) {
 SL_OP(aten_exponential_) {
   double lambda = args.number(1);
   SL_CHECK(lambda > 0, "exponential_ expects lambda > 0.0, but found lambda=", lambda);
+  SL_CHECK(is_floating(args.tensor(0).dtype()), "Exponential distribution is a continuous "
+           "probability distribution. dtype must be a floating point but you specified ",
+           dtype_display_name(args.tensor(0).dtype()));
   fill_each(args.tensor(0), args.generator(2, ctx),
             [&](Draw& draw) { return -1.0 / lambda * std::log1p(-draw.uniform()); });
   out[0] = args.tensor(0);

@@ -229,8 +229,30 @@ struct Moments {
   Tensor variance, mean;
 };
 
+// The variance of complex numbers is a real one.
+Moments complex_moments(const Tensor& self, const std::vector<int64_t>& dims, double correction,
+                        bool keepdim, bool root) {
+  Reduction r = reduction(self, dims, keepdim, ScalarType::Complex128);
+  Moments m{r.result(ScalarType::Float64), r.result(ScalarType::Complex128)};
+  double count = std::max(0.0, double(r.n) - correction);
+  for (int64_t i = 0; i < r.outer; ++i) {
+    const Complex* x = r.rows.data<Complex>() + i * r.n;
+    Complex sum = 0;
+    for (int64_t j = 0; j < r.n; ++j) sum += x[j];
+    Complex mean = sum / double(r.n);
+    double squares = r.n ? 0 : std::numeric_limits<double>::quiet_NaN();
+    for (int64_t j = 0; j < r.n; ++j) squares += std::norm(x[j] - mean);
+    m.variance.data<double>()[i] = root ? std::sqrt(squares / count) : squares / count;
+    m.mean.data<Complex>()[i] = mean;
+  }
+  m.variance = to_dtype(m.variance, to_real(self.dtype()));
+  m.mean = to_dtype(m.mean, self.dtype());
+  return m;
+}
+
 Moments moments(const Tensor& self, const std::vector<int64_t>& dims, double correction,
                 bool keepdim, bool root, const char* name) {
+  if (is_complex(self.dtype())) return complex_moments(self, dims, correction, keepdim, root);
   SL_CHECK(is_floating(self.dtype()), name, " only support floating point and complex dtypes");
   ScalarType computed = self.dtype() == ScalarType::Float64 ? ScalarType::Float64
                                                             : ScalarType::Float32;
@@ -266,6 +288,11 @@ Tensor vector_norm(const Tensor& self, double p, const std::vector<int64_t>& dim
   SL_CHECK(is_floating(result), "linalg.vector_norm: Expected a floating point or complex tensor "
            "as input. Got ", dtype_display_name(self.dtype()));
   ScalarType computed = result == ScalarType::Float64 ? result : ScalarType::Float32;
+  for (int64_t d : dims) {
+    SL_CHECK(real.size(d) > 0 || !(std::isinf(p) || p < 0), "linalg.vector_norm cannot compute the ",
+             p, " norm on the dimension ", d, " because this dimension is empty and the operation "
+             "does not have an identity");
+  }
   Reduction r = reduction(real, dims, keepdim, computed);
   Tensor to = r.result(computed);
   for_float_type(computed, [&](auto zero) {
@@ -297,7 +324,22 @@ Tensor norm_op(Args args, int p, int dim, int keepdim, int dtype) {
                      dtype < 0 ? self.dtype() : args.dtype(dtype, self.dtype()));
 }
 
+Tensor complex_log_sum_exp(const Tensor& self, const std::vector<int64_t>& dims, bool keepdim) {
+  Reduction r = reduction(self, dims, keepdim, ScalarType::Complex128);
+  Tensor to = r.result(ScalarType::Complex128);
+  for_rows<Complex, Complex>(r, to, [](const Complex* x, int64_t n) {
+    double top = -std::numeric_limits<double>::infinity();
+    for (int64_t i = 0; i < n; ++i) top = std::max(top, x[i].real());
+    double shift = std::isinf(top) ? 0 : top;
+    Complex total = 0;
+    for (int64_t i = 0; i < n; ++i) total += std::exp(x[i] - shift);
+    return std::log(total) + shift;
+  });
+  return to_dtype(to, self.dtype());
+}
+
 Tensor log_sum_exp(const Tensor& self, const std::vector<int64_t>& dims, bool keepdim) {
+  if (is_complex(self.dtype())) return complex_log_sum_exp(self, dims, keepdim);
   ScalarType result = float_type(self.dtype());
   ScalarType computed = computed_type(result, "logsumexp");
   Reduction r = reduction(self, dims, keepdim, computed);
@@ -323,6 +365,7 @@ Tensor count_nonzero(const Tensor& self, const std::vector<int64_t>& dims) {
 }
 
 Tensor without_nan(const Tensor& self) {
+  SL_CHECK(!is_complex(self.dtype()), "nansum on CPU does not support complex inputs");
   double p[3] = {0.0, std::numeric_limits<double>::infinity(),
                  -std::numeric_limits<double>::infinity()};
   if (!is_floating(self.dtype())) return self;
@@ -493,6 +536,7 @@ SL_OP(aten_dist) {
 }
 SL_OP(aten_trace) {
   const Tensor& self = args.tensor(0);
+  SL_CHECK(self.dtype() != ScalarType::Bool, "\"trace\" not implemented for 'Bool'");
   SL_CHECK(self.dim() == 2, "trace: expected a matrix, but got tensor with dim ", self.dim());
   int64_t n = std::min(self.size(0), self.size(1));
   Tensor diagonal = self.as_strided({n}, {self.stride(0) + self.stride(1)}, self.storage_offset());

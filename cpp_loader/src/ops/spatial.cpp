@@ -371,7 +371,15 @@ SL_OP(aten_affine_grid_generator) {
 SL_OP(aten_im2col) { out[0] = im2col(args); }
 SL_OP(aten_col2im) { out[0] = col2im(args); }
 SL_OP(aten_embedding_bag) { embedding_bag(args, out, -1); }
-SL_OP(aten_embedding_bag_padding_idx) { embedding_bag(args, out, args.integer(8, -1)); }
+SL_OP(aten_embedding_bag_padding_idx) {
+  // Here -1 is the last row; None stands for no padding.
+  int64_t rows = args.tensor(0).dim() ? args.tensor(0).size(0) : 0, padding = args.integer(8, -1);
+  SL_CHECK(args.none(8) || (padding >= -rows && padding < rows),
+           "padding_idx must be within the number of embeddings, -", rows, " through ", rows - 1,
+           ", but got ", padding);
+  if (!args.none(8) && padding < 0) padding += rows;
+  embedding_bag(args, out, padding);
+}
 SL_OP(aten__embedding_bag) { embedding_bag(args, out, args.integer(8)); }
 SL_OP(aten__weight_norm) {
   const Tensor& v = args.tensor(0);

@@ -56,6 +56,7 @@ SL_SPECIAL(special_airy_ai, airy_ai)
 SL_SPECIAL(special_erfcx, erfcx)
 SL_SPECIAL(special_log_ndtr, log_ndtr)
 SL_SPECIAL(special_ndtri, ndtri)
+SL_SPECIAL(special_entr, entr)
 
 #define SL_SPECIAL_TWO(symbol, name) \
   SL_OP(aten_##symbol) { special(args, out, Binary::k_##name, #name); }

@@ -136,6 +136,10 @@ Tensor channel_shuffle(const Tensor& self, int64_t groups) {
 }
 
 Tensor glu(const Tensor& self, int64_t dim) {
+  if (!is_floating(self.dtype()) && !is_complex(self.dtype())) {
+    raise(ErrorKind::NotImplementedError, "\"glu_cpu\" not implemented for '",
+          dtype_display_name(self.dtype()), "'");
+  }
   SL_CHECK(self.dim() > 0, "glu does not support 0-dimensional tensors");
   dim = wrap_dim(dim, self.dim());
   int64_t size = self.size(dim);
@@ -286,7 +290,10 @@ SL_OP(aten_conj) {
 SL_OP(aten__conj) { op_aten_conj(ctx, args, out); }
 SL_OP(aten_conj_physical) { op_aten_conj(ctx, args, out); }
 SL_OP(aten_adjoint) {
-  Tensor t = view_transpose(args.tensor(0), -2, -1);
+  const Tensor& self = args.tensor(0);
+  SL_CHECK(self.dim() != 1, "tensor.adjoint() is only supported on matrices or batches of "
+           "matrices. Got 1-D tensor.");
+  Tensor t = self.dim() == 0 ? alias_of(self) : view_transpose(self, -2, -1);
   out[0] = is_complex(t.dtype()) ? conj(t) : t;
 }
 SL_OP(aten_mH) { op_aten_adjoint(ctx, args, out); }

@@ -132,7 +132,10 @@ SL_OP(aten_lift_fresh) { out[0] = alias_of(args.tensor(0)); }
 SL_OP(aten_lift) { out[0] = clone(args.tensor(0)); }
 SL_OP(aten_lift_fresh_copy) { out[0] = clone(args.tensor(0)); }
 SL_OP(aten__neg_view) { out[0] = neg(args.tensor(0)); }
-SL_OP(aten__conj_physical) { out[0] = conj(args.tensor(0)); }
+SL_OP(aten__conj_physical) {
+  const Tensor& self = args.tensor(0);
+  out[0] = is_complex(self.dtype()) ? conj(self) : clone(self);
+}
 SL_OP(aten_sum_to_size) { out[0] = sum_to_size(args.tensor(0), args.ints(1)); }
 SL_OP(aten_empty_permuted) {
   args.want_cpu(4);

@@ -546,8 +546,11 @@ SL_OP(aten_t_) {
 }
 SL_OP(aten_numpy_T) { out[0] = reversed(args.tensor(0)); }
 SL_OP(aten_numpy_T_a) { out[0] = reversed(args.tensor(0)); }
-SL_OP(aten_mT) { out[0] = view_transpose(args.tensor(0), -2, -1); }
-SL_OP(aten_mT_a) { out[0] = view_transpose(args.tensor(0), -2, -1); }
+SL_OP(aten_mT) {
+  const Tensor& t = args.tensor(0);
+  out[0] = t.dim() == 0 ? alias_of(t) : view_transpose(t, -2, -1);
+}
+SL_OP(aten_mT_a) { op_aten_mT(ctx, args, out); }
 SL_OP(aten_permute) { out[0] = view_permute(args.tensor(0), args.ints(1)); }
 SL_OP(aten_movedim_intlist) { out[0] = move_dims(args.tensor(0), args.ints(1), args.ints(2)); }
 SL_OP(aten_movedim_int) {
