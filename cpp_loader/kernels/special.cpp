@@ -66,7 +66,7 @@ double digamma(double x) {
 // Power series; beyond 20 the asymptotic expansion, whose terms shrink well below rounding.
 double bessel_i0(double x) {
   x = std::abs(x);
-  if (std::isinf(x)) return kInfinity;
+  if (std::isinf(x)) return kNan;  // as PyTorch has it
   if (x <= 20) {
     double square = x * x / 4, term = 1, sum = 1;
     for (int k = 1; k < 200 && term > sum * 1e-18; ++k) {

@@ -59,11 +59,12 @@ def run_natively(operator: Operator, args: Sequence[Any], seed: int = 0) -> Any:
 def program(operator: Operator, constants: tuple[tuple[int, bool], ...]) -> Function:
     """A function that calls one operator; arguments with an index in `constants` are not its."""
     schema, fixed = operator.schema, dict(constants)
-    taken = tuple(a for i, a in enumerate(schema.arguments) if i not in fixed)
+    taken = tuple(dataclasses.replace(a, kwarg_only=False)
+                  for i, a in enumerate(schema.arguments) if i not in fixed)
     returns = schema.returns
     if len(returns) > 1:
         returns = (dataclasses.replace(returns[0], name="", alias=None,
-                                       type=T.TupleType([r.type for r in returns])),)
+                                       type=T.TupleType(tuple(r.type for r in returns))),)
     code = Code("f", dataclasses.replace(schema, name="f", overload="", arguments=taken,
                                          returns=returns),
                 register_size=len(taken), register_types=[a.type for a in taken],

@@ -132,6 +132,10 @@ int64_t place_of_median(const T* x, int64_t n, bool skip_nan) {
   return place_of_rank(x, n, (n - nans - 1) / 2);
 }
 
+void check_median(const Tensor& self) {
+  SL_CHECK(self.dtype() != ScalarType::Bool, "\"median_out\" not implemented for 'Bool'");
+}
+
 Tensor median_of_all(const Tensor& self, bool skip_nan) {
   SL_CHECK(self.dtype() != ScalarType::Bool, "\"median_cpu\" not implemented for 'Bool'");
   Tensor flat = reshape(to_contiguous(self), {self.numel()});
@@ -326,10 +330,12 @@ SL_OP(aten_argmin) { out[0] = place(args.tensor(0), args[1], args.boolean(2), fa
 SL_OP(aten_median) { out[0] = median_of_all(args.tensor(0), false); }
 SL_OP(aten_nanmedian) { out[0] = median_of_all(args.tensor(0), true); }
 SL_OP(aten_median_dim) {
+  check_median(args.tensor(0));
   with_place(args.tensor(0), args.integer(1), args.boolean(2), "median", out,
              [](auto x, int64_t n) { return place_of_median(x, n, false); });
 }
 SL_OP(aten_nanmedian_dim) {
+  check_median(args.tensor(0));
   with_place(args.tensor(0), args.integer(1), args.boolean(2), "nanmedian", out,
              [](auto x, int64_t n) { return place_of_median(x, n, true); });
 }

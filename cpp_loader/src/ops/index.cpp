@@ -276,7 +276,11 @@ Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
   for (int64_t i = 0; i < places.numel(); ++i) {
     if (at[i] < 0 || at[i] >= size) raise(ErrorKind::IndexError, "index out of range in self");
   }
-  if (self.dim() == 0) return view_select(index_tensor(view_unsqueeze(self, 0), {places}), 0, 0);
+  if (self.dim() == 0) {
+    Tensor copy = Tensor::empty(IntSpan(), self.dtype());
+    copy_into(copy, self);
+    return copy;
+  }
   std::vector<Tensor> indices(size_t(dim) + 1);
   indices[size_t(dim)] = places;
   return index_tensor(self, indices);

@@ -30,7 +30,7 @@ bool truth_of(const Tensor& t) {
 int64_t int_of(const Tensor& t) {
   Scalar s = Scalar::of(Value(t));
   constexpr double kLimit = 9223372036854775808.0;
-  SL_CHECK(s.kind != Scalar::Double || (s.d >= -kLimit && s.d < kLimit),
+  SL_CHECK(s.imag == 0 && (s.kind != Scalar::Double || (s.d >= -kLimit && s.d < kLimit)),
            "value cannot be converted to type int64_t without overflow");
   return s.to_int();
 }
@@ -76,10 +76,18 @@ SL_OP(aten_is_nonzero) { out[0] = truth_of(args.tensor(0)); }
 SL_OP(aten_is_same_size) { out[0] = args.tensor(0).sizes() == args.tensor(1).sizes(); }
 SL_OP(aten_item) { out[0] = number_of(args.tensor(0)); }
 SL_OP(aten__local_scalar_dense) { out[0] = number_of(args.tensor(0)); }
-SL_OP(aten_ScalarImplicit) { out[0] = number_of(args.tensor(0)); }
+SL_OP(aten_ScalarImplicit) {
+  SL_CHECK(args.tensor(0).dim() == 0,
+           "Cannot input a tensor of dimension other than 0 as a scalar argument");
+  out[0] = number_of(args.tensor(0));
+}
 SL_OP(aten_Bool_Tensor) { out[0] = truth_of(args.tensor(0)); }
 SL_OP(aten_Int_Tensor) { out[0] = int_of(args.tensor(0)); }
-SL_OP(aten_Float_Tensor) { out[0] = Scalar::of(args[0]).to_double(); }
+SL_OP(aten_Float_Tensor) {
+  Scalar s = Scalar::of(args[0]);
+  SL_CHECK(s.imag == 0, "value cannot be converted to type double without overflow");
+  out[0] = s.to_double();
+}
 SL_OP(aten_IntImplicit) {
   const Tensor& t = args.tensor(0);
   SL_CHECK(t.dim() == 0, "Cannot input a tensor of dimension other than 0 as a scalar argument");
@@ -91,8 +99,6 @@ SL_OP(aten_IntImplicit) {
 SL_OP(aten_FloatImplicit) {
   const Tensor& t = args.tensor(0);
   SL_CHECK(t.dim() == 0, "Cannot input a tensor of dimension other than 0 as a scalar argument");
-  SL_CHECK(is_floating(t.dtype()), "Cannot input a tensor of type ",
-           dtype_display_name(t.dtype()), " as a floating point argument");
   out[0] = Scalar::of(args[0]).to_double();
 }
 

@@ -134,9 +134,12 @@ Tensor flip(const Tensor& self, IntSpan dims) {
 namespace {
 
 Tensor roll_one(const Tensor& self, int64_t shift, int64_t dim) {
+  if (self.dim() == 0) {
+    raise(ErrorKind::IndexError, "Dimension specified as ", dim, " but tensor has no dimensions");
+  }
   dim = wrap_dim(dim, self.dim());
-  int64_t size = self.dim() ? self.size(dim) : 1;
-  if (size == 0 || self.dim() == 0) return self;
+  int64_t size = self.size(dim);
+  if (size == 0) return self;
   int64_t start = ((-(shift % size)) % size + size) % size;
   return cat({view_slice(self, dim, start, size), view_slice(self, dim, 0, start)}, dim);
 }

@@ -40,9 +40,19 @@ Tensor rrelu(Args args, Context& ctx, const Tensor& into) {
     double slope = (lower + upper) / 2;
     return unary_result(self, Unary::k_leaky_relu, "leaky_relu", Rule::kSame, &slope, into);
   }
-  Tensor slopes = Tensor::empty(self.sizes(), self.dtype());
-  fill_uniform(slopes, lower, upper, args.generator(4, ctx));
-  Tensor result = where(le(self, Scalar(0.0)), mul(self, slopes), self);
+  Tensor slopes = Tensor::empty(self.sizes(), ScalarType::Float64);
+  Tensor x = contiguous_as(self, ScalarType::Float64);
+  {
+    // A slope is drawn for each element that takes one.
+    Generator& generator = args.generator(4, ctx);
+    std::lock_guard<std::mutex> lock(generator.mutex);
+    Draw draw(generator);
+    for (int64_t i = 0; i < x.numel(); ++i) {
+      bool sloped = x.data<double>()[i] <= 0;
+      slopes.data<double>()[i] = sloped ? draw.uniform() * (upper - lower) + lower : 1;
+    }
+  }
+  Tensor result = to_dtype(mul(self, slopes), self.dtype());
   if (!into.defined()) return result;
   copy_into(into, result);
   return into;

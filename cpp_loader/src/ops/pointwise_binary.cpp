@@ -53,11 +53,11 @@ struct Alpha {
 
 Alpha read_alpha(const Value& v, ScalarType type) {
   Scalar s = Scalar::of(v);
+  SL_CHECK(s.kind != Scalar::Bool || type == ScalarType::Bool,
+           "Boolean alpha only supported for Boolean results.");
   Alpha alpha;
   alpha.is_one = s.is_integral() ? s.i == 1 : s.d == 1 && s.imag == 0;
   if (alpha.is_one) return alpha;
-  SL_CHECK(s.kind != Scalar::Bool || type == ScalarType::Bool,
-           "Boolean alpha only supported for Boolean results.");
   SL_CHECK(is_floating(type) || is_complex(type) || s.is_integral(),
            "For integral input tensors, argument alpha must not be a floating point number.");
   int64_t exact = s.to_int();
@@ -118,6 +118,10 @@ Tensor power_of_tensor(const Tensor& base, const Scalar& exponent, const Tensor&
   if (into.defined()) check_can_cast(type, into.dtype());
   SL_CHECK(!(is_integral(type, true) && exponent.is_integral() && exponent.to_int() < 0),
            "Integers to negative integer powers are not allowed.");
+  if (type == ScalarType::Bool) {
+    Scalar always(!exponent.to_bool());
+    return binary_result(base, always, Binary::k_logical_or, "pow", Rule::kToBool, nullptr, into);
+  }
   bool real = exponent.kind != Scalar::Complex;
   double e = exponent.d;
   auto one = [&](kernels::Unary op, const char* name) {
