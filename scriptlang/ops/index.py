@@ -254,6 +254,8 @@ def index_add_(self, dim, index, source, alpha=1):
 def rows(self, dim, index) -> tuple[np.ndarray, tuple]:
     """(the array, at least 1-d; the numpy index that chooses rows of it along a dimension)."""
     dim = wrap_dim(dim, len(self._size))
+    if index.dim() > 1:
+        raise IndexError(f"Index is supposed to be a vector, but got dim: {index.dim()}")
     check_indices(index._array, self._size[dim] if self._size else 1, dim)
     array = self._array if self._size else self._array.reshape(1)
     return array, (slice(None),) * dim + (index._array.reshape(-1),)

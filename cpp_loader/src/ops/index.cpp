@@ -123,13 +123,11 @@ Places resolve(const Tensor& self, const std::vector<Tensor>& given) {
   places.after_contiguous = contiguous;
   if (contiguous) places.after.assign(1, run);
   else places.after = offsets_of(sizes[1], strides[1], itemsize);
-  bool empty = checked_numel(places.sizes) == 0 && checked_numel(shape) != 0;
   places.chosen.assign(size_t(checked_numel(shape)), 0);
   for (int64_t d = 0; d < int64_t(indices.size()); ++d) {
     const Tensor& index = indices[size_t(d)];
     if (!index.defined()) continue;
     Tensor spread = to_contiguous(view_expand(index, shape));
-    if (empty && self.size(d) == 0) continue;
     add_offsets(places.chosen, spread, d, self.size(d), self.stride(d) * itemsize);
   }
   return places;

@@ -99,7 +99,7 @@ SL_OP(aten_IntImplicit) {
 SL_OP(aten_FloatImplicit) {
   const Tensor& t = args.tensor(0);
   SL_CHECK(t.dim() == 0, "Cannot input a tensor of dimension other than 0 as a scalar argument");
-  out[0] = Scalar::of(args[0]).to_double();
+  op_aten_Float_Tensor(ctx, args, out);
 }
 
 }  // namespace scriptlang

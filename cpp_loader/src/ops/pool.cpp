@@ -483,6 +483,13 @@ SL_OP(aten_adaptive_avg_pool2d) {
   out[0] = adaptive_average("adaptive_avg_pool2d", 2, args.tensor(0), args[1]);
 }
 SL_OP(aten_adaptive_avg_pool3d) {
+  // Means of whole volumes need no channels; other sizes do.
+  const Tensor& self = args.tensor(0);
+  bool whole = true;
+  for (int64_t n : args.ints(1, 3)) whole = whole && n == 1;
+  SL_CHECK(whole || self.dim() < 4 || self.size(self.dim() - 4) > 0, "adaptive_avg_pool3d(): "
+           "Expected input to have non-zero size for non-batch dimensions, but got sizes ",
+           to_string(self.sizes()));
   out[0] = adaptive_average("adaptive_avg_pool3d", 3, args.tensor(0), args[1]);
 }
 SL_OP(aten__adaptive_avg_pool2d) { op_aten_adaptive_avg_pool2d(ctx, args, out); }
