@@ -1,4 +1,4 @@
-"""Tensors of different lengths put together."""
+"""Parts of tensors put side by side; parts from a place that a tensor holds."""
 
 from __future__ import annotations
 
@@ -7,36 +7,6 @@ from typing import List
 from ..tensors import Tensor
 from . import functions as torch
 from .table import composite
-
-
-@composite('aten::pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., '
-           'str padding_side="right") -> Tensor')
-def pad_sequence(sequences: List[Tensor], batch_first: bool, padding_value: float,
-                 padding_side: str) -> Tensor:
-    """Each sequence padded to the longest, stacked along a new dimension."""
-    if len(sequences) == 0:
-        raise RuntimeError("received an empty list of sequences")
-    if padding_side != "left" and padding_side != "right":
-        raise RuntimeError("Expected padding_side to be one of left or right, but got "
-                           + padding_side + ".")
-    longest = 0
-    for s in sequences:
-        longest = max(longest, s.size(0))
-    padded: List[Tensor] = []
-    for s in sequences:
-        missing = longest - s.size(0)
-        around: List[int] = []
-        for _ in range(1, s.dim()):
-            around.append(0)
-            around.append(0)
-        if padding_side == "left":
-            around.append(missing)
-            around.append(0)
-        else:
-            around.append(0)
-            around.append(missing)
-        padded.append(torch.constant_pad_nd(s, around, padding_value))
-    return torch.stack(padded, 0 if batch_first else 1)
 
 
 @composite("aten::_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor")

@@ -79,6 +79,11 @@ bool both_int(const Args& args) {
   return (args[0].is_int() || args[0].is_bool()) && (args[1].is_int() || args[1].is_bool());
 }
 bool any_complex(const Args& args) { return args[0].is_complex() || args[1].is_complex(); }
+void check_real(const Args& args) {
+  if (any_complex(args)) {
+    raise(ErrorKind::RuntimeError, "complex numbers have no floor division and no remainder");
+  }
+}
 int64_t int_of(const Value& v) { return Scalar::of(v).i; }
 
 }  // namespace
@@ -135,6 +140,7 @@ SL_ARITHMETIC(floordiv, floordiv, floordiv)
 SL_ARITHMETIC(remainder, remainder, remainder)
 
 SL_OP(aten_floordiv) {
+  check_real(args);
   if (both_int(args)) {
     out[0].set_int(floordiv(int_of(args[0]), int_of(args[1])));
   } else {
@@ -142,6 +148,7 @@ SL_OP(aten_floordiv) {
   }
 }
 SL_OP(aten_remainder) {
+  check_real(args);
   if (both_int(args)) {
     out[0].set_int(remainder(int_of(args[0]), int_of(args[1])));
   } else {
@@ -152,7 +159,13 @@ SL_OP(aten_remainder) {
 SL_OP(aten_div_int) { out[0].set_double(args.number(0) / args.number(1)); }
 SL_OP(aten_div_float) { out[0].set_double(args.number(0) / args.number(1)); }
 SL_OP(aten_div_complex) { out[0] = Value(complex_of(args[0]) / complex_of(args[1])); }
-SL_OP(aten_div) { out[0].set_double(double_of(args[0]) / double_of(args[1])); }
+SL_OP(aten_div) {
+  if (any_complex(args)) {
+    out[0] = Value(complex_of(args[0]) / complex_of(args[1]));
+  } else {
+    out[0].set_double(double_of(args[0]) / double_of(args[1]));
+  }
+}
 
 SL_OP(aten_divmod_int) {
   int64_t a = args.integer(0), b = args.integer(1);
@@ -180,7 +193,11 @@ SL_OP(aten_pow_float) { out[0].set_double(power(args.number(0), args.number(1)))
 SL_OP(aten_pow_int_float) { out[0].set_double(power(args.number(0), args.number(1))); }
 SL_OP(aten_pow_float_int) { out[0].set_double(power(args.number(0), args.number(1))); }
 SL_OP(aten_pow_Scalar_Scalar) {
-  out[0].set_double(std::pow(double_of(args[0]), double_of(args[1])));
+  if (any_complex(args)) {
+    out[0] = Value(std::pow(complex_of(args[0]), complex_of(args[1])));
+  } else {
+    out[0].set_double(std::pow(double_of(args[0]), double_of(args[1])));
+  }
 }
 SL_OP(aten_pow_int_to_int) { out[0].set_int(power_int(args.integer(0), args.integer(1))); }
 #define SL_POW_COMPLEX(name) \
@@ -197,6 +214,15 @@ SL_OP(aten___round_to_zero_floordiv_int) {
 
 // ---- comparisons
 
+namespace {
+void check_ordered(const Args& args) {
+  if (any_complex(args)) {
+    raise(ErrorKind::RuntimeError,
+          "complex numbers have no order: compare their parts or abs()");
+  }
+}
+}  // namespace
+
 #define SL_COMPARE(name, op)                                                             \
   SL_OP(aten_##name##_int) { out[0].set_bool(args.integer(0) op args.integer(1)); }      \
   SL_OP(aten_##name##_float) { out[0].set_bool(args.number(0) op args.number(1)); }      \
@@ -205,6 +231,7 @@ SL_OP(aten___round_to_zero_floordiv_int) {
   SL_OP(aten_##name##_str) { out[0].set_bool(args.string(0) op args.string(1)); }
 #define SL_COMPARE_SCALAR(name, op)                                            \
   SL_OP(aten_##name) {                                                         \
+    check_ordered(args);                                                       \
     out[0].set_bool(both_int(args) ? int_of(args[0]) op int_of(args[1])        \
                                    : double_of(args[0]) op double_of(args[1])); \
   }
@@ -264,7 +291,14 @@ SL_OP(aten_Int_bool) { out[0].set_int(args.boolean(0)); }
 SL_OP(aten_Int_float) { out[0].set_int(truncate(args.number(0))); }
 
 namespace {
-int64_t to_integer(const Scalar& s) { return s.is_integral() ? s.i : truncate(s.d); }
+int64_t to_integer(const Scalar& s) {
+  if (s.is_integral()) return s.i;
+  bool fits = s.d >= -9223372036854775808.0 && s.d < 9223372036854775808.0;
+  if (!fits || (s.kind == Scalar::Complex && s.imag != 0)) {
+    raise(ErrorKind::RuntimeError, "value cannot be converted to type int64_t without overflow");
+  }
+  return int64_t(s.d);
+}
 double to_real(const Scalar& s) {
   if (s.kind == Scalar::Complex && s.imag != 0) {
     raise(ErrorKind::RuntimeError, "value cannot be converted to type double without overflow");
@@ -273,12 +307,7 @@ double to_real(const Scalar& s) {
 }
 }  // namespace
 
-SL_OP(aten_Int_Scalar) {
-  Scalar s = args.scalar(0);
-  SL_CHECK(s.kind != Scalar::Double || (s.d >= -9223372036854775808.0 && s.d < 9223372036854775808.0),
-           "value cannot be converted to type int without overflow");
-  out[0].set_int(to_integer(s));
-}
+SL_OP(aten_Int_Scalar) { out[0].set_int(to_integer(args.scalar(0))); }
 SL_OP(aten_Float_Scalar) { out[0].set_double(to_real(args.scalar(0))); }
 SL_OP(aten_Float_int) { out[0].set_double(args.number(0)); }
 SL_OP(aten_Float_bool) { out[0].set_double(args.boolean(0)); }

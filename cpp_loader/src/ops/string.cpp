@@ -350,8 +350,9 @@ SL_OP(aten_replace) {
 
 SL_OP(aten_center) {
   char fill = fill_of(args.string(2));
-  size_t missing = padding(args.string(0), args.integer(1)), right = missing / 2;
-  out[0] = Value(std::string(missing - right, fill) + args.string(0) + std::string(right, fill));
+  size_t missing = padding(args.string(0), args.integer(1));
+  size_t left = missing / 2 + (missing & size_t(args.integer(1)) & 1);
+  out[0] = Value(std::string(left, fill) + args.string(0) + std::string(missing - left, fill));
 }
 SL_OP(aten_ljust) {
   char fill = fill_of(args.string(2));
@@ -409,10 +410,11 @@ SL_OP(aten_isidentifier) {
 SL_OP(aten_hex) { out[0] = Value(digits(args.integer(0), "0x", 4)); }
 SL_OP(aten_oct) { out[0] = Value(digits(args.integer(0), "0o", 3)); }
 SL_OP(aten_bin) { out[0] = Value(digits(args.integer(0), "0b", 1)); }
+// One byte of a number in the range of Python's chr.
 SL_OP(aten_chr) {
-  int64_t code = args.integer(0);
-  SL_CHECK(code >= 0 && code < 0x110000, "chr() arg not in range(0x110000), found ", code);
-  out[0] = Value(std::string(1, char(code)));
+  int64_t i = args.integer(0);
+  SL_CHECK(i >= 0 && i < 0x110000, "chr() arg not in range(0x110000), found ", i);
+  out[0] = Value(std::string(1, char(i & 255)));
 }
 SL_OP(aten_ord) {
   Text text = args.string(0);
