@@ -7,13 +7,12 @@ from functools import lru_cache
 from typing import Any, Sequence
 
 from scriptlang import types as T
-from scriptlang.interpreter import native
 from scriptlang.interpreter.code import Code, Instruction, OperatorRef
 from scriptlang.interpreter.engine import engine
 from scriptlang.interpreter.native_engine import has_kernel
 from scriptlang.interpreter.prepare import CODE
 from scriptlang.ir import Function
-from scriptlang.ops import dispatch, table
+from scriptlang.ops import dispatch, random, table
 from scriptlang.ops.table import Operator
 
 
@@ -50,7 +49,7 @@ def run_natively(operator: Operator, args: Sequence[Any], seed: int = 0) -> Any:
     constants = [i for i, (a, value) in enumerate(zip(operator.schema.arguments, args))
                  if isinstance(value, bool) and a.type.annotation == "number"]
     given = [value for i, value in enumerate(args) if i not in constants]
-    native.load()[0].manual_seed(seed)
+    random.manual_seed(seed)
     function = program(operator, tuple((i, args[i]) for i in constants))
     return engine("native").run(function, given)
 
