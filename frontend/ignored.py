@@ -30,11 +30,11 @@ class PythonCall:
     """A Python function as a constant of a program.
 
     Called with run-time values; gives a run-time value of the type `result`.  `see` makes of a
-    run-time value what the function sees, `take` of what it gives a run-time value of a type:
-    both are set by the public API, which knows objects as users see them.
+    run-time value what a function sees, `take` of what it gives a run-time value of a type: both
+    are set by the public API, which knows objects as users see them.
     """
 
-    see: Callable[[Any], Any] = staticmethod(lambda value: value)
+    see: Callable[[Any, Callable], Any] = staticmethod(lambda value, fn: value)
     take: Callable[[Any, T.Type], Any] = staticmethod(lambda value, type: value)
 
     def __init__(self, fn: Callable, result: T.Type):
@@ -42,7 +42,7 @@ class PythonCall:
         self.__name__ = getattr(fn, "__name__", "function")
 
     def __call__(self, *args: Any) -> Any:
-        given = self.fn(*[PythonCall.see(a) for a in args])
+        given = self.fn(*[PythonCall.see(a, self.fn) for a in args])
         return PythonCall.take(given, self.result)
 
     def __repr__(self) -> str:

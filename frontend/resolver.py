@@ -36,14 +36,26 @@ MISSING = object()
 
 
 class ModuleClassValue(SugaredValue):
-    """The class of a module as a name: programs use modules, Python makes them."""
+    """The class of a module as a name: programs use modules, Python makes them.
+
+    Its static methods can be called.
+    """
 
     def __init__(self, cls: type):
+        self.cls = cls
         self.kind = f"the module class '{cls.__name__}'"
+
+    def attr(self, b, name, span):
+        if isinstance(inspect.getattr_static(self.cls, name, None), staticmethod):
+            found = meaning_of(getattr(self.cls, name), span)
+            if found is not None:
+                return found
+        return super().attr(b, name, span)
 
     def call(self, b, args, kwargs, span):
         self.fail("cannot be called in a program", span,
                   "make the module in __init__, and keep it as an attribute")
+
 
 CONSTANT_TYPES = (bool, int, float, complex, str, type(None))
 
@@ -93,6 +105,8 @@ class PythonResolver:
         found = meaning_of(obj, span)
         if found is not None:
             return found
+        if name in ("inf", "nan") and isinstance(obj, float):
+            return ConstantValue(obj)                    # of math, numpy or torch: they never change
         if isinstance(obj, CONSTANT_TYPES) or isinstance(obj, tuple):
             raise CompileError(f"{name!r} is a global {type(obj).__name__}, which could change "
                                f"after the function is compiled", span,

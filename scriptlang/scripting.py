@@ -202,8 +202,34 @@ def define_methods(owner: ScriptModule, text: str) -> None:
         raise
 
 
-def _see(value: Any) -> Any:
-    return wrap(value, engines.engine("python"))
+def _see(value: Any, fn: Any) -> Any:
+    """What a Python function is given; one that is written with torch gets torch's tensors."""
+    value = wrap(value, engines.engine("python"))
+    torch = sys.modules.get("torch")
+    return _as_torch(value, torch) if torch is not None and _uses(fn, torch) else value
+
+
+def _uses(fn: Any, package: Any) -> bool:
+    """Whether a function can see a package, or something of it, by a global name."""
+    names = getattr(inspect.unwrap(fn), "__globals__", {})
+    return any(v is package or str(getattr(v, "__module__", "")).partition(".")[0]
+               == package.__name__ for v in list(names.values()))
+
+
+def _as_torch(value: Any, torch: Any) -> Any:
+    """The value with torch's tensors over the same memory, also inside containers."""
+    if isinstance(value, Tensor):
+        if value.dtype.name == "bfloat16":
+            return torch.from_numpy(value._array.view("int16")).view(torch.bfloat16)
+        return torch.from_numpy(value._array)
+    if isinstance(value, list):
+        return [_as_torch(v, torch) for v in value]
+    if isinstance(value, tuple):
+        parts = [_as_torch(v, torch) for v in value]
+        return tuple(parts) if type(value) is tuple else type(value)(*parts)
+    if isinstance(value, dict):
+        return {k: _as_torch(v, torch) for k, v in value.items()}
+    return value
 
 
 def _take(value: Any, wanted: T.Type) -> Any:
