@@ -47,8 +47,8 @@ Tensor at_least_1d(const Tensor& t) { return t.dim() == 0 ? view_unsqueeze(t, 0)
 
 IndexWalk walk(const char* name, const Tensor& self, int64_t dim, const Tensor& index,
                const Tensor& other) {
-  SL_CHECK(index.dtype() == ScalarType::Int64 || index.dtype() == ScalarType::Int32, name,
-           "(): Expected dtype int32/int64 for index");
+  SL_CHECK(index.dtype() == ScalarType::Int64 || index.dtype() == ScalarType::Int32 ||
+           index.numel() == 0, name, "(): Expected dtype int32/int64 for index");
   IndexWalk w;
   w.dim = wrap_dim(dim, self.dim());
   w.self = at_least_1d(self);

@@ -1,6 +1,8 @@
 // Matrix products on tensors, for the operators that are built on them.
 #pragma once
 
+#include <cmath>
+
 #include "op.h"
 
 namespace scriptlang {
@@ -12,5 +14,14 @@ Tensor batched_product(const Tensor& a, const Tensor& b);
 Tensor matmul(const Tensor& a, const Tensor& b);
 // input [..., k], weight [n, k] (or [k]), bias [n] or undefined.
 Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias);
+
+// A factor as tensors of a type take it: whole for integers, a bool for bools.
+inline Scalar factor_for(const Scalar& s, ScalarType type) {
+  if (type == ScalarType::Bool) return Scalar(s.to_bool());
+  if (!is_integral(type, false) || s.is_integral()) return s;
+  SL_CHECK(std::fabs(s.d) < 9223372036854775808.0,
+           "value cannot be converted to type int64_t without overflow");
+  return Scalar(int64_t(s.d));
+}
 
 }  // namespace scriptlang

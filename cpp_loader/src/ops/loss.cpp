@@ -207,8 +207,11 @@ Tensor cosine_embedding(Args args) {
   SL_CHECK(dims == target.dim() + 1 && args.tensor(1).dim() == dims, target.dim(), "D target tensor "
            "expects ", target.dim() + 1, "D input tensors, but found inputs with sizes ",
            to_string(args.tensor(0).sizes()), " and ", to_string(args.tensor(1).sizes()), ".");
-  Tensor cosine = cosine_similarity(args.tensor(0), args.tensor(1),
-                                    args.tensor(0).dim() == 1 ? 0 : 1, 1e-8);
+  const Tensor &a = args.tensor(0), &b = args.tensor(1);
+  auto squares = [](const Tensor& t) {
+    return add(sum_over(mul(t, t), {t.dim() - 1}), Scalar(1e-12));
+  };
+  Tensor cosine = div(sum_over(mul(a, b), {dims - 1}), sqrt(mul(squares(a), squares(b))));
   Tensor zero = full(cosine.sizes(), cosine.dtype(), Scalar(0.0));
   Tensor apart = clamp_min(sub(cosine, Scalar(args.number(3))), 0.0);
   Tensor loss = add(where(eq(target, Scalar(int64_t{1})), sub(Scalar(1.0), cosine), zero),

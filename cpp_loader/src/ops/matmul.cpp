@@ -144,7 +144,10 @@ bool is_one(const Scalar& s) { return s.is_integral() ? s.i == 1 : s.d == 1 && s
 bool is_zero(const Scalar& s) { return !s.to_bool(); }
 
 // beta * self + alpha * product; a beta of zero makes self's values (and NaN) irrelevant.
-Tensor add_product(const Tensor& self, Tensor product, const Scalar& beta, const Scalar& alpha) {
+Tensor add_product(const Tensor& self, Tensor product, const Scalar& self_factor,
+                   const Scalar& product_factor) {
+  Scalar beta = factor_for(self_factor, self.dtype());
+  Scalar alpha = factor_for(product_factor, product.dtype());
   if (!is_one(alpha)) {
     product = binary_result(product, alpha, Binary::k_mul, "mul", Rule::kSame);
   }

@@ -58,9 +58,10 @@ Tensor rrelu(Args args, Context& ctx, const Tensor& into) {
   return into;
 }
 
-Tensor scaled_sum(const Tensor& self, const Scalar& beta, const Tensor& product,
-                  const Scalar& alpha) {
-  Tensor scaled = mul(product, alpha);
+Tensor scaled_sum(const Tensor& self, const Scalar& self_factor, const Tensor& product,
+                  const Scalar& product_factor) {
+  Scalar beta = factor_for(self_factor, self.dtype());
+  Tensor scaled = mul(product, factor_for(product_factor, product.dtype()));
   return beta.to_bool() ? add(mul(self, beta), scaled) : scaled;
 }
 
