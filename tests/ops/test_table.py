@@ -153,3 +153,10 @@ def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no_such"):
         tensor(1).no_such
     assert not hasattr(Tensor, "no_such")
+
+
+def test_the_document_of_operators_is_current():
+    from scriptlang.ops import document
+
+    assert document.TARGET.read_text() == document.document(), \
+        "run python -m scriptlang.ops.document"
