@@ -11,6 +11,7 @@ import ast
 import builtins
 import collections
 import enum
+import importlib
 import inspect
 import types as python_types
 from typing import Any, Callable, Mapping
@@ -301,11 +302,6 @@ def _torch_function(module: str, name: str) -> SugaredValue | None:
 
 def functional(name: str) -> SugaredValue | None:
     """`torch.nn.functional.name`: written in the language in scriptlang.nn.functional."""
-    import importlib.util
-
-    if importlib.util.find_spec("scriptlang.nn") is None or \
-            importlib.util.find_spec("scriptlang.nn.functional") is None:
-        return None
     module = importlib.import_module("scriptlang.nn.functional")
     obj = getattr(module, name, None)
     if isinstance(obj, python_types.FunctionType) and obj.__module__.startswith(module.__name__):
