@@ -1,6 +1,6 @@
 """`python -m scriptlang.ops.document` writes docs/operators.md from the table; `--check` compares.
 
-For the repository's checkout: what is native is read from cpp_loader/src/ops/ops.def.
+Run it in the repository: what is native is read from cpp_loader/src/ops/ops.def.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from itertools import groupby
 
 from . import table
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-TARGET = ROOT / "docs" / "operators.md"
-NATIVE = ROOT / "cpp_loader" / "src" / "ops" / "ops.def"
+TARGET = pathlib.Path("docs/operators.md")
+NATIVE = pathlib.Path("cpp_loader/src/ops/ops.def")
 
 HEAD = """# Operators
 
@@ -30,16 +29,15 @@ needs another runs on the Python engine under `engine="auto"`. `scriptlang/ops/l
 """
 
 
-def native_names() -> set[str]:
+def native_names(listed: str) -> set[str]:
     """Qualified names of the overloads that the native engine has kernels or forms of."""
-    text = NATIVE.read_text()
-    return {schema.partition("(")[0] for schema in re.findall(r'"([^"]*\()', text)}
+    return {schema.partition("(")[0] for schema in re.findall(r'"([^"]*\()', listed)}
 
 
-def document() -> str:
-    """The text of docs/operators.md."""
+def document(listed: str) -> str:
+    """The text of docs/operators.md, from the text of ops.def."""
     operators = sorted(table.all_operators(), key=lambda op: (op.name, op.overload))
-    native = native_names()
+    native = native_names(listed)
     kinds = Counter(op.kind for op in operators)
     lacking = sum(map(len, table.lacking().values()))
     names = {op.name for op in operators}
@@ -65,7 +63,7 @@ def row(name: str, overloads: list[table.Operator], native: set[str]) -> str:
 
 
 def main() -> None:
-    text = document()
+    text = document(NATIVE.read_text())
     if "--check" in sys.argv[1:]:
         if not TARGET.exists() or TARGET.read_text() != text:
             sys.exit("docs/operators.md is not current: run python -m scriptlang.ops.document")
