@@ -58,12 +58,25 @@ INEXACT = (T.TENSOR, T.NUMBER)
 """Types that are not converted to the numbers that a literal is annotated to hold."""
 
 
+def _options(expected: T.Type | None, kind: type[T.Type]) -> list[T.Type]:
+    """The types of a kind that a literal may be of where `expected` is declared."""
+    if expected is None:
+        return []
+    return [t for t in (expected.options if isinstance(expected, T.UnionType) else
+                        (T.without_none(expected),)) if isinstance(t, kind)]
+
+
+def _refuse_open(choices: list[T.Type], name: str, span: Span) -> None:
+    """An empty literal that could be of several of the declared types is refused."""
+    if len(choices) > 1:
+        raise CompileError(f"an empty {name} could be each of "
+                           f"{', '.join(t.annotation for t in choices)}", span,
+                           f"say which: torch.jit.annotate({choices[0].annotation}, ...)")
+
+
 def _list_hint(expected: T.Type | None) -> T.Type | None:
     """The type of the elements that a list literal should have."""
-    if expected is None:
-        return None
-    found = [t for t in (expected.options if isinstance(expected, T.UnionType) else
-                         (T.without_none(expected),)) if isinstance(t, T.ListType)]
+    found = _options(expected, T.ListType)
     return found[0].element if len(found) == 1 else None
 
 
@@ -71,6 +84,7 @@ def emit_list(e: Emitter, node: ast.List, expected: T.Type | None) -> SugaredVal
     span, hint = e.span(node), _list_hint(expected)
     values = [p.value(e.b, span) for p in elements(e, node.elts, [hint] * len(node.elts))]
     if not values and hint is None:
+        _refuse_open(_options(expected, T.ListType), "list", span)
         return e.simple(e.b.insert(EMPTY_LIST, (), (T.ListType(T.TENSOR),), span).output)
     if hint is not None:
         values = [e.b.convert(v, hint, span, v.type not in INEXACT) for v in values]
@@ -93,11 +107,10 @@ def common_type(values: list[Value]) -> T.Type:
 
 def emit_dict(e: Emitter, node: ast.Dict, expected: T.Type | None) -> SugaredValue:
     span = e.span(node)
-    hint = T.without_none(expected) if expected is not None else None
-    if isinstance(hint, T.UnionType):
-        hint = next((t for t in hint.options if isinstance(t, T.DictType)), None)
-    if not isinstance(hint, T.DictType):
-        hint = None
+    choices = _options(expected, T.DictType)
+    hint = choices[0] if len(choices) == 1 else None
+    if not node.keys:
+        _refuse_open(choices, "dict", span)
     pairs: list[Value] = []
     for key, value in zip(node.keys, node.values):
         if key is None:
@@ -107,6 +120,10 @@ def emit_dict(e: Emitter, node: ast.Dict, expected: T.Type | None) -> SugaredVal
         pairs.append(e.value(value, hint.value if hint else None))
     if hint is None:
         hint = _dict_type(e, node, pairs)
+        if choices and hint not in choices:
+            raise CompileError(f"a {hint.annotation} is none of "
+                               f"{', '.join(t.annotation for t in choices)}", span,
+                               "convert its values, or declare that dict, too")
     else:
         for i, v in enumerate(pairs):
             wanted = hint.value if i % 2 else hint.key
