@@ -16,7 +16,6 @@ operators of PyTorch that scriptlang lacks (`lacking.txt`) have no kernel and co
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import pathlib
 import threading
 from collections import namedtuple
@@ -142,8 +141,7 @@ def load_families() -> None:
         return
     with _loading:
         for family in FAMILIES:
-            if importlib.util.find_spec(f"{__package__}.{family}"):
-                importlib.import_module(f".{family}", __package__)
+            importlib.import_module(f".{family}", __package__)
         _loaded = True
 
 

@@ -213,7 +213,7 @@ def multi_head_attention_forward(
         dropout_p = 0.0
     if need_weights:
         assert not is_causal or attn_mask is not None, \
-            "FIXME: is_causal not implemented for need_weights"
+            "is_causal together with need_weights needs an attn_mask; give the causal one"
         scaled = q * math.sqrt(1.0 / float(head_dim))
         weights = torch.bmm(scaled, k.transpose(-2, -1)) if attn_mask is None \
             else torch.baddbmm(attn_mask, scaled, k.transpose(-2, -1))
