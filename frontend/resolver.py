@@ -14,6 +14,7 @@ import enum
 import importlib
 import inspect
 import types as python_types
+import weakref
 from typing import Any, Callable, Mapping
 
 from scriptlang import types as T
@@ -78,14 +79,16 @@ class PythonResolver:
         """The resolver of a function's own names."""
         closure = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
         module_names = function.__globals__              # not the function: it is a weak key
+        own, own_name = weakref.ref(function), function.__name__   # which a decorator's is not yet
 
         def names(name: str) -> Any:
             if name in closure:
                 try:
                     return closure[name].cell_contents
                 except ValueError:                       # not assigned yet
-                    return MISSING
-            return module_names.get(name, MISSING)
+                    return own() if name == own_name else MISSING
+            found = module_names.get(name, MISSING)
+            return own() if found is MISSING and name == own_name else found
 
         return cls(names, own_annotations(function))
 

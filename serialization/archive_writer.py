@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import warnings
 from typing import Any, BinaryIO, Iterator, Mapping
 
 import numpy as np
@@ -20,6 +21,7 @@ from ..tensors import Tensor
 from .atomic import atomic_file
 from .code_writer import CodeWriter
 from .debug_writer import DebugWriter
+from .dependencies import recursive_functions
 from .pickling import Pickler
 from .zip_writer import ZipWriter
 
@@ -65,6 +67,7 @@ def archive_records(root: ScriptObject, extra_files: Mapping[str, str | bytes]
     """The records of an archive, in order."""
     code = CodeWriter()
     code.add([root.type, *classes_of_objects(root)])
+    warn_of_recursion(code)
     sources = code.files()
     data = StorageTable("data")
     tree = Pickler(data.key, run_getstate, code.spelling.name).dump(root, root.type)
@@ -80,6 +83,16 @@ def archive_records(root: ScriptObject, extra_files: Mapping[str, str | bytes]
     made += [("version", WRITTEN_VERSION), ("byteorder", b"little")]
     made.append((".data/serialization_id", identity(made)))
     return iter(made)
+
+
+def warn_of_recursion(code: CodeWriter) -> None:
+    """Say which functions PyTorch would refuse when it loads the archive."""
+    found = recursive_functions(code.dependencies.types, code.dependencies.functions)
+    if found:
+        names = ", ".join(f.name.removeprefix("__torch__.") for f in found)
+        warnings.warn(f"{names} calls itself: scriptlang loads and runs this archive, PyTorch "
+                      "does not compile recursive functions; write it as a loop to use it there",
+                      stacklevel=5)
 
 
 def constant_records(constants: list[Any], root: ScriptObject, code: CodeWriter

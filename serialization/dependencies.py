@@ -107,3 +107,32 @@ def named_in(value: Any) -> list[Any]:
     if isinstance(value, (list, tuple)):
         return [item for v in value for item in named_in(v)]
     return []
+
+
+def recursive_functions(types: Iterable[T.Type], functions: Iterable[Function]) -> list[Function]:
+    """Of methods and functions those that call themselves, directly or by way of others."""
+    methods = [m for t in types if isinstance(t, T.ClassType) for m in t.methods.values()]
+    calls = {f: callees(f) for f in (*methods, *functions)}
+    found = []
+    for function in calls:
+        seen, pending = set(), list(calls[function])
+        while pending:
+            called = pending.pop()
+            if called not in seen:
+                seen.add(called)
+                pending += calls.get(called, ())
+        if function in seen:
+            found.append(function)
+    return found
+
+
+def callees(function: Function) -> list[Function]:
+    """The functions and methods that a function names in its calls."""
+    found = []
+    for node in function.graph.walk_all():
+        if isinstance(node.attributes.get("function"), Function):
+            found.append(node.attributes["function"])
+        elif node.kind == "prim::CallMethod":
+            method = getattr(node.inputs[0].type, "methods", {}).get(node.attributes["name"])
+            found += [method] if isinstance(method, Function) else []
+    return found
