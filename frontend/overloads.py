@@ -24,7 +24,29 @@ def function_overloads(fn: Callable) -> tuple[Callable, ...]:
     for table in _tables():
         if table.get(key):
             return tuple(f for f in table[key] if f is not fn)
-    return ()
+    return _declared_in_source(fn) if _compiled_by_torch(fn) else ()
+
+
+def _compiled_by_torch(fn: Callable) -> bool:
+    """Whether PyTorch compiled the function's overloads: it forgets their declarations then."""
+    state = sys.modules.get("torch.jit._state")
+    return state is not None and bool(state._try_get_jit_cached_overloads(fn))
+
+
+def _declared_in_source(fn: Callable) -> tuple[Callable, ...]:
+    """The functions of the same name before `fn` in its module's source, made once more."""
+    text = "".join(inspect.findsource(fn)[0])
+    heads = [node for node in ast.parse(text).body
+             if isinstance(node, ast.FunctionDef) and node.name == fn.__name__
+             and node.lineno < fn.__code__.co_firstlineno]
+    made = []
+    for head in heads:
+        head.decorator_list = []
+        names: dict[str, Any] = {}
+        code = compile(ast.Module([head], []), fn.__code__.co_filename, "exec")
+        exec(code, fn.__globals__, names)
+        made.append(names[fn.__name__])
+    return tuple(made)
 
 
 def _tables() -> list[Any]:

@@ -23,30 +23,36 @@ def scale_of(inputs: int, outputs: int, align: bool, factor: float | None) -> fl
     return 1 / factor if factor is not None and factor > 0 else inputs / outputs
 
 
-def nearest(inputs, outputs, align, factor, exact=False):
+def nearest(inputs, outputs, align, factor, real, exact=False):
     i = np.arange(outputs)
     scale = np.float32(scale_of(inputs, outputs, False, factor))
     at = np.floor((i + (0.5 if exact else 0)).astype(np.float32) * scale).astype(np.int64)
     return np.minimum(at, inputs - 1)[:, None], np.ones((outputs, 1))
 
 
-def nearest_exact(inputs, outputs, align, factor):
-    return nearest(inputs, outputs, align, factor, exact=True)
+def nearest_exact(inputs, outputs, align, factor, real):
+    return nearest(inputs, outputs, align, factor, real, exact=True)
 
 
-def places(inputs, outputs, align, factor, clamp: bool) -> np.ndarray:
-    """Input coordinates of the output pixels."""
-    scale = scale_of(inputs, outputs, align, factor)
-    i = np.arange(outputs, dtype=np.float64)
-    at = i * scale if align else (i + 0.5) * scale - 0.5
-    return np.maximum(at, 0) if clamp and not align else at
+def places(inputs, outputs, align, factor, real, clamp: bool) -> np.ndarray:
+    """Input coordinates of the output pixels, computed in `real` as PyTorch does: on a wide
+    image the rounding of a float32 coordinate is larger than that of the pixels."""
+    scale = real(scale_of(inputs, outputs, align, factor))
+    i = np.arange(outputs, dtype=real)
+    half = real(0.5)
+    if align:
+        return i * scale
+    # One rounding, as in PyTorch's kernels, which are compiled to fused multiply-adds: the
+    # product of two float32 is exact in float64.
+    at = ((i + half).astype(np.float64) * float(scale) - 0.5).astype(real)
+    return np.maximum(at, real(0)) if clamp else at
 
 
-def linear(inputs, outputs, align, factor):
-    at = places(inputs, outputs, align, factor, clamp=True)
+def linear(inputs, outputs, align, factor, real):
+    at = places(inputs, outputs, align, factor, real, clamp=True)
     low = np.minimum(at.astype(np.int64), inputs - 1)
     high = np.minimum(low + 1, inputs - 1)
-    t = at - low
+    t = at - low.astype(real)
     return np.stack([low, high], 1), np.stack([1 - t, t], 1)
 
 
@@ -57,17 +63,17 @@ def cubic_weight(x, a):
     return np.where(x <= 1, near, np.where(x < 2, far, 0))
 
 
-def cubic(inputs, outputs, align, factor):
-    at = places(inputs, outputs, align, factor, clamp=False)
+def cubic(inputs, outputs, align, factor, real):
+    at = places(inputs, outputs, align, factor, real, clamp=False)
     base = np.floor(at).astype(np.int64)
     offsets = np.arange(-1, 3)
-    weights = cubic_weight(at[:, None] - (base[:, None] + offsets), -0.75)
+    weights = cubic_weight(at[:, None] - (base[:, None] + offsets).astype(real), real(-0.75))
     return np.clip(base[:, None] + offsets, 0, inputs - 1), weights
 
 
 def antialiased(kernel, support: float):
     """Weights of a filter that widens when the image shrinks."""
-    def weights(inputs, outputs, align, factor):
+    def weights(inputs, outputs, align, factor, real):
         scale = scale_of(inputs, outputs, align, factor)
         reach = support * max(scale, 1.0)
         inverse = 1 / scale if scale >= 1 else 1.0
@@ -122,8 +128,9 @@ def interpolate(mode: str, dims: int):
         factors = factors or [None] * dims
         array = self._array
         wide = array.astype(np.float32) if self.dtype.itemsize == 2 else array
+        real = np.float64 if self.dtype is dtypes.float64 else np.float32
         for d in range(dims):
-            at, weights = MODES[mode](self._size[2 + d], output_size[d], align, factors[d])
+            at, weights = MODES[mode](self._size[2 + d], output_size[d], align, factors[d], real)
             if mode.startswith("nearest"):
                 wide = np.take(wide, at[:, 0], axis=2 + d)
             elif self.dtype.kind == "u":

@@ -163,3 +163,14 @@ def test_every_module_that_pytorch_scripts():
                     raise AssertionError(f"{info.name} {made.args} {made.kwargs}") from error
             count += 1
     assert count > 300
+
+
+def test_overloads_that_pytorch_compiled_first():
+    """PyTorch forgets the declarations of `interpolate` when it has compiled them."""
+    class Resize(nn.Module):
+        def forward(self, x):
+            return nn.functional.interpolate(x, size=[4, 6]) + nn.functional.interpolate(
+                x, size=(4, 6), mode="bilinear")
+
+    torch.jit.script(Resize())
+    check(Resize(), torch.rand(1, 2, 8, 5))

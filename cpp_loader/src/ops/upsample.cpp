@@ -64,7 +64,8 @@ void fill_taps(Taps& taps, Filter filter, int64_t in, int64_t out, bool align_co
       weight[0] = 1;
       continue;
     }
-    T at = align_corners ? scale * T(i) : scale * (T(i) + T(0.5)) - T(0.5);
+    // One rounding, as in PyTorch's kernels, which are compiled to fused multiply-adds.
+    T at = align_corners ? scale * T(i) : std::fma(scale, T(i) + T(0.5), T(-0.5));
     if (filter == Filter::kLinear) {
       if (at < 0) at = 0;
       int64_t first = index_at(at, in);

@@ -1,0 +1,35 @@
+"""Interpolation: every mode, both conventions of corners, and images wide enough to show how
+the coordinates are rounded."""
+
+from __future__ import annotations
+
+from tests.ops.harness import Arrays, both_tests, call
+
+A = Arrays("resize")
+
+
+def samples():
+    image = A.normal(1, 2, 5, 6)
+    for size in ([9, 4], [3, 13], [5, 6]):
+        for align in (False, True):
+            yield call("upsample_bilinear2d", image, size, align)
+            yield call("upsample_bicubic2d", image, size, align)
+            yield call("_upsample_bilinear2d_aa", image, size, align)
+            yield call("_upsample_bicubic2d_aa", image, size, align)
+        yield call("upsample_nearest2d", image, size)
+        yield call("_upsample_nearest_exact2d", image, size)
+    line, block = A.normal(2, 1, 7), A.normal(1, 1, 3, 4, 2)
+    for align in (False, True):
+        yield call("upsample_linear1d", line, [17], align)
+        yield call("upsample_trilinear3d", block, [5, 3, 6], align)
+        yield call("upsample_bilinear2d", image.astype("float64"), [7, 11], align)
+    # A coordinate near 500 has few bits left for the weights of its neighbours.
+    wide = A.normal(1, 1, 1, 500)
+    for width in (333, 777):
+        yield call("upsample_bilinear2d", wide, [1, width], False)
+        yield call("upsample_bicubic2d", wide, [1, width], False)
+        yield call("upsample_linear1d", wide[0], [width], False)
+
+
+SAMPLES = list(samples())
+test_recorded, test_pytorch = both_tests("resize", SAMPLES)
