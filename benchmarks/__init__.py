@@ -1,1 +1,11 @@
-"""Measurements of scriptlang against its peers.  `python -m benchmarks --help`."""
+"""Measurements of scriptlang against its peers: `python -m benchmarks --help`.
+
+workloads   what is measured, with its inputs
+vision, sequence, operators, loops   the programs
+prepare     builds them with PyTorch: archives and .onnx files
+candidates  how scriptlang and each peer runs a workload
+rows        which candidates meet in which row
+harness, worker   interleaved timing of processes that each hold one candidate
+processes   whole processes: time, memory, size
+report      text and the HTML page
+"""

@@ -2,95 +2,102 @@
 
 from __future__ import annotations
 
+import importlib
+import math
 import os
 import pathlib
 
 import numpy as np
 
+from .workloads import WORKLOADS, Workload
+
 FILES = pathlib.Path(os.environ.get("SCRIPTLANG_BENCH_FILES", ".cache/benchmarks"))
 CHUNK = 512
 RATE = 16000
+CONTEXT = 64
 
 
-def noise(*shape: int) -> np.ndarray:
-    return np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+def find(name: str) -> Workload:
+    return next(w for w in WORKLOADS if w.name == name)
 
 
-def silero_scriptlang(engine: str, threads: int):
-    """One 32 ms chunk of audio through silero-vad."""
+# ---- workloads: an archive or .onnx and its inputs
+
+def with_scriptlang(workload: str, threads: int, engine: str = "native", optimize: bool = False):
     import scriptlang
 
     scriptlang.set_num_threads(threads)
-    m = scriptlang.load(FILES / "silero_vad.jit", engine=engine)
-    x = scriptlang.from_numpy(noise(1, CHUNK) * 0.1)
-    return lambda: m(x, RATE)
-
-
-def silero_torch(threads: int):
-    import torch
-
-    torch.set_num_threads(threads)
-    m = torch.jit.load(str(FILES / "silero_vad.jit"))
-    x = torch.from_numpy(noise(1, CHUNK) * 0.1)
-    with torch.no_grad():
-        for _ in range(5):                           # its profiling executor compiles on call 2
-            m(x, RATE)
-
-    def call():
-        with torch.no_grad():
-            m(x, RATE)
-
-    return call
-
-
-def silero_onnxruntime(threads: int):
-    session = onnx_session("silero_vad.onnx", threads)
-    x, context = noise(1, CHUNK) * 0.1, 64
-    feed = {"input": np.concatenate([np.zeros((1, context), np.float32), x], 1),
-            "state": np.zeros((2, 1, 128), np.float32), "sr": np.array(RATE, np.int64)}
-
-    def call():
-        out, state = session.run(None, feed)
-        feed["state"] = state
-
-    return call
-
-
-def resnet_scriptlang(engine: str, threads: int, optimize: bool = False):
-    """ResNet-18, one 224x224 image."""
-    import scriptlang
-
-    scriptlang.set_num_threads(threads)
-    m = scriptlang.load(FILES / "resnet18.pt", engine=engine)
+    program = scriptlang.load(FILES / f"{workload}.pt", engine=engine)
     if optimize:
-        m = scriptlang.optimize(m)
-    x = scriptlang.from_numpy(noise(1, 3, 224, 224))
-    return lambda: m(x)
+        program = scriptlang.optimize(program)
+    inputs = [scriptlang.from_numpy(a) if isinstance(a, np.ndarray) else a
+              for a in find(workload).arguments()]
+    return lambda: program(*inputs)
 
 
-def resnet_torch(threads: int, optimize: bool = False):
+def with_torch(workload: str, threads: int, form: str = "loaded"):
+    """`form`: loaded, frozen, optimized (for inference), or compiled (by torch.compile)."""
     import torch
 
+    from .prepare import build, tensors
+
     torch.set_num_threads(threads)
-    m = torch.jit.load(str(FILES / "resnet18.pt")).eval()
-    m = torch.jit.optimize_for_inference(m) if optimize else torch.jit.freeze(m)
-    x = torch.from_numpy(noise(1, 3, 224, 224))
-    with torch.no_grad():
-        for _ in range(3):
-            m(x)
+    w = find(workload)
+    inputs = tensors(w)
+    if form == "compiled":
+        program = torch.compile(build(w))
+    else:
+        program = torch.jit.load(str(FILES / f"{workload}.pt"))
+        if form != "loaded":
+            program = (torch.jit.freeze if form == "frozen" else torch.jit.optimize_for_inference)(
+                program.eval())
+    mode = torch.inference_mode if form == "compiled" else torch.no_grad
+    with mode():
+        for _ in range(4):                           # its profiling executor compiles on call 2
+            program(*inputs)
 
     def call():
-        with torch.no_grad():
-            m(x)
+        with mode():
+            program(*inputs)
 
     return call
 
 
-def resnet_onnxruntime(threads: int):
-    session = onnx_session("resnet18.onnx", threads)
-    name = session.get_inputs()[0].name
-    feed = {name: noise(1, 3, 224, 224)}
+def with_onnxruntime(workload: str, threads: int):
+    session = onnx_session(f"{workload}.onnx", threads)
+    feed = dict(zip((i.name for i in session.get_inputs()), find(workload).arguments()))
     return lambda: session.run(None, feed)
+
+
+def with_cpython(workload: str, threads: int):
+    w = find(workload)
+    module, name = w.program.split(":")
+    program = getattr(importlib.import_module(f"benchmarks.{module}"), name)
+    return lambda: program(*w.inputs)
+
+
+def with_numpy(workload: str, threads: int):
+    w = find(workload)
+    x, = w.arguments()
+    program = NUMPY[w.numpy]
+    return lambda: program(x)
+
+
+def chain(x):
+    return np.tanh(1.5 * x + 0.25) / (1 + np.exp(-x)) + np.exp(-(x * x))
+
+
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def layer_norm(x):
+    x = x - x.mean(-1, keepdims=True)
+    return x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-5)
+
+
+NUMPY = {"chain": chain, "softmax": softmax, "layer_norm": layer_norm}
 
 
 def onnx_session(file: str, threads: int):
@@ -101,3 +108,45 @@ def onnx_session(file: str, threads: int):
     options.inter_op_num_threads = 1
     return onnxruntime.InferenceSession(str(FILES / file), options,
                                         providers=["CPUExecutionProvider"])
+
+
+# ---- silero-vad: one 32 ms chunk of audio, the state kept between chunks
+
+def noise(*shape: int) -> np.ndarray:
+    return np.random.default_rng(0).standard_normal(shape).astype(np.float32) / math.sqrt(100)
+
+
+def silero_scriptlang(engine: str, threads: int):
+    import scriptlang
+
+    scriptlang.set_num_threads(threads)
+    m = scriptlang.load(FILES / "silero_vad.jit", engine=engine)
+    x = scriptlang.from_numpy(noise(1, CHUNK))
+    return lambda: m(x, RATE)
+
+
+def silero_torch(threads: int):
+    import torch
+
+    torch.set_num_threads(threads)
+    m = torch.jit.load(str(FILES / "silero_vad.jit"))
+    x = torch.from_numpy(noise(1, CHUNK))
+
+    def call():
+        with torch.no_grad():
+            m(x, RATE)
+
+    for _ in range(5):                               # its profiling executor compiles on call 2
+        call()
+    return call
+
+
+def silero_onnxruntime(threads: int):
+    session = onnx_session("silero_vad.onnx", threads)
+    x = np.concatenate([np.zeros((1, CONTEXT), np.float32), noise(1, CHUNK)], 1)
+    feed = {"input": x, "state": np.zeros((2, 1, 128), np.float32), "sr": np.array(RATE, np.int64)}
+
+    def call():
+        _, feed["state"] = session.run(None, feed)
+
+    return call

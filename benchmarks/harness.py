@@ -13,7 +13,6 @@ import os
 import statistics
 import subprocess
 import sys
-import time
 from dataclasses import dataclass, field
 
 
@@ -39,7 +38,7 @@ class Row:
 
 @dataclass
 class Result:
-    """Seconds a call by round, for one candidate of one row at one thread count."""
+    """Seconds a call (or bytes) by round, for one candidate of one row at one thread count."""
 
     row: str
     threads: int
@@ -47,6 +46,13 @@ class Result:
     seconds: list[float] = field(default_factory=list)
     ratios: list[float] = field(default_factory=list)
     note: str = ""
+    unit: str = "seconds"
+
+    def add(self, value: float, base: float | None) -> None:
+        """One round: what this candidate took, and the reference beside it (None: it failed)."""
+        self.seconds.append(value)
+        if base:
+            self.ratios.append(value / base)
 
     @property
     def median(self) -> float | None:
@@ -115,25 +121,11 @@ def run_row(row: Row, pythons: dict[str, str], rounds: int, batch: float) -> lis
             for i, (c, w) in enumerate(workers):
                 seconds = w.time(batch) if w.alive else None
                 here[c.name].note = w.note
-                if seconds is None:
-                    continue
-                here[c.name].seconds.append(seconds)
-                base = seconds if i == 0 else base
-                if base:
-                    here[c.name].ratios.append(seconds / base)
+                if seconds is not None:
+                    base = seconds if i == 0 else base
+                    here[c.name].add(seconds, base)
         for _, w in workers:
             w.close()
         results += here.values()
     return results
 
-
-def time_process(command: list[str], runs: int, env: dict | None = None) -> list[float]:
-    """Wall seconds of whole runs of a command, after one that is not counted."""
-    times = []
-    for i in range(runs + 1):
-        start = time.perf_counter()
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL,
-                       env=dict(os.environ, **(env or {})))
-        if i:
-            times.append(time.perf_counter() - start)
-    return times

@@ -1,18 +1,22 @@
 """Makes the files that the benchmarks read.  Run it where torch (and onnx, onnxscript) are installed.
 
-silero-vad's archive and its .onnx come out of the wheel that `pip download silero-vad==6.2.3` gets;
-ResNet-18 is built here with random weights and saved scripted, traced and as .onnx.
+Every workload is built with random weights, scripted (its archive) and exported (its .onnx);
+silero-vad's archive and .onnx come out of the wheel that `pip download silero-vad==6.2.3` gets.
+`python -m benchmarks.prepare [workload ...]`
 """
 
 from __future__ import annotations
 
+import importlib
 import pathlib
 import subprocess
 import sys
 import tempfile
+import warnings
 import zipfile
 
 from .candidates import FILES
+from .workloads import WORKLOADS, Workload
 
 
 def silero() -> None:
@@ -25,24 +29,49 @@ def silero() -> None:
                 (FILES / name).write_bytes(z.read(f"silero_vad/data/{name}"))
 
 
-def resnet18() -> None:
+def build(w: Workload):
+    """The module or function of a workload, for PyTorch."""
     import torch
 
-    from .models import ResNet18
-
+    module, name = w.program.split(":")
+    program = getattr(importlib.import_module(f"benchmarks.{module}"), name)
+    if module == "loops":
+        return program
     torch.manual_seed(0)
-    model = ResNet18().eval()
-    x = torch.randn(1, 3, 224, 224)
-    torch.jit.script(model).save(str(FILES / "resnet18.pt"))
-    torch.jit.trace(model, x).save(str(FILES / "resnet18.trace.pt"))
-    try:
-        torch.onnx.export(model, (x,), str(FILES / "resnet18.onnx"), dynamo=True)
-    except Exception as e:
-        print(f"resnet18.onnx was not made: {e}", file=sys.stderr)
+    return program(**w.options).eval()
+
+
+def tensors(w: Workload) -> list:
+    """The inputs as PyTorch takes them."""
+    import numpy as np
+    import torch
+
+    return [torch.from_numpy(a) if isinstance(a, np.ndarray) else a for a in w.arguments()]
+
+
+def make(w: Workload) -> None:
+    import torch
+
+    program = build(w)
+    torch.jit.script(program).save(str(FILES / f"{w.name}.pt"))
+    if w.onnx:
+        try:
+            torch.onnx.export(program, tuple(tensors(w)), str(FILES / f"{w.name}.onnx"),
+                              dynamo=True, verbose=False)
+        except Exception as e:
+            print(f"{w.name}.onnx was not made: {str(e)[:200]}", file=sys.stderr)
+
+
+def main(names: list[str]) -> None:
+    FILES.mkdir(parents=True, exist_ok=True)
+    warnings.simplefilter("ignore")
+    for w in WORKLOADS:
+        if not names or w.name in names:
+            make(w)
+            print(w.name, flush=True)
+    if not names or "silero" in names:
+        silero()
 
 
 if __name__ == "__main__":
-    FILES.mkdir(parents=True, exist_ok=True)
-    silero()
-    resnet18()
-    print(*sorted(p.name for p in FILES.iterdir()))
+    main(sys.argv[1:])

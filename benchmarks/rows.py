@@ -1,37 +1,65 @@
-"""The table of measurements."""
+"""The table of measurements: which candidates run each workload, and the whole processes."""
 
 from __future__ import annotations
 
 from .harness import Candidate, Row
+from .workloads import WORKLOADS, Workload
 
 TORCH = "torch"
+"""Candidates of this interpreter run where torch and onnxruntime are installed."""
 
-ROWS = (
-    Row("silero", "silero-vad, seconds a 32 ms chunk", (
-        Candidate("scriptlang native", "silero_scriptlang", {"engine": "native"}),
-        Candidate("scriptlang python", "silero_scriptlang", {"engine": "python"}),
-        Candidate("torch.jit", "silero_torch", {}, TORCH),
-        Candidate("onnxruntime", "silero_onnxruntime", {}, TORCH))),
-    Row("resnet18", "ResNet-18, seconds a 224x224 image", (
-        Candidate("scriptlang native, optimised", "resnet_scriptlang",
-                  {"engine": "native", "optimize": True}),
-        Candidate("scriptlang native", "resnet_scriptlang", {"engine": "native"}),
-        Candidate("scriptlang python", "resnet_scriptlang", {"engine": "python"}),
-        Candidate("torch.jit frozen", "resnet_torch", {}, TORCH),
-        Candidate("torch.jit optimize_for_inference", "resnet_torch", {"optimize": True}, TORCH),
-        Candidate("onnxruntime", "resnet_onnxruntime", {}, TORCH))),
-)
+
+def candidates(w: Workload) -> tuple[Candidate, ...]:
+    """The reference first: what scriptlang's user would run."""
+    def one(name: str, factory: str, python: str = "scriptlang", **options) -> Candidate:
+        return Candidate(name, factory, {"workload": w.name, **options}, python)
+
+    made = [one("scriptlang", "with_scriptlang")]
+    if w.group in ("networks", "products"):
+        made = [one("scriptlang, optimized", "with_scriptlang", optimize=True),
+                one("scriptlang, as loaded", "with_scriptlang")]
+    made.append(one("torch.jit", "with_torch", TORCH))
+    if w.group == "networks":
+        made += [one("torch.jit, frozen", "with_torch", TORCH, form="frozen"),
+                 one("torch.jit, optimized for inference", "with_torch", TORCH, form="optimized")]
+    if w.compile:
+        made.append(one("torch.compile", "with_torch", TORCH, form="compiled"))
+    if w.onnx:
+        made.append(one("onnxruntime", "with_onnxruntime", TORCH))
+    if w.numpy:
+        made.append(one("numpy", "with_numpy"))
+    if w.cpython:
+        made.append(one("CPython", "with_cpython"))
+    return tuple(made)
+
+
+SILERO = Row("silero", "silero-vad, a chunk of 32 ms", (
+    Candidate("scriptlang", "silero_scriptlang", {"engine": "native"}),
+    Candidate("scriptlang, python engine", "silero_scriptlang", {"engine": "python"}),
+    Candidate("torch.jit", "silero_torch", {}, TORCH),
+    Candidate("onnxruntime", "silero_onnxruntime", {}, TORCH)))
+
+ROWS = (SILERO, *(Row(w.name, w.title, candidates(w), w.threads) for w in WORKLOADS))
 
 FRESH = (
     ("import", "import in a fresh process", {
-        "numpy": "import numpy",
         "scriptlang": "import scriptlang; scriptlang.load",
-        "torch": "import torch",
+        "numpy": "import numpy",
+        "torch.jit": "import torch",
         "onnxruntime": "import onnxruntime"}),
-    ("load silero", "fresh process to loaded archive", {
-        "scriptlang": "import scriptlang; scriptlang.load('{files}/silero_vad.jit')",
-        "torch": "import torch; torch.jit.load('{files}/silero_vad.jit')",
+    ("first_result", "from process start to the first result of silero-vad", {
+        "scriptlang": "import scriptlang, numpy; m = scriptlang.load('{files}/silero_vad.jit'); "
+                      "m(numpy.zeros((1, 512), 'float32'), 16000)",
+        "torch.jit": "import torch; m = torch.jit.load('{files}/silero_vad.jit'); "
+                     "m(torch.zeros(1, 512), 16000)",
+        "onnxruntime": "import onnxruntime, numpy; m = onnxruntime.InferenceSession("
+                       "'{files}/silero_vad.onnx', providers=['CPUExecutionProvider']); "
+                       "m.run(None, dict(input=numpy.zeros((1, 576), 'float32'), state="
+                       "numpy.zeros((2, 1, 128), 'float32'), sr=numpy.array(16000)))"}),
+    ("load_bert", "from process start to BERT-base loaded (435 MB)", {
+        "scriptlang": "import scriptlang; scriptlang.load('{files}/bert.pt')",
+        "torch.jit": "import torch; torch.jit.load('{files}/bert.pt')",
         "onnxruntime": "import onnxruntime; onnxruntime.InferenceSession("
-                       "'{files}/silero_vad.onnx', providers=['CPUExecutionProvider'])"}),
+                       "'{files}/bert.onnx', providers=['CPUExecutionProvider'])"}),
 )
-"""(name, title, label -> program): whole fresh processes, less a process that does nothing."""
+"""(name, title, label -> program): whole fresh processes, seconds and peak memory."""

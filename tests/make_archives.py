@@ -128,7 +128,7 @@ def keep(name: str, program, inputs: tuple) -> None:
 
 
 def main() -> None:
-    from benchmarks.models import ResNet18
+    from benchmarks.vision import ResNet18
 
     DATA.mkdir(exist_ok=True)
     torch.manual_seed(0)

@@ -1,0 +1,111 @@
+"""What is measured: each workload is a program, its inputs, and the peers that can run it.
+
+Nothing here needs PyTorch: `prepare` builds the programs with it, the candidates read the files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Workload:
+    """`program` is `module:callable` in this package; what the callable gives is scripted.
+
+    `inputs` has one entry an argument: a shape for normal float32 numbers, ("tokens", words,
+    shape) for indices, or a number as it is.
+    """
+
+    name: str
+    title: str
+    program: str
+    inputs: tuple
+    options: dict = field(default_factory=dict)
+    onnx: bool = True
+    compile: bool = False
+    numpy: str | None = None
+    cpython: bool = False
+    threads: tuple[int, ...] = (1, 2)
+    group: str = "networks"
+
+    def arguments(self) -> list:
+        """The inputs: numpy arrays and numbers, the same in every process."""
+        rng = np.random.default_rng(0)
+        return [rng.integers(0, spec[1], spec[2]) if isinstance(spec, tuple) and spec[:1] == (
+                    "tokens",)
+                else rng.standard_normal(spec).astype(np.float32) if isinstance(spec, tuple)
+                else spec for spec in self.inputs]
+
+
+IMAGE = ((1, 3, 224, 224),)
+
+
+def network(name: str, title: str, program: str, inputs: tuple = IMAGE, **rest) -> Workload:
+    return Workload(name, title, program, inputs, **rest)
+
+
+NETWORKS = (
+    network("resnet18", "ResNet-18, 224x224", "vision:ResNet18", compile=True),
+    network("resnet50", "ResNet-50, 224x224", "vision:resnet50"),
+    network("mobilenet_v2", "MobileNetV2, 224x224", "vision:mobilenet_v2"),
+    network("mobilenet_v3", "MobileNetV3-large, 224x224", "vision:mobilenet_v3"),
+    network("efficientnet_b0", "EfficientNet-B0, 224x224", "vision:efficientnet_b0"),
+    network("convnext_tiny", "ConvNeXt-tiny, 224x224", "vision:convnext_tiny"),
+    network("vit_tiny", "ViT-tiny, 224x224", "sequence:ViT", compile=True),
+    network("bert", "BERT-base, 128 tokens", "sequence:Bert", (("tokens", 30522, (1, 128)),),
+            compile=True),
+    network("gpt2_prompt", "GPT-2 small, prompt of 128 tokens", "sequence:Gpt2",
+            (("tokens", 50257, (1, 128)), (12, 2, 1, 12, 0, 64)), onnx=False),
+    network("gpt2_step", "GPT-2 small, one token after 128", "sequence:Gpt2",
+            (("tokens", 50257, (1, 1)), (12, 2, 1, 12, 128, 64)), onnx=False),
+    network("lstm", "LSTM, 2 x 256 units, 100 steps", "sequence:lstm", ((1, 100, 128),)),
+    network("gru", "GRU, 2 x 256 units, 100 steps", "sequence:gru", ((1, 100, 128),)),
+    network("generator", "DCGAN's generator, 64x64", "vision:generator", ((1, 100, 1, 1),)),
+    network("detector", "A detector with loops, 224x224", "vision:Detector", onnx=False),
+    network("mlp", "MLP of 8 to 64 units", "operators:mlp", ((1, 8),), threads=(1,)),
+)
+
+
+def linear(m: int, k: int, n: int) -> Workload:
+    return Workload(f"linear_{m}_{k}_{n}", f"Linear, {m} x {k} by {k} x {n}", "operators:linear",
+                    ((m, k),), {"inputs": k, "outputs": n}, group="products")
+
+
+PRODUCTS = (linear(64, 64, 64), linear(8, 512, 512), linear(256, 256, 256),
+            linear(128, 768, 768), linear(128, 768, 3072), linear(1024, 1024, 1024))
+
+SIZES = (("1k", (1, 1000)), ("100k", (100, 1000)), ("10M", (10_000, 1000)))
+
+
+def pointwise(name: str, title: str, program: str, numpy: str | None) -> list[Workload]:
+    return [Workload(f"{name}_{size}", f"{title}, {size} elements", f"operators:{program}",
+                     (shape,), numpy=numpy, compile=True, group="elements",
+                     threads=(1,) if size == "1k" else (1, 2)) for size, shape in SIZES]
+
+
+ELEMENTS = (*pointwise("chain", "tanh(1.5x+.25) sigmoid(x) + exp(-x^2)", "Chain", "chain"),
+            *pointwise("gelu", "gelu", "Gelu", None),
+            *pointwise("softmax", "softmax of rows", "Softmax", "softmax"),
+            *pointwise("layer_norm", "layer norm of rows", "LayerNorm", "layer_norm"),
+            Workload("tiny", "Ten operators on 8 numbers, from Python", "operators:TinyOperators",
+                     ((1, 8), (1, 8)), compile=True, threads=(1,), group="elements"),
+            Workload("tiny_loop", "The ten operators 100 times inside a program",
+                     "operators:TinyLoop", ((1, 8), (1, 8)), onnx=False, threads=(1,),
+                     group="elements"))
+
+
+def loop(name: str, title: str, n: int) -> Workload:
+    return Workload(name, title, f"loops:{name}", (n,), onnx=False, cpython=True, threads=(1,),
+                    group="loops")
+
+
+LOOPS = (loop("remainders", "Sum of i*i % 7, 100,000 steps", 100_000),
+         loop("logistic", "The logistic map, 100,000 steps", 100_000),
+         loop("sieve", "Primes below 50,000 in a list", 50_000),
+         loop("mandelbrot", "Mandelbrot, 40x40, 50 steps", 40),
+         loop("text", "A string of 5,000 pieces", 5_000),
+         loop("counting", "Counting 20,000 keys in a dict", 20_000))
+
+WORKLOADS = (*NETWORKS, *PRODUCTS, *ELEMENTS, *LOOPS)
