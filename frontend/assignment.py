@@ -40,8 +40,6 @@ def emit_assign(e: Emitter, node: ast.Assign) -> None:
     expected = None
     if node.type_comment:
         expected = e.type(ast.parse(node.type_comment, mode="eval").body)
-    else:
-        expected = _known_type(e, node.targets[0])
     value = e.expr(node.value, expected)
     span = e.span(node.value)
     if node.type_comment and isinstance(node.targets[0], ast.Name):
@@ -51,16 +49,6 @@ def emit_assign(e: Emitter, node: ast.Assign) -> None:
         value = e.simple(value.value(e.b, span))
     for target in node.targets:
         assign(e, target, value, span)
-
-
-def _known_type(e: Emitter, target: ast.expr) -> T.Type | None:
-    """The type that a target keeps, where the value's literals may need it (`self.x = []`)."""
-    if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
-        owner = e.frame.find(target.value.id)
-        if isinstance(owner, SimpleValue) and isinstance(owner.simple_value.type, T.ClassType):
-            slot = owner.simple_value.type.attribute(target.attr)
-            return slot.type if slot else None
-    return None
 
 
 def emit_annotated(e: Emitter, node: ast.AnnAssign) -> None:
@@ -74,7 +62,13 @@ def emit_annotated(e: Emitter, node: ast.AnnAssign) -> None:
         bind(e.frame, e.b, node.target.id, value, e.span(node.value), type)
         return
     if isinstance(node.target, ast.Attribute):
+        if getattr(node.target.value, "id", "") == "self" and not e.name.endswith("__init__"):
+            raise CompileError("the type of an attribute is declared in __init__ or in the class "
+                               "body only", e.span(node.target), "leave the annotation out here")
+        plain = value.value(e.b, e.span(node.value))
+        _refuse_own(e, node.target, plain.type)
         _declare_attribute(e, e.expr(node.target.value), node.target, type)
+        value = e.simple(e.b.convert(plain, type, e.span(node.value), False))
     assign(e, node.target, value, e.span(node.value))
 
 
@@ -89,6 +83,7 @@ def assign(e: Emitter, target: ast.expr, value: SugaredValue, span: Span) -> Non
     elif isinstance(target, ast.Attribute):
         owner = e.expr(target.value)
         plain = value.value(e.b, span)
+        _refuse_own(e, target, plain.type)
         _declare_attribute(e, owner, target, plain.type)
         owner.set_attr(e.b, target.attr, plain, e.span(target))
     else:
@@ -109,6 +104,23 @@ def _declare_attribute(e: Emitter, owner: SugaredValue, target: ast.Attribute,
         raise CompileError(f"the attribute {name!r} is first assigned inside a branch or loop",
                            e.span(target), "assign it before, at the top of __init__")
     known.add_attribute(name, type)
+
+
+def _refuse_own(e: Emitter, target: ast.Attribute, type: T.Type) -> None:
+    """What `__init__` keeps in an object holds no objects of its class, as in PyTorch."""
+    own = e.self_type
+    if own is not None and not own.is_module and e.name.endswith("__init__") and _holds(type, own):
+        raise CompileError(f"the attribute {target.attr!r} would hold a {own.short_name} itself",
+                           e.span(target),
+                           "keep the objects in a list outside, and indices in the object")
+
+
+def _holds(type: T.Type, wanted: T.Type) -> bool:
+    """Whether values of a type hold objects of a class, directly or in their attributes."""
+    if type is wanted:
+        return True
+    inner = [a.type for a in type.attributes] if isinstance(type, T.ClassType) else type.contained
+    return any(_holds(t, wanted) for t in inner)
 
 
 def unpack(e: Emitter, targets: Sequence[ast.expr], value: SugaredValue, span: Span,
@@ -159,6 +171,9 @@ def emit_augmented(e: Emitter, node: ast.AugAssign) -> None:
         bind(e.frame, e.b, target.id, new, span)
         return
     owner = e.expr(target.value)
+    if isinstance(owner, SimpleValue) and not isinstance(owner.simple_value.type, T.ClassType):
+        owner.fail("does not allow its attributes to be set", e.span(target),
+                   "only attributes of objects and modules can be set")
     old = owner.attr(e.b, target.attr, e.span(target)).value(e.b, e.span(target))
     new = updated(e, type(node.op), old, node, span).value(e.b, span)
     if old.type != T.TENSOR:
@@ -167,9 +182,7 @@ def emit_augmented(e: Emitter, node: ast.AugAssign) -> None:
 
 def updated(e: Emitter, op: type, old: Value, node: ast.AugAssign, span: Span) -> SugaredValue:
     """The value of `old op value`, computed in place where that is the meaning."""
-    expected = old.type if isinstance(old.type, T.ListType) else None
-    return combine(e, op, old, e.expr(node.value, expected), e.span(node.target),
-                   e.span(node.value), span)
+    return combine(e, op, old, e.expr(node.value), e.span(node.target), e.span(node.value), span)
 
 
 def combine(e: Emitter, op: type, old: Value, other: SugaredValue, left: Span, right: Span,

@@ -66,9 +66,19 @@ class Builder:
             return self.constant(None, span, type)
         return self.insert("prim::unchecked_cast", [value], (type,), span).output
 
+    def widen(self, value: Value, wanted: T.Type, span: Span) -> Value:
+        """A plain tuple as one of exactly the wanted type, where its elements are narrower."""
+        wanted = T.without_none(wanted)
+        if not isinstance(wanted, T.TupleType) or value.type == wanted \
+                or not T.is_subtype(value.type, wanted) or value.type.fields:
+            return value
+        if value.node.kind != "prim::TupleConstruct":
+            return self.cast(value, wanted, span)
+        return self.insert("prim::TupleConstruct", value.node.inputs, (wanted,), span).output
+
     def convert(self, value: Value, wanted: T.Type, span: Span, implicit: bool) -> Value:
         """The value after implicit conversions to `wanted`; perhaps still of another type."""
-        step, _ = conversions.plan(value.type, wanted, implicit, conversions.is_empty_list(value))
+        step, _ = conversions.plan(value.type, wanted, implicit, conversions.openness(value))
         return conversions.apply(self, step, value, span)
 
     def is_filled(self, container: Value, span: Span) -> Value:

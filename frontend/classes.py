@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import enum
 import sys
+import weakref
 from typing import Any, Callable
 
 from scriptlang import types as T
@@ -78,6 +79,11 @@ def _enum(cls: type) -> T.EnumType:
     return T.EnumType(qualified_name(cls), of, members, cls)
 
 
+_named_tuples: weakref.WeakKeyDictionary[Any, dict[str, T.TupleType]] = \
+    weakref.WeakKeyDictionary()
+"""Python module -> name -> the NamedTuple that it stands for in programs, once and for all."""
+
+
 def _named_tuple(cls: type) -> T.TupleType:
     from .script import qualified_name
 
@@ -88,7 +94,18 @@ def _named_tuple(cls: type) -> T.TupleType:
         if name in given:
             _check_field_default(cls, name, type, given[name], name in hints)
     defaults = tuple(given[n] for n in cls._fields if n in given)
-    return T.TupleType(types, qualified_name(cls), cls._fields, defaults)
+    made = T.TupleType(types, qualified_name(cls), cls._fields, defaults)
+    home = sys.modules.get(cls.__module__, T)
+    known = _named_tuples.setdefault(home, {}).setdefault(made.name, made)
+    if (known.fields, known.elements) != (made.fields, made.elements):
+        raise CompileError(f"there is another NamedTuple {cls.__name__}, with the fields "
+                           f"{_fields(known)}; this has {_fields(made)}", class_header(cls),
+                           "give one of them another name: archives tell types by their names")
+    return made
+
+
+def _fields(type: T.TupleType) -> str:
+    return ", ".join(f"{n}: {t.annotation}" for n, t in zip(type.fields, type.elements))
 
 
 def _check_field_default(cls: type, name: str, type: T.Type, value: Any, annotated: bool) -> None:

@@ -130,6 +130,11 @@ def _merge_values(e: Emitter, branch: Node, name: str, values: list[SugaredValue
             plain.append(None if value is None else value.value(e.b, span))
     types = [v.type for v in plain if v is not None]
     type = T.unify(types[0], types[-1])
+    if getattr(type, "is_module", False) and len(types) > 1:
+        e.frame.forget(name, Unusable(
+            f"{name!r} is one of two modules, depending on the branch",
+            "call the modules in the branches, and keep what they give"))
+        return
     if type is None:
         e.frame.forget(name, Unusable(
             f"{name!r} is {types[0].annotation} in one branch and {types[-1].annotation} in the "
@@ -170,6 +175,7 @@ def choose_value(e: Emitter, node: ast.IfExp, expected: T.Type | None) -> Sugare
             value = e.value(body, expected)
             if expected is not None:
                 value = e.b.convert(value, expected, e.span(body), False)
+                value = e.b.widen(value, expected, e.span(body))
             block.add_return(value)
         values.append(value)
     first, second = (v.type for v in values)

@@ -7,7 +7,7 @@ value serves as it is) or a `Step`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Tuple, Union
 
 from scriptlang import types as T
 from scriptlang.ir import Value
@@ -41,16 +41,20 @@ class Step:
     count: int = 0
 
 
+Openness = Union[bool, Tuple["Openness", ...]]
+"""Whether a value is an `[]` whose type is still open; of a tuple literal: for each element."""
+
+
 def plan(actual: T.Type, wanted: T.Type, implicit: bool,
-         is_empty_list: bool = False) -> tuple[Step | None, T.Type]:
+         is_open: Openness = False) -> tuple[Step | None, T.Type]:
     """(what to do, the type after it); the caller checks that the type fits `wanted`."""
     if actual is wanted or actual == wanted:
         return None, actual
     if isinstance(wanted, T.OptionalType):
         if isinstance(actual, T.OptionalType) or actual == T.NONE:
             return None, actual
-        return plan(actual, wanted.element, implicit, is_empty_list)
-    if is_empty_list and isinstance(wanted, T.ListType):
+        return plan(actual, wanted.element, implicit, is_open)
+    if is_open is True and isinstance(wanted, T.ListType):
         return Step("empty_list", wanted), wanted
     if isinstance(actual, T.TupleType):
         if isinstance(wanted, T.ListType) and all(
@@ -58,7 +62,9 @@ def plan(actual: T.Type, wanted: T.Type, implicit: bool,
             return Step("tuple_to_list", wanted), wanted
         if isinstance(wanted, T.TupleType) and not T.is_subtype(actual, wanted) \
                 and len(actual.elements) == len(wanted.elements):
-            pairs = [plan(a, w, implicit) for a, w in zip(actual.elements, wanted.elements)]
+            open_parts = is_open or (False,) * len(actual.elements)
+            pairs = [plan(a, w, implicit, o)
+                     for a, w, o in zip(actual.elements, wanted.elements, open_parts)]
             type = T.TupleType(tuple(t for _, t in pairs), wanted.name, wanted.fields,
                                wanted.defaults)
             return Step("tuple", type, parts=tuple(step for step, _ in pairs)), type
@@ -88,9 +94,29 @@ def apply(b: Builder, step: Step | None, value: Value, span: Span) -> Value:
     return b.insert("prim::TupleConstruct", parts, (step.type,), span).output
 
 
-def is_empty_list(value: Value) -> bool:
-    """Whether a value is an `[]` whose type is still open: nothing has used it yet."""
-    return value.node.kind == EMPTY_LIST and not value.uses
+def openness(value: Value) -> Openness:
+    """Which `[]` of a literal have a type that is still open: nothing but the literal uses them."""
+    if value.uses:
+        return False
+    return _open_in(value)
+
+
+def _open_in(value: Value) -> Openness:
+    if value.node.kind == EMPTY_LIST:
+        return True
+    if value.node.kind == "prim::TupleConstruct":
+        parts = tuple(len(v.uses) == 1 and _open_in(v) for v in value.node.inputs)
+        return parts if any(parts) else False
+    return False
+
+
+def settle(value: Value) -> None:
+    """The open lists of a value that got a name are lists of tensors from here on."""
+    if value.node.kind == EMPTY_LIST:
+        value.node.kind = "prim::ListConstruct"
+    elif value.node.kind == "prim::TupleConstruct":
+        for part in value.node.inputs:
+            settle(part)
 
 
 def remedy(wanted: T.Type, actual: T.Type) -> str | None:
@@ -104,4 +130,7 @@ def remedy(wanted: T.Type, actual: T.Type) -> str | None:
     if actual == T.ListType(T.TENSOR) and isinstance(wanted, T.ListType):
         return (f"an empty list is a List[Tensor] unless it is annotated: "
                 f"x: {wanted.annotation} = []")
+    if actual == T.DictType(T.STR, T.TENSOR) and isinstance(wanted, T.DictType):
+        return (f"an empty dict is a Dict[str, Tensor] unless it is annotated: "
+                f"x: {wanted.annotation} = {{}}")
     return None

@@ -13,7 +13,7 @@ from scriptlang import types as T
 from scriptlang.errors import CompileError
 from scriptlang.source import Span
 
-from .conversions import is_empty_list, remedy
+from .conversions import openness, remedy, settle
 from .sugared import ConstantValue, SugaredValue
 
 
@@ -135,7 +135,9 @@ def bind(frame: Frame, b, name: str, value: SugaredValue, span: Span,
         value = value.simple(b, span)
     frame.set(name, value)
     if b.is_simple(value):
-        b.name_value(value.value(b, span), name)
+        plain = value.value(b, span)
+        settle(plain)
+        b.name_value(plain, name)
 
 
 def _rebind(b, name: str, outer: SugaredValue, value: SugaredValue, span: Span) -> SugaredValue:
@@ -159,7 +161,7 @@ def _rebind(b, name: str, outer: SugaredValue, value: SugaredValue, span: Span) 
 def _annotate(b, name: str, value: SugaredValue, annotated: T.Type, span: Span) -> SugaredValue:
     """The value with exactly the annotated type; only an empty list takes another type for it."""
     plain = value.value(b, span)
-    if is_empty_list(plain):
+    if openness(plain) is True:
         plain = b.convert(plain, annotated, span, False)
     if not T.is_subtype(plain.type, annotated):
         raise CompileError(

@@ -18,13 +18,12 @@ from .sugared import Arg, StaticSequence, SugaredValue
 if TYPE_CHECKING:
     from .emitter import Emitter
 
-def elements(e: Emitter, nodes: list[ast.expr], expected: list[T.Type | None]
-             ) -> list[SugaredValue]:
+def elements(e: Emitter, nodes: list[ast.expr]) -> list[SugaredValue]:
     """Values of the elements of a literal; starred tuples are taken apart."""
     found: list[SugaredValue] = []
-    for node, type in zip(nodes, expected):
+    for node in nodes:
         if not isinstance(node, ast.Starred):
-            found.append(e.expr(node, type))
+            found.append(e.expr(node))
             continue
         meaning = e.expr(node.value)
         parts = meaning.unpack(e.b, e.span(node))
@@ -36,26 +35,10 @@ def elements(e: Emitter, nodes: list[ast.expr], expected: list[T.Type | None]
 
 
 def emit_tuple(e: Emitter, node: ast.Tuple, expected: T.Type | None) -> SugaredValue:
-    types: list[T.Type | None] = [None] * len(node.elts)
-    if isinstance(expected, T.OptionalType):
-        expected = expected.element
-    if isinstance(expected, T.TupleType) and len(expected.elements) == len(types):
-        types = list(expected.elements)
-    parts = elements(e, node.elts, types)
+    parts = elements(e, node.elts)
     if not all(e.b.is_simple(p) for p in parts):
         return StaticSequence(parts)
-    values = [p.value(e.b, e.span(node)) for p in parts]
-    if isinstance(expected, T.TupleType) and len(expected.elements) == len(values):
-        values = [e.b.convert(v, t, e.span(node), False) for v, t in zip(values, expected.elements)]
-        if all(map(T.is_subtype, (v.type for v in values), expected.elements)):
-            type = T.TupleType(expected.elements)
-            return e.simple(e.b.insert("prim::TupleConstruct", values, (type,),
-                                       e.span(node)).output)
-    return e.simple(e.b.tuple(values, e.span(node)))
-
-
-INEXACT = (T.TENSOR, T.NUMBER)
-"""Types that are not converted to the numbers that a literal is annotated to hold."""
+    return e.simple(e.b.tuple([p.value(e.b, e.span(node)) for p in parts], e.span(node)))
 
 
 def _options(expected: T.Type | None, kind: type[T.Type]) -> list[T.Type]:
@@ -82,19 +65,23 @@ def _list_hint(expected: T.Type | None) -> T.Type | None:
 
 def emit_list(e: Emitter, node: ast.List, expected: T.Type | None) -> SugaredValue:
     span, hint = e.span(node), _list_hint(expected)
-    values = [p.value(e.b, span) for p in elements(e, node.elts, [hint] * len(node.elts))]
+    values = [p.value(e.b, span) for p in elements(e, node.elts)]
     if not values and hint is None:
         _refuse_open(_options(expected, T.ListType), "list", span)
         return e.simple(e.b.insert(EMPTY_LIST, (), (T.ListType(T.TENSOR),), span).output)
-    if hint is not None:
-        values = [e.b.convert(v, hint, span, v.type not in INEXACT) for v in values]
-        for v, part in zip(values, node.elts):
-            if not T.is_subtype(v.type, hint):
-                raise CompileError(f"a list of {hint.annotation} cannot hold "
-                                   f"{v.type.annotation}", e.span(part),
-                                   remedy(hint, v.type) or "convert it, or declare another list")
-        return e.simple(e.b.list(values, hint, span))
-    return e.simple(e.b.list(values, common_type(values), span))
+    if hint is None:
+        return e.simple(e.b.list(values, common_type(values), span))
+    places = node.elts if len(node.elts) == len(values) else [node] * len(values)
+    for v, place in zip(values, places):
+        _check_element(v.type, hint, e.span(place))
+    return e.simple(e.b.list(values, hint, span))
+
+
+def _check_element(actual: T.Type, wanted: T.Type, span: Span) -> None:
+    """Elements have the declared type as they are: nothing is converted for it."""
+    if not T.is_subtype(actual, wanted):
+        raise CompileError(f"a list of {wanted.annotation} cannot hold {actual.annotation}", span,
+                           remedy(wanted, actual) or "convert it, or declare another list")
 
 
 def common_type(values: list[Value]) -> T.Type:
@@ -116,8 +103,7 @@ def emit_dict(e: Emitter, node: ast.Dict, expected: T.Type | None) -> SugaredVal
         if key is None:
             raise CompileError("** in a dict is not part of the language", e.span(value),
                                "use d.update(...)")
-        pairs.append(e.value(key, hint.key if hint else None))
-        pairs.append(e.value(value, hint.value if hint else None))
+        pairs += [e.value(key), e.value(value)]
     if hint is None:
         hint = _dict_type(e, node, pairs)
         if choices and hint not in choices:
@@ -127,8 +113,7 @@ def emit_dict(e: Emitter, node: ast.Dict, expected: T.Type | None) -> SugaredVal
     else:
         for i, v in enumerate(pairs):
             wanted = hint.value if i % 2 else hint.key
-            pairs[i] = e.b.convert(v, wanted, span, v.type not in INEXACT)
-            if not T.is_subtype(pairs[i].type, wanted):
+            if not T.is_subtype(v.type, wanted):
                 place = node.values[i // 2] if i % 2 else node.keys[i // 2]
                 raise CompileError(f"a {hint.annotation} cannot hold {v.type.annotation}",
                                    e.span(place), remedy(wanted, v.type)
@@ -159,9 +144,11 @@ def emit_list_comprehension(e: Emitter, node: ast.ListComp | ast.GeneratorExp,
     result = e.b.insert("prim::ListConstruct", (), (T.ListType(hint or T.TENSOR),), span)
 
     def add() -> None:
-        value = e.value(node.elt, hint)
+        value = e.value(node.elt)
         if hint is None:
             result.output.type = T.ListType(value.type)
+        else:
+            _check_element(value.type, hint, e.span(node.elt))
         e.b.call_operator("aten::append", [Arg(e.simple(result.output), span),
                                            Arg(e.simple(value), e.span(node.elt))], {}, span)
 

@@ -30,8 +30,8 @@ class Actual:
     span: Span
 
     @property
-    def shape(self) -> tuple[T.Type, bool]:
-        return self.value.type, conversions.is_empty_list(self.value)
+    def shape(self) -> Shape:
+        return self.value.type, conversions.openness(self.value)
 
 
 DEFAULT = -1
@@ -70,7 +70,7 @@ class Mismatch(Exception):
         self.reason, self.source, self.help = reason, source, help
 
 
-Shape = tuple  # (type, is an empty list literal)
+Shape = tuple  # (type, conversions.Openness)
 
 
 def try_match(schema: Schema, args: Sequence[Shape], kwargs: dict[str, Shape],

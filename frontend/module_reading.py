@@ -252,25 +252,7 @@ class _Reading:
         try:
             facts.attributes[name] = (self.type_of(name, value), "attribute")
         except NotInferable as why:
-            try:
-                noted = self.noted_in_init(name)
-            except NotInferable as other:
-                noted, why = None, other
-            if noted is None:
-                facts.failed[name] = str(why)
-            else:
-                facts.attributes[name] = (noted, "attribute")
-
-    def noted_in_init(self, name: str) -> T.Type | None:
-        """The type of `self.name: T = ...` in an `__init__`."""
-        for cls in self.cls.__mro__:
-            init = cls.__dict__.get("__init__")
-            if is_base(cls) or not isinstance(init, python_types.FunctionType):
-                continue
-            note = _init_annotations(init).get(name)
-            if note is not None:
-                return _annotated(ast.unparse(note), self.cls, init)
-        return None
+            facts.failed[name] = str(why)
 
 
 def _is_scripted(value: Any) -> bool:
@@ -366,19 +348,6 @@ def is_final(note: Any) -> bool:
         return re.match(r"(\w+\.)*Final\b", note.strip()) is not None
     origin = getattr(note, "__origin__", note)
     return getattr(origin, "__name__", getattr(origin, "_name", "")) == "Final"
-
-
-def _init_annotations(init: python_types.FunctionType) -> dict[str, ast.expr]:
-    """Annotations of `self.x: T = ...` in the text of an `__init__`."""
-    from .script import source_of
-
-    try:
-        node, _ = source_of(init)
-    except CompileError:
-        return {}
-    return {s.target.attr: s.annotation for s in ast.walk(node)
-            if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Attribute)
-            and isinstance(s.target.value, ast.Name) and s.target.value.id == "self"}
 
 
 # Methods

@@ -73,11 +73,24 @@ def overload_functions(fn: Callable, declarations: Sequence[Callable], names: Se
         merged = copy.copy(body)
         merged.args, merged.returns = _placed(head, body)
         merged.type_comment = head.type_comment
-        defaults = {**defaults_of(fn), **defaults_of(declaration)}
+        defaults = defaults_of(fn)
+        for argument, value in defaults_of(declaration).items():
+            if argument not in defaults or value is not defaults[argument] \
+                    and value != defaults[argument]:
+                raise CompileError(f"the overload of {body.name} has a default of {argument!r} "
+                                   f"that the function does not have",
+                                   span_of(argument_of(head, argument), head_source),
+                                   "write the default of the function, which alone counts")
         named = {a.arg for a in (*head.args.posonlyargs, *head.args.args, *head.args.kwonlyargs)}
         made.append(declare(merged, source, PythonResolver.of(inspect.unwrap(fn)), name,
                             {n: v for n, v in defaults.items() if n in named}, self_type))
     return made
+
+
+def argument_of(head: ast.FunctionDef, name: str) -> ast.arg:
+    """The parameter of that name."""
+    args = head.args
+    return next(a for a in (*args.posonlyargs, *args.args, *args.kwonlyargs) if a.arg == name)
 
 
 def _placed(head: ast.FunctionDef, body: ast.FunctionDef) -> tuple[ast.arguments, ast.expr | None]:
@@ -142,7 +155,9 @@ def overloaded(fn: Callable) -> OverloadedFunction | None:
 
         base = qualified_name(fn)
         names = [base if i == 0 else f"{base}__{i}" for i in range(len(declarations))]
-        known = _compiled[fn] = OverloadedFunction(
-            fn.__name__, overload_functions(fn, declarations, names))
-        forget_declarations(fn)
+        try:
+            known = _compiled[fn] = OverloadedFunction(
+                fn.__name__, overload_functions(fn, declarations, names))
+        finally:
+            forget_declarations(fn)
     return known

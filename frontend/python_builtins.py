@@ -10,8 +10,8 @@ from scriptlang.errors import CompileError
 from . import special_forms
 from .indexing import SLICE
 from .iteration import CountValue, EnumerateValue, RangeValue, ZipValue
-from .sugared import (Arg, BuiltinFunction, BuiltinOperator, ConstantValue, ExceptionValue,
-                      StaticSequence, SugaredValue, TypeValue)
+from .sugared import (Arg, BuiltinFunction, BuiltinOperator, ConstantValue, EnumClassValue,
+                      ExceptionValue, StaticSequence, SugaredValue, TypeValue)
 
 OPERATORS: dict[str, str] = {
     "abs": "prim::abs", "min": "prim::min", "max": "prim::max", "round": "aten::round",
@@ -73,6 +73,8 @@ def _len(b, args, kwargs, span) -> SugaredValue:
     meaning = args[0].value
     if isinstance(meaning, StaticSequence):
         return ConstantValue(len(meaning.elements))
+    if isinstance(meaning, EnumClassValue):
+        meaning.fail("has no length in the language", args[0].span, "write the number")
     if not b.is_simple(meaning):
         return b.simple(meaning.iterate(b, span).length(b, span))
     value = meaning.value(b, args[0].span)

@@ -27,6 +27,7 @@ from . import foreign, namespaces, python_builtins
 from .annotations import PYTHON_TYPES, own_annotations, type_of_object, type_of_syntax
 from .language_functions import PYTHON_ONLY
 from .library_classes import is_library_class, library_class, refused_context
+from .emitter import placed
 from .known_functions import DispatchedValue, dispatched, known_function
 from .modifiers import is_ignored
 from .module_reading import is_module_class
@@ -106,7 +107,7 @@ class PythonResolver:
         if obj is MISSING:
             found = namespaces.BY_NAME.get(name)
             return namespaces.PROGRAM_TORCH if found is namespaces.TORCH else found
-        found = meaning_of(obj, span)
+        found = None if obj is None else meaning_of(obj, span)
         if found is not None:
             return found
         if name in ("inf", "nan") and isinstance(obj, float):
@@ -119,7 +120,10 @@ class PythonResolver:
                            span, "pass what it is needed for as an argument")
 
     def type(self, expr: ast.expr, span: Span) -> T.Type:
-        return type_of_syntax(expr, self._place(expr, span), self._named)
+        try:
+            return type_of_syntax(expr, self._place(expr, span), self._named)
+        except CompileError as error:                    # of a class without a source
+            raise placed(error, span) if error.span is None else error
 
     @staticmethod
     def _place(expr: ast.expr, span: Span) -> Callable[[ast.AST], Span]:

@@ -23,6 +23,7 @@ from scriptlang.source import Source, Span
 from .builder import called_at
 from .classes import script_class
 from .emit import emit_function, friendly
+from .emitter import span_of
 from .overloads import function_overloads
 from .resolver import PythonResolver
 from .source_lines import source_lines
@@ -131,6 +132,8 @@ def source_of(obj: Any) -> tuple[ast.FunctionDef | ast.ClassDef, Source]:
     source = Source(dedented, name, max(first, 1), indent)
     if isinstance(obj, python_types.FunctionType) and obj.__name__ == "<lambda>":
         return _lambda(source), source
+    if not isinstance(obj, type):
+        _refuse_misspelt(source)
     node = _parse(source).body[0]
     if isinstance(node, ast.AsyncFunctionDef):
         start = source.text.index("async")
@@ -148,6 +151,18 @@ def _dedented(lines: list[str]) -> str:
 
 STRAY = re.compile(r"(?m)^([ \t]*#)[ \t]type:(?!.*->)")
 """A line that is only a type comment but not that of a function: Python does not parse those."""
+
+
+MISSPELT = re.compile(r"#[\t ]*type[\t ]*(?!: ignore(?:\[.*\])?$):", re.MULTILINE)
+TYPE_COMMENT = re.compile(r"# type:(?! ignore(?:\[[a-zA-Z-]+\])?$)", re.MULTILINE)
+
+
+def _refuse_misspelt(source: Source) -> None:
+    """A comment that was meant to declare types and does not."""
+    found = MISSPELT.search(source.text)
+    if found and not TYPE_COMMENT.search(source.text):
+        raise CompileError("this comment is nearly a type comment", Span(source, *found.span()),
+                           "write `# type:` with one blank before `type` and none after it")
 
 
 def _parse(source: Source) -> ast.Module:
@@ -206,12 +221,23 @@ def compile_text(text: str, names: Mapping[str, Any] | None = None, file: str = 
     return functions
 
 
+def _refuse_several_iterables(function: ast.FunctionDef, source: Source) -> None:
+    """`for x in a, b` without parentheses: as in PyTorch, texts do not have it."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.For) and isinstance(node.iter, ast.Tuple):
+            place = span_of(node.iter, source)
+            if not place.text.startswith("("):
+                raise CompileError("a loop runs over one iterable", place,
+                                   "write the tuple in parentheses, or zip(a, b)")
+
+
 def functions_of_text(text: str, file: str = "<string>") -> list[tuple[ast.FunctionDef, Source]]:
     """The functions that a text defines; imports are passed over.  Raises CompileError."""
     source = Source(textwrap.dedent(text), file)
-    found = []
+    found: list[tuple[ast.FunctionDef, Source]] = []
     for node in _parse(source).body:
         if isinstance(node, ast.FunctionDef):
+            _refuse_several_iterables(node, source)
             found.append((node, source))
         elif not isinstance(node, (ast.Import, ast.ImportFrom)):
             place = Span(source, source.offset(node.lineno, node.col_offset),

@@ -21,7 +21,7 @@ from scriptlang.source import Source, Span
 from scriptlang.tensors import Tensor, as_tensor
 
 from .annotations import TYPE_HELP, broadcast_size
-from .emitter import Emitter
+from .emitter import Emitter, placed
 from .sugared import ConstantValue, Resolver, StaticSequence, SugaredValue
 
 
@@ -86,10 +86,18 @@ def _annotated(e: Emitter, name: str, annotation: ast.expr | None) -> T.Type:
     try:
         return e.type(annotation)
     except CompileError:
-        found = getattr(e.resolver, "type_of_note", lambda name: None)(name)
+        found = note_type(e, annotation, name)
         if found is None:
             raise
         return found
+
+
+def note_type(e: Emitter, annotation: ast.expr, name: str) -> T.Type | None:
+    """The type of what Python made of an annotation."""
+    try:
+        return getattr(e.resolver, "type_of_note", lambda name: None)(name)
+    except CompileError as error:                        # a class without a source
+        raise placed(error, e.span(annotation)) if error.span is None else error
 
 
 # Type comments

@@ -8,6 +8,7 @@ from scriptlang import types as T
 from scriptlang.errors import CompileError
 from scriptlang.ir import Value
 
+from .conversions import remedy
 from .operators import find_operator, overloads
 from .sugared import (Arg, BuiltinFunction, BuiltinOperator, ConstantValue, FunctionValue,
                       MethodValue, SpecialForm, SugaredValue, class_method,
@@ -31,6 +32,9 @@ TENSOR_PROPERTIES = {
 DEVICE_PROPERTIES = {"type": "prim::type", "index": "prim::index"}
 
 PROPERTIES = {T.TENSOR: TENSOR_PROPERTIES, T.DEVICE: DEVICE_PROPERTIES}
+
+MODULE_PLACES = ("prim::Param", "prim::GetAttr")
+"""Where modules come from that can be called: `self`, its attributes and parameters."""
 
 ENUM_PROPERTIES = ("name", "value")
 
@@ -91,6 +95,8 @@ class SimpleValue(SugaredValue):
             known = [a.name for a in type.attributes] + list(type.methods)
             self.fail(f"has no attribute {name!r}", span,
                       f"it has {', '.join(sorted(known))}" if known else None)
+        if isinstance(type, T.TupleType):
+            self.fail(f"has no attribute {name!r}", span, "a list has methods: list(x)")
         self.fail(f"has no attribute {name!r}", span, b.similar(name, type)
                   or f"check the name, and that {type.annotation} is the type you expect")
 
@@ -124,6 +130,8 @@ class SimpleValue(SugaredValue):
 
     def _operator_attr(self, b, type, name, span):
         value = self.simple_value
+        if isinstance(type, T.TupleType):
+            return None                                  # operators take it only as a list
         spelled = METHOD_SPELLINGS.get((type, name)) or find_operator(name)
         if type == T.TENSOR and name == "tolist":
             return _to_list(self)
@@ -166,12 +174,11 @@ class SimpleValue(SugaredValue):
                 self._no_attr(b, type, name, span)
             b.call_method(owner, setter, [Arg(SimpleValue(value), span)], {}, span)
             return
-        converted = b.convert(value, slot.type, span, value.type != T.TENSOR)
-        if not T.is_subtype(converted.type, slot.type):
-            self.fail(f"keeps {slot.type.annotation} in {name!r}, "
-                      f"not {converted.type.annotation}", span,
-                      "convert it, or annotate the attribute where it is first set")
-        b.insert("prim::SetAttr", [owner, converted], (), span, name=name)
+        if not T.is_subtype(value.type, slot.type):
+            self.fail(f"keeps {slot.type.annotation} in {name!r}, not {value.type.annotation}",
+                      span, remedy(slot.type, value.type)
+                      or "convert it, or annotate the attribute where it is first set")
+        b.insert("prim::SetAttr", [owner, value], (), span, name=name)
 
     # Calls, elements, iteration
 
@@ -180,6 +187,9 @@ class SimpleValue(SugaredValue):
         if isinstance(type, T.FunctionType):
             return FunctionValue(type.function).call(b, args, kwargs, span)
         if isinstance(type, (T.ClassType, T.InterfaceType)):
+            if type.is_module and self.simple_value.node.kind not in MODULE_PLACES:
+                self.fail("is a module that was taken out of a value, which cannot be called",
+                          span, "call its method: m.forward(x)")
             method = "forward" if type.is_module else "__call__"
             if method in type.methods:
                 return b.call_method(self.simple_value, method, args, kwargs, span)

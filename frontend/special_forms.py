@@ -124,7 +124,11 @@ def gather(e: Emitter, iterable: SugaredValue, span, expected=None) -> SugaredVa
     parts = static_elements(e, iterable, span)
     if parts is not None:
         values = [p.value(e.b, span) for p in parts]
-        return e.simple(e.b.list(values, common_type(values) if values else T.TENSOR, span))
+        type = common_type(values) if values else T.TENSOR
+        if isinstance(type, T.UnionType):
+            raise CompileError(f"a list of {type.annotation} cannot be made of elements without a "
+                               f"declared type", span, "declare it: x: List[...] = [a, b]")
+        return e.simple(e.b.list(values, type, span))
     result = e.b.insert("prim::ListConstruct", (), (T.ListType(T.TENSOR),), span).output
     length, go = iterable.length(e.b, span), e.b.constant(True, span)
     loop = e.b.insert("prim::Loop", [length, go], (), span)

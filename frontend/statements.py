@@ -84,7 +84,7 @@ def result_value(e: Emitter, value: Value, span: Span) -> Value:
             else remedy(e.result, converted.type) or "declare the type that it returns"
         raise CompileError(f"the result is declared as {e.result.annotation}, "
                            f"this returns {converted.type.annotation}", span, help)
-    return converted
+    return e.b.widen(converted, e.result, span)
 
 
 def leave_function(e: Emitter, value: Value, span: Span) -> None:
@@ -151,6 +151,9 @@ def emit_delete(e: Emitter, node: ast.Delete) -> None:
                                                  "use it before the del"))
         elif isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice):
             owner, index = e.value(target.value), e.value(target.slice)
+            if isinstance(owner.type, T.TupleType):
+                raise CompileError("elements of a tuple cannot be deleted", span,
+                                   "make a tuple of the others")
             if isinstance(owner.type, T.ClassType) and "__delitem__" in owner.type.methods:
                 e.b.call_method(owner, "__delitem__", [Arg(e.simple(index), span)], {}, span)
             else:

@@ -122,7 +122,7 @@ def zip_opcodes(part: bytes) -> list[bytes]:
 
 
 REFUSED = [
-    (pickle.dumps(print), "names builtins.print"),
+    (pickle.dumps(print, protocol=4), "names builtins.print"),
     (b"cos\nsystem\n(S'id'\ntR.", "names os.system"),
     (b"\x80\x02c__builtin__\neval\n.", "names __builtin__.eval"),
     (b"\x80\x02}K\x01.", "ends with 2 values"),
