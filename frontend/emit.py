@@ -140,7 +140,10 @@ def _sweep(block) -> None:
 def _is_widening(node) -> bool:
     """Whether the value already is of a narrower type and every use may take it so."""
     before, after = node.inputs[0].type, node.output.type
-    return (T.is_subtype(before, after) and not isinstance(before, T.TupleType)
-            and before != T.NONE
+    if isinstance(before, T.TupleType) and not all(
+            user.kind == "prim::Return" and user.block.owner is not None
+            and user.block.owner.kind == "prim::If" for user, _ in node.output.uses):
+        return False
+    return (T.is_subtype(before, after) and before != T.NONE
             and all(user.kind not in ("prim::TupleConstruct", "prim::ListConstruct",
                                       "prim::DictConstruct") for user, _ in node.output.uses))

@@ -82,9 +82,14 @@ def types_of_schema(schema: Schema) -> list[T.Type]:
 
 
 def contents_of_graph(graph: Graph) -> list[Any]:
-    """Types and functions that the nodes of a graph name."""
+    """Types and functions that the nodes of a graph name; those of constants come last, since
+    where a constant stands among the nodes is of no account."""
     found: dict[Any, None] = {}
+    constants: list[Any] = []
     for node in graph.walk_all():
+        if node.kind == "prim::Constant":
+            constants += [node.output.type, *named_in(node.attributes["value"])]
+            continue
         for v in node.outputs:
             if not isinstance(v.type, T.AtomType):
                 found[v.type] = None
@@ -93,9 +98,7 @@ def contents_of_graph(graph: Graph) -> list[Any]:
             found[called] = None
         for t in node.attributes.get("types", ()):
             found[t] = None
-        if node.kind == "prim::Constant":
-            found.update(dict.fromkeys(named_in(node.attributes["value"])))
-    return list(found)
+    return list(dict.fromkeys([*found, *constants]))
 
 
 def named_in(value: Any) -> list[Any]:

@@ -9,8 +9,10 @@ from .. import types as T
 from ..errors import ArchiveError
 from ..ir import Node, Value
 from ..schema import Schema
+from ..source import Span
 from .naming import is_identifier
 from .print_values import call, dotted_expr
+from .unparse import is_known
 
 if TYPE_CHECKING:
     from .printer import BodyPrinter
@@ -22,6 +24,10 @@ BUILTINS = {"aten::Int": "int", "aten::Float": "float", "aten::Bool": "bool",
 IMPLICIT = ("aten::IntImplicit", "aten::FloatImplicit", "aten::ScalarImplicit",
             "aten::ComplexImplicit")
 """Conversions that a type annotation brings about."""
+
+BEGIN_WITH_INPUT = ("aten::__getitem__", "prim::TupleIndex", "prim::TupleSlice",
+                    "prim::CallMethod", "prim::GetAttr")
+"""Kinds whose text begins with that of their first input."""
 
 RENAMED = {"aten::backward": "torch.autograd.backward", "aten::grad": "torch.autograd.grad"}
 
@@ -43,8 +49,19 @@ def node_expr(p: BodyPrinter, node: Node) -> ast.expr:
         place = f" ({node.span.place})" if node.span else ""
         raise ArchiveError(f"{node.kind} has no spelling in the code of archives{place}", None,
                            "save the module before it is optimised")
-    made.span = node.span
+    made.span = place_of(p, node)
     return made
+
+
+def place_of(p: BodyPrinter, node: Node) -> Span | None:
+    """The place that the text of a node begins with: its own, or that of the part it starts with.
+
+    A reader gives all that begins there this place.
+    """
+    while (node.span is None or not is_known(node.span)) and node.kind in BEGIN_WITH_INPUT \
+            and node.inputs[0].node in p.inlined:
+        node = node.inputs[0].node
+    return node.span
 
 
 def operator_name(kind: str) -> ast.expr:

@@ -12,7 +12,7 @@ from .. import types as T
 from ..ir import Block, Function, Graph, Node, Value
 from .inlining import inlined_nodes
 from .naming import Names, is_identifier
-from .print_nodes import node_expr
+from .print_nodes import node_expr, place_of
 from .print_values import Spelling, call, constant_expr, name_expr
 from .unparse import unparse
 
@@ -117,7 +117,7 @@ class BodyPrinter:
                 body = close(open_withs.pop()[1], body)
             else:
                 for made in self.node(node):
-                    made.span = node.span
+                    made.span = place_of(self, node)
                     body.append(made)
         return body
 
@@ -151,12 +151,23 @@ class BodyPrinter:
         test = self.expr(node.inputs[0])
         targets = [self.name(v) for v in node.outputs]
         branches = []
-        for block in node.blocks:
+        wanted = [self.branch_types(*pair) for pair in
+                  zip(node.outputs, *(b.returns for b in node.blocks))]
+        for i, block in enumerate(node.blocks):
             body = self.statements(block)
-            for target, output, value in zip(targets, node.outputs, block.returns):
-                body.append(self.assign(target, output.type, value))
+            for target, types, value in zip(targets, wanted, block.returns):
+                body.append(self.assign(target, types[i], value))
             branches.append(body or [ast.Pass()])
         return [ast.If(test, *branches)]
+
+    @staticmethod
+    def branch_types(output: Value, *values: Value) -> list[T.Type]:
+        """The types to write where the branches of an `if` assign one name: the values' own where
+        readers join these to the name's type by themselves."""
+        own = [v.type for v in values]
+        if T.unify(*own) == output.type and not isinstance(output.type, T.UnionType):
+            return own
+        return [output.type] * len(own)
 
     def assign(self, target: str, wanted: T.Type, value: Value) -> ast.stmt:
         """`target = value`, with the type where the value's own is narrower."""

@@ -54,11 +54,17 @@ class Unparser(astunparse.Unparser):
         """Where two parts begin (`self.conv` in `self.conv.forward(x)`), it is the outer's."""
         span = getattr(tree, "span", None)
         if span is None or not is_known(span) or same_place(span, self.span):
+            if span is not None and not isinstance(tree, ast.stmt) and is_known(span):
+                self.opened_at = self.f.size         # of this place already
             super().dispatch(tree)
             return
-        outer, self.span = self.span, span
-        if not isinstance(tree, ast.stmt) and self.opened_at != self.f.size:
+        if not isinstance(tree, ast.stmt):
+            if self.opened_at == self.f.size:
+                super().dispatch(tree)
+                return
             self.opened_at = self.f.size
+        outer, self.span = self.span, span
+        if not isinstance(tree, ast.stmt):
             self.f.mark(span)
         super().dispatch(tree)
         self.span = outer

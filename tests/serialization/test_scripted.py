@@ -5,6 +5,8 @@ Python.
 import copy
 import io
 import warnings
+from enum import Enum
+from typing import Optional, Tuple
 
 import pytest
 
@@ -71,3 +73,34 @@ def uses_a_class(n: int) -> int:
     for i in range(n):
         tally.add(i)
     return tally.twice(3) + len(tally.steps)
+
+
+class Answer(Enum):
+    YES = 1
+    NO = 2
+
+
+def joins(x: int, flag: bool) -> Tuple[int, Optional[int]]:
+    """Branches that give one name narrower types than it has."""
+    if flag:
+        pair = (x, None)
+    else:
+        pair = (x + 1, x)
+    wide: Optional[int] = x
+    if flag:
+        wide = None
+    return (pair[0], pair[1] if wide is None else wide)
+
+
+def answers(x: int) -> int:
+    """An enum that nothing but constants names, and an item of what a call gives."""
+    best = Answer.NO if x > 2 else Answer.YES
+    return joins(x, best == Answer.NO)[0] + len([Answer.YES, best])
+
+
+@pytest.mark.parametrize("function", [joins, answers, uses_a_class])
+def test_the_second_save_gives_the_same_bytes(function):
+    first = saved(function)
+    again = io.BytesIO()
+    scriptlang.save(scriptlang.load(first, engine="python"), again)
+    assert again.getvalue() == first
