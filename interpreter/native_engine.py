@@ -18,8 +18,9 @@ from ..ir import Function
 from ..limits import Limits
 from ..objects import ScriptObject
 from ..ops.generator import default_generator
+from ..schema import Argument, Schema
 from . import exceptions
-from .arguments import bind
+from .arguments import PLAIN, bind
 from .code import Code, to_tuple
 from .composites import link_composites
 from .native import load
@@ -53,6 +54,10 @@ def native_code(function: Function) -> Code:
     return link_composites(running_code(function), has_kernel)
 
 
+NativeError: type[Exception] = getattr(load()[0], "NativeError", RunError)
+"""What the extension module raises, where it is there: (kind, class name, message, stack)."""
+
+
 class NativeProgram:
     """A function and all it may call, decoded and verified by the engine."""
 
@@ -74,8 +79,11 @@ class NativeProgram:
                       for f, code in self.codes.items())
         try:
             self.program = native.Program(trees, types)
-        except native.NativeError as e:
+        except NativeError as e:
             raise translate(*e.args[:3]) from None
+        self.schema = self.codes[function].schema
+        if not self.calls_by_name:
+            self.program.enter(self.name, *entry_of(self.schema))
 
     def frames(self, stack: Iterable[tuple[str, int]]) -> tuple[Frame, ...]:
         """The script stack, outermost first, of the engine's (function, instruction) pairs."""
@@ -115,14 +123,19 @@ class NativeEngine:
 
     def run(self, function: Function, args: Sequence[Any],
             kwargs: Mapping[str, Any] | None = None, limits: Limits | None = None) -> Any:
-        program = program_of(function)
-        values = bind(program.codes[function].schema, args, kwargs)
-        if program.calls_by_name:
-            program = program_for(function, values)
+        program = function.attributes.get(PROGRAM) or program_of(function)
+        allowed = NO_LIMITS if limits is None else native_limits(limits)
         default_generator.hand_over()
         try:
-            return program.program.run(program.name, values, **native_limits(limits))
-        except load()[0].NativeError as e:
+            if not kwargs:
+                result = program.program.call(tuple(args), *allowed)
+                if result is not NotImplemented:
+                    return result
+            values = bind(program.schema, args, kwargs)
+            if program.calls_by_name:
+                program = program_for(function, values)
+            return program.program.run(program.name, values, *allowed)
+        except NativeError as e:
             error = translate(*e.args[:3])
             if e.args[0] == "MemoryError" and limits and limits.memory is not None:
                 error = LimitError(error.message)
@@ -171,12 +184,37 @@ def for_classes(function: Function, classes: frozenset[T.ClassType]) -> NativePr
     return programs[classes]
 
 
-def native_limits(limits: Limits | None) -> dict[str, int]:
+def native_limits(limits: Limits) -> tuple[int, int, int, int]:
     """Limits as the extension module takes them: 0 is no limit."""
-    limits = limits or Limits()
-    return {"instructions": limits.instructions or 0, "memory": limits.memory or 0,
-            "milliseconds": 0 if limits.seconds is None else max(1, round(limits.seconds * 1000)),
-            "depth": limits.depth}
+    return (limits.instructions or 0, limits.memory or 0,
+            0 if limits.seconds is None else max(1, round(limits.seconds * 1000)), limits.depth)
+
+
+NO_LIMITS = native_limits(Limits())
+
+
+KINDS = {T.TENSOR: "T", T.INT: "i", T.FLOAT: "f", T.BOOL: "b", T.STR: "s", T.NUMBER: "n"}
+"""Letters of the extension module's Entry for types whose values it knows by their Python class."""
+
+OTHER = "-"
+"""The letter of all other types: their values are checked and converted in Python."""
+
+
+def entry_of(schema: Schema) -> tuple[str, list, list, int]:
+    """What calls the engine may take as they are: kinds, classes, defaults, how many by place."""
+    kinds = "".join(map(kind_of, schema.arguments))
+    classes = [a.type if kind == "o" else None for a, kind in zip(schema.arguments, kinds)]
+    defaults = [a.default if a.has_default and type(a.default) in PLAIN else ...
+                for a in schema.arguments]
+    return kinds, classes, defaults, sum(not a.kwarg_only for a in schema.arguments)
+
+
+def kind_of(a: Argument) -> str:
+    if isinstance(a.type, T.ClassType):
+        return "o"
+    if a.type == T.OptionalType(T.TENSOR):
+        return "t"
+    return OTHER if a.size is not None else KINDS.get(a.type, OTHER)
 
 
 OWN = {"ArchiveError": ArchiveError, "MissingOperator": MissingOperatorError,

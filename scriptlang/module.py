@@ -51,10 +51,7 @@ class ScriptFunction(Generic[P, R]):
         return self._run(*args, **kwargs)
 
     def _run(self, *args, **kwargs):
-        global last_called
-        last_called = self._function
-        result = self.engine.run(self._function, args, kwargs, self._limits)
-        return wrap(result, self.engine, self._limits)
+        return run(self._function, args, kwargs, self.engine, self._limits)
 
     @property
     def name(self) -> str:
@@ -114,10 +111,8 @@ class ScriptMethod(ScriptFunction):
         return self._run(*args, **kwargs)
 
     def _run(self, *args, **kwargs):
-        global last_called
-        last_called = self._function
-        result = self.engine.run(self._function, (self.owner._object_, *args), kwargs, self._limits)
-        return wrap(result, self.engine, self._limits)
+        return run(self._function, (self.owner._object_, *args), kwargs, self.engine,
+                   self._limits)
 
 
 class ScriptObjectFacade:
@@ -214,7 +209,13 @@ class ScriptModule(ModuleState, ScriptObjectFacade):
         return object.__getattribute__(self, name)
 
     def __call__(self, *args, **kwargs):
-        cls = self._type
+        state = object.__getattribute__(self, "__dict__")
+        cls = state["_raw_"].type
+        if not (cls.pre_hooks or cls.hooks or state["_restore_"] or dispatch.tracer is not None):
+            forward = cls.methods.get("forward")
+            if forward is not None:                  # the usual case, without a detour
+                return run(forward, (state["_raw_"], *args), kwargs, state["_engine_"],
+                           state["_limits_"])
         for name in cls.pre_hooks:
             result = ScriptMethod(cls.methods[name], self)(args)
             if result is not None:
@@ -385,6 +386,15 @@ def wrap(value: Any, engine: Engine, limits: Limits | None = None) -> Any:
     if type(value) in UNCHANGED or isinstance(value, Tensor):
         return value
     return _Wrapping(engine, limits, {}).wrap(value)
+
+
+def run(function: Function, args: tuple, kwargs: dict[str, Any], engine: Engine,
+        limits: Limits | None) -> Any:
+    """Call a function on an engine; the result as a user sees it."""
+    global last_called
+    last_called = function
+    result = engine.run(function, args, kwargs, limits)
+    return result if type(result) is Tensor else wrap(result, engine, limits)
 
 
 UNCHANGED = (int, float, bool, str, complex, type(None))

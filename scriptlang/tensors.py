@@ -19,7 +19,11 @@ from .dtypes import DType
 
 
 class Storage:
-    """A piece of memory.  `owner` is what it belongs to, `data` a flat uint8 array over it."""
+    """A piece of memory.  `owner` is what it belongs to, `data` a flat uint8 array over it.
+
+    `data` is made when it is first asked for: of an array whose elements lie densely, or of the
+    native engine's memory.
+    """
 
     __slots__ = ("_data", "owner", "__weakref__")
 
@@ -29,9 +33,8 @@ class Storage:
 
     @property
     def data(self) -> np.ndarray:
-        if self._data is None:                       # over an array whose elements lie densely
-            self._data = self.owner.reshape(-1, order="A").view(np.uint8) if self.owner.size \
-                else np.empty(0, np.uint8)
+        if self._data is None:
+            self._data = _bytes_of(self.owner)
         return self._data
 
     @data.setter
@@ -54,6 +57,14 @@ class Storage:
     @property
     def nbytes(self) -> int:
         return self.data.size if self._data is not None else self.owner.nbytes
+
+
+def _bytes_of(owner) -> np.ndarray:
+    if not owner.nbytes:
+        return np.empty(0, np.uint8)
+    if isinstance(owner, np.ndarray):
+        return owner.reshape(-1, order="A").view(np.uint8)
+    return np.frombuffer(owner, np.uint8)
 
 
 def contiguous_strides(size: Sequence[int]) -> tuple[int, ...]:

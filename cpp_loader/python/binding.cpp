@@ -18,6 +18,7 @@
 
 #include "../kernels/parallel.h"
 #include "convert.h"
+#include "entry.h"
 #include "vm.h"
 
 #ifndef SCRIPTLANG_VERSION
@@ -91,16 +92,22 @@ class PythonProgram {
     std::vector<Value> values;
     ToNative convert;
     for (nb::handle argument : arguments) values.push_back(convert(argument));
-    Context context;
-    context.threads = kernels::thread_count();
-    context.print = print_to_python;
-    context.warn = warn_to_python;
-    Value result;
-    {
-      nb::gil_scoped_release released;
-      result = scriptlang::run(*program_, *function, std::move(values), context, limits);
-    }
-    return ToPython()(result);
+    return run(*function, std::move(values), limits);
+  }
+
+  // Makes `call` run a function: its name, and what Entry takes.
+  void enter(const std::string& name, const std::string& kinds, nb::list classes,
+             nb::list defaults, size_t positional) {
+    main_ = program_->find(name);
+    if (!main_) raise(ErrorKind::RuntimeError, "the program has no function ", name);
+    entry_ = std::make_unique<Entry>(kinds, classes, defaults, positional);
+  }
+
+  // NotImplemented where the arguments are not all as the function declares them.
+  nb::object call(nb::tuple arguments, const Limits& limits) {
+    std::vector<Value> values;
+    if (!entry_ || !entry_->take(arguments, values)) return nb::borrow(Py_NotImplemented);
+    return run(*main_, std::move(values), limits);
   }
 
   nb::dict missing() const {
@@ -120,18 +127,45 @@ class PythonProgram {
 #if PY_VERSION_HEX >= 0x03090000
     Py_VISIT(Py_TYPE(self));
 #endif
-    if (nb::inst_ready(self)) Py_VISIT(nb::inst_ptr<PythonProgram>(self)->types_.ptr());
-    return 0;
+    if (!nb::inst_ready(self)) return 0;
+    PythonProgram* program = nb::inst_ptr<PythonProgram>(self);
+    Py_VISIT(program->types_.ptr());
+    return program->entry_ ? program->entry_->traverse(visit, arg) : 0;
   }
   static int clear(PyObject* self) {
     nb::inst_ptr<PythonProgram>(self)->types_.reset();
+    nb::inst_ptr<PythonProgram>(self)->entry_.reset();
     return 0;
   }
 
  private:
+  nb::object run(const Function& function, std::vector<Value> values, const Limits& limits) {
+    Context context;
+    context.threads = kernels::thread_count();
+    context.print = print_to_python;
+    context.warn = warn_to_python;
+    Value result;
+    {
+      nb::gil_scoped_release released;
+      result = scriptlang::run(*program_, function, std::move(values), context, limits);
+    }
+    return ToPython()(result);
+  }
+
   nb::dict types_;  // keeps the Python types alive that the program's classes refer to weakly
   std::shared_ptr<const Program> program_;
+  const Function* main_ = nullptr;
+  std::unique_ptr<Entry> entry_;
 };
+
+Limits limits_of(int64_t instructions, int64_t memory, int64_t milliseconds, int64_t depth) {
+  Limits limits;
+  limits.instructions = instructions;
+  limits.memory_bytes = memory;
+  limits.milliseconds = milliseconds;
+  limits.depth = depth;
+  return limits;
+}
 
 PyType_Slot program_slots[] = {
     {Py_tp_traverse, reinterpret_cast<void*>(&PythonProgram::traverse)},
@@ -312,21 +346,29 @@ NB_MODULE(_native, m) {
         return Py_hash_t(reinterpret_cast<uintptr_t>(o.object.get()) >> 4);
       });
 
+  nb::class_<Memory>(m, "Memory", nb::type_slots(memory_slots),
+                     "Memory of the engine; speaks the buffer protocol.")
+      .def_prop_ro("nbytes", [](const Memory& memory) { return memory.storage->nbytes(); });
+
   nb::class_<PythonProgram>(m, "Program", nb::type_slots(program_slots),
                             "Functions in bytecode, verified.")
       .def(nb::init<nb::tuple, nb::dict>(), nb::arg("functions"), nb::arg("types"))
       .def("run",
            [](PythonProgram& p, const std::string& name, nb::list arguments, int64_t instructions,
               int64_t memory, int64_t milliseconds, int64_t depth) {
-             Limits limits;
-             limits.instructions = instructions;
-             limits.memory_bytes = memory;
-             limits.milliseconds = milliseconds;
-             limits.depth = depth;
-             return p.run(name, arguments, limits);
+             return p.run(name, arguments, limits_of(instructions, memory, milliseconds, depth));
            },
            nb::arg("name"), nb::arg("arguments"), nb::arg("instructions") = 0,
            nb::arg("memory") = 0, nb::arg("milliseconds") = 0, nb::arg("depth") = 1000)
+      .def("enter", &PythonProgram::enter, nb::arg("name"), nb::arg("kinds"), nb::arg("classes"),
+           nb::arg("defaults"), nb::arg("positional"),
+           "Make `call` run a function whose arguments are of these kinds.")
+      .def("call",
+           [](PythonProgram& p, nb::tuple arguments, int64_t instructions, int64_t memory,
+              int64_t milliseconds, int64_t depth) {
+             return p.call(arguments, limits_of(instructions, memory, milliseconds, depth));
+           },
+           "Run the function; NotImplemented where the arguments want Python's conversions.")
       .def_prop_ro("missing", &PythonProgram::missing,
                    "Operators that the engine lacks: {qualified name: instructions that call it}.")
       .def_prop_ro("functions", &PythonProgram::functions);

@@ -1,6 +1,5 @@
 #include "convert.h"
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
 #include "type.h"
@@ -9,12 +8,27 @@ namespace scriptlang::python {
 
 namespace {
 
+nb::object interned(const char* text) {
+  return nb::steal(PyUnicode_InternFromString(text));
+}
+
 // What is looked up in the Python package, once.
 struct Names {
   nb::object tensor, storage, script_object, device, enum_value, future, by_code;
   nb::object weak_reference;
   nb::object instances;  // WeakValueDictionary: address of an Object -> ScriptObject
   nb::object classes;    // WeakKeyDictionary: class type -> capsule of its ClassRef
+  nb::object array;      // numpy.ndarray
+  std::vector<nb::object> dtypes;  // by code, those that were met
+
+  // Attributes of Tensor, Storage and ScriptObject.
+  nb::object a_storage = interned("storage"), a_data = interned("data"),
+             a_made_data = interned("_data"),
+             a_owner = interned("owner"), a_dtype = interned("dtype"), a_code = interned("code"),
+             a_size = interned("_size"), a_stride = interned("_stride"),
+             a_offset = interned("_offset"), a_grad = interned("requires_grad"),
+             a_view = interned("_view"), a_trace = interned("trace_value"),
+             a_type = interned("type"), a_slots = interned("slots");
 };
 Names* names = nullptr;
 
@@ -28,12 +42,31 @@ Names& known() {
                     objects.attr("Device"),  objects.attr("EnumValue"), objects.attr("Future"),
                     dtypes.attr("by_code"),
                     weakref.attr("ref"), weakref.attr("WeakValueDictionary")(),
-                    weakref.attr("WeakKeyDictionary")()};
+                    weakref.attr("WeakKeyDictionary")(),
+                    nb::module_::import_("numpy").attr("ndarray"), {}};
   return *names;
 }
 
 bool is_a(nb::handle value, const nb::object& type) {
   return value.type().is(type) || PyObject_IsInstance(value.ptr(), type.ptr()) == 1;
+}
+
+nb::object get(nb::handle object, const nb::object& name) {
+  PyObject* value = PyObject_GetAttr(object.ptr(), name.ptr());
+  if (!value) throw nb::python_error();
+  return nb::steal(value);
+}
+
+void set(PyObject* object, const nb::object& name, nb::handle value) {
+  if (PyObject_SetAttr(object, name.ptr(), value.ptr()) != 0) throw nb::python_error();
+}
+
+nb::object dtype_of(ScalarType type) {
+  std::vector<nb::object>& met = known().dtypes;
+  if (met.size() <= size_t(type)) met.resize(size_t(type) + 1);
+  nb::object& dtype = met[size_t(type)];
+  if (!dtype.is_valid()) dtype = known().by_code(int64_t(type));
+  return dtype;
 }
 
 int64_t int_of(nb::handle value) {
@@ -61,10 +94,11 @@ nb::object tuple_from(IntSpan values) {
 
 // ---- tensors
 
-// A Python Storage that an engine Storage borrows from.
+// What an engine Storage borrows from: the buffer, and the Python Storage of the same memory, if
+// one is there yet.
 struct Loan {
   Py_buffer view;
-  PyObject* storage;
+  PyObject* storage = nullptr;
 };
 
 void end_loan(void* user) {
@@ -72,7 +106,7 @@ void end_loan(void* user) {
   if (!Py_IsInitialized()) return;  // the process ends: its memory goes anyway
   nb::gil_scoped_acquire gil;
   PyBuffer_Release(&loan->view);
-  Py_DECREF(loan->storage);
+  Py_XDECREF(loan->storage);
   delete loan;
 }
 
@@ -87,27 +121,112 @@ Storage* lend(Loan* loan) {
   return copy;
 }
 
-}  // namespace
+struct Release {
+  Storage* storage;
+  ~Release() { storage->release(); }
+};
 
-// The two conversion points of tensors.
-
-static Value tensor_from_python(nb::handle value) {
-  nb::object storage = value.attr("storage");
+// One reference to the engine's Storage of a Python one: its own where it has made the memory.
+Storage* storage_from_python(const nb::object& storage) {
+  nb::object owner = get(storage, known().a_owner);
+  if (nb::isinstance<Memory>(owner)) {
+    Storage* own = nb::cast<Memory&>(owner).storage;
+    own->retain();
+    return own;
+  }
+  nb::object data = get(storage, known().a_made_data);
+  if (data.is_none()) data = get(storage, known().a_data);
   auto loan = std::make_unique<Loan>();
-  if (PyObject_GetBuffer(storage.attr("data").ptr(), &loan->view, PyBUF_SIMPLE) != 0) {
+  if (PyObject_GetBuffer(data.ptr(), &loan->view, PyBUF_SIMPLE) != 0) {
     throw nb::python_error();
   }
-  loan->storage = storage.inc_ref().ptr();
-  Storage* borrowed = lend(loan.release());
-  struct Release {
-    Storage* s;
-    ~Release() { s->release(); }
-  } release{borrowed};
-  ScalarType dtype = ScalarType(int_of(value.attr("dtype").attr("code")));
-  Tensor t = Tensor::checked_view(borrowed, dtype, ints_of(value.attr("_size")),
-                                  ints_of(value.attr("_stride")), int_of(value.attr("_offset")));
-  t.impl()->requires_grad = PyObject_IsTrue(value.attr("requires_grad").ptr()) == 1;
+  loan->storage = nb::object(storage).release().ptr();
+  return lend(loan.release());
+}
+
+// The element type that a format of the buffer protocol names; Undefined for others.
+ScalarType type_of_format(const char* format, Py_ssize_t size) {
+  if (!format || !format[0] || (format[1] && !(format[0] == 'Z' && !format[2]))) {
+    return ScalarType::Undefined;
+  }
+  switch (format[0]) {
+    case '?': return ScalarType::Bool;
+    case 'B': return ScalarType::UInt8;
+    case 'b': return ScalarType::Int8;
+    case 'h': return ScalarType::Int16;
+    case 'i': return size == 4 ? ScalarType::Int32 : ScalarType::Undefined;
+    case 'l':
+    case 'q': return size == 8   ? ScalarType::Int64
+                     : size == 4 ? ScalarType::Int32
+                                 : ScalarType::Undefined;
+    case 'e': return ScalarType::Float16;
+    case 'f': return ScalarType::Float32;
+    case 'd': return ScalarType::Float64;
+    case 'Z': return format[1] == 'f'   ? ScalarType::Complex64
+                     : format[1] == 'd' ? ScalarType::Complex128
+                                        : ScalarType::Undefined;
+    default: return ScalarType::Undefined;
+  }
+}
+
+int memory_buffer(PyObject* self, Py_buffer* view, int flags) {
+  Storage* storage = nb::inst_ptr<Memory>(self)->storage;
+  storage->pin();
+  static char empty;
+  void* data = storage->nbytes() ? storage->data() : &empty;
+  return PyBuffer_FillInfo(view, self, data, Py_ssize_t(storage->nbytes()),
+                           storage->read_only(), flags);
+}
+
+}  // namespace
+
+PyType_Slot memory_slots[] = {
+    {Py_bf_getbuffer, reinterpret_cast<void*>(&memory_buffer)},
+    {0, nullptr},
+};
+
+bool is_tensor(nb::handle value) { return value.type().is(known().tensor); }
+
+bool is_plain_array(nb::handle value) { return value.type().is(known().array); }
+
+bool is_object_of(nb::handle value, nb::handle cls) {
+  return value.type().is(known().script_object) && get(value, known().a_type).is(cls);
+}
+
+// The conversion points of tensors.
+
+static Value tensor_from_python(nb::handle value) {
+  Names& n = known();
+  Release storage{storage_from_python(get(value, n.a_storage))};
+  ScalarType dtype = ScalarType(int_of(get(get(value, n.a_dtype), n.a_code)));
+  Tensor t = Tensor::checked_view(storage.storage, dtype, ints_of(get(value, n.a_size)),
+                                  ints_of(get(value, n.a_stride)),
+                                  int_of(get(value, n.a_offset)));
+  t.impl()->requires_grad = PyObject_IsTrue(get(value, n.a_grad).ptr()) == 1;
   return t;
+}
+
+Value ToNative::array(nb::handle value) {
+  auto loan = std::make_unique<Loan>();
+  int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | PyBUF_WRITABLE;
+  if (PyObject_GetBuffer(value.ptr(), &loan->view, flags) != 0) {
+    PyErr_Clear();
+    return Value();
+  }
+  const Py_buffer& view = loan->view;
+  ScalarType dtype = type_of_format(view.format, view.itemsize);
+  if (dtype == ScalarType::Undefined || view.ndim > kMaxDims) {
+    PyBuffer_Release(&loan->view);
+    return Value();
+  }
+  std::vector<int64_t> sizes(view.shape, view.shape + view.ndim), strides(sizes.size());
+  int64_t step = 1;
+  for (size_t k = sizes.size(); k-- > 0;) {
+    strides[k] = step;
+    step *= std::max<int64_t>(sizes[k], 1);
+  }
+  Release storage{lend(loan.release())};
+  return Tensor::checked_view(storage.storage, dtype, sizes, strides, 0);
 }
 
 nb::object ToPython::storage_of(Storage* storage) {
@@ -115,22 +234,35 @@ nb::object ToPython::storage_of(Storage* storage) {
   if (seen != storages_.end()) return seen->second;
   nb::object made;
   if (Loan* loan = static_cast<Loan*>(storage->lender(end_loan))) {
+    if (!loan->storage) {
+      loan->storage = known().storage(nb::none(), nb::handle(loan->view.obj)).release().ptr();
+    }
     made = nb::borrow(loan->storage);
   } else {
-    storage->retain();
-    nb::capsule owner(storage, [](void* s) noexcept { static_cast<Storage*>(s)->release(); });
-    size_t size = size_t(storage->nbytes());
-    nb::ndarray<nb::numpy, uint8_t> bytes(storage->data(), {size}, owner);
-    made = known().storage(nb::cast(bytes));
+    nb::object memory = nb::inst_alloc(nb::type<Memory>());
+    new (nb::inst_ptr<Memory>(memory)) Memory(storage);
+    nb::inst_mark_ready(memory);
+    made = known().storage(nb::none(), memory);
   }
   storages_.emplace(storage, made);
   return made;
 }
 
 nb::object ToPython::tensor_of(const Tensor& t) {
-  return known().tensor(storage_of(t.storage()), known().by_code(int64_t(t.dtype())),
-                        tuple_from(t.sizes()), tuple_from(t.strides()), t.storage_offset(),
-                        t.requires_grad());
+  Names& n = known();
+  PyTypeObject* type = reinterpret_cast<PyTypeObject*>(n.tensor.ptr());
+  nb::object made = nb::steal(type->tp_alloc(type, 0));
+  if (!made.is_valid()) throw nb::python_error();
+  PyObject* p = made.ptr();
+  set(p, n.a_storage, storage_of(t.storage()));
+  set(p, n.a_dtype, dtype_of(t.dtype()));
+  set(p, n.a_size, tuple_from(t.sizes()));
+  set(p, n.a_stride, tuple_from(t.strides()));
+  set(p, n.a_offset, nb::steal(PyLong_FromLongLong(t.storage_offset())));
+  set(p, n.a_grad, nb::bool_(t.requires_grad()));
+  set(p, n.a_view, nb::none());
+  set(p, n.a_trace, nb::none());
+  return made;
 }
 
 // ---- classes and instances
@@ -180,9 +312,9 @@ nb::object instance_of(const Ref<Object>& object) {
 }
 
 Value ToNative::object_of(nb::handle value, int depth) {
-  nb::object slots = value.attr("slots");
+  nb::object slots = get(value, known().a_slots);
   if (nb::isinstance<NativeObject>(slots)) return nb::cast<NativeObject&>(slots).object;
-  nb::object type = value.attr("type");
+  nb::object type = get(value, known().a_type);
   Ref<Object> made = Object::make(class_of(type));
   nb::list old = nb::cast<nb::list>(slots);
   made->slots.resize(old.size());

@@ -20,11 +20,29 @@ struct NativeObject {
   Ref<Object> object;
 };
 
+// Memory of the engine as Python holds it; speaks the buffer protocol.
+struct Memory {
+  Storage* storage;
+  explicit Memory(Storage* storage) : storage(storage) { storage->retain(); }
+  Memory(const Memory&) = delete;
+  ~Memory() { storage->release(); }
+};
+extern PyType_Slot memory_slots[];
+
+// Whether a value is a Tensor; an array whose class is numpy's own; a ScriptObject of that class.
+bool is_tensor(nb::handle value);
+bool is_plain_array(nb::handle value);
+bool is_object_of(nb::handle value, nb::handle cls);
+
 // Converts one call's arguments or one program's constants: containers and objects that occur
 // twice stay one.
 class ToNative {
  public:
   Value operator()(nb::handle value, int depth = 0);
+
+  // A Tensor over the memory of an array; None for one that is not dense, writable and of a type
+  // that tensors have in this machine's byte order.
+  Value array(nb::handle value);
 
  private:
   Value list_of(nb::handle value, int depth);

@@ -130,10 +130,11 @@ void Storage::destroy() noexcept {
 
 void Storage::resize(int64_t nbytes) {
   if (nbytes == nbytes_) return;
-  if (kind_ == Kind::Borrowed && nbytes > nbytes_) {
+  bool fixed = kind_ == Kind::Borrowed || pinned_;
+  if (fixed && nbytes > nbytes_) {
     raise(ErrorKind::RuntimeError, "Trying to resize storage that is not resizable");
   }
-  if (kind_ == Kind::Borrowed) return;
+  if (fixed) return;
   memory::charge(nbytes);
   void* data = memory::take(size_t(nbytes));
   std::memcpy(data, data_, size_t(std::min(nbytes, nbytes_)));

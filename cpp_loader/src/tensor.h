@@ -111,8 +111,11 @@ class alignas(kAlignment) Storage {
   // What was made of the contents ahead of their use, a list; see prepared.h.
   std::atomic<Prepared*>& prepared() noexcept { return prepared_; }
 
+  // From now on the data stays where it is: somebody outside holds its address.
+  void pin() noexcept { pinned_ = true; }
+
   // Changes the size, keeping the common prefix (Tensor.resize_); the data may move.
-  // Raises RuntimeError when a borrowed block would have to grow.
+  // Raises RuntimeError when a borrowed or pinned block would have to grow.
   void resize(int64_t nbytes);
 
   Storage(const Storage&) = delete;
@@ -128,6 +131,7 @@ class alignas(kAlignment) Storage {
   std::atomic<uint32_t> refs_{1};
   Kind kind_ = Kind::Joined;
   bool read_only_ = false;
+  bool pinned_ = false;
   void* data_ = nullptr;
   int64_t nbytes_ = 0;
   int64_t block_bytes_ = 0;  // of the block that begins with this header

@@ -1,0 +1,43 @@
+// The short way into a function: a call whose arguments are what the schema declares already.
+//
+// Nothing is checked twice: a value is taken when its Python class alone says that it fits (a
+// Tensor, an array of numpy over whole memory, an int, an object of the declared class). For
+// every other call `take` says no, and Python's own binding converts or refuses it by name.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <string>
+#include <vector>
+
+#include "value.h"
+
+namespace scriptlang::python {
+
+namespace nb = nanobind;
+
+class Entry {
+ public:
+  // kinds: one letter an argument, see Kind. classes: the class of each object, None for others.
+  // defaults: values that cannot change, Ellipsis where there is none. positional: how many
+  // arguments may be given by place.
+  Entry(const std::string& kinds, nb::list classes, nb::list defaults, size_t positional);
+
+  // The engine's values of a whole call; false where Python has to look at the arguments.
+  bool take(nb::tuple arguments, std::vector<Value>& values) const;
+
+  int traverse(visitproc visit, void* arg) const;
+
+ private:
+  enum Kind : char {
+    kTensor = 'T', kOptionalTensor = 't', kInt = 'i', kFloat = 'f', kBool = 'b', kString = 's',
+    kNumber = 'n', kObject = 'o'
+  };
+  static bool fits(char kind, nb::handle cls, nb::handle value);
+
+  std::string kinds_;
+  nb::list classes_, defaults_;
+  size_t positional_;
+};
+
+}  // namespace scriptlang::python
