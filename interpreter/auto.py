@@ -1,4 +1,5 @@
-"""The engine "auto": native where that has every operator, else python; chosen on the first run."""
+"""The engine "auto": native where that has every operator, else python; chosen on the first run
+of each function."""
 
 from __future__ import annotations
 
@@ -40,20 +41,26 @@ class AutoEngine:
 
 
 class ObjectEngine(AutoEngine):
-    """Chooses once for all methods of an object: both engines working on one state is slow."""
+    """Chooses for each method of an object when it is first called, so that what is never called
+    is never compiled.  The state is one: where the engines differ, each sees what the other wrote.
+    """
 
     def __init__(self, obj: ScriptObject):
         self.obj = obj
-        self.choice: Engine | None = None
+        self.choices: dict[Function, Engine] = {}
 
     @property
     def name(self) -> str:
-        return self.chosen().name
+        """The engine of `forward`, or of the first method where there is none."""
+        methods = self.obj.type.methods
+        functions = [methods["forward"]] if "forward" in methods else list(methods.values())[:1]
+        return fitting(functions, classes_in(self.obj)).name
 
-    def chosen(self, function: Function | None = None) -> Engine:
-        if self.choice is None:
-            self.choice = fitting(self.obj.type.methods.values(), classes_in(self.obj))
-        return self.choice
+    def chosen(self, function: Function) -> Engine:
+        choice = self.choices.get(function)
+        if choice is None:
+            choice = self.choices[function] = fitting([function], classes_in(self.obj))
+        return choice
 
 
 def fitting(functions: Iterable[Function], classes: Iterable[T.ClassType] = ()) -> Engine:

@@ -82,7 +82,7 @@ def available() -> list[str]:
 
 
 def choose(name: str, obj: Any) -> Engine:
-    """The engine for an object.  "auto" decides on the first run, for all its methods at once."""
+    """The engine for an object.  "auto" decides on the first run of each method."""
     if name != "auto":
         return engine(name)
     from .auto import ObjectEngine

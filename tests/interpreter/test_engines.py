@@ -2,6 +2,7 @@
 
 import pytest
 
+import scriptlang
 from scriptlang import types as T
 from scriptlang.interpreter import auto, engine as engines, native
 from scriptlang.objects import ScriptObject
@@ -53,12 +54,41 @@ def test_auto_takes_native_where_it_has_everything(partial):
     assert chooser.chosen(function(LACKING)).name == "python"
 
 
-def test_an_object_has_one_engine_for_all_its_methods(partial):
+def test_each_method_of_an_object_runs_where_it_can(partial):
     cls = T.ClassType("__torch__.M", is_module=True)
     cls.methods["forward"] = function(SUM)
-    assert engines.choose("auto", ScriptObject(cls)).name == "native"
     cls.methods["other"] = function(LACKING)
-    assert engines.choose("auto", ScriptObject(cls)).name == "python"
+    chooser = engines.choose("auto", ScriptObject(cls))
+    assert chooser.name == "native" and chooser.chosen(cls.methods["forward"]).name == "native"
+    assert chooser.chosen(cls.methods["other"]).name == "python"
+
+
+class Counter(scriptlang.nn.Module):
+    """Its `again` calls a Python function, which the native engine cannot."""
+
+    def __init__(self):
+        super().__init__()
+        self.total = scriptlang.zeros(2)
+        self.calls = 0
+
+    def forward(self, x: scriptlang.Tensor):
+        self.calls += 1
+        self.total = self.total + x
+        return self.total
+
+    @scriptlang.jit.ignore
+    def outside(self, x: scriptlang.Tensor) -> scriptlang.Tensor:
+        return x * 2
+
+    @scriptlang.jit.export
+    def again(self, x: scriptlang.Tensor):
+        return self.forward(self.outside(x))
+
+
+def test_methods_on_both_engines_share_the_state_of_their_object():
+    m, one = scriptlang.script(Counter(), engine="auto"), scriptlang.ones(2)
+    assert m(one).tolist() == [1, 1] and m.again(one).tolist() == [3, 3]
+    assert m(one).tolist() == [4, 4] and m.calls == 3 and m.total.tolist() == [4, 4]
 
 
 def test_operators_are_counted_through_calls():
