@@ -12,6 +12,7 @@ from scriptlang.source import Span
 
 from . import exits
 from .environment import Frame, Unusable, bind
+from .library_classes import AUTOCAST, autocast_dtype
 from .refinement import condition, narrows, refine
 from .sugared import StaticSequence, SugaredValue
 from .syntax import assigned_names, leaves_loop
@@ -414,6 +415,9 @@ def _enter(e: Emitter, item: ast.withitem) -> tuple[Value, Span]:
         raise CompileError(f"__enter__ of {t.short_name} takes arguments, which `with` does not "
                            f"give", span, "declare it as `def __enter__(self)`")
     result = e.b.insert("prim::Enter", [value], (schema.returns[0].type,), span).output
+    reduced = autocast_dtype(value, span) if t.name in AUTOCAST else None
+    if reduced is not None:
+        result.node.attributes["reduced"] = reduced
     if item.optional_vars is not None:
         from .assignment import assign
 

@@ -19,6 +19,7 @@ from scriptlang.source import Source, Span
 
 from .modifiers import modifier
 from .operators import overloads
+from .sugared import SugaredValue
 
 KIND = "prim::IgnoredPythonOp"
 """Kind of the node that calls Python; its first input is the `PythonCall`."""
@@ -65,6 +66,28 @@ def ignored_function(fn: Callable, name: str, self_type: T.Type | None = None) -
     if not has_result_type(definition):
         schema = Schema(name, "", schema.arguments, (Argument("", T.TENSOR),))
     return Function(name, schema, _calling(fn, schema, source))
+
+
+class PythonModuleValue(SugaredValue):
+    """A module that a function finds among its globals: it runs in Python, on Tensors.
+
+    As in PyTorch, what has no declared types takes Tensors and gives one.
+    """
+
+    def __init__(self, module: Any):
+        self.module = module
+        self.kind = f"the Python module '{type(module).__name__}'"
+
+    def call(self, b, args, kwargs, span):
+        for arg in (*args, *kwargs.values()):
+            found = arg.value.type(b, arg.span)
+            if kwargs or not T.is_subtype(found, T.TENSOR):
+                self.fail("takes only Tensors, by position", arg.span,
+                          "pass the module to script, and call it in its own forward")
+        callee = b.constant(PythonCall(self.module, T.TENSOR), span, T.ANY)
+        values = [a.value.value(b, a.span) for a in args]
+        return b.simple(b.graph.insert(KIND, [callee, *values], (T.TENSOR,), span,
+                                       schema=overloads(KIND)[0]).output)
 
 
 _functions: weakref.WeakKeyDictionary[Callable, Function] = weakref.WeakKeyDictionary()

@@ -9,9 +9,16 @@ import ast
 from functools import lru_cache
 
 from scriptlang import types as T
-from scriptlang.source import Source
+from scriptlang.dtypes import bfloat16
+from scriptlang.errors import CompileError
+from scriptlang.ir import Value
+from scriptlang.passes.autocast import DISABLED
+from scriptlang.source import Source, Span
 
 from .sugared import ClassValue, SugaredValue
+
+BFLOAT16 = bfloat16.code
+"""The dtype of lower precision of autocast on the CPU, unless another is given."""
 
 _GRAD_MODE = """
 class {name}:
@@ -51,10 +58,34 @@ class strict_fusion:
         pass
 """
 
+_AUTOCAST = """
+class autocast:
+    def __init__(self, {parameters}) -> None:
+        self.fast_dtype = {dtype}
+        self._enabled = enabled
+        self.device = {device}
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+        pass
+"""
+
+_OF_ONE_DEVICE = "enabled: bool = True, dtype: int = {}, cache_enabled: bool = True"
+
 SOURCES: dict[str, tuple[str, str]] = {
     "no_grad": ("torch.autograd.grad_mode", _GRAD_MODE.format(name="no_grad", mode=False)),
     "record_function": ("torch.autograd.profiler", _RECORD_FUNCTION),
     "strict_fusion": ("torch.jit", _STRICT_FUSION),
+    "autocast": ("torch.amp.autocast_mode", _AUTOCAST.format(
+        parameters="device_type: str, dtype: Optional[int] = None, enabled: bool = True, "
+                   "cache_enabled: Optional[bool] = None", device="device_type",
+        dtype="torch.get_autocast_dtype(device_type) if dtype is None else dtype")),
+    "cpu.amp.autocast": ("torch.cpu.amp.autocast_mode", _AUTOCAST.format(
+        parameters=_OF_ONE_DEVICE.format(15), device="'cpu'", dtype="dtype")),
+    "cuda.amp.autocast": ("torch.cuda.amp.autocast_mode", _AUTOCAST.format(
+        parameters=_OF_ONE_DEVICE.format(5), device="'cuda'", dtype="dtype")),
 }
 """Name in torch -> (its module, the text of the class)."""
 
@@ -62,7 +93,6 @@ _MODE = "use torch.no_grad(), or set the mode around the call of the program"
 
 REFUSED: dict[str, str] = {
     "enable_grad": _MODE, "inference_mode": _MODE, "set_grad_enabled": _MODE,
-    "autocast": "convert the tensors that shall be of lower precision: x.to(torch.bfloat16)",
 }
 """Contexts of torch that stand after no `with` of a program -> what to do instead."""
 
@@ -82,9 +112,40 @@ def refused_context(cls: type) -> RefusedContext | None:
     return RefusedContext(cls.__name__) if of_torch and cls.__name__ in REFUSED else None
 
 
-def is_library_class(cls: type) -> bool:
-    """Whether a class of torch or scriptlang is one that programs may use."""
-    return cls.__name__ in SOURCES and cls.__module__.partition(".")[0] in ("torch", "scriptlang")
+def library_name(cls: type) -> str | None:
+    """The name of a class of torch or scriptlang that programs may use; None for another."""
+    package = cls.__module__.partition(".")[0]
+    if package not in ("torch", "scriptlang"):
+        return None
+    for name, (module, _) in SOURCES.items():
+        if name.rpartition(".")[2] == cls.__name__ and (
+                module == cls.__module__ or package == "scriptlang"):
+            return name
+    return None
+
+
+AUTOCAST = tuple(f"__torch__.{module}.autocast" for name, (module, _) in SOURCES.items()
+                 if name.endswith("autocast"))
+"""Names of the types that switch autocast on and off."""
+
+
+def autocast_dtype(context: Value, span: Span) -> int | None:
+    """What `with` notes of an autocast object (see passes.autocast); None where it concerns other
+    devices.  Raises CompileError unless its arguments are known."""
+    init = next((node for node, i in context.uses if i == 0 and node.kind == "prim::CallMethod"
+                 and node.attributes["name"] == "__init__"), None)
+    names = [a.name for a in context.type.methods["__init__"].schema.arguments]
+    given = dict(zip(names, init.inputs)) if init else {}
+    if not all(given[n].is_constant for n in ("device_type", "enabled", "dtype") if n in given) \
+            or not given:
+        raise CompileError("the arguments of autocast are not known at compile time", span,
+                           "write literals: torch.autocast(\"cpu\", enabled=True)")
+    device = given["device_type"].constant if "device_type" in given else \
+        context.type.name.split(".")[2]
+    if device != "cpu":
+        return None
+    dtype = given["dtype"].constant
+    return (BFLOAT16 if dtype is None else dtype) if given["enabled"].constant else DISABLED
 
 
 @lru_cache(maxsize=None)
@@ -97,6 +158,6 @@ def library_class(name: str) -> ClassValue | None:
         return None
     module, text = SOURCES[name]
     source = Source(text, "<torch>")
-    type = T.ClassType(f"__torch__.{module}.{name}")
+    type = T.ClassType(f"__torch__.{module}.{name.rpartition('.')[2]}")
     define_from_syntax(ast.parse(text).body[0], source, type, lambda statement: LanguageResolver())
     return ClassValue(type)

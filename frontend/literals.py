@@ -172,9 +172,12 @@ def forget_named(e: Emitter, node: ast.expr) -> None:
                 "assign it in a loop"))
 
 
-def _static_list(e: Emitter, node: ast.ListComp | ast.GeneratorExp,
+def _static_list(e: Emitter, node: ast.ListComp | ast.GeneratorExp | ast.DictComp,
                  span: Span) -> list[Value] | None:
-    """The values where the comprehension runs over a tuple or modules, None where it loops."""
+    """The values where the comprehension runs over a tuple or modules, None where it loops.
+
+    Those of a dict are keys and values in turn.
+    """
     from .assignment import assign
     from .control_flow import static_elements
 
@@ -193,6 +196,9 @@ def _static_list(e: Emitter, node: ast.ListComp | ast.GeneratorExp,
         for part in parts:
             e.frame = Frame(saved)
             assign_fresh(e, first.target, part, span, assign)
+            if isinstance(node, ast.DictComp):
+                values += [e.value(node.key), e.value(node.value)]
+                continue
             values.append(e.value(node.elt))
             if isinstance(node, ast.ListComp) and T.unify(values[0].type, values[-1].type) is None:
                 raise CompileError(f"this comprehension gives {values[0].type.annotation} and "
@@ -260,6 +266,11 @@ def emit_dict_comprehension(e: Emitter, node: ast.DictComp, expected: T.Type | N
     span = e.span(node)
     hint = T.without_none(expected) if expected is not None else None
     known = isinstance(hint, T.DictType)
+    static = _static_list(e, node, span)
+    if static:
+        places = ast.Dict([node.key] * (len(static) // 2), [node.value] * (len(static) // 2))
+        type = hint if known else _dict_type(e, places, static)
+        return e.simple(e.b.insert("prim::DictConstruct", static, (type,), span).output)
     result = e.b.insert("prim::DictConstruct", (),
                         (hint if known else T.DictType(T.STR, T.TENSOR),), span)
 

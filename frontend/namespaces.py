@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from scriptlang import types as T
 
-from . import special_forms
+from . import special_forms, typed_tensors
 from .operators import find_operator, overloads
 from .sugared import (Arg, BuiltinFunction, BuiltinOperator, ConstantValue, Namespace,
                       SugaredValue, TypeValue)
@@ -154,6 +154,12 @@ def _jit(name: str) -> SugaredValue | None:
     return JIT.get(name) or (library_class(name) if name == "strict_fusion" else None)
 
 
+def _autocast(package: str, name: str) -> SugaredValue | None:
+    from .library_classes import library_class
+
+    return library_class(f"{package}autocast") if name == "autocast" else None
+
+
 FUNCTIONAL = Namespace("torch.nn.functional", _functional)
 OPS = Namespace("torch.ops", _ops)
 MATH = Namespace("math", _math)
@@ -168,6 +174,11 @@ MODULES: dict[str, SugaredValue] = {
                           else _torch(n)),
     "profiler": Namespace("torch.autograd.profiler", lambda n: _torch(n)),
     "_nn": Namespace("torch._C._nn", _operator), "_VF": Namespace("torch._VF", _operator),
+    "cuda": Namespace("torch.cuda", lambda n: MODULES["cuda.amp"] if n == "amp" else None),
+    "cpu": Namespace("torch.cpu", lambda n: MODULES["cpu.amp"] if n == "amp" else None),
+    "amp": Namespace("torch.amp", lambda n: _autocast("", n)),
+    "cuda.amp": Namespace("torch.cuda.amp", lambda n: _autocast("cuda.amp.", n)),
+    "cpu.amp": Namespace("torch.cpu.amp", lambda n: _autocast("cpu.amp.", n)),
 }
 """Submodules of torch."""
 
@@ -178,6 +189,8 @@ def _program_torch(name: str) -> SugaredValue | None:
     """What `torch.name` means in a program: some functions are more there than in an archive."""
     from .language_functions import PYTHON_ONLY
 
+    if name in typed_tensors.BY_NAME:
+        return typed_tensors.BY_NAME[name]
     return BuiltinOperator(PYTHON_ONLY[name]) if name in PYTHON_ONLY else _torch(name)
 
 
@@ -193,6 +206,7 @@ BY_NAME: dict[str, SugaredValue] = {
     "torch.linalg": MODULES["linalg"], "torch.fft": MODULES["fft"],
     "scriptlang.linalg": MODULES["linalg"], "scriptlang.fft": MODULES["fft"],
     "scriptlang.special": MODULES["special"],
+    **{f"torch.{name}": MODULES[name] for name in ("cuda", "cpu", "amp", "cuda.amp", "cpu.amp")},
 }
 """Qualified names of modules -> namespaces."""
 

@@ -23,14 +23,14 @@ from scriptlang.ir import Function
 from scriptlang.objects import EnumValue
 from scriptlang.source import Source, Span
 
-from . import foreign, namespaces, python_builtins
+from . import foreign, namespaces, python_builtins, typed_tensors
 from .annotations import PYTHON_TYPES, own_annotations, type_of_object, type_of_syntax
 from .language_functions import PYTHON_ONLY
-from .library_classes import is_library_class, library_class, refused_context
+from .library_classes import library_class, library_name, refused_context
 from .emitter import placed
 from .known_functions import DispatchedValue, dispatched, known_function
 from .modifiers import is_ignored
-from .module_reading import is_module_class
+from .module_reading import is_module, is_module_class
 from .sugared import (BuiltinOperator, ClassValue, ConstantValue, EnumClassValue,
                       ExceptionValue, FunctionValue, NamedTupleValue, Namespace, SugaredValue,
                       TypeValue)
@@ -187,6 +187,10 @@ def meaning_of(obj: Any, span: Span, constant: bool = False) -> SugaredValue | N
             raise
     if constant and isinstance(obj, tuple):
         return _tuple(obj, span)
+    if is_module(obj):
+        from .ignored import PythonModuleValue
+
+        return PythonModuleValue(obj)
     if callable(obj):
         return _callable(obj, span)
     return None
@@ -319,8 +323,9 @@ def functional(name: str) -> SugaredValue | None:
 # Classes
 
 def _class(cls: type) -> SugaredValue | None:
-    if is_library_class(cls):
-        return library_class(cls.__name__)
+    name = library_name(cls)
+    if name is not None:
+        return library_class(name)
     refused = refused_context(cls)
     if refused is not None:
         return refused
@@ -337,6 +342,8 @@ def _class(cls: type) -> SugaredValue | None:
     if cls is collections.OrderedDict:
         return python_builtins.builtin("dict")
     package = cls.__module__.partition(".")[0]
+    if package in TORCH_PACKAGES and cls.__name__ in typed_tensors.BY_NAME:
+        return typed_tensors.BY_NAME[cls.__name__]
     if package in TORCH_PACKAGES and cls.__name__ in ("device", "Device"):
         return namespaces.TORCH.find("device")
     if package in TORCH_PACKAGES and type_of_object(cls, lambda _: None) is not None:

@@ -20,7 +20,7 @@ from .errors import CompileError
 from .frontend import module_reading
 from .frontend.ignored import PythonCall
 from .frontend.inheritance import class_header
-from .frontend.module_reading import plain_value
+from .frontend.module_reading import is_module, plain_value
 from .frontend.module_types import ModuleOrigin, Modules, compile_module
 from .frontend.modifiers import is_ignored
 from .frontend.resolver import PythonResolver
@@ -210,7 +210,10 @@ def _see(value: Any, fn: Any) -> Any:
 
 
 def _uses(fn: Any, package: Any) -> bool:
-    """Whether a function can see a package, or something of it, by a global name."""
+    """Whether a function can see a package, or something of it, by a global name; a module is of
+    the package that its base class is of."""
+    if is_module(fn):
+        return any(c.__module__.partition(".")[0] == package.__name__ for c in type(fn).__mro__)
     names = getattr(inspect.unwrap(fn), "__globals__", {})
     return any(v is package or str(getattr(v, "__module__", "")).partition(".")[0]
                == package.__name__ for v in list(names.values()))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from .. import dtypes
 from ..tensors import Tensor
+from . import functions as torch
 from .create import is_dense, like
 from .elementwise import cast
-from .table import declare, primitive
+from .table import composite, declare, primitive
 
 
 def formatted(x: Tensor, memory_format: int) -> Tensor:
@@ -129,3 +130,22 @@ def view_as_complex(self):
     whole = dtypes.complex64 if self.dtype is dtypes.float32 else dtypes.complex128
     return Tensor(self.storage, whole, self._size[:-1], [s // 2 for s in self._stride[:-1]],
                   self._offset // 2)
+
+
+# What the bodies of `with torch.autocast` get; conversions for the GPU never apply here.
+
+@composite("aten::_autocast_to_reduced_precision(Tensor(a) self, bool cuda_enabled, "
+           "bool cpu_enabled, ScalarType cuda_dtype, ScalarType cpu_dtype) -> Tensor(a)")
+def _autocast_to_reduced_precision(self: Tensor, cuda_enabled: bool, cpu_enabled: bool,
+                                   cuda_dtype: int, cpu_dtype: int) -> Tensor:
+    if cpu_enabled and self.dtype == torch.float32:
+        return self.to(cpu_dtype)
+    return self
+
+
+@composite("aten::_autocast_to_full_precision(Tensor(a) self, bool cuda_enabled, "
+           "bool cpu_enabled) -> Tensor(a)")
+def _autocast_to_full_precision(self: Tensor, cuda_enabled: bool, cpu_enabled: bool) -> Tensor:
+    if cpu_enabled and (self.dtype == torch.float16 or self.dtype == torch.bfloat16):
+        return self.to(torch.float32)
+    return self

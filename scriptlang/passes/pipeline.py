@@ -10,8 +10,8 @@ from typing import Callable, NamedTuple
 
 from ..errors import GraphError
 from ..ir import Graph, verify
-from . import (constant_pooling, constant_propagation, context_managers, cse, dce, inline,
-               local_objects, loops, lower_lists, lower_tuples, peephole, simplify_if)
+from . import (autocast, constant_pooling, constant_propagation, context_managers, cse, dce,
+               inline, local_objects, loops, lower_lists, lower_tuples, peephole, simplify_if)
 from .alias import shared_analysis
 
 
@@ -28,6 +28,7 @@ class Step(NamedTuple):
 
 ONCE_BEFORE = (
     Step(inline.run, "every later pass sees through calls"),
+    Step(autocast.run, "while with blocks are still there, and everything that runs in them"),
     Step(context_managers.run, "with blocks are calls, too"),
     Step(inline.run, "of __enter__ and __exit__"),
 )

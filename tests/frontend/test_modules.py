@@ -364,3 +364,32 @@ def test_class_attributes_have_to_be_final():
     with pytest.raises(CompileError, match="an attribute of the class ClassConstant") as caught:
         jit.script(ClassConstant())
     assert caught.value.span.text == "self.SIZE" and "Final" in caught.value.help
+
+
+class ByName(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.steps = nn.ModuleDict({"relu": nn.ReLU(), "sigmoid": nn.Sigmoid()})
+
+    def forward(self, x) -> Dict[str, Tensor]:
+        return {name: step(x) for name, step in self.steps.items()}
+
+
+@pytest.mark.parametrize("engine", ["python", "auto"])
+def test_a_dict_comprehension_runs_over_modules(engine):
+    found = scriptlang.script(ByName(), engine=engine)(scriptlang.zeros(2))
+    assert {n: t.tolist() for n, t in found.items()} == {"relu": [0, 0], "sigmoid": [0.5, 0.5]}
+
+
+relu_of_python = nn.ReLU()
+
+
+def calls_a_module(x):
+    return relu_of_python(x) + 1
+
+
+def test_a_module_among_the_globals_runs_in_python(tmp_path):
+    compiled = scriptlang.script(calls_a_module, engine="python")
+    assert compiled(scriptlang.tensor([-1.0, 2.0])).tolist() == [1, 3]
+    with pytest.raises(scriptlang.ScriptError, match="Python function"):
+        scriptlang.save(compiled, tmp_path / "f.pt")
