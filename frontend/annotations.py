@@ -62,18 +62,19 @@ def may_be_key(t: T.Type) -> bool:
 
 
 def type_of_syntax(expr: ast.expr, span: Callable[[ast.AST], Span],
-                   named: Callable[[str, ast.expr], T.Type | None]) -> T.Type:
+                   named: Callable[[str, ast.expr], T.Type | None],
+                   generic: Callable[[str], str] = lambda name: name) -> T.Type:
     """The type that annotation syntax names.
 
-    named(dotted name, node) gives the types of the program; it is asked first.  Raises
-    CompileError.
+    named(dotted name, node) gives the types of the program; it is asked first.  generic(name)
+    gives the usual name of a generic that has another here.  Raises CompileError.
     """
-    return _Reader(span, named).type(expr)
+    return _Reader(span, named, generic).type(expr)
 
 
 class _Reader:
-    def __init__(self, span, named):
-        self.span, self.named = span, named
+    def __init__(self, span, named, generic):
+        self.span, self.named, self.generic_name = span, named, generic
 
     def fail(self, node: ast.AST, message: str, help: str | None = None):
         raise CompileError(message, self.span(node), help)
@@ -98,7 +99,7 @@ class _Reader:
                 inner = ast.parse(node.value.strip(), mode="eval").body
             except SyntaxError:
                 self.fail(node, f"{node.value!r} is not a type", TYPE_HELP)
-            return _Reader(lambda _: self.span(node), self.named).type(inner)
+            return _Reader(lambda _: self.span(node), self.named, self.generic_name).type(inner)
         self.fail(node, f"{node.value!r} is not a type", TYPE_HELP)
 
     def name(self, node: ast.expr, name: str) -> T.Type:
@@ -115,7 +116,7 @@ class _Reader:
 
     def generic(self, node: ast.Subscript) -> T.Type:
         name = dotted(node.value)
-        last = (name or "").rpartition(".")[2]
+        last = self.generic_name((name or "").rpartition(".")[2])
         make = CONSTRUCTORS.get(last)
         if make is None:
             self.fail(node.value, f"{ast.unparse(node.value)!r} takes no type arguments",

@@ -19,6 +19,7 @@ from scriptlang.source import Source
 
 from . import interfaces, record_classes
 from .annotations import hints_of
+from .emitter import span_of
 from .inheritance import Member, class_header, members_of
 from .modifiers import is_ignored
 
@@ -129,7 +130,8 @@ def script_class(cls: type) -> T.ClassType:
     known = python_classes.get(cls)
     if known is not None:
         return known
-    if issubclass(cls, (enum.Enum, tuple)) or interfaces.is_interface(cls):
+    if issubclass(cls, enum.Enum) or hasattr(cls, "_fields") and issubclass(cls, tuple) \
+            or interfaces.is_interface(cls):
         return type_of_class(cls)
     node, _ = source_of(cls)
     if not isinstance(node, ast.ClassDef):
@@ -193,6 +195,9 @@ def _declare(member: Member, type: T.ClassType) -> None:
     if "staticmethod" in decorators:
         type.static_methods[member.name] = declare(statement, member.source, member.resolver, name,
                                                    member.defaults)
+    elif not (statement.args.posonlyargs or statement.args.args):
+        raise CompileError(f"the method {member.name} has no self",
+                           span_of(statement, member.source), "write self as its first parameter")
     elif decorators & {"property", "setter"}:
         _property(member, type)
     elif is_ignored(member.function):

@@ -13,6 +13,7 @@ from scriptlang.source import Span
 from . import exits
 from .environment import Frame, Unusable, bind
 from .library_classes import AUTOCAST, autocast_dtype
+from .refused import refuse_dead
 from .refinement import condition, narrows, refine
 from .sugared import StaticSequence, SugaredValue
 from .syntax import assigned_names, leaves_loop
@@ -34,6 +35,7 @@ def emit_if(e: Emitter, node: ast.If) -> None:
     if test.static is not None:
         refine(e, test.if_true if test.static else test.if_false, span)
         emit_statements(e, node.body if test.static else node.orelse)
+        refuse_dead(e, node.orelse if test.static else node.body)
         return
     branch = e.b.insert("prim::If", [test.value], (), e.span(node))
     frames = []

@@ -28,6 +28,18 @@ def header(hook: Callable) -> Span:
         definition.args.args[-1], source).end)) if definition.args.args else whole
 
 
+def check_result_declared(fn: Callable) -> None:
+    """A pre-hook says what it gives: it decides what forward is called with."""
+    from .script import source_of
+    from .signatures import has_result_type
+
+    definition, _ = source_of(fn)
+    if not has_result_type(definition):
+        raise CompileError(f"pre-hook {definition.name!r} does not declare what it gives",
+                           header(fn), "annotate its result: None, the one argument of forward, "
+                           "or a tuple of all")
+
+
 def check_hook(function: Function, type: T.ClassType, is_pre: bool, place: Span) -> None:
     """Check the signature of a hook against that of forward, and of the hooks before it.
 

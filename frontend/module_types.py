@@ -288,7 +288,7 @@ def _compile_entries(origin: ModuleOrigin, module: Any, names: list[str]) -> Non
 
 def _compile_hooks(origin: ModuleOrigin) -> None:
     """Hooks as methods named as their functions."""
-    from .module_hooks import check_hook, header
+    from .module_hooks import check_hook, check_result_declared, header
 
     facts, type = origin.facts, origin.type
     for functions, names in ((facts.pre_hooks, type.pre_hooks), (facts.hooks, type.hooks)):
@@ -299,6 +299,8 @@ def _compile_hooks(origin: ModuleOrigin) -> None:
                 raise CompileError(
                     f"two hooks of {facts.cls.__name__} are called {name!r}, or a method is",
                     header(fn), "give every hook a name of its own")
+            if names is type.pre_hooks:
+                check_result_declared(fn)
             function = origin.compile(name, fn)
             function.attributes["hook"] = fn
             check_hook(function, type, names is type.pre_hooks, header(fn))

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import ast
+from typing import TYPE_CHECKING, Sequence
+
+from scriptlang.errors import CompileError
+
+if TYPE_CHECKING:
+    from .emitter import Emitter
 
 REFUSED: dict[type, tuple[str, str | None]] = {
     ast.Try: ("try/except is", "test the condition before, or raise and let the caller handle it"),
@@ -23,3 +29,15 @@ REFUSED: dict[type, tuple[str, str | None]] = {
     ast.Starred: ("a star here is", None),
     ast.Delete: ("del of this is", None),
 }
+
+
+def refuse_dead(e: Emitter, statements: Sequence[ast.stmt]) -> None:
+    """A branch that is never compiled holds statements of the language all the same."""
+    for statement in statements:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.stmt) and type(node) in REFUSED \
+                    and not isinstance(node, ast.Delete):
+                what, help = REFUSED[type(node)]
+                e.report(CompileError(f"{what} not part of the language, also where it is never "
+                                      f"reached", e.span(node), help or "move it to a function "
+                                      "with @ignore or @unused"))

@@ -121,7 +121,7 @@ class PythonResolver:
 
     def type(self, expr: ast.expr, span: Span) -> T.Type:
         try:
-            return type_of_syntax(expr, self._place(expr, span), self._named)
+            return type_of_syntax(expr, self._place(expr, span), self._named, self._generic)
         except CompileError as error:                    # of a class without a source
             raise placed(error, span) if error.span is None else error
 
@@ -136,6 +136,12 @@ class PythonResolver:
             return span
 
         return place
+
+    def _generic(self, name: str) -> str:
+        """The name that a generic has in `typing`: a program may import it under another."""
+        obj = self.names(name)
+        home = getattr(obj, "__module__", None)
+        return getattr(obj, "_name", None) or name if home == "typing" else name
 
     def _named(self, name: str, node: ast.expr) -> T.Type | None:
         head, *rest = name.split(".")

@@ -111,6 +111,8 @@ def _comment_types(e: Emitter, definition: ast.FunctionDef, parameters: list[ast
     place = Span(e.source, *_head(e, definition))
     head, arrow, tail = text.rpartition("->") if "->" in text else (text, "", "None")
     try:
+        if arrow and not head.strip().startswith("("):
+            raise SyntaxError
         arguments = ast.parse(head.strip(), mode="eval").body
         result = e.resolver.type(ast.parse(tail.strip(), mode="eval").body, place)
     except SyntaxError:

@@ -8,8 +8,27 @@ from __future__ import annotations
 
 import inspect
 import linecache
+import sys
 import types as python_types
 from typing import Any
+
+from scriptlang.source import Source, Span
+
+
+def caller() -> Span | None:
+    """The line of the user's program that is running; None where its text is not there."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("scriptlang"):
+        frame = frame.f_back
+    if frame is None:
+        return None
+    line = linecache.getline(frame.f_code.co_filename, frame.f_lineno, frame.f_globals)
+    text = line.strip()
+    if not text:
+        return None
+    source = Source(line, frame.f_code.co_filename, frame.f_lineno)
+    start = line.index(text)
+    return Span(source, start, start + len(text))
 
 
 def source_lines(obj: Any) -> tuple[list[str], int]:

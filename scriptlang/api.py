@@ -96,14 +96,16 @@ def script(obj: Callable[P, R], *, engine: str = "auto",
 
 def _script_object(obj: Any, engine: str, limits: Limits | None) -> ScriptObjectFacade:
     """An instance of a Python class as an object of its script class."""
+    from .errors import NotCompilable
     from .frontend.script import script_class
+    from .frontend.source_lines import caller
     from .interpreter.arguments import Mismatch, convert
     from .objects import ScriptObject
 
     cls = type(obj)
     if cls.__module__.partition(".")[0] in ("builtins", "functools", "scriptlang"):
-        raise TypeError(f"script takes a function, a class, a module or an object of a class, not "
-                        f"{cls.__name__}")
+        raise NotCompilable(f"script takes a function, a class, a module or an object of a class, "
+                            f"not {cls.__name__}", caller(), "give it one of these")
     made = script_class(cls)
     try:
         value = convert(obj, made)

@@ -49,6 +49,10 @@ class CompileError(ScriptError):
         return type(self), (self.message, self.span, self.help, self.notes, self.chain)
 
 
+class NotCompilable(CompileError, TypeError):
+    """What `script` was given is nothing that has a source."""
+
+
 @dataclass(frozen=True)
 class Frame:
     """One line of a script stack: the function, and the place in it that was running."""

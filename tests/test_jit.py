@@ -243,3 +243,11 @@ def test_ways_out_of_a_with(name, capfd):
     with pytest.raises(ValueError, match="no"):
         torch.jit.script(raises, engine=name)(1)
     assert capfd.readouterr().out == "enter a\n"             # as in PyTorch, which does not exit
+
+
+@pytest.mark.parametrize("thing", [3, "abc", None, len])
+def test_what_is_no_program_is_refused_where_script_was_called(thing):
+    with pytest.raises(TypeError, match="script takes a function") as e:
+        scriptlang.script(thing)
+    assert isinstance(e.value, scriptlang.CompileError)
+    assert e.value.span.text == "scriptlang.script(thing)" and e.value.help
