@@ -5,6 +5,7 @@
 // after it is made; threads share it.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,25 +17,6 @@
 
 namespace scriptlang {
 
-// Operators on numbers that the interpreter does itself when both tags are what they should be.
-// X(name, operator, kind of the arguments, setter, result from a and b)
-#define SL_FAST_OPERATORS(X)                                                            \
-  X(ADD_INT, "aten::add.int", int, set_int, int64_t(uint64_t(a) + uint64_t(b)))         \
-  X(SUB_INT, "aten::sub.int", int, set_int, int64_t(uint64_t(a) - uint64_t(b)))         \
-  X(MUL_INT, "aten::mul.int", int, set_int, int64_t(uint64_t(a) * uint64_t(b)))         \
-  X(LT_INT, "aten::lt.int", int, set_bool, a < b)                                       \
-  X(LE_INT, "aten::le.int", int, set_bool, a <= b)                                      \
-  X(GT_INT, "aten::gt.int", int, set_bool, a > b)                                       \
-  X(GE_INT, "aten::ge.int", int, set_bool, a >= b)                                      \
-  X(EQ_INT, "aten::eq.int", int, set_bool, a == b)                                      \
-  X(NE_INT, "aten::ne.int", int, set_bool, a != b)                                      \
-  X(ADD_FLOAT, "aten::add.float", double, set_double, a + b)                            \
-  X(SUB_FLOAT, "aten::sub.float", double, set_double, a - b)                            \
-  X(MUL_FLOAT, "aten::mul.float", double, set_double, a * b)                            \
-  X(DIV_FLOAT, "aten::div.float", double, set_double, a / b)                            \
-  X(LT_FLOAT, "aten::lt.float", double, set_bool, a < b)                                \
-  X(GT_FLOAT, "aten::gt.float", double, set_bool, a > b)
-
 enum class Opcode : uint8_t {
 #define SL_OPCODE(name, number, x, n, pops, pushes, runs, meaning) name = number,
 #include "opcodes.def"
@@ -44,9 +26,6 @@ enum class Opcode : uint8_t {
   OP_ANY,         // any number of results, defaults to fill in
   OP_MISSING,     // raises MissingOperator
   TUPLE_UNPACK,   // pushes n elements
-#define X(name, text, kind, setter, result) name,
-  SL_FAST_OPERATORS(X)
-#undef X
 };
 const char* opcode_name(Opcode op);
 
@@ -70,7 +49,17 @@ struct Instruction {
   OpFn run = nullptr;       // OP_ONE, OP_ANY
 };
 
+namespace lower {
+struct Code;
+void destroy(const Code* code) noexcept;
+}  // namespace lower
+
 struct Function {
+  Function() = default;
+  Function(const Function&) = delete;
+  Function& operator=(const Function&) = delete;
+  ~Function() { lower::destroy(lowered.load(std::memory_order_acquire)); }
+
   std::string name;  // "__torch__.M.forward"
   std::vector<Instruction> code;
   std::vector<OperatorUse> operators;
@@ -85,6 +74,7 @@ struct Function {
   int results = 1;    // values on the stack at RET
   int parameters = 0; // values on the stack at entry
   int max_stack = 0;  // set by verify
+  mutable std::atomic<const lower::Code*> lowered{nullptr};  // made at the first call
 };
 
 struct MissingOperator {

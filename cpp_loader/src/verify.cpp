@@ -180,20 +180,12 @@ class Verifier {
     i.results = uint8_t(use.results);
     i.run = use.entry->run;
     bool simple = use.results == 1 && use.defaults.empty();
-    i.op = simple ? fast_opcode(use) : Opcode::OP_ANY;
+    i.op = simple ? Opcode::OP_ONE : Opcode::OP_ANY;
   }
 
-  static Opcode fast_opcode(const OperatorUse& use) {
-    std::string name = use.qualified_name();
-#define X(opcode, text, kind, setter, result) \
-  if (name == text) return Opcode::opcode;
-    SL_FAST_OPERATORS(X)
-#undef X
-    return Opcode::OP_ONE;
-  }
   // Whether it calls an operator whose arguments and results are in the instruction.
   static bool is_call(Opcode op) {
-    return op == Opcode::OP_ONE || op == Opcode::OP_ANY || op >= Opcode::ADD_INT;
+    return op == Opcode::OP_ONE || op == Opcode::OP_ANY;
   }
 
   // How many elements a TupleUnpack leaves is not written: they are what the next instruction

@@ -3,12 +3,14 @@
 #include <numeric>
 
 #include "op.h"
+#include "scalar_math.h"
 
 namespace scriptlang {
 
 namespace {
 
 using complex = std::complex<double>;
+using scalars::whole;
 
 double real_of(const Value& v) { return Scalar::of(v).d; }
 complex complex_of(const Value& v) { return Scalar::of(v).to_complex(); }
@@ -20,13 +22,6 @@ double degrees(double v) { return v * 180 / kPi; }
 double radians(double v) { return v * kPi / 180; }
 double angle(double v) { return std::isnan(v) ? v : v < 0 ? kPi : 0; }
 double round_even(double v) { return std::nearbyint(v); }
-
-int64_t whole(double v) {
-  if (!(v >= -9223372036854775808.0 && v < 9223372036854775808.0)) {
-    raise(ErrorKind::RuntimeError, "Cannot convert float ", std::to_string(v), " to integer");
-  }
-  return int64_t(v);
-}
 
 }  // namespace
 

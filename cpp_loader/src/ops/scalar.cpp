@@ -1,52 +1,24 @@
 // Arithmetic, comparison and conversion of ints, floats, bools and complex numbers.
-//
-// Ints wrap at 64 bits. // and % round as in Python. Where PyTorch stops the process (a division
-// of the smallest int by -1, a remainder by zero) these wrap or raise.
 #include <cmath>
 #include <cstdlib>
 #include <limits>
 
 #include "op.h"
+#include "scalar_math.h"
 
 namespace scriptlang {
 
 namespace {
 
 using complex = std::complex<double>;
+using namespace scalars;
 
-int64_t wrap_add(int64_t a, int64_t b) { return int64_t(uint64_t(a) + uint64_t(b)); }
-int64_t wrap_sub(int64_t a, int64_t b) { return int64_t(uint64_t(a) - uint64_t(b)); }
-int64_t wrap_mul(int64_t a, int64_t b) { return int64_t(uint64_t(a) * uint64_t(b)); }
 double add(double a, double b) { return a + b; }
 double sub(double a, double b) { return a - b; }
 double mul(double a, double b) { return a * b; }
 complex add(complex a, complex b) { return a + b; }
 complex sub(complex a, complex b) { return a - b; }
 complex mul(complex a, complex b) { return a * b; }
-
-int64_t floordiv(int64_t a, int64_t b) {
-  if (b == 0) raise(ErrorKind::RuntimeError, "division by 0");
-  if (b == -1) return wrap_sub(0, a);
-  int64_t quotient = a / b;
-  return quotient - (a % b != 0 && (a < 0) != (b < 0));
-}
-int64_t remainder(int64_t a, int64_t b) {
-  if (b == 0) raise(ErrorKind::RuntimeError, "division by 0");
-  if (b == -1) return 0;
-  int64_t rest = a % b;
-  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
-}
-double floordiv(double a, double b) { return std::floor(a / b); }
-double remainder(double a, double b) {
-  return std::fmod(b + std::fmod(a, b), b);
-}
-
-double power(double a, double b) {
-  if (a == 0 && b < 0) {
-    raise(ErrorKind::RuntimeError, "0.0 cannot be raised to a negative power");
-  }
-  return std::pow(a, b);
-}
 
 // By squaring, wrapping; a negative exponent truncates the fraction as a cast of pow() would.
 int64_t power_int(int64_t base, int64_t exponent) {
@@ -63,12 +35,6 @@ int64_t power_int(int64_t base, int64_t exponent) {
     factor *= factor;
   }
   return int64_t(result);
-}
-
-// A C cast where it is defined; else what x86 gives, as PyTorch does there.
-int64_t truncate(double v) {
-  bool fits = v >= -9223372036854775808.0 && v < 9223372036854775808.0;
-  return fits ? int64_t(v) : std::numeric_limits<int64_t>::min();
 }
 
 double double_of(const Value& v) {
@@ -277,11 +243,10 @@ SL_OP(aten___or___int) { out[0].set_int(args.integer(0) | args.integer(1)); }
 SL_OP(aten___xor___bool) { out[0].set_bool(args.boolean(0) != args.boolean(1)); }
 SL_OP(aten___xor___int) { out[0].set_int(args.integer(0) ^ args.integer(1)); }
 SL_OP(aten___not__) { out[0].set_bool(!args.boolean(0)); }
-// The distance counts modulo 64, as the machine does it.
 SL_OP(aten___lshift___int) {
-  out[0].set_int(int64_t(uint64_t(args.integer(0)) << (args.integer(1) & 63)));
+  out[0].set_int(shift_left(args.integer(0), args.integer(1)));
 }
-SL_OP(aten___rshift___int) { out[0].set_int(args.integer(0) >> (args.integer(1) & 63)); }
+SL_OP(aten___rshift___int) { out[0].set_int(shift_right(args.integer(0), args.integer(1))); }
 
 // ---- conversions
 
@@ -359,12 +324,7 @@ SL_OP(aten___derive_index) {
   out[0].set_int(wrap_add(args.integer(1), wrap_mul(args.integer(0), args.integer(2))));
 }
 SL_OP(aten___range_length) {
-  int64_t low = args.integer(0), high = args.integer(1), step = args.integer(2);
-  if (step == 0) raise(ErrorKind::RuntimeError, "range() arg 3 must not be zero");
-  uint64_t stride = step > 0 ? uint64_t(step) : 0 - uint64_t(step);
-  bool empty = step > 0 ? low >= high : low <= high;
-  uint64_t distance = step > 0 ? uint64_t(high) - uint64_t(low) : uint64_t(low) - uint64_t(high);
-  out[0].set_int(empty ? 0 : int64_t((distance - 1) / stride + 1));
+  out[0].set_int(range_length(args.integer(0), args.integer(1), args.integer(2)));
 }
 
 }  // namespace scriptlang

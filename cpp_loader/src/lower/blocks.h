@@ -1,0 +1,48 @@
+// Basic blocks of verified bytecode, and where values lie when control enters one.
+//
+// At a block's start the values on the stack lie in their own stack slots, except those that the
+// block stores at once: these are put into their registers by whoever jumps there, so that a loop
+// carries its values in registers and moves nothing.
+#pragma once
+
+#include <vector>
+
+#include "../program.h"
+
+namespace scriptlang::lower {
+
+// Depths and reachability, recomputed from code that verify() has passed.
+struct Flow {
+  std::vector<int32_t> depth;  // on entry of each instruction; -1 where control never comes
+  std::vector<int32_t> block;  // of an instruction that begins one; else -1
+  std::vector<int32_t> starts; // the instruction each block begins with
+};
+
+// A loop of more values keeps them on the stack.
+constexpr int32_t kMostCarried = 64;
+
+constexpr int32_t kNowhere = -1;  // a value that the block drops at once
+
+struct Landing {
+  // Slots of the topmost values, the top first; values below lie in their own slots.
+  std::vector<int32_t> places;
+};
+
+struct Shape {
+  Flow flow;
+  std::vector<Landing> landings;  // by block
+  std::vector<char> expanded;     // by block: a LOOP that is decided where control comes from
+  // By block: a LOOP whose body never takes the trip number and count that lie below its values.
+  std::vector<char> private_counts;
+  // By instruction: a MOVE or DROPR whose register is read again, and is empty then. No compiler
+  // writes that; elsewhere numbers may stay in registers that were left.
+  std::vector<char> read_again;
+};
+
+int64_t pops_of(const Function& function, const Instruction& instruction);
+int64_t pushes_of(const Function& function, const Instruction& instruction);
+bool ends_way(Opcode op);
+
+Shape shape_of(const Function& function);
+
+}  // namespace scriptlang::lower

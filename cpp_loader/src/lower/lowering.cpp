@@ -1,0 +1,401 @@
+#include "lowering.h"
+
+#include <algorithm>
+
+namespace scriptlang::lower {
+
+using Op = StepOp;
+
+namespace {
+
+constexpr size_t kMostWork = size_t(1) << 26;
+
+Op stack_op(Opcode op) {
+  switch (op) {
+#define X(name)                      \
+  case Opcode::name:                 \
+    return Op::name;
+    SL_STACK_STEPS(X)
+#undef X
+    default: return Op::kCount;
+  }
+}
+
+Tags result_of(Opcode op) {
+  switch (op) {
+    case Opcode::LIST_CONSTRUCT: return one(Tag::List);
+    case Opcode::DICT_CONSTRUCT: return one(Tag::Dict);
+    case Opcode::TUPLE_CONSTRUCT:
+    case Opcode::NAMED_TUPLE_CONSTRUCT:
+    case Opcode::TUPLE_SLICE: return one(Tag::Tuple);
+    case Opcode::CREATE_OBJECT: return one(Tag::Object);
+    case Opcode::ISINSTANCE:
+    case Opcode::IS_CUDA: return one(Tag::Bool);
+    case Opcode::FORMAT: return one(Tag::String);
+    case Opcode::DEVICE: return one(Tag::Device);
+    case Opcode::NUM_TO_TENSOR: return one(Tag::Tensor);
+    default: return kAnyTags;
+  }
+}
+
+// What an argument of a declared type is guarded for at the start; 0 for nothing.
+char letter_of(const Type& type) {
+  switch (type.kind) {
+    case TypeKind::Int: return 'i';
+    case TypeKind::Float: return 'f';
+    case TypeKind::Bool: return 'b';
+    default: return 0;
+  }
+}
+
+}  // namespace
+
+Lowering::Lowering(const Function& function, bool plain)
+    : f_(function), plain_(plain), shape_(shape_of(function)) {
+  stack_slots_ = f_.max_stack + 1;
+  first_spare_ = f_.registers + stack_slots_;
+  first_constant_ = first_spare_ + kSpareSlots;
+  size_t blocks = shape_.flow.starts.size();
+  if (plain_) {
+    shape_.landings.assign(blocks, Landing());
+    shape_.expanded.assign(blocks, 0);
+  } else {
+    if (blocks * size_t(first_constant_) > kMostWork / 4) throw TooLarge();
+    tags_.assign(size_t(first_constant_), one(Tag::None));
+  }
+  entrances_.resize(blocks);
+  drafts_.resize(blocks);
+  for (const OperatorUse& use : f_.operators) {
+    rules_.push_back(plain_ ? nullptr : rule_of(use.qualified_name()));
+  }
+}
+
+// Too much work ends the attempt, so that hostile code costs little.
+void Lowering::charge(size_t work) {
+  work_ += work;
+  if (work_ > kMostWork && !plain_) throw TooLarge();
+}
+
+std::unique_ptr<Code> Lowering::run() {
+  for (int k = 0; k < f_.parameters; ++k) stack_.push_back(Entry());
+  // The caller puts arguments where the first block wants them.
+  for (int k = 0; k < f_.parameters && !plain_; ++k) {
+    int32_t place = place_in(0, k, f_.parameters);
+    if (place != kNowhere) tags_[size_t(place)] = kAnyTags;
+  }
+  arrive(0);
+  for (bool again = true; again;) {
+    again = false;
+    for (size_t block = 0; block < drafts_.size(); ++block) {
+      if (!entrances_[block].stale) continue;
+      entrances_[block].stale = false;
+      again = true;
+      translate(int32_t(block));
+    }
+  }
+  return assemble();
+}
+
+void Lowering::begin(int32_t block) {
+  Draft& draft = drafts_[size_t(block)];
+  draft = Draft();
+  draft_ = &draft;
+  out_ = &draft.steps;
+  producer_ = Producer();
+  pc_ = size_t(shape_.flow.starts[size_t(block)]);
+  const Entrance& entrance = entrances_[size_t(block)];
+  int64_t depth = shape_.flow.depth[pc_];
+  stack_.clear();
+  for (int64_t p = 0; p < depth; ++p) {
+    int32_t place = place_in(block, p, depth);
+    Entry e{Entry::Own, plain_ ? -1 : entrance.constants[size_t(p)]};
+    if (place == kNowhere) e = {Entry::Nowhere, -1};
+    else if (place != own(p)) e = {Entry::Move, place};
+    stack_.push_back(e);
+  }
+  if (!plain_) tags_ = entrance.tags;
+  charge(stack_.size() + tags_.size());
+}
+
+void Lowering::translate(int32_t block) {
+  begin(block);
+  size_t start = pc_;
+  if (start == 0 && f_.has_schema && !plain_) {
+    for (int k = 0; k < f_.parameters; ++k) {
+      char letter = letter_of(*f_.arguments[size_t(k)].type);
+      if (letter && stack_[size_t(k)].kind != Entry::Nowhere) guarded(k, letter);
+    }
+  }
+  for (;; ++pc_) {
+    charge(4);
+    const Instruction& i = f_.code[pc_];
+    if (pc_ != start && shape_.flow.block[pc_] >= 0) {
+      --pc_;  // errors and accounting belong to the instruction before
+      way_to(shape_.flow.block[pc_ + 1], 0);
+      return;
+    }
+    switch (i.op) {
+      case Opcode::JMP: {
+        int64_t work = i.x <= 0 ? 1 - int64_t(i.x) : 0;
+        way_to(shape_.flow.block[pc_ + size_t(int64_t(i.x))], work);
+        return;
+      }
+      case Opcode::JF: jump_if_false(); return;
+      case Opcode::LOOP: loop(block, 0); return;
+      default: step();
+    }
+    if (ends_way(i.op)) return;
+  }
+}
+
+void Lowering::step() {
+  const Instruction& i = f_.code[pc_];
+  if (i.op == Opcode::OP_ONE || i.op == Opcode::OP_ANY) return operator_step();
+  switch (i.op) {
+    case Opcode::LOAD: return push(Entry::Copy, i.x - 1);
+    case Opcode::MOVE:
+      push(Entry::Move, i.x - 1);
+      if (shape_.read_again[pc_]) empty_now(i.x - 1);
+      return;
+    case Opcode::LOADC: return push(Entry::Constant, i.x);
+    case Opcode::STORE: return store(i.x - 1);
+    case Opcode::STOREN:
+      for (int k = i.n; k-- > 0;) store(i.x + k - 1);
+      return;
+    case Opcode::DROP: return drop();
+    case Opcode::DROPR:
+      if (shape_.read_again[pc_]) return empty_now(i.x - 1);
+      if (uncounted(tags(i.x - 1))) return;
+      before_clobber(i.x - 1);
+      release({Entry::Move, i.x - 1}, 0);
+      return;
+    case Opcode::UNCHECKED_CAST: return;
+    case Opcode::UN_INITIALIZED:
+      emit(Op::RESET, offset_of(own(int64_t(stack_.size()))));
+      push_own(one(Tag::None));
+      return;
+    case Opcode::GET_ATTR: return attribute(i.x);
+    case Opcode::SET_ATTR: return set_attribute(i.x);
+    case Opcode::TUPLE_INDEX: return look_at_two(Op::TUPLE_AT, kAnyTags);
+    case Opcode::DICT_INDEX: return look_at_two(Op::DICT_GET, kAnyTags);
+    case Opcode::__IS__: return look_at_two(Op::IS, one(Tag::Bool));
+    case Opcode::__ISNOT__: return look_at_two(Op::IS_NOT, one(Tag::Bool));
+    case Opcode::DIM: return look_at_one(Op::DIM, one(Tag::Int));
+    case Opcode::DTYPE: return look_at_one(Op::DTYPE, one(Tag::Int));
+    case Opcode::__NOT__: {
+      int64_t position = int64_t(stack_.size()) - 1;
+      int32_t slot = guarded(position, 'b');
+      pop();
+      emit_result(Op::NOT_BOOL, own(position), offset_of(slot), 0, one(Tag::Bool));
+      stack_.push_back(Entry());
+      return;
+    }
+    case Opcode::RET:
+      if (f_.results == 1 && stack_.back().kind != Entry::Constant) {
+        emit(Op::RET, offset_of(slot_of_entry(stack_.back(), int64_t(stack_.size()) - 1)));
+        return;
+      }
+      gather(0, f_.results);
+      emit(Op::RET, offset_of(own(0)));
+      return;
+    default: return stack_step(stack_op(i.op), result_of(i.op));
+  }
+}
+
+// Leaves None in a register, once everybody has what was there.
+void Lowering::empty_now(int32_t reg) {
+  before_clobber(reg);
+  emit(Op::RESET, offset_of(reg));
+  set_tags(reg, one(Tag::None));
+}
+
+// Pops into a register.
+void Lowering::store(int32_t reg) {
+  int64_t position = int64_t(stack_.size()) - 1;
+  Entry e = pop();
+  if (e.kind == Entry::Nowhere) return;
+  int32_t from = slot_of_entry(e, position);
+  if (e.kind == Entry::Move && from == reg) return;
+  size_t before = out_->size();
+  before_clobber(reg);
+  if (e.kind == Entry::Move && !uncounted(tags(from))) before_clobber(from);
+  bool dies = e.kind == Entry::Own || e.kind == Entry::Move;
+  // A register whose value is sent elsewhere gets none: no entry may still want it.
+  bool alone = e.kind == Entry::Own || !(wanted(from, Entry::Copy) || wanted(from, Entry::Move));
+  if (dies && alone && out_->size() == before && send_elsewhere(from, reg)) return;
+  copy_value(reg, e.kind == Entry::Own ? Entry::Move : e.kind,
+             e.kind == Entry::Constant ? e.index : from);
+}
+
+void Lowering::drop() {
+  int64_t position = int64_t(stack_.size()) - 1;
+  release(pop(), position);
+}
+
+// An instruction as it was: its operands lie on the stack, its results come there.
+void Lowering::stack_step(StepOp op, Tags result) {
+  const Instruction& i = f_.code[pc_];
+  int64_t pops = pops_of(f_, i), pushes = pushes_of(f_, i);
+  int64_t first = int64_t(stack_.size()) - pops;
+  gather(first, pops);
+  emit(op, offset_of(own(first)));
+  stack_.resize(size_t(first));
+  charge(size_t(pops + pushes));
+  cleared(first, first + std::max(pops, pushes) + 4);
+  for (int64_t k = 0; k < pushes; ++k) push_own(result);
+}
+
+void Lowering::operator_step() {
+  const Instruction& i = f_.code[pc_];
+  const Rule* rule = rules_[size_t(i.x)];
+  if (rule && typed_operator(*rule)) return;
+  call_operator(f_.operators[size_t(i.x)]);
+}
+
+// Lays out the arguments, with the defaults of those that are not given, and calls.
+void Lowering::call_operator(const OperatorUse& use) {
+  const Instruction& i = f_.code[pc_];
+  int64_t given = i.arguments, filled = int64_t(use.defaults.size());
+  int64_t first = int64_t(stack_.size()) - given;
+  Call call;
+  call.run = i.run;
+  call.first = offset_of(own(first));
+  call.arguments = int32_t(given + filled);
+  call.results = i.results;
+  charge(size_t(given + filled));
+  call.fill = int32_t(draft_->fills.size());
+  add_fills(first, given);
+  int64_t outs = use.trailing_out, at = first + given - outs;
+  for (int64_t k = outs; filled && k-- > 0;) {
+    draft_->fills.push_back({Fill::Move, offset_of(own(at + k + filled)), offset_of(own(at + k)),
+                             nullptr});
+  }
+  for (int64_t k = 0; k < filled; ++k) {
+    const Value& value = use.defaults[size_t(k)];
+    draft_->fills.push_back({value.is_list() ? Fill::FreshList : Fill::Constant,
+                             offset_of(own(at + k)), 0, &value});
+  }
+  call.fills = int32_t(draft_->fills.size()) - call.fill;
+  stack_.resize(size_t(first));
+  cleared(first, first + call.arguments + std::max<int64_t>(i.results, 1));
+  int32_t index = int32_t(draft_->calls.size());
+  draft_->calls.push_back(call);
+  if (i.results == 1) {
+    emit_result(Op::OP, own(first), 0, 0, kAnyTags).x = index;
+    stack_.push_back(Entry());
+    return;
+  }
+  emit(Op::OP_MANY, offset_of(own(first))).x = index;
+  for (int k = 0; k < i.results; ++k) push_own(kAnyTags);
+}
+
+void Lowering::jump_if_false() {
+  const Instruction& i = f_.code[pc_];
+  int64_t position = int64_t(stack_.size()) - 1;
+  int32_t no = shape_.flow.block[pc_ + size_t(int64_t(i.x))], yes = shape_.flow.block[pc_ + 1];
+  int64_t work = i.x <= 0 ? 1 - int64_t(i.x) : 0;
+  Entry e = stack_.back();
+  if (e.kind == Entry::Constant && f_.constants[size_t(e.index)].is_bool()) {
+    pop();
+    bool holds = f_.constants[size_t(e.index)].raw_bool();
+    return way_to(holds ? yes : no, holds ? 0 : work);
+  }
+  Compare compare = take_compare(e, position);
+  int32_t condition = compare.fused ? 0 : guarded(position, 'b');
+  pop();
+  size_t at = out_->size();
+  branch(compare, condition, false, 0, 0);
+  // The other way first: it sees the state as it is here.
+  std::vector<Tags> tags = tags_;
+  std::vector<Entry> stack;
+  if (!plain_) stack = stack_;
+  charge(tags.size() + stack.size());
+  int32_t target = stub_to(no, work);
+  (*out_)[at].x = target;
+  if (!plain_) {
+    tags_ = std::move(tags);
+    stack_ = std::move(stack);
+  }
+  way_to(yes, 0);
+}
+
+// The blocks in order, then their stubs; jumps become distances.
+std::unique_ptr<Code> Lowering::assemble() {
+  auto code = std::make_unique<Code>();
+  std::vector<int64_t> begin(drafts_.size()), stubs(drafts_.size());
+  int64_t size = 0;
+  for (size_t b = 0; b < drafts_.size(); ++b) {
+    std::vector<Step>& steps = drafts_[b].steps;
+    // A jump to the block that follows is not needed.
+    size_t next = b + 1;
+    while (next < drafts_.size() && drafts_[next].steps.empty()) ++next;
+    bool falls = !steps.empty() && steps.back().op == Op::JUMP && next < drafts_.size() &&
+                 steps.back().x >= int32_t(b) + 1 && steps.back().x <= int32_t(next);
+    if (falls) steps.pop_back();
+    begin[b] = size;
+    size += int64_t(steps.size());
+  }
+  for (size_t b = 0; b < drafts_.size(); ++b) {
+    stubs[b] = size;
+    size += int64_t(drafts_[b].stubs.size());
+  }
+  if (size > INT32_MAX / 4) throw TooLarge();
+  code->steps.reserve(size_t(size));
+  auto append = [&](size_t b, const std::vector<Step>& steps, int32_t fills, int32_t calls) {
+    for (Step step : steps) {
+      int64_t here = int64_t(code->steps.size());
+      if (is_jump(step.op)) {
+        int64_t to = step.x >= 0 ? begin[size_t(step.x)] : stubs[b] + ~step.x;
+        step.x = int32_t(to - here);
+      } else if (step.op == Op::FILL) {
+        step.x += fills;
+      } else if (step.op == Op::OP || step.op == Op::OP_MANY) {
+        step.x += calls;
+      }
+      code->steps.push_back(step);
+    }
+  };
+  std::vector<std::pair<int32_t, int32_t>> bases;
+  for (Draft& draft : drafts_) {
+    bases.push_back({int32_t(code->fills.size()), int32_t(code->calls.size())});
+    for (Call call : draft.calls) {
+      call.fill += bases.back().first;
+      code->calls.push_back(call);
+    }
+    code->fills.insert(code->fills.end(), draft.fills.begin(), draft.fills.end());
+  }
+  for (size_t b = 0; b < drafts_.size(); ++b) {
+    append(b, drafts_[b].steps, bases[b].first, bases[b].second);
+  }
+  for (size_t b = 0; b < drafts_.size(); ++b) {
+    append(b, drafts_[b].stubs, bases[b].first, bases[b].second);
+  }
+  for (int k = 0; k < f_.parameters; ++k) {
+    int32_t place = place_in(0, k, f_.parameters);
+    code->parameters.push_back(place == kNowhere ? -1 : offset_of(place));
+  }
+  code->constants = std::move(constants_);
+  code->first_constant = first_constant_;
+  code->slots = first_constant_ + int32_t(code->constants.size());
+  return code;
+}
+
+void destroy(const Code* code) noexcept { delete code; }
+
+const Code& code_of(const Function& function) {
+  if (const Code* code = function.lowered.load(std::memory_order_acquire)) return *code;
+  std::unique_ptr<Code> made;
+  try {
+    made = Lowering(function, false).run();
+  } catch (const TooLarge&) {
+    made = Lowering(function, true).run();
+  }
+  const Code* known = nullptr;
+  const Code* fresh = made.get();
+  if (function.lowered.compare_exchange_strong(known, fresh, std::memory_order_acq_rel)) {
+    return *made.release();
+  }
+  return *known;
+}
+
+}  // namespace scriptlang::lower

@@ -1,0 +1,164 @@
+// The translation of one function. See docs/architecture.md for what it does and why.
+//
+// Bytecode is run through with a stack of *entries*: what a LOAD or LOADC pushes is only noted,
+// and becomes an operand of the step that takes it. Beside it goes what is proven about the tags
+// in every slot. A block is translated again when another way into it proves less.
+//
+// `plain` code notes nothing and proves nothing: it is for functions that are too large.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+
+#include "blocks.h"
+#include "code.h"
+#include "select.h"
+
+namespace scriptlang::lower {
+
+using Tags = uint16_t;  // bits 1 << Tag
+constexpr Tags kAnyTags = 0xFFFF;
+constexpr Tags one(Tag tag) { return Tags(1u << uint32_t(tag)); }
+constexpr Tags kUncountedTags = Tags(one(Tag::Complex) - 1);
+constexpr bool uncounted(Tags tags) { return !(tags & ~kUncountedTags); }
+
+// A value on the stack: in its own slot, or still to be taken from a register or the constants.
+struct Entry {
+  enum Kind : uint8_t { Own, Copy, Move, Constant, Nowhere } kind = Own;
+  int32_t index = -1;  // of Copy and Move: the slot; of Constant, and of Own when known: which
+};
+
+// Too many things at once: the function gets plain code.
+struct TooLarge {};
+
+class Lowering {
+ public:
+  Lowering(const Function& function, bool plain);
+  std::unique_ptr<Code> run();
+
+ private:
+  // What is known where control enters a block.
+  struct Entrance {
+    bool reached = false, stale = false;
+    std::vector<Tags> tags;          // by slot
+    std::vector<int32_t> constants;  // by position: known to be this constant, or -1
+  };
+  // `x` of a jump: a block, or ~k for step k of the stubs.
+  struct Draft {
+    std::vector<Step> steps, stubs;
+    std::vector<Fill> fills;
+    std::vector<Call> calls;
+  };
+  struct PendingMove {
+    int32_t to;
+    Entry::Kind kind;
+    int32_t from;
+  };
+  // The step whose result may still be sent elsewhere: the last one.
+  struct Producer {
+    const std::vector<Step>* steps = nullptr;
+    size_t index = 0;
+    bool movable = false;
+    Tags before = 0;  // of the slot it writes
+  };
+
+  // lowering.cpp: blocks, and what an instruction becomes
+  void translate(int32_t block);
+  void begin(int32_t block);
+  void step();
+  void empty_now(int32_t reg);
+  void store(int32_t reg);
+  void drop();
+  void stack_step(StepOp op, Tags result);
+  void operator_step();
+  void call_operator(const OperatorUse& use);
+  void jump_if_false();
+  std::unique_ptr<Code> assemble();
+  void charge(size_t work);
+
+  // operands.cpp: entries, slots and moves
+  int32_t own(int64_t position) const { return f_.registers + int32_t(position); }
+  Tags tags(int32_t slot) const { return plain_ ? kAnyTags : tags_[size_t(slot)]; }
+  void set_tags(int32_t slot, Tags tags) {
+    if (!plain_) tags_[size_t(slot)] = tags;
+  }
+  Tags tags_of_entry(const Entry& e, int64_t position) const;
+  Step& emit(StepOp op, int32_t a = 0, int32_t b = 0, int32_t c = 0);
+  Step& emit_result(StepOp op, int32_t to, int32_t b, int32_t c, Tags result, bool movable = true);
+  Step* producer_of(int32_t slot);
+  bool send_elsewhere(int32_t from, int32_t to);
+  int32_t constant_slot(const Value& value);
+  void copy_value(int32_t to, Entry::Kind kind, int32_t from);
+  void materialise(int64_t position);
+  void before_clobber(int32_t slot);
+  void push(Entry::Kind kind, int32_t index);
+  void push_own(Tags tags);
+  Entry pop();
+  void cleared(int64_t from, int64_t to);
+  bool wanted(int32_t slot, Entry::Kind kind) const;
+  void gather(int64_t first, int64_t count);
+  void add_fills(int64_t first, int64_t count);
+  int32_t borrow(int64_t position);
+  int32_t taken(int64_t position);
+  void release(Entry e, int64_t position);
+  int32_t guarded(int64_t position, char letter);
+  int32_t as_float(int64_t position);
+  bool becomes_float(const Entry& e) const;
+  void move_together(std::vector<PendingMove> moves);
+  int32_t slot_of_entry(const Entry& e, int64_t position) const;
+
+  // select_steps.cpp: operators that are steps
+  bool typed_operator(const Rule& rule);
+  bool numbers(const Rule& rule);
+  void typed(StepOp op, const char* letters, char result, const Rule& rule);
+  void list_get();
+  void list_set();
+  void list_append();
+  void dict_set();
+  void emptied(int32_t slot);
+  void attribute(int32_t slot);
+  void set_attribute(int32_t slot);
+  void look_at_two(StepOp op, Tags result);
+  void look_at_one(StepOp op, Tags result);
+
+  // ways.cpp: how control leaves a block
+  struct Compare {
+    bool fused = false;
+    Step step;
+  };
+  Compare take_compare(const Entry& e, int64_t position);
+  void arrive(int32_t block);
+  void way_to(int32_t block, int64_t work);
+  int32_t stub_to(int32_t block, int64_t work);
+  void loop(int32_t block, int64_t work);
+  void leave_loop(int32_t block, int32_t carried);
+  void branch(const Compare& compare, int32_t condition, bool sense, int32_t to, int64_t work);
+  void canonicalise();
+  int32_t place_in(int32_t block, int64_t position, int64_t depth) const;
+
+  const Function& f_;
+  bool plain_;
+  Shape shape_;
+  std::vector<Entrance> entrances_;
+  std::vector<Draft> drafts_;
+  std::vector<const Rule*> rules_;  // by operator
+  std::vector<Value> constants_;
+  std::unordered_map<uint64_t, std::vector<int32_t>> constant_index_;
+  int32_t stack_slots_, first_spare_, first_constant_;
+  size_t work_ = 0;
+
+  // where the translation is
+  size_t pc_ = 0;
+  Draft* draft_ = nullptr;
+  std::vector<Step>* out_ = nullptr;
+  std::vector<Tags> tags_;
+  std::vector<Entry> stack_;
+  Producer producer_, before_producer_;
+};
+
+bool is_jump(StepOp op);
+
+constexpr int32_t kSpareSlots = 4;
+constexpr int64_t kDeepest = 256;  // entries above are put into their slots at once
+
+}  // namespace scriptlang::lower

@@ -1,0 +1,322 @@
+// Where values are: entries of the stack, slots, and the steps that move them.
+#include <algorithm>
+
+#include "lowering.h"
+
+namespace scriptlang::lower {
+
+using Op = StepOp;
+
+Step& Lowering::emit(StepOp op, int32_t a, int32_t b, int32_t c) {
+  Step step;
+  step.op = op;
+  step.origin = int32_t(pc_);
+  step.a = a;
+  step.b = b;
+  step.c = c;
+  out_->push_back(step);
+  return out_->back();
+}
+
+// A step whose result, in slot `to`, can be sent to another slot while it is the last one.
+Step& Lowering::emit_result(StepOp op, int32_t to, int32_t b, int32_t c, Tags result,
+                            bool movable) {
+  before_producer_ = producer_;
+  producer_ = {out_, out_->size(), movable && !plain_, tags(to)};
+  set_tags(to, result);
+  return emit(op, offset_of(to), b, c);
+}
+
+Step* Lowering::producer_of(int32_t slot) {
+  bool last = producer_.steps == out_ && producer_.index + 1 == out_->size();
+  if (!last || !producer_.movable || out_->back().a != offset_of(slot)) return nullptr;
+  return &out_->back();
+}
+
+// Lets the last step write its result to another slot; `from` keeps what it had.
+bool Lowering::send_elsewhere(int32_t from, int32_t to) {
+  Step* step = producer_of(from);
+  if (!step || !uncounted(tags(to))) return false;
+  Tags result = tags(from);
+  set_tags(from, producer_.before);
+  producer_.before = tags(to);
+  set_tags(to, result);
+  step->a = offset_of(to);
+  return true;
+}
+
+int32_t Lowering::constant_slot(const Value& value) {
+  std::vector<int32_t>& same = constant_index_[value.bits()];
+  for (int32_t k : same) {
+    if (constants_[size_t(k)].same(value)) return first_constant_ + k;
+  }
+  same.push_back(int32_t(constants_.size()));
+  constants_.push_back(value);
+  return first_constant_ + same.back();
+}
+
+Tags Lowering::tags_of_entry(const Entry& e, int64_t position) const {
+  if (e.kind == Entry::Constant) return one(f_.constants[size_t(e.index)].tag());
+  return tags(slot_of_entry(e, position));
+}
+
+int32_t Lowering::slot_of_entry(const Entry& e, int64_t position) const {
+  return e.kind == Entry::Copy || e.kind == Entry::Move ? e.index : own(position);
+}
+
+// to = a copy of a slot, its contents, or a constant.
+void Lowering::copy_value(int32_t to, Entry::Kind kind, int32_t from) {
+  bool raw = uncounted(tags(to));
+  if (kind == Entry::Constant) {
+    const Value& value = f_.constants[size_t(from)];
+    if (raw && uncounted(one(value.tag()))) {
+      emit(Op::COPY_RAW, offset_of(to), offset_of(constant_slot(value)));
+    } else {
+      emit(Op::CONSTANT, offset_of(to)).x = from;
+    }
+    set_tags(to, one(value.tag()));
+    return;
+  }
+  if (to == from) return;
+  raw = raw && uncounted(tags(from));
+  emit(raw ? Op::COPY_RAW : kind == Entry::Move ? Op::MOVE : Op::COPY, offset_of(to),
+       offset_of(from));
+  set_tags(to, tags(from));
+  if (!raw && kind == Entry::Move) set_tags(from, one(Tag::None));
+}
+
+// Puts the value at a position into its own slot.
+void Lowering::materialise(int64_t position) {
+  Entry& e = stack_[size_t(position)];
+  if (e.kind == Entry::Own) return;
+  Entry old = e;
+  e = {Entry::Own, old.kind == Entry::Constant ? old.index : -1};
+  if (old.kind == Entry::Move && !uncounted(tags(old.index))) before_clobber(old.index);
+  if (old.kind != Entry::Nowhere) copy_value(own(position), old.kind, old.index);
+}
+
+// Entries that still have to be taken from a slot are taken before it changes.
+void Lowering::before_clobber(int32_t slot) {
+  int64_t highest = std::min(int64_t(stack_.size()), kDeepest);
+  // A copy first: materialising a move changes the slot.
+  for (Entry::Kind kind : {Entry::Copy, Entry::Move}) {
+    for (int64_t p = 0; p < highest; ++p) {
+      const Entry& e = stack_[size_t(p)];
+      if (e.kind == kind && e.index == slot) materialise(p);
+    }
+  }
+}
+
+void Lowering::push(Entry::Kind kind, int32_t index) {
+  if (kind == Entry::Copy || kind == Entry::Move) {
+    // What was moved out is taken first: afterwards the register is empty.
+    int64_t highest = std::min(int64_t(stack_.size()), kDeepest);
+    for (int64_t p = 0; p < highest; ++p) {
+      const Entry& e = stack_[size_t(p)];
+      if (e.kind == Entry::Move && e.index == index) materialise(p);
+    }
+  }
+  stack_.push_back({kind, index});
+  int64_t position = int64_t(stack_.size()) - 1;
+  if (plain_ || position >= kDeepest) materialise(position);
+}
+
+void Lowering::push_own(Tags result) {
+  stack_.push_back(Entry());
+  set_tags(own(int64_t(stack_.size()) - 1), result);
+}
+
+Entry Lowering::pop() {
+  Entry e = stack_.back();
+  stack_.pop_back();
+  return e;
+}
+
+// The slots of positions from, ..., to - 1 hold None, as steps on the stack leave them.
+void Lowering::cleared(int64_t from, int64_t to) {
+  for (int64_t p = from; p < std::min(to, int64_t(stack_slots_)); ++p) {
+    set_tags(own(p), one(Tag::None));
+  }
+}
+
+// Whether an entry of this kind still has to be taken from a slot.
+bool Lowering::wanted(int32_t slot, Entry::Kind kind) const {
+  auto end = stack_.begin() + std::min(int64_t(stack_.size()), kDeepest);
+  return std::any_of(stack_.begin(), end,
+                     [&](const Entry& e) { return e.kind == kind && e.index == slot; });
+}
+
+// Puts the values of positions first, ... into their own slots, by one step.
+void Lowering::gather(int64_t first, int64_t count) {
+  int64_t pending = std::count_if(stack_.begin() + first, stack_.begin() + first + count,
+                                  [](const Entry& e) { return e.kind != Entry::Own; });
+  if (pending > 1) {
+    int32_t begin = int32_t(draft_->fills.size());
+    add_fills(first, count);
+    emit(Op::FILL, 0, 0, int32_t(draft_->fills.size()) - begin).x = begin;
+  }
+  for (int64_t p = first; p < first + count && pending == 1; ++p) materialise(p);
+}
+
+void Lowering::add_fills(int64_t first, int64_t count) {
+  // What lies below and still wants a register that is emptied here.
+  for (int64_t p = first; p < first + count; ++p) {
+    const Entry& e = stack_[size_t(p)];
+    if (e.kind != Entry::Move || uncounted(tags(e.index))) continue;
+    for (int64_t below = 0; below < std::min(first, kDeepest); ++below) {
+      const Entry& other = stack_[size_t(below)];
+      if (other.kind == Entry::Copy && other.index == e.index) materialise(below);
+    }
+  }
+  for (int64_t p = first; p < first + count; ++p) {
+    Entry& e = stack_[size_t(p)];
+    if (e.kind == Entry::Own) continue;
+    Fill fill;
+    fill.to = offset_of(own(p));
+    if (e.kind == Entry::Constant) {
+      fill.kind = Fill::Constant;
+      fill.constant = &f_.constants[size_t(e.index)];
+      set_tags(own(p), one(fill.constant->tag()));
+    } else {
+      bool move = e.kind == Entry::Move && !uncounted(tags(e.index));
+      fill.kind = move ? Fill::Move : Fill::Copy;
+      fill.from = offset_of(e.index);
+      set_tags(own(p), tags(e.index));
+      if (move) set_tags(e.index, one(Tag::None));
+    }
+    draft_->fills.push_back(fill);
+    e = Entry();
+  }
+}
+
+// The slot of an operand that is only looked at. It stays an entry: release() ends it.
+int32_t Lowering::borrow(int64_t position) {
+  Entry& e = stack_[size_t(position)];
+  if (e.kind == Entry::Constant) {
+    const Value& value = f_.constants[size_t(e.index)];
+    if (!plain_ && uncounted(one(value.tag()))) return constant_slot(value);
+    materialise(position);
+  }
+  return slot_of_entry(stack_[size_t(position)], position);
+}
+
+// The slot of an operand that the step takes when it is counted, and copies when it is not.
+int32_t Lowering::taken(int64_t position) {
+  Entry e = stack_[size_t(position)];
+  if (uncounted(tags_of_entry(e, position))) return borrow(position);
+  if (e.kind != Entry::Move) {
+    materialise(position);
+    return own(position);
+  }
+  // The step empties the register: who else reads it does so before.
+  stack_[size_t(position)] = Entry();
+  before_clobber(e.index);
+  stack_[size_t(position)] = e;
+  return e.index;
+}
+
+// Ends an operand that was looked at: an entry that was popped.
+void Lowering::release(Entry e, int64_t position) {
+  if (e.kind == Entry::Copy || e.kind == Entry::Constant || e.kind == Entry::Nowhere) return;
+  int32_t slot = slot_of_entry(e, position);
+  if (uncounted(tags(slot))) return;
+  if (e.kind == Entry::Move) before_clobber(slot);
+  emit(Op::RESET, offset_of(slot));
+  set_tags(slot, one(Tag::None));
+}
+
+// Whether an operand may be made a float where it is: a register keeps an int unless it is
+// declared to hold a float.
+bool Lowering::becomes_float(const Entry& e) const {
+  if (e.kind == Entry::Own || e.kind == Entry::Move) return true;
+  size_t reg = size_t(e.index);
+  return reg < f_.register_types.size() && f_.register_types[reg] &&
+         f_.register_types[reg]->kind == TypeKind::Float;
+}
+
+// The slot of an operand that is an int, a bool or a float (letters i b f) from here on.
+int32_t Lowering::guarded(int64_t position, char letter) {
+  Tag tag = letter == 'i' ? Tag::Int : letter == 'b' ? Tag::Bool : Tag::Double;
+  Entry& e = stack_[size_t(position)];
+  if (e.kind == Entry::Constant) {
+    const Value& value = f_.constants[size_t(e.index)];
+    if (letter == 'f' && value.is_int()) return constant_slot(Value(double(value.raw_int())));
+    if (value.tag() == tag) return constant_slot(value);
+    materialise(position);
+  }
+  int32_t slot = slot_of_entry(stack_[size_t(position)], position);
+  if (tags(slot) == one(tag)) return slot;
+  if (letter == 'f' && tags(slot) == one(Tag::Int)) return as_float(position);
+  if (letter == 'f' && !becomes_float(stack_[size_t(position)])) {
+    materialise(position);
+    slot = own(position);
+  }
+  Step* last = producer_of(slot);
+  if (last && last->op == Op::LIST_GET) {
+    last->op = letter == 'i' ? Op::LIST_GET_INT
+               : letter == 'b' ? Op::LIST_GET_BOOL : Op::LIST_GET_FLOAT;
+  } else {
+    emit(letter == 'i' ? Op::GUARD_INT : letter == 'b' ? Op::GUARD_BOOL : Op::GUARD_FLOAT,
+         offset_of(slot));
+  }
+  set_tags(slot, one(tag));
+  return slot;
+}
+
+// The slot with the float of an operand that is an int.
+int32_t Lowering::as_float(int64_t position) {
+  Entry& e = stack_[size_t(position)];
+  if (e.kind == Entry::Constant) {
+    const Value& value = f_.constants[size_t(e.index)];
+    if (value.is_int()) return constant_slot(Value(double(value.raw_int())));
+  }
+  int32_t from = guarded(position, 'i'), to = own(position);
+  emit_result(Op::INT_TO_FLOAT, to, offset_of(from), 0, one(Tag::Double), false);
+  e = Entry();
+  return to;
+}
+
+// All moves as if at once: each reads what was there before any of them.
+void Lowering::move_together(std::vector<PendingMove> moves) {
+  int32_t spares = 0;
+  auto reads = [&](size_t me, int32_t slot) {
+    for (size_t k = 0; k < moves.size(); ++k) {
+      if (k != me && moves[k].kind != Entry::Constant && moves[k].from == slot) return true;
+    }
+    return false;
+  };
+  auto apply = [&](size_t k) {
+    PendingMove m = moves[k];
+    moves.erase(moves.begin() + long(k));
+    if (m.to == m.from && m.kind != Entry::Constant) return;
+    bool last_reader = m.kind == Entry::Move && !reads(moves.size(), m.from);
+    if (last_reader && send_elsewhere(m.from, m.to)) return;
+    copy_value(m.to, m.kind, m.from);
+  };
+  while (!moves.empty()) {
+    size_t chosen = moves.size();
+    for (size_t k = moves.size(); k-- > 0 && chosen == moves.size();) {
+      bool empties = moves[k].kind == Entry::Move && !uncounted(tags(moves[k].from));
+      bool waits = reads(k, moves[k].to) || (empties && reads(k, moves[k].from));
+      if (!waits) chosen = k;
+    }
+    if (chosen < moves.size()) {
+      apply(chosen);
+      continue;
+    }
+    // A circle: what the first one overwrites goes to a spare slot.
+    if (spares == kSpareSlots) throw TooLarge();
+    int32_t slot = moves[0].to, spare = first_spare_ + spares++;
+    copy_value(spare, Entry::Move, slot);
+    size_t last = moves.size();
+    for (size_t k = 0; k < moves.size(); ++k) {
+      if (moves[k].kind == Entry::Constant || moves[k].from != slot) continue;
+      moves[k].from = spare;
+      moves[k].kind = Entry::Copy;
+      last = k;
+    }
+    if (last < moves.size()) moves[last].kind = Entry::Move;
+  }
+}
+
+}  // namespace scriptlang::lower

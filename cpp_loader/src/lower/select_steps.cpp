@@ -1,0 +1,186 @@
+// Operators and instructions that become steps of their own.
+#include <cstring>
+
+#include "lowering.h"
+
+namespace scriptlang::lower {
+
+using Op = StepOp;
+
+namespace {
+
+Tags result_tags(char letter) {
+  switch (letter) {
+    case 'i': return one(Tag::Int);
+    case 'f': return one(Tag::Double);
+    case 'b': return one(Tag::Bool);
+    default: return kAnyTags;
+  }
+}
+
+Op on_floats(Op op) {
+  switch (op) {
+    case Op::ADD_INT: return Op::ADD_FLOAT;
+    case Op::SUB_INT: return Op::SUB_FLOAT;
+    case Op::MUL_INT: return Op::MUL_FLOAT;
+    case Op::DIV_INT: return Op::DIV_FLOAT;
+    case Op::FLOORDIV_INT: return Op::FLOORDIV_FLOAT;
+    case Op::MOD_INT: return Op::MOD_FLOAT;
+    case Op::LT_INT: return Op::LT_FLOAT;
+    case Op::LE_INT: return Op::LE_FLOAT;
+    case Op::GT_INT: return Op::GT_FLOAT;
+    case Op::GE_INT: return Op::GE_FLOAT;
+    case Op::EQ_INT: return Op::EQ_FLOAT;
+    default: return Op::NE_FLOAT;
+  }
+}
+
+bool gives_bool(Op op) { return op >= Op::LT_INT && op <= Op::NE_FLOAT; }
+
+}  // namespace
+
+// False, and nothing done, where the operator has to be called after all.
+bool Lowering::typed_operator(const Rule& rule) {
+  if (plain_) return false;
+  switch (rule.form) {
+    case Form::Same: return true;
+    case Form::Numbers: return numbers(rule);
+    case Form::ListGet: list_get(); return true;
+    case Form::ListSet: list_set(); return true;
+    case Form::ListAppend: list_append(); return true;
+    case Form::Length: look_at_one(rule.op, one(Tag::Int)); return true;
+    case Form::DictGet:
+    case Form::DictHas:
+      look_at_two(rule.op, result_tags(rule.result));
+      return true;
+    case Form::DictSet: dict_set(); return true;
+    default: typed(rule.op, rule.operands, rule.result, rule); return true;
+  }
+}
+
+// An operator on Scalars, where both are proven to be ints or floats.
+bool Lowering::numbers(const Rule& rule) {
+  char letters[3] = "ii";
+  for (int k = 0; k < 2; ++k) {
+    int64_t position = int64_t(stack_.size()) - 2 + k;
+    Tags known = tags_of_entry(stack_[size_t(position)], position);
+    if (known == one(Tag::Double)) {
+      letters[k] = 'f';
+    } else if (known != one(Tag::Int)) {
+      return false;
+    }
+  }
+  if (!std::strcmp(letters, "ii")) {
+    char result = gives_bool(rule.op) ? 'b' : rule.op == Op::DIV_INT ? 'f' : 'i';
+    typed(rule.op, "ii", result, rule);
+    return true;
+  }
+  for (char& letter : letters) letter = letter == 'i' ? 'n' : letter;
+  letters[2] = 0;
+  typed(on_floats(rule.op), letters, gives_bool(rule.op) ? 'b' : 'f', rule);
+  return true;
+}
+
+void Lowering::typed(StepOp op, const char* letters, char result, const Rule& rule) {
+  int64_t count = int64_t(std::strlen(letters)), first = int64_t(stack_.size()) - count;
+  int32_t slots[3] = {0, 0, 0};
+  for (int64_t k = 0; k < count; ++k) {
+    slots[k] = letters[k] == 'n' ? as_float(first + k) : guarded(first + k, letters[k]);
+  }
+  for (int64_t k = 0; k < count; ++k) pop();
+  Step& step = emit_result(op, own(first), offset_of(slots[0]), offset_of(slots[1]),
+                           result_tags(result));
+  if (rule.form == Form::FloatCall) step.function = rule.function;
+  if (rule.form == Form::FloatCallTwo) step.function_two = rule.function_two;
+  if (count == 3) step.x = offset_of(slots[2]);
+  stack_.push_back(Entry());
+}
+
+void Lowering::list_get() {
+  int64_t first = int64_t(stack_.size()) - 2;
+  int32_t list = borrow(first), index = guarded(first + 1, 'i');
+  pop();
+  Entry holder = pop();
+  bool in_place = holder.kind == Entry::Own;
+  emit_result(Op::LIST_GET, own(first), offset_of(list), offset_of(index), kAnyTags, !in_place);
+  if (!in_place) release(holder, first);
+  stack_.push_back(Entry());
+}
+
+// The list is the result; it stays the entry that it is.
+void Lowering::list_set() {
+  int64_t first = int64_t(stack_.size()) - 3;
+  int32_t list = borrow(first), index = guarded(first + 1, 'i'), value = taken(first + 2);
+  pop();
+  pop();
+  emit(Op::LIST_SET, offset_of(list), offset_of(index), offset_of(value));
+  emptied(value);
+}
+
+void Lowering::list_append() {
+  int64_t first = int64_t(stack_.size()) - 2;
+  int32_t list = borrow(first), value = taken(first + 1);
+  pop();
+  emit(Op::LIST_APPEND, offset_of(list), offset_of(value));
+  emptied(value);
+}
+
+// After a step that took what was counted.
+void Lowering::emptied(int32_t slot) {
+  if (slot >= first_constant_ || uncounted(tags(slot))) return;
+  set_tags(slot, Tags((tags(slot) & kUncountedTags) | one(Tag::None)));
+}
+
+void Lowering::dict_set() {
+  int64_t first = int64_t(stack_.size()) - 3;
+  int32_t dict = borrow(first), key = taken(first + 1), value = taken(first + 2);
+  pop();
+  pop();
+  Entry holder = pop();
+  emit(Op::DICT_SET, offset_of(dict), offset_of(key), offset_of(value));
+  emptied(key);
+  emptied(value);
+  release(holder, first);
+}
+
+void Lowering::attribute(int32_t slot) {
+  int64_t position = int64_t(stack_.size()) - 1;
+  int32_t object = borrow(position);
+  Entry holder = pop();
+  emit_result(Op::ATTRIBUTE, own(position), offset_of(object), 0, kAnyTags, false).x = slot;
+  if (holder.kind != Entry::Own) release(holder, position);
+  stack_.push_back(Entry());
+}
+
+void Lowering::set_attribute(int32_t slot) {
+  int64_t first = int64_t(stack_.size()) - 2;
+  int32_t object = borrow(first), value = taken(first + 1);
+  pop();
+  Entry holder = pop();
+  emit(Op::SET_ATTRIBUTE, offset_of(object), offset_of(value)).x = slot;
+  emptied(value);
+  release(holder, first);
+}
+
+// The result takes the place of the first operand; the step drops what is there.
+void Lowering::look_at_two(StepOp op, Tags result) {
+  int64_t first = int64_t(stack_.size()) - 2;
+  int32_t a = borrow(first), b = borrow(first + 1);
+  Entry second = pop(), holder = pop();
+  emit_result(op, own(first), offset_of(a), offset_of(b), result,
+              holder.kind != Entry::Own && second.kind != Entry::Move);
+  release(second, first + 1);
+  if (holder.kind != Entry::Own) release(holder, first);
+  stack_.push_back(Entry());
+}
+
+void Lowering::look_at_one(StepOp op, Tags result) {
+  int64_t position = int64_t(stack_.size()) - 1;
+  int32_t a = borrow(position);
+  Entry holder = pop();
+  emit_result(op, own(position), offset_of(a), 0, result, holder.kind != Entry::Own);
+  if (holder.kind != Entry::Own) release(holder, position);
+  stack_.push_back(Entry());
+}
+
+}  // namespace scriptlang::lower

@@ -1,0 +1,329 @@
+// How control leaves a block: values go where the next block wants them, loops are decided.
+#include <algorithm>
+
+#include "lowering.h"
+
+namespace scriptlang::lower {
+
+using Op = StepOp;
+
+namespace {
+
+constexpr int32_t kCompares = int32_t(Op::NE_FLOAT) - int32_t(Op::LT_INT) + 1;
+Op when(Op compare) {
+  return Op(int32_t(Op::JUMP_LT_INT) + int32_t(compare) - int32_t(Op::LT_INT));
+}
+Op when_not(Op compare) {
+  return Op(int32_t(Op::JUMP_NOT_LT_INT) + int32_t(compare) - int32_t(Op::LT_INT));
+}
+
+}  // namespace
+
+bool is_jump(StepOp op) {
+  return op == Op::JUMP || op == Op::JUMP_BACK || op == Op::JUMP_TRUE || op == Op::JUMP_FALSE ||
+         op == Op::COUNT ||
+         (op >= Op::JUMP_LT_INT && int32_t(op) < int32_t(Op::JUMP_LT_INT) + 2 * kCompares);
+}
+
+// The slot of a value at a block's start.
+int32_t Lowering::place_in(int32_t block, int64_t position, int64_t depth) const {
+  const std::vector<int32_t>& places = shape_.landings[size_t(block)].places;
+  int64_t from_top = depth - 1 - position;
+  return from_top < int64_t(places.size()) ? places[size_t(from_top)] : own(position);
+}
+
+// Takes the comparison out of the steps when it is the last one and only the branch wants it.
+Lowering::Compare Lowering::take_compare(const Entry& e, int64_t position) {
+  Compare compare;
+  if (e.kind != Entry::Own && e.kind != Entry::Move) return compare;
+  int32_t slot = slot_of_entry(e, position);
+  Step* last = producer_of(slot);
+  if (!last || last->op < Op::LT_INT || last->op > Op::NE_FLOAT) return compare;
+  if (wanted(slot, Entry::Copy)) return compare;
+  compare.fused = true;
+  compare.step = *last;
+  set_tags(slot, producer_.before);
+  out_->pop_back();
+  producer_ = before_producer_;
+  return compare;
+}
+
+// A branch to `to` when the condition is `sense`.
+void Lowering::branch(const Compare& compare, int32_t condition, bool sense, int32_t to,
+                      int64_t work) {
+  Step* step;
+  if (compare.fused) {
+    step = &emit(sense ? when(compare.step.op) : when_not(compare.step.op), 0, compare.step.b,
+                 compare.step.c);
+    step->origin = compare.step.origin;
+  } else {
+    step = &emit(sense ? Op::JUMP_TRUE : Op::JUMP_FALSE, 0, offset_of(condition));
+  }
+  step->x = to;
+  step->work = work;
+}
+
+// Adds what is known here to what a block may rely on. Values lie where it wants them.
+void Lowering::arrive(int32_t block) {
+  Entrance& entrance = entrances_[size_t(block)];
+  if (plain_) {
+    entrance.stale = entrance.stale || !entrance.reached;
+    entrance.reached = true;
+    return;
+  }
+  charge(tags_.size() + stack_.size());
+  std::vector<int32_t> constants;
+  for (const Entry& e : stack_) constants.push_back(e.kind == Entry::Own ? e.index : -1);
+  if (!entrance.reached) {
+    entrance.reached = entrance.stale = true;
+    entrance.tags = tags_;
+    entrance.constants = std::move(constants);
+    return;
+  }
+  for (size_t k = 0; k < tags_.size(); ++k) {
+    Tags sum = Tags(entrance.tags[k] | tags_[k]);
+    entrance.stale = entrance.stale || sum != entrance.tags[k];
+    entrance.tags[k] = sum;
+  }
+  for (size_t k = 0; k < constants.size(); ++k) {
+    if (constants[k] == entrance.constants[k] || entrance.constants[k] == -1) continue;
+    entrance.constants[k] = -1;
+    entrance.stale = true;
+  }
+}
+
+// The unconditional way to a block: moves, and a jump.
+void Lowering::way_to(int32_t block, int64_t work) {
+  if (shape_.expanded[size_t(block)]) {
+    canonicalise();
+    return loop(block, work);
+  }
+  if (!plain_) {
+    int64_t depth = int64_t(stack_.size());
+    std::vector<PendingMove> moves;
+    std::vector<std::pair<Entry, int64_t>> dead;
+    for (int64_t p = 0; p < depth; ++p) {
+      Entry& e = stack_[size_t(p)];
+      int32_t place = place_in(block, p, depth);
+      if (e.kind == Entry::Nowhere) continue;
+      if (place == kNowhere) {
+        dead.push_back({e, p});
+        e = {Entry::Nowhere, -1};
+        continue;
+      }
+      if (e.kind == Entry::Own && place == own(p)) continue;
+      Entry::Kind kind = e.kind == Entry::Own ? Entry::Move : e.kind;
+      moves.push_back({place, kind, e.kind == Entry::Constant ? e.index : slot_of_entry(e, p)});
+      e = {Entry::Own, place == own(p) && e.kind == Entry::Constant ? e.index : -1};
+    }
+    charge(moves.size() * moves.size());
+    for (const auto& [e, p] : dead) {
+      int32_t slot = slot_of_entry(e, p);
+      bool read = std::any_of(moves.begin(), moves.end(), [&, s = slot](const PendingMove& m) {
+        return m.kind != Entry::Constant && m.from == s;
+      });
+      // A register that is read besides stays until it is overwritten.
+      if (e.kind == Entry::Own || (e.kind == Entry::Move && !read)) {
+        if (!uncounted(tags(slot))) {
+          emit(Op::RESET, offset_of(slot));
+          set_tags(slot, one(Tag::None));
+        }
+      }
+    }
+    move_together(std::move(moves));
+  }
+  arrive(block);
+  Step& jump = emit(work ? Op::JUMP_BACK : Op::JUMP);
+  jump.x = block;
+  jump.work = work;
+}
+
+// What a conditional jump goes to: the block, or steps that make the way there.
+int32_t Lowering::stub_to(int32_t block, int64_t work) {
+  std::vector<Step> steps;
+  std::vector<Step>* outer = out_;
+  out_ = &steps;
+  producer_ = Producer();
+  way_to(block, work);
+  out_ = outer;
+  producer_ = Producer();
+  if (steps.size() == 1 && steps[0].op == Op::JUMP) return steps[0].x;
+  int32_t index = int32_t(draft_->stubs.size());
+  draft_->stubs.insert(draft_->stubs.end(), steps.begin(), steps.end());
+  return ~index;
+}
+
+// Entries that name the slots of other positions move to their own.
+void Lowering::canonicalise() {
+  std::vector<PendingMove> moves;
+  bool shifted = false;
+  for (int64_t p = 0; p < int64_t(stack_.size()); ++p) {
+    const Entry& e = stack_[size_t(p)];
+    bool from_slot = e.kind == Entry::Copy || e.kind == Entry::Move;
+    shifted = shifted || (from_slot && e.index >= f_.registers);
+  }
+  if (!shifted) return;
+  for (int64_t p = 0; p < int64_t(stack_.size()); ++p) {
+    Entry& e = stack_[size_t(p)];
+    if (e.kind == Entry::Own || e.kind == Entry::Nowhere) continue;
+    moves.push_back({own(p), e.kind, e.index});
+    e = Entry();
+  }
+  charge(moves.size() * moves.size());
+  move_together(std::move(moves));
+}
+
+// LOOP with (trip, most, condition, carried...) on top of the stack.
+void Lowering::loop(int32_t block, int64_t work) {
+  size_t at = size_t(shape_.flow.starts[size_t(block)]);
+  const Instruction& i = f_.code[at];
+  int32_t body = shape_.flow.block[at + 1];
+  int32_t carried = i.n - 2;
+  int64_t depth = int64_t(stack_.size()), trip = depth - i.n - 1, most = trip + 1,
+          condition = trip + 2;
+  materialise(trip);
+  guarded(trip, 'i');
+  materialise(most);
+  guarded(most, 'i');
+  int32_t known = stack_[size_t(most)].index;
+  bool endless = shape_.private_counts[size_t(block)] && known >= 0 &&
+                 f_.constants[size_t(known)].same(Value(INT64_MAX));
+  int32_t number = place_in(body, condition, depth);
+  bool counts = number != kNowhere || !endless;
+  if (number == kNowhere) number = own(condition);
+
+  Entry decision = stack_[size_t(condition)];
+  bool always = decision.kind == Entry::Constant &&
+                f_.constants[size_t(decision.index)].same(Value(true));
+  Compare compare;
+  int32_t decided = 0;
+  if (!always) {
+    if (!counts) compare = take_compare(decision, condition);
+    if (!compare.fused) decided = guarded(condition, 'b');
+  }
+  // The values go where the body wants them; so they are there on both ways.
+  std::vector<PendingMove> moves;
+  for (int64_t p = 0; p < depth; ++p) {
+    Entry& e = stack_[size_t(p)];
+    if (p == condition) continue;
+    int32_t place = place_in(body, p, depth);
+    if (e.kind == Entry::Own && place == own(p)) continue;
+    moves.push_back({place, e.kind == Entry::Own ? Entry::Move : e.kind,
+                     e.kind == Entry::Constant ? e.index : slot_of_entry(e, p)});
+    e = {Entry::Own, -1};
+  }
+  charge(moves.size() * moves.size());
+  auto writes = [&](int32_t slot) {
+    return std::any_of(moves.begin(), moves.end(),
+                       [&](const PendingMove& m) { return m.to == slot; });
+  };
+  if (compare.fused) {
+    bool clobbered = false;
+    for (const PendingMove& m : moves) {
+      clobbered = clobbered || offset_of(m.to) == compare.step.b ||
+                  offset_of(m.to) == compare.step.c;
+    }
+    if (clobbered) {  // then it is decided before they move
+      decided = own(condition);
+      emit_result(compare.step.op, decided, compare.step.b, compare.step.c, one(Tag::Bool), false);
+      compare.fused = false;
+    }
+  } else if (!always && decided < f_.registers && writes(decided)) {
+    copy_value(own(condition), Entry::Copy, decided);
+    decided = own(condition);
+  }
+  if (!compare.fused && !always) producer_ = Producer();  // the decision may be its result
+  size_t before = out_->size();
+  Step last = before ? out_->back() : Step();
+  move_together(std::move(moves));
+  // A value that was sent to its place at once is no longer where the comparison looks for it.
+  if (compare.fused && before && out_->size() >= before) {
+    int32_t old = last.a, now = (*out_)[before - 1].a;
+    if (old != now && (*out_)[before - 1].op == last.op) {
+      if (compare.step.b == old) compare.step.b = now;
+      if (compare.step.c == old) compare.step.c = now;
+    }
+  }
+  if (number < f_.registers && !uncounted(tags(number))) {
+    emit(Op::RESET, offset_of(number));
+    set_tags(number, one(Tag::None));
+  }
+  stack_[size_t(condition)] = stack_[size_t(trip)] = Entry();
+  producer_ = Producer();
+
+  // Now the decision. On the way into the body the trip number is there.
+  std::vector<Tags> tags_here;
+  std::vector<Entry> stack_here;
+  if (!plain_) {
+    tags_here = tags_;
+    stack_here = stack_;
+    charge(tags_.size() + stack_.size());
+  }
+  if (always && !counts) {
+    set_tags(number, one(Tag::Int));
+    arrive(body);
+    Step& jump = emit(work ? Op::JUMP_BACK : Op::JUMP);
+    jump.x = body;
+    jump.work = work;
+    return;
+  }
+  size_t leaves = SIZE_MAX;
+  if (counts) {
+    if (!always) {
+      leaves = out_->size();
+      branch(compare, decided, false, 0, 0);
+    }
+    Step& count = emit(Op::COUNT, offset_of(own(trip)), offset_of(own(most)), offset_of(number));
+    count.x = body;
+    count.work = work;
+    set_tags(number, one(Tag::Int));
+  } else {
+    branch(compare, decided, true, body, work);
+  }
+  arrive(body);
+  if (!plain_) {
+    tags_ = std::move(tags_here);
+    stack_ = std::move(stack_here);
+  }
+  if (leaves == SIZE_MAX) return leave_loop(block, carried);
+  std::vector<Step> steps;
+  std::vector<Step>* outer = out_;
+  out_ = &steps;
+  leave_loop(block, carried);
+  out_ = outer;
+  producer_ = Producer();
+  int32_t index = int32_t(draft_->stubs.size());
+  draft_->stubs.insert(draft_->stubs.end(), steps.begin(), steps.end());
+  (*out_)[leaves].x = ~index;
+  emit(Op::JUMP).x = ~index;
+}
+
+// The way out: three values go, the carried ones take their places.
+void Lowering::leave_loop(int32_t block, int32_t carried) {
+  size_t at = size_t(shape_.flow.starts[size_t(block)]);
+  size_t target = at + size_t(int64_t(f_.code[at].x));
+  int32_t body = shape_.flow.block[at + 1];
+  int64_t depth = int64_t(stack_.size()), trip = depth - f_.code[at].n - 1;
+  if (plain_ || carried > kMostCarried) {
+    if (carried) {
+      emit(Op::SHIFT, offset_of(own(trip)), offset_of(own(trip + 3)), carried);
+    }
+    for (int64_t k = 0; k < carried; ++k) set_tags(own(trip + k), tags(own(trip + 3 + k)));
+    stack_.resize(size_t(trip + carried));
+    for (int64_t p = trip; p < trip + carried; ++p) stack_[size_t(p)] = Entry();
+    cleared(trip + carried, depth);
+  } else {
+    std::vector<Entry> kept;
+    for (int64_t k = 0; k < carried; ++k) {
+      int64_t p = trip + 3 + k;
+      int32_t place = place_in(body, p, depth);
+      kept.push_back(place == kNowhere ? Entry{Entry::Nowhere, -1} : Entry{Entry::Move, place});
+    }
+    stack_.resize(size_t(trip));
+    stack_.insert(stack_.end(), kept.begin(), kept.end());
+  }
+  int64_t work = target <= at ? int64_t(at - target) + 1 : 0;
+  way_to(shape_.flow.block[target], work);
+}
+
+}  // namespace scriptlang::lower

@@ -1,0 +1,236 @@
+#include "machine.h"
+
+#include <new>
+
+namespace scriptlang {
+
+namespace {
+
+constexpr size_t kChunkValues = 4096;
+constexpr size_t kChunkBytes = kChunkValues * sizeof(Value);
+constexpr int64_t kSlice = 1 << 14;  // work between two looks at the clock
+
+Value* at(Value* slots, int32_t offset) {
+  return reinterpret_cast<Value*>(reinterpret_cast<char*>(slots) + offset);
+}
+
+std::vector<Value> take(Value* first, int64_t count) {
+  return {std::make_move_iterator(first), std::make_move_iterator(first + count)};
+}
+
+}  // namespace
+
+Machine::Machine(const Program& program, Context& context, const Limits& limits)
+    : program_(program), context_(context), limits_(limits) {
+  if (limits.milliseconds > 0) {
+    deadline_ = Clock::now() + std::chrono::milliseconds(limits.milliseconds);
+  }
+  instructions_left_ = limits.instructions > 0 ? limits.instructions : INT64_MAX;
+  slice_ = std::min(kSlice, instructions_left_);
+  slice_size_ = slice_;
+}
+
+Machine::~Machine() {
+  while (!frames_.empty()) pop_frame();
+  for (Value* chunk : chunks_) memory::give(chunk, kChunkBytes);
+  for (Value* chunk : big_chunks_) {
+    if (chunk) ::operator delete(chunk);
+  }
+}
+
+Value Machine::call(const Function& function, std::vector<Value>& arguments) {
+  pass(push_frame(function), arguments.data());
+  for (;;) {
+    try {
+      loop();
+      return std::move(result_);
+    } catch (Error& error) {
+      if (error.stack.empty()) add_stack(&error);
+      if (!fail_fork(error)) throw;
+    } catch (const std::bad_alloc&) {
+      rethrow_as_memory_error();
+    } catch (const std::length_error&) {
+      rethrow_as_memory_error();
+    }
+  }
+}
+
+void Machine::rethrow_as_memory_error() {
+  Error error(ErrorKind::MemoryError, "out of memory");
+  add_stack(&error);
+  throw error;
+}
+
+void Machine::add_stack(Error* error) {
+  constexpr size_t kMostFrames = 100;
+  for (size_t k = frames_.size(); k-- > 0 && error->stack.size() < kMostFrames;) {
+    error->stack.push_back({frames_[k].function->name, frames_[k].pc->origin});
+  }
+}
+
+// ---- futures
+
+// The error of a fork ends only the fork: it waits in the future. False where there is no fork,
+// or the error is that of the whole call.
+bool Machine::fail_fork(const Error& error) {
+  if (error.kind == ErrorKind::LimitError || error.kind == ErrorKind::MemoryError) return false;
+  size_t k = frames_.size();
+  while (k > 0 && !frames_[k - 1].is_fork) --k;
+  if (k == 0) return false;
+  Ref<Future> future = frames_[k - 1].future;
+  future->error = std::make_unique<Error>(error);
+  while (frames_.size() >= k) pop_frame();
+  Frame& caller = frames_.back();
+  *at(caller.slots, caller.pc->a) = Value(std::move(future));
+  ++caller.pc;
+  return true;
+}
+
+// Leaves the result of a finished call of a future in the future, and what the call gives in
+// the caller's slot.
+void Machine::settle(Frame& frame, Value* result) {
+  frame.future->value = *result;
+  frame.future->function = nullptr;
+  frame.future->arguments.clear();
+  frame.future->program.reset();
+  if (frame.is_fork) *result = Value(std::move(frame.future));
+}
+
+Value Machine::prepare(const Function& function, Value* first, int64_t count) {
+  Ref<Future> future = Future::make();
+  future->function = &function;
+  future->program = program_.shared_from_this();
+  future->arguments = take(first, count);
+  return future;
+}
+
+// Starts the call that an awaitable still has to make: again, where it ended with an error.
+void Machine::start(Value* slot) {
+  Future& future = slot->as_future();
+  if (future.program.get() != &program_) {
+    raise(ErrorKind::RuntimeError, "this program did not make the awaitable; wait for it first");
+  }
+  const Function& function = *future.function;
+  std::vector<Value> arguments = future.arguments;
+  Ref<Future> kept = Ref<Future>::share(&future);
+  slot->reset();
+  spend(int64_t(function.code.size()) / 8 + 8);
+  Frame& frame = push_frame(function);
+  frame.future = std::move(kept);
+  pass(frame, arguments.data());
+}
+
+// ---- frames
+
+Frame& Machine::push_frame(const Function& function) {
+  if (__builtin_expect(int64_t(frames_.size()) >= limits_.depth, 0)) {
+    raise(ErrorKind::LimitError, "calls are nested deeper than ", limits_.depth);
+  }
+  const lower::Code& code = lower::code_of(function);
+  Frame frame;
+  frame.function = &function;
+  frame.code = &code;
+  frame.pc = code.steps.data();
+  frame.slots = reserve(size_t(code.slots), &frame.chunk);
+  Value* end = frame.slots + code.first_constant;
+  for (Value* slot = frame.slots; slot != end; ++slot) new (slot) Value();
+  for (const Value& constant : code.constants) new (end++) Value(constant);
+  frames_.push_back(std::move(frame));
+  return frames_.back();
+}
+
+void Machine::pop_frame() {
+  Frame& frame = frames_.back();
+  while (!entered_.empty() && entered_.back().depth == frames_.size()) entered_.pop_back();
+  Value* end = frame.slots + frame.code->first_constant;  // constants are not counted
+  for (Value* slot = frame.slots; slot != end; ++slot) slot->~Value();
+  if (frame.chunk < 0) {
+    ::operator delete(big_chunks_.back());
+    big_chunks_.pop_back();
+  } else {
+    used_ = size_t(frame.slots - chunks_[size_t(frame.chunk)]);
+    current_ = frame.chunk;
+  }
+  frames_.pop_back();
+}
+
+Value* Machine::reserve(size_t needed, int64_t* chunk) {
+  if (needed > kChunkValues) {
+    *chunk = -1;
+    big_chunks_.push_back(nullptr);
+    big_chunks_.back() = static_cast<Value*>(::operator new(needed * sizeof(Value)));
+    return big_chunks_.back();
+  }
+  if (current_ < 0 || used_ + needed > kChunkValues) {
+    if (current_ + 1 == int64_t(chunks_.size())) {
+      chunks_.push_back(nullptr);
+      chunks_.back() = static_cast<Value*>(memory::take(kChunkBytes));
+    }
+    ++current_;
+    used_ = 0;
+  }
+  *chunk = current_;
+  Value* base = chunks_[size_t(current_)] + used_;
+  used_ += needed;
+  return base;
+}
+
+// Moves the arguments of a call to where the function wants them.
+void Machine::pass(Frame& frame, Value* first) {
+  for (int32_t place : frame.code->parameters) {
+    if (place < 0) {
+      first->reset();
+    } else {
+      *at(frame.slots, place) = std::move(*first);
+    }
+    ++first;
+  }
+}
+
+Frame& Machine::enter(const Function& callee, Value* first, int64_t count) {
+  if (__builtin_expect(count != callee.parameters, 0)) {
+    raise(ErrorKind::RuntimeError, callee.name, " takes ", callee.parameters,
+          " arguments but is called with ", count);
+  }
+  spend(int64_t(callee.code.size()) / 8 + 8);
+  Frame& frame = push_frame(callee);
+  pass(frame, first);
+  return frame;
+}
+
+const Function& Machine::method(const Value& object, const std::string& name, int results) {
+  const ClassType& cls = *object.as_object().type;
+  const Function* found = program_.method(cls, name);
+  if (!found) {
+    raise(ErrorKind::RuntimeError, "the class ", cls.name, " has no method '", name,
+          "' in this program");
+  }
+  if (found->results != results) {
+    raise(ErrorKind::RuntimeError, found->name, " has no one result");
+  }
+  return *found;
+}
+
+// ---- limits
+
+__attribute__((noinline)) void Machine::check_limits() {
+  if (instructions_left_ != INT64_MAX) {
+    instructions_left_ -= slice_size_ - slice_;
+    if (instructions_left_ <= 0) {
+      raise(ErrorKind::LimitError, "the program ran longer than its limit of ",
+            limits_.instructions, " instructions");
+    }
+  }
+  if (limits_.milliseconds > 0 && Clock::now() > deadline_) {
+    raise(ErrorKind::LimitError, "the program ran longer than its limit of ",
+          limits_.milliseconds, " ms");
+  }
+  slice_ = slice_size_ = std::min(kSlice, instructions_left_);
+}
+
+Value execute(const Program& program, const Function& function, std::vector<Value>& arguments,
+              Context& context, const Limits& limits) {
+  return Machine(program, context, limits).call(function, arguments);
+}
+
+}  // namespace scriptlang

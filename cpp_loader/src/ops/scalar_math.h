@@ -1,0 +1,69 @@
+// Arithmetic of the language's ints and floats: what operators and register code share.
+//
+// Ints wrap at 64 bits. // and % round as in Python. Where PyTorch stops the process (a division
+// of the smallest int by -1, a remainder by zero) these wrap or raise.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "../error.h"
+
+namespace scriptlang::scalars {
+
+inline int64_t wrap_add(int64_t a, int64_t b) { return int64_t(uint64_t(a) + uint64_t(b)); }
+inline int64_t wrap_sub(int64_t a, int64_t b) { return int64_t(uint64_t(a) - uint64_t(b)); }
+inline int64_t wrap_mul(int64_t a, int64_t b) { return int64_t(uint64_t(a) * uint64_t(b)); }
+inline int64_t wrap_abs(int64_t v) { return v < 0 ? wrap_sub(0, v) : v; }
+
+// The distance counts modulo 64, as the machine does it.
+inline int64_t shift_left(int64_t a, int64_t b) { return int64_t(uint64_t(a) << (b & 63)); }
+inline int64_t shift_right(int64_t a, int64_t b) { return a >> (b & 63); }
+
+inline int64_t floordiv(int64_t a, int64_t b) {
+  if (__builtin_expect(b == 0, 0)) raise(ErrorKind::RuntimeError, "division by 0");
+  if (b == -1) return wrap_sub(0, a);
+  int64_t quotient = a / b;
+  return quotient - (a % b != 0 && (a < 0) != (b < 0));
+}
+inline int64_t remainder(int64_t a, int64_t b) {
+  if (__builtin_expect(b == 0, 0)) raise(ErrorKind::RuntimeError, "division by 0");
+  if (b == -1) return 0;
+  int64_t rest = a % b;
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+inline double floordiv(double a, double b) { return std::floor(a / b); }
+inline double remainder(double a, double b) { return std::fmod(b + std::fmod(a, b), b); }
+
+inline double power(double a, double b) {
+  if (a == 0 && b < 0) {
+    raise(ErrorKind::RuntimeError, "0.0 cannot be raised to a negative power");
+  }
+  return std::pow(a, b);
+}
+
+// A C cast where it is defined; else what x86 gives, as PyTorch does there.
+inline int64_t truncate(double v) {
+  bool fits = v >= -9223372036854775808.0 && v < 9223372036854775808.0;
+  return fits ? int64_t(v) : std::numeric_limits<int64_t>::min();
+}
+
+// What a float that must be a whole number is: math.floor, math.ceil.
+inline int64_t whole(double v) {
+  if (!(v >= -9223372036854775808.0 && v < 9223372036854775808.0)) {
+    raise(ErrorKind::RuntimeError, "Cannot convert float ", std::to_string(v), " to integer");
+  }
+  return int64_t(v);
+}
+
+// The number of values of range(low, high, step).
+inline int64_t range_length(int64_t low, int64_t high, int64_t step) {
+  if (step == 0) raise(ErrorKind::RuntimeError, "range() arg 3 must not be zero");
+  uint64_t stride = step > 0 ? uint64_t(step) : 0 - uint64_t(step);
+  bool empty = step > 0 ? low >= high : low <= high;
+  uint64_t distance = step > 0 ? uint64_t(high) - uint64_t(low) : uint64_t(low) - uint64_t(high);
+  return empty ? 0 : int64_t((distance - 1) / stride + 1);
+}
+
+}  // namespace scriptlang::scalars
