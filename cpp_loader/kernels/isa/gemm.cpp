@@ -17,8 +17,8 @@ constexpr int64_t kBlockDepth = 384;
 constexpr int64_t kBlockRows = 16 * kTileRows;
 // Multiply-adds that are worth a chunk of another thread.
 constexpr int64_t kChunkWork = 400'000;
-// B that is packed at once, in bytes.
-constexpr int64_t kPackBytes = 8 << 20;
+// B that is packed at once for each thread, in bytes: it is used while it is in the second cache.
+constexpr int64_t kPackBytes = 384 << 10;
 constexpr int64_t kDotRows = 8;
 
 template <class T>
@@ -335,7 +335,7 @@ void multiply(const Gemm<T>& g) {
   }
   int64_t panels = ceil_div(g.n, kPanel<T>);
   int64_t panel_bytes = kPanel<T> * g.k * static_cast<int64_t>(sizeof(T));
-  int64_t step = max_of(1, min_of(panels, kPackBytes / panel_bytes));
+  int64_t step = max_of(1, min_of(panels, kPackBytes * thread_count() / panel_bytes));
   Scratch space(static_cast<size_t>(step * panel_bytes));
   for (int64_t p = 0; p < panels; p += step) {
     int64_t column = p * kPanel<T>;
