@@ -35,9 +35,9 @@ HOMES = {
                       "from_dlpack", "asarray", "frombuffer", "typename", "compile", "cuda"),
     ".objects": ("Device",),
     ".dtypes": ("DType", "finfo", "iinfo", "float32", "float64", "float16", "bfloat16", "int8",
-                "int16", "int32", "int64", "uint8", "bool", "complex64", "complex128", "float",
-                "double", "half", "int", "long", "short", "get_default_dtype",
-                "set_default_dtype"),
+                "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool",
+                "complex64", "complex128", "float", "double", "half", "int", "long", "short",
+                "get_default_dtype", "set_default_dtype"),
     ".limits": ("Limits",),
 }
 """Module -> the public names it is home of."""

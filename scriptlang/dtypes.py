@@ -57,7 +57,8 @@ ALL = tuple(DType(*row) for row in (
     (0, "uint8", "u", 1), (1, "int8", "i", 1), (2, "int16", "i", 2), (3, "int32", "i", 4),
     (4, "int64", "i", 8), (5, "float16", "f", 2), (6, "float32", "f", 4), (7, "float64", "f", 8),
     (9, "complex64", "c", 8), (10, "complex128", "c", 16), (11, "bool", "b", 1),
-    (15, "bfloat16", "f", 2)))
+    (15, "bfloat16", "f", 2), (27, "uint16", "u", 2), (28, "uint32", "u", 4),
+    (29, "uint64", "u", 8)))
 """Every element type, by code."""
 
 BY_CODE = {d.code: d for d in ALL}
@@ -67,9 +68,12 @@ BY_NAME.update({alias: BY_NAME[name] for alias, name in (
     ("long", "int64"), ("short", "int16"), ("cfloat", "complex64"), ("cdouble", "complex128"))})
 
 (uint8, int8, int16, int32, int64, float16, float32, float64, complex64, complex128, bool,
- bfloat16) = ALL
+ bfloat16, uint16, uint32, uint64) = ALL
 float, double, half, int, long, short = float32, float64, float16, int32, int64, int16
 cfloat, cdouble = complex64, complex128
+
+BAREBONES = (uint16, uint32, uint64)
+"""Types that PyTorch stores and converts but gives little arithmetic, and no promotion."""
 
 
 def by_code(code: builtins.int) -> DType:
@@ -118,9 +122,19 @@ def set_default_dtype(dtype) -> None:
     _default = chosen
 
 
+DISPLAY = {"uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
+           "float16": "Half", "float32": "Float", "float64": "Double", "complex64": "ComplexFloat",
+           "complex128": "ComplexDouble", "bool": "Bool", "bfloat16": "BFloat16",
+           "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64"}
+"""PyTorch's names of element types in error messages."""
+
+
 @lru_cache(maxsize=None)
 def promote(a: DType, b: DType) -> DType:
-    """The smallest type that both fit in, as PyTorch's promote_types."""
+    """The smallest type that both fit in, as PyTorch's promote_types.
+
+    Raises RuntimeError for uint16, uint32 and uint64 with another type that is not floating.
+    """
     if a is b or a.code == b.code:
         return a
     rank = "buifc"
@@ -132,7 +146,12 @@ def promote(a: DType, b: DType) -> DType:
         if a.itemsize == b.itemsize:                 # float16 with bfloat16
             return float32
         return a if a.itemsize > b.itemsize else b
-    if b.kind == "f" or a.kind == "b":
+    if b.kind == "f":
+        return b
+    if a in BAREBONES or b in BAREBONES:
+        raise RuntimeError("Promotion for uint16, uint32, uint64 types is not supported, attempted "
+                           f"to promote {DISPLAY[a.name]} and {DISPLAY[b.name]}")
+    if a.kind == "b":
         return b
     if a.kind == b.kind:
         return a if a.itemsize > b.itemsize else b

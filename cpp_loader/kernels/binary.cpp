@@ -361,6 +361,10 @@ struct Tables {
     set_binary<F_minimum, bool, SL_INT_TYPES>(t[Binary::k_fmin]);
     set_binary<F_squared_difference, SL_INT_TYPES, SL_FLOAT_TYPES>(
         t[Binary::k_squared_difference]);
+    for (Binary op : {Binary::k_mul, Binary::k_eq, Binary::k_ne, Binary::k_bitwise_and,
+                      Binary::k_bitwise_or, Binary::k_bitwise_xor}) {
+      t[op].sign_free = true;
+    }
     const FastLoops& fast = *kernels().loops;
     for (int i = 0; i < static_cast<int>(Binary::kCount); ++i) {
       if (fast.binary_f32[i]) of[i].at[static_cast<int>(ScalarType::Float32)] = fast.binary_f32[i];

@@ -14,12 +14,23 @@ using Loop = void (*)(int64_t n, void* out, const void* const* in, const int64_t
 constexpr int kLoopTypes = 16;
 
 // Loops by ScalarType of the elements; null where an operator has no meaning. There are none for
-// float16 and bfloat16: their elements go through float32.
+// float16 and bfloat16: their elements go through float32. uint16, uint32 and uint64 have the loop
+// of the signed type of their size where the bits of a result do not depend on the sign.
 struct LoopTable {
   Loop at[kLoopTypes] = {};
+  bool sign_free = false;
   Loop operator[](ScalarType t) const {
     int i = static_cast<int>(t);
-    return i >= 0 && i < kLoopTypes ? at[i] : nullptr;
+    if (i >= 0 && i < kLoopTypes) return at[i];
+    return sign_free ? unsigned_loop(t) : nullptr;
+  }
+
+ private:
+  Loop unsigned_loop(ScalarType t) const {
+    return t == ScalarType::UInt16   ? at[static_cast<int>(ScalarType::Int16)]
+           : t == ScalarType::UInt32 ? at[static_cast<int>(ScalarType::Int32)]
+           : t == ScalarType::UInt64 ? at[static_cast<int>(ScalarType::Int64)]
+                                     : nullptr;
   }
 };
 

@@ -71,6 +71,7 @@ struct Tables {
   Tables() {
     Tables& t = *this;
     set_where<bool, SL_INT_TYPES, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Ternary::k_where]);
+    t[Ternary::k_where].sign_free = true;
     set_ternary<F_lerp, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Ternary::k_lerp]);
     set_ternary<F_addcmul, SL_INT_TYPES, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Ternary::k_addcmul]);
     set_ternary<F_addcdiv, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Ternary::k_addcdiv]);

@@ -355,6 +355,10 @@ struct Tables {
       set_unary<F_false, bool, SL_INT_TYPES>(t[op]);
     }
     set_unary<F_true, bool, SL_INT_TYPES>(t[Unary::k_isfinite]);
+    for (Unary op : {Unary::k_copy, Unary::k_floor, Unary::k_ceil, Unary::k_trunc, Unary::k_round,
+                     Unary::k_isnan, Unary::k_isinf, Unary::k_isfinite}) {
+      t[op].sign_free = true;
+    }
     set_unary<F_negative, SL_INT_TYPES>(t[Unary::k_signbit]);
     set_unary<F_false, bool>(t[Unary::k_signbit]);
     const FastLoops& fast = *kernels().loops;

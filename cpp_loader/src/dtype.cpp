@@ -45,11 +45,7 @@ namespace {
 
 int bits_of(ScalarType t) { return int(itemsize(t) * 8); }
 bool is_unsigned(ScalarType t) {
-  return t == ScalarType::UInt8 || t == ScalarType::UInt16 || t == ScalarType::UInt32 ||
-         t == ScalarType::UInt64;
-}
-bool is_barebones(ScalarType t) {  // unsigned types that PyTorch gave little arithmetic
-  return t == ScalarType::UInt16 || t == ScalarType::UInt32 || t == ScalarType::UInt64;
+  return t == ScalarType::UInt8 || is_barebones(t);
 }
 
 ScalarType promote_integral(ScalarType a, ScalarType b) {
@@ -90,11 +86,13 @@ ScalarType promote(ScalarType a, ScalarType b) {
           "handled yet; figure out what the correct rules should be, offending types: ",
           dtype_display_name(a), " ", dtype_display_name(b));
   }
-  if (ca == TypeCategory::Boolean) return b;
-  if (cb == TypeCategory::Boolean) return a;
+  if (ca == TypeCategory::Boolean && !is_barebones(b)) return b;
+  if (cb == TypeCategory::Boolean && !is_barebones(a)) return a;
   if (ca == TypeCategory::Complex || cb == TypeCategory::Complex) return promote_complex(a, b);
-  if (ca != cb) return ca > cb ? a : b;
-  return ca == TypeCategory::Integral ? promote_integral(a, b) : promote_floating(a, b);
+  if (ca == TypeCategory::Floating || cb == TypeCategory::Floating) {
+    if (ca != cb) return ca > cb ? a : b;
+  }
+  return ca == TypeCategory::Floating ? promote_floating(a, b) : promote_integral(a, b);
 }
 
 float half_to_float(uint16_t bits) {

@@ -63,6 +63,10 @@ constexpr TypeCategory category(ScalarType type) {
   }
 }
 
+// Unsigned types that PyTorch stores and converts but gives little arithmetic, and no promotion.
+constexpr bool is_barebones(ScalarType t) {
+  return t == ScalarType::UInt16 || t == ScalarType::UInt32 || t == ScalarType::UInt64;
+}
 constexpr bool is_floating(ScalarType t) { return category(t) == TypeCategory::Floating; }
 constexpr bool is_complex(ScalarType t) { return category(t) == TypeCategory::Complex; }
 constexpr bool is_integral(ScalarType t, bool with_bool) {

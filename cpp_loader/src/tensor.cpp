@@ -281,6 +281,9 @@ Tensor Tensor::scalar(int64_t value, ScalarType dtype) {
     case ScalarType::Int16: *t.data<int16_t>() = int16_t(value); break;
     case ScalarType::Int8: *t.data<int8_t>() = int8_t(value); break;
     case ScalarType::UInt8: *t.data<uint8_t>() = uint8_t(value); break;
+    case ScalarType::UInt16: *t.data<uint16_t>() = uint16_t(value); break;
+    case ScalarType::UInt32: *t.data<uint32_t>() = uint32_t(value); break;
+    case ScalarType::UInt64: *t.data<uint64_t>() = uint64_t(value); break;
     case ScalarType::Bool: *t.data<bool>() = value != 0; break;
     default: raise(ErrorKind::TypeError, "an int does not make a tensor of ", dtype_name(dtype));
   }

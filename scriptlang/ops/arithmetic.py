@@ -35,7 +35,7 @@ def binary(f, name="", kinds="buifc"):
 def add(self, other, alpha=1):
     dtype = dtypes.result_type(self, other)
     if type(alpha) is int and alpha == 1:
-        return apply(np.add, dtype, self, other)
+        return apply(np.add, dtype, self, other, name="add")
     check_alpha(dtype, alpha)
     return apply(lambda a, b: a + array_of(alpha, dtype, a.dtype) * b, dtype, self, other)
 
@@ -49,7 +49,7 @@ def subtract(self, other, alpha=1):
                            f"{instead} operator instead.")
     check_alpha(dtype, alpha)
     if alpha == 1:
-        return apply(np.subtract, dtype, self, other)
+        return apply(np.subtract, dtype, self, other, name="sub")
     return apply(lambda a, b: a - array_of(alpha, dtype, a.dtype) * b, dtype, self, other)
 
 

@@ -104,7 +104,7 @@ def correlate(x: np.ndarray, weight: np.ndarray, stride, dilation, groups: int) 
     else:
         columns = windows(x, kernel, stride, dilation, out)
     columns = columns.reshape(n, groups, channels // groups * window, length)
-    rows = weight.reshape(groups, weight.shape[0] // groups, -1)
+    rows = weight.reshape(groups, weight.shape[0] // groups, channels // groups * window)
     return np.matmul(rows, columns).reshape(n, weight.shape[0], *out)
 
 
@@ -113,8 +113,9 @@ def scatter(x: np.ndarray, weight: np.ndarray, stride, padding, dilation, output
     """The transposed convolution of (N, C, *) with a weight (C, O / groups, *)."""
     n, channels, *size = x.shape
     per_group, kernel = weight.shape[1], weight.shape[2:]
-    rows = weight.reshape(groups, channels // groups, -1).transpose(0, 2, 1)
-    columns = np.matmul(rows, x.reshape(n, groups, channels // groups, -1))
+    rows = weight.reshape(groups, channels // groups, per_group * math.prod(kernel))
+    x = x.reshape(n, groups, channels // groups, math.prod(size))
+    columns = np.matmul(rows.transpose(0, 2, 1), x)
     columns = columns.reshape(n, groups * per_group, *kernel, *size)
     full = [(s - 1) * t + d * (k - 1) + 1 + p
             for s, t, d, k, p in zip(size, stride, dilation, kernel, output_padding)]

@@ -273,12 +273,17 @@ declare("aten::as_tensor.list(t[] data, *, ScalarType? dtype=None, Device? devic
         _tensor, "primitive")
 
 
-def triangle(f):
-    return lambda self, diagonal: Tensor._wrap(f(self._array, diagonal))
+def triangle(name, f):
+    def kernel(self, diagonal):
+        if self.dim() < 2:
+            raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+        return Tensor._wrap(f(self._array, diagonal))
+
+    return kernel
 
 
 for _name, _f in (("triu", np.triu), ("tril", np.tril)):
-    declare_pointwise(_name, "int diagonal=0", triangle(_f))
+    declare_pointwise(_name, "int diagonal=0", triangle(_name, _f))
 
 
 def _indices(f):

@@ -7,15 +7,9 @@ from typing import Any, Callable
 import numpy as np
 
 from .. import dtypes
-from ..dtypes import DType
+from ..dtypes import DISPLAY, DType
 from ..tensors import Tensor
 from .table import declare
-
-DISPLAY = {"uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
-           "float16": "Half", "float32": "Float", "float64": "Double", "complex64": "ComplexFloat",
-           "complex128": "ComplexDouble", "bool": "Bool", "bfloat16": "BFloat16"}
-"""PyTorch's names of element types in error messages."""
-
 
 def array_of(x: Any, dtype: DType, working: np.dtype | None = None) -> np.ndarray:
     """A tensor's array, or a number's, in an element type (integers wrap, as in PyTorch).
@@ -74,9 +68,18 @@ def unsupported(name: str, dtype: DType) -> NotImplementedError:
 
 
 def check_kind(name: str, dtype: DType, kinds: str) -> None:
-    """Raise NotImplementedError where the type is of none of the kinds (letters as numpy's)."""
-    if dtype.kind not in kinds:
+    """Raise NotImplementedError where the type is of none of the kinds (letters as numpy's).
+
+    uint16, uint32 and uint64 are taken by the few operators only that PyTorch has for them.
+    """
+    if dtype.kind not in kinds or dtype in dtypes.BAREBONES and name not in EVERY_TYPE:
         raise unsupported(name, dtype)
+
+
+EVERY_TYPE = {"mul", "eq", "ne", "bitwise_and", "bitwise_or", "bitwise_xor", "isnan", "isinf",
+              "isfinite", "isreal", "floor", "ceil", "trunc", "round", "conj_physical",
+              "_conj_physical"}
+"""Pointwise operators that take uint16, uint32 and uint64 too."""
 
 
 def apply(f: Callable, dtype: DType, *operands: Any, name: str = "",
@@ -85,7 +88,7 @@ def apply(f: Callable, dtype: DType, *operands: Any, name: str = "",
 
     f may give bool for any type; another result is rounded to `dtype`, which must be of `kinds`.
     """
-    check_kind(name, dtype, kinds)
+    check_kind(name or getattr(f, "__name__", "operator").strip("<>"), dtype, kinds)
     check_broadcast(*operands)
     working = working_type(dtype)
     try:

@@ -140,6 +140,7 @@ class DefaultGenerator(Generator):
         super().__init__()
 
     def manual_seed(self, seed: int) -> Generator:
+        self.take_over()                             # what the native engine drew counts no more
         self.is_ahead = True
         return super().manual_seed(seed)
 

@@ -52,7 +52,8 @@ def numpy_key(self: Tensor, indices) -> tuple:
 
 @primitive("aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
            "aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
-           "aten::index.Tensor_hacked_twin(Tensor self, Tensor[] indices) -> Tensor")
+           "aten::index.Tensor_hacked_twin(Tensor self, Tensor[] indices) -> Tensor",
+           "aten::_unsafe_index.Tensor_hacked_twin(Tensor self, Tensor[] indices) -> Tensor")
 def index(self, indices):
     key = numpy_key(self, indices)
     try:
@@ -88,20 +89,24 @@ def index_put_(self, indices, values, accumulate=False):
     return self
 
 
-declare("aten::index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False)"
-        " -> Tensor(a!)", index_put_, "primitive")
-declare("aten::_index_put_impl_(Tensor(a!) self, Tensor?[] indices, Tensor values, "
-        "bool accumulate=False, bool unsafe=False) -> Tensor(a!)",
-        lambda self, indices, values, accumulate, unsafe:
-        index_put_(self, indices, values, accumulate), "primitive")
+for _twin, _indices in (("", "Tensor?[]"), (".hacked_twin", "Tensor[]")):
+    declare(f"aten::index_put_{_twin}(Tensor(a!) self, {_indices} indices, Tensor values, "
+            "bool accumulate=False) -> Tensor(a!)", index_put_, "primitive")
+    declare(f"aten::_index_put_impl_{_twin}(Tensor(a!) self, {_indices} indices, Tensor values, "
+            "bool accumulate=False, bool unsafe=False) -> Tensor(a!)",
+            lambda self, indices, values, accumulate, unsafe:
+            index_put_(self, indices, values, accumulate), "primitive")
 
 
 def copied(x: Tensor) -> Tensor:
     return Tensor._wrap(np.array(x._array, order="C"))
 
 
-declare("aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False)"
-        " -> Tensor", lambda self, *args: index_put_(copied(self), *args), "primitive")
+for _name in ("index_put", "_unsafe_index_put"):
+    for _twin, _indices in (("", "Tensor?[]"), (".hacked_twin", "Tensor[]")):
+        declare(f"aten::{_name}{_twin}(Tensor self, {_indices} indices, Tensor values, "
+                "bool accumulate=False) -> Tensor",
+                lambda self, *args: index_put_(copied(self), *args), "primitive")
 
 
 @primitive("aten::index_select(Tensor self, int dim, Tensor index) -> Tensor")
@@ -246,9 +251,33 @@ declare(f"aten::scatter_reduce_.two(Tensor(a!) self, {_args}) -> Tensor(a!)", sc
 
 
 def index_add_(self, dim, index, source, alpha=1):
+    if index.dtype.name not in ("int32", "int64"):
+        raise RuntimeError("index_add_(): Expected dtype int32/int64 for index but got: "
+                           f"{DISPLAY[index.dtype.name]}")
+    check_source("index_add_", self, dim, index, source)
     array, key = rows(self, dim, index)
     np.add.at(array, key, source._array * array_of(alpha, self.dtype))
     return self
+
+
+def check_source(name: str, self: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
+    """The source must be of the type of `self`, have as many rows as there are indices, and else
+    the same sizes."""
+    dim = wrap_dim(dim, len(self._size))
+    if self.dtype is not source.dtype:
+        raise RuntimeError(f"{name}(): self and source expected to have the same dtype, but got "
+                           f"(self) {DISPLAY[self.dtype.name]} and (source) "
+                           f"{DISPLAY[source.dtype.name]}")
+    target, given = list(self._size) or [1], list(source._size) or [1]
+    if len(target) != len(given) or given[dim] != index.numel():
+        raise RuntimeError(f"{name}(): Number of indices ({index.numel()}) should be equal to "
+                           f"source.size(dim): ({given[dim] if dim < len(given) else 0}), for "
+                           f"dim: {dim}")
+    target[dim] = given[dim]
+    if target != given:
+        raise RuntimeError("source tensor shape must match self tensor shape, excluding the "
+                           f"specified dimension. Got self.shape = {list(self._size)} source.shape "
+                           f"= {list(source._size)}")
 
 
 def rows(self, dim, index) -> tuple[np.ndarray, tuple]:
@@ -262,8 +291,12 @@ def rows(self, dim, index) -> tuple[np.ndarray, tuple]:
 
 
 def index_copy_(self, dim, index, source):
+    if index.dtype is not dtypes.int64:
+        raise RuntimeError("index_copy_(): Expected a long tensor for index, but got "
+                           f"{DISPLAY[index.dtype.name]}")
+    check_source("index_copy_", self, dim, index, source)
     array, key = rows(self, dim, index)
-    array[key] = source._array
+    array[key] = source._array.reshape(1) if not source._size else source._array
     return self
 
 

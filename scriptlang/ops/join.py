@@ -286,6 +286,8 @@ def sum_to_size(self, size):
     if lead < 0 or any(n not in (1, m) for n, m in zip(size, self._size[lead:])):
         raise RuntimeError(f"size {{{list(size)}}} is not expandable to size "
                            f"{{{list(self._size)}}}.")
+    if not size:
+        return sum_dim(self)
     dims = [*range(lead), *(lead + d for d, n in enumerate(size) if n == 1
                             and self._size[lead + d] != 1)]
     return reshape(sum_dim(self, dims, True), size) if dims else self

@@ -205,7 +205,11 @@ def pinv(self, atol, rtol, hermitian):
         return wrap(np.empty((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype))
     default = float(np.finfo(real_type(a)).eps) * max(a.shape[-2:])
     low, relative = tolerance("pinv", self, a, atol, rtol, default)
-    u, s, vh = np.linalg.svd(a, False)
+    if hermitian:                                    # by the eigenvalues of the lower triangle
+        values, vectors = np.linalg.eigh(a)
+        s, u, vh = np.abs(values), vectors * np.sign(values)[..., None, :], adjoint(vectors)
+    else:
+        u, s, vh = np.linalg.svd(a, False)
     bound = np.maximum(low, relative * s.max(-1, keepdims=True))
     inverse = np.where(s > bound, 1 / np.where(s > bound, s, 1), 0)
     return wrap(adjoint(vh) @ (inverse[..., None] * adjoint(u)), a)

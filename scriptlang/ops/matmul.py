@@ -165,7 +165,12 @@ def baddbmm(self, batch1, batch2, beta, alpha):
 def addbmm(self, batch1, batch2, beta, alpha):
     check_batches(batch1, batch2)
     check_same_dtype("Input", self, batch1)
-    return scaled_sum(self, product(working(batch1), working(batch2)).sum(0), beta, alpha)
+    products = product(working(batch1), working(batch2))
+    if self.dtype.itemsize > 2 or not len(products):
+        return scaled_sum(self, products.sum(0), beta, alpha)
+    for i, one in enumerate(products):               # half types are rounded after every matrix
+        self = scaled_sum(self, one, 1 if i else beta, alpha)
+    return self
 
 
 def addmv(self, mat, vec, beta, alpha):
@@ -177,7 +182,22 @@ def addr(self, vec1, vec2, beta, alpha):
     if vec1.dim() != 1 or vec2.dim() != 1:
         raise RuntimeError("addr: Expected 1-D arguments vec1 and vec2, but got "
                            f"{vec1.dim()}-D and {vec2.dim()}-D")
+    if self.dtype.kind == "f" and self.dtype.itemsize == 2:
+        return stepwise_addr(self, vec1, vec2, beta, alpha)
     return scaled_sum(self, np.multiply.outer(working(vec1), working(vec2)), beta, alpha)
+
+
+def stepwise_addr(self, vec1, vec2, beta, alpha):
+    """addr of half types, which are rounded, the factors too, after every step."""
+    def rounded(a):
+        return np.asarray(a, self.dtype.numpy)
+
+    first = rounded(vec1._array.astype(np.float32) * rounded(alpha).astype(np.float32))
+    result = rounded(np.multiply.outer(first.astype(np.float32), vec2._array.astype(np.float32)))
+    if beta != 0:
+        bias = rounded(self._array.astype(np.float32) * rounded(beta).astype(np.float32))
+        result = rounded(bias.astype(np.float32) + result.astype(np.float32))
+    return Tensor._wrap(result)
 
 
 for _name, _kernel, _first, _second in (

@@ -362,3 +362,25 @@ def trace(self):
         raise RuntimeError("trace: expected a matrix, but got tensor with dim "
                            f"{len(self._size)}")
     return Tensor._wrap(np.asarray(np.trace(self._array), summed(self.dtype, None).numpy))
+
+
+@primitive("aten::hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0)"
+           " -> Tensor")
+def hash_tensor(self, dim, keepdim, mode):
+    """The bits of the elements, widened to 64, combined by exclusive or."""
+    if mode != 0:
+        raise RuntimeError(f"Unknown hash_tensor mode: {mode}")
+    check_kind("xor_sum", self.dtype, "buif")
+    axes = axes_of(dim, len(self._size))
+    if not self._array.size:
+        if not dim:
+            raise RuntimeError("hash_tensor: Expected reduction dim to be specified for "
+                               "input.numel() == 0. Specify the reduction dim with the 'dim' "
+                               "argument.")
+        for axis in axes:
+            if self._size[axis] == 0:
+                raise IndexError(f"hash_tensor: Expected reduction dim {axis} to have non-zero "
+                                 "size.")
+    wide = np.float64 if self.dtype.kind == "f" else np.int64
+    bits = self._array.astype(wide).view(np.uint64)
+    return Tensor._wrap(np.asarray(np.bitwise_xor.reduce(bits, axis=axes, keepdims=keepdim)))

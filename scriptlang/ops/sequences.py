@@ -22,6 +22,8 @@ def chunk_cat(tensors: List[Tensor], dim: int, num_chunks: int) -> Tensor:
         at = dim if dim >= 0 else dim + t.dim()
         if at < 0 or at >= t.dim():
             raise IndexError("_chunk_cat: a dimension is out of range")
+        if t.numel() == 0:
+            raise RuntimeError("_chunk_cat expects non-empty tensor")
         size = t.size(at)
         missing = (size + num_chunks - 1) // num_chunks * num_chunks - size
         around: List[int] = []

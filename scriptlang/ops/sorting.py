@@ -162,6 +162,9 @@ def histc(self, bins, min, max):
         low, high = float(array.min()), float(array.max())
     if low == high:
         low, high = low - 1, high + 1
-    inside = array[(array >= low) & (array <= high)].astype(np.float64)
-    at = np.minimum(((inside - low) / (high - low) * bins).astype(np.int64), bins - 1)
+    least, most, count = np.array([low, high, bins]).astype(array.dtype)
+    inside = array[(array >= least) & (array <= most)]
+    with np.errstate(all="ignore"):                  # in the elements' own type, as PyTorch
+        places = (inside - least) * count / (most - least)
+    at = np.minimum(places.astype(np.float64).astype(np.int64), bins - 1)
     return Tensor._wrap(np.bincount(at, minlength=bins).astype(self.dtype.numpy))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from .. import dtypes
 from ..tensors import Tensor, wrap_dim
-from .elementwise import array_of, check_kind, floating, working_type
+from .elementwise import DISPLAY, array_of, check_kind, floating, working_type
 from .table import declare, primitive
 
 
@@ -177,6 +178,14 @@ def cov(self, correction, fweights, aweights):
     if self.dtype.kind == "b":
         raise RuntimeError("cov(): bool dtype is not supported for input")
     out = floating(self.dtype)
+    if aweights is not None:
+        if aweights.dtype.kind != "f":
+            raise RuntimeError("cov(): expected aweights to have floating point dtype but got "
+                               f"aweights with {DISPLAY[aweights.dtype.name]} dtype")
+        out = dtypes.promote(out, aweights.dtype)
+    if fweights is not None and fweights.dtype.kind not in "ui":
+        raise RuntimeError("cov(): expected fweights to have integral dtype but got fweights with "
+                           f"{DISPLAY[fweights.dtype.name]} dtype")
     rows = array_of(self, out, working_type(out)).reshape(1 if len(self._size) < 2 else -1, max(
         self._size[-1] if self._size else 1, 0))
     n = rows.shape[1]
@@ -187,6 +196,8 @@ def cov(self, correction, fweights, aweights):
         if w.dim() > 1 or w.numel() != n:
             raise RuntimeError(f"cov(): expected {name} to have the same numel as there are "
                                f"observations in the input but got {w.numel()} != {n}")
+        if (w._array < 0).any():
+            raise RuntimeError(f"cov(): {name} cannot be negative")
         weight = w._array if weight is None else weight * w._array
     total = n if weight is None else weight.sum()
     with np.errstate(all="ignore"):
@@ -230,13 +241,41 @@ def histogram_edges(x: np.ndarray, bins: int, limits) -> np.ndarray:
     return np.linspace(low, high, bins + 1)
 
 
+def counts_in(points: np.ndarray, edges: list[np.ndarray], weight: Tensor | None) -> np.ndarray:
+    """How many of the points, or what weight of them, every cell between the edges has.
+
+    Edges are searched as they are: in no order they give what PyTorch's search finds.
+    """
+    inside, cells = np.ones(len(points), bool), []
+    for x, edge in zip(points.astype(np.float64).T, (e.astype(np.float64) for e in edges)):
+        cell = np.minimum(places_above(edge, x) - 1, len(edge) - 2)
+        inside &= (x >= edge[0]) & (x <= edge[-1]) & (cell >= 0)
+        cells.append(cell)
+    count = np.zeros([len(e) - 1 for e in edges])
+    weights = np.ones(len(points)) if weight is None else weight._array.reshape(-1)
+    np.add.at(count, tuple(cell[inside] for cell in cells), weights[inside])
+    return count
+
+
+def places_above(edges: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """The first edge that is greater, for every x, as a search by halves finds it."""
+    first, size = np.zeros(len(x), np.int64), np.full(len(x), len(edges))
+    while size.any():
+        half = size >> 1
+        middle = np.minimum(first + half, len(edges) - 1)
+        right = (size > 0) & ~(x < edges[middle])
+        first = np.where(right, middle + 1, first)
+        size = np.where(right, size - half - 1, half)
+    return first
+
+
 def histogram(self, bins, limits, weight, density):
     if self.dtype.kind != "f":
         raise RuntimeError(f"\"histogramdd\" not implemented for '{self.dtype.name}'")
     x = self._array.reshape(-1)
     edges = bins._array if isinstance(bins, Tensor) else histogram_edges(x, bins, limits)
-    count, _ = np.histogram(x.astype(np.float64), edges.astype(np.float64), weights=None
-                            if weight is None else weight._array.reshape(-1), density=False)
+    rounded = edges.astype(self.dtype.numpy)
+    count = counts_in(x[:, None], [rounded], weight)
     if density:
         count = count / count.sum() / np.diff(edges)
     return (Tensor._wrap(count.astype(self.dtype.numpy)),
@@ -265,9 +304,7 @@ def histogramdd(self, edges_of, weight, density):
     if len(edges) != points.shape[1]:
         raise RuntimeError(f"torch.histogramdd(): expected {points.shape[1]} sequences of bins, "
                            f"but got {len(edges)}")
-    weights = None if weight is None else weight._array.reshape(-1)
-    count, _ = np.histogramdd(points.astype(np.float64), [e.astype(np.float64) for e in edges],
-                              weights=weights)
+    count = counts_in(points, edges, weight)
     if density:
         count = count / count.sum()
         for d, e in enumerate(edges):

@@ -27,7 +27,7 @@ from .derived import Form, form_of
 
 FAMILIES = ("pointwise", "arithmetic", "compare", "reduce", "view", "split", "create",
             "geometry", "view_scatter", "convert", "index", "join",
-            "scan", "statistics", "fft", "linalg", "linalg_spectral",
+            "scan", "statistics", "fft", "linalg", "linalg_ldl", "linalg_spectral",
             "special_functions",
             "matmul", "distance", "conv", "pool", "norm", "activation", "dropout", "rnn",
             "attention",

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from scriptlang.interpreter import native
 from scriptlang.ops import functions as F
 from scriptlang.ops import random
 from scriptlang.tensors import from_numpy
 from tests.ops.harness import Arrays, TorchDtype, both_tests, call
+from tests.ops.one_operator import chosen, run_natively
 
 A = Arrays("random")
 
@@ -73,6 +75,16 @@ def test_one_seed_gives_one_sequence():
     first = F.rand([4]).tolist()
     random.manual_seed(5)
     assert F.rand([4]).tolist() == first != F.rand([4]).tolist()
+
+
+@pytest.mark.skipif(bool(native.why_absent()), reason="the native engine is not built")
+def test_a_seed_counts_whichever_engine_drew_before():
+    random.manual_seed(5)
+    first = F.rand([4]).tolist()
+    rand = chosen("rand", [[4]], {})
+    assert run_natively(*rand, seed=5).tolist() == first
+    random.manual_seed(5)                            # the native engine was ahead
+    assert F.rand([4]).tolist() == first
 
 
 def test_filling_an_expanded_tensor_is_refused():

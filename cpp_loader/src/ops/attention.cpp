@@ -8,6 +8,7 @@
 #include "../../kernels/parallel.h"
 #include "../../kernels/scratch.h"
 #include "pointwise.h"
+#include "random.h"
 #include "row_kernels.h"
 #include "view.h"
 
@@ -22,7 +23,9 @@ int64_t block_rows(int64_t keys) {
 }
 
 struct Attention {
-  Tensor q, k, v, mask, y;  // [batch, heads, rows, width]; mask undefined or of y's leading shape
+  // [batch, heads, rows, width]; mask and noise, what the weights are multiplied by, have a column
+  // for every key, or are undefined.
+  Tensor q, k, v, mask, noise, y;
   bool causal = false;
   double scale = 1;
 };
@@ -70,6 +73,10 @@ void run_block(const Attention& a, int64_t b, int64_t h, int64_t first, int64_t 
       std::fill(row + seen, row + keys, -std::numeric_limits<T>::infinity());
     }
     soft_row(keys, row);
+    if (a.noise.defined()) {
+      const T* noise = at(a.noise, first + r);
+      for (int64_t i = 0; i < keys; ++i) row[i] *= noise[i];
+    }
   }
   g.n = a.v.size(3);
   g.k = keys;
@@ -136,8 +143,6 @@ SL_OP(aten_scaled_dot_product_attention) {
   const Tensor& query = args.tensor(0);
   Tensor key = args.tensor(1), value = args.tensor(2);
   const Tensor& mask = args.opt_tensor(3);
-  SL_CHECK(args.number(4) == 0, "this engine computes attention without dropout; call eval() on "
-           "the module before saving it");
   Attention a;
   a.causal = args.boolean(5);
   SL_CHECK(query.dim() >= 2 && key.dim() >= 2 && value.dim() >= 2,
@@ -178,6 +183,10 @@ SL_OP(aten_scaled_dot_product_attention) {
     sizes.push_back(keys);
     wide = view_expand(wide, sizes);
     a.mask = reshape(wide, {a.q.size(0), a.q.size(1), rows, keys});
+  }
+  if (args.number(4) != 0) {
+    a.noise = dropout_noise({a.q.size(0), a.q.size(1), rows, keys}, computed, args.number(4),
+                            *ctx.generator);
   }
   // PyTorch's kernel for four dimensions lays the heads of a row side by side.
   a.y = view_transpose(Tensor::empty({a.q.size(0), rows, a.q.size(1), out_width}, computed), 1, 2);

@@ -61,7 +61,7 @@ Tensor edge(const Tensor& f, int64_t dim, const Steps& steps, bool first, int64_
   int64_t n = f.size(dim), toward = first ? 1 : -1, at = first ? 0 : n - 1;
   auto value = [&](int64_t i) { return view_narrow(f, dim, at + toward * i, 1); };
   auto step = [&](int64_t i) {
-    if (!steps.uneven.defined()) return Tensor::scalar(steps.even, f.dtype());
+    if (!steps.uneven.defined()) return to_dtype(Tensor::scalar(steps.even), f.dtype());
     int64_t place = first ? i : n - 2 - i;
     return to_dtype(view_select(steps.uneven, 0, place), f.dtype());
   };
@@ -146,8 +146,14 @@ Value gradient(const Tensor& self, const Value& spacing, const Value& dims, int6
 // ---- covariance
 
 Tensor checked_weights(const Tensor& w, int64_t n, const char* name) {
+  SL_CHECK(w.dim() <= 1, "cov(): expected ", name, " to have one or fewer dimensions but got ", name,
+           " with ", w.dim(), " dimensions");
   SL_CHECK(w.dim() <= 1 && w.numel() == n, "cov(): expected ", name, " to have the same numel as "
            "there are observations in the input but got ", w.numel(), " != ", n);
+  Tensor numbers = contiguous_as(w, ScalarType::Float64);
+  const double* from = numbers.data<double>();
+  SL_CHECK(std::all_of(from, from + n, [](double x) { return !(x < 0); }), "cov(): ", name,
+           " cannot be negative");
   return reshape(w, {n});
 }
 
@@ -156,7 +162,14 @@ Tensor covariance(const Tensor& self, int64_t correction, const Tensor& fweights
   SL_CHECK(self.dim() <= 2, "cov(): expected input to have two or fewer dimensions but got an "
            "input with ", self.dim(), " dimensions");
   SL_CHECK(self.dtype() != ScalarType::Bool, "cov(): bool dtype is not supported for input");
+  SL_CHECK(!fweights.defined() || is_integral(fweights.dtype(), false), "cov(): expected fweights to "
+           "have integral dtype but got fweights with ", dtype_display_name(fweights.dtype()),
+           " dtype");
+  SL_CHECK(!aweights.defined() || is_floating(aweights.dtype()), "cov(): expected aweights to have "
+           "floating point dtype but got aweights with ", dtype_display_name(aweights.dtype()),
+           " dtype");
   ScalarType type = float_type(self.dtype());
+  if (aweights.defined()) type = promote(type, aweights.dtype());
   Tensor x = to_dtype(self.dim() < 2 ? reshape(self, {1, self.numel()}) : self, type);
   int64_t n = x.size(1);
   Tensor weight;

@@ -23,11 +23,7 @@ Tensor drop(const Tensor& self, double p, bool train, bool planes, Generator& ge
              "Feature dropout requires at least 2 dimensions in the input");
     if (self.dim() >= 2) std::fill(sizes.begin() + 2, sizes.end(), 1);
   }
-  Tensor noise = p == 1 ? Tensor::zeros(sizes, self.dtype()) : Tensor::empty(sizes, self.dtype());
-  if (p < 1) {
-    fill_bernoulli(noise, 1 - p, generator);
-    noise = binary_result(noise, Scalar(1 - p), kernels::Binary::k_div, "div", Rule::kSame);
-  }
+  Tensor noise = dropout_noise(sizes, self.dtype(), p, generator);
   return binary_result(self, noise, kernels::Binary::k_mul, "mul", Rule::kSame);
 }
 
@@ -39,6 +35,14 @@ void drop_op(Context& ctx, Args args, Value* out, bool in_place, bool planes) {
 }
 
 }  // namespace
+
+Tensor dropout_noise(IntSpan sizes, ScalarType dtype, double p, Generator& generator) {
+  check_probability(p);
+  if (p == 1) return Tensor::zeros(sizes, dtype);
+  Tensor noise = Tensor::empty(sizes, dtype);
+  fill_bernoulli(noise, 1 - p, generator);
+  return binary_result(noise, Scalar(1 - p), kernels::Binary::k_div, "div", Rule::kSame);
+}
 
 SL_OP(aten_dropout) { drop_op(ctx, args, out, false, false); }
 SL_OP(aten_dropout_) { drop_op(ctx, args, out, true, false); }

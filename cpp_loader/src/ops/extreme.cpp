@@ -17,11 +17,6 @@ bool is_nan(T x) {
   else return (void)x, false;
 }
 
-// 16-bit floats are compared as float32, which holds them exactly.
-ScalarType comparable(ScalarType t) {
-  return t == ScalarType::Float16 || t == ScalarType::BFloat16 ? ScalarType::Float32 : t;
-}
-
 // The first of the greatest (or least) elements; a NaN is beyond all others.
 template <class T>
 int64_t place_of_extreme(const T* x, int64_t n, bool greatest) {

@@ -374,7 +374,6 @@ Tensor istft(const Tensor& self, int64_t n_fft, const Value& hop, const Value& l
            "output from stft with return_complex=True.");
   SL_CHECK(self.dim() == 2 || self.dim() == 3, "istft: expected a tensor with 2 or 3 dimensions, "
            "but got ", self.dim());
-  SL_CHECK(!return_complex, "istft: complex signals are not supported");
   Tensor x = self.dim() == 2 ? view_unsqueeze(self, 0) : self;
   bool half = onesided.is_none() ? x.size(1) != n_fft : onesided.as_bool();
   SL_CHECK(n_fft > 0, "istft: expected n_fft > 0, but got n_fft=", n_fft);
@@ -383,21 +382,23 @@ Tensor istft(const Tensor& self, int64_t n_fft, const Value& hop, const Value& l
            half ? "True" : "False", ", but got ", x.size(1));
   Frames f = frames_of(n_fft, hop, length, window);
   Tensor lines = to_contiguous(view_transpose(x, 1, 2));
-  Tensor t = half ? mirrored(lines, 2, n_fft) : prepared(lines, 2, n_fft);
+  // A real signal is made of the first half of the frequencies, whatever the others are.
+  Tensor first = view_slice(lines, 2, 0, n_fft / 2 + 1);
+  Tensor t = return_complex ? prepared(lines, 2, n_fft) : mirrored(first, 2, n_fft);
   run_lines(t, 2, true, normalized ? 1 / std::sqrt(double(n_fft)) : 1 / double(n_fft));
   int64_t batch = t.size(0), count = t.size(1), total;
   SL_CHECK(count > 0 && !__builtin_mul_overflow(f.hop, count - 1, &total) &&
                !__builtin_add_overflow(total, n_fft, &total),
            "istft: the signal would be empty or too long");
-  Tensor y = Tensor::zeros({batch, total}, ScalarType::Float64);
+  Tensor y = Tensor::zeros({batch, total}, ScalarType::Complex128);
   std::vector<double> envelope(size_t(total), 0.0);
   const double* w = f.window.data<double>();
   for (int64_t i = 0; i < count; ++i) {
     for (int64_t j = 0; j < n_fft; ++j) {
       envelope[size_t(i * f.hop + j)] += w[j] * w[j];
       for (int64_t b = 0; b < batch; ++b) {
-        y.data<double>()[b * total + i * f.hop + j] +=
-            t.data<Complex>()[(b * count + i) * n_fft + j].real() * w[j];
+        y.data<Complex>()[b * total + i * f.hop + j] +=
+            t.data<Complex>()[(b * count + i) * n_fft + j] * w[j];
       }
     }
   }
@@ -407,14 +408,14 @@ Tensor istft(const Tensor& self, int64_t n_fft, const Value& hop, const Value& l
   SL_CHECK(start <= end, "istft: the signal is too short");
   for (int64_t i = start; i < end; ++i) {
     SL_CHECK(envelope[size_t(i)] > 1e-11, "istft: window overlap add min: 1");
-    for (int64_t b = 0; b < batch; ++b) y.data<double>()[b * total + i] /= envelope[size_t(i)];
+    for (int64_t b = 0; b < batch; ++b) y.data<Complex>()[b * total + i] /= envelope[size_t(i)];
   }
   Tensor result = view_slice(y, 1, start, end);
   int64_t missing = wanted.is_none() ? 0 : wanted.as_int() - (end - start);
   if (missing > 0) {
-    result = cat({result, Tensor::zeros({batch, missing}, ScalarType::Float64)}, 1);
+    result = cat({result, Tensor::zeros({batch, missing}, ScalarType::Complex128)}, 1);
   }
-  result = contiguous_as(result, to_real(self.dtype()));
+  result = contiguous_as(result, return_complex ? self.dtype() : to_real(self.dtype()));
   return self.dim() == 2 ? view_squeeze(result, {0}) : result;
 }
 

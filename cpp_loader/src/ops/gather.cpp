@@ -124,8 +124,12 @@ T combine(Combine how, T a, T b) {
       if constexpr (std::is_same_v<T, bool>) return a && b;
       else if constexpr (std::is_integral_v<T>) return T(uint64_t(a) * uint64_t(b));
       else return a * b;
-    case Combine::kLeast: return std::min(a, b);
-    case Combine::kGreatest: return std::max(a, b);
+    case Combine::kLeast:
+      if constexpr (std::is_arithmetic_v<T>) return std::min(a, b);
+      return b;
+    case Combine::kGreatest:
+      if constexpr (std::is_arithmetic_v<T>) return std::max(a, b);
+      return b;
     default: return b;
   }
 }
@@ -156,7 +160,9 @@ void scatter(const Tensor& self, int64_t dim, const Tensor& index, const Tensor&
     scatter(wide, dim, index, to_dtype(src, ScalarType::Float32), how);
     return copy_into(self, wide);
   }
-  for_type(type, "scatter", [&](auto zero) {
+  SL_CHECK(!is_complex(type) || how == Combine::kAdd || how == Combine::kMultiply,
+           "scatter: complex numbers have no order");
+  for_type_or_complex(type, "scatter", [&](auto zero) {
     using T = decltype(zero);
     T* to = w.self.data<T>();
     const T* from = src.data<T>();

@@ -247,7 +247,7 @@ void index_put(const Tensor& self, const std::vector<Tensor>& indices, const Ten
     });
     return;
   }
-  for_type(type, "index_put", [&](auto zero) {
+  for_type_or_complex(type, "index_put", [&](auto zero) {
     using T = decltype(zero);
     for_runs(places, item, [&](int64_t at, int64_t value, int64_t bytes) {
       T* o = reinterpret_cast<T*>(to + at);
@@ -317,7 +317,8 @@ void index_write(const Tensor& self, int64_t dim, const Tensor& index, const Ten
   Tensor values = source.dim() == 0 ? view_unsqueeze(source, 0) : source;
   SL_CHECK(values.dim() == target.dim() && values.size(dim) == index.numel(),
            "index_add_(): Number of indices (", index.numel(),
-           ") should be equal to source.size(dim): (", values.size(dim), "), for dim: ", dim);
+           ") should be equal to source.size(dim): (", dim < values.dim() ? values.size(dim) : 0,
+           "), for dim: ", dim);
   for (int64_t d = 0; d < target.dim(); ++d) {
     SL_CHECK(d == dim || target.size(d) == values.size(d),
              "source tensor shape must match self tensor shape, excluding the specified dimension. "
@@ -362,6 +363,9 @@ SL_OP(aten_index_put) {
   out[0] = copy;
 }
 SL_OP(aten_index_put_hacked_twin) { op_aten_index_put(ctx, args, out); }
+SL_OP(aten__unsafe_index_put) { op_aten_index_put(ctx, args, out); }
+SL_OP(aten__unsafe_index_put_hacked_twin) { op_aten_index_put(ctx, args, out); }
+SL_OP(aten__unsafe_index_Tensor_hacked_twin) { op_aten_index_Tensor(ctx, args, out); }
 SL_OP(aten_index_select) {
   out[0] = index_select(args.tensor(0), args.integer(1), args.tensor(2));
 }

@@ -175,10 +175,17 @@ Tensor inverted(const Tensor& s, const Tensor& kept) {
   return where(kept, div(Scalar(1.0), where(kept, s, Scalar(1.0))), Scalar(0.0));
 }
 
-Tensor pseudo_inverse(const Tensor& a, const Tolerance& tolerance) {
+// By the eigenvalues of the lower triangle where the matrix is taken to be hermitian.
+Tensor pseudo_inverse(const Tensor& a, const Tolerance& tolerance, bool hermitian) {
   check_matrices(a, "linalg.pinv");
   if (a.numel() == 0) {
     return Tensor::empty(batch_sizes(a, {a.size(a.dim() - 1), a.size(a.dim() - 2)}), a.dtype());
+  }
+  if (hermitian) {
+    Tensor values, vectors;
+    eigh(a, "L", &values, &vectors);
+    Tensor inverse = to_dtype(inverted(values, counted(a, abs(values), tolerance)), a.dtype());
+    return matmul(mul(vectors, view_unsqueeze(inverse, -2)), adjoint(vectors));
   }
   Singular x = svd(a, false, "linalg.pinv");
   Tensor inverse = to_dtype(inverted(x.s, counted(a, x.s, tolerance)), a.dtype());
@@ -285,18 +292,19 @@ SL_OP(aten_linalg_matrix_rank_atol_rtol_tensor) {
 SL_OP(aten_linalg_matrix_rank_atol_rtol_float) {
   out[0] = rank(args.tensor(0), {args[1], args[2]}, args.boolean(3));
 }
-// A hermitian matrix has the same pseudo-inverse by its singular values.
-SL_OP(aten_linalg_pinv) { out[0] = pseudo_inverse(args.tensor(0), {Value(0.0), args[1]}); }
+SL_OP(aten_linalg_pinv) {
+  out[0] = pseudo_inverse(args.tensor(0), {Value(0.0), args[1]}, args.boolean(2));
+}
 SL_OP(aten_linalg_pinv_rcond_tensor) {
-  out[0] = pseudo_inverse(args.tensor(0), {Value(0.0), args[1]});
+  out[0] = pseudo_inverse(args.tensor(0), {Value(0.0), args[1]}, args.boolean(2));
 }
 SL_OP(aten_linalg_pinv_atol_rtol_float) {
-  out[0] = pseudo_inverse(args.tensor(0), {args[1], args[2]});
+  out[0] = pseudo_inverse(args.tensor(0), {args[1], args[2]}, args.boolean(3));
 }
 SL_OP(aten_linalg_pinv_atol_rtol_tensor) {
-  out[0] = pseudo_inverse(args.tensor(0), {args[1], args[2]});
+  out[0] = pseudo_inverse(args.tensor(0), {args[1], args[2]}, args.boolean(3));
 }
-SL_OP(aten_pinverse) { out[0] = pseudo_inverse(args.tensor(0), {Value(0.0), args[1]}); }
+SL_OP(aten_pinverse) { out[0] = pseudo_inverse(args.tensor(0), {Value(0.0), args[1]}, false); }
 SL_OP(aten_linalg_lstsq) { lstsq(args.tensor(0), args.tensor(1), args[2], args[3], out); }
 
 }  // namespace scriptlang

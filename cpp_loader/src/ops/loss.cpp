@@ -194,8 +194,9 @@ Tensor cosine_similarity(const Tensor& a, const Tensor& b, int64_t dim, double e
   SL_CHECK(is_floating(type), "expected common dtype to be floating point, yet common dtype is ",
            dtype_display_name(type));
   std::vector<int64_t> shape = broadcast_shapes(a.sizes(), b.sizes());
-  Tensor x = view_expand(to_dtype(a, type), shape), y = view_expand(to_dtype(b, type), shape);
   dim = wrap_dim(dim, int64_t(shape.size()));
+  if (shape.empty()) shape = {1};
+  Tensor x = view_expand(to_dtype(a, type), shape), y = view_expand(to_dtype(b, type), shape);
   auto unit = [&](const Tensor& t) { return div(t, clamp_min(norm_along(t, 2, dim, true), eps)); };
   return sum_over(mul(unit(x), unit(y)), {dim});
 }

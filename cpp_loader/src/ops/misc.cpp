@@ -65,6 +65,29 @@ Tensor scaled_sum(const Tensor& self, const Scalar& self_factor, const Tensor& p
   return beta.to_bool() ? add(mul(self, beta), scaled) : scaled;
 }
 
+bool is_half(const Tensor& t) { return is_floating(t.dtype()) && t.itemsize() == 2; }
+
+// Sums of half types are rounded after every matrix.
+Tensor addbmm_of_halves(const Tensor& self, const Tensor& a, const Tensor& b, Scalar beta,
+                        const Scalar& alpha) {
+  Tensor sum = self;
+  for (int64_t i = 0; i < a.size(0); ++i) {
+    Tensor one = matrix_product(to_dtype(view_select(a, 0, i), ScalarType::Float32),
+                                to_dtype(view_select(b, 0, i), ScalarType::Float32));
+    sum = to_dtype(scaled_sum(to_dtype(sum, ScalarType::Float32), beta, one, alpha), self.dtype());
+    beta = Scalar(int64_t{1});
+  }
+  return sum;
+}
+
+// Half types are rounded, the factors too, after every step.
+Tensor addr_of_halves(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
+                      const Scalar& alpha) {
+  auto factor = [&](const Scalar& s) { return full(IntSpan(), self.dtype(), s); };
+  Tensor part = mul(view_unsqueeze(mul(a, factor(alpha)), 1), b);
+  return beta.to_double() == 0 ? part : add(mul(self, factor(beta)), part);
+}
+
 // Softmax whose rows of nothing but -inf give zeros.
 Tensor safe_softmax(const Tensor& self, int64_t dim) {
   double nothing = -std::numeric_limits<double>::infinity();
@@ -191,14 +214,22 @@ SL_OP(aten_masked_scatter_) {
 SL_OP(aten_rrelu) { out[0] = rrelu(args, ctx, Tensor()); }
 SL_OP(aten_rrelu_) { out[0] = rrelu(args, ctx, args.tensor(0)); }
 SL_OP(aten_addbmm) {
-  Tensor product = sum_over(batched_product(args.tensor(1), args.tensor(2)), {0});
-  out[0] = to_dtype(scaled_sum(args.tensor(0), args.scalar(3),
-                               to_dtype(product, args.tensor(1).dtype()), args.scalar(4)),
-                    args.tensor(0).dtype());
+  const Tensor &self = args.tensor(0), &a = args.tensor(1), &b = args.tensor(2);
+  Tensor all = batched_product(a, b);
+  if (is_half(self) && all.size(0) > 0) {
+    out[0] = addbmm_of_halves(self, a, b, args.scalar(3), args.scalar(4));
+  } else {
+    Tensor product = to_dtype(sum_over(all, {0}), a.dtype());
+    out[0] = to_dtype(scaled_sum(self, args.scalar(3), product, args.scalar(4)), self.dtype());
+  }
 }
 SL_OP(aten_addr) {
-  Tensor product = mul(view_unsqueeze(args.tensor(1), 1), args.tensor(2));
-  out[0] = scaled_sum(args.tensor(0), args.scalar(3), product, args.scalar(4));
+  const Tensor &self = args.tensor(0), &a = args.tensor(1), &b = args.tensor(2);
+  if (is_half(self)) {
+    out[0] = addr_of_halves(self, a, b, args.scalar(3), args.scalar(4));
+  } else {
+    out[0] = scaled_sum(self, args.scalar(3), mul(view_unsqueeze(a, 1), b), args.scalar(4));
+  }
 }
 SL_OP(aten_unsafe_chunk) {
   op_aten_chunk(ctx, args, out);

@@ -108,6 +108,11 @@ Tensor divide(const Input& a, const Input& b, const Value& mode, const Tensor& i
   if (text == "floor") return floor_divide(a, b, into);
   SL_CHECK(text == "trunc", "div expected rounding_mode to be one of None, 'trunc', or 'floor' "
            "but found '", text, "'");
+  ScalarType type = result_type(a, b);
+  if (type == ScalarType::Float16 || type == ScalarType::BFloat16) {  // rounded before it is cut
+    Tensor quotient = binary_result(a, b, Binary::k_div, "div", kCommon, nullptr, into);
+    return unary_result(quotient, kernels::Unary::k_trunc, "trunc", kCommon, nullptr, quotient);
+  }
   return binary_result(a, b, Binary::k_div_trunc, "div_trunc", kCommon, nullptr, into);
 }
 

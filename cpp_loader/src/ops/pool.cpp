@@ -167,10 +167,6 @@ void max_plane_fast(const Window& w, const T* x, T* y, T* row) {
   }
 }
 
-ScalarType comparable(ScalarType t) {
-  return t == ScalarType::Float16 || t == ScalarType::BFloat16 ? ScalarType::Float32 : t;
-}
-
 Tensor as_input(const Tensor& y, const Tensor& input) {
   if (!prefers_channels_last(input) || y.dim() != input.dim()) return y;
   Tensor last = empty_in_format(y, y.dtype(), y.dim() == 4 ? kChannelsLast : kChannelsLast3d);

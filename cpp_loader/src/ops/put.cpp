@@ -178,6 +178,7 @@ SL_OP(aten__index_put_impl_) {
   index_put(args.tensor(0), args.opt_tensors(1), args.tensor(2), args.boolean(3));
   out[0] = args.tensor(0);
 }
+SL_OP(aten__index_put_impl__hacked_twin) { op_aten__index_put_impl_(ctx, args, out); }
 SL_OP(aten__unsafe_masked_index_put_accumulate) {
   const Tensor& self = args.tensor(0);
   Tensor copy = clone(self);

@@ -29,5 +29,7 @@ void fill_uniform(const Tensor& t, double from, double to, Generator& generator)
 void fill_normal(const Tensor& t, double mean, double std, Generator& generator);
 // 1 with probability p, else 0; any type.
 void fill_bernoulli(const Tensor& t, double p, Generator& generator);
+// What dropout multiplies by: 0 with probability p, else 1 / (1 - p).
+Tensor dropout_noise(IntSpan sizes, ScalarType dtype, double p, Generator& generator);
 
 }  // namespace scriptlang

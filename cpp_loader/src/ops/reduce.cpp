@@ -203,6 +203,32 @@ Tensor product(const Tensor& self, const std::vector<int64_t>& dims, bool keepdi
   return to_dtype(to, result);
 }
 
+// The bits of the elements, widened to 64, combined by exclusive or.
+Tensor exclusive_or(const Tensor& self, const Value& given, bool keepdim) {
+  if (is_complex(self.dtype()) || is_barebones(self.dtype())) {
+    raise(ErrorKind::NotImplementedError, "\"xor_sum_cpu\" not implemented for '",
+          dtype_display_name(self.dtype()), "'");
+  }
+  std::vector<int64_t> dims = reduced_dims(given, self.dim());
+  SL_CHECK(self.numel() > 0 || !Ints(given).empty(), "hash_tensor: Expected reduction dim to be "
+           "specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.");
+  for (int64_t d : dims) {
+    if (self.size(d) == 0) {
+      raise(ErrorKind::IndexError, "hash_tensor: Expected reduction dim ", d,
+            " to have non-zero size.");
+    }
+  }
+  Reduction r = reduction(self, dims, keepdim,
+                          is_floating(self.dtype()) ? ScalarType::Float64 : ScalarType::Int64);
+  Tensor to = r.result(ScalarType::UInt64);
+  for_rows<uint64_t, uint64_t>(r, to, [](const uint64_t* x, int64_t n) {
+    uint64_t total = 0;
+    for (int64_t i = 0; i < n; ++i) total ^= x[i];
+    return total;
+  });
+  return to;
+}
+
 // any and all. A uint8 tensor gives uint8, all others bool.
 Tensor truth(const Tensor& self, const std::vector<int64_t>& dims, bool keepdim, bool any) {
   Reduction r = reduction(self, dims, keepdim, ScalarType::Bool);
@@ -542,6 +568,12 @@ SL_OP(aten_trace) {
   Tensor diagonal = self.as_strided({n}, {self.stride(0) + self.stride(1)}, self.storage_offset());
   ScalarType result = is_integral(self.dtype(), true) ? ScalarType::Int64 : self.dtype();
   out[0] = sum(diagonal, {0}, false, result);
+}
+
+SL_OP(aten_hash_tensor) {
+  const Tensor& self = args.tensor(0);
+  SL_CHECK(args.integer(3) == 0, "Unknown hash_tensor mode: ", args.integer(3));
+  out[0] = exclusive_or(self, args[1], args.boolean(2));
 }
 
 }  // namespace scriptlang

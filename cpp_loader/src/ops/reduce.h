@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <complex>
+#include <limits>
 
 #include "../../kernels/parallel.h"
 #include "pointwise.h"
@@ -36,6 +37,26 @@ void for_rows(const Reduction& r, const Tensor& to, F f) {
   });
 }
 
+// The type to compare elements in: 16-bit floats are compared as float32, which holds them exactly.
+constexpr ScalarType comparable(ScalarType t) {
+  return t == ScalarType::Float16 || t == ScalarType::BFloat16 ? ScalarType::Float32 : t;
+}
+// The same for the operators that take uint16, uint32 and uint64 too; see `ordered`.
+constexpr ScalarType sortable(ScalarType t) {
+  return t == ScalarType::UInt16                              ? ScalarType::Int32
+         : t == ScalarType::UInt32 || t == ScalarType::UInt64 ? ScalarType::Int64
+                                                              : comparable(t);
+}
+
+// For elements of uint64 that are compared as int64: the order is right once the highest bits are
+// turned over, here in place. Elements that come from another type stay as they are.
+inline Tensor ordered(const Tensor& computed, ScalarType from) {
+  if (from != ScalarType::UInt64) return computed;
+  int64_t* x = computed.data<int64_t>();
+  for (int64_t i = 0; i < computed.numel(); ++i) x[i] ^= std::numeric_limits<int64_t>::min();
+  return computed;
+}
+
 // Calls f(T()) with the C++ type of a dtype.
 template <class F>
 void for_type(ScalarType dtype, const char* name, F&& f) {
@@ -52,6 +73,14 @@ void for_type(ScalarType dtype, const char* name, F&& f) {
       raise(ErrorKind::NotImplementedError, '"', name, "\" not implemented for '",
             dtype_display_name(dtype), "'");
   }
+}
+
+// The same for complex types too.
+template <class F>
+void for_type_or_complex(ScalarType dtype, const char* name, F&& f) {
+  if (dtype == ScalarType::Complex64) f(std::complex<float>());
+  else if (dtype == ScalarType::Complex128) f(std::complex<double>());
+  else for_type(dtype, name, f);
 }
 
 }  // namespace scriptlang

@@ -9,10 +9,6 @@ namespace scriptlang {
 
 namespace {
 
-ScalarType comparable(ScalarType t) {
-  return t == ScalarType::Float16 || t == ScalarType::BFloat16 ? ScalarType::Float32 : t;
-}
-
 // Whether x comes before y; NaN counts as greater than everything.
 template <class T>
 bool before(T x, T y, bool descending) {
@@ -38,9 +34,9 @@ struct Sorted {
 template <class Arrange>
 Sorted arrange_rows(const Tensor& self, int64_t dim, int64_t keep, const char* name,
                     Arrange arrange) {
-  ScalarType computed = comparable(self.dtype());
+  ScalarType computed = sortable(self.dtype());
   Tensor from = self.dim() == 0 ? view_unsqueeze(self, 0) : view_transpose(self, dim, -1);
-  Tensor rows = contiguous_as(from, computed);
+  Tensor rows = ordered(contiguous_as(from, computed), self.dtype());
   int64_t n = rows.size(rows.dim() - 1);
   std::vector<int64_t> sizes(rows.sizes().begin(), rows.sizes().end());
   sizes.back() = keep;
@@ -63,7 +59,7 @@ Sorted arrange_rows(const Tensor& self, int64_t dim, int64_t keep, const char* n
       }
     });
   });
-  values = to_dtype(values, self.dtype());
+  values = to_dtype(ordered(values, self.dtype()), self.dtype());
   if (self.dim() == 0) return {view_squeeze(values, {0}), view_squeeze(places, {0})};
   if (dim == self.dim() - 1) return {values, places};
   return {to_contiguous(view_transpose(values, dim, -1)),

@@ -62,6 +62,7 @@ Tensor sum_to_size(const Tensor& self, IntSpan size) {
              "} is not expandable to size {", to_string(self.sizes()), "}.");
     if (d < lead || (wanted == 1 && self.size(d) != 1)) dims.push_back(d);
   }
+  if (size.empty()) return sum_over(self, reduced_dims(Value(), self.dim()));
   if (dims.empty()) return alias_of(self);
   return reshape(sum_over(self, dims, true), size);
 }

@@ -19,10 +19,6 @@ struct Distinct {
   Tensor values, inverse, counts;
 };
 
-ScalarType comparable(ScalarType t) {
-  return t == ScalarType::Float16 || t == ScalarType::BFloat16 ? ScalarType::Float32 : t;
-}
-
 // NaN sorts last; every NaN is distinct from the others.
 template <class T>
 bool before(T a, T b) {
@@ -69,13 +65,13 @@ Distinct group_rows(const Tensor& rows, int64_t count, int64_t width, bool sort)
 }
 
 Distinct distinct_rows(const Tensor& rows, int64_t count, int64_t width, bool sort) {
-  ScalarType computed = comparable(rows.dtype());
-  Tensor flat = contiguous_as(rows, computed);
+  ScalarType computed = sortable(rows.dtype());
+  Tensor flat = ordered(contiguous_as(rows, computed), rows.dtype());
   Distinct d;
   for_type(computed, "unique", [&](auto zero) {
     d = group_rows<decltype(zero)>(flat, count, width, sort);
   });
-  d.values = to_dtype(d.values, rows.dtype());
+  d.values = to_dtype(ordered(d.values, rows.dtype()), rows.dtype());
   return d;
 }
 
@@ -171,6 +167,15 @@ Tensor bincount(const Tensor& self, const Tensor& weights, int64_t least) {
   return out;
 }
 
+// A number rounded to a floating type.
+double rounded(double v, ScalarType type) {
+  return type == ScalarType::Float64    ? v
+         : type == ScalarType::Float16  ? float(float16(float(v)))
+         : type == ScalarType::BFloat16 ? float(bfloat16(float(v)))
+                                        : float(v);
+}
+
+// Places of bins are found in the elements' own type, as PyTorch finds them.
 Tensor histc(const Tensor& self, int64_t bins, double low, double high) {
   SL_CHECK(is_floating(self.dtype()), "\"histogram_cpu\" not implemented for '",
            dtype_display_name(self.dtype()), "'");
@@ -190,10 +195,15 @@ Tensor histc(const Tensor& self, int64_t bins, double low, double high) {
   SL_CHECK(std::isfinite(low) && std::isfinite(high), "range of [", low, ", ", high,
            "] is not finite");
   SL_CHECK(low < high, "max must be larger than min");
+  ScalarType type = self.dtype();
+  low = rounded(low, type);
+  high = rounded(high, type);
+  double count = rounded(double(bins), type), width = rounded(high - low, type);
   Tensor out = Tensor::zeros({bins}, ScalarType::Float64);
   for (int64_t i = 0; i < n; ++i) {
     if (!(from[i] >= low && from[i] <= high)) continue;
-    int64_t bin = int64_t((from[i] - low) / (high - low) * double(bins));
+    double part = rounded(rounded(from[i] - low, type) * count, type) / width;
+    int64_t bin = int64_t(rounded(part, type));
     out.data<double>()[std::min(bin, bins - 1)] += 1;
   }
   return to_dtype(out, self.dtype());
