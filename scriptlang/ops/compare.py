@@ -206,6 +206,11 @@ def check_same(self, other):
 
 
 def isin(elements, test_elements, assume_unique, invert):
+    for x in (elements, test_elements):
+        if isinstance(x, Tensor) and x.dtype.kind in "bc":
+            raise RuntimeError("Unsupported input type encountered for isin(): "
+                               f"{dtypes.DISPLAY[x.dtype.name]}")
+
     def array(x):
         return x._array if isinstance(x, Tensor) else np.asarray(x)
 

@@ -6,7 +6,14 @@ import numpy as np
 
 from .. import dtypes
 from ..tensors import Tensor, wrap_dim
+from .elementwise import check_kind, unsupported
 from .table import declare, primitive
+
+
+def check_order(name: str, dtype: dtypes.DType) -> None:
+    """Raise NotImplementedError for complex numbers, which have no order."""
+    if dtype.kind == "c":
+        raise unsupported(name, dtype)
 
 
 def order(array: np.ndarray, axis: int, descending: bool) -> np.ndarray:
@@ -21,6 +28,7 @@ def order(array: np.ndarray, axis: int, descending: bool) -> np.ndarray:
 
 
 def sort(self, dim=-1, descending=False):
+    check_order("sort", self.dtype)
     axis = wrap_dim(dim, len(self._size))
     if not self._size:
         return Tensor._wrap(self._array.copy()), Tensor._wrap(np.array(0))
@@ -45,6 +53,7 @@ declare("aten::msort(Tensor self) -> Tensor", lambda self: sort(self, 0)[0], "pr
 @primitive("aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True)"
            " -> (Tensor values, Tensor indices)")
 def topk(self, k, dim, largest, sorted):
+    check_kind("topk", self.dtype, "uif")
     axis = wrap_dim(dim, len(self._size))
     n = self._size[axis] if self._size else 1
     if not 0 <= k <= n:
@@ -59,6 +68,7 @@ def topk(self, k, dim, largest, sorted):
 @primitive("aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False)"
            " -> (Tensor values, Tensor indices)")
 def kthvalue(self, k, dim, keepdim):
+    check_kind("kthvalue", self.dtype, "uif")
     axis = wrap_dim(dim, len(self._size))
     array = np.atleast_1d(self._array)
     if not 1 <= k <= array.shape[axis]:
@@ -81,6 +91,7 @@ def _results(parts, inverse: bool, counts: bool, shape) -> tuple:
 @primitive("aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, "
            "bool return_counts=False) -> (Tensor, Tensor, Tensor)")
 def unique(self, sorted, return_inverse, return_counts):
+    check_order("unique", self.dtype)
     parts = np.unique(self._array, return_inverse=True, return_counts=True, equal_nan=False)
     return _results(parts, return_inverse, return_counts, self._size)
 
@@ -88,6 +99,7 @@ def unique(self, sorted, return_inverse, return_counts):
 @primitive("aten::unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, "
            "bool return_counts=False) -> (Tensor, Tensor, Tensor)")
 def unique_dim(self, dim, sorted, return_inverse, return_counts):
+    check_order("unique_dim", self.dtype)
     axis = wrap_dim(dim, len(self._size))
     parts = np.unique(self._array, return_inverse=True, return_counts=True, axis=axis)
     return _results(parts, return_inverse, return_counts, -1)
@@ -96,6 +108,7 @@ def unique_dim(self, dim, sorted, return_inverse, return_counts):
 @primitive("aten::unique_consecutive(Tensor self, bool return_inverse=False, "
            "bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)")
 def unique_consecutive(self, return_inverse, return_counts, dim):
+    check_order("unique", self.dtype)
     array = self._array.reshape(-1) if dim is None else np.moveaxis(
         self._array, wrap_dim(dim, len(self._size)), 0)
     rest = tuple(range(1, array.ndim))
@@ -113,6 +126,7 @@ def unique_consecutive(self, return_inverse, return_counts, dim):
 def searchsorted(sorted_sequence, self, out_int32=False, right=False, side=None, sorter=None):
     if side is not None and side not in ("left", "right"):
         raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
+    check_kind("searchsorted", sorted_sequence.dtype, "uif")
     where = "right" if right or side == "right" else "left"
     keys = sorted_sequence._array
     if sorter is not None:

@@ -337,6 +337,7 @@ SL_OP(aten_nanmedian_dim) {
 SL_OP(aten_kthvalue) {
   const Tensor& self = args.tensor(0);
   int64_t k = args.integer(1), dim = wrap_dim(args.integer(2), self.dim());
+  SL_CHECK(self.dtype() != ScalarType::Bool, "\"kthvalue_cpu\" not implemented for 'Bool'");
   SL_CHECK(k >= 1 && k <= (self.dim() ? self.size(dim) : 1),
            "kthvalue(): selected number k out of range for dimension ", dim);
   with_place(self, dim, args.boolean(3), "kthvalue", out,

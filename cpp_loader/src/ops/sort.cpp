@@ -78,7 +78,9 @@ Sorted sort(const Tensor& self, int64_t dim, bool descending) {
 Sorted topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool sorted) {
   dim = wrap_dim(dim, self.dim());
   int64_t n = self.dim() ? self.size(dim) : 1;
+  SL_CHECK(self.dtype() != ScalarType::Bool, "topk does not support bool dtypes on CPU");
   SL_CHECK(k >= 0 && k <= n, "selected index k out of range");
+  if (self.dim() == 0) k = 1;
   return arrange_rows(self, dim, k, "topk", [&](auto& items) {
     auto order = [&](const auto& a, const auto& b) {
       return before(a.value, b.value, largest);
@@ -104,6 +106,8 @@ Tensor search(const Tensor& sorted, const Tensor& values, bool right, bool out_i
   SL_CHECK(fits, name, "(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "
            "boundaries tensor and input value tensor must match, but we got boundaries tensor ",
            to_string(sorted.sizes()), " and input value tensor ", to_string(values.sizes()));
+  SL_CHECK(sorted.dtype() != ScalarType::Bool, "\"searchsorted_out_cpu\" not implemented for "
+           "'Bool'");
   ScalarType type = comparable(result_type(sorted, values));
   if (values.dim() == 0) type = comparable(sorted.dtype());
   Tensor rows = contiguous_as(sorted, type), wanted = contiguous_as(values, type);

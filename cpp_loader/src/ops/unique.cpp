@@ -210,6 +210,9 @@ Tensor histc(const Tensor& self, int64_t bins, double low, double high) {
 }
 
 Tensor isin(const Tensor& elements, const Tensor& wanted, bool invert) {
+  for (const Tensor* t : {&elements, &wanted}) {
+    SL_CHECK(t->dtype() != ScalarType::Bool, "Unsupported input type encountered for isin(): Bool");
+  }
   ScalarType type = comparable(result_type(elements, wanted));
   Tensor x = contiguous_as(elements, type), set = contiguous_as(wanted, type);
   Tensor out = Tensor::empty(elements.sizes(), ScalarType::Bool);
@@ -356,11 +359,13 @@ SL_OP(aten_isin_Tensor_Tensor) {
   out[0] = isin(args.tensor(0), args.tensor(1), args.boolean(3));
 }
 SL_OP(aten_isin_Tensor_Scalar) {
-  Tensor one = full(IntSpan(), args.tensor(0).dtype(), args.scalar(1));
+  ScalarType type = result_type(args.tensor(0), args.scalar(1));
+  Tensor one = full(IntSpan(), type, args.scalar(1));
   out[0] = isin(args.tensor(0), one, args.boolean(3));
 }
 SL_OP(aten_isin_Scalar_Tensor) {
-  Tensor one = full(IntSpan(), args.tensor(1).dtype(), args.scalar(0));
+  ScalarType type = result_type(args.tensor(1), args.scalar(0));
+  Tensor one = full(IntSpan(), type, args.scalar(0));
   out[0] = isin(one, args.tensor(1), args.boolean(3));
 }
 SL_OP(aten_quantile) {
