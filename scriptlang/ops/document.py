@@ -24,9 +24,62 @@ Written by `python -m scriptlang.ops.document`. {names:,} names with {overloads:
 - **composite** ({composite:,}): one body in the scripted language, which both engines run; some have a native kernel besides, tested equal;
 - **form** ({form:,}): the in-place, `out=` or copying form of another overload, which follows from it.
 
+By name, overloads and forms together, the primitives are {tensor_names:,} operators of tensors and {language_names:,} of the language (numbers, strings, lists,
+dictionaries). Of those of tensors {in_place:,} are the in-place spelling of another (`add_`, `__iadd__`) and {aliases:,} another name of a kernel (`absolute` of
+`abs`): {kernels:,} kernels remain. The column *kind* says which: **p** primitive, **i** in-place spelling, **a** other name (of the operator behind it),
+**l** of the language, **c** composite, **f** nothing but forms.
+
 *native* counts the overloads with a kernel in the native engine ({native:,} of all); `body` are composites that it runs from their body. A program that
 needs another runs on the Python engine under `engine="auto"`. `scriptlang/ops/lacking.txt` has the {lacking:,} schemas that no engine has.
 """
+
+
+def is_of_tensors(overloads: list[table.Operator]) -> bool:
+    texts = [str(op.schema) for op in overloads]
+    return any("Tensor" in text for text in texts) and not any("Dict(" in text for text in texts)
+
+
+def without_place(name: str, names: set[str]) -> str:
+    """The name of the operator of which `name` is the in-place spelling; itself for others."""
+    marked = re.fullmatch(r"(.*::__)i(\w+__)", name)
+    other = marked[1] + marked[2] if marked else name[:-1] if re.search(r"[^_]_$", name) else name
+    return other if other in names else name
+
+
+def other_names(primitives: dict[str, list[table.Operator]]) -> dict[str, str]:
+    """Name -> the first declared name that has the same kernels; for those that are not first."""
+    first: dict[int, str] = {}
+    found = {}
+    for name, overloads in primitives.items():
+        owner = first.setdefault(id(overloads[0].kernel), name)
+        if owner != name and all(first.get(id(op.kernel)) == owner for op in overloads):
+            found[name] = owner
+        for op in overloads:
+            first.setdefault(id(op.kernel), name)
+    return found
+
+
+def kinds_of_names(operators: list[table.Operator]) -> dict[str, str]:
+    """Name -> what the column *kind* says of it."""
+    names = {op.name for op in operators}
+    declared: dict[str, list[table.Operator]] = {}
+    for op in table.all_operators():                 # in the order of declarations
+        if op.kind == "primitive":
+            declared.setdefault(op.name, []).append(op)
+    aliases = other_names({name: ops for name, ops in declared.items() if is_of_tensors(ops)
+                           and without_place(name, names) == name})
+    kinds = {}
+    for name in names:
+        if name not in declared:
+            composite = any(op.is_composite for op in operators if op.name == name)
+            kinds[name] = "c" if composite else "f"
+        elif not is_of_tensors(declared[name]):
+            kinds[name] = "l"
+        elif without_place(name, names) != name:
+            kinds[name] = "i"
+        else:
+            kinds[name] = f"a {aliases[name].partition('::')[2]}" if name in aliases else "p"
+    return kinds
 
 
 def native_names(listed: str) -> set[str]:
@@ -40,26 +93,29 @@ def document(listed: str) -> str:
     native = native_names(listed)
     kinds = Counter(op.kind for op in operators)
     lacking = sum(map(len, table.lacking().values()))
-    names = {op.name for op in operators}
+    names = kinds_of_names(operators)
+    by_kind = Counter(kind[0] for kind in names.values())
     lines = [HEAD.format(names=len(names), overloads=len(operators), lacking=lacking,
-                         all=len(operators) + lacking, **kinds,
+                         all=len(operators) + lacking, **kinds, language_names=by_kind["l"],
+                         tensor_names=by_kind["p"] + by_kind["i"] + by_kind["a"],
+                         in_place=by_kind["i"], aliases=by_kind["a"], kernels=by_kind["p"],
                          native=sum(op.qualified_name in native for op in operators))]
     for namespace, group in groupby(operators, key=lambda op: op.name.partition("::")[0]):
-        lines += [f"## {namespace}", "", "| name | primitive | composite | form | native |",
-                  "|---|---|---|---|---|"]
-        lines += [row(name, list(overloads), native)
+        lines += [f"## {namespace}", "", "| name | kind | primitive | composite | form | native |",
+                  "|---|---|---|---|---|---|"]
+        lines += [row(name, names[name], list(overloads), native)
                   for name, overloads in groupby(group, key=lambda op: op.name)]
         lines.append("")
     return "\n".join(lines)
 
 
-def row(name: str, overloads: list[table.Operator], native: set[str]) -> str:
+def row(name: str, kind: str, overloads: list[table.Operator], native: set[str]) -> str:
     kinds = Counter(op.kind for op in overloads)
     have = sum(op.qualified_name in native for op in overloads)
     bodies = sum(op.is_composite and op.qualified_name not in native for op in overloads)
     cells = [str(kinds[kind] or "") for kind in ("primitive", "composite", "form")]
     where = " + ".join(part for part in (str(have or ""), "body" if bodies else "") if part)
-    return f"| {name.partition('::')[2]} | {' | '.join(cells)} | {where or '-'} |"
+    return f"| {name.partition('::')[2]} | {kind} | {' | '.join(cells)} | {where or '-'} |"
 
 
 def main() -> None:
