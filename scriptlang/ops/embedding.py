@@ -6,6 +6,7 @@ import numpy as np
 
 from .. import dtypes
 from ..tensors import Tensor
+from .elementwise import working_type
 from .table import declare, primitive
 
 
@@ -30,10 +31,10 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sp
         raise RuntimeError("embedding_bag: Expected idx >= 0 && idx < num_embeddings")
     bags = len(starts) - (1 if include_last_offset else 0)
     ends = np.append(starts[1:], at.size) if not include_last_offset else starts[1:]
-    rows = weight._array[at]
+    rows = weight._array[at].astype(working_type(weight.dtype))
     if per_sample_weights is not None:
-        rows = rows * per_sample_weights._array[:, None]
-    made = np.zeros((bags, weight._size[1]), weight.dtype.numpy)
+        rows = rows * per_sample_weights._array[:, None].astype(rows.dtype)
+    made = np.zeros((bags, weight._size[1]), rows.dtype)
     sizes = np.zeros(bags, at.dtype)
     bag_of = np.zeros(at.size, at.dtype)
     top = np.zeros((bags, weight._size[1]) if mode == 2 else bags, at.dtype)
@@ -49,7 +50,7 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sp
         made[b] = part.sum(0) if mode == 0 else part.mean(0) if mode == 1 else part.max(0)
         if mode == 2:
             top[b] = at[chosen][part.argmax(0)]
-    return tuple(map(Tensor._wrap, (made, bag_of, sizes, top)))
+    return tuple(map(Tensor._wrap, (made.astype(weight.dtype.numpy), bag_of, sizes, top)))
 
 
 declare("aten::embedding_bag(Tensor weight, Tensor indices, Tensor offsets, "

@@ -103,11 +103,13 @@ def trapezoids(y: Tensor, x, dim: int):
     axis = wrap_dim(dim, len(y._size))
     dtype = dtypes.result_type(y, x)
     out = floating(dtype)
-    a = array_of(y, out, working_type(out))
+    wraps = isinstance(x, Tensor) and dtype.kind in "ui"     # integers, until they are halved
+    compute = dtype if wraps else out
+    a = array_of(y, compute, working_type(compute))
     sides = np.take(a, range(1, a.shape[axis]), axis) + np.take(a, range(a.shape[axis] - 1), axis)
     if not isinstance(x, Tensor):
         return sides * (x / 2), axis, out
-    place = array_of(x, out, working_type(out))
+    place = array_of(x, compute, working_type(compute))
     if len(x._size) == 1 and len(y._size) != 1:
         place = place.reshape([-1 if d == axis else 1 for d in range(len(y._size))])
     if place.shape[axis] != a.shape[axis]:
