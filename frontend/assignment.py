@@ -11,6 +11,7 @@ from scriptlang.ir import Value
 from scriptlang.source import Span
 
 from . import indexing
+from .annotations import own_annotations
 from .environment import bind
 from .expressions import BINARY, binary
 from .simple import SimpleValue
@@ -40,6 +41,8 @@ def emit_assign(e: Emitter, node: ast.Assign) -> None:
     expected = None
     if node.type_comment:
         expected = e.type(ast.parse(node.type_comment, mode="eval").body)
+    elif isinstance(node.targets[0], ast.Attribute):
+        expected = _declared_in_body(e, node.targets[0])
     value = e.expr(node.value, expected)
     span = e.span(node.value)
     if node.type_comment and isinstance(node.targets[0], ast.Name):
@@ -49,6 +52,18 @@ def emit_assign(e: Emitter, node: ast.Assign) -> None:
         value = e.simple(value.value(e.b, span))
     for target in node.targets:
         assign(e, target, value, span)
+
+
+def _declared_in_body(e: Emitter, target: ast.Attribute) -> T.Type | None:
+    """The type of an attribute that `__init__` makes, where the class body annotates it."""
+    own = e.self_type
+    if own is None or own.is_module or own.python_class is None \
+            or not e.name.endswith("__init__") or getattr(target.value, "id", "") != "self":
+        return None
+    if not any(target.attr in own_annotations(c) for c in own.python_class.__mro__):
+        return None
+    slot = own.attribute(target.attr)
+    return slot.type if slot else None
 
 
 def emit_annotated(e: Emitter, node: ast.AnnAssign) -> None:

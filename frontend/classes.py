@@ -22,6 +22,7 @@ from .annotations import hints_of
 from .emitter import span_of
 from .inheritance import Member, class_header, members_of
 from .modifiers import is_ignored
+from .variadic import VariadicValue, add_method, is_variadic
 
 ENUM_VALUES = (int, float, str)
 """Classes of the values of Enums."""
@@ -200,6 +201,9 @@ def _declare(member: Member, type: T.ClassType) -> None:
                            span_of(statement, member.source), "write self as its first parameter")
     elif decorators & {"property", "setter"}:
         _property(member, type)
+    elif is_variadic(statement) and member.name != "__init__" and not is_ignored(member.function):
+        add_method(type, member.name, VariadicValue(statement, member.source, member.resolver, name,
+                                                    member.defaults, type))
     elif is_ignored(member.function):
         type.methods[member.name] = ignored_function(member.function, name, type)
     else:

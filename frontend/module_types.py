@@ -29,6 +29,9 @@ from .resolver import PythonResolver, meaning_of
 from .script import declare, defaults_of, qualified_name, source_of
 from .sugared import ConstantValue, SugaredValue
 from .value_types import NotInferable, name_of
+from .variadic import VariadicValue
+
+STARS = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 
 class ModuleOrigin:
@@ -40,6 +43,7 @@ class ModuleOrigin:
     def __init__(self, facts: Facts, type: T.ClassType):
         self.facts, self.type = facts, type
         self.is_compiled = False
+        self.starred: dict[str, VariadicValue] = {}
 
     def meaning(self, value: Value) -> SugaredValue:
         """What a value of this type is in a program."""
@@ -72,6 +76,18 @@ class ModuleOrigin:
         self.type.methods[name] = function
         self._finish(name, function, place)
         return function
+
+    def variadic(self, name: str, fn: Callable) -> VariadicValue | None:
+        """The meaning of a method with `*args` or `**kwargs`; None for another one."""
+        plain = inspect.unwrap(fn)
+        if is_ignored(fn) or not plain.__code__.co_flags & STARS:
+            return None
+        if name not in self.starred:
+            definition, source = source_of(fn)
+            self.starred[name] = VariadicValue(definition, source, PythonResolver.of(plain),
+                                               f"{self.type.name}.{name}", defaults_of(fn),
+                                               self.type)
+        return self.starred[name]
 
     def _declared(self, name: str, fn: Callable) -> Function:
         definition, source = source_of(fn)
@@ -241,12 +257,13 @@ def forget(type: T.ClassType) -> None:
 # Compiling
 
 @uncollected
-def compile_module(module: Any, modules: Modules, wanted: T.InterfaceType | None = None
-                   ) -> T.ClassType:
+def compile_module(module: Any, modules: Modules, wanted: T.InterfaceType | None = None,
+                   is_inner: bool = False) -> T.ClassType:
     """The type of a module with all that can be called from outside compiled, submodules first.
 
     modules: those of this call of `script`.  wanted: only the methods of that interface are
-    compiled.  Raises CompileError.
+    compiled.  is_inner: it is a submodule, whose forward with stars is compiled where it is called.
+    Raises CompileError.
     """
     module = modules.prepared(module)
     type = modules.type(module)
@@ -256,13 +273,14 @@ def compile_module(module: Any, modules: Modules, wanted: T.InterfaceType | None
     try:
         for name in origin.facts.modules:                # those of interfaces may be of any type
             try:
-                compile_module(getattr(module, name), modules, origin.facts.interfaces.get(name))
+                compile_module(getattr(module, name), modules, origin.facts.interfaces.get(name),
+                               True)
             except CompileError as error:
                 raise error.while_compiling(f"scripting {name_of(origin.facts.cls)}.{name}")
-        if origin.is_compiled:
+        if origin.is_compiled and (is_inner or "forward" not in origin.starred):
             return type
         names = entry_names(module, origin.facts) if wanted is None else list(wanted.methods)
-        _compile_entries(origin, module, names)
+        _compile_entries(origin, module, names, is_inner)
         if wanted is None:
             for name, found in properties_of(origin.facts.cls, origin.facts).items():
                 if name not in type.properties:
@@ -275,7 +293,8 @@ def compile_module(module: Any, modules: Modules, wanted: T.InterfaceType | None
     return type
 
 
-def _compile_entries(origin: ModuleOrigin, module: Any, names: list[str]) -> None:
+def _compile_entries(origin: ModuleOrigin, module: Any, names: list[str], is_inner: bool
+                     ) -> None:
     for name in origin.facts.overloads:
         if not is_base(origin.owner_of(name)):
             origin.compile_overloads(name)
@@ -283,7 +302,9 @@ def _compile_entries(origin: ModuleOrigin, module: Any, names: list[str]) -> Non
         if name in origin.facts.overloads:
             continue
         method = getattr(module, name)
-        origin.compile(name, getattr(method, "__func__", method))
+        function = getattr(method, "__func__", method)
+        if not (is_inner and name == "forward" and origin.variadic(name, function)):
+            origin.compile(name, function)
 
 
 def _compile_hooks(origin: ModuleOrigin) -> None:

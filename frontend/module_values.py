@@ -18,6 +18,7 @@ from .overloads import OverloadedMethod
 from .resolver import meaning_of
 from .simple import SimpleValue
 from .sugared import FunctionValue, MethodValue, SugaredValue
+from .variadic import VariadicMethod
 
 if TYPE_CHECKING:
     from .emitter import Emitter
@@ -97,6 +98,9 @@ class ModuleValue(SimpleValue):
             return b.call_method(self.simple_value, self.module_type.properties[name][0], (), {},
                                  span)
         if isinstance(raw, python_types.FunctionType):
+            starred = self.origin.variadic(name, raw)
+            if starred is not None:
+                return VariadicMethod(self.simple_value, starred)
             self.origin.compile(name, raw, span)
             return MethodValue(self.simple_value, name)
         return None

@@ -138,7 +138,7 @@ class OverloadedMethod(SugaredValue):
 def forget_declarations(fn: Callable) -> None:
     """A function that is defined later under the same name has declarations of its own."""
     ours = getattr(sys.modules.get("scriptlang.jit"), "_overloaded_fns", {})
-    ours.pop(f"__torch__.{fn.__module__}.{fn.__qualname__}", None)
+    ours.pop(f"__torch__.{fn.__module__}.{fn.__name__}", None)
 
 
 _compiled: dict[Callable, OverloadedFunction] = {}

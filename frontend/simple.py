@@ -14,6 +14,8 @@ from .sugared import (Arg, BuiltinFunction, BuiltinOperator, ConstantValue, Func
                       MethodValue, SpecialForm, SugaredValue, class_method,
                       refuse_class_attribute)
 
+from .variadic import bound_method
+
 if TYPE_CHECKING:
     from .builder import Builder
 
@@ -114,6 +116,9 @@ class SimpleValue(SugaredValue):
             return ConstantValue(type.constants[name])
         if name in type.static_methods:
             return FunctionValue(type.static_methods[name])
+        starred = bound_method(value, name)
+        if starred is not None:
+            return starred
         made = class_method(type, name)
         return None if made is None else FunctionValue(made)
 

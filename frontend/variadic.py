@@ -1,4 +1,4 @@
-"""Functions with `*args` and `**kwargs`: a function of its own for each form of call.
+"""Functions and methods with `*args` and `**kwargs`: one of its own for each form of call.
 
     def total(x: int, *rest: int): ...     total(1, 2, 3)  ->  total_with_2(x, rest_0, rest_1)
 
@@ -9,11 +9,12 @@ How many further arguments there are and what the keywords are called is known a
 from __future__ import annotations
 
 import ast
+import weakref
 from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
-from scriptlang.ir import Function
+from scriptlang.ir import Function, Value
 from scriptlang.schema import Argument, Schema
 from scriptlang.source import Source
 
@@ -29,16 +30,19 @@ def is_variadic(definition: ast.FunctionDef) -> bool:
 
 
 class VariadicValue(SugaredValue):
-    """A function with `*args` or `**kwargs` as a name; `defaults` are known values of defaults."""
+    """A function with `*args` or `**kwargs` as a name; `defaults` are known values of defaults.
+
+    self_type: the class that it is a method of; its forms become methods of that class.
+    """
 
     def __init__(self, definition: ast.FunctionDef, source: Source, resolver: Any, name: str,
-                 defaults: Mapping[str, Any] | None = None):
+                 defaults: Mapping[str, Any] | None = None, self_type: T.ClassType | None = None):
         self.definition, self.source, self.resolver = definition, source, resolver
-        self.name, self.defaults = name, defaults
-        self.kind = f"function '{name}'"
+        self.name, self.defaults, self.self_type = name, defaults, self_type
+        self.kind = f"{'method' if self_type else 'function'} '{name}'"
         self.made: dict[tuple, Function] = {}
 
-    def call(self, b, args, kwargs, span):
+    def call(self, b, args, kwargs, span, owner: Value | None = None):
         from .builder import called_at
 
         further, keywords = self._split(args, kwargs)
@@ -47,12 +51,18 @@ class VariadicValue(SugaredValue):
         function = self.made.get(key)
         if function is None:
             function = self.made[key] = self._specialised(len(further), list(keywords), types)
+            if self.self_type is not None:
+                self.self_type.methods[function.name.rpartition(".")[2]] = function
         names = dict(zip(keywords, self._keyword_names(list(keywords))))
         given = {names.get(n, n): a for n, a in kwargs.items()}
         try:
-            return b.call_function(function, args, given, span)
+            if owner is None:
+                return b.call_function(function, args, given, span)
+            return b.call_method(owner, function.name.rpartition(".")[2], args, given, span)
         except CompileError as error:
             self.made.pop(key, None)
+            if self.self_type is not None:
+                self.self_type.methods.pop(function.name.rpartition(".")[2], None)
             if not error.chain:
                 raise
             called_at(error, function.name, span)
@@ -62,7 +72,7 @@ class VariadicValue(SugaredValue):
                ) -> tuple[Sequence[Arg], dict[str, Arg]]:
         """The arguments that `*args` and `**kwargs` take."""
         a = self.definition.args
-        positional = [*a.posonlyargs, *a.args]
+        positional = [*a.posonlyargs, *a.args][self.self_type is not None:]
         own = {p.arg for p in (*a.args, *a.kwonlyargs)}
         further = args[len(positional):] if a.vararg else ()
         keywords = {n: v for n, v in kwargs.items() if n not in own} if a.kwarg else {}
@@ -82,7 +92,8 @@ class VariadicValue(SugaredValue):
         double = self._keyword_names(keywords)
         name = f"{self.name}_with_{'_'.join([str(len(self.made)), str(count), *keywords])}"
         plain = self._without_stars(count)
-        schema = function_schema(plain, self.source, self.resolver, name, None, self.defaults)
+        schema = function_schema(plain, self.source, self.resolver, name, self.self_type,
+                                 self.defaults)
         declared = self._annotated([a.vararg] * count + [a.kwarg] * len(keywords))
         found = [d or t for d, t in zip(declared, types)]
         first = [p for p in schema.arguments if not p.kwarg_only]
@@ -93,7 +104,8 @@ class VariadicValue(SugaredValue):
         plain.body = [*self._gathering(star, keywords, double), *plain.body]
 
         def define(function: Function) -> None:
-            graph = emit_function(plain, self.source, self.resolver, name, schema)
+            graph = emit_function(plain, self.source, self.resolver, name, schema,
+                                  self.self_type)
             if function.schema is None:
                 function.schema = infer_schema(schema, graph)
             function.graph = graph
@@ -129,6 +141,31 @@ class VariadicValue(SugaredValue):
             entries = {k: _at(ast.Name(n, ast.Load()), a.kwarg) for k, n in zip(keywords, double)}
             found.append(_assign(a.kwarg, _at(Keywords(entries=entries), a.kwarg)))
         return found
+
+
+class VariadicMethod(SugaredValue):
+    """A method with `*args` or `**kwargs`, bound to its object."""
+
+    def __init__(self, owner: Value, method: VariadicValue):
+        self.owner, self.method, self.kind = owner, method, method.kind
+
+    def call(self, b, args, kwargs, span):
+        return self.method.call(b, args, kwargs, span, self.owner)
+
+
+_methods: weakref.WeakKeyDictionary[T.ClassType, dict[str, VariadicValue]] = \
+    weakref.WeakKeyDictionary()
+
+
+def add_method(type: T.ClassType, name: str, method: VariadicValue) -> None:
+    """Let objects of a class have a method with `*args` or `**kwargs`."""
+    _methods.setdefault(type, {})[name] = method
+
+
+def bound_method(owner: Value, name: str) -> VariadicMethod | None:
+    """The method of that name of an object; None where it has none with stars."""
+    found = _methods.get(owner.type, {}).get(name)
+    return None if found is None else VariadicMethod(owner, found)
 
 
 def _at(node: ast.AST, place: ast.AST) -> ast.AST:

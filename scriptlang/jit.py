@@ -128,7 +128,7 @@ _overloaded_methods: dict[str, dict[str, list[Callable]]] = {}
 
 def _overload(fn: Callable) -> Callable:
     """Declare one signature of a function; the definition that follows has the body."""
-    key = f"__torch__.{fn.__module__}.{fn.__qualname__}"
+    key = f"__torch__.{fn.__module__}.{fn.__name__}"
     _overloaded_fns.setdefault(key, []).append(fn)
     return fn
 

@@ -393,3 +393,71 @@ def test_a_module_among_the_globals_runs_in_python(tmp_path):
     assert compiled(scriptlang.tensor([-1.0, 2.0])).tolist() == [1, 3]
     with pytest.raises(scriptlang.ScriptError, match="Python function"):
         scriptlang.save(compiled, tmp_path / "f.pt")
+
+
+class Stars(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.by = 3
+
+    def forward(self, *xs, **named):
+        total = xs[0] * self.by
+        for x in xs[1:]:
+            total = total + x
+        for name, value in named.items():
+            total = total * value + len(name)
+        return total
+
+
+class CallsStars(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = Stars()
+
+    def add(self, x, *args: int, scale: float = 2.0, **named):
+        for i in args:
+            x = x + i
+        if "by" in named:
+            x = x * named["by"]
+        return x * scale
+
+    def forward(self, x):
+        return scriptlang.cat([self.add(x, 1, 2), self.add(x, by=3), self.add(x, 5, scale=1.0, by=x),
+                          self.inner(x), self.inner(x, x, q=2.0)])
+
+
+def test_methods_with_stars_where_every_call_is_known():
+    expected = [8.0, 6.0, 6.0, 3.0, 9.0]
+    assert run(CallsStars(), tensor(1)) == expected
+    assert CallsStars()(tensor(1)).tolist() == expected
+
+
+def test_a_forward_with_stars_cannot_be_called_from_outside():
+    with pytest.raises(CompileError, match="must be in the program"):
+        scriptlang.script(Stars())
+
+
+@jit.script
+class Counter:
+    def __init__(self, start: int):
+        self.count = start
+
+    def add(self, *more: int) -> int:
+        for i in more:
+            self.count += i
+        return self.count
+
+    def both(self, x: int, **named):
+        return self.add(x, named["p"]), len(named)
+
+
+def counts(x: int):
+    c = Counter(x)
+    return c.add(1, 2, 3), c.add(), c.both(4, p=5, q="s"), c.count
+
+
+def test_methods_of_classes_with_stars(tmp_path):
+    compiled = scriptlang.script(counts)
+    assert compiled(1) == (7, 7, (16, 2), 16)
+    scriptlang.save(compiled, tmp_path / "f.pt")
+    assert scriptlang.load(tmp_path / "f.pt")(1) == (7, 7, (16, 2), 16)
