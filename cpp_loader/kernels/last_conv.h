@@ -14,8 +14,9 @@ enum class ConvWay : int {
   kDepthwise,  // one channel in, one out, for every group
 };
 
-// y [out][groups * outputs] = activation(bias + w * x + added); y and added are contiguous.
-// The shape has depth 1; its channels and outputs are those of one group.
+// y [out][groups * outputs] = activation(bias + w * x + added); added is contiguous, and so is y
+// unless its rows and columns are given as lying further apart (kDirect only; nothing is added
+// then). The shape has depth 1; its channels and outputs are those of one group.
 struct LastConv {
   ConvShape shape;
   int64_t groups = 1;
@@ -26,6 +27,7 @@ struct LastConv {
   const float* bias = nullptr;                     // may be null
   const float* added = nullptr;                    // may be null
   float* y = nullptr;
+  int64_t y_row = 0, y_column = 0;                 // strides of the result; 0 for a contiguous one
   Activation activation = Activation::kNone;
 };
 

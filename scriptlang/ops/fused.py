@@ -1,4 +1,4 @@
-"""The optimiser's own operators: convolution and linear layer with what follows them.
+"""The optimiser's own operators: convolutions and linear layer with what follows them.
 
 Passes make them of frozen modules (passes/fuse.py says when); `weight` and `bias` are constants,
 which engines may keep in a form of their own.  `activation` is a key of ACTIVATIONS; `added` is
@@ -43,6 +43,17 @@ def finish(y, added, activation: str):
 def conv2d(input, weight, bias, stride, padding, dilation, groups, added, activation,
            memory_format):
     y = run("aten::conv2d", "", input, weight, bias, stride, padding, dilation, groups)
+    y = finish(y, added, activation)
+    return run("aten::contiguous", "", y, memory_format) if y.dim() == 4 else y
+
+
+@primitive("scriptlang::conv_transpose2d(Tensor input, Tensor weight, Tensor? bias, int[2] stride, "
+           "int[2] padding, int[2] output_padding, int groups, int[2] dilation, Tensor? added, "
+           "str activation, int memory_format) -> Tensor")
+def conv_transpose2d(input, weight, bias, stride, padding, output_padding, groups, dilation, added,
+                     activation, memory_format):
+    y = run("aten::conv_transpose2d", "input", input, weight, bias, stride, padding,
+            output_padding, groups, dilation)
     y = finish(y, added, activation)
     return run("aten::contiguous", "", y, memory_format) if y.dim() == 4 else y
 

@@ -14,9 +14,10 @@ import numpy as np
 from ..ir import Graph, Node, Value
 from ..ops import table
 from ..tensors import Tensor
-from .fuse import CONVOLUTIONS, is_plain_convolution
+from .fuse import (CONVOLUTIONS, TRANSPOSED, is_constant, is_plain_convolution,
+                   is_transposed_convolution, transposed_settings)
 
-LAYERS = CONVOLUTIONS | {"aten::linear"}
+LAYERS = CONVOLUTIONS | TRANSPOSED | {"aten::linear"}
 
 
 def run(graph: Graph) -> bool:
@@ -34,7 +35,7 @@ def fold(norm: Node) -> bool:
     if layer.kind == "aten::linear":
         if rank(layer.inputs[0]) != 2:                  # channels are the last dimension only then
             return False
-    elif not is_plain_convolution(layer):
+    elif not (is_plain_convolution(layer) or is_turned(layer)):
         return False
     scaled = scaling(norm)
     weight, bias = layer.inputs[1], layer.inputs[2]
@@ -43,15 +44,22 @@ def fold(norm: Node) -> bool:
         return False
     scale, shift = scaled
     w = weight.constant._array
-    if len(scale) != len(w):
+    channel = 1 if is_turned(layer) else 0              # the dimension of w that counts results
+    if len(scale) != w.shape[channel]:
         return False
-    b = np.zeros(len(w)) if bias.constant is None else bias.constant._array.astype(np.float64)
-    new_weight = w * scale.reshape(-1, *([1] * (w.ndim - 1)))
+    b = np.zeros(len(scale)) if bias.constant is None else bias.constant._array.astype(np.float64)
+    new_weight = w * scale.reshape([-1 if d == channel else 1 for d in range(w.ndim)])
     replace(layer, 1, new_weight, weight)
     replace(layer, 2, b * scale + shift, weight)
     norm.output.replace_all_uses_with(layer.output)
     norm.destroy()
     return True
+
+
+def is_turned(layer: Node) -> bool:
+    """Whether a layer is a transposed convolution without groups: its weight is [in, out, ...]."""
+    return (layer.kind in TRANSPOSED and is_transposed_convolution(layer)
+            and is_constant(transposed_settings(layer)[3], 1))
 
 
 def scaling(norm: Node) -> tuple[np.ndarray, np.ndarray] | None:

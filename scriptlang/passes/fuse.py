@@ -19,6 +19,7 @@ from ..tensors import Tensor
 from .alias import AliasAnalysis
 
 CONVOLUTIONS = frozenset({"aten::conv2d", "aten::_convolution", "aten::convolution"})
+TRANSPOSED = frozenset({"aten::conv_transpose2d", "aten::_convolution", "aten::convolution"})
 PRODUCTS = frozenset({"aten::linear", "aten::addmm", "aten::matmul", "aten::mm"})
 
 SIMPLE = {"aten::relu": "relu", "aten::relu6": "relu6", "aten::silu": "silu",
@@ -35,6 +36,8 @@ def run(graph: Graph) -> bool:
     for node in list(graph.walk()):
         if node.kind in CONVOLUTIONS and is_plain_convolution(node):
             changed |= fuse(node, analysis, convolution)
+        elif node.kind in TRANSPOSED and is_transposed_convolution(node):
+            changed |= fuse(node, analysis, transposed_convolution)
         elif node.kind in PRODUCTS and product_of(node) is not None:
             changed |= fuse(node, analysis, linear)
     return changed
@@ -53,6 +56,26 @@ def is_plain_convolution(node: Node) -> bool:
     weight, bias = node.inputs[1], node.inputs[2]
     return (is_matrix(weight, 4) and bias.is_constant and settings_known(settings)
             and (bias.constant is None or is_matrix(bias, 1)))
+
+
+def is_transposed_convolution(node: Node) -> bool:
+    """Whether a convolution is a conv_transpose2d with constant weights."""
+    if node.kind != "aten::conv_transpose2d" and not is_constant(node.inputs[6], True):
+        return False
+    stride, padding, output_padding, groups, dilation = transposed_settings(node)
+    settings = [stride, padding, output_padding, dilation]
+    weight, bias = node.inputs[1], node.inputs[2]
+    return (groups.is_constant and is_matrix(weight, 4) and bias.is_constant and settings_known(settings)
+            and (bias.constant is None or is_matrix(bias, 1)))
+
+
+def transposed_settings(node: Node) -> tuple[Value, Value, Value, Value, Value]:
+    """Stride, padding, output padding, groups and dilation of a transposed convolution."""
+    if node.kind == "aten::conv_transpose2d":
+        stride, padding, output_padding, groups, dilation = node.inputs[3:8]
+    else:
+        stride, padding, dilation, _, output_padding, groups = node.inputs[3:9]
+    return stride, padding, output_padding, groups, dilation
 
 
 def settings_known(settings: list[Value]) -> bool:
@@ -161,6 +184,15 @@ def convolution(layer: Node, chain: Chain) -> Node:
     groups = layer.inputs[6 if layer.kind == "aten::conv2d" else 8]
     return make(layer, "scriptlang::conv2d", [
         *layer.inputs[:3], *settings, groups, chain.added, chain.activation, CONTIGUOUS])
+
+
+def transposed_convolution(layer: Node, chain: Chain) -> Node:
+    stride, padding, output_padding, groups, dilation = (
+        v if v.type == T.INT else list(v.constant) * (3 - len(v.constant))
+        for v in transposed_settings(layer))
+    return make(layer, "scriptlang::conv_transpose2d", [
+        *layer.inputs[:3], stride, padding, output_padding, groups, dilation, chain.added,
+        chain.activation, CONTIGUOUS])
 
 
 def linear(layer: Node, chain: Chain) -> Node:

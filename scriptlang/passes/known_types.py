@@ -12,7 +12,9 @@ from ..tensors import Tensor
 
 LAYERS = {"aten::conv1d": 1, "aten::conv2d": 1, "aten::conv3d": 1, "aten::_convolution": 1,
           "aten::convolution": 1, "aten::linear": 1, "aten::addmm": 2, "aten::mm": 1,
-          "aten::matmul": 1, "scriptlang::conv2d": 1, "scriptlang::linear": 1}
+          "aten::matmul": 1, "aten::conv_transpose1d": 1, "aten::conv_transpose2d": 1,
+          "aten::conv_transpose3d": 1, "scriptlang::conv2d": 1, "scriptlang::linear": 1,
+          "scriptlang::conv_transpose2d": 1}
 """Operators that refuse an input of another type than their weight -> where the weight stands."""
 
 KEEPS = frozenset(f"aten::{name}" for name in (

@@ -21,23 +21,22 @@ from ..ops import table
 from .alias import AliasAnalysis
 from .fuse import CHANNELS_LAST, CONTIGUOUS, is_constant
 
-CONVOLUTION = "scriptlang::conv2d"
-FORMAT = 9
-"""Index of the format among the convolution's inputs."""
+FORMAT = {"scriptlang::conv2d": 9, "scriptlang::conv_transpose2d": 10}
+"""The fused convolutions, and which of their inputs is the format."""
 
 KEEPS = frozenset(f"aten::{name}" for name in (
     "max_pool2d avg_pool2d adaptive_avg_pool2d relu relu6 hardtanh clamp silu hardswish hardsigmoid"
     " sigmoid tanh gelu leaky_relu elu mish add sub mul div batch_norm cat").split())
 """Operators whose result has the layout of their inputs that are images."""
 
-TAKES = KEEPS | {CONVOLUTION} | frozenset(f"aten::{name}" for name in (
+TAKES = KEEPS | FORMAT.keys() | frozenset(f"aten::{name}" for name in (
     "mean flatten reshape size dim contiguous").split())
 """Operators whose result does not show the layout of their input."""
 
 
 def run(graph: Graph) -> bool:
-    starts = [n for n in graph.walk() if n.kind == CONVOLUTION
-              and is_constant(n.inputs[FORMAT], CONTIGUOUS)]
+    starts = [n for n in graph.walk() if n.kind in FORMAT
+              and is_constant(n.inputs[FORMAT[n.kind]], CONTIGUOUS)]
     if not starts:
         return False
     analysis = AliasAnalysis(graph)
@@ -45,7 +44,7 @@ def run(graph: Graph) -> bool:
     found = {n.output for n in last}
     for node in last:
         with graph.at(node):
-            node.replace_input(FORMAT, graph.constant(CHANNELS_LAST, T.INT, like=node))
+            node.replace_input(FORMAT[node.kind], graph.constant(CHANNELS_LAST, T.INT, like=node))
     for node in list(graph.walk()):
         if node.kind in KEEPS and keeps(node, found) and not analysis.is_written(node.output):
             found.add(node.output)

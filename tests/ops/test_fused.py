@@ -84,6 +84,51 @@ def test_convolutions(case, memory_format):
         agree(conv, x, w, None, added=added, activation="relu", **settings)
 
 
+def transposed(which: str, x, w, bias=None, stride=(1, 1), padding=(0, 0), output_padding=(0, 0),
+               groups=1, dilation=(1, 1), added=None, activation="none", memory_format=0, **more):
+    return call(which, "scriptlang::conv_transpose2d", x, w, bias, list(stride), list(padding),
+                list(output_padding), groups, list(dilation), added, activation, memory_format,
+                **more)
+
+
+@pytest.mark.parametrize("memory_format", [0, 2])
+@pytest.mark.parametrize("case", [
+    dict(shape=(1, 100, 1, 1), weight=(100, 40, 4, 4)),
+    dict(shape=(2, 33, 4, 5), weight=(33, 40, 4, 4), stride=(2, 2), padding=(1, 1)),
+    dict(shape=(1, 3, 5, 6), weight=(3, 5, 3, 5), stride=(3, 2), padding=(0, 2),
+         output_padding=(2, 1)),
+    dict(shape=(2, 4, 5, 6), weight=(4, 6, 2, 2), stride=(2, 2)),
+    dict(shape=(1, 4, 3, 3), weight=(4, 6, 7, 7), stride=(2, 3), padding=(4, 5)),
+    dict(shape=(1, 4, 2, 2), weight=(4, 6, 5, 3), padding=(2, 1)),
+    dict(shape=(2, 4, 5, 6), weight=(4, 3, 3, 3), groups=2, padding=(1, 1)),
+    dict(shape=(2, 4, 5, 6), weight=(4, 3, 2, 2), stride=(3, 3)),
+    dict(shape=(2, 4, 5, 6), weight=(4, 3, 3, 3), dilation=(2, 1)),
+    dict(shape=(4, 5, 6), weight=(4, 3, 3, 3), stride=(2, 2)),
+    dict(shape=(0, 4, 5, 6), weight=(4, 3, 3, 3))], ids=str)
+def test_transposed_convolutions(case, memory_format):
+    case = dict(case)
+    x, w = tensor(*case.pop("shape")), tensor(*case.pop("weight"))
+    settings = dict(case, memory_format=memory_format)
+    bias = tensor(w.size(1) * settings.get("groups", 1))
+    for activation in ("none", "relu", "relu6", "gelu", "tanh"):
+        agree(transposed, x, w, bias, activation=activation, **settings)
+    if x.dim() == 4:
+        agree(transposed, x.contiguous(memory_format=scriptlang.channels_last), w, **settings)
+        agree(transposed, x.flip(3), w, **settings)
+    y = transposed("python", x, w, **settings)
+    for added in (y * 0.5, tensor(1), tensor(2, *y.shape)):
+        agree(transposed, x, w, None, added=added, activation="relu", **settings)
+
+
+def test_transposed_convolutions_that_are_refused():
+    for settings in (dict(stride=(0, 1)), dict(padding=(-1, 0)), dict(dilation=(0, 1)),
+                     dict(groups=0), dict(activation="nothing"), dict(bias=tensor(3)),
+                     dict(padding=(9, 9)), dict(output_padding=(5, 5)), dict(stride=(1, 1, 1))):
+        for which in ENGINES:
+            with pytest.raises((RuntimeError, RunError, MemoryError)):
+                transposed(which, tensor(1, 3, 5, 5), tensor(3, 4, 3, 3), **settings)
+
+
 def test_convolutions_of_other_types_and_bad_shapes():
     x, w = tensor(1, 3, 5, 5, dtype=np.float64), tensor(4, 3, 3, 3, dtype=np.float64)
     agree(conv, x, w)

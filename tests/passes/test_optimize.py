@@ -152,6 +152,30 @@ def test_a_sum_of_unknown_type_stays_in_place():
     assert kinds(changed) == ["conv2d", "add_", "relu"]
 
 
+@pytest.mark.parametrize("call", [
+    "aten::conv_transpose2d(%x, %w, %bias, %two, %three, %zero, %n, %one)",
+    "aten::convolution(%x, %w, %bias, %two, %three, %one, %yes, %zero, %n)"])
+def test_a_transposed_convolution_takes_in_a_batch_norm_and_an_activation(call):
+    text = """graph(%x : Tensor, %w : Tensor, %bias : Tensor, %mean : Tensor, %var : Tensor):
+  %n : int = prim::Constant[value=1]()
+  %yes : bool = prim::Constant[value=1]()
+  %no : bool = prim::Constant[value=0]()
+  %eps : float = prim::Constant[value=0.001]()
+  %one : int[] = prim::Constant[value=[1, 1]]()
+  %two : int[] = prim::Constant[value=[2, 2]]()
+  %three : int[] = prim::Constant[value=[1]]()
+  %zero : int[] = prim::Constant[value=[0, 0]]()
+  %a : Tensor = CALL
+  %b : Tensor = aten::batch_norm(%a, %mean, %bias, %mean, %var, %no, %eps, %eps, %no)
+  %c : Tensor = aten::relu(%b)
+  return (%c)""".replace("CALL", call)
+    graph = graph_of(text, w=tensor(3, 5, 4, 4), bias=tensor(5), mean=tensor(5),
+                     var=tensor(5) + 1.5)
+    changed = check(graph, optimize.run, tensor(2, 3, 6, 7))
+    assert kinds(changed)[0] == "conv_transpose2d"
+    assert not {"batch_norm", "relu"} & set(kinds(changed))
+
+
 def test_products_with_constant_matrices_become_linear_layers():
     text = "graph(%x : Tensor, %w : Tensor, %v : Tensor, %bias : Tensor):" + CONV + """
   %a : Tensor = aten::addmm(%bias, %x, %w, %n, %n)

@@ -108,7 +108,8 @@ void direct_block(const LastConv& c, const LastFrame& f, const Taps& taps, const
                   int64_t group, int64_t top, int64_t bottom, int64_t first, int64_t last) {
   const ConvShape& s = c.shape;
   const int64_t depth = s.channels * s.taps(), panels = ceil_div(s.outputs, kWide);
-  const int64_t y_pixel = s.outputs * c.groups;
+  const int64_t y_pixel = c.y_column ? c.y_column : s.outputs * c.groups;
+  const int64_t y_row = c.y_row ? c.y_row : s.out[2] * y_pixel;
   Tile<float> t;
   t.k = taps.length;
   t.taps = taps.offsets;
@@ -130,7 +131,7 @@ void direct_block(const LastConv& c, const LastFrame& f, const Taps& taps, const
     for (int64_t row = top; row < bottom; ++row) {
       const float* a = framed + row * s.stride[1] * f.row + group * s.channels;
       for (int64_t i = 0; i < tiles.count; ++i) {
-        int64_t at = (row * s.out[2] + tiles.first(i)) * y_pixel + output;
+        int64_t at = row * y_row + tiles.first(i) * y_pixel + output;
         int height = tiles.height(i);
         t.a = a + tiles.first(i) * t.a_row;
         t.c = c.y + at;
@@ -323,7 +324,7 @@ void convolve(const LastConv& c) {
   if (c.shape.out_pixels() == 0 || c.shape.outputs == 0) return;
   if (c.way == ConvWay::kDepthwise) convolve_depthwise(c);
   else if (c.way == ConvWay::kWinograd) convolve_winograd(c);
-  else if (is_product(c.shape, c.groups)) convolve_product(c);
+  else if (is_product(c.shape, c.groups) && !c.y_column) convolve_product(c);
   else convolve_direct(c);
 }
 

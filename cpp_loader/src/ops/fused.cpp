@@ -7,9 +7,8 @@
 #include "../../kernels/parallel.h"
 #include "../../kernels/scratch.h"
 #include "../prepared.h"
-#include "layout.h"
+#include "fused.h"
 #include "linalg.h"
-#include "pointwise.h"
 #include "view.h"
 
 namespace scriptlang {
@@ -20,31 +19,23 @@ using kernels::Activation;
 using kernels::ConvShape;
 using kernels::ConvWay;
 using kernels::LastConv;
-using kernels::Unary;
 
 namespace {
 
-enum Purpose : int64_t { kConvWeight = 1, kLinearWeight };
-
-// An activation by name: inside the kernel where that has it, else a pass over the result.
-struct Ending {
-  const char* name;
-  Activation inside;
-  Unary after;
-  bool fused;
-};
 constexpr Ending kEndings[] = {
-    {"none", Activation::kNone, Unary::k_copy, true},
-    {"relu", Activation::kRelu, Unary::k_relu, true},
-    {"relu6", Activation::kRelu6, Unary::k_clamp, true},
-    {"silu", Activation::kNone, Unary::k_silu, false},
-    {"gelu", Activation::kNone, Unary::k_gelu, false},
-    {"gelu_tanh", Activation::kNone, Unary::k_gelu_tanh, false},
-    {"hardswish", Activation::kNone, Unary::k_hardswish, false},
-    {"hardsigmoid", Activation::kNone, Unary::k_hardsigmoid, false},
-    {"sigmoid", Activation::kNone, Unary::k_sigmoid, false},
-    {"tanh", Activation::kNone, Unary::k_tanh, false},
+    {"none", kernels::Activation::kNone, kernels::Unary::k_copy, true},
+    {"relu", kernels::Activation::kRelu, kernels::Unary::k_relu, true},
+    {"relu6", kernels::Activation::kRelu6, kernels::Unary::k_clamp, true},
+    {"silu", kernels::Activation::kNone, kernels::Unary::k_silu, false},
+    {"gelu", kernels::Activation::kNone, kernels::Unary::k_gelu, false},
+    {"gelu_tanh", kernels::Activation::kNone, kernels::Unary::k_gelu_tanh, false},
+    {"hardswish", kernels::Activation::kNone, kernels::Unary::k_hardswish, false},
+    {"hardsigmoid", kernels::Activation::kNone, kernels::Unary::k_hardsigmoid, false},
+    {"sigmoid", kernels::Activation::kNone, kernels::Unary::k_sigmoid, false},
+    {"tanh", kernels::Activation::kNone, kernels::Unary::k_tanh, false},
 };
+
+}  // namespace
 
 const Ending& ending(const std::string& name) {
   for (const Ending& e : kEndings) {
@@ -56,32 +47,31 @@ const Ending& ending(const std::string& name) {
 Tensor activated(const Tensor& y, const Ending& e, bool in_place) {
   if (e.name == kEndings[0].name) return y;
   const double six[] = {0, 6, 0, 0};
-  bool whole = e.after == Unary::k_relu || e.after == Unary::k_clamp;
+  bool whole = e.after == kernels::Unary::k_relu || e.after == kernels::Unary::k_clamp;
   return unary_result(y, e.after, e.name, whole ? Rule::kSame : Rule::kFloat,
-                      e.after == Unary::k_clamp ? six : nullptr, in_place ? y : Tensor());
+                      e.after == kernels::Unary::k_clamp ? six : nullptr, in_place ? y : Tensor());
 }
 
 Tensor added_to(const Tensor& y, const Tensor& added) {
   return binary_result(y, added, kernels::Binary::k_add, "add", Rule::kSame);
 }
 
-// Whether every element of a weight lies in memory on its own: what is packed is then at most a
-// small multiple of what the program already holds.
-bool is_whole(const Tensor& w) { return w.numel() <= w.storage()->nbytes() / w.itemsize(); }
+Tensor in_last(const Tensor& t) {
+  if (is_in_format(t, kChannelsLast)) return t;
+  Tensor last = empty_in_format(t, t.dtype(), kChannelsLast);
+  copy_into(last, t);
+  return last;
+}
 
-// Counts working memory against the program's limit while it is in use.
-class Charged {
- public:
-  explicit Charged(int64_t bytes) : bytes_(bytes) { memory::charge(bytes); }
-  ~Charged() { memory::uncharge(bytes_); }
-  Charged(const Charged&) = delete;
-  Charged& operator=(const Charged&) = delete;
+Tensor in_wanted_format(const Tensor& y, int64_t format) {
+  if (y.numel() == 0 || is_in_format(y, format)) return y;
+  if (format == kChannelsLast && y.dim() != 4) return y;
+  Tensor out = empty_in_format(y, y.dtype(), format);
+  copy_into(out, y);
+  return out;
+}
 
- private:
-  int64_t bytes_;
-};
-
-bool is_float(const Tensor& t) { return t.dtype() == ScalarType::Float32; }
+namespace {
 
 // What the kernel of conv2d handles itself; everything else takes the way of aten::conv2d, which
 // also finds fault with arguments.
@@ -131,13 +121,6 @@ const float* packed_conv(const Tensor& w, const ConvShape& s, int64_t groups, Co
   });
 }
 
-Tensor in_last(const Tensor& t) {
-  if (is_in_format(t, kChannelsLast)) return t;
-  Tensor last = empty_in_format(t, t.dtype(), kChannelsLast);
-  copy_into(last, t);
-  return last;
-}
-
 // The result, channels last.
 Tensor convolve_last(Args args, const ConvShape& s, int64_t groups, IntSpan sizes,
                      Activation activation) {
@@ -170,14 +153,6 @@ Tensor convolve_last(Args args, const ConvShape& s, int64_t groups, IntSpan size
     functions.convolve(c);
   }
   return y;
-}
-
-Tensor in_wanted_format(const Tensor& y, int64_t format) {
-  if (y.numel() == 0 || is_in_format(y, format)) return y;
-  if (format == kChannelsLast && y.dim() != 4) return y;
-  Tensor out = empty_in_format(y, y.dtype(), format);
-  copy_into(out, y);
-  return out;
 }
 
 // input [..., k] times a constant weight [n, k].

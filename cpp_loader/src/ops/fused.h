@@ -1,0 +1,54 @@
+// What the optimiser's own operators share: endings, conditions, layouts.
+#pragma once
+
+#include <string>
+
+#include "../../kernels/kernel_set.h"
+#include "../prepared.h"
+#include "layout.h"
+#include "pointwise.h"
+
+namespace scriptlang {
+
+// What a packed form of a constant is for.
+enum Purpose : int64_t { kConvWeight = 1, kLinearWeight, kTransposedWeight };
+
+// An activation by name: inside the kernel where that has it, else a pass over the result.
+struct Ending {
+  const char* name;
+  kernels::Activation inside;
+  kernels::Unary after;
+  bool fused;
+};
+
+// Raises RuntimeError for a name that is none.
+const Ending& ending(const std::string& name);
+
+Tensor activated(const Tensor& y, const Ending& e, bool in_place);
+Tensor added_to(const Tensor& y, const Tensor& added);
+
+inline bool is_float(const Tensor& t) { return t.dtype() == ScalarType::Float32; }
+
+// Whether every element of a weight lies in memory on its own: what is packed is then at most a
+// small multiple of what the program already holds.
+inline bool is_whole(const Tensor& w) { return w.numel() <= w.storage()->nbytes() / w.itemsize(); }
+
+// Counts working memory against the program's limit while it is in use.
+class Charged {
+ public:
+  explicit Charged(int64_t bytes) : bytes_(bytes) { memory::charge(bytes); }
+  ~Charged() { memory::uncharge(bytes_); }
+  Charged(const Charged&) = delete;
+  Charged& operator=(const Charged&) = delete;
+
+ private:
+  int64_t bytes_;
+};
+
+// The images with their channels last, copied where they do not lie so.
+Tensor in_last(const Tensor& t);
+
+// `y` in a memory format, copied where it does not lie so.
+Tensor in_wanted_format(const Tensor& y, int64_t format);
+
+}  // namespace scriptlang
