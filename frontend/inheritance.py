@@ -124,10 +124,16 @@ def is_setter(statement: ast.FunctionDef) -> bool:
 def class_method(type: T.ClassType, name: str) -> Any:
     """The function of a class method, its first argument being the class; None where there is
     none of that name.  Compiled when it is asked for."""
+    return class_method_of(type.python_class, type, name)
+
+
+def class_method_of(cls: type, type: T.ClassType, name: str) -> Any:
+    """The same for the Python class that a type was made of."""
     from .resolver import PythonResolver
     from .script import declare, defaults_of, source_of
 
-    cls = type.python_class
+    if name in type.static_methods:
+        return type.static_methods[name]
     raw = next((vars(c)[name] for c in cls.__mro__ if name in vars(c)), None)
     if not isinstance(raw, classmethod):
         return None

@@ -146,9 +146,6 @@ class ModuleOrigin:
             return (f"{module_name} has an attribute {name!r}, but {facts.failed[name]}",
                     "annotate it in the class body, or leave it out of the methods compiled")
         raw = self.class_attribute(name)
-        if isinstance(raw, classmethod):
-            return (f"{name!r} is a class method, which is not part of the language",
-                    "make it a static method or a method")
         if raw is not None and not callable(raw):
             return (f"{name!r} is an attribute of the class {facts.cls.__name__}, not of the "
                     "module", f"annotate it as Final: `{name}: Final[...]`, or set it in __init__")

@@ -12,6 +12,7 @@ from scriptlang.ir import Function
 from scriptlang.source import Span
 
 from . import module_containers
+from .inheritance import class_method_of
 from .modifiers import modifier
 from .module_reading import is_base, is_part_of_base
 from .overloads import OverloadedMethod
@@ -91,6 +92,8 @@ class ModuleValue(SimpleValue):
         raw = vars(owner)[name]
         if isinstance(raw, staticmethod):
             return _function(raw.__func__, span)
+        if isinstance(raw, classmethod):
+            return FunctionValue(class_method_of(self.origin.facts.cls, self.module_type, name))
         if isinstance(raw, property):
             if modifier(raw.fget) in ("ignore", "unused", "_drop"):
                 return None

@@ -461,3 +461,20 @@ def test_methods_of_classes_with_stars(tmp_path):
     assert compiled(1) == (7, 7, (16, 2), 16)
     scriptlang.save(compiled, tmp_path / "f.pt")
     assert scriptlang.load(tmp_path / "f.pt")(1) == (7, 7, (16, 2), 16)
+
+
+class WithClassMethod(nn.Module):
+    @classmethod
+    def twice(cls, x: int) -> int:
+        return cls.once(x) + cls.once(x)
+
+    @staticmethod
+    def once(x: int) -> int:
+        return x
+
+    def forward(self, x, n: int = 2):
+        return x + self.twice(n)
+
+
+def test_class_methods_of_modules():
+    assert run(WithClassMethod(), tensor(1)) == [5.0]
