@@ -38,6 +38,13 @@ AS_THEY_ARE = ("aten::rsub.Scalar",)
 """Overloads of those that are left alone."""
 
 
+UNSAFE = ("aten::binary_cross_entropy",)
+"""Operators whose result in lower precision means nothing."""
+
+UNSAFE_TEXT = ("binary_cross_entropy is unsafe to autocast; use binary_cross_entropy_with_logits, "
+               "or disable autocast around it")
+
+
 def run(graph: Graph) -> bool:
     """Insert the conversions.  Each prim::Enter is looked at once."""
     if not any("reduced" in node.attributes for node in graph.walk()):
@@ -59,7 +66,17 @@ def _block(block: Block, open: list[tuple[Value, int]]) -> None:
             _block(inner, open)
 
 
+def _refuse(node: Node) -> None:
+    """Let the program raise where it comes to an operator that cannot be meant there."""
+    graph, operator = node.graph, table.find("prim::RaiseException")
+    with graph.at(node):
+        parts = [graph.constant(text, like=node) for text in (UNSAFE_TEXT, "builtins.RuntimeError")]
+        graph.insert("prim::RaiseException", parts, schema=operator.schema, like=node)
+
+
 def _convert(node: Node, dtype: int) -> None:
+    if node.kind in UNSAFE:
+        _refuse(node)
     if node.kind not in REDUCED and (node.kind not in FULL or _is_exempt(node)):
         return
     name = "reduced" if node.kind in REDUCED else "full"
