@@ -48,8 +48,8 @@ def script_module(module: Any, engine: str = "auto", limits: Limits | None = Non
 
 
 def place_of(type: T.ClassType) -> Span | None:
-    """The header of the class that a module is of."""
-    cls = getattr(getattr(type.origin, "facts", None), "cls", None)
+    """The header of the class that a module or object is of."""
+    cls = getattr(getattr(type.origin, "facts", None), "cls", None) or type.python_class
     return None if cls is None else class_header(cls)
 
 

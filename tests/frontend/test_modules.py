@@ -478,3 +478,24 @@ class WithClassMethod(nn.Module):
 
 def test_class_methods_of_modules():
     assert run(WithClassMethod(), tensor(1)) == [5.0]
+
+
+@jit.script
+class HoldsATensor:
+    def __init__(self, value: Tensor):
+        self.value = value
+
+
+class HoldsAHolder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.holder = HoldsATensor("not a tensor")
+
+    def forward(self, x):
+        return x + self.holder.value
+
+
+def test_an_object_with_a_wrong_attribute_is_shown_at_its_class():
+    with pytest.raises(CompileError, match="'value' of HoldsATensor is declared as Tensor") as e:
+        scriptlang.script(HoldsAHolder())
+    assert e.value.span.text == "class HoldsATensor"
