@@ -164,6 +164,11 @@ def masked_fill(self, mask, value):
 
 
 def check_fits(value, dtype):
+    """Raise where a number cannot be an element of the type."""
+    if isinstance(value, complex) and dtype.kind != "c":
+        if value.imag:
+            raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
+        value = value.real
     if dtypes.category(dtypes.scalar_dtype(value)) > dtypes.category(dtype) and \
             isinstance(value, (float, complex)) and dtype.kind in "bui" and value != value // 1:
         raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")

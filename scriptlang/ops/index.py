@@ -254,15 +254,16 @@ def index_add_(self, dim, index, source, alpha=1):
     if index.dtype.name not in ("int32", "int64"):
         raise RuntimeError("index_add_(): Expected dtype int32/int64 for index but got: "
                            f"{DISPLAY[index.dtype.name]}")
-    check_source("index_add_", self, dim, index, source)
+    check_source("index_add_", self, dim, index, source, scalars=False)
     array, key = rows(self, dim, index)
     np.add.at(array, key, source._array * array_of(alpha, self.dtype))
     return self
 
 
-def check_source(name: str, self: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
+def check_source(name: str, self: Tensor, dim: int, index: Tensor, source: Tensor,
+                 scalars=True) -> None:
     """The source must be of the type of `self`, have as many rows as there are indices, and else
-    the same sizes."""
+    the same sizes.  scalars: whether a zero-dim tensor may stand for one of one element."""
     dim = wrap_dim(dim, len(self._size))
     if self.dtype is not source.dtype:
         raise RuntimeError(f"{name}(): self and source expected to have the same dtype, but got "
@@ -274,7 +275,7 @@ def check_source(name: str, self: Tensor, dim: int, index: Tensor, source: Tenso
                            f"source.size(dim): ({given[dim] if dim < len(given) else 0}), for "
                            f"dim: {dim}")
     target[dim] = given[dim]
-    if target != given:
+    if target != given or not scalars and len(self._size) != len(source._size):
         raise RuntimeError("source tensor shape must match self tensor shape, excluding the "
                            f"specified dimension. Got self.shape = {list(self._size)} source.shape "
                            f"= {list(source._size)}")

@@ -55,8 +55,8 @@ def normal_(self, mean, std, generator):
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     if self.dtype.kind == "c":
         parts = of(generator).normal(2 * self.numel(), dtypes.float64 if self.dtype.itemsize == 16
-                                     else dtypes.float32).reshape(-1, 2) * math.sqrt(0.5)
-        return fill(self, (parts[:, 0] + 1j * parts[:, 1]) * std + mean)
+                                     else dtypes.float32) * (math.sqrt(0.5) * std) + mean
+        return fill(self, parts[::2] + 1j * parts[1::2])
     floating_only(self, "normal_kernel_cpu")
     dense = self.is_contiguous()
     values = of(generator).normal(self.numel(), self.dtype) if dense \

@@ -303,6 +303,10 @@ POLYNOMIALS = {
 }
 
 
+MOST_DEGREES = 2 ** 20
+"""The degree beyond which a polynomial's value is given as zero."""
+
+
 def polynomial(first, following, shifted=False):
     """The polynomial of degree n, truncated to an integer, at x; zero for negative degrees."""
     def f(x, n):
@@ -310,9 +314,12 @@ def polynomial(first, following, shifted=False):
         x = 2 * x - 1 if shifted else x
         before, value = np.ones_like(x), first(x)
         result = np.where(n == 0, before, np.where(n == 1, value, 0.0))
-        for k in range(1, int(min(n.max(initial=0), 1024))):
+        for k in range(1, int(min(n.max(initial=0), MOST_DEGREES))):
             before, value = value, following(k, x, value, before)
             result = np.where(n == k + 1, value, result)
+            left = (n > k + 1) & (n <= MOST_DEGREES)
+            if np.isnan(value[left]).all():          # and so are all that follow
+                return np.where(left, math.nan, result)
         return result
 
     return f

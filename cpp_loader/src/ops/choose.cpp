@@ -43,7 +43,7 @@ void check_fits(const Scalar& s, ScalarType type) {
       {ScalarType::Int16, -32768, 32767},       {ScalarType::Int32, -2147483648.0, 2147483647.0},
       {ScalarType::Int64, -9223372036854775808.0, 9223372036854774784.0},
   };
-  bool fits = s.kind != Scalar::Complex || is_complex(type);
+  bool fits = s.kind != Scalar::Complex || is_complex(type) || s.imag == 0;
   for (const auto& range : kRanges) {
     if (range.type == type && s.kind == Scalar::Double) {
       fits = fits && s.d >= range.low && s.d <= range.high;

@@ -308,6 +308,8 @@ void index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Scal
 
 void index_write(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
                  bool accumulate, const Scalar& factor) {
+  SL_CHECK(accumulate || index.dtype() == ScalarType::Int64, "index_copy_(): Expected a long tensor "
+           "for index, but got ", dtype_display_name(index.dtype()));
   SL_CHECK(source.dtype() == self.dtype(), "index_add_(): self and source expected to have the "
            "same dtype, but got (self) ", dtype_display_name(self.dtype()), " and (source) ",
            dtype_display_name(source.dtype()));
@@ -320,7 +322,8 @@ void index_write(const Tensor& self, int64_t dim, const Tensor& index, const Ten
            ") should be equal to source.size(dim): (", dim < values.dim() ? values.size(dim) : 0,
            "), for dim: ", dim);
   for (int64_t d = 0; d < target.dim(); ++d) {
-    SL_CHECK(d == dim || target.size(d) == values.size(d),
+    SL_CHECK((d == dim || target.size(d) == values.size(d)) &&
+                 (!accumulate || self.dim() == source.dim()),
              "source tensor shape must match self tensor shape, excluding the specified dimension. "
              "Got self.shape = ", to_string(self.sizes()), " source.shape = ",
              to_string(source.sizes()));

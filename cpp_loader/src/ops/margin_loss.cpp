@@ -82,7 +82,10 @@ std::vector<bool> chosen_classes(const int64_t* row, int64_t classes, int64_t* c
 
 Tensor multilabel_margin(const Tensor& self, const Tensor& target, int64_t reduction,
                          Tensor* is_target) {
-  SL_CHECK(self.dim() <= 2 && self.sizes() == target.sizes(), "inconsistent target size: ",
+  SL_CHECK(self.dim() <= 2 && (self.dim() == 0 || self.size(self.dim() - 1) > 0), "Expected "
+           "non-empty vector or matrix with optional 0-dim batch size, but got: ",
+           to_string(self.sizes()));
+  SL_CHECK(self.sizes() == target.sizes(), "inconsistent target size: ",
            to_string(target.sizes()), " for input of size: ", to_string(self.sizes()));
   ScalarType type = computed_type(self.dtype(), "multilabel_margin_loss");
   Tensor x = contiguous_as(rows_of(self), type);

@@ -107,13 +107,10 @@ void fill_uniform(const Tensor& t, double from, double to, Generator& generator)
 void fill_normal(const Tensor& t, double mean, double std, Generator& generator) {
   SL_CHECK(std >= 0, "normal expects std >= 0.0, but found std ", std);
   if (is_complex(t.dtype())) {
-    // Each part has half of the variance; the mean is the real part's.
-    fill_parts(t, [&](const Tensor& parts) {
-      fill_normal(parts, 0, 1, generator);
-      copy_into(parts, mul(parts, Scalar(std::sqrt(0.5))));
+    // Each part has half of the variance, and the mean.
+    return fill_parts(t, [&](const Tensor& parts) {
+      fill_normal(parts, mean, std * std::sqrt(0.5), generator);
     });
-    if (std != 1 || mean != 0) copy_into(t, add(mul(t, Scalar(std)), Scalar(mean)));
-    return;
   }
   SL_CHECK(is_floating(t.dtype()), "\"normal_kernel_cpu\" not implemented for '",
            dtype_display_name(t.dtype()), "'");

@@ -1,0 +1,132 @@
+"""Corners that PyTorch's own samples of its operators reach: types, empty shapes, odd arguments."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.ops.harness import Arrays, TorchDtype, both_tests, call
+
+A = Arrays("corners")
+
+
+def complex_normal(*shape, dtype="complex64"):
+    return (A.normal(*shape) + 1j * A.normal(*shape)).astype(dtype)
+
+
+def writes():
+    """Sums and products of complex numbers at indices."""
+    index = np.array([0, 2, 0])
+    for dtype in ("complex64", "complex128"):
+        x, source = complex_normal(4, 3, dtype=dtype), complex_normal(3, 3, dtype=dtype)
+        yield call("index_add", x, 0, index, source)
+        yield call("index_put", x, [index], source, True)
+        yield call("scatter_add", x, 0, np.stack([index] * 3), source)
+        yield call("scatter", x, 0, np.stack([index] * 3), source, reduce="multiply")
+        yield call("put", x, index, source[0], True)
+    real = A.normal(4, 3)
+    yield call("index_add", real, 0, index, A.normal(2, 3))        # sizes and types that clash
+    yield call("index_add", real, 0, index, A.normal(3, 2))
+    yield call("index_add", real, 0, index, A.normal(3, 3, dtype="float64"))
+    yield call("index_add", np.float32(1), 0, np.array([0, 0]), A.normal(2))
+    yield call("index_copy", real, 0, index.astype("int32"), A.normal(3, 3))
+    yield call("index_copy", real, 0, np.array(1), A.normal(1, 3))
+    yield call("index_copy", real, 0, np.array([3]), A.normal(2, 3))
+    yield call("index_copy", np.float32(1), 0, np.array([0]), np.array([2], "float32"))
+    yield call("masked_fill", real, real > 0, 1j)
+    yield call("masked_fill", real, real > 0, 2 + 0j)
+
+
+def orders():
+    for x in (complex_normal(3), np.array([True, False, True]), A.normal(3)):
+        for name in ("sort", "msort", "argsort", "_unique2", "unique_consecutive", "mode"):
+            yield call(name, x)
+        yield call("topk", x, 1)
+        yield call("kthvalue", x, 1)
+        yield call("searchsorted", np.sort(x), x)
+        yield call("isin", x, x[:2])
+    yield call("topk", np.float32(2), 0)
+    yield call("isin", np.array([1, 2, 3]), 2.5)
+    yield call("isin", np.array([1, 2, 3]), 2)
+    yield call("triu", A.normal(3))
+
+
+def histograms():
+    for dtype in ("float16", "float32", "float64"):
+        x = (A.normal(200, dtype="float64") * 5).astype(dtype)
+        yield call("histc", x, 37, -10, 0)
+        yield call("histc", x, 100, -3, 3)
+    points, edges = A.uniform(30, 2) * 4, [np.array([3.0, 0.5, 2, 4], "float32")] * 2
+    yield call("histogramdd", points, edges)         # edges in no order
+    yield call("histogram", points, edges[0])
+    yield call("histogram", points, 5, weight=A.uniform(30, 2), density=True)
+
+
+def sums():
+    for x in (np.float32(3), np.array(True), np.array([[1, 2], [3, 4]], "int32")):
+        yield call("sum_to_size", x, [])
+    for dtype in ("float16", "float32"):
+        x, a, b = (A.normal(*s).astype(dtype) for s in ((4, 5), (3, 4, 6), (3, 6, 5)))
+        yield call("addbmm", x, a, b, beta=0.6, alpha=0.2, tolerance=1e-3)
+        yield call("addr", x, a[0, :, 0], b[0, 0], beta=0.6, alpha=0.2, tolerance=1e-3)
+        yield call("div", x * 20, x[:, ::-1], rounding_mode="trunc")
+    y, x = (A.integers(0, 256, 2, 4, dtype="uint8") for _ in range(2))
+    yield call("trapezoid", y, x)
+    yield call("cumulative_trapezoid", y, x)
+    yield call("trapezoid", A.normal(2, 4), dx=2)
+    yield call("gradient", complex_normal(5))
+    yield call("gradient", complex_normal(4, 5), spacing=2.0, dim=[0, 1], edge_order=2)
+
+
+def statistics():
+    x, whole, part = A.normal(3, 4), np.array([1, 2, 0, 3]), A.uniform(4)
+    for dtype in ("float16", "float32", "float64"):
+        yield call("cov", x.astype(dtype), aweights=part, tolerance=1e-3)
+        yield call("cov", x.astype(dtype), fweights=whole, tolerance=1e-3)
+    yield call("cov", x, fweights=whole, aweights=part.astype("float64"))
+    yield call("cov", x, fweights=-whole)            # all of these are refused
+    yield call("cov", x, aweights=-part)
+    yield call("cov", x, fweights=part)
+    yield call("cov", x, aweights=whole)
+    yield call("cosine_similarity", np.float32(2), np.float32(-3), 0)
+    yield call("cosine_similarity", A.normal(3, 4), A.normal(4), 1)
+    square = A.normal(2, 4, 4, dtype="float64")      # of which the lower triangle counts
+    yield call("linalg_pinv", square, hermitian=True)
+    yield call("linalg_pinv", (square + 1j * square).astype("complex128"), hermitian=True)
+    yield call("linalg_pinv", square, 0.5, hermitian=True)
+
+
+def signals():
+    for x in (complex_normal(10, 6), complex_normal(2, 10, 6)):
+        for return_complex in (False, True):
+            yield call("istft", x, 10, onesided=False, center=True, tolerance=1e-4,
+                       return_complex=return_complex)
+    yield call("istft", complex_normal(6, 4), 10, tolerance=1e-4)
+    yield call("istft", complex_normal(10, 2), 10, length=40, tolerance=1e-4)
+    for dtype in ("complex64", "complex128"):
+        yield call("normal_", np.zeros(20, dtype), 5.0, 2.0, tolerance=1e-4)
+        yield call("normal_", np.zeros(3, dtype), -1.0, 0.5, tolerance=1e-4)
+        yield call("uniform_", np.zeros(5, dtype), -1.0, 0.5)
+    q, k, v = (A.normal(2, 3, n, 4) for n in (5, 6, 6))
+    for p in (0.3, 1.0):
+        yield call("scaled_dot_product_attention", q, k, v, None, p, tolerance=1e-4)
+    yield call("scaled_dot_product_attention", q[0], k[0], v[0], A.normal(5, 6), 0.5,
+               tolerance=1e-4)
+
+
+def refusals():
+    yield call("prelu", A.normal(2, 3), A.normal(1, 3))
+    for shape in ((0,), (2, 0), (0, 3), (1, 2, 3)):
+        yield call("multilabel_margin_loss", A.normal(*shape), np.zeros(shape, "int64"), 0)
+
+
+def polynomials():
+    x = np.array([-1113, 1113, 1113, 0, 1, 5])
+    n = np.array([1113, -10701, 10701, 7, 3, 2])
+    for name in "chebyshev_polynomial_t chebyshev_polynomial_w hermite_polynomial_h".split():
+        yield call(f"special_{name}", x, n, tolerance=1e-4)
+    yield call("to", x, TorchDtype(29))
+
+
+SAMPLES = [*writes(), *orders(), *histograms(), *sums(), *statistics(), *signals(), *refusals(),
+           *polynomials()]
+test_recorded, test_pytorch = both_tests("corners", SAMPLES)
