@@ -115,6 +115,9 @@ def signals():
 
 def refusals():
     yield call("prelu", A.normal(2, 3), A.normal(1, 3))
+    for a, b in (((2, 3), (3,)), ((2, 3), (2, 1)), ((2, 3), (1, 3)), ((4, 5), (4, 5))):
+        yield call("linalg_cross", A.normal(*a), A.normal(*b))
+        yield call("cross", A.normal(*a), A.normal(*b))
     for shape in ((0,), (2, 0), (0, 3), (1, 2, 3)):
         yield call("multilabel_margin_loss", A.normal(*shape), np.zeros(shape, "int64"), 0)
 

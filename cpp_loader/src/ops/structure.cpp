@@ -456,15 +456,17 @@ SL_OP(aten_diff) {
 SL_OP(aten_cross) {
   const Tensor& a = args.tensor(0);
   const Tensor& b = args.tensor(1);
-  std::vector<int64_t> shape = broadcast_shapes(a.sizes(), b.sizes());
-  SL_CHECK(!shape.empty(), "linalg.cross: inputs must have dimensions");
+  SL_CHECK(a.dim() == b.dim(), "linalg.cross: inputs must have the same number of dimensions.");
+  SL_CHECK(a.dim() > 0, "linalg.cross: inputs must have dimensions");
   int64_t dim = -1;
-  for (size_t d = 0; args.none(2) && dim < 0 && d < shape.size(); ++d) {
-    if (shape[d] == 3) dim = int64_t(d);
+  for (int64_t d = 0; args.none(2) && dim < 0 && d < a.dim(); ++d) {
+    if (a.size(d) == 3) dim = d;
   }
-  if (!args.none(2)) dim = wrap_dim(args.integer(2), int64_t(shape.size()));
-  SL_CHECK(dim >= 0 && shape[size_t(dim)] == 3, "linalg.cross: inputs dimension ", dim,
-           " must have length 3. Got ", to_string(a.sizes()), " and ", to_string(b.sizes()));
+  if (!args.none(2)) dim = wrap_dim(args.integer(2), a.dim());
+  SL_CHECK(dim >= 0, "no dimension of size 3 in input");
+  SL_CHECK(a.size(dim) == 3 && b.size(dim) == 3, "linalg.cross: inputs dimension ", dim,
+           " must have length 3. Got ", a.size(dim), " and ", b.size(dim));
+  std::vector<int64_t> shape = broadcast_shapes(a.sizes(), b.sizes());
   Tensor x = view_expand(a, shape), y = view_expand(b, shape);
   std::vector<Tensor> parts;
   for (int64_t i = 0; i < 3; ++i) {
