@@ -31,9 +31,11 @@ using kind_int = int64_t;
 using kind_double = double;
 using kind_bool = bool;
 
+bool is_plain(const Value& v) { return v.tag() < Tag::Complex; }
+
 // Counted values are moved, others copied: see LIST_SET in lower/code.h.
 Value take_counted(Value& v) {
-  return v.tag() < Tag::Complex ? Value(static_cast<const Value&>(v)) : std::move(v);
+  return is_plain(v) ? Value(static_cast<const Value&>(v)) : std::move(v);
 }
 
 std::vector<Value> take(Value* first, int64_t count) {
@@ -368,6 +370,10 @@ void Machine::loop() {
   CASE(LIST_SET) : {
     SAVE();
     Value& item = element(A.as_list(), B.raw_int());
+    if (is_plain(item) && is_plain(C)) {
+      std::memcpy(static_cast<void*>(&item), static_cast<const void*>(&C), sizeof(Value));
+      NEXT();
+    }
     Value old = std::move(item);  // dies last: its end may change the list
     item = take_counted(C);
     NEXT();
@@ -375,8 +381,9 @@ void Machine::loop() {
   CASE(LIST_APPEND) : {
     SAVE();
     List& list = A.as_list();
+    bool grows = list.items.size() == list.items.capacity();
     list.items.push_back(take_counted(B));
-    list.charge_growth();
+    if (grows) list.charge_growth();
     NEXT();
   }
   CASE(LIST_LEN) : {

@@ -59,10 +59,10 @@ Value::Value(std::complex<double> v) : tag_(Tag::Complex) {
   counted_ = box;
 }
 
-Value::Value(const std::string& v) : tag_(Tag::String) {
+Value::Value(std::string v) : tag_(Tag::String) {
   memory::charge(int64_t(v.size()));
   String* s = new String;
-  s->text = v;
+  s->text = std::move(v);
   counted_ = s;
 }
 
@@ -295,6 +295,11 @@ uint64_t hash_of(const Value& key) {
   }
 }
 
+bool same_key(const Value& a, const Value& b) {
+  if (a.is_int() && b.is_int()) return a.raw_int() == b.raw_int();
+  return equal(a, b);
+}
+
 constexpr int32_t kFree = -1, kDeleted = -2;
 
 }  // namespace
@@ -320,7 +325,7 @@ size_t Dict::slot_of(const Value& key, uint64_t hash, bool* found) const {
     }
     if (index == kDeleted) {
       if (free_slot == SIZE_MAX) free_slot = at;
-    } else if (entries_[size_t(index)].hash == hash && equal(entries_[size_t(index)].key, key)) {
+    } else if (entries_[size_t(index)].hash == hash && same_key(entries_[size_t(index)].key, key)) {
       *found = true;
       return at;
     }

@@ -138,7 +138,7 @@ class Value {
   Value(Tensor v) noexcept : tag_(v.defined() ? Tag::Tensor : Tag::None) {
     new (&tensor_) Tensor(std::move(v));
   }
-  Value(const std::string& v);
+  Value(std::string v);
   Value(const char* v) : Value(std::string(v)) {}
   Value(Ref<List> v) noexcept;  // the pointers must not be null
   Value(Ref<Dict> v) noexcept;
@@ -222,6 +222,13 @@ class Value {
     tag_ = Tag::None;
     Tensor t(std::move(tensor_));
     return t;
+  }
+
+  // The text of a string that nobody else holds, to be changed; null for others. Bytes that are
+  // added are charged by whoever adds them.
+  std::string* exclusive_text() const noexcept {
+    bool alone = tag_ == Tag::String && counted_->refs.load(std::memory_order_acquire) == 1;
+    return alone ? &static_cast<String*>(counted_)->text : nullptr;
   }
 
   // Same object (counted) or same kind and bits (inline): Python's `is`.

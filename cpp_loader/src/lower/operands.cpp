@@ -33,10 +33,15 @@ Step* Lowering::producer_of(int32_t slot) {
   return &out_->back();
 }
 
+// Whether a step drops what was in the slot of its result.
+static bool drops_old(StepOp op) {
+  return op == Op::OP || op == Op::LIST_GET || op == Op::DICT_GET || op == Op::TUPLE_AT;
+}
+
 // Lets the last step write its result to another slot; `from` keeps what it had.
 bool Lowering::send_elsewhere(int32_t from, int32_t to) {
   Step* step = producer_of(from);
-  if (!step || !uncounted(tags(to))) return false;
+  if (!step || !(uncounted(tags(to)) || drops_old(step->op))) return false;
   Tags result = tags(from);
   set_tags(from, producer_.before);
   producer_.before = tags(to);
@@ -252,7 +257,7 @@ int32_t Lowering::guarded(int64_t position, char letter) {
     slot = own(position);
   }
   Step* last = producer_of(slot);
-  if (last && last->op == Op::LIST_GET) {
+  if (last && last->op == Op::LIST_GET && uncounted(producer_.before)) {
     last->op = letter == 'i' ? Op::LIST_GET_INT
                : letter == 'b' ? Op::LIST_GET_BOOL : Op::LIST_GET_FLOAT;
   } else {

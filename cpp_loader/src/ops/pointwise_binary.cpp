@@ -2,7 +2,7 @@
 #include <cstring>
 #include <string>
 
-#include "pointwise.h"
+#include "pointwise_direct.h"
 
 namespace scriptlang {
 
@@ -34,6 +34,7 @@ constexpr Rule kCommon = Rule::kSame, kFloat = Rule::kFloat, kCompare = Rule::kT
 
 void binary(Args args, Value* out, Binary op, const char* name, Rule rule,
             const double* params = nullptr) {
+  if (rule != kCompare && direct_binary(args, out, kernels::loops(op), params)) return;
   out[0] = binary_result(Input::of(args[0]), Input::of(args[1]), op, name, rule, params, Tensor(),
                          true);
 }
@@ -52,6 +53,7 @@ struct Alpha {
 };
 
 Alpha read_alpha(const Value& v, ScalarType type) {
+  if (v.is_int() && v.raw_int() == 1) return {{}, true};
   Scalar s = Scalar::of(v);
   SL_CHECK(s.kind != Scalar::Bool || type == ScalarType::Bool,
            "Boolean alpha only supported for Boolean results.");
@@ -94,6 +96,12 @@ Tensor sub(const Input& a, const Input& b, const Value& alpha_value, const Tenso
   alpha.params[0] = -alpha.params[0];
   alpha.params[2] = -alpha.params[2];
   return binary_result(a, b, Binary::k_add_scaled, "sub", kCommon, alpha.params, into, true);
+}
+
+// With alpha 1, as nearly always.
+bool without_alpha(Args args, Value* out, Binary op) {
+  bool one = args[2].is_int() && args[2].raw_int() == 1;
+  return one && direct_binary(args, out, kernels::loops(op));
 }
 
 // ---- division with a rounding mode
@@ -160,9 +168,11 @@ Tensor power_of_tensor(const Tensor& base, const Scalar& exponent, const Tensor&
 }  // namespace
 
 SL_OP(aten_add_Tensor) {
+  if (without_alpha(args, out, Binary::k_add)) return;
   out[0] = add(Input::of(args[0]), Input::of(args[1]), args[2], Tensor());
 }
 SL_OP(aten_add_Scalar) {
+  if (without_alpha(args, out, Binary::k_add)) return;
   out[0] = add(Input::of(args[0]), Input::of(args[1]), args[2], Tensor());
 }
 SL_OP(aten_add__Tensor) {
@@ -172,9 +182,11 @@ SL_OP(aten_add__Scalar) {
   out[0] = add(args.tensor(0), Input::of(args[1]), args[2], args.tensor(0));
 }
 SL_OP(aten_sub_Tensor) {
+  if (without_alpha(args, out, Binary::k_sub)) return;
   out[0] = sub(Input::of(args[0]), Input::of(args[1]), args[2], Tensor());
 }
 SL_OP(aten_sub_Scalar) {
+  if (without_alpha(args, out, Binary::k_sub)) return;
   out[0] = sub(Input::of(args[0]), Input::of(args[1]), args[2], Tensor());
 }
 SL_OP(aten_sub__Tensor) {

@@ -201,12 +201,69 @@ void check_overlap(const Tensor& out, const Tensor& in) {
            "operation.");
 }
 
-}  // namespace
+// A number beside tensors of this type, where the conversion is a cast.
+bool store_plain(const Scalar& s, ScalarType type, Slot* to) {
+  if (s.kind != Scalar::Double && s.kind != Scalar::Int) return false;
+  double exact = s.kind == Scalar::Int ? double(s.i) : s.d;
+  float single = s.kind == Scalar::Int ? float(s.i) : float(s.d);
+  if (type == ScalarType::Float64) {
+    std::memcpy(to->bytes, &exact, sizeof exact);
+  } else if (type == ScalarType::Float32) {
+    std::memcpy(to->bytes, &single, sizeof single);
+  } else {
+    return false;
+  }
+  return true;
+}
 
-Tensor run(Pointwise& p) {
+// The common case needs no plan: few elements, contiguous tensors of one shape and of the loop's
+// own type, numbers beside them. False, and nothing done, for others.
+bool run_directly(Pointwise& p, Loop loop) {
+  ScalarType produced = p.produced == ScalarType::Undefined ? p.compute : p.produced;
+  if (p.first != ScalarType::Undefined || loop_type(p.compute) != p.compute) return false;
+  if (loop_type(produced) != produced) return false;
+  if (p.result != ScalarType::Undefined && p.result != produced) return false;
+  Slot numbers[kMaxInputs];
+  const void* in[kMaxInputs];
+  int64_t step[kMaxInputs];
+  const Tensor* shape = nullptr;
+  for (int i = 0; i < p.count; ++i) {
+    const Tensor* t = p.in[i].tensor;
+    step[i] = t != nullptr;
+    if (t == nullptr) {
+      if (!store_plain(p.in[i].number, p.compute, &numbers[i])) return false;
+      in[i] = numbers[i].bytes;
+      continue;
+    }
+    if (t->dtype() != p.compute || !t->is_contiguous()) return false;
+    if (shape != nullptr && !same_shape(*t, *shape)) return false;
+    shape = t;
+    in[i] = t->raw();
+  }
+  if (shape == nullptr || shape->numel() >= kParallelElements) return false;
+  if (p.out.defined()) {
+    if (p.out.dtype() != produced || !p.out.is_contiguous() || p.out.storage()->read_only() ||
+        !same_shape(p.out, *shape)) {
+      return false;
+    }
+    for (int i = 0; i < p.count; ++i) {
+      const Tensor* t = p.in[i].tensor;
+      if (t && t->storage() == p.out.storage() && t->impl() != p.out.impl()) return false;
+    }
+  } else {
+    for (int i = 0; p.may_reuse && i < p.count && !p.out.defined(); ++i) {
+      const Tensor* t = p.in[i].tensor;
+      if (t && t->dtype() == produced && t->is_exclusive()) p.out = *t;
+    }
+    if (!p.out.defined()) p.out = Tensor::empty(shape->sizes(), produced);
+  }
+  if (shape->numel() > 0) loop(shape->numel(), p.out.raw(), in, step, p.params);
+  return true;
+}
+
+Tensor run_planned(Pointwise& p, Loop loop) {
   Runner r;
-  r.loop = (*p.table)[loop_type(p.compute)];
-  if (r.loop == nullptr) not_implemented(p);
+  r.loop = loop;
   r.params = p.params;
   r.count = p.count;
   const ScalarType compute = loop_type(p.compute);
@@ -323,6 +380,15 @@ Tensor run(Pointwise& p) {
                        r.run_line(at, strides, n);
                      });
   return p.out;
+}
+
+}  // namespace
+
+Tensor run(Pointwise& p) {
+  Loop loop = (*p.table)[loop_type(p.compute)];
+  if (loop == nullptr) not_implemented(p);
+  if (run_directly(p, loop)) return std::move(p.out);
+  return run_planned(p, loop);
 }
 
 }  // namespace scriptlang

@@ -244,7 +244,17 @@ std::string digits(int64_t value, const char* prefix, int bits) {
 
 }  // namespace
 
-SL_OP(aten_add_str) { out[0] = Value(args.string(0) + args.string(1)); }
+SL_OP(aten_add_str) {
+  Text added = args.string(1);
+  std::string* text = args[0].exclusive_text();
+  if (!text) {
+    out[0] = Value(args.string(0) + added);
+    return;
+  }
+  memory::charge(int64_t(added.size()));  // a string that dies here grows
+  text->append(added);
+  out[0] = std::move(args[0]);
+}
 SL_OP(aten_len_str) { out[0].set_int(int64_t(args.string(0).size())); }
 SL_OP(aten___getitem___str) { out[0] = Value(one_character(args.string(0), args.integer(1))); }
 SL_OP(prim_StringIndex) { out[0] = Value(one_character(args.string(0), args.integer(1))); }
@@ -262,12 +272,16 @@ SL_OP(aten_slice_str) {
   auto clamp = [&](int64_t at) { return std::clamp(at < 0 ? at + size : at, low, high); };
   int64_t start = args.none(1) ? (step > 0 ? low : high) : clamp(args.integer(1));
   int64_t end = args.none(2) ? (step > 0 ? high : low) : clamp(args.integer(2));
+  if (step == 1) {
+    out[0] = Value(text.substr(size_t(start), size_t(std::max<int64_t>(end - start, 0))));
+    return;
+  }
   std::string taken;
   for (int64_t at = start; step > 0 ? at < end : at > end;) {
     taken += text[size_t(at)];
     if (__builtin_add_overflow(at, step, &at)) break;
   }
-  out[0] = Value(taken);
+  out[0] = Value(std::move(taken));
 }
 
 // ---- searching

@@ -1,0 +1,161 @@
+// Register code: what it is made of, and that plain code of the same function does the same.
+#include "assembler.h"
+#include "harness.h"
+#include "lower/lowering.h"
+
+using namespace scriptlang;
+using namespace test;
+using lower::StepOp;
+
+namespace {
+
+int count(const lower::Code& code, StepOp op) {
+  int found = 0;
+  for (const lower::Step& step : code.steps) found += step.op == op;
+  return found;
+}
+
+const lower::Code& lowered(const Code& code, std::shared_ptr<const Program>* keep) {
+  *keep = decode({code});
+  return lower::code_of(*(*keep)->find(code.name));
+}
+
+// The text of the result, or of the error and where it happened.
+std::string outcome(const Code& code, std::vector<Value> arguments, bool plain) {
+  auto program = decode({code});
+  const Function& f = *program->find(code.name);
+  if (plain) f.lowered.store(lower::Lowering(f, true).run().release());
+  Context context;
+  Limits limits;
+  limits.instructions = 100000;
+  try {
+    return text_of(run(*program, f, std::move(arguments), context, limits));
+  } catch (const Error& e) {
+    return concat(error_kind_name(e.kind), ": ", e.message, " at ", e.stack[0].pc);
+  }
+}
+
+void check_same(const Code& code, const std::vector<Value>& arguments, const std::string& want) {
+  CHECK_EQ(outcome(code, arguments, false), want);
+  CHECK_EQ(outcome(code, arguments, true), want);
+}
+
+// total = 0; for i in range(n): total = total + i * i % 7
+Code sum_of_squares() {
+  Code code;
+  code.argument("int");
+  code.constants = {Value(0), Value(true), Value(7)};
+  int64_t add = code.op("aten::add", "int", 2), mul = code.op("aten::mul", "int", 2);
+  int64_t rest = code.op("aten::remainder", "int", 2);
+  code.emit("STORE", 1).emit("LOADC", 0).emit("LOAD", 1).emit("LOADC", 1).emit("LOADC", 0);
+  code.emit("LOOP", 11, 3).emit("STOREN", 2, 2).emit("LOADC", 1).emit("MOVE", 3);
+  code.emit("LOAD", 2).emit("MOVE", 2).emit("OP", mul).emit("LOADC", 2).emit("OP", rest);
+  code.emit("OP", add).emit("JMP", -10).emit("RET");
+  return code;
+}
+
+}  // namespace
+
+TEST(a_counted_loop_is_its_arithmetic_and_one_step) {
+  std::shared_ptr<const Program> keep;
+  const lower::Code& code = lowered(sum_of_squares(), &keep);
+  CHECK_EQ(count(code, StepOp::OP), 0);
+  CHECK_EQ(count(code, StepOp::COUNT), 2);  // before the body and after it
+  size_t body = 0;
+  while (code.steps[body].op != StepOp::MUL_INT) ++body;
+  CHECK(code.steps[body + 1].op == StepOp::MOD_INT);
+  CHECK(code.steps[body + 2].op == StepOp::ADD_INT);
+  CHECK(code.steps[body + 3].op == StepOp::COUNT);
+  CHECK_EQ(code.steps[body + 3].x, -3);
+  check_same(sum_of_squares(), {Value(100)}, "197");
+}
+
+TEST(an_operand_that_is_not_proven_is_checked_once) {
+  Code code;  // without a schema nothing is declared
+  code.schema = false;
+  code.constants = {Value(1)};
+  int64_t add = code.op("aten::add", "int", 2);
+  code.emit("STORE", 1).emit("LOAD", 1).emit("LOADC", 0).emit("OP", add);
+  code.emit("LOAD", 1).emit("OP", add).emit("RET");
+  std::shared_ptr<const Program> keep;
+  CHECK_EQ(count(lowered(code, &keep), StepOp::GUARD_INT), 1);
+  check_same(code, {Value(20)}, "41");
+  CHECK_EQ(outcome(code, {Value(2.5)}, false),
+           "TypeError: expected a value of type int but got float at 3");
+}
+
+TEST(declared_types_of_registers_prove_nothing) {
+  Code code;
+  code.argument("Any");
+  code.registers = 1;
+  code.register_types = {Value("int")};
+  code.constants = {Value(1)};
+  int64_t add = code.op("aten::add", "int", 2);
+  code.emit("STORE", 1).emit("LOAD", 1).emit("LOADC", 0).emit("OP", add).emit("RET");
+  std::shared_ptr<const Program> keep;
+  CHECK_EQ(count(lowered(code, &keep), StepOp::GUARD_INT), 1);
+  CHECK_EQ(outcome(code, {Value("text")}, false),
+           "TypeError: expected a value of type int but got str at 3");
+}
+
+// Carried values that go round in a circle of the given length.
+static Code circle(int length) {
+  Code code;
+  code.registers = length + 2;
+  code.argument("int");
+  code.constants = {Value(0), Value(true)};
+  code.emit("STORE", length + 2);
+  code.emit("LOADC", 0).emit("LOAD", length + 2).emit("LOADC", 1);
+  for (int k = 0; k < length; ++k) {
+    code.constants.push_back(Value(k + 10));
+    code.emit("LOADC", 2 + k);
+  }
+  code.emit("LOOP", length + 4, length + 2).emit("STOREN", 1, length + 1).emit("LOADC", 1);
+  for (int k = 0; k < length; ++k) code.emit("MOVE", 2 + (k + 1) % length);
+  code.emit("JMP", -(length + 3));
+  code.emit("TUPLE_CONSTRUCT", length).emit("RET");
+  return code;
+}
+
+TEST(values_that_go_round_in_a_circle) {
+  check_same(circle(2), {Value(3)}, "(11, 10)");
+  check_same(circle(3), {Value(4)}, "(11, 12, 10)");
+  check_same(circle(5), {Value(0)}, "(10, 11, 12, 13, 14)");
+  Code many = circle(70);  // more than a loop keeps in registers
+  CHECK_EQ(outcome(many, {Value(71)}, false), outcome(many, {Value(1)}, true));
+}
+
+TEST(a_deep_stack) {
+  Code code;
+  code.argument("int");
+  int64_t add = code.op("aten::add", "int", 2);
+  code.emit("STORE", 1);
+  for (int k = 0; k < 1000; ++k) code.emit("LOAD", 1);
+  for (int k = 0; k < 999; ++k) code.emit("OP", add);
+  code.emit("RET");
+  check_same(code, {Value(3)}, "3000");
+}
+
+TEST(what_is_pending_is_taken_before_its_register_changes) {
+  Code code;
+  code.argument("List[int]").argument("int");
+  int64_t len = code.op("aten::len", "t", 1);
+  code.types = {Value("List[int]")};
+  // [x] pushed as a copy, then x is replaced by a longer list and both are measured
+  code.emit("STOREN", 1, 2).emit("LOAD", 1).emit("LOAD", 1).emit("LOAD", 2).emit("LOAD", 2);
+  code.emit("LOAD", 2).emit("LIST_CONSTRUCT", 0, 3).emit("STORE", 1).emit("OP", len);
+  code.emit("LOAD", 1).emit("OP", len).emit("TUPLE_CONSTRUCT", 3).emit("RET");
+  check_same(code, {Value(List::make({Value(4)})), Value(5)}, "([4], 1, 3)");
+}
+
+TEST(a_loop_that_pops_its_own_counts) {
+  Code code;  // a `while` whose body reads the trip number under its values
+  code.constants = {Value(0), Value(int64_t(INT64_MAX)), Value(true), Value(3)};
+  int64_t lt = code.op("aten::lt", "int", 2);
+  code.emit("LOADC", 0).emit("LOADC", 1).emit("LOADC", 2).emit("LOOP", 10, 2);
+  code.emit("DROP").emit("STORE", 2).emit("STORE", 1).emit("LOAD", 1).emit("LOAD", 2);
+  code.emit("LOAD", 1).emit("LOADC", 3).emit("OP", lt).emit("JMP", -9).emit("LOAD", 1);
+  code.emit("RET");
+  check_same(code, {}, "3");
+}
+int main(int count, char** arguments) { return test::main(count, arguments); }
