@@ -40,6 +40,15 @@ MODULE_PLACES = ("prim::Param", "prim::GetAttr")
 
 ENUM_PROPERTIES = ("name", "value")
 
+_PACKED = f"{T.CUSTOM_CLASSES}quantized."
+LIBRARY_METHODS = {
+    **{(f"{_PACKED}Conv{n}dPackedParamsBase", name): f"quantized::conv{n}d_{name}"
+       for n in (2, 3) for name in ("unpack", "stride", "padding", "output_padding", "dilation",
+                                    "groups", "transpose")},
+    (f"{_PACKED}LinearPackedParamsBase", "unpack"): "quantized::linear_unpack",
+    (f"{_PACKED}EmbeddingPackedParamsBase", "unpack"): "quantized::embedding_bag_unpack"}
+"""Methods of classes of PyTorch's C++ library -> the operator that does the same."""
+
 METHOD_SPELLINGS = {
     (T.TENSOR, "__len__"): "aten::len", (T.STR, "__len__"): "aten::len",
     (T.STR, "__contains__"): "aten::__contains__",
@@ -119,6 +128,10 @@ class SimpleValue(SugaredValue):
         starred = bound_method(value, name)
         if starred is not None:
             return starred
+        spelled = LIBRARY_METHODS.get((type.name, name))
+        if spelled is not None:
+            return BuiltinFunction(name, lambda b, args, kwargs, span: b.call_operator(
+                spelled, [Arg(self, span), *args], kwargs, span, None))
         made = class_method(type, name)
         return None if made is None else FunctionValue(made)
 

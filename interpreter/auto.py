@@ -12,7 +12,7 @@ from ..ir import Function
 from ..limits import Limits
 from ..objects import ScriptObject
 from .engine import Engine, available, engine
-from .reach import classes_in
+from .reach import classes_in, is_for_python
 
 CHOICE = "auto_engine"
 """Attribute of a Function that holds the engine chosen for it."""
@@ -54,13 +54,17 @@ class ObjectEngine(AutoEngine):
         """The engine of `forward`, or of the first method where there is none."""
         methods = self.obj.type.methods
         functions = [methods["forward"]] if "forward" in methods else list(methods.values())[:1]
-        return fitting(functions, classes_in(self.obj)).name
+        return self._fitting(*functions).name
 
     def chosen(self, function: Function) -> Engine:
         choice = self.choices.get(function)
         if choice is None:
-            choice = self.choices[function] = fitting([function], classes_in(self.obj))
+            choice = self.choices[function] = self._fitting(function)
         return choice
+
+    def _fitting(self, *functions: Function) -> Engine:
+        return engine("python") if is_for_python(self.obj) else \
+            fitting(functions, classes_in(self.obj))
 
 
 def fitting(functions: Iterable[Function], classes: Iterable[T.ClassType] = ()) -> Engine:

@@ -13,7 +13,7 @@ that its readers skip: the types of the registers, and the functions that CALL n
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Callable, Mapping, NamedTuple
 
 from .. import types as T
@@ -234,7 +234,19 @@ def _schema(name: str, table: Any, resolve_type: Callable[[str], T.Type],
             Argument(_text(r.get("name"), name), resolve_type(_text(r.get("type"), name)),
                      NO_DEFAULT if r.get("default_value") is None else r["default_value"])
             for r in rows))
-    return Schema(name, "", *parts)
+    return Schema(name, "", with_none_defaults(parts[0]), parts[1])
+
+
+def with_none_defaults(arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:
+    """The record spells the default None as it spells no default: for last arguments that may be
+    None it is one, as PyTorch's lite interpreter takes it."""
+    made = list(arguments)
+    for i in range(len(made) - 1, -1, -1):
+        if not made[i].has_default:
+            if not T.may_be_none(made[i].type) or made[i].type == T.ANY:
+                break
+            made[i] = replace(made[i], default=None)
+    return tuple(made)
 
 
 def listing(code: Code) -> str:

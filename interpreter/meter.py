@@ -1,36 +1,69 @@
-"""Counts the bytes of the tensors that a run keeps alive."""
+"""Counts the bytes of what a run keeps alive: tensors as they are made and freed, strings and
+containers by a census whenever enough of them may have been made.
+"""
 
 from __future__ import annotations
 
 import weakref
-from typing import Any
+from typing import Any, Callable, Iterable
 
 from ..errors import LimitError
+from ..objects import ScriptObject
 from ..tensors import Tensor
+
+SLOT = 8
+"""Bytes of one element of a container."""
+
+STEP = 64
+"""Bytes that every operator is taken to make, whatever it gives back."""
+
+LEAVES = (int, float, complex, Tensor)
+"""What a list of holds nothing else that counts."""
+
+SMALL = 1 << 20
+"""Bytes that may be made between two censuses, at least."""
 
 
 class MemoryMeter:
     """Adds up storages as operators return them, and takes them off as they are freed.
 
-    Tensors that were there before the run count once the program makes a view of them.
+    roots: gives the values that the run holds, for a census.  Tensors that were there before the
+    run count once the program makes a view of them.
     """
 
-    def __init__(self, limit: int):
-        self.limit = limit
+    def __init__(self, limit: int, roots: Callable[[], Iterable[Any]]):
+        self.limit, self.roots = limit, roots
         self.alive = 0
         self.seen: weakref.WeakSet = weakref.WeakSet()
+        self.made = 0
+        self.census_at = max(limit // 4, SMALL)
+        self.lengths: dict[int, int] = {}
 
     def look(self, stack: list[Any]) -> None:
         """Count the results of an operator, which are on top of the stack."""
+        self.made += STEP
         if stack:
             self.value(stack[-1])
+        if self.made > self.census_at:
+            self.census()
 
     def value(self, value: Any) -> None:
         if isinstance(value, Tensor):
             self.storage(value.storage)
+        elif isinstance(value, str):
+            self.made += len(value)
         elif isinstance(value, (list, tuple)):
-            for v in value:
-                self.value(v)
+            known = self.lengths.get(id(value), 0)
+            if len(value) > known:
+                self.lengths[id(value)] = len(value)
+                self.made += SLOT * (len(value) - known)
+                if isinstance(value[-1], Tensor):
+                    self.tensors(value[known:])
+
+    def tensors(self, values: Iterable[Any]) -> None:
+        for v in values:
+            if isinstance(v, Tensor):
+                self.storage(v.storage)
 
     def storage(self, storage: Any) -> None:
         if storage in self.seen:
@@ -40,8 +73,34 @@ class MemoryMeter:
         self.alive += size
         weakref.finalize(storage, self.free, size)
         if self.alive > self.limit:
-            raise LimitError(f"the program holds {self.alive:,} bytes of tensors; its limits allow "
-                             f"{self.limit:,}")
+            self.refuse(self.alive, "tensors")
 
     def free(self, size: int) -> None:
         self.alive -= size
+
+    def census(self) -> None:
+        """Add up the strings and containers that are held, each once."""
+        self.made, self.lengths = 0, {}
+        held, seen, pending = 0, set(), list(self.roots())
+        while pending:
+            value = pending.pop()
+            if not isinstance(value, (str, list, tuple, dict, ScriptObject)) or id(value) in seen:
+                continue
+            seen.add(id(value))
+            if isinstance(value, str):
+                held += len(value)
+                continue
+            parts = value.slots if isinstance(value, ScriptObject) else \
+                [*value, *value.values()] if isinstance(value, dict) else value
+            held += SLOT * len(parts)
+            if held > self.limit:
+                break
+            if not isinstance(value, list) or value and not isinstance(value[-1], LEAVES):
+                pending += parts
+        if held + self.alive > self.limit:
+            self.refuse(held + self.alive, "strings, containers and tensors")
+        self.census_at = max((self.limit - held) // 4, SMALL, held // 2)
+
+    def refuse(self, size: int, what: str):
+        raise LimitError(f"the program holds {size:,} bytes of {what}; its limits allow "
+                         f"{self.limit:,}")

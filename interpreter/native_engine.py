@@ -25,7 +25,7 @@ from .code import Code, to_tuple
 from .composites import link_composites
 from .native import load
 from .prepare import running_code
-from .reach import calls_by_name, classes_in, reachable, unique_names
+from .reach import calls_by_name, classes_in, is_for_python, reachable, unique_names
 
 PROGRAM = "native_program"
 """Attribute of a Function that holds its NativeProgram without regard to objects it is given."""
@@ -68,6 +68,9 @@ class NativeProgram:
         if any(ref.name == PYTHON_CALL for code in self.codes.values() for ref in code.operators):
             raise MissingOperatorError(f"{function.name} calls a Python function (@ignore), which "
                                        "only the python engine can")
+        if is_for_python(*(code.constants for code in self.codes.values())):
+            raise MissingOperatorError(f"{function.name} has constants that are quantized, or of a "
+                                       "class that only the python engine knows")
         names = unique_names(self.codes)
         self.name = names[function]
         self.by_name = {name: self.codes[f] for f, name in names.items()}

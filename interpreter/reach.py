@@ -6,8 +6,10 @@ from collections import Counter, deque
 from typing import Any, Callable, Iterable, Iterator
 
 from .. import types as T
+from ..dtypes import FLOAT8
 from ..ir import Function
 from ..objects import ScriptObject
+from ..tensors import Tensor
 from .code import Code
 from .prepare import running_code
 
@@ -64,7 +66,19 @@ def classes_of(code: Code) -> Iterator[T.ClassType]:
 
 def classes_in(*values: Any) -> frozenset[T.ClassType]:
     """The classes of all objects inside values."""
-    found: set[T.ClassType] = set()
+    return frozenset(v.type for v in values_in(*values) if isinstance(v, ScriptObject))
+
+
+def is_for_python(*values: Any) -> bool:
+    """Whether values hold tensors of types, or objects of libraries, that only the Python engine
+    knows."""
+    return any(v.dtype.kind == "q" or v.dtype in FLOAT8 if isinstance(v, Tensor) else
+               isinstance(v, ScriptObject) and v.type.name.startswith(T.CUSTOM_CLASSES)
+               for v in values_in(*values))
+
+
+def values_in(*values: Any) -> Iterator[Any]:
+    """Tensors and objects inside values; each object once."""
     seen: set[int] = set()
     pending = list(values)
     while pending:
@@ -72,11 +86,12 @@ def classes_in(*values: Any) -> frozenset[T.ClassType]:
         if isinstance(value, (ScriptObject, list, tuple, dict)) and id(value) not in seen:
             seen.add(id(value))
             if isinstance(value, ScriptObject):
-                found.add(value.type)
+                yield value
                 pending += value.slots
             else:
                 pending += value.values() if isinstance(value, dict) else value
-    return frozenset(found)
+        elif isinstance(value, Tensor):
+            yield value
 
 
 def unique_names(functions: Iterable[Function]) -> dict[Function, str]:

@@ -84,13 +84,15 @@ class Interpreter:
         self.steps = 0
         self.deadline = None
         self.meter = None
+        self.is_limited = False
 
     def run(self, program: Program, args: list[Any]) -> Any:
         """Call a program with all its arguments; returns its result (a tuple, if several)."""
         if self.limits.seconds is not None:
             self.deadline = time.monotonic() + self.limits.seconds
         if self.limits.memory is not None:
-            self.meter = MemoryMeter(self.limits.memory)
+            self.meter = MemoryMeter(self.limits.memory, self.held)
+        self.is_limited = self.deadline is not None or self.meter is not None
         self.stack.extend(args)
         self.frames.append(Activation(program))
         modes.mode.enabled = True
@@ -104,6 +106,10 @@ class Interpreter:
         except Exception as error:
             raise attach_stack(exceptions.failure(error), self.script_stack()) from None
         return self.stack[0] if len(self.stack) == 1 else tuple(self.stack)
+
+    def held(self) -> list[Any]:
+        """Every value that the run can still reach."""
+        return [*self.stack, *(v for frame in self.frames for v in frame.registers)]
 
     def script_stack(self) -> tuple[Frame, ...]:
         return tuple(f for a in self.frames for f in a.program.code.frames(a.pc))
@@ -147,8 +153,8 @@ class Interpreter:
                     stack.append(constants[x])
                 elif op == "OP" or op == "OPN":
                     calls[x].run(stack, n)
-                    if self.meter:
-                        self.meter.look(stack)
+                    if self.is_limited:
+                        self.after_operator()
                 elif op == "STORE":
                     registers[x] = stack.pop()
                 elif op == "STOREN":
@@ -163,6 +169,8 @@ class Interpreter:
                     break
                 else:
                     HANDLERS[op](stack, code, x, n)
+                    if self.is_limited:
+                        self.after_operator()
                 pc += 1
 
     def next_check(self) -> float:
@@ -175,10 +183,19 @@ class Interpreter:
         most = self.limits.instructions
         if most is not None and self.steps > most:
             raise LimitError(f"the program ran {most} instructions, the most that its limits allow")
+        self.check_time()
+        return self.next_check()
+
+    def check_time(self) -> None:
         if self.deadline is not None and time.monotonic() > self.deadline:
             raise LimitError(f"the program ran for {self.limits.seconds} s, the longest that its "
                              "limits allow")
-        return self.next_check()
+
+    def after_operator(self) -> None:
+        """One operator may take long, and much memory."""
+        if self.meter is not None:
+            self.meter.look(self.stack)
+        self.check_time()
 
     # Switching frames
 

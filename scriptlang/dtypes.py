@@ -24,12 +24,12 @@ class DType:
 
     @cached_property
     def numpy(self) -> np.dtype:
-        """numpy's type; bfloat16 is that of ml_dtypes."""
-        if self.name == "bfloat16":
+        """numpy's type; bfloat16 and float8 are those of ml_dtypes, quantized types integers."""
+        if self.name == "bfloat16" or self.name.startswith("float8"):
             import ml_dtypes
 
-            return np.dtype(ml_dtypes.bfloat16)
-        return np.dtype(self.name)
+            return np.dtype(getattr(ml_dtypes, self.name))
+        return np.dtype(self.name.removeprefix("q"))
 
     @property
     def is_floating_point(self) -> builtins.bool:
@@ -61,8 +61,17 @@ ALL = tuple(DType(*row) for row in (
     (29, "uint64", "u", 8)))
 """Every element type, by code."""
 
-BY_CODE = {d.code: d for d in ALL}
-BY_NAME = {d.name: d for d in ALL}
+FLOAT8 = tuple(DType(*row) for row in (
+    (23, "float8_e5m2", "f", 1), (24, "float8_e4m3fn", "f", 1), (25, "float8_e5m2fnuz", "f", 1),
+    (26, "float8_e4m3fnuz", "f", 1)))
+"""Types to keep weights in: they convert, and have no arithmetic."""
+
+QUANTIZED = tuple(DType(*row) for row in (
+    (12, "qint8", "q", 1), (13, "quint8", "q", 1), (14, "qint32", "q", 4)))
+"""Types of quantized tensors: integers that a scale and a zero point turn into numbers."""
+
+BY_CODE = {d.code: d for d in (*ALL, *FLOAT8, *QUANTIZED)}
+BY_NAME = {d.name: d for d in BY_CODE.values()}
 BY_NAME.update({alias: BY_NAME[name] for alias, name in (
     ("float", "float32"), ("double", "float64"), ("half", "float16"), ("int", "int32"),
     ("long", "int64"), ("short", "int16"), ("cfloat", "complex64"), ("cdouble", "complex128"))})
@@ -71,6 +80,8 @@ BY_NAME.update({alias: BY_NAME[name] for alias, name in (
  bfloat16, uint16, uint32, uint64) = ALL
 float, double, half, int, long, short = float32, float64, float16, int32, int64, int16
 cfloat, cdouble = complex64, complex128
+float8_e5m2, float8_e4m3fn, float8_e5m2fnuz, float8_e4m3fnuz = FLOAT8
+qint8, quint8, qint32 = QUANTIZED
 
 BAREBONES = (uint16, uint32, uint64)
 """Types that PyTorch stores and converts but gives little arithmetic, and no promotion."""
@@ -125,7 +136,9 @@ def set_default_dtype(dtype) -> None:
 DISPLAY = {"uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
            "float16": "Half", "float32": "Float", "float64": "Double", "complex64": "ComplexFloat",
            "complex128": "ComplexDouble", "bool": "Bool", "bfloat16": "BFloat16",
-           "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64"}
+           "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64",
+           **{d.name: d.name[0].upper() + d.name[1:] for d in FLOAT8},
+           "qint8": "QInt8", "quint8": "QUInt8", "qint32": "QInt32"}
 """PyTorch's names of element types in error messages."""
 
 
@@ -137,6 +150,9 @@ def promote(a: DType, b: DType) -> DType:
     """
     if a is b or a.code == b.code:
         return a
+    if {a, b} & set((*FLOAT8, *QUANTIZED)):
+        raise RuntimeError(f"{a.name} and {b.name} have no common type; convert one of them with "
+                           ".to(dtype), or a quantized tensor with .dequantize()")
     rank = "buifc"
     if rank.index(a.kind) > rank.index(b.kind):
         a, b = b, a

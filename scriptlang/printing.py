@@ -121,3 +121,16 @@ def _nested(array: np.ndarray, write, summarise: bool, indent: int) -> str:
         parts += ["..."] + [_nested(a, write, summarise, indent + 1) for a in array[-EDGE:]]
     gap = "," + "\n" * (array.ndim - 1) + " " * (indent + 1)
     return "[" + gap.join(parts) + "]"
+
+
+def quantized_text(x) -> str:
+    """A quantized tensor: its numbers, then how they are quantized."""
+    q = x.quantizer
+    how = f"torch.per_tensor_affine, scale={q.scale}, zero_point={q.zero_point}" if q.scheme == 0 \
+        else (f"torch.per_channel_affine{'_float_qparams' if q.scheme == 4 else ''}, "
+              f"scale={tensor_text(q.scales)}, zero_point={tensor_text(q.zero_points)}, "
+              f"axis={q.axis}")
+    numbers = x.numbers()
+    body = array_text(numbers, x.numel() > THRESHOLD) if numbers.size else "[]"
+    return (f"tensor({body}, size={tuple(x._size)}, dtype=torch.{x.dtype.name},\n"
+            f"       quantization_scheme={how})")

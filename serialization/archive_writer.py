@@ -110,8 +110,11 @@ def bytecode_of(root: ScriptObject, renamed: Mapping[T.Type, str]) -> dict[str, 
     from ..interpreter.reach import classes_in
     from .bytecode import bytecode_records
 
+    classes = sorted(classes_in(root), key=lambda t: renamed.get(t, t.name))
+    restoring = [t.methods["__setstate__"] for t in classes if "__setstate__" in t.methods]
     try:
-        return bytecode_records(root.type.methods.values(), renamed, classes_in(root))
+        return bytecode_records(dict.fromkeys([*root.type.methods.values(), *restoring]), renamed,
+                                classes)
     except GraphError:
         return {}
 

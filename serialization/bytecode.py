@@ -28,7 +28,8 @@ LITE_LACKS = ("CALL", "ENTER", "EXIT", "UNCHECKED_CAST", "FORK", "AWAITABLE", "W
 """Opcodes that PyTorch's lite interpreter does not run."""
 
 LITE_TYPES = (T.ClassType, T.InterfaceType, T.EnumType, T.UnionType)
-"""Types that it cannot read among those that instructions name; a Union even crashes it."""
+"""Types that it cannot read among those that instructions name, but for classes of its own library;
+a Union even crashes it."""
 
 NAMED_TUPLE = "[NamedTuple, ["
 """What follows the name of a NamedTuple where its fields are spelled out."""
@@ -60,8 +61,13 @@ def bytecode_records(functions: Iterable[Function],
 def runs_on_lite(code: Code) -> bool:
     """Whether PyTorch's lite interpreter can read and run a function."""
     return not (any(i.op in LITE_LACKS for i in code.instructions)
-                or any(isinstance(part, LITE_TYPES) for t in code.types for part in t.walk())
+                or any(isinstance(part, LITE_TYPES) and not is_of_library(part)
+                       for t in code.types for part in t.walk())
                 or any(o.name.startswith("scriptlang::") for o in code.operators))
+
+
+def is_of_library(t: T.Type) -> bool:
+    return isinstance(t, T.ClassType) and t.name.startswith(T.CUSTOM_CLASSES)
 
 
 def read_functions(tree: Any, resolve: Callable[[str], T.Type | None],

@@ -10,9 +10,12 @@ from typing import Any, Callable, Iterator
 
 from .. import types as T
 from ..errors import ArchiveError
+from ..interpreter.prepare import CODE
 from ..ir import Function
 from .bytecode import read_functions
 from .pickle_tree import ObjectRef, TensorRef
+
+MAX_SLOTS = 10_000
 
 SIMPLE = {TensorRef: T.TENSOR, bool: T.BOOL, int: T.INT, float: T.FLOAT, str: T.STR}
 """Types that the value of an attribute tells.  None, lists and dicts tell none."""
@@ -28,13 +31,15 @@ class BytecodeImporter:
             self._declare(ref)
 
     def find_type(self, name: str) -> T.Type | None:
-        return self.types.get(name)
+        return T.custom_class(name) if name.startswith(T.CUSTOM_CLASSES) else self.types.get(name)
 
     def find_function(self, name: str) -> Function | None:
         return self.functions.get(name)
 
     def _declare(self, ref: ObjectRef) -> None:
         """The class of an object; a second object of it must have the same attributes."""
+        if ref.name.startswith(T.CUSTOM_CLASSES):
+            return
         known = self._class(ref.name)
         if not isinstance(ref.state, dict):
             return                                       # its __setstate__ knows what to do with it
@@ -49,6 +54,8 @@ class BytecodeImporter:
                 a.type = T.ANY
 
     def _class(self, name: str) -> T.ClassType:
+        if name.startswith(T.CUSTOM_CLASSES):
+            return T.custom_class(name)
         if name not in self.types:
             self.types[name] = T.ClassType(name, is_module=True)
         return self.types[name]
@@ -65,8 +72,23 @@ class BytecodeImporter:
     def _add_method(self, function: Function) -> None:
         """A function is a method of the class that it is named after."""
         owner, _, name = function.name.rpartition(".")
-        if isinstance(self.types.get(owner), T.ClassType):
-            self.types[owner].methods[name] = function
+        cls = self.types.get(owner)
+        if not isinstance(cls, T.ClassType):
+            return
+        cls.methods[name] = function
+        if name == "__setstate__" and not cls.attributes:
+            for i in range(slots_set(function)):
+                cls.add_attribute(f"slot_{i}", T.ANY)
+
+
+def slots_set(function: Function) -> int:
+    """How many slots the object of a `__setstate__` has, by the last that is set there."""
+    code = function.attributes[CODE]
+    last = max((i.x for i in code.instructions if i.op == "SET_ATTR"), default=-1)
+    if last >= MAX_SLOTS:
+        raise ArchiveError(f"{function.name} sets slot {last:,} of its object", "bytecode.pkl",
+                           "no model is written like this; do not use the file")
+    return last + 1
 
 
 def objects_in(tree: Any) -> Iterator[ObjectRef]:

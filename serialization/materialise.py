@@ -15,6 +15,7 @@ from .. import dtypes
 from .. import types as T
 from ..errors import ArchiveError
 from ..objects import Device, EnumValue, ScriptObject
+from ..quantized import ChannelQuantizer, QuantizedTensor, Quantizer
 from ..tensors import Storage, Tensor
 from .pickle_tree import (DeviceRef, EnumRef, ITEM_SIZES, ObjectRef, SCALAR_TYPES, StorageRef,
                           TensorRef, Tree)
@@ -195,20 +196,39 @@ class Materialiser:
 
     def tensor(self, ref: TensorRef) -> Tensor:
         if ref.kind or ref.storage is None:
-            self.fail(f"tensors made by {ref.kind} (quantized, sparse, nested) are not supported",
+            self.fail(f"tensors made by {ref.kind} (sparse, nested) are not supported",
                       "save the model with plain dense tensors")
         dtype = dtypes.BY_CODE.get(ref.storage.dtype)
         if dtype is None:
             self.fail(f"tensors of dtype {SCALAR_TYPES[ref.storage.dtype]} are not supported",
                       f"convert them to one of {', '.join(d.name for d in dtypes.ALL)} before "
                       "saving")
+        if (dtype.kind == "q") != (ref.quantizer is not None):
+            self.fail(f"a tensor of {dtype.name} is made as if it were "
+                      f"{'plain' if ref.quantizer is None else 'quantized'}")
         storage = self.storages.open(self.folder, ref.storage)
+        if ref.quantizer is not None:
+            return QuantizedTensor(storage, dtype, ref.size, ref.stride, ref.offset,
+                                   self.quantizer(ref), ref.requires_grad)
         tensor = Tensor(storage, dtype, ref.size, ref.stride, ref.offset, ref.requires_grad)
         if ref.is_conj or ref.is_neg:
             array = tensor._array
             array = np.conj(array) if ref.is_conj else array
             tensor = Tensor._wrap(np.negative(array) if ref.is_neg else array.copy())
         return tensor
+
+    def quantizer(self, ref: TensorRef) -> Quantizer | ChannelQuantizer:
+        """How a tensor is quantized; parameters of channels have to fit its size."""
+        if len(ref.quantizer) == 2:
+            return Quantizer(float(ref.quantizer[0]), ref.quantizer[1])
+        scales, zeros, axis = ref.quantizer
+        if not 0 <= axis < len(ref.size) or scales.size != (ref.size[axis],) \
+                or zeros.size != scales.size:
+            self.fail("the parameters of a quantized tensor do not fit its size")
+        made = [self.once(t, None, lambda t=t: self.tensor(t)) for t in (scales, zeros)]
+        if any(t.dtype.kind not in "fi" for t in made):
+            self.fail("the parameters of a quantized tensor are no numbers")
+        return ChannelQuantizer(*made, axis)
 
     def object(self, ref: ObjectRef, what: str, depth: int) -> ScriptObject:
         made = self.made.get((id(ref), None))
@@ -222,7 +242,10 @@ class Materialiser:
 
     def fill(self, made: ScriptObject, ref: ObjectRef, depth: int) -> None:
         if made.type.name.startswith(T.CUSTOM_CLASSES):
-            return                               # a class of a C++ library: only its name is kept
+            wanted = STATES.get(made.type.name, T.ANY)
+            state = self.value(ref.state, wanted, f"the state of {ref.name}", depth + 1)
+            made.slots = [state]                 # a class of a C++ library: kept as it is
+            return
         if "__setstate__" in made.type.methods:
             arguments = made.type.methods["__setstate__"].schema.arguments
             wanted = arguments[1].type if len(arguments) == 2 else T.ANY
@@ -251,6 +274,17 @@ class Materialiser:
         except ValueError:
             self.fail(f"{ref.text!r} is no device")
 
+
+_QUANTIZED = T.CUSTOM_CLASSES + "quantized."
+_LINEAR = T.custom_class(_QUANTIZED + "LinearPackedParamsBase")
+STATES = {
+    _LINEAR.name: T.TupleType((T.TENSOR, T.OptionalType(T.TENSOR))),
+    T.CUSTOM_CLASSES + "rnn.CellParamsBase": T.TupleType((
+        T.STR, T.ListType(T.TENSOR), T.ListType(T.FLOAT), T.ListType(T.INT),
+        T.ListType(_LINEAR))),
+    _QUANTIZED + "EmbeddingPackedParamsBase": T.TupleType((
+        T.INT, T.ListType(T.TENSOR), T.ListType(T.FLOAT), T.ListType(T.INT)))}
+"""Classes of PyTorch's C++ library -> the type of their state, where it is always the same."""
 
 KINDS = {TensorRef: "a Tensor", list: "a list", dict: "a dict", tuple: "a tuple", str: "a str",
          int: "an int", float: "a float", bool: "a bool", type(None): "None", EnumRef: "an enum",

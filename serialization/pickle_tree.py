@@ -47,7 +47,8 @@ class StorageRef:
 class TensorRef:
     """A strided view of a storage; checked to lie within the elements that the storage declares.
 
-    `kind` names what is not a plain tensor (`_rebuild_qtensor`), "" for plain ones.
+    `kind` names what is not a plain tensor (`_rebuild_sparse_tensor`), "" for plain ones.
+    `quantizer`: (scale, zero point), or (scales, zero points, axis) of which two are TensorRefs.
     """
 
     storage: StorageRef | None
@@ -58,6 +59,7 @@ class TensorRef:
     is_conj: bool = False
     is_neg: bool = False
     kind: str = ""
+    quantizer: tuple | None = None
 
 
 @dataclass(eq=False)

@@ -14,7 +14,9 @@ from typing import Any, Callable
 from .. import types as T
 from ..errors import ArchiveError
 from ..objects import Device, EnumValue, ScriptObject
+from ..quantized import ChannelQuantizer, QuantizedTensor, Quantizer
 from ..tensors import Tensor
+from .materialise import STATES
 from .pickle_tree import SCALAR_TYPES
 
 LIST_BUILDERS = {T.INT: "build_intlist", T.FLOAT: "build_doublelist", T.BOOL: "build_boollist",
@@ -199,16 +201,33 @@ class Pickler:
     # Tensors, objects
 
     def tensor(self, t: Tensor) -> None:
-        self.name("torch._utils", "_rebuild_tensor_v2")
+        quantized = isinstance(t, QuantizedTensor)
+        self.name("torch._utils", "_rebuild_qtensor" if quantized else "_rebuild_tensor_v2")
         self.out += b"("
         self.memoized(("storage", id(t.storage), t.dtype.code), lambda: self.storage(t))
         self.kept.append(t.storage)
         self.int(t.storage_offset())
         self.sizes(t.shape)
         self.sizes(t.stride())
+        if quantized:
+            self.quantizer(t.quantizer)
         self.out += b"\x88" if t.requires_grad else b"\x89"
         self.name("collections", "OrderedDict")
         self.out += b")RtR"
+
+    def quantizer(self, q: Quantizer | ChannelQuantizer) -> None:
+        self.out += b"("
+        if isinstance(q, Quantizer):
+            self.name("torch", "per_tensor_affine")
+            self.float(q.scale)
+            self.int(q.zero_point)
+        else:
+            self.name("torch", "per_channel_affine" if q.scheme == 1 else
+                      "per_channel_affine_float_qparams")
+            self.value(q.scales)
+            self.value(q.zero_points)
+            self.int(q.axis)
+        self.out += b"t"
 
     def storage(self, t: Tensor) -> None:
         self.out += b"("
@@ -220,11 +239,12 @@ class Pickler:
         self.out += b"tQ"
 
     def object(self, obj: ScriptObject) -> None:
-        if obj.type.name.startswith(T.CUSTOM_CLASSES):
-            raise ArchiveError(f"objects of {obj.type.name} live in a C++ library and cannot be "
-                               "saved", None, "take them out of the module")
         self.class_name(obj.type)
         self.out += b")\x81"
+        if obj.type.name.startswith(T.CUSTOM_CLASSES):
+            self.value(obj.slots[0], STATES.get(obj.type.name, T.ANY))
+            self.out += b"b"
+            return
         if self.get_state is not None and "__getstate__" in obj.type.methods:
             self.value(self.get_state(obj), obj.type.methods["__getstate__"].schema.returns[0].type)
         else:

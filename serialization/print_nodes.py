@@ -26,7 +26,7 @@ IMPLICIT = ("aten::IntImplicit", "aten::FloatImplicit", "aten::ScalarImplicit",
 """Conversions that a type annotation brings about."""
 
 BEGIN_WITH_INPUT = ("aten::__getitem__", "prim::TupleIndex", "prim::TupleSlice",
-                    "prim::CallMethod", "prim::GetAttr")
+                    "prim::CallMethod", "prim::GetAttr", "prim::EnumName", "prim::EnumValue")
 """Kinds whose text begins with that of their first input."""
 
 RENAMED = {"aten::backward": "torch.autograd.backward", "aten::grad": "torch.autograd.grad"}

@@ -10,7 +10,7 @@ from .. import types as T
 from ..errors import ArchiveError
 from ..frontend.ignored import PythonCall
 from ..ir import Function, constant_type
-from ..objects import Device, EnumValue
+from ..objects import Device, EnumValue, ScriptObject
 from ..tensors import Tensor
 
 MIN_INT = -2 ** 63
@@ -98,7 +98,8 @@ def constant_expr(value: Any, t: T.Type | None, spelling: Spelling) -> ast.expr:
         if value == MIN_INT:                         # PyTorch reads the digits before the sign
             return call("torch.sub", ast.Constant(MIN_INT + 1), ast.Constant(1))
         return ast.Constant(value)
-    if isinstance(value, Tensor):
+    if isinstance(value, Tensor) or isinstance(value, ScriptObject) \
+            and value.type.name.startswith(T.CUSTOM_CLASSES):
         return spelling.constants.name(value)
     if isinstance(value, list):
         return list_expr(value, t, spelling)

@@ -296,8 +296,32 @@ def tuple_of_sizes(u: Unpickler, value: Any) -> tuple[int, ...]:
     return tuple(value)
 
 
+def rebuild_quantized(u: Unpickler, name: str, args: tuple) -> TensorRef:
+    """`_rebuild_qtensor(storage, offset, size, stride, (scheme, ...), requires_grad, hooks)`."""
+    if len(args) < 5 or type(args[4]) is not tuple or not args[4] \
+            or type(args[4][0]) is not GlobalRef:
+        u.fail("a quantized tensor without its scheme", DAMAGED)
+    scheme, *numbers = args[4]
+    plain = rebuild_tensor(u, name, (*args[:4], *args[5:6]))
+    kind, kinds = SCHEMES.get(scheme.name.rpartition(".")[2], (None, ()))
+    if kind is None or len(numbers) != len(kinds) or not all(
+            type(n) in k for n, k in zip(numbers, kinds)):
+        u.fail(f"a quantized tensor with the parameters of no scheme ({scheme.name[:60]})", DAMAGED)
+    return TensorRef(plain.storage, plain.offset, plain.size, plain.stride, plain.requires_grad,
+                     quantizer=tuple(numbers))
+
+
+SCHEMES = {
+    **dict.fromkeys(("per_tensor_affine", "per_tensor_symmetric"),
+                    ("tensor", ((float, int), (int,)))),
+    **dict.fromkeys(("per_channel_affine", "per_channel_symmetric",
+                     "per_channel_affine_float_qparams"),
+                    ("channel", ((TensorRef,), (TensorRef,), (int,))))}
+"""Scheme of quantization -> its kind, and the types of its parameters."""
+
+
 def rebuild_other_tensor(u: Unpickler, name: str, args: tuple) -> TensorRef:
-    """A quantized, sparse or wrapped tensor: kept by the name of its rebuilder only."""
+    """A sparse or wrapped tensor: kept by the name of its rebuilder only."""
     return TensorRef(None, 0, (), (), kind=name.rpartition(".")[2])
 
 
@@ -306,7 +330,7 @@ def rebuild_parameter(u: Unpickler, name: str, args: tuple) -> TensorRef:
         u.fail("a parameter without a tensor", DAMAGED)
     t = args[0]
     return TensorRef(t.storage, t.offset, t.size, t.stride, args[1] is True, t.is_conj, t.is_neg,
-                     t.kind)
+                     t.kind, t.quantizer)
 
 
 def build_list(u: Unpickler, name: str, args: tuple) -> list:
@@ -356,7 +380,7 @@ REBUILDERS: dict[str, Callable[[Unpickler, str, tuple], Any]] = {
     "collections.OrderedDict": ordered_dict,
     "torch._utils._rebuild_tensor": rebuild_tensor,
     "torch._utils._rebuild_tensor_v2": rebuild_tensor,
-    "torch._utils._rebuild_qtensor": rebuild_other_tensor,
+    "torch._utils._rebuild_qtensor": rebuild_quantized,
     "torch._utils._rebuild_sparse_tensor": rebuild_other_tensor,
     "torch._utils._rebuild_sparse_csr_tensor": rebuild_other_tensor,
     "torch._utils._rebuild_nested_tensor": rebuild_other_tensor,

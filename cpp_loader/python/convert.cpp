@@ -198,7 +198,13 @@ bool is_object_of(nb::handle value, nb::handle cls) {
 static Value tensor_from_python(nb::handle value) {
   Names& n = known();
   Release storage{storage_from_python(get(value, n.a_storage))};
-  ScalarType dtype = ScalarType(int_of(get(get(value, n.a_dtype), n.a_code)));
+  nb::object type = get(value, n.a_dtype);
+  ScalarType dtype = ScalarType(int_of(get(type, n.a_code)));
+  if (itemsize(dtype) == 0 || category(dtype) == TypeCategory::Other) {
+    raise(ErrorKind::MissingOperator, "the native engine has no tensors of ",
+          nb::cast<std::string>(nb::str(type.attr("name"))),
+          "; load or script with engine=\"python\"");
+  }
   Tensor t = Tensor::checked_view(storage.storage, dtype, ints_of(get(value, n.a_size)),
                                   ints_of(get(value, n.a_stride)),
                                   int_of(get(value, n.a_offset)));
@@ -314,8 +320,12 @@ nb::object instance_of(const Ref<Object>& object) {
 Value ToNative::object_of(nb::handle value, int depth) {
   nb::object slots = get(value, known().a_slots);
   if (nb::isinstance<NativeObject>(slots)) return nb::cast<NativeObject&>(slots).object;
-  nb::object type = get(value, known().a_type);
-  Ref<Object> made = Object::make(class_of(type));
+  ClassRef cls = class_of(get(value, known().a_type));
+  if (cls->name.compare(0, 24, "__torch__.torch.classes.") == 0) {
+    raise(ErrorKind::MissingOperator, "the native engine has no objects of ", cls->name,
+          "; load or script with engine=\"python\"");
+  }
+  Ref<Object> made = Object::make(cls);
   nb::list old = nb::cast<nb::list>(slots);
   made->slots.resize(old.size());
   // In place first: an object may hold itself.

@@ -181,6 +181,7 @@ def check_adaptive(name: str, x: Tensor, n: int, out) -> list[int]:
     if min(out) < 0:
         raise RuntimeError(f"{name}(): elements of output_size must be greater than or equal to 0 "
                            f"but received {out}")
+    np.empty((*x._size[:x.dim() - n], *out), x.dtype.numpy)     # fails at once where it is too much
     return out
 
 

@@ -33,8 +33,9 @@ FAMILIES = ("pointwise", "arithmetic", "compare", "reduce", "view", "split", "cr
             "attention",
             "embedding", "upsample", "padding", "sorting", "sequences", "loss", "backward", "nested",
             "random", "segments",
-            "vision", "scalar", "string", "containers", "prim",
-            "modes", "fused")
+            "quantize", "quantized_packed", "quantized_layers", "quantized_rnn", "vision",
+            "scalar", "string", "containers", "prim",
+            "modes", "fused", "quantized_plain")
 """Modules that declare operators, in the order in which their overloads are tried."""
 
 

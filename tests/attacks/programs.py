@@ -42,6 +42,11 @@ def tensor(numel: int, offset: int, size: int, stride: int, **which: bytes) -> b
             + number + struct.pack("<q", stride) + b"t\x89ccollections\nOrderedDict\n)RtR")
 
 
+def quantized(size: int, scheme: bytes) -> bytes:
+    return (b"ctorch._utils\n_rebuild_qtensor\n(" + storage(6, b"QUInt8") + b"K\x00(K"
+            + bytes([size]) + b"t(K\x01t(" + scheme + b"t\x89ccollections\nOrderedDict\n)RtR")
+
+
 def weight(value: bytes) -> bytes:
     return data(root(b"}" + string(b"weight") + value + b"s"))
 
@@ -103,8 +108,24 @@ ATTACKS: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: weight(tensor(6, 0, 6, 1, key=b"../data.pkl")), "lacks this storage"),
     "wider dtype than the record": (
         lambda: weight(tensor(6, 0, 6, 1, dtype=b"ComplexDouble")), "declares 6 elements"),
-    "quantized tensor": (
-        lambda: weight(b"ctorch._utils\n_rebuild_qtensor\n)R"), "_rebuild_qtensor"),
+    "quantized tensor without a scheme": (
+        lambda: weight(b"ctorch._utils\n_rebuild_qtensor\n)R"), "without its scheme"),
+    "quantized tensor past its storage": (
+        lambda: weight(quantized(7, b"ctorch\nper_tensor_affine\nG" + bytes(8) + b"K\x00")),
+        "reaches element"),
+    "scheme of quantization that calls": (
+        lambda: weight(quantized(6, b"cos\nsystem\nG" + bytes(8) + b"K\x00")), "names os.system"),
+    "channels that are none": (
+        lambda: weight(quantized(6, b"ctorch\nper_channel_affine\n" + tensor(
+            6, 0, 5, 1, dtype=b"Double") + tensor(6, 0, 5, 1, dtype=b"Long") + b"K\x00")),
+        "do not fit its size"),
+    "axis that is none": (
+        lambda: weight(quantized(6, b"ctorch\nper_channel_affine\n" + tensor(6, 0, 6, 1)
+                                 + tensor(6, 0, 6, 1) + b"M\x00\x10")), "do not fit its size"),
+    "plain tensor of a quantized type": (
+        lambda: weight(tensor(6, 0, 6, 1, dtype=b"QInt8")), "as if it were plain"),
+    "sparse tensor": (
+        lambda: weight(b"ctorch._utils\n_rebuild_sparse_tensor\n)R"), "_rebuild_sparse_tensor"),
     "state of another type": (lambda: weight(b"K\x01"), "is declared Tensor"),
     "module that is no class of the code": (
         lambda: data(b"\x80\x02c__torch__\nEvil\n)\x81}b."), "not in the archive's code"),

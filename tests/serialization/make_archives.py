@@ -7,8 +7,11 @@ import enum
 import pathlib
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
+import numpy
 import torch
 from torch import Tensor, nn
+from torch.ao import quantization
+from torch.ao.nn.quantized import FloatFunctional
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "data" / "serialization"
 
@@ -161,6 +164,81 @@ class Language(nn.Module):
         return self.seq(self.inner(x)) + y.to(x), values
 
 
+class Quantized(nn.Module):
+    """Convolutions, a linear layer and what joins them, to be quantized."""
+
+    def __init__(self):
+        super().__init__()
+        self.quant, self.dequant = quantization.QuantStub(), quantization.DeQuantStub()
+        self.conv, self.relu = nn.Conv2d(3, 4, 3, stride=2, padding=1), nn.ReLU()
+        self.each = nn.Conv2d(4, 4, 3, padding=1, groups=4)
+        self.add, self.join = FloatFunctional(), FloatFunctional()
+        self.pool, self.linear = nn.AdaptiveAvgPool2d(2), nn.Linear(32, 5)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.relu(self.conv(self.quant(x)))
+        x = self.add.add(x, self.each(x))
+        x = self.join.cat([x, x], 1)
+        return self.dequant(self.linear(self.pool(x).flatten(1)))
+
+
+class QuantizedTensors(nn.Module):
+    """Tensors of every scheme, two of which share memory."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("whole", torch.quantize_per_tensor(
+            torch.randn(3, 4), 0.1, 2, torch.quint8))
+        self.register_buffer("rows", self.whole[1:])
+        self.register_buffer("channels", torch.quantize_per_channel(
+            torch.randn(3, 4), torch.rand(3) + 0.1, torch.tensor([0, 1, -2]), 0, torch.qint8))
+        self.register_buffer("wide", torch.quantize_per_tensor(
+            torch.randn(3), 1e-3, 0, torch.qint32))
+
+    def forward(self, x: Tensor):
+        made = torch.quantize_per_tensor(x, 0.05, 10, torch.quint8)
+        return (self.whole.dequantize(), self.rows.int_repr(), self.channels.dequantize(),
+                self.wide.int_repr(), made.int_repr(), made.transpose(0, 1).dequantize(),
+                torch.sigmoid(made).int_repr(), made.q_scale(), made.q_zero_point(),
+                self.channels.q_per_channel_scales(), made.mean([1]).dequantize())
+
+
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm, self.linear = nn.LSTM(5, 6, 2, bidirectional=True), nn.Linear(12, 3)
+
+    def forward(self, x: Tensor):
+        y, state = self.lstm(x)
+        return self.linear(y), state[0], state[1]
+
+
+def quantized(x: Tensor) -> nn.Module:
+    """The network, quantized for what it computes of x."""
+    net = Quantized().eval()
+    quantization.fuse_modules(net, [["conv", "relu"]], inplace=True)
+    net.qconfig = quantization.get_default_qconfig("fbgemm")
+    quantization.prepare(net, inplace=True)
+    net(x)
+    return quantization.convert(net, inplace=True)
+
+
+def save_quantized() -> None:
+    """Quantized archives with an input and what PyTorch computes of it."""
+    torch.backends.quantized.engine = "fbgemm"
+    image = torch.randn(2, 3, 12, 12)
+    dynamic = quantization.quantize_dynamic(Recurrent(), {nn.LSTM, nn.Linear}, torch.qint8)
+    for name, module, x in (("quantized_net", quantized(image), image),
+                            ("quantized_tensors", QuantizedTensors(), torch.randn(3, 5)),
+                            ("quantized_lstm", dynamic, torch.randn(4, 2, 5))):
+        save(module, name)
+        with torch.no_grad():
+            made = torch.jit.load(DATA / f"{name}.pt")(x)
+        made = made if isinstance(made, tuple) else (made,)
+        numpy.savez(DATA / f"{name}.npz", i0=x.numpy(), **{
+            f"o{i}": numpy.asarray(v) for i, v in enumerate(made)})
+
+
 def save(module: nn.Module, name: str, **extra_files: str) -> None:
     torch.jit.save(torch.jit.script(module), DATA / f"{name}.pt", _extra_files=extra_files)
 
@@ -170,6 +248,7 @@ def main() -> None:
     DATA.mkdir(exist_ok=True)
     save(Attributes(), "attributes", note="kept beside")
     save(Language(), "language")
+    save_quantized()
     module = nn.Linear(2, 2)
     torch.save(module.state_dict(), DATA / "checkpoint.pth")
     torch.save(module.state_dict(), DATA / "legacy.pth", _use_new_zipfile_serialization=False)

@@ -1,0 +1,138 @@
+"""Quantized tensors: integers (codes) that a scale and a zero point turn into numbers.
+
+    number = (code - zero_point) * scale
+
+Views share the codes as those of other tensors do.  Operators that know nothing of quantization
+cannot reach the codes: they fail with the advice to dequantize.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Sequence
+
+import numpy as np
+
+from . import dtypes
+from .dtypes import DType
+from .tensors import Storage, Tensor
+
+CODES = {dtypes.qint8: dtypes.int8, dtypes.quint8: dtypes.uint8, dtypes.qint32: dtypes.int32}
+"""Quantized type -> type of its codes."""
+
+PER_TENSOR, PER_CHANNEL, PER_CHANNEL_FLOAT = 0, 1, 4
+"""PyTorch's numbers of the schemes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Quantizer:
+    """One scale and one zero point for all elements."""
+
+    scale: float
+    zero_point: int
+    scheme = PER_TENSOR
+
+    def parameters(self, ndim: int) -> tuple[np.float32, int]:
+        """(scale, zero point) as they broadcast over codes of `ndim` dimensions."""
+        return np.float32(self.scale), self.zero_point
+
+
+@dataclass(frozen=True, eq=False)
+class ChannelQuantizer:
+    """A scale and a zero point for each index of one dimension; float zero points are numbers."""
+
+    scales: Tensor
+    zero_points: Tensor
+    axis: int
+
+    @property
+    def scheme(self) -> int:
+        return PER_CHANNEL_FLOAT if self.zero_points.dtype.kind == "f" else PER_CHANNEL
+
+    def parameters(self, ndim: int) -> tuple[np.ndarray, np.ndarray]:
+        shape = [-1 if d == self.axis else 1 for d in range(ndim)]
+        return (self.scales._array.astype(np.float32).reshape(shape),
+                self.zero_points._array.reshape(shape))
+
+
+class QuantizedTensor(Tensor):
+    """A tensor of codes with their quantizer."""
+
+    __slots__ = ("quantizer",)
+    is_quantized = True
+
+    def __init__(self, storage: Storage, dtype: DType, size: Sequence[int], stride, offset: int,
+                 quantizer: Quantizer | ChannelQuantizer, requires_grad=False):
+        super().__init__(storage, dtype, size, stride, offset, requires_grad)
+        self.quantizer = quantizer
+
+    @property
+    def _array(self) -> np.ndarray:
+        raise NotImplementedError("this operator takes no quantized tensor (torch."
+                                  f"{self.dtype.name}); pass x.dequantize()")
+
+    @property
+    def codes(self) -> Tensor:
+        """The integers, as a tensor over the same memory."""
+        return Tensor(self.storage, CODES[self.dtype], self._size, self._stride, self._offset)
+
+    def _as_view(self, size, stride, offset: int) -> QuantizedTensor:
+        return QuantizedTensor(self.storage, self.dtype, size, stride, offset, self.quantizer)
+
+    def with_codes(self, codes: Tensor) -> QuantizedTensor:
+        """A tensor of these codes, quantized as this one."""
+        return of_codes(codes, self.dtype, self.quantizer)
+
+    def numbers(self) -> np.ndarray:
+        """What the codes stand for, in float32."""
+        codes = self.codes._array
+        scale, zero = self.quantizer.parameters(codes.ndim)
+        if self.quantizer.scheme == PER_CHANNEL_FLOAT:
+            return (codes.astype(np.float32) - zero.astype(np.float32)) * scale
+        wide = np.int64 if self.dtype is dtypes.qint32 else np.int32
+        return (codes.astype(wide) - zero).astype(np.float32) * scale
+
+    def __reduce__(self):
+        return QuantizedTensor, (self.storage, self.dtype, self._size, self._stride, self._offset,
+                                 self.quantizer, self.requires_grad)
+
+    def __repr__(self) -> str:
+        from .printing import quantized_text
+
+        return quantized_text(self)
+
+
+def of_codes(codes: Tensor, dtype: DType, quantizer) -> QuantizedTensor:
+    """A quantized tensor over the memory of its codes."""
+    return QuantizedTensor(codes.storage, dtype, codes._size, codes._stride, codes._offset,
+                           quantizer)
+
+
+def limits(dtype: DType) -> tuple[int, int]:
+    """The smallest and the largest code of a quantized type."""
+    info = np.iinfo(CODES[dtype].numpy)
+    return int(info.min), int(info.max)
+
+
+def encode(numbers: np.ndarray, dtype: DType, quantizer) -> np.ndarray:
+    """The nearest codes of float32 numbers, halves to even, within the type's range."""
+    scale, zero = quantizer.parameters(numbers.ndim)
+    numbers = numbers.astype(np.float32)
+    with np.errstate(all="ignore"):
+        inverse = np.float32(1) / scale
+        if quantizer.scheme == PER_CHANNEL_FLOAT:
+            return clipped(numbers * inverse + zero.astype(np.float32), 0, dtype)
+        return clipped(numbers * inverse, zero, dtype)
+
+
+def clipped(scaled: np.ndarray, zero, dtype: DType) -> np.ndarray:
+    """Numbers in units of the scale, rounded and moved by the zero point, as codes."""
+    low, high = limits(dtype)
+    whole = np.nan_to_num(np.rint(scaled.astype(np.float64)), nan=-2.0 ** 31)
+    return np.clip(whole + zero, low, high).astype(CODES[dtype].numpy)
+
+
+def quantize(numbers: np.ndarray, dtype: DType, scale: float, zero_point: int) -> QuantizedTensor:
+    """Numbers quantized with one scale and zero point."""
+    quantizer = Quantizer(float(scale), int(zero_point))
+    return of_codes(Tensor._wrap(encode(numbers, dtype, quantizer)), dtype, quantizer)

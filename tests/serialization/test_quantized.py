@@ -1,0 +1,76 @@
+"""Quantized archives: they run to PyTorch's results, and survive save and load."""
+
+import io
+
+import numpy as np
+import pytest
+
+import scriptlang
+from scriptlang.errors import MissingOperatorError
+from scriptlang.quantized import ChannelQuantizer, QuantizedTensor, Quantizer, quantize
+from scriptlang.serialization.archive import read_archive, write_archive
+from tests.serialization.archives import DATA
+
+NAMES = ("quantized_net", "quantized_tensors", "quantized_lstm")
+
+
+def archive(name: str):
+    return DATA / "serialization" / f"{name}.pt"
+
+
+def arrays(result) -> list:
+    made = result if isinstance(result, tuple) else (result,)
+    return [v.numpy() if isinstance(v, scriptlang.Tensor) else v for v in made]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("is_saved", [False, True])
+def test_results_are_pytorchs(name, is_saved):
+    recorded = np.load(archive(name).with_suffix(".npz"))
+    module = scriptlang.load(archive(name))
+    if is_saved:
+        file = io.BytesIO()
+        scriptlang.save(module, file)
+        module = scriptlang.load(file.getvalue())
+    results = arrays(module(scriptlang.from_numpy(recorded["i0"])))
+    assert len(results) == len(recorded) - 1
+    for i, got in enumerate(results):
+        np.testing.assert_allclose(got, recorded[f"o{i}"], rtol=1e-5, atol=2e-6)
+
+
+def test_tensors_keep_scheme_and_memory():
+    root = read_archive(archive("quantized_tensors")).root
+    file = io.BytesIO()
+    write_archive(root, file)
+    root = read_archive(file.getvalue()).root
+    whole, rows, channels = (root.get(n) for n in ("whole", "rows", "channels"))
+    assert whole.storage is rows.storage and rows.storage_offset() == 4
+    assert isinstance(whole.quantizer, Quantizer) and whole.quantizer.zero_point == 2
+    assert isinstance(channels.quantizer, ChannelQuantizer) and channels.quantizer.axis == 0
+    assert channels.quantizer.zero_points.tolist() == [0, 1, -2]
+
+
+def test_the_native_engine_says_that_it_has_none():
+    pytest.importorskip("scriptlang.interpreter._native")
+    x = scriptlang.from_numpy(np.zeros((3, 5), np.float32))
+    module = scriptlang.load(archive("quantized_tensors"), engine="native")
+    with pytest.raises(MissingOperatorError, match="engine=\"python\""):
+        module(x)
+    assert len(scriptlang.load(archive("quantized_tensors"), engine="auto")(x)) == 11
+
+
+def test_operators_that_know_nothing_of_quantization_say_so():
+    x = quantize(np.ones((2, 2), np.float32), scriptlang.dtypes.quint8, 0.5, 0)
+    for operator in ("exp", "cumsum"):
+        with pytest.raises(NotImplementedError, match="dequantize|not implemented for 'QUInt8'"):
+            getattr(x, operator)(*(0,) * (operator == "cumsum"))
+    assert isinstance(x.t(), QuantizedTensor) and x.t().int_repr().tolist() == [[2, 2], [2, 2]]
+    assert "scale=0.5" in repr(x) and x.dequantize().tolist() == [[1, 1], [1, 1]]
+
+
+@pytest.mark.parametrize("numbers, dtype, expected", [
+    ([0.5, 1.5, -0.5, 300.0, -300.0, float("nan")], "qint8", [0, 2, 0, 127, -128, -128]),
+    ([0.5, 1.5, 2.5, 300.0, -1.0, 0.0], "quint8", [0, 2, 2, 255, 0, 0])])
+def test_halves_round_to_even_and_ends_hold(numbers, dtype, expected):
+    made = quantize(np.array(numbers, np.float32), scriptlang.dtypes.BY_NAME[dtype], 1.0, 0)
+    assert made.int_repr().tolist() == expected
