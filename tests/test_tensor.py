@@ -194,14 +194,6 @@ def test_the_default_type_is_that_of_floats():
         torch.set_default_dtype(torch.int64)
 
 
-def test_wide_unsigned_types_keep_to_themselves():
-    x = from_numpy(np.array([1, 65535], np.uint16))
-    assert x.dtype is dtypes.uint16 and x.numpy().dtype == np.uint16
-    assert (x + x).dtype is dtypes.uint16 and (x + 0.5).dtype is dtypes.float32
-    with pytest.raises(RuntimeError, match="no common type"):
-        x + torch.tensor([1])
-
-
 def test_float8_converts_both_ways():
     x = torch.tensor([0.5, 1.5, 448.0]).to(dtypes.float8_e4m3fn)
     assert x.element_size() == 1 and x.float().tolist() == [0.5, 1.5, 448.0]

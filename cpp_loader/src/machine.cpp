@@ -221,11 +221,15 @@ __attribute__((noinline)) void Machine::check_limits() {
             limits_.instructions, " instructions");
     }
   }
+  check_time();
+  slice_ = slice_size_ = std::min(kSlice, instructions_left_);
+}
+
+void Machine::check_time() {
   if (limits_.milliseconds > 0 && Clock::now() > deadline_) {
     raise(ErrorKind::LimitError, "the program ran longer than its limit of ",
           limits_.milliseconds, " ms");
   }
-  slice_ = slice_size_ = std::min(kSlice, instructions_left_);
 }
 
 Value execute(const Program& program, const Function& function, std::vector<Value>& arguments,

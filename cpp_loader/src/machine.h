@@ -64,6 +64,7 @@ class Machine {
     if (__builtin_expect(slice_ < 0, 0)) check_limits();
   }
   void check_limits();
+  void check_time();  // operators look as well: a single one may take long
 
   const Program& program_;
   Context& context_;

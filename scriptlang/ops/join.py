@@ -136,12 +136,18 @@ def repeat(self, repeats):
     if len(repeats) < len(self._size):
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of "
                            "dimensions of tensor")
-    return Tensor._wrap(np.tile(self._array, repeats))
+    return tile(self, repeats)
 
 
 @primitive("aten::tile(Tensor self, SymInt[] dims) -> Tensor")
 def tile(self, dims):
-    return Tensor._wrap(np.tile(self._array, dims))
+    array = self._array
+    rank = max(array.ndim, len(dims))
+    sizes = [1] * (rank - array.ndim) + list(array.shape)
+    times = [1] * (rank - len(dims)) + list(dims)
+    if all(n >= 0 for n in times):                   # numpy grows one dimension after the other:
+        np.empty([a * b for a, b in zip(sizes, times)], array.dtype)    # fail at once
+    return Tensor._wrap(np.tile(array, dims))
 
 
 def repeat_interleave(self, repeats, dim=None, output_size=None):
