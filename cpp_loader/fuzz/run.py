@@ -17,7 +17,8 @@ import sys
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-LIMITS = {"zip": 1 << 16, "pickle": 1 << 14, "bytecode": 1 << 15, "archive": 1 << 16}
+LIMITS = {"zip": 1 << 16, "pickle": 1 << 14, "bytecode": 1 << 15, "archive": 1 << 16,
+          "parts": 1 << 16}
 """Target -> the largest input, in bytes."""
 
 
@@ -29,11 +30,22 @@ def seeds(target: str):
         if target in ("zip", "archive"):
             yield path.name, path.read_bytes()
             continue
+        if target == "parts":
+            yield path.name, parts(path)
+            continue
         wanted = ("bytecode.pkl",) if target == "bytecode" else ("data.pkl", "constants.pkl")
         with zipfile.ZipFile(path) as file:
             for name in file.namelist():
                 if name.endswith(wanted):
                     yield f"{path.name}.{pathlib.PurePath(name).name}", file.read(name)
+
+
+def parts(path: pathlib.Path) -> bytes:
+    """The records of an archive that `fuzz_parts` takes, one behind the other."""
+    with zipfile.ZipFile(path) as file:
+        records = {name.partition("/")[2]: file.read(name) for name in file.namelist()}
+    return b"#record#".join(records.get(name, b"") for name in (
+        "data.pkl", "bytecode.pkl", "constants.pkl", "data/0"))
 
 
 def make_corpus(target: str, folder: pathlib.Path) -> None:
