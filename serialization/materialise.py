@@ -15,7 +15,7 @@ from .. import dtypes
 from .. import types as T
 from ..errors import ArchiveError
 from ..objects import Device, EnumValue, ScriptObject
-from ..quantized import ChannelQuantizer, QuantizedTensor, Quantizer
+from ..ops.quantized_tensors import ChannelQuantizer, QuantizedTensor, Quantizer
 from ..tensors import Storage, Tensor
 from .pickle_tree import (DeviceRef, EnumRef, ITEM_SIZES, ObjectRef, SCALAR_TYPES, StorageRef,
                           TensorRef, Tree)

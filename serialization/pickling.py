@@ -14,7 +14,7 @@ from typing import Any, Callable
 from .. import types as T
 from ..errors import ArchiveError
 from ..objects import Device, EnumValue, ScriptObject
-from ..quantized import ChannelQuantizer, QuantizedTensor, Quantizer
+from ..ops.quantized_tensors import ChannelQuantizer, QuantizedTensor, Quantizer
 from ..tensors import Tensor
 from .materialise import STATES
 from .pickle_tree import SCALAR_TYPES

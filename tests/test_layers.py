@@ -22,7 +22,7 @@ LAYERS = (
     {"schema"},
     {"ir", "irtext", "irparse"},
     {"rewrite"},
-    {"dtypes", "tensors", "quantized", "objects", "printing", "stream_text", "random", "ops"},
+    {"dtypes", "tensors", "objects", "printing", "stream_text", "random", "ops"},
     {"passes"},
     {"frontend", "interpreter"},
     {"serialization"},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import dtypes
-from ..quantized import (ChannelQuantizer, QuantizedTensor, Quantizer, clipped, encode, limits,
+from .quantized_tensors import (ChannelQuantizer, QuantizedTensor, Quantizer, clipped, encode, limits,
                          of_codes, quantize)
 from ..tensors import Tensor, wrap_dim
 from .table import declare, primitive

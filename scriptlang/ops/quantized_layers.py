@@ -8,7 +8,7 @@ from typing import Callable
 import numpy as np
 
 from .. import dtypes
-from ..quantized import QuantizedTensor, Quantizer, encode, limits, of_codes, quantize
+from .quantized_tensors import QuantizedTensor, Quantizer, encode, limits, of_codes, quantize
 from ..tensors import Tensor
 from . import table
 from .quantize import requantized

@@ -7,7 +7,7 @@ from typing import Any, Callable
 import numpy as np
 
 from .. import dtypes
-from ..quantized import QuantizedTensor, Quantizer, encode, of_codes, quantize
+from .quantized_tensors import QuantizedTensor, Quantizer, encode, of_codes, quantize
 from ..tensors import Tensor
 from . import table
 from .quantize import requantized

@@ -11,7 +11,7 @@ import numpy as np
 from .. import dtypes
 from .. import types as T
 from ..objects import ScriptObject
-from ..quantized import QuantizedTensor
+from .quantized_tensors import QuantizedTensor
 from ..tensors import Tensor
 from .quantized_packed import CLASSES, LINEAR, dynamic_product, packed, state_of
 from .rnn import run_direction

@@ -3,14 +3,14 @@
 import resource
 import sys
 import time
+from typing import Callable
 
 import pytest
 
 from scriptlang import Limits
-from scriptlang.compilation_unit import CompilationUnit
 from scriptlang.errors import LimitError, RunError
 from scriptlang.interpreter.engine import available
-from scriptlang.module import ScriptFunction
+from scriptlang.jit import CompilationUnit
 from scriptlang.ops import create as tensors
 
 LIMITS = Limits(instructions=20_000_000, memory=1 << 26, seconds=2, depth=50)
@@ -52,11 +52,11 @@ OPERATORS = {
 }
 
 
-def function(body: str, engine: str, limits: Limits | None = None) -> ScriptFunction:
+def function(body: str, engine: str, limits: Limits | None = None) -> Callable:
     if engine not in available():
         pytest.skip(f"the {engine} engine is not there")
     unit = CompilationUnit(f"def f(x: Tensor):\n    {body}\n")
-    return ScriptFunction(unit.f._function, engine, None, limits)
+    return type(unit.f)(unit.f._function, engine, None, limits)
 
 
 def x():

@@ -7,7 +7,7 @@ import pytest
 
 import scriptlang
 from scriptlang.errors import MissingOperatorError
-from scriptlang.quantized import ChannelQuantizer, QuantizedTensor, Quantizer, quantize
+from scriptlang.ops.quantized_tensors import ChannelQuantizer, QuantizedTensor, Quantizer, quantize
 from scriptlang.serialization.archive import read_archive, write_archive
 from tests.serialization.archives import DATA, records, zipped
 

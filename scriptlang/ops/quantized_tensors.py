@@ -13,9 +13,9 @@ from typing import Sequence
 
 import numpy as np
 
-from . import dtypes
-from .dtypes import DType
-from .tensors import Storage, Tensor
+from .. import dtypes
+from ..dtypes import DType
+from ..tensors import Storage, Tensor
 
 CODES = {dtypes.qint8: dtypes.int8, dtypes.quint8: dtypes.uint8, dtypes.qint32: dtypes.int32}
 """Quantized type -> type of its codes."""
@@ -97,7 +97,7 @@ class QuantizedTensor(Tensor):
                                  self.quantizer, self.requires_grad)
 
     def __repr__(self) -> str:
-        from .printing import quantized_text
+        from ..printing import quantized_text
 
         return quantized_text(self)
 
