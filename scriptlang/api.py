@@ -11,7 +11,7 @@ from ._version import __version__
 from .frontend import foreign
 from .interpreter import engine as engines
 from .limits import Limits
-from .module import ScriptFunction, ScriptModule, ScriptObjectFacade
+from .programs.module import ScriptFunction, ScriptModule, ScriptObjectFacade
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -83,7 +83,7 @@ def script(obj: Callable[P, R], *, engine: str = "auto",
     if isinstance(obj, (ScriptFunction, ScriptObjectFacade)):
         return obj
     if is_module(obj):
-        from .scripting import script_module
+        from .programs.scripting import script_module
 
         return script_module(obj, engine, limits)
     if inspect.isclass(obj):

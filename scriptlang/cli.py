@@ -161,7 +161,7 @@ def describe_value(name: str, value: Any) -> str:
 
 
 def inspect_command(options) -> int:
-    from .inspection import inspect_archive
+    from .programs.inspection import inspect_archive
 
     report = inspect_archive(options.archive)
     print(report.text())
@@ -174,7 +174,7 @@ def inspect_command(options) -> int:
 
 
 def check_command(options) -> int:
-    from .inspection import inspect_archive
+    from .programs.inspection import inspect_archive
 
     report = inspect_archive(options.archive)
     for error in report.errors:

@@ -14,13 +14,13 @@ from typing import Any, Callable, Final, Iterable, NamedTuple, TypeVar
 
 from . import errors
 from .api import load, save, script, trace, trace_module
-from .compilation_unit import CompilationUnit
+from .programs.compilation_unit import CompilationUnit
 from .frontend import modifiers
 from .frontend.trace_checks import TracerWarning, TracingCheckError
-from .freezing import freeze, optimize_for_inference
-from .instances import is_instance_of as isinstance  # noqa: A004  (torch.jit.isinstance)
-from .module import ScriptFunction
-from .module import ScriptModule as RecursiveScriptModule
+from .programs.freezing import freeze, optimize_for_inference
+from .programs.instances import is_instance_of as isinstance  # noqa: A004  (torch.jit.isinstance)
+from .programs.module import ScriptFunction
+from .programs.module import ScriptModule as RecursiveScriptModule
 from .objects import Await, Future
 from .ops import dispatch
 
@@ -41,7 +41,7 @@ def __getattr__(name: str) -> Any:
     """ScriptModule, the base of module classes, is loaded with scriptlang.nn on first use."""
     if name != "ScriptModule":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .script_class import ScriptModule
+    from .programs.script_class import ScriptModule
 
     return ScriptModule
 
@@ -234,7 +234,7 @@ def run_frozen_optimizations(mod: RecursiveScriptModule, optimize_numerics: bool
 
 def last_executed_optimized_graph():
     """The graph of the function that was called last, as it is run; None before any call."""
-    from . import module
+    from .programs import module
     from .passes.pipeline import optimize
 
     if module.last_called is None:

@@ -26,9 +26,7 @@ LAYERS = (
     {"passes"},
     {"frontend", "interpreter"},
     {"serialization"},
-    {"nn", "tensor_types", "linalg", "fft", "special", "module", "module_state", "inspection",
-     "scripting", "api", "compilation_unit", "freezing", "optimizing", "grad_mode", "instances",
-     "script_class", "jit"},
+    {"nn", "tensor_types", "linalg", "fft", "special", "programs", "api", "grad_mode", "jit"},
     {"cli", "__main__"},
 )
 """From left to right.  Modules of one layer may import one another, but for FORBIDDEN."""

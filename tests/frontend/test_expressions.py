@@ -8,7 +8,7 @@ import pytest
 
 from scriptlang.errors import CompileError
 from scriptlang.frontend.script import compile_text
-from scriptlang.module import ScriptFunction
+from scriptlang.programs.module import ScriptFunction
 from tests.frontend import expressions
 from tests.frontend.record_expressions import FILE, recorded
 

@@ -18,7 +18,7 @@ from scriptlang.interpreter.prepare import code_of
 from scriptlang.interpreter.reach import reachable
 from scriptlang.interpreter.verify import verify
 from scriptlang.frontend.script import compile_text
-from scriptlang.module import ScriptFunction
+from scriptlang.programs.module import ScriptFunction
 from tests.frontend import fork_programs
 
 RUNS = [pytest.param(f, expected, id=f.__name__) for f, expected in fork_programs.RUNS]

@@ -11,7 +11,7 @@ import pytest
 
 from scriptlang.frontend.script import compile_text
 from scriptlang.ir import verify
-from scriptlang.module import ScriptFunction
+from scriptlang.programs.module import ScriptFunction
 
 SEEDS = range(40)
 ARGUMENTS = [(0, 0), (3, 1), (7, -2)]

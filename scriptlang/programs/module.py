@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Generic, Iterator, ParamSpec, TypeVar
 
-from . import types as T
-from .ir import Function, Graph
-from .interpreter.engine import Engine, engine as engine_named
-from .limits import Limits
+from .. import types as T
+from ..ir import Function, Graph
+from ..interpreter.engine import Engine, engine as engine_named
+from ..limits import Limits
 from .module_state import ModuleState
-from .objects import EnumValue, ScriptObject
-from .ops import dispatch
-from .tensors import Tensor
+from ..objects import EnumValue, ScriptObject
+from ..ops import dispatch
+from ..tensors import Tensor
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -74,7 +74,7 @@ class ScriptFunction(Generic[P, R]):
     @property
     def inlined_graph(self) -> Graph:
         """The graph with every call of a known function replaced by its body."""
-        from .passes import inline
+        from ..passes import inline
 
         graph = self.graph.copy()
         inline.run(graph)
@@ -83,13 +83,13 @@ class ScriptFunction(Generic[P, R]):
     @property
     def code(self) -> str:
         """The program as an archive holds it."""
-        from .serialization.printer import print_function
+        from ..serialization.printer import print_function
 
         return print_function(self._function)
 
     def save(self, target, _extra_files: dict | None = None) -> None:
         """Write an archive with this function as its only content (see scriptlang.save)."""
-        from .api import save
+        from ..api import save
 
         save(self, target, _extra_files)
 
@@ -261,8 +261,8 @@ class ScriptModule(ModuleState, ScriptObjectFacade):
 
     def _fitting(self, name: str, value: Any) -> Any:
         """A value as the attribute keeps it.  Raises RuntimeError where it does not fit."""
-        from .interpreter.arguments import Mismatch, convert
-        from .interpreter.values import type_name
+        from ..interpreter.arguments import Mismatch, convert
+        from ..interpreter.values import type_name
 
         declared = self._type.attribute(name).type
         if getattr(declared, "is_module", False) and not isinstance(value, ScriptModule):
@@ -342,7 +342,7 @@ class ScriptModule(ModuleState, ScriptObjectFacade):
 
     def save(self, target, _extra_files: dict | None = None) -> None:
         """Write an archive that scriptlang and PyTorch load (see scriptlang.save)."""
-        from .api import save
+        from ..api import save
 
         save(self, target, _extra_files)
 
@@ -360,8 +360,8 @@ class OverloadedScriptMethod:
         self.methods = methods
 
     def __call__(self, *args, **kwargs):
-        from .errors import RunError
-        from .interpreter.arguments import bind
+        from ..errors import RunError
+        from ..interpreter.arguments import bind
 
         for method in self.methods[:-1]:
             try:

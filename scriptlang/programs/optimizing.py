@@ -6,7 +6,7 @@ from typing import Iterable
 
 from .freezing import freeze
 from .module import ScriptModule
-from .passes import optimize as speed
+from ..passes import optimize as speed
 
 
 def optimize(module: ScriptModule, methods: Iterable[str] = ("forward",)) -> ScriptModule:

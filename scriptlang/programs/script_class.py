@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import module
-from .nn import Module
+from ..nn import Module
 
 
 class _Compiled(type(Module)):
@@ -22,7 +22,7 @@ class _Compiled(type(Module)):
         made = super().__call__(*args, **kwargs)
         if cls is ScriptModule:
             return made
-        from .api import script
+        from ..api import script
 
         compiled = script(made)
         for text in made.__dict__.get("_texts", ()):

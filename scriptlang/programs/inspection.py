@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from . import types as T
-from .errors import ScriptError
-from .interpreter import engine as engines
-from .ir import Function
+from .. import types as T
+from ..errors import ScriptError
+from ..interpreter import engine as engines
+from ..ir import Function
 
 
 @dataclass
@@ -62,7 +62,7 @@ class Report:
 
 def inspect_archive(source) -> Report:
     """Load an archive, compile every public method, and count what is in it."""
-    from .serialization.archive import read_archive
+    from ..serialization.archive import read_archive
 
     archive = read_archive(source)
     root = archive.root

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping
 
-from . import types as T
-from .objects import ScriptObject
-from .tensors import Storage, Tensor, as_tensor
+from .. import types as T
+from ..objects import ScriptObject
+from ..tensors import Storage, Tensor, as_tensor
 
 if TYPE_CHECKING:
     from .module import ScriptModule
@@ -160,7 +160,7 @@ class ModuleState:
 
     def to(self, *args, **kwargs) -> ScriptModule:
         """Convert floating-point parameters and buffers to a dtype; devices change nothing."""
-        from .dtypes import DType
+        from ..dtypes import DType
 
         dtype = kwargs.get("dtype") or next((a for a in args if isinstance(a, DType)), None)
         return self if dtype is None else self._convert(dtype)
@@ -215,7 +215,7 @@ def place_of(tensor: Tensor) -> tuple:
 
 
 def _dtype(name: str):
-    from . import dtypes
+    from .. import dtypes
 
     return getattr(dtypes, name)
 

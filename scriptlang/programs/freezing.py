@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Iterable
 
 from .module import ScriptModule
-from .objects import ScriptObject
-from .passes import freeze as pass_
-from .passes import optimize as speed
+from ..objects import ScriptObject
+from ..passes import freeze as pass_
+from ..passes import optimize as speed
 
 
 def freeze(mod: ScriptModule, preserved_attrs: list[str] | None = None,

@@ -15,23 +15,23 @@ import weakref
 from contextlib import contextmanager
 from typing import Any
 
-from . import types as T
-from .errors import CompileError
-from .frontend import module_reading
-from .frontend.ignored import PythonCall
-from .frontend.inheritance import class_header
-from .frontend.module_reading import is_module, plain_value
-from .frontend.module_types import ModuleOrigin, Modules, compile_module
-from .frontend.modifiers import is_ignored
-from .frontend.resolver import PythonResolver
-from .interpreter import engine as engines
-from .interpreter.arguments import Mismatch, convert
-from .interpreter.values import type_name
-from .limits import Limits
+from .. import types as T
+from ..errors import CompileError
+from ..frontend import module_reading
+from ..frontend.ignored import PythonCall
+from ..frontend.inheritance import class_header
+from ..frontend.module_reading import is_module, plain_value
+from ..frontend.module_types import ModuleOrigin, Modules, compile_module
+from ..frontend.modifiers import is_ignored
+from ..frontend.resolver import PythonResolver
+from ..interpreter import engine as engines
+from ..interpreter.arguments import Mismatch, convert
+from ..interpreter.values import type_name
+from ..limits import Limits
 from .module import ScriptModule, unwrap, wrap
-from .objects import ScriptObject
-from .source import Span
-from .tensors import Tensor, as_tensor
+from ..objects import ScriptObject
+from ..source import Span
+from ..tensors import Tensor, as_tensor
 
 
 def script_module(module: Any, engine: str = "auto", limits: Limits | None = None) -> ScriptModule:
@@ -123,7 +123,7 @@ def tensor_over(value: Any) -> Tensor:
 
 def class_object(value: Any, taking: _Taking) -> ScriptObject | None:
     """An instance of a script class as an object of programs; None for another value."""
-    from .frontend.classes import compiled_type
+    from ..frontend.classes import compiled_type
 
     if inspect.isclass(value) or isinstance(value, (Tensor, ScriptObject)) \
             or type(value).__module__ == "builtins":
@@ -142,7 +142,7 @@ _adopted: weakref.WeakKeyDictionary[Any, ScriptModule] = weakref.WeakKeyDictiona
 
 def adopt(module: Any) -> ScriptModule:
     """A module that PyTorch scripted or traced, as ours: the same program on the same tensors."""
-    from .serialization.archive import read_archive
+    from ..serialization.archive import read_archive
 
     if module not in _adopted:
         buffer = io.BytesIO()
@@ -185,7 +185,7 @@ def python_attribute(owner: ScriptModule, name: str, error: AttributeError) -> A
 
 def define_methods(owner: ScriptModule, text: str) -> None:
     """Compile the functions of a text as methods of a module; they see the caller's names."""
-    from .frontend.script import declare, functions_of_text
+    from ..frontend.script import declare, functions_of_text
 
     type = owner._type
     names = {"torch": sys.modules.get("torch", sys.modules["scriptlang"])}
