@@ -154,7 +154,13 @@ def _head(e: Emitter, definition: ast.FunctionDef) -> tuple[int, int]:
 # Defaults
 
 def checked_default(e: Emitter, p: ast.arg, type: T.Type, value: Any, inferred: bool) -> Any:
-    """The run-time value of a default.  inferred: the parameter has no annotation."""
+    """The run-time value of a default.  inferred: the parameter has no annotation.
+
+    None for a Tensor is taken, as in PyTorch, where no operator takes what it stands for: here a
+    call has to give the argument.
+    """
+    if value is None and type == T.TENSOR:
+        return NO_DEFAULT
     if isinstance(value, (list, dict, set)):
         raise CompileError(f"a {value.__class__.__name__} as a default is shared by all calls and "
                            "is not part of the language", e.span(p),

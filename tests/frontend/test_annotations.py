@@ -8,8 +8,9 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 import pytest
 
+import scriptlang
 from scriptlang import types as T
-from scriptlang.errors import CompileError
+from scriptlang.errors import CompileError, RunError
 from scriptlang.frontend.annotations import type_of_object, type_of_syntax
 from scriptlang.source import Source, Span
 
@@ -78,3 +79,16 @@ def test_named_tuple():
     type = type_of_class(Pair)
     assert type.fields == ("a", "b") and type.elements == (T.INT, T.FLOAT)
     assert type_of_object(Optional[Pair], type_of_class) == T.OptionalType(type)
+
+
+def masked(x: scriptlang.Tensor, mask: scriptlang.Tensor = None, times: int = 2):
+    if mask is not None:
+        x = x + mask
+    return x * times
+
+
+def test_none_as_the_default_of_a_tensor_has_to_be_given():
+    f, one = scriptlang.script(masked), scriptlang.ones(2)
+    assert f(one, one).tolist() == [4, 4] and f(one, mask=one, times=1).tolist() == [2, 2]
+    with pytest.raises(RunError, match=r"missing value for argument 'mask' \(Tensor\)"):
+        f(one)
