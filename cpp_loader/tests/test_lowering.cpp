@@ -148,6 +148,14 @@ TEST(what_is_pending_is_taken_before_its_register_changes) {
   check_same(code, {Value(List::make({Value(4)})), Value(5)}, "([4], 1, 3)");
 }
 
+TEST(a_number_that_replaces_a_list_stays_for_others) {
+  Code code;
+  code.argument("int").argument("Any");
+  code.emit("STOREN", 1, 2).emit("LOAD", 1).emit("MOVE", 1).emit("STORE", 2).emit("LOAD", 2);
+  code.emit("TUPLE_CONSTRUCT", 2).emit("RET");
+  check_same(code, {Value(5), Value(List::make({Value(1)}))}, "(5, 5)");
+}
+
 TEST(a_loop_that_pops_its_own_counts) {
   Code code;  // a `while` whose body reads the trip number under its values
   code.constants = {Value(0), Value(int64_t(INT64_MAX)), Value(true), Value(3)};

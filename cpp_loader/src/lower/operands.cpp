@@ -83,11 +83,12 @@ void Lowering::copy_value(int32_t to, Entry::Kind kind, int32_t from) {
     return;
   }
   if (to == from) return;
-  raw = raw && uncounted(tags(from));
-  emit(raw ? Op::COPY_RAW : kind == Entry::Move ? Op::MOVE : Op::COPY, offset_of(to),
+  // What is not counted stays where it was: others may still want it.
+  bool plain_value = uncounted(tags(from)), moves = kind == Entry::Move && !plain_value;
+  emit(raw && plain_value ? Op::COPY_RAW : moves ? Op::MOVE : Op::COPY, offset_of(to),
        offset_of(from));
   set_tags(to, tags(from));
-  if (!raw && kind == Entry::Move) set_tags(from, one(Tag::None));
+  if (moves) set_tags(from, one(Tag::None));
 }
 
 // Puts the value at a position into its own slot.
