@@ -70,6 +70,9 @@ QUANTIZED = tuple(DType(*row) for row in (
     (12, "qint8", "q", 1), (13, "quint8", "q", 1), (14, "qint32", "q", 4)))
 """Types of quantized tensors: integers that a scale and a zero point turn into numbers."""
 
+UNSUPPORTED = {8: "complex32 (use complex64)"}
+"""Types that PyTorch has and tensors here have not, by code."""
+
 BY_CODE = {d.code: d for d in (*ALL, *FLOAT8, *QUANTIZED)}
 BY_NAME = {d.name: d for d in BY_CODE.values()}
 BY_NAME.update({alias: BY_NAME[name] for alias, name in (
@@ -92,7 +95,9 @@ def by_code(code: builtins.int) -> DType:
     try:
         return BY_CODE[code]
     except KeyError:
-        raise RuntimeError(f"scalar type number {code} is not supported") from None
+        name = UNSUPPORTED.get(code)
+        raise RuntimeError(f"tensors of {name} are not supported" if name else
+                           f"scalar type number {code} is not supported") from None
 
 
 @lru_cache(maxsize=None)

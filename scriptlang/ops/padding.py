@@ -79,14 +79,19 @@ for _d in (1, 2, 3):
 def pad_circular(self, pad):
     dims = len(pad) // 2
     array, n = self._array, len(self._size)
+    if len(pad) % 2 or n - dims not in (1, 2):
+        raise RuntimeError("Invalid padding size, expected 1 or 2 non-padded dimensions, got an "
+                           f"input of {n} dimensions and a padding of {len(pad)} values")
     for i in range(dims):
         axis, (before, after) = n - 1 - i, pad[2 * i:2 * i + 2]
         length = self._size[axis]
         if before > length or after > length:
             raise RuntimeError("Padding value causes wrapping around more than once.")
-        if length + before + after < 0:
+        first, kept = max(-before, 0), length + min(before, 0) + min(after, 0)
+        if kept < 0:
             raise RuntimeError("Negative padding value is resulting in an empty dimension")
-        array = np.take(array, np.arange(-before, length + after) % max(length, 1), axis=axis)
+        places = np.arange(-max(before, 0), kept + max(after, 0)) % max(kept, 1)
+        array = np.take(array, first + places, axis=axis)
     return Tensor._wrap(np.ascontiguousarray(array))
 
 

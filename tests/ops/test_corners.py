@@ -122,6 +122,13 @@ def refusals():
         yield call("multilabel_margin_loss", A.normal(*shape), np.zeros(shape, "int64"), 0)
 
 
+def circles():
+    x = A.normal(2, 3, 4, 5)
+    for pad in ((-1, 1), (1, -2), (2, 3, -1, -1), (-1, 1, -2, 1), (1, 0, 0, -1, 2, 1), (-2, 2)):
+        yield call("pad", x, list(pad), "circular")
+        yield call("_pad_circular", x, list(pad))
+
+
 def polynomials():
     x = np.array([-1113, 1113, 1113, 0, 1, 5])
     n = np.array([1113, -10701, 10701, 7, 3, 2])
@@ -130,6 +137,6 @@ def polynomials():
     yield call("to", x, TorchDtype(29))
 
 
-SAMPLES = [*writes(), *orders(), *histograms(), *sums(), *statistics(), *signals(), *refusals(),
+SAMPLES = [*writes(), *orders(), *histograms(), *sums(), *statistics(), *signals(), *refusals(), *circles(),
            *polynomials()]
 test_recorded, test_pytorch = both_tests("corners", SAMPLES)

@@ -50,14 +50,14 @@ int64_t source_of(Edge edge, int64_t i, int64_t size) {
       if (i < 0) i = -i;
       return i >= size ? 2 * (size - 1) - i : i;
     case Edge::kReplicate: return std::clamp<int64_t>(i, 0, size - 1);
-    default: return (i % size + size) % size;
+    default: return (i % size + size) % size;  // of the part that negative padding leaves
   }
 }
 
 Tensor edge_pad(const Tensor& self, IntSpan pad, Edge edge) {
   SL_CHECK(pad.size % 2 == 0, "Padding length must be divisible by 2");
   int64_t n = pad.size / 2;
-  bool fits = self.dim() == n + 1 || self.dim() == n + 2 || edge == Edge::kCircular;
+  bool fits = self.dim() == n + 1 || self.dim() == n + 2;
   SL_CHECK(n <= self.dim() && fits,
            "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now: got an "
            "input of ", self.dim(), " dimensions and a padding of ", pad.size, " values");
@@ -77,9 +77,16 @@ Tensor edge_pad(const Tensor& self, IntSpan pad, Edge edge) {
                  !__builtin_add_overflow(total, after, &total) && total > 0,
              "input (W: ", size, ") is too small for the padding (", before, ", ", after, ")");
     if (before == 0 && after == 0) continue;
+    int64_t first = 0, shift = before;
+    if (edge == Edge::kCircular) {
+      first = std::max<int64_t>(-before, 0);
+      shift = std::max<int64_t>(before, 0);
+      size -= first + std::max<int64_t>(-after, 0);
+      SL_CHECK(size > 0, "Negative padding value is resulting in an empty dimension");
+    }
     Tensor places = Tensor::empty({total}, ScalarType::Int64);
     for (int64_t j = 0; j < total; ++j) {
-      places.data<int64_t>()[j] = source_of(edge, j - before, size);
+      places.data<int64_t>()[j] = first + source_of(edge, j - shift, size);
     }
     result = index_select(result, d, places);
   }
