@@ -14,7 +14,7 @@ that its readers skip: the types of the registers, and the functions that CALL n
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Callable, Mapping, NamedTuple
+from typing import Any, Callable, Iterable, Mapping, NamedTuple
 
 from .. import types as T
 from ..errors import Frame
@@ -22,6 +22,12 @@ from ..schema import NO_DEFAULT, Argument, Schema
 from ..source import Span
 from .opcodes import OPCODES
 
+
+CODE = "code"
+"""Attribute of a Function that holds its Code.  Functions read from bytecode come with it."""
+
+FUSED = "fused_code"
+"""Attribute of a Function that holds its Code with pointwise operators in groups."""
 
 MAX_ARGUMENTS = 1000
 
@@ -97,6 +103,22 @@ class Code:
 
     def __str__(self) -> str:
         return listing(self)
+
+
+def stack_frames(calls: Iterable[tuple[str, Code | None, int]]) -> tuple[Frame, ...]:
+    """The script stack, outermost first, of (function's name, its code, instruction reached).
+
+    What FUSED calls runs as a part of the caller: one frame stands for both.
+    """
+    frames: list[Frame] = []
+    group = 0
+    for name, code, pc in calls:
+        del frames[len(frames) - group:]
+        found = code.frames(pc) if code is not None else [Frame(name)]
+        frames += found
+        fused = code is not None and code.instructions[pc].op == "FUSED"
+        group = len(found) if fused else 0
+    return tuple(frames)
 
 
 def to_tuple(code: Code, name: str | None = None, names: Mapping[Any, str] | None = None,

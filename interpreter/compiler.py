@@ -15,7 +15,7 @@ from .. import types as T
 from ..errors import GraphError
 from ..ir import Block, Function, Graph, Node, Value, schema_of_graph
 from ..schema import Schema
-from .code import Code, Instruction, OperatorRef, Place
+from .code import CODE, FUSED, Code, Instruction, OperatorRef, Place
 from .layout import Inliner, Lifetimes
 
 PROMOTED: dict[str, str] = {
@@ -276,6 +276,12 @@ class _Emitter:
         op = "FORK" if node.kind == "prim::fork" else "AWAITABLE"
         self.emit(op, self.intern("functions", body, body), len(node.inputs))
 
+    def fused(self, node: Node) -> None:
+        """A call of the operators that the node holds, which an engine may do at once."""
+        self.inputs(node)
+        body = fused_function(node, self.code.name)
+        self.emit("FUSED", self.intern("functions", body, body), len(node.inputs))
+
     def nowait(self, node: Node) -> None:
         """A future that has its value: that of a call which returns its argument."""
         self.inputs(node)
@@ -314,7 +320,7 @@ HANDLERS: dict[str, Callable[[_Emitter, Node], None]] = {
     "prim::SetAttr": _Emitter.set_attribute, "prim::CallFunction": _Emitter.call_function,
     "prim::CallMethod": _Emitter.call_method, "prim::Enter": _Emitter.enter,
     "prim::Exit": _Emitter.leave, "prim::fork": _Emitter.fork, "prim::awaitable": _Emitter.fork,
-    "prim::awaitable_nowait": _Emitter.nowait,
+    "prim::awaitable_nowait": _Emitter.nowait, "scriptlang::fused_pointwise": _Emitter.fused,
 }
 """Node kinds that need more than their table row."""
 
@@ -328,6 +334,15 @@ def forked_function(node: Node, caller: str) -> Function:
         name = f"{caller}.{node.kind.partition('::')[2]}"
         _forked[graph] = Function(name, schema_of_graph(name, graph), graph)
     return _forked[graph]
+
+
+def fused_function(node: Node, caller: str) -> Function:
+    """The function of a fused group, compiled as it stands.  It has the name of its caller, as
+    whose part its operators run."""
+    graph = node.attributes["Subgraph"]
+    function = Function(caller, schema_of_graph(caller, graph), graph)
+    function.attributes[CODE] = function.attributes[FUSED] = compile_function(function)
+    return function
 
 
 def constant_key(value: Any) -> Any:

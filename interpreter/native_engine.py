@@ -21,10 +21,10 @@ from ..ops.generator import default_generator
 from ..schema import Argument, Schema
 from . import exceptions
 from .arguments import PLAIN, bind
-from .code import Code, to_tuple
+from .code import Code, stack_frames, to_tuple
 from .composites import link_composites
 from .native import load
-from .prepare import running_code
+from .prepare import fused_code
 from .reach import calls_by_name, classes_in, is_for_python, reachable, unique_names
 
 PROGRAM = "native_program"
@@ -51,7 +51,7 @@ def has_kernel(name: str) -> bool:
 
 def native_code(function: Function) -> Code:
     """The function's code, with calls of compiled bodies for composites without a native kernel."""
-    return link_composites(running_code(function), has_kernel)
+    return link_composites(fused_code(function), has_kernel)
 
 
 NativeError: type[Exception] = getattr(load()[0], "NativeError", RunError)
@@ -90,11 +90,7 @@ class NativeProgram:
 
     def frames(self, stack: Iterable[tuple[str, int]]) -> tuple[Frame, ...]:
         """The script stack, outermost first, of the engine's (function, instruction) pairs."""
-        frames: list[Frame] = []
-        for name, pc in reversed(list(stack)):
-            code = self.by_name.get(name)
-            frames += code.frames(pc) if code is not None else [Frame(name)]
-        return tuple(frames)
+        return stack_frames((name, self.by_name.get(name), pc) for name, pc in reversed([*stack]))
 
 
 def named_types(codes: Iterable[Code], classes: Iterable[T.ClassType]) -> dict[str, T.Type]:

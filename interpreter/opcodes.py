@@ -1,9 +1,9 @@
 """The instruction set: one table, from which everything else about opcodes is made.
 
-Names and numbers are those of PyTorch's interpreter.  An instruction is (opcode, x, n).  `x` and
-`n` say what the operands are (see OPERANDS); `pops` and `pushes` are numbers of stack values, or a
-text where they depend on the operands: "n", "x", "n+1", "n-2", "op" (the operator's), "call" (the
-function's).
+Names and numbers are those of PyTorch's interpreter; FUSED is our own.  An instruction is
+(opcode, x, n).  `x` and `n` say what the operands are (see OPERANDS); `pops` and `pushes` are
+numbers of stack values, or a text where they depend on the operands: "n", "x", "n+1", "n-2", "op"
+(the operator's), "call" (the function's).
 
 Adding an opcode: one line here, `python -m scriptlang.interpreter.generate`, and its meaning in the
 two engines (`vm.py`, cpp_loader).
@@ -105,6 +105,8 @@ TABLE: tuple[Opcode, ...] = (
     Opcode("EXIT", 49, "", "", 0, 1, "call __exit__ of the object entered last"),
     Opcode("AWAITABLE", 50, "F", "I", "n", 1,
            "a future of a call of function x with n arguments that WAIT will make"),
+    Opcode("FUSED", 51, "F", "I", "call", "call",
+           "call function x with n arguments: pointwise operators, which may be done at once"),
 )
 
 OPCODES: dict[str, Opcode] = {op.name: op for op in TABLE}

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from ..building import uncollected
-from ..ir import Function, schema_of_graph
+from ..ir import Function, Graph, schema_of_graph
+from ..passes import fuse_pointwise, out_of_place
 from ..passes.optimize import OPTIMIZED
 from ..passes.pipeline import optimize
-from .code import Code
+from .code import CODE, FUSED, Code
 from .compiler import compile_graph
-
-CODE = "code"
-"""Attribute of a Function that holds its Code.  Functions read from bytecode come with it."""
 
 
 def code_of(function: Function) -> Code:
@@ -23,9 +21,14 @@ def make_code(function: Function) -> Code:
     """Compile a function and keep its code on it."""
     graph = function.graph.copy()
     optimize(graph)
-    schema = function.schema or schema_of_graph(function.name, graph)
-    code = function.attributes[CODE] = compile_graph(graph, function.name, schema)
+    code = function.attributes[CODE] = compiled(graph, function)
     return code
+
+
+def compiled(graph: Graph, function: Function) -> Code:
+    """The code of a graph that stands for a function's own."""
+    schema = function.schema or schema_of_graph(function.name, graph)
+    return compile_graph(graph, function.name, schema)
 
 
 RUNNING = "running_code"
@@ -39,6 +42,30 @@ def running_code(function: Function) -> Code:
         return code_of(function)
     code = function.attributes.get(RUNNING)
     if code is None:
-        schema = function.schema or schema_of_graph(function.name, graph)
-        code = function.attributes[RUNNING] = compile_graph(graph, function.name, schema)
+        code = function.attributes[RUNNING] = compiled(graph, function)
     return code
+
+
+def fused_code(function: Function) -> Code:
+    """`running_code` with pointwise operators in groups, for an engine that does these at once."""
+    code = function.attributes.get(FUSED)
+    if code is None:
+        code = function.attributes[FUSED] = make_fused(function)
+    return code
+
+
+@uncollected
+def make_fused(function: Function) -> Code:
+    attributes = function.attributes
+    if OPTIMIZED in attributes or CODE in attributes and not function.is_defined:
+        return running_code(function)
+    graph = function.graph.copy()
+    optimize(graph)
+    if not fuse_pointwise.applies(graph):
+        code = attributes.get(CODE)
+        if code is None:
+            code = attributes[CODE] = compiled(graph, function)
+        return code
+    out_of_place.run(graph)
+    fuse_pointwise.run(graph)
+    return compiled(graph, function)

@@ -426,6 +426,7 @@ def _format(flow: Flow, pc: int, i: Instruction, stack: list) -> None:
 
 EFFECTS: dict[str, Callable[[Flow, int, Instruction, list], None]] = {
     "LOADC": Flow.constant, "OP": Flow.operator, "OPN": Flow.operator, "CALL": Flow.function,
+    "FUSED": Flow.function,
     "FORK": Flow.deferred, "AWAITABLE": Flow.deferred, "WAIT": Flow.wait,
     "INTERFACE_CALL": Flow.method, "GET_ATTR": Flow.get_attr, "SET_ATTR": Flow.set_attr,
     "LIST_CONSTRUCT": Flow.construct, "DICT_CONSTRUCT": Flow.construct,

@@ -18,7 +18,7 @@ from ..ir import Function
 from ..limits import Limits
 from ..objects import Await, Future
 from ..ops import modes
-from .code import Code
+from .code import Code, stack_frames
 from . import exceptions
 from .handlers import HANDLERS, pop_n
 from .link import Call
@@ -112,7 +112,7 @@ class Interpreter:
         return [*self.stack, *(v for frame in self.frames for v in frame.registers)]
 
     def script_stack(self) -> tuple[Frame, ...]:
-        return tuple(f for a in self.frames for f in a.program.code.frames(a.pc))
+        return stack_frames((a.program.code.name, a.program.code, a.pc) for a in self.frames)
 
     def loop_with_forks(self) -> None:
         """Run until the first frame returns; the error of a fork ends only the fork."""
@@ -290,7 +290,7 @@ JUMPS: dict[str, Callable[[list, int, int], int]] = {
 """Opcodes that say how far to go."""
 
 SWITCHES: dict[str, Callable[[Interpreter, Activation, int, int], None]] = {
-    "CALL": Interpreter.call, "INTERFACE_CALL": Interpreter.interface_call,
+    "CALL": Interpreter.call, "FUSED": Interpreter.call, "INTERFACE_CALL": Interpreter.interface_call,
     "FORK": Interpreter.fork, "AWAITABLE": Interpreter.awaitable, "WAIT": Interpreter.wait,
     "RET": Interpreter.return_, "ENTER": Interpreter.enter_context,
     "EXIT": Interpreter.exit_context}

@@ -24,7 +24,7 @@ OLDEST, NEWEST = 4, 9
 RECORD = "bytecode.pkl"
 PROGRAM = "scriptlang/program.pkl"
 
-LITE_LACKS = ("CALL", "ENTER", "EXIT", "UNCHECKED_CAST", "FORK", "AWAITABLE", "WAIT")
+LITE_LACKS = ("CALL", "ENTER", "EXIT", "UNCHECKED_CAST", "FORK", "AWAITABLE", "WAIT", "FUSED")
 """Opcodes that PyTorch's lite interpreter does not run."""
 
 LITE_TYPES = (T.ClassType, T.InterfaceType, T.EnumType, T.UnionType)

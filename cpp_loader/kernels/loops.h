@@ -7,10 +7,11 @@
 namespace scriptlang::kernels {
 
 // out[i] = f(in[0][i * step[0]], in[1][i * step[1]], ...) for i < n; each step is 0 or 1, out is
-// contiguous and may be equal to an input. Up to four constants of the operator in params.
+// contiguous and may be equal to an input. kParams constants of the operator in params, or null.
 using Loop = void (*)(int64_t n, void* out, const void* const* in, const int64_t* step,
                       const double* params);
 
+constexpr int kParams = 4;
 constexpr int kLoopTypes = 16;
 
 // Loops by ScalarType of the elements; null where an operator has no meaning. There are none for

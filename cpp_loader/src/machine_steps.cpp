@@ -498,6 +498,17 @@ void Machine::loop() {
     RELOAD();
     DISPATCH();
   }
+  CASE(FUSED) : {
+    SAVE();
+    const Function& callee = *frame->function->callees[size_t(FROM().x)];
+    if (callee.group && callee.group->run(context_, &A)) {
+      spend(8);
+      NEXT();
+    }
+    enter(callee, &A, callee.parameters);
+    RELOAD();
+    DISPATCH();
+  }
   CASE(INTERFACE_CALL) : {
     SAVE();
     const Instruction& from = FROM();

@@ -296,6 +296,13 @@ std::shared_ptr<const Program> Program::decode(const Value& tree,
       }
     }
   }
+  for (auto& function : program->functions_) {
+    for (const Instruction& i : function->code) {
+      if (i.op != Opcode::FUSED) continue;
+      Function* callee = program->by_name_.at(function->callee_names[size_t(i.x)]);
+      if (!callee->group) callee->group = FusedGroup::make(*callee);
+    }
+  }
   for (auto& [name, count] : missing) program->missing_.push_back({name, count});
   std::sort(program->missing_.begin(), program->missing_.end(),
             [](const auto& a, const auto& b) { return a.name < b.name; });

@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "fused_group.h"
 #include "optable.h"
 #include "type.h"
 
@@ -75,6 +76,7 @@ struct Function {
   int parameters = 0; // values on the stack at entry
   int max_stack = 0;  // set by verify
   mutable std::atomic<const lower::Code*> lowered{nullptr};  // made at the first call
+  std::unique_ptr<FusedGroup> group;  // of a function that FUSED calls, where there is one
 };
 
 struct MissingOperator {

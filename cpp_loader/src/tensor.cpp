@@ -241,8 +241,15 @@ Tensor Tensor::zeros(IntSpan sizes, ScalarType dtype) {
 
 Tensor Tensor::empty_like(const Tensor& src, ScalarType dtype) {
   Tensor t = empty(src.sizes(), dtype);
+  int64_t strides[kMaxDims];
+  if (src.permuted_strides(strides)) t.impl_->set_geometry(src.sizes(), {strides, src.dim()});
+  return t;
+}
+
+bool Tensor::permuted_strides(int64_t* strides) const {
+  const Tensor& src = *this;
   int64_t n = src.dim();
-  if (src.is_contiguous() || n < 2) return t;
+  if (src.is_contiguous() || n < 2) return false;
   // A dense permutation: sorted by stride, each stride is the product of the sizes inside it.
   int order[kMaxDims];
   for (int i = 0; i < n; ++i) order[i] = i;
@@ -250,15 +257,14 @@ Tensor Tensor::empty_like(const Tensor& src, ScalarType dtype) {
     if (src.stride(a) != src.stride(b)) return src.stride(a) > src.stride(b);
     return src.size(a) > src.size(b);
   });
-  int64_t strides[kMaxDims], expected = 1;
+  int64_t expected = 1;
   for (int64_t k = n - 1; k >= 0; --k) {
     int d = order[k];
-    if (src.size(d) != 1 && src.stride(d) != expected) return t;
+    if (src.size(d) != 1 && src.stride(d) != expected) return false;
     strides[d] = expected;
     expected *= src.size(d);
   }
-  t.impl_->set_geometry(src.sizes(), {strides, n});
-  return t;
+  return true;
 }
 
 Tensor Tensor::scalar(double value, ScalarType dtype) {

@@ -191,6 +191,9 @@ class Tensor {
   // Same sizes and dtype; dense strides in the order of src's when src is a dense permutation
   // (PyTorch's preserve_format), else contiguous.
   static Tensor empty_like(const Tensor& src, ScalarType dtype);
+  // Whether this is a dense permutation that is not contiguous; gives the strides that
+  // preserve_format keeps.
+  bool permuted_strides(int64_t* strides) const;
   static Tensor scalar(double value, ScalarType dtype = ScalarType::Float32);
   static Tensor scalar(int64_t value, ScalarType dtype = ScalarType::Int64);
   // A view on a storage (retained). Checks nothing: use checked_view for untrusted geometry.

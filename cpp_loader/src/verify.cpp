@@ -86,6 +86,11 @@ class Verifier {
         break;
       case Opcode::FORK:
       case Opcode::AWAITABLE: check_deferred(pc); break;
+      case Opcode::FUSED: {
+        const Function& callee = *f_.callees[size_t(i.x)];
+        if (callee.parameters != i.n) fail(pc, callee.name, " takes ", callee.parameters);
+        break;
+      }
       case Opcode::FORMAT:
         if (i.x < 1) fail(pc, "there is nothing to format");
         break;
@@ -216,6 +221,7 @@ class Verifier {
     switch (i.op) {
       case Opcode::OP_MISSING: return {0, 0, 0};
       case Opcode::TUPLE_UNPACK: return {1, i.n, 0};
+      case Opcode::FUSED:
       case Opcode::CALL: {
         const Function& callee = *f_.callees[size_t(i.x)];
         return {callee.parameters, callee.results, 0};

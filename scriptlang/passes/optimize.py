@@ -7,7 +7,8 @@ function keeps its graph, which is what is shown and saved; engines run the grap
 from __future__ import annotations
 
 from ..ir import Function, Graph
-from . import after_raise, fold_batch_norm, fuse, layouts, out_of_place, pipeline, ranks
+from . import (after_raise, fold_batch_norm, fuse, fuse_pointwise, layouts, out_of_place, pipeline,
+               ranks)
 from .pipeline import Step, apply
 
 OPTIMIZED = "optimized_graph"
@@ -27,6 +28,7 @@ LAYERS = (
     Step(fuse.run, "each layer with all that follows it"),
     Step(layouts.run, "between the convolutions that are now fused"),
     Step(pipeline.run, "clears constants that nothing uses any more"),
+    Step(fuse_pointwise.run, "what no layer has taken in"),
 )
 
 

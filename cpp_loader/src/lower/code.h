@@ -84,7 +84,7 @@ namespace scriptlang::lower {
   X(LIST_CONSTRUCT) X(DICT_CONSTRUCT) X(CREATE_OBJECT) X(ISINSTANCE) X(TUPLE_SLICE)      \
   X(RAISE_EXCEPTION) X(FORMAT) X(DEVICE) X(TO_LIST) X(NUM_TO_TENSOR) X(IS_CUDA) X(WARN)  \
   X(CALL) X(INTERFACE_CALL) X(ENTER) X(EXIT) X(FORK) X(AWAITABLE) X(WAIT) X(RET)         \
-  X(OP_MISSING)
+  X(OP_MISSING) X(FUSED)
 
 // The others. Every operand is a slot unless it says otherwise.
 #define SL_OTHER_STEPS(X)                                                                       \

@@ -12,7 +12,7 @@ using kernels::Unary;
 namespace {
 
 struct Params {
-  double values[4];
+  double values[kernels::kParams];
 };
 
 void activation(Args args, Value* out, Unary op, const char* name, const Params& p) {
@@ -117,7 +117,7 @@ Tensor nan_to_num(Args args, const Tensor& into) {
     return unary_result(self, Unary::k_copy, "nan_to_num", Rule::kSame);
   }
   double largest = largest_finite(self.dtype());
-  double p[3] = {args.number(1, 0.0), args.number(2, largest), args.number(3, -largest)};
+  double p[kernels::kParams] = {args.number(1, 0.0), args.number(2, largest), args.number(3, -largest)};
   return unary_result(self, Unary::k_nan_to_num, "nan_to_num", Rule::kSame, p, into);
 }
 
@@ -147,12 +147,12 @@ SL_OP(aten_softshrink) {
 SL_OP(aten_threshold) { activation(args, out, Unary::k_threshold, "threshold", two(args)); }
 SL_OP(aten_threshold_) { activation_(args, out, Unary::k_threshold, "threshold", two(args)); }
 SL_OP(aten_logit) {
-  double eps = args.number(1, -1.0);
-  out[0] = unary_result(args.tensor(0), Unary::k_logit, "logit", Rule::kFloat, &eps);
+  double p[kernels::kParams] = {args.number(1, -1.0)};
+  out[0] = unary_result(args.tensor(0), Unary::k_logit, "logit", Rule::kFloat, p);
 }
 SL_OP(aten_logit_) {
-  double eps = args.number(1, -1.0);
-  out[0] = unary_result(args.tensor(0), Unary::k_logit, "logit", Rule::kFloat, &eps,
+  double p[kernels::kParams] = {args.number(1, -1.0)};
+  out[0] = unary_result(args.tensor(0), Unary::k_logit, "logit", Rule::kFloat, p,
                         args.tensor(0));
 }
 SL_OP(aten_special_logit) { op_aten_logit(ctx, args, out); }
@@ -165,16 +165,16 @@ SL_OP(aten_log_sigmoid_forward) {
 }
 SL_OP(aten_round_decimals) {
   // Beyond these powers of ten the result does not change.
-  double decimals = double(std::clamp<int64_t>(args.integer(1), -400, 400));
-  out[0] = unary_result(args.tensor(0), Unary::k_round_decimals, "round", Rule::kSame, &decimals);
+  double p[kernels::kParams] = {double(std::clamp<int64_t>(args.integer(1), -400, 400))};
+  out[0] = unary_result(args.tensor(0), Unary::k_round_decimals, "round", Rule::kSame, p);
 }
 SL_OP(aten_special_round) { op_aten_round_decimals(ctx, args, out); }
 SL_OP(aten_deg2rad) {
-  double p[2] = {3.14159265358979323846 / 180.0, 0.0};
+  double p[kernels::kParams] = {3.14159265358979323846 / 180.0, 0.0};
   out[0] = unary_result(args.tensor(0), Unary::k_scale_shift, "deg2rad", Rule::kFloat, p);
 }
 SL_OP(aten_rad2deg) {
-  double p[2] = {180.0 / 3.14159265358979323846, 0.0};
+  double p[kernels::kParams] = {180.0 / 3.14159265358979323846, 0.0};
   out[0] = unary_result(args.tensor(0), Unary::k_scale_shift, "rad2deg", Rule::kFloat, p);
 }
 SL_OP(aten_nan_to_num) { out[0] = nan_to_num(args, Tensor()); }

@@ -101,7 +101,7 @@ Tensor combine(Ternary op, const char* name, Args args, const Tensor& into) {
            "integer inputs and as (input + value * tensor1 / tensor2) for float inputs.");
   Scalar value = args.scalar(3);
   int64_t exact = value.to_int();
-  double params[2] = {value.to_double(), 0};
+  double params[kernels::kParams] = {value.to_double()};
   std::memcpy(&params[1], &exact, sizeof exact);
   p.params = params;
   p.count = 3;

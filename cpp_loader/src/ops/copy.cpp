@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "pointwise.h"
+#include "recording.h"
 #include "strided.h"
 
 namespace scriptlang {
@@ -75,6 +76,7 @@ bool may_overlap(const Tensor& a, const Tensor& b) {
 
 void copy_into(const Tensor& dst, const Tensor& src) {
   check_writable(dst);
+  if (is_symbolic(src)) Recording::give_up();
   if (dst.impl() == src.impl()) return;
   Convert convert = converter(dst.dtype(), src.dtype());
   SL_CHECK(convert != nullptr, "a tensor of ", dtype_name(src.dtype()),
@@ -153,6 +155,7 @@ Tensor to_contiguous(const Tensor& t) {
 
 Tensor to_dtype(const Tensor& t, ScalarType dtype) {
   if (t.dtype() == dtype) return t;
+  if (is_symbolic(t)) return Recording::current().convert(t, dtype);
   Tensor out = Tensor::empty_like(t, dtype);
   copy_into(out, t);
   return out;

@@ -55,7 +55,8 @@ SL_EXPRESS_UNARY(logical_not, logical_not, Rule::kToBool)
 #undef SL_EXPRESS_UNARY
 
 inline Tensor clamp_min(const Tensor& a, double low) {
-  return unary_result(a, Unary::k_clamp_min, "clamp_min", Rule::kSame, &low);
+  double params[kernels::kParams] = {low};
+  return unary_result(a, Unary::k_clamp_min, "clamp_min", Rule::kSame, params);
 }
 inline Tensor where(const Tensor& condition, const Input& a, const Input& b) {
   return where_result(condition, a, b, result_type(a, b));

@@ -46,7 +46,7 @@ const Ending& ending(const std::string& name) {
 
 Tensor activated(const Tensor& y, const Ending& e, bool in_place) {
   if (e.name == kEndings[0].name) return y;
-  const double six[] = {0, 6, 0, 0};
+  const double six[kernels::kParams] = {0, 6};
   bool whole = e.after == kernels::Unary::k_relu || e.after == kernels::Unary::k_clamp;
   return unary_result(y, e.after, e.name, whole ? Rule::kSame : Rule::kFloat,
                       e.after == kernels::Unary::k_clamp ? six : nullptr, in_place ? y : Tensor());

@@ -218,7 +218,7 @@ void scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const 
   Tensor ones = Tensor::empty(IntSpan(), ScalarType::Int64);
   fill(ones, Scalar(int64_t{1}));
   scatter(count, dim, index, view_expand(ones, index.sizes()), Combine::kAdd);
-  double params[2] = {1, 0};
+  double params[kernels::kParams] = {1};
   count = unary_result(count, kernels::Unary::k_clamp_min, "clamp", Rule::kSame, params);
   Binary divide = is_integral(self.dtype(), true) ? Binary::k_div_floor : Binary::k_div;
   binary_result(self, to_dtype(count, self.dtype()), divide, "mean", Rule::kSame, nullptr, self);

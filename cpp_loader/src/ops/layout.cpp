@@ -2,6 +2,7 @@
 #include "layout.h"
 
 #include "pointwise.h"
+#include "recording.h"
 #include "view.h"
 
 namespace scriptlang {
@@ -64,6 +65,7 @@ namespace {
 Tensor convert(const Tensor& self, ScalarType dtype, bool copy, int64_t format) {
   bool same = dtype == self.dtype() && (format == kPreserve || is_in_format(self, format));
   if (same && !copy) return self;
+  if (is_symbolic(self) && format == kPreserve) return Recording::current().convert(self, dtype);
   Tensor out = empty_in_format(self, dtype, format);
   copy_into(out, self);
   return out;

@@ -37,8 +37,8 @@ Tensor rrelu(Args args, Context& ctx, const Tensor& into) {
   const Tensor& self = args.tensor(0);
   double lower = args.scalar(1).to_double(), upper = args.scalar(2).to_double();
   if (!args.boolean(3)) {
-    double slope = (lower + upper) / 2;
-    return unary_result(self, Unary::k_leaky_relu, "leaky_relu", Rule::kSame, &slope, into);
+    double slope[kernels::kParams] = {(lower + upper) / 2};
+    return unary_result(self, Unary::k_leaky_relu, "leaky_relu", Rule::kSame, slope, into);
   }
   Tensor slopes = Tensor::empty(self.sizes(), ScalarType::Float64);
   Tensor x = contiguous_as(self, ScalarType::Float64);

@@ -209,7 +209,7 @@ void update_running(const Tensor& running, const Tensor& seen, double momentum) 
   Tensor scaled = binary_result(running, Scalar(1 - momentum), kernels::Binary::k_mul, "mul",
                                 Rule::kSame);
   int64_t exact = 0;
-  double params[3] = {momentum, 0, 0};
+  double params[kernels::kParams] = {momentum};
   std::memcpy(&params[1], &exact, sizeof exact);
   Tensor next = binary_result(scaled, to_dtype(seen, running.dtype()),
                               kernels::Binary::k_add_scaled, "add", Rule::kSame, params);

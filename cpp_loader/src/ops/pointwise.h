@@ -52,7 +52,7 @@ struct Pointwise {
   ScalarType first = ScalarType::Undefined;       // type of input 0 when it is another one
   ScalarType produced = ScalarType::Undefined;    // what the loop writes, when not `compute`
   ScalarType result = ScalarType::Undefined;      // of a fresh result, when not `produced`
-  const double* params = nullptr;
+  const double* params = nullptr;  // kernels::kParams of them, or null
   int count = 0;
   Input in[kMaxInputs];
   // The inputs are arguments of the operator, not used again: one that nobody else holds may give
@@ -87,6 +87,14 @@ void check_can_cast(ScalarType from, ScalarType to);
 
 // Raises unless the tensor may be written to: not constant memory, no element twice.
 void check_writable(const Tensor& t);
+
+// The loops' stand-in for a type they have no arithmetic for.
+constexpr ScalarType loop_type(ScalarType t) {
+  return t == ScalarType::Float16 || t == ScalarType::BFloat16 ? ScalarType::Float32 : t;
+}
+
+// Writes a number as an element of the type.
+void store_number(const Scalar& s, ScalarType type, void* to);
 
 // Writes src, broadcast and converted, into every element of dst.
 void copy_into(const Tensor& dst, const Tensor& src);

@@ -48,7 +48,7 @@ void binary_(Args args, Value* out, Binary op, const char* name, Rule rule,
 // ---- add, sub, rsub: other times alpha
 
 struct Alpha {
-  double params[3];  // as a float, as the bits of an integer, the imaginary part
+  double params[kernels::kParams];  // as a float, as the bits of an integer, the imaginary part
   bool is_one;
 };
 
@@ -57,7 +57,7 @@ Alpha read_alpha(const Value& v, ScalarType type) {
   Scalar s = Scalar::of(v);
   SL_CHECK(s.kind != Scalar::Bool || type == ScalarType::Bool,
            "Boolean alpha only supported for Boolean results.");
-  Alpha alpha;
+  Alpha alpha{};
   alpha.is_one = s.is_integral() ? s.i == 1 : s.d == 1 && s.imag == 0;
   if (alpha.is_one) return alpha;
   SL_CHECK(is_floating(type) || is_complex(type) || s.is_integral(),

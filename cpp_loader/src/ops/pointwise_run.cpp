@@ -3,6 +3,7 @@
 
 #include "../../kernels/parallel.h"
 #include "pointwise.h"
+#include "recording.h"
 #include "strided.h"
 
 namespace scriptlang {
@@ -89,18 +90,6 @@ void check_writable(const Tensor& t) {
   }
 }
 
-namespace {
-
-// The loops' stand-in for a type they have no arithmetic for.
-ScalarType loop_type(ScalarType t) {
-  return t == ScalarType::Float16 || t == ScalarType::BFloat16 ? ScalarType::Float32 : t;
-}
-
-// A number or one-element tensor, converted to the loop's type.
-struct alignas(16) Slot {
-  char bytes[16];
-};
-
 void store_number(const Scalar& s, ScalarType type, void* to) {
   if (s.kind == Scalar::Complex) {
     std::complex<double> value = s.to_complex();
@@ -111,6 +100,13 @@ void store_number(const Scalar& s, ScalarType type, void* to) {
     converter(type, ScalarType::Int64)(1, to, 0, &s.i, 0);
   }
 }
+
+namespace {
+
+// A number or one-element tensor, converted to the loop's type.
+struct alignas(16) Slot {
+  char bytes[16];
+};
 
 // One operand of the plan: where it lies and what it must become.
 struct Stream {
@@ -201,6 +197,46 @@ void check_overlap(const Tensor& out, const Tensor& in) {
            "operation.");
 }
 
+// The shape of the result and how the inputs lie in it.
+void plan_inputs(StridedPlan* plan, const Pointwise& p, const bool* dimensioned) {
+  plan->begin(1 + p.count);
+  for (int i = 0; i < p.count; ++i) {
+    const Tensor* t = p.in[i].tensor;
+    if (t != nullptr) plan->broadcast(t->sizes());
+  }
+  if (p.out.defined()) {
+    SL_CHECK(p.out.sizes() == plan->shape(), "output with shape ", to_string(p.out.sizes()),
+             " doesn't match the broadcast shape ", to_string(plan->shape()));
+  }
+  for (int i = 0; i < p.count; ++i) {
+    const Tensor* t = p.in[i].tensor;
+    if (t != nullptr && dimensioned[i]) {
+      plan->set_operand(1 + i, t->sizes(), t->strides(), t->itemsize());
+    } else {
+      plan->set_scalar(1 + i);
+    }
+  }
+}
+
+PointwiseStep recorded(const Runner& r, const Pointwise& p) {
+  PointwiseStep step;
+  step.loop = r.loop;
+  step.produced = r.streams[0].from;
+  step.count = p.count;
+  if (p.params != nullptr) {
+    step.has_params = true;
+    std::memcpy(step.params, p.params, sizeof step.params);
+  }
+  for (int i = 0; i < p.count; ++i) {
+    PointwiseStep::In& in = step.in[i];
+    in.type = i == 0 && p.first != ScalarType::Undefined ? loop_type(p.first)
+                                                         : loop_type(p.compute);
+    if (p.in[i].tensor == nullptr) in.number = p.in[i].number;
+    else in.value = Recording::current().find(*p.in[i].tensor);
+  }
+  return step;
+}
+
 // A number beside tensors of this type, where the conversion is a cast.
 bool store_plain(const Scalar& s, ScalarType type, Slot* to) {
   if (s.kind != Scalar::Double && s.kind != Scalar::Int) return false;
@@ -235,7 +271,7 @@ bool run_directly(Pointwise& p, Loop loop) {
       in[i] = numbers[i].bytes;
       continue;
     }
-    if (t->dtype() != p.compute || !t->is_contiguous()) return false;
+    if (t->dtype() != p.compute || !t->is_contiguous() || is_symbolic(*t)) return false;
     if (shape != nullptr && !same_shape(*t, *shape)) return false;
     shape = t;
     in[i] = t->raw();
@@ -273,13 +309,14 @@ Tensor run_planned(Pointwise& p, Loop loop) {
   // What every operand is, and whether all of them lie alike.
   Slot slots[kMaxInputs];
   const Tensor* shape = nullptr;  // the tensor whose shape the others are compared to
-  bool alike = true;
+  bool alike = true, symbolic = false;
   bool dimensioned[kMaxInputs];
   for (int i = 0; i < p.count; ++i) {
     Stream& s = r.streams[1 + i];
     s.to = i == 0 && p.first != ScalarType::Undefined ? loop_type(p.first) : compute;
     const Tensor* t = p.in[i].tensor;
     dimensioned[i] = t != nullptr && t->numel() != 1;
+    symbolic = symbolic || (t != nullptr && is_symbolic(*t));
     if (t == nullptr) {
       store_number(p.in[i].number, s.to, slots[i].bytes);
       s.from = s.to;
@@ -323,6 +360,17 @@ Tensor run_planned(Pointwise& p, Loop loop) {
   r.streams[0].to = result;
   r.streams[0].convert = converter(result, produced);
 
+  if (__builtin_expect(symbolic, 0)) {
+    PointwiseStep step = recorded(r, p);
+    if (given) Recording::give_up();
+    if (alike) return Recording::current().add(std::move(step), shape->sizes(), IntSpan(), result);
+    StridedPlan plan;
+    plan_inputs(&plan, p, dimensioned);
+    int64_t strides[kMaxDims];
+    plan.result_strides(strides);
+    IntSpan sizes = plan.shape();
+    return Recording::current().add(std::move(step), sizes, {strides, sizes.size}, result);
+  }
   if (alike) {
     if (!given) {
       for (int i = 0; p.may_reuse && i < p.count && !p.out.defined(); ++i) {
@@ -346,23 +394,7 @@ Tensor run_planned(Pointwise& p, Loop loop) {
   }
 
   StridedPlan plan;
-  plan.begin(1 + p.count);
-  for (int i = 0; i < p.count; ++i) {
-    const Tensor* t = p.in[i].tensor;
-    if (t != nullptr) plan.broadcast(t->sizes());
-  }
-  if (given) {
-    SL_CHECK(p.out.sizes() == plan.shape(), "output with shape ", to_string(p.out.sizes()),
-             " doesn't match the broadcast shape ", to_string(plan.shape()));
-  }
-  for (int i = 0; i < p.count; ++i) {
-    const Tensor* t = p.in[i].tensor;
-    if (t != nullptr && dimensioned[i]) {
-      plan.set_operand(1 + i, t->sizes(), t->strides(), t->itemsize());
-    } else {
-      plan.set_scalar(1 + i);
-    }
-  }
+  plan_inputs(&plan, p, dimensioned);
   if (!given) {
     int64_t strides[kMaxDims];
     // One-element tensors count for the order of the result's dimensions like any other.

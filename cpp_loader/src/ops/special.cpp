@@ -23,15 +23,15 @@ void special(Args args, Value* out, Binary op, const char* name) {
 
 Tensor polygamma(int64_t n, const Tensor& self, const Tensor& into = Tensor()) {
   SL_CHECK(n >= 0, "polygamma(n, x) does not support negative n.");
-  double order = double(n);
-  return unary_result(self, Unary::k_polygamma, "polygamma", Rule::kFloat, &order, into);
+  double p[kernels::kParams] = {double(n)};
+  return unary_result(self, Unary::k_polygamma, "polygamma", Rule::kFloat, p, into);
 }
 
 Tensor multigammaln(const Tensor& self, int64_t p) {
   SL_CHECK(p >= 1, "p has to be greater than or equal to 1");
   SL_CHECK(p <= 1 << 16, "mvlgamma: p = ", p, " is too large");
-  double dimensions = double(p);
-  return unary_result(self, Unary::k_multigammaln, "mvlgamma", Rule::kFloat, &dimensions);
+  double params[kernels::kParams] = {double(p)};
+  return unary_result(self, Unary::k_multigammaln, "mvlgamma", Rule::kFloat, params);
 }
 
 }  // namespace

@@ -1,0 +1,244 @@
+"""Runs of pointwise operators become one node, which an engine may do in one pass over memory.
+
+    %a = aten::mul(%x, %s)                 %c = scriptlang::fused_pointwise(%x, %s, %y)
+    %b = aten::tanh(%a)             ->       Subgraph: %a = aten::mul(%x, %s)
+    %c = aten::add(%b, %y, %1)                         %b = aten::tanh(%a)
+                                                       %c = aten::add(%b, %y, %1)
+
+The node holds the operators as a graph of its own: whoever cannot do them at once calls it.  An
+operator joins the groups of what it reads, where nothing that has to run in between keeps them
+apart: a group as a whole must not depend on a result of itself.  Nothing moves over a node with an
+effect, or over a write to what it reads; where two operators of a program fail, another one may be
+the first.
+"""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+from .. import types as T
+from ..ir import Block, Graph, Node, Value, clone_node
+from .alias import AliasAnalysis
+from .effects import has_side_effects
+from .fusible import is_fusible, is_inner_constant
+
+KIND = "scriptlang::fused_pointwise"
+
+MOST_NODES = 40
+MOST_INPUTS = 16
+"""Groups end where they would have more: engines keep all of a group's values at once."""
+
+
+def run(graph: Graph) -> bool:
+    blocks = [b for b in all_blocks(graph.block) if has_pair(b)]
+    if not blocks:
+        return False
+    analysis = AliasAnalysis(graph)
+    return any([fuse_segment(nodes, analysis) for block in blocks for nodes in segments(block)])
+
+
+def applies(graph: Graph) -> bool:
+    """Whether there may be something to fuse: a quick look."""
+    return any(map(has_pair, all_blocks(graph.block)))
+
+
+def all_blocks(block: Block) -> Iterator[Block]:
+    yield block
+    for node in block.nodes:
+        for inner in node.blocks:
+            yield from all_blocks(inner)
+
+
+def has_pair(block: Block) -> bool:
+    """Whether a block has two operators of which one uses the other's result."""
+    return any(is_fusible(user) for node in block.nodes if is_fusible(node)
+               for user, _ in node.output.uses if user.block is block)
+
+
+def segments(block: Block) -> list[list[Node]]:
+    """The nodes between those with effects."""
+    found: list[list[Node]] = [[]]
+    for node in block.nodes:
+        if has_side_effects(node):
+            found.append([])
+        else:
+            found[-1].append(node)
+    return found
+
+
+def fuse_segment(nodes: list[Node], analysis: AliasAnalysis) -> bool:
+    """Make groups of nodes that follow each other; only they change their order."""
+    if not any(map(is_fusible, nodes)):
+        return False
+    groups = Grouping(nodes, dependencies(nodes, analysis))
+    units = groups.units()
+    if all(len(unit) == 1 for unit in units):
+        return False
+    end = nodes[-1].next
+    for unit in units:
+        for i in unit:
+            nodes[i].move_before(end)
+    for unit in units:
+        if len(unit) > 1:
+            fuse([nodes[i] for i in unit])
+    return True
+
+
+def dependencies(nodes: list[Node], analysis: AliasAnalysis) -> list[set[int]]:
+    """For each node, earlier ones that it must run after."""
+    index = {node: i for i, node in enumerate(nodes)}
+    found = [{index[d] for d in producers(node) if d in index} for node in nodes]
+    writes = [analysis.writes(node) for node in nodes]
+    writers = [i for i, w in enumerate(writes) if w]
+    if writers:
+        touched = [w | analysis.reads(node) for node, w in zip(nodes, writes)]
+        for w in writers:
+            for i, memory in enumerate(touched):
+                if i != w and memory & writes[w]:
+                    found[max(i, w)].add(min(i, w))
+    return found
+
+
+def producers(node: Node) -> Iterator[Node]:
+    """The nodes of the same block whose results a node, or one inside it, uses."""
+    inside = [node, *(n for b in node.blocks for n in (*b.walk(), b.end))] if node.blocks else [node]
+    inside += [inner.end for n in inside[1:] for inner in n.blocks]
+    for user in inside:
+        for v in user.inputs:
+            if v.node.block is node.block:
+                yield v.node
+
+
+class Grouping:
+    """Which nodes form groups.  Sets of groups are bit masks; a merged group has a `root`.
+
+    depends: of a node, the groups that it runs after.  outside: of a group, those that it does.
+    """
+
+    def __init__(self, nodes: list[Node], before: list[set[int]]):
+        self.nodes, self.before = nodes, before
+        self.root: list[int] = []
+        self.members: list[list[int]] = []
+        self.outside: list[int] = []
+        self.group: list[int | None] = [None] * len(nodes)
+        self.depends: list[int] = [0] * len(nodes)
+        for i, node in enumerate(nodes):
+            for d in before[i]:
+                self.depends[i] |= self.reached(d)
+            if is_fusible(node):
+                self.place(i)
+
+    def find(self, g: int) -> int:
+        while self.root[g] != g:
+            g = self.root[g]
+        return g
+
+    def reached(self, i: int) -> int:
+        """The groups that run before what follows node i."""
+        g = self.group[i]
+        return self.depends[i] if g is None else 1 << g | self.outside[self.find(g)]
+
+    def closure(self, mask: int) -> int:
+        """All groups that those of a mask depend on, and themselves, by their roots."""
+        found, pending = 0, mask
+        while pending:
+            g = self.find(pending.bit_length() - 1)
+            pending &= ~(1 << pending.bit_length() - 1)
+            if not found >> g & 1:
+                found |= 1 << g
+                pending |= self.outside[g]
+        return found
+
+    def place(self, i: int) -> None:
+        """Put a node into the groups of what it reads, which become one, or into a new one."""
+        near = {self.find(self.group[d]) for d in self.before[i] if self.group[d] is not None}
+        joined: list[int] = []
+        for g in sorted(near, reverse=True):
+            if self.may_be_one([*joined, g], i):
+                joined.append(g)
+        if not joined:
+            joined = [len(self.root)]
+            self.root.append(len(self.root))
+            self.members.append([])
+            self.outside.append(0)
+        first = joined[0]
+        for g in joined[1:]:
+            self.root[g] = first
+            self.members[first] += self.members[g]
+            self.outside[first] |= self.outside[g]
+        self.group[i] = first
+        self.members[first].append(i)
+        for d in self.before[i]:
+            if self.group[d] is None or self.find(self.group[d]) != first:
+                self.outside[first] |= self.reached(d)
+
+    def may_be_one(self, groups: list[int], i: int) -> bool:
+        """Whether groups and a node may become one, which then does not depend on itself."""
+        own = sum(1 << g for g in groups)
+        outside = 0
+        for d in self.before[i]:
+            if self.group[d] is None or self.find(self.group[d]) not in groups:
+                outside |= self.reached(d)
+        for g in groups:
+            outside |= self.outside[g]
+        if self.closure(outside) & own:
+            return False
+        members = [i, *(m for g in groups for m in self.members[g])]
+        if len(members) > MOST_NODES:
+            return False
+        return len(inputs_of([self.nodes[m] for m in members])) <= MOST_INPUTS
+
+    def units(self) -> list[list[int]]:
+        """Groups and single nodes, in an order that keeps every dependence."""
+        done: set[int] = set()
+        order: list[list[int]] = []
+
+        def emit(i: int) -> None:
+            g = self.group[i]
+            unit = [i] if g is None else sorted(self.members[self.find(g)])
+            done.update(unit)
+            for m in unit:
+                for d in sorted(self.before[m]):
+                    if d not in done:
+                        emit(d)
+            order.append(unit)
+
+        for i in range(len(self.nodes)):
+            g = self.group[i]
+            is_last = g is None or i == max(self.members[self.find(g)])
+            if is_last and i not in done:
+                emit(i)
+        return order
+
+
+def inputs_of(nodes: list[Node]) -> list[Value]:
+    """What nodes use of others, but for the constants that a group holds itself."""
+    made = set(nodes)
+    return list(dict.fromkeys(v for node in nodes for v in node.inputs
+                              if v.node not in made and not is_inner_constant(v)))
+
+
+def fuse(nodes: list[Node]) -> Node:
+    """One node in place of nodes that stand side by side."""
+    made = set(nodes)
+    taken = inputs_of(nodes)
+    results = [node.output for node in nodes
+               if any(user not in made for user, _ in node.output.uses)]
+    inner = Graph()
+    env = {v: inner.block.add_parameter(v.type, v.name) for v in taken}
+    for node in nodes:
+        for v in node.inputs:
+            if v not in env and v.node not in made:
+                env[v] = inner.constant(v.constant, v.type, v.node.span)
+        inner.block.append(clone_node(node, inner, env))
+    for v in results:
+        inner.block.add_return(env[v])
+    fused = nodes[0].graph.create(KIND, taken, [T.TENSOR] * len(results),
+                                  attributes={"Subgraph": inner}, like=nodes[-1])
+    fused.insert_before(nodes[0])
+    for old, new in zip(results, fused.outputs):
+        new.name = old.name
+        old.replace_all_uses_with(new)
+    for node in reversed(nodes):
+        node.destroy()
+    return fused
