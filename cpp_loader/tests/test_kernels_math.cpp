@@ -74,6 +74,18 @@ TEST(logarithms) {
   check(Unary::k_log2, "log2", std::log2, 0, 1000);
   check(Unary::k_log10, "log10", std::log10, 0, 1000);
 }
+TEST(differences_from_one) {
+  check(Unary::k_expm1, "expm1", std::expm1, -20, 95);
+  check(Unary::k_expm1, "expm1", std::expm1, -1, 1);
+  check(Unary::k_log1p, "log1p", std::log1p, -2, 100);
+  check(Unary::k_log1p, "log1p", std::log1p, -0.1f, 0.1f);
+}
+TEST(activations) {
+  check(Unary::k_mish, "mish", [](double x) { return x * std::tanh(std::log1p(std::exp(x))); },
+        -80, 100);
+  check(Unary::k_log_sigmoid, "log_sigmoid",
+        [](double x) { return std::fmin(x, 0) - std::log1p(std::exp(-std::abs(x))); }, -80, 80);
+}
 TEST(sigmoids) {
   check(Unary::k_tanh, "tanh", std::tanh, -12, 12);
   check(Unary::k_tanh, "tanh", std::tanh, -1, 1);
@@ -86,6 +98,7 @@ TEST(sines) {
   check(Unary::k_sin, "sin", std::sin, -3000, 3000);
   check(Unary::k_cos, "cos", std::cos, -3000, 3000);
   check(Unary::k_sin, "sin", std::sin, -3e7f, 3e7f);
+  check(Unary::k_cos, "cos", std::cos, -20000, 20000);
 }
 TEST(roots) {
   check(Unary::k_sqrt, "sqrt", std::sqrt, -1, 1000);

@@ -161,6 +161,40 @@ SL_INLINE float erf_f32(float x) {
   return t < 0.92f ? small : with_sign(1.0f - exp_f32(q), x);
 }
 
+// log(1 + x), what the sum loses put back.
+SL_INLINE float log1p_f32(float x) {
+  float u = x + 1.0f, y = log_f32(u);
+  float more = y + (x - (u - 1.0f)) / u;
+  y = absolute(y) < __builtin_inff() ? more : y;
+  return x == 0.0f ? x : y;
+}
+
+SL_INLINE float expm1_f32(float x) {
+  float low = x > 87.0f ? 87.0f : x;
+  low = low < -87.0f ? -87.0f : low;
+  int32_t n;
+  float whole = nearest(low * 1.44269504f, &n);
+  float r = low - whole * 0.693359375f;
+  r = r - whole * -2.12194440e-4f;
+  float p = 1.97926764e-4f;
+  p = p * r + 1.3945858e-3f;
+  p = p * r + 8.33349856e-3f;
+  p = p * r + 4.16662788e-2f;
+  p = p * r + 1.66666658e-1f;
+  p = p * r + 5.00000007e-1f;
+  float power = power_of_two(n);
+  float y = power * (p * r * r + r) + (power - 1.0f);
+  y = x > 87.0f ? exp_f32(x) : y;
+  return x == 0.0f ? x : y;
+}
+
+// x tanh(log(1 + e^x)) = x n / (n + 2) with n = e^x (e^x + 2)
+SL_INLINE float mish_f32(float x) {
+  float e = exp_f32(x > 20.0f ? 20.0f : x);
+  float n = e * (e + 2.0f);
+  return x > 20.0f ? x : x * (n / (n + 2.0f));
+}
+
 SL_INLINE float sigmoid_f32(float x) { return 1.0f / (1.0f + exp_f32(-x)); }
 
 // Sine or cosine through double: the reduction is exact for |x| < kExactSine.

@@ -1,6 +1,7 @@
 // Pointwise loops of float32 that profit from wide vectors.
 #include "../loops.h"
 #include "entry.h"
+#include "math_avx512.h"
 #include "math_f32.h"
 
 namespace scriptlang::kernels::SL_ISA {
@@ -69,7 +70,12 @@ SL_INLINE void binary_loop(int64_t n, void* out, const void* const* in, const in
   X(clamp, clamp(x, p, q))                                                     \
   X(clamp_min, x < p ? p : x)                                                  \
   X(clamp_max, x > p ? p : x)                                                  \
-  X(elu, x > 0.0f ? x * q : (exp_f32(x * r) - 1.0f) * p * q)                   \
+  X(elu, x > 0.0f ? x * q : expm1_f32(x * r) * p * q)                          \
+  X(expm1, expm1_f32(x))                                                       \
+  X(log1p, log1p_f32(x))                                                       \
+  X(softplus, x* p > q ? x : log1p_f32(exp_f32(x* p)) / p)                     \
+  X(log_sigmoid, (x < 0.0f ? x : x - x) - log1p_f32(exp_f32(-absolute(x))))    \
+  X(mish, mish_f32(x))                                                         \
   X(scale_shift, x* p + q)
 
 SL_INLINE float clamp(float x, float low, float high) {
@@ -131,6 +137,73 @@ void loop_sine(int64_t n, void* out, const void* const* in, const int64_t* step,
 SL_FAST_BINARY(X)
 #undef X
 
+#if defined(__AVX512F__)
+// X(name, formula of x and the constants p, q, r): in place of those above.
+#define SL_WIDE_UNARY(X)                        \
+  X(exp, exp_512(x))                            \
+  X(exp2, exp2_512(x))                          \
+  X(expm1, expm1_512(x))                        \
+  X(log, log_512(x))                            \
+  X(log1p, log1p_512(x))                        \
+  X(tanh, tanh_512(x))                          \
+  X(erf, erf_512(x))                            \
+  X(sigmoid, sigmoid_512(x))                    \
+  X(silu, silu_512(x))                          \
+  X(gelu, gelu_512(x))                          \
+  X(gelu_tanh, gelu_tanh_512(x))                \
+  X(mish, mish_512(x))                          \
+  X(softplus, softplus_512(x, p, q))            \
+  X(log_sigmoid, log_sigmoid_512(x))            \
+  X(elu, elu_512(x, p, q, r))
+
+#define X(name, formula)                                                                       \
+  void wide_##name(int64_t n, void* out, const void* const* in, const int64_t* step,           \
+                   const double* params) {                                                     \
+    [[maybe_unused]] const F16 p = all(params ? static_cast<float>(params[0]) : 0.0f);         \
+    [[maybe_unused]] const F16 q = all(params ? static_cast<float>(params[1]) : 0.0f);         \
+    [[maybe_unused]] const F16 r = all(params ? static_cast<float>(params[2]) : 0.0f);         \
+    wide_loop(n, out, in, step, [=](F16 x) __attribute__((always_inline)) { return formula; }); \
+  }
+template <class F>
+SL_INLINE void wide_loop(int64_t n, void* out, const void* const* in, const int64_t* step, F f) {
+  const float* a = static_cast<const float*>(in[0]);
+  float* o = static_cast<float*>(out);
+  if (step[0] != 0) {
+    map_512(n, a, o, f);
+    return;
+  }
+  F16 value = f(all(a[0]));
+  float lanes[16];
+  _mm512_storeu_ps(lanes, value);
+  for (int64_t i = 0; i < n; ++i) o[i] = lanes[0];
+}
+SL_WIDE_UNARY(X)
+#undef X
+
+// Arguments beyond the short reduction go through double, vector by vector.
+template <int Quarter>
+void wide_sine(int64_t n, void* out, const void* const* in, const int64_t* step,
+               const double* params) {
+  if (step[0] == 0) {
+    loop_sine<Quarter>(n, out, in, step, params);
+    return;
+  }
+  const float* a = static_cast<const float*>(in[0]);
+  float* o = static_cast<float*>(out);
+  for (int64_t i = 0; i < n; i += 16) {
+    __mmask16 lanes = first_lanes(0.f, static_cast<int>(min_of(n - i, 16)));
+    F16 x = _mm512_maskz_loadu_ps(lanes, a + i);
+    __mmask16 is_short = _mm512_cmp_ps_mask(magnitude(x), all(kShortSine), _CMP_LT_OQ);
+    if (__builtin_expect(is_short == 0xffff, 1)) {
+      _mm512_mask_storeu_ps(o + i, lanes, sine_512(x, Quarter));
+      continue;
+    }
+    const void* at[1] = {a + i};
+    loop_sine<Quarter>(min_of(n - i, 16), o + i, at, step, params);
+  }
+}
+#endif
+
 constexpr FastLoops make_loops() {
   FastLoops loops{};
 #define X(name, formula) loops.unary_f32[static_cast<int>(Unary::k_##name)] = &loop_##name;
@@ -138,6 +211,13 @@ constexpr FastLoops make_loops() {
 #undef X
   loops.unary_f32[static_cast<int>(Unary::k_sin)] = &loop_sine<0>;
   loops.unary_f32[static_cast<int>(Unary::k_cos)] = &loop_sine<1>;
+#if defined(__AVX512F__)
+#define X(name, formula) loops.unary_f32[static_cast<int>(Unary::k_##name)] = &wide_##name;
+  SL_WIDE_UNARY(X)
+#undef X
+  loops.unary_f32[static_cast<int>(Unary::k_sin)] = &wide_sine<0>;
+  loops.unary_f32[static_cast<int>(Unary::k_cos)] = &wide_sine<1>;
+#endif
 #define X(name, formula)                                                                       \
   loops.binary_f32[static_cast<int>(Binary::k_##name)] = &loop_##name##_pair<float>;           \
   loops.binary_f64[static_cast<int>(Binary::k_##name)] = &loop_##name##_pair<double>;

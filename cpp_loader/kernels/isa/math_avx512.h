@@ -1,0 +1,256 @@
+// Elementary functions of sixteen floats in AVX-512: shorter ways than math_f32.h has, by its
+// instructions for exponents, table look-up in registers and approximate reciprocals. Errors are
+// below 3 units in the last place; NaN, infinities and signed zeros behave as in C.
+#pragma once
+#if defined(__AVX512F__)
+
+#include "math_f32.h"
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC 12's own headers
+
+namespace scriptlang::kernels::SL_ISA {
+namespace {
+
+using F16 = __m512;
+
+SL_INLINE F16 all(float x) { return _mm512_set1_ps(x); }
+// a * b + c, c - a * b
+SL_INLINE F16 fma(F16 a, F16 b, F16 c) { return _mm512_fmadd_ps(a, b, c); }
+SL_INLINE F16 from_product(F16 c, F16 a, F16 b) { return _mm512_fnmadd_ps(a, b, c); }
+// min and max with a constant; a NaN stays.
+SL_INLINE F16 at_most(F16 x, float c) { return _mm512_min_ps(all(c), x); }
+SL_INLINE F16 at_least(F16 x, float c) { return _mm512_max_ps(all(c), x); }
+SL_INLINE F16 magnitude(F16 x) { return _mm512_abs_ps(x); }
+SL_INLINE F16 rounded(F16 x) {
+  return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+SL_INLINE F16 signed_as(F16 size, F16 x) {
+  __m512i sign = _mm512_set1_epi32(static_cast<int>(0x80000000u));
+  // size where the sign bit of x is clear, else its negative
+  return _mm512_castsi512_ps(
+      _mm512_or_si512(_mm512_castps_si512(size), _mm512_and_si512(_mm512_castps_si512(x), sign)));
+}
+// 1 / x of a finite normal x, to about a unit.
+SL_INLINE F16 inverse(F16 x) {
+  F16 y = _mm512_rcp14_ps(x);
+  return fma(y, from_product(all(1.0f), x, y), y);
+}
+
+// x = n ln2 + r; gives r and (e^r - 1 - r) / r^2.
+struct Reduced {
+  F16 n, r, rest;
+};
+SL_INLINE Reduced reduce_exp(F16 x) {
+  Reduced e;
+  e.n = rounded(_mm512_mul_ps(x, all(1.44269504f)));
+  e.r = from_product(x, e.n, all(0.693359375f));
+  e.r = from_product(e.r, e.n, all(-2.12194440e-4f));
+  F16 p = all(0.0013882511f);
+  p = fma(p, e.r, all(0.0083665475f));
+  p = fma(p, e.r, all(0.0416672f));
+  p = fma(p, e.r, all(0.16666543f));
+  e.rest = fma(p, e.r, all(0.49999997f));
+  return e;
+}
+SL_INLINE F16 exp_512(F16 x) {
+  x = at_least(at_most(x, 89.0f), -104.0f);
+  Reduced e = reduce_exp(x);
+  F16 p = fma(fma(e.rest, e.r, all(1.0f)), e.r, all(1.0f));
+  return _mm512_scalef_ps(p, e.n);
+}
+SL_INLINE F16 exp2_512(F16 x) {
+  x = at_least(at_most(x, 129.0f), -151.0f);
+  F16 n = rounded(x), r = _mm512_mul_ps(_mm512_sub_ps(x, n), all(0.693147181f));
+  F16 p = all(1.97926764e-4f);
+  p = fma(p, r, all(1.3945858e-3f));
+  p = fma(p, r, all(8.33349856e-3f));
+  p = fma(p, r, all(4.16662788e-2f));
+  p = fma(p, r, all(1.66666658e-1f));
+  p = fma(p, r, all(5.00000007e-1f));
+  p = fma(p, r, all(1.0f));
+  p = fma(p, r, all(1.0f));
+  return _mm512_scalef_ps(p, n);
+}
+// e^x - 1; infinite from 88 on, before e^x is.
+SL_INLINE F16 expm1_below_88(F16 x) {
+  Reduced e = reduce_exp(x);
+  F16 small = fma(_mm512_mul_ps(e.rest, e.r), e.r, e.r);
+  F16 power = _mm512_scalef_ps(all(1.0f), e.n);
+  return fma(power, small, _mm512_sub_ps(power, all(1.0f)));
+}
+SL_INLINE F16 expm1_512(F16 x) {
+  F16 y = expm1_below_88(at_least(at_most(x, 87.0f), -104.0f));
+  __mmask16 large = _mm512_cmp_ps_mask(x, all(87.0f), _CMP_GT_OQ);
+  if (__builtin_expect(large, 0)) y = _mm512_mask_mov_ps(y, large, exp_512(x));
+  __mmask16 zero = _mm512_cmp_ps_mask(x, all(0.0f), _CMP_EQ_OQ);
+  return _mm512_mask_mov_ps(y, zero, x);
+}
+
+SL_INLINE F16 tanh_512(F16 x) {
+  F16 t = at_most(magnitude(x), 10.0f);
+  F16 q = expm1_below_88(_mm512_add_ps(t, t));
+  return signed_as(_mm512_mul_ps(q, inverse(_mm512_add_ps(q, all(2.0f)))), x);
+}
+
+// Zero where exp(-x) is infinite, as 1 / (1 + exp(-x)) is.
+SL_INLINE F16 sigmoid_512(F16 x) {
+  F16 e = exp_512(at_most(_mm512_sub_ps(all(0.0f), x), 88.0f));
+  __mmask16 low = _mm512_cmp_ps_mask(x, all(-88.0f), _CMP_LT_OQ);
+  F16 y = inverse(_mm512_add_ps(e, all(1.0f)));
+  if (__builtin_expect(low, 0)) {
+    F16 tail = _mm512_div_ps(all(1.0f), exp_512(_mm512_sub_ps(all(0.0f), x)));
+    y = _mm512_mask_mov_ps(y, low, tail);
+  }
+  return y;
+}
+
+// erf(t) / t on sixteenths of [0, 4], polynomials of the distance from their middles in quarters.
+alignas(64) constexpr float kErf[6][16] = {
+    {1.12252963f, 1.07764506f, 0.997185409f, 0.896085799f, 0.789678454f, 0.689578235f, 0.602119207f,
+     0.529061377f, 0.469339281f, 0.420722961f, 0.380874157f, 0.347809434f, 0.319996834f,
+     0.296295762f, 0.275861979f, 0.258064508f},
+    {-0.0232887361f, -0.0648615211f, -0.0934743509f, -0.106097355f, -0.104756549f, -0.0944033563f,
+     -0.0802533776f, -0.0660687387f, -0.0537645258f, -0.0438648947f, -0.0361644067f, -0.0302190613f,
+     -0.025594566f, -0.0219468903f, -0.0190248117f, -0.0166493002f},
+    {-0.0228526443f, -0.0180309545f, -0.0103290537f, -0.00248318422f, 0.00338698807f,
+     0.00651671318f, 0.0073171705f, 0.00671258708f, 0.00555396779f, 0.00436696969f, 0.00337249343f,
+     0.00260960613f, 0.00204351684f, 0.00162489736f, 0.00131191663f, 0.00107412657f},
+    {0.000865269336f, 0.00223413901f, 0.00273975031f, 0.00236876309f, 0.00150359201f,
+     0.00060989667f, -2.14651263e-05f, -0.000332991011f, -0.000410482025f, -0.000369348796f,
+     -0.000292081328f, -0.000218757137f, -0.000161481643f, -0.000119934281f, -9.03965556e-05f,
+     -6.92852409e-05f},
+    {0.000414275128f, 0.000244915456f, 7.73571264e-06f, -0.000173438064f, -0.000235693355f,
+     -0.000197027199f, -0.000116354313f, -4.40289004e-05f, -4.97504288e-07f, 1.70938456e-05f,
+     1.96926085e-05f, 1.64567591e-05f, 1.22321171e-05f, 8.73242425e-06f, 6.21044455e-06f,
+     4.47074581e-06f},
+    {-1.89885104e-05f, -4.51193264e-05f, -4.53324064e-05f, -2.49066707e-05f, -6.34883122e-07f,
+     1.40476095e-05f, 1.65033889e-05f, 1.17618056e-05f, 5.77435412e-06f, 1.63862057e-06f,
+     -2.98456456e-07f, -8.43473231e-07f, -7.95665983e-07f, -5.98529823e-07f, -4.17373116e-07f,
+     -2.86302281e-07f},
+};
+SL_INLINE F16 erf_512(F16 x) {
+  F16 t = at_most(magnitude(x), 3.9999998f);
+  F16 quarters = _mm512_mul_ps(t, all(4.0f));
+  __m512i index = _mm512_cvttps_epi32(quarters);
+  F16 u = _mm512_sub_ps(_mm512_sub_ps(quarters, _mm512_cvtepi32_ps(index)), all(0.5f));
+  auto row = [&](int k) { return _mm512_permutexvar_ps(index, _mm512_load_ps(kErf[k])); };
+  F16 q = row(5);
+  for (int k = 4; k >= 0; --k) q = fma(q, u, row(k));
+  return signed_as(at_most(_mm512_mul_ps(t, q), 1.0f), x);
+}
+
+SL_INLINE F16 silu_512(F16 x) {
+  F16 d = _mm512_add_ps(exp_512(at_most(_mm512_sub_ps(all(0.0f), x), 88.0f)), all(1.0f));
+  __mmask16 low = _mm512_cmp_ps_mask(x, all(-88.0f), _CMP_LT_OQ);
+  F16 y = _mm512_mul_ps(x, inverse(d));
+  if (__builtin_expect(low, 0)) {
+    d = _mm512_add_ps(exp_512(_mm512_sub_ps(all(0.0f), x)), all(1.0f));
+    y = _mm512_mask_mov_ps(y, low, _mm512_div_ps(x, d));
+  }
+  return y;
+}
+SL_INLINE F16 gelu_512(F16 x) {
+  F16 half = _mm512_mul_ps(x, all(0.5f));
+  return _mm512_mul_ps(half, _mm512_add_ps(all(1.0f), erf_512(_mm512_mul_ps(x, all(0.70710678f)))));
+}
+SL_INLINE F16 gelu_tanh_512(F16 x) {
+  F16 cube = _mm512_mul_ps(_mm512_mul_ps(x, x), x);
+  F16 inner = _mm512_mul_ps(all(0.79788456f), fma(cube, all(0.044715f), x));
+  return _mm512_mul_ps(_mm512_mul_ps(x, all(0.5f)), _mm512_add_ps(all(1.0f), tanh_512(inner)));
+}
+
+// x = m 2^e with m in [3/4, 3/2); log(m) by a polynomial.
+SL_INLINE F16 log_512(F16 x) {
+  F16 m = _mm512_getmant_ps(x, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_nan);
+  F16 e = _mm512_sub_ps(_mm512_getexp_ps(x), _mm512_getexp_ps(m));
+  F16 f = _mm512_sub_ps(m, all(1.0f)), square = _mm512_mul_ps(f, f);
+  F16 p = all(-0.0450746119f);
+  p = fma(p, f, all(0.104630068f));
+  p = fma(p, f, all(-0.131611943f));
+  p = fma(p, f, all(0.144783974f));
+  p = fma(p, f, all(-0.16647312f));
+  p = fma(p, f, all(0.199908614f));
+  p = fma(p, f, all(-0.250000954f));
+  p = fma(p, f, all(0.333334506f));
+  F16 y = _mm512_add_ps(f, fma(_mm512_mul_ps(square, f), p, _mm512_mul_ps(square, all(-0.5f))));
+  y = fma(e, all(0.693147181f), y);
+  __mmask16 zero = _mm512_cmp_ps_mask(x, all(0.0f), _CMP_EQ_OQ);
+  return _mm512_mask_mov_ps(y, zero, all(-__builtin_inff()));
+}
+// log(1 + x), what the sum loses put back.
+SL_INLINE F16 log1p_512(F16 x) {
+  F16 u = _mm512_add_ps(x, all(1.0f)), y = log_512(u);
+  F16 lost = _mm512_sub_ps(x, _mm512_sub_ps(u, all(1.0f)));
+  __mmask16 finite = _mm512_cmp_ps_mask(magnitude(y), all(__builtin_inff()), _CMP_LT_OQ);
+  y = _mm512_mask_add_ps(y, finite, y, _mm512_mul_ps(lost, inverse(u)));
+  __mmask16 zero = _mm512_cmp_ps_mask(x, all(0.0f), _CMP_EQ_OQ);
+  return _mm512_mask_mov_ps(y, zero, x);
+}
+SL_INLINE F16 softplus_512(F16 x, F16 beta, F16 threshold) {
+  F16 scaled = _mm512_mul_ps(x, beta);
+  F16 y = _mm512_div_ps(log1p_512(exp_512(scaled)), beta);
+  return _mm512_mask_mov_ps(y, _mm512_cmp_ps_mask(scaled, threshold, _CMP_GT_OQ), x);
+}
+SL_INLINE F16 log_sigmoid_512(F16 x) {
+  F16 least = at_most(x, 0.0f);
+  return _mm512_sub_ps(least, log1p_512(exp_512(_mm512_sub_ps(all(0.0f), magnitude(x)))));
+}
+SL_INLINE F16 elu_512(F16 x, F16 negative, F16 scale, F16 inner) {
+  F16 low = _mm512_mul_ps(_mm512_mul_ps(expm1_512(_mm512_mul_ps(x, inner)), negative), scale);
+  __mmask16 above = _mm512_cmp_ps_mask(x, all(0.0f), _CMP_GT_OQ);
+  return _mm512_mask_mov_ps(low, above, _mm512_mul_ps(x, scale));
+}
+
+// x tanh(log(1 + e^x)) = x n / (n + 2) with n = e^x (e^x + 2)
+SL_INLINE F16 mish_512(F16 x) {
+  F16 e = exp_512(at_most(x, 20.0f));
+  F16 n = _mm512_mul_ps(e, _mm512_add_ps(e, all(2.0f)));
+  F16 y = _mm512_mul_ps(x, _mm512_mul_ps(n, inverse(_mm512_add_ps(n, all(2.0f)))));
+  return _mm512_mask_mov_ps(y, _mm512_cmp_ps_mask(x, all(20.0f), _CMP_GT_OQ), x);
+}
+
+// Sine (quarter 0) or cosine (1) of |x| < kShortSine; the reduction is exact enough there.
+constexpr float kShortSine = 8192.0f;
+SL_INLINE F16 sine_512(F16 x, int quarter) {
+  F16 n = rounded(_mm512_mul_ps(x, all(0.636619772f)));
+  F16 r = from_product(x, n, all(1.5703125f));
+  r = from_product(r, n, all(0.0004837512969970703f));
+  r = from_product(r, n, all(7.549533620476723e-8f));
+  r = from_product(r, n, all(2.5633440682570896e-12f));
+  F16 t = _mm512_mul_ps(r, r);
+  F16 s = fma(all(2.71823728e-6f), t, all(-0.000198393274f));
+  s = fma(s, t, all(0.00833332911f));
+  s = fma(s, t, all(-0.166666672f));
+  s = fma(_mm512_mul_ps(s, t), r, r);
+  F16 c = fma(all(2.44377279e-5f), t, all(-0.00138873619f));
+  c = fma(c, t, all(0.0416666456f));
+  c = fma(_mm512_mul_ps(c, t), t, from_product(all(1.0f), t, all(0.5f)));
+  __m512i q = _mm512_add_epi32(_mm512_cvtps_epi32(n), _mm512_set1_epi32(quarter));
+  __mmask16 odd = _mm512_test_epi32_mask(q, _mm512_set1_epi32(1));
+  __m512i flip = _mm512_slli_epi32(_mm512_and_si512(q, _mm512_set1_epi32(2)), 30);
+  F16 y = _mm512_mask_mov_ps(s, odd, c);
+  return _mm512_castsi512_ps(_mm512_xor_si512(_mm512_castps_si512(y), flip));
+}
+
+// y[i] = f(x[i]) in whole vectors, two at a time.
+template <class F>
+SL_INLINE void map_512(int64_t n, const float* x, float* y, F f) {
+  int64_t i = 0;
+  for (; i + 32 <= n; i += 32) {
+    F16 a = _mm512_loadu_ps(x + i), b = _mm512_loadu_ps(x + i + 16);
+    a = f(a);
+    b = f(b);
+    _mm512_storeu_ps(y + i, a);
+    _mm512_storeu_ps(y + i + 16, b);
+  }
+  for (; i < n; i += 16) {
+    __mmask16 lanes = first_lanes(0.f, static_cast<int>(n - i < 16 ? n - i : 16));
+    _mm512_mask_storeu_ps(y + i, lanes, f(_mm512_maskz_loadu_ps(lanes, x + i)));
+  }
+}
+
+}  // namespace
+}  // namespace scriptlang::kernels::SL_ISA
+#pragma GCC diagnostic pop
+#endif
