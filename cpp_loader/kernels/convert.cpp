@@ -2,6 +2,7 @@
 // complex by dropping the imaginary part, floats to integers towards zero.
 #include <cstring>
 
+#include "kernel_set.h"
 #include "loop_templates.h"
 
 namespace scriptlang::kernels {
@@ -63,6 +64,37 @@ void convert(int64_t n, void* to, int64_t to_stride, const void* from, int64_t f
   X(Complex128, complex128) X(Bool, bool) X(BFloat16, bfloat16) X(UInt16, uint16_t)       \
   X(UInt32, uint32_t) X(UInt64, uint64_t)
 
+// Between float32 and the 16-bit floats by this machine's instructions.
+template <class To, class From>
+void convert_fast(int64_t n, void* to, int64_t to_stride, const void* from, int64_t from_stride) {
+  if (to_stride != sizeof(To) || from_stride != sizeof(From)) {
+    convert<To, From>(n, to, to_stride, from, from_stride);
+    return;
+  }
+  static const FastLoops& fast = *kernels().loops;
+  if constexpr (std::is_same_v<From, float16>) {
+    fast.from_half(n, static_cast<float*>(to), static_cast<const uint16_t*>(from));
+  } else if constexpr (std::is_same_v<From, bfloat16>) {
+    fast.from_bfloat(n, static_cast<float*>(to), static_cast<const uint16_t*>(from));
+  } else if constexpr (std::is_same_v<To, float16>) {
+    fast.to_half(n, static_cast<uint16_t*>(to), static_cast<const float*>(from));
+  } else {
+    fast.to_bfloat(n, static_cast<uint16_t*>(to), static_cast<const float*>(from));
+  }
+}
+
+Convert fast_converter(ScalarType to, ScalarType from) {
+  const FastLoops& fast = *kernels().loops;
+  if (to == ScalarType::Float32) {
+    if (from == ScalarType::Float16 && fast.from_half) return &convert_fast<float, float16>;
+    if (from == ScalarType::BFloat16) return &convert_fast<float, bfloat16>;
+  } else if (from == ScalarType::Float32) {
+    if (to == ScalarType::Float16 && fast.to_half) return &convert_fast<float16, float>;
+    if (to == ScalarType::BFloat16) return &convert_fast<bfloat16, float>;
+  }
+  return nullptr;
+}
+
 template <class To>
 Convert converter_to(ScalarType from) {
   switch (from) {
@@ -81,6 +113,9 @@ struct Raw32 {
 }  // namespace
 
 Convert converter(ScalarType to, ScalarType from) {
+  if (to == ScalarType::Float32 || from == ScalarType::Float32) {
+    if (Convert fast = fast_converter(to, from)) return fast;
+  }
   switch (to) {
 #define X(name, type) \
   case ScalarType::name: return converter_to<type>(from);

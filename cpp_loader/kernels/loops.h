@@ -97,6 +97,12 @@ struct FastLoops {
   Loop unary_f32[static_cast<int>(Unary::kCount)];
   Loop binary_f32[static_cast<int>(Binary::kCount)];
   Loop binary_f64[static_cast<int>(Binary::kCount)];
+  Loop where_4, where_8;  // elements of 4 and 8 bytes, whatever they are
+  // Conversions of elements that lie side by side.
+  void (*from_half)(int64_t n, float* to, const uint16_t* from);
+  void (*to_half)(int64_t n, uint16_t* to, const float* from);
+  void (*from_bfloat)(int64_t n, float* to, const uint16_t* from);
+  void (*to_bfloat)(int64_t n, uint16_t* to, const float* from);
 };
 
 // Converts n elements; strides in bytes. Null for types without arithmetic (complex32 and

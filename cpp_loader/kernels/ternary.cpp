@@ -1,6 +1,7 @@
 // Pointwise functions of three operands.
 #include <cmath>
 
+#include "kernel_set.h"
 #include "loop_templates.h"
 
 namespace scriptlang::kernels {
@@ -72,6 +73,13 @@ struct Tables {
     Tables& t = *this;
     set_where<bool, SL_INT_TYPES, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Ternary::k_where]);
     t[Ternary::k_where].sign_free = true;
+    const FastLoops& fast = *kernels().loops;
+    for (ScalarType type : {ScalarType::Float32, ScalarType::Int32}) {
+      t[Ternary::k_where].at[static_cast<int>(type)] = fast.where_4;
+    }
+    for (ScalarType type : {ScalarType::Float64, ScalarType::Int64, ScalarType::Complex64}) {
+      t[Ternary::k_where].at[static_cast<int>(type)] = fast.where_8;
+    }
     set_ternary<F_lerp, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Ternary::k_lerp]);
     set_ternary<F_addcmul, SL_INT_TYPES, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Ternary::k_addcmul]);
     set_ternary<F_addcdiv, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Ternary::k_addcdiv]);

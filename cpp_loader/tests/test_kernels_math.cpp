@@ -83,6 +83,8 @@ TEST(differences_from_one) {
 TEST(activations) {
   check(Unary::k_mish, "mish", [](double x) { return x * std::tanh(std::log1p(std::exp(x))); },
         -80, 100);
+  check(Unary::k_gelu, "gelu", [](double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); },
+        -0.5f, 1e30f);
   check(Unary::k_log_sigmoid, "log_sigmoid",
         [](double x) { return std::fmin(x, 0) - std::log1p(std::exp(-std::abs(x))); }, -80, 80);
 }

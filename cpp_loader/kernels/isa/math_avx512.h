@@ -137,7 +137,8 @@ SL_INLINE F16 erf_512(F16 x) {
   auto row = [&](int k) { return _mm512_permutexvar_ps(index, _mm512_load_ps(kErf[k])); };
   F16 q = row(5);
   for (int k = 4; k >= 0; --k) q = fma(q, u, row(k));
-  return signed_as(at_most(_mm512_mul_ps(t, q), 1.0f), x);
+  __mmask16 one = _mm512_cmp_ps_mask(t, all(3.92f), _CMP_GE_OQ);
+  return signed_as(_mm512_mask_mov_ps(_mm512_mul_ps(t, q), one, all(1.0f)), x);
 }
 
 SL_INLINE F16 silu_512(F16 x) {

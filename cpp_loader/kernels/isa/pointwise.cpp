@@ -137,6 +137,101 @@ void loop_sine(int64_t n, void* out, const void* const* in, const int64_t* step,
 SL_FAST_BINARY(X)
 #undef X
 
+template <class F>
+SL_INLINE void compare_loop(int64_t n, void* out, const void* const* in, const int64_t* step, F f) {
+  const float *a = static_cast<const float*>(in[0]), *b = static_cast<const float*>(in[1]);
+  uint8_t* o = static_cast<uint8_t*>(out);
+  if (n <= 0) return;
+  if (step[0] == 0) {
+    const float x = a[0];
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) o[i] = f(x, b[i * step[1]]);
+  } else if (step[1] == 0) {
+    const float y = b[0];
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) o[i] = f(a[i], y);
+  } else {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) o[i] = f(a[i], b[i]);
+  }
+}
+#define SL_FAST_COMPARE(X) \
+  X(eq, x == y) X(ne, x != y) X(lt, x < y) X(le, x <= y) X(gt, x > y) X(ge, x >= y)
+#define X(name, formula)                                                                        \
+  void compare_##name(int64_t n, void* out, const void* const* in, const int64_t* step,         \
+                      const double*) {                                                          \
+    compare_loop(n, out, in, step, [](float x, float y) -> uint8_t { return formula; });        \
+  }
+SL_FAST_COMPARE(X)
+#undef X
+
+// Bits of y where the bool is true, of z elsewhere.
+template <class T>
+void where_loop(int64_t n, void* out, const void* const* in, const int64_t* step, const double*) {
+  const uint8_t* c = static_cast<const uint8_t*>(in[0]);
+  const T *y = static_cast<const T*>(in[1]), *z = static_cast<const T*>(in[2]);
+  T* o = static_cast<T*>(out);
+  if (n <= 0) return;
+  auto chosen = [](uint8_t c, T y, T z) SL_ALWAYS {
+    T mask = static_cast<T>(0) - static_cast<T>(c != 0);
+    return static_cast<T>((y & mask) | (z & ~mask));
+  };
+  if (step[0] == 0) {
+    const T* from = c[0] ? y : z;
+    int64_t by = step[c[0] ? 1 : 2];
+    for (int64_t i = 0; i < n; ++i) o[i] = from[i * by];
+  } else if (step[1] == 0) {
+    const T one = y[0];
+    if (step[2] == 0) {
+      const T other = z[0];
+#pragma GCC ivdep
+      for (int64_t i = 0; i < n; ++i) o[i] = chosen(c[i], one, other);
+    } else {
+#pragma GCC ivdep
+      for (int64_t i = 0; i < n; ++i) o[i] = chosen(c[i], one, z[i]);
+    }
+  } else if (step[2] == 0) {
+    const T other = z[0];
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) o[i] = chosen(c[i], y[i], other);
+  } else {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) o[i] = chosen(c[i], y[i], z[i]);
+  }
+}
+
+#if defined(__F16C__)
+void from_half(int64_t n, float* to, const uint16_t* from) {
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i));
+    _mm256_storeu_ps(to + i, _mm256_cvtph_ps(v));
+  }
+  for (; i < n; ++i) to[i] = _cvtsh_ss(from[i]);
+}
+void to_half(int64_t n, uint16_t* to, const float* from) {
+  constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    __m128i v = _mm256_cvtps_ph(_mm256_loadu_ps(from + i), kNearest);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i), v);
+  }
+  for (; i < n; ++i) to[i] = _cvtss_sh(from[i], kNearest);
+}
+#endif
+void from_bfloat(int64_t n, float* to, const uint16_t* from) {
+  for (int64_t i = 0; i < n; ++i) {
+    to[i] = float_of(static_cast<int32_t>(static_cast<uint32_t>(from[i]) << 16));
+  }
+}
+void to_bfloat(int64_t n, uint16_t* to, const float* from) {
+  for (int64_t i = 0; i < n; ++i) {
+    uint32_t u = static_cast<uint32_t>(bits_of(from[i]));
+    uint32_t nan = (u >> 16) | 0x40, near = (u + 0x7fff + ((u >> 16) & 1)) >> 16;
+    to[i] = static_cast<uint16_t>((u & 0x7fffffff) > 0x7f800000 ? nan : near);
+  }
+}
+
 #if defined(__AVX512F__)
 // X(name, formula of x and the constants p, q, r): in place of those above.
 #define SL_WIDE_UNARY(X)                        \
@@ -223,6 +318,17 @@ constexpr FastLoops make_loops() {
   loops.binary_f64[static_cast<int>(Binary::k_##name)] = &loop_##name##_pair<double>;
   SL_FAST_BINARY(X)
 #undef X
+#define X(name, formula) loops.binary_f32[static_cast<int>(Binary::k_##name)] = &compare_##name;
+  SL_FAST_COMPARE(X)
+#undef X
+  loops.where_4 = &where_loop<uint32_t>;
+  loops.where_8 = &where_loop<uint64_t>;
+#if defined(__F16C__)
+  loops.from_half = &from_half;
+  loops.to_half = &to_half;
+#endif
+  loops.from_bfloat = &from_bfloat;
+  loops.to_bfloat = &to_bfloat;
   return loops;
 }
 

@@ -19,6 +19,7 @@
 #endif
 
 #define SL_INLINE inline __attribute__((always_inline))
+#define SL_ALWAYS __attribute__((always_inline))  // of a lambda
 #define SL_NOINLINE __attribute__((noinline))
 #define SL_UNROLL _Pragma("GCC unroll 64")
 #define SL_RESTRICT __restrict__
