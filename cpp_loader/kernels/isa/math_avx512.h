@@ -207,7 +207,7 @@ SL_INLINE F16 elu_512(F16 x, F16 negative, F16 scale, F16 inner) {
 SL_INLINE F16 mish_512(F16 x) {
   F16 e = exp_512(at_most(x, 20.0f));
   F16 n = _mm512_mul_ps(e, _mm512_add_ps(e, all(2.0f)));
-  F16 y = _mm512_mul_ps(x, _mm512_mul_ps(n, inverse(_mm512_add_ps(n, all(2.0f)))));
+  F16 y = _mm512_mul_ps(_mm512_mul_ps(x, n), inverse(_mm512_add_ps(n, all(2.0f))));
   return _mm512_mask_mov_ps(y, _mm512_cmp_ps_mask(x, all(20.0f), _CMP_GT_OQ), x);
 }
 

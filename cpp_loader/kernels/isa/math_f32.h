@@ -192,7 +192,7 @@ SL_INLINE float expm1_f32(float x) {
 SL_INLINE float mish_f32(float x) {
   float e = exp_f32(x > 20.0f ? 20.0f : x);
   float n = e * (e + 2.0f);
-  return x > 20.0f ? x : x * (n / (n + 2.0f));
+  return x > 20.0f ? x : x * n / (n + 2.0f);
 }
 
 SL_INLINE float sigmoid_f32(float x) { return 1.0f / (1.0f + exp_f32(-x)); }

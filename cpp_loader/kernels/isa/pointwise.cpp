@@ -74,7 +74,7 @@ SL_INLINE void binary_loop(int64_t n, void* out, const void* const* in, const in
   X(expm1, expm1_f32(x))                                                       \
   X(log1p, log1p_f32(x))                                                       \
   X(softplus, x* p > q ? x : log1p_f32(exp_f32(x* p)) / p)                     \
-  X(log_sigmoid, (x < 0.0f ? x : x - x) - log1p_f32(exp_f32(-absolute(x))))    \
+  X(log_sigmoid, (x < 0.0f ? x : 0.0f) - log1p_f32(exp_f32(-absolute(x))))    \
   X(mish, mish_f32(x))                                                         \
   X(scale_shift, x* p + q)
 
