@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/recording.h"
 #include "type.h"
 
 namespace scriptlang {
@@ -10,6 +11,7 @@ namespace {
 
 // A zero-dim tensor where a number is wanted: its one element.
 Scalar scalar_of_tensor(const Tensor& t) {
+  if (is_symbolic(t)) Recording::give_up();
   if (t.numel() != 1) {
     raise(ErrorKind::RuntimeError, "a Tensor with ", t.numel(),
           " elements cannot be converted to Scalar");

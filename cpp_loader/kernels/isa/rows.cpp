@@ -1,6 +1,7 @@
 #include "../rows.h"
 
 #include "entry.h"
+#include "math_avx512.h"
 #include "math_f32.h"
 
 namespace scriptlang::kernels::SL_ISA {
@@ -55,6 +56,69 @@ void accumulate(int64_t n, const float* SL_RESTRICT x, float* SL_RESTRICT to) {
   for (int64_t i = 0; i < n; ++i) to[i] += x[i];
 }
 
+#if defined(__AVX512F__)
+float maximum(int64_t n, const float* x) {
+  F16 best[4];
+  for (F16& b : best) b = all(-__builtin_inff());
+  __mmask16 nan = 0;
+  auto look = [&](F16& b, F16 v) SL_ALWAYS {
+    nan |= _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
+    b = _mm512_max_ps(b, v);
+  };
+  int64_t i = 0;
+  for (; i + 64 <= n; i += 64) {
+    SL_UNROLL for (int j = 0; j < 4; ++j) look(best[j], _mm512_loadu_ps(x + i + 16 * j));
+  }
+  for (; i < n; i += 16) {
+    __mmask16 lanes = first_lanes(0.f, static_cast<int>(min_of(n - i, 16)));
+    look(best[0], _mm512_mask_loadu_ps(all(-__builtin_inff()), lanes, x + i));
+  }
+  if (nan) return __builtin_nanf("");
+  F16 top = _mm512_max_ps(_mm512_max_ps(best[0], best[1]), _mm512_max_ps(best[2], best[3]));
+  return _mm512_reduce_max_ps(top);
+}
+
+// Writes exp(x - top) where y is given; the sum of all, block by block.
+float exp_sum(int64_t n, const float* x, float top, float* y) {
+  F16 shift = all(top);
+  float total = 0;
+  for (int64_t first = 0; first < n; first += kBlock) {
+    int64_t end = min_of(first + kBlock, n), i = first;
+    F16 a = all(0.0f), b = all(0.0f);
+    for (; i + 32 <= end; i += 32) {
+      F16 p = exp_512(_mm512_sub_ps(_mm512_loadu_ps(x + i), shift));
+      F16 q = exp_512(_mm512_sub_ps(_mm512_loadu_ps(x + i + 16), shift));
+      if (y) {
+        _mm512_storeu_ps(y + i, p);
+        _mm512_storeu_ps(y + i + 16, q);
+      }
+      a = _mm512_add_ps(a, p);
+      b = _mm512_add_ps(b, q);
+    }
+    for (; i < end; i += 16) {
+      __mmask16 lanes = first_lanes(0.f, static_cast<int>(min_of(end - i, 16)));
+      F16 p = exp_512(_mm512_sub_ps(_mm512_maskz_loadu_ps(lanes, x + i), shift));
+      if (y) _mm512_mask_storeu_ps(y + i, lanes, p);
+      a = _mm512_mask_add_ps(a, lanes, a, p);
+    }
+    total += _mm512_reduce_add_ps(_mm512_add_ps(a, b));
+  }
+  return total;
+}
+
+void softmax(int64_t n, const float* x, float* y) {
+  float scale = 1.0f / exp_sum(n, x, maximum(n, x), y);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) y[i] *= scale;
+}
+
+void log_softmax(int64_t n, const float* x, float* y) {
+  float top = maximum(n, x);
+  float shift = log_f32(exp_sum(n, x, top, nullptr));
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) y[i] = x[i] - top - shift;
+}
+#else
 float maximum(int64_t n, const float* x) {
   float lanes[4 * kLanesF];
   for (int j = 0; j < 4 * kLanesF; ++j) lanes[j] = -__builtin_inff();
@@ -100,6 +164,7 @@ void log_softmax(int64_t n, const float* x, float* y) {
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) y[i] = x[i] - top - shift;
 }
+#endif
 
 void layer_norm(int64_t n, const float* x, const float* gamma, const float* beta, float eps,
                 float* y, float* mean_out, float* rstd_out) {

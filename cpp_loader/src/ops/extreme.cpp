@@ -28,6 +28,30 @@ int64_t place_of_extreme(const T* x, int64_t n, bool greatest) {
   return best;
 }
 
+// The greatest (or least) element, in lanes that do not wait for each other.
+template <class T>
+T extreme_of(const T* x, int64_t n, bool greatest) {
+  constexpr int kLanes = 32;
+  if (n < kLanes) return x[place_of_extreme(x, n, greatest)];
+  T best[kLanes];
+  for (int j = 0; j < kLanes; ++j) best[j] = x[j];
+  int nan = 0;
+  auto look = [&](int64_t i, auto beyond) {
+    for (int j = 0; j < kLanes; ++j) {
+      T v = x[i + j];
+      nan |= is_nan(v);
+      best[j] = beyond(v, best[j]) ? v : best[j];
+    }
+  };
+  auto all = [&](auto beyond) {
+    for (int64_t i = 0; i + kLanes <= n; i += kLanes) look(i, beyond);
+    look(n - kLanes, beyond);
+  };
+  if (greatest) all([](T a, T b) { return a > b; });
+  else all([](T a, T b) { return a < b; });
+  return nan ? x[place_of_extreme(x, n, greatest)] : best[place_of_extreme(best, kLanes, greatest)];
+}
+
 void check_not_empty(const Tensor& self, const std::vector<int64_t>& dims, const char* name) {
   for (int64_t d : dims) {
     if (self.size(d) == 0) {
@@ -46,7 +70,7 @@ Tensor extreme(const Tensor& self, const std::vector<int64_t>& dims, bool keepdi
   for_type(computed, name, [&](auto zero) {
     using T = decltype(zero);
     for_rows<T, T>(r, to, [&](const T* x, int64_t n) {
-      return x[place_of_extreme(x, n, greatest)];
+      return extreme_of(x, n, greatest);
     });
   });
   return to_dtype(to, self.dtype());

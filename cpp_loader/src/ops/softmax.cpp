@@ -9,18 +9,19 @@ namespace scriptlang {
 namespace {
 
 template <class T>
-void run_rows(const Tensor& t, bool log) {
-  int64_t n = t.size(t.dim() - 1), rows = t.numel() / n;
-  T* data = t.data<T>();
+void run_rows(const Tensor& from, const Tensor& to, bool log) {
+  int64_t n = to.size(to.dim() - 1), rows = to.numel() / n;
+  const T* x = from.data<T>();
+  T* y = to.data<T>();
   kernels::parallel_for(rows, std::max<int64_t>(1, 16384 / n), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
-      if (log) Rows<T>::log_softmax(n, data + r * n, data + r * n);
-      else Rows<T>::softmax(n, data + r * n, data + r * n);
+      if (log) Rows<T>::log_softmax(n, x + r * n, y + r * n);
+      else Rows<T>::softmax(n, x + r * n, y + r * n);
     }
   });
 }
 
-// Along the last dimension in place of a contiguous copy; other dimensions are moved there.
+// Along the last dimension; others are moved there.
 Tensor softmax(const Tensor& self, int64_t dim, ScalarType result, bool log) {
   dim = wrap_dim(dim, self.dim());
   ScalarType computed = computed_type(result, log ? "log_softmax_lastdim_kernel_impl"
@@ -28,9 +29,11 @@ Tensor softmax(const Tensor& self, int64_t dim, ScalarType result, bool log) {
   if (self.dim() == 0) return view_squeeze(softmax(view_unsqueeze(self, 0), 0, result, log));
   Tensor moved = view_transpose(self, dim, -1);
   Tensor work = Tensor::empty(moved.sizes(), computed);
-  copy_into(work, moved);
+  bool lies_so = moved.is_contiguous() && moved.dtype() == computed;
+  if (!lies_so) copy_into(work, moved);
+  const Tensor& from = lies_so ? moved : work;
   if (work.numel() > 0) {
-    for_float_type(computed, [&](auto zero) { run_rows<decltype(zero)>(work, log); });
+    for_float_type(computed, [&](auto zero) { run_rows<decltype(zero)>(from, work, log); });
   }
   if (dim == self.dim() - 1) return to_dtype(work, result);
   return contiguous_as(view_transpose(work, dim, -1), result);
