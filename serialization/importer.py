@@ -8,6 +8,7 @@ its schema from its signature; its body is emitted by the front end when it is f
 from __future__ import annotations
 
 import ast
+import re
 from collections import deque
 from typing import Any, Callable
 
@@ -22,6 +23,10 @@ from .upgraders import NEWEST
 
 STRING_LISTS = ("__parameters__", "__buffers__", "__forward_hooks__", "__forward_pre_hooks__")
 MAX_NAMED_TUPLE_DEPTH = 50
+
+OLD_PACKED = re.compile(r"__torch__\.torch\.nn\.(intrinsic\.)?quantized\..*\."
+                        r"(Linear|LinearReLU|LinearPackedParams|Conv(ReLU)?[23]d)")
+"""Classes whose packed weights were Tensors once; their `__setstate__` makes objects today."""
 
 
 class Importer:
@@ -221,6 +226,11 @@ class Importer:
                        ) -> None:
         if t.slot(name) is not None:
             self._fail(f"{t.name} has two attributes {name!r}", s, file)
+        if name == "_packed_params" and type == T.TENSOR and OLD_PACKED.fullmatch(t.name):
+            short = t.name.rpartition(".")[2]
+            kind = short[-2:] if short.startswith("Conv") else ""
+            type = T.custom_class(f"{T.CUSTOM_CLASSES}quantized.{'Conv' if kind else 'Linear'}"
+                                  f"{kind}PackedParamsBase")
         t.add_attribute(name, type)
 
     # Functions

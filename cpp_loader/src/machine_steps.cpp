@@ -5,7 +5,7 @@
 #include "ops/language.h"
 
 // Threaded code where the compiler has labels as values; a switch elsewhere.
-#if defined(__GNUC__) && !defined(SCRIPTLANG_NO_COMPUTED_GOTO)
+#if defined(__GNUC__) && !defined(__clang__) && !defined(SCRIPTLANG_NO_COMPUTED_GOTO)
 #define SL_COMPUTED_GOTO 1
 #else
 #define SL_COMPUTED_GOTO 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from .. import dtypes
-from .quantized_tensors import (ChannelQuantizer, QuantizedTensor, Quantizer, clipped, encode, limits,
-                         of_codes, quantize)
+from .quantized_tensors import (ChannelQuantizer, QuantizedTensor, Quantizer, clipped, encode,
+                                limits, of_codes, quantize)
 from ..tensors import Tensor, wrap_dim
 from .table import declare, primitive
 
@@ -230,7 +230,7 @@ def fake_per_channel(self, scale, zero_point, axis, quant_min, quant_max):
 def observed_fake_quant(self, observer_on, fake_quant_on, running_min, running_max, scale,
                         zero_point, averaging_const, quant_min, quant_max, ch_axis,
                         per_row_fake_quant, symmetric_quant):
-    """Fake quantization with the parameters as they are; ranges are observed while training only."""
+    """Fake quantization with the parameters as they are: ranges are observed in training only."""
     if int(observer_on._array.reshape(-1)[0]):
         raise RuntimeError("scriptlang does not observe ranges for quantization; disable the "
                            "observers (torch.ao.quantization.disable_observer) before saving")

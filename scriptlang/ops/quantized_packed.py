@@ -2,8 +2,8 @@
 
 A packed object is an instance of a class of PyTorch's C++ library; its one slot holds the state
 that archives have: of linear layers (weight, bias), of convolutions ("2", [numbers, weight],
-[bias]), where the numbers are the dimensions of space, strides, paddings, dilations, paddings of the
-output, groups and whether it is transposed.
+[bias]), where the numbers are the dimensions of space, strides, paddings, dilations, paddings of
+the output, groups and whether it is transposed.
 """
 
 from __future__ import annotations
@@ -179,6 +179,12 @@ class Convolution:
 def convolution_of(params: ScriptObject, n: int) -> Convolution:
     """What a packed object holds, whichever version its state has."""
     state = state_of(params, CONV[n])
+    if len(state) == 6 and isinstance(state[0], Tensor):     # the first version
+        weight, bias, *numbers, groups = state
+        lists = [[int(v._item()) for v in part] for part in numbers]
+        if not isinstance(weight, QuantizedTensor) or {len(v) for v in lists} != {weight.dim() - 2}:
+            raise RuntimeError("a packed convolution is malformed")
+        return Convolution(weight, bias, *lists, [0] * len(lists[0]), int(groups._item()), False)
     if len(state) != 3 or state[0] not in ("2", 3):
         raise RuntimeError(f"packed convolutions of version {state[0]!r:.20} cannot be read; save "
                            "the model again with a newer PyTorch")
@@ -292,7 +298,8 @@ def convolve_and_add(relu: bool):
         x = check_activation(x, "quantized::conv2d_add")
         sums = products(centred(x), made).astype(np.float32)
         shape = (1, -1, 1, 1)
-        both = np.float32(x.quantizer.scale) * np.reshape(made.weight.quantizer.parameters(1)[0], -1)
+        weight_scale = np.reshape(made.weight.quantizer.parameters(1)[0], -1)
+        both = np.float32(x.quantizer.scale) * weight_scale
         numbers = sums * both.reshape(shape if both.size > 1 else (1, 1, 1, 1))
         if made.bias is not None:
             numbers = numbers + made.bias._array.reshape(shape)

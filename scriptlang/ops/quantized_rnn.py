@@ -64,14 +64,15 @@ def gru_step(gates, h, c, w):
 STEPS = {"lstm": lstm_step, "gru": gru_step}
 
 
-def run_layers(kind, data, sizes, h0, c0, params, num_layers, train, bidirectional):
+def run_layers(kind, data, sizes, h0, c0, params, num_layers, dropout, train,
+               bidirectional):
     """All layers over packed rows: (outputs, h, c)."""
     directions = 2 if bidirectional else 1
     if len(params) != num_layers * directions or len(h0) != len(params):
         raise RuntimeError(f"quantized_{kind}: {num_layers * directions} layers, but "
                            f"{len(params)} weights and hidden state of size {list(h0.shape)}")
-    if train:
-        raise RuntimeError(f"quantized_{kind} works in evaluation only; call eval() first")
+    if train and dropout:
+        raise RuntimeError(f"quantized_{kind} has no dropout; call eval() first")
     hs, cs = [], []
     for layer in range(num_layers):
         outs = []
@@ -95,7 +96,7 @@ def padded(kind: str):
         x = input._array.swapaxes(0, 1) if batch_first else input._array
         steps, batch = x.shape[:2]
         out, h, c = run_layers(kind, x.reshape(steps * batch, -1), [batch] * steps, h0, c0, params,
-                               num_layers, train, bidirectional)
+                               num_layers, dropout, train, bidirectional)
         out = out.reshape(steps, batch, -1)
         return results(kind, out.swapaxes(0, 1) if batch_first else out, h, c)
 
@@ -108,7 +109,7 @@ def ragged(kind: str):
                bidirectional, dtype=None, use_dynamic=False):
         h0, c0 = states(kind, hx)
         return results(kind, *run_layers(kind, data._array, batch_sizes._array.tolist(), h0, c0,
-                                         params, num_layers, train, bidirectional))
+                                         params, num_layers, dropout, train, bidirectional))
 
     return kernel
 

@@ -7,6 +7,8 @@ import pytest
 
 import scriptlang
 from scriptlang.errors import MissingOperatorError
+from scriptlang.ops import table
+from scriptlang.ops.quantized_packed import CONV, LINEAR, packed
 from scriptlang.ops.quantized_tensors import ChannelQuantizer, QuantizedTensor, Quantizer, quantize
 from scriptlang.serialization.archive import read_archive, write_archive
 from tests.serialization.archives import DATA, records, zipped
@@ -86,3 +88,35 @@ def test_operators_that_know_nothing_of_quantization_say_so():
 def test_halves_round_to_even_and_ends_hold(numbers, dtype, expected):
     made = quantize(np.array(numbers, np.float32), scriptlang.dtypes.BY_NAME[dtype], 1.0, 0)
     assert made.int_repr().tolist() == expected
+
+
+def test_packed_convolutions_of_every_version():
+    rng = np.random.default_rng(0)
+    dtypes, find = scriptlang.dtypes, table.find
+    x = quantize(rng.normal(size=(1, 2, 5, 5)).astype(np.float32), dtypes.quint8, 0.05, 120)
+    weight = quantize(rng.normal(size=(3, 2, 3, 3)).astype(np.float32), dtypes.qint8, 0.03, 0)
+    bias = scriptlang.tensor([0.5, -1.0, 2.0])
+    today = find("quantized::conv2d_prepack").kernel(weight, bias, [2, 1], [1, 0], [1, 1], 1)
+    numbers = [[scriptlang.tensor([v]) for v in part] for part in ([2, 1], [1, 0], [1, 1])]
+    versions = {
+        1: (weight, bias, *numbers, scriptlang.tensor([1])),
+        2: today.slots[0],
+        3: (3, [2, 2, 1, 1, 0, 1, 1, 0, 0, 1, 0], [None, weight, bias])}
+    run = find("quantized::conv2d", "new").kernel
+    results = [run(x, packed(CONV[2], state), 0.1, 100).int_repr().tolist()
+               for state in versions.values()]
+    assert results[0] == results[1] == results[2] and np.shape(results[0]) == (1, 3, 3, 3)
+
+
+def test_classes_that_kept_packed_weights_as_tensors():
+    """The first quantized archives declare a Tensor where `__setstate__` sets an object."""
+    code = (b"class LinearPackedParams(Module):\n  _packed_params : Tensor\n"
+            b"  def __setstate__(self: __torch__.torch.nn.quantized.modules.linear."
+            b"LinearPackedParams, s: int) -> NoneType:\n    return None\n")
+    folder = "m/code/__torch__/torch/nn/quantized/modules/linear.py"
+    read = read_archive(zipped({
+        "m/version": b"2", folder: code,
+        "m/data.pkl": b"\x80\x02c__torch__.torch.nn.quantized.modules.linear\nLinearPackedParams\n"
+                      b")\x81K\x05b."}))
+    declared = read.root.type.attributes[0].type
+    assert declared.name == LINEAR
