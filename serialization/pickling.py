@@ -12,7 +12,6 @@ import struct
 from typing import Any, Callable
 
 from .. import types as T
-from ..errors import ArchiveError
 from ..objects import Device, EnumValue, ScriptObject
 from ..ops.quantized_tensors import ChannelQuantizer, QuantizedTensor, Quantizer
 from ..tensors import Tensor

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from .. import dtypes
+from ..tensors import Tensor, wrap_dim
 from .quantized_tensors import (ChannelQuantizer, QuantizedTensor, Quantizer, clipped, encode,
                                 limits, of_codes, quantize)
-from ..tensors import Tensor, wrap_dim
 from .table import declare, primitive
 
 SMALLEST_SCALE = 6.1e-5

@@ -7,12 +7,10 @@ from typing import Callable
 
 import numpy as np
 
-from .. import dtypes
-from .quantized_tensors import QuantizedTensor, Quantizer, encode, limits, of_codes, quantize
 from ..tensors import Tensor
-from . import table
 from .quantize import requantized
 from .quantized_packed import centred, check_activation
+from .quantized_tensors import QuantizedTensor, Quantizer, encode, limits, of_codes, quantize
 from .table import declare, find, primitive
 
 BINARY = "(Tensor qa, Tensor qb, float scale, int zero_point) -> Tensor qc"

@@ -15,10 +15,10 @@ import numpy as np
 from .. import dtypes
 from .. import types as T
 from ..objects import ScriptObject
-from .quantized_tensors import Quantizer, QuantizedTensor, encode, of_codes
 from ..tensors import Tensor
 from .conv import correlate, pad_spatial, per_dimension, scatter
 from .quantize import choose_parameters, requantized
+from .quantized_tensors import Quantizer, QuantizedTensor, encode, of_codes
 from .table import declare, primitive
 
 CLASSES = "__torch__.torch.classes.quantized."

@@ -7,12 +7,12 @@ from typing import Any, Callable
 import numpy as np
 
 from .. import dtypes
-from .quantized_tensors import QuantizedTensor, Quantizer, encode, of_codes, quantize
 from ..tensors import Tensor
 from . import table
 from .quantize import requantized
 from .quantized_layers import clamped
 from .quantized_packed import centred
+from .quantized_tensors import QuantizedTensor, Quantizer, encode, of_codes, quantize
 
 ON_CODES = (
     "contiguous", "clone", "reshape", "flatten", "index_select", "max_pool1d", "max_pool2d",

@@ -9,11 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from .. import dtypes
-from .. import types as T
 from ..objects import ScriptObject
-from .quantized_tensors import QuantizedTensor
 from ..tensors import Tensor
 from .quantized_packed import CLASSES, LINEAR, dynamic_product, packed, state_of
+from .quantized_tensors import QuantizedTensor
 from .rnn import run_direction
 from .table import declare, find, primitive
 
