@@ -120,7 +120,10 @@ def unique_consecutive(self, return_inverse, return_counts, dim):
         values = np.ascontiguousarray(np.moveaxis(values, 0, wrap_dim(dim, len(self._size))))
     counts = np.diff(np.append(np.nonzero(fresh)[0], len(array)))
     shape = self._size if dim is None else -1
-    return _results((values, np.cumsum(fresh) - 1, counts), return_inverse, return_counts, shape)
+    # Along a dimension PyTorch gives all three, but for a vector's dimension 0.
+    every = dim is not None and not (dim == 0 and len(self._size) == 1)
+    return _results((values, np.cumsum(fresh) - 1, counts), every or return_inverse,
+                    every or return_counts, shape)
 
 
 def searchsorted(sorted_sequence, self, out_int32=False, right=False, side=None, sorter=None):

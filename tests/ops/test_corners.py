@@ -44,6 +44,10 @@ def orders():
         yield call("kthvalue", x, 1)
         yield call("searchsorted", np.sort(x), x)
         yield call("isin", x, x[:2])
+    for x, dim in ((np.array([1, 1, 2, 3, 3]), 0), (np.array([1, 1, 2]), -1),
+                   (np.array([[1, 2], [1, 2], [3, 2]]), 0), (np.array([[1, 1], [1, 1]]), 1)):
+        yield call("unique_consecutive", x, dim=dim)
+        yield call("unique_consecutive", x, True, dim=dim)
     yield call("topk", np.float32(2), 0)
     yield call("isin", np.array([1, 2, 3]), 2.5)
     yield call("isin", np.array([1, 2, 3]), 2)

@@ -335,11 +335,12 @@ SL_OP(aten_unique_dim) {
 SL_OP(aten_unique_consecutive) {
   Distinct d = args.none(3) ? distinct_elements(args.tensor(0), false)
                             : distinct_along(args.tensor(0), args.integer(3), false);
-  give(out, d, args.boolean(1), args.boolean(2));
+  // Along a dimension PyTorch gives all three, but for a vector's dimension 0.
+  bool all = !args.none(3) && !(args.integer(3) == 0 && args.tensor(0).dim() == 1);
+  give(out, d, all || args.boolean(1), all || args.boolean(2));
 }
 SL_OP(aten_unique_dim_consecutive) {
-  give(out, distinct_along(args.tensor(0), args.integer(1), false), args.boolean(2),
-       args.boolean(3));
+  give(out, distinct_along(args.tensor(0), args.integer(1), false), true, true);
 }
 SL_OP(aten_repeat_interleave_Tensor) { out[0] = places_of(args.tensor(0)); }
 SL_OP(aten_repeat_interleave_self_Tensor) {
