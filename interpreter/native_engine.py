@@ -38,6 +38,12 @@ PYTHON_CALL = "prim::IgnoredPythonOp"
 """The operator that calls a Python function; programs with it are not built."""
 
 
+RESHAPING = frozenset(f"aten::{name}" for name in (
+    "squeeze_ unsqueeze_ transpose_ swapaxes_ swapdims_ t_ as_strided_ resize_ resize_as_ set_"
+    " set_data").split())
+"""Operators that give a tensor another shape; callers see it of the tensors that they pass."""
+
+
 @lru_cache(maxsize=None)
 def operators() -> frozenset[str]:
     """Qualified names of the operators that the extension module has."""
@@ -85,7 +91,9 @@ class NativeProgram:
         except NativeError as e:
             raise translate(*e.args[:3]) from None
         self.schema = self.codes[function].schema
-        if not self.calls_by_name:
+        reshapes = any(ref.name in RESHAPING for code in self.codes.values()
+                       for ref in code.operators)
+        if not self.calls_by_name and not reshapes:
             self.program.enter(self.name, *entry_of(self.schema))
 
     def frames(self, stack: Iterable[tuple[str, int]]) -> tuple[Frame, ...]:

@@ -91,8 +91,11 @@ class PythonProgram {
     if (!function) raise(ErrorKind::RuntimeError, "the program has no function ", name);
     std::vector<Value> values;
     ToNative convert;
+    convert.watch();
     for (nb::handle argument : arguments) values.push_back(convert(argument));
-    return run(*function, std::move(values), limits);
+    nb::object result = run(*function, std::move(values), limits);
+    convert.tell_shapes();
+    return result;
   }
 
   // Makes `call` run a function: its name, and what Entry takes.

@@ -259,7 +259,12 @@ nb::object ToPython::tensor_of(const Tensor& t) {
   PyTypeObject* type = reinterpret_cast<PyTypeObject*>(n.tensor.ptr());
   nb::object made = nb::steal(type->tp_alloc(type, 0));
   if (!made.is_valid()) throw nb::python_error();
-  PyObject* p = made.ptr();
+  set_tensor(made.ptr(), t);
+  return made;
+}
+
+void ToPython::set_tensor(PyObject* p, const Tensor& t) {
+  Names& n = known();
   set(p, n.a_storage, storage_of(t.storage()));
   set(p, n.a_dtype, dtype_of(t.dtype()));
   set(p, n.a_size, tuple_from(t.sizes()));
@@ -268,7 +273,18 @@ nb::object ToPython::tensor_of(const Tensor& t) {
   set(p, n.a_grad, nb::bool_(t.requires_grad()));
   set(p, n.a_view, nb::none());
   set(p, n.a_trace, nb::none());
-  return made;
+}
+
+void ToNative::tell_shapes() const {
+  ToPython convert;
+  for (const auto& [object, value] : watched_) {
+    const Tensor& t = value.as_tensor();
+    std::vector<int64_t> sizes = ints_of(get(object, known().a_size)),
+                         strides = ints_of(get(object, known().a_stride));
+    bool same = t.sizes() == IntSpan(sizes) && t.strides() == IntSpan(strides) &&
+                int_of(get(object, known().a_offset)) == t.storage_offset();
+    if (!same) convert.set_tensor(object.ptr(), t);
+  }
 }
 
 // ---- classes and instances
@@ -386,7 +402,11 @@ Value ToNative::operator()(nb::handle value, int depth) {
   if (PyBool_Check(p)) return Value(p == Py_True);
   if (PyLong_Check(p)) return Value(int_of(value));
   if (PyFloat_Check(p)) return Value(PyFloat_AsDouble(p));
-  if (is_a(value, known().tensor)) return tensor_from_python(value);
+  if (is_a(value, known().tensor)) {
+    Value tensor = tensor_from_python(value);
+    if (watching_) watched_.emplace_back(nb::borrow(value), tensor);
+    return tensor;
+  }
   if (PyUnicode_Check(p)) return Value(nb::cast<std::string>(value));
   if (PyList_Check(p)) return list_of(value, depth);
   if (PyTuple_Check(p)) return tuple_of(value, depth);

@@ -44,18 +44,29 @@ class ToNative {
   // that tensors have in this machine's byte order.
   Value array(nb::handle value);
 
+  // From now on, remembers the Tensors that it converts.
+  void watch() { watching_ = true; }
+
+  // Gives those Tensors the shapes and memory that the program has given theirs (squeeze_, resize_).
+  void tell_shapes() const;
+
  private:
   Value list_of(nb::handle value, int depth);
   Value dict_of(nb::handle value, int depth);
   Value tuple_of(nb::handle value, int depth);
   Value object_of(nb::handle value, int depth);
   std::unordered_map<PyObject*, Value> seen_;
+  bool watching_ = false;
+  std::vector<std::pair<nb::object, Value>> watched_;
 };
 
 // Converts one result: storages that occur twice become one Python Storage.
 class ToPython {
  public:
   nb::object operator()(const Value& value, int depth = 0);
+
+  // Lets a Tensor that is there be a view of the same memory with the same shape.
+  void set_tensor(PyObject* to, const Tensor& tensor);
 
  private:
   nb::object tensor_of(const Tensor& tensor);

@@ -121,3 +121,18 @@ def test_memory_that_numpy_sees_does_not_move():
         grow(seen)
     assert array.tolist() == [0, 0, 0, 0]
     assert grow(make()).shape == (1000,)
+
+
+def test_callers_see_the_shape_that_a_program_gives_their_tensor():
+    @scripted
+    def reshape(x, y):
+        x.unsqueeze_(0)
+        y.t_()
+        y.add_(1)
+        return x
+
+    x, y = scriptlang.zeros(3), scriptlang.zeros(2, 3)
+    memory = y[0]
+    assert reshape(x, y).shape == (1, 3)
+    assert x.shape == (1, 3) and y.shape == (3, 2) and y.stride() == (1, 3)
+    assert memory.tolist() == [1, 1, 1] and y.tolist() == [[1, 1]] * 3
