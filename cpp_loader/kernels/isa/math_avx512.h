@@ -231,7 +231,10 @@ SL_INLINE F16 sine_512(F16 x, int quarter) {
   __mmask16 odd = _mm512_test_epi32_mask(q, _mm512_set1_epi32(1));
   __m512i flip = _mm512_slli_epi32(_mm512_and_si512(q, _mm512_set1_epi32(2)), 30);
   F16 y = _mm512_mask_mov_ps(s, odd, c);
-  return _mm512_castsi512_ps(_mm512_xor_si512(_mm512_castps_si512(y), flip));
+  y = _mm512_castsi512_ps(_mm512_xor_si512(_mm512_castps_si512(y), flip));
+  if (quarter != 0) return y;
+  // The sine of zero keeps its sign, which the reduction loses.
+  return _mm512_mask_mov_ps(y, _mm512_cmp_ps_mask(x, all(0.0f), _CMP_EQ_OQ), x);
 }
 
 // y[i] = f(x[i]) in whole vectors, two at a time.
