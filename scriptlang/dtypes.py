@@ -161,6 +161,9 @@ def promote(a: DType, b: DType) -> DType:
     rank = "buifc"
     if rank.index(a.kind) > rank.index(b.kind):
         a, b = b, a
+    if b.kind != "f" and {a, b} & set(BAREBONES):
+        raise RuntimeError("Promotion for uint16, uint32, uint64 types is not supported, attempted "
+                           f"to promote {DISPLAY[a.name]} and {DISPLAY[b.name]}")
     if b.kind == "c":
         return complex128 if {a, b} & {float64, complex128} else complex64
     if a.kind == b.kind == "f":
@@ -169,9 +172,6 @@ def promote(a: DType, b: DType) -> DType:
         return a if a.itemsize > b.itemsize else b
     if b.kind == "f":
         return b
-    if a in BAREBONES or b in BAREBONES:
-        raise RuntimeError("Promotion for uint16, uint32, uint64 types is not supported, attempted "
-                           f"to promote {DISPLAY[a.name]} and {DISPLAY[b.name]}")
     if a.kind == "b":
         return b
     if a.kind == b.kind:

@@ -166,7 +166,12 @@ def test_every_pair_of_types_promotes_as_in_pytorch():
 
     for a in dtypes.ALL:
         for b in dtypes.ALL:
-            want = pytorch.promote_types(getattr(pytorch, a.name), getattr(pytorch, b.name))
+            try:
+                want = pytorch.promote_types(getattr(pytorch, a.name), getattr(pytorch, b.name))
+            except RuntimeError:                         # uint16, uint32, uint64
+                with pytest.raises(RuntimeError, match="not supported"):
+                    dtypes.promote(a, b)
+                continue
             assert dtypes.promote(a, b).name == str(want).partition(".")[2]
 
 

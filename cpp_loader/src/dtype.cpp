@@ -48,11 +48,15 @@ bool is_unsigned(ScalarType t) {
   return t == ScalarType::UInt8 || is_barebones(t);
 }
 
-ScalarType promote_integral(ScalarType a, ScalarType b) {
+void refuse_barebones(ScalarType a, ScalarType b) {
   if (is_barebones(a) || is_barebones(b)) {
     raise(ErrorKind::RuntimeError, "Promotion for uint16, uint32, uint64 types is not supported, "
           "attempted to promote ", dtype_display_name(a), " and ", dtype_display_name(b));
   }
+}
+
+ScalarType promote_integral(ScalarType a, ScalarType b) {
+  refuse_barebones(a, b);
   bool ua = is_unsigned(a), ub = is_unsigned(b);
   if (ua == ub) return bits_of(a) >= bits_of(b) ? a : b;
   ScalarType is_signed = ua ? b : a;
@@ -66,6 +70,7 @@ ScalarType promote_floating(ScalarType a, ScalarType b) {
 }
 
 ScalarType promote_complex(ScalarType a, ScalarType b) {
+  refuse_barebones(a, b);
   auto real_bits = [](ScalarType t) {
     if (is_complex(t)) return bits_of(t) / 2;
     return is_floating(t) ? (t == ScalarType::BFloat16 ? 32 : bits_of(t)) : 0;
