@@ -54,10 +54,10 @@ def check_broadcast(*operands: Any) -> tuple[int, ...]:
         size = list(given)
         n = max(len(shape), len(size))
         a, b = [1] * (n - len(shape)) + shape, [1] * (n - len(size)) + size
-        for d, (p, q) in enumerate(zip(a, b)):
-            if p != q and p != 1 and q != 1:
-                raise RuntimeError(f"The size of tensor a ({p}) must match the size of tensor b "
-                                   f"({q}) at non-singleton dimension {d}")
+        for d in reversed(range(n)):
+            if a[d] != b[d] and 1 not in (a[d], b[d]):
+                raise RuntimeError(f"The size of tensor a ({a[d]}) must match the size of tensor b "
+                                   f"({b[d]}) at non-singleton dimension {d}")
         shape = [q if p == 1 else p for p, q in zip(a, b)]
     return tuple(shape)
 

@@ -195,10 +195,10 @@ for _a, _b, _overload in (("Tensor tensor", "Tensor other", "Tensor"),
 def broadcast_sizes(a, b):
     n = max(len(a), len(b))
     left, right = [1] * (n - len(a)) + a, [1] * (n - len(b)) + b
-    for d, (p, q) in enumerate(zip(left, right)):
-        if p != q and 1 not in (p, q):
-            raise RuntimeError(f"The size of tensor a ({p}) must match the size of tensor b ({q}) "
-                               f"at non-singleton dimension {d}")
+    for d in reversed(range(n)):
+        if left[d] != right[d] and 1 not in (left[d], right[d]):
+            raise RuntimeError(f"The size of tensor a ({left[d]}) must match the size of tensor b "
+                               f"({right[d]}) at non-singleton dimension {d}")
     return [q if p == 1 else p for p, q in zip(left, right)]
 
 

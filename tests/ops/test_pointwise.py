@@ -72,3 +72,8 @@ def test_a_result_that_does_not_fit_the_tensor_is_refused():
 def test_the_elements_of_an_expanded_tensor_cannot_be_written():
     with pytest.raises(RuntimeError, match="single memory location"):
         F.neg_(from_numpy(np.ones((1, 3), np.float32)).expand(2, 3))
+
+
+def test_the_last_dimension_that_clashes_is_named():
+    with pytest.raises(RuntimeError, match=r"tensor a \(3\) .* tensor b \(2\) .* dimension 1"):
+        F.add(from_numpy(np.ones((2, 3))), from_numpy(np.ones((3, 2))))
