@@ -17,7 +17,7 @@ constexpr int64_t kBlockDepth = 384;
 constexpr int64_t kBlockRows = 16 * kTileRows;
 // Multiply-adds that are worth a chunk of another thread.
 constexpr int64_t kChunkWork = 400'000;
-// B that is packed at once for each thread, in bytes: it is used while it is in the second cache.
+// B that is packed at once, in bytes: it is used while it is in the second cache.
 constexpr int64_t kPackBytes = 384 << 10;
 constexpr int64_t kDotRows = 8;
 
@@ -323,6 +323,25 @@ void fill_start(const Gemm<T>& g) {
   }
 }
 
+// The panels [first, last) of a B that is not packed yet, into `space` and then at once.
+template <class T>
+void multiply_piece(const Gemm<T>& g, int64_t first, int64_t last, T* space) {
+  int64_t column = first * kPanel<T>;
+  Gemm<T> part = g;
+  part.n = min_of((last - first) * kPanel<T>, g.n - column);
+  part.c = g.c + column;
+  if (g.added) part.added = g.added + column;
+  if (g.start == Start::kColumnBias) part.bias = g.bias + column;
+  for (int64_t p = first; p < last; ++p) {
+    int width = static_cast<int>(min_of(kPanel<T>, g.n - p * kPanel<T>));
+    pack_panel(g.k, width, g.b + p * kPanel<T> * g.b_column, g.b_row, g.b_column,
+               space + (p - first) * kPanel<T> * g.k);
+  }
+  part.packed_b = space;
+  if (g.m <= kTileRows && g.a_column == 1) multiply_flat(part, 0, last - first);
+  else multiply_block(part, 0, g.m, 0, last - first);
+}
+
 template <class T>
 void multiply(const Gemm<T>& g) {
   if (g.m <= 0 || g.n <= 0) return;
@@ -335,19 +354,17 @@ void multiply(const Gemm<T>& g) {
   }
   int64_t panels = ceil_div(g.n, kPanel<T>);
   int64_t panel_bytes = kPanel<T> * g.k * static_cast<int64_t>(sizeof(T));
-  int64_t step = max_of(1, min_of(panels, kPackBytes * thread_count() / panel_bytes));
-  Scratch space(static_cast<size_t>(step * panel_bytes));
-  for (int64_t p = 0; p < panels; p += step) {
-    int64_t column = p * kPanel<T>;
-    Gemm<T> part = g;
-    part.n = min_of(step * kPanel<T>, g.n - column);
-    part.c = g.c + column;
-    if (g.added) part.added = g.added + column;
-    if (g.start == Start::kColumnBias) part.bias = g.bias + column;
-    pack(g.k, part.n, g.b + column * g.b_column, g.b_row, g.b_column, space.as<T>());
-    part.packed_b = space.as<T>();
-    multiply_packed(part);
-  }
+  // At most three panels: A is then read as it lies.
+  int64_t step = max_of(1, min_of(min_of(panels, 3), kPackBytes / panel_bytes));
+  int64_t pieces = ceil_div(panels, step);
+  int64_t piece_work = max_of(1, step * kPanel<T> * g.k * g.m);
+  parallel_for(pieces, max_of(1, kChunkWork / piece_work), [&](int64_t begin, int64_t end) {
+    Scratch space(static_cast<size_t>(step * panel_bytes));
+    for (int64_t piece = begin; piece < end; ++piece) {
+      int64_t first = piece * step, last = min_of(panels, first + step);
+      multiply_piece(g, first, last, space.as<T>());
+    }
+  });
 }
 
 }  // namespace

@@ -62,17 +62,15 @@ void run_block(const Attention& a, int64_t b, int64_t h, int64_t first, int64_t 
   kernels::kernels().gemm<T>().multiply(g);
   for (int64_t r = 0; r < rows; ++r) {
     T* row = scores + r * keys;
-    Rows<T>::scale_shift(keys, row, T(a.scale), T(0), row);
+    int64_t seen = a.causal ? std::min(keys, first + r + 1) : keys;
+    Rows<T>::scale_shift(seen, row, T(a.scale), T(0), row);
     if (a.mask.defined()) {
       const T* mask = at(a.mask, first + r);
       int64_t step = a.mask.stride(3);
       for (int64_t i = 0; i < keys; ++i) row[i] += mask[i * step];
     }
-    if (a.causal) {
-      int64_t seen = std::min(keys, first + r + 1);
-      std::fill(row + seen, row + keys, -std::numeric_limits<T>::infinity());
-    }
-    soft_row(keys, row);
+    soft_row(seen, row);
+    std::fill(row + seen, row + keys, T(0));
     if (a.noise.defined()) {
       const T* noise = at(a.noise, first + r);
       for (int64_t i = 0; i < keys; ++i) row[i] *= noise[i];
