@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 
 from scriptlang import types as T
 from scriptlang.ir import Function, Graph
 from scriptlang.ops import table
+from scriptlang.records import replace
 from scriptlang.schema import Argument, Schema
 
 from .builder import Builder

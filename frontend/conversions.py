@@ -6,11 +6,11 @@ value serves as it is) or a `Step`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Tuple, Union
 
 from scriptlang import types as T
 from scriptlang.ir import Value
+from scriptlang.records import record
 from scriptlang.source import Span
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ IMPLICIT = {
 """(from, to) -> the operator of an implicit conversion, where those are allowed."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Step:
     """One conversion: `kind` is operator, empty_list, tuple_to_list, tuple or repeat."""
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Iterator
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
 from scriptlang.ir import Block, Graph, Node, Value
+from scriptlang.records import field, record
 from scriptlang.source import Source, Span
 
 from .builder import Builder
@@ -46,7 +46,7 @@ def _offset(source: Source, line: int, column: int) -> int:
     return start + len(text.encode()[:column].decode(errors="ignore"))
 
 
-@dataclass
+@record
 class Loop:
     """A loop that is being emitted.
 
@@ -63,7 +63,7 @@ class Loop:
     static: bool = False
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Emitter:
     """State of one function: where nodes go, what names mean, which loops are open.
 

@@ -7,10 +7,10 @@ that control takes; within one frame a name may take another type.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
+from scriptlang.records import field, record
 from scriptlang.source import Span
 
 from .conversions import openness, remedy, settle
@@ -21,7 +21,7 @@ class Consequence(CompileError):
     """An error that only says that an earlier one was made; it is not reported."""
 
 
-@dataclass
+@record
 class Unusable:
     """Why a name has no value here although it was assigned somewhere.
 
@@ -37,7 +37,7 @@ class Unusable:
         return CompileError(self.message, span, self.help)
 
 
-@dataclass
+@record
 class Frame:
     """Names of one block.
 

@@ -13,11 +13,11 @@ A `return` inside a loop is a `break` that carries a flag and the value out of t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Sequence
 
 from scriptlang import types as T
 from scriptlang.ir import Block, Graph, Node, Value
+from scriptlang.records import record
 from scriptlang.source import Span
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ WITH = "scriptlang::with"
 ENDLESS = 2 ** 63 - 1
 
 
-@dataclass
+@record
 class Outcome:
     """How a block ends: `flag` is True (left by an exit), False (not), a value, or None (raised).
 

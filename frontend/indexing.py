@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
 from scriptlang.ir import Value
+from scriptlang.records import record
 from scriptlang.source import Span
 
 from .operators import overloads
@@ -181,7 +181,7 @@ INT64 = 4
 """The number of the dtype that a list as an index takes."""
 
 
-@dataclass
+@record
 class _Cursor:
     """Where in the dimensions of a tensor the next index works.
 

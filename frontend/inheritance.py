@@ -11,12 +11,12 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
 from scriptlang.ir import Value
+from scriptlang.records import record
 from scriptlang.source import Source, Span
 
 from .emitter import span_of
@@ -33,7 +33,7 @@ OF_PYTHON = ("__new__", "__init_subclass__", "__class_getitem__", "__del__")
 """Methods that only Python calls."""
 
 
-@dataclass
+@record
 class Member:
     """A method, property or static method of a class: its syntax and what its names mean.
 

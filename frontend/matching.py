@@ -6,12 +6,12 @@ fits is taken.  A decision depends on types only, so it is remembered by types.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Sequence
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
 from scriptlang.ir import Value
+from scriptlang.records import record
 from scriptlang.schema import Argument, Schema, argument_type, format_default
 from scriptlang.source import Span
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .builder import Builder
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Actual:
     """An argument of a call as matching sees it."""
 
@@ -38,7 +38,7 @@ DEFAULT = -1
 SELF = -2
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Slot:
     """Where the value of one schema argument comes from.
 
@@ -51,7 +51,7 @@ class Slot:
     gathered: tuple[Step | None, ...] | None = None
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Match:
     """A schema that fits a call: a slot per argument, and the types of the returns."""
 

@@ -16,11 +16,11 @@ import re
 import sys
 import types as python_types
 import weakref
-from dataclasses import dataclass, field
 from typing import Any, Callable, Mapping
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
+from scriptlang.records import field, record
 from scriptlang.source import Source, Span
 
 from .annotations import type_of_object
@@ -47,7 +47,7 @@ PACKAGES = ("torch", "scriptlang")
 CONSTANT_TYPES = (bool, int, float, str, type(None), complex)
 
 
-@dataclass
+@record
 class Facts:
     """What is read from one module.
 

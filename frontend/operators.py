@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.resources
+import os
 import sys
 from functools import lru_cache
 
@@ -39,19 +39,19 @@ def foreign(name: str) -> list:
 
 def in_order(name: str, schemas: list[Schema]) -> tuple[Schema, ...]:
     """The overloads in PyTorch's order; several may fit a call, and the first is taken."""
-    ranks = _order().get(name, {})
+    if len(schemas) < 2:
+        return tuple(schemas)
+    ranks = {o.strip("-"): i for i, o in enumerate(_order().get(name, "").split())}
     return tuple(sorted(schemas, key=lambda s: ranks.get(s.overload, len(ranks))))
 
 
 @lru_cache(maxsize=None)
-def _order() -> dict[str, dict[str, int]]:
-    """Name -> overload -> rank, from ops/order.txt."""
-    text = importlib.resources.files("scriptlang.ops").joinpath("order.txt").read_text()
-    ranks = {}
-    for line in text.splitlines():
-        name, *overloads = line.split()
-        ranks[name] = {o.strip("-"): i for i, o in enumerate(overloads)}
-    return ranks
+def _order() -> dict[str, str]:
+    """Name -> its overloads in order, from ops/order.txt."""
+    from scriptlang.ops import table
+
+    with open(os.path.join(os.path.dirname(table.__file__), "order.txt"), encoding="utf-8") as file:
+        return dict(line.split(None, 1) for line in file.read().splitlines())
 
 
 _overloads: dict[str, tuple[Schema, ...]] = {}

@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
 from scriptlang.ir import Value
+from scriptlang.records import field, record
 from scriptlang.source import Span
 
 from .sugared import ConstantValue, SugaredValue
@@ -23,7 +23,7 @@ Refinements = dict[str, T.Type]
 """Name of a variable -> the type it is known to have."""
 
 
-@dataclass
+@record
 class Condition:
     """The bool value of a condition; `static` its value where it is known now.
 

@@ -12,12 +12,12 @@ for it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Protocol, Sequence
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
 from scriptlang.ir import Function, Value, constant_type
+from scriptlang.records import record
 from scriptlang.source import Span
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Resolver(Protocol):
     def type(self, expr: ast.expr, span: Span) -> T.Type: ...
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Arg:
     """An argument of a call, with the place of its expression."""
 

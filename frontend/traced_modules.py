@@ -5,19 +5,19 @@ Unlike a scripted module a traced one has no attributes but those, and a class o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
 from scriptlang.objects import ScriptObject
+from scriptlang.records import field, record
 from scriptlang.tensors import Tensor, as_tensor
 
 from .foreign import foreign_module, is_foreign_module
 from .script import qualified_name
 
 
-@dataclass
+@record
 class Held:
     """paths: id of a tensor or scripted object -> the attributes that lead to it from the module.
 

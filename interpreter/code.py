@@ -13,11 +13,11 @@ that its readers skip: the types of the registers, and the functions that CALL n
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import Any, Callable, Iterable, Mapping, NamedTuple
 
 from .. import types as T
 from ..errors import Frame
+from ..records import field, record, replace
 from ..schema import NO_DEFAULT, Argument, Schema
 from ..source import Span
 from .opcodes import OPCODES
@@ -70,7 +70,7 @@ class Place(NamedTuple):
 NOWHERE = Place()
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Code:
     """One function as bytecode.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Callable
 
 from ..ir import Function
 from ..ops import table
+from ..records import replace
 from ..schema import Schema
 from .code import Code, Instruction, OperatorRef
 from .link import filled
@@ -35,7 +35,7 @@ def replace_operators(code: Code, body_of: Callable[[OperatorRef], Function | No
         called[i] = functions.index(body)
     instructions = [Instruction("CALL", called[i.x]) if i.op == "OP" and i.x in called else i
                     for i in code.instructions]
-    return dataclasses.replace(code, instructions=instructions, functions=functions)
+    return replace(code, instructions=instructions, functions=functions)
 
 
 def body_of(ref: OperatorRef) -> Function | None:
@@ -61,7 +61,7 @@ def with_defaults(body: Function, schema: Schema, given: int, defaults: tuple,
     first = given - outs
     taken = schema.arguments[:first] + schema.arguments[len(schema.arguments) - outs:]
     name = f"{body.name}/{given}"
-    code = Code(name, dataclasses.replace(schema, name=name, overload="", arguments=taken),
+    code = Code(name, replace(schema, name=name, overload="", arguments=taken),
                 register_size=given, register_types=[a.type for a in taken],
                 constants=list(defaults), functions=[body])
     code.instructions = [

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Callable
 
 from ..errors import MissingOperatorError, RunError
 from ..ops import table
+from ..records import record
 from ..schema import Schema
 from .code import Code, OperatorRef
 from .compiler import COUNTED, PROMOTED
@@ -16,7 +16,7 @@ AS_OPCODES: dict[str, str] = {**PROMOTED, **COUNTED, "prim::unchecked_cast": "UN
 """Opcodes that code may also call as operators."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Call:
     """An operator ready to be called.
 

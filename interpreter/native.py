@@ -6,13 +6,13 @@ without it.
 
 from __future__ import annotations
 
-import pathlib
+import os
 from functools import lru_cache
 from types import ModuleType
 
 from ..ops.generator import default_generator
 
-REASON = pathlib.Path(__file__).with_name("native_build.txt")
+REASON = os.path.join(os.path.dirname(__file__), "native_build.txt")
 """What the build left behind where it made no extension module."""
 
 
@@ -23,11 +23,18 @@ def load() -> tuple[ModuleType | None, str]:
         from . import _native
     except ImportError as e:
         if "_native" in str(e) and "cannot import name" in str(e):
-            reason = REASON.read_text().strip() if REASON.exists() else "it was not built"
-            return None, f"{reason}; with a C++17 compiler and zlib at hand, install again"
+            return None, f"{reason()}; with a C++17 compiler and zlib at hand, install again"
         return None, f"its extension module does not load ({e})"
     default_generator.native = _native
     return _native, ""
+
+
+def reason() -> str:
+    """Why the build made no extension module."""
+    if not os.path.exists(REASON):
+        return "it was not built"
+    with open(REASON, encoding="utf-8") as file:
+        return file.read().strip()
 
 
 def why_absent() -> str:

@@ -11,7 +11,7 @@ two engines (`vm.py`, cpp_loader).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ..records import record
 
 OPERANDS = {
     "": "unused, 0",
@@ -28,7 +28,7 @@ OPERANDS = {
 """Operand kinds, by letter."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Opcode:
     """One kind of instruction.
 

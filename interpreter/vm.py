@@ -7,7 +7,6 @@ callee stores them into its registers, and leaves its results when it returns.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
 from typing import Any, Callable
 
 import numpy
@@ -18,6 +17,7 @@ from ..ir import Function
 from ..limits import Limits
 from ..objects import Await, Future
 from ..ops import modes
+from ..records import field, record
 from .code import Code, stack_frames
 from . import exceptions
 from .handlers import HANDLERS, pop_n
@@ -29,7 +29,7 @@ CHECK_EVERY = 1024
 """Instructions between two looks at the clock."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Program:
     """A function ready to run: its code, and its operators resolved."""
 
@@ -37,7 +37,7 @@ class Program:
     calls: list[Call]
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Pending:
     """The call of an awaitable: by the interpreter that waits for it, or by Python."""
 
@@ -49,7 +49,7 @@ class Pending:
         return Interpreter(self.program_of, self.limits).run(self.program, list(args))
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Activation:
     """A function being run.
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import importlib.machinery
 import importlib.util
-import pathlib
+import os
 import sys
 
 BESIDE = ("frontend", "interpreter", "serialization")
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
 
 class CheckoutFinder:
@@ -24,12 +24,13 @@ class CheckoutFinder:
         parent, _, name = fullname.rpartition(".")
         if parent != "scriptlang" or name not in BESIDE:
             return None
-        folder = ROOT / name
+        folder = os.path.join(ROOT, name)
         return importlib.util.spec_from_file_location(
-            fullname, folder / "__init__.py", submodule_search_locations=[str(folder)])
+            fullname, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder])
 
 
 def install() -> None:
     """Append the finder where this is a checkout (the three folders lie beside the package)."""
-    if CheckoutFinder not in sys.meta_path and (ROOT / "frontend" / "__init__.py").is_file():
+    beside = os.path.isfile(os.path.join(ROOT, "frontend", "__init__.py"))
+    if beside and CheckoutFinder not in sys.meta_path:
         sys.meta_path.append(CheckoutFinder)

@@ -7,13 +7,14 @@ users.
 from __future__ import annotations
 
 import builtins
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
 
+from .records import record
 
-@dataclass(frozen=True, repr=False, eq=False)
+
+@record(frozen=True, repr=False, eq=False)
 class DType:
     """An element type.  code: PyTorch's ScalarType number.  kind: b, u, i, f, c as numpy's."""
 
@@ -231,7 +232,7 @@ def result_type(*operands) -> DType:
     return result
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class finfo:
     """Range and precision of a floating type."""
 
@@ -256,7 +257,7 @@ class finfo:
         raise AttributeError(name)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class iinfo:
     """Range of an integral type."""
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from dataclasses import dataclass
 
+from .records import record
 from .source import Span
 
 
@@ -53,7 +53,7 @@ class NotCompilable(CompileError, TypeError):
     """What `script` was given is nothing that has a source."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Frame:
     """One line of a script stack: the function, and the place in it that was running."""
 

@@ -16,11 +16,11 @@ read back as `Opaque`.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any, Callable, Iterator
 
 from . import types as T
 from .ir import Block, Function, Graph, Node, Value
+from .records import record
 from .schema import Schema
 
 ESCAPES = {"\\": "\\\\", "'": "\\'", '"': '\\"', "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n",
@@ -30,7 +30,7 @@ ESCAPES = {"\\": "\\\\", "'": "\\'", '"': '\\"', "\a": "\\a", "\b": "\\b", "\f":
 UNESCAPES = {v[1]: k for k, v in ESCAPES.items()}
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Opaque:
     """A constant known only by its text."""
 

@@ -18,18 +18,18 @@ are read when a node of the rule's kind is first met, so a table of rules costs 
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any, Callable, Iterable
 
 from . import types as T
 from .ir import Graph, Node, Value
+from .records import field, record
 from .schema import Schema, fits, substitute
 
 Overloads = Callable[[str], Iterable[Schema]]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Rule:
     """before -> after.
 
@@ -45,7 +45,7 @@ class Rule:
     after: str
     condition: Callable[[Match], str | None] | None = None
     gives: str = "value"
-    samples: dict[str, tuple] = field(default_factory=dict, hash=False)
+    samples: dict[str, tuple] = field(default_factory=dict, compare=False)
 
     @property
     def kind(self) -> str:

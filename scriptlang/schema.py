@@ -8,15 +8,15 @@ grammar in irtext.  Alias annotations: `Tensor(a)` aliases set a, `Tensor(a!)` i
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from . import types as T
+from .records import field, record
 from .types import Type
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Alias:
     """An alias annotation: names of the sets before and after, and whether the value is written."""
 
@@ -42,7 +42,7 @@ class NoDefault:
 NO_DEFAULT = NoDefault()
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Argument:
     """One argument or return of a schema.
 
@@ -63,7 +63,7 @@ class Argument:
         return self.default is not NO_DEFAULT
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Schema:
     """Name, overload, arguments and returns of an operator or function."""
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
 
+from .records import record
 
 WIDEST = 160
 """Columns of a source line that an error shows."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Source:
     """A piece of program text and where it came from.
 
@@ -52,7 +52,7 @@ class Source:
         return start, self.text[start:] if end < 0 else self.text[start:end]
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Span:
     """The half-open range [start, end) of a Source."""
 

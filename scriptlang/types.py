@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections import namedtuple
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any as PyAny, Callable, Iterator
+
+from .records import field, record
 
 
 class Type:
@@ -38,7 +39,7 @@ class Type:
             yield from t.walk()
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class AtomType(Type):
     """A type without parts: Tensor, int, float, ...; `text` is its annotation, `ir` its IR text."""
 
@@ -92,7 +93,7 @@ SPELLINGS: dict[str, Type] = {
 """Further spellings that schemas and archives use for atoms."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class VarType(Type):
     """A type variable of a schema (`t` in `aten::append.t(t[](a!) self, t el)`)."""
 
@@ -103,7 +104,7 @@ class VarType(Type):
         return self.name
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ListType(Type):
     element: Type
 
@@ -122,7 +123,7 @@ class ListType(Type):
         return ListType(f(self.element))
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class OptionalType(Type):
     """T or None.  Build it with `optional(t)`, which flattens."""
 
@@ -143,7 +144,7 @@ class OptionalType(Type):
         return optional(f(self.element))
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class DictType(Type):
     key: Type
     value: Type
@@ -163,7 +164,7 @@ class DictType(Type):
         return DictType(f(self.key), f(self.value))
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class FutureType(Type):
     element: Type
 
@@ -182,7 +183,7 @@ class FutureType(Type):
         return FutureType(f(self.element))
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class RRefLikeType(Type):
     """Await[T] and friends: wrappers that only have to be named, not run."""
 
@@ -201,7 +202,7 @@ class RRefLikeType(Type):
         return RRefLikeType(self.wrapper, f(self.element))
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class TupleType(Type):
     """A tuple; with `name` and `fields` a NamedTuple (`name` is its qualified name)."""
 
@@ -243,7 +244,7 @@ class TupleType(Type):
         return tuple(values) if self.name is None else self.python_class(*values)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class UnionType(Type):
     """One of several types; build it with `union(...)`.  Order does not count in comparisons."""
 
@@ -270,7 +271,7 @@ class UnionType(Type):
         return union(*map(f, self.options))
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class FunctionType(Type):
     """The type of a function used as a value; `function` is an ir.Function."""
 
@@ -281,7 +282,7 @@ class FunctionType(Type):
         return self.function.name
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Attribute:
     """A slot of a class: its name, type, and `kind`: "attribute", "parameter" or "buffer"."""
 
@@ -290,7 +291,7 @@ class Attribute:
     kind: str = "attribute"
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class ClassType(Type):
     """A script class or a module class.  Nominal: two classes are equal when they are one object.
 
@@ -357,7 +358,7 @@ def custom_class(name: str) -> ClassType:
     return _custom_classes.setdefault(name, ClassType(name))
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class InterfaceType(Type):
     """A set of method signatures; `methods`: name -> Schema (self first)."""
 
@@ -370,7 +371,7 @@ class InterfaceType(Type):
         return self.name
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class EnumType(Type):
     """An enumeration: qualified name, type of the values, member name -> value in order.
 

@@ -8,7 +8,6 @@ Nothing of the file is executed.  Tensors lie in the mapped file until they are 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, Mapping
 
 from .. import types as T
@@ -16,6 +15,7 @@ from ..building import uncollected
 from ..errors import ArchiveError, MissingOperatorError
 from ..limits import Limits
 from ..objects import ScriptObject
+from ..records import field, record
 from . import recognise
 from .bytecode_importer import BytecodeImporter
 from .code_files import CodeFiles
@@ -28,7 +28,7 @@ RESTORE_LIMITS = Limits(instructions=10_000_000, seconds=10, memory=4 << 30, dep
 """What `__setstate__` of an archive may use where the caller does not say."""
 
 
-@dataclass
+@record
 class LoadedArchive:
     """A read archive.
 

@@ -10,10 +10,10 @@ import ast
 import re
 import sys
 import warnings
-from dataclasses import dataclass
 from typing import Callable
 
 from ..errors import ArchiveError
+from ..records import record
 from ..source import Source, Span
 from .debug_info import DebugInfo, OriginalSpan
 from .zip_reader import Record
@@ -28,7 +28,7 @@ DAMAGED = "the code in the archive is damaged, or not written by torch.jit.save"
 OCTAL_ESCAPE = re.compile(r"\\[2-3][0-7][0-7]")
 
 
-@dataclass
+@record
 class CodeFile:
     """One source: its text, the top-level definitions by name, and where they came from.
 

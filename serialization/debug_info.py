@@ -9,17 +9,17 @@ place is first asked for; a damaged record costs the places, never the load.
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from typing import Any, Callable, Mapping
 
 from ..errors import ArchiveError
+from ..records import record
 from ..source import Source, Span
 from .unpickle import unpickle
 
 STRING_TABLE = "FORMAT_WITH_STRING_TABLE"
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Mark:
     """From `offset` in the code on: bytes [start, end) of `source`, where there is one."""
 

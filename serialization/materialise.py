@@ -6,7 +6,6 @@ types.  What is one object in the pickle is one object here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, Callable
 
 import numpy as np
@@ -16,6 +15,7 @@ from .. import types as T
 from ..errors import ArchiveError
 from ..objects import Device, EnumValue, ScriptObject
 from ..ops.quantized_tensors import ChannelQuantizer, QuantizedTensor, Quantizer
+from ..records import field, record
 from ..tensors import Storage, Tensor
 from .pickle_tree import (DeviceRef, EnumRef, ITEM_SIZES, ObjectRef, SCALAR_TYPES, StorageRef,
                           TensorRef, Tree)
@@ -31,7 +31,7 @@ PLAIN: dict[T.Type, tuple[type, ...]] = {
 """Types whose values the pickle holds as they are."""
 
 
-@dataclass
+@record
 class PendingState:
     """A state that the class's own `__setstate__` has to take in; nothing runs while loading."""
 
@@ -39,7 +39,7 @@ class PendingState:
     state: Any
 
 
-@dataclass
+@record
 class Storages:
     """The storages of an archive: records under `folder`, each opened once.
 

@@ -5,8 +5,9 @@ Nothing here does anything.  Making Tensors and objects of them is the work of `
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
+
+from ..records import field, record
 
 SCALAR_TYPES = ("Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double", "ComplexHalf",
                 "ComplexFloat", "ComplexDouble", "Bool", "QInt8", "QUInt8", "QInt32", "BFloat16",
@@ -26,14 +27,14 @@ STORAGE_CLASSES: dict[str, int] = {
     for name, code in [*((n, i) for i, n in enumerate(SCALAR_TYPES)), *UNTYPED.items()]}
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class GlobalRef:
     """A name that the pickle pushed: `__torch__.M`, `torch.FloatStorage`."""
 
     name: str
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class StorageRef:
     """A storage: number of its dtype, record key, and how many elements it declares."""
 
@@ -43,7 +44,7 @@ class StorageRef:
     location: str = "cpu"
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class TensorRef:
     """A strided view of a storage; checked to lie within the elements that the storage declares.
 
@@ -62,7 +63,7 @@ class TensorRef:
     quantizer: tuple | None = None
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class ObjectRef:
     """An instance of a `__torch__` class: its class's name, and the state that BUILD gave it.
 
@@ -74,7 +75,7 @@ class ObjectRef:
     is_built: bool = False
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class EnumRef:
     """A member of an enum class, by its value."""
 
@@ -82,12 +83,12 @@ class EnumRef:
     value: Any
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class DeviceRef:
     text: str
 
 
-@dataclass
+@record
 class Tree:
     """A read pickle: its value, and the types that lists and dicts were tagged with, by id."""
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import ast
 import math
-from dataclasses import dataclass, field
 
 import astunparse
 
+from ..records import field, record
 from ..source import Span
 from .debug_info import OriginalSpan
 
 
-@dataclass
+@record
 class Text:
     """Collected text, with marks: from an offset on, the text came from a span (or none)."""
 

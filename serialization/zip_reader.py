@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import struct
 import zlib
-from dataclasses import dataclass
 
 from ..errors import ArchiveError
+from ..records import record
 
 END = struct.Struct("<4s4H2LH")                # end of central directory
 LOCATOR64 = struct.Struct("<4sLQL")
@@ -39,7 +39,7 @@ DAMAGED = "the file is damaged or cut short; download or copy it again"
 HOSTILE = "no tool writes such a file by accident; do not use it"
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Record:
     """One record: its name, and where its bytes lie in the file."""
 

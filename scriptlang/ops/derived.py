@@ -8,16 +8,16 @@ copy.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Callable, Iterable
 
 import numpy as np
 
+from ..records import record
 from ..schema import Argument, Schema, parse_schema
 from ..tensors import Tensor
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Form:
     """How a form follows from `base`, an operator with a kernel.
 

@@ -14,7 +14,6 @@ import numpy as np
 
 from .. import dtypes
 from ..dtypes import DType
-from . import vector_math
 
 DEFAULT_SEED = 67280421310721
 
@@ -22,16 +21,23 @@ DEFAULT_SEED = 67280421310721
 class Generator:
     """A Mersenne twister, with the second value of a pair of normal ones kept for the next call."""
 
-    __slots__ = ("initial_seed", "bits", "spare")
+    __slots__ = ("initial_seed", "twister", "spare")
 
     def __init__(self, seed: int = DEFAULT_SEED):
         self.manual_seed(seed)
 
     def manual_seed(self, seed: int) -> Generator:
         self.initial_seed = seed & (2 ** 64 - 1)
-        self.bits = np.random.RandomState(seed & 0xFFFFFFFF)._bit_generator
+        self.twister: Any = None
         self.spare: float | None = None
         return self
+
+    @property
+    def bits(self) -> Any:
+        """numpy's generator of words; `numpy.random` is imported when one is first drawn."""
+        if self.twister is None:
+            self.twister = np.random.RandomState(self.initial_seed & 0xFFFFFFFF)._bit_generator
+        return self.twister
 
     def seed(self) -> int:
         """Seed from the operating system; returns the seed."""
@@ -101,6 +107,8 @@ def _transform(u: np.ndarray) -> np.ndarray:
 
 def _transform_single(u: np.ndarray) -> np.ndarray:
     """As `_transform`, with the digits of PyTorch's vector code."""
+    from . import vector_math
+
     pairs = u.reshape(-1, 2, 8)
     radius = np.sqrt(np.float32(-2) * vector_math.log(1 - pairs[:, 0]))
     sin, cos = vector_math.sin_cos(np.float32(2 * math.pi) * pairs[:, 1])
@@ -138,6 +146,7 @@ class DefaultGenerator(Generator):
     def __init__(self):
         self.native: Any = None
         super().__init__()
+        self.is_ahead = False                        # the native engine starts from this seed, too
 
     def manual_seed(self, seed: int) -> Generator:
         self.take_over()                             # what the native engine drew counts no more

@@ -8,13 +8,13 @@ the output, groups and whether it is transposed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 
 import numpy as np
 
 from .. import dtypes
 from .. import types as T
 from ..objects import ScriptObject
+from ..records import record
 from ..tensors import Tensor
 from .conv import correlate, pad_spatial, per_dimension, scatter
 from .quantize import choose_parameters, requantized
@@ -157,7 +157,7 @@ for _relu in ("", "_relu"):
 
 # Convolutions
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Convolution:
     """What a packed convolution holds."""
 

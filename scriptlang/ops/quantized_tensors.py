@@ -8,13 +8,13 @@ cannot reach the codes: they fail with the advice to dequantize.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Sequence
 
 import numpy as np
 
 from .. import dtypes
 from ..dtypes import DType
+from ..records import record
 from ..tensors import Storage, Tensor
 
 CODES = {dtypes.qint8: dtypes.int8, dtypes.quint8: dtypes.uint8, dtypes.qint32: dtypes.int32}
@@ -24,7 +24,7 @@ PER_TENSOR, PER_CHANNEL, PER_CHANNEL_FLOAT = 0, 1, 4
 """PyTorch's numbers of the schemes."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Quantizer:
     """One scale and one zero point for all elements."""
 
@@ -37,7 +37,7 @@ class Quantizer:
         return np.float32(self.scale), self.zero_point
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class ChannelQuantizer:
     """A scale and a zero point for each index of one dimension; float zero points are numbers."""
 

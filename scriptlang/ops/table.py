@@ -16,7 +16,7 @@ operators of PyTorch that scriptlang lacks (`lacking.txt`) have no kernel and co
 from __future__ import annotations
 
 import importlib
-import pathlib
+import os
 import threading
 from collections import namedtuple
 from functools import cached_property, lru_cache
@@ -150,9 +150,10 @@ def load_families() -> None:
 def listed(file: str) -> dict[str, list[str]]:
     """The schemas of a text file beside this module, by operator name."""
     schemas: dict[str, list[str]] = {}
-    for line in (pathlib.Path(__file__).parent / file).read_text().splitlines():
-        if line and not line.startswith("#"):
-            schemas.setdefault(line[:line.index("(")].partition(".")[0], []).append(line)
+    with open(os.path.join(os.path.dirname(__file__), file), encoding="utf-8") as lines:
+        for line in lines.read().splitlines():
+            if line and not line.startswith("#"):
+                schemas.setdefault(line[:line.index("(")].partition(".")[0], []).append(line)
     return schemas
 
 

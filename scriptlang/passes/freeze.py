@@ -12,12 +12,12 @@ the module, not copied.  Arguments of calls are taken not to share memory with a
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Iterable, Iterator
 
 from .. import types as T
 from ..ir import Function, Graph, Node, Value
 from ..objects import Device, EnumValue, ScriptObject
+from ..records import replace
 from ..tensors import Tensor
 from . import pipeline
 from .alias import AliasAnalysis, memory_kinds

@@ -6,6 +6,7 @@ With SCRIPTLANG_VERIFY=1 in the environment, as under test, the graph is verifie
 from __future__ import annotations
 
 import os
+from itertools import chain
 from typing import Callable, NamedTuple
 
 from ..errors import GraphError
@@ -44,7 +45,7 @@ REPEATED = (
     Step(cse.run, "after the rules, which make equal what was written differently"),
     Step(dce.run, "clears what the others left behind, before they look again"),
 )
-"""Steps that make work for each other: repeated until a round of all of them finds nothing.
+"""Steps that make work for each other: repeated until all the others found nothing after one.
 
 The steps of a round share one analysis of memory, which their changes leave sound (see alias.py).
 """
@@ -61,10 +62,14 @@ def optimize(graph: Graph) -> None:
     for step in ONCE_BEFORE:
         apply(step, graph)
     with shared_analysis(graph) as drop_analysis:
-        for _ in range(MAX_ROUNDS):
-            if not any([apply(step, graph) for step in REPEATED]):
+        last = 0                                     # the turn that changed something
+        for turn, step in enumerate(chain(*[REPEATED] * MAX_ROUNDS)):
+            if turn >= max(len(REPEATED), last + len(REPEATED)):
                 break
-            drop_analysis()
+            if step is REPEATED[0]:
+                drop_analysis()
+            if apply(step, graph):
+                last = turn
     for step in ONCE_AFTER:
         apply(step, graph)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Generic, Iterator, ParamSpec, TypeVar
 
 from .. import types as T
@@ -12,6 +11,7 @@ from ..limits import Limits
 from .module_state import ModuleState
 from ..objects import EnumValue, ScriptObject
 from ..ops import dispatch
+from ..records import replace
 from ..tensors import Tensor
 
 P = ParamSpec("P")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import zipfile
 
@@ -19,6 +18,7 @@ from scriptlang.interpreter.reach import reachable
 from scriptlang.interpreter.verify import verify
 from scriptlang.frontend.script import compile_text
 from scriptlang.programs.module import ScriptFunction
+from scriptlang.records import replace
 from tests.frontend import fork_programs
 
 RUNS = [pytest.param(f, expected, id=f.__name__) for f, expected in fork_programs.RUNS]
@@ -146,7 +146,7 @@ def test_foreign_code_is_checked(changed):
     instructions = [i._replace(**changed) if i.op == "FORK" else i for i in code.instructions]
     verify(code)
     with pytest.raises(ArchiveError):
-        verify(dataclasses.replace(code, instructions=instructions))
+        verify(replace(code, instructions=instructions))
 
 
 def test_text_programs_see_closures():

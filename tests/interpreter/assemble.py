@@ -14,12 +14,12 @@ are `name.overload/arguments`; types are annotations; functions are names in `fu
 from __future__ import annotations
 
 import ast
-import dataclasses
 
 from scriptlang import types as T
 from scriptlang.interpreter.code import Code, Instruction, OperatorRef, Place
 from scriptlang.interpreter.opcodes import OPCODES
 from scriptlang.ir import Function
+from scriptlang.records import replace
 from scriptlang.schema import parse_schema
 from scriptlang.source import Source, Span
 
@@ -30,7 +30,7 @@ def assemble(text: str, functions: dict[str, Function] | None = None,
     """Code of the listing; the span of an instruction is its line."""
     head, *lines = [line.strip() for line in text.strip().splitlines()]
     name, _, rest = head.partition("(")
-    schema = dataclasses.replace(parse_schema("f(" + rest), name=name)
+    schema = replace(parse_schema("f(" + rest), name=name)
     code = Code(schema.name, schema, register_size=registers)
     source = Source(text, f"{schema.name}.asm")
     resolve = (classes or {}).get

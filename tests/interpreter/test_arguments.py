@@ -1,6 +1,5 @@
 """What callers may pass, what it becomes, and what the errors say."""
 
-import dataclasses
 
 import numpy as np
 import pytest
@@ -10,6 +9,7 @@ from scriptlang.dtypes import float32
 from scriptlang.errors import RunError
 from scriptlang.interpreter.arguments import bind
 from scriptlang.objects import Device, ScriptObject
+from scriptlang.records import replace
 from scriptlang.schema import Argument, Schema, parse_schema
 from scriptlang.tensors import Tensor, from_numpy
 
@@ -82,7 +82,7 @@ def test_refused(t, given, why):
     assert why in str(e.value)
 
 
-SCHEMA = dataclasses.replace(
+SCHEMA = replace(
     parse_schema("f(Any self, Tensor x, int n=3, *, bool b=False) -> Tensor"), name="m.forward")
 X = from_numpy(np.zeros(1))
 

@@ -1,6 +1,5 @@
 """Attacks on the verifier: code that would run off its stack, tables, registers or types."""
 
-import dataclasses
 
 import pytest
 
@@ -8,6 +7,7 @@ from scriptlang import types as T
 from scriptlang.errors import ArchiveError
 from scriptlang.interpreter.code import Instruction
 from scriptlang.interpreter.verify import verify
+from scriptlang.records import replace
 from tests.interpreter.assemble import assemble, function
 
 POINT = T.ClassType("__torch__.Point")
@@ -118,7 +118,7 @@ def test_no_instructions():
 
 
 def test_too_many_registers():
-    code = dataclasses.replace(assemble(GOOD["a straight line"]), register_size=1 << 30)
+    code = replace(assemble(GOOD["a straight line"]), register_size=1 << 30)
     with pytest.raises(ArchiveError, match="registers"):
         verify(code)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from functools import lru_cache
 from typing import Any, Sequence
 
@@ -14,6 +13,7 @@ from scriptlang.interpreter.prepare import CODE
 from scriptlang.ir import Function
 from scriptlang.ops import dispatch, random, table
 from scriptlang.ops.table import Operator
+from scriptlang.records import replace
 
 
 class Chosen(Exception):
@@ -58,13 +58,13 @@ def run_natively(operator: Operator, args: Sequence[Any], seed: int = 0) -> Any:
 def program(operator: Operator, constants: tuple[tuple[int, bool], ...]) -> Function:
     """A function that calls one operator; arguments with an index in `constants` are not its."""
     schema, fixed = operator.schema, dict(constants)
-    taken = tuple(dataclasses.replace(a, kwarg_only=False)
+    taken = tuple(replace(a, kwarg_only=False)
                   for i, a in enumerate(schema.arguments) if i not in fixed)
     returns = schema.returns
     if len(returns) > 1:
-        returns = (dataclasses.replace(returns[0], name="", alias=None,
+        returns = (replace(returns[0], name="", alias=None,
                                        type=T.TupleType(tuple(r.type for r in returns))),)
-    code = Code("f", dataclasses.replace(schema, name="f", overload="", arguments=taken,
+    code = Code("f", replace(schema, name="f", overload="", arguments=taken,
                                          returns=returns),
                 register_size=len(taken), register_types=[a.type for a in taken],
                 constants=[None, *fixed.values()],
