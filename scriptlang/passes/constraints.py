@@ -9,7 +9,7 @@ from __future__ import annotations
 from .. import types as T
 from ..ir import Block, Graph, Node, Value
 from ..schema import Argument, Schema
-from .effects import ALLOCATIONS, PASSES_ON, UNPACKS, is_opaque
+from .effects import ALLOCATIONS, FUSED, PASSES_ON, UNPACKS, is_opaque
 from .points_to import EVERYTHING, Locations, PointsTo
 
 ATOMS: dict[str, tuple[str, ...]] = {
@@ -137,6 +137,11 @@ class Constraints(PointsTo):
                 self.store(*node.inputs, node.attributes["name"])
         elif kind in PASSES_ON:
             self._same(node.output, node.inputs[0])
+        elif kind == FUSED:
+            for i, v in enumerate(node.outputs):
+                self._fresh(v, i)
+                for w in self._inputs(node):             # a conversion may give what it was given
+                    self._same(v, w)
         elif is_opaque(node):
             self._unknown(node)
         elif node.schema is not None:

@@ -19,10 +19,10 @@ from typing import Iterator
 from .. import types as T
 from ..ir import Block, Graph, Node, Value, clone_node
 from .alias import AliasAnalysis
-from .effects import has_side_effects
+from .effects import FUSED, has_side_effects
 from .fusible import is_fusible, is_inner_constant
 
-KIND = "scriptlang::fused_pointwise"
+KIND = FUSED
 
 MOST_NODES = 40
 MOST_INPUTS = 16

@@ -1,0 +1,109 @@
+"""What is known of a value before it is computed.
+
+Of a tensor, `TensorFacts`; of an int, a size (sizes.py); of a list or tuple the tuple of the facts
+of its elements; of any other value that is known, that value; UNKNOWN of the rest, and NOTHING of
+what no run uses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Callable, Iterable
+
+from .. import dtypes
+from ..dtypes import DType
+from ..objects import Device
+from ..tensors import Tensor
+from .sizes import Expression, Size
+
+
+class Unknown(Exception):
+    """Raised by a rule that needs what is not known."""
+
+
+class _Mark:
+    def __init__(self, name: str):
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+UNKNOWN = _Mark("UNKNOWN")
+NOTHING = _Mark("NOTHING")
+"""Of what is never used: the value of a branch that ends elsewhere."""
+
+Fact = Any
+Shape = tuple[Size, ...]
+
+
+@dataclass(frozen=True)
+class TensorFacts:
+    """shape: the sizes, None where their number is not known.  rank: that number, as a size.
+    value: the number that a tensor without dimensions holds, where a size was put into it.
+    """
+
+    shape: Shape | None
+    dtype: DType | None
+    rank: Size
+    value: Size | None = None
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every size is a number."""
+        return self.shape is not None and all(isinstance(s, int) for s in self.shape)
+
+    def __str__(self) -> str:
+        name = "Tensor" if self.dtype is None else dtypes.DISPLAY[self.dtype.name]
+        if self.shape is None:
+            return name if self.dtype is None else f"{name}(*)"
+        return f"{name}({', '.join(map(str, self.shape))})"
+
+
+def tensor_facts(shape: Iterable[Size], dtype: DType | None = None) -> TensorFacts:
+    shape = tuple(shape)
+    return TensorFacts(shape, dtype, len(shape))
+
+
+def fact_of(value: Any) -> Fact:
+    """What is known of a constant: everything but the elements of tensors."""
+    if isinstance(value, Tensor):
+        return tensor_facts(value._size, value.dtype)
+    if isinstance(value, (list, tuple)):
+        return tuple(map(fact_of, value))
+    if value is None or isinstance(value, (bool, int, float, complex, str, Device)):
+        return value
+    return UNKNOWN
+
+
+def is_size(fact: Fact) -> bool:
+    return isinstance(fact, Expression) or type(fact) is int
+
+
+def is_known(fact: Fact) -> bool:
+    """Whether a fact is the value itself, with nothing unknown in it; never of tensors."""
+    if isinstance(fact, tuple):
+        return all(map(is_known, fact))
+    return not isinstance(fact, (TensorFacts, Expression, _Mark))
+
+
+def same(a: Fact, b: Fact) -> bool:
+    """Whether facts say the same; 1, 1.0 and True differ."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    return a is b or a == b and repr(a) == repr(b)
+
+
+def map_sizes(fact: Fact, f: Callable[[Size], Size]) -> Fact:
+    """The fact with every size in it replaced."""
+    if is_size(fact):
+        return f(fact)
+    if isinstance(fact, tuple):
+        return tuple(map_sizes(part, f) for part in fact)
+    if isinstance(fact, TensorFacts):
+        shape = None if fact.shape is None else tuple(map(f, fact.shape))
+        return replace(fact, shape=shape, rank=f(fact.rank),
+                       value=None if fact.value is None else f(fact.value))
+    return fact

@@ -1,0 +1,64 @@
+"""Tensors put together."""
+
+from __future__ import annotations
+
+from ..shape_facts import Fact, TensorFacts, Unknown
+from ..sizes import total
+from . import Call, meet, rule, wrap
+
+
+def listed(fact: Fact) -> list[TensorFacts]:
+    """The tensors of a list, each of known rank."""
+    if not isinstance(fact, tuple) or not fact or any(
+            not isinstance(f, TensorFacts) or f.shape is None for f in fact):
+        raise Unknown
+    return list(fact)
+
+
+@rule("cat concat concatenate", dtype="kernel")
+def cat(c: Call):
+    found = listed(c["tensors"])
+    if len({len(f.shape) for f in found}) > 1:           # an empty list of numbers may be there
+        found = [f for f in found if f.shape != (0,)]
+        if len({len(f.shape) for f in found}) > 1:
+            raise Unknown
+    shapes = [f.shape for f in found]
+    rank = len(shapes[0])
+    if rank == 0:
+        raise Unknown
+    d = wrap(c.known("dim"), rank)
+    return tuple(total(sizes) if i == d else meet(list(sizes))
+                 for i, sizes in enumerate(zip(*shapes)))
+
+
+@rule("stack", dtype="kernel")
+def stack(c: Call):
+    found = listed(c["tensors"])
+    sizes = [meet(list(s)) for s in zip(*(f.shape for f in found))]
+    d = wrap(c.known("dim"), len(sizes) + 1)
+    return (*sizes[:d], len(found), *sizes[d:])
+
+
+@rule("broadcast_tensors", dtype=None)
+def broadcast_tensors(c: Call):
+    from . import broadcast
+
+    found = listed(c["tensors"])
+    shape = broadcast(c, *[f.shape for f in found])
+    return tuple(TensorFacts(shape, f.dtype, len(shape)) for f in found)
+
+
+@rule("meshgrid.indexing", dtype=None)
+def meshgrid(c: Call):
+    found = listed(c["tensors"])
+    sizes = [f.shape[0] if f.shape else 1 for f in found]
+    if c.known("indexing") == "xy" and len(sizes) > 1:
+        sizes[0], sizes[1] = sizes[1], sizes[0]
+    return tuple(TensorFacts(tuple(sizes), f.dtype, len(sizes)) for f in found)
+
+
+@rule("meshgrid", dtype=None)
+def meshgrid_by_rows(c: Call):
+    found = listed(c["tensors"])
+    sizes = tuple(f.shape[0] if f.shape else 1 for f in found)
+    return tuple(TensorFacts(sizes, f.dtype, len(sizes)) for f in found)

@@ -1,0 +1,78 @@
+"""Operators whose result has the shape of one argument."""
+
+from __future__ import annotations
+
+from ...dtypes import int32, int64
+from ..shape_facts import TensorFacts, tensor_facts
+from . import Call, Several, rule, typed
+
+
+@rule("""clone contiguous detach alias lift_fresh cpu to.device to.prim_Device data
+dropout feature_dropout alpha_dropout feature_alpha_dropout channel_shuffle rrelu prelu
+_prelu_kernel batch_norm instance_norm group_norm layer_norm rms_norm renorm
+softmax log_softmax _softmax _log_softmax special_softmax special_log_softmax logcumsumexp
+flip fliplr flipud roll tril triu scatter scatter_add scatter_reduce index_put index_add index_copy
+index_fill index_reduce masked_scatter fill zero put select_scatter slice_scatter
+diagonal_scatter as_strided_scatter _transformer_encoder_layer_fwd bernoulli matrix_exp
+linalg_matrix_power matrix_power linalg_inv inverse cholesky fft_fftshift fft_ifftshift""",
+      dtype=None, ranks="first")
+def first(c: Call):
+    """That of the first tensor, and its type unless `dtype` is given (softmax(x, dim, dtype))."""
+    if not c.tensors:
+        return None
+    fact = c.tensors[0]
+    if c.has("dtype") and c["dtype"] is not None:
+        return TensorFacts(fact.shape, typed(c), fact.rank)
+    return TensorFacts(fact.shape, fact.dtype, fact.rank,
+                       fact.value if c.schema.name in KEEP_VALUES else None)
+
+
+KEEP_VALUES = {f"aten::{name}" for name in ("detach", "clone", "contiguous", "cpu", "alias")}
+
+
+@rule("cumsum cumprod", dtype="kernel", ranks="first")
+def running(c: Call):
+    return c.shape("self")
+
+
+@rule("""to.dtype to.dtype_layout to.prim_dtype _to_copy
+zeros_like ones_like empty_like full_like rand_like randn_like randint_like""",
+      dtype=None, ranks="first")
+def converted(c: Call):
+    """The shape of the first tensor in the type that `dtype` says, where it says one."""
+    if not c.tensors:
+        return None
+    fact = c.tensors[0]
+    dtype = fact.dtype if c["dtype"] is None else typed(c)
+    is_value = c.schema.name == "aten::to" and dtype is int64
+    return TensorFacts(fact.shape, dtype, fact.rank, fact.value if is_value else None)
+
+
+@rule("to.other type_as", dtype=None, ranks="first")
+def as_other(c: Call):
+    fact, other = c["self"], c["other"]
+    return TensorFacts(fact.shape, other.dtype, fact.rank)
+
+
+@rule("argsort", dtype=int64, ranks="first")
+def order(c: Call):
+    return c.shape("self")
+
+
+@rule("sort cummax cummin", dtype=("first", int64), ranks="first")
+def with_indices(c: Call):
+    return Several((c.shape("self"), c.shape("self")))
+
+
+@rule("searchsorted.Tensor bucketize.Tensor", dtype=None, ranks=None)
+def found_places(c: Call):
+    values = c["self"]
+    dtype = {True: int32, False: int64}.get(c["out_int32"])
+    return TensorFacts(values.shape, dtype, values.rank)
+
+
+@rule("one_hot", dtype=int64)
+def one_hot(c: Call):
+    classes = c["num_classes"]
+    size = classes if type(classes) is int and classes >= 0 else c.fresh()
+    return *c.shape("self"), size

@@ -1,0 +1,108 @@
+"""Products of matrices and vectors, attention, embedding."""
+
+from __future__ import annotations
+
+from ..shape_facts import Shape, TensorFacts, Unknown
+from . import Call, broadcast, rule
+
+
+def product_shape(c: Call, a: Shape, b: Shape) -> Shape:
+    """Of matmul: vectors at the ends, batches broadcast."""
+    if not a or not b:
+        raise Unknown
+    rows = () if len(a) == 1 else a[-2:-1]
+    columns = () if len(b) == 1 else b[-1:]
+    return (*broadcast(c, a[:-2], b[:-2]), *rows, *columns)
+
+
+@rule("matmul mm bmm mv dot vdot linalg_matmul", dtype="any")
+def matmul(c: Call):
+    return product_shape(c, c.shape(0), c.shape(1))
+
+
+@rule("linear", dtype="any")
+def linear(c: Call):
+    w, x = c.shape("weight"), c["input"]
+    if x.shape is None and len(w) == 2:
+        return TensorFacts(None, None, x.rank)
+    x = c.shape("input")
+    return (*x[:-1], w[0]) if len(w) == 2 else x[:-1]
+
+
+@rule("addmm", dtype="any", ranks=2)
+def addmm(c: Call):
+    return c.shape("mat1")[0], c.shape("mat2")[1]
+
+
+@rule("addmv", dtype="any", ranks=1)
+def addmv(c: Call):
+    return (c.shape("mat")[0],)
+
+
+@rule("baddbmm", dtype="any", ranks=3)
+def baddbmm(c: Call):
+    a = c.shape("batch1")
+    return a[0], a[1], c.shape("batch2")[2]
+
+
+@rule("addbmm", dtype="any", ranks=2)
+def addbmm(c: Call):
+    return c.shape("batch1")[1], c.shape("batch2")[2]
+
+
+@rule("addr outer ger", ranks=2)
+def outer(c: Call):
+    names = ("vec1", "vec2") if c.has("vec1") else (0, 1)
+    return c.shape(names[0])[0], c.shape(names[1])[0]
+
+
+@rule("einsum", dtype=None)
+def einsum(c: Call):
+    """Equations of letters; sizes from the first operand that has the letter."""
+    text, tensors = c.known("equation").replace(" ", ""), c["tensors"]
+    if "..." in text or not isinstance(tensors, tuple):
+        raise Unknown
+    given, _, wanted = text.partition("->")
+    terms = given.split(",")
+    if "->" not in text:
+        letters = sorted(set(given) - {","})
+        wanted = "".join(x for x in letters if given.count(x) == 1)
+    sizes: dict[str, list] = {}
+    for term, fact in zip(terms, tensors, strict=True):
+        if not isinstance(fact, TensorFacts) or fact.shape is None or len(term) != len(fact.shape):
+            raise Unknown
+        for letter, size in zip(term, fact.shape):
+            sizes.setdefault(letter, []).append(size)
+    shape = tuple(broadcast(c, *[(s,) for s in sizes[x]])[0] for x in wanted)
+    types = {fact.dtype for fact in tensors}
+    return TensorFacts(shape, types.pop() if len(types) == 1 else None, len(shape))
+
+
+@rule("scaled_dot_product_attention", ranks="first")
+def attention(c: Call):
+    q, v = c.shape("query"), c.shape("value")
+    return (*broadcast(c, q[:-2], v[:-2], c.shape("key")[:-2]), q[-2], v[-1]) \
+        if q[:-2] != v[:-2] and c["enable_gqa"] is False else (*q[:-1], v[-1])
+
+
+@rule("embedding")
+def embedding(c: Call):
+    return (*c.shape("indices"), *c.shape("weight")[1:])
+
+
+@rule("cosine_similarity")
+def cosine_similarity(c: Call):
+    shape = broadcast(c, c.shape("x1"), c.shape("x2"))
+    d = c.dim("dim", len(shape))
+    return shape[:d] + shape[d + 1:]
+
+
+@rule("cross linalg_cross")
+def cross(c: Call):
+    return broadcast(c, c.shape(0), c.shape(1))
+
+
+@rule("cdist")
+def cdist(c: Call):
+    a, b = c.shape("x1"), c.shape("x2")
+    return (*broadcast(c, a[:-2], b[:-2]), a[-2], b[-2])

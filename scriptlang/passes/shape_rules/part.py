@@ -1,0 +1,163 @@
+"""Operators that give parts of a tensor."""
+
+from __future__ import annotations
+
+from ..shape_facts import Shape, TensorFacts, Unknown, tensor_facts
+from ..sizes import Size, add, equal, exact_quotient, floordiv, less, minimum, mul, sub
+from . import Call, rule
+
+LAST = (1 << 63) - 1
+"""What a slice without an end has for one."""
+
+
+def replaced(shape: Shape, d: int, size: Size) -> Shape:
+    return (*shape[:d], size, *shape[d + 1:])
+
+
+@rule("select.int select_copy.int")
+def select(c: Call):
+    shape = c.shape("self")
+    if not shape:
+        raise Unknown
+    d = c.dim("dim", len(shape))
+    return shape[:d] + shape[d + 1:]
+
+
+@rule("slice.Tensor slice_copy.Tensor", ranks="first")
+def slice_(c: Call):
+    shape = c.shape("self")
+    if not shape:
+        raise Unknown
+    d = c.dim("dim", len(shape))
+    start, end = (0 if c["start"] is None else c.size("start"),
+                  LAST if c["end"] is None else c.size("end"))
+    length = slice_length(shape[d], start, end)
+    if length is not None:
+        length = floordiv(add(length, sub(c.size("step"), 1)), c.size("step"))
+    return replaced(shape, d, c.fresh() if length is None else length)
+
+
+def slice_length(n: Size, start: Size, end: Size) -> Size | None:
+    """How many of n places lie from start to end; None where it depends."""
+    first, last = place(n, start), n if end == LAST else place(n, end)
+    if first is None or last is None:
+        return None
+    if less(last, first) or equal(last, first):
+        return 0
+    return sub(last, first) if less(last, first) is False else None
+
+
+def place(n: Size, i: Size) -> Size | None:
+    """The place from the front, within 0 and n, of an index that may be negative."""
+    if isinstance(i, int) and i < 0:
+        i = add(n, i)
+        if less(i, 0):
+            return 0
+        return i if less(i, 0) is False else None
+    if minimum(i) is None or minimum(i) < 0:
+        return None
+    if less(n, i) is False:
+        return i
+    return n if less(n, i) or equal(n, i) else None
+
+
+@rule("narrow", ranks="first")
+def narrow(c: Call):
+    shape = c.shape("self")
+    return replaced(shape, c.dim("dim", len(shape)), c.size("length"))
+
+
+@rule("chunk unsafe_chunk", dtype=None)
+def chunk(c: Call):
+    fact, n = c.tensor("self"), c.known("chunks")
+    d = c.dim("dim", len(fact.shape))
+    size = fact.shape[d]
+    if n < 1:
+        raise Unknown
+    if isinstance(size, int):
+        return parts(fact, d, chunk_sizes(size, n))
+    part = exact_quotient(size, n)
+    if part is None or (minimum(part) or 0) < 1:
+        raise Unknown
+    return parts(fact, d, [part] * n)
+
+
+def chunk_sizes(size: int, n: int) -> list[int]:
+    each = -(-size // n)
+    if each == 0:
+        return [0] * n
+    return [min(each, size - at) for at in range(0, size, each)]
+
+
+@rule("split.Tensor unsafe_split.Tensor", dtype=None)
+def split(c: Call):
+    fact, each = c.tensor("self"), c.size("split_size")
+    d = c.dim("dim", len(fact.shape))
+    size = fact.shape[d]
+    if isinstance(size, int) and isinstance(each, int):
+        if size == 0 or each < 1:
+            return parts(fact, d, [size])
+        return parts(fact, d, [min(each, size - at) for at in range(0, size, each)])
+    n = exact_quotient(size, each)
+    if not isinstance(n, int) or n < 1 or (minimum(each) or 0) < 1 or n > MOST_PARTS:
+        raise Unknown
+    return parts(fact, d, [each] * n)
+
+
+MOST_PARTS = 4096
+
+
+@rule("split.sizes split_with_sizes unsafe_split_with_sizes", dtype=None)
+def split_with_sizes(c: Call):
+    fact = c.tensor("self")
+    return parts(fact, c.dim("dim", len(fact.shape)), c.sizes(1))
+
+
+@rule("unbind.int", dtype=None)
+def unbind(c: Call):
+    fact = c.tensor("self")
+    d = c.dim("dim", len(fact.shape))
+    n = fact.shape[d]
+    if not isinstance(n, int) or n > MOST_PARTS:
+        raise Unknown
+    return (tensor_facts(fact.shape[:d] + fact.shape[d + 1:], fact.dtype),) * n
+
+
+def parts(fact: TensorFacts, d: int, sizes: list[Size]) -> tuple[TensorFacts, ...]:
+    return tuple(tensor_facts(replaced(fact.shape, d, s), fact.dtype) for s in sizes)
+
+
+@rule("diagonal")
+def diagonal(c: Call):
+    shape = c.shape("self")
+    a, b = c.dim("dim1", len(shape)), c.dim("dim2", len(shape))
+    offset = c.known("offset")
+    h, w = shape[a], shape[b]
+    if not isinstance(h, int) or not isinstance(w, int):
+        length = h if offset == 0 and h == w else c.fresh()
+    else:
+        length = max(min(h, w - offset) if offset >= 0 else min(h + offset, w), 0)
+    return (*[s for d, s in enumerate(shape) if d not in (a, b)], length)
+
+
+@rule("unfold")
+def unfold(c: Call):
+    shape = c.shape("self")
+    if not shape:
+        raise Unknown
+    d = c.dim("dimension", len(shape))
+    size, step = c.size("size"), c.size("step")
+    count = floordiv(sub(shape[d], size), step)
+    return (*replaced(shape, d, c.fresh() if count is None else add(count, 1)), size)
+
+
+@rule("repeat_interleave.self_int")
+def repeat_interleave(c: Call):
+    shape, times = c.shape("self"), c.size("repeats")
+    if c["dim"] is None:
+        n: Size = 1
+        for s in shape:
+            n = mul(n, s)
+        return (mul(n, times),)
+    d = c.dim("dim", len(shape))
+    return replaced(shape, d, mul(shape[d], times))

@@ -1,0 +1,53 @@
+"""Reductions over dimensions: those named by `dim`, or all."""
+
+from __future__ import annotations
+
+from ...dtypes import int64
+from ..shape_facts import Shape
+from . import Call, Several, rule
+
+
+def reduced(c: Call, key: str = "self") -> Shape:
+    shape = c.shape(key)
+    if not c.has("dim"):
+        return ()
+    gone = set(c.dims("dim", len(shape)))
+    keep = c.known("keepdim") if c.has("keepdim") else False
+    return tuple(1 if d in gone else s for d, s in enumerate(shape) if keep or d not in gone)
+
+
+@rule("""sum mean prod nansum nanmean amax amin std var logsumexp special_logsumexp norm
+linalg_vector_norm count_nonzero argmax argmin all any""", dtype="kernel")
+def reduction(c: Call):
+    return reduced(c)
+
+
+@rule("max min median nanmedian", dtype="kernel")
+def extreme(c: Call):
+    """Without `dim` one tensor; with it values and places."""
+    if not c.has("dim"):
+        c.tensor("self")
+        return ()
+    shape = reduced(c)
+    return Several((shape, shape))
+
+
+@rule("max.dim min.dim median.dim nanmedian.dim mode kthvalue", dtype=("first", int64))
+def extreme_along(c: Call):
+    shape = reduced(c)
+    return Several((shape, shape))
+
+
+@rule("std_mean var_mean aminmax", dtype="kernel")
+def pair(c: Call):
+    shape = reduced(c)
+    return Several((shape, shape))
+
+
+@rule("topk", dtype=("first", int64))
+def topk(c: Call):
+    shape = list(c.shape("self"))
+    if not shape:
+        return Several(((), ()))
+    shape[c.dim("dim", len(shape))] = c.size("k")
+    return Several((tuple(shape), tuple(shape)))

@@ -1,0 +1,106 @@
+"""The element types of results: asked of the operator's own kernel, on one-element tensors.
+
+The type of a result depends on types, on which tensors have dimensions, and on the classes of
+numbers; never on sizes or elements.  Where one of these is not known, all that it may be are tried,
+and the answer counts when it is the same for all.
+"""
+
+from __future__ import annotations
+
+import itertools
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...dtypes import DType
+from ...ops import table
+from ...tensors import Tensor
+from ..shape_facts import Fact, TensorFacts, is_known, is_size
+
+TRIED = (dtypes.float32, dtypes.float64, dtypes.float16, dtypes.int64, dtypes.int32, dtypes.uint8,
+         dtypes.bool, dtypes.complex64)
+"""What stands for every type."""
+
+MOST_TRIES = 80
+
+
+def kernel_types(schema, facts: list[Fact], count: int) -> tuple[DType | None, ...]:
+    """The types of an operator's results; None where they are not known."""
+    nothing = (None,) * count
+    try:
+        described = tuple(described_as(f) for f in facts)
+    except TypeError:
+        return nothing
+    return _kernel_types(schema.name, schema.overload, described, count) or nothing
+
+
+def described_as(fact: Fact) -> tuple:
+    """What of an argument the types may depend on.  Raises TypeError where it is not known."""
+    if isinstance(fact, TensorFacts):
+        rank = fact.rank if isinstance(fact.rank, int) else None
+        return "tensor", fact.dtype, rank
+    if isinstance(fact, tuple):
+        return "list", tuple(map(described_as, fact))
+    if not is_known(fact) and not is_size(fact):
+        raise TypeError
+    if is_size(fact) and not isinstance(fact, int):
+        return "value", int, 1
+    return "value", type(fact), fact
+
+
+@lru_cache(maxsize=4096)
+def _kernel_types(name: str, overload: str, described: tuple, count: int) -> tuple | None:
+    operator = table.find(name, overload)
+    if operator is None or operator.kernel is None:
+        return None
+    choices = [choices_of(d) for d in described]
+    total = 1
+    for c in choices:
+        total *= len(c)
+    if total > MOST_TRIES:
+        return None
+    found: set[tuple] = set()
+    for values in itertools.product(*choices):
+        types = result_types(operator, [make(v) for v in values], count)
+        if types is None and total == 1:
+            return None
+        if types is not None:                            # an error is no result
+            found.add(types)
+    if not found:
+        return None
+    return tuple(types.pop() if len(types := {f[i] for f in found}) == 1 else None
+                 for i in range(count))
+
+
+def choices_of(described: tuple) -> list:
+    if described[0] == "list":
+        return [("list", parts) for parts in itertools.product(*map(choices_of, described[1]))]
+    if described[0] == "value":
+        return [described]
+    _, dtype, rank = described
+    return [("tensor", t, r) for t in ((dtype,) if dtype else TRIED)
+            for r in ((rank,) if rank is not None else (0, 1))]
+
+
+def make(chosen: tuple) -> Any:
+    kind, *rest = chosen
+    if kind == "list":
+        return [make(part) for part in rest[0]]
+    if kind == "value":
+        return list(rest[1]) if isinstance(rest[1], tuple) else rest[1]
+    dtype, rank = rest
+    return Tensor._wrap(np.ones((1,) * rank, dtype.numpy))
+
+
+def result_types(operator, values: list, count: int) -> tuple | None:
+    try:
+        with np.errstate(all="ignore"):
+            result = operator.kernel(*values)
+    except Exception:
+        return None
+    results = result if isinstance(result, tuple) else (result,)
+    if len(results) != count or not all(isinstance(r, Tensor) for r in results):
+        return None
+    return tuple(r.dtype for r in results)

@@ -1,0 +1,167 @@
+"""Operators that look at the same elements in another shape."""
+
+from __future__ import annotations
+
+from ..shape_facts import Shape, Unknown
+from ..sizes import Size, division, equal, minimum, mul, product
+from . import Call, rule, wrap
+
+
+def viewed(c: Call, shape: Shape, sizes: list[Size]) -> Shape:
+    """The shape that `sizes` ask for, of which one may be -1."""
+    if -1 in sizes:
+        i = sizes.index(-1)
+        others = sizes[:i] + sizes[i + 1:]               # none of them is -1, too
+        rest = division(product(shape), product(others))
+        return (*sizes[:i], c.fresh() if rest is None else rest, *sizes[i + 1:])
+    marks = [d for d, s in enumerate(sizes) if minimum(s) is None or minimum(s) < 0]
+    if len(marks) == 1:                                  # a number, or -1: there is one answer
+        i = marks[0]
+        rest = division(product(shape), product(sizes[:i] + sizes[i + 1:]))
+        return (*sizes[:i], c.fresh() if rest is None else rest, *sizes[i + 1:])
+    return tuple(c.fresh() if d in marks else s for d, s in enumerate(sizes))
+
+
+@rule("view reshape _unsafe_view _reshape_alias view_copy")
+def view(c: Call):
+    sizes = c.sizes("size" if c.has("size") else "shape")
+    if c["self"].shape is None:
+        return tuple(s if minimum(s) is not None and minimum(s) >= 0 else c.fresh()
+                     for s in sizes)
+    return viewed(c, c.shape("self"), sizes)
+
+
+@rule("view_as reshape_as expand_as")
+def as_other(c: Call):
+    return c.shape("other")
+
+
+@rule("view.dtype", dtype=None)
+def as_type(c: Call):
+    """Sizes change where the types have other widths."""
+    return None
+
+
+@rule("flatten.using_ints")
+def flatten(c: Call):
+    shape = c.shape("self")
+    if not shape:
+        return (1,)
+    start, end = c.dim("start_dim", len(shape)), c.dim("end_dim", len(shape))
+    return (*shape[:start], product(shape[start:end + 1]), *shape[end + 1:])
+
+
+@rule("ravel", ranks=1)
+def ravel(c: Call):
+    return (product(c.shape("self")),)
+
+
+@rule("unflatten.int")
+def unflatten(c: Call):
+    shape = c.shape("self")
+    d = c.dim("dim", len(shape))
+    return (*shape[:d], *viewed(c, (shape[d],), c.sizes("sizes")), *shape[d + 1:])
+
+
+@rule("permute", ranks="first")
+def permute(c: Call):
+    shape = c.shape("self")
+    return tuple(shape[wrap(d, len(shape))] for d in c.known("dims"))
+
+
+@rule("transpose.int swapaxes swapdims", ranks="first")
+def transpose(c: Call):
+    shape = list(c.shape("self"))
+    a, b = (c.dim(i, len(shape)) for i in (1, 2))
+    if shape:
+        shape[a], shape[b] = shape[b], shape[a]
+    return tuple(shape)
+
+
+@rule("t numpy_T matrix_H", ranks="first")
+def turned(c: Call):
+    return c.shape("self")[::-1]
+
+
+@rule("mT mH adjoint", ranks="first")
+def turned_matrix(c: Call):
+    shape = c.shape("self")
+    return (*shape[:-2], shape[-1], shape[-2])
+
+
+@rule("movedim.int moveaxis.int", ranks="first")
+def movedim(c: Call):
+    shape = list(c.shape("self"))
+    source, target = c.dim("source", len(shape)), c.dim("destination", len(shape))
+    shape.insert(target, shape.pop(source))
+    return tuple(shape)
+
+
+@rule("squeeze")
+def squeeze(c: Call):
+    shape = c.shape("self")
+    if c.has("dim") and c["dim"] == ():
+        raise Unknown
+    dims = c.dims("dim", len(shape)) if c.has("dim") else range(len(shape))
+    kept = []
+    for d, s in enumerate(shape):
+        if d not in dims or equal(s, 1) is False:
+            kept.append(s)
+        elif s != 1:
+            raise Unknown                                # it goes where it is 1
+    return tuple(kept)
+
+
+@rule("unsqueeze")
+def unsqueeze(c: Call):
+    shape = c.shape("self")
+    d = c.dim("dim", len(shape) + 1)
+    return (*shape[:d], 1, *shape[d:])
+
+
+@rule("expand broadcast_to")
+def expand(c: Call):
+    sizes = c.sizes("size")
+    old = c["self"].shape
+    if old is None:
+        return tuple(s if minimum(s) is not None and minimum(s) >= 0 else c.fresh() for s in sizes)
+    old = (-1,) * (len(sizes) - len(old)) + old
+    return tuple(o if s == -1 else s if o == 1 or minimum(s) is not None and minimum(s) >= 0
+                 else c.fresh() for o, s in zip(old, sizes))
+
+
+@rule("repeat tile")
+def repeat(c: Call):
+    shape, times = c.shape("self"), c.sizes(1)
+    n = max(len(shape), len(times))
+    if c.schema.name == "aten::repeat" and len(times) < len(shape):
+        raise Unknown
+    shape = (1,) * (n - len(shape)) + shape
+    times = [1] * (n - len(times)) + times
+    return tuple(map(mul, shape, times))
+
+
+@rule("as_strided")
+def as_strided(c: Call):
+    return tuple(c.sizes("size"))
+
+
+@rule("pixel_shuffle")
+def pixel_shuffle(c: Call):
+    *batch, channels, h, w = c.shape("self")
+    r = c.known("upscale_factor")
+    return *batch, exactly(channels, r * r), mul(h, r), mul(w, r)
+
+
+@rule("pixel_unshuffle")
+def pixel_unshuffle(c: Call):
+    *batch, channels, h, w = c.shape("self")
+    r = c.known("downscale_factor")
+    return *batch, mul(channels, r * r), exactly(h, r), exactly(w, r)
+
+
+def exactly(size: Size, n: int) -> Size:
+    found = division(size, n)
+    if found is None:
+        raise Unknown
+    return found
