@@ -26,6 +26,7 @@ HOMES = {
                    "set_grad_enabled"),
     ".programs.freezing": ("freeze", "optimize_for_inference"),
     ".programs.optimizing": ("optimize",),
+    ".programs.shape_report": ("inspect", "memory_plan"),
     ".errors": ("ScriptError", "CompileError", "RunError", "ArchiveError", "LimitError",
                 "MissingOperatorError"),
     ".tensors": ("Tensor", "Size", "from_numpy"),

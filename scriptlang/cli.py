@@ -48,6 +48,15 @@ def parser() -> argparse.ArgumentParser:
     inspect = commands.add_parser("inspect", help="methods, parameters, operators of an archive")
     inspect.add_argument("archive")
     inspect.add_argument("--code", action="store_true", help="print the program too")
+    inspect.add_argument("--shapes", action="append", metavar="NAME=SIZES",
+                         help="print the graph with the shapes that follow from inputs' "
+                              "(x=1,3,224,224, ids=int64[1,s0]; names are unknown sizes); "
+                              "repeatable")
+    inspect.add_argument("--memory", action="store_true",
+                         help="print where the tensors may lie, for inputs of --shapes")
+    inspect.add_argument("--method", default="forward", help="of --shapes and --memory")
+    inspect.add_argument("--optimized", action="store_true",
+                         help="show the optimised graph with --shapes and --memory")
     inspect.set_defaults(command=inspect_command)
 
     check = commands.add_parser("check", help="load and verify; list what is missing")
@@ -163,6 +172,8 @@ def describe_value(name: str, value: Any) -> str:
 def inspect_command(options) -> int:
     from .programs.inspection import inspect_archive
 
+    if options.shapes or options.memory:
+        return shapes_command(options)
     report = inspect_archive(options.archive)
     print(report.text())
     if options.code:
@@ -170,6 +181,32 @@ def inspect_command(options) -> int:
             from .serialization.printer import print_function
 
             print(print_function(function))
+    return 0
+
+
+def shapes_command(options) -> int:
+    from .programs.shape_report import inspect
+    from .programs.shape_text import ShapeError
+
+    given = {}
+    for text in options.shapes or ():
+        name, equals, sizes = text.partition("=")
+        if not equals:
+            print(f"scriptlang: --shapes takes NAME=SIZES, not {text!r}: write x=1,3,224,224",
+                  file=sys.stderr)
+            return 2
+        given[name] = sizes
+    try:
+        shaped = inspect(options.archive, given, method=options.method,
+                         optimized=options.optimized)
+    except (ShapeError, AttributeError) as e:
+        print(f"scriptlang: {e}", file=sys.stderr)
+        return 2
+    if options.memory:
+        print(shaped.memory_plan)
+        return 0
+    tensors, shaped_ones, typed = shaped.coverage
+    print(str(shaped) + f"# {tensors} tensors; shape known of {shaped_ones}, type of {typed}")
     return 0
 
 

@@ -42,14 +42,18 @@ class Opaque:
         return self.type
 
 
-def print_graph(graph: Graph) -> str:
-    """The text of a graph, in PyTorch's format, ending with a newline."""
-    printer = _Printer(graph)
+def print_graph(graph: Graph, type_text: Callable[[Value], str] | None = None) -> str:
+    """The text of a graph, in PyTorch's format, ending with a newline.
+
+    type_text: what to print for a value's type, such as `Float(1, 64, s0+2)`, which reads back as
+    Tensor; the type itself without it.
+    """
+    printer = _Printer(graph, type_text=type_text)
     lines = printer.graph()
     at = 0
     while at < len(printer.subgraphs):
         name, inner = printer.subgraphs[at]
-        nested = _Printer(inner, printer.subgraphs)
+        nested = _Printer(inner, printer.subgraphs, type_text)
         head, *rest = nested.graph()
         lines += [f"with {name} = {head}", *rest]
         at += 1
@@ -84,8 +88,10 @@ def unique_names(hints: list[str]) -> list[str]:
 class _Printer:
     """Names every value of one graph, then writes it line by line."""
 
-    def __init__(self, graph: Graph, subgraphs: list[tuple[str, Graph]] | None = None):
+    def __init__(self, graph: Graph, subgraphs: list[tuple[str, Graph]] | None = None,
+                 type_text: Callable[[Value], str] | None = None):
         self.top = graph
+        self.type_text = type_text or (lambda v: str(v.type))
         self.subgraphs = [] if subgraphs is None else subgraphs
         slots = list(self.definitions(graph.block))
         hints = [s.name if isinstance(s, Value) else "" for s in slots]
@@ -107,7 +113,7 @@ class _Printer:
                 f"  return ({', '.join(map(self.use, self.top.outputs))})"]
 
     def definition(self, v: Value) -> str:
-        return f"%{self.names[v]} : {v.type}"
+        return f"%{self.names[v]} : {self.type_text(v)}"
 
     def use(self, v: Value) -> str:
         return f"%{self.names[v]}" if v in self.names else "%<undefined>"

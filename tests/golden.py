@@ -19,6 +19,7 @@ text, `%x : Tensor = aten::relu(%y)`).  Every other section is computed from it 
     ir [of NAME]      the graph as the front end made it (NAME: another function or Class.method)
     passes P Q ...    the graph after those passes of scriptlang.passes, verified after each
     optimized         the graph after pipeline.optimize
+    shapes A B ...    the optimized graph with what is known of shapes, for inputs (`x=1,3,s0`)
     bytecode          the instructions, constants and operators
     code              the text that goes into the code/ of an archive
     error             the CompileError of the source, excerpt and underline included
@@ -206,6 +207,21 @@ def section_optimized(program: Program, argument: str) -> str:
     return show_graph(graph)
 
 
+def section_shapes(program: Program, argument: str) -> str:
+    from scriptlang.ir import schema_of_graph
+    from scriptlang.passes.pipeline import optimize
+    from scriptlang.passes.shapes import propagate
+    from scriptlang.programs.shape_report import ShapedGraph
+    from scriptlang.programs.shape_text import input_facts
+
+    graph = program.graph()
+    optimize(graph)
+    facts = input_facts(schema_of_graph("f", graph),
+                        dict(text.split("=") for text in argument.split()))
+    inputs = {v: facts[v.name] for v in graph.inputs if v.name in facts}
+    return show_graph(ShapedGraph(graph, propagate(graph, inputs)))
+
+
 def section_bytecode(program: Program, argument: str) -> str:
     from scriptlang.interpreter import compiler
     from scriptlang.ir import schema_of_graph
@@ -257,6 +273,7 @@ def section_fails(program: Program, argument: str) -> str:
 
 SECTIONS: dict[str, Callable[[Program, str], str]] = {
     "ir": section_ir, "passes": section_passes, "optimized": section_optimized,
+    "shapes": section_shapes,
     "bytecode": section_bytecode, "code": section_code, "error": section_error,
     "run": section_run, "fails": section_fails}
 

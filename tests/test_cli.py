@@ -63,6 +63,23 @@ def test_inspect_shows_methods_weights_and_operators(capsys):
     assert "def forward(" in out
 
 
+def test_inspect_shows_shapes(capsys):
+    assert main(["inspect", MLP, "--shapes", "x=s0,16"]) == 0
+    out = capsys.readouterr().out
+    assert "%x : Float(s0, 16)" in out and "Float(s0, 4) = aten::linear" in out
+    assert "shape known of" in out
+    assert main(["inspect", MLP, "--shapes", "x=2,16", "--memory", "--optimized"]) == 0
+    assert "memory: peak" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("given, message", [
+    ("x", "write x=1,3,224,224"), ("y=1,2", "no input 'y'; it has x"),
+    ("x=what[1,2]", "no element type"), ("x=1,-2", "not negative"), ("x=1,2+", "is no size")])
+def test_inspect_says_what_is_wrong_with_shapes(given, message, capsys):
+    assert main(["inspect", MLP, "--shapes", given]) == 2
+    assert message in capsys.readouterr().err
+
+
 def test_check_passes_a_sound_archive(capsys):
     assert main(["check", MLP]) == 0
     assert "has every operator" in capsys.readouterr().out

@@ -33,6 +33,29 @@ def test_methods_of_archives_round_trip(name):
         check_round_trip(optimised)
 
 
+@pytest.mark.parametrize("name", sorted(p.name for p in DATA.glob("*.script.pt")))
+def test_graphs_with_shapes_read_back(name):
+    import scriptlang
+
+    module = scriptlang.load(DATA / name, engine="python").eval()
+    for optimized in (False, True):
+        first = ["s0,3,height,w"] if name.startswith("resnet") else ["int64[s0,s1]"]
+        shaped = scriptlang.inspect(module, first, optimized=optimized)
+        again = parse(str(shaped))
+        assert str(again).count("scriptlang::") == str(shaped.graph).count("scriptlang::")
+        assert [str(v.type) for n in again.walk() for v in n.outputs] == \
+            [str(v.type) for n in shaped.graph.walk() for v in n.outputs]
+
+
+def test_sizes_of_every_form_read_back():
+    text = """graph(%x : Float(1, s0, s0+2, 2*s0, (s1+1)//2, -s0+3, s0*(s1//2), 3*((s0+1)//2)+1),
+      %y : Double(*),
+      %z : Long()):
+  return (%x)
+"""
+    assert [str(v.type) for v in parse(text).inputs] == ["Tensor"] * 3
+
+
 @pytest.mark.parametrize("function", [f for f, _ in programs.RUNS], ids=lambda f: f.__name__)
 def test_programs_round_trip(function):
     check_round_trip(script_function(function).graph)

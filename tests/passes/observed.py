@@ -38,6 +38,8 @@ def run(graph: Graph, args: list, watch: Watcher, turn: Callable[[Block], None])
 
 
 class Run:
+    """One run; `values` are those computed so far."""
+
     def __init__(self, values: dict[Value, Any], watch: Watcher, turn: Callable[[Block], None]):
         self.values, self.watch, self.turn = values, watch, turn
 

@@ -1,0 +1,102 @@
+"""Programs with the shapes of all their tensors: what `inspect` shows."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any, Mapping
+
+from .. import types as T
+from ..ir import Function, Graph, Value
+from ..irtext import print_graph
+from ..passes import freeze as freezing
+from ..passes import optimize as speed
+from ..passes import pipeline
+from ..passes.memory_plan import MemoryPlan, plan_memory
+from ..passes.shape_facts import Fact, TensorFacts
+from ..passes.shapes import propagate
+from .module import ScriptFunction, ScriptModule
+from .shape_text import input_facts
+
+
+@dataclass
+class ShapedGraph:
+    """A graph and what is known of its values; `str` prints types with shapes.
+
+        %y : Float(s0, 64, (s1+1)//2, 112) = aten::conv2d(...)
+    """
+
+    graph: Graph
+    facts: Mapping[Value, Fact]
+
+    def __str__(self) -> str:
+        return print_graph(self.graph, self.type_text)
+
+    def type_text(self, v: Value) -> str:
+        fact = self.facts.get(v)
+        return str(fact) if v.type == T.TENSOR and isinstance(fact, TensorFacts) else str(v.type)
+
+    @property
+    def coverage(self) -> tuple[int, int, int]:
+        """(tensors that the graph makes, of how many the whole shape is known, and the type)."""
+        tensors = [v for node in self.graph.walk() for v in node.outputs
+                   if v.type == T.TENSOR and not v.is_constant]
+        facts = [self.facts.get(v) for v in tensors]
+        known = [f for f in facts if isinstance(f, TensorFacts)]
+        return (len(tensors), sum(f.shape is not None for f in known),
+                sum(f.dtype is not None for f in known))
+
+    @property
+    def memory_plan(self) -> MemoryPlan:
+        return plan_memory(self.graph, self.facts)
+
+
+def inspect(program: Any, shapes: Mapping[str, Any] | list | tuple = (), *,
+            method: str = "forward", optimized: bool = False) -> ShapedGraph:
+    """The graph of a program with the shapes and types of its tensors, as far as they follow.
+
+    program: a ScriptFunction, a ScriptModule in eval mode, or the path of an archive.
+    shapes: what is known of the inputs, by name or in order: `"1,3,224,224"`, `"int64[1,s0]"`,
+    `(1, 3, "height", "width")`, or example Tensors.  Names stand for sizes that are not known.
+    optimized: the graph that `optimize` makes, in place of the frozen one.
+    Raises ShapeError for what is no shape, or for inputs that the program has not.
+    """
+    function, graph = graph_of(program, method, optimized)
+    facts = input_facts(function.schema, shapes)
+    names = {a.name: v for a, v in zip(function.schema.arguments, graph.inputs)}
+    return ShapedGraph(graph, propagate(graph, {names[n]: f for n, f in facts.items()}))
+
+
+def memory_plan(program: Any, shapes: Mapping[str, Any] | list | tuple = (), *,
+                method: str = "forward", optimized: bool = False) -> MemoryPlan:
+    """Where the tensors of a program may lie for inputs of given shapes (see `inspect`)."""
+    return inspect(program, shapes, method=method, optimized=optimized).memory_plan
+
+
+def graph_of(program: Any, method: str, optimized: bool) -> tuple[Function, Graph]:
+    """A method and its graph: frozen, or as `optimize` makes it."""
+    if isinstance(program, (str, os.PathLike)):
+        from ..api import load
+
+        program = load(program)
+        program.eval()
+    if isinstance(program, ScriptFunction):
+        graph = program.graph.copy()
+        pipeline.optimize(graph)
+        if optimized:
+            speed.run(graph)
+        return program._function, graph
+    if not isinstance(program, ScriptModule):
+        raise TypeError(f"inspect takes a ScriptModule, a ScriptFunction or a path, not "
+                        f"{type(program).__name__}")
+    obj = program._object_
+    if obj.type.slot("training") is not None and obj.get("training"):
+        raise RuntimeError("inspect takes a module in eval mode; call .eval() on it first")
+    if method not in obj.type.methods:
+        raise AttributeError(f"{obj.type.short_name} has no method {method!r}; its methods: "
+                             f"{', '.join(obj.type.methods)}")
+    function = freezing.freeze(obj, (method,)).type.methods[method]
+    if optimized:
+        speed.optimize(function)
+        return function, function.attributes[speed.OPTIMIZED]
+    return function, function.graph

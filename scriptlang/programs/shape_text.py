@@ -1,0 +1,78 @@
+"""What a user says of the inputs of a program: `x=1,3,224,224`, `ids=int64[1,s0]`, `n=5`."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Mapping
+
+from .. import dtypes
+from .. import types as T
+from ..passes.shape_facts import Fact, fact_of, tensor_facts
+from ..passes.sizes import Size, symbol
+from ..schema import Schema
+from ..tensors import Tensor
+
+FORM = re.compile(r"(?:([a-z_]\w*)?\[(.*)\]|([^\[\]]*))")
+"""`dtype[sizes]`, or sizes alone."""
+
+
+class ShapeError(ValueError):
+    """What was said of an input cannot be read, or does not fit the program."""
+
+
+def input_facts(schema: Schema, given: Mapping[str, Any] | list | tuple) -> dict[str, Fact]:
+    """Facts by the name of the argument.
+
+    given: by name, or in order: a text as above, a list or tuple of sizes (ints, and names of
+    symbols), or a Tensor, of which shape and type count.  A text or list without a type means
+    float32.  Raises ShapeError.
+    """
+    names = [a.name for a in schema.arguments if not isinstance(a.type, T.ClassType)]
+    if not isinstance(given, Mapping):
+        if len(given) > len(names):
+            raise ShapeError(f"there are {len(given)} inputs given and the program has "
+                             f"{len(names)}: {', '.join(names)}")
+        given = dict(zip(names, given))
+    symbols: dict[str, Size] = {}
+    facts = {}
+    for name, value in given.items():
+        if name not in names:
+            raise ShapeError(f"the program has no input {name!r}; it has {', '.join(names)}")
+        type = T.without_none(schema.arguments[schema.index(name)].type)
+        facts[name] = fact_of_input(name, type, value, symbols)
+    return facts
+
+
+def fact_of_input(name: str, type: T.Type, value: Any, symbols: dict[str, Size]) -> Fact:
+    if isinstance(value, Tensor) or type != T.TENSOR and not isinstance(value, str):
+        return fact_of(value)
+    if type == T.INT:
+        return size_of(value, symbols, at_least=None)
+    if type != T.TENSOR:
+        raise ShapeError(f"{name} is a {type.annotation}; shapes are of Tensors, and numbers of "
+                         "ints")
+    if not isinstance(value, str):
+        return tensor_facts([size_of(str(s), symbols) for s in value], dtypes.float32)
+    match = FORM.fullmatch(value.replace(" ", ""))
+    if match is None:
+        raise ShapeError(f"{value!r} is no shape; write {name}=1,3,224,224 or "
+                         f"{name}=int64[1,s0]")
+    dtype = dtypes.BY_NAME.get(match[1] or "float32")
+    if dtype is None:
+        raise ShapeError(f"{match[1]!r} is no element type; write {name}=int64[...], or another of "
+                         f"{', '.join(d.name for d in dtypes.ALL)}")
+    text = match[2] if match[2] is not None else match[3]
+    return tensor_facts([size_of(s, symbols) for s in text.split(",") if s], dtype)
+
+
+def size_of(text: str, symbols: dict[str, Size], at_least: int | None = 0) -> Size:
+    """A number, or the symbol of that name."""
+    if re.fullmatch(r"-?\d+", text):
+        number = int(text)
+        if at_least is not None and number < at_least:
+            raise ShapeError(f"{text} is no size: sizes are not negative")
+        return number
+    if not text.isidentifier():
+        raise ShapeError(f"{text!r} is no size; write a number, or a name such as s0 for one that "
+                         "is not known")
+    return symbols.setdefault(text, symbol(text, at_least))
