@@ -11,6 +11,8 @@ struct RowFunctions {
   // y = (x - mean) * rstd * gamma + beta; gamma and beta may be null. Gives mean and rstd.
   void (*layer_norm)(int64_t n, const float* x, const float* gamma, const float* beta, float eps,
                      float* y, float* mean, float* rstd);
+  // y = x / sqrt(mean of squares + eps) * gamma; gamma may be null.
+  void (*rms_norm)(int64_t n, const float* x, const float* gamma, float eps, float* y);
   // y = x * scale + shift
   void (*scale_shift)(int64_t n, const float* x, float scale, float shift, float* y);
   // The sum, to about the last place: many accumulators over blocks that are added pairwise.
@@ -19,8 +21,9 @@ struct RowFunctions {
   float (*sum_squares)(int64_t n, const float* x, float center);
   // to[i] += x[i]
   void (*accumulate)(int64_t n, const float* x, float* to);
-  // NaN if there is one.
+  // NaN if there is one; n >= 1.
   float (*maximum)(int64_t n, const float* x);
+  float (*minimum)(int64_t n, const float* x);
   // LSTM: gates are i, f, g, o, n each, before their activations; c is updated, h = o * tanh(c).
   void (*lstm_cell)(int64_t n, const float* gates, const float* c_in, float* c, float* h);
   // GRU: from input and hidden parts of r, z, n, n each, and the previous h.

@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "fused_plan.h"
 #include "program.h"
-#include "tile_program.h"
 
 namespace scriptlang {
 
 namespace {
 
 constexpr int kMaxPlans = 32;    // kept for one group
-constexpr int kMaxValues = 256;  // of one plan
 constexpr int64_t kWorthPlan = 16384;  // elements
 
 // Operators that do nothing with the elements of tensors but run pointwise loops on them.
@@ -48,6 +47,14 @@ constexpr int64_t kWorthPlan = 16384;  // elements
   X("where.ScalarOther") X("where.ScalarSelf") X("where.self") X("xlogy.Scalar_Other")           \
   X("xlogy.Scalar_Self") X("xlogy.Tensor")
 
+// Reductions, normalisations, and losses that end in one: they run functions of rows besides.
+#define SL_FUSIBLE_ROWS(X)                                                                       \
+  X("amax") X("amin") X("binary_cross_entropy_with_logits") X("cosine_similarity")               \
+  X("huber_loss") X("l1_loss") X("layer_norm") X("linalg_vector_norm") X("log_softmax.int")      \
+  X("max") X("mean") X("mean.dim") X("min") X("mse_loss") X("norm.ScalarOpt_dim") X("rms_norm")  \
+  X("smooth_l1_loss") X("soft_margin_loss") X("softmax.int") X("std") X("std.correction")        \
+  X("std.dim") X("sum") X("sum.dim_IntList") X("var") X("var.correction") X("var.dim")
+
 bool is_fusible(const OperatorUse& use) {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all = fusible_operators();
@@ -62,34 +69,11 @@ bool is_fusible(const OperatorUse& use) {
 
 std::vector<std::string> fusible_operators() {
 #define X(name) "aten::" name,
-  return {SL_FUSIBLE(X)};
+  return {SL_FUSIBLE(X) SL_FUSIBLE_ROWS(X)};
 #undef X
 }
 
 // ---- plans
-
-// What is done for arguments of one kind.
-struct FusedPlan {
-  // Tile programs in order. Streams are values: arguments first, then what steps give.
-  struct Part {
-    std::unique_ptr<TileProgram> program;
-    std::vector<int> inputs, outputs;
-    std::vector<std::vector<int>> reusable;  // by output: arguments whose memory it may take
-  };
-  struct Made {  // a value that lies in memory
-    ScalarType type;
-    std::vector<int64_t> sizes, strides;
-    bool contiguous;
-    int64_t numel;
-  };
-
-  std::vector<int64_t> key;
-  std::vector<int> tensors;  // which arguments are the first values
-  std::vector<Part> parts;   // none: the function has to be called
-  std::vector<std::pair<int, Made>> made;
-  std::vector<int> results;  // which of `made`
-  FusedPlan* next = nullptr;
-};
 
 namespace {
 
@@ -211,162 +195,6 @@ class Straight {
   size_t top_ = 0;
 };
 
-using Indices = std::vector<int>;
-
-bool same_sizes(const Tensor& a, const Tensor& b) { return a.sizes() == b.sizes(); }
-
-// Splits the steps by the shape of their results and makes a program for each.
-class Planner {
- public:
-  Planner(const Recording& recording, FusedPlan* plan) : r_(recording), plan_(*plan) {
-    step_of_.assign(r_.values().size(), -1);
-    for (size_t s = 0; s < r_.steps().size(); ++s) step_of_[size_t(r_.steps()[s].result)] = int(s);
-  }
-
-  bool make() {
-    mark_needed();
-    if (!order_shapes()) return false;
-    for (const Indices& steps : shapes_) {
-      if (!add_part(steps)) return false;
-    }
-    for (size_t k = 0; k < plan_.parts.size(); ++k) find_reusable(k);
-    return true;
-  }
-
- private:
-  void mark_needed() {
-    needed_.assign(r_.steps().size(), false);
-    for (int v : plan_.results) need(v);
-    for (size_t s = r_.steps().size(); s-- > 0;) {
-      if (!needed_[s]) continue;
-      for (int v : inputs_of(int(s))) need(v);
-      const PointwiseStep& step = r_.steps()[s];  // an integer division by zero
-      may_raise_ = may_raise_ || (step.count == 2 && is_integral(step.produced, false));
-    }
-  }
-  void need(int value) {
-    if (step_of_[size_t(value)] >= 0) needed_[size_t(step_of_[size_t(value)])] = true;
-  }
-  Indices inputs_of(int step) const {
-    const PointwiseStep& s = r_.steps()[size_t(step)];
-    Indices found;
-    for (int k = 0; k < s.count; ++k) {
-      if (s.in[k].value >= 0) found.push_back(s.in[k].value);
-    }
-    return found;
-  }
-  const Tensor& result_of(int step) const {
-    return r_.values()[size_t(r_.steps()[size_t(step)].result)];
-  }
-
-  // Steps by the shape of their results, a shape after those that it is computed from.
-  bool order_shapes() {
-    std::vector<Indices> found;
-    shape_of_.assign(r_.steps().size(), -1);
-    for (size_t s = 0; s < r_.steps().size(); ++s) {
-      if (!needed_[s]) continue;
-      size_t k = 0;
-      while (k < found.size() && !same_sizes(result_of(found[k][0]), result_of(int(s)))) ++k;
-      if (k == found.size()) found.emplace_back();
-      found[k].push_back(int(s));
-      shape_of_[s] = int(k);
-    }
-    std::vector<bool> done(found.size(), false);
-    for (size_t round = 0; round < found.size(); ++round) {
-      size_t k = 0;
-      while (k < found.size() && (done[k] || !is_ready(found[k], int(k), done))) ++k;
-      if (k == found.size()) return false;
-      done[k] = true;
-      shapes_.push_back(found[k]);
-    }
-    return true;
-  }
-  bool is_ready(const Indices& steps, int shape, const std::vector<bool>& done) const {
-    for (int s : steps) {
-      for (int v : inputs_of(s)) {
-        int from = step_of_[size_t(v)];
-        if (from < 0 || shape_of_[size_t(from)] == shape) continue;
-        if (!done[size_t(shape_of_[size_t(from)])]) return false;
-      }
-    }
-    return true;
-  }
-
-  bool add_part(const Indices& steps) {
-    FusedPlan::Part part;
-    auto inside = [&](int step) {
-      return std::find(steps.begin(), steps.end(), step) != steps.end();
-    };
-    auto add = [](Indices* to, int v) {
-      if (std::find(to->begin(), to->end(), v) == to->end()) to->push_back(v);
-    };
-    for (int s : steps) {
-      for (int v : inputs_of(s)) {
-        if (!inside(step_of_[size_t(v)])) add(&part.inputs, v);
-      }
-      int value = r_.steps()[size_t(s)].result;
-      if (is_read_outside(value, inside)) {
-        add(&part.outputs, value);
-        add_made(value);
-      }
-    }
-    part.program = TileProgram::make(r_, steps, part.inputs, part.outputs);
-    if (!part.program) return false;
-    plan_.parts.push_back(std::move(part));
-    return true;
-  }
-  template <class F>
-  bool is_read_outside(int value, F inside) const {
-    const Indices& results = plan_.results;
-    if (std::find(results.begin(), results.end(), value) != results.end()) return true;
-    for (size_t s = 0; s < r_.steps().size(); ++s) {
-      if (!needed_[s] || inside(int(s))) continue;
-      Indices in = inputs_of(int(s));
-      if (std::find(in.begin(), in.end(), value) != in.end()) return true;
-    }
-    return false;
-  }
-  void add_made(int value) {
-    const Tensor& t = r_.values()[size_t(value)];
-    IntSpan sizes = t.sizes(), strides = t.strides();
-    plan_.made.push_back({value,
-                          {t.dtype(), {sizes.begin(), sizes.end()},
-                           {strides.begin(), strides.end()}, t.is_contiguous(), t.numel()}});
-  }
-
-  // Arguments that die here and that no later part reads may give their memory to an output.
-  void find_reusable(size_t index) {
-    FusedPlan::Part& part = plan_.parts[index];
-    part.reusable.resize(part.outputs.size());
-    for (size_t k = 0; k < part.outputs.size(); ++k) {
-      const Tensor& out = r_.values()[size_t(part.outputs[k])];
-      for (size_t i = 0; i < part.inputs.size(); ++i) {
-        int v = part.inputs[i];
-        const Tensor& in = r_.values()[size_t(v)];
-        bool same = !may_raise_ && v < int(plan_.tensors.size()) && in.dtype() == out.dtype() &&
-                    in.sizes() == out.sizes() && in.strides() == out.strides();
-        if (same && !is_read_after(index, v) && part.program->may_overwrite(int(i), int(k))) {
-          part.reusable[k].push_back(v);
-        }
-      }
-    }
-  }
-  bool is_read_after(size_t index, int value) const {
-    for (size_t k = index + 1; k < plan_.parts.size(); ++k) {
-      const Indices& in = plan_.parts[k].inputs;
-      if (std::find(in.begin(), in.end(), value) != in.end()) return true;
-    }
-    return false;
-  }
-
-  const Recording& r_;
-  FusedPlan& plan_;
-  Indices step_of_, shape_of_;
-  std::vector<bool> needed_;
-  bool may_raise_ = false;  // while it runs: then the arguments have to stay as they are
-  std::vector<Indices> shapes_;
-};
-
 }  // namespace
 
 // ---- the group
@@ -415,14 +243,8 @@ std::unique_ptr<FusedPlan> FusedGroup::make_plan(Context& context, const Value* 
       if (value < int(plan->tensors.size())) Recording::give_up();  // an argument itself
       plan->results.push_back(value);
     }
-    bool fits = recording.values().size() <= kMaxValues;
-    if (!fits || !Planner(recording, plan.get()).make()) plan->parts.clear();
-    // Results are found among what is made.
-    for (int& value : plan->results) {
-      size_t k = 0;
-      while (k < plan->made.size() && plan->made[k].first != value) ++k;
-      value = int(k);
-    }
+    bool fits = recording.values().size() <= FusedPlan::kMaxValues;
+    if (!fits || !make_parts(recording, plan.get())) plan->parts.clear();
   } catch (const Recording::Impossible&) {
     plan->parts.clear();
   } catch (const Error&) {  // the call will raise it, at the operator's place
@@ -439,19 +261,43 @@ Tensor make_output(const FusedPlan::Made& m) {
   return t;
 }
 
+// Runs an operator as a whole, on arguments and on what is made.
+Tensor run_whole(const FusedPlan& plan, const FusedPlan::Part& part, const Value* args,
+                 const std::vector<Tensor>& made) {
+  Tensor in[kMaxInputs];
+  for (size_t k = 0; k < part.inputs.size(); ++k) {
+    int v = part.inputs[k];
+    if (v < 0) continue;
+    if (v < int(plan.tensors.size())) {
+      in[k] = args[plan.tensors[size_t(v)]].as_tensor();
+      continue;
+    }
+    size_t m = 0;
+    while (plan.made[m].first != v) ++m;
+    in[k] = made[m];
+  }
+  return part.whole(in);
+}
+
 // Leaves the results in `args`; the first that are not needed any more are let go before.
 void execute(const FusedPlan& plan, Value* args, int count) {
-  char* data[kMaxValues];
+  char* data[FusedPlan::kMaxValues];
   for (size_t i = 0; i < plan.tensors.size(); ++i) {
     data[i] = static_cast<char*>(args[plan.tensors[i]].as_tensor().raw());
   }
   std::vector<Tensor> made(plan.made.size());
   size_t next = 0;
   for (const FusedPlan::Part& part : plan.parts) {
-    char* streams[TileProgram::kMaxStreams];
+    if (part.whole) {
+      made[next] = run_whole(plan, part, args, made);
+      data[plan.made[next].first] = static_cast<char*>(made[next].raw());
+      ++next;
+      continue;
+    }
+    char* streams[StreamProgram::kMaxStreams];
     size_t n = 0;
     for (int v : part.inputs) streams[n++] = data[v];
-    for (const Indices& reusable : part.reusable) {
+    for (const std::vector<int>& reusable : part.reusable) {
       const FusedPlan::Made& m = plan.made[next].second;
       Tensor& t = made[next];
       for (int v : reusable) {

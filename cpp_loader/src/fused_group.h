@@ -1,9 +1,10 @@
-// A fused group: a function whose code is a run of pointwise operators, done at once.
+// A fused group: a function whose code is a run of pointwise operators and reductions, done at
+// once.
 //
 // FUSED calls a function like CALL does; where the function is such a run, its operators are
 // recorded on symbolic tensors at the first call with arguments of a kind (types, sizes, strides,
-// numbers) and become tile programs, which are kept. Whatever cannot be done so is called like any
-// function: operator by operator, with the same results and the same errors.
+// numbers) and become programs (fused_plan.h), which are kept. Whatever cannot be done so is
+// called like any function: operator by operator, with the same results and the same errors.
 #pragma once
 
 #include <atomic>

@@ -1,8 +1,6 @@
 #include "tile_program.h"
 
 #include <algorithm>
-#include <cstring>
-#include <map>
 
 #include "../kernels/parallel.h"
 #include "../kernels/scratch.h"
@@ -17,199 +15,55 @@ constexpr int64_t kParallelWork = 65536;   // instructions times elements worth 
 
 }  // namespace
 
+using Extent = TileCode::Extent;
+using Instruction = TileCode::Instruction;
+
 // ---- from steps to instructions
 
-class TileCompiler {
- public:
-  TileCompiler(TileProgram* program, const Recording& recording)
-      : p_(*program), recording_(recording) {}
-
-  bool compile(const std::vector<int>& steps, const std::vector<int>& inputs,
-               const std::vector<int>& outputs) {
-    if (inputs.size() + outputs.size() > TileProgram::kMaxStreams) return false;
-    p_.set_geometry(recording_, inputs, outputs);
-    for (size_t i = 0; i < inputs.size(); ++i) add_input(int(i), inputs[i]);
-    for (size_t i = 0; i < outputs.size(); ++i) output_of_[outputs[i]] = int(inputs.size() + i);
-    for (int index : steps) {
-      add_step(recording_.steps()[size_t(index)]);
-      if (p_.registers_.size() > size_t(TileProgram::kMaxRegisters)) return false;
+bool TileProgram::compile(const Recording& recording, const std::vector<int>& steps,
+                          const std::vector<int>& inputs, const std::vector<int>& outputs) {
+  if (inputs.size() + outputs.size() > kMaxStreams) return false;
+  set_geometry(recording, inputs, outputs);
+  TileCompiler compiler(&code_, recording);
+  for (size_t i = 0; i < streams_.size(); ++i) {
+    Stream& s = streams_[i];
+    bool in_row = !packs_rows_ && s.strides[0] == itemsize(s.type);
+    if (i < inputs.size()) {
+      bool one = is_constant(s) || (!packs_rows_ && s.strides[0] == 0);
+      s.direct = one || in_row || is_dense(s);
+      s.reg = compiler.add_input(inputs[i], int(i), one ? Extent::kOne : Extent::kFull, s.direct);
+    } else {
+      s.direct = in_row || is_dense(s);
+      compiler.add_output(outputs[i - inputs.size()], int(i), Extent::kFull, s.direct);
     }
-    place_buffers();
-    return true;
   }
-
- private:
-  using Register = TileProgram::Register;
-  using Place = TileProgram::Place;
-  using Instruction = TileProgram::Instruction;
-
-  ScalarType type_of(int value) const { return recording_.values()[size_t(value)].dtype(); }
-
-  int add_register(Place place, int at, bool uniform, ScalarType type) {
-    p_.registers_.push_back({place, at, uniform, itemsize(type)});
-    return int(p_.registers_.size()) - 1;
+  for (int index : steps) {
+    if (!compiler.add_step(recording.steps()[size_t(index)]) || !compiler.fits()) return false;
   }
-
-  void add_input(int stream, int value) {
-    TileProgram::Stream& s = p_.streams_[size_t(stream)];
-    bool constant = p_.is_constant(s);
-    bool uniform = constant || (!p_.packs_rows_ && s.strides[0] == 0);
-    s.direct = uniform || p_.is_dense(s) || (!p_.packs_rows_ && s.strides[0] == itemsize(s.type));
-    s.reg = add_register(s.direct ? Place::kStream : Place::kBuffer, stream, uniform, s.type);
-    known_[{value, s.type}] = s.reg;
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    streams_[inputs.size() + k].reg = compiler.register_of(outputs[k]);
   }
+  compiler.place_buffers();
+  settle_tile();
+  return true;
+}
 
-  int number(const Scalar& n, ScalarType type) {
-    p_.cells_.emplace_back();
-    store_number(n, type, p_.cells_.back().bytes);
-    return add_register(Place::kCell, int(p_.cells_.size()) - 1, true, type);
-  }
-
-  // The register of a value in the type that a loop wants.
-  int operand(int value, ScalarType type) {
-    auto found = known_.find({value, type});
-    if (found != known_.end()) return found->second;
-    int from = known_.at({value, type_of(value)});
-    bool uniform = p_.registers_[size_t(from)].uniform;
-    int to = add_register(Place::kBuffer, 0, uniform, type);
-    convert(from, type_of(value), to, type);
-    return known_[{value, type}] = to;
-  }
-
-  void convert(int from, ScalarType from_type, int to, ScalarType to_type) {
-    Instruction i;
-    i.convert = kernels::converter(to_type, from_type);
-    i.count = 1;
-    i.in[0] = from;
-    i.step[0] = !p_.registers_[size_t(from)].uniform;
-    i.out = to;
-    p_.instructions_.push_back(i);
-  }
-
-  // The register that the value of a step is left in.
-  int result(int value, bool uniform) {
-    auto output = output_of_.find(value);
-    if (output == output_of_.end()) {
-      return add_register(Place::kBuffer, 0, uniform, type_of(value));
-    }
-    TileProgram::Stream& s = p_.streams_[size_t(output->second)];
-    bool in_row = !p_.packs_rows_ && s.strides[0] == itemsize(s.type);
-    s.direct = p_.is_dense(s) || in_row;
-    s.reg = add_register(s.direct ? Place::kStream : Place::kBuffer, output->second, false,
-                         s.type);
-    return s.reg;
-  }
-
-  void add_step(const PointwiseStep& step) {
-    Instruction i;
-    i.loop = step.loop;
-    i.count = step.count;
-    bool uniform = output_of_.count(step.result) == 0;
-    for (int k = 0; k < step.count; ++k) {
-      const PointwiseStep::In& in = step.in[k];
-      i.in[k] = in.value < 0 ? number(in.number, in.type) : operand(in.value, in.type);
-      bool one = p_.registers_[size_t(i.in[k])].uniform;
-      i.step[k] = !one;
-      uniform = uniform && one;
-    }
-    ScalarType type = type_of(step.result);
-    if (step.loop == nullptr) {
-      int to = result(step.result, uniform);
-      convert(i.in[0], step.produced, to, type);
-      known_[{step.result, type}] = to;
-      return;
-    }
-    if (step.has_params) {
-      p_.params_.emplace_back();
-      std::memcpy(p_.params_.back().values, step.params, sizeof step.params);
-      i.params = int(p_.params_.size()) - 1;
-    }
-    if (step.produced == type) {
-      i.out = result(step.result, uniform);
-      p_.instructions_.push_back(i);
-      known_[{step.result, type}] = i.out;
-      return;
-    }
-    // A result that is rounded (float16) or of another type than the loop writes.
-    i.out = add_register(Place::kBuffer, 0, uniform, step.produced);
-    p_.instructions_.push_back(i);
-    int to = result(step.result, uniform);
-    convert(i.out, step.produced, to, type);
-    known_[{step.result, type}] = to;
-  }
-
-  // Gives buffers to registers from the instruction that writes them to the last that reads them.
-  void place_buffers() {
-    std::vector<Register>& registers = p_.registers_;
-    std::vector<int> last(registers.size(), -1);
-    int count = int(p_.instructions_.size());
-    for (int k = 0; k < count; ++k) {
-      const Instruction& i = p_.instructions_[size_t(k)];
-      last[size_t(i.out)] = std::max(last[size_t(i.out)], k);
-      for (int j = 0; j < i.count; ++j) last[size_t(i.in[j])] = k;
-    }
-    std::vector<int> free;
-    int used = 0;
-    auto take = [&](Register& r) {
-      if (free.empty()) free.push_back(used++);
-      r.at = free.back();
-      free.pop_back();
-    };
-    int64_t widest = 1;
-    for (const Register& r : registers) {
-      if (r.place == Place::kBuffer) widest = std::max(widest, r.size);
-    }
-    for (TileProgram::Stream& s : p_.streams_) {  // of gathered and scattered streams: kept
-      if (s.reg >= 0 && !s.direct) {
-        take(registers[size_t(s.reg)]);
-        last[size_t(s.reg)] = count;
-      }
-    }
-    for (int k = 0; k < count; ++k) {
-      const Instruction& i = p_.instructions_[size_t(k)];
-      Register& out = registers[size_t(i.out)];
-      bool kept = last[size_t(i.out)] == count;
-      bool placed = out.place != Place::kBuffer || kept;
-      bool freed[kMaxInputs] = {};
-      for (int j = 0; j < i.count; ++j) {  // a loop may write where it reads
-        Register& in = registers[size_t(i.in[j])];
-        bool dies = in.place == Place::kBuffer && last[size_t(i.in[j])] == k;
-        bool again = std::find(i.in, i.in + j, i.in[j]) != i.in + j;
-        if (!dies || again) continue;
-        freed[j] = true;
-        if (!placed && i.loop && in.size == out.size && !in.uniform) {
-          out.at = in.at;
-          placed = true;
-          freed[j] = false;
-        }
-      }
-      if (!placed) take(out);
-      for (int j = 0; j < i.count; ++j) {
-        if (freed[j]) free.push_back(registers[size_t(i.in[j])].at);
-      }
-      if (out.place == Place::kBuffer && last[size_t(i.out)] == k && !kept) free.push_back(out.at);
-    }
-    p_.buffers_ = used;
-    int64_t bytes = std::max<int64_t>(1, used) * widest;
-    for (const TileProgram::Stream& s : p_.streams_) bytes += itemsize(s.type);
-    p_.tile_ = std::clamp<int64_t>(kCacheBytes / bytes, 128, 2048) & ~int64_t{63};
-    if (p_.packs_rows_) p_.tile_ = std::max(p_.tile_, p_.sizes_[0]);
-    p_.buffer_bytes_ = (p_.tile_ * widest + kAlignment - 1) & ~int64_t(kAlignment - 1);
-    p_.grain_ = std::clamp<int64_t>(kParallelWork / std::max(count, 1), 4096, 32768);
-  }
-
-  TileProgram& p_;
-  const Recording& recording_;
-  std::map<std::pair<int, ScalarType>, int> known_;  // (value, type) -> register
-  std::map<int, int> output_of_;                     // value -> stream
-};
+void TileProgram::settle_tile() {
+  int64_t bytes = std::max<int64_t>(1, code_.buffers) * code_.widest;
+  for (const Stream& s : streams_) bytes += itemsize(s.type);
+  tile_ = std::clamp<int64_t>(kCacheBytes / bytes, 128, 2048) & ~int64_t{63};
+  if (packs_rows_) tile_ = std::max(tile_, sizes_[0]);
+  buffer_bytes_ = (tile_ * code_.widest + kAlignment - 1) & ~int64_t(kAlignment - 1);
+  int64_t count = int64_t(code_.instructions.size());
+  grain_ = std::clamp<int64_t>(kParallelWork / std::max<int64_t>(count, 1), 4096, 32768);
+}
 
 std::unique_ptr<TileProgram> TileProgram::make(const Recording& recording,
                                                const std::vector<int>& steps,
                                                const std::vector<int>& inputs,
                                                const std::vector<int>& outputs) {
   std::unique_ptr<TileProgram> program(new TileProgram);
-  if (!TileCompiler(program.get(), recording).compile(steps, inputs, outputs)) return nullptr;
+  if (!program->compile(recording, steps, inputs, outputs)) return nullptr;
   return program;
 }
 
@@ -276,16 +130,7 @@ bool TileProgram::may_overwrite(int input, int output) const {
   if (!is_dense(in) || !is_dense(out) || !in.direct || !out.direct || in.type != out.type) {
     return false;
   }
-  int written = -1, read = -1, count = int(instructions_.size());
-  for (int k = 0; k < count; ++k) {
-    const Instruction& i = instructions_[size_t(k)];
-    if (i.out == out.reg && written < 0) written = k;
-    for (int j = 0; j < i.count; ++j) {
-      if (i.in[j] == in.reg) read = k;
-    }
-    if (i.out == out.reg && i.convert) return false;
-  }
-  return read <= written;
+  return code_.is_read_before(in.reg, out.reg);
 }
 
 // ---- running
@@ -329,29 +174,11 @@ void TileProgram::offsets(int64_t row, int64_t* index, int64_t* offset) const {
   }
 }
 
-namespace {
-
-// Register addresses for the buffers of one thread.
-template <class Registers, class Cells>
-void place(const Registers& registers, const Cells& cells, char* buffers, int64_t buffer_bytes,
-           char** at) {
-  for (size_t r = 0; r < registers.size(); ++r) {
-    using Place = decltype(registers[r].place);
-    if (registers[r].place == Place::kBuffer) {
-      at[r] = buffers + registers[r].at * buffer_bytes;
-    } else if (registers[r].place == Place::kCell) {
-      at[r] = const_cast<char*>(cells[size_t(registers[r].at)].bytes);
-    }
-  }
-}
-
-}  // namespace
-
 // n elements of a row; at: where each stream begins.
 void TileProgram::run_tiles(char* const* at, int64_t n) const {
-  kernels::Scratch scratch(size_t(buffers_ * buffer_bytes_));
-  char* registers[kMaxRegisters];
-  place(registers_, cells_, scratch.as<char>(), buffer_bytes_, registers);
+  kernels::Scratch scratch(size_t(code_.buffers * buffer_bytes_));
+  char* registers[TileCode::kMaxRegisters];
+  code_.place(scratch.as<char>(), buffer_bytes_, registers);
   for (int64_t done = 0; done < n; done += tile_) {
     int64_t length = std::min(tile_, n - done);
     for (size_t i = 0; i < streams_.size(); ++i) {
@@ -378,9 +205,9 @@ void TileProgram::run_tiles(char* const* at, int64_t n) const {
 
 // Rows [begin, end), several to a tile: what does not lie evenly is gathered and scattered.
 void TileProgram::run_rows(char* const* base, int64_t begin, int64_t end) const {
-  kernels::Scratch scratch(size_t(buffers_ * buffer_bytes_));
-  char* registers[kMaxRegisters];
-  place(registers_, cells_, scratch.as<char>(), buffer_bytes_, registers);
+  kernels::Scratch scratch(size_t(code_.buffers * buffer_bytes_));
+  char* registers[TileCode::kMaxRegisters];
+  code_.place(scratch.as<char>(), buffer_bytes_, registers);
   int64_t inner = sizes_[0], most = std::max<int64_t>(1, tile_ / inner);
   int64_t index[kMaxDims], offset[kMaxStreams];
   auto copy_rows = [&](size_t first, size_t last, bool in, int64_t row, int64_t rows) {
@@ -407,7 +234,7 @@ void TileProgram::run_rows(char* const* base, int64_t begin, int64_t end) const 
     for (size_t i = 0; i < streams_.size(); ++i) {
       const Stream& s = streams_[i];
       if (!s.direct || s.reg < 0) continue;
-      bool constant = registers_[size_t(s.reg)].uniform;
+      bool constant = code_.registers[size_t(s.reg)].is_one();
       registers[s.reg] = base[i] + (constant ? 0 : row * inner * itemsize(s.type));
     }
     if (gathers) copy_rows(0, size_t(inputs_), true, row, rows);
@@ -417,18 +244,10 @@ void TileProgram::run_rows(char* const* base, int64_t begin, int64_t end) const 
 }
 
 void TileProgram::execute(char** at, int64_t n) const {
-  for (const Instruction& i : instructions_) {
-    const Register& out = registers_[size_t(i.out)];
-    int64_t length = out.uniform ? 1 : n;
-    if (i.convert) {
-      int64_t from = i.step[0] * registers_[size_t(i.in[0])].size;
-      i.convert(length, at[i.out], out.size, at[i.in[0]], from);
-      continue;
-    }
+  for (const Instruction& i : code_.instructions) {
     const void* in[kMaxInputs];
     for (int k = 0; k < i.count; ++k) in[k] = at[i.in[k]];
-    const double* params = i.params < 0 ? nullptr : params_[size_t(i.params)].values;
-    i.loop(length, at[i.out], in, i.step, params);
+    code_.run(i, at[i.out], in, i.step, code_.registers[size_t(i.out)].is_one() ? 1 : n);
   }
 }
 

@@ -1,4 +1,4 @@
-"""Runs of pointwise operators become one node, which an engine may do in one pass over memory.
+"""Runs of pointwise operators and reductions become one node, which an engine may do in one pass.
 
     %a = aten::mul(%x, %s)                 %c = scriptlang::fused_pointwise(%x, %s, %y)
     %b = aten::tanh(%a)             ->       Subgraph: %a = aten::mul(%x, %s)

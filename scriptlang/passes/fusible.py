@@ -1,7 +1,7 @@
-"""Pointwise operators that may be done together, and what a node of one has to be like.
+"""Operators that may be done together, and what a node of one has to be like.
 
 The native engine has the same list (cpp_loader/src/fused_group.cpp): these operators do nothing
-with the elements of tensors but compute each element of a new one.
+with the elements of tensors but compute each element of a new one, or work on rows of them.
 """
 
 from __future__ import annotations
@@ -32,9 +32,18 @@ softplus softshrink sqrt square sub.Scalar sub.Tensor subtract.Scalar subtract.T
 threshold to.dtype true_divide.Scalar true_divide.Tensor trunc where.Scalar where.ScalarOther
 where.ScalarSelf where.self xlogy.Scalar_Other xlogy.Scalar_Self xlogy.Tensor
 """
-"""Qualified names, less their namespace."""
+"""Pointwise operators: qualified names, less their namespace."""
 
-OPERATORS = frozenset(f"aten::{name}" for name in NAMES.split())
+ROW_NAMES = """
+amax amin binary_cross_entropy_with_logits cosine_similarity huber_loss l1_loss layer_norm
+linalg_vector_norm log_softmax.int max mean mean.dim min mse_loss norm.ScalarOpt_dim rms_norm
+smooth_l1_loss soft_margin_loss softmax.int std std.correction std.dim sum sum.dim_IntList var
+var.correction var.dim
+"""
+"""Reductions, normalisations, and losses that end in one."""
+
+POINTWISE = frozenset(f"aten::{name}" for name in NAMES.split())
+OPERATORS = POINTWISE | {f"aten::{name}" for name in ROW_NAMES.split()}
 
 NUMBERS = (T.INT, T.FLOAT, T.BOOL)
 
@@ -58,4 +67,11 @@ def may_enter(v: Value) -> bool:
 
 def is_inner_constant(v: Value) -> bool:
     """Whether a value is a constant that a group holds itself."""
-    return v.is_constant and (v.constant is None or isinstance(v.constant, (bool, int, float, str)))
+    return v.is_constant and (v.constant is None or is_plain(v.constant))
+
+
+def is_plain(constant: object) -> bool:
+    """Whether a constant is a number, a string, or a list of numbers that is not empty."""
+    if isinstance(constant, list):
+        return bool(constant) and all(isinstance(x, (int, float)) for x in constant)
+    return isinstance(constant, (bool, int, float, str))

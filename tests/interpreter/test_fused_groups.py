@@ -33,19 +33,32 @@ BINARY = ("{0} + {1}", "{0} - {1}", "{0} * {1}", "{0} / {1}", "torch.maximum({0}
           "torch.where({0} > {1}, {0}, {1})", "{0} < {1}", "{0} == {1}", "{0} & {1}",
           "torch.add({0}, {1}, alpha=2)", "torch.atan2({0}, {1})", "torch.pow({0}, {1})",
           "{0} // {1}", "torch.addcmul({0}, {1}, {1})", "torch.lerp({0}, {1}, 0.3)")
+ROWS = ("{0}.sum(-1, keepdim=True)", "{0}.mean(-1, keepdim=True)", "{0}.amax(-1, keepdim=True)",
+        "{0}.amin(-1)", "{0}.sum()", "{0}.mean()", "{0}.max()", "{0}.sum(-1)",
+        "{0}.mean([-2, -1], True)",
+        "{0}.var(-1, keepdim=True)", "{0}.std(-1)", "{0}.norm(2, -1, keepdim=True)",
+        "torch.softmax({0}, -1)", "torch.log_softmax({0}, -1)", "torch.softmax({0}, 0)",
+        "{0}.sum(0, keepdim=True)", "{0}.mean(1, keepdim=True)", "{0}.sum(-1, dtype=torch.float64)",
+        "torch.nn.functional.layer_norm({0}, [5])", "torch.nn.functional.layer_norm({0}, [4, 5])",
+        "torch.nn.functional.layer_norm({0}, [300], {1}, {1})",
+        "torch.nn.functional.rms_norm({0}, [700], {1})",
+        "torch.nn.functional.mse_loss({0}, {1})", "torch.nn.functional.l1_loss({0}, {1})",
+        "torch.nn.functional.smooth_l1_loss({0}, {1})",
+        "torch.nn.functional.cosine_similarity({0}, {1}, -1)")
 SHAPES = ((), (1,), (5,), (4, 5), (4, 1), (1, 5), (3, 1, 5), (3, 4, 1), (0, 5), (3, 4, 5), (700,),
-          (2, 700), (2, 1), (30, 37), (37,), (30, 1), (6, 2, 300), (6, 1, 300), (2, 4096))
+          (2, 700), (2, 1), (30, 37), (37,), (30, 1), (6, 2, 300), (6, 1, 300), (2, 4096), (300,),
+          (2, 20000), (90000,))
 DTYPES = ("float32", "float32", "float32", "float64", "int64", "int32", "bool", "uint8",
           "float16", "bfloat16", "complex64")
 SPECIAL = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 1.0, -1.0, 2.0, 3e38])
 
 
 @st.composite
-def programs(draw) -> str:
+def programs(draw, operators=UNARY + BINARY) -> str:
     """A function of two tensors, a float and an int: a graph of operators, some results given."""
     names, lines = ["a", "b"], []
     for i in range(draw(st.integers(2, 8))):
-        text = draw(st.sampled_from(UNARY + BINARY))
+        text = draw(st.sampled_from(operators))
         near = st.sampled_from(names[-3:])
         lines.append(f"    v{i} = {text.format(draw(near), draw(near))}")
         names.append(f"v{i}")
@@ -110,6 +123,17 @@ def has_group(function: Function) -> bool:
 @given(programs(), tensors(), tensors(), st.sampled_from((0.5, -2.0, float("nan"))),
        st.integers(-3, 3))
 def test_random_programs(text, a, b, s, n):
+    check_program(text, a, b, s, n)
+
+
+@settings(max_examples=250, deadline=None, derandomize=True)
+@given(programs(UNARY + BINARY + 2 * ROWS), tensors(), tensors(),
+       st.sampled_from((0.5, -2.0, float("nan"))), st.integers(-3, 3))
+def test_random_programs_with_rows(text, a, b, s, n):
+    check_program(text, a, b, s, n)
+
+
+def check_program(text, a, b, s, n):
     function = function_of(text)
     args = [a, b, s, n]
     expected = outcome(unfused(function), args)
@@ -143,6 +167,48 @@ def test_shapes_large_and_small(shapes):
         assert fused.stride() == apart.stride()
         np.testing.assert_allclose(fused.numpy(), engine("python").run(function, args).numpy(),
                                    1e-4, 1e-6)
+
+
+ROW_PROGRAMS = {
+    "rms": "x * torch.rsqrt((x * x).mean(-1, keepdim=True) + 1e-6) * w",
+    "norm": "(x - x.mean(-1, True)) / torch.sqrt(x.var(-1, keepdim=True) + 1e-5) * w + w",
+    "softmax": "torch.softmax(x * 0.125 + w, -1)",
+    "by hand": "torch.exp(x - x.amax(-1, True)) / torch.exp(x - x.amax(-1, True)).sum(-1, True)",
+    "dropped": "(torch.exp(x - w).sum(-1) + 1).log() * 2",
+    "loss": "torch.sqrt(((x - w) ** 2).mean() + 1)",
+    "images": "(x - x.mean([-2, -1], True)).abs().amax([-2, -1])",
+    "residual": "torch.nn.functional.layer_norm(x + w, [x.size(-1)], w, w) + x",
+    "columns": "(x - x.mean(-2, True)) * (x * x).sum(-2, True)",
+    "both": "(x * 2).sum(-1, True) + (x * 2).sum(-2, True) + x",
+    "cosine": "torch.nn.functional.cosine_similarity(x * 2, w + x, -1)",
+    "counted": "(x > 0).sum(-1) * 2",
+    "far": "torch.log_softmax(x + 1, -1).sum()",
+}
+"""A row each; w is one of the last dimension."""
+
+
+@pytest.mark.parametrize("name", ROW_PROGRAMS)
+@pytest.mark.parametrize("shape", [(3, 768), (2, 5, 7), (4, 30, 300), (1, 2, 1500), (2, 20000),
+                                   (1, 70001), (33, 1), (1, 3, 4)])
+def test_rows(name, shape):
+    random = np.random.default_rng(2)
+    function = function_of(
+        f"def f(x: Tensor, w: Tensor) -> Tensor:\n    return {ROW_PROGRAMS[name]}\n")
+    assert has_group(function) or name == "residual"
+    for dtype in ("float32", "float64", "float16", "bfloat16"):
+        x, w = (scriptlang.from_numpy(random.normal(size=s)).to(getattr(scriptlang, dtype))
+                for s in (shape, shape[-1:]))
+        for a in (x, x.transpose(0, -1).contiguous().transpose(0, -1)):
+            outcomes = []
+            for threads in (1, 2):
+                scriptlang.set_num_threads(threads)
+                outcomes += [outcome_of_one(f, [a, w]) for f in (function, unfused(function))]
+            assert all(o == outcomes[0] for o in outcomes)
+
+
+def outcome_of_one(function: Function, args) -> tuple:
+    t = engine("native").run(function, args)
+    return plain(t), t.stride()
 
 
 def test_the_error_is_the_operators_at_its_line():

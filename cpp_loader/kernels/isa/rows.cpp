@@ -57,13 +57,19 @@ void accumulate(int64_t n, const float* SL_RESTRICT x, float* SL_RESTRICT to) {
 }
 
 #if defined(__AVX512F__)
-float maximum(int64_t n, const float* x) {
+// The greatest element, or the least.
+template <bool Least>
+float extreme(int64_t n, const float* x) {
+  constexpr float kNone = Least ? __builtin_inff() : -__builtin_inff();
   F16 best[4];
-  for (F16& b : best) b = all(-__builtin_inff());
+  for (F16& b : best) b = all(kNone);
   __mmask16 nan = 0;
+  auto beyond = [](F16 a, F16 b) SL_ALWAYS {
+    return Least ? _mm512_min_ps(a, b) : _mm512_max_ps(a, b);
+  };
   auto look = [&](F16& b, F16 v) SL_ALWAYS {
     nan |= _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
-    b = _mm512_max_ps(b, v);
+    b = beyond(b, v);
   };
   int64_t i = 0;
   for (; i + 64 <= n; i += 64) {
@@ -71,11 +77,11 @@ float maximum(int64_t n, const float* x) {
   }
   for (; i < n; i += 16) {
     __mmask16 lanes = first_lanes(0.f, static_cast<int>(min_of(n - i, 16)));
-    look(best[0], _mm512_mask_loadu_ps(all(-__builtin_inff()), lanes, x + i));
+    look(best[0], _mm512_mask_loadu_ps(all(kNone), lanes, x + i));
   }
   if (nan) return __builtin_nanf("");
-  F16 top = _mm512_max_ps(_mm512_max_ps(best[0], best[1]), _mm512_max_ps(best[2], best[3]));
-  return _mm512_reduce_max_ps(top);
+  F16 top = beyond(beyond(best[0], best[1]), beyond(best[2], best[3]));
+  return Least ? _mm512_reduce_min_ps(top) : _mm512_reduce_max_ps(top);
 }
 
 // Writes exp(x - top) where y is given; the sum of all, block by block.
@@ -107,21 +113,25 @@ float exp_sum(int64_t n, const float* x, float top, float* y) {
 }
 
 void softmax(int64_t n, const float* x, float* y) {
-  float scale = 1.0f / exp_sum(n, x, maximum(n, x), y);
+  float scale = 1.0f / exp_sum(n, x, extreme<false>(n, x), y);
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) y[i] *= scale;
 }
 
 void log_softmax(int64_t n, const float* x, float* y) {
-  float top = maximum(n, x);
+  float top = extreme<false>(n, x);
   float shift = log_f32(exp_sum(n, x, top, nullptr));
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) y[i] = x[i] - top - shift;
 }
 #else
-float maximum(int64_t n, const float* x) {
+// The greatest element, or the least.
+template <bool Least>
+float extreme(int64_t n, const float* x) {
+  constexpr float kNone = Least ? __builtin_inff() : -__builtin_inff();
+  auto beyond = [](float a, float b) SL_ALWAYS { return Least ? a < b : a > b; };
   float lanes[4 * kLanesF];
-  for (int j = 0; j < 4 * kLanesF; ++j) lanes[j] = -__builtin_inff();
+  for (int j = 0; j < 4 * kLanesF; ++j) lanes[j] = kNone;
   int64_t i = 0;
   bool nan = false;
   for (; i + 4 * kLanesF <= n; i += 4 * kLanesF) {
@@ -129,21 +139,21 @@ float maximum(int64_t n, const float* x) {
     for (int j = 0; j < 4 * kLanesF; ++j) {
       float v = x[i + j];
       has_nan |= v != v;
-      lanes[j] = v > lanes[j] ? v : lanes[j];
+      lanes[j] = beyond(v, lanes[j]) ? v : lanes[j];
     }
     nan |= has_nan != 0;
   }
-  float best = -__builtin_inff();
+  float best = kNone;
   for (; i < n; ++i) {
     nan |= x[i] != x[i];
-    best = x[i] > best ? x[i] : best;
+    best = beyond(x[i], best) ? x[i] : best;
   }
-  for (int j = 0; j < 4 * kLanesF; ++j) best = lanes[j] > best ? lanes[j] : best;
+  for (int j = 0; j < 4 * kLanesF; ++j) best = beyond(lanes[j], best) ? lanes[j] : best;
   return nan ? __builtin_nanf("") : best;
 }
 
 void softmax(int64_t n, const float* x, float* y) {
-  float top = maximum(n, x);
+  float top = extreme<false>(n, x);
   map_f32(n, x, y, [top](float v) { return exp_f32(v - top); });
   float scale = 1.0f / sum(n, y);
 #pragma GCC ivdep
@@ -151,7 +161,7 @@ void softmax(int64_t n, const float* x, float* y) {
 }
 
 void log_softmax(int64_t n, const float* x, float* y) {
-  float top = maximum(n, x);
+  float top = extreme<false>(n, x);
   constexpr int64_t kPiece = 1024;
   float total = 0;
   for (int64_t first = 0; first < n; first += kPiece) {
@@ -182,6 +192,17 @@ void layer_norm(int64_t n, const float* x, const float* gamma, const float* beta
   } else {
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean) * rstd + (beta ? beta[i] : 0.0f);
+  }
+}
+
+void rms_norm(int64_t n, const float* x, const float* gamma, float eps, float* y) {
+  float scale = 1.0f / __builtin_sqrtf(sum_squares(n, x, 0.0f) / static_cast<float>(n) + eps);
+  if (gamma) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) y[i] = x[i] * scale * gamma[i];
+  } else {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) y[i] = x[i] * scale;
   }
 }
 
@@ -250,9 +271,30 @@ void gru_cell(int64_t n, const float* input, const float* hidden, const float* h
   __builtin_memcpy(h + i, result, static_cast<size_t>(n - i) * sizeof(float));
 }
 
+// GCC leaves the upper parts of vector registers in use where a function returns a lane of one.
+// Code without AVX, which the caller may be, is slow until they are cleared.
+template <auto Function, class... Arguments>
+float leaving_no_vectors(Arguments... arguments) {
+  float result = Function(arguments...);
+#if defined(__AVX__)
+  _mm256_zeroupper();
+#endif
+  return result;
+}
+
 }  // namespace
 
-const RowFunctions rows{&softmax,     &log_softmax, &layer_norm, &scale_shift, &sum,
-                        &sum_squares, &accumulate,  &maximum,    &lstm_cell,   &gru_cell};
+const RowFunctions rows{&softmax,
+                        &log_softmax,
+                        &layer_norm,
+                        &rms_norm,
+                        &scale_shift,
+                        &leaving_no_vectors<sum>,
+                        &leaving_no_vectors<sum_squares>,
+                        &accumulate,
+                        &leaving_no_vectors<extreme<false>>,
+                        &leaving_no_vectors<extreme<true>>,
+                        &lstm_cell,
+                        &gru_cell};
 
 }  // namespace scriptlang::kernels::SL_ISA

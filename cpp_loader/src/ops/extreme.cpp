@@ -65,9 +65,23 @@ Tensor extreme(const Tensor& self, const std::vector<int64_t>& dims, bool keepdi
                const char* name) {
   check_not_empty(self, dims, name);
   ScalarType computed = comparable(self.dtype());
+  const RowFunction* function = nullptr;
+  if (is_floating(computed) || computed == ScalarType::Int64) {
+    for_row_type(computed, [&](auto zero) {
+      using T = decltype(zero);
+      function = greatest ? &row::kMaximum<T> : &row::kMinimum<T>;
+    });
+  }
+  if (is_symbolic(self)) {
+    for_type(computed, name, [](auto) {});
+    return record_reduction(
+        self, dims, keepdim, computed, self.dtype(), function, {},
+        [=](const Tensor* in) { return extreme(in[0], dims, keepdim, greatest, name); });
+  }
   Reduction r = reduction(self, dims, keepdim, computed);
   Tensor to = r.result(computed);
-  for_type(computed, name, [&](auto zero) {
+  if (function) reduce_rows(r, to, *function);
+  else for_type(computed, name, [&](auto zero) {
     using T = decltype(zero);
     for_rows<T, T>(r, to, [&](const T* x, int64_t n) {
       return extreme_of(x, n, greatest);

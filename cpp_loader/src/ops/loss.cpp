@@ -196,7 +196,11 @@ Tensor cosine_similarity(const Tensor& a, const Tensor& b, int64_t dim, double e
   std::vector<int64_t> shape = broadcast_shapes(a.sizes(), b.sizes());
   dim = wrap_dim(dim, int64_t(shape.size()));
   if (shape.empty()) shape = {1};
-  Tensor x = view_expand(to_dtype(a, type), shape), y = view_expand(to_dtype(b, type), shape);
+  auto expanded = [&](const Tensor& t) {
+    Tensor typed = to_dtype(t, type);
+    return typed.sizes() == IntSpan(shape) ? typed : view_expand(typed, shape);
+  };
+  Tensor x = expanded(a), y = expanded(b);
   auto unit = [&](const Tensor& t) { return div(t, clamp_min(norm_along(t, 2, dim, true), eps)); };
   return sum_over(mul(unit(x), unit(y)), {dim});
 }

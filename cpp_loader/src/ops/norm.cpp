@@ -6,8 +6,7 @@
 #include "../../kernels/parallel.h"
 #include "layers.h"
 #include "layout.h"
-#include "pointwise.h"
-#include "row_kernels.h"
+#include "recording.h"
 #include "view.h"
 
 namespace scriptlang {
@@ -31,6 +30,18 @@ struct Normed {
   Tensor y, mean, rstd;
 };
 
+// Notes a normalisation over the last dimensions, whose result has the type of its input.
+Tensor record_norm(const Tensor& input, IntSpan shape, std::vector<Tensor> inputs,
+                   ScalarType computed, double eps, const RowFunction* function, Whole whole) {
+  Recording::Rows rows;
+  rows.function = input.numel() > 0 ? function : nullptr;
+  rows.dims = int(shape.size);
+  rows.computed = computed;
+  rows.params = {eps};
+  rows.inputs = std::move(inputs);
+  return Recording::current().add_rows(rows, std::move(whole), input.sizes(), input.dtype());
+}
+
 Normed layer_norm(const Tensor& input, IntSpan shape, const Tensor& weight, const Tensor& bias,
                   double eps) {
   SL_CHECK(!shape.empty(), "Expected normalized_shape to be at least 1-dimensional, i.e., "
@@ -47,6 +58,15 @@ Normed layer_norm(const Tensor& input, IntSpan shape, const Tensor& weight, cons
              to_string(shape));
   }
   ScalarType computed = computed_type(input.dtype(), "LayerNormKernelImpl");
+  if (is_symbolic(input)) {
+    const RowFunction* function = nullptr;
+    for_float_type(computed, [&](auto zero) { function = &row::kLayerNorm<decltype(zero)>; });
+    std::vector<int64_t> sizes(shape.begin(), shape.end());
+    return {record_norm(input, shape, {input, weight, bias}, computed, eps, function,
+                        [=](const Tensor* in) {
+      return layer_norm(in[0], sizes, in[1], in[2], eps).y;
+    }), {}, {}};
+  }
   int64_t n = checked_numel(shape), rows = n ? input.numel() / n : 0;
   std::vector<int64_t> stat_sizes(input.sizes().begin(), input.sizes().end());
   for (int64_t i = axis; i < input.dim(); ++i) stat_sizes[size_t(i)] = 1;
@@ -106,10 +126,16 @@ Tensor rms_norm(const Tensor& input, IntSpan shape, const Tensor& weight, const 
            to_string(shape));
   if (is_complex(input.dtype())) return complex_rms_norm(input, axis, weight, eps_value);
   ScalarType computed = computed_type(input.dtype(), "rms_norm");
-  double eps = !eps_value.is_none()                     ? eps_value.as_double()
-               : computed == ScalarType::Float64        ? 2.220446049250313e-16
-               : input.dtype() == ScalarType::Float16   ? 1.1920928955078125e-07
-                                                        : 1.1920928955078125e-07;
+  double eps = !eps_value.is_none()              ? eps_value.as_double()
+               : computed == ScalarType::Float64 ? 2.220446049250313e-16
+                                                 : 1.1920928955078125e-07;
+  if (is_symbolic(input)) {
+    const RowFunction* function = nullptr;
+    for_float_type(computed, [&](auto zero) { function = &row::kRmsNorm<decltype(zero)>; });
+    std::vector<int64_t> sizes(shape.begin(), shape.end());
+    return record_norm(input, shape, {input, weight}, computed, eps, function,
+                       [=](const Tensor* in) { return rms_norm(in[0], sizes, in[1], eps_value); });
+  }
   int64_t n = checked_numel(shape), rows = n ? input.numel() / n : 0;
   Tensor x = contiguous_as(input, computed), y = Tensor::empty(input.sizes(), computed);
   Tensor w = optional_as(weight, computed);
@@ -119,10 +145,7 @@ Tensor rms_norm(const Tensor& input, IntSpan shape, const Tensor& weight, const 
     T* to = y.data<T>();
     kernels::parallel_for(rows, grain_for(n), [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {
-        T scale = T(1) / std::sqrt(Rows<T>::sum_squares(n, from + r * n, T(0)) / T(n) + T(eps));
-        for (int64_t i = 0; i < n; ++i) {
-          to[r * n + i] = from[r * n + i] * scale * (gamma ? gamma[i] : T(1));
-        }
+        Rows<T>::rms_norm(n, from + r * n, gamma, eps, to + r * n);
       }
     });
   });

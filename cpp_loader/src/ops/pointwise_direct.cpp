@@ -1,5 +1,7 @@
 #include "pointwise_direct.h"
 
+#include "recording.h"
+
 #include <algorithm>
 
 namespace scriptlang {
@@ -12,7 +14,7 @@ bool is_simple(const Value& v) {
   if (!v.is_tensor()) return false;
   const Tensor& t = v.as_tensor();
   return (t.dtype() == ScalarType::Float32 || t.dtype() == ScalarType::Float64) &&
-         t.is_contiguous() && t.numel() <= kMostElements;
+         t.is_contiguous() && t.numel() <= kMostElements && !is_symbolic(t);
 }
 
 bool same_shape(const Tensor& a, const Tensor& b) {

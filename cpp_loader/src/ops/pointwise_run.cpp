@@ -218,8 +218,8 @@ void plan_inputs(StridedPlan* plan, const Pointwise& p, const bool* dimensioned)
   }
 }
 
-PointwiseStep recorded(const Runner& r, const Pointwise& p) {
-  PointwiseStep step;
+RecordedStep recorded(const Runner& r, const Pointwise& p) {
+  RecordedStep step;
   step.loop = r.loop;
   step.produced = r.streams[0].from;
   step.count = p.count;
@@ -228,7 +228,7 @@ PointwiseStep recorded(const Runner& r, const Pointwise& p) {
     std::memcpy(step.params, p.params, sizeof step.params);
   }
   for (int i = 0; i < p.count; ++i) {
-    PointwiseStep::In& in = step.in[i];
+    RecordedStep::In& in = step.in[i];
     in.type = i == 0 && p.first != ScalarType::Undefined ? loop_type(p.first)
                                                          : loop_type(p.compute);
     if (p.in[i].tensor == nullptr) in.number = p.in[i].number;
@@ -361,7 +361,7 @@ Tensor run_planned(Pointwise& p, Loop loop) {
   r.streams[0].convert = converter(result, produced);
 
   if (__builtin_expect(symbolic, 0)) {
-    PointwiseStep step = recorded(r, p);
+    RecordedStep step = recorded(r, p);
     if (given) Recording::give_up();
     if (alike) return Recording::current().add(std::move(step), shape->sizes(), IntSpan(), result);
     StridedPlan plan;

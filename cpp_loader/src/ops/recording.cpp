@@ -1,5 +1,7 @@
 #include "recording.h"
 
+#include <algorithm>
+
 namespace scriptlang {
 
 namespace {
@@ -37,7 +39,7 @@ Tensor Recording::input(const Tensor& like) {
   return make(like.sizes(), like.strides(), like.dtype());
 }
 
-Tensor Recording::add(PointwiseStep step, IntSpan sizes, IntSpan strides, ScalarType type) {
+Tensor Recording::add(RecordedStep step, IntSpan sizes, IntSpan strides, ScalarType type) {
   checked_numel(sizes);
   step.result = int(values_.size());
   steps_.push_back(std::move(step));
@@ -46,7 +48,7 @@ Tensor Recording::add(PointwiseStep step, IntSpan sizes, IntSpan strides, Scalar
 
 Tensor Recording::convert(const Tensor& t, ScalarType type) {
   if (kernels::converter(type, t.dtype()) == nullptr) give_up();
-  PointwiseStep step;
+  RecordedStep step;
   step.count = 1;
   step.in[0].value = find(t);
   step.in[0].type = t.dtype();
@@ -54,6 +56,23 @@ Tensor Recording::convert(const Tensor& t, ScalarType type) {
   int64_t strides[kMaxDims];
   bool permuted = t.permuted_strides(strides);
   return add(std::move(step), t.sizes(), permuted ? IntSpan{strides, t.dim()} : IntSpan(), type);
+}
+
+Tensor Recording::add_rows(const Rows& rows, Whole whole, IntSpan sizes, ScalarType type) {
+  RecordedStep step;
+  step.whole = std::move(whole);
+  step.row = rows.function;
+  step.row_dims = rows.dims;
+  step.count = int(rows.inputs.size());
+  for (int k = 0; k < step.count; ++k) {
+    const Tensor& t = rows.inputs[size_t(k)];
+    step.in[k].type = rows.computed;
+    if (t.defined()) step.in[k].value = find(t);
+  }
+  step.has_params = !rows.params.empty();
+  std::copy(rows.params.begin(), rows.params.end(), step.params);
+  step.produced = rows.computed;
+  return add(std::move(step), sizes, IntSpan(), type);
 }
 
 int Recording::find(const Tensor& t) const {

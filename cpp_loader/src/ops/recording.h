@@ -1,29 +1,42 @@
-// What pointwise operators would compute, noted instead of computed.
+// What operators would compute, noted instead of computed.
 //
 // While a Recording is open on a thread, its operators may be given symbolic tensors: these have a
 // type and a geometry, but no elements. Operators check their arguments and settle types and
-// shapes as always; the loop that they would run becomes a step. Only operators that do nothing
-// but that may be given symbolic tensors (fused_group.cpp lists them).
+// shapes as always; the loop that they would run, or the function of rows, becomes a step. Only
+// operators that do nothing but that may be given symbolic tensors (fused_group.cpp lists them).
 #pragma once
 
+#include <functional>
+#include <vector>
+
 #include "pointwise.h"
+#include "row_functions.h"
 
 namespace scriptlang {
 
-// One loop: its inputs converted to the types it wants, its result to the type of `result`.
-struct PointwiseStep {
+// What an operator does with all of its inputs at once.
+using Whole = std::function<Tensor(const Tensor* inputs)>;
+
+// One loop, or one function of every row: its inputs converted to the types it wants, its result
+// to the type of `result`.
+struct RecordedStep {
   struct In {
     int value = -1;  // index of a value of the recording; -1: the number
     Scalar number;
     ScalarType type = ScalarType::Float32;
   };
-  kernels::Loop loop = nullptr;  // null: in[0] converted
+  kernels::Loop loop = nullptr;  // null where there is no `whole` either: in[0] converted
   In in[kMaxInputs];
   int count = 0;
   bool has_params = false;
   double params[kernels::kParams] = {};
-  ScalarType produced = ScalarType::Float32;  // by the loop
+  ScalarType produced = ScalarType::Float32;  // by the loop or function
   int result = -1;                            // index of a value
+
+  // Of an operator on rows: null `row` where its rows do not lie in the last dimensions.
+  Whole whole;
+  const RowFunction* row = nullptr;
+  int row_dims = 0;  // how many last dimensions of in[0] make a row
 };
 
 extern Storage* symbolic_storage;
@@ -45,18 +58,30 @@ class Recording {
   // A symbolic tensor like this one; it is the next value.
   Tensor input(const Tensor& like);
   // Notes a step; no strides mean contiguous.
-  Tensor add(PointwiseStep step, IntSpan sizes, IntSpan strides, ScalarType type);
+  Tensor add(RecordedStep step, IntSpan sizes, IntSpan strides, ScalarType type);
   Tensor convert(const Tensor& t, ScalarType type);
   // Index of a value; gives up on a tensor that is none.
   int find(const Tensor& t) const;
 
+  // An operator on rows: the function, the type it computes in, numbers for it, and its inputs,
+  // of which the ones behind the first may be undefined.
+  struct Rows {
+    const RowFunction* function = nullptr;  // null: none fits, only `whole` does
+    int dims = 0;
+    ScalarType computed = ScalarType::Float32;
+    std::vector<double> params;
+    std::vector<Tensor> inputs;
+  };
+  // Its result lies contiguous.
+  Tensor add_rows(const Rows& rows, Whole whole, IntSpan sizes, ScalarType type);
+
   const std::vector<Tensor>& values() const { return values_; }
-  const std::vector<PointwiseStep>& steps() const { return steps_; }
+  const std::vector<RecordedStep>& steps() const { return steps_; }
 
  private:
   Tensor make(IntSpan sizes, IntSpan strides, ScalarType type);
   std::vector<Tensor> values_;
-  std::vector<PointwiseStep> steps_;
+  std::vector<RecordedStep> steps_;
   Recording* outer_;
 };
 

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "layers.h"
-#include "row_kernels.h"
+#include "row_functions.h"
 
 namespace scriptlang {
 
@@ -48,6 +48,56 @@ Reduction reduction(const Tensor& self, const std::vector<int64_t>& dims, bool k
   }
   r.rows = contiguous_as(view_permute(self, order), computed);
   return r;
+}
+
+Tensor record_reduction(const Tensor& self, const std::vector<int64_t>& dims, bool keepdim,
+                        ScalarType computed, ScalarType result, const RowFunction* function,
+                        std::vector<double> params, Whole whole) {
+  std::vector<int64_t> sizes;
+  size_t next = 0;
+  bool trailing = !dims.empty() && dims.front() + int64_t(dims.size()) == self.dim();
+  for (int64_t d = 0; d < self.dim(); ++d) {
+    bool reduced = next < dims.size() && dims[next] == d;
+    if (reduced) ++next;
+    if (!reduced || keepdim) sizes.push_back(reduced ? 1 : self.size(d));
+  }
+  Recording::Rows rows;
+  rows.function = trailing && self.numel() > 0 ? function : nullptr;
+  rows.dims = int(dims.size());
+  rows.computed = computed;
+  rows.params = std::move(params);
+  rows.inputs = {self};
+  return Recording::current().add_rows(rows, std::move(whole), sizes, result);
+}
+
+// Few long rows are cut into pieces; the order of additions is the same.
+void reduce_rows(const Reduction& r, const Tensor& to, const RowFunction& function,
+                 const double* params) {
+  int64_t n = r.n, size = r.rows.itemsize(), count = row::pieces(n);
+  const char* from = static_cast<const char*>(r.rows.raw());
+  char* out = static_cast<char*>(to.raw());
+  if (function.piece == nullptr || count < 16 || r.outer >= 16) {
+    kernels::parallel_for(r.outer, 32768 / std::max<int64_t>(1, n) + 1,
+                          [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const void* in[kMaxInputs] = {from + i * n * size};
+        function.run(n, out + i * size, in, params);
+      }
+    });
+    return;
+  }
+  Tensor partials = Tensor::empty({r.outer, count}, to.dtype());
+  char* parts = static_cast<char*>(partials.raw());
+  kernels::parallel_for(r.outer * count, 8, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t first = i % count * kRowPiece;
+      const void* in[kMaxInputs] = {from + (i / count * n + first) * size};
+      function.piece(std::min(kRowPiece, n - first), parts + i * size, in, params);
+    }
+  });
+  for (int64_t i = 0; i < r.outer; ++i) {
+    function.join(n, out + i * size, parts + i * count * size, params);
+  }
 }
 
 namespace {
@@ -103,6 +153,14 @@ bool try_column_sum(const Tensor& self, const std::vector<int64_t>& dims, const 
 
 Tensor sum(const Tensor& self, const std::vector<int64_t>& dims, bool keepdim, ScalarType result) {
   ScalarType computed = sum_type(result);
+  if (is_symbolic(self)) {
+    const RowFunction* function = nullptr;
+    if (!is_complex(computed)) {
+      for_row_type(computed, [&](auto zero) { function = &row::kSum<decltype(zero)>; });
+    }
+    return record_reduction(self, dims, keepdim, computed, result, function, {},
+                            [=](const Tensor* in) { return sum(in[0], dims, keepdim, result); });
+  }
   Reduction shape_only;
   if (is_floating(computed) && self.dtype() == computed) {
     for (int64_t d = 0, next = 0; d < self.dim(); ++d) {
@@ -115,26 +173,15 @@ Tensor sum(const Tensor& self, const std::vector<int64_t>& dims, bool keepdim, S
   }
   Reduction r = reduction(self, dims, keepdim, computed);
   Tensor to = r.result(computed);
-  switch (computed) {
-    case ScalarType::Int64:
-      for_rows<int64_t, int64_t>(r, to, [](const int64_t* x, int64_t n) {
-        uint64_t total = 0;
-        for (int64_t i = 0; i < n; ++i) total += uint64_t(x[i]);
-        return int64_t(total);
-      });
-      break;
-    case ScalarType::Complex128:
-      for_rows<Complex, Complex>(r, to, [](const Complex* x, int64_t n) {
-        Complex total = 0;
-        for (int64_t i = 0; i < n; ++i) total += x[i];
-        return total;
-      });
-      break;
-    default:
-      for_float_type(computed, [&](auto zero) {
-        using T = decltype(zero);
-        for_rows<T, T>(r, to, [](const T* x, int64_t n) { return Rows<T>::sum(n, x); });
-      });
+  if (computed == ScalarType::Complex128) {
+    for_rows<Complex, Complex>(r, to, [](const Complex* x, int64_t n) {
+      Complex total = 0;
+      for (int64_t i = 0; i < n; ++i) total += x[i];
+      return total;
+    });
+  } else {
+    for_row_type(computed,
+                 [&](auto zero) { reduce_rows(r, to, row::kSum<decltype(zero)>); });
   }
   return to_dtype(to, result);
 }
@@ -155,15 +202,21 @@ Tensor mean(const Tensor& self, const Value& dim_value, bool keepdim, const Valu
   std::vector<int64_t> dims = reduced_dims(dim_value, self.dim());
   double count = 1;
   for (int64_t d : dims) count *= double(self.size(d));
+  if (is_symbolic(self)) {
+    ScalarType computed = result == ScalarType::Float64 ? result : ScalarType::Float32;
+    const RowFunction* function = nullptr;
+    for_float_type(computed, [&](auto zero) { function = &row::kMean<decltype(zero)>; });
+    return record_reduction(
+        self, dims, keepdim, computed, result, is_complex(result) ? nullptr : function, {},
+        [=](const Tensor* in) { return mean(in[0], dim_value, keepdim, dtype); });
+  }
   bool trailing = dims.empty() || dims.front() + int64_t(dims.size()) == self.dim();
   if (trailing && self.dtype() == result &&
       (result == ScalarType::Float32 || result == ScalarType::Float64)) {
     Reduction r = reduction(self, dims, keepdim, result);
     Tensor to = r.result(result);
-    for_float_type(result, [&](auto zero) {
-      using T = decltype(zero);
-      for_rows<T, T>(r, to, [](const T* x, int64_t n) { return Rows<T>::sum(n, x) / T(n); });
-    });
+    for_float_type(result,
+                   [&](auto zero) { reduce_rows(r, to, row::kMean<decltype(zero)>); });
     return to;
   }
   bool small = result == ScalarType::Float16 || result == ScalarType::BFloat16;
@@ -301,6 +354,25 @@ Moments moments(const Tensor& self, const std::vector<int64_t>& dims, double cor
   return m;
 }
 
+// The variance alone, or its root.
+Tensor spread(const Tensor& self, const std::vector<int64_t>& dims, double correction,
+              bool keepdim, bool root, const char* name) {
+  if (!is_symbolic(self)) return moments(self, dims, correction, keepdim, root, name).variance;
+  if (!is_floating(self.dtype())) Recording::give_up();
+  ScalarType computed = computed_type(self.dtype(), name);
+  const RowFunction* function = nullptr;
+  for_float_type(computed, [&](auto zero) {
+    using T = decltype(zero);
+    function = root ? &row::kDeviation<T> : &row::kVariance<T>;
+  });
+  double count = 1;
+  for (int64_t d : dims) count *= double(self.size(d));
+  return record_reduction(self, dims, keepdim, computed, self.dtype(), function,
+                          {std::max(0.0, count - correction)}, [=](const Tensor* in) {
+    return moments(in[0], dims, correction, keepdim, root, name).variance;
+  });
+}
+
 double correction_of(Args args, int i) { return args.none(i) ? 1.0 : args.scalar(i).to_double(); }
 
 // ---- norms
@@ -319,12 +391,21 @@ Tensor vector_norm(const Tensor& self, double p, const std::vector<int64_t>& dim
              p, " norm on the dimension ", d, " because this dimension is empty and the operation "
              "does not have an identity");
   }
+  const RowFunction* function = nullptr;
+  if (p == 2) {
+    for_float_type(computed, [&](auto zero) { function = &row::kEuclidean<decltype(zero)>; });
+  }
+  if (is_symbolic(real)) {
+    return record_reduction(
+        real, dims, keepdim, computed, result, function, {},
+        [=](const Tensor* in) { return vector_norm(in[0], p, dims, keepdim, result); });
+  }
   Reduction r = reduction(real, dims, keepdim, computed);
   Tensor to = r.result(computed);
-  for_float_type(computed, [&](auto zero) {
+  if (function) reduce_rows(r, to, *function);
+  else for_float_type(computed, [&](auto zero) {
     using T = decltype(zero);
     for_rows<T, T>(r, to, [p](const T* x, int64_t n) {
-      if (p == 2) return std::sqrt(Rows<T>::sum_squares(n, x, T(0)));
       bool extreme = std::isinf(p);
       T total = extreme && p < 0 ? std::numeric_limits<T>::infinity() : T(0);
       for (int64_t i = 0; i < n; ++i) {
@@ -477,31 +558,31 @@ SL_OP(aten_logsumexp) {
 SL_OP(aten_special_logsumexp) { op_aten_logsumexp(ctx, args, out); }
 SL_OP(aten_var) {
   const Tensor& self = args.tensor(0);
-  out[0] = moments(self, all_dims(self), args.boolean(1) ? 1 : 0, false, false, "var").variance;
+  out[0] = spread(self, all_dims(self), args.boolean(1) ? 1 : 0, false, false, "var");
 }
 SL_OP(aten_std) {
   const Tensor& self = args.tensor(0);
-  out[0] = moments(self, all_dims(self), args.boolean(1) ? 1 : 0, false, true, "std").variance;
+  out[0] = spread(self, all_dims(self), args.boolean(1) ? 1 : 0, false, true, "std");
 }
 SL_OP(aten_var_dim) {
   const Tensor& self = args.tensor(0);
-  out[0] = moments(self, reduced_dims(args[1], self.dim()), args.boolean(2) ? 1 : 0,
-                   args.boolean(3), false, "var").variance;
+  out[0] = spread(self, reduced_dims(args[1], self.dim()), args.boolean(2) ? 1 : 0,
+                   args.boolean(3), false, "var");
 }
 SL_OP(aten_std_dim) {
   const Tensor& self = args.tensor(0);
-  out[0] = moments(self, reduced_dims(args[1], self.dim()), args.boolean(2) ? 1 : 0,
-                   args.boolean(3), true, "std").variance;
+  out[0] = spread(self, reduced_dims(args[1], self.dim()), args.boolean(2) ? 1 : 0,
+                   args.boolean(3), true, "std");
 }
 SL_OP(aten_var_correction) {
   const Tensor& self = args.tensor(0);
-  out[0] = moments(self, reduced_dims(args[1], self.dim()), correction_of(args, 2),
-                   args.boolean(3), false, "var").variance;
+  out[0] = spread(self, reduced_dims(args[1], self.dim()), correction_of(args, 2),
+                   args.boolean(3), false, "var");
 }
 SL_OP(aten_std_correction) {
   const Tensor& self = args.tensor(0);
-  out[0] = moments(self, reduced_dims(args[1], self.dim()), correction_of(args, 2),
-                   args.boolean(3), true, "std").variance;
+  out[0] = spread(self, reduced_dims(args[1], self.dim()), correction_of(args, 2),
+                   args.boolean(3), true, "std");
 }
 SL_OP(aten_var_mean) {
   const Tensor& self = args.tensor(0);

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "../../kernels/parallel.h"
-#include "pointwise.h"
+#include "recording.h"
 #include "view.h"
 
 namespace scriptlang {
@@ -24,6 +24,15 @@ struct Reduction {
 std::vector<int64_t> reduced_dims(const Value& dims, int64_t ndim);
 Reduction reduction(const Tensor& self, const std::vector<int64_t>& dims, bool keepdim,
                     ScalarType computed);
+
+// Notes the reduction of a symbolic tensor by a function of rows, which may be null.
+Tensor record_reduction(const Tensor& self, const std::vector<int64_t>& dims, bool keepdim,
+                        ScalarType computed, ScalarType result, const RowFunction* function,
+                        std::vector<double> params, Whole whole);
+
+// Runs a function of rows that reduces.
+void reduce_rows(const Reduction& r, const Tensor& to, const RowFunction& function,
+                 const double* params = nullptr);
 
 // Calls f(row, n) -> R for every row and stores what it returns.
 template <class T, class R, class F>

@@ -1,4 +1,4 @@
-// The row kernels for both float types: float32 from the instruction set at hand, float64 plainly.
+// The row kernels by type: float32 from the instruction set at hand, others plainly.
 #pragma once
 
 #include <algorithm>
@@ -24,6 +24,11 @@ struct Rows<float> {
   static void scale_shift(int64_t n, const float* x, float scale, float shift, float* y) {
     f().scale_shift(n, x, scale, shift, y);
   }
+  static void rms_norm(int64_t n, const float* x, const float* gamma, double eps, float* y) {
+    f().rms_norm(n, x, gamma, float(eps), y);
+  }
+  static float maximum(int64_t n, const float* x) { return f().maximum(n, x); }
+  static float minimum(int64_t n, const float* x) { return f().minimum(n, x); }
   static float sum(int64_t n, const float* x) { return f().sum(n, x); }
   static float sum_squares(int64_t n, const float* x, float center) {
     return f().sum_squares(n, x, center);
@@ -38,39 +43,81 @@ struct Rows<float> {
   }
 };
 
-template <>
-struct Rows<double> {
-  static double maximum(int64_t n, const double* x) {
-    double best = -std::numeric_limits<double>::infinity();
-    for (int64_t i = 0; i < n; ++i) {
-      if (std::isnan(x[i])) return x[i];
-      best = std::max(best, x[i]);
+// Of elements of any type, in lanes that do not wait for each other.
+template <class T>
+struct PlainRows {
+  static constexpr int64_t kBlock = 4096;  // elements summed before blocks are added pairwise
+  static constexpr int kLanes = 8;
+
+  // Adds f(x[i]).
+  template <class F>
+  static T added(int64_t n, const T* x, F f) {
+    if (n > kBlock) {
+      int64_t half = ((n + kBlock - 1) / kBlock + 1) / 2 * kBlock;
+      return T(added(half, x, f) + added(n - half, x + half, f));
     }
+    T lanes[kLanes] = {};
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+      for (int j = 0; j < kLanes; ++j) lanes[j] = T(lanes[j] + f(x[i + j]));
+    }
+    T total = 0;
+    for (; i < n; ++i) total = T(total + f(x[i]));
+    for (T lane : lanes) total = T(total + lane);
+    return total;
+  }
+  static T sum(int64_t n, const T* x) {
+    return added(n, x, [](T v) { return v; });
+  }
+  static T sum_squares(int64_t n, const T* x, T center) {
+    return added(n, x, [center](T v) { return (v - center) * (v - center); });
+  }
+  // n >= 1; the first NaN where there is one.
+  static T maximum(int64_t n, const T* x) {
+    return extreme(n, x, [](T a, T b) { return a > b; });
+  }
+  static T minimum(int64_t n, const T* x) {
+    return extreme(n, x, [](T a, T b) { return a < b; });
+  }
+  template <class F>
+  static T extreme(int64_t n, const T* x, F beyond) {
+    T lanes[kLanes];
+    for (T& lane : lanes) lane = x[0];
+    int nan = 0;
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+      for (int j = 0; j < kLanes; ++j) {
+        nan |= x[i + j] != x[i + j];
+        lanes[j] = beyond(x[i + j], lanes[j]) ? x[i + j] : lanes[j];
+      }
+    }
+    for (; i < n; ++i) {
+      nan |= x[i] != x[i];
+      lanes[0] = beyond(x[i], lanes[0]) ? x[i] : lanes[0];
+    }
+    if (nan) return *std::find_if(x, x + n, [](T v) { return v != v; });
+    T best = lanes[0];
+    for (T lane : lanes) best = beyond(lane, best) ? lane : best;
     return best;
   }
-  static double sum(int64_t n, const double* x) {
-    if (n <= 512) {
-      double lanes[8] = {};
-      int64_t i = 0;
-      for (; i + 8 <= n; i += 8) {
-        for (int j = 0; j < 8; ++j) lanes[j] += x[i + j];
-      }
-      double total = 0;
-      for (; i < n; ++i) total += x[i];
-      for (double lane : lanes) total += lane;
-      return total;
-    }
-    int64_t half = n / 2;
-    return sum(half, x) + sum(n - half, x + half);
+};
+
+template <>
+struct Rows<uint64_t> : PlainRows<uint64_t> {};
+
+// Sums of integers wrap.
+template <>
+struct Rows<int64_t> : PlainRows<int64_t> {
+  static int64_t sum(int64_t n, const int64_t* x) {
+    return int64_t(Rows<uint64_t>::sum(n, reinterpret_cast<const uint64_t*>(x)));
   }
-  static double sum_squares(int64_t n, const double* x, double center) {
-    if (n > 512) {
-      int64_t half = n / 2;
-      return sum_squares(half, x, center) + sum_squares(n - half, x + half, center);
-    }
-    double total = 0;
-    for (int64_t i = 0; i < n; ++i) total += (x[i] - center) * (x[i] - center);
-    return total;
+};
+
+template <>
+struct Rows<double> : PlainRows<double> {
+  static void rms_norm(int64_t n, const double* x, const double* gamma, double eps, double* y) {
+    double scale = 1 / std::sqrt(sum_squares(n, x, 0) / double(n) + eps);
+    for (int64_t i = 0; i < n; ++i) y[i] = x[i] * scale * (gamma ? gamma[i] : 1.0);
   }
   static void softmax(int64_t n, const double* x, double* y) {
     double top = maximum(n, x);

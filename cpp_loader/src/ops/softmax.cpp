@@ -1,42 +1,64 @@
 #include "../../kernels/parallel.h"
 #include "layers.h"
-#include "pointwise.h"
-#include "row_kernels.h"
+#include "recording.h"
 #include "view.h"
 
 namespace scriptlang {
 
 namespace {
 
-template <class T>
-void run_rows(const Tensor& from, const Tensor& to, bool log) {
-  int64_t n = to.size(to.dim() - 1), rows = to.numel() / n;
-  const T* x = from.data<T>();
-  T* y = to.data<T>();
+const RowFunction& function_of(ScalarType computed, bool log) {
+  const RowFunction* function = nullptr;
+  for_float_type(computed, [&](auto zero) {
+    using T = decltype(zero);
+    function = log ? &row::kLogSoftmax<T> : &row::kSoftmax<T>;
+  });
+  return *function;
+}
+
+void run_rows(const Tensor& from, const Tensor& to, const RowFunction& function) {
+  int64_t n = to.size(to.dim() - 1), rows = to.numel() / n, bytes = n * to.itemsize();
+  const char* x = static_cast<const char*>(from.raw());
+  char* y = static_cast<char*>(to.raw());
   kernels::parallel_for(rows, std::max<int64_t>(1, 16384 / n), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
-      if (log) Rows<T>::log_softmax(n, x + r * n, y + r * n);
-      else Rows<T>::softmax(n, x + r * n, y + r * n);
+      const void* in[1] = {x + r * bytes};
+      function.run(n, y + r * bytes, in, nullptr);
     }
   });
 }
+
+Tensor record_softmax(const Tensor& self, int64_t dim, ScalarType computed, ScalarType result,
+                      bool log);
 
 // Along the last dimension; others are moved there.
 Tensor softmax(const Tensor& self, int64_t dim, ScalarType result, bool log) {
   dim = wrap_dim(dim, self.dim());
   ScalarType computed = computed_type(result, log ? "log_softmax_lastdim_kernel_impl"
                                                   : "softmax_lastdim_kernel_impl");
+  if (is_symbolic(self)) return record_softmax(self, dim, computed, result, log);
   if (self.dim() == 0) return view_squeeze(softmax(view_unsqueeze(self, 0), 0, result, log));
   Tensor moved = view_transpose(self, dim, -1);
   Tensor work = Tensor::empty(moved.sizes(), computed);
   bool lies_so = moved.is_contiguous() && moved.dtype() == computed;
   if (!lies_so) copy_into(work, moved);
   const Tensor& from = lies_so ? moved : work;
-  if (work.numel() > 0) {
-    for_float_type(computed, [&](auto zero) { run_rows<decltype(zero)>(from, work, log); });
-  }
+  if (work.numel() > 0) run_rows(from, work, function_of(computed, log));
   if (dim == self.dim() - 1) return to_dtype(work, result);
   return contiguous_as(view_transpose(work, dim, -1), result);
+}
+
+Tensor record_softmax(const Tensor& self, int64_t dim, ScalarType computed, ScalarType result,
+                      bool log) {
+  Recording::Rows rows;
+  bool last = dim == self.dim() - 1 && self.numel() > 0;
+  rows.function = last ? &function_of(computed, log) : nullptr;
+  rows.dims = 1;
+  rows.computed = computed;
+  rows.inputs = {self};
+  return Recording::current().add_rows(
+      rows, [=](const Tensor* in) { return softmax(in[0], dim, result, log); }, self.sizes(),
+      result);
 }
 
 void softmax_op(Args args, Value* out, bool log) {

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ..fusible import OPERATORS
+from ..fusible import POINTWISE
 from ..shape_facts import TensorFacts, Unknown, is_size
 from ..sizes import add, floordiv, mul, sub
 from . import Call, broadcast, rule
 
-FUSED = " ".join(dict.fromkeys(name.partition("::")[2] for name in OPERATORS))
+FUSED = " ".join(dict.fromkeys(name.partition("::")[2] for name in POINTWISE))
 """Those that engines do together; each has its line in fusible.py, by overload."""
 
 OTHERS = """positive conj conj_physical _conj_physical resolve_conj resolve_neg angle real imag

@@ -1,0 +1,120 @@
+// Instructions on tiles: what tile and row programs are made of.
+//
+// An instruction is a loop of kernels/loops.h, a conversion or a function of rows; its operands
+// are registers. A register is an input or output where that lies evenly in memory, a buffer, or
+// one number.
+#pragma once
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "ops/recording.h"
+
+namespace scriptlang {
+
+struct TileCode {
+  static constexpr int kMaxRegisters = 160;
+
+  // How many elements a register has: one for all, one for each row of the tile, those of a row
+  // for all rows, or one for each element of the tile.
+  enum class Extent : uint8_t { kOne, kPerRow, kColumns, kFull };
+  enum class Place : uint8_t { kStream, kBuffer, kCell };
+  struct Register {
+    Place place = Place::kBuffer;
+    int at = 0;  // stream, buffer or cell
+    Extent extent = Extent::kFull;
+    int64_t size = 0;  // of an element
+
+    bool is_one() const { return extent == Extent::kOne; }
+  };
+  struct Instruction {
+    kernels::Loop loop = nullptr;
+    kernels::Convert convert = nullptr;
+    const RowFunction* row = nullptr;
+    int out = 0, count = 0, params = -1;
+    int in[kMaxInputs] = {};  // -1: an input of a row function that is left out
+    int64_t step[kMaxInputs] = {};
+  };
+  struct alignas(16) Cell {
+    char bytes[16];
+  };
+  struct Params {
+    double values[kernels::kParams];
+  };
+
+  const double* params_of(const Instruction& i) const {
+    return i.params < 0 ? nullptr : params[size_t(i.params)].values;
+  }
+  // Puts the addresses of buffers and numbers into `at`.
+  void place(char* buffers, int64_t buffer_bytes, char** at) const;
+  // Runs an instruction, which is no function of rows, on n elements of its operands.
+  void run(const Instruction& i, void* out, const void* const* in, const int64_t* step,
+           int64_t n) const;
+
+  std::vector<Register> registers;
+  std::vector<Instruction> instructions;
+  std::vector<Cell> cells;
+  std::vector<Params> params;
+  int buffers = 0;
+  int64_t widest = 1;  // bytes of an element of a buffer
+
+  // Whether no instruction reads a register after it has written another.
+  bool is_read_before(int read, int written) const;
+};
+
+// Something that reads and writes streams, which are the elements of tensors: inputs first, then
+// outputs. It fits one geometry of its inputs.
+class StreamProgram {
+ public:
+  static constexpr int kMaxStreams = 24;
+
+  virtual ~StreamProgram() = default;
+  // Where the elements begin. May raise what a loop raises.
+  virtual void run(char* const* streams) const = 0;
+  // Whether an output may be written to the memory of an input of the same geometry: no
+  // instruction reads the input after the output is written.
+  virtual bool may_overwrite(int input, int output) const = 0;
+};
+
+// Makes code of steps. Streams are numbered by the caller: inputs first, then outputs.
+class TileCompiler {
+ public:
+  TileCompiler(TileCode* code, const Recording& recording) : c_(*code), recording_(recording) {}
+
+  // Give the register of a stream, which the caller fills when it is not direct.
+  int add_input(int value, int stream, TileCode::Extent extent, bool direct);
+  // For the value that a step will give.
+  void add_output(int value, int stream, TileCode::Extent extent, bool direct) {
+    outputs_[value] = {stream, extent, direct};
+  }
+
+  // False where a function of rows would be given less than a row.
+  bool add_step(const RecordedStep& step);
+  // Gives buffers to registers from the instruction that writes them to the last that reads them.
+  void place_buffers();
+
+  int register_of(int value) const;  // in its own type; -1: none
+  bool fits() const { return c_.registers.size() <= size_t(TileCode::kMaxRegisters); }
+
+ private:
+  struct Output {
+    int stream;
+    TileCode::Extent extent;
+    bool direct;
+  };
+  ScalarType type_of(int value) const { return recording_.values()[size_t(value)].dtype(); }
+  int add_register(TileCode::Place place, int at, TileCode::Extent extent, ScalarType type);
+  int number(const Scalar& n, ScalarType type);
+  int operand(int value, ScalarType type);
+  int result(int value, TileCode::Extent extent);
+  void convert(int from, ScalarType from_type, int to, ScalarType to_type);
+
+  TileCode& c_;
+  const Recording& recording_;
+  std::map<std::pair<int, ScalarType>, int> known_;  // (value, type) -> register
+  std::map<int, Output> outputs_;
+  std::vector<int> kept_;  // buffers that the caller fills or empties
+};
+
+}  // namespace scriptlang
