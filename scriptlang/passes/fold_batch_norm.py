@@ -9,6 +9,8 @@ The new constants are computed in float64.
 
 from __future__ import annotations
 
+from typing import Mapping
+
 import numpy as np
 
 from ..ir import Graph, Node, Value
@@ -16,24 +18,25 @@ from ..ops import table
 from ..tensors import Tensor
 from .fuse import (CONVOLUTIONS, TRANSPOSED, is_constant, is_plain_convolution,
                    is_transposed_convolution, transposed_settings)
+from .shape_facts import Fact
+from .shapes import propagate
 
-LAYERS = CONVOLUTIONS | TRANSPOSED | {"aten::linear"}
+PRODUCTS = frozenset({"aten::linear"})
+LAYERS = CONVOLUTIONS | TRANSPOSED | PRODUCTS
 
 
 def run(graph: Graph) -> bool:
-    changed = False
-    for node in list(graph.walk()):
-        if node.kind == "aten::batch_norm":
-            changed |= fold(node)
-    return changed
+    norms = [n for n in graph.walk() if n.kind == "aten::batch_norm"]
+    facts = propagate(graph) if any(n.inputs[0].node.kind in PRODUCTS for n in norms) else {}
+    return any([fold(norm, facts) for norm in norms])
 
 
-def fold(norm: Node) -> bool:
+def fold(norm: Node, facts: Mapping[Value, Fact]) -> bool:
     layer = norm.inputs[0].node
     if layer.kind not in LAYERS or layer.block is not norm.block or len(layer.output.uses) != 1:
         return False
     if layer.kind == "aten::linear":
-        if rank(layer.inputs[0]) != 2:                  # channels are the last dimension only then
+        if facts[layer.output].rank != 2:               # channels are the last dimension only then
             return False
     elif not (is_plain_convolution(layer) or is_turned(layer)):
         return False
@@ -89,21 +92,3 @@ def replace(layer: Node, i: int, values: np.ndarray, like: Value) -> None:
     array = np.ascontiguousarray(values, like.constant._array.dtype)
     with layer.graph.at(layer):
         layer.replace_input(i, layer.graph.constant(Tensor._wrap(array), like.type, like=layer))
-
-
-RANK_TWO = frozenset({"aten::addmm", "aten::mm"})
-KEEPS_RANK = frozenset(f"aten::{name}" for name in (
-    "linear relu gelu silu tanh sigmoid hardtanh dropout leaky_relu elu batch_norm").split())
-
-
-def rank(v: Value) -> int | None:
-    """How many dimensions a tensor has, where the operators before it say so."""
-    node = v.node
-    if v.is_parameter:
-        return None
-    if node.kind in RANK_TWO:
-        return 2
-    if node.kind == "aten::flatten":
-        ends = [x.constant if x.is_constant else None for x in node.inputs[1:3]]
-        return 2 if ends == [1, -1] else None
-    return rank(node.inputs[0]) if node.kind in KEEPS_RANK else None

@@ -7,8 +7,8 @@ function keeps its graph, which is what is shown and saved; engines run the grap
 from __future__ import annotations
 
 from ..ir import Function, Graph
-from . import (after_raise, fold_batch_norm, fuse, fuse_pointwise, layouts, out_of_place, pipeline,
-               ranks)
+from . import (after_raise, fold_batch_norm, fold_shapes, fuse, fuse_pointwise, layouts,
+               out_of_place, pipeline)
 from .pipeline import Step, apply
 
 OPTIMIZED = "optimized_graph"
@@ -16,10 +16,11 @@ OPTIMIZED = "optimized_graph"
 
 CHECKS = (
     Step(out_of_place.run, "in-place activations and sums of fresh results join the chains"),
-    Step(ranks.run, "what asks the same of different tensors asks it of one"),
+    Step(fold_shapes.run, "what asks the same of different tensors asks it once"),
     Step(pipeline.run, "then the checks are one value"),
     Step(after_raise.run, "which is known once it has been looked at"),
     Step(pipeline.run, "so that only the first check is left"),
+    Step(fold_shapes.run, "what has moved out of branches has shapes that are known"),
 )
 """Chains of layers without checks between them."""
 

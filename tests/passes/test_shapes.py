@@ -14,7 +14,7 @@ from scriptlang import types as T
 from scriptlang.dtypes import float32, int64
 from scriptlang.ir import Graph
 from scriptlang.ops import table
-from scriptlang.passes import optimize, pipeline
+from scriptlang.passes import fold_shapes, optimize, pipeline
 from scriptlang.passes.shape_facts import (UNKNOWN, TensorFacts, fact_of, is_size, map_sizes,
                                            tensor_facts)
 from scriptlang.passes.shapes import propagate
@@ -26,6 +26,7 @@ from tests.ops.harness import convert
 from tests.ops.one_operator import chosen
 from tests.passes.observed import Comparison, NotRun, run
 from tests.passes.random_graphs import random_graph
+from tests.passes.test_pipeline import check_random
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 FAMILIES = sorted(p.stem for p in (DATA.parent / "ops").glob("test_*.py"))
@@ -151,6 +152,16 @@ def test_of_random_programs(seed):
         compared(graph, facts, args)
         pipeline.optimize(graph)
         compared(graph, facts, args)
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_folding_keeps_what_random_programs_give(seed):
+    def fold(graph: Graph) -> None:
+        square = tensor_facts((3, 3), float32)
+        fold_shapes.run(graph, {v: square for v in graph.inputs if v.type == T.TENSOR})
+
+    check_random(seed, fold)
+    check_random(seed, fold_shapes.run)
 
 
 ARCHIVES = sorted(p.name for p in DATA.glob("*.pt") if not p.name.startswith("counter"))

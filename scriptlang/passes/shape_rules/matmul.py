@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..shape_facts import Shape, TensorFacts, Unknown
+from ..sizes import Size
 from . import Call, broadcast, rule
 
 
@@ -15,9 +16,35 @@ def product_shape(c: Call, a: Shape, b: Shape) -> Shape:
     return (*broadcast(c, a[:-2], b[:-2]), *rows, *columns)
 
 
-@rule("matmul mm bmm mv dot vdot linalg_matmul", dtype="any")
+@rule("matmul linalg_matmul", dtype="any")
 def matmul(c: Call):
     return product_shape(c, c.shape(0), c.shape(1))
+
+
+@rule("mm", dtype="any")
+def mm(c: Call):
+    return size_at(c, "self", 0), size_at(c, "mat2", 1)
+
+
+@rule("bmm", dtype="any")
+def bmm(c: Call):
+    return size_at(c, "self", 0), size_at(c, "self", 1), size_at(c, "mat2", 2)
+
+
+@rule("mv", dtype="any")
+def mv(c: Call):
+    return (size_at(c, "self", 0),)
+
+
+@rule("dot vdot", dtype="any")
+def dot(c: Call):
+    return ()
+
+
+def size_at(c: Call, key: str, d: int) -> Size:
+    """A size of a tensor that has to have that dimension."""
+    shape = c[key].shape
+    return c.fresh() if shape is None or len(shape) <= d else shape[d]
 
 
 @rule("linear", dtype="any")
@@ -29,28 +56,27 @@ def linear(c: Call):
     return (*x[:-1], w[0]) if len(w) == 2 else x[:-1]
 
 
-@rule("addmm", dtype="any", ranks=2)
+@rule("addmm", dtype="any")
 def addmm(c: Call):
-    return c.shape("mat1")[0], c.shape("mat2")[1]
+    return size_at(c, "mat1", 0), size_at(c, "mat2", 1)
 
 
-@rule("addmv", dtype="any", ranks=1)
+@rule("addmv", dtype="any")
 def addmv(c: Call):
-    return (c.shape("mat")[0],)
+    return (size_at(c, "mat", 0),)
 
 
-@rule("baddbmm", dtype="any", ranks=3)
+@rule("baddbmm", dtype="any")
 def baddbmm(c: Call):
-    a = c.shape("batch1")
-    return a[0], a[1], c.shape("batch2")[2]
+    return size_at(c, "batch1", 0), size_at(c, "batch1", 1), size_at(c, "batch2", 2)
 
 
-@rule("addbmm", dtype="any", ranks=2)
+@rule("addbmm", dtype="any")
 def addbmm(c: Call):
-    return c.shape("batch1")[1], c.shape("batch2")[2]
+    return size_at(c, "batch1", 1), size_at(c, "batch2", 2)
 
 
-@rule("addr outer ger", ranks=2)
+@rule("addr outer ger", dtype="kernel", ranks=2)
 def outer(c: Call):
     names = ("vec1", "vec2") if c.has("vec1") else (0, 1)
     return c.shape(names[0])[0], c.shape(names[1])[0]
