@@ -7,8 +7,8 @@ function keeps its graph, which is what is shown and saved; engines run the grap
 from __future__ import annotations
 
 from ..ir import Function, Graph
-from . import (after_raise, fold_batch_norm, fold_shapes, fuse, fuse_pointwise, layouts,
-               out_of_place, pipeline)
+from . import (after_raise, batch_linears, fold_batch_norm, fold_shapes, fuse, fuse_pointwise,
+               layouts, out_of_place, pipeline)
 from .pipeline import Step, apply
 
 OPTIMIZED = "optimized_graph"
@@ -26,6 +26,7 @@ CHECKS = (
 
 LAYERS = (
     Step(fold_batch_norm.run, "then convolutions are followed by what can be fused"),
+    Step(batch_linears.run, "layers that nothing will be fused to"),
     Step(fuse.run, "each layer with all that follows it"),
     Step(layouts.run, "between the convolutions that are now fused"),
     Step(pipeline.run, "clears constants that nothing uses any more"),

@@ -10,7 +10,7 @@ import pytest
 import scriptlang
 from scriptlang.interpreter.engine import available, engine
 from scriptlang.ir import Function, Graph, schema_of_graph, verify
-from scriptlang.passes import fold_batch_norm, fuse, layouts, optimize
+from scriptlang.passes import batch_linears, fold_batch_norm, fuse, layouts, optimize
 from tests.golden import parse
 
 DATA = Path(__file__).resolve().parent.parent / "data"
@@ -279,3 +279,57 @@ def test_an_optimised_module_is_a_copy_of_a_frozen_one_too():
     assert optimize.OPTIMIZED in fast._type.methods["forward"].attributes
     assert optimize.OPTIMIZED not in frozen._type.methods["forward"].attributes
     compare(fast(*inputs), expected)
+
+
+HEADS = """graph(%x : Tensor, %q : Tensor, %k : Tensor, %v : Tensor, %b : Tensor, %none : NoneType):
+  %zero : int = prim::Constant[value=0]()
+  %one : int = prim::Constant[value=1]()
+  %two : int = prim::Constant[value=2]()
+  %heads : int = prim::Constant[value=4]()
+  %last : int = prim::Constant[value=-1]()
+  %nothing : NoneType = prim::Constant()
+  %n : int = aten::size(%x, %zero)
+  %m : int = aten::size(%x, %one)
+  %sizes : int[] = prim::ListConstruct(%n, %m, %heads, %last)
+  %a : Tensor = aten::linear(%x, %q, %b)
+  %c : Tensor = aten::linear(%x, %k, %nothing)
+  %d : Tensor = aten::linear(%x, %v, %b)
+  %e : Tensor = aten::view(%a, %sizes)
+  %f : Tensor = aten::view(%c, %sizes)
+  %g : Tensor = aten::transpose(%e, %one, %two)
+  %h : Tensor = aten::transpose(%f, %one, %two)
+  %i : Tensor = aten::transpose(%h, %two, %last)
+  %j : Tensor = aten::matmul(%g, %i)
+  %dd : Tensor = LAST
+  %o : (Tensor, Tensor) = prim::TupleConstruct(%j, %dd)
+  return (%o)"""
+
+
+def heads(last: str) -> Graph:
+    return graph_of(HEADS.replace(", %none : NoneType", "").replace("LAST", last), q=tensor(128, 128),
+                    k=tensor(128, 128), v=tensor(160, 128), b=tensor(128))
+
+
+@pytest.mark.parametrize("last, count", [
+    ("aten::sigmoid(%x)", 1),                            # %d is dead, the others are one product
+    ("aten::flatten(%c, %zero, %last)", 2),              # shows how %c lies, so %a stays alone
+])
+def test_layers_of_one_input_become_one_product(last, count):
+    graph = heads(last)
+    next(n for n in graph.walk() if n.output.name == "d").destroy()
+    changed = check_parts(graph, tensor(2, 3, 128))
+    assert kinds(changed).count("linear") == count
+    assert kinds(changed).count("split_with_sizes") == (count == 1)
+
+
+def check_parts(graph: Graph, *args) -> Graph:
+    """As `check`, of a graph that returns tensors."""
+    changed = graph.copy()
+    batch_linears.run(changed)
+    verify(changed)
+    for which in ENGINES:
+        def run(g: Graph):
+            return engine(which).run(Function("f", schema_of_graph("f", g), g.copy()), args)
+        compare(run(changed), run(graph))
+    assert not batch_linears.run(changed)
+    return changed

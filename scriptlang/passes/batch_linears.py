@@ -1,0 +1,123 @@
+"""Linear layers of one input, as those for query, key and value, become one product.
+
+    %q = aten::linear(%x, %wq, %bq)             %y = aten::linear(%x, %w, %b)    w, b: all rows
+    %k = aten::linear(%x, %wk, %bk)       ->    %l = aten::split_with_sizes(%y, [...], -1)
+    %v = aten::linear(%x, %wv, %bv)             %q, %k, %v = prim::ListUnpack(%l)
+
+The input is packed once, and threads share one product.  Large ones gain nothing by that, and tiny
+ones lose (docs/performance.md), so they stay.  The results are views with gaps between their rows; they are
+taken only where no operator can show that: each use computes new elements, moves dimensions, or
+gives another shape; a view becomes a reshape, which copies where it has to.  A layer that something
+can be fused to stays what it is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import types as T
+from ..ir import Graph, Node, Value
+from ..ops import table
+from ..tensors import Tensor
+from .alias import AliasAnalysis
+from .fuse import Chain, product_of
+from .fusible import OPERATORS
+
+ELEMENTS = range(1 << 14, (1 << 18) + 1)
+"""Elements of a weight with which products are joined."""
+
+COMPUTES = OPERATORS - {"aten::to.dtype"} | frozenset(f"aten::{name}" for name in (
+    "matmul bmm baddbmm scaled_dot_product_attention contiguous size size.int dim").split())
+"""Operators, by qualified name, whose results do not show how their inputs lie."""
+
+MOVES = frozenset(f"aten::{name}" for name in "permute transpose unsqueeze".split())
+"""Operators that only move dimensions: what uses their result is looked at."""
+
+VIEW = "aten::view"
+
+
+def run(graph: Graph) -> bool:
+    groups = [group for group in layers_by_input(graph) if len(group) > 1]
+    if not groups:
+        return False
+    analysis = AliasAnalysis(graph)
+    changed = False
+    for group in groups:
+        fitting = [n for n in group if len(Chain(n).nodes) == 1 and hides_layout(n.output)
+                   and not analysis.is_written(n.inputs[0], n.output)]
+        if len(fitting) > 1:
+            join(fitting)
+            changed = True
+    return changed
+
+
+def layers_by_input(graph: Graph) -> list[list[Node]]:
+    """Small linear layers with constants, in order, by their block, input and type."""
+    found: dict[tuple, list[Node]] = {}
+    for node in graph.walk():
+        if node.kind == "aten::linear" and product_of(node) is not None:
+            x, w, _, b = product_of(node)
+            if w.constant.numel() in ELEMENTS and w.constant.dtype.is_floating_point and (
+                    b.constant is None or b.constant.dtype is w.constant.dtype):
+                key = (node.block, x, w.constant.dtype, w.constant._size[1])
+                found.setdefault(key, []).append(node)
+    return list(found.values())
+
+
+def hides_layout(v: Value, is_moved: bool = False) -> bool:
+    """Whether no use of a value can show that there are gaps between its rows.
+
+    is_moved: whether its dimensions are in another order than they lie; a view may then fail.
+    """
+    for user, _ in v.uses:
+        if user.qualified_name in COMPUTES:
+            continue
+        if user.kind in MOVES and hides_layout(user.output, True):
+            continue
+        if (user.kind == "aten::reshape" or user.kind == VIEW and not is_moved
+                and not user.schema.overload) and hides_layout(user.output, is_moved):
+            continue
+        return False
+    return True
+
+
+def join(layers: list[Node]) -> None:
+    """One linear layer, at the place of the first, and its parts."""
+    first = layers[0]
+    graph = first.graph
+    weights = [n.inputs[1].constant._array for n in layers]
+    sizes = [len(w) for w in weights]
+    biases = [n.inputs[2].constant for n in layers]
+    bias = None
+    if any(b is not None for b in biases):
+        bias = Tensor._wrap(np.concatenate([
+            np.zeros(n, weights[0].dtype) if b is None else b._array
+            for n, b in zip(sizes, biases)]))
+    split = table.find("aten::split_with_sizes", "").schema
+    with graph.at(first):
+        w = graph.constant(Tensor._wrap(np.concatenate(weights)), T.TENSOR, like=first)
+        b = graph.constant(bias, T.NONE if bias is None else T.TENSOR, like=first)
+        whole = graph.insert("aten::linear", [first.inputs[0], w, b], [T.TENSOR],
+                             schema=first.schema, like=first).output
+        length = graph.constant(sizes, T.ListType(T.INT), like=first)
+        last = graph.constant(-1, T.INT, like=first)
+        parts = graph.insert("aten::split_with_sizes", [whole, length, last],
+                             [T.ListType(T.TENSOR)], schema=split, like=first).output
+        unpacked = graph.insert("prim::ListUnpack", [parts], [T.TENSOR] * len(layers), like=first)
+    for node, part in zip(layers, unpacked.outputs):
+        node.replace_with(part)
+        reshape_views(part)
+
+
+def reshape_views(v: Value) -> None:
+    """Let views of a tensor with gaps be reshapes."""
+    reshape = table.find("aten::reshape", "").schema
+    for user, _ in list(v.uses):
+        if user.kind == VIEW:
+            with user.graph.at(user) as graph:
+                new = graph.insert("aten::reshape", user.inputs, [T.TENSOR], schema=reshape,
+                                   like=user).output
+            user.replace_with(new)
+            reshape_views(new)
+        elif user.kind == "aten::reshape":
+            reshape_views(user.output)
