@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pathlib
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -102,3 +104,9 @@ def test_info_names_both_engines(capsys):
     assert main(["info"]) == 0
     out = capsys.readouterr().out
     assert "python:" in out and "native:" in out
+
+
+def test_the_package_is_a_command():
+    done = subprocess.run([sys.executable, "-m", "scriptlang", "check", MLP],
+                          capture_output=True, text=True, cwd=DATA.parent.parent)
+    assert done.returncode == 0 and "forward" in done.stdout, done
