@@ -77,7 +77,8 @@ class Code:
     register_types has the type of register i+1 at i, or None where it is not known; it is empty in
     foreign code.  functions are what CALL names: ir.Function objects.  interfaces are the types
     whose methods INTERFACE_CALL calls, none where that is not known.  places has one Place per
-    instruction, or is empty.
+    instruction, or is empty.  is_sound: whether it needs no verification: it was made here, or has
+    been verified.
     """
 
     name: str
@@ -91,6 +92,7 @@ class Code:
     functions: list[Any] = field(default_factory=list)
     interfaces: list[T.InterfaceType] = field(default_factory=list)
     places: list[Place] = field(default_factory=list)
+    is_sound: bool = True
 
     def frames(self, pc: int) -> list[Frame]:
         """The script stack inside this function at an instruction, outermost first."""

@@ -1,14 +1,13 @@
-"""From a Function to Code that can run: optimised and compiled once, kept on the function."""
+"""From a Function to Code that can run: optimised and compiled once, kept on the function.
+
+The passes are imported when the first function needs them: those of a compiled archive do not.
+"""
 
 from __future__ import annotations
 
 from ..building import uncollected
-from ..ir import Function, Graph, schema_of_graph
-from ..passes import fuse_pointwise, out_of_place
-from ..passes.optimize import OPTIMIZED
-from ..passes.pipeline import optimize
+from ..ir import OPTIMIZED, Function, Graph, schema_of_graph
 from .code import CODE, FUSED, Code
-from .compiler import compile_graph
 
 
 def code_of(function: Function) -> Code:
@@ -19,6 +18,8 @@ def code_of(function: Function) -> Code:
 @uncollected
 def make_code(function: Function) -> Code:
     """Compile a function and keep its code on it."""
+    from ..passes.pipeline import optimize
+
     graph = function.graph.copy()
     optimize(graph)
     code = function.attributes[CODE] = compiled(graph, function)
@@ -27,21 +28,29 @@ def make_code(function: Function) -> Code:
 
 def compiled(graph: Graph, function: Function) -> Code:
     """The code of a graph that stands for a function's own."""
+    from .compiler import compile_graph
+
     schema = function.schema or schema_of_graph(function.name, graph)
     return compile_graph(graph, function.name, schema)
 
 
 RUNNING = "running_code"
-"""Attribute of a Function that holds the Code of its OPTIMIZED graph."""
+"""Attribute of a Function that holds the Code of its OPTIMIZED graph, or what a compiled archive
+has in its place."""
+
+
+def is_compiled(function: Function) -> bool:
+    """Whether engines run something else than the function's own graph."""
+    return RUNNING in function.attributes or OPTIMIZED in function.attributes
 
 
 def running_code(function: Function) -> Code:
     """What engines run: the code of the graph that `optimize` made, else that of the function."""
-    graph = function.attributes.get(OPTIMIZED)
-    if graph is None:
-        return code_of(function)
     code = function.attributes.get(RUNNING)
     if code is None:
+        graph = function.attributes.get(OPTIMIZED)
+        if graph is None:
+            return code_of(function)
         code = function.attributes[RUNNING] = compiled(graph, function)
     return code
 
@@ -57,8 +66,11 @@ def fused_code(function: Function) -> Code:
 @uncollected
 def make_fused(function: Function) -> Code:
     attributes = function.attributes
-    if OPTIMIZED in attributes or CODE in attributes and not function.is_defined:
+    if is_compiled(function) or CODE in attributes and not function.is_defined:
         return running_code(function)
+    from ..passes import fuse_pointwise, out_of_place
+    from ..passes.pipeline import optimize
+
     graph = function.graph.copy()
     optimize(graph)
     if not fuse_pointwise.applies(graph):

@@ -29,7 +29,7 @@ class PythonEngine:
     def missing(self, function: Function, classes: Iterable[T.ClassType] = ()) -> Counter[str]:
         counts: Counter[str] = Counter()
         for code in reachable(function, classes=classes).values():
-            lacking = {i for i, call in enumerate(link(code)) if call.kernel is None}
+            lacking = {i for i, call in enumerate(link(sound(code))) if call.kernel is None}
             counts.update(code.operators[i.x].qualified_name for i in code.instructions
                           if i.op in ("OP", "OPN") and i.x in lacking)
         return counts
@@ -42,6 +42,19 @@ def program_of(function: Function) -> Program:
     """The function ready to run, made once."""
     program = function.attributes.get(PROGRAM)
     if program is None:
-        code = running_code(function)
+        code = sound(running_code(function))
         program = function.attributes[PROGRAM] = Program(code, link(code))
     return program
+
+
+def sound(code: Code) -> Code:
+    """The code, verified where that has been left to the engine that runs it.
+
+    Raises ArchiveError where it is not sound.
+    """
+    if not code.is_sound:
+        from .verify import verify
+
+        verify(code)
+        code.is_sound = True
+    return code

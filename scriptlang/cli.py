@@ -63,8 +63,11 @@ def parser() -> argparse.ArgumentParser:
     check.add_argument("archive")
     check.set_defaults(command=check_command)
 
-    compile = commands.add_parser("compile", help="write an archive with compiled bytecode")
+    compile = commands.add_parser("compile", help="write an archive that starts at once, and runs "
+                                                  "faster; the C++ engine needs it")
     compile.add_argument("archive")
+    compile.add_argument("--keep-parameters", action="store_true",
+                         help="do not optimise: parameters stay attributes that can be changed")
     compile.add_argument("-o", "--output", required=True, metavar="FILE.pt")
     compile.set_defaults(command=compile_command)
 
@@ -226,7 +229,11 @@ def check_command(options) -> int:
 def compile_command(options) -> int:
     from .api import compile_archive
 
-    compile_archive(options.archive, options.output)
+    module = compile_archive(options.archive, options.output,
+                             optimize=not options.keep_parameters)
+    if not options.keep_parameters and module._object_.type.slot("training") is not None:
+        print("the module is in training mode: compiled, but not optimised; call .eval() on it "
+              "and save it again to have both")
     before, after = (pathlib.Path(p).stat().st_size for p in (options.archive, options.output))
     print(f"{options.output}: {after} bytes (the source has {before})")
     return 0

@@ -514,6 +514,10 @@ class Function:
         return f"<function {self.schema or self.name}>"
 
 
+OPTIMIZED = "optimized_graph"
+"""Attribute of a Function that holds the graph that engines run in place of its own."""
+
+
 def schema_of_graph(name: str, graph: Graph) -> Schema:
     """A schema from the inputs and outputs of a graph, for functions made without one."""
     arguments = tuple(Argument(v.name or f"arg{i}", v.type) for i, v in enumerate(graph.inputs))

@@ -16,14 +16,13 @@ from ..errors import ArchiveError, MissingOperatorError
 from ..limits import Limits
 from ..objects import ScriptObject
 from ..records import field, record
-from . import recognise
-from .bytecode_importer import BytecodeImporter
+from . import recognise, versions
 from .code_files import CodeFiles
 from .importer import Importer
 from .materialise import Materialiser, PendingState, Storages
 from .record_reader import DAMAGED, RecordReader
 
-OLDEST_VERSION, NEWEST_VERSION = 1, 10
+COMPILED = "scriptlang/compiled"
 RESTORE_LIMITS = Limits(instructions=10_000_000, seconds=10, memory=4 << 30, depth=100)
 """What `__setstate__` of an archive may use where the caller does not say."""
 
@@ -92,10 +91,10 @@ class Reader(RecordReader):
                 if not text.isdigit():
                     raise ArchiveError(f"{text!r} is no version", record, DAMAGED)
                 version = int(text)
-                if not OLDEST_VERSION <= version <= NEWEST_VERSION:
+                if not versions.OLDEST <= version <= versions.NEWEST:
                     raise ArchiveError(
-                        f"format version {version}; versions {OLDEST_VERSION} to {NEWEST_VERSION} "
-                        "can be read", record, "a newer scriptlang may read it")
+                        f"format version {version}; versions {versions.OLDEST} to "
+                        f"{versions.NEWEST} can be read", record, "a newer scriptlang may read it")
                 return version
         raise ArchiveError("the archive does not say its version", "version", DAMAGED)
 
@@ -144,7 +143,10 @@ def _read(reader: Reader, extra_files: dict | None) -> LoadedArchive:
 
     has_code = any(name.startswith("code/") and name.endswith(".py") for name in reader.records)
     importer: Any = Importer(CodeFiles(reader.records, reader.read), constants, version)
-    if not has_code and "bytecode.pkl" in reader.records:
+    of_bytecode = not has_code and "bytecode.pkl" in reader.records
+    if of_bytecode:
+        from .bytecode_importer import BytecodeImporter
+
         importer = BytecodeImporter(reader.pickle("data.pkl").value)
 
     def parse_type(text: str) -> T.Type:
@@ -153,21 +155,29 @@ def _read(reader: Reader, extra_files: dict | None) -> LoadedArchive:
         except T.TypeSyntaxError as e:
             raise ArchiveError(str(e), "data.pkl", DAMAGED) from None
 
+    def materialiser(record: str, folder: str) -> Materialiser:
+        return Materialiser(reader.pickle(record), record, folder, storages, importer.find_type,
+                            parse_type)
+
     def values(folder: str, type: T.Type) -> Any:
-        record = f"{folder}.pkl"
-        maker = Materialiser(reader.pickle(record), record, folder, storages, importer.find_type,
-                             parse_type)
+        maker = materialiser(f"{folder}.pkl", folder)
         made = maker.root(type)
         pending.extend(maker.pending)
         return made
 
-    if isinstance(importer, BytecodeImporter):
+    if of_bytecode:
         folder = "constants" if "constants/0" in reader.records else "bytecode"
-        tree = reader.pickle("bytecode.pkl")
-        maker = Materialiser(tree, "bytecode.pkl", folder, storages, importer.find_type, parse_type)
-        importer.add_functions(tree.value, lambda v: maker.value(v, T.ANY, "a constant", 0),
+        maker = materialiser("bytecode.pkl", folder)
+        importer.add_functions(maker.tree.value, lambda v: maker.value(v, T.ANY, "a constant", 0),
                                version)
     root = values("data", T.ANY)
+    if has_code and COMPILED in reader.records:
+        from . import compiled
+
+        if compiled.holds(reader):
+            maker = materialiser(compiled.PROGRAM, "constants")
+            compiled.attach(maker.tree.value, importer,
+                            lambda v: maker.value(v, T.ANY, "a constant", 0))
     if not isinstance(root, ScriptObject) or not root.type.is_module:
         raise recognise.explain_zip(reader.zip.records) if not isinstance(root, ScriptObject) else \
             ArchiveError(f"the archive holds a {root.type.name}, which is no module", "data.pkl",
@@ -175,8 +185,9 @@ def _read(reader: Reader, extra_files: dict | None) -> LoadedArchive:
     return LoadedArchive(root, version, importer, reader.extra_files(extra_files), pending, reader)
 
 
-def write_archive(program, target, extra_files: Mapping[str, str | bytes] | None = None) -> None:
+def write_archive(program, target, extra_files: Mapping[str, str | bytes] | None = None,
+                  compiled: bool = False) -> None:
     """Write a module or a function as an archive (see archive_writer)."""
     from .archive_writer import write_archive
 
-    write_archive(program, target, extra_files)
+    write_archive(program, target, extra_files, compiled)

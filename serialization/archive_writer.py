@@ -18,8 +18,11 @@ from ..ir import Function, Graph, Value, clone_node
 from ..objects import ScriptObject
 from ..schema import Argument, Schema
 from ..tensors import Tensor
+from ..interpreter.prepare import is_compiled
 from .atomic import atomic_file
+from .bytecode import PROGRAM, bytecode_records
 from .code_writer import CodeWriter
+from .compiled import RECORD as COMPILED, stamp_of
 from .debug_writer import DebugWriter
 from .dependencies import recursive_functions
 from .pickling import Pickler
@@ -36,15 +39,18 @@ PLACEHOLDER = "__torch__.PlaceholderModule"
 
 
 def write_archive(program: ScriptObject | Function, target,
-                  extra_files: Mapping[str, str | bytes] | None = None) -> None:
+                  extra_files: Mapping[str, str | bytes] | None = None, compiled: bool = False
+                  ) -> None:
     """Write a module or a function as an archive that scriptlang and PyTorch load.
 
     target: a path (written atomically) or a binary file object.
     extra_files: name -> contents, kept beside the program.
+    compiled: keep also what engines make of the program (see compiled.py), as is always done for
+    one that is optimised or was read from such an archive.
     Raises a ScriptError for a program that cannot be kept; nothing is written then.
     """
     root = module_around(program) if isinstance(program, Function) else program
-    records = list(archive_records(root, extra_files or {}))
+    records = list(archive_records(root, extra_files or {}, compiled))
     if hasattr(target, "write"):
         write_records(target, records)
         return
@@ -62,8 +68,8 @@ def write_records(file: BinaryIO, records: list[tuple[str, Any]]) -> None:
     writer.finish()
 
 
-def archive_records(root: ScriptObject, extra_files: Mapping[str, str | bytes]
-                    ) -> Iterator[tuple[str, Any]]:
+def archive_records(root: ScriptObject, extra_files: Mapping[str, str | bytes],
+                    compiled: bool = False) -> Iterator[tuple[str, Any]]:
     """The records of an archive, in order."""
     code = CodeWriter()
     code.add([root.type, *classes_of_objects(root)])
@@ -76,7 +82,11 @@ def archive_records(root: ScriptObject, extra_files: Mapping[str, str | bytes]
         path = f"code/{qualifier.replace('.', '/')}.py"
         made.append((path, str(text).encode()))
         made.append((path + ".debug_pkl", DebugWriter().dump(text)))
-    made += constant_records(code.spelling.constants.values, root, code)
+    compiled = compiled or any(map(is_compiled, root.type.methods.values()))
+    of_program = constant_records(code.spelling.constants.values, root, code, compiled)
+    if compiled and PROGRAM in dict(of_program):
+        of_program.append((COMPILED, stamp_of(made)))
+    made += of_program
     for name, contents in extra_files.items():
         raw = contents.encode() if isinstance(contents, str) else bytes(contents)
         made.append((f"extra/{name}", raw))
@@ -95,26 +105,26 @@ def warn_of_recursion(code: CodeWriter) -> None:
                       stacklevel=5)
 
 
-def constant_records(constants: list[Any], root: ScriptObject, code: CodeWriter
+def constant_records(constants: list[Any], root: ScriptObject, code: CodeWriter, compiled: bool
                      ) -> list[tuple[str, Any]]:
     """constants.pkl and the bytecode, whose constants lie in the same folder."""
     storages = StorageTable("constants")
     pickles = [("constants.pkl", Pickler(storages.key).dump(tuple(constants)))]
-    for name, tree in bytecode_of(root, code.spelling.renamed).items():
+    for name, tree in bytecode_of(root, code.spelling.renamed, compiled).items():
         pickles.append((name, Pickler(storages.key, None, code.spelling.name).dump(tree)))
     return [*storages.records(), *pickles]
 
 
-def bytecode_of(root: ScriptObject, renamed: Mapping[T.Type, str]) -> dict[str, Any]:
+def bytecode_of(root: ScriptObject, renamed: Mapping[T.Type, str], compiled: bool
+                ) -> dict[str, Any]:
     """The bytecode records; none where some function has no bytecode (an operator of a library)."""
     from ..interpreter.reach import classes_in
-    from .bytecode import bytecode_records
 
     classes = sorted(classes_in(root), key=lambda t: renamed.get(t, t.name))
     restoring = [t.methods["__setstate__"] for t in classes if "__setstate__" in t.methods]
     try:
         return bytecode_records(dict.fromkeys([*root.type.methods.values(), *restoring]), renamed,
-                                classes)
+                                classes, compiled)
     except GraphError:
         return {}
 

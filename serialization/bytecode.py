@@ -13,11 +13,10 @@ from typing import Any, Callable, Iterable, Mapping
 from .. import types as T
 from ..errors import ArchiveError
 from ..interpreter.code import Code, MalformedCode, from_tuple, to_tuple
-from ..interpreter.prepare import CODE
+from ..interpreter.prepare import CODE, code_of, fused_code
 from ..interpreter.reach import reachable, unique_names
-from ..interpreter.verify import verify
 from ..ir import Function
-from . import upgraders
+from . import versions
 
 WRITTEN = 8
 OLDEST, NEWEST = 4, 9
@@ -37,25 +36,43 @@ NAMED_TUPLE = "[NamedTuple, ["
 
 def bytecode_records(functions: Iterable[Function],
                      renamed: Mapping[T.Type, str] | None = None,
-                     classes: Iterable[T.ClassType] = ()) -> dict[str, tuple]:
+                     classes: Iterable[T.ClassType] = (), compiled: bool = False
+                     ) -> dict[str, tuple]:
     """Record name -> value to pickle, for functions and all that they may call, each once.
 
     bytecode.pkl has what PyTorch's lite interpreter runs.  Where that is not everything,
     scriptlang/program.pkl has everything, and our engines read that.  Tensors among the constants
     are Tensors; the writer of the pickle stores them.  renamed: types that have another name in the
     archive; their methods are named after them.  classes: what objects behind interfaces may be of.
+    compiled: scriptlang/program.pkl has what our engines make of the functions, for them to start
+    with at once.
     """
-    codes = reachable(*functions, classes=classes)
-    names = unique_names(codes)
-    for t, name in (renamed or {}).items():
-        names.update((f, f"{name}.{short}") for short, f in getattr(t, "methods", {}).items())
-    ordered = sorted(codes, key=names.__getitem__)
-    trees = {f: to_tuple(codes[f], names[f], names, renamed) for f in ordered}
-    lite = [f for f in ordered if runs_on_lite(codes[f])]
-    records = {RECORD: (WRITTEN, *(trees[f] for f in lite))}
-    if len(lite) < len(ordered):
-        records[PROGRAM] = (WRITTEN, *trees.values())
+    functions = list(functions)
+    plain = Codes(reachable(*functions, code_of=code_of, classes=classes), renamed)
+    lite = [f for f in plain.ordered if runs_on_lite(plain.codes[f])]
+    records = {RECORD: (WRITTEN, *map(plain.tree, lite))}
+    if compiled:
+        fast = Codes(reachable(*functions, code_of=fused_code, classes=classes), renamed)
+        records[PROGRAM] = (WRITTEN, *map(fast.tree, fast.ordered))
+    elif len(lite) < len(plain.ordered):
+        records[PROGRAM] = (WRITTEN, *map(plain.tree, plain.ordered))
     return records
+
+
+class Codes:
+    """The codes of functions, each under a name of its own."""
+
+    def __init__(self, codes: dict[Function, Code], renamed: Mapping[T.Type, str] | None):
+        self.codes, self.renamed = codes, renamed
+        self.names = unique_names(codes)
+        for t, name in (renamed or {}).items():
+            self.names.update((f, f"{name}.{short}")
+                              for short, f in getattr(t, "methods", {}).items())
+        self.ordered = sorted(codes, key=self.names.__getitem__)
+
+    def tree(self, function: Function) -> tuple:
+        """A function's code as the pickle has it."""
+        return to_tuple(self.codes[function], self.names[function], self.names, self.renamed)
 
 
 def runs_on_lite(code: Code) -> bool:
@@ -73,7 +90,7 @@ def is_of_library(t: T.Type) -> bool:
 def read_functions(tree: Any, resolve: Callable[[str], T.Type | None],
                    constant: Callable[[Any], Any] = lambda value: value,
                    declare: Callable[[Function], None] = lambda function: None,
-                   version: int = upgraders.NEWEST) -> dict[str, Function]:
+                   version: int = versions.NEWEST, verified: bool = True) -> dict[str, Function]:
     """Functions, by qualified name, of an unpickled bytecode.pkl (versions 4 to 9), verified.
 
     resolve: the class, enum or named tuple of a qualified name.
@@ -81,6 +98,7 @@ def read_functions(tree: Any, resolve: Callable[[str], T.Type | None],
     declare: told of every function before the first is verified, as methods call each other by
     name.
     version: the format of the archive, which says what some operators mean (see upgraders).
+    verified: False leaves verification to the engine that runs the code.
     Raises ArchiveError where the record is malformed or its code not sound.
     """
     functions: dict[str, Function] = {}
@@ -92,12 +110,20 @@ def read_functions(tree: Any, resolve: Callable[[str], T.Type | None],
         functions[name] = Function(name)
     types = TypeReader(resolve)
     for entry in entries_of(tree):
-        code = upgraders.upgraded(_code(entry, types, functions, constant), version)
+        code = _code(entry, types, functions, constant)
+        code.is_sound = verified
+        if version < versions.NEWEST:
+            from .upgraders import upgraded
+
+            code = upgraded(code, version)
         function = functions[code.name]
         function.schema, function.attributes[CODE] = code.schema, code
         declare(function)
-    for function in functions.values():
-        verify(function.attributes[CODE])
+    if verified:
+        from ..interpreter.verify import verify
+
+        for function in functions.values():
+            verify(function.attributes[CODE])
     return functions
 
 

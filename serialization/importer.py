@@ -10,7 +10,8 @@ from __future__ import annotations
 import ast
 import re
 from collections import deque
-from typing import Any, Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Callable
 
 from .. import types as T
 from ..errors import ArchiveError, CompileError, ScriptError
@@ -19,7 +20,10 @@ from ..objects import Device, EnumValue
 from ..schema import NO_DEFAULT, Argument, Schema
 from .annotations import ConstantReader, TypeReader, dotted
 from .code_files import DAMAGED, CodeFile, CodeFiles
-from .upgraders import NEWEST
+from .versions import NEWEST
+
+if TYPE_CHECKING:
+    from .resolver import ArchiveResolver
 
 STRING_LISTS = ("__parameters__", "__buffers__", "__forward_hooks__", "__forward_pre_hooks__")
 MAX_NAMED_TUPLE_DEPTH = 50
@@ -37,8 +41,6 @@ class Importer:
     """
 
     def __init__(self, files: CodeFiles, constants: Callable[[], list], version: int = NEWEST):
-        from .resolver import ArchiveResolver
-
         self.files = files
         self.constants = constants
         self.version = version
@@ -46,10 +48,16 @@ class Importer:
         self.functions: dict[str, Function | None] = {}
         self.type_reader = TypeReader(self.find_type)
         self.constant_reader = ConstantReader(self.named_constant, Device)
-        self.resolver = ArchiveResolver(self)
         self._queue: deque[tuple[T.Type, CodeFile, ast.ClassDef]] = deque()
         self._is_draining = False
         self._open_tuples: list[str] = []
+
+    @cached_property
+    def resolver(self) -> ArchiveResolver:
+        """What names mean in bodies; with it comes the front end, which only these need."""
+        from .resolver import ArchiveResolver
+
+        return ArchiveResolver(self)
 
     # Names
 

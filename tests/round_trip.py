@@ -24,7 +24,7 @@ class NoRoundTrip(AssertionError):
 
 def watch() -> None:
     """Check the graphs of every function that is compiled from here on."""
-    from scriptlang.interpreter import prepare
+    from scriptlang.interpreter import compiler, prepare
 
     def make_code(function):
         check(function.graph)
@@ -34,8 +34,8 @@ def watch() -> None:
         check(graph)
         return compile(graph, name, schema)
 
-    inner, compile = prepare.make_code, prepare.compile_graph
-    prepare.make_code, prepare.compile_graph = make_code, compile_graph
+    inner, compile = prepare.make_code, compiler.compile_graph
+    prepare.make_code, compiler.compile_graph = make_code, compile_graph
 
 
 def check(graph: Graph) -> None:

@@ -4,12 +4,15 @@
       = conv(x, w * s, (b - mean) * s + beta)        where s = gamma / sqrt(var + eps)
 
 All of w, b and the statistics have to be constants, and nothing else may use the inner result.
-The new constants are computed in float64.
+The new constants are computed in float64.  Methods of a module that use the same layers get the
+same new constants (see `shared`).
 """
 
 from __future__ import annotations
 
-from typing import Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Iterator, Mapping
 
 import numpy as np
 
@@ -23,6 +26,21 @@ from .shapes import propagate
 
 PRODUCTS = frozenset({"aten::linear"})
 LAYERS = CONVOLUTIONS | TRANSPOSED | PRODUCTS
+
+Folded = dict[tuple, tuple[list[Any], Tensor, Tensor]]
+"""(weight, bias) by the identities of the constants that they were made of, which are kept."""
+
+_folded: ContextVar[Folded | None] = ContextVar("folded", default=None)
+
+
+@contextmanager
+def shared() -> Iterator[None]:
+    """While it is open, layers of the same constants get the same folded ones in all graphs."""
+    token = _folded.set({})
+    try:
+        yield
+    finally:
+        _folded.reset(token)
 
 
 def run(graph: Graph) -> bool:
@@ -50,10 +68,21 @@ def fold(norm: Node, facts: Mapping[Value, Fact]) -> bool:
     channel = 1 if is_turned(layer) else 0              # the dimension of w that counts results
     if len(scale) != w.shape[channel]:
         return False
-    b = np.zeros(len(scale)) if bias.constant is None else bias.constant._array.astype(np.float64)
-    new_weight = w * scale.reshape([-1 if d == channel else 1 for d in range(w.ndim)])
+    folded = _folded.get()
+    made_of = [v.constant for v in (weight, bias, *norm.inputs[1:5])]
+    key = (channel, norm.argument("eps").constant, *map(id, made_of))
+    if folded is not None and key in folded:
+        _, new_weight, new_bias = folded[key]
+    else:
+        b = np.zeros(len(scale)) if bias.constant is None else \
+            bias.constant._array.astype(np.float64)
+        sizes = [-1 if d == channel else 1 for d in range(w.ndim)]
+        new_weight = tensor_of(w * scale.reshape(sizes), w.dtype)
+        new_bias = tensor_of(b * scale + shift, w.dtype)
+        if folded is not None:
+            folded[key] = made_of, new_weight, new_bias
     replace(layer, 1, new_weight, weight)
-    replace(layer, 2, b * scale + shift, weight)
+    replace(layer, 2, new_bias, weight)
     norm.output.replace_all_uses_with(layer.output)
     norm.destroy()
     return True
@@ -87,8 +116,11 @@ def is_float_constant(v: Value) -> bool:
         np.float32, np.float64)
 
 
-def replace(layer: Node, i: int, values: np.ndarray, like: Value) -> None:
+def tensor_of(values: np.ndarray, dtype: Any) -> Tensor:
+    return Tensor._wrap(np.ascontiguousarray(values, dtype))
+
+
+def replace(layer: Node, i: int, tensor: Tensor, like: Value) -> None:
     """Let a constant, of the type of the weight `like`, be input i of a layer."""
-    array = np.ascontiguousarray(values, like.constant._array.dtype)
     with layer.graph.at(layer):
-        layer.replace_input(i, layer.graph.constant(Tensor._wrap(array), like.type, like=layer))
+        layer.replace_input(i, layer.graph.constant(tensor, like.type, like=layer))

@@ -1,18 +1,18 @@
 """What is done for speed to the methods of a frozen module: folding, fusion, layouts.
 
-The result computes what the module computed, up to the rounding of sums in another order.  A
-function keeps its graph, which is what is shown and saved; engines run the graph made here.
+The result computes what the module computed, up to the rounding of sums in another order.  What
+PyTorch could run as well, weights folded into others, becomes the function's graph, which is what
+is shown and saved; engines run a further one, which calls operators of our own.
 """
 
 from __future__ import annotations
 
-from ..ir import Function, Graph
+from typing import Iterable
+
+from ..ir import OPTIMIZED, Function, Graph
 from . import (after_raise, batch_linears, fold_batch_norm, fold_shapes, fuse, fuse_pointwise,
                layouts, out_of_place, pipeline)
 from .pipeline import Step, apply
-
-OPTIMIZED = "optimized_graph"
-"""Attribute of a Function that holds the graph that engines run in place of its own."""
 
 CHECKS = (
     Step(out_of_place.run, "in-place activations and sums of fresh results join the chains"),
@@ -24,9 +24,13 @@ CHECKS = (
 )
 """Chains of layers without checks between them."""
 
-LAYERS = (
+WEIGHTS = (
     Step(fold_batch_norm.run, "then convolutions are followed by what can be fused"),
     Step(batch_linears.run, "layers that nothing will be fused to"),
+    Step(pipeline.run, "clears the weights that were folded or joined"),
+)
+
+LAYERS = (
     Step(fuse.run, "each layer with all that follows it"),
     Step(layouts.run, "between the convolutions that are now fused"),
     Step(pipeline.run, "clears constants that nothing uses any more"),
@@ -34,13 +38,25 @@ LAYERS = (
 )
 
 
+def optimize_all(functions: Iterable[Function]) -> None:
+    """`optimize` for the methods of one module; weights that they share stay shared."""
+    with fold_batch_norm.shared():
+        for function in functions:
+            optimize(function)
+
+
 def optimize(function: Function) -> None:
     """Give a function, whose weights are constants, a faster graph to run."""
     graph = function.graph.copy()
-    run(graph)
-    function.attributes[OPTIMIZED] = graph
+    for step in (*CHECKS, *WEIGHTS):
+        apply(step, graph)
+    function.attributes.clear()                      # what was made of the former graph
+    function.graph = graph
+    fast = function.attributes[OPTIMIZED] = graph.copy()
+    for step in LAYERS:
+        apply(step, fast)
 
 
 def run(graph: Graph) -> bool:
     """Improve a graph in place."""
-    return any([apply(step, graph) for step in (*CHECKS, *LAYERS)])
+    return any([apply(step, graph) for step in (*CHECKS, *WEIGHTS, *LAYERS)])

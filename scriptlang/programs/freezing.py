@@ -57,6 +57,5 @@ def optimize_for_inference(mod: ScriptModule, other_methods: list[str] | None = 
                            "scriptlang.script or scriptlang.trace to script your 'nn.Module'.")
     is_frozen = mod._object_.type.slot("training") is None
     frozen = mod if is_frozen else freeze(mod.eval(), other_methods)
-    for function in frozen._type.methods.values():
-        speed.optimize(function)
+    speed.optimize_all(frozen._type.methods.values())
     return frozen

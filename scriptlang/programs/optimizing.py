@@ -22,9 +22,20 @@ def optimize(module: ScriptModule, methods: Iterable[str] = ("forward",)) -> Scr
     if not isinstance(module, ScriptModule):
         raise TypeError(f"optimize takes a ScriptModule, not {type(module).__name__}; compile it "
                         "with scriptlang.script, or load it with scriptlang.load, first")
-    if module._object_.type.slot("training") is not None and module._object_.get("training"):
+    if is_training(module):
         raise RuntimeError("optimize takes a module in eval mode; call .eval() on it first")
     fast = freeze(module, [name for name in methods if name != "forward"])
-    for function in fast._type.methods.values():
-        speed.optimize(function)
+    speed.optimize_all(fast._type.methods.values())
     return fast
+
+
+def is_training(module: ScriptModule) -> bool:
+    obj = module._object_
+    return obj.type.slot("training") is not None and bool(obj.get("training"))
+
+
+def methods_of(module: ScriptModule) -> list[str]:
+    """The methods that users call: without private ones and those that are hooks."""
+    t = module._object_.type
+    return [name for name in t.methods
+            if not name.startswith("_") and name not in (*t.hooks, *t.pre_hooks)]
