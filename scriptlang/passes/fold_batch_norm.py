@@ -28,7 +28,7 @@ PRODUCTS = frozenset({"aten::linear"})
 LAYERS = CONVOLUTIONS | TRANSPOSED | PRODUCTS
 
 Folded = dict[tuple, tuple[list[Any], Tensor, Tensor]]
-"""(weight, bias) by the identities of the constants that they were made of, which are kept."""
+"""(weight, bias) by the memory of the constants that they were made of, which are kept."""
 
 _folded: ContextVar[Folded | None] = ContextVar("folded", default=None)
 
@@ -70,7 +70,7 @@ def fold(norm: Node, facts: Mapping[Value, Fact]) -> bool:
         return False
     folded = _folded.get()
     made_of = [v.constant for v in (weight, bias, *norm.inputs[1:5])]
-    key = (channel, norm.argument("eps").constant, *map(id, made_of))
+    key = (channel, norm.argument("eps").constant, *map(memory, made_of))
     if folded is not None and key in folded:
         _, new_weight, new_bias = folded[key]
     else:
@@ -114,6 +114,13 @@ def scaling(norm: Node) -> tuple[np.ndarray, np.ndarray] | None:
 def is_float_constant(v: Value) -> bool:
     return v.is_constant and isinstance(v.constant, Tensor) and v.constant._array.dtype in (
         np.float32, np.float64)
+
+
+def memory(tensor: Tensor | None) -> tuple | None:
+    """Where the elements of a tensor lie."""
+    return None if tensor is None else (
+        id(tensor.storage), tensor._offset, tuple(tensor._size), tuple(tensor._stride),
+        tensor.dtype)
 
 
 def tensor_of(values: np.ndarray, dtype: Any) -> Tensor:

@@ -207,8 +207,10 @@ def is_foldable(value: Any) -> bool:
 def constant_of(value: Any, t: T.Type, like: Node) -> Value:
     """Nodes that give a foldable value; a list of tensors is made anew each time."""
     graph = like.graph
-    if value is None or isinstance(value, Tensor):
-        return graph.constant(value, T.NONE if value is None else T.TENSOR, like=like)
+    if value is None:
+        return graph.constant(None, T.NONE, like=like)
+    if isinstance(value, Tensor):                    # PyTorch reads no constant with a gradient
+        return graph.constant(value.detach() if value.requires_grad else value, T.TENSOR, like=like)
     t = T.without_none(t)
     parts = list(value) if isinstance(value, (list, tuple)) else []
     if all(isinstance(part, SCALARS) for part in parts):
