@@ -25,6 +25,51 @@ class LayerNorm(nn.Module):
         return torch.nn.functional.layer_norm(x, [x.size(-1)])
 
 
+class RmsNorm(nn.Module):
+    """Over rows, in the operators that language models write it with."""
+
+    def forward(self, x):
+        return x * torch.rsqrt((x * x).mean(-1, keepdim=True) + 1e-6)
+
+
+class SquaredError(nn.Module):
+    """A loss: one number, of a difference that nobody sees."""
+
+    def forward(self, x):
+        return ((x - 0.5) ** 2).mean()
+
+
+class ScaledSoftmax(nn.Module):
+    """The scores of attention: scaled, masked, softmax."""
+
+    def forward(self, x):
+        return torch.softmax(x * 0.125 + x[:1], -1)
+
+
+class Maximum(nn.Module):
+    def forward(self, x):
+        return torch.amax(x, -1)
+
+
+class Exp(nn.Module):
+    def forward(self, x):
+        return torch.exp(x)
+
+
+class Tanh(nn.Module):
+    def forward(self, x):
+        return torch.tanh(x)
+
+
+def group_norm() -> nn.Module:
+    return nn.GroupNorm(8, 64)
+
+
+def batch_norm() -> nn.Module:
+    """With the statistics of training."""
+    return nn.BatchNorm2d(64)
+
+
 class Gelu(nn.Module):
     def forward(self, x):
         return torch.nn.functional.gelu(x)

@@ -10,6 +10,10 @@ enum class Start : int { kZero, kResult, kColumnBias, kRowBias };
 // Applied to the finished element.
 enum class Activation : int { kNone, kRelu, kRelu6 };
 
+// Changes finished elements, `row` apart from row to row, while they are in the first cache.
+template <class T>
+using Finish = void (*)(T* c, int64_t row, int64_t rows, int64_t columns);
+
 // c[m][n] = activation(start + sum over k of a[m][k] * b[k][n] + added[m][n]).
 // Strides are in elements; the rows of c are contiguous. a, b and added must not overlap c.
 // b may be given packed (then b is not read): see PackB.
@@ -26,7 +30,8 @@ struct Gemm {
   Start start = Start::kZero;
   const T* bias = nullptr;
   Activation activation = Activation::kNone;
-  const T* added = nullptr;  // null, or with rows as far apart as those of c
+  Finish<T> finish = nullptr;  // null, or applied after the activation
+  const T* added = nullptr;    // null, or with rows as far apart as those of c
 };
 
 // The functions of one instruction set. A packed matrix may only be given to the set it was

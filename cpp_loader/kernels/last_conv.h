@@ -29,6 +29,7 @@ struct LastConv {
   float* y = nullptr;
   int64_t y_row = 0, y_column = 0;                 // strides of the result; 0 for a contiguous one
   Activation activation = Activation::kNone;
+  Finish<float> finish = nullptr;                  // null, or applied after the activation
 };
 
 struct LastConvFunctions {

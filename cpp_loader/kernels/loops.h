@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "../src/dtype.h"
+#include "gemm.h"
 
 namespace scriptlang::kernels {
 
@@ -97,6 +98,7 @@ struct FastLoops {
   Loop unary_f32[static_cast<int>(Unary::kCount)];
   Loop binary_f32[static_cast<int>(Binary::kCount)];
   Loop binary_f64[static_cast<int>(Binary::kCount)];
+  Finish<float> finish[static_cast<int>(Unary::kCount)];  // activations without constants
   Loop where_4, where_8;  // elements of 4 and 8 bytes, whatever they are
   // Conversions of elements that lie side by side.
   void (*from_half)(int64_t n, float* to, const uint16_t* from);

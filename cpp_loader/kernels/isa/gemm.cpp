@@ -88,6 +88,7 @@ void multiply_flat(const Gemm<T>& g, int64_t first, int64_t last) {
   t.c_row = g.c_row;
   t.start = g.start;
   t.activation = g.activation;
+  t.finish = g.finish;
   for (int64_t p = first; p < last;) {
     int64_t column = p * kPanel<T>;
     t.b = g.packed_b + p * t.b_stride;
@@ -120,8 +121,9 @@ void multiply_block(const Gemm<T>& g, int64_t top, int64_t bottom, int64_t first
   for (int64_t k0 = 0; k0 < g.k; k0 += depth) {
     t.k = min_of(depth, g.k - k0);
     t.start = k0 == 0 ? g.start : Start::kResult;
-    t.activation = k0 + t.k == g.k ? g.activation : Activation::kNone;
-    const bool adds = g.added != nullptr && k0 + t.k == g.k;
+    const bool ends = k0 + t.k == g.k, adds = g.added != nullptr && ends;
+    t.activation = ends ? g.activation : Activation::kNone;
+    t.finish = ends ? g.finish : nullptr;
     for (int64_t r0 = top; r0 < bottom; r0 += row_step) {
       int64_t rows = min_of(row_step, bottom - r0);
       const T* a = g.a + r0 * g.a_row + k0 * g.a_column;
@@ -193,6 +195,7 @@ void multiply_unpacked(const Gemm<T>& g) {
     t.c_row = g.c_row;
     t.start = g.start;
     t.activation = g.activation;
+    t.finish = g.finish;
     for (int64_t p = begin; p < end;) {
       int64_t column = p * kPanel<T>;
       t.b = g.b + column;
@@ -284,6 +287,7 @@ void multiply_dots(const Gemm<T>& g, int64_t c_column) {
             T value = start_value(g, m + r, n + c, to) + sums[r * columns + c];
             if (g.added) value += g.added[to - g.c];
             *to = activate_one(value, g.activation);
+            if (g.finish) g.finish(to, 0, 1, 1);
           }
         }
         m += rows;
@@ -321,6 +325,7 @@ void fill_start(const Gemm<T>& g) {
       *to = activate_one(value, g.activation);
     }
   }
+  if (g.finish) g.finish(g.c, g.c_row, g.m, g.n);
 }
 
 // The panels [first, last) of a B that is not packed yet, into `space` and then at once.

@@ -119,6 +119,7 @@ void direct_block(const LastConv& c, const LastFrame& f, const Taps& taps, const
   t.c_row = y_pixel;
   t.start = c.bias ? Start::kColumnBias : Start::kZero;
   t.activation = c.activation;
+  t.finish = c.finish;
   RowTiles tiles(s.out[2]);
   const int tallest = tiles.height(0);
   for (int64_t p = first; p < last;) {
@@ -204,6 +205,7 @@ void convolve_product(const LastConv& c) {
   g.bias = c.bias;
   g.added = c.added;
   g.activation = c.activation;
+  g.finish = c.finish;
   matrix_product(g);
 }
 
@@ -269,6 +271,8 @@ void depthwise_row(const LastConv& c, int64_t row) {
   for (; last - w >= 3; w += 3) depthwise_pixels<3, false>(c, row, w);
   for (; w < last; ++w) depthwise_pixels<1, false>(c, row, w);
   for (; w < s.out[2]; ++w) depthwise_pixels<1, true>(c, row, w);
+  const int64_t n = s.out[2] * c.groups;
+  if (c.finish) c.finish(c.y + row * n, 0, 1, n);
 }
 
 void convolve_depthwise(const LastConv& c) {

@@ -35,6 +35,7 @@ struct Tile {
   Start start;
   const T* bias;        // per column or per row, by `start`
   Activation activation;
+  Finish<T> finish = nullptr;
   const T* added = nullptr;  // null, or another result to add, laid out as c
   const int64_t* taps = nullptr;  // kTaps: where the rows of A begin, for each run of k products
   int64_t tap_count = 1;
@@ -146,6 +147,7 @@ SL_NOINLINE void multiply_tile(const Tile<T>& t) {
         if (columns > j * W) store_first(t.c + r * t.c_row + j * W, sum[r][j], columns - j * W);
       }
   }
+  if (t.finish) t.finish(t.c, t.c_row, Rows, columns);
 }
 
 template <class T>

@@ -299,8 +299,65 @@ void wide_sine(int64_t n, void* out, const void* const* in, const int64_t* step,
 }
 #endif
 
+// Activations of a tile: the constants of a formula are loaded once for all of its rows.
+#define SL_FINISH(X)                                                                            \
+  X(sigmoid) X(silu) X(gelu) X(gelu_tanh) X(hardswish) X(hardsigmoid) X(tanh)
+#if defined(__AVX512F__)
+// Loads without a mask: what has just been stored with one does not reach a load with one.
+template <class F>
+SL_INLINE void finish_tile(float* c, int64_t row, int64_t rows, int64_t columns, F f) {
+  if (rows == 1) return map_512(columns, c, c, f);
+  int64_t j = 0;
+  for (; j + 16 <= columns; j += 16) {
+    float* to = c + j;
+    int64_t r = 0;
+    for (; r + 2 <= rows; r += 2, to += 2 * row) {
+      F16 a = f(_mm512_loadu_ps(to)), b = f(_mm512_loadu_ps(to + row));
+      _mm512_storeu_ps(to, a);
+      _mm512_storeu_ps(to + row, b);
+    }
+    if (r < rows) _mm512_storeu_ps(to, f(_mm512_loadu_ps(to)));
+  }
+  if (j == columns) return;
+  __mmask16 lanes = first_lanes(0.f, static_cast<int>(columns - j));
+  for (int64_t r = 0; r < rows; ++r) {
+    float* to = c + r * row + j;
+    _mm512_mask_storeu_ps(to, lanes, f(_mm512_maskz_loadu_ps(lanes, to)));
+  }
+}
+SL_INLINE F16 hardsigmoid_512(F16 x) {
+  F16 low = at_most(at_least(_mm512_add_ps(x, all(3.0f)), 0.0f), 6.0f);
+  return _mm512_mul_ps(low, all(1.0f / 6.0f));
+}
+SL_INLINE F16 hardswish_512(F16 x) {
+  F16 low = at_most(at_least(_mm512_add_ps(x, all(3.0f)), 0.0f), 6.0f);
+  return _mm512_mul_ps(_mm512_mul_ps(x, low), all(1.0f / 6.0f));
+}
+#define X(name)                                                                                \
+  void finish_##name(float* c, int64_t row, int64_t rows, int64_t columns) {                   \
+    finish_tile(c, row, rows, columns,                                                         \
+                [](F16 x) __attribute__((always_inline)) { return name##_512(x); });           \
+  }
+SL_FINISH(X)
+#undef X
+#else
+#define X(name)                                                                                \
+  void finish_##name(float* c, int64_t row, int64_t rows, int64_t columns) {                   \
+    const int64_t step[1] = {1};                                                               \
+    for (int64_t r = 0; r < rows; ++r) {                                                       \
+      const void* in[1] = {c + r * row};                                                       \
+      loop_##name(columns, c + r * row, in, step, nullptr);                                    \
+    }                                                                                          \
+  }
+SL_FINISH(X)
+#undef X
+#endif
+
 constexpr FastLoops make_loops() {
   FastLoops loops{};
+#define X(name) loops.finish[static_cast<int>(Unary::k_##name)] = &finish_##name;
+  SL_FINISH(X)
+#undef X
 #define X(name, formula) loops.unary_f32[static_cast<int>(Unary::k_##name)] = &loop_##name;
   SL_FAST_UNARY(X)
 #undef X

@@ -44,6 +44,10 @@ const Ending& ending(const std::string& name) {
   raise(ErrorKind::RuntimeError, "unknown activation '", name, "' of a fused operator");
 }
 
+kernels::Finish<float> finish_of(const Ending& e) {
+  return e.fused ? nullptr : kernels::kernels().loops->finish[int(e.after)];
+}
+
 Tensor activated(const Tensor& y, const Ending& e, bool in_place) {
   if (e.name == kEndings[0].name) return y;
   const double six[kernels::kParams] = {0, 6};
@@ -123,7 +127,7 @@ const float* packed_conv(const Tensor& w, const ConvShape& s, int64_t groups, Co
 
 // The result, channels last.
 Tensor convolve_last(Args args, const ConvShape& s, int64_t groups, IntSpan sizes,
-                     Activation activation) {
+                     const Ending& e) {
   const Tensor &x = args.tensor(0), &w = args.tensor(1), &bias = args.opt_tensor(2);
   const auto& functions = *kernels::kernels().last_conv;
   checked_numel(sizes);
@@ -142,7 +146,8 @@ Tensor convolve_last(Args args, const ConvShape& s, int64_t groups, IntSpan size
   c.x_column = x.stride(3);
   c.packed = packed_conv(w, s, groups, c.way);
   c.bias = row.defined() ? row.data<float>() : nullptr;
-  c.activation = activation;
+  c.activation = e.inside;
+  c.finish = finish_of(e);
   int64_t frame = x.size(1);
   for (int d = 1; d < 3; ++d) frame *= s.in[d] + 2 * s.padding[d];
   Charged working(frame * int64_t(sizeof(float)));
@@ -171,7 +176,7 @@ bool settle_linear(Args args, std::vector<int64_t>* sizes) {
   return !added.defined() || (is_float(added) && added.sizes() == IntSpan(*sizes));
 }
 
-Tensor multiply_linear(Args args, IntSpan sizes, Activation activation) {
+Tensor multiply_linear(Args args, IntSpan sizes, const Ending& e) {
   const Tensor &w = args.tensor(1), &bias = args.opt_tensor(2), &added = args.opt_tensor(3);
   const auto& gemm = kernels::kernels().gemm<float>();
   Tensor x = to_contiguous(args.tensor(0)), y = Tensor::empty(sizes, ScalarType::Float32);
@@ -192,7 +197,8 @@ Tensor multiply_linear(Args args, IntSpan sizes, Activation activation) {
   g.start = row.defined() ? kernels::Start::kColumnBias : kernels::Start::kZero;
   g.bias = row.defined() ? row.data<float>() : nullptr;
   g.added = sum.defined() ? sum.data<float>() : nullptr;
-  g.activation = activation;
+  g.activation = e.inside;
+  g.finish = finish_of(e);
   gemm.multiply(g);
   return y;
 }
@@ -206,8 +212,7 @@ SL_OP(scriptlang_conv2d) {
   std::vector<int64_t> sizes;
   Tensor y;
   if (settle_shape(args, &s, &groups, &sizes)) {
-    y = convolve_last(args, s, groups, sizes, e.inside);
-    if (!e.fused) activated(y, e, true);
+    y = convolve_last(args, s, groups, sizes, e);
   } else {
     Value values[7] = {args[0], args[1], args[2], args[3], args[4], args[5], args[6]};
     Value result;
@@ -223,8 +228,7 @@ SL_OP(scriptlang_linear) {
   const Ending& e = ending(args.string(4));
   std::vector<int64_t> sizes;
   if (settle_linear(args, &sizes)) {
-    Tensor y = multiply_linear(args, sizes, e.inside);
-    out[0] = e.fused ? y : activated(y, e, true);
+    out[0] = multiply_linear(args, sizes, e);
     return;
   }
   Tensor y = linear(args.tensor(0), args.tensor(1), args.opt_tensor(2));

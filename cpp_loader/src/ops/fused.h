@@ -13,7 +13,8 @@ namespace scriptlang {
 // What a packed form of a constant is for.
 enum Purpose : int64_t { kConvWeight = 1, kLinearWeight, kTransposedWeight };
 
-// An activation by name: inside the kernel where that has it, else a pass over the result.
+// An activation by name: on registers where the kernel has it, else on each tile of the result
+// (`finish_of`) or in a pass of its own.
 struct Ending {
   const char* name;
   kernels::Activation inside;
@@ -24,6 +25,7 @@ struct Ending {
 // Raises RuntimeError for a name that is none.
 const Ending& ending(const std::string& name);
 
+kernels::Finish<float> finish_of(const Ending& e);
 Tensor activated(const Tensor& y, const Ending& e, bool in_place);
 Tensor added_to(const Tensor& y, const Tensor& added);
 
