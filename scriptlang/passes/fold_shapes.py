@@ -5,6 +5,10 @@
     %m : int = aten::size(%z, %zero)              ->    uses of %m are uses of %n,
                                                         where both are s0
 
+    %t : Tensor = prim::NumToTensor(%n)
+    %u : Tensor = aten::mul(%t, %two)             ->    %k : int = aten::mul(%n, %2)
+    %k : int = aten::Int(%u)
+
 Numbers and truths only; of operators that do nothing else.  A value stands for later ones in its
 block and in blocks inside; it may come from any tensor, so that a chain of layers that keep the
 rank is asked for it once.
@@ -16,10 +20,11 @@ from typing import Mapping
 
 from .. import types as T
 from ..ir import Block, Graph, Node, Value
+from ..ops import table
 from .effects import has_side_effects
-from .shape_facts import Fact, TensorFacts, is_size
+from .shape_facts import Fact, TensorFacts
 from .shapes import Propagation
-from .sizes import Expression
+from .sizes import Expression, Quotient, Size, expression_of
 
 SCALARS = (T.INT, T.BOOL)
 
@@ -68,13 +73,16 @@ class _Folding:
             return True
         if not isinstance(fact, Expression):
             return False
-        earlier = known.setdefault(fact, v)
-        if earlier is not v:
+        earlier = known.get(fact)
+        if earlier is None and node.kind in FROM_TENSORS:
+            earlier = computed(fact, known, node)
+        known.setdefault(fact, earlier or v)
+        if earlier is not None:
             node.replace_with(earlier)
             return True
-        return self.ask_origin(node, fact, known)
+        return self.ask_origin(node, fact)
 
-    def ask_origin(self, node: Node, fact: Expression, known: dict[Expression, Value]) -> bool:
+    def ask_origin(self, node: Node, fact: Expression) -> bool:
         """Ask an input of the graph for a rank or size that it has, not what was made of it."""
         if node.kind not in ("aten::dim", "aten::size") or len(node.inputs) == 0:
             return False
@@ -85,6 +93,66 @@ class _Folding:
                 node.replace_input(0, tensor)
                 return True
         return False
+
+
+FROM_TENSORS = frozenset(f"aten::{name}" for name in ("Int", "IntImplicit", "item"))
+"""Operators that take a number out of a tensor: traces compute with sizes in tensors."""
+
+MOST_STEPS = 6
+"""Operations on ints that are worth one number taken out of a tensor."""
+
+
+def computed(size: Size, known: Mapping[Expression, Value], at: Node) -> Value | None:
+    """The size, computed from ints that are there; None where they are not, or it is long."""
+    if not can_compute(size, known) or steps(size) > MOST_STEPS:
+        return None
+    with at.graph.at(at) as graph:
+        return compute(size, known, graph, at)
+
+
+def can_compute(size: Size, known: Mapping[Expression, Value]) -> bool:
+    if isinstance(size, int) or size in known:
+        return True
+    return all(can_compute(a.dividend, known) and can_compute(a.divisor, known)
+               if isinstance(a, Quotient) else expression_of(a) in known
+               for term, _ in size.terms for a in term)
+
+
+def steps(size: Size) -> int:
+    if isinstance(size, int):
+        return 0
+    return sum(len(term) + (k != 1) + sum(1 + steps(a.dividend) + steps(a.divisor)
+                                          for a in term if isinstance(a, Quotient))
+               for term, k in size.terms) + (size.constant != 0)
+
+
+def compute(size: Size, known: Mapping[Expression, Value], graph: Graph, like: Node) -> Value:
+    """Nodes that compute a size; each kind of operation has ints for operands and result."""
+    def operate(name: str, a: Value, b: Value) -> Value:
+        schema = table.find(f"aten::{name}", "int").schema
+        return graph.insert(schema.name, [a, b], [T.INT], schema=schema, like=like).output
+
+    def atom(a) -> Value:
+        if isinstance(a, Quotient):
+            return operate("floordiv", compute(a.dividend, known, graph, like),
+                           compute(a.divisor, known, graph, like))
+        return known[expression_of(a)]
+
+    if isinstance(size, int):
+        return graph.constant(size, T.INT, like=like)
+    if size in known:
+        return known[size]
+    total: Value | None = None
+    for term, k in size.terms:
+        product = atom(term[0])
+        for a in term[1:]:
+            product = operate("mul", product, atom(a))
+        if k != 1:
+            product = operate("mul", product, graph.constant(k, T.INT, like=like))
+        total = product if total is None else operate("add", total, product)
+    if size.constant:
+        total = operate("add", total, graph.constant(size.constant, T.INT, like=like))
+    return total
 
 
 def is_foldable(node: Node) -> bool:

@@ -3,13 +3,22 @@
     %r : int = prim::If(%c)           both branches return %a      ->    %a
     %r : bool = prim::If(%c)          True, else False             ->    %c
       block0(): ... prim::If(%c)                                   ->    ... prim::If(%true)
+
+Two branches on one condition become one where the second may run right behind the first:
+
+    %a = prim::If(%c)                         %a, %b = prim::If(%c)
+      block0(): ... -> (%p)             ->      block0(): ...; (with %p for %a) ... -> (%p, %q)
+    %b = prim::If(%c)
+      block0(): (of %a) ... -> (%q)
 """
 
 from __future__ import annotations
 
 from .. import types as T
 from ..ir import Graph, Node, Value
+from .alias import AliasAnalysis, analysis_of, drop_analysis
 from .cse import value_key
+from .effects import has_side_effects, may_fail
 
 
 def run(graph: Graph) -> bool:
@@ -25,7 +34,54 @@ def run(graph: Graph) -> bool:
                     for block in node.blocks:
                         block.end.remove_input(i)
                     changed = True
-    return changed
+    return changed | merge_pairs(graph)
+
+
+def merge_pairs(graph: Graph) -> bool:
+    """Merge branches with those before them in their block that have the same condition."""
+    pairs = [(user, first) for first in graph.walk() if first.kind == "prim::If"
+             and not first.inputs[0].is_constant for user, _ in first.inputs[0].uses
+             if user.kind == "prim::If" and user.block is first.block and user is not first]
+    if not pairs:
+        return False
+    analysis = analysis_of(graph)
+    merged: set[Node] = set()
+    for second, first in pairs:
+        if second not in merged and first not in merged and first.is_before(second) \
+                and may_follow(second, first, analysis):
+            merge(first, second)
+            merged.add(second)
+    if merged:
+        drop_analysis(graph)
+    return bool(merged)
+
+
+def may_follow(second: Node, first: Node, analysis: AliasAnalysis) -> bool:
+    """Whether `second` may run right behind `first`, without what stands between them.
+
+    Its inner nodes may fail: they then fail before those between, so these must not fail, either.
+    """
+    between = first.next
+    while between is not second:
+        if may_fail(between) or has_side_effects(between):
+            return False
+        between = between.next
+    return first.next is second or analysis.may_move_before(second, first.next)
+
+
+def merge(first: Node, second: Node) -> None:
+    """Put the nodes of the second into the blocks of the first."""
+    results = [first.add_output(v.type, v.name) for v in second.outputs]
+    for mine, other in zip(first.blocks, second.blocks):
+        for node in list(other.nodes):
+            node.move_before(mine.end)
+        for v in other.returns:
+            mine.add_return(v)
+        for v, inner in zip(first.outputs, list(mine.returns)):
+            for user, i in list(v.uses):
+                if user is mine.end or user.block.is_inside(mine):
+                    user.replace_input(i, inner)
+    second.replace_with(*results)
 
 
 def settle_condition(node: Node) -> bool:

@@ -80,7 +80,12 @@ class TooLong(Exception):
 
 def symbol(name: str, at_least: int | None = 0, home: Any = None) -> Expression:
     """A new symbol as an expression; two of the same name differ."""
-    return Expression((((Symbol(name, at_least, home),), 1),), 0)
+    return expression_of(Symbol(name, at_least, home))
+
+
+def expression_of(s: Symbol) -> Expression:
+    """A symbol as an expression."""
+    return Expression((((s,), 1),), 0)
 
 
 def term_text(term: Term, k: int) -> str:
@@ -327,6 +332,6 @@ def substitute(e: Size, value: Callable[[Symbol], Size | None]) -> Size | None:
 def atom_value(a: Atom, value: Callable[[Symbol], Size | None]) -> Size | None:
     if isinstance(a, Symbol):
         found = value(a)
-        return Expression((((a,), 1),), 0) if found is None else found
+        return expression_of(a) if found is None else found
     dividend, divisor = substitute(a.dividend, value), substitute(a.divisor, value)
     return None if dividend is None or divisor is None else floordiv(dividend, divisor)
