@@ -207,8 +207,3 @@ def element_size(c: Call):
 def device(c: Call):
     """Tensors lie on the CPU."""
     return Device("cpu")
-
-
-@rule("is_cuda is_mps is_xpu", dtype=None)
-def never(c: Call):
-    return False
