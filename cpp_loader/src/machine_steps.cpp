@@ -99,6 +99,11 @@ Value& element(List& list, int64_t index) {
   return list.items[size_t(at)];
 }
 
+void replace(Value* item, Value value) {
+  Value old = std::move(*item);  // dies last: its end may change the list that holds the item
+  *item = std::move(value);
+}
+
 double number_of(const Value& v) {
   return v.is_int() ? double(v.raw_int()) : v.as_double();
 }
@@ -125,6 +130,8 @@ inline void fill(char* slots, const Fill* fills, int32_t count) {
 }  // namespace
 
 // The loop keeps pc and the slots in locals; SAVE writes back what an error or a call needs.
+// A computed goto runs no destructors: at NEXT and GO nothing may be in scope that still holds a
+// reference. (What was moved from holds none.)
 void Machine::loop() {
   Frame* frame;
   const Step* pc;
@@ -376,8 +383,7 @@ void Machine::loop() {
       std::memcpy(static_cast<void*>(&item), static_cast<const void*>(&C), sizeof(Value));
       NEXT();
     }
-    Value old = std::move(item);  // dies last: its end may change the list
-    item = take_counted(C);
+    replace(&item, take_counted(C));
     NEXT();
   }
   CASE(LIST_APPEND) : {

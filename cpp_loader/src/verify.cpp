@@ -375,25 +375,25 @@ class Verifier {
 
   void step_types(size_t pc, State* state) {
     const Instruction& i = code_[pc];
-    TagSet* reg = state->data() - 1;  // registers count from 1
+    auto reg = [&](int64_t index) -> TagSet& { return (*state)[size_t(index - 1)]; };
     auto top = [&](int64_t k) -> TagSet& { return (*state)[state->size() - 1 - size_t(k)]; };
     switch (i.op) {
-      case Opcode::LOAD: state->push_back(register_tags(i.x, reg[i.x])); return;
+      case Opcode::LOAD: state->push_back(register_tags(i.x, reg(i.x))); return;
       case Opcode::MOVE: {
-        TagSet tags = register_tags(i.x, reg[i.x]);
-        reg[i.x] = tag_bit(Tag::None);
+        TagSet tags = register_tags(i.x, reg(i.x));
+        reg(i.x) = tag_bit(Tag::None);
         state->push_back(tags);
         return;
       }
       case Opcode::STORE:
-        store(pc, i.x, top(0), reg);
+        store(pc, i.x, top(0), &reg(i.x));
         state->pop_back();
         return;
       case Opcode::STOREN:
-        for (int k = 0; k < i.n; ++k) store(pc, i.x + k, top(i.n - 1 - k), reg);
+        for (int k = 0; k < i.n; ++k) store(pc, i.x + k, top(i.n - 1 - k), &reg(i.x + k));
         state->resize(state->size() - size_t(i.n));
         return;
-      case Opcode::DROPR: reg[i.x] = tag_bit(Tag::None); return;
+      case Opcode::DROPR: reg(i.x) = tag_bit(Tag::None); return;
       case Opcode::LOADC:
         state->push_back(tag_bit(f_.constants[size_t(i.x)].tag()));
         return;
@@ -427,13 +427,13 @@ class Verifier {
     return narrowed ? narrowed : flow;
   }
 
-  void store(size_t pc, int index, TagSet tags, TagSet* reg) {
+  void store(size_t pc, int index, TagSet tags, TagSet* known) {
     if (!f_.register_types.empty() && f_.register_types[size_t(index - 1)]) {
       // An uninitialised value is None whatever its type.
       TagSet declared = tags_of(*f_.register_types[size_t(index - 1)]) | tag_bit(Tag::None);
       want(pc, tags, declared, "the value stored");
     }
-    reg[index] = tags;
+    *known = tags;
   }
 
   static TagSet result_tags(Opcode op) {

@@ -166,4 +166,29 @@ TEST(a_loop_that_pops_its_own_counts) {
   code.emit("RET");
   check_same(code, {}, "3");
 }
+
+TEST(a_function_without_registers) {
+  Code code;
+  code.registers = 0;
+  code.constants = {Value(7)};
+  code.emit("LOADC", 0).emit("RET");
+  check_same(code, {}, "7");
+}
+
+TEST(what_a_list_no_longer_holds_is_given_back) {
+  Code code;  // for i in range(n): list[0] = zeros([100])
+  code.argument("List[Tensor]").argument("int");
+  code.constants = {Value(0), Value(true), Value(100), Value()};
+  code.types = {Value("List[int]")};
+  int64_t zeros = code.op("aten::zeros", "", 1), set = code.op("aten::_set_item", "t", 3);
+  code.emit("STOREN", 1, 2).emit("LOADC", 0).emit("LOAD", 2).emit("LOADC", 1);
+  code.emit("LOOP", 11, 2).emit("STORE", 3).emit("LOAD", 1).emit("LOADC", 0).emit("LOADC", 2);
+  code.emit("LIST_CONSTRUCT", 0, 1).emit("OP", zeros).emit("OP", set).emit("DROP");
+  code.emit("LOADC", 1).emit("JMP", -10).emit("LOADC", 0).emit("RET");
+  Limits limits;
+  limits.memory_bytes = 1 << 20;
+  Value list = List::make({Value(Tensor::zeros({1}, ScalarType::Float32))});
+  CHECK_EQ(run_code(code, {list, Value(100000)}, limits).as_int(), 0);
+}
+
 int main(int count, char** arguments) { return test::main(count, arguments); }
