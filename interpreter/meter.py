@@ -101,6 +101,12 @@ class MemoryMeter:
             self.refuse(held + self.alive, "strings, containers and tensors")
         self.census_at = max((self.limit - held) // 4, SMALL, held // 2)
 
+    def allow(self, size: int) -> None:
+        """LimitError unless `size` bytes may be made besides the tensors that there are."""
+        if self.alive + size > self.limit:
+            raise LimitError(f"the program asks for {size:,} bytes and holds {self.alive:,}; its "
+                             f"limits allow {self.limit:,}")
+
     def refuse(self, size: int, what: str):
         raise LimitError(f"the program holds {size:,} bytes of {what}; its limits allow "
                          f"{self.limit:,}")

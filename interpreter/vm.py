@@ -7,6 +7,7 @@ callee stores them into its registers, and leaves its results when it returns.
 from __future__ import annotations
 
 import time
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Callable
 
 import numpy
@@ -18,8 +19,8 @@ from ..limits import Limits
 from ..objects import Await, Future
 from ..ops import modes
 from ..records import field, record
-from .code import Code, stack_frames
 from . import exceptions
+from .code import Code, stack_frames
 from .handlers import HANDLERS, pop_n
 from .link import Call
 from .meter import MemoryMeter
@@ -97,7 +98,7 @@ class Interpreter:
         self.frames.append(Activation(program))
         modes.mode.enabled = True
         try:
-            with numpy.errstate(all="ignore"):
+            with numpy.errstate(all="ignore"), self.asked_first():
                 self.loop_with_forks()
         except (RecursionError, MemoryError) as error:
             out = isinstance(error, MemoryError)
@@ -106,6 +107,13 @@ class Interpreter:
         except Exception as error:
             raise attach_stack(exceptions.failure(error), self.script_stack()) from None
         return self.stack[0] if len(self.stack) == 1 else tuple(self.stack)
+
+    def asked_first(self) -> AbstractContextManager:
+        if self.meter is None:
+            return nullcontext()
+        from .allocations import asked_first
+
+        return asked_first(self.meter.allow)
 
     def held(self) -> list[Any]:
         """Every value that the run can still reach."""

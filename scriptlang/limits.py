@@ -1,8 +1,15 @@
-"""Limits on what a running program may use."""
+"""Limits on what a running program may use.
+
+Memory is counted as it is held (`interpreter/meter.py`); an operator that could make much at once asks
+first, with `reserve`.  Arrays of numpy ask by themselves (`interpreter/allocations.py`).
+"""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Callable, Iterable, Iterator
 
 
 @dataclass(frozen=True)
@@ -17,3 +24,37 @@ class Limits:
     seconds: float | None = None
     memory: int | None = None
     depth: int = 1000
+
+
+SMALL = 1 << 16
+"""Bytes that nobody has to ask for."""
+
+_asked: ContextVar[Callable[[int], None] | None] = ContextVar("asked", default=None)
+
+
+@contextmanager
+def asking(ask: Callable[[int], None]) -> Iterator[None]:
+    """Have `reserve` call `ask`, which raises LimitError where there is too little left."""
+    token = _asked.set(ask)
+    try:
+        yield
+    finally:
+        _asked.reset(token)
+
+
+def reserve(size: int) -> None:
+    """Ask for memory before making something of `size` bytes: LimitError where the run may not."""
+    if size > SMALL:
+        ask = _asked.get()
+        if ask is not None:
+            ask(size)
+
+
+def joined(separator: str, parts: Iterable[str]) -> str:
+    """`separator.join(parts)`, where the parts together may be larger than what they come from."""
+    taken, size = [], 0
+    for part in parts:
+        size += len(part) + len(separator)
+        reserve(size)
+        taken.append(part)
+    return separator.join(taken)

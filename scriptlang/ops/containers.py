@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from typing import Any, Callable
 
+from ..limits import reserve
 from ..tensors import Tensor
 from .string import value_text
 from .table import declare, primitive
@@ -102,15 +103,20 @@ def add_(self, other):
     return self
 
 
+def times(values, n):
+    reserve(len(values) * n * 8)
+    return values * n
+
+
 @primitive("aten::mul_.t(t[](a!) l, int n) -> t[](a!)")
 def mul_(values, n):
-    values[:] = values * n
+    values[:] = times(values, n)
     return values
 
 
 declare("aten::add.t(t[] a, t[] b) -> t[]", operator.add, "primitive")
-declare("aten::mul.left_t(t[] l, int n) -> t[]", operator.mul, "primitive")
-declare("aten::mul.right_(int n, t[] l) -> t[]", operator.mul, "primitive")
+declare("aten::mul.left_t(t[] l, int n) -> t[]", times, "primitive")
+declare("aten::mul.right_(int n, t[] l) -> t[]", lambda n, values: times(values, n), "primitive")
 declare("aten::copy.t(t[](a) self) -> t[]", list, "primitive")
 declare("aten::list.t(t[] l) -> t[]", list, "primitive")
 declare("aten::len.t(t[] a) -> int", len, "primitive")
@@ -217,7 +223,14 @@ def least(name: str, better: Callable) -> None:
 
 least("max", operator.gt)
 least("min", operator.lt)
-declare("prim::rangelist(int n) -> int[]", lambda n: list(range(n)), "primitive")
+
+
+@primitive("prim::rangelist(int n) -> int[]")
+def range_list(n):
+    reserve(n * 40)
+    return list(range(n))
+
+
 declare("aten::Size(int[] sizes) -> int[]", list, "primitive")
 
 # dicts

@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 
 from .. import dtypes
+from ..limits import reserve
 from ..tensors import Tensor, wrap_dim
 from .elementwise import cast, check_broadcast
 from .reduce import sum_dim
@@ -206,6 +207,16 @@ def cartesian_prod(tensors):
     return Tensor._wrap(np.stack([a.reshape(-1) for a in arrays], 1))
 
 
+def choices(n: int, r: int) -> int:
+    """In how many ways r of n are chosen; no more is counted than fits into memory."""
+    count = 1
+    for k in range(min(r, n - r)):
+        count = count * (n - k) // (k + 1)
+        if count > 1 << 40:
+            break
+    return count if r <= n else 0
+
+
 @primitive("aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor")
 def combinations(self, r, with_replacement):
     if self.dim() != 1:
@@ -214,6 +225,7 @@ def combinations(self, r, with_replacement):
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
         return Tensor._wrap(np.empty(0, self.dtype.numpy))
+    reserve(choices(self._size[0] + (r - 1 if with_replacement else 0), r) * (r + 7) * 8)
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     index = np.array(list(choose(range(self._size[0]), r)), np.int64).reshape(-1, r)
     return Tensor._wrap(self._array[index])

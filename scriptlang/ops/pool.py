@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 
+from ..limits import reserve
 from ..tensors import Tensor
 from .conv import pad_spatial
 from .elementwise import DISPLAY
@@ -163,6 +164,7 @@ def avg_pool(x: Tensor, n: int, kernel, stride, padding, ceil_mode, include_pad,
 
 def ranges(size: int, out: int) -> list[tuple[int, int]]:
     """The parts that an adaptive pooling divides a dimension into; they may overlap."""
+    reserve(out * 128)
     return [(i * size // out, -(-(i + 1) * size // out)) for i in range(out)]
 
 
@@ -301,6 +303,7 @@ def intervals(sample: float, size: int, out: int, kernel: int) -> list[int]:
     `sample`."""
     if out == 1:
         return [size - kernel]
+    reserve(out * 32)
     alpha = type(sample)((size - kernel) / (out - 1))
     starts = [int((i + sample) * alpha) - int(sample * alpha) for i in range(out - 1)]
     return [*starts, size - kernel]

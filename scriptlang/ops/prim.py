@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..limits import reserve
 from ..objects import Device
 from ..tensors import Tensor
 from .string import value_text
@@ -80,6 +81,7 @@ def tolist(tensor, depth, element):
     if tensor.dtype.name not in ELEMENT_TYPES[element]:
         raise RuntimeError("Output annotation element type and runtime tensor element type must "
                            f"match for tolist(): the tensor's is {tensor.dtype.name}")
+    reserve(tensor.numel() * 8)
     return tensor.tolist()
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from ..limits import reserve
 from ..tensors import Tensor, wrap_dim
 from .table import declare, primitive
 from .view import narrow, select, slice_tensor
+
+VIEW = 256
+"""Bytes that a tensor takes beside its elements, about."""
 
 
 def split_sizes(self, sizes, dim=0):
@@ -24,6 +28,7 @@ def split_sizes(self, sizes, dim=0):
 def split(self, split_size, dim):
     dim = wrap_dim(dim, len(self._size))
     n = self._size[dim]
+    reserve(VIEW * n // max(split_size, 1))
     if split_size < 0 or (split_size == 0 and n):
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size="
                            f"{split_size}")
@@ -42,6 +47,7 @@ declare("aten::split_with_sizes(Tensor(a -> *) self, int[] split_sizes, int dim=
 def chunk(self, chunks, dim):
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    reserve(VIEW * chunks)
     dim = wrap_dim(dim, len(self._size))
     size = -(-self._size[dim] // chunks)
     if size == 0:
@@ -59,6 +65,7 @@ def at_indices(self, indices, dim):
 def in_sections(self, sections, dim):
     if sections <= 0:
         raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
+    reserve(VIEW * sections)
     small, extra = divmod(self._size[dim], sections)
     return split_sizes(self, [small + (i < extra) for i in range(sections)], dim)
 
@@ -118,4 +125,5 @@ declare("aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", ch
 @primitive("aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]")
 def unbind(self, dim):
     dim = wrap_dim(dim, len(self._size))
+    reserve(VIEW * self._size[dim])
     return [select(self, dim, i) for i in range(self._size[dim])]

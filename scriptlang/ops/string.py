@@ -11,6 +11,7 @@ from typing import Any, Callable
 
 import numpy as np
 
+from ..limits import joined, reserve
 from ..objects import Device, EnumValue, ScriptObject
 from ..stream_text import stream_text
 from ..tensors import Tensor
@@ -67,6 +68,7 @@ def filled(name: str) -> Callable:
     def kernel(text, width, fill):
         if len(fill) != 1:
             raise RuntimeError("TypeError: The fill character must be exactly one character long")
+        reserve(width)
         return method(text, width, fill)
 
     return bytewise(kernel)
@@ -102,12 +104,7 @@ for _name in ("strip", "lstrip", "rstrip"):
     declare(f'aten::{_name}(str self, str chars="{WHITESPACE}") -> str', named(_name), "primitive")
 for _name in ("partition", "rpartition"):
     declare(f"aten::{_name}(str self, str separator) -> (str, str, str)", named(_name), "primitive")
-declare("aten::zfill(str self, int width) -> str",          # a sign is a character like others
-        bytewise(lambda text, width: text.rjust(width, b"0")), "primitive")
-declare("aten::replace(str self, str old, str new, int max=-1) -> str", named("replace"),
-        "primitive")
-declare("aten::join(str self, str[] values) -> str", lambda self, values: self.join(values),
-        "primitive")
+declare("aten::join(str self, str[] values) -> str", joined, "primitive")
 declare("aten::add.str(str a, str b) -> str", lambda a, b: a + b, "primitive")
 declare("aten::len.str(str s) -> int", lambda s: len(s) if s.isascii() else len(encode(s)),
         "primitive")
@@ -134,10 +131,27 @@ def rsplit(text, separator, maximum):
     return text.rsplit(separator, maximum)
 
 
+@primitive("aten::zfill(str self, int width) -> str")
+@bytewise
+def zero_fill(text, width):
+    """A sign is a character like others."""
+    reserve(width)
+    return text.rjust(width, b"0")
+
+
+@primitive("aten::replace(str self, str old, str new, int max=-1) -> str")
+@bytewise
+def replace(text, old, new, most):
+    times = text.count(old)
+    reserve(len(text) + (times if most < 0 else min(times, most)) * len(new))
+    return text.replace(old, new, most)
+
+
 @primitive("aten::expandtabs(str self, int tabsize=8) -> str")
 @bytewise
 def expand_tabs(text, tabsize):
     """Columns count from the start of the text, not of the line, as in PyTorch."""
+    reserve(len(text) + text.count(b"\t") * tabsize)
     out = b""
     for at, part in enumerate(text.split(b"\t")):
         if at and tabsize > 0:
@@ -226,9 +240,9 @@ def value_text(value: Any) -> str:
     if isinstance(value, complex):
         return complex_text(value)
     if isinstance(value, list):
-        return f"[{', '.join(map(value_text, value))}]"
+        return f"[{joined(', ', map(value_text, value))}]"
     if isinstance(value, dict):
-        inside = ", ".join(f"{value_text(k)}: {value_text(v)}" for k, v in value.items())
+        inside = joined(", ", (f"{value_text(k)}: {value_text(v)}" for k, v in value.items()))
         return "{" + inside + "}"
     if isinstance(value, tuple):
         return tuple_text(value)
@@ -237,13 +251,14 @@ def value_text(value: Any) -> str:
     if isinstance(value, ScriptObject):
         return f"<{value.type.name} object at 0x{id(value):x}>"
     if isinstance(value, Tensor):
+        reserve(value.numel() * 8)
         return stream_text(value)
     return str(value) if isinstance(value, Device) else repr(value)
 
 
 def tuple_text(value: tuple) -> str:
     """A tuple; the names of a named one are not written, as in PyTorch."""
-    inside = ", ".join(map(value_text, value))
+    inside = joined(", ", map(value_text, value))
     return f"({inside},)" if len(value) == 1 else f"({inside})"
 
 
@@ -256,10 +271,8 @@ def format_text(self, *values):
     parts = self.split("{}")
     if len(parts) - 1 > len(values):
         raise RuntimeError(f"Too few arguments for format string: {self}")
-    out = [parts[0]]
-    for value, part in zip(values, parts[1:]):
-        out += [value_text(value), part]
-    return "".join(out)
+    pairs = zip(values, parts[1:])
+    return parts[0] + joined("", (value_text(value) + part for value, part in pairs))
 
 
 def one_character(value) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..limits import reserve
 from ..tensors import Tensor
 from .numeric import finish, working
 from .table import primitive
@@ -93,6 +94,7 @@ def half_up(x: float) -> int:
 
 def bins(start: int, end: int, pooled: int, size: int) -> list[slice]:
     """The parts of one side of a region, cut at the border of the image."""
+    reserve(pooled * 128)
     length = max(end - start + 1, 1) / pooled
     return [slice(min(max(int(np.floor(i * length)) + start, 0), size),
                   min(max(int(np.ceil((i + 1) * length)) + start, 0), size)) for i in range(pooled)]
