@@ -44,12 +44,13 @@ class Storages:
     """The storages of an archive: records under `folder`, each opened once.
 
     view: the bytes of a record, writable where that does not change the file.
-    swapped: the file's byte order is not this machine's.
+    swapped: the file's byte order is not this machine's.  bools: records seen to be bools.
     """
 
     view: Callable[[str], memoryview]
     swapped: bool = False
     opened: dict[str, Storage] = field(default_factory=dict)
+    bools: set[str] = field(default_factory=set)
 
     def open(self, folder: str, ref: StorageRef) -> Storage:
         record = f"{folder}/{ref.key}"
@@ -57,6 +58,10 @@ class Storages:
         storage = self.opened.get(record)
         if storage is None:
             storage = self.opened[record] = self._storage(record, item, SCALAR_TYPES[ref.dtype])
+        if SCALAR_TYPES[ref.dtype] == "Bool" and record not in self.bools:
+            self.bools.add(record)
+            if storage.nbytes and storage.data.max() > 1:
+                raise ArchiveError("a bool is neither 0 nor 1", record, DAMAGED)
         if ref.numel * item > storage.nbytes:
             raise ArchiveError(f"a storage declares {ref.numel:,} elements of {item} bytes, the "
                                f"record has {storage.nbytes:,} bytes", record, DAMAGED)
@@ -72,8 +77,6 @@ class Storages:
             data = data[:whole].reshape(-1, item)[:, ::-1].reshape(-1).copy()
         elif not data.flags.writeable or data.ctypes.data % ALIGNMENT:
             data = data.copy()
-        if scalar_type == "Bool" and data.size and data.max() > 1:
-            raise ArchiveError("a bool is neither 0 nor 1", record, DAMAGED)
         return Storage(data)
 
 

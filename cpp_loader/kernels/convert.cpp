@@ -38,6 +38,13 @@ To convert_one(From x) {
   }
 }
 
+// What a pointer to elements points to. A bool may be any byte: see view.dtype.
+template <class From>
+From element_at(const void* at) {
+  if constexpr (std::is_same_v<From, bool>) return *static_cast<const uint8_t*>(at) != 0;
+  else return *static_cast<const From*>(at);
+}
+
 template <class To, class From>
 void convert(int64_t n, void* to, int64_t to_stride, const void* from, int64_t from_stride) {
   if (to_stride == sizeof(To) && from_stride == sizeof(From)) {
@@ -46,14 +53,14 @@ void convert(int64_t n, void* to, int64_t to_stride, const void* from, int64_t f
     } else {
       To* o = static_cast<To*>(to);
       const From* a = static_cast<const From*>(from);
-      for (int64_t i = 0; i < n; ++i) o[i] = convert_one<To>(a[i]);
+      for (int64_t i = 0; i < n; ++i) o[i] = convert_one<To>(element_at<From>(a + i));
     }
     return;
   }
   char* o = static_cast<char*>(to);
   const char* a = static_cast<const char*>(from);
   for (int64_t i = 0; i < n; ++i, o += to_stride, a += from_stride) {
-    *reinterpret_cast<To*>(o) = convert_one<To>(*reinterpret_cast<const From*>(a));
+    *reinterpret_cast<To*>(o) = convert_one<To>(element_at<From>(a));
   }
 }
 

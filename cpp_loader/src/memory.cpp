@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <limits>
 
-#include "tensor.h"
+#include "ops/scratch.h"
 
 namespace scriptlang::memory {
 
@@ -17,7 +17,14 @@ constexpr size_t kClasses = (kLargestLog2 - kSmallestLog2) * 4 + 1;
 constexpr int64_t kKeptBytes = 128 << 20;
 constexpr uint32_t kKeptPerClass = 256;
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__has_feature)  // clang
+#if __has_feature(address_sanitizer)
+#define SL_ADDRESS_SANITIZER 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define SL_ADDRESS_SANITIZER 1
+#endif
+#if defined(SL_ADDRESS_SANITIZER)
 constexpr bool kKeep = false;
 #else
 constexpr bool kKeep = true;
@@ -117,6 +124,13 @@ void charge(int64_t bytes) {
 
 void uncharge(int64_t bytes) noexcept { used_bytes -= bytes; }
 
+void ask(int64_t count, int64_t bytes_each) {
+  int64_t bytes;
+  if (__builtin_mul_overflow(count, bytes_each, &bytes)) bytes = std::numeric_limits<int64_t>::max();
+  charge(bytes);
+  uncharge(bytes);
+}
+
 LimitScope::LimitScope(int64_t limit) : saved_limit_(limit_bytes), saved_used_(used_bytes) {
   limit_bytes = limit > 0 ? limit : std::numeric_limits<int64_t>::max();
   used_bytes = 0;
@@ -128,3 +142,14 @@ LimitScope::~LimitScope() {
 }
 
 }  // namespace scriptlang::memory
+
+namespace scriptlang {
+
+const Tensor& unwritten(const Tensor& t) {
+  if (t.dtype() == ScalarType::Bool) {
+    std::memset(t.storage()->data(), 0, size_t(t.storage()->nbytes()));
+  }
+  return t;
+}
+
+}  // namespace scriptlang

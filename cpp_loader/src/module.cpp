@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "pickle.h"
 
@@ -59,6 +60,14 @@ class ArchiveReader {
   }
 
  private:
+  static void check_bools(const Storage& storage, const std::string& name) {
+    const uint8_t* at = static_cast<const uint8_t*>(storage.data());
+    bool fits = std::all_of(at, at + storage.nbytes(), [](uint8_t b) { return b <= 1; });
+    if (!fits) {
+      raise(ErrorKind::ArchiveError, "the record ", name, " holds a bool that is neither 0 nor 1");
+    }
+  }
+
   Storage* storage(const std::string& key, const std::vector<std::string>& folders,
                    ScalarType dtype) {
     for (const std::string& folder : folders) {
@@ -73,6 +82,7 @@ class ArchiveReader {
       if (reinterpret_cast<uintptr_t>(found->data()) % uintptr_t(itemsize(dtype)) != 0) {
         raise(ErrorKind::ArchiveError, "the record ", name, " is used with two element types");
       }
+      if (dtype == ScalarType::Bool && bools_.insert(name).second) check_bools(*found, name);
       found->retain();
       return found;
     }
@@ -82,6 +92,7 @@ class ArchiveReader {
   std::shared_ptr<ZipArchive> zip_;
   std::string folder_;
   std::unordered_map<std::string, Storage*> storages_;
+  std::unordered_set<std::string> bools_;  // names of storages that were checked
 };
 
 void check_kind(const ArchiveReader& archive) {

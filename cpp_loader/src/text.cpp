@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "ops/scratch.h"
 #include "type.h"
 
 namespace scriptlang {
@@ -166,6 +167,7 @@ void print_slices(std::string* out, const Tensor& t, const std::vector<double>& 
 }
 
 std::string tensor_text(const Tensor& t) {
+  memory::ask(t.numel(), 24);  // the numbers, and their text
   std::string out;
   std::vector<double> values = elements_as_double(t);
   if (t.dim() == 0) {
@@ -194,6 +196,7 @@ void append_text(std::string* out, const Value& v, int depth);
 
 void append_items(std::string* out, const std::vector<Value>& items, int depth) {
   for (size_t i = 0; i < items.size(); ++i) {
+    memory::ask_to_grow(*out, 0);
     if (i) *out += ", ";
     append_text(out, items[i], depth + 1);
   }
@@ -209,6 +212,7 @@ void append_dict(std::string* out, const Dict& dict, int depth) {
   const Dict::Entry* entry;
   bool first = true;
   for (size_t cursor = 0; dict.next(&cursor, &entry); first = false) {
+    memory::ask_to_grow(*out, 0);
     if (!first) *out += ", ";
     append_text(out, entry->key, depth + 1);
     *out += ": ";
@@ -226,7 +230,10 @@ void append_text(std::string* out, const Value& v, int depth) {
     case Tag::Double: *out += float_text(v.as_double()); break;
     case Tag::Device: *out += to_string(v.as_device()); break;
     case Tag::Complex: *out += complex_text(v.as_complex()); break;
-    case Tag::String: *out += v.as_string(); break;
+    case Tag::String:
+      memory::ask_to_grow(*out, v.as_string().size());
+      *out += v.as_string();
+      break;
     case Tag::Tensor: *out += tensor_text(v.as_tensor()); break;
     case Tag::List:
       *out += '[';

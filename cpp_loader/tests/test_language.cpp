@@ -184,6 +184,29 @@ TEST(ranges_have_a_length) {
                call_op("aten::__range_length", {Value(0), Value(1), Value(0)}));
 }
 
+TEST(bools_are_zero_or_one) {
+  Tensor bytes = Tensor::zeros({3}, ScalarType::UInt8);
+  CHECK_OP("11", "prim::dtype", call_op("aten::view.dtype", {Value(bytes), Value(11)}));
+  bytes.data<uint8_t>()[1] = 200;
+  CHECK_RAISES(RuntimeError, "0 or 1", call_op("aten::view.dtype", {Value(bytes), Value(11)}));
+  for (int64_t size : {3, 100000}) {  // of memory that had other contents before
+    Tensor before = Tensor::empty({size}, ScalarType::UInt8);
+    std::memset(before.raw(), 200, size_t(size));
+    before = Tensor();
+    Value sizes = List::make({Value(size)});
+    Value made = call_op("aten::empty.memory_format", {sizes, Value(11), {}, {}, {}, {}});
+    const char* at = static_cast<const char*>(made.as_tensor().raw());
+    CHECK(std::all_of(at, at + size, [](char b) { return b == 0 || b == 1; }));
+  }
+}
+
+TEST(histograms_of_what_overflows) {
+  Tensor x = Tensor::zeros({2}, ScalarType::Float32);
+  x.data<float>()[0] = 2e38f;
+  Value counts = call_op("aten::histc", {Value(x), Value(100), Value(0.0), Value(3e38)});
+  CHECK_EQ(counts.as_tensor().data<float>()[0], 2.0f);
+}
+
 TEST(every_schema_parses_and_its_defaults_fit_its_types) {
   for (int k = 0; k < op_count(); ++k) {
     const Schema& schema = schema_of(op_at(k));

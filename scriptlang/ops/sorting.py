@@ -183,5 +183,7 @@ def histc(self, bins, min, max):
     inside = array[(array >= least) & (array <= most)]
     with np.errstate(all="ignore"):                  # in the elements' own type, as PyTorch
         places = (inside - least) * count / (most - least)
-    at = np.minimum(places.astype(np.float64).astype(np.int64), bins - 1)
+        if not np.isfinite(most - least):            # too wide for the type: nothing is counted
+            places = places[:0]
+    at = np.where(np.isfinite(places), places, 0).astype(np.float64).astype(np.int64).clip(0, bins - 1)
     return Tensor._wrap(np.bincount(at, minlength=bins).astype(self.dtype.numpy))

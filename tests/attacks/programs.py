@@ -108,6 +108,11 @@ ATTACKS: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: weight(tensor(6, 0, 6, 1, key=b"../data.pkl")), "lacks this storage"),
     "wider dtype than the record": (
         lambda: weight(tensor(6, 0, 6, 1, dtype=b"ComplexDouble")), "declares 6 elements"),
+    "bools that are neither 0 nor 1": (
+        lambda: weight(tensor(6, 0, 6, 1, dtype=b"Bool")), "neither 0 nor 1"),
+    "bytes that are bools elsewhere": (
+        lambda: data(b"\x80\x02(" + tensor(6, 0, 6, 1, dtype=b"Byte")
+                     + tensor(6, 0, 6, 1, dtype=b"Bool") + b"t."), "neither 0 nor 1"),
     "quantized tensor without a scheme": (
         lambda: weight(b"ctorch._utils\n_rebuild_qtensor\n)R"), "without its scheme"),
     "quantized tensor past its storage": (

@@ -1,10 +1,13 @@
 """Programs that spin, swallow memory, recurse or take long in one operator end at their limits."""
 
+import gc
+import pathlib
 import resource
 import sys
 import time
 from typing import Callable
 
+import numpy as np
 import pytest
 
 from scriptlang import Limits
@@ -85,3 +88,77 @@ def test_sizes_without_measure_are_refused(name, engine):
     assert str(e.value) and time.process_time() - start < 10
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert sys.platform != "linux" or grown < 1 << 20
+
+
+AT_ONCE = {
+    "zeros": "torch.zeros([1 << 28])",
+    "ones": "torch.ones([1 << 14, 1 << 14])",
+    "an outer sum": "torch.arange(30000).reshape(-1, 1) + torch.arange(30000)",
+    "a comparison": "torch.arange(60000).reshape(-1, 1) < torch.arange(60000)",
+    "where": "torch.where(x > 0, x.expand(1 << 27, 2), x)",
+    "matmul": "torch.ones([30000, 1]) @ torch.ones([1, 30000])",
+    "einsum": "torch.einsum('i,j->ij', torch.ones([30000]), torch.ones([30000]))",
+    "cdist": "torch.cdist(torch.ones([30000, 2]), torch.ones([30000, 2]))",
+    "contiguous": "x.expand(1 << 27, 2).contiguous()",
+    "repeat": "x.repeat(1 << 27)",
+    "cat": "torch.cat([x.expand(1 << 26, 2), x.expand(1 << 26, 2)])",
+    "stack": "torch.stack([x.expand(1 << 26, 2)] * 3)",
+    "index": "x[torch.zeros([1 << 18], dtype=torch.int64).expand(1 << 10, 1 << 18)]",
+    "embedding": "torch.embedding(torch.ones([2, 1 << 14]), torch.zeros([1 << 14], "
+                 "dtype=torch.int64))",
+    "conv": "torch.conv1d(torch.ones([1, 1, 1 << 19]), torch.ones([512, 1, 1]))",
+    "pad": "torch.constant_pad_nd(x, [1 << 27, 1 << 27])",
+    "cumsum": "x.expand(1 << 27, 2).cumsum(0)",
+    "random numbers": "torch.randn([1 << 28])",
+    "combinations": "torch.combinations(torch.arange(30000))",
+    "pooling": "torch.adaptive_avg_pool1d(x.reshape(1, 1, 2), [1 << 25])",
+    "views": "x.expand(1 << 23, 2).unbind(0)",
+    "parts": "x.expand(1 << 23, 2).split(1)",
+    "a list": "[1] * (1 << 28)",
+    "a string": "'a'.ljust(1 << 30)",
+    "zeros before a number": "'1'.zfill(1 << 30)",
+    "replace": "'a'.ljust(1 << 15).replace(' ', 'b'.ljust(1 << 15))",
+    "tabs": "'\\t'.ljust(100, '\\t').expandtabs(1 << 24)",
+    "join": "'a'.join(['b'.ljust(1 << 15)] * (1 << 15))",
+    "the text of a list": "str(['b'.ljust(1 << 15)] * (1 << 15))",
+    "the text of a tensor": "str(x.expand(1 << 25, 2))",
+    "format": "'{}{}{}{}{}{}{}{}'.format(s, s, s, s, s, s, s, s)",
+    "%": "'%s%s%s%s%s%s%s%s' % (s, s, s, s, s, s, s, s)",
+}
+"""What one operator would make, of more than half a gigabyte."""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="measures memory as Linux does")
+@pytest.mark.parametrize("engine", ["python", "native"])
+@pytest.mark.parametrize("name", AT_ONCE)
+def test_one_operator_asks_before_it_allocates(name, engine):
+    body = f"s = 'b'.ljust(1 << 25)\n    return {AT_ONCE[name]}"
+    run = function(body, engine, Limits(memory=1 << 26, seconds=20))
+    x(), gc.collect()
+    pathlib.Path("/proc/self/clear_refs").write_text("5")          # the peak begins anew
+    before = peak()
+    with pytest.raises(LimitError, match="limit"):
+        run(x())
+    assert peak() - before < 300 << 10
+
+
+def peak() -> int:
+    """The most that this process had resident, in KB."""
+    status = pathlib.Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0])
+
+
+def test_arrays_are_counted_again_after_a_refusal():
+    run = function("return torch.zeros([n]).sum() if x.numel() > 2 else torch.zeros([1 << 28])"
+                   .replace("n]", "1 << 10]"), "python", Limits(memory=1 << 26))
+    with pytest.raises(LimitError, match="asks for 1,073,741,824 bytes"):
+        run(x())
+    assert run(tensors.filled([3], 1, tensors.chosen(6))).item() == 0
+    assert len(np.zeros(1 << 25)) == 1 << 25    # outside of the run there is no limit
+
+
+@pytest.mark.parametrize("engine", ["python", "native"])
+def test_what_a_list_no_longer_holds_is_given_back(engine):
+    run = function("s = [x]\n    for i in range(2000):\n        s[0] = x.repeat(1 << 14)\n"
+                   "    return s[0].numel()", engine, Limits(memory=1 << 22))
+    assert run(x()) == 1 << 15

@@ -59,6 +59,10 @@ def histograms():
         x = (A.normal(200, dtype="float64") * 5).astype(dtype)
         yield call("histc", x, 37, -10, 0)
         yield call("histc", x, 100, -3, 3)
+    for dtype, most in (("float32", 3e38), ("float64", 1.7e308)):      # sums that overflow
+        x = np.array([most, -most, 0, most / 2, most / 30, 1], dtype)
+        yield call("histc", x, 4, -most, most)
+        yield call("histc", x, 100, 0, most)
     points, edges = A.uniform(30, 2) * 4, [np.array([3.0, 0.5, 2, 4], "float32")] * 2
     yield call("histogramdd", points, edges)         # edges in no order
     yield call("histogram", points, edges[0])

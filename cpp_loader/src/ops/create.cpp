@@ -3,6 +3,7 @@
 #include <cstring>
 #include <limits>
 
+#include "scratch.h"
 #include "../../kernels/parallel.h"
 #include "layout.h"
 #include "pointwise.h"
@@ -229,7 +230,7 @@ SL_OP(aten_empty_memory_format) {
   Ints sizes = args.ints(0);
   ScalarType dtype = options(args, 1, ScalarType::Float32);
   Tensor t = Tensor::empty(sizes, dtype);
-  out[0] = empty_in_format(t, dtype, args.integer(5, kContiguous));
+  out[0] = unwritten(empty_in_format(t, dtype, args.integer(5, kContiguous)));
 }
 SL_OP(aten_zeros) { out[0] = Tensor::zeros(args.ints(0), options(args, 1, ScalarType::Float32)); }
 SL_OP(aten_ones) {
@@ -239,7 +240,7 @@ SL_OP(aten_full) {
   Scalar value = args.scalar(1);
   out[0] = filled(args.ints(0), options(args, 2, type_of_number(value)), value);
 }
-SL_OP(aten_empty_like) { out[0] = like(args, 1, 5); }
+SL_OP(aten_empty_like) { out[0] = unwritten(like(args, 1, 5)); }
 SL_OP(aten_zeros_like) {
   Tensor t = like(args, 1, 5);
   if (t.numel() > 0) std::memset(t.raw(), 0, size_t(t.nbytes()));
@@ -256,7 +257,7 @@ SL_OP(aten_full_like) {
   out[0] = t;
 }
 SL_OP(aten_new_empty) {
-  out[0] = Tensor::empty(args.ints(1), options(args, 2, args.tensor(0).dtype()));
+  out[0] = unwritten(Tensor::empty(args.ints(1), options(args, 2, args.tensor(0).dtype())));
 }
 SL_OP(aten_new_zeros) {
   out[0] = Tensor::zeros(args.ints(1), options(args, 2, args.tensor(0).dtype()));

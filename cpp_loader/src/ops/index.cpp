@@ -1,3 +1,4 @@
+#include "scratch.h"
 #include "index.h"
 
 #include <cstring>
@@ -18,6 +19,7 @@ bool is_mask(const Tensor& t) {
 // Byte offsets of all elements of some dimensions, in order.
 std::vector<int64_t> offsets_of(IntSpan sizes, IntSpan strides, int64_t itemsize) {
   std::vector<int64_t> offsets{0};
+  memory::ask(checked_numel(sizes), 16);
   for (int64_t d = 0; d < sizes.size; ++d) {
     std::vector<int64_t> next;
     next.reserve(offsets.size() * size_t(sizes[d]));
@@ -123,6 +125,7 @@ Places resolve(const Tensor& self, const std::vector<Tensor>& given) {
   places.after_contiguous = contiguous;
   if (contiguous) places.after.assign(1, run);
   else places.after = offsets_of(sizes[1], strides[1], itemsize);
+  memory::ask(checked_numel(shape), 8);
   places.chosen.assign(size_t(checked_numel(shape)), 0);
   for (int64_t d = 0; d < int64_t(indices.size()); ++d) {
     const Tensor& index = indices[size_t(d)];
@@ -164,9 +167,9 @@ void move_bytes(void* to, const void* from, int64_t bytes) {
 
 Tensor nonzero(const Tensor& self) {
   Tensor flags = contiguous_as(self, ScalarType::Bool);
-  const bool* on = flags.data<bool>();
+  const uint8_t* on = static_cast<const uint8_t*>(flags.raw());
   int64_t count = 0, n = flags.numel(), dims = self.dim();
-  for (int64_t i = 0; i < n; ++i) count += on[i];
+  for (int64_t i = 0; i < n; ++i) count += on[i] != 0;
   Tensor out = Tensor::empty({count, dims}, ScalarType::Int64);
   // PyTorch's result lies column by column.
   out.impl()->set_geometry({count, dims}, {1, std::max<int64_t>(count, 1)});

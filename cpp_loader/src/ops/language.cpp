@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "../type.h"
+#include "scratch.h"
 
 namespace scriptlang::language {
 
@@ -12,12 +13,15 @@ Value format(const Value* values, int64_t count) {
   int64_t used = 1;
   for (size_t begin = 0;; ++used) {
     size_t hole = text.find("{}", begin);
+    memory::ask_to_grow(out, text.size() - begin);
     out.append(text, begin, hole == std::string::npos ? hole : hole - begin);
     if (hole == std::string::npos) return Value(out);
     if (used >= count) {
       raise(ErrorKind::RuntimeError, "Too few arguments for format string: ", text);
     }
-    out += to_text(values[used]);
+    std::string part = to_text(values[used]);
+    memory::ask_to_grow(out, part.size());
+    out += part;
     begin = hole + 2;
   }
 }

@@ -15,6 +15,7 @@
 #include <memory>
 
 #include "../value.h"
+#include "scalar_math.h"
 
 namespace scriptlang {
 
@@ -47,7 +48,7 @@ struct Scalar {
     return kind == Int || (with_bool && kind == Bool);
   }
   double to_double() const { return d; }
-  int64_t to_int() const { return kind == Double || kind == Complex ? int64_t(d) : i; }
+  int64_t to_int() const { return kind == Double || kind == Complex ? scalars::truncate(d) : i; }
   std::complex<double> to_complex() const { return {d, imag}; }
   bool to_bool() const { return is_integral() ? i != 0 : (d != 0 || imag != 0); }
 };

@@ -1,13 +1,21 @@
 // Operators of the language itself: texts, tuples, optionals, enums, flags, and what a tensor is.
 #include <chrono>
+#include <cmath>
 #include <cstdio>
+#include <limits>
 
 #include "../optable.h"
 #include "language.h"
+#include "scratch.h"
 
 namespace scriptlang {
 
 namespace {
+
+// As a C++ cast to int does it where PyTorch runs.
+int32_t as_32_bits(double v) {
+  return std::fabs(v) < 2147483648.0 ? int32_t(v) : std::numeric_limits<int32_t>::min();
+}
 
 // One '%' conversion. Widths and precisions do not exist in TorchScript.
 void percent_item(std::string* out, char key, const Value& v) {
@@ -20,7 +28,7 @@ void percent_item(std::string* out, char key, const Value& v) {
     case 'd':
     case 'i':
       want_number();
-      *out += v.is_double() ? std::to_string(int64_t(v.as_double()))
+      *out += v.is_double() ? std::to_string(as_32_bits(v.as_double()))
                             : std::to_string(Scalar::of(v).i);
       return;
     case 'e':
@@ -68,6 +76,7 @@ Value percent_format(const std::string& text, const Value& arguments) {
       continue;
     }
     if (used >= count) raise(ErrorKind::RuntimeError, "Too few arguments for format string");
+    if (items[used].is_string()) memory::ask_to_grow(out, items[used].as_string().size());
     percent_item(&out, text[at], items[used++]);
   }
   if (used != count) raise(ErrorKind::RuntimeError, "Too many arguments for format string");

@@ -66,18 +66,19 @@ struct Taps {
       if (!std::isfinite(at)) floor = T(-100);
       for (int k = 0; k < 4; ++k) {
         T p = s.inside(floor + T(k - 1), size);
-        add(int64_t(p), cubic_weight(k, at - floor), size);
+        add(scalars::truncate(p), cubic_weight(k, at - floor), size);
       }
       return;
     }
     at = s.inside(at, size);
     if (s.interpolation == kNearest) {
-      add(int64_t(std::nearbyint(at)), T(1), size);
+      add(scalars::truncate(std::nearbyint(at)), T(1), size);
       return;
     }
     T floor = std::floor(at);
-    add(int64_t(floor), floor + 1 - at, size);
-    add(int64_t(floor) + 1, at - floor, size);
+    int64_t first = scalars::truncate(floor);
+    add(first, floor + 1 - at, size);
+    add(first + 1, at - floor, size);
   }
   void add(int64_t p, T w, int64_t size) {
     if (p < 0 || p >= size) return;

@@ -5,6 +5,7 @@
 
 #include "../type.h"
 #include "op.h"
+#include "scratch.h"
 
 namespace scriptlang {
 
@@ -131,6 +132,7 @@ std::string replace(Text text, Text old, Text fresh, int64_t most) {
   for (int64_t n = 0; most < 0 || n < most; ++n) {
     size_t hit = old.empty() ? at : text.find(old, at);
     if (hit == std::string::npos || hit > text.size()) break;
+    memory::ask_to_grow(out, hit - at + fresh.size());
     out.append(text, at, hit - at);
     out += fresh;
     at = hit + old.size();
@@ -166,7 +168,8 @@ std::string expand_tabs(Text text, int64_t width) {
   for (char c : text) {
     if (c == '\t') {
       int64_t missing = width > 0 ? width - column % width : 0;
-      out.append(padding("", missing), ' ');
+      memory::ask_to_grow(out, padding("", missing));
+      out.append(size_t(missing), ' ');
       column += missing;
     } else {
       out += c;
@@ -347,6 +350,7 @@ SL_OP(aten_join) {
   std::string text;
   bool first = true;
   for (const Value& item : args.list(1).items) {
+    memory::ask_to_grow(text, separator.size() + item.as_string().size());
     if (!first) text += separator;
     text += item.as_string();
     first = false;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "scratch.h"
 #include "express.h"
 #include "index.h"
 #include "join.h"
@@ -402,7 +403,7 @@ SL_OP(aten_empty_strided) {
   }
   Tensor t = Tensor::empty({checked_numel(sizes) == 0 ? 0 : extent},
                            args.dtype(2, ScalarType::Float32));
-  out[0] = t.as_strided(sizes, strides, 0);
+  out[0] = unwritten(t).as_strided(sizes, strides, 0);
 }
 SL_OP(aten_new_empty_strided) {
   Value dtype = args.none(3) ? Value(int64_t(args.tensor(0).dtype())) : args[3];

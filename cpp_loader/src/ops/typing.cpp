@@ -4,6 +4,7 @@
 #include "express.h"
 #include "join.h"
 #include "reduce.h"
+#include "scratch.h"
 
 namespace scriptlang {
 
@@ -12,7 +13,7 @@ using namespace express;
 namespace {
 
 // The same bytes as elements of another type.
-Tensor view_as_type(const Tensor& t, ScalarType type) {
+Tensor view_of_bytes(const Tensor& t, ScalarType type) {
   int64_t from = t.itemsize(), to = itemsize(type);
   std::vector<int64_t> sizes(t.sizes().begin(), t.sizes().end());
   std::vector<int64_t> strides(t.strides().begin(), t.strides().end());
@@ -34,6 +35,17 @@ Tensor view_as_type(const Tensor& t, ScalarType type) {
   for (size_t d = 0; d + 1 < strides.size(); ++d) strides[d] = scaled(strides[d], "stride()");
   return Tensor::checked_view(t.storage(), type, sizes, strides,
                               scaled(t.storage_offset(), "storage_offset()"));
+}
+
+// Loops rely on bools being 0 or 1.
+Tensor view_as_type(const Tensor& t, ScalarType type) {
+  if (type == ScalarType::Bool && t.dtype() != ScalarType::Bool) {
+    Tensor bytes = to_contiguous(view_of_bytes(t, ScalarType::UInt8));
+    const uint8_t* at = bytes.data<uint8_t>();
+    bool fits = std::all_of(at, at + bytes.numel(), [](uint8_t b) { return b <= 1; });
+    SL_CHECK(fits, "a view as bool needs bytes that are 0 or 1; use .to(torch.bool) instead");
+  }
+  return view_of_bytes(t, type);
 }
 
 bool is_dense(const Tensor& t) {
@@ -140,7 +152,8 @@ SL_OP(aten__conj_physical) {
 SL_OP(aten_sum_to_size) { out[0] = sum_to_size(args.tensor(0), args.ints(1)); }
 SL_OP(aten_empty_permuted) {
   args.want_cpu(4);
-  out[0] = empty_permuted(args.ints(0), args.ints(1), args.dtype(2, ScalarType::Float32));
+  out[0] = unwritten(
+      empty_permuted(args.ints(0), args.ints(1), args.dtype(2, ScalarType::Float32)));
 }
 SL_OP(aten_set__source_Tensor) {
   set_source(args.tensor(0), args.tensor(1));

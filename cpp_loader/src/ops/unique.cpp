@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "scratch.h"
 #include "express.h"
 #include "index.h"
 #include "join.h"
@@ -200,11 +201,11 @@ Tensor histc(const Tensor& self, int64_t bins, double low, double high) {
   high = rounded(high, type);
   double count = rounded(double(bins), type), width = rounded(high - low, type);
   Tensor out = Tensor::zeros({bins}, ScalarType::Float64);
-  for (int64_t i = 0; i < n; ++i) {
+  for (int64_t i = 0; i < n && std::isfinite(width); ++i) {
     if (!(from[i] >= low && from[i] <= high)) continue;
     double part = rounded(rounded(from[i] - low, type) * count, type) / width;
-    int64_t bin = int64_t(rounded(part, type));
-    out.data<double>()[std::min(bin, bins - 1)] += 1;
+    int64_t bin = scalars::truncate(rounded(part, type));  // of what overflows: the least one
+    out.data<double>()[std::clamp<int64_t>(bin, 0, bins - 1)] += 1;
   }
   return to_dtype(out, self.dtype());
 }
@@ -451,6 +452,9 @@ SL_OP(aten_combinations) {
     at.assign(size_t(r), 0);
     for (int64_t i = 0; !again && i < r; ++i) at[size_t(i)] = i;
     for (bool more = n > 0; more;) {
+      if (places.size() + at.size() > places.capacity()) {
+        memory::ask(int64_t(places.capacity() + at.size()), 16);
+      }
       places.insert(places.end(), at.begin(), at.end());
       int64_t i = r - 1;
       while (i >= 0 && at[size_t(i)] == (again ? n - 1 : n - r + i)) --i;

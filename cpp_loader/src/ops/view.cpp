@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "pointwise.h"
+#include "scratch.h"
 
 namespace scriptlang {
 
@@ -306,7 +307,13 @@ void resize(const Tensor& self, IntSpan sizes) {
   SL_CHECK(!__builtin_mul_overflow(checked_numel(sizes), self.itemsize(), &bytes) &&
                !__builtin_add_overflow(bytes, self.storage_offset() * self.itemsize(), &bytes),
            "resize_: the sizes ", to_string(sizes), " are too large");
-  if (bytes > self.storage()->nbytes()) self.storage()->resize(bytes);
+  int64_t written = self.storage()->nbytes();
+  if (bytes > written) {
+    self.storage()->resize(bytes);
+    if (self.dtype() == ScalarType::Bool) {  // these are 0 or 1
+      std::memset(static_cast<char*>(self.storage()->data()) + written, 0, size_t(bytes - written));
+    }
+  }
   self.impl()->set_contiguous(sizes);
 }
 
@@ -318,6 +325,12 @@ int64_t size_at(const Tensor& t, int64_t dim) {
 }
 
 constexpr int64_t kMostParts = 1 << 24;
+
+// Refuses parts that are too many, or whose headers are more than the program may hold.
+void check_parts(const char* name, const char* what, int64_t count) {
+  SL_CHECK(count <= kMostParts, name, ": ", count, " ", what, " are too many");
+  memory::ask(count, 192);
+}
 
 std::vector<Tensor> split_sizes(const Tensor& t, IntSpan lengths, int64_t dim) {
   SL_CHECK(t.dim() > 0, "split expects at least a 1-dimensional tensor");
@@ -350,7 +363,7 @@ std::vector<Tensor> split_every(const Tensor& t, int64_t length, int64_t dim) {
            "split_size can only be 0 if dimension size is 0, but got dimension size of ", size);
   int64_t count = length == 0 ? 1 : std::max<int64_t>((size - 1) / length + 1, 1);
   if (size == 0) count = 1;
-  SL_CHECK(count <= kMostParts, "split: ", count, " parts are too many");
+  check_parts("split", "parts", count);
   std::vector<Tensor> parts;
   for (int64_t i = 0; i < count; ++i) {
     int64_t start = i * length;
@@ -378,7 +391,7 @@ std::vector<Tensor> tensor_split(const Tensor& t, int64_t sections, int64_t dim)
   SL_CHECK(t.dim() > 0,
            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
   SL_CHECK(sections > 0, "number of sections must be larger than 0, got ", sections);
-  SL_CHECK(sections <= kMostParts, "tensor_split: ", sections, " sections are too many");
+  check_parts("tensor_split", "sections", sections);
   dim = wrap_dim(dim, t.dim());
   int64_t size = t.size(dim), start = 0;
   std::vector<Tensor> parts;
@@ -622,7 +635,7 @@ SL_OP(aten_chunk) {
   int64_t size = t.size(dim);
   int64_t length = size / chunks + (size % chunks != 0);
   if (length == 0) {
-    SL_CHECK(chunks <= kMostParts, "chunk: ", chunks, " chunks are too many");
+    check_parts("chunk", "chunks", chunks);
     std::vector<int64_t> zeros(static_cast<size_t>(chunks), 0);
     out[0] = tensor_list(split_sizes(t, zeros, dim));
   } else {
@@ -640,7 +653,7 @@ SL_OP(aten_unbind_int) {
   int64_t dim = wrap_dim(args.integer(1), t.dim());
   std::vector<Tensor> parts;
   int64_t count = size_at(t, dim);
-  SL_CHECK(count <= kMostParts, "unbind: ", count, " parts are too many");
+  check_parts("unbind", "parts", count);
   parts.reserve(size_t(count));
   for (int64_t i = 0; i < count; ++i) parts.push_back(view_select(t, dim, i));
   out[0] = tensor_list(std::move(parts));

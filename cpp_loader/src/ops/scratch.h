@@ -1,0 +1,23 @@
+// What operators take from memory besides the tensors that they give.
+#pragma once
+
+#include <string>
+
+#include "../tensor.h"
+
+namespace scriptlang {
+
+namespace memory {
+// Raises as `charge` would and counts nothing: before an operator allocates for itself.
+void ask(int64_t count, int64_t bytes_each);
+// Before a text that an operator makes grows by so many bytes.
+inline void ask_to_grow(const std::string& text, size_t more) {
+  ask(int64_t(text.size() + more), 2);
+}
+
+}  // namespace memory
+
+// A tensor that nobody has written to, as a program gets it: any bytes, but bools are 0 or 1.
+const Tensor& unwritten(const Tensor& t);
+
+}  // namespace scriptlang
