@@ -1,45 +1,44 @@
 // Input: the pickle of a bytecode.pkl without tensors. What verifies is run, within limits, on
-// arguments of the declared types.
+// arguments of many kinds, as register code and as plain code, which must agree.
+#include "mutations.h"
 #include "pickle.h"
-#include "vm.h"
+#include "runs.h"
 
 using namespace scriptlang;
 
-static Value argument_of(const Type& type) {
-  switch (type.kind) {
-    case TypeKind::Int: return Value(3);
-    case TypeKind::Float: return Value(0.5);
-    case TypeKind::Bool: return Value(true);
-    case TypeKind::String: return Value("text");
-    case TypeKind::Tensor: return Tensor::zeros({2, 3}, ScalarType::Float32);
-    case TypeKind::List: return List::make({argument_of(*type.elements[0])});
-    default: return Value();
-  }
+extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
+
+static Value read(const uint8_t* data, size_t size, ClassTable* classes) {
+  PickleHooks hooks;
+  hooks.classes = classes->resolver();
+  return read_pickle({reinterpret_cast<const char*>(data), size}, "input", hooks);
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  memory::LimitScope scope(1 << 28);
   try {
-    auto classes = std::make_shared<ClassTable>();
-    PickleHooks hooks;
-    hooks.classes = classes->resolver();
-    Value tree = read_pickle({reinterpret_cast<const char*>(data), size}, "input", hooks);
-    auto program = Program::decode(tree, classes);
-    Limits limits;
-    limits.instructions = 10000;
-    limits.memory_bytes = 1 << 26;
-    limits.milliseconds = 200;
-    for (const auto& function : program->functions()) {
-      std::vector<Value> arguments;
-      for (const Argument& a : function->arguments) arguments.push_back(argument_of(*a.type));
-      arguments.resize(size_t(function->parameters));
-      Context context;
-      context.print = context.warn = [](const char*, size_t, void*) {};
-      try {
-        run(*program, *function, std::move(arguments), context, limits);
-      } catch (const Error&) {
-      }
-    }
+    fuzz::run_both_ways([&](ClassTable* classes) { return read(data, size, classes); },
+                        fuzz::hash_of(data, size));
   } catch (const Error&) {
   }
   return 0;
 }
+
+#if defined(SCRIPTLANG_LIBFUZZER)
+// Mostly changes of the program that keep it verifiable; else changes of bytes.
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
+                                          unsigned int seed) {
+  if (seed % 16 != 0) {
+    try {
+      ClassTable classes;
+      std::string changed = fuzz::mutate_program(read(data, size, &classes), seed);
+      if (!changed.empty() && changed.size() <= max_size) {
+        std::copy(changed.begin(), changed.end(), reinterpret_cast<char*>(data));
+        return changed.size();
+      }
+    } catch (const Error&) {
+    }
+  }
+  return LLVMFuzzerMutate(data, size, max_size);
+}
+#endif

@@ -1,51 +1,44 @@
 #!/usr/bin/env python3
-"""Run the fuzzers for some minutes each, from a corpus of seeds made of the test archives.
+"""Build the fuzzers and run each for some minutes, from seeds that `seeds.py` makes.
 
-  cmake -S cpp_loader -B build/fuzz -DSCRIPTLANG_FUZZ=ON -DSCRIPTLANG_SANITIZE=ON \\
-        -DCMAKE_CXX_COMPILER=clang++ && cmake --build build/fuzz
-  python cpp_loader/fuzz/run.py build/fuzz/fuzz --minutes 10 [--corpus DIR] [--only zip ...]
+  python cpp_loader/fuzz/run.py --minutes 10 [--only bytecode parts ...] [--corpus DIR]
 
-Inputs that a fuzzer fails on are left in the corpus folder, named <target>-crash-...; the exit code
-is 1 then.  The last line of each target says executions, coverage and the number of findings.
+Needs clang, cmake and ninja, and the checkout's Python dependencies.  The build, with
+AddressSanitizer and UndefinedBehaviorSanitizer, is in build/fuzz; what was found worth keeping is
+in build/corpus, where the next run goes on.  Inputs that a fuzzer fails on are there, too, named
+<target>-crash-... (give one to the fuzzer as its argument to see it again); the exit code is 1
+then.  The line that each target ends with says executions, coverage and the number of findings.
 """
 
+from __future__ import annotations
+
 import argparse
+import os
 import pathlib
 import re
 import subprocess
 import sys
-import zipfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-LIMITS = {"zip": 1 << 16, "pickle": 1 << 14, "bytecode": 1 << 15, "archive": 1 << 16,
-          "parts": 1 << 16}
+from seeds import ROOT, seeds
+
+LIMITS = {"bytecode": 1 << 15, "parts": 1 << 16, "archive": 1 << 16, "pickle": 1 << 14,
+          "zip": 1 << 16}
 """Target -> the largest input, in bytes."""
 
-
-def seeds(target: str):
-    """(name, contents) of the inputs to begin with."""
-    for path in sorted((ROOT / "tests" / "data").rglob("*.pt*")):
-        if path.suffix not in (".pt", ".ptl"):
-            continue
-        if target in ("zip", "archive"):
-            yield path.name, path.read_bytes()
-            continue
-        if target == "parts":
-            yield path.name, parts(path)
-            continue
-        wanted = ("bytecode.pkl",) if target == "bytecode" else ("data.pkl", "constants.pkl")
-        with zipfile.ZipFile(path) as file:
-            for name in file.namelist():
-                if name.endswith(wanted):
-                    yield f"{path.name}.{pathlib.PurePath(name).name}", file.read(name)
+RUN = ("bytecode", "parts")
+"""Targets that run programs.  These may make containers that hold themselves, which stay."""
 
 
-def parts(path: pathlib.Path) -> bytes:
-    """The records of an archive that `fuzz_parts` takes, one behind the other."""
-    with zipfile.ZipFile(path) as file:
-        records = {name.partition("/")[2]: file.read(name) for name in file.namelist()}
-    return b"#record#".join(records.get(name, b"") for name in (
-        "data.pkl", "bytecode.pkl", "constants.pkl", "data/0"))
+def build(folder: pathlib.Path, targets: list[str]) -> pathlib.Path:
+    """Build the fuzzers with clang; the folder they are in."""
+    if not (folder / "build.ninja").exists():
+        subprocess.run(["cmake", "-S", ROOT / "cpp_loader", "-B", folder, "-G", "Ninja",
+                        "-DSCRIPTLANG_FUZZ=ON", "-DSCRIPTLANG_SANITIZE=ON",
+                        "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DCMAKE_CXX_COMPILER=clang++"],
+                       check=True)
+    subprocess.run(["cmake", "--build", folder, "--target", *(f"fuzz_{t}" for t in targets)],
+                   check=True)
+    return folder / "fuzz"
 
 
 def make_corpus(target: str, folder: pathlib.Path) -> None:
@@ -61,12 +54,15 @@ def run(target: str, binaries: pathlib.Path, corpus: pathlib.Path, minutes: floa
     prefix = corpus / f"{target}-"
     command = [binaries / f"fuzz_{target}", corpus / target, f"-artifact_prefix={prefix}",
                f"-max_len={LIMITS[target]}", f"-max_total_time={int(minutes * 60)}", "-timeout=10",
-               "-rss_limit_mb=3000", "-malloc_limit_mb=1500", "-print_final_stats=1"]
-    done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, errors="replace")
-    (corpus / f"{target}.log").write_text(done.stdout)
-    executed = re.search(r"number_of_executed_units: (\d+)", done.stdout)
-    coverage = re.findall(r"cov: (\d+)", done.stdout)
+               "-rss_limit_mb=3000", "-malloc_limit_mb=1500", "-print_final_stats=1",
+               f"-detect_leaks={int(target not in RUN)}"]
+    log = corpus / f"{target}.log"
+    with open(log, "w") as out:
+        done = subprocess.run(list(map(str, command)), stdout=out, stderr=subprocess.STDOUT)
+    told = log.read_text(errors="replace")
+    executed = re.search(r"number_of_executed_units: (\d+)", told) or \
+        re.search(r"(?s).*\n#(\d+)\s", told)
+    coverage = re.findall(r"cov: (\d+)", told)
     findings = [p for p in corpus.glob(f"{target}-*") if p.is_file()]
     print(f"{target}: {executed.group(1) if executed else '?'} executions, "
           f"{coverage[-1] if coverage else '?'} edges, {len(findings)} findings", flush=True)
@@ -76,14 +72,16 @@ def run(target: str, binaries: pathlib.Path, corpus: pathlib.Path, minutes: floa
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("binaries", type=pathlib.Path)
-    parser.add_argument("--minutes", type=float, default=10)
-    parser.add_argument("--corpus", type=pathlib.Path, default=pathlib.Path("build/corpus"))
+    parser.add_argument("--minutes", type=float, default=10, help="for each target")
     parser.add_argument("--only", nargs="*", choices=list(LIMITS), default=list(LIMITS))
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "fuzz")
+    parser.add_argument("--corpus", type=pathlib.Path, default=ROOT / "build" / "corpus")
+    parser.add_argument("--binaries", type=pathlib.Path, help="where the fuzzers are; no build")
     given = parser.parse_args()
     given.corpus.mkdir(parents=True, exist_ok=True)
-    found = sum(run(t, given.binaries, given.corpus, given.minutes) for t in given.only)
-    return 1 if found else 0
+    os.nice(10)
+    binaries = given.binaries or build(given.build, given.only)
+    return 1 if sum(run(t, binaries, given.corpus, given.minutes) for t in given.only) else 0
 
 
 if __name__ == "__main__":

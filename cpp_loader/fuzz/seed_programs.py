@@ -1,0 +1,141 @@
+"""Programs that between them use every part of the language, for the fuzzers to change."""
+
+import math
+from typing import Any, Dict, List, Optional, Tuple
+
+import scriptlang as torch
+from scriptlang import Tensor
+
+SCRIPTED = ("language", "tensors", "operators", "numbers", "use")
+
+
+def helper(x: int, y: float = 2.0) -> float:
+    return x * y + 1
+
+
+def language(n: int, words: List[str], table: Dict[str, int], pair: Tuple[int, float]):
+    best: Optional[str] = None
+    for i, w in enumerate(words):
+        if w in table and table[w] > n:
+            best = w
+        table[w] = i + len(w)
+    while n > 0:
+        n = n // 2 - 1
+        if n % 3 == 1:
+            continue
+        table['n'] = n
+    a, b = pair
+    assert a < 100, 'too much: {}'.format(a)
+    return best, helper(a, b), [str(x) for x in words], 'abc'[1:], words[::-1], n << 3
+
+
+def tensors(x: Tensor, ys: List[Tensor], flag: bool):
+    future = torch.jit.fork(helper, 3, 0.5)
+    total = torch.zeros_like(x)
+    for y in ys:
+        if y.dim() == x.dim():
+            total = total + y.sum() * 2
+    parts = torch.cat([total.reshape(-1), x.reshape(-1)])
+    values = [float(parts[i]) for i in range(min(4, parts.numel()))]
+    values[0] = 3.5
+    values.append(torch.jit.wait(future))
+    return parts.view(-1, 1) if flag else parts, values, x.size(), x.dtype
+
+
+def operators(x: Tensor, weight: Tensor, n: int):
+    y = torch.nn.functional.linear(x, weight)
+    z = torch.softmax(y, -1)
+    k = torch.relu(x * 2 + 1).sigmoid() - torch.where(x > 0, x, -x)
+    m = torch.tanh(k).to(torch.float64) * k.exp().clamp(0.0, 3.0) + n
+    c = x[..., 1:] if x.dim() > 1 else x.unsqueeze(0)
+    v, i = torch.max(m, -1)
+    x.add_(1)
+    rows: List[List[float]] = m.tolist()
+    return z, m, c.transpose(0, 1), v, i, x.argmax(), rows
+
+
+def numbers(values: List[int], limit: float):
+    # numbers of every kind, lists of lists
+    grid = [[0 for _ in range(4)] for _ in range(3)]
+    for a in range(3):
+        for b in range(4):
+            grid[a][b] = a * b ^ 5
+            if float(grid[a][b]) > limit:
+                break
+    grid[1].insert(0, 7)
+    s = 0
+    for row in grid:
+        s += row.pop()
+    q = (limit ** 2, math.sqrt(abs(limit)), int(limit), s / 3, s % 2 == 0, not s > 1)
+    values.sort()
+    values.reverse()
+    del values[0]
+    return grid, q, max(values), sum(values), {i: str(i) for i in values}, 1.5 + 2j
+
+
+class Point:
+
+    def __init__(self, x: int, y: float):
+        self.x = x
+        self.y = y
+
+    def moved(self, by: int) -> int:
+        self.x += by
+        return self.x
+
+    def __enter__(self) -> int:
+        return self.moved(1)
+
+    def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
+        self.y = 0.0
+
+
+def use(n: int) -> Tuple[int, float]:
+    p = Point(n, 0.5)
+    with p as inside:
+        for _ in range(n % 5):
+            p.moved(inside)
+    if isinstance(p.y, float):
+        p.y = p.y + 1.0
+    return p.moved(3), p.y
+
+
+class Whole(torch.nn.Module):
+    """A module with attributes of several kinds, whose methods use the functions above."""
+
+    seen: List[int]
+    table: Dict[str, int]
+
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(3, 2)
+        self.scale = torch.nn.Parameter(torch.ones(3))
+        self.seen = []
+        self.table = {"a": 1}
+        self.count = 0
+
+    def forward(self, x: Tensor, n: int) -> Tuple[Tensor, int]:
+        self.count += 1
+        self.seen.append(n)
+        y = torch.relu(x * 2 + 1).sigmoid() - torch.tanh(x).exp() * n
+        if x.dim() == 2 and x.size(1) == 3:
+            y = y * self.scale + self.linear(x).sum()
+        for k in range(len(self.seen)):
+            y = y + float(self.seen[k]) / 3
+        return y, self.count
+
+    @torch.jit.export
+    def words(self, words: List[str], n: int) -> Dict[str, int]:
+        for w in words:
+            if w in self.table:
+                self.table[w] += n
+            else:
+                self.table[w] = numbers([n, 3, 1], 2.5)[2] + use(n)[0]
+        return self.table
+
+    @torch.jit.export
+    def many(self, xs: List[Tensor], weight: Optional[Tensor], flag: bool):
+        results = [tensors(x, xs, flag)[0] for x in xs]
+        if weight is not None:
+            results.append(operators(weight, weight, 3)[1])
+        return results
