@@ -15,7 +15,6 @@ from __future__ import annotations
 import ctypes
 import threading
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Callable, Iterator
 
@@ -23,6 +22,7 @@ import numpy as np
 
 from ..errors import LimitError
 from ..limits import asking, reserve
+from ..records import record
 
 SET_HANDLER = 304
 """Where PyDataMem_SetHandler is in numpy's table of functions."""
@@ -55,7 +55,7 @@ class Refusals(threading.local):
 refusals = Refusals()
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Allocator:
     """Ours, for the life of the process: arrays keep pointing to it."""
 
