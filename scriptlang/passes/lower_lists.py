@@ -4,19 +4,75 @@
     %n : int = aten::len(%l)                      ->    2
     %x : int, %y : int = prim::ListUnpack(%l)     ->    %a, %b
 
-Only for lists that nothing in the graph writes and that code outside can not reach.
+Only for lists that nothing in the graph writes and that code outside can not reach.  So that there
+are more of them, a list that grows becomes a new one for what follows, while all that looked at it
+before does not keep it:
+
+    %l : Tensor[] = prim::ListConstruct(%a)             %l : Tensor[] = prim::ListConstruct(%a)
+    %x : Tensor = aten::cat(%l, %zero)            ->    %x : Tensor = aten::cat(%l, %zero)
+    %m : Tensor[] = aten::append(%l, %x)                %m : Tensor[] = prim::ListConstruct(%a, %x)
+    %y : Tensor = aten::cat(%l, %zero)                  %y : Tensor = aten::cat(%m, %zero)
 """
 
 from __future__ import annotations
 
 from .. import types as T
 from ..ir import Graph, Node, Value
-from .alias import AliasAnalysis, analysis_of
+from .alias import AliasAnalysis, analysis_of, drop_analysis
 
 READERS = ("aten::len", "aten::__getitem__", "prim::ListUnpack")
 
 
+LOOK = frozenset({"aten::cat", "aten::stack", "aten::len", "aten::__getitem__", "prim::ListUnpack"})
+"""Kinds that read a list and keep nothing of it but elements."""
+
+MOST_ELEMENTS = 64
+"""Length up to which a list is made anew instead of growing."""
+
+
 def run(graph: Graph) -> bool:
+    changed = False
+    for node in list(graph.walk()):
+        if node.kind == "aten::append" and node.inputs[0].node.kind == "prim::ListConstruct":
+            changed |= remake(node)
+    if changed:
+        drop_analysis(graph)
+    return answer(graph) or changed
+
+
+def remake(append: Node) -> bool:
+    """Let a new list stand for one that grows; the list is made in the same block."""
+    old, added = append.inputs
+    made = old.node
+    if made.block is not append.block or added is old or len(made.inputs) >= MOST_ELEMENTS:
+        return False
+    later = []
+    for user, i in old.uses:
+        if user is append:
+            continue
+        if comes_before(user, append):
+            if user.kind not in LOOK:
+                return False
+        else:
+            later.append((user, i))
+    with append.graph.at(append) as graph:
+        new = graph.insert("prim::ListConstruct", [*made.inputs, added], [old.type],
+                           like=append).output
+    for user, i in later:
+        user.replace_input(i, new)
+    append.replace_with(new)
+    return True
+
+
+def comes_before(user: Node, node: Node) -> bool:
+    """Whether `user`, or the node of `node`'s block that holds it, runs before `node`."""
+    while user.block is not node.block:
+        user = user.block.owner
+    return user is not user.block.end and user.is_before(node)
+
+
+def answer(graph: Graph) -> bool:
+    """Replace what is asked of lists that keep their elements."""
     readers = [n for n in graph.walk() if n.kind in READERS
                and n.inputs[0].node.kind == "prim::ListConstruct"]
     if not readers:
