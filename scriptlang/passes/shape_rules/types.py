@@ -8,6 +8,7 @@ and the answer counts when it is the same for all.
 from __future__ import annotations
 
 import itertools
+import math
 from functools import lru_cache
 from typing import Any
 
@@ -23,7 +24,7 @@ TRIED = (dtypes.float32, dtypes.float64, dtypes.float16, dtypes.int64, dtypes.in
          dtypes.bool, dtypes.complex64)
 """What stands for every type."""
 
-MOST_TRIES = 80
+MOST_TRIES = 64
 
 
 def kernel_types(schema, facts: list[Fact], count: int) -> tuple[DType | None, ...]:
@@ -55,12 +56,10 @@ def _kernel_types(name: str, overload: str, described: tuple, count: int) -> tup
     operator = table.find(name, overload)
     if operator is None or operator.kernel is None:
         return None
-    choices = [choices_of(d) for d in described]
-    total = 1
-    for c in choices:
-        total *= len(c)
+    total = math.prod(map(count_of, described))
     if total > MOST_TRIES:
         return None
+    choices = [choices_of(d) for d in described]
     found: set[tuple] = set()
     for values in itertools.product(*choices):
         types = result_types(operator, [make(v) for v in values], count)
@@ -72,6 +71,15 @@ def _kernel_types(name: str, overload: str, described: tuple, count: int) -> tup
         return None
     return tuple(types.pop() if len(types := {f[i] for f in found}) == 1 else None
                  for i in range(count))
+
+
+def count_of(described: tuple) -> int:
+    """How many things an argument may be."""
+    if described[0] == "list":
+        return math.prod(map(count_of, described[1]))
+    if described[0] == "value":
+        return 1
+    return (1 if described[1] else len(TRIED)) * (1 if described[2] is not None else 2)
 
 
 def choices_of(described: tuple) -> list:
