@@ -75,8 +75,8 @@ class NativeProgram:
             raise MissingOperatorError(f"{function.name} calls a Python function (@ignore), which "
                                        "only the python engine can")
         if is_for_python(*(code.constants for code in self.codes.values())):
-            raise MissingOperatorError(f"{function.name} has constants that are quantized, or of a "
-                                       "class that only the python engine knows")
+            raise MissingOperatorError(f"{function.name} has constants of types that only the "
+                                       "python engine knows")
         names = unique_names(self.codes)
         self.name = names[function]
         self.by_name = {name: self.codes[f] for f, name in names.items()}

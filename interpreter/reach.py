@@ -70,11 +70,8 @@ def classes_in(*values: Any) -> frozenset[T.ClassType]:
 
 
 def is_for_python(*values: Any) -> bool:
-    """Whether values hold tensors of types, or objects of libraries, that only the Python engine
-    knows."""
-    return any(v.dtype.kind == "q" or v.dtype in FLOAT8 if isinstance(v, Tensor) else
-               isinstance(v, ScriptObject) and v.type.name.startswith(T.CUSTOM_CLASSES)
-               for v in values_in(*values))
+    """Whether values hold tensors of types that only the Python engine knows."""
+    return any(isinstance(v, Tensor) and v.dtype in FLOAT8 for v in values_in(*values))
 
 
 def values_in(*values: Any) -> Iterator[Any]:

@@ -134,6 +134,8 @@ def parse(text: str, record: str) -> ast.Module:
 
 
 def definitions(tree: ast.Module, record: str) -> dict[str, ast.FunctionDef | ast.ClassDef]:
+    """What a source defines by name.  The first formats import other sources; names are found
+    without that."""
     found: dict[str, ast.FunctionDef | ast.ClassDef] = {}
     for node in tree.body:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
@@ -141,7 +143,7 @@ def definitions(tree: ast.Module, record: str) -> dict[str, ast.FunctionDef | as
                 raise ArchiveError(f"line {node.lineno}: {node.name} is defined twice", record,
                                    DAMAGED)
             found[node.name] = node
-        elif not is_version_mark(node):
+        elif not is_version_mark(node) and not imports_source(node):
             raise ArchiveError(f"line {node.lineno}: a statement outside of functions and classes",
                                record, DAMAGED)
     return found
@@ -151,6 +153,12 @@ def is_version_mark(node: ast.stmt) -> bool:
     """`op_version_set = 1`, which the first formats wrote at the top of each source."""
     return isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) \
         and node.targets[0].id == "op_version_set"
+
+
+def imports_source(node: ast.stmt) -> bool:
+    """`import __torch__.a.b`: another source of the archive."""
+    return isinstance(node, ast.Import) and all(
+        a.asname is None and f"{a.name}.".startswith("__torch__.") for a in node.names)
 
 
 def decode_strings(tree: ast.AST) -> None:

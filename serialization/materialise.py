@@ -14,6 +14,7 @@ from .. import dtypes
 from .. import types as T
 from ..errors import ArchiveError
 from ..objects import Device, EnumValue, ScriptObject
+from ..ops import prepacked
 from ..ops.quantized_tensors import ChannelQuantizer, QuantizedTensor, Quantizer
 from ..records import field, record
 from ..tensors import Storage, Tensor
@@ -286,7 +287,8 @@ STATES = {
         T.STR, T.ListType(T.TENSOR), T.ListType(T.FLOAT), T.ListType(T.INT),
         T.ListType(_LINEAR))),
     _QUANTIZED + "EmbeddingPackedParamsBase": T.TupleType((
-        T.INT, T.ListType(T.TENSOR), T.ListType(T.FLOAT), T.ListType(T.INT)))}
+        T.INT, T.ListType(T.TENSOR), T.ListType(T.FLOAT), T.ListType(T.INT))),
+    **prepacked.STATES}
 """Classes of PyTorch's C++ library -> the type of their state, where it is always the same."""
 
 KINDS = {TensorRef: "a Tensor", list: "a list", dict: "a dict", tuple: "a tuple", str: "a str",

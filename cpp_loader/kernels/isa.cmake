@@ -2,6 +2,12 @@
 # They keep NaN and infinities; a*b+c may be fused, as each formula allows for.
 file(GLOB isa_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/isa/*.cpp")
 
+# What becomes of sums of codes is rounded step by step, as PyTorch's kernels round it.
+set_source_files_properties(
+  "${CMAKE_CURRENT_LIST_DIR}/isa/quantized_gemm.cpp"
+  "${CMAKE_CURRENT_LIST_DIR}/isa/quantized_rows.cpp"
+  PROPERTIES COMPILE_OPTIONS -ffp-contract=off)
+
 function(scriptlang_add_isa name)
   set(target scriptlang_kernels_${name})
   add_library(${target} OBJECT ${isa_sources})

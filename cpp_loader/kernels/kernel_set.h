@@ -5,6 +5,7 @@
 #include "last_conv.h"
 #include "last_pool.h"
 #include "loops.h"
+#include "quantized.h"
 #include "rows.h"
 
 namespace scriptlang::kernels {
@@ -19,6 +20,8 @@ struct KernelSet {
   const RowFunctions* rows;
   const LastConvFunctions* last_conv;
   const LastPoolFunctions* last_pool;
+  const QuantizedProductFunctions* quantized_product;
+  const QuantizedRowFunctions* quantized_rows;
 
   template <class T>
   const GemmFunctions<T>& gemm() const;

@@ -2,6 +2,7 @@
 
 #include <nanobind/stl/string.h>
 
+#include "quantizer.h"
 #include "type.h"
 
 namespace scriptlang::python {
@@ -15,6 +16,7 @@ nb::object interned(const char* text) {
 // What is looked up in the Python package, once.
 struct Names {
   nb::object tensor, storage, script_object, device, enum_value, future, by_code;
+  nb::object quantized_tensor, quantizer, channel_quantizer, custom_class;
   nb::object weak_reference;
   nb::object instances;  // WeakValueDictionary: address of an Object -> ScriptObject
   nb::object classes;    // WeakKeyDictionary: class type -> capsule of its ClassRef
@@ -28,7 +30,10 @@ struct Names {
              a_size = interned("_size"), a_stride = interned("_stride"),
              a_offset = interned("_offset"), a_grad = interned("requires_grad"),
              a_view = interned("_view"), a_trace = interned("trace_value"),
-             a_type = interned("type"), a_slots = interned("slots");
+             a_type = interned("type"), a_slots = interned("slots"),
+             a_quantizer = interned("quantizer"), a_scale = interned("scale"),
+             a_zero_point = interned("zero_point"), a_scales = interned("scales"),
+             a_zero_points = interned("zero_points"), a_axis = interned("axis");
 };
 Names* names = nullptr;
 
@@ -37,10 +42,13 @@ Names& known() {
   nb::module_ tensor = nb::module_::import_("scriptlang.tensors");
   nb::module_ objects = nb::module_::import_("scriptlang.objects");
   nb::module_ dtypes = nb::module_::import_("scriptlang.dtypes");
+  nb::module_ quantized = nb::module_::import_("scriptlang.ops.quantized_tensors");
   nb::module_ weakref = nb::module_::import_("weakref");
   names = new Names{tensor.attr("Tensor"),   tensor.attr("Storage"),  objects.attr("ScriptObject"),
                     objects.attr("Device"),  objects.attr("EnumValue"), objects.attr("Future"),
-                    dtypes.attr("by_code"),
+                    dtypes.attr("by_code"),      quantized.attr("QuantizedTensor"),
+                    quantized.attr("Quantizer"), quantized.attr("ChannelQuantizer"),
+                    nb::module_::import_("scriptlang.types").attr("custom_class"),
                     weakref.attr("ref"), weakref.attr("WeakValueDictionary")(),
                     weakref.attr("WeakKeyDictionary")(),
                     nb::module_::import_("numpy").attr("ndarray"), {}};
@@ -195,12 +203,27 @@ bool is_object_of(nb::handle value, nb::handle cls) {
 
 // The conversion points of tensors.
 
-static Value tensor_from_python(nb::handle value) {
+static Tensor tensor_from_python(nb::handle value);
+
+// How a QuantizedTensor is quantized; one reference for the caller.
+static Quantizer* quantizer_from_python(nb::handle value) {
+  Names& n = known();
+  nb::object q = get(value, n.a_quantizer);
+  if (!is_a(q, n.channel_quantizer)) {
+    return Quantizer::per_tensor(nb::cast<double>(get(q, n.a_scale)),
+                                 int_of(get(q, n.a_zero_point)));
+  }
+  return Quantizer::per_channel(tensor_from_python(get(q, n.a_scales)),
+                                tensor_from_python(get(q, n.a_zero_points)),
+                                int_of(get(q, n.a_axis)));
+}
+
+static Tensor tensor_from_python(nb::handle value) {
   Names& n = known();
   Release storage{storage_from_python(get(value, n.a_storage))};
   nb::object type = get(value, n.a_dtype);
   ScalarType dtype = ScalarType(int_of(get(type, n.a_code)));
-  if (itemsize(dtype) == 0 || category(dtype) == TypeCategory::Other) {
+  if (itemsize(dtype) == 0 || is_quantized(dtype) != is_a(value, n.quantized_tensor)) {
     raise(ErrorKind::MissingOperator, "the native engine has no tensors of ",
           nb::cast<std::string>(nb::str(type.attr("name"))),
           "; load or script with engine=\"python\"");
@@ -209,6 +232,7 @@ static Value tensor_from_python(nb::handle value) {
                                   ints_of(get(value, n.a_stride)),
                                   int_of(get(value, n.a_offset)));
   t.impl()->requires_grad = PyObject_IsTrue(get(value, n.a_grad).ptr()) == 1;
+  if (is_quantized(dtype)) t.impl()->quantizer = quantizer_from_python(value);
   return t;
 }
 
@@ -256,15 +280,27 @@ nb::object ToPython::storage_of(Storage* storage) {
 
 nb::object ToPython::tensor_of(const Tensor& t) {
   Names& n = known();
-  PyTypeObject* type = reinterpret_cast<PyTypeObject*>(n.tensor.ptr());
+  const nb::object& cls = t.quantizer() ? n.quantized_tensor : n.tensor;
+  PyTypeObject* type = reinterpret_cast<PyTypeObject*>(cls.ptr());
   nb::object made = nb::steal(type->tp_alloc(type, 0));
   if (!made.is_valid()) throw nb::python_error();
   set_tensor(made.ptr(), t);
   return made;
 }
 
+nb::object ToPython::quantizer_of(const Quantizer& q) {
+  Names& n = known();
+  if (q.is_per_tensor()) return n.quantizer(q.scale, q.zero_point);
+  return n.channel_quantizer(tensor_of(q.scales), tensor_of(q.zero_points), q.axis);
+}
+
 void ToPython::set_tensor(PyObject* p, const Tensor& t) {
   Names& n = known();
+  if (is_quantized(t.dtype())) {
+    SL_CHECK(t.quantizer() != nullptr, "a tensor of ", dtype_name(t.dtype()),
+             " came out of an operator that takes no quantized tensor; pass it x.dequantize()");
+    set(p, n.a_quantizer, quantizer_of(*t.quantizer()));
+  }
   set(p, n.a_storage, storage_of(t.storage()));
   set(p, n.a_dtype, dtype_of(t.dtype()));
   set(p, n.a_size, tuple_from(t.sizes()));
@@ -275,6 +311,13 @@ void ToPython::set_tensor(PyObject* p, const Tensor& t) {
   set(p, n.a_trace, nb::none());
 }
 
+// Whether a QuantizedTensor is quantized per tensor, with the parameters of `t`.
+static bool is_quantized_as(nb::handle object, const Tensor& t) {
+  Ref<Quantizer> q(quantizer_from_python(object));
+  return q->is_per_tensor() && t.quantizer() && t.quantizer()->is_per_tensor() &&
+         q->scale == t.quantizer()->scale && q->zero_point == t.quantizer()->zero_point;
+}
+
 void ToNative::tell_shapes() const {
   ToPython convert;
   for (const auto& [object, value] : watched_) {
@@ -282,7 +325,8 @@ void ToNative::tell_shapes() const {
     std::vector<int64_t> sizes = ints_of(get(object, known().a_size)),
                          strides = ints_of(get(object, known().a_stride));
     bool same = t.sizes() == IntSpan(sizes) && t.strides() == IntSpan(strides) &&
-                int_of(get(object, known().a_offset)) == t.storage_offset();
+                int_of(get(object, known().a_offset)) == t.storage_offset() &&
+                (!is_quantized(t.dtype()) || is_quantized_as(object, t));
     if (!same) convert.set_tensor(object.ptr(), t);
   }
 }
@@ -298,8 +342,14 @@ std::shared_ptr<void> host_of(nb::handle type) {
   });
 }
 
+// Classes of PyTorch's C++ library, whose objects operators make.
+constexpr char kCustomClasses[] = "__torch__.torch.classes.";
+
 static nb::object python_type(const std::shared_ptr<void>& host, const std::string& name) {
   nb::object type = nb::none();
+  if (!host && name.compare(0, sizeof kCustomClasses - 1, kCustomClasses) == 0) {
+    return known().custom_class(name);
+  }
   if (host) type = nb::handle(static_cast<PyObject*>(host.get()))();
   if (type.is_none()) {
     raise(ErrorKind::TypeError, "the class ", name, " is not known to Python here");
@@ -337,10 +387,6 @@ Value ToNative::object_of(nb::handle value, int depth) {
   nb::object slots = get(value, known().a_slots);
   if (nb::isinstance<NativeObject>(slots)) return nb::cast<NativeObject&>(slots).object;
   ClassRef cls = class_of(get(value, known().a_type));
-  if (cls->name.compare(0, 24, "__torch__.torch.classes.") == 0) {
-    raise(ErrorKind::MissingOperator, "the native engine has no objects of ", cls->name,
-          "; load or script with engine=\"python\"");
-  }
   Ref<Object> made = Object::make(cls);
   nb::list old = nb::cast<nb::list>(slots);
   made->slots.resize(old.size());

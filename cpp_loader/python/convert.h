@@ -47,7 +47,8 @@ class ToNative {
   // From now on, remembers the Tensors that it converts.
   void watch() { watching_ = true; }
 
-  // Gives those Tensors the shapes and memory that the program has given theirs (squeeze_, resize_).
+  // Gives those Tensors the shapes and memory that the program has given theirs (squeeze_, resize_),
+  // and what quantizes them (copy_).
   void tell_shapes() const;
 
  private:
@@ -70,6 +71,7 @@ class ToPython {
 
  private:
   nb::object tensor_of(const Tensor& tensor);
+  nb::object quantizer_of(const Quantizer& quantizer);
   nb::object storage_of(Storage* storage);
   std::unordered_map<Storage*, nb::object> storages_;
 };

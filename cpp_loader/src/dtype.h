@@ -6,8 +6,8 @@
 
 namespace scriptlang {
 
-// X(name, number, bytes, category, Python name). complex32 and the quantized types have no
-// arithmetic here: a tensor of them can be loaded and moved, not computed with.
+// X(name, number, bytes, category, Python name). complex32 has no arithmetic here: a tensor of it
+// can be loaded and moved, not computed with. Quantized types have operators of their own.
 #define SL_SCALAR_TYPES(X)                      \
   X(UInt8, 0, 1, Integral, "uint8")             \
   X(Int8, 1, 1, Integral, "int8")               \

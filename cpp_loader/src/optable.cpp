@@ -5,31 +5,67 @@
 #include <memory>
 
 #include "ops/forms.h"
+#include "ops/quantized_plain.h"
 
 namespace scriptlang {
 
 #define SL_OPERATOR(symbol, schema) void op_##symbol(Context&, Args, Value*);
+#define SL_QUANTIZED(symbol, way, outs, schema) void op_##symbol(Context&, Args, Value*);
+#define SL_QUANTIZED_FORM(symbol, kind, base, outs, schema) \
+  void op_##symbol(Context&, Args, Value*);
 #define SL_FORM(symbol, kind, base, outs, schema) void op_##symbol(Context&, Args, Value*);
 #include "ops/ops.def"
 #undef SL_OPERATOR
+#undef SL_QUANTIZED
+#undef SL_QUANTIZED_FORM
 #undef SL_FORM
 
 #define SL_OPERATOR(symbol, schema)
+#define SL_QUANTIZED(symbol, way, outs, schema)                                \
+  static void op_quantized_or_##symbol(Context& context, Args args, Value* out) {   \
+    if (__builtin_expect(!quantized_ways::concerns(args), 1)) {                \
+      return op_##symbol(context, args, out);                                  \
+    }                                                                          \
+    quantized_ways::way(op_##symbol, outs, context, args, out);                \
+  }
+#define SL_QUANTIZED_FORM(symbol, kind, base, outs, schema)
+#define SL_FORM(symbol, kind, base, outs, schema)
+#include "ops/ops.def"
+#undef SL_OPERATOR
+#undef SL_QUANTIZED
+#undef SL_QUANTIZED_FORM
+#undef SL_FORM
+
+#define SL_OPERATOR(symbol, schema)
+#define SL_QUANTIZED(symbol, way, outs, schema)
+#define SL_QUANTIZED_FORM(symbol, kind, base, outs, schema)                    \
+  static void op_quantized_or_##symbol(Context& context, Args args, Value* out) { \
+    if (__builtin_expect(!quantized_ways::concerns(args), 1)) {                \
+      return op_##symbol(context, args, out);                                  \
+    }                                                                          \
+    forms::kind(op_##base, outs, context, args, out);                          \
+  }
 #define SL_FORM(symbol, kind, base, outs, schema)               \
   void op_##symbol(Context& context, Args args, Value* out) {   \
     forms::kind(op_##base, outs, context, args, out);           \
   }
 #include "ops/ops.def"
 #undef SL_OPERATOR
+#undef SL_QUANTIZED
+#undef SL_QUANTIZED_FORM
 #undef SL_FORM
 
 namespace {
 
 constexpr OpEntry kTable[] = {
 #define SL_OPERATOR(symbol, schema) {schema, op_##symbol},
+#define SL_QUANTIZED(symbol, way, outs, schema) {schema, op_quantized_or_##symbol},
+#define SL_QUANTIZED_FORM(symbol, kind, base, outs, schema) {schema, op_quantized_or_##symbol},
 #define SL_FORM(symbol, kind, base, outs, schema) {schema, op_##symbol},
 #include "ops/ops.def"
 #undef SL_OPERATOR
+#undef SL_QUANTIZED
+#undef SL_QUANTIZED_FORM
 #undef SL_FORM
 };
 constexpr int kCount = int(sizeof kTable / sizeof kTable[0]);

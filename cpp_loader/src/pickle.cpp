@@ -4,12 +4,14 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "quantizer.h"
+
 namespace scriptlang {
 
 namespace {
 
 enum class GlobalKind : uint8_t {
-  StorageType, RebuildTensor, RebuildParameter, OrderedDict, Device, Size, Complex,
+  StorageType, RebuildTensor, RebuildQuantized, RebuildParameter, OrderedDict, Device, Size, Complex,
   BuildList, RestoreTypeTag, Class,
 };
 
@@ -22,6 +24,7 @@ struct GlobalEntry {
 constexpr ScalarType kNoType = ScalarType::Undefined;
 constexpr GlobalEntry kGlobals[] = {
     {"torch._utils _rebuild_tensor_v2", GlobalKind::RebuildTensor, kNoType},
+    {"torch._utils _rebuild_qtensor", GlobalKind::RebuildQuantized, kNoType},
     {"torch._utils _rebuild_parameter", GlobalKind::RebuildParameter, kNoType},
     {"collections OrderedDict", GlobalKind::OrderedDict, kNoType},
     {"torch device", GlobalKind::Device, kNoType},
@@ -47,12 +50,29 @@ constexpr GlobalEntry kGlobals[] = {
     {"torch UInt32Storage", GlobalKind::StorageType, ScalarType::UInt32},
     {"torch UInt64Storage", GlobalKind::StorageType, ScalarType::UInt64},
     {"torch BoolStorage", GlobalKind::StorageType, ScalarType::Bool},
+    {"torch QInt8Storage", GlobalKind::StorageType, ScalarType::QInt8},
+    {"torch QUInt8Storage", GlobalKind::StorageType, ScalarType::QUInt8},
+    {"torch QInt32Storage", GlobalKind::StorageType, ScalarType::QInt32},
     {"torch ComplexFloatStorage", GlobalKind::StorageType, ScalarType::Complex64},
     {"torch ComplexDoubleStorage", GlobalKind::StorageType, ScalarType::Complex128},
     {"torch UInt16Storage", GlobalKind::StorageType, ScalarType::UInt16},
     {"torch UInt32Storage", GlobalKind::StorageType, ScalarType::UInt32},
     {"torch UInt64Storage", GlobalKind::StorageType, ScalarType::UInt64},
 };
+
+// How tensors are quantized: names that stand for a number each.
+struct SchemeEntry {
+  const char* name;
+  bool has_channels;
+};
+constexpr SchemeEntry kSchemes[] = {
+    {"torch per_tensor_affine", false},
+    {"torch per_tensor_symmetric", false},
+    {"torch per_channel_affine", true},
+    {"torch per_channel_symmetric", true},
+    {"torch per_channel_affine_float_qparams", true},
+};
+constexpr char kCustomClasses[] = "__torch__.torch.classes.";
 
 // What the pickle machine's stack and memo hold.
 struct Item {
@@ -306,6 +326,9 @@ class Unpickler {
     std::string module = line(), name = line();
     std::string full = module + " " + name;
     Item item;
+    for (const SchemeEntry& scheme : kSchemes) {
+      if (full == scheme.name) return push(Value(int64_t(&scheme - kSchemes)));
+    }
     for (const GlobalEntry& entry : kGlobals) {
       if (full != entry.name) continue;
       item.kind = Item::Global;
@@ -342,6 +365,11 @@ class Unpickler {
     if (!top().value.is_object()) fail("only instances of scripted classes have state");
     Object& object = top().value.as_object();
     ClassType& cls = *object.type;
+    if (cls.name.compare(0, sizeof kCustomClasses - 1, kCustomClasses) == 0) {
+      if (!object.slots.empty()) fail("an instance of ", cls.name, " is built twice");
+      object.slots.push_back(std::move(state));
+      return;
+    }
     if (!state.is_dict()) {
       if (!hooks_.pending) fail("the class ", cls.name, " restores itself by __setstate__");
       hooks_.pending(top().value, std::move(state));
@@ -423,14 +451,20 @@ class Unpickler {
       if (arguments.size() < least || arguments.size() > most) {
         fail("'", function.name, "' is called with ", arguments.size(), " arguments");
       }
-      for (size_t i = function.kind == GlobalKind::RebuildTensor; i < arguments.size(); ++i) {
+      bool first_is_storage = function.kind == GlobalKind::RebuildTensor ||
+                              function.kind == GlobalKind::RebuildQuantized;
+      for (size_t i = first_is_storage; i < arguments.size(); ++i) {
         if (arguments[i].kind != Item::Plain) fail("a name stands where a value should");
       }
     };
     switch (function.kind) {
       case GlobalKind::RebuildTensor:
         want(6, 7);
-        push(rebuild_tensor(arguments));
+        push(rebuild_tensor(arguments, 4, false));
+        break;
+      case GlobalKind::RebuildQuantized:
+        want(6, 7);
+        push(rebuild_quantized(arguments));
         break;
       case GlobalKind::RebuildParameter: {
         want(3, 3);
@@ -476,9 +510,37 @@ class Unpickler {
     return out;
   }
 
-  Tensor rebuild_tensor(std::vector<Item>& arguments) {
+  Tensor rebuild_quantized(std::vector<Item>& arguments) {
+    Tensor t = rebuild_tensor(arguments, 5, true);
+    const std::vector<Value>& how = arguments[4].value.as_tuple().items;
+    int64_t scheme = how.empty() ? -1 : how[0].as_int();
+    bool known = scheme >= 0 && scheme < int64_t(sizeof kSchemes / sizeof kSchemes[0]);
+    if (!known || how.size() != (kSchemes[scheme].has_channels ? 4u : 3u)) {
+      fail("a quantized tensor with the parameters of no scheme");
+    }
+    Ref<Quantizer> quantizer;
+    if (kSchemes[scheme].has_channels) {
+      quantizer = Ref<Quantizer>(
+          Quantizer::per_channel(how[1].as_tensor(), how[2].as_tensor(), how[3].as_int()));
+      if (quantizer->axis >= t.dim() || t.size(quantizer->axis) != quantizer->scales.numel()) {
+        fail("the parameters of a quantized tensor do not fit its size");
+      }
+    } else {
+      double scale = how[1].is_int() ? double(how[1].as_int()) : how[1].as_double();
+      quantizer = Ref<Quantizer>(Quantizer::per_tensor(scale, how[2].as_int()));
+    }
+    set_quantizer(t, quantizer.get());
+    return t;
+  }
+
+  // grad: where the arguments say whether it requires a gradient.
+  Tensor rebuild_tensor(std::vector<Item>& arguments, size_t grad, bool quantized) {
     if (arguments[0].kind != Item::StorageRef) fail("a tensor has no storage");
     const Tensor& whole = arguments[0].value.as_tensor();
+    if (is_quantized(whole.dtype()) != quantized) {
+      fail("a tensor of ", dtype_name(whole.dtype()), " is made as if it were ",
+           quantized ? "quantized" : "plain");
+    }
     Tensor t = Tensor::checked_view(whole.storage(), whole.dtype(), int_tuple(arguments[2].value),
                                     int_tuple(arguments[3].value), arguments[1].value.as_int());
     // The id's element count bounds the tensor too, not only the record.
@@ -487,7 +549,7 @@ class Unpickler {
       for (int64_t d = 0; d < t.dim(); ++d) last += (t.size(d) - 1) * t.stride(d);
       if (last >= whole.numel()) fail("a tensor reaches beyond its storage");
     }
-    t.impl()->requires_grad = arguments[4].value.as_bool();
+    t.impl()->requires_grad = arguments[grad].value.as_bool();
     return t;
   }
 

@@ -1,6 +1,7 @@
 #include "tensor.h"
 
 #include "prepared.h"
+#include "quantizer.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -213,6 +214,7 @@ void TensorImpl::set_contiguous(IntSpan new_sizes) {
 
 void TensorImpl::destroy() noexcept {
   if (storage) storage->release();
+  if (quantizer) quantizer->release();
   if (ndim > kInlineDims) memory::give(sizes, 2 * kMaxDims * sizeof(int64_t));
   memory::give(this, sizeof(TensorImpl));
 }
@@ -220,6 +222,10 @@ void TensorImpl::destroy() noexcept {
 // ---- Tensor
 
 Tensor Tensor::empty(IntSpan sizes, ScalarType dtype) {
+  if (__builtin_expect(is_quantized(dtype), 0)) {
+    raise(ErrorKind::NotImplementedError, "this operator takes no quantized tensor (torch.",
+          dtype_name(dtype), "); pass x.dequantize()");
+  }
   int64_t nbytes;
   int64_t numel = checked_numel(sizes);
   if (__builtin_mul_overflow(numel, scriptlang::itemsize(dtype), &nbytes)) {
@@ -327,7 +333,12 @@ Tensor Tensor::checked_view(Storage* storage, ScalarType dtype, IntSpan sizes, I
 }
 
 Tensor Tensor::as_strided(IntSpan sizes, IntSpan strides, int64_t offset) const {
-  return on_storage(impl_->storage, impl_->dtype, sizes, strides, offset);
+  Tensor view = on_storage(impl_->storage, impl_->dtype, sizes, strides, offset);
+  if (__builtin_expect(impl_->quantizer != nullptr, 0)) {
+    impl_->quantizer->retain();
+    view.impl_->quantizer = impl_->quantizer;
+  }
+  return view;
 }
 
 }  // namespace scriptlang

@@ -84,6 +84,7 @@ void give(void* block, size_t bytes) noexcept;
 using ReleaseFn = void (*)(void* user);
 
 class Prepared;
+struct Quantizer;  // quantizer.h
 
 // A block of bytes. Owned (64-byte aligned, freed with it) or borrowed (release callback).
 // The header lies in front of an owned block, so both cost one allocation.
@@ -154,6 +155,7 @@ struct TensorImpl {
   int64_t numel = 1;
   int64_t offset = 0;  // in elements
   Storage* storage = nullptr;
+  Quantizer* quantizer = nullptr;  // of a tensor of a quantized type; one reference
   int64_t* sizes = inline_dims;                  // strides follow at sizes + capacity
   int64_t* strides = inline_dims + kInlineDims;  // in elements
   int64_t inline_dims[2 * kInlineDims];
@@ -185,7 +187,8 @@ class Tensor {
     if (impl_ && impl_->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) impl_->destroy();
   }
 
-  // Uninitialised, contiguous. Raises on negative or overflowing sizes, and on memory limits.
+  // Uninitialised, contiguous. Raises on negative or overflowing sizes, on memory limits, and for
+  // quantized types: an operator that makes a tensor of its operand's type knows no quantizer.
   static Tensor empty(IntSpan sizes, ScalarType dtype);
   static Tensor zeros(IntSpan sizes, ScalarType dtype);
   // Same sizes and dtype; dense strides in the order of src's when src is a dense permutation
@@ -202,7 +205,8 @@ class Tensor {
   // The same after proving that every element lies inside the storage; raises RuntimeError.
   static Tensor checked_view(Storage* storage, ScalarType dtype, IntSpan sizes, IntSpan strides,
                              int64_t offset);
-  // A view of this tensor's storage; offset is absolute, in elements. Checks nothing.
+  // A view of this tensor's storage, quantized as this is; offset is absolute, in elements. Checks
+  // nothing.
   Tensor as_strided(IntSpan sizes, IntSpan strides, int64_t offset) const;
 
   bool defined() const noexcept { return impl_ != nullptr; }
@@ -229,6 +233,7 @@ class Tensor {
            impl_->storage->owned();
   }
   bool requires_grad() const { return impl_->requires_grad; }
+  Quantizer* quantizer() const { return impl_->quantizer; }  // null for types without
 
   void* raw() const {
     return static_cast<char*>(impl_->storage->data()) + impl_->offset * itemsize();

@@ -26,6 +26,10 @@ HEADER = """\
 //
 // SL_OPERATOR(symbol, schema): the sources define it by SL_OP(symbol)
 // SL_FORM(symbol, kind, base, outs, schema): forms::kind makes it from SL_OP(base); see ops/forms.h
+// SL_QUANTIZED(symbol, way, outs, schema): SL_OP(symbol), which takes quantized tensors too, as
+//     quantized_ways::way lets it; see ops/quantized_plain.h
+// SL_QUANTIZED_FORM(symbol, kind, base, outs, schema): SL_OP(symbol) for plain tensors; for quantized
+//     ones forms::kind makes it from `base`
 """
 
 
@@ -76,17 +80,28 @@ def table_schemas() -> list[str]:
 
 def text() -> tuple[str, bool]:
     """The whole file, and whether every operator of the sources is in it."""
-    known, lines, unknown = schemas(), [], False
-    for name, path in defined_symbols().items():
+    known, lines, unknown, defined = schemas(), [], False, defined_symbols()
+    for name, path in defined.items():
         names = known.get(name, {})
         if len(names) != 1:
             print(f"{path}: {name} stands for {list(names) or 'no operator'}", file=sys.stderr)
             unknown = True
             continue
         (qualified_name, schema), = names.items()
-        lines.append((qualified_name, f"SL_OPERATOR({name}, {quoted(schema)})"))
+        lines.append((qualified_name, operator_line(name, qualified_name, schema, defined)))
     lines += form_lines({qualified_name for qualified_name, _ in lines})
     return HEADER + "".join(line + "\n" for _, line in sorted(lines)), not unknown
+
+
+def operator_line(name: str, qualified_name: str, schema: str, defined: dict[str, str]) -> str:
+    op = operator_table().find(*qualified_name.split(".", 1))
+    base = op and op.form and op.form.base
+    if base and base.quantized_way and symbol(base.qualified_name) in defined:
+        return (f"SL_QUANTIZED_FORM({name}, {op.form.kind}, quantized_or_"
+                f"{symbol(base.qualified_name)}, {op.form.outs}, {quoted(schema)})")
+    if op is None or not op.quantized_way:
+        return f"SL_OPERATOR({name}, {quoted(schema)})"
+    return f"SL_QUANTIZED({name}, {op.quantized_way}, {len(op.schema.returns)}, {quoted(schema)})"
 
 
 def form_lines(defined: set[str]) -> list[tuple[str, str]]:
@@ -97,7 +112,8 @@ def form_lines(defined: set[str]) -> list[tuple[str, str]]:
     while ready := [op for op in pending if op.form.base.qualified_name in have]:
         for op in ready:
             name, form = op.qualified_name, op.form
-            base = symbol(form.base.qualified_name)
+            base = ("quantized_or_" if form.base.quantized_way else "") \
+                + symbol(form.base.qualified_name)
             lines.append((name, f"SL_FORM({symbol(name)}, {form.kind}, {base}, {form.outs}, "
                                 f"{quoted(op.text)})"))
             have.add(name)
@@ -118,7 +134,9 @@ def main() -> None:
         sys.exit(f"{TARGET} is stale: run this program without --check")
     if not check:
         TARGET.write_text(fresh)
-        print(f"wrote {TARGET}: {fresh.count('SL_OPERATOR(') - 1} operators, "
+        operators = sum(fresh.count(f"\nSL_{kind}(")
+                        for kind in ("OPERATOR", "QUANTIZED", "QUANTIZED_FORM"))
+        print(f"wrote {TARGET}: {operators} operators, "
               f"{fresh.count('SL_FORM(') - 1} forms")
     sys.exit(not complete)
 

@@ -119,6 +119,8 @@ def store(target: Tensor, value: Tensor, resize: bool = False) -> Tensor:
 
     The result's category must not be above the target's; its shape must be the target's.
     """
+    if target.is_quantized and value.is_quantized:
+        return target.take_codes(value)
     if dtypes.category(value.dtype) > dtypes.category(target.dtype):
         raise RuntimeError(f"result type {DISPLAY[value.dtype.name]} can't be cast to the desired "
                            f"output type {DISPLAY[target.dtype.name]}")

@@ -155,7 +155,7 @@ declare("aten::qscheme(Tensor self) -> QScheme",
 def int_repr(self):
     if not isinstance(self, QuantizedTensor):
         raise RuntimeError("int_repr takes a quantized tensor")
-    return Tensor._wrap(np.ascontiguousarray(self.codes._array))
+    return Tensor._wrap(np.array(self.codes._array, order="C"))
 
 
 @primitive("aten::_make_per_tensor_quantized_tensor(Tensor self, float scale, int zero_point)"

@@ -66,7 +66,7 @@ def finished(sums: np.ndarray, x: QuantizedTensor, weight: QuantizedTensor, bias
              scale: float, zero_point: int, channel_dim: int, relu: bool) -> QuantizedTensor:
     """Sums of products, with the bias, in codes of the output."""
     shape = [-1 if d == channel_dim % sums.ndim else 1 for d in range(sums.ndim)]
-    weight_scale = np.reshape(weight.quantizer.parameters(1)[0], -1)
+    weight_scale = weight.quantizer.all_scales()
     both = (np.float32(x.quantizer.scale) * weight_scale).astype(np.float32)
     total = sums.astype(np.float32)
     if bias is not None:
@@ -137,7 +137,7 @@ def dynamic_product(x: Tensor, weight: Tensor, bias: Tensor | None, reduce_range
     """x @ weight.T + bias for a packed weight: of int8, or of numbers kept in float16."""
     if isinstance(weight, QuantizedTensor):
         q = dynamically_quantized(x, reduce_range)
-        scale = np.float32(q.quantizer.scale) * np.reshape(weight.quantizer.parameters(1)[0], -1)
+        scale = np.float32(q.quantizer.scale) * weight.quantizer.all_scales()
         made = linear_sums(q, weight).astype(np.float32) * scale.astype(np.float32)
     else:
         made = x._array.astype(np.float32) @ weight._array.astype(np.float32).T
@@ -254,13 +254,20 @@ def batched(x: np.ndarray, n: int, rank: int) -> np.ndarray:
     return x[:, :, None] if n == 1 else x
 
 
+def channels_last(x: np.ndarray) -> np.ndarray:
+    """The same elements with the channels, dimension 1, together in memory, as PyTorch has them
+    of every quantized convolution.  What is computed of them lies in the same order."""
+    return np.moveaxis(np.ascontiguousarray(np.moveaxis(x, 1, -1)), -1, 1)
+
+
 def convolve(n: int, relu: bool, has_numbers: bool = False):
     def kernel(x, params, *rest):
         scale, zero_point = rest[-2:]
         made = convolution_of(params, n)
         x = check_activation(x, f"quantized::conv{n}d")
         sums = products(batched(centred(x), n, made.weight.dim()), made)
-        result = finished(sums, x, made.weight, made.bias, scale, zero_point, 1, relu)
+        result = finished(channels_last(sums), x, made.weight, made.bias, scale, zero_point, 1,
+                          relu)
         return reshaped(result, x.dim(), n)
 
     return kernel
@@ -281,12 +288,11 @@ def convolve_dynamic(n: int):
         q = dynamically_quantized(x, reduce_range)
         sums = products(batched(centred(q), n, made.weight.dim()), made).astype(np.float32)
         shape = [-1 if d == 1 else 1 for d in range(sums.ndim)]
-        scale = np.float32(q.quantizer.scale) * np.reshape(made.weight.quantizer.parameters(1)[0],
-                                                           -1)
+        scale = np.float32(q.quantizer.scale) * made.weight.quantizer.all_scales()
         sums = sums * (scale.reshape(shape) if scale.size > 1 else scale)
         if made.bias is not None:
             sums = sums + made.bias._array.reshape(shape)
-        return reshaped(Tensor._wrap(sums.astype(np.float32)), x.dim(), n)
+        return reshaped(Tensor._wrap(channels_last(sums.astype(np.float32))), x.dim(), n)
 
     return kernel
 
@@ -296,9 +302,9 @@ def convolve_and_add(relu: bool):
     def kernel(x, other, params, scale, zero_point):
         made = convolution_of(params, 2)
         x = check_activation(x, "quantized::conv2d_add")
-        sums = products(centred(x), made).astype(np.float32)
+        sums = channels_last(products(centred(x), made)).astype(np.float32)
         shape = (1, -1, 1, 1)
-        weight_scale = np.reshape(made.weight.quantizer.parameters(1)[0], -1)
+        weight_scale = made.weight.quantizer.all_scales()
         both = np.float32(x.quantizer.scale) * weight_scale
         numbers = sums * both.reshape(shape if both.size > 1 else (1, 1, 1, 1))
         if made.bias is not None:

@@ -9,6 +9,7 @@ import numpy as np
 from .. import dtypes
 from ..tensors import Tensor
 from . import table
+from .pool import ranges
 from .quantize import requantized
 from .quantized_layers import clamped
 from .quantized_packed import centred
@@ -17,23 +18,22 @@ from .quantized_tensors import QuantizedTensor, Quantizer, encode, of_codes, qua
 ON_CODES = (
     "contiguous", "clone", "reshape", "flatten", "index_select", "max_pool1d", "max_pool2d",
     "max_pool3d", "repeat", "flip", "roll", "channel_shuffle", "pixel_shuffle", "pixel_unshuffle",
-    "upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "max", "min", "sort", "topk",
+    "max", "min", "sort", "topk",
     "index", "gather", "reflection_pad1d", "reflection_pad2d", "replication_pad1d",
     "replication_pad2d", "masked_select", "take", "native_channel_shuffle", "dropout",
     "feature_dropout", "ravel", "amax", "amin")
 """Operators that move or choose elements: they do to the codes what they do to numbers."""
 
+MOVING = ("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d")
+"""Operators that copy elements to other places."""
+
 AVERAGES = (
-    "avg_pool1d", "avg_pool2d", "avg_pool3d", "adaptive_avg_pool1d", "adaptive_avg_pool2d",
-    "adaptive_avg_pool3d", "upsample_bilinear2d", "upsample_bicubic2d", "upsample_linear1d",
+    "avg_pool1d", "avg_pool2d", "avg_pool3d", "upsample_bilinear2d", "upsample_bicubic2d", "upsample_linear1d",
     "upsample_trilinear3d")
 """Weighted means of elements: those of the codes, rounded."""
 
 ON_NUMBERS = ("mean", "leaky_relu", "hardswish", "elu", "prelu", "celu")
 """Operators whose result is quantized as their operand is."""
-
-FIXED_RANGE = {"sigmoid": (1 / 256, 0), "hardsigmoid": (1 / 256, 0), "tanh": (2 / 256, 128)}
-"""Operators whose results lie in a known range: (scale, zero point of quint8)."""
 
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 
@@ -76,6 +76,25 @@ def averaging(kernel: Callable) -> Callable:
     return run
 
 
+def averaging_parts(kernel: Callable) -> Callable:
+    """Adaptive means: sums of codes, which are exact, times the inverse of how many there are."""
+    def run(x, output_size):
+        if not isinstance(x, QuantizedTensor):
+            return kernel(x, output_size)
+        means = kernel(Tensor._wrap(centred(x).astype(np.float64)), output_size)._array
+        n = len(output_size)
+        counts = np.ones(1)
+        for size, parts in zip(x._size[-n:], means.shape[-n:]):
+            lengths = np.array([last - first for first, last in ranges(size, parts)])
+            counts = counts[..., None] * lengths
+        counts = counts.reshape(means.shape[-n:])
+        sums = np.rint(means * counts).astype(np.float32)
+        scaled = sums * (np.float32(1) / counts.astype(np.float32))
+        return requantized(scaled, x, x.quantizer.scale, x.quantizer.zero_point)
+
+    return run
+
+
 def padding(kernel: Callable) -> Callable:
     """Padding with a number pads with its code."""
     def run(x, pad, mode="constant", value=None):
@@ -111,17 +130,13 @@ def compared(kernel: Callable) -> Callable:
     return run
 
 
-def clamping(bounds: Callable, in_place: bool = False) -> Callable:
+def clamping(bounds: Callable) -> Callable:
     """Clamping between bounds that the operator's arguments give."""
     def wrap(kernel: Callable) -> Callable:
         def run(x, *rest):
             if not isinstance(x, QuantizedTensor):
                 return kernel(x, *rest)
-            made = clamped(x, *bounds(*rest))
-            if not in_place:
-                return made
-            x.codes._array[...] = made.codes._array
-            return x
+            return clamped(x, *bounds(*rest))
 
         return run
 
@@ -158,14 +173,10 @@ def copied(kernel: Callable) -> Callable:
     def run(self, source, *rest):
         if not isinstance(self, QuantizedTensor):
             return kernel(self, source, *rest)
-        if isinstance(source, QuantizedTensor):
-            self.codes._array[...] = source.codes._array
-            self.quantizer = source.quantizer
-        else:
+        if not isinstance(source, QuantizedTensor):
             q = self.quantizer
-            self.codes._array[...] = quantize(source._array, self.dtype, q.scale,
-                                              q.zero_point).codes._array
-        return self
+            source = quantize(source._array, self.dtype, q.scale, q.zero_point)
+        return self.take_codes(source)
 
     return run
 
@@ -178,29 +189,38 @@ def converted(kernel: Callable) -> Callable:
     return run
 
 
-def take_over(names, wrap: Callable) -> None:
-    """Let kernels that are declared take quantized tensors as well."""
+def take_over(way: str, names, wrap: Callable) -> None:
+    """Let kernels that are declared take quantized tensors as well.
+
+    way: what the native engine calls it (cpp_loader/src/ops/quantized_plain.h).
+    """
     for name in names:
         for op in table._declared.get(f"aten::{name}", {}).values():
-            if op.kind == "primitive":
+            if op.kind == "primitive" and takes_tensors(op.text):
                 op.kernel = wrap(op.kernel)
+                op.quantized_way = way
 
 
-take_over(ON_CODES, on_codes)
-take_over(ON_NUMBERS, on_numbers)
-take_over(AVERAGES, averaging)
-take_over(("pad",), padding)
-for _name, _range in FIXED_RANGE.items():
-    take_over((_name,), fixed_range(*_range))
-take_over(COMPARISONS, compared)
-take_over(("relu",), clamping(lambda: (0.0, None)))
-take_over(("relu_",), clamping(lambda: (0.0, None), True))
-take_over(("relu6",), clamping(lambda: (0.0, 6.0)))
-take_over(("relu6_",), clamping(lambda: (0.0, 6.0), True))
-take_over(("hardtanh", "clamp"), clamping(lambda low=None, high=None: (low, high)))
-take_over(("clamp_min",), clamping(lambda low: (low, None)))
-take_over(("clamp_max",), clamping(lambda high: (None, high)))
-take_over(("cat", "stack", "concat"), joined)
-take_over(("equal",), equal)
-take_over(("copy_",), copied)
-take_over(("to", "_to_copy"), converted)
+def takes_tensors(schema: str) -> bool:
+    return schema.partition("(")[2].startswith(("Tensor ", "Tensor(", "Tensor[]"))
+
+
+take_over("on_codes", ON_CODES, on_codes)
+take_over("moving", MOVING, on_codes)
+take_over("on_numbers", ON_NUMBERS, on_numbers)
+take_over("averaging", AVERAGES, averaging)
+take_over("averaging_parts", ("adaptive_avg_pool1d", "adaptive_avg_pool2d",
+                              "adaptive_avg_pool3d"), averaging_parts)
+take_over("padding", ("pad",), padding)
+take_over("from_zero", ("sigmoid", "hardsigmoid"), fixed_range(1 / 256, 0))
+take_over("about_zero", ("tanh",), fixed_range(2 / 256, 128))
+take_over("comparing", COMPARISONS, compared)
+take_over("relu", ("relu",), clamping(lambda: (0.0, None)))
+take_over("relu6", ("relu6",), clamping(lambda: (0.0, 6.0)))
+take_over("clamping", ("hardtanh", "clamp"), clamping(lambda low=None, high=None: (low, high)))
+take_over("clamping_below", ("clamp_min",), clamping(lambda low: (low, None)))
+take_over("clamping_above", ("clamp_max",), clamping(lambda high: (None, high)))
+take_over("joining", ("cat", "stack", "concat"), joined)
+take_over("equality", ("equal",), equal)
+take_over("copying", ("copy_",), copied)
+take_over("converting", ("to", "_to_copy"), converted)

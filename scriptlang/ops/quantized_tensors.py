@@ -36,6 +36,9 @@ class Quantizer:
         """(scale, zero point) as they broadcast over codes of `ndim` dimensions."""
         return np.float32(self.scale), self.zero_point
 
+    def all_scales(self) -> np.ndarray:
+        return np.array([self.scale], np.float32)
+
 
 @record(frozen=True, eq=False)
 class ChannelQuantizer:
@@ -53,6 +56,9 @@ class ChannelQuantizer:
         shape = [-1 if d == self.axis else 1 for d in range(ndim)]
         return (self.scales._array.astype(np.float32).reshape(shape),
                 self.zero_points._array.reshape(shape))
+
+    def all_scales(self) -> np.ndarray:
+        return self.scales._array.astype(np.float32)
 
 
 class QuantizedTensor(Tensor):
@@ -82,6 +88,15 @@ class QuantizedTensor(Tensor):
     def with_codes(self, codes: Tensor) -> QuantizedTensor:
         """A tensor of these codes, quantized as this one."""
         return of_codes(codes, self.dtype, self.quantizer)
+
+    def take_codes(self, other: QuantizedTensor) -> QuantizedTensor:
+        """Become what another tensor of the same type is, in this one's memory."""
+        if other.dtype is not self.dtype:
+            raise RuntimeError(f"a tensor of {other.dtype.name} cannot be written into one of "
+                               f"{self.dtype.name}")
+        self.codes._array[...] = other.codes._array
+        self.quantizer = other.quantizer
+        return self
 
     def numbers(self) -> np.ndarray:
         """What the codes stand for, in float32."""

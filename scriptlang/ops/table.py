@@ -33,7 +33,8 @@ FAMILIES = ("pointwise", "arithmetic", "compare", "reduce", "view", "split", "cr
             "attention",
             "embedding", "upsample", "padding", "sorting", "sequences", "loss", "backward", "nested",
             "random", "segments",
-            "quantize", "quantized_packed", "quantized_layers", "quantized_rnn", "vision",
+            "quantize", "quantized_packed", "quantized_layers", "quantized_rnn", "prepacked",
+    "vision",
             "scalar", "string", "containers", "prim",
             "modes", "fused", "quantized_plain")
 """Modules that declare operators, in the order in which their overloads are tried."""
@@ -41,9 +42,11 @@ FAMILIES = ("pointwise", "arithmetic", "compare", "reduce", "view", "split", "cr
 
 class Operator:
     """One overload.  `kernel` is None for an operator that scriptlang lacks; `form` says how a
-    derived one follows."""
+    derived one follows, `quantized_way` how one of plain tensors takes quantized ones
+    (`quantized_plain`)."""
 
     form: Form | None = None
+    quantized_way: str = ""
     __slots__ = ("name", "overload", "text", "kernel", "kind", "__dict__")
 
     def __init__(self, text: str, kernel: Callable | None, kind: str):

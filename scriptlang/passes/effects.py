@@ -65,7 +65,7 @@ RANDOM = frozenset(f"aten::{name}" for name in (
 SWITCHES = {"train": False, "training": False, "dropout_p": 0.0}
 """Arguments that switch randomness on, and the value at which an operator is not random."""
 
-NAMESPACES = ("aten::", "prim::", "scriptlang::", "quantized::")
+NAMESPACES = ("aten::", "prim::", "scriptlang::", "quantized::", "prepacked::")
 """Namespaces whose operators do what their schemas say; others may do anything."""
 
 TOTAL = frozenset(f"{ns}::{name}" for ns, names in {

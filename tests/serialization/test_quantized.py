@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import scriptlang
-from scriptlang.errors import MissingOperatorError
+from scriptlang.interpreter import engine as engines
 from scriptlang.ops import table
 from scriptlang.ops.quantized_packed import CONV, LINEAR, packed
 from scriptlang.ops.quantized_tensors import ChannelQuantizer, QuantizedTensor, Quantizer, quantize
@@ -14,6 +14,7 @@ from scriptlang.serialization.archive import read_archive, write_archive
 from tests.serialization.archives import DATA, records, zipped
 
 NAMES = ("quantized_net", "quantized_tensors", "quantized_lstm")
+ENGINES = engines.available()
 
 
 def archive(name: str):
@@ -25,29 +26,33 @@ def arrays(result) -> list:
     return [v.numpy() if isinstance(v, scriptlang.Tensor) else v for v in made]
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("is_saved", [False, True])
-def test_results_are_pytorchs(name, is_saved):
+def test_results_are_pytorchs(name, is_saved, engine):
     recorded = np.load(archive(name).with_suffix(".npz"))
-    module = scriptlang.load(archive(name))
+    module = scriptlang.load(archive(name), engine=engine)
     if is_saved:
         file = io.BytesIO()
         scriptlang.save(module, file)
-        module = scriptlang.load(file.getvalue())
+        module = scriptlang.load(file.getvalue(), engine=engine)
+    assert module.engine == engine
     results = arrays(module(scriptlang.from_numpy(recorded["i0"])))
     assert len(results) == len(recorded) - 1
     for i, got in enumerate(results):
         np.testing.assert_allclose(got, recorded[f"o{i}"], rtol=1e-5, atol=2e-6)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", NAMES)
-def test_bytecode_alone_restores_and_runs(name):
+def test_bytecode_alone_restores_and_runs(name, engine):
     """Its `__setstate__` methods make the packed weights, whose slots only the code tells."""
     recorded = np.load(archive(name).with_suffix(".npz"))
     file = io.BytesIO()
     scriptlang.save(scriptlang.load(archive(name)), file)
     kept = {n: v for n, v in records(file.getvalue()).items() if "/code/" not in n}
-    results = arrays(scriptlang.load(zipped(kept))(scriptlang.from_numpy(recorded["i0"])))
+    module = scriptlang.load(zipped(kept), engine=engine)
+    results = arrays(module(scriptlang.from_numpy(recorded["i0"])))
     for i, got in enumerate(results):
         np.testing.assert_allclose(got, recorded[f"o{i}"], rtol=1e-5, atol=2e-6)
 
@@ -64,13 +69,32 @@ def test_tensors_keep_scheme_and_memory():
     assert channels.quantizer.zero_points.tolist() == [0, 1, -2]
 
 
-def test_the_native_engine_says_that_it_has_none():
+@pytest.mark.parametrize("name", NAMES)
+def test_auto_runs_them_natively_and_saves_what_it_ran(name):
+    """The state of the module lies in the native engine then, and is written from there."""
     pytest.importorskip("scriptlang.interpreter._native")
-    x = scriptlang.from_numpy(np.zeros((3, 5), np.float32))
-    module = scriptlang.load(archive("quantized_tensors"), engine="native")
-    with pytest.raises(MissingOperatorError, match="engine=\"python\""):
-        module(x)
-    assert len(scriptlang.load(archive("quantized_tensors"), engine="auto")(x)) == 11
+    recorded = np.load(archive(name).with_suffix(".npz"))
+    x = scriptlang.from_numpy(recorded["i0"])
+    module = scriptlang.load(archive(name), engine="auto")
+    first = arrays(module(x))
+    assert module.engine == "native"
+    file, again = io.BytesIO(), io.BytesIO()
+    scriptlang.save(module, file)
+    scriptlang.save(scriptlang.load(file.getvalue(), engine="python"), again)
+    assert file.getvalue() == again.getvalue()
+    for a, b in zip(first, arrays(scriptlang.load(again.getvalue(), engine="native")(x))):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_frozen_and_optimised_on_both_engines(name):
+    recorded = np.load(archive(name).with_suffix(".npz"))
+    x = scriptlang.from_numpy(recorded["i0"])
+    for engine in ENGINES:
+        module = scriptlang.load(archive(name), engine=engine).eval()
+        for made in (scriptlang.freeze(module), scriptlang.optimize(module)):
+            for i, got in enumerate(arrays(made(x))):
+                np.testing.assert_allclose(got, recorded[f"o{i}"], rtol=1e-5, atol=2e-6)
 
 
 def test_operators_that_know_nothing_of_quantization_say_so():

@@ -12,6 +12,8 @@ extern const ConvFunctions<double> conv_f64;
 extern const RowFunctions rows;
 extern const LastConvFunctions last_conv;
 extern const LastPoolFunctions last_pool;
+extern const QuantizedProductFunctions quantized_product;
+extern const QuantizedRowFunctions quantized_rows;
 
 // Ways of isa/gemm.cpp that isa/conv.cpp uses too. dot_products wants rows of a and columns of b
 // contiguous; the columns of c are `c_column` apart.

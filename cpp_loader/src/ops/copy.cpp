@@ -40,7 +40,7 @@ bool try_transposed(const StridedPlan& plan, char* to, const char* from, int64_t
   if (plan.ndim() < 2 || plan.stride(0, 0) != itemsize || plan.stride(1, 1) != itemsize) {
     return false;
   }
-  if (itemsize != 4 && itemsize != 8) return false;
+  if (itemsize != 1 && itemsize != 4 && itemsize != 8) return false;
   int64_t outer = 1;
   for (int64_t d = 2; d < plan.ndim(); ++d) outer *= plan.size(d);
   int64_t columns = plan.size(0), rows = plan.size(1);
@@ -58,7 +58,9 @@ bool try_transposed(const StridedPlan& plan, char* to, const char* from, int64_t
         a += index * plan.stride(1, d);
       }
       int64_t height = std::min<int64_t>(16, rows - first);
-      if (itemsize == 4) {
+      if (itemsize == 1) {
+        copy_transposed<uint8_t>(o, plan.stride(0, 1), a, plan.stride(1, 0), height, columns);
+      } else if (itemsize == 4) {
         copy_transposed<uint32_t>(o, plan.stride(0, 1), a, plan.stride(1, 0), height, columns);
       } else {
         copy_transposed<uint64_t>(o, plan.stride(0, 1), a, plan.stride(1, 0), height, columns);

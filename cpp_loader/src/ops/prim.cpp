@@ -204,6 +204,8 @@ SL_OP(prim_data) {
 SL_OP(prim_grad) { out[0] = (args.tensor(0), Value()); }
 SL_OP(prim_is_cpu) { out[0] = (args.tensor(0), Value(true)); }
 
+SL_OP(prim_is_quantized) { out[0] = Value(args.tensor(0).quantizer() != nullptr); }
+
 #define SL_NEVER(name) \
   SL_OP(prim_is_##name) { out[0] = (args.tensor(0), Value(false)); }
 SL_NEVER(cuda)
@@ -214,7 +216,6 @@ SL_NEVER(mkldnn)
 SL_NEVER(mps)
 SL_NEVER(mtia)
 SL_NEVER(nested)
-SL_NEVER(quantized)
 SL_NEVER(sparse)
 SL_NEVER(sparse_csr)
 SL_NEVER(vulkan)

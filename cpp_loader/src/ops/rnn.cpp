@@ -5,6 +5,7 @@
 #include "join.h"
 #include "linalg.h"
 #include "pointwise.h"
+#include "quantized_packed.h"
 #include "row_kernels.h"
 #include "view.h"
 
@@ -17,9 +18,19 @@ namespace {
 
 enum class Cell { kTanh, kRelu, kGru, kLstm };
 
-// The parameters of one direction of one layer; undefined where there is none.
+// The parameters of one direction of one layer; undefined where there is none. Of quantized layers
+// the products are made with codes, or numbers that were rounded to float16.
 struct Weights {
   Tensor input, hidden, input_bias, hidden_bias, projection;
+  bool quantized = false, reduce_range = false;
+
+  Tensor from_input(const Tensor& x) const { return product(x, input, input_bias); }
+  Tensor from_hidden(const Tensor& h) const { return product(h, hidden, hidden_bias); }
+
+ private:
+  Tensor product(const Tensor& x, const Tensor& weight, const Tensor& bias) const {
+    return quantized ? dynamic_product(x, {weight, bias}, reduce_range) : linear(x, weight, bias);
+  }
 };
 
 // What a step carries on: [batch, hidden]; `c` for LSTM only.
@@ -34,7 +45,7 @@ Tensor plus(const Tensor& a, const Tensor& b, const Tensor& into = Tensor()) {
 ScalarType cell_type(const Tensor& t) { return computed_type(t.dtype(), "rnn"); }
 
 State lstm_step(const Tensor& input_gates, const State& state, const Weights& w) {
-  Tensor gates = linear(state.h, w.hidden, w.hidden_bias);
+  Tensor gates = w.from_hidden(state.h);
   SL_CHECK(input_gates.sizes() == gates.sizes() && gates.dim() == 2 && state.c.dim() == 2 &&
                gates.size(1) == 4 * state.c.size(1) && gates.size(0) == state.c.size(0),
            "lstm: the gates of size ", to_string(input_gates.sizes()), " and ",
@@ -59,7 +70,7 @@ State lstm_step(const Tensor& input_gates, const State& state, const Weights& w)
 }
 
 State gru_step(const Tensor& input_gates, const State& state, const Weights& w) {
-  Tensor gates = linear(state.h, w.hidden, w.hidden_bias);
+  Tensor gates = w.from_hidden(state.h);
   SL_CHECK(input_gates.sizes() == gates.sizes() && gates.dim() == 2 && state.h.dim() == 2 &&
                gates.size(1) == 3 * state.h.size(1) && gates.size(0) == state.h.size(0),
            "gru: the gates of size ", to_string(input_gates.sizes()), " and ",
@@ -81,7 +92,7 @@ State gru_step(const Tensor& input_gates, const State& state, const Weights& w) 
 }
 
 State simple_step(const Tensor& input_gates, const State& state, const Weights& w, Unary op) {
-  Tensor gates = plus(linear(state.h, w.hidden, w.hidden_bias), input_gates);
+  Tensor gates = plus(w.from_hidden(state.h), input_gates);
   return {unary_result(gates, op, "rnn", Rule::kSame), Tensor()};
 }
 
@@ -105,7 +116,7 @@ struct Steps {
 Tensor run_direction(Cell cell, const Tensor& x, const Steps& steps,
                      const State& initial, const Weights& w, bool reverse, State* last) {
   int64_t count = int64_t(steps.sizes.size());
-  Tensor gates = linear(x, w.input, w.input_bias);
+  Tensor gates = w.from_input(x);
   std::vector<Tensor> outputs;
   outputs.resize(size_t(count));
   std::vector<Tensor> ended_h, ended_c;  // states of sequences that have ended, shortest first
@@ -154,15 +165,46 @@ struct Layers {
   int64_t count;
 };
 
-std::vector<Weights> read_weights(const Layers& layers, const std::vector<Tensor>& params,
-                                  bool projected) {
-  size_t each = size_t(2 + 2 * layers.has_biases + projected);
+// One direction of a quantized layer: ("quantized_dynamic", [biases], [], [reduce_range], [packed
+// weights]), or "quantized_fp16".
+Weights read_quantized(const Value& params) {
+  const std::vector<Value>& state = state_of(params, kCellParams);
+  auto items = [](const Value& v) -> const std::vector<Value>& {
+    return v.is_tuple() ? v.as_tuple().items : v.as_list().items;
+  };
+  SL_CHECK(state.size() == 5 && items(state[4]).size() == 2,
+           "the weights of a recurrent layer are malformed");
+  const std::vector<Value>&biases = items(state[1]), &flags = items(state[3]);
+  LinearWeights input = linear_weights(items(state[4])[0]);
+  LinearWeights hidden = linear_weights(items(state[4])[1]);
+  Weights w;
+  w.quantized = true;
+  w.reduce_range = !flags.empty() && Scalar::of(flags[0]).to_bool();
+  w.input = input.weight;
+  w.hidden = hidden.weight;
+  bool own = biases.size() == 2 && state[0].as_string() != "quantized_fp16";
+  w.input_bias = own ? biases[0].as_tensor() : input.bias;
+  w.hidden_bias = own ? biases[1].as_tensor() : hidden.bias;
+  return w;
+}
+
+std::vector<Weights> read_weights(const Layers& layers, const Value& list, bool projected) {
+  std::vector<Weights> weights;
   size_t cells = size_t(layers.count) * (layers.bidirectional ? 2 : 1);
+  const std::vector<Value>& items = list.as_list().items;
+  if (!items.empty() && items[0].is_object()) {
+    SL_CHECK(items.size() == cells, "rnn: expected ", cells, " quantized weights for ",
+             layers.count, " layers, but got ", items.size());
+    for (const Value& params : items) weights.push_back(read_quantized(params));
+    return weights;
+  }
+  std::vector<Tensor> params;
+  for (const Value& item : items) params.push_back(item.as_tensor());
+  size_t each = size_t(2 + 2 * layers.has_biases + projected);
   bool sane = layers.count > 0 && layers.count <= int64_t(params.size());
   SL_CHECK(sane && params.size() == cells * each,
            "rnn: expected ", cells * each, " parameters for ", layers.count,
            " layers, but got ", params.size());
-  std::vector<Weights> weights;
   for (size_t i = 0; i < cells; ++i) {
     const Tensor* p = params.data() + i * each;
     Weights w;
@@ -232,7 +274,7 @@ Tensor run_padded(Cell cell, Tensor x, const State& initial, Args args, int firs
   }
   bool projected = cell == Cell::kLstm && initial.h.size(initial.h.dim() - 1) !=
                                               initial.c.size(initial.c.dim() - 1);
-  std::vector<Weights> weights = read_weights(layers, args.tensors(first), projected);
+  std::vector<Weights> weights = read_weights(layers, args[first], projected);
   Tensor rows = reshape(x, {count * batch, x.size(2)});
   Tensor y = run_layers(layers, rows, steps, initial, weights, last);
   y = view_as_shape(y, {count, batch, y.size(1)});
@@ -264,7 +306,7 @@ Tensor run_packed(Cell cell, const Tensor& x, const Tensor& batch_sizes,
            " rows of packed data");
   bool projected = cell == Cell::kLstm && initial.h.size(initial.h.dim() - 1) !=
                                               initial.c.size(initial.c.dim() - 1);
-  std::vector<Weights> weights = read_weights(layers, args.tensors(first), projected);
+  std::vector<Weights> weights = read_weights(layers, args[first], projected);
   return run_layers(layers, to_contiguous(x), steps, initial, weights, last);
 }
 
@@ -286,16 +328,33 @@ void simple_layers(Cell cell, Args args, Value* out, bool packed) {
 }
 
 Weights cell_weights(Args args) {
-  return {args.tensor(2), args.tensor(3), args.opt_tensor(4), args.opt_tensor(5), Tensor()};
+  Weights w;
+  w.input = args.tensor(2);
+  w.hidden = args.tensor(3);
+  w.input_bias = args.opt_tensor(4);
+  w.hidden_bias = args.opt_tensor(5);
+  return w;
+}
+
+// quantized_lstm_cell_dynamic...: packed weights, whose own biases count.
+Weights quantized_cell_weights(Args args) {
+  LinearWeights input = linear_weights(args[2]), hidden = linear_weights(args[3]);
+  Weights w;
+  w.quantized = w.reduce_range = true;
+  w.input = input.weight;
+  w.hidden = hidden.weight;
+  w.input_bias = input.bias;
+  w.hidden_bias = hidden.bias;
+  return w;
 }
 
 // Cells take one step without the batch dimension, too.
 State run_cell(Cell cell, const Tensor& x, const State& state, const Weights& w) {
-  if (x.dim() != 1) return step(cell, linear(x, w.input, w.input_bias), state, w);
+  if (x.dim() != 1) return step(cell, w.from_input(x), state, w);
   auto batched = [](const Tensor& t) {
     return t.defined() && t.dim() == 1 ? view_unsqueeze(t, 0) : t;
   };
-  State next = step(cell, linear(batched(x), w.input, w.input_bias),
+  State next = step(cell, w.from_input(batched(x)),
                     {batched(state.h), batched(state.c)}, w);
   return {view_squeeze(next.h, {0}), next.c.defined() ? view_squeeze(next.c, {0}) : next.c};
 }
@@ -337,6 +396,29 @@ SL_OP(aten_rnn_tanh_cell) {
 SL_OP(aten_rnn_relu_cell) {
   out[0] = run_cell(Cell::kRelu, args.tensor(0), {args.tensor(1), Tensor()}, cell_weights(args)).h;
 }
+
+// ---- quantized weights
+
+SL_OP(aten_quantized_lstm_input) { op_aten_lstm_input(ctx, args, out); }
+SL_OP(aten_quantized_lstm_data) { op_aten_lstm_data(ctx, args, out); }
+SL_OP(aten_quantized_gru_input) { op_aten_gru_input(ctx, args, out); }
+SL_OP(aten_quantized_gru_data) { op_aten_gru_data(ctx, args, out); }
+SL_OP(quantized_quantized_lstm_cell_dynamic) {
+  State next = run_cell(Cell::kLstm, args.tensor(0),
+                        two_states(args.tensors(1), "quantized_lstm_cell_dynamic"),
+                        quantized_cell_weights(args));
+  out[0] = next.h;
+  out[1] = next.c;
+}
+#define SL_CELL(name, cell)                                                                     \
+  SL_OP(quantized_quantized_##name##_cell_dynamic) {                                            \
+    out[0] = run_cell(Cell::cell, args.tensor(0), {args.tensor(1), Tensor()},                   \
+                      quantized_cell_weights(args)).h;                                          \
+  }
+SL_CELL(gru, kGru)
+SL_CELL(rnn_relu, kRelu)
+SL_CELL(rnn_tanh, kTanh)
+#undef SL_CELL
 
 // ---- packed sequences
 

@@ -1,0 +1,72 @@
+// Vectors of sums on their way to codes or numbers.
+#pragma once
+#include "../quantized.h"
+#include "vectors.h"
+
+namespace scriptlang::kernels::SL_ISA {
+namespace {
+
+constexpr int kWords = SL_VECTOR_BYTES / 4;
+typedef int32_t Words __attribute__((vector_size(SL_VECTOR_BYTES)));
+typedef int32_t LooseWords __attribute__((vector_size(SL_VECTOR_BYTES), aligned(4), may_alias));
+typedef uint8_t Bytes __attribute__((vector_size(SL_VECTOR_BYTES / 4)));
+typedef int8_t SignedBytes __attribute__((vector_size(SL_VECTOR_BYTES / 4)));
+
+// Adding and subtracting it rounds a float of less than 2^22 to the nearest, halves to even.
+constexpr float kRounder = 12582912.0f;
+
+SL_INLINE Words load_words(const int32_t* p) { return *reinterpret_cast<const LooseWords*>(p); }
+
+SL_INLINE Words load_codes(const uint8_t* p, bool is_signed) {
+  Bytes bytes;
+  __builtin_memcpy(&bytes, p, sizeof bytes);
+  return is_signed ? __builtin_convertvector((SignedBytes)bytes, Words)
+                   : __builtin_convertvector(bytes, Words);
+}
+
+SL_INLINE Words load_first_codes(const uint8_t* p, bool is_signed, int n) {
+  if (n >= kWords) return load_codes(p, is_signed);
+  uint8_t bytes[kWords] = {};
+  for (int i = 0; i < n; ++i) bytes[i] = p[i];
+  return load_codes(bytes, is_signed);
+}
+
+SL_INLINE void store_first_codes(uint8_t* p, Words codes, int n) {
+  Bytes bytes = __builtin_convertvector(codes, Bytes);
+  if (n >= kWords) {
+    __builtin_memcpy(p, &bytes, sizeof bytes);
+    return;
+  }
+  for (int i = 0; i < n; ++i) p[i] = bytes[i];
+}
+
+// Scaled numbers, rounded and clamped, as codes.
+SL_INLINE Words encoded(Vector<float> v, const Encoding& e) {
+  Vector<float> low = splat(static_cast<float>(e.low - e.zero));
+  Vector<float> high = splat(static_cast<float>(e.high - e.zero));
+  v = v > low ? v : low;
+  v = v < high ? v : high;
+  v = (v + splat(kRounder)) - splat(kRounder);
+  return __builtin_convertvector(v, Words) + e.zero;
+}
+
+// One vector of sums at column j, of which the first n count, written as `how` asks.
+template <class How>
+SL_INLINE void finish_sums(const How& how, Vector<float> sums, int64_t j, int n, uint8_t* codes,
+                           float* numbers) {
+  Vector<float> factor = load(how.factor + j);
+  if (how.sums == Sums::kNumbers) {
+    sums = sums * factor;
+    if (how.bias) sums = sums + load(how.bias + j);
+    if (how.relu) sums = maximum_with(sums, 0.0f);
+    store_first(numbers, sums, n);
+    return;
+  }
+  if (how.bias) sums = sums + load(how.bias + j);
+  sums = sums * factor;
+  if (how.relu) sums = maximum_with(sums, 0.0f);
+  store_first_codes(codes, encoded(sums, how.encoding), n);
+}
+
+}  // namespace
+}  // namespace scriptlang::kernels::SL_ISA

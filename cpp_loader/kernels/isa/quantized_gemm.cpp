@@ -1,0 +1,206 @@
+// Products of codes: int32 sums in registers over all of k, finished as they leave them.
+//
+// b is packed in panels of kColumns columns; a panel holds, for each step of k, one word of every
+// column. With VNNI a word is four bytes of k, else two int16: the instructions for bytes that are
+// older saturate. a is read word by word, each the same for all columns.
+#include "../scratch.h"
+#include "codes.h"
+#include "entry.h"
+
+namespace scriptlang::kernels::SL_ISA {
+namespace {
+
+#if defined(__AVX512BW__)
+constexpr int kRows = 6, kVectors = 4;
+#else
+constexpr int kRows = 4, kVectors = 2;
+#endif
+constexpr int64_t kColumns = kVectors * kWords;
+static_assert(kQuantizedColumns % kColumns == 0, "a product may start at a panel");
+
+constexpr int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+struct Pairs {
+  static constexpr int kDepth = 2;
+  static SL_INLINE Words add(Words sum, Words a, Words b) {
+#if defined(__AVX512BW__)
+    return sum + (Words)_mm512_madd_epi16((__m512i)a, (__m512i)b);
+#elif defined(__AVX2__)
+    return sum + (Words)_mm256_madd_epi16((__m256i)a, (__m256i)b);
+#else
+    return sum + (a << 16 >> 16) * (b << 16 >> 16) + (a >> 16) * (b >> 16);
+#endif
+  }
+};
+
+#if defined(__AVX512BW__)
+struct Quads {
+  static constexpr int kDepth = 4;
+  // As assembly, because this file is compiled for machines without the instruction too.
+  static SL_INLINE Words add(Words sum, Words a, Words b) {
+    asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
+    return sum;
+  }
+};
+bool has_quads() {
+  static const bool has = __builtin_cpu_supports("avx512vnni");
+  return has;
+}
+#else
+using Quads = Pairs;
+constexpr bool has_quads() { return false; }
+#endif
+
+int64_t depth() { return has_quads() ? 4 : 2; }
+int64_t steps_of(int64_t k) { return (k + depth() - 1) / depth(); }
+
+int64_t packed_size(int64_t k, int64_t n) { return steps_of(k) * round_up(n, kWords) * 4; }
+int64_t packed_start(int64_t k, int64_t first) { return steps_of(k) * first * 4; }
+
+void pack(int64_t k, int64_t n, const int8_t* b, int64_t b_row, int64_t b_column, void* to) {
+  uint8_t* bytes = static_cast<uint8_t*>(to);
+  int64_t steps = steps_of(k), d = depth();
+  for (int64_t j0 = 0; j0 < n; j0 += kColumns) {
+    int64_t width = n - j0 < kColumns ? round_up(n - j0, kWords) : kColumns;
+    for (int64_t s = 0; s < steps; ++s) {
+      for (int64_t j = 0; j < width; ++j, bytes += 4) {
+        for (int64_t i = 0; i < d; ++i) {
+          int64_t row = s * d + i;
+          int8_t value = row < k && j0 + j < n ? b[row * b_row + (j0 + j) * b_column] : int8_t{0};
+          if (d == 4) {
+            bytes[i] = static_cast<uint8_t>(value);
+          } else {
+            int16_t wide = value;
+            __builtin_memcpy(bytes + 2 * i, &wide, 2);
+          }
+        }
+      }
+    }
+  }
+}
+
+// Rows of a as words, and what a tile needs besides.
+struct Tile {
+  const QuantizedProduct& p;
+  const int32_t* a;
+  int64_t a_row, steps;
+};
+
+SL_INLINE int32_t row_sum(const QuantizedProduct& p, int64_t row) {
+  int32_t sum = 0;
+  for (int64_t i = 0; i < p.k; ++i) sum += p.a[row * p.a_row + i];
+  return sum;
+}
+
+SL_INLINE void finish(const QuantizedProduct& p, Words sums, int64_t row, int64_t column) {
+  int n = static_cast<int>(p.n - column < kWords ? p.n - column : kWords);
+  if (p.offset) sums += load_words(p.offset + column);
+  if (p.b_zero) sums -= load_words(p.b_zero + column) * row_sum(p, row);
+  int64_t at = row * p.c_row + column;
+  if (p.sums == Sums::kPlain) {
+    int32_t* c = static_cast<int32_t*>(p.c) + at;
+    if (n >= kWords) *reinterpret_cast<LooseWords*>(c) = sums;
+    else for (int i = 0; i < n; ++i) c[i] = sums[i];
+    return;
+  }
+  finish_sums(p, __builtin_convertvector(sums, Vector<float>), column, n,
+              static_cast<uint8_t*>(p.c) + at, static_cast<float*>(p.c) + at);
+}
+
+// Split: how many sums an element has, so that few rows do not wait for one addition.
+template <class Dot, int Rows, int Vectors, int Split>
+SL_INLINE void tile(const Tile& t, const int32_t* b, int64_t row, int64_t column) {
+  Words sums[Split][Rows][Vectors] = {};
+  const int32_t* a = t.a + row * t.a_row;
+  int64_t s = 0;
+  for (; s + Split <= t.steps; s += Split) {
+    SL_UNROLL for (int i = 0; i < Split; ++i) {
+      Words panel[Vectors];
+      SL_UNROLL for (int v = 0; v < Vectors; ++v) {
+        panel[v] = load_words(b + ((s + i) * Vectors + v) * kWords);
+      }
+      SL_UNROLL for (int r = 0; r < Rows; ++r) {
+        Words all = a[r * t.a_row + s + i] - Words{};
+        SL_UNROLL for (int v = 0; v < Vectors; ++v) {
+          sums[i][r][v] = Dot::add(sums[i][r][v], all, panel[v]);
+        }
+      }
+    }
+  }
+  for (; s < t.steps; ++s) {
+    SL_UNROLL for (int r = 0; r < Rows; ++r) {
+      Words all = a[r * t.a_row + s] - Words{};
+      SL_UNROLL for (int v = 0; v < Vectors; ++v) {
+        sums[0][r][v] = Dot::add(sums[0][r][v], all, load_words(b + (s * Vectors + v) * kWords));
+      }
+    }
+  }
+  SL_UNROLL for (int r = 0; r < Rows; ++r) {
+    SL_UNROLL for (int v = 0; v < Vectors; ++v) {
+      Words total = sums[0][r][v];
+      SL_UNROLL for (int i = 1; i < Split; ++i) total += sums[i][r][v];
+      if (column + v * kWords < t.p.n) finish(t.p, total, row + r, column + v * kWords);
+    }
+  }
+}
+
+template <class Dot, int Vectors>
+SL_NOINLINE void panel(const Tile& t, const int32_t* b, int64_t column) {
+  int64_t row = 0;
+  for (; row + kRows <= t.p.m; row += kRows) tile<Dot, kRows, Vectors, 1>(t, b, row, column);
+  switch (t.p.m - row) {
+    case 5: tile<Dot, 5, Vectors, 1>(t, b, row, column); break;
+    case 4: tile<Dot, 4, Vectors, 1>(t, b, row, column); break;
+    case 3: tile<Dot, 3, Vectors, 1>(t, b, row, column); break;
+    case 2: tile<Dot, 2, Vectors, 2>(t, b, row, column); break;
+    case 1: tile<Dot, 1, Vectors, 4>(t, b, row, column); break;
+    default: break;
+  }
+}
+
+template <class Dot>
+void all_panels(const Tile& t) {
+  const int32_t* b = static_cast<const int32_t*>(t.p.packed);
+  for (int64_t column = 0; column < t.p.n; column += kColumns) {
+    int64_t vectors = round_up(t.p.n - column, kWords) / kWords;
+    if (vectors >= kVectors) panel<Dot, kVectors>(t, b, column);
+    else if (vectors == 1) panel<Dot, 1>(t, b, column);
+    else if (vectors == 2) panel<Dot, 2>(t, b, column);
+    else panel<Dot, 3>(t, b, column);
+    b += t.steps * kColumns;
+  }
+}
+
+// The rows of a with two bytes an element.
+void widen(const QuantizedProduct& p, int64_t words, int16_t* to) {
+  for (int64_t r = 0; r < p.m; ++r, to += 2 * words) {
+    const uint8_t* a = p.a + r * p.a_row;
+    for (int64_t i = 0; i < p.k; ++i) to[i] = a[i];
+    for (int64_t i = p.k; i < 2 * words; ++i) to[i] = 0;
+  }
+}
+
+void multiply(const QuantizedProduct& p) {
+  int64_t steps = steps_of(p.k);
+  if (has_quads()) {
+    if (p.a_row % 4 == 0 && reinterpret_cast<uintptr_t>(p.a) % 4 == 0) {
+      return all_panels<Quads>({p, reinterpret_cast<const int32_t*>(p.a), p.a_row / 4, steps});
+    }
+    Scratch words(static_cast<size_t>(p.m * steps) * 4);
+    for (int64_t r = 0; r < p.m; ++r) {
+      uint8_t* to = words.as<uint8_t>() + r * steps * 4;
+      const uint8_t* a = p.a + r * p.a_row;
+      __builtin_memcpy(to, a, static_cast<size_t>(p.k));
+    }
+    return all_panels<Quads>({p, words.as<int32_t>(), steps, steps});
+  }
+  Scratch words(static_cast<size_t>(p.m * steps) * 4);
+  widen(p, steps, words.as<int16_t>());
+  all_panels<Pairs>({p, words.as<int32_t>(), steps, steps});
+}
+
+}  // namespace
+
+const QuantizedProductFunctions quantized_product{&packed_size, &packed_start, &pack, &multiply};
+
+}  // namespace scriptlang::kernels::SL_ISA

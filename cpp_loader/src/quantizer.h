@@ -1,0 +1,64 @@
+// How the integers (codes) of a quantized tensor stand for numbers:
+//
+//     number = (code - zero point) * scale
+//
+// A tensor of a quantized type keeps a Quantizer in its header, and hands it on to its views.
+// One is shared by many tensors and never changes.
+#pragma once
+
+#include "tensor.h"
+
+namespace scriptlang {
+
+// PyTorch's numbers of the schemes.
+enum class QuantScheme : int8_t { PerTensor = 0, PerChannel = 1, PerChannelFloat = 4 };
+
+struct Quantizer {
+  std::atomic<uint32_t> refs{1};
+  QuantScheme scheme = QuantScheme::PerTensor;
+  double scale = 1;          // PerTensor
+  int64_t zero_point = 0;    // PerTensor
+  int64_t axis = 0;          // of the channels
+  Tensor scales;             // of the channels: float64; float32 when zero points are numbers
+  Tensor zero_points;        // of the channels: int64, or float32
+
+  // One reference for the caller.
+  static Quantizer* per_tensor(double scale, int64_t zero_point);
+  // Of any float and int types, of one dimension and equal sizes; raises RuntimeError for others.
+  static Quantizer* per_channel(Tensor scales, Tensor zero_points, int64_t axis);
+
+  bool is_per_tensor() const { return scheme == QuantScheme::PerTensor; }
+  void retain() noexcept { refs.fetch_add(1, std::memory_order_relaxed); }
+  void release() noexcept {
+    if (refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+};
+
+void destroy(Quantizer* quantizer) noexcept;  // for Ref
+
+constexpr bool is_quantized(ScalarType t) {
+  return t == ScalarType::QInt8 || t == ScalarType::QUInt8 || t == ScalarType::QInt32;
+}
+
+// The type of a quantized type's codes, and the other way round (Undefined where there is none).
+constexpr ScalarType type_of_codes(ScalarType t) {
+  return t == ScalarType::QInt8    ? ScalarType::Int8
+         : t == ScalarType::QUInt8 ? ScalarType::UInt8
+         : t == ScalarType::QInt32 ? ScalarType::Int32
+                                   : ScalarType::Undefined;
+}
+constexpr ScalarType type_with_codes(ScalarType t) {
+  return t == ScalarType::Int8    ? ScalarType::QInt8
+         : t == ScalarType::UInt8 ? ScalarType::QUInt8
+         : t == ScalarType::Int32 ? ScalarType::QInt32
+                                  : ScalarType::Undefined;
+}
+
+// The tensor of a quantized type over the memory of its codes; `quantizer` is retained.
+Tensor with_quantizer(const Tensor& codes, Quantizer* quantizer);
+// The codes, as a tensor over the same memory. Raises RuntimeError when `t` is not quantized.
+Tensor codes_of(const Tensor& t);
+// Replaces a tensor's quantizer; retains the new one.
+void set_quantizer(const Tensor& t, Quantizer* quantizer);
+
+}  // namespace scriptlang
