@@ -1,7 +1,8 @@
 """Archives that hold bytecode and no code/: classes from the objects, functions from the bytecode.
 
 Such files come from PyTorch's mobile exporter.  Attributes are those that the objects have, in
-order; their types are known as far as their values tell.
+order; their types are known as far as their values tell.  Enums have the members that occur, named
+by their values; of named tuples nothing is known but their elements.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from ..errors import ArchiveError
 from ..interpreter.prepare import CODE
 from ..ir import Function
 from .bytecode import read_functions
-from .pickle_tree import ObjectRef, TensorRef
+from .pickle_tree import EnumRef, ObjectRef, TensorRef
 
 MAX_SLOTS = 10_000
 
@@ -28,10 +29,15 @@ class BytecodeImporter:
         self.types: dict[str, T.Type] = {}
         self.functions: dict[str, Function] = {}
         for ref in objects_in(data):
-            self._declare(ref)
+            if isinstance(ref, EnumRef):
+                self._declare_member(ref)
+            else:
+                self._declare(ref)
 
     def find_type(self, name: str) -> T.Type | None:
-        return T.custom_class(name) if name.startswith(T.CUSTOM_CLASSES) else self.types.get(name)
+        if name.startswith(T.CUSTOM_CLASSES):
+            return T.custom_class(name)
+        return self.types.get(name, T.ANY if name.startswith("__torch__.") else None)
 
     def find_function(self, name: str) -> Function | None:
         return self.functions.get(name)
@@ -53,16 +59,28 @@ class BytecodeImporter:
             if a.type != self._type_of(value):
                 a.type = T.ANY
 
+    def _declare_member(self, ref: EnumRef) -> None:
+        known = self.types.setdefault(
+            ref.name, T.EnumType(ref.name, SIMPLE.get(type(ref.value), T.ANY), {}))
+        if not isinstance(known, T.EnumType):
+            raise mixed(ref.name)
+        known.members.setdefault(str(ref.value), ref.value)
+
     def _class(self, name: str) -> T.ClassType:
         if name.startswith(T.CUSTOM_CLASSES):
             return T.custom_class(name)
         if name not in self.types:
             self.types[name] = T.ClassType(name, is_module=True)
-        return self.types[name]
+        found = self.types[name]
+        if not isinstance(found, T.ClassType):
+            raise mixed(name)
+        return found
 
     def _type_of(self, value: Any) -> T.Type:
         if isinstance(value, ObjectRef):
             return self._class(value.name)
+        if isinstance(value, EnumRef):
+            return self.types.get(value.name, T.ANY)
         return SIMPLE.get(type(value), T.ANY)
 
     def add_functions(self, tree: Any, constant: Callable[[Any], Any], version: int) -> None:
@@ -81,6 +99,11 @@ class BytecodeImporter:
                 cls.add_attribute(f"slot_{i}", T.ANY)
 
 
+def mixed(name: str) -> ArchiveError:
+    return ArchiveError(f"{name} is a class and an enum", "data.pkl",
+                        "the file is damaged, or was not made by PyTorch")
+
+
 def slots_set(function: Function) -> int:
     """How many slots the object of a `__setstate__` has, by the last that is set there."""
     code = function.attributes[CODE]
@@ -91,16 +114,18 @@ def slots_set(function: Function) -> int:
     return last + 1
 
 
-def objects_in(tree: Any) -> Iterator[ObjectRef]:
-    """Every object of a pickle's value, each once."""
+def objects_in(tree: Any) -> Iterator[ObjectRef | EnumRef]:
+    """Every object and enum member of a pickle's value, each once."""
     seen: set[int] = set()
     pending = [tree]
     while pending:
         value = pending.pop()
-        if not isinstance(value, (ObjectRef, list, tuple, dict)) or id(value) in seen:
+        if not isinstance(value, (ObjectRef, EnumRef, list, tuple, dict)) or id(value) in seen:
             continue
         seen.add(id(value))
-        if isinstance(value, ObjectRef):
+        if isinstance(value, EnumRef):
+            yield value
+        elif isinstance(value, ObjectRef):
             yield value
             pending.append(value.state)
         elif isinstance(value, dict):

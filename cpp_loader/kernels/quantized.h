@@ -5,10 +5,12 @@
 namespace scriptlang::kernels {
 
 // How numbers become codes: times `factor`, rounded to the nearest (halves to even), `zero` added,
-// clamped to [low, high]. NaN becomes low. |zero| is at most kLargestZero.
+// clamped to [low, high]. NaN becomes low. |zero| is at most kLargestZero. `moved_first`: zero is
+// added before rounding, which decides halves in another way where it is odd.
 struct Encoding {
   float factor = 1;
   int32_t zero = 0, low = 0, high = 255;
+  bool moved_first = false;
 };
 constexpr int64_t kLargestZero = 1 << 16;
 

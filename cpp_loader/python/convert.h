@@ -47,8 +47,8 @@ class ToNative {
   // From now on, remembers the Tensors that it converts.
   void watch() { watching_ = true; }
 
-  // Gives those Tensors the shapes and memory that the program has given theirs (squeeze_, resize_),
-  // and what quantizes them (copy_).
+  // Gives those Tensors the shapes and memory that the program has given theirs (squeeze_,
+  // resize_), and what quantizes them (copy_).
   void tell_shapes() const;
 
  private:

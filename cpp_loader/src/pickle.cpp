@@ -11,8 +11,8 @@ namespace scriptlang {
 namespace {
 
 enum class GlobalKind : uint8_t {
-  StorageType, RebuildTensor, RebuildQuantized, RebuildParameter, OrderedDict, Device, Size, Complex,
-  BuildList, RestoreTypeTag, Class,
+  StorageType, RebuildTensor, RebuildQuantized, RebuildParameter, OrderedDict, Device, Size,
+  Complex, BuildList, RestoreTypeTag, Class,
 };
 
 struct GlobalEntry {

@@ -2,10 +2,10 @@
 //
 // Understands the opcodes of protocol 2 that PyTorch writes and the handful of globals below;
 // anything else is refused by name. Memory is proportional to the input. Globals: storage types,
-// torch._utils._rebuild_tensor_v2, _rebuild_qtensor with its schemes and _rebuild_parameter, collections.OrderedDict, torch.device,
-// torch.Size, complex, torch.jit._pickle.build_*list and restore_type_tag, and classes under
-// __torch__ (instances, and enum members). An instance of a class of PyTorch's C++ library keeps
-// its state in its one slot.
+// torch._utils._rebuild_tensor_v2, _rebuild_qtensor with its schemes and _rebuild_parameter,
+// collections.OrderedDict, torch.device, torch.Size, complex, torch.jit._pickle.build_*list and
+// restore_type_tag, and classes under __torch__ (instances, and enum members). An instance of a
+// class of PyTorch's C++ library keeps its state in its one slot.
 #pragma once
 
 #include <functional>

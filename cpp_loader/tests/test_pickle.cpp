@@ -3,6 +3,7 @@
 #include "harness.h"
 #include "pickle.h"
 #include "program.h"
+#include "quantizer.h"
 
 using namespace scriptlang;
 using namespace test;
@@ -65,6 +66,45 @@ TEST(tensors_are_views_of_storages) {
   CHECK_EQ(v.as_tensor().dim(), 2);
   CHECK_EQ(v.as_tensor().storage_offset(), 2);
   CHECK(v.as_tensor().dtype() == ScalarType::Float32);
+}
+
+static std::string quantized(const std::string& storage, const std::vector<std::string>& how) {
+  auto pair = [](int32_t a, int32_t b) { return p_tuple({p_int(a), p_int(b)}); };
+  return p_call(p_global("torch._utils", "_rebuild_qtensor"),
+                {p_storage(storage, "0", 16), p_int(1), pair(2, 3), pair(3, 1), p_tuple(how),
+                 "\x89", p_call(p_global("collections", "OrderedDict"), {})});
+}
+
+static const std::string kHalf("G\x3f\xe0\0\0\0\0\0\0", 9);
+
+TEST(quantized_tensors_have_their_parameters) {
+  std::string each = p_global("torch", "per_tensor_affine");
+  Tensor t = read(quantized("QUInt8Storage", {each, kHalf, p_int(3)})).as_tensor();
+  CHECK(t.dtype() == ScalarType::QUInt8 && t.quantizer() && t.quantizer()->is_per_tensor());
+  CHECK_EQ(t.quantizer()->scale, 0.5);
+  CHECK_EQ(t.quantizer()->zero_point, 3);
+  CHECK(t.as_strided({2}, {1}, 0).quantizer() == t.quantizer());
+  std::string scales = p_tensor(p_storage("DoubleStorage", "0", 2), 0, {2}, {1});
+  std::string zeros = p_tensor(p_storage("LongStorage", "0", 2), 0, {2}, {1});
+  std::string channels = p_global("torch", "per_channel_affine");
+  t = read(quantized("QInt8Storage", {channels, scales, zeros, p_int(0)})).as_tensor();
+  CHECK_EQ(t.quantizer()->axis, 0);
+  CHECK_RAISES(ArchiveError, "do not fit its size",
+               read(quantized("QInt8Storage", {channels, scales, zeros, p_int(1)})));
+  CHECK_RAISES(ArchiveError, "no scheme", read(quantized("QInt8Storage", {each, kHalf})));
+  CHECK_RAISES(ArchiveError, "no scheme", read(quantized("QInt8Storage", {p_int(9), kHalf})));
+  CHECK_RAISES(ArchiveError, "as if it were quantized",
+               read(quantized("ByteStorage", {each, kHalf, p_int(3)})));
+  CHECK_RAISES(ArchiveError, "as if it were plain",
+               read(p_tensor(p_storage("QInt8Storage", "0", 16), 0, {2}, {1})));
+}
+
+TEST(objects_of_pytorchs_classes_keep_their_state) {
+  std::string name = p_global("__torch__.torch.classes.xnnpack", "LinearOpContext");
+  Value v = read(name + ")\x81" + p_tuple({p_int(1), "N"}) + "b");
+  CHECK_EQ(v.as_object().slots.size(), size_t(1));
+  CHECK_EQ(to_text(v.as_object().slots[0]), "(1, None)");
+  CHECK_RAISES(ArchiveError, "built twice", read(name + ")\x81" + p_int(1) + "b" + p_int(2) + "b"));
 }
 
 TEST(tensors_must_lie_in_their_storage) {

@@ -28,8 +28,8 @@ HEADER = """\
 // SL_FORM(symbol, kind, base, outs, schema): forms::kind makes it from SL_OP(base); see ops/forms.h
 // SL_QUANTIZED(symbol, way, outs, schema): SL_OP(symbol), which takes quantized tensors too, as
 //     quantized_ways::way lets it; see ops/quantized_plain.h
-// SL_QUANTIZED_FORM(symbol, kind, base, outs, schema): SL_OP(symbol) for plain tensors; for quantized
-//     ones forms::kind makes it from `base`
+// SL_QUANTIZED_FORM(symbol, kind, base, outs, schema): SL_OP(symbol) for plain tensors; forms::kind
+//     makes it from `base` for quantized ones
 """
 
 

@@ -241,7 +241,10 @@ def observed_fake_quant(self, observer_on, fake_quant_on, running_min, running_m
     return fake_with_tensors(self, scale, zero_point, quant_min, quant_max)
 
 
-def requantized(scaled: np.ndarray, like: QuantizedTensor, scale, zero_point) -> QuantizedTensor:
-    """Numbers in units of `scale` as a quantized tensor of the type of another."""
-    return of_codes(Tensor._wrap(clipped(scaled, zero_point, like.dtype)), like.dtype,
-                    Quantizer(float(scale), int(zero_point)))
+def requantized(scaled: np.ndarray, like: QuantizedTensor, scale, zero_point, rounds_first=True
+                ) -> QuantizedTensor:
+    """Numbers in units of `scale` as a quantized tensor of the type of another; rounded before the
+    zero point is added, or after."""
+    codes = clipped(scaled, zero_point, like.dtype) if rounds_first else \
+        clipped(scaled + np.float32(zero_point), 0, like.dtype)
+    return of_codes(Tensor._wrap(codes), like.dtype, Quantizer(float(scale), int(zero_point)))

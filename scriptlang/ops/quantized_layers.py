@@ -10,7 +10,8 @@ import numpy as np
 from ..tensors import Tensor
 from .quantize import requantized
 from .quantized_packed import centred, check_activation
-from .quantized_tensors import QuantizedTensor, Quantizer, encode, limits, of_codes, quantize
+from .quantized_tensors import (QuantizedTensor, Quantizer, encode, limits, of_codes, quantize,
+                                quantize_rounding_first)
 from .table import declare, find, primitive
 
 BINARY = "(Tensor qa, Tensor qb, float scale, int zero_point) -> Tensor qc"
@@ -36,7 +37,8 @@ def add(relu: bool):
     def kernel(a, b, scale, zero_point):
         a, b = (check_activation(x, "quantized::add") for x in (a, b))
         total = fused_numbers(a) + fused_numbers(b)
-        return quantize(np.maximum(total, 0) if relu else total, a.dtype, scale, zero_point)
+        return quantize_rounding_first(np.maximum(total, 0) if relu else total, a.dtype, scale,
+                                       zero_point)
 
     return kernel
 
@@ -183,8 +185,8 @@ def clamp(x, low, high):
 def threshold(x, bound, value):
     x = check_activation(x, "quantized::threshold")
     values = x.numbers()
-    return quantize(np.where(values > bound, values, np.float32(value)), x.dtype,
-                    x.quantizer.scale, x.quantizer.zero_point)
+    return quantize_rounding_first(np.where(values > bound, values, np.float32(value)), x.dtype,
+                                   x.quantizer.scale, x.quantizer.zero_point)
 
 
 ACTIVATIONS = (
@@ -197,16 +199,17 @@ ACTIVATIONS = (
 """Schema, the plain operator, and how many arguments behind the output's parameters it takes."""
 
 for _text, _plain, _count in ACTIVATIONS:
-    declare(_text, lambda x, scale, zero_point, *rest, f=through(_plain): quantize(
-        f(check_activation(x, "this operator").numbers(), *rest), x.dtype, scale, zero_point),
+    declare(_text, lambda x, scale, zero_point, *rest, f=through(_plain):
+            quantize_rounding_first(f(check_activation(x, "this operator").numbers(), *rest),
+                                    x.dtype, scale, zero_point),
         "primitive")
 
 
 @primitive(f"quantized::leaky_relu(Tensor qx, Scalar negative_slope, bool inplace, {TO}) -> Tensor")
 def leaky_relu(x, slope, inplace, scale, zero_point):
     values = check_activation(x, "quantized::leaky_relu").numbers()
-    return quantize(np.where(values > 0, values, values * np.float32(slope)), x.dtype, scale,
-                    zero_point)
+    return quantize_rounding_first(np.where(values > 0, values, values * np.float32(slope)),
+                                   x.dtype, scale, zero_point)
 
 
 @primitive(f"quantized::prelu(Tensor qx, Tensor weight, {TO}) -> Tensor")
@@ -215,13 +218,15 @@ def prelu(x, weight, scale, zero_point):
     slope = numbers(weight)
     slope = slope if slope.size == 1 else slope.reshape([-1 if d == 1 else 1
                                                         for d in range(values.ndim)])
-    return quantize(np.where(values > 0, values, values * slope), x.dtype, scale, zero_point)
+    return quantize_rounding_first(np.where(values > 0, values, values * slope), x.dtype, scale,
+                                   zero_point)
 
 
 @primitive(f"quantized::softmax(Tensor qx, int dim, {TO}) -> Tensor")
 def softmax(x, dim, scale, zero_point):
     values = check_activation(x, "quantized::softmax").numbers()
-    return quantize(through("aten::softmax", "int")(values, dim, None), x.dtype, scale, zero_point)
+    return quantize_rounding_first(through("aten::softmax", "int")(values, dim, None), x.dtype,
+                                   scale, zero_point)
 
 
 @primitive(f"quantized::dropout(Tensor self, {TO}, Scalar p=0.5, bool training=False) -> Tensor")
@@ -259,7 +264,8 @@ def normalised(name: str, *arguments: Callable) -> Callable:
     def kernel(x, *rest):
         *given, scale, zero_point = rest
         values = check_activation(x, name).numbers()
-        return quantize(through(name)(values, *arguments[0](*given)), x.dtype, scale, zero_point)
+        return quantize_rounding_first(through(name)(values, *arguments[0](*given)), x.dtype,
+                                       scale, zero_point)
 
     return kernel
 

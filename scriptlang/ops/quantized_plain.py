@@ -13,13 +13,13 @@ from .pool import ranges
 from .quantize import requantized
 from .quantized_layers import clamped
 from .quantized_packed import centred
-from .quantized_tensors import QuantizedTensor, Quantizer, encode, of_codes, quantize
+from .quantized_tensors import (QuantizedTensor, Quantizer, encode, of_codes, quantize,
+                                quantize_rounding_first)
 
 ON_CODES = (
-    "contiguous", "clone", "reshape", "flatten", "index_select", "max_pool1d", "max_pool2d",
-    "max_pool3d", "repeat", "flip", "roll", "channel_shuffle", "pixel_shuffle", "pixel_unshuffle",
-    "max", "min", "sort", "topk",
-    "index", "gather", "reflection_pad1d", "reflection_pad2d", "replication_pad1d",
+    "contiguous", "clone", "reshape", "flatten", "index_select", "max_pool1d", "max_pool3d",
+    "repeat", "flip", "roll", "channel_shuffle", "pixel_shuffle", "pixel_unshuffle", "max", "min",
+    "sort", "topk", "index", "gather", "reflection_pad1d", "reflection_pad2d", "replication_pad1d",
     "replication_pad2d", "masked_select", "take", "native_channel_shuffle", "dropout",
     "feature_dropout", "ravel", "amax", "amin")
 """Operators that move or choose elements: they do to the codes what they do to numbers."""
@@ -27,13 +27,13 @@ ON_CODES = (
 MOVING = ("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d")
 """Operators that copy elements to other places."""
 
-AVERAGES = (
-    "avg_pool1d", "avg_pool2d", "avg_pool3d", "upsample_bilinear2d", "upsample_bicubic2d", "upsample_linear1d",
-    "upsample_trilinear3d")
-"""Weighted means of elements: those of the codes, rounded."""
+AVERAGES = ("avg_pool1d", "avg_pool2d", "avg_pool3d")
+INTERPOLATIONS = ("upsample_bilinear2d", "upsample_bicubic2d", "upsample_linear1d",
+                  "upsample_trilinear3d")
+"""Means and weighted means of elements: those of the codes, rounded."""
 
-ON_NUMBERS = ("mean", "leaky_relu", "hardswish", "elu", "prelu", "celu")
-"""Operators whose result is quantized as their operand is."""
+ACTIVATIONS = ("leaky_relu", "hardswish", "elu", "prelu", "celu")
+"""Operators whose result is quantized as their operand is, as `mean`'s is."""
 
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 
@@ -56,24 +56,38 @@ def rewrapped(result: Any, like: QuantizedTensor) -> Any:
     return result
 
 
-def on_numbers(kernel: Callable) -> Callable:
-    def run(x, *rest):
-        if not isinstance(x, QuantizedTensor):
-            return kernel(x, *rest)
-        made = kernel(Tensor._wrap(x.numbers()), *rest)
-        return quantize(made._array, x.dtype, x.quantizer.scale, x.quantizer.zero_point)
+def on_numbers(to_codes: Callable) -> Callable:
+    """to_codes: `quantize`, or the same with another rounding."""
+    def wrap(kernel: Callable) -> Callable:
+        def run(x, *rest):
+            if not isinstance(x, QuantizedTensor):
+                return kernel(x, *rest)
+            made = kernel(Tensor._wrap(x.numbers()), *rest)
+            return to_codes(made._array, x.dtype, x.quantizer.scale, x.quantizer.zero_point)
 
-    return run
+        return run
+
+    return wrap
 
 
-def averaging(kernel: Callable) -> Callable:
-    def run(x, *rest):
-        if not isinstance(x, QuantizedTensor):
-            return kernel(x, *rest)
-        made = kernel(Tensor._wrap(centred(x).astype(np.float32)), *rest)
-        return requantized(made._array, x, x.quantizer.scale, x.quantizer.zero_point)
+def in_codes(rounds_first: Callable) -> Callable:
+    """Means of the codes.  rounds_first: whether they are rounded before the zero point is added,
+    as PyTorch does in kernels for some orders in memory."""
+    def wrap(kernel: Callable) -> Callable:
+        def run(x, *rest):
+            if not isinstance(x, QuantizedTensor):
+                return kernel(x, *rest)
+            made = kernel(Tensor._wrap(centred(x).astype(np.float32)), *rest)._array
+            return requantized(made, x, x.quantizer.scale, x.quantizer.zero_point,
+                               rounds_first(x))
 
-    return run
+        return run
+
+    return wrap
+
+
+def is_channels_last(x: Tensor) -> bool:
+    return x.is_contiguous({4: 2, 5: 3}.get(x.dim(), 2))
 
 
 def averaging_parts(kernel: Callable) -> Callable:
@@ -90,7 +104,7 @@ def averaging_parts(kernel: Callable) -> Callable:
         counts = counts.reshape(means.shape[-n:])
         sums = np.rint(means * counts).astype(np.float32)
         scaled = sums * (np.float32(1) / counts.astype(np.float32))
-        return requantized(scaled, x, x.quantizer.scale, x.quantizer.zero_point)
+        return requantized(scaled, x, x.quantizer.scale, x.quantizer.zero_point, False)
 
     return run
 
@@ -114,7 +128,7 @@ def fixed_range(scale: float, zero: int) -> Callable:
                 return kernel(x, *rest)
             made = kernel(Tensor._wrap(x.numbers()), *rest)
             shift = zero - 128 if x.dtype is dtypes.qint8 else zero
-            return quantize(made._array, x.dtype, scale, shift)
+            return quantize_rounding_first(made._array, x.dtype, scale, shift)
 
         return run
 
@@ -207,8 +221,11 @@ def takes_tensors(schema: str) -> bool:
 
 take_over("on_codes", ON_CODES, on_codes)
 take_over("moving", MOVING, on_codes)
-take_over("on_numbers", ON_NUMBERS, on_numbers)
-take_over("averaging", AVERAGES, averaging)
+take_over("max_pooling", ("max_pool2d",), on_codes)
+take_over("on_numbers", ("mean",), on_numbers(quantize))
+take_over("activating", ACTIVATIONS, on_numbers(quantize_rounding_first))
+take_over("averaging", AVERAGES, in_codes(is_channels_last))
+take_over("interpolating", INTERPOLATIONS, in_codes(lambda x: False))
 take_over("averaging_parts", ("adaptive_avg_pool1d", "adaptive_avg_pool2d",
                               "adaptive_avg_pool3d"), averaging_parts)
 take_over("padding", ("pad",), padding)

@@ -130,14 +130,15 @@ def limits(dtype: DType) -> tuple[int, int]:
 
 
 def encode(numbers: np.ndarray, dtype: DType, quantizer) -> np.ndarray:
-    """The nearest codes of float32 numbers, halves to even, within the type's range."""
+    """The nearest codes of float32 numbers within the type's range.
+
+    Halves become even after the zero point is added: so PyTorch quantizes number by number.  Its
+    vector kernels round first (`quantize_rounding_first`); where the point is odd, they differ.
+    """
     scale, zero = quantizer.parameters(numbers.ndim)
     numbers = numbers.astype(np.float32)
     with np.errstate(all="ignore"):
-        inverse = np.float32(1) / scale
-        if quantizer.scheme == PER_CHANNEL_FLOAT:
-            return clipped(numbers * inverse + zero.astype(np.float32), 0, dtype)
-        return clipped(numbers * inverse, zero, dtype)
+        return clipped(numbers * (np.float32(1) / scale) + np.asarray(zero, np.float32), 0, dtype)
 
 
 def clipped(scaled: np.ndarray, zero, dtype: DType) -> np.ndarray:
@@ -145,6 +146,15 @@ def clipped(scaled: np.ndarray, zero, dtype: DType) -> np.ndarray:
     low, high = limits(dtype)
     whole = np.nan_to_num(np.rint(scaled.astype(np.float64)), nan=-2.0 ** 31)
     return np.clip(whole + zero, low, high).astype(CODES[dtype].numpy)
+
+
+def quantize_rounding_first(numbers: np.ndarray, dtype: DType, scale: float, zero_point: int
+                            ) -> QuantizedTensor:
+    """`quantize` with halves made even before the zero point is added."""
+    quantizer = Quantizer(float(scale), int(zero_point))
+    with np.errstate(all="ignore"):
+        scaled = numbers.astype(np.float32) * (np.float32(1) / np.float32(scale))
+    return of_codes(Tensor._wrap(clipped(scaled, zero_point, dtype)), dtype, quantizer)
 
 
 def quantize(numbers: np.ndarray, dtype: DType, scale: float, zero_point: int) -> QuantizedTensor:

@@ -150,7 +150,8 @@ def test_fake_quantization():
 
 # Layers
 
-@pytest.mark.parametrize("m, k, n", [(1, 5, 3), (3, 64, 64), (7, 33, 130), (50, 8, 17), (2, 300, 65)])
+@pytest.mark.parametrize("m, k, n", [(1, 5, 3), (3, 64, 64), (7, 33, 130), (50, 8, 17),
+                                     (2, 300, 65)])
 @pytest.mark.parametrize("dtype", [QUINT8, QINT8])
 @pytest.mark.parametrize("channels, zeros", [(False, False), (True, False), (True, True)])
 def test_linear(m, k, n, dtype, channels, zeros):
@@ -257,8 +258,8 @@ ONE_OPERAND = [
     ("quantized::hardswish", 0.06, 9), ("quantized::dropout", 0.06, 9, 0.5, False),
     ("aten::relu",), ("aten::hardtanh", -0.4, 0.6), ("aten::clamp", -0.4, None),
     ("aten::clamp_min", -0.2), ("aten::clamp_max", 0.2), ("aten::clone", None),
-    ("aten::max_pool2d", [3, 3], [2, 2], [1, 1], [1, 1], False), ("aten::max_pool2d", [2, 2], [2, 2],
-                                                                 [0, 0], [1, 1], True),
+    ("aten::max_pool2d", [3, 3], [2, 2], [1, 1], [1, 1], False),
+    ("aten::max_pool2d", [2, 2], [2, 2], [0, 0], [1, 1], True),
     ("aten::avg_pool2d", [2, 2], [2, 2], [0, 0], False, True, None),
     ("aten::avg_pool2d", [3, 3], [2, 2], [1, 1], False, True, None),
     ("aten::adaptive_avg_pool2d", [1, 1]), ("aten::adaptive_avg_pool2d", [3, 2]),
@@ -341,7 +342,8 @@ def test_views_share_memory():
 
 def test_operators_that_know_nothing_of_quantization_say_so():
     for name, rest in (("aten::exp", ()), ("aten::cumsum", (0, None)), ("aten::tril", (0,)),
-                       ("aten::add.Tensor", (floats(2, 2), 1)), ("aten::linear", (floats(2, 2), None))):
+                       ("aten::add.Tensor", (floats(2, 2), 1)),
+                       ("aten::linear", (floats(2, 2), None))):
         with pytest.raises((NotImplementedError, RuntimeError)):
             run_natively(operator(name), (activation(2, 2), *rest))
 
@@ -390,7 +392,8 @@ def test_recurrent_layers(kind, half):
     op = operator(f"aten::quantized_{kind}.input")
     args = (floats(7, 3, 5), hx, params, True, 2, 0.0, False, True, False, *more)
     for got, want in zip(run_natively(op, args), op.kernel(*args)):
-        np.testing.assert_allclose(got._array, want._array, rtol=2e-2, atol=2e-2 * (not half) + 1e-5)
+        np.testing.assert_allclose(got._array, want._array, rtol=2e-2,
+                                   atol=1e-5 if half else 2e-2)
     cells = [p.slots[0][4] for p in params[:1]][0]
     name = f"quantized::quantized_{kind}_cell_dynamic"
     h = floats(3, size)

@@ -42,12 +42,14 @@ SL_INLINE void store_first_codes(uint8_t* p, Words codes, int n) {
 
 // Scaled numbers, rounded and clamped, as codes.
 SL_INLINE Words encoded(Vector<float> v, const Encoding& e) {
-  Vector<float> low = splat(static_cast<float>(e.low - e.zero));
-  Vector<float> high = splat(static_cast<float>(e.high - e.zero));
+  int32_t zero = e.moved_first ? 0 : e.zero;
+  if (e.moved_first) v = v + splat(static_cast<float>(e.zero));
+  Vector<float> low = splat(static_cast<float>(e.low - zero));
+  Vector<float> high = splat(static_cast<float>(e.high - zero));
   v = v > low ? v : low;
   v = v < high ? v : high;
   v = (v + splat(kRounder)) - splat(kRounder);
-  return __builtin_convertvector(v, Words) + e.zero;
+  return __builtin_convertvector(v, Words) + zero;
 }
 
 // One vector of sums at column j, of which the first n count, written as `how` asks.

@@ -92,16 +92,14 @@ Tensor channel_numbers(const Tensor& x, const Quantizer& q) {
 Tensor encode_channels(const Tensor& numbers, ScalarType type, Quantizer* q) {
   Tensor x = to_contiguous(numbers), codes = Tensor::empty(x.sizes(), type_of_codes(type));
   Channels channels(*q, x.sizes());
-  bool is_float = q->scheme == QuantScheme::PerChannelFloat;
   int64_t low, high;
   code_limits(type, &low, &high);
   const float* from = x.data<float>();
   each_piece(x.numel(), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       size_t c = channels.of(i);
-      float scaled = from[i] * (1.0f / channels.scales[c]);
-      if (is_float) scaled = scaled + channels.zeros[c];
-      store_code(codes.raw(), type, i, code_of(scaled, channels.whole_zeros[c], low, high));
+      float scaled = from[i] * (1.0f / channels.scales[c]) + channels.zeros[c];
+      store_code(codes.raw(), type, i, code_of(scaled, 0, low, high));
     }
   });
   return with_quantizer(codes, q);
@@ -266,17 +264,22 @@ Tensor centred_numbers(const Tensor& x) {
   return numbers_of(unit);
 }
 
-int64_t code_of(float scaled, int64_t zero_point, int64_t low, int64_t high) {
+int64_t code_of(float scaled, int64_t zero_point, int64_t low, int64_t high, Rounding rounding) {
+  if (rounding == Rounding::kMovedFirst) {
+    scaled = scaled + float(zero_point);
+    zero_point = 0;
+  }
   double whole = std::isnan(scaled) ? -0x1p31 : std::nearbyint(double(scaled));
   return int64_t(std::min(std::max(whole + double(zero_point), double(low)), double(high)));
 }
 
 static Tensor encode_scaled(const Tensor& numbers, float factor, ScalarType type, double scale,
-                            int64_t zero_point) {
+                            int64_t zero_point, Rounding rounding) {
   Tensor x = dense(numbers), y = empty_quantized_like(x, type, scale, zero_point);
   const float* from = x.data<float>();
   Encoding e = encoding_of(type, scale, is_plain_encoding(type, zero_point) ? zero_point : 0);
   e.factor = factor;
+  e.moved_first = rounding == Rounding::kMovedFirst;
   int64_t low, high;
   code_limits(type, &low, &high);
   each_piece(x.numel(), [&](int64_t begin, int64_t end) {
@@ -285,18 +288,20 @@ static Tensor encode_scaled(const Tensor& numbers, float factor, ScalarType type
       return;
     }
     for (int64_t i = begin; i < end; ++i) {
-      store_code(y.raw(), type, i, code_of(from[i] * factor, zero_point, low, high));
+      store_code(y.raw(), type, i, code_of(from[i] * factor, zero_point, low, high, rounding));
     }
   });
   return y;
 }
 
-Tensor encode(const Tensor& numbers, ScalarType type, double scale, int64_t zero_point) {
-  return encode_scaled(numbers, 1.0f / float(scale), type, scale, zero_point);
+Tensor encode(const Tensor& numbers, ScalarType type, double scale, int64_t zero_point,
+              Rounding rounding) {
+  return encode_scaled(numbers, 1.0f / float(scale), type, scale, zero_point, rounding);
 }
 
-Tensor requantized(const Tensor& scaled, ScalarType type, double scale, int64_t zero_point) {
-  return encode_scaled(scaled, 1.0f, type, scale, zero_point);
+Tensor requantized(const Tensor& scaled, ScalarType type, double scale, int64_t zero_point,
+                   Rounding rounding) {
+  return encode_scaled(scaled, 1.0f, type, scale, zero_point, rounding);
 }
 
 void take_codes(const Tensor& self, const Tensor& from) {

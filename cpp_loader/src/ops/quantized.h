@@ -36,12 +36,18 @@ Tensor empty_quantized_like(const Tensor& x, ScalarType type, double scale, int6
 Tensor numbers_of(const Tensor& x);
 // The same of a tensor that may be plain.
 Tensor numbers_of_either(const Tensor& x);
+// PyTorch has two roundings: where it quantizes number by number, the zero point is added first and
+// the sum rounded; its vector kernels round first. They differ for halves when the point is odd.
+enum class Rounding { kMovedFirst, kFirst };
 // The nearest codes of float32 numbers.
-Tensor encode(const Tensor& numbers, ScalarType type, double scale, int64_t zero_point);
-// The code of a number in units of the scale: rounded, moved by the zero point, clamped.
-int64_t code_of(float scaled, int64_t zero_point, int64_t low, int64_t high);
+Tensor encode(const Tensor& numbers, ScalarType type, double scale, int64_t zero_point,
+              Rounding rounding = Rounding::kMovedFirst);
+// The code of a number in units of the scale: moved by the zero point, rounded, clamped.
+int64_t code_of(float scaled, int64_t zero_point, int64_t low, int64_t high,
+                Rounding rounding = Rounding::kMovedFirst);
 // float32 numbers in units of the scale as codes.
-Tensor requantized(const Tensor& scaled, ScalarType type, double scale, int64_t zero_point);
+Tensor requantized(const Tensor& scaled, ScalarType type, double scale, int64_t zero_point,
+                   Rounding rounding = Rounding::kFirst);
 // Codes without their zero point, float32; exact.
 Tensor centred_numbers(const Tensor& x);
 // float32, row-major: itself, or a copy.

@@ -415,7 +415,8 @@ void transposed(const Run& r) {
 }  // namespace
 
 Tensor convolve(const CodesIn& x, const Convolution& c, const Finish& finish) {
-  SL_CHECK(c.weight.dtype() == ScalarType::QInt8, "a quantized convolution takes a weight of qint8");
+  SL_CHECK(c.weight.dtype() == ScalarType::QInt8,
+           "a quantized convolution takes a weight of qint8");
   const Quantizer& q = quantizer_of(c.weight, "a quantized convolution");
   SL_CHECK(x.codes.dim() == c.weight.dim(), "an input of ", x.codes.dim(),
            " dimensions does not fit a weight of ", c.weight.dim());
@@ -423,7 +424,7 @@ Tensor convolve(const CodesIn& x, const Convolution& c, const Finish& finish) {
   SL_CHECK(is_signed ? x.zero_point >= -128 && x.zero_point <= 127
                      : x.codes.dtype() == ScalarType::UInt8 && x.zero_point >= 0 &&
                            x.zero_point <= 255,
-           "a quantized convolution takes inputs of quint8 or qint8 with zero points of that range");
+           "a quantized convolution takes inputs of quint8 or qint8 and zero points that fit");
   Geometry g = geometry_of(x.codes.sizes(), c);
   ScalarType made = finish.sums == Sums::kCodes ? x.codes.dtype() : ScalarType::Float32;
   Tensor y = empty_channels_last(g.batch, g.outputs, g.out, c.space(), made);

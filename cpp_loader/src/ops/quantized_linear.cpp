@@ -120,6 +120,7 @@ Tensor dynamic_product(const Tensor& input, const LinearWeights& w, bool reduce_
   choose_parameters(x, 0, reduce_range ? 127 : 255, &scale, &zero);
   if (y.numel() == 0) return y;
   kernels::Encoding e = encoding_of(ScalarType::QUInt8, scale, zero);
+  e.moved_first = true;
   Finish finish;
   finish.sums = Sums::kNumbers;
   finish.relu = relu;

@@ -21,7 +21,7 @@ Tensor normalised(OpFn plain, Context& ctx, Args args, std::vector<Value> rest) 
   Value made;
   plain(ctx, Args(rest.data(), int(rest.size())), &made);
   return encode(made.as_tensor(), x.dtype(), args.number(args.size() - 2),
-                args.integer(args.size() - 1));
+                args.integer(args.size() - 1), Rounding::kFirst);
 }
 
 // A factor and a summand for each channel, in units of the result's scale.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "layout.h"
 #include "pointwise.h"
 #include "quantized.h"
 #include "quantized_pointwise.h"
@@ -37,7 +38,17 @@ void in_fixed_range(OpFn base, Context& ctx, Args args, Value* results, double s
                     int64_t zero) {
   ScalarType type = args.tensor(0).dtype();
   int64_t moved = type == ScalarType::QInt8 ? zero - 128 : zero;
-  results[0] = encode(through_numbers(base, ctx, args), type, scale, moved);
+  results[0] = encode(through_numbers(base, ctx, args), type, scale, moved, Rounding::kFirst);
+}
+
+// On the codes as numbers, without their zero point.
+void in_codes(OpFn base, Context& ctx, Args args, Value* results, Rounding rounding) {
+  Tensor x = args.tensor(0);
+  const Quantizer& q = activation(x, "this operator");
+  args[0] = centred_numbers(x);
+  Value made;
+  base(ctx, args, &made);
+  results[0] = requantized(made.as_tensor(), x.dtype(), q.scale, q.zero_point, rounding);
 }
 
 Bound bound(const Value& v) {
@@ -72,13 +83,22 @@ void on_numbers(OpFn base, int, Context& ctx, Args args, Value* results) {
   results[0] = encode(through_numbers(base, ctx, args), x.dtype(), q.scale, q.zero_point);
 }
 
-void averaging(OpFn base, int, Context& ctx, Args args, Value* results) {
+void activating(OpFn base, int, Context& ctx, Args args, Value* results) {
   Tensor x = args.tensor(0);
   const Quantizer& q = activation(x, "this operator");
-  args[0] = centred_numbers(x);
-  Value made;
-  base(ctx, args, &made);
-  results[0] = requantized(made.as_tensor(), x.dtype(), q.scale, q.zero_point);
+  results[0] = encode(through_numbers(base, ctx, args), x.dtype(), q.scale, q.zero_point,
+                      Rounding::kFirst);
+}
+
+void averaging(OpFn base, int, Context& ctx, Args args, Value* results) {
+  int64_t rank = args.tensor(0).dim();
+  bool last = (rank == 4 && is_in_format(args.tensor(0), kChannelsLast)) ||
+              (rank == 5 && is_in_format(args.tensor(0), kChannelsLast3d));
+  in_codes(base, ctx, args, results, last ? Rounding::kFirst : Rounding::kMovedFirst);
+}
+
+void interpolating(OpFn base, int, Context& ctx, Args args, Value* results) {
+  in_codes(base, ctx, args, results, Rounding::kMovedFirst);
 }
 
 void averaging_parts(OpFn base, int, Context& ctx, Args args, Value* results) {
@@ -101,7 +121,7 @@ void averaging_parts(OpFn base, int, Context& ctx, Args args, Value* results) {
     float sum = float(std::nearbyint(means.data<double>()[i] * double(count)));
     scaled.data<float>()[i] = sum * (1.0f / float(count));
   }
-  results[0] = requantized(scaled, x.dtype(), q.scale, q.zero_point);
+  results[0] = requantized(scaled, x.dtype(), q.scale, q.zero_point, Rounding::kMovedFirst);
 }
 
 void from_zero(OpFn base, int, Context& ctx, Args args, Value* results) {
@@ -152,7 +172,8 @@ void joining(OpFn base, int, Context& ctx, Args args, Value* results) {
   std::vector<Tensor> parts = args.tensors(0);
   Tensor first = parts[0];
   for (Tensor& part : parts) {
-    SL_CHECK(is_quantized(part.dtype()), "cat and stack take tensors that are all quantized, or none");
+    SL_CHECK(is_quantized(part.dtype()),
+             "cat and stack take tensors that are all quantized, or none");
     if (part.dtype() != first.dtype() || !is_alike(part.quantizer(), first.quantizer())) {
       const Quantizer& q = activation(first, "cat");
       part = encode(numbers_of(part), first.dtype(), q.scale, q.zero_point);

@@ -16,9 +16,12 @@ inline bool concerns(const Args& args) {
 
 #define SL_QUANTIZED_WAYS(X)                                                                   \
   X(on_codes)         /* what it does to numbers it does to codes */                           \
+  X(max_pooling)      /* on codes, channels last where they lie so */                          \
   X(moving)           /* it only moves elements */                                             \
   X(on_numbers)       /* on numbers; the result is quantized as the operand is */              \
-  X(averaging)        /* a weighted mean of the codes, rounded */                              \
+  X(activating)       /* the same, rounded as vector kernels do */                             \
+  X(averaging)        /* a mean of the codes; its rounding depends on the order in memory */   \
+  X(interpolating)    /* a weighted mean of the codes */                                       \
   X(averaging_parts)  /* means of parts of the codes, rounded */                               \
   X(from_zero)        /* on numbers; results lie in [0, 1] */                                  \
   X(about_zero)       /* on numbers; results lie in [-1, 1] */                                 \

@@ -61,7 +61,7 @@ Tensor add(const Tensor& a, const Tensor& b, double scale, int64_t zero_point, b
   if (!lie_alike(a, b) || !is_plain_encoding(a.dtype(), zero_point)) {
     Tensor total = binary_result(fused_numbers(a), fused_numbers(b), Binary::k_add, "add",
                                  Rule::kSame);
-    return encode(rectified(total, relu), a.dtype(), scale, zero_point);
+    return encode(rectified(total, relu), a.dtype(), scale, zero_point, Rounding::kFirst);
   }
   Tensor y = empty_quantized_like(codes_of(a), a.dtype(), scale, zero_point);
   Encoding e = encoding_of(a.dtype(), scale, zero_point);
@@ -159,7 +159,8 @@ Tensor mul_scalar(const Tensor& x, double value, bool relu) {
 }
 
 Tensor matmul_codes(const Tensor& a, const Tensor& b, double scale, int64_t zero_point) {
-  const Quantizer &qa = activation(a, "quantized::matmul"), &qb = activation(b, "quantized::matmul");
+  const Quantizer& qa = activation(a, "quantized::matmul");
+  const Quantizer& qb = activation(b, "quantized::matmul");
   auto exact = [](const Tensor& t) {
     return binary_result(to_dtype(codes_of(t), ScalarType::Float64),
                          Scalar(double(-t.quantizer()->zero_point)), Binary::k_add, "add",
@@ -201,13 +202,13 @@ Tensor cat(Context& ctx, Args args, bool relu) {
 template <class F>
 Tensor by_table(const Tensor& x, double scale, int64_t zero_point, F of_numbers) {
   if (x.dtype() == ScalarType::QInt32 || x.numel() < 256) {
-    return encode(of_numbers(numbers_of(x)), x.dtype(), scale, zero_point);
+    return encode(of_numbers(numbers_of(x)), x.dtype(), scale, zero_point, Rounding::kFirst);
   }
   Tensor codes = Tensor::empty({256}, type_of_codes(x.dtype()));
   for (int i = 0; i < 256; ++i) codes.data<uint8_t>()[i] = uint8_t(i);
   const Quantizer& q = *x.quantizer();
   Tensor table = encode(of_numbers(numbers_of(quantized(codes, q.scale, q.zero_point))), x.dtype(),
-                        scale, zero_point);
+                        scale, zero_point, Rounding::kFirst);
   int64_t strides[kMaxDims];
   Tensor from = codes_of(x);
   if (!from.is_contiguous() && !from.permuted_strides(strides)) from = to_contiguous(from);
@@ -259,7 +260,7 @@ Tensor prelu(const Tensor& x, const Tensor& weight, double scale, int64_t zero_p
     float& v = numbers.data<float>()[i];
     if (!(v > 0)) v = v * slope.data<float>()[i / inner % channels];
   }
-  return encode(numbers, x.dtype(), scale, zero_point);
+  return encode(numbers, x.dtype(), scale, zero_point, Rounding::kFirst);
 }
 
 }  // namespace
