@@ -2,7 +2,7 @@
 
 Every workload is built with random weights, scripted (its archive) and exported (its .onnx);
 silero-vad's archive and .onnx come out of the wheel that `pip download silero-vad==6.2.3` gets.
-`python -m benchmarks.prepare [workload ...]`
+`python -m benchmarks.prepare [workload ... silero compiled]`
 """
 
 from __future__ import annotations
@@ -27,6 +27,14 @@ def silero() -> None:
         with zipfile.ZipFile(wheel) as z:
             for name in ("silero_vad.jit", "silero_vad.onnx"):
                 (FILES / name).write_bytes(z.read(f"silero_vad/data/{name}"))
+
+
+def compiled() -> None:
+    """The archives of the whole processes, as `scriptlang compile` writes them."""
+    from scriptlang import compile_archive
+
+    for source in ("silero_vad.jit", "mlp.pt"):
+        compile_archive(FILES / source, FILES / f"{source.partition('.')[0]}.compiled.pt")
 
 
 def build(w: Workload):
@@ -71,6 +79,8 @@ def main(names: list[str]) -> None:
             print(w.name, flush=True)
     if not names or "silero" in names:
         silero()
+    if not names or "compiled" in names:
+        compiled()
 
 
 if __name__ == "__main__":

@@ -34,7 +34,8 @@ def whole(command: Sequence[str]) -> tuple[float, float]:
 
 
 def interpreter(label: str, pythons: Mapping[str, str]) -> str:
-    return pythons["scriptlang" if label in ("scriptlang", "numpy") else "torch"]
+    ours = label.startswith("scriptlang") or label == "numpy"
+    return pythons["scriptlang" if ours else "torch"]
 
 
 def fresh(name: str, programs: Mapping[str, str], pythons: Mapping[str, str],

@@ -50,12 +50,25 @@ FRESH = (
     ("first_result", "from process start to the first result of silero-vad", {
         "scriptlang": "import scriptlang, numpy; m = scriptlang.load('{files}/silero_vad.jit'); "
                       "m(numpy.zeros((1, 512), 'float32'), 16000)",
+        "scriptlang, compiled": "import scriptlang, numpy; "
+                                "m = scriptlang.load('{files}/silero_vad.compiled.pt'); "
+                                "m(numpy.zeros((1, 512), 'float32'), 16000)",
         "torch.jit": "import torch; m = torch.jit.load('{files}/silero_vad.jit'); "
                      "m(torch.zeros(1, 512), 16000)",
         "onnxruntime": "import onnxruntime, numpy; m = onnxruntime.InferenceSession("
                        "'{files}/silero_vad.onnx', providers=['CPUExecutionProvider']); "
                        "m.run(None, dict(input=numpy.zeros((1, 576), 'float32'), state="
                        "numpy.zeros((2, 1, 128), 'float32'), sr=numpy.array(16000)))"}),
+    ("first_result_small", "from process start to the first result of an MLP", {
+        "scriptlang": "import scriptlang, numpy; m = scriptlang.load('{files}/mlp.pt'); "
+                      "m(numpy.zeros((1, 8), 'float32'))",
+        "scriptlang, compiled": "import scriptlang, numpy; "
+                                "m = scriptlang.load('{files}/mlp.compiled.pt'); "
+                                "m(numpy.zeros((1, 8), 'float32'))",
+        "torch.jit": "import torch; m = torch.jit.load('{files}/mlp.pt'); m(torch.zeros(1, 8))",
+        "onnxruntime": "import onnxruntime, numpy; m = onnxruntime.InferenceSession("
+                       "'{files}/mlp.onnx', providers=['CPUExecutionProvider']); "
+                       "m.run(None, {{m.get_inputs()[0].name: numpy.zeros((1, 8), 'float32')}})"}),
     ("load_bert", "from process start to BERT-base loaded (435 MB)", {
         "scriptlang": "import scriptlang; scriptlang.load('{files}/bert.pt')",
         "torch.jit": "import torch; torch.jit.load('{files}/bert.pt')",
