@@ -22,7 +22,6 @@ const std::string kCut = "#record#";
 const char* const kNames[] = {"m/data.pkl", "m/bytecode.pkl", "m/constants.pkl",
                               "m/data/0", "m/scriptlang/program.pkl", "m/constants/0"};
 constexpr size_t kParts = 6;
-constexpr bool is_program(size_t k) { return k == 1 || k == 4; }
 constexpr size_t kTensorBytes = 4096;  // of those that are not in the input
 
 std::vector<std::string> parts_of(const std::string& input) {
@@ -62,6 +61,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
 #if defined(SCRIPTLANG_LIBFUZZER)
 namespace {
+
+bool is_program(size_t k) { return k == 1 || k == 4; }
 
 std::string changed_program(const std::string& part, uint32_t seed) {
   PickleHooks hooks;

@@ -69,6 +69,18 @@ def run(target: str, binaries: pathlib.Path, corpus: pathlib.Path, minutes: floa
     return len(findings) + (done.returncode != 0 and not findings)
 
 
+def replay(target: str, binaries: pathlib.Path, corpus: pathlib.Path) -> int:
+    """Run a target on its seeds alone; 1 when it fails."""
+    make_corpus(target, corpus / target)
+    inputs = sorted((corpus / target).glob("seed-*"))
+    done = subprocess.run([binaries / f"fuzz_{target}", *inputs], capture_output=True, text=True,
+                          errors="replace")
+    print(f"{target}: {len(inputs)} seeds, exit code {done.returncode}", flush=True)
+    if done.returncode:
+        print(done.stdout[-2000:], done.stderr[-4000:])
+    return int(done.returncode != 0)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -77,10 +89,13 @@ def main() -> int:
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "fuzz")
     parser.add_argument("--corpus", type=pathlib.Path, default=ROOT / "build" / "corpus")
     parser.add_argument("--binaries", type=pathlib.Path, help="where the fuzzers are; no build")
+    parser.add_argument("--replay", action="store_true", help="run the seeds only")
     given = parser.parse_args()
     given.corpus.mkdir(parents=True, exist_ok=True)
     os.nice(10)
     binaries = given.binaries or build(given.build, given.only)
+    if given.replay:
+        return 1 if sum(replay(t, binaries, given.corpus) for t in given.only) else 0
     return 1 if sum(run(t, binaries, given.corpus, given.minutes) for t in given.only) else 0
 
 

@@ -5,6 +5,7 @@ Nothing of it is kept in the repository: it is made anew, in a few seconds, for 
 
 from __future__ import annotations
 
+import functools
 import io
 import math
 import pathlib
@@ -65,7 +66,12 @@ def bytecode() -> Iterator[tuple[str, bytes]]:
                 yield f"{how}{k}", pickle.dumps(tree, protocol=2)
 
 
-def archives() -> Iterator[tuple[str, bytes]]:
+@functools.cache
+def archives() -> tuple[tuple[str, bytes], ...]:
+    return tuple(make_archives())
+
+
+def make_archives() -> Iterator[tuple[str, bytes]]:
     """(name, archive) of the tests, and of the same with bytecode."""
     sys.path[:0] = [str(ROOT)]
     import tests.conftest  # noqa: F401  the checkout as a package
