@@ -58,6 +58,7 @@ def remake(append: Node) -> bool:
     with append.graph.at(append) as graph:
         new = graph.insert("prim::ListConstruct", [*made.inputs, added], [old.type],
                            like=append).output
+    new.name = old.name
     for user, i in later:
         user.replace_input(i, new)
     append.replace_with(new)

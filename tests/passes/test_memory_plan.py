@@ -30,7 +30,7 @@ def check(plan: MemoryPlan) -> None:
     assert plan.lower_bound <= plan.peak <= plan.naive
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", range(100))
 def test_buffers_that_are_needed_together_lie_apart(seed):
     draw = random.Random(seed)
     buffers = []
@@ -106,7 +106,7 @@ def tensors_in(value) -> list[Tensor]:
         else []
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(60))
 def test_no_memory_of_a_random_program_is_used_after_its_end(seed):
     graph = parse(random_graph(seed, 30))
     args = [scriptlang.from_numpy(np.arange(9, dtype=np.float32).reshape(3, 3) * k)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import random
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,9 @@ from tests.passes.test_pipeline import check_random
 DATA = Path(__file__).resolve().parent.parent / "data"
 FAMILIES = sorted(p.stem for p in (DATA.parent / "ops").glob("test_*.py"))
 S, U = symbol("s0"), symbol("s1")
+
+MOST_SAMPLES = 6
+"""How many samples of an operator are compared."""
 
 
 @pytest.mark.parametrize("size, text", [
@@ -118,6 +122,7 @@ def graph_of(operator, values) -> Graph:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_of_every_operator(family):
+    met: Counter[str] = Counter()
     for sample in samples(family):
         given = convert((sample.args, list(sample.kwargs.values())), Tensor._wrap)
         try:
@@ -132,8 +137,12 @@ def test_of_every_operator(family):
         graph = graph_of(operator, values)
         args = [v for a, v in zip(operator.schema.arguments, values)
                 if fact_of(v) is UNKNOWN or isinstance(v, (Tensor, list, tuple))]
-        for facts in ([*map(fact_of, args)], [*map(unsized, map(fact_of, args))],
-                      [UNKNOWN] * len(args)):
+        known = [*map(fact_of, args)]
+        more = [[UNKNOWN] * len(args)] if not met[operator.qualified_name] else []
+        met[operator.qualified_name] += 1
+        if met[operator.qualified_name] > MOST_SAMPLES:
+            continue
+        for facts in (known, [*map(unsized, known)], *more):
             try:
                 compared(graph, facts, args)
             except AssertionError as e:
@@ -142,7 +151,7 @@ def test_of_every_operator(family):
                 break                                    # the operator fails, as it should
 
 
-@pytest.mark.parametrize("seed", range(80))
+@pytest.mark.parametrize("seed", range(40))
 def test_of_random_programs(seed):
     args = [scriptlang.from_numpy(np.arange(9, dtype=np.float32).reshape(3, 3) * k - 4)
             for k in (1, -1, 2)]
@@ -154,7 +163,7 @@ def test_of_random_programs(seed):
         compared(graph, facts, args)
 
 
-@pytest.mark.parametrize("seed", range(80))
+@pytest.mark.parametrize("seed", range(40))
 def test_folding_keeps_what_random_programs_give(seed):
     def fold(graph: Graph) -> None:
         square = tensor_facts((3, 3), float32)
