@@ -27,12 +27,22 @@ def with_scriptlang(workload: str, threads: int, engine: str = "native", optimiz
     import scriptlang
 
     scriptlang.set_num_threads(threads)
-    program = scriptlang.load(FILES / f"{workload}.pt", engine=engine)
+    w = find(workload)
+    if w.torch:
+        program = scriptlang.load(FILES / f"{workload}.pt", engine=engine)
+    else:
+        program = scriptlang.script(as_written(w))
     if optimize:
         program = scriptlang.optimize(program)
     inputs = [scriptlang.from_numpy(a) if isinstance(a, np.ndarray) else a
-              for a in find(workload).arguments()]
+              for a in w.arguments()]
     return lambda: program(*inputs)
+
+
+def as_written(w: Workload):
+    """The Python program of a workload."""
+    module, name = w.program.split(":")
+    return getattr(importlib.import_module(f"benchmarks.{module}"), name)
 
 
 def with_torch(workload: str, threads: int, form: str = "loaded"):
@@ -71,8 +81,7 @@ def with_onnxruntime(workload: str, threads: int):
 
 def with_cpython(workload: str, threads: int):
     w = find(workload)
-    module, name = w.program.split(":")
-    program = getattr(importlib.import_module(f"benchmarks.{module}"), name)
+    program = as_written(w)
     return lambda: program(*w.inputs)
 
 

@@ -75,3 +75,116 @@ def counting(n: int) -> int:
             counts[key] = 1
     return len(counts)
 
+
+
+def fib(n: int) -> int:
+    """Fibonacci's numbers by two calls each."""
+    if n < 2:
+        return n
+    return fib(n - 1) + fib(n - 2)
+
+
+def matrices(n: int) -> float:
+    """The trace of a product of two matrices that are lists of rows."""
+    a: List[List[float]] = []
+    b: List[List[float]] = []
+    for i in range(n):
+        a.append([float(i * j % 5) for j in range(n)])
+        b.append([float((i + j) % 3) for j in range(n)])
+    product: List[List[float]] = []
+    for i in range(n):
+        row: List[float] = []
+        for j in range(n):
+            total = 0.0
+            for k in range(n):
+                total += a[i][k] * b[k][j]
+            row.append(total)
+        product.append(row)
+    trace = 0.0
+    for i in range(n):
+        trace += product[i][i]
+    return trace
+
+
+def bubble_sort(n: int) -> int:
+    """The middle of n numbers, sorted by exchanges of neighbours."""
+    items: List[int] = []
+    seed = 1
+    for _ in range(n):
+        seed = seed * 1103515245 % 2147483648 + 12345
+        items.append(seed % 1000)
+    for i in range(n):
+        for j in range(n - 1 - i):
+            if items[j] > items[j + 1]:
+                items[j], items[j + 1] = items[j + 1], items[j]
+    return items[n // 2]
+
+
+def prefixes(n: int) -> int:
+    """The prefix function of Knuth, Morris and Pratt for a word of n characters."""
+    word = ""
+    for i in range(n):
+        word += "ab" if i % 7 else "c"
+    lengths = [0]
+    for i in range(1, len(word)):
+        k = lengths[i - 1]
+        while k > 0 and word[i] != word[k]:
+            k = lengths[k - 1]
+        if word[i] == word[k]:
+            k += 1
+        lengths.append(k)
+    return lengths[-1]
+
+
+def words(n: int) -> int:
+    """How often the commonest word comes in a text of n lines."""
+    names: List[str] = []
+    for i in range(14):
+        names.append("word" + str(i * i % 11))
+    line = " ".join(names)
+    counts: Dict[str, int] = {}
+    for _ in range(n):
+        for word in line.split(" "):
+            counts[word] = counts.get(word, 0) + 1
+    most = 0
+    for word, count in counts.items():
+        if count > most:
+            most = count
+    return most
+
+
+class Counter:
+    """A running mean of what it is given."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self.steps = 0
+
+    def add(self, value: int) -> None:
+        self.total += value
+        self.steps += 1
+
+    def mean(self) -> float:
+        return self.total / self.steps
+
+
+def instance(n: int) -> float:
+    """An instance of a class that counts."""
+    counter = Counter()
+    for i in range(n):
+        counter.add(i % 11)
+    return counter.mean()
+
+
+def neighbours(n: int) -> int:
+    """Loops over lists as Python writes them: by element, by pairs, by number and element."""
+    items = [i % 13 for i in range(n)]
+    total = 0
+    for item in items:
+        total += item
+    for left, right in zip(items, items[1:]):
+        total += left * right
+    for i, item in enumerate(items):
+        if i % 3 == item % 3:
+            total -= item
+    return total

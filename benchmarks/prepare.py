@@ -74,7 +74,7 @@ def main(names: list[str]) -> None:
     FILES.mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore")
     for w in WORKLOADS:
-        if not names or w.name in names:
+        if w.torch and (not names or w.name in names):
             make(w)
             print(w.name, flush=True)
     if not names or "silero" in names:

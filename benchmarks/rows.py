@@ -18,7 +18,8 @@ def candidates(w: Workload) -> tuple[Candidate, ...]:
     if w.group in ("networks", "products"):
         made = [one("scriptlang, optimized", "with_scriptlang", optimize=True),
                 one("scriptlang, as loaded", "with_scriptlang")]
-    made.append(one("torch.jit", "with_torch", TORCH))
+    if w.torch:
+        made.append(one("torch.jit", "with_torch", TORCH))
     if w.group == "networks":
         made += [one("torch.jit, frozen", "with_torch", TORCH, form="frozen"),
                  one("torch.jit, optimized for inference", "with_torch", TORCH, form="optimized")]

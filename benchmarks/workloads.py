@@ -15,7 +15,8 @@ class Workload:
     """`program` is `module:callable` in this package; what the callable gives is scripted.
 
     `inputs` has one entry an argument: a shape for normal float32 numbers, ("tokens", words,
-    shape) for indices, or a number as it is.
+    shape) for indices, or a number as it is.  Where PyTorch cannot script the program (torch is
+    False) scriptlang scripts it itself.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Workload:
     compile: bool = False
     numpy: str | None = None
     cpython: bool = False
+    torch: bool = True
     threads: tuple[int, ...] = (1, 2)
     group: str = "networks"
 
@@ -105,9 +107,9 @@ ELEMENTS = (*pointwise("chain", "tanh(1.5x+.25) sigmoid(x) + exp(-x^2)", "Chain"
                      group="elements"))
 
 
-def loop(name: str, title: str, n: int) -> Workload:
+def loop(name: str, title: str, n: int, torch: bool = True) -> Workload:
     return Workload(name, title, f"loops:{name}", (n,), onnx=False, cpython=True, threads=(1,),
-                    group="loops")
+                    group="loops", torch=torch)
 
 
 LOOPS = (loop("remainders", "Sum of i*i % 7, 100,000 steps", 100_000),
@@ -115,6 +117,13 @@ LOOPS = (loop("remainders", "Sum of i*i % 7, 100,000 steps", 100_000),
          loop("sieve", "Primes below 50,000 in a list", 50_000),
          loop("mandelbrot", "Mandelbrot, 40x40, 50 steps", 40),
          loop("text", "A string of 5,000 pieces", 5_000),
-         loop("counting", "Counting 20,000 keys in a dict", 20_000))
+         loop("counting", "Counting 20,000 keys in a dict", 20_000),
+         loop("words", "Counting 14,000 words in a dict", 1_000),
+         loop("prefixes", "The prefix function of a word, 8,600 characters", 5_000),
+         loop("matrices", "Product of lists of lists, 40x40", 40),
+         loop("bubble_sort", "Bubble sort of 300 numbers", 300),
+         loop("neighbours", "for, zip and enumerate over 20,000 numbers", 20_000),
+         loop("instance", "An instance of a class that counts to 50,000", 50_000),
+         loop("fib", "Fibonacci by recursion, 22", 22, torch=False))
 
 WORKLOADS = (*NETWORKS, *PRODUCTS, *ELEMENTS, *LOOPS)

@@ -169,6 +169,11 @@ def program_of(function: Function) -> NativeProgram:
     return program
 
 
+def register_code(function: Function) -> str:
+    """What the engine runs for a function and those that it calls, one step a line."""
+    return program_of(function).program.register_code
+
+
 def program_for(function: Function, values: list[Any]) -> NativeProgram:
     """The program for a function that calls methods of the objects in `values` by name."""
     objects = [v for v in values if isinstance(v, ScriptObject)]

@@ -57,6 +57,8 @@ def parser() -> argparse.ArgumentParser:
     inspect.add_argument("--method", default="forward", help="of --shapes and --memory")
     inspect.add_argument("--optimized", action="store_true",
                          help="show the optimised graph with --shapes and --memory")
+    inspect.add_argument("--registers", action="store_true",
+                         help="print the register code that the native engine runs, too")
     inspect.set_defaults(command=inspect_command)
 
     check = commands.add_parser("check", help="load and verify; list what is missing")
@@ -184,6 +186,11 @@ def inspect_command(options) -> int:
             from .serialization.printer import print_function
 
             print(print_function(function))
+    if options.registers:
+        from .interpreter.native_engine import register_code
+
+        for function in report.functions:
+            print(register_code(function))
     return 0
 
 

@@ -132,7 +132,7 @@ class Arguments {
 int64_t touch(const Value& v) {
   if (v.is_list() || v.is_tuple()) {
     int64_t sum = 0;
-    for (const Value& item : v.is_list() ? v.as_list().items : v.as_tuple().items) {
+    for (const Value& item : items_of(v)) {
       sum += touch(item);
     }
     return sum;

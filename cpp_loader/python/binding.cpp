@@ -19,6 +19,7 @@
 #include "../kernels/parallel.h"
 #include "convert.h"
 #include "entry.h"
+#include "lower/code.h"
 #include "vm.h"
 
 #ifndef SCRIPTLANG_VERSION
@@ -117,6 +118,13 @@ class PythonProgram {
     nb::dict counts;
     for (const MissingOperator& m : program_->missing()) counts[m.name.c_str()] = m.count;
     return counts;
+  }
+
+  // The register code of every function.
+  std::string register_code() const {
+    std::string text;
+    for (const auto& function : program_->functions()) text += lower::print_code(*function) + "\n";
+    return text;
   }
 
   std::vector<std::string> functions() const {
@@ -374,7 +382,9 @@ NB_MODULE(_native, m) {
            "Run the function; NotImplemented where the arguments want Python's conversions.")
       .def_prop_ro("missing", &PythonProgram::missing,
                    "Operators that the engine lacks: {qualified name: instructions that call it}.")
-      .def_prop_ro("functions", &PythonProgram::functions);
+      .def_prop_ro("functions", &PythonProgram::functions)
+      .def_prop_ro("register_code", &PythonProgram::register_code,
+                   "What the functions run as, one step a line.");
 
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&clear_conversions));
 }

@@ -410,9 +410,8 @@ Value ToNative::list_of(nb::handle value, int depth) {
   Ref<List> list = List::make();
   seen_.emplace(value.ptr(), list);
   for (nb::handle item : nb::borrow<nb::list>(value)) {
-    list->items.push_back((*this)(item, depth + 1));
+    list->push((*this)(item, depth + 1));
   }
-  list->charge_growth();
   return list;
 }
 
@@ -481,7 +480,7 @@ Value ToNative::operator()(nb::handle value, int depth) {
 
 nb::object ToPython::operator()(const Value& v, int depth) {
   if (depth > kMaxNesting) raise(ErrorKind::RuntimeError, "a value is nested too deeply");
-  auto items = [&](const std::vector<Value>& values) {
+  auto items = [&](const auto& values) {
     nb::list list;
     for (const Value& item : values) list.append((*this)(item, depth + 1));
     return list;
@@ -501,7 +500,7 @@ nb::object ToPython::operator()(const Value& v, int depth) {
     }
     case Tag::Device: return known().device(to_string(v.as_device()));
     case Tag::Tensor: return tensor_of(v.as_tensor());
-    case Tag::List: return items(v.as_list().items);
+    case Tag::List: return items(v.as_list());
     case Tag::Tuple: {
       nb::tuple tuple(items(v.as_tuple().items));
       const TypeRef& named = v.as_tuple().named;

@@ -109,10 +109,11 @@ sl_module* module_handle(std::shared_ptr<Module> module) {
   return handle.release();
 }
 
-const std::vector<Value>* items_of(const sl_value* value) {
-  if (!value) return nullptr;
-  if (value->value.is_list()) return &value->value.as_list().items;
-  return value->value.is_tuple() ? &value->value.as_tuple().items : nullptr;
+// How many elements a list or tuple has; 0 for others.
+size_t length_of(const sl_value* value) {
+  if (!value) return 0;
+  if (value->value.is_list()) return value->value.as_list().size();
+  return value->value.is_tuple() ? value->value.as_tuple().items.size() : 0;
 }
 
 const Dict::Entry* entry_at(const sl_value* dict, size_t index) {
@@ -277,12 +278,15 @@ sl_status sl_value_get_string(const sl_value* value, const char** utf8, size_t* 
 }
 
 size_t sl_value_length(const sl_value* value) {
-  if (const std::vector<Value>* items = items_of(value)) return items->size();
-  return value && value->value.is_dict() ? size_t(value->value.as_dict().size()) : 0;
+  if (value && value->value.is_dict()) return size_t(value->value.as_dict().size());
+  return length_of(value);
 }
 sl_value* sl_value_item(const sl_value* value, size_t index) {
-  if (const std::vector<Value>* items = items_of(value)) {
-    return index < items->size() ? made([&] { return (*items)[index]; }) : nullptr;
+  if (index < length_of(value)) {
+    return made([&] {
+      return value->value.is_list() ? value->value.as_list().get(index)
+                                    : value->value.as_tuple().items[index];
+    });
   }
   const Dict::Entry* entry = entry_at(value, index);
   return entry ? made([&] { return entry->value; }) : nullptr;

@@ -1,5 +1,6 @@
 #include "machine.h"
 
+#include <cstring>
 #include <new>
 
 namespace scriptlang {
@@ -126,24 +127,27 @@ Frame& Machine::push_frame(const Function& function) {
   if (__builtin_expect(int64_t(frames_.size()) >= limits_.depth, 0)) {
     raise(ErrorKind::LimitError, "calls are nested deeper than ", limits_.depth);
   }
-  const lower::Code& code = lower::code_of(function);
-  Frame frame;
+  const lower::Code* code = function.lowered.load(std::memory_order_acquire);
+  if (__builtin_expect(!code, 0)) code = &lower::code_of(function);
+  int64_t chunk;
+  Value* slots = reserve(size_t(code->slots), &chunk);
+  std::memcpy(static_cast<void*>(slots), code->image.data(), code->image.size() * sizeof(Value));
+  Frame& frame = frames_.emplace_back();
   frame.function = &function;
-  frame.code = &code;
-  frame.pc = code.steps.data();
-  frame.slots = reserve(size_t(code.slots), &frame.chunk);
-  Value* end = frame.slots + code.first_constant;
-  for (Value* slot = frame.slots; slot != end; ++slot) new (slot) Value();
-  for (const Value& constant : code.constants) new (end++) Value(constant);
-  frames_.push_back(std::move(frame));
-  return frames_.back();
+  frame.code = code;
+  frame.pc = code->steps.data();
+  frame.slots = slots;
+  frame.chunk = chunk;
+  return frame;
 }
 
-void Machine::pop_frame() {
+void Machine::pop_frame(bool empty) {
   Frame& frame = frames_.back();
   while (!entered_.empty() && entered_.back().depth == frames_.size()) entered_.pop_back();
-  Value* end = frame.slots + frame.code->first_constant;  // constants are not counted
-  for (Value* slot = frame.slots; slot != end; ++slot) slot->~Value();
+  if (!empty) {
+    Value* end = frame.slots + frame.code->first_constant;  // constants are not counted
+    for (Value* slot = frame.slots; slot != end; ++slot) slot->~Value();
+  }
   if (frame.chunk < 0) {
     ::operator delete(big_chunks_.back());
     big_chunks_.pop_back();
@@ -181,7 +185,7 @@ void Machine::pass(Frame& frame, Value* first) {
     if (place < 0) {
       first->reset();
     } else {
-      *at(frame.slots, place) = std::move(*first);
+      new (at(frame.slots, place)) Value(std::move(*first));  // each place is None before
     }
     ++first;
   }

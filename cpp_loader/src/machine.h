@@ -52,7 +52,7 @@ class Machine {
 
   // frames
   Frame& push_frame(const Function& function);
-  void pop_frame();
+  void pop_frame(bool empty = false);  // empty: its slots are known to hold nothing counted
   Value* reserve(size_t needed, int64_t* chunk);
   Frame& enter(const Function& callee, Value* first, int64_t count);
   static void pass(Frame& frame, Value* first);

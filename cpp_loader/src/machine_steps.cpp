@@ -1,8 +1,9 @@
 // The steps of register code, one after the other.
 #include <new>
 
+#include "container_steps.h"
 #include "machine.h"
-#include "ops/language.h"
+#include "plain_steps.h"
 
 // Threaded code where the compiler has labels as values; a switch elsewhere.
 #if defined(__GNUC__) && !defined(__clang__) && !defined(SCRIPTLANG_NO_COMPUTED_GOTO)
@@ -19,94 +20,9 @@ using lower::Fill;
 using lower::Step;
 using lower::StepOp;
 
-int64_t raw(const Value& v, int64_t*) { return v.raw_int(); }
-double raw(const Value& v, double*) { return v.raw_double(); }
-bool raw(const Value& v, bool*) { return v.raw_bool(); }
-
-template <class T>
-T read(const Value& v) {
-  return raw(v, static_cast<T*>(nullptr));
-}
 using kind_int = int64_t;
 using kind_double = double;
 using kind_bool = bool;
-
-bool is_plain(const Value& v) { return v.tag() < Tag::Complex; }
-
-// Counted values are moved, others copied: see LIST_SET in lower/code.h.
-Value take_counted(Value& v) {
-  return is_plain(v) ? Value(static_cast<const Value&>(v)) : std::move(v);
-}
-
-std::vector<Value> take(Value* first, int64_t count) {
-  return {std::make_move_iterator(first), std::make_move_iterator(first + count)};
-}
-
-Value& attribute(Value& object, int64_t slot) {
-  Object& o = object.as_object();
-  if (slot >= int64_t(o.slots.size())) {
-    raise(ErrorKind::RuntimeError, "an object of class ", o.type->name, " has no slot ", slot);
-  }
-  return o.slots[size_t(slot)];
-}
-
-void set_attribute(Value& object, int64_t slot, Value& value) {
-  constexpr int64_t kMostSlots = 1 << 16;
-  Object& o = object.as_object();
-  if (slot >= int64_t(o.slots.size())) {
-    // The class of an object made by the program may be known only by its name.
-    if (slot >= kMostSlots) raise(ErrorKind::RuntimeError, "slot ", slot, " is out of range");
-    o.slots.resize(size_t(slot) + 1);
-  }
-  o.slots[size_t(slot)] = take_counted(value);
-}
-
-Value make_dict(const Type& type, Value* first, int64_t count) {
-  Ref<Dict> dict = Dict::make(type.elements[0], type.elements[1]);
-  for (int64_t k = 0; k < count; k += 2) dict->set(std::move(first[k]), std::move(first[k + 1]));
-  return dict;
-}
-
-bool is_instance(const Value& value, const TypeRef* types, int64_t count) {
-  return std::any_of(types, types + count,
-                     [&](const TypeRef& type) { return matches(value, *type); });
-}
-
-void unpack(Value* to, const std::vector<Value>& items, int64_t count, const char* what) {
-  if (int64_t(items.size()) != count) {
-    raise(ErrorKind::RuntimeError, "Provided ", items.size(), " values, the program unpacks ",
-          count, " from a ", what);
-  }
-  Value holder = std::move(*to);  // the container may die with the slot that holds it
-  for (const Value& item : items) *to++ = item;
-}
-
-Value tuple_slice(const Tuple& tuple, int64_t first, int64_t count) {
-  const std::vector<Value>& items = tuple.items;
-  if (first + count > int64_t(items.size())) {
-    raise(ErrorKind::IndexError, "tuple index out of range");
-  }
-  return Tuple::make({items.begin() + first, items.begin() + first + count});
-}
-
-// A Python index into a list.
-Value& element(List& list, int64_t index) {
-  int64_t size = int64_t(list.items.size());
-  int64_t at = index < 0 ? index + size : index;
-  if (__builtin_expect(uint64_t(at) >= uint64_t(size), 0)) {
-    raise(ErrorKind::IndexError, "list index out of range");
-  }
-  return list.items[size_t(at)];
-}
-
-void replace(Value* item, Value value) {
-  Value old = std::move(*item);  // dies last: its end may change the list that holds the item
-  *item = std::move(value);
-}
-
-double number_of(const Value& v) {
-  return v.is_int() ? double(v.raw_int()) : v.as_double();
-}
 
 // Lays out the arguments of a call.
 inline void fill(char* slots, const Fill* fills, int32_t count) {
@@ -120,7 +36,7 @@ inline void fill(char* slots, const Fill* fills, int32_t count) {
       // Operators may keep or change a list: every call gets a fresh one.
       case Fill::FreshList: {
         const List& list = f->constant->as_list();
-        new (&to) Value(List::make(list.items, list.element));
+        new (&to) Value(list.slice(0, 1, list.size()));
         break;
       }
     }
@@ -355,48 +271,77 @@ void Machine::loop() {
     if (call.results == 0) out->reset();
     NEXT();
   }
-  CASE(LIST_GET) : {
-    SAVE();
-    Value item = static_cast<const Value&>(element(B.as_list(), C.raw_int()));
-    A = std::move(item);
-    NEXT();
+  // A getter and its forms for numbers. `slow` is what it gets, as a value; `fast` a pointer to the
+  // number where it lies without a tag, or null.
+#define GETTER(NAME, slow)                                             \
+  CASE(NAME) : {                                                       \
+    SAVE();                                                            \
+    Value item = slow;                                                 \
+    A = std::move(item);                                               \
+    NEXT();                                                            \
   }
-  CASE(LIST_GET_INT) : {
-    SAVE();
-    PUT(A, element(B.as_list(), C.raw_int()).as_int());
-    NEXT();
+#define NUMBER_GETTER(NAME, T, fast, slow)                             \
+  CASE(NAME) : {                                                       \
+    const T* at = fast;                                                \
+    if (__builtin_expect(at != nullptr, 1)) {                          \
+      put(A, T(*at));                                                  \
+      NEXT();                                                          \
+    }                                                                  \
+    SAVE();                                                            \
+    T number = number_of<T>(slow);                                     \
+    put(A, number);                                                    \
+    NEXT();                                                            \
   }
-  CASE(LIST_GET_FLOAT) : {
-    SAVE();
-    PUT(A, number_of(element(B.as_list(), C.raw_int())));
-    NEXT();
-  }
-  CASE(LIST_GET_BOOL) : {
-    SAVE();
-    PUT(A, element(B.as_list(), C.raw_int()).as_bool());
-    NEXT();
-  }
+#define ELEMENT element(B.as_list(), C.raw_int())
+#define FIELD element(row_of(B, C.raw_int()), SLOT(pc->x).raw_int())
+  GETTER(LIST_GET, ELEMENT)
+  GETTER(ROW_GET, FIELD)
+  GETTER(DICT_GET, language::dict_index(B.as_dict(), C))
+  GETTER(DICT_GET_OR, dict_get_or(B, C, SLOT(pc->x)))
+  GETTER(ATTRIBUTE, attribute(B, pc->x))
+  GETTER(TUPLE_AT, language::tuple_index(B.as_tuple(), C.as_int()))
+#define X(NAME, T)                                                                              \
+  NUMBER_GETTER(LIST_GET_##NAME, T, number_at<T>(B, C.raw_int()), ELEMENT)                      \
+  NUMBER_GETTER(ROW_GET_##NAME, T, number_at<T>(B, C.raw_int(), SLOT(pc->x).raw_int()), FIELD)  \
+  NUMBER_GETTER(DICT_GET_##NAME, T, no_number<T>(), language::dict_index(B.as_dict(), C))       \
+  NUMBER_GETTER(DICT_GET_OR_##NAME, T, no_number<T>(), dict_get_or(B, C, SLOT(pc->x)))          \
+  NUMBER_GETTER(ATTRIBUTE_##NAME, T, no_number<T>(), attribute(B, pc->x))                       \
+  NUMBER_GETTER(TUPLE_AT_##NAME, T, no_number<T>(),                                             \
+                language::tuple_index(B.as_tuple(), C.as_int()))
+  SL_NUMBERS(X)
+#undef X
   CASE(LIST_SET) : {
     SAVE();
-    Value& item = element(A.as_list(), B.raw_int());
-    if (is_plain(item) && is_plain(C)) {
-      std::memcpy(static_cast<void*>(&item), static_cast<const void*>(&C), sizeof(Value));
-      NEXT();
-    }
-    replace(&item, take_counted(C));
+    set_element(A.as_list(), B.raw_int(), take_counted(C));
     NEXT();
   }
   CASE(LIST_APPEND) : {
     SAVE();
-    List& list = A.as_list();
-    bool grows = list.items.size() == list.items.capacity();
-    list.items.push_back(take_counted(B));
-    if (grows) list.charge_growth();
+    A.as_list().push(take_counted(B));
     NEXT();
   }
+#define X(NAME, T)                                                            \
+  CASE(LIST_SET_##NAME) : {                                                   \
+    T* at = number_at<T>(A, B.raw_int());                                     \
+    if (__builtin_expect(at != nullptr, 1)) {                                 \
+      *at = read<T>(C);                                                       \
+      NEXT();                                                                 \
+    }                                                                         \
+    SAVE();                                                                   \
+    set_element(A.as_list(), B.raw_int(), Value(read<T>(C)));                 \
+    NEXT();                                                                   \
+  }                                                                           \
+  CASE(LIST_APPEND_##NAME) : {                                                \
+    if (__builtin_expect(A.is_list() && push_number(A.raw_list(), read<T>(B)), 1)) NEXT(); \
+    SAVE();                                                                   \
+    A.as_list().push(Value(read<T>(B)));                                      \
+    NEXT();                                                                   \
+  }
+  SL_NUMBERS(X)
+#undef X
   CASE(LIST_LEN) : {
     SAVE();
-    int64_t size = int64_t(B.as_list().items.size());
+    int64_t size = int64_t(B.as_list().size());
     A.set_int(size);
     NEXT();
   }
@@ -406,16 +351,44 @@ void Machine::loop() {
     A.set_int(size);
     NEXT();
   }
+  CASE(STRING_AT) : {
+    SAVE();
+    char character = character_at(B.as_string(), C.raw_int());
+    A = Value::of_character(character);
+    NEXT();
+  }
+  CASE(STRING_ADD) : {
+    SAVE();
+    A = Value(B.as_string() + C.as_string());
+    NEXT();
+  }
+  CASE(STRING_APPEND) : {
+    SAVE();
+    Value text = std::move(B);
+    A = join(std::move(text), C);
+    NEXT();
+  }
+  CASE(STRING_PREPEND) : {
+    SAVE();
+    A = prepend(B, std::move(C));
+    NEXT();
+  }
+  CASE(STRING_EQ) : {
+    SAVE();
+    bool same = same_text(B, C);
+    A.set_bool(same);
+    NEXT();
+  }
+  CASE(STRING_NE) : {
+    SAVE();
+    bool same = same_text(B, C);
+    A.set_bool(!same);
+    NEXT();
+  }
   CASE(DICT_LEN) : {
     SAVE();
     int64_t size = B.as_dict().size();
     A.set_int(size);
-    NEXT();
-  }
-  CASE(DICT_GET) : {
-    SAVE();
-    Value item = language::dict_index(B.as_dict(), C);
-    A = std::move(item);
     NEXT();
   }
   CASE(DICT_HAS) : {
@@ -426,26 +399,12 @@ void Machine::loop() {
   }
   CASE(DICT_SET) : {
     SAVE();
-    Dict& dict = A.as_dict();
-    Value key = take_counted(B);
-    dict.set(std::move(key), take_counted(C));
-    NEXT();
-  }
-  CASE(ATTRIBUTE) : {
-    SAVE();
-    Value field = static_cast<const Value&>(attribute(B, pc->x));
-    A = std::move(field);
+    A.as_dict().set(B, take_counted(C));
     NEXT();
   }
   CASE(SET_ATTRIBUTE) : {
     SAVE();
     set_attribute(A, pc->x, B);
-    NEXT();
-  }
-  CASE(TUPLE_AT) : {
-    SAVE();
-    Value item = language::tuple_index(B.as_tuple(), C.as_int());
-    A = std::move(item);
     NEXT();
   }
   CASE(IS) : {
@@ -493,14 +452,13 @@ void Machine::loop() {
     Value* to = reinterpret_cast<Value*>(reinterpret_cast<char*>(caller.slots) + caller.pc->a);
     for (int64_t k = 0; k < results; ++k) to[k] = std::move(first[k]);
     if (__builtin_expect(bool(frame->future), 0)) settle(*frame, to);
-    pop_frame();
+    pop_frame(pc->x != 0);
     RELOAD();
     NEXT();
   }
   CASE(CALL) : {
     SAVE();
-    const Function& callee = *frame->function->callees[size_t(FROM().x)];
-    enter(callee, &A, callee.parameters);
+    enter(*pc->callee, &A, pc->callee->parameters);
     RELOAD();
     DISPATCH();
   }
@@ -545,94 +503,16 @@ void Machine::loop() {
     RELOAD();
     DISPATCH();
   }
-  CASE(LIST_UNPACK) : {
+#define X(name) CASE(name) :
+  SL_PLAIN_STEPS(X) {
     SAVE();
-    unpack(&A, A.as_list().items, FROM().x, "list");
+    plain_step(pc->op, FROM(), *frame->function, &A);
     NEXT();
   }
-  CASE(TUPLE_UNPACK) : {
-    SAVE();
-    unpack(&A, A.as_tuple().items, FROM().n, "tuple");
-    NEXT();
-  }
-  CASE(TUPLE_CONSTRUCT) : {
-    SAVE();
-    A = Value(Tuple::make(take(&A, FROM().x)));
-    NEXT();
-  }
-  CASE(NAMED_TUPLE_CONSTRUCT) : {
-    SAVE();
-    const Instruction& from = FROM();
-    A = Value(Tuple::make(take(&A, from.n), frame->function->types[size_t(from.x)]));
-    NEXT();
-  }
-  CASE(LIST_CONSTRUCT) : {
-    SAVE();
-    const Instruction& from = FROM();
-    A = Value(List::make(take(&A, from.n), frame->function->types[size_t(from.x)]->elements[0]));
-    NEXT();
-  }
-  CASE(DICT_CONSTRUCT) : {
-    SAVE();
-    const Instruction& from = FROM();
-    A = make_dict(*frame->function->types[size_t(from.x)], &A, from.n);
-    NEXT();
-  }
-  CASE(CREATE_OBJECT) : {
-    SAVE();
-    A = Value(Object::make(frame->function->types[size_t(FROM().x)]->cls));
-    NEXT();
-  }
-  CASE(ISINSTANCE) : {
-    SAVE();
-    const Instruction& from = FROM();
-    bool is = is_instance(A, frame->function->types.data() + from.x, from.n);
-    A.set_bool(is);
-    NEXT();
-  }
-  CASE(TUPLE_SLICE) : {
-    SAVE();
-    A = tuple_slice(A.as_tuple(), FROM().x, FROM().n);
-    NEXT();
-  }
+#undef X
   CASE(RAISE_EXCEPTION) : {
     SAVE();
     language::raise_exception((&A)[0], (&A)[1]);
-  }
-  CASE(FORMAT) : {
-    SAVE();
-    Value* first = &A;
-    int64_t count = FROM().x;
-    Value text = language::format(first, count);
-    for (int64_t k = 0; k < count; ++k) first[k].reset();
-    *first = std::move(text);
-    NEXT();
-  }
-  CASE(DEVICE) : {
-    SAVE();
-    A.as_tensor();
-    A = Value(Device());
-    NEXT();
-  }
-  CASE(TO_LIST) : {
-    SAVE();
-    Value* first = &A;
-    Value list = language::to_list(first[0].as_tensor(), first[1].as_int(), first[2].as_int());
-    first[1].reset();
-    first[2].reset();
-    *first = std::move(list);
-    NEXT();
-  }
-  CASE(NUM_TO_TENSOR) : {
-    SAVE();
-    A = language::number_to_tensor(A);
-    NEXT();
-  }
-  CASE(IS_CUDA) : {
-    SAVE();
-    A.as_tensor();
-    A.set_bool(false);
-    NEXT();
   }
   CASE(WARN) : {
     SAVE();
@@ -685,6 +565,10 @@ void Machine::loop() {
 #undef NEXT
 #undef GO
 #undef ACCOUNT
+#undef GETTER
+#undef NUMBER_GETTER
+#undef ELEMENT
+#undef FIELD
 }
 
 }  // namespace scriptlang

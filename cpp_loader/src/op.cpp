@@ -56,7 +56,7 @@ Ints::Ints(const Value& v, int64_t broadcast) {
   if (v.is_int()) {
     size_ = broadcast > 0 ? broadcast : 1;
   } else {
-    size_ = int64_t(v.as_list().items.size());
+    size_ = int64_t(v.as_list().size());
   }
   if (size_ > int64_t(inline_.size())) heap_ = std::make_unique<int64_t[]>(size_t(size_));
   int64_t* to = data();
@@ -64,7 +64,12 @@ Ints::Ints(const Value& v, int64_t broadcast) {
     std::fill_n(to, size_, v.as_int());
     return;
   }
-  for (const Value& item : v.as_list().items) *to++ = item.as_int();
+  const List& list = v.as_list();
+  if (list.kind() == List::Kind::Ints) {
+    std::copy_n(list.ints(), size_, to);
+  } else {
+    for (const Value& item : list) *to++ = item.as_int();
+  }
   // int[2] with one element stands for that element repeated.
   if (size_ == 1 && broadcast > 1 && broadcast <= int64_t(inline_.size())) {
     std::fill_n(inline_.data(), broadcast, inline_[0]);
@@ -85,7 +90,7 @@ double Args::number(int i) const {
 }
 
 std::vector<Tensor> Args::tensors(int i) const {
-  const std::vector<Value>& items = list(i).items;
+  const List& items = list(i);
   std::vector<Tensor> out;
   out.reserve(items.size());
   for (const Value& item : items) out.push_back(item.as_tensor());
@@ -93,7 +98,7 @@ std::vector<Tensor> Args::tensors(int i) const {
 }
 
 std::vector<Tensor> Args::opt_tensors(int i) const {
-  const std::vector<Value>& items = list(i).items;
+  const List& items = list(i);
   std::vector<Tensor> out;
   out.reserve(items.size());
   for (const Value& item : items) out.push_back(item.is_none() ? Tensor() : item.as_tensor());
@@ -103,7 +108,7 @@ std::vector<Tensor> Args::opt_tensors(int i) const {
 std::vector<double> Args::doubles(int i) const {
   std::vector<double> out;
   if (none(i)) return out;
-  for (const Value& item : list(i).items) {
+  for (const Value& item : list(i)) {
     out.push_back(item.is_int() ? double(item.as_int()) : item.as_double());
   }
   return out;
@@ -125,18 +130,15 @@ void Args::want_cpu(int i) const {
 
 Value int_list(IntSpan values) {
   static const TypeRef kInt = Type::make(TypeKind::Int);
-  std::vector<Value> items;
-  items.reserve(size_t(values.size));
-  for (int64_t v : values) items.emplace_back(v);
-  return List::make(std::move(items), kInt);
+  return List::make(values.data, size_t(values.size), kInt);
 }
 
 Value tensor_list(std::vector<Tensor> tensors) {
   static const TypeRef kTensor = Type::make(TypeKind::Tensor);
-  std::vector<Value> items;
-  items.reserve(tensors.size());
-  for (Tensor& t : tensors) items.emplace_back(std::move(t));
-  return List::make(std::move(items), kTensor);
+  Ref<List> list = List::make({}, kTensor);
+  list->reserve(tensors.size());
+  for (Tensor& t : tensors) list->push(std::move(t));
+  return list;
 }
 
 }  // namespace scriptlang

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "dict.h"
+#include "list.h"
 #include "quantizer.h"
 
 namespace scriptlang {
@@ -301,13 +303,12 @@ class Unpickler {
 
   void append() {
     Value v = pop_value();
-    top().value.as_list().items.push_back(std::move(v));
+    top().value.as_list().push(std::move(v));
   }
   void append_all() {
     std::vector<Value> values = values_above_mark();
-    std::vector<Value>& items = top().value.as_list().items;
-    items.insert(items.end(), std::make_move_iterator(values.begin()),
-                 std::make_move_iterator(values.end()));
+    List& list = top().value.as_list();
+    for (Value& v : values) list.push(std::move(v));
   }
   void set_item() {
     Value v = pop_value(), k = pop_value();
@@ -564,7 +565,7 @@ class Unpickler {
                     : tag == Tag::Bool    ? TypeKind::Bool
                     : tag == Tag::Complex ? TypeKind::Complex
                                           : TypeKind::Tensor;
-    for (const Value& item : list.as_list().items) {
+    for (const Value& item : list.as_list()) {
       if (item.tag() != tag) fail("a list of ", tag_name(tag), " holds a ", tag_name(item.tag()));
     }
     list.as_list().element = Type::make(kind);

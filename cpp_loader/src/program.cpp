@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 namespace scriptlang {
 
@@ -44,12 +45,13 @@ namespace {
 
 constexpr int64_t kMaxRegisters = 1 << 20;
 
-using Items = std::vector<Value>;
+using Items = ValueSpan;
 
-// Tuples and lists alike: writers differ.
-const Items* sequence(const Value& v) {
-  if (v.is_tuple()) return &v.as_tuple().items;
-  return v.is_list() ? &v.as_list().items : nullptr;
+// Tuples and lists alike: writers differ. The tree that is decoded is nobody else's.
+std::optional<Items> sequence(const Value& v) {
+  if (v.is_tuple()) return Items(v.as_tuple().items);
+  if (v.is_list()) return v.as_list().boxed();
+  return std::nullopt;
 }
 
 class FunctionDecoder {
@@ -57,14 +59,15 @@ class FunctionDecoder {
   FunctionDecoder(Function* function, const ClassResolver& classes)
       : f_(*function), classes_(classes) {}
 
-  void decode(const Items& entry) {
-    const Items* table = sequence(entry[1]);
+  void decode(Items entry) {
+    std::optional<Items> table = sequence(entry[1]);
     if (!table) fail("its code is no table");
     decode_operators(want(*table, "operators"));
-    f_.constants = want(*table, "constants");
+    Items constants = want(*table, "constants");
+    f_.constants.assign(constants.begin(), constants.end());
     for (const Value& type : want(*table, "types")) f_.types.push_back(decode_type(type));
     decode_registers(*table);
-    if (const Items* callees = optional(*table, "functions")) {
+    if (std::optional<Items> callees = optional(*table, "functions")) {
       for (const Value& name : *callees) f_.callee_names.push_back(text(name));
     }
     decode_schema(entry);
@@ -87,43 +90,43 @@ class FunctionDecoder {
   TypeRef decode_type(const Value& v) { return parse_type(text(v), classes_); }
 
   // A table is a tuple of (name, value) pairs.
-  const Value* field(const Items& table, const char* name) {
+  const Value* field(Items table, const char* name) {
     for (const Value& row : table) {
-      const Items* pair = sequence(row);
+      std::optional<Items> pair = sequence(row);
       if (!pair || pair->size() != 2) fail("a table row is no pair");
       if (text((*pair)[0]) == name) return &(*pair)[1];
     }
     return nullptr;
   }
-  const Items* optional(const Items& table, const char* name) {
+  std::optional<Items> optional(Items table, const char* name) {
     const Value* v = field(table, name);
-    if (!v) return nullptr;
-    const Items* items = sequence(*v);
+    if (!v) return std::nullopt;
+    std::optional<Items> items = sequence(*v);
     if (!items) fail(name, " is no tuple");
     return items;
   }
-  const Items& want(const Items& table, const char* name) {
-    const Items* items = optional(table, name);
+  Items want(Items table, const char* name) {
+    std::optional<Items> items = optional(table, name);
     if (!items) fail(name, " is missing");
     return *items;
   }
 
-  void decode_registers(const Items& table) {
+  void decode_registers(Items table) {
     const Value* size = field(table, "register_size");
     if (!size) fail("register_size is missing");
     int64_t registers = integer(*size);
     if (registers < 0 || registers > kMaxRegisters) fail("register_size is ", registers);
     f_.registers = int(registers);
-    if (const Items* types = optional(table, "register_types")) {
+    if (std::optional<Items> types = optional(table, "register_types")) {
       for (const Value& v : *types) {
         f_.register_types.push_back(text(v).empty() ? TypeRef() : decode_type(v));
       }
     }
   }
 
-  void decode_operators(const Items& rows) {
+  void decode_operators(Items rows) {
     for (const Value& row : rows) {
-      const Items* parts = sequence(row);
+      std::optional<Items> parts = sequence(row);
       if (!parts || parts->size() < 2 || parts->size() > 3) fail("an operator is no tuple of 3");
       OperatorUse use;
       use.name = text((*parts)[0]);
@@ -164,9 +167,9 @@ class FunctionDecoder {
     }
   }
 
-  void decode_schema(const Items& entry) {
+  void decode_schema(Items entry) {
     if (entry.size() < 3) return;
-    const Items* table = sequence(entry[2]);
+    std::optional<Items> table = sequence(entry[2]);
     if (!table) fail("its schema is no table");
     if (table->empty()) return;
     f_.has_schema = true;
@@ -174,9 +177,9 @@ class FunctionDecoder {
     decode_arguments(want(*table, "returns"), &f_.returns);
   }
 
-  void decode_arguments(const Items& rows, std::vector<Argument>* out) {
+  void decode_arguments(Items rows, std::vector<Argument>* out) {
     for (const Value& row : rows) {
-      const Items* fields = sequence(row);
+      std::optional<Items> fields = sequence(row);
       if (!fields) fail("an argument is no table");
       const Value* name = field(*fields, "name");
       const Value* type = field(*fields, "type");
@@ -193,10 +196,10 @@ class FunctionDecoder {
     }
   }
 
-  void decode_code(const Items& rows) {
+  void decode_code(Items rows) {
     f_.code.reserve(rows.size());
     for (const Value& row : rows) {
-      const Items* parts = sequence(row);
+      std::optional<Items> parts = sequence(row);
       if (!parts || parts->size() != 3) fail("an instruction is no tuple of 3");
       Instruction i;
       i.op = decode_opcode(text((*parts)[0]));
@@ -244,7 +247,7 @@ class FunctionDecoder {
 }  // namespace
 
 void Program::decode_function(const Value& tree) {
-  const Items* entry = sequence(tree);
+  std::optional<Items> entry = sequence(tree);
   bool good = entry && (entry->size() == 2 || entry->size() == 3) && (*entry)[0].is_string();
   if (!good) raise(ErrorKind::ArchiveError, "the bytecode is malformed: a function is no tuple "
                    "(name, code, schema)");
@@ -274,7 +277,7 @@ std::shared_ptr<const Program> Program::decode(const Value& tree,
                                                std::shared_ptr<ClassTable> classes) {
   auto program = std::make_shared<Program>();
   program->classes_ = std::move(classes);
-  const Items* items = sequence(tree);
+  std::optional<Items> items = sequence(tree);
   if (!items) raise(ErrorKind::ArchiveError, "the bytecode is malformed: it is no tuple");
   size_t first = !items->empty() && (*items)[0].is_int() ? 1 : 0;
   if (first) {

@@ -5,6 +5,16 @@ namespace scriptlang {
 
 namespace {
 
+void coerce(Value* value, const Type& type, int depth);
+
+void coerce_items(List& list, const Type& type, int depth) {
+  for (size_t k = 0; k < list.size(); ++k) {
+    Value item = list.get(k);
+    coerce(&item, type, depth);
+    list.set(k, std::move(item));
+  }
+}
+
 void coerce(Value* value, const Type& type, int depth) {
   if (depth > kMaxNesting) raise(ErrorKind::RuntimeError, "an argument is nested too deeply");
   switch (type.kind) {
@@ -16,7 +26,7 @@ void coerce(Value* value, const Type& type, int depth) {
       break;
     case TypeKind::List:
       if (!value->is_list() || value->as_list().element) break;
-      for (Value& item : value->as_list().items) coerce(&item, *type.elements[0], depth + 1);
+      coerce_items(value->as_list(), *type.elements[0], depth + 1);
       value->as_list().element = type.elements[0];
       break;
     case TypeKind::Dict: {

@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "list.h"
+
 namespace scriptlang {
 
 namespace {

@@ -96,7 +96,7 @@ class alignas(kAlignment) Storage {
 
   void retain() noexcept { refs_.fetch_add(1, std::memory_order_relaxed); }
   void release() noexcept {
-    if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy();
+    if (unique() || refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy();
   }
   bool unique() const noexcept { return refs_.load(std::memory_order_acquire) == 1; }
 
@@ -184,7 +184,9 @@ class Tensor {
     return *this;
   }
   ~Tensor() {
-    if (impl_ && impl_->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) impl_->destroy();
+    if (!impl_) return;
+    bool alone = impl_->refs.load(std::memory_order_acquire) == 1;
+    if (alone || impl_->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) impl_->destroy();
   }
 
   // Uninitialised, contiguous. Raises on negative or overflowing sizes, on memory limits, and for

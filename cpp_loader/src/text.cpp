@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "dict.h"
+#include "list.h"
 #include "ops/scratch.h"
 #include "type.h"
 
@@ -194,11 +196,14 @@ std::string complex_text(std::complex<double> c) {
 
 void append_text(std::string* out, const Value& v, int depth);
 
-void append_items(std::string* out, const std::vector<Value>& items, int depth) {
-  for (size_t i = 0; i < items.size(); ++i) {
+template <class Items>
+void append_items(std::string* out, const Items& items, int depth) {
+  bool first = true;
+  for (const Value& item : items) {
     memory::ask_to_grow(*out, 0);
-    if (i) *out += ", ";
-    append_text(out, items[i], depth + 1);
+    if (!first) *out += ", ";
+    first = false;
+    append_text(out, item, depth + 1);
   }
 }
 
@@ -237,7 +242,7 @@ void append_text(std::string* out, const Value& v, int depth) {
     case Tag::Tensor: *out += tensor_text(v.as_tensor()); break;
     case Tag::List:
       *out += '[';
-      append_items(out, v.as_list().items, depth);
+      append_items(out, v.as_list(), depth);
       *out += ']';
       break;
     case Tag::Tuple:

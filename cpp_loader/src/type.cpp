@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "dict.h"
+#include "list.h"
+
 namespace scriptlang {
 
 void destroy(const Type* type) noexcept { delete type; }
@@ -314,7 +317,7 @@ namespace {
 bool matches_list(const List& list, const Type& type, int depth) {
   if (type.elements.empty()) return true;
   if (list.element) return same_type(*list.element, *type.elements[0]);
-  for (const Value& item : list.items) {
+  for (const Value& item : list) {
     if (!matches(item, *type.elements[0], depth + 1)) return false;
   }
   return true;

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <functional>
 
+#include "dict.h"
+#include "list.h"
 #include "type.h"
 
 namespace scriptlang {
@@ -59,11 +61,40 @@ Value::Value(std::complex<double> v) : tag_(Tag::Complex) {
   counted_ = box;
 }
 
-Value::Value(std::string v) : tag_(Tag::String) {
+Value::Value(std::string v) : Value() {
+  if (v.size() == 1) {
+    *this = of_character(v[0]);
+    return;
+  }
   memory::charge(int64_t(v.size()));
   String* s = new String;
   s->text = std::move(v);
   counted_ = s;
+  tag_ = Tag::String;
+}
+
+Value Value::of_character(char c) noexcept {
+  static String* const strings = [] {
+    String* made = new String[256];
+    for (int k = 0; k < 256; ++k) {
+      made[k].text.assign(1, char(k));
+      made[k].refs.store(kImmortal, std::memory_order_relaxed);
+    }
+    return made;
+  }();
+  Value value;
+  value.tag_ = Tag::String;
+  value.counted_ = &strings[static_cast<unsigned char>(c)];
+  return value;
+}
+
+uint32_t hash_of(const String& string) {
+  uint32_t hash = string.hash.load(std::memory_order_relaxed);
+  if (hash) return hash;
+  uint64_t full = std::hash<std::string>()(string.text);
+  hash = uint32_t(full ^ (full >> 32)) | 1;
+  string.hash.store(hash, std::memory_order_relaxed);
+  return hash;
 }
 
 void Value::wrong_tag(Tag wanted) const {
@@ -97,14 +128,8 @@ void destroy_now(Tag tag, Counted* object) noexcept {
       delete s;
       break;
     }
-    case Tag::List:
-      memory::uncharge(static_cast<List*>(object)->charged);
-      delete static_cast<List*>(object);
-      break;
-    case Tag::Dict:
-      memory::uncharge(static_cast<Dict*>(object)->charged);
-      delete static_cast<Dict*>(object);
-      break;
+    case Tag::List: delete static_cast<List*>(object); break;
+    case Tag::Dict: delete static_cast<Dict*>(object); break;
     case Tag::Tuple:
       memory::uncharge(tuple_bytes(*static_cast<Tuple*>(object)));
       delete static_cast<Tuple*>(object);
@@ -161,21 +186,6 @@ void destroy(Enum* p) noexcept { destroy_counted(Tag::Enum, p); }
 void destroy(Generator* p) noexcept { destroy_counted(Tag::Generator, p); }
 void destroy(Future* p) noexcept { destroy_counted(Tag::Future, p); }
 
-Ref<List> List::make(std::vector<Value> items, TypeRef element) {
-  Ref<List> list(new List);
-  list->items = std::move(items);
-  list->element = std::move(element);
-  list->charge_growth();
-  return list;
-}
-
-void List::charge_growth() {
-  int64_t bytes = int64_t(sizeof(List) + items.capacity() * sizeof(Value));
-  if (bytes <= charged) return;
-  memory::charge(bytes - charged);
-  charged = bytes;
-}
-
 Ref<Tuple> Tuple::make(std::vector<Value> items, TypeRef named) {
   memory::charge(int64_t(sizeof(Tuple) + items.size() * sizeof(Value)));
   Ref<Tuple> tuple(new Tuple);
@@ -216,7 +226,9 @@ void Generator::manual_seed(uint64_t new_seed) {
 
 namespace {
 
-bool equal_items(const std::vector<Value>& a, const std::vector<Value>& b, int depth);
+template <class Items>
+bool equal_items(const Items& a, const Items& b, int depth);
+bool equal_lists(const List& a, const List& b, int depth);
 bool equal_at(const Value& a, const Value& b, int depth);
 
 bool equal_dicts(Dict& a, Dict& b, int depth) {
@@ -247,8 +259,8 @@ bool equal_at(const Value& a, const Value& b, int depth) {
     case Tag::None: return true;
     case Tag::Double: return a.as_double() == b.as_double();
     case Tag::Complex: return a.as_complex() == b.as_complex();
-    case Tag::String: return a.as_string() == b.as_string();
-    case Tag::List: return equal_items(a.as_list().items, b.as_list().items, depth);
+    case Tag::String: return a.bits() == b.bits() || a.as_string() == b.as_string();
+    case Tag::List: return equal_lists(a.as_list(), b.as_list(), depth);
     case Tag::Tuple: return equal_items(a.as_tuple().items, b.as_tuple().items, depth);
     case Tag::Dict: return equal_dicts(a.as_dict(), b.as_dict(), depth);
     case Tag::Enum:
@@ -259,7 +271,8 @@ bool equal_at(const Value& a, const Value& b, int depth) {
   }
 }
 
-bool equal_items(const std::vector<Value>& a, const std::vector<Value>& b, int depth) {
+template <class Items>
+bool equal_items(const Items& a, const Items& b, int depth) {
   if (a.size() != b.size()) return false;
   for (size_t i = 0; i < a.size(); ++i) {
     if (!equal_at(a[i], b[i], depth + 1)) return false;
@@ -267,157 +280,25 @@ bool equal_items(const std::vector<Value>& a, const std::vector<Value>& b, int d
   return true;
 }
 
-uint64_t mix(uint64_t x) {
-  x ^= x >> 32;
-  x *= 0x9e3779b97f4a7c15ull;
-  return x ^ (x >> 29);
-}
-
-uint64_t hash_of(const Value& key) {
-  switch (key.tag()) {
-    case Tag::Bool:
-    case Tag::Int: return mix(uint64_t(key.raw_int()));
-    case Tag::Double: {
-      double d = key.as_double();
-      bool whole = d >= -9.2e18 && d <= 9.2e18 && d == std::floor(d);
-      return mix(whole ? uint64_t(int64_t(d)) : std::hash<double>()(d));
-    }
-    case Tag::Complex: {
-      std::complex<double> c = key.as_complex();
-      return mix(std::hash<double>()(c.real()) * 31 + std::hash<double>()(c.imag()));
-    }
-    case Tag::String: return std::hash<std::string>()(key.as_string());
-    case Tag::Device:
-    case Tag::Tensor: return mix(key.bits());
-    case Tag::Enum: return std::hash<std::string>()(key.as_enum().name);
-    default:
-      raise(ErrorKind::RuntimeError, "Can't hash IValues with tag '", tag_name(key.tag()), "'");
+bool equal_lists(const List& a, const List& b, int depth) {
+  if (a.kind() == List::Kind::Values && b.kind() == List::Kind::Values) {
+    return equal_items(ValueSpan(a.values(), a.size()), ValueSpan(b.values(), b.size()), depth);
   }
+  if (a.size() != b.size()) return false;
+  if (a.kind() == b.kind()) {
+    size_t count = a.size();
+    if (a.kind() == List::Kind::Ints) return std::equal(a.ints(), a.ints() + count, b.ints());
+    if (a.kind() == List::Kind::Bools) return std::equal(a.bools(), a.bools() + count, b.bools());
+    return std::equal(a.floats(), a.floats() + count, b.floats());
+  }
+  for (size_t k = 0; k < a.size(); ++k) {
+    if (!equal_at(a.get(k), b.get(k), depth + 1)) return false;
+  }
+  return true;
 }
-
-bool same_key(const Value& a, const Value& b) {
-  if (a.is_int() && b.is_int()) return a.raw_int() == b.raw_int();
-  return equal(a, b);
-}
-
-constexpr int32_t kFree = -1, kDeleted = -2;
 
 }  // namespace
 
 bool equal(const Value& a, const Value& b) { return equal_at(a, b, 0); }
-
-// ---- Dict
-
-Ref<Dict> Dict::make(TypeRef key, TypeRef value) {
-  Ref<Dict> dict(new Dict);
-  dict->key_type = std::move(key);
-  dict->value_type = std::move(value);
-  return dict;
-}
-
-size_t Dict::slot_of(const Value& key, uint64_t hash, bool* found) const {
-  size_t mask = table_.size() - 1, at = hash & mask, free_slot = SIZE_MAX;
-  for (;; at = (at + 1) & mask) {
-    int32_t index = table_[at];
-    if (index == kFree) {
-      *found = false;
-      return free_slot != SIZE_MAX ? free_slot : at;
-    }
-    if (index == kDeleted) {
-      if (free_slot == SIZE_MAX) free_slot = at;
-    } else if (entries_[size_t(index)].hash == hash && same_key(entries_[size_t(index)].key, key)) {
-      *found = true;
-      return at;
-    }
-  }
-}
-
-void Dict::rebuild(size_t buckets) {
-  entries_.erase(std::remove_if(entries_.begin(), entries_.end(),
-                                [](const Entry& e) { return !e.live; }),
-                 entries_.end());
-  table_.assign(buckets, kFree);
-  for (size_t i = 0; i < entries_.size(); ++i) {
-    size_t at = entries_[i].hash & (buckets - 1);
-    while (table_[at] != kFree) at = (at + 1) & (buckets - 1);
-    table_[at] = int32_t(i);
-  }
-}
-
-Value* Dict::find(const Value& key) {
-  uint64_t hash = hash_of(key);
-  if (live_ == 0) return nullptr;
-  bool found;
-  size_t at = slot_of(key, hash, &found);
-  return found ? &entries_[size_t(table_[at])].value : nullptr;
-}
-
-void Dict::set(Value key, Value value) {
-  uint64_t hash = hash_of(key);
-  // entries_ counts dead ones too, and every dead entry has at most one deleted bucket: there is
-  // always a free bucket to end a search at.
-  if ((entries_.size() + 1) * 3 > table_.size() * 2) {
-    size_t buckets = 8;
-    while (size_t(live_ + 1) * 3 > buckets) buckets *= 2;
-    if (live_ >= (int64_t(1) << 30)) raise(ErrorKind::MemoryError, "a dict has too many entries");
-    rebuild(buckets);
-    int64_t bytes = int64_t(buckets * (sizeof(Entry) + sizeof(int32_t)));
-    if (bytes > charged) {
-      memory::charge(bytes - charged);
-      charged = bytes;
-    }
-  }
-  bool found;
-  size_t at = slot_of(key, hash, &found);
-  if (found) {
-    entries_[size_t(table_[at])].value = std::move(value);
-    return;
-  }
-  entries_.push_back({std::move(key), std::move(value), hash, true});
-  table_[at] = int32_t(entries_.size() - 1);
-  ++live_;
-}
-
-bool Dict::erase(const Value& key) {
-  uint64_t hash = hash_of(key);
-  if (live_ == 0) return false;
-  bool found;
-  size_t at = slot_of(key, hash, &found);
-  if (!found) return false;
-  Entry& entry = entries_[size_t(table_[at])];
-  table_[at] = kDeleted;
-  --live_;
-  entry.live = false;
-  Value dead_key = std::move(entry.key), dead_value = std::move(entry.value);
-  return true;
-}
-
-bool Dict::pop_last(Value* key, Value* value) {
-  for (size_t i = entries_.size(); i-- > 0;) {
-    if (!entries_[i].live) continue;
-    *key = entries_[i].key;
-    *value = entries_[i].value;
-    return erase(*key);
-  }
-  return false;
-}
-
-void Dict::clear() {
-  std::vector<Entry> dead = std::move(entries_);
-  entries_.clear();
-  table_.clear();
-  live_ = 0;
-}
-
-bool Dict::next(size_t* cursor, const Entry** entry) const {
-  while (*cursor < entries_.size()) {
-    const Entry& candidate = entries_[(*cursor)++];
-    if (candidate.live) {
-      *entry = &candidate;
-      return true;
-    }
-  }
-  return false;
-}
 
 }  // namespace scriptlang

@@ -59,9 +59,22 @@ struct Device {
 std::string to_string(Device device);           // "cpu", "cuda:0"
 Device parse_device(std::string_view text);     // raises RuntimeError as PyTorch does
 
-// Base of every counted payload. The count comes first, as in TensorImpl.
+// Base of every counted payload. The count comes first, as in TensorImpl. What lives as long as
+// the process has the count kImmortal, which stays as it is.
+constexpr uint32_t kImmortal = 1u << 31;
 struct Counted {
   std::atomic<uint32_t> refs{1};
+  void hold() noexcept {
+    if (refs.load(std::memory_order_relaxed) < kImmortal) {
+      refs.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+  // Whether the last reference went. Who has the only one need not tell other threads.
+  bool let_go() noexcept {
+    uint32_t now = refs.load(std::memory_order_acquire);
+    if (now == 1) return true;
+    return now < kImmortal && refs.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  }
 };
 
 template <class T>
@@ -96,8 +109,8 @@ class Ref {  // intrusive pointer to something with refs and a destroy(T*) overl
 
 void destroy(const Type* type) noexcept;
 void destroy(ClassType* type) noexcept;
-struct List;
-struct Dict;
+struct List;  // list.h
+struct Dict;  // dict.h
 struct Tuple;
 struct Object;
 struct Enum;
@@ -120,7 +133,9 @@ struct ComplexBox : Counted {
 };
 struct String : Counted {
   std::string text;  // UTF-8
+  mutable std::atomic<uint32_t> hash{0};  // of the text; 0 before somebody asked
 };
+uint32_t hash_of(const String& string);  // never 0
 
 class Value {
  public:
@@ -139,6 +154,7 @@ class Value {
     new (&tensor_) Tensor(std::move(v));
   }
   Value(std::string v);
+  static Value of_character(char c) noexcept;  // a string of one byte: shared, never freed
   Value(const char* v) : Value(std::string(v)) {}
   Value(Ref<List> v) noexcept;  // the pointers must not be null
   Value(Ref<Dict> v) noexcept;
@@ -152,7 +168,7 @@ class Value {
 
   Value(const Value& o) noexcept : tag_(o.tag_) {
     bits_ = o.bits_;
-    if (counted()) counted_->refs.fetch_add(1, std::memory_order_relaxed);
+    if (counted()) counted_->hold();
   }
   Value(Value&& o) noexcept : tag_(o.tag_) {
     bits_ = o.bits_;
@@ -208,8 +224,8 @@ class Value {
     return want(Tag::String), static_cast<String*>(counted_)->text;
   }
   const Tensor& as_tensor() const { return want(Tag::Tensor), tensor_; }
-  List& as_list() const;
-  Dict& as_dict() const;
+  List& as_list() const;  // in list.h
+  Dict& as_dict() const;  // in dict.h
   Tuple& as_tuple() const;
   Object& as_object() const;
   Enum& as_enum() const;
@@ -228,7 +244,9 @@ class Value {
   // added are charged by whoever adds them.
   std::string* exclusive_text() const noexcept {
     bool alone = tag_ == Tag::String && counted_->refs.load(std::memory_order_acquire) == 1;
-    return alone ? &static_cast<String*>(counted_)->text : nullptr;
+    if (!alone) return nullptr;
+    static_cast<String*>(counted_)->hash.store(0, std::memory_order_relaxed);
+    return &static_cast<String*>(counted_)->text;
   }
 
   // Same object (counted) or same kind and bits (inline): Python's `is`.
@@ -239,6 +257,8 @@ class Value {
 
   // Unchecked, for the interpreter after it has looked at the tag.
   int64_t raw_int() const noexcept { return int_; }
+  List& raw_list() const noexcept;  // in list.h
+  const String& raw_string() const noexcept { return *static_cast<String*>(counted_); }
   void forget() noexcept { tag_ = Tag::None; }  // of a value that is not counted
   double raw_double() const noexcept { return double_; }
   bool raw_bool() const noexcept { return bits_ != 0; }
@@ -261,7 +281,7 @@ class Value {
  private:
   bool counted() const noexcept { return tag_ >= Tag::Complex; }
   void drop() noexcept {
-    if (counted() && counted_->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy_payload();
+    if (counted() && counted_->let_go()) destroy_payload();
   }
   void destroy_payload() noexcept;
   void want(Tag tag) const {
@@ -281,46 +301,10 @@ class Value {
 };
 static_assert(sizeof(Value) == 16, "a register is 16 bytes");
 
-struct List : Counted {
-  TypeRef element;  // may be null: not known
-  std::vector<Value> items;
-  int64_t charged = 0;  // bytes counted against the memory limit
-  static Ref<List> make(std::vector<Value> items = {}, TypeRef element = {});
-  void charge_growth();  // after items grew
-};
-
 struct Tuple : Counted {
   TypeRef named;  // the NamedTuple's type, or null
   std::vector<Value> items;
   static Ref<Tuple> make(std::vector<Value> items, TypeRef named = {});
-};
-
-// Keeps insertion order. Keys are int, float, bool, complex, str, device or tensors (identity).
-struct Dict : Counted {
-  struct Entry {
-    Value key, value;
-    uint64_t hash;
-    bool live;
-  };
-  TypeRef key_type, value_type;  // may be null
-  int64_t charged = 0;
-
-  static Ref<Dict> make(TypeRef key = {}, TypeRef value = {});
-  int64_t size() const { return live_; }
-  Value* find(const Value& key);  // null when absent; valid until the next change
-  void set(Value key, Value value);
-  bool erase(const Value& key);
-  bool pop_last(Value* key, Value* value);
-  void clear();
-  // Live entries in insertion order, by a cursor that starts at 0; false at the end.
-  bool next(size_t* cursor, const Entry** entry) const;
-
- private:
-  size_t slot_of(const Value& key, uint64_t hash, bool* found) const;
-  void rebuild(size_t buckets);
-  std::vector<Entry> entries_;
-  std::vector<int32_t> table_;  // -1 free, -2 deleted, else index into entries_
-  int64_t live_ = 0;
 };
 
 // An instance of a scripted class or module.
@@ -361,8 +345,6 @@ struct Future : Counted {
   static Ref<Future> make();
 };
 
-inline Value::Value(Ref<List> v) noexcept : tag_(Tag::List) { counted_ = v.release(); }
-inline Value::Value(Ref<Dict> v) noexcept : tag_(Tag::Dict) { counted_ = v.release(); }
 inline Value::Value(Ref<Tuple> v) noexcept : tag_(Tag::Tuple) { counted_ = v.release(); }
 inline Value::Value(Ref<Object> v) noexcept : tag_(Tag::Object) { counted_ = v.release(); }
 inline Value::Value(Ref<Enum> v) noexcept : tag_(Tag::Enum) { counted_ = v.release(); }
@@ -370,8 +352,6 @@ inline Value::Value(Ref<Generator> v) noexcept : tag_(Tag::Generator) {
   counted_ = v.release();
 }
 inline Value::Value(Ref<Future> v) noexcept : tag_(Tag::Future) { counted_ = v.release(); }
-inline List& Value::as_list() const { return want(Tag::List), *static_cast<List*>(counted_); }
-inline Dict& Value::as_dict() const { return want(Tag::Dict), *static_cast<Dict*>(counted_); }
 inline Tuple& Value::as_tuple() const { return want(Tag::Tuple), *static_cast<Tuple*>(counted_); }
 inline Object& Value::as_object() const {
   return want(Tag::Object), *static_cast<Object*>(counted_);

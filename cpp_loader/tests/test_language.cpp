@@ -144,7 +144,7 @@ TEST(a_list_with_nan_sorts_without_harm) {
   for (int k = 0; k < 100; ++k) items.emplace_back(k % 3 ? double(k * 37 % 11) : NAN);
   Value l = list(items);
   call_op("aten::sort.float", {l, Value(true)});
-  CHECK_EQ(l.as_list().items.size(), 100u);
+  CHECK_EQ(l.as_list().size(), 100u);
 }
 
 TEST(dicts_keep_their_order) {

@@ -37,7 +37,7 @@ TEST(the_memo_gives_the_same_list) {
 TEST(typed_lists_and_type_tags) {
   std::string list =
       p_call(p_global("torch.jit._pickle", "build_intlist"), {"](" + p_int(4) + "e"});
-  CHECK_EQ(read(list).as_list().items[0].as_int(), 4);
+  CHECK_EQ(read(list).as_list().get(0).as_int(), 4);
   std::string wrong =
       p_call(p_global("torch.jit._pickle", "build_intlist"), {"](" + p_text("x") + "e"});
   CHECK_RAISES(ArchiveError, "a list of int holds a str", read(wrong));

@@ -6,11 +6,13 @@
 // can be dropped at any step; but a step on ints, floats and bools is made only where the tags of
 // its operands are proven, and neither looks at them nor counts references.
 //
-// Two rules hold between steps. A stack slot above the current depth holds nothing counted.
-// A typed step writes only to slots that hold nothing counted.
+// These rules hold between steps. A stack slot above the current depth holds nothing counted.
+// A typed step writes only to slots that hold nothing counted. The slots of constants are never
+// written to or moved from: strings among them are the function's, and no frame counts them.
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "../ops/op.h"
@@ -78,58 +80,81 @@ namespace scriptlang::lower {
   X(BOOL_TO_FLOAT, bool, double, double(a))                     \
   X(SQRT_FLOAT, double, double, std::sqrt(a))
 
-// Steps that are an instruction as it was, on the stack slots from `a` on.
-#define SL_STACK_STEPS(X)                                                                \
+// Steps that are an instruction as it was, on the stack slots from `a` on: values from values.
+#define SL_PLAIN_STEPS(X)                                                                \
   X(LIST_UNPACK) X(TUPLE_UNPACK) X(TUPLE_CONSTRUCT) X(NAMED_TUPLE_CONSTRUCT)             \
   X(LIST_CONSTRUCT) X(DICT_CONSTRUCT) X(CREATE_OBJECT) X(ISINSTANCE) X(TUPLE_SLICE)      \
-  X(RAISE_EXCEPTION) X(FORMAT) X(DEVICE) X(TO_LIST) X(NUM_TO_TENSOR) X(IS_CUDA) X(WARN)  \
-  X(CALL) X(INTERFACE_CALL) X(ENTER) X(EXIT) X(FORK) X(AWAITABLE) X(WAIT) X(RET)         \
-  X(OP_MISSING) X(FUSED)
+  X(FORMAT) X(DEVICE) X(TO_LIST) X(NUM_TO_TENSOR) X(IS_CUDA)
 
-// The others. Every operand is a slot unless it says otherwise.
-#define SL_OTHER_STEPS(X)                                                                       \
-  X(COPY_RAW)       /* a = b; neither is counted */                                             \
-  X(COPY)           /* a = b */                                                                 \
-  X(MOVE)           /* a = b; b = None */                                                       \
-  X(CONSTANT)       /* a = constant x of the function */                                        \
-  X(RESET)          /* a = None */                                                              \
-  X(FILL)           /* moves x, ..., x + c - 1 of the table of moves */                         \
-  X(SHIFT)          /* c values from slot b on go to the slots from a on, below b */            \
-  X(GUARD_INT)      /* TypeError unless a is an int */                                          \
-  X(GUARD_BOOL)                                                                                 \
-  X(GUARD_FLOAT)    /* a becomes a float; TypeError unless it is a number */                    \
-  X(JUMP)           /* go x steps on */                                                         \
-  X(JUMP_BACK)      /* the same, and account for `work` instructions */                         \
-  X(JUMP_TRUE)      /* go x steps on when the bool b holds; account for `work` */               \
-  X(JUMP_FALSE)                                                                                 \
-  X(COUNT)          /* when int a < int b: c = a, a = a + 1, go x steps on; account */          \
-  X(OP)             /* a = operator of call x */                                                \
-  X(OP_MANY)        /* operator of call x; results go to the slots from a on */                 \
-  X(FLOAT_CALL)     /* a = function(b) */                                                       \
-  X(FLOAT_CALL_TWO) /* a = function(b, c) */                                                    \
-  X(FLOOR)          /* a = the largest int <= float b */                                        \
-  X(CEIL)                                                                                       \
-  X(DERIVE_INDEX)   /* a = c + b * x */                                                         \
-  X(RANGE_LENGTH)   /* a = len(range(b, c, x)) */                                               \
-  X(LIST_GET)       /* a = b[int c] */                                                          \
-  X(LIST_GET_INT)   /* the same; TypeError unless the element is an int */                      \
-  X(LIST_GET_FLOAT)                                                                             \
-  X(LIST_GET_BOOL)                                                                              \
-  X(LIST_SET)       /* a[int b] = c, which is taken when it is counted */                       \
-  X(LIST_APPEND)    /* a.append(b), which is taken when it is counted */                        \
-  X(LIST_LEN)       /* a = len(b) */                                                            \
-  X(STRING_LEN)                                                                                 \
-  X(DICT_LEN)                                                                                   \
-  X(DICT_GET)       /* a = b[c] */                                                              \
-  X(DICT_HAS)       /* a = c in b */                                                            \
-  X(DICT_SET)       /* a[b] = c; both are taken when they are counted */                        \
-  X(ATTRIBUTE)      /* a = slot x of object b */                                                \
-  X(SET_ATTRIBUTE)  /* slot x of object a = b, which is taken when it is counted */             \
-  X(TUPLE_AT)       /* a = b[int c] */                                                          \
-  X(IS)             /* a = b is c */                                                            \
-  X(IS_NOT)                                                                                     \
-  X(DIM)            /* a = number of dimensions of tensor b */                                  \
-  X(DTYPE)          /* a = dtype of tensor b */
+// The same for those that the machine itself has to do with: calls, futures, errors, results.
+#define SL_STACK_STEPS(X)                                                                \
+  SL_PLAIN_STEPS(X) X(RAISE_EXCEPTION) X(WARN) X(CALL) X(INTERFACE_CALL) X(ENTER)        \
+  X(EXIT) X(FORK) X(AWAITABLE) X(WAIT) X(RET) X(OP_MISSING) X(FUSED)
+
+// A step that finds a value somewhere, and its forms for numbers: these raise TypeError for
+// anything else. All drop what was in the slot of the result.
+#define SL_GETTER(X, name, operands) \
+  X(name, operands) X(name##_INT, operands) X(name##_FLOAT, operands) X(name##_BOOL, operands)
+
+// X(ending, type): what lists keep without tags; each has steps of its own.
+#define SL_NUMBERS(X) X(INT, int64_t) X(FLOAT, double) X(BOOL, bool)
+
+// The others, with their operands in the order in which they are printed: a b c are slots, s the
+// slot x, x and n (which is c) numbers, j the distance of a jump.
+#define SL_OTHER_STEPS(X)                                                                         \
+  X(COPY_RAW, "ab")            /* a = b; neither is counted */                                    \
+  X(COPY, "ab")                /* a = b */                                                        \
+  X(MOVE, "ab")                /* a = b; b = None */                                              \
+  X(CONSTANT, "ax")            /* a = constant x of the function */                               \
+  X(RESET, "a")                /* a = None */                                                     \
+  X(FILL, "xn")                /* moves x, ..., x + c - 1 of the table of moves */                \
+  X(SHIFT, "abn")              /* c values from slot b on go to the slots from a on, below b */   \
+  X(GUARD_INT, "a")            /* TypeError unless a is an int */                                 \
+  X(GUARD_BOOL, "a")                                                                              \
+  X(GUARD_FLOAT, "a")          /* a becomes a float; TypeError unless it is a number */           \
+  X(JUMP, "j")                 /* go x steps on */                                                \
+  X(JUMP_BACK, "j")            /* the same, and account for `work` instructions */                \
+  X(JUMP_TRUE, "bj")           /* go x steps on when the bool b holds; account for `work` */      \
+  X(JUMP_FALSE, "bj")                                                                             \
+  X(COUNT, "cabj")             /* when int a < int b: c = a, a = a + 1, go x steps on; account */ \
+  X(OP, "ax")                  /* a = operator of call x */                                       \
+  X(OP_MANY, "ax")             /* operator of call x; results go to the slots from a on */        \
+  X(FLOAT_CALL, "ab")          /* a = function(b) */                                              \
+  X(FLOAT_CALL_TWO, "abc")     /* a = function(b, c) */                                           \
+  X(FLOOR, "ab")               /* a = the largest int <= float b */                               \
+  X(CEIL, "ab")                                                                                   \
+  X(DERIVE_INDEX, "abcs")      /* a = c + b * x */                                                \
+  X(RANGE_LENGTH, "abcs")      /* a = len(range(b, c, x)) */                                      \
+  SL_GETTER(X, LIST_GET, "abc")      /* a = b[int c] */                                           \
+  SL_GETTER(X, ROW_GET, "abcs")      /* a = b[int c][int x] */                                    \
+  X(LIST_SET, "abc")           /* a[int b] = c, which is taken when it is counted */              \
+  X(LIST_SET_INT, "abc")       /* the same for an int c */                                        \
+  X(LIST_SET_FLOAT, "abc")                                                                        \
+  X(LIST_SET_BOOL, "abc")                                                                         \
+  X(LIST_APPEND, "ab")         /* a.append(b), which is taken when it is counted */               \
+  X(LIST_APPEND_INT, "ab")     /* the same for an int b */                                        \
+  X(LIST_APPEND_FLOAT, "ab")                                                                      \
+  X(LIST_APPEND_BOOL, "ab")                                                                       \
+  X(LIST_LEN, "ab")            /* a = len(b) */                                                   \
+  X(STRING_LEN, "ab")                                                                             \
+  X(DICT_LEN, "ab")                                                                               \
+  SL_GETTER(X, DICT_GET, "abc")      /* a = b[c] */                                               \
+  SL_GETTER(X, DICT_GET_OR, "abcs")  /* a = b.get(c, x) */                                        \
+  X(DICT_HAS, "abc")           /* a = c in b */                                                   \
+  X(DICT_SET, "abc")           /* a[b] = c, which is taken when it is counted */                  \
+  SL_GETTER(X, ATTRIBUTE, "abx")     /* a = slot x of object b */                                 \
+  X(SET_ATTRIBUTE, "abx")      /* slot x of object a = b, which is taken when it is counted */    \
+  SL_GETTER(X, TUPLE_AT, "abc")      /* a = b[int c] */                                           \
+  X(STRING_AT, "abc")          /* a = b[int c] */                                                 \
+  X(STRING_ADD, "abc")         /* a = b + c */                                                    \
+  X(STRING_APPEND, "abc")      /* the same; takes b, which may grow where it is */                \
+  X(STRING_PREPEND, "abc")     /* the same; takes c */                                            \
+  X(STRING_EQ, "abc")          /* a = b == c */                                                   \
+  X(STRING_NE, "abc")                                                                             \
+  X(IS, "abc")                 /* a = b is c */                                                   \
+  X(IS_NOT, "abc")                                                                                \
+  X(DIM, "ab")                 /* a = number of dimensions of tensor b */                         \
+  X(DTYPE, "ab")               /* a = dtype of tensor b */
 
 enum class StepOp : uint16_t {
 #define X(name, ...) name,
@@ -154,6 +179,7 @@ struct Step {
     int64_t work = 0;                  // what a way back counts as, for the limits
     double (*function)(double);        // FLOAT_CALL
     double (*function_two)(double, double);
+    const Function* callee;            // CALL
   };
 };
 static_assert(sizeof(Step) == 32, "two steps a cache line");
@@ -178,7 +204,8 @@ struct Code {
   std::vector<Step> steps;
   std::vector<Fill> fills;
   std::vector<Call> calls;
-  std::vector<Value> constants;  // small ones, copied into each frame
+  std::vector<Value> constants;  // numbers and strings
+  std::vector<Value> image;      // of a frame at its start: None, then the constants; copied as bytes
   std::vector<int32_t> parameters;  // where each argument goes: an offset, or -1 for nowhere
   int32_t slots = 0;             // of a frame
   int32_t first_constant = 0;    // slot
@@ -188,5 +215,8 @@ constexpr int32_t offset_of(int32_t slot) { return slot * int32_t(sizeof(Value))
 
 // The code of a verified function: made at its first call, kept with it.
 const Code& code_of(const Function& function);
+
+// What a verified function runs as, one step a line: for people.
+std::string print_code(const Function& function);
 
 }  // namespace scriptlang::lower

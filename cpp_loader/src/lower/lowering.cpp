@@ -192,14 +192,26 @@ void Lowering::step() {
     }
     case Opcode::RET:
       if (f_.results == 1 && stack_.back().kind != Entry::Constant) {
-        emit(Op::RET, offset_of(slot_of_entry(stack_.back(), int64_t(stack_.size()) - 1)));
+        give_back(slot_of_entry(stack_.back(), int64_t(stack_.size()) - 1));
         return;
       }
       gather(0, f_.results);
-      emit(Op::RET, offset_of(own(0)));
+      give_back(own(0));
       return;
     default: return stack_step(stack_op(i.op), result_of(i.op));
   }
+}
+
+// The result lies in a slot, several from there on; they are moved away. What is left need not be
+// looked at where it is proven that nothing is counted.
+void Lowering::give_back(int32_t slot) {
+  bool empty = !plain_;
+  charge(tags_.size());
+  for (int32_t k = 0; k < int32_t(tags_.size()) && empty; ++k) {
+    bool moved = k >= slot && k < slot + f_.results;
+    empty = moved || uncounted(tags(k));
+  }
+  emit(Op::RET, offset_of(slot)).x = empty;
 }
 
 // Leaves None in a register, once everybody has what was there.
@@ -238,7 +250,8 @@ void Lowering::stack_step(StepOp op, Tags result) {
   int64_t pops = pops_of(f_, i), pushes = pushes_of(f_, i);
   int64_t first = int64_t(stack_.size()) - pops;
   gather(first, pops);
-  emit(op, offset_of(own(first)));
+  Step& step = emit(op, offset_of(own(first)));
+  if (op == Op::CALL) step.callee = f_.callees[size_t(i.x)];
   stack_.resize(size_t(first));
   charge(size_t(pops + pushes));
   cleared(first, first + std::max(pops, pushes) + 4);
@@ -377,6 +390,8 @@ std::unique_ptr<Code> Lowering::assemble() {
   code->constants = std::move(constants_);
   code->first_constant = first_constant_;
   code->slots = first_constant_ + int32_t(code->constants.size());
+  code->image.resize(size_t(first_constant_));
+  code->image.insert(code->image.end(), code->constants.begin(), code->constants.end());
   return code;
 }
 

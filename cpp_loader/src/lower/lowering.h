@@ -66,6 +66,7 @@ class Lowering {
   void translate(int32_t block);
   void begin(int32_t block);
   void step();
+  void give_back(int32_t slot);
   void empty_now(int32_t reg);
   void store(int32_t reg);
   void drop();
@@ -86,6 +87,7 @@ class Lowering {
   Step& emit(StepOp op, int32_t a = 0, int32_t b = 0, int32_t c = 0);
   Step& emit_result(StepOp op, int32_t to, int32_t b, int32_t c, Tags result, bool movable = true);
   Step* producer_of(int32_t slot);
+  Step* getter_of(int32_t slot);
   bool send_elsewhere(int32_t from, int32_t to);
   int32_t constant_slot(const Value& value);
   void copy_value(int32_t to, Entry::Kind kind, int32_t from);
@@ -114,7 +116,11 @@ class Lowering {
   void list_get();
   void list_set();
   void list_append();
+  bool take_row(int32_t slot, int32_t index, Step* row);
   void dict_set();
+  void dict_get_or();
+  void string_at();
+  void string_add();
   void emptied(int32_t slot);
   void attribute(int32_t slot);
   void set_attribute(int32_t slot);

@@ -7,6 +7,27 @@ namespace scriptlang::lower {
 
 using Op = StepOp;
 
+namespace {
+
+constexpr Op kGetters[] = {Op::LIST_GET, Op::ROW_GET,   Op::DICT_GET,
+                           Op::DICT_GET_OR, Op::ATTRIBUTE, Op::TUPLE_AT};
+
+bool is_untyped_getter(Op op) {
+  return std::find(std::begin(kGetters), std::end(kGetters), op) != std::end(kGetters);
+}
+bool is_getter(Op op) {
+  return std::any_of(std::begin(kGetters), std::end(kGetters),
+                     [op](Op first) { return op >= first && int32_t(op) <= int32_t(first) + 3; });
+}
+// Steps that read slots b, c and perhaps x, write slot a and do nothing else.
+bool only_computes(Op op) {
+  return op <= Op::SQRT_FLOAT || is_getter(op) || op == Op::GUARD_INT || op == Op::GUARD_FLOAT ||
+         op == Op::GUARD_BOOL || op == Op::COPY_RAW || op == Op::RESET || op == Op::LIST_LEN ||
+         op == Op::STRING_LEN || op == Op::DICT_LEN;
+}
+
+}  // namespace
+
 Step& Lowering::emit(StepOp op, int32_t a, int32_t b, int32_t c) {
   Step step;
   step.op = op;
@@ -33,9 +54,25 @@ Step* Lowering::producer_of(int32_t slot) {
   return &out_->back();
 }
 
+// The step that got what is in a slot, where it may check at once that this is a number: nothing
+// but steps that read and compute came since, and nothing looked at the value.
+Step* Lowering::getter_of(int32_t slot) {
+  constexpr size_t kFarthest = 8;
+  if (producer_.steps != out_) return nullptr;
+  for (size_t back = 1; back <= std::min(kFarthest, out_->size()); ++back) {
+    Step& step = (*out_)[out_->size() - back];
+    if (step.a == offset_of(slot)) return is_untyped_getter(step.op) ? &step : nullptr;
+    if (!only_computes(step.op)) return nullptr;
+    if (step.b == offset_of(slot) || step.c == offset_of(slot) || step.x == offset_of(slot)) {
+      return nullptr;
+    }
+  }
+  return nullptr;
+}
+
 // Whether a step drops what was in the slot of its result.
 static bool drops_old(StepOp op) {
-  return op == Op::OP || op == Op::LIST_GET || op == Op::DICT_GET || op == Op::TUPLE_AT;
+  return op == Op::OP || is_getter(op) || op == Op::STRING_AT;
 }
 
 // Lets the last step write its result to another slot; `from` keeps what it had.
@@ -200,7 +237,8 @@ int32_t Lowering::borrow(int64_t position) {
   Entry& e = stack_[size_t(position)];
   if (e.kind == Entry::Constant) {
     const Value& value = f_.constants[size_t(e.index)];
-    if (!plain_ && uncounted(one(value.tag()))) return constant_slot(value);
+    bool kept = uncounted(one(value.tag())) || value.is_string();
+    if (!plain_ && kept) return constant_slot(value);
     materialise(position);
   }
   return slot_of_entry(stack_[size_t(position)], position);
@@ -257,10 +295,8 @@ int32_t Lowering::guarded(int64_t position, char letter) {
     materialise(position);
     slot = own(position);
   }
-  Step* last = producer_of(slot);
-  if (last && last->op == Op::LIST_GET && uncounted(producer_.before)) {
-    last->op = letter == 'i' ? Op::LIST_GET_INT
-               : letter == 'b' ? Op::LIST_GET_BOOL : Op::LIST_GET_FLOAT;
+  if (Step* getter = getter_of(slot)) {
+    getter->op = Op(int32_t(getter->op) + (letter == 'i' ? 1 : letter == 'f' ? 2 : 3));
   } else {
     emit(letter == 'i' ? Op::GUARD_INT : letter == 'b' ? Op::GUARD_BOOL : Op::GUARD_FLOAT,
          offset_of(slot));

@@ -27,6 +27,7 @@ using Op = StepOp;
    std::name}
 #define SL_DICT_RULES(key)                                                           \
   {"aten::__getitem__.Dict_" key, Form::DictGet, Op::DICT_GET, "--", '-'},           \
+  {"aten::get.default_" key, Form::DictGetOr, Op::DICT_GET_OR, "---", '-'},          \
   {"aten::__contains__." key, Form::DictHas, Op::DICT_HAS, "--", 'b'},               \
   {"aten::_set_item." key, Form::DictSet, Op::DICT_SET, "---", '-'},                 \
   {"aten::len.Dict_" key, Form::Length, Op::DICT_LEN, "-", 'i'}
@@ -99,6 +100,10 @@ const Rule kRules[] = {
     {"aten::__getitem__.t", Form::ListGet, Op::LIST_GET, "-i", '-'},
     {"aten::_set_item.t", Form::ListSet, Op::LIST_SET, "-i-", '-'},
     {"aten::append.t", Form::ListAppend, Op::LIST_APPEND, "--", '-'},
+    {"aten::__getitem__.str", Form::StringAt, Op::STRING_AT, "-i", '-'},
+    {"aten::add.str", Form::StringAdd, Op::STRING_ADD, "--", '-'},
+    {"aten::eq.str", Form::StringEqual, Op::STRING_EQ, "--", 'b'},
+    {"aten::ne.str", Form::StringEqual, Op::STRING_NE, "--", 'b'},
     SL_DICT_RULES("str"),
     SL_DICT_RULES("int"),
     SL_DICT_RULES("float"),

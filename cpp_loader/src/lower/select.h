@@ -9,7 +9,8 @@ namespace scriptlang::lower {
 
 enum class Form : uint8_t {
   Unary, Binary, Compare, FloatCall, FloatCallTwo, DeriveIndex, RangeLength,
-  Length, ListGet, ListSet, ListAppend, DictGet, DictHas, DictSet, Not,
+  Length, ListGet, ListSet, ListAppend, DictGet, DictGetOr, DictHas, DictSet, StringAt, StringAdd,
+  StringEqual,
   Same,     // the value as it is: prim::unchecked_cast
   Numbers,  // of a Scalar each: what it is depends on the tags
 };

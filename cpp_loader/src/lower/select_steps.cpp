@@ -35,6 +35,15 @@ Op on_floats(Op op) {
   }
 }
 
+// The step for a value that is proven to be a number.
+Op for_numbers(Op op, Tags tags) {
+  int32_t which = tags == one(Tag::Int)      ? 1
+                  : tags == one(Tag::Double) ? 2
+                  : tags == one(Tag::Bool)   ? 3
+                                             : 0;
+  return Op(int32_t(op) + which);
+}
+
 bool gives_bool(Op op) { return op >= Op::LT_INT && op <= Op::NE_FLOAT; }
 
 }  // namespace
@@ -49,8 +58,12 @@ bool Lowering::typed_operator(const Rule& rule) {
     case Form::ListSet: list_set(); return true;
     case Form::ListAppend: list_append(); return true;
     case Form::Length: look_at_one(rule.op, one(Tag::Int)); return true;
+    case Form::StringAdd: string_add(); return true;
+    case Form::StringAt: string_at(); return true;
+    case Form::DictGetOr: dict_get_or(); return true;
     case Form::DictGet:
     case Form::DictHas:
+    case Form::StringEqual:
       look_at_two(rule.op, result_tags(rule.result));
       return true;
     case Form::DictSet: dict_set(); return true;
@@ -102,26 +115,59 @@ void Lowering::list_get() {
   pop();
   Entry holder = pop();
   bool in_place = holder.kind == Entry::Own;
-  emit_result(Op::LIST_GET, own(first), offset_of(list), offset_of(index), kAnyTags, !in_place);
-  if (!in_place) release(holder, first);
+  Step row;
+  if (in_place && take_row(own(first), index, &row)) {
+    emit_result(Op::ROW_GET, own(first), row.b, row.c, kAnyTags, row.b != row.a).x =
+        offset_of(index);
+  } else {
+    emit_result(Op::LIST_GET, own(first), offset_of(list), offset_of(index), kAnyTags, !in_place);
+    if (!in_place) release(holder, first);
+  }
   stack_.push_back(Entry());
+}
+
+// Takes the step out that got a row, where it can as well be gone through on the way to its
+// element: only arithmetic that cannot fail came since, and nothing that the step looks at changed.
+bool Lowering::take_row(int32_t slot, int32_t index, Step* row) {
+  constexpr size_t kFarthest = 4;
+  for (size_t back = 1; back <= std::min(kFarthest, out_->size()); ++back) {
+    size_t at = out_->size() - back;
+    const Step& step = (*out_)[at];
+    if (step.a == offset_of(slot)) {
+      if (step.op != Op::LIST_GET || offset_of(index) == step.a) return false;
+      for (size_t k = at + 1; k < out_->size(); ++k) {
+        int32_t written = (*out_)[k].a;
+        if (written == step.b || written == step.c) return false;
+      }
+      *row = step;
+      out_->erase(out_->begin() + long(at));
+      producer_ = Producer();
+      return true;
+    }
+    bool harmless = step.op < Op::FLOORDIV_INT || step.op == Op::COPY_RAW;
+    if (!harmless || step.b == offset_of(slot) || step.c == offset_of(slot)) return false;
+  }
+  return false;
 }
 
 // The list is the result; it stays the entry that it is.
 void Lowering::list_set() {
   int64_t first = int64_t(stack_.size()) - 3;
   int32_t list = borrow(first), index = guarded(first + 1, 'i'), value = taken(first + 2);
+  Tags known = tags_of_entry(stack_.back(), first + 2);
   pop();
   pop();
-  emit(Op::LIST_SET, offset_of(list), offset_of(index), offset_of(value));
+  emit(for_numbers(Op::LIST_SET, known), offset_of(list), offset_of(index),
+       offset_of(value));
   emptied(value);
 }
 
 void Lowering::list_append() {
   int64_t first = int64_t(stack_.size()) - 2;
   int32_t list = borrow(first), value = taken(first + 1);
+  Tags known = tags_of_entry(stack_.back(), first + 1);
   pop();
-  emit(Op::LIST_APPEND, offset_of(list), offset_of(value));
+  emit(for_numbers(Op::LIST_APPEND, known), offset_of(list), offset_of(value));
   emptied(value);
 }
 
@@ -133,14 +179,60 @@ void Lowering::emptied(int32_t slot) {
 
 void Lowering::dict_set() {
   int64_t first = int64_t(stack_.size()) - 3;
-  int32_t dict = borrow(first), key = taken(first + 1), value = taken(first + 2);
+  int32_t dict = borrow(first), key = borrow(first + 1), value = taken(first + 2);
   pop();
+  Entry name = pop(), holder = pop();
+  emit(Op::DICT_SET, offset_of(dict), offset_of(key), offset_of(value));
+  emptied(value);
+  release(name, first + 1);
+  release(holder, first);
+}
+
+void Lowering::dict_get_or() {
+  int64_t first = int64_t(stack_.size()) - 3;
+  int32_t dict = borrow(first), key = borrow(first + 1), other = borrow(first + 2);
+  Entry last = pop(), name = pop(), holder = pop();
+  bool in_place = holder.kind == Entry::Own;
+  bool movable = !in_place && name.kind != Entry::Move && last.kind != Entry::Move;
+  emit_result(Op::DICT_GET_OR, own(first), offset_of(dict), offset_of(key), kAnyTags, movable).x =
+      offset_of(other);
+  release(last, first + 2);
+  release(name, first + 1);
+  if (!in_place) release(holder, first);
+  stack_.push_back(Entry());
+}
+
+void Lowering::string_at() {
+  int64_t first = int64_t(stack_.size()) - 2;
+  int32_t text = borrow(first), index = guarded(first + 1, 'i');
   pop();
   Entry holder = pop();
-  emit(Op::DICT_SET, offset_of(dict), offset_of(key), offset_of(value));
-  emptied(key);
-  emptied(value);
-  release(holder, first);
+  bool in_place = holder.kind == Entry::Own;
+  emit_result(Op::STRING_AT, own(first), offset_of(text), offset_of(index), one(Tag::String),
+              !in_place);
+  if (!in_place) release(holder, first);
+  stack_.push_back(Entry());
+}
+
+// An operand that dies here is taken: its text may grow where it is.
+void Lowering::string_add() {
+  int64_t first = int64_t(stack_.size()) - 2;
+  auto dies = [&](int64_t position) {
+    Entry::Kind kind = stack_[size_t(position)].kind;
+    return !plain_ && (kind == Entry::Move || kind == Entry::Own);
+  };
+  bool append = dies(first), prepend = !append && dies(first + 1);
+  int32_t a = append ? taken(first) : borrow(first);
+  int32_t b = prepend ? taken(first + 1) : borrow(first + 1);
+  Entry second = pop(), holder = pop();
+  Op op = append ? Op::STRING_APPEND : prepend ? Op::STRING_PREPEND : Op::STRING_ADD;
+  emit_result(op, own(first), offset_of(a), offset_of(b), one(Tag::String), false);
+  if (append) emptied(a);
+  if (prepend) emptied(b);
+  set_tags(own(first), one(Tag::String));
+  if (!prepend) release(second, first + 1);
+  if (!append && holder.kind != Entry::Own) release(holder, first);
+  stack_.push_back(Entry());
 }
 
 void Lowering::attribute(int32_t slot) {

@@ -130,14 +130,14 @@ Value gradient(const Tensor& self, const Value& spacing, const Value& dims, int6
       axes.push_back(d);
     }
   }
-  const std::vector<Value>* many = spacing.tag() == Tag::List ? &spacing.as_list().items : nullptr;
+  const List* many = spacing.is_list() ? &spacing.as_list() : nullptr;
   SL_CHECK(!many || many->size() == axes.size(), "torch.gradient expected spacing to be "
            "unspecified, a scalar, or a list of length ", axes.size(), ", but got a list of length ",
            many ? many->size() : 0);
   SL_CHECK(self.dim() > 0 || axes.empty(), "torch.gradient expected a tensor with dimensions");
   std::vector<Tensor> results;
   for (size_t i = 0; i < axes.size(); ++i) {
-    Steps steps = steps_of(many ? (*many)[i] : spacing, self, axes[i]);
+    Steps steps = steps_of(many ? many->get(i) : spacing, self, axes[i]);
     results.push_back(gradient_along(self, axes[i], steps, order));
   }
   return tensor_list(std::move(results));

@@ -164,7 +164,7 @@ void examine(const Value& v, size_t depth, Literal& literal) {
         literal.dtype == ScalarType::Undefined ? type : promote(literal.dtype, type);
     return;
   }
-  const std::vector<Value>& items = v.is_list() ? v.as_list().items : v.as_tuple().items;
+  std::vector<Value> items = items_of(v);
   SL_CHECK(depth < kMaxDims, "a nested list of more than ", kMaxDims, " levels makes no tensor");
   SL_CHECK(depth < literal.sizes.size() && int64_t(items.size()) == literal.sizes[depth],
            "Expected sequence of length ", depth < literal.sizes.size() ? literal.sizes[depth] : 0,
@@ -175,8 +175,7 @@ void examine(const Value& v, size_t depth, Literal& literal) {
 void store(const Value& v, const Tensor& one, char*& to, kernels::Convert convert,
            int64_t itemsize) {
   if (v.is_list() || v.is_tuple()) {
-    const std::vector<Value>& items = v.is_list() ? v.as_list().items : v.as_tuple().items;
-    for (const Value& item : items) store(item, one, to, convert, itemsize);
+    for (const Value& item : items_of(v)) store(item, one, to, convert, itemsize);
     return;
   }
   Scalar s = Scalar::of(v);
@@ -189,14 +188,13 @@ void store(const Value& v, const Tensor& one, char*& to, kernels::Convert conver
 
 Tensor from_value(const Value& v, const Value& dtype_value) {
   Literal literal;
-  for (const Value* level = &v; level->is_list() || level->is_tuple();) {
-    const std::vector<Value>& items =
-        level->is_list() ? level->as_list().items : level->as_tuple().items;
+  for (Value level = v; level.is_list() || level.is_tuple();) {
+    std::vector<Value> items = items_of(level);
     literal.sizes.push_back(int64_t(items.size()));
     SL_CHECK(literal.sizes.size() <= kMaxDims, "a nested list of more than ", kMaxDims,
              " levels makes no tensor");
     if (items.empty()) break;
-    level = &items[0];
+    level = items[0];
   }
   examine(v, 0, literal);
   ScalarType natural =

@@ -35,10 +35,10 @@ void store(const Tensor& to, const Tensor& value) {
 
 void store(const Value& to, const Value& value) {
   if (to.is_tensor()) return store(to.as_tensor(), value.as_tensor());
-  std::vector<Value>&targets = to.as_list().items, &values = value.as_list().items;
+  const List &targets = to.as_list(), &values = value.as_list();
   SL_CHECK(targets.size() == values.size(), "expected ", values.size(), " tensors in out=, got ",
            targets.size());
-  for (size_t i = 0; i < values.size(); ++i) store(targets[i].as_tensor(), values[i].as_tensor());
+  for (size_t i = 0; i < values.size(); ++i) store(targets.get(i).as_tensor(), values.get(i).as_tensor());
 }
 
 Tensor row_major_copy(const Tensor& t) {
@@ -101,7 +101,7 @@ void copy(OpFn base, int, Context& ctx, Args args, Value* results) {
     return;
   }
   std::vector<Tensor> copies;
-  for (const Value& view : made.as_list().items) {
+  for (const Value& view : made.as_list()) {
     copies.push_back(row_major_copy(view.as_tensor()));
   }
   results[0] = tensor_list(std::move(copies));

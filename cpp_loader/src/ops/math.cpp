@@ -216,22 +216,23 @@ bool less(const Value& a, const Value& b) {
 }
 
 void extreme_of_list(const Args& args, Value* out, bool want_max) {
-  const std::vector<Value>& items = args.list(0).items;
+  const List& items = args.list(0);
   if (items.empty()) {
     raise(ErrorKind::RuntimeError, want_max ? "max" : "min", "() arg is an empty sequence");
   }
   size_t best = 0;
   for (size_t k = 1; k < items.size(); ++k) {
-    bool better = want_max ? less(items[best], items[k]) : less(items[k], items[best]);
+    bool better = want_max ? less(items.get(best), items.get(k))
+                           : less(items.get(k), items.get(best));
     if (better) best = k;
   }
-  out[0] = items[best];
+  out[0] = items.get(best);
 }
 
-bool list_less(const std::vector<Value>& a, const std::vector<Value>& b) {
+bool list_less(const List& a, const List& b) {
   for (size_t k = 0; k < a.size() && k < b.size(); ++k) {
-    if (less(a[k], b[k])) return true;
-    if (less(b[k], a[k])) return false;
+    if (less(a.get(k), b.get(k))) return true;
+    if (less(b.get(k), a.get(k))) return false;
   }
   return a.size() < b.size();
 }
@@ -257,7 +258,7 @@ bool list_less(const std::vector<Value>& a, const std::vector<Value>& b) {
   SL_OP(prim_##name##_self_float) { extreme_of_list(args, out, want_max); }                \
   SL_OP(prim_##name##_self_bool) { extreme_of_list(args, out, want_max); }                 \
   SL_OP(prim_##name##_int_list) {                                                          \
-    bool first = list_less(args.list(0).items, args.list(1).items);                        \
+    bool first = list_less(args.list(0), args.list(1));                                    \
     out[0] = args[first == want_max];                                                      \
   }                                                                                        \
   SL_OP(prim_##name##_float_list) { op_prim_##name##_int_list(ctx, args, out); }           \

@@ -191,7 +191,7 @@ Tensor frexp_mantissa(const Tensor& self, Tensor* exponent) {
 
 void as_separate(Value* out) {
   List& list = out->as_list();
-  for (Value& v : list.items) v = Value(clone(v.as_tensor()));
+  for (size_t k = 0; k < list.size(); ++k) list.set(k, clone(list.get(k).as_tensor()));
 }
 
 }  // namespace

@@ -14,7 +14,8 @@
 #include <array>
 #include <memory>
 
-#include "../value.h"
+#include "../dict.h"
+#include "../list.h"
 #include "scalar_math.h"
 
 namespace scriptlang {

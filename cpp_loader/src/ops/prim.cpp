@@ -131,12 +131,9 @@ SL_OP(prim_EnumValue_str) { out[0] = args[0].as_enum().value; }
 
 SL_OP(prim_rangelist) {
   int64_t n = args.integer(0);
-  std::vector<Value> items;
-  for (int64_t k = 0; k < n; ++k) {
-    if (k % 65536 == 0) memory::charge(0);
-    items.emplace_back(k);
-  }
-  out[0] = List::make(std::move(items));
+  Ref<List> list = List::make();
+  for (int64_t k = 0; k < n; ++k) list->push(k);
+  out[0] = std::move(list);
 }
 SL_OP(prim_TimePoint) {
   out[0].set_int(std::chrono::duration_cast<std::chrono::nanoseconds>(

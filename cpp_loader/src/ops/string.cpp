@@ -349,7 +349,7 @@ SL_OP(aten_join) {
   Text separator = args.string(0);
   std::string text;
   bool first = true;
-  for (const Value& item : args.list(1).items) {
+  for (const Value& item : args.list(1)) {
     memory::ask_to_grow(text, separator.size() + item.as_string().size());
     if (!first) text += separator;
     text += item.as_string();

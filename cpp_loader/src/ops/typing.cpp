@@ -120,7 +120,7 @@ ScalarType type_of(const Value& v) {
 
 void each(const Value& list, Value* out, OpFn f, Context& ctx) {
   std::vector<Tensor> made;
-  for (const Value& v : list.as_list().items) {
+  for (const Value& v : list.as_list()) {
     Value given = v, result;
     f(ctx, Args(&given, 1), &result);
     made.push_back(result.as_tensor());

@@ -1,0 +1,176 @@
+#include "dict.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "type.h"
+
+namespace scriptlang {
+
+namespace {
+
+uint32_t mix(uint64_t x) {
+  x ^= x >> 32;
+  x *= 0x9e3779b97f4a7c15ull;
+  return uint32_t(x >> 32);
+}
+
+// Equal keys have equal hashes: 1, 1.0 and True are one key.
+uint32_t hash_of(const Value& key) {
+  switch (key.tag()) {
+    case Tag::Bool:
+    case Tag::Int: return mix(uint64_t(key.raw_int()));
+    case Tag::Double: {
+      double d = key.raw_double();
+      bool whole = d >= -9.2e18 && d <= 9.2e18 && d == std::floor(d);
+      return mix(whole ? uint64_t(int64_t(d)) : std::hash<double>()(d));
+    }
+    case Tag::Complex: {
+      std::complex<double> c = key.as_complex();
+      if (c.imag() == 0) return hash_of(Value(c.real()));
+      return mix(std::hash<double>()(c.real()) * 31 + std::hash<double>()(c.imag()));
+    }
+    case Tag::String: return hash_of(key.raw_string());
+    case Tag::Device:
+    case Tag::Tensor: return mix(key.bits());
+    case Tag::Enum: return mix(std::hash<std::string>()(key.as_enum().name));
+    default:
+      raise(ErrorKind::RuntimeError, "Can't hash IValues with tag '", tag_name(key.tag()), "'");
+  }
+}
+
+}  // namespace
+
+Ref<Dict> Dict::make(TypeRef key, TypeRef value) {
+  Ref<Dict> dict(new Dict);
+  dict->key_type = std::move(key);
+  dict->value_type = std::move(value);
+  return dict;
+}
+
+// The bucket of a key; null when it is absent, and then `place` is where it would go.
+template <class Same>
+Dict::Bucket* Dict::search(uint32_t hash, const Same& same, Bucket** place) {
+  size_t mask = table_.size() - 1;
+  Bucket* free = nullptr;
+  for (size_t at = hash & mask;; at = (at + 1) & mask) {
+    Bucket& bucket = table_[at];
+    if (bucket.index == kFree) {
+      *place = free ? free : &bucket;
+      return nullptr;
+    }
+    if (bucket.index == kDeleted) {
+      if (!free) free = &bucket;
+    } else if (bucket.hash == hash && same(entries_[size_t(bucket.index)].key)) {
+      return &bucket;
+    }
+  }
+}
+
+Dict::Bucket* Dict::bucket_of(const Value& key, uint32_t hash, Bucket** place) {
+  if (key.is_int()) {
+    return search(hash, [&](const Value& k) {
+      return k.is_int() ? k.raw_int() == key.raw_int() : equal(k, key);
+    }, place);
+  }
+  if (key.is_string()) {
+    return search(hash, [&](const Value& k) {
+      return k.is_string() &&
+             (k.bits() == key.bits() || k.raw_string().text == key.raw_string().text);
+    }, place);
+  }
+  return search(hash, [&](const Value& k) { return equal(k, key); }, place);
+}
+
+void Dict::rebuild(size_t buckets) {
+  std::vector<Bucket> table(buckets, {0, kFree});
+  entries_.reserve(buckets * 2 / 3 + 1);
+  entries_.erase(std::remove_if(entries_.begin(), entries_.end(),
+                                [](const Entry& e) { return !e.live(); }),
+                 entries_.end());
+  table_.swap(table);
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    uint32_t hash = hash_of(entries_[i].key);
+    size_t at = hash & (buckets - 1);
+    while (table_[at].index != kFree) at = (at + 1) & (buckets - 1);
+    table_[at] = {hash, int32_t(i)};
+  }
+}
+
+Value* Dict::find(const Value& key) {
+  uint32_t hash = hash_of(key);
+  if (live_ == 0) return nullptr;
+  Bucket* place;
+  Bucket* found = bucket_of(key, hash, &place);
+  return found ? &entries_[size_t(found->index)].value : nullptr;
+}
+
+void Dict::set(const Value& key, Value value) {
+  uint32_t hash = hash_of(key);
+  Bucket *place = nullptr, *found = table_.empty() ? nullptr : bucket_of(key, hash, &place);
+  if (found) {
+    entries_[size_t(found->index)].value.swap(value);  // what was there dies last
+    return;
+  }
+  // entries_ counts dead ones too, and every dead entry has at most one deleted bucket: there is
+  // always a free bucket to end a search at.
+  if ((entries_.size() + 1) * 3 > table_.size() * 2) {
+    size_t buckets = 8;
+    while (size_t(live_ + 1) * 3 > buckets) buckets *= 2;
+    if (live_ >= (int64_t(1) << 30)) raise(ErrorKind::MemoryError, "a dict has too many entries");
+    int64_t bytes = int64_t(buckets * (sizeof(Entry) + sizeof(Bucket)));
+    if (bytes > charged_) {
+      memory::charge(bytes - charged_);
+      charged_ = bytes;
+    }
+    rebuild(buckets);
+    bucket_of(key, hash, &place);
+  }
+  entries_.push_back({key, std::move(value)});
+  *place = {hash, int32_t(entries_.size() - 1)};
+  ++live_;
+}
+
+bool Dict::erase(const Value& key) {
+  uint32_t hash = hash_of(key);
+  if (live_ == 0) return false;
+  Bucket* place;
+  Bucket* found = bucket_of(key, hash, &place);
+  if (!found) return false;
+  Entry& entry = entries_[size_t(found->index)];
+  found->index = kDeleted;
+  --live_;
+  Value dead_key = std::move(entry.key), dead_value = std::move(entry.value);
+  return true;
+}
+
+bool Dict::pop_last(Value* key, Value* value) {
+  for (size_t i = entries_.size(); i-- > 0;) {
+    if (!entries_[i].live()) continue;
+    *key = entries_[i].key;
+    *value = entries_[i].value;
+    return erase(*key);
+  }
+  return false;
+}
+
+void Dict::clear() {
+  std::vector<Entry> dead = std::move(entries_);
+  entries_.clear();
+  table_.clear();
+  live_ = 0;
+}
+
+bool Dict::next(size_t* cursor, const Entry** entry) const {
+  while (*cursor < entries_.size()) {
+    const Entry& candidate = entries_[(*cursor)++];
+    if (candidate.live()) {
+      *entry = &candidate;
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace scriptlang

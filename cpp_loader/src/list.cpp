@@ -1,0 +1,228 @@
+#include "list.h"
+
+#include <algorithm>
+
+#include "type.h"
+
+namespace scriptlang {
+
+namespace {
+
+constexpr size_t kSmallestRoom = 128;  // bytes: what the allocator gives at least
+
+List::Kind kind_of(Tag tag) {
+  switch (tag) {
+    case Tag::Int: return List::Kind::Ints;
+    case Tag::Double: return List::Kind::Floats;
+    case Tag::Bool: return List::Kind::Bools;
+    default: return List::Kind::Values;
+  }
+}
+
+void* take_room(size_t bytes) {
+  memory::charge(int64_t(bytes));
+  try {
+    return memory::take(bytes);
+  } catch (...) {
+    memory::uncharge(int64_t(bytes));
+    throw;
+  }
+}
+
+void give_room(void* room, size_t bytes) noexcept {
+  if (!room) return;
+  memory::give(room, bytes);
+  memory::uncharge(int64_t(bytes));
+}
+
+}  // namespace
+
+Ref<List> List::make(std::vector<Value> items, TypeRef element) {
+  Ref<List> list = List::make(nullptr, 0, std::move(element));
+  if (items.empty()) return list;
+  list->kind_ = kind_of(items[0].tag());
+  list->reserve(items.size());
+  for (Value& item : items) list->push(std::move(item));
+  return list;
+}
+
+Ref<List> List::make(const int64_t* ints, size_t count, TypeRef element) {
+  memory::charge(int64_t(sizeof(List)));
+  Ref<List> list(new List);
+  list->element = std::move(element);
+  if (count == 0) return list;
+  list->kind_ = Kind::Ints;
+  list->grow(count);
+  std::copy_n(ints, count, list->ints());
+  list->size_ = count;
+  return list;
+}
+
+Ref<List> List::like(const List& other) {
+  Ref<List> list = List::make(nullptr, 0, other.element);
+  list->kind_ = other.kind_;
+  return list;
+}
+
+List::~List() {
+  release();
+  memory::uncharge(int64_t(sizeof(List)));
+}
+
+// Drops the elements and gives the room back.
+void List::release() noexcept {
+  size_t count = size_, bytes = bytes_;
+  void* data = data_;
+  size_ = bytes_ = 0;
+  data_ = nullptr;
+  if (kind_ == Kind::Values) {
+    for (size_t k = 0; k < count; ++k) static_cast<Value*>(data)[k].~Value();
+  }
+  give_room(data, bytes);
+}
+
+Value List::get(size_t at) const {
+  switch (kind_) {
+    case Kind::Ints: return Value(ints()[at]);
+    case Kind::Floats: return Value(floats()[at]);
+    case Kind::Bools: return Value(bools()[at]);
+    default: return values()[at];
+  }
+}
+
+void List::put(size_t at, Value&& value) noexcept {
+  switch (kind_) {
+    case Kind::Ints: ints()[at] = value.raw_int(); break;
+    case Kind::Floats: floats()[at] = value.raw_double(); break;
+    case Kind::Bools: bools()[at] = value.raw_bool(); break;
+    default: new (values() + at) Value(std::move(value));
+  }
+}
+
+void List::set(size_t at, Value value) {
+  adapt(kind_of(value.tag()));
+  if (kind_ == Kind::Values) {
+    values()[at].swap(value);  // what was there dies last: its end may change the list
+  } else {
+    put(at, std::move(value));
+  }
+}
+
+Value List::take(size_t at) {
+  Value taken = get(at);
+  visit([&](auto* first) { std::move(first + at + 1, first + size_, first + at); });
+  --size_;
+  if (kind_ == Kind::Values) values()[size_].~Value();
+  return taken;
+}
+
+void List::push(Value value) {
+  adapt(kind_of(value.tag()));
+  if ((size_ + 1) * width() > bytes_) grow(size_ + 1);
+  put(size_, std::move(value));
+  ++size_;
+}
+
+void List::insert(size_t at, Value value) {
+  push(std::move(value));
+  visit([&](auto* first) { std::rotate(first + at, first + size_ - 1, first + size_); });
+}
+
+void List::clear() noexcept { release(); }
+
+void List::reserve(size_t count) {
+  if (count * width() > bytes_) grow(count);
+}
+
+void List::extend(const List& other) {
+  size_t count = other.size_;
+  if (count == 0) return;
+  adapt(other.kind_);
+  if (&other == this || kind_ == other.kind_) {
+    reserve(size_ + count);
+    visit([&](auto* first) {
+      std::uninitialized_copy_n(reinterpret_cast<decltype(first)>(other.data_), count,
+                                first + size_);
+    });
+    size_ += count;
+    return;
+  }
+  for (size_t k = 0; k < count; ++k) push(other.get(k));
+}
+
+void List::reverse() noexcept {
+  visit([&](auto* first) { std::reverse(first, first + size_); });
+}
+
+void List::swap(List& other) noexcept {
+  std::swap(kind_, other.kind_);
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  std::swap(bytes_, other.bytes_);
+}
+
+Ref<List> List::slice(int64_t start, int64_t step, size_t count) const {
+  Ref<List> taken = List::like(*this);
+  if (count == 0) return taken;
+  taken->grow(count);
+  visit([&](auto* first) {
+    auto* to = reinterpret_cast<decltype(first)>(taken->data_);
+    for (size_t k = 0; k < count; ++k) {
+      new (to + k) std::remove_reference_t<decltype(*to)>(first[start + int64_t(k) * step]);
+    }
+  });
+  taken->size_ = count;
+  return taken;
+}
+
+ValueSpan List::boxed() {
+  if (kind_ != Kind::Values) become_values();
+  return {values(), size_};
+}
+
+// Makes room for what a kind is of, where the list cannot hold it as it is.
+void List::adapt(Kind kind) {
+  if (kind_ == kind) return;
+  if (size_ == 0) {
+    kind_ = kind;
+  } else if (kind_ != Kind::Values) {
+    become_values();
+  }
+}
+
+void List::become_values() {
+  size_t bytes = std::max(size_ * sizeof(Value), kSmallestRoom);
+  Value* fresh = static_cast<Value*>(take_room(bytes));
+  for (size_t k = 0; k < size_; ++k) new (fresh + k) Value(get(k));
+  give_room(data_, bytes_);
+  kind_ = Kind::Values;
+  data_ = fresh;
+  bytes_ = bytes;
+}
+
+// Room for `count` elements, and for as many again as there are, so that pushing costs little.
+// Counted before it is taken; the list stays as it was when there is none.
+void List::grow(size_t count) {
+  size_t each = width();
+  if (count > (size_t(1) << 58) / each) {
+    raise(ErrorKind::MemoryError, "a list of ", count, " elements");
+  }
+  size_t bytes = std::max(count * each, kSmallestRoom);
+  if (size_ && bytes < bytes_ * 2) bytes = bytes_ * 2;
+  void* fresh = take_room(bytes);
+  if (size_) std::memcpy(fresh, data_, size_ * each);  // Values may be moved as bytes
+  give_room(data_, bytes_);
+  data_ = fresh;
+  bytes_ = bytes;
+}
+
+std::vector<Value> items_of(const Value& sequence) {
+  if (sequence.is_tuple()) return sequence.as_tuple().items;
+  const List& list = sequence.as_list();
+  std::vector<Value> items;
+  items.reserve(list.size());
+  for (const Value& item : list) items.push_back(item);
+  return items;
+}
+
+}  // namespace scriptlang

@@ -1,0 +1,125 @@
+// Lists: ints, floats and bools lie side by side without tags, everything else as Values.
+//
+// The kind of storage follows from what is put in, never from a declared type: a list whose
+// elements are all ints (floats, bools) may be Ints (Floats, Bools); the first element of another
+// type makes it a list of Values. An empty list takes the kind of what comes first. Reading never
+// changes a list, so threads may read one at the same time.
+#pragma once
+
+#include "type.h"
+
+namespace scriptlang {
+
+// Values that lie side by side and belong to somebody else.
+struct ValueSpan {
+  const Value* first = nullptr;
+  size_t count = 0;
+  ValueSpan() = default;
+  ValueSpan(const Value* values, size_t size) : first(values), count(size) {}
+  ValueSpan(const std::vector<Value>& values) : first(values.data()), count(values.size()) {}
+  size_t size() const { return count; }
+  bool empty() const { return count == 0; }
+  const Value& operator[](size_t k) const { return first[k]; }
+  const Value* begin() const { return first; }
+  const Value* end() const { return first + count; }
+};
+
+struct List : Counted {
+ public:
+  enum class Kind : uint8_t { Values, Ints, Floats, Bools };
+
+  TypeRef element;  // may be null: not known
+
+  static Ref<List> make(std::vector<Value> items = {}, TypeRef element = {});
+  static Ref<List> make(const int64_t* ints, size_t count, TypeRef element);
+  static Ref<List> like(const List& other);  // empty, of the same kind and element type
+  List() = default;
+  List(const List&) = delete;
+  List& operator=(const List&) = delete;
+  ~List();
+
+  Kind kind() const noexcept { return kind_; }
+  size_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
+
+  // Positions are below size(), unless it says otherwise.
+  Value get(size_t at) const;
+  void set(size_t at, Value value);
+  Value take(size_t at);  // removes it
+  void push(Value value);
+  void insert(size_t at, Value value);  // at <= size()
+  void clear() noexcept;
+  void reserve(size_t count);
+  void extend(const List& other);  // which may be the same list
+  void reverse() noexcept;
+  void swap(List& other) noexcept;  // elements, not the declared type
+  Ref<List> slice(int64_t start, int64_t step, size_t count) const;
+
+  // The elements as they lie; for the kind they are of.
+  int64_t* ints() const noexcept { return static_cast<int64_t*>(data_); }
+  double* floats() const noexcept { return static_cast<double*>(data_); }
+  bool* bools() const noexcept { return static_cast<bool*>(data_); }
+  Value* values() const noexcept { return static_cast<Value*>(data_); }
+  // Makes it a list of Values. Not while others read it.
+  ValueSpan boxed();
+  // Calls visit(pointer to the first element): each kind by its own type.
+  template <class Visit>
+  decltype(auto) visit(Visit&& visit) const {
+    switch (kind_) {
+      case Kind::Ints: return visit(ints());
+      case Kind::Floats: return visit(floats());
+      case Kind::Bools: return visit(bools());
+      default: return visit(values());
+    }
+  }
+
+  // A number at the end: the room is there already when these say so.
+  bool push_int(int64_t v) noexcept { return push_plain(Kind::Ints, v); }
+  bool push_float(double v) noexcept { return push_plain(Kind::Floats, v); }
+  bool push_bool(bool v) noexcept { return push_plain(Kind::Bools, v); }
+
+  class Iterator {
+   public:
+    Iterator(const List* list, size_t at) : list_(list), at_(at) {}
+    Value operator*() const { return list_->get(at_); }
+    Iterator& operator++() { return ++at_, *this; }
+    bool operator!=(const Iterator& o) const { return at_ != o.at_; }
+
+   private:
+    const List* list_;
+    size_t at_;
+  };
+  Iterator begin() const { return {this, 0}; }
+  Iterator end() const { return {this, size_}; }
+
+ private:
+  static constexpr size_t width_of(Kind kind) {
+    return kind == Kind::Values ? sizeof(Value) : kind == Kind::Bools ? 1 : 8;
+  }
+  size_t width() const noexcept { return width_of(kind_); }
+  template <class T>
+  bool push_plain(Kind kind, T v) noexcept {
+    if (kind_ != kind || (size_ + 1) * sizeof(T) > bytes_) return false;
+    static_cast<T*>(data_)[size_++] = v;
+    return true;
+  }
+  void adapt(Kind kind);
+  void become_values();
+  void put(size_t at, Value&& value) noexcept;  // where nothing is, of the list's kind
+  void grow(size_t count);
+  void release() noexcept;
+
+  Kind kind_ = Kind::Values;
+  void* data_ = nullptr;
+  size_t size_ = 0;
+  size_t bytes_ = 0;  // room at data_; counted against the memory limit
+};
+
+inline List& Value::as_list() const { return want(Tag::List), *static_cast<List*>(counted_); }
+inline List& Value::raw_list() const noexcept { return *static_cast<List*>(counted_); }
+inline Value::Value(Ref<List> v) noexcept : tag_(Tag::List) { counted_ = v.release(); }
+
+// The elements of a list or a tuple as Values.
+std::vector<Value> items_of(const Value& sequence);
+
+}  // namespace scriptlang

@@ -1,0 +1,104 @@
+// Register code as text: a step a line, operands by what they are.
+#include "../program.h"
+#include "code.h"
+
+namespace scriptlang::lower {
+
+namespace {
+
+struct Form {
+  const char* name;
+  const char* operands;
+};
+
+constexpr Form kForms[] = {
+#define X(name, ...) {#name, "abc"},
+    SL_BINARY_STEPS(X) SL_RAISING_STEPS(X) SL_COMPARE_STEPS(X)
+#undef X
+#define X(name, ...) {#name, "ab"},
+    SL_UNARY_STEPS(X)
+#undef X
+#define X(name) {#name, "a"},
+    SL_STACK_STEPS(X)
+#undef X
+#define X(name, operands) {#name, operands},
+    SL_OTHER_STEPS(X)
+#undef X
+#define X(name, ...) {"JUMP_" #name, "bcj"},
+    SL_COMPARE_STEPS(X)
+#undef X
+#define X(name, ...) {"JUMP_NOT_" #name, "bcj"},
+    SL_COMPARE_STEPS(X)
+#undef X
+};
+static_assert(sizeof(kForms) / sizeof(*kForms) == size_t(StepOp::kCount));
+
+class Printer {
+ public:
+  explicit Printer(const Function& function) : f_(function), code_(code_of(function)) {}
+
+  std::string text() {
+    std::string out = concat(f_.name, ": ", f_.registers, " registers, ", code_.slots, " slots\n");
+    for (size_t k = 0; k < code_.steps.size(); ++k) out += line(k);
+    return out;
+  }
+
+ private:
+  // r2 a register, s0 a stack position, t1 a spare slot; constants as they are.
+  std::string slot(int32_t offset) const {
+    int32_t k = offset / int32_t(sizeof(Value)), spare = f_.registers + f_.max_stack + 1;
+    if (k < f_.registers) return concat("r", k);
+    if (k < spare) return concat("s", k - f_.registers);
+    if (k < code_.first_constant) return concat("t", k - spare);
+    return to_text(code_.constants[size_t(k - code_.first_constant)]);
+  }
+
+  std::string fills(int32_t first, int32_t count) const {
+    std::string out;
+    for (int32_t k = first; k < first + count; ++k) {
+      const Fill& fill = code_.fills[size_t(k)];
+      bool constant = fill.kind == Fill::Constant || fill.kind == Fill::FreshList;
+      out += concat(" ", slot(fill.to), "=", fill.kind == Fill::Move ? "move " : "",
+                    constant ? to_text(*fill.constant) : slot(fill.from));
+    }
+    return out;
+  }
+
+  std::string operand(char letter, const Step& step, size_t at) const {
+    switch (letter) {
+      case 'a': return slot(step.a);
+      case 'b': return slot(step.b);
+      case 'c': return slot(step.c);
+      case 's': return slot(step.x);
+      case 'n': return concat(step.c);
+      case 'j': return concat("-> ", int64_t(at) + step.x);
+      default: return concat(step.x);
+    }
+  }
+
+  std::string line(size_t at) const {
+    const Step& step = code_.steps[at];
+    const Form& form = kForms[size_t(step.op)];
+    std::string out = concat(at, "\t", form.name);
+    for (const char* letter = form.operands; *letter; ++letter) {
+      out += " " + operand(*letter, step, at);
+    }
+    if (step.op == StepOp::FILL) out += fills(step.x, step.c);
+    if (step.op == StepOp::OP || step.op == StepOp::OP_MANY) {
+      const Call& call = code_.calls[size_t(step.x)];
+      const Instruction& from = f_.code[size_t(step.origin)];
+      out += concat(" ", f_.operators[size_t(from.x)].qualified_name(), " from ",
+                    slot(call.first), fills(call.fill, call.fills));
+    }
+    return out + "\n";
+  }
+
+  const Function& f_;
+  const Code& code_;
+};
+
+}  // namespace
+
+std::string print_code(const Function& function) { return Printer(function).text(); }
+
+}  // namespace scriptlang::lower
