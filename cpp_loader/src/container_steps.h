@@ -133,7 +133,9 @@ inline Value join(Value&& a, const Value& b) {
     text->append(added);
     return std::move(a);
   }
-  return Value(a.as_string() + added);
+  Value sum(a.as_string() + added);
+  a.reset();
+  return sum;
 }
 
 // The same where it is b's text.

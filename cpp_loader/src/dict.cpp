@@ -51,7 +51,7 @@ Ref<Dict> Dict::make(TypeRef key, TypeRef value) {
 
 // The bucket of a key; null when it is absent, and then `place` is where it would go.
 template <class Same>
-Dict::Bucket* Dict::search(uint32_t hash, const Same& same, Bucket** place) {
+inline Dict::Bucket* Dict::search(uint32_t hash, const Same& same, Bucket** place) {
   size_t mask = table_.size() - 1;
   Bucket* free = nullptr;
   for (size_t at = hash & mask;; at = (at + 1) & mask) {
@@ -68,7 +68,7 @@ Dict::Bucket* Dict::search(uint32_t hash, const Same& same, Bucket** place) {
   }
 }
 
-Dict::Bucket* Dict::bucket_of(const Value& key, uint32_t hash, Bucket** place) {
+inline Dict::Bucket* Dict::bucket_of(const Value& key, uint32_t hash, Bucket** place) {
   if (key.is_int()) {
     return search(hash, [&](const Value& k) {
       return k.is_int() ? k.raw_int() == key.raw_int() : equal(k, key);
@@ -76,8 +76,8 @@ Dict::Bucket* Dict::bucket_of(const Value& key, uint32_t hash, Bucket** place) {
   }
   if (key.is_string()) {
     return search(hash, [&](const Value& k) {
-      return k.is_string() &&
-             (k.bits() == key.bits() || k.raw_string().text == key.raw_string().text);
+      return k.bits() == key.bits() ||
+             (k.is_string() && k.raw_string().text == key.raw_string().text);
     }, place);
   }
   return search(hash, [&](const Value& k) { return equal(k, key); }, place);
@@ -99,7 +99,7 @@ void Dict::rebuild(size_t buckets) {
 }
 
 Value* Dict::find(const Value& key) {
-  uint32_t hash = hash_of(key);
+  uint32_t hash = key.is_int() ? mix(uint64_t(key.raw_int())) : hash_of(key);
   if (live_ == 0) return nullptr;
   Bucket* place;
   Bucket* found = bucket_of(key, hash, &place);
@@ -107,7 +107,7 @@ Value* Dict::find(const Value& key) {
 }
 
 void Dict::set(const Value& key, Value value) {
-  uint32_t hash = hash_of(key);
+  uint32_t hash = key.is_int() ? mix(uint64_t(key.raw_int())) : hash_of(key);
   Bucket *place = nullptr, *found = table_.empty() ? nullptr : bucket_of(key, hash, &place);
   if (found) {
     entries_[size_t(found->index)].value.swap(value);  // what was there dies last

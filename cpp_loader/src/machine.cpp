@@ -1,19 +1,13 @@
 #include "machine.h"
 
-#include <cstring>
 #include <new>
 
 namespace scriptlang {
 
 namespace {
 
-constexpr size_t kChunkValues = 4096;
 constexpr size_t kChunkBytes = kChunkValues * sizeof(Value);
 constexpr int64_t kSlice = 1 << 14;  // work between two looks at the clock
-
-Value* at(Value* slots, int32_t offset) {
-  return reinterpret_cast<Value*>(reinterpret_cast<char*>(slots) + offset);
-}
 
 std::vector<Value> take(Value* first, int64_t count) {
   return {std::make_move_iterator(first), std::make_move_iterator(first + count)};
@@ -82,7 +76,7 @@ bool Machine::fail_fork(const Error& error) {
   future->error = std::make_unique<Error>(error);
   while (frames_.size() >= k) pop_frame();
   Frame& caller = frames_.back();
-  *at(caller.slots, caller.pc->a) = Value(std::move(future));
+  *value_at(caller.slots, caller.pc->a) = Value(std::move(future));
   ++caller.pc;
   return true;
 }
@@ -123,83 +117,22 @@ void Machine::start(Value* slot) {
 
 // ---- frames
 
-Frame& Machine::push_frame(const Function& function) {
-  if (__builtin_expect(int64_t(frames_.size()) >= limits_.depth, 0)) {
-    raise(ErrorKind::LimitError, "calls are nested deeper than ", limits_.depth);
-  }
-  const lower::Code* code = function.lowered.load(std::memory_order_acquire);
-  if (__builtin_expect(!code, 0)) code = &lower::code_of(function);
-  int64_t chunk;
-  Value* slots = reserve(size_t(code->slots), &chunk);
-  std::memcpy(static_cast<void*>(slots), code->image.data(), code->image.size() * sizeof(Value));
-  Frame& frame = frames_.emplace_back();
-  frame.function = &function;
-  frame.code = code;
-  frame.pc = code->steps.data();
-  frame.slots = slots;
-  frame.chunk = chunk;
-  return frame;
-}
-
-void Machine::pop_frame(bool empty) {
-  Frame& frame = frames_.back();
-  while (!entered_.empty() && entered_.back().depth == frames_.size()) entered_.pop_back();
-  if (!empty) {
-    Value* end = frame.slots + frame.code->first_constant;  // constants are not counted
-    for (Value* slot = frame.slots; slot != end; ++slot) slot->~Value();
-  }
-  if (frame.chunk < 0) {
-    ::operator delete(big_chunks_.back());
-    big_chunks_.pop_back();
-  } else {
-    used_ = size_t(frame.slots - chunks_[size_t(frame.chunk)]);
-    current_ = frame.chunk;
-  }
-  frames_.pop_back();
-}
-
-Value* Machine::reserve(size_t needed, int64_t* chunk) {
+// Where the chunk in use has no room: in the next one, or for itself.
+Value* Machine::reserve_far(size_t needed, int64_t* chunk) {
   if (needed > kChunkValues) {
     *chunk = -1;
     big_chunks_.push_back(nullptr);
     big_chunks_.back() = static_cast<Value*>(::operator new(needed * sizeof(Value)));
     return big_chunks_.back();
   }
-  if (current_ < 0 || used_ + needed > kChunkValues) {
-    if (current_ + 1 == int64_t(chunks_.size())) {
-      chunks_.push_back(nullptr);
-      chunks_.back() = static_cast<Value*>(memory::take(kChunkBytes));
-    }
-    ++current_;
-    used_ = 0;
+  if (current_ + 1 == int64_t(chunks_.size())) {
+    chunks_.push_back(nullptr);
+    chunks_.back() = static_cast<Value*>(memory::take(kChunkBytes));
   }
+  ++current_;
+  used_ = needed;
   *chunk = current_;
-  Value* base = chunks_[size_t(current_)] + used_;
-  used_ += needed;
-  return base;
-}
-
-// Moves the arguments of a call to where the function wants them.
-void Machine::pass(Frame& frame, Value* first) {
-  for (int32_t place : frame.code->parameters) {
-    if (place < 0) {
-      first->reset();
-    } else {
-      new (at(frame.slots, place)) Value(std::move(*first));  // each place is None before
-    }
-    ++first;
-  }
-}
-
-Frame& Machine::enter(const Function& callee, Value* first, int64_t count) {
-  if (__builtin_expect(count != callee.parameters, 0)) {
-    raise(ErrorKind::RuntimeError, callee.name, " takes ", callee.parameters,
-          " arguments but is called with ", count);
-  }
-  spend(int64_t(callee.code.size()) / 8 + 8);
-  Frame& frame = push_frame(callee);
-  pass(frame, first);
-  return frame;
+  return chunks_[size_t(current_)];
 }
 
 const Function& Machine::method(const Value& object, const std::string& name, int results) {

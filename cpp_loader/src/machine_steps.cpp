@@ -364,8 +364,7 @@ void Machine::loop() {
   }
   CASE(STRING_APPEND) : {
     SAVE();
-    Value text = std::move(B);
-    A = join(std::move(text), C);
+    A = join(std::move(B), C);
     NEXT();
   }
   CASE(STRING_PREPEND) : {
@@ -382,6 +381,21 @@ void Machine::loop() {
   CASE(STRING_NE) : {
     SAVE();
     bool same = same_text(B, C);
+    A.set_bool(!same);
+    NEXT();
+  }
+#define CHARACTERS                                              \
+  (character_at(B.as_string(), C.raw_int()) ==                  \
+   character_at(SLOT(pc->x).as_string(), SLOT(pc->y).raw_int()))
+  CASE(CHARACTER_EQ) : {
+    SAVE();
+    bool same = CHARACTERS;
+    A.set_bool(same);
+    NEXT();
+  }
+  CASE(CHARACTER_NE) : {
+    SAVE();
+    bool same = CHARACTERS;
     A.set_bool(!same);
     NEXT();
   }
@@ -569,6 +583,7 @@ void Machine::loop() {
 #undef NUMBER_GETTER
 #undef ELEMENT
 #undef FIELD
+#undef CHARACTERS
 }
 
 }  // namespace scriptlang

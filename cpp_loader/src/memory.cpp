@@ -1,9 +1,10 @@
-// Blocks for tensors and their headers: per-thread free lists of size classes.
+// Blocks for tensors, their headers and other small objects: per-thread free lists of size classes.
 //
 // A freed block is kept for the next request of its class, so that small results cost no call
 // of malloc and large ones no page faults. Under AddressSanitizer nothing is kept.
 #include <cstdlib>
 #include <limits>
+#include <utility>
 
 #include "ops/scratch.h"
 
@@ -108,6 +109,62 @@ void give(void* block, size_t bytes) noexcept {
     lists.head[index] = free_block;
     ++lists.count[index];
     lists.kept += int64_t(class_bytes(index));
+    return;
+  }
+  std::free(block);
+}
+
+namespace {
+
+constexpr size_t kSmallStep = 16, kSmallClasses = 9;  // up to 128 bytes
+constexpr uint32_t kKeptSmall = 8192;
+
+struct SmallLists {
+  FreeBlock* head[kSmallClasses];
+  uint32_t count[kSmallClasses];
+  bool ready, dead;  // as in Lists
+};
+thread_local SmallLists small;
+
+void start_small_drain() {
+  struct SmallDrain {
+    ~SmallDrain() {
+      small.dead = true;
+      for (FreeBlock* head : small.head) {
+        while (head) std::free(std::exchange(head, head->next));
+      }
+    }
+  };
+  static thread_local SmallDrain drain;
+  (void)drain;
+  small.ready = true;
+}
+
+}  // namespace
+
+void* take_small(size_t bytes) {
+  size_t index = (bytes + kSmallStep - 1) / kSmallStep;
+  if (index < kSmallClasses) {
+    if (FreeBlock* block = small.head[index]) {
+      small.head[index] = block->next;
+      --small.count[index];
+      return block;
+    }
+    bytes = index * kSmallStep;
+  }
+  void* block = std::malloc(bytes);
+  if (!block) raise(ErrorKind::MemoryError, "cannot allocate ", bytes, " bytes");
+  return block;
+}
+
+void give_small(void* block, size_t bytes) noexcept {
+  size_t index = (bytes + kSmallStep - 1) / kSmallStep;
+  if (kKeep && index < kSmallClasses && !small.dead && small.count[index] < kKeptSmall) {
+    if (!small.ready) start_small_drain();
+    FreeBlock* free_block = static_cast<FreeBlock*>(block);
+    free_block->next = small.head[index];
+    small.head[index] = free_block;
+    ++small.count[index];
     return;
   }
   std::free(block);

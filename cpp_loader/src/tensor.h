@@ -78,6 +78,9 @@ class LimitScope {
 // give needs the number of bytes that take was asked for. Any thread may give back.
 void* take(size_t bytes);
 void give(void* block, size_t bytes) noexcept;
+// The same for small objects: 16-byte aligned.
+void* take_small(size_t bytes);
+void give_small(void* block, size_t bytes) noexcept;
 
 }  // namespace memory
 

@@ -75,7 +75,7 @@ Value::Value(std::string v) : Value() {
 
 Value Value::of_character(char c) noexcept {
   static String* const strings = [] {
-    String* made = new String[256];
+    String* made = ::new String[256];
     for (int k = 0; k < 256; ++k) {
       made[k].text.assign(1, char(k));
       made[k].refs.store(kImmortal, std::memory_order_relaxed);

@@ -64,6 +64,10 @@ Device parse_device(std::string_view text);     // raises RuntimeError as PyTorc
 constexpr uint32_t kImmortal = 1u << 31;
 struct Counted {
   std::atomic<uint32_t> refs{1};
+  static void* operator new(size_t bytes) { return memory::take_small(bytes); }
+  static void operator delete(void* object, size_t bytes) noexcept {
+    memory::give_small(object, bytes);
+  }
   void hold() noexcept {
     if (refs.load(std::memory_order_relaxed) < kImmortal) {
       refs.fetch_add(1, std::memory_order_relaxed);

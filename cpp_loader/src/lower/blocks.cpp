@@ -252,16 +252,63 @@ void find_private_counts(const Function& f, Shape* shape) {
   }
 }
 
-// Loops that follow each other directly, and those reached in many ways, stay blocks.
-void choose_expanded(const Function& f, Shape* shape) {
-  constexpr int kMostWays = 4;
-  const Flow& flow = shape->flow;
+std::vector<int> count_ways(const Function& f, const Flow& flow) {
   std::vector<int> ways(flow.starts.size(), 0);
   for (int32_t start : flow.starts) {
     for_successors(f, flow, last_of(f, flow, size_t(start)), [&](int32_t next) {
       ++ways[size_t(next)];
     });
   }
+  return ways;
+}
+
+bool only_moves(const Function& f, size_t first, size_t last) {
+  constexpr size_t kMostInstructions = 16;
+  if (last - first > kMostInstructions) return false;
+  for (size_t pc = first; pc <= last; ++pc) {
+    switch (f.code[pc].op) {
+      case Opcode::STORE:
+      case Opcode::STOREN:
+      case Opcode::LOAD:
+      case Opcode::MOVE:
+      case Opcode::LOADC:
+      case Opcode::DROP:
+      case Opcode::DROPR:
+        break;
+      case Opcode::JMP:
+      case Opcode::JF:
+      case Opcode::RET:
+        break;  // the last
+      default: return false;
+    }
+  }
+  return true;
+}
+
+// Where `if` and `and` join: values are carried on without the registers of the join. A block that
+// such a block goes to is none itself, so that nothing is copied twice.
+void choose_followed(const Function& f, Shape* shape) {
+  constexpr int kMostWays = 4;
+  const Flow& flow = shape->flow;
+  std::vector<int> ways = count_ways(f, flow);
+  shape->followed.assign(flow.starts.size(), 0);
+  for (size_t block = flow.starts.size(); block-- > 1;) {
+    size_t first = size_t(flow.starts[block]), last = last_of(f, flow, first);
+    bool is_body = f.code[first - 1].op == Opcode::LOOP;
+    if (is_body || !only_moves(f, first, last) || ways[block] < 2 || ways[block] > kMostWays) continue;
+    bool stops = true;
+    for_successors(f, flow, last, [&](int32_t next) {
+      stops = stops && size_t(next) != block && !shape->followed[size_t(next)];
+    });
+    shape->followed[block] = stops;
+  }
+}
+
+// Loops that follow each other directly, and those reached in many ways, stay blocks.
+void choose_expanded(const Function& f, Shape* shape) {
+  constexpr int kMostWays = 4;
+  const Flow& flow = shape->flow;
+  std::vector<int> ways = count_ways(f, flow);
   shape->expanded.assign(flow.starts.size(), 0);
   for (size_t block = 0; block < flow.starts.size(); ++block) {
     size_t start = size_t(flow.starts[block]);
@@ -291,6 +338,7 @@ Shape shape_of(const Function& f) {
   keep_registers_read_after(f, &shape, live);
   shape.read_again = live.read_again();
   choose_expanded(f, &shape);
+  choose_followed(f, &shape);
   find_private_counts(f, &shape);
   return shape;
 }

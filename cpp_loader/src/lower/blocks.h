@@ -34,6 +34,8 @@ struct Shape {
   std::vector<char> expanded;     // by block: a LOOP that is decided where control comes from
   // By block: a LOOP whose body never takes the trip number and count that lie below its values.
   std::vector<char> private_counts;
+  // By block: a few moves and a way on, which are made where control comes from.
+  std::vector<char> followed;
   // By instruction: a MOVE or DROPR whose register is read again, and is empty then. No compiler
   // writes that; elsewhere numbers may stay in registers that were left.
   std::vector<char> read_again;

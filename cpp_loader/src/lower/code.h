@@ -100,7 +100,7 @@ namespace scriptlang::lower {
 #define SL_NUMBERS(X) X(INT, int64_t) X(FLOAT, double) X(BOOL, bool)
 
 // The others, with their operands in the order in which they are printed: a b c are slots, s the
-// slot x, x and n (which is c) numbers, j the distance of a jump.
+// slot x, y the slot y, x and n (which is c) numbers, j the distance of a jump.
 #define SL_OTHER_STEPS(X)                                                                         \
   X(COPY_RAW, "ab")            /* a = b; neither is counted */                                    \
   X(COPY, "ab")                /* a = b */                                                        \
@@ -151,6 +151,8 @@ namespace scriptlang::lower {
   X(STRING_PREPEND, "abc")     /* the same; takes c */                                            \
   X(STRING_EQ, "abc")          /* a = b == c */                                                   \
   X(STRING_NE, "abc")                                                                             \
+  X(CHARACTER_EQ, "abcsy")     /* a = b[int c] == x[int y] */                                     \
+  X(CHARACTER_NE, "abcsy")                                                                        \
   X(IS, "abc")                 /* a = b is c */                                                   \
   X(IS_NOT, "abc")                                                                                \
   X(DIM, "ab")                 /* a = number of dimensions of tensor b */                         \
@@ -180,6 +182,7 @@ struct Step {
     double (*function)(double);        // FLOAT_CALL
     double (*function_two)(double, double);
     const Function* callee;            // CALL
+    int32_t y;                         // CHARACTER_EQ, CHARACTER_NE: a slot
   };
 };
 static_assert(sizeof(Step) == 32, "two steps a cache line");
@@ -199,6 +202,9 @@ struct Call {
   int32_t arguments = 0, results = 0;
   int32_t fill = 0, fills = 0;
 };
+
+// Frames are made of so many slots at a time.
+constexpr int32_t kImageStep = 4;
 
 struct Code {
   std::vector<Step> steps;

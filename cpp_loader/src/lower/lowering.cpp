@@ -38,7 +38,7 @@ Tags result_of(Opcode op) {
   }
 }
 
-// What an argument of a declared type is guarded for at the start; 0 for nothing.
+// What a value of a declared type is guarded for; 0 for nothing.
 char letter_of(const Type& type) {
   switch (type.kind) {
     case TypeKind::Int: return 'i';
@@ -59,6 +59,7 @@ Lowering::Lowering(const Function& function, bool plain)
   if (plain_) {
     shape_.landings.assign(blocks, Landing());
     shape_.expanded.assign(blocks, 0);
+    shape_.followed.assign(blocks, 0);
   } else {
     if (blocks * size_t(first_constant_) > kMostWork / 4) throw TooLarge();
     tags_.assign(size_t(first_constant_), one(Tag::None));
@@ -166,7 +167,6 @@ void Lowering::step() {
     case Opcode::DROPR:
       if (shape_.read_again[pc_]) return empty_now(i.x - 1);
       if (uncounted(tags(i.x - 1))) return;
-      before_clobber(i.x - 1);
       release({Entry::Move, i.x - 1}, 0);
       return;
     case Opcode::UNCHECKED_CAST: return;
@@ -221,6 +221,17 @@ void Lowering::empty_now(int32_t reg) {
   set_tags(reg, one(Tag::None));
 }
 
+// What is got for a register of numbers is checked where it is got: a declared type proves nothing,
+// but it says which check to make.
+void Lowering::check_early(int32_t slot, int32_t reg) {
+  bool declared = size_t(reg) < f_.register_types.size() && f_.register_types[size_t(reg)];
+  char letter = declared ? letter_of(*f_.register_types[size_t(reg)]) : 0;
+  Step* getter = letter ? getter_of(slot) : nullptr;
+  if (!getter) return;
+  getter->op = number_getter(getter->op, letter);
+  set_tags(slot, tags_of(letter));
+}
+
 // Pops into a register.
 void Lowering::store(int32_t reg) {
   int64_t position = int64_t(stack_.size()) - 1;
@@ -228,6 +239,7 @@ void Lowering::store(int32_t reg) {
   if (e.kind == Entry::Nowhere) return;
   int32_t from = slot_of_entry(e, position);
   if (e.kind == Entry::Move && from == reg) return;
+  if (e.kind == Entry::Own) check_early(from, reg);
   size_t before = out_->size();
   before_clobber(reg);
   if (e.kind == Entry::Move && !uncounted(tags(from))) before_clobber(from);
@@ -389,9 +401,11 @@ std::unique_ptr<Code> Lowering::assemble() {
   }
   code->constants = std::move(constants_);
   code->first_constant = first_constant_;
-  code->slots = first_constant_ + int32_t(code->constants.size());
+  int32_t used = first_constant_ + int32_t(code->constants.size());
+  code->slots = (used + kImageStep - 1) / kImageStep * kImageStep;
   code->image.resize(size_t(first_constant_));
   code->image.insert(code->image.end(), code->constants.begin(), code->constants.end());
+  code->image.resize(size_t(code->slots));
   return code;
 }
 

@@ -68,6 +68,7 @@ class Lowering {
   void step();
   void give_back(int32_t slot);
   void empty_now(int32_t reg);
+  void check_early(int32_t slot, int32_t reg);
   void store(int32_t reg);
   void drop();
   void stack_step(StepOp op, Tags result);
@@ -103,6 +104,7 @@ class Lowering {
   int32_t borrow(int64_t position);
   int32_t taken(int64_t position);
   void release(Entry e, int64_t position);
+  bool bequeath(int32_t slot);
   int32_t guarded(int64_t position, char letter);
   int32_t as_float(int64_t position);
   bool becomes_float(const Entry& e) const;
@@ -112,11 +114,14 @@ class Lowering {
   // select_steps.cpp: operators that are steps
   bool typed_operator(const Rule& rule);
   bool numbers(const Rule& rule);
+  bool converted(const Rule& rule);
   void typed(StepOp op, const char* letters, char result, const Rule& rule);
   void list_get();
   void list_set();
   void list_append();
-  bool take_row(int32_t slot, int32_t index, Step* row);
+  bool take_step(StepOp op, int32_t slot, Step* taken);
+  bool is_one(const Entry& e) const;
+  void string_equal(StepOp op);
   void dict_set();
   void dict_get_or();
   void string_at();
@@ -135,6 +140,8 @@ class Lowering {
   Compare take_compare(const Entry& e, int64_t position);
   void arrive(int32_t block);
   void way_to(int32_t block, int64_t work);
+  void follow(int32_t block, int64_t work);
+  bool renames() const;
   int32_t stub_to(int32_t block, int64_t work);
   void loop(int32_t block, int64_t work);
   void leave_loop(int32_t block, int32_t carried);
@@ -163,6 +170,8 @@ class Lowering {
 };
 
 bool is_jump(StepOp op);
+StepOp number_getter(StepOp op, char letter);  // of a getter that is for any value
+Tags tags_of(char letter);                     // letters i f b; else any
 
 constexpr int32_t kSpareSlots = 4;
 constexpr int64_t kDeepest = 256;  // entries above are put into their slots at once

@@ -22,11 +22,16 @@ bool is_getter(Op op) {
 // Steps that read slots b, c and perhaps x, write slot a and do nothing else.
 bool only_computes(Op op) {
   return op <= Op::SQRT_FLOAT || is_getter(op) || op == Op::GUARD_INT || op == Op::GUARD_FLOAT ||
-         op == Op::GUARD_BOOL || op == Op::COPY_RAW || op == Op::RESET || op == Op::LIST_LEN ||
+         op == Op::GUARD_BOOL || op == Op::COPY_RAW || op == Op::RESET ||
+         op == Op::COPY || op == Op::STRING_AT || op == Op::LIST_LEN ||
          op == Op::STRING_LEN || op == Op::DICT_LEN;
 }
 
 }  // namespace
+
+Op number_getter(Op op, char letter) {
+  return Op(int32_t(op) + (letter == 'i' ? 1 : letter == 'f' ? 2 : 3));
+}
 
 Step& Lowering::emit(StepOp op, int32_t a, int32_t b, int32_t c) {
   Step step;
@@ -259,12 +264,23 @@ int32_t Lowering::taken(int64_t position) {
   return e.index;
 }
 
+// Whether an entry still wants a slot that is left: the last such one takes what is there.
+bool Lowering::bequeath(int32_t slot) {
+  for (int64_t p = std::min(int64_t(stack_.size()), kDeepest); p-- > 0;) {
+    Entry& e = stack_[size_t(p)];
+    if (e.index != slot || (e.kind != Entry::Copy && e.kind != Entry::Move)) continue;
+    e.kind = Entry::Move;
+    return true;
+  }
+  return false;
+}
+
 // Ends an operand that was looked at: an entry that was popped.
 void Lowering::release(Entry e, int64_t position) {
   if (e.kind == Entry::Copy || e.kind == Entry::Constant || e.kind == Entry::Nowhere) return;
   int32_t slot = slot_of_entry(e, position);
   if (uncounted(tags(slot))) return;
-  if (e.kind == Entry::Move) before_clobber(slot);
+  if (e.kind == Entry::Move && bequeath(slot)) return;
   emit(Op::RESET, offset_of(slot));
   set_tags(slot, one(Tag::None));
 }
@@ -296,7 +312,7 @@ int32_t Lowering::guarded(int64_t position, char letter) {
     slot = own(position);
   }
   if (Step* getter = getter_of(slot)) {
-    getter->op = Op(int32_t(getter->op) + (letter == 'i' ? 1 : letter == 'f' ? 2 : 3));
+    getter->op = number_getter(getter->op, letter);
   } else {
     emit(letter == 'i' ? Op::GUARD_INT : letter == 'b' ? Op::GUARD_BOOL : Op::GUARD_FLOAT,
          offset_of(slot));

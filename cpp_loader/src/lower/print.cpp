@@ -70,6 +70,7 @@ class Printer {
       case 'b': return slot(step.b);
       case 'c': return slot(step.c);
       case 's': return slot(step.x);
+      case 'y': return slot(step.y);
       case 'n': return concat(step.c);
       case 'j': return concat("-> ", int64_t(at) + step.x);
       default: return concat(step.x);

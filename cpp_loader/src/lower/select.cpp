@@ -83,6 +83,8 @@ const Rule kRules[] = {
     {"aten::Int.bool", Form::Unary, Op::BOOL_TO_INT, "b", 'i'},
     {"aten::Int.float", Form::Unary, Op::FLOAT_TO_INT, "f", 'i'},
     {"aten::Float.int", Form::Unary, Op::INT_TO_FLOAT, "i", 'f'},
+    {"aten::Float.Scalar", Form::Convert, Op::INT_TO_FLOAT, "-", 'f'},
+    {"aten::Int.Scalar", Form::Convert, Op::FLOAT_TO_INT, "-", 'i'},
     {"aten::Float.bool", Form::Unary, Op::BOOL_TO_FLOAT, "b", 'f'},
     {"aten::sqrt.float", Form::Unary, Op::SQRT_FLOAT, "f", 'f'},
     {"aten::sqrt.int", Form::Unary, Op::SQRT_FLOAT, "n", 'f'},

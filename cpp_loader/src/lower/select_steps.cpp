@@ -9,15 +9,6 @@ using Op = StepOp;
 
 namespace {
 
-Tags result_tags(char letter) {
-  switch (letter) {
-    case 'i': return one(Tag::Int);
-    case 'f': return one(Tag::Double);
-    case 'b': return one(Tag::Bool);
-    default: return kAnyTags;
-  }
-}
-
 Op on_floats(Op op) {
   switch (op) {
     case Op::ADD_INT: return Op::ADD_FLOAT;
@@ -48,27 +39,54 @@ bool gives_bool(Op op) { return op >= Op::LT_INT && op <= Op::NE_FLOAT; }
 
 }  // namespace
 
+Tags tags_of(char letter) {
+  switch (letter) {
+    case 'i': return one(Tag::Int);
+    case 'f': return one(Tag::Double);
+    case 'b': return one(Tag::Bool);
+    default: return kAnyTags;
+  }
+}
+
 // False, and nothing done, where the operator has to be called after all.
 bool Lowering::typed_operator(const Rule& rule) {
   if (plain_) return false;
   switch (rule.form) {
     case Form::Same: return true;
     case Form::Numbers: return numbers(rule);
+    case Form::Convert: return converted(rule);
     case Form::ListGet: list_get(); return true;
     case Form::ListSet: list_set(); return true;
     case Form::ListAppend: list_append(); return true;
     case Form::Length: look_at_one(rule.op, one(Tag::Int)); return true;
     case Form::StringAdd: string_add(); return true;
     case Form::StringAt: string_at(); return true;
+    case Form::StringEqual: string_equal(rule.op); return true;
+    case Form::DeriveIndex:
+      if (!is_one(stack_.back())) return typed(rule.op, "iii", 'i', rule), true;
+      pop();
+      typed(Op::ADD_INT, "ii", 'i', rule);
+      return true;
     case Form::DictGetOr: dict_get_or(); return true;
     case Form::DictGet:
     case Form::DictHas:
-    case Form::StringEqual:
-      look_at_two(rule.op, result_tags(rule.result));
+      look_at_two(rule.op, tags_of(rule.result));
       return true;
     case Form::DictSet: dict_set(); return true;
     default: typed(rule.op, rule.operands, rule.result, rule); return true;
   }
+}
+
+// A Scalar as an int or float, where it is proven which it is.
+bool Lowering::converted(const Rule& rule) {
+  int64_t position = int64_t(stack_.size()) - 1;
+  Tags known = tags_of_entry(stack_.back(), position);
+  if (known == tags_of(rule.result)) return true;
+  bool from_int = rule.result == 'f' && known == one(Tag::Int);
+  bool from_float = rule.result == 'i' && known == one(Tag::Double);
+  if (!from_int && !from_float) return false;
+  typed(rule.op, from_int ? "i" : "f", rule.result, rule);
+  return true;
 }
 
 // An operator on Scalars, where both are proven to be ints or floats.
@@ -102,7 +120,7 @@ void Lowering::typed(StepOp op, const char* letters, char result, const Rule& ru
   }
   for (int64_t k = 0; k < count; ++k) pop();
   Step& step = emit_result(op, own(first), offset_of(slots[0]), offset_of(slots[1]),
-                           result_tags(result));
+                           tags_of(result));
   if (rule.form == Form::FloatCall) step.function = rule.function;
   if (rule.form == Form::FloatCallTwo) step.function_two = rule.function_two;
   if (count == 3) step.x = offset_of(slots[2]);
@@ -116,7 +134,7 @@ void Lowering::list_get() {
   Entry holder = pop();
   bool in_place = holder.kind == Entry::Own;
   Step row;
-  if (in_place && take_row(own(first), index, &row)) {
+  if (in_place && index != own(first) && take_step(Op::LIST_GET, own(first), &row)) {
     emit_result(Op::ROW_GET, own(first), row.b, row.c, kAnyTags, row.b != row.a).x =
         offset_of(index);
   } else {
@@ -126,20 +144,21 @@ void Lowering::list_get() {
   stack_.push_back(Entry());
 }
 
-// Takes the step out that got a row, where it can as well be gone through on the way to its
-// element: only arithmetic that cannot fail came since, and nothing that the step looks at changed.
-bool Lowering::take_row(int32_t slot, int32_t index, Step* row) {
+// Takes out the step that wrote to a slot above the stack, where it can as well be made now: only
+// arithmetic that cannot fail came since, and nothing that the step looks at changed.
+bool Lowering::take_step(StepOp op, int32_t slot, Step* taken) {
   constexpr size_t kFarthest = 4;
   for (size_t back = 1; back <= std::min(kFarthest, out_->size()); ++back) {
     size_t at = out_->size() - back;
     const Step& step = (*out_)[at];
     if (step.a == offset_of(slot)) {
-      if (step.op != Op::LIST_GET || offset_of(index) == step.a) return false;
+      if (step.op != op) return false;
       for (size_t k = at + 1; k < out_->size(); ++k) {
         int32_t written = (*out_)[k].a;
         if (written == step.b || written == step.c) return false;
       }
-      *row = step;
+      *taken = step;
+      if (step.b != step.a) set_tags(slot, kUncountedTags);  // as it was before
       out_->erase(out_->begin() + long(at));
       producer_ = Producer();
       return true;
@@ -212,6 +231,32 @@ void Lowering::string_at() {
               !in_place);
   if (!in_place) release(holder, first);
   stack_.push_back(Entry());
+}
+
+// Two characters that were just got are compared where they are.
+void Lowering::string_equal(StepOp op) {
+  int64_t first = int64_t(stack_.size()) - 2;
+  Step left, right;
+  bool own_both = !plain_ && stack_[size_t(first)].kind == Entry::Own &&
+                  stack_[size_t(first + 1)].kind == Entry::Own;
+  bool taken = own_both && take_step(Op::STRING_AT, own(first + 1), &right);
+  if (taken && (right.b == right.a || !take_step(Op::STRING_AT, own(first), &left))) {
+    emit(Op::STRING_AT, right.a, right.b, right.c);
+    set_tags(own(first + 1), one(Tag::String));
+    taken = false;
+  }
+  if (!taken) return look_at_two(op, one(Tag::Bool));
+  pop();
+  pop();
+  Step& step = emit_result(op == Op::STRING_EQ ? Op::CHARACTER_EQ : Op::CHARACTER_NE, own(first),
+                           left.b, left.c, one(Tag::Bool), left.b != left.a);
+  step.x = right.b;
+  step.y = right.c;
+  stack_.push_back(Entry());
+}
+
+bool Lowering::is_one(const Entry& e) const {
+  return e.kind == Entry::Constant && f_.constants[size_t(e.index)].same(Value(1));
 }
 
 // An operand that dies here is taken: its text may grow where it is.

@@ -92,8 +92,87 @@ void Lowering::arrive(int32_t block) {
   }
 }
 
+// Whether the STORE at pc_ gives a value that lies elsewhere a name which is only moved from, later
+// in the block: then the value stays where it is.
+bool Lowering::renames() const {
+  const Entry& e = stack_.back();
+  bool named = e.kind == Entry::Constant || e.kind == Entry::Copy || e.kind == Entry::Move;
+  if (!named || (e.kind != Entry::Constant && e.index >= f_.registers)) return false;
+  int32_t name = f_.code[pc_].x - 1, old = e.kind == Entry::Constant ? -1 : e.index;
+  for (size_t pc = pc_ + 1; shape_.flow.block[pc] < 0; ++pc) {
+    const Instruction& i = f_.code[pc];
+    int32_t reg = i.x - 1, count = i.op == Opcode::STOREN ? i.n : 1;
+    bool mentions = reg <= name && name < reg + count, touches = reg <= old && old < reg + count;
+    switch (i.op) {
+      case Opcode::MOVE:
+        if (mentions) return !shape_.read_again[pc];
+        if (touches) return false;
+        break;
+      case Opcode::STORE:
+      case Opcode::STOREN:
+        if (mentions || touches) return false;
+        break;
+      case Opcode::LOAD:
+      case Opcode::DROPR:
+        if (mentions) return false;
+        break;
+      default: return false;
+      case Opcode::LOADC:
+      case Opcode::DROP: break;
+    }
+  }
+  return false;
+}
+
+// The instructions of a block that only moves values, made on this way to it.
+void Lowering::follow(int32_t block, int64_t work) {
+  size_t back = pc_;
+  std::vector<std::pair<int32_t, Entry>> names;  // registers that only name a value
+  auto named = [&](int32_t reg) {
+    return std::find_if(names.begin(), names.end(), [&](auto& n) { return n.first == reg; });
+  };
+  int32_t next = -1;
+  for (pc_ = size_t(shape_.flow.starts[size_t(block)]); next < 0; ++pc_) {
+    charge(4);
+    const Instruction& i = f_.code[pc_];
+    auto heir = std::find_if(names.begin(), names.end(), [&](auto& n) {
+      return n.second.kind == Entry::Copy && n.second.index == i.x - 1;
+    });
+    if (i.op == Opcode::JMP) {
+      work += i.x <= 0 ? 1 - int64_t(i.x) : 0;
+      next = shape_.flow.block[pc_ + size_t(int64_t(i.x))];
+      break;
+    }
+    if (i.op == Opcode::JF) {
+      jump_if_false();
+      break;
+    }
+    const Entry& top = stack_.empty() ? Entry() : stack_.back();
+    bool known = std::any_of(names.begin(), names.end(), [&](auto& n) {
+      return n.second.kind != Entry::Constant && n.second.index == top.index;
+    });
+    if (i.op == Opcode::STORE && !known && renames()) {
+      names.push_back({i.x - 1, pop()});
+    } else if (i.op == Opcode::MOVE && named(i.x - 1) != names.end()) {
+      Entry e = named(i.x - 1)->second;
+      names.erase(named(i.x - 1));
+      push(e.kind, e.index);
+    } else if (i.op == Opcode::DROPR && heir != names.end() && !shape_.read_again[pc_]) {
+      heir->second.kind = Entry::Move;
+    } else {
+      step();
+    }
+    if (ends_way(i.op)) break;
+    next = shape_.flow.block[pc_ + 1];
+    if (next >= 0) break;
+  }
+  if (next >= 0) way_to(next, work);
+  pc_ = back;
+}
+
 // The unconditional way to a block: moves, and a jump.
 void Lowering::way_to(int32_t block, int64_t work) {
+  if (shape_.followed[size_t(block)] && !work) return follow(block, 0);
   if (shape_.expanded[size_t(block)]) {
     canonicalise();
     return loop(block, work);

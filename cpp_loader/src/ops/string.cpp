@@ -18,7 +18,7 @@ TypeRef string_type() {
   return kString;
 }
 
-Value string_list(std::vector<Value> items) { return List::make(std::move(items), string_type()); }
+Ref<List> string_list() { return List::make({}, string_type()); }
 
 [[noreturn]] void value_error(const char* what) {
   raise(ErrorKind::RuntimeError, "ValueError: ", what);
@@ -57,7 +57,7 @@ int64_t count(Text text, Text wanted, Range r) {
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 Value split_spaces(Text text) {
-  std::vector<Value> parts;
+  Ref<List> parts = string_list();
   for (size_t at = 0; at < text.size();) {
     if (is_space(text[at])) {
       ++at;
@@ -65,57 +65,57 @@ Value split_spaces(Text text) {
     }
     size_t end = at;
     while (end < text.size() && !is_space(text[end])) ++end;
-    parts.emplace_back(text.substr(at, end - at));
+    parts->push(text.substr(at, end - at));
     at = end;
   }
-  return string_list(std::move(parts));
+  return parts;
 }
 
 Value split(Text text, Text separator, int64_t most) {
   if (separator.empty()) value_error("empty separator");
-  std::vector<Value> parts;
+  Ref<List> parts = string_list();
   size_t begin = 0;
   for (int64_t cuts = 0; most < 0 || cuts < most; ++cuts) {
     size_t at = text.find(separator, begin);
     if (at == std::string::npos) break;
-    parts.emplace_back(text.substr(begin, at - begin));
+    parts->push(text.substr(begin, at - begin));
     begin = at + separator.size();
   }
-  parts.emplace_back(text.substr(begin));
-  return string_list(std::move(parts));
+  parts->push(text.substr(begin));
+  return parts;
 }
 
 Value rsplit(Text text, Text separator, int64_t most) {
   if (separator.empty()) value_error("empty separator");
-  std::vector<Value> parts;
+  Ref<List> parts = string_list();
   size_t end = text.size();
   for (int64_t cuts = 0; most < 0 || cuts < most; ++cuts) {
     if (end < separator.size()) break;
     size_t at = text.rfind(separator, end - separator.size());
     if (at == std::string::npos) break;
-    parts.emplace_back(text.substr(at + separator.size(), end - at - separator.size()));
+    parts->push(text.substr(at + separator.size(), end - at - separator.size()));
     end = at;
   }
-  parts.emplace_back(text.substr(0, end));
-  std::reverse(parts.begin(), parts.end());
-  return string_list(std::move(parts));
+  parts->push(text.substr(0, end));
+  parts->reverse();
+  return parts;
 }
 
 // Every line break is one character: "\r\n" gives an empty line between. With `keep`, breaks
 // are elements of their own.
 Value split_lines(Text text, bool keep) {
-  std::vector<Value> lines;
+  Ref<List> lines = string_list();
   size_t begin = 0;
   for (size_t at = 0; at < text.size(); ++at) {
     char c = text[at];
     bool is_break = (c >= '\n' && c <= '\r') || (c >= '\x1c' && c <= '\x1e');
     if (!is_break) continue;
-    lines.emplace_back(text.substr(begin, at - begin));
-    if (keep) lines.emplace_back(std::string(1, c));
+    lines->push(text.substr(begin, at - begin));
+    if (keep) lines->push(std::string(1, c));
     begin = at + 1;
   }
-  if (begin < text.size()) lines.emplace_back(text.substr(begin));
-  return string_list(std::move(lines));
+  if (begin < text.size()) lines->push(text.substr(begin));
+  return lines;
 }
 
 std::string strip(Text text, Text characters, bool left, bool right) {
@@ -128,6 +128,8 @@ std::string strip(Text text, Text characters, bool left, bool right) {
 
 std::string replace(Text text, Text old, Text fresh, int64_t most) {
   std::string out;
+  memory::ask_to_grow(out, text.size());
+  out.reserve(text.size());
   size_t at = 0;
   for (int64_t n = 0; most < 0 || n < most; ++n) {
     size_t hit = old.empty() ? at : text.find(old, at);
@@ -227,10 +229,10 @@ int is_lower(int c) { return std::islower(c); }
 int is_upper(int c) { return std::isupper(c); }
 int is_print(int c) { return std::isprint(c); }
 
-std::string one_character(Text text, int64_t index) {
+char one_character(Text text, int64_t index) {
   int64_t size = int64_t(text.size()), at = index < 0 ? index + size : index;
   if (at < 0 || at >= size) raise(ErrorKind::IndexError, "string index out of range");
-  return std::string(1, text[size_t(at)]);
+  return text[size_t(at)];
 }
 
 // The digits of an int in a base that is a power of two, as Python writes them.
@@ -259,12 +261,14 @@ SL_OP(aten_add_str) {
   out[0] = std::move(args[0]);
 }
 SL_OP(aten_len_str) { out[0].set_int(int64_t(args.string(0).size())); }
-SL_OP(aten___getitem___str) { out[0] = Value(one_character(args.string(0), args.integer(1))); }
-SL_OP(prim_StringIndex) { out[0] = Value(one_character(args.string(0), args.integer(1))); }
+SL_OP(aten___getitem___str) {
+  out[0] = Value::of_character(one_character(args.string(0), args.integer(1)));
+}
+SL_OP(prim_StringIndex) { op_aten___getitem___str(ctx, args, out); }
 SL_OP(aten_list) {
-  std::vector<Value> items;
-  for (char c : args.string(0)) items.emplace_back(std::string(1, c));
-  out[0] = string_list(std::move(items));
+  Ref<List> letters = string_list();
+  for (char c : args.string(0)) letters->push(Value::of_character(c));
+  out[0] = std::move(letters);
 }
 
 SL_OP(aten_slice_str) {
@@ -347,15 +351,20 @@ SL_OP(aten_rpartition) {
 }
 SL_OP(aten_join) {
   Text separator = args.string(0);
+  const List& list = args.list(1);
+  bool texts = list.kind() == List::Kind::Values;
+  if (!texts && !list.empty()) list.get(0).as_string();  // raises
+  ValueSpan parts(texts ? list.values() : nullptr, texts ? list.size() : 0);
+  size_t size = 0;
+  for (const Value& part : parts) size += part.as_string().size() + separator.size();
   std::string text;
-  bool first = true;
-  for (const Value& item : args.list(1)) {
-    memory::ask_to_grow(text, separator.size() + item.as_string().size());
-    if (!first) text += separator;
-    text += item.as_string();
-    first = false;
+  memory::ask_to_grow(text, size);
+  text.reserve(size);
+  for (const Value& part : parts) {
+    if (&part != parts.begin()) text += separator;
+    text += part.as_string();
   }
-  out[0] = Value(text);
+  out[0] = Value(std::move(text));
 }
 SL_OP(aten_strip) { out[0] = Value(strip(args.string(0), args.string(1), true, true)); }
 SL_OP(aten_lstrip) { out[0] = Value(strip(args.string(0), args.string(1), true, false)); }
