@@ -140,7 +140,7 @@ def words(n: int) -> int:
     """How often the commonest word comes in a text of n lines."""
     names: List[str] = []
     for i in range(14):
-        names.append("word" + str(i * i % 11))
+        names.append("word" + str((i * i + n) % 11))
     line = " ".join(names)
     counts: Dict[str, int] = {}
     for _ in range(n):

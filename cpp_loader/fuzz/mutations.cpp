@@ -18,10 +18,8 @@ constexpr size_t kMostValues = 40000;  // of a tree; shared parts may make it ex
 
 using Items = std::vector<Value>;
 
-Items* items_of(Value& v) {
-  if (v.is_tuple()) return &v.as_tuple().items;
-  return v.is_list() ? &v.as_list().items : nullptr;
-}
+// What is changed in place: our programs are made of tuples.
+Items* items_of(Value& v) { return v.is_tuple() ? &v.as_tuple().items : nullptr; }
 
 void write(const Value& v, std::string* out) {
   switch (v.tag()) {
@@ -47,7 +45,7 @@ void write(const Value& v, std::string* out) {
       break;
     case Tag::List:
       *out += "](";
-      for (const Value& item : v.as_list().items) write(item, out);
+      for (const Value& item : v.as_list()) write(item, out);
       *out += 'e';
       break;
     default: *out += 'N';
@@ -60,7 +58,7 @@ Value copy(const Value& v, size_t* left) {
   --*left;
   if (!v.is_tuple() && !v.is_list()) return v;
   Items items;
-  for (const Value& item : v.is_tuple() ? v.as_tuple().items : v.as_list().items) {
+  for (const Value& item : scriptlang::items_of(v)) {
     items.push_back(copy(item, left));
   }
   return v.is_tuple() ? Value(Tuple::make(std::move(items))) : Value(List::make(std::move(items)));

@@ -210,7 +210,7 @@ bool alike(const Value& a, const Value& b, int64_t* left) {
       return a.as_tensor().dtype() == b.as_tensor().dtype() &&
              std::equal(a.as_tensor().sizes().begin(), a.as_tensor().sizes().end(),
                         b.as_tensor().sizes().begin(), b.as_tensor().sizes().end());
-    case Tag::List: return all(a.as_list().items, b.as_list().items);
+    case Tag::List: return all(items_of(a), items_of(b));
     case Tag::Tuple: return all(a.as_tuple().items, b.as_tuple().items);
     case Tag::Object: return all(a.as_object().slots, b.as_object().slots);
     case Tag::Dict: return a.as_dict().size() == b.as_dict().size();

@@ -154,13 +154,13 @@ Tensor dequantized(const Tensor& x) {
 
 Value dequantized_any(const Value& v, int depth = 0) {
   SL_CHECK(depth < kMaxNesting, "a value is nested too deeply");
-  auto all = [&](const std::vector<Value>& items) {
+  auto all = [&](const auto& items) {
     std::vector<Value> made;
     for (const Value& item : items) made.push_back(dequantized_any(item, depth + 1));
     return made;
   };
   if (v.is_tensor()) return dequantized(v.as_tensor());
-  if (v.is_list()) return List::make(all(v.as_list().items), v.as_list().element);
+  if (v.is_list()) return List::make(all(v.as_list()), v.as_list().element);
   if (v.is_tuple()) return Tuple::make(all(v.as_tuple().items), v.as_tuple().named);
   return v;
 }

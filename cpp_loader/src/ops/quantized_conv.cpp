@@ -38,7 +38,7 @@ Convolution first_version(const std::vector<Value>& state) {
   c.bias = optional_in(state[1]);
   std::vector<int64_t>* lists[] = {&c.stride, &c.padding, &c.dilation};
   for (size_t i = 0; i < 3; ++i) {
-    for (const Value& item : state[2 + i].as_list().items) lists[i]->push_back(number_in(item));
+    for (const Value& item : state[2 + i].as_list()) lists[i]->push_back(number_in(item));
     if (int64_t(lists[i]->size()) != c.weight.dim() - 2) malformed();
   }
   c.output_padding.assign(c.stride.size(), 0);
@@ -56,11 +56,6 @@ void take_numbers(Convolution& c, const std::vector<int64_t>& numbers) {
   }
   c.groups = numbers[size_t(1 + 4 * d)];
   c.transposed = numbers[size_t(2 + 4 * d)] & 1;
-}
-
-const std::vector<Value>& items_of(const Value& v) {
-  if (v.is_tuple()) return v.as_tuple().items;
-  return v.as_list().items;
 }
 
 std::vector<int64_t> per_dimension(const Value& v, int n) {
@@ -175,7 +170,7 @@ Convolution Convolution::of(const Value& params, int n) {
     SL_CHECK(state.size() == 3 && (second || third), "packed convolutions of version '",
              to_text(state[0]).substr(0, 20),
              "' cannot be read; save the model again with a newer PyTorch");
-    const std::vector<Value>&first = items_of(state[1]), &last = items_of(state[2]);
+    std::vector<Value> first = items_of(state[1]), last = items_of(state[2]);
     if (second ? first.size() < 2 || last.empty() : last.size() != 3) malformed();
     c.weight = tensor_in(second ? first[1] : last[1]);
     c.bias = optional_in(second ? last[0] : last[2]);

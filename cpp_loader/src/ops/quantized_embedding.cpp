@@ -12,12 +12,12 @@ void op_aten_embedding_bag(Context&, Args, Value*);
 
 namespace {
 
-const Tensor& rows_of(const Value& params) {
+Tensor rows_of(const Value& params) {
   const std::vector<Value>& state = state_of(params, kEmbeddingParams);
-  SL_CHECK(state.size() >= 2 && state[1].is_list() && !state[1].as_list().items.empty() &&
-               state[1].as_list().items[0].is_tensor(),
-           "a packed embedding is malformed");
-  return state[1].as_list().items[0].as_tensor();
+  bool has_rows = state.size() >= 2 && state[1].is_list() && !state[1].as_list().empty();
+  Value rows = has_rows ? state[1].as_list().get(0) : Value();
+  SL_CHECK(rows.is_tensor(), "a packed embedding is malformed");
+  return rows.as_tensor();
 }
 
 // The rows of an embedding that `indices` name, as numbers. Each row has a scale and a zero point.

@@ -169,14 +169,12 @@ struct Layers {
 // weights]), or "quantized_fp16".
 Weights read_quantized(const Value& params) {
   const std::vector<Value>& state = state_of(params, kCellParams);
-  auto items = [](const Value& v) -> const std::vector<Value>& {
-    return v.is_tuple() ? v.as_tuple().items : v.as_list().items;
-  };
-  SL_CHECK(state.size() == 5 && items(state[4]).size() == 2,
-           "the weights of a recurrent layer are malformed");
-  const std::vector<Value>&biases = items(state[1]), &flags = items(state[3]);
-  LinearWeights input = linear_weights(items(state[4])[0]);
-  LinearWeights hidden = linear_weights(items(state[4])[1]);
+  SL_CHECK(state.size() == 5, "the weights of a recurrent layer are malformed");
+  std::vector<Value> weights = items_of(state[4]);
+  SL_CHECK(weights.size() == 2, "the weights of a recurrent layer are malformed");
+  std::vector<Value> biases = items_of(state[1]), flags = items_of(state[3]);
+  LinearWeights input = linear_weights(weights[0]);
+  LinearWeights hidden = linear_weights(weights[1]);
   Weights w;
   w.quantized = true;
   w.reduce_range = !flags.empty() && Scalar::of(flags[0]).to_bool();
@@ -191,7 +189,7 @@ Weights read_quantized(const Value& params) {
 std::vector<Weights> read_weights(const Layers& layers, const Value& list, bool projected) {
   std::vector<Weights> weights;
   size_t cells = size_t(layers.count) * (layers.bidirectional ? 2 : 1);
-  const std::vector<Value>& items = list.as_list().items;
+  std::vector<Value> items = items_of(list);
   if (!items.empty() && items[0].is_object()) {
     SL_CHECK(items.size() == cells, "rnn: expected ", cells, " quantized weights for ",
              layers.count, " layers, but got ", items.size());
