@@ -41,6 +41,11 @@ def build(folder: pathlib.Path, targets: list[str]) -> pathlib.Path:
     return folder / "fuzz"
 
 
+def environment(target: str) -> dict[str, str]:
+    return {**os.environ, "ASAN_OPTIONS": f"detect_leaks={int(target not in RUN)}",
+            "UBSAN_OPTIONS": "print_stacktrace=1"}
+
+
 def make_corpus(target: str, folder: pathlib.Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, contents in seeds(target):
@@ -54,11 +59,11 @@ def run(target: str, binaries: pathlib.Path, corpus: pathlib.Path, minutes: floa
     prefix = corpus / f"{target}-"
     command = [binaries / f"fuzz_{target}", corpus / target, f"-artifact_prefix={prefix}",
                f"-max_len={LIMITS[target]}", f"-max_total_time={int(minutes * 60)}", "-timeout=10",
-               "-rss_limit_mb=3000", "-malloc_limit_mb=1500", "-print_final_stats=1",
-               f"-detect_leaks={int(target not in RUN)}"]
+               "-rss_limit_mb=3000", "-malloc_limit_mb=1500", "-print_final_stats=1"]
     log = corpus / f"{target}.log"
     with open(log, "w") as out:
-        done = subprocess.run(list(map(str, command)), stdout=out, stderr=subprocess.STDOUT)
+        done = subprocess.run(list(map(str, command)), stdout=out, stderr=subprocess.STDOUT,
+                              env=environment(target))
     told = log.read_text(errors="replace")
     executed = re.search(r"number_of_executed_units: (\d+)", told) or \
         re.search(r"(?s).*\n#(\d+)\s", told)
@@ -74,7 +79,7 @@ def replay(target: str, binaries: pathlib.Path, corpus: pathlib.Path) -> int:
     make_corpus(target, corpus / target)
     inputs = sorted((corpus / target).glob("seed-*"))
     done = subprocess.run([binaries / f"fuzz_{target}", *inputs], capture_output=True, text=True,
-                          errors="replace")
+                          errors="replace", env=environment(target))
     print(f"{target}: {len(inputs)} seeds, exit code {done.returncode}", flush=True)
     if done.returncode:
         print(done.stdout[-2000:], done.stderr[-4000:])
