@@ -221,6 +221,22 @@ void TensorImpl::destroy() noexcept {
 
 // ---- Tensor
 
+namespace {
+
+// Row-major strides for sizes whose product has been checked.
+void set_strides(TensorImpl* t, IntSpan sizes, int64_t numel) {
+  set_ndim(t, sizes.size);
+  int64_t expected = 1;
+  for (int64_t i = sizes.size - 1; i >= 0; --i) {
+    t->sizes[i] = sizes[i];
+    t->strides[i] = expected;
+    expected *= std::max<int64_t>(sizes[i], 1);
+  }
+  t->numel = numel;
+}
+
+}  // namespace
+
 Tensor Tensor::empty(IntSpan sizes, ScalarType dtype) {
   if (__builtin_expect(is_quantized(dtype), 0)) {
     raise(ErrorKind::NotImplementedError, "this operator takes no quantized tensor (torch.",
@@ -234,7 +250,7 @@ Tensor Tensor::empty(IntSpan sizes, ScalarType dtype) {
   }
   Tensor t(TensorImpl::make());
   t.impl_->dtype = dtype;
-  t.impl_->set_contiguous(sizes);
+  set_strides(t.impl_, sizes, numel);
   t.impl_->storage = Storage::allocate(nbytes);
   return t;
 }

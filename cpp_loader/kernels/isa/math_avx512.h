@@ -37,13 +37,19 @@ SL_INLINE F16 inverse(F16 x) {
   return fma(y, from_product(all(1.0f), x, y), y);
 }
 
+constexpr float kMagic = 12582912.0f;  // 1.5 * 2^23: what is added to it becomes an integer
+// x * by to the nearest integer, for results below 2^22: two additions cost less than rounding.
+SL_INLINE F16 nearest_product(F16 x, float by) {
+  return _mm512_sub_ps(fma(x, all(by), all(kMagic)), all(kMagic));
+}
+
 // x = n ln2 + r; gives r and (e^r - 1 - r) / r^2.
 struct Reduced {
   F16 n, r, rest;
 };
 SL_INLINE Reduced reduce_exp(F16 x) {
   Reduced e;
-  e.n = rounded(_mm512_mul_ps(x, all(1.44269504f)));
+  e.n = nearest_product(x, 1.44269504f);
   e.r = from_product(x, e.n, all(0.693359375f));
   e.r = from_product(e.r, e.n, all(-2.12194440e-4f));
   F16 p = all(0.0013882511f);
@@ -87,9 +93,19 @@ SL_INLINE F16 expm1_512(F16 x) {
   return _mm512_mask_mov_ps(y, zero, x);
 }
 
+// With q = e^2t - 1. An error of 2t by n units of its last place is one of tanh by n / 2^n.
 SL_INLINE F16 tanh_512(F16 x) {
   F16 t = at_most(magnitude(x), 10.0f);
-  F16 q = expm1_below_88(_mm512_add_ps(t, t));
+  F16 n = nearest_product(t, 2.88539008f), r = from_product(t, n, all(0.346573590f));
+  F16 p = all(0.0444240312f);  // the coefficients of reduce_exp, for 2r
+  p = fma(p, r, all(0.13386476f));
+  p = fma(p, r, all(0.3333376f));
+  p = fma(p, r, all(0.66666172f));
+  p = fma(p, r, all(0.99999994f));
+  F16 twice = _mm512_add_ps(r, r);
+  F16 small = fma(_mm512_mul_ps(p, twice), r, twice);
+  F16 power = _mm512_scalef_ps(all(1.0f), n);
+  F16 q = fma(power, small, _mm512_sub_ps(power, all(1.0f)));
   return signed_as(_mm512_mul_ps(q, inverse(_mm512_add_ps(q, all(2.0f)))), x);
 }
 
@@ -131,9 +147,9 @@ alignas(64) constexpr float kErf[6][16] = {
 };
 SL_INLINE F16 erf_512(F16 x) {
   F16 t = at_most(magnitude(x), 3.9999998f);
-  F16 quarters = _mm512_mul_ps(t, all(4.0f));
-  __m512i index = _mm512_cvttps_epi32(quarters);
-  F16 u = _mm512_sub_ps(_mm512_sub_ps(quarters, _mm512_cvtepi32_ps(index)), all(0.5f));
+  F16 quarters = fma(t, all(4.0f), all(-0.5f)), marked = _mm512_add_ps(quarters, all(kMagic));
+  F16 u = _mm512_sub_ps(quarters, _mm512_sub_ps(marked, all(kMagic)));
+  __m512i index = _mm512_castps_si512(marked);  // its last four bits are looked at
   auto row = [&](int k) { return _mm512_permutexvar_ps(index, _mm512_load_ps(kErf[k])); };
   F16 q = row(5);
   for (int k = 4; k >= 0; --k) q = fma(q, u, row(k));
@@ -214,7 +230,7 @@ SL_INLINE F16 mish_512(F16 x) {
 // Sine (quarter 0) or cosine (1) of |x| < kShortSine; the reduction is exact enough there.
 constexpr float kShortSine = 8192.0f;
 SL_INLINE F16 sine_512(F16 x, int quarter) {
-  F16 n = rounded(_mm512_mul_ps(x, all(0.636619772f)));
+  F16 n = nearest_product(x, 0.636619772f);
   F16 r = from_product(x, n, all(1.5703125f));
   r = from_product(r, n, all(0.0004837512969970703f));
   r = from_product(r, n, all(7.549533620476723e-8f));
