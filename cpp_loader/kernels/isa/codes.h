@@ -17,11 +17,20 @@ constexpr float kRounder = 12582912.0f;
 
 SL_INLINE Words load_words(const int32_t* p) { return *reinterpret_cast<const LooseWords*>(p); }
 
+// By instructions, where there are: the compiler widens bytes in many steps.
 SL_INLINE Words load_codes(const uint8_t* p, bool is_signed) {
+#if defined(__AVX512F__)
+  __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  return (Words)(is_signed ? _mm512_cvtepi8_epi32(bytes) : _mm512_cvtepu8_epi32(bytes));
+#elif defined(__AVX2__)
+  __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+  return (Words)(is_signed ? _mm256_cvtepi8_epi32(bytes) : _mm256_cvtepu8_epi32(bytes));
+#else
   Bytes bytes;
   __builtin_memcpy(&bytes, p, sizeof bytes);
   return is_signed ? __builtin_convertvector((SignedBytes)bytes, Words)
                    : __builtin_convertvector(bytes, Words);
+#endif
 }
 
 SL_INLINE Words load_first_codes(const uint8_t* p, bool is_signed, int n) {
@@ -32,12 +41,17 @@ SL_INLINE Words load_first_codes(const uint8_t* p, bool is_signed, int n) {
 }
 
 SL_INLINE void store_first_codes(uint8_t* p, Words codes, int n) {
+#if defined(__AVX512F__)
+  __m128i bytes = _mm512_cvtepi32_epi8((__m512i)codes);
+  _mm_mask_storeu_epi8(p, first_lanes(0.f, n), bytes);
+#else
   Bytes bytes = __builtin_convertvector(codes, Bytes);
   if (n >= kWords) {
     __builtin_memcpy(p, &bytes, sizeof bytes);
     return;
   }
   for (int i = 0; i < n; ++i) p[i] = bytes[i];
+#endif
 }
 
 // Scaled numbers, rounded and clamped, as codes.
