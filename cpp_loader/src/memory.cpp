@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kSmallestLog2 = 7;    // smallest class: 128 bytes
 constexpr size_t kLargestLog2 = 26;    // blocks above 64 MB are not kept
 constexpr size_t kClasses = (kLargestLog2 - kSmallestLog2) * 4 + 1;
-constexpr size_t kSmallClasses = (14 - kSmallestLog2) * 4 + 1;  // up to 16 KB
+constexpr size_t kUncountedClasses = (14 - kSmallestLog2) * 4 + 1;  // up to 16 KB
 constexpr int64_t kKeptBytes = 128 << 20;  // of blocks that are not small
 constexpr uint32_t kKeptPerClass = 256;
 
@@ -119,7 +119,7 @@ void* take(size_t bytes) {
   FreeBlock* block = c.head;
   c.head = block->next;
   --c.count;
-  if (index >= kSmallClasses) l.kept -= int64_t(class_bytes(index));
+  if (index >= kUncountedClasses) l.kept -= int64_t(class_bytes(index));
   return block;
 }
 
@@ -129,7 +129,7 @@ void give(void* block, size_t bytes) noexcept {
   if (l.state == State::kFresh) start_drain();
   if (kKeep && index < kClasses && l.state == State::kReady) {
     Lists::Class& c = l.classes[index];
-    int64_t size = index < kSmallClasses ? 0 : int64_t(class_bytes(index));
+    int64_t size = index < kUncountedClasses ? 0 : int64_t(class_bytes(index));
     if (c.count < kKeptPerClass && (size == 0 || l.kept + size <= kKeptBytes)) {
       FreeBlock* free_block = static_cast<FreeBlock*>(block);
       free_block->next = c.head;
