@@ -168,7 +168,7 @@ std::vector<std::string> Module::method_names() const {
   for (const auto& function : program_->functions()) {
     const std::string& name = function->name;
     bool is_method = name.compare(0, prefix.size(), prefix) == 0 &&
-                     name.find('.', prefix.size()) == std::string::npos;
+                     name.find('.', prefix.size()) == std::string::npos && !function->is_part;
     if (is_method) names.push_back(name.substr(prefix.size()));
   }
   std::sort(names.begin(), names.end());

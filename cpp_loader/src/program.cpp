@@ -303,6 +303,7 @@ std::shared_ptr<const Program> Program::decode(const Value& tree,
     for (const Instruction& i : function->code) {
       if (i.op != Opcode::FUSED) continue;
       Function* callee = program->by_name_.at(function->callee_names[size_t(i.x)]);
+      callee->is_part = true;
       if (!callee->group) callee->group = FusedGroup::make(*callee);
     }
   }

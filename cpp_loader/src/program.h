@@ -72,6 +72,7 @@ struct Function {
   std::vector<TypeRef> register_types;  // empty, or per register, null where not known
   std::vector<Argument> arguments, returns;
   bool has_schema = false;
+  bool is_part = false;  // FUSED calls it: it is a part of another function
   int results = 1;    // values on the stack at RET
   int parameters = 0; // values on the stack at entry
   int max_stack = 0;  // set by verify

@@ -99,6 +99,44 @@ static void a_method_is_called() {
   check_error(SL_INVALID_ARGUMENT, "element type", [&] { y.data<double>(); });
 }
 
+// class M: def twice(self, x): return x + x, where the sum is a part that FUSED calls.
+static std::vector<std::string> p_twice() {
+  std::string returns = p_row("returns", p_tuple({p_argument("", "Tensor")}));
+  std::string code = p_tuple({p_instruction("STOREN", 1, 2), p_instruction("LOAD", 2),
+                              p_instruction("FUSED", 0, 1), p_instruction("RET")});
+  std::string table =
+      p_tuple({p_row("instructions", code), p_row("operators", ")"), p_row("constants", ")"),
+               p_row("types", ")"), p_row("register_size", p_int(2)),
+               p_row("functions", p_tuple({p_text("__torch__.M.twice_1")}))});
+  std::string arguments = p_row(
+      "arguments", p_tuple({p_argument("self", "__torch__.M"), p_argument("x", "Tensor")}));
+  std::string part = p_tuple({p_instruction("STORE", 1), p_instruction("LOAD", 1),
+                              p_instruction("LOAD", 1), p_instruction("OP", 0),
+                              p_instruction("RET")});
+  std::string operators =
+      p_tuple({p_tuple({p_text("aten::add"), p_text("Tensor"), p_int(2)})});
+  std::string part_table =
+      p_tuple({p_row("instructions", part), p_row("operators", operators),
+               p_row("constants", ")"), p_row("types", ")"), p_row("register_size", p_int(1))});
+  std::string part_arguments = p_row("arguments", p_tuple({p_argument("x", "Tensor")}));
+  return {p_tuple({p_text("__torch__.M.twice"), table, p_tuple({arguments, returns})}),
+          p_tuple({p_text("__torch__.M.twice_1"), part_table,
+                   p_tuple({part_arguments, returns})})};
+}
+
+static void parts_of_functions_are_no_methods() {
+  std::vector<std::string> functions = p_twice();
+  std::string program = pickle(p_tuple({p_int(8), functions[0], functions[1]}));
+  std::string file = make_zip({{"m/data.pkl", pickle(p_object("__torch__", "M", {}))},
+                               {"m/scriptlang/program.pkl", program},
+                               {"m/version", "3\n"},
+                               {"m/byteorder", "little"}});
+  scriptlang::Module m = scriptlang::load(file.data(), file.size());
+  CHECK(m.methods() == std::vector<std::string>{"twice"});
+  scriptlang::Tensor x = scriptlang::Tensor::take<float>({1, 2, 3, 4}, {4});
+  CHECK(m("twice", {x}).tensor().data<float>()[3] == 8);
+}
+
 static void errors_carry_class_and_stack() {
   std::string file = archive();
   scriptlang::Module m = scriptlang::load(file.data(), file.size());
@@ -207,6 +245,7 @@ static void threads_share_a_module() {
 
 int main() {
   a_method_is_called();
+  parts_of_functions_are_no_methods();
   errors_carry_class_and_stack();
   wrong_files_say_what_they_are();
   a_damaged_archive_never_crashes();
