@@ -61,11 +61,16 @@ def may_follow(second: Node, first: Node, analysis: AliasAnalysis) -> bool:
 
     Its inner nodes may fail: they then fail before those between, so these must not fail, either.
     """
-    between = first.next
-    while between is not second:
-        if may_fail(between) or has_side_effects(between):
+    between = []
+    node = first.next
+    while node is not second:
+        if may_fail(node) or has_side_effects(node):
             return False
-        between = between.next
+        between.append(node)
+        node = node.next
+    for node in between:                             # where constants stand is no matter
+        if node.kind == "prim::Constant":
+            node.move_before(first)
     return first.next is second or analysis.may_move_before(second, first.next)
 
 
