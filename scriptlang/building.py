@@ -33,11 +33,21 @@ def uncollected(function: Callable[P, R]) -> Callable[P, R]:
     return run
 
 
-def let_age() -> None:
-    """Count every object as old: what was built stays, so the next collection need not look at it.
+STARTING = 16
+"""How many buildings belong to the start of a process, whose time is what matters most then."""
 
-    Otherwise that one, meant for a handful of young objects, would walk over all of them.
+_built = 0
+
+
+def let_age() -> None:
+    """While a process starts, count every object as old: what was built stays, so that the next
+    collection, meant for a handful of young objects, need not walk over all of them.
+
+    Later ones are collected as ever: collections of the old count what came to them by growing
+    old, so that programs built and dropped without end would never be found.
     """
-    if gc.get_freeze_count() == 0:
+    global _built
+    if _built < STARTING and gc.get_freeze_count() == 0:
+        _built += 1
         gc.freeze()
         gc.unfreeze()
