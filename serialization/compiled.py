@@ -16,6 +16,7 @@ from .._version import __version__
 from ..errors import ArchiveError
 from ..interpreter.prepare import CODE, RUNNING
 from ..ir import Function
+from ..schema import Schema
 from .bytecode import PROGRAM, read_functions
 
 RECORD = "scriptlang/compiled"
@@ -56,11 +57,22 @@ def attach(tree: Any, importer: Any, constant: Callable[[Any], Any]) -> None:
         e.record = PROGRAM
         raise
     own = {name: found for name in functions if (found := declared(importer, name)) is not None}
+    for name, function in own.items():
+        check_alike(functions[name].schema, function.schema)
     for function in functions.values():
         code = function.attributes[CODE]
         code.functions = [own.get(f.name, f) for f in code.functions]
     for name, function in own.items():
         function.attributes[RUNNING] = functions[name].attributes[CODE]
+
+
+def check_alike(kept: Schema, declared: Schema) -> None:
+    """ArchiveError unless a function takes and gives as many values as its code says: callers go by
+    the one, verification by the other."""
+    if len(kept.arguments) != len(declared.arguments) or \
+            len(kept.returns) != len(declared.returns):
+        raise ArchiveError(f"{declared.name} takes and gives other values than in code/", PROGRAM,
+                           "the file is damaged, or was not made by scriptlang")
 
 
 def declared(importer: Any, name: str) -> Function | None:

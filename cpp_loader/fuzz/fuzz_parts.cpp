@@ -95,7 +95,8 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
     std::string changed;
     if (is_program(k) && random() % 8) changed = changed_program(parts[k], seed);
     bool is_changed = !changed.empty();
-    parts[k] = is_changed ? changed : changed_bytes(parts[k], std::min<size_t>(max_size - size, 64));
+    size_t room = std::min<size_t>(max_size - size, 64);
+    parts[k] = is_changed ? changed : changed_bytes(parts[k], room);
     std::string all;
     for (size_t p = 0; p < parts.size(); ++p) all += (p ? kCut : "") + parts[p];
     if (!all.empty() && all.size() <= max_size) {

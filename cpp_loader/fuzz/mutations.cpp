@@ -259,7 +259,8 @@ class Editor {
   }
 
   void change_type() {
-    static const char* const kTypes[] = {"int", "float", "bool", "Any", "Tensor", "List[int]", "str",
+    static const char* const kTypes[] = {"int", "float", "bool",
+                                         "Any", "Tensor", "List[int]", "str",
                                          "List[float]", "Dict[int, int]", "Optional[int]",
                                          "Tuple[int, float]", "List[Tensor]", "Dict[str, Tensor]",
                                          "List[List[int]]", "Scalar", "__torch__.M"};
@@ -391,7 +392,9 @@ class Editor {
     int64_t first = std::max<int64_t>(1, reg() - carried);
     before.push_back(row_of({"STOREN", first, carried + 1}));
     after.push_back(row_of(condition()));
-    for (int64_t k = 0; k < carried; ++k) after.push_back(row_of({pick(2) ? "MOVE" : "LOAD", reg()}));
+    for (int64_t k = 0; k < carried; ++k) {
+      after.push_back(row_of({pick(2) ? "MOVE" : "LOAD", reg()}));
+    }
     after.push_back(row_of({"JMP", -body}));
     for (int64_t k = 0; k < carried; ++k) after.push_back(row_of({"STORE", reg()}));
     insert(int64_t(to), after);
@@ -440,11 +443,15 @@ class Editor {
         store();
         break;
       }
-      case 9: take(2), rows.push_back({"DICT_CONSTRUCT", type("Dict[int, Any]"), 2}), store(); break;
+      case 9:
+        take(2), rows.push_back({"DICT_CONSTRUCT", type("Dict[int, Any]"), 2}), store();
+        break;
       case 10: rows.push_back({"CREATE_OBJECT", type("__torch__.M")}), store(); break;
       case 11: take(1), rows.push_back({"GET_ATTR", int64_t(pick(4))}), store(); break;
       case 12: take(2), rows.push_back({"SET_ATTR", int64_t(pick(4))}); break;
-      case 13: take(1), rows.push_back({"ISINSTANCE", type(pick(2) ? "int" : "Tensor"), 1}), store(); break;
+      case 13:
+        take(1), rows.push_back({"ISINSTANCE", type(pick(2) ? "int" : "Tensor"), 1}), store();
+        break;
       case 14: {
         take(1);
         int64_t count = int64_t(pick(4));

@@ -52,7 +52,9 @@ Value Arguments::tensor() {
       case ScalarType::Float32: reinterpret_cast<float*>(data)[k] = float(number()); break;
       case ScalarType::Float64: reinterpret_cast<double*>(data)[k] = number(); break;
       case ScalarType::Int64: reinterpret_cast<int64_t*>(data)[k] = integer(); break;
-      case ScalarType::Float16: reinterpret_cast<float16*>(data)[k] = float16(float(number())); break;
+      case ScalarType::Float16:
+        reinterpret_cast<float16*>(data)[k] = float16(float(number()));
+        break;
       case ScalarType::Bool: data[k] = char(pick(2)); break;
       default: data[k] = char(pick(256));
     }
@@ -310,7 +312,9 @@ void run_both_ways(const ReadTree& read, uint64_t seed) {
       const Function& same = *plain->functions()[k];
       Outcome other = run_once(*plain, same, arguments_of(same, seed + round));
       if (proven.limited || other.limited || !settled) continue;
-      if (!agree(proven, other) && !may_turn_ints_to_floats(*program)) differ(function, proven, other);
+      if (!agree(proven, other) && !may_turn_ints_to_floats(*program)) {
+        differ(function, proven, other);
+      }
     }
   }
 }

@@ -87,9 +87,8 @@ ScalarType promote(ScalarType a, ScalarType b) {
   if (a == b) return a;
   TypeCategory ca = category(a), cb = category(b);
   if (ca == TypeCategory::Other || cb == TypeCategory::Other) {
-    raise(ErrorKind::RuntimeError, "promoteTypes with quantized or undefined numbers is not "
-          "handled yet; figure out what the correct rules should be, offending types: ",
-          dtype_display_name(a), " ", dtype_display_name(b));
+    raise(ErrorKind::RuntimeError, dtype_display_name(a), " and ", dtype_display_name(b),
+          " have no common type: pass x.dequantize() for what is quantized");
   }
   if (ca == TypeCategory::Boolean && !is_barebones(b)) return b;
   if (cb == TypeCategory::Boolean && !is_barebones(a)) return a;

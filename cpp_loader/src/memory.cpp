@@ -158,7 +158,7 @@ void start_small_drain() {
   struct SmallDrain {
     ~SmallDrain() {
       small.dead = true;
-      for (FreeBlock* head : small.head) {
+      for (FreeBlock*& head : small.head) {             // nothing is left for who asks later
         while (head) std::free(std::exchange(head, head->next));
       }
     }
@@ -211,7 +211,9 @@ void uncharge(int64_t bytes) noexcept { used_bytes -= bytes; }
 
 void ask(int64_t count, int64_t bytes_each) {
   int64_t bytes;
-  if (__builtin_mul_overflow(count, bytes_each, &bytes)) bytes = std::numeric_limits<int64_t>::max();
+  if (__builtin_mul_overflow(count, bytes_each, &bytes)) {
+    bytes = std::numeric_limits<int64_t>::max();
+  }
   charge(bytes);
   uncharge(bytes);
 }

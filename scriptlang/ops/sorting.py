@@ -185,5 +185,6 @@ def histc(self, bins, min, max):
         places = (inside - least) * count / (most - least)
         if not np.isfinite(most - least):            # too wide for the type: nothing is counted
             places = places[:0]
-    at = np.where(np.isfinite(places), places, 0).astype(np.float64).astype(np.int64).clip(0, bins - 1)
+    finite = np.where(np.isfinite(places), places, 0).astype(np.float64)
+    at = finite.astype(np.int64).clip(0, bins - 1)
     return Tensor._wrap(np.bincount(at, minlength=bins).astype(self.dtype.numpy))

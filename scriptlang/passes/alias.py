@@ -107,11 +107,11 @@ class AliasAnalysis(Constraints):
 
     def may_move_before(self, node: Node, point: Node) -> bool:
         """Whether `node` may run right before `point`, an earlier node of the same block."""
-        return self._may_pass(node, self._between(point, node, first=True))
+        return self.may_pass(node, self._between(point, node, first=True))
 
     def may_move_after(self, node: Node, point: Node) -> bool:
         """Whether `node` may run right after `point`, a later node of the same block."""
-        return self._may_pass(node, self._between(node, point, first=False))
+        return self.may_pass(node, self._between(node, point, first=False))
 
     def of(self, v: Value) -> Locations:
         """What a value may point to: anything, for one that came after the analysis."""
@@ -149,7 +149,8 @@ class AliasAnalysis(Constraints):
         if not first:
             yield last_node
 
-    def _may_pass(self, node: Node, others: Iterator[Node]) -> bool:
+    def may_pass(self, node: Node, others: Iterable[Node]) -> bool:
+        """Whether `node` may run on the other side of other nodes of its block."""
         reads, writes, effect = self.reads(node), self.writes(node), has_side_effects(node)
         for other in others:
             if _depends(node, other) or _depends(other, node) or effect and has_side_effects(other):

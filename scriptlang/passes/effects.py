@@ -46,8 +46,8 @@ PASSES_ON = frozenset({"prim::unchecked_cast", "prim::unchecked_unwrap_optional"
 FUSED = "scriptlang::fused_pointwise"
 """Operators in a graph of their own, which do nothing but compute new tensors."""
 
-PURE_PRIM = frozenset({FUSED, "prim::Constant", "prim::GetAttr", "prim::isinstance", "prim::Uninitialized",
-                       *ALLOCATIONS, *UNPACKS, *PASSES_ON, *CONTROL})
+PURE_PRIM = frozenset({FUSED, "prim::Constant", "prim::GetAttr", "prim::isinstance",
+                       "prim::Uninitialized", *ALLOCATIONS, *UNPACKS, *PASSES_ON, *CONTROL})
 """Kinds of the IR itself, without schema or effect (control: the effects of its blocks)."""
 
 VISIBLE = frozenset({"prim::Print", "prim::RaiseException", "prim::SetAttr"})

@@ -162,7 +162,8 @@ def place(buffers: list[Buffer]) -> None:
 
 
 def best_offset(size: int, others: list[Buffer]) -> int:
-    """The start of the smallest gap between buffers in order that takes `size` bytes, or the end."""
+    """The start of the smallest gap between buffers in order that takes `size` bytes, or the
+    end."""
     best, found, at = None, 0, 0
     for other in others:
         gap = other.offset - at

@@ -365,7 +365,7 @@ class Propagation:
 
     def finished(self, result, v: Value, dtype, rule: Rule, call: Call) -> Fact:
         """The fact of a result: a tensor has its type, and at least a rank."""
-        if v.type != T.TENSOR:                           # a rule for tensors says nothing of numbers
+        if v.type != T.TENSOR:                       # a rule for tensors says nothing of numbers
             return result if result is not None and rule.dtype is None else UNKNOWN
         if isinstance(result, TensorFacts):
             if dtype is not None:
@@ -390,7 +390,8 @@ class Propagation:
 
 
 def one_type(found: list[DType | None], call: Call) -> DType | None:
-    """The type of tensors that have to be of one; what is added to a fused layer may be of another."""
+    """The type of tensors that have to be of one; what is added to a fused layer may be of
+    another."""
     if call.has("added") and isinstance(call["added"], TensorFacts):
         return found[0] if len(set(found)) == 1 else None
     return next((t for t in found if t is not None), None)

@@ -60,22 +60,28 @@ def may_follow(second: Node, first: Node, analysis: AliasAnalysis) -> bool:
     """Whether `second` may run right behind `first`, without what stands between them.
 
     Its inner nodes may fail: they then fail before those between, so these must not fail, either.
+    Where constants stand is no matter.
     """
-    between = []
+    others = [n for n in between(first, second) if n.kind != "prim::Constant"]
+    return not any(may_fail(n) or has_side_effects(n) for n in others) \
+        and analysis.may_pass(second, others)
+
+
+def between(first: Node, second: Node) -> list[Node]:
+    """The nodes that stand between two of a block."""
+    found = []
     node = first.next
     while node is not second:
-        if may_fail(node) or has_side_effects(node):
-            return False
-        between.append(node)
+        found.append(node)
         node = node.next
-    for node in between:                             # where constants stand is no matter
-        if node.kind == "prim::Constant":
-            node.move_before(first)
-    return first.next is second or analysis.may_move_before(second, first.next)
+    return found
 
 
 def merge(first: Node, second: Node) -> None:
     """Put the nodes of the second into the blocks of the first."""
+    for node in between(first, second):
+        if node.kind == "prim::Constant":                # the second may use it
+            node.move_before(first)
     results = [first.add_output(v.type, v.name) for v in second.outputs]
     for mine, other in zip(first.blocks, second.blocks):
         for node in list(other.nodes):

@@ -16,6 +16,7 @@ from ..passes.memory_plan import MemoryPlan, plan_memory
 from ..passes.shape_facts import Fact, TensorFacts
 from ..passes.shapes import propagate
 from .module import ScriptFunction, ScriptModule
+from .optimizing import is_training
 from .shape_text import input_facts
 
 
@@ -90,7 +91,7 @@ def graph_of(program: Any, method: str, optimized: bool) -> tuple[Function, Grap
         raise TypeError(f"inspect takes a ScriptModule, a ScriptFunction or a path, not "
                         f"{type(program).__name__}")
     obj = program._object_
-    if obj.type.slot("training") is not None and obj.get("training"):
+    if is_training(program):
         raise RuntimeError("inspect takes a module in eval mode; call .eval() on it first")
     if method not in obj.type.methods:
         raise AttributeError(f"{obj.type.short_name} has no method {method!r}; its methods: "

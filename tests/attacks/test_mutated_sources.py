@@ -21,7 +21,7 @@ WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 def reworded(text: str, rng: random.Random) -> str:
-    """Some words replaced by others of the text, taken out, doubled or exchanged; or lines moved."""
+    """Some words replaced by others of the text, taken out, doubled, exchanged; or lines moved."""
     if rng.random() < 0.2:
         lines = text.splitlines(True)
         a, b = rng.randrange(len(lines)), rng.randrange(len(lines))

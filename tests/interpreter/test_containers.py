@@ -1,4 +1,4 @@
-"""Lists, dicts and strings on both engines: what is kept without tags behaves as everything else."""
+"""Lists, dicts, strings on both engines: what is kept without tags behaves as everything else."""
 
 from __future__ import annotations
 

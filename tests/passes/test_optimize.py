@@ -306,8 +306,9 @@ HEADS = """graph(%x : Tensor, %q : Tensor, %k : Tensor, %v : Tensor, %b : Tensor
 
 
 def heads(last: str) -> Graph:
-    return graph_of(HEADS.replace(", %none : NoneType", "").replace("LAST", last), q=tensor(128, 128),
-                    k=tensor(128, 128), v=tensor(160, 128), b=tensor(128))
+    text = HEADS.replace(", %none : NoneType", "").replace("LAST", last)
+    return graph_of(text, q=tensor(128, 128), k=tensor(128, 128), v=tensor(160, 128),
+                    b=tensor(128))
 
 
 @pytest.mark.parametrize("last, count", [

@@ -12,9 +12,12 @@ import pytest
 
 import scriptlang
 from scriptlang import api
+from scriptlang import types as T
 from scriptlang.errors import ArchiveError
 from scriptlang.interpreter.engine import available
 from scriptlang.interpreter.prepare import RUNNING
+from scriptlang.records import replace
+from scriptlang.schema import Argument
 from scriptlang.serialization import compiled
 
 DATA = pathlib.Path(__file__).parents[1] / "data"
@@ -53,7 +56,9 @@ def flat(value) -> list:
     """The leaves of nested containers."""
     if isinstance(value, dict):
         value = [value[k] for k in sorted(value)]
-    return [x for part in value for x in flat(part)] if isinstance(value, (tuple, list)) else [value]
+    if isinstance(value, (tuple, list)):
+        return [x for part in value for x in flat(part)]
+    return [value]
 
 
 @pytest.mark.parametrize("engine", available())
@@ -124,6 +129,17 @@ def test_an_unsound_program_is_refused(engine):
     for damaged, why in ((underflow, r"instruction \d"), (unknown, "unknown opcode 'RTE'")):
         with pytest.raises(ArchiveError, match=why):
             scriptlang.load(damaged, engine=engine)(*arguments("mlp.script"))
+
+
+def test_a_program_of_another_signature_is_refused():
+    module = scriptlang.load(compile("mlp.script"))
+    code = module._type.methods["forward"].attributes[RUNNING]
+    code.schema = replace(code.schema, arguments=(*code.schema.arguments,
+                                                  Argument("more", T.TENSOR)))
+    target = io.BytesIO()
+    module.save(target)
+    with pytest.raises(ArchiveError, match="program.pkl: .*forward takes and gives other values"):
+        scriptlang.load(target.getvalue())
 
 
 def test_a_module_in_training_mode_is_compiled_as_it_is(tmp_path):

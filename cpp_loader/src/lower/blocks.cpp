@@ -295,7 +295,8 @@ void choose_followed(const Function& f, Shape* shape) {
   for (size_t block = flow.starts.size(); block-- > 1;) {
     size_t first = size_t(flow.starts[block]), last = last_of(f, flow, first);
     bool is_body = f.code[first - 1].op == Opcode::LOOP;
-    if (is_body || !only_moves(f, first, last) || ways[block] < 2 || ways[block] > kMostWays) continue;
+    if (is_body || !only_moves(f, first, last)) continue;
+    if (ways[block] < 2 || ways[block] > kMostWays) continue;
     bool stops = true;
     for_successors(f, flow, last, [&](int32_t next) {
       stops = stops && size_t(next) != block && !shape->followed[size_t(next)];

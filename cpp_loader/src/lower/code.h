@@ -211,7 +211,7 @@ struct Code {
   std::vector<Fill> fills;
   std::vector<Call> calls;
   std::vector<Value> constants;  // numbers and strings
-  std::vector<Value> image;      // of a frame at its start: None, then the constants; copied as bytes
+  std::vector<Value> image;      // of a frame at its start: None, then constants; copied as bytes
   std::vector<int32_t> parameters;  // where each argument goes: an offset, or -1 for nowhere
   int32_t slots = 0;             // of a frame
   int32_t first_constant = 0;    // slot

@@ -38,7 +38,9 @@ void store(const Value& to, const Value& value) {
   const List &targets = to.as_list(), &values = value.as_list();
   SL_CHECK(targets.size() == values.size(), "expected ", values.size(), " tensors in out=, got ",
            targets.size());
-  for (size_t i = 0; i < values.size(); ++i) store(targets.get(i).as_tensor(), values.get(i).as_tensor());
+  for (size_t i = 0; i < values.size(); ++i) {
+    store(targets.get(i).as_tensor(), values.get(i).as_tensor());
+  }
 }
 
 Tensor row_major_copy(const Tensor& t) {

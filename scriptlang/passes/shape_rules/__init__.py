@@ -28,8 +28,9 @@ FAMILIES = ("pointwise", "reduce", "view", "part", "matmul", "conv", "like", "in
 class Rule(NamedTuple):
     """run: Call -> result.  dtype: how the element type follows: "first" (that of the first
     tensor), "any" (all tensors have to be of one type), "kernel" (what the kernel gives for
-    one-element tensors), a type, None (the rule says), or a tuple of these, for each result.  ranks: of the results where the rule cannot tell more: a
-    number, "first", "meet" (that of all tensors, where they are the same), or None.
+    one-element tensors), a type, None (the rule says), or a tuple of these, for each result.
+    ranks: of the results where the rule cannot tell more: a number, "first", "meet" (that of all
+    tensors, where they are the same), or None.
     """
 
     run: Callable[[Call], Any]

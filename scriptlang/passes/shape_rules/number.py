@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ...dtypes import bool as BOOL, int64
+from ...dtypes import DType, bool as BOOL, int64
 from ...objects import Device
-from ..shape_facts import UNKNOWN, TensorFacts, Unknown, is_size
+from ..shape_facts import UNKNOWN, Fact, TensorFacts, Unknown, is_size
 from ..sizes import add, equal, floordiv, less, mul, product, sub
 from . import Call, rule
 
@@ -179,28 +179,25 @@ def into_tensor(c: Call):
     return TensorFacts((), None, 0)
 
 
-@rule("dtype", dtype=None)
-def dtype(c: Call):
-    fact = c[0]
+def dtype_of(fact: Fact) -> DType:
     if not isinstance(fact, TensorFacts) or fact.dtype is None:
         raise Unknown
-    return fact.dtype.code
+    return fact.dtype
+
+
+@rule("dtype", dtype=None)
+def dtype(c: Call):
+    return dtype_of(c[0]).code
 
 
 @rule("is_floating_point is_complex", dtype=None)
 def is_kind(c: Call):
-    fact = c[0]
-    if not isinstance(fact, TensorFacts) or fact.dtype is None:
-        raise Unknown
-    return fact.dtype.kind == ("f" if c.schema.name.endswith("floating_point") else "c")
+    return dtype_of(c[0]).kind == ("f" if c.schema.name.endswith("floating_point") else "c")
 
 
 @rule("element_size", dtype=None)
 def element_size(c: Call):
-    fact = c[0]
-    if not isinstance(fact, TensorFacts) or fact.dtype is None:
-        raise Unknown
-    return fact.dtype.itemsize
+    return dtype_of(c[0]).itemsize
 
 
 @rule("device", dtype=None)
