@@ -5,13 +5,16 @@ from __future__ import annotations
 import inspect
 import platform
 import warnings
-from typing import Any, Callable, Mapping, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Mapping, ParamSpec, TypeVar
 
 from ._version import __version__
 from .frontend import foreign
 from .interpreter import engine as engines
 from .limits import Limits
 from .programs.module import ScriptFunction, ScriptModule, ScriptObjectFacade
+
+if TYPE_CHECKING:
+    from .serialization.archive import LoadedArchive
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -31,7 +34,10 @@ def load(source, map_location: Any = None, _extra_files: dict | None = None, *,
     """
     from .serialization.archive import read_archive
 
-    archive = read_archive(source, extra_files=_extra_files)
+    return _module(read_archive(source, extra_files=_extra_files), engine, limits)
+
+
+def _module(archive: LoadedArchive, engine: str, limits: Limits | None) -> ScriptModule:
     chosen = engines.choose(engine, archive.root)
     restore = archive.restore if archive.pending else None
     return ScriptModule(chosen.adopt(archive.root), chosen, limits, restore)
@@ -183,17 +189,18 @@ def trace_module(mod: Any, inputs: Mapping[str, Any], optimize: Any = None,
 
 
 def compile_archive(source, target, *, optimize: bool = True) -> ScriptModule:
-    """Load an archive and write it again compiled: it starts at once, also in the C++ engine, which
-    reads no other; scriptlang and PyTorch load it as ever.
+    """Load an archive and write it again with the bytecode that engines run: it starts at once, also
+    in the C++ engine, which reads bytecode but no source. Scriptlang and PyTorch load it as ever.
+    What it runs comes from the code in the archive, also where that was compiled before.
 
     optimize: make it faster, too (`scriptlang.optimize`), keeping its methods but not its
     parameters as attributes; a module in training mode stays as it is.
     Returns what was written.
     """
     from .programs import optimizing
-    from .serialization.archive import write_archive
+    from .serialization.archive import read_archive, write_archive
 
-    module = load(source)
+    module = _module(read_archive(source, from_code=True), "auto", None)
     if optimize and not optimizing.is_training(module):
         module = optimizing.optimize(module, optimizing.methods_of(module))
     write_archive(module._object_, target, compiled=True)

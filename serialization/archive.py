@@ -110,23 +110,24 @@ class Reader(RecordReader):
 
 
 @uncollected
-def read_archive(source, *, extra_files: dict | None = None, check_all: bool = False
-                 ) -> LoadedArchive:
+def read_archive(source, *, extra_files: dict | None = None, check_all: bool = False,
+                 from_code: bool = False) -> LoadedArchive:
     """Read a TorchScript archive.
 
     source: a path, a binary file object (read from its position), or bytes.
     extra_files: a dict whose keys name extra files; their contents (bytes) become its values.
     check_all: verify the checksum of every record, also of tensors that are not read yet.
+    from_code: what runs is compiled from code/, also where the archive keeps a compiled program.
     Raises ArchiveError, which names the record at fault and what to do.
     """
     try:
-        return _read(Reader(source, check_all), extra_files)
+        return _read(Reader(source, check_all), extra_files, from_code)
     except RecursionError:
         raise ArchiveError("the archive is nested deeper than can be read", None,
                            "no model is written like this; do not use the file") from None
 
 
-def _read(reader: Reader, extra_files: dict | None) -> LoadedArchive:
+def _read(reader: Reader, extra_files: dict | None, from_code: bool) -> LoadedArchive:
     version = reader.version()
     storages = Storages(reader.tensor, reader.is_swapped())
     pending: list[PendingState] = []
@@ -171,7 +172,7 @@ def _read(reader: Reader, extra_files: dict | None) -> LoadedArchive:
         importer.add_functions(maker.tree.value, lambda v: maker.value(v, T.ANY, "a constant", 0),
                                version)
     root = values("data", T.ANY)
-    if has_code and COMPILED in reader.records:
+    if has_code and not from_code and COMPILED in reader.records:
         from . import compiled
 
         if compiled.holds(reader):

@@ -1,5 +1,5 @@
 // Input: a whole archive. It is loaded and its methods are listed.
-#include "module.h"
+#include "archive/module.h"
 
 using namespace scriptlang;
 

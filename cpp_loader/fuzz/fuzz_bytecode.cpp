@@ -1,7 +1,7 @@
 // Input: the pickle of a bytecode.pkl without tensors. What verifies is run, within limits, on
 // arguments of many kinds, as register code and as plain code, which must agree.
 #include "mutations.h"
-#include "pickle.h"
+#include "archive/pickle.h"
 #include "runs.h"
 
 using namespace scriptlang;

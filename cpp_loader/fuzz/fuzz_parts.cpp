@@ -7,9 +7,9 @@
 #include <random>
 
 #include "../tests/archives.h"
-#include "module.h"
+#include "archive/module.h"
 #include "mutations.h"
-#include "pickle.h"
+#include "archive/pickle.h"
 #include "runs.h"
 
 using namespace scriptlang;

@@ -1,6 +1,6 @@
 // Input: a pickle, with storages of 256 bytes behind every key. The value is printed.
-#include "pickle.h"
-#include "program.h"
+#include "archive/pickle.h"
+#include "program/program.h"
 
 using namespace scriptlang;
 

@@ -1,5 +1,5 @@
 // Input: a zip file. Every record is read and opened as a storage.
-#include "zip.h"
+#include "archive/zip.h"
 
 using namespace scriptlang;
 

@@ -6,7 +6,7 @@
 #include "../tests/archives.h"
 #include "lower/blocks.h"
 #include "lower/select.h"
-#include "program.h"
+#include "program/program.h"
 
 using namespace scriptlang;
 
@@ -289,7 +289,7 @@ class Editor {
     if (code_->empty()) return;
     static const char* const kNames[] = {
 #define SL_OPCODE(name, number, x, n, pops, pushes, runs, meaning) #name,
-#include "opcodes.def"
+#include "program/opcodes.def"
 #undef SL_OPCODE
     };
     Items& row = *items_of((*code_)[pick(code_->size())]);

@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "value.h"
+#include "values/value.h"
 
 namespace fuzz {
 

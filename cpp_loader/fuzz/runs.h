@@ -4,7 +4,7 @@
 #include <functional>
 #include <random>
 
-#include "module.h"
+#include "archive/module.h"
 
 namespace fuzz {
 

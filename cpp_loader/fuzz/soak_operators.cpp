@@ -13,7 +13,7 @@
 #include <string>
 
 #include "../kernels/parallel.h"
-#include "optable.h"
+#include "ops/optable.h"
 
 using namespace scriptlang;
 

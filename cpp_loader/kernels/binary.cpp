@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "../src/error.h"
+#include "../src/values/error.h"
 #include "kernel_set.h"
 #include "loop_templates.h"
 #include "special.h"

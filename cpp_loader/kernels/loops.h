@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "../src/dtype.h"
+#include "../src/values/dtype.h"
 #include "gemm.h"
 
 namespace scriptlang::kernels {

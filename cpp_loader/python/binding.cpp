@@ -20,7 +20,7 @@
 #include "convert.h"
 #include "entry.h"
 #include "lower/code.h"
-#include "vm.h"
+#include "machine/vm.h"
 
 #ifndef SCRIPTLANG_VERSION
 #error "SCRIPTLANG_VERSION is defined by CMakeLists.txt"

@@ -2,8 +2,8 @@
 
 #include <nanobind/stl/string.h>
 
-#include "quantizer.h"
-#include "type.h"
+#include "values/quantizer.h"
+#include "values/type.h"
 
 namespace scriptlang::python {
 

@@ -9,7 +9,7 @@
 
 #include <unordered_map>
 
-#include "program.h"
+#include "program/program.h"
 
 namespace scriptlang::python {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "value.h"
+#include "values/value.h"
 
 namespace scriptlang::python {
 

@@ -7,7 +7,7 @@
 #include <new>
 
 #include "../kernels/parallel.h"
-#include "module.h"
+#include "archive/module.h"
 
 using namespace scriptlang;
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "vm.h"
+#include "machine/vm.h"
 
 namespace test {
 

@@ -1,6 +1,6 @@
 // Lists: what lies in them without tags, and that it makes no difference to what they hold.
 #include "harness.h"
-#include "list.h"
+#include "values/list.h"
 
 using namespace scriptlang;
 

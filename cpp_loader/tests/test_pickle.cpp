@@ -1,9 +1,9 @@
 // Pickles: what torch writes is read, everything else is refused by name.
 #include "archives.h"
 #include "harness.h"
-#include "pickle.h"
-#include "program.h"
-#include "quantizer.h"
+#include "archive/pickle.h"
+#include "program/program.h"
+#include "values/quantizer.h"
 
 using namespace scriptlang;
 using namespace test;

@@ -2,11 +2,11 @@
 #include <cmath>
 #include <vector>
 
-#include "fused_plan.h"
+#include "fusion/fused_plan.h"
 #include "harness.h"
 #include "ops/express.h"
 #include "ops/reduce.h"
-#include "row_program.h"
+#include "fusion/row_program.h"
 
 using namespace scriptlang;
 

@@ -1,7 +1,7 @@
 // Zip files: each attack is refused with a reason, and none reads outside the file.
 #include "archives.h"
 #include "harness.h"
-#include "zip.h"
+#include "archive/zip.h"
 
 using namespace scriptlang;
 using namespace test;

@@ -1,6 +1,6 @@
 """Writes src/ops/ops.def: `python cpp_loader/tools/generate_ops_def.py`.
 
-The operators are those that src/ops/*.cpp define by SL_OP; the C++ preprocessor finds them, so
+The operators are those that the files in src/ops define by SL_OP; the C++ preprocessor finds them, so
 that families made by macros count too. Forms that follow from one of these (scriptlang.ops.derived)
 follow here too, unless the sources define them. The schemas come from the operator table,
 scriptlang.ops.table; an operator that the table does not know is left out and reported. Lines are
@@ -27,7 +27,7 @@ HEADER = """\
 // SL_OPERATOR(symbol, schema): the sources define it by SL_OP(symbol)
 // SL_FORM(symbol, kind, base, outs, schema): forms::kind makes it from SL_OP(base); see ops/forms.h
 // SL_QUANTIZED(symbol, way, outs, schema): SL_OP(symbol), which takes quantized tensors too, as
-//     quantized_ways::way lets it; see ops/quantized_plain.h
+//     quantized_ways::way lets it; see ops/quantized/plain.h
 // SL_QUANTIZED_FORM(symbol, kind, base, outs, schema): SL_OP(symbol) for plain tensors; forms::kind
 //     makes it from `base` for quantized ones
 """
@@ -41,7 +41,7 @@ def symbol(qualified_name: str) -> str:
 def defined_symbols() -> dict[str, str]:
     """Symbols that the sources define -> file name."""
     found: dict[str, str] = {}
-    for path in sorted((ROOT / "src" / "ops").glob("*.cpp")):
+    for path in sorted((ROOT / "src" / "ops").rglob("*.cpp")):
         for name in re.findall(r"SL_OP_FOUND\((\w+)\)", preprocessed(path)):
             if name in found:
                 sys.exit(f"{name} is defined in {found[name]} and in {path.name}")

@@ -206,7 +206,7 @@ def converted(kernel: Callable) -> Callable:
 def take_over(way: str, names, wrap: Callable) -> None:
     """Let kernels that are declared take quantized tensors as well.
 
-    way: what the native engine calls it (cpp_loader/src/ops/quantized_plain.h).
+    way: what the native engine calls it (cpp_loader/src/ops/quantized/plain.h).
     """
     for name in names:
         for op in table._declared.get(f"aten::{name}", {}).values():

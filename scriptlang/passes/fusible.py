@@ -1,6 +1,6 @@
 """Operators that may be done together, and what a node of one has to be like.
 
-The native engine has the same list (cpp_loader/src/fused_group.cpp): these operators do nothing
+The native engine has the same list (cpp_loader/src/fusion/fused_group.cpp): these operators do nothing
 with the elements of tensors but compute each element of a new one, or work on rows of them.
 """
 

@@ -301,7 +301,7 @@ def test_many_shapes_are_no_trouble():
 
 
 def test_both_sides_list_the_same_operators():
-    source = Path(__file__).parents[2] / "cpp_loader" / "src" / "fused_group.cpp"
+    source = Path(__file__).parents[2] / "cpp_loader" / "src" / "fusion" / "fused_group.cpp"
     listed = re.findall(r'X\("([^"]+)"\)', source.read_text())
     assert sorted(f"aten::{name}" for name in listed) == sorted(fusible.OPERATORS)
     assert fusible.OPERATORS <= frozenset(scriptlang.interpreter.native_engine.operators())

@@ -11,7 +11,7 @@ RUNNING = {op.name for op in opcodes.TABLE if op.runs}
 
 
 def test_the_generated_file_is_not_stale():
-    committed = pathlib.Path(__file__).parents[2] / "cpp_loader" / "src" / "opcodes.def"
+    committed = pathlib.Path(__file__).parents[2] / "cpp_loader" / "src" / "program" / "opcodes.def"
     assert committed.read_text() == generate.text(), \
         "run python -m scriptlang.interpreter.generate"
 

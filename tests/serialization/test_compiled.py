@@ -142,6 +142,21 @@ def test_a_program_of_another_signature_is_refused():
         scriptlang.load(target.getvalue())
 
 
+def test_compiling_again_runs_what_the_code_says(tmp_path):
+    from scriptlang.serialization.bytecode import PROGRAM
+
+    plain = scriptlang.load(DATA / "mlp.script.pt")(*arguments("mlp.script"))
+    lying = rewritten(compile("mlp.script", optimize=False), PROGRAM,
+                      lambda tree: tree.replace(b"aten::gelu", b"aten::relu"))
+    theirs = scriptlang.load(lying)(*arguments("mlp.script"))
+    assert any(not np.allclose(a, b) for a, b in zip(flat(plain), flat(theirs), strict=True))
+    api.compile_archive(lying, tmp_path / "ours.pt", optimize=False)
+    again = scriptlang.load(tmp_path / "ours.pt")
+    assert runs_as_kept(again)
+    for a, b in zip(flat(plain), flat(again(*arguments("mlp.script"))), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
 def test_a_module_in_training_mode_is_compiled_as_it_is(tmp_path):
     module = scriptlang.load(DATA / "resnet.script.pt")
     module.train()

@@ -35,7 +35,7 @@ int64_t effect(const Function& f, const Instruction& i, bool want_pops) {
 #define SL_OPCODE(name, opcode, x, n, pops, pushes, runs, meaning) \
   case Opcode::name:                                               \
     return number(f, i, want_pops ? pops : pushes, want_pops);
-#include "../opcodes.def"
+#include "program/opcodes.def"
 #undef SL_OPCODE
     default: return 0;
   }

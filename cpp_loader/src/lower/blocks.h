@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "../program.h"
+#include "program/program.h"
 
 namespace scriptlang::lower {
 

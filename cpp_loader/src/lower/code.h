@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "../ops/op.h"
-#include "../ops/scalar_math.h"
+#include "ops/op.h"
+#include "ops/scalar_math.h"
 
 namespace scriptlang {
 struct Function;

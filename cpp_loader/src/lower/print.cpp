@@ -1,5 +1,5 @@
 // Register code as text: a step a line, operands by what they are.
-#include "../program.h"
+#include "program/program.h"
 #include "code.h"
 
 namespace scriptlang::lower {

@@ -1,5 +1,5 @@
 // Dicts, one overload per type of key. The keys' types were checked where the dict was made.
-#include "../type.h"
+#include "values/type.h"
 #include "language.h"
 
 namespace scriptlang {

@@ -1,7 +1,7 @@
 #include "forms.h"
 
 #include "pointwise.h"
-#include "quantized.h"
+#include "ops/quantized/quantized.h"
 #include "view.h"
 
 namespace scriptlang::forms {

@@ -6,7 +6,7 @@
 #include "../../kernels/kernel_set.h"
 #include "../../kernels/parallel.h"
 #include "../../kernels/scratch.h"
-#include "../prepared.h"
+#include "values/prepared.h"
 #include "fused.h"
 #include "linalg.h"
 #include "view.h"

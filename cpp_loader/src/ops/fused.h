@@ -4,7 +4,7 @@
 #include <string>
 
 #include "../../kernels/kernel_set.h"
-#include "../prepared.h"
+#include "values/prepared.h"
 #include "layout.h"
 #include "pointwise.h"
 

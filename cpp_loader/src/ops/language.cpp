@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "../type.h"
+#include "values/type.h"
 #include "scratch.h"
 
 namespace scriptlang::language {

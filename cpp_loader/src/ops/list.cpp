@@ -3,7 +3,7 @@
 #include <memory>
 #include <type_traits>
 
-#include "../type.h"
+#include "values/type.h"
 #include "op.h"
 #include "pointwise.h"
 #include "scalar_math.h"

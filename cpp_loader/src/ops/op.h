@@ -14,8 +14,8 @@
 #include <array>
 #include <memory>
 
-#include "../dict.h"
-#include "../list.h"
+#include "values/dict.h"
+#include "values/list.h"
 #include "scalar_math.h"
 
 namespace scriptlang {

@@ -3,10 +3,10 @@
 // kernels when they are first used.
 #include <cmath>
 
-#include "../type.h"
+#include "values/type.h"
 #include "layout.h"
 #include "pointwise.h"
-#include "quantized_packed.h"
+#include "ops/quantized/packed.h"
 
 namespace scriptlang {
 

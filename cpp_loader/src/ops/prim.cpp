@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <limits>
 
-#include "../optable.h"
+#include "optable.h"
 #include "language.h"
 #include "scratch.h"
 

@@ -5,7 +5,7 @@
 #include "join.h"
 #include "linalg.h"
 #include "pointwise.h"
-#include "quantized_packed.h"
+#include "ops/quantized/packed.h"
 #include "row_kernels.h"
 #include "view.h"
 

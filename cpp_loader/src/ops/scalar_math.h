@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "../error.h"
+#include "values/error.h"
 
 namespace scriptlang::scalars {
 

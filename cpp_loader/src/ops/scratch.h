@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "../tensor.h"
+#include "values/tensor.h"
 
 namespace scriptlang {
 

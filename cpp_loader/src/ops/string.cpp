@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "../type.h"
+#include "values/type.h"
 #include "op.h"
 #include "scratch.h"
 

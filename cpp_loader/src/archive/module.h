@@ -1,0 +1,45 @@
+// A loaded archive: its objects, its program, and how to call a method.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "machine/vm.h"
+#include "zip.h"
+
+namespace scriptlang {
+
+// Methods may be called by many threads at once as long as the program does not write its own
+// attributes; calls of one that does (a recurrent state) must be serialised by the caller.
+class Module {
+ public:
+  // Raises ArchiveError with what the file is and what to do. Executes nothing of it.
+  static std::shared_ptr<Module> load_file(const std::string& path);
+  static std::shared_ptr<Module> load_memory(const void* data, size_t size);  // copies
+
+  Value& root() { return root_; }
+  const Program& program() const { return *program_; }
+  std::vector<std::string> method_names() const;  // of the root's class, sorted
+  const Function* method(std::string_view name) const;  // null when absent
+  const std::vector<MissingOperator>& missing_operators() const { return program_->missing(); }
+
+  Value call(std::string_view method, std::vector<Value> arguments, Context& context,
+             const Limits& limits);
+
+ private:
+  struct Pending {
+    Value object, state;
+  };
+  static std::shared_ptr<Module> load(std::shared_ptr<Bytes> bytes);
+  void restore_pending(Context& context, const Limits& limits);
+
+  Value root_;
+  std::shared_ptr<const Program> program_;
+  // Objects that restore themselves by __setstate__: done at the first call, within its limits.
+  std::vector<Pending> pending_;
+  std::mutex pending_mutex_;
+};
+
+}  // namespace scriptlang

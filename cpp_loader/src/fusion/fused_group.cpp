@@ -1,0 +1,362 @@
+#include "fused_group.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "fused_plan.h"
+#include "program/program.h"
+
+namespace scriptlang {
+
+namespace {
+
+constexpr int kMaxPlans = 32;    // kept for one group
+constexpr int64_t kWorthPlan = 16384;  // elements
+
+// Operators that do nothing with the elements of tensors but run pointwise loops on them.
+#define SL_FUSIBLE(X)                                                                            \
+  X("abs") X("absolute") X("acos") X("acosh") X("add.Scalar") X("add.Tensor") X("addcdiv")       \
+  X("addcmul") X("arccos") X("arccosh") X("arcsin") X("arcsinh") X("arctan") X("arctan2")        \
+  X("arctanh") X("asin") X("asinh") X("atan") X("atan2") X("atanh") X("bitwise_and.Scalar")      \
+  X("bitwise_and.Tensor") X("bitwise_not") X("bitwise_or.Scalar") X("bitwise_or.Tensor")         \
+  X("bitwise_xor.Scalar") X("bitwise_xor.Tensor") X("__and__.Scalar") X("__and__.Tensor")        \
+  X("__or__.Scalar") X("__or__.Tensor") X("__xor__.Scalar") X("__xor__.Tensor") X("ceil")        \
+  X("celu") X("clamp") X("clamp.Tensor") X("clamp_max") X("clamp_max.Tensor") X("clamp_min")     \
+  X("clamp_min.Tensor") X("clip") X("clip.Tensor") X("copysign.Scalar") X("copysign.Tensor")     \
+  X("cos") X("cosh") X("deg2rad") X("div.Scalar") X("div.Scalar_mode") X("div.Tensor")           \
+  X("div.Tensor_mode") X("divide.Scalar") X("divide.Tensor") X("elu") X("eq.Scalar")             \
+  X("eq.Tensor") X("erf") X("erfc") X("exp") X("exp2") X("expm1") X("floor") X("floor_divide")   \
+  X("floor_divide.Scalar") X("fmax") X("fmin") X("fmod.Scalar") X("fmod.Tensor") X("frac")       \
+  X("ge.Scalar") X("ge.Tensor") X("gelu") X("greater.Scalar") X("greater.Tensor")                \
+  X("greater_equal.Scalar") X("greater_equal.Tensor") X("gt.Scalar") X("gt.Tensor")              \
+  X("hardshrink") X("hardsigmoid") X("hardswish") X("hardtanh") X("hypot") X("isfinite")         \
+  X("isinf") X("isnan") X("le.Scalar") X("le.Tensor") X("leaky_relu") X("lerp.Scalar")           \
+  X("lerp.Tensor") X("less.Scalar") X("less.Tensor") X("less_equal.Scalar")                      \
+  X("less_equal.Tensor") X("log") X("log10") X("log1p") X("log2") X("log_sigmoid")               \
+  X("logaddexp") X("logaddexp2") X("logical_and") X("logical_not") X("logical_or")               \
+  X("logical_xor") X("lt.Scalar") X("lt.Tensor") X("masked_fill.Scalar") X("max.other")          \
+  X("maximum") X("min.other") X("minimum") X("mish") X("mul.Scalar") X("mul.Tensor")             \
+  X("multiply.Scalar") X("multiply.Tensor") X("nan_to_num") X("ne.Scalar") X("ne.Tensor")        \
+  X("neg") X("negative") X("not_equal.Scalar") X("not_equal.Tensor") X("pow.Scalar")             \
+  X("pow.Tensor_Scalar") X("pow.Tensor_Tensor") X("rad2deg") X("reciprocal") X("relu")           \
+  X("relu6") X("remainder.Scalar") X("remainder.Tensor") X("round") X("rsqrt") X("rsub.Scalar")  \
+  X("rsub.Tensor") X("selu") X("sgn") X("sigmoid") X("sign") X("silu") X("sin") X("sinc")        \
+  X("sinh") X("softplus") X("softshrink") X("sqrt") X("square") X("sub.Scalar") X("sub.Tensor")  \
+  X("subtract.Scalar") X("subtract.Tensor") X("tan") X("tanh") X("threshold") X("to.dtype")      \
+  X("true_divide.Scalar") X("true_divide.Tensor") X("trunc") X("where.Scalar")      \
+  X("where.ScalarOther") X("where.ScalarSelf") X("where.self") X("xlogy.Scalar_Other")           \
+  X("xlogy.Scalar_Self") X("xlogy.Tensor")
+
+// Reductions, normalisations, and losses that end in one: they run functions of rows besides.
+#define SL_FUSIBLE_ROWS(X)                                                                       \
+  X("amax") X("amin") X("binary_cross_entropy_with_logits") X("cosine_similarity")               \
+  X("huber_loss") X("l1_loss") X("layer_norm") X("linalg_vector_norm") X("log_softmax.int")      \
+  X("max") X("mean") X("mean.dim") X("min") X("mse_loss") X("norm.ScalarOpt_dim") X("rms_norm")  \
+  X("smooth_l1_loss") X("soft_margin_loss") X("softmax.int") X("std") X("std.correction")        \
+  X("std.dim") X("sum") X("sum.dim_IntList") X("var") X("var.correction") X("var.dim")
+
+bool is_fusible(const OperatorUse& use) {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all = fusible_operators();
+    std::sort(all.begin(), all.end());
+    return all;
+  }();
+  return use.entry != nullptr &&
+         std::binary_search(names.begin(), names.end(), use.qualified_name());
+}
+
+}  // namespace
+
+std::vector<std::string> fusible_operators() {
+#define X(name) "aten::" name,
+  return {SL_FUSIBLE(X) SL_FUSIBLE_ROWS(X)};
+#undef X
+}
+
+// ---- plans
+
+namespace {
+
+constexpr int64_t kTensorKey = 64;
+
+int64_t bits_of(const Value& v) {
+  if (v.is_double()) {
+    double number = v.raw_double();
+    int64_t bits;
+    std::memcpy(&bits, &number, sizeof bits);
+    return bits;
+  }
+  return v.is_int() ? v.raw_int() : v.is_bool() ? int64_t(v.as_bool()) : 0;
+}
+
+bool has_key(const Value& v) {
+  return v.is_tensor() || v.is_double() || v.is_int() || v.is_bool() || v.is_none();
+}
+
+// Walks over the numbers that tell kinds of arguments apart; stops where f gives false.
+template <class F>
+bool walk_key(const Value* args, int count, F f) {
+  for (int i = 0; i < count; ++i) {
+    const Value& v = args[i];
+    if (!v.is_tensor()) {
+      if (!f(int64_t(v.tag())) || !f(bits_of(v))) return false;
+      continue;
+    }
+    const TensorImpl& t = *v.as_tensor().impl();
+    if (!f(kTensorKey + (int64_t(t.dtype) << 8) + (int64_t(t.ndim) << 16))) return false;
+    for (int d = 0; d < t.ndim; ++d) {
+      if (!f(t.sizes[d]) || !f(t.strides[d])) return false;
+    }
+  }
+  return true;
+}
+
+bool matches_key(const FusedPlan& plan, const Value* args, int count) {
+  const int64_t *at = plan.key.data(), *end = at + plan.key.size();
+  bool same = walk_key(args, count, [&](int64_t k) { return at != end && *at++ == k; });
+  return same && at == end;
+}
+
+}  // namespace
+
+// ---- recording
+
+namespace {
+
+// Runs straight code of operators with one result each.
+class Straight {
+ public:
+  Straight(const Function& f, Context& context)
+      : f_(f), context_(context), registers_(size_t(f.registers) + 1),
+        stack_(size_t(f.max_stack) + 2) {}
+
+  static bool is_straight(const Function& f) {
+    size_t last = f.code.size() - 1;
+    for (size_t pc = 0; pc < f.code.size(); ++pc) {
+      const Instruction& i = f.code[pc];
+      switch (i.op) {
+        case Opcode::LOAD: case Opcode::MOVE: case Opcode::STORE: case Opcode::STOREN:
+        case Opcode::DROP: case Opcode::DROPR: case Opcode::LOADC: break;
+        case Opcode::OP_ONE: case Opcode::OP_ANY:
+          if (i.results != 1 || !is_fusible(f.operators[size_t(i.x)])) return false;
+          break;
+        case Opcode::RET:
+          if (pc != last) return false;
+          break;
+        default: return false;
+      }
+    }
+    return true;
+  }
+
+  // The results lie at the bottom of the stack.
+  const std::vector<Value>& run(std::vector<Value> args) {
+    for (Value& v : args) stack_[top_++] = std::move(v);
+    for (const Instruction& i : f_.code) step(i);
+    return stack_;
+  }
+
+ private:
+  void step(const Instruction& i) {
+    size_t x = size_t(i.x);
+    switch (i.op) {
+      case Opcode::LOAD: stack_[top_++] = registers_[x]; break;
+      case Opcode::MOVE: stack_[top_++] = std::move(registers_[x]); break;
+      case Opcode::STORE: registers_[x] = std::move(stack_[--top_]); break;
+      case Opcode::STOREN:
+        top_ -= size_t(i.n);
+        for (size_t k = 0; k < size_t(i.n); ++k) registers_[x + k] = std::move(stack_[top_ + k]);
+        break;
+      case Opcode::DROP: stack_[--top_].reset(); break;
+      case Opcode::DROPR: registers_[x].reset(); break;
+      case Opcode::LOADC: stack_[top_++] = f_.constants[x]; break;
+      case Opcode::OP_ONE:
+      case Opcode::OP_ANY: call(i); break;
+      default: break;
+    }
+  }
+
+  void call(const Instruction& i) {
+    const OperatorUse& use = f_.operators[size_t(i.x)];
+    std::vector<Value> args;
+    top_ -= i.arguments;
+    for (size_t k = 0; k < i.arguments; ++k) args.push_back(std::move(stack_[top_ + k]));
+    if (i.op == Opcode::OP_ANY) {
+      for (const Value& v : use.defaults) args.push_back(v);
+    }
+    Value result;
+    i.run(context_, Args(args.data(), int(args.size())), &result);
+    stack_[top_++] = std::move(result);
+  }
+
+  const Function& f_;
+  Context& context_;
+  std::vector<Value> registers_, stack_;
+  size_t top_ = 0;
+};
+
+}  // namespace
+
+// ---- the group
+
+std::unique_ptr<FusedGroup> FusedGroup::make(const Function& function) {
+  if (!Straight::is_straight(function)) return nullptr;
+  return std::unique_ptr<FusedGroup>(new FusedGroup(function));
+}
+
+FusedGroup::~FusedGroup() {
+  for (FusedPlan* p = first_.load(); p != nullptr;) {
+    FusedPlan* next = p->next;
+    delete p;
+    p = next;
+  }
+}
+
+const FusedPlan* FusedGroup::find(const Value* args) {
+  int count = function_.parameters;
+  const FusedPlan* latest = latest_.load(std::memory_order_acquire);
+  if (latest != nullptr && matches_key(*latest, args, count)) return latest;
+  for (FusedPlan* p = first_.load(std::memory_order_acquire); p != nullptr; p = p->next) {
+    if (p == latest || !matches_key(*p, args, count)) continue;
+    latest_.store(p, std::memory_order_release);
+    return p;
+  }
+  return nullptr;
+}
+
+std::unique_ptr<FusedPlan> FusedGroup::make_plan(Context& context, const Value* args) const {
+  auto plan = std::make_unique<FusedPlan>();
+  int count = function_.parameters;
+  walk_key(args, count, [&](int64_t k) { return plan->key.push_back(k), true; });
+  try {
+    Recording recording;
+    std::vector<Value> symbolic(args, args + count);
+    for (int i = 0; i < count; ++i) {
+      if (!args[i].is_tensor()) continue;
+      symbolic[size_t(i)] = recording.input(args[i].as_tensor());
+      plan->tensors.push_back(i);
+    }
+    Straight straight(function_, context);
+    const std::vector<Value>& stack = straight.run(std::move(symbolic));
+    for (int k = 0; k < function_.results; ++k) {
+      int value = recording.find(stack[size_t(k)].as_tensor());
+      if (value < int(plan->tensors.size())) Recording::give_up();  // an argument itself
+      plan->results.push_back(value);
+    }
+    bool fits = recording.values().size() <= FusedPlan::kMaxValues;
+    if (!fits || !make_parts(recording, plan.get())) plan->parts.clear();
+  } catch (const Recording::Impossible&) {
+    plan->parts.clear();
+  } catch (const Error&) {  // the call will raise it, at the operator's place
+    plan->parts.clear();
+  }
+  return plan;
+}
+
+namespace {
+
+Tensor make_output(const FusedPlan::Made& m) {
+  Tensor t = Tensor::empty(m.sizes, m.type);
+  if (!m.contiguous) t.impl()->set_geometry(m.sizes, m.strides);
+  return t;
+}
+
+// Runs an operator as a whole, on arguments and on what is made.
+Tensor run_whole(const FusedPlan& plan, const FusedPlan::Part& part, const Value* args,
+                 const std::vector<Tensor>& made) {
+  Tensor in[kMaxInputs];
+  for (size_t k = 0; k < part.inputs.size(); ++k) {
+    int v = part.inputs[k];
+    if (v < 0) continue;
+    if (v < int(plan.tensors.size())) {
+      in[k] = args[plan.tensors[size_t(v)]].as_tensor();
+      continue;
+    }
+    size_t m = 0;
+    while (plan.made[m].first != v) ++m;
+    in[k] = made[m];
+  }
+  return part.whole(in);
+}
+
+// Leaves the results in `args`; the first that are not needed any more are let go before.
+void execute(const FusedPlan& plan, Value* args, int count) {
+  char* data[FusedPlan::kMaxValues];
+  for (size_t i = 0; i < plan.tensors.size(); ++i) {
+    data[i] = static_cast<char*>(args[plan.tensors[i]].as_tensor().raw());
+  }
+  std::vector<Tensor> made(plan.made.size());
+  size_t next = 0;
+  for (const FusedPlan::Part& part : plan.parts) {
+    if (part.whole) {
+      made[next] = run_whole(plan, part, args, made);
+      data[plan.made[next].first] = static_cast<char*>(made[next].raw());
+      ++next;
+      continue;
+    }
+    char* streams[StreamProgram::kMaxStreams];
+    size_t n = 0;
+    for (int v : part.inputs) streams[n++] = data[v];
+    for (const std::vector<int>& reusable : part.reusable) {
+      const FusedPlan::Made& m = plan.made[next].second;
+      Tensor& t = made[next];
+      for (int v : reusable) {
+        const Tensor& arg = args[plan.tensors[size_t(v)]].as_tensor();
+        if (arg.is_exclusive()) t = arg;  // then it is so no more
+        if (t.defined()) break;
+      }
+      if (!t.defined()) t = make_output(m);
+      data[plan.made[next].first] = static_cast<char*>(t.raw());
+      streams[n++] = static_cast<char*>(t.raw());
+      ++next;
+    }
+    if (plan.made[next - 1].second.numel > 0) part.program->run(streams);
+  }
+  for (int i = 0; i < count; ++i) args[i].reset();
+  for (size_t k = 0; k < plan.results.size(); ++k) args[k] = Value(made[size_t(plan.results[k])]);
+}
+
+int64_t largest(const Value* args, int count) {
+  int64_t most = 0;
+  for (int i = 0; i < count; ++i) {
+    if (args[i].is_tensor()) most = std::max(most, args[i].as_tensor().numel());
+  }
+  return most;
+}
+
+}  // namespace
+
+const FusedPlan* FusedGroup::add(std::unique_ptr<FusedPlan> fresh) {
+  FusedPlan* p = fresh.release();
+  p->next = first_.load(std::memory_order_relaxed);
+  while (!first_.compare_exchange_weak(p->next, p, std::memory_order_acq_rel)) {
+  }
+  latest_.store(p, std::memory_order_release);
+  return p;
+}
+
+bool FusedGroup::run(Context& context, Value* args) {
+  int count = function_.parameters;
+  for (int i = 0; i < count; ++i) {
+    if (!has_key(args[i])) return false;
+  }
+  const FusedPlan* plan = find(args);
+  std::unique_ptr<FusedPlan> once;
+  if (plan == nullptr && count_.fetch_add(1, std::memory_order_relaxed) < kMaxPlans) {
+    plan = add(make_plan(context, args));
+  } else if (plan == nullptr) {
+    // Ever other shapes: making a plan pays for large ones only.
+    if (largest(args, count) < kWorthPlan) return false;
+    once = make_plan(context, args);
+    plan = once.get();
+  }
+  if (plan->parts.empty()) return false;
+  try {
+    execute(*plan, args, count);
+  } catch (const Error&) {  // the call will raise it, at the operator's place
+    return false;
+  }
+  return true;
+}
+
+}  // namespace scriptlang

@@ -1,0 +1,176 @@
+// What the steps on lists, dicts, tuples and attributes share.
+#pragma once
+
+#include <utility>
+
+#include "ops/language.h"
+#include "values/type.h"
+
+namespace scriptlang {
+
+inline int64_t raw(const Value& v, int64_t*) { return v.raw_int(); }
+inline double raw(const Value& v, double*) { return v.raw_double(); }
+inline bool raw(const Value& v, bool*) { return v.raw_bool(); }
+
+// A number whose tag is proven.
+template <class T>
+T read(const Value& v) {
+  return raw(v, static_cast<T*>(nullptr));
+}
+
+inline void put(Value& to, int64_t v) { to.set_int(v); }
+inline void put(Value& to, double v) { to.set_double(v); }
+inline void put(Value& to, bool v) { to.set_bool(v); }
+
+inline bool is_plain(const Value& v) { return v.tag() < Tag::Complex; }
+
+// Counted values are moved, others copied: see LIST_SET in lower/code.h.
+inline Value take_counted(Value& v) {
+  return is_plain(v) ? Value(static_cast<const Value&>(v)) : std::move(v);
+}
+
+inline std::vector<Value> take(Value* first, int64_t count) {
+  return {std::make_move_iterator(first), std::make_move_iterator(first + count)};
+}
+
+// ---- lists
+
+inline int64_t* numbers_of(const List& list, int64_t*) {
+  return list.kind() == List::Kind::Ints ? list.ints() : nullptr;
+}
+inline double* numbers_of(const List& list, double*) {
+  return list.kind() == List::Kind::Floats ? list.floats() : nullptr;
+}
+inline bool* numbers_of(const List& list, bool*) {
+  return list.kind() == List::Kind::Bools ? list.bools() : nullptr;
+}
+
+// An element of a list of such numbers, by an index from the front; null for everything else.
+template <class T>
+inline T* number_at(const Value& list, int64_t index) {
+  if (__builtin_expect(!list.is_list(), 0)) return nullptr;
+  T* numbers = numbers_of(list.raw_list(), static_cast<T*>(nullptr));
+  return numbers && uint64_t(index) < list.raw_list().size() ? numbers + index : nullptr;
+}
+
+template <class T>
+inline const T* no_number() {
+  return nullptr;
+}
+// The same in a row of a list of lists.
+template <class T>
+inline const T* number_at(const Value& rows, int64_t row, int64_t index) {
+  if (__builtin_expect(!rows.is_list(), 0)) return nullptr;
+  const List& list = rows.raw_list();
+  bool lies = list.kind() == List::Kind::Values && uint64_t(row) < list.size();
+  return lies ? number_at<T>(list.values()[row], index) : nullptr;
+}
+
+inline bool push_number(List& list, int64_t v) { return list.push_int(v); }
+inline bool push_number(List& list, double v) { return list.push_float(v); }
+inline bool push_number(List& list, bool v) { return list.push_bool(v); }
+
+// A Python index into a list.
+inline size_t position_in(const List& list, int64_t index) {
+  int64_t size = int64_t(list.size()), at = index < 0 ? index + size : index;
+  if (__builtin_expect(uint64_t(at) >= uint64_t(size), 0)) {
+    raise(ErrorKind::IndexError, "list index out of range");
+  }
+  return size_t(at);
+}
+inline Value element(const List& list, int64_t index) {
+  return list.get(position_in(list, index));
+}
+// The list in a list of lists. It stays where it is.
+inline const List& row_of(const Value& rows, int64_t row) {
+  const List& list = rows.as_list();
+  size_t at = position_in(list, row);
+  if (list.kind() != List::Kind::Values) list.get(at).as_list();  // raises
+  return list.values()[at].as_list();
+}
+inline void set_element(List& list, int64_t index, Value value) {
+  list.set(position_in(list, index), std::move(value));
+}
+
+// The number in a value, whose tag is not proven.
+template <class T>
+T number_of(const Value& v);
+template <>
+inline int64_t number_of<int64_t>(const Value& v) { return v.as_int(); }
+template <>
+inline bool number_of<bool>(const Value& v) { return v.as_bool(); }
+template <>
+inline double number_of<double>(const Value& v) {
+  return v.is_int() ? double(v.raw_int()) : v.as_double();
+}
+
+// ---- dicts and strings
+
+inline const Value& dict_get_or(const Value& dict, const Value& key, const Value& other) {
+  const Value* found = dict.as_dict().find(key);
+  return found ? *found : other;
+}
+
+inline char character_at(const std::string& text, int64_t index) {
+  int64_t size = int64_t(text.size()), at = index < 0 ? index + size : index;
+  if (__builtin_expect(uint64_t(at) >= uint64_t(size), 0)) {
+    raise(ErrorKind::IndexError, "string index out of range");
+  }
+  return text[size_t(at)];
+}
+
+inline bool same_text(const Value& a, const Value& b) {
+  const std::string &x = a.as_string(), &y = b.as_string();
+  return &x == &y || x == y;
+}
+
+// a + b, where a's text may grow when nobody else has it.
+inline Value join(Value&& a, const Value& b) {
+  const std::string& added = b.as_string();
+  a.as_string();
+  if (std::string* text = a.exclusive_text()) {
+    memory::charge(int64_t(added.size()));
+    text->append(added);
+    return std::move(a);
+  }
+  Value sum(a.as_string() + added);
+  a.reset();
+  return sum;
+}
+
+// The same where it is b's text.
+inline Value prepend(const Value& a, Value&& b) {
+  const std::string& added = a.as_string();
+  b.as_string();
+  if (std::string* text = b.exclusive_text()) {
+    memory::charge(int64_t(added.size()));
+    text->insert(0, added);
+    return std::move(b);
+  }
+  Value sum(added + b.as_string());
+  b.reset();
+  return sum;
+}
+
+// ---- attributes
+
+inline Value& attribute(Value& object, int64_t slot) {
+  Object& o = object.as_object();
+  if (slot >= int64_t(o.slots.size())) {
+    raise(ErrorKind::RuntimeError, "an object of class ", o.type->name, " has no slot ", slot);
+  }
+  return o.slots[size_t(slot)];
+}
+
+inline void set_attribute(Value& object, int64_t slot, Value& value) {
+  constexpr int64_t kMostSlots = 1 << 16;
+  Object& o = object.as_object();
+  if (__builtin_expect(slot >= int64_t(o.slots.size()), 0)) {
+    // The class of an object made by the program may be known only by its name.
+    if (slot >= kMostSlots) raise(ErrorKind::RuntimeError, "slot ", slot, " is out of range");
+    o.slots.resize(size_t(slot) + 1);
+  }
+  o.slots[size_t(slot)] = take_counted(value);
+}
+
+}  // namespace scriptlang

@@ -1,0 +1,164 @@
+// What runs register code: frames, calls, futures and limits. The steps are in steps.cpp.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <new>
+#include <vector>
+
+#include "lower/code.h"
+#include "vm.h"
+
+namespace scriptlang {
+
+// One activation. Its values lie in one run of slots; see lower/code.h.
+struct Frame {
+  const Function* function;
+  const lower::Code* code;
+  const lower::Step* pc;
+  Value* slots;
+  int64_t chunk;
+  bool is_fork = false;  // the call gives the future, not the result
+  Ref<Future> future;    // what the result goes into; null for an ordinary call
+};
+
+class Machine {
+ public:
+  Machine(const Program& program, Context& context, const Limits& limits);
+  ~Machine();
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+
+  Value call(const Function& function, std::vector<Value>& arguments);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  // An object that a `with` statement has entered, and the frame it is in.
+  struct Entered {
+    size_t depth;
+    Value object;
+  };
+
+  void loop();
+
+  [[noreturn]] void rethrow_as_memory_error();
+  void add_stack(Error* error);
+
+  // futures
+  bool fail_fork(const Error& error);
+  void settle(Frame& frame, Value* result);
+  Value prepare(const Function& function, Value* first, int64_t count);
+  void start(Value* slot);
+
+  // frames
+  Frame& push_frame(const Function& function);
+  void pop_frame(bool empty = false);  // empty: its slots are known to hold nothing counted
+  Value* reserve(size_t needed, int64_t* chunk);
+  Value* reserve_far(size_t needed, int64_t* chunk);
+  Frame& enter(const Function& callee, Value* first, int64_t count);
+  static void pass(Frame& frame, Value* first);
+  const Function& method(const Value& object, const std::string& name, int results);
+
+  // limits
+  void spend(int64_t work) {
+    slice_ -= work;
+    if (__builtin_expect(slice_ < 0, 0)) check_limits();
+  }
+  void check_limits();
+  void check_time();  // operators look as well: a single one may take long
+
+  const Program& program_;
+  Context& context_;
+  const Limits& limits_;
+  Clock::time_point deadline_;
+  int64_t instructions_left_, slice_, slice_size_;
+  std::vector<Frame> frames_;
+  std::vector<Entered> entered_;
+  std::vector<Value*> chunks_, big_chunks_;
+  int64_t current_ = -1;
+  size_t used_ = 0;
+  Value result_;
+};
+
+// ---- frames: in a header, so that the steps of calls have them inside
+
+constexpr size_t kChunkValues = 4096;
+
+inline Value* value_at(Value* slots, int32_t offset) {
+  return reinterpret_cast<Value*>(reinterpret_cast<char*>(slots) + offset);
+}
+
+inline Value* Machine::reserve(size_t needed, int64_t* chunk) {
+  if (__builtin_expect(current_ < 0 || used_ + needed > kChunkValues, 0)) {
+    return reserve_far(needed, chunk);
+  }
+  *chunk = current_;
+  Value* base = chunks_[size_t(current_)] + used_;
+  used_ += needed;
+  return base;
+}
+
+inline Frame& Machine::push_frame(const Function& function) {
+  if (__builtin_expect(int64_t(frames_.size()) >= limits_.depth, 0)) {
+    raise(ErrorKind::LimitError, "calls are nested deeper than ", limits_.depth);
+  }
+  const lower::Code* code = function.lowered.load(std::memory_order_acquire);
+  if (__builtin_expect(!code, 0)) code = &lower::code_of(function);
+  int64_t chunk;
+  Value* slots = reserve(size_t(code->slots), &chunk);
+  const Value* image = code->image.data();
+  for (int32_t k = 0; k < code->slots; k += lower::kImageStep) {
+    std::memcpy(static_cast<void*>(slots + k), image + k, lower::kImageStep * sizeof(Value));
+  }
+  Frame& frame = frames_.emplace_back();
+  frame.function = &function;
+  frame.code = code;
+  frame.pc = code->steps.data();
+  frame.slots = slots;
+  frame.chunk = chunk;
+  return frame;
+}
+
+inline void Machine::pop_frame(bool empty) {
+  Frame& frame = frames_.back();
+  while (!entered_.empty() && entered_.back().depth == frames_.size()) entered_.pop_back();
+  if (!empty) {
+    Value* end = frame.slots + frame.code->first_constant;  // constants are not counted
+    for (Value* slot = frame.slots; slot != end; ++slot) slot->~Value();
+  }
+  if (__builtin_expect(frame.chunk < 0, 0)) {
+    ::operator delete(big_chunks_.back());
+    big_chunks_.pop_back();
+  } else {
+    used_ = size_t(frame.slots - chunks_[size_t(frame.chunk)]);
+    current_ = frame.chunk;
+  }
+  frames_.pop_back();
+}
+
+// Moves the arguments of a call to where the function wants them: each place is None before.
+inline void Machine::pass(Frame& frame, Value* first) {
+  for (int32_t place : frame.code->parameters) {
+    if (place < 0) {
+      first->reset();
+    } else {
+      new (value_at(frame.slots, place)) Value(std::move(*first));
+    }
+    ++first;
+  }
+}
+
+inline Frame& Machine::enter(const Function& callee, Value* first, int64_t count) {
+  if (__builtin_expect(count != callee.parameters, 0)) {
+    raise(ErrorKind::RuntimeError, callee.name, " takes ", callee.parameters,
+          " arguments but is called with ", count);
+  }
+  spend(int64_t(callee.code.size()) / 8 + 8);
+  Frame& frame = push_frame(callee);
+  pass(frame, first);
+  return frame;
+}
+
+}  // namespace scriptlang

@@ -1,0 +1,12 @@
+// Steps that make values from values on the stack and touch nothing else of the machine.
+#pragma once
+
+#include "lower/code.h"
+#include "program/program.h"
+
+namespace scriptlang {
+
+// One of SL_PLAIN_STEPS: `first` is the first of the operands, and of the results.
+void plain_step(lower::StepOp op, const Instruction& from, const Function& function, Value* first);
+
+}  // namespace scriptlang

@@ -1,0 +1,28 @@
+// The interpreter of verified programs.
+#pragma once
+
+#include <vector>
+
+#include "program/program.h"
+
+namespace scriptlang {
+
+// What a call may use. Zero means no limit, except for depth.
+struct Limits {
+  int64_t instructions = 0;   // counted at backward jumps and calls
+  int64_t memory_bytes = 0;   // tensors and strings that the call holds
+  int64_t milliseconds = 0;   // wall time; looked at between instructions
+  int64_t depth = 2000;       // script calls inside each other
+};
+
+// Runs a function of the program. Arguments that are left out take the defaults of the
+// function's schema; ints become floats where the schema says so. Returns the one result, None
+// for none, a tuple for several. Raises Error with the script stack.
+Value run(const Program& program, const Function& function, std::vector<Value> arguments,
+          Context& context, const Limits& limits);
+
+// The same for arguments that are complete and of the declared types. They are moved from.
+Value execute(const Program& program, const Function& function, std::vector<Value>& arguments,
+              Context& context, const Limits& limits);
+
+}  // namespace scriptlang

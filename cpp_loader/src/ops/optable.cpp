@@ -1,0 +1,104 @@
+#include "optable.h"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+
+#include "forms.h"
+#include "ops/quantized/plain.h"
+
+namespace scriptlang {
+
+#define SL_OPERATOR(symbol, schema) void op_##symbol(Context&, Args, Value*);
+#define SL_QUANTIZED(symbol, way, outs, schema) void op_##symbol(Context&, Args, Value*);
+#define SL_QUANTIZED_FORM(symbol, kind, base, outs, schema) \
+  void op_##symbol(Context&, Args, Value*);
+#define SL_FORM(symbol, kind, base, outs, schema) void op_##symbol(Context&, Args, Value*);
+#include "ops.def"
+#undef SL_OPERATOR
+#undef SL_QUANTIZED
+#undef SL_QUANTIZED_FORM
+#undef SL_FORM
+
+#define SL_OPERATOR(symbol, schema)
+#define SL_QUANTIZED(symbol, way, outs, schema)                                \
+  static void op_quantized_or_##symbol(Context& context, Args args, Value* out) {   \
+    if (__builtin_expect(!quantized_ways::concerns(args), 1)) {                \
+      return op_##symbol(context, args, out);                                  \
+    }                                                                          \
+    quantized_ways::way(op_##symbol, outs, context, args, out);                \
+  }
+#define SL_QUANTIZED_FORM(symbol, kind, base, outs, schema)
+#define SL_FORM(symbol, kind, base, outs, schema)
+#include "ops.def"
+#undef SL_OPERATOR
+#undef SL_QUANTIZED
+#undef SL_QUANTIZED_FORM
+#undef SL_FORM
+
+#define SL_OPERATOR(symbol, schema)
+#define SL_QUANTIZED(symbol, way, outs, schema)
+#define SL_QUANTIZED_FORM(symbol, kind, base, outs, schema)                    \
+  static void op_quantized_or_##symbol(Context& context, Args args, Value* out) { \
+    if (__builtin_expect(!quantized_ways::concerns(args), 1)) {                \
+      return op_##symbol(context, args, out);                                  \
+    }                                                                          \
+    forms::kind(op_##base, outs, context, args, out);                          \
+  }
+#define SL_FORM(symbol, kind, base, outs, schema)               \
+  void op_##symbol(Context& context, Args args, Value* out) {   \
+    forms::kind(op_##base, outs, context, args, out);           \
+  }
+#include "ops.def"
+#undef SL_OPERATOR
+#undef SL_QUANTIZED
+#undef SL_QUANTIZED_FORM
+#undef SL_FORM
+
+namespace {
+
+constexpr OpEntry kTable[] = {
+#define SL_OPERATOR(symbol, schema) {schema, op_##symbol},
+#define SL_QUANTIZED(symbol, way, outs, schema) {schema, op_quantized_or_##symbol},
+#define SL_QUANTIZED_FORM(symbol, kind, base, outs, schema) {schema, op_quantized_or_##symbol},
+#define SL_FORM(symbol, kind, base, outs, schema) {schema, op_##symbol},
+#include "ops.def"
+#undef SL_OPERATOR
+#undef SL_QUANTIZED
+#undef SL_QUANTIZED_FORM
+#undef SL_FORM
+};
+constexpr int kCount = int(sizeof kTable / sizeof kTable[0]);
+
+std::atomic<const Schema*> parsed[kCount];
+
+}  // namespace
+
+int op_count() { return kCount; }
+const OpEntry& op_at(int index) { return kTable[index]; }
+
+const OpEntry* find_op(std::string_view name) {
+  const OpEntry* end = kTable + kCount;
+  const OpEntry* it = std::lower_bound(
+      kTable, end, name,
+      [](const OpEntry& entry, std::string_view n) { return entry.qualified_name() < n; });
+  return it != end && it->qualified_name() == name ? it : nullptr;
+}
+
+const Schema& schema_of(const OpEntry& entry) {
+  std::atomic<const Schema*>& slot = parsed[&entry - kTable];
+  if (const Schema* schema = slot.load(std::memory_order_acquire)) return *schema;
+  auto fresh = std::make_unique<const Schema>(parse_schema(entry.text));
+  const Schema* expected = nullptr;
+  if (slot.compare_exchange_strong(expected, fresh.get(), std::memory_order_acq_rel)) {
+    return *fresh.release();
+  }
+  return *expected;
+}
+
+Generator& default_generator() {
+  static Ref<Generator> generator = Generator::make();
+  return *generator;
+}
+
+}  // namespace scriptlang

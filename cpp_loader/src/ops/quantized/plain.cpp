@@ -1,0 +1,217 @@
+#include "plain.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/layout.h"
+#include "ops/pointwise.h"
+#include "quantized.h"
+#include "pointwise.h"
+
+namespace scriptlang {
+
+namespace {
+
+// Codes in a result as tensors quantized like x; indices and flags as they are.
+void rewrap(const Tensor& x, int outs, Value* results) {
+  for (int i = 0; i < outs; ++i) {
+    if (!results[i].is_tensor()) continue;
+    const Tensor& t = results[i].as_tensor();
+    if (t.dtype() == type_of_codes(x.dtype())) results[i] = with_quantizer(t, x.quantizer());
+  }
+}
+
+// The same quantizer, or the same parameters.
+bool is_alike(const Quantizer* a, const Quantizer* b) {
+  return a == b || (a && b && a->is_per_tensor() && b->is_per_tensor() && a->scale == b->scale &&
+                    a->zero_point == b->zero_point);
+}
+
+Tensor through_numbers(OpFn base, Context& ctx, Args args) {
+  Value made;
+  args[0] = numbers_of(args.tensor(0));
+  base(ctx, args, &made);
+  return made.as_tensor();
+}
+
+void in_fixed_range(OpFn base, Context& ctx, Args args, Value* results, double scale,
+                    int64_t zero) {
+  ScalarType type = args.tensor(0).dtype();
+  int64_t moved = type == ScalarType::QInt8 ? zero - 128 : zero;
+  results[0] = encode(through_numbers(base, ctx, args), type, scale, moved, Rounding::kFirst);
+}
+
+// On the codes as numbers, without their zero point.
+void in_codes(OpFn base, Context& ctx, Args args, Value* results, Rounding rounding) {
+  Tensor x = args.tensor(0);
+  const Quantizer& q = activation(x, "this operator");
+  args[0] = centred_numbers(x);
+  Value made;
+  base(ctx, args, &made);
+  results[0] = requantized(made.as_tensor(), x.dtype(), q.scale, q.zero_point, rounding);
+}
+
+Bound bound(const Value& v) {
+  return v.is_none() ? Bound() : Bound(float(Scalar::of(v).to_double()));
+}
+
+}  // namespace
+
+namespace quantized_ways {
+
+void on_codes(OpFn base, int outs, Context& ctx, Args args, Value* results) {
+  Tensor x = args.tensor(0);
+  args[0] = codes_of(x);
+  base(ctx, args, results);
+  rewrap(x, outs, results);
+}
+
+void moving(OpFn base, int, Context& ctx, Args args, Value* results) {
+  Tensor x = args.tensor(0), codes = codes_of(x);
+  auto seen_as = [](const Tensor& t, ScalarType type) {
+    return Tensor::on_storage(t.storage(), type, t.sizes(), t.strides(), t.storage_offset());
+  };
+  args[0] = seen_as(codes, x.itemsize() == 1 ? ScalarType::UInt8 : ScalarType::Float32);
+  Value made;
+  base(ctx, args, &made);
+  results[0] = with_quantizer(seen_as(made.as_tensor(), codes.dtype()), x.quantizer());
+}
+
+void on_numbers(OpFn base, int, Context& ctx, Args args, Value* results) {
+  Tensor x = args.tensor(0);
+  const Quantizer& q = activation(x, "this operator");
+  results[0] = encode(through_numbers(base, ctx, args), x.dtype(), q.scale, q.zero_point);
+}
+
+void activating(OpFn base, int, Context& ctx, Args args, Value* results) {
+  Tensor x = args.tensor(0);
+  const Quantizer& q = activation(x, "this operator");
+  results[0] = encode(through_numbers(base, ctx, args), x.dtype(), q.scale, q.zero_point,
+                      Rounding::kFirst);
+}
+
+void averaging(OpFn base, int, Context& ctx, Args args, Value* results) {
+  int64_t rank = args.tensor(0).dim();
+  bool last = (rank == 4 && is_in_format(args.tensor(0), kChannelsLast)) ||
+              (rank == 5 && is_in_format(args.tensor(0), kChannelsLast3d));
+  in_codes(base, ctx, args, results, last ? Rounding::kFirst : Rounding::kMovedFirst);
+}
+
+void interpolating(OpFn base, int, Context& ctx, Args args, Value* results) {
+  in_codes(base, ctx, args, results, Rounding::kMovedFirst);
+}
+
+void averaging_parts(OpFn base, int, Context& ctx, Args args, Value* results) {
+  Tensor x = args.tensor(0);
+  const Quantizer& q = activation(x, "this operator");
+  Tensor centred = to_dtype(centred_numbers(x), ScalarType::Float64);
+  int64_t n = args.ints(1).size();
+  args[0] = centred;
+  Value made;
+  base(ctx, args, &made);
+  Tensor means = to_contiguous(made.as_tensor());
+  Tensor scaled = Tensor::empty(means.sizes(), ScalarType::Float32);
+  for (int64_t i = 0; i < means.numel(); ++i) {
+    int64_t count = 1, rest = i;
+    for (int64_t d = x.dim() - 1; d >= x.dim() - n; --d) {
+      int64_t in = x.size(d), out = means.size(d), at = rest % out;
+      count *= ((at + 1) * in + out - 1) / out - at * in / out;
+      rest /= out;
+    }
+    float sum = float(std::nearbyint(means.data<double>()[i] * double(count)));
+    scaled.data<float>()[i] = sum * (1.0f / float(count));
+  }
+  results[0] = requantized(scaled, x.dtype(), q.scale, q.zero_point, Rounding::kMovedFirst);
+}
+
+void from_zero(OpFn base, int, Context& ctx, Args args, Value* results) {
+  in_fixed_range(base, ctx, args, results, 1.0 / 256, 0);
+}
+
+void about_zero(OpFn base, int, Context& ctx, Args args, Value* results) {
+  in_fixed_range(base, ctx, args, results, 2.0 / 256, 128);
+}
+
+void comparing(OpFn base, int, Context& ctx, Args args, Value* results) {
+  for (int i = 0; i < 2; ++i) {
+    if (args[i].is_tensor()) args[i] = numbers_of_either(args.tensor(i));
+  }
+  base(ctx, args, results);
+}
+
+void padding(OpFn base, int, Context& ctx, Args args, Value* results) {
+  Tensor x = args.tensor(0);
+  if (args.string(2) == "constant") {
+    const Quantizer& q = activation(x, "pad");
+    int64_t low, high;
+    code_limits(x.dtype(), &low, &high);
+    float number = float(args.number(3, 0.0)) * (1.0f / float(q.scale));
+    args[3] = Value(double(code_of(number, q.zero_point, low, high)));
+  }
+  args[0] = codes_of(x);
+  base(ctx, args, results);
+  rewrap(x, 1, results);
+}
+
+void clamping(OpFn, int, Context&, Args args, Value* results) {
+  results[0] = clamped(args.tensor(0), bound(args[1]), bound(args[2]));
+}
+void clamping_below(OpFn, int, Context&, Args args, Value* results) {
+  results[0] = clamped(args.tensor(0), bound(args[1]), Bound());
+}
+void clamping_above(OpFn, int, Context&, Args args, Value* results) {
+  results[0] = clamped(args.tensor(0), Bound(), bound(args[1]));
+}
+void relu(OpFn, int, Context&, Args args, Value* results) {
+  results[0] = clamped(args.tensor(0), Bound(0.0f), Bound());
+}
+void relu6(OpFn, int, Context&, Args args, Value* results) {
+  results[0] = clamped(args.tensor(0), Bound(0.0f), Bound(6.0f));
+}
+void joining(OpFn base, int, Context& ctx, Args args, Value* results) {
+  std::vector<Tensor> parts = args.tensors(0);
+  Tensor first = parts[0];
+  for (Tensor& part : parts) {
+    SL_CHECK(is_quantized(part.dtype()),
+             "cat and stack take tensors that are all quantized, or none");
+    if (part.dtype() != first.dtype() || !is_alike(part.quantizer(), first.quantizer())) {
+      const Quantizer& q = activation(first, "cat");
+      part = encode(numbers_of(part), first.dtype(), q.scale, q.zero_point);
+    }
+    part = codes_of(part);
+  }
+  args[0] = tensor_list(std::move(parts));
+  base(ctx, args, results);
+  rewrap(first, 1, results);
+}
+
+void equality(OpFn base, int, Context& ctx, Args args, Value* results) {
+  const Tensor &x = args.tensor(0), &y = args.tensor(1);
+  if (x.dtype() != y.dtype() || !x.quantizer() || !y.quantizer() ||
+      !x.quantizer()->is_per_tensor() || !is_alike(x.quantizer(), y.quantizer())) {
+    results[0] = Value(false);
+    return;
+  }
+  Tensor a = codes_of(x), b = codes_of(y);
+  args[0] = a;
+  args[1] = b;
+  base(ctx, args, results);
+}
+
+void copying(OpFn, int, Context&, Args args, Value* results) {
+  Tensor self = args.tensor(0), source = args.tensor(1);
+  SL_CHECK(is_quantized(self.dtype()), "a quantized tensor cannot be copied into a plain one; "
+           "pass x.dequantize()");
+  if (!is_quantized(source.dtype())) {
+    const Quantizer& q = activation(self, "copy_");
+    source = encode(plain_floats(source), self.dtype(), q.scale, q.zero_point);
+  }
+  take_codes(self, source);
+  results[0] = self;
+}
+
+void converting(OpFn, int, Context&, Args args, Value* results) { results[0] = args[0]; }
+
+}  // namespace quantized_ways
+
+}  // namespace scriptlang

@@ -1,0 +1,387 @@
+// Arithmetic and activations of quantized tensors.
+#include "pointwise.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/parallel.h"
+#include "ops/linalg.h"
+#include "ops/pointwise.h"
+#include "ops/view.h"
+
+namespace scriptlang {
+
+using kernels::Binary;
+using kernels::Encoding;
+using kernels::Unary;
+
+void op_aten_cat(Context&, Args, Value*);
+
+namespace {
+
+constexpr int64_t kGrain = 32768;
+
+const kernels::QuantizedRowFunctions& rows() { return *kernels::kernels().quantized_rows; }
+
+bool is_plain(const Tensor& x) { return is_plain_encoding(x.dtype(), x.quantizer()->zero_point); }
+
+// Two operands of one shape whose codes lie densely in the same order.
+bool lie_alike(const Tensor& a, const Tensor& b) {
+  int64_t strides[kMaxDims];
+  return a.dtype() == b.dtype() && a.sizes() == b.sizes() && a.strides() == b.strides() &&
+         (a.is_contiguous() || a.permuted_strides(strides));
+}
+
+kernels::Scaled scaled_of(const Quantizer& q) {
+  float scale = float(q.scale);
+  return {scale, -float(q.zero_point) * scale};
+}
+
+// code * scale - zero point * scale, rounded once.
+Tensor fused_numbers(const Tensor& x) {
+  kernels::Scaled s = scaled_of(*x.quantizer());
+  Tensor codes = to_contiguous(codes_of(x)), y = Tensor::empty(x.sizes(), ScalarType::Float32);
+  Tensor wide = to_dtype(codes, ScalarType::Float64);
+  for (int64_t i = 0; i < y.numel(); ++i) {
+    y.data<float>()[i] = float(wide.data<double>()[i] * double(s.scale) + double(s.shift));
+  }
+  return y;
+}
+
+Tensor numbers_times(const Tensor& x, double factor) {
+  return binary_result(x, Scalar{double(float(factor))}, Binary::k_mul, "mul", Rule::kSame);
+}
+
+Tensor rectified(const Tensor& numbers, bool relu) {
+  return relu ? unary_result(numbers, Unary::k_relu, "relu", Rule::kSame) : numbers;
+}
+
+Tensor add(const Tensor& a, const Tensor& b, double scale, int64_t zero_point, bool relu) {
+  const Quantizer &qa = activation(a, "quantized::add"), &qb = activation(b, "quantized::add");
+  if (!lie_alike(a, b) || !is_plain_encoding(a.dtype(), zero_point)) {
+    Tensor total = binary_result(fused_numbers(a), fused_numbers(b), Binary::k_add, "add",
+                                 Rule::kSame);
+    return encode(rectified(total, relu), a.dtype(), scale, zero_point, Rounding::kFirst);
+  }
+  Tensor y = empty_quantized_like(codes_of(a), a.dtype(), scale, zero_point);
+  Encoding e = encoding_of(a.dtype(), scale, zero_point);
+  const uint8_t *x0 = static_cast<uint8_t*>(a.raw()), *x1 = static_cast<uint8_t*>(b.raw());
+  uint8_t* to = static_cast<uint8_t*>(y.raw());
+  kernels::parallel_for(y.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    rows().add(end - begin, x0 + begin, scaled_of(qa), x1 + begin, scaled_of(qb),
+               is_signed_code(a.dtype()), relu, e, to + begin);
+  });
+  return y;
+}
+
+// The products of whole numbers, as float32.
+Tensor exact_products(const Tensor& a, const Tensor& b) {
+  Tensor x = to_dtype(codes_of(a), ScalarType::Int64), y = to_dtype(codes_of(b), ScalarType::Int64);
+  x = binary_result(x, Scalar(-a.quantizer()->zero_point), Binary::k_add, "add", Rule::kSame);
+  y = binary_result(y, Scalar(-b.quantizer()->zero_point), Binary::k_add, "add", Rule::kSame);
+  return to_dtype(binary_result(x, y, Binary::k_mul, "mul", Rule::kSame), ScalarType::Float32);
+}
+
+Tensor mul(const Tensor& a, const Tensor& b, double scale, int64_t zero_point, bool relu) {
+  const Quantizer &qa = activation(a, "quantized::mul"), &qb = activation(b, "quantized::mul");
+  float ratio = float(qa.scale) * float(qb.scale) / float(scale);
+  if (!lie_alike(a, b) || !is_plain(a) || !is_plain(b) ||
+      !is_plain_encoding(a.dtype(), zero_point) || std::abs(qa.zero_point) > 1024 ||
+      std::abs(qb.zero_point) > 1024) {
+    Tensor products = rectified(exact_products(a, b), relu);
+    return requantized(numbers_times(products, ratio), a.dtype(), scale, zero_point);
+  }
+  Tensor y = empty_quantized_like(codes_of(a), a.dtype(), scale, zero_point);
+  Encoding e = encoding_of(a.dtype(), scale, zero_point);
+  e.factor = ratio;
+  const uint8_t *x0 = static_cast<uint8_t*>(a.raw()), *x1 = static_cast<uint8_t*>(b.raw());
+  uint8_t* to = static_cast<uint8_t*>(y.raw());
+  kernels::parallel_for(y.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    rows().multiply(end - begin, x0 + begin, int32_t(qa.zero_point), x1 + begin,
+                    int32_t(qb.zero_point), is_signed_code(a.dtype()), relu, e, to + begin);
+  });
+  return y;
+}
+
+Tensor wide_codes(const Tensor& x) { return to_dtype(codes_of(x), ScalarType::Int64); }
+
+// Whole numbers as codes of a quantized type.
+Tensor as_codes(const Tensor& whole, ScalarType type) {
+  return to_dtype(whole, type_of_codes(type));
+}
+
+Tensor at_least(const Tensor& whole, int64_t low) {
+  return binary_result(whole, Scalar(low), Binary::k_maximum, "maximum", Rule::kSame);
+}
+
+// The scale stays where the moved zero point still is a code.
+Tensor add_scalar(const Tensor& x, double value, bool relu) {
+  const Quantizer& q = activation(x, "quantized::add_scalar");
+  int64_t low, high;
+  code_limits(x.dtype(), &low, &high);
+  double whole = std::nearbyint(value / q.scale);
+  SL_CHECK(std::abs(whole) < 0x1p31, "quantized::add_scalar: ", value, " is too far from the range "
+           "of a tensor of scale ", q.scale);
+  int64_t step = int64_t(whole), moved = q.zero_point - step;
+  if (low <= moved && moved <= high) {
+    Tensor codes = wide_codes(x);
+    return quantized(as_codes(relu ? at_least(codes, moved) : codes, x.dtype()), q.scale, moved);
+  }
+  int64_t span = moved < low ? high - moved : moved - low;
+  double new_scale = double(float(span) / float(high - low)) * q.scale;
+  Tensor sums = binary_result(wide_codes(x), Scalar(step - q.zero_point), Binary::k_add, "add",
+                              Rule::kSame);
+  sums = rectified(to_dtype(sums, ScalarType::Float32), relu);
+  return requantized(numbers_times(sums, q.scale / new_scale), x.dtype(), new_scale,
+                     moved < low ? low : high);
+}
+
+// The codes stay, or are mirrored; the scale takes the factor.
+Tensor mul_scalar(const Tensor& x, double value, bool relu) {
+  const Quantizer& q = activation(x, "quantized::mul_scalar");
+  int64_t low, high;
+  code_limits(x.dtype(), &low, &high);
+  Tensor codes = wide_codes(x);
+  double scale = q.scale * value;
+  int64_t zero_point = q.zero_point;
+  if (value == 0) {
+    fill(codes, Scalar(int64_t{0}));
+    scale = 0.1;
+    zero_point = 0;
+  } else if (!(value > 0)) {
+    Tensor mirrored = binary_result(codes, Scalar(int64_t{-1}), Binary::k_mul, "mul", Rule::kSame);
+    codes = binary_result(mirrored, Scalar(low + high), Binary::k_add, "add", Rule::kSame);
+    scale = q.scale * std::abs(value);
+    zero_point = high - (q.zero_point - low);
+  }
+  if (relu) codes = at_least(codes, zero_point);
+  return quantized(as_codes(codes, x.dtype()), scale, zero_point);
+}
+
+Tensor matmul_codes(const Tensor& a, const Tensor& b, double scale, int64_t zero_point) {
+  const Quantizer& qa = activation(a, "quantized::matmul");
+  const Quantizer& qb = activation(b, "quantized::matmul");
+  auto exact = [](const Tensor& t) {
+    return binary_result(to_dtype(codes_of(t), ScalarType::Float64),
+                         Scalar(double(-t.quantizer()->zero_point)), Binary::k_add, "add",
+                         Rule::kSame);
+  };
+  Tensor sums = matmul(exact(a), exact(b)), y = empty_quantized(sums.sizes(), a.dtype(), scale,
+                                                                zero_point);
+  int64_t low, high;
+  code_limits(a.dtype(), &low, &high);
+  double ratio = qa.scale * qb.scale / scale;
+  Tensor codes = Tensor::empty(sums.sizes(), ScalarType::Int64);
+  for (int64_t i = 0; i < sums.numel(); ++i) {
+    double whole = std::nearbyint(sums.data<double>()[i] * ratio) + double(zero_point);
+    codes.data<int64_t>()[i] = int64_t(std::min(std::max(whole, double(low)), double(high)));
+  }
+  copy_into(codes_of(y), codes);
+  return y;
+}
+
+Tensor cat(Context& ctx, Args args, bool relu) {
+  std::vector<Tensor> parts = args.tensors(0);
+  SL_CHECK(!parts.empty(), "quantized::cat takes at least one tensor");
+  const Quantizer& first = activation(parts[0], "quantized::cat");
+  double scale = args.number(2, first.scale);
+  int64_t zero_point = args.integer(3, first.zero_point);
+  ScalarType type = parts[0].dtype();
+  for (Tensor& part : parts) {
+    const Quantizer& q = activation(part, "quantized::cat");
+    bool same = q.scale == scale && q.zero_point == zero_point && !relu && part.dtype() == type;
+    if (!same) part = encode(rectified(numbers_of(part), relu), type, scale, zero_point);
+    part = codes_of(part);
+  }
+  Value given[2] = {tensor_list(std::move(parts)), args[1]}, made;
+  op_aten_cat(ctx, Args(given, 2), &made);
+  return quantized(made.as_tensor(), scale, zero_point);
+}
+
+// f of every code of one byte, by a table of all of them.
+template <class F>
+Tensor by_table(const Tensor& x, double scale, int64_t zero_point, F of_numbers) {
+  if (x.dtype() == ScalarType::QInt32 || x.numel() < 256) {
+    return encode(of_numbers(numbers_of(x)), x.dtype(), scale, zero_point, Rounding::kFirst);
+  }
+  Tensor codes = Tensor::empty({256}, type_of_codes(x.dtype()));
+  for (int i = 0; i < 256; ++i) codes.data<uint8_t>()[i] = uint8_t(i);
+  const Quantizer& q = *x.quantizer();
+  Tensor table = encode(of_numbers(numbers_of(quantized(codes, q.scale, q.zero_point))), x.dtype(),
+                        scale, zero_point, Rounding::kFirst);
+  int64_t strides[kMaxDims];
+  Tensor from = codes_of(x);
+  if (!from.is_contiguous() && !from.permuted_strides(strides)) from = to_contiguous(from);
+  Tensor y = empty_quantized_like(from, x.dtype(), scale, zero_point);
+  const uint8_t *at = static_cast<uint8_t*>(table.raw()), *in = static_cast<uint8_t*>(from.raw());
+  uint8_t* to = static_cast<uint8_t*>(y.raw());
+  kernels::parallel_for(y.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) to[i] = at[in[i]];
+  });
+  return y;
+}
+
+// condition(v) ? v : f(v), element by element.
+template <class F>
+Tensor each_number(const Tensor& numbers, F f) {
+  Tensor y = Tensor::empty_like(numbers, ScalarType::Float32), x = numbers;
+  int64_t strides[kMaxDims];
+  if (!x.is_contiguous() && !x.permuted_strides(strides)) x = to_contiguous(x);
+  for (int64_t i = 0; i < y.numel(); ++i) y.data<float>()[i] = f(x.data<float>()[i]);
+  return y;
+}
+
+Tensor through(OpFn plain, Context& ctx, const Tensor& numbers, const std::vector<Value>& rest) {
+  std::vector<Value> given{numbers};
+  given.insert(given.end(), rest.begin(), rest.end());
+  Value made;
+  plain(ctx, Args(given.data(), int(given.size())), &made);
+  return made.as_tensor();
+}
+
+// A plain activation: its further arguments are the operator's from `first` on.
+Tensor activated(OpFn plain, Context& ctx, Args args, int first, int count) {
+  const Tensor& x = args.tensor(0);
+  activation(x, "this operator");
+  std::vector<Value> rest(args.data() + first, args.data() + first + count);
+  return by_table(x, args.number(1), args.integer(2), [&](const Tensor& numbers) {
+    return through(plain, ctx, numbers, rest);
+  });
+}
+
+Tensor prelu(const Tensor& x, const Tensor& weight, double scale, int64_t zero_point) {
+  activation(x, "quantized::prelu");
+  Tensor slope = to_contiguous(numbers_of_either(weight)), numbers = to_contiguous(numbers_of(x));
+  int64_t channels = slope.numel(), inner = 1;
+  SL_CHECK(channels == 1 || (x.dim() > 1 && x.size(1) == channels), "quantized::prelu: ", channels,
+           " slopes for a tensor of size ", to_string(x.sizes()));
+  for (int64_t d = 2; d < x.dim(); ++d) inner *= x.size(d);
+  for (int64_t i = 0; i < numbers.numel(); ++i) {
+    float& v = numbers.data<float>()[i];
+    if (!(v > 0)) v = v * slope.data<float>()[i / inner % channels];
+  }
+  return encode(numbers, x.dtype(), scale, zero_point, Rounding::kFirst);
+}
+
+}  // namespace
+
+Tensor clamped(const Tensor& x, Bound low, Bound high) {
+  const Quantizer& q = activation(x, "clamp");
+  int64_t least, most, from, to;
+  code_limits(x.dtype(), &least, &most);
+  float inverse = 1.0f / float(q.scale);
+  from = low ? code_of(*low * inverse, q.zero_point, least, most) : least;
+  to = high ? code_of(*high * inverse, q.zero_point, least, most) : most;
+  if (x.dtype() == ScalarType::QInt32) {
+    Tensor codes = at_least(codes_of(x), from);
+    codes = binary_result(codes, Scalar(to), Binary::k_minimum, "minimum", Rule::kSame);
+    return with_quantizer(codes, x.quantizer());
+  }
+  int64_t strides[kMaxDims];
+  Tensor codes = codes_of(x);
+  if (!codes.is_contiguous() && !codes.permuted_strides(strides)) codes = to_contiguous(codes);
+  Tensor y = Tensor::empty_like(codes, codes.dtype());
+  kernels::parallel_for(y.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    rows().clamp(end - begin, codes.data<uint8_t>() + begin, is_signed_code(x.dtype()),
+                 int32_t(from), int32_t(to), y.data<uint8_t>() + begin);
+  });
+  return with_quantizer(y, x.quantizer());
+}
+
+#define SL_BINARY(name, relu)                                                                  \
+  SL_OP(quantized_##name) {                                                                    \
+    out[0] = SL_PLAIN(args.tensor(0), args.tensor(1), args.number(2), args.integer(3), relu);  \
+  }                                                                                            \
+  SL_OP(quantized_##name##_Scalar) {                                                           \
+    out[0] = SL_SCALAR(args.tensor(0), args.scalar(1).to_double(), relu);                      \
+  }                                                                                            \
+  SL_OP(quantized_##name##_Scalar2) {                                                          \
+    out[0] = SL_SCALAR(args.tensor(1), args.scalar(0).to_double(), relu);                      \
+  }
+#define SL_WITH_NUMBER(name, relu)                                                             \
+  SL_OP(quantized_##name) {                                                                    \
+    out[0] = SL_SCALAR(args.tensor(0), args.scalar(1).to_double(), relu);                      \
+  }                                                                                            \
+  SL_OP(quantized_##name##_Tensor) {                                                           \
+    out[0] = SL_SCALAR(args.tensor(0), args.scalar(1).to_double(), relu);                      \
+  }
+#define SL_PLAIN add
+#define SL_SCALAR add_scalar
+SL_BINARY(add, false)
+SL_BINARY(add_relu, true)
+SL_WITH_NUMBER(add_scalar, false)
+SL_WITH_NUMBER(add_scalar_relu, true)
+#undef SL_PLAIN
+#undef SL_SCALAR
+#define SL_PLAIN mul
+#define SL_SCALAR mul_scalar
+SL_BINARY(mul, false)
+SL_BINARY(mul_relu, true)
+SL_WITH_NUMBER(mul_scalar, false)
+SL_WITH_NUMBER(mul_scalar_relu, true)
+#undef SL_PLAIN
+#undef SL_SCALAR
+#undef SL_BINARY
+#undef SL_WITH_NUMBER
+
+SL_OP(quantized_matmul) {
+  out[0] = matmul_codes(args.tensor(0), args.tensor(1), args.number(2), args.integer(3));
+}
+SL_OP(quantized_cat) { out[0] = cat(ctx, args, false); }
+SL_OP(quantized_cat_relu) { out[0] = cat(ctx, args, true); }
+
+SL_OP(quantized_relu6) {
+  Tensor x = args.tensor(0), made = clamped(x, Bound(0.0f), Bound(6.0f));
+  if (args.boolean(1)) copy_into(codes_of(x), codes_of(made));
+  out[0] = args.boolean(1) ? x : made;
+}
+SL_OP(quantized_clamp) {
+  auto bound = [&](int i) {
+    return args.none(i) ? Bound() : Bound(float(args.scalar(i).to_double()));
+  };
+  out[0] = clamped(args.tensor(0), bound(1), bound(2));
+}
+SL_OP(quantized_threshold) {
+  const Tensor& x = args.tensor(0);
+  const Quantizer& q = activation(x, "quantized::threshold");
+  double least = args.scalar(1).to_double();
+  float value = float(args.scalar(2).to_double());
+  out[0] = by_table(x, q.scale, q.zero_point, [&](const Tensor& numbers) {
+    return each_number(numbers, [&](float v) { return v > float(least) ? v : value; });
+  });
+}
+SL_OP(quantized_leaky_relu) {
+  const Tensor& x = args.tensor(0);
+  activation(x, "quantized::leaky_relu");
+  float slope = float(args.scalar(1).to_double());
+  out[0] = by_table(x, args.number(3), args.integer(4), [&](const Tensor& numbers) {
+    return each_number(numbers, [&](float v) { return v > 0 ? v : v * slope; });
+  });
+}
+SL_OP(quantized_prelu) {
+  out[0] = prelu(args.tensor(0), args.tensor(1), args.number(2), args.integer(3));
+}
+
+void op_aten_hardswish(Context&, Args, Value*);
+void op_aten_sigmoid(Context&, Args, Value*);
+void op_aten_elu(Context&, Args, Value*);
+SL_OP(quantized_hardswish) { out[0] = activated(op_aten_hardswish, ctx, args, 1, 0); }
+SL_OP(quantized_sigmoid) { out[0] = activated(op_aten_sigmoid, ctx, args, 1, 0); }
+SL_OP(quantized_elu) { out[0] = activated(op_aten_elu, ctx, args, 3, 3); }
+SL_OP(quantized_celu) {
+  const Tensor& x = args.tensor(0);
+  activation(x, "quantized::celu");
+  double alpha = args.scalar(3).to_double();
+  std::vector<Value> rest{Value(alpha), Value(1.0), Value(1.0 / alpha)};
+  out[0] = by_table(x, args.number(1), args.integer(2), [&](const Tensor& numbers) {
+    return through(op_aten_elu, ctx, numbers, rest);
+  });
+}
+SL_OP(quantized_dropout) {
+  SL_CHECK(!args.boolean(4), "quantized::dropout works in evaluation only; call eval() first");
+  const Tensor& x = args.tensor(0);
+  activation(x, "quantized::dropout");
+  out[0] = encode(numbers_of(x), x.dtype(), args.number(1), args.integer(2));
+}
+
+}  // namespace scriptlang

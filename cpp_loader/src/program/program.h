@@ -1,0 +1,134 @@
+// A program: functions in bytecode, decoded from the tuple tree of bytecode.pkl.
+//
+// Decoding checks the shape of the tree and resolves names; verify() proves that the code cannot
+// leave its stack, registers and tables. Only then may vm.h run it. A program does not change
+// after it is made; threads share it.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "fusion/fused_group.h"
+#include "ops/optable.h"
+#include "values/type.h"
+
+namespace scriptlang {
+
+enum class Opcode : uint8_t {
+#define SL_OPCODE(name, number, x, n, pops, pushes, runs, meaning) name = number,
+#include "opcodes.def"
+#undef SL_OPCODE
+  // What OP and OPN become once the operator is known.
+  OP_ONE = 64,    // all arguments given, one result
+  OP_ANY,         // any number of results, defaults to fill in
+  OP_MISSING,     // raises MissingOperator
+  TUPLE_UNPACK,   // pushes n elements
+};
+const char* opcode_name(Opcode op);
+
+// An operator as one function of a program uses it.
+struct OperatorUse {
+  std::string name, overload;
+  int given = -1;                  // arguments on the stack; -1: all of them, or OPN says
+  const OpEntry* entry = nullptr;  // null: missing
+  int total = 0, results = 0;
+  bool variadic = false;
+  int trailing_out = 0;         // out arguments, which come after the filled defaults
+  std::vector<Value> defaults;  // of the arguments that are not given
+  std::string qualified_name() const { return overload.empty() ? name : name + "." + overload; }
+};
+
+struct Instruction {
+  Opcode op;
+  uint8_t results = 0;      // OP_*
+  uint16_t arguments = 0;   // OP_*: on the stack
+  int32_t x = 0, n = 0;
+  OpFn run = nullptr;       // OP_ONE, OP_ANY
+};
+
+namespace lower {
+struct Code;
+void destroy(const Code* code) noexcept;
+}  // namespace lower
+
+struct Function {
+  Function() = default;
+  Function(const Function&) = delete;
+  Function& operator=(const Function&) = delete;
+  ~Function() { lower::destroy(lowered.load(std::memory_order_acquire)); }
+
+  std::string name;  // "__torch__.M.forward"
+  std::vector<Instruction> code;
+  std::vector<OperatorUse> operators;
+  std::vector<Value> constants;
+  std::vector<TypeRef> types;
+  std::vector<const Function*> callees;  // what CALL names
+  std::vector<std::string> callee_names;
+  int registers = 0;
+  std::vector<TypeRef> register_types;  // empty, or per register, null where not known
+  std::vector<Argument> arguments, returns;
+  bool has_schema = false;
+  bool is_part = false;  // FUSED calls it: it is a part of another function
+  int results = 1;    // values on the stack at RET
+  int parameters = 0; // values on the stack at entry
+  int max_stack = 0;  // set by verify
+  mutable std::atomic<const lower::Code*> lowered{nullptr};  // made at the first call
+  std::unique_ptr<FusedGroup> group;  // of a function that FUSED calls, where there is one
+};
+
+struct MissingOperator {
+  std::string name;  // "aten::foo.bar"
+  int count = 0;     // instructions that name it
+};
+
+// The classes of a program, by qualified name.
+class ClassTable {
+ public:
+  ClassRef get(const std::string& name);  // made when absent
+  // Under a name of the program's own, where two classes have the same.
+  void add(const std::string& name, ClassRef cls);
+  const std::string& name_of(const ClassType& cls) const;
+  ClassResolver resolver();
+
+ private:
+  std::unordered_map<std::string, ClassRef> classes_;
+  std::unordered_map<const ClassType*, std::string> renamed_;
+};
+
+class Program : public std::enable_shared_from_this<Program> {
+ public:
+  // From the tree of bytecode.pkl: (version, function, ...) or (function, ...). Raises
+  // ArchiveError for a malformed tree or code that does not verify.
+  static std::shared_ptr<const Program> decode(const Value& tree,
+                                               std::shared_ptr<ClassTable> classes);
+
+  const Function* find(std::string_view qualified_name) const;
+  const Function* method(const ClassType& cls, std::string_view name) const;
+  const std::vector<std::unique_ptr<Function>>& functions() const { return functions_; }
+  const std::vector<MissingOperator>& missing() const { return missing_; }
+  const std::shared_ptr<ClassTable>& classes() const { return classes_; }
+  int version() const { return version_; }
+
+ private:
+  void decode_function(const Value& tree);
+  void link();
+  std::vector<std::unique_ptr<Function>> functions_;
+  std::unordered_map<std::string, Function*> by_name_;
+  std::vector<MissingOperator> missing_;
+  std::shared_ptr<ClassTable> classes_;
+  int version_ = 8;
+};
+
+constexpr int kOldestBytecode = 4, kNewestBytecode = 9;
+
+// Proves that a function stays inside its stack, registers, tables and code, that stack depths
+// agree where ways of control meet, and that no argument's type contradicts the operator's
+// schema where both are known. Sets max_stack and the counts of inferred results. Raises
+// ArchiveError with the function and instruction.
+void verify(Function* function);
+
+}  // namespace scriptlang
