@@ -33,7 +33,7 @@ def build(folder: pathlib.Path, targets: list[str]) -> pathlib.Path:
     """Build the fuzzers with clang; the folder they are in."""
     if not (folder / "build.ninja").exists():
         subprocess.run(["cmake", "-S", ROOT / "cpp_loader", "-B", folder, "-G", "Ninja",
-                        "-DSCRIPTLANG_FUZZ=ON", "-DSCRIPTLANG_SANITIZE=ON",
+                        "-DSCRIPTLANG_FUZZ=ON", "-DSCRIPTLANG_SANITIZE=address,undefined",
                         "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DCMAKE_CXX_COMPILER=clang++"],
                        check=True)
     subprocess.run(["cmake", "--build", folder, "--target", *(f"fuzz_{t}" for t in targets)],

@@ -86,16 +86,18 @@ struct Tile {
   int64_t a_row, steps;
 };
 
-SL_INLINE int32_t row_sum(const QuantizedProduct& p, int64_t row) {
+SL_INLINE int32_t sum_of_row(const QuantizedProduct& p, int64_t row) {
   int32_t sum = 0;
   for (int64_t i = 0; i < p.k; ++i) sum += p.a[row * p.a_row + i];
   return sum;
 }
 
-SL_INLINE void finish(const QuantizedProduct& p, Words sums, int64_t row, int64_t column) {
+// row_sum: of the codes of the row of a, where p.b_zero asks for it.
+SL_INLINE void finish(const QuantizedProduct& p, Words sums, int32_t row_sum, int64_t row,
+                      int64_t column) {
   int n = static_cast<int>(p.n - column < kWords ? p.n - column : kWords);
   if (p.offset) sums += load_words(p.offset + column);
-  if (p.b_zero) sums -= load_words(p.b_zero + column) * row_sum(p, row);
+  if (p.b_zero) sums -= load_words(p.b_zero + column) * row_sum;
   int64_t at = row * p.c_row + column;
   if (p.sums == Sums::kPlain) {
     int32_t* c = static_cast<int32_t*>(p.c) + at;
@@ -105,6 +107,17 @@ SL_INLINE void finish(const QuantizedProduct& p, Words sums, int64_t row, int64_
   }
   finish_sums(p, __builtin_convertvector(sums, Vector<float>), column, n,
               static_cast<uint8_t*>(p.c) + at, static_cast<float*>(p.c) + at);
+}
+
+// What becomes of a tile's sums, row by row; one function for the tiles of all heights.
+SL_NOINLINE void finish_tile(const QuantizedProduct& p, const Words* sums, int rows, int vectors,
+                             int64_t row, int64_t column) {
+  for (int r = 0; r < rows; ++r) {
+    int32_t row_sum = p.b_zero ? sum_of_row(p, row + r) : 0;
+    for (int v = 0; v < vectors && column + v * kWords < p.n; ++v) {
+      finish(p, sums[r * vectors + v], row_sum, row + r, column + v * kWords);
+    }
+  }
 }
 
 // Split: how many sums an element has, so that few rows do not wait for one addition.
@@ -135,13 +148,15 @@ SL_INLINE void tile(const Tile& t, const int32_t* b, int64_t row, int64_t column
       }
     }
   }
+  Words totals[Rows * Vectors];
   SL_UNROLL for (int r = 0; r < Rows; ++r) {
     SL_UNROLL for (int v = 0; v < Vectors; ++v) {
       Words total = sums[0][r][v];
       SL_UNROLL for (int i = 1; i < Split; ++i) total += sums[i][r][v];
-      if (column + v * kWords < t.p.n) finish(t.p, total, row + r, column + v * kWords);
+      totals[r * Vectors + v] = total;
     }
   }
+  finish_tile(t.p, totals, Rows, Vectors, row, column);
 }
 
 template <class Dot, int Vectors>
