@@ -1,9 +1,11 @@
 """One harness for every measurement.
 
 Each candidate (scriptlang or a peer) lives in its own worker process, so that thread pools do not fight.
-The controller asks them in turn, A B C A B C ..., for one timed batch at a time; what is reported is
-the median over rounds of seconds a call, and the ratio to the first candidate, taken round by
-round so that a machine whose speed drifts does not tilt it.
+The controller asks them in turn for one timed batch at a time, A B C, B C A, C A B, ..., so that
+none always comes after the same other; what is reported is the median over rounds of seconds a
+call, and the ratio to the first candidate, taken round by round so that a machine whose speed
+drifts does not tilt it.  With one thread a call's seconds are the processor's, which are its own
+however many others want the processor; with more they are the clock's.
 """
 
 from __future__ import annotations
@@ -82,6 +84,7 @@ class Worker:
             [python, "-m", "benchmarks.worker", candidate.factory,
              json.dumps(dict(candidate.options, threads=threads))],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
+        self.threads = threads
         self.note = ""
         reply = self.read()
         self.alive = reply.get("ready", False)
@@ -95,7 +98,8 @@ class Worker:
 
     def time(self, seconds: float) -> float | None:
         """Seconds a call over a batch that lasts about `seconds`."""
-        self.process.stdin.write(json.dumps({"seconds": seconds}) + "\n")
+        batch = {"seconds": seconds, "clock": "processor" if self.threads == 1 else "wall"}
+        self.process.stdin.write(json.dumps(batch) + "\n")
         self.process.stdin.flush()
         reply = self.read()
         if "error" in reply:
@@ -116,16 +120,22 @@ def run_row(row: Row, pythons: dict[str, str], rounds: int, batch: float) -> lis
         here = {c.name: Result(row.name, threads, c.name, note=w.note) for c, w in workers}
         for worker in (w for _, w in workers if w.alive):
             worker.time(batch)                       # warm
-        for _ in range(rounds):
-            base = None
-            for i, (c, w) in enumerate(workers):
-                seconds = w.time(batch) if w.alive else None
+        for turn in range(rounds):
+            took = {}
+            for c, w in in_turn(workers, turn):
+                took[c.name] = w.time(batch) if w.alive else None
                 here[c.name].note = w.note
+            base = took[row.candidates[0].name]
+            for name, seconds in took.items():
                 if seconds is not None:
-                    base = seconds if i == 0 else base
-                    here[c.name].add(seconds, base)
+                    here[name].add(seconds, base)
         for _, w in workers:
             w.close()
         results += here.values()
     return results
 
+
+def in_turn(items: list, turn: int) -> list:
+    """All of them, each turn from the next one on."""
+    first = turn % len(items)
+    return items[first:] + items[:first]

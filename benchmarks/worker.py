@@ -25,28 +25,31 @@ def main() -> None:
     if not reply["ready"]:
         return
     for line in sys.stdin:
-        per_call = timed(call, json.loads(line)["seconds"])
+        batch = json.loads(line)
+        per_call = timed(call, batch["seconds"], CLOCKS[batch["clock"]])
         print(json.dumps({"per_call": per_call}), file=out, flush=True)
 
 
-def timed(call, seconds: float) -> float:
-    """Seconds a call, over as many calls as fit into `seconds` (at least one).
+CLOCKS = {"wall": time.perf_counter, "processor": time.process_time}
+"""What the seconds of a call are."""
+
+
+def timed(call, seconds: float, clock=time.perf_counter) -> float:
+    """Seconds a call by `clock`, over as many calls as last `seconds` (at least one).
 
     What comes before is not counted: other processes had the caches, and memory that lay idle comes
     back page by page.
     """
-    clock = time.perf_counter
-    start = clock()
+    begin = time.perf_counter()
     call()
-    while clock() - start < seconds / 4:
+    while time.perf_counter() - begin < seconds / 4:
         call()
-    n, start = 0, clock()
+    n, begin, start = 0, time.perf_counter(), clock()
     while True:
         call()
         n += 1
-        elapsed = clock() - start
-        if elapsed >= seconds:
-            return elapsed / n
+        if time.perf_counter() - begin >= seconds:
+            return (clock() - start) / n
 
 
 if __name__ == "__main__":

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+import functools
 import pathlib
+import time
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
-from benchmarks import candidates, loops, processes, report, rows, workloads
+from benchmarks import candidates, harness, loops, processes, report, rows, worker, workloads
 from benchmarks.harness import Result
 
 FOLDER = pathlib.Path(rows.__file__).parent
@@ -56,6 +58,17 @@ def result(name: str, seconds: list[float], base: list[float], **more) -> Result
 def test_a_ratio_is_taken_round_by_round():
     r = result("peer", [2.0, 6.0, 4.0, 8.0], [1.0, 2.0, 2.0, 4.0])
     assert r.median == 5.0 and r.ratio == 2.0 and r.spread == pytest.approx(0.375)
+
+
+def test_candidates_take_turns_in_coming_first():
+    orders = [harness.in_turn(["a", "b", "c"], turn) for turn in range(4)]
+    assert orders == [list("abc"), list("bca"), list("cab"), list("abc")]
+
+
+def test_processor_time_leaves_out_what_a_call_waits():
+    call = functools.partial(time.sleep, 0.002)
+    assert worker.timed(call, 0.01, worker.CLOCKS["processor"]) < 0.001
+    assert worker.timed(call, 0.01, worker.CLOCKS["wall"]) >= 0.002
 
 
 class Checker(HTMLParser):
