@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import lru_cache
-from typing import Any, Iterable, Mapping, Protocol, Sequence
+from typing import Any, Callable, Iterable, Mapping, Protocol, Sequence
 
 from .. import types as T
 from ..errors import ScriptError
@@ -22,6 +22,9 @@ __all__ = ["Engine", "engine", "choose", "available", "describe", "operators_of"
            "set_num_threads", "get_num_threads"]
 
 NAMES = ("python", "native", "auto")
+
+DIRECT = "direct"
+"""Attribute of a Function that holds what an engine's `direct` gives for it."""
 
 
 class Engine(Protocol):
@@ -35,6 +38,11 @@ class Engine(Protocol):
 
         Raises RunError for arguments that do not fit, and what the program raises.
         """
+
+    def direct(self, function: Function) -> Callable[[tuple], Any] | None:
+        """What runs the function by place and without limits, where there is a shorter way than
+        `run`; it gives NotImplemented for arguments that `run` has to convert.  It is among the
+        function's attributes as long as it holds."""
 
     def missing(self, function: Function, classes: Iterable[T.ClassType] = ()) -> Counter[str]:
         """Operators the function may reach and the engine lacks, with how often code names them.

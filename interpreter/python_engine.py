@@ -26,6 +26,9 @@ class PythonEngine:
         program = program_of(function)
         return Interpreter(program_of, limits).run(program, bind(program.code.schema, args, kwargs))
 
+    def direct(self, function: Function) -> None:
+        return None
+
     def missing(self, function: Function, classes: Iterable[T.ClassType] = ()) -> Counter[str]:
         counts: Counter[str] = Counter()
         for code in reachable(function, classes=classes).values():

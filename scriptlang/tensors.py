@@ -110,9 +110,11 @@ class Tensor:
             if 0 in self._size:
                 self._view = np.empty(self._size, self.dtype.numpy)
                 return self._view
-            item = self.dtype.itemsize
+            storage, item = self.storage, self.dtype.itemsize
+            made_here = storage._data is not None or isinstance(storage.owner, np.ndarray)
             try:
-                self._view = np.ndarray(self._size, self.dtype.numpy, self.storage.data,
+                self._view = np.ndarray(self._size, self.dtype.numpy,
+                                        storage.data if made_here else storage.owner,
                                         self._offset * item, [s * item for s in self._stride])
             except (TypeError, ValueError):
                 raise RuntimeError(

@@ -21,6 +21,7 @@
 #include "entry.h"
 #include "lower/code.h"
 #include "machine/vm.h"
+#include "memory.h"
 
 #ifndef SCRIPTLANG_VERSION
 #error "SCRIPTLANG_VERSION is defined by CMakeLists.txt"
@@ -68,6 +69,26 @@ void warn_to_python(const char* text, size_t size, void*) {
   check_callback();
 }
 
+// Keeps the memory of arguments until a call is over, so that it is given back where the GIL is
+// held; Python's own references keep it as long.
+class Kept {
+ public:
+  explicit Kept(const std::vector<Value>& values) {
+    for (const Value& v : values) {
+      if (!v.is_tensor()) continue;
+      storages_.push_back(v.as_tensor().storage());
+      storages_.back()->retain();
+    }
+  }
+  Kept(const Kept&) = delete;
+  ~Kept() {
+    for (Storage* storage : storages_) storage->release();
+  }
+
+ private:
+  std::vector<Storage*> storages_;
+};
+
 class PythonProgram {
  public:
   PythonProgram(nb::tuple functions, nb::dict types) : types_(types) {
@@ -111,6 +132,7 @@ class PythonProgram {
   nb::object call(nb::tuple arguments, const Limits& limits) {
     std::vector<Value> values;
     if (!entry_ || !entry_->take(arguments, values)) return nb::borrow(Py_NotImplemented);
+    Kept kept(values);
     return run(*main_, std::move(values), limits);
   }
 
@@ -168,6 +190,8 @@ class PythonProgram {
   const Function* main_ = nullptr;
   std::unique_ptr<Entry> entry_;
 };
+
+constexpr int64_t kDepth = 1000;  // of calls inside calls; as scriptlang.Limits has it
 
 Limits limits_of(int64_t instructions, int64_t memory, int64_t milliseconds, int64_t depth) {
   Limits limits;
@@ -357,9 +381,7 @@ NB_MODULE(_native, m) {
         return Py_hash_t(reinterpret_cast<uintptr_t>(o.object.get()) >> 4);
       });
 
-  nb::class_<Memory>(m, "Memory", nb::type_slots(memory_slots),
-                     "Memory of the engine; speaks the buffer protocol.")
-      .def_prop_ro("nbytes", [](const Memory& memory) { return memory.storage->nbytes(); });
+  m.attr("Memory") = make_memory_type();
 
   nb::class_<PythonProgram>(m, "Program", nb::type_slots(program_slots),
                             "Functions in bytecode, verified.")
@@ -370,16 +392,22 @@ NB_MODULE(_native, m) {
              return p.run(name, arguments, limits_of(instructions, memory, milliseconds, depth));
            },
            nb::arg("name"), nb::arg("arguments"), nb::arg("instructions") = 0,
-           nb::arg("memory") = 0, nb::arg("milliseconds") = 0, nb::arg("depth") = 1000)
+           nb::arg("memory") = 0, nb::arg("milliseconds") = 0, nb::arg("depth") = kDepth)
       .def("enter", &PythonProgram::enter, nb::arg("name"), nb::arg("kinds"), nb::arg("classes"),
            nb::arg("defaults"), nb::arg("positional"),
            "Make `call` run a function whose arguments are of these kinds.")
       .def("call",
+           [](PythonProgram& p, nb::tuple arguments) {
+             return p.call(arguments, limits_of(0, 0, 0, kDepth));
+           },
+           nb::arg("arguments"),
+           "Run the function; NotImplemented where the arguments want Python's conversions.")
+      .def("call_within",
            [](PythonProgram& p, nb::tuple arguments, int64_t instructions, int64_t memory,
               int64_t milliseconds, int64_t depth) {
              return p.call(arguments, limits_of(instructions, memory, milliseconds, depth));
            },
-           "Run the function; NotImplemented where the arguments want Python's conversions.")
+           "The same within limits; 0 is none.")
       .def_prop_ro("missing", &PythonProgram::missing,
                    "Operators that the engine lacks: {qualified name: instructions that call it}.")
       .def_prop_ro("functions", &PythonProgram::functions)

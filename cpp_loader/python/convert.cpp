@@ -2,6 +2,9 @@
 
 #include <nanobind/stl/string.h>
 
+#include "arrays.h"
+#include "member.h"
+#include "memory.h"
 #include "values/quantizer.h"
 #include "values/type.h"
 
@@ -23,17 +26,17 @@ struct Names {
   nb::object array;      // numpy.ndarray
   std::vector<nb::object> dtypes;  // by code, those that were met
 
-  // Attributes of Tensor, Storage and ScriptObject.
-  nb::object a_storage = interned("storage"), a_data = interned("data"),
-             a_made_data = interned("_data"),
-             a_owner = interned("owner"), a_dtype = interned("dtype"), a_code = interned("code"),
-             a_size = interned("_size"), a_stride = interned("_stride"),
-             a_offset = interned("_offset"), a_grad = interned("requires_grad"),
-             a_view = interned("_view"), a_trace = interned("trace_value"),
-             a_type = interned("type"), a_slots = interned("slots"),
-             a_quantizer = interned("quantizer"), a_scale = interned("scale"),
-             a_zero_point = interned("zero_point"), a_scales = interned("scales"),
-             a_zero_points = interned("zero_points"), a_axis = interned("axis");
+  Member m_storage{tensor, "storage"}, m_dtype{tensor, "dtype"}, m_size{tensor, "_size"},
+      m_stride{tensor, "_stride"}, m_offset{tensor, "_offset"}, m_grad{tensor, "requires_grad"},
+      m_view{tensor, "_view"}, m_trace{tensor, "trace_value"};
+  Member m_data{storage, "_data"}, m_owner{storage, "owner"};
+
+  // Attributes that are not slots of these two.
+  nb::object a_data = interned("data"), a_code = interned("code"), a_type = interned("type"),
+             a_slots = interned("slots"), a_quantizer = interned("quantizer"),
+             a_scale = interned("scale"), a_zero_point = interned("zero_point"),
+             a_scales = interned("scales"), a_zero_points = interned("zero_points"),
+             a_axis = interned("axis");
 };
 Names* names = nullptr;
 
@@ -52,6 +55,7 @@ Names& known() {
                     weakref.attr("ref"), weakref.attr("WeakValueDictionary")(),
                     weakref.attr("WeakKeyDictionary")(),
                     nb::module_::import_("numpy").attr("ndarray"), {}};
+  set_array_class(names->array);
   return *names;
 }
 
@@ -83,13 +87,27 @@ int64_t int_of(nb::handle value) {
   return number;
 }
 
-std::vector<int64_t> ints_of(nb::handle tuple) {
-  std::vector<int64_t> values;
-  Py_ssize_t n = PyTuple_Size(tuple.ptr());
-  if (n < 0) throw nb::python_error();
-  for (Py_ssize_t k = 0; k < n; ++k) values.push_back(int_of(PyTuple_GET_ITEM(tuple.ptr(), k)));
-  return values;
+ScalarType dtype_from_python(nb::handle dtype) {
+  for (size_t code = 0; code < known().dtypes.size(); ++code) {
+    if (known().dtypes[code].is(dtype)) return ScalarType(code);
+  }
+  return ScalarType(int_of(get(dtype, known().a_code)));
 }
+
+// The ints of a tuple, as sizes or strides.
+class TupleInts {
+ public:
+  explicit TupleInts(nb::handle tuple) {
+    size_ = PyTuple_Size(tuple.ptr());
+    if (size_ < 0) throw nb::python_error();
+    if (size_ > kMaxDims) throw nb::value_error("a tensor has too many dimensions");
+    for (int64_t k = 0; k < size_; ++k) ints_[k] = int_of(PyTuple_GET_ITEM(tuple.ptr(), k));
+  }
+  operator IntSpan() const { return {ints_, size_}; }
+
+ private:
+  int64_t size_, ints_[kMaxDims];
+};
 
 nb::object tuple_from(IntSpan values) {
   PyObject* tuple = PyTuple_New(values.size);
@@ -102,30 +120,34 @@ nb::object tuple_from(IntSpan values) {
 
 // ---- tensors
 
-// What an engine Storage borrows from: the buffer, and the Python Storage of the same memory, if
-// one is there yet.
+// What an engine Storage borrows from: an array or another owner of the memory, and the Python
+// Storage of the same memory, if one is there yet.
 struct Loan {
-  Py_buffer view;
-  PyObject* storage = nullptr;
+  nb::object owner;
+  Py_buffer view{};  // where the owner was asked for its memory
+  nb::object storage;
+  ~Loan() {
+    if (view.obj) PyBuffer_Release(&view);
+  }
 };
 
 void end_loan(void* user) {
-  Loan* loan = static_cast<Loan*>(user);
   if (!Py_IsInitialized()) return;  // the process ends: its memory goes anyway
   nb::gil_scoped_acquire gil;
-  PyBuffer_Release(&loan->view);
-  Py_XDECREF(loan->storage);
-  delete loan;
+  delete static_cast<Loan*>(user);
 }
 
-// Memory that Python may not write is copied: an operator that works in place would crash.
-Storage* lend(Loan* loan) {
-  if (!loan->view.readonly) {
-    return Storage::borrow(loan->view.buf, loan->view.len, end_loan, loan);
+// Over what a loan has asked for. Memory that Python may not write is copied: an operator that
+// works in place would crash.
+Storage* lend(std::unique_ptr<Loan> loan) {
+  const Py_buffer& view = loan->view;
+  if (!view.readonly) {
+    Storage* lent = Storage::borrow(view.buf, view.len, end_loan, loan.get());
+    loan.release();
+    return lent;
   }
-  Storage* copy = Storage::allocate(loan->view.len);
-  if (loan->view.len) std::memcpy(copy->data(), loan->view.buf, size_t(loan->view.len));
-  end_loan(loan);
+  Storage* copy = Storage::allocate(view.len);
+  if (view.len) std::memcpy(copy->data(), view.buf, size_t(view.len));
   return copy;
 }
 
@@ -135,21 +157,25 @@ struct Release {
 };
 
 // One reference to the engine's Storage of a Python one: its own where it has made the memory.
-Storage* storage_from_python(const nb::object& storage) {
-  nb::object owner = get(storage, known().a_owner);
-  if (nb::isinstance<Memory>(owner)) {
-    Storage* own = nb::cast<Memory&>(owner).storage;
+Storage* storage_from_python(nb::handle storage) {
+  Names& n = known();
+  nb::handle owner = n.m_owner.get(storage), data = n.m_data.get(storage);
+  if (is_memory(owner)) {
+    Storage* own = reinterpret_cast<Memory*>(owner.ptr())->storage;
     own->retain();
     return own;
   }
-  nb::object data = get(storage, known().a_made_data);
-  if (data.is_none()) data = get(storage, known().a_data);
   auto loan = std::make_unique<Loan>();
-  if (PyObject_GetBuffer(data.ptr(), &loan->view, PyBUF_SIMPLE) != 0) {
-    throw nb::python_error();
+  loan->storage = nb::borrow(storage);
+  if (std::optional<Array> array = Array::read(data.is_none() ? owner : data)) {
+    loan->owner = nb::borrow(data.is_none() ? owner : data);
+    Storage* lent = Storage::borrow(array->data, array->nbytes(), end_loan, loan.get());
+    loan.release();
+    return lent;
   }
-  loan->storage = nb::object(storage).release().ptr();
-  return lend(loan.release());
+  nb::object bytes = data.is_none() ? get(storage, n.a_data) : nb::borrow(data);
+  if (PyObject_GetBuffer(bytes.ptr(), &loan->view, PyBUF_SIMPLE) != 0) throw nb::python_error();
+  return lend(std::move(loan));
 }
 
 // The element type that a format of the buffer protocol names; Undefined for others.
@@ -177,21 +203,24 @@ ScalarType type_of_format(const char* format, Py_ssize_t size) {
   }
 }
 
-int memory_buffer(PyObject* self, Py_buffer* view, int flags) {
-  Storage* storage = nb::inst_ptr<Memory>(self)->storage;
-  storage->pin();
-  static char empty;
-  void* data = storage->nbytes() ? storage->data() : &empty;
-  return PyBuffer_FillInfo(view, self, data, Py_ssize_t(storage->nbytes()),
-                           storage->read_only(), flags);
+// A new instance of a class of the package, whose slots the caller sets.
+nb::object bare(const nb::object& cls) {
+  PyTypeObject* type = reinterpret_cast<PyTypeObject*>(cls.ptr());
+  PyObject* made = type->tp_alloc(type, 0);
+  if (!made) throw nb::python_error();
+  return nb::steal(made);
+}
+
+// A Python Storage over what belongs to `owner`; see the class.
+nb::object python_storage(nb::object owner) {
+  Names& n = known();
+  nb::object made = bare(n.storage);
+  n.m_data.set(made.ptr(), nb::none());
+  n.m_owner.set(made.ptr(), std::move(owner));
+  return made;
 }
 
 }  // namespace
-
-PyType_Slot memory_slots[] = {
-    {Py_bf_getbuffer, reinterpret_cast<void*>(&memory_buffer)},
-    {0, nullptr},
-};
 
 bool is_tensor(nb::handle value) { return value.type().is(known().tensor); }
 
@@ -220,24 +249,41 @@ static Quantizer* quantizer_from_python(nb::handle value) {
 
 static Tensor tensor_from_python(nb::handle value) {
   Names& n = known();
-  Release storage{storage_from_python(get(value, n.a_storage))};
-  nb::object type = get(value, n.a_dtype);
-  ScalarType dtype = ScalarType(int_of(get(type, n.a_code)));
+  Release storage{storage_from_python(n.m_storage.get(value))};
+  nb::handle type = n.m_dtype.get(value);
+  ScalarType dtype = dtype_from_python(type);
   if (itemsize(dtype) == 0 || is_quantized(dtype) != is_a(value, n.quantized_tensor)) {
     raise(ErrorKind::MissingOperator, "the native engine has no tensors of ",
           nb::cast<std::string>(nb::str(type.attr("name"))),
           "; load or script with engine=\"python\"");
   }
-  Tensor t = Tensor::checked_view(storage.storage, dtype, ints_of(get(value, n.a_size)),
-                                  ints_of(get(value, n.a_stride)),
-                                  int_of(get(value, n.a_offset)));
-  t.impl()->requires_grad = PyObject_IsTrue(get(value, n.a_grad).ptr()) == 1;
+  Tensor t = Tensor::checked_view(storage.storage, dtype, TupleInts(n.m_size.get(value)),
+                                  TupleInts(n.m_stride.get(value)), int_of(n.m_offset.get(value)));
+  t.impl()->requires_grad = PyObject_IsTrue(n.m_grad.get(value).ptr()) == 1;
   if (is_quantized(dtype)) t.impl()->quantizer = quantizer_from_python(value);
   return t;
 }
 
+Tensor ToNative::tensor(nb::handle value) {
+  Tensor made = tensor_from_python(value);
+  if (watching_) watched_.emplace_back(nb::borrow(value), made);
+  return made;
+}
+
 Value ToNative::array(nb::handle value) {
   auto loan = std::make_unique<Loan>();
+  std::optional<Array> array = Array::read(value);
+  if (array) {
+    if (!array->contiguous) return Value();
+    loan->owner = nb::borrow(value);
+    Release storage{Storage::borrow(array->data, array->nbytes(), end_loan, loan.get())};
+    loan.release();
+    int64_t sizes[kMaxDims];
+    std::copy_n(array->shape, array->ndim, sizes);
+    Tensor t = Tensor::on_storage(storage.storage, array->dtype, IntSpan(), IntSpan(), 0);
+    t.impl()->set_contiguous(IntSpan(sizes, array->ndim));
+    return t;
+  }
   int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | PyBUF_WRITABLE;
   if (PyObject_GetBuffer(value.ptr(), &loan->view, flags) != 0) {
     PyErr_Clear();
@@ -245,45 +291,39 @@ Value ToNative::array(nb::handle value) {
   }
   const Py_buffer& view = loan->view;
   ScalarType dtype = type_of_format(view.format, view.itemsize);
-  if (dtype == ScalarType::Undefined || view.ndim > kMaxDims) {
-    PyBuffer_Release(&loan->view);
-    return Value();
-  }
-  std::vector<int64_t> sizes(view.shape, view.shape + view.ndim), strides(sizes.size());
-  int64_t step = 1;
-  for (size_t k = sizes.size(); k-- > 0;) {
-    strides[k] = step;
-    step *= std::max<int64_t>(sizes[k], 1);
-  }
-  Release storage{lend(loan.release())};
-  return Tensor::checked_view(storage.storage, dtype, sizes, strides, 0);
+  if (dtype == ScalarType::Undefined || view.ndim > kMaxDims) return Value();
+  std::vector<int64_t> sizes(view.shape, view.shape + view.ndim);
+  Release storage{lend(std::move(loan))};
+  Tensor t = Tensor::on_storage(storage.storage, dtype, IntSpan(), IntSpan(), 0);
+  t.impl()->set_contiguous(sizes);
+  return t;
 }
 
 nb::object ToPython::storage_of(Storage* storage) {
-  auto seen = storages_.find(storage);
-  if (seen != storages_.end()) return seen->second;
+  if (first_.first == storage) return first_.second;
+  if (!storages_.empty()) {
+    auto seen = storages_.find(storage);
+    if (seen != storages_.end()) return seen->second;
+  }
   nb::object made;
   if (Loan* loan = static_cast<Loan*>(storage->lender(end_loan))) {
-    if (!loan->storage) {
-      loan->storage = known().storage(nb::none(), nb::handle(loan->view.obj)).release().ptr();
+    if (!loan->storage.is_valid()) {
+      loan->storage = loan->owner.is_valid() ? python_storage(loan->owner)
+                                             : python_storage(nb::borrow(loan->view.obj));
     }
-    made = nb::borrow(loan->storage);
+    made = loan->storage;
   } else {
-    nb::object memory = nb::inst_alloc(nb::type<Memory>());
-    new (nb::inst_ptr<Memory>(memory)) Memory(storage);
-    nb::inst_mark_ready(memory);
-    made = known().storage(nb::none(), memory);
+    made = python_storage(memory_of(storage));
   }
-  storages_.emplace(storage, made);
+  if (!first_.first) first_ = {storage, made};
+  else storages_.emplace(storage, made);
   return made;
 }
 
 nb::object ToPython::tensor_of(const Tensor& t) {
   Names& n = known();
   const nb::object& cls = t.quantizer() ? n.quantized_tensor : n.tensor;
-  PyTypeObject* type = reinterpret_cast<PyTypeObject*>(cls.ptr());
-  nb::object made = nb::steal(type->tp_alloc(type, 0));
-  if (!made.is_valid()) throw nb::python_error();
+  nb::object made = bare(cls);
   set_tensor(made.ptr(), t);
   return made;
 }
@@ -301,14 +341,14 @@ void ToPython::set_tensor(PyObject* p, const Tensor& t) {
              " came out of an operator that takes no quantized tensor; pass it x.dequantize()");
     set(p, n.a_quantizer, quantizer_of(*t.quantizer()));
   }
-  set(p, n.a_storage, storage_of(t.storage()));
-  set(p, n.a_dtype, dtype_of(t.dtype()));
-  set(p, n.a_size, tuple_from(t.sizes()));
-  set(p, n.a_stride, tuple_from(t.strides()));
-  set(p, n.a_offset, nb::steal(PyLong_FromLongLong(t.storage_offset())));
-  set(p, n.a_grad, nb::bool_(t.requires_grad()));
-  set(p, n.a_view, nb::none());
-  set(p, n.a_trace, nb::none());
+  n.m_storage.set(p, storage_of(t.storage()));
+  n.m_dtype.set(p, dtype_of(t.dtype()));
+  n.m_size.set(p, tuple_from(t.sizes()));
+  n.m_stride.set(p, tuple_from(t.strides()));
+  n.m_offset.set(p, nb::steal(PyLong_FromLongLong(t.storage_offset())));
+  n.m_grad.set(p, nb::bool_(t.requires_grad()));
+  n.m_view.set(p, nb::none());
+  n.m_trace.set(p, nb::none());
 }
 
 // Whether a QuantizedTensor is quantized per tensor, with the parameters of `t`.
@@ -322,10 +362,10 @@ void ToNative::tell_shapes() const {
   ToPython convert;
   for (const auto& [object, value] : watched_) {
     const Tensor& t = value.as_tensor();
-    std::vector<int64_t> sizes = ints_of(get(object, known().a_size)),
-                         strides = ints_of(get(object, known().a_stride));
-    bool same = t.sizes() == IntSpan(sizes) && t.strides() == IntSpan(strides) &&
-                int_of(get(object, known().a_offset)) == t.storage_offset() &&
+    const Names& n = known();
+    bool same = t.sizes() == IntSpan(TupleInts(n.m_size.get(object))) &&
+                t.strides() == IntSpan(TupleInts(n.m_stride.get(object))) &&
+                int_of(n.m_offset.get(object)) == t.storage_offset() &&
                 (!is_quantized(t.dtype()) || is_quantized_as(object, t));
     if (!same) convert.set_tensor(object.ptr(), t);
   }
@@ -447,11 +487,7 @@ Value ToNative::operator()(nb::handle value, int depth) {
   if (PyBool_Check(p)) return Value(p == Py_True);
   if (PyLong_Check(p)) return Value(int_of(value));
   if (PyFloat_Check(p)) return Value(PyFloat_AsDouble(p));
-  if (is_a(value, known().tensor)) {
-    Value tensor = tensor_from_python(value);
-    if (watching_) watched_.emplace_back(nb::borrow(value), tensor);
-    return tensor;
-  }
+  if (is_a(value, known().tensor)) return tensor(value);
   if (PyUnicode_Check(p)) return Value(nb::cast<std::string>(value));
   if (PyList_Check(p)) return list_of(value, depth);
   if (PyTuple_Check(p)) return tuple_of(value, depth);

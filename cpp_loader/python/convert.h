@@ -20,15 +20,6 @@ struct NativeObject {
   Ref<Object> object;
 };
 
-// Memory of the engine as Python holds it; speaks the buffer protocol.
-struct Memory {
-  Storage* storage;
-  explicit Memory(Storage* storage) : storage(storage) { storage->retain(); }
-  Memory(const Memory&) = delete;
-  ~Memory() { storage->release(); }
-};
-extern PyType_Slot memory_slots[];
-
 // Whether a value is a Tensor; an array whose class is numpy's own; a ScriptObject of that class.
 bool is_tensor(nb::handle value);
 bool is_plain_array(nb::handle value);
@@ -39,6 +30,8 @@ bool is_object_of(nb::handle value, nb::handle cls);
 class ToNative {
  public:
   Value operator()(nb::handle value, int depth = 0);
+
+  Tensor tensor(nb::handle value);  // of a Tensor
 
   // A Tensor over the memory of an array; None for one that is not dense, writable and of a type
   // that tensors have in this machine's byte order.
@@ -73,7 +66,8 @@ class ToPython {
   nb::object tensor_of(const Tensor& tensor);
   nb::object quantizer_of(const Quantizer& quantizer);
   nb::object storage_of(Storage* storage);
-  std::unordered_map<Storage*, nb::object> storages_;
+  std::pair<Storage*, nb::object> first_;  // most results have one
+  std::unordered_map<Storage*, nb::object> storages_;  // the others
 };
 
 // The engine's class of a Python ClassType or EnumType; one per Python object.

@@ -15,45 +15,53 @@ Entry::Entry(const std::string& kinds, nb::list classes, nb::list defaults, size
 bool Entry::fits(char kind, nb::handle cls, nb::handle value) {
   PyObject* p = value.ptr();
   switch (kind) {
-    case kOptionalTensor:
-      if (p == Py_None) return true;
-      [[fallthrough]];
-    case kTensor: return is_tensor(value) || is_plain_array(value);
-    case kInt: return PyLong_CheckExact(p);
+    case kOptionalTensor: return p == Py_None;
     case kFloat: return PyFloat_CheckExact(p);
     case kBool: return PyBool_Check(p);
     case kString: return PyUnicode_CheckExact(p);
-    case kNumber: return PyLong_CheckExact(p) || PyFloat_CheckExact(p);
+    case kNumber: return PyFloat_CheckExact(p);
     case kObject: return is_object_of(value, cls);
     default: return false;
   }
 }
 
-bool Entry::take(nb::tuple arguments, std::vector<Value>& values) const {
-  size_t given = arguments.size(), count = kinds_.size();
+// One argument that was given; false where its class alone does not say that it fits.
+bool Entry::take_one(char kind, nb::handle cls, nb::handle value, ToNative& convert, Value* to) {
+  if (kind == kTensor || kind == kOptionalTensor) {
+    if (is_tensor(value)) {
+      *to = convert.tensor(value);
+      return true;
+    }
+    if (is_plain_array(value)) {
+      *to = convert.array(value);
+      return to->tag() == Tag::Tensor;
+    }
+  } else if ((kind == kInt || kind == kNumber) && PyLong_CheckExact(value.ptr())) {
+    int overflow = 0;
+    long long number = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
+    *to = Value(int64_t(number));
+    return overflow == 0;
+  }
+  if (!fits(kind, cls, value)) return false;
+  *to = convert(value);
+  return true;
+}
+
+bool Entry::take(nb::handle arguments, std::vector<Value>& values) const {
+  size_t given = size_t(PyTuple_GET_SIZE(arguments.ptr())), count = kinds_.size();
   if (given > positional_) return false;
-  values.reserve(count);
+  values.resize(count);
   ToNative convert;
   for (size_t k = 0; k < count; ++k) {
-    nb::handle value = k < given ? nb::handle(PyTuple_GET_ITEM(arguments.ptr(), k))
-                                 : nb::handle(PyList_GET_ITEM(defaults_.ptr(), k));
-    if (k >= given) {
+    if (k < given) {
+      nb::handle cls = PyList_GET_ITEM(classes_.ptr(), k);
+      nb::handle value = PyTuple_GET_ITEM(arguments.ptr(), k);
+      if (!take_one(kinds_[k], cls, value, convert, &values[k])) return false;
+    } else {
+      nb::handle value = PyList_GET_ITEM(defaults_.ptr(), k);
       if (value.ptr() == Py_Ellipsis) return false;
-    } else if (!fits(kinds_[k], PyList_GET_ITEM(classes_.ptr(), k), value)) {
-      return false;
-    } else if (PyLong_CheckExact(value.ptr())) {
-      int overflow = 0;
-      long long number = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
-      if (overflow) return false;
-      values.push_back(Value(int64_t(number)));
-      continue;
-    } else if (!is_tensor(value) && is_plain_array(value)) {
-      Value array = convert.array(value);
-      if (array.tag() != Tag::Tensor) return false;
-      values.push_back(std::move(array));
-      continue;
+      values[k] = convert(value);
     }
-    values.push_back(convert(value));
   }
   return true;
 }

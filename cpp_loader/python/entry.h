@@ -16,6 +16,8 @@ namespace scriptlang::python {
 
 namespace nb = nanobind;
 
+class ToNative;
+
 class Entry {
  public:
   // kinds: one letter an argument, see Kind. classes: the class of each object, None for others.
@@ -24,7 +26,7 @@ class Entry {
   Entry(const std::string& kinds, nb::list classes, nb::list defaults, size_t positional);
 
   // The engine's values of a whole call; false where Python has to look at the arguments.
-  bool take(nb::tuple arguments, std::vector<Value>& values) const;
+  bool take(nb::handle arguments, std::vector<Value>& values) const;
 
   int traverse(visitproc visit, void* arg) const;
 
@@ -34,6 +36,7 @@ class Entry {
     kNumber = 'n', kObject = 'o'
   };
   static bool fits(char kind, nb::handle cls, nb::handle value);
+  static bool take_one(char kind, nb::handle cls, nb::handle value, ToNative& convert, Value* to);
 
   std::string kinds_;
   nb::list classes_, defaults_;

@@ -6,7 +6,7 @@ from typing import Any, Generic, Iterator, ParamSpec, TypeVar
 
 from .. import types as T
 from ..ir import Function, Graph
-from ..interpreter.engine import Engine, engine as engine_named
+from ..interpreter.engine import DIRECT, Engine, engine as engine_named
 from ..limits import Limits
 from .module_state import ModuleState
 from ..objects import EnumValue, ScriptObject
@@ -33,6 +33,7 @@ class ScriptFunction(Generic[P, R]):
         self._function = function
         self._engine = engine
         self._limits = limits
+        self._direct = None
         self.python_function = python_function
         self.__name__ = function.name.rpartition(".")[2]
         self.__qualname__ = self.__name__
@@ -46,9 +47,19 @@ class ScriptFunction(Generic[P, R]):
         return self._engine
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        global last_called
         if dispatch.tracer is not None:
             return dispatch.tracer.call_function(self._function, args, kwargs, self._run)
-        return self._run(*args, **kwargs)
+        direct = self._direct
+        if direct is not None and not kwargs and self._function.attributes.get(DIRECT) is direct:
+            result = direct(args)
+            if result is not NotImplemented:
+                last_called = self._function
+                return result if type(result) in UNCHANGED else \
+                    wrap(result, self.engine, self._limits)
+        result = self._run(*args, **kwargs)
+        self._direct = direct_way(self._function, self.engine, self._limits)
+        return result
 
     def _run(self, *args, **kwargs):
         return run(self._function, args, kwargs, self.engine, self._limits)
@@ -121,7 +132,7 @@ class ScriptObjectFacade:
     def __init__(self, obj, engine: Engine, limits: Limits | None = None, restore=None):
         """restore: called once with the limits, before the object is first used."""
         self.__dict__.update(_raw_=obj, _engine_=engine, _limits_=limits, _facades_={},
-                             _restore_=restore)
+                             _restore_=restore, _direct_=None)
 
     @property
     def _object_(self):
@@ -209,13 +220,24 @@ class ScriptModule(ModuleState, ScriptObjectFacade):
         return object.__getattribute__(self, name)
 
     def __call__(self, *args, **kwargs):
+        global last_called
         state = object.__getattribute__(self, "__dict__")
-        cls = state["_raw_"].type
+        raw = state["_raw_"]
+        cls = raw.type
         if not (cls.pre_hooks or cls.hooks or state["_restore_"] or dispatch.tracer is not None):
             forward = cls.methods.get("forward")
             if forward is not None:                  # the usual case, without a detour
-                return run(forward, (state["_raw_"], *args), kwargs, state["_engine_"],
-                           state["_limits_"])
+                direct = state["_direct_"]
+                if direct is not None and not kwargs and forward.attributes.get(DIRECT) is direct:
+                    result = direct((raw, *args))
+                    if result is not NotImplemented:
+                        last_called = forward
+                        return result if type(result) in UNCHANGED else \
+                            wrap(result, state["_engine_"], state["_limits_"])
+                engine, limits = state["_engine_"], state["_limits_"]
+                result = run(forward, (raw, *args), kwargs, engine, limits)
+                state["_direct_"] = direct_way(forward, engine, limits)
+                return result
         for name in cls.pre_hooks:
             result = ScriptMethod(cls.methods[name], self)(args)
             if result is not None:
@@ -394,10 +416,15 @@ def run(function: Function, args: tuple, kwargs: dict[str, Any], engine: Engine,
     global last_called
     last_called = function
     result = engine.run(function, args, kwargs, limits)
-    return result if type(result) is Tensor else wrap(result, engine, limits)
+    return result if type(result) in UNCHANGED else wrap(result, engine, limits)
 
 
-UNCHANGED = (int, float, bool, str, complex, type(None))
+def direct_way(function: Function, engine: Engine, limits: Limits | None):
+    """What calls of a function may go through without `run`; None where that has to be."""
+    return None if limits is not None else engine.direct(function)
+
+
+UNCHANGED = (Tensor, int, float, bool, str, complex, type(None))
 """Classes of values that users see as they are."""
 
 

@@ -1,0 +1,99 @@
+#include "arrays.h"
+
+namespace scriptlang::python {
+
+namespace {
+
+// The beginning of an array and of its type, which numpy's binary interface has kept since
+// version 1. `agrees` makes sure.
+struct ArrayHeader {
+  PyObject_HEAD
+  char* data;
+  int ndim;
+  Py_ssize_t *dimensions, *strides;
+  PyObject *base, *descr;
+  int flags;
+};
+struct TypeHeader {
+  PyObject_HEAD
+  PyTypeObject* scalar;
+  char kind, type, byteorder, flags;
+  int number;
+};
+constexpr int kRowMajor = 0x1, kColumnMajor = 0x2, kAligned = 0x100, kWriteable = 0x400;
+
+PyObject* array_class = nullptr;  // null: arrays are not read so
+
+ScalarType integer_of(size_t size) {
+  return size == 8 ? ScalarType::Int64 : ScalarType::Int32;
+}
+
+// By numpy's numbers of its types.
+ScalarType type_of(int number) {
+  switch (number) {
+    case 0: return ScalarType::Bool;
+    case 1: return ScalarType::Int8;
+    case 2: return ScalarType::UInt8;
+    case 3: return ScalarType::Int16;
+    case 5: return ScalarType::Int32;
+    case 7: return integer_of(sizeof(long));
+    case 9: return ScalarType::Int64;
+    case 11: return ScalarType::Float32;
+    case 12: return ScalarType::Float64;
+    case 14: return ScalarType::Complex64;
+    case 15: return ScalarType::Complex128;
+    case 23: return ScalarType::Float16;
+    default: return ScalarType::Undefined;
+  }
+}
+
+std::optional<Array> read_header(PyObject* object) {
+  const ArrayHeader& a = *reinterpret_cast<ArrayHeader*>(object);
+  const TypeHeader& t = *reinterpret_cast<TypeHeader*>(a.descr);
+  constexpr int kWanted = kAligned | kWriteable;
+  bool dense = (a.flags & (kRowMajor | kColumnMajor)) != 0;
+  bool native = t.byteorder == '=' || t.byteorder == '|';
+  ScalarType dtype = type_of(t.number);
+  if ((a.flags & kWanted) != kWanted || !dense || !native || dtype == ScalarType::Undefined ||
+      a.ndim > kMaxDims) {
+    return std::nullopt;
+  }
+  int64_t numel = 1;
+  for (int d = 0; d < a.ndim; ++d) numel *= a.dimensions[d];
+  return Array{a.data, dtype, numel, a.dimensions, a.ndim, (a.flags & kRowMajor) != 0};
+}
+
+// Whether the headers of an array are as they are read here.
+bool agrees(nb::handle array, ScalarType dtype) {
+  PyTypeObject* of_array = Py_TYPE(array.ptr());
+  nb::object type = array.attr("dtype");
+  if (size_t(of_array->tp_basicsize) < sizeof(ArrayHeader) ||
+      size_t(Py_TYPE(type.ptr())->tp_basicsize) < sizeof(TypeHeader) ||
+      reinterpret_cast<ArrayHeader*>(array.ptr())->descr != type.ptr()) {
+    return false;
+  }
+  std::optional<Array> read = read_header(array.ptr());
+  if (!read || read->dtype != dtype || read->ndim != 2 || read->shape[0] != 2 ||
+      read->shape[1] != 3 || !read->contiguous) {
+    return false;
+  }
+  nb::object place = array.attr("__array_interface__")["data"][0];
+  return PyLong_AsVoidPtr(place.ptr()) == read->data;
+}
+
+}  // namespace
+
+std::optional<Array> Array::read(nb::handle value) {
+  if (reinterpret_cast<PyObject*>(Py_TYPE(value.ptr())) != array_class) return std::nullopt;
+  return read_header(value.ptr());
+}
+
+void set_array_class(const nb::object& ndarray) {
+  nb::tuple shape = nb::make_tuple(2, 3);
+  bool known = agrees(ndarray(shape, "float32"), ScalarType::Float32) &&
+               agrees(ndarray(shape, "int64"), ScalarType::Int64) &&
+               agrees(ndarray(shape, "bool"), ScalarType::Bool);
+  array_class = known ? ndarray.ptr() : nullptr;
+}
+
+}  // namespace scriptlang::python

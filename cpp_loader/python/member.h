@@ -1,0 +1,42 @@
+// Attributes of classes that declare __slots__, without looking them up by name.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <structmember.h>
+
+#include <utility>
+
+namespace scriptlang::python {
+
+namespace nb = nanobind;
+
+// Where such an attribute lies in an instance.
+class Member {
+ public:
+  Member(const nb::object& cls, const char* name) {
+    nb::object found = cls.attr(name);
+    if (Py_TYPE(found.ptr()) != &PyMemberDescr_Type) {
+      throw nb::type_error("a class of the package has no slot where the engine expects one");
+    }
+    offset_ = reinterpret_cast<PyMemberDescrObject*>(found.ptr())->d_member->offset;
+  }
+
+  // Borrowed. Raises AttributeError where nothing was set.
+  nb::handle get(nb::handle object) const {
+    PyObject* value = place(object.ptr());
+    if (!value) throw nb::attribute_error("a tensor that was not made whole");
+    return value;
+  }
+  void set(PyObject* object, nb::object value) const {
+    PyObject* old = std::exchange(place(object), value.release().ptr());
+    Py_XDECREF(old);
+  }
+
+ private:
+  PyObject*& place(PyObject* object) const {
+    return *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + offset_);
+  }
+  Py_ssize_t offset_;
+};
+
+}  // namespace scriptlang::python
