@@ -4,6 +4,8 @@
 #include <limits>
 #include <new>
 
+#include "thread.h"
+
 namespace scriptlang::kernels {
 namespace {
 
@@ -16,7 +18,9 @@ void* allocate(std::size_t bytes) {
   return data;
 }
 
-struct Block {
+}  // namespace
+
+struct Scratch::Block {
   char* base = nullptr;
   std::size_t size = 0, used = 0, wanted = 0;
   ~Block() {
@@ -25,14 +29,22 @@ struct Block {
     size = 0;
   }
 };
-thread_local Block block;
 
-}  // namespace
+__attribute__((noinline, cold)) Scratch::Block* Scratch::make_block() {
+  static thread_local Block block;
+  return &block;
+}
 
-Scratch::Scratch(std::size_t bytes) {
+Scratch::Block& Scratch::block_here() {
+  SL_THREAD_WORD static Block* known = nullptr;
+  if (__builtin_expect(known == nullptr, 0)) known = make_block();
+  return *known;
+}
+
+Scratch::Scratch(std::size_t bytes) : block_(block_here()) {
   if (bytes > std::numeric_limits<std::size_t>::max() / 2) throw std::bad_alloc();
   bytes_ = (bytes + kAlign) / kAlign * kAlign;
-  Block& b = block;
+  Block& b = block_;
   if (b.used == 0 && b.size < b.wanted + bytes_ && b.wanted + bytes_ <= kKeep) {
     // Grow while nothing points into the block, by what did not fit last time.
     std::size_t size = b.wanted + bytes_;
@@ -54,7 +66,7 @@ Scratch::Scratch(std::size_t bytes) {
 
 Scratch::~Scratch() {
   if (own_) std::free(data_);
-  else block.used -= bytes_;
+  else block_.used -= bytes_;
 }
 
 }  // namespace scriptlang::kernels

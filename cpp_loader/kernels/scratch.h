@@ -20,6 +20,10 @@ class Scratch {
   }
 
  private:
+  struct Block;
+  static Block* make_block();
+  static Block& block_here();
+  Block& block_;  // the thread's
   void* data_ = nullptr;
   std::size_t bytes_ = 0;
   bool own_ = false;

@@ -263,7 +263,7 @@ Tensor make_output(const FusedPlan::Made& m) {
 
 // Runs an operator as a whole, on arguments and on what is made.
 Tensor run_whole(const FusedPlan& plan, const FusedPlan::Part& part, const Value* args,
-                 const std::vector<Tensor>& made) {
+                 const Tensor* made) {
   Tensor in[kMaxInputs];
   for (size_t k = 0; k < part.inputs.size(); ++k) {
     int v = part.inputs[k];
@@ -285,7 +285,10 @@ void execute(const FusedPlan& plan, Value* args, int count) {
   for (size_t i = 0; i < plan.tensors.size(); ++i) {
     data[i] = static_cast<char*>(args[plan.tensors[i]].as_tensor().raw());
   }
-  std::vector<Tensor> made(plan.made.size());
+  constexpr size_t kFew = 8;
+  Tensor few[kFew];
+  std::vector<Tensor> many(plan.made.size() > kFew ? plan.made.size() : 0);
+  Tensor* made = many.empty() ? few : many.data();
   size_t next = 0;
   for (const FusedPlan::Part& part : plan.parts) {
     if (part.whole) {
@@ -313,7 +316,12 @@ void execute(const FusedPlan& plan, Value* args, int count) {
     if (plan.made[next - 1].second.numel > 0) part.program->run(streams);
   }
   for (int i = 0; i < count; ++i) args[i].reset();
-  for (size_t k = 0; k < plan.results.size(); ++k) args[k] = Value(made[size_t(plan.results[k])]);
+  for (size_t k = 0; k < plan.results.size(); ++k) {
+    auto rest = plan.results.begin() + int64_t(k) + 1;
+    Tensor& t = made[size_t(plan.results[k])];
+    bool again = std::find(rest, plan.results.end(), plan.results[k]) != plan.results.end();
+    args[k] = again ? Value(t) : Value(std::move(t));
+  }
 }
 
 int64_t largest(const Value* args, int count) {

@@ -17,7 +17,7 @@ Value make_dict(const Type& type, Value* first, int64_t count) {
 }
 
 Value make_list(const Type& type, Value* first, int64_t count) {
-  Ref<List> list = List::make({}, type.elements[0]);
+  Ref<List> list = List::make(nullptr, 0, type.elements[0]);
   for (int64_t k = 0; k < count; ++k) list->push(std::move(first[k]));
   return list;
 }

@@ -59,30 +59,30 @@ std::string unqualified(const std::string& name) {
 }
 
 void prepare_arguments(const Function& function, std::vector<Value>* arguments) {
-  std::string name = unqualified(function.name);
+  auto name = [&] { return unqualified(function.name); };
   if (!function.has_schema) {
     if (int64_t(arguments->size()) != function.parameters) {
-      raise(ErrorKind::RuntimeError, name, "() takes ", function.parameters,
+      raise(ErrorKind::RuntimeError, name(), "() takes ", function.parameters,
             " arguments but ", arguments->size(), " were given");
     }
     return;
   }
   if (arguments->size() > function.arguments.size()) {
-    raise(ErrorKind::RuntimeError, name, "() expected at most ", function.arguments.size(),
+    raise(ErrorKind::RuntimeError, name(), "() expected at most ", function.arguments.size(),
           " argument(s) but received ", arguments->size(), " argument(s)");
   }
   for (size_t k = 0; k < function.arguments.size(); ++k) {
     const Argument& a = function.arguments[k];
     if (k >= arguments->size()) {
       if (!a.has_default) {
-        raise(ErrorKind::RuntimeError, name, "() is missing value for argument '", a.name, "'");
+        raise(ErrorKind::RuntimeError, name(), "() is missing value for argument '", a.name, "'");
       }
       arguments->push_back(a.default_value);
     }
     Value& value = (*arguments)[k];
     coerce(&value, *a.type, 0);
     if (!(tags_of(*a.type) & tag_bit(value.tag()))) {
-      raise(ErrorKind::RuntimeError, name, "() Expected a value of type '", to_string(*a.type),
+      raise(ErrorKind::RuntimeError, name(), "() Expected a value of type '", to_string(*a.type),
             "' for argument '", a.name, "' but instead found type '", tag_name(value.tag()), "'");
     }
   }

@@ -105,6 +105,9 @@ void run_all(const Attention& a) {
 
 // [a, b, ..., rows, width] with exactly four dimensions; the leading ones are joined.
 Tensor four_dims(const Tensor& t, IntSpan lead, ScalarType dtype) {
+  bool lies_so = t.dim() == 4 && t.dtype() == dtype && lead == IntSpan(t.sizes().data, 2) &&
+                 (t.size(3) == 1 || t.stride(3) == 1);
+  if (lies_so) return t;
   std::vector<int64_t> sizes(lead.begin(), lead.end());
   sizes.push_back(t.size(t.dim() - 2));
   sizes.push_back(t.size(t.dim() - 1));
@@ -166,7 +169,6 @@ SL_OP(aten_scaled_dot_product_attention) {
   a.scale = args.number(6, 1.0 / std::sqrt(double(width)));
   auto lead = [](const Tensor& t) { return IntSpan(t.sizes().data, t.dim() - 2); };
   std::vector<int64_t> batch = broadcast_shapes(lead(query), lead(key));
-  broadcast_shapes(batch, lead(value));
   batch = broadcast_shapes(batch, lead(value));
   int64_t rows = query.size(query.dim() - 2), out_width = value.size(value.dim() - 1);
   ScalarType computed = computed_type(query.dtype(), "scaled_dot_product_attention");

@@ -52,7 +52,7 @@ T extreme_of(const T* x, int64_t n, bool greatest) {
   return nan ? x[place_of_extreme(x, n, greatest)] : best[place_of_extreme(best, kLanes, greatest)];
 }
 
-void check_not_empty(const Tensor& self, const std::vector<int64_t>& dims, const char* name) {
+void check_not_empty(const Tensor& self, const Dims& dims, const char* name) {
   for (int64_t d : dims) {
     if (self.size(d) == 0) {
       raise(ErrorKind::IndexError, name, "(): Expected reduction dim ", d,
@@ -61,7 +61,7 @@ void check_not_empty(const Tensor& self, const std::vector<int64_t>& dims, const
   }
 }
 
-Tensor extreme(const Tensor& self, const std::vector<int64_t>& dims, bool keepdim, bool greatest,
+Tensor extreme(const Tensor& self, const Dims& dims, bool keepdim, bool greatest,
                const char* name) {
   check_not_empty(self, dims, name);
   ScalarType computed = comparable(self.dtype());
@@ -96,9 +96,9 @@ Tensor extreme_of_all(const Tensor& self, bool greatest, const char* name) {
   return extreme(self, reduced_dims(Value(), self.dim()), false, greatest, name);
 }
 
-std::vector<int64_t> one_dim(int64_t dim, int64_t ndim) {
+Dims one_dim(int64_t dim, int64_t ndim) {
   dim = wrap_dim(dim, ndim);
-  return ndim == 0 ? std::vector<int64_t>{} : std::vector<int64_t>{dim};
+  return ndim == 0 ? Dims() : Dims{dim};
 }
 
 Tensor place(const Tensor& self, const Value& dim, bool keepdim, bool greatest, const char* name) {
@@ -107,8 +107,7 @@ Tensor place(const Tensor& self, const Value& dim, bool keepdim, bool greatest, 
     SL_CHECK(self.numel() > 0, name, "(): Expected reduction dim to be specified for "
              "input.numel() == 0. Specify the reduction dim with the 'dim' argument.");
   }
-  std::vector<int64_t> dims = dim.is_none() ? reduced_dims(Value(), self.dim())
-                                            : one_dim(dim.as_int(), self.dim());
+  Dims dims = dim.is_none() ? reduced_dims(Value(), self.dim()) : one_dim(dim.as_int(), self.dim());
   check_not_empty(self, dims, name);
   ScalarType computed = comparable(self.dtype());
   Reduction r = reduction(self, dims, keepdim, computed);
@@ -126,7 +125,7 @@ Tensor place(const Tensor& self, const Value& dim, bool keepdim, bool greatest, 
 template <class Find>
 void with_place(const Tensor& self, int64_t dim, bool keepdim, const char* name, Value* out,
                 Find find) {
-  std::vector<int64_t> dims = one_dim(dim, self.dim());
+  Dims dims = one_dim(dim, self.dim());
   check_not_empty(self, dims, name);
   ScalarType computed = comparable(self.dtype());
   Reduction r = reduction(self, dims, keepdim, computed);
@@ -352,7 +351,7 @@ SL_OP(aten_amin) {
 }
 SL_OP(aten_aminmax) {
   const Tensor& self = args.tensor(0);
-  std::vector<int64_t> dims = args.none(1) ? reduced_dims(Value(), self.dim())
+  Dims dims = args.none(1) ? reduced_dims(Value(), self.dim())
                                            : one_dim(args.integer(1), self.dim());
   bool keepdim = args.boolean(2);
   out[0] = extreme(self, dims, keepdim, false, "aminmax");

@@ -39,7 +39,7 @@ constexpr Ending kEndings[] = {
 
 const Ending& ending(const std::string& name) {
   for (const Ending& e : kEndings) {
-    if (name == e.name) return e;
+    if (e.text == name) return e;
   }
   raise(ErrorKind::RuntimeError, "unknown activation '", name, "' of a fused operator");
 }
@@ -49,10 +49,10 @@ kernels::Finish<float> finish_of(const Ending& e) {
 }
 
 Tensor activated(const Tensor& y, const Ending& e, bool in_place) {
-  if (e.name == kEndings[0].name) return y;
+  if (&e == kEndings) return y;
   const double six[kernels::kParams] = {0, 6};
   bool whole = e.after == kernels::Unary::k_relu || e.after == kernels::Unary::k_clamp;
-  return unary_result(y, e.after, e.name, whole ? Rule::kSame : Rule::kFloat,
+  return unary_result(y, e.after, e.name(), whole ? Rule::kSame : Rule::kFloat,
                       e.after == kernels::Unary::k_clamp ? six : nullptr, in_place ? y : Tensor());
 }
 
@@ -161,7 +161,7 @@ Tensor convolve_last(Args args, const ConvShape& s, int64_t groups, IntSpan size
 }
 
 // input [..., k] times a constant weight [n, k].
-bool settle_linear(Args args, std::vector<int64_t>* sizes) {
+bool settle_linear(Args args, int64_t* sizes) {
   const Tensor &x = args.tensor(0), &w = args.tensor(1), &bias = args.opt_tensor(2);
   const Tensor& added = args.opt_tensor(3);
   if (w.dim() != 2 || x.dim() < 1 || !is_float(x) || !is_float(w)) return false;
@@ -171,17 +171,24 @@ bool settle_linear(Args args, std::vector<int64_t>* sizes) {
   if (bias.defined() && (bias.dim() != 1 || bias.size(0) != w.size(0) || !is_float(bias))) {
     return false;
   }
-  sizes->assign(x.sizes().begin(), x.sizes().end());
-  sizes->back() = w.size(0);
-  return !added.defined() || (is_float(added) && added.sizes() == IntSpan(*sizes));
+  std::copy_n(x.sizes().data, x.dim(), sizes);
+  sizes[x.dim() - 1] = w.size(0);
+  return !added.defined() || (is_float(added) && added.sizes() == IntSpan(sizes, x.dim()));
+}
+
+// The tensor, or a copy that lies contiguous.
+const Tensor& contiguous(const Tensor& t, Tensor* copy) {
+  if (!t.defined() || t.is_contiguous()) return t;
+  return *copy = to_contiguous(t);
 }
 
 Tensor multiply_linear(Args args, IntSpan sizes, const Ending& e) {
-  const Tensor &w = args.tensor(1), &bias = args.opt_tensor(2), &added = args.opt_tensor(3);
+  const Tensor& w = args.tensor(1);
   const auto& gemm = kernels::kernels().gemm<float>();
-  Tensor x = to_contiguous(args.tensor(0)), y = Tensor::empty(sizes, ScalarType::Float32);
-  Tensor row = bias.defined() ? to_contiguous(bias) : bias;
-  Tensor sum = added.defined() ? to_contiguous(added) : added;
+  Tensor copies[3], y = Tensor::empty(sizes, ScalarType::Float32);
+  const Tensor& x = contiguous(args.tensor(0), &copies[0]);
+  const Tensor& row = contiguous(args.opt_tensor(2), &copies[1]);
+  const Tensor& sum = contiguous(args.opt_tensor(3), &copies[2]);
   kernels::Gemm<float> g;
   g.n = w.size(0);
   g.k = w.size(1);
@@ -226,9 +233,9 @@ SL_OP(scriptlang_conv2d) {
 
 SL_OP(scriptlang_linear) {
   const Ending& e = ending(args.string(4));
-  std::vector<int64_t> sizes;
-  if (settle_linear(args, &sizes)) {
-    out[0] = multiply_linear(args, sizes, e);
+  int64_t sizes[kMaxDims];
+  if (settle_linear(args, sizes)) {
+    out[0] = multiply_linear(args, {sizes, args.tensor(0).dim()}, e);
     return;
   }
   Tensor y = linear(args.tensor(0), args.tensor(1), args.opt_tensor(2));

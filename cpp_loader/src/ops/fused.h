@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "../../kernels/kernel_set.h"
 #include "values/prepared.h"
@@ -16,10 +17,12 @@ enum Purpose : int64_t { kConvWeight = 1, kLinearWeight, kTransposedWeight };
 // An activation by name: on registers where the kernel has it, else on each tile of the result
 // (`finish_of`) or in a pass of its own.
 struct Ending {
-  const char* name;
+  std::string_view text;
   kernels::Activation inside;
   kernels::Unary after;
   bool fused;
+
+  const char* name() const { return text.data(); }  // a literal: it ends with a zero
 };
 
 // Raises RuntimeError for a name that is none.

@@ -163,6 +163,56 @@ void move_bytes(void* to, const void* from, int64_t bytes) {
   }
 }
 
+// The parts of a contiguous tensor that contiguous places (int64) name along one dimension. Those
+// below zero count from the end.
+Tensor parts_along(const Tensor& self, int64_t dim, const Tensor& places) {
+  Dims sizes;
+  int64_t outer = 1, inner = self.itemsize(), size = self.size(dim), n = places.numel();
+  for (int64_t d = 0; d < dim; ++d) {
+    sizes.push_back(self.size(d));
+    outer *= self.size(d);
+  }
+  for (int64_t one : places.sizes()) sizes.push_back(one);
+  for (int64_t d = dim + 1; d < self.dim(); ++d) {
+    sizes.push_back(self.size(d));
+    inner *= self.size(d);
+  }
+  const int64_t* at = places.data<int64_t>();
+  for (int64_t i = 0; i < n; ++i) {
+    if (at[i] < -size || at[i] >= size) {
+      raise(ErrorKind::IndexError, "index ", at[i], " is out of bounds for dimension ", dim,
+            " with size ", size);
+    }
+  }
+  Tensor out = Tensor::empty(sizes, self.dtype());
+  if (out.numel() == 0) return out;
+  char* to = static_cast<char*>(out.raw());
+  const char* from = static_cast<const char*>(self.raw());
+  constexpr int64_t kParallelBytes = 1 << 18;
+  kernels::parallel_for(outer * n, kParallelBytes / inner + 1, [&](int64_t begin, int64_t end) {
+    for (int64_t k = begin; k < end; ++k) {
+      int64_t o = k / n, place = at[k % n];
+      move_bytes(to + k * inner, from + (o * size + (place < 0 ? place + size : place)) * inner,
+                 inner);
+    }
+  });
+  return out;
+}
+
+// One index, of integers, into a contiguous tensor: there is nothing to resolve.
+bool is_one_index(const Tensor& self, const std::vector<Tensor>& indices, int64_t* dim) {
+  if (!self.is_contiguous() || int64_t(indices.size()) > self.dim()) return false;
+  *dim = -1;
+  for (size_t d = 0; d < indices.size(); ++d) {
+    if (!indices[d].defined()) continue;
+    if (*dim >= 0) return false;
+    *dim = int64_t(d);
+  }
+  if (*dim < 0) return false;
+  const Tensor& index = indices[size_t(*dim)];
+  return index.dtype() == ScalarType::Int64 && index.is_contiguous();
+}
+
 }  // namespace
 
 Tensor nonzero(const Tensor& self) {
@@ -189,6 +239,8 @@ Tensor nonzero(const Tensor& self) {
 }
 
 Tensor index_tensor(const Tensor& self, const std::vector<Tensor>& indices) {
+  int64_t dim;
+  if (is_one_index(self, indices, &dim)) return parts_along(self, dim, indices[size_t(dim)]);
   Places places = resolve(self, indices);
   Tensor out = Tensor::empty(places.sizes, self.dtype());
   if (out.numel() == 0) return out;
@@ -264,19 +316,28 @@ void index_put(const Tensor& self, const std::vector<Tensor>& indices, const Ten
   });
 }
 
+namespace {
+
+// Indices as int64, contiguous, each from 0 to below `size`.
+Tensor places_below(const Tensor& index, int64_t size) {
+  Tensor places = contiguous_as(index, ScalarType::Int64);
+  const int64_t* at = places.data<int64_t>();
+  for (int64_t i = 0; i < places.numel(); ++i) {
+    if (at[i] < 0 || at[i] >= size) raise(ErrorKind::IndexError, "index out of range in self");
+  }
+  return places;
+}
+
+}  // namespace
+
 Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
   dim = wrap_dim(dim, self.dim());
   SL_CHECK(index.dim() <= 1, "index_select(): Index is supposed to be a vector, but got dim: ",
            index.dim());
   SL_CHECK(index.dtype() == ScalarType::Int64 || index.dtype() == ScalarType::Int32,
            "index_select(): Expected dtype int32 or int64 for index");
-  Tensor flat = reshape(index, {index.numel()});
-  Tensor places = contiguous_as(flat, ScalarType::Int64);
-  const int64_t* at = places.data<int64_t>();
-  int64_t size = self.dim() ? self.size(dim) : 1;
-  for (int64_t i = 0; i < places.numel(); ++i) {
-    if (at[i] < 0 || at[i] >= size) raise(ErrorKind::IndexError, "index out of range in self");
-  }
+  Tensor flat = index.dim() == 1 ? index : reshape(index, {index.numel()});
+  Tensor places = places_below(flat, self.dim() ? self.size(dim) : 1);
   if (self.dim() == 0) {
     Tensor copy = Tensor::empty(IntSpan(), self.dtype());
     copy_into(copy, self);
@@ -424,6 +485,10 @@ SL_OP(aten_embedding) {
   SL_CHECK(indices.dtype() == ScalarType::Int64 || indices.dtype() == ScalarType::Int32,
            "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
            "Long, Int; but got ", dtype_display_name(indices.dtype()), " instead");
+  if (weight.is_contiguous()) {
+    out[0] = parts_along(weight, 0, places_below(indices, weight.size(0)));
+    return;
+  }
   std::vector<int64_t> sizes(indices.sizes().begin(), indices.sizes().end());
   sizes.push_back(weight.size(1));
   out[0] = view_as_shape(index_select(weight, 0, reshape(indices, {indices.numel()})), sizes);

@@ -14,6 +14,40 @@ namespace {
 // A tensor of shape [0] is skipped whatever the others look like: PyTorch's old rule.
 bool is_skipped(const Tensor& t) { return t.dim() == 1 && t.size(0) == 0; }
 
+constexpr int64_t kFewElements = 32768;
+
+// Puts few elements together where all lie contiguous and nothing is to be converted.
+bool cat_directly(const Tensor& out, const std::vector<Tensor>& tensors, int64_t dim) {
+  if (out.numel() > kFewElements || !out.is_contiguous()) return false;
+  for (const Tensor& t : tensors) {
+    if (!t.is_contiguous() || t.dtype() != out.dtype()) return false;
+  }
+  int64_t outer = 1, inner = out.itemsize();
+  for (int64_t d = 0; d < dim; ++d) outer *= out.size(d);
+  for (int64_t d = dim + 1; d < out.dim(); ++d) inner *= out.size(d);
+  char* to = static_cast<char*>(out.raw());
+  for (int64_t o = 0; o < outer; ++o) {
+    for (const Tensor& t : tensors) {
+      int64_t bytes = is_skipped(t) ? 0 : t.size(dim) * inner;
+      if (bytes > 0) std::memcpy(to, static_cast<char*>(t.raw()) + o * bytes, size_t(bytes));
+      to += bytes;
+    }
+  }
+  return true;
+}
+
+// The tensors of a list that the operator may be alone with: then they are moved.
+std::vector<Tensor> take_tensors(Args args, int i) {
+  List& list = args.list(i);
+  if (list.kind() != List::Kind::Values || list.refs.load(std::memory_order_acquire) != 1) {
+    return args.tensors(i);
+  }
+  std::vector<Tensor> taken;
+  taken.reserve(list.size());
+  for (size_t k = 0; k < list.size(); ++k) taken.push_back(list.values()[k].take_tensor());
+  return taken;
+}
+
 }  // namespace
 
 Tensor cat(const std::vector<Tensor>& tensors, int64_t dim) {
@@ -28,8 +62,9 @@ Tensor cat(const std::vector<Tensor>& tensors, int64_t dim) {
   }
   if (!model) return Tensor::empty({0}, type.get());
   dim = wrap_dim(dim, model->dim());
-  std::vector<int64_t> sizes(model->sizes().begin(), model->sizes().end());
-  sizes[size_t(dim)] = 0;
+  int64_t sizes[kMaxDims];
+  std::copy_n(model->sizes().data, model->dim(), sizes);
+  sizes[dim] = 0;
   bool channels_last = true;
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& t = tensors[i];
@@ -43,12 +78,14 @@ Tensor cat(const std::vector<Tensor>& tensors, int64_t dim) {
                model->size(d), " but got size ", t.size(d), " for tensor number ", i,
                " in the list.");
     }
-    SL_CHECK(!__builtin_add_overflow(sizes[size_t(dim)], t.size(dim), &sizes[size_t(dim)]),
+    SL_CHECK(!__builtin_add_overflow(sizes[dim], t.size(dim), &sizes[dim]),
              "torch.cat(): the result is too large");
   }
-  Tensor out = Tensor::empty(sizes, type.get());
+  Tensor out = Tensor::empty({sizes, model->dim()}, type.get());
   if (channels_last) {
     out = empty_in_format(out, out.dtype(), out.dim() == 4 ? kChannelsLast : kChannelsLast3d);
+  } else if (cat_directly(out, tensors, dim)) {
+    return out;
   }
   int64_t start = 0;
   for (const Tensor& t : tensors) {
@@ -208,9 +245,9 @@ std::vector<Tensor> meshgrid(const std::vector<Tensor>& tensors, const std::stri
 
 }  // namespace
 
-SL_OP(aten_cat) { out[0] = cat(args.tensors(0), args.integer(1)); }
-SL_OP(aten_concat) { out[0] = cat(args.tensors(0), args.integer(1)); }
-SL_OP(aten_concatenate) { out[0] = cat(args.tensors(0), args.integer(1)); }
+SL_OP(aten_cat) { out[0] = cat(take_tensors(args, 0), args.integer(1)); }
+SL_OP(aten_concat) { out[0] = cat(take_tensors(args, 0), args.integer(1)); }
+SL_OP(aten_concatenate) { out[0] = cat(take_tensors(args, 0), args.integer(1)); }
 SL_OP(aten_stack) { out[0] = stack(args.tensors(0), args.integer(1)); }
 SL_OP(aten_hstack) {
   std::vector<Tensor> tensors = all_at_least(args.tensors(0), 1);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "op.h"
+#include "values/dims.h"
 
 namespace scriptlang {
 
@@ -9,7 +10,7 @@ Tensor softmax(const Tensor& self, int64_t dim);
 Tensor log_softmax(const Tensor& self, int64_t dim);
 Tensor layer_norm_of(const Tensor& input, IntSpan shape, const Tensor& weight, const Tensor& bias,
                      double eps);
-Tensor sum_over(const Tensor& self, const std::vector<int64_t>& dims, bool keepdim = false);
+Tensor sum_over(const Tensor& self, const Dims& dims, bool keepdim = false);
 Tensor extreme_along(const Tensor& self, int64_t dim, bool keepdim, bool greatest);
 Tensor mean_of_all(const Tensor& self);
 

@@ -77,8 +77,9 @@ Ints::Ints(const Value& v, int64_t broadcast) {
   }
 }
 
+static const Tensor undefined;
+
 const Tensor& Args::opt_tensor(int i) const {
-  static const Tensor undefined;
   return none(i) ? undefined : values_[i].as_tensor();
 }
 
@@ -93,7 +94,11 @@ std::vector<Tensor> Args::tensors(int i) const {
   const List& items = list(i);
   std::vector<Tensor> out;
   out.reserve(items.size());
-  for (const Value& item : items) out.push_back(item.as_tensor());
+  if (items.kind() == List::Kind::Values) {
+    for (size_t k = 0; k < items.size(); ++k) out.push_back(items.values()[k].as_tensor());
+  } else {
+    for (const Value& item : items) item.as_tensor();  // says what is there instead
+  }
   return out;
 }
 
@@ -101,7 +106,14 @@ std::vector<Tensor> Args::opt_tensors(int i) const {
   const List& items = list(i);
   std::vector<Tensor> out;
   out.reserve(items.size());
-  for (const Value& item : items) out.push_back(item.is_none() ? Tensor() : item.as_tensor());
+  if (items.kind() == List::Kind::Values) {
+    for (size_t k = 0; k < items.size(); ++k) {
+      const Value& item = items.values()[k];
+      out.push_back(item.is_none() ? Tensor() : item.as_tensor());
+    }
+  } else {
+    for (const Value& item : items) item.as_tensor();  // says what is there instead
+  }
   return out;
 }
 

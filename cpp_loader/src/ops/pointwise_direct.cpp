@@ -21,20 +21,57 @@ bool same_shape(const Tensor& a, const Tensor& b) {
   return a.dim() == b.dim() && std::equal(a.sizes().begin(), a.sizes().end(), b.sizes().begin());
 }
 
-// Runs the loop into the first operand that is not needed any more, or into a fresh tensor.
-void run_into(Args args, int operands, Value* out, kernels::Loop loop, const void* const* in,
-              const int64_t* step, const double* params, int shaped) {
+// What is to be run: rows of `n` elements of the tensor that has the result's shape, and where the
+// next row's operands lie, in bytes.
+struct RowRun {
+  int64_t n = 0, count = 1;
+  int64_t advance[2] = {};
+};
+
+// Runs the loop into the first operand of the result's shape that is not needed any more, or into
+// a fresh tensor.
+void run_into(Args args, const bool* may_take, Value* out, kernels::Loop loop, const void** in,
+              const int64_t* step, const double* params, int shaped, const RowRun& rows) {
   const Tensor& t = args[shaped].as_tensor();
-  int64_t n = t.numel();
-  for (int k = 0; k < operands; ++k) {
-    if (!args[k].is_tensor() || !args[k].as_tensor().is_exclusive()) continue;
-    if (n > 0) loop(n, args[k].as_tensor().raw(), in, step, params);
-    out[0] = std::move(args[k]);
-    return;
+  Value result;
+  for (int k = 0; k < 2 && result.is_none(); ++k) {
+    if (may_take[k] && args[k].as_tensor().is_exclusive()) result = std::move(args[k]);
   }
-  Tensor made = Tensor::empty(t.sizes(), t.dtype());
-  if (n > 0) loop(n, made.raw(), in, step, params);
-  out[0] = Value(std::move(made));
+  if (result.is_none()) result = Tensor::empty(t.sizes(), t.dtype());
+  char* to = static_cast<char*>(result.as_tensor().raw());
+  int64_t bytes = rows.n * result.as_tensor().itemsize();
+  for (int64_t r = 0; rows.n > 0 && r < rows.count; ++r, to += bytes) {
+    loop(rows.n, to, in, step, params);
+    for (int k = 0; k < 2; ++k) in[k] = static_cast<const char*>(in[k]) + rows.advance[k];
+  }
+  out[0] = std::move(result);
+}
+
+// Whether `u` is one number for all of `t`, one for each row, or the same row for all: how it lies
+// beside the rows of `t` then.
+bool lies_beside(const Tensor& t, const Tensor& u, RowRun* rows, int64_t* advance, int64_t* step) {
+  int64_t shift = t.dim() - u.dim(), numel = u.numel();
+  if (shift < 0 || t.numel() == 0 || !u.is_contiguous()) return false;
+  *advance = *step = 0;
+  if (numel == 1) return true;
+  int64_t last = t.dim() - 1, d = t.dim();
+  while (d > shift && u.size(d - 1 - shift) == t.size(d - 1)) --d;
+  bool is_row = true;
+  for (int64_t k = shift; k < d; ++k) is_row = is_row && u.size(k - shift) == 1;
+  if (is_row) {
+    *step = 1;
+    rows->n = numel;
+    rows->count = t.numel() / numel;
+    return true;
+  }
+  if (shift != 0 || d != t.dim() || u.size(last) != 1) return false;
+  for (int64_t k = 0; k < last; ++k) {
+    if (u.size(k) != t.size(k)) return false;
+  }
+  *advance = t.itemsize();
+  rows->n = t.size(last);
+  rows->count = numel;
+  return true;
 }
 
 }  // namespace
@@ -44,37 +81,53 @@ bool direct_unary(Args args, Value* out, const kernels::LoopTable& loops, const 
   const Tensor& t = args[0].as_tensor();
   kernels::Loop loop = loops[t.dtype()];
   if (!loop) return false;
-  const void* in[1] = {t.raw()};
-  const int64_t step[1] = {1};
-  run_into(args, 1, out, loop, in, step, params, 0);
+  const void* in[2] = {t.raw(), nullptr};
+  const int64_t step[2] = {1, 0};
+  constexpr bool kMayTake[2] = {true, false};
+  RowRun rows;
+  rows.n = t.numel();
+  run_into(args, kMayTake, out, loop, in, step, params, 0, rows);
   return true;
 }
 
 bool direct_binary(Args args, Value* out, const kernels::LoopTable& loops, const double* params) {
+  bool simple[2] = {is_simple(args[0]), is_simple(args[1])};
+  int shaped = simple[0] ? 0 : 1, other = 1 - shaped;
+  if (!simple[shaped]) return false;
+  if (simple[other] && args[other].as_tensor().numel() > args[shaped].as_tensor().numel()) {
+    std::swap(shaped, other);
+  }
+  const Tensor& t = args[shaped].as_tensor();
+  const Value& beside = args[other];
   const void* in[2];
   int64_t step[2] = {1, 1};
   double exact;
   float single;
-  int shaped = is_simple(args[0]) ? 0 : 1, other = 1 - shaped;
-  if (shaped == 1 && !is_simple(args[1])) return false;
-  const Tensor& t = args[shaped].as_tensor();
+  RowRun rows;
+  rows.n = t.numel();
   in[shaped] = t.raw();
-  const Value& beside = args[other];
-  if (beside.is_tensor()) {
+  bool may_take[2] = {true, true};
+  if (simple[other]) {
     const Tensor& u = beside.as_tensor();
-    if (u.dtype() != t.dtype() || !u.is_contiguous() || !same_shape(t, u)) return false;
+    if (u.dtype() != t.dtype()) return false;
     in[other] = u.raw();
+    if (!same_shape(t, u)) {
+      if (!lies_beside(t, u, &rows, &rows.advance[other], &step[other])) return false;
+      rows.advance[shaped] = rows.n * t.itemsize();
+      may_take[other] = false;
+    }
   } else if (beside.is_double() || beside.is_int()) {
     exact = beside.is_int() ? double(beside.raw_int()) : beside.raw_double();
     single = beside.is_int() ? float(beside.raw_int()) : float(beside.raw_double());
     in[other] = t.dtype() == ScalarType::Float32 ? static_cast<const void*>(&single) : &exact;
     step[other] = 0;
+    may_take[other] = false;
   } else {
     return false;
   }
   kernels::Loop loop = loops[t.dtype()];
   if (!loop) return false;
-  run_into(args, 2, out, loop, in, step, params, shaped);
+  run_into(args, may_take, out, loop, in, step, params, shaped, rows);
   return true;
 }
 

@@ -8,8 +8,8 @@
 
 namespace scriptlang {
 
-std::vector<int64_t> reduced_dims(const Value& dims, int64_t ndim) {
-  std::vector<int64_t> result;
+Dims reduced_dims(const Value& dims, int64_t ndim) {
+  Dims result;
   if (!dims.is_none()) {
     bool seen[kMaxDims] = {};
     for (int64_t given : Ints(dims)) {
@@ -27,10 +27,10 @@ std::vector<int64_t> reduced_dims(const Value& dims, int64_t ndim) {
   return result;
 }
 
-Reduction reduction(const Tensor& self, const std::vector<int64_t>& dims, bool keepdim,
+Reduction reduction(const Tensor& self, const Dims& dims, bool keepdim,
                     ScalarType computed) {
   Reduction r;
-  std::vector<int64_t> order;
+  Dims order;
   bool reduced[kMaxDims] = {};
   for (int64_t d : dims) reduced[d] = true;
   for (int64_t d = 0; d < self.dim(); ++d) {
@@ -46,14 +46,15 @@ Reduction reduction(const Tensor& self, const std::vector<int64_t>& dims, bool k
     order.push_back(d);
     r.n *= self.size(d);
   }
-  r.rows = contiguous_as(view_permute(self, order), computed);
+  bool in_order = std::is_sorted(order.begin(), order.end());
+  r.rows = contiguous_as(in_order ? self : view_permute(self, order), computed);
   return r;
 }
 
-Tensor record_reduction(const Tensor& self, const std::vector<int64_t>& dims, bool keepdim,
+Tensor record_reduction(const Tensor& self, const Dims& dims, bool keepdim,
                         ScalarType computed, ScalarType result, const RowFunction* function,
                         std::vector<double> params, Whole whole) {
-  std::vector<int64_t> sizes;
+  Dims sizes;
   size_t next = 0;
   bool trailing = !dims.empty() && dims.front() + int64_t(dims.size()) == self.dim();
   for (int64_t d = 0; d < self.dim(); ++d) {
@@ -114,7 +115,7 @@ ScalarType sum_type(ScalarType t) {
 
 // A column sum that leaves the data where it lies: dims must be a run of dimensions of a
 // contiguous tensor with enough columns behind it.
-bool try_column_sum(const Tensor& self, const std::vector<int64_t>& dims, const Tensor& to) {
+bool try_column_sum(const Tensor& self, const Dims& dims, const Tensor& to) {
   if (!self.is_contiguous() || self.dtype() != to.dtype() || dims.empty()) return false;
   if (dims.back() - dims.front() + 1 != int64_t(dims.size())) return false;
   int64_t outer = 1, n = 1, inner = 1;
@@ -151,7 +152,7 @@ bool try_column_sum(const Tensor& self, const std::vector<int64_t>& dims, const 
   return true;
 }
 
-Tensor sum(const Tensor& self, const std::vector<int64_t>& dims, bool keepdim, ScalarType result) {
+Tensor sum(const Tensor& self, const Dims& dims, bool keepdim, ScalarType result) {
   ScalarType computed = sum_type(result);
   if (is_symbolic(self)) {
     const RowFunction* function = nullptr;
@@ -199,7 +200,7 @@ Tensor mean(const Tensor& self, const Value& dim_value, bool keepdim, const Valu
                            : "mean(): could not infer output dtype. Optional dtype must be either "
                              "a floating point or complex dtype. Got: ",
            dtype_display_name(result));
-  std::vector<int64_t> dims = reduced_dims(dim_value, self.dim());
+  Dims dims = reduced_dims(dim_value, self.dim());
   double count = 1;
   for (int64_t d : dims) count *= double(self.size(d));
   if (is_symbolic(self)) {
@@ -226,7 +227,7 @@ Tensor mean(const Tensor& self, const Value& dim_value, bool keepdim, const Valu
   return to_dtype(total, result);
 }
 
-Tensor product(const Tensor& self, const std::vector<int64_t>& dims, bool keepdim,
+Tensor product(const Tensor& self, const Dims& dims, bool keepdim,
                ScalarType result) {
   ScalarType computed = sum_type(result);
   Reduction r = reduction(self, dims, keepdim, computed);
@@ -262,7 +263,7 @@ Tensor exclusive_or(const Tensor& self, const Value& given, bool keepdim) {
     raise(ErrorKind::NotImplementedError, "\"xor_sum_cpu\" not implemented for '",
           dtype_display_name(self.dtype()), "'");
   }
-  std::vector<int64_t> dims = reduced_dims(given, self.dim());
+  Dims dims = reduced_dims(given, self.dim());
   SL_CHECK(self.numel() > 0 || !Ints(given).empty(), "hash_tensor: Expected reduction dim to be "
            "specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.");
   for (int64_t d : dims) {
@@ -283,7 +284,7 @@ Tensor exclusive_or(const Tensor& self, const Value& given, bool keepdim) {
 }
 
 // any and all. A uint8 tensor gives uint8, all others bool.
-Tensor truth(const Tensor& self, const std::vector<int64_t>& dims, bool keepdim, bool any) {
+Tensor truth(const Tensor& self, const Dims& dims, bool keepdim, bool any) {
   Reduction r = reduction(self, dims, keepdim, ScalarType::Bool);
   Tensor to = r.result(ScalarType::Bool);
   for_rows<bool, bool>(r, to, [any](const bool* x, int64_t n) {
@@ -295,12 +296,12 @@ Tensor truth(const Tensor& self, const std::vector<int64_t>& dims, bool keepdim,
   return self.dtype() == ScalarType::UInt8 ? to_dtype(to, ScalarType::UInt8) : to;
 }
 
-std::vector<int64_t> one_dim(int64_t dim, int64_t ndim) {
+Dims one_dim(int64_t dim, int64_t ndim) {
   dim = wrap_dim(dim, ndim);
-  return ndim == 0 ? std::vector<int64_t>{} : std::vector<int64_t>{dim};
+  return ndim == 0 ? Dims() : Dims{dim};
 }
 
-std::vector<int64_t> all_dims(const Tensor& t) { return reduced_dims(Value(), t.dim()); }
+Dims all_dims(const Tensor& t) { return reduced_dims(Value(), t.dim()); }
 
 // ---- variance
 
@@ -309,7 +310,7 @@ struct Moments {
 };
 
 // The variance of complex numbers is a real one.
-Moments complex_moments(const Tensor& self, const std::vector<int64_t>& dims, double correction,
+Moments complex_moments(const Tensor& self, const Dims& dims, double correction,
                         bool keepdim, bool root) {
   Reduction r = reduction(self, dims, keepdim, ScalarType::Complex128);
   Moments m{r.result(ScalarType::Float64), r.result(ScalarType::Complex128)};
@@ -329,7 +330,7 @@ Moments complex_moments(const Tensor& self, const std::vector<int64_t>& dims, do
   return m;
 }
 
-Moments moments(const Tensor& self, const std::vector<int64_t>& dims, double correction,
+Moments moments(const Tensor& self, const Dims& dims, double correction,
                 bool keepdim, bool root, const char* name) {
   if (is_complex(self.dtype())) return complex_moments(self, dims, correction, keepdim, root);
   SL_CHECK(is_floating(self.dtype()), name, " only support floating point and complex dtypes");
@@ -355,7 +356,7 @@ Moments moments(const Tensor& self, const std::vector<int64_t>& dims, double cor
 }
 
 // The variance alone, or its root.
-Tensor spread(const Tensor& self, const std::vector<int64_t>& dims, double correction,
+Tensor spread(const Tensor& self, const Dims& dims, double correction,
               bool keepdim, bool root, const char* name) {
   if (!is_symbolic(self)) return moments(self, dims, correction, keepdim, root, name).variance;
   if (!is_floating(self.dtype())) Recording::give_up();
@@ -377,7 +378,7 @@ double correction_of(Args args, int i) { return args.none(i) ? 1.0 : args.scalar
 
 // ---- norms
 
-Tensor vector_norm(const Tensor& self, double p, const std::vector<int64_t>& dims, bool keepdim,
+Tensor vector_norm(const Tensor& self, double p, const Dims& dims, bool keepdim,
                    ScalarType result) {
   Tensor real = is_complex(self.dtype())
                     ? unary_result(self, kernels::Unary::k_abs, "abs", Rule::kSame)
@@ -431,7 +432,7 @@ Tensor norm_op(Args args, int p, int dim, int keepdim, int dtype) {
                      dtype < 0 ? self.dtype() : args.dtype(dtype, self.dtype()));
 }
 
-Tensor complex_log_sum_exp(const Tensor& self, const std::vector<int64_t>& dims, bool keepdim) {
+Tensor complex_log_sum_exp(const Tensor& self, const Dims& dims, bool keepdim) {
   Reduction r = reduction(self, dims, keepdim, ScalarType::Complex128);
   Tensor to = r.result(ScalarType::Complex128);
   for_rows<Complex, Complex>(r, to, [](const Complex* x, int64_t n) {
@@ -445,7 +446,7 @@ Tensor complex_log_sum_exp(const Tensor& self, const std::vector<int64_t>& dims,
   return to_dtype(to, self.dtype());
 }
 
-Tensor log_sum_exp(const Tensor& self, const std::vector<int64_t>& dims, bool keepdim) {
+Tensor log_sum_exp(const Tensor& self, const Dims& dims, bool keepdim) {
   if (is_complex(self.dtype())) return complex_log_sum_exp(self, dims, keepdim);
   ScalarType result = float_type(self.dtype());
   ScalarType computed = computed_type(result, "logsumexp");
@@ -467,7 +468,7 @@ Tensor log_sum_exp(const Tensor& self, const std::vector<int64_t>& dims, bool ke
   return to_dtype(to, result);
 }
 
-Tensor count_nonzero(const Tensor& self, const std::vector<int64_t>& dims) {
+Tensor count_nonzero(const Tensor& self, const Dims& dims) {
   return sum(to_dtype(self, ScalarType::Bool), dims, false, ScalarType::Int64);
 }
 
@@ -481,7 +482,7 @@ Tensor without_nan(const Tensor& self) {
 
 }  // namespace
 
-Tensor sum_over(const Tensor& self, const std::vector<int64_t>& dims, bool keepdim) {
+Tensor sum_over(const Tensor& self, const Dims& dims, bool keepdim) {
   ScalarType result = is_integral(self.dtype(), true) ? ScalarType::Int64 : self.dtype();
   return sum(self, dims, keepdim, result);
 }
@@ -505,7 +506,7 @@ SL_OP(aten_mean) { out[0] = mean(args.tensor(0), Value(), false, args[1]); }
 SL_OP(aten_mean_dim) { out[0] = mean(args.tensor(0), args[1], args.boolean(2), args[3]); }
 SL_OP(aten_nanmean) {
   const Tensor& self = args.tensor(0);
-  std::vector<int64_t> dims = reduced_dims(args[1], self.dim());
+  Dims dims = reduced_dims(args[1], self.dim());
   ScalarType result = args.dtype(3, self.dtype());
   SL_CHECK(is_floating(result), "nanmean(): expected input to have floating point dtype but got ",
            dtype_display_name(result));

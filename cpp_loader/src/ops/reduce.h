@@ -7,6 +7,7 @@
 
 #include "../../kernels/parallel.h"
 #include "recording.h"
+#include "values/dims.h"
 #include "view.h"
 
 namespace scriptlang {
@@ -14,19 +15,19 @@ namespace scriptlang {
 struct Reduction {
   Tensor rows;                 // contiguous, [outer][n]
   int64_t outer = 1, n = 1;
-  std::vector<int64_t> sizes;  // of the result
+  Dims sizes;                  // of the result
 
   // A result of `outer` elements, to be filled in order.
   Tensor result(ScalarType dtype) const { return Tensor::empty(sizes, dtype); }
 };
 
 // Which dimensions: wrapped, without repetition; an empty list or None means all.
-std::vector<int64_t> reduced_dims(const Value& dims, int64_t ndim);
-Reduction reduction(const Tensor& self, const std::vector<int64_t>& dims, bool keepdim,
+Dims reduced_dims(const Value& dims, int64_t ndim);
+Reduction reduction(const Tensor& self, const Dims& dims, bool keepdim,
                     ScalarType computed);
 
 // Notes the reduction of a symbolic tensor by a function of rows, which may be null.
-Tensor record_reduction(const Tensor& self, const std::vector<int64_t>& dims, bool keepdim,
+Tensor record_reduction(const Tensor& self, const Dims& dims, bool keepdim,
                         ScalarType computed, ScalarType result, const RowFunction* function,
                         std::vector<double> params, Whole whole);
 

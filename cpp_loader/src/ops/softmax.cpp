@@ -38,7 +38,7 @@ Tensor softmax(const Tensor& self, int64_t dim, ScalarType result, bool log) {
                                                   : "softmax_lastdim_kernel_impl");
   if (is_symbolic(self)) return record_softmax(self, dim, computed, result, log);
   if (self.dim() == 0) return view_squeeze(softmax(view_unsqueeze(self, 0), 0, result, log));
-  Tensor moved = view_transpose(self, dim, -1);
+  Tensor moved = dim == self.dim() - 1 ? self : view_transpose(self, dim, -1);
   Tensor work = Tensor::empty(moved.sizes(), computed);
   bool lies_so = moved.is_contiguous() && moved.dtype() == computed;
   if (!lies_so) copy_into(work, moved);

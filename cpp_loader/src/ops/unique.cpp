@@ -255,14 +255,14 @@ Tensor quantile(const Tensor& self, const Tensor& q, const Value& dim_value, boo
                how == "nearest",
            "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, "
            "but got ", how);
-  std::vector<int64_t> dims = reduced_dims(Value(), self.dim());
+  Dims dims = reduced_dims(Value(), self.dim());
   if (!dim_value.is_none()) {
     int64_t d = wrap_dim(dim_value.as_int(), self.dim());
-    dims = self.dim() ? std::vector<int64_t>{d} : std::vector<int64_t>{};
+    dims = self.dim() ? Dims{d} : Dims();
   }
   Reduction r = reduction(self, dims, keepdim, ScalarType::Float64);
   Tensor points = contiguous_as(q, ScalarType::Float64);
-  std::vector<int64_t> sizes = r.sizes;
+  std::vector<int64_t> sizes(r.sizes.begin(), r.sizes.end());
   if (q.dim() == 1) sizes.insert(sizes.begin(), q.size(0));
   Tensor out = Tensor::empty(sizes, ScalarType::Float64);
   for (int64_t row = 0; row < r.outer; ++row) {
@@ -290,7 +290,7 @@ Tensor point(const Tensor& self, double q) { return to_dtype(Tensor::scalar(q), 
 
 void most_frequent(const Tensor& self, int64_t dim, bool keepdim, Value* out) {
   dim = wrap_dim(dim, self.dim());
-  std::vector<int64_t> dims = self.dim() ? std::vector<int64_t>{dim} : std::vector<int64_t>{};
+  Dims dims = self.dim() ? Dims{dim} : Dims();
   ScalarType computed = comparable(self.dtype());
   Reduction r = reduction(self, dims, keepdim, computed);
   Tensor values = r.result(computed), places = r.result(ScalarType::Int64);

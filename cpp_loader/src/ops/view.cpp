@@ -48,6 +48,21 @@ Tensor view_select(const Tensor& t, int64_t dim, int64_t index) {
   return t.as_strided({sizes, n}, {strides, n}, t.storage_offset() + index * t.stride(dim));
 }
 
+namespace {
+
+// Sizes and strides to be changed: of few dimensions all places at once, which is no call.
+inline void copy_geometry(const Tensor& t, int64_t* sizes, int64_t* strides) {
+  if (__builtin_expect(t.dim() <= kInlineDims, 1)) {
+    std::memcpy(sizes, t.sizes().data, kInlineDims * sizeof(int64_t));
+    std::memcpy(strides, t.strides().data, kInlineDims * sizeof(int64_t));
+  } else {
+    std::copy_n(t.sizes().data, t.dim(), sizes);
+    std::copy_n(t.strides().data, t.dim(), strides);
+  }
+}
+
+}  // namespace
+
 Tensor view_slice(const Tensor& t, int64_t dim, int64_t start, int64_t end, int64_t step) {
   SL_CHECK(t.dim() > 0, "slice() cannot be applied to a 0-dim tensor.");
   dim = wrap_dim(dim, t.dim());
@@ -58,8 +73,7 @@ Tensor view_slice(const Tensor& t, int64_t dim, int64_t start, int64_t end, int6
   start = std::clamp<int64_t>(start, 0, size);
   end = std::clamp<int64_t>(end, start, size);
   int64_t sizes[kMaxDims], strides[kMaxDims];
-  std::copy_n(t.sizes().data, t.dim(), sizes);
-  std::copy_n(t.strides().data, t.dim(), strides);
+  copy_geometry(t, sizes, strides);
   int64_t length = end - start;
   sizes[dim] = length / step + (length % step != 0);
   // Where there are no elements, or one, offset and stride are never used, and huge sizes or steps
@@ -93,8 +107,7 @@ Tensor view_transpose(const Tensor& t, int64_t dim0, int64_t dim1) {
   dim0 = wrap_dim(dim0, t.dim());
   dim1 = wrap_dim(dim1, t.dim());
   int64_t sizes[kMaxDims], strides[kMaxDims];
-  std::copy_n(t.sizes().data, t.dim(), sizes);
-  std::copy_n(t.strides().data, t.dim(), strides);
+  copy_geometry(t, sizes, strides);
   if (t.dim() > 0) {
     std::swap(sizes[dim0], sizes[dim1]);
     std::swap(strides[dim0], strides[dim1]);

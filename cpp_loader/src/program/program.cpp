@@ -319,7 +319,12 @@ const Function* Program::find(std::string_view name) const {
 }
 
 const Function* Program::method(const ClassType& cls, std::string_view name) const {
-  return find(concat(classes_->name_of(cls), ".", name));
+  const std::string& prefix = classes_->name_of(cls);
+  std::string full;
+  full.reserve(prefix.size() + 1 + name.size());
+  full.append(prefix).append(1, '.').append(name);
+  auto it = by_name_.find(full);
+  return it == by_name_.end() ? nullptr : it->second;
 }
 
 }  // namespace scriptlang

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #endif
 
+#include "kernels/thread.h"
 #include "ops/scratch.h"
 
 namespace scriptlang::memory {
@@ -57,33 +58,47 @@ struct FreeBlock {
 
 enum class State : uint8_t { kFresh, kReady, kDead };  // no Drain yet; it exists; it has run
 
-struct Lists {
+constexpr size_t kSmallStep = 16, kSmallClasses = 9;  // up to 128 bytes
+constexpr uint32_t kKeptSmall = 8192;
+
+// What one thread keeps, and what its program holds.
+struct Kept {
   struct Class {
     FreeBlock* head;
     uint32_t count;
   } classes[kClasses];
-  int64_t kept;  // bytes of blocks that are not small
+  FreeBlock* small_head[kSmallClasses];
+  uint32_t small_count[kSmallClasses];
+  int64_t bytes;  // of blocks that are not small
   State state;
+  int64_t used, limit = std::numeric_limits<int64_t>::max();
 };
-thread_local Lists lists;
+thread_local Kept kept_here = {};
+SL_THREAD_WORD Kept* known = nullptr;
+
+inline Kept& kept() {
+  Kept* k = known;
+  if (__builtin_expect(k == nullptr, 0)) k = known = &kept_here;
+  return *k;
+}
+
+void free_all(FreeBlock*& head) {
+  while (head) std::free(std::exchange(head, head->next));
+}
 
 struct Drain {
   ~Drain() {
-    lists.state = State::kDead;  // keep nothing more
-    for (Lists::Class& c : lists.classes) {
-      while (c.head) {
-        FreeBlock* next = c.head->next;
-        std::free(c.head);
-        c.head = next;
-      }
-    }
+    Kept& k = kept();
+    k.state = State::kDead;  // keep nothing more
+    for (Kept::Class& c : k.classes) free_all(c.head);
+    for (FreeBlock*& head : k.small_head) free_all(head);
   }
 };
 
 __attribute__((noinline, cold)) void start_drain() {
   static thread_local Drain drain;
   (void)drain;
-  lists.state = State::kReady;
+  kept().state = State::kReady;
 }
 
 // Asks for large pages under large blocks: fewer page faults, fewer misses of address translation.
@@ -106,76 +121,46 @@ __attribute__((noinline, cold)) void* take_fresh(size_t bytes, size_t index) {
   return block;
 }
 
-thread_local int64_t used_bytes = 0;
-thread_local int64_t limit_bytes = std::numeric_limits<int64_t>::max();
-
 }  // namespace
 
 void* take(size_t bytes) {
   size_t index = class_of(bytes);
-  Lists& l = lists;
-  if (index >= kClasses || !l.classes[index].head) return take_fresh(bytes, index);
-  Lists::Class& c = l.classes[index];
+  Kept& k = kept();
+  if (index >= kClasses || !k.classes[index].head) return take_fresh(bytes, index);
+  Kept::Class& c = k.classes[index];
   FreeBlock* block = c.head;
   c.head = block->next;
   --c.count;
-  if (index >= kUncountedClasses) l.kept -= int64_t(class_bytes(index));
+  if (index >= kUncountedClasses) k.bytes -= int64_t(class_bytes(index));
   return block;
 }
 
 void give(void* block, size_t bytes) noexcept {
   size_t index = class_of(bytes);
-  Lists& l = lists;
-  if (l.state == State::kFresh) start_drain();
-  if (kKeep && index < kClasses && l.state == State::kReady) {
-    Lists::Class& c = l.classes[index];
+  Kept& k = kept();
+  if (__builtin_expect(k.state == State::kFresh, 0)) start_drain();
+  if (kKeep && index < kClasses && k.state == State::kReady) {
+    Kept::Class& c = k.classes[index];
     int64_t size = index < kUncountedClasses ? 0 : int64_t(class_bytes(index));
-    if (c.count < kKeptPerClass && (size == 0 || l.kept + size <= kKeptBytes)) {
+    if (c.count < kKeptPerClass && (size == 0 || k.bytes + size <= kKeptBytes)) {
       FreeBlock* free_block = static_cast<FreeBlock*>(block);
       free_block->next = c.head;
       c.head = free_block;
       ++c.count;
-      l.kept += size;
+      k.bytes += size;
       return;
     }
   }
   std::free(block);
 }
 
-namespace {
-
-constexpr size_t kSmallStep = 16, kSmallClasses = 9;  // up to 128 bytes
-constexpr uint32_t kKeptSmall = 8192;
-
-struct SmallLists {
-  FreeBlock* head[kSmallClasses];
-  uint32_t count[kSmallClasses];
-  bool ready, dead;  // as in Lists
-};
-thread_local SmallLists small;
-
-void start_small_drain() {
-  struct SmallDrain {
-    ~SmallDrain() {
-      small.dead = true;
-      for (FreeBlock*& head : small.head) {             // nothing is left for who asks later
-        while (head) std::free(std::exchange(head, head->next));
-      }
-    }
-  };
-  static thread_local SmallDrain drain;
-  (void)drain;
-  small.ready = true;
-}
-
-}  // namespace
-
 void* take_small(size_t bytes) {
   size_t index = (bytes + kSmallStep - 1) / kSmallStep;
   if (index < kSmallClasses) {
-    if (FreeBlock* block = small.head[index]) {
-      small.head[index] = block->next;
-      --small.count[index];
+    Kept& k = kept();
+    if (FreeBlock* block = k.small_head[index]) {
+      k.small_head[index] = block->next;
+      --k.small_count[index];
       return block;
     }
     bytes = index * kSmallStep;
@@ -187,27 +172,30 @@ void* take_small(size_t bytes) {
 
 void give_small(void* block, size_t bytes) noexcept {
   size_t index = (bytes + kSmallStep - 1) / kSmallStep;
-  if (kKeep && index < kSmallClasses && !small.dead && small.count[index] < kKeptSmall) {
-    if (!small.ready) start_small_drain();
+  Kept& k = kept();
+  if (__builtin_expect(k.state == State::kFresh, 0)) start_drain();
+  if (kKeep && index < kSmallClasses && k.state == State::kReady &&
+      k.small_count[index] < kKeptSmall) {
     FreeBlock* free_block = static_cast<FreeBlock*>(block);
-    free_block->next = small.head[index];
-    small.head[index] = free_block;
-    ++small.count[index];
+    free_block->next = k.small_head[index];
+    k.small_head[index] = free_block;
+    ++k.small_count[index];
     return;
   }
   std::free(block);
 }
 
 void charge(int64_t bytes) {
+  Kept& k = kept();
   int64_t sum;
-  if (__builtin_add_overflow(used_bytes, bytes, &sum) || sum > limit_bytes) {
-    raise(ErrorKind::MemoryError, "the program needs more than its memory limit of ", limit_bytes,
+  if (__builtin_add_overflow(k.used, bytes, &sum) || sum > k.limit) {
+    raise(ErrorKind::MemoryError, "the program needs more than its memory limit of ", k.limit,
           " bytes (", bytes, " more were asked for); raise the limit to run it");
   }
-  used_bytes = sum;
+  k.used = sum;
 }
 
-void uncharge(int64_t bytes) noexcept { used_bytes -= bytes; }
+void uncharge(int64_t bytes) noexcept { kept().used -= bytes; }
 
 void ask(int64_t count, int64_t bytes_each) {
   int64_t bytes;
@@ -218,14 +206,14 @@ void ask(int64_t count, int64_t bytes_each) {
   uncharge(bytes);
 }
 
-LimitScope::LimitScope(int64_t limit) : saved_limit_(limit_bytes), saved_used_(used_bytes) {
-  limit_bytes = limit > 0 ? limit : std::numeric_limits<int64_t>::max();
-  used_bytes = 0;
+LimitScope::LimitScope(int64_t limit) : saved_limit_(kept().limit), saved_used_(kept().used) {
+  kept().limit = limit > 0 ? limit : std::numeric_limits<int64_t>::max();
+  kept().used = 0;
 }
 
 LimitScope::~LimitScope() {
-  limit_bytes = saved_limit_;
-  used_bytes = saved_used_;
+  kept().limit = saved_limit_;
+  kept().used = saved_used_;
 }
 
 }  // namespace scriptlang::memory

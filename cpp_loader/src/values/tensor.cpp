@@ -223,6 +223,22 @@ void TensorImpl::destroy() noexcept {
 
 namespace {
 
+// What set_geometry does, of a fresh header that is to have few dimensions.
+inline void set_few_dims(TensorImpl* t, IntSpan sizes, IntSpan strides) {
+  uint64_t expected = 1;
+  bool dense = true;
+  t->ndim = uint8_t(sizes.size);
+  for (int64_t i = sizes.size - 1; i >= 0; --i) {
+    int64_t size = sizes[i], stride = strides[i];
+    t->inline_dims[i] = size;
+    t->inline_dims[kInlineDims + i] = stride;
+    dense = dense && (size == 1 || stride == int64_t(expected));
+    expected *= uint64_t(size);
+  }
+  t->numel = int64_t(expected);
+  t->contiguous = dense || expected == 0;
+}
+
 // Row-major strides for sizes whose product has been checked.
 void set_strides(TensorImpl* t, IntSpan sizes, int64_t numel) {
   set_ndim(t, sizes.size);
@@ -322,7 +338,11 @@ Tensor Tensor::on_storage(Storage* storage, ScalarType dtype, IntSpan sizes, Int
                           int64_t offset) {
   Tensor t(TensorImpl::make());
   t.impl_->dtype = dtype;
-  t.impl_->set_geometry(sizes, strides);
+  if (__builtin_expect(sizes.size <= kInlineDims, 1)) {
+    set_few_dims(t.impl_, sizes, strides);
+  } else {
+    t.impl_->set_geometry(sizes, strides);
+  }
   t.impl_->offset = offset;
   storage->retain();
   t.impl_->storage = storage;

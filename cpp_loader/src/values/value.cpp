@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "dict.h"
+#include "kernels/thread.h"
 #include "list.h"
 #include "type.h"
 
@@ -107,12 +108,12 @@ namespace {
 // A chain of a million nested lists must not be a million nested destructor calls: past a depth
 // the objects wait in a queue that the outermost call empties.
 constexpr int kDestroyDepth = 64;
-thread_local int destroy_depth = 0;
+SL_THREAD_WORD int destroy_depth = 0;
 struct Pending {
   Tag tag;
   Counted* object;
 };
-thread_local std::vector<Pending>* pending = nullptr;
+SL_THREAD_WORD std::vector<Pending>* pending = nullptr;
 
 constexpr int64_t kObjectBytes = 256;  // an estimate: slots are few
 int64_t tuple_bytes(const Tuple& t) {

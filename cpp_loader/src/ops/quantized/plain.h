@@ -11,7 +11,9 @@ inline bool concerns(const Args& args) {
   auto is = [](const Value& v) { return v.is_tensor() && v.as_tensor().quantizer() != nullptr; };
   if (args.size() == 0) return false;
   if (args[0].is_tensor()) return is(args[0]) || (args.size() > 1 && is(args[1]));
-  return args[0].is_list() && !args[0].as_list().empty() && is(args[0].as_list().get(0));
+  if (!args[0].is_list()) return false;
+  const List& list = args[0].as_list();
+  return list.kind() == List::Kind::Values && !list.empty() && is(list.values()[0]);
 }
 
 #define SL_QUANTIZED_WAYS(X)                                                                   \

@@ -1,0 +1,13 @@
+// Small variables of a thread's own, read with one load.
+//
+// In a library that is loaded late, a thread_local costs a call at each access, unless it lies in
+// the part of the thread's block that is laid out at its start. glibc keeps room there for
+// libraries that come later; it is small, so only pointers and numbers go there.
+#pragma once
+#include <cstdint>
+
+#if defined(__GNUC__) && defined(__GLIBC__)
+#define SL_THREAD_WORD __attribute__((tls_model("initial-exec"))) thread_local
+#else
+#define SL_THREAD_WORD thread_local
+#endif
