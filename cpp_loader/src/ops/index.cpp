@@ -332,8 +332,10 @@ Tensor places_below(const Tensor& index, int64_t size) {
 
 Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
   dim = wrap_dim(dim, self.dim());
-  SL_CHECK(index.dim() <= 1, "index_select(): Index is supposed to be a vector, but got dim: ",
-           index.dim());
+  if (index.dim() > 1) {
+    raise(ErrorKind::IndexError, "index_select(): Index is supposed to be a vector, but got dim: ",
+          index.dim());
+  }
   SL_CHECK(index.dtype() == ScalarType::Int64 || index.dtype() == ScalarType::Int32,
            "index_select(): Expected dtype int32 or int64 for index");
   Tensor flat = index.dim() == 1 ? index : reshape(index, {index.numel()});

@@ -1,0 +1,167 @@
+"""The short ways: of calls from Python, and of operators on few elements."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+
+import numpy as np
+import pytest
+
+import scriptlang
+import scriptlang as torch
+from scriptlang.errors import RunError
+from scriptlang.interpreter import native
+from scriptlang.programs.module import ScriptFunction
+from scriptlang.programs.optimizing import optimize
+
+pytestmark = pytest.mark.skipif(bool(native.why_absent()), reason="the native engine is not built")
+
+
+def scripted(function):
+    return scriptlang.script(function, engine="native")
+
+
+def on_both(function, *args):
+    """What both engines give; the error's text where both refuse."""
+    results = []
+    for name in ("python", "native"):
+        try:
+            results.append(ScriptFunction(function._function, name)(*args))
+        except Exception as e:
+            results.append(f"{type(e).__name__}: {e}".splitlines()[0])
+    return results
+
+
+# ---- calls
+
+def test_a_result_keeps_its_memory_when_everything_else_is_gone():
+    @scripted
+    def same(x):
+        return x, x[1:]
+
+    y, tail = same(np.arange(1000.0))
+    gc.collect()
+    np.testing.assert_array_equal(y.numpy(), np.arange(1000.0))
+    np.testing.assert_array_equal(tail.numpy(), np.arange(1.0, 1000.0))
+
+
+def test_columns_first_and_replaced_memory():
+    @scripted
+    def twice(x):
+        return x * 2
+
+    columns = np.asfortranarray(np.arange(6.0).reshape(2, 3))
+    x = scriptlang.from_numpy(columns)
+    np.testing.assert_array_equal(twice(x).numpy(), columns * 2)
+    x.storage.data = np.arange(10.0, 16.0).view(np.uint8)
+    np.testing.assert_array_equal(twice(x).numpy(), np.arange(20.0, 32.0, 2).reshape(3, 2).T)
+
+
+def test_subclasses_of_arrays_are_converted():
+    class Named(np.ndarray):
+        pass
+
+    @scripted
+    def twice(x):
+        return x * 2
+
+    assert twice(np.arange(3.0).view(Named)).tolist() == [0, 2, 4]
+
+
+class Scale(torch.nn.Module):
+    def __init__(self, factor: float):
+        super().__init__()
+        self.factor = factor
+
+    def forward(self, x, more: float = 0.0):
+        return x * self.factor + more
+
+
+def test_a_module_is_called_as_it_is_now():
+    m, x = scriptlang.script(Scale(2.0).eval(), engine="native"), np.ones(2, np.float32)
+    assert [m(x).tolist() for _ in range(3)] == [[2, 2]] * 3
+    m.factor = 3.0
+    assert m(x).tolist() == [3, 3] and m(x, more=1.0).tolist() == [4, 4]
+    assert m(x, 1).tolist() == [4, 4]                    # an int where a float is wanted
+    with pytest.raises(RunError, match="missing value for argument 'x'"):
+        m()
+    fast = optimize(m)
+    assert fast(x).tolist() == fast(x).tolist() == m(x).tolist() == [3, 3]
+
+
+def test_limits_hold_after_calls_without_limits():
+    @scripted
+    def loop(n: int):
+        i = 0
+        while i < n:
+            i += 1
+        return i
+
+    assert loop(5) == loop(6) - 1 == 5
+    bounded = ScriptFunction(loop._function, "native", limits=scriptlang.Limits(instructions=1000))
+    with pytest.raises(scriptlang.LimitError):
+        bounded(10 ** 6)
+    assert loop(10 ** 5) == 10 ** 5
+
+
+# ---- operators on few elements
+
+SHAPES = [(4, 8), (1, 8), (4, 1), (1, 1), (2, 4, 8), (2, 1, 8), (2, 4, 1), (8,), (1,), (), (5,),
+          (0, 8), (3, 1, 1, 5), (3, 1, 1, 1), (70, 70), (70, 1)]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_broadcasting_gives_what_the_python_engine_gives(dtype):
+    @scripted
+    def f(x, y):
+        return x + y, y - x, torch.maximum(x, y), (x + 1) * y, y / (x * 2.0)
+
+    rng = np.random.default_rng(0)
+    for a, b in itertools.product(SHAPES, SHAPES):
+        x, y = (scriptlang.from_numpy(np.asarray(rng.uniform(1, 2, s), dtype)) for s in (a, b))
+        expected, got = on_both(f, x, y)
+        if isinstance(expected, str):
+            assert got == expected
+            continue
+        for e, g in zip(expected, got):
+            assert (g.shape, g.stride(), g.dtype) == (e.shape, e.stride(), e.dtype), (a, b)
+            np.testing.assert_allclose(g.numpy(), e.numpy(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(6,), (4, 3), (2, 4, 3)])
+@pytest.mark.parametrize("index", [[0, 2, 1], [-1, 0], [[1, 0], [2, -2]], [], [7], [-9]])
+@pytest.mark.parametrize("kind", ["int64", "int32"])
+def test_one_index_gives_what_the_python_engine_gives(shape, index, kind):
+    @scripted
+    def first(x, i):
+        return x[i]
+
+    @scripted
+    def second(x, i):
+        return x.unsqueeze(0)[:, i].contiguous()
+
+    @scripted
+    def chosen(x, i):
+        return torch.index_select(x, 0, i)
+
+    x = scriptlang.from_numpy(np.arange(float(np.prod(shape))).reshape(shape))
+    i = scriptlang.from_numpy(np.array(index, kind))
+    for f in (first, second, chosen):
+        expected, got = on_both(f, x, i)
+        assert str(got) == str(expected)
+        if not isinstance(got, str):
+            assert got.stride() == expected.stride()
+
+
+@pytest.mark.parametrize("shapes, dim", [([(2, 3), (2, 1)], 1), ([(2, 3), (4, 3)], 0),
+                                         ([(0,), (2, 3)], 1), ([(2, 3, 4)] * 3, -2),
+                                         ([(2, 3), (3, 3)], 1), ([(2, 0), (2, 3)], 1)])
+def test_joining_gives_what_the_python_engine_gives(shapes, dim):
+    @scripted
+    def f(x, y, dim: int):
+        return torch.cat([x, y, x], dim), torch.cat([x, y.t().contiguous().t()], dim)
+
+    xs = [scriptlang.from_numpy(np.random.default_rng(n).random(s)) for n, s in enumerate(shapes)]
+    expected, got = on_both(f, xs[0], xs[1], dim)
+    assert str(got) == str(expected)
