@@ -164,6 +164,10 @@ TEST(depthwise) {
         check_all({1, 1, groups, 11, 17, kernel, stride, 0, 2});
       }
 }
+TEST(depthwise_in_bands_of_rows) {
+  check_all({1, 1, 100, 60, 57, 3, 1, 1, 1});
+  check_all({1, 1, 70, 61, 64, 5, 2, 2, 1});
+}
 TEST(groups) {
   check_all({4, 6, 3, 9, 9, 3, 1, 1, 1});
   check_all({16, 40, 2, 7, 8, 3, 2, 1, 1});

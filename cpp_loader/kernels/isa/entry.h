@@ -24,7 +24,10 @@ void dot_products(const Gemm<double>& g, int64_t c_column);
 
 // Calls a way of convolving that reads channels as vectors with a copy of the input that lets it.
 void with_dense_input(const LastConv& c, void (*convolve)(const LastConv&));
-// isa/winograd.cpp, for isa/last_conv.cpp.
+// isa/depthwise.cpp and isa/winograd.cpp, for isa/last_conv.cpp.
+int64_t packed_depthwise_size(const ConvShape& s, int64_t groups);
+void pack_depthwise(const ConvShape& s, int64_t groups, const float* w, float* to);
+void convolve_depthwise(const LastConv& c);
 bool winograd_pays(const ConvShape& s, int64_t groups);
 void pack_winograd(const ConvShape& s, const float* w, float* to);
 void convolve_winograd(const LastConv& c);

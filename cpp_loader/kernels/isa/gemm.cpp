@@ -2,8 +2,9 @@
 //
 // B is packed into panels [n / kPanel][k][kPanel] (ahead of time, or here), A into row tiles as
 // it is needed. A block of kBlockDepth x panel of B stays in L1, one of kBlockRows x kBlockDepth
-// of A in L2. Few rows take other ways: B as it lies when its rows are contiguous, dot products
-// when its columns are.
+// of A in L2. While a panel is used, its tiles bring the next one from memory, and where A is read
+// as it lies, the next rows too. Few rows take other ways: B as it lies when its rows are
+// contiguous, dot products when its columns are.
 #include "micro.h"
 
 #include "../parallel.h"
@@ -20,6 +21,8 @@ constexpr int64_t kChunkWork = 400'000;
 // B that is packed at once, in bytes: it is used while it is in the second cache.
 constexpr int64_t kPackBytes = 384 << 10;
 constexpr int64_t kDotRows = 8;
+// Panels that rows of A are read for as they lie; packing them costs more than it gives.
+constexpr int64_t kDirectPanels = 8;
 
 template <class T>
 int64_t packed_size(int64_t k, int64_t n) {
@@ -89,6 +92,7 @@ void multiply_flat(const Gemm<T>& g, int64_t first, int64_t last) {
   t.start = g.start;
   t.activation = g.activation;
   t.finish = g.finish;
+  const int rows = static_cast<int>(g.m);
   for (int64_t p = first; p < last;) {
     int64_t column = p * kPanel<T>;
     t.b = g.packed_b + p * t.b_stride;
@@ -99,7 +103,7 @@ void multiply_flat(const Gemm<T>& g, int64_t first, int64_t last) {
     t.columns = static_cast<int>(min_of(width * kPanel<T>, g.n - column));
     TileFunction<T> f = width == 4   ? kQuadTiles<T, Operand::kDirect>.rows[g.m]
                         : width == 2 ? kPairTiles<T, Operand::kDirect>.rows[g.m]
-                                     : kTiles<T, Operand::kDirect>.rows[g.m];
+                                     : panel_tile<T, Operand::kDirect>(rows, t.columns);
     f(t);
     p += width;
   }
@@ -108,7 +112,7 @@ void multiply_flat(const Gemm<T>& g, int64_t first, int64_t last) {
 // Rows [top, bottom) against the panels [first, last) of a packed B.
 template <class T>
 void multiply_block(const Gemm<T>& g, int64_t top, int64_t bottom, int64_t first, int64_t last) {
-  const bool direct = g.a_column == 1 && last - first <= 3;
+  const bool direct = g.a_column == 1 && last - first <= kDirectPanels;
   int64_t blocks = ceil_div(g.k, kBlockDepth);
   int64_t depth = ceil_div(ceil_div(g.k, blocks), 16) * 16;
   int64_t row_blocks = ceil_div(bottom - top, kBlockRows);
@@ -130,21 +134,28 @@ void multiply_block(const Gemm<T>& g, int64_t top, int64_t bottom, int64_t first
       T* packed_a = space.as<T>();
       if (!direct) pack_rows<T>(rows, t.k, a, g.a_row, g.a_column, packed_a);
       RowTiles tiles(rows);
+      t.b_ahead_step = ceil_div(kPanel<T>, tiles.count);
       for (int64_t p = first; p < last; ++p) {
         int64_t column = p * kPanel<T>;
         t.b = g.packed_b + p * t.b_stride + k0 * kPanel<T>;
         t.columns = static_cast<int>(min_of(kPanel<T>, g.n - column));
+        const T* next = p + 1 < last ? t.b + t.b_stride : nullptr;
         for (int64_t i = 0; i < tiles.count; ++i) {
           int64_t row = tiles.first(i);
           t.c = g.c + (r0 + row) * g.c_row + column;
           t.added = adds ? g.added + (r0 + row) * g.c_row + column : nullptr;
           t.bias = bias_at(g, r0 + row, column);
+          t.b_ahead = next ? next + i * t.b_ahead_step * t.k : nullptr;
+          const int height = tiles.height(i);
           if (direct) {
             t.a = a + row * g.a_row;
-            kTiles<T, Operand::kDirect>.rows[tiles.height(i)](t);
+            bool more = p == first && r0 + row + height < bottom;
+            t.a_ahead = more ? t.a + height * g.a_row : nullptr;
+            t.a_ahead_step = height;
+            panel_tile<T, Operand::kDirect>(height, t.columns)(t);
           } else {
             t.a = packed_a + row * t.k;
-            kTiles<T, Operand::kPacked>.rows[tiles.height(i)](t);
+            panel_tile<T, Operand::kPacked>(height, t.columns)(t);
           }
         }
       }

@@ -129,6 +129,8 @@ void direct_block(const LastConv& c, const LastFrame& f, const Taps& taps, const
     t.b = c.packed + (group * panels + p) * t.b_stride;
     t.bias = c.bias ? c.bias + output : nullptr;
     t.columns = static_cast<int>(min_of(width * kWide, s.outputs - column));
+    t.b_ahead_step = ceil_div(width * kWide, tiles.count * (bottom - top));
+    const float* next = p + width < last ? t.b + width * t.b_stride : nullptr;
     for (int64_t row = top; row < bottom; ++row) {
       const float* a = framed + row * s.stride[1] * f.row + group * s.channels;
       for (int64_t i = 0; i < tiles.count; ++i) {
@@ -137,9 +139,11 @@ void direct_block(const LastConv& c, const LastFrame& f, const Taps& taps, const
         t.a = a + tiles.first(i) * t.a_row;
         t.c = c.y + at;
         t.added = c.added ? c.added + at : nullptr;
+        t.b_ahead = next;
+        if (next) next += t.b_ahead_step * t.k * t.tap_count;
         (width == 4   ? kQuadTiles<float, Operand::kTaps>.rows[height]
          : width == 2 ? kPairTiles<float, Operand::kTaps>.rows[height]
-                      : kTiles<float, Operand::kTaps>.rows[height])(t);
+                      : panel_tile<float, Operand::kTaps>(height, t.columns))(t);
       }
     }
     p += width;
@@ -209,88 +213,13 @@ void convolve_product(const LastConv& c) {
   matrix_product(g);
 }
 
-// `Together` neighbouring results of W channels, the last `left` of which may be missing. `from` is
-// where the first result's first tap lies; taps outside the image are left out: whole rows always,
-// columns where `edge` says that there may be some.
-template <int Together, bool edge>
-SL_INLINE void depthwise_piece(const LastConv& c, int64_t h0, int64_t w0, int64_t channel, int left,
-                               int64_t at) {
-  const ConvShape& s = c.shape;
-  const int64_t n = c.groups, step = s.stride[2] * c.x_column;
-  const int64_t packed_row = ceil_div(n, W) * W;
-  Vector<float> sum[Together];
-  Vector<float> bias = c.bias ? load_first(c.bias + channel, left) : Vector<float>{};
-  SL_UNROLL for (int i = 0; i < Together; ++i) sum[i] = bias;
-  for (int64_t i = 0; i < s.kernel[1]; ++i) {
-    int64_t h = h0 + i * s.dilation[1];
-    if (h < 0 || h >= s.in[1]) continue;
-    const float* row = c.x + h * c.x_row + channel;
-    const float* w = c.packed + i * s.kernel[2] * packed_row + channel;
-    for (int64_t j = 0; j < s.kernel[2]; ++j, w += packed_row) {
-      int64_t column = w0 + j * s.dilation[2];
-      if (edge && (column < 0 || column >= s.in[2])) continue;
-      const float* from = row + column * c.x_column;
-      Vector<float> weight = load(w);
-      if (left >= W) {
-        SL_UNROLL for (int k = 0; k < Together; ++k) sum[k] += weight * load(from + k * step);
-      } else {
-        SL_UNROLL for (int k = 0; k < Together; ++k) {
-          sum[k] += weight * load_first(from + k * step, left);
-        }
-      }
-    }
-  }
-  SL_UNROLL for (int i = 0; i < Together; ++i) {
-    if (c.added) sum[i] += load_first(c.added + at + i * n, left);
-    store_first(c.y + at + i * n, activate<float>(sum[i], c.activation), left);
-  }
-}
-
-template <int Together, bool edge>
-SL_NOINLINE void depthwise_pixels(const LastConv& c, int64_t row, int64_t column) {
-  const ConvShape& s = c.shape;
-  int64_t h0 = row * s.stride[1] - s.padding[1], w0 = column * s.stride[2] - s.padding[2];
-  int64_t at = (row * s.out[2] + column) * c.groups;
-  for (int64_t channel = 0; channel < c.groups; channel += W) {
-    int left = static_cast<int>(min_of(W, c.groups - channel));
-    depthwise_piece<Together, edge>(c, h0, w0, channel, left, at + channel);
-  }
-}
-
-void depthwise_row(const LastConv& c, int64_t row) {
-  const ConvShape& s = c.shape;
-  const int64_t step = s.stride[2], pad = s.padding[2];
-  const int64_t extent = (s.kernel[2] - 1) * s.dilation[2];
-  // Results [first, last) have all their columns inside.
-  int64_t first = min_of(s.out[2], ceil_div(pad, step));
-  int64_t room = s.in[2] + pad - extent - 1;
-  int64_t last = room < 0 ? first : max_of(first, min_of(s.out[2], room / step + 1));
-  int64_t w = 0;
-  for (; w < first; ++w) depthwise_pixels<1, true>(c, row, w);
-  for (; last - w >= 7; w += 7) depthwise_pixels<7, false>(c, row, w);
-  for (; last - w >= 3; w += 3) depthwise_pixels<3, false>(c, row, w);
-  for (; w < last; ++w) depthwise_pixels<1, false>(c, row, w);
-  for (; w < s.out[2]; ++w) depthwise_pixels<1, true>(c, row, w);
-  const int64_t n = s.out[2] * c.groups;
-  if (c.finish) c.finish(c.y + row * n, 0, 1, n);
-}
-
-void convolve_depthwise(const LastConv& c) {
-  const ConvShape& s = c.shape;
-  if (c.x_channel != 1) return with_dense_input(c, &convolve_depthwise);
-  int64_t work = max_of(1, s.out[2] * c.groups * s.taps());
-  parallel_for(s.out[1], max_of(1, kSmallWork / 4 / work), [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) depthwise_row(c, row);
-  });
-}
-
 ConvWay choose(const ConvShape& s, int64_t groups) {
   if (s.channels == 1 && s.outputs == 1 && groups > 1) return ConvWay::kDepthwise;
   return winograd_pays(s, groups) ? ConvWay::kWinograd : ConvWay::kDirect;
 }
 
 int64_t packed_size(const ConvShape& s, int64_t groups, ConvWay way) {
-  if (way == ConvWay::kDepthwise) return ceil_div(groups, W) * W * s.taps();
+  if (way == ConvWay::kDepthwise) return packed_depthwise_size(s, groups);
   int64_t taps = way == ConvWay::kWinograd ? 16 : s.taps();
   return groups * ceil_div(s.outputs, kWide) * kWide * s.channels * taps;
 }
@@ -310,12 +239,6 @@ void pack_direct(const ConvShape& s, int64_t groups, const float* w, float* to) 
           }
     }
   });
-}
-
-void pack_depthwise(const ConvShape& s, int64_t groups, const float* w, float* to) {
-  int64_t taps = s.taps(), row = ceil_div(groups, W) * W;
-  for (int64_t tap = 0; tap < taps; ++tap)
-    for (int64_t i = 0; i < row; ++i) to[tap * row + i] = i < groups ? w[i * taps + tap] : 0.0f;
 }
 
 void pack_conv(const ConvShape& s, int64_t groups, ConvWay way, const float* w, float* packed) {

@@ -39,6 +39,9 @@ struct Tile {
   const T* added = nullptr;  // null, or another result to add, laid out as c
   const int64_t* taps = nullptr;  // kTaps: where the rows of A begin, for each run of k products
   int64_t tap_count = 1;
+  // Null, or what to bring into the second cache meanwhile: so many elements for each product.
+  const T *b_ahead = nullptr, *a_ahead = nullptr;
+  int64_t b_ahead_step = 0, a_ahead_step = 0;
 };
 
 template <class T>
@@ -84,10 +87,20 @@ SL_NOINLINE void multiply_tile(const Tile<T>& t) {
         SL_UNROLL for (int j = 0; j < Vectors; ++j) sum[r][j] = splat(t.bias[r]);
       break;
   }
+  if (t.added != nullptr) {  // needed when the products are done
+    SL_UNROLL for (int r = 0; r < Rows; ++r)
+      SL_UNROLL for (int j = 0; j < Vectors; ++j) prefetch(t.added + r * t.c_row + j * W);
+  }
   const T* b = t.b;
+  const T* b_ahead = t.b_ahead ? t.b_ahead : t.c;
+  const T* a_ahead = t.a_ahead ? t.a_ahead : t.c;
+  const int64_t b_ahead_step = t.b_ahead ? t.b_ahead_step : 0;
+  const int64_t a_ahead_step = t.a_ahead ? t.a_ahead_step : 0;
   if constexpr (kind == Operand::kPacked) {
     const T* a = t.a;
     for (int64_t k = t.k; k > 0; --k) {
+      prefetch_second(b_ahead);
+      b_ahead += b_ahead_step;
       Vector<T> row[Vectors];
       SL_UNROLL for (int j = 0; j < Vectors; ++j) {
         row[j] = load(b + (j / kTileVectors) * t.b_stride + (j % kTileVectors) * W);
@@ -108,6 +121,14 @@ SL_NOINLINE void multiply_tile(const Tile<T>& t) {
       const T* a[kPointers];
       SL_UNROLL for (int i = 0; i < kPointers; ++i) a[i] = first + 3 * i * t.a_row;
       for (int64_t k = 0; k < t.k; ++k) {
+        if constexpr (kind != Operand::kDirectBoth && !kStreams) {
+          prefetch_second(b_ahead);
+          b_ahead += b_ahead_step;
+          if constexpr (kind == Operand::kDirect) {
+            prefetch_second(a_ahead);
+            a_ahead += a_ahead_step;
+          }
+        }
         Vector<T> row[Vectors];
         SL_UNROLL for (int j = 0; j < Vectors; ++j) {
           if constexpr (kind == Operand::kDirectBoth) {
@@ -153,22 +174,31 @@ SL_NOINLINE void multiply_tile(const Tile<T>& t) {
 template <class T>
 using TileFunction = void (*)(const Tile<T>&);
 
-template <class T, int MaxRows, int Panels, Operand kind>
+template <class T, int MaxRows, int Vectors, Operand kind>
 struct TileTable {
   TileFunction<T> rows[MaxRows + 1];
   template <int... R>
   constexpr explicit TileTable(std::integer_sequence<int, R...>)
-      : rows{nullptr, &multiply_tile<T, R + 1, Panels * kTileVectors, kind>...} {}
+      : rows{nullptr, &multiply_tile<T, R + 1, Vectors, kind>...} {}
   constexpr TileTable() : TileTable(std::make_integer_sequence<int, MaxRows>{}) {}
 };
 
-// kTiles<...>.rows[r] multiplies a tile of r rows.
+// kTiles<...>.rows[r] multiplies a tile of r rows; kHalfTiles are for a last panel half of which is
+// missing.
 template <class T, Operand kind>
-constexpr TileTable<T, kTileRows, 1, kind> kTiles{};
+constexpr TileTable<T, kTileRows, kTileVectors / 2, kind> kHalfTiles{};
 template <class T, Operand kind>
-constexpr TileTable<T, kPairRows, 2, kind> kPairTiles{};
+constexpr TileTable<T, kTileRows, kTileVectors, kind> kTiles{};
 template <class T, Operand kind>
-constexpr TileTable<T, kQuadRows, 4, kind> kQuadTiles{};
+constexpr TileTable<T, kPairRows, 2 * kTileVectors, kind> kPairTiles{};
+template <class T, Operand kind>
+constexpr TileTable<T, kQuadRows, 4 * kTileVectors, kind> kQuadTiles{};
+
+// A tile of one panel, `columns` of which exist.
+template <class T, Operand kind>
+TileFunction<T> panel_tile(int rows, int columns) {
+  return columns <= kPanel<T> / 2 ? kHalfTiles<T, kind>.rows[rows] : kTiles<T, kind>.rows[rows];
+}
 
 // m rows in tiles of nearly equal height: 128 rows are 8 x 13 + 2 x 12, not 9 x 14 + 2.
 struct RowTiles {

@@ -97,6 +97,7 @@ SL_INLINE void store_first(T* p, Vector<T> v, int n) {
 #endif
 
 SL_INLINE void prefetch(const void* p) { __builtin_prefetch(p, 0, 3); }
+SL_INLINE void prefetch_second(const void* p) { __builtin_prefetch(p, 0, 2); }
 
 template <class T>
 SL_INLINE Vector<T> maximum_with(Vector<T> a, T b) {

@@ -18,7 +18,7 @@ namespace {
 constexpr int W = kLanes<float>;
 constexpr int kWide = kPanel<float>;
 constexpr int kTile = 2, kSpan = 4, kPoints = kSpan * kSpan;
-constexpr int64_t kManyPixels = 100, kFewWeights = 64 << 10;
+constexpr int64_t kManyPixels = 36, kFewWeights = 64 << 10;
 constexpr int64_t kInputBytes = 320 << 10;  // of transformed tiles: stay in the second cache
 
 struct Tiles {
@@ -139,14 +139,17 @@ void winograd_block(const LastConv& c, const Tiles& tiles, int64_t begin, int64_
   for (int64_t p = first; p < last;) {
     int width = narrow && last - p >= 2 ? 2 : 1;
     t.c_row = width * kWide;
-    t.columns = width * kWide;
+    t.columns = static_cast<int>(min_of(t.c_row, ceil_div(s.outputs - p * kWide, W) * W));
     for (int64_t f = 0; f < kPoints; ++f) {
       t.b = c.packed + p * t.b_stride + f * s.channels * kWide;
+      const bool ends = p + width >= last && f + 1 == kPoints;
+      t.b_ahead_step = ceil_div(kWide, rows.count);
       for (int64_t i = 0; i < rows.count; ++i) {
         t.a = in + f * point + rows.first(i) * row;
         t.c = out + (f * n + rows.first(i)) * t.c_row;
+        t.b_ahead = ends ? nullptr : t.b + s.channels * kWide + i * t.b_ahead_step * t.k;
         (width == 2 ? kPairTiles<float, Operand::kDirect>.rows[rows.height(i)]
-                    : kTiles<float, Operand::kDirect>.rows[rows.height(i)])(t);
+                    : panel_tile<float, Operand::kDirect>(rows.height(i), t.columns))(t);
       }
     }
     int64_t output = p * kWide, outputs = min_of(width * kWide, s.outputs - output);
