@@ -106,22 +106,26 @@ class Tensor:
     @property
     def _array(self) -> np.ndarray:
         """The numpy view of the same memory; making it checks that it lies in the storage."""
-        if self._view is None:
-            if 0 in self._size:
-                self._view = np.empty(self._size, self.dtype.numpy)
-                return self._view
-            storage, item = self.storage, self.dtype.itemsize
-            made_here = storage._data is not None or isinstance(storage.owner, np.ndarray)
-            try:
-                self._view = np.ndarray(self._size, self.dtype.numpy,
-                                        storage.data if made_here else storage.owner,
-                                        self._offset * item, [s * item for s in self._stride])
-            except (TypeError, ValueError):
-                raise RuntimeError(
-                    f"a view of size {list(self._size)}, stride {list(self._stride)}, offset "
-                    f"{self._offset} reaches outside a storage of {self.storage.nbytes} bytes"
-                ) from None
-        return self._view
+        view = self._view
+        if view is None:
+            view = self._view = self._make_view()
+        return view
+
+    def _make_view(self) -> np.ndarray:
+        size, dtype, storage = self._size, self.dtype, self.storage
+        if 0 in size:
+            return np.empty(size, dtype.numpy)
+        memory = storage._data
+        if memory is None:                               # the engine's memory needs no array
+            memory = storage.data if isinstance(storage.owner, np.ndarray) else storage.owner
+        item = dtype.itemsize
+        try:
+            return np.ndarray(size, dtype.numpy, memory, self._offset * item,
+                              [s * item for s in self._stride])
+        except (TypeError, ValueError):
+            raise RuntimeError(
+                f"a view of size {list(size)}, stride {list(self._stride)}, offset {self._offset} "
+                f"reaches outside a storage of {storage.nbytes} bytes") from None
 
     @classmethod
     def _wrap(cls, array: np.ndarray) -> Tensor:
@@ -250,7 +254,9 @@ class Tensor:
 
     def numpy(self) -> np.ndarray:
         """The same memory as a numpy array."""
-        return self._look("a NumPy array")._array
+        if look_hook is not None:
+            look_hook("a NumPy array")
+        return self._array
 
     def __array__(self, dtype=None, copy=None):
         array = self._array
