@@ -176,6 +176,7 @@ TEST(groups) {
 TEST(many_channels_and_wide_images) {
   check_all({512, 40, 1, 7, 7, 3, 2, 1, 1});
   check_all({512, 130, 1, 7, 7, 1, 1, 0, 1});
+  check_all({512, 70, 1, 9, 10, 3, 2, 1, 1});
   check_all({3, 64, 1, 40, 70, 7, 2, 3, 1});
   check_all({20, 70, 1, 3, 2, 3, 1, 1, 1});
 }

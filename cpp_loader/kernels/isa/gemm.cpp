@@ -256,7 +256,8 @@ SL_NOINLINE void dot_tile(const Dots<T>& d) {
     SL_UNROLL for (int c = 0; c < Columns; ++c) d.sums[r * Columns + c] = sum_lanes<T>(sum[r][c]);
 }
 
-constexpr int kDotColumns = 4, kDotTileRows = 2;
+// Columns of a tile of one and of two rows: enough sums to hide how long a product takes.
+constexpr int kDotColumns = 8, kDotPairColumns = 4, kDotTileRows = 2;
 
 template <class T>
 T start_value(const Gemm<T>& g, int64_t row, int64_t column, const T* c) {
@@ -276,31 +277,45 @@ T activate_one(T x, Activation activation) {
   return x;
 }
 
+// Rows [m, m + rows) and columns [n, n + columns), whose products are in `sums`.
+template <class T>
+SL_INLINE void finish_dots(const Gemm<T>& g, int64_t c_column, int64_t m, int rows, int64_t n,
+                           int columns, const T* sums) {
+  T* to = g.c + m * g.c_row + n * c_column;
+  if (rows == 1 && c_column == 1 && !g.added && !g.finish && g.activation == Activation::kNone &&
+      g.start == Start::kColumnBias) {
+    for (int c = 0; c < columns; ++c) to[c] = g.bias[n + c] + sums[c];
+    return;
+  }
+  for (int r = 0; r < rows; ++r, to += g.c_row) {
+    for (int c = 0; c < columns; ++c) {
+      T* one = to + c * c_column;
+      T value = start_value(g, m + r, n + c, one) + sums[r * columns + c];
+      if (g.added) value += g.added[one - g.c];
+      *one = activate_one(value, g.activation);
+      if (g.finish) g.finish(one, 0, 1, 1);
+    }
+  }
+}
+
 template <class T>
 void multiply_dots(const Gemm<T>& g, int64_t c_column) {
   int64_t grain = max_of(16, kChunkWork / max_of(1, g.k * max_of(g.m, 8)));
+  const int wide = g.m == 1 ? kDotColumns : kDotPairColumns;
   parallel_for(g.n, grain, [&](int64_t begin, int64_t end) {
-    T sums[kDotTileRows * kDotColumns];
+    T sums[kDotColumns];
     Dots<T> d{g.k, nullptr, nullptr, g.a_row, g.b_column, sums};
     for (int64_t n = begin; n < end;) {
-      int columns = end - n >= kDotColumns ? kDotColumns : 1;
+      const int columns = end - n >= wide ? wide : 1;
       d.b = g.b + n * g.b_column;
       for (int64_t m = 0; m < g.m;) {
-        int rows = g.m - m >= kDotTileRows ? kDotTileRows : 1;
+        const int rows = g.m - m >= kDotTileRows ? kDotTileRows : 1;
         d.a = g.a + m * g.a_row;
-        if (rows == 1 && columns == 1) dot_tile<T, 1, 1>(d);
-        else if (rows == 1) dot_tile<T, 1, kDotColumns>(d);
-        else if (columns == 1) dot_tile<T, kDotTileRows, 1>(d);
-        else dot_tile<T, kDotTileRows, kDotColumns>(d);
-        for (int r = 0; r < rows; ++r) {
-          for (int c = 0; c < columns; ++c) {
-            T* to = g.c + (m + r) * g.c_row + (n + c) * c_column;
-            T value = start_value(g, m + r, n + c, to) + sums[r * columns + c];
-            if (g.added) value += g.added[to - g.c];
-            *to = activate_one(value, g.activation);
-            if (g.finish) g.finish(to, 0, 1, 1);
-          }
-        }
+        if (columns == 1) (rows == 1 ? dot_tile<T, 1, 1> : dot_tile<T, kDotTileRows, 1>)(d);
+        else if (wide == kDotColumns) dot_tile<T, 1, kDotColumns>(d);
+        else if (rows == 1) dot_tile<T, 1, kDotPairColumns>(d);
+        else dot_tile<T, kDotTileRows, kDotPairColumns>(d);
+        finish_dots(g, c_column, m, rows, n, columns, sums);
         m += rows;
       }
       n += columns;

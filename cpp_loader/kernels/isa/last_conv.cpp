@@ -17,6 +17,7 @@ namespace {
 constexpr int W = kLanes<float>;
 constexpr int kWide = kPanel<float>;
 constexpr int64_t kBlockBytes = 192 << 10;  // of the frame: stays in the second cache
+constexpr int64_t kGatheredBytes = 2 << 20;  // of pixels with all their taps
 constexpr int64_t kSmallWork = 200'000;     // multiply-adds that are not worth a thread
 
 int64_t all_channels(const ConvShape& s, int64_t groups) { return s.channels * groups; }
@@ -150,6 +151,54 @@ void direct_block(const LastConv& c, const LastFrame& f, const Taps& taps, const
   }
 }
 
+bool is_product(const ConvShape& s, int64_t groups) {
+  return s.taps() == 1 && groups == 1 && s.padding[1] == 0 && s.padding[2] == 0;
+}
+
+// Rows of few pixels fill no tile, and every row would read all weights: then the taps of all
+// pixels are written side by side, which costs little where there are many outputs.
+bool gathers(const LastConv& c) {
+  const ConvShape& s = c.shape;
+  return c.groups == 1 && s.out[1] > 1 && s.out[2] <= kTileRows / 2 && s.outputs >= 2 * kWide &&
+         !c.y_column && s.channels >= W &&
+         s.out_pixels() * s.channels * s.taps() <= kGatheredBytes / int64_t(sizeof(float));
+}
+
+void multiply_pixels(const LastConv& c, const float* pixels, int64_t depth) {
+  const ConvShape& s = c.shape;
+  Gemm<float> g;
+  g.a = pixels;
+  g.m = s.out_pixels();
+  g.n = s.outputs;
+  g.k = depth;
+  g.a_row = depth;
+  g.packed_b = c.packed;
+  g.c = c.y;
+  g.c_row = s.outputs;
+  g.start = c.bias ? Start::kColumnBias : Start::kZero;
+  g.bias = c.bias;
+  g.added = c.added;
+  g.activation = c.activation;
+  g.finish = c.finish;
+  matrix_product(g);
+}
+
+void convolve_gathered(const LastConv& c, const LastFrame& f, const Taps& taps,
+                       const float* framed) {
+  const ConvShape& s = c.shape;
+  const int64_t depth = s.channels * s.taps();
+  Scratch space(sizeof(float) * static_cast<size_t>(s.out_pixels() * depth));
+  float* to = space.as<float>();
+  for (int64_t h = 0; h < s.out[1]; ++h)
+    for (int64_t w = 0; w < s.out[2]; ++w) {
+      const float* from = framed + h * s.stride[1] * f.row + w * s.stride[2] * f.pixel;
+      for (int64_t i = 0; i < taps.count; ++i, to += taps.length) {
+        copy_pixel(from + taps.offsets[i], 1, taps.length, to);
+      }
+    }
+  multiply_pixels(c, space.as<float>(), depth);
+}
+
 void convolve_direct(const LastConv& c) {
   const ConvShape& s = c.shape;
   LastFrame f(s, c.groups);
@@ -157,6 +206,7 @@ void convolve_direct(const LastConv& c) {
   frame_rows(c, f, space.as<float>());
   Scratch tap_space(sizeof(int64_t) * static_cast<size_t>(s.taps()));
   Taps taps(c, f, tap_space.as<int64_t>());
+  if (gathers(c)) return convolve_gathered(c, f, taps, space.as<float>());
   int64_t panels = ceil_div(s.outputs, kWide), threads = thread_count();
   int64_t bytes = s.stride[1] * f.row * static_cast<int64_t>(sizeof(float));
   int64_t blocks = ceil_div(s.out[1], max_of(1, kBlockBytes / max_of(1, bytes))), splits = 1;
@@ -177,18 +227,13 @@ void convolve_direct(const LastConv& c) {
   });
 }
 
-bool is_product(const ConvShape& s, int64_t groups) {
-  return s.taps() == 1 && groups == 1 && s.padding[1] == 0 && s.padding[2] == 0;
-}
-
 // One tap: the pixels that count are brought together first where they do not lie so.
 void convolve_product(const LastConv& c) {
   const ConvShape& s = c.shape;
   bool dense = s.stride[1] == 1 && s.stride[2] == 1 && c.x_channel == 1 &&
                c.x_column == s.channels && c.x_row == s.channels * s.in[2];
   Scratch space(dense ? 0 : sizeof(float) * static_cast<size_t>(s.channels * s.out_pixels()));
-  Gemm<float> g;
-  g.a = c.x;
+  const float* pixels = c.x;
   if (!dense) {
     float* to = space.as<float>();
     for (int64_t h = 0; h < s.out[1]; ++h)
@@ -196,21 +241,9 @@ void convolve_product(const LastConv& c) {
         copy_pixel(c.x + h * s.stride[1] * c.x_row + w * s.stride[2] * c.x_column, c.x_channel,
                    s.channels, to);
       }
-    g.a = space.as<float>();
+    pixels = space.as<float>();
   }
-  g.m = s.out_pixels();
-  g.n = s.outputs;
-  g.k = s.channels;
-  g.a_row = s.channels;
-  g.packed_b = c.packed;
-  g.c = c.y;
-  g.c_row = s.outputs;
-  g.start = c.bias ? Start::kColumnBias : Start::kZero;
-  g.bias = c.bias;
-  g.added = c.added;
-  g.activation = c.activation;
-  g.finish = c.finish;
-  matrix_product(g);
+  multiply_pixels(c, pixels, s.channels);
 }
 
 ConvWay choose(const ConvShape& s, int64_t groups) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "../../kernels/kernel_set.h"
 #include "join.h"
 #include "linalg.h"
 #include "pointwise.h"
@@ -111,12 +112,104 @@ struct Steps {
   std::vector<int64_t> sizes, starts;
 };
 
+// The steps of a layer on plain memory: what run_direction does, without a tensor for every step.
+class PlainSteps {
+ public:
+  // gates: [steps * batch, all gates], the input's share.
+  PlainSteps(Cell cell, Tensor gates, const State& initial, const Weights& w)
+      : lstm_(cell == Cell::kLstm), batch_(initial.h.size(0)), n_(initial.h.size(1)),
+        wide_(gates.size(1)), gates_(std::move(gates)), weight_(w.hidden),
+        bias_(w.hidden_bias.defined() ? to_contiguous(w.hidden_bias) : Tensor()),
+        h_(to_contiguous(initial.h)), c_(lstm_ ? copy_of(initial.c) : Tensor()),
+        product_(Tensor::empty({batch_, wide_}, ScalarType::Float32)),
+        outputs_(Tensor::empty({gates_.size(0), n_}, ScalarType::Float32)) {
+    // To pack the weights takes as long as some thirty products with one row save.
+    if (gates_.size(0) == batch_ || gates_.size(0) < 32) return;
+    const auto& gemm = kernels::kernels().gemm<float>();
+    packed_ = Tensor::empty({gemm.packed_size(n_, wide_)}, ScalarType::Float32);
+    gemm.pack(n_, wide_, weight_.data<float>(), weight_.stride(1), weight_.stride(0),
+              packed_.data<float>());
+  }
+
+  static bool fit(Cell cell, const Tensor& gates, const Steps& steps, const State& initial,
+                  const Weights& w) {
+    if (cell != Cell::kLstm && cell != Cell::kGru) return false;
+    if (w.quantized || w.projection.defined() || initial.h.dim() != 2) return false;
+    const int64_t batch = initial.h.size(0), n = initial.h.size(1);
+    const int64_t wide = n * (cell == Cell::kLstm ? 4 : 3);
+    auto is = [](const Tensor& t, std::vector<int64_t> sizes) {
+      return t.dtype() == ScalarType::Float32 && t.sizes() == IntSpan(sizes);
+    };
+    return batch > 0 && n > 0 && steps.sizes.front() == batch && steps.sizes.back() == batch &&
+           is(gates, {int64_t(steps.sizes.size()) * batch, wide}) && gates.is_contiguous() &&
+           is(initial.h, {batch, n}) && is(w.hidden, {wide, n}) &&
+           (!w.hidden_bias.defined() || is(w.hidden_bias, {wide})) &&
+           (cell != Cell::kLstm || is(initial.c, {batch, n}));
+  }
+
+  Tensor run(bool reverse, State* last) {
+    const int64_t count = gates_.size(0) / batch_;
+    const float* h = h_.data<float>();
+    for (int64_t i = 0; i < count; ++i) h = step(h, reverse ? count - 1 - i : i);
+    *last = {copy_of(h_), c_};
+    std::memcpy(last->h.data<float>(), h, size_t(batch_ * n_) * sizeof(float));
+    return outputs_;
+  }
+
+ private:
+  static Tensor copy_of(const Tensor& t) {
+    Tensor copy = Tensor::empty(t.sizes(), t.dtype());
+    copy_into(copy, t);
+    return copy;
+  }
+
+  // From the state h at step t; the next one.
+  const float* step(const float* h, int64_t t) {
+    kernels::Gemm<float> g;
+    g.m = batch_;
+    g.n = wide_;
+    g.k = n_;
+    g.a = h;
+    g.a_row = n_;
+    g.b = weight_.data<float>();
+    g.b_row = weight_.stride(1);
+    g.b_column = weight_.stride(0);
+    if (packed_.defined()) g.packed_b = packed_.data<float>();
+    g.c = product_.data<float>();
+    g.c_row = wide_;
+    if (bias_.defined()) {
+      g.start = kernels::Start::kColumnBias;
+      g.bias = bias_.data<float>();
+    }
+    kernels::kernels().gemm<float>().multiply(g);
+    const float* gates = gates_.data<float>() + t * batch_ * wide_;
+    float* next = outputs_.data<float>() + t * batch_ * n_;
+    if (lstm_) {
+      for (int64_t i = 0; i < batch_ * wide_; ++i) g.c[i] += gates[i];
+    }
+    for (int64_t b = 0; b < batch_; ++b) {
+      float *row = g.c + b * wide_, *to = next + b * n_;
+      float* c = lstm_ ? c_.data<float>() + b * n_ : nullptr;
+      if (lstm_) Rows<float>::lstm_cell(n_, row, c, c, to);
+      else Rows<float>::gru_cell(n_, gates + b * wide_, row, h + b * n_, to);
+    }
+    return next;
+  }
+
+  bool lstm_;
+  int64_t batch_, n_, wide_;
+  Tensor gates_, weight_, bias_, h_, c_, product_, outputs_, packed_;
+};
+
 // One direction over all steps. `x` holds the rows of all steps; the result has the same rows.
 // The final state of a sequence is that of its own last step.
 Tensor run_direction(Cell cell, const Tensor& x, const Steps& steps,
                      const State& initial, const Weights& w, bool reverse, State* last) {
   int64_t count = int64_t(steps.sizes.size());
   Tensor gates = w.from_input(x);
+  if (PlainSteps::fit(cell, gates, steps, initial, w)) {
+    return PlainSteps(cell, gates, initial, w).run(reverse, last);
+  }
   std::vector<Tensor> outputs;
   outputs.resize(size_t(count));
   std::vector<Tensor> ended_h, ended_c;  // states of sequences that have ended, shortest first

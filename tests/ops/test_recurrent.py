@@ -1,0 +1,64 @@
+"""Recurrent layers: the native engine, which runs their steps on plain memory, against the Python one."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from scriptlang.interpreter import native
+from scriptlang.ops import table
+from scriptlang.tensors import Tensor, from_numpy
+from tests.ops.one_operator import run_natively
+
+pytestmark = pytest.mark.skipif(bool(native.why_absent()), reason="the native engine is not built")
+
+RNG = np.random.default_rng(4)
+GATES = {"lstm": 4, "gru": 3}
+INPUTS, HIDDEN, LAYERS = 5, 19, 2
+
+
+def floats(*shape: int, dtype=np.float32) -> Tensor:
+    return from_numpy((RNG.normal(size=shape) * 0.4).astype(dtype))
+
+
+def parameters(kind: str, biases: bool, directions: int, dtype) -> list[Tensor]:
+    gates, found = GATES[kind] * HIDDEN, []
+    for layer, _ in itertools.product(range(LAYERS), range(directions)):
+        inputs = directions * HIDDEN if layer else INPUTS
+        found += [floats(gates, inputs, dtype=dtype), floats(gates, HIDDEN, dtype=dtype)]
+        found += [floats(gates, dtype=dtype) for _ in range(2)] if biases else []
+    return found
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("bidirectional", [False, True])
+@pytest.mark.parametrize("biases", [False, True])
+@pytest.mark.parametrize("steps, batch", [(1, 1), (3, 2), (40, 1), (13, 4), (4, 20)])
+@pytest.mark.parametrize("kind", ["lstm", "gru"])
+def test_layers(kind, steps, batch, biases, bidirectional, dtype):
+    directions = 1 + bidirectional
+    state = [floats(LAYERS * directions, batch, HIDDEN, dtype=dtype)
+             for _ in range(2 if kind == "lstm" else 1)]
+    given = [s._array.copy() for s in state]
+    op = table.find(f"aten::{kind}", "input")
+    args = (floats(steps, batch, INPUTS, dtype=dtype), state if kind == "lstm" else state[0],
+            parameters(kind, biases, directions, dtype), biases, LAYERS, 0.0, False, bidirectional,
+            False)
+    for got, want in zip(run_natively(op, args), op.kernel(*args)):
+        np.testing.assert_allclose(got._array, want._array, rtol=1e-5, atol=2e-6)
+    for now, before in zip(state, given):
+        np.testing.assert_array_equal(now._array, before)
+
+
+@pytest.mark.parametrize("kind", ["lstm", "gru"])
+def test_last_state_is_its_own_tensor(kind):
+    op = table.find(f"aten::{kind}", "input")
+    state = floats(1, 2, HIDDEN)
+    weights = [floats(GATES[kind] * HIDDEN, INPUTS), floats(GATES[kind] * HIDDEN, HIDDEN)]
+    args = (floats(3, 2, INPUTS), [state, state] if kind == "lstm" else state, weights, False, 1,
+            0.0, False, False, False)
+    y, last, *_ = run_natively(op, args)
+    np.testing.assert_array_equal(y._array[-1], last._array[0])
+    assert not np.shares_memory(y._array, last._array)
