@@ -365,6 +365,9 @@ struct Tables {
                       Binary::k_bitwise_or, Binary::k_bitwise_xor}) {
       t[op].sign_free = true;
     }
+    for (const FastLoop& l : kernels().plain_loops->binary) {
+      of[l.op].at[static_cast<int>(l.type)] = l.loop;
+    }
     const FastLoops& fast = *kernels().loops;
     for (int i = 0; i < static_cast<int>(Binary::kCount); ++i) {
       if (fast.binary_f32[i]) of[i].at[static_cast<int>(ScalarType::Float32)] = fast.binary_f32[i];

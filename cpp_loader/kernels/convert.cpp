@@ -1,5 +1,6 @@
 // Conversion between element types, as PyTorch's `to` does it: to bool by "is not zero", from
 // complex by dropping the imaginary part, floats to integers towards zero.
+#include <algorithm>
 #include <cstring>
 
 #include "kernel_set.h"
@@ -45,6 +46,25 @@ From element_at(const void* at) {
   else return *static_cast<const From*>(at);
 }
 
+template <class T>
+constexpr bool kIsPlain = std::is_arithmetic_v<T> && scalar_type<T>() != ScalarType::Undefined;
+
+// This machine's loop; null where there is none.
+template <class To, class From>
+auto plain_converter() -> decltype(FastConvert::convert) {
+  if constexpr (kIsPlain<To> && kIsPlain<From>) {
+    static const auto found = [] {
+      for (const FastConvert& c : kernels().plain_loops->converts) {
+        if (c.to == scalar_type<To>() && c.from == scalar_type<From>()) return c.convert;
+      }
+      return decltype(FastConvert::convert)(nullptr);
+    }();
+    return found;
+  } else {
+    return nullptr;
+  }
+}
+
 template <class To, class From>
 void convert(int64_t n, void* to, int64_t to_stride, const void* from, int64_t from_stride) {
   if (to_stride == sizeof(To) && from_stride == sizeof(From)) {
@@ -53,12 +73,20 @@ void convert(int64_t n, void* to, int64_t to_stride, const void* from, int64_t f
     } else {
       To* o = static_cast<To*>(to);
       const From* a = static_cast<const From*>(from);
+      if (auto fast = plain_converter<To, From>()) {
+        fast(n, to, from);
+        return;
+      }
       for (int64_t i = 0; i < n; ++i) o[i] = convert_one<To>(element_at<From>(a + i));
     }
     return;
   }
   char* o = static_cast<char*>(to);
   const char* a = static_cast<const char*>(from);
+  if (from_stride == 0 && to_stride == sizeof(To) && n > 0) {
+    std::fill_n(static_cast<To*>(to), n, convert_one<To>(element_at<From>(a)));
+    return;
+  }
   for (int64_t i = 0; i < n; ++i, o += to_stride, a += from_stride) {
     *reinterpret_cast<To*>(o) = convert_one<To>(element_at<From>(a));
   }

@@ -4,6 +4,7 @@
 #include "gemm.h"
 #include "last_conv.h"
 #include "last_pool.h"
+#include "lines.h"
 #include "loops.h"
 #include "quantized.h"
 #include "rows.h"
@@ -15,9 +16,11 @@ struct KernelSet {
   const GemmFunctions<float>* gemm_f32;
   const GemmFunctions<double>* gemm_f64;
   const FastLoops* loops;
+  const PlainLoops* plain_loops;
   const ConvFunctions<float>* conv_f32;
   const ConvFunctions<double>* conv_f64;
   const RowFunctions* rows;
+  const AllLineFunctions* lines;
   const LastConvFunctions* last_conv;
   const LastPoolFunctions* last_pool;
   const QuantizedProductFunctions* quantized_product;

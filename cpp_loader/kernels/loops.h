@@ -107,6 +107,30 @@ struct FastLoops {
   void (*to_bfloat)(int64_t n, uint16_t* to, const float* from);
 };
 
+// A loop for an operator (the number of a Unary, Binary or Ternary) on a type of elements.
+struct FastLoop {
+  int op;
+  ScalarType type;
+  Loop loop;
+};
+// Between elements that lie side by side.
+struct FastConvert {
+  ScalarType to, from;
+  void (*convert)(int64_t n, void* to, const void* from);
+};
+template <class T>
+struct Listed {
+  const T* first;
+  int count;
+  const T* begin() const { return first; }
+  const T* end() const { return first + count; }
+};
+// What one instruction set has for any types, in place of the portable loops.
+struct PlainLoops {
+  Listed<FastLoop> unary, binary, ternary;
+  Listed<FastConvert> converts;
+};
+
 // Converts n elements; strides in bytes. Null for types without arithmetic (complex32 and
 // quantized), which can only be copied to their own type.
 using Convert = void (*)(int64_t n, void* to, int64_t to_stride, const void* from,

@@ -19,8 +19,8 @@ struct RowFunctions {
   float (*sum)(int64_t n, const float* x);
   // Sum of squared differences from `center`.
   float (*sum_squares)(int64_t n, const float* x, float center);
-  // to[i] += x[i]
-  void (*accumulate)(int64_t n, const float* x, float* to);
+  // Sum of exp(x - top).
+  float (*sum_exp)(int64_t n, const float* x, float top);
   // NaN if there is one; n >= 1.
   float (*maximum)(int64_t n, const float* x);
   float (*minimum)(int64_t n, const float* x);

@@ -361,6 +361,9 @@ struct Tables {
     }
     set_unary<F_negative, SL_INT_TYPES>(t[Unary::k_signbit]);
     set_unary<F_false, bool>(t[Unary::k_signbit]);
+    for (const FastLoop& l : kernels().plain_loops->unary) {
+      of[l.op].at[static_cast<int>(l.type)] = l.loop;
+    }
     const FastLoops& fast = *kernels().loops;
     for (int i = 0; i < static_cast<int>(Unary::kCount); ++i) {
       if (fast.unary_f32[i]) of[i].at[static_cast<int>(ScalarType::Float32)] = fast.unary_f32[i];

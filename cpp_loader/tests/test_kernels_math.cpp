@@ -63,7 +63,127 @@ void check(Unary op, const char* name, double (*exact)(double), float low, float
   }
 }
 
+void check(Binary op, const char* name, double (*exact)(double, double),
+           double allowed = kAllowed) {
+  std::vector<float> some = arguments_between(-6, 6), x, y;
+  for (size_t i = 0; i < some.size(); ++i) {
+    x.push_back(some[i]);
+    y.push_back(some[i * 7919 % some.size()]);
+  }
+  for (size_t i = some.size() - 16; i < some.size(); ++i) {  // each special value with each
+    for (size_t j = some.size() - 16; j < some.size(); ++j) {
+      x.push_back(some[i]);
+      y.push_back(some[j]);
+    }
+  }
+  for (int i = 0; usable_kernels(i) != nullptr; ++i) {
+    Loop loop = usable_kernels(i)->loops->binary_f32[static_cast<int>(op)];
+    std::vector<float> got(x.size());
+    const void* in[2] = {x.data(), y.data()};
+    const int64_t step[2] = {1, 1};
+    loop(static_cast<int64_t>(x.size()), got.data(), in, step, nullptr);
+    for (size_t j = 0; j < x.size(); ++j) {
+      double wanted = exact(double(x[j]), double(y[j])), d = distance(got[j], wanted);
+      bool signs = wanted != 0 || std::signbit(got[j]) == std::signbit(float(wanted));
+      if (d <= allowed && signs) continue;
+      test::fail(__FILE__, __LINE__,
+                 scriptlang::concat(usable_kernels(i)->name, " ", name, "(", x[j], ", ", y[j],
+                                    "): ", got[j], ", not ", wanted));
+    }
+  }
+}
+
+// Every loop of a list gives the same bytes as that of the portable kernels, on any bytes.
+void compare_with_portable(Listed<FastLoop> mine, Listed<FastLoop> portable, int operands) {
+  constexpr int kCount = 203;
+  std::vector<uint64_t> bits(kCount * 2);
+  uint64_t state = 1;
+  for (uint64_t& b : bits) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    b = state;
+  }
+  const double params[kParams] = {0.25, 0.75, -3.0, 0};
+  for (const FastLoop& a : mine) {
+    for (const FastLoop& b : portable) {
+      if (a.op != b.op || a.type != b.type) continue;
+      for (int64_t steps = 1; steps < (1 << operands); ++steps) {
+        const void* in[2] = {bits.data(), bits.data() + kCount};
+        const int64_t step[2] = {steps & 1, steps >> 1};
+        std::vector<uint64_t> left(kCount), right(kCount);
+        a.loop(kCount, left.data(), in, step, params);
+        b.loop(kCount, right.data(), in, step, params);
+        bool floats = a.type == scriptlang::ScalarType::Float32;
+        bool doubles = a.type == scriptlang::ScalarType::Float64;
+        for (int i = 0; i < kCount; ++i) {
+          bool nans = false;  // have any sign and payload
+          if (doubles) {
+            double x, y;
+            std::memcpy(&x, &left[size_t(i)], 8);
+            std::memcpy(&y, &right[size_t(i)], 8);
+            nans = x != x && y != y;
+          } else if (floats) {
+            float x[2], y[2];
+            std::memcpy(x, &left[size_t(i)], 8);
+            std::memcpy(y, &right[size_t(i)], 8);
+            nans = (x[0] == y[0] || (x[0] != x[0] && y[0] != y[0])) &&
+                   (x[1] == y[1] || (x[1] != x[1] && y[1] != y[1]));
+          }
+          CHECK(nans || left[size_t(i)] == right[size_t(i)]);
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
+
+TEST(functions_through_double) {
+  check(Unary::k_atan, "atan", std::atan, -20, 20, 1.0);
+  check(Unary::k_asin, "asin", std::asin, -1.1f, 1.1f, 1.0);
+  check(Unary::k_acos, "acos", std::acos, -1.1f, 1.1f, 1.0);
+  check(Unary::k_tan, "tan", std::tan, -3000, 3000, 1.0);
+  check(Unary::k_sinh, "sinh", std::sinh, -95, 95, 1.0);
+  check(Unary::k_sinh, "sinh", std::sinh, -1, 1, 1.0);
+  check(Unary::k_cosh, "cosh", std::cosh, -95, 95, 1.0);
+  check(Unary::k_asinh, "asinh", std::asinh, -50, 50, 1.0);
+  check(Unary::k_acosh, "acosh", std::acosh, 0.9f, 50, 1.0);
+  check(Unary::k_atanh, "atanh", std::atanh, -1.1f, 1.1f, 1.0);
+  check(Unary::k_erfc, "erfc", std::erfc, -10, 10.5f, 1.0);
+}
+TEST(the_inverse_of_erf) {
+  for (int i = 0; usable_kernels(i) != nullptr; ++i) {
+    Loop loop = usable_kernels(i)->loops->unary_f32[static_cast<int>(Unary::k_erfinv)];
+    std::vector<float> x = arguments_between(-0.99999f, 0.99999f), y(x.size());
+    const void* in[1] = {x.data()};
+    int64_t step[1] = {1};
+    loop(static_cast<int64_t>(x.size()), y.data(), in, step, nullptr);
+    for (size_t j = 0; j < x.size(); ++j) {
+      if (std::abs(x[j]) > 1 || std::isnan(x[j])) CHECK(std::isnan(y[j]));
+      else if (std::abs(x[j]) == 1) CHECK(y[j] == x[j] * std::numeric_limits<float>::infinity());
+      else {
+        // By the slope there: an error of y shows in erf(y) times 2/sqrt(pi) exp(-y^2).
+        double slope = 1.1283791670955126 * std::exp(-double(y[j]) * double(y[j]));
+        double error = std::abs(std::erf(double(y[j])) - double(x[j])) / slope;
+        CHECK(error <= 3 * 6e-8 * std::abs(double(y[j])) + 1e-44);
+      }
+    }
+  }
+}
+TEST(functions_of_two_numbers) {
+  check(Binary::k_atan2, "atan2", std::atan2, 1.0);
+  check(Binary::k_pow, "pow", std::pow, 1.0);
+  check(Binary::k_hypot, "hypot", std::hypot, 1.0);
+  check(Binary::k_fmod, "fmod", std::fmod, 0.0);
+}
+TEST(loops_do_not_depend_on_the_machine) {
+  const KernelSet* portable = nullptr;
+  for (int i = 0; usable_kernels(i) != nullptr; ++i) portable = usable_kernels(i);
+  for (int i = 0; usable_kernels(i) != portable; ++i) {
+    const PlainLoops& mine = *usable_kernels(i)->plain_loops;
+    compare_with_portable(mine.unary, portable->plain_loops->unary, 1);
+    compare_with_portable(mine.binary, portable->plain_loops->binary, 2);
+  }
+}
 
 TEST(exponentials) {
   check(Unary::k_exp, "exp", std::exp, -110, 95);
@@ -120,7 +240,8 @@ TEST(signs_of_zero_survive) {
   float zero = -0.0f, y = 1.0f;
   const void* in[1] = {&zero};
   int64_t step[1] = {1};
-  for (Unary op : {Unary::k_tanh, Unary::k_erf, Unary::k_sin}) {
+  for (Unary op : {Unary::k_tanh, Unary::k_erf, Unary::k_sin, Unary::k_atan, Unary::k_sinh,
+                   Unary::k_asin, Unary::k_tan, Unary::k_asinh, Unary::k_atanh}) {
     loops(op)[scriptlang::ScalarType::Float32](1, &y, in, step, nullptr);
     CHECK(std::signbit(y));
   }

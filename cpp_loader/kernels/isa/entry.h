@@ -7,9 +7,11 @@ namespace scriptlang::kernels::SL_ISA {
 extern const GemmFunctions<float> gemm_f32;
 extern const GemmFunctions<double> gemm_f64;
 extern const FastLoops fast_loops;
+extern const PlainLoops plain_loops;
 extern const ConvFunctions<float> conv_f32;
 extern const ConvFunctions<double> conv_f64;
 extern const RowFunctions rows;
+extern const AllLineFunctions lines;
 extern const LastConvFunctions last_conv;
 extern const LastPoolFunctions last_pool;
 extern const QuantizedProductFunctions quantized_product;

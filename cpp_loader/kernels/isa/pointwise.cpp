@@ -3,6 +3,7 @@
 #include "entry.h"
 #include "math_avx512.h"
 #include "math_f32.h"
+#include "wide_loops.h"
 
 namespace scriptlang::kernels::SL_ISA {
 namespace {
@@ -76,11 +77,17 @@ SL_INLINE void binary_loop(int64_t n, void* out, const void* const* in, const in
   X(softplus, x* p > q ? x : log1p_f32(exp_f32(x* p)) / p)                     \
   X(log_sigmoid, (x < 0.0f ? x : 0.0f) - log1p_f32(exp_f32(-absolute(x))))    \
   X(mish, mish_f32(x))                                                         \
+  X(logit, log_f32(odds(x, p)))                                                \
   X(scale_shift, x* p + q)
 
 SL_INLINE float clamp(float x, float low, float high) {
   x = x < low ? low : x;
   return x > high ? high : x;
+}
+// x / (1 - x), of x within eps of the ends where eps is not negative.
+SL_INLINE float odds(float x, float eps) {
+  x = eps >= 0.0f ? clamp(x, eps, 1.0f - eps) : x;
+  return x / (1.0f - x);
 }
 
 #define X(name, formula)                                                                       \
@@ -203,6 +210,12 @@ void where_loop(int64_t n, void* out, const void* const* in, const int64_t* step
 #if defined(__F16C__)
 void from_half(int64_t n, float* to, const uint16_t* from) {
   int64_t i = 0;
+#if defined(__AVX512F__)
+  for (; i + 16 <= n; i += 16) {
+    __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i));
+    _mm512_storeu_ps(to + i, _mm512_maskz_cvtph_ps(0xffff, v));
+  }
+#endif
   for (; i + 8 <= n; i += 8) {
     __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i));
     _mm256_storeu_ps(to + i, _mm256_cvtph_ps(v));
@@ -212,6 +225,12 @@ void from_half(int64_t n, float* to, const uint16_t* from) {
 void to_half(int64_t n, uint16_t* to, const float* from) {
   constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
   int64_t i = 0;
+#if defined(__AVX512F__)
+  for (; i + 16 <= n; i += 16) {
+    __m256i v = _mm512_maskz_cvtps_ph(0xffff, _mm512_loadu_ps(from + i), kNearest);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i), v);
+  }
+#endif
   for (; i + 8 <= n; i += 8) {
     __m128i v = _mm256_cvtps_ph(_mm256_loadu_ps(from + i), kNearest);
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i), v);
@@ -247,9 +266,17 @@ void to_bfloat(int64_t n, uint16_t* to, const float* from) {
   X(gelu, gelu_512(x))                          \
   X(gelu_tanh, gelu_tanh_512(x))                \
   X(mish, mish_512(x))                          \
+  X(logit, log_512(odds_512(x, p)))             \
   X(softplus, softplus_512(x, p, q))            \
   X(log_sigmoid, log_sigmoid_512(x))            \
   X(elu, elu_512(x, p, q, r))
+
+SL_INLINE F16 odds_512(F16 x, F16 eps) {
+  __mmask16 limited = _mm512_cmp_ps_mask(eps, all(0.0f), _CMP_GE_OQ);
+  F16 top = _mm512_sub_ps(all(1.0f), eps);
+  x = _mm512_mask_min_ps(x, limited, top, _mm512_mask_max_ps(x, limited, eps, x));
+  return _mm512_div_ps(x, _mm512_sub_ps(all(1.0f), x));
+}
 
 #define X(name, formula)                                                                       \
   void wide_##name(int64_t n, void* out, const void* const* in, const int64_t* step,           \
@@ -370,6 +397,12 @@ constexpr FastLoops make_loops() {
   loops.unary_f32[static_cast<int>(Unary::k_sin)] = &wide_sine<0>;
   loops.unary_f32[static_cast<int>(Unary::k_cos)] = &wide_sine<1>;
 #endif
+#define X(name) loops.unary_f32[static_cast<int>(Unary::k_##name)] = &double_##name;
+  SL_DOUBLE_UNARY_NAMES(X)
+#undef X
+#define X(name) loops.binary_f32[static_cast<int>(Binary::k_##name)] = &double_##name;
+  SL_DOUBLE_BINARY_NAMES(X)
+#undef X
 #define X(name, formula)                                                                       \
   loops.binary_f32[static_cast<int>(Binary::k_##name)] = &loop_##name##_pair<float>;           \
   loops.binary_f64[static_cast<int>(Binary::k_##name)] = &loop_##name##_pair<double>;

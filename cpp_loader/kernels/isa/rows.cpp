@@ -52,10 +52,6 @@ float sum_squares(int64_t n, const float* x, float center) {
   return pairwise_sum(n, x, [c](Vector<float> v) { return (v - c) * (v - c); });
 }
 
-void accumulate(int64_t n, const float* SL_RESTRICT x, float* SL_RESTRICT to) {
-  for (int64_t i = 0; i < n; ++i) to[i] += x[i];
-}
-
 #if defined(__AVX512F__)
 // The greatest element, or the least.
 template <bool Least>
@@ -112,6 +108,8 @@ float exp_sum(int64_t n, const float* x, float top, float* y) {
   return total;
 }
 
+float sum_exp(int64_t n, const float* x, float top) { return exp_sum(n, x, top, nullptr); }
+
 void softmax(int64_t n, const float* x, float* y) {
   float scale = 1.0f / exp_sum(n, x, extreme<false>(n, x), y);
 #pragma GCC ivdep
@@ -120,7 +118,7 @@ void softmax(int64_t n, const float* x, float* y) {
 
 void log_softmax(int64_t n, const float* x, float* y) {
   float top = extreme<false>(n, x);
-  float shift = log_f32(exp_sum(n, x, top, nullptr));
+  float shift = log_f32(sum_exp(n, x, top));
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) y[i] = x[i] - top - shift;
 }
@@ -160,8 +158,7 @@ void softmax(int64_t n, const float* x, float* y) {
   for (int64_t i = 0; i < n; ++i) y[i] *= scale;
 }
 
-void log_softmax(int64_t n, const float* x, float* y) {
-  float top = extreme<false>(n, x);
+float sum_exp(int64_t n, const float* x, float top) {
   constexpr int64_t kPiece = 1024;
   float total = 0;
   for (int64_t first = 0; first < n; first += kPiece) {
@@ -170,7 +167,12 @@ void log_softmax(int64_t n, const float* x, float* y) {
     map_f32(length, x + first, powers, [top](float v) { return exp_f32(v - top); });
     total += sum(length, powers);
   }
-  float shift = log_f32(total);
+  return total;
+}
+
+void log_softmax(int64_t n, const float* x, float* y) {
+  float top = extreme<false>(n, x);
+  float shift = log_f32(sum_exp(n, x, top));
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) y[i] = x[i] - top - shift;
 }
@@ -291,7 +293,7 @@ const RowFunctions rows{&softmax,
                         &scale_shift,
                         &leaving_no_vectors<sum>,
                         &leaving_no_vectors<sum_squares>,
-                        &accumulate,
+                        &leaving_no_vectors<sum_exp>,
                         &leaving_no_vectors<extreme<false>>,
                         &leaving_no_vectors<extreme<true>>,
                         &lstm_cell,

@@ -17,9 +17,23 @@ bool is_nan(T x) {
   else return (void)x, false;
 }
 
+// Types that there are kernels over rows and columns for.
+bool has_lines(ScalarType t) {
+  return t == ScalarType::Float32 || t == ScalarType::Float64 || t == ScalarType::Int64;
+}
+
+template <class T>
+constexpr bool kHasLines = std::is_same_v<T, float> || std::is_same_v<T, double> ||
+                           std::is_same_v<T, int64_t>;
+
 // The first of the greatest (or least) elements; a NaN is beyond all others.
 template <class T>
 int64_t place_of_extreme(const T* x, int64_t n, bool greatest) {
+  if constexpr (kHasLines<T>) {
+    const auto& lines = kernels::kernels().lines->of(T());
+    T value = greatest ? Rows<T>::maximum(n, x) : Rows<T>::minimum(n, x);
+    return lines.place(n, x, value);
+  }
   int64_t best = 0;
   for (int64_t i = 0; i < n; ++i) {
     if (is_nan(x[i])) return i;
@@ -61,6 +75,50 @@ void check_not_empty(const Tensor& self, const Dims& dims, const char* name) {
   }
 }
 
+// Extremes of columns, where they are among those that there are kernels for.
+bool try_extreme_columns(const Tensor& self, const Dims& dims, const Tensor& to,
+                         bool greatest) {
+  Columns c;
+  if (!has_lines(self.dtype()) || !c.find(self, dims)) return false;
+  for_row_type(self.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const auto& lines = kernels::kernels().lines->of(zero);
+    auto fold = greatest ? lines.maximum_of_columns : lines.minimum_of_columns;
+    const T* from = self.data<T>();
+    T* out = to.data<T>();
+    c.for_bands([&](int64_t at, int64_t result, int64_t width) {
+      std::copy_n(from + at, width, out + result);
+      fold(c.n - 1, width, from + at + c.inner, c.inner, out + result);
+    });
+  });
+  return true;
+}
+
+// The same with their places.
+bool try_places_in_columns(const Tensor& self, const Dims& dims,
+                           const Tensor& values, const Tensor& places, bool greatest) {
+  Columns c;
+  if (!has_lines(self.dtype()) || !c.find(self, dims) || c.n > INT32_MAX) return false;
+  for_row_type(self.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const auto& lines = kernels::kernels().lines->of(zero);
+    using Place = typename std::decay_t<decltype(lines)>::Place;
+    auto find = greatest ? lines.maximum_places : lines.minimum_places;
+    const T* from = self.data<T>();
+    T* out = values.defined() ? values.data<T>() : nullptr;
+    int64_t* at_rows = places.data<int64_t>();
+    c.for_bands([&](int64_t at, int64_t result, int64_t width) {
+      T best[Columns::kBand];
+      Place place[Columns::kBand] = {};
+      std::copy_n(from + at, width, best);
+      find(1, c.n - 1, width, from + at + c.inner, c.inner, best, place);
+      if (out) std::copy_n(best, width, out + result);
+      std::copy_n(place, width, at_rows + result);
+    });
+  });
+  return true;
+}
+
 Tensor extreme(const Tensor& self, const Dims& dims, bool keepdim, bool greatest,
                const char* name) {
   check_not_empty(self, dims, name);
@@ -77,6 +135,10 @@ Tensor extreme(const Tensor& self, const Dims& dims, bool keepdim, bool greatest
     return record_reduction(
         self, dims, keepdim, computed, self.dtype(), function, {},
         [=](const Tensor* in) { return extreme(in[0], dims, keepdim, greatest, name); });
+  }
+  if (has_more_behind(self, dims)) {
+    Tensor columns = Tensor::empty(reduced_sizes(self, dims, keepdim), computed);
+    if (try_extreme_columns(self, dims, columns, greatest)) return columns;
   }
   Reduction r = reduction(self, dims, keepdim, computed);
   Tensor to = r.result(computed);
@@ -110,6 +172,10 @@ Tensor place(const Tensor& self, const Value& dim, bool keepdim, bool greatest, 
   Dims dims = dim.is_none() ? reduced_dims(Value(), self.dim()) : one_dim(dim.as_int(), self.dim());
   check_not_empty(self, dims, name);
   ScalarType computed = comparable(self.dtype());
+  if (has_more_behind(self, dims)) {
+    Tensor columns = Tensor::empty(reduced_sizes(self, dims, keepdim), ScalarType::Int64);
+    if (try_places_in_columns(self, dims, Tensor(), columns, greatest)) return columns;
+  }
   Reduction r = reduction(self, dims, keepdim, computed);
   Tensor to = r.result(ScalarType::Int64);
   for_type(computed, name, [&](auto zero) {
@@ -327,6 +393,18 @@ Tensor log_cumulate(const Tensor& self, int64_t dim) {
 }
 
 void extreme_dim(Args args, Value* out, bool greatest, const char* name) {
+  const Tensor& self = args.tensor(0);
+  Dims dims = one_dim(args.integer(1), self.dim());
+  if (has_lines(self.dtype()) && has_more_behind(self, dims) && self.numel() > 0) {
+    Dims sizes = reduced_sizes(self, dims, args.boolean(2));
+    Tensor values = Tensor::empty(sizes, self.dtype());
+    Tensor places = Tensor::empty(sizes, ScalarType::Int64);
+    if (try_places_in_columns(self, dims, values, places, greatest)) {
+      out[0] = values;
+      out[1] = places;
+      return;
+    }
+  }
   with_place(args.tensor(0), args.integer(1), args.boolean(2), name, out,
              [&](auto x, int64_t n) { return place_of_extreme(x, n, greatest); });
 }

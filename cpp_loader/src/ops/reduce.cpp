@@ -51,17 +51,31 @@ Reduction reduction(const Tensor& self, const Dims& dims, bool keepdim,
   return r;
 }
 
-Tensor record_reduction(const Tensor& self, const Dims& dims, bool keepdim,
-                        ScalarType computed, ScalarType result, const RowFunction* function,
-                        std::vector<double> params, Whole whole) {
+Dims reduced_sizes(const Tensor& self, const Dims& dims, bool keepdim) {
   Dims sizes;
   size_t next = 0;
-  bool trailing = !dims.empty() && dims.front() + int64_t(dims.size()) == self.dim();
   for (int64_t d = 0; d < self.dim(); ++d) {
     bool reduced = next < dims.size() && dims[next] == d;
     if (reduced) ++next;
     if (!reduced || keepdim) sizes.push_back(reduced ? 1 : self.size(d));
   }
+  return sizes;
+}
+
+bool Columns::find(const Tensor& self, const Dims& dims) {
+  if (dims.empty() || !self.is_contiguous() || self.numel() == 0) return false;
+  if (dims.back() - dims.front() + 1 != int64_t(dims.size())) return false;
+  for (int64_t d = 0; d < self.dim(); ++d) {
+    (d < dims.front() ? outer : d > dims.back() ? inner : n) *= self.size(d);
+  }
+  return inner >= kLeast;
+}
+
+Tensor record_reduction(const Tensor& self, const Dims& dims, bool keepdim,
+                        ScalarType computed, ScalarType result, const RowFunction* function,
+                        std::vector<double> params, Whole whole) {
+  Dims sizes = reduced_sizes(self, dims, keepdim);
+  bool trailing = !dims.empty() && dims.front() + int64_t(dims.size()) == self.dim();
   Recording::Rows rows;
   rows.function = trailing && self.numel() > 0 ? function : nullptr;
   rows.dims = int(dims.size());
@@ -113,42 +127,33 @@ ScalarType sum_type(ScalarType t) {
   return t;
 }
 
-// A column sum that leaves the data where it lies: dims must be a run of dimensions of a
-// contiguous tensor with enough columns behind it.
-bool try_column_sum(const Tensor& self, const Dims& dims, const Tensor& to) {
-  if (!self.is_contiguous() || self.dtype() != to.dtype() || dims.empty()) return false;
-  if (dims.back() - dims.front() + 1 != int64_t(dims.size())) return false;
-  int64_t outer = 1, n = 1, inner = 1;
-  for (int64_t d = 0; d < self.dim(); ++d) {
-    (d < dims.front() ? outer : d > dims.back() ? inner : n) *= self.size(d);
-  }
-  if (inner < 16) return false;
-  auto run = [&](auto zero) {
+// Sums and products that leave the data where it lies. Sums of long columns stay exact: they are
+// made of partial ones.
+bool try_columns(const Tensor& self, const Dims& dims, const Tensor& to,
+                 bool sums) {
+  Columns c;
+  ScalarType type = self.dtype();
+  bool known = type == ScalarType::Float32 || type == ScalarType::Float64 ||
+               type == ScalarType::Int64;
+  if (!known || type != to.dtype() || !c.find(self, dims)) return false;
+  for_row_type(type, [&](auto zero) {
     using T = decltype(zero);
+    const auto& lines = kernels::kernels().lines->of(zero);
     const T* from = self.data<T>();
     T* out = to.data<T>();
-    constexpr int64_t kColumns = 512, kRows = 64;  // partial sums keep long columns exact
-    int64_t bands = (inner + kColumns - 1) / kColumns;
-    kernels::parallel_for(outer * bands, 32768 / std::max<int64_t>(1, n * kColumns) + 1,
-                          [&](int64_t begin, int64_t end) {
-      for (int64_t task = begin; task < end; ++task) {
-        int64_t o = task / bands, first = task % bands * kColumns;
-        int64_t width = std::min(kColumns, inner - first);
-        T* target = out + o * inner + first;
-        std::fill_n(target, width, T(0));
-        for (int64_t row = 0; row < n; row += kRows) {
-          T part[kColumns] = {};
-          for (int64_t r = row; r < std::min(n, row + kRows); ++r) {
-            Rows<T>::accumulate(width, from + (o * n + r) * inner + first, part);
-          }
-          Rows<T>::accumulate(width, part, target);
-        }
+    constexpr int64_t kRows = 64;
+    c.for_bands([&](int64_t at, int64_t result, int64_t width) {
+      T* target = out + result;
+      std::fill_n(target, width, T(sums ? 0 : 1));
+      if (!sums) return lines.multiply_columns(c.n, width, from + at, c.inner, target);
+      for (int64_t row = 0; row < c.n; row += kRows) {
+        T part[Columns::kBand] = {};
+        lines.add_columns(std::min(kRows, c.n - row), width, from + at + row * c.inner, c.inner,
+                          part);
+        lines.add_columns(1, width, part, 0, target);
       }
     });
-  };
-  if (self.dtype() == ScalarType::Float32) run(float());
-  else if (self.dtype() == ScalarType::Float64) run(double());
-  else return false;
+  });
   return true;
 }
 
@@ -162,15 +167,9 @@ Tensor sum(const Tensor& self, const Dims& dims, bool keepdim, ScalarType result
     return record_reduction(self, dims, keepdim, computed, result, function, {},
                             [=](const Tensor* in) { return sum(in[0], dims, keepdim, result); });
   }
-  Reduction shape_only;
-  if (is_floating(computed) && self.dtype() == computed) {
-    for (int64_t d = 0, next = 0; d < self.dim(); ++d) {
-      bool reduced = next < int64_t(dims.size()) && dims[size_t(next)] == d;
-      if (reduced) ++next;
-      if (!reduced || keepdim) shape_only.sizes.push_back(reduced ? 1 : self.size(d));
-    }
-    Tensor to = shape_only.result(computed);
-    if (try_column_sum(self, dims, to)) return to_dtype(to, result);
+  if (self.dtype() == computed && has_more_behind(self, dims)) {
+    Tensor to = Tensor::empty(reduced_sizes(self, dims, keepdim), computed);
+    if (try_columns(self, dims, to, true)) return to_dtype(to, result);
   }
   Reduction r = reduction(self, dims, keepdim, computed);
   Tensor to = r.result(computed);
@@ -230,6 +229,10 @@ Tensor mean(const Tensor& self, const Value& dim_value, bool keepdim, const Valu
 Tensor product(const Tensor& self, const Dims& dims, bool keepdim,
                ScalarType result) {
   ScalarType computed = sum_type(result);
+  if (self.dtype() == computed && has_more_behind(self, dims)) {
+    Tensor to = Tensor::empty(reduced_sizes(self, dims, keepdim), computed);
+    if (try_columns(self, dims, to, false)) return to_dtype(to, result);
+  }
   Reduction r = reduction(self, dims, keepdim, computed);
   Tensor to = r.result(computed);
   if (computed == ScalarType::Complex128) {
@@ -238,18 +241,13 @@ Tensor product(const Tensor& self, const Dims& dims, bool keepdim,
       for (int64_t i = 0; i < n; ++i) total *= x[i];
       return total;
     });
-  } else if (computed == ScalarType::Int64) {
-    for_rows<int64_t, int64_t>(r, to, [](const int64_t* x, int64_t n) {
-      uint64_t total = 1;
-      for (int64_t i = 0; i < n; ++i) total *= uint64_t(x[i]);
-      return int64_t(total);
-    });
   } else {
-    for_float_type(computed, [&](auto zero) {
+    for_row_type(computed, [&](auto zero) {
       using T = decltype(zero);
-      for_rows<T, T>(r, to, [](const T* x, int64_t n) {
+      const auto& lines = kernels::kernels().lines->of(zero);
+      for_rows<T, T>(r, to, [&](const T* x, int64_t n) {
         T total = 1;
-        for (int64_t i = 0; i < n; ++i) total *= x[i];
+        if (n > 0) lines.product(n, x, &total);
         return total;
       });
     });
@@ -455,14 +453,11 @@ Tensor log_sum_exp(const Tensor& self, const Dims& dims, bool keepdim) {
   for_float_type(computed, [&](auto zero) {
     using T = decltype(zero);
     for_rows<T, T>(r, to, [](const T* x, int64_t n) {
-      T top = -std::numeric_limits<T>::infinity();
-      for (int64_t i = 0; i < n; ++i) {
-        if (std::isnan(x[i])) return x[i];
-        top = std::max(top, x[i]);
-      }
-      T shift = std::isinf(top) ? T(0) : top, total = 0;
-      for (int64_t i = 0; i < n; ++i) total += std::exp(x[i] - shift);
-      return std::log(total) + shift;
+      if (n == 0) return -std::numeric_limits<T>::infinity();
+      T top = Rows<T>::maximum(n, x);
+      if (std::isnan(top)) return top;
+      T shift = std::isinf(top) ? T(0) : top;
+      return std::log(Rows<T>::sum_exp(n, x, shift)) + shift;
     });
   });
   return to_dtype(to, result);

@@ -47,6 +47,38 @@ void for_rows(const Reduction& r, const Tensor& to, F f) {
   });
 }
 
+// A reduction that can go through the data where it lies: of a contiguous tensor, over a run of
+// dimensions with enough elements behind it. Columns are `inner` elements side by side.
+struct Columns {
+  int64_t outer = 1, n = 1, inner = 1;
+
+  static constexpr int64_t kLeast = 16, kBand = 512;
+
+  // False where it cannot.
+  bool find(const Tensor& self, const Dims& dims);
+  // f(at, width) for every band of columns; `at` is the place of its first element in the data,
+  // `to` that in the result.
+  template <class F>
+  void for_bands(F f) const {
+    int64_t bands = (inner + kBand - 1) / kBand;
+    kernels::parallel_for(outer * bands, 32768 / std::max<int64_t>(1, n * kBand) + 1,
+                          [&](int64_t begin, int64_t end) {
+      for (int64_t task = begin; task < end; ++task) {
+        int64_t o = task / bands, first = task % bands * kBand;
+        f(o * n * inner + first, o * inner + first, std::min(kBand, inner - first));
+      }
+    });
+  }
+};
+
+// Whether there are dimensions behind those that are reduced.
+inline bool has_more_behind(const Tensor& self, const Dims& dims) {
+  return !dims.empty() && dims.back() + 1 < self.dim();
+}
+
+// The sizes of a result.
+Dims reduced_sizes(const Tensor& self, const Dims& dims, bool keepdim);
+
 // The type to compare elements in: 16-bit floats are compared as float32, which holds them exactly.
 constexpr ScalarType comparable(ScalarType t) {
   return t == ScalarType::Float16 || t == ScalarType::BFloat16 ? ScalarType::Float32 : t;

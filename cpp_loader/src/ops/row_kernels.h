@@ -33,7 +33,7 @@ struct Rows<float> {
   static float sum_squares(int64_t n, const float* x, float center) {
     return f().sum_squares(n, x, center);
   }
-  static void accumulate(int64_t n, const float* x, float* to) { f().accumulate(n, x, to); }
+  static float sum_exp(int64_t n, const float* x, float top) { return f().sum_exp(n, x, top); }
   static void lstm_cell(int64_t n, const float* gates, const float* c_in, float* c, float* h) {
     f().lstm_cell(n, gates, c_in, c, h);
   }
@@ -72,44 +72,26 @@ struct PlainRows {
   static T sum_squares(int64_t n, const T* x, T center) {
     return added(n, x, [center](T v) { return (v - center) * (v - center); });
   }
-  // n >= 1; the first NaN where there is one.
+  // n >= 1; NaN where there is one.
   static T maximum(int64_t n, const T* x) {
-    return extreme(n, x, [](T a, T b) { return a > b; });
+    T best;
+    kernels::kernels().lines->of(T()).maximum(n, x, &best);
+    return best;
   }
   static T minimum(int64_t n, const T* x) {
-    return extreme(n, x, [](T a, T b) { return a < b; });
-  }
-  template <class F>
-  static T extreme(int64_t n, const T* x, F beyond) {
-    T lanes[kLanes];
-    for (T& lane : lanes) lane = x[0];
-    int nan = 0;
-    int64_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) {
-      for (int j = 0; j < kLanes; ++j) {
-        nan |= x[i + j] != x[i + j];
-        lanes[j] = beyond(x[i + j], lanes[j]) ? x[i + j] : lanes[j];
-      }
-    }
-    for (; i < n; ++i) {
-      nan |= x[i] != x[i];
-      lanes[0] = beyond(x[i], lanes[0]) ? x[i] : lanes[0];
-    }
-    if (nan) return *std::find_if(x, x + n, [](T v) { return v != v; });
-    T best = lanes[0];
-    for (T lane : lanes) best = beyond(lane, best) ? lane : best;
+    T best;
+    kernels::kernels().lines->of(T()).minimum(n, x, &best);
     return best;
   }
 };
-
-template <>
-struct Rows<uint64_t> : PlainRows<uint64_t> {};
 
 // Sums of integers wrap.
 template <>
 struct Rows<int64_t> : PlainRows<int64_t> {
   static int64_t sum(int64_t n, const int64_t* x) {
-    return int64_t(Rows<uint64_t>::sum(n, reinterpret_cast<const uint64_t*>(x)));
+    int64_t total = 0;
+    if (n > 0) kernels::kernels().lines->i64.sum(n, x, &total);
+    return total;
   }
 };
 
@@ -142,8 +124,8 @@ struct Rows<double> : PlainRows<double> {
   static void scale_shift(int64_t n, const double* x, double scale, double shift, double* y) {
     for (int64_t i = 0; i < n; ++i) y[i] = x[i] * scale + shift;
   }
-  static void accumulate(int64_t n, const double* x, double* to) {
-    for (int64_t i = 0; i < n; ++i) to[i] += x[i];
+  static double sum_exp(int64_t n, const double* x, double top) {
+    return added(n, x, [top](double v) { return std::exp(v - top); });
   }
   static double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
   static void lstm_cell(int64_t n, const double* gates, const double* c_in, double* c, double* h) {

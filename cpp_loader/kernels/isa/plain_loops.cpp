@@ -1,0 +1,475 @@
+// Loops whose results do not depend on the instruction set: arithmetic that wraps, comparisons,
+// roundings, choices. Here the compiler makes them as wide as the machine allows.
+#include "../loops.h"
+#include "entry.h"
+#include "vectors.h"
+
+namespace scriptlang::kernels::SL_ISA {
+namespace {
+
+// Arithmetic that may wrap is done in this type; a bool is a byte that is zero or not.
+template <class T>
+struct Of {
+  using Wide = T;
+  static constexpr bool kInt = false, kBool = false;
+};
+#define X(type, wide)                               \
+  template <>                                       \
+  struct Of<type> {                                 \
+    using Wide = wide;                              \
+    static constexpr bool kInt = true, kBool = false; \
+  };
+X(uint8_t, uint32_t)
+X(int8_t, uint32_t)
+X(int32_t, uint32_t)
+X(int64_t, uint64_t)
+#undef X
+template <>
+struct Of<bool> {
+  using Wide = bool;
+  static constexpr bool kInt = false, kBool = true;
+};
+
+template <class T>
+constexpr ScalarType scalar_type();
+#define X(type, name)                            \
+  template <>                                    \
+  constexpr ScalarType scalar_type<type>() {     \
+    return ScalarType::name;                     \
+  }
+X(uint8_t, UInt8)
+X(int8_t, Int8)
+X(int32_t, Int32)
+X(int64_t, Int64)
+X(bool, Bool)
+X(float, Float32)
+X(double, Float64)
+#undef X
+
+template <class T>
+SL_INLINE T read(const T* from) {
+  return *from;
+}
+SL_INLINE bool read(const bool* from) { return *reinterpret_cast<const uint8_t*>(from) != 0; }
+
+// A constant in the element type; what an integer type cannot hold becomes its nearest value.
+template <class T>
+SL_INLINE T constant(const double* params, int i) {
+  double value = params ? params[i] : 0.0;
+  if constexpr (Of<T>::kInt) {
+    constexpr int kBits = 8 * static_cast<int>(sizeof(T));
+    constexpr bool kSigned = T(-1) < T(0);
+    constexpr T kHigh = static_cast<T>((uint64_t(1) << (kBits - kSigned)) - 1);
+    constexpr T kLow = kSigned ? static_cast<T>(-kHigh - 1) : T(0);
+    if (!(value > static_cast<double>(kLow))) return kLow;
+    if (value >= static_cast<double>(kHigh)) return kHigh;
+  }
+  return static_cast<T>(value);
+}
+
+// ---- one operand
+
+// Each is called with the element and three constants of its type.
+#define SL_UNARY(X, name, formula)                            \
+  struct U_##name {                                           \
+    template <class T>                                        \
+    static SL_INLINE auto apply(T x, T p, T q, T r) {         \
+      (void)p, (void)q, (void)r;                              \
+      using W = typename Of<T>::Wide;                         \
+      (void)sizeof(W);                                        \
+      return formula;                                         \
+    }                                                         \
+  };
+
+SL_INLINE float truncated(float x) { return __builtin_truncf(x); }
+SL_INLINE double truncated(double x) { return __builtin_trunc(x); }
+SL_INLINE float floored(float x) { return __builtin_floorf(x); }
+SL_INLINE double floored(double x) { return __builtin_floor(x); }
+SL_INLINE float ceiled(float x) { return __builtin_ceilf(x); }
+SL_INLINE double ceiled(double x) { return __builtin_ceil(x); }
+SL_INLINE float rounded_even(float x) { return __builtin_nearbyintf(x); }
+SL_INLINE double rounded_even(double x) { return __builtin_nearbyint(x); }
+SL_INLINE float root(float x) { return __builtin_sqrtf(x); }
+SL_INLINE double root(double x) { return __builtin_sqrt(x); }
+SL_INLINE float size_of(float x) { return __builtin_fabsf(x); }
+SL_INLINE double size_of(double x) { return __builtin_fabs(x); }
+SL_INLINE bool is_infinite(float x) { return size_of(x) == __builtin_inff(); }
+SL_INLINE bool is_infinite(double x) { return size_of(x) == __builtin_inf(); }
+SL_INLINE bool has_sign(float x) {
+  int32_t bits;
+  __builtin_memcpy(&bits, &x, 4);
+  return bits < 0;
+}
+SL_INLINE bool has_sign(double x) {
+  int64_t bits;
+  __builtin_memcpy(&bits, &x, 8);
+  return bits < 0;
+}
+template <class T>
+SL_INLINE T clamped(T x, T low, T high) {
+  x = x < low ? low : x;
+  return x > high ? high : x;
+}
+template <class T>
+SL_INLINE T replaced(T x, T nan, T above, T below) {
+  T y = x == T(__builtin_inf()) ? above : x;
+  y = y == T(-__builtin_inf()) ? below : y;
+  return x != x ? nan : y;
+}
+
+#define SL_INT_OR_FLOAT_UNARY(X)                                              \
+  X(sign, static_cast<T>((T(0) < x) - (x < T(0))))                            \
+  X(relu, x < T(0) ? T(0) : x)                                                \
+  X(clamp, clamped(x, p, q))                                                  \
+  X(clamp_min, x < p ? p : x)                                                 \
+  X(clamp_max, x > p ? p : x)                                                 \
+  X(threshold, x <= p ? q : x)
+#define SL_INT_UNARY(X)                                                       \
+  X(neg, static_cast<T>(W(0) - static_cast<W>(x)))                            \
+  X(abs, x < T(0) ? static_cast<T>(W(0) - static_cast<W>(x)) : x)             \
+  X(square, static_cast<T>(static_cast<W>(x) * static_cast<W>(x)))            \
+  X(bitwise_not, static_cast<T>(~x))
+#define SL_FLOAT_UNARY(X)                                                     \
+  X(floor, floored(x))                                                        \
+  X(ceil, ceiled(x))                                                          \
+  X(round, rounded_even(x))                                                   \
+  X(trunc, truncated(x))                                                      \
+  X(frac, x - truncated(x))                                                   \
+  X(hardshrink, x >= -p && x <= p ? T(0) : x)                                 \
+  X(softshrink, x > p ? x - p : x < -p ? x + p : x * T(0))                    \
+  X(nan_to_num, replaced(x, p, q, r))                                         \
+  X(isnan, x != x)                                                            \
+  X(isinf, is_infinite(x))                                                    \
+  X(isfinite, size_of(x) < T(__builtin_inf()))                                \
+  X(isposinf, x == T(__builtin_inf()))                                        \
+  X(isneginf, x == T(-__builtin_inf()))                                       \
+  X(signbit, has_sign(x))
+#define SL_DOUBLE_UNARY(X)                                                    \
+  X(sqrt, root(x))                                                            \
+  X(rsqrt, T(1) / root(x))                                                    \
+  X(reciprocal, T(1) / x)                                                     \
+  X(neg_float, -x)                                                            \
+  X(abs_float, size_of(x))                                                    \
+  X(square_float, x* x)                                                       \
+  X(leaky_relu, x > T(0) ? x : x * p)                                         \
+  X(scale_shift, x* p + q)
+
+#define X(name, formula) SL_UNARY(X, name, formula)
+SL_INT_OR_FLOAT_UNARY(X)
+SL_INT_UNARY(X)
+SL_FLOAT_UNARY(X)
+SL_DOUBLE_UNARY(X)
+X(logical_not, x == T(0))
+#undef X
+
+template <class T, class F>
+void unary(int64_t n, void* out, const void* const* in, const int64_t* step, const double* params) {
+  const T p = constant<T>(params, 0), q = constant<T>(params, 1), r = constant<T>(params, 2);
+  using Out = decltype(F::apply(p, p, q, r));
+  const T* a = static_cast<const T*>(in[0]);
+  Out* o = static_cast<Out*>(out);
+  if (n <= 0) return;
+  if (step[0] == 0) {
+    const Out value = F::apply(read(a), p, q, r);
+    for (int64_t i = 0; i < n; ++i) o[i] = value;
+    return;
+  }
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) o[i] = F::apply(read(a + i), p, q, r);
+}
+
+// ---- two operands
+
+template <class T>
+SL_INLINE T sum_of(T x, T y) {
+  if constexpr (Of<T>::kBool) return x || y;
+  else return static_cast<T>(typename Of<T>::Wide(x) + typename Of<T>::Wide(y));
+}
+template <class T>
+SL_INLINE T product_of(T x, T y) {
+  if constexpr (Of<T>::kBool) return x && y;
+  else return static_cast<T>(typename Of<T>::Wide(x) * typename Of<T>::Wide(y));
+}
+template <class T>
+SL_INLINE T squared_difference(T x, T y) {
+  using W = typename Of<T>::Wide;
+  W d = W(x) - W(y);
+  return static_cast<T>(d * d);
+}
+// Shifts by less than zero or more than the bits there are push all of them out.
+template <class T>
+SL_INLINE T shifted_left(T x, T by) {
+  using W = typename Of<T>::Wide;
+  constexpr W kBits = 8 * sizeof(T);
+  bool inside = static_cast<W>(by) < kBits;
+  return static_cast<T>(inside ? static_cast<W>(x) << (static_cast<W>(by) & (kBits - 1)) : W(0));
+}
+template <class T>
+SL_INLINE T shifted_right(T x, T by) {
+  using W = typename Of<T>::Wide;
+  constexpr bool kSigned = T(-1) < T(0);
+  constexpr W kBits = 8 * sizeof(T);
+  bool inside = static_cast<W>(by) < kBits - (kSigned ? 1 : 0);
+  T least = static_cast<T>(inside ? by : T(kBits - 1));
+  return !kSigned && !inside ? T(0) : static_cast<T>(x >> least);
+}
+
+#define SL_INT_OR_BOOL_BINARY(X)                          \
+  X(add, sum_of(x, y))                                    \
+  X(mul, product_of(x, y))                                \
+  X(add_scaled, sum_of(x, product_of(alpha, y)))          \
+  X(bitwise_and, static_cast<T>(x & y))                   \
+  X(bitwise_or, static_cast<T>(x | y))                    \
+  X(bitwise_xor, static_cast<T>(x ^ y))
+#define SL_INT_BINARY(X)                                  \
+  X(sub, static_cast<T>(W(x) - W(y)))                     \
+  X(squared_difference, squared_difference(x, y))         \
+  X(lshift, shifted_left(x, y))                           \
+  X(rshift, shifted_right(x, y))
+#define SL_NO_NAN_BINARY(X)                               \
+  X(maximum, x > y ? x : y)                               \
+  X(minimum, x < y ? x : y)                               \
+  X(fmax, x > y ? x : y)                                  \
+  X(fmin, x < y ? x : y)
+#define SL_FLOAT_BINARY(X)                                \
+  X(float_fmax, x >= y || y != y ? x : y)                 \
+  X(float_fmin, x <= y || y != y ? x : y)
+#define SL_COMPARISONS(X)                                 \
+  X(eq, x == y)                                           \
+  X(ne, x != y)                                           \
+  X(lt, x < y)                                            \
+  X(le, x <= y)                                           \
+  X(gt, x > y)                                            \
+  X(ge, x >= y)
+#define SL_LOGICAL(X)                                     \
+  X(logical_and, (x != T(0)) & (y != T(0)))               \
+  X(logical_or, (x != T(0)) | (y != T(0)))                \
+  X(logical_xor, (x != T(0)) ^ (y != T(0)))
+
+// The second type: what is written.
+#define SL_BINARY(name, formula, Out)                               \
+  struct B_##name {                                                 \
+    template <class T>                                              \
+    static SL_INLINE Out apply(T x, T y, T alpha) {                 \
+      (void)alpha;                                                  \
+      using W = typename Of<T>::Wide;                               \
+      (void)sizeof(W);                                              \
+      return formula;                                               \
+    }                                                               \
+  };
+#define X(name, formula) SL_BINARY(name, formula, T)
+SL_INT_OR_BOOL_BINARY(X)
+SL_INT_BINARY(X)
+SL_NO_NAN_BINARY(X)
+SL_FLOAT_BINARY(X)
+#undef X
+#define X(name, formula) SL_BINARY(name, formula, bool)
+SL_COMPARISONS(X)
+SL_LOGICAL(X)
+#undef X
+
+// An integer type takes the factor of add_scaled from the second slot, where it is exact.
+template <class T>
+SL_INLINE T factor(const double* params) {
+  if (!params) return T(1);
+  if constexpr (Of<T>::kInt || Of<T>::kBool) {
+    int64_t exact;
+    __builtin_memcpy(&exact, params + 1, sizeof exact);
+    return static_cast<T>(exact);
+  } else {
+    return static_cast<T>(params[0]);
+  }
+}
+
+template <class T, class F>
+void binary(int64_t n, void* out, const void* const* in, const int64_t* step,
+            const double* params) {
+  const T alpha = factor<T>(params);
+  using Out = decltype(F::apply(alpha, alpha, alpha));
+  const T *a = static_cast<const T*>(in[0]), *b = static_cast<const T*>(in[1]);
+  Out* o = static_cast<Out*>(out);
+  if (n <= 0) return;
+  if (step[0] == 0) {
+    const T x = read(a);
+    if (step[1] == 0) {
+      const Out value = F::apply(x, read(b), alpha);
+      for (int64_t i = 0; i < n; ++i) o[i] = value;
+      return;
+    }
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) o[i] = F::apply(x, read(b + i), alpha);
+  } else if (step[1] == 0) {
+    const T y = read(b);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) o[i] = F::apply(read(a + i), y, alpha);
+  } else {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) o[i] = F::apply(read(a + i), read(b + i), alpha);
+  }
+}
+
+// ---- three operands
+
+template <class T>
+SL_INLINE T between(T x, T y, T weight) {
+  // From the nearer end: exact at both.
+  bool nearer = (weight < T(0) ? -weight : weight) < T(0.5);
+  return (nearer ? x : y) + (y - x) * (nearer ? weight : -(T(1) - weight));
+}
+template <class T>
+SL_INLINE T clamped_between(T x, T low, T high) {
+  T y = clamped(x, low, high);
+  if constexpr (!Of<T>::kInt) {
+    y = high != high ? high : y;
+    y = low != low ? low : y;
+  }
+  return y;
+}
+#define X(name, formula)                               \
+  struct T_##name {                                    \
+    template <class T>                                 \
+    static SL_INLINE T apply(T x, T y, T z, T scale) { \
+      using W = typename Of<T>::Wide;                  \
+      (void)sizeof(W), (void)scale;                    \
+      return formula;                                  \
+    }                                                  \
+  };
+X(lerp, between(x, y, z))
+X(addcmul, static_cast<T>(W(x) + W(scale) * W(y) * W(z)))
+X(addcdiv, x + scale * (y / z))
+X(clamp_tensor, clamped_between(x, y, z))
+#undef X
+
+template <class T, class F>
+void ternary(int64_t n, void* out, const void* const* in, const int64_t* step,
+             const double* params) {
+  const T scale = factor<T>(params);
+  const T *a = static_cast<const T*>(in[0]), *b = static_cast<const T*>(in[1]);
+  const T* c = static_cast<const T*>(in[2]);
+  T* o = static_cast<T*>(out);
+  if (n <= 0) return;
+  if (step[0] && step[1] && step[2]) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) o[i] = F::apply(a[i], b[i], c[i], scale);
+  } else if (step[0] && step[1]) {
+    const T z = c[0];
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) o[i] = F::apply(a[i], b[i], z, scale);
+  } else if (step[0] && !step[2]) {
+    const T y = b[0], z = c[0];
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) o[i] = F::apply(a[i], y, z, scale);
+  } else {
+    for (int64_t i = 0; i < n; ++i) {
+      o[i] = F::apply(a[i * step[0]], b[i * step[1]], c[i * step[2]], scale);
+    }
+  }
+}
+
+// ---- conversions
+
+// As kernels/convert.cpp has it: to bool by "is not zero", floats to integers towards zero.
+template <class To, class From>
+SL_INLINE To converted(From x) {
+  if constexpr (Of<To>::kBool) {
+    return x != From(0);
+  } else if constexpr (!Of<From>::kInt && !Of<From>::kBool && Of<To>::kInt) {
+    if constexpr (sizeof(To) == 4 && To(-1) < To(0)) {
+      bool fits = x >= From(-2147483648.0) && x < From(2147483648.0);
+      return fits ? static_cast<To>(x) : static_cast<To>(-2147483647 - 1);
+    } else {
+      constexpr From kLimit = From(9223372036854775808.0);
+      bool fits = x >= -kLimit && x < kLimit;
+      return static_cast<To>(fits ? static_cast<int64_t>(x) : int64_t(-9223372036854775807 - 1));
+    }
+  } else {
+    return static_cast<To>(x);
+  }
+}
+template <class To, class From>
+void convert(int64_t n, void* to, const void* from) {
+  const From* a = static_cast<const From*>(from);
+  To* o = static_cast<To*>(to);
+  for (int64_t i = 0; i < n; ++i) o[i] = converted<To>(read(a + i));
+}
+
+// ---- the tables
+
+template <class Op>
+constexpr int number(Op op) {
+  return static_cast<int>(op);
+}
+
+// int8 and int16 are rare: the portable loops do, which costs less code.
+#define SL_EACH_INT(X, name) X(name, uint8_t) X(name, int32_t) X(name, int64_t)
+#define SL_EACH_FLOAT(X, name) X(name, float) X(name, double)
+
+constexpr FastLoop kUnaryLoops[] = {
+#define ROW(name, type) {number(Unary::k_##name), scalar_type<type>(), &unary<type, U_##name>},
+#define X(name, formula) SL_EACH_INT(ROW, name)
+    SL_INT_OR_FLOAT_UNARY(X) SL_INT_UNARY(X) X(logical_not, )
+#undef X
+#define X(name, formula) SL_EACH_FLOAT(ROW, name)
+    SL_FLOAT_UNARY(X) X(logical_not, )
+#undef X
+#define X(name, formula) ROW(name, double)
+    SL_INT_OR_FLOAT_UNARY(X)
+#undef X
+    ROW(sign, float) ROW(threshold, float) ROW(logical_not, bool) ROW(sqrt, double)
+    ROW(rsqrt, double) ROW(reciprocal, double) ROW(leaky_relu, double) ROW(scale_shift, double)
+#undef ROW
+    {number(Unary::k_bitwise_not), ScalarType::Bool, &unary<bool, U_logical_not>},
+    {number(Unary::k_neg), ScalarType::Float64, &unary<double, U_neg_float>},
+    {number(Unary::k_abs), ScalarType::Float64, &unary<double, U_abs_float>},
+    {number(Unary::k_square), ScalarType::Float64, &unary<double, U_square_float>},
+};
+
+constexpr FastLoop kBinaryLoops[] = {
+#define ROW(name, type) {number(Binary::k_##name), scalar_type<type>(), &binary<type, B_##name>},
+#define X(name, formula) SL_EACH_INT(ROW, name)
+    SL_INT_OR_BOOL_BINARY(X) SL_INT_BINARY(X) SL_NO_NAN_BINARY(X) SL_COMPARISONS(X) SL_LOGICAL(X)
+#undef X
+#define X(name, formula) ROW(name, bool)
+    SL_INT_OR_BOOL_BINARY(X) SL_NO_NAN_BINARY(X) SL_COMPARISONS(X) SL_LOGICAL(X)
+#undef X
+#define X(name, formula) ROW(name, double)
+    SL_COMPARISONS(X) SL_LOGICAL(X)
+#undef X
+#define X(name, formula) ROW(name, float)
+    SL_LOGICAL(X)
+#undef X
+#undef ROW
+    {number(Binary::k_fmax), ScalarType::Float32, &binary<float, B_float_fmax>},
+    {number(Binary::k_fmin), ScalarType::Float32, &binary<float, B_float_fmin>},
+    {number(Binary::k_fmax), ScalarType::Float64, &binary<double, B_float_fmax>},
+    {number(Binary::k_fmin), ScalarType::Float64, &binary<double, B_float_fmin>},
+};
+
+constexpr FastLoop kTernaryLoops[] = {
+#define ROW(name, type) {number(Ternary::k_##name), scalar_type<type>(), &ternary<type, T_##name>},
+    SL_EACH_FLOAT(ROW, lerp) SL_EACH_FLOAT(ROW, addcmul) SL_EACH_FLOAT(ROW, addcdiv)
+    SL_EACH_FLOAT(ROW, clamp_tensor) SL_EACH_INT(ROW, addcmul) SL_EACH_INT(ROW, clamp_tensor)
+#undef ROW
+};
+
+#define SL_CONVERTED(X, from)                                                             \
+  X(uint8_t, from) X(int8_t, from) X(int32_t, from) X(int64_t, from) X(float, from)       \
+  X(double, from) X(bool, from)
+constexpr FastConvert kConverts[] = {
+#define X(to, from) {scalar_type<to>(), scalar_type<from>(), &convert<to, from>},
+    SL_CONVERTED(X, uint8_t) SL_CONVERTED(X, int8_t) SL_CONVERTED(X, int32_t)
+    SL_CONVERTED(X, int64_t) SL_CONVERTED(X, float) SL_CONVERTED(X, double) SL_CONVERTED(X, bool)
+#undef X
+};
+
+template <class T, int N>
+constexpr Listed<T> listed(const T (&all)[N]) {
+  return {all, N};
+}
+
+}  // namespace
+
+const PlainLoops plain_loops{listed(kUnaryLoops), listed(kBinaryLoops), listed(kTernaryLoops),
+                             listed(kConverts)};
+
+}  // namespace scriptlang::kernels::SL_ISA
