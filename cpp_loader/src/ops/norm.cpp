@@ -226,6 +226,59 @@ void channel_statistics(const Tensor& x, int64_t images, int64_t channels, int64
   });
 }
 
+// Channels of few pixels go by columns: an image is a row of channels * pixels elements.
+constexpr int64_t kFewPixels = 16, kWidestImage = 16384;
+
+bool goes_by_columns(int64_t images, int64_t channels, int64_t pixels) {
+  return pixels < kFewPixels && channels * pixels <= kWidestImage && images > 1;
+}
+
+template <class T>
+void column_statistics(const Tensor& x, int64_t images, int64_t channels, int64_t pixels, T* mean,
+                       T* variance) {
+  const auto& lines = kernels::kernels().lines->of(T());
+  const T* from = x.data<T>();
+  int64_t width = channels * pixels;
+  constexpr int64_t kRows = 64;  // sums of this many are added in double
+  std::vector<T> center(size_t(width), T(0));
+  auto add_up = [&](T* result, auto add) {
+    std::vector<double> total(size_t(channels), 0.0);
+    std::vector<T> part(size_t(width), T(0));
+    for (int64_t row = 0; row < images; row += kRows) {
+      std::fill(part.begin(), part.end(), T(0));
+      add(std::min(kRows, images - row), from + row * width, part.data());
+      for (int64_t j = 0; j < width; ++j) total[size_t(j / pixels)] += double(part[size_t(j)]);
+    }
+    for (int64_t c = 0; c < channels; ++c) {
+      result[c] = T(total[size_t(c)]) / T(images * pixels);
+    }
+  };
+  add_up(mean, [&](int64_t rows, const T* at, T* part) {
+    lines.add_columns(rows, width, at, width, part);
+  });
+  for (int64_t j = 0; j < width; ++j) center[size_t(j)] = mean[j / pixels];
+  add_up(variance, [&](int64_t rows, const T* at, T* part) {
+    lines.add_squares(rows, width, at, width, center.data(), part);
+  });
+}
+
+// y = x * scale + shift by channels.
+template <class T>
+void scale_columns(const T* x, T* y, int64_t images, int64_t channels, int64_t pixels,
+                   const T* scale, const T* shift) {
+  int64_t width = channels * pixels;
+  std::vector<T> scales(size_t(width), T(0)), shifts(size_t(width), T(0));
+  for (int64_t j = 0; j < width; ++j) {
+    scales[size_t(j)] = scale[j / pixels];
+    shifts[size_t(j)] = shift[j / pixels];
+  }
+  kernels::parallel_for(images, grain_for(width), [&](int64_t begin, int64_t end) {
+    kernels::kernels().lines->of(T()).scale_shift_rows(end - begin, width, x + begin * width,
+                                                       scales.data(), shifts.data(),
+                                                       y + begin * width);
+  });
+}
+
 // running = (1 - momentum) * running + momentum * seen
 void update_running(const Tensor& running, const Tensor& seen, double momentum) {
   if (!running.defined()) return;
@@ -273,7 +326,10 @@ Normed batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
   for_float_type(computed, [&](auto zero) {
     using T = decltype(zero);
     T *mean = result.mean.data<T>(), *var = variance.data<T>(), *rstd = result.rstd.data<T>();
-    if (training) {
+    bool by_columns = goes_by_columns(images, channels, pixels);
+    if (training && by_columns) {
+      column_statistics(x, images, channels, pixels, mean, var);
+    } else if (training) {
       channel_statistics(x, images, channels, pixels, mean, var);
     } else {
       copy_into(result.mean, reshape(running_mean, {channels}));
@@ -281,13 +337,20 @@ Normed batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
     }
     const T *from = x.data<T>(), *gamma = data_or_null<T>(w), *beta = data_or_null<T>(b);
     T* to = result.y.data<T>();
-    for (int64_t c = 0; c < channels; ++c) rstd[c] = T(1) / std::sqrt(var[c] + T(eps));
+    std::vector<T> scale(size_t(channels), T(0)), shift(size_t(channels), T(0));
+    for (int64_t c = 0; c < channels; ++c) {
+      rstd[c] = T(1) / std::sqrt(var[c] + T(eps));
+      scale[size_t(c)] = rstd[c] * (gamma ? gamma[c] : T(1));
+      shift[size_t(c)] = (beta ? beta[c] : T(0)) - mean[c] * scale[size_t(c)];
+    }
+    if (by_columns) {
+      scale_columns(from, to, images, channels, pixels, scale.data(), shift.data());
+      return;
+    }
     kernels::parallel_for(images * channels, grain_for(pixels), [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {
-        int64_t c = r % channels;
-        T scale = rstd[c] * (gamma ? gamma[c] : T(1));
-        T shift = (beta ? beta[c] : T(0)) - mean[c] * scale;
-        Rows<T>::scale_shift(pixels, from + r * pixels, scale, shift, to + r * pixels);
+        size_t c = size_t(r % channels);
+        Rows<T>::scale_shift(pixels, from + r * pixels, scale[c], shift[c], to + r * pixels);
       }
     });
   });
