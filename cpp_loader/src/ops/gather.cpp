@@ -22,16 +22,17 @@ struct IndexWalk {
   void run(F f) const {
     if (index.numel() == 0) return;
     const int64_t* at = index.data<int64_t>();
-    int64_t n = index.dim(), self_at = 0, other_at = 0;
+    int64_t last = index.dim() - 1, inner = index.size(last), self_at = 0, other_at = 0;
+    int64_t self_by = last == dim ? 0 : self.stride(last);
+    int64_t other_by = other.defined() ? other.stride(last) : 0;
     int64_t place[kMaxDims] = {};
-    for (int64_t i = 0; i < index.numel(); ++i) {
-      int64_t k = at[i];
-      if (k < 0 || k >= size) {
-        raise(ErrorKind::RuntimeError, "index ", k, " is out of bounds for dimension ", dim,
-              " with size ", size);
+    for (int64_t i = 0; i < index.numel(); i += inner) {
+      for (int64_t j = 0; j < inner; ++j) {
+        int64_t k = at[i + j];
+        if (k < 0 || k >= size) out_of_bounds(k);
+        f(self_at + j * self_by + k * self_step, i + j, other_at + j * other_by);
       }
-      f(self_at + k * self_step, i, other_at);
-      for (int64_t d = n - 1; d >= 0; --d) {
+      for (int64_t d = last - 1; d >= 0; --d) {
         if (d != dim) self_at += self.stride(d);
         if (other.defined()) other_at += other.stride(d);
         if (++place[d] < index.size(d)) break;
@@ -40,6 +41,11 @@ struct IndexWalk {
         if (other.defined()) other_at -= index.size(d) * other.stride(d);
       }
     }
+  }
+
+  [[noreturn]] __attribute__((noinline, cold)) void out_of_bounds(int64_t k) const {
+    raise(ErrorKind::RuntimeError, "index ", k, " is out of bounds for dimension ", dim,
+          " with size ", size);
   }
 };
 

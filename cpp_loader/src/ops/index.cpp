@@ -318,6 +318,52 @@ void index_put(const Tensor& self, const std::vector<Tensor>& indices, const Ten
 
 namespace {
 
+// Elements or blocks of them that lie side by side; `at` names places along the middle dimension.
+template <class T>
+void select_elements(const char* from, char* to, int64_t rows, int64_t size, const int64_t* at,
+                     int64_t count) {
+  const T* a = reinterpret_cast<const T*>(from);
+  T* o = reinterpret_cast<T*>(to);
+  for (int64_t r = 0; r < rows; ++r, a += size, o += count) {
+    for (int64_t j = 0; j < count; ++j) o[j] = a[at[j]];
+  }
+}
+void select_blocks(const char* from, char* to, int64_t rows, int64_t size, const int64_t* at,
+                   int64_t count, size_t bytes) {
+  for (int64_t r = 0; r < rows; ++r, from += size_t(size) * bytes) {
+    for (int64_t j = 0; j < count; ++j, to += bytes) {
+      std::memcpy(to, from + size_t(at[j]) * bytes, bytes);
+    }
+  }
+}
+
+Tensor select_contiguous(const Tensor& self, int64_t dim, const int64_t* at, int64_t count) {
+  std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().end());
+  int64_t outer = 1, inner = self.itemsize(), size = self.size(dim);
+  for (int64_t d = 0; d < self.dim(); ++d) {
+    if (d != dim) (d < dim ? outer : inner) *= self.size(d);
+  }
+  sizes[size_t(dim)] = count;
+  Tensor out = Tensor::empty(sizes, self.dtype());
+  if (out.numel() == 0) return out;
+  const char* from = static_cast<const char*>(self.raw());
+  char* to = static_cast<char*>(out.raw());
+  int64_t grain = std::max<int64_t>(1, 65536 / std::max<int64_t>(1, count * inner));
+  kernels::parallel_for(outer, grain, [&](int64_t begin, int64_t end) {
+    const char* a = from + begin * size * inner;
+    char* o = to + begin * count * inner;
+    int64_t rows = end - begin;
+    switch (inner == self.itemsize() ? inner : 0) {
+      case 1: return select_elements<uint8_t>(a, o, rows, size, at, count);
+      case 2: return select_elements<uint16_t>(a, o, rows, size, at, count);
+      case 4: return select_elements<uint32_t>(a, o, rows, size, at, count);
+      case 8: return select_elements<uint64_t>(a, o, rows, size, at, count);
+      default: return select_blocks(a, o, rows, size, at, count, size_t(inner));
+    }
+  });
+  return out;
+}
+
 // Indices as int64, contiguous, each from 0 to below `size`.
 Tensor places_below(const Tensor& index, int64_t size) {
   Tensor places = contiguous_as(index, ScalarType::Int64);
@@ -344,6 +390,9 @@ Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
     Tensor copy = Tensor::empty(IntSpan(), self.dtype());
     copy_into(copy, self);
     return copy;
+  }
+  if (self.is_contiguous()) {
+    return select_contiguous(self, dim, places.data<int64_t>(), places.numel());
   }
   std::vector<Tensor> indices(size_t(dim) + 1);
   indices[size_t(dim)] = places;

@@ -54,6 +54,31 @@ int64_t source_of(Edge edge, int64_t i, int64_t size) {
   }
 }
 
+// The elements of dimension d from these places. At `to` those begin that follow each other in the
+// source too: where they are most, they are copied together.
+Tensor selected(const Tensor& self, int64_t d, const std::vector<int64_t>& from, int64_t to) {
+  int64_t total = int64_t(from.size()), run = 1;
+  while (to + run < total && from[size_t(to + run)] == from[size_t(to + run - 1)] + 1) ++run;
+  constexpr int64_t kFew = 32;
+  if (total - run > kFew) {
+    Tensor places = Tensor::empty({total}, ScalarType::Int64);
+    std::copy(from.begin(), from.end(), places.data<int64_t>());
+    return index_select(self, d, places);
+  }
+  std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().end());
+  sizes[size_t(d)] = total;
+  Tensor out = Tensor::empty(sizes, self.dtype());
+  auto copy = [&](int64_t at, int64_t count) {
+    int64_t begin = from[size_t(at)];
+    copy_into(view_slice(out, d, at, at + count), view_slice(self, d, begin, begin + count));
+  };
+  copy(to, run);
+  for (int64_t j = 0; j < total; ++j) {
+    if (j < to || j >= to + run) copy(j, 1);
+  }
+  return out;
+}
+
 Tensor edge_pad(const Tensor& self, IntSpan pad, Edge edge) {
   SL_CHECK(pad.size % 2 == 0, "Padding length must be divisible by 2");
   int64_t n = pad.size / 2;
@@ -84,11 +109,11 @@ Tensor edge_pad(const Tensor& self, IntSpan pad, Edge edge) {
       size -= first + std::max<int64_t>(-after, 0);
       SL_CHECK(size > 0, "Negative padding value is resulting in an empty dimension");
     }
-    Tensor places = Tensor::empty({total}, ScalarType::Int64);
+    std::vector<int64_t> from(size_t(total), 0);
     for (int64_t j = 0; j < total; ++j) {
-      places.data<int64_t>()[j] = first + source_of(edge, j - shift, size);
+      from[size_t(j)] = first + source_of(edge, j - shift, size);
     }
-    result = index_select(result, d, places);
+    result = selected(result, d, from, std::clamp<int64_t>(shift, 0, total - 1));
   }
   if (!result.is(self)) return result;
   Tensor copy = Tensor::empty(self.sizes(), self.dtype());
