@@ -21,6 +21,13 @@ using Lock = std::lock_guard<std::mutex>;
 template <class F>
 void fill_each(const Tensor& t, Generator& generator, F f) {
   check_writable(t);
+  if (t.dtype() == ScalarType::Float32 && t.is_contiguous()) {
+    Lock lock(generator.mutex);
+    Draw draw(generator);
+    float* to = t.data<float>();
+    for (int64_t i = 0; i < t.numel(); ++i) to[i] = float(f(draw));
+    return;
+  }
   Tensor values = Tensor::empty(t.sizes(), ScalarType::Float64);
   {
     Lock lock(generator.mutex);
@@ -31,15 +38,44 @@ void fill_each(const Tensor& t, Generator& generator, F f) {
   copy_into(t, values);
 }
 
-// Sixteen uniform numbers become sixteen normal ones.
+// low + x * range, rounded once; most often x itself.
 template <class T>
-void normal_sixteen(T* data, T mean, T std) {
-  for (int j = 0; j < 8; ++j) {
-    T u1 = T(1) - data[j], u2 = data[j + 8];
-    T radius = std::sqrt(T(-2) * std::log(u1));
-    T theta = T(kTwoPi) * u2;
-    data[j] = std::fma(radius * std::cos(theta), std, mean);
-    data[j + 8] = std::fma(radius * std::sin(theta), std, mean);
+T scaled(T x, T range, T low) {
+  return range == T(1) && low == T(0) ? x : std::fma(x, range, low);
+}
+
+// Blocks of sixteen uniform numbers become normal ones: by Box and Muller, each of the first eight
+// with one of the last eight.
+template <class T>
+void normal_blocks(T* data, int64_t blocks, T mean, T std) {
+  using kernels::Unary;
+  constexpr ScalarType kType = sizeof(T) == 4 ? ScalarType::Float32 : ScalarType::Float64;
+  constexpr int64_t kMost = 32;
+  auto map = [](Unary op, const T* from, T* to, int64_t n) {
+    const void* in[1] = {from};
+    const int64_t step[1] = {1};
+    kernels::loops(op)[kType](n, to, in, step, nullptr);
+  };
+  while (blocks > 0) {
+    T radius[8 * kMost], theta[8 * kMost], along[8 * kMost], across[8 * kMost];
+    int64_t count = std::min(blocks, kMost), n = 8 * count;
+    for (int64_t i = 0; i < n; ++i) {
+      const T* u = data + i / 8 * 16 + i % 8;
+      radius[i] = T(1) - u[0];
+      theta[i] = T(kTwoPi) * u[8];
+    }
+    map(Unary::k_log, radius, radius, n);
+    for (int64_t i = 0; i < n; ++i) radius[i] *= T(-2);
+    map(Unary::k_sqrt, radius, radius, n);
+    map(Unary::k_cos, theta, along, n);
+    map(Unary::k_sin, theta, across, n);
+    for (int64_t i = 0; i < n; ++i) {
+      T* to = data + i / 8 * 16 + i % 8;
+      to[0] = scaled(radius[i] * along[i], std, mean);
+      to[8] = scaled(radius[i] * across[i], std, mean);
+    }
+    data += 16 * count;
+    blocks -= count;
   }
 }
 
@@ -52,11 +88,11 @@ void fill_normal_blocks(T* data, int64_t n, T mean, T std, Draw draw, bool whole
   };
   int64_t drawn = whole_only ? n - n % 16 : n;
   for (int64_t i = 0; i < drawn; ++i) data[i] = uniform();
-  for (int64_t i = 0; i + 16 <= n; i += 16) normal_sixteen(data + i, mean, std);
+  normal_blocks(data, n / 16, mean, std);
   if (n % 16 != 0) {
     data += n - 16;
     for (int i = 0; i < 16; ++i) data[i] = uniform();
-    normal_sixteen(data, mean, std);
+    normal_blocks(data, 1, mean, std);
   }
 }
 
@@ -98,9 +134,9 @@ void fill_uniform(const Tensor& t, double from, double to, Generator& generator)
   SL_CHECK(from <= to, "uniform_ expects to return a [from, to) range, but found from=", from,
            " > to=", to);
   fill_each(t, generator, [&](Draw& draw) {
-    if (type == ScalarType::Float64) return std::fma(draw.uniform(), to - from, from);
+    if (type == ScalarType::Float64) return scaled(draw.uniform(), to - from, from);
     float low = float(from);
-    return double(std::fma(draw.uniform_float(), float(to) - low, low));
+    return double(scaled(draw.uniform_float(), float(to) - low, low));
   });
 }
 
