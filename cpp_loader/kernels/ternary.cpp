@@ -73,9 +73,6 @@ struct Tables {
     Tables& t = *this;
     set_where<bool, SL_INT_TYPES, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Ternary::k_where]);
     t[Ternary::k_where].sign_free = true;
-    for (const FastLoop& l : kernels().plain_loops->ternary) {
-      of[l.op].at[static_cast<int>(l.type)] = l.loop;
-    }
     const FastLoops& fast = *kernels().loops;
     for (ScalarType type : {ScalarType::Float32, ScalarType::Int32}) {
       t[Ternary::k_where].at[static_cast<int>(type)] = fast.where_4;
@@ -87,6 +84,9 @@ struct Tables {
     set_ternary<F_addcmul, SL_INT_TYPES, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Ternary::k_addcmul]);
     set_ternary<F_addcdiv, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Ternary::k_addcdiv]);
     set_ternary<F_clamp, SL_INT_TYPES, SL_FLOAT_TYPES>(t[Ternary::k_clamp_tensor]);
+    for (const FastLoop& l : kernels().plain_loops->ternary) {
+      of[l.op].at[static_cast<int>(l.type)] = l.loop;
+    }
   }
 };
 

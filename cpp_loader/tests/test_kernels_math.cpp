@@ -138,7 +138,7 @@ void compare_with_portable(Listed<FastLoop> mine, Listed<FastLoop> portable, int
 }  // namespace
 
 TEST(functions_through_double) {
-  check(Unary::k_atan, "atan", std::atan, -20, 20, 1.0);
+  check(Unary::k_atan, "atan", std::atan, -20, 20);
   check(Unary::k_asin, "asin", std::asin, -1.1f, 1.1f, 1.0);
   check(Unary::k_acos, "acos", std::acos, -1.1f, 1.1f, 1.0);
   check(Unary::k_tan, "tan", std::tan, -3000, 3000, 1.0);

@@ -177,6 +177,25 @@ SL_INLINE F16 gelu_tanh_512(F16 x) {
   return _mm512_mul_ps(_mm512_mul_ps(x, all(0.5f)), _mm512_add_ps(all(1.0f), tanh_512(inner)));
 }
 
+// Beyond 1 as pi/2 - atan(1 / x).
+SL_INLINE F16 atan_512(F16 x) {
+  F16 t = magnitude(x);
+  __mmask16 far = _mm512_cmp_ps_mask(t, all(1.0f), _CMP_GT_OQ);
+  F16 inner = _mm512_mask_mov_ps(t, far, inverse(at_most(t, 1e37f)));
+  F16 square = _mm512_mul_ps(inner, inner);
+  F16 p = all(0.00285012813f);
+  p = fma(p, square, all(-0.0160696446f));
+  p = fma(p, square, all(0.0426933007f));
+  p = fma(p, square, all(-0.0750446033f));
+  p = fma(p, square, all(0.106410219f));
+  p = fma(p, square, all(-0.142036709f));
+  p = fma(p, square, all(0.199926236f));
+  p = fma(p, square, all(-0.333330736f));
+  F16 y = fma(_mm512_mul_ps(p, square), inner, inner);
+  y = _mm512_mask_sub_ps(y, far, all(1.57079637f), y);
+  return signed_as(y, x);
+}
+
 // x = m 2^e with m in [3/4, 3/2); log(m) by a polynomial.
 SL_INLINE F16 log_512(F16 x) {
   F16 m = _mm512_getmant_ps(x, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_nan);

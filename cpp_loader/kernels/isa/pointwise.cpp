@@ -267,6 +267,7 @@ void to_bfloat(int64_t n, uint16_t* to, const float* from) {
   X(gelu_tanh, gelu_tanh_512(x))                \
   X(mish, mish_512(x))                          \
   X(logit, log_512(odds_512(x, p)))             \
+  X(atan, atan_512(x))                          \
   X(softplus, softplus_512(x, p, q))            \
   X(log_sigmoid, log_sigmoid_512(x))            \
   X(elu, elu_512(x, p, q, r))
@@ -385,6 +386,12 @@ constexpr FastLoops make_loops() {
 #define X(name) loops.finish[static_cast<int>(Unary::k_##name)] = &finish_##name;
   SL_FINISH(X)
 #undef X
+#define X(name) loops.unary_f32[static_cast<int>(Unary::k_##name)] = &double_##name;
+  SL_DOUBLE_UNARY_NAMES(X)
+#undef X
+#define X(name) loops.binary_f32[static_cast<int>(Binary::k_##name)] = &double_##name;
+  SL_DOUBLE_BINARY_NAMES(X)
+#undef X
 #define X(name, formula) loops.unary_f32[static_cast<int>(Unary::k_##name)] = &loop_##name;
   SL_FAST_UNARY(X)
 #undef X
@@ -397,12 +404,6 @@ constexpr FastLoops make_loops() {
   loops.unary_f32[static_cast<int>(Unary::k_sin)] = &wide_sine<0>;
   loops.unary_f32[static_cast<int>(Unary::k_cos)] = &wide_sine<1>;
 #endif
-#define X(name) loops.unary_f32[static_cast<int>(Unary::k_##name)] = &double_##name;
-  SL_DOUBLE_UNARY_NAMES(X)
-#undef X
-#define X(name) loops.binary_f32[static_cast<int>(Binary::k_##name)] = &double_##name;
-  SL_DOUBLE_BINARY_NAMES(X)
-#undef X
 #define X(name, formula)                                                                       \
   loops.binary_f32[static_cast<int>(Binary::k_##name)] = &loop_##name##_pair<float>;           \
   loops.binary_f64[static_cast<int>(Binary::k_##name)] = &loop_##name##_pair<double>;
