@@ -61,6 +61,39 @@ class Tanh(nn.Module):
         return torch.tanh(x)
 
 
+class Columns(nn.Module):
+    """Sums and extremes over the first dimension."""
+
+    def forward(self, x):
+        return x.sum(0) + torch.amax(x, 0)
+
+
+class Places(nn.Module):
+    """Where the greatest of each row is."""
+
+    def forward(self, x):
+        return torch.argmax(x, -1)
+
+
+class Codes(nn.Module):
+    """Numbers to codes of eight bits, as integers."""
+
+    def forward(self, x):
+        return torch.clamp(torch.round(x * 32.0), -128.0, 127.0).to(torch.int64)
+
+
+class Between(nn.Module):
+    """Comparisons, a conjunction, a choice."""
+
+    def forward(self, x):
+        return torch.where((x > -1.0) & (x < 1.0), x, x * 0.5)
+
+
+class Power(nn.Module):
+    def forward(self, x):
+        return torch.pow(torch.abs(x), 2.2)
+
+
 def group_norm() -> nn.Module:
     return nn.GroupNorm(8, 64)
 

@@ -97,6 +97,11 @@ ELEMENTS = (*pointwise("chain", "tanh(1.5x+.25) sigmoid(x) + exp(-x^2)", "Chain"
             *pointwise("rms_norm", "RMS norm of rows, by hand", "RmsNorm", None),
             *pointwise("scores", "softmax(x / 8 + mask) of rows", "ScaledSoftmax", None),
             *pointwise("loss", "mean squared error", "SquaredError", None),
+            *pointwise("columns", "sums and extremes of columns", "Columns", None),
+            *pointwise("places", "places of the greatest of rows", "Places", None),
+            *pointwise("codes", "numbers to codes", "Codes", None),
+            *pointwise("between", "comparisons and a choice", "Between", None),
+            *pointwise("power", "|x| to the power of 2.2", "Power", None),
             *(Workload(name, f"{title}, 64 channels of 56x56", f"operators:{name}",
                        ((1, 64, 56, 56),), compile=True, group="elements")
               for name, title in (("group_norm", "Group norm"), ("batch_norm", "Batch norm"))),
