@@ -338,7 +338,7 @@ void select_blocks(const char* from, char* to, int64_t rows, int64_t size, const
 }
 
 Tensor select_contiguous(const Tensor& self, int64_t dim, const int64_t* at, int64_t count) {
-  std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().end());
+  Dims sizes(self.sizes());
   int64_t outer = 1, inner = self.itemsize(), size = self.size(dim);
   for (int64_t d = 0; d < self.dim(); ++d) {
     if (d != dim) (d < dim ? outer : inner) *= self.size(d);

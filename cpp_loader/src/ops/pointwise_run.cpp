@@ -115,7 +115,7 @@ struct Stream {
   Convert convert = nullptr;
 };
 
-constexpr int64_t kChunk = 512;
+constexpr int64_t kBufferBytes = 8192;  // of an operand that is converted, at a time
 constexpr int64_t kParallelElements = 32768;
 
 struct Runner {
@@ -144,11 +144,13 @@ struct Runner {
 
   __attribute__((noinline)) void run_converted(char* const* at, const int64_t* strides,
                                                int64_t n) const {
-    alignas(64) char buffers[1 + kMaxInputs][kChunk * 16];
-    int64_t step[kMaxInputs];
+    alignas(64) char buffers[1 + kMaxInputs][kBufferBytes];
+    int64_t step[kMaxInputs], widest = itemsize(streams[0].from);
     const void* in[kMaxInputs];
-    for (int64_t done = 0; done < n; done += kChunk) {
-      int64_t length = std::min(kChunk, n - done);
+    for (int i = 0; i < count; ++i) widest = std::max(widest, itemsize(streams[1 + i].to));
+    const int64_t chunk = kBufferBytes / widest;
+    for (int64_t done = 0; done < n; done += chunk) {
+      int64_t length = std::min(chunk, n - done);
       for (int i = 0; i < count; ++i) {
         const Stream& s = streams[1 + i];
         int64_t stride = strides[1 + i], size = itemsize(s.to);

@@ -176,18 +176,31 @@ double rounded(double v, ScalarType type) {
                                         : float(v);
 }
 
+// As below, where the type's own arithmetic does the rounding.
+template <class T>
+void count_in_bins(int64_t n, const T* x, T low, T high, T count, T width, int64_t bins,
+                   double* out) {
+  for (int64_t i = 0; i < n; ++i) {
+    if (!(x[i] >= low && x[i] <= high)) continue;
+    int64_t bin = scalars::truncate(double((x[i] - low) * count / width));
+    out[std::clamp<int64_t>(bin, 0, bins - 1)] += 1;
+  }
+}
+
 // Places of bins are found in the elements' own type, as PyTorch finds them.
 Tensor histc(const Tensor& self, int64_t bins, double low, double high) {
   SL_CHECK(is_floating(self.dtype()), "\"histogram_cpu\" not implemented for '",
            dtype_display_name(self.dtype()), "'");
   SL_CHECK(bins > 0, "bins must be > 0");
-  Tensor x = contiguous_as(self, ScalarType::Float64);
-  const double* from = x.data<double>();
+  bool single = self.dtype() == ScalarType::Float32;
+  Tensor x = contiguous_as(self, single ? ScalarType::Float32 : ScalarType::Float64);
   int64_t n = x.numel();
   if (low == high && n > 0) {
-    auto [least, most] = std::minmax_element(from, from + n);
-    low = *least;
-    high = *most;
+    for_float_type(x.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      low = Rows<T>::minimum(n, x.data<T>());
+      high = Rows<T>::maximum(n, x.data<T>());
+    });
   }
   if (low == high) {
     low -= 1;
@@ -201,13 +214,21 @@ Tensor histc(const Tensor& self, int64_t bins, double low, double high) {
   high = rounded(high, type);
   double count = rounded(double(bins), type), width = rounded(high - low, type);
   Tensor out = Tensor::zeros({bins}, ScalarType::Float64);
-  for (int64_t i = 0; i < n && std::isfinite(width); ++i) {
+  double* counts = out.data<double>();
+  if (!std::isfinite(width)) return to_dtype(out, type);
+  if (single) {
+    count_in_bins(n, x.data<float>(), float(low), float(high), float(count), float(width), bins,
+                  counts);
+    return to_dtype(out, type);
+  }
+  const double* from = x.data<double>();
+  for (int64_t i = 0; i < n; ++i) {
     if (!(from[i] >= low && from[i] <= high)) continue;
     double part = rounded(rounded(from[i] - low, type) * count, type) / width;
     int64_t bin = scalars::truncate(rounded(part, type));  // of what overflows: the least one
-    out.data<double>()[std::clamp<int64_t>(bin, 0, bins - 1)] += 1;
+    counts[std::clamp<int64_t>(bin, 0, bins - 1)] += 1;
   }
-  return to_dtype(out, self.dtype());
+  return to_dtype(out, type);
 }
 
 Tensor isin(const Tensor& elements, const Tensor& wanted, bool invert) {
