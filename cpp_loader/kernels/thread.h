@@ -2,7 +2,8 @@
 //
 // In a library that is loaded late, a thread_local costs a call at each access, unless it lies in
 // the part of the thread's block that is laid out at its start. glibc keeps room there for
-// libraries that come later; it is small, so only pointers and numbers go there.
+// libraries that come later; it is small, and all thread_locals of a library go there as soon as
+// one does. So a library's must all be words and small objects: what is larger hangs on a pointer.
 #pragma once
 #include <cstdint>
 

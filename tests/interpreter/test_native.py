@@ -1,6 +1,8 @@
 """The native engine does what the Python engine does: values, errors, state, limits."""
 
 import enum
+import struct
+import sys
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 import numpy as np
@@ -243,3 +245,18 @@ def test_enums_go_in_and_out():
     assert f(Color.GREEN, 2) == [Color.GREEN]
     message = str(failure(f._function, 1, 2, name="native"))
     assert "Expected a value of type '__torch__" in message and "argument 'c'" in message
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads an ELF file")
+def test_variables_of_threads_fit_where_the_c_library_keeps_room():
+    """All of a library's thread_locals lie in the static block as soon as one does (thread.h)."""
+    with open(native.load()[0].__file__, "rb") as file:
+        head = file.read(64)
+        assert head[:6] == b"\x7fELF\x02\x01", "64 bits, little-endian"
+        table, each, count = *struct.unpack_from("<Q", head, 32), *struct.unpack_from("<HH", head, 54)
+        file.seek(table)
+        headers = [file.read(each) for _ in range(count)]
+    PT_TLS = 7
+    sizes = [struct.unpack_from("<Q", h, 40)[0] for h in headers
+             if struct.unpack_from("<I", h)[0] == PT_TLS]
+    assert sum(sizes) <= 256

@@ -56,12 +56,10 @@ struct FreeBlock {
   FreeBlock* next;
 };
 
-enum class State : uint8_t { kFresh, kReady, kDead };  // no Drain yet; it exists; it has run
-
 constexpr size_t kSmallStep = 16, kSmallClasses = 9;  // up to 128 bytes
 constexpr uint32_t kKeptSmall = 8192;
 
-// What one thread keeps, and what its program holds.
+// The free blocks of one thread.
 struct Kept {
   struct Class {
     FreeBlock* head;
@@ -70,35 +68,35 @@ struct Kept {
   FreeBlock* small_head[kSmallClasses];
   uint32_t small_count[kSmallClasses];
   int64_t bytes;  // of blocks that are not small
-  State state;
-  int64_t used, limit = std::numeric_limits<int64_t>::max();
 };
-thread_local Kept kept_here = {};
-SL_THREAD_WORD Kept* known = nullptr;
+SL_THREAD_WORD Kept* kept = nullptr;  // null: none yet, or none any more
+SL_THREAD_WORD bool is_over = false;  // the thread ends: it keeps nothing more
+SL_THREAD_WORD int64_t used_bytes = 0;
+SL_THREAD_WORD int64_t limit_bytes = std::numeric_limits<int64_t>::max();
 
-inline Kept& kept() {
-  Kept* k = known;
-  if (__builtin_expect(k == nullptr, 0)) k = known = &kept_here;
-  return *k;
-}
-
-void free_all(FreeBlock*& head) {
+void free_all(FreeBlock* head) {
   while (head) std::free(std::exchange(head, head->next));
 }
 
 struct Drain {
   ~Drain() {
-    Kept& k = kept();
-    k.state = State::kDead;  // keep nothing more
-    for (Kept::Class& c : k.classes) free_all(c.head);
-    for (FreeBlock*& head : k.small_head) free_all(head);
+    is_over = true;
+    Kept* k = std::exchange(kept, nullptr);
+    for (Kept::Class& c : k->classes) free_all(c.head);
+    for (FreeBlock* head : k->small_head) free_all(head);
+    std::free(k);
   }
 };
 
-__attribute__((noinline, cold)) void start_drain() {
+// From now on the thread keeps blocks; null where it cannot.
+__attribute__((noinline, cold)) Kept* start_keeping() {
+  if (!kKeep || is_over) return nullptr;
+  Kept* fresh = static_cast<Kept*>(std::calloc(1, sizeof(Kept)));
+  if (!fresh) return nullptr;
+  kept = fresh;
   static thread_local Drain drain;
   (void)drain;
-  kept().state = State::kReady;
+  return fresh;
 }
 
 // Asks for large pages under large blocks: fewer page faults, fewer misses of address translation.
@@ -125,29 +123,28 @@ __attribute__((noinline, cold)) void* take_fresh(size_t bytes, size_t index) {
 
 void* take(size_t bytes) {
   size_t index = class_of(bytes);
-  Kept& k = kept();
-  if (index >= kClasses || !k.classes[index].head) return take_fresh(bytes, index);
-  Kept::Class& c = k.classes[index];
+  Kept* k = kept;
+  if (index >= kClasses || !k || !k->classes[index].head) return take_fresh(bytes, index);
+  Kept::Class& c = k->classes[index];
   FreeBlock* block = c.head;
   c.head = block->next;
   --c.count;
-  if (index >= kUncountedClasses) k.bytes -= int64_t(class_bytes(index));
+  if (index >= kUncountedClasses) k->bytes -= int64_t(class_bytes(index));
   return block;
 }
 
 void give(void* block, size_t bytes) noexcept {
   size_t index = class_of(bytes);
-  Kept& k = kept();
-  if (__builtin_expect(k.state == State::kFresh, 0)) start_drain();
-  if (kKeep && index < kClasses && k.state == State::kReady) {
-    Kept::Class& c = k.classes[index];
+  Kept* k = kept ? kept : start_keeping();
+  if (k && index < kClasses) {
+    Kept::Class& c = k->classes[index];
     int64_t size = index < kUncountedClasses ? 0 : int64_t(class_bytes(index));
-    if (c.count < kKeptPerClass && (size == 0 || k.bytes + size <= kKeptBytes)) {
+    if (c.count < kKeptPerClass && (size == 0 || k->bytes + size <= kKeptBytes)) {
       FreeBlock* free_block = static_cast<FreeBlock*>(block);
       free_block->next = c.head;
       c.head = free_block;
       ++c.count;
-      k.bytes += size;
+      k->bytes += size;
       return;
     }
   }
@@ -157,10 +154,10 @@ void give(void* block, size_t bytes) noexcept {
 void* take_small(size_t bytes) {
   size_t index = (bytes + kSmallStep - 1) / kSmallStep;
   if (index < kSmallClasses) {
-    Kept& k = kept();
-    if (FreeBlock* block = k.small_head[index]) {
-      k.small_head[index] = block->next;
-      --k.small_count[index];
+    Kept* k = kept;
+    if (FreeBlock* block = k ? k->small_head[index] : nullptr) {
+      k->small_head[index] = block->next;
+      --k->small_count[index];
       return block;
     }
     bytes = index * kSmallStep;
@@ -172,30 +169,27 @@ void* take_small(size_t bytes) {
 
 void give_small(void* block, size_t bytes) noexcept {
   size_t index = (bytes + kSmallStep - 1) / kSmallStep;
-  Kept& k = kept();
-  if (__builtin_expect(k.state == State::kFresh, 0)) start_drain();
-  if (kKeep && index < kSmallClasses && k.state == State::kReady &&
-      k.small_count[index] < kKeptSmall) {
+  Kept* k = kept ? kept : start_keeping();
+  if (k && index < kSmallClasses && k->small_count[index] < kKeptSmall) {
     FreeBlock* free_block = static_cast<FreeBlock*>(block);
-    free_block->next = k.small_head[index];
-    k.small_head[index] = free_block;
-    ++k.small_count[index];
+    free_block->next = k->small_head[index];
+    k->small_head[index] = free_block;
+    ++k->small_count[index];
     return;
   }
   std::free(block);
 }
 
 void charge(int64_t bytes) {
-  Kept& k = kept();
   int64_t sum;
-  if (__builtin_add_overflow(k.used, bytes, &sum) || sum > k.limit) {
-    raise(ErrorKind::MemoryError, "the program needs more than its memory limit of ", k.limit,
+  if (__builtin_add_overflow(used_bytes, bytes, &sum) || sum > limit_bytes) {
+    raise(ErrorKind::MemoryError, "the program needs more than its memory limit of ", limit_bytes,
           " bytes (", bytes, " more were asked for); raise the limit to run it");
   }
-  k.used = sum;
+  used_bytes = sum;
 }
 
-void uncharge(int64_t bytes) noexcept { kept().used -= bytes; }
+void uncharge(int64_t bytes) noexcept { used_bytes -= bytes; }
 
 void ask(int64_t count, int64_t bytes_each) {
   int64_t bytes;
@@ -206,14 +200,14 @@ void ask(int64_t count, int64_t bytes_each) {
   uncharge(bytes);
 }
 
-LimitScope::LimitScope(int64_t limit) : saved_limit_(kept().limit), saved_used_(kept().used) {
-  kept().limit = limit > 0 ? limit : std::numeric_limits<int64_t>::max();
-  kept().used = 0;
+LimitScope::LimitScope(int64_t limit) : saved_limit_(limit_bytes), saved_used_(used_bytes) {
+  limit_bytes = limit > 0 ? limit : std::numeric_limits<int64_t>::max();
+  used_bytes = 0;
 }
 
 LimitScope::~LimitScope() {
-  kept().limit = saved_limit_;
-  kept().used = saved_used_;
+  limit_bytes = saved_limit_;
+  used_bytes = saved_used_;
 }
 
 }  // namespace scriptlang::memory
