@@ -7,8 +7,11 @@
 
 #include <cstdint>
 #include <exception>
-#include <sstream>
+#include <initializer_list>
+#include <iosfwd>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -54,17 +57,53 @@ class Error : public std::exception {
   const char* what() const noexcept override { return message.c_str(); }
 };
 
+// A part of a message: text, a character, or a number as streams print it. It refers to the text.
+class MessagePart {
+ public:
+  MessagePart(const char* text) : MessagePart(std::string_view(text)) {}
+  MessagePart(const std::string& text) : MessagePart(std::string_view(text)) {}
+  MessagePart(std::string_view text) : kind_(kText), text_(text) {}
+  MessagePart(char character) : kind_(kCharacter), character_(character) {}
+  template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
+  MessagePart(T number) {
+    if constexpr (std::is_floating_point_v<T>) {
+      kind_ = kReal;
+      real_ = number;
+    } else if constexpr (std::is_signed_v<T>) {
+      kind_ = kSigned;
+      signed_ = number;
+    } else {
+      kind_ = kUnsigned;
+      unsigned_ = number;
+    }
+  }
+
+  void print(std::ostream& to) const;
+
+ private:
+  enum { kText, kCharacter, kReal, kSigned, kUnsigned } kind_;
+  union {
+    std::string_view text_;
+    char character_;
+    double real_;
+    int64_t signed_;
+    uint64_t unsigned_;
+  };
+};
+
+std::string concat_parts(std::initializer_list<MessagePart> parts);
+[[noreturn]] __attribute__((cold)) void raise_parts(ErrorKind kind,
+                                                    std::initializer_list<MessagePart> parts);
+
 template <class... Parts>
 std::string concat(const Parts&... parts) {
-  std::ostringstream text;
-  (text << ... << parts);
-  return text.str();
+  return concat_parts({MessagePart(parts)...});
 }
 
 // Throws an Error whose message is the concatenation of the parts.
 template <class... Parts>
 [[noreturn]] __attribute__((noinline, cold)) void raise(ErrorKind kind, const Parts&... parts) {
-  throw Error(kind, concat(parts...));
+  raise_parts(kind, {MessagePart(parts)...});
 }
 
 #define SL_CHECK(condition, ...)                                                      \
