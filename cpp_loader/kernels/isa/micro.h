@@ -1,10 +1,10 @@
-// The innermost part of matrix product and convolution: a tile of the result in registers.
+// The innermost part of matrix product and convolution: a tile of the result in registers. The
+// functions are in tile.h, made once in tiles_f32.cpp and tiles_f64.cpp.
 #pragma once
 #include "../gemm.h"
 #include "vectors.h"
 
 namespace scriptlang::kernels::SL_ISA {
-namespace {
 
 // Rows and vectors of a tile: as many accumulators as leave registers for one row of B and one
 // element of A.
@@ -44,6 +44,43 @@ struct Tile {
   int64_t b_ahead_step = 0, a_ahead_step = 0;
 };
 
+// kPacked: A and B packed. kDirect: rows of A as they lie. kDirectBoth: B too, its last columns
+// read with a mask. kTaps: as kDirect, the rows of A in several runs. Vectors may span several
+// panels.
+enum class Operand : int { kPacked, kDirect, kDirectBoth, kTaps };
+
+template <class T>
+using TileFunction = void (*)(const Tile<T>&);
+
+template <class T, int MaxRows>
+struct TileTable {
+  TileFunction<T> rows[MaxRows + 1];
+};
+
+// TileSet<...>::one.rows[r] multiplies a tile of r rows and one panel; half: a last panel half of
+// which is missing.
+template <class T, Operand kind>
+struct TileSet {
+  static const TileTable<T, kTileRows> half, one;
+  static const TileTable<T, kPairRows> pair;
+  static const TileTable<T, kQuadRows> quad;
+};
+template <class T, Operand kind>
+constexpr const TileTable<T, kTileRows>& kTiles = TileSet<T, kind>::one;
+template <class T, Operand kind>
+constexpr const TileTable<T, kPairRows>& kPairTiles = TileSet<T, kind>::pair;
+template <class T, Operand kind>
+constexpr const TileTable<T, kQuadRows>& kQuadTiles = TileSet<T, kind>::quad;
+
+// A tile of one panel, `columns` of which exist.
+template <class T, Operand kind>
+SL_INLINE TileFunction<T> panel_tile(int rows, int columns) {
+  return columns <= kPanel<T> / 2 ? TileSet<T, kind>::half.rows[rows]
+                                  : TileSet<T, kind>::one.rows[rows];
+}
+
+namespace {
+
 template <class T>
 SL_INLINE Vector<T> activate(Vector<T> x, Activation activation) {
   if (activation == Activation::kNone) return x;
@@ -51,153 +88,6 @@ SL_INLINE Vector<T> activate(Vector<T> x, Activation activation) {
   x = x < splat(T(0)) ? splat(T(0)) : x;
   if (activation == Activation::kRelu6) x = x > splat(T(6)) ? splat(T(6)) : x;
   return x;
-}
-
-enum class Operand : int { kPacked, kDirect, kDirectBoth, kTaps };
-
-// kPacked: A and B packed. kDirect: rows of A as they lie. kDirectBoth: B too, its last columns
-// read with a mask. kTaps: as kDirect, the rows of A in several runs. Vectors may span several
-// panels.
-template <class T, int Rows, int Vectors, Operand kind>
-SL_NOINLINE void multiply_tile(const Tile<T>& t) {
-  constexpr int W = kLanes<T>;
-  Vector<T> sum[Rows][Vectors];
-  const int columns = t.columns;
-  const bool whole = columns >= Vectors * W;
-  constexpr bool kStreams = Vectors > kTileVectors;  // B is read once: fetch it ahead
-  switch (t.start) {
-    default:
-      SL_UNROLL for (int r = 0; r < Rows; ++r)
-        SL_UNROLL for (int j = 0; j < Vectors; ++j) sum[r][j] = Vector<T>{};
-      break;
-    case Start::kResult:
-      SL_UNROLL for (int r = 0; r < Rows; ++r)
-        SL_UNROLL for (int j = 0; j < Vectors; ++j) sum[r][j] =
-            whole ? load(t.c + r * t.c_row + j * W)
-                  : load_first(t.c + r * t.c_row + j * W, columns - j * W);
-      break;
-    case Start::kColumnBias:
-      SL_UNROLL for (int j = 0; j < Vectors; ++j) {
-        Vector<T> bias = load_first(t.bias + j * W, columns - j * W);
-        SL_UNROLL for (int r = 0; r < Rows; ++r) sum[r][j] = bias;
-      }
-      break;
-    case Start::kRowBias:
-      SL_UNROLL for (int r = 0; r < Rows; ++r)
-        SL_UNROLL for (int j = 0; j < Vectors; ++j) sum[r][j] = splat(t.bias[r]);
-      break;
-  }
-  if (t.added != nullptr) {  // needed when the products are done
-    SL_UNROLL for (int r = 0; r < Rows; ++r)
-      SL_UNROLL for (int j = 0; j < Vectors; ++j) prefetch(t.added + r * t.c_row + j * W);
-  }
-  const T* b = t.b;
-  const T* b_ahead = t.b_ahead ? t.b_ahead : t.c;
-  const T* a_ahead = t.a_ahead ? t.a_ahead : t.c;
-  const int64_t b_ahead_step = t.b_ahead ? t.b_ahead_step : 0;
-  const int64_t a_ahead_step = t.a_ahead ? t.a_ahead_step : 0;
-  if constexpr (kind == Operand::kPacked) {
-    const T* a = t.a;
-    for (int64_t k = t.k; k > 0; --k) {
-      prefetch_second(b_ahead);
-      b_ahead += b_ahead_step;
-      Vector<T> row[Vectors];
-      SL_UNROLL for (int j = 0; j < Vectors; ++j) {
-        row[j] = load(b + (j / kTileVectors) * t.b_stride + (j % kTileVectors) * W);
-      }
-      SL_UNROLL for (int r = 0; r < Rows; ++r) {
-        Vector<T> x = splat(a[r]);
-        SL_UNROLL for (int j = 0; j < Vectors; ++j) sum[r][j] += x * row[j];
-      }
-      a += Rows;
-      b += kPanel<T>;
-    }
-  } else {
-    // One pointer for three rows: x86 addresses base, base + s and base + 2s.
-    constexpr int kPointers = (Rows + 2) / 3;
-    const int64_t runs = kind == Operand::kTaps ? t.tap_count : 1;
-    for (int64_t run = 0; run < runs; ++run) {
-      const T* first = kind == Operand::kTaps ? t.a + t.taps[run] : t.a;
-      const T* a[kPointers];
-      SL_UNROLL for (int i = 0; i < kPointers; ++i) a[i] = first + 3 * i * t.a_row;
-      for (int64_t k = 0; k < t.k; ++k) {
-        if constexpr (kind != Operand::kDirectBoth && !kStreams) {
-          prefetch_second(b_ahead);
-          b_ahead += b_ahead_step;
-          if constexpr (kind == Operand::kDirect) {
-            prefetch_second(a_ahead);
-            a_ahead += a_ahead_step;
-          }
-        }
-        Vector<T> row[Vectors];
-        SL_UNROLL for (int j = 0; j < Vectors; ++j) {
-          if constexpr (kind == Operand::kDirectBoth) {
-            row[j] = whole ? load(b + j * W) : load_first(b + j * W, columns - j * W);
-            prefetch(b + j * W + 8 * t.b_stride);
-          } else {
-            const T* from = b + (j / kTileVectors) * t.b_stride + (j % kTileVectors) * W;
-            row[j] = load(from);
-            if constexpr (kStreams) prefetch(from + 64 * W);
-          }
-        }
-        SL_UNROLL for (int r = 0; r < Rows; ++r) {
-          Vector<T> x = splat(a[r / 3][(r % 3) * t.a_row]);
-          SL_UNROLL for (int j = 0; j < Vectors; ++j) sum[r][j] += x * row[j];
-        }
-        SL_UNROLL for (int i = 0; i < kPointers; ++i) a[i] += 1;
-        b += kind == Operand::kDirectBoth ? t.b_stride : kPanel<T>;
-      }
-    }
-  }
-  if (t.added != nullptr) {
-    SL_UNROLL for (int r = 0; r < Rows; ++r)
-      SL_UNROLL for (int j = 0; j < Vectors; ++j) sum[r][j] +=
-          load_first(t.added + r * t.c_row + j * W, columns - j * W);
-  }
-  if (t.activation != Activation::kNone) {
-    SL_UNROLL for (int r = 0; r < Rows; ++r)
-      SL_UNROLL for (int j = 0; j < Vectors; ++j) sum[r][j] =
-          activate<T>(sum[r][j], t.activation);
-  }
-  if (whole) {
-    SL_UNROLL for (int r = 0; r < Rows; ++r)
-      SL_UNROLL for (int j = 0; j < Vectors; ++j) store(t.c + r * t.c_row + j * W, sum[r][j]);
-  } else {
-    SL_UNROLL for (int r = 0; r < Rows; ++r)
-      SL_UNROLL for (int j = 0; j < Vectors; ++j) {
-        if (columns > j * W) store_first(t.c + r * t.c_row + j * W, sum[r][j], columns - j * W);
-      }
-  }
-  if (t.finish) t.finish(t.c, t.c_row, Rows, columns);
-}
-
-template <class T>
-using TileFunction = void (*)(const Tile<T>&);
-
-template <class T, int MaxRows, int Vectors, Operand kind>
-struct TileTable {
-  TileFunction<T> rows[MaxRows + 1];
-  template <int... R>
-  constexpr explicit TileTable(std::integer_sequence<int, R...>)
-      : rows{nullptr, &multiply_tile<T, R + 1, Vectors, kind>...} {}
-  constexpr TileTable() : TileTable(std::make_integer_sequence<int, MaxRows>{}) {}
-};
-
-// kTiles<...>.rows[r] multiplies a tile of r rows; kHalfTiles are for a last panel half of which is
-// missing.
-template <class T, Operand kind>
-constexpr TileTable<T, kTileRows, kTileVectors / 2, kind> kHalfTiles{};
-template <class T, Operand kind>
-constexpr TileTable<T, kTileRows, kTileVectors, kind> kTiles{};
-template <class T, Operand kind>
-constexpr TileTable<T, kPairRows, 2 * kTileVectors, kind> kPairTiles{};
-template <class T, Operand kind>
-constexpr TileTable<T, kQuadRows, 4 * kTileVectors, kind> kQuadTiles{};
-
-// A tile of one panel, `columns` of which exist.
-template <class T, Operand kind>
-TileFunction<T> panel_tile(int rows, int columns) {
-  return columns <= kPanel<T> / 2 ? kHalfTiles<T, kind>.rows[rows] : kTiles<T, kind>.rows[rows];
 }
 
 // m rows in tiles of nearly equal height: 128 rows are 8 x 13 + 2 x 12, not 9 x 14 + 2.

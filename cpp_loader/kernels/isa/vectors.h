@@ -78,6 +78,25 @@ SL_INLINE void store_first(float* p, Vector<float> v, int n) {
 SL_INLINE void store_first(double* p, Vector<double> v, int n) {
   _mm512_mask_storeu_pd(p, first_lanes(0., n), (__m512d)v);
 }
+// The lanes that several loads and stores have.
+template <class T>
+using Lanes = decltype(first_lanes(T{}, 0));
+template <class T>
+SL_INLINE Lanes<T> first_lanes(int n) {
+  return first_lanes(T{}, n);
+}
+SL_INLINE Vector<float> load_lanes(const float* p, __mmask16 lanes) {
+  return (Vector<float>)_mm512_maskz_loadu_ps(lanes, p);
+}
+SL_INLINE Vector<double> load_lanes(const double* p, __mmask8 lanes) {
+  return (Vector<double>)_mm512_maskz_loadu_pd(lanes, p);
+}
+SL_INLINE void store_lanes(float* p, Vector<float> v, __mmask16 lanes) {
+  _mm512_mask_storeu_ps(p, lanes, (__m512)v);
+}
+SL_INLINE void store_lanes(double* p, Vector<double> v, __mmask8 lanes) {
+  _mm512_mask_storeu_pd(p, lanes, (__m512d)v);
+}
 #else
 template <class T>
 SL_INLINE Vector<T> load_first(const T* p, int n) {
@@ -93,6 +112,33 @@ SL_INLINE void store_first(T* p, Vector<T> v, int n) {
     return;
   }
   for (int i = 0; i < n; ++i) p[i] = v[i];
+}
+// The lanes that several loads and stores have: a number, and functions that are not unrolled into
+// each of them.
+template <class T>
+using Lanes = int;
+template <class T>
+SL_INLINE int first_lanes(int n) {
+  return n;
+}
+template <class T>
+SL_NOINLINE Vector<T> load_few(const T* p, int n) {
+  Vector<T> v{};
+  for (int i = 0; i < n; ++i) v[i] = p[i];
+  return v;
+}
+template <class T>
+SL_NOINLINE void store_few(T* p, Vector<T> v, int n) {
+  for (int i = 0; i < n; ++i) p[i] = v[i];
+}
+template <class T>
+SL_INLINE Vector<T> load_lanes(const T* p, int n) {
+  return n >= kLanes<T> ? load(p) : load_few(p, n);
+}
+template <class T>
+SL_INLINE void store_lanes(T* p, Vector<T> v, int n) {
+  if (n >= kLanes<T>) store(p, v);
+  else store_few(p, v, n);
 }
 #endif
 

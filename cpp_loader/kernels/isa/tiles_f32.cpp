@@ -1,0 +1,20 @@
+// The tiles of products of float32.
+#include "tile.h"
+
+namespace scriptlang::kernels::SL_ISA {
+
+template const TileTable<float, kTileRows> TileSet<float, Operand::kPacked>::half;
+template const TileTable<float, kTileRows> TileSet<float, Operand::kPacked>::one;
+template const TileTable<float, kTileRows> TileSet<float, Operand::kDirect>::half;
+template const TileTable<float, kTileRows> TileSet<float, Operand::kDirect>::one;
+template const TileTable<float, kPairRows> TileSet<float, Operand::kDirect>::pair;
+template const TileTable<float, kQuadRows> TileSet<float, Operand::kDirect>::quad;
+template const TileTable<float, kTileRows> TileSet<float, Operand::kDirectBoth>::one;
+template const TileTable<float, kPairRows> TileSet<float, Operand::kDirectBoth>::pair;
+template const TileTable<float, kQuadRows> TileSet<float, Operand::kDirectBoth>::quad;
+template const TileTable<float, kTileRows> TileSet<float, Operand::kTaps>::half;
+template const TileTable<float, kTileRows> TileSet<float, Operand::kTaps>::one;
+template const TileTable<float, kPairRows> TileSet<float, Operand::kTaps>::pair;
+template const TileTable<float, kQuadRows> TileSet<float, Operand::kTaps>::quad;
+
+}  // namespace scriptlang::kernels::SL_ISA
