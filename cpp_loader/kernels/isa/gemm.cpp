@@ -1,10 +1,10 @@
 // Matrix product: blocking around the micro-kernels of micro.h.
 //
 // B is packed into panels [n / kPanel][k][kPanel] (ahead of time, or here), A into row tiles as
-// it is needed. A block of kBlockDepth x panel of B stays in L1, one of kBlockRows x kBlockDepth
-// of A in L2. While a panel is used, its tiles bring the next one from memory, and where A is read
-// as it lies, the next rows too. Few rows take other ways: B as it lies when its rows are
-// contiguous, dot products when its columns are.
+// it is needed. A block of rows of A, kBlockBytes big, stays in L2; a panel of B, kBlockDepth deep,
+// is read from there tile by tile, which the micro-kernel hides. While a panel is used, its tiles
+// bring the next one from memory, and where A is read as it lies, the next rows too. Few rows take
+// other ways: B as it lies when its rows are contiguous, dot products when its columns are.
 #include "micro.h"
 
 #include "../parallel.h"
@@ -14,8 +14,12 @@
 namespace scriptlang::kernels::SL_ISA {
 namespace {
 
-constexpr int64_t kBlockDepth = 384;
-constexpr int64_t kBlockRows = 16 * kTileRows;
+constexpr int64_t kBlockDepth = 1024;
+#if defined(__AVX512F__)
+constexpr int64_t kBlockBytes = 384 << 10;
+#else
+constexpr int64_t kBlockBytes = 160 << 10;  // of processors with smaller second caches
+#endif
 // Multiply-adds that are worth a chunk of another thread.
 constexpr int64_t kChunkWork = 400'000;
 // B that is packed at once, in bytes: it is used while it is in the second cache.
@@ -115,7 +119,8 @@ void multiply_block(const Gemm<T>& g, int64_t top, int64_t bottom, int64_t first
   const bool direct = g.a_column == 1 && last - first <= kDirectPanels;
   int64_t blocks = ceil_div(g.k, kBlockDepth);
   int64_t depth = ceil_div(ceil_div(g.k, blocks), 16) * 16;
-  int64_t row_blocks = ceil_div(bottom - top, kBlockRows);
+  int64_t tall = kBlockBytes / (depth * static_cast<int64_t>(sizeof(T))) / kTileRows * kTileRows;
+  int64_t row_blocks = ceil_div(bottom - top, max_of(4 * kTileRows, tall));
   int64_t row_step = ceil_div(bottom - top, row_blocks);
   Scratch space(direct ? 0 : sizeof(T) * (row_step * depth + 2 * kLanes<T>));
   Tile<T> t;
