@@ -112,9 +112,14 @@ ELEMENTS = (*pointwise("chain", "tanh(1.5x+.25) sigmoid(x) + exp(-x^2)", "Chain"
                      group="elements"))
 
 
-def loop(name: str, title: str, n: int, torch: bool = True) -> Workload:
-    return Workload(name, title, f"loops:{name}", (n,), onnx=False, cpython=True, threads=(1,),
+def loop(name: str, title: str, *inputs: int, torch: bool = True,
+         module: str = "loops") -> Workload:
+    return Workload(name, title, f"{module}:{name}", inputs, onnx=False, cpython=True, threads=(1,),
                     group="loops", torch=torch)
+
+
+def postprocessing(name: str, title: str, *inputs: int, torch: bool = True) -> Workload:
+    return loop(name, title, *inputs, torch=torch, module="postprocessing")
 
 
 LOOPS = (loop("remainders", "Sum of i*i % 7, 100,000 steps", 100_000),
@@ -129,6 +134,19 @@ LOOPS = (loop("remainders", "Sum of i*i % 7, 100,000 steps", 100_000),
          loop("bubble_sort", "Bubble sort of 300 numbers", 300),
          loop("neighbours", "for, zip and enumerate over 20,000 numbers", 20_000),
          loop("instance", "An instance of a class that counts to 50,000", 50_000),
-         loop("fib", "Fibonacci by recursion, 22", 22, torch=False))
+         loop("fib", "Fibonacci by recursion, 22", 22, torch=False),
+         postprocessing("greedy_tokens", "Greedy CTC decoding, 400 frames", 400),
+         postprocessing("beam_search", "Beam search of width 4, 30 steps", 30),
+         postprocessing("suppression", "Non-maximum suppression of 200 boxes", 200),
+         postprocessing("tokenizer", "Longest match of 1,000 pieces in a dict", 500),
+         postprocessing("edit_distance", "Edit distance of words of 120 characters", 120),
+         postprocessing("prefix_sums", "Sums of squares of an 80x80 grid", 80),
+         postprocessing("shortest_paths", "A priority queue of tuples, 600 nodes", 600),
+         postprocessing("matrix_chain", "The best order of 40 products", 40),
+         postprocessing("run_lengths", "Run-length coding of 3,500 characters", 1000),
+         postprocessing("bigrams", "Counting 5,000 pairs of letters", 5_000),
+         postprocessing("spans", "Tuples as values of a dict, 10,000 keys", 10_000),
+         postprocessing("characters", "Classes of 2,340 characters", 60),
+         postprocessing("hanoi", "The tower of Hanoi by recursion, 11", 11, 1, 2, 3, torch=False))
 
 WORKLOADS = (*NETWORKS, *PRODUCTS, *ELEMENTS, *LOOPS)

@@ -11,7 +11,9 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from benchmarks import candidates, harness, loops, processes, report, rows, worker, workloads
+import scriptlang
+from benchmarks import (candidates, harness, loops, postprocessing, processes, report, rows, worker,
+                        workloads)
 from benchmarks.harness import Result
 
 FOLDER = pathlib.Path(rows.__file__).parent
@@ -46,6 +48,15 @@ def test_programs_without_tensors_mean_what_they_say():
     assert loops.sieve(30) == 10 and loops.counting(1000) == 101
     assert loops.logistic(1) == 3.7 * 0.25 and loops.mandelbrot(2) > 0
     assert loops.text(2) == len("x 0, x 1")
+    assert postprocessing.hanoi(4, 1, 2, 3) == 15 and postprocessing.edit_distance(1) == 0
+
+
+@pytest.mark.parametrize("w", workloads.LOOPS, ids=lambda w: w.name)
+def test_programs_without_tensors_give_what_cpython_gives(w):
+    program = candidates.as_written(w)
+    inputs = [min(n, 30) for n in w.inputs[:1]] + [*w.inputs[1:]]
+    inputs[0] = min(inputs[0], 8) if w.name in ("hanoi", "fib") else inputs[0]
+    assert scriptlang.script(program)(*inputs) == program(*inputs)
 
 
 def result(name: str, seconds: list[float], base: list[float], **more) -> Result:

@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kMostValues = 40000;  // of a tree; shared parts may make it exponential
 
-using Items = std::vector<Value>;
+using Items = Tuple::Items;
 
 // What is changed in place: our programs are made of tuples.
 Items* items_of(Value& v) { return v.is_tuple() ? &v.as_tuple().items : nullptr; }
@@ -52,6 +52,8 @@ void write(const Value& v, std::string* out) {
   }
 }
 
+Value tuple(Items items) { return Tuple::make(items.data(), int64_t(items.size())); }
+
 // A copy that shares nothing, as far as it is made of tuples and lists.
 Value copy(const Value& v, size_t* left) {
   if (*left == 0) return Value();
@@ -61,10 +63,10 @@ Value copy(const Value& v, size_t* left) {
   for (const Value& item : scriptlang::items_of(v)) {
     items.push_back(copy(item, left));
   }
-  return v.is_tuple() ? Value(Tuple::make(std::move(items))) : Value(List::make(std::move(items)));
+  if (v.is_tuple()) return tuple(std::move(items));
+  return List::make({items.begin(), items.end()});
 }
 
-Value tuple(Items items) { return Tuple::make(std::move(items)); }
 
 // One function of the tree, and where the depths of its stack are known: when it verifies.
 class Editor {

@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Optional, Tuple
 import scriptlang as torch
 from scriptlang import Tensor
 
-SCRIPTED = ("language", "tensors", "operators", "numbers", "use")
+SCRIPTED = ("language", "tensors", "operators", "numbers", "use", "parts")
 
 
 def helper(x: int, y: float = 2.0) -> float:
@@ -71,6 +71,37 @@ def numbers(values: List[int], limit: float):
     values.reverse()
     del values[0]
     return grid, q, max(values), sum(values), {i: str(i) for i in values}, 1.5 + 2j
+
+
+def halves(n: int, k: int) -> Tuple[int, str]:
+    if n < 2:
+        return k, str(n)
+    left, name = halves(n // 2, k + 1)
+    return left + n, name + 'b'
+
+
+def parts(pairs: List[Tuple[int, str]], rows: List[List[int]], text: str):
+    # tuples that are taken apart, elements of rows, characters, keys that are found twice
+    counts: Dict[str, int] = {}
+    spans: Dict[int, Tuple[int, int]] = {}
+    for i, (n, name) in enumerate(pairs):
+        key = name[0] + text[i]
+        counts[key] = counts.get(key, 0) + ord(name[0])
+        rows[i][n] = rows[n][i] + pairs[0][0]
+        if n in spans:
+            first, last = spans[n]
+            spans[n] = (first, i)
+        else:
+            spans[n] = (i, i)
+    best, who = pairs[0]
+    for c in text:
+        if c >= 'a' and c < 'n' or c.isdigit():
+            best, who = halves(best + 5, ord(c))
+    while best > 0:
+        best -= 7
+        if who == 'b':
+            break
+    return counts, spans, '-'.join(text.split('a')), who, best
 
 
 class Point:

@@ -162,6 +162,97 @@ TEST(dicts_keep_their_order) {
   CHECK_EQ(entry->key.as_int(), 7);
 }
 
+TEST(short_strings_are_shared_and_cost_no_memory_of_the_program) {
+  memory::LimitScope limit(100);
+  Value first = Value::of_text("a word"), second = Value::of_text("a ", "word");
+  CHECK(first.same(second));
+  std::vector<Value> many;
+  for (int k = 0; k < 5000; ++k) many.push_back(Value::of_text(std::to_string(k)));
+  for (int k = 0; k < 5000; ++k) CHECK_EQ(many[size_t(k)].as_string(), std::to_string(k));
+  Value zeros(std::string(3, '\0')), fewer(std::string(2, '\0'));
+  CHECK(!equal(zeros, fewer) && equal(zeros, Value(std::string(3, '\0'))));
+  std::string letters = "abcdefghijklmnopqrstuvwxyz";
+  for (size_t a = 0; a < 20; ++a) {
+    for (size_t b = 0; b < 20; ++b) {
+      std::string x = letters.substr(0, a), y = x;
+      CHECK(equal(Value(x), Value(y)));
+      if (b < a) y[b] = '!';
+      CHECK_EQ(equal(Value(x), Value(y)), x == y);
+    }
+  }
+}
+
+TEST(a_string_that_grows_is_charged_with_all_of_it) {
+  memory::LimitScope limit(1000);
+  for (int turn = 0; turn < 200; ++turn) {  // what is given back is what was charged
+    Value text = Value::of_text("turn ", std::to_string(turn));
+    for (int k = 0; k < 20; ++k) {
+      std::vector<Value> given(2, Value("part"));
+      given[0] = std::move(text);  // nobody else has it: it grows where it is
+      text = call_op("aten::add.str", std::move(given));
+    }
+    CHECK_EQ(text.as_string().size(), 85 + std::to_string(turn).size());
+  }
+  CHECK_RAISES(MemoryError, "memory limit",
+               call_op("aten::ljust", {Value("a"), Value(1001), Value(" ")}));
+  Value most = call_op("aten::ljust", {Value("a"), Value(999), Value(" ")});
+  CHECK_RAISES(MemoryError, "memory limit", call_op("aten::add.str", {most, Value("bb")}));
+}
+
+TEST(what_leaves_a_run_is_no_longer_its_own) {
+  Value shared = list({}), dict(Dict::make());
+  memory::RunScope run(true);
+  Value text("a text that is not short"), word = Value::of_text("a word");
+  Value pair(Tuple::make({text, word})), inner = list({pair}), other = list({word});
+  CHECK(text.raw_string().is_own() && word.raw_string().is_own());
+  CHECK(pair.as_tuple().is_own() && inner.as_list().is_own());
+  shared.as_list().push(inner);
+  CHECK(!inner.as_list().is_own() && !pair.as_tuple().is_own());
+  CHECK(!text.raw_string().is_own() && !word.raw_string().is_own());
+  CHECK(other.as_list().is_own());
+  Value key = Value::of_text("a key"), late = Value::of_text("late"), last = Value::of_text("last");
+  dict.as_dict().set(key, other);
+  CHECK(!key.raw_string().is_own() && !other.as_list().is_own());
+  other.as_list().push(late);
+  CHECK(!late.raw_string().is_own());
+  Value own = list({last});
+  other.as_list().extend(own.as_list());
+  CHECK(!last.raw_string().is_own() && own.as_list().is_own());
+  Value fresh = Value::of_text("fresh");
+  own.as_list().push(fresh);
+  other.as_list().swap(own.as_list());
+  CHECK(!fresh.raw_string().is_own());
+  memory::RunScope outside(false);
+  CHECK(Value::of_text("cached").same(Value::of_text("cached")));
+  CHECK(!Value::of_text("cached").raw_string().is_own());
+}
+
+TEST(a_string_kept_by_its_thread_is_not_a_runs_own_outside_of_it) {
+  {
+    memory::RunScope run(true);
+    CHECK(Value::of_text("of a run").raw_string().is_own());
+  }
+  CHECK(!Value::of_text("of a run").raw_string().is_own());
+}
+
+TEST(a_dict_finds_again_what_it_found_last) {
+  Value made(Dict::make());
+  Dict& dict = made.as_dict();
+  double nan = std::nan("");
+  dict.set(Value(nan), Value(1));
+  CHECK(!dict.find(Value(nan)));
+  for (int k = 0; k < 50; ++k) dict.set(Value(k), Value(k));
+  for (int k = 0; k < 50; ++k) {
+    CHECK_EQ(dict.find(Value(k))->as_int(), k);
+    CHECK_EQ(dict.find(Value(double(k)))->as_int(), k);
+    CHECK(dict.erase(Value(k)) && !dict.find(Value(k)));
+    dict.set(Value(k), Value(-k));
+    CHECK_EQ(dict.find(Value(k))->as_int(), -k);
+  }
+  dict.clear();
+  CHECK(!dict.find(Value(49)));
+}
+
 TEST(dicts_find_pop_and_miss) {
   Ref<Dict> made = Dict::make();
   made->set(Value("a"), Value(1));

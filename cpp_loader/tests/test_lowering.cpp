@@ -191,4 +191,100 @@ TEST(what_a_list_no_longer_holds_is_given_back) {
   CHECK_EQ(run_code(code, {list, Value(100000)}, limits).as_int(), 0);
 }
 
+TEST(a_tuple_that_is_stored_in_parts_is_one_step) {
+  Code code;
+  code.argument("Any");
+  code.register_types = {Value("int"), Value("str"), Value("Any")};
+  int64_t unpack = code.op("prim::TupleUnpack", "", 1), get = code.op("aten::__getitem__", "t", 2);
+  code.constants = {Value(0)};
+  code.emit("STORE", 3).emit("LOAD", 3).emit("LOADC", 0).emit("OP", get).emit("OP", unpack);
+  code.emit("STOREN", 1, 2).emit("DROPR", 2).emit("LOAD", 1).emit("MOVE", 3);
+  code.emit("TUPLE_CONSTRUCT", 2).emit("RET");
+  std::shared_ptr<const Program> keep;
+  const lower::Code& made = lowered(code, &keep);
+  CHECK_EQ(count(made, StepOp::UNPACK_LAST), 1);
+  CHECK_EQ(count(made, StepOp::TUPLE_UNPACK), 0);
+  Value pair(Tuple::make({Value(5), Value("a text")}));
+  check_same(code, {List::make({pair})}, "(5, [(5, a text)])");
+  check_same(code, {List::make({Tuple::make({Value(5)})})},
+             "RuntimeError: Provided 1 values, the program unpacks 2 from a tuple at 4");
+  CHECK_EQ(outcome(code, {List::make({Tuple::make({Value("x"), Value(1)})})}, false),
+           "TypeError: expected a value of type int but got str at 4");
+}
+
+TEST(a_part_of_a_tuple_in_a_list_is_one_step) {
+  Code code;
+  code.argument("Any");
+  code.constants = {Value(0), Value(1)};
+  int64_t get = code.op("aten::__getitem__", "t", 2), add = code.op("aten::add", "int", 2);
+  code.emit("STORE", 1).emit("LOAD", 1).emit("LOADC", 0).emit("OP", get).emit("LOADC", 1);
+  code.emit("TUPLE_INDEX").emit("LOADC", 1).emit("OP", add).emit("RET");
+  std::shared_ptr<const Program> keep;
+  CHECK_EQ(count(lowered(code, &keep), StepOp::PART_GET_INT), 1);
+  check_same(code, {List::make({Tuple::make({Value("a"), Value(6)})})}, "7");
+  CHECK_EQ(outcome(code, {List::make({Tuple::make({Value("a"), Value("b")})})}, false),
+           "TypeError: expected a value of type int but got str at 5");
+  check_same(code, {List::make({Tuple::make({Value(1)})})},
+             "IndexError: Tuple list index out of range at 5");
+  CHECK_EQ(outcome(code, {List::make({Value(1)})}, false),
+           "TypeError: expected a value of type Tuple but got int at 5");
+}
+
+TEST(an_element_of_a_row_is_set_by_one_step) {
+  Code code;
+  code.argument("Any");
+  code.constants = {Value(-1), Value(7)};
+  int64_t get = code.op("aten::__getitem__", "t", 2), set = code.op("aten::_set_item", "t", 3);
+  code.emit("STORE", 1).emit("LOAD", 1).emit("LOADC", 0).emit("OP", get).emit("LOADC", 0);
+  code.emit("LOADC", 1).emit("OP", set).emit("DROP").emit("MOVE", 1).emit("RET");
+  std::shared_ptr<const Program> keep;
+  CHECK_EQ(count(lowered(code, &keep), StepOp::ROW_SET_INT), 1);
+  auto rows = [](Value last) {
+    Value first(List::make({Value(1), Value(2)}));
+    return Value(List::make({first, std::move(last)}));
+  };
+  CHECK_EQ(outcome(code, {rows(List::make({Value(3), Value(4)}))}, false), "[[1, 2], [3, 7]]");
+  CHECK_EQ(outcome(code, {rows(List::make({Value("a")}))}, false), "[[1, 2], [7]]");
+  CHECK_EQ(outcome(code, {rows(List::make({}))}, false), "IndexError: list index out of range at 6");
+  CHECK_EQ(outcome(code, {rows(Value(3))}, false),
+           "TypeError: expected a value of type List but got int at 6");
+}
+
+TEST(a_call_with_proven_arguments_skips_the_checks) {
+  Code caller, callee;
+  callee.name = "__torch__.g";
+  callee.argument("int");
+  callee.returns = {Code::row("", "int", Value())};
+  callee.constants = {Value(2)};
+  int64_t mul = callee.op("aten::mul", "int", 2);
+  callee.emit("STORE", 1).emit("LOAD", 1).emit("LOADC", 0).emit("OP", mul).emit("RET");
+  caller.argument("int").argument("Any");
+  caller.functions = {Value("__torch__.g")};
+  int64_t add = caller.op("aten::add", "int", 2);
+  caller.emit("STOREN", 1, 2).emit("LOAD", 1).emit("CALL", 0).emit("LOAD", 2).emit("CALL", 0);
+  caller.emit("OP", add).emit("RET");
+  auto program = decode({caller, callee});
+  const lower::Code& made = lower::code_of(*program->find(caller.name));
+  CHECK_EQ(count(made, StepOp::CALL_PROVEN), 1);
+  CHECK_EQ(count(made, StepOp::CALL), 1);
+  CHECK_EQ(count(made, StepOp::GUARD_INT), 1);  // of the argument: results are as declared
+  CHECK_EQ(run_codes({caller, callee}, {Value(3), Value(4)}).as_int(), 14);
+  std::string message;
+  try {
+    run_codes({caller, callee}, {Value(3), Value("no int")});
+  } catch (const Error& e) {
+    message = e.message;
+  }
+  CHECK_EQ(message, "expected a value of type int but got str");
+}
+
+TEST(a_result_is_what_is_declared_or_an_error) {
+  Code code;
+  code.argument("Any");
+  code.returns = {Code::row("", "int", Value())};
+  code.emit("RET");
+  check_same(code, {Value(3)}, "3");
+  check_same(code, {Value("text")}, "TypeError: expected a value of type int but got str at 0");
+}
+
 int main(int count, char** arguments) { return test::main(count, arguments); }

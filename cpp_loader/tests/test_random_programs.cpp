@@ -10,8 +10,9 @@ using namespace test;
 
 namespace {
 
-// Letters of types: i int, b bool, s str, l List[int], m List[List[int]], d Dict[str, int].
-constexpr char kTypes[] = {'i', 'b', 's', 'l', 'm', 'd'};
+// Letters of types: i int, b bool, s str, l List[int], m List[List[int]], t Tuple[int, str],
+// u List[Tuple[int, str]], d Dict[str, int].
+constexpr char kTypes[] = {'i', 'b', 's', 'l', 'm', 't', 'u', 'd'};
 constexpr int kRegisters = 10, kArguments = 5;
 constexpr char kArgumentTypes[] = "islmd";
 
@@ -23,7 +24,8 @@ class ProgramMaker {
     code_.registers = kRegisters;
     code_.constants = {Value(0),     Value(1),    Value(2),   Value(3),
                        Value(true),  Value(false), Value("b"), Value("two words")};
-    code_.types = {Value("List[int]"), Value("List[List[int]]")};
+    code_.types = {Value("List[int]"), Value("List[List[int]]"),
+                   Value("List[Tuple[int, str]]")};
     for (char type : std::string(kArgumentTypes)) code_.argument(type == 'i' ? "int" : "Any");
     code_.emit("STOREN", 1, kArguments);
     for (int k = 0; k < kArguments; ++k) held_[k] = kArgumentTypes[k];
@@ -71,6 +73,12 @@ class ProgramMaker {
         value('l', depth - 1);
         code_.emit("LIST_CONSTRUCT", 1, 2);
         return;
+      case 't': return pair(depth);
+      case 'u':
+        value('t', depth - 1);
+        value('t', depth - 1);
+        code_.emit("LIST_CONSTRUCT", 2, 2);
+        return;
     }
   }
 
@@ -79,7 +87,14 @@ class ProgramMaker {
       code_.emit("LOADC", below(4));
       return;
     }
-    switch (below(9)) {
+    switch (below(11)) {
+      case 9:
+        value('s', depth - 1), index(depth), op("aten::__getitem__", "str", 2);
+        op("aten::ord", "", 1);
+        return;
+      case 10:
+        value('t', depth - 1), code_.emit("LOADC", below(8) ? 0 : 1), code_.emit("TUPLE_INDEX");
+        return;
       case 0: value('l', depth - 1), op("aten::len", "t", 1); return;
       case 1: value('s', depth - 1), op("aten::len", "str", 1); return;
       case 2:
@@ -111,11 +126,11 @@ class ProgramMaker {
   }
 
   void condition(int depth) {
-    static constexpr const char* kOrders[] = {"aten::lt", "aten::eq", "aten::ne"};
+    static constexpr const char* kOrders[] = {"aten::lt", "aten::eq", "aten::ne", "aten::ge"};
     switch (below(4)) {
       case 0: value('d', 0), value('s', depth - 1), op("aten::__contains__", "str", 2); return;
       case 1:
-      case 2: value('s', depth - 1), value('s', depth - 1), op(kOrders[1 + below(2)], "str", 2);
+      case 2: value('s', depth - 1), value('s', depth - 1), op(kOrders[below(4)], "str", 2);
         return;
       default: value('i', depth - 1), value('i', depth - 1), op(kOrders[below(3)], "int", 2);
     }
@@ -144,6 +159,32 @@ class ProgramMaker {
     code_.emit("LIST_CONSTRUCT", 0, count);
   }
 
+  void pair(int depth) {
+    if (depth > 0 && below(3)) {
+      value('u', depth - 1), index(depth), op("aten::__getitem__", "t", 2);
+      return;
+    }
+    value('i', depth - 1), value('s', depth - 1), code_.emit("TUPLE_CONSTRUCT", 2);
+  }
+
+  // Takes a tuple apart; a part may be left at once.
+  void unpack() {
+    int reg = below(kRegisters - 1);
+    auto free = [&](int r, char type) {
+      return r != kArguments - 1 && !(kept_[r] && held_[r] != type);
+    };
+    if (!free(reg, 'i') || !free(reg + 1, 's')) return;
+    value('t', 2);
+    op("prim::TupleUnpack", "", 1);
+    code_.emit("STOREN", reg + 1, 2);
+    held_[reg] = 'i';
+    held_[reg + 1] = 's';
+    int left = reg + below(3);
+    if (left > reg + 1 || kept_[left]) return;
+    code_.emit("DROPR", left + 1);
+    held_[left] = 0;
+  }
+
   void store(char type) {
     int start = below(kRegisters);
     for (int k = 0; k < kRegisters; ++k) {
@@ -161,7 +202,12 @@ class ProgramMaker {
   }
 
   void statement(int depth) {
-    switch (below(depth > 0 ? 9 : 6)) {
+    switch (below(depth > 0 ? 12 : 6)) {
+      case 9: unpack(); return;
+      case 10:
+        value('m', 1), index(2), op("aten::__getitem__", "t", 2), index(2), value('i', 2);
+        op("aten::_set_item", "t", 3), code_.emit("DROP");
+        return;
       case 0: value('l', 1), value('i', 2), op("aten::append", "t", 2), code_.emit("DROP"); return;
       case 1:
         value('l', 1), index(2), value('i', 2), op("aten::_set_item", "t", 3);
@@ -172,7 +218,7 @@ class ProgramMaker {
       case 6: branch(depth); return;
       case 7: loop(depth); return;
       default: {
-        char type = kTypes[below(5)];
+        char type = kTypes[below(7)];
         value(type, 3);
         store(type);
       }
@@ -180,7 +226,7 @@ class ProgramMaker {
   }
 
   void leave() {
-    int reg = holder(kTypes[below(5)], true);
+    int reg = holder(kTypes[below(7)], true);
     if (reg < 0 || reg == kArguments - 1) return;
     code_.emit("DROPR", reg + 1);
     held_[reg] = 0;
@@ -193,7 +239,7 @@ class ProgramMaker {
 
   // if: both ways end with a value that the join stores, or branches on.
   void branch(int depth) {
-    char type = kTypes[below(4)];
+    char type = kTypes[below(6)];
     value('b', 2);
     size_t test = here();
     code_.emit("JF");
@@ -214,7 +260,7 @@ class ProgramMaker {
 
   // for with one carried value: what is there before it stays there and keeps its type.
   void loop(int depth) {
-    char type = kTypes[below(4)];
+    char type = kTypes[below(6)];
     code_.emit("LOADC", 0).emit("LOADC", 1 + below(3)).emit("LOADC", 4);
     value(type, 1);
     bool kept[kRegisters];

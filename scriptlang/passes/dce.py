@@ -3,7 +3,7 @@
 A value is live when it is returned, used by a node that has an effect, or used by what makes
 another live value.  A write is live when its memory is outside, or is reached from a live value.
 As in PyTorch an operator whose result is not used goes even where running it would have raised an
-error.
+error.  A `while` stays, since it may not end; a `for` over a range ends and may go.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ class _Liveness:
         for v in graph.outputs:
             self.value(v)
         for node in graph.walk():
-            if not node.blocks and (has_side_effects(node)
-                                    or writers.get(node, 0) & outside):
+            effect = may_not_end(node) if node.blocks else (
+                has_side_effects(node) or writers.get(node, 0) & outside)
+            if effect:
                 self.node(node)
         self.spread()
         while True:
@@ -97,6 +98,19 @@ class _Liveness:
         owner = node.block.owner
         if owner is not None:
             self.node(owner)
+
+
+ENDLESS = 2 ** 63 - 1
+"""The trip count of a `while`."""
+
+
+def may_not_end(node: Node) -> bool:
+    """Whether a node is a loop that only its condition ends."""
+    if node.kind != "prim::Loop":
+        return False
+    count, again = node.inputs[0], node.blocks[0].returns[0]
+    stops = again.is_constant and again.constant is False
+    return count.is_constant and count.constant == ENDLESS and not stops
 
 
 def _sweep(block: Block, live: _Liveness) -> bool:

@@ -8,9 +8,11 @@ stay few (MAX_TURNS, MAX_COPIES), so that the turn number becomes a constant.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from ..ir import Block, Graph, Node, Value, clone_node
 from .alias import AliasAnalysis, analysis_of, drop_analysis, memory_kinds
-from .effects import has_side_effects, may_fail
+from .effects import CONTROL, has_side_effects, may_fail
 
 MAX_TURNS = 16
 MAX_COPIES = 256
@@ -37,12 +39,39 @@ def run(graph: Graph) -> bool:
 def hoist(loop: Node, analysis: AliasAnalysis) -> bool:
     """Move invariant nodes of a loop's body before the loop."""
     body, changed = loop.blocks[0], False
-    written = analysis.writes(loop)
+    written = writes_of(loop, analysis)
     for node in body.nodes:
-        if is_invariant(node, body) and not analysis.reads(node) & written:
+        if is_invariant(node, body) and not written.touch(node, analysis.reads(node)):
             node.move_before(loop)
             changed = True
     return changed
+
+
+class Writes(NamedTuple):
+    """The memory that a loop writes: by setting attributes of a name, and otherwise."""
+
+    attributes: dict[str, int]
+    rest: int
+
+    def touch(self, node: Node, read: int) -> bool:
+        """Whether what a node reads may be written; an attribute only by setting its name."""
+        if node.kind == "prim::GetAttr":
+            return bool(read & (self.rest | self.attributes.get(node.attributes["name"], 0)))
+        return any(read & written for written in (self.rest, *self.attributes.values()))
+
+
+def writes_of(loop: Node, analysis: AliasAnalysis) -> Writes:
+    attributes: dict[str, int] = {}
+    rest = 0
+    for node in loop.blocks[0].walk():
+        if node.blocks and node.kind in CONTROL:
+            continue
+        if node.kind == "prim::SetAttr":
+            name = node.attributes["name"]
+            attributes[name] = attributes.get(name, 0) | analysis.writes(node)
+        else:
+            rest |= analysis.writes(node)
+    return Writes(attributes, rest)
 
 
 def is_invariant(node: Node, body: Block) -> bool:

@@ -505,7 +505,7 @@ class Unpickler {
   }
 
   std::vector<int64_t> int_tuple(const Value& v) {
-    const std::vector<Value>& items = v.as_tuple().items;
+    const Tuple::Items& items = v.as_tuple().items;
     std::vector<int64_t> out;
     for (const Value& item : items) out.push_back(item.as_int());
     return out;
@@ -513,7 +513,7 @@ class Unpickler {
 
   Tensor rebuild_quantized(std::vector<Item>& arguments) {
     Tensor t = rebuild_tensor(arguments, 5, true);
-    const std::vector<Value>& how = arguments[4].value.as_tuple().items;
+    const Tuple::Items& how = arguments[4].value.as_tuple().items;
     int64_t scheme = how.empty() ? -1 : how[0].as_int();
     bool known = scheme >= 0 && scheme < int64_t(sizeof kSchemes / sizeof kSchemes[0]);
     if (!known || how.size() != (kSchemes[scheme].has_channels ? 4u : 3u)) {

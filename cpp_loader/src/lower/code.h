@@ -105,6 +105,7 @@ namespace scriptlang::lower {
   X(COPY_RAW, "ab")            /* a = b; neither is counted */                                    \
   X(COPY, "ab")                /* a = b */                                                        \
   X(MOVE, "ab")                /* a = b; b = None */                                              \
+  X(CALL_PROVEN, "a")          /* CALL, where the declared numbers among the arguments are proven */ \
   X(CONSTANT, "ax")            /* a = constant x of the function */                               \
   X(RESET, "a")                /* a = None */                                                     \
   X(FILL, "xn")                /* moves x, ..., x + c - 1 of the table of moves */                \
@@ -131,6 +132,10 @@ namespace scriptlang::lower {
   X(LIST_SET_INT, "abc")       /* the same for an int c */                                        \
   X(LIST_SET_FLOAT, "abc")                                                                        \
   X(LIST_SET_BOOL, "abc")                                                                         \
+  X(ROW_SET, "abcs")           /* a[int b][int x] = c, which is taken when it is counted */       \
+  X(ROW_SET_INT, "abcs")       /* the same for an int c */                                        \
+  X(ROW_SET_FLOAT, "abcs")                                                                        \
+  X(ROW_SET_BOOL, "abcs")                                                                         \
   X(LIST_APPEND, "ab")         /* a.append(b), which is taken when it is counted */               \
   X(LIST_APPEND_INT, "ab")     /* the same for an int b */                                        \
   X(LIST_APPEND_FLOAT, "ab")                                                                      \
@@ -145,12 +150,21 @@ namespace scriptlang::lower {
   SL_GETTER(X, ATTRIBUTE, "abx")     /* a = slot x of object b */                                 \
   X(SET_ATTRIBUTE, "abx")      /* slot x of object a = b, which is taken when it is counted */    \
   SL_GETTER(X, TUPLE_AT, "abc")      /* a = b[int c] */                                           \
+  SL_GETTER(X, PART_GET, "abcs")     /* a = b[int c][int x], of a list of tuples */               \
+  X(UNPACK, "bxn")             /* what the tuple b holds, by c rows of the table of moves from x */ \
+  X(UNPACK_LAST, "bxn")        /* the same; takes b */                                            \
+  X(UNPACK_AT, "bcx")          /* the same for b[int c], by y rows */                             \
   X(STRING_AT, "abc")          /* a = b[int c] */                                                 \
   X(STRING_ADD, "abc")         /* a = b + c */                                                    \
   X(STRING_APPEND, "abc")      /* the same; takes b, which may grow where it is */                \
   X(STRING_PREPEND, "abc")     /* the same; takes c */                                            \
   X(STRING_EQ, "abc")          /* a = b == c */                                                   \
   X(STRING_NE, "abc")                                                                             \
+  X(STRING_LT, "abc")          /* a = b < c */                                                    \
+  X(STRING_LE, "abc")                                                                             \
+  X(STRING_GT, "abc")                                                                             \
+  X(STRING_GE, "abc")                                                                             \
+  X(ORD, "ab")                 /* a = ord(b) */                                                   \
   X(CHARACTER_EQ, "abcsy")     /* a = b[int c] == x[int y] */                                     \
   X(CHARACTER_NE, "abcsy")                                                                        \
   X(IS, "abc")                 /* a = b is c */                                                   \
@@ -172,6 +186,9 @@ enum class StepOp : uint16_t {
   kCount
 };
 
+// `x` of RET: what the frame holds besides the results.
+enum Leftovers : int32_t { kCounted, kNothingCounted, kNothingAtAll };  // the last: nor are results
+
 struct Step {
   StepOp op = StepOp::JUMP;
   int32_t origin = 0;  // the instruction it comes from
@@ -181,17 +198,22 @@ struct Step {
     int64_t work = 0;                  // what a way back counts as, for the limits
     double (*function)(double);        // FLOAT_CALL
     double (*function_two)(double, double);
-    const Function* callee;            // CALL
-    int32_t y;                         // CHARACTER_EQ, CHARACTER_NE: a slot
+    const Function* callee;            // CALL, CALL_PROVEN
+    int32_t y;                         // CHARACTER_EQ, CHARACTER_NE: a slot; UNPACK_AT: a number
   };
 };
 static_assert(sizeof(Step) == 32, "two steps a cache line");
 
-// One of the moves that lay out the arguments of a call.
+// One of the moves that lay out the arguments of a call, or of those that take a tuple apart: of
+// these Int, Float and Bool raise TypeError for anything else, and Nowhere drops the value.
 struct Fill {
-  enum Kind : int32_t { Copy, Move, Constant, FreshList } kind = Copy;
+  enum Kind : int32_t {
+    Raw,  // a copy of what is not counted
+    Copy, Move, Constant, FreshList,
+    Int, Float, Bool, Nowhere
+  } kind = Copy;
   int32_t to = 0;
-  int32_t from = 0;                  // of Copy and Move
+  int32_t from = 0;                  // of Raw, Copy and Move
   const Value* constant = nullptr;   // of Constant and FreshList
 };
 
@@ -215,6 +237,8 @@ struct Code {
   std::vector<int32_t> parameters;  // where each argument goes: an offset, or -1 for nowhere
   int32_t slots = 0;             // of a frame
   int32_t first_constant = 0;    // slot
+  int32_t guards = 0;            // so many steps at the start check arguments
+  int64_t work = 0;              // what a call counts as, for the limits
 };
 
 constexpr int32_t offset_of(int32_t slot) { return slot * int32_t(sizeof(Value)); }

@@ -48,13 +48,29 @@ char letter_of(const Type& type) {
   }
 }
 
+// The same for what a call gives.
+char result_letter(const Function& f) {
+  return f.has_schema && f.results == 1 && f.returns.size() == 1 ? letter_of(*f.returns[0].type) : 0;
+}
+
+bool unpacks(Op op) {
+  return op == Op::UNPACK || op == Op::UNPACK_LAST || op == Op::UNPACK_AT;
+}
+
+Fill::Kind fill_of(char letter) {
+  return letter == 'i'   ? Fill::Int
+         : letter == 'f' ? Fill::Float
+         : letter == 'b' ? Fill::Bool
+                         : Fill::Copy;
+}
+
 }  // namespace
 
-Lowering::Lowering(const Function& function, bool plain)
-    : f_(function), plain_(plain), shape_(shape_of(function)) {
+Lowering::Lowering(const Function& function, bool plain, int32_t spare_slots)
+    : f_(function), plain_(plain), spare_slots_(spare_slots), shape_(shape_of(function)) {
   stack_slots_ = f_.max_stack + 1;
   first_spare_ = f_.registers + stack_slots_;
-  first_constant_ = first_spare_ + kSpareSlots;
+  first_constant_ = first_spare_ + spare_slots_;
   size_t blocks = shape_.flow.starts.size();
   if (plain_) {
     shape_.landings.assign(blocks, Landing());
@@ -126,6 +142,10 @@ void Lowering::translate(int32_t block) {
       char letter = letter_of(*f_.arguments[size_t(k)].type);
       if (letter && stack_[size_t(k)].kind != Entry::Nowhere) guarded(k, letter);
     }
+    bool only_guards = std::all_of(out_->begin(), out_->end(), [](const Step& s) {
+      return s.op == Op::GUARD_INT || s.op == Op::GUARD_FLOAT || s.op == Op::GUARD_BOOL;
+    });
+    guards_ = only_guards ? int32_t(out_->size()) : 0;
   }
   for (;; ++pc_) {
     charge(4);
@@ -176,7 +196,8 @@ void Lowering::step() {
       return;
     case Opcode::GET_ATTR: return attribute(i.x);
     case Opcode::SET_ATTR: return set_attribute(i.x);
-    case Opcode::TUPLE_INDEX: return look_at_two(Op::TUPLE_AT, kAnyTags);
+    case Opcode::TUPLE_INDEX: return tuple_index();
+    case Opcode::TUPLE_UNPACK: return unpack();
     case Opcode::DICT_INDEX: return look_at_two(Op::DICT_GET, kAnyTags);
     case Opcode::__IS__: return look_at_two(Op::IS, one(Tag::Bool));
     case Opcode::__ISNOT__: return look_at_two(Op::IS_NOT, one(Tag::Bool));
@@ -191,6 +212,8 @@ void Lowering::step() {
       return;
     }
     case Opcode::RET:
+      // What a function is declared to return it returns: callers rely on it.
+      if (char letter = result_letter(f_)) guarded(int64_t(stack_.size()) - 1, letter);
       if (f_.results == 1 && stack_.back().kind != Entry::Constant) {
         give_back(slot_of_entry(stack_.back(), int64_t(stack_.size()) - 1));
         return;
@@ -211,7 +234,8 @@ void Lowering::give_back(int32_t slot) {
     bool moved = k >= slot && k < slot + f_.results;
     empty = moved || uncounted(tags(k));
   }
-  emit(Op::RET, offset_of(slot)).x = empty;
+  bool number = empty && f_.results == 1 && slot < int32_t(tags_.size()) && uncounted(tags(slot));
+  emit(Op::RET, offset_of(slot)).x = number ? kNothingAtAll : empty ? kNothingCounted : kCounted;
 }
 
 // Leaves None in a register, once everybody has what was there.
@@ -221,11 +245,78 @@ void Lowering::empty_now(int32_t reg) {
   set_tags(reg, one(Tag::None));
 }
 
+char Lowering::declared_letter(int32_t reg) const {
+  bool declared = size_t(reg) < f_.register_types.size() && f_.register_types[size_t(reg)];
+  return declared ? letter_of(*f_.register_types[size_t(reg)]) : 0;
+}
+
+bool Lowering::proven_arguments(const Function& callee, int64_t first) const {
+  if (plain_ || !callee.has_schema) return false;
+  for (int64_t k = 0; k < callee.parameters; ++k) {
+    char letter = letter_of(*callee.arguments[size_t(k)].type);
+    Tags known = tags_of_entry(stack_[size_t(first + k)], first + k);
+    if (letter && known != tags_of(letter)) return false;
+  }
+  return true;
+}
+
+// A tuple whose parts are stored at once goes to the registers by one step, which checks those that
+// are declared to be numbers.
+void Lowering::unpack() {
+  int64_t position = int64_t(stack_.size()) - 1, count = f_.code[pc_].n;
+  const Instruction& next = f_.code[pc_ + 1];
+  int32_t first = next.x - 1;
+  bool stored = shape_.flow.block[pc_ + 1] < 0 && (count == 1 ? next.op == Opcode::STORE
+                                : next.op == Opcode::STOREN && next.n == count);
+  int32_t tuple = plain_ || !stored ? -1 : borrow(position);
+  if (tuple < 0 || (tuple >= first && tuple < first + count)) {
+    return stack_step(StepOp::TUPLE_UNPACK, kAnyTags);
+  }
+  Entry e = pop();
+  charge(size_t(count));
+  for (int64_t k = 0; k < count; ++k) before_clobber(first + int32_t(k));
+  size_t begin = draft_->fills.size();
+  for (int32_t reg = first; reg < first + count; ++reg) {
+    char letter = declared_letter(reg);
+    draft_->fills.push_back({fill_of(letter), offset_of(reg), 0, nullptr});
+    set_tags(reg, tags_of(letter));
+  }
+  take_apart(e, position, begin, first, int32_t(count));
+  for (++pc_; f_.code[pc_ + 1].op == Opcode::DROPR && shape_.flow.block[pc_ + 1] < 0; ++pc_) {
+    int32_t reg = f_.code[pc_ + 1].x - 1;
+    bool ours = reg >= first && reg < first + count && !shape_.read_again[pc_ + 1];
+    if (!ours) break;
+    draft_->fills[begin + size_t(reg - first)].kind = Fill::Nowhere;
+    set_tags(reg, one(Tag::None));
+  }
+}
+
+// The step for a tuple that goes to registers from `first` on: a list's tuple stays where it is.
+void Lowering::take_apart(const Entry& e, int64_t position, size_t rows, int32_t first,
+                          int32_t count) {
+  int32_t tuple = slot_of_entry(e, position), list = e.kind == Entry::Own ? list_of(tuple) : -1;
+  bool kept = list >= 0 && (list < offset_of(first) || list >= offset_of(first + count));
+  Step got;
+  if (kept && take_step(Op::LIST_GET, tuple, &got)) {
+    Step& step = emit(Op::UNPACK_AT, 0, got.b, got.c);
+    step.x = int32_t(rows);
+    step.y = count;
+    return;
+  }
+  bool last = e.kind == Entry::Own ||
+              (e.kind == Entry::Move && !wanted(tuple, Entry::Copy) && !wanted(tuple, Entry::Move));
+  emit(last ? Op::UNPACK_LAST : Op::UNPACK, 0, offset_of(tuple), count).x = int32_t(rows);
+  if (last) {
+    set_tags(tuple, one(Tag::None));
+  } else {
+    release(e, position);
+  }
+}
+
 // What is got for a register of numbers is checked where it is got: a declared type proves nothing,
 // but it says which check to make.
 void Lowering::check_early(int32_t slot, int32_t reg) {
-  bool declared = size_t(reg) < f_.register_types.size() && f_.register_types[size_t(reg)];
-  char letter = declared ? letter_of(*f_.register_types[size_t(reg)]) : 0;
+  char letter = declared_letter(reg);
   Step* getter = letter ? getter_of(slot) : nullptr;
   if (!getter) return;
   getter->op = number_getter(getter->op, letter);
@@ -261,9 +352,12 @@ void Lowering::stack_step(StepOp op, Tags result) {
   const Instruction& i = f_.code[pc_];
   int64_t pops = pops_of(f_, i), pushes = pushes_of(f_, i);
   int64_t first = int64_t(stack_.size()) - pops;
+  const Function* callee = op == Op::CALL ? f_.callees[size_t(i.x)] : nullptr;
+  if (callee && proven_arguments(*callee, first)) op = Op::CALL_PROVEN;
+  if (char letter = callee ? result_letter(*callee) : 0) result = tags_of(letter);
   gather(first, pops);
   Step& step = emit(op, offset_of(own(first)));
-  if (op == Op::CALL) step.callee = f_.callees[size_t(i.x)];
+  if (callee) step.callee = callee;
   stack_.resize(size_t(first));
   charge(size_t(pops + pushes));
   cleared(first, first + std::max(pops, pushes) + 4);
@@ -372,7 +466,7 @@ std::unique_ptr<Code> Lowering::assemble() {
       if (is_jump(step.op)) {
         int64_t to = step.x >= 0 ? begin[size_t(step.x)] : stubs[b] + ~step.x;
         step.x = int32_t(to - here);
-      } else if (step.op == Op::FILL) {
+      } else if (step.op == Op::FILL || unpacks(step.op)) {
         step.x += fills;
       } else if (step.op == Op::OP || step.op == Op::OP_MANY) {
         step.x += calls;
@@ -401,6 +495,8 @@ std::unique_ptr<Code> Lowering::assemble() {
   }
   code->constants = std::move(constants_);
   code->first_constant = first_constant_;
+  code->guards = guards_;
+  code->work = int64_t(f_.code.size()) / 8 + 8;
   int32_t used = first_constant_ + int32_t(code->constants.size());
   code->slots = (used + kImageStep - 1) / kImageStep * kImageStep;
   code->image.resize(size_t(first_constant_));
@@ -411,14 +507,21 @@ std::unique_ptr<Code> Lowering::assemble() {
 
 void destroy(const Code* code) noexcept { delete code; }
 
+static std::unique_ptr<Code> lowered(const Function& function) {
+  try {
+    try {
+      if (function.code.size() <= kSmallFunction) return Lowering(function, false, 0).run();
+    } catch (const NoSpareSlot&) {
+    }
+    return Lowering(function, false, kSpareSlots).run();
+  } catch (const TooLarge&) {
+    return Lowering(function, true, kSpareSlots).run();
+  }
+}
+
 const Code& code_of(const Function& function) {
   if (const Code* code = function.lowered.load(std::memory_order_acquire)) return *code;
-  std::unique_ptr<Code> made;
-  try {
-    made = Lowering(function, false).run();
-  } catch (const TooLarge&) {
-    made = Lowering(function, true).run();
-  }
+  std::unique_ptr<Code> made = lowered(function);
   const Code* known = nullptr;
   const Code* fresh = made.get();
   if (function.lowered.compare_exchange_strong(known, fresh, std::memory_order_acq_rel)) {

@@ -30,10 +30,15 @@ struct Entry {
 
 // Too many things at once: the function gets plain code.
 struct TooLarge {};
+// Values that change places need a spare slot, and there is none.
+struct NoSpareSlot {};
+
+constexpr int32_t kSpareSlots = 4;
+constexpr size_t kSmallFunction = 128;  // instructions: tried without, so that its frames are small
 
 class Lowering {
  public:
-  Lowering(const Function& function, bool plain);
+  Lowering(const Function& function, bool plain, int32_t spare_slots = kSpareSlots);
   std::unique_ptr<Code> run();
 
  private:
@@ -69,6 +74,10 @@ class Lowering {
   void give_back(int32_t slot);
   void empty_now(int32_t reg);
   void check_early(int32_t slot, int32_t reg);
+  char declared_letter(int32_t reg) const;
+  bool proven_arguments(const Function& callee, int64_t first) const;
+  void unpack();
+  void take_apart(const Entry& e, int64_t position, size_t rows, int32_t first, int32_t count);
   void store(int32_t reg);
   void drop();
   void stack_step(StepOp op, Tags result);
@@ -118,6 +127,8 @@ class Lowering {
   void typed(StepOp op, const char* letters, char result, const Rule& rule);
   void list_get();
   void list_set();
+  bool row_is_dropped(int64_t position) const;
+  int32_t list_of(int32_t slot) const;
   void list_append();
   bool take_step(StepOp op, int32_t slot, Step* taken);
   bool is_one(const Entry& e) const;
@@ -127,6 +138,7 @@ class Lowering {
   void string_at();
   void string_add();
   void emptied(int32_t slot);
+  void tuple_index();
   void attribute(int32_t slot);
   void set_attribute(int32_t slot);
   void look_at_two(StepOp op, Tags result);
@@ -151,6 +163,7 @@ class Lowering {
 
   const Function& f_;
   bool plain_;
+  int32_t spare_slots_;
   Shape shape_;
   std::vector<Entrance> entrances_;
   std::vector<Draft> drafts_;
@@ -159,6 +172,7 @@ class Lowering {
   std::unordered_map<uint64_t, std::vector<int32_t>> constant_index_;
   int32_t stack_slots_, first_spare_, first_constant_;
   size_t work_ = 0;
+  int32_t guards_ = 0;  // steps at the start that check arguments
 
   // where the translation is
   size_t pc_ = 0;
@@ -173,7 +187,6 @@ bool is_jump(StepOp op);
 StepOp number_getter(StepOp op, char letter);  // of a getter that is for any value
 Tags tags_of(char letter);                     // letters i f b; else any
 
-constexpr int32_t kSpareSlots = 4;
 constexpr int64_t kDeepest = 256;  // entries above are put into their slots at once
 
 }  // namespace scriptlang::lower

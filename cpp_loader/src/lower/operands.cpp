@@ -10,7 +10,7 @@ using Op = StepOp;
 namespace {
 
 constexpr Op kGetters[] = {Op::LIST_GET, Op::ROW_GET,   Op::DICT_GET,
-                           Op::DICT_GET_OR, Op::ATTRIBUTE, Op::TUPLE_AT};
+                           Op::DICT_GET_OR, Op::ATTRIBUTE, Op::TUPLE_AT, Op::PART_GET};
 
 bool is_untyped_getter(Op op) {
   return std::find(std::begin(kGetters), std::end(kGetters), op) != std::end(kGetters);
@@ -226,8 +226,9 @@ void Lowering::add_fills(int64_t first, int64_t count) {
       fill.constant = &f_.constants[size_t(e.index)];
       set_tags(own(p), one(fill.constant->tag()));
     } else {
-      bool move = e.kind == Entry::Move && !uncounted(tags(e.index));
-      fill.kind = move ? Fill::Move : Fill::Copy;
+      bool raw = uncounted(tags(e.index));
+      fill.kind = raw ? Fill::Raw : e.kind == Entry::Move ? Fill::Move : Fill::Copy;
+      bool move = fill.kind == Fill::Move;
       fill.from = offset_of(e.index);
       set_tags(own(p), tags(e.index));
       if (move) set_tags(e.index, one(Tag::None));
@@ -363,7 +364,8 @@ void Lowering::move_together(std::vector<PendingMove> moves) {
       continue;
     }
     // A circle: what the first one overwrites goes to a spare slot.
-    if (spares == kSpareSlots) throw TooLarge();
+    if (spare_slots_ == 0) throw NoSpareSlot();
+    if (spares == spare_slots_) throw TooLarge();
     int32_t slot = moves[0].to, spare = first_spare_ + spares++;
     copy_value(spare, Entry::Move, slot);
     size_t last = moves.size();

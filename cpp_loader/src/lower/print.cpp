@@ -84,6 +84,12 @@ class Printer {
     for (const char* letter = form.operands; *letter; ++letter) {
       out += " " + operand(*letter, step, at);
     }
+    bool unpacks = step.op == StepOp::UNPACK || step.op == StepOp::UNPACK_LAST;
+    int32_t parts = unpacks ? step.c : step.op == StepOp::UNPACK_AT ? step.y : 0;
+    for (int32_t k = 0; k < parts; ++k) {
+      const Fill& part = code_.fills[size_t(step.x + k)];
+      out += part.kind == Fill::Nowhere ? " -" : " " + slot(part.to);
+    }
     if (step.op == StepOp::FILL) out += fills(step.x, step.c);
     if (step.op == StepOp::OP || step.op == StepOp::OP_MANY) {
       const Call& call = code_.calls[size_t(step.x)];

@@ -11,6 +11,7 @@ enum class Form : uint8_t {
   Unary, Binary, Compare, FloatCall, FloatCallTwo, DeriveIndex, RangeLength,
   Length, ListGet, ListSet, ListAppend, DictGet, DictGetOr, DictHas, DictSet, StringAt, StringAdd,
   StringEqual,
+  StringOrder,
   Same,     // the value as it is: prim::unchecked_cast
   Convert,  // of a Scalar: to the type of the result
   Numbers,  // of a Scalar each: what it is depends on the tags

@@ -1,4 +1,5 @@
 // Operators and instructions that become steps of their own.
+#include <algorithm>
 #include <cstring>
 
 #include "lowering.h"
@@ -70,6 +71,7 @@ bool Lowering::typed_operator(const Rule& rule) {
     case Form::DictGetOr: dict_get_or(); return true;
     case Form::DictGet:
     case Form::DictHas:
+    case Form::StringOrder:
       look_at_two(rule.op, tags_of(rule.result));
       return true;
     case Form::DictSet: dict_set(); return true;
@@ -174,11 +176,35 @@ void Lowering::list_set() {
   int64_t first = int64_t(stack_.size()) - 3;
   int32_t list = borrow(first), index = guarded(first + 1, 'i'), value = taken(first + 2);
   Tags known = tags_of_entry(stack_.back(), first + 2);
-  pop();
-  pop();
-  emit(for_numbers(Op::LIST_SET, known), offset_of(list), offset_of(index),
-       offset_of(value));
+  Step row;
+  if (row_is_dropped(first) && take_step(Op::LIST_GET, own(first), &row)) {
+    emit(for_numbers(Op::ROW_SET, known), row.b, row.c, offset_of(value)).x = offset_of(index);
+    stack_.resize(size_t(first));
+    ++pc_;  // the DROP
+  } else {
+    pop();
+    pop();
+    emit(for_numbers(Op::LIST_SET, known), offset_of(list), offset_of(index), offset_of(value));
+  }
   emptied(value);
+}
+
+// Whether the list at a position was just got from a list in a register, and is dropped next.
+bool Lowering::row_is_dropped(int64_t position) const {
+  bool dropped = !plain_ && stack_[size_t(position)].kind == Entry::Own &&
+                 f_.code[pc_ + 1].op == Opcode::DROP && shape_.flow.block[pc_ + 1] < 0;
+  return dropped && list_of(own(position)) >= 0;
+}
+
+// The offset of the list that the value in a slot above the stack was just got from; -1 where that
+// is not known, or the list was in the slot itself.
+int32_t Lowering::list_of(int32_t slot) const {
+  for (size_t back = 1; back <= std::min<size_t>(4, out_->size()); ++back) {
+    const Step& step = (*out_)[out_->size() - back];
+    if (step.a != offset_of(slot)) continue;
+    return step.op == Op::LIST_GET && step.b != step.a ? step.b : -1;
+  }
+  return -1;
 }
 
 void Lowering::list_append() {
@@ -278,6 +304,25 @@ void Lowering::string_add() {
   if (!prepend) release(second, first + 1);
   if (!append && holder.kind != Entry::Own) release(holder, first);
   stack_.push_back(Entry());
+}
+
+// An int known ahead is an index like any other; a part of a list's tuple is got from the list.
+void Lowering::tuple_index() {
+  int64_t first = int64_t(stack_.size()) - 2;
+  bool proven = !plain_ && stack_.back().kind == Entry::Constant &&
+                f_.constants[size_t(stack_.back().index)].is_int();
+  Step row;
+  if (proven && stack_[size_t(first)].kind == Entry::Own &&
+      take_step(Op::LIST_GET, own(first), &row)) {
+    int32_t index = borrow(first + 1);
+    pop();
+    pop();
+    emit_result(Op::PART_GET, own(first), row.b, row.c, kAnyTags, row.b != row.a).x =
+        offset_of(index);
+    stack_.push_back(Entry());
+    return;
+  }
+  look_at_two(Op::TUPLE_AT, kAnyTags);
 }
 
 void Lowering::attribute(int32_t slot) {

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "lower/code.h"
 #include "ops/language.h"
 #include "values/type.h"
 
@@ -53,13 +54,9 @@ inline T* number_at(const Value& list, int64_t index) {
   return numbers && uint64_t(index) < list.raw_list().size() ? numbers + index : nullptr;
 }
 
-template <class T>
-inline const T* no_number() {
-  return nullptr;
-}
 // The same in a row of a list of lists.
 template <class T>
-inline const T* number_at(const Value& rows, int64_t row, int64_t index) {
+inline T* number_at(const Value& rows, int64_t row, int64_t index) {
   if (__builtin_expect(!rows.is_list(), 0)) return nullptr;
   const List& list = rows.raw_list();
   bool lies = list.kind() == List::Kind::Values && uint64_t(row) < list.size();
@@ -88,8 +85,49 @@ inline const List& row_of(const Value& rows, int64_t row) {
   if (list.kind() != List::Kind::Values) list.get(at).as_list();  // raises
   return list.values()[at].as_list();
 }
+inline void set_field(Value& rows, int64_t row, int64_t index, Value value) {
+  List& list = const_cast<List&>(row_of(rows, row));
+  list.set(position_in(list, index), std::move(value));
+}
 inline void set_element(List& list, int64_t index, Value value) {
   list.set(position_in(list, index), std::move(value));
+}
+
+// The tuple in a list of tuples. It stays where it is.
+inline const Tuple& tuple_of(const Value& list, int64_t at) {
+  const List& tuples = list.as_list();
+  size_t place = position_in(tuples, at);
+  if (tuples.kind() != List::Kind::Values) tuples.get(place).as_tuple();  // raises
+  return tuples.values()[place].as_tuple();
+}
+
+// The number that a value is, where it lies; null for other values.
+inline const int64_t* number_in(const Value& v, int64_t*) { return v.if_int(); }
+inline const double* number_in(const Value& v, double*) { return v.if_double(); }
+inline const bool* number_in(const Value& v, bool*) {
+  static constexpr bool kBools[] = {false, true};
+  return v.is_bool() ? &kBools[v.raw_bool()] : nullptr;
+}
+// The same in a tuple that is a value, or an element of a list.
+template <class T>
+inline const T* number_in_tuple(const Value& tuple, const Value& index) {
+  if (!tuple.is_tuple() || !index.is_int()) return nullptr;
+  const Tuple::Items& items = tuple.raw_tuple().items;
+  uint64_t at = uint64_t(index.raw_int());
+  return at < items.size() ? number_in(items[at], static_cast<T*>(nullptr)) : nullptr;
+}
+template <class T>
+inline const T* number_in_tuple(const Value& list, int64_t at, const Value& index) {
+  if (!list.is_list() || list.raw_list().kind() != List::Kind::Values) return nullptr;
+  const List& tuples = list.raw_list();
+  return uint64_t(at) < tuples.size() ? number_in_tuple<T>(tuples.values()[at], index) : nullptr;
+}
+template <class T>
+inline const T* number_in_slot(const Value& object, int64_t slot) {
+  if (!object.is_object()) return nullptr;
+  const std::vector<Value>& slots = object.raw_object().slots;
+  return uint64_t(slot) < slots.size() ? number_in(slots[size_t(slot)], static_cast<T*>(nullptr))
+                                       : nullptr;
 }
 
 // The number in a value, whose tag is not proven.
@@ -104,11 +142,45 @@ inline double number_of<double>(const Value& v) {
   return v.is_int() ? double(v.raw_int()) : v.as_double();
 }
 
+// The parts of a tuple go to where `rows` say. The last use of one that nobody else has empties it.
+inline void unpack(char* slots, const Tuple& t, const lower::Fill* rows, int32_t count,
+                   bool last = false) {
+  using lower::Fill;
+  if (int64_t(t.items.size()) != count) {
+    raise(ErrorKind::RuntimeError, "Provided ", t.items.size(), " values, the program unpacks ",
+          count, " from a tuple");
+  }
+  bool empties = last && t.alone();
+  for (int32_t k = 0; k < count; ++k) {
+    Value& to = *reinterpret_cast<Value*>(slots + rows[k].to);
+    const Value& item = t.items[size_t(k)];
+    switch (rows[k].kind) {
+      case Fill::Int: to.set_int(item.as_int()); break;
+      case Fill::Float: to.set_double(number_of<double>(item)); break;
+      case Fill::Bool: to.set_bool(item.as_bool()); break;
+      case Fill::Nowhere: to.reset(); break;
+      default:
+        if (empties) to = std::move(const_cast<Value&>(item));
+        else to = item;
+    }
+  }
+}
+
 // ---- dicts and strings
 
 inline const Value& dict_get_or(const Value& dict, const Value& key, const Value& other) {
   const Value* found = dict.as_dict().find(key);
   return found ? *found : other;
+}
+
+// The number at a key that is an int or a string, or the number that stands for a missing one; null
+// for everything else.
+template <class T>
+inline const T* number_in_dict(const Value& dict, const Value& key, const Value* other) {
+  if (!dict.is_dict() || !(key.is_int() || key.is_string())) return nullptr;
+  const Value* found = dict.as_dict().find(key);
+  if (!found) found = other;
+  return found ? number_in(*found, static_cast<T*>(nullptr)) : nullptr;
 }
 
 inline char character_at(const std::string& text, int64_t index) {
@@ -121,7 +193,7 @@ inline char character_at(const std::string& text, int64_t index) {
 
 inline bool same_text(const Value& a, const Value& b) {
   const std::string &x = a.as_string(), &y = b.as_string();
-  return &x == &y || x == y;
+  return &x == &y || same_text(std::string_view(x), std::string_view(y));
 }
 
 // a + b, where a's text may grow when nobody else has it.
@@ -129,11 +201,11 @@ inline Value join(Value&& a, const Value& b) {
   const std::string& added = b.as_string();
   a.as_string();
   if (std::string* text = a.exclusive_text()) {
-    memory::charge(int64_t(added.size()));
+    charge_growth(*text, added.size());
     text->append(added);
     return std::move(a);
   }
-  Value sum(a.as_string() + added);
+  Value sum = Value::of_text(a.as_string(), added);
   a.reset();
   return sum;
 }
@@ -143,11 +215,11 @@ inline Value prepend(const Value& a, Value&& b) {
   const std::string& added = a.as_string();
   b.as_string();
   if (std::string* text = b.exclusive_text()) {
-    memory::charge(int64_t(added.size()));
+    charge_growth(*text, added.size());
     text->insert(0, added);
     return std::move(b);
   }
-  Value sum(added + b.as_string());
+  Value sum = Value::of_text(added, b.as_string());
   b.reset();
   return sum;
 }
@@ -170,6 +242,7 @@ inline void set_attribute(Value& object, int64_t slot, Value& value) {
     if (slot >= kMostSlots) raise(ErrorKind::RuntimeError, "slot ", slot, " is out of range");
     o.slots.resize(size_t(slot) + 1);
   }
+  value.publish();  // objects are never a run's own
   o.slots[size_t(slot)] = take_counted(value);
 }
 

@@ -36,10 +36,12 @@ Machine::~Machine() {
 }
 
 Value Machine::call(const Function& function, std::vector<Value>& arguments) {
-  pass(push_frame(function), arguments.data());
+  memory::RunScope scope(true);
+  pass(push_frame(function, code_of(function)), arguments.data());
   for (;;) {
     try {
       loop();
+      result_.publish();
       return std::move(result_);
     } catch (Error& error) {
       if (error.stack.empty()) add_stack(&error);
@@ -71,12 +73,13 @@ void Machine::add_stack(Error* error) {
 // or the error is that of the whole call.
 bool Machine::fail_fork(const Error& error) {
   if (error.kind == ErrorKind::LimitError || error.kind == ErrorKind::MemoryError) return false;
-  size_t k = frames_.size();
-  while (k > 0 && !frames_[k - 1].is_fork) --k;
+  size_t k = forked_.size();
+  while (k > 0 && !forked_[k - 1].is_fork) --k;
   if (k == 0) return false;
-  Ref<Future> future = frames_[k - 1].future;
+  size_t depth = forked_[k - 1].depth;
+  Ref<Future> future = forked_[k - 1].future;
   future->error = std::make_unique<Error>(error);
-  while (frames_.size() >= k) pop_frame();
+  while (frames_.size() >= depth) pop_frame();
   Frame& caller = frames_.back();
   *value_at(caller.slots, caller.pc->a) = Value(std::move(future));
   ++caller.pc;
@@ -85,12 +88,14 @@ bool Machine::fail_fork(const Error& error) {
 
 // Leaves the result of a finished call of a future in the future, and what the call gives in
 // the caller's slot.
-void Machine::settle(Frame& frame, Value* result) {
-  frame.future->value = *result;
-  frame.future->function = nullptr;
-  frame.future->arguments.clear();
-  frame.future->program.reset();
-  if (frame.is_fork) *result = Value(std::move(frame.future));
+void Machine::settle(Value* result) {
+  Ref<Future> future = forked_.back().future;
+  result->publish();
+  future->value = *result;
+  future->function = nullptr;
+  future->arguments.clear();
+  future->program.reset();
+  if (forked_.back().is_fork) *result = Value(std::move(future));
 }
 
 Value Machine::prepare(const Function& function, Value* first, int64_t count) {
@@ -98,6 +103,7 @@ Value Machine::prepare(const Function& function, Value* first, int64_t count) {
   future->function = &function;
   future->program = program_.shared_from_this();
   future->arguments = take(first, count);
+  for (const Value& argument : future->arguments) argument.publish();
   return future;
 }
 
@@ -111,13 +117,22 @@ void Machine::start(Value* slot) {
   std::vector<Value> arguments = future.arguments;
   Ref<Future> kept = Ref<Future>::share(&future);
   slot->reset();
-  spend(int64_t(function.code.size()) / 8 + 8);
-  Frame& frame = push_frame(function);
-  frame.future = std::move(kept);
+  const lower::Code* code = code_of(function);
+  spend(code->work);
+  Frame& frame = push_frame(function, code);
+  forked_.push_back({frames_.size(), false, std::move(kept)});
   pass(frame, arguments.data());
 }
 
 // ---- frames
+
+void Frames::grow() {
+  Frame* fresh = static_cast<Frame*>(memory::take(2 * room_ * sizeof(Frame)));
+  std::memcpy(static_cast<void*>(fresh), first_, size_ * sizeof(Frame));
+  memory::give(first_, room_ * sizeof(Frame));
+  first_ = fresh;
+  room_ *= 2;
+}
 
 // Where the chunk in use has no room: in the next one, or for itself.
 Value* Machine::reserve_far(size_t needed, int64_t* chunk) {

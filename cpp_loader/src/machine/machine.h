@@ -19,8 +19,29 @@ struct Frame {
   const lower::Step* pc;
   Value* slots;
   int64_t chunk;
-  bool is_fork = false;  // the call gives the future, not the result
-  Ref<Future> future;    // what the result goes into; null for an ordinary call
+};
+
+// The activations, the innermost last.
+class Frames {
+ public:
+  Frames() = default;
+  Frames(const Frames&) = delete;
+  Frames& operator=(const Frames&) = delete;
+  ~Frames() { memory::give(first_, room_ * sizeof(Frame)); }
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  Frame& operator[](size_t k) { return first_[k]; }
+  Frame& back() { return first_[size_ - 1]; }
+  Frame& add() {
+    if (__builtin_expect(size_ == room_, 0)) grow();
+    return first_[size_++];
+  }
+  void remove() { --size_; }
+
+ private:
+  void grow();
+  size_t size_ = 0, room_ = 16;
+  Frame* first_ = static_cast<Frame*>(memory::take(room_ * sizeof(Frame)));
 };
 
 class Machine {
@@ -41,6 +62,13 @@ class Machine {
     Value object;
   };
 
+  // A call whose result goes into a future, and the frame it has.
+  struct Forked {
+    size_t depth;
+    bool is_fork;  // the call gives the future, not the result
+    Ref<Future> future;
+  };
+
   void loop();
 
   [[noreturn]] void rethrow_as_memory_error();
@@ -48,13 +76,16 @@ class Machine {
 
   // futures
   bool fail_fork(const Error& error);
-  void settle(Frame& frame, Value* result);
+  bool has_future() const { return !forked_.empty() && forked_.back().depth == frames_.size(); }
+  void settle(Value* result);
   Value prepare(const Function& function, Value* first, int64_t count);
   void start(Value* slot);
 
   // frames
-  Frame& push_frame(const Function& function);
+  static const lower::Code* code_of(const Function& function);
+  Frame& push_frame(const Function& function, const lower::Code* code);
   void pop_frame(bool empty = false);  // empty: its slots are known to hold nothing counted
+  void give_room_back(const Frame& frame);
   Value* reserve(size_t needed, int64_t* chunk);
   Value* reserve_far(size_t needed, int64_t* chunk);
   Frame& enter(const Function& callee, Value* first, int64_t count);
@@ -74,8 +105,9 @@ class Machine {
   const Limits& limits_;
   Clock::time_point deadline_;
   int64_t instructions_left_, slice_, slice_size_;
-  std::vector<Frame> frames_;
+  Frames frames_;
   std::vector<Entered> entered_;
+  std::vector<Forked> forked_;
   std::vector<Value*> chunks_, big_chunks_;
   int64_t current_ = -1;
   size_t used_ = 0;
@@ -100,19 +132,22 @@ inline Value* Machine::reserve(size_t needed, int64_t* chunk) {
   return base;
 }
 
-inline Frame& Machine::push_frame(const Function& function) {
+inline const lower::Code* Machine::code_of(const Function& function) {
+  const lower::Code* code = function.lowered.load(std::memory_order_acquire);
+  return __builtin_expect(code != nullptr, 1) ? code : &lower::code_of(function);
+}
+
+inline Frame& Machine::push_frame(const Function& function, const lower::Code* code) {
   if (__builtin_expect(int64_t(frames_.size()) >= limits_.depth, 0)) {
     raise(ErrorKind::LimitError, "calls are nested deeper than ", limits_.depth);
   }
-  const lower::Code* code = function.lowered.load(std::memory_order_acquire);
-  if (__builtin_expect(!code, 0)) code = &lower::code_of(function);
   int64_t chunk;
   Value* slots = reserve(size_t(code->slots), &chunk);
   const Value* image = code->image.data();
   for (int32_t k = 0; k < code->slots; k += lower::kImageStep) {
     std::memcpy(static_cast<void*>(slots + k), image + k, lower::kImageStep * sizeof(Value));
   }
-  Frame& frame = frames_.emplace_back();
+  Frame& frame = frames_.add();
   frame.function = &function;
   frame.code = code;
   frame.pc = code->steps.data();
@@ -121,13 +156,7 @@ inline Frame& Machine::push_frame(const Function& function) {
   return frame;
 }
 
-inline void Machine::pop_frame(bool empty) {
-  Frame& frame = frames_.back();
-  while (!entered_.empty() && entered_.back().depth == frames_.size()) entered_.pop_back();
-  if (!empty) {
-    Value* end = frame.slots + frame.code->first_constant;  // constants are not counted
-    for (Value* slot = frame.slots; slot != end; ++slot) slot->~Value();
-  }
+inline void Machine::give_room_back(const Frame& frame) {
   if (__builtin_expect(frame.chunk < 0, 0)) {
     ::operator delete(big_chunks_.back());
     big_chunks_.pop_back();
@@ -135,7 +164,18 @@ inline void Machine::pop_frame(bool empty) {
     used_ = size_t(frame.slots - chunks_[size_t(frame.chunk)]);
     current_ = frame.chunk;
   }
-  frames_.pop_back();
+}
+
+inline void Machine::pop_frame(bool empty) {
+  Frame& frame = frames_.back();
+  while (!entered_.empty() && entered_.back().depth == frames_.size()) entered_.pop_back();
+  if (__builtin_expect(has_future(), 0)) forked_.pop_back();
+  if (!empty) {
+    Value* end = frame.slots + frame.code->first_constant;  // constants are not counted
+    for (Value* slot = frame.slots; slot != end; ++slot) slot->~Value();
+  }
+  give_room_back(frame);
+  frames_.remove();
 }
 
 // Moves the arguments of a call to where the function wants them: each place is None before.
@@ -155,8 +195,9 @@ inline Frame& Machine::enter(const Function& callee, Value* first, int64_t count
     raise(ErrorKind::RuntimeError, callee.name, " takes ", callee.parameters,
           " arguments but is called with ", count);
   }
-  spend(int64_t(callee.code.size()) / 8 + 8);
-  Frame& frame = push_frame(callee);
+  const lower::Code* code = code_of(callee);
+  spend(code->work);
+  Frame& frame = push_frame(callee, code);
   pass(frame, first);
   return frame;
 }

@@ -38,11 +38,12 @@ void unpack(Value* to, const Items& items, int64_t count, const char* what) {
 }
 
 Value tuple_slice(const Tuple& tuple, int64_t first, int64_t count) {
-  const std::vector<Value>& items = tuple.items;
+  const Tuple::Items& items = tuple.items;
   if (first + count > int64_t(items.size())) {
     raise(ErrorKind::IndexError, "tuple index out of range");
   }
-  return Tuple::make({items.begin() + first, items.begin() + first + count});
+  std::vector<Value> part(items.begin() + first, items.begin() + first + count);
+  return Tuple::make(part.data(), count);
 }
 
 // The result takes the place of the operands.
@@ -57,9 +58,9 @@ void plain_step(StepOp op, const Instruction& from, const Function& f, Value* fi
   switch (op) {
     case StepOp::LIST_UNPACK: unpack(first, first->as_list(), from.x, "list"); break;
     case StepOp::TUPLE_UNPACK: unpack(first, first->as_tuple().items, from.n, "tuple"); break;
-    case StepOp::TUPLE_CONSTRUCT: *first = Value(Tuple::make(take(first, from.x))); break;
+    case StepOp::TUPLE_CONSTRUCT: *first = Value(Tuple::make(first, from.x)); break;
     case StepOp::NAMED_TUPLE_CONSTRUCT:
-      *first = Value(Tuple::make(take(first, from.n), f.types[size_t(from.x)]));
+      *first = Value(Tuple::make(first, from.n, f.types[size_t(from.x)]));
       break;
     case StepOp::LIST_CONSTRUCT:
       *first = make_list(*f.types[size_t(from.x)], first, from.n);

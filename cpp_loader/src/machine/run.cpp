@@ -43,7 +43,7 @@ void coerce(Value* value, const Type& type, int depth) {
     case TypeKind::Tuple:
     case TypeKind::NamedTuple: {
       if (!value->is_tuple()) break;
-      std::vector<Value>& items = value->as_tuple().items;
+      Tuple::Items& items = value->as_tuple().items;
       for (size_t k = 0; k < items.size() && k < type.elements.size(); ++k) {
         coerce(&items[k], *type.elements[k], depth + 1);
       }

@@ -30,6 +30,9 @@ inline void fill(char* slots, const Fill* fills, int32_t count) {
     Value& to = *reinterpret_cast<Value*>(slots + f->to);
     Value* from = reinterpret_cast<Value*>(slots + f->from);
     switch (f->kind) {
+      case Fill::Raw:
+        std::memcpy(static_cast<void*>(&to), static_cast<const void*>(from), sizeof(Value));
+        break;
       case Fill::Copy: new (&to) Value(static_cast<const Value&>(*from)); break;
       case Fill::Move: new (&to) Value(std::move(*from)); break;
       case Fill::Constant: new (&to) Value(*f->constant); break;
@@ -39,6 +42,7 @@ inline void fill(char* slots, const Fill* fills, int32_t count) {
         new (&to) Value(list.slice(0, 1, list.size()));
         break;
       }
+      default: break;  // of tuples only
     }
   }
 }
@@ -294,25 +298,62 @@ void Machine::loop() {
   }
 #define ELEMENT element(B.as_list(), C.raw_int())
 #define FIELD element(row_of(B, C.raw_int()), SLOT(pc->x).raw_int())
-  GETTER(LIST_GET, ELEMENT)
+#define PART language::tuple_index(tuple_of(B, C.raw_int()), SLOT(pc->x).as_int())
+  CASE(LIST_GET) : {
+    if (__builtin_expect(B.is_list() && B.raw_list().kind() == List::Kind::Values &&
+                         uint64_t(C.raw_int()) < B.raw_list().size(), 1)) {
+      A = static_cast<const Value&>(B.raw_list().values()[C.raw_int()]);
+      NEXT();
+    }
+    SAVE();
+    Value item = ELEMENT;
+    A = std::move(item);
+    NEXT();
+  }
   GETTER(ROW_GET, FIELD)
   GETTER(DICT_GET, language::dict_index(B.as_dict(), C))
   GETTER(DICT_GET_OR, dict_get_or(B, C, SLOT(pc->x)))
   GETTER(ATTRIBUTE, attribute(B, pc->x))
   GETTER(TUPLE_AT, language::tuple_index(B.as_tuple(), C.as_int()))
+  GETTER(PART_GET, PART)
 #define X(NAME, T)                                                                              \
   NUMBER_GETTER(LIST_GET_##NAME, T, number_at<T>(B, C.raw_int()), ELEMENT)                      \
   NUMBER_GETTER(ROW_GET_##NAME, T, number_at<T>(B, C.raw_int(), SLOT(pc->x).raw_int()), FIELD)  \
-  NUMBER_GETTER(DICT_GET_##NAME, T, no_number<T>(), language::dict_index(B.as_dict(), C))       \
-  NUMBER_GETTER(DICT_GET_OR_##NAME, T, no_number<T>(), dict_get_or(B, C, SLOT(pc->x)))          \
-  NUMBER_GETTER(ATTRIBUTE_##NAME, T, no_number<T>(), attribute(B, pc->x))                       \
-  NUMBER_GETTER(TUPLE_AT_##NAME, T, no_number<T>(),                                             \
-                language::tuple_index(B.as_tuple(), C.as_int()))
+  NUMBER_GETTER(DICT_GET_##NAME, T, number_in_dict<T>(B, C, nullptr),                           \
+                language::dict_index(B.as_dict(), C))                                           \
+  NUMBER_GETTER(DICT_GET_OR_##NAME, T, number_in_dict<T>(B, C, &SLOT(pc->x)),                   \
+                dict_get_or(B, C, SLOT(pc->x)))                                                 \
+  NUMBER_GETTER(ATTRIBUTE_##NAME, T, number_in_slot<T>(B, pc->x), attribute(B, pc->x))          \
+  NUMBER_GETTER(TUPLE_AT_##NAME, T, number_in_tuple<T>(B, C),                                   \
+                language::tuple_index(B.as_tuple(), C.as_int()))                                \
+  NUMBER_GETTER(PART_GET_##NAME, T, number_in_tuple<T>(B, C.raw_int(), SLOT(pc->x)), PART)
   SL_NUMBERS(X)
 #undef X
+  CASE(UNPACK) : {
+    SAVE();
+    unpack(slots, B.as_tuple(), frame->code->fills.data() + pc->x, pc->c);
+    NEXT();
+  }
+  CASE(UNPACK_LAST) : {
+    SAVE();
+    unpack(slots, B.as_tuple(), frame->code->fills.data() + pc->x, pc->c, true);
+    B.reset();
+    NEXT();
+  }
+  CASE(UNPACK_AT) : {
+    SAVE();
+    const Tuple& tuple = tuple_of(B, C.raw_int());
+    unpack(slots, tuple, frame->code->fills.data() + pc->x, pc->y);
+    NEXT();
+  }
   CASE(LIST_SET) : {
     SAVE();
     set_element(A.as_list(), B.raw_int(), take_counted(C));
+    NEXT();
+  }
+  CASE(ROW_SET) : {
+    SAVE();
+    set_field(A, B.raw_int(), SLOT(pc->x).raw_int(), take_counted(C));
     NEXT();
   }
   CASE(LIST_APPEND) : {
@@ -329,6 +370,16 @@ void Machine::loop() {
     }                                                                         \
     SAVE();                                                                   \
     set_element(A.as_list(), B.raw_int(), Value(read<T>(C)));                 \
+    NEXT();                                                                   \
+  }                                                                           \
+  CASE(ROW_SET_##NAME) : {                                                    \
+    T* at = number_at<T>(A, B.raw_int(), SLOT(pc->x).raw_int());              \
+    if (__builtin_expect(at != nullptr, 1)) {                                 \
+      *at = read<T>(C);                                                       \
+      NEXT();                                                                 \
+    }                                                                         \
+    SAVE();                                                                   \
+    set_field(A, B.raw_int(), SLOT(pc->x).raw_int(), Value(read<T>(C)));      \
     NEXT();                                                                   \
   }                                                                           \
   CASE(LIST_APPEND_##NAME) : {                                                \
@@ -382,6 +433,21 @@ void Machine::loop() {
     SAVE();
     bool same = same_text(B, C);
     A.set_bool(!same);
+    NEXT();
+  }
+#define X(NAME, order)                                    \
+  CASE(NAME) : {                                          \
+    SAVE();                                               \
+    bool holds = B.as_string() order C.as_string();       \
+    A.set_bool(holds);                                    \
+    NEXT();                                               \
+  }
+  X(STRING_LT, <) X(STRING_LE, <=) X(STRING_GT, >) X(STRING_GE, >=)
+#undef X
+  CASE(ORD) : {
+    SAVE();
+    int64_t code = language::code_of_character(B.as_string());
+    A.set_int(code);
     NEXT();
   }
 #define CHARACTERS                                              \
@@ -450,6 +516,16 @@ void Machine::loop() {
           " is not in this build of the native engine");
   }
   CASE(RET) : {
+    bool simple = pc->x == lower::kNothingAtAll && frames_.size() > 1 && forked_.empty() &&
+                  entered_.empty();
+    if (__builtin_expect(simple, 1)) {
+      Frame& caller = frames_[frames_.size() - 2];
+      PUT(*value_at(caller.slots, caller.pc->a), static_cast<const Value&>(A));
+      give_room_back(*frame);
+      frames_.remove();
+      RELOAD();
+      NEXT();
+    }
     int64_t results = frame->function->results;
     Value* first = &A;
     if (frames_.size() == 1) {
@@ -457,7 +533,7 @@ void Machine::loop() {
         result_ = std::move(*first);
       } else if (results > 1) {
         SAVE();
-        result_ = Tuple::make(take(first, results));
+        result_ = Tuple::make(first, results);
       }
       pop_frame();
       return;
@@ -465,14 +541,21 @@ void Machine::loop() {
     Frame& caller = frames_[frames_.size() - 2];
     Value* to = reinterpret_cast<Value*>(reinterpret_cast<char*>(caller.slots) + caller.pc->a);
     for (int64_t k = 0; k < results; ++k) to[k] = std::move(first[k]);
-    if (__builtin_expect(bool(frame->future), 0)) settle(*frame, to);
-    pop_frame(pc->x != 0);
+    if (__builtin_expect(has_future(), 0)) settle(to);
+    pop_frame(pc->x != lower::kCounted);
     RELOAD();
     NEXT();
   }
   CASE(CALL) : {
     SAVE();
     enter(*pc->callee, &A, pc->callee->parameters);
+    RELOAD();
+    DISPATCH();
+  }
+  CASE(CALL_PROVEN) : {
+    SAVE();
+    Frame& callee = enter(*pc->callee, &A, pc->callee->parameters);
+    callee.pc += callee.code->guards;
     RELOAD();
     DISPATCH();
   }
@@ -538,9 +621,8 @@ void Machine::loop() {
   CASE(FORK) : {  // runs to its end now: one of the orders in which calls side by side may run
     SAVE();
     const Instruction& from = FROM();
-    Frame& forked = enter(*frame->function->callees[size_t(from.x)], &A, from.n);
-    forked.is_fork = true;
-    forked.future = Future::make();
+    enter(*frame->function->callees[size_t(from.x)], &A, from.n);
+    forked_.push_back({frames_.size(), true, Future::make()});
     RELOAD();
     DISPATCH();
   }
@@ -583,6 +665,7 @@ void Machine::loop() {
 #undef NUMBER_GETTER
 #undef ELEMENT
 #undef FIELD
+#undef PART
 #undef CHARACTERS
 }
 

@@ -52,7 +52,7 @@ Value from_pairs(const List& pairs) {
   }
   Ref<Dict> made = Dict::make(key, value);
   for (const Value& pair : pairs) {
-    const std::vector<Value>& items = pair.as_tuple().items;
+    const Tuple::Items& items = pair.as_tuple().items;
     if (items.size() != 2) raise(ErrorKind::RuntimeError, "a dict is made of pairs");
     made->set(items[0], items[1]);
   }

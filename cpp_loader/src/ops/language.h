@@ -14,6 +14,12 @@ const Value& dict_index(Dict& dict, const Value& key);  // raises KeyError
 // 3 complex.
 Value to_list(const Tensor& tensor, int64_t dimensions, int64_t element);
 Value number_to_tensor(const Value& number);
+inline int64_t code_of_character(const std::string& text) {
+  if (__builtin_expect(text.size() != 1, 0)) {
+    raise(ErrorKind::RuntimeError, "String for ord() must be 1 character, found ", text.size());
+  }
+  return static_cast<unsigned char>(text[0]);
+}
 void warn(Context& context, const std::string& message);
 
 }  // namespace scriptlang::language

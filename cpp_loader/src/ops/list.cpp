@@ -13,7 +13,6 @@ namespace scriptlang {
 namespace {
 
 using Kind = List::Kind;
-using Items = std::vector<Value>;
 
 // A Python index into [0, size), or IndexError.
 size_t index_in(int64_t index, size_t size) {
@@ -57,7 +56,7 @@ bool less(const Value& a, const Value& b, int depth) {
   if (a.is_string() && b.is_string()) return a.as_string() < b.as_string();
   if (a.is_tuple() && b.is_tuple()) {
     if (depth > kMaxNesting) raise(ErrorKind::RuntimeError, "a value is nested too deeply");
-    const Items &x = a.as_tuple().items, &y = b.as_tuple().items;
+    const Tuple::Items &x = a.as_tuple().items, &y = b.as_tuple().items;
     for (size_t k = 0; k < x.size() && k < y.size(); ++k) {
       if (less(x[k], y[k], depth + 1)) return true;
       if (less(y[k], x[k], depth + 1)) return false;
@@ -152,8 +151,12 @@ SL_OP(aten_copy_t) { out[0] = copy_of(args.list(0)); }
 SL_OP(aten_list_t) { out[0] = copy_of(args.list(0)); }
 
 SL_OP(aten_add_t) {
-  Ref<List> sum = copy_of(args.list(0));
-  sum->extend(args.list(1));
+  const List &first = args.list(0), &second = args.list(1);
+  Ref<List> sum = List::like(first.empty() ? second : first);
+  sum->element = first.element;
+  sum->reserve(first.size() + second.size());
+  sum->extend(first);
+  sum->extend(second);
   out[0] = std::move(sum);
 }
 SL_OP(aten_add__t) {

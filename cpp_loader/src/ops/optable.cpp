@@ -88,6 +88,7 @@ const OpEntry* find_op(std::string_view name) {
 const Schema& schema_of(const OpEntry& entry) {
   std::atomic<const Schema*>& slot = parsed[&entry - kTable];
   if (const Schema* schema = slot.load(std::memory_order_acquire)) return *schema;
+  memory::RunScope scope(false);  // defaults are everybody's
   auto fresh = std::make_unique<const Schema>(parse_schema(entry.text));
   const Schema* expected = nullptr;
   if (slot.compare_exchange_strong(expected, fresh.get(), std::memory_order_acq_rel)) {

@@ -25,8 +25,8 @@ Value context_of(const char* name, Args args) {
   return packed_object(name, std::vector<Value>(args.data(), args.data() + args.size()));
 }
 
-const std::vector<Value>& state_of(const Value& context, const char* name, size_t size) {
-  const std::vector<Value>& state = scriptlang::state_of(context, name);
+const Tuple::Items& state_of(const Value& context, const char* name, size_t size) {
+  const Tuple::Items& state = scriptlang::state_of(context, name);
   SL_CHECK(state.size() == size, "an object of ", name,
            " is malformed: its state is not that of PyTorch's");
   return state;
@@ -61,7 +61,7 @@ SL_OP(prepacked_conv2d_clamp_prepack) { out[0] = context_of(kConv, args); }
 SL_OP(prepacked_conv2d_transpose_clamp_prepack) { out[0] = context_of(kTransposed, args); }
 
 SL_OP(prepacked_linear_clamp_run) {
-  const std::vector<Value>& s = state_of(args[1], kLinear, 4);
+  const Tuple::Items& s = state_of(args[1], kLinear, 4);
   std::string ending = ending_of(s[2], s[3]);
   Value given[5] = {args[0], s[0], s[1], Value(), Value(ending)}, made;
   op_scriptlang_linear(ctx, Args(given, 5), &made);
@@ -69,7 +69,7 @@ SL_OP(prepacked_linear_clamp_run) {
 }
 
 SL_OP(prepacked_conv2d_clamp_run) {
-  const std::vector<Value>& s = state_of(args[1], kConv, 8);
+  const Tuple::Items& s = state_of(args[1], kConv, 8);
   const Tensor& x = args.tensor(0);
   std::string ending = ending_of(s[6], s[7]);
   int64_t format = !x.is_contiguous() && is_in_format(x, kChannelsLast) ? int64_t(kChannelsLast)
@@ -82,18 +82,18 @@ SL_OP(prepacked_conv2d_clamp_run) {
 }
 
 SL_OP(prepacked_conv2d_transpose_clamp_run) {
-  const std::vector<Value>& s = state_of(args[1], kTransposed, 9);
+  const Tuple::Items& s = state_of(args[1], kTransposed, 9);
   Value given[8] = {args[0], s[0], s[1], s[2], s[3], s[4], s[6], s[5]}, made;
   op_aten_conv_transpose2d_input(ctx, Args(given, 8), &made);
   out[0] = bounded(ctx, std::move(made), s[7], s[8], "none");
 }
 
 SL_OP(prepacked_unpack_prepacked_sizes_linear) {
-  const std::vector<Value>& s = state_of(args[0], kLinear, 4);
+  const Tuple::Items& s = state_of(args[0], kLinear, 4);
   out[0] = Tuple::make({sizes_of(s[0]), sizes_of(s[1])});
 }
 SL_OP(prepacked_unpack_prepacked_sizes_conv2d) {
-  const std::vector<Value>& s = state_of(args[0], kConv, 8);
+  const Tuple::Items& s = state_of(args[0], kConv, 8);
   out[0] = Tuple::make({sizes_of(s[0]), sizes_of(s[1]), s[2], s[3], s[4], s[5]});
 }
 

@@ -1,4 +1,5 @@
 // Operators of the language itself: texts, tuples, optionals, enums, flags, and what a tensor is.
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -98,7 +99,17 @@ SL_OP(aten_percentFormat) {
   if (args.size() != 2) raise(ErrorKind::RuntimeError, "percentFormat takes a text and a value");
   out[0] = percent_format(args.string(0), args[1]);
 }
-SL_OP(aten_str) { out[0] = Value(to_text(args[0])); }
+SL_OP(aten_str) {
+  if (args[0].is_string()) {
+    out[0] = args[0];
+  } else if (args[0].is_int()) {
+    char digits[24];
+    char* end = std::to_chars(digits, digits + sizeof digits, args[0].raw_int()).ptr;
+    out[0] = Value::of_text({digits, size_t(end - digits)});
+  } else {
+    out[0] = Value(to_text(args[0]));
+  }
+}
 SL_OP(aten_warn) { language::warn(ctx, args.string(0)); }
 SL_OP(prim_Print) {
   std::string line;

@@ -261,7 +261,7 @@ struct Layers {
 // One direction of a quantized layer: ("quantized_dynamic", [biases], [], [reduce_range], [packed
 // weights]), or "quantized_fp16".
 Weights read_quantized(const Value& params) {
-  const std::vector<Value>& state = state_of(params, kCellParams);
+  const Tuple::Items& state = state_of(params, kCellParams);
   SL_CHECK(state.size() == 5, "the weights of a recurrent layer are malformed");
   std::vector<Value> weights = items_of(state[4]);
   SL_CHECK(weights.size() == 2, "the weights of a recurrent layer are malformed");

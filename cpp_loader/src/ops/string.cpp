@@ -4,7 +4,7 @@
 #include <cctype>
 
 #include "values/type.h"
-#include "op.h"
+#include "language.h"
 #include "scratch.h"
 
 namespace scriptlang {
@@ -54,6 +54,10 @@ int64_t count(Text text, Text wanted, Range r) {
   return n;
 }
 
+Value part(std::string_view text, size_t begin, size_t size = std::string_view::npos) {
+  return Value::of_text(text.substr(begin, size));
+}
+
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 Value split_spaces(Text text) {
@@ -65,7 +69,7 @@ Value split_spaces(Text text) {
     }
     size_t end = at;
     while (end < text.size() && !is_space(text[end])) ++end;
-    parts->push(text.substr(at, end - at));
+    parts->push(part(text, at, end - at));
     at = end;
   }
   return parts;
@@ -78,10 +82,10 @@ Value split(Text text, Text separator, int64_t most) {
   for (int64_t cuts = 0; most < 0 || cuts < most; ++cuts) {
     size_t at = text.find(separator, begin);
     if (at == std::string::npos) break;
-    parts->push(text.substr(begin, at - begin));
+    parts->push(part(text, begin, at - begin));
     begin = at + separator.size();
   }
-  parts->push(text.substr(begin));
+  parts->push(part(text, begin));
   return parts;
 }
 
@@ -93,10 +97,10 @@ Value rsplit(Text text, Text separator, int64_t most) {
     if (end < separator.size()) break;
     size_t at = text.rfind(separator, end - separator.size());
     if (at == std::string::npos) break;
-    parts->push(text.substr(at + separator.size(), end - at - separator.size()));
+    parts->push(part(text, at + separator.size(), end - at - separator.size()));
     end = at;
   }
-  parts->push(text.substr(0, end));
+  parts->push(part(text, 0, end));
   parts->reverse();
   return parts;
 }
@@ -110,11 +114,11 @@ Value split_lines(Text text, bool keep) {
     char c = text[at];
     bool is_break = (c >= '\n' && c <= '\r') || (c >= '\x1c' && c <= '\x1e');
     if (!is_break) continue;
-    lines->push(text.substr(begin, at - begin));
-    if (keep) lines->push(std::string(1, c));
+    lines->push(part(text, begin, at - begin));
+    if (keep) lines->push(Value::of_character(c));
     begin = at + 1;
   }
-  if (begin < text.size()) lines->push(text.substr(begin));
+  if (begin < text.size()) lines->push(part(text, begin));
   return lines;
 }
 
@@ -253,10 +257,10 @@ SL_OP(aten_add_str) {
   Text added = args.string(1);
   std::string* text = args[0].exclusive_text();
   if (!text) {
-    out[0] = Value(args.string(0) + added);
+    out[0] = Value::of_text(args.string(0), added);
     return;
   }
-  memory::charge(int64_t(added.size()));  // a string that dies here grows
+  charge_growth(*text, added.size());  // a string that dies here grows
   text->append(added);
   out[0] = std::move(args[0]);
 }
@@ -280,7 +284,7 @@ SL_OP(aten_slice_str) {
   int64_t start = args.none(1) ? (step > 0 ? low : high) : clamp(args.integer(1));
   int64_t end = args.none(2) ? (step > 0 ? high : low) : clamp(args.integer(2));
   if (step == 1) {
-    out[0] = Value(text.substr(size_t(start), size_t(std::max<int64_t>(end - start, 0))));
+    out[0] = part(text, size_t(start), size_t(std::max<int64_t>(end - start, 0)));
     return;
   }
   std::string taken;
@@ -337,9 +341,9 @@ SL_OP(aten_partition) {
   Text text = args.string(0), separator = args.string(1);
   size_t at = text.find(separator);
   bool found = at != std::string::npos;
-  out[0] = Value(text.substr(0, at));
-  out[1] = Value(found ? separator : "");
-  out[2] = Value(found ? text.substr(at + separator.size()) : "");
+  out[0] = part(text, 0, at);
+  out[1] = Value::of_text(found ? separator : "");
+  out[2] = found ? part(text, at + separator.size()) : Value("");
 }
 SL_OP(aten_rpartition) {
   Text text = args.string(0), separator = args.string(1);
@@ -441,14 +445,8 @@ SL_OP(aten_bin) { out[0] = Value(digits(args.integer(0), "0b", 1)); }
 SL_OP(aten_chr) {
   int64_t i = args.integer(0);
   SL_CHECK(i >= 0 && i < 0x110000, "chr() arg not in range(0x110000), found ", i);
-  out[0] = Value(std::string(1, char(i & 255)));
+  out[0] = Value::of_character(char(i & 255));
 }
-SL_OP(aten_ord) {
-  Text text = args.string(0);
-  if (text.size() != 1) {
-    raise(ErrorKind::RuntimeError, "String for ord() must be 1 character, found ", text.size());
-  }
-  out[0].set_int(static_cast<unsigned char>(text[0]));
-}
+SL_OP(aten_ord) { out[0].set_int(language::code_of_character(args.string(0))); }
 
 }  // namespace scriptlang

@@ -44,6 +44,7 @@ uint32_t hash_of(const Value& key) {
 
 Ref<Dict> Dict::make(TypeRef key, TypeRef value) {
   Ref<Dict> dict(new Dict);
+  dict->make_own();
   dict->key_type = std::move(key);
   dict->value_type = std::move(value);
   return dict;
@@ -77,7 +78,7 @@ inline Dict::Bucket* Dict::bucket_of(const Value& key, uint32_t hash, Bucket** p
   if (key.is_string()) {
     return search(hash, [&](const Value& k) {
       return k.bits() == key.bits() ||
-             (k.is_string() && k.raw_string().text == key.raw_string().text);
+             (k.is_string() && same_text(k.raw_string().text, key.raw_string().text));
     }, place);
   }
   return search(hash, [&](const Value& k) { return equal(k, key); }, place);
@@ -98,15 +99,22 @@ void Dict::rebuild(size_t buckets) {
   }
 }
 
-Value* Dict::find(const Value& key) {
+Value* Dict::look_up(const Value& key) {
   uint32_t hash = key.is_int() ? mix(uint64_t(key.raw_int())) : hash_of(key);
   if (live_ == 0) return nullptr;
   Bucket* place;
   Bucket* found = bucket_of(key, hash, &place);
-  return found ? &entries_[size_t(found->index)].value : nullptr;
+  if (!found) return nullptr;
+  last_.store(uint32_t(found->index), std::memory_order_relaxed);
+  return &entries_[size_t(found->index)].value;
 }
 
 void Dict::set(const Value& key, Value value) {
+  if (!is_own()) {
+    key.publish();
+    value.publish();
+  }
+  if (Entry* last = found_last(key)) return last->value.swap(value);
   uint32_t hash = key.is_int() ? mix(uint64_t(key.raw_int())) : hash_of(key);
   Bucket *place = nullptr, *found = table_.empty() ? nullptr : bucket_of(key, hash, &place);
   if (found) {
@@ -129,6 +137,7 @@ void Dict::set(const Value& key, Value value) {
   }
   entries_.push_back({key, std::move(value)});
   *place = {hash, int32_t(entries_.size() - 1)};
+  last_.store(uint32_t(entries_.size() - 1), std::memory_order_relaxed);
   ++live_;
 }
 

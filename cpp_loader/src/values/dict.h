@@ -21,7 +21,11 @@ struct Dict : Counted {
   ~Dict() { memory::uncharge(charged_); }
 
   int64_t size() const { return live_; }
-  Value* find(const Value& key);  // null when absent; valid until the next change
+  // Null when absent; valid until the next change. What was found last is found at once.
+  Value* find(const Value& key) {
+    Entry* last = found_last(key);
+    return last ? &last->value : look_up(key);
+  }
   void set(const Value& key, Value value);
   bool erase(const Value& key);
   bool pop_last(Value* key, Value* value);
@@ -35,6 +39,13 @@ struct Dict : Counted {
     int32_t index;  // into entries_, or kFree, or kDeleted
   };
   static constexpr int32_t kFree = -1, kDeleted = -2;
+  Value* look_up(const Value& key);
+  Entry* found_last(const Value& key) {
+    uint32_t at = last_.load(std::memory_order_relaxed);
+    bool same = (key.is_int() || key.is_string()) && at < entries_.size() &&
+                entries_[at].key.same(key);
+    return same ? &entries_[at] : nullptr;
+  }
   template <class Same>
   Bucket* search(uint32_t hash, const Same& same, Bucket** place);
   Bucket* bucket_of(const Value& key, uint32_t hash, Bucket** place);
@@ -42,6 +53,7 @@ struct Dict : Counted {
 
   std::vector<Entry> entries_;  // those that were taken out have no key
   std::vector<Bucket> table_;   // a power of two; never full
+  std::atomic<uint32_t> last_{0};  // what was found or set last, if it is there; any thread reads
   int64_t live_ = 0;
   int64_t charged_ = 0;  // bytes counted against the memory limit
 };

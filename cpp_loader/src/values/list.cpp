@@ -49,6 +49,7 @@ Ref<List> List::make(std::vector<Value> items, TypeRef element) {
 Ref<List> List::make(const int64_t* ints, size_t count, TypeRef element) {
   memory::charge(int64_t(sizeof(List)));
   Ref<List> list(new List);
+  list->make_own();
   list->element = std::move(element);
   if (count == 0) return list;
   list->kind_ = Kind::Ints;
@@ -100,6 +101,7 @@ void List::put(size_t at, Value&& value) noexcept {
 }
 
 void List::set(size_t at, Value value) {
+  if (!is_own()) value.publish();
   adapt(kind_of(value.tag()));
   if (kind_ == Kind::Values) {
     values()[at].swap(value);  // what was there dies last: its end may change the list
@@ -109,14 +111,15 @@ void List::set(size_t at, Value value) {
 }
 
 Value List::take(size_t at) {
-  Value taken = get(at);
-  visit([&](auto* first) { std::move(first + at + 1, first + size_, first + at); });
+  Value taken = kind_ == Kind::Values ? std::move(values()[at]) : get(at);
+  char* place = static_cast<char*>(data_) + at * width();
+  std::memmove(place, place + width(), (size_ - at - 1) * width());  // Values may be moved as bytes
   --size_;
-  if (kind_ == Kind::Values) values()[size_].~Value();
   return taken;
 }
 
 void List::push(Value value) {
+  if (!is_own()) value.publish();
   adapt(kind_of(value.tag()));
   if ((size_ + 1) * width() > bytes_) grow(size_ + 1);
   put(size_, std::move(value));
@@ -138,6 +141,7 @@ void List::extend(const List& other) {
   size_t count = other.size_;
   if (count == 0) return;
   adapt(other.kind_);
+  if (!is_own()) other.publish_elements();
   if (&other == this || kind_ == other.kind_) {
     reserve(size_ + count);
     visit([&](auto* first) {
@@ -154,11 +158,17 @@ void List::reverse() noexcept {
   visit([&](auto* first) { std::reverse(first, first + size_); });
 }
 
-void List::swap(List& other) noexcept {
+void List::swap(List& other) {
   std::swap(kind_, other.kind_);
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
   std::swap(bytes_, other.bytes_);
+  if (!is_own()) publish_elements();
+  if (!other.is_own()) other.publish_elements();
+}
+
+void List::publish_elements() const {
+  for (size_t k = 0; kind_ == Kind::Values && k < size_; ++k) values()[k].publish();
 }
 
 Ref<List> List::slice(int64_t start, int64_t step, size_t count) const {
@@ -217,7 +227,10 @@ void List::grow(size_t count) {
 }
 
 std::vector<Value> items_of(const Value& sequence) {
-  if (sequence.is_tuple()) return sequence.as_tuple().items;
+  if (sequence.is_tuple()) {
+    const Tuple::Items& parts = sequence.as_tuple().items;
+    return {parts.begin(), parts.end()};
+  }
   const List& list = sequence.as_list();
   std::vector<Value> items;
   items.reserve(list.size());

@@ -16,7 +16,9 @@ struct ValueSpan {
   size_t count = 0;
   ValueSpan() = default;
   ValueSpan(const Value* values, size_t size) : first(values), count(size) {}
-  ValueSpan(const std::vector<Value>& values) : first(values.data()), count(values.size()) {}
+  template <class Allocator>
+  ValueSpan(const std::vector<Value, Allocator>& values)
+      : first(values.data()), count(values.size()) {}
   size_t size() const { return count; }
   bool empty() const { return count == 0; }
   const Value& operator[](size_t k) const { return first[k]; }
@@ -52,7 +54,7 @@ struct List : Counted {
   void reserve(size_t count);
   void extend(const List& other);  // which may be the same list
   void reverse() noexcept;
-  void swap(List& other) noexcept;  // elements, not the declared type
+  void swap(List& other);  // elements, not the declared type
   Ref<List> slice(int64_t start, int64_t step, size_t count) const;
 
   // The elements as they lie; for the kind they are of.
@@ -103,6 +105,7 @@ struct List : Counted {
     static_cast<T*>(data_)[size_++] = v;
     return true;
   }
+  void publish_elements() const;
   void adapt(Kind kind);
   void become_values();
   void put(size_t at, Value&& value) noexcept;  // where nothing is, of the list's kind

@@ -71,6 +71,7 @@ struct Kept {
 };
 SL_THREAD_WORD Kept* kept = nullptr;  // null: none yet, or none any more
 SL_THREAD_WORD bool is_over = false;  // the thread ends: it keeps nothing more
+SL_THREAD_WORD bool runs_now = false;  // a program
 SL_THREAD_WORD int64_t used_bytes = 0;
 SL_THREAD_WORD int64_t limit_bytes = std::numeric_limits<int64_t>::max();
 
@@ -179,6 +180,10 @@ void give_small(void* block, size_t bytes) noexcept {
   }
   std::free(block);
 }
+
+RunScope::RunScope(bool runs) noexcept : saved_(std::exchange(runs_now, runs)) {}
+RunScope::~RunScope() { runs_now = saved_; }
+bool in_run() noexcept { return runs_now; }
 
 void charge(int64_t bytes) {
   int64_t sum;

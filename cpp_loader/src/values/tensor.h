@@ -74,6 +74,19 @@ class LimitScope {
   int64_t saved_used_;
 };
 
+// While a program runs: strings and containers made meanwhile are the thread's own (see Counted).
+class RunScope {
+ public:
+  explicit RunScope(bool runs) noexcept;
+  ~RunScope();
+  RunScope(const RunScope&) = delete;
+  RunScope& operator=(const RunScope&) = delete;
+
+ private:
+  bool saved_;
+};
+bool in_run() noexcept;
+
 // 64-byte aligned blocks from per-thread free lists of size classes. take raises MemoryError;
 // give needs the number of bytes that take was asked for. Any thread may give back.
 void* take(size_t bytes);
@@ -81,6 +94,19 @@ void give(void* block, size_t bytes) noexcept;
 // The same for small objects: 16-byte aligned.
 void* take_small(size_t bytes);
 void give_small(void* block, size_t bytes) noexcept;
+
+// For containers that are made and dropped all the time.
+template <class T>
+struct SmallAllocator {
+  using value_type = T;
+  SmallAllocator() noexcept = default;
+  template <class U>
+  SmallAllocator(const SmallAllocator<U>&) noexcept {}
+  T* allocate(size_t count) { return static_cast<T*>(take_small(count * sizeof(T))); }
+  void deallocate(T* block, size_t count) noexcept { give_small(block, count * sizeof(T)); }
+  bool operator==(const SmallAllocator&) const noexcept { return true; }
+  bool operator!=(const SmallAllocator&) const noexcept { return false; }
+};
 
 }  // namespace memory
 

@@ -62,42 +62,6 @@ Value::Value(std::complex<double> v) : tag_(Tag::Complex) {
   counted_ = box;
 }
 
-Value::Value(std::string v) : Value() {
-  if (v.size() == 1) {
-    *this = of_character(v[0]);
-    return;
-  }
-  memory::charge(int64_t(v.size()));
-  String* s = new String;
-  s->text = std::move(v);
-  counted_ = s;
-  tag_ = Tag::String;
-}
-
-Value Value::of_character(char c) noexcept {
-  static String* const strings = [] {
-    String* made = ::new String[256];
-    for (int k = 0; k < 256; ++k) {
-      made[k].text.assign(1, char(k));
-      made[k].refs.store(kImmortal, std::memory_order_relaxed);
-    }
-    return made;
-  }();
-  Value value;
-  value.tag_ = Tag::String;
-  value.counted_ = &strings[static_cast<unsigned char>(c)];
-  return value;
-}
-
-uint32_t hash_of(const String& string) {
-  uint32_t hash = string.hash.load(std::memory_order_relaxed);
-  if (hash) return hash;
-  uint64_t full = std::hash<std::string>()(string.text);
-  hash = uint32_t(full ^ (full >> 32)) | 1;
-  string.hash.store(hash, std::memory_order_relaxed);
-  return hash;
-}
-
 void Value::wrong_tag(Tag wanted) const {
   raise(ErrorKind::TypeError, "expected a value of type ", tag_name(wanted), " but got ",
         tag_name(tag_));
@@ -125,7 +89,7 @@ void destroy_now(Tag tag, Counted* object) noexcept {
     case Tag::Complex: delete static_cast<ComplexBox*>(object); break;
     case Tag::String: {
       String* s = static_cast<String*>(object);
-      memory::uncharge(int64_t(s->text.size()));
+      memory::uncharge(charged_bytes(s->text.size()));
       delete s;
       break;
     }
@@ -174,8 +138,42 @@ void destroy_counted(Tag tag, Counted* object) noexcept {
 void Value::destroy_payload() noexcept {
   if (tag_ == Tag::Tensor) {
     tensor_.impl()->destroy();
+  } else if (tag_ == Tag::String) {
+    destroy_now(Tag::String, counted_);  // holds nothing else
   } else {
     destroy_counted(tag_, counted_);
+  }
+}
+
+// Goes through what is inside without calling itself: nesting may be deep.
+void Value::publish_all() const {
+  std::vector<Counted*> pending;
+  std::vector<Tag> tags;
+  auto add = [&](const Value& v) {
+    if (!v.counted() || !v.counted_->is_own()) return;
+    v.counted_->refs.fetch_and(~kOwn, std::memory_order_relaxed);
+    pending.push_back(v.counted_);
+    tags.push_back(v.tag_);
+  };
+  add(*this);
+  while (!pending.empty()) {
+    Counted* object = pending.back();
+    Tag tag = tags.back();
+    pending.pop_back();
+    tags.pop_back();
+    if (tag == Tag::List) {
+      const List& list = *static_cast<List*>(object);
+      size_t count = list.kind() == List::Kind::Values ? list.size() : 0;
+      for (size_t k = 0; k < count; ++k) add(list.values()[k]);
+    } else if (tag == Tag::Tuple) {
+      for (const Value& item : static_cast<Tuple*>(object)->items) add(item);
+    } else if (tag == Tag::Dict) {
+      const Dict::Entry* entry;
+      for (size_t cursor = 0; static_cast<Dict*>(object)->next(&cursor, &entry);) {
+        add(entry->key);
+        add(entry->value);
+      }
+    }
   }
 }
 
@@ -188,9 +186,14 @@ void destroy(Generator* p) noexcept { destroy_counted(Tag::Generator, p); }
 void destroy(Future* p) noexcept { destroy_counted(Tag::Future, p); }
 
 Ref<Tuple> Tuple::make(std::vector<Value> items, TypeRef named) {
-  memory::charge(int64_t(sizeof(Tuple) + items.size() * sizeof(Value)));
+  return make(items.data(), int64_t(items.size()), std::move(named));
+}
+
+Ref<Tuple> Tuple::make(Value* first, int64_t count, TypeRef named) {
+  memory::charge(int64_t(sizeof(Tuple) + size_t(count) * sizeof(Value)));
   Ref<Tuple> tuple(new Tuple);
-  tuple->items = std::move(items);
+  tuple->make_own();
+  tuple->items.assign(std::make_move_iterator(first), std::make_move_iterator(first + count));
   tuple->named = std::move(named);
   return tuple;
 }
@@ -207,6 +210,7 @@ Ref<Enum> Enum::make(ClassRef type, std::string name, Value value) {
   Ref<Enum> item(new Enum);
   item->type = std::move(type);
   item->name = std::move(name);
+  value.publish();
   item->value = std::move(value);
   return item;
 }
@@ -260,7 +264,7 @@ bool equal_at(const Value& a, const Value& b, int depth) {
     case Tag::None: return true;
     case Tag::Double: return a.as_double() == b.as_double();
     case Tag::Complex: return a.as_complex() == b.as_complex();
-    case Tag::String: return a.bits() == b.bits() || a.as_string() == b.as_string();
+    case Tag::String: return a.bits() == b.bits() || same_text(a.as_string(), b.as_string());
     case Tag::List: return equal_lists(a.as_list(), b.as_list(), depth);
     case Tag::Tuple: return equal_items(a.as_tuple().items, b.as_tuple().items, depth);
     case Tag::Dict: return equal_dicts(a.as_dict(), b.as_dict(), depth);

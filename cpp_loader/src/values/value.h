@@ -60,8 +60,11 @@ std::string to_string(Device device);           // "cpu", "cuda:0"
 Device parse_device(std::string_view text);     // raises RuntimeError as PyTorch does
 
 // Base of every counted payload. The count comes first, as in TensorImpl. What lives as long as
-// the process has the count kImmortal, which stays as it is.
-constexpr uint32_t kImmortal = 1u << 31;
+// the process has the count kImmortal, which stays as it is. What only one thread can reach is
+// counted with kOwn added, and by that thread without atomic steps: strings, lists, dicts and
+// tuples that a running program makes (make_own). They stop being its own (publish) when they
+// leave the run, or come into something that is not its own; so nothing shared holds any.
+constexpr uint32_t kImmortal = 1u << 31, kOwn = 1u << 30;
 struct Counted {
   std::atomic<uint32_t> refs{1};
   static void* operator new(size_t bytes) { return memory::take_small(bytes); }
@@ -69,15 +72,28 @@ struct Counted {
     memory::give_small(object, bytes);
   }
   void hold() noexcept {
-    if (refs.load(std::memory_order_relaxed) < kImmortal) {
+    uint32_t now = refs.load(std::memory_order_relaxed);
+    if (now < kOwn) {
       refs.fetch_add(1, std::memory_order_relaxed);
+    } else if (now < kImmortal) {
+      refs.store(now + 1, std::memory_order_relaxed);
     }
   }
   // Whether the last reference went. Who has the only one need not tell other threads.
   bool let_go() noexcept {
     uint32_t now = refs.load(std::memory_order_acquire);
-    if (now == 1) return true;
-    return now < kImmortal && refs.fetch_sub(1, std::memory_order_acq_rel) == 1;
+    if ((now & ~kOwn) == 1) return true;
+    if (now < kOwn) return refs.fetch_sub(1, std::memory_order_acq_rel) == 1;
+    if (now < kImmortal) refs.store(now - 1, std::memory_order_relaxed);
+    return false;
+  }
+  bool alone() const noexcept { return (refs.load(std::memory_order_acquire) & ~kOwn) == 1; }
+  bool is_own() const noexcept {
+    uint32_t now = refs.load(std::memory_order_relaxed);
+    return now >= kOwn && now < kImmortal;
+  }
+  void make_own() noexcept {  // who made it, while nobody else has it
+    if (memory::in_run()) refs.fetch_or(kOwn, std::memory_order_relaxed);
   }
 };
 
@@ -95,7 +111,8 @@ class Ref {  // intrusive pointer to something with refs and a destroy(T*) overl
     return *this;
   }
   ~Ref() {
-    if (p_ && p_->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy(p_);
+    constexpr uint32_t kCount = kOwn - 1;
+    if (p_ && (p_->refs.fetch_sub(1, std::memory_order_acq_rel) & kCount) == 1) destroy(p_);
   }
   static Ref share(T* p) noexcept {
     if (p) p->refs.fetch_add(1, std::memory_order_relaxed);
@@ -139,7 +156,50 @@ struct String : Counted {
   std::string text;  // UTF-8
   mutable std::atomic<uint32_t> hash{0};  // of the text; 0 before somebody asked
 };
-uint32_t hash_of(const String& string);  // never 0
+uint32_t make_hash(const String& string);
+inline uint32_t hash_of(const String& string) {  // never 0
+  uint32_t hash = string.hash.load(std::memory_order_relaxed);
+  return hash ? hash : make_hash(string);
+}
+
+// Texts of so many bytes need no memory besides their String, and are not charged: whoever makes or
+// changes a longer one charges the difference of charged_bytes().
+constexpr size_t kShortText = 15;
+constexpr int64_t charged_bytes(size_t size) { return size > kShortText ? int64_t(size) : 0; }
+
+inline void charge_growth(const std::string& text, size_t added) {
+  memory::charge(charged_bytes(text.size() + added) - charged_bytes(text.size()));
+}
+
+// The bytes of a short text as two words, which tell texts of one size apart.
+struct ShortText {
+  uint64_t low = 0, high = 0, size;
+  explicit ShortText(std::string_view text) : size(text.size()) {
+    const char* at = text.data();
+    auto load = [](const char* from, auto word) { return std::memcpy(&word, from, sizeof word), word; };
+    if (size >= 8) {
+      low = load(at, uint64_t());
+      high = load(at + size - 8, uint64_t());
+    } else if (size >= 4) {
+      low = load(at, uint32_t());
+      high = load(at + size - 4, uint32_t());
+    } else if (size > 0) {
+      auto byte = [&](size_t k) { return uint64_t(static_cast<unsigned char>(at[k])); };
+      low = byte(0) | byte(size / 2) << 8 | byte(size - 1) << 16;
+    }
+  }
+  uint32_t hash() const {
+    uint64_t x = (low ^ size << 59) * 0x9e3779b97f4a7c15ull;
+    x = (x ^ x >> 32 ^ high) * 0xd6e8feb86659fd93ull;
+    return uint32_t(x >> 32) | 1;
+  }
+};
+inline bool same_text(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  if (a.size() > kShortText) return std::memcmp(a.data(), b.data(), a.size()) == 0;
+  ShortText x(a), y(b);
+  return x.low == y.low && x.high == y.high;
+}
 
 class Value {
  public:
@@ -159,6 +219,8 @@ class Value {
   }
   Value(std::string v);
   static Value of_character(char c) noexcept;  // a string of one byte: shared, never freed
+  static Value of_text(std::string_view text);
+  static Value of_text(std::string_view head, std::string_view tail);  // one after the other
   Value(const char* v) : Value(std::string(v)) {}
   Value(Ref<List> v) noexcept;  // the pointers must not be null
   Value(Ref<Dict> v) noexcept;
@@ -231,6 +293,8 @@ class Value {
   List& as_list() const;  // in list.h
   Dict& as_dict() const;  // in dict.h
   Tuple& as_tuple() const;
+  Tuple& raw_tuple() const noexcept;
+  Object& raw_object() const noexcept;
   Object& as_object() const;
   Enum& as_enum() const;
   Generator& as_generator() const;
@@ -244,13 +308,16 @@ class Value {
     return t;
   }
 
-  // The text of a string that nobody else holds, to be changed; null for others. Bytes that are
-  // added are charged by whoever adds them.
+  // The text of a string that nobody else holds, to be changed; null for others. See charged_bytes.
   std::string* exclusive_text() const noexcept {
-    bool alone = tag_ == Tag::String && counted_->refs.load(std::memory_order_acquire) == 1;
-    if (!alone) return nullptr;
+    if (tag_ != Tag::String || !counted_->alone()) return nullptr;
     static_cast<String*>(counted_)->hash.store(0, std::memory_order_relaxed);
     return &static_cast<String*>(counted_)->text;
+  }
+
+  // Lets other threads have it, and all that it holds.
+  void publish() const {
+    if (counted() && counted_->is_own()) publish_all();
   }
 
   // Same object (counted) or same kind and bits (inline): Python's `is`.
@@ -262,6 +329,9 @@ class Value {
   // Unchecked, for the interpreter after it has looked at the tag.
   int64_t raw_int() const noexcept { return int_; }
   List& raw_list() const noexcept;  // in list.h
+  // The payload of an int, float or bool; null for values of another type.
+  const int64_t* if_int() const noexcept { return tag_ == Tag::Int ? &int_ : nullptr; }
+  const double* if_double() const noexcept { return tag_ == Tag::Double ? &double_ : nullptr; }
   const String& raw_string() const noexcept { return *static_cast<String*>(counted_); }
   void forget() noexcept { tag_ = Tag::None; }  // of a value that is not counted
   double raw_double() const noexcept { return double_; }
@@ -288,6 +358,7 @@ class Value {
     if (counted() && counted_->let_go()) destroy_payload();
   }
   void destroy_payload() noexcept;
+  void publish_all() const;
   void want(Tag tag) const {
     if (__builtin_expect(tag_ != tag, 0)) wrong_tag(tag);
   }
@@ -306,9 +377,11 @@ class Value {
 static_assert(sizeof(Value) == 16, "a register is 16 bytes");
 
 struct Tuple : Counted {
+  using Items = std::vector<Value, memory::SmallAllocator<Value>>;
   TypeRef named;  // the NamedTuple's type, or null
-  std::vector<Value> items;
+  Items items;
   static Ref<Tuple> make(std::vector<Value> items, TypeRef named = {});
+  static Ref<Tuple> make(Value* first, int64_t count, TypeRef named = {});  // which are moved from
 };
 
 // An instance of a scripted class or module.
@@ -357,6 +430,8 @@ inline Value::Value(Ref<Generator> v) noexcept : tag_(Tag::Generator) {
 }
 inline Value::Value(Ref<Future> v) noexcept : tag_(Tag::Future) { counted_ = v.release(); }
 inline Tuple& Value::as_tuple() const { return want(Tag::Tuple), *static_cast<Tuple*>(counted_); }
+inline Tuple& Value::raw_tuple() const noexcept { return *static_cast<Tuple*>(counted_); }
+inline Object& Value::raw_object() const noexcept { return *static_cast<Object*>(counted_); }
 inline Object& Value::as_object() const {
   return want(Tag::Object), *static_cast<Object*>(counted_);
 }

@@ -32,7 +32,7 @@ int64_t number_in(const Value& v) {
 }
 
 // (weight, bias, strides, paddings, dilations, groups), the numbers in tensors.
-Convolution first_version(const std::vector<Value>& state) {
+Convolution first_version(const Tuple::Items& state) {
   Convolution c;
   c.weight = tensor_in(state[0]);
   c.bias = optional_in(state[1]);
@@ -160,7 +160,7 @@ Tensor run_and_add(Args args, bool relu) {
 }  // namespace
 
 Convolution Convolution::of(const Value& params, int n) {
-  const std::vector<Value>& state = state_of(params, class_of_conv(n));
+  const Tuple::Items& state = state_of(params, class_of_conv(n));
   Convolution c;
   if (state.size() == 6 && state[0].is_tensor()) {
     c = first_version(state);

@@ -13,7 +13,7 @@ void op_aten_embedding_bag(Context&, Args, Value*);
 namespace {
 
 Tensor rows_of(const Value& params) {
-  const std::vector<Value>& state = state_of(params, kEmbeddingParams);
+  const Tuple::Items& state = state_of(params, kEmbeddingParams);
   bool has_rows = state.size() >= 2 && state[1].is_list() && !state[1].as_list().empty();
   Value rows = has_rows ? state[1].as_list().get(0) : Value();
   SL_CHECK(rows.is_tensor(), "a packed embedding is malformed");

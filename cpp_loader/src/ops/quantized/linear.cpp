@@ -151,7 +151,7 @@ SL_OP(quantized_linear_prepack_fp16) {
   out[0] = packed_object(kLinearParams, {kept, args[1]});
 }
 SL_OP(quantized_linear_unpack) {
-  const std::vector<Value>& state = state_of(args[0], kLinearParams);
+  const Tuple::Items& state = state_of(args[0], kLinearParams);
   SL_CHECK(state.size() >= 2, "a packed linear layer is malformed");
   Value weight = state[0], bias = state[1];
   out[0] = weight;

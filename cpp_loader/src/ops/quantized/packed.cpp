@@ -28,10 +28,11 @@ Value packed_object(const char* class_name, std::vector<Value> state) {
   }
   Ref<Object> made = Object::make(cls);
   made->slots.assign(1, Tuple::make(std::move(state)));
+  made->slots[0].publish();  // as in every object
   return made;
 }
 
-const std::vector<Value>& state_of(const Value& params, const char* class_name) {
+const Tuple::Items& state_of(const Value& params, const char* class_name) {
   SL_CHECK(params.is_object() && params.as_object().type->name == class_name,
            "expected an object of ", class_name);
   const std::vector<Value>& slots = params.as_object().slots;
@@ -42,7 +43,7 @@ const std::vector<Value>& state_of(const Value& params, const char* class_name) 
 }
 
 LinearWeights linear_weights(const Value& params) {
-  const std::vector<Value>& state = state_of(params, kLinearParams);
+  const Tuple::Items& state = state_of(params, kLinearParams);
   SL_CHECK(state.size() >= 2 && state[0].is_tensor() && state[0].as_tensor().dim() == 2 &&
                (state[1].is_none() || state[1].is_tensor()),
            "a packed linear layer is malformed");

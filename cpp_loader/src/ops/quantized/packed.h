@@ -14,7 +14,7 @@ extern const char* const kEmbeddingParams;
 
 Value packed_object(const char* class_name, std::vector<Value> state);
 // The items of the state; raises RuntimeError for another class, or where there is none.
-const std::vector<Value>& state_of(const Value& params, const char* class_name);
+const Tuple::Items& state_of(const Value& params, const char* class_name);
 
 // Weight and bias of a packed linear layer; the bias may be undefined.
 struct LinearWeights {
