@@ -185,3 +185,35 @@ def test_types_that_are_only_declared_are_not_believed():
     made = function(text)
     with pytest.raises((ArchiveError, TypeError, scriptlang.ScriptError)):
         engine("native").run(made, (1,))
+
+
+@pytest.mark.parametrize("name", ("python", "native"))
+def test_a_while_whose_results_nobody_reads_runs_as_written(name):
+    f = scripted("def f(n: int) -> int:\n    k = 0\n    while True:\n        k += 1\n"
+                 "        if k == n:\n            break\n    return 7")
+    assert engine(name).run(f, (5,)) == 7
+    with pytest.raises(scriptlang.LimitError):
+        engine(name).run(f, (0,), limits=Limits(instructions=10000))
+
+
+def test_strings_compare_by_their_bytes():
+    f = scripted("def f(a: str, b: str) -> Tuple[bool, bool, bool, bool, bool, int]:\n"
+                 "    return a < b, a <= b, a > b, a >= b, a == b, ord(a[0])")
+    texts = ("a", "b", "é", "ab", "aa", "a much longer text", "a much longer tex!")
+    for a in texts:
+        for b in texts:
+            x, y = a.encode(), b.encode()
+            assert both(f, a, b) == repr((x < y, x <= y, x > y, x >= y, x == y, x[0]))
+
+
+def test_tuples_from_lists_and_calls():
+    text = ("def g(n: int) -> Tuple[int, float, str]:\n    if n <= 0:\n        return 0, 0.5, ''\n"
+            "    a, b, c = g(n - 1)\n    return a + n, b * 2, c + str(n)\n\n"
+            "def f(n: int) -> Tuple[int, float, str, List[Tuple[int, str]]]:\n"
+            "    l = [(1, 'x'), (2, 'y')]\n    total = 0\n    for i, (k, s) in enumerate(l):\n"
+            "        total += i * k + len(s)\n    for k, (j, s) in zip(range(3), l):\n"
+            "        l[k] = (j + l[0][0], s + l[1][1])\n    k, s = l[0]\n    a, b, c = g(n)\n"
+            "    return a + total + k, b, c + s, l")
+    f = scripted(text)
+    for n in (0, 1, 5, 40):
+        both(f, n)

@@ -196,6 +196,13 @@ inline bool same_text(const Value& a, const Value& b) {
   return &x == &y || same_text(std::string_view(x), std::string_view(y));
 }
 
+// Below, at or above zero, as std::string::compare.
+inline int order_of(const Value& a, const Value& b) {
+  const std::string &x = a.as_string(), &y = b.as_string();
+  if (x.size() != 1 || y.size() != 1) return x.compare(y);
+  return int(static_cast<unsigned char>(x[0])) - int(static_cast<unsigned char>(y[0]));
+}
+
 // a + b, where a's text may grow when nobody else has it.
 inline Value join(Value&& a, const Value& b) {
   const std::string& added = b.as_string();

@@ -7,7 +7,6 @@ namespace scriptlang {
 namespace {
 
 constexpr size_t kChunkBytes = kChunkValues * sizeof(Value);
-constexpr size_t kFirstFrames = 16;
 constexpr int64_t kSlice = 1 << 14;  // work between two looks at the clock
 
 std::vector<Value> take(Value* first, int64_t count) {
@@ -24,7 +23,6 @@ Machine::Machine(const Program& program, Context& context, const Limits& limits)
   instructions_left_ = limits.instructions > 0 ? limits.instructions : INT64_MAX;
   slice_ = std::min(kSlice, instructions_left_);
   slice_size_ = slice_;
-  frames_.reserve(kFirstFrames);
 }
 
 Machine::~Machine() {

@@ -438,7 +438,7 @@ void Machine::loop() {
 #define X(NAME, order)                                    \
   CASE(NAME) : {                                          \
     SAVE();                                               \
-    bool holds = B.as_string() order C.as_string();       \
+    bool holds = order_of(B, C) order 0;                  \
     A.set_bool(holds);                                    \
     NEXT();                                               \
   }
