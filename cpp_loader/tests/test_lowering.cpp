@@ -194,6 +194,7 @@ TEST(what_a_list_no_longer_holds_is_given_back) {
 TEST(a_tuple_that_is_stored_in_parts_is_one_step) {
   Code code;
   code.argument("Any");
+  code.registers = 3;
   code.register_types = {Value("int"), Value("str"), Value("Any")};
   int64_t unpack = code.op("prim::TupleUnpack", "", 1), get = code.op("aten::__getitem__", "t", 2);
   code.constants = {Value(0)};
@@ -202,7 +203,7 @@ TEST(a_tuple_that_is_stored_in_parts_is_one_step) {
   code.emit("TUPLE_CONSTRUCT", 2).emit("RET");
   std::shared_ptr<const Program> keep;
   const lower::Code& made = lowered(code, &keep);
-  CHECK_EQ(count(made, StepOp::UNPACK_LAST), 1);
+  CHECK_EQ(count(made, StepOp::UNPACK_AT), 1);
   CHECK_EQ(count(made, StepOp::TUPLE_UNPACK), 0);
   Value pair(Tuple::make({Value(5), Value("a text")}));
   check_same(code, {List::make({pair})}, "(5, [(5, a text)])");

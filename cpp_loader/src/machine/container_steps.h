@@ -160,8 +160,11 @@ inline void unpack(char* slots, const Tuple& t, const lower::Fill* rows, int32_t
       case Fill::Bool: to.set_bool(item.as_bool()); break;
       case Fill::Nowhere: to.reset(); break;
       default:
-        if (empties) to = std::move(const_cast<Value&>(item));
-        else to = item;
+        if (empties) {
+          to.swap(const_cast<Value&>(item));  // what was there goes with the tuple
+        } else {
+          to = item;
+        }
     }
   }
 }
