@@ -161,7 +161,7 @@ inline void unpack(char* slots, const Tuple& t, const lower::Fill* rows, int32_t
       case Fill::Nowhere: to.reset(); break;
       default:
         if (empties) {
-          to.swap(const_cast<Value&>(item));  // what was there goes with the tuple
+          to = std::move(const_cast<Value&>(item));
         } else {
           to = item;
         }

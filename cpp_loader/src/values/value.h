@@ -252,9 +252,14 @@ class Value {
   }
   ~Value() { drop(); }
 
+  // The payloads by name, not by reference: who has a reference to bits_ may not read counted_.
   void swap(Value& o) noexcept {
-    std::swap(tag_, o.tag_);
-    std::swap(bits_, o.bits_);
+    Tag tag = tag_;
+    uint64_t bits = bits_;
+    tag_ = o.tag_;
+    bits_ = o.bits_;
+    o.tag_ = tag;
+    o.bits_ = bits;
   }
   void reset() noexcept {
     drop();
