@@ -252,14 +252,9 @@ class Value {
   }
   ~Value() { drop(); }
 
-  // The payloads by name, not by reference: who has a reference to bits_ may not read counted_.
   void swap(Value& o) noexcept {
-    Tag tag = tag_;
-    uint64_t bits = bits_;
-    tag_ = o.tag_;
-    bits_ = o.bits_;
-    o.tag_ = tag;
-    o.bits_ = bits;
+    std::swap(tag_, o.tag_);
+    std::swap(bits_, o.bits_);
   }
   void reset() noexcept {
     drop();
