@@ -43,7 +43,7 @@ def build(w: Workload):
 
     module, name = w.program.split(":")
     program = getattr(importlib.import_module(f"benchmarks.{module}"), name)
-    if module == "loops":
+    if w.group == "loops":
         return program
     torch.manual_seed(0)
     return program(**w.options).eval()
