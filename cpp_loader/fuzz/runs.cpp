@@ -196,7 +196,7 @@ bool same_number(double a, double b) { return a == b || (a != a && b != b); }
 bool alike(const Value& a, const Value& b, int64_t* left) {
   if (--*left < 0) return true;
   if (a.tag() != b.tag()) return false;
-  auto all = [&](const std::vector<Value>& x, const std::vector<Value>& y) {
+  auto all = [&](const auto& x, const auto& y) {
     if (x.size() != y.size()) return false;
     for (size_t k = 0; k < x.size(); ++k) {
       if (!alike(x[k], y[k], left)) return false;
