@@ -222,11 +222,35 @@ bool alike(const Value& a, const Value& b, int64_t* left) {
 
 // An int where an operator takes a float becomes one for good in register code, in the register
 // that it came from; no compiler writes that. What is computed from it may differ.
-bool may_turn_ints_to_floats(const Program& program) {
+bool makes_float(const lower::Code& code, const lower::Step& step) {
   using lower::StepOp;
+  switch (step.op) {
+    case StepOp::GUARD_FLOAT:
+    case StepOp::LIST_GET_FLOAT:
+    case StepOp::ROW_GET_FLOAT:
+    case StepOp::DICT_GET_FLOAT:
+    case StepOp::DICT_GET_OR_FLOAT:
+    case StepOp::ATTRIBUTE_FLOAT:
+    case StepOp::TUPLE_AT_FLOAT:
+    case StepOp::PART_GET_FLOAT: return true;
+    case StepOp::UNPACK:
+    case StepOp::UNPACK_LAST:
+    case StepOp::UNPACK_AT: {
+      int32_t count = step.op == StepOp::UNPACK_AT ? step.y : step.c;
+      const lower::Fill* first = code.fills.data() + step.x;
+      return std::any_of(first, first + count, [](const lower::Fill& fill) {
+        return fill.kind == lower::Fill::Float;
+      });
+    }
+    default: return false;
+  }
+}
+
+bool may_turn_ints_to_floats(const Program& program) {
   for (const auto& function : program.functions()) {
-    for (const lower::Step& step : lower::code_of(*function).steps) {
-      if (step.op == StepOp::GUARD_FLOAT || step.op == StepOp::LIST_GET_FLOAT) return true;
+    const lower::Code& code = lower::code_of(*function);
+    for (const lower::Step& step : code.steps) {
+      if (makes_float(code, step)) return true;
     }
   }
   return false;

@@ -288,4 +288,18 @@ TEST(a_result_is_what_is_declared_or_an_error) {
   check_same(code, {Value("text")}, "TypeError: expected a value of type int but got str at 0");
 }
 
+TEST(a_constant_result_is_what_is_declared) {
+  Code caller, callee;
+  callee.name = "__torch__.g";
+  callee.returns = {Code::row("", "float", Value())};
+  callee.constants = {Value(3)};
+  callee.emit("LOADC", 0).emit("RET");
+  caller.functions = {Value("__torch__.g")};
+  caller.constants = {Value(0.5)};
+  int64_t add = caller.op("aten::add", "float", 2);
+  caller.emit("CALL", 0).emit("LOADC", 0).emit("OP", add).emit("RET");
+  CHECK_EQ(run_codes({caller, callee}, {}).as_double(), 3.5);
+  CHECK_EQ(run_codes({callee}, {}).as_double(), 3.0);
+}
+
 int main(int count, char** arguments) { return test::main(count, arguments); }

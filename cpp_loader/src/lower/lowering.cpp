@@ -213,7 +213,10 @@ void Lowering::step() {
     }
     case Opcode::RET:
       // What a function is declared to return it returns: callers rely on it.
-      if (char letter = result_letter(f_)) guarded(int64_t(stack_.size()) - 1, letter);
+      if (char letter = result_letter(f_)) {
+        give_back(guarded(int64_t(stack_.size()) - 1, letter));
+        return;
+      }
       if (f_.results == 1 && stack_.back().kind != Entry::Constant) {
         give_back(slot_of_entry(stack_.back(), int64_t(stack_.size()) - 1));
         return;
