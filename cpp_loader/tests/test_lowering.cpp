@@ -302,4 +302,20 @@ TEST(a_constant_result_is_what_is_declared) {
   CHECK_EQ(run_codes({callee}, {}).as_double(), 3.0);
 }
 
+TEST(a_loop_is_all_that_an_endless_loop_does) {
+  Code code;
+  code.constants = {Value(0), Value(3), Value(true)};
+  code.emit("JMP", 5).emit("LOOP", 4, 2).emit("DROP").emit("LOADC", 2).emit("JMP", -3);
+  code.emit("LOADC", 0).emit("LOADC", 1).emit("LOADC", 2).emit("JMP", -7);
+  Limits limits;
+  limits.instructions = 10000;
+  std::string kind;
+  try {
+    run_codes({code}, {}, limits);
+  } catch (const Error& e) {
+    kind = error_kind_name(e.kind);
+  }
+  CHECK_EQ(kind, "LimitError");
+}
+
 int main(int count, char** arguments) { return test::main(count, arguments); }

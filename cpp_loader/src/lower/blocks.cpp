@@ -285,6 +285,27 @@ bool only_moves(const Function& f, size_t first, size_t last) {
   return true;
 }
 
+// Whether blocks and loops that are made where control comes from lead from a block to itself, as
+// where a loop is all that an endless loop does; or go on for long.
+bool circles(const Function& f, const Shape& shape, size_t block) {
+  constexpr int kLongest = 16;
+  const Flow& flow = shape.flow;
+  std::vector<size_t> ahead;
+  auto go_on = [&](size_t from) {
+    size_t first = size_t(flow.starts[from]);
+    size_t last = shape.followed[from] ? last_of(f, flow, first) : first;
+    for_successors(f, flow, last, [&](int32_t next) { ahead.push_back(size_t(next)); });
+  };
+  go_on(block);
+  for (int seen = 0; !ahead.empty(); ++seen) {
+    size_t next = ahead.back();
+    ahead.pop_back();
+    if (next == block || seen == kLongest) return true;
+    if (shape.followed[next] || shape.expanded[next]) go_on(next);
+  }
+  return false;
+}
+
 // Where `if` and `and` join: values are carried on without the registers of the join. A block that
 // such a block goes to is none itself, so that nothing is copied twice.
 void choose_followed(const Function& f, Shape* shape) {
@@ -302,6 +323,9 @@ void choose_followed(const Function& f, Shape* shape) {
       stops = stops && size_t(next) != block && !shape->followed[size_t(next)];
     });
     shape->followed[block] = stops;
+  }
+  for (size_t block = 0; block < flow.starts.size(); ++block) {
+    if (shape->followed[block] && circles(f, *shape, block)) shape->followed[block] = 0;
   }
 }
 
