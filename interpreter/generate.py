@@ -9,7 +9,8 @@ import pathlib
 
 from .opcodes import OPERANDS, TABLE, Opcode
 
-TARGET = pathlib.Path(__file__).resolve().parent.parent / "cpp_loader" / "src" / "program" / "opcodes.def"
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TARGET = ROOT / "cpp_loader" / "src" / "program" / "opcodes.def"
 
 EFFECTS = {"n": "kEffectN", "x": "kEffectX", "n+1": "kEffectNPlus1", "n-2": "kEffectNMinus2",
            "op": "kEffectOperator", "call": "kEffectFunction"}

@@ -189,8 +189,9 @@ def trace_module(mod: Any, inputs: Mapping[str, Any], optimize: Any = None,
 
 
 def compile_archive(source, target, *, optimize: bool = True) -> ScriptModule:
-    """Load an archive and write it again with the bytecode that engines run: it starts at once, also
-    in the C++ engine, which reads bytecode but no source. Scriptlang and PyTorch load it as ever.
+    """Load an archive and write it again with the bytecode that engines run: it starts at once,
+    also in the C++ engine, which reads bytecode but no source. Scriptlang and PyTorch load it as
+    ever.
     What it runs comes from the code in the archive, also where that was compiled before.
 
     optimize: make it faster, too (`scriptlang.optimize`), keeping its methods but not its

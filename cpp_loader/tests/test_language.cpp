@@ -162,13 +162,19 @@ TEST(dicts_keep_their_order) {
   CHECK_EQ(entry->key.as_int(), 7);
 }
 
-TEST(short_strings_are_shared_and_cost_no_memory_of_the_program) {
-  memory::LimitScope limit(100);
+TEST(short_strings_are_shared_and_charged_once) {
+  const int64_t each = charged_bytes(1);
+  memory::LimitScope limit(5000 * each);
   Value first = Value::of_text("a word"), second = Value::of_text("a ", "word");
   CHECK(first.same(second));
   std::vector<Value> many;
   for (int k = 0; k < 5000; ++k) many.push_back(Value::of_text(std::to_string(k)));
   for (int k = 0; k < 5000; ++k) CHECK_EQ(many[size_t(k)].as_string(), std::to_string(k));
+  auto more = [&] {
+    for (int k = 0; k < 2000; ++k) many.push_back(Value::of_text("x", std::to_string(k)));
+  };
+  CHECK_RAISES(MemoryError, "memory limit", more());
+  many.clear();
   Value zeros(std::string(3, '\0')), fewer(std::string(2, '\0'));
   CHECK(!equal(zeros, fewer) && equal(zeros, Value(std::string(3, '\0'))));
   std::string letters = "abcdefghijklmnopqrstuvwxyz";
@@ -183,7 +189,7 @@ TEST(short_strings_are_shared_and_cost_no_memory_of_the_program) {
 }
 
 TEST(a_string_that_grows_is_charged_with_all_of_it) {
-  memory::LimitScope limit(1000);
+  memory::LimitScope limit(1000 + 25 * charged_bytes(0));
   for (int turn = 0; turn < 200; ++turn) {  // what is given back is what was charged
     Value text = Value::of_text("turn ", std::to_string(turn));
     for (int k = 0; k < 20; ++k) {
@@ -194,8 +200,8 @@ TEST(a_string_that_grows_is_charged_with_all_of_it) {
     CHECK_EQ(text.as_string().size(), 85 + std::to_string(turn).size());
   }
   CHECK_RAISES(MemoryError, "memory limit",
-               call_op("aten::ljust", {Value("a"), Value(1001), Value(" ")}));
-  Value most = call_op("aten::ljust", {Value("a"), Value(999), Value(" ")});
+               call_op("aten::ljust", {Value("a"), Value(3001), Value(" ")}));
+  Value most = call_op("aten::ljust", {Value("a"), Value(1500), Value(" ")});
   CHECK_RAISES(MemoryError, "memory limit", call_op("aten::add.str", {most, Value("bb")}));
 }
 

@@ -246,7 +246,8 @@ TEST(an_element_of_a_row_is_set_by_one_step) {
   };
   CHECK_EQ(outcome(code, {rows(List::make({Value(3), Value(4)}))}, false), "[[1, 2], [3, 7]]");
   CHECK_EQ(outcome(code, {rows(List::make({Value("a")}))}, false), "[[1, 2], [7]]");
-  CHECK_EQ(outcome(code, {rows(List::make({}))}, false), "IndexError: list index out of range at 6");
+  CHECK_EQ(outcome(code, {rows(List::make({}))}, false),
+           "IndexError: list index out of range at 6");
   CHECK_EQ(outcome(code, {rows(Value(3))}, false),
            "TypeError: expected a value of type List but got int at 6");
 }

@@ -1,7 +1,7 @@
 """Writes src/ops/ops.def: `python cpp_loader/tools/generate_ops_def.py`.
 
-The operators are those that the files in src/ops define by SL_OP; the C++ preprocessor finds them, so
-that families made by macros count too. Forms that follow from one of these (scriptlang.ops.derived)
+The operators are those that the files in src/ops define by SL_OP; the C++ preprocessor finds them,
+so that families made by macros count too. Forms that follow from one of these (scriptlang.ops.derived)
 follow here too, unless the sources define them. The schemas come from the operator table,
 scriptlang.ops.table; an operator that the table does not know is left out and reported. Lines are
 sorted by qualified name, because the engine searches by bisection.

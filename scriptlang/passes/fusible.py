@@ -1,7 +1,7 @@
 """Operators that may be done together, and what a node of one has to be like.
 
-The native engine has the same list (cpp_loader/src/fusion/fused_group.cpp): these operators do nothing
-with the elements of tensors but compute each element of a new one, or work on rows of them.
+The native engine has the same list (cpp_loader/src/fusion/fused_group.cpp): these operators do
+nothing with the elements of tensors but compute each element of a new one, or work on rows of them.
 """
 
 from __future__ import annotations

@@ -253,7 +253,8 @@ def test_variables_of_threads_fit_where_the_c_library_keeps_room():
     with open(native.load()[0].__file__, "rb") as file:
         head = file.read(64)
         assert head[:6] == b"\x7fELF\x02\x01", "64 bits, little-endian"
-        table, each, count = *struct.unpack_from("<Q", head, 32), *struct.unpack_from("<HH", head, 54)
+        table, = struct.unpack_from("<Q", head, 32)
+        each, count = struct.unpack_from("<HH", head, 54)
         file.seek(table)
         headers = [file.read(each) for _ in range(count)]
     PT_TLS = 7

@@ -1,4 +1,4 @@
-"""Recurrent layers: the native engine, which runs their steps on plain memory, against the Python one."""
+"""Recurrent layers: the native engine, which steps on plain memory, against the Python one."""
 
 from __future__ import annotations
 

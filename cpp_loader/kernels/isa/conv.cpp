@@ -167,10 +167,10 @@ void convolve_block(const Job<T>& job, int64_t top, int64_t bottom, int64_t firs
         if (job.packed_w) {
           // Packed for the whole depth of each block: see pack_weights.
           t.a = job.packed_w + k0 * c.shape.outputs + row * t.k;
-          kTiles<T, Operand::kPacked>.rows[height](t);
+          TileSet<T, Operand::kPacked>::one.rows[height](t);
         } else {
           t.a = c.w + row * job.k + k0;
-          kTiles<T, Operand::kDirect>.rows[height](t);
+          TileSet<T, Operand::kDirect>::one.rows[height](t);
         }
       }
     }

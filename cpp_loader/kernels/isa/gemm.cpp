@@ -105,8 +105,8 @@ void multiply_flat(const Gemm<T>& g, int64_t first, int64_t last) {
     t.bias = bias_at(g, 0, column);
     int width = g.m <= kQuadRows && last - p >= 4 ? 4 : g.m <= kPairRows && last - p >= 2 ? 2 : 1;
     t.columns = static_cast<int>(min_of(width * kPanel<T>, g.n - column));
-    TileFunction<T> f = width == 4   ? kQuadTiles<T, Operand::kDirect>.rows[g.m]
-                        : width == 2 ? kPairTiles<T, Operand::kDirect>.rows[g.m]
+    TileFunction<T> f = width == 4   ? TileSet<T, Operand::kDirect>::quad.rows[g.m]
+                        : width == 2 ? TileSet<T, Operand::kDirect>::pair.rows[g.m]
                                      : panel_tile<T, Operand::kDirect>(rows, t.columns);
     f(t);
     p += width;
@@ -220,9 +220,9 @@ void multiply_unpacked(const Gemm<T>& g) {
       t.bias = bias_at(g, 0, column);
       int width = g.m <= kQuadRows && end - p >= 4 ? 4 : g.m <= kPairRows && end - p >= 2 ? 2 : 1;
       t.columns = static_cast<int>(min_of(width * kPanel<T>, g.n - column));
-      TileFunction<T> f = width == 4   ? kQuadTiles<T, Operand::kDirectBoth>.rows[g.m]
-                          : width == 2 ? kPairTiles<T, Operand::kDirectBoth>.rows[g.m]
-                                       : kTiles<T, Operand::kDirectBoth>.rows[g.m];
+      TileFunction<T> f = width == 4   ? TileSet<T, Operand::kDirectBoth>::quad.rows[g.m]
+                          : width == 2 ? TileSet<T, Operand::kDirectBoth>::pair.rows[g.m]
+                                       : TileSet<T, Operand::kDirectBoth>::one.rows[g.m];
       f(t);
       p += width;
     }

@@ -142,8 +142,8 @@ void direct_block(const LastConv& c, const LastFrame& f, const Taps& taps, const
         t.added = c.added ? c.added + at : nullptr;
         t.b_ahead = next;
         if (next) next += t.b_ahead_step * t.k * t.tap_count;
-        (width == 4   ? kQuadTiles<float, Operand::kTaps>.rows[height]
-         : width == 2 ? kPairTiles<float, Operand::kTaps>.rows[height]
+        (width == 4   ? TileSet<float, Operand::kTaps>::quad.rows[height]
+         : width == 2 ? TileSet<float, Operand::kTaps>::pair.rows[height]
                       : panel_tile<float, Operand::kTaps>(height, t.columns))(t);
       }
     }

@@ -248,5 +248,27 @@ SL_INLINE float gelu_tanh_f32(float x) {
   return 0.5f * x * (1.0f + tanh_f32(0.79788456f * (x + 0.044715f * x * x * x)));
 }
 
+// A loop of a periodic function: `block` does numbers side by side, `one` again those for which the
+// reduction is not exact.
+template <class Block, class One>
+SL_INLINE void reduced(int64_t n, void* out, const void* const* in, const int64_t* step,
+                       Block block, One one) {
+  constexpr int64_t kBlock = 256;
+  const float* a = static_cast<const float*>(in[0]);
+  float* o = static_cast<float*>(out);
+  for (int64_t first = 0; first < n; first += kBlock) {
+    int64_t count = min_of(kBlock, n - first);
+    float x[kBlock];
+    for (int64_t i = 0; i < count; ++i) x[i] = a[(first + i) * step[0]];
+    block(count, x, o + first);
+    int large = 0;
+    for (int64_t i = 0; i < count; ++i) large |= !(absolute(x[i]) < kExactSine);
+    if (!large) continue;
+    for (int64_t i = 0; i < count; ++i) {
+      if (!(absolute(x[i]) < kExactSine)) o[first + i] = one(x[i]);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace scriptlang::kernels::SL_ISA

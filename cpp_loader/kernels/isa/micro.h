@@ -65,12 +65,6 @@ struct TileSet {
   static const TileTable<T, kPairRows> pair;
   static const TileTable<T, kQuadRows> quad;
 };
-template <class T, Operand kind>
-constexpr const TileTable<T, kTileRows>& kTiles = TileSet<T, kind>::one;
-template <class T, Operand kind>
-constexpr const TileTable<T, kPairRows>& kPairTiles = TileSet<T, kind>::pair;
-template <class T, Operand kind>
-constexpr const TileTable<T, kQuadRows>& kQuadTiles = TileSet<T, kind>::quad;
 
 // A tile of one panel, `columns` of which exist.
 template <class T, Operand kind>

@@ -101,25 +101,13 @@ SL_INLINE float odds(float x, float eps) {
 SL_FAST_UNARY(X)
 #undef X
 
-// Large arguments lose the exact reduction: they are redone one by one.
 template <int Quarter>
 void loop_sine(int64_t n, void* out, const void* const* in, const int64_t* step, const double*) {
-  constexpr int64_t kBlock = 256;
-  const float* a = static_cast<const float*>(in[0]);
-  float* o = static_cast<float*>(out);
-  for (int64_t first = 0; first < n; first += kBlock) {
-    int64_t count = min_of(kBlock, n - first);
-    float x[kBlock];
-    for (int64_t i = 0; i < count; ++i) x[i] = a[(first + i) * step[0]];
-    bool large = false;
-    for (int64_t i = 0; i < count; ++i) o[first + i] = sine_shifted(x[i], Quarter);
-    for (int64_t i = 0; i < count; ++i) large |= !(absolute(x[i]) < kExactSine);
-    if (!large) continue;
-    for (int64_t i = 0; i < count; ++i) {
-      if (absolute(x[i]) < kExactSine) continue;
-      o[first + i] = Quarter ? __builtin_cosf(x[i]) : __builtin_sinf(x[i]);
-    }
-  }
+  reduced(n, out, in, step,
+          [](int64_t count, const float* x, float* o) SL_ALWAYS {
+            for (int64_t i = 0; i < count; ++i) o[i] = sine_shifted(x[i], Quarter);
+          },
+          [](float v) { return Quarter ? __builtin_cosf(v) : __builtin_sinf(v); });
 }
 
 // X(name, formula of x, y and the constant p)

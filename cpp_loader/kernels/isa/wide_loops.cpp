@@ -126,23 +126,12 @@ MODULAR(fmod, fmod_f32(x, y), __builtin_fmodf(x, y))
 MODULAR(remainder, remainder_f32(x, y), exact_remainder(x, y))
 MODULAR(div_floor, div_floor_f32(x, y), exact_div_floor(x, y))
 
-// Arguments beyond the exact reduction are done one by one.
 void double_tan(int64_t n, void* out, const void* const* in, const int64_t* step, const double*) {
-  constexpr int64_t kBlock = 256;
-  const float* a = static_cast<const float*>(in[0]);
-  float* o = static_cast<float*>(out);
-  for (int64_t first = 0; first < n; first += kBlock) {
-    int64_t count = min_of(kBlock, n - first);
-    float x[kBlock];
-    for (int64_t i = 0; i < count; ++i) x[i] = a[(first + i) * step[0]];
-    map_f32(count, x, o + first, [](float v) SL_ALWAYS { return tan_short(v); });
-    int large = 0;
-    for (int64_t i = 0; i < count; ++i) large |= !(absolute(x[i]) < kExactSine);
-    if (!large) continue;
-    for (int64_t i = 0; i < count; ++i) {
-      if (!(absolute(x[i]) < kExactSine)) o[first + i] = __builtin_tanf(x[i]);
-    }
-  }
+  reduced(n, out, in, step,
+          [](int64_t count, const float* x, float* o) SL_ALWAYS {
+            map_f32(count, x, o, [](float v) SL_ALWAYS { return tan_short(v); });
+          },
+          [](float v) { return __builtin_tanf(v); });
 }
 
 }  // namespace scriptlang::kernels::SL_ISA

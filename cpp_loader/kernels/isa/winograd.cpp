@@ -148,7 +148,7 @@ void winograd_block(const LastConv& c, const Tiles& tiles, int64_t begin, int64_
         t.a = in + f * point + rows.first(i) * row;
         t.c = out + (f * n + rows.first(i)) * t.c_row;
         t.b_ahead = ends ? nullptr : t.b + s.channels * kWide + i * t.b_ahead_step * t.k;
-        (width == 2 ? kPairTiles<float, Operand::kDirect>.rows[rows.height(i)]
+        (width == 2 ? TileSet<float, Operand::kDirect>::pair.rows[rows.height(i)]
                     : panel_tile<float, Operand::kDirect>(rows.height(i), t.columns))(t);
       }
     }

@@ -105,7 +105,7 @@ namespace scriptlang::lower {
   X(COPY_RAW, "ab")            /* a = b; neither is counted */                                    \
   X(COPY, "ab")                /* a = b */                                                        \
   X(MOVE, "ab")                /* a = b; b = None */                                              \
-  X(CALL_PROVEN, "a")          /* CALL, where the declared numbers among the arguments are proven */ \
+  X(CALL_PROVEN, "a")          /* CALL, where the numbers among the arguments are proven */      \
   X(CONSTANT, "ax")            /* a = constant x of the function */                               \
   X(RESET, "a")                /* a = None */                                                     \
   X(FILL, "xn")                /* moves x, ..., x + c - 1 of the table of moves */                \
@@ -151,7 +151,7 @@ namespace scriptlang::lower {
   X(SET_ATTRIBUTE, "abx")      /* slot x of object a = b, which is taken when it is counted */    \
   SL_GETTER(X, TUPLE_AT, "abc")      /* a = b[int c] */                                           \
   SL_GETTER(X, PART_GET, "abcs")     /* a = b[int c][int x], of a list of tuples */               \
-  X(UNPACK, "bxn")             /* what the tuple b holds, by c rows of the table of moves from x */ \
+  X(UNPACK, "bxn")             /* what the tuple b holds, by c rows of the moves from x */       \
   X(UNPACK_LAST, "bxn")        /* the same; takes b */                                            \
   X(UNPACK_AT, "bcx")          /* the same for b[int c], by y rows */                             \
   X(STRING_AT, "abc")          /* a = b[int c] */                                                 \

@@ -50,7 +50,8 @@ char letter_of(const Type& type) {
 
 // The same for what a call gives.
 char result_letter(const Function& f) {
-  return f.has_schema && f.results == 1 && f.returns.size() == 1 ? letter_of(*f.returns[0].type) : 0;
+  bool one = f.has_schema && f.results == 1 && f.returns.size() == 1;
+  return one ? letter_of(*f.returns[0].type) : 0;
 }
 
 bool unpacks(Op op) {

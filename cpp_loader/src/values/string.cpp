@@ -17,9 +17,12 @@ struct Recent {
   static constexpr size_t kPlaces = 1024;
   String* places[kPlaces] = {};
   ~Recent() {
-    for (String* string : places) {
-      if (string && string->let_go()) delete string;  // short ones are not charged
-    }
+    for (String* string : places) drop(string);
+  }
+  static void drop(String* string) noexcept {
+    if (!string || !string->let_go()) return;
+    memory::uncharge(charged_bytes(string->text.size()));
+    delete string;
   }
 };
 SL_THREAD_WORD Recent* recent = nullptr;
@@ -39,6 +42,7 @@ __attribute__((noinline, cold)) Recent* start_recent() {
 }
 
 String* make_string(std::string_view text, uint32_t hash) {
+  memory::charge(charged_bytes(text.size()));
   String* made = new String;
   made->make_own();
   made->text.assign(text.data(), text.size());
@@ -62,7 +66,7 @@ String* short_string(std::string_view text) {
   String* made = make_string(text, hash);
   String* old = std::exchange(place, made);
   made->hold();
-  if (old && old->let_go()) delete old;
+  Recent::drop(old);
   return made;
 }
 
@@ -73,7 +77,7 @@ Value::Value(std::string v) : Value() {
     *this = of_text(v);
     return;
   }
-  memory::charge(int64_t(v.size()));
+  memory::charge(charged_bytes(v.size()));
   String* s = new String;
   s->make_own();
   s->text = std::move(v);

@@ -162,10 +162,12 @@ inline uint32_t hash_of(const String& string) {  // never 0
   return hash ? hash : make_hash(string);
 }
 
-// Texts of so many bytes need no memory besides their String, and are not charged: whoever makes or
-// changes a longer one charges the difference of charged_bytes().
+// Texts of so many bytes need no memory besides their String. Whoever makes a string charges
+// charged_bytes(), whoever changes one the difference.
 constexpr size_t kShortText = 15;
-constexpr int64_t charged_bytes(size_t size) { return size > kShortText ? int64_t(size) : 0; }
+constexpr int64_t charged_bytes(size_t size) {
+  return int64_t(sizeof(String) + (size > kShortText ? size : 0));
+}
 
 inline void charge_growth(const std::string& text, size_t added) {
   memory::charge(charged_bytes(text.size() + added) - charged_bytes(text.size()));
@@ -176,7 +178,10 @@ struct ShortText {
   uint64_t low = 0, high = 0, size;
   explicit ShortText(std::string_view text) : size(text.size()) {
     const char* at = text.data();
-    auto load = [](const char* from, auto word) { return std::memcpy(&word, from, sizeof word), word; };
+    auto load = [](const char* from, auto word) {
+      std::memcpy(&word, from, sizeof word);
+      return word;
+    };
     if (size >= 8) {
       low = load(at, uint64_t());
       high = load(at + size - 8, uint64_t());
