@@ -21,6 +21,8 @@ namespace {
 
 constexpr int kMaxThreads = 256;
 constexpr int kChunksPerThread = 4;
+// Long chunks have lengths that keep the lines of caches to one thread.
+constexpr int64_t kLine = 64;
 // How long an idle worker looks for work before it sleeps: longer than the gap between two
 // operators of a network, short enough not to burn a shared machine.
 constexpr auto kSpin = std::chrono::microseconds(50);
@@ -35,7 +37,10 @@ inline void pause_cpu() noexcept {
 
 thread_local bool inside_body = false;
 
-// One job at a time. A ticket holds the job's serial number and the next chunk, so a worker that
+// One job at a time, whose chunks are dealt out in as many shares of neighbours as threads: each
+// thread takes its own share from the front, so that from operator to operator it meets the data and
+// weights it has in its caches, and then what is left of the others from the back.
+// A ticket holds the job's serial number and the chunks that are left of a share, so a worker that
 // was descheduled with an old ticket can never claim a chunk of a newer job.
 class Pool {
  public:
@@ -44,24 +49,29 @@ class Pool {
     if (!only.owns_lock()) return false;
     grow(threads - 1);
     int64_t chunks = std::min<int64_t>((count + grain - 1) / grain, threads * kChunksPerThread);
+    if (chunks > threads) chunks -= chunks % threads;
     int64_t length = (count + chunks - 1) / chunks;
-    length = (length + grain - 1) / grain * grain;
+    if (length >= 16 * kLine) length = (length + kLine - 1) / kLine * kLine;
     chunks = (count + length - 1) / length;
     body_.store(body, std::memory_order_relaxed);
     context_.store(context, std::memory_order_relaxed);
     count_.store(count, std::memory_order_relaxed);
     length_.store(length, std::memory_order_relaxed);
-    helpers_.store(threads - 1, std::memory_order_relaxed);
+    threads_.store(threads, std::memory_order_relaxed);
     failure_ = nullptr;
     pending_.store(chunks, std::memory_order_relaxed);
     serial_ += 1;
-    ticket_.store(serial_ << kSerialShift | static_cast<uint64_t>(chunks) << kChunkBits,
-                  std::memory_order_seq_cst);
+    for (int share = 0; share < threads; ++share) {
+      uint64_t first = static_cast<uint64_t>(chunks * share / threads);
+      uint64_t last = static_cast<uint64_t>(chunks * (share + 1) / threads);
+      shares_[share].ticket.store(serial_ << kSerialShift | last << kChunkBits | first,
+                                  std::memory_order_seq_cst);
+    }
     if (sleeping_.load(std::memory_order_seq_cst) > 0) {
       std::lock_guard<std::mutex> lock(sleep_mutex_);
       wake_.notify_all();
     }
-    while (claim()) {
+    while (claim(0)) {
     }
     for (int spins = 0; pending_.load(std::memory_order_acquire) != 0; ++spins) {
       if (spins < 4000) pause_cpu();
@@ -76,22 +86,43 @@ class Pool {
   static constexpr int kSerialShift = 2 * kChunkBits;
   static constexpr uint64_t kChunkMask = (uint64_t{1} << kChunkBits) - 1;
 
+  struct alignas(64) Share {
+    std::atomic<uint64_t> ticket{0};
+  };
+
+  static uint64_t first_of(uint64_t ticket) noexcept { return ticket & kChunkMask; }
+  static uint64_t last_of(uint64_t ticket) noexcept { return ticket >> kChunkBits & kChunkMask; }
+
   bool has_work() const noexcept {
-    uint64_t ticket = ticket_.load(std::memory_order_seq_cst);
-    return (ticket & kChunkMask) < (ticket >> kChunkBits & kChunkMask);
+    int threads = threads_.load(std::memory_order_relaxed);
+    return std::any_of(shares_, shares_ + threads, [](const Share& share) {
+      uint64_t ticket = share.ticket.load(std::memory_order_seq_cst);
+      return first_of(ticket) < last_of(ticket);
+    });
   }
 
-  bool claim() {
-    uint64_t ticket = ticket_.load(std::memory_order_acquire);
+  // A chunk for the thread of this number, the caller's being 0.
+  bool claim(int thread) {
+    int threads = threads_.load(std::memory_order_relaxed);
+    for (int k = 0; k < threads; ++k) {
+      if (claim_of((thread + k) % threads, k == 0)) return true;
+    }
+    return false;
+  }
+
+  bool claim_of(int share, bool own) {
+    std::atomic<uint64_t>& place = shares_[share].ticket;
+    uint64_t ticket = place.load(std::memory_order_acquire);
     for (;;) {
-      uint64_t next = ticket & kChunkMask;
-      if (next >= (ticket >> kChunkBits & kChunkMask)) return false;
+      uint64_t first = first_of(ticket), last = last_of(ticket);
+      if (first >= last) return false;
       ParallelBody body = body_.load(std::memory_order_relaxed);
       void* context = context_.load(std::memory_order_relaxed);
       int64_t length = length_.load(std::memory_order_relaxed);
       int64_t count = count_.load(std::memory_order_relaxed);
-      if (!ticket_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel)) continue;
-      int64_t begin = static_cast<int64_t>(next) * length;
+      uint64_t taken = own ? ticket + 1 : ticket - (uint64_t{1} << kChunkBits);
+      if (!place.compare_exchange_weak(ticket, taken, std::memory_order_acq_rel)) continue;
+      int64_t begin = static_cast<int64_t>(own ? first : last - 1) * length;
       run_chunk(body, context, begin, std::min(count, begin + length));
       return true;
     }
@@ -120,10 +151,14 @@ class Pool {
     }
   }
 
+  bool takes_part(int index) const noexcept {
+    return index + 1 < threads_.load(std::memory_order_relaxed);
+  }
+
   void work(int index) {
     auto idle_since = std::chrono::steady_clock::now();
     for (;;) {
-      if (index < helpers_.load(std::memory_order_relaxed) && claim()) {
+      if (takes_part(index) && claim(index + 1)) {
         idle_since = std::chrono::steady_clock::now();
         continue;
       }
@@ -132,7 +167,7 @@ class Pool {
       std::unique_lock<std::mutex> lock(sleep_mutex_);
       sleeping_.fetch_add(1, std::memory_order_seq_cst);
       wake_.wait(lock, [&] {
-        return has_work() && index < helpers_.load(std::memory_order_relaxed);
+        return has_work() && takes_part(index);
       });
       sleeping_.fetch_sub(1, std::memory_order_relaxed);
       idle_since = std::chrono::steady_clock::now();
@@ -141,12 +176,12 @@ class Pool {
 
   std::mutex job_mutex_, sleep_mutex_, failure_mutex_;
   std::condition_variable wake_;
-  std::atomic<uint64_t> ticket_{0};
+  Share shares_[kMaxThreads];
   std::atomic<int64_t> pending_{0};
   std::atomic<ParallelBody> body_{nullptr};
   std::atomic<void*> context_{nullptr};
   std::atomic<int64_t> count_{0}, length_{0};
-  std::atomic<int> helpers_{0}, sleeping_{0};
+  std::atomic<int> threads_{1}, sleeping_{0};
   std::exception_ptr failure_;
   uint64_t serial_ = 0;
   int workers_ = 0;

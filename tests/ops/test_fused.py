@@ -23,7 +23,7 @@ def tensor(*shape: int, dtype=np.float32):
 
 def call(which: str, name: str, *args, limits: Limits | None = None):
     """An operator called with tensors as arguments, the rest as constants."""
-    schema = table.find(name, "").schema
+    schema = table.find(*(name.split(".") if "." in name else (name, ""))).schema
     graph = Graph("f")
     given, inputs = [], []
     for value, a in zip(args, schema.arguments):
@@ -32,7 +32,7 @@ def call(which: str, name: str, *args, limits: Limits | None = None):
             given.append(value)
         else:
             inputs.append(graph.constant(value, T.NONE if value is None else a.type))
-    graph.block.add_return(graph.insert(name, inputs, [T.TENSOR], schema=schema).output)
+    graph.block.add_return(graph.insert(name.split(".")[0], inputs, [T.TENSOR], schema=schema).output)
     return engine(which).run(Function("f", schema_of_graph("f", graph), graph), given, None, limits)
 
 

@@ -15,6 +15,7 @@ namespace {
 
 constexpr int W = kLanes<float>;
 constexpr int kTogether = 7;
+constexpr int64_t kLowRows = 3;  // a thread: with fewer, the rows above and below are too many
 constexpr int64_t kBandBytes = 512 << 10;  // of the input, read once for each vector of channels
 constexpr int64_t kSmallWork = 50'000;     // multiply-adds that are not worth a thread
 
@@ -201,7 +202,9 @@ void convolve_depthwise(const LastConv& c) {
   int64_t bands = ceil_div(s.out[1] * max_of(1, row_bytes), kBandBytes), splits = 1;
   bands = min_of(bands, s.out[1]);
   bool big = threads > 1 && s.out_pixels() * c.groups * s.taps() > kSmallWork;
-  if (big && bands < 2 * threads) splits = min_of(vectors, ceil_div(2 * threads, bands));
+  // Bands of rows find what their thread has made; low maps are shared out by channels.
+  if (big && s.out[1] >= kLowRows * threads) bands = max_of(bands, 2 * threads);
+  else if (big && bands < 2 * threads) splits = min_of(vectors, ceil_div(2 * threads, bands));
   const int64_t tasks = bands * splits;
   parallel_for(tasks, big ? 1 : tasks, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {

@@ -22,6 +22,12 @@ constexpr int64_t kBlockBytes = 160 << 10;  // of processors with smaller second
 #endif
 // Multiply-adds that are worth a chunk of another thread.
 constexpr int64_t kChunkWork = 400'000;
+// Pieces of a product of several threads: enough that one can take over from another.
+constexpr int64_t kPiecesPerThread = 4;
+// Weights that do not stay in a second cache are read for more rows at a time.
+constexpr int64_t kManyWeights = 128 << 10;
+// Rows below which a tile is too low to be worth cutting.
+constexpr int64_t kHalfTileRows = kTileRows / 2;
 // B that is packed at once, in bytes: it is used while it is in the second cache.
 constexpr int64_t kPackBytes = 384 << 10;
 constexpr int64_t kDotRows = 8;
@@ -168,6 +174,32 @@ void multiply_block(const Gemm<T>& g, int64_t top, int64_t bottom, int64_t first
   }
 }
 
+// Into how many pieces of rows and of panels a product is cut for several threads, and in which order
+// these come: neighbours go to one thread.
+struct Pieces {
+  int64_t rows = 1, panels = 1;
+  bool panels_first = false;
+};
+
+// Pieces of rows leave to each thread what it made itself: the next operator gives it the same rows.
+// Pieces of panels let each weight be read by one thread, but all of A by every one.
+template <class T>
+Pieces pieces_of(const Gemm<T>& g, int64_t panels, int64_t work) {
+  const int64_t threads = min_of(thread_count(), max_of(1, work / kChunkWork));
+  if (threads == 1) return {};
+  const int64_t most = kPiecesPerThread * threads;
+  const bool weighty = g.k * g.n > 4 * g.m * (g.k + g.n) && panels >= 2;
+  const bool many = g.k * g.n > kManyWeights;
+  const int64_t height = many ? 4 * kTileRows : kTileRows;
+  const int64_t rows = max_of(1, min_of(most, g.m / height) / threads) * threads;
+  if (!weighty && g.m >= rows * kHalfTileRows) return {rows, 1, false};
+  Pieces pieces{1, panels <= most ? panels : 2 * threads, true};
+  if (pieces.panels < most && pieces.panels % threads != 0 && g.m >= 2 * kHalfTileRows) {
+    pieces.rows = min_of(ceil_div(most, pieces.panels), g.m / kHalfTileRows);
+  }
+  return pieces;
+}
+
 template <class T>
 void multiply_packed(const Gemm<T>& g) {
   int64_t panels = ceil_div(g.n, kPanel<T>);
@@ -177,22 +209,13 @@ void multiply_packed(const Gemm<T>& g) {
     parallel_for(panels, grain, [&](int64_t begin, int64_t end) { multiply_flat(g, begin, end); });
     return;
   }
-  int64_t work = panel_work * panels;
-  int64_t threads = min_of(thread_count(), max_of(1, work / kChunkWork));
-  // Whole rows for every task when there are enough of them; otherwise groups of panels too,
-  // each packing the rows it needs for itself.
-  int64_t row_tasks = threads == 1 ? 1 : max_of(1, min_of(4 * threads, g.m / (4 * kTileRows)));
-  int64_t groups = row_tasks >= 2 * threads || threads == 1
-                       ? 1
-                       : max_of(1, min_of(panels / 4, ceil_div(2 * threads, row_tasks)));
-  int64_t group_panels = ceil_div(panels, groups);
-  groups = ceil_div(panels, group_panels);
-  int64_t step = row_tasks == 1 ? g.m : ceil_div(ceil_div(g.m, row_tasks), kTileRows) * kTileRows;
-  row_tasks = ceil_div(g.m, step);
-  parallel_for(row_tasks * groups, 1, [&](int64_t begin, int64_t end) {
+  const Pieces pieces = pieces_of(g, panels, panel_work * panels);
+  parallel_for(pieces.rows * pieces.panels, 1, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
-      int64_t top = task / groups * step, first = task % groups * group_panels;
-      multiply_block(g, top, min_of(g.m, top + step), first, min_of(panels, first + group_panels));
+      int64_t r = pieces.panels_first ? task % pieces.rows : task / pieces.panels;
+      int64_t p = pieces.panels_first ? task / pieces.rows : task % pieces.panels;
+      multiply_block(g, g.m * r / pieces.rows, g.m * (r + 1) / pieces.rows,
+                     panels * p / pieces.panels, panels * (p + 1) / pieces.panels);
     }
   });
 }

@@ -22,6 +22,9 @@ int64_t block_rows(int64_t keys) {
   return std::clamp<int64_t>(65536 / std::max<int64_t>(1, keys), 64, 256);
 }
 
+// Rows below which a block costs more than another thread gives.
+constexpr int64_t kLeastRows = 32;
+
 struct Attention {
   // [batch, heads, rows, width]; mask and noise, what the weights are multiplied by, have a column
   // for every key, or are undefined.
@@ -88,17 +91,30 @@ void run_block(const Attention& a, int64_t b, int64_t h, int64_t first, int64_t 
   kernels::kernels().gemm<T>().multiply(g);
 }
 
+// Into how many blocks the rows of each of `heads` are cut: none too tall for the cache, and when the
+// threads would not all have as many, more of them.
+int64_t block_count(int64_t heads, int64_t rows, int64_t keys) {
+  const int64_t most = block_rows(keys), fewest = std::max<int64_t>(1, (rows + most - 1) / most);
+  const int64_t threads = kernels::thread_count();
+  for (int64_t blocks = fewest; rows / blocks >= kLeastRows; ++blocks) {
+    if (heads * blocks % threads == 0 || heads * blocks >= 8 * threads) return blocks;
+  }
+  return fewest;
+}
+
 template <class T>
 void run_all(const Attention& a) {
-  int64_t heads = a.y.size(1), rows = a.y.size(2);
-  const int64_t most = block_rows(a.k.size(2)), blocks = (rows + most - 1) / most;
-  int64_t tasks = a.y.size(0) * heads * blocks;
-  int64_t work = std::min(rows, most) * a.k.size(2) * (a.q.size(3) + a.v.size(3));
+  const int64_t heads = a.y.size(1), rows = a.y.size(2), keys = a.k.size(2);
+  if (rows == 0) return;
+  const int64_t blocks = block_count(a.y.size(0) * heads, rows, keys);
+  const int64_t tasks = a.y.size(0) * heads * blocks;
+  const int64_t work = (rows / blocks + 1) * keys * (a.q.size(3) + a.v.size(3));
   kernels::parallel_for(tasks, 200'000 / std::max<int64_t>(1, work) + 1,
                         [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
-      int64_t first = task % blocks * most, head = task / blocks % heads;
-      run_block<T>(a, task / blocks / heads, head, first, std::min(most, rows - first));
+      int64_t block = task % blocks, head = task / blocks % heads;
+      int64_t first = rows * block / blocks, last = rows * (block + 1) / blocks;
+      run_block<T>(a, task / blocks / heads, head, first, last - first);
     }
   });
 }

@@ -12,7 +12,7 @@
 namespace scriptlang {
 
 // What a packed form of a constant is for.
-enum Purpose : int64_t { kConvWeight = 1, kLinearWeight, kTransposedWeight };
+enum Purpose : int64_t { kConvWeight = 1, kLinearWeight, kTransposedWeight, kSpreadWeight };
 
 // An activation by name: on registers where the kernel has it, else on each tile of the result
 // (`finish_of`) or in a pass of its own.

@@ -3,9 +3,12 @@
 // With stride s a result row h gets something only from the taps k for which h + padding - k is a
 // multiple of s. So the result falls into s x s interleaved images, each an ordinary
 // convolution of stride 1 with the taps of its phase, turned round: nothing is scattered and
-// nothing multiplied by zero.
+// nothing multiplied by zero. With few outputs, the vectors of such a convolution would be nearly
+// empty: then one product gives what each pixel adds to the square of results around it.
 #include <algorithm>
+#include <cmath>
 
+#include "../../kernels/parallel.h"
 #include "fused.h"
 
 namespace scriptlang {
@@ -44,6 +47,7 @@ struct Transposed {
 };
 
 constexpr int64_t kLimit = 1 << 20;
+constexpr int64_t kWorthThreads = 100'000;  // multiplications
 
 // What is done here; everything else takes the way of aten::conv_transpose2d.
 bool settle(Args args, Transposed* t, std::vector<int64_t>* sizes) {
@@ -92,86 +96,205 @@ ConvShape shape_of(const Transposed& t, const Phase& down, const Phase& across) 
   return s;
 }
 
-// Calls f(shape, down, across, i, j) for every phase (i, j).
-template <class F>
-void for_each_phase(const Transposed& t, F f) {
+// One phase of the operator: an ordinary convolution.
+struct Part {
+  Phase down, across;
+  int64_t i, j;
+  ConvShape shape;
+  int64_t packed_at = 0, packed_size = 0;
+};
+
+std::vector<Part> parts_of(const Transposed& t) {
+  const auto& functions = *kernels::kernels().last_conv;
+  std::vector<Part> parts;
+  int64_t at = 0;
   for (int64_t i = 0; i < t.axes[0].stride; ++i)
     for (int64_t j = 0; j < t.axes[1].stride; ++j) {
-      Phase down(t.axes[0], i), across(t.axes[1], j);
-      f(shape_of(t, down, across), down, across, i, j);
+      Part part{Phase(t.axes[0], i), Phase(t.axes[1], j), i, j, {}};
+      part.shape = shape_of(t, part.down, part.across);
+      part.packed_at = at;
+      part.packed_size = functions.packed_size(part.shape, 1, ConvWay::kDirect);
+      at += part.packed_size;
+      parts.push_back(part);
     }
+  return parts;
 }
 
 // The taps of a phase as an ordinary convolution has them: [outputs][channels][taps], turned.
-void gather_taps(const Transposed& t, const Tensor& w, const Phase& down, const Phase& across,
-                 int64_t i, int64_t j, float* to) {
+void gather_taps(const Transposed& t, const Tensor& w, const Part& part, float* to) {
   const float* from = w.data<float>();
   for (int64_t o = 0; o < t.outputs; ++o)
     for (int64_t c = 0; c < t.channels; ++c)
-      for (int64_t h = down.taps; h-- > 0;)
-        for (int64_t v = across.taps; v-- > 0;) {
+      for (int64_t h = part.down.taps; h-- > 0;)
+        for (int64_t v = part.across.taps; v-- > 0;) {
           *to++ = from[c * w.stride(0) + o * w.stride(1) +
-                       (i + h * t.axes[0].stride) * w.stride(2) +
-                       (j + v * t.axes[1].stride) * w.stride(3)];
+                       (part.i + h * t.axes[0].stride) * w.stride(2) +
+                       (part.j + v * t.axes[1].stride) * w.stride(3)];
         }
 }
 
 // All phases one after the other.
-const float* packed_phases(const Transposed& t, const Tensor& w) {
+const float* packed_parts(const Transposed& t, const Tensor& w, const std::vector<Part>& parts) {
   const auto& functions = *kernels::kernels().last_conv;
   Prepared::Key key(w, kTransposedWeight);
   key.details[0] = t.axes[0].stride;
   key.details[1] = t.axes[1].stride;
-  int64_t count = 0;
-  for_each_phase(t, [&](const ConvShape& s, const Phase&, const Phase&, int64_t, int64_t) {
-    count += functions.packed_size(s, 1, ConvWay::kDirect);
-  });
+  int64_t count = parts.back().packed_at + parts.back().packed_size;
   return Prepared::get(w.storage(), key, count, [&](float* to) {
     std::vector<float> taps(size_t(w.numel()));
-    for_each_phase(t, [&](const ConvShape& s, const Phase& down, const Phase& across, int64_t i,
-                          int64_t j) {
-      gather_taps(t, w, down, across, i, j, taps.data());
-      functions.pack(s, 1, ConvWay::kDirect, taps.data(), to);
-      to += functions.packed_size(s, 1, ConvWay::kDirect);
-    });
+    for (const Part& part : parts) {
+      gather_taps(t, w, part, taps.data());
+      functions.pack(part.shape, 1, ConvWay::kDirect, taps.data(), to + part.packed_at);
+    }
   });
 }
 
-// The result, channels last.
-Tensor run(Args args, const Transposed& t, IntSpan sizes, Activation activation) {
-  const Tensor &x = args.tensor(0), &w = args.tensor(1), &bias = args.opt_tensor(2);
-  const auto& functions = *kernels::kernels().last_conv;
-  checked_numel(sizes);
-  int64_t width = t.axes[1].out, image = t.outputs * t.axes[0].out * width;
-  Tensor y = Tensor::empty(sizes, ScalarType::Float32);
-  if (y.numel() == 0) return y;
-  y.impl()->set_geometry(sizes, {image, 1, t.outputs * width, t.outputs});
-  Tensor row = bias.defined() ? to_contiguous(bias) : bias;
-  const float* packed = packed_phases(t, w);
-  LastConv c;
-  c.x_channel = x.stride(1);
-  c.x_row = x.stride(2);
-  c.x_column = x.stride(3);
-  c.bias = row.defined() ? row.data<float>() : nullptr;
-  c.activation = activation;
-  c.y_row = t.axes[0].stride * width * t.outputs;
-  c.y_column = t.axes[1].stride * t.outputs;
-  for_each_phase(t, [&](const ConvShape& s, const Phase& down, const Phase& across, int64_t,
-                        int64_t) {
-    c.shape = s;
-    c.packed = packed;
-    packed += functions.packed_size(s, 1, ConvWay::kDirect);
-    int64_t frame = (s.out[1] + s.kernel[1]) * (s.out[2] + s.kernel[2]) * t.channels;
-    Charged working(frame * int64_t(sizeof(float)));
-    int64_t begin = std::max<int64_t>(down.from, 0) * c.x_row +
-                    std::max<int64_t>(across.from, 0) * c.x_column;
-    for (int64_t i = 0; i < sizes[0]; ++i) {
-      c.x = x.data<float>() + i * x.stride(0) + begin;
-      c.y = y.data<float>() + i * image + (down.first * width + across.first) * t.outputs;
-      functions.convolve(c);
+// The operator's tensors and how the result lies: channels last.
+struct Work {
+  const Transposed& t;
+  const Tensor &x, &w;
+  Tensor row, y;  // row: the bias, may be undefined
+  Activation activation;
+
+  int64_t images() const { return x.size(0); }
+  int64_t width() const { return t.axes[1].out; }
+  int64_t image() const { return t.outputs * t.axes[0].out * width(); }
+  const float* bias() const { return row.defined() ? row.data<float>() : nullptr; }
+};
+
+void run_phases(const Work& work) {
+  const Transposed& t = work.t;
+  const Tensor& x = work.x;
+  const std::vector<Part> parts = parts_of(t);
+  const float* packed = packed_parts(t, work.w, parts);
+  LastConv whole;
+  whole.x_channel = x.stride(1);
+  whole.x_row = x.stride(2);
+  whole.x_column = x.stride(3);
+  whole.bias = work.bias();
+  whole.activation = work.activation;
+  whole.y_row = t.axes[0].stride * work.width() * t.outputs;
+  whole.y_column = t.axes[1].stride * t.outputs;
+  auto run = [&](int64_t begin, int64_t end) {
+    for (int64_t task = begin; task < end; ++task) {
+      const Part& part = parts[size_t(task) % parts.size()];
+      const int64_t image = task / int64_t(parts.size());
+      int64_t corner = std::max<int64_t>(part.down.from, 0) * whole.x_row +
+                       std::max<int64_t>(part.across.from, 0) * whole.x_column;
+      LastConv c = whole;
+      c.shape = part.shape;
+      c.packed = packed + part.packed_at;
+      c.x = x.data<float>() + image * x.stride(0) + corner;
+      c.y = work.y.data<float>() + image * work.image() +
+            (part.down.first * work.width() + part.across.first) * t.outputs;
+      kernels::kernels().last_conv->convolve(c);
     }
+  };
+  const ConvShape& first = parts[0].shape;
+  const int64_t threads = kernels::thread_count(), tasks = work.images() * int64_t(parts.size());
+  const int64_t frame = (first.out[1] + first.kernel[1]) * (first.out[2] + first.kernel[2]);
+  Charged working(frame * t.channels * threads * int64_t(sizeof(float)));
+  // Whole phases to each thread, when that is fair; otherwise each is shared out.
+  const bool big = work.y.numel() * t.channels > kWorthThreads;
+  const bool fair = tasks % threads == 0 || tasks >= 4 * threads;
+  kernels::parallel_for(tasks, big && fair ? 1 : tasks, run);
+}
+
+// [channels][taps][outputs] as the right side of a product.
+const float* packed_spread(const Transposed& t, const Tensor& w) {
+  const auto& functions = kernels::kernels().gemm<float>();
+  const int64_t taps = t.axes[0].kernel * t.axes[1].kernel, row = taps * t.outputs;
+  return Prepared::get(w.storage(), Prepared::Key(w, kSpreadWeight),
+                       functions.packed_size(t.channels, row), [&](float* to) {
+    std::vector<float> turned(size_t(w.numel()));
+    Tensor whole = to_contiguous(w);
+    const float* from = whole.data<float>();
+    for (int64_t c = 0; c < t.channels; ++c)
+      for (int64_t o = 0; o < t.outputs; ++o)
+        for (int64_t tap = 0; tap < taps; ++tap) {
+          turned[size_t((c * taps + tap) * t.outputs + o)] = *from++;
+        }
+    functions.pack(t.channels, row, turned.data(), row, 1, to);
   });
-  return y;
+}
+
+// Row `h` of a result: what the pixels of the rows of the input that reach it add.
+// patches: [in rows][in columns][taps][outputs].
+void gather_row(const Work& work, const float* patches, int64_t h, float* y) {
+  const Axis &down = work.t.axes[0], &across = work.t.axes[1];
+  const int64_t outputs = work.t.outputs, line = across.kernel * outputs, end = across.out * outputs;
+  for (int64_t i = 0; i < end; ++i) y[i] = work.row.defined() ? work.bias()[i % outputs] : 0.0f;
+  for (int64_t tap = 0; tap < down.kernel; ++tap) {
+    int64_t from = h + down.padding - tap;
+    if (from < 0 || from % down.stride != 0 || from / down.stride >= down.in) continue;
+    const float* patch = patches + (from / down.stride * across.in * down.kernel + tap) * line;
+    int64_t to = -across.padding * outputs;
+    for (int64_t i = 0; i < across.in; ++i) {
+      int64_t first = std::max<int64_t>(0, -to), last = std::min(line, end - to);
+      for (int64_t k = first; k < last; ++k) y[to + k] += patch[k];
+      patch += down.kernel * line;
+      to += across.stride * outputs;
+    }
+  }
+  if (work.activation == Activation::kNone) return;
+  const float most = work.activation == Activation::kRelu6 ? 6.0f : HUGE_VALF;
+  for (int64_t i = 0; i < end; ++i) y[i] = y[i] < 0.0f ? 0.0f : y[i] > most ? most : y[i];
+}
+
+// Whether that is less work than phases, and the pixels of an image lie evenly.
+bool spreads(const Transposed& t, const Tensor& x) {
+  constexpr int64_t kVector = 16, kAddition = 8;  // what adding one costs, in multiplications
+  auto filled = [](int64_t n) { return (n + kVector - 1) / kVector * kVector; };
+  if (x.stride(2) != t.axes[1].in * x.stride(3)) return false;
+  double taps[2], row = double(t.outputs), pixels = 1;
+  for (int d = 0; d < 2; ++d) {
+    const Axis& a = t.axes[d];
+    taps[d] = 0;
+    for (int64_t i = 0; i < a.stride; ++i) taps[d] += double(Phase(a, i).count * Phase(a, i).taps);
+    row *= double(a.kernel);
+    pixels *= double(a.in);
+  }
+  const double channels = double(t.channels);
+  const double phases = taps[0] * taps[1] * channels * double(filled(t.outputs));
+  return phases > 2 * pixels * (channels * double(filled(int64_t(row))) + kAddition * row);
+}
+
+void run_spread(const Work& work) {
+  const Transposed& t = work.t;
+  const int64_t pixels = t.axes[0].in * t.axes[1].in;
+  const int64_t row = t.axes[0].kernel * t.axes[1].kernel * t.outputs;
+  const float* packed = packed_spread(t, work.w);
+  Tensor patches = Tensor::empty({pixels, row}, ScalarType::Float32);
+  kernels::Gemm<float> g;
+  g.m = pixels;
+  g.n = g.c_row = row;
+  g.k = t.channels;
+  g.a_row = work.x.stride(3);
+  g.a_column = work.x.stride(1);
+  g.packed_b = packed;
+  g.c = patches.data<float>();
+  const int64_t rows = t.axes[0].out, line = work.width() * t.outputs;
+  for (int64_t image = 0; image < work.images(); ++image) {
+    g.a = work.x.data<float>() + image * work.x.stride(0);
+    kernels::kernels().gemm<float>().multiply(g);
+    float* y = work.y.data<float>() + image * work.image();
+    kernels::parallel_for(rows, 4096 / line + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t h = begin; h < end; ++h) gather_row(work, g.c, h, y + h * line);
+    });
+  }
+}
+
+Tensor run(Args args, const Transposed& t, IntSpan sizes, Activation activation) {
+  const Tensor& bias = args.opt_tensor(2);
+  checked_numel(sizes);
+  Work work{t, args.tensor(0), args.tensor(1), bias.defined() ? to_contiguous(bias) : bias,
+            Tensor::empty(sizes, ScalarType::Float32), activation};
+  const int64_t width = work.width();
+  if (work.y.numel() == 0) return work.y;
+  work.y.impl()->set_geometry(sizes, {work.image(), 1, t.outputs * width, t.outputs});
+  if (spreads(t, work.x)) run_spread(work);
+  else run_phases(work);
+  return work.y;
 }
 
 }  // namespace

@@ -116,7 +116,7 @@ struct Stream {
 };
 
 constexpr int64_t kBufferBytes = 8192;  // of an operand that is converted, at a time
-constexpr int64_t kParallelElements = 32768;
+constexpr int64_t kParallelElements = 16384;
 
 struct Runner {
   Loop loop;

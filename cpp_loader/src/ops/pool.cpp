@@ -385,7 +385,38 @@ void for_windows(const Window& w, F f) {
       }
 }
 
+// Elements of an image that are a piece worth a thread, and pieces of one.
+constexpr int64_t kPieceElements = 16384, kMostPieces = 16;
+
+// Means of all pixels. The rows of an image are summed by pieces, then these: as many pieces for any
+// number of threads, so that sums do not depend on it.
+Tensor whole_average_last(const Tensor& self, const Window& w) {
+  const auto& functions = *kernels::kernels().last_pool;
+  const int64_t images = self.size(0), channels = self.size(1), pixels = w.in_pixels();
+  const int64_t most = std::clamp<int64_t>(channels * pixels / kPieceElements, 1, kMostPieces);
+  const int64_t pieces = std::min(most, w.in[1]), row = w.in[2] * channels;
+  Tensor sums = Tensor::empty({images * pieces, channels}, ScalarType::Float32);
+  float* partial = sums.data<float>();
+  const int64_t grain = kPieceElements * pieces / (channels * pixels) + 1;
+  kernels::parallel_for(images * pieces, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t first = w.in[1] * (i % pieces) / pieces, last = w.in[1] * (i % pieces + 1) / pieces;
+      const float* x = self.data<float>() + i / pieces * pixels * channels + first * row;
+      functions.sum({x, row, channels, last - first, w.in[2], channels, partial + i * channels}, 1);
+    }
+  });
+  Tensor y = Tensor::empty(result_sizes(self, w), ScalarType::Float32);
+  y.impl()->set_geometry(y.sizes(), {channels, 1, channels, channels});
+  for (int64_t i = 0; i < images; ++i) {
+    float* to = y.data<float>() + i * channels;
+    functions.sum({partial + i * pieces * channels, 0, channels, 1, pieces, channels, to},
+                  float(pixels));
+  }
+  return y;
+}
+
 Tensor adaptive_average_last(const Tensor& self, const Window& w) {
+  if (w.out_pixels() == 1) return whole_average_last(self, w);
   const auto& functions = *kernels::kernels().last_pool;
   return pool_last(self, w, [&](kernels::PoolWindow& p, int64_t h, int64_t o) {
     lay_window(w, adaptive_range(w, 1, h), adaptive_range(w, 2, o), &p);
