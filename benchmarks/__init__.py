@@ -8,4 +8,7 @@ rows        which candidates meet in which row
 harness, worker   interleaved timing of processes that each hold one candidate
 processes   whole processes: time, memory, size
 report      text and the HTML page
+
+one_by_one  expressions of few operators against torch.jit, in one process:
+            `python -m benchmarks.one_by_one --help`; expressions has them
 """

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import scriptlang
-from benchmarks import (candidates, harness, loops, postprocessing, processes, report, rows, worker,
-                        workloads)
+from benchmarks import (candidates, expressions, harness, loops, postprocessing, processes, report,
+                        rows, worker, workloads)
 from benchmarks.harness import Result
 
 FOLDER = pathlib.Path(rows.__file__).parent
@@ -31,6 +31,15 @@ def test_every_workload_has_a_program_and_the_same_inputs_each_time(w):
     if np.prod([np.prod(s) for s in w.inputs if isinstance(s, tuple) and s[0] != "tokens"]) < 1e6:
         for a, b in zip(w.arguments(), w.arguments()):
             np.testing.assert_array_equal(a, b)
+
+
+def test_expressions_are_expressions_of_their_names():
+    every = expressions.expressions()
+    assert len(set(every)) == len(every)
+    for text, dtype in every:
+        used = {n.id for n in ast.walk(ast.parse(text, mode="eval")) if isinstance(n, ast.Name)}
+        assert used - {"torch", "None"} == set(expressions.names(text)), text
+        assert dtype in ("f32", "f64", "f16", "bf16", "i64", "i32", "u8", "bool")
 
 
 def test_rows_name_what_is_there():

@@ -65,6 +65,39 @@ auto plain_converter() -> decltype(FastConvert::convert) {
   }
 }
 
+// X(name, type)
+#define SL_ARITHMETIC_TYPES(X)                                                           \
+  X(UInt8, uint8_t) X(Int8, int8_t) X(Int16, int16_t) X(Int32, int32_t) X(Int64, int64_t) \
+  X(Float16, float16) X(Float32, float) X(Float64, double) X(Complex64, complex64)        \
+  X(Complex128, complex128) X(Bool, bool) X(BFloat16, bfloat16) X(UInt16, uint16_t)       \
+  X(UInt32, uint32_t) X(UInt64, uint64_t)
+
+template <class T>
+constexpr ScalarType kTypeOf = ScalarType::Undefined;
+#define X(name, type) \
+  template <>         \
+  constexpr ScalarType kTypeOf<type> = ScalarType::name;
+SL_ARITHMETIC_TYPES(X)
+#undef X
+
+template <class T>
+constexpr bool kIsShort = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
+
+// Elements that lie side by side, of which one type has 16 bits and the other is not float.
+void convert_by_float(int64_t n, char* to, ScalarType to_type, const char* from,
+                      ScalarType from_type) {
+  constexpr int64_t kBlock = 1024;
+  Convert first = converter(ScalarType::Float32, from_type);
+  Convert second = converter(to_type, ScalarType::Float32);
+  int64_t to_size = itemsize(to_type), from_size = itemsize(from_type);
+  float block[kBlock];
+  for (int64_t i = 0; i < n; i += kBlock) {
+    int64_t count = std::min(kBlock, n - i);
+    first(count, block, sizeof(float), from + i * from_size, from_size);
+    second(count, to + i * to_size, to_size, block, sizeof(float));
+  }
+}
+
 template <class To, class From>
 void convert(int64_t n, void* to, int64_t to_stride, const void* from, int64_t from_stride) {
   if (to_stride == sizeof(To) && from_stride == sizeof(From)) {
@@ -73,6 +106,12 @@ void convert(int64_t n, void* to, int64_t to_stride, const void* from, int64_t f
     } else {
       To* o = static_cast<To*>(to);
       const From* a = static_cast<const From*>(from);
+      if constexpr ((kIsShort<To> && !std::is_same_v<From, float>) ||
+                    (kIsShort<From> && !std::is_same_v<To, float>)) {
+        convert_by_float(n, static_cast<char*>(to), kTypeOf<To>, static_cast<const char*>(from),
+                         kTypeOf<From>);
+        return;
+      }
       if (auto fast = plain_converter<To, From>()) {
         fast(n, to, from);
         return;
@@ -91,13 +130,6 @@ void convert(int64_t n, void* to, int64_t to_stride, const void* from, int64_t f
     *reinterpret_cast<To*>(o) = convert_one<To>(element_at<From>(a));
   }
 }
-
-// X(name, type)
-#define SL_ARITHMETIC_TYPES(X)                                                           \
-  X(UInt8, uint8_t) X(Int8, int8_t) X(Int16, int16_t) X(Int32, int32_t) X(Int64, int64_t) \
-  X(Float16, float16) X(Float32, float) X(Float64, double) X(Complex64, complex64)        \
-  X(Complex128, complex128) X(Bool, bool) X(BFloat16, bfloat16) X(UInt16, uint16_t)       \
-  X(UInt32, uint32_t) X(UInt64, uint64_t)
 
 // Between float32 and the 16-bit floats by this machine's instructions.
 template <class To, class From>

@@ -1,6 +1,7 @@
 // The kernels of the best instruction set that this machine has.
 #pragma once
 #include "conv.h"
+#include "copies.h"
 #include "gemm.h"
 #include "last_conv.h"
 #include "last_pool.h"
@@ -8,6 +9,7 @@
 #include "loops.h"
 #include "quantized.h"
 #include "rows.h"
+#include "twister.h"
 
 namespace scriptlang::kernels {
 
@@ -25,6 +27,8 @@ struct KernelSet {
   const LastPoolFunctions* last_pool;
   const QuantizedProductFunctions* quantized_product;
   const QuantizedRowFunctions* quantized_rows;
+  const TwisterFunctions* twister;
+  const CopyFunctions* copies;
 
   template <class T>
   const GemmFunctions<T>& gemm() const;

@@ -15,9 +15,9 @@ using Loop = void (*)(int64_t n, void* out, const void* const* in, const int64_t
 constexpr int kParams = 4;
 constexpr int kLoopTypes = 16;
 
-// Loops by ScalarType of the elements; null where an operator has no meaning. There are none for
-// float16 and bfloat16: their elements go through float32. uint16, uint32 and uint64 have the loop
-// of the signed type of their size where the bits of a result do not depend on the sign.
+// Loops by ScalarType of the elements; null where an operator has no meaning. For float16 and
+// bfloat16 there are but a few: their elements go through float32. uint16, uint32 and uint64 have
+// the loop of the signed type of their size where the bits of a result do not depend on the sign.
 struct LoopTable {
   Loop at[kLoopTypes] = {};
   bool sign_free = false;

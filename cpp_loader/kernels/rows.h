@@ -24,6 +24,12 @@ struct RowFunctions {
   // NaN if there is one; n >= 1.
   float (*maximum)(int64_t n, const float* x);
   float (*minimum)(int64_t n, const float* x);
+  // Softmax, or its logarithm, of every column; rows of x and of y are `stride` apart.
+  void (*softmax_columns)(int64_t rows, int64_t width, const float* x, int64_t stride, float* y,
+                          bool log);
+  // to[j] = log of the sum of exp(x[j]) in every row.
+  void (*log_sum_exp_columns)(int64_t rows, int64_t width, const float* x, int64_t stride,
+                              float* to);
   // LSTM: gates are i, f, g, o, n each, before their activations; c is updated, h = o * tanh(c).
   void (*lstm_cell)(int64_t n, const float* gates, const float* c_in, float* c, float* h);
   // GRU: from input and hidden parts of r, z, n, n each, and the previous h.

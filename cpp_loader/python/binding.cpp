@@ -13,8 +13,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstring>
-#include <random>
-#include <sstream>
 
 #include "../kernels/parallel.h"
 #include "convert.h"
@@ -268,11 +266,11 @@ std::string describe() {
 }
 
 // The state of the default generator goes between the engines as numpy's Mersenne twister has it:
-// a block of 624 words, and how many of them are used up. libstdc++ prints the same.
-constexpr int TWISTER_WORDS = 624;
+// a block of 624 words, and how many of them are used up.
+constexpr int TWISTER_WORDS = kernels::Twister::kWords;
 
 struct ToldState {
-  std::mt19937 engine = default_generator().engine;
+  kernels::Twister engine = default_generator().engine;
   bool has_spare = false;
 };
 
@@ -289,15 +287,10 @@ nb::object generator_state() {
     return nb::none();
   }
   told = {generator.engine, generator.has_next_double};
-  std::stringstream text;
-  text << generator.engine;
-  std::vector<uint32_t> words(TWISTER_WORDS);
-  for (uint32_t& word : words) text >> word;
-  int position = 0;
-  text >> position;
   nb::object spare = generator.has_next_double ? nb::cast(generator.next_double) : nb::none();
-  return nb::make_tuple(generator.seed, nb::bytes(words.data(), words.size() * sizeof(uint32_t)),
-                        position, spare);
+  const uint32_t* words = generator.engine.words();
+  return nb::make_tuple(generator.seed, nb::bytes(words, TWISTER_WORDS * sizeof(uint32_t)),
+                        generator.engine.position(), spare);
 }
 
 void set_generator_state(uint64_t seed, const nb::bytes& words, int position, nb::object spare) {
@@ -305,16 +298,11 @@ void set_generator_state(uint64_t seed, const nb::bytes& words, int position, nb
       position > TWISTER_WORDS) {
     throw nb::value_error("no state of a Mersenne twister");
   }
-  std::stringstream text;
-  for (int k = 0; k < TWISTER_WORDS; ++k) {
-    uint32_t word;
-    std::memcpy(&word, words.c_str() + k * sizeof(word), sizeof(word));
-    text << word << ' ';
-  }
-  text << position;
+  uint32_t state[TWISTER_WORDS];
+  std::memcpy(state, words.c_str(), sizeof state);
   Generator& generator = default_generator();
   std::lock_guard<std::mutex> lock(generator.mutex);
-  text >> generator.engine;
+  generator.engine.set(state, position);
   generator.seed = seed;
   generator.has_next_float = false;
   generator.has_next_double = !spare.is_none();

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from scriptlang.interpreter import native
+from scriptlang.interpreter.engine import engine
 from scriptlang.ops import functions as F
 from scriptlang.ops import random
 from scriptlang.tensors import from_numpy
 from tests.ops.harness import Arrays, TorchDtype, both_tests, call
-from tests.ops.one_operator import chosen, run_natively
+from tests.ops.one_operator import chosen, program, run_natively
 
 A = Arrays("random")
 
@@ -85,6 +86,36 @@ def test_a_seed_counts_whichever_engine_drew_before():
     assert run_natively(*rand, seed=5).tolist() == first
     random.manual_seed(5)                            # the native engine was ahead
     assert F.rand([4]).tolist() == first
+
+
+@pytest.mark.skipif(bool(native.why_absent()), reason="the native engine is not built")
+@pytest.mark.parametrize("name, rest, options", [
+    ("rand", [], {"dtype": 6}), ("rand", [], {"dtype": 7}), ("rand", [], {"dtype": 5}),
+    ("randn", [], {"dtype": 6}), ("randn", [], {"dtype": 7}), ("randint", [], {"dtype": 4})])
+@pytest.mark.parametrize("n", [623, 1249, 5003])
+def test_draws_longer_than_the_twister_are_those_one_by_one(name, rest, options, n):
+    args = [10, [n]] if name == "randint" else [[n]]
+    random.manual_seed(5)
+    wanted = getattr(F, name)(*args, **options).numpy()
+    given = run_natively(*chosen(name, args, options), seed=5).numpy()
+    np.testing.assert_allclose(given, wanted, rtol=1e-5, atol=1e-6 if name == "randn" else 0)
+    following = F.rand([4]).tolist()                 # the native engine was ahead
+    random.manual_seed(5)
+    getattr(F, name)(*args, **options)
+    assert F.rand([4]).tolist() == following
+
+
+@pytest.mark.skipif(bool(native.why_absent()), reason="the native engine is not built")
+def test_pairs_of_words_may_lie_across_two_blocks():
+    results = []
+    for run in (lambda name, *given: getattr(F, name)(*given),
+                lambda name, *given: engine("native").run(program(chosen(name, given, {})[0], ()),
+                                                          chosen(name, given, {})[1])):
+        random.manual_seed(5)
+        run("randperm", 4)                           # three words
+        drawn = run("bernoulli", F.full([2000], 0.4), 0.4)
+        results.append((drawn.tolist(), F.rand([4]).tolist()))
+    assert results[0] == results[1]
 
 
 def test_filling_an_expanded_tensor_is_refused():

@@ -16,6 +16,8 @@ extern const LastConvFunctions last_conv;
 extern const LastPoolFunctions last_pool;
 extern const QuantizedProductFunctions quantized_product;
 extern const QuantizedRowFunctions quantized_rows;
+extern const TwisterFunctions twister;
+extern const CopyFunctions copies;
 
 // Ways of isa/gemm.cpp that isa/conv.cpp uses too. dot_products wants rows of a and columns of b
 // contiguous; the columns of c are `c_column` apart.
@@ -23,6 +25,11 @@ void matrix_product(const Gemm<float>& g);
 void matrix_product(const Gemm<double>& g);
 void dot_products(const Gemm<float>& g, int64_t c_column);
 void dot_products(const Gemm<double>& g, int64_t c_column);
+
+// isa/columns.cpp, for isa/rows.cpp.
+void softmax_columns(int64_t rows, int64_t width, const float* x, int64_t stride, float* y,
+                     bool log);
+void log_sum_exp_columns(int64_t rows, int64_t width, const float* x, int64_t stride, float* to);
 
 // Calls a way of convolving that reads channels as vectors with a copy of the input that lets it.
 void with_dense_input(const LastConv& c, void (*convolve)(const LastConv&));

@@ -178,6 +178,52 @@ void unary(int64_t n, void* out, const void* const* in, const int64_t* step, con
   for (int64_t i = 0; i < n; ++i) o[i] = F::apply(read(a + i), p, q, r);
 }
 
+// 16-bit floats, whose sign is a bit.
+template <uint16_t Kept, uint16_t Turned>
+void turn_bits(int64_t n, void* out, const void* const* in, const int64_t* step, const double*) {
+  const uint16_t* a = static_cast<const uint16_t*>(in[0]);
+  uint16_t* o = static_cast<uint16_t*>(out);
+  const int64_t by = step[0];
+  if (by == 0) {
+    for (int64_t i = 0; i < n; ++i) o[i] = static_cast<uint16_t>((a[0] & Kept) ^ Turned);
+    return;
+  }
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) o[i] = static_cast<uint16_t>((a[i] & Kept) ^ Turned);
+}
+
+#if defined(__AVX512F__)
+// By float32, in one go: what these operators wait for overlaps with the conversions.
+constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+SL_INLINE __m512 load_half(const uint16_t* p, __mmask16 lanes) {
+  return _mm512_maskz_cvtph_ps(lanes, _mm256_maskz_loadu_epi16(lanes, p));
+}
+template <class F>
+SL_INLINE void half_loop(int64_t n, void* out, const void* const* in, const int64_t* step, F f) {
+  const uint16_t* a = static_cast<const uint16_t*>(in[0]);
+  const uint16_t* b = static_cast<const uint16_t*>(in[1]);
+  uint16_t* o = static_cast<uint16_t*>(out);
+  const __m512 first = _mm512_maskz_cvtph_ps(0xffff, _mm256_set1_epi16(static_cast<short>(a[0])));
+  const __m512 second = _mm512_maskz_cvtph_ps(0xffff, _mm256_set1_epi16(static_cast<short>(b[0])));
+  for (int64_t i = 0; i < n; i += 16) {
+    __mmask16 lanes = n - i >= 16 ? 0xffff : static_cast<__mmask16>((1u << (n - i)) - 1);
+    __m512 x = step[0] ? load_half(a + i, lanes) : first;
+    __m512 y = step[1] ? load_half(b + i, lanes) : second;
+    _mm256_mask_storeu_epi16(o + i, lanes, _mm512_maskz_cvtps_ph(0xffff, f(x, y), kNearest));
+  }
+}
+void half_sqrt(int64_t n, void* out, const void* const* in, const int64_t* step, const double*) {
+  const void* both[2] = {in[0], in[0]};
+  const int64_t steps[2] = {step[0], 0};
+  half_loop(n, out, both, steps, [](__m512 x, __m512) SL_ALWAYS {
+    return _mm512_maskz_sqrt_ps(0xffff, x);
+  });
+}
+void half_div(int64_t n, void* out, const void* const* in, const int64_t* step, const double*) {
+  half_loop(n, out, in, step, [](__m512 x, __m512 y) SL_ALWAYS { return _mm512_div_ps(x, y); });
+}
+#endif
+
 // ---- two operands
 
 template <class T>
@@ -419,6 +465,13 @@ constexpr FastLoop kUnaryLoops[] = {
     ROW(rsqrt, double) ROW(reciprocal, double) ROW(leaky_relu, double) ROW(scale_shift, double)
 #undef ROW
     {number(Unary::k_bitwise_not), ScalarType::Bool, &unary<bool, U_logical_not>},
+    {number(Unary::k_neg), ScalarType::Float16, &turn_bits<0xffff, 0x8000>},
+    {number(Unary::k_neg), ScalarType::BFloat16, &turn_bits<0xffff, 0x8000>},
+    {number(Unary::k_abs), ScalarType::Float16, &turn_bits<0x7fff, 0>},
+    {number(Unary::k_abs), ScalarType::BFloat16, &turn_bits<0x7fff, 0>},
+#if defined(__AVX512F__)
+    {number(Unary::k_sqrt), ScalarType::Float16, &half_sqrt},
+#endif
     {number(Unary::k_neg), ScalarType::Float64, &unary<double, U_neg_float>},
     {number(Unary::k_abs), ScalarType::Float64, &unary<double, U_abs_float>},
     {number(Unary::k_square), ScalarType::Float64, &unary<double, U_square_float>},
@@ -439,6 +492,9 @@ constexpr FastLoop kBinaryLoops[] = {
     SL_LOGICAL(X)
 #undef X
 #undef ROW
+#if defined(__AVX512F__)
+    {number(Binary::k_div), ScalarType::Float16, &half_div},
+#endif
     {number(Binary::k_fmax), ScalarType::Float32, &binary<float, B_float_fmax>},
     {number(Binary::k_fmin), ScalarType::Float32, &binary<float, B_float_fmin>},
     {number(Binary::k_fmax), ScalarType::Float64, &binary<double, B_float_fmax>},

@@ -296,6 +296,8 @@ const RowFunctions rows{&softmax,
                         &leaving_no_vectors<sum_exp>,
                         &leaving_no_vectors<extreme<false>>,
                         &leaving_no_vectors<extreme<true>>,
+                        &softmax_columns,
+                        &log_sum_exp_columns,
                         &lstm_cell,
                         &gru_cell};
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "../../kernels/kernel_set.h"
 #include "pointwise.h"
 #include "recording.h"
 #include "strided.h"
@@ -15,58 +16,36 @@ namespace {
 
 constexpr int64_t kParallelElements = 65536;
 
-// 16 x 16 squares: both sides stay within a few cache lines.
-template <class T>
-void copy_transposed(char* to, int64_t to_row, const char* from, int64_t from_column, int64_t rows,
-                     int64_t columns) {
-  constexpr int64_t kSquare = 16;
-  for (int64_t r0 = 0; r0 < rows; r0 += kSquare) {
-    int64_t r1 = std::min(rows, r0 + kSquare);
-    for (int64_t c0 = 0; c0 < columns; c0 += kSquare) {
-      int64_t c1 = std::min(columns, c0 + kSquare);
-      for (int64_t r = r0; r < r1; ++r) {
-        T* line = reinterpret_cast<T*>(to + r * to_row);
-        const char* source = from + r * int64_t(sizeof(T));
-        for (int64_t c = c0; c < c1; ++c) {
-          line[c] = *reinterpret_cast<const T*>(source + c * from_column);
-        }
-      }
+// Elements of one type, moved as bytes; false where nothing here is for them.
+bool try_moved(const StridedPlan& plan, char* to, char* from, int64_t itemsize) {
+  int kind = kernels::copy_functions_of(itemsize);
+  if (kind < 0 || plan.ndim() == 0) return false;
+  const kernels::CopyFunctions& copies = *kernels::kernels().copies;
+  char* base[2] = {to, from};
+  int64_t to_step = plan.stride(0, 0), from_step = plan.stride(1, 0);
+  if (plan.ndim() >= 2 && to_step == itemsize) {
+    int64_t to_row = plan.stride(0, 1), from_row = plan.stride(1, 1), n = plan.size(0);
+    if (from_step == itemsize && n * itemsize <= kernels::kShortRow) {
+      plan.for_each_plane(base, kParallelElements, [&](char* const* at, int64_t rows) {
+        copies.short_rows(rows, n * itemsize, at[0], to_row, at[1], from_row);
+      });
+      return true;
+    }
+    if (from_step != 0 && (from_row == itemsize || from_row == -itemsize)) {
+      plan.for_each_plane(base, kParallelElements, [&](char* const* at, int64_t rows) {
+        // What runs backwards is taken from its other end.
+        int64_t last = from_row < 0 ? rows - 1 : 0;
+        copies.transpose[kind](rows, n, at[0] + last * to_row, from_row < 0 ? -to_row : to_row,
+                               at[1] - last * itemsize, from_step);
+      });
+      return true;
     }
   }
-}
-
-// A plan whose result is contiguous along dimension 0 and whose source is along dimension 1.
-bool try_transposed(const StridedPlan& plan, char* to, const char* from, int64_t itemsize) {
-  if (plan.ndim() < 2 || plan.stride(0, 0) != itemsize || plan.stride(1, 1) != itemsize) {
-    return false;
-  }
-  if (itemsize != 1 && itemsize != 4 && itemsize != 8) return false;
-  int64_t outer = 1;
-  for (int64_t d = 2; d < plan.ndim(); ++d) outer *= plan.size(d);
-  int64_t columns = plan.size(0), rows = plan.size(1);
-  int64_t bands = (rows + 15) / 16;
-  int64_t grain = std::max<int64_t>(1, kParallelElements / (16 * columns));
-  kernels::parallel_for(outer * bands, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t task = begin; task < end; ++task) {
-      int64_t rest = task / bands, first = task % bands * 16;
-      char* o = to + first * plan.stride(0, 1);
-      const char* a = from + first * itemsize;
-      for (int64_t d = 2; d < plan.ndim(); ++d) {
-        int64_t index = rest % plan.size(d);
-        rest /= plan.size(d);
-        o += index * plan.stride(0, d);
-        a += index * plan.stride(1, d);
-      }
-      int64_t height = std::min<int64_t>(16, rows - first);
-      if (itemsize == 1) {
-        copy_transposed<uint8_t>(o, plan.stride(0, 1), a, plan.stride(1, 0), height, columns);
-      } else if (itemsize == 4) {
-        copy_transposed<uint32_t>(o, plan.stride(0, 1), a, plan.stride(1, 0), height, columns);
-      } else {
-        copy_transposed<uint64_t>(o, plan.stride(0, 1), a, plan.stride(1, 0), height, columns);
-      }
-    }
-  });
+  if (to_step != itemsize || from_step % itemsize != 0) return false;
+  plan.for_each_line(base, kParallelElements,
+                     [&](char* const* at, const int64_t* strides, int64_t n) {
+                       copies.line[kind](n, at[0], at[1], strides[1] / itemsize);
+                     });
   return true;
 }
 
@@ -121,7 +100,7 @@ void copy_into(const Tensor& dst, const Tensor& src) {
   plan.set_operand(0, dst.sizes(), dst.strides(), dst.itemsize());
   plan.set_operand(1, src.sizes(), src.strides(), src.itemsize());
   plan.finish();
-  if (dst.dtype() == src.dtype() && try_transposed(plan, to, from, dst.itemsize())) return;
+  if (dst.dtype() == src.dtype() && try_moved(plan, to, from, dst.itemsize())) return;
   char* base[2] = {to, from};
   plan.for_each_line(base, kParallelElements,
                      [&](char* const* at, const int64_t* strides, int64_t n) {

@@ -287,9 +287,9 @@ SL_OP(aten_rot90) {
   SL_CHECK(a != b, "expected rotation dims to be different, but got dim0 = ", dims[0],
            " and dim1 = ", dims[1]);
   switch ((args.integer(1) % 4 + 4) % 4) {
-    case 1: out[0] = to_contiguous(view_transpose(flip(self, {b}), a, b)); break;
+    case 1: out[0] = view_transpose(flip(self, {b}), a, b); break;
     case 2: out[0] = flip(self, {a, b}); break;
-    case 3: out[0] = to_contiguous(view_transpose(flip(self, {a}), a, b)); break;
+    case 3: out[0] = view_transpose(flip(self, {a}), a, b); break;
     default: out[0] = flip(self, IntSpan());
   }
 }

@@ -254,12 +254,12 @@ bool store_plain(const Scalar& s, ScalarType type, Slot* to) {
   return true;
 }
 
-// The common case needs no plan: few elements, contiguous tensors of one shape and of the loop's
-// own type, numbers beside them. False, and nothing done, for others.
+// The common case needs no plan: contiguous tensors of one shape and of the loop's own type,
+// numbers beside them. False, and nothing done, for others.
 bool run_directly(Pointwise& p, Loop loop) {
   ScalarType produced = p.produced == ScalarType::Undefined ? p.compute : p.produced;
-  if (p.first != ScalarType::Undefined || loop_type(p.compute) != p.compute) return false;
-  if (loop_type(produced) != produced) return false;
+  if (p.first != ScalarType::Undefined) return false;
+  if (produced != p.compute && loop_type(produced) != produced) return false;
   if (p.result != ScalarType::Undefined && p.result != produced) return false;
   Slot numbers[kMaxInputs];
   const void* in[kMaxInputs];
@@ -278,7 +278,7 @@ bool run_directly(Pointwise& p, Loop loop) {
     shape = t;
     in[i] = t->raw();
   }
-  if (shape == nullptr || shape->numel() >= kParallelElements) return false;
+  if (shape == nullptr) return false;
   if (p.out.defined()) {
     if (p.out.dtype() != produced || !p.out.is_contiguous() || p.out.storage()->read_only() ||
         !same_shape(p.out, *shape)) {
@@ -295,7 +295,19 @@ bool run_directly(Pointwise& p, Loop loop) {
     }
     if (!p.out.defined()) p.out = Tensor::empty(shape->sizes(), produced);
   }
-  if (shape->numel() > 0) loop(shape->numel(), p.out.raw(), in, step, p.params);
+  int64_t n = p.out.numel();
+  if (n <= kParallelElements) {
+    if (n > 0) loop(n, p.out.raw(), in, step, p.params);
+    return true;
+  }
+  kernels::parallel_for(n, kParallelElements, [&](int64_t begin, int64_t end) {
+    const void* at[kMaxInputs];
+    for (int i = 0; i < p.count; ++i) {
+      at[i] = static_cast<const char*>(in[i]) + begin * step[i] * itemsize(p.compute);
+    }
+    loop(end - begin, static_cast<char*>(p.out.raw()) + begin * itemsize(produced), at, step,
+         p.params);
+  });
   return true;
 }
 
@@ -421,7 +433,9 @@ Tensor run_planned(Pointwise& p, Loop loop) {
 Tensor run(Pointwise& p) {
   Loop loop = (*p.table)[loop_type(p.compute)];
   if (loop == nullptr) not_implemented(p);
-  if (run_directly(p, loop)) return std::move(p.out);
+  // Some operators have loops for the 16-bit floats, too.
+  Loop own = loop_type(p.compute) == p.compute ? loop : (*p.table)[p.compute];
+  if (own != nullptr && run_directly(p, own)) return std::move(p.out);
   return run_planned(p, loop);
 }
 

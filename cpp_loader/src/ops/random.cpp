@@ -5,6 +5,7 @@
 #include <limits>
 #include <random>
 
+#include "../../kernels/kernel_set.h"
 #include "express.h"
 #include "layout.h"
 
@@ -38,10 +39,42 @@ void fill_each(const Tensor& t, Generator& generator, F f) {
   copy_into(t, values);
 }
 
+// Runs f(uniform number) -> double for every element in order, into any type.
+template <class F>
+void fill_from_uniform(const Tensor& t, Generator& generator, F f) {
+  constexpr int64_t kBlock = 256;
+  check_writable(t);
+  bool direct = t.dtype() == ScalarType::Float32 && t.is_contiguous();
+  Tensor values = direct ? t : Tensor::empty(t.sizes(), ScalarType::Float64);
+  {
+    Lock lock(generator.mutex);
+    Draw draw(generator);
+    double u[kBlock];
+    for (int64_t done = 0; done < t.numel(); done += kBlock) {
+      int64_t n = std::min(kBlock, t.numel() - done);
+      draw.uniform(n, u);
+      if (direct) {
+        float* to = values.data<float>() + done;
+        std::transform(u, u + n, to, [&](double x) { return float(f(x)); });
+      } else {
+        std::transform(u, u + n, values.data<double>() + done, f);
+      }
+    }
+  }
+  if (!direct) copy_into(t, values);
+}
+
 // low + x * range, rounded once; most often x itself.
 template <class T>
 T scaled(T x, T range, T low) {
   return range == T(1) && low == T(0) ? x : std::fma(x, range, low);
+}
+
+template <class T>
+void fill_uniform_row(T* data, int64_t n, T range, T low, Draw draw) {
+  draw.uniform(n, data);
+  if (range == T(1) && low == T(0)) return;
+  for (int64_t i = 0; i < n; ++i) data[i] = scaled(data[i], range, low);
 }
 
 // Blocks of sixteen uniform numbers become normal ones: by Box and Muller, each of the first eight
@@ -82,21 +115,41 @@ void normal_blocks(T* data, int64_t blocks, T mean, T std) {
 // `whole_only`: nothing is drawn for the rest behind the last whole block.
 template <class T>
 void fill_normal_blocks(T* data, int64_t n, T mean, T std, Draw draw, bool whole_only) {
-  auto uniform = [&] {
-    if constexpr (std::is_same_v<T, float>) return draw.uniform_float();
-    else return draw.uniform();
-  };
-  int64_t drawn = whole_only ? n - n % 16 : n;
-  for (int64_t i = 0; i < drawn; ++i) data[i] = uniform();
-  normal_blocks(data, n / 16, mean, std);
+  // What is drawn becomes normal while it is in the first cache; the rest is drawn before.
+  constexpr int64_t kPiece = 1024;
+  for (int64_t done = 0; done < n - n % 16; done += kPiece) {
+    int64_t count = std::min(kPiece, n - n % 16 - done);
+    draw.uniform(count, data + done);
+    if (done + count == n - n % 16 && !whole_only) draw.uniform(n % 16, data + done + count);
+    normal_blocks(data + done, count / 16, mean, std);
+  }
   if (n % 16 != 0) {
     data += n - 16;
-    for (int i = 0; i < 16; ++i) data[i] = uniform();
+    draw.uniform(16, data);
     normal_blocks(data, 1, mean, std);
   }
 }
 
+// Takes blocks of words to where their numbers are wanted.
+template <class T, class Convert>
+void draw_uniform(int64_t n, T* to, Generator& generator, Convert convert) {
+  constexpr int64_t kBlock = 512, kWords = sizeof(T) / sizeof(uint32_t);
+  uint32_t words[kBlock * kWords];
+  for (; n > 0; n -= kBlock, to += kBlock) {
+    int64_t count = std::min(n, kBlock);
+    generator.engine.draw(count * kWords, words);
+    convert(count, words, to);
+  }
+}
+
 }  // namespace
+
+void Draw::uniform(int64_t n, float* to) {
+  draw_uniform(n, to, generator_, kernels::kernels().twister->uniform_f32);
+}
+void Draw::uniform(int64_t n, double* to) {
+  draw_uniform(n, to, generator_, kernels::kernels().twister->uniform_f64);
+}
 
 double Draw::normal(double mean, double std) {
   if (generator_.has_next_double) {
@@ -133,11 +186,19 @@ void fill_uniform(const Tensor& t, double from, double to, Generator& generator)
            dtype_display_name(type), "'");
   SL_CHECK(from <= to, "uniform_ expects to return a [from, to) range, but found from=", from,
            " > to=", to);
-  fill_each(t, generator, [&](Draw& draw) {
-    if (type == ScalarType::Float64) return scaled(draw.uniform(), to - from, from);
+  check_writable(t);
+  bool wide = type == ScalarType::Float64;
+  ScalarType drawn = wide ? ScalarType::Float64 : ScalarType::Float32;
+  bool direct = type == drawn && t.is_contiguous();
+  Tensor values = direct ? t : Tensor::empty(t.sizes(), drawn);
+  {
+    Lock lock(generator.mutex);
+    Draw draw(generator);
     float low = float(from);
-    return double(scaled(draw.uniform_float(), float(to) - low, low));
-  });
+    if (wide) fill_uniform_row(values.data<double>(), t.numel(), to - from, from, draw);
+    else fill_uniform_row(values.data<float>(), t.numel(), float(to) - low, low, draw);
+  }
+  if (!direct) copy_into(t, values);
 }
 
 void fill_normal(const Tensor& t, double mean, double std, Generator& generator) {
@@ -156,19 +217,21 @@ void fill_normal(const Tensor& t, double mean, double std, Generator& generator)
   }
   bool wide = t.dtype() == ScalarType::Float64;
   bool half = t.itemsize() == 2;
-  Tensor values = Tensor::empty(t.sizes(), wide ? ScalarType::Float64 : ScalarType::Float32);
+  ScalarType drawn = wide ? ScalarType::Float64 : ScalarType::Float32;
+  bool direct = t.dtype() == drawn && t.is_contiguous();
+  Tensor values = direct ? t : Tensor::empty(t.sizes(), drawn);
   {
     Lock lock(generator.mutex);
     Draw draw(generator);
     if (wide) fill_normal_blocks(values.data<double>(), t.numel(), mean, std, draw, half);
     else fill_normal_blocks(values.data<float>(), t.numel(), float(mean), float(std), draw, half);
   }
-  copy_into(t, values);
+  if (!direct) copy_into(t, values);
 }
 
 void fill_bernoulli(const Tensor& t, double p, Generator& generator) {
   SL_CHECK(p >= 0 && p <= 1, "bernoulli_ expects p to be in [0, 1], but got p=", p);
-  fill_each(t, generator, [p](Draw& draw) { return double(draw.uniform() < p); });
+  fill_from_uniform(t, generator, [p](double u) { return double(u < p); });
 }
 
 namespace {
@@ -193,6 +256,18 @@ Tensor normal(const Tensor& t, Generator& generator) {
   return t;
 }
 
+// low + a word of 32 bits modulo range, in the elements of an int64 tensor.
+void fill_remainders(const Tensor& t, uint32_t range, int64_t low, Draw draw) {
+  constexpr int64_t kBlock = 512;
+  uint32_t words[kBlock];
+  int64_t* to = t.data<int64_t>();
+  for (int64_t done = 0; done < t.numel(); done += kBlock) {
+    int64_t n = std::min(kBlock, t.numel() - done);
+    draw.bits32(n, words);
+    for (int64_t i = 0; i < n; ++i) to[done + i] = low + int64_t(words[i] % range);
+  }
+}
+
 // Integers of [low, high). Ranges from 2^28 on take 64 bits, as PyTorch does.
 Tensor integers(const Tensor& t, int64_t low, int64_t high, Generator& generator) {
   SL_CHECK(low < high, "random_ expects 'from' to be less than 'to', but got from=", low,
@@ -203,10 +278,13 @@ Tensor integers(const Tensor& t, int64_t low, int64_t high, Generator& generator
   {
     Lock lock(generator.mutex);
     Draw draw(generator);
-    int64_t* to = values.data<int64_t>();
-    for (int64_t i = 0; i < values.numel(); ++i) {
-      uint64_t bits = range >= uint64_t{1} << 28 ? draw.bits64() : draw.bits32();
-      to[i] = int64_t(uint64_t(low) + bits % range);
+    if (range >= uint64_t{1} << 28) {
+      int64_t* to = values.data<int64_t>();
+      for (int64_t i = 0; i < values.numel(); ++i) {
+        to[i] = int64_t(uint64_t(low) + draw.bits64() % range);
+      }
+    } else {
+      fill_remainders(values, uint32_t(range), low, draw);
     }
   }
   copy_into(t, values);
@@ -221,107 +299,46 @@ Tensor permutation(int64_t n, ScalarType dtype, Generator& generator) {
   Lock lock(generator.mutex);
   Draw draw(generator);
   for (int64_t i = 0; i + 1 < n; ++i) {
-    int64_t j = i + int64_t(draw.bits32() % uint64_t(n - i));
-    std::swap(to[i], to[j]);
+    uint32_t bits = draw.bits32();
+    int64_t rest = n - i;  // a division of 32 bits takes half the time
+    int64_t j = rest >> 32 ? int64_t(bits) : int64_t(bits % uint32_t(rest));
+    std::swap(to[i], to[i + j]);
   }
   return to_dtype(t, dtype);
 }
 
-// A number of [0, 1): of 53 bits for double, of 24 for the narrower types.
-double uniform_of(ScalarType type, Draw& draw) {
-  if (type == ScalarType::Float64) return draw.uniform();
-  return double(draw.uniform_float());
+// PyTorch draws in the type of the probabilities: numbers of 53 bits for double, of 24 for the
+// narrower types.
+template <class T>
+void draw_each(const Tensor& p, T* out, Draw draw) {
+  constexpr int64_t kBlock = 256;
+  T u[kBlock];
+  const T* probability = p.data<T>();
+  for (int64_t done = 0; done < p.numel(); done += kBlock) {
+    int64_t n = std::min(kBlock, p.numel() - done);
+    draw.uniform(n, u);
+    bool valid = true;
+    for (int64_t i = 0; i < n; ++i) {
+      T each = probability[done + i];
+      valid &= each >= T(0) && each <= T(1);
+      out[done + i] = T(u[i] < each);
+    }
+    SL_CHECK(valid, "Expected p_in >= 0 && p_in <= 1 to be true, but got false.");
+  }
 }
 
 Tensor bernoulli_each(const Tensor& p, ScalarType dtype, Generator& generator) {
-  Tensor wide = contiguous_as(p, ScalarType::Float64);
-  Tensor out = Tensor::empty(p.sizes(), ScalarType::Bool);
-  Lock lock(generator.mutex);
-  Draw draw(generator);
-  for (int64_t i = 0; i < wide.numel(); ++i) {
-    double probability = wide.data<double>()[i];
-    SL_CHECK(probability >= 0 && probability <= 1, "Expected p_in >= 0 && p_in <= 1 to be true, "
-             "but got false.");
-    // PyTorch draws in the type of the probabilities.
-    double u = uniform_of(p.dtype(), draw);
-    out.data<bool>()[i] = u < probability;
+  bool wide = p.dtype() == ScalarType::Float64;
+  ScalarType drawn = wide ? ScalarType::Float64 : ScalarType::Float32;
+  Tensor probabilities = contiguous_as(p, drawn);
+  Tensor out = Tensor::empty(p.sizes(), drawn);
+  {
+    Lock lock(generator.mutex);
+    Draw draw(generator);
+    if (wide) draw_each(probabilities, out.data<double>(), draw);
+    else draw_each(probabilities, out.data<float>(), draw);
   }
   return to_dtype(out, dtype);
-}
-
-void check_weights(const Tensor& rows) {
-  int64_t n = rows.size(1);
-  for (int64_t r = 0; r < rows.size(0); ++r) {
-    double total = 0;
-    for (int64_t j = 0; j < n; ++j) {
-      double p = rows.data<double>()[r * n + j];
-      SL_CHECK(p >= 0 && std::isfinite(p),
-               "probability tensor contains either `inf`, `nan` or element < 0");
-      total += p;
-    }
-    SL_CHECK(total > 0, "invalid multinomial distribution (sum of probabilities <= 0)");
-  }
-}
-
-// The places of the largest quotients of weights and exponential noise, drawn in the type of the
-// weights.
-void draw_by_noise(const Tensor& rows, ScalarType given, Generator& generator, const Tensor& out) {
-  int64_t n = rows.size(1), count = out.size(1);
-  bool wide = given == ScalarType::Float64;
-  Tensor noise = Tensor::empty(rows.sizes(), ScalarType::Float64);
-  fill_each(noise, generator, [&](Draw& draw) {
-    double e = -std::log1p(-draw.uniform());
-    return wide ? e : double(float(e));
-  });
-  std::vector<double> score(size_t(n), 0.0);
-  std::vector<int64_t> order(size_t(n), 0);
-  for (int64_t r = 0; r < rows.size(0); ++r) {
-    for (int64_t j = 0; j < n; ++j) {
-      double q = rows.data<double>()[r * n + j] / noise.data<double>()[r * n + j];
-      score[size_t(j)] = wide ? q : double(float(q));
-      order[size_t(j)] = j;
-    }
-    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-      return score[size_t(a)] > score[size_t(b)];
-    });
-    std::copy_n(order.begin(), count, out.data<int64_t>() + r * count);
-  }
-}
-
-void draw_by_cumulation(const Tensor& rows, Generator& generator, const Tensor& out) {
-  int64_t n = rows.size(1), count = out.size(1);
-  std::vector<double> below(size_t(n), 0.0);
-  Lock lock(generator.mutex);
-  Draw draw(generator);
-  for (int64_t r = 0; r < rows.size(0); ++r) {
-    double total = 0;
-    for (int64_t j = 0; j < n; ++j) below[size_t(j)] = total += rows.data<double>()[r * n + j];
-    for (double& b : below) b /= total;
-    for (int64_t i = 0; i < count; ++i) {
-      auto at = std::lower_bound(below.begin(), below.end(), draw.uniform());
-      out.data<int64_t>()[r * count + i] = std::min<int64_t>(at - below.begin(), n - 1);
-    }
-  }
-}
-
-Tensor multinomial(const Tensor& self, int64_t count, bool replacement, Generator& generator) {
-  SL_CHECK(self.dim() == 1 || self.dim() == 2, "prob_dist must be 1 or 2 dim");
-  SL_CHECK(is_floating(self.dtype()), "multinomial only supports floating-point dtypes for input, "
-           "got: ", dtype_display_name(self.dtype()));
-  Tensor rows = contiguous_as(self.dim() == 1 ? view_unsqueeze(self, 0) : self,
-                              ScalarType::Float64);
-  int64_t n = rows.size(1);
-  SL_CHECK(count > 0, "cannot sample n_sample <= 0 samples");
-  SL_CHECK(replacement || count <= n,
-           "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
-  check_weights(rows);
-  Tensor out = Tensor::empty({rows.size(0), count}, ScalarType::Int64);
-  if (!replacement || count == 1) {
-    draw_by_noise(rows, self.dtype(), generator, out);
-  } else {
-    draw_by_cumulation(rows, generator, out);
-  }
-  return self.dim() == 1 ? view_squeeze(out, {0}) : out;
 }
 
 int64_t largest_random(ScalarType t) {
@@ -349,8 +366,12 @@ Tensor any_integers(const Tensor& t, Generator& generator) {
   {
     Lock lock(generator.mutex);
     Draw draw(generator);
-    for (int64_t i = 0; i < values.numel(); ++i) {
-      values.data<int64_t>()[i] = int64_t((wide ? draw.bits64() : draw.bits32()) % range);
+    if (!wide && range >> 32 == 0) {
+      fill_remainders(values, uint32_t(range), 0, draw);
+    } else {
+      for (int64_t i = 0; i < values.numel(); ++i) {
+        values.data<int64_t>()[i] = int64_t((wide ? draw.bits64() : draw.bits32()) % range);
+      }
     }
   }
   copy_into(t, values);
@@ -367,8 +388,8 @@ void check_floats(const Tensor& t, const char* name) {
 Tensor cauchy(const Tensor& t, double median, double sigma, Generator& generator) {
   check_floats(t, "cauchy");
   SL_CHECK(sigma > 0, "cauchy_ expects sigma > 0.0, but found sigma=", sigma);
-  fill_each(t, generator, [&](Draw& draw) {
-    return median + sigma * std::tan(kTwoPi / 2 * (draw.uniform() - 0.5));
+  fill_from_uniform(t, generator, [&](double u) {
+    return median + sigma * std::tan(kTwoPi / 2 * (u - 0.5));
   });
   return t;
 }
@@ -384,8 +405,8 @@ Tensor geometric(const Tensor& t, double p, Generator& generator) {
   SL_CHECK(t.dtype() != ScalarType::Bool, "\"geometric_cpu\" not implemented for 'Bool'");
   SL_CHECK(p > 0 && p < 1, "geometric_ expects p to be in (0, 1), but got p=", p);
   double scale = std::log1p(-p);
-  fill_each(t, generator, [&](Draw& draw) {
-    double number = std::ceil(std::log(draw.uniform()) / scale);
+  fill_from_uniform(t, generator, [&](double u) {
+    double number = std::ceil(std::log(u) / scale);
     // A draw of 0 would give infinity, which is no integer.
     return std::isfinite(number) || is_floating(t.dtype()) ? number : 1e18;
   });
@@ -478,8 +499,8 @@ SL_OP(aten_exponential_) {
   SL_CHECK(is_floating(args.tensor(0).dtype()), "Exponential distribution is a continuous "
            "probability distribution. dtype must be a floating point but you specified ",
            dtype_display_name(args.tensor(0).dtype()));
-  fill_each(args.tensor(0), args.generator(2, ctx),
-            [&](Draw& draw) { return -1.0 / lambda * std::log1p(-draw.uniform()); });
+  fill_from_uniform(args.tensor(0), args.generator(2, ctx),
+                    [&](double u) { return -1.0 / lambda * std::log1p(-u); });
   out[0] = args.tensor(0);
 }
 SL_OP(aten_random_) { out[0] = any_integers(args.tensor(0), args.generator(1, ctx)); }
@@ -507,9 +528,6 @@ SL_OP(aten_bernoulli__Tensor) {
   Tensor p = view_expand(args.tensor(1), args.tensor(0).sizes());
   copy_into(args.tensor(0), bernoulli_each(p, args.tensor(0).dtype(), args.generator(2, ctx)));
   out[0] = args.tensor(0);
-}
-SL_OP(aten_multinomial) {
-  out[0] = multinomial(args.tensor(0), args.integer(1), args.boolean(2), args.generator(3, ctx));
 }
 
 SL_OP(aten_cauchy_) {
@@ -562,7 +580,7 @@ SL_OP(aten_initial_seed) {
 }
 SL_OP(aten_Generator) {
   args.want_cpu(0);
-  out[0] = args.none(1) ? Value(Generator::make()) : Value(Generator::make(uint64_t(args.integer(1))));
+  out[0] = Value(args.none(1) ? Generator::make() : Generator::make(uint64_t(args.integer(1))));
 }
 
 }  // namespace scriptlang

@@ -9,7 +9,7 @@ namespace scriptlang {
 class Draw {
  public:
   explicit Draw(Generator& generator) : generator_(generator) {}
-  uint32_t bits32() { return uint32_t(generator_.engine()); }
+  uint32_t bits32() { return generator_.engine(); }
   uint64_t bits64() {
     uint64_t high = bits32();
     return high << 32 | bits32();
@@ -17,6 +17,10 @@ class Draw {
   // In [0, 1), with as many random bits as the type's significand holds.
   float uniform_float() { return float(bits32() & ((1u << 24) - 1)) * 0x1p-24f; }
   double uniform() { return double(bits64() & ((uint64_t{1} << 53) - 1)) * 0x1p-53; }
+  // What n calls of the functions above give.
+  void bits32(int64_t n, uint32_t* to) { generator_.engine.draw(n, to); }
+  void uniform(int64_t n, float* to);
+  void uniform(int64_t n, double* to);
   // Box-Muller; the second number of a pair is kept in the generator.
   double normal(double mean, double std);
 

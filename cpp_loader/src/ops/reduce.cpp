@@ -448,6 +448,16 @@ Tensor log_sum_exp(const Tensor& self, const Dims& dims, bool keepdim) {
   if (is_complex(self.dtype())) return complex_log_sum_exp(self, dims, keepdim);
   ScalarType result = float_type(self.dtype());
   ScalarType computed = computed_type(result, "logsumexp");
+  Columns columns;
+  if (computed == ScalarType::Float32 && !is_symbolic(self) && columns.find(self, dims)) {
+    Tensor from = to_dtype(self, computed), to = Tensor::empty(reduced_sizes(self, dims, keepdim),
+                                                               computed);
+    columns.for_bands([&](int64_t at, int64_t place, int64_t width) {
+      kernels::kernels().rows->log_sum_exp_columns(columns.n, width, from.data<float>() + at,
+                                                   columns.inner, to.data<float>() + place);
+    });
+    return to_dtype(to, result);
+  }
   Reduction r = reduction(self, dims, keepdim, computed);
   Tensor to = r.result(computed);
   for_float_type(computed, [&](auto zero) {

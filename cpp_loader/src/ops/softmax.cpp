@@ -1,6 +1,8 @@
+#include "../../kernels/kernel_set.h"
 #include "../../kernels/parallel.h"
 #include "layers.h"
 #include "recording.h"
+#include "reduce.h"
 #include "view.h"
 
 namespace scriptlang {
@@ -31,6 +33,21 @@ void run_rows(const Tensor& from, const Tensor& to, const RowFunction& function)
 Tensor record_softmax(const Tensor& self, int64_t dim, ScalarType computed, ScalarType result,
                       bool log);
 
+// Along a dimension with others behind it, where the data lies; undefined where that is not done.
+Tensor softmax_of_columns(const Tensor& self, int64_t dim, ScalarType computed, bool log) {
+  Columns columns;
+  Dims dims;
+  dims.push_back(dim);
+  if (computed != ScalarType::Float32 || !columns.find(self, dims)) return Tensor();
+  Tensor from = to_dtype(self, computed);
+  Tensor to = from.is(self) ? Tensor::empty(self.sizes(), computed) : from;
+  columns.for_bands([&](int64_t at, int64_t, int64_t width) {
+    kernels::kernels().rows->softmax_columns(columns.n, width, from.data<float>() + at,
+                                             columns.inner, to.data<float>() + at, log);
+  });
+  return to;
+}
+
 // Along the last dimension; others are moved there.
 Tensor softmax(const Tensor& self, int64_t dim, ScalarType result, bool log) {
   dim = wrap_dim(dim, self.dim());
@@ -38,6 +55,9 @@ Tensor softmax(const Tensor& self, int64_t dim, ScalarType result, bool log) {
                                                   : "softmax_lastdim_kernel_impl");
   if (is_symbolic(self)) return record_softmax(self, dim, computed, result, log);
   if (self.dim() == 0) return view_squeeze(softmax(view_unsqueeze(self, 0), 0, result, log));
+  if (Tensor done = softmax_of_columns(self, dim, computed, log); done.defined()) {
+    return to_dtype(done, result);
+  }
   Tensor moved = dim == self.dim() - 1 ? self : view_transpose(self, dim, -1);
   Tensor work = Tensor::empty(moved.sizes(), computed);
   bool lies_so = moved.is_contiguous() && moved.dtype() == computed;

@@ -37,6 +37,9 @@ class StridedPlan {
   // f(pointers, strides, n) for every line along the innermost dimension; after finish().
   template <class F>
   void for_each_line(char* const* base, int64_t grain, F&& f) const;
+  // f(pointers, rows) for every plane of the two innermost dimensions, or bands of rows of it.
+  template <class F>
+  void for_each_plane(char* const* base, int64_t grain, F&& f) const;
 
  private:
   void order(int64_t* permutation) const;
@@ -90,6 +93,28 @@ void StridedPlan::for_each_line(char* const* base, int64_t grain, F&& f) const {
         index[d] = 0;
         for (int i = 0; i < operands_; ++i) at[i] -= sizes_[d] * strides_[i][d];
       }
+    }
+  });
+}
+
+template <class F>
+void StridedPlan::for_each_plane(char* const* base, int64_t grain, F&& f) const {
+  int64_t planes = 1, rows = sizes_[1];
+  for (int64_t d = 2; d < ndim_; ++d) planes *= sizes_[d];
+  int64_t least = std::max<int64_t>(1, grain / sizes_[0]);
+  int64_t height = planes == 1 ? std::min(rows, least) : rows;
+  int64_t bands = (rows + height - 1) / height;
+  kernels::parallel_for(planes * bands, std::max<int64_t>(1, least / height), [&](int64_t begin,
+                                                                               int64_t end) {
+    for (int64_t task = begin; task < end; ++task) {
+      int64_t rest = task / bands, first = task % bands * height;
+      char* at[kMaxOperands];
+      for (int i = 0; i < operands_; ++i) at[i] = base[i] + first * strides_[i][1];
+      for (int64_t d = 2; d < ndim_; ++d) {
+        for (int i = 0; i < operands_; ++i) at[i] += rest % sizes_[d] * strides_[i][d];
+        rest /= sizes_[d];
+      }
+      f(at, std::min(height, rows - first));
     }
   });
 }

@@ -12,7 +12,6 @@
 #include <memory>
 #include <mutex>
 #include <new>
-#include <random>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,6 +19,7 @@
 
 #include "error.h"
 #include "tensor.h"
+#include "../../kernels/twister.h"
 
 namespace scriptlang {
 
@@ -408,7 +408,7 @@ struct Enum : Counted {
 struct Generator : Counted {
   std::mutex mutex;
   uint64_t seed = 5489;
-  std::mt19937 engine{5489};
+  kernels::Twister engine{5489};
   bool has_next_double = false, has_next_float = false;
   double next_double = 0;
   float next_float = 0;
