@@ -20,9 +20,12 @@ function(scriptlang_add_isa name)
   target_compile_definitions(scriptlang PRIVATE SL_HAS_ISA_${name})
 endfunction()
 
-scriptlang_add_isa(portable)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
+  # Processors of the last ten years have AVX2: what runs on older ones is made small.
+  scriptlang_add_isa(portable -Os)
   scriptlang_add_isa(avx2 -mavx2 -mfma -mf16c -mbmi -mbmi2)
   scriptlang_add_isa(avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mbmi -mbmi2
                      -mprefer-vector-width=512)
+else()
+  scriptlang_add_isa(portable)
 endif()
