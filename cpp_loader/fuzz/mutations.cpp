@@ -16,10 +16,10 @@ namespace {
 
 constexpr size_t kMostValues = 40000;  // of a tree; shared parts may make it exponential
 
-using Items = Tuple::Items;
+using Items = std::vector<Value>;
 
-// What is changed in place: our programs are made of tuples.
-Items* items_of(Value& v) { return v.is_tuple() ? &v.as_tuple().items : nullptr; }
+// What is changed in place: our programs are made of tuples, which are objects while they change.
+Items* items_of(Value& v) { return v.is_object() ? &v.as_object().slots : nullptr; }
 
 void write(const Value& v, std::string* out) {
   switch (v.tag()) {
@@ -52,19 +52,32 @@ void write(const Value& v, std::string* out) {
   }
 }
 
-Value tuple(Items items) { return Tuple::make(items.data(), int64_t(items.size())); }
+Value tuple(Items items) {
+  static const ClassRef kClass(new ClassType);
+  Ref<Object> object = Object::make(kClass);
+  object->slots = std::move(items);
+  return object;
+}
 
 // A copy that shares nothing, as far as it is made of tuples and lists.
 Value copy(const Value& v, size_t* left) {
   if (*left == 0) return Value();
   --*left;
-  if (!v.is_tuple() && !v.is_list()) return v;
+  if (!v.is_tuple() && !v.is_list()) return v.is_object() ? Value() : v;
   Items items;
   for (const Value& item : scriptlang::items_of(v)) {
     items.push_back(copy(item, left));
   }
   if (v.is_tuple()) return tuple(std::move(items));
-  return List::make({items.begin(), items.end()});
+  return List::make(std::move(items));
+}
+
+// The tree with tuples in place of the objects.
+Value finished(const Value& v) {
+  if (!v.is_object() && !v.is_list()) return v;
+  Items items = v.is_object() ? v.as_object().slots : scriptlang::items_of(v);
+  for (Value& item : items) item = finished(item);
+  return v.is_object() ? Value(Tuple::make(std::move(items))) : List::make(std::move(items));
 }
 
 
@@ -515,7 +528,7 @@ std::string mutate_program(const Value& tree, uint32_t seed) {
   for (uint64_t rounds = 1 + random() % 4; rounds > 0; --rounds) {
     std::shared_ptr<const Program> program;
     try {
-      program = Program::decode(changed, std::make_shared<ClassTable>());
+      program = Program::decode(finished(changed), std::make_shared<ClassTable>());
     } catch (const Error&) {
     }
     size_t k = first + random() % (functions->size() - first);
@@ -524,7 +537,7 @@ std::string mutate_program(const Value& tree, uint32_t seed) {
     if (!editor.usable()) return {};
     editor.change();
   }
-  return write_pickle(changed);
+  return write_pickle(finished(changed));
 }
 
 }  // namespace fuzz

@@ -82,9 +82,8 @@ namespace scriptlang::lower {
 
 // Steps that are an instruction as it was, on the stack slots from `a` on: values from values.
 #define SL_PLAIN_STEPS(X)                                                                \
-  X(LIST_UNPACK) X(TUPLE_UNPACK) X(TUPLE_CONSTRUCT) X(NAMED_TUPLE_CONSTRUCT)             \
-  X(LIST_CONSTRUCT) X(DICT_CONSTRUCT) X(CREATE_OBJECT) X(ISINSTANCE) X(TUPLE_SLICE)      \
-  X(FORMAT) X(DEVICE) X(TO_LIST) X(NUM_TO_TENSOR) X(IS_CUDA)
+  X(LIST_UNPACK) X(TUPLE_UNPACK) X(DICT_CONSTRUCT) X(CREATE_OBJECT) X(ISINSTANCE)         \
+  X(TUPLE_SLICE) X(FORMAT) X(DEVICE) X(TO_LIST) X(NUM_TO_TENSOR) X(IS_CUDA)
 
 // The same for those that the machine itself has to do with: calls, futures, errors, results.
 #define SL_STACK_STEPS(X)                                                                \
@@ -151,6 +150,8 @@ namespace scriptlang::lower {
   X(SET_ATTRIBUTE, "abx")      /* slot x of object a = b, which is taken when it is counted */    \
   SL_GETTER(X, TUPLE_AT, "abc")      /* a = b[int c] */                                           \
   SL_GETTER(X, PART_GET, "abcs")     /* a = b[int c][int x], of a list of tuples */               \
+  X(TUPLE, "axn")              /* a = a tuple of what c rows of the moves from x name */          \
+  X(LIST, "axn")               /* a list of that */                                               \
   X(UNPACK, "bxn")             /* what the tuple b holds, by c rows of the moves from x */       \
   X(UNPACK_LAST, "bxn")        /* the same; takes b */                                            \
   X(UNPACK_AT, "bcx")          /* the same for b[int c], by y rows */                             \
@@ -199,13 +200,14 @@ struct Step {
     double (*function)(double);        // FLOAT_CALL
     double (*function_two)(double, double);
     const Function* callee;            // CALL, CALL_PROVEN
+    const Type* type;                  // TUPLE: the NamedTuple's, or null; LIST
     int32_t y;                         // CHARACTER_EQ, CHARACTER_NE: a slot; UNPACK_AT: a number
   };
 };
 static_assert(sizeof(Step) == 32, "two steps a cache line");
 
-// One of the moves that lay out the arguments of a call, or of those that take a tuple apart: of
-// these Int, Float and Bool raise TypeError for anything else, and Nowhere drops the value.
+// One of the moves that lay out the arguments of a call or the items of a tuple or list (which go
+// nowhere else), or of those that take a tuple apart: of these Int, Float and Bool raise TypeError for anything else, and Nowhere drops the value.
 struct Fill {
   enum Kind : int32_t {
     Raw,  // a copy of what is not counted

@@ -23,10 +23,7 @@ Op stack_op(Opcode op) {
 
 Tags result_of(Opcode op) {
   switch (op) {
-    case Opcode::LIST_CONSTRUCT: return one(Tag::List);
     case Opcode::DICT_CONSTRUCT: return one(Tag::Dict);
-    case Opcode::TUPLE_CONSTRUCT:
-    case Opcode::NAMED_TUPLE_CONSTRUCT:
     case Opcode::TUPLE_SLICE: return one(Tag::Tuple);
     case Opcode::CREATE_OBJECT: return one(Tag::Object);
     case Opcode::ISINSTANCE:
@@ -56,6 +53,9 @@ char result_letter(const Function& f) {
 
 bool unpacks(Op op) {
   return op == Op::UNPACK || op == Op::UNPACK_LAST || op == Op::UNPACK_AT;
+}
+bool has_rows(Op op) {
+  return op == Op::FILL || unpacks(op) || op == Op::TUPLE || op == Op::LIST;
 }
 
 Fill::Kind fill_of(char letter) {
@@ -199,6 +199,10 @@ void Lowering::step() {
     case Opcode::SET_ATTR: return set_attribute(i.x);
     case Opcode::TUPLE_INDEX: return tuple_index();
     case Opcode::TUPLE_UNPACK: return unpack();
+    case Opcode::TUPLE_CONSTRUCT: return construct(Op::TUPLE, i.x, nullptr);
+    case Opcode::NAMED_TUPLE_CONSTRUCT:
+      return construct(Op::TUPLE, i.n, f_.types[size_t(i.x)].get());
+    case Opcode::LIST_CONSTRUCT: return construct(Op::LIST, i.n, f_.types[size_t(i.x)].get());
     case Opcode::DICT_INDEX: return look_at_two(Op::DICT_GET, kAnyTags);
     case Opcode::__IS__: return look_at_two(Op::IS, one(Tag::Bool));
     case Opcode::__ISNOT__: return look_at_two(Op::IS_NOT, one(Tag::Bool));
@@ -470,7 +474,7 @@ std::unique_ptr<Code> Lowering::assemble() {
       if (is_jump(step.op)) {
         int64_t to = step.x >= 0 ? begin[size_t(step.x)] : stubs[b] + ~step.x;
         step.x = int32_t(to - here);
-      } else if (step.op == Op::FILL || unpacks(step.op)) {
+      } else if (has_rows(step.op)) {
         step.x += fills;
       } else if (step.op == Op::OP || step.op == Op::OP_MANY) {
         step.x += calls;

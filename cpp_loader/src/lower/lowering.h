@@ -109,6 +109,7 @@ class Lowering {
   void cleared(int64_t from, int64_t to);
   bool wanted(int32_t slot, Entry::Kind kind) const;
   void gather(int64_t first, int64_t count);
+  void before_moves(int64_t first, int64_t count);
   void add_fills(int64_t first, int64_t count);
   int32_t borrow(int64_t position);
   int32_t taken(int64_t position);
@@ -139,6 +140,7 @@ class Lowering {
   void string_add();
   void emptied(int32_t slot);
   void tuple_index();
+  void construct(StepOp op, int64_t count, const Type* type);
   void attribute(int32_t slot);
   void set_attribute(int32_t slot);
   void look_at_two(StepOp op, Tags result);

@@ -77,7 +77,7 @@ Step* Lowering::getter_of(int32_t slot) {
 
 // Whether a step drops what was in the slot of its result.
 static bool drops_old(StepOp op) {
-  return op == Op::OP || is_getter(op) || op == Op::STRING_AT;
+  return op == Op::OP || is_getter(op) || op == Op::STRING_AT || op == Op::TUPLE || op == Op::LIST;
 }
 
 // Lets the last step write its result to another slot; `from` keeps what it had.
@@ -206,8 +206,8 @@ void Lowering::gather(int64_t first, int64_t count) {
   for (int64_t p = first; p < first + count && pending == 1; ++p) materialise(p);
 }
 
-void Lowering::add_fills(int64_t first, int64_t count) {
-  // What lies below and still wants a register that is emptied here.
+// What lies below these positions and still wants a register that they empty is taken first.
+void Lowering::before_moves(int64_t first, int64_t count) {
   for (int64_t p = first; p < first + count; ++p) {
     const Entry& e = stack_[size_t(p)];
     if (e.kind != Entry::Move || uncounted(tags(e.index))) continue;
@@ -216,6 +216,10 @@ void Lowering::add_fills(int64_t first, int64_t count) {
       if (other.kind == Entry::Copy && other.index == e.index) materialise(below);
     }
   }
+}
+
+void Lowering::add_fills(int64_t first, int64_t count) {
+  before_moves(first, count);
   for (int64_t p = first; p < first + count; ++p) {
     Entry& e = stack_[size_t(p)];
     if (e.kind == Entry::Own) continue;

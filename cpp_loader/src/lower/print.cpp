@@ -53,12 +53,13 @@ class Printer {
     return to_text(code_.constants[size_t(k - code_.first_constant)]);
   }
 
-  std::string fills(int32_t first, int32_t count) const {
+  std::string fills(int32_t first, int32_t count, bool placed = true) const {
     std::string out;
     for (int32_t k = first; k < first + count; ++k) {
       const Fill& fill = code_.fills[size_t(k)];
       bool constant = fill.kind == Fill::Constant || fill.kind == Fill::FreshList;
-      out += concat(" ", slot(fill.to), "=", fill.kind == Fill::Move ? "move " : "",
+      out += placed ? concat(" ", slot(fill.to), "=") : std::string(" ");
+      out += concat(fill.kind == Fill::Move ? "move " : "",
                     constant ? to_text(*fill.constant) : slot(fill.from));
     }
     return out;
@@ -91,6 +92,8 @@ class Printer {
       out += part.kind == Fill::Nowhere ? " -" : " " + slot(part.to);
     }
     if (step.op == StepOp::FILL) out += fills(step.x, step.c);
+    bool makes = step.op == StepOp::TUPLE || step.op == StepOp::LIST;
+    if (makes) out += fills(step.x, step.c, false);
     if (step.op == StepOp::OP || step.op == StepOp::OP_MANY) {
       const Call& call = code_.calls[size_t(step.x)];
       const Instruction& from = f_.code[size_t(step.origin)];

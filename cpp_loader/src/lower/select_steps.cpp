@@ -325,6 +325,35 @@ void Lowering::tuple_index() {
   look_at_two(Op::TUPLE_AT, kAnyTags);
 }
 
+// A tuple or list of the values on top of the stack, which are taken from where they are.
+void Lowering::construct(StepOp op, int64_t count, const Type* type) {
+  int64_t first = int64_t(stack_.size()) - count;
+  charge(size_t(count));
+  before_moves(first, count);
+  int32_t begin = int32_t(draft_->fills.size());
+  for (int64_t p = first; p < first + count; ++p) {
+    Entry e = stack_[size_t(p)];
+    Fill row;
+    if (e.kind == Entry::Constant) {
+      row.kind = Fill::Constant;
+      row.constant = &f_.constants[size_t(e.index)];
+    } else {
+      int32_t slot = slot_of_entry(e, p);
+      bool dies = e.kind != Entry::Copy;
+      row.kind = uncounted(tags(slot)) ? Fill::Raw : dies ? Fill::Move : Fill::Copy;
+      row.from = offset_of(slot);
+      if (row.kind == Fill::Move) set_tags(slot, one(Tag::None));
+    }
+    draft_->fills.push_back(row);
+  }
+  stack_.resize(size_t(first));
+  Tag tag = op == Op::TUPLE ? Tag::Tuple : Tag::List;
+  Step& step = emit_result(op, own(first), 0, int32_t(count), one(tag));
+  step.x = begin;
+  step.type = type;
+  stack_.push_back(Entry());
+}
+
 void Lowering::attribute(int32_t slot) {
   int64_t position = int64_t(stack_.size()) - 1;
   int32_t object = borrow(position);

@@ -142,6 +142,25 @@ inline double number_of<double>(const Value& v) {
   return v.is_int() ? double(v.raw_int()) : v.as_double();
 }
 
+// What a row of a tuple or list to be made names.
+inline Value named_by(char* slots, const lower::Fill& row) {
+  using lower::Fill;
+  if (row.kind == Fill::Constant) return *row.constant;
+  Value& from = *reinterpret_cast<Value*>(slots + row.from);
+  if (row.kind == Fill::Move) return std::move(from);
+  return static_cast<const Value&>(from);
+}
+inline Value make_tuple(char* slots, const lower::Fill* rows, int32_t count, const Type* type) {
+  Ref<Tuple> tuple = Tuple::with_room(size_t(count), TypeRef::share(type));
+  for (int32_t k = 0; k < count; ++k) tuple->add(named_by(slots, rows[k]));
+  return tuple;
+}
+inline Value make_list(char* slots, const lower::Fill* rows, int32_t count, const Type& type) {
+  Ref<List> list = List::make(nullptr, 0, type.elements[0]);
+  for (int32_t k = 0; k < count; ++k) list->push(named_by(slots, rows[k]));
+  return list;
+}
+
 // The parts of a tuple go to where `rows` say. The last use of one that nobody else has empties it.
 inline void unpack(char* slots, const Tuple& t, const lower::Fill* rows, int32_t count,
                    bool last = false) {

@@ -16,12 +16,6 @@ Value make_dict(const Type& type, Value* first, int64_t count) {
   return dict;
 }
 
-Value make_list(const Type& type, Value* first, int64_t count) {
-  Ref<List> list = List::make(nullptr, 0, type.elements[0]);
-  for (int64_t k = 0; k < count; ++k) list->push(std::move(first[k]));
-  return list;
-}
-
 bool is_instance(const Value& value, const TypeRef* types, int64_t count) {
   return std::any_of(types, types + count,
                      [&](const TypeRef& type) { return matches(value, *type); });
@@ -42,8 +36,9 @@ Value tuple_slice(const Tuple& tuple, int64_t first, int64_t count) {
   if (first + count > int64_t(items.size())) {
     raise(ErrorKind::IndexError, "tuple index out of range");
   }
-  std::vector<Value> part(items.begin() + first, items.begin() + first + count);
-  return Tuple::make(part.data(), count);
+  Ref<Tuple> part = Tuple::with_room(size_t(count));
+  for (int64_t k = first; k < first + count; ++k) part->add(items[size_t(k)]);
+  return part;
 }
 
 // The result takes the place of the operands.
@@ -58,13 +53,6 @@ void plain_step(StepOp op, const Instruction& from, const Function& f, Value* fi
   switch (op) {
     case StepOp::LIST_UNPACK: unpack(first, first->as_list(), from.x, "list"); break;
     case StepOp::TUPLE_UNPACK: unpack(first, first->as_tuple().items, from.n, "tuple"); break;
-    case StepOp::TUPLE_CONSTRUCT: *first = Value(Tuple::make(first, from.x)); break;
-    case StepOp::NAMED_TUPLE_CONSTRUCT:
-      *first = Value(Tuple::make(first, from.n, f.types[size_t(from.x)]));
-      break;
-    case StepOp::LIST_CONSTRUCT:
-      *first = make_list(*f.types[size_t(from.x)], first, from.n);
-      break;
     case StepOp::DICT_CONSTRUCT:
       *first = make_dict(*f.types[size_t(from.x)], first, from.n);
       break;

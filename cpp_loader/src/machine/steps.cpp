@@ -329,6 +329,16 @@ void Machine::loop() {
   NUMBER_GETTER(PART_GET_##NAME, T, number_in_tuple<T>(B, C.raw_int(), SLOT(pc->x)), PART)
   SL_NUMBERS(X)
 #undef X
+  CASE(TUPLE) : {
+    SAVE();
+    A = make_tuple(slots, frame->code->fills.data() + pc->x, pc->c, pc->type);
+    NEXT();
+  }
+  CASE(LIST) : {
+    SAVE();
+    A = make_list(slots, frame->code->fills.data() + pc->x, pc->c, *pc->type);
+    NEXT();
+  }
   CASE(UNPACK) : {
     SAVE();
     unpack(slots, B.as_tuple(), frame->code->fills.data() + pc->x, pc->c);

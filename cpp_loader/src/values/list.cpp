@@ -229,7 +229,7 @@ void List::grow(size_t count) {
 std::vector<Value> items_of(const Value& sequence) {
   if (sequence.is_tuple()) {
     const Tuple::Items& parts = sequence.as_tuple().items;
-    return {parts.begin(), parts.end()};
+    return std::vector<Value>(parts.begin(), parts.end());
   }
   const List& list = sequence.as_list();
   std::vector<Value> items;

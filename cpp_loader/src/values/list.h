@@ -16,9 +16,8 @@ struct ValueSpan {
   size_t count = 0;
   ValueSpan() = default;
   ValueSpan(const Value* values, size_t size) : first(values), count(size) {}
-  template <class Allocator>
-  ValueSpan(const std::vector<Value, Allocator>& values)
-      : first(values.data()), count(values.size()) {}
+  ValueSpan(const std::vector<Value>& values) : first(values.data()), count(values.size()) {}
+  ValueSpan(const Tuple::Items& values) : first(values.data()), count(values.size()) {}
   size_t size() const { return count; }
   bool empty() const { return count == 0; }
   const Value& operator[](size_t k) const { return first[k]; }

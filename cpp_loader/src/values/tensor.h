@@ -95,19 +95,6 @@ void give(void* block, size_t bytes) noexcept;
 void* take_small(size_t bytes);
 void give_small(void* block, size_t bytes) noexcept;
 
-// For containers that are made and dropped all the time.
-template <class T>
-struct SmallAllocator {
-  using value_type = T;
-  SmallAllocator() noexcept = default;
-  template <class U>
-  SmallAllocator(const SmallAllocator<U>&) noexcept {}
-  T* allocate(size_t count) { return static_cast<T*>(take_small(count * sizeof(T))); }
-  void deallocate(T* block, size_t count) noexcept { give_small(block, count * sizeof(T)); }
-  bool operator==(const SmallAllocator&) const noexcept { return true; }
-  bool operator!=(const SmallAllocator&) const noexcept { return false; }
-};
-
 }  // namespace memory
 
 using ReleaseFn = void (*)(void* user);

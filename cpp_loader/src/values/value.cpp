@@ -80,9 +80,7 @@ struct Pending {
 SL_THREAD_WORD std::vector<Pending>* pending = nullptr;
 
 constexpr int64_t kObjectBytes = 256;  // an estimate: slots are few
-int64_t tuple_bytes(const Tuple& t) {
-  return int64_t(sizeof(Tuple) + t.items.size() * sizeof(Value));
-}
+constexpr size_t tuple_bytes(size_t count) { return sizeof(Tuple) + count * sizeof(Value); }
 
 void destroy_now(Tag tag, Counted* object) noexcept {
   switch (tag) {
@@ -95,10 +93,7 @@ void destroy_now(Tag tag, Counted* object) noexcept {
     }
     case Tag::List: delete static_cast<List*>(object); break;
     case Tag::Dict: delete static_cast<Dict*>(object); break;
-    case Tag::Tuple:
-      memory::uncharge(tuple_bytes(*static_cast<Tuple*>(object)));
-      delete static_cast<Tuple*>(object);
-      break;
+    case Tag::Tuple: Tuple::destroy(static_cast<Tuple*>(object)); break;
     case Tag::Object:
       memory::uncharge(kObjectBytes);
       delete static_cast<Object*>(object);
@@ -190,12 +185,33 @@ Ref<Tuple> Tuple::make(std::vector<Value> items, TypeRef named) {
 }
 
 Ref<Tuple> Tuple::make(Value* first, int64_t count, TypeRef named) {
-  memory::charge(int64_t(sizeof(Tuple) + size_t(count) * sizeof(Value)));
-  Ref<Tuple> tuple(new Tuple);
-  tuple->make_own();
-  tuple->items.assign(std::make_move_iterator(first), std::make_move_iterator(first + count));
-  tuple->named = std::move(named);
+  Ref<Tuple> tuple = with_room(size_t(count), std::move(named));
+  for (Value* end = first + count; first != end;) tuple->add(std::move(*first++));
   return tuple;
+}
+
+Ref<Tuple> Tuple::with_room(size_t count, TypeRef named) {
+  size_t bytes = tuple_bytes(count);
+  memory::charge(int64_t(bytes));
+  void* block;
+  try {
+    block = memory::take_small(bytes);
+  } catch (...) {
+    memory::uncharge(int64_t(bytes));
+    throw;
+  }
+  Tuple* tuple = ::new (block) Tuple;
+  tuple->make_own();
+  tuple->named = std::move(named);
+  return Ref<Tuple>(tuple);
+}
+
+void Tuple::destroy(Tuple* tuple) noexcept {
+  size_t bytes = tuple_bytes(tuple->items.size());
+  for (Value& item : tuple->items) item.~Value();
+  tuple->~Tuple();
+  memory::give_small(tuple, bytes);
+  memory::uncharge(int64_t(bytes));
 }
 
 Ref<Object> Object::make(ClassRef type) {

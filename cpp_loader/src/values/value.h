@@ -93,7 +93,7 @@ struct Counted {
     return now >= kOwn && now < kImmortal;
   }
   void make_own() noexcept {  // who made it, while nobody else has it
-    if (memory::in_run()) refs.fetch_or(kOwn, std::memory_order_relaxed);
+    if (memory::in_run()) refs.store(1 | kOwn, std::memory_order_relaxed);
   }
 };
 
@@ -381,12 +381,39 @@ class Value {
 };
 static_assert(sizeof(Value) == 16, "a register is 16 bytes");
 
+// A tuple and its items are one block.
 struct Tuple : Counted {
-  using Items = std::vector<Value, memory::SmallAllocator<Value>>;
+  class Items {
+   public:
+    Items() = default;
+    Items(const Items&) = delete;
+    Items& operator=(const Items&) = delete;
+    size_t size() const noexcept { return size_; }
+    bool empty() const noexcept { return size_ == 0; }
+    Value* data() const noexcept {
+      return reinterpret_cast<Value*>(reinterpret_cast<uintptr_t>(this) + sizeof(Items));
+    }
+    Value* begin() const noexcept { return data(); }
+    Value* end() const noexcept { return data() + size_; }
+    Value& operator[](size_t k) noexcept { return data()[k]; }
+    const Value& operator[](size_t k) const noexcept { return data()[k]; }
+
+   private:
+    friend struct Tuple;
+    size_t size_ = 0;
+  };
   TypeRef named;  // the NamedTuple's type, or null
-  Items items;
+  Items items;    // the last: its values follow
   static Ref<Tuple> make(std::vector<Value> items, TypeRef named = {});
   static Ref<Tuple> make(Value* first, int64_t count, TypeRef named = {});  // which are moved from
+  // Empty, with room for so many: all of them have to be added.
+  static Ref<Tuple> with_room(size_t count, TypeRef named = {});
+  void add(Value item) noexcept { new (items.data() + items.size_++) Value(std::move(item)); }
+  static void destroy(Tuple* tuple) noexcept;
+
+ private:
+  Tuple() = default;
+  ~Tuple() = default;
 };
 
 // An instance of a scripted class or module.
