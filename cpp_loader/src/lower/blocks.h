@@ -1,4 +1,4 @@
-// Basic blocks of verified bytecode, and where values lie when control enters one.
+// Where values lie when control enters a block.
 //
 // At a block's start the values on the stack lie in their own stack slots, except those that the
 // block stores at once: these are put into their registers by whoever jumps there, so that a loop
@@ -7,16 +7,9 @@
 
 #include <vector>
 
-#include "program/program.h"
+#include "flow.h"
 
 namespace scriptlang::lower {
-
-// Depths and reachability, recomputed from code that verify() has passed.
-struct Flow {
-  std::vector<int32_t> depth;  // on entry of each instruction; -1 where control never comes
-  std::vector<int32_t> block;  // of an instruction that begins one; else -1
-  std::vector<int32_t> starts; // the instruction each block begins with
-};
 
 // A loop of more values keeps them on the stack.
 constexpr int32_t kMostCarried = 64;
@@ -36,15 +29,8 @@ struct Shape {
   std::vector<char> private_counts;
   // By block: a few moves and a way on, which are made where control comes from.
   std::vector<char> followed;
-  // By instruction: a MOVE or DROPR whose register is read again, and is empty then. No compiler
-  // writes that; elsewhere numbers may stay in registers that were left.
-  std::vector<char> read_again;
 };
 
-int64_t pops_of(const Function& function, const Instruction& instruction);
-int64_t pushes_of(const Function& function, const Instruction& instruction);
-bool ends_way(Opcode op);
-
-Shape shape_of(const Function& function);
+Shape shape_of(const Function& function, bool plain = false);
 
 }  // namespace scriptlang::lower

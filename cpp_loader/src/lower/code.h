@@ -87,7 +87,7 @@ namespace scriptlang::lower {
 
 // The same for those that the machine itself has to do with: calls, futures, errors, results.
 #define SL_STACK_STEPS(X)                                                                \
-  SL_PLAIN_STEPS(X) X(RAISE_EXCEPTION) X(WARN) X(CALL) X(INTERFACE_CALL) X(ENTER)        \
+  SL_PLAIN_STEPS(X) X(RAISE_EXCEPTION) X(WARN) X(INTERFACE_CALL) X(ENTER)                \
   X(EXIT) X(FORK) X(AWAITABLE) X(WAIT) X(RET) X(OP_MISSING) X(FUSED)
 
 // A step that finds a value somewhere, and its forms for numbers: these raise TypeError for
@@ -104,7 +104,8 @@ namespace scriptlang::lower {
   X(COPY_RAW, "ab")            /* a = b; neither is counted */                                    \
   X(COPY, "ab")                /* a = b */                                                        \
   X(MOVE, "ab")                /* a = b; b = None */                                              \
-  X(CALL_PROVEN, "a")          /* CALL, where the numbers among the arguments are proven */      \
+  X(CALL, "axn")               /* a = the callee's result, of what c rows of the moves from x name */ \
+  X(CALL_PROVEN, "axn")        /* the same, where the numbers among the arguments are proven */  \
   X(CONSTANT, "ax")            /* a = constant x of the function */                               \
   X(RESET, "a")                /* a = None */                                                     \
   X(FILL, "xn")                /* moves x, ..., x + c - 1 of the table of moves */                \
@@ -118,6 +119,7 @@ namespace scriptlang::lower {
   X(JUMP_FALSE, "bj")                                                                             \
   X(COUNT, "cabj")             /* when int a < int b: c = a, a = a + 1, go x steps on; account */ \
   X(OP, "ax")                  /* a = operator of call x */                                       \
+  X(OP_LENT, "ax")             /* the same; it sees the arguments where they are, uncounted */      \
   X(OP_MANY, "ax")             /* operator of call x; results go to the slots from a on */        \
   X(FLOAT_CALL, "ab")          /* a = function(b) */                                              \
   X(FLOAT_CALL_TWO, "abc")     /* a = function(b, c) */                                           \
@@ -219,7 +221,9 @@ struct Fill {
   const Value* constant = nullptr;   // of Constant and FreshList
 };
 
-// A call of an operator: `fills` lay out the arguments from `first` on, results follow them.
+// A call of an operator: `fills` lay out the arguments from `first` on, results follow them. Of
+// OP_LENT they only name the arguments.
+constexpr int64_t kMostLent = 8;
 struct Call {
   OpFn run = nullptr;
   int32_t first = 0;  // offset

@@ -55,7 +55,8 @@ bool unpacks(Op op) {
   return op == Op::UNPACK || op == Op::UNPACK_LAST || op == Op::UNPACK_AT;
 }
 bool has_rows(Op op) {
-  return op == Op::FILL || unpacks(op) || op == Op::TUPLE || op == Op::LIST;
+  return op == Op::FILL || unpacks(op) || op == Op::TUPLE || op == Op::LIST || op == Op::CALL ||
+         op == Op::CALL_PROVEN;
 }
 
 Fill::Kind fill_of(char letter) {
@@ -68,7 +69,7 @@ Fill::Kind fill_of(char letter) {
 }  // namespace
 
 Lowering::Lowering(const Function& function, bool plain, int32_t spare_slots)
-    : f_(function), plain_(plain), spare_slots_(spare_slots), shape_(shape_of(function)) {
+    : f_(function), plain_(plain), spare_slots_(spare_slots), shape_(shape_of(function, plain)) {
   stack_slots_ = f_.max_stack + 1;
   first_spare_ = f_.registers + stack_slots_;
   first_constant_ = first_spare_ + spare_slots_;
@@ -174,27 +175,29 @@ void Lowering::step() {
   const Instruction& i = f_.code[pc_];
   if (i.op == Opcode::OP_ONE || i.op == Opcode::OP_ANY) return operator_step();
   switch (i.op) {
-    case Opcode::LOAD: return push(Entry::Copy, i.x - 1);
+    case Opcode::LOAD: return push(Entry::Copy, reg(i));
     case Opcode::MOVE:
-      push(Entry::Move, i.x - 1);
-      if (shape_.read_again[pc_]) empty_now(i.x - 1);
+      push(Entry::Move, reg(i));
+      if (read_again(pc_)) empty_now(reg(i));
       return;
     case Opcode::LOADC: return push(Entry::Constant, i.x);
-    case Opcode::STORE: return store(i.x - 1);
+    case Opcode::STORE: return store(reg(i));
     case Opcode::STOREN:
-      for (int k = i.n; k-- > 0;) store(i.x + k - 1);
+      for (int k = i.n; k-- > 0;) store(reg(i, k));
       return;
     case Opcode::DROP: return drop();
     case Opcode::DROPR:
-      if (shape_.read_again[pc_]) return empty_now(i.x - 1);
-      if (uncounted(tags(i.x - 1))) return;
-      release({Entry::Move, i.x - 1}, 0);
+      if (shape_.flow.left[pc_] == Flow::kShared) return;
+      if (read_again(pc_)) return empty_now(reg(i));
+      if (uncounted(tags(reg(i)))) return;
+      release({Entry::Move, reg(i)}, 0);
       return;
     case Opcode::UNCHECKED_CAST: return;
     case Opcode::UN_INITIALIZED:
       emit(Op::RESET, offset_of(own(int64_t(stack_.size()))));
       push_own(one(Tag::None));
       return;
+    case Opcode::CALL: return call(*f_.callees[size_t(i.x)]);
     case Opcode::GET_ATTR: return attribute(i.x);
     case Opcode::SET_ATTR: return set_attribute(i.x);
     case Opcode::TUPLE_INDEX: return tuple_index();
@@ -273,37 +276,38 @@ bool Lowering::proven_arguments(const Function& callee, int64_t first) const {
 void Lowering::unpack() {
   int64_t position = int64_t(stack_.size()) - 1, count = f_.code[pc_].n;
   const Instruction& next = f_.code[pc_ + 1];
-  int32_t first = next.x - 1;
   bool stored = shape_.flow.block[pc_ + 1] < 0 && (count == 1 ? next.op == Opcode::STORE
                                 : next.op == Opcode::STOREN && next.n == count);
   int32_t tuple = plain_ || !stored ? -1 : borrow(position);
-  if (tuple < 0 || (tuple >= first && tuple < first + count)) {
+  if (tuple < 0 || shape_.flow.stores(next, tuple)) {
     return stack_step(StepOp::TUPLE_UNPACK, kAnyTags);
   }
   Entry e = pop();
   charge(size_t(count));
-  for (int64_t k = 0; k < count; ++k) before_clobber(first + int32_t(k));
+  for (int k = 0; k < count; ++k) before_clobber(reg(next, k));
   size_t begin = draft_->fills.size();
-  for (int32_t reg = first; reg < first + count; ++reg) {
-    char letter = declared_letter(reg);
-    draft_->fills.push_back({fill_of(letter), offset_of(reg), 0, nullptr});
-    set_tags(reg, tags_of(letter));
+  for (int k = 0; k < count; ++k) {
+    int32_t part = reg(next, k);
+    char letter = declared_letter(part);
+    draft_->fills.push_back({fill_of(letter), offset_of(part), 0, nullptr});
+    set_tags(part, tags_of(letter));
   }
-  take_apart(e, position, begin, first, int32_t(count));
+  take_apart(e, position, begin, int32_t(count));
   for (++pc_; f_.code[pc_ + 1].op == Opcode::DROPR && shape_.flow.block[pc_ + 1] < 0; ++pc_) {
-    int32_t reg = f_.code[pc_ + 1].x - 1;
-    bool ours = reg >= first && reg < first + count && !shape_.read_again[pc_ + 1];
-    if (!ours) break;
-    draft_->fills[begin + size_t(reg - first)].kind = Fill::Nowhere;
-    set_tags(reg, one(Tag::None));
+    int32_t part = reg(f_.code[pc_ + 1]);
+    if (shape_.flow.left[pc_ + 1] != Flow::kUnread || !shape_.flow.stores(next, part)) break;
+    for (int k = 0; k < count; ++k) {
+      if (reg(next, k) == part) draft_->fills[begin + size_t(k)].kind = Fill::Nowhere;
+    }
+    set_tags(part, one(Tag::None));
   }
 }
 
-// The step for a tuple that goes to registers from `first` on: a list's tuple stays where it is.
-void Lowering::take_apart(const Entry& e, int64_t position, size_t rows, int32_t first,
-                          int32_t count) {
+// The step for a tuple that goes where rows say: a list's tuple stays where it is.
+void Lowering::take_apart(const Entry& e, int64_t position, size_t rows, int32_t count) {
   int32_t tuple = slot_of_entry(e, position), list = e.kind == Entry::Own ? list_of(tuple) : -1;
-  bool kept = list >= 0 && (list < offset_of(first) || list >= offset_of(first + count));
+  bool kept = list >= 0 && std::none_of(draft_->fills.begin() + long(rows), draft_->fills.end(),
+                                        [&](const Fill& row) { return row.to == list; });
   Step got;
   if (kept && take_step(Op::LIST_GET, tuple, &got)) {
     Step& step = emit(Op::UNPACK_AT, 0, got.b, got.c);
@@ -337,7 +341,7 @@ void Lowering::store(int32_t reg) {
   Entry e = pop();
   if (e.kind == Entry::Nowhere) return;
   int32_t from = slot_of_entry(e, position);
-  if (e.kind == Entry::Move && from == reg) return;
+  if ((e.kind == Entry::Move || e.kind == Entry::Copy) && from == reg) return;
   if (e.kind == Entry::Own) check_early(from, reg);
   size_t before = out_->size();
   before_clobber(reg);
@@ -360,16 +364,29 @@ void Lowering::stack_step(StepOp op, Tags result) {
   const Instruction& i = f_.code[pc_];
   int64_t pops = pops_of(f_, i), pushes = pushes_of(f_, i);
   int64_t first = int64_t(stack_.size()) - pops;
-  const Function* callee = op == Op::CALL ? f_.callees[size_t(i.x)] : nullptr;
-  if (callee && proven_arguments(*callee, first)) op = Op::CALL_PROVEN;
-  if (char letter = callee ? result_letter(*callee) : 0) result = tags_of(letter);
   gather(first, pops);
-  Step& step = emit(op, offset_of(own(first)));
-  if (callee) step.callee = callee;
+  emit(op, offset_of(own(first)));
   stack_.resize(size_t(first));
   charge(size_t(pops + pushes));
   cleared(first, first + std::max(pops, pushes) + 4);
   for (int64_t k = 0; k < pushes; ++k) push_own(result);
+}
+
+// Arguments go to the callee from where they are; one result may go anywhere.
+void Lowering::call(const Function& callee) {
+  int64_t count = callee.parameters, first = int64_t(stack_.size()) - count;
+  Op op = proven_arguments(callee, first) ? Op::CALL_PROVEN : Op::CALL;
+  char letter = result_letter(callee);
+  int32_t begin = name_rows(first, count);
+  stack_.resize(size_t(first));
+  charge(size_t(callee.results));
+  bool one_result = callee.results == 1;
+  Step& step = emit_result(op, own(first), 0, int32_t(count), tags_of(letter), one_result);
+  step.x = begin;
+  step.callee = &callee;
+  if (one_result) return stack_.push_back(Entry());
+  producer_ = Producer();
+  for (int64_t k = 0; k < callee.results; ++k) push_own(kAnyTags);
 }
 
 void Lowering::operator_step() {
@@ -476,7 +493,7 @@ std::unique_ptr<Code> Lowering::assemble() {
         step.x = int32_t(to - here);
       } else if (has_rows(step.op)) {
         step.x += fills;
-      } else if (step.op == Op::OP || step.op == Op::OP_MANY) {
+      } else if (step.op == Op::OP || step.op == Op::OP_LENT || step.op == Op::OP_MANY) {
         step.x += calls;
       }
       code->steps.push_back(step);

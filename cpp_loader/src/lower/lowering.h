@@ -77,10 +77,11 @@ class Lowering {
   char declared_letter(int32_t reg) const;
   bool proven_arguments(const Function& callee, int64_t first) const;
   void unpack();
-  void take_apart(const Entry& e, int64_t position, size_t rows, int32_t first, int32_t count);
+  void take_apart(const Entry& e, int64_t position, size_t rows, int32_t count);
   void store(int32_t reg);
   void drop();
   void stack_step(StepOp op, Tags result);
+  void call(const Function& callee);
   void operator_step();
   void call_operator(const OperatorUse& use);
   void jump_if_false();
@@ -88,6 +89,8 @@ class Lowering {
   void charge(size_t work);
 
   // operands.cpp: entries, slots and moves
+  int32_t reg(const Instruction& i, int k = 0) const { return shape_.flow.register_of(i, k); }
+  bool read_again(size_t pc) const { return shape_.flow.left[pc] == Flow::kReadAgain; }
   int32_t own(int64_t position) const { return f_.registers + int32_t(position); }
   Tags tags(int32_t slot) const { return plain_ ? kAnyTags : tags_[size_t(slot)]; }
   void set_tags(int32_t slot, Tags tags) {
@@ -125,6 +128,7 @@ class Lowering {
   bool typed_operator(const Rule& rule);
   bool numbers(const Rule& rule);
   bool converted(const Rule& rule);
+  bool lent(const Rule& rule);
   void typed(StepOp op, const char* letters, char result, const Rule& rule);
   void list_get();
   void list_set();
@@ -140,6 +144,7 @@ class Lowering {
   void string_add();
   void emptied(int32_t slot);
   void tuple_index();
+  int32_t name_rows(int64_t first, int64_t count);
   void construct(StepOp op, int64_t count, const Type* type);
   void attribute(int32_t slot);
   void set_attribute(int32_t slot);

@@ -77,7 +77,8 @@ Step* Lowering::getter_of(int32_t slot) {
 
 // Whether a step drops what was in the slot of its result.
 static bool drops_old(StepOp op) {
-  return op == Op::OP || is_getter(op) || op == Op::STRING_AT || op == Op::TUPLE || op == Op::LIST;
+  return op == Op::OP || op == Op::OP_LENT || is_getter(op) || op == Op::STRING_AT ||
+         op == Op::TUPLE || op == Op::LIST;
 }
 
 // Lets the last step write its result to another slot; `from` keeps what it had.

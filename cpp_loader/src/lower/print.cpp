@@ -92,8 +92,15 @@ class Printer {
       out += part.kind == Fill::Nowhere ? " -" : " " + slot(part.to);
     }
     if (step.op == StepOp::FILL) out += fills(step.x, step.c);
-    bool makes = step.op == StepOp::TUPLE || step.op == StepOp::LIST;
+    bool makes = step.op == StepOp::TUPLE || step.op == StepOp::LIST ||
+                 step.op == StepOp::CALL || step.op == StepOp::CALL_PROVEN;
     if (makes) out += fills(step.x, step.c, false);
+    if (step.op == StepOp::OP_LENT) {
+      const Call& call = code_.calls[size_t(step.x)];
+      const Instruction& from = f_.code[size_t(step.origin)];
+      out += concat(" ", f_.operators[size_t(from.x)].qualified_name(), " of",
+                    fills(call.fill, call.fills, false));
+    }
     if (step.op == StepOp::OP || step.op == StepOp::OP_MANY) {
       const Call& call = code_.calls[size_t(step.x)];
       const Instruction& from = f_.code[size_t(step.origin)];

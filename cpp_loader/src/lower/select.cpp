@@ -31,6 +31,13 @@ using Op = StepOp;
   {"aten::__contains__." key, Form::DictHas, Op::DICT_HAS, "--", 'b'},               \
   {"aten::_set_item." key, Form::DictSet, Op::DICT_SET, "---", '-'},                 \
   {"aten::len.Dict_" key, Form::Length, Op::DICT_LEN, "-", 'i'}
+#define SL_LENT(name, result) {"aten::" name, Form::Lent, Op::OP_LENT, "", result}
+#define SL_LENT_LISTS(name, result)                                                  \
+  SL_LENT(name "int_list", result), SL_LENT(name "float_list", result),              \
+  SL_LENT(name "bool_list", result), SL_LENT(name "str_list", result)
+#define SL_LENT_DICTS(name)                                                          \
+  SL_LENT(name "str", '-'), SL_LENT(name "int", '-'), SL_LENT(name "float", '-'),    \
+  SL_LENT(name "bool", '-')
 
 const Rule kRules[] = {
     {"aten::add.int", Form::Binary, Op::ADD_INT, "ii", 'i'},
@@ -115,6 +122,20 @@ const Rule kRules[] = {
     SL_DICT_RULES("int"),
     SL_DICT_RULES("float"),
     SL_DICT_RULES("bool"),
+    SL_LENT("isalnum", 'b'), SL_LENT("isalpha", 'b'), SL_LENT("isdecimal", 'b'),
+    SL_LENT("isdigit", 'b'), SL_LENT("isidentifier", 'b'), SL_LENT("islower", 'b'),
+    SL_LENT("isnumeric", 'b'), SL_LENT("isprintable", 'b'), SL_LENT("isspace", 'b'),
+    SL_LENT("istitle", 'b'), SL_LENT("isupper", 'b'),
+    SL_LENT("startswith", 'b'), SL_LENT("endswith", 'b'),
+    SL_LENT("find", 'i'), SL_LENT("rfind", 'i'), SL_LENT("count", 'i'),
+    SL_LENT("split.str", '-'), SL_LENT("rsplit", '-'), SL_LENT("splitlines", '-'),
+    SL_LENT("join", '-'), SL_LENT("replace", '-'), SL_LENT("slice.str", '-'),
+    SL_LENT("strip", '-'), SL_LENT("lstrip", '-'), SL_LENT("rstrip", '-'),
+    SL_LENT("upper", '-'), SL_LENT("lower", '-'), SL_LENT("title", '-'),
+    SL_LENT("capitalize", '-'), SL_LENT("str", '-'), SL_LENT("chr", '-'), SL_LENT("list", '-'),
+    SL_LENT("slice.t", '-'), SL_LENT("add.t", '-'), SL_LENT("list.t", '-'), SL_LENT("pop.t", '-'),
+    SL_LENT_LISTS("__contains__.", 'b'), SL_LENT_LISTS("eq.", 'b'), SL_LENT_LISTS("ne.", 'b'),
+    SL_LENT_DICTS("keys."), SL_LENT_DICTS("values."), SL_LENT_DICTS("items."),
     {"prim::unchecked_cast", Form::Same, Op::COPY, "-", '-'},
 };
 

@@ -12,6 +12,7 @@ enum class Form : uint8_t {
   Length, ListGet, ListSet, ListAppend, DictGet, DictGetOr, DictHas, DictSet, StringAt, StringAdd,
   StringEqual,
   StringOrder,
+  Lent,     // an operator that neither keeps nor takes its arguments: see OP_LENT
   Same,     // the value as it is: prim::unchecked_cast
   Convert,  // of a Scalar: to the type of the result
   Numbers,  // of a Scalar each: what it is depends on the tags

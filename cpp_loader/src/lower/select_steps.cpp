@@ -56,6 +56,7 @@ bool Lowering::typed_operator(const Rule& rule) {
     case Form::Same: return true;
     case Form::Numbers: return numbers(rule);
     case Form::Convert: return converted(rule);
+    case Form::Lent: return lent(rule);
     case Form::ListGet: list_get(); return true;
     case Form::ListSet: list_set(); return true;
     case Form::ListAppend: list_append(); return true;
@@ -144,6 +145,38 @@ void Lowering::list_get() {
     if (!in_place) release(holder, first);
   }
   stack_.push_back(Entry());
+}
+
+// An operator that sees its arguments where they are. Not where a default is a list.
+bool Lowering::lent(const Rule& rule) {
+  const Instruction& i = f_.code[pc_];
+  const OperatorUse& use = f_.operators[size_t(i.x)];
+  int64_t given = i.arguments, count = given + int64_t(use.defaults.size());
+  bool fits = i.results == 1 && given > 0 && count <= kMostLent && use.trailing_out == 0;
+  for (const Value& value : use.defaults) {
+    fits = fits && (value.is_string() || uncounted(one(value.tag())));
+  }
+  if (!fits) return false;
+  int64_t first = int64_t(stack_.size()) - given;
+  Call call;
+  call.run = i.run;
+  call.arguments = call.fills = int32_t(count);
+  call.results = 1;
+  call.fill = int32_t(draft_->fills.size());
+  std::vector<int32_t> slots;
+  for (int64_t p = first; p < first + given; ++p) slots.push_back(borrow(p));
+  for (const Value& value : use.defaults) slots.push_back(constant_slot(value));
+  for (int32_t slot : slots) draft_->fills.push_back({Fill::Raw, 0, offset_of(slot), nullptr});
+  draft_->calls.push_back(call);
+  std::vector<Entry> holders(stack_.begin() + first, stack_.end());
+  stack_.resize(size_t(first));
+  bool in_place = holders[0].kind == Entry::Own && !uncounted(tags(own(first)));
+  emit_result(Op::OP_LENT, own(first), 0, 0, tags_of(rule.result), !in_place).x =
+      int32_t(draft_->calls.size()) - 1;
+  for (int64_t k = given; k-- > 1;) release(holders[size_t(k)], first + k);
+  if (holders[0].kind != Entry::Own) release(holders[0], first);
+  stack_.push_back(Entry());
+  return true;
 }
 
 // Takes out the step that wrote to a slot above the stack, where it can as well be made now: only
@@ -325,27 +358,36 @@ void Lowering::tuple_index() {
   look_at_two(Op::TUPLE_AT, kAnyTags);
 }
 
-// A tuple or list of the values on top of the stack, which are taken from where they are.
-void Lowering::construct(StepOp op, int64_t count, const Type* type) {
-  int64_t first = int64_t(stack_.size()) - count;
+// Rows that name the values of positions first, ..., which are taken from where they are. Returns
+// the first of the rows.
+int32_t Lowering::name_rows(int64_t first, int64_t count) {
   charge(size_t(count));
   before_moves(first, count);
   int32_t begin = int32_t(draft_->fills.size());
   for (int64_t p = first; p < first + count; ++p) {
     Entry e = stack_[size_t(p)];
     Fill row;
-    if (e.kind == Entry::Constant) {
+    bool number = e.kind == Entry::Constant &&
+                  uncounted(one(f_.constants[size_t(e.index)].tag()));
+    if (e.kind == Entry::Constant && (plain_ || !number)) {
       row.kind = Fill::Constant;
       row.constant = &f_.constants[size_t(e.index)];
     } else {
-      int32_t slot = slot_of_entry(e, p);
-      bool dies = e.kind != Entry::Copy;
-      row.kind = uncounted(tags(slot)) ? Fill::Raw : dies ? Fill::Move : Fill::Copy;
+      int32_t slot = number ? constant_slot(f_.constants[size_t(e.index)]) : slot_of_entry(e, p);
+      bool raw = number || uncounted(tags(slot));
+      row.kind = raw ? Fill::Raw : e.kind == Entry::Copy ? Fill::Copy : Fill::Move;
       row.from = offset_of(slot);
       if (row.kind == Fill::Move) set_tags(slot, one(Tag::None));
     }
     draft_->fills.push_back(row);
   }
+  return begin;
+}
+
+// A tuple or list of the values on top of the stack.
+void Lowering::construct(StepOp op, int64_t count, const Type* type) {
+  int64_t first = int64_t(stack_.size()) - count;
+  int32_t begin = name_rows(first, count);
   stack_.resize(size_t(first));
   Tag tag = op == Op::TUPLE ? Tag::Tuple : Tag::List;
   Step& step = emit_result(op, own(first), 0, int32_t(count), one(tag));

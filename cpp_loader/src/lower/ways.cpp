@@ -98,23 +98,22 @@ bool Lowering::renames() const {
   const Entry& e = stack_.back();
   bool named = e.kind == Entry::Constant || e.kind == Entry::Copy || e.kind == Entry::Move;
   if (!named || (e.kind != Entry::Constant && e.index >= f_.registers)) return false;
-  int32_t name = f_.code[pc_].x - 1, old = e.kind == Entry::Constant ? -1 : e.index;
+  int32_t name = reg(f_.code[pc_]), old = e.kind == Entry::Constant ? -1 : e.index;
+  if (name == old) return false;
   for (size_t pc = pc_ + 1; shape_.flow.block[pc] < 0; ++pc) {
     const Instruction& i = f_.code[pc];
-    int32_t reg = i.x - 1, count = i.op == Opcode::STOREN ? i.n : 1;
-    bool mentions = reg <= name && name < reg + count, touches = reg <= old && old < reg + count;
     switch (i.op) {
       case Opcode::MOVE:
-        if (mentions) return !shape_.read_again[pc];
-        if (touches) return false;
+        if (reg(i) == name) return !read_again(pc);
+        if (reg(i) == old) return false;
         break;
       case Opcode::STORE:
       case Opcode::STOREN:
-        if (mentions || touches) return false;
+        if (shape_.flow.stores(i, name) || shape_.flow.stores(i, old)) return false;
         break;
       case Opcode::LOAD:
       case Opcode::DROPR:
-        if (mentions) return false;
+        if (reg(i) == name) return false;
         break;
       default: return false;
       case Opcode::LOADC:
@@ -136,7 +135,7 @@ void Lowering::follow(int32_t block, int64_t work) {
     charge(4);
     const Instruction& i = f_.code[pc_];
     auto heir = std::find_if(names.begin(), names.end(), [&](auto& n) {
-      return n.second.kind == Entry::Copy && n.second.index == i.x - 1;
+      return i.op == Opcode::DROPR && n.second.kind == Entry::Copy && n.second.index == reg(i);
     });
     if (i.op == Opcode::JMP) {
       work += i.x <= 0 ? 1 - int64_t(i.x) : 0;
@@ -152,12 +151,12 @@ void Lowering::follow(int32_t block, int64_t work) {
       return n.second.kind != Entry::Constant && n.second.index == top.index;
     });
     if (i.op == Opcode::STORE && !known && renames()) {
-      names.push_back({i.x - 1, pop()});
-    } else if (i.op == Opcode::MOVE && named(i.x - 1) != names.end()) {
-      Entry e = named(i.x - 1)->second;
-      names.erase(named(i.x - 1));
+      names.push_back({reg(i), pop()});
+    } else if (i.op == Opcode::MOVE && named(reg(i)) != names.end()) {
+      Entry e = named(reg(i))->second;
+      names.erase(named(reg(i)));
       push(e.kind, e.index);
-    } else if (i.op == Opcode::DROPR && heir != names.end() && !shape_.read_again[pc_]) {
+    } else if (i.op == Opcode::DROPR && heir != names.end() && shape_.flow.left[pc_] == Flow::kUnread) {
       heir->second.kind = Entry::Move;
     } else {
       step();

@@ -16,7 +16,7 @@ std::vector<Value> take(Value* first, int64_t count) {
 }  // namespace
 
 Machine::Machine(const Program& program, Context& context, const Limits& limits)
-    : program_(program), context_(context), limits_(limits) {
+    : program_(program), context_(context), limits_(limits), frames_(limits.depth) {
   if (limits.milliseconds > 0) {
     deadline_ = Clock::now() + std::chrono::milliseconds(limits.milliseconds);
   }
@@ -35,7 +35,9 @@ Machine::~Machine() {
 
 Value Machine::call(const Function& function, std::vector<Value>& arguments) {
   memory::RunScope scope(true);
-  pass(push_frame(function, code_of(function)), arguments.data());
+  Frame& frame = push_frame(function, code_of(function));
+  frame.special = true;
+  pass(frame, arguments.data());
   for (;;) {
     try {
       loop();
@@ -118,6 +120,7 @@ void Machine::start(Value* slot) {
   const lower::Code* code = code_of(function);
   spend(code->work);
   Frame& frame = push_frame(function, code);
+  frame.special = true;
   forked_.push_back({frames_.size(), false, std::move(kept)});
   pass(frame, arguments.data());
 }
@@ -125,29 +128,36 @@ void Machine::start(Value* slot) {
 // ---- frames
 
 void Frames::grow() {
-  Frame* fresh = static_cast<Frame*>(memory::take(2 * room_ * sizeof(Frame)));
-  std::memcpy(static_cast<void*>(fresh), first_, size_ * sizeof(Frame));
-  memory::give(first_, room_ * sizeof(Frame));
+  int64_t size = next_ - first_;
+  if (size >= limit_) {
+    raise(ErrorKind::LimitError, "calls are nested deeper than ", limit_);
+  }
+  Frame* fresh = static_cast<Frame*>(memory::take(size_t(2 * room_) * sizeof(Frame)));
+  std::memcpy(static_cast<void*>(fresh), first_, size_t(size) * sizeof(Frame));
+  memory::give(first_, size_t(room_) * sizeof(Frame));
   first_ = fresh;
   room_ *= 2;
+  next_ = first_ + size;
+  end_ = first_ + std::min(limit_, room_);
 }
 
 // Where the chunk in use has no room: in the next one, or for itself.
-Value* Machine::reserve_far(size_t needed, int64_t* chunk) {
-  if (needed > kChunkValues) {
+Value* Machine::reserve_far(int32_t needed, int32_t* chunk) {
+  if (size_t(needed) > kChunkValues) {
     *chunk = -1;
     big_chunks_.push_back(nullptr);
-    big_chunks_.back() = static_cast<Value*>(::operator new(needed * sizeof(Value)));
+    big_chunks_.back() = static_cast<Value*>(::operator new(size_t(needed) * sizeof(Value)));
     return big_chunks_.back();
   }
-  if (current_ + 1 == int64_t(chunks_.size())) {
+  if (current_ + 1 == int32_t(chunks_.size())) {
     chunks_.push_back(nullptr);
     chunks_.back() = static_cast<Value*>(memory::take(kChunkBytes));
   }
-  ++current_;
-  used_ = needed;
+  Value* base = chunks_[size_t(++current_)];
+  top_ = base + needed;
+  end_ = base + kChunkValues;
   *chunk = current_;
-  return chunks_[size_t(current_)];
+  return base;
 }
 
 const Function& Machine::method(const Value& object, const std::string& name, int results) {

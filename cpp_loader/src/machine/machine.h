@@ -18,30 +18,33 @@ struct Frame {
   const lower::Code* code;
   const lower::Step* pc;
   Value* slots;
-  int64_t chunk;
+  int32_t chunk;
+  bool special;  // it is the first, has a future, or has entered a `with`
 };
 
-// The activations, the innermost last.
+// The activations, the innermost last, and no more than a limit.
 class Frames {
  public:
-  Frames() = default;
+  explicit Frames(int64_t limit) : limit_(limit) {}
   Frames(const Frames&) = delete;
   Frames& operator=(const Frames&) = delete;
-  ~Frames() { memory::give(first_, room_ * sizeof(Frame)); }
-  size_t size() const { return size_; }
-  bool empty() const { return size_ == 0; }
+  ~Frames() { memory::give(first_, size_t(room_) * sizeof(Frame)); }
+  size_t size() const { return size_t(next_ - first_); }
+  bool empty() const { return next_ == first_; }
   Frame& operator[](size_t k) { return first_[k]; }
-  Frame& back() { return first_[size_ - 1]; }
-  Frame& add() {
-    if (__builtin_expect(size_ == room_, 0)) grow();
-    return first_[size_++];
+  Frame& back() { return next_[-1]; }
+  // Raises LimitError where there is no room for one more.
+  void make_room() {
+    if (__builtin_expect(next_ == end_, 0)) grow();
   }
-  void remove() { --size_; }
+  Frame& add() { return *next_++; }  // after make_room()
+  void remove() { --next_; }
 
  private:
   void grow();
-  size_t size_ = 0, room_ = 16;
-  Frame* first_ = static_cast<Frame*>(memory::take(room_ * sizeof(Frame)));
+  int64_t limit_, room_ = 16;
+  Frame* first_ = static_cast<Frame*>(memory::take(size_t(room_) * sizeof(Frame)));
+  Frame *next_ = first_, *end_ = first_ + std::clamp<int64_t>(limit_, 0, room_);
 };
 
 class Machine {
@@ -85,9 +88,10 @@ class Machine {
   static const lower::Code* code_of(const Function& function);
   Frame& push_frame(const Function& function, const lower::Code* code);
   void pop_frame(bool empty = false);  // empty: its slots are known to hold nothing counted
+  void drop_frame(bool empty);         // of one that is not special
   void give_room_back(const Frame& frame);
-  Value* reserve(size_t needed, int64_t* chunk);
-  Value* reserve_far(size_t needed, int64_t* chunk);
+  Value* reserve(int32_t needed, int32_t* chunk);
+  Value* reserve_far(int32_t needed, int32_t* chunk);
   Frame& enter(const Function& callee, Value* first, int64_t count);
   static void pass(Frame& frame, Value* first);
   const Function& method(const Value& object, const std::string& name, int results);
@@ -109,8 +113,8 @@ class Machine {
   std::vector<Entered> entered_;
   std::vector<Forked> forked_;
   std::vector<Value*> chunks_, big_chunks_;
-  int64_t current_ = -1;
-  size_t used_ = 0;
+  int32_t current_ = -1;                   // the chunk in use
+  Value *top_ = nullptr, *end_ = nullptr;  // what is free in it
   Value result_;
 };
 
@@ -122,13 +126,11 @@ inline Value* value_at(Value* slots, int32_t offset) {
   return reinterpret_cast<Value*>(reinterpret_cast<char*>(slots) + offset);
 }
 
-inline Value* Machine::reserve(size_t needed, int64_t* chunk) {
-  if (__builtin_expect(current_ < 0 || used_ + needed > kChunkValues, 0)) {
-    return reserve_far(needed, chunk);
-  }
+inline Value* Machine::reserve(int32_t needed, int32_t* chunk) {
+  if (__builtin_expect(end_ - top_ < needed, 0)) return reserve_far(needed, chunk);
   *chunk = current_;
-  Value* base = chunks_[size_t(current_)] + used_;
-  used_ += needed;
+  Value* base = top_;
+  top_ += needed;
   return base;
 }
 
@@ -138,11 +140,9 @@ inline const lower::Code* Machine::code_of(const Function& function) {
 }
 
 inline Frame& Machine::push_frame(const Function& function, const lower::Code* code) {
-  if (__builtin_expect(int64_t(frames_.size()) >= limits_.depth, 0)) {
-    raise(ErrorKind::LimitError, "calls are nested deeper than ", limits_.depth);
-  }
-  int64_t chunk;
-  Value* slots = reserve(size_t(code->slots), &chunk);
+  frames_.make_room();
+  int32_t chunk;
+  Value* slots = reserve(code->slots, &chunk);
   const Value* image = code->image.data();
   for (int32_t k = 0; k < code->slots; k += lower::kImageStep) {
     std::memcpy(static_cast<void*>(slots + k), image + k, lower::kImageStep * sizeof(Value));
@@ -153,29 +153,37 @@ inline Frame& Machine::push_frame(const Function& function, const lower::Code* c
   frame.pc = code->steps.data();
   frame.slots = slots;
   frame.chunk = chunk;
+  frame.special = false;
   return frame;
 }
 
 inline void Machine::give_room_back(const Frame& frame) {
-  if (__builtin_expect(frame.chunk < 0, 0)) {
-    ::operator delete(big_chunks_.back());
-    big_chunks_.pop_back();
-  } else {
-    used_ = size_t(frame.slots - chunks_[size_t(frame.chunk)]);
+  if (__builtin_expect(frame.chunk != current_, 0)) {
+    if (frame.chunk < 0) {
+      ::operator delete(big_chunks_.back());
+      big_chunks_.pop_back();
+      return;
+    }
     current_ = frame.chunk;
+    end_ = chunks_[size_t(current_)] + kChunkValues;
   }
+  top_ = frame.slots;
 }
 
-inline void Machine::pop_frame(bool empty) {
+inline void Machine::drop_frame(bool empty) {
   Frame& frame = frames_.back();
-  while (!entered_.empty() && entered_.back().depth == frames_.size()) entered_.pop_back();
-  if (__builtin_expect(has_future(), 0)) forked_.pop_back();
   if (!empty) {
     Value* end = frame.slots + frame.code->first_constant;  // constants are not counted
     for (Value* slot = frame.slots; slot != end; ++slot) slot->~Value();
   }
   give_room_back(frame);
   frames_.remove();
+}
+
+inline void Machine::pop_frame(bool empty) {
+  while (!entered_.empty() && entered_.back().depth == frames_.size()) entered_.pop_back();
+  if (__builtin_expect(has_future(), 0)) forked_.pop_back();
+  drop_frame(empty);
 }
 
 // Moves the arguments of a call to where the function wants them: each place is None before.

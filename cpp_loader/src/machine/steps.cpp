@@ -47,6 +47,25 @@ inline void fill(char* slots, const Fill* fills, int32_t count) {
   }
 }
 
+// Gives a call its arguments: they go from where rows name them to the callee's places, which are
+// None before.
+inline void pass_rows(char* slots, const Fill* rows, int32_t count, Value* to,
+                      const int32_t* places) {
+  for (int32_t k = 0; k < count; ++k) {
+    Value* from = reinterpret_cast<Value*>(slots + rows[k].from);
+    if (__builtin_expect(places[k] < 0, 0)) {
+      if (rows[k].kind == Fill::Move) from->reset();
+      continue;
+    }
+    Value* place = value_at(to, places[k]);
+    if (__builtin_expect(rows[k].kind == Fill::Raw, 1)) {
+      std::memcpy(static_cast<void*>(place), static_cast<const void*>(from), sizeof(Value));
+    } else {
+      new (place) Value(named_by(slots, rows[k]));
+    }
+  }
+}
+
 }  // namespace
 
 // The loop keeps pc and the slots in locals; SAVE writes back what an error or a call needs.
@@ -259,6 +278,20 @@ void Machine::loop() {
     if (__builtin_expect(limits_.milliseconds > 0, 0)) check_time();
     for (Value* v = first; v != out; ++v) v->reset();
     if (&A != out) A = std::move(*out);
+    NEXT();
+  }
+  CASE(OP_LENT) : {
+    SAVE();
+    const lower::Call& call = frame->code->calls[size_t(pc->x)];
+    const Fill* rows = frame->code->fills.data() + call.fill;
+    alignas(Value) char lent[lower::kMostLent * sizeof(Value)];  // nobody drops them
+    for (int32_t k = 0; k < call.arguments; ++k) {
+      std::memcpy(lent + size_t(k) * sizeof(Value), slots + rows[k].from, sizeof(Value));
+    }
+    Value result;
+    call.run(context_, Args(reinterpret_cast<Value*>(lent), call.arguments), &result);
+    if (__builtin_expect(limits_.milliseconds > 0, 0)) check_time();
+    A = std::move(result);
     NEXT();
   }
   CASE(OP_MANY) : {
@@ -526,14 +559,19 @@ void Machine::loop() {
           " is not in this build of the native engine");
   }
   CASE(RET) : {
-    bool simple = pc->x == lower::kNothingAtAll && frames_.size() > 1 && forked_.empty() &&
-                  entered_.empty();
-    if (__builtin_expect(simple, 1)) {
-      Frame& caller = frames_[frames_.size() - 2];
-      PUT(*value_at(caller.slots, caller.pc->a), static_cast<const Value&>(A));
-      give_room_back(*frame);
-      frames_.remove();
-      RELOAD();
+    if (__builtin_expect(!frame->special && frame->function->results == 1, 1)) {
+      Frame* caller = frame - 1;
+      Value& to = *value_at(caller->slots, caller->pc->a);
+      if (pc->x == lower::kNothingAtAll) {
+        PUT(to, static_cast<const Value&>(A));
+        drop_frame(true);
+      } else {
+        to = std::move(A);
+        drop_frame(pc->x == lower::kNothingCounted);
+      }
+      frame = caller;
+      pc = frame->pc;
+      slots = reinterpret_cast<char*>(frame->slots);
       NEXT();
     }
     int64_t results = frame->function->results;
@@ -549,26 +587,28 @@ void Machine::loop() {
       return;
     }
     Frame& caller = frames_[frames_.size() - 2];
-    Value* to = reinterpret_cast<Value*>(reinterpret_cast<char*>(caller.slots) + caller.pc->a);
+    Value* to = value_at(caller.slots, caller.pc->a);
     for (int64_t k = 0; k < results; ++k) to[k] = std::move(first[k]);
     if (__builtin_expect(has_future(), 0)) settle(to);
     pop_frame(pc->x != lower::kCounted);
     RELOAD();
     NEXT();
   }
-  CASE(CALL) : {
-    SAVE();
-    enter(*pc->callee, &A, pc->callee->parameters);
-    RELOAD();
-    DISPATCH();
-  }
-  CASE(CALL_PROVEN) : {
-    SAVE();
-    Frame& callee = enter(*pc->callee, &A, pc->callee->parameters);
-    callee.pc += callee.code->guards;
-    RELOAD();
-    DISPATCH();
-  }
+#define CALL_FROM(guards)                                                \
+  do {                                                                   \
+    SAVE();                                                              \
+    const Function& function = *pc->callee;                              \
+    const lower::Code* code = code_of(function);                         \
+    spend(code->work);                                                   \
+    const Fill* rows = frame->code->fills.data() + pc->x;                \
+    frame = &push_frame(function, code);                                 \
+    pass_rows(slots, rows, pc->c, frame->slots, code->parameters.data()); \
+    slots = reinterpret_cast<char*>(frame->slots);                       \
+    pc = code->steps.data() + (guards);                                  \
+    DISPATCH();                                                          \
+  } while (0)
+  CASE(CALL) : CALL_FROM(0);
+  CASE(CALL_PROVEN) : CALL_FROM(code->guards);
   CASE(FUSED) : {
     SAVE();
     const Function& callee = *frame->function->callees[size_t(FROM().x)];
@@ -592,6 +632,7 @@ void Machine::loop() {
     SAVE();
     const Function& callee = method(A, "__enter__", 1);
     entered_.push_back({frames_.size(), A});
+    frame->special = true;
     enter(callee, &A, 1);
     RELOAD();
     DISPATCH();
@@ -631,7 +672,8 @@ void Machine::loop() {
   CASE(FORK) : {  // runs to its end now: one of the orders in which calls side by side may run
     SAVE();
     const Instruction& from = FROM();
-    enter(*frame->function->callees[size_t(from.x)], &A, from.n);
+    Frame& callee = enter(*frame->function->callees[size_t(from.x)], &A, from.n);
+    callee.special = true;
     forked_.push_back({frames_.size(), true, Future::make()});
     RELOAD();
     DISPATCH();
@@ -677,6 +719,7 @@ void Machine::loop() {
 #undef FIELD
 #undef PART
 #undef CHARACTERS
+#undef CALL_FROM
 }
 
 }  // namespace scriptlang

@@ -1,0 +1,118 @@
+#include "flow.h"
+
+#include <numeric>
+
+namespace scriptlang::lower {
+
+namespace {
+
+enum : int {
+  kEffectN = -1, kEffectX = -2, kEffectNPlus1 = -3, kEffectNMinus2 = -4,
+  kEffectOperator = -5, kEffectFunction = -6,
+};
+
+bool is_operator(Opcode op) { return op == Opcode::OP_ONE || op == Opcode::OP_ANY; }
+
+int64_t number(const Function& f, const Instruction& i, int effect, bool pops) {
+  switch (effect) {
+    case kEffectN: return i.n;
+    case kEffectX: return i.x;
+    case kEffectNPlus1: return int64_t(i.n) + 1;
+    case kEffectNMinus2: return int64_t(i.n) - 2;
+    case kEffectFunction: {
+      const Function& callee = *f.callees[size_t(i.x)];
+      return pops ? callee.parameters : callee.results;
+    }
+    default: return effect;
+  }
+}
+
+int64_t effect(const Function& f, const Instruction& i, bool want_pops) {
+  if (is_operator(i.op)) return want_pops ? i.arguments : i.results;
+  if (i.op == Opcode::TUPLE_UNPACK) return want_pops ? 1 : i.n;
+  switch (i.op) {
+#define SL_OPCODE(name, opcode, x, n, pops, pushes, runs, meaning) \
+  case Opcode::name:                                               \
+    return number(f, i, want_pops ? pops : pushes, want_pops);
+#include "program/opcodes.def"
+#undef SL_OPCODE
+    default: return 0;
+  }
+}
+
+}  // namespace
+
+int64_t pops_of(const Function& f, const Instruction& i) { return effect(f, i, true); }
+int64_t pushes_of(const Function& f, const Instruction& i) { return effect(f, i, false); }
+bool ends_way(Opcode op) {
+  return op == Opcode::RET || op == Opcode::RAISE_EXCEPTION || op == Opcode::OP_MISSING;
+}
+bool jumps(Opcode op) { return op == Opcode::JMP || op == Opcode::JF || op == Opcode::LOOP; }
+
+// The last instruction of the block that begins at `first`.
+size_t last_of(const Function& f, const Flow& flow, size_t first) {
+  size_t pc = first;
+  while (!jumps(f.code[pc].op) && !ends_way(f.code[pc].op) && flow.block[pc + 1] < 0) ++pc;
+  return pc;
+}
+
+Flow flow_of(const Function& f) {
+  Flow flow;
+  size_t size = f.code.size();
+  flow.depth.assign(size, -1);
+  std::vector<char> leads(size, 0);
+  std::vector<size_t> work;
+  auto reach = [&](size_t pc, int64_t depth) {
+    if (flow.depth[pc] >= 0) return;
+    flow.depth[pc] = int32_t(depth);
+    work.push_back(pc);
+  };
+  reach(0, f.parameters);
+  leads[0] = 1;
+  while (!work.empty()) {
+    size_t pc = work.back();
+    work.pop_back();
+    const Instruction& i = f.code[pc];
+    int64_t depth = flow.depth[pc];
+    int64_t after = depth - pops_of(f, i) + pushes_of(f, i);
+    if (i.op == Opcode::LOOP) leads[pc] = 1;
+    if (jumps(i.op)) leads[target_of(f, pc)] = 1;
+    if (ends_way(i.op)) continue;
+    if (jumps(i.op)) reach(target_of(f, pc), after);
+    if (i.op == Opcode::JMP) continue;
+    if (jumps(i.op)) leads[pc + 1] = 1;
+    reach(pc + 1, i.op == Opcode::LOOP ? depth : after);
+  }
+  flow.block.assign(size, -1);
+  for (size_t pc = 0; pc < size; ++pc) {
+    if (!leads[pc] || flow.depth[pc] < 0) continue;
+    flow.block[pc] = int32_t(flow.starts.size());
+    flow.starts.push_back(int32_t(pc));
+  }
+  flow.registers.resize(size_t(f.registers));
+  std::iota(flow.registers.begin(), flow.registers.end(), 0);
+  flow.left.assign(size, Flow::kReadAgain);
+  return flow;
+}
+
+// A register that shares its slot is left for good: who shares it was told that nobody reads it.
+void find_left(const Function& f, const Liveness& live, Flow* flow) {
+  if (!live.known()) return;
+  std::vector<uint64_t> now;
+  for (size_t block = 0; block < flow->starts.size(); ++block) {
+    live.go_back(block, &now, [&](size_t pc, const uint64_t* wanted) {
+      const Instruction& i = f.code[pc];
+      if (i.op != Opcode::MOVE && i.op != Opcode::DROPR) return;
+      int32_t slot = flow->register_of(i);
+      bool read = wanted[slot / 64] >> (slot % 64) & 1;
+      Flow::Left& left = flow->left[pc];
+      if (left == Flow::kReadAgain) {
+        left = read ? Flow::kReadAgain : Flow::kUnread;
+      } else {
+        left = read ? Flow::kShared : Flow::kUnread;
+      }
+    });
+  }
+}
+
+}  // namespace scriptlang::lower

@@ -1,0 +1,126 @@
+// Basic blocks of verified bytecode, and which registers are read again after each.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "program/program.h"
+
+namespace scriptlang::lower {
+
+// Depths and reachability, recomputed from code that verify() has passed.
+struct Flow {
+  std::vector<int32_t> depth;  // on entry of each instruction; -1 where control never comes
+  std::vector<int32_t> block;  // of an instruction that begins one; else -1
+  std::vector<int32_t> starts; // the instruction each block begins with
+  std::vector<int32_t> registers;  // the slot of each register: several may share one
+  // By instruction: what a MOVE or DROPR leaves in the slot. No compiler writes code that reads the
+  // register again, which is empty then; elsewhere numbers may stay in registers that were left. A
+  // DROPR does nothing where another register has the slot by now.
+  enum Left : char { kUnread, kReadAgain, kShared };
+  std::vector<Left> left;
+
+  // The slot of the register that an instruction names, or of the k-th of those.
+  int32_t register_of(const Instruction& i, int k = 0) const {
+    return registers[size_t(i.x - 1 + k)];
+  }
+  // Whether a STORE or STOREN writes a slot.
+  bool stores(const Instruction& i, int32_t slot) const {
+    int count = i.op == Opcode::STORE ? 1 : i.op == Opcode::STOREN ? i.n : 0;
+    for (int k = 0; k < count; ++k) {
+      if (register_of(i, k) == slot) return true;
+    }
+    return false;
+  }
+};
+
+Flow flow_of(const Function& function);  // each register has its own slot, and may be read again
+
+int64_t pops_of(const Function& function, const Instruction& instruction);
+int64_t pushes_of(const Function& function, const Instruction& instruction);
+bool ends_way(Opcode op);
+bool jumps(Opcode op);
+
+inline size_t target_of(const Function& f, size_t pc) {
+  return pc + size_t(int64_t(f.code[pc].x));
+}
+
+// The last instruction of the block that begins at `first`.
+size_t last_of(const Function& function, const Flow& flow, size_t first);
+
+// Calls visit(block) for each block that may follow.
+template <class Visit>
+void for_successors(const Function& f, const Flow& flow, size_t last, const Visit& visit) {
+  const Instruction& i = f.code[last];
+  if (ends_way(i.op)) return;
+  if (jumps(i.op)) visit(flow.block[target_of(f, last)]);
+  if (i.op != Opcode::JMP) visit(flow.block[last + 1]);
+}
+
+// Which slots of registers may be read before they are written, at the start of each block.
+class Liveness {
+ public:
+  Liveness(const Function& f, const Flow& flow)
+      : f_(f), flow_(flow), words_((size_t(f.registers) + 63) / 64) {
+    constexpr size_t kMostWords = size_t(1) << 22;
+    if (words_ * flow.starts.size() > kMostWords) return;
+    known_ = true;
+    live_.assign(words_ * flow.starts.size(), 0);
+    std::vector<uint64_t> now(words_);
+    bool changed = true;
+    while (changed) {
+      changed = false;
+      for (size_t block = flow.starts.size(); block-- > 0;) changed |= visit(block, &now);
+    }
+  }
+  bool known() const { return known_; }
+  // Whether a slot is read. Also true where it is not known.
+  bool live_at(int32_t block, int32_t slot) const {
+    size_t k = size_t(slot);
+    return !known_ || (live_[size_t(block) * words_ + k / 64] >> (k % 64) & 1);
+  }
+  // Runs back through a block. note(pc, live) sees the slots that are read after each instruction.
+  template <class Note>
+  void go_back(size_t block, std::vector<uint64_t>* now, const Note& note) const {
+    size_t first = size_t(flow_.starts[block]), last = last_of(f_, flow_, first);
+    now->assign(words_, 0);
+    for_successors(f_, flow_, last, [&](int32_t next) {
+      for (size_t w = 0; w < words_; ++w) (*now)[w] |= live_[size_t(next) * words_ + w];
+    });
+    auto bit = [](int32_t slot) { return uint64_t(1) << (slot % 64); };
+    auto word = [&](int32_t slot) -> uint64_t& { return (*now)[size_t(slot) / 64]; };
+    for (size_t pc = last + 1; pc-- > first;) {
+      const Instruction& i = f_.code[pc];
+      note(pc, now->data());
+      bool empties = i.op == Opcode::DROPR && flow_.left[pc] == Flow::kReadAgain;
+      int count = i.op == Opcode::STORE || empties ? 1 : i.op == Opcode::STOREN ? i.n : 0;
+      for (int k = 0; k < count; ++k) {
+        int32_t slot = flow_.register_of(i, k);
+        word(slot) &= ~bit(slot);
+      }
+      if (i.op != Opcode::LOAD && i.op != Opcode::MOVE) continue;
+      int32_t slot = flow_.register_of(i);
+      word(slot) |= bit(slot);
+    }
+  }
+
+ private:
+  bool visit(size_t block, std::vector<uint64_t>* now) {
+    go_back(block, now, [](size_t, const uint64_t*) {});
+    uint64_t* known = live_.data() + block * words_;
+    bool grew = !std::equal(now->begin(), now->end(), known);
+    std::copy(now->begin(), now->end(), known);
+    return grew;
+  }
+
+  const Function& f_;
+  const Flow& flow_;
+  size_t words_;
+  bool known_ = false;
+  std::vector<uint64_t> live_;
+};
+
+// Finds what MOVEs and DROPRs leave, with the slots that registers have.
+void find_left(const Function& function, const Liveness& live, Flow* flow);
+
+}  // namespace scriptlang::lower

@@ -1,0 +1,213 @@
+#include "share_slots.h"
+
+namespace scriptlang::lower {
+
+namespace {
+
+constexpr int32_t kNone = -1;  // a value that is in no register
+
+// Registers as bits, one row a register.
+class Rows {
+ public:
+  explicit Rows(size_t count) : words_((count + 63) / 64), bits_(words_ * count) {}
+  void set(size_t row, size_t k) { bits_[row * words_ + k / 64] |= uint64_t(1) << (k % 64); }
+  void add(size_t row, const uint64_t* others) {
+    for (size_t w = 0; w < words_; ++w) bits_[row * words_ + w] |= others[w];
+  }
+  const uint64_t* row(size_t k) const { return bits_.data() + k * words_; }
+  bool meets(size_t row, const uint64_t* others) const {
+    for (size_t w = 0; w < words_; ++w) {
+      if (bits_[row * words_ + w] & others[w]) return true;
+    }
+    return false;
+  }
+
+ private:
+  size_t words_;
+  std::vector<uint64_t> bits_;
+};
+
+class Sharing {
+ public:
+  Sharing(const Function& f, Flow* flow)
+      : f_(f), flow_(*flow), apart_(size_t(f.registers)), members_(size_t(f.registers)) {
+    for (size_t k = 0; k < size_t(f.registers); ++k) members_.set(k, k);
+  }
+
+  void run(const Liveness& live) {
+    find_conflicts(live);
+    find_moves();
+    std::stable_sort(moves_.begin(), moves_.end(),
+                     [](const Move& a, const Move& b) { return a.depth > b.depth; });
+    for (const Move& m : moves_) join(m.from, m.to);
+    for (int32_t& slot : flow_.registers) slot = home(slot);
+  }
+
+ private:
+  struct Move {
+    int32_t from, to;
+    int depth;  // how many loops it is in
+  };
+
+  // What is written, or empty from there on, is apart from all that is wanted then.
+  void find_conflicts(const Liveness& live) {
+    std::vector<uint64_t> now;
+    for (size_t block = 0; block < flow_.starts.size(); ++block) {
+      live.go_back(block, &now, [&](size_t pc, const uint64_t* wanted) {
+        const Instruction& i = f_.code[pc];
+        int count = i.op == Opcode::STOREN ? i.n : 1;
+        bool leaves = i.op == Opcode::MOVE || i.op == Opcode::DROPR;
+        bool writes = i.op == Opcode::STORE || i.op == Opcode::STOREN ||
+                      (leaves && flow_.left[pc] == Flow::kReadAgain);
+        for (int k = 0; writes && k < count; ++k) {
+          apart_.add(size_t(i.x - 1 + k), wanted);
+          for (int other = 0; other < count; ++other) {
+            if (other != k) apart_.set(size_t(i.x - 1 + k), size_t(i.x - 1 + other));
+          }
+        }
+      });
+    }
+    now.assign((size_t(f_.registers) + 63) / 64, 0);  // what is read before it is written: None
+    for (int32_t k = 0; k < f_.registers; ++k) {
+      if (live.live_at(0, k)) now[size_t(k) / 64] |= uint64_t(1) << (k % 64);
+    }
+    for (int32_t k = 0; k < f_.registers; ++k) {
+      if (live.live_at(0, k)) apart_.add(size_t(k), now.data());
+    }
+  }
+
+  // Where a value that came from a register is stored to another: the stack is followed through a
+  // block and to what the next ones pop at once.
+  void find_moves() {
+    find_depths();
+    for (size_t block = 0; block < flow_.starts.size(); ++block) {
+      size_t pc = size_t(flow_.starts[block]), last = last_of(f_, flow_, pc);
+      stack_.assign(size_t(flow_.depth[pc]), kNone);
+      for (; pc < last; ++pc) follow(pc);
+      if (f_.code[last].op == Opcode::LOOP) {
+        leave_loop(last);
+      } else {
+        follow(last);
+        for_successors(f_, flow_, last, [&](int32_t next) { arrive(next, stack_); });
+      }
+    }
+  }
+
+  void find_depths() {
+    std::vector<int> change(f_.code.size() + 1, 0);
+    for (int32_t start : flow_.starts) {
+      if (f_.code[size_t(start)].op != Opcode::LOOP || f_.code[size_t(start)].x <= 0) continue;
+      ++change[size_t(start)];
+      --change[target_of(f_, size_t(start))];
+    }
+    depth_.resize(f_.code.size());
+    int depth = 0;
+    for (size_t pc = 0; pc < f_.code.size(); ++pc) depth_[pc] = depth += change[pc];
+  }
+
+  void follow(size_t pc) {
+    const Instruction& i = f_.code[pc];
+    switch (i.op) {
+      case Opcode::LOAD:
+      case Opcode::MOVE: stack_.push_back(i.x - 1); return;
+      case Opcode::STORE: return store(i.x - 1, pc);
+      case Opcode::STOREN:
+        for (int k = i.n; k-- > 0;) store(i.x - 1 + k, pc);
+        return;
+      default: {
+        size_t left = stack_.size() - size_t(pops_of(f_, i));
+        stack_.resize(left);
+        stack_.resize(left + size_t(pushes_of(f_, i)), kNone);
+      }
+    }
+  }
+
+  void store(int32_t to, size_t pc) {
+    note(stack_.back(), to, pc);
+    stack_.pop_back();
+  }
+
+  void note(int32_t from, int32_t to, size_t pc) {
+    bool apart = from == kNone || from == to;
+    if (!apart) moves_.push_back({from, to, depth_[pc]});
+  }
+
+  // Values go to what the block stores at once; returns where, the top first.
+  std::vector<int32_t> arrive(int32_t block, std::vector<int32_t> stack) {
+    std::vector<int32_t> places;
+    size_t pc = size_t(flow_.starts[size_t(block)]);
+    for (bool first = true; first || flow_.block[pc] < 0; first = false, ++pc) {
+      const Instruction& i = f_.code[pc];
+      int count = i.op == Opcode::STORE ? 1 : i.op == Opcode::STOREN ? i.n : 0;
+      if (i.op == Opcode::DROP && !stack.empty()) {
+        stack.pop_back();
+        places.push_back(kNone);
+        continue;
+      }
+      if (count == 0) break;
+      for (int k = count; k-- > 0 && !stack.empty();) {
+        note(stack.back(), i.x - 1 + k, pc);
+        places.push_back(i.x - 1 + k);
+        stack.pop_back();
+      }
+    }
+    return places;
+  }
+
+  // A loop's values are in the registers of its body, also when it is left.
+  void leave_loop(size_t pc) {
+    const Instruction& i = f_.code[pc];
+    size_t carried = size_t(i.n) - 2;
+    std::vector<int32_t> places = arrive(flow_.block[pc + 1], stack_);
+    std::vector<int32_t> left(stack_.begin(), stack_.end() - i.n - 1);
+    left.resize(left.size() + carried, kNone);
+    for (size_t k = 0; k < std::min(carried, places.size()); ++k) {
+      left[left.size() - 1 - k] = places[k];
+    }
+    arrive(flow_.block[target_of(f_, pc)], left);
+  }
+
+  int32_t home(int32_t reg) const {
+    while (flow_.registers[size_t(reg)] != reg) reg = flow_.registers[size_t(reg)];
+    return reg;
+  }
+
+  bool alike(int32_t a, int32_t b) const {
+    const std::vector<TypeRef>& types = f_.register_types;
+    auto kind = [&](int32_t reg) {
+      bool declared = size_t(reg) < types.size() && types[size_t(reg)];
+      return declared ? int(types[size_t(reg)]->kind) : -1;
+    };
+    return kind(a) == kind(b);
+  }
+
+  void join(int32_t from, int32_t to) {
+    size_t a = size_t(home(from)), b = size_t(home(to));
+    if (a == b || !alike(from, to)) return;
+    if (apart_.meets(a, members_.row(b)) || apart_.meets(b, members_.row(a))) return;
+    if (b < a) std::swap(a, b);
+    flow_.registers[b] = int32_t(a);
+    apart_.add(a, apart_.row(b));
+    members_.add(a, members_.row(b));
+  }
+
+  const Function& f_;
+  Flow& flow_;
+  Rows apart_, members_;
+  std::vector<int> depth_;
+  std::vector<int32_t> stack_;
+  std::vector<Move> moves_;
+};
+
+}  // namespace
+
+void share_slots(const Function& function, const Liveness& live, Flow* flow) {
+  constexpr int32_t kMostRegisters = 2048;
+  constexpr size_t kMostWork = size_t(1) << 22;
+  size_t registers = size_t(function.registers);
+  if (!live.known() || function.registers > kMostRegisters) return;
+  if (function.code.size() * (registers / 64 + 1) > kMostWork) return;
+  Sharing(function, flow).run(live);
+}
+
+}  // namespace scriptlang::lower
