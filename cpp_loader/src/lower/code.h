@@ -189,7 +189,7 @@ enum class StepOp : uint16_t {
   kCount
 };
 
-// `x` of RET: what the frame holds besides the results.
+// `c` of RET: the number of results; `x`: what the frame holds besides the results.
 enum Leftovers : int32_t { kCounted, kNothingCounted, kNothingAtAll };  // the last: nor are results
 
 struct Step {
@@ -232,7 +232,7 @@ struct Call {
 };
 
 // Frames are made of so many slots at a time.
-constexpr int32_t kImageStep = 4;
+constexpr int32_t kImageStep = 2;
 
 struct Code {
   std::vector<Step> steps;
@@ -243,6 +243,10 @@ struct Code {
   std::vector<int32_t> parameters;  // where each argument goes: an offset, or -1 for nowhere
   int32_t slots = 0;             // of a frame
   int32_t first_constant = 0;    // slot
+  // Nothing counted comes into the frame, unless it is an argument that its check refuses; so its
+  // slots need not be None at the start, and what is copied of the image begins with the constants.
+  bool bare = false;
+  int32_t image_from = 0;
   int32_t guards = 0;            // so many steps at the start check arguments
   int64_t work = 0;              // what a call counts as, for the limits
 };

@@ -59,6 +59,38 @@ bool has_rows(Op op) {
          op == Op::CALL_PROVEN;
 }
 
+// Whether a step neither reads what is not proven to be a number nor drops what it writes over.
+bool is_plain_arithmetic(Op op) {
+  switch (op) {
+    case Op::COPY_RAW:
+    case Op::FLOAT_CALL:
+    case Op::FLOAT_CALL_TWO:
+    case Op::FLOOR:
+    case Op::CEIL:
+    case Op::DERIVE_INDEX:
+    case Op::RANGE_LENGTH:
+    case Op::GUARD_INT:
+    case Op::GUARD_BOOL:
+    case Op::GUARD_FLOAT:
+    case Op::CALL:
+    case Op::CALL_PROVEN:
+    case Op::RET: return true;
+    default: return op <= Op::SQRT_FLOAT || is_jump(op);
+  }
+}
+
+// See Code::bare.
+bool is_bare(const Code& code) {
+  return std::all_of(code.steps.begin(), code.steps.end(), [&](const Step& step) {
+    bool calls = step.op == Op::CALL || step.op == Op::CALL_PROVEN;
+    for (int32_t k = 0; calls && k < step.c; ++k) {
+      if (code.fills[size_t(step.x + k)].kind != Fill::Raw) return false;
+    }
+    if (step.op == Op::RET) return step.c == 1 && step.x != kCounted;
+    return is_plain_arithmetic(step.op) && (!calls || result_letter(*step.callee));
+  });
+}
+
 Fill::Kind fill_of(char letter) {
   return letter == 'i'   ? Fill::Int
          : letter == 'f' ? Fill::Float
@@ -246,7 +278,7 @@ void Lowering::give_back(int32_t slot) {
     empty = moved || uncounted(tags(k));
   }
   bool number = empty && f_.results == 1 && slot < int32_t(tags_.size()) && uncounted(tags(slot));
-  emit(Op::RET, offset_of(slot)).x = number ? kNothingAtAll : empty ? kNothingCounted : kCounted;
+  emit(Op::RET, offset_of(slot), 0, int32_t(f_.results)).x = number ? kNothingAtAll : empty ? kNothingCounted : kCounted;
 }
 
 // Leaves None in a register, once everybody has what was there.
@@ -527,6 +559,8 @@ std::unique_ptr<Code> Lowering::assemble() {
   code->image.resize(size_t(first_constant_));
   code->image.insert(code->image.end(), code->constants.begin(), code->constants.end());
   code->image.resize(size_t(code->slots));
+  code->bare = is_bare(*code);
+  if (code->bare) code->image_from = first_constant_ / kImageStep * kImageStep;
   return code;
 }
 

@@ -144,7 +144,7 @@ inline Frame& Machine::push_frame(const Function& function, const lower::Code* c
   int32_t chunk;
   Value* slots = reserve(code->slots, &chunk);
   const Value* image = code->image.data();
-  for (int32_t k = 0; k < code->slots; k += lower::kImageStep) {
+  for (int32_t k = code->image_from; k < code->slots; k += lower::kImageStep) {
     std::memcpy(static_cast<void*>(slots + k), image + k, lower::kImageStep * sizeof(Value));
   }
   Frame& frame = frames_.add();
@@ -172,7 +172,11 @@ inline void Machine::give_room_back(const Frame& frame) {
 
 inline void Machine::drop_frame(bool empty) {
   Frame& frame = frames_.back();
-  if (!empty) {
+  if (!empty && frame.code->bare) {
+    for (int32_t place : frame.code->parameters) {
+      if (place >= 0) value_at(frame.slots, place)->~Value();
+    }
+  } else if (!empty) {
     Value* end = frame.slots + frame.code->first_constant;  // constants are not counted
     for (Value* slot = frame.slots; slot != end; ++slot) slot->~Value();
   }

@@ -559,14 +559,14 @@ void Machine::loop() {
           " is not in this build of the native engine");
   }
   CASE(RET) : {
-    if (__builtin_expect(!frame->special && frame->function->results == 1, 1)) {
+    if (__builtin_expect(!frame->special && pc->c == 1, 1)) {
       Frame* caller = frame - 1;
-      Value& to = *value_at(caller->slots, caller->pc->a);
+      void* to = value_at(caller->slots, caller->pc->a);  // holds nothing counted
       if (pc->x == lower::kNothingAtAll) {
-        PUT(to, static_cast<const Value&>(A));
+        std::memcpy(to, static_cast<const void*>(&A), sizeof(Value));
         drop_frame(true);
       } else {
-        to = std::move(A);
+        new (to) Value(std::move(A));
         drop_frame(pc->x == lower::kNothingCounted);
       }
       frame = caller;
