@@ -12,3 +12,10 @@
 #else
 #define SL_THREAD_WORD thread_local
 #endif
+
+// The same for one that other files see. They need not ask whether it was initialised.
+#if defined(__GNUC__) && defined(__GLIBC__)
+#define SL_THREAD_SHARED_WORD __attribute__((tls_model("initial-exec"))) __thread
+#else
+#define SL_THREAD_SHARED_WORD thread_local
+#endif

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "small_blocks.h"
 #include "type.h"
 
 namespace scriptlang {
 
 namespace {
 
-constexpr size_t kSmallestRoom = 128;  // bytes: what the allocator gives at least
+constexpr size_t kSmallestRoom = 128;  // bytes: the largest of the small blocks
 
 List::Kind kind_of(Tag tag) {
   switch (tag) {
@@ -20,19 +21,23 @@ List::Kind kind_of(Tag tag) {
 }
 
 void* take_room(size_t bytes) {
-  memory::charge(int64_t(bytes));
+  memory::quick::charge(int64_t(bytes));
   try {
-    return memory::take(bytes);
+    return bytes <= kSmallestRoom ? memory::quick::take_small(bytes) : memory::take(bytes);
   } catch (...) {
-    memory::uncharge(int64_t(bytes));
+    memory::quick::uncharge(int64_t(bytes));
     throw;
   }
 }
 
 void give_room(void* room, size_t bytes) noexcept {
   if (!room) return;
-  memory::give(room, bytes);
-  memory::uncharge(int64_t(bytes));
+  if (bytes <= kSmallestRoom) {
+    memory::quick::give_small(room, bytes);
+  } else {
+    memory::give(room, bytes);
+  }
+  memory::quick::uncharge(int64_t(bytes));
 }
 
 }  // namespace
@@ -47,9 +52,9 @@ Ref<List> List::make(std::vector<Value> items, TypeRef element) {
 }
 
 Ref<List> List::make(const int64_t* ints, size_t count, TypeRef element) {
-  memory::charge(int64_t(sizeof(List)));
-  Ref<List> list(new List);
-  list->make_own();
+  memory::quick::charge(int64_t(sizeof(List)));
+  Ref<List> list(::new (memory::quick::take_small(sizeof(List))) List);
+  list->make_own(memory::quick::runs_now);
   list->element = std::move(element);
   if (count == 0) return list;
   list->kind_ = Kind::Ints;
@@ -67,7 +72,7 @@ Ref<List> List::like(const List& other) {
 
 List::~List() {
   release();
-  memory::uncharge(int64_t(sizeof(List)));
+  memory::quick::uncharge(int64_t(sizeof(List)));
 }
 
 // Drops the elements and gives the room back.

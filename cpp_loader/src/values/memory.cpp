@@ -13,10 +13,23 @@
 
 #include "kernels/thread.h"
 #include "ops/scratch.h"
+#include "small_blocks.h"
 
 namespace scriptlang::memory {
 
+namespace quick {
+SL_THREAD_SHARED_WORD Small* small = nullptr;
+SL_THREAD_SHARED_WORD bool runs_now = false;
+SL_THREAD_SHARED_WORD int64_t used_bytes = 0;
+SL_THREAD_SHARED_WORD int64_t limit_bytes = std::numeric_limits<int64_t>::max();
+}  // namespace quick
+
 namespace {
+
+using quick::FreeBlock;
+using quick::limit_bytes;
+using quick::runs_now;
+using quick::used_bytes;
 
 constexpr size_t kSmallestLog2 = 7;    // smallest class: 128 bytes
 constexpr size_t kLargestLog2 = 27;    // blocks above 128 MB are not kept
@@ -52,28 +65,17 @@ size_t class_bytes(size_t index) {
   return ((size_t(5) + quarter) << log2) / 4;
 }
 
-struct FreeBlock {
-  FreeBlock* next;
-};
-
-constexpr size_t kSmallStep = 16, kSmallClasses = 9;  // up to 128 bytes
-constexpr uint32_t kKeptSmall = 8192;
-
 // The free blocks of one thread.
 struct Kept {
   struct Class {
     FreeBlock* head;
     uint32_t count;
   } classes[kClasses];
-  FreeBlock* small_head[kSmallClasses];
-  uint32_t small_count[kSmallClasses];
+  quick::Small small;
   int64_t bytes;  // of blocks that are not small
 };
 SL_THREAD_WORD Kept* kept = nullptr;  // null: none yet, or none any more
 SL_THREAD_WORD bool is_over = false;  // the thread ends: it keeps nothing more
-SL_THREAD_WORD bool runs_now = false;  // a program
-SL_THREAD_WORD int64_t used_bytes = 0;
-SL_THREAD_WORD int64_t limit_bytes = std::numeric_limits<int64_t>::max();
 
 void free_all(FreeBlock* head) {
   while (head) std::free(std::exchange(head, head->next));
@@ -83,8 +85,9 @@ struct Drain {
   ~Drain() {
     is_over = true;
     Kept* k = std::exchange(kept, nullptr);
+    quick::small = nullptr;
     for (Kept::Class& c : k->classes) free_all(c.head);
-    for (FreeBlock* head : k->small_head) free_all(head);
+    for (FreeBlock* head : k->small.head) free_all(head);
     std::free(k);
   }
 };
@@ -95,6 +98,7 @@ __attribute__((noinline, cold)) Kept* start_keeping() {
   Kept* fresh = static_cast<Kept*>(std::calloc(1, sizeof(Kept)));
   if (!fresh) return nullptr;
   kept = fresh;
+  quick::small = &fresh->small;
   static thread_local Drain drain;
   (void)drain;
   return fresh;
@@ -152,49 +156,33 @@ void give(void* block, size_t bytes) noexcept {
   std::free(block);
 }
 
-void* take_small(size_t bytes) {
+void* quick::take_fresh(size_t bytes) {
   size_t index = (bytes + kSmallStep - 1) / kSmallStep;
-  if (index < kSmallClasses) {
-    Kept* k = kept;
-    if (FreeBlock* block = k ? k->small_head[index] : nullptr) {
-      k->small_head[index] = block->next;
-      --k->small_count[index];
-      return block;
-    }
-    bytes = index * kSmallStep;
-  }
+  if (index < kSmallClasses) bytes = index * kSmallStep;
   void* block = std::malloc(bytes);
   if (!block) raise(ErrorKind::MemoryError, "cannot allocate ", bytes, " bytes");
   return block;
 }
 
-void give_small(void* block, size_t bytes) noexcept {
-  size_t index = (bytes + kSmallStep - 1) / kSmallStep;
-  Kept* k = kept ? kept : start_keeping();
-  if (k && index < kSmallClasses && k->small_count[index] < kKeptSmall) {
-    FreeBlock* free_block = static_cast<FreeBlock*>(block);
-    free_block->next = k->small_head[index];
-    k->small_head[index] = free_block;
-    ++k->small_count[index];
-    return;
-  }
+void quick::give_far(void* block, size_t bytes) noexcept {
+  if (!kept && start_keeping()) return give_small(block, bytes);
   std::free(block);
 }
+
+void* take_small(size_t bytes) { return quick::take_small(bytes); }
+void give_small(void* block, size_t bytes) noexcept { quick::give_small(block, bytes); }
 
 RunScope::RunScope(bool runs) noexcept : saved_(std::exchange(runs_now, runs)) {}
 RunScope::~RunScope() { runs_now = saved_; }
 bool in_run() noexcept { return runs_now; }
 
-void charge(int64_t bytes) {
-  int64_t sum;
-  if (__builtin_add_overflow(used_bytes, bytes, &sum) || sum > limit_bytes) {
-    raise(ErrorKind::MemoryError, "the program needs more than its memory limit of ", limit_bytes,
-          " bytes (", bytes, " more were asked for); raise the limit to run it");
-  }
-  used_bytes = sum;
+void quick::refuse(int64_t bytes) {
+  raise(ErrorKind::MemoryError, "the program needs more than its memory limit of ", limit_bytes,
+        " bytes (", bytes, " more were asked for); raise the limit to run it");
 }
 
-void uncharge(int64_t bytes) noexcept { used_bytes -= bytes; }
+void charge(int64_t bytes) { quick::charge(bytes); }
+void uncharge(int64_t bytes) noexcept { quick::uncharge(bytes); }
 
 void ask(int64_t count, int64_t bytes_each) {
   int64_t bytes;

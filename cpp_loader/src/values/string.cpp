@@ -6,6 +6,7 @@
 
 #include "kernels/thread.h"
 #include "ops/scratch.h"
+#include "small_blocks.h"
 #include "value.h"
 
 namespace scriptlang {
@@ -42,9 +43,9 @@ __attribute__((noinline, cold)) Recent* start_recent() {
 }
 
 String* make_string(std::string_view text, uint32_t hash) {
-  memory::charge(charged_bytes(text.size()));
-  String* made = new String;
-  made->make_own();
+  memory::quick::charge(charged_bytes(text.size()));
+  String* made = ::new (memory::quick::take_small(sizeof(String))) String;
+  made->make_own(memory::quick::runs_now);
   made->text.assign(text.data(), text.size());
   made->hash.store(hash, std::memory_order_relaxed);
   return made;
@@ -58,7 +59,7 @@ String* short_string(std::string_view text) {
   if (place) {
     bool same = place->hash.load(std::memory_order_relaxed) == hash && same_text(place->text, text);
     if (same) {
-      if (!memory::in_run()) place->refs.fetch_and(~kOwn, std::memory_order_relaxed);
+      if (!memory::quick::runs_now) place->refs.fetch_and(~kOwn, std::memory_order_relaxed);
       place->hold();
       return place;
     }

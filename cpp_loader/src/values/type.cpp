@@ -11,7 +11,26 @@ namespace scriptlang {
 void destroy(const Type* type) noexcept { delete type; }
 void destroy(ClassType* type) noexcept { delete type; }
 
+namespace {
+
+// Types that are all in their kind are made once, and not counted.
+TypeRef simple_type(TypeKind kind) {
+  constexpr size_t kKinds = size_t(TypeKind::List);
+  static Type* const types = [] {
+    Type* made = new Type[kKinds];
+    for (size_t k = 0; k < kKinds; ++k) {
+      made[k].kind = TypeKind(k);
+      made[k].refs.store(kImmortal, std::memory_order_relaxed);
+    }
+    return made;
+  }();
+  return TypeRef(&types[size_t(kind)]);
+}
+
+}  // namespace
+
 TypeRef Type::make(TypeKind kind, std::vector<TypeRef> elements, std::string name) {
+  if (kind < TypeKind::List && elements.empty() && name.empty()) return simple_type(kind);
   Type* type = new Type;
   type->kind = kind;
   type->elements = std::move(elements);

@@ -8,6 +8,7 @@
 #include "dict.h"
 #include "kernels/thread.h"
 #include "list.h"
+#include "small_blocks.h"
 #include "type.h"
 
 namespace scriptlang {
@@ -87,11 +88,17 @@ void destroy_now(Tag tag, Counted* object) noexcept {
     case Tag::Complex: delete static_cast<ComplexBox*>(object); break;
     case Tag::String: {
       String* s = static_cast<String*>(object);
-      memory::uncharge(charged_bytes(s->text.size()));
-      delete s;
+      memory::quick::uncharge(charged_bytes(s->text.size()));
+      s->~String();
+      memory::quick::give_small(s, sizeof(String));
       break;
     }
-    case Tag::List: delete static_cast<List*>(object); break;
+    case Tag::List: {
+      List* list = static_cast<List*>(object);
+      list->~List();
+      memory::quick::give_small(list, sizeof(List));
+      break;
+    }
     case Tag::Dict: delete static_cast<Dict*>(object); break;
     case Tag::Tuple: Tuple::destroy(static_cast<Tuple*>(object)); break;
     case Tag::Object:
@@ -192,16 +199,16 @@ Ref<Tuple> Tuple::make(Value* first, int64_t count, TypeRef named) {
 
 Ref<Tuple> Tuple::with_room(size_t count, TypeRef named) {
   size_t bytes = tuple_bytes(count);
-  memory::charge(int64_t(bytes));
+  memory::quick::charge(int64_t(bytes));
   void* block;
   try {
-    block = memory::take_small(bytes);
+    block = memory::quick::take_small(bytes);
   } catch (...) {
-    memory::uncharge(int64_t(bytes));
+    memory::quick::uncharge(int64_t(bytes));
     throw;
   }
   Tuple* tuple = ::new (block) Tuple;
-  tuple->make_own();
+  tuple->make_own(memory::quick::runs_now);
   tuple->named = std::move(named);
   return Ref<Tuple>(tuple);
 }
@@ -210,8 +217,8 @@ void Tuple::destroy(Tuple* tuple) noexcept {
   size_t bytes = tuple_bytes(tuple->items.size());
   for (Value& item : tuple->items) item.~Value();
   tuple->~Tuple();
-  memory::give_small(tuple, bytes);
-  memory::uncharge(int64_t(bytes));
+  memory::quick::give_small(tuple, bytes);
+  memory::quick::uncharge(int64_t(bytes));
 }
 
 Ref<Object> Object::make(ClassRef type) {

@@ -92,8 +92,9 @@ struct Counted {
     uint32_t now = refs.load(std::memory_order_relaxed);
     return now >= kOwn && now < kImmortal;
   }
-  void make_own() noexcept {  // who made it, while nobody else has it
-    if (memory::in_run()) refs.store(1 | kOwn, std::memory_order_relaxed);
+  // Who made it, while nobody else has it.
+  void make_own(bool runs = memory::in_run()) noexcept {
+    if (runs) refs.store(1 | kOwn, std::memory_order_relaxed);
   }
 };
 
@@ -102,9 +103,7 @@ class Ref {  // intrusive pointer to something with refs and a destroy(T*) overl
  public:
   Ref() noexcept = default;
   explicit Ref(T* p) noexcept : p_(p) {}  // takes over one reference
-  Ref(const Ref& o) noexcept : p_(o.p_) {
-    if (p_) p_->refs.fetch_add(1, std::memory_order_relaxed);
-  }
+  Ref(const Ref& o) noexcept : p_(o.p_) { hold(p_); }
   Ref(Ref&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
   Ref& operator=(Ref o) noexcept {
     std::swap(p_, o.p_);
@@ -112,10 +111,11 @@ class Ref {  // intrusive pointer to something with refs and a destroy(T*) overl
   }
   ~Ref() {
     constexpr uint32_t kCount = kOwn - 1;
-    if (p_ && (p_->refs.fetch_sub(1, std::memory_order_acq_rel) & kCount) == 1) destroy(p_);
+    bool goes = p_ && is_counted(p_);
+    if (goes && (p_->refs.fetch_sub(1, std::memory_order_acq_rel) & kCount) == 1) destroy(p_);
   }
   static Ref share(T* p) noexcept {
-    if (p) p->refs.fetch_add(1, std::memory_order_relaxed);
+    hold(p);
     return Ref(p);
   }
   T* get() const noexcept { return p_; }
@@ -125,6 +125,12 @@ class Ref {  // intrusive pointer to something with refs and a destroy(T*) overl
   T* release() noexcept { return std::exchange(p_, nullptr); }
 
  private:
+  static bool is_counted(T* p) noexcept {
+    return p->refs.load(std::memory_order_relaxed) < kImmortal;
+  }
+  static void hold(T* p) noexcept {
+    if (p && is_counted(p)) p->refs.fetch_add(1, std::memory_order_relaxed);
+  }
   T* p_ = nullptr;
 };
 

@@ -1,0 +1,236 @@
+// Where register code keeps values: slots that registers share, arguments that go straight into
+// the callee's frame or are only seen, frames of numbers.
+#include "assembler.h"
+#include "harness.h"
+#include "lower/lowering.h"
+
+using namespace scriptlang;
+using namespace test;
+using lower::StepOp;
+
+namespace {
+
+int count(const lower::Code& code, StepOp op) {
+  int found = 0;
+  for (const lower::Step& step : code.steps) found += step.op == op;
+  return found;
+}
+
+const lower::Code& lowered(const Code& code, std::shared_ptr<const Program>* keep) {
+  *keep = decode({code});
+  return lower::code_of(*(*keep)->find(code.name));
+}
+
+std::string outcome(const std::vector<Code>& codes, std::vector<Value> arguments, bool plain,
+                    const Limits& limits = {}) {
+  auto program = decode(codes);
+  for (const auto& f : program->functions()) {
+    if (plain) f->lowered.store(lower::Lowering(*f, true).run().release());
+  }
+  Context context;
+  try {
+    const Function& f = *program->find(codes[0].name);
+    return text_of(run(*program, f, std::move(arguments), context, limits));
+  } catch (const Error& e) {
+    return concat(error_kind_name(e.kind), ": ", e.message);
+  }
+}
+
+void check_same(const std::vector<Code>& codes, const std::vector<Value>& arguments,
+                const std::string& want) {
+  CHECK_EQ(outcome(codes, arguments, false), want);
+  CHECK_EQ(outcome(codes, arguments, true), want);
+}
+
+// a = b = 0; for i in range(n): if i % 2 == 1: a += 1 else: b += 10 (by registers of the join); then
+// the ends of the loop's registers are dropped or kept, and a + b is the result.
+Code branches_in_a_loop(bool drops_late) {
+  Code code;
+  code.argument("int");
+  code.registers = 8;
+  code.constants = {Value(0), Value(true), Value(2), Value(1), Value(10)};
+  int64_t add = code.op("aten::add", "int", 2), rest = code.op("aten::remainder", "int", 2);
+  int64_t eq = code.op("aten::eq", "int", 2);
+  code.emit("STORE", 1).emit("LOADC", 0).emit("LOAD", 1).emit("LOADC", 1);
+  code.emit("LOADC", 0).emit("LOADC", 0);
+  code.emit("LOOP", 25, 4).emit("STOREN", 2, 3);  // i a b
+  code.emit("MOVE", 2).emit("LOADC", 2).emit("OP", rest).emit("LOADC", 3).emit("OP", eq);
+  code.emit("JF", 6);
+  code.emit("LOAD", 3).emit("LOADC", 3).emit("OP", add).emit("LOAD", 4).emit("JMP", 5);
+  code.emit("LOAD", 3).emit("LOAD", 4).emit("LOADC", 4).emit("OP", add);
+  code.emit("STOREN", 5, 2);
+  if (drops_late) {
+    code.emit("DROPR", 3).emit("DROPR", 4);
+  } else {
+    code.emit("LOADC", 0).emit("DROP");
+  }
+  code.emit("LOADC", 1).emit("MOVE", 5).emit("MOVE", 6).emit("JMP", -23);
+  code.emit("STOREN", 7, 2).emit("MOVE", 7).emit("MOVE", 8).emit("OP", add).emit("RET");
+  code.instructions[6] = tuple({Value("LOOP"), Value(int64_t(24)), Value(int64_t(4))});
+  return code;
+}
+
+}  // namespace
+
+TEST(registers_that_only_hand_on_a_value_share_a_slot) {
+  for (bool drops_late : {false, true}) {
+    Code code = branches_in_a_loop(drops_late);
+    std::shared_ptr<const Program> keep;
+    const lower::Code& made = lowered(code, &keep);
+    size_t loop = made.steps.size();
+    for (size_t k = 0; k < made.steps.size(); ++k) {
+      if (made.steps[k].op == StepOp::MOD_INT) loop = k;
+    }
+    CHECK(loop < made.steps.size());
+    for (size_t k = loop; k < made.steps.size(); ++k) {
+      CHECK(made.steps[k].op != StepOp::COPY_RAW);
+    }
+    check_same({code}, {Value(5)}, "32");
+    check_same({code}, {Value(0)}, "0");
+  }
+}
+
+// x = 1; y = x; x = y + 5: y is wanted after x changed.
+TEST(a_register_that_is_wanted_later_keeps_its_own_slot) {
+  Code code;
+  code.constants = {Value(1), Value(5)};
+  int64_t add = code.op("aten::add", "int", 2);
+  code.emit("LOADC", 0).emit("STORE", 1).emit("LOAD", 1).emit("STORE", 2);
+  code.emit("LOAD", 2).emit("LOADC", 1).emit("OP", add).emit("STORE", 1);
+  code.emit("LOAD", 1).emit("LOAD", 2).emit("TUPLE_CONSTRUCT", 2).emit("RET");
+  check_same({code}, {}, "(6, 1)");
+}
+
+TEST(a_register_that_is_read_before_it_is_written_is_none) {
+  Code code;
+  code.argument("Any");
+  code.emit("STORE", 1).emit("MOVE", 1).emit("STORE", 2).emit("LOAD", 1).emit("LOAD", 3);
+  code.emit("LOAD", 2).emit("TUPLE_CONSTRUCT", 3).emit("RET");
+  check_same({code}, {Value("text")}, "(None, None, text)");
+}
+
+TEST(tuples_and_lists_are_made_of_values_where_they_lie) {
+  Code code;
+  code.argument("Any");
+  code.constants = {Value("a constant text"), Value(2)};
+  code.types = {Value("List[Any]")};
+  code.emit("STORE", 1).emit("LOAD", 1).emit("LOADC", 0).emit("LOAD", 1);
+  code.emit("TUPLE_CONSTRUCT", 2).emit("LOADC", 1).emit("MOVE", 1);
+  code.emit("LIST_CONSTRUCT", 0, 4).emit("RET");
+  std::shared_ptr<const Program> keep;
+  const lower::Code& made = lowered(code, &keep);
+  CHECK_EQ(count(made, StepOp::FILL), 0);
+  check_same({code}, {Value(7)}, "[7, (a constant text, 7), 2, 7]");
+  Value text(std::string("a text that is not short"));
+  check_same({code}, {text},
+             "[a text that is not short, (a constant text, a text that is not short), 2, "
+             "a text that is not short]");
+  CHECK(text.exclusive_text() != nullptr);
+}
+
+TEST(a_tuple_counts_against_the_memory_limit_and_is_given_back) {
+  Code code;  // for i in range(n): t = (i, i, i)
+  code.argument("int");
+  code.registers = 3;
+  code.constants = {Value(0), Value(true)};
+  code.emit("STORE", 1).emit("LOADC", 0).emit("LOAD", 1).emit("LOADC", 1).emit("LOADC", 0);
+  code.emit("LOOP", 9, 3).emit("STOREN", 2, 2).emit("LOADC", 1).emit("LOAD", 2).emit("LOAD", 2);
+  code.emit("MOVE", 2).emit("TUPLE_CONSTRUCT", 3).emit("JMP", -7).emit("NOP").emit("RET");
+  code.instructions.erase(code.instructions.begin() + 13);
+  code.instructions[5] = tuple({Value("LOOP"), Value(int64_t(8)), Value(int64_t(3))});
+  Limits limits;
+  limits.memory_bytes = 1000;
+  CHECK_EQ(outcome({code}, {Value(100)}, false, limits), "(99, 99, 99)");
+  limits.memory_bytes = 60;
+  std::string refused = outcome({code}, {Value(100)}, false, limits);
+  CHECK_EQ(refused.substr(0, 12), "MemoryError:");
+}
+
+TEST(an_operator_that_only_looks_sees_its_arguments_where_they_are) {
+  Code code;
+  code.argument("Any").argument("Any");
+  int64_t starts = code.op("aten::startswith", "", 2), cut = code.op("aten::slice", "str", 3);
+  code.constants = {Value(-4), Value()};
+  code.emit("STOREN", 1, 2).emit("LOAD", 1).emit("LOADC", 0).emit("LOADC", 1).emit("OP", cut);
+  code.emit("LOAD", 1).emit("MOVE", 2).emit("OP", starts).emit("MOVE", 1);
+  code.emit("TUPLE_CONSTRUCT", 3).emit("RET");
+  std::shared_ptr<const Program> keep;
+  const lower::Code& made = lowered(code, &keep);
+  CHECK_EQ(count(made, StepOp::OP_LENT), 2);
+  CHECK_EQ(count(made, StepOp::OP), 0);
+  CHECK_EQ(count(made, StepOp::GUARD_BOOL), 0);
+  Value text(std::string("a text that is not short")), head(std::string("a text that is not"));
+  check_same({code}, {text, head}, "(hort, True, a text that is not short)");
+  check_same({code}, {text, Value("b")}, "(hort, False, a text that is not short)");
+  check_same({code}, {text, Value(3)}, "TypeError: expected a value of type str but got int");
+  check_same({code}, {Value(3), head}, "TypeError: expected a value of type str but got int");
+  CHECK(text.exclusive_text() != nullptr);
+  CHECK(head.exclusive_text() != nullptr);
+}
+
+namespace {
+
+// g(a, b) = b if a < 1 else g(a - 1, b) + 1
+Code counting_calls() {
+  Code code;
+  code.name = "__torch__.g";
+  code.argument("int").argument("int");
+  code.returns = {Code::row("", "int", Value())};
+  code.functions = {Value("__torch__.g")};
+  code.constants = {Value(1)};
+  int64_t less = code.op("aten::lt", "int", 2), sub = code.op("aten::sub", "int", 2);
+  int64_t add = code.op("aten::add", "int", 2);
+  code.emit("STOREN", 1, 2).emit("LOAD", 1).emit("LOADC", 0).emit("OP", less).emit("JF", 3);
+  code.emit("MOVE", 2).emit("RET");
+  code.emit("LOAD", 1).emit("LOADC", 0).emit("OP", sub).emit("LOAD", 2).emit("CALL", 0);
+  code.emit("LOADC", 0).emit("OP", add).emit("RET");
+  return code;
+}
+
+// f(a, b) = g(a, b), where nothing is known of a and b
+Code calling() {
+  Code code;
+  code.argument("Any").argument("Any");
+  code.functions = {Value("__torch__.g")};
+  code.emit("STOREN", 1, 2).emit("MOVE", 1).emit("MOVE", 2).emit("CALL", 0).emit("RET");
+  return code;
+}
+
+}  // namespace
+
+TEST(frames_of_numbers_are_bare) {
+  auto program = decode({calling(), counting_calls()});
+  CHECK(lower::code_of(*program->find("__torch__.g")).bare);
+  CHECK(!lower::code_of(*program->find("__torch__.f")).bare);
+  check_same({calling(), counting_calls()}, {Value(500), Value(7)}, "507");
+  check_same({counting_calls()}, {Value(500), Value(7)}, "507");
+}
+
+TEST(a_bare_frame_drops_arguments_that_are_refused) {
+  Value first(std::string("a text that is not short")), second(std::string("another such text"));
+  check_same({calling(), counting_calls()}, {first, second},
+             "TypeError: expected a value of type int but got str");
+  check_same({calling(), counting_calls()}, {Value(3), second},
+             "TypeError: expected a value of type int but got str");
+  CHECK(first.exclusive_text() != nullptr);
+  CHECK(second.exclusive_text() != nullptr);
+}
+
+TEST(calls_are_as_deep_as_the_limit_says) {
+  Limits limits;
+  for (int64_t depth : {1, 2, 15, 16, 17, 40}) {
+    limits.depth = depth;
+    std::string most = outcome({counting_calls()}, {Value(depth - 1), Value(0)}, false, limits);
+    CHECK_EQ(most, std::to_string(depth - 1));
+    CHECK_EQ(outcome({counting_calls()}, {Value(depth), Value(0)}, false, limits),
+             concat("LimitError: calls are nested deeper than ", depth));
+  }
+  limits.depth = 0;
+  CHECK_EQ(outcome({counting_calls()}, {Value(0), Value(0)}, false, limits),
+           "LimitError: calls are nested deeper than 0");
+  limits.depth = 3000;  // frames in several chunks of slots
+  CHECK_EQ(outcome({counting_calls()}, {Value(2999), Value(0)}, true, limits), "2999");
+  CHECK_EQ(outcome({counting_calls()}, {Value(2999), Value(0)}, false, limits), "2999");
+}
+
+int main(int count, char** arguments) { return test::main(count, arguments); }
