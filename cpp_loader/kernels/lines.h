@@ -34,6 +34,19 @@ struct AllLineFunctions {
   LineFunctions<float, int32_t> f32;
   LineFunctions<double, int64_t> f64;
   LineFunctions<int64_t, int64_t> i64;
+  // The extremes of a row of other integers.
+  void (*maximum_i32)(int64_t n, const int32_t* x, int32_t* to);
+  void (*minimum_i32)(int64_t n, const int32_t* x, int32_t* to);
+  void (*maximum_u8)(int64_t n, const uint8_t* x, uint8_t* to);
+  void (*minimum_u8)(int64_t n, const uint8_t* x, uint8_t* to);
+  // How many bytes of a row, or of each column, are not zero.
+  int64_t (*count_row)(int64_t n, const uint8_t* x);
+  void (*count_columns)(int64_t rows, int64_t width, const uint8_t* x, int64_t stride,
+                        int64_t* to);
+  // to[k] = distance of the row a from each row of b, all of `width` elements: of absolute
+  // differences the sum, or of their squares.
+  void (*distances)(int64_t width, const float* a, const float* b, int64_t rows, bool squares,
+                    float* to);
 
   const auto& of(float) const { return f32; }
   const auto& of(double) const { return f64; }

@@ -129,6 +129,74 @@ void scale_shift_rows(int64_t rows, int64_t width, const T* x, const T* scale, c
   }
 }
 
+int64_t count_row(int64_t n, const uint8_t* x) {
+  constexpr int kWide = 64;
+  constexpr int64_t kMost = 255 * kWide;  // what fits the lanes
+  int64_t total = 0;
+  for (; n > 0; n -= kMost, x += kMost) {
+    int64_t count = min_of(n, kMost), i = 0;
+    uint8_t lanes[kWide] = {};
+    for (; i + kWide <= count; i += kWide) {
+      for (int j = 0; j < kWide; ++j) lanes[j] = static_cast<uint8_t>(lanes[j] + (x[i + j] != 0));
+    }
+    for (int j = 0; j < kWide; ++j) total += lanes[j];
+    for (; i < count; ++i) total += x[i] != 0;
+  }
+  return total;
+}
+
+void count_columns(int64_t rows, int64_t width, const uint8_t* x, int64_t stride, int64_t* to) {
+  constexpr int64_t kWide = 256, kMost = 255;
+  for (int64_t first = 0; first < width; first += kWide) {
+    int64_t count = min_of(kWide, width - first);
+    for (int64_t j = 0; j < count; ++j) to[first + j] = 0;
+    for (int64_t row = 0; row < rows; row += kMost) {
+      uint8_t lanes[kWide] = {};
+      const uint8_t* from = x + row * stride + first;
+      for (int64_t r = 0; r < min_of(kMost, rows - row); ++r, from += stride) {
+#pragma GCC ivdep
+        for (int64_t j = 0; j < count; ++j) {
+          lanes[j] = static_cast<uint8_t>(lanes[j] + (from[j] != 0));
+        }
+      }
+      for (int64_t j = 0; j < count; ++j) to[first + j] += lanes[j];
+    }
+  }
+}
+
+// Four rows of b at a time, so that a is loaded once for them.
+template <bool Squares, int Count>
+SL_INLINE void some_distances(int64_t width, const float* a, const float* b, float* to) {
+  constexpr int W = kLanes<float>;
+  Vector<float> sums[Count] = {};
+  auto add = [&](int k, Vector<float> x, Vector<float> y) SL_ALWAYS {
+    Vector<float> d = x - y;
+    if constexpr (Squares) sums[k] += d * d;
+    else sums[k] += d < Vector<float>{} ? -d : d;
+  };
+  int64_t i = 0;
+  for (; i + W <= width; i += W) {
+    Vector<float> x = load(a + i);
+    SL_UNROLL for (int k = 0; k < Count; ++k) add(k, x, load(b + k * width + i));
+  }
+  if (i < width) {
+    int rest = static_cast<int>(width - i);
+    Vector<float> x = load_first(a + i, rest);
+    SL_UNROLL for (int k = 0; k < Count; ++k) add(k, x, load_first(b + k * width + i, rest));
+  }
+  SL_UNROLL for (int k = 0; k < Count; ++k) to[k] = sum_lanes<float>(sums[k]);
+}
+template <bool Squares>
+void all_distances(int64_t width, const float* a, const float* b, int64_t rows, float* to) {
+  int64_t r = 0;
+  for (; r + 4 <= rows; r += 4) some_distances<Squares, 4>(width, a, b + r * width, to + r);
+  for (; r < rows; ++r) some_distances<Squares, 1>(width, a, b + r * width, to + r);
+}
+void distances(int64_t width, const float* a, const float* b, int64_t rows, bool squares,
+               float* to) {
+  (squares ? all_distances<true> : all_distances<false>)(width, a, b, rows, to);
+}
+
 // Sums and products of integers wrap.
 template <class Op, class T>
 void row(int64_t n, const T* x, T* to) {
@@ -168,6 +236,13 @@ constexpr LineFunctions<T, Place> functions{
 }  // namespace
 
 const AllLineFunctions lines{functions<float, int32_t>, functions<double, int64_t>,
-                             functions<int64_t, int64_t>};
+                             functions<int64_t, int64_t>,
+                             &fold_row<Extreme<true>, int32_t>,
+                             &fold_row<Extreme<false>, int32_t>,
+                             &fold_row<Extreme<true>, uint8_t>,
+                             &fold_row<Extreme<false>, uint8_t>,
+                             &count_row,
+                             &count_columns,
+                             &distances};
 
 }  // namespace scriptlang::kernels::SL_ISA

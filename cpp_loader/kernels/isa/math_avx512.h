@@ -43,15 +43,15 @@ SL_INLINE F16 nearest_product(F16 x, float by) {
   return _mm512_sub_ps(fma(x, all(by), all(kMagic)), all(kMagic));
 }
 
-// x = n ln2 + r; gives r and (e^r - 1 - r) / r^2.
+// x - less = n ln2 + r; gives r and (e^r - 1 - r) / r^2.
 struct Reduced {
   F16 n, r, rest;
 };
-SL_INLINE Reduced reduce_exp(F16 x) {
+SL_INLINE Reduced reduce_exp(F16 x, F16 less = all(0.0f)) {
   Reduced e;
   e.n = nearest_product(x, 1.44269504f);
   e.r = from_product(x, e.n, all(0.693359375f));
-  e.r = from_product(e.r, e.n, all(-2.12194440e-4f));
+  e.r = _mm512_sub_ps(from_product(e.r, e.n, all(-2.12194440e-4f)), less);
   F16 p = all(0.0013882511f);
   p = fma(p, e.r, all(0.0083665475f));
   p = fma(p, e.r, all(0.0416672f));
@@ -157,6 +157,60 @@ SL_INLINE F16 erf_512(F16 x) {
   return signed_as(_mm512_mask_mov_ps(_mm512_mul_ps(t, q), one, all(1.0f)), x);
 }
 
+// erfc(t) exp(t^2) as polynomials of what is left of 2 t, by halves; the last to 10.25.
+alignas(64) constexpr float kErfc[9][16] = {
+    {0.770346522f, 0.506937623f, 0.367822915f, 0.284972221f, 0.231087252f, 0.193662092f,
+     0.166335344f, 0.145589724f, 0.129345268f, 0.116302706f, 0.105612732f, 0.0966987759f,
+     0.0891566351f, 0.0826950595f, 0.0770991817f, 0.0722071677f},
+    {-0.371602952f, -0.183986351f, -0.104410939f, -0.0654881746f, -0.04424325f, -0.0316188186f,
+     -0.023599701f, -0.0182281286f, -0.0144721661f, -0.0117517244f, -0.00972272269f,
+     -0.00817160867f, -0.00696063507f, -0.00599795021f, -0.0052205259f, -0.00458400976f},
+    {0.146136269f, 0.0577395335f, 0.0266988929f, 0.0139409071f, 0.00799815729f, 0.00493964832f,
+     0.00323432265f, 0.00221968885f, 0.00158296654f, 0.00116533157f, 0.000881037733f,
+     0.000681318459f, 0.000537173939f, 0.000430681888f, 0.00035038832f, 0.000288755138f},
+    {-0.0497558974f, -0.0162295215f, -0.00627728645f, -0.00278249988f, -0.00137525774f,
+     -0.000741792261f, -0.000429433916f, -0.000263410358f, -0.000169491643f, -0.00011351236f,
+     -7.86376841e-05f, -5.60744629e-05f, -4.09934073e-05f, -3.06241636e-05f, -2.33158607e-05f,
+     -1.80511688e-05f},
+    {0.0151573289f, 0.00417441316f, 0.00137571094f, 0.000525270065f, 0.000226187243f,
+     0.000107473876f, 5.5375287e-05f, 3.05139001e-05f, 1.77859474e-05f, 1.0870519e-05f,
+     6.91775358e-06f, 4.55776808e-06f, 3.09454754e-06f, 2.156959e-06f, 1.53854489e-06f,
+     1.11960867e-06f},
+    {-0.00421632407f, -0.000996592804f, -0.000283766829f, -9.43984269e-05f, -3.57398203e-05f,
+     -1.50681299e-05f, -6.94931123e-06f, -3.45556259e-06f, -1.83109103e-06f, -1.02423576e-06f,
+     -6.00124281e-07f, -3.66011534e-07f, -2.31155582e-07f, -1.50521316e-07f, -1.00695701e-07f,
+     -6.85056492e-08f},
+    {0.00108699792f, 0.00022322165f, 5.55100269e-05f, 1.62362085e-05f, 5.44556906e-06f,
+     2.04964135e-06f, 8.50297965e-07f, 3.83061035e-07f, 1.85124208e-07f, 9.50165813e-08f,
+     5.13676e-08f, 2.90514368e-08f, 1.70911143e-08f, 1.04096856e-08f, 6.53787424e-09f,
+     3.97832167e-09f},
+    {-0.000269812415f, -4.83217373e-05f, -1.05385461e-05f, -2.72124817e-06f, -8.11523876e-07f,
+     -2.73565888e-07f, -1.02366144e-07f, -4.18767065e-08f, -1.84929352e-08f, -8.72334294e-09f,
+     -4.35713554e-09f, -2.28764874e-09f, -1.25485378e-09f, -7.15449033e-10f, -4.22140156e-10f,
+     -1.90545774e-10f},
+    {6.14513701e-05f, 9.73635269e-06f, 1.88478077e-06f, 4.33963862e-07f, 1.16015194e-07f,
+     3.52613583e-08f, 1.19660477e-08f, 4.46481474e-09f, 1.80817017e-09f, 7.86212262e-10f,
+     3.63700098e-10f, 1.77631021e-10f, 9.10030939e-11f, 4.86380311e-11f, 2.69931889e-11f,
+     5.20377057e-12f},
+};
+SL_INLINE F16 erfc_512(F16 x) {
+  F16 t = _mm512_min_ps(all(10.25f), magnitude(x));  // in this order a NaN stays
+  F16 halves = _mm512_add_ps(t, t);
+  F16 floored = at_most(_mm512_roundscale_ps(halves, _MM_FROUND_TO_NEG_INF), 15.0f);
+  F16 u = _mm512_sub_ps(_mm512_sub_ps(halves, floored), all(0.5f));
+  __m512i index = _mm512_cvttps_epi32(floored);
+  auto row = [&](int k) { return _mm512_permutexvar_ps(index, _mm512_load_ps(kErfc[k])); };
+  F16 q = row(8);
+  SL_UNROLL for (int k = 7; k >= 0; --k) q = fma(q, u, row(k));
+  // exp(-t^2), with what t^2 loses to rounding.
+  F16 square = _mm512_mul_ps(t, t), lost = _mm512_fmsub_ps(t, t, square);
+  Reduced e = reduce_exp(_mm512_sub_ps(all(0.0f), square), lost);
+  F16 p = fma(fma(e.rest, e.r, all(1.0f)), e.r, all(1.0f));
+  F16 y = _mm512_scalef_ps(_mm512_mul_ps(p, q), e.n);
+  __mmask16 below = _mm512_cmp_ps_mask(x, all(0.0f), _CMP_LT_OQ);
+  return _mm512_mask_sub_ps(y, below, all(2.0f), y);
+}
+
 SL_INLINE F16 silu_512(F16 x) {
   F16 d = _mm512_add_ps(exp_512(at_most(_mm512_sub_ps(all(0.0f), x), 88.0f)), all(1.0f));
   __mmask16 low = _mm512_cmp_ps_mask(x, all(-88.0f), _CMP_LT_OQ);
@@ -248,12 +302,14 @@ SL_INLINE F16 mish_512(F16 x) {
 
 // Sine (quarter 0) or cosine (1) of |x| < kShortSine; the reduction is exact enough there.
 constexpr float kShortSine = 8192.0f;
-SL_INLINE F16 sine_512(F16 x, int quarter) {
-  F16 n = nearest_product(x, 0.636619772f);
+SL_INLINE F16 reduced_sine(F16 x, F16 n) {
   F16 r = from_product(x, n, all(1.5703125f));
   r = from_product(r, n, all(0.0004837512969970703f));
   r = from_product(r, n, all(7.549533620476723e-8f));
-  r = from_product(r, n, all(2.5633440682570896e-12f));
+  return from_product(r, n, all(2.5633440682570896e-12f));
+}
+SL_INLINE F16 sine_512(F16 x, int quarter) {
+  F16 n = nearest_product(x, 0.636619772f), r = reduced_sine(x, n);
   F16 t = _mm512_mul_ps(r, r);
   F16 s = fma(all(2.71823728e-6f), t, all(-0.000198393274f));
   s = fma(s, t, all(0.00833332911f));
@@ -269,6 +325,23 @@ SL_INLINE F16 sine_512(F16 x, int quarter) {
   y = _mm512_castsi512_ps(_mm512_xor_si512(_mm512_castps_si512(y), flip));
   if (quarter != 0) return y;
   // The sine of zero keeps its sign, which the reduction loses.
+  return _mm512_mask_mov_ps(y, _mm512_cmp_ps_mask(x, all(0.0f), _CMP_EQ_OQ), x);
+}
+
+// The tangent of |x| < kShortTangent, where errors stay below 3 units: of odd quarters -1 / tan(r).
+constexpr float kShortTangent = 256.0f;
+SL_INLINE F16 tan_512(F16 x) {
+  F16 n = nearest_product(x, 0.636619772f), r = reduced_sine(x, n);
+  F16 t = _mm512_mul_ps(r, r);
+  F16 p = fma(all(0.00392613327f), t, all(0.00103774702f));
+  p = fma(p, t, all(0.0100603374f));
+  p = fma(p, t, all(0.0215910822f));
+  p = fma(p, t, all(0.0539986119f));
+  p = fma(p, t, all(0.133332103f));
+  p = fma(p, t, all(0.333333343f));
+  p = fma(_mm512_mul_ps(p, t), r, r);
+  __mmask16 odd = _mm512_test_epi32_mask(_mm512_cvtps_epi32(n), _mm512_set1_epi32(1));
+  F16 y = _mm512_mask_div_ps(p, odd, all(-1.0f), p);
   return _mm512_mask_mov_ps(y, _mm512_cmp_ps_mask(x, all(0.0f), _CMP_EQ_OQ), x);
 }
 

@@ -27,11 +27,11 @@ SL_INLINE double with_sign(double magnitude, double sign) {
 }
 SL_INLINE bool is_negative(float x) { return bits_of(x) < 0; }
 
-template <int N>
+// By recursion: a long loop would not be unrolled before its caller is made into vectors.
+template <int First = 0, int N>
 SL_INLINE double polynomial(const double (&c)[N], double x) {
-  double p = c[N - 1];
-  for (int i = N - 2; i >= 0; --i) p = p * x + c[i];
-  return p;
+  if constexpr (First == N - 1) return c[First];
+  else return polynomial<First + 1>(c, x) * x + c[First];
 }
 
 // To 4e-11, for results that are rounded to float: beyond +-200 they are infinite or zero.
@@ -268,7 +268,8 @@ SL_INLINE float tan_short(float x) {
   c = c * t + 0.041666666666601559;
   c = t * t * c + (1.0 - 0.5 * t);
   bool turned = (n & 1) != 0;
-  float y = static_cast<float>((turned ? -c : s) / (turned ? s : c));
+  // Rounded before they are divided: a division of doubles takes twice as long.
+  float y = static_cast<float>(turned ? -c : s) / static_cast<float>(turned ? s : c);
   return x == 0.0f ? x : y;
 }
 

@@ -3,6 +3,7 @@
 #include "../loops.h"
 #include "entry.h"
 #include "vectors.h"
+#include "wide_loops.h"
 
 namespace scriptlang::kernels::SL_ISA {
 namespace {
@@ -465,6 +466,9 @@ constexpr FastLoop kUnaryLoops[] = {
     ROW(rsqrt, double) ROW(reciprocal, double) ROW(leaky_relu, double) ROW(scale_shift, double)
 #undef ROW
     {number(Unary::k_bitwise_not), ScalarType::Bool, &unary<bool, U_logical_not>},
+#define X(name) {number(Unary::k_##name), ScalarType::Float64, &full_##name},
+    SL_FULL_UNARY_NAMES(X)
+#undef X
     {number(Unary::k_neg), ScalarType::Float16, &turn_bits<0xffff, 0x8000>},
     {number(Unary::k_neg), ScalarType::BFloat16, &turn_bits<0xffff, 0x8000>},
     {number(Unary::k_abs), ScalarType::Float16, &turn_bits<0x7fff, 0>},

@@ -249,6 +249,7 @@ void to_bfloat(int64_t n, uint16_t* to, const float* from) {
   X(log1p, log1p_512(x))                        \
   X(tanh, tanh_512(x))                          \
   X(erf, erf_512(x))                            \
+  X(erfc, erfc_512(x))                          \
   X(sigmoid, sigmoid_512(x))                    \
   X(silu, silu_512(x))                          \
   X(gelu, gelu_512(x))                          \
@@ -292,11 +293,11 @@ SL_WIDE_UNARY(X)
 #undef X
 
 // Arguments beyond the short reduction go through double, vector by vector.
-template <int Quarter>
-void wide_sine(int64_t n, void* out, const void* const* in, const int64_t* step,
-               const double* params) {
+template <class F>
+SL_INLINE void wide_turns(int64_t n, void* out, const void* const* in, const int64_t* step,
+                          float short_below, Loop by_double, F f) {
   if (step[0] == 0) {
-    loop_sine<Quarter>(n, out, in, step, params);
+    by_double(n, out, in, step, nullptr);
     return;
   }
   const float* a = static_cast<const float*>(in[0]);
@@ -304,14 +305,23 @@ void wide_sine(int64_t n, void* out, const void* const* in, const int64_t* step,
   for (int64_t i = 0; i < n; i += 16) {
     __mmask16 lanes = first_lanes(0.f, static_cast<int>(min_of(n - i, 16)));
     F16 x = _mm512_maskz_loadu_ps(lanes, a + i);
-    __mmask16 is_short = _mm512_cmp_ps_mask(magnitude(x), all(kShortSine), _CMP_LT_OQ);
+    __mmask16 is_short = _mm512_cmp_ps_mask(magnitude(x), all(short_below), _CMP_LT_OQ);
     if (__builtin_expect(is_short == 0xffff, 1)) {
-      _mm512_mask_storeu_ps(o + i, lanes, sine_512(x, Quarter));
+      _mm512_mask_storeu_ps(o + i, lanes, f(x));
       continue;
     }
     const void* at[1] = {a + i};
-    loop_sine<Quarter>(min_of(n - i, 16), o + i, at, step, params);
+    by_double(min_of(n - i, 16), o + i, at, step, nullptr);
   }
+}
+template <int Quarter>
+void wide_sine(int64_t n, void* out, const void* const* in, const int64_t* step, const double*) {
+  wide_turns(n, out, in, step, kShortSine, &loop_sine<Quarter>,
+             [](F16 x) SL_ALWAYS { return sine_512(x, Quarter); });
+}
+void wide_tan(int64_t n, void* out, const void* const* in, const int64_t* step, const double*) {
+  wide_turns(n, out, in, step, kShortTangent, &double_tan,
+             [](F16 x) SL_ALWAYS { return tan_512(x); });
 }
 #endif
 
@@ -391,6 +401,7 @@ constexpr FastLoops make_loops() {
 #undef X
   loops.unary_f32[static_cast<int>(Unary::k_sin)] = &wide_sine<0>;
   loops.unary_f32[static_cast<int>(Unary::k_cos)] = &wide_sine<1>;
+  loops.unary_f32[static_cast<int>(Unary::k_tan)] = &wide_tan;
 #endif
 #define X(name, formula)                                                                       \
   loops.binary_f32[static_cast<int>(Binary::k_##name)] = &loop_##name##_pair<float>;           \

@@ -46,6 +46,13 @@ int64_t place_of_extreme(const T* x, int64_t n, bool greatest) {
 template <class T>
 T extreme_of(const T* x, int64_t n, bool greatest) {
   constexpr int kLanes = 32;
+  [[maybe_unused]] const auto& lines = *kernels::kernels().lines;
+  [[maybe_unused]] T result;
+  if constexpr (std::is_same_v<T, int32_t>) {
+    return (greatest ? lines.maximum_i32 : lines.minimum_i32)(n, x, &result), result;
+  } else if constexpr (std::is_same_v<T, uint8_t>) {
+    return (greatest ? lines.maximum_u8 : lines.minimum_u8)(n, x, &result), result;
+  }
   if (n < kLanes) return x[place_of_extreme(x, n, greatest)];
   T best[kLanes];
   for (int j = 0; j < kLanes; ++j) best[j] = x[j];
@@ -138,9 +145,10 @@ Tensor extreme(const Tensor& self, const Dims& dims, bool keepdim, bool greatest
   }
   if (has_more_behind(self, dims)) {
     Tensor columns = Tensor::empty(reduced_sizes(self, dims, keepdim), computed);
-    if (try_extreme_columns(self, dims, columns, greatest)) return columns;
+    Tensor from = is_floating(self.dtype()) ? to_dtype(self, computed) : self;
+    if (try_extreme_columns(from, dims, columns, greatest)) return to_dtype(columns, self.dtype());
   }
-  Reduction r = reduction(self, dims, keepdim, computed);
+  Reduction r = reduction(self, dims, keepdim, function ? self.dtype() : computed);
   Tensor to = r.result(computed);
   if (function) reduce_rows(r, to, *function);
   else for_type(computed, name, [&](auto zero) {

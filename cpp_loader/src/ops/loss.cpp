@@ -27,11 +27,14 @@ Tensor weighted(const Tensor& loss, const Tensor& weight) {
   return weight.defined() ? mul(loss, weight) : loss;
 }
 
-// Quadratic near zero, linear beyond `edge`: scaled so that the pieces meet.
-Tensor rounded_corner(const Tensor& difference, double edge, double inner, double outer) {
-  Tensor near = mul(mul(difference, difference), Scalar(inner));
-  Tensor far = mul(sub(difference, Scalar(0.5 * edge)), Scalar(outer));
-  return where(lt(difference, Scalar(edge)), near, far);
+// Quadratic near zero, linear beyond `edge`, where the pieces meet: with c = min(d, edge) both are
+// c (2 d - c) inner.
+Tensor rounded_corner(const Tensor& difference, double edge, double inner) {
+  double most[kernels::kParams] = {edge};
+  Tensor near = unary_result(difference, kernels::Unary::k_clamp_max, "clamp_max", Rule::kFloat,
+                             most);
+  Tensor rest = sub(add(difference, difference), near);
+  return mul(mul(near, rest), Scalar(inner));
 }
 
 Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tensor& weight) {
@@ -250,14 +253,14 @@ SL_OP(aten_smooth_l1_loss) {
   double beta = args.number(3);
   SL_CHECK(beta >= 0, "smooth_l1_loss does not support negative values for beta.");
   Tensor difference = abs(sub(args.tensor(0), args.tensor(1)));
-  if (beta > 0) difference = rounded_corner(difference, beta, 0.5 / beta, 1.0);
+  if (beta > 0) difference = rounded_corner(difference, beta, 0.5 / beta);
   out[0] = reduce(difference, args.integer(2));
 }
 SL_OP(aten_huber_loss) {
   double delta = args.number(3);
   SL_CHECK(delta > 0, "huber_loss does not support non-positive values for delta.");
   Tensor difference = abs(sub(args.tensor(0), args.tensor(1)));
-  out[0] = reduce(rounded_corner(difference, delta, 0.5, delta), args.integer(2));
+  out[0] = reduce(rounded_corner(difference, delta, 0.5), args.integer(2));
 }
 SL_OP(aten_binary_cross_entropy) {
   out[0] = reduce(binary_cross_entropy(args.tensor(0), args.tensor(1), args.opt_tensor(2)),

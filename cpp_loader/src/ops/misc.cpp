@@ -3,17 +3,45 @@
 #include <cmath>
 #include <limits>
 
+#include "../../kernels/kernel_set.h"
+#include "../../kernels/parallel.h"
 #include "express.h"
 #include "index.h"
 #include "join.h"
 #include "linalg.h"
 #include "random.h"
+#include "recording.h"
 
 namespace scriptlang {
 
 using namespace express;
 
 namespace {
+
+// Without branches: where the mask is not set the element is written as it is.
+template <class T>
+void take_where(int64_t n, T* to, const uint8_t* mask, const T* from, int64_t count) {
+  int64_t next = 0;
+  for (int64_t i = 0; i < n && next < count; ++i) {
+    T value = mask[i] ? from[next] : to[i];
+    to[i] = value;
+    next += mask[i] != 0;
+  }
+}
+
+void scatter_where(const Tensor& self, const uint8_t* mask, const Tensor& values) {
+  int64_t n = self.numel(), count = values.numel();
+  switch (self.itemsize()) {
+    case 1: return take_where(n, self.data<uint8_t>(), mask, values.data<uint8_t>(), count);
+    case 2: return take_where(n, self.data<uint16_t>(), mask, values.data<uint16_t>(), count);
+    case 4: return take_where(n, self.data<uint32_t>(), mask, values.data<uint32_t>(), count);
+    case 8: return take_where(n, self.data<uint64_t>(), mask, values.data<uint64_t>(), count);
+    default: {
+      using Wide = std::complex<double>;
+      return take_where(n, self.data<Wide>(), mask, values.data<Wide>(), count);
+    }
+  }
+}
 
 // The elements of source, in order, at the places where the mask is set.
 void masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source) {
@@ -23,9 +51,14 @@ void masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source
   SL_CHECK(mask.dtype() == ScalarType::Bool, "masked_scatter_ only supports boolean masks, but got "
            "mask with dtype ", dtype_display_name(mask.dtype()));
   Tensor wide = to_contiguous(view_expand(mask, self.sizes()));
-  int64_t count = nonzero(wide).size(0);
+  int64_t count = kernels::kernels().lines->count_row(wide.numel(),
+                                                      static_cast<const uint8_t*>(wide.raw()));
   SL_CHECK(count <= source.numel(), "Number of elements of source < number of ones in mask");
   Tensor values = view_narrow(reshape(to_contiguous(source), {source.numel()}), 0, 0, count);
+  if (self.is_contiguous() && self.storage() != values.storage()) {
+    check_writable(self);
+    return scatter_where(self, static_cast<const uint8_t*>(wide.raw()), values);
+  }
   if (self.dim() == 0) {
     if (count > 0) copy_into(self, view_select(values, 0, 0));
     return;
@@ -97,6 +130,21 @@ Tensor safe_softmax(const Tensor& self, int64_t dim) {
   return where(eq(shown, Scalar(int64_t{0})), Scalar(0.0), y);
 }
 
+// Distances of the rows of a contiguous [p, m] from those of a contiguous [r, m].
+void distances_of_rows(const float* a, const float* b, int64_t p, int64_t r, int64_t m, bool euclid,
+                       float* to) {
+  int64_t grain = 32768 / std::max<int64_t>(1, r * m) + 1;
+  kernels::parallel_for(p, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      kernels::kernels().lines->distances(m, a + i * m, b, r, euclid, to + i * r);
+    }
+  });
+}
+
+bool has_distances(const Tensor& t, double p) {
+  return t.dtype() == ScalarType::Float32 && (p == 1 || p == 2) && !is_symbolic(t);
+}
+
 // Distances between all rows of a [.., p, m] and b [.., r, m].
 Tensor cdist(const Tensor& a, const Tensor& b, double p) {
   SL_CHECK(is_floating(a.dtype()) && is_floating(b.dtype()),
@@ -108,6 +156,13 @@ Tensor cdist(const Tensor& a, const Tensor& b, double p) {
            "X1 and X2 must have the same number of columns. X1: ", a.size(a.dim() - 1), " X2: ",
            b.size(b.dim() - 1));
   SL_CHECK(p >= 0, "cdist only supports non-negative p values");
+  if (a.dim() == 2 && b.dim() == 2 && has_distances(a, p) && has_distances(b, p)) {
+    Tensor x = to_contiguous(a), y = to_contiguous(b);
+    Tensor to = Tensor::empty({x.size(0), y.size(0)}, x.dtype());
+    distances_of_rows(x.data<float>(), y.data<float>(), x.size(0), y.size(0), x.size(1), p == 2,
+                      to.data<float>());
+    return p == 2 ? sqrt(to) : to;
+  }
   Tensor difference = abs(sub(view_unsqueeze(a, -2), view_unsqueeze(b, -3)));
   int64_t last = difference.dim() - 1;
   if (p == 0) return to_dtype(sum_over(ne(difference, Scalar(0.0)), {last}), a.dtype());
@@ -157,6 +212,13 @@ Tensor trapezoid(const Tensor& y, const Input& dx, int64_t dim) {
   dim = wrap_dim(dim, y.dim());
   if (y.size(dim) == 0) {
     return sum_over(div(y, Scalar(1.0)), {dim});
+  }
+  if (dx.tensor == nullptr && is_floating(y.dtype()) && y.itemsize() > 2 && y.size(dim) > 1) {
+    // Every element counts twice, but for the ends.
+    int64_t last = y.size(dim) - 1;
+    Tensor ends = add(view_select(y, dim, 0), view_select(y, dim, last));
+    Tensor inner = sum_over(view_slice(y, dim, 1, last), {dim});
+    return mul(add(inner, mul(ends, Scalar(0.5))), dx);
   }
   return sum_over(trapezoids(y, dx, dim), {dim});
 }

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "../../kernels/kernel_set.h"
+#include "../../kernels/loop_templates.h"
 #include "../../kernels/parallel.h"
 #include "layout.h"
 #include "reduce.h"
@@ -141,9 +142,38 @@ void max_plane(const Window& w, const T* x, T* y, int64_t* places) {
   }
 }
 
-// Without places the window's rows are first combined into one, which the compiler vectorises.
+// y[i] = the greater of y[i] and x[i], NaN beyond all.
 template <class T>
-void max_plane_fast(const Window& w, const T* x, T* y, T* row) {
+void raise_to(int64_t n, T* y, const T* x) {
+  constexpr ScalarType kType = kernels::scalar_type<T>();
+  const void* in[2] = {y, x};
+  const int64_t step[2] = {1, 1};
+  kernels::loops(kernels::Binary::k_maximum)[kType](n, y, in, step, nullptr);
+}
+
+// A row of results: one pass for every tap, whose elements are first put side by side.
+template <class T>
+void max_row(const Window& w, const T* row, T* y, T* taps) {
+  int64_t n = w.out[2], stride = w.stride[2];
+  const auto& copies = *kernels::kernels().copies;
+  std::fill_n(y, n, lowest<T>());
+  for (int64_t k = 0; k < w.kernel[2]; ++k) {
+    int64_t shift = k * w.dilation[2] - w.padding[2];  // of the tap's first element
+    int64_t first = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
+    int64_t end = std::min(n, w.in[2] > shift ? (w.in[2] - 1 - shift) / stride + 1 : 0);
+    if (first >= end) continue;
+    const T* from = row + first * stride + shift;
+    if (stride != 1) {
+      copies.line[kernels::copy_functions_of(sizeof(T))](end - first, taps, from, stride);
+      from = taps;
+    }
+    raise_to(end - first, y + first, from);
+  }
+}
+
+// Without places the window's rows are first combined into one.
+template <class T>
+void max_plane_fast(const Window& w, const T* x, T* y, T* row, T* taps) {
   int64_t width = w.in[2];
   for (int64_t d = 0; d < w.out[0]; ++d) {
     Range rd = inside(w, 0, d);
@@ -153,16 +183,10 @@ void max_plane_fast(const Window& w, const T* x, T* y, T* row) {
       for (int64_t i = rd.first; i < rd.last; i += w.dilation[0])
         for (int64_t j = rh.first; j < rh.last; j += w.dilation[1]) {
           const T* from = x + (i * w.in[1] + j) * width;
-          for (int64_t k = 0; k < width; ++k) row[k] = beats(from[k], row[k]) ? from[k] : row[k];
+          raise_to(width, row, from);
         }
-      for (int64_t o = 0; o < w.out[2]; ++o) {
-        Range rw = inside(w, 2, o);
-        T best = lowest<T>();
-        for (int64_t k = rw.first; k < rw.last; k += w.dilation[2]) {
-          best = beats(row[k], best) ? row[k] : best;
-        }
-        *y++ = best;
-      }
+      max_row(w, row, y, taps);
+      y += w.out[2];
     }
   }
 }
@@ -247,14 +271,15 @@ void max_pool(const char* name, const Tensor& self, const Window& w, Value* out,
     const T* from = x.data<T>();
     T* to = y.data<T>();
     kernels::parallel_for(planes, plane_grain(w), [&](int64_t begin, int64_t end) {
-      auto row = std::make_unique<T[]>(size_t(w.in[2]));
+      auto row = std::make_unique<T[]>(size_t(w.in[2])), taps = std::make_unique<T[]>(
+                                                             size_t(w.out[2]));
       for (int64_t p = begin; p < end; ++p) {
         const T* plane = from + p * w.in_pixels();
         T* result = to + p * w.out_pixels();
         if (with_places) {
           max_plane(w, plane, result, places.data<int64_t>() + p * w.out_pixels());
         } else {
-          max_plane_fast(w, plane, result, row.get());
+          max_plane_fast(w, plane, result, row.get(), taps.get());
         }
       }
     });

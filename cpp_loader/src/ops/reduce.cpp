@@ -88,14 +88,26 @@ Tensor record_reduction(const Tensor& self, const Dims& dims, bool keepdim,
 // Few long rows are cut into pieces; the order of additions is the same.
 void reduce_rows(const Reduction& r, const Tensor& to, const RowFunction& function,
                  const double* params) {
-  int64_t n = r.n, size = r.rows.itemsize(), count = row::pieces(n);
+  int64_t n = r.n, from_size = r.rows.itemsize(), size = to.itemsize(), count = row::pieces(n);
   const char* from = static_cast<const char*>(r.rows.raw());
   char* out = static_cast<char*>(to.raw());
-  if (function.piece == nullptr || count < 16 || r.outer >= 16) {
+  bool whole = function.piece == nullptr || count < 16 || r.outer >= 16;
+  kernels::Convert convert = r.rows.dtype() == to.dtype()
+                                 ? nullptr
+                                 : kernels::converter(to.dtype(), r.rows.dtype());
+  auto row_of = [&](int64_t first, int64_t length, std::vector<char>& converted) {
+    const char* at = from + first * from_size;
+    if (convert == nullptr) return at;
+    converted.resize(size_t(length * size));
+    convert(length, converted.data(), size, at, from_size);
+    return static_cast<const char*>(converted.data());
+  };
+  if (whole) {
     kernels::parallel_for(r.outer, 32768 / std::max<int64_t>(1, n) + 1,
                           [&](int64_t begin, int64_t end) {
+      std::vector<char> converted;
       for (int64_t i = begin; i < end; ++i) {
-        const void* in[kMaxInputs] = {from + i * n * size};
+        const void* in[kMaxInputs] = {row_of(i * n, n, converted)};
         function.run(n, out + i * size, in, params);
       }
     });
@@ -104,10 +116,11 @@ void reduce_rows(const Reduction& r, const Tensor& to, const RowFunction& functi
   Tensor partials = Tensor::empty({r.outer, count}, to.dtype());
   char* parts = static_cast<char*>(partials.raw());
   kernels::parallel_for(r.outer * count, 8, [&](int64_t begin, int64_t end) {
+    std::vector<char> converted;
     for (int64_t i = begin; i < end; ++i) {
-      int64_t first = i % count * kRowPiece;
-      const void* in[kMaxInputs] = {from + (i / count * n + first) * size};
-      function.piece(std::min(kRowPiece, n - first), parts + i * size, in, params);
+      int64_t first = i % count * kRowPiece, length = std::min(kRowPiece, n - first);
+      const void* in[kMaxInputs] = {row_of(i / count * n + first, length, converted)};
+      function.piece(length, parts + i * size, in, params);
     }
   });
   for (int64_t i = 0; i < r.outer; ++i) {
@@ -157,6 +170,26 @@ bool try_columns(const Tensor& self, const Dims& dims, const Tensor& to,
   return true;
 }
 
+// How many elements of a bool tensor are true.
+Tensor count_bytes(const Tensor& self, const Dims& dims, bool keepdim) {
+  const auto& lines = *kernels::kernels().lines;
+  Columns c;
+  if (c.find(self, dims)) {
+    Tensor to = Tensor::empty(reduced_sizes(self, dims, keepdim), ScalarType::Int64);
+    const uint8_t* from = static_cast<const uint8_t*>(self.raw());
+    c.for_bands([&](int64_t at, int64_t result, int64_t width) {
+      lines.count_columns(c.n, width, from + at, c.inner, to.data<int64_t>() + result);
+    });
+    return to;
+  }
+  Reduction r = reduction(self, dims, keepdim, ScalarType::Bool);
+  Tensor to = r.result(ScalarType::Int64);
+  for_rows<bool, int64_t>(r, to, [&](const bool* x, int64_t n) {
+    return lines.count_row(n, reinterpret_cast<const uint8_t*>(x));
+  });
+  return to;
+}
+
 Tensor sum(const Tensor& self, const Dims& dims, bool keepdim, ScalarType result) {
   ScalarType computed = sum_type(result);
   if (is_symbolic(self)) {
@@ -167,11 +200,15 @@ Tensor sum(const Tensor& self, const Dims& dims, bool keepdim, ScalarType result
     return record_reduction(self, dims, keepdim, computed, result, function, {},
                             [=](const Tensor* in) { return sum(in[0], dims, keepdim, result); });
   }
-  if (self.dtype() == computed && has_more_behind(self, dims)) {
+  bool widened = is_floating(self.dtype()) && self.itemsize() == 2 && is_floating(computed);
+  if ((self.dtype() == computed || widened) && has_more_behind(self, dims)) {
     Tensor to = Tensor::empty(reduced_sizes(self, dims, keepdim), computed);
-    if (try_columns(self, dims, to, true)) return to_dtype(to, result);
+    if (try_columns(to_dtype(self, computed), dims, to, true)) return to_dtype(to, result);
   }
-  Reduction r = reduction(self, dims, keepdim, computed);
+  if (self.dtype() == ScalarType::Bool && computed == ScalarType::Int64) {
+    return to_dtype(count_bytes(self, dims, keepdim), result);
+  }
+  Reduction r = reduction(self, dims, keepdim, widened ? self.dtype() : computed);
   Tensor to = r.result(computed);
   if (computed == ScalarType::Complex128) {
     for_rows<Complex, Complex>(r, to, [](const Complex* x, int64_t n) {

@@ -31,7 +31,8 @@ Tensor record_reduction(const Tensor& self, const Dims& dims, bool keepdim,
                         ScalarType computed, ScalarType result, const RowFunction* function,
                         std::vector<double> params, Whole whole);
 
-// Runs a function of rows that reduces.
+// Runs a function of rows that reduces, on rows of the result's type or of one that is converted to
+// it row by row.
 void reduce_rows(const Reduction& r, const Tensor& to, const RowFunction& function,
                  const double* params = nullptr);
 

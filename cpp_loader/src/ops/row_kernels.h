@@ -97,20 +97,34 @@ struct Rows<int64_t> : PlainRows<int64_t> {
 
 template <>
 struct Rows<double> : PlainRows<double> {
+  static double sum(int64_t n, const double* x) {
+    if (n > kBlock) {
+      int64_t half = ((n + kBlock - 1) / kBlock + 1) / 2 * kBlock;
+      return sum(half, x) + sum(n - half, x + half);
+    }
+    double total = 0;
+    if (n > 0) kernels::kernels().lines->f64.sum(n, x, &total);
+    return total;
+  }
+  // y = exp(x - top)
+  static void exp_less(int64_t n, const double* x, double top, double* y) {
+    for (int64_t i = 0; i < n; ++i) y[i] = x[i] - top;
+    const void* in[1] = {y};
+    const int64_t step[1] = {1};
+    kernels::loops(kernels::Unary::k_exp)[ScalarType::Float64](n, y, in, step, nullptr);
+  }
   static void rms_norm(int64_t n, const double* x, const double* gamma, double eps, double* y) {
     double scale = 1 / std::sqrt(sum_squares(n, x, 0) / double(n) + eps);
     for (int64_t i = 0; i < n; ++i) y[i] = x[i] * scale * (gamma ? gamma[i] : 1.0);
   }
   static void softmax(int64_t n, const double* x, double* y) {
     double top = maximum(n, x);
-    for (int64_t i = 0; i < n; ++i) y[i] = std::exp(x[i] - top);
+    exp_less(n, x, top, y);
     double total = sum(n, y);
     for (int64_t i = 0; i < n; ++i) y[i] /= total;
   }
   static void log_softmax(int64_t n, const double* x, double* y) {
-    double top = maximum(n, x), total = 0;
-    for (int64_t i = 0; i < n; ++i) total += std::exp(x[i] - top);
-    double shift = std::log(total);
+    double top = maximum(n, x), shift = std::log(sum_exp(n, x, top));
     for (int64_t i = 0; i < n; ++i) y[i] = x[i] - top - shift;
   }
   static void layer_norm(int64_t n, const double* x, const double* gamma, const double* beta,
@@ -125,7 +139,14 @@ struct Rows<double> : PlainRows<double> {
     for (int64_t i = 0; i < n; ++i) y[i] = x[i] * scale + shift;
   }
   static double sum_exp(int64_t n, const double* x, double top) {
-    return added(n, x, [top](double v) { return std::exp(v - top); });
+    constexpr int64_t kPiece = 512;
+    double powers[kPiece], total = 0;
+    for (int64_t first = 0; first < n; first += kPiece) {
+      int64_t count = std::min(kPiece, n - first);
+      exp_less(count, x + first, top, powers);
+      total += sum(count, powers);
+    }
+    return total;
   }
   static double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
   static void lstm_cell(int64_t n, const double* gates, const double* c_in, double* c, double* h) {

@@ -1,0 +1,253 @@
+// Loops whose results need all of a double: elementary functions of float64, and log gamma of
+// float32, whose terms cancel near its zeros.
+#include "math_f64.h"
+#include "wide_loops.h"
+
+namespace scriptlang::kernels::SL_ISA {
+namespace {
+
+constexpr double kShift = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to an integer
+constexpr double kLogTwoHigh = 0.6931471803691238, kLogTwoLow = 1.9082149292705877e-10;
+
+SL_INLINE double two_to(int64_t n) {
+  return double_of(static_cast<int64_t>(static_cast<uint64_t>(n + 1023) << 52));
+}
+
+// (exp(r) - 1) / r of |r| <= log(2) / 2.
+constexpr double kPower[] = {1.0,
+                             0.5000000000000006,
+                             0.1666666666666669,
+                             0.04166666666657305,
+                             0.00833333333331311,
+                             0.0013888888932518557,
+                             0.000198412699051736,
+                             2.480150430958506e-05,
+                             2.7557226528574165e-06,
+                             2.762637262150668e-07,
+                             2.5114829124232928e-08};
+
+// exp(x) - 1 = 2^n (1 + part) - 1, of -745 <= x <= 710.
+struct Power {
+  int64_t n;
+  double part;
+};
+SL_INLINE Power power_of(double x) {
+  double shifted = x * 1.4426950408889634 + kShift, whole = shifted - kShift;
+  double r = (x - whole * kLogTwoHigh) - whole * kLogTwoLow;
+  return {bits_of(shifted) - bits_of(kShift), r * polynomial(kPower, r)};
+}
+[[maybe_unused]] SL_INLINE double exp_full(double x) {
+  double inside = x > 710.0 ? 710.0 : x < -746.0 ? -746.0 : x;
+  Power p = power_of(inside);
+  int64_t half = p.n >> 1;  // two factors: 2^1024 and 2^-1075 are no normal numbers
+  return (1.0 + p.part) * two_to(half) * two_to(p.n - half);
+}
+[[maybe_unused]] SL_INLINE double sigmoid_full(double x) { return 1.0 / (1.0 + exp_full(-x)); }
+SL_INLINE double tanh_full(double x) {
+  double t = absolute(x);
+  Power p = power_of(t > 20.0 ? 40.0 : t + t);
+  double scale = two_to(p.n), less_one = scale * p.part + (scale - 1.0);
+  double y = less_one / (less_one + 2.0);
+  return x != x ? x : with_sign(y, x);
+}
+
+// Of |x| < kExactTurns: the products of the parts of pi/2 are exact.
+constexpr double kExactTurns = 1048576.0;
+template <int Quarter>
+SL_INLINE double sine_full(double x) {
+  constexpr double kSine[] = {-0.16666666666666666,   0.008333333333330828,
+                              -0.0001984126983657797, 2.755731600922743e-06,
+                              -2.5051112466221122e-08, 1.5916738626507872e-10};
+  constexpr double kCosine[] = {0.041666666666666664,  -0.0013888888888887322,
+                                2.4801587298652542e-05, -2.755731721327346e-07,
+                                2.087613413172616e-09, -1.1381761564285979e-11};
+  double shifted = x * 0.6366197723675814 + kShift, whole = shifted - kShift;
+  double high = x - whole * 1.5707963267341256, low = whole * 6.077100506303966e-11;
+  double r = high - low;
+  double lost = ((high - r) - low) - whole * 2.0222662487959506e-21;
+  int64_t turn = bits_of(shifted) + Quarter;
+  double z = r * r, half = 0.5 * z;
+  double s = r + (r * z * polynomial(kSine, z) + lost);
+  double c = 1.0 - (half - (z * z * polynomial(kCosine, z) - r * lost));
+  double y = (turn & 1) != 0 ? c : s;
+  y = (turn & 2) != 0 ? -y : y;
+  return Quarter == 0 && x == 0.0 ? x : y;
+}
+
+// A positive number's; -inf at zero.
+SL_INLINE double log_full(double x) {
+  constexpr double kSeries[] = {0.666666666666667,   0.39999999999897096, 0.28571428626977513,
+                                0.22222210979897697, 0.1818289995629759,  0.15331373567196727,
+                                0.14620628146946604};
+  constexpr int64_t kHalfRoot = 0x3fe6a09e667f3bcd;  // of sqrt(1/2)
+  int64_t over = bits_of(x) - kHalfRoot;
+  double f = double_of((over & 0x000fffffffffffff) + kHalfRoot) - 1.0;
+  double e = double_of(bits_of(kShift) + (over >> 52)) - kShift;
+  double s = f / (2.0 + f), square = s * s, half = 0.5 * f * f;
+  double tail = s * (half + square * polynomial(kSeries, square)) + e * kLogTwoLow;
+  double y = e * kLogTwoHigh - ((half - tail) - f);
+  return x == 0.0 ? -__builtin_inf() : y;
+}
+
+// log |gamma(x)|. Below 3 as (t - 1) (t - 2) times a polynomial, so that the zeros are exact; below
+// 8 a polynomial, then Stirling's series. Negative numbers by reflection, to -8.
+constexpr double kLeastGamma = -8.0;
+SL_INLINE float lgamma_f32(float given) {
+  constexpr double kNear[] = {
+      0.4227843350983158,     -0.10031730167354368,   0.03296500065102747,
+      -0.012384192251990628,  0.004998640194297918,   -0.0021081295883179346,
+      0.0009153891046743219,  -0.00040571948860638525, 0.00018247537805569445,
+      -8.303096076784879e-05, 3.844816422914457e-05,  -1.7864737860877795e-05,
+      7.615042500241459e-06,  -3.449574424050886e-06, 2.608112058613762e-06,
+      -1.3343431614982257e-06, -2.0729269820756327e-07, 1.5042898610408175e-07,
+      3.231381190548732e-07,  -1.6512104898997024e-07};
+  constexpr double kMiddle[] = {
+      3.9578139676186757,     4.027732871454571,      0.622944959350618,
+      -0.10314830085074275,   0.025538073755011787,   -0.00756396946142224,
+      0.0024817540372813383,  -0.0008698769289831786, 0.0003192134338324523,
+      -0.00012114581246407114, 4.725029260423115e-05, -1.8785995013986895e-05,
+      7.393420097064919e-06,  -2.993126934841501e-06, 1.5005346823702594e-06,
+      -6.520612165122659e-07, 4.9486079833967424e-08, -7.695741392777926e-09,
+      1.0888375194009807e-07, -4.92693073230658e-08};
+  constexpr double kSine[] = {3.1415926535897927,    -5.167712780049786,  2.550164039861898,
+                              -0.5992645288259484,   0.08214587882458883, -0.007370364375097538,
+                              0.000465987157091607,  -2.1133788824272347e-05};
+  constexpr double kStirling[] = {0.08333333333333333, -0.002777777777777778,
+                                  0.0007936507936507937, -0.0005952380952380953};
+  double x = given, y = absolute(x);
+  bool negative = x < 0.0, tiny = y < 1.0, low = y < 3.0;
+  double t = tiny ? y + 1.0 : y;
+  double near = (t - 1.0) * (t - 2.0) * polynomial(kNear, (low ? t : 2.0) - 2.0);
+  double short_of = y < 8.0 ? y : 8.0;
+  double middle = polynomial(kMiddle, (short_of - 5.5) * 0.4);
+  double rest = y - ((y + kShift) - kShift), square = rest * rest;
+  double sine = absolute(rest) * polynomial(kSine, square);
+  double logarithm = log_full(negative ? sine * (tiny ? 1.0 : y) : y);
+  double inverse = 1.0 / (y < 8.0 ? 8.0 : y);
+  double far = (y - 0.5) * logarithm - y + 0.9189385332046728 +
+               inverse * polynomial(kStirling, inverse * inverse);
+  double value = low ? near : middle;
+  double positive = y < 8.0 ? (tiny ? value - logarithm : value) : far;
+  double reflected = 1.1447298858494002 - logarithm - value;
+  double result = negative ? reflected : positive;
+  result = y == __builtin_inf() ? y : result + 0.0;  // no -0.0
+  return given != given ? given : static_cast<float>(result);
+}
+
+// f in whole vectors; what is short is worked on in padded copies.
+template <class T, class F>
+SL_INLINE void map(int64_t n, const T* a, T* o, F f) {
+  constexpr int W = 16;
+  int64_t whole = n / W * W;
+#pragma GCC ivdep
+  for (int64_t i = 0; i < whole; ++i) o[i] = f(a[i]);
+  if (whole == n) return;
+  T rest[W] = {};
+  for (int64_t i = whole; i < n; ++i) rest[i - whole] = a[i];
+#pragma GCC ivdep
+  for (int i = 0; i < W; ++i) rest[i] = f(rest[i]);
+  __builtin_memcpy(o + whole, rest, static_cast<size_t>(n - whole) * sizeof(T));
+}
+
+// f where `inside`, else `exact` one by one.
+template <class T, class F, class Inside, class Exact>
+SL_INLINE void guarded(int64_t n, void* out, const void* const* in, const int64_t* step, F f,
+                       Inside inside, Exact exact) {
+  constexpr int64_t kBlock = 256;
+  const T* a = static_cast<const T*>(in[0]);
+  T* o = static_cast<T*>(out);
+  for (int64_t first = 0; first < n; first += kBlock) {
+    int64_t count = min_of(kBlock, n - first);
+    T x[kBlock];  // the result may be written where they are
+    for (int64_t i = 0; i < count; ++i) x[i] = a[(first + i) * step[0]];
+    map(count, x, o + first, f);
+    int beyond = 0;
+    for (int64_t i = 0; i < count; ++i) beyond |= !inside(x[i]);
+    if (!beyond) continue;
+    for (int64_t i = 0; i < count; ++i) {
+      if (!inside(x[i])) o[first + i] = exact(x[i]);
+    }
+  }
+}
+
+template <class F>
+SL_INLINE void everywhere(int64_t n, void* out, const void* const* in, const int64_t* step, F f) {
+  guarded<double>(n, out, in, step, f, [](double) SL_ALWAYS { return true; },
+                  [](double x) { return x; });
+}
+
+}  // namespace
+
+#if defined(__AVX512F__)
+// By instructions that the compiler does not find: rounding, and scaling by a power of two.
+SL_INLINE __m512d exp_wide(__m512d x) {
+  // In this order a NaN is the result.
+  x = _mm512_max_pd(_mm512_set1_pd(-746.0), _mm512_min_pd(_mm512_set1_pd(710.0), x));
+  __m512d whole = _mm512_roundscale_pd(_mm512_mul_pd(x, _mm512_set1_pd(1.4426950408889634)), 0);
+  __m512d r = _mm512_fnmadd_pd(whole, _mm512_set1_pd(kLogTwoHigh), x);
+  r = _mm512_fnmadd_pd(whole, _mm512_set1_pd(kLogTwoLow), r);
+  constexpr int kLast = sizeof kPower / sizeof kPower[0] - 1;
+  __m512d p = _mm512_set1_pd(kPower[kLast]);
+  SL_UNROLL for (int i = kLast - 1; i >= 0; --i) {
+    p = _mm512_fmadd_pd(p, r, _mm512_set1_pd(kPower[i]));
+  }
+  return _mm512_scalef_pd(_mm512_fmadd_pd(p, r, _mm512_set1_pd(1.0)), whole);
+}
+template <class F>
+SL_INLINE void wide_loop(int64_t n, void* out, const void* const* in, const int64_t* step, F f) {
+  const double* a = static_cast<const double*>(in[0]);
+  double* o = static_cast<double*>(out);
+  const __m512d one = _mm512_set1_pd(n > 0 ? a[0] : 0.0);
+  for (int64_t i = 0; i < n; i += 8) {
+    __mmask8 lanes = first_lanes(0., static_cast<int>(min_of(n - i, 8)));
+    __m512d x = step[0] ? _mm512_maskz_loadu_pd(lanes, a + i) : one;
+    _mm512_mask_storeu_pd(o + i, lanes, f(x));
+  }
+}
+void full_exp(int64_t n, void* out, const void* const* in, const int64_t* step, const double*) {
+  wide_loop(n, out, in, step, [](__m512d x) SL_ALWAYS { return exp_wide(x); });
+}
+void full_sigmoid(int64_t n, void* out, const void* const* in, const int64_t* step,
+                  const double*) {
+  wide_loop(n, out, in, step, [](__m512d x) SL_ALWAYS {
+    __m512d one = _mm512_set1_pd(1.0), power = exp_wide(_mm512_sub_pd(_mm512_setzero_pd(), x));
+    return _mm512_div_pd(one, _mm512_add_pd(one, power));
+  });
+}
+#endif
+
+#define LOOP(name, formula)                                                               \
+  void full_##name(int64_t n, void* out, const void* const* in, const int64_t* step,      \
+                   const double*) {                                                       \
+    everywhere(n, out, in, step, [](double x) SL_ALWAYS { return formula; });             \
+  }
+#if !defined(__AVX512F__)
+LOOP(exp, exp_full(x))
+LOOP(sigmoid, sigmoid_full(x))
+#endif
+LOOP(tanh, tanh_full(x))
+
+template <int Quarter>
+SL_INLINE void full_sine(int64_t n, void* out, const void* const* in, const int64_t* step) {
+  guarded<double>(n, out, in, step, [](double x) SL_ALWAYS { return sine_full<Quarter>(x); },
+                  [](double x) SL_ALWAYS { return absolute(x) < kExactTurns; },
+                  [](double x) { return Quarter ? __builtin_cos(x) : __builtin_sin(x); });
+}
+void full_sin(int64_t n, void* out, const void* const* in, const int64_t* step, const double*) {
+  full_sine<0>(n, out, in, step);
+}
+void full_cos(int64_t n, void* out, const void* const* in, const int64_t* step, const double*) {
+  full_sine<1>(n, out, in, step);
+}
+
+void double_lgamma(int64_t n, void* out, const void* const* in, const int64_t* step,
+                   const double*) {
+  guarded<float>(n, out, in, step, [](float x) SL_ALWAYS { return lgamma_f32(x); },
+                 [](float x) SL_ALWAYS { return !(x < static_cast<float>(kLeastGamma)); },
+                 [](float x) {
+                   int sign;
+                   return static_cast<float>(__builtin_lgamma_r(static_cast<double>(x), &sign));
+                 });
+}
+
+}  // namespace scriptlang::kernels::SL_ISA
