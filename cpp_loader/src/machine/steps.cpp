@@ -30,9 +30,7 @@ inline void fill(char* slots, const Fill* fills, int32_t count) {
     Value& to = *reinterpret_cast<Value*>(slots + f->to);
     Value* from = reinterpret_cast<Value*>(slots + f->from);
     switch (f->kind) {
-      case Fill::Raw:
-        std::memcpy(static_cast<void*>(&to), static_cast<const void*>(from), sizeof(Value));
-        break;
+      case Fill::Raw: copy_bytes(&to, from); break;
       case Fill::Copy: new (&to) Value(static_cast<const Value&>(*from)); break;
       case Fill::Move: new (&to) Value(std::move(*from)); break;
       case Fill::Constant: new (&to) Value(*f->constant); break;
@@ -59,7 +57,7 @@ inline void pass_rows(char* slots, const Fill* rows, int32_t count, Value* to,
     }
     Value* place = value_at(to, places[k]);
     if (__builtin_expect(rows[k].kind == Fill::Raw, 1)) {
-      std::memcpy(static_cast<void*>(place), static_cast<const void*>(from), sizeof(Value));
+      copy_bytes(place, from);
     } else {
       new (place) Value(named_by(slots, rows[k]));
     }
@@ -200,7 +198,7 @@ void Machine::loop() {
     NEXT();
   }
   CASE(COPY_RAW) : {
-    std::memcpy(static_cast<void*>(&A), static_cast<const void*>(&B), sizeof(Value));
+    copy_bytes(&A, &B);
     NEXT();
   }
   CASE(COPY) : {
@@ -286,7 +284,7 @@ void Machine::loop() {
     const Fill* rows = frame->code->fills.data() + call.fill;
     alignas(Value) char lent[lower::kMostLent * sizeof(Value)];  // nobody drops them
     for (int32_t k = 0; k < call.arguments; ++k) {
-      std::memcpy(lent + size_t(k) * sizeof(Value), slots + rows[k].from, sizeof(Value));
+      copy_bytes(lent + size_t(k) * sizeof(Value), slots + rows[k].from);
     }
     Value result;
     call.run(context_, Args(reinterpret_cast<Value*>(lent), call.arguments), &result);
@@ -563,7 +561,7 @@ void Machine::loop() {
       Frame* caller = frame - 1;
       void* to = value_at(caller->slots, caller->pc->a);  // holds nothing counted
       if (pc->x == lower::kNothingAtAll) {
-        std::memcpy(to, static_cast<const void*>(&A), sizeof(Value));
+        copy_bytes(to, &A);
         drop_frame(true);
       } else {
         new (to) Value(std::move(A));

@@ -103,9 +103,7 @@ SL_OP(aten_str) {
   if (args[0].is_string()) {
     out[0] = args[0];
   } else if (args[0].is_int()) {
-    char digits[24];
-    char* end = std::to_chars(digits, digits + sizeof digits, args[0].raw_int()).ptr;
-    out[0] = Value::of_text({digits, size_t(end - digits)});
+    out[0] = Value::of_digits(args[0].raw_int());
   } else {
     out[0] = Value(to_text(args[0]));
   }

@@ -21,14 +21,18 @@ inline int64_t wrap_abs(int64_t v) { return v < 0 ? wrap_sub(0, v) : v; }
 inline int64_t shift_left(int64_t a, int64_t b) { return int64_t(uint64_t(a) << (b & 63)); }
 inline int64_t shift_right(int64_t a, int64_t b) { return a >> (b & 63); }
 
+// Divided as 32 bits, neither below zero: processors take a half to a fifth of the time.
+inline bool are_short(int64_t a, int64_t b) { return uint64_t(a | b) >> 32 == 0; }
 inline int64_t floordiv(int64_t a, int64_t b) {
   if (__builtin_expect(b == 0, 0)) raise(ErrorKind::RuntimeError, "division by 0");
+  if (are_short(a, b)) return int64_t(uint32_t(a) / uint32_t(b));
   if (b == -1) return wrap_sub(0, a);
   int64_t quotient = a / b;
   return quotient - (a % b != 0 && (a < 0) != (b < 0));
 }
 inline int64_t remainder(int64_t a, int64_t b) {
   if (__builtin_expect(b == 0, 0)) raise(ErrorKind::RuntimeError, "division by 0");
+  if (are_short(a, b)) return int64_t(uint32_t(a) % uint32_t(b));
   if (b == -1) return 0;
   int64_t rest = a % b;
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;

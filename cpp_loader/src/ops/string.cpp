@@ -130,23 +130,74 @@ std::string strip(Text text, Text characters, bool left, bool right) {
   return text.substr(begin, last - begin + 1);
 }
 
-std::string replace(Text text, Text old, Text fresh, int64_t most) {
+// Writes a text, short ones without a call. Returns where it ends.
+char* put(char* to, std::string_view text) {
+  const char* from = text.data();
+  size_t size = text.size();
+  auto piece = [&](size_t at, auto word) {
+    std::memcpy(&word, from + at, sizeof word);
+    std::memcpy(to + at, &word, sizeof word);
+  };
+  if (size > 16) {
+    std::memcpy(to, from, size);
+  } else if (size >= 8) {
+    piece(0, uint64_t()), piece(size - 8, uint64_t());
+  } else if (size >= 4) {
+    piece(0, uint32_t()), piece(size - 4, uint32_t());
+  } else if (size > 0) {
+    piece(0, char()), piece(size / 2, char()), piece(size - 1, char());
+  }
+  return to + size;
+}
+
+// Where a text that is not empty comes next; null where it does not.
+const char* next_of(std::string_view wanted, const char* at, const char* end) {
+  for (;; ++at) {
+    if (size_t(end - at) < wanted.size()) return nullptr;
+    size_t first = size_t(end - at) - wanted.size() + 1;
+    at = static_cast<const char*>(std::memchr(at, wanted[0], first));
+    if (!at || same_text({at, wanted.size()}, wanted)) return at;
+  }
+}
+
+// The old text may be empty: then the fresh one comes between all characters.
+std::string spread(Text text, Text fresh, int64_t most) {
   std::string out;
   memory::ask_to_grow(out, text.size());
-  out.reserve(text.size());
-  size_t at = 0;
-  for (int64_t n = 0; most < 0 || n < most; ++n) {
-    size_t hit = old.empty() ? at : text.find(old, at);
-    if (hit == std::string::npos || hit > text.size()) break;
-    memory::ask_to_grow(out, hit - at + fresh.size());
-    out.append(text, at, hit - at);
-    out += fresh;
-    at = hit + old.size();
-    if (!old.empty()) continue;
+  for (size_t at = 0;; ++at) {
+    if (most < 0 || int64_t(at) < most) {
+      memory::ask_to_grow(out, fresh.size());
+      out += fresh;
+    } else {
+      return out.append(text, at, std::string::npos);
+    }
     if (at == text.size()) return out;
-    out += text[at++];
+    out += text[at];
   }
-  if (at < text.size()) out.append(text, at, std::string::npos);
+}
+
+std::string replace(Text text, Text old, Text fresh, int64_t most) {
+  if (old.empty()) return spread(text, fresh, most);
+  const char *begin = text.data(), *end = begin + text.size();
+  size_t size = text.size();
+  if (fresh.size() > old.size()) {
+    int64_t hits = count(text, old, {0, text.size()});
+    if (most >= 0) hits = std::min(hits, most);
+    memory::ask(hits, int64_t(fresh.size() - old.size()));
+    size += size_t(hits) * (fresh.size() - old.size());
+  }
+  std::string out;
+  memory::ask_to_grow(out, size);
+  out.resize(size);
+  char* to = &out[0];
+  for (int64_t n = 0; most < 0 || n < most; ++n) {
+    const char* hit = next_of(old, begin, end);
+    if (!hit) break;
+    to = put(put(to, {begin, size_t(hit - begin)}), fresh);
+    begin = hit + old.size();
+  }
+  to = put(to, {begin, size_t(end - begin)});
+  out.resize(size_t(to - &out[0]));
   return out;
 }
 
@@ -226,12 +277,12 @@ bool any_of(Text text, F f) {
 int upper(int c) { return std::toupper(c); }
 int lower(int c) { return std::tolower(c); }
 int swap_case(int c) { return std::isupper(c) ? std::tolower(c) : std::toupper(c); }
-int is_alnum(int c) { return std::isalnum(c); }
-int is_alpha(int c) { return std::isalpha(c); }
-int is_digit(int c) { return std::isdigit(c); }
-int is_lower(int c) { return std::islower(c); }
-int is_upper(int c) { return std::isupper(c); }
-int is_print(int c) { return std::isprint(c); }
+constexpr auto is_alnum = [](unsigned char c) { return std::isalnum(c); };
+constexpr auto is_alpha = [](unsigned char c) { return std::isalpha(c); };
+constexpr auto is_digit = [](unsigned char c) { return c >= '0' && c <= '9'; };
+constexpr auto is_lower = [](unsigned char c) { return std::islower(c); };
+constexpr auto is_upper = [](unsigned char c) { return std::isupper(c); };
+constexpr auto is_print = [](unsigned char c) { return std::isprint(c); };
 
 char one_character(Text text, int64_t index) {
   int64_t size = int64_t(text.size()), at = index < 0 ? index + size : index;
@@ -361,12 +412,14 @@ SL_OP(aten_join) {
   ValueSpan parts(texts ? list.values() : nullptr, texts ? list.size() : 0);
   size_t size = 0;
   for (const Value& part : parts) size += part.as_string().size() + separator.size();
+  if (!parts.empty()) size -= separator.size();
   std::string text;
   memory::ask_to_grow(text, size);
-  text.reserve(size);
+  text.resize(size);
+  char* to = &text[0];
   for (const Value& part : parts) {
-    if (&part != parts.begin()) text += separator;
-    text += part.as_string();
+    if (&part != parts.begin()) to = put(to, separator);
+    to = put(to, part.raw_string().text);
   }
   out[0] = Value(std::move(text));
 }

@@ -40,6 +40,11 @@ uint32_t hash_of(const Value& key) {
   }
 }
 
+inline uint32_t quick_hash(const Value& key) {
+  if (key.is_int()) return mix(uint64_t(key.raw_int()));
+  return key.is_string() ? hash_of(key.raw_string()) : hash_of(key);
+}
+
 }  // namespace
 
 Ref<Dict> Dict::make(TypeRef key, TypeRef value) {
@@ -100,7 +105,7 @@ void Dict::rebuild(size_t buckets) {
 }
 
 Value* Dict::look_up(const Value& key) {
-  uint32_t hash = key.is_int() ? mix(uint64_t(key.raw_int())) : hash_of(key);
+  uint32_t hash = quick_hash(key);
   if (live_ == 0) return nullptr;
   Bucket* place;
   Bucket* found = bucket_of(key, hash, &place);
@@ -115,7 +120,7 @@ void Dict::set(const Value& key, Value value) {
     value.publish();
   }
   if (Entry* last = found_last(key)) return last->value.swap(value);
-  uint32_t hash = key.is_int() ? mix(uint64_t(key.raw_int())) : hash_of(key);
+  uint32_t hash = quick_hash(key);
   Bucket *place = nullptr, *found = table_.empty() ? nullptr : bucket_of(key, hash, &place);
   if (found) {
     entries_[size_t(found->index)].value.swap(value);  // what was there dies last

@@ -1,6 +1,6 @@
 // How strings are made. A short one that the same thread made a moment ago is given again: programs
 // that cut texts into words, or make keys, make the same ones over and over.
-#include <algorithm>
+#include <charconv>
 #include <functional>
 #include <memory>
 
@@ -13,17 +13,64 @@ namespace scriptlang {
 
 namespace {
 
+// A short text in two words, the first byte lowest, with its size in the highest: texts are put
+// together and compared without going through memory.
+struct Packed {
+  uint64_t low = 0, high = 0;
+
+  explicit Packed(std::string_view text) {
+    const char* at = text.data();
+    size_t size = text.size();
+    auto load = [](const char* from, auto word) {
+      std::memcpy(&word, from, sizeof word);
+      return uint64_t(word);
+    };
+    if (size > 8) {
+      low = load(at, uint64_t());
+      high = load(at + size - 8, uint64_t()) >> (8 * (16 - size));
+    } else if (size >= 4) {
+      low = load(at, uint32_t()) | load(at + size - 4, uint32_t()) << (8 * (size - 4));
+    } else if (size > 0) {
+      auto byte = [&](size_t k) { return load(at + k, uint8_t()) << (8 * k); };
+      low = byte(0) | byte(size / 2) | byte(size - 1);
+    }
+    high |= uint64_t(size) << 56;
+  }
+  Packed(uint64_t low_bytes, size_t size) : low(low_bytes), high(uint64_t(size) << 56) {}
+
+  size_t size() const { return size_t(high >> 56); }
+  // With another text behind it, where both are short together.
+  void append(Packed tail) {
+    using Both = unsigned __int128;
+    size_t total = size() + tail.size();
+    auto bytes = [](Packed p) { return Both(p.high & ~(uint64_t(255) << 56)) << 64 | p.low; };
+    Both both = bytes(*this) | bytes(tail) << (8 * size());
+    low = uint64_t(both);
+    high = uint64_t(both >> 64) | uint64_t(total) << 56;
+  }
+  bool operator==(Packed o) const { return low == o.low && high == o.high; }
+  uint32_t hash() const {
+    uint64_t x = low * 0x9e3779b97f4a7c15ull;
+    x = (x ^ x >> 32 ^ high) * 0xd6e8feb86659fd93ull;
+    return uint32_t(x >> 32) | 1;
+  }
+};
+
 // The short strings that a thread made last, by their hash. A reference is held to each.
 struct Recent {
   static constexpr size_t kPlaces = 1024;
-  String* places[kPlaces] = {};
+  struct Place {
+    Packed text{{}};
+    String* string = nullptr;
+  } places[kPlaces];
   ~Recent() {
-    for (String* string : places) drop(string);
+    for (Place& place : places) drop(place.string);
   }
   static void drop(String* string) noexcept {
     if (!string || !string->let_go()) return;
-    memory::uncharge(charged_bytes(string->text.size()));
-    delete string;
+    memory::quick::uncharge(charged_bytes(string->text.size()));
+    string->~String();
+    memory::quick::give_small(string, sizeof(String));
   }
 };
 SL_THREAD_WORD Recent* recent = nullptr;
@@ -51,21 +98,25 @@ String* make_string(std::string_view text, uint32_t hash) {
   return made;
 }
 
-String* short_string(std::string_view text) {
-  uint32_t hash = ShortText(text).hash();
+String* short_string(Packed text) {
+  uint32_t hash = text.hash();
+  auto fresh = [&] {
+    char bytes[16];
+    std::memcpy(bytes, &text.low, 8);
+    std::memcpy(bytes + 8, &text.high, 8);
+    return make_string({bytes, text.size()}, hash);
+  };
   Recent* strings = recent ? recent : start_recent();
-  if (!strings) return make_string(text, hash);
-  String*& place = strings->places[(hash >> 1) % Recent::kPlaces];
-  if (place) {
-    bool same = place->hash.load(std::memory_order_relaxed) == hash && same_text(place->text, text);
-    if (same) {
-      if (!memory::quick::runs_now) place->refs.fetch_and(~kOwn, std::memory_order_relaxed);
-      place->hold();
-      return place;
-    }
+  if (!strings) return fresh();
+  Recent::Place& place = strings->places[(hash >> 1) % Recent::kPlaces];
+  if (place.string && place.text == text) {
+    if (!memory::quick::runs_now) place.string->refs.fetch_and(~kOwn, std::memory_order_relaxed);
+    place.string->hold();
+    return place.string;
   }
-  String* made = make_string(text, hash);
-  String* old = std::exchange(place, made);
+  String* made = fresh();
+  String* old = std::exchange(place.string, made);
+  place.text = text;
   made->hold();
   Recent::drop(old);
   return made;
@@ -90,7 +141,7 @@ Value Value::of_text(std::string_view text) {
   if (text.size() == 1) return of_character(text[0]);
   if (text.size() > kShortText) return Value(std::string(text));
   Value value;
-  value.counted_ = short_string(text);
+  value.counted_ = short_string(Packed(text));
   value.tag_ = Tag::String;
   return value;
 }
@@ -98,16 +149,42 @@ Value Value::of_text(std::string_view text) {
 Value Value::of_text(std::string_view head, std::string_view tail) {
   size_t size = head.size() + tail.size();
   if (size <= kShortText) {
-    char both[kShortText];
-    std::copy(head.begin(), head.end(), both);
-    std::copy(tail.begin(), tail.end(), both + head.size());
-    return of_text({both, size});
+    if (size == 1) return of_character(head.empty() ? tail[0] : head[0]);
+    Packed both(head);
+    both.append(Packed(tail));
+    Value value;
+    value.counted_ = short_string(both);
+    value.tag_ = Tag::String;
+    return value;
   }
   std::string text;
   memory::ask_to_grow(text, size);
   text.reserve(size);
   text.append(head).append(tail);
   return Value(std::move(text));
+}
+
+Value Value::of_digits(int64_t number) {
+  constexpr int64_t kMost = 9999999;  // with a sign, eight bytes
+  if (number < -kMost || number > kMost) {
+    char digits[24];
+    char* end = std::to_chars(digits, digits + sizeof digits, number).ptr;
+    return of_text({digits, size_t(end - digits)});
+  }
+  uint64_t bytes = 0;
+  size_t size = 0;
+  uint32_t rest = uint32_t(number < 0 ? -number : number);
+  do {
+    bytes = bytes << 8 | ('0' + rest % 10);
+    rest /= 10;
+    ++size;
+  } while (rest);
+  if (number < 0) bytes = bytes << 8 | '-', ++size;
+  if (size == 1) return of_character(char(bytes));
+  Value value;
+  value.counted_ = short_string(Packed(bytes, size));
+  value.tag_ = Tag::String;
+  return value;
 }
 
 Value Value::of_character(char c) noexcept {
@@ -128,7 +205,7 @@ Value Value::of_character(char c) noexcept {
 uint32_t make_hash(const String& string) {
   uint32_t hash;
   if (string.text.size() <= kShortText) {
-    hash = ShortText(string.text).hash();
+    hash = Packed(string.text).hash();
   } else {
     uint64_t full = std::hash<std::string>()(string.text);
     hash = uint32_t(full ^ (full >> 32)) | 1;

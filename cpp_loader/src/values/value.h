@@ -199,11 +199,6 @@ struct ShortText {
       low = byte(0) | byte(size / 2) << 8 | byte(size - 1) << 16;
     }
   }
-  uint32_t hash() const {
-    uint64_t x = (low ^ size << 59) * 0x9e3779b97f4a7c15ull;
-    x = (x ^ x >> 32 ^ high) * 0xd6e8feb86659fd93ull;
-    return uint32_t(x >> 32) | 1;
-  }
 };
 inline bool same_text(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
@@ -232,6 +227,7 @@ class Value {
   static Value of_character(char c) noexcept;  // a string of one byte: shared, never freed
   static Value of_text(std::string_view text);
   static Value of_text(std::string_view head, std::string_view tail);  // one after the other
+  static Value of_digits(int64_t number);                              // its text
   Value(const char* v) : Value(std::string(v)) {}
   Value(Ref<List> v) noexcept;  // the pointers must not be null
   Value(Ref<Dict> v) noexcept;
