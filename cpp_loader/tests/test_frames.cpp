@@ -42,6 +42,11 @@ void check_same(const std::vector<Code>& codes, const std::vector<Value>& argume
   CHECK_EQ(outcome(codes, arguments, true), want);
 }
 
+void check_limit(const Code& code, const Limits& limits) {
+  CHECK_EQ(outcome({code}, {}, false, limits).substr(0, 11), "LimitError:");
+  CHECK_EQ(outcome({code}, {}, true, limits).substr(0, 11), "LimitError:");
+}
+
 // a = b = 0; for i in range(n): if i % 2 == 1: a += 1 else: b += 10 (by registers of the join); then
 // the ends of the loop's registers are dropped or kept, and a + b is the result.
 Code branches_in_a_loop(bool drops_late) {
@@ -88,6 +93,27 @@ TEST(registers_that_only_hand_on_a_value_share_a_slot) {
     check_same({code}, {Value(5)}, "32");
     check_same({code}, {Value(0)}, "0");
   }
+}
+
+TEST(no_jump_leads_to_a_jump_or_to_what_follows) {
+  for (bool drops_late : {false, true}) {
+    std::shared_ptr<const Program> keep;
+    const lower::Code& made = lowered(branches_in_a_loop(drops_late), &keep);
+    for (size_t k = 0; k < made.steps.size(); ++k) {
+      const lower::Step& step = made.steps[k];
+      if (!lower::is_jump(step.op)) continue;
+      CHECK(made.steps[size_t(int64_t(k) + step.x)].op != StepOp::JUMP);
+      CHECK(step.op != StepOp::JUMP || step.x != 1);
+    }
+  }
+}
+
+TEST(jumps_in_a_circle_end_at_the_limit) {
+  Code code;
+  code.emit("JMP", 2).emit("JMP", 2).emit("JMP", -1).emit("JMP", -2);
+  Limits limits;
+  limits.instructions = 10000;
+  check_limit(code, limits);
 }
 
 // x = 1; y = x; x = y + 5: y is wanted after x changed.
@@ -197,6 +223,20 @@ Code calling() {
 }
 
 }  // namespace
+
+TEST(an_operator_sees_a_constant_list_where_it_is) {
+  Code code;  // (a + [5]) + [5]
+  code.argument("Any");
+  code.constants = {List::make({Value(5)})};
+  int64_t join = code.op("aten::add", "t", 2);
+  code.emit("STORE", 1).emit("MOVE", 1).emit("LOADC", 0).emit("OP", join).emit("LOADC", 0);
+  code.emit("OP", join).emit("RET");
+  std::shared_ptr<const Program> keep;
+  const lower::Code& made = lowered(code, &keep);
+  CHECK_EQ(count(made, StepOp::OP_LENT), 2);
+  CHECK_EQ(count(made, StepOp::CONSTANT), 0);
+  check_same({code}, {List::make({Value(1)})}, "[1, 5, 5]");
+}
 
 TEST(frames_of_numbers_are_bare) {
   auto program = decode({calling(), counting_calls()});

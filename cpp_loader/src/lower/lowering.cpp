@@ -546,6 +546,7 @@ std::unique_ptr<Code> Lowering::assemble() {
   for (size_t b = 0; b < drafts_.size(); ++b) {
     append(b, drafts_[b].stubs, bases[b].first, bases[b].second);
   }
+  shorten_jumps(&code->steps);
   for (int k = 0; k < f_.parameters; ++k) {
     int32_t place = place_in(0, k, f_.parameters);
     code->parameters.push_back(place == kNowhere ? -1 : offset_of(place));

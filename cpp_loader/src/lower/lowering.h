@@ -191,6 +191,7 @@ class Lowering {
 };
 
 bool is_jump(StepOp op);
+void shorten_jumps(std::vector<Step>* steps);   // distances are known
 StepOp number_getter(StepOp op, char letter);  // of a getter that is for any value
 Tags tags_of(char letter);                     // letters i f b; else any
 

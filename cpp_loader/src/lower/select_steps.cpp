@@ -147,26 +147,28 @@ void Lowering::list_get() {
   stack_.push_back(Entry());
 }
 
-// An operator that sees its arguments where they are. Not where a default is a list.
+// An operator that sees its arguments where they are.
 bool Lowering::lent(const Rule& rule) {
   const Instruction& i = f_.code[pc_];
   const OperatorUse& use = f_.operators[size_t(i.x)];
   int64_t given = i.arguments, count = given + int64_t(use.defaults.size());
-  bool fits = i.results == 1 && given > 0 && count <= kMostLent && use.trailing_out == 0;
-  for (const Value& value : use.defaults) {
-    fits = fits && (value.is_string() || uncounted(one(value.tag())));
-  }
-  if (!fits) return false;
+  if (i.results != 1 || given == 0 || count > kMostLent || use.trailing_out) return false;
   int64_t first = int64_t(stack_.size()) - given;
   Call call;
   call.run = i.run;
   call.arguments = call.fills = int32_t(count);
   call.results = 1;
   call.fill = int32_t(draft_->fills.size());
-  std::vector<int32_t> slots;
-  for (int64_t p = first; p < first + given; ++p) slots.push_back(borrow(p));
-  for (const Value& value : use.defaults) slots.push_back(constant_slot(value));
-  for (int32_t slot : slots) draft_->fills.push_back({Fill::Raw, 0, offset_of(slot), nullptr});
+  auto row = [&](const Value* constant, int32_t slot) {
+    Fill::Kind kind = constant ? Fill::Constant : Fill::Raw;
+    draft_->fills.push_back({kind, 0, offset_of(slot), constant});
+  };
+  for (int64_t p = first; p < first + given; ++p) {
+    const Entry& e = stack_[size_t(p)];
+    bool constant = e.kind == Entry::Constant;
+    row(constant ? &f_.constants[size_t(e.index)] : nullptr, constant ? 0 : borrow(p));
+  }
+  for (const Value& value : use.defaults) row(&value, 0);
   draft_->calls.push_back(call);
   std::vector<Entry> holders(stack_.begin() + first, stack_.end());
   stack_.resize(size_t(first));

@@ -284,7 +284,8 @@ void Machine::loop() {
     const Fill* rows = frame->code->fills.data() + call.fill;
     alignas(Value) char lent[lower::kMostLent * sizeof(Value)];  // nobody drops them
     for (int32_t k = 0; k < call.arguments; ++k) {
-      copy_bytes(lent + size_t(k) * sizeof(Value), slots + rows[k].from);
+      const void* from = rows[k].constant;
+      copy_bytes(lent + size_t(k) * sizeof(Value), from ? from : slots + rows[k].from);
     }
     Value result;
     call.run(context_, Args(reinterpret_cast<Value*>(lent), call.arguments), &result);
