@@ -2,6 +2,7 @@
 #pragma once
 #include "conv.h"
 #include "copies.h"
+#include "fourier.h"
 #include "gemm.h"
 #include "last_conv.h"
 #include "last_pool.h"
@@ -29,11 +30,15 @@ struct KernelSet {
   const QuantizedRowFunctions* quantized_rows;
   const TwisterFunctions* twister;
   const CopyFunctions* copies;
+  const FourierFunctions<float>* fourier_f32;
+  const FourierFunctions<double>* fourier_f64;
 
   template <class T>
   const GemmFunctions<T>& gemm() const;
   template <class T>
   const ConvFunctions<T>& conv() const;
+  template <class T>
+  const FourierFunctions<T>& fourier() const;
 };
 
 template <>
@@ -52,6 +57,15 @@ inline const ConvFunctions<float>& KernelSet::conv<float>() const {
 template <>
 inline const ConvFunctions<double>& KernelSet::conv<double>() const {
   return *conv_f64;
+}
+
+template <>
+inline const FourierFunctions<float>& KernelSet::fourier<float>() const {
+  return *fourier_f32;
+}
+template <>
+inline const FourierFunctions<double>& KernelSet::fourier<double>() const {
+  return *fourier_f64;
 }
 
 // All sets that this machine can run, the fastest first; null after the last.

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+import scriptlang
 from scriptlang.ops import functions as F
 from scriptlang.tensors import from_numpy
+from tests.ops import test_fused
 from tests.ops.harness import Arrays, TorchDtype, both_tests, call
 
 A = Arrays("fft")
@@ -61,3 +64,41 @@ def test_the_inverse_of_a_short_time_transform_gives_the_signal_back():
     spectra = F.stft(from_numpy(x), 16, 4, 16, window, center=True, return_complex=True)
     y = F.istft(spectra, 16, 4, 16, window, length=64)
     np.testing.assert_allclose(y.numpy(), x, atol=1e-5)
+
+
+COMPLEX = {"float32": "complex64", "float64": "complex128"}
+LENGTHS = (1, 2, 3, 4, 5, 7, 9, 12, 16, 30, 31, 37, 60, 64, 74, 100, 256, 257, 400, 1000, 1024, 2310,
+           4099, 8192)
+
+
+@pytest.mark.skipif("native" not in test_fused.ENGINES, reason="needs the native engine")
+@pytest.mark.parametrize("lines", [1, 3, 7, 8, 17, 40])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_lines_of_every_kind_of_length(lines, dtype):
+    """Products of small primes, primes, powers of two; alone, and as many as fill vectors or not."""
+    random = np.random.default_rng(lines)
+    tolerance = {"float32": 3e-6, "float64": 1e-13}[dtype]
+
+    def agree(name: str, x, n: int, dim: int, wanted) -> None:
+        given = scriptlang.from_numpy(np.ascontiguousarray(x))
+        for scale, norm in ((1, None), (n ** 0.5, "ortho")):
+            got = test_fused.call("native", f"aten::{name}", given, n, dim, norm).numpy()
+            if norm:
+                got = got * scale if name in ("fft_fft", "fft_rfft", "fft_hfft") else got / scale
+            error = np.abs(got - wanted).max() / max(np.abs(wanted).max(), 1e-30)
+            assert error < tolerance, (name, n, dim, norm)
+
+    for n in LENGTHS:
+        x = random.standard_normal((lines, n)).astype(dtype)
+        z = x.astype(COMPLEX[dtype])
+        z.imag = random.standard_normal((lines, n))
+        short = z[:, :n // 2 + 1]
+        for dim in (1, 0):
+            def turned(a):
+                return a if dim else a.T
+            agree("fft_fft", turned(z), n, dim, turned(np.fft.fft(z)))
+            agree("fft_ifft", turned(z), n, dim, turned(np.fft.ifft(z)))
+            agree("fft_rfft", turned(x), n, dim, turned(np.fft.rfft(x)))
+            agree("fft_ihfft", turned(x), n, dim, turned(np.fft.ihfft(x)))
+            agree("fft_irfft", turned(short), n, dim, turned(np.fft.irfft(short, n)))
+            agree("fft_hfft", turned(short), n, dim, turned(np.fft.hfft(short, n)))

@@ -10,6 +10,8 @@ extern const FastLoops fast_loops;
 extern const PlainLoops plain_loops;
 extern const ConvFunctions<float> conv_f32;
 extern const ConvFunctions<double> conv_f64;
+extern const FourierFunctions<float> fourier_f32;
+extern const FourierFunctions<double> fourier_f64;
 extern const RowFunctions rows;
 extern const AllLineFunctions lines;
 extern const LastConvFunctions last_conv;

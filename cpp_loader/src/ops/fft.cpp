@@ -3,11 +3,11 @@
 #include <cmath>
 #include <cstring>
 
-#include "../../kernels/fft.h"
-#include "../../kernels/parallel.h"
+#include "../../kernels/kernel_set.h"
 #include "../../kernels/special.h"
 #include "express.h"
 #include "join.h"
+#include "scratch.h"
 
 namespace scriptlang {
 
@@ -32,37 +32,68 @@ ScalarType complex_type(ScalarType t) {
   return to_complex(float_type(t));
 }
 
-// Cuts or fills dimension `dim` with zeros to n elements; as complex128.
-Tensor prepared(const Tensor& self, int64_t dim, int64_t n) {
-  std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().end());
-  int64_t have = sizes[size_t(dim)];
-  sizes[size_t(dim)] = n;
-  Tensor out = n > have ? Tensor::zeros(sizes, ScalarType::Complex128)
-                        : Tensor::empty(sizes, ScalarType::Complex128);
-  int64_t kept = std::min(n, have);
-  copy_into(view_slice(out, dim, 0, kept), view_slice(self, dim, 0, kept));
-  return out;
+// What a transform makes of its lines.
+enum class Kind { kComplex, kFromReal, kToReal };
+
+// The lines along a dimension of a contiguous tensor whose later dimensions have `inner` elements;
+// `parts` numbers make an element.
+template <class T>
+kernels::FourierSide<T> side_of(T* data, int64_t n, int64_t inner, int64_t outer, int64_t parts) {
+  kernels::FourierSide<T> side;
+  side.at = data + outer * n * inner * parts;
+  side.line = inner == 1 ? n * parts : parts;
+  side.pair = 2 * inner;
+  side.number = parts == 2 ? 1 : inner;
+  side.count = n * parts;
+  return side;
 }
 
-// Transforms every line of a complex128 tensor along `dim`, in place.
-void run_lines(const Tensor& t, int64_t dim, bool inverse, double scale) {
-  int64_t n = t.size(dim), inner = 1;
-  for (int64_t d = dim + 1; d < t.dim(); ++d) inner *= t.size(d);
-  if (t.numel() == 0) return;
-  int64_t lines = t.numel() / n;
-  kernels::Fourier fourier(n);
-  Complex* data = t.data<Complex>();
-  kernels::parallel_for(lines, 4096 / std::max<int64_t>(1, n) + 1, [&](int64_t begin,
-                                                                       int64_t end) {
-    std::vector<Complex> line;
-    line.resize(size_t(n));
-    for (int64_t i = begin; i < end; ++i) {
-      Complex* at = data + i / inner * n * inner + i % inner;
-      for (int64_t j = 0; j < n; ++j) line[size_t(j)] = at[j * inner];
-      fourier.run(line.data(), inverse);
-      for (int64_t j = 0; j < n; ++j) at[j * inner] = line[size_t(j)] * scale;
-    }
-  });
+template <class T>
+void run_lines(const Tensor& x, const Tensor& y, int64_t dim, int64_t n, Kind kind, bool inverse,
+               double scale) {
+  using Numbers = std::remove_pointer_t<T>;
+  const auto& functions = kernels::kernels().fourier<Numbers>();
+  auto plan = kernels::Fourier<Numbers>::of(n);
+  int64_t inner = 1;
+  for (int64_t d = dim + 1; d < y.dim(); ++d) inner *= y.size(d);
+  const int64_t lines = y.numel() / y.size(dim), outers = inner == 1 ? 1 : lines / inner;
+  kernels::FourierLines<Numbers> f;
+  f.plan = &plan->plan();
+  f.lines = inner == 1 ? lines : inner;
+  f.inverse = inverse;
+  f.scale = Numbers(scale);
+  for (int64_t outer = 0; outer < outers; ++outer) {
+    f.x = side_of<const Numbers>(static_cast<const Numbers*>(x.raw()), x.size(dim), inner, outer,
+                                 kind == Kind::kFromReal ? 1 : 2);
+    f.y = side_of<Numbers>(static_cast<Numbers*>(y.raw()), y.size(dim), inner, outer,
+                           kind == Kind::kToReal ? 1 : 2);
+    if (kind == Kind::kComplex) functions.complex_lines(f);
+    else if (kind == Kind::kFromReal) functions.from_real(f);
+    else functions.to_real(f);
+  }
+}
+
+// Bytes that transforming lines of n points takes besides its tensors: areas of lanes, and tables.
+int64_t working_bytes(int64_t n, int64_t lines, int64_t item) {
+  const int64_t lanes = std::min<int64_t>(lines, 16);
+  return kernels::worked_points(n) * item * (2 * lanes + 6);
+}
+
+// Transforms every line of `self` along `dim`, cut or filled with zeros, to n points of `dtype`'s
+// complex type (or to n real numbers).
+Tensor transformed(const Tensor& self, int64_t dim, int64_t n, Kind kind, bool inverse, double scale,
+                   ScalarType dtype) {
+  const ScalarType real = to_real(dtype), complex = to_complex(dtype);
+  Tensor x = contiguous_as(self, kind == Kind::kFromReal ? real : complex);
+  std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().end());
+  sizes[size_t(dim)] = kind == Kind::kFromReal ? n / 2 + 1 : n;
+  Tensor y = Tensor::empty(sizes, kind == Kind::kToReal ? real : complex);
+  if (y.numel() == 0) return y;
+  if (x.numel() == 0) return Tensor::zeros(sizes, y.dtype());
+  Charged working(working_bytes(n, y.numel() / y.size(dim), itemsize(complex)));
+  if (real == ScalarType::Float64) run_lines<double>(x, y, dim, n, kind, inverse, scale);
+  else run_lines<float>(x, y, dim, n, kind, inverse, scale);
+  return y;
 }
 
 int64_t checked_dim(const Tensor& self, int64_t dim) {
@@ -76,39 +107,12 @@ int64_t checked_points(int64_t n) {
   return n;
 }
 
-Tensor transform(const Tensor& self, int64_t n, int64_t dim, const Value& norm, bool inverse) {
-  Tensor t = prepared(self, dim, checked_points(n));
-  run_lines(t, dim, inverse, scale_for(norm, n, inverse));
-  return t;
+Tensor transform(const Tensor& self, int64_t n, int64_t dim, const Value& norm, bool inverse,
+                 Kind kind = Kind::kComplex) {
+  ScalarType dtype = complex_type(self.dtype());
+  return transformed(self, dim, checked_points(n), kind, inverse, scale_for(norm, n, inverse),
+                     dtype);
 }
-
-Tensor half_of(const Tensor& t, int64_t dim, int64_t n) {
-  return view_slice(t, dim, 0, n / 2 + 1);
-}
-
-// The n complex points whose first half is given, the second its mirrored conjugate.
-Tensor mirrored(const Tensor& self, int64_t dim, int64_t n) {
-  Tensor first = prepared(self, dim, n / 2 + 1);
-  std::vector<int64_t> sizes(first.sizes().begin(), first.sizes().end());
-  sizes[size_t(dim)] = n;
-  Tensor out = Tensor::empty(sizes, ScalarType::Complex128);
-  copy_into(view_slice(out, dim, 0, n / 2 + 1), first);
-  int64_t rest = n - (n / 2 + 1);
-  if (rest > 0) {
-    copy_into(view_slice(out, dim, n / 2 + 1, n), conj(flip(view_slice(first, dim, 1, rest + 1),
-                                                            {dim})));
-  }
-  return out;
-}
-
-// The real parts. What rounding left in the imaginary ones is dropped.
-Tensor real_part(const Tensor& t, ScalarType dtype) {
-  Tensor out = Tensor::empty(t.sizes(), to_real(dtype));
-  copy_into(out, t);
-  return out;
-}
-
-Tensor to_result(const Tensor& t, ScalarType dtype) { return contiguous_as(t, dtype); }
 
 Tensor real_input(const Tensor& self) {
   SL_CHECK(!is_complex(self.dtype()), "rfft expects a real input tensor, but got ",
@@ -151,13 +155,15 @@ Tensor transform_all(const Tensor& self, const Plan& plan, const Value& norm, bo
   return t;
 }
 
-Tensor real_transform_all(const Tensor& self, Plan plan, const Value& norm, bool inverse) {
+Tensor from_real_all(Args args, bool inverse) {
+  const Tensor& self = args.tensor(0);
+  Plan plan = plan_for(self, args[1], args[2]);
   SL_CHECK(!plan.dims.empty(), "rfftn must transform at least one axis");
-  Tensor t = transform(real_input(self), plan.sizes.back(), plan.dims.back(), norm, inverse);
-  t = half_of(t, plan.dims.back(), plan.sizes.back());
+  Tensor t = transform(real_input(self), plan.sizes.back(), plan.dims.back(), args[3], inverse,
+                       Kind::kFromReal);
   plan.dims.pop_back();
   plan.sizes.pop_back();
-  return transform_all(t, plan, norm, inverse);
+  return transform_all(t, plan, args[3], inverse);
 }
 
 Tensor to_real_all(const Tensor& self, const Value& s, const Value& dim, const Value& norm,
@@ -171,44 +177,32 @@ Tensor to_real_all(const Tensor& self, const Value& s, const Value& dim, const V
   checked_points(n);
   plan.dims.pop_back();
   plan.sizes.pop_back();
-  Tensor t = mirrored(transform_all(self, plan, norm, inverse), last, n);
-  run_lines(t, last, inverse, scale_for(norm, n, inverse));
-  return real_part(t, complex_type(self.dtype()));
+  return transform(transform_all(self, plan, norm, inverse), n, last, norm, inverse, Kind::kToReal);
 }
 
 Tensor to_real_one(Args args, bool inverse) {
   const Tensor& self = args.tensor(0);
   int64_t dim = checked_dim(self, args.integer(2));
   int64_t n = checked_points(args.integer(1, 2 * (self.size(dim) - 1)));
-  Tensor t = mirrored(self, dim, n);
-  run_lines(t, dim, inverse, scale_for(args[3], n, inverse));
-  return real_part(t, complex_type(self.dtype()));
+  return transform(self, n, dim, args[3], inverse, Kind::kToReal);
 }
 
 Tensor complex_one(Args args, bool inverse) {
   const Tensor& self = args.tensor(0);
   int64_t dim = checked_dim(self, args.integer(2));
-  return to_result(transform(self, args.integer(1, self.size(dim)), dim, args[3], inverse),
-                   complex_type(self.dtype()));
+  return transform(self, args.integer(1, self.size(dim)), dim, args[3], inverse);
 }
 
 Tensor from_real_one(Args args, bool inverse) {
   const Tensor& self = real_input(args.tensor(0));
   int64_t dim = checked_dim(self, args.integer(2)), n = args.integer(1, self.size(dim));
-  return to_result(half_of(transform(self, n, dim, args[3], inverse), dim, n),
-                   complex_type(self.dtype()));
+  return transform(self, n, dim, args[3], inverse, Kind::kFromReal);
 }
 
 Tensor complex_all(Args args, bool inverse) {
   const Tensor& self = args.tensor(0);
-  return to_result(transform_all(self, plan_for(self, args[1], args[2]), args[3], inverse),
-                   complex_type(self.dtype()));
-}
-
-Tensor from_real_all(Args args, bool inverse) {
-  const Tensor& self = args.tensor(0);
-  return to_result(real_transform_all(self, plan_for(self, args[1], args[2]), args[3], inverse),
-                   complex_type(self.dtype()));
+  Tensor t = transform_all(self, plan_for(self, args[1], args[2]), args[3], inverse);
+  return t.is(self) ? contiguous_as(clone(self), complex_type(self.dtype())) : t;
 }
 
 // Rolls every dimension by half its size.
@@ -346,16 +340,15 @@ Tensor stft(const Tensor& self, int64_t n_fft, const Value& hop, const Value& le
   if (center) x = reflected(x, n_fft / 2, pad_mode);
   SL_CHECK(n_fft <= x.size(1), "stft: expected 0 < n_fft < ", x.size(1), ", but got n_fft=", n_fft);
   Frames f = frames_of(n_fft, hop, length, window);
-  x = contiguous_as(x, ScalarType::Complex128);
+  const ScalarType computed = complex_in ? x.dtype() : to_real(to_complex(x.dtype()));
+  x = contiguous_as(x, computed);
   int64_t count = 1 + (x.size(1) - n_fft) / f.hop;
   Tensor pieces = x.as_strided({x.size(0), count, n_fft}, {x.size(1), f.hop, 1}, 0);
-  Tensor t = mul(pieces, f.window);
-  t = to_contiguous(t);
-  run_lines(t, 2, false, normalized ? 1 / std::sqrt(double(n_fft)) : 1);
   bool half = onesided.is_none() ? !complex_in : onesided.as_bool();
   SL_CHECK(!half || !complex_in, "Cannot have onesided output if window or input is complex");
-  if (half) t = half_of(t, 2, n_fft);
-  t = to_result(t, to_complex(self.dtype()));
+  Tensor t = mul(pieces, to_dtype(f.window, to_real(x.dtype())));
+  t = transformed(t, 2, n_fft, half ? Kind::kFromReal : Kind::kComplex, false,
+                  normalized ? 1 / std::sqrt(double(n_fft)) : 1, to_complex(self.dtype()));
   t = view_transpose(t, 1, 2);
   if (self.dim() == 1) t = view_squeeze(t, {0});
   if (as_complex) return t;
@@ -365,6 +358,39 @@ Tensor stft(const Tensor& self, int64_t n_fft, const Value& hop, const Value& le
   strides.push_back(1);
   return Tensor::on_storage(t.storage(), to_real(t.dtype()), sizes, strides,
                             2 * t.storage_offset());
+}
+
+// The signal that frames of T, [batch][frames][n_fft], make together, divided by what the windows
+// add up to.
+template <class T>
+Tensor overlapped(const Tensor& t, const Frames& f, bool center, const Value& wanted) {
+  int64_t batch = t.size(0), count = t.size(1), total;
+  SL_CHECK(count > 0 && !__builtin_mul_overflow(f.hop, count - 1, &total) &&
+               !__builtin_add_overflow(total, f.n_fft, &total),
+           "istft: the signal would be empty or too long");
+  Tensor y = Tensor::zeros({batch, total}, t.dtype());
+  Tensor weights = Tensor::zeros({total}, ScalarType::Float64);
+  double* envelope = weights.data<double>();
+  const double* w = f.window.data<double>();
+  for (int64_t i = 0; i < count; ++i) {
+    for (int64_t j = 0; j < f.n_fft; ++j) envelope[i * f.hop + j] += w[j] * w[j];
+    for (int64_t b = 0; b < batch; ++b) {
+      const T* frame = t.data<T>() + (b * count + i) * f.n_fft;
+      T* to = y.data<T>() + b * total + i * f.hop;
+      for (int64_t j = 0; j < f.n_fft; ++j) to[j] += frame[j] * w[j];
+    }
+  }
+  const int64_t start = center ? f.n_fft / 2 : 0;
+  int64_t end = !wanted.is_none() ? start + wanted.as_int() : total - (center ? f.n_fft / 2 : 0);
+  end = std::min(end, total);
+  SL_CHECK(start <= end, "istft: the signal is too short");
+  for (int64_t i = start; i < end; ++i) {
+    SL_CHECK(envelope[i] > 1e-11, "istft: window overlap add min: 1");
+    for (int64_t b = 0; b < batch; ++b) y.data<T>()[b * total + i] /= envelope[i];
+  }
+  Tensor result = view_slice(y, 1, start, end);
+  int64_t missing = wanted.is_none() ? 0 : wanted.as_int() - (end - start);
+  return missing > 0 ? cat({result, Tensor::zeros({batch, missing}, t.dtype())}, 1) : result;
 }
 
 Tensor istft(const Tensor& self, int64_t n_fft, const Value& hop, const Value& length,
@@ -381,41 +407,20 @@ Tensor istft(const Tensor& self, int64_t n_fft, const Value& hop, const Value& l
            "(3rd to the last) of the input tensor to match n_fft when onesided=",
            half ? "True" : "False", ", but got ", x.size(1));
   Frames f = frames_of(n_fft, hop, length, window);
-  Tensor lines = to_contiguous(view_transpose(x, 1, 2));
+  Tensor lines = view_transpose(x, 1, 2);
+  const double scale = normalized ? 1 / std::sqrt(double(n_fft)) : 1 / double(n_fft);
   // A real signal is made of the first half of the frequencies, whatever the others are.
-  Tensor first = view_slice(lines, 2, 0, n_fft / 2 + 1);
-  Tensor t = return_complex ? prepared(lines, 2, n_fft) : mirrored(first, 2, n_fft);
-  run_lines(t, 2, true, normalized ? 1 / std::sqrt(double(n_fft)) : 1 / double(n_fft));
-  int64_t batch = t.size(0), count = t.size(1), total;
-  SL_CHECK(count > 0 && !__builtin_mul_overflow(f.hop, count - 1, &total) &&
-               !__builtin_add_overflow(total, n_fft, &total),
-           "istft: the signal would be empty or too long");
-  Tensor y = Tensor::zeros({batch, total}, ScalarType::Complex128);
-  std::vector<double> envelope(size_t(total), 0.0);
-  const double* w = f.window.data<double>();
-  for (int64_t i = 0; i < count; ++i) {
-    for (int64_t j = 0; j < n_fft; ++j) {
-      envelope[size_t(i * f.hop + j)] += w[j] * w[j];
-      for (int64_t b = 0; b < batch; ++b) {
-        y.data<Complex>()[b * total + i * f.hop + j] +=
-            t.data<Complex>()[(b * count + i) * n_fft + j] * w[j];
-      }
-    }
+  Tensor t = return_complex
+                 ? transformed(lines, 2, n_fft, Kind::kComplex, true, scale, self.dtype())
+                 : transformed(view_slice(lines, 2, 0, n_fft / 2 + 1), 2, n_fft, Kind::kToReal, true,
+                               scale, self.dtype());
+  Tensor result;
+  if (return_complex) {
+    result = overlapped<Complex>(to_dtype(t, ScalarType::Complex128), f, center, wanted);
+  } else {
+    result = overlapped<double>(to_dtype(t, ScalarType::Float64), f, center, wanted);
   }
-  int64_t start = center ? n_fft / 2 : 0;
-  int64_t end = !wanted.is_none() ? start + wanted.as_int() : total - (center ? n_fft / 2 : 0);
-  end = std::min(end, total);
-  SL_CHECK(start <= end, "istft: the signal is too short");
-  for (int64_t i = start; i < end; ++i) {
-    SL_CHECK(envelope[size_t(i)] > 1e-11, "istft: window overlap add min: 1");
-    for (int64_t b = 0; b < batch; ++b) y.data<Complex>()[b * total + i] /= envelope[size_t(i)];
-  }
-  Tensor result = view_slice(y, 1, start, end);
-  int64_t missing = wanted.is_none() ? 0 : wanted.as_int() - (end - start);
-  if (missing > 0) {
-    result = cat({result, Tensor::zeros({batch, missing}, ScalarType::Complex128)}, 1);
-  }
-  result = contiguous_as(result, return_complex ? self.dtype() : to_real(self.dtype()));
+  result = contiguous_as(result, t.dtype());
   return self.dim() == 2 ? view_squeeze(result, {0}) : result;
 }
 

@@ -8,6 +8,7 @@
 #include "values/prepared.h"
 #include "layout.h"
 #include "pointwise.h"
+#include "scratch.h"
 
 namespace scriptlang {
 
@@ -37,18 +38,6 @@ inline bool is_float(const Tensor& t) { return t.dtype() == ScalarType::Float32;
 // Whether every element of a weight lies in memory on its own: what is packed is then at most a
 // small multiple of what the program already holds.
 inline bool is_whole(const Tensor& w) { return w.numel() <= w.storage()->nbytes() / w.itemsize(); }
-
-// Counts working memory against the program's limit while it is in use.
-class Charged {
- public:
-  explicit Charged(int64_t bytes) : bytes_(bytes) { memory::charge(bytes); }
-  ~Charged() { memory::uncharge(bytes_); }
-  Charged(const Charged&) = delete;
-  Charged& operator=(const Charged&) = delete;
-
- private:
-  int64_t bytes_;
-};
 
 // The images with their channels last, copied where they do not lie so.
 Tensor in_last(const Tensor& t);

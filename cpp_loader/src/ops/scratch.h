@@ -17,6 +17,18 @@ inline void ask_to_grow(const std::string& text, size_t more) {
 
 }  // namespace memory
 
+// Counts working memory against the program's limit while it is in use.
+class Charged {
+ public:
+  explicit Charged(int64_t bytes) : bytes_(bytes) { memory::charge(bytes); }
+  ~Charged() { memory::uncharge(bytes_); }
+  Charged(const Charged&) = delete;
+  Charged& operator=(const Charged&) = delete;
+
+ private:
+  int64_t bytes_;
+};
+
 // A tensor that nobody has written to, as a program gets it: any bytes, but bools are 0 or 1.
 const Tensor& unwritten(const Tensor& t);
 
