@@ -25,18 +25,6 @@ inline void put(Value& to, bool v) { to.set_bool(v); }
 
 inline bool is_plain(const Value& v) { return v.tag() < Tag::Complex; }
 
-// A copy of the bytes: of what is not counted, or to where nobody drops it. In the two pieces that
-// steps write: a processor waits for both where it reads them as one.
-inline void copy_bytes(void* to, const void* from) {
-  uint32_t tag;
-  uint64_t payload;
-  static_assert(sizeof(Value) == 16, "a tag and a payload");
-  std::memcpy(&tag, from, sizeof tag);
-  std::memcpy(&payload, static_cast<const char*>(from) + 8, sizeof payload);
-  std::memcpy(to, &tag, sizeof tag);
-  std::memcpy(static_cast<char*>(to) + 8, &payload, sizeof payload);
-}
-
 // Counted values are moved, others copied: see LIST_SET in lower/code.h.
 inline Value take_counted(Value& v) {
   return is_plain(v) ? Value(static_cast<const Value&>(v)) : std::move(v);
@@ -152,52 +140,6 @@ inline bool number_of<bool>(const Value& v) { return v.as_bool(); }
 template <>
 inline double number_of<double>(const Value& v) {
   return v.is_int() ? double(v.raw_int()) : v.as_double();
-}
-
-// What a row of a tuple or list to be made names.
-inline Value named_by(char* slots, const lower::Fill& row) {
-  using lower::Fill;
-  if (row.kind == Fill::Constant) return *row.constant;
-  Value& from = *reinterpret_cast<Value*>(slots + row.from);
-  if (row.kind == Fill::Move) return std::move(from);
-  return static_cast<const Value&>(from);
-}
-inline Value make_tuple(char* slots, const lower::Fill* rows, int32_t count, const Type* type) {
-  Ref<Tuple> tuple = Tuple::with_room(size_t(count), TypeRef::share(type));
-  for (int32_t k = 0; k < count; ++k) tuple->add(named_by(slots, rows[k]));
-  return tuple;
-}
-inline Value make_list(char* slots, const lower::Fill* rows, int32_t count, const Type& type) {
-  Ref<List> list = List::make(nullptr, 0, type.elements[0]);
-  for (int32_t k = 0; k < count; ++k) list->push(named_by(slots, rows[k]));
-  return list;
-}
-
-// The parts of a tuple go to where `rows` say. The last use of one that nobody else has empties it.
-inline void unpack(char* slots, const Tuple& t, const lower::Fill* rows, int32_t count,
-                   bool last = false) {
-  using lower::Fill;
-  if (int64_t(t.items.size()) != count) {
-    raise(ErrorKind::RuntimeError, "Provided ", t.items.size(), " values, the program unpacks ",
-          count, " from a tuple");
-  }
-  bool empties = last && t.alone();
-  for (int32_t k = 0; k < count; ++k) {
-    Value& to = *reinterpret_cast<Value*>(slots + rows[k].to);
-    const Value& item = t.items[size_t(k)];
-    switch (rows[k].kind) {
-      case Fill::Int: to.set_int(item.as_int()); break;
-      case Fill::Float: to.set_double(number_of<double>(item)); break;
-      case Fill::Bool: to.set_bool(item.as_bool()); break;
-      case Fill::Nowhere: to.reset(); break;
-      default:
-        if (empties) {
-          to = std::move(const_cast<Value&>(item));
-        } else {
-          to = item;
-        }
-    }
-  }
 }
 
 // ---- dicts and strings

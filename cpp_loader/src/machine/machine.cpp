@@ -27,7 +27,9 @@ Machine::Machine(const Program& program, Context& context, const Limits& limits)
 
 Machine::~Machine() {
   while (!frames_.empty()) pop_frame();
-  for (Value* chunk : chunks_) memory::give(chunk, kChunkBytes);
+  for (Value* chunk : chunks_) {
+    if (chunk) memory::give(chunk, kChunkBytes);
+  }
   for (Value* chunk : big_chunks_) {
     if (chunk) ::operator delete(chunk);
   }
@@ -142,22 +144,38 @@ void Frames::grow() {
 }
 
 // Where the chunk in use has no room: in the next one, or for itself.
-Value* Machine::reserve_far(int32_t needed, int32_t* chunk) {
+Value* Machine::reserve_far(int32_t needed, Frame::Room* room) {
   if (size_t(needed) > kChunkValues) {
-    *chunk = -1;
     big_chunks_.push_back(nullptr);
     big_chunks_.back() = static_cast<Value*>(::operator new(size_t(needed) * sizeof(Value)));
+    *room = Frame::OwnBlock;
     return big_chunks_.back();
   }
-  if (current_ + 1 == int32_t(chunks_.size())) {
+  if (tops_.size() == chunks_.size()) {
     chunks_.push_back(nullptr);
     chunks_.back() = static_cast<Value*>(memory::take(kChunkBytes));
   }
-  Value* base = chunks_[size_t(++current_)];
+  tops_.push_back(top_);
+  Value* base = chunks_[tops_.size() - 1];
   top_ = base + needed;
   end_ = base + kChunkValues;
-  *chunk = current_;
+  *room = Frame::NewChunk;
   return base;
+}
+
+void Machine::give_room_back(const Frame& frame) {
+  switch (frame.room) {
+    case Frame::Behind: top_ = frame.slots; break;
+    case Frame::NewChunk:
+      top_ = tops_.back();
+      tops_.pop_back();
+      end_ = tops_.empty() ? nullptr : chunks_[tops_.size() - 1] + kChunkValues;
+      break;
+    case Frame::OwnBlock:
+      ::operator delete(big_chunks_.back());
+      big_chunks_.pop_back();
+      break;
+  }
 }
 
 const Function& Machine::method(const Value& object, const std::string& name, int results) {

@@ -18,8 +18,9 @@ struct Frame {
   const lower::Code* code;
   const lower::Step* pc;
   Value* slots;
-  int32_t chunk;
-  bool special;  // it is the first, has a future, or has entered a `with`
+  // Where its slots are; most lie behind those of the caller.
+  enum Room : int32_t { Behind, NewChunk, OwnBlock } room;
+  bool special;  // it has a room of its own or a future, is the first, or has entered a `with`
 };
 
 // The activations, the innermost last, and no more than a limit.
@@ -88,10 +89,10 @@ class Machine {
   static const lower::Code* code_of(const Function& function);
   Frame& push_frame(const Function& function, const lower::Code* code);
   void pop_frame(bool empty = false);  // empty: its slots are known to hold nothing counted
-  void drop_frame(bool empty);         // of one that is not special
+  void drop_slots(const Frame& frame);
+  Value* reserve(int32_t needed, Frame::Room* room);
+  Value* reserve_far(int32_t needed, Frame::Room* room);
   void give_room_back(const Frame& frame);
-  Value* reserve(int32_t needed, int32_t* chunk);
-  Value* reserve_far(int32_t needed, int32_t* chunk);
   Frame& enter(const Function& callee, Value* first, int64_t count);
   static void pass(Frame& frame, Value* first);
   const Function& method(const Value& object, const std::string& name, int results);
@@ -113,8 +114,8 @@ class Machine {
   std::vector<Entered> entered_;
   std::vector<Forked> forked_;
   std::vector<Value*> chunks_, big_chunks_;
-  int32_t current_ = -1;                   // the chunk in use
-  Value *top_ = nullptr, *end_ = nullptr;  // what is free in it
+  std::vector<Value*> tops_;               // where those below the chunk in use are free
+  Value *top_ = nullptr, *end_ = nullptr;  // what is free in the chunk in use
   Value result_;
 };
 
@@ -126,9 +127,8 @@ inline Value* value_at(Value* slots, int32_t offset) {
   return reinterpret_cast<Value*>(reinterpret_cast<char*>(slots) + offset);
 }
 
-inline Value* Machine::reserve(int32_t needed, int32_t* chunk) {
-  if (__builtin_expect(end_ - top_ < needed, 0)) return reserve_far(needed, chunk);
-  *chunk = current_;
+inline Value* Machine::reserve(int32_t needed, Frame::Room* room) {
+  if (__builtin_expect(end_ - top_ < needed, 0)) return reserve_far(needed, room);
   Value* base = top_;
   top_ += needed;
   return base;
@@ -141,8 +141,8 @@ inline const lower::Code* Machine::code_of(const Function& function) {
 
 inline Frame& Machine::push_frame(const Function& function, const lower::Code* code) {
   frames_.make_room();
-  int32_t chunk;
-  Value* slots = reserve(code->slots, &chunk);
+  Frame::Room room = Frame::Behind;
+  Value* slots = reserve(code->slots, &room);
   const Value* image = code->image.data();
   for (int32_t k = code->image_from; k < code->slots; k += lower::kImageStep) {
     std::memcpy(static_cast<void*>(slots + k), image + k, lower::kImageStep * sizeof(Value));
@@ -152,42 +152,30 @@ inline Frame& Machine::push_frame(const Function& function, const lower::Code* c
   frame.code = code;
   frame.pc = code->steps.data();
   frame.slots = slots;
-  frame.chunk = chunk;
-  frame.special = false;
+  frame.room = room;
+  frame.special = room != Frame::Behind;
   return frame;
 }
 
-inline void Machine::give_room_back(const Frame& frame) {
-  if (__builtin_expect(frame.chunk != current_, 0)) {
-    if (frame.chunk < 0) {
-      ::operator delete(big_chunks_.back());
-      big_chunks_.pop_back();
-      return;
-    }
-    current_ = frame.chunk;
-    end_ = chunks_[size_t(current_)] + kChunkValues;
-  }
-  top_ = frame.slots;
-}
-
-inline void Machine::drop_frame(bool empty) {
-  Frame& frame = frames_.back();
-  if (!empty && frame.code->bare) {
+// Of a frame that may hold something counted.
+inline void Machine::drop_slots(const Frame& frame) {
+  if (frame.code->bare) {
     for (int32_t place : frame.code->parameters) {
       if (place >= 0) value_at(frame.slots, place)->~Value();
     }
-  } else if (!empty) {
-    Value* end = frame.slots + frame.code->first_constant;  // constants are not counted
-    for (Value* slot = frame.slots; slot != end; ++slot) slot->~Value();
+    return;
   }
-  give_room_back(frame);
-  frames_.remove();
+  Value* end = frame.slots + frame.code->first_constant;  // constants are not counted
+  for (Value* slot = frame.slots; slot != end; ++slot) slot->~Value();
 }
 
 inline void Machine::pop_frame(bool empty) {
+  Frame& frame = frames_.back();
   while (!entered_.empty() && entered_.back().depth == frames_.size()) entered_.pop_back();
   if (__builtin_expect(has_future(), 0)) forked_.pop_back();
-  drop_frame(empty);
+  if (!empty) drop_slots(frame);
+  give_room_back(frame);
+  frames_.remove();
 }
 
 // Moves the arguments of a call to where the function wants them: each place is None before.

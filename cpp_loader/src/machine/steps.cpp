@@ -3,6 +3,7 @@
 
 #include "container_steps.h"
 #include "machine.h"
+#include "moves.h"
 #include "plain_steps.h"
 
 // Threaded code where the compiler has labels as values; a switch elsewhere.
@@ -23,46 +24,6 @@ using lower::StepOp;
 using kind_int = int64_t;
 using kind_double = double;
 using kind_bool = bool;
-
-// Lays out the arguments of a call.
-inline void fill(char* slots, const Fill* fills, int32_t count) {
-  for (const Fill* f = fills; f != fills + count; ++f) {
-    Value& to = *reinterpret_cast<Value*>(slots + f->to);
-    Value* from = reinterpret_cast<Value*>(slots + f->from);
-    switch (f->kind) {
-      case Fill::Raw: copy_bytes(&to, from); break;
-      case Fill::Copy: new (&to) Value(static_cast<const Value&>(*from)); break;
-      case Fill::Move: new (&to) Value(std::move(*from)); break;
-      case Fill::Constant: new (&to) Value(*f->constant); break;
-      // Operators may keep or change a list: every call gets a fresh one.
-      case Fill::FreshList: {
-        const List& list = f->constant->as_list();
-        new (&to) Value(list.slice(0, 1, list.size()));
-        break;
-      }
-      default: break;  // of tuples only
-    }
-  }
-}
-
-// Gives a call its arguments: they go from where rows name them to the callee's places, which are
-// None before.
-inline void pass_rows(char* slots, const Fill* rows, int32_t count, Value* to,
-                      const int32_t* places) {
-  for (int32_t k = 0; k < count; ++k) {
-    Value* from = reinterpret_cast<Value*>(slots + rows[k].from);
-    if (__builtin_expect(places[k] < 0, 0)) {
-      if (rows[k].kind == Fill::Move) from->reset();
-      continue;
-    }
-    Value* place = value_at(to, places[k]);
-    if (__builtin_expect(rows[k].kind == Fill::Raw, 1)) {
-      copy_bytes(place, from);
-    } else {
-      new (place) Value(named_by(slots, rows[k]));
-    }
-  }
-}
 
 }  // namespace
 
@@ -563,11 +524,12 @@ void Machine::loop() {
       void* to = value_at(caller->slots, caller->pc->a);  // holds nothing counted
       if (pc->x == lower::kNothingAtAll) {
         copy_bytes(to, &A);
-        drop_frame(true);
       } else {
         new (to) Value(std::move(A));
-        drop_frame(pc->x == lower::kNothingCounted);
+        if (pc->x == lower::kCounted) drop_slots(*frame);
       }
+      top_ = frame->slots;
+      frames_.remove();
       frame = caller;
       pc = frame->pc;
       slots = reinterpret_cast<char*>(frame->slots);
