@@ -58,7 +58,8 @@ struct LoopTable {
   X(pow) X(atan2) X(maximum) X(minimum) X(fmax) X(fmin) X(hypot) X(copysign) X(logaddexp)        \
   X(logaddexp2) X(xlogy) X(nextafter) X(heaviside) X(gcd) X(lcm) X(bitwise_and) X(bitwise_or)    \
   X(bitwise_xor) X(lshift) X(rshift) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(logical_and)          \
-  X(logical_or) X(logical_xor) X(prelu) X(squared_difference) SL_SPECIAL_BINARY_NAMES(X)
+  X(logical_or) X(logical_xor) X(prelu) X(squared_difference) X(rounded_corner)                  \
+  SL_SPECIAL_BINARY_NAMES(X)
 
 #define SL_SPECIAL_BINARY_NAMES(X)                                                              \
   X(zeta) X(igamma) X(igammac) X(chebyshev_polynomial_t) X(chebyshev_polynomial_u)               \

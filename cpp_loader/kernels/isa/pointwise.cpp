@@ -110,7 +110,14 @@ void loop_sine(int64_t n, void* out, const void* const* in, const int64_t* step,
           [](float v) { return Quarter ? __builtin_cosf(v) : __builtin_sinf(v); });
 }
 
-// X(name, formula of x, y and the constant p)
+template <class T>
+SL_INLINE T rounded_corner(T difference, T edge, T inner) {
+  T distance = difference < T(0) ? -difference : difference;
+  T near = distance > edge ? edge : distance;
+  return near * (distance + distance - near) * inner;
+}
+
+// X(name, formula of x, y and the constants p and q)
 #define SL_FAST_BINARY(X)                                  \
   X(add, x + y)                                            \
   X(sub, x - y)                                            \
@@ -120,13 +127,15 @@ void loop_sine(int64_t n, void* out, const void* const* in, const int64_t* step,
   X(maximum, x != x ? x : y != y ? y : x > y ? x : y)      \
   X(minimum, x != x ? x : y != y ? y : x < y ? x : y)      \
   X(prelu, x > T(0) ? x : x * y)                           \
-  X(squared_difference, (x - y) * (x - y))
+  X(squared_difference, (x - y) * (x - y))                 \
+  X(rounded_corner, rounded_corner(x - y, p, q))
 
 #define X(name, formula)                                                                       \
   template <class T>                                                                           \
   void loop_##name##_pair(int64_t n, void* out, const void* const* in, const int64_t* step,    \
                           const double* params) {                                              \
     [[maybe_unused]] const T p = params ? static_cast<T>(params[0]) : T(0);                    \
+    [[maybe_unused]] const T q = params ? static_cast<T>(params[1]) : T(0);                    \
     binary_loop<T>(n, out, in, step, [=](T x, T y) { return formula; });                       \
   }
 SL_FAST_BINARY(X)

@@ -460,7 +460,25 @@ Tensor masked_select(const Tensor& self, const Tensor& mask) {
 Tensor take(const Tensor& self, const Tensor& index) {
   SL_CHECK(index.dtype() == ScalarType::Int64, "take(): Expected a long tensor for index, but got ",
            dtype_display_name(index.dtype()));
-  return index_tensor(reshape(self, {self.numel()}), {index});
+  if (self.itemsize() != 4 || !self.is_contiguous() || !index.is_contiguous()) {
+    return index_tensor(reshape(self, {self.numel()}), {index});
+  }
+  int64_t n = self.numel();
+  Tensor out = Tensor::empty(index.sizes(), self.dtype());
+  const uint32_t* from = self.data<uint32_t>();
+  kernels::parallel_for(out.numel(), 16384, [&](int64_t begin, int64_t end) {
+    const int64_t* at = index.data<int64_t>();
+    uint32_t* to = out.data<uint32_t>();
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t place = at[i] < 0 ? at[i] + n : at[i];
+      if (uint64_t(place) >= uint64_t(n)) {
+        raise(ErrorKind::IndexError, "index ", at[i], " is out of bounds for dimension 0 with ",
+              "size ", n);
+      }
+      to[i] = from[place];
+    }
+  });
+  return out;
 }
 
 }  // namespace

@@ -27,9 +27,16 @@ Tensor weighted(const Tensor& loss, const Tensor& weight) {
   return weight.defined() ? mul(loss, weight) : loss;
 }
 
-// Quadratic near zero, linear beyond `edge`, where the pieces meet: with c = min(d, edge) both are
-// c (2 d - c) inner.
-Tensor rounded_corner(const Tensor& difference, double edge, double inner) {
+// Of the distance d quadratic near zero, linear beyond `edge`, where the pieces meet: with
+// c = min(d, edge) both are c (2 d - c) inner.
+Tensor rounded_corner(const Tensor& a, const Tensor& b, double edge, double inner) {
+  ScalarType type = result_type(a, b);
+  if (type == ScalarType::Float32 || type == ScalarType::Float64) {
+    double params[kernels::kParams] = {edge, inner};
+    return binary_result(a, b, kernels::Binary::k_rounded_corner, "rounded_corner", Rule::kSame,
+                         params);
+  }
+  Tensor difference = abs(sub(a, b));
   double most[kernels::kParams] = {edge};
   Tensor near = unary_result(difference, kernels::Unary::k_clamp_max, "clamp_max", Rule::kFloat,
                              most);
@@ -252,15 +259,14 @@ SL_OP(aten_l1_loss) {
 SL_OP(aten_smooth_l1_loss) {
   double beta = args.number(3);
   SL_CHECK(beta >= 0, "smooth_l1_loss does not support negative values for beta.");
-  Tensor difference = abs(sub(args.tensor(0), args.tensor(1)));
-  if (beta > 0) difference = rounded_corner(difference, beta, 0.5 / beta);
-  out[0] = reduce(difference, args.integer(2));
+  const Tensor &a = args.tensor(0), &b = args.tensor(1);
+  Tensor loss = beta > 0 ? rounded_corner(a, b, beta, 0.5 / beta) : abs(sub(a, b));
+  out[0] = reduce(loss, args.integer(2));
 }
 SL_OP(aten_huber_loss) {
   double delta = args.number(3);
   SL_CHECK(delta > 0, "huber_loss does not support non-positive values for delta.");
-  Tensor difference = abs(sub(args.tensor(0), args.tensor(1)));
-  out[0] = reduce(rounded_corner(difference, delta, 0.5), args.integer(2));
+  out[0] = reduce(rounded_corner(args.tensor(0), args.tensor(1), delta, 0.5), args.integer(2));
 }
 SL_OP(aten_binary_cross_entropy) {
   out[0] = reduce(binary_cross_entropy(args.tensor(0), args.tensor(1), args.opt_tensor(2)),

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "index.h"
+#include "radix.h"
 #include "reduce.h"
 
 namespace scriptlang {
@@ -66,8 +67,47 @@ Sorted arrange_rows(const Tensor& self, int64_t dim, int64_t keep, const char* n
           to_contiguous(view_transpose(places, dim, -1))};
 }
 
+// Rows that are long enough for digits to be counted.
+template <class T>
+void sort_row(radix::Order<T>& order, int64_t n, const T* row, bool descending, T* values,
+              int64_t* places) {
+  order.sort(row, descending);
+  for (int64_t i = 0; i < n; ++i) {
+    int64_t place = order[i];
+    values[i] = row[place];
+    places[i] = place;
+  }
+}
+
+Sorted sort_by_digits(const Tensor& self, bool descending) {
+  ScalarType computed = sortable(self.dtype());
+  Tensor rows = ordered(contiguous_as(self, computed), self.dtype());
+  Tensor values = Tensor::empty(self.sizes(), computed);
+  Tensor places = Tensor::empty(self.sizes(), ScalarType::Int64);
+  int64_t n = self.size(self.dim() - 1);
+  for_type(computed, "sort", [&](auto zero) {
+    using T = decltype(zero);
+    kernels::parallel_for(rows.numel() / n, 4096 / n + 1, [&](int64_t begin, int64_t end) {
+      radix::Order<T> order(n);
+      for (int64_t at = begin * n; at < end * n; at += n) {
+        sort_row(order, n, rows.data<T>() + at, descending, values.data<T>() + at,
+                 places.data<int64_t>() + at);
+      }
+    });
+  });
+  return {to_dtype(ordered(values, self.dtype()), self.dtype()), places};
+}
+
 Sorted sort(const Tensor& self, int64_t dim, bool descending) {
+  constexpr int64_t kShortest = 64, kLongest = int64_t{1} << 31;
   dim = wrap_dim(dim, self.dim());
+  int64_t n = self.dim() ? self.size(dim) : 1;
+  if (n >= kShortest && n <= kLongest && self.numel() > 0) {
+    if (dim == self.dim() - 1) return sort_by_digits(self, descending);
+    Sorted last = sort_by_digits(to_contiguous(view_transpose(self, dim, -1)), descending);
+    return {to_contiguous(view_transpose(last.values, dim, -1)),
+            to_contiguous(view_transpose(last.places, dim, -1))};
+  }
   return arrange_rows(self, dim, self.dim() ? self.size(dim) : 1, "sort", [&](auto& items) {
     std::stable_sort(items.begin(), items.end(), [&](const auto& a, const auto& b) {
       return before(a.value, b.value, descending);
@@ -92,6 +132,20 @@ Sorted topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool sorte
       if (sorted) std::sort(items.begin(), items.begin() + (k - 1), order);
     }
   });
+}
+
+// The first place where not before(row[i], x), or, on the right, where before(x, row[i]), of an x
+// that is no NaN; without branches.
+template <class T>
+int64_t place_in(const T* row, int64_t n, T x, bool right) {
+  const T* base = row;
+  for (int64_t half; n > 1; n -= half) {
+    half = n / 2;
+    bool beyond = right ? base[half - 1] <= x : base[half - 1] < x;
+    base += half * int64_t(beyond);
+  }
+  bool beyond = n > 0 && (right ? *base <= x : *base < x);
+  return base - row + int64_t(beyond);
 }
 
 // For every value the first place in its sorted row that is not less (right: that is greater).
@@ -128,6 +182,10 @@ Tensor search(const Tensor& sorted, const Tensor& values, bool right, bool out_i
       const T* row = rows.data<T>() + base;
       const int64_t* place = order.defined() ? order.data<int64_t>() + base : nullptr;
       T x = wanted.data<T>()[i];
+      if (!place && x == x) {
+        out.data<int64_t>()[i] = place_in(row, n, x, right);
+        continue;
+      }
       int64_t low = 0, high = n;
       while (low < high) {
         int64_t middle = low + (high - low) / 2;

@@ -87,6 +87,23 @@ struct Taps {
   }
 };
 
+// Bilinear samples of a plane where all four neighbours are inside; false elsewhere.
+template <class T>
+bool sample_four(const Sampler& s, const T* at, int64_t h, int64_t w, int64_t channels,
+                 const T* image, int64_t in_pixels, T* to, int64_t pixels) {
+  T x = s.position(at[0], w), y = s.position(at[1], h);
+  if (!(x >= T(0) && x < T(w - 1) && y >= T(0) && y < T(h - 1))) return false;
+  int64_t left = int64_t(x), top = int64_t(y);
+  T right = x - T(left), below = y - T(top);
+  T nw = (1 - right) * (1 - below), ne = right * (1 - below);
+  T sw = (1 - right) * below, se = right * below;
+  const T* from = image + top * w + left;
+  for (int64_t c = 0; c < channels; ++c, from += in_pixels, to += pixels) {
+    *to = from[0] * nw + from[1] * ne + from[w] * sw + from[w + 1] * se;
+  }
+  return true;
+}
+
 template <class T>
 void sample(const Sampler& s, const Tensor& input, const Tensor& grid, const Tensor& out) {
   int64_t n = input.dim() - 2, channels = input.size(1), pixels = 1, in_pixels = 1;
@@ -95,14 +112,17 @@ void sample(const Sampler& s, const Tensor& input, const Tensor& grid, const Ten
     in_pixels *= input.size(d);
   }
   int64_t depth = n == 3 ? input.size(2) : 1, h = input.size(n), w = input.size(n + 1);
+  const bool four = n == 2 && s.interpolation == kBilinear;
   kernels::parallel_for(input.size(0) * pixels, 4096 / channels + 1,
                         [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const T* at = grid.data<T>() + i * n;
+      const T* planes = input.data<T>() + i / pixels * channels * in_pixels;
+      T* result = out.data<T>() + i / pixels * channels * pixels + i % pixels;
+      if (four && sample_four(s, at, h, w, channels, planes, in_pixels, result, pixels)) continue;
       Taps<T> x(s, at[0], w), y(s, at[1], h), z(s, n == 3 ? at[2] : T(0), depth);
-      int64_t image = i / pixels;
       for (int64_t c = 0; c < channels; ++c) {
-        const T* plane = input.data<T>() + (image * channels + c) * in_pixels;
+        const T* plane = planes + c * in_pixels;
         T total = 0;
         for (int a = 0; a < (n == 3 ? z.count : 1); ++a) {
           const T* layer = plane + (n == 3 ? z.place[a] * h * w : 0);
@@ -112,7 +132,7 @@ void sample(const Sampler& s, const Tensor& input, const Tensor& grid, const Ten
               total += layer[y.place[b] * w + x.place[k]] * x.weight[k] * y.weight[b] * weight;
             }
         }
-        out.data<T>()[(image * channels + c) * pixels + i % pixels] = total;
+        result[c * pixels] = total;
       }
     }
   });

@@ -101,7 +101,8 @@ template <class F>
 void StridedPlan::for_each_plane(char* const* base, int64_t grain, F&& f) const {
   int64_t planes = 1, rows = sizes_[1];
   for (int64_t d = 2; d < ndim_; ++d) planes *= sizes_[d];
-  int64_t least = std::max<int64_t>(1, grain / sizes_[0]);
+  // Bands of whole squares, for those who transpose.
+  int64_t least = (grain / sizes_[0] + 64) / 64 * 64;
   int64_t height = planes == 1 ? std::min(rows, least) : rows;
   int64_t bands = (rows + height - 1) / height;
   kernels::parallel_for(planes * bands, std::max<int64_t>(1, least / height), [&](int64_t begin,

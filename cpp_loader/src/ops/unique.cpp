@@ -8,6 +8,7 @@
 #include "express.h"
 #include "index.h"
 #include "join.h"
+#include "radix.h"
 #include "reduce.h"
 
 namespace scriptlang {
@@ -40,7 +41,13 @@ Distinct group_rows(const Tensor& rows, int64_t count, int64_t width, bool sort)
   };
   std::vector<int64_t> order(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i) order[size_t(i)] = i;
-  if (sort) std::stable_sort(order.begin(), order.end(), less);
+  if (sort && width == 1 && count < (int64_t{1} << 31)) {
+    radix::Order<T> by_digits(count);
+    by_digits.sort(from, false);
+    for (int64_t i = 0; i < count; ++i) order[size_t(i)] = by_digits[i];
+  } else if (sort) {
+    std::stable_sort(order.begin(), order.end(), less);
+  }
   Distinct d;
   d.inverse = Tensor::empty({count}, ScalarType::Int64);
   std::vector<int64_t> firsts, sizes;

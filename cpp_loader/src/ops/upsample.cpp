@@ -153,6 +153,7 @@ Taps smooth_taps(Filter filter, bool lanczos, int64_t in, int64_t out, bool alig
 template <class T>
 void resize(const Taps& taps, int64_t outer, int64_t in, int64_t out, int64_t inner, const T* x,
             T* y) {
+  if (inner == 1) return resize_rows(taps, outer, in, out, x, y);
   int64_t grain = 16384 / std::max<int64_t>(1, inner * taps.width) + 1;
   kernels::parallel_for(outer * out, grain, [&](int64_t begin, int64_t end) {
     for (int64_t line = begin; line < end; ++line) {
@@ -173,6 +174,36 @@ void resize(const Taps& taps, int64_t outer, int64_t in, int64_t out, int64_t in
         w = T(weight[k]);
         source = from + place[k] * inner;
         for (int64_t j = 0; j < inner; ++j) to[j] += source[j] * w;
+      }
+    }
+  });
+}
+
+// The last dimension: an output is one number of few others.
+template <class T>
+void resize_rows(const Taps& taps, int64_t outer, int64_t in, int64_t out, const T* x, T* y) {
+  std::vector<T> weights(taps.weights.begin(), taps.weights.end());
+  int64_t width = taps.width;
+  bool pairs = width == 2 && std::count(taps.count.begin(), taps.count.end(), 2) == out;
+  kernels::parallel_for(outer, 16384 / std::max<int64_t>(1, out * width) + 1,
+                        [&](int64_t begin, int64_t end) {
+    for (int64_t line = begin; line < end; ++line) {
+      const T* from = x + line * in;
+      T* to = y + line * out;
+      const int64_t* place = taps.places.data();
+      const T* w = weights.data();
+      if (width == 1) {
+        for (int64_t i = 0; i < out; ++i) to[i] = from[place[i]] * w[i];
+      } else if (pairs) {
+        for (int64_t i = 0; i < out; ++i) {
+          to[i] = from[place[2 * i]] * w[2 * i] + from[place[2 * i + 1]] * w[2 * i + 1];
+        }
+      } else {
+        for (int64_t i = 0; i < out; ++i, place += width, w += width) {
+          T sum = T(0);
+          for (int64_t k = 0; k < taps.count[size_t(i)]; ++k) sum += from[place[k]] * w[k];
+          to[i] = sum;
+        }
       }
     }
   });

@@ -1,0 +1,82 @@
+// Stable sorting by digits, of keys whose unsigned order is the order that is wanted.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace scriptlang::radix {
+
+template <class T>
+using KeyOf = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+
+// NaN is greater than all others, and zeros are equal.
+template <class T>
+KeyOf<T> key_of(T x) {
+  using Key = KeyOf<T>;
+  constexpr Key kSign = Key(1) << (8 * sizeof(Key) - 1);
+  if constexpr (std::is_floating_point_v<T>) {
+    if (std::isnan(x)) return ~Key(0);
+    x = x + T(0);  // -0.0 becomes 0.0
+    Key bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    return bits & kSign ? ~bits : bits | kSign;
+  } else if constexpr (std::is_signed_v<T>) {
+    return Key(std::make_signed_t<Key>(x)) ^ kSign;
+  } else {
+    return Key(x);
+  }
+}
+
+template <class Key>
+struct Keyed {
+  Key key;
+  uint32_t place;
+};
+
+// Sorts n < 2^32 items; `space` has room for as many.
+template <class Key>
+void sort(int64_t n, Keyed<Key>* items, Keyed<Key>* space) {
+  constexpr int kDigits = sizeof(Key);
+  uint32_t counts[kDigits][256] = {};
+  for (int64_t i = 0; i < n; ++i) {
+    for (int d = 0; d < kDigits; ++d) ++counts[d][items[i].key >> (8 * d) & 255];
+  }
+  Keyed<Key>* from = items;
+  for (int d = 0; d < kDigits; ++d) {
+    uint32_t* count = counts[d];
+    if (count[from[0].key >> (8 * d) & 255] == n) continue;  // a digit that all share
+    uint32_t next = 0;
+    for (int v = 0; v < 256; ++v) {
+      uint32_t here = count[v];
+      count[v] = next;
+      next += here;
+    }
+    for (int64_t i = 0; i < n; ++i) space[count[from[i].key >> (8 * d) & 255]++] = from[i];
+    std::swap(from, space);
+  }
+  if (from != items) std::memcpy(items, from, size_t(n) * sizeof(Keyed<Key>));
+}
+
+// The places of x's elements in their order, of which equal ones keep theirs.
+template <class T>
+class Order {
+ public:
+  explicit Order(int64_t n) : items_(size_t(n)), space_(size_t(n)) {}
+  void sort(const T* x, bool descending) {
+    for (size_t i = 0; i < items_.size(); ++i) {
+      KeyOf<T> key = key_of(x[i]);
+      items_[i] = {descending ? ~key : key, uint32_t(i)};
+    }
+    if (!items_.empty()) radix::sort(int64_t(items_.size()), items_.data(), space_.data());
+  }
+  int64_t operator[](int64_t i) const { return items_[size_t(i)].place; }
+
+ private:
+  std::vector<Keyed<KeyOf<T>>> items_, space_;
+};
+
+}  // namespace scriptlang::radix
