@@ -1,8 +1,10 @@
 // Largest and smallest elements, their places, medians; and running results along a dimension.
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <functional>
 #include <limits>
+#include <memory>
 
 #include "layers.h"
 #include "reduce.h"
@@ -216,16 +218,25 @@ void with_place(const Tensor& self, int64_t dim, bool keepdim, const char* name,
   out[1] = places;
 }
 
-// The place of the k-th smallest, counted from 0; NaN sorts last.
+// The place of the k-th smallest, counted from 0; NaN sorts last, equal ones as they lie.
 template <class T>
 int64_t place_of_rank(const T* x, int64_t n, int64_t k) {
-  std::vector<int64_t> order(size_t(n), 0);
-  for (int64_t i = 0; i < n; ++i) order[size_t(i)] = i;
-  std::nth_element(order.begin(), order.begin() + k, order.end(), [x](int64_t a, int64_t b) {
-    if (is_nan(x[a]) != is_nan(x[b])) return is_nan(x[b]);
-    return x[a] < x[b] || (!(x[b] < x[a]) && a < b);
-  });
-  return order[size_t(k)];
+  std::unique_ptr<T[]> values(new T[size_t(n)]);
+  T* end = std::remove_copy_if(x, x + n, values.get(), [](T v) { return is_nan(v); });
+  int64_t numbers = end - values.get(), before = numbers;
+  bool found = k < numbers;
+  T value = T();
+  if (found) {
+    std::nth_element(values.get(), values.get() + k, end);
+    value = values[size_t(k)];
+    before = std::count_if(x, x + n, [value](T v) { return v < value; });
+  }
+  // As many equal ones come first as are ranked before it.
+  int64_t i = 0;
+  for (int64_t skip = k - before; i < n; ++i) {
+    if ((found ? x[i] == value : is_nan(x[i])) && skip-- == 0) break;
+  }
+  return i;
 }
 
 template <class T>

@@ -204,18 +204,19 @@ Tensor roll(const Tensor& self, const Ints& shifts, const Ints& dims) {
 Tensor triangle(const Tensor& self, int64_t diagonal, bool lower) {
   SL_CHECK(self.dim() >= 2, lower ? "tril" : "triu",
            ": input tensor must have at least 2 dimensions");
-  Tensor out = Tensor::empty(self.sizes(), self.dtype());
-  copy_into(out, self);
+  Tensor out = Tensor::empty(self.sizes(), self.dtype()), from = to_contiguous(self);
   int64_t rows = self.size(self.dim() - 2), columns = self.size(self.dim() - 1);
   int64_t size = out.itemsize(), lines = columns ? out.numel() / columns : 0;
+  const char* source = static_cast<const char*>(from.raw());
   char* data = static_cast<char*>(out.raw());
   diagonal = std::clamp(diagonal, -rows - 1, columns + 1);
   for (int64_t line = 0; line < lines; ++line) {
     // The first column above the diagonal (lower) or on it (upper).
     int64_t edge = std::clamp<int64_t>(line % rows + diagonal + lower, 0, columns);
-    char* row = data + line * columns * size;
-    if (lower) std::memset(row + edge * size, 0, size_t((columns - edge) * size));
-    else std::memset(row, 0, size_t(edge * size));
+    int64_t at = line * columns * size, cut = edge * size, end = columns * size;
+    int64_t first = lower ? 0 : cut, kept = lower ? cut : end - cut;
+    std::memcpy(data + at + first, source + at + first, size_t(kept));
+    std::memset(data + at + (lower ? cut : 0), 0, size_t(end - kept));
   }
   return out;
 }
