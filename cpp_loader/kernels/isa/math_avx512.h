@@ -328,6 +328,13 @@ SL_INLINE F16 sine_512(F16 x, int quarter) {
   return _mm512_mask_mov_ps(y, _mm512_cmp_ps_mask(x, all(0.0f), _CMP_EQ_OQ), x);
 }
 
+// Half of log1p(2 t / (1 - t)).
+SL_INLINE F16 atanh_512(F16 x) {
+  F16 t = magnitude(x), one = all(1.0f);
+  F16 y = log1p_512(_mm512_div_ps(_mm512_add_ps(t, t), _mm512_sub_ps(one, t)));
+  return signed_as(_mm512_mul_ps(y, all(0.5f)), x);
+}
+
 // The tangent of |x| < kShortTangent, where errors stay below 3 units: of odd quarters -1 / tan(r).
 constexpr float kShortTangent = 256.0f;
 SL_INLINE F16 tan_512(F16 x) {

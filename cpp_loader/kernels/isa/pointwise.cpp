@@ -259,6 +259,7 @@ void to_bfloat(int64_t n, uint16_t* to, const float* from) {
   X(tanh, tanh_512(x))                          \
   X(erf, erf_512(x))                            \
   X(erfc, erfc_512(x))                          \
+  X(atanh, atanh_512(x))                        \
   X(sigmoid, sigmoid_512(x))                    \
   X(silu, silu_512(x))                          \
   X(gelu, gelu_512(x))                          \

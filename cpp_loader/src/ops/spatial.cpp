@@ -115,10 +115,15 @@ void sample(const Sampler& s, const Tensor& input, const Tensor& grid, const Ten
   const bool four = n == 2 && s.interpolation == kBilinear;
   kernels::parallel_for(input.size(0) * pixels, 4096 / channels + 1,
                         [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
+    int64_t image = begin / pixels, pixel = begin % pixels;
+    for (int64_t i = begin; i < end; ++i, ++pixel) {
+      if (pixel == pixels) {
+        pixel = 0;
+        ++image;
+      }
       const T* at = grid.data<T>() + i * n;
-      const T* planes = input.data<T>() + i / pixels * channels * in_pixels;
-      T* result = out.data<T>() + i / pixels * channels * pixels + i % pixels;
+      const T* planes = input.data<T>() + image * channels * in_pixels;
+      T* result = out.data<T>() + image * channels * pixels + pixel;
       if (four && sample_four(s, at, h, w, channels, planes, in_pixels, result, pixels)) continue;
       Taps<T> x(s, at[0], w), y(s, at[1], h), z(s, n == 3 ? at[2] : T(0), depth);
       for (int64_t c = 0; c < channels; ++c) {
