@@ -71,9 +71,19 @@ class ObjectEngine(AutoEngine):
 
 
 def fitting(functions: Iterable[Function], classes: Iterable[T.ClassType] = ()) -> Engine:
-    """The native engine where it is there and lacks nothing of the functions, else Python's."""
-    if "native" in available() and not any(missing_from(engine("native"), functions, classes)):
+    """The native engine where it is there and lacks nothing of the functions, or lacks what they
+    may do without; else Python's."""
+    if "native" not in available():
+        return engine("python")
+    functions = tuple(functions)
+    lacking = set(missing_from(engine("native"), functions, classes))
+    if not lacking:
         return engine("native")
+    from .native_engine import PYTHON_CALL
+    from .trial import Trial, leaves_no_trace
+
+    if PYTHON_CALL not in lacking and all(map(leaves_no_trace, functions)):
+        return Trial()
     return engine("python")
 
 

@@ -180,6 +180,16 @@ class DefaultGenerator(Generator):
             self.native.set_generator_state(self.initial_seed, state["key"].tobytes(),
                                             state["pos"], self.spare)
 
+    def snapshot(self) -> tuple:
+        """What `restore` goes back to."""
+        self.take_over()
+        return self.initial_seed, self.bits.state, self.spare
+
+    def restore(self, snapshot: tuple) -> None:
+        self.take_over()
+        self.initial_seed, self.bits.state, self.spare = snapshot
+        self.is_ahead = True
+
 
 default_generator = DefaultGenerator()
 

@@ -3,6 +3,7 @@
 import pytest
 
 import scriptlang
+import scriptlang as torch
 from scriptlang import types as T
 from scriptlang.interpreter import auto, engine as engines, native
 from scriptlang.objects import ScriptObject
@@ -95,3 +96,34 @@ def test_operators_are_counted_through_calls():
     f = function("f(int n) -> int\nSTORE 1\nLOAD 1\nCALL g\nCALL g\nRET",
                  functions={"g": function(SUM)})
     assert engines.operators_of(f) == {"aten::add.int": 1}
+
+
+def padded(x: scriptlang.Tensor, mask: scriptlang.Tensor, nested: bool) -> scriptlang.Tensor:
+    noise = scriptlang.rand(2)
+    if nested:
+        return torch._nested_tensor_from_mask(x, mask).to_padded_tensor(0.0) + noise[0]
+    return x + noise[0]
+
+
+def written(x: scriptlang.Tensor, mask: scriptlang.Tensor, nested: bool) -> scriptlang.Tensor:
+    x.add_(1)
+    if nested:
+        return torch._nested_tensor_from_mask(x, mask).to_padded_tensor(0.0)
+    return x
+
+
+@pytest.mark.skipif("native" not in engines.available(), reason="needs the native engine")
+def test_what_may_do_without_an_operator_runs_natively_until_it_meets_it():
+    x, mask = scriptlang.ones(2, 3, 4), scriptlang.ones(2, 3, dtype=scriptlang.bool)
+    program, ours = scriptlang.script(padded), scriptlang.script(padded, engine="python")
+    chooser = auto.AutoEngine()
+    f = program._function
+    assert chooser.chosen(f).name == "native"
+    outcomes = []
+    for run in (lambda nested: chooser.run(f, (x, mask, nested)),
+                lambda nested: ours(x, mask, nested)):
+        scriptlang.manual_seed(3)
+        outcomes.append([run(nested).numpy().tolist() for nested in (False, True, False)])
+    assert outcomes[0] == outcomes[1]                   # drawn as often, also where it began again
+    assert chooser.chosen(f).name == "python"
+    assert chooser.chosen(scriptlang.script(written)._function).name == "python"
