@@ -93,7 +93,9 @@ void check(Binary op, const char* name, double (*exact)(double, double),
   }
 }
 
-// Every loop of a list gives the same bytes as that of the portable kernels, on any bytes.
+// Every loop of a list gives the same bytes as that of the portable kernels, on any bytes; but
+// functions of float64 may be a few units apart, as products and sums are rounded once or twice.
+constexpr double kUnits = 8 * 2.3e-16;
 void compare_with_portable(Listed<FastLoop> mine, Listed<FastLoop> portable, int operands) {
   constexpr int kCount = 203;
   std::vector<uint64_t> bits(kCount * 2);
@@ -114,21 +116,26 @@ void compare_with_portable(Listed<FastLoop> mine, Listed<FastLoop> portable, int
         b.loop(kCount, right.data(), in, step, params);
         bool floats = a.type == scriptlang::ScalarType::Float32;
         bool doubles = a.type == scriptlang::ScalarType::Float64;
+        bool functions = operands == 1 && a.op < static_cast<int>(Unary::k_abs);
         for (int i = 0; i < kCount; ++i) {
-          bool nans = false;  // have any sign and payload
+          bool alike = false;  // NaNs have any sign and payload
           if (doubles) {
             double x, y;
             std::memcpy(&x, &left[size_t(i)], 8);
             std::memcpy(&y, &right[size_t(i)], 8);
-            nans = x != x && y != y;
+            alike = (x != x && y != y) ||
+                   (functions && std::abs(x - y) <= kUnits * std::abs(y));
           } else if (floats) {
             float x[2], y[2];
             std::memcpy(x, &left[size_t(i)], 8);
             std::memcpy(y, &right[size_t(i)], 8);
-            nans = (x[0] == y[0] || (x[0] != x[0] && y[0] != y[0])) &&
+            alike = (x[0] == y[0] || (x[0] != x[0] && y[0] != y[0])) &&
                    (x[1] == y[1] || (x[1] != x[1] && y[1] != y[1]));
           }
-          CHECK(nans || left[size_t(i)] == right[size_t(i)]);
+          if (alike || left[size_t(i)] == right[size_t(i)]) continue;
+          test::fail(__FILE__, __LINE__,
+                     scriptlang::concat("operation ", int(a.op), " of ", int(a.type), ", ", i, ": ",
+                                        left[size_t(i)], ", not ", right[size_t(i)]));
         }
       }
     }
@@ -141,15 +148,18 @@ TEST(functions_through_double) {
   check(Unary::k_atan, "atan", std::atan, -20, 20);
   check(Unary::k_asin, "asin", std::asin, -1.1f, 1.1f, 1.0);
   check(Unary::k_acos, "acos", std::acos, -1.1f, 1.1f, 1.0);
-  check(Unary::k_tan, "tan", std::tan, -3000, 3000, 1.0);
   check(Unary::k_sinh, "sinh", std::sinh, -95, 95, 1.0);
   check(Unary::k_sinh, "sinh", std::sinh, -1, 1, 1.0);
   check(Unary::k_cosh, "cosh", std::cosh, -95, 95, 1.0);
   check(Unary::k_asinh, "asinh", std::asinh, -50, 50, 1.0);
   check(Unary::k_acosh, "acosh", std::acosh, 0.9f, 50, 1.0);
-  check(Unary::k_atanh, "atanh", std::atanh, -1.1f, 1.1f, 1.0);
-  check(Unary::k_erfc, "erfc", std::erfc, -10, 10.5f, 1.0);
 }
+TEST(functions_with_poles) {
+  check(Unary::k_tan, "tan", std::tan, -3000, 3000);
+  check(Unary::k_tan, "tan", std::tan, -500, 500);
+  check(Unary::k_atanh, "atanh", std::atanh, -1.1f, 1.1f);
+}
+TEST(the_complement_of_erf) { check(Unary::k_erfc, "erfc", std::erfc, -10, 10.5f); }
 TEST(the_inverse_of_erf) {
   for (int i = 0; usable_kernels(i) != nullptr; ++i) {
     Loop loop = usable_kernels(i)->loops->unary_f32[static_cast<int>(Unary::k_erfinv)];
