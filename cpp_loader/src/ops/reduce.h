@@ -23,6 +23,7 @@ struct Reduction {
 
 // Which dimensions: wrapped, without repetition; an empty list or None means all.
 Dims reduced_dims(const Value& dims, int64_t ndim);
+inline Dims all_dims(const Tensor& t) { return reduced_dims(Value(), t.dim()); }
 Reduction reduction(const Tensor& self, const Dims& dims, bool keepdim,
                     ScalarType computed);
 

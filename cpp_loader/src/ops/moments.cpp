@@ -1,0 +1,156 @@
+// Variances and standard deviations, with the means they are taken about.
+#include <cmath>
+
+#include "layers.h"
+#include "reduce.h"
+#include "row_functions.h"
+
+namespace scriptlang {
+
+namespace {
+
+using Complex = std::complex<double>;
+
+struct Moments {
+  Tensor variance, mean;
+};
+
+// The variance of complex numbers is a real one.
+Moments complex_moments(const Tensor& self, const Dims& dims, double correction,
+                        bool keepdim, bool root) {
+  Reduction r = reduction(self, dims, keepdim, ScalarType::Complex128);
+  Moments m{r.result(ScalarType::Float64), r.result(ScalarType::Complex128)};
+  double count = std::max(0.0, double(r.n) - correction);
+  for (int64_t i = 0; i < r.outer; ++i) {
+    const Complex* x = r.rows.data<Complex>() + i * r.n;
+    Complex sum = 0;
+    for (int64_t j = 0; j < r.n; ++j) sum += x[j];
+    Complex mean = sum / double(r.n);
+    double squares = r.n ? 0 : std::numeric_limits<double>::quiet_NaN();
+    for (int64_t j = 0; j < r.n; ++j) squares += std::norm(x[j] - mean);
+    m.variance.data<double>()[i] = root ? std::sqrt(squares / count) : squares / count;
+    m.mean.data<Complex>()[i] = mean;
+  }
+  m.variance = to_dtype(m.variance, to_real(self.dtype()));
+  m.mean = to_dtype(m.mean, self.dtype());
+  return m;
+}
+
+Moments moments(const Tensor& self, const Dims& dims, double correction,
+                bool keepdim, bool root, const char* name) {
+  if (is_complex(self.dtype())) return complex_moments(self, dims, correction, keepdim, root);
+  SL_CHECK(is_floating(self.dtype()), name, " only support floating point and complex dtypes");
+  ScalarType computed = self.dtype() == ScalarType::Float64 ? ScalarType::Float64
+                                                            : ScalarType::Float32;
+  Reduction r = reduction(self, dims, keepdim, computed);
+  Moments m{r.result(computed), r.result(computed)};
+  double count = std::max(0.0, double(r.n) - correction);
+  for_float_type(computed, [&](auto zero) {
+    using T = decltype(zero);
+    for_rows<T, T>(r, m.mean, [](const T* x, int64_t n) { return Rows<T>::sum(n, x) / T(n); });
+    const T* means = m.mean.data<T>();
+    const T* from = r.rows.data<T>();
+    for_rows<T, T>(r, m.variance, [&](const T* x, int64_t n) {
+      T variance = Rows<T>::sum_squares(n, x, means[n ? (x - from) / n : 0]) / T(count);
+      return root ? std::sqrt(variance) : variance;
+    });
+    if (r.n == 0) fill(m.variance, std::numeric_limits<double>::quiet_NaN());
+  });
+  m.variance = to_dtype(m.variance, self.dtype());
+  m.mean = to_dtype(m.mean, self.dtype());
+  return m;
+}
+
+// The variance alone, or its root.
+Tensor spread(const Tensor& self, const Dims& dims, double correction,
+              bool keepdim, bool root, const char* name) {
+  if (!is_symbolic(self)) return moments(self, dims, correction, keepdim, root, name).variance;
+  if (!is_floating(self.dtype())) Recording::give_up();
+  ScalarType computed = computed_type(self.dtype(), name);
+  const RowFunction* function = nullptr;
+  for_float_type(computed, [&](auto zero) {
+    using T = decltype(zero);
+    function = root ? &row::kDeviation<T> : &row::kVariance<T>;
+  });
+  double count = 1;
+  for (int64_t d : dims) count *= double(self.size(d));
+  return record_reduction(self, dims, keepdim, computed, self.dtype(), function,
+                          {std::max(0.0, count - correction)}, [=](const Tensor* in) {
+    return moments(in[0], dims, correction, keepdim, root, name).variance;
+  });
+}
+
+double correction_of(Args args, int i) { return args.none(i) ? 1.0 : args.scalar(i).to_double(); }
+
+}  // namespace
+
+SL_OP(aten_var) {
+  const Tensor& self = args.tensor(0);
+  out[0] = spread(self, all_dims(self), args.boolean(1) ? 1 : 0, false, false, "var");
+}
+SL_OP(aten_std) {
+  const Tensor& self = args.tensor(0);
+  out[0] = spread(self, all_dims(self), args.boolean(1) ? 1 : 0, false, true, "std");
+}
+SL_OP(aten_var_dim) {
+  const Tensor& self = args.tensor(0);
+  out[0] = spread(self, reduced_dims(args[1], self.dim()), args.boolean(2) ? 1 : 0,
+                   args.boolean(3), false, "var");
+}
+SL_OP(aten_std_dim) {
+  const Tensor& self = args.tensor(0);
+  out[0] = spread(self, reduced_dims(args[1], self.dim()), args.boolean(2) ? 1 : 0,
+                   args.boolean(3), true, "std");
+}
+SL_OP(aten_var_correction) {
+  const Tensor& self = args.tensor(0);
+  out[0] = spread(self, reduced_dims(args[1], self.dim()), correction_of(args, 2),
+                   args.boolean(3), false, "var");
+}
+SL_OP(aten_std_correction) {
+  const Tensor& self = args.tensor(0);
+  out[0] = spread(self, reduced_dims(args[1], self.dim()), correction_of(args, 2),
+                   args.boolean(3), true, "std");
+}
+SL_OP(aten_var_mean) {
+  const Tensor& self = args.tensor(0);
+  Moments m = moments(self, all_dims(self), args.boolean(1) ? 1 : 0, false, false, "var_mean");
+  out[0] = m.variance;
+  out[1] = m.mean;
+}
+SL_OP(aten_std_mean) {
+  const Tensor& self = args.tensor(0);
+  Moments m = moments(self, all_dims(self), args.boolean(1) ? 1 : 0, false, true, "std_mean");
+  out[0] = m.variance;
+  out[1] = m.mean;
+}
+SL_OP(aten_var_mean_dim) {
+  const Tensor& self = args.tensor(0);
+  Moments m = moments(self, reduced_dims(args[1], self.dim()), args.boolean(2) ? 1 : 0,
+                      args.boolean(3), false, "var_mean");
+  out[0] = m.variance;
+  out[1] = m.mean;
+}
+SL_OP(aten_std_mean_dim) {
+  const Tensor& self = args.tensor(0);
+  Moments m = moments(self, reduced_dims(args[1], self.dim()), args.boolean(2) ? 1 : 0,
+                      args.boolean(3), true, "std_mean");
+  out[0] = m.variance;
+  out[1] = m.mean;
+}
+SL_OP(aten_var_mean_correction) {
+  const Tensor& self = args.tensor(0);
+  Moments m = moments(self, reduced_dims(args[1], self.dim()), correction_of(args, 2),
+                      args.boolean(3), false, "var_mean");
+  out[0] = m.variance;
+  out[1] = m.mean;
+}
+SL_OP(aten_std_mean_correction) {
+  const Tensor& self = args.tensor(0);
+  Moments m = moments(self, reduced_dims(args[1], self.dim()), correction_of(args, 2),
+                      args.boolean(3), true, "std_mean");
+  out[0] = m.variance;
+  out[1] = m.mean;
+}
+
+}  // namespace scriptlang
