@@ -111,7 +111,7 @@ class Interpreter:
     def asked_first(self) -> AbstractContextManager:
         if self.meter is None:
             return nullcontext()
-        from .allocations import asked_first
+        from ..allocations import asked_first
 
         return asked_first(self.meter.allow)
 

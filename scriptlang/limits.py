@@ -1,7 +1,7 @@
 """Limits on what a running program may use.
 
 Memory is counted as it is held (`interpreter/meter.py`); an operator that could make much at once
-asks first, with `reserve`.  Arrays of numpy ask by themselves (`interpreter/allocations.py`).
+asks first, with `reserve`.  Arrays of numpy ask by themselves (`allocations.py`).
 """
 
 from __future__ import annotations

@@ -82,25 +82,24 @@ Fourier<T>::Fourier(int64_t n, bool whole) {
   Roots roots(n);
   for (int64_t j = 0; j <= n / 4; ++j) turns_.emplace_back(roots[j]);
   plan_.turns = reinterpret_cast<const T*>(turns_.data());
-  others_.emplace_back(new Fourier(n / 2, false));
-  Fourier& half = const_cast<Fourier&>(*others_.back());
+  Fourier& half = add(n / 2);
   half.make_parts(kernels().fourier<T>().lanes);
   plan_.half = &half.plan_;
 }
 
 template <class T>
-const FourierPlan<T>* Fourier<T>::add(int64_t n) {
+Fourier<T>& Fourier<T>::add(int64_t n) {
   others_.emplace_back(new Fourier(n, false));
-  return &others_.back()->plan_;
+  return *others_.back();
 }
 
 // j k = (j^2 + k^2 - (k - j)^2) / 2 turns the transform into a convolution.
 template <class T>
 void Fourier<T>::make_convolution() {
   const int64_t n = plan_.n, length = convolution_length(n);
-  others_.emplace_back(new Fourier(length, false));
-  const_cast<Fourier&>(*others_.back()).make_parts(kernels().fourier<T>().lanes);
-  plan_.around = &others_.back()->plan_;
+  Fourier& circle = add(length);
+  circle.make_parts(kernels().fourier<T>().lanes);
+  plan_.around = &circle.plan_;
   std::vector<std::complex<double>> around(static_cast<size_t>(length));
   Roots roots(2 * n);
   for (int64_t j = 0; j < n; ++j) {
@@ -127,8 +126,8 @@ template <class T>
 void Fourier<T>::make_parts(int lanes) {
   const int64_t n = plan_.n, m = n / lanes;
   if (n % lanes != 0 || n < kFewPoints || m % lanes != 0 || lanes < 2) return;
-  plan_.part = add(m);
-  plan_.across = add(lanes);
+  plan_.part = &add(m).plan_;
+  plan_.across = &add(lanes).plan_;
   Roots roots(n);
   twist_.resize(static_cast<size_t>(2 * n));
   for (int64_t k = 0; k < m; ++k)

@@ -73,12 +73,12 @@ class Fourier {
   explicit Fourier(int64_t n, bool whole);
   void make_convolution();
   void make_parts(int lanes);
-  const FourierPlan<T>* add(int64_t n);
+  Fourier& add(int64_t n);  // of another length, kept beside this one
 
   FourierPlan<T> plan_;
   std::vector<std::complex<T>> roots_, chirp_, kernel_, turns_;
   std::vector<T> twist_;
-  std::vector<std::unique_ptr<const Fourier>> others_;
+  std::vector<std::unique_ptr<Fourier>> others_;
 };
 
 }  // namespace scriptlang::kernels

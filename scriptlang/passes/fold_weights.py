@@ -3,23 +3,68 @@
     %w : Tensor = aten::batch_norm(%weight, ...)   ->   %w : Tensor = prim::Constant[value=...]()
 
 For frozen modules, whose weights are constants.  Left alone: what draws random numbers or has other
-effects, memory that is written or that code outside may see, results much larger than what they are
-made of, and views of weights as such, which cost nothing and which other passes know.
+effects, memory that is written or that code outside may see, and views of weights as such, which
+cost nothing and which other passes know.  A file cannot have much computed here (`Budget`).
 """
 
 from __future__ import annotations
 
-from typing import Iterator
+from typing import Iterable, Iterator
 
 from .. import types as T
+from ..allocations import asked_first
+from ..errors import LimitError
 from ..ir import Graph, Node, Value
 from ..ops import table
 from ..tensors import Tensor
 from .alias import AliasAnalysis
 from .effects import has_side_effects
 
-SMALL = 1 << 16
-"""Bytes that a result may have whatever it is made of."""
+SMALL = 1 << 20
+"""Bytes that may be made for any graph."""
+
+ROOM = 8
+"""How many times what may still be made an operator may allocate while it works."""
+
+READINGS = 64
+"""How many times what may be made operators may go through."""
+
+
+class Budget:
+    """What may be computed for a graph.
+
+    bytes: that results may have, together; twice those of the weights, at first.
+    reading: bytes of tensors that operators may be given.
+    """
+
+    def __init__(self, weights: Iterable[Tensor]):
+        memory = {id(t.storage): t.storage.nbytes for t in weights}
+        self.bytes = max(SMALL, 2 * sum(memory.values()))
+        self.reading = READINGS * self.bytes
+
+    def computed(self, node: Node, inputs: list) -> Tensor | None:
+        """What the node gives; None where no one knows, or where that takes too much."""
+        operator = table.find(node.schema.name, node.schema.overload)
+        self.reading -= sum(map(size_of, tensors_in(inputs)))
+        if self.reading < 0 or operator is None or operator.kernel is None:
+            return None
+        try:
+            with asked_first(self.allow):
+                value = operator.kernel(*inputs)
+        except Exception:
+            return None                              # the run raises it, if it gets there
+        return value if type(value) is Tensor else None
+
+    def allow(self, size: int) -> None:
+        if size > ROOM * self.bytes:
+            raise LimitError(f"{size:,} bytes are too much to be computed ahead")
+
+    def takes(self, value: Tensor) -> bool:
+        """Whether there is room for one more result."""
+        if size_of(value) > self.bytes:
+            return False
+        self.bytes -= size_of(value)
+        return True
 
 
 def run(graph: Graph) -> bool:
@@ -27,6 +72,7 @@ def run(graph: Graph) -> bool:
     if not candidates:
         return False
     analysis = AliasAnalysis(graph)
+    budget = Budget(tensors_in(v.constant for n in candidates for v in n.inputs if v.is_constant))
     known: dict[Value, Tensor] = {}                  # what depends on constants alone
     made: set[Value] = set()                         # of these, what is not a view of a weight
     for node in candidates:
@@ -35,11 +81,14 @@ def run(graph: Graph) -> bool:
         if len(inputs) < len(node.inputs) or analysis.is_written(*held):
             continue
         is_made = not is_view(node) or any(v in made for v in node.inputs)
-        value = None if is_made and analysis.escapes(node.output) else computed(node, inputs)
-        if value is not None:
-            known[node.output] = value
-            if is_made:
-                made.add(node.output)
+        if is_made and analysis.escapes(node.output):
+            continue
+        value = budget.computed(node, inputs)
+        if value is None or is_made and not budget.takes(value):
+            continue
+        known[node.output] = value
+        if is_made:
+            made.add(node.output)
     for v in made:
         with graph.at(v.node):
             constant = graph.constant(known[v].contiguous(), v.type, like=v.node)
@@ -72,22 +121,7 @@ def is_view(node: Node) -> bool:
     return any(r.alias is not None for r in node.schema.returns)
 
 
-def computed(node: Node, inputs: list) -> Tensor | None:
-    """What the node gives; None where no one knows, or where that is too large."""
-    operator = table.find(node.schema.name, node.schema.overload)
-    if operator is None or operator.kernel is None:
-        return None
-    try:
-        value = operator.kernel(*inputs)
-    except Exception:
-        return None                                  # the run raises it, if it gets there
-    if type(value) is not Tensor:
-        return None
-    given = sum(size_of(t) for t in tensors_in(inputs))
-    return value if size_of(value) <= max(SMALL, 2 * given) else None
-
-
-def tensors_in(values: list) -> Iterator[Tensor]:
+def tensors_in(values: Iterable) -> Iterator[Tensor]:
     for value in values:
         if isinstance(value, Tensor):
             yield value

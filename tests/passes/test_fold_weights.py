@@ -74,3 +74,46 @@ def test_layers_take_in_weights_that_are_computed():
     assert (fast(x) - m(x)).abs().max().item() < 1e-6
     function = vars(fast)["_raw_"].type.methods["forward"]
     assert kinds(function.attributes[OPTIMIZED]) == ["linear"]
+
+
+@pytest.mark.parametrize("line", ["aten::repeat(%w, %sizes)", "aten::outer(%w, %w)",
+                                  "aten::full(%sizes, %one, %none, %none, %none, %none)"])
+def test_what_is_too_large_is_refused_before_it_is_made(line, monkeypatch):
+    graph = graph_of(f"""
+graph(%x : Tensor, %w : Tensor):
+  %one : int = prim::Constant[value=1]()
+  %none : NoneType = prim::Constant()
+  %sizes : int[] = prim::Constant[value=[100000, 100000]]()
+  %v : Tensor = {line}
+  %y : Tensor = aten::add(%x, %v, %one)
+  return (%y)
+""", w=tensor(50_000))
+    asked, granted = [], []
+    allow = fold_weights.Budget.allow
+
+    def watched(budget, size):
+        asked.append(size)
+        allow(budget, size)
+        granted.append(size)
+
+    monkeypatch.setattr(fold_weights.Budget, "allow", watched)
+    assert not fold_weights.run(graph)
+    assert max(asked) >= 4 * 50_000 ** 2 and max(granted, default=0) <= 16 << 20
+
+
+def test_a_graph_cannot_have_much_read():
+    sums = "\n".join(f"  %s{i} : Tensor = aten::sum(%wide, %none)" for i in range(100))
+    uses = "\n".join(f"  %y{i + 1} : Tensor = aten::add(%y{i}, %s{i}, %one)" for i in range(100))
+    graph = graph_of(f"""
+graph(%y0 : Tensor, %w : Tensor):
+  %one : int = prim::Constant[value=1]()
+  %none : NoneType = prim::Constant()
+  %no : bool = prim::Constant[value=0]()
+  %many : int[] = prim::Constant[value=[100000, 4]]()
+  %wide : Tensor = aten::expand(%w, %many, %no)
+{sums}
+{uses}
+  return (%y100)
+""", w=tensor(1, 4))
+    fold_weights.run(graph)
+    assert 10 < kinds(graph).count("sum") < 90                 # 64 MB of 160

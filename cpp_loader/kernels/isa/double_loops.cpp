@@ -1,5 +1,6 @@
 // Loops whose results need all of a double: elementary functions of float64, and log gamma of
 // float32, whose terms cancel near its zeros.
+#include "../special.h"
 #include "math_f64.h"
 #include "wide_loops.h"
 
@@ -13,9 +14,8 @@ SL_INLINE double two_to(int64_t n) {
   return double_of(static_cast<int64_t>(static_cast<uint64_t>(n + 1023) << 52));
 }
 
-// (exp(r) - 1) / r of |r| <= log(2) / 2.
-constexpr double kPower[] = {1.0,
-                             0.5000000000000006,
+// (exp(r) - 1 - r) / r^2 of |r| <= log(2) / 2.
+constexpr double kPower[] = {0.5000000000000006,
                              0.1666666666666669,
                              0.04166666666657305,
                              0.00833333333331311,
@@ -34,7 +34,7 @@ struct Power {
 SL_INLINE Power power_of(double x) {
   double shifted = x * 1.4426950408889634 + kShift, whole = shifted - kShift;
   double r = (x - whole * kLogTwoHigh) - whole * kLogTwoLow;
-  return {bits_of(shifted) - bits_of(kShift), r * polynomial(kPower, r)};
+  return {bits_of(shifted) - bits_of(kShift), r + r * r * polynomial(kPower, r)};
 }
 [[maybe_unused]] SL_INLINE double exp_full(double x) {
   double inside = x > 710.0 ? 710.0 : x < -746.0 ? -746.0 : x;
@@ -151,29 +151,17 @@ SL_INLINE void map(int64_t n, const T* a, T* o, F f) {
 
 // f where `inside`, else `exact` one by one.
 template <class T, class F, class Inside, class Exact>
-SL_INLINE void guarded(int64_t n, void* out, const void* const* in, const int64_t* step, F f,
-                       Inside inside, Exact exact) {
-  constexpr int64_t kBlock = 256;
-  const T* a = static_cast<const T*>(in[0]);
-  T* o = static_cast<T*>(out);
-  for (int64_t first = 0; first < n; first += kBlock) {
-    int64_t count = min_of(kBlock, n - first);
-    T x[kBlock];  // the result may be written where they are
-    for (int64_t i = 0; i < count; ++i) x[i] = a[(first + i) * step[0]];
-    map(count, x, o + first, f);
-    int beyond = 0;
-    for (int64_t i = 0; i < count; ++i) beyond |= !inside(x[i]);
-    if (!beyond) continue;
-    for (int64_t i = 0; i < count; ++i) {
-      if (!inside(x[i])) o[first + i] = exact(x[i]);
-    }
-  }
+SL_INLINE void mapped(int64_t n, void* out, const void* const* in, const int64_t* step, F f,
+                      Inside inside, Exact exact) {
+  guarded<T>(n, out, in, step,
+             [f](int64_t count, const T* x, T* o) SL_ALWAYS { map(count, x, o, f); }, inside,
+             exact);
 }
 
 template <class F>
 SL_INLINE void everywhere(int64_t n, void* out, const void* const* in, const int64_t* step, F f) {
-  guarded<double>(n, out, in, step, f, [](double) SL_ALWAYS { return true; },
-                  [](double x) { return x; });
+  mapped<double>(n, out, in, step, f, [](double) SL_ALWAYS { return true; },
+                 [](double x) { return x; });
 }
 
 }  // namespace
@@ -191,7 +179,8 @@ SL_INLINE __m512d exp_wide(__m512d x) {
   SL_UNROLL for (int i = kLast - 1; i >= 0; --i) {
     p = _mm512_fmadd_pd(p, r, _mm512_set1_pd(kPower[i]));
   }
-  return _mm512_scalef_pd(_mm512_fmadd_pd(p, r, _mm512_set1_pd(1.0)), whole);
+  const __m512d one = _mm512_set1_pd(1.0);
+  return _mm512_scalef_pd(_mm512_fmadd_pd(_mm512_fmadd_pd(p, r, one), r, one), whole);
 }
 template <class F>
 SL_INLINE void wide_loop(int64_t n, void* out, const void* const* in, const int64_t* step, F f) {
@@ -229,9 +218,9 @@ LOOP(tanh, tanh_full(x))
 
 template <int Quarter>
 SL_INLINE void full_sine(int64_t n, void* out, const void* const* in, const int64_t* step) {
-  guarded<double>(n, out, in, step, [](double x) SL_ALWAYS { return sine_full<Quarter>(x); },
-                  [](double x) SL_ALWAYS { return absolute(x) < kExactTurns; },
-                  [](double x) { return Quarter ? __builtin_cos(x) : __builtin_sin(x); });
+  mapped<double>(n, out, in, step, [](double x) SL_ALWAYS { return sine_full<Quarter>(x); },
+                 [](double x) SL_ALWAYS { return absolute(x) < kExactTurns; },
+                 [](double x) { return Quarter ? __builtin_cos(x) : __builtin_sin(x); });
 }
 void full_sin(int64_t n, void* out, const void* const* in, const int64_t* step, const double*) {
   full_sine<0>(n, out, in, step);
@@ -242,12 +231,9 @@ void full_cos(int64_t n, void* out, const void* const* in, const int64_t* step, 
 
 void double_lgamma(int64_t n, void* out, const void* const* in, const int64_t* step,
                    const double*) {
-  guarded<float>(n, out, in, step, [](float x) SL_ALWAYS { return lgamma_f32(x); },
-                 [](float x) SL_ALWAYS { return !(x < static_cast<float>(kLeastGamma)); },
-                 [](float x) {
-                   int sign;
-                   return static_cast<float>(__builtin_lgamma_r(static_cast<double>(x), &sign));
-                 });
+  mapped<float>(n, out, in, step, [](float x) SL_ALWAYS { return lgamma_f32(x); },
+                [](float x) SL_ALWAYS { return !(x < static_cast<float>(kLeastGamma)); },
+                [](float x) { return static_cast<float>(log_gamma(static_cast<double>(x))); });
 }
 
 }  // namespace scriptlang::kernels::SL_ISA

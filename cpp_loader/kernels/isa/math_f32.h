@@ -248,26 +248,33 @@ SL_INLINE float gelu_tanh_f32(float x) {
   return 0.5f * x * (1.0f + tanh_f32(0.79788456f * (x + 0.044715f * x * x * x)));
 }
 
-// A loop of a periodic function: `block` does numbers side by side, `one` again those for which the
-// reduction is not exact.
+// A loop: `block` does numbers side by side, `exact` again, one by one, those that are not `inside`.
+template <class T, class Block, class Inside, class Exact>
+SL_INLINE void guarded(int64_t n, void* out, const void* const* in, const int64_t* step,
+                       Block block, Inside inside, Exact exact) {
+  constexpr int64_t kBlock = 256;
+  const T* a = static_cast<const T*>(in[0]);
+  T* o = static_cast<T*>(out);
+  for (int64_t first = 0; first < n; first += kBlock) {
+    int64_t count = min_of(kBlock, n - first);
+    T x[kBlock];  // the result may be written where they are
+    for (int64_t i = 0; i < count; ++i) x[i] = a[(first + i) * step[0]];
+    block(count, x, o + first);
+    int beyond = 0;
+    for (int64_t i = 0; i < count; ++i) beyond |= !inside(x[i]);
+    if (!beyond) continue;
+    for (int64_t i = 0; i < count; ++i) {
+      if (!inside(x[i])) o[first + i] = exact(x[i]);
+    }
+  }
+}
+
+// A loop of a periodic function; `one` where the reduction is not exact.
 template <class Block, class One>
 SL_INLINE void reduced(int64_t n, void* out, const void* const* in, const int64_t* step,
                        Block block, One one) {
-  constexpr int64_t kBlock = 256;
-  const float* a = static_cast<const float*>(in[0]);
-  float* o = static_cast<float*>(out);
-  for (int64_t first = 0; first < n; first += kBlock) {
-    int64_t count = min_of(kBlock, n - first);
-    float x[kBlock];
-    for (int64_t i = 0; i < count; ++i) x[i] = a[(first + i) * step[0]];
-    block(count, x, o + first);
-    int large = 0;
-    for (int64_t i = 0; i < count; ++i) large |= !(absolute(x[i]) < kExactSine);
-    if (!large) continue;
-    for (int64_t i = 0; i < count; ++i) {
-      if (!(absolute(x[i]) < kExactSine)) o[first + i] = one(x[i]);
-    }
-  }
+  guarded<float>(n, out, in, step, block,
+                 [](float x) SL_ALWAYS { return absolute(x) < kExactSine; }, one);
 }
 
 }  // namespace

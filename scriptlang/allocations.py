@@ -20,9 +20,9 @@ from typing import Any, Callable, Iterator
 
 import numpy as np
 
-from ..errors import LimitError
-from ..limits import asking, reserve
-from ..records import record
+from .errors import LimitError
+from .limits import asking, reserve
+from .records import record
 
 SET_HANDLER = 304
 """Where PyDataMem_SetHandler is in numpy's table of functions."""
