@@ -80,11 +80,10 @@ def fitting(functions: Iterable[Function], classes: Iterable[T.ClassType] = ()) 
     if not lacking:
         return engine("native")
     from .native_engine import PYTHON_CALL
-    from .trial import Trial, leaves_no_trace
+    from .trial import trial_of
 
-    if PYTHON_CALL not in lacking and all(map(leaves_no_trace, functions)):
-        return Trial()
-    return engine("python")
+    trial = trial_of(functions) if PYTHON_CALL not in lacking else None
+    return trial or engine("python")
 
 
 def missing_from(which: Engine, functions: Iterable[Function], classes: Iterable[T.ClassType]

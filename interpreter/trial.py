@@ -12,7 +12,7 @@ from typing import Any, Callable, Iterable, Mapping, Sequence
 
 from .. import types as T
 from ..errors import CompileError, GraphError, MissingOperatorError
-from ..ir import Function
+from ..ir import Function, Graph
 from ..limits import Limits
 from ..ops.generator import default_generator
 from .engine import engine
@@ -23,23 +23,28 @@ UNSEEN = frozenset({"aten::warn", "prim::RaiseException", "aten::is_grad_enabled
 
 
 class Trial:
-    """Runs a function natively until that fails for lack of an operator."""
+    """Runs functions natively until that fails for lack of an operator.
+
+    draws: whether they draw random numbers, which the other engine then draws again.
+    """
 
     name = "native"
 
-    def __init__(self) -> None:
+    def __init__(self, draws: bool) -> None:
+        self.draws = draws
         self.failed = False
 
     def run(self, function: Function, args: Sequence[Any],
             kwargs: Mapping[str, Any] | None = None, limits: Limits | None = None) -> Any:
         if not self.failed:
-            before = default_generator.snapshot()
+            before = default_generator.snapshot() if self.draws else None
             try:
                 return engine("native").run(function, args, kwargs, limits)
             except MissingOperatorError:
                 self.failed = True
                 self.name = "python"
-                default_generator.restore(before)
+                if before is not None:
+                    default_generator.restore(before)
         return engine("python").run(function, args, kwargs, limits)
 
     def direct(self, function: Function) -> Callable[[tuple], Any] | None:
@@ -52,20 +57,35 @@ class Trial:
         return obj
 
 
-def leaves_no_trace(function: Function) -> bool:
-    """Whether a call that ends early can be made again: nothing is written that lived before, and
-    nothing else is done that shows."""
+def trial_of(functions: Iterable[Function]) -> Trial | None:
+    """A trial of functions whose calls can be made again when they end early; else None."""
+    from ..passes.effects import is_random
+
+    graphs = [inlined(f) for f in functions]
+    if not all(g is not None and leaves_no_trace(g) for g in graphs):
+        return None
+    return Trial(draws=any(is_random(n) for g in graphs for n in g.walk()))
+
+
+def inlined(function: Function) -> Graph | None:
+    """A copy of the graph with what it calls; None where there is no graph."""
     from ..passes import inline
-    from ..passes.alias import AliasAnalysis
-    from ..passes.effects import has_side_effects, is_random
 
     if not function.is_defined:
-        return False                                     # bytecode alone says nothing of memory
+        return None                                      # bytecode alone says nothing of memory
     try:
         graph = function.graph.copy()
         inline.run(graph)
     except (CompileError, GraphError):
-        return False
+        return None
+    return graph
+
+
+def leaves_no_trace(graph: Graph) -> bool:
+    """Whether nothing is written that lived before, and nothing else is done that shows."""
+    from ..passes.alias import AliasAnalysis
+    from ..passes.effects import has_side_effects, is_random
+
     for node in graph.walk():
         if not node.blocks and has_side_effects(node) and not is_random(node) and \
                 node.kind not in UNSEEN:
