@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "pointwise.h"
-#include "scratch.h"
 
 namespace scriptlang {
 
@@ -332,90 +331,6 @@ void resize(const Tensor& self, IntSpan sizes) {
 
 namespace {
 
-int64_t size_at(const Tensor& t, int64_t dim) {
-  SL_CHECK(t.dim() > 0, "this operator cannot be applied to a 0-dim tensor");
-  return t.size(dim);
-}
-
-constexpr int64_t kMostParts = 1 << 24;
-
-// Refuses parts that are too many, or whose headers are more than the program may hold.
-void check_parts(const char* name, const char* what, int64_t count) {
-  SL_CHECK(count <= kMostParts, name, ": ", count, " ", what, " are too many");
-  memory::ask(count, 192);
-}
-
-std::vector<Tensor> split_sizes(const Tensor& t, IntSpan lengths, int64_t dim) {
-  SL_CHECK(t.dim() > 0, "split expects at least a 1-dimensional tensor");
-  dim = wrap_dim(dim, t.dim());
-  int64_t total = 0;
-  bool fits = true;
-  for (int64_t length : lengths) {
-    SL_CHECK(length >= 0, "split_with_sizes expects split_sizes have only non-negative entries, "
-             "but got split_sizes=", to_string(lengths));
-    fits = fits && !__builtin_add_overflow(total, length, &total);
-  }
-  SL_CHECK(fits && total == t.size(dim), "split_with_sizes expects split_sizes to sum exactly to ",
-           t.size(dim), " (input tensor's size at dimension ", dim,
-           "), but got split_sizes=", to_string(lengths));
-  std::vector<Tensor> parts;
-  int64_t start = 0;
-  for (int64_t length : lengths) {
-    parts.push_back(view_slice(t, dim, start, start + length));
-    start += length;
-  }
-  return parts;
-}
-
-std::vector<Tensor> split_every(const Tensor& t, int64_t length, int64_t dim) {
-  SL_CHECK(t.dim() > 0, "split expects at least a 1-dimensional tensor");
-  dim = wrap_dim(dim, t.dim());
-  SL_CHECK(length >= 0, "split expects split_size be non-negative, but got split_size=", length);
-  int64_t size = t.size(dim);
-  SL_CHECK(length > 0 || size == 0,
-           "split_size can only be 0 if dimension size is 0, but got dimension size of ", size);
-  int64_t count = length == 0 ? 1 : std::max<int64_t>((size - 1) / length + 1, 1);
-  if (size == 0) count = 1;
-  check_parts("split", "parts", count);
-  std::vector<Tensor> parts;
-  for (int64_t i = 0; i < count; ++i) {
-    int64_t start = i * length;
-    int64_t end = size - start < length ? size : start + length;
-    parts.push_back(view_slice(t, dim, start, end));
-  }
-  return parts;
-}
-
-std::vector<Tensor> cut_at(const Tensor& t, IntSpan indices, int64_t dim) {
-  SL_CHECK(t.dim() > 0,
-           "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
-  dim = wrap_dim(dim, t.dim());
-  std::vector<Tensor> parts;
-  int64_t start = 0;
-  for (int64_t end : indices) {
-    parts.push_back(view_slice(t, dim, start, end));
-    start = end;
-  }
-  parts.push_back(view_slice(t, dim, start, t.size(dim)));
-  return parts;
-}
-
-std::vector<Tensor> tensor_split(const Tensor& t, int64_t sections, int64_t dim) {
-  SL_CHECK(t.dim() > 0,
-           "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
-  SL_CHECK(sections > 0, "number of sections must be larger than 0, got ", sections);
-  check_parts("tensor_split", "sections", sections);
-  dim = wrap_dim(dim, t.dim());
-  int64_t size = t.size(dim), start = 0;
-  std::vector<Tensor> parts;
-  for (int64_t i = 0; i < sections; ++i) {
-    int64_t length = size / sections + (i < size % sections);
-    parts.push_back(view_slice(t, dim, start, start + length));
-    start += length;
-  }
-  return parts;
-}
-
 Tensor move_dims(const Tensor& t, IntSpan from, IntSpan to) {
   SL_CHECK(from.size == to.size, "movedim: Invalid source or destination dims: source (",
            to_string(from), " dims) should contain the same number of dims as destination (",
@@ -631,45 +546,6 @@ SL_OP(aten_unfold) {
 SL_OP(aten_as_strided) {
   const Tensor& t = args.tensor(0);
   out[0] = as_strided(t, args.ints(1), args.ints(2), args.integer(3, t.storage_offset()));
-}
-SL_OP(aten_split_Tensor) {
-  out[0] = tensor_list(split_every(args.tensor(0), args.integer(1), args.integer(2)));
-}
-SL_OP(aten_split_sizes) {
-  out[0] = tensor_list(split_sizes(args.tensor(0), args.ints(1), args.integer(2)));
-}
-SL_OP(aten_split) { op_aten_split_sizes(ctx, args, out); }
-SL_OP(aten_split_with_sizes) { op_aten_split_sizes(ctx, args, out); }
-SL_OP(aten_chunk) {
-  const Tensor& t = args.tensor(0);
-  int64_t chunks = args.integer(1), dim = wrap_dim(args.integer(2), t.dim());
-  SL_CHECK(t.dim() > 0, "chunk expects at least a 1-dimensional tensor");
-  SL_CHECK(chunks > 0, "chunk expects `chunks` to be greater than 0, got: ", chunks);
-  int64_t size = t.size(dim);
-  int64_t length = size / chunks + (size % chunks != 0);
-  if (length == 0) {
-    check_parts("chunk", "chunks", chunks);
-    std::vector<int64_t> zeros(static_cast<size_t>(chunks), 0);
-    out[0] = tensor_list(split_sizes(t, zeros, dim));
-  } else {
-    out[0] = tensor_list(split_every(t, length, dim));
-  }
-}
-SL_OP(aten_tensor_split_sections) {
-  out[0] = tensor_list(tensor_split(args.tensor(0), args.integer(1), args.integer(2)));
-}
-SL_OP(aten_tensor_split_indices) {
-  out[0] = tensor_list(cut_at(args.tensor(0), args.ints(1), args.integer(2)));
-}
-SL_OP(aten_unbind_int) {
-  const Tensor& t = args.tensor(0);
-  int64_t dim = wrap_dim(args.integer(1), t.dim());
-  std::vector<Tensor> parts;
-  int64_t count = size_at(t, dim);
-  check_parts("unbind", "parts", count);
-  parts.reserve(size_t(count));
-  for (int64_t i = 0; i < count; ++i) parts.push_back(view_select(t, dim, i));
-  out[0] = tensor_list(std::move(parts));
 }
 SL_OP(aten_view_as_real) { out[0] = complex_as_real(args.tensor(0)); }
 SL_OP(aten_view_as_complex) { out[0] = real_as_complex(args.tensor(0)); }
