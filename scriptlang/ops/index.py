@@ -218,6 +218,20 @@ def neutral(reduce: str, dtype: dtypes.DType):
     return info.max if reduce == "amin" else info.min
 
 
+def reduce_into(target: np.ndarray, key, value: np.ndarray, reduce: str, include_self: bool):
+    """Reduce each value with the elements of `target` that `key` names, in place."""
+    if not include_self:
+        target[key] = neutral(reduce, dtypes.of_numpy(target.dtype))
+    if reduce != "mean":
+        REDUCE[reduce].at(target, key, value)
+        return
+    count = np.full(target.shape, 1 if include_self else 0, np.int64)
+    np.add.at(target, key, value)
+    np.add.at(count, key, 1)
+    count = np.maximum(count, 1)
+    target[...] = target // count if target.dtype.kind in "ui" else target / count
+
+
 def scatter_reduce_(self, dim, index, src, reduce, include_self=True):
     where = check_gather(self, dim, index, "scatter_reduce")
     if reduce not in (*REDUCE, "mean"):
@@ -230,16 +244,7 @@ def scatter_reduce_(self, dim, index, src, reduce, include_self=True):
     target = self._array if self._size else self._array.reshape(1)
     key = grid(index, where) if self._size else (index._array.reshape(-1),)
     value = src._array[tuple(slice(n) for n in index._size)]
-    if not include_self:
-        target[key] = neutral(reduce, self.dtype)
-    if reduce != "mean":
-        REDUCE[reduce].at(target, key, value)
-        return self
-    count = np.full(target.shape, 1 if include_self else 0, np.int64)
-    np.add.at(target, key, value)
-    np.add.at(count, key, 1)
-    count = np.maximum(count, 1)
-    target[...] = target // count if self.dtype.kind in "ui" else target / count
+    reduce_into(target, key, value, reduce, include_self)
     return self
 
 
@@ -428,16 +433,7 @@ def index_reduce_(self, dim, index, source, reduce, include_self):
         raise RuntimeError("index_reduce(): self and source expected to have the same dtype")
     array, key = rows(self, dim, index)
     value = source._array if self._size else source._array.reshape(-1)
-    if not include_self:
-        array[key] = neutral(reduce, self.dtype)
-    if reduce != "mean":
-        REDUCE[reduce].at(array, key, value)
-        return self
-    count = np.full(array.shape, 1 if include_self else 0, np.int64)
-    np.add.at(array, key, value)
-    np.add.at(count, key, 1)
-    count = np.maximum(count, 1)
-    array[...] = array // count if self.dtype.kind in "ui" else array / count
+    reduce_into(array, key, value, reduce, include_self)
     return self
 
 
