@@ -49,6 +49,12 @@ bool ends_way(Opcode op) {
 }
 bool jumps(Opcode op) { return op == Opcode::JMP || op == Opcode::JF || op == Opcode::LOOP; }
 
+size_t moved_values(const Function& f) {
+  size_t sum = f.code.size();
+  for (const Instruction& i : f.code) sum += size_t(pops_of(f, i) + pushes_of(f, i));
+  return sum;
+}
+
 // The last instruction of the block that begins at `first`.
 size_t last_of(const Function& f, const Flow& flow, size_t first) {
   size_t pc = first;

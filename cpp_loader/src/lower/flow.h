@@ -45,6 +45,9 @@ inline size_t target_of(const Function& f, size_t pc) {
   return pc + size_t(int64_t(f.code[pc].x));
 }
 
+// How many values the instructions take and give, each once.
+size_t moved_values(const Function& function);
+
 // The last instruction of the block that begins at `first`.
 size_t last_of(const Function& function, const Flow& flow, size_t first);
 
@@ -57,21 +60,24 @@ void for_successors(const Function& f, const Flow& flow, size_t last, const Visi
   if (i.op != Opcode::JMP) visit(flow.block[last + 1]);
 }
 
-// Which slots of registers may be read before they are written, at the start of each block.
+// Which slots of registers may be read before they are written, at the start of each block; unknown
+// where that is too much work.
 class Liveness {
  public:
   Liveness(const Function& f, const Flow& flow)
       : f_(f), flow_(flow), words_((size_t(f.registers) + 63) / 64) {
-    constexpr size_t kMostWords = size_t(1) << 22;
+    constexpr size_t kMostWords = size_t(1) << 22, kMostWork = size_t(1) << 25;
     if (words_ * flow.starts.size() > kMostWords) return;
-    known_ = true;
+    size_t work = 0, round = words_ * flow.starts.size() + moved_values(f);
     live_.assign(words_ * flow.starts.size(), 0);
     std::vector<uint64_t> now(words_);
     bool changed = true;
     while (changed) {
       changed = false;
+      if ((work += round) > kMostWork) return;
       for (size_t block = flow.starts.size(); block-- > 0;) changed |= visit(block, &now);
     }
+    known_ = true;
   }
   bool known() const { return known_; }
   // Whether a slot is read. Also true where it is not known.

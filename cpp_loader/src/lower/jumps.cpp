@@ -50,9 +50,12 @@ void shorten_jumps(std::vector<Step>* steps) {
     Step& step = (*steps)[k];
     if (is_jump(step.op)) step.x = int32_t(int64_t(end_of(*steps, k)) - int64_t(k));
   }
-  for (size_t before = SIZE_MAX; steps->size() < before;) {
+  constexpr size_t kMostWork = size_t(1) << 26;
+  size_t work = 0;
+  for (size_t before = SIZE_MAX; steps->size() < before && work < kMostWork;) {
     before = steps->size();
     take_out(steps);
+    work += before;
   }
 }
 

@@ -135,14 +135,13 @@ std::unique_ptr<Code> Lowering::run() {
     if (place != kNowhere) tags_[size_t(place)] = kAnyTags;
   }
   arrive(0);
-  for (bool again = true; again;) {
-    again = false;
-    for (size_t block = 0; block < drafts_.size(); ++block) {
-      if (!entrances_[block].stale) continue;
-      entrances_[block].stale = false;
-      again = true;
-      translate(int32_t(block));
-    }
+  for (int32_t block = 0; !stale_.empty();) {  // in rounds, the blocks of each in order
+    auto next = stale_.lower_bound(block);
+    if (next == stale_.end()) next = stale_.begin();
+    int32_t chosen = *next;
+    stale_.erase(next);
+    translate(chosen);
+    block = chosen + 1;
   }
   return assemble();
 }
@@ -156,15 +155,16 @@ void Lowering::begin(int32_t block) {
   pc_ = size_t(shape_.flow.starts[size_t(block)]);
   const Entrance& entrance = entrances_[size_t(block)];
   int64_t depth = shape_.flow.depth[pc_];
-  stack_.clear();
+  if (plain_) return stack_.resize_own(size_t(depth));
+  stack_.resize(0);
   for (int64_t p = 0; p < depth; ++p) {
     int32_t place = place_in(block, p, depth);
-    Entry e{Entry::Own, plain_ ? -1 : entrance.constants[size_t(p)]};
+    Entry e{Entry::Own, entrance.constants[size_t(p)]};
     if (place == kNowhere) e = {Entry::Nowhere, -1};
     else if (place != own(p)) e = {Entry::Move, place};
     stack_.push_back(e);
   }
-  if (!plain_) tags_ = entrance.tags;
+  tags_ = entrance.tags;
   charge(stack_.size() + tags_.size());
 }
 
@@ -398,6 +398,7 @@ void Lowering::stack_step(StepOp op, Tags result) {
   int64_t first = int64_t(stack_.size()) - pops;
   gather(first, pops);
   emit(op, offset_of(own(first)));
+  if (plain_) return stack_.resize_own(size_t(first + pushes));
   stack_.resize(size_t(first));
   charge(size_t(pops + pushes));
   cleared(first, first + std::max(pops, pushes) + 4);
@@ -483,7 +484,7 @@ void Lowering::jump_if_false() {
   branch(compare, condition, false, 0, 0);
   // The other way first: it sees the state as it is here.
   std::vector<Tags> tags = tags_;
-  std::vector<Entry> stack;
+  Entries stack;
   if (!plain_) stack = stack_;
   charge(tags.size() + stack.size());
   int32_t target = stub_to(no, work);

@@ -7,7 +7,9 @@
 // `plain` code notes nothing and proves nothing: it is for functions that are too large.
 #pragma once
 
+#include <algorithm>
 #include <memory>
+#include <set>
 #include <unordered_map>
 
 #include "blocks.h"
@@ -33,6 +35,38 @@ struct TooLarge {};
 // Values that change places need a spare slot, and there is none.
 struct NoSpareSlot {};
 
+// The entries of the stack. Those of plain code all lie in their own slots, so that its stack may
+// grow without a look at what is added: resize_own().
+class Entries {
+ public:
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  Entry& operator[](size_t k) { return room_[k]; }
+  const Entry& operator[](size_t k) const { return room_[k]; }
+  Entry& back() { return room_[size_ - 1]; }
+  const Entry& back() const { return room_[size_ - 1]; }
+  const Entry* begin() const { return room_.data(); }
+  const Entry* end() const { return room_.data() + size_; }
+  void push_back(const Entry& e) {
+    if (size_ == room_.size()) room_.emplace_back();
+    room_[size_++] = e;
+  }
+  void pop_back() { --size_; }
+  void resize(size_t size) {
+    size_t old = size_;
+    resize_own(size);
+    if (old < size) std::fill(room_.begin() + long(old), room_.begin() + long(size), Entry());
+  }
+  void resize_own(size_t size) {
+    if (size > room_.size()) room_.resize(size);
+    size_ = size;
+  }
+
+ private:
+  std::vector<Entry> room_;
+  size_t size_ = 0;
+};
+
 constexpr int32_t kSpareSlots = 4;
 constexpr size_t kSmallFunction = 128;  // instructions: tried without, so that its frames are small
 
@@ -44,7 +78,7 @@ class Lowering {
  private:
   // What is known where control enters a block.
   struct Entrance {
-    bool reached = false, stale = false;
+    bool reached = false;
     std::vector<Tags> tags;          // by slot
     std::vector<int32_t> constants;  // by position: known to be this constant, or -1
   };
@@ -173,6 +207,7 @@ class Lowering {
   int32_t spare_slots_;
   Shape shape_;
   std::vector<Entrance> entrances_;
+  std::set<int32_t> stale_;  // blocks that still have to be translated
   std::vector<Draft> drafts_;
   std::vector<const Rule*> rules_;  // by operator
   std::vector<Value> constants_;
@@ -186,7 +221,7 @@ class Lowering {
   Draft* draft_ = nullptr;
   std::vector<Step>* out_ = nullptr;
   std::vector<Tags> tags_;
-  std::vector<Entry> stack_;
+  Entries stack_;
   Producer producer_, before_producer_;
 };
 

@@ -139,13 +139,14 @@ void Lowering::materialise(int64_t position) {
   Entry& e = stack_[size_t(position)];
   if (e.kind == Entry::Own) return;
   Entry old = e;
-  e = {Entry::Own, old.kind == Entry::Constant ? old.index : -1};
+  e = {Entry::Own, old.kind == Entry::Constant && !plain_ ? old.index : -1};
   if (old.kind == Entry::Move && !uncounted(tags(old.index))) before_clobber(old.index);
   if (old.kind != Entry::Nowhere) copy_value(own(position), old.kind, old.index);
 }
 
 // Entries that still have to be taken from a slot are taken before it changes.
 void Lowering::before_clobber(int32_t slot) {
+  if (plain_) return;
   int64_t highest = std::min(int64_t(stack_.size()), kDeepest);
   // A copy first: materialising a move changes the slot.
   for (Entry::Kind kind : {Entry::Copy, Entry::Move}) {
@@ -183,6 +184,7 @@ Entry Lowering::pop() {
 
 // The slots of positions from, ..., to - 1 hold None, as steps on the stack leave them.
 void Lowering::cleared(int64_t from, int64_t to) {
+  if (plain_) return;
   for (int64_t p = from; p < std::min(to, int64_t(stack_slots_)); ++p) {
     set_tags(own(p), one(Tag::None));
   }
@@ -190,13 +192,14 @@ void Lowering::cleared(int64_t from, int64_t to) {
 
 // Whether an entry of this kind still has to be taken from a slot.
 bool Lowering::wanted(int32_t slot, Entry::Kind kind) const {
-  auto end = stack_.begin() + std::min(int64_t(stack_.size()), kDeepest);
+  const Entry* end = stack_.begin() + std::min(int64_t(stack_.size()), kDeepest);
   return std::any_of(stack_.begin(), end,
                      [&](const Entry& e) { return e.kind == kind && e.index == slot; });
 }
 
 // Puts the values of positions first, ... into their own slots, by one step.
 void Lowering::gather(int64_t first, int64_t count) {
+  if (plain_) return;
   int64_t pending = std::count_if(stack_.begin() + first, stack_.begin() + first + count,
                                   [](const Entry& e) { return e.kind != Entry::Own; });
   if (pending > 1) {
@@ -220,6 +223,7 @@ void Lowering::before_moves(int64_t first, int64_t count) {
 }
 
 void Lowering::add_fills(int64_t first, int64_t count) {
+  if (plain_) return;
   before_moves(first, count);
   for (int64_t p = first; p < first + count; ++p) {
     Entry& e = stack_[size_t(p)];

@@ -1,5 +1,7 @@
 #include "share_slots.h"
 
+#include "blocks.h"
+
 namespace scriptlang::lower {
 
 namespace {
@@ -51,7 +53,7 @@ class Sharing {
 
   // What is written, or empty from there on, is apart from all that is wanted then.
   void find_conflicts(const Liveness& live) {
-    std::vector<uint64_t> now;
+    std::vector<uint64_t> now, written;
     for (size_t block = 0; block < flow_.starts.size(); ++block) {
       live.go_back(block, &now, [&](size_t pc, const uint64_t* wanted) {
         const Instruction& i = f_.code[pc];
@@ -59,11 +61,14 @@ class Sharing {
         bool leaves = i.op == Opcode::MOVE || i.op == Opcode::DROPR;
         bool writes = i.op == Opcode::STORE || i.op == Opcode::STOREN ||
                       (leaves && flow_.left[pc] == Flow::kReadAgain);
-        for (int k = 0; writes && k < count; ++k) {
-          apart_.add(size_t(i.x - 1 + k), wanted);
-          for (int other = 0; other < count; ++other) {
-            if (other != k) apart_.set(size_t(i.x - 1 + k), size_t(i.x - 1 + other));
-          }
+        if (!writes) return;
+        written.assign((size_t(f_.registers) + 63) / 64, 0);
+        for (size_t k = size_t(i.x - 1); k < size_t(i.x - 1 + count); ++k) {
+          written[k / 64] |= uint64_t(1) << (k % 64);
+        }
+        for (size_t k = size_t(i.x - 1); k < size_t(i.x - 1 + count); ++k) {
+          apart_.add(k, wanted);
+          if (count > 1) apart_.add(k, written.data());
         }
       });
     }
@@ -133,22 +138,21 @@ class Sharing {
   }
 
   // Values go to what the block stores at once; returns where, the top first.
-  std::vector<int32_t> arrive(int32_t block, std::vector<int32_t> stack) {
+  std::vector<int32_t> arrive(int32_t block, const std::vector<int32_t>& stack) {
     std::vector<int32_t> places;
     size_t pc = size_t(flow_.starts[size_t(block)]);
+    size_t most = std::min(stack.size(), size_t(kMostCarried));
     for (bool first = true; first || flow_.block[pc] < 0; first = false, ++pc) {
       const Instruction& i = f_.code[pc];
       int count = i.op == Opcode::STORE ? 1 : i.op == Opcode::STOREN ? i.n : 0;
-      if (i.op == Opcode::DROP && !stack.empty()) {
-        stack.pop_back();
+      if (i.op == Opcode::DROP && places.size() < most) {
         places.push_back(kNone);
         continue;
       }
-      if (count == 0) break;
-      for (int k = count; k-- > 0 && !stack.empty();) {
-        note(stack.back(), i.x - 1 + k, pc);
+      if (count == 0 || places.size() == most) break;
+      for (int k = count; k-- > 0 && places.size() < most;) {
+        note(stack[stack.size() - 1 - places.size()], i.x - 1 + k, pc);
         places.push_back(i.x - 1 + k);
-        stack.pop_back();
       }
     }
     return places;
@@ -199,14 +203,22 @@ class Sharing {
   std::vector<Move> moves_;
 };
 
+// Of all blocks, where they begin.
+size_t stacked_values(const Flow& flow) {
+  size_t sum = 0;
+  for (int32_t start : flow.starts) sum += size_t(flow.depth[size_t(start)]);
+  return sum;
+}
+
 }  // namespace
 
 void share_slots(const Function& function, const Liveness& live, Flow* flow) {
   constexpr int32_t kMostRegisters = 2048;
-  constexpr size_t kMostWork = size_t(1) << 22;
+  constexpr size_t kMostWork = size_t(1) << 24;
   size_t registers = size_t(function.registers);
   if (!live.known() || function.registers > kMostRegisters) return;
-  if (function.code.size() * (registers / 64 + 1) > kMostWork) return;
+  if (moved_values(function) * (registers / 64 + 1) > kMostWork) return;
+  if (stacked_values(*flow) > kMostWork) return;
   Sharing(function, flow).run(live);
 }
 

@@ -67,7 +67,7 @@ void Lowering::branch(const Compare& compare, int32_t condition, bool sense, int
 void Lowering::arrive(int32_t block) {
   Entrance& entrance = entrances_[size_t(block)];
   if (plain_) {
-    entrance.stale = entrance.stale || !entrance.reached;
+    if (!entrance.reached) stale_.insert(block);
     entrance.reached = true;
     return;
   }
@@ -75,21 +75,24 @@ void Lowering::arrive(int32_t block) {
   std::vector<int32_t> constants;
   for (const Entry& e : stack_) constants.push_back(e.kind == Entry::Own ? e.index : -1);
   if (!entrance.reached) {
-    entrance.reached = entrance.stale = true;
+    stale_.insert(block);
+    entrance.reached = true;
     entrance.tags = tags_;
     entrance.constants = std::move(constants);
     return;
   }
+  bool stale = false;
   for (size_t k = 0; k < tags_.size(); ++k) {
     Tags sum = Tags(entrance.tags[k] | tags_[k]);
-    entrance.stale = entrance.stale || sum != entrance.tags[k];
+    stale = stale || sum != entrance.tags[k];
     entrance.tags[k] = sum;
   }
   for (size_t k = 0; k < constants.size(); ++k) {
     if (constants[k] == entrance.constants[k] || entrance.constants[k] == -1) continue;
     entrance.constants[k] = -1;
-    entrance.stale = true;
+    stale = true;
   }
+  if (stale) stale_.insert(block);
 }
 
 // Whether the STORE at pc_ gives a value that lies elsewhere a name which is only moved from, later
@@ -281,7 +284,7 @@ void Lowering::loop(int32_t block, int64_t work) {
   }
   // The values go where the body wants them; so they are there on both ways.
   std::vector<PendingMove> moves;
-  for (int64_t p = 0; p < depth; ++p) {
+  for (int64_t p = plain_ ? depth : 0; p < depth; ++p) {
     Entry& e = stack_[size_t(p)];
     if (p == condition) continue;
     int32_t place = place_in(body, p, depth);
@@ -331,7 +334,7 @@ void Lowering::loop(int32_t block, int64_t work) {
 
   // Now the decision. On the way into the body the trip number is there.
   std::vector<Tags> tags_here;
-  std::vector<Entry> stack_here;
+  Entries stack_here;
   if (!plain_) {
     tags_here = tags_;
     stack_here = stack_;
@@ -386,9 +389,11 @@ void Lowering::leave_loop(int32_t block, int32_t carried) {
     if (carried) {
       emit(Op::SHIFT, offset_of(own(trip)), offset_of(own(trip + 3)), carried);
     }
-    for (int64_t k = 0; k < carried; ++k) set_tags(own(trip + k), tags(own(trip + 3 + k)));
+    for (int64_t k = 0; k < carried && !plain_; ++k) {
+      set_tags(own(trip + k), tags(own(trip + 3 + k)));
+    }
     stack_.resize(size_t(trip + carried));
-    for (int64_t p = trip; p < trip + carried; ++p) stack_[size_t(p)] = Entry();
+    for (int64_t p = trip; p < trip + carried && !plain_; ++p) stack_[size_t(p)] = Entry();
     cleared(trip + carried, depth);
   } else {
     std::vector<Entry> kept;
@@ -398,7 +403,7 @@ void Lowering::leave_loop(int32_t block, int32_t carried) {
       kept.push_back(place == kNowhere ? Entry{Entry::Nowhere, -1} : Entry{Entry::Move, place});
     }
     stack_.resize(size_t(trip));
-    stack_.insert(stack_.end(), kept.begin(), kept.end());
+    for (const Entry& e : kept) stack_.push_back(e);
   }
   int64_t work = target <= at ? int64_t(at - target) + 1 : 0;
   way_to(shape_.flow.block[target], work);

@@ -13,6 +13,7 @@ namespace {
 
 constexpr int64_t kMaxStack = 1 << 20;
 constexpr int64_t kMaxCode = 1 << 24;
+constexpr int64_t kFewValues = 8, kMostValues = 1 << 24;  // that instructions take and give
 constexpr int64_t kTypeWork = 1 << 26;  // slots visited by the type analysis before it gives up
 
 enum : int {
@@ -250,7 +251,7 @@ class Verifier {
   void check_depths() {
     depth_.assign(code_.size(), -1);
     std::vector<size_t> work;
-    int64_t deepest = f_.parameters;
+    int64_t deepest = f_.parameters, many = 0;
     auto reach = [&](size_t from, size_t pc, int64_t depth) {
       if (pc >= code_.size()) fail(from, "control runs off the end");
       if (depth > kMaxStack) fail(from, "the stack grows too deep");
@@ -274,6 +275,8 @@ class Verifier {
       int64_t after = depth - effect.pops + effect.pushes;
       deepest = std::max({deepest, after + effect.room, depth + effect.pushes + effect.room});
       if (deepest > kMaxStack) fail(pc, "the stack grows too deep");
+      many += std::max<int64_t>(effect.pops + effect.pushes - kFewValues, 0);
+      if (many > kMostValues) fail(pc, "the code moves too many values");
       if (i.op == Opcode::RET && depth != f_.results) {
         fail(pc, "it returns ", depth, " values instead of ", f_.results);
       }
@@ -321,6 +324,8 @@ class Verifier {
           if (!first && !join(&known->second, &state)) break;
         }
         const Instruction& i = code_[pc];
+        Effect effect = effect_of(pc);
+        left -= effect.pops + effect.pushes;
         step_types(pc, &state);
         if (ends(i.op)) break;
         size_t target = pc + size_t(int64_t(i.x));
