@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Callable, Iterable, Iterator
 
+from .records import record
 
-@dataclass(frozen=True)
+
+@record(frozen=True)
 class Limits:
     """How much one call of a program may use; None is no limit.
 

@@ -138,3 +138,10 @@ class Await(Future[R]):
     """A Future whose call is made when it is first waited for."""
 
     __slots__ = ()
+
+
+def is_same(a: Any, b: Any) -> bool:
+    """`is`: plain values are the same when they are equal and of one type."""
+    if type(a) in (bool, int, float, complex, str):
+        return type(a) is type(b) and a == b
+    return a is b

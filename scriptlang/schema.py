@@ -1,14 +1,14 @@
 """Operator and function schemas: `aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor`.
 
-`parse_schema` reads PyTorch's schema language by hand in about 20 us; tests check it against the lark
-grammar in irtext.  Alias annotations: `Tensor(a)` aliases set a, `Tensor(a!)` is also written,
+`parse_schema` reads PyTorch's schema language by hand; arguments that some schema has had are not read
+again.  Tests check it against the lark grammar in irtext.  Alias annotations: `Tensor(a)` aliases set a, `Tensor(a!)` is also written,
 `Tensor(a -> *)` becomes part of any.
 """
 
 from __future__ import annotations
 
 import re
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from . import types as T
@@ -172,15 +172,70 @@ def split_name(text: str) -> tuple[str, str]:
 
 def parse_schema(text: str) -> Schema:
     """Parse one schema.  Raises SchemaSyntaxError, naming what is wrong and where."""
-    return _SchemaParser(text).schema()
+    try:
+        return _of_known_parts(text)
+    except SchemaSyntaxError:
+        return _SchemaParser(text, text.index("(")).schema(*split_name(text))
+
+
+def _of_known_parts(text: str) -> Schema:
+    """The schema, put together of arguments and returns as other schemas had them.
+
+    Raises SchemaSyntaxError where that does not work out: the parser of whole schemas knows why.
+    """
+    start = text.index("(")
+    head, arrow, tail = text[start + 1:].partition(") -> ")
+    if not arrow:
+        raise SchemaSyntaxError(text)
+    arguments, kwarg_only, vararg = [], False, False
+    for part in _at_commas(head):
+        if part == "*":
+            kwarg_only = True
+        elif part == "...":
+            vararg = True
+        else:
+            arguments.append(_argument(part, kwarg_only))
+    returns, varret = _returns(tail)
+    name, _, overload = text[:start].strip().partition(".")
+    return Schema(name, overload, tuple(arguments), returns, vararg, varret)
+
+
+def _at_commas(text: str) -> list[str]:
+    """The text cut at the commas that are in no brackets and no string."""
+    parts = text.split(", ") if text else []
+    if "(" not in text and "[" not in text and '"' not in text and "'" not in text:
+        return parts
+    whole, begun = [], ""
+    for part in parts:
+        begun = f"{begun}, {part}" if begun else part
+        if begun.count("(") + begun.count("[") == begun.count(")") + begun.count("]") \
+                and begun.count('"') % 2 == begun.count("'") % 2 == 0:
+            whole.append(begun)
+            begun = ""
+    return [*whole, begun] if begun else whole
+
+
+@lru_cache(maxsize=4096)
+def _argument(text: str, kwarg_only: bool) -> Argument:
+    parser = _SchemaParser(text, 0)
+    found = parser.argument(kwarg_only)
+    parser.expect("")
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _returns(text: str) -> tuple[tuple[Argument, ...], bool]:
+    parser = _SchemaParser(text, 0)
+    found, varret = parser.returns()
+    parser.expect("")
+    return tuple(found), varret
 
 
 class _SchemaParser:
-    def __init__(self, text: str):
-        self.text, self.at, self.variables = text, 0, {}
-        name, overload = split_name(text)
-        self.name, self.overload = name, overload
-        self.at = text.index("(")
+    """Reads a schema, or a part of one, from a place in a text on."""
+
+    def __init__(self, text: str, at: int):
+        self.text, self.at = text, at
         self.token = ""
         self.advance()
 
@@ -200,7 +255,7 @@ class _SchemaParser:
             self.fail(f"expected {token!r} before {self.token!r}")
         self.advance()
 
-    def schema(self) -> Schema:
+    def schema(self, name: str, overload: str) -> Schema:
         self.expect("(")
         arguments, kwarg_only, vararg = [], False, False
         while self.token != ")":
@@ -219,7 +274,7 @@ class _SchemaParser:
         returns, varret = self.returns()
         if self.token:
             self.fail(f"unexpected {self.token!r}")
-        return Schema(self.name, self.overload, tuple(arguments), tuple(returns), vararg, varret)
+        return Schema(name, overload, tuple(arguments), tuple(returns), vararg, varret)
 
     def argument(self, kwarg_only: bool) -> Argument:
         type, alias, size, text = self.type()

@@ -18,6 +18,7 @@ from ..errors import ArchiveError, CompileError, ScriptError
 from ..ir import Function, Graph
 from ..objects import Device, EnumValue
 from ..schema import NO_DEFAULT, Argument, Schema
+from .alike import Bodies
 from .annotations import ConstantReader, TypeReader, dotted
 from .code_files import DAMAGED, CodeFile, CodeFiles
 from .versions import NEWEST
@@ -51,6 +52,7 @@ class Importer:
         self._queue: deque[tuple[T.Type, CodeFile, ast.ClassDef]] = deque()
         self._is_draining = False
         self._open_tuples: list[str] = []
+        self._bodies = Bodies()
 
     @cached_property
     def resolver(self) -> ArchiveResolver:
@@ -286,6 +288,15 @@ class Importer:
     def _emit(self, function: Function, file: CodeFile, node: ast.FunctionDef,
               owner: T.ClassType | None) -> Graph:
         """The body of a function, each node with the place in the program that it was made from."""
+        def emit() -> Graph:
+            return self._compile(function, file, node, owner)
+
+        if owner is None or not node.body:
+            return emit()
+        return self._bodies.graph_of(function, file, node, owner, emit)
+
+    def _compile(self, function: Function, file: CodeFile, node: ast.FunctionDef,
+                 owner: T.ClassType | None) -> Graph:
         from ..frontend.emit import emit_function
 
         try:

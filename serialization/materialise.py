@@ -6,7 +6,7 @@ types.  What is one object in the pickle is one object here.
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
@@ -14,12 +14,13 @@ from .. import dtypes
 from .. import types as T
 from ..errors import ArchiveError
 from ..objects import Device, EnumValue, ScriptObject
-from ..ops import prepacked
-from ..ops.quantized_tensors import ChannelQuantizer, QuantizedTensor, Quantizer
 from ..records import field, record
 from ..tensors import Storage, Tensor
 from .pickle_tree import (DeviceRef, EnumRef, ITEM_SIZES, ObjectRef, SCALAR_TYPES, StorageRef,
                           TensorRef, Tree)
+
+if TYPE_CHECKING:
+    from ..ops.quantized_tensors import ChannelQuantizer, Quantizer
 
 MAX_DEPTH = 80
 ALIGNMENT = 16
@@ -212,6 +213,8 @@ class Materialiser:
                       f"{'plain' if ref.quantizer is None else 'quantized'}")
         storage = self.storages.open(self.folder, ref.storage)
         if ref.quantizer is not None:
+            from ..ops.quantized_tensors import QuantizedTensor
+
             return QuantizedTensor(storage, dtype, ref.size, ref.stride, ref.offset,
                                    self.quantizer(ref), ref.requires_grad)
         tensor = Tensor(storage, dtype, ref.size, ref.stride, ref.offset, ref.requires_grad)
@@ -223,6 +226,8 @@ class Materialiser:
 
     def quantizer(self, ref: TensorRef) -> Quantizer | ChannelQuantizer:
         """How a tensor is quantized; parameters of channels have to fit its size."""
+        from ..ops.quantized_tensors import ChannelQuantizer, Quantizer
+
         if len(ref.quantizer) == 2:
             return Quantizer(float(ref.quantizer[0]), ref.quantizer[1])
         scales, zeros, axis = ref.quantizer
@@ -246,7 +251,7 @@ class Materialiser:
 
     def fill(self, made: ScriptObject, ref: ObjectRef, depth: int) -> None:
         if made.type.name.startswith(T.CUSTOM_CLASSES):
-            wanted = STATES.get(made.type.name, T.ANY)
+            wanted = state_type(made.type.name)
             state = self.value(ref.state, wanted, f"the state of {ref.name}", depth + 1)
             made.slots = [state]                 # a class of a C++ library: kept as it is
             return
@@ -288,8 +293,18 @@ STATES = {
         T.ListType(_LINEAR))),
     _QUANTIZED + "EmbeddingPackedParamsBase": T.TupleType((
         T.INT, T.ListType(T.TENSOR), T.ListType(T.FLOAT), T.ListType(T.INT))),
-    **prepacked.STATES}
+}
 """Classes of PyTorch's C++ library -> the type of their state, where it is always the same."""
+
+
+def state_type(name: str) -> T.Type:
+    """The type of the state of a class of PyTorch's C++ library; Any where it varies."""
+    if name not in STATES and name.startswith(T.CUSTOM_CLASSES + "xnnpack."):
+        from ..ops import prepacked
+
+        return prepacked.STATES.get(name, T.ANY)
+    return STATES.get(name, T.ANY)
+
 
 KINDS = {TensorRef: "a Tensor", list: "a list", dict: "a dict", tuple: "a tuple", str: "a str",
          int: "an int", float: "a float", bool: "a bool", type(None): "None", EnumRef: "an enum",

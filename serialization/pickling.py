@@ -15,7 +15,7 @@ from .. import types as T
 from ..objects import Device, EnumValue, ScriptObject
 from ..ops.quantized_tensors import ChannelQuantizer, QuantizedTensor, Quantizer
 from ..tensors import Tensor
-from .materialise import STATES
+from .materialise import state_type
 from .pickle_tree import SCALAR_TYPES
 
 LIST_BUILDERS = {T.INT: "build_intlist", T.FLOAT: "build_doublelist", T.BOOL: "build_boollist",
@@ -241,7 +241,7 @@ class Pickler:
         self.class_name(obj.type)
         self.out += b")\x81"
         if obj.type.name.startswith(T.CUSTOM_CLASSES):
-            self.value(obj.slots[0], STATES.get(obj.type.name, T.ANY))
+            self.value(obj.slots[0], state_type(obj.type.name))
             self.out += b"b"
             return
         if self.get_state is not None and "__getstate__" in obj.type.methods:

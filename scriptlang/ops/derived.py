@@ -83,7 +83,7 @@ OPTIONS = ("dtype", "layout", "device", "pin_memory")
 
 def creation_form(candidates: Iterable[Any], arguments: list[Argument]) -> Form | None:
     wanted = [(a.name, a.type) for a in arguments]
-    found = next((op for op in candidates if op.kernel
+    found = next((op for op in candidates if op.kind != "lacking"
                   and tuple(a.name for a in op.schema.arguments[-4:]) == OPTIONS
                   and [(a.name, a.type) for a in op.schema.arguments[:-4]] == wanted), None)
     return None if found is None else Form("create", found, 1)
@@ -96,7 +96,7 @@ def is_written(a: Argument) -> bool:
 def same_arguments(operators: Iterable[Any], arguments: Iterable[Argument]):
     """The operator with a kernel that takes just these arguments, written or not; else None."""
     wanted = [(a.name, a.type) for a in arguments]
-    return next((op for op in operators if op.kernel and wanted == [
+    return next((op for op in operators if op.kind != "lacking" and wanted == [
         (a.name, a.type) for a in op.schema.arguments]), None)
 
 

@@ -1,17 +1,19 @@
-"""`python -m scriptlang.ops.lacking` brings lacking.txt and derived.txt up to date.
+"""`python -m scriptlang.ops.lacking` brings declared.txt, lacking.txt and derived.txt up to date.
 
-An operator that is declared leaves both; a form of a declared operator is listed in derived.txt,
-every other operator of PyTorch in lacking.txt.
+An operator that is declared is listed in declared.txt with where; a form of a declared operator in
+derived.txt, every other operator of PyTorch in lacking.txt.
 """
 
 from __future__ import annotations
 
 import pathlib
+import sys
 from itertools import groupby
 from typing import Iterable
 
 from ..schema import split_name
 from . import table
+from .derived import form_of
 
 FOLDER = pathlib.Path(__file__).parent
 
@@ -23,10 +25,19 @@ def sort_schemas(lines: Iterable[str]) -> dict[str, list[str]]:
         known = table.declared(name)
         rest = [line for line in group
                 if all(op.overload != split_name(line)[1] for op in known)]
-        forms = [op.text for op in table.derive(name, rest, known)]
+        forms = derive(name, rest, known)
         files["derived.txt"] += forms
         files["lacking.txt"] += [line for line in rest if line not in forms]
     return files
+
+
+def derive(name: str, texts: Iterable[str], known: list[table.Operator]) -> list[str]:
+    """Those schemas of an operator that follow from `known` ones of it, or from others."""
+    forms: list[table.Operator] = []
+    for text in texts:
+        if form_of(text, lambda n: [*known, *forms] if n == name else table.declared(n)):
+            forms.append(table.Operator(text, "form"))
+    return [form.text for form in forms]
 
 
 def current() -> list[str]:
@@ -36,8 +47,37 @@ def current() -> list[str]:
     return sorted(lines, key=lambda line: split_name(line)[0])
 
 
+def declarations() -> list[str]:
+    """The lines of declared.txt, from the families, in the order of the table."""
+    declare, makers = table.declare, {}
+
+    def note(text: str, kernel, kind: str) -> table.Operator:
+        op = declare(text, kernel, kind)
+        frame = sys._getframe(1)
+        while frame.f_code.co_name != "<module>":
+            frame = frame.f_back
+        makers[op.qualified_name] = frame.f_globals["__name__"].rpartition(".")[2]
+        return op
+
+    table.declare = note
+    table.load_families()
+    table.declare = declare
+    return [f"{makers[op.qualified_name]}{'+quantized_plain' * bool(op.quantized_way)} "
+            f"{op.kind} {op.text}"
+            for known in table._operators.values() for op in known.values()
+            if op.kind in ("primitive", "composite")]
+
+
+def files() -> dict[str, list[str]]:
+    """What the files should hold.  For a fresh process: nothing of the table may have been used."""
+    listed, table.listed = table.listed, lambda file: {}       # what the sources say, no more
+    found = {"declared.txt": declarations()}
+    table.listed = listed
+    return found | sort_schemas(current())
+
+
 def main() -> None:
-    for file, lines in sort_schemas(current()).items():
+    for file, lines in files().items():
         (FOLDER / file).write_text("".join(line + "\n" for line in lines))
         print(f"{file}: {len(lines)} operators")
 

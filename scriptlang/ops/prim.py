@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import dtypes
 from ..limits import reserve
-from ..objects import Device
+from ..objects import Device, is_same
 from ..tensors import Tensor
 from .string import value_text
 from .table import declare, primitive
@@ -86,13 +86,6 @@ def tolist(tensor, depth, element):
 
 
 # values
-
-
-def is_same(a: Any, b: Any) -> bool:
-    """`is`: plain values are the same when they are equal and of one type."""
-    if type(a) in (bool, int, float, complex, str):
-        return type(a) is type(b) and a == b
-    return a is b
 
 
 declare("aten::__is__(t1 self, t2 obj) -> bool", is_same, "primitive")

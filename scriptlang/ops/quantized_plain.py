@@ -209,10 +209,9 @@ def take_over(way: str, names, wrap: Callable) -> None:
     way: what the native engine calls it (cpp_loader/src/ops/quantized/plain.h).
     """
     for name in names:
-        for op in table._declared.get(f"aten::{name}", {}).values():
+        for op in table.declared(f"aten::{name}"):
             if op.kind == "primitive" and takes_tensors(op.text):
-                op.kernel = wrap(op.kernel)
-                op.quantized_way = way
+                op.take_over(wrap, way)
 
 
 def takes_tensors(schema: str) -> bool:

@@ -6,7 +6,6 @@ operand types; `binary` and `unary` write their schemas.
 
 from __future__ import annotations
 
-import hashlib
 import math
 import operator
 import re
@@ -282,6 +281,8 @@ def hash_value(value):
         return int(value)
     if isinstance(value, Tensor):
         return M.wrap(id(value))
+    import hashlib                                   # OpenSSL: 4 ms of a process's start
+
     digest = hashlib.blake2b(repr(value).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
 

@@ -8,6 +8,8 @@
 
 A kernel takes all arguments of its schema positionally, in order, and returns one value, or a tuple
 for several returns.  Declaring is cheap (a split of the text); schemas are parsed when asked for.
+What is declared where is in `declared.txt`, so that a program's operators are known without importing
+numpy kernels that it does not run; `python -m scriptlang.ops.lacking` writes it.
 Overloads of one name keep the order in which families (`FAMILIES`) and lines declare them: those on
 tensors come first.  In-place and out= forms of a declared operator follow from it (`derived`);
 operators of PyTorch that scriptlang lacks (`lacking.txt`) have no kernel and come last.
@@ -17,10 +19,11 @@ from __future__ import annotations
 
 import importlib
 import os
-import threading
+import re
 from collections import namedtuple
 from functools import cached_property, lru_cache
-from typing import Any, Callable, Iterable
+from itertools import takewhile
+from typing import Any, Callable
 
 from ..schema import Schema, parse_schema, split_name
 from .derived import Form, form_of
@@ -41,19 +44,41 @@ FAMILIES = ("pointwise", "arithmetic", "compare", "reduce", "view", "split", "cr
 
 
 class Operator:
-    """One overload.  `kernel` is None for an operator that scriptlang lacks; `form` says how a
-    derived one follows, `quantized_way` how one of plain tensors takes quantized ones
-    (`quantized_plain`)."""
+    """One overload.  kind: "primitive", "composite", "form" (derived from another), "lacking".
 
-    form: Form | None = None
+    makers: the modules that give it its kernel; they are imported when the kernel is asked for.
+    `kernel` is None for an operator that scriptlang lacks; `form` says how a derived one follows,
+    `quantized_way` how one of plain tensors takes quantized ones (`quantized_plain`, which must be
+    loaded); `wrap` makes the kernel that does so of the declared one.
+    """
+
+    kernel: Callable | None
+    wrap: Callable | None = None
     quantized_way: str = ""
-    __slots__ = ("name", "overload", "text", "kernel", "kind", "__dict__")
+    __slots__ = ("name", "overload", "text", "kind", "makers", "__dict__")
 
-    def __init__(self, text: str, kernel: Callable | None, kind: str):
+    def __init__(self, text: str, kind: str, makers: tuple[str, ...] = ()):
         self.name, self.overload = split_name(text)
         self.text = text
-        self.kernel = kernel
         self.kind = kind
+        self.makers = makers
+
+    def __getattr__(self, name: str):
+        # No cached_property: its lock and those of imports would wait for each other.
+        if name != "kernel":
+            raise AttributeError(f"an operator has no attribute {name!r}")
+        if self.kind == "form":
+            self.kernel = self.form and self.form.kernel
+        for module in self.makers:
+            importlib.import_module(f".{module}", __package__)     # declares it: sets the kernel
+        return self.__dict__.setdefault("kernel", None)
+
+    @cached_property
+    def form(self) -> Form | None:
+        if self.kind != "form":
+            return None
+        return form_of(self.text, lambda name: declared(name) if name != self.name else [
+            *takewhile(lambda op: op is not self, overloads(name))])
 
     @cached_property
     def schema(self) -> Schema:
@@ -75,6 +100,12 @@ class Operator:
     def is_composite(self) -> bool:
         return self.kind == "composite"
 
+    def take_over(self, wrap: Callable, way: str) -> None:
+        """Let the kernel that `wrap` makes of the declared one take its place."""
+        self.wrap, self.quantized_way = wrap, way
+        if self.__dict__.get("kernel"):
+            self.kernel = wrap(self.kernel)
+
     def compile_body(self):
         """The ir.Function of a composite's body (compiled once, by the front end)."""
         return self._function
@@ -89,20 +120,38 @@ class Operator:
         return f"<{self.kind} {self.qualified_name}>"
 
 
-_declared: dict[str, dict[str, Operator]] = {}
-_overloads: dict[str, list[Operator]] = {}
+_operators: dict[str, dict[str, Operator]] = {}
 _compiler: Callable | None = None
 _loaded = False
-_loading = threading.RLock()
+
+
+def known(name: str) -> dict[str, Operator]:
+    """Overload -> operator, of every overload of a name in the order in which they are tried."""
+    found = _operators.get(name)
+    if found is None:
+        found = {}
+        for line in listed("declared.txt").get(name, ()):
+            makers, kind, text = line.split(" ", 2)
+            op = Operator(text, kind, tuple(makers.split("+")))
+            found[op.overload] = op
+        for kind, file in (("form", "derived.txt"), ("lacking", "lacking.txt")):
+            for text in listed(file).get(name, ()):
+                op = Operator(text, kind)
+                found.setdefault(op.overload, op)
+        found = _operators.setdefault(name, found)
+    return found
 
 
 def declare(text: str, kernel: Callable | None, kind: str) -> Operator:
-    """Put one overload into the table.  A second declaration of an overload is an error."""
-    op = Operator(text, kernel, kind)
-    overloads = _declared.setdefault(op.name, {})
-    if op.overload in overloads:
+    """Give one overload its kernel.  A second declaration of an overload is an error."""
+    name, overload = split_name(text)
+    overloads = known(name)
+    op = overloads.get(overload)
+    if op is None:
+        op = overloads[overload] = Operator(text, kind)
+    elif "kernel" in op.__dict__ and op.kernel is not None:
         raise ValueError(f"{op.qualified_name} is declared twice")
-    overloads[op.overload] = op
+    op.text, op.kind, op.kernel = text, kind, op.wrap(kernel) if op.wrap else kernel
     return op
 
 
@@ -139,25 +188,32 @@ def composite_compiler() -> Callable:
 
 
 def load_families() -> None:
-    """Import every family, once; the table is whole after that."""
+    """Import every family, once; every kernel is there after that."""
     global _loaded
     if _loaded:
         return
-    with _loading:
-        for family in FAMILIES:
-            importlib.import_module(f".{family}", __package__)
-        _loaded = True
+    for family in FAMILIES:
+        importlib.import_module(f".{family}", __package__)
+    _loaded = True
+
+
+HEAD = re.compile(r"^(?:[a-z][^ ]* [a-z]+ )?([^.(\n]+)", re.MULTILINE)
+"""The name in a line, behind what declared.txt has before the schema."""
 
 
 @lru_cache(maxsize=None)
 def listed(file: str) -> dict[str, list[str]]:
-    """The schemas of a text file beside this module, by operator name."""
-    schemas: dict[str, list[str]] = {}
-    with open(os.path.join(os.path.dirname(__file__), file), encoding="utf-8") as lines:
-        for line in lines.read().splitlines():
-            if line and not line.startswith("#"):
-                schemas.setdefault(line[:line.index("(")].partition(".")[0], []).append(line)
-    return schemas
+    """The lines of a text file beside this module, by operator name.
+
+    declared.txt: modules that make the kernel, kind, and schema of each operator that is declared;
+    derived.txt and lacking.txt: schemas.
+    """
+    lines: dict[str, list[str]] = {}
+    with open(os.path.join(os.path.dirname(__file__), file), encoding="utf-8") as f:
+        text = f.read()
+    for name, line in zip(HEAD.findall(text), text.splitlines()):
+        lines.setdefault(name, []).append(line)
+    return lines
 
 
 def lacking() -> dict[str, list[str]]:
@@ -167,42 +223,21 @@ def lacking() -> dict[str, list[str]]:
 
 def declared(name: str) -> list[Operator]:
     """The overloads of a name that are declared, without derived and lacking ones."""
-    load_families()
-    return list(_declared.get(name, {}).values())
+    return [op for op in known(name).values() if op.kind in ("primitive", "composite")]
 
 
 def overloads(name: str) -> list[Operator]:
     """Every overload of `aten::name`, in the order in which they are tried; [] for no such name."""
-    known = _overloads.get(name)
-    if known is None:
-        known = declared(name)
-        known += derive(name, listed("derived.txt").get(name, ()), known)
-        have = {op.overload for op in known}
-        known += [Operator(text, None, "lacking") for text in lacking().get(name, ())
-                  if split_name(text)[1] not in have]
-        _overloads[name] = known
-    return known
-
-
-def derive(name: str, texts: Iterable[str], known: list[Operator]) -> list[Operator]:
-    """The forms of an operator, by schema, that follow from `known` ones of it, or from others."""
-    forms: list[Operator] = []
-    for text in texts:
-        form = form_of(text, lambda n: [*known, *forms] if n == name else declared(n))
-        if form is not None:
-            operator = Operator(text, form.kernel, "form")
-            operator.form = form
-            forms.append(operator)
-    return forms
+    return list(known(name).values())
 
 
 def find(name: str, overload: str = "") -> Operator | None:
     """The operator of that name and overload, lacking ones included; None for an unknown one."""
-    return next((op for op in overloads(name) if op.overload == overload), None)
+    return known(name).get(overload)
 
 
 def all_operators() -> list[Operator]:
     """Every operator that has a kernel: the declared ones and the forms derived from them."""
     load_families()
-    names = dict.fromkeys([*_declared, *listed("derived.txt")])
-    return [op for name in names for op in overloads(name) if op.kernel]
+    names = dict.fromkeys([*listed("declared.txt"), *_operators, *listed("derived.txt")])
+    return [op for name in names for op in overloads(name) if op.kind != "lacking"]

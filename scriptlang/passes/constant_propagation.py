@@ -16,8 +16,8 @@ from typing import Any
 
 from .. import types as T
 from ..ir import Block, Graph, Node
+from ..objects import is_same
 from ..ops import table
-from ..ops.prim import is_same
 from .alias import AliasAnalysis, analysis_of, memory_kinds
 from .effects import has_side_effects
 
