@@ -211,6 +211,14 @@ TEST(frames_of_numbers_are_bare) {
   check_alike({counting_calls()}, {Value(500), Value(7)}, "507");
 }
 
+TEST(a_frame_that_is_read_before_it_is_written_is_not_bare) {
+  Code code;
+  code.argument("int").argument("bool");
+  code.emit("STORE", 4).emit("DROP").emit("LOAD", 1).emit("RET");
+  CHECK(!lower::code_of(*decode({code})->find("__torch__.f")).bare);
+  check_same({code}, {Value(5), Value(true)}, "None");
+}
+
 TEST(a_bare_frame_drops_arguments_that_are_refused) {
   Value first(std::string("a text that is not short")), second(std::string("another such text"));
   check_alike({calling(), counting_calls()}, {first, second},

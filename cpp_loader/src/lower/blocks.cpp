@@ -196,6 +196,8 @@ Shape shape_of(const Function& f, bool plain) {
   Liveness live(f, shape.flow);
   find_left(f, live, &shape.flow);
   const Flow& flow = shape.flow;
+  shape.reads_unwritten = false;
+  for (int32_t slot = 0; slot < f.registers; ++slot) shape.reads_unwritten |= live.live_at(0, slot);
   for (size_t block = 0; block < flow.starts.size(); ++block) {
     shape.landings.push_back(landing_of(f, flow, int32_t(block)));
   }

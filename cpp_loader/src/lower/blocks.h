@@ -29,6 +29,7 @@ struct Shape {
   std::vector<char> private_counts;
   // By block: a few moves and a way on, which are made where control comes from.
   std::vector<char> followed;
+  bool reads_unwritten = true;  // whether a register may be read, as None, that nothing wrote
 };
 
 Shape shape_of(const Function& function, bool plain = false);

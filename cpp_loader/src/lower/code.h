@@ -243,8 +243,9 @@ struct Code {
   std::vector<int32_t> parameters;  // where each argument goes: an offset, or -1 for nowhere
   int32_t slots = 0;             // of a frame
   int32_t first_constant = 0;    // slot
-  // Nothing counted comes into the frame, unless it is an argument that its check refuses; so its
-  // slots need not be None at the start, and what is copied of the image begins with the constants.
+  // Nothing counted comes into the frame, unless it is an argument that its check refuses, and no
+  // slot is read before it is written; so slots need not be None at the start, and what is copied of
+  // the image begins with the constants.
   bool bare = false;
   int32_t image_from = 0;
   int32_t guards = 0;            // so many steps at the start check arguments

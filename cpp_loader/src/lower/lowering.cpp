@@ -561,7 +561,7 @@ std::unique_ptr<Code> Lowering::assemble() {
   code->image.resize(size_t(first_constant_));
   code->image.insert(code->image.end(), code->constants.begin(), code->constants.end());
   code->image.resize(size_t(code->slots));
-  code->bare = is_bare(*code);
+  code->bare = !shape_.reads_unwritten && is_bare(*code);
   if (code->bare) code->image_from = first_constant_ / kImageStep * kImageStep;
   return code;
 }

@@ -144,6 +144,9 @@ inline Frame& Machine::push_frame(const Function& function, const lower::Code* c
   Frame::Room room = Frame::Behind;
   Value* slots = reserve(code->slots, &room);
   const Value* image = code->image.data();
+#if defined(SCRIPTLANG_POISON)
+  std::memset(static_cast<void*>(slots), 0xbe, size_t(code->image_from) * sizeof(Value));
+#endif
   for (int32_t k = code->image_from; k < code->slots; k += lower::kImageStep) {
     std::memcpy(static_cast<void*>(slots + k), image + k, lower::kImageStep * sizeof(Value));
   }
