@@ -21,7 +21,11 @@ MANGLED = re.compile(r"___torch_mangle_\d+\.")
 MOST_TRIED = 8
 """How many bodies of one text are looked at before a method is compiled for itself."""
 
-Pairs = dict[T.ClassType, T.ClassType]
+MOST_DEEP = 32
+"""How many classes inside classes are followed."""
+
+MOST_LOOKS = 1 << 20
+"""How many members of classes an archive may have compared, for each of which a text is searched."""
 
 
 class Compiled(NamedTuple):
@@ -38,6 +42,7 @@ class Bodies:
 
     def __init__(self):
         self._by_text: dict[str, list[Compiled]] = {}
+        self._looks = MOST_LOOKS
 
     def graph_of(self, function: Function, file: CodeFile, node: ast.FunctionDef,
                  owner: T.ClassType, emit: Callable[[], Graph]) -> Graph:
@@ -46,76 +51,98 @@ class Bodies:
         text = file.source.text[begin:file.offset(node.end_lineno, node.end_col_offset)]
         known = self._by_text.setdefault(text, [])
         for other in known[:MOST_TRIED]:
-            pairs: Pairs = {}
-            if same(other.owner, owner, text, pairs) and same_schema(
-                    other.function.schema, function.schema, text, pairs) \
-                    and not any(t.name in text for pair in pairs.items() for t in pair):
-                graph = copy(other, function.name, pairs, file, begin)
+            likeness = Likeness(text, self._looks)
+            if likeness.methods(other.owner, other.function, owner, function):
+                graph = copy(other, function.name, likeness.pairs, file, begin)
                 if graph is not None:
                     return graph
+            self._looks = likeness.looks
         graph = emit()
         known.append(Compiled(owner, function, graph, begin))
         return graph
 
 
-def same(a: T.Type, b: T.Type, text: str, pairs: Pairs) -> bool:
-    """Whether two types differ in the names of classes only, as far as a text names what they have.
+class Likeness:
+    """Whether what a text means differs in the names of classes only.
 
     pairs: which classes stand for which, one for one; those that are met are added.
+    looks: how many members of classes may still be looked at; without any, nothing is alike.
     """
-    if isinstance(a, T.ClassType):
-        if a in pairs:
-            return pairs[a] is b
-        if not isinstance(b, T.ClassType) or b in pairs.values() \
-                or MANGLED.sub("", a.name) != MANGLED.sub("", b.name):
+
+    def __init__(self, text: str, looks: int):
+        self.text, self.looks = text, looks
+        self.pairs: dict[T.ClassType, T.ClassType] = {}
+        self._paired: set[T.ClassType] = set()
+        self._depth = 0
+
+    def methods(self, a: T.ClassType, mine: Function, b: T.ClassType, yours: Function) -> bool:
+        """Whether the text may be the body of both."""
+        return (self.types(a, b) and self.schemas(mine.schema, yours.schema)
+                and not any(t.name in self.text for pair in self.pairs.items() for t in pair))
+
+    def types(self, a: T.Type, b: T.Type) -> bool:
+        if isinstance(a, T.ClassType):
+            if a in self.pairs:
+                return self.pairs[a] is b
+            if not isinstance(b, T.ClassType) or b in self._paired \
+                    or MANGLED.sub("", a.name) != MANGLED.sub("", b.name):
+                return False
+            self.pairs[a] = b
+            self._paired.add(b)
+            self._depth += 1
+            are_alike = a is b or self._depth <= MOST_DEEP and self.classes(a, b)
+            self._depth -= 1
+            return are_alike
+        if type(a) is not type(b) or len(a.contained) != len(b.contained):
             return False
-        pairs[a] = b
-        return a is b or same_class(a, b, text, pairs)
-    if type(a) is not type(b) or len(a.contained) != len(b.contained):
-        return False
-    if not a.contained or getattr(a, "name", None):
-        return a == b
-    return getattr(a, "fields", None) == getattr(b, "fields", None) and all(
-        same(x, y, text, pairs) for x, y in zip(a.contained, b.contained))
+        if not a.contained or getattr(a, "name", None):
+            return a == b
+        return getattr(a, "fields", None) == getattr(b, "fields", None) and all(
+            map(self.types, a.contained, b.contained))
 
-
-def same_class(a: T.ClassType, b: T.ClassType, text: str, pairs: Pairs) -> bool:
-    """Whether what a text names of two classes differs in the names of classes only."""
-    if a.is_module != b.is_module or a.hooks != b.hooks or a.pre_hooks != b.pre_hooks \
-            or a.properties or b.properties:
-        return False
-    mine, yours = ({x.name: x for x in t.attributes if x.name in text} for t in (a, b))
-    return (all_same(mine, yours, lambda x, y: same(x.type, y.type, text, pairs))
-            and all_same(named(a.constants, text), named(b.constants, text),
-                         lambda x, y: x is y or type(x) is type(y) and repr(x) == repr(y))
-            and all_same(named(a.methods, text), named(b.methods, text),
-                         lambda x, y: same_schema(x.schema, y.schema, text, pairs)))
-
-
-def named(members: dict[str, Any], text: str) -> dict[str, Any]:
-    return {name: member for name, member in members.items() if name in text}
-
-
-def all_same(a: dict[str, Any], b: dict[str, Any], alike: Callable[[Any, Any], bool]) -> bool:
-    return a.keys() == b.keys() and all(alike(a[name], b[name]) for name in a)
-
-
-def same_schema(a: Schema, b: Schema, text: str, pairs: Pairs) -> bool:
-    if len(a.arguments) != len(b.arguments):
-        return False
-    for x, y in zip((*a.arguments, *a.returns), (*b.arguments, *b.returns)):
-        if x.name != y.name or x.kwarg_only != y.kwarg_only or not (
-                x.default is y.default or plain(x.default) and x.default == y.default
-                and type(x.default) is type(y.default)) or not same(x.type, y.type, text, pairs):
+    def classes(self, a: T.ClassType, b: T.ClassType) -> bool:
+        if a.is_module != b.is_module or a.hooks != b.hooks or a.pre_hooks != b.pre_hooks \
+                or a.properties or b.properties:
             return False
-    return True
+        mine, yours = ({x.name: x for x in t.attributes} for t in (a, b))
+        return (self.members(mine, yours, lambda x, y: self.types(x.type, y.type))
+                and self.members(a.constants, b.constants, lambda x, y: x is y or (
+                    type(x) is type(y) and repr(x) == repr(y)))
+                and self.members(a.methods, b.methods,
+                                 lambda x, y: self.schemas(x.schema, y.schema)))
+
+    def members(self, a: dict[str, Any], b: dict[str, Any],
+                alike: Callable[[Any, Any], bool]) -> bool:
+        """Whether those are alike that the text names, or may use without a name."""
+        self.looks -= len(a) + len(b)
+        if self.looks < 0:
+            return False
+        mine, yours = ({name for name in members if name in self.text or is_implicit(name)}
+                       for members in (a, b))
+        return mine == yours and all(alike(a[name], b[name]) for name in mine)
+
+    def schemas(self, a: Schema, b: Schema) -> bool:
+        if len(a.arguments) != len(b.arguments):
+            return False
+        for x, y in zip((*a.arguments, *a.returns), (*b.arguments, *b.returns)):
+            if x.name != y.name or x.kwarg_only != y.kwarg_only or not (
+                    x.default is y.default or plain(x.default) and x.default == y.default
+                    and type(x.default) is type(y.default)) or not self.types(x.type, y.type):
+                return False
+        return True
+
+
+def is_implicit(name: str) -> bool:
+    """Whether `x()`, `x[0]`, `len(x)`, ... may mean it."""
+    return name == "forward" or name.startswith("__")
 
 
 def plain(value: Any) -> bool:
     return isinstance(value, (bool, int, float, str))
 
 
-def copy(other: Compiled, name: str, pairs: Pairs, file: CodeFile, begin: int) -> Graph | None:
+def copy(other: Compiled, name: str, pairs: dict[T.ClassType, T.ClassType], file: CodeFile,
+         begin: int) -> Graph | None:
     """The graph of a method for other classes, its places in another text.
 
     None where a node holds more than numbers and names, which could hold a class, too.
@@ -151,7 +178,7 @@ def moved(node: Node, shift: int, file: CodeFile, spans: dict[int, Span]) -> Spa
     return new
 
 
-def substituted(t: T.Type, pairs: Pairs) -> T.Type:
+def substituted(t: T.Type, pairs: dict[T.ClassType, T.ClassType]) -> T.Type:
     if isinstance(t, T.ClassType):
         return pairs.get(t, t)
     return t.map(lambda part: substituted(part, pairs)) if t.contained else t

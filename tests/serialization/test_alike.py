@@ -107,3 +107,32 @@ def test_classes_that_a_body_names_are_not_exchanged(monkeypatch):
     other = "__torch__.m.___torch_mangle_0.C"
     copied, a, b = both(f"x if isinstance(self, {other}) else torch.neg(x)", {}, {}, monkeypatch)
     assert not copied and "aten::neg" not in a and "aten::neg" in b
+
+
+def test_the_work_is_bounded(monkeypatch):
+    copied, a, b = both("torch.add(x, self.k)", {}, {}, monkeypatch)
+    assert len(copied) == 1
+    monkeypatch.setattr(alike, "MOST_LOOKS", 2)
+    copied, c, d = both("torch.add(x, self.k)", {}, {}, monkeypatch)
+    assert not copied and (a, b) == (c, d)
+
+
+CALLED = """\
+class D(Module):
+  __parameters__ = []
+  def forward(self: __torch__.m.___torch_mangle_{n}.D, x: int) -> {y}:
+    return {body}
+class C(Module):
+  __parameters__ = []
+  d : __torch__.m.___torch_mangle_{n}.D
+  def f(self: __torch__.m.___torch_mangle_{n}.C, x: int) -> Any:
+    return self.d(x)
+"""
+
+
+def test_what_a_call_means_without_a_name_counts():
+    importer = imported(**{str(n): CALLED.format(n=n, y=y, body=body)
+                           for n, (y, body) in enumerate([("int", "x"), ("float", "float(x)")])})
+    for n, y in enumerate(("int", "float")):
+        graph = importer.find_type(f"{ROOT}___torch_mangle_{n}.C").methods["f"].graph
+        assert f": {y} = prim::CallMethod" in str(graph)
