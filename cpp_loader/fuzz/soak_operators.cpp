@@ -177,7 +177,7 @@ int main(int count, char** arguments) {
     std::string name(entry.qualified_name());
     if (count > 3 && name.find(arguments[3]) == std::string::npos) continue;
     const Schema& schema = schema_of(entry);
-    last_name = entry.text;
+    last_name = entry.text();
     for (int round = 0; round < rounds; ++round) {
       // Each call has its own seed: a failure is repeated by its name and that alone.
       Arguments make(seed + uint64_t(round) * 7919 + std::hash<std::string>()(name));

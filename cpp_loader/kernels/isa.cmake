@@ -2,22 +2,42 @@
 # They keep NaN and infinities; a*b+c may be fused, as each formula allows for.
 file(GLOB isa_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/isa/*.cpp")
 
+# Hundreds of plain loops that the compiler makes vectors of: -O3 makes half as much code again, all
+# of it for the few elements that no vector takes.
+set(plain_source "${CMAKE_CURRENT_LIST_DIR}/isa/plain_loops.cpp")
+list(REMOVE_ITEM isa_sources "${plain_source}")
+
 # What becomes of sums of codes is rounded step by step, as PyTorch's kernels round it.
 set_source_files_properties(
   "${CMAKE_CURRENT_LIST_DIR}/isa/quantized_gemm.cpp"
   "${CMAKE_CURRENT_LIST_DIR}/isa/quantized_rows.cpp"
   PROPERTIES COMPILE_OPTIONS -ffp-contract=off)
 
+# Nothing throws in loops that call nothing but mathematics: they need no tables for it.
+foreach(leaf columns double_loops lines plain_loops pointwise tiles_f32 tiles_f64 twister wide_loops)
+  set_source_files_properties("${CMAKE_CURRENT_LIST_DIR}/isa/${leaf}.cpp"
+    PROPERTIES COMPILE_OPTIONS "-fno-exceptions;-fno-asynchronous-unwind-tables")
+endforeach()
+
 function(scriptlang_add_isa name)
-  set(target scriptlang_kernels_${name})
-  add_library(${target} OBJECT ${isa_sources})
+  set(plain -O2)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    list(APPEND plain -ftree-vectorize -fvect-cost-model=dynamic)
+  endif()
+  scriptlang_add_kernels(${name} ${name} "${isa_sources}" ${ARGN})
+  scriptlang_add_kernels(${name} ${name}_plain "${plain_source}" ${plain} ${ARGN})
+  target_compile_definitions(scriptlang PRIVATE SL_HAS_ISA_${name})
+endfunction()
+
+function(scriptlang_add_kernels isa part sources)
+  set(target scriptlang_kernels_${part})
+  add_library(${target} OBJECT ${sources})
   target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/src)
-  target_compile_definitions(${target} PRIVATE SL_ISA=${name})
+  target_compile_definitions(${target} PRIVATE SL_ISA=${isa})
   scriptlang_flags(${target})
   target_compile_options(${target} PRIVATE
     -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math -Wno-psabi ${ARGN})
   target_sources(scriptlang PRIVATE $<TARGET_OBJECTS:${target}>)
-  target_compile_definitions(scriptlang PRIVATE SL_HAS_ISA_${name})
 endfunction()
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")

@@ -311,7 +311,7 @@ TEST(every_schema_parses_and_its_defaults_fit_its_types) {
       if (!a.has_default) continue;
       TagSet accepted = tags_of(*a.type);
       if (accepted & tag_bit(Tag::Double)) accepted |= tag_bit(Tag::Int);
-      if (!(accepted & tag_bit(a.default_value.tag()))) test::fail(op_at(k).text, 0, a.name);
+      if (!(accepted & tag_bit(a.default_value.tag()))) test::fail(op_at(k).text(), 0, a.name);
     }
   }
 }

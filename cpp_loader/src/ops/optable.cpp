@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <memory>
 
 #include "forms.h"
@@ -57,11 +58,37 @@ namespace scriptlang {
 
 namespace {
 
+// The schemas, one after the other.
+struct Texts {
+#define SL_OPERATOR(symbol, schema) char symbol[sizeof schema];
+#define SL_QUANTIZED(symbol, way, outs, schema) char symbol[sizeof schema];
+#define SL_QUANTIZED_FORM(symbol, kind, base, outs, schema) char symbol[sizeof schema];
+#define SL_FORM(symbol, kind, base, outs, schema) char symbol[sizeof schema];
+#include "ops.def"
+#undef SL_OPERATOR
+#undef SL_QUANTIZED
+#undef SL_QUANTIZED_FORM
+#undef SL_FORM
+};
+constexpr Texts kTexts = {
+#define SL_OPERATOR(symbol, schema) schema,
+#define SL_QUANTIZED(symbol, way, outs, schema) schema,
+#define SL_QUANTIZED_FORM(symbol, kind, base, outs, schema) schema,
+#define SL_FORM(symbol, kind, base, outs, schema) schema,
+#include "ops.def"
+#undef SL_OPERATOR
+#undef SL_QUANTIZED
+#undef SL_QUANTIZED_FORM
+#undef SL_FORM
+};
+
 constexpr OpEntry kTable[] = {
-#define SL_OPERATOR(symbol, schema) {schema, op_##symbol},
-#define SL_QUANTIZED(symbol, way, outs, schema) {schema, op_quantized_or_##symbol},
-#define SL_QUANTIZED_FORM(symbol, kind, base, outs, schema) {schema, op_quantized_or_##symbol},
-#define SL_FORM(symbol, kind, base, outs, schema) {schema, op_##symbol},
+#define SL_OPERATOR(symbol, schema) {offsetof(Texts, symbol), op_##symbol},
+#define SL_QUANTIZED(symbol, way, outs, schema) \
+  {offsetof(Texts, symbol), op_quantized_or_##symbol},
+#define SL_QUANTIZED_FORM(symbol, kind, base, outs, schema) \
+  {offsetof(Texts, symbol), op_quantized_or_##symbol},
+#define SL_FORM(symbol, kind, base, outs, schema) {offsetof(Texts, symbol), op_##symbol},
 #include "ops.def"
 #undef SL_OPERATOR
 #undef SL_QUANTIZED
@@ -73,6 +100,8 @@ constexpr int kCount = int(sizeof kTable / sizeof kTable[0]);
 std::atomic<const Schema*> parsed[kCount];
 
 }  // namespace
+
+const char* OpEntry::text() const { return reinterpret_cast<const char*>(&kTexts) + at; }
 
 int op_count() { return kCount; }
 const OpEntry& op_at(int index) { return kTable[index]; }
@@ -89,7 +118,7 @@ const Schema& schema_of(const OpEntry& entry) {
   std::atomic<const Schema*>& slot = parsed[&entry - kTable];
   if (const Schema* schema = slot.load(std::memory_order_acquire)) return *schema;
   memory::RunScope scope(false);  // defaults are everybody's
-  auto fresh = std::make_unique<const Schema>(parse_schema(entry.text));
+  auto fresh = std::make_unique<const Schema>(parse_schema(entry.text()));
   const Schema* expected = nullptr;
   if (slot.compare_exchange_strong(expected, fresh.get(), std::memory_order_acq_rel)) {
     return *fresh.release();

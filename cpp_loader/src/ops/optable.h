@@ -10,10 +10,11 @@
 namespace scriptlang {
 
 struct OpEntry {
-  const char* text;  // the schema; up to '(' it is the qualified name
+  uint32_t at;  // where the schema lies among all of them: no address that loading has to relocate
   OpFn run;
+  const char* text() const;  // the schema; up to '(' it is the qualified name
   std::string_view qualified_name() const {
-    std::string_view schema(text);
+    std::string_view schema(text());
     return schema.substr(0, schema.find('('));
   }
 };
