@@ -29,11 +29,50 @@ TEST(a_counted_loop_is_its_arithmetic_and_one_step) {
   CHECK_EQ(count(code, StepOp::COUNT), 2);  // before the body and after it
   size_t body = 0;
   while (code.steps[body].op != StepOp::MUL_INT) ++body;
-  CHECK(code.steps[body + 1].op == StepOp::MOD_INT);
+  CHECK(code.steps[body + 1].op == StepOp::MOD_INT_BY);
   CHECK(code.steps[body + 2].op == StepOp::ADD_INT);
   CHECK(code.steps[body + 3].op == StepOp::COUNT);
   CHECK_EQ(code.steps[body + 3].x, -3);
   check_same({sum_of_squares()}, {Value(100)}, "197");
+}
+
+// (x + a) of each operator and constant, and of each comparison.
+TEST(steps_hold_small_constants) {
+  const char* names[] = {"aten::add", "aten::sub", "aten::mul", "aten::floordiv",
+                         "aten::remainder", "aten::lt", "aten::le", "aten::gt", "aten::ge",
+                         "aten::eq", "aten::ne"};
+  const int64_t numbers[] = {0, 1, -1, 7, -7, INT32_MAX, INT32_MIN, int64_t(INT32_MAX) + 1,
+                             int64_t(INT32_MIN) - 1, INT64_MAX, INT64_MIN};
+  for (const char* name : names) {
+    for (int64_t number : numbers) {
+      Code code;
+      code.argument("int");
+      code.constants = {Value(number)};
+      int64_t op = code.op(name, "int", 2);
+      code.emit("LOADC", 0).emit("OP", op).emit("RET");
+      for (int64_t x : numbers) {
+        std::string plain = outcome({code}, {Value(x)}, true);
+        CHECK_EQ(without_place(outcome({code}, {Value(x)}, false)), without_place(plain));
+      }
+      std::shared_ptr<const Program> keep;
+      const lower::Code& made = lowered(code, &keep);
+      bool divides = name == names[3] || name == names[4];
+      bool held = number == int32_t(number) && (!divides || number > 0);
+      CHECK_EQ(made.constants.size(), held ? 0u : 1u);
+    }
+  }
+}
+
+// x + 5, then whether a text has that many characters: the text is a constant that stays.
+TEST(constants_that_are_wanted_keep_their_slots) {
+  Code code;
+  code.argument("int").argument("str");
+  code.constants = {Value(5), Value("constant"), Value(int64_t(1) << 40)};
+  int64_t add = code.op("aten::add", "int", 2), join = code.op("aten::add", "str", 2);
+  code.emit("STOREN", 1, 2).emit("LOAD", 2).emit("LOADC", 1).emit("OP", join);
+  code.emit("LOAD", 1).emit("LOADC", 0).emit("OP", add).emit("LOADC", 0).emit("OP", add);
+  code.emit("LOADC", 2).emit("OP", add).emit("LOADC", 0).emit("TUPLE_CONSTRUCT", 3).emit("RET");
+  check_same({code}, {Value(3), Value("a ")}, "(a constant, 1099511627789, 5)");
 }
 
 TEST(an_operand_that_is_not_proven_is_checked_once) {

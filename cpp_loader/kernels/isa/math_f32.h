@@ -226,14 +226,18 @@ SL_INLINE float sine_shifted(float x, int32_t quarter) {
   return static_cast<float>((n & 2) ? -y : y);
 }
 
-// y[i] = f(x[i]), in whole vectors: the last elements are worked on in a padded copy, since the
-// compiler would do them one by one. y may be x.
+// y[i] = f(x[i]), in whole vectors and a half one: the last elements are worked on in a padded copy,
+// since the compiler would do them one by one. y may be x.
 template <class F>
 SL_INLINE void map_f32(int64_t n, const float* x, float* y, F f) {
   constexpr int W = kLanes<float>;
   int64_t whole = n / W * W;
 #pragma GCC ivdep
   for (int64_t i = 0; i < whole; ++i) y[i] = f(x[i]);
+  if (n - whole >= W / 2) {  // a processor waits where it reads as one what was written in halves
+    for (int i = 0; i < W / 2; ++i) y[whole + i] = f(x[whole + i]);
+    whole += W / 2;
+  }
   if (whole == n) return;
   float rest[W] = {};
   size_t bytes = static_cast<size_t>(n - whole) * sizeof(float);

@@ -304,8 +304,9 @@ void execute(const FusedPlan& plan, Value* args, int count) {
       const FusedPlan::Made& m = plan.made[next].second;
       Tensor& t = made[next];
       for (int v : reusable) {
-        const Tensor& arg = args[plan.tensors[size_t(v)]].as_tensor();
-        if (arg.is_exclusive()) t = arg;  // then it is so no more
+        Value& arg = args[plan.tensors[size_t(v)]];
+        bool taken = arg.is_none();  // for another output
+        if (!taken && arg.as_tensor().is_exclusive()) t = arg.take_tensor();
         if (t.defined()) break;
       }
       if (!t.defined()) t = make_output(m);

@@ -65,6 +65,18 @@ namespace scriptlang::lower {
   X(GT_FLOAT, double, a > b) X(GE_FLOAT, double, a >= b)        \
   X(EQ_FLOAT, double, a == b) X(NE_FLOAT, double, a != b)
 
+// Steps on an int and an int constant, which is `c` itself: see hold_constants().
+#define SL_CONSTANT_STEPS(X)                                    \
+  X(ADD_INT, scalars::wrap_add(a, b))                           \
+  X(SUB_INT, scalars::wrap_sub(a, b))                           \
+  X(MUL_INT, scalars::wrap_mul(a, b))                           \
+  X(FLOORDIV_INT, scalars::floordiv(a, b))                      \
+  X(MOD_INT, scalars::remainder(a, b))
+#define SL_CONSTANT_COMPARES(X)                                 \
+  X(LT_INT, a < b) X(LE_INT, a <= b)                            \
+  X(GT_INT, a > b) X(GE_INT, a >= b)                            \
+  X(EQ_INT, a == b) X(NE_INT, a != b)
+
 // X(name, kind of the operand, kind of the result, result of a)
 #define SL_UNARY_STEPS(X)                                       \
   X(NEG_INT, int, int, scalars::wrap_sub(0, a))                 \
@@ -186,6 +198,12 @@ enum class StepOp : uint16_t {
 #define X(name, ...) JUMP_NOT_##name,
   SL_COMPARE_STEPS(X)
 #undef X
+#define X(name, ...) JUMP_##name##_BY, JUMP_NOT_##name##_BY,
+  SL_CONSTANT_COMPARES(X)
+#undef X
+#define X(name, ...) name##_BY,
+  SL_CONSTANT_STEPS(X) SL_CONSTANT_COMPARES(X)
+#undef X
   kCount
 };
 
@@ -251,6 +269,12 @@ struct Code {
   int32_t guards = 0;            // so many steps at the start check arguments
   int64_t work = 0;              // what a call counts as, for the limits
 };
+
+// The operands of a step, as letters: see SL_OTHER_STEPS; k is `c` as a number.
+const char* operands_of(StepOp op);
+// Makes steps hold the small int constants that they have as second operands; constants that no
+// step looks at any more go from the end of the frame.
+void hold_constants(Code* code);
 
 constexpr int32_t offset_of(int32_t slot) { return slot * int32_t(sizeof(Value)); }
 

@@ -554,6 +554,8 @@ std::unique_ptr<Code> Lowering::assemble() {
   }
   code->constants = std::move(constants_);
   code->first_constant = first_constant_;
+  code->bare = !shape_.reads_unwritten && is_bare(*code);
+  hold_constants(code.get());
   code->guards = guards_;
   code->work = int64_t(f_.code.size()) / 8 + 8;
   int32_t used = first_constant_ + int32_t(code->constants.size());
@@ -561,8 +563,8 @@ std::unique_ptr<Code> Lowering::assemble() {
   code->image.resize(size_t(first_constant_));
   code->image.insert(code->image.end(), code->constants.begin(), code->constants.end());
   code->image.resize(size_t(code->slots));
-  code->bare = !shape_.reads_unwritten && is_bare(*code);
-  if (code->bare) code->image_from = first_constant_ / kImageStep * kImageStep;
+  int32_t first = code->constants.empty() ? code->slots : first_constant_;
+  if (code->bare) code->image_from = first / kImageStep * kImageStep;
   return code;
 }
 

@@ -30,6 +30,12 @@ constexpr Form kForms[] = {
 #define X(name, ...) {"JUMP_NOT_" #name, "bcj"},
     SL_COMPARE_STEPS(X)
 #undef X
+#define X(name, ...) {"JUMP_" #name, "bkj"}, {"JUMP_NOT_" #name, "bkj"},
+    SL_CONSTANT_COMPARES(X)
+#undef X
+#define X(name, ...) {#name, "abk"},
+    SL_CONSTANT_STEPS(X) SL_CONSTANT_COMPARES(X)
+#undef X
 };
 static_assert(sizeof(kForms) / sizeof(*kForms) == size_t(StepOp::kCount));
 
@@ -72,7 +78,8 @@ class Printer {
       case 'c': return slot(step.c);
       case 's': return slot(step.x);
       case 'y': return slot(step.y);
-      case 'n': return concat(step.c);
+      case 'n':
+      case 'k': return concat(step.c);
       case 'j': return concat("-> ", int64_t(at) + step.x);
       default: return concat(step.x);
     }
@@ -115,6 +122,8 @@ class Printer {
 };
 
 }  // namespace
+
+const char* operands_of(StepOp op) { return kForms[size_t(op)].operands; }
 
 std::string print_code(const Function& function) { return Printer(function).text(); }
 

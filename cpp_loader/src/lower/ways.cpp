@@ -9,7 +9,6 @@ using Op = StepOp;
 
 namespace {
 
-constexpr int32_t kCompares = int32_t(Op::NE_FLOAT) - int32_t(Op::LT_INT) + 1;
 Op when(Op compare) {
   return Op(int32_t(Op::JUMP_LT_INT) + int32_t(compare) - int32_t(Op::LT_INT));
 }
@@ -22,7 +21,7 @@ Op when_not(Op compare) {
 bool is_jump(StepOp op) {
   return op == Op::JUMP || op == Op::JUMP_BACK || op == Op::JUMP_TRUE || op == Op::JUMP_FALSE ||
          op == Op::COUNT ||
-         (op >= Op::JUMP_LT_INT && int32_t(op) < int32_t(Op::JUMP_LT_INT) + 2 * kCompares);
+         (op >= Op::JUMP_LT_INT && op <= Op::JUMP_NOT_NE_INT_BY);
 }
 
 // The slot of a value at a block's start.

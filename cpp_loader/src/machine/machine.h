@@ -90,7 +90,6 @@ class Machine {
   Frame& push_frame(const Function& function, const lower::Code* code);
   void pop_frame(bool empty = false);  // empty: its slots are known to hold nothing counted
   void drop_slots(const Frame& frame);
-  Value* reserve(int32_t needed, Frame::Room* room);
   Value* reserve_far(int32_t needed, Frame::Room* room);
   void give_room_back(const Frame& frame);
   Frame& enter(const Function& callee, Value* first, int64_t count);
@@ -127,13 +126,6 @@ inline Value* value_at(Value* slots, int32_t offset) {
   return reinterpret_cast<Value*>(reinterpret_cast<char*>(slots) + offset);
 }
 
-inline Value* Machine::reserve(int32_t needed, Frame::Room* room) {
-  if (__builtin_expect(end_ - top_ < needed, 0)) return reserve_far(needed, room);
-  Value* base = top_;
-  top_ += needed;
-  return base;
-}
-
 inline const lower::Code* Machine::code_of(const Function& function) {
   const lower::Code* code = function.lowered.load(std::memory_order_acquire);
   return __builtin_expect(code != nullptr, 1) ? code : &lower::code_of(function);
@@ -142,7 +134,14 @@ inline const lower::Code* Machine::code_of(const Function& function) {
 inline Frame& Machine::push_frame(const Function& function, const lower::Code* code) {
   frames_.make_room();
   Frame::Room room = Frame::Behind;
-  Value* slots = reserve(code->slots, &room);
+  Value* slots = top_;
+  if (__builtin_expect(end_ - slots < code->slots, 0)) {
+    Frame::Room far = Frame::Behind;
+    slots = reserve_far(code->slots, &far);
+    room = far;
+  } else {
+    top_ = slots + code->slots;
+  }
   const Value* image = code->image.data();
 #if defined(SCRIPTLANG_POISON)
   std::memset(static_cast<void*>(slots), 0xbe, size_t(code->image_from) * sizeof(Value));

@@ -57,6 +57,12 @@ void Machine::loop() {
 #define X(name, ...) &&L_JUMP_NOT_##name,
       SL_COMPARE_STEPS(X)
 #undef X
+#define X(name, ...) &&L_JUMP_##name##_BY, &&L_JUMP_NOT_##name##_BY,
+      SL_CONSTANT_COMPARES(X)
+#undef X
+#define X(name, ...) &&L_##name##_BY,
+      SL_CONSTANT_STEPS(X) SL_CONSTANT_COMPARES(X)
+#undef X
   };
 #define DISPATCH() goto* kLabels[size_t(pc->op)]
 #define CASE(name) L_##name
@@ -121,6 +127,33 @@ void Machine::loop() {
     NEXT();                                               \
   }
   SL_COMPARE_STEPS(X)
+#undef X
+#define X(name, result)                                   \
+  CASE(name##_BY) : {                                     \
+    int64_t a = B.raw_int(), b = pc->c;                   \
+    PUT(A, int64_t(result));                              \
+    NEXT();                                               \
+  }
+  SL_CONSTANT_STEPS(X)
+#undef X
+#define X(name, result)                                   \
+  CASE(name##_BY) : {                                     \
+    int64_t a = B.raw_int(), b = pc->c;                   \
+    PUT(A, bool(result));                                 \
+    NEXT();                                               \
+  }                                                       \
+  CASE(JUMP_##name##_BY) : {                              \
+    ACCOUNT();                                            \
+    int64_t a = B.raw_int(), b = pc->c;                   \
+    if (result) GO();                                     \
+    NEXT();                                               \
+  }                                                       \
+  CASE(JUMP_NOT_##name##_BY) : {                          \
+    int64_t a = B.raw_int(), b = pc->c;                   \
+    if (!(result)) GO();                                  \
+    NEXT();                                               \
+  }
+  SL_CONSTANT_COMPARES(X)
 #undef X
 #define X(name, from, to, result)                         \
   CASE(name) : {                                          \

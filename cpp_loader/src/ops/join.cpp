@@ -39,7 +39,7 @@ bool cat_directly(const Tensor& out, const std::vector<Tensor>& tensors, int64_t
 // The tensors of a list that the operator may be alone with: then they are moved.
 std::vector<Tensor> take_tensors(Args args, int i) {
   List& list = args.list(i);
-  if (list.kind() != List::Kind::Values || list.refs.load(std::memory_order_acquire) != 1) {
+  if (list.kind() != List::Kind::Values || !list.is_alone()) {
     return args.tensors(i);
   }
   std::vector<Tensor> taken;

@@ -1,3 +1,4 @@
+// Operators that give views.
 #include "view.h"
 
 #include <algorithm>
@@ -19,317 +20,6 @@ struct Geometry {
         offset(t.storage_offset()) {}
   Tensor of(const Tensor& t) const { return t.as_strided(sizes, strides, offset); }
 };
-
-void check_dims(int64_t ndim) {
-  SL_CHECK(ndim <= kMaxDims, "tensors with more than ", kMaxDims, " dimensions are not supported");
-}
-
-}  // namespace
-
-Tensor view_select(const Tensor& t, int64_t dim, int64_t index) {
-  if (t.dim() == 0) {
-    raise(ErrorKind::IndexError, "select() cannot be applied to a 0-dim tensor.");
-  }
-  dim = wrap_dim(dim, t.dim());
-  int64_t size = t.size(dim);
-  if (index < -size || index >= size) {
-    raise(ErrorKind::IndexError, "select(): index ", index, " out of range for tensor of size ",
-          to_string(t.sizes()), " at dimension ", dim);
-  }
-  if (index < 0) index += size;
-  int64_t sizes[kMaxDims], strides[kMaxDims];
-  int64_t n = 0;
-  for (int64_t i = 0; i < t.dim(); ++i) {
-    if (i == dim) continue;
-    sizes[n] = t.size(i);
-    strides[n++] = t.stride(i);
-  }
-  return t.as_strided({sizes, n}, {strides, n}, t.storage_offset() + index * t.stride(dim));
-}
-
-namespace {
-
-// Sizes and strides to be changed: of few dimensions all places at once, which is no call.
-inline void copy_geometry(const Tensor& t, int64_t* sizes, int64_t* strides) {
-  if (__builtin_expect(t.dim() <= kInlineDims, 1)) {
-    std::memcpy(sizes, t.sizes().data, kInlineDims * sizeof(int64_t));
-    std::memcpy(strides, t.strides().data, kInlineDims * sizeof(int64_t));
-  } else {
-    std::copy_n(t.sizes().data, t.dim(), sizes);
-    std::copy_n(t.strides().data, t.dim(), strides);
-  }
-}
-
-}  // namespace
-
-Tensor view_slice(const Tensor& t, int64_t dim, int64_t start, int64_t end, int64_t step) {
-  SL_CHECK(t.dim() > 0, "slice() cannot be applied to a 0-dim tensor.");
-  dim = wrap_dim(dim, t.dim());
-  SL_CHECK(step > 0, "slice step must be positive");
-  int64_t size = t.size(dim);
-  if (start < 0) start += size;
-  if (end < 0) end += size;
-  start = std::clamp<int64_t>(start, 0, size);
-  end = std::clamp<int64_t>(end, start, size);
-  int64_t sizes[kMaxDims], strides[kMaxDims];
-  copy_geometry(t, sizes, strides);
-  int64_t length = end - start;
-  sizes[dim] = length / step + (length % step != 0);
-  // Where there are no elements, or one, offset and stride are never used, and huge sizes or steps
-  // may take them out of any range that later arithmetic could bear.
-  constexpr int64_t kLimit = int64_t{1} << 55;
-  int64_t moved;
-  if (__builtin_mul_overflow(start, strides[dim], &moved) || moved > kLimit) moved = 0;
-  int64_t offset = t.storage_offset() + moved;
-  if (__builtin_mul_overflow(strides[dim], step, &strides[dim]) || strides[dim] > kLimit) {
-    strides[dim] = 0;
-  }
-  return t.as_strided({sizes, t.dim()}, {strides, t.dim()}, offset);
-}
-
-Tensor view_narrow(const Tensor& t, int64_t dim, int64_t start, int64_t length) {
-  SL_CHECK(t.dim() > 0, "narrow() cannot be applied to a 0-dim tensor.");
-  SL_CHECK(length >= 0, "narrow(): length must be non-negative.");
-  dim = wrap_dim(dim, t.dim());
-  int64_t size = t.size(dim);
-  if (start < -size || start > size) {
-    raise(ErrorKind::IndexError, "start out of range (expected to be in range of [", -size, ", ",
-          size, "], but got ", start, ")");
-  }
-  if (start < 0) start += size;
-  SL_CHECK(length <= size - start, "start (", start, ") + length (", length,
-           ") exceeds dimension size (", size, ").");
-  return view_slice(t, dim, start, start + length);
-}
-
-Tensor view_transpose(const Tensor& t, int64_t dim0, int64_t dim1) {
-  dim0 = wrap_dim(dim0, t.dim());
-  dim1 = wrap_dim(dim1, t.dim());
-  int64_t sizes[kMaxDims], strides[kMaxDims];
-  copy_geometry(t, sizes, strides);
-  if (t.dim() > 0) {
-    std::swap(sizes[dim0], sizes[dim1]);
-    std::swap(strides[dim0], strides[dim1]);
-  }
-  return t.as_strided({sizes, t.dim()}, {strides, t.dim()}, t.storage_offset());
-}
-
-Tensor view_permute(const Tensor& t, IntSpan dims) {
-  SL_CHECK(dims.size == t.dim(), "permute(sparse_coo): number of dimensions in the tensor input "
-           "does not match the length of the desired ordering of dimensions i.e. input.dim() = ",
-           t.dim(), " is not equal to len(dims) = ", dims.size);
-  int64_t sizes[kMaxDims], strides[kMaxDims];
-  bool seen[kMaxDims] = {};
-  for (int64_t i = 0; i < dims.size; ++i) {
-    int64_t d = wrap_dim(dims[i], t.dim());
-    SL_CHECK(!seen[d], "permute(): duplicate dims are not allowed.");
-    seen[d] = true;
-    sizes[i] = t.size(d);
-    strides[i] = t.stride(d);
-  }
-  return t.as_strided({sizes, dims.size}, {strides, dims.size}, t.storage_offset());
-}
-
-Tensor view_unsqueeze(const Tensor& t, int64_t dim) {
-  dim = wrap_dim(dim, t.dim() + 1);
-  check_dims(t.dim() + 1);
-  int64_t sizes[kMaxDims], strides[kMaxDims];
-  for (int64_t i = 0, from = 0; i <= t.dim(); ++i) {
-    if (i == dim) {
-      sizes[i] = 1;
-      strides[i] = i < t.dim() ? t.size(i) * t.stride(i) : 1;
-    } else {
-      sizes[i] = t.size(from);
-      strides[i] = t.stride(from++);
-    }
-  }
-  return t.as_strided({sizes, t.dim() + 1}, {strides, t.dim() + 1}, t.storage_offset());
-}
-
-namespace {
-
-template <class Drop>
-Tensor squeeze_where(const Tensor& t, Drop drop) {
-  int64_t sizes[kMaxDims], strides[kMaxDims];
-  int64_t n = 0;
-  for (int64_t i = 0; i < t.dim(); ++i) {
-    if (t.size(i) == 1 && drop(i)) continue;
-    sizes[n] = t.size(i);
-    strides[n++] = t.stride(i);
-  }
-  return t.as_strided({sizes, n}, {strides, n}, t.storage_offset());
-}
-
-}  // namespace
-
-Tensor view_squeeze(const Tensor& t) {
-  return squeeze_where(t, [](int64_t) { return true; });
-}
-
-Tensor view_squeeze(const Tensor& t, IntSpan dims) {
-  bool wanted[kMaxDims] = {};
-  for (int64_t d : dims) wanted[wrap_dim(d, t.dim())] = true;
-  return squeeze_where(t, [&](int64_t i) { return wanted[i]; });
-}
-
-Tensor view_expand(const Tensor& t, IntSpan wanted) {
-  SL_CHECK(wanted.size >= t.dim(), "expand(", dtype_display_name(t.dtype()), "Tensor{",
-           to_string(t.sizes()), "}, size=", to_string(wanted), "): the number of sizes provided (",
-           wanted.size, ") must be greater or equal to the number of dimensions in the tensor (",
-           t.dim(), ")");
-  check_dims(wanted.size);
-  int64_t sizes[kMaxDims], strides[kMaxDims];
-  int64_t shift = wanted.size - t.dim();
-  for (int64_t i = wanted.size - 1; i >= 0; --i) {
-    bool has = i >= shift;
-    int64_t size = has ? t.size(i - shift) : 1, target = wanted[i];
-    if (target == -1) {
-      SL_CHECK(has, "The expanded size of the tensor (", target,
-               ") isn't allowed in a leading, non-existing dimension ", i);
-      target = size;
-    }
-    SL_CHECK(target >= 0, "The expanded size of the tensor (", target,
-             ") isn't allowed in a leading, non-existing dimension ", i);
-    strides[i] = has                   ? t.stride(i - shift)
-                 : i == wanted.size - 1 ? 1
-                                        : sizes[i + 1] * strides[i + 1];
-    if (size != target) {
-      SL_CHECK(size == 1, "The expanded size of the tensor (", target,
-               ") must match the existing size (", size, ") at non-singleton dimension ", i,
-               ".  Target sizes: ", to_string(wanted), ".  Tensor sizes: ", to_string(t.sizes()));
-      strides[i] = 0;
-    }
-    sizes[i] = target;
-  }
-  checked_numel({sizes, wanted.size});
-  return t.as_strided({sizes, wanted.size}, {strides, wanted.size}, t.storage_offset());
-}
-
-std::vector<int64_t> infer_sizes(IntSpan sizes, int64_t numel) {
-  std::vector<int64_t> result(sizes.begin(), sizes.end());
-  int64_t known = 1, unknown = -1;
-  bool fits = true;
-  for (int64_t i = 0; i < sizes.size; ++i) {
-    if (sizes[i] == -1) {
-      SL_CHECK(unknown < 0, "only one dimension can be inferred");
-      unknown = i;
-    } else {
-      SL_CHECK(sizes[i] >= 0, "invalid shape dimension ", sizes[i], " at index ", i, " of shape ",
-               to_string(sizes));
-      fits = fits && !__builtin_mul_overflow(known, sizes[i], &known);
-    }
-  }
-  if (fits && unknown >= 0 && known > 0 && numel % known == 0) {
-    result[size_t(unknown)] = numel / known;
-    return result;
-  }
-  SL_CHECK(!(fits && unknown >= 0 && known == 0 && numel == 0),
-           "cannot reshape tensor of 0 elements into shape ", to_string(sizes),
-           " because the unspecified dimension size -1 can be any value and is ambiguous");
-  SL_CHECK(fits && unknown < 0 && known == numel, "shape '", to_string(sizes),
-           "' is invalid for input of size ", numel);
-  return result;
-}
-
-// Groups of old dimensions that lie evenly are cut into new ones, from the last.
-bool view_strides(const Tensor& t, IntSpan sizes, int64_t* strides) {
-  if (t.is_contiguous() || t.numel() == 0) {
-    int64_t next = 1;
-    for (int64_t i = sizes.size - 1; i >= 0; --i) {
-      strides[i] = next;
-      // Of a tensor without elements the sizes may be such that this overflows: it wraps.
-      next = int64_t(uint64_t(next) * uint64_t(std::max<int64_t>(sizes[i], 1)));
-    }
-    return true;
-  }
-  int64_t view = sizes.size - 1;
-  int64_t base = t.dim() > 0 ? t.stride(t.dim() - 1) : 1;
-  int64_t in_group = 1, in_view = 1;
-  for (int64_t d = t.dim() - 1; d >= 0; --d) {
-    in_group *= t.size(d);
-    bool group_ends = d == 0 || (t.size(d - 1) != 1 && t.stride(d - 1) != in_group * base);
-    if (!group_ends) continue;
-    while (view >= 0 && (in_view < in_group || sizes[view] == 1)) {
-      strides[view] = in_view * base;
-      in_view *= sizes[view];
-      --view;
-    }
-    if (in_view != in_group) return false;
-    if (d > 0) {
-      base = t.stride(d - 1);
-      in_group = 1;
-      in_view = 1;
-    }
-  }
-  return view == -1;
-}
-
-Tensor view_as_shape(const Tensor& t, IntSpan wanted) {
-  check_dims(wanted.size);
-  std::vector<int64_t> sizes = infer_sizes(wanted, t.numel());
-  int64_t strides[kMaxDims];
-  SL_CHECK(view_strides(t, sizes, strides),
-           "view size is not compatible with input tensor's size and stride (at least one "
-           "dimension spans across two contiguous subspaces). Use .reshape(...) instead.");
-  return t.as_strided(sizes, {strides, wanted.size}, t.storage_offset());
-}
-
-Tensor reshape(const Tensor& t, IntSpan wanted) {
-  check_dims(wanted.size);
-  std::vector<int64_t> sizes = infer_sizes(wanted, t.numel());
-  int64_t strides[kMaxDims];
-  if (view_strides(t, sizes, strides)) {
-    return t.as_strided(sizes, {strides, wanted.size}, t.storage_offset());
-  }
-  Tensor copy = Tensor::empty(t.sizes(), t.dtype());
-  copy_into(copy, t);
-  return view_as_shape(copy, sizes);
-}
-
-Tensor flatten(const Tensor& t, int64_t start, int64_t end) {
-  start = wrap_dim(start, t.dim());
-  end = wrap_dim(end, t.dim());
-  SL_CHECK(start <= end, "flatten() has invalid args: start_dim cannot come after end_dim");
-  if (t.dim() == 0) return reshape(t, {1});
-  if (start == end) return t;
-  std::vector<int64_t> sizes;
-  int64_t together = 1;
-  for (int64_t i = 0; i < t.dim(); ++i) {
-    if (i < start || i > end) {
-      sizes.push_back(t.size(i));
-    } else {
-      together *= t.size(i);
-      if (i == end) sizes.push_back(together);
-    }
-  }
-  return reshape(t, sizes);
-}
-
-Tensor alias_of(const Tensor& t) {
-  return t.as_strided(t.sizes(), t.strides(), t.storage_offset());
-}
-
-void become(const Tensor& t, const Tensor& view) {
-  t.impl()->set_geometry(view.sizes(), view.strides());
-  t.impl()->offset = view.storage_offset();
-}
-
-void resize(const Tensor& self, IntSpan sizes) {
-  int64_t bytes;
-  SL_CHECK(!__builtin_mul_overflow(checked_numel(sizes), self.itemsize(), &bytes) &&
-               !__builtin_add_overflow(bytes, self.storage_offset() * self.itemsize(), &bytes),
-           "resize_: the sizes ", to_string(sizes), " are too large");
-  int64_t written = self.storage()->nbytes();
-  if (bytes > written) {
-    self.storage()->resize(bytes);
-    if (self.dtype() == ScalarType::Bool) {  // these are 0 or 1
-      std::memset(static_cast<char*>(self.storage()->data()) + written, 0, size_t(bytes - written));
-    }
-  }
-  self.impl()->set_contiguous(sizes);
-}
-
-namespace {
 
 Tensor move_dims(const Tensor& t, IntSpan from, IntSpan to) {
   SL_CHECK(from.size == to.size, "movedim: Invalid source or destination dims: source (",
@@ -458,17 +148,25 @@ Tensor part_of_complex(const Tensor& t, int64_t part) {
 
 }  // namespace
 
-SL_OP(aten_select_int) { out[0] = view_select(args.tensor(0), args.integer(1), args.integer(2)); }
-SL_OP(aten_slice_Tensor) {
-  out[0] = view_slice(args.tensor(0), args.integer(1), args.integer(2, 0),
-                      args.integer(3, std::numeric_limits<int64_t>::max()), args.integer(4));
-}
+// The body of an operator: a view of the first argument, of its own header where the operator is
+// alone with it.
+#define SL_VIEW(...)                                                      \
+  {                                                                       \
+    auto view = [&](auto&& t) { return __VA_ARGS__; };                    \
+    const Tensor& first = args.tensor(0);                                 \
+    bool alone = first.impl()->refs.load(std::memory_order_acquire) == 1; \
+    out[0] = alone ? view(args[0].take_tensor()) : view(first);           \
+  }
+#define SL_FIRST std::forward<decltype(t)>(t)
+
+SL_OP(aten_select_int) SL_VIEW(view_select(SL_FIRST, args.integer(1), args.integer(2)))
+SL_OP(aten_slice_Tensor) SL_VIEW(
+    view_slice(SL_FIRST, args.integer(1), args.integer(2, 0),
+               args.integer(3, std::numeric_limits<int64_t>::max()), args.integer(4)))
 SL_OP(aten_narrow) {
   out[0] = view_narrow(args.tensor(0), args.integer(1), args.integer(2), args.integer(3));
 }
-SL_OP(aten_transpose_int) {
-  out[0] = view_transpose(args.tensor(0), args.integer(1), args.integer(2));
-}
+SL_OP(aten_transpose_int) SL_VIEW(view_transpose(SL_FIRST, args.integer(1), args.integer(2)))
 SL_OP(aten_transpose_) {
   become(args.tensor(0), view_transpose(args.tensor(0), args.integer(1), args.integer(2)));
   out[0] = args.tensor(0);
@@ -492,20 +190,20 @@ SL_OP(aten_mT) {
   out[0] = t.dim() == 0 ? alias_of(t) : view_transpose(t, -2, -1);
 }
 SL_OP(aten_mT_a) { op_aten_mT(ctx, args, out); }
-SL_OP(aten_permute) { out[0] = view_permute(args.tensor(0), args.ints(1)); }
+SL_OP(aten_permute) SL_VIEW(view_permute(SL_FIRST, args.ints(1)))
 SL_OP(aten_movedim_intlist) { out[0] = move_dims(args.tensor(0), args.ints(1), args.ints(2)); }
 SL_OP(aten_movedim_int) {
   out[0] = move_dims(args.tensor(0), {args.integer(1)}, {args.integer(2)});
 }
 SL_OP(aten_moveaxis_intlist) { op_aten_movedim_intlist(ctx, args, out); }
 SL_OP(aten_moveaxis_int) { op_aten_movedim_int(ctx, args, out); }
-SL_OP(aten_unsqueeze) { out[0] = view_unsqueeze(args.tensor(0), args.integer(1)); }
+SL_OP(aten_unsqueeze) SL_VIEW(view_unsqueeze(SL_FIRST, args.integer(1)))
 SL_OP(aten_unsqueeze_) {
   become(args.tensor(0), view_unsqueeze(args.tensor(0), args.integer(1)));
   out[0] = args.tensor(0);
 }
-SL_OP(aten_squeeze) { out[0] = view_squeeze(args.tensor(0)); }
-SL_OP(aten_squeeze_dim) { out[0] = view_squeeze(args.tensor(0), {args.integer(1)}); }
+SL_OP(aten_squeeze) SL_VIEW(view_squeeze(SL_FIRST))
+SL_OP(aten_squeeze_dim) SL_VIEW(view_squeeze(SL_FIRST, {args.integer(1)}))
 SL_OP(aten_squeeze_dims) { out[0] = view_squeeze(args.tensor(0), args.ints(1)); }
 SL_OP(aten_squeeze_) {
   become(args.tensor(0), view_squeeze(args.tensor(0)));
@@ -519,13 +217,13 @@ SL_OP(aten_squeeze__dims) {
   become(args.tensor(0), view_squeeze(args.tensor(0), args.ints(1)));
   out[0] = args.tensor(0);
 }
-SL_OP(aten_expand) { out[0] = view_expand(args.tensor(0), args.ints(1)); }
+SL_OP(aten_expand) SL_VIEW(view_expand(SL_FIRST, args.ints(1)))
 SL_OP(aten_expand_as) { out[0] = view_expand(args.tensor(0), args.tensor(1).sizes()); }
 SL_OP(aten_broadcast_to) { out[0] = view_expand(args.tensor(0), args.ints(1)); }
-SL_OP(aten_view) { out[0] = view_as_shape(args.tensor(0), args.ints(1)); }
+SL_OP(aten_view) SL_VIEW(view_as_shape(SL_FIRST, args.ints(1)))
 SL_OP(aten__unsafe_view) { out[0] = view_as_shape(args.tensor(0), args.ints(1)); }
 SL_OP(aten_view_as) { out[0] = view_as_shape(args.tensor(0), args.tensor(1).sizes()); }
-SL_OP(aten_reshape) { out[0] = reshape(args.tensor(0), args.ints(1)); }
+SL_OP(aten_reshape) SL_VIEW(reshape(SL_FIRST, args.ints(1)))
 SL_OP(aten_reshape_as) { out[0] = reshape(args.tensor(0), args.tensor(1).sizes()); }
 SL_OP(aten_flatten_using_ints) {
   out[0] = flatten(args.tensor(0), args.integer(1), args.integer(2));

@@ -20,7 +20,21 @@ Tensor view_expand(const Tensor& t, IntSpan sizes);
 Tensor view_as_shape(const Tensor& t, IntSpan sizes);
 // A view where the strides allow it, else a copy.
 Tensor reshape(const Tensor& t, IntSpan sizes);
+
+// The same of a tensor that goes: the view takes its header where nobody else has it.
+Tensor view_select(Tensor&& t, int64_t dim, int64_t index);
+Tensor view_slice(Tensor&& t, int64_t dim, int64_t start, int64_t end, int64_t step = 1);
+Tensor view_transpose(Tensor&& t, int64_t dim0, int64_t dim1);
+Tensor view_permute(Tensor&& t, IntSpan dims);
+Tensor view_unsqueeze(Tensor&& t, int64_t dim);
+Tensor view_squeeze(Tensor&& t);
+Tensor view_squeeze(Tensor&& t, IntSpan dims);
+Tensor view_expand(Tensor&& t, IntSpan sizes);
+Tensor view_as_shape(Tensor&& t, IntSpan sizes);
+Tensor reshape(Tensor&& t, IntSpan sizes);
+
 Tensor flatten(const Tensor& t, int64_t start, int64_t end);
+void check_dims(int64_t ndim);  // raises where a tensor cannot have so many
 Tensor alias_of(const Tensor& t);  // a new tensor on the same storage
 
 // The geometry of `view`, on the same storage, becomes t's own.

@@ -223,7 +223,8 @@ void TensorImpl::destroy() noexcept {
 
 namespace {
 
-// What set_geometry does, of a fresh header that is to have few dimensions.
+// What set_geometry does, of a header that has and is to have few dimensions. The arguments may lie
+// in the header where each number comes from its own place.
 inline void set_few_dims(TensorImpl* t, IntSpan sizes, IntSpan strides) {
   uint64_t expected = 1;
   bool dense = true;
@@ -368,7 +369,21 @@ Tensor Tensor::checked_view(Storage* storage, ScalarType dtype, IntSpan sizes, I
   return on_storage(storage, dtype, sizes, strides, offset);
 }
 
-Tensor Tensor::as_strided(IntSpan sizes, IntSpan strides, int64_t offset) const {
+Tensor Tensor::as_strided(IntSpan sizes, IntSpan strides, int64_t offset) && {
+  if (impl_->refs.load(std::memory_order_acquire) != 1) {
+    return static_cast<const Tensor&>(*this).as_strided(sizes, strides, offset);
+  }
+  if (__builtin_expect(sizes.size <= kInlineDims && impl_->ndim <= kInlineDims, 1)) {
+    set_few_dims(impl_, sizes, strides);
+  } else {
+    impl_->set_geometry(sizes, strides);
+  }
+  impl_->offset = offset;
+  impl_->requires_grad = false;
+  return std::move(*this);
+}
+
+Tensor Tensor::as_strided(IntSpan sizes, IntSpan strides, int64_t offset) const& {
   Tensor view = on_storage(impl_->storage, impl_->dtype, sizes, strides, offset);
   if (__builtin_expect(impl_->quantizer != nullptr, 0)) {
     impl_->quantizer->retain();

@@ -225,7 +225,9 @@ class Tensor {
                              int64_t offset);
   // A view of this tensor's storage, quantized as this is; offset is absolute, in elements. Checks
   // nothing.
-  Tensor as_strided(IntSpan sizes, IntSpan strides, int64_t offset) const;
+  Tensor as_strided(IntSpan sizes, IntSpan strides, int64_t offset) const&;
+  // The same of a tensor that goes: it becomes the view itself where nobody else has it.
+  Tensor as_strided(IntSpan sizes, IntSpan strides, int64_t offset) &&;
 
   bool defined() const noexcept { return impl_ != nullptr; }
   explicit operator bool() const noexcept { return impl_ != nullptr; }

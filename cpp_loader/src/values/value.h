@@ -79,6 +79,9 @@ struct Counted {
       refs.store(now + 1, std::memory_order_relaxed);
     }
   }
+  bool is_alone() const noexcept {  // there is one reference
+    return (refs.load(std::memory_order_acquire) & ~kOwn) == 1;
+  }
   // Whether the last reference went. Who has the only one need not tell other threads.
   bool let_go() noexcept {
     uint32_t now = refs.load(std::memory_order_acquire);

@@ -1,0 +1,71 @@
+// Constants of finished code: steps hold small ints themselves, so that frames have fewer.
+#include <algorithm>
+
+#include "code.h"
+
+namespace scriptlang::lower {
+
+namespace {
+
+using Op = StepOp;
+
+// The step that holds the int; kCount where there is none.
+Op holding(Op op, int64_t number) {
+  bool divides = op == Op::FLOORDIV_INT || op == Op::MOD_INT;
+  if (number != int32_t(number) || (divides && number <= 0)) return Op::kCount;
+  switch (op) {
+#define X(name, ...)   \
+  case Op::name:       \
+    return Op::name##_BY;
+    SL_CONSTANT_STEPS(X) SL_CONSTANT_COMPARES(X)
+#undef X
+#define X(name, ...)                 \
+  case Op::JUMP_##name:              \
+    return Op::JUMP_##name##_BY;     \
+  case Op::JUMP_NOT_##name:          \
+    return Op::JUMP_NOT_##name##_BY;
+    SL_CONSTANT_COMPARES(X)
+#undef X
+    default: return Op::kCount;
+  }
+}
+
+// The last slot of a frame that steps and moves look at.
+int32_t last_used(const Code& code) {
+  int32_t last = 0;
+  auto use = [&](int32_t offset) {
+    last = std::max(last, offset / int32_t(sizeof(Value)));
+  };
+  for (const Step& step : code.steps) {
+    for (const char* letter = operands_of(step.op); *letter; ++letter) {
+      switch (*letter) {
+        case 'a': use(step.a); break;
+        case 'b': use(step.b); break;
+        case 'c': use(step.c); break;
+        case 's': use(step.x); break;
+        case 'y': use(step.y); break;
+        default: break;
+      }
+    }
+  }
+  for (const Fill& fill : code.fills) use(fill.from);
+  return last;
+}
+
+}  // namespace
+
+void hold_constants(Code* code) {
+  for (Step& step : code->steps) {
+    int64_t k = step.c / int32_t(sizeof(Value)) - code->first_constant;
+    if (k < 0 || k >= int64_t(code->constants.size())) continue;
+    const Value& value = code->constants[size_t(k)];
+    Op op = value.is_int() ? holding(step.op, value.raw_int()) : Op::kCount;
+    if (op == Op::kCount) continue;
+    step.op = op;
+    step.c = int32_t(value.raw_int());
+  }
+  size_t kept = size_t(std::max(0, last_used(*code) + 1 - code->first_constant));
+  if (kept < code->constants.size()) code->constants.resize(kept);
+}
+
+}  // namespace scriptlang::lower
