@@ -47,6 +47,13 @@ def samples():
     yield call("col2im", A.normal(2, 24, 9), [5, 5], [2, 3], [1, 1], [1, 0], [2, 1])
     yield call("col2im", A.normal(2, 24, 8), [5, 5], [2, 3], [1, 1], [1, 0], [2, 1])
     yield call("conv_tbc", A.normal(7, 2, 4), A.normal(3, 4, 5), A.normal(5), 1)
+    # Dilated so far that most products are with padding.
+    for size, kernel, stride, padding, dilation in (
+            ([16, 13], [3, 3], 1, [9, 12], [9, 12]), ([40], [5], 2, [30], [15]),
+            ([12, 12], [3, 3], 1, [24, 24], [24, 24]), ([6, 5, 5], [3, 3, 3], 1, 3 * [4], 3 * [4])):
+        n, x = len(size), A.normal(2, 4, *size)
+        yield call(f"conv{n}d", x, A.normal(4, 2, *kernel), None, [stride], padding, dilation, 2)
+        yield call(f"conv{n}d", x, A.normal(3, 4, *kernel), A.normal(3), [stride], padding, dilation)
 
 
 SAMPLES = list(samples())

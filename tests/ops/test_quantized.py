@@ -272,7 +272,8 @@ ONE_OPERAND = [
     ("aten::pad", [1, 1, 1, 0], "reflect", None), ("aten::reflection_pad2d", [1, 1, 1, 1]),
     ("aten::channel_shuffle", 5), ("aten::contiguous", 0), ("aten::detach",),
     ("aten::eq.Scalar", 0.5), ("aten::lt.Scalar", 0.2), ("aten::numel",), ("aten::size",),
-    ("aten::to.dtype", dtypes.quint8.code, False, False, None), ("prim::is_quantized",)]
+    ("aten::to.dtype", dtypes.quint8.code, False, False, None), ("prim::is_quantized",),
+    ("aten::max_pool2d", [3, 3], [3, 2], [1, 1], [1, 1], True)]
 
 
 @pytest.mark.parametrize("how", LAYOUTS[:3])

@@ -262,6 +262,90 @@ void convolve_1x1(const Conv<T>& c) {
   matrix_product(g);
 }
 
+// The input pixels that a tap meets, channel by channel.
+template <class T>
+void tap_pixels(const ConvShape& s, const int64_t* tap, const InsideRange* box, const T* x, T* to) {
+  int64_t at[3];
+  for (int d = 0; d < 3; ++d) {
+    at[d] = box[d].first * s.stride[d] + tap[d] * s.dilation[d] - s.padding[d];
+  }
+  for (int64_t channel = 0; channel < s.channels; ++channel, x += s.in_pixels())
+    for (int64_t d = 0; d < box[0].count(); ++d)
+      for (int64_t h = 0; h < box[1].count(); ++h, to += box[2].count()) {
+        int64_t row = (at[0] + d * s.stride[0]) * s.in[1] + at[1] + h * s.stride[1];
+        const T* from = x + row * s.in[2] + at[2];
+        for (int64_t w = 0; w < box[2].count(); ++w) to[w] = from[w * s.stride[2]];
+      }
+}
+
+template <class T>
+void add_box(const ConvShape& s, const InsideRange* box, const T* from, T* y) {
+  for (int64_t o = 0; o < s.outputs; ++o, y += s.out_pixels())
+    for (int64_t d = box[0].first; d < box[0].last; ++d)
+      for (int64_t h = box[1].first; h < box[1].last; ++h, from += box[2].count()) {
+        T* to = y + (d * s.out[1] + h) * s.out[2] + box[2].first;
+        for (int64_t w = 0; w < box[2].count(); ++w) to[w] += from[w];
+      }
+}
+
+// A tap that meets any of the input, and the outputs for which it does.
+struct MetTap {
+  int64_t index, at[3];
+  InsideRange box[3];
+  MetTap(const ConvShape& s, int64_t t)
+      : index(t),
+        at{t / s.kernel[2] / s.kernel[1], t / s.kernel[2] % s.kernel[1], t % s.kernel[2]},
+        box{{s, 0, at[0]}, {s, 1, at[1]}, {s, 2, at[2]}} {}
+  int64_t pixels() const { return box[0].count() * box[1].count() * box[2].count(); }
+};
+
+// For each tap a product of the pixels that it meets, added where they belong.
+template <class T>
+void convolve_by_taps(const Conv<T>& c) {
+  const ConvShape& s = c.shape;
+  int64_t pixels = s.out_pixels(), matrix = s.outputs * s.channels, taps = s.taps(), met = 0;
+  Scratch list(static_cast<size_t>(taps) * sizeof(int64_t));
+  int64_t* indices = list.as<int64_t>();
+  for (int64_t t = 0; t < taps; ++t) {
+    if (MetTap(s, t).pixels() > 0) indices[met++] = t;
+  }
+  Scratch space(sizeof(T) *
+                static_cast<size_t>(met * matrix + (s.channels + s.outputs) * pixels));
+  T *weights = space.as<T>(), *x = weights + met * matrix, *y = x + s.channels * pixels;
+  for (int64_t i = 0; i < matrix; ++i)
+    for (int64_t j = 0; j < met; ++j) weights[j * matrix + i] = c.w[i * taps + indices[j]];
+  for (int64_t i = 0; i < s.outputs * pixels; ++i) c.y[i] = c.bias ? c.bias[i / pixels] : T(0);
+  for (int64_t j = 0; j < met; ++j) {
+    MetTap tap(s, indices[j]);
+    tap_pixels(s, tap.at, tap.box, c.x, x);
+    Gemm<T> g;
+    g.m = s.outputs;
+    g.n = tap.pixels();
+    g.k = s.channels;
+    g.a = weights + j * matrix;
+    g.a_row = g.k;
+    g.b = x;
+    g.b_row = g.n;
+    g.c = y;
+    g.c_row = g.n;
+    matrix_product(g);
+    add_box(s, tap.box, y, c.y);
+  }
+  for (int64_t i = 0; i < s.outputs * pixels && c.activation != Activation::kNone; ++i) {
+    c.y[i] = activate<T>(splat(c.y[i]), c.activation)[0];
+  }
+}
+
+// Whether leaving padding out saves more products than there are weights to copy, each of which
+// takes as long as kCopyCost products.
+bool mostly_padding(const ConvShape& s) {
+  constexpr double kCopyCost = 40;
+  double share = useful_share(s), met = 1;
+  if (s.channels == 1 || share >= kMostlyInside) return false;
+  for (int64_t t = 0; t < s.taps(); ++t) met += MetTap(s, t).pixels() > 0;
+  return (1 - share) * static_cast<double>(s.taps() * s.out_pixels()) > kCopyCost * met;
+}
+
 // Results [first, first + Together * W) of a row: sums of shifted rows.
 template <class T, int Together>
 SL_INLINE void depthwise_piece(const T* from, const T* w, const int64_t* offsets, int64_t taps,
@@ -355,6 +439,7 @@ void convolve(const Conv<T>& c) {
   bool padded = s.padding[0] || s.padding[1] || s.padding[2];
   if (taps == 1 && !padded) return convolve_1x1(c);
   if (pixels <= kFewPixels) return convolve_few(c);
+  if (padded && mostly_padding(s)) return convolve_by_taps(c);
   Frame f(s);
   // The copies read up to two vectors over the end.
   Scratch space(sizeof(T) * static_cast<size_t>(s.channels * f.volume + 8 * kLanes<T>));

@@ -1,9 +1,11 @@
 // Convolution with channels last, as a matrix product without a matrix of patches.
 //
-// The input is first framed: laid out with its padding as zeros. A result pixel is then a row of A
-// that begins at its first tap, the next pixel's row begins `stride` pixels further, and the
-// products of one row of taps are contiguous in both operands. One tap without padding needs no
-// frame: that is a matrix product as it stands.
+// The rows of the input are first framed: laid out with zeros for the padding beside them. A result
+// pixel is then a row of A that begins at its first tap, the next pixel's row begins `stride` pixels
+// further, and the products of one row of taps are contiguous in both operands. Taps that lie
+// outside of the input for all pixels of a tile are left out, so dilated convolutions of small
+// images do not multiply their padding. One tap without padding needs no frame: that is a matrix
+// product as it stands.
 #include "../last_conv.h"
 
 #include "../parallel.h"
@@ -26,14 +28,27 @@ int64_t work_of(const ConvShape& s, int64_t groups) {
   return s.out_pixels() * s.outputs * groups * s.channels * s.taps();
 }
 
+// A row of the kernel is one run of products: no column of it can be left out.
+bool joins_columns(const ConvShape& s, int64_t groups, int64_t pixel) {
+  return groups == 1 && s.dilation[2] == 1 && pixel == s.channels;
+}
+
+// The rows of the input with `left` pixels of zeros before them and others behind: where taps are
+// left out, as many as the pixels of one tile can reach.
 struct LastFrame {
-  int64_t height, width, pixel, row;
+  int64_t height, left, width, pixel, row;
+  bool joined;
   LastFrame(const ConvShape& s, int64_t groups) {
-    height = (s.out[1] - 1) * s.stride[1] + (s.kernel[1] - 1) * s.dilation[1] + 1;
-    width = (s.out[2] - 1) * s.stride[2] + (s.kernel[2] - 1) * s.dilation[2] + 1;
     pixel = all_channels(s, groups);
     // Pixels that are a multiple of 2 KB apart would share the lines of the first cache.
     if (pixel % 512 == 0) pixel += W;
+    joined = joins_columns(s, groups, pixel);
+    height = s.in[1];
+    int64_t reach = (s.out[2] - 1) * s.stride[2] + (s.kernel[2] - 1) * s.dilation[2] + 1;
+    int64_t most = joined ? reach : (RowTiles(s.out[2]).height(0) - 1) * s.stride[2];
+    left = min_of(s.padding[2], most);
+    int64_t last = max_of(0, reach - s.padding[2]);  // behind the last column of the input in use
+    width = left + (last > s.in[2] ? s.in[2] + min_of(last - s.in[2], most) : last);
     row = width * pixel;
   }
 };
@@ -72,49 +87,58 @@ void frame_rows(const LastConv& c, const LastFrame& f, float* to) {
   int64_t grain = max_of(1, 65536 / max_of(1, f.row));
   parallel_for(f.height, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      int64_t h = i - s.padding[1], pad = s.padding[2];
       float* row = to + i * f.row;
-      if (h < 0 || h >= s.in[1]) {
-        __builtin_memset(row, 0, static_cast<size_t>(f.row) * sizeof(float));
-        continue;
-      }
-      int64_t first = min_of(pad, f.width), last = max_of(first, min_of(f.width, pad + s.in[2]));
-      __builtin_memset(row, 0, static_cast<size_t>(first * f.pixel) * sizeof(float));
-      frame_columns(c, f, c.x + h * c.x_row, 0, last - first, row + first * f.pixel);
+      int64_t last = min_of(f.width, f.left + s.in[2]);
+      __builtin_memset(row, 0, static_cast<size_t>(f.left * f.pixel) * sizeof(float));
+      frame_columns(c, f, c.x + i * c.x_row, 0, last - f.left, row + f.left * f.pixel);
       __builtin_memset(row + last * f.pixel, 0,
                        static_cast<size_t>((f.width - last) * f.pixel) * sizeof(float));
     }
   });
 }
 
-// The runs of contiguous products that a result pixel adds.
+// The runs of contiguous products that the pixels of a tile add: where they begin in the frame and
+// in a packed panel.
 struct Taps {
-  int64_t count = 0, length = 0;
-  const int64_t* offsets = nullptr;
+  int64_t count = 0, length, columns;
+  int64_t *offsets, *weights;
 
-  Taps(const LastConv& c, const LastFrame& f, int64_t* space) {
-    const ConvShape& s = c.shape;
-    bool joined = c.groups == 1 && s.dilation[2] == 1 && f.pixel == s.channels;
-    int64_t columns = joined ? 1 : s.kernel[2];
-    length = joined ? s.channels * s.kernel[2] : s.channels;
-    for (int64_t h = 0; h < s.kernel[1]; ++h)
-      for (int64_t w = 0; w < columns; ++w)
-        space[count++] = h * s.dilation[1] * f.row + w * s.dilation[2] * f.pixel;
-    offsets = space;
+  // space: for two numbers a tap.
+  Taps(const ConvShape& s, const LastFrame& f, int64_t* space)
+      : length(f.joined ? s.channels * s.kernel[2] : s.channels),
+        columns(f.joined ? 1 : s.kernel[2]), offsets(space), weights(space + s.taps()) {}
+
+  // The taps with anything of the input for the pixels [first, first + n) of a row.
+  void find(const ConvShape& s, const LastFrame& f, int64_t out_row, int64_t first, int64_t n) {
+    count = 0;
+    int64_t h = out_row * s.stride[1] - s.padding[1];
+    int64_t left = first * s.stride[2] - s.padding[2], right = left + (n - 1) * s.stride[2];
+    for (int64_t i = 0; i < s.kernel[1]; ++i, h += s.dilation[1]) {
+      if (h < 0 || h >= s.in[1]) continue;
+      for (int64_t j = 0; j < columns; ++j) {
+        int64_t step = j * s.dilation[2];
+        if (!f.joined && (right + step < 0 || left + step >= s.in[2])) continue;
+        offsets[count] = h * f.row + (f.left + left + step) * f.pixel;
+        weights[count++] = (i * columns + j) * length * kWide;
+      }
+    }
   }
 };
 
 // Rows [top, bottom) of the result, panels [first, last) of one group.
-void direct_block(const LastConv& c, const LastFrame& f, const Taps& taps, const float* framed,
-                  int64_t group, int64_t top, int64_t bottom, int64_t first, int64_t last) {
+void direct_block(const LastConv& c, const LastFrame& f, const float* framed, int64_t group,
+                  int64_t top, int64_t bottom, int64_t first, int64_t last) {
   const ConvShape& s = c.shape;
+  Scratch tap_space(2 * sizeof(int64_t) * static_cast<size_t>(s.taps()));
+  Taps taps(s, f, tap_space.as<int64_t>());
   const int64_t depth = s.channels * s.taps(), panels = ceil_div(s.outputs, kWide);
   const int64_t y_pixel = c.y_column ? c.y_column : s.outputs * c.groups;
   const int64_t y_row = c.y_row ? c.y_row : s.out[2] * y_pixel;
   Tile<float> t;
   t.k = taps.length;
+  t.a = framed + group * s.channels;
   t.taps = taps.offsets;
-  t.tap_count = taps.count;
+  t.b_taps = taps.weights;
   t.a_row = s.stride[2] * f.pixel;
   t.b_stride = depth * kWide;
   t.c_row = y_pixel;
@@ -133,11 +157,11 @@ void direct_block(const LastConv& c, const LastFrame& f, const Taps& taps, const
     t.b_ahead_step = ceil_div(width * kWide, tiles.count * (bottom - top));
     const float* next = p + width < last ? t.b + width * t.b_stride : nullptr;
     for (int64_t row = top; row < bottom; ++row) {
-      const float* a = framed + row * s.stride[1] * f.row + group * s.channels;
       for (int64_t i = 0; i < tiles.count; ++i) {
         int64_t at = row * y_row + tiles.first(i) * y_pixel + output;
         int height = tiles.height(i);
-        t.a = a + tiles.first(i) * t.a_row;
+        taps.find(s, f, row, tiles.first(i), height);
+        t.tap_count = taps.count;
         t.c = c.y + at;
         t.added = c.added ? c.added + at : nullptr;
         t.b_ahead = next;
@@ -160,7 +184,7 @@ bool is_product(const ConvShape& s, int64_t groups) {
 bool gathers(const LastConv& c) {
   const ConvShape& s = c.shape;
   return c.groups == 1 && s.out[1] > 1 && s.out[2] <= kTileRows / 2 && s.outputs >= 2 * kWide &&
-         !c.y_column && s.channels >= W &&
+         !c.y_column && s.channels >= W && useful_share(s) > kMostlyInside &&
          s.out_pixels() * s.channels * s.taps() <= kGatheredBytes / int64_t(sizeof(float));
 }
 
@@ -183,17 +207,21 @@ void multiply_pixels(const LastConv& c, const float* pixels, int64_t depth) {
   matrix_product(g);
 }
 
-void convolve_gathered(const LastConv& c, const LastFrame& f, const Taps& taps,
-                       const float* framed) {
+void convolve_gathered(const LastConv& c, const LastFrame& f, const float* framed) {
   const ConvShape& s = c.shape;
   const int64_t depth = s.channels * s.taps();
   Scratch space(sizeof(float) * static_cast<size_t>(s.out_pixels() * depth));
+  Scratch tap_space(2 * sizeof(int64_t) * static_cast<size_t>(s.taps()));
+  Taps taps(s, f, tap_space.as<int64_t>());
   float* to = space.as<float>();
   for (int64_t h = 0; h < s.out[1]; ++h)
-    for (int64_t w = 0; w < s.out[2]; ++w) {
-      const float* from = framed + h * s.stride[1] * f.row + w * s.stride[2] * f.pixel;
-      for (int64_t i = 0; i < taps.count; ++i, to += taps.length) {
-        copy_pixel(from + taps.offsets[i], 1, taps.length, to);
+    for (int64_t w = 0; w < s.out[2]; ++w, to += depth) {
+      taps.find(s, f, h, w, 1);
+      if (taps.count < s.kernel[1] * taps.columns) {
+        __builtin_memset(to, 0, static_cast<size_t>(depth) * sizeof(float));
+      }
+      for (int64_t i = 0; i < taps.count; ++i) {
+        copy_pixel(framed + taps.offsets[i], 1, taps.length, to + taps.weights[i] / kWide);
       }
     }
   multiply_pixels(c, space.as<float>(), depth);
@@ -204,9 +232,7 @@ void convolve_direct(const LastConv& c) {
   LastFrame f(s, c.groups);
   Scratch space(sizeof(float) * static_cast<size_t>(f.height * f.row + 2 * W));
   frame_rows(c, f, space.as<float>());
-  Scratch tap_space(sizeof(int64_t) * static_cast<size_t>(s.taps()));
-  Taps taps(c, f, tap_space.as<int64_t>());
-  if (gathers(c)) return convolve_gathered(c, f, taps, space.as<float>());
+  if (gathers(c)) return convolve_gathered(c, f, space.as<float>());
   int64_t panels = ceil_div(s.outputs, kWide), threads = thread_count();
   int64_t bytes = s.stride[1] * f.row * static_cast<int64_t>(sizeof(float));
   int64_t blocks = ceil_div(s.out[1], max_of(1, kBlockBytes / max_of(1, bytes))), splits = 1;
@@ -220,9 +246,9 @@ void convolve_direct(const LastConv& c) {
   parallel_for(tasks, big ? 1 : tasks, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
       int64_t split = task % splits, block = task / splits % blocks;
-      direct_block(c, f, taps, space.as<float>(), task / splits / blocks,
-                   s.out[1] * block / blocks, s.out[1] * (block + 1) / blocks,
-                   panels * split / splits, panels * (split + 1) / splits);
+      direct_block(c, f, space.as<float>(), task / splits / blocks, s.out[1] * block / blocks,
+                   s.out[1] * (block + 1) / blocks, panels * split / splits,
+                   panels * (split + 1) / splits);
     }
   });
 }

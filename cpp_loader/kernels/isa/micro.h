@@ -37,7 +37,8 @@ struct Tile {
   Activation activation;
   Finish<T> finish = nullptr;
   const T* added = nullptr;  // null, or another result to add, laid out as c
-  const int64_t* taps = nullptr;  // kTaps: where the rows of A begin, for each run of k products
+  // kTaps: where the rows of A and the panels of B begin, for each run of k products.
+  const int64_t *taps = nullptr, *b_taps = nullptr;
   int64_t tap_count = 1;
   // Null, or what to bring into the second cache meanwhile: so many elements for each product.
   const T *b_ahead = nullptr, *a_ahead = nullptr;

@@ -79,11 +79,14 @@ void pack(int64_t k, int64_t n, const int8_t* b, int64_t b_row, int64_t b_column
   }
 }
 
-// Rows of a as words, and what a tile needs besides.
+// Rows of a as words, and what a tile needs besides. Weights lie behind the second cache when their
+// turn comes: each tile of a panel brings its share of the next one there.
 struct Tile {
   const QuantizedProduct& p;
   const int32_t* a;
   int64_t a_row, steps;
+  const int32_t* ahead = nullptr;
+  int64_t ahead_step = 0;  // words for each step
 };
 
 SL_INLINE int32_t sum_of_row(const QuantizedProduct& p, int64_t row) {
@@ -124,11 +127,14 @@ SL_NOINLINE void finish_tile(const QuantizedProduct& p, const Words* sums, int r
 template <class Dot, int Rows, int Vectors, int Split>
 SL_INLINE void tile(const Tile& t, const int32_t* b, int64_t row, int64_t column) {
   Words sums[Split][Rows][Vectors] = {};
-  const int32_t* a = t.a + row * t.a_row;
+  const int32_t *a = t.a + row * t.a_row, *ahead = t.ahead;
   int64_t s = 0;
   for (; s + Split <= t.steps; s += Split) {
     SL_UNROLL for (int i = 0; i < Split; ++i) {
       Words panel[Vectors];
+      prefetch_second(ahead);
+      prefetch_second(ahead + t.ahead_step / 2);
+      ahead += t.ahead_step;
       SL_UNROLL for (int v = 0; v < Vectors; ++v) {
         panel[v] = load_words(b + ((s + i) * Vectors + v) * kWords);
       }
@@ -159,17 +165,24 @@ SL_INLINE void tile(const Tile& t, const int32_t* b, int64_t row, int64_t column
   finish_tile(t.p, totals, Rows, Vectors, row, column);
 }
 
+// Tiles of nearly equal height: 8 rows are 4 + 4, not 6 + 2.
 template <class Dot, int Vectors>
-SL_NOINLINE void panel(const Tile& t, const int32_t* b, int64_t column) {
-  int64_t row = 0;
-  for (; row + kRows <= t.p.m; row += kRows) tile<Dot, kRows, Vectors, 1>(t, b, row, column);
-  switch (t.p.m - row) {
-    case 5: tile<Dot, 5, Vectors, 1>(t, b, row, column); break;
-    case 4: tile<Dot, 4, Vectors, 1>(t, b, row, column); break;
-    case 3: tile<Dot, 3, Vectors, 1>(t, b, row, column); break;
-    case 2: tile<Dot, 2, Vectors, 2>(t, b, row, column); break;
-    case 1: tile<Dot, 1, Vectors, 4>(t, b, row, column); break;
-    default: break;
+SL_NOINLINE void panel(Tile t, const int32_t* b, int64_t column, const int32_t* next) {
+  const int64_t count = round_up(t.p.m, kRows) / kRows;
+  t.ahead_step = next ? round_up(round_up(kColumns, count) / count, 2) : 0;
+  for (int64_t i = 0, row = 0; i < count; ++i) {
+    t.ahead = next ? next + i * t.steps * t.ahead_step : t.a;
+    int64_t height = t.p.m / count + (i < t.p.m % count);
+    switch (height) {
+      case 6: tile<Dot, kRows, Vectors, 1>(t, b, row, column); break;
+      case 5: tile<Dot, kRows < 5 ? kRows : 5, Vectors, 1>(t, b, row, column); break;
+      case 4: tile<Dot, 4, Vectors, 1>(t, b, row, column); break;
+      case 3: tile<Dot, 3, Vectors, 1>(t, b, row, column); break;
+      case 2: tile<Dot, 2, Vectors, 2>(t, b, row, column); break;
+      case 1: tile<Dot, 1, Vectors, 4>(t, b, row, column); break;
+      default: break;
+    }
+    row += height;
   }
 }
 
@@ -178,10 +191,11 @@ void all_panels(const Tile& t) {
   const int32_t* b = static_cast<const int32_t*>(t.p.packed);
   for (int64_t column = 0; column < t.p.n; column += kColumns) {
     int64_t vectors = round_up(t.p.n - column, kWords) / kWords;
-    if (vectors >= kVectors) panel<Dot, kVectors>(t, b, column);
-    else if (vectors == 1) panel<Dot, 1>(t, b, column);
-    else if (vectors == 2) panel<Dot, 2>(t, b, column);
-    else panel<Dot, 3>(t, b, column);
+    const int32_t* next = column + kColumns < t.p.n ? b + t.steps * kColumns : nullptr;
+    if (vectors >= kVectors) panel<Dot, kVectors>(t, b, column, next);
+    else if (vectors == 1) panel<Dot, 1>(t, b, column, next);
+    else if (vectors == 2) panel<Dot, 2>(t, b, column, next);
+    else panel<Dot, 3>(t, b, column, next);
     b += t.steps * kColumns;
   }
 }
@@ -199,7 +213,8 @@ void multiply(const QuantizedProduct& p) {
   int64_t steps = steps_of(p.k);
   if (has_quads()) {
     if (p.a_row % 4 == 0 && reinterpret_cast<uintptr_t>(p.a) % 4 == 0) {
-      return all_panels<Quads>({p, reinterpret_cast<const int32_t*>(p.a), p.a_row / 4, steps});
+      return all_panels<Quads>(
+          {p, reinterpret_cast<const int32_t*>(p.a), p.a_row / 4, steps, nullptr, 0});
     }
     Scratch words(static_cast<size_t>(p.m * steps) * 4);
     for (int64_t r = 0; r < p.m; ++r) {
@@ -207,11 +222,11 @@ void multiply(const QuantizedProduct& p) {
       const uint8_t* a = p.a + r * p.a_row;
       __builtin_memcpy(to, a, static_cast<size_t>(p.k));
     }
-    return all_panels<Quads>({p, words.as<int32_t>(), steps, steps});
+    return all_panels<Quads>({p, words.as<int32_t>(), steps, steps, nullptr, 0});
   }
   Scratch words(static_cast<size_t>(p.m * steps) * 4);
   widen(p, steps, words.as<int16_t>());
-  all_panels<Pairs>({p, words.as<int32_t>(), steps, steps});
+  all_panels<Pairs>({p, words.as<int32_t>(), steps, steps, nullptr, 0});
 }
 
 }  // namespace

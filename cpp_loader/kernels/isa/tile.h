@@ -66,6 +66,7 @@ SL_NOINLINE void multiply_tile(const Tile<T>& t) {
     const int64_t runs = kind == Operand::kTaps ? t.tap_count : 1;
     for (int64_t run = 0; run < runs; ++run) {
       const T* first = kind == Operand::kTaps ? t.a + t.taps[run] : t.a;
+      if constexpr (kind == Operand::kTaps) b = t.b + t.b_taps[run];
       const T* a[kPointers];
       SL_UNROLL for (int i = 0; i < kPointers; ++i) a[i] = first + 3 * i * t.a_row;
       for (int64_t k = 0; k < t.k; ++k) {

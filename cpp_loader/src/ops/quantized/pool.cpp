@@ -22,7 +22,7 @@ bool settle(Args args, Windows* w) {
   const Tensor& x = args.tensor(0);
   bool bytes = x.dtype() == ScalarType::QInt8 || x.dtype() == ScalarType::QUInt8;
   if (x.dim() != 4 || !bytes || x.is_contiguous() || !is_in_format(x, kChannelsLast)) return false;
-  if (args.boolean(5) || x.numel() == 0) return false;
+  if (x.numel() == 0) return false;
   Ints kernel = args.ints(1, 2), stride = args.ints(2, 2);
   Ints padding = args.ints(3, 2), dilation = args.ints(4, 2);
   if (kernel.size() != 2 || padding.size() != 2 || dilation.size() != 2) return false;
@@ -42,6 +42,10 @@ bool settle(Args args, Windows* w) {
     int64_t room = w->in[d] + 2 * padding[d] - w->dilation[d] * (w->kernel[d] - 1) - 1;
     if (room < 0) return false;
     w->out[d] = room / w->stride[d] + 1;
+    // With ceil_mode windows may reach over the end, but each begins inside or in the first padding.
+    bool more = args.boolean(5) && room % w->stride[d] > 0 &&
+                w->out[d] * w->stride[d] < w->in[d] + padding[d];
+    w->out[d] += more;
   }
   return true;
 }
