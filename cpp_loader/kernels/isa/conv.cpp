@@ -10,6 +10,7 @@
 #include "../parallel.h"
 #include "../scratch.h"
 #include "entry.h"
+#include "inside.h"
 #include "micro.h"
 
 namespace scriptlang::kernels::SL_ISA {

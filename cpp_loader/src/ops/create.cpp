@@ -69,11 +69,16 @@ int64_t arange_length(const Scalar& start, const Scalar& end, const Scalar& step
 template <class T>
 void fill_range(T* to, int64_t n, const Scalar& start, const Scalar& step) {
   kernels::parallel_for(n, 65536, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      if constexpr (std::is_integral_v<T>) {
-        to[i] = T(uint64_t(start.to_int()) + uint64_t(step.to_int()) * uint64_t(i));
-      } else {
-        to[i] = T(start.to_double() + step.to_double() * double(i));
+    if constexpr (std::is_integral_v<T>) {
+      uint64_t from = uint64_t(start.to_int()), by = uint64_t(step.to_int());
+      for (int64_t i = begin; i < end; ++i) to[i] = T(from + by * uint64_t(i));
+    } else {
+      const double from = start.to_double(), by = step.to_double();
+      constexpr int64_t kPiece = 1 << 20;  // numbers within a piece are int32: those have vectors
+      for (; begin < end; begin += kPiece) {
+        int32_t count = int32_t(std::min(kPiece, end - begin));
+        const double first = double(begin);
+        for (int32_t i = 0; i < count; ++i) to[begin + i] = T(from + by * (first + double(i)));
       }
     }
   });

@@ -335,6 +335,40 @@ Tensor cumulate(const Tensor& self, int64_t dim, const Value& dtype, bool sums, 
   return to_dtype(to, result);
 }
 
+// The extremes so far of n elements that lie `stride` apart, and their places. Most elements change
+// nothing: several are looked at together.
+template <bool Greatest, class T>
+void extremes_so_far(int64_t n, int64_t stride, const T* a, T* o, int64_t* p) {
+  auto takes = [](T best, T x) { return (Greatest ? x >= best : x <= best) || is_nan(x); };
+  constexpr int64_t kTogether = 16;
+  T best = a[0];
+  int64_t place = 0, i = 0;
+  while (i < n) {
+    int64_t end = std::min(n, i + kTogether);
+    if (stride == 1 && end - i == kTogether) {
+      int changes = 0;
+      for (int64_t j = 0; j < kTogether; ++j) {
+        changes |= int(Greatest ? a[i + j] >= best : a[i + j] <= best) | int(a[i + j] != a[i + j]);
+      }
+      if (!changes) {
+        std::fill_n(o + i, kTogether, best);
+        std::fill_n(p + i, kTogether, place);
+        i = end;
+        continue;
+      }
+    }
+    for (; i < end; ++i) {
+      T x = a[i * stride];
+      if (takes(best, x)) {
+        best = x;
+        place = i;
+      }
+      o[i * stride] = best;
+      p[i * stride] = place;
+    }
+  }
+}
+
 void running_extreme(const Tensor& self, int64_t dim, bool greatest, const char* name,
                      Value* out) {
   dim = wrap_dim(dim, self.dim());
@@ -347,17 +381,8 @@ void running_extreme(const Tensor& self, int64_t dim, bool greatest, const char*
     T* o = values.data<T>();
     int64_t* p = places.data<int64_t>();
     for_lines(values, dim, [&](int64_t at, int64_t n, int64_t stride) {
-      T best = a[at];
-      int64_t place = 0;
-      for (int64_t i = 0; i < n; ++i, at += stride) {
-        bool beats = greatest ? a[at] >= best : a[at] <= best;
-        if (is_nan(a[at]) || (!is_nan(best) && beats)) {
-          best = a[at];
-          place = i;
-        }
-        o[at] = best;
-        p[at] = place;
-      }
+      auto* run = greatest ? &extremes_so_far<true, T> : &extremes_so_far<false, T>;
+      if (n > 0) run(n, stride, a + at, o + at, p + at);
     });
   });
   out[0] = to_dtype(values, self.dtype());

@@ -175,6 +175,27 @@ Tensor cdist(const Tensor& a, const Tensor& b, double p) {
   return pow(sum_over(pow(difference, Scalar(p)), {last}), Scalar(1 / p));
 }
 
+// Distances between each row of an [n, m] and those that follow it.
+Tensor pdist(const Tensor& self, double p) {
+  SL_CHECK(self.dim() == 2, "pdist only supports 2D tensors, got: ", self.dim(), "D");
+  SL_CHECK(p >= 0, "pdist only supports non-negative p values");
+  int64_t n = self.size(0), m = self.size(1), at = 0;
+  if (!has_distances(self, p)) {
+    std::vector<Tensor> parts;
+    for (int64_t i = 0; i < n; ++i) {
+      Tensor row = view_narrow(self, 0, i, 1), rest = view_narrow(self, 0, i + 1, n - i - 1);
+      parts.push_back(view_select(cdist(row, rest, p), 0, 0));
+    }
+    return parts.empty() ? Tensor::empty({0}, self.dtype()) : cat(parts, 0);
+  }
+  Tensor x = to_contiguous(self), to = Tensor::empty({n * (n - 1) / 2}, x.dtype());
+  for (int64_t i = 0; i < n; at += n - ++i) {
+    const float* row = x.data<float>() + i * m;
+    kernels::kernels().lines->distances(m, row, row + m, n - i - 1, p == 2, to.data<float>() + at);
+  }
+  return p == 2 ? sqrt(to) : to;
+}
+
 // Powers in float64 (or complex128), whatever the operands are.
 Tensor float_power(const Input& base, const Input& exponent) {
   ScalarType type = is_complex(result_type(base, exponent)) ? ScalarType::Complex128
@@ -310,6 +331,7 @@ SL_OP(aten__safe_softmax) {
   out[0] = to_dtype(safe_softmax(to_dtype(args.tensor(0), type), args.integer(1)), type);
 }
 SL_OP(aten_cdist) { out[0] = cdist(args.tensor(0), args.tensor(1), args.number(2)); }
+SL_OP(aten_pdist) { out[0] = pdist(args.tensor(0), args.number(1)); }
 SL_OP(aten_float_power_Tensor_Tensor) {
   out[0] = float_power(Input::of(args[0]), Input::of(args[1]));
 }

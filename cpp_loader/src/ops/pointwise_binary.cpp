@@ -3,6 +3,7 @@
 #include <string>
 
 #include "pointwise_direct.h"
+#include "recording.h"
 
 namespace scriptlang {
 
@@ -158,7 +159,10 @@ Tensor power_of_tensor(const Tensor& base, const Scalar& exponent, const Tensor&
       if (e == -1.0) return one(kernels::Unary::k_reciprocal, "pow");
       if (e == 3.0) {
         Tensor square = binary_result(base, base, Binary::k_mul, "pow", kCommon, nullptr, Tensor());
-        return binary_result(square, base, Binary::k_mul, "pow", kCommon, nullptr, into);
+        // A square that nobody else sees becomes the result.
+        bool own = !into.defined() && !is_symbolic(base) && square.dtype() == type;
+        return binary_result(square, base, Binary::k_mul, "pow", kCommon, nullptr,
+                             own ? square : into);
       }
     }
   }

@@ -156,19 +156,27 @@ template <class T>
 void max_row(const Window& w, const T* row, T* y, T* taps) {
   int64_t n = w.out[2], stride = w.stride[2];
   const auto& copies = *kernels::kernels().copies;
-  std::fill_n(y, n, lowest<T>());
+  bool empty = true;
   for (int64_t k = 0; k < w.kernel[2]; ++k) {
     int64_t shift = k * w.dilation[2] - w.padding[2];  // of the tap's first element
     int64_t first = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
     int64_t end = std::min(n, w.in[2] > shift ? (w.in[2] - 1 - shift) / stride + 1 : 0);
     if (first >= end) continue;
     const T* from = row + first * stride + shift;
+    if (empty) {  // nothing to compare with yet
+      std::fill_n(y, first, lowest<T>());
+      copies.line[kernels::copy_functions_of(sizeof(T))](end - first, y + first, from, stride);
+      std::fill_n(y + end, n - end, lowest<T>());
+      empty = false;
+      continue;
+    }
     if (stride != 1) {
       copies.line[kernels::copy_functions_of(sizeof(T))](end - first, taps, from, stride);
       from = taps;
     }
     raise_to(end - first, y + first, from);
   }
+  if (empty) std::fill_n(y, n, lowest<T>());
 }
 
 // Without places the window's rows are first combined into one.
@@ -179,13 +187,16 @@ void max_plane_fast(const Window& w, const T* x, T* y, T* row, T* taps) {
     Range rd = inside(w, 0, d);
     for (int64_t h = 0; h < w.out[1]; ++h) {
       Range rh = inside(w, 1, h);
-      std::fill_n(row, width, lowest<T>());
+      const T* combined = nullptr;  // the first row as it lies, until there is another
       for (int64_t i = rd.first; i < rd.last; i += w.dilation[0])
         for (int64_t j = rh.first; j < rh.last; j += w.dilation[1]) {
           const T* from = x + (i * w.in[1] + j) * width;
-          raise_to(width, row, from);
+          if (combined && combined != row) std::copy_n(combined, width, row);
+          if (combined) raise_to(width, row, from);
+          combined = combined ? row : from;
         }
-      max_row(w, row, y, taps);
+      if (combined) max_row(w, combined, y, taps);
+      else std::fill_n(y, w.out[2], lowest<T>());
       y += w.out[2];
     }
   }

@@ -41,6 +41,16 @@ struct Keyed {
 template <class Key>
 void sort(int64_t n, Keyed<Key>* items, Keyed<Key>* space) {
   constexpr int kDigits = sizeof(Key);
+  constexpr int64_t kFew = 24;  // counters would cost more
+  if (n <= kFew) {
+    for (int64_t i = 1; i < n; ++i) {
+      Keyed<Key> item = items[i];
+      int64_t at = i;
+      for (; at > 0 && item.key < items[at - 1].key; --at) items[at] = items[at - 1];
+      items[at] = item;
+    }
+    return;
+  }
   uint32_t counts[kDigits][256] = {};
   for (int64_t i = 0; i < n; ++i) {
     for (int d = 0; d < kDigits; ++d) ++counts[d][items[i].key >> (8 * d) & 255];

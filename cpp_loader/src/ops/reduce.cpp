@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "column_sums.h"
 #include "layers.h"
 #include "row_functions.h"
 
@@ -87,14 +88,14 @@ Tensor record_reduction(const Tensor& self, const Dims& dims, bool keepdim,
 
 // Few long rows are cut into pieces; the order of additions is the same.
 void reduce_rows(const Reduction& r, const Tensor& to, const RowFunction& function,
-                 const double* params) {
+                 const double* params, kernels::Convert convert) {
   int64_t n = r.n, from_size = r.rows.itemsize(), size = to.itemsize(), count = row::pieces(n);
   const char* from = static_cast<const char*>(r.rows.raw());
   char* out = static_cast<char*>(to.raw());
   bool whole = function.piece == nullptr || count < 16 || r.outer >= 16;
-  kernels::Convert convert = r.rows.dtype() == to.dtype()
-                                 ? nullptr
-                                 : kernels::converter(to.dtype(), r.rows.dtype());
+  if (convert == nullptr && r.rows.dtype() != to.dtype()) {
+    convert = kernels::converter(to.dtype(), r.rows.dtype());
+  }
   auto row_of = [&](int64_t first, int64_t length, std::vector<char>& converted) {
     const char* at = from + first * from_size;
     if (convert == nullptr) return at;
@@ -140,36 +141,6 @@ ScalarType sum_type(ScalarType t) {
   return t;
 }
 
-// Sums and products that leave the data where it lies. Sums of long columns stay exact: they are
-// made of partial ones.
-bool try_columns(const Tensor& self, const Dims& dims, const Tensor& to,
-                 bool sums) {
-  Columns c;
-  ScalarType type = self.dtype();
-  bool known = type == ScalarType::Float32 || type == ScalarType::Float64 ||
-               type == ScalarType::Int64;
-  if (!known || type != to.dtype() || !c.find(self, dims)) return false;
-  for_row_type(type, [&](auto zero) {
-    using T = decltype(zero);
-    const auto& lines = kernels::kernels().lines->of(zero);
-    const T* from = self.data<T>();
-    T* out = to.data<T>();
-    constexpr int64_t kRows = 64;
-    c.for_bands([&](int64_t at, int64_t result, int64_t width) {
-      T* target = out + result;
-      std::fill_n(target, width, T(sums ? 0 : 1));
-      if (!sums) return lines.multiply_columns(c.n, width, from + at, c.inner, target);
-      for (int64_t row = 0; row < c.n; row += kRows) {
-        T part[Columns::kBand] = {};
-        lines.add_columns(std::min(kRows, c.n - row), width, from + at + row * c.inner, c.inner,
-                          part);
-        lines.add_columns(1, width, part, 0, target);
-      }
-    });
-  });
-  return true;
-}
-
 // How many elements of a bool tensor are true.
 Tensor count_bytes(const Tensor& self, const Dims& dims, bool keepdim) {
   const auto& lines = *kernels::kernels().lines;
@@ -190,7 +161,9 @@ Tensor count_bytes(const Tensor& self, const Dims& dims, bool keepdim) {
   return to;
 }
 
-Tensor sum(const Tensor& self, const Dims& dims, bool keepdim, ScalarType result) {
+// `cleaned`: NaN counts as 0; the result is then of the type that sums are kept in.
+Tensor sum(const Tensor& self, const Dims& dims, bool keepdim, ScalarType result,
+           kernels::Convert cleaned = nullptr) {
   ScalarType computed = sum_type(result);
   if (is_symbolic(self)) {
     const RowFunction* function = nullptr;
@@ -203,7 +176,8 @@ Tensor sum(const Tensor& self, const Dims& dims, bool keepdim, ScalarType result
   bool widened = is_floating(self.dtype()) && self.itemsize() == 2 && is_floating(computed);
   if ((self.dtype() == computed || widened) && has_more_behind(self, dims)) {
     Tensor to = Tensor::empty(reduced_sizes(self, dims, keepdim), computed);
-    if (try_columns(to_dtype(self, computed), dims, to, true)) return to_dtype(to, result);
+    kernels::Convert convert = widened ? kernels::converter(computed, self.dtype()) : cleaned;
+    if (try_sums(self, dims, to, convert)) return to_dtype(to, result);
   }
   if (self.dtype() == ScalarType::Bool && computed == ScalarType::Int64) {
     return to_dtype(count_bytes(self, dims, keepdim), result);
@@ -218,7 +192,9 @@ Tensor sum(const Tensor& self, const Dims& dims, bool keepdim, ScalarType result
     });
   } else {
     for_row_type(computed,
-                 [&](auto zero) { reduce_rows(r, to, row::kSum<decltype(zero)>); });
+                 [&](auto zero) {
+                   reduce_rows(r, to, row::kSum<decltype(zero)>, nullptr, cleaned);
+                 });
   }
   return to_dtype(to, result);
 }
@@ -268,7 +244,7 @@ Tensor product(const Tensor& self, const Dims& dims, bool keepdim,
   ScalarType computed = sum_type(result);
   if (self.dtype() == computed && has_more_behind(self, dims)) {
     Tensor to = Tensor::empty(reduced_sizes(self, dims, keepdim), computed);
-    if (try_columns(self, dims, to, false)) return to_dtype(to, result);
+    if (try_products(self, dims, to)) return to_dtype(to, result);
   }
   Reduction r = reduction(self, dims, keepdim, computed);
   Tensor to = r.result(computed);
@@ -447,6 +423,25 @@ Tensor without_nan(const Tensor& self) {
   return unary_result(self, kernels::Unary::k_nan_to_num, "nansum", Rule::kSame, p);
 }
 
+// As a conversion of elements that follow each other.
+template <class T>
+void copy_without_nan(int64_t n, void* to, int64_t, const void* from, int64_t) {
+  const T* x = static_cast<const T*>(from);
+  T* y = static_cast<T*>(to);
+  for (int64_t i = 0; i < n; ++i) y[i] = x[i] == x[i] ? x[i] : T(0);
+}
+
+Tensor sum_without_nan(const Tensor& self, const Dims& dims, bool keepdim, ScalarType result) {
+  bool plain = self.dtype() == result && !is_symbolic(self);
+  if (plain && result == ScalarType::Float32) {
+    return sum(self, dims, keepdim, result, &copy_without_nan<float>);
+  }
+  if (plain && result == ScalarType::Float64) {
+    return sum(self, dims, keepdim, result, &copy_without_nan<double>);
+  }
+  return sum(without_nan(self), dims, keepdim, result);
+}
+
 }  // namespace
 
 Tensor sum_over(const Tensor& self, const Dims& dims, bool keepdim) {
@@ -466,8 +461,8 @@ SL_OP(aten_sum_dim_IntList) {
 }
 SL_OP(aten_nansum) {
   const Tensor& self = args.tensor(0);
-  out[0] = sum(without_nan(self), reduced_dims(args[1], self.dim()), args.boolean(2),
-               sum_result(args, 3, self));
+  out[0] = sum_without_nan(self, reduced_dims(args[1], self.dim()), args.boolean(2),
+                           sum_result(args, 3, self));
 }
 SL_OP(aten_mean) { out[0] = mean(args.tensor(0), Value(), false, args[1]); }
 SL_OP(aten_mean_dim) { out[0] = mean(args.tensor(0), args[1], args.boolean(2), args[3]); }

@@ -33,9 +33,9 @@ Tensor record_reduction(const Tensor& self, const Dims& dims, bool keepdim,
                         std::vector<double> params, Whole whole);
 
 // Runs a function of rows that reduces, on rows of the result's type or of one that is converted to
-// it row by row.
+// it row by row; by `convert`, if that is given.
 void reduce_rows(const Reduction& r, const Tensor& to, const RowFunction& function,
-                 const double* params = nullptr);
+                 const double* params = nullptr, kernels::Convert convert = nullptr);
 
 // Calls f(row, n) -> R for every row and stores what it returns.
 template <class T, class R, class F>

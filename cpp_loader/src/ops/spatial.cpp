@@ -26,7 +26,8 @@ struct Sampler {
   // From [-1, 1] to element positions.
   template <class T>
   T position(T x, int64_t size) const {
-    return align_corners ? (x + 1) / 2 * T(size - 1) : ((x + 1) * T(size) - 1) / 2;
+    T last = T(size - 1), all = T(size);
+    return align_corners ? (x + 1) / 2 * last : ((x + 1) * all - 1) / 2;
   }
 
   // Moves a position that lies outside back in, as the padding mode says.
@@ -87,21 +88,68 @@ struct Taps {
   }
 };
 
-// Bilinear samples of a plane where all four neighbours are inside; false elsewhere.
+// Bilinear samples of pixels whose four neighbours are all inside: where the first of them is, and
+// their weights, of many pixels side by side, so that loops over them have vectors.
 template <class T>
-bool sample_four(const Sampler& s, const T* at, int64_t h, int64_t w, int64_t channels,
-                 const T* image, int64_t in_pixels, T* to, int64_t pixels) {
-  T x = s.position(at[0], w), y = s.position(at[1], h);
-  if (!(x >= T(0) && x < T(w - 1) && y >= T(0) && y < T(h - 1))) return false;
-  int64_t left = int64_t(x), top = int64_t(y);
-  T right = x - T(left), below = y - T(top);
-  T nw = (1 - right) * (1 - below), ne = right * (1 - below);
-  T sw = (1 - right) * below, se = right * below;
-  const T* from = image + top * w + left;
-  for (int64_t c = 0; c < channels; ++c, from += in_pixels, to += pixels) {
-    *to = from[0] * nw + from[1] * ne + from[w] * sw + from[w + 1] * se;
+struct Fours {
+  static constexpr int kMost = 256;
+  int32_t place[kMost], inside[kMost];
+  T weight[4][kMost];
+  int count = 0, outside = 0;
+
+  // From the grid's positions, n <= kMost.
+  void find(const Sampler& s, const T* grid, int n, int64_t h, int64_t w) {
+    T x[kMost], y[kMost];
+    for (int i = 0; i < n; ++i) {
+      x[i] = s.position(grid[2 * i], w);
+      y[i] = s.position(grid[2 * i + 1], h);
+    }
+    count = n;
+    outside = 0;
+    const T last_x = T(w - 1), last_y = T(h - 1);
+    const int32_t width = int32_t(w);
+    for (int i = 0; i < n; ++i) {
+      int32_t ok = int32_t(x[i] >= T(0)) & int32_t(x[i] < last_x) & int32_t(y[i] >= T(0)) &
+                   int32_t(y[i] < last_y);
+      T across = ok ? x[i] : T(0), down = ok ? y[i] : T(0);
+      int32_t left = int32_t(across), top = int32_t(down);
+      T right = across - T(left), below = down - T(top);
+      inside[i] = ok;
+      outside += 1 - ok;
+      place[i] = top * width + left;
+      weight[0][i] = (1 - right) * (1 - below);
+      weight[1][i] = right * (1 - below);
+      weight[2][i] = (1 - right) * below;
+      weight[3][i] = right * below;
+    }
   }
-  return true;
+  // Those outside are given something, too, if the plane has two rows and columns.
+  void sample(const T* plane, int64_t w, T* to) const {
+    for (int i = 0; i < count; ++i) {
+      const T* from = plane + place[i];
+      to[i] = from[0] * weight[0][i] + from[1] * weight[1][i] + from[w] * weight[2][i] +
+              from[w + 1] * weight[3][i];
+    }
+  }
+};
+
+// One pixel of all channels, from whatever is inside of the image.
+template <class T>
+void sample_pixel(const Sampler& s, const T* at, int64_t n, int64_t depth, int64_t h, int64_t w,
+                  const T* plane, int64_t channels, T* to, int64_t pixels) {
+  Taps<T> x(s, at[0], w), y(s, at[1], h), z(s, n == 3 ? at[2] : T(0), depth);
+  for (int64_t c = 0; c < channels; ++c, plane += depth * h * w) {
+    T total = 0;
+    for (int a = 0; a < (n == 3 ? z.count : 1); ++a) {
+      const T* layer = plane + (n == 3 ? z.place[a] * h * w : 0);
+      T weight = n == 3 ? z.weight[a] : T(1);
+      for (int b = 0; b < y.count; ++b)
+        for (int k = 0; k < x.count; ++k) {
+          total += layer[y.place[b] * w + x.place[k]] * x.weight[k] * y.weight[b] * weight;
+        }
+    }
+    to[c * pixels] = total;
+  }
 }
 
 template <class T>
@@ -112,33 +160,28 @@ void sample(const Sampler& s, const Tensor& input, const Tensor& grid, const Ten
     in_pixels *= input.size(d);
   }
   int64_t depth = n == 3 ? input.size(2) : 1, h = input.size(n), w = input.size(n + 1);
-  const bool four = n == 2 && s.interpolation == kBilinear;
+  const bool four = n == 2 && s.interpolation == kBilinear && h > 1 && w > 1 &&
+                    h < (1 << 24) && w < (1 << 24) && in_pixels < (int64_t{1} << 31);
   kernels::parallel_for(input.size(0) * pixels, 4096 / channels + 1,
                         [&](int64_t begin, int64_t end) {
-    int64_t image = begin / pixels, pixel = begin % pixels;
-    for (int64_t i = begin; i < end; ++i, ++pixel) {
-      if (pixel == pixels) {
-        pixel = 0;
-        ++image;
-      }
-      const T* at = grid.data<T>() + i * n;
+    Fours<T> fours;
+    while (begin < end) {
+      int64_t image = begin / pixels, pixel = begin % pixels;
+      int64_t count = std::min({end - begin, pixels - pixel, int64_t(Fours<T>::kMost)});
+      const T* at = grid.data<T>() + begin * n;
       const T* planes = input.data<T>() + image * channels * in_pixels;
       T* result = out.data<T>() + image * channels * pixels + pixel;
-      if (four && sample_four(s, at, h, w, channels, planes, in_pixels, result, pixels)) continue;
-      Taps<T> x(s, at[0], w), y(s, at[1], h), z(s, n == 3 ? at[2] : T(0), depth);
-      for (int64_t c = 0; c < channels; ++c) {
-        const T* plane = planes + c * in_pixels;
-        T total = 0;
-        for (int a = 0; a < (n == 3 ? z.count : 1); ++a) {
-          const T* layer = plane + (n == 3 ? z.place[a] * h * w : 0);
-          T weight = n == 3 ? z.weight[a] : T(1);
-          for (int b = 0; b < y.count; ++b)
-            for (int k = 0; k < x.count; ++k) {
-              total += layer[y.place[b] * w + x.place[k]] * x.weight[k] * y.weight[b] * weight;
-            }
+      if (four) {
+        fours.find(s, at, int(count), h, w);
+        for (int64_t c = 0; c < channels; ++c) {
+          fours.sample(planes + c * in_pixels, w, result + c * pixels);
         }
-        result[c * pixels] = total;
       }
+      for (int64_t i = 0; i < count && (!four || fours.outside > 0); ++i) {
+        if (four && fours.inside[i]) continue;
+        sample_pixel(s, at + i * n, n, depth, h, w, planes, channels, result + i, pixels);
+      }
+      begin += count;
     }
   });
 }

@@ -324,28 +324,25 @@ void most_frequent(const Tensor& self, int64_t dim, bool keepdim, Value* out) {
   Tensor values = r.result(computed), places = r.result(ScalarType::Int64);
   SL_CHECK(r.n > 0 || r.outer == 0, "mode(): Expected reduction dim ", dim,
            " to have non-zero size.");
+  SL_CHECK(r.n < int64_t{1} << 32, "mode(): dimension ", dim, " is too long");
   for_type(computed, "mode", [&](auto zero) {
     using T = decltype(zero);
+    radix::Order<T> order(r.n);
     for (int64_t row = 0; row < r.outer; ++row) {
       const T* from = r.rows.data<T>() + row * r.n;
-      std::vector<int64_t> order(static_cast<size_t>(r.n));
-      for (int64_t i = 0; i < r.n; ++i) order[size_t(i)] = i;
-      std::stable_sort(order.begin(), order.end(),
-                       [&](int64_t a, int64_t b) { return before(from[a], from[b]); });
-      int64_t best = 0, best_count = 0, count = 0;
+      order.sort(from, false);
+      // Equal elements keep their order: a run's last one is the one that is reported.
+      int64_t best = order[0], best_count = 0, count = 0;
       for (int64_t i = 0; i < r.n; ++i) {
-        bool same = i > 0 && from[order[size_t(i)]] == from[order[size_t(i - 1)]];
+        bool same = i > 0 && from[order[i]] == from[order[i - 1]];
         count = same ? count + 1 : 1;
         if (count > best_count) {
           best_count = count;
-          best = order[size_t(i)];
+          best = order[i];
         }
       }
       values.data<T>()[row] = from[best];
-      // The last of the equal elements is the one that is reported.
-      for (int64_t i = 0; i < r.n; ++i) {
-        if (from[i] == from[best]) places.data<int64_t>()[row] = i;
-      }
+      places.data<int64_t>()[row] = best;
     }
   });
   out[0] = to_dtype(values, self.dtype());
