@@ -73,6 +73,22 @@ def samples():
     yield call("histogram", A.normal(20), 4)
     yield call("sum", A.normal(200, 300), 0)
     yield call("mean", A.uniform(100000))
+    # Long rows, several blocks of rows, and runs in which no extreme changes.
+    x = A.normal(3, 150, 35)
+    x[1, 5:140:9, 3] = np.nan
+    for dim in ([-1], [0], [1], [0, 1], None):
+        yield call("nansum", x, dim)
+        yield call("sum", x.astype("float16"), dim, tolerance=2e-2)
+    x = A.normal(2, 100)
+    x[1, 70] = np.nan
+    yield call("nansum", np.tile(x, (1, 700)), [1], tolerance=1e-4)
+    for name in ("cummax", "cummin"):
+        for dim in (0, 1):
+            yield call(name, x, dim)
+    yield call("mode", A.integers(0, 9, 3, 14), 1)
+    yield call("pow", A.normal(3, 50), 3)
+    for p in (1.0, 2.0, 3.0):
+        yield call("pdist", A.normal(9, 21), p)
 
 
 SAMPLES = list(samples())
