@@ -7,6 +7,7 @@ stay in place, else pixel areas do.
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -176,21 +177,68 @@ for _name, _mode, _dims, _aligned in FAMILIES:
         _declare(_name.format(f"{_d}d"), _d, interpolate(_mode, _d), _aligned)
 
 
-def sample_at(size: int, x: np.ndarray, padding: int, align: bool) -> np.ndarray:
-    """Grid coordinates in [-1, 1] as pixels, with the padding mode (0 zeros, 1 border, 2 reflection)."""
-    x = (x + 1) / 2 * (size - 1) if align else ((x + 1) * size - 1) / 2
-    if padding == 1:
-        return np.clip(x, 0, size - 1)
-    if padding == 2:
-        low, high = (0, size - 1) if align else (-0.5, size - 0.5)
-        span = high - low
+class GridAxis:
+    """Where the positions of a grid along one dimension of an image lie.
+
+    padding: 0 zeros, 1 border, 2 reflection.  flat: images of two dimensions, whose positions PyTorch
+    computes in another order than those of volumes; there NaN is the first pixel where pixels are
+    repeated, and else makes the sample NaN.
+    """
+
+    def __init__(self, size: int, padding: int, align: bool, flat: bool):
+        self.size, self.padding, self.align, self.flat = size, padding, align, flat
+
+    def pixels(self, x: np.ndarray) -> np.ndarray:
+        """Coordinates in [-1, 1] as pixels, in the precision of the coordinates."""
+        n = self.size
+        if self.flat:
+            return (x + 1) * ((n - 1) / 2) if self.align else (x + 1) * (n / 2) - 0.5
+        return (x + 1) / 2 * (n - 1) if self.align else ((x + 1) * n - 1) / 2
+
+    def inside(self, x: np.ndarray) -> np.ndarray:
+        """Pixels outside of the image moved back in, as the padding says."""
+        last = self.size - 1
+        if self.padding == 2:
+            x = self.reflected(x)
+        if self.padding and self.flat:
+            return np.minimum(np.where(x > 0, x, 0), last)
+        if self.padding:
+            x = np.where(x < 0, 0, x)
+            return np.where(x < last, x, last)
+        return x
+
+    def reflected(self, x: np.ndarray) -> np.ndarray:
+        low, span = (0, self.size - 1) if self.align else (-0.5, self.size)
         if span == 0:
             return np.zeros_like(x)
-        x = np.abs(x - low)
-        flips, extra = np.floor(x / span), np.mod(x, span)
-        x = np.where(flips % 2 == 0, extra + low, span - extra + low)
-        return np.clip(x, 0, size - 1)
-    return x
+        distance = np.abs(x - low)
+        if self.flat:
+            extra = distance - np.trunc(distance / (2 * span)) * (2 * span)
+            return np.minimum(extra, 2 * span - extra) + low
+        flips, extra = np.floor(distance / span), np.mod(distance, span)
+        return np.where(flips % 2 == 0, extra, span - extra) + low
+
+    def taps(self, x: np.ndarray, interpolation: int) -> tuple[list, list]:
+        """The pixels that are read, -100 for none, and their weights.
+
+        interpolation: 0 bilinear, 1 nearest, 2 bicubic.
+        """
+        x = self.pixels(x)
+        if interpolation == 2:
+            low = np.floor(x)
+            steps = range(-1, 3)
+            part = x - low
+            return ([pixel_indices(self.inside(low + s)) for s in steps],
+                    [cubic_weight(part - s, -0.75) + part * 0 for s in steps])   # NaN stays NaN
+        x = self.inside(x)
+        if interpolation == 1:
+            return [pixel_indices(np.rint(x))], [np.ones_like(x)]
+        low = np.floor(x) if self.flat else np.floor(np.where(np.isfinite(x), x, -100))
+        return [pixel_indices(low), pixel_indices(low + 1)], [1 - (x - low), x - low]
+
+
+def pixel_indices(x: np.ndarray) -> np.ndarray:
+    return np.where(np.abs(x) < 1e9, x, -100).astype(np.int64)
 
 
 def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
@@ -199,63 +247,35 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
                            f"{len(input._size) - 2} in last dimension and the batch of the input, but "
                            f"got grid with sizes {list(grid._size)}")
     dims = len(input._size) - 2
-    x, g = input._array, grid._array.astype(np.float64)
-    sizes = input._size[2:]
     if interpolation_mode == 2 and dims != 2:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
-    coords = [g[..., dims - 1 - d] for d in range(dims)]
-    pad = padding_mode if interpolation_mode != 2 else 0
-    coords = [sample_at(n, c, pad, align_corners) for n, c in zip(sizes, coords)]
-    taps = []
-    for c in coords:
-        c = np.where(np.isfinite(c), c, -100.0)
-        if interpolation_mode == 1:
-            taps.append(([np.rint(c).astype(np.int64)], [np.ones_like(c)]))
-        elif interpolation_mode == 0:
-            low = np.floor(c)
-            taps.append(([low.astype(np.int64), low.astype(np.int64) + 1], [1 - (c - low), c - low]))
-        else:
-            low = np.floor(c)
-            steps = range(-1, 3)
-            taps.append(([low.astype(np.int64) + s for s in steps],
-                         [cubic_weight(c - low - s, -0.75) for s in steps]))
+    x, g = input._array, grid._array
+    if g.dtype != np.float64:
+        g = g.astype(np.float32)
+    taps = [GridAxis(n, padding_mode, align_corners, dims == 2).taps(
+        g[..., dims - 1 - d], interpolation_mode) for d, n in enumerate(input._size[2:])]
     return Tensor._wrap(np.ascontiguousarray(
-        gather_taps(x, sizes, taps, padding_mode, align_corners,
-                    interpolation_mode).astype(x.dtype)))
+        gather_taps(x, input._size[2:], taps, dims == 2).astype(x.dtype)))
 
 
-def gather_taps(x, sizes, taps, padding, align, mode):
-    """Sum over every combination of taps of weight times pixel; pixels outside count as zero."""
-    import itertools
+def gather_taps(x: np.ndarray, sizes, taps: list[tuple[list, list]], keeps_nan: bool) -> np.ndarray:
+    """Sum over every combination of taps of weight times pixel; pixels outside count as zero.
 
+    keeps_nan: weights that are NaN count outside, too.
+    """
     batch = np.arange(x.shape[0]).reshape(-1, *[1] * (x.ndim - 2))
     total = 0
     moved = np.moveaxis(x, 1, -1).astype(np.float64)
     for choice in itertools.product(*(range(len(t[0])) for t in taps)):
         at = [taps[d][0][k] for d, k in enumerate(choice)]
-        weight = math.prod(taps[d][1][k] for d, k in enumerate(choice))
-        if mode == 2 and padding:
-            at = [_wrapped(a, n, padding, align) for a, n in zip(at, sizes)]
+        weight = math.prod(taps[d][1][k].astype(np.float64) for d, k in enumerate(choice))
         inside = np.ones(weight.shape, bool)
         for a, n in zip(at, sizes):
             inside &= (a >= 0) & (a < n)
+        outside = np.where(np.isnan(weight), np.nan, 0) if keeps_nan else 0
         key = tuple(np.clip(a, 0, n - 1) for a, n in zip(at, sizes))
-        total = total + moved[(batch, *key)] * np.where(inside, weight, 0)[..., None]
+        total = total + moved[(batch, *key)] * np.where(inside, weight, outside)[..., None]
     return np.moveaxis(total, -1, 1)
-
-
-def _wrapped(a, n, padding, align):
-    """Pixel indices of bicubic taps under border or reflection padding."""
-    if padding == 1:
-        return np.clip(a, 0, n - 1)
-    low, high = (0, 2 * (n - 1)) if align else (-1, 2 * n - 1)
-    span = (high - low) / 2
-    if span == 0:
-        return np.zeros_like(a)
-    x = np.abs(a - low / 2)
-    flips, extra = np.floor(x / span), np.mod(x, span)
-    x = np.where(flips % 2 == 0, extra + low / 2, span - extra + low / 2)
-    return np.clip(x, 0, n - 1).astype(np.int64)
 
 
 _args = "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)"

@@ -3,6 +3,8 @@ the coordinates are rounded."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from tests.ops.harness import Arrays, both_tests, call
 
 A = Arrays("resize")
@@ -29,6 +31,18 @@ def samples():
         yield call("upsample_bilinear2d", wide, [1, width], False)
         yield call("upsample_bicubic2d", wide, [1, width], False)
         yield call("upsample_linear1d", wide[0], [width], False)
+
+
+    # Positions inside, outside, half-way between two pixels, and none at all.
+    grid = 2.8 * A.uniform(1, 4, 5, 2) - 1.4
+    grid[0, 1] = [[-1, 1], [0, 0.5], [0.25, -0.75], [0.5, 1], [-0.6, 0.2]]
+    grid[0, 2] = [[np.nan, np.nan], [np.nan, 0], [0, np.nan], [np.inf, 0.3], [-np.inf, 1e30]]
+    volumes = A.normal(1, 2, 2, 4, 3)
+    for padding in (0, 1, 2):
+        for align in (False, True):
+            for mode in (0, 1, 2):
+                yield call("grid_sampler", image, grid, mode, padding, align)
+            yield call("grid_sampler", volumes, grid[:, None, :2][..., [0, 1, 1]], 0, padding, align)
 
 
 SAMPLES = list(samples())

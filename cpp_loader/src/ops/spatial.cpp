@@ -19,31 +19,52 @@ namespace {
 enum Interpolation : int64_t { kBilinear = 0, kNearest = 1, kBicubic = 2 };
 enum Padding : int64_t { kZeros = 0, kBorder = 1, kReflection = 2 };
 
+// Positions in images are computed in another order than those in volumes, as PyTorch's are; and in
+// images NaN is the first pixel where pixels are repeated, and else makes the sample NaN.
 struct Sampler {
   int64_t interpolation, padding;
   bool align_corners;
+  bool flat = true;  // an image, not a volume
 
   // From [-1, 1] to element positions.
   template <class T>
   T position(T x, int64_t size) const {
     T last = T(size - 1), all = T(size);
+    if (flat) return align_corners ? (x + 1) * (last / 2) : (x + 1) * (all / 2) - T(0.5);
     return align_corners ? (x + 1) / 2 * last : ((x + 1) * all - 1) / 2;
   }
 
   // Moves a position that lies outside back in, as the padding mode says.
   template <class T>
   T inside(T x, int64_t size) const {
-    if (padding == kReflection) {
-      T low = align_corners ? T(0) : T(-0.5), span = align_corners ? T(size - 1) : T(size);
-      if (span <= 0) return T(0);
-      T distance = std::abs(x - low), extra = std::fmod(distance, span);
-      bool even = std::fmod(std::floor(distance / span), T(2)) == 0;
-      x = even ? extra + low : span - extra + low;
+    const T last = T(size - 1);
+    if (padding == kReflection) x = reflected(x, size);
+    if (padding == kZeros) return flat || std::isfinite(x) ? x : T(-100);
+    if (flat) return std::min(x > 0 ? x : T(0), last);
+    x = x < 0 ? T(0) : x;
+    return x < last ? x : last;
+  }
+  template <class T>
+  T reflected(T x, int64_t size) const {
+    T low = align_corners ? T(0) : T(-0.5), span = align_corners ? T(size - 1) : T(size);
+    if (span <= 0) return T(0);
+    T distance = std::abs(x - low);
+    if (flat) {
+      T extra = distance - std::trunc(distance / (2 * span)) * (2 * span);
+      T back = 2 * span - extra;
+      return (back < extra ? back : extra) + low;
     }
-    if (padding != kZeros) x = std::min(T(size - 1), std::max(x, T(0)));
-    return std::abs(x) < T(1e9) ? x : T(-100);  // what is far away, or NaN, samples nothing
+    T extra = std::fmod(distance, span);
+    bool even = std::fmod(std::floor(distance / span), T(2)) == 0;
+    return (even ? extra : span - extra) + low;
   }
 };
+
+// Of a position: -100, which no image has, for what is far away or NaN.
+template <class T>
+int64_t place_of(T x) {
+  return std::abs(x) < T(1e9) ? int64_t(x) : -100;
+}
 
 template <class T>
 T cubic_weight(int k, T t) {
@@ -59,27 +80,25 @@ struct Taps {
   int count = 0;
   int64_t place[4];
   T weight[4];
+  T start = 0;  // NaN where the weights are
 
   Taps(const Sampler& s, T x, int64_t size) {
     T at = s.position(x, size);
-    if (s.interpolation == kBicubic) {
-      T floor = std::floor(at);
-      if (!std::isfinite(at)) floor = T(-100);
-      for (int k = 0; k < 4; ++k) {
-        T p = s.inside(floor + T(k - 1), size);
-        add(scalars::truncate(p), cubic_weight(k, at - floor), size);
-      }
-      return;
-    }
-    at = s.inside(at, size);
+    if (s.interpolation != kBicubic) at = s.inside(at, size);
     if (s.interpolation == kNearest) {
-      add(scalars::truncate(std::nearbyint(at)), T(1), size);
+      add(place_of(std::nearbyint(at)), T(1), size);
       return;
     }
     T floor = std::floor(at);
-    int64_t first = scalars::truncate(floor);
-    add(first, floor + 1 - at, size);
-    add(first + 1, at - floor, size);
+    start = (at - floor) * 0;
+    if (s.interpolation == kBicubic) {
+      for (int k = 0; k < 4; ++k) {
+        add(place_of(s.inside(floor + T(k - 1), size)), cubic_weight(k, at - floor), size);
+      }
+      return;
+    }
+    add(place_of(floor), floor + 1 - at, size);
+    add(place_of(floor + 1), at - floor, size);
   }
   void add(int64_t p, T w, int64_t size) {
     if (p < 0 || p >= size) return;
@@ -139,7 +158,7 @@ void sample_pixel(const Sampler& s, const T* at, int64_t n, int64_t depth, int64
                   const T* plane, int64_t channels, T* to, int64_t pixels) {
   Taps<T> x(s, at[0], w), y(s, at[1], h), z(s, n == 3 ? at[2] : T(0), depth);
   for (int64_t c = 0; c < channels; ++c, plane += depth * h * w) {
-    T total = 0;
+    T total = x.start + y.start;
     for (int a = 0; a < (n == 3 ? z.count : 1); ++a) {
       const T* layer = plane + (n == 3 ? z.place[a] * h * w : 0);
       T weight = n == 3 ? z.weight[a] : T(1);
@@ -429,7 +448,8 @@ void embedding_bag(Args args, Value* out, int64_t padding) {
 }  // namespace
 
 SL_OP(aten_grid_sampler) {
-  Sampler s{args.integer(2), args.integer(3), args.boolean(4)};
+  const bool flat = args.tensor(0).dim() == 4;
+  Sampler s{args.integer(2), args.integer(3), args.boolean(4), flat};
   out[0] = grid_sample(args.tensor(0), args.tensor(1), s);
 }
 SL_OP(aten_grid_sampler_2d) { op_aten_grid_sampler(ctx, args, out); }
