@@ -1,4 +1,4 @@
-// Views by their geometry: what view.h declares.
+// What view.h declares: sizes and strides of views.
 #include <algorithm>
 #include <cstring>
 
