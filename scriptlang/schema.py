@@ -1,8 +1,8 @@
 """Operator and function schemas: `aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor`.
 
-`parse_schema` reads PyTorch's schema language by hand; arguments that some schema has had are not read
-again.  Tests check it against the lark grammar in irtext.  Alias annotations: `Tensor(a)` aliases set a, `Tensor(a!)` is also written,
-`Tensor(a -> *)` becomes part of any.
+`parse_schema` reads PyTorch's schema language by hand; arguments that some schema has had are not
+read again.  Tests check it against the lark grammar in irtext.  Alias annotations: `Tensor(a)`
+aliases set a, `Tensor(a!)` is also written, `Tensor(a -> *)` becomes part of any.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """Interpolation: every mode, both conventions of corners, and images wide enough to show how
-the coordinates are rounded."""
+the coordinates are rounded; sampling on grids, also where there is no position."""
 
 from __future__ import annotations
 

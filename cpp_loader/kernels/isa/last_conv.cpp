@@ -1,7 +1,7 @@
 // Convolution with channels last, as a matrix product without a matrix of patches.
 //
 // The rows of the input are first framed: laid out with zeros for the padding beside them. A result
-// pixel is then a row of A that begins at its first tap, the next pixel's row begins `stride` pixels
+// pixel is then a row of A that begins at its first tap, that of the next begins `stride` pixels
 // further, and the products of one row of taps are contiguous in both operands. Taps that lie
 // outside of the input for all pixels of a tile are left out, so dilated convolutions of small
 // images do not multiply their padding. One tap without padding needs no frame: that is a matrix

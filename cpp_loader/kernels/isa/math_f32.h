@@ -226,7 +226,7 @@ SL_INLINE float sine_shifted(float x, int32_t quarter) {
   return static_cast<float>((n & 2) ? -y : y);
 }
 
-// y[i] = f(x[i]), in whole vectors and a half one: the last elements are worked on in a padded copy,
+// y[i] = f(x[i]), in whole vectors and a half one: the last elements are done in a padded copy,
 // since the compiler would do them one by one. y may be x.
 template <class F>
 SL_INLINE void map_f32(int64_t n, const float* x, float* y, F f) {
@@ -252,7 +252,7 @@ SL_INLINE float gelu_tanh_f32(float x) {
   return 0.5f * x * (1.0f + tanh_f32(0.79788456f * (x + 0.044715f * x * x * x)));
 }
 
-// A loop: `block` does numbers side by side, `exact` again, one by one, those that are not `inside`.
+// `block` does numbers side by side, `exact` again, one by one, those that are not `inside`.
 template <class T, class Block, class Inside, class Exact>
 SL_INLINE void guarded(int64_t n, void* out, const void* const* in, const int64_t* step,
                        Block block, Inside inside, Exact exact) {

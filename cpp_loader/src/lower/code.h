@@ -262,7 +262,7 @@ struct Code {
   int32_t slots = 0;             // of a frame
   int32_t first_constant = 0;    // slot
   // Nothing counted comes into the frame, unless it is an argument that its check refuses, and no
-  // slot is read before it is written; so slots need not be None at the start, and what is copied of
+  // slot is read before it is written: slots need not be None at the start, and what is copied of
   // the image begins with the constants.
   bool bare = false;
   int32_t image_from = 0;

@@ -81,76 +81,50 @@ Tensor spread(const Tensor& self, const Dims& dims, double correction,
 }
 
 double correction_of(Args args, int i) { return args.none(i) ? 1.0 : args.scalar(i).to_double(); }
+double unbiased(Args args, int i) { return args.boolean(i) ? 1 : 0; }
+
+// Operators (self, dims, correction, keepdim), and those of all dimensions.
+void give_spread(Args args, Value* out, double correction, bool root) {
+  const Tensor& self = args.tensor(0);
+  out[0] = spread(self, reduced_dims(args[1], self.dim()), correction, args.boolean(3), root,
+                  root ? "std" : "var");
+}
+void give_both(Value* out, const Tensor& self, const Dims& dims, double correction, bool keepdim,
+               bool root) {
+  Moments m = moments(self, dims, correction, keepdim, root, root ? "std_mean" : "var_mean");
+  out[0] = m.variance;
+  out[1] = m.mean;
+}
+void give_both(Args args, Value* out, double correction, bool root) {
+  const Tensor& self = args.tensor(0);
+  give_both(out, self, reduced_dims(args[1], self.dim()), correction, args.boolean(3), root);
+}
 
 }  // namespace
 
 SL_OP(aten_var) {
   const Tensor& self = args.tensor(0);
-  out[0] = spread(self, all_dims(self), args.boolean(1) ? 1 : 0, false, false, "var");
+  out[0] = spread(self, all_dims(self), unbiased(args, 1), false, false, "var");
 }
 SL_OP(aten_std) {
   const Tensor& self = args.tensor(0);
-  out[0] = spread(self, all_dims(self), args.boolean(1) ? 1 : 0, false, true, "std");
+  out[0] = spread(self, all_dims(self), unbiased(args, 1), false, true, "std");
 }
-SL_OP(aten_var_dim) {
-  const Tensor& self = args.tensor(0);
-  out[0] = spread(self, reduced_dims(args[1], self.dim()), args.boolean(2) ? 1 : 0,
-                   args.boolean(3), false, "var");
-}
-SL_OP(aten_std_dim) {
-  const Tensor& self = args.tensor(0);
-  out[0] = spread(self, reduced_dims(args[1], self.dim()), args.boolean(2) ? 1 : 0,
-                   args.boolean(3), true, "std");
-}
-SL_OP(aten_var_correction) {
-  const Tensor& self = args.tensor(0);
-  out[0] = spread(self, reduced_dims(args[1], self.dim()), correction_of(args, 2),
-                   args.boolean(3), false, "var");
-}
-SL_OP(aten_std_correction) {
-  const Tensor& self = args.tensor(0);
-  out[0] = spread(self, reduced_dims(args[1], self.dim()), correction_of(args, 2),
-                   args.boolean(3), true, "std");
-}
+SL_OP(aten_var_dim) { give_spread(args, out, unbiased(args, 2), false); }
+SL_OP(aten_std_dim) { give_spread(args, out, unbiased(args, 2), true); }
+SL_OP(aten_var_correction) { give_spread(args, out, correction_of(args, 2), false); }
+SL_OP(aten_std_correction) { give_spread(args, out, correction_of(args, 2), true); }
 SL_OP(aten_var_mean) {
   const Tensor& self = args.tensor(0);
-  Moments m = moments(self, all_dims(self), args.boolean(1) ? 1 : 0, false, false, "var_mean");
-  out[0] = m.variance;
-  out[1] = m.mean;
+  give_both(out, self, all_dims(self), unbiased(args, 1), false, false);
 }
 SL_OP(aten_std_mean) {
   const Tensor& self = args.tensor(0);
-  Moments m = moments(self, all_dims(self), args.boolean(1) ? 1 : 0, false, true, "std_mean");
-  out[0] = m.variance;
-  out[1] = m.mean;
+  give_both(out, self, all_dims(self), unbiased(args, 1), false, true);
 }
-SL_OP(aten_var_mean_dim) {
-  const Tensor& self = args.tensor(0);
-  Moments m = moments(self, reduced_dims(args[1], self.dim()), args.boolean(2) ? 1 : 0,
-                      args.boolean(3), false, "var_mean");
-  out[0] = m.variance;
-  out[1] = m.mean;
-}
-SL_OP(aten_std_mean_dim) {
-  const Tensor& self = args.tensor(0);
-  Moments m = moments(self, reduced_dims(args[1], self.dim()), args.boolean(2) ? 1 : 0,
-                      args.boolean(3), true, "std_mean");
-  out[0] = m.variance;
-  out[1] = m.mean;
-}
-SL_OP(aten_var_mean_correction) {
-  const Tensor& self = args.tensor(0);
-  Moments m = moments(self, reduced_dims(args[1], self.dim()), correction_of(args, 2),
-                      args.boolean(3), false, "var_mean");
-  out[0] = m.variance;
-  out[1] = m.mean;
-}
-SL_OP(aten_std_mean_correction) {
-  const Tensor& self = args.tensor(0);
-  Moments m = moments(self, reduced_dims(args[1], self.dim()), correction_of(args, 2),
-                      args.boolean(3), true, "std_mean");
-  out[0] = m.variance;
-  out[1] = m.mean;
-}
+SL_OP(aten_var_mean_dim) { give_both(args, out, unbiased(args, 2), false); }
+SL_OP(aten_std_mean_dim) { give_both(args, out, unbiased(args, 2), true); }
+SL_OP(aten_var_mean_correction) { give_both(args, out, correction_of(args, 2), false); }
+SL_OP(aten_std_mean_correction) { give_both(args, out, correction_of(args, 2), true); }
 
 }  // namespace scriptlang

@@ -42,7 +42,7 @@ bool settle(Args args, Windows* w) {
     int64_t room = w->in[d] + 2 * padding[d] - w->dilation[d] * (w->kernel[d] - 1) - 1;
     if (room < 0) return false;
     w->out[d] = room / w->stride[d] + 1;
-    // With ceil_mode windows may reach over the end, but each begins inside or in the first padding.
+    // With ceil_mode windows may reach over the end; each begins inside or in the first padding.
     bool more = args.boolean(5) && room % w->stride[d] > 0 &&
                 w->out[d] * w->stride[d] < w->in[d] + padding[d];
     w->out[d] += more;
