@@ -7,8 +7,10 @@ file(GLOB isa_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/isa/*.cpp")
 set(plain_source "${CMAKE_CURRENT_LIST_DIR}/isa/plain_loops.cpp")
 list(REMOVE_ITEM isa_sources "${plain_source}")
 
-# What becomes of sums of codes is rounded step by step, as PyTorch's kernels round it.
+# What becomes of sums of codes is rounded step by step, as PyTorch's kernels round it; so are
+# positions in images.
 set_source_files_properties(
+  "${CMAKE_CURRENT_LIST_DIR}/isa/grid.cpp"
   "${CMAKE_CURRENT_LIST_DIR}/isa/quantized_gemm.cpp"
   "${CMAKE_CURRENT_LIST_DIR}/isa/quantized_rows.cpp"
   PROPERTIES COMPILE_OPTIONS -ffp-contract=off)

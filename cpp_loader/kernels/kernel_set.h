@@ -4,6 +4,7 @@
 #include "copies.h"
 #include "fourier.h"
 #include "gemm.h"
+#include "grid.h"
 #include "last_conv.h"
 #include "last_pool.h"
 #include "lines.h"
@@ -32,6 +33,7 @@ struct KernelSet {
   const CopyFunctions* copies;
   const FourierFunctions<float>* fourier_f32;
   const FourierFunctions<double>* fourier_f64;
+  const GridFunctions* grid;
 
   template <class T>
   const GemmFunctions<T>& gemm() const;

@@ -192,16 +192,17 @@ class GridAxis:
         """Coordinates in [-1, 1] as pixels, in the precision of the coordinates."""
         n = self.size
         if self.flat:
-            return (x + 1) * ((n - 1) / 2) if self.align else (x + 1) * (n / 2) - 0.5
+            half = x.dtype.type((n - 1 if self.align else n) / 2)
+            return (x + 1) * half - (0 if self.align else x.dtype.type(0.5))
         return (x + 1) / 2 * (n - 1) if self.align else ((x + 1) * n - 1) / 2
 
     def inside(self, x: np.ndarray) -> np.ndarray:
         """Pixels outside of the image moved back in, as the padding says."""
-        last = self.size - 1
+        last = x.dtype.type(self.size - 1)
         if self.padding == 2:
             x = self.reflected(x)
         if self.padding and self.flat:
-            return np.minimum(np.where(x > 0, x, 0), last)
+            return np.minimum(np.where(x > 0, x, x.dtype.type(0)), last)
         if self.padding:
             x = np.where(x < 0, 0, x)
             return np.where(x < last, x, last)
@@ -211,34 +212,39 @@ class GridAxis:
         low, span = (0, self.size - 1) if self.align else (-0.5, self.size)
         if span == 0:
             return np.zeros_like(x)
-        distance = np.abs(x - low)
+        distance = np.abs(x - x.dtype.type(low))
         if self.flat:
-            extra = distance - np.trunc(distance / (2 * span)) * (2 * span)
-            return np.minimum(extra, 2 * span - extra) + low
+            twice = x.dtype.type(2 * span)
+            extra = distance - np.trunc(distance / twice) * twice
+            return np.minimum(extra, twice - extra) + x.dtype.type(low)
         flips, extra = np.floor(distance / span), np.mod(distance, span)
         return np.where(flips % 2 == 0, extra, span - extra) + low
 
     def taps(self, x: np.ndarray, interpolation: int) -> tuple[list, list]:
-        """The pixels that are read, -100 for none, and their weights.
+        """The pixels that are read, one that no image has for none, and their weights.
 
         interpolation: 0 bilinear, 1 nearest, 2 bicubic.
         """
         x = self.pixels(x)
         if interpolation == 2:
             low = np.floor(x)
-            steps = range(-1, 3)
+            steps = [x.dtype.type(s) for s in range(-1, 3)]
             part = x - low
-            return ([pixel_indices(self.inside(low + s)) for s in steps],
-                    [cubic_weight(part - s, -0.75) + part * 0 for s in steps])   # NaN stays NaN
+            return ([self.indices(self.inside(low + s)) for s in steps],
+                    [cubic_weight(part - s, x.dtype.type(-0.75)) + part * x.dtype.type(0)
+                     for s in steps])                                          # NaN stays NaN
         x = self.inside(x)
         if interpolation == 1:
-            return [pixel_indices(np.rint(x))], [np.ones_like(x)]
+            return [self.indices(np.rint(x))], [np.ones_like(x)]
         low = np.floor(x) if self.flat else np.floor(np.where(np.isfinite(x), x, -100))
-        return [pixel_indices(low), pixel_indices(low + 1)], [1 - (x - low), x - low]
+        first = self.indices(low)
+        return [first, first + 1], [1 - (x - low), x - low]
 
-
-def pixel_indices(x: np.ndarray) -> np.ndarray:
-    return np.where(np.abs(x) < 1e9, x, -100).astype(np.int64)
+    def indices(self, x: np.ndarray) -> np.ndarray:
+        """Pixels as integers; the last of a wide image may be rounded to one behind it."""
+        wide = x.astype(np.float64)
+        at = np.where(np.abs(wide) < 1e9, wide, -100).astype(np.int64)
+        return np.minimum(at, self.size - 1) if self.padding else at
 
 
 def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
@@ -250,32 +256,49 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
     if interpolation_mode == 2 and dims != 2:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
     x, g = input._array, grid._array
-    if g.dtype != np.float64:
+    rounded = dims == 2 and x.dtype.itemsize == 2   # every step, as PyTorch does for images only
+    if g.dtype != np.float64 and not rounded:
         g = g.astype(np.float32)
-    taps = [GridAxis(n, padding_mode, align_corners, dims == 2).taps(
-        g[..., dims - 1 - d], interpolation_mode) for d, n in enumerate(input._size[2:])]
-    return Tensor._wrap(np.ascontiguousarray(
-        gather_taps(x, input._size[2:], taps, dims == 2).astype(x.dtype)))
+    with np.errstate(all="ignore"):
+        taps = [GridAxis(n, padding_mode, align_corners, dims == 2).taps(
+            g[..., dims - 1 - d], interpolation_mode) for d, n in enumerate(input._size[2:])]
+        real = x.dtype if rounded else np.dtype(np.float64)
+        total = (gather_rows if interpolation_mode == 2 else gather_taps)(
+            x.astype(real), input._size[2:], taps, dims == 2)
+    return Tensor._wrap(np.ascontiguousarray(total.astype(x.dtype)))
 
 
 def gather_taps(x: np.ndarray, sizes, taps: list[tuple[list, list]], keeps_nan: bool) -> np.ndarray:
-    """Sum over every combination of taps of weight times pixel; pixels outside count as zero.
+    """Sum over every combination of taps of weight times pixel, in the type of x; pixels outside
+    count as zero.
 
     keeps_nan: weights that are NaN count outside, too.
     """
     batch = np.arange(x.shape[0]).reshape(-1, *[1] * (x.ndim - 2))
-    total = 0
-    moved = np.moveaxis(x, 1, -1).astype(np.float64)
+    total = x.dtype.type(0)
+    moved = np.moveaxis(x, 1, -1)
     for choice in itertools.product(*(range(len(t[0])) for t in taps)):
         at = [taps[d][0][k] for d, k in enumerate(choice)]
-        weight = math.prod(taps[d][1][k].astype(np.float64) for d, k in enumerate(choice))
+        weight = math.prod((taps[d][1][k].astype(x.dtype) for d, k in enumerate(choice)),
+                           start=x.dtype.type(1))
         inside = np.ones(weight.shape, bool)
         for a, n in zip(at, sizes):
             inside &= (a >= 0) & (a < n)
-        outside = np.where(np.isnan(weight), np.nan, 0) if keeps_nan else 0
+        nothing = x.dtype.type(0)
+        outside = np.where(np.isnan(weight), weight, nothing) if keeps_nan else nothing
         key = tuple(np.clip(a, 0, n - 1) for a, n in zip(at, sizes))
         total = total + moved[(batch, *key)] * np.where(inside, weight, outside)[..., None]
     return np.moveaxis(total, -1, 1)
+
+
+def gather_rows(x: np.ndarray, sizes, taps: list[tuple[list, list]], keeps_nan: bool) -> np.ndarray:
+    """The same, row by row: each row of taps is summed before it takes its own weight."""
+    (places, weights), columns = taps
+    total = x.dtype.type(0)
+    for place, weight in zip(places, weights):
+        row = gather_taps(x, sizes, [([place], [np.ones_like(weight)]), columns], keeps_nan)
+        total = total + row * weight.astype(x.dtype)[:, None]
+    return total
 
 
 _args = "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)"

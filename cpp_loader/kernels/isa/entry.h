@@ -20,6 +20,7 @@ extern const QuantizedProductFunctions quantized_product;
 extern const QuantizedRowFunctions quantized_rows;
 extern const TwisterFunctions twister;
 extern const CopyFunctions copies;
+extern const GridFunctions grid;
 
 // Ways of isa/gemm.cpp that isa/conv.cpp uses too. dot_products wants rows of a and columns of b
 // contiguous; the columns of c are `c_column` apart.

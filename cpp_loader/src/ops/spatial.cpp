@@ -16,31 +16,28 @@ using namespace express;
 
 namespace {
 
-enum Interpolation : int64_t { kBilinear = 0, kNearest = 1, kBicubic = 2 };
-enum Padding : int64_t { kZeros = 0, kBorder = 1, kReflection = 2 };
+using kernels::GridSample;
 
-// Positions in images are computed in another order than those in volumes, as PyTorch's are; and in
-// images NaN is the first pixel where pixels are repeated, and else makes the sample NaN.
-struct Sampler {
-  int64_t interpolation, padding;
+// Samples of volumes, whose positions are computed in another order than those in images, as
+// PyTorch's are.
+struct VolumeSampler {
+  kernels::Interpolation interpolation;
+  kernels::Outside outside;
   bool align_corners;
-  bool flat = true;  // an image, not a volume
 
   // From [-1, 1] to element positions.
   template <class T>
   T position(T x, int64_t size) const {
     T last = T(size - 1), all = T(size);
-    if (flat) return align_corners ? (x + 1) * (last / 2) : (x + 1) * (all / 2) - T(0.5);
     return align_corners ? (x + 1) / 2 * last : ((x + 1) * all - 1) / 2;
   }
 
-  // Moves a position that lies outside back in, as the padding mode says.
+  // Moves a position that lies outside back in, as is asked for.
   template <class T>
   T inside(T x, int64_t size) const {
     const T last = T(size - 1);
-    if (padding == kReflection) x = reflected(x, size);
-    if (padding == kZeros) return flat || std::isfinite(x) ? x : T(-100);
-    if (flat) return std::min(x > 0 ? x : T(0), last);
+    if (outside == kernels::Outside::kReflection) x = reflected(x, size);
+    if (outside == kernels::Outside::kZeros) return std::isfinite(x) ? x : T(-100);
     x = x < 0 ? T(0) : x;
     return x < last ? x : last;
   }
@@ -48,55 +45,32 @@ struct Sampler {
   T reflected(T x, int64_t size) const {
     T low = align_corners ? T(0) : T(-0.5), span = align_corners ? T(size - 1) : T(size);
     if (span <= 0) return T(0);
-    T distance = std::abs(x - low);
-    if (flat) {
-      T extra = distance - std::trunc(distance / (2 * span)) * (2 * span);
-      T back = 2 * span - extra;
-      return (back < extra ? back : extra) + low;
-    }
-    T extra = std::fmod(distance, span);
+    T distance = std::abs(x - low), extra = std::fmod(distance, span);
     bool even = std::fmod(std::floor(distance / span), T(2)) == 0;
     return (even ? extra : span - extra) + low;
   }
 };
 
-// Of a position: -100, which no image has, for what is far away or NaN.
+// Of a position: -100, which no volume has, for what is far away or NaN.
 template <class T>
 int64_t place_of(T x) {
   return std::abs(x) < T(1e9) ? int64_t(x) : -100;
 }
 
-template <class T>
-T cubic_weight(int k, T t) {
-  constexpr T a = T(-0.75);
-  T x = k == 0 ? t + 1 : k == 1 ? t : k == 2 ? 1 - t : 2 - t;
-  if (k == 1 || k == 2) return ((a + 2) * x - (a + 3)) * x * x + 1;
-  return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
-}
-
-// Where one output pixel reads along one dimension, with weights. At most four taps.
+// Where one element of the result reads along one dimension, with weights.
 template <class T>
 struct Taps {
   int count = 0;
-  int64_t place[4];
-  T weight[4];
-  T start = 0;  // NaN where the weights are
+  int64_t place[2];
+  T weight[2];
 
-  Taps(const Sampler& s, T x, int64_t size) {
-    T at = s.position(x, size);
-    if (s.interpolation != kBicubic) at = s.inside(at, size);
-    if (s.interpolation == kNearest) {
+  Taps(const VolumeSampler& s, T x, int64_t size) {
+    T at = s.inside(s.position(x, size), size);
+    if (s.interpolation == kernels::Interpolation::kNearest) {
       add(place_of(std::nearbyint(at)), T(1), size);
       return;
     }
     T floor = std::floor(at);
-    start = (at - floor) * 0;
-    if (s.interpolation == kBicubic) {
-      for (int k = 0; k < 4; ++k) {
-        add(place_of(s.inside(floor + T(k - 1), size)), cubic_weight(k, at - floor), size);
-      }
-      return;
-    }
     add(place_of(floor), floor + 1 - at, size);
     add(place_of(floor + 1), at - floor, size);
   }
@@ -107,105 +81,52 @@ struct Taps {
   }
 };
 
-// Bilinear samples of pixels whose four neighbours are all inside: where the first of them is, and
-// their weights, of many pixels side by side, so that loops over them have vectors.
+// One element of all channels, from whatever is inside of the volume.
 template <class T>
-struct Fours {
-  static constexpr int kMost = 256;
-  int32_t place[kMost], inside[kMost];
-  T weight[4][kMost];
-  int count = 0, outside = 0;
-
-  // From the grid's positions, n <= kMost.
-  void find(const Sampler& s, const T* grid, int n, int64_t h, int64_t w) {
-    T x[kMost], y[kMost];
-    for (int i = 0; i < n; ++i) {
-      x[i] = s.position(grid[2 * i], w);
-      y[i] = s.position(grid[2 * i + 1], h);
-    }
-    count = n;
-    outside = 0;
-    const T last_x = T(w - 1), last_y = T(h - 1);
-    const int32_t width = int32_t(w);
-    for (int i = 0; i < n; ++i) {
-      int32_t ok = int32_t(x[i] >= T(0)) & int32_t(x[i] < last_x) & int32_t(y[i] >= T(0)) &
-                   int32_t(y[i] < last_y);
-      T across = ok ? x[i] : T(0), down = ok ? y[i] : T(0);
-      int32_t left = int32_t(across), top = int32_t(down);
-      T right = across - T(left), below = down - T(top);
-      inside[i] = ok;
-      outside += 1 - ok;
-      place[i] = top * width + left;
-      weight[0][i] = (1 - right) * (1 - below);
-      weight[1][i] = right * (1 - below);
-      weight[2][i] = (1 - right) * below;
-      weight[3][i] = right * below;
-    }
-  }
-  // Those outside are given something, too, if the plane has two rows and columns.
-  void sample(const T* plane, int64_t w, T* to) const {
-    for (int i = 0; i < count; ++i) {
-      const T* from = plane + place[i];
-      to[i] = from[0] * weight[0][i] + from[1] * weight[1][i] + from[w] * weight[2][i] +
-              from[w + 1] * weight[3][i];
-    }
-  }
-};
-
-// One pixel of all channels, from whatever is inside of the image.
-template <class T>
-void sample_pixel(const Sampler& s, const T* at, int64_t n, int64_t depth, int64_t h, int64_t w,
-                  const T* plane, int64_t channels, T* to, int64_t pixels) {
-  Taps<T> x(s, at[0], w), y(s, at[1], h), z(s, n == 3 ? at[2] : T(0), depth);
-  for (int64_t c = 0; c < channels; ++c, plane += depth * h * w) {
-    T total = x.start + y.start;
-    for (int a = 0; a < (n == 3 ? z.count : 1); ++a) {
-      const T* layer = plane + (n == 3 ? z.place[a] * h * w : 0);
-      T weight = n == 3 ? z.weight[a] : T(1);
-      for (int b = 0; b < y.count; ++b)
+void sample_element(const VolumeSampler& s, const T* at, const int64_t* sizes, const T* plane,
+                    int64_t channels, T* to, int64_t to_step) {
+  Taps<T> x(s, at[0], sizes[2]), y(s, at[1], sizes[1]), z(s, at[2], sizes[0]);
+  for (int64_t c = 0; c < channels; ++c, plane += sizes[0] * sizes[1] * sizes[2]) {
+    T total = 0;
+    for (int a = 0; a < z.count; ++a)
+      for (int b = 0; b < y.count; ++b) {
+        const T* row = plane + (z.place[a] * sizes[1] + y.place[b]) * sizes[2];
         for (int k = 0; k < x.count; ++k) {
-          total += layer[y.place[b] * w + x.place[k]] * x.weight[k] * y.weight[b] * weight;
+          total += row[x.place[k]] * x.weight[k] * y.weight[b] * z.weight[a];
         }
-    }
-    to[c * pixels] = total;
+      }
+    to[c * to_step] = total;
   }
 }
 
 template <class T>
-void sample(const Sampler& s, const Tensor& input, const Tensor& grid, const Tensor& out) {
-  int64_t n = input.dim() - 2, channels = input.size(1), pixels = 1, in_pixels = 1;
-  for (int64_t d = 2; d < input.dim(); ++d) {
-    pixels *= out.size(d);
-    in_pixels *= input.size(d);
-  }
-  int64_t depth = n == 3 ? input.size(2) : 1, h = input.size(n), w = input.size(n + 1);
-  const bool four = n == 2 && s.interpolation == kBilinear && h > 1 && w > 1 &&
-                    h < (1 << 24) && w < (1 << 24) && in_pixels < (int64_t{1} << 31);
-  kernels::parallel_for(input.size(0) * pixels, 4096 / channels + 1,
-                        [&](int64_t begin, int64_t end) {
-    Fours<T> fours;
+void sample(const GridSample& s, const Tensor& input, const Tensor& grid, const Tensor& out) {
+  const int64_t n = input.dim() - 2, images = input.size(0), channels = input.size(1);
+  const int64_t pixels = out.numel() / (images * channels);
+  const int64_t in_pixels = input.numel() / (images * channels);
+  const VolumeSampler volume{s.interpolation, s.outside, s.align_corners};
+  kernels::parallel_for(images * pixels, 4096 / channels + 1, [&](int64_t begin, int64_t end) {
     while (begin < end) {
       int64_t image = begin / pixels, pixel = begin % pixels;
-      int64_t count = std::min({end - begin, pixels - pixel, int64_t(Fours<T>::kMost)});
+      int64_t count = std::min(end - begin, pixels - pixel);
       const T* at = grid.data<T>() + begin * n;
       const T* planes = input.data<T>() + image * channels * in_pixels;
-      T* result = out.data<T>() + image * channels * pixels + pixel;
-      if (four) {
-        fours.find(s, at, int(count), h, w);
-        for (int64_t c = 0; c < channels; ++c) {
-          fours.sample(planes + c * in_pixels, w, result + c * pixels);
+      T* to = out.data<T>() + image * channels * pixels + pixel;
+      if (n == 2) {
+        kernels::kernels().grid->of(T())(s, count, at, channels, planes, to, pixels);
+      } else {
+        for (int64_t i = 0; i < count; ++i) {
+          sample_element(volume, at + i * n, input.sizes().data + 2, planes, channels, to + i,
+                         pixels);
         }
-      }
-      for (int64_t i = 0; i < count && (!four || fours.outside > 0); ++i) {
-        if (four && fours.inside[i]) continue;
-        sample_pixel(s, at + i * n, n, depth, h, w, planes, channels, result + i, pixels);
       }
       begin += count;
     }
   });
 }
 
-Tensor grid_sample(const Tensor& input, const Tensor& grid, const Sampler& s) {
+Tensor grid_sample(const Tensor& input, const Tensor& grid, int64_t interpolation,
+                   int64_t outside, bool align_corners) {
   int64_t n = input.dim() - 2;
   SL_CHECK(n == 2 || n == 3, "grid_sampler(): expected 4D or 5D input and grid with same number of "
            "dimensions, but got input with sizes ", to_string(input.sizes()),
@@ -218,15 +139,25 @@ Tensor grid_sample(const Tensor& input, const Tensor& grid, const Sampler& s) {
   SL_CHECK(input.dtype() == grid.dtype(), "grid_sampler(): expected input and grid to have same "
            "dtype, but input has ", dtype_name(input.dtype()), " and grid has ",
            dtype_name(grid.dtype()));
-  SL_CHECK(s.interpolation >= 0 && s.interpolation <= 2 && s.padding >= 0 && s.padding <= 2,
+  SL_CHECK(interpolation >= 0 && interpolation <= 2 && outside >= 0 && outside <= 2,
            "grid_sampler(): unknown interpolation or padding mode");
-  SL_CHECK(n == 2 || s.interpolation != kBicubic,
+  SL_CHECK(n == 2 || interpolation != int64_t(kernels::Interpolation::kBicubic),
            "grid_sampler(): bicubic interpolation only supports 4D input");
   for (int64_t d = 2; d < input.dim(); ++d) {
     SL_CHECK(input.size(d) > 0, "grid_sampler(): expected input to have non-empty spatial "
              "dimensions, but input has sizes ", to_string(input.sizes()));
   }
   ScalarType computed = computed_type(input.dtype(), "grid_sampler");
+  GridSample s{kernels::Interpolation(interpolation), kernels::Outside(outside), align_corners};
+  if (n == 2) {
+    s.height = input.size(2);
+    s.width = input.size(3);
+    s.steps = input.dtype() == ScalarType::BFloat16  ? kernels::Steps::kBfloat16
+              : input.dtype() == ScalarType::Float16 ? kernels::Steps::kFloat16
+                                                     : kernels::Steps::kExact;
+    // Places in larger planes do not fit int32, which go with float32.
+    if (s.height > INT32_MAX / s.width) computed = ScalarType::Float64;
+  }
   std::vector<int64_t> sizes{input.size(0), input.size(1)};
   for (int64_t d = 1; d <= n; ++d) sizes.push_back(grid.size(d));
   Tensor out = Tensor::empty(sizes, computed);
@@ -448,9 +379,8 @@ void embedding_bag(Args args, Value* out, int64_t padding) {
 }  // namespace
 
 SL_OP(aten_grid_sampler) {
-  const bool flat = args.tensor(0).dim() == 4;
-  Sampler s{args.integer(2), args.integer(3), args.boolean(4), flat};
-  out[0] = grid_sample(args.tensor(0), args.tensor(1), s);
+  out[0] = grid_sample(args.tensor(0), args.tensor(1), args.integer(2), args.integer(3),
+                       args.boolean(4));
 }
 SL_OP(aten_grid_sampler_2d) { op_aten_grid_sampler(ctx, args, out); }
 SL_OP(aten_grid_sampler_3d) { op_aten_grid_sampler(ctx, args, out); }
