@@ -141,7 +141,7 @@ def trace_methods(module: Any, inputs: Mapping[str, Any], strict: bool = True) -
 
 
 def _tracer(name: str, func: Callable, args: tuple) -> Tracer:
-    if dispatch.tracer is not None:
+    if dispatch.calls.tracer is not None:
         raise CompileError("a trace is being recorded already", None,
                            "trace the inner function before the outer one")
     if _uses_torch(func, args):

@@ -190,14 +190,14 @@ class TorchTracer(Tracer):
     # On and off
 
     def resume(self) -> None:
-        dispatch.tracer, self.is_recording = self, True
+        dispatch.calls.tracer, self.is_recording = self, True
         self.open = contextlib.ExitStack()
         self.open.enter_context(sizes_from(self))
         self.open.enter_context(_python_dispatcher())
         self.open.enter_context(_mode_class()(self))
 
     def pause(self) -> None:
-        dispatch.tracer, self.is_recording = None, False
+        dispatch.calls.tracer, self.is_recording = None, False
         if self.open is not None:
             self.open.close()
             self.open = None
@@ -205,12 +205,12 @@ class TorchTracer(Tracer):
     @contextlib.contextmanager
     def paused(self):
         """Inside an operator: torch's own code runs as if nothing was recorded."""
-        dispatch.tracer, self.is_recording = None, False
+        dispatch.calls.tracer, self.is_recording = None, False
         try:
             with plain_sizes(), torch._C._DisablePythonDispatcher():
                 yield
         finally:
-            dispatch.tracer, self.is_recording = self, True
+            dispatch.calls.tracer, self.is_recording = self, True
 
 
 def choose(name: str, overload: str, given: dict[str, Any]) -> str:

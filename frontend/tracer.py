@@ -42,7 +42,7 @@ def friendly_type(owner: Any) -> str:
 
 
 class Tracer:
-    """Records operator calls into a graph.  Installed as `dispatch.tracer` while a trace runs."""
+    """Records operator calls into a graph.  Installed as `dispatch.calls.tracer` while a trace runs."""
 
     skipped: tuple[str, ...] = (PACKAGE, HERE)
     """Folders of files that are not the user's program."""
@@ -261,11 +261,11 @@ class Tracer:
     # On and off
 
     def resume(self) -> None:
-        dispatch.tracer, tensors.shape_hook, self.is_recording = self, self.shape, True
+        dispatch.calls.tracer, tensors.shape_hook, self.is_recording = self, self.shape, True
         tensors.look_hook = self.looked_at
 
     def pause(self) -> None:
-        dispatch.tracer, tensors.shape_hook, self.is_recording = None, None, False
+        dispatch.calls.tracer, tensors.shape_hook, self.is_recording = None, None, False
         tensors.look_hook = None
 
     def looked_at(self, what: str) -> None:

@@ -4,7 +4,7 @@ of each function."""
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Iterable, Iterator, Mapping, Sequence
 
 from .. import types as T
 from ..errors import CompileError, GraphError
@@ -27,7 +27,7 @@ class AutoEngine:
             kwargs: Mapping[str, Any] | None = None, limits: Limits | None = None) -> Any:
         return self.chosen(function).run(function, args, kwargs, limits)
 
-    def direct(self, function: Function) -> Callable[[tuple], Any] | None:
+    def direct(self, function: Function) -> Any:
         return self.chosen(function).direct(function)
 
     def missing(self, function: Function, classes: Iterable[T.ClassType] = ()) -> Counter[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import lru_cache
-from typing import Any, Callable, Iterable, Mapping, Protocol, Sequence
+from typing import Any, Iterable, Mapping, Protocol, Sequence
 
 from .. import types as T
 from ..errors import ScriptError
@@ -22,9 +22,6 @@ __all__ = ["Engine", "engine", "choose", "available", "describe", "operators_of"
            "set_num_threads", "get_num_threads"]
 
 NAMES = ("python", "native", "auto")
-
-DIRECT = "direct"
-"""Attribute of a Function that holds what an engine's `direct` gives for it."""
 
 
 class Engine(Protocol):
@@ -39,10 +36,9 @@ class Engine(Protocol):
         Raises RunError for arguments that do not fit, and what the program raises.
         """
 
-    def direct(self, function: Function) -> Callable[[tuple], Any] | None:
-        """What runs the function by place and without limits, where there is a shorter way than
-        `run`; it gives NotImplemented for arguments that `run` has to convert.  It is among the
-        function's attributes as long as it holds."""
+    def direct(self, function: Function) -> Any:
+        """What a Caller may run the function by, without limits, where there is a shorter way than
+        `run`; else None.  It is the function's `direct` as long as it is right."""
 
     def missing(self, function: Function, classes: Iterable[T.ClassType] = ()) -> Counter[str]:
         """Operators the function may reach and the engine lacks, with how often code names them.

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import weakref
 from collections import Counter
-from functools import lru_cache
-from typing import Any, Callable, Iterable, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import Any, Iterable, Mapping, Sequence
 
 from .. import types as T
 from ..errors import (ArchiveError, Frame, LimitError, MissingOperatorError, RunError, attach_stack)
@@ -23,7 +23,6 @@ from . import exceptions
 from .arguments import PLAIN, bind
 from .code import Code, stack_frames, to_tuple
 from .composites import link_composites
-from .engine import DIRECT
 from .native import load
 from .prepare import fused_code
 from .reach import calls_by_name, classes_in, is_for_python, reachable, unique_names
@@ -91,34 +90,27 @@ class NativeProgram:
             self.program = native.Program(trees, types)
         except NativeError as e:
             raise translate(*e.args[:3]) from None
-        self.call = self.program.call
+        self.failure = self.program.failure = partial(failure, self.by_name)
         self.schema = self.codes[function].schema
         reshapes = any(ref.name in RESHAPING for code in self.codes.values()
                        for ref in code.operators)
-        if not self.calls_by_name and not reshapes:
+        self.is_entered = not self.calls_by_name and not reshapes
+        if self.is_entered:
             self.program.enter(self.name, *entry_of(self.schema))
 
-    def run_directly(self, args: tuple) -> Any:
-        """Call the function without limits; NotImplemented where `bind` has to look at the
-        arguments."""
-        if default_generator.is_ahead:
-            default_generator.hand_over()
-        try:
-            return self.call(args)
-        except NativeError as e:
-            raise self.failure(e) from None
 
-    def failure(self, e: Exception, limits: Limits | None = None) -> Exception:
-        """What a run raises for an error of the extension module."""
-        kind, class_name, message, stack = e.args
-        error = translate(kind, class_name, message)
-        if kind == "MemoryError" and limits and limits.memory is not None:
-            error = LimitError(error.message)
-        return attach_stack(exceptions.failure(error), self.frames(stack))
+def failure(by_name: Mapping[str, Code], e: Exception, limits: Limits | None = None) -> Exception:
+    """What a run of a program with these functions raises for an error of the extension module."""
+    kind, class_name, message, stack = e.args
+    error = translate(kind, class_name, message)
+    if kind == "MemoryError" and limits and limits.memory is not None:
+        error = LimitError(error.message)
+    return attach_stack(exceptions.failure(error), frames(by_name, stack))
 
-    def frames(self, stack: Iterable[tuple[str, int]]) -> tuple[Frame, ...]:
-        """The script stack, outermost first, of the engine's (function, instruction) pairs."""
-        return stack_frames((name, self.by_name.get(name), pc) for name, pc in reversed([*stack]))
+
+def frames(by_name: Mapping[str, Code], stack: Iterable[tuple[str, int]]) -> tuple[Frame, ...]:
+    """The script stack, outermost first, of the engine's (function, instruction) pairs."""
+    return stack_frames((name, by_name.get(name), pc) for name, pc in reversed([*stack]))
 
 
 def named_types(codes: Iterable[Code], classes: Iterable[T.ClassType]) -> dict[str, T.Type]:
@@ -154,21 +146,20 @@ class NativeEngine:
         if default_generator.is_ahead:
             default_generator.hand_over()
         try:
+            allowed = NO_LIMITS if limits is None else native_limits(limits)
             if not kwargs:
-                result = program.call(tuple(args)) if limits is None else \
-                    program.program.call_within(tuple(args), *native_limits(limits))
+                result = program.program.call(tuple(args), *allowed)
                 if result is not NotImplemented:
                     return result
             values = bind(program.schema, args, kwargs)
             if program.calls_by_name:
                 program = program_for(function, values)
-            allowed = NO_LIMITS if limits is None else native_limits(limits)
             return program.program.run(program.name, values, *allowed)
         except NativeError as e:
             raise program.failure(e, limits) from None
 
-    def direct(self, function: Function) -> Callable[[tuple], Any] | None:
-        return function.attributes.get(DIRECT)
+    def direct(self, function: Function) -> Any:
+        return function.direct
 
     def missing(self, function: Function, classes: Iterable[T.ClassType] = ()) -> Counter[str]:
         try:
@@ -188,7 +179,8 @@ def program_of(function: Function) -> NativeProgram:
     program = function.attributes.get(PROGRAM)
     if program is None:
         program = function.attributes[PROGRAM] = NativeProgram(function)
-        function.attributes[DIRECT] = program.run_directly
+        if program.is_entered:
+            function.direct = program.program
     return program
 
 

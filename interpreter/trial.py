@@ -8,7 +8,7 @@ call, and those after it, are the Python engine's.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Callable, Iterable, Mapping, Sequence
+from typing import Any, Iterable, Mapping, Sequence
 
 from .. import types as T
 from ..errors import CompileError, GraphError, MissingOperatorError
@@ -47,7 +47,7 @@ class Trial:
                     default_generator.restore(before)
         return engine("python").run(function, args, kwargs, limits)
 
-    def direct(self, function: Function) -> Callable[[tuple], Any] | None:
+    def direct(self, function: Function) -> Any:
         return None
 
     def missing(self, function: Function, classes: Iterable[T.ClassType] = ()) -> Counter[str]:

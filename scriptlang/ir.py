@@ -472,7 +472,11 @@ class Function:
 
     `define`, when given, is called once to make the graph (`define(function)` sets `.graph`).
     `schema` must be known before the body, so that calls type-check while it is being compiled.
+    `attributes` and `direct` are what passes and engines have made of the graph; `direct` is what
+    an engine's Callers run.
     """
+
+    __slots__ = ("direct", "__dict__", "__weakref__")
 
     def __init__(self, name: str, schema: Schema | None = None, graph: Graph | None = None,
                  define: Callable[[Function], None] | None = None):
@@ -482,6 +486,7 @@ class Function:
         self._define = define
         self.is_defining = False
         self.attributes: dict[str, Any] = {}
+        self.direct: Any = None
 
     @property
     def graph(self) -> Graph:
@@ -491,6 +496,11 @@ class Function:
     @graph.setter
     def graph(self, graph: Graph) -> None:
         self._graph = graph
+
+    def forget(self) -> None:
+        """Drop what was made of the graph, before it becomes another one."""
+        self.attributes.clear()
+        self.direct = None
 
     @property
     def is_defined(self) -> bool:

@@ -72,7 +72,7 @@ def is_scripting() -> bool:
 
 def is_tracing() -> bool:
     """Whether a trace is being recorded."""
-    return dispatch.tracer is not None
+    return dispatch.calls.tracer is not None
 
 
 # Marks
@@ -234,11 +234,10 @@ def run_frozen_optimizations(mod: RecursiveScriptModule, optimize_numerics: bool
 
 def last_executed_optimized_graph():
     """The graph of the function that was called last, as it is run; None before any call."""
-    from .programs import module
     from .passes.pipeline import optimize
 
-    if module.last_called is None:
+    if dispatch.calls.last is None:
         return None
-    graph = module.last_called.graph.copy()
+    graph = dispatch.calls.last.graph.copy()
     optimize(graph)
     return graph

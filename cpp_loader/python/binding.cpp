@@ -15,11 +15,11 @@
 #include <cstring>
 
 #include "../kernels/parallel.h"
+#include "caller.h"
 #include "convert.h"
-#include "entry.h"
-#include "lower/code.h"
-#include "machine/vm.h"
+#include "errors.h"
 #include "memory.h"
+#include "python_program.h"
 
 #ifndef SCRIPTLANG_VERSION
 #error "SCRIPTLANG_VERSION is defined by CMakeLists.txt"
@@ -28,168 +28,6 @@
 namespace scriptlang::python {
 
 namespace {
-
-PyObject* native_error = nullptr;
-
-nb::str text_of(const std::string& bytes) {
-  return nb::steal<nb::str>(
-      PyUnicode_DecodeUTF8(bytes.data(), Py_ssize_t(bytes.size()), "replace"));
-}
-
-void set_python_error(const Error& e) {
-  nb::list stack;
-  for (const ErrorFrame& f : e.stack) stack.append(nb::make_tuple(text_of(f.function), f.pc));
-  nb::tuple arguments = nb::make_tuple(error_kind_name(e.kind), text_of(e.class_name),
-                                       text_of(e.message), stack);
-  PyErr_SetObject(native_error, arguments.ptr());
-}
-
-// A Python exception that was raised inside a callback goes through the engine as this.
-void check_callback() {
-  if (!PyErr_Occurred()) return;
-  nb::python_error error;
-  raise(ErrorKind::RuntimeError, error.what());
-}
-
-void print_to_python(const char* text, size_t size, void*) {
-  nb::gil_scoped_acquire gil;
-  PyObject* out = PySys_GetObject("stdout");  // borrowed
-  if (!out || out == Py_None) return;
-  PyObject* line = PyUnicode_DecodeUTF8(text, Py_ssize_t(size), "replace");
-  if (line) PyFile_WriteObject(line, out, Py_PRINT_RAW);
-  Py_XDECREF(line);
-  check_callback();
-}
-
-void warn_to_python(const char* text, size_t size, void*) {
-  nb::gil_scoped_acquire gil;
-  PyErr_WarnEx(PyExc_UserWarning, std::string(text, size).c_str(), 1);
-  check_callback();
-}
-
-// Keeps the memory of arguments until a call is over, so that it is given back where the GIL is
-// held; Python's own references keep it as long.
-class Kept {
- public:
-  explicit Kept(const std::vector<Value>& values) {
-    for (const Value& v : values) {
-      if (!v.is_tensor()) continue;
-      storages_.push_back(v.as_tensor().storage());
-      storages_.back()->retain();
-    }
-  }
-  Kept(const Kept&) = delete;
-  ~Kept() {
-    for (Storage* storage : storages_) storage->release();
-  }
-
- private:
-  std::vector<Storage*> storages_;
-};
-
-class PythonProgram {
- public:
-  PythonProgram(nb::tuple functions, nb::dict types) : types_(types) {
-    auto classes = std::make_shared<ClassTable>();
-    for (auto [name, type] : types) {
-      if (!nb::hasattr(type, "fields")) classes->add(nb::cast<std::string>(name), class_of(type));
-    }
-    Value tree = ToNative()(functions);
-    program_ = Program::decode(tree, classes);
-    for (const auto& function : program_->functions()) {
-      for (const TypeRef& type : function->types) {
-        nb::str name(type->name.c_str());
-        if (type->kind == TypeKind::NamedTuple && types.contains(name)) {
-          type->host = host_of(types[name]);
-        }
-      }
-    }
-  }
-
-  nb::object run(const std::string& name, nb::list arguments, const Limits& limits) {
-    const Function* function = program_->find(name);
-    if (!function) raise(ErrorKind::RuntimeError, "the program has no function ", name);
-    std::vector<Value> values;
-    ToNative convert;
-    convert.watch();
-    for (nb::handle argument : arguments) values.push_back(convert(argument));
-    nb::object result = run(*function, std::move(values), limits);
-    convert.tell_shapes();
-    return result;
-  }
-
-  // Makes `call` run a function: its name, and what Entry takes.
-  void enter(const std::string& name, const std::string& kinds, nb::list classes,
-             nb::list defaults, size_t positional) {
-    main_ = program_->find(name);
-    if (!main_) raise(ErrorKind::RuntimeError, "the program has no function ", name);
-    entry_ = std::make_unique<Entry>(kinds, classes, defaults, positional);
-  }
-
-  // NotImplemented where the arguments are not all as the function declares them.
-  nb::object call(nb::tuple arguments, const Limits& limits) {
-    std::vector<Value> values;
-    if (!entry_ || !entry_->take(arguments, values)) return nb::borrow(Py_NotImplemented);
-    Kept kept(values);
-    return run(*main_, std::move(values), limits);
-  }
-
-  nb::dict missing() const {
-    nb::dict counts;
-    for (const MissingOperator& m : program_->missing()) counts[m.name.c_str()] = m.count;
-    return counts;
-  }
-
-  // The register code of every function.
-  std::string register_code() const {
-    std::string text;
-    for (const auto& function : program_->functions()) text += lower::print_code(*function) + "\n";
-    return text;
-  }
-
-  std::vector<std::string> functions() const {
-    std::vector<std::string> names;
-    for (const auto& function : program_->functions()) names.push_back(function->name);
-    return names;
-  }
-
-  // A program's types have methods that keep their programs: the collector must see the ring.
-  static int traverse(PyObject* self, visitproc visit, void* arg) {
-#if PY_VERSION_HEX >= 0x03090000
-    Py_VISIT(Py_TYPE(self));
-#endif
-    if (!nb::inst_ready(self)) return 0;
-    PythonProgram* program = nb::inst_ptr<PythonProgram>(self);
-    Py_VISIT(program->types_.ptr());
-    return program->entry_ ? program->entry_->traverse(visit, arg) : 0;
-  }
-  static int clear(PyObject* self) {
-    nb::inst_ptr<PythonProgram>(self)->types_.reset();
-    nb::inst_ptr<PythonProgram>(self)->entry_.reset();
-    return 0;
-  }
-
- private:
-  nb::object run(const Function& function, std::vector<Value> values, const Limits& limits) {
-    Context context;
-    context.threads = kernels::thread_count();
-    context.print = print_to_python;
-    context.warn = warn_to_python;
-    Value result;
-    {
-      nb::gil_scoped_release released;
-      result = scriptlang::run(*program_, function, std::move(values), context, limits);
-    }
-    return ToPython()(result);
-  }
-
-  nb::dict types_;  // keeps the Python types alive that the program's classes refer to weakly
-  std::shared_ptr<const Program> program_;
-  const Function* main_ = nullptr;
-  std::unique_ptr<Entry> entry_;
-};
-
-constexpr int64_t kDepth = 1000;  // of calls inside calls; as scriptlang.Limits has it
 
 Limits limits_of(int64_t instructions, int64_t memory, int64_t milliseconds, int64_t depth) {
   Limits limits;
@@ -200,11 +38,14 @@ Limits limits_of(int64_t instructions, int64_t memory, int64_t milliseconds, int
   return limits;
 }
 
-PyType_Slot program_slots[] = {
-    {Py_tp_traverse, reinterpret_cast<void*>(&PythonProgram::traverse)},
-    {Py_tp_clear, reinterpret_cast<void*>(&PythonProgram::clear)},
-    {0, nullptr},
-};
+// NotImplemented where the arguments are not all as the function declares them.
+nb::object call(const PythonProgram& program, nb::tuple arguments, const Limits& limits) {
+  Given given{nullptr, reinterpret_cast<PyTupleObject*>(arguments.ptr())->ob_item,
+              arguments.size()};
+  Value result;
+  if (!program.call(given, limits, &result)) return nb::borrow(Py_NotImplemented);
+  return ToPython()(result);
+}
 
 Value& slot_at(const NativeObject& o, int64_t index) {
   int64_t size = int64_t(o.object->slots.size());
@@ -314,8 +155,7 @@ void set_generator_state(uint64_t seed, const nb::bytes& words, int position, nb
 
 NB_MODULE(_native, m) {
   nb::set_leak_warnings(false);  // what caches hold at the end of the process is no leak
-  native_error = PyErr_NewException("scriptlang.interpreter._native.NativeError", nullptr, nullptr);
-  m.attr("NativeError") = nb::borrow(native_error);
+  m.attr("NativeError") = make_native_error();
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
     try {
       std::rethrow_exception(p);
@@ -370,8 +210,13 @@ NB_MODULE(_native, m) {
       });
 
   m.attr("Memory") = make_memory_type();
+  m.attr("Caller") = make_caller_type();
+  m.def("watch_calls", &watch_calls, nb::arg("function_class"), nb::arg("calls"),
+        nb::arg("generator"),
+        "Tell Callers what to look at in a call: the `direct` of functions, `tracer` and `last` of "
+        "calls, `is_ahead` of the generator.");
 
-  nb::class_<PythonProgram>(m, "Program", nb::type_slots(program_slots),
+  nb::class_<PythonProgram>(m, "Program", nb::type_slots(PythonProgram::slots),
                             "Functions in bytecode, verified.")
       .def(nb::init<nb::tuple, nb::dict>(), nb::arg("functions"), nb::arg("types"))
       .def("run",
@@ -384,25 +229,26 @@ NB_MODULE(_native, m) {
       .def("enter", &PythonProgram::enter, nb::arg("name"), nb::arg("kinds"), nb::arg("classes"),
            nb::arg("defaults"), nb::arg("positional"),
            "Make `call` run a function whose arguments are of these kinds.")
+      .def_rw("failure", &PythonProgram::failure,
+              "What makes an exception of a NativeError that a Caller has met.")
       .def("call",
-           [](PythonProgram& p, nb::tuple arguments) {
-             return p.call(arguments, limits_of(0, 0, 0, kDepth));
-           },
-           nb::arg("arguments"),
-           "Run the function; NotImplemented where the arguments want Python's conversions.")
-      .def("call_within",
            [](PythonProgram& p, nb::tuple arguments, int64_t instructions, int64_t memory,
               int64_t milliseconds, int64_t depth) {
-             return p.call(arguments, limits_of(instructions, memory, milliseconds, depth));
+             return call(p, arguments, limits_of(instructions, memory, milliseconds, depth));
            },
-           "The same within limits; 0 is none.")
+           nb::arg("arguments"), nb::arg("instructions") = 0, nb::arg("memory") = 0,
+           nb::arg("milliseconds") = 0, nb::arg("depth") = kDepth,
+           "Run the function; NotImplemented where the arguments want Python's conversions.")
       .def_prop_ro("missing", &PythonProgram::missing,
                    "Operators that the engine lacks: {qualified name: instructions that call it}.")
       .def_prop_ro("functions", &PythonProgram::functions)
       .def_prop_ro("register_code", &PythonProgram::register_code,
                    "What the functions run as, one step a line.");
 
-  nb::module_::import_("atexit").attr("register")(nb::cpp_function(&clear_conversions));
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
+    clear_calls();
+    clear_conversions();
+  }));
 }
 
 }  // namespace scriptlang::python

@@ -30,18 +30,18 @@ struct Names {
       m_stride{tensor, "_stride"}, m_offset{tensor, "_offset"}, m_grad{tensor, "requires_grad"},
       m_view{tensor, "_view"}, m_trace{tensor, "trace_value"};
   Member m_data{storage, "_data"}, m_owner{storage, "owner"};
+  Member m_type{script_object, "type"}, m_slots{script_object, "slots"};
 
-  // Attributes that are not slots of these two.
-  nb::object a_data = interned("data"), a_code = interned("code"), a_type = interned("type"),
-             a_slots = interned("slots"), a_quantizer = interned("quantizer"),
+  // Attributes that are not slots of these.
+  nb::object a_data = interned("data"), a_code = interned("code"),
+             a_quantizer = interned("quantizer"),
              a_scale = interned("scale"), a_zero_point = interned("zero_point"),
              a_scales = interned("scales"), a_zero_points = interned("zero_points"),
              a_axis = interned("axis");
 };
 Names* names = nullptr;
 
-Names& known() {
-  if (names) return *names;
+__attribute__((noinline, cold)) Names& look_up() {
   nb::module_ tensor = nb::module_::import_("scriptlang.tensors");
   nb::module_ objects = nb::module_::import_("scriptlang.objects");
   nb::module_ dtypes = nb::module_::import_("scriptlang.dtypes");
@@ -58,6 +58,8 @@ Names& known() {
   set_array_class(names->array);
   return *names;
 }
+
+inline Names& known() { return __builtin_expect(names != nullptr, 1) ? *names : look_up(); }
 
 bool is_a(nb::handle value, const nb::object& type) {
   return value.type().is(type) || PyObject_IsInstance(value.ptr(), type.ptr()) == 1;
@@ -227,7 +229,7 @@ bool is_tensor(nb::handle value) { return value.type().is(known().tensor); }
 bool is_plain_array(nb::handle value) { return value.type().is(known().array); }
 
 bool is_object_of(nb::handle value, nb::handle cls) {
-  return value.type().is(known().script_object) && get(value, known().a_type).is(cls);
+  return value.type().is(known().script_object) && known().m_type.get(value).is(cls);
 }
 
 // The conversion points of tensors.
@@ -247,12 +249,16 @@ static Quantizer* quantizer_from_python(nb::handle value) {
                                 int_of(get(q, n.a_axis)));
 }
 
+static bool is_quantized_tensor(nb::handle value) {
+  return !is_tensor(value) && is_a(value, known().quantized_tensor);
+}
+
 static Tensor tensor_from_python(nb::handle value) {
   Names& n = known();
   Release storage{storage_from_python(n.m_storage.get(value))};
   nb::handle type = n.m_dtype.get(value);
   ScalarType dtype = dtype_from_python(type);
-  if (itemsize(dtype) == 0 || is_quantized(dtype) != is_a(value, n.quantized_tensor)) {
+  if (itemsize(dtype) == 0 || is_quantized(dtype) != is_quantized_tensor(value)) {
     raise(ErrorKind::MissingOperator, "the native engine has no tensors of ",
           nb::cast<std::string>(nb::str(type.attr("name"))),
           "; load or script with engine=\"python\"");
@@ -423,10 +429,10 @@ nb::object instance_of(const Ref<Object>& object) {
   return made;
 }
 
-Value ToNative::object_of(nb::handle value, int depth) {
-  nb::object slots = get(value, known().a_slots);
+Value ToNative::object(nb::handle value, int depth) {
+  nb::handle slots = known().m_slots.get(value);
   if (nb::isinstance<NativeObject>(slots)) return nb::cast<NativeObject&>(slots).object;
-  ClassRef cls = class_of(get(value, known().a_type));
+  ClassRef cls = class_of(known().m_type.get(value));
   Ref<Object> made = Object::make(cls);
   nb::list old = nb::cast<nb::list>(slots);
   made->slots.resize(old.size());
@@ -495,7 +501,7 @@ Value ToNative::operator()(nb::handle value, int depth) {
   if (PyComplex_Check(p)) {
     return Value(std::complex<double>(PyComplex_RealAsDouble(p), PyComplex_ImagAsDouble(p)));
   }
-  if (is_a(value, known().script_object)) return object_of(value, depth);
+  if (is_a(value, known().script_object)) return object(value, depth);
   if (is_a(value, known().device)) {
     return Value(parse_device(nb::cast<std::string>(nb::str(value))));
   }

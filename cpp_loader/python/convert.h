@@ -31,7 +31,8 @@ class ToNative {
  public:
   Value operator()(nb::handle value, int depth = 0);
 
-  Tensor tensor(nb::handle value);  // of a Tensor
+  Tensor tensor(nb::handle value);                  // of a Tensor
+  Value object(nb::handle value, int depth = 0);    // of a ScriptObject
 
   // A Tensor over the memory of an array; None for one that is not dense, writable and of a type
   // that tensors have in this machine's byte order.
@@ -48,7 +49,6 @@ class ToNative {
   Value list_of(nb::handle value, int depth);
   Value dict_of(nb::handle value, int depth);
   Value tuple_of(nb::handle value, int depth);
-  Value object_of(nb::handle value, int depth);
   std::unordered_map<PyObject*, Value> seen_;
   bool watching_ = false;
   std::vector<std::pair<nb::object, Value>> watched_;

@@ -43,20 +43,19 @@ bool Entry::take_one(char kind, nb::handle cls, nb::handle value, ToNative& conv
     return overflow == 0;
   }
   if (!fits(kind, cls, value)) return false;
-  *to = convert(value);
+  *to = kind == kObject ? convert.object(value) : convert(value);
   return true;
 }
 
-bool Entry::take(nb::handle arguments, std::vector<Value>& values) const {
-  size_t given = size_t(PyTuple_GET_SIZE(arguments.ptr())), count = kinds_.size();
-  if (given > positional_) return false;
+bool Entry::take(const Given& given, std::vector<Value>& values) const {
+  size_t count = kinds_.size(), by_place = given.count();
+  if (by_place > positional_) return false;
   values.resize(count);
   ToNative convert;
   for (size_t k = 0; k < count; ++k) {
-    if (k < given) {
+    if (k < by_place) {
       nb::handle cls = PyList_GET_ITEM(classes_.ptr(), k);
-      nb::handle value = PyTuple_GET_ITEM(arguments.ptr(), k);
-      if (!take_one(kinds_[k], cls, value, convert, &values[k])) return false;
+      if (!take_one(kinds_[k], cls, given[k], convert, &values[k])) return false;
     } else {
       nb::handle value = PyList_GET_ITEM(defaults_.ptr(), k);
       if (value.ptr() == Py_Ellipsis) return false;

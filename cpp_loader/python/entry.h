@@ -18,6 +18,18 @@ namespace nb = nanobind;
 
 class ToNative;
 
+// The arguments of one call, by place: what is passed before all others, or null, and the others.
+struct Given {
+  PyObject* first;
+  PyObject* const* others;
+  size_t other_count;
+
+  size_t count() const { return other_count + (first != nullptr); }
+  nb::handle operator[](size_t k) const {
+    return first ? k ? others[k - 1] : first : others[k];
+  }
+};
+
 class Entry {
  public:
   // kinds: one letter an argument, see Kind. classes: the class of each object, None for others.
@@ -26,7 +38,7 @@ class Entry {
   Entry(const std::string& kinds, nb::list classes, nb::list defaults, size_t positional);
 
   // The engine's values of a whole call; false where Python has to look at the arguments.
-  bool take(nb::handle arguments, std::vector<Value>& values) const;
+  bool take(const Given& given, std::vector<Value>& values) const;
 
   int traverse(visitproc visit, void* arg) const;
 

@@ -17,8 +17,22 @@ from ..schema import Argument, Schema
 from ..tensors import Tensor, as_tensor
 from . import table
 
-tracer = None
-"""While tracing: an object whose `call(operator, args)` runs and records; else None."""
+
+class Calls:
+    """What a call looks at and leaves, of operators and of programs.
+
+    tracer: while tracing, an object whose `call(operator, args)` runs and records; else None.
+    last: the `ir.Function` that was called last, if any was.
+    """
+
+    __slots__ = ("tracer", "last")
+
+    def __init__(self) -> None:
+        self.tracer: Any = None
+        self.last: Any = None
+
+
+calls = Calls()
 
 MISFIT = object()
 
@@ -64,6 +78,7 @@ def run(op: table.Operator, values: list) -> Any:
     """Run one overload on all its arguments, through the tracer where there is one."""
     if op.kernel is None:
         raise MissingOperatorError(f"operator {op.qualified_name} is not implemented in scriptlang")
+    tracer = calls.tracer
     result = op.kernel(*values) if tracer is None else tracer.call(op, values)
     if type(result) is tuple and len(op.schema.returns) == len(result):
         return named_results(op)(result)

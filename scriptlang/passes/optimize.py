@@ -51,7 +51,7 @@ def optimize(function: Function) -> None:
     graph = function.graph.copy()
     for step in (*CHECKS, *WEIGHTS):
         apply(step, graph)
-    function.attributes.clear()                      # what was made of the former graph
+    function.forget()
     function.graph = graph
     fast = function.attributes[OPTIMIZED] = graph.copy()
     for step in LAYERS:

@@ -6,7 +6,8 @@ from typing import Any, Generic, Iterator, ParamSpec, TypeVar
 
 from .. import types as T
 from ..ir import Function, Graph
-from ..interpreter.engine import DIRECT, Engine, engine as engine_named
+from ..interpreter.calls import Caller
+from ..interpreter.engine import Engine, engine as engine_named
 from ..limits import Limits
 from .module_state import ModuleState
 from ..objects import EnumValue, ScriptObject
@@ -18,11 +19,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-last_called: Function | None = None
-"""The function that was called last."""
-
-
-class ScriptFunction(Generic[P, R]):
+class ScriptFunction(Caller, Generic[P, R]):
     """A compiled function.  Calling it runs it on its engine.
 
     `schema`, `graph` and `code` show it; `python_function` is what it was compiled from, if anything.
@@ -33,7 +30,6 @@ class ScriptFunction(Generic[P, R]):
         self._function = function
         self._engine = engine
         self._limits = limits
-        self._direct = None
         self.python_function = python_function
         self.__name__ = function.name.rpartition(".")[2]
         self.__qualname__ = self.__name__
@@ -46,20 +42,15 @@ class ScriptFunction(Generic[P, R]):
             self._engine = engine_named(self._engine)
         return self._engine
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        global last_called
-        if dispatch.tracer is not None:
-            return dispatch.tracer.call_function(self._function, args, kwargs, self._run)
-        direct = self._direct
-        if direct is not None and not kwargs and self._function.attributes.get(DIRECT) is direct:
-            result = direct(args)
-            if result is not NotImplemented:
-                last_called = self._function
-                return result if type(result) in UNCHANGED else \
-                    wrap(result, self.engine, self._limits)
+    def _call_(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        if dispatch.calls.tracer is not None:
+            return dispatch.calls.tracer.call_function(self._function, args, kwargs, self._run)
         result = self._run(*args, **kwargs)
-        self._direct = direct_way(self._function, self.engine, self._limits)
+        self._enter_(direct_way(self._function, self.engine, self._limits), self._function)
         return result
+
+    def _wrapped_(self, result: Any) -> Any:
+        return wrap(result, self.engine, self._limits)
 
     def _run(self, *args, **kwargs):
         return run(self._function, args, kwargs, self.engine, self._limits)
@@ -114,10 +105,12 @@ class ScriptMethod(ScriptFunction):
     def __init__(self, function: Function, owner: ScriptObjectFacade):
         super().__init__(function, owner._engine_, limits=owner._limits_)
         self.owner = owner
+        if function.direct is not None and owner._restore_ is None:
+            self._enter_(direct_way(function, self.engine, self._limits), function, owner._raw_)
 
-    def __call__(self, *args, **kwargs):
-        if dispatch.tracer is not None:
-            return dispatch.tracer.call_method(self.owner._object_, self._function, args, kwargs,
+    def _call_(self, *args, **kwargs):
+        if dispatch.calls.tracer is not None:
+            return dispatch.calls.tracer.call_method(self.owner._object_, self._function, args, kwargs,
                                                self._run)
         return self._run(*args, **kwargs)
 
@@ -132,7 +125,7 @@ class ScriptObjectFacade:
     def __init__(self, obj, engine: Engine, limits: Limits | None = None, restore=None):
         """restore: called once with the limits, before the object is first used."""
         self.__dict__.update(_raw_=obj, _engine_=engine, _limits_=limits, _facades_={},
-                             _restore_=restore, _direct_=None)
+                             _restore_=restore)
 
     @property
     def _object_(self):
@@ -205,7 +198,7 @@ for _name in ("__add__", "__sub__", "__mul__", "__truediv__", "__floordiv__", "_
     setattr(ScriptObjectFacade, _name, _operator(_name))
 
 
-class ScriptModule(ModuleState, ScriptObjectFacade):
+class ScriptModule(Caller, ModuleState, ScriptObjectFacade):
     """A loaded or compiled module.  Calling it calls `forward`; hooks of the program run around it.
 
     Attributes that the program has are checked when they are set; others are plain Python ones.
@@ -219,25 +212,13 @@ class ScriptModule(ModuleState, ScriptObjectFacade):
                 return ScriptModule.__getattr__(self, name)
         return object.__getattribute__(self, name)
 
-    def __call__(self, *args, **kwargs):
-        global last_called
-        state = object.__getattribute__(self, "__dict__")
-        raw = state["_raw_"]
-        cls = raw.type
-        if not (cls.pre_hooks or cls.hooks or state["_restore_"] or dispatch.tracer is not None):
-            forward = cls.methods.get("forward")
-            if forward is not None:                  # the usual case, without a detour
-                direct = state["_direct_"]
-                if direct is not None and not kwargs and forward.attributes.get(DIRECT) is direct:
-                    result = direct((raw, *args))
-                    if result is not NotImplemented:
-                        last_called = forward
-                        return result if type(result) in UNCHANGED else \
-                            wrap(result, state["_engine_"], state["_limits_"])
-                engine, limits = state["_engine_"], state["_limits_"]
-                result = run(forward, (raw, *args), kwargs, engine, limits)
-                state["_direct_"] = direct_way(forward, engine, limits)
-                return result
+    def _call_(self, *args, **kwargs):
+        cls, forward = self._type, self._type.methods.get("forward")
+        if forward is not None and not (cls.pre_hooks or cls.hooks or dispatch.calls.tracer is not None):
+            first, engine, limits = self._object_, self._engine_, self._limits_
+            result = run(forward, (first, *args), kwargs, engine, limits)
+            self._enter_(direct_way(forward, engine, limits), forward, first)
+            return result
         for name in cls.pre_hooks:
             result = ScriptMethod(cls.methods[name], self)(args)
             if result is not None:
@@ -247,6 +228,9 @@ class ScriptModule(ModuleState, ScriptObjectFacade):
             result = ScriptMethod(cls.methods[name], self)(args, output)
             output = output if result is None else result
         return output
+
+    def _wrapped_(self, result: Any) -> Any:
+        return wrap(result, self._engine_, self._limits_)
 
     def _forward(self) -> ScriptFunction:
         if "forward" in self._type.methods:
@@ -413,8 +397,7 @@ def wrap(value: Any, engine: Engine, limits: Limits | None = None) -> Any:
 def run(function: Function, args: tuple, kwargs: dict[str, Any], engine: Engine,
         limits: Limits | None) -> Any:
     """Call a function on an engine; the result as a user sees it."""
-    global last_called
-    last_called = function
+    dispatch.calls.last = function
     result = engine.run(function, args, kwargs, limits)
     return result if type(result) in UNCHANGED else wrap(result, engine, limits)
 

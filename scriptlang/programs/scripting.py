@@ -191,6 +191,8 @@ def define_methods(owner: ScriptModule, text: str) -> None:
     names = {"torch": sys.modules.get("torch", sys.modules["scriptlang"])}
     made = {}
     for node, source in functions_of_text(text):
+        if node.name in type.methods:
+            type.methods[node.name].direct = None
         made[node.name] = type.methods[node.name] = declare(
             node, source, PythonResolver.of_mapping(names), f"{type.name}.{node.name}", None, type)
     try:

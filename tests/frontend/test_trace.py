@@ -145,5 +145,5 @@ def test_a_failed_trace_leaves_no_tracer_behind():
 
     with pytest.raises(KeyError):
         trace_function(f, (tensor(2),))
-    assert dispatch.tracer is None
+    assert dispatch.calls.tracer is None
     assert type(tensor(2).shape[0]) is int

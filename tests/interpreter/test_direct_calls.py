@@ -10,7 +10,7 @@ import pytest
 
 import scriptlang
 import scriptlang as torch
-from scriptlang.errors import RunError
+from scriptlang.errors import RunError, script_stack, stack_text
 from scriptlang.interpreter import native
 from scriptlang.programs.module import ScriptFunction
 from scriptlang.programs.optimizing import optimize
@@ -103,6 +103,130 @@ def test_limits_hold_after_calls_without_limits():
     with pytest.raises(scriptlang.LimitError):
         bounded(10 ** 6)
     assert loop(10 ** 5) == 10 ** 5
+
+
+@scriptlang.script
+class Pair:
+    def __init__(self, a: torch.Tensor, n: int):
+        self.a = a
+        self.n = n
+
+
+class Several(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        return x + 1
+
+    @torch.jit.export
+    def parts(self, x, n: int):
+        return [x, x * n], {"n": n}, (x.sum(), "text"), None
+
+    @torch.jit.export
+    def pair(self, x, n: int):
+        return Pair(x, n)
+
+    @torch.jit.export
+    def draw(self, n: int):
+        return torch.rand(n)
+
+    @torch.jit.export
+    def refuse(self, n: int):
+        assert n < 3, "too many"
+        return n
+
+
+@pytest.fixture
+def several():
+    return scriptlang.script(Several().eval(), engine="native")
+
+
+def test_every_call_gives_what_the_first_gives(several):
+    x = np.ones(3, np.float32)
+    for n in range(4):
+        lists, named, both, nothing = several.parts(x, n)
+        assert [t.tolist() for t in lists] == [[1] * 3, [n] * 3] and named == {"n": n}
+        assert both[0].item() == 3 and both[1] == "text" and nothing is None
+        pair = several.pair(x, n)
+        assert isinstance(pair, Pair) and (pair.n, pair.a.tolist()) == (n, [1, 1, 1])
+        assert several.forward(x).tolist() == several(x).tolist() == [2, 2, 2]
+        assert several.calls == 2 * (n + 1)
+
+
+def test_errors_of_later_calls_are_those_of_the_first(several):
+    def error():
+        with pytest.raises(AssertionError, match="too many") as caught:
+            several.refuse(5)
+        return stack_text(script_stack(caught.value))
+
+    assert several.refuse(1) == 1
+    first = error()
+    assert error() == error() == first and "assert n < 3" in first
+    with pytest.raises(RunError, match="argument 'n'"):
+        several.refuse("a")
+    assert several.refuse(2) == several.refuse(n=2) == 2
+
+
+def test_calls_see_a_method_that_was_defined_anew(several):
+    x = np.ones(2, np.float32)
+    assert several(x).tolist() == several(x).tolist() == [2, 2]
+    several.define("def forward(self, x):\n    return x + 5\n")
+    assert several(x).tolist() == several(x).tolist() == [6, 6]
+
+
+def test_calls_draw_from_where_python_has_got_to(several):
+    drawn = []
+    for _ in range(2):
+        scriptlang.manual_seed(3)
+        drawn.append([several.draw(2).tolist(), torch.rand(2).tolist(), several.draw(2).tolist()])
+    assert drawn[0] == drawn[1] and drawn[0][0] != drawn[0][2]
+
+
+def test_a_trace_records_what_is_called_in_it():
+    x = scriptlang.from_numpy(np.ones(2, np.float32))
+    called = scripted(lambda_like)
+    assert called(2.0) == called(2.0) == 4
+
+    class Holder(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = scriptlang.script(Scale(2.0), engine="native")
+
+        def forward(self, y):
+            return self.inner(y) * 3
+
+    holder = Holder()
+    assert holder(x).tolist() == holder(x).tolist() == [6, 6]
+    traced = scriptlang.trace(holder, (x,))
+    assert traced(x).tolist() == traced(x).tolist() == [6, 6]
+    assert [n.kind for n in traced.graph.walk()].count("prim::CallMethod") == 1
+
+
+def test_what_is_called_can_be_collected():
+    import weakref
+
+    made = [scriptlang.script(Several().eval(), engine="native"), scripted(lambda_like)]
+    made[0](np.ones(2)), made[0](np.ones(2)), made[1](2.0), made[1](2.0)
+    gone = [weakref.ref(m) for m in made]
+    made.clear()
+    gc.collect()
+    assert [r() for r in gone] == [None, None]
+
+
+def lambda_like(x: float):
+    return x * 2
+
+
+def test_threads_may_call_one_module(several):
+    from concurrent.futures import ThreadPoolExecutor
+
+    x = np.ones(4, np.float32)
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda n: several.parts(x * n, n)[0][1].tolist(), range(200)))
+    assert results == [[n * n] * 4 for n in range(200)]
 
 
 # ---- operators on few elements

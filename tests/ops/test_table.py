@@ -160,7 +160,7 @@ def test_a_tracer_sees_every_operator(monkeypatch):
             seen.append(op.qualified_name)
             return op.kernel(*values)
 
-    monkeypatch.setattr(dispatch, "tracer", Tracer())
+    monkeypatch.setattr(dispatch.calls, "tracer", Tracer())
     (tensor(1) + 1).relu()
     assert seen == ["aten::add.Scalar", "aten::relu"]
 

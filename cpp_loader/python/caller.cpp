@@ -1,0 +1,208 @@
+#include "caller.h"
+
+#include <structmember.h>
+
+#include "convert.h"
+#include "errors.h"
+#include "member.h"
+#include "python_program.h"
+
+namespace scriptlang::python {
+
+namespace {
+
+struct Caller {
+  PyObject_HEAD
+  PyObject* way;       // the Program; null: every call is `_call_`
+  PyObject* function;
+  PyObject* first;     // what is passed before the arguments, or null
+};
+
+nb::object class_of(nb::handle value) { return nb::borrow(value.type()); }
+
+// What is looked at in every call.
+struct Watched {
+  nb::object function_class, calls, generator;
+  Member m_direct{function_class, "direct"}, m_tracer{class_of(calls), "tracer"},
+      m_last{class_of(calls), "last"}, m_is_ahead{class_of(generator), "is_ahead"};
+};
+Watched* watched = nullptr;
+
+PyObject* interned(const char* text) { return PyUnicode_InternFromString(text); }
+
+struct Names {
+  PyObject *call = interned("_call_"), *wrapped = interned("_wrapped_"),
+           *hand_over = interned("hand_over");
+};
+const Names* names = nullptr;
+
+bool holds(const Caller& c) {
+  return c.way && watched && watched->m_direct.get(c.function).is(c.way) &&
+         watched->m_tracer.get(watched->calls).is_none();
+}
+
+// Whether users see something else than the engine gives: an object of a class, an Enum's member.
+bool wants_wrapping(const Value& v) {
+  switch (v.tag()) {
+    case Tag::None:
+    case Tag::Bool:
+    case Tag::Int:
+    case Tag::Double:
+    case Tag::Complex:
+    case Tag::String:
+    case Tag::Tensor: return false;
+    case Tag::Tuple:
+      for (const Value& item : v.as_tuple().items) {
+        if (wants_wrapping(item)) return true;
+      }
+      return false;
+    case Tag::List:
+      for (const Value& item : v.as_list()) {
+        if (wants_wrapping(item)) return true;
+      }
+      return false;
+    default: return true;
+  }
+}
+
+const Limits& no_limits() {
+  static const Limits limits = [] {
+    Limits made;
+    made.depth = kDepth;
+    return made;
+  }();
+  return limits;
+}
+
+// What the way gives; null without an exception where the call has to be `_call_`.
+PyObject* take_way(PyObject* self, nb::handle way, nb::handle function, const Given& given) {
+  watched->m_last.set(watched->calls.ptr(), nb::borrow(function));
+  if (watched->m_is_ahead.get(watched->generator).is(Py_True)) {
+    nb::object done =
+        nb::steal(PyObject_CallMethodNoArgs(watched->generator.ptr(), names->hand_over));
+    if (!done.is_valid()) return nullptr;
+  }
+  Value result;
+  if (!nb::inst_ptr<PythonProgram>(way)->call(given, no_limits(), &result)) return nullptr;
+  nb::object converted = ToPython()(result);
+  if (!wants_wrapping(result)) return converted.release().ptr();
+  return PyObject_CallMethodOneArg(self, names->wrapped, converted.ptr());
+}
+
+// Lets the program make the exception that users see of the NativeError that is set.
+void translate(nb::handle way) {
+  nb::object failure = nb::inst_ptr<PythonProgram>(way)->failure;
+  if (!is_native_error() || !failure.is_valid() || failure.is_none()) return;
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  nb::object held[] = {nb::steal(type), nb::steal(value), nb::steal(trace)};
+  nb::object made = nb::steal(PyObject_CallOneArg(failure.ptr(), value));
+  if (made.is_valid()) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
+}
+
+PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
+  const Caller& c = *reinterpret_cast<Caller*>(self);
+  if (c.way && (!kwargs || PyDict_GET_SIZE(kwargs) == 0)) {
+    // Held here: another thread may let the Caller enter something else meanwhile.
+    nb::object way = nb::borrow(c.way), function = nb::borrow(c.function);
+    nb::object first = nb::borrow(c.first);
+    Given given{first.ptr(), reinterpret_cast<PyTupleObject*>(args)->ob_item,
+                size_t(PyTuple_GET_SIZE(args))};
+    PyObject* result = guarded(
+        [&] { return holds(c) ? take_way(self, way, function, given) : nullptr; });
+    if (result) return result;
+    if (PyErr_Occurred()) {
+      translate(way);
+      return nullptr;
+    }
+  }
+  nb::object method = nb::steal(PyObject_GetAttr(self, names->call));
+  return method.is_valid() ? PyObject_Call(method.ptr(), args, kwargs) : nullptr;
+}
+
+int clear(PyObject* self) {
+  Caller& c = *reinterpret_cast<Caller*>(self);
+  Py_CLEAR(c.way);
+  Py_CLEAR(c.function);
+  Py_CLEAR(c.first);
+  return 0;
+}
+
+// _enter_(way, function, first=None)
+PyObject* enter(PyObject* self, PyObject* args) {
+  PyObject *way, *function, *first = Py_None;
+  if (!PyArg_ParseTuple(args, "OO|O", &way, &function, &first)) return nullptr;
+  clear(self);
+  if (way != Py_None) {
+    if (!watched || !nb::isinstance<PythonProgram>(way) ||
+        PyObject_IsInstance(function, watched->function_class.ptr()) != 1) {
+      PyErr_SetString(PyExc_TypeError, "_enter_ takes a Program and its Function");
+      return nullptr;
+    }
+    Caller& c = *reinterpret_cast<Caller*>(self);
+    c.way = nb::borrow(way).release().ptr();
+    c.function = nb::borrow(function).release().ptr();
+    if (first != Py_None) c.first = nb::borrow(first).release().ptr();
+  }
+  Py_RETURN_NONE;
+}
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Caller& c = *reinterpret_cast<Caller*>(self);
+#if PY_VERSION_HEX >= 0x03090000
+  Py_VISIT(Py_TYPE(self));
+#endif
+  Py_VISIT(c.way);
+  Py_VISIT(c.function);
+  Py_VISIT(c.first);
+  return 0;
+}
+
+void deallocate(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  clear(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyMethodDef methods[] = {
+    {"_enter_", enter, METH_VARARGS,
+     "_enter_(way, function, first=None)\n\nLet calls run `function` by `way`, as long as that is its "
+     "`direct`, with `first` before\nthe arguments; None: let all calls be `_call_`."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyType_Slot slots[] = {
+    {Py_tp_doc, const_cast<char*>("What runs a program when it is called; see interpreter/calls.py.")},
+    {Py_tp_call, reinterpret_cast<void*>(&call)},
+    {Py_tp_traverse, reinterpret_cast<void*>(&traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(&clear)},
+    {Py_tp_dealloc, reinterpret_cast<void*>(&deallocate)},
+    {Py_tp_methods, methods},
+    {0, nullptr},
+};
+
+}  // namespace
+
+nb::object make_caller_type() {
+  names = new Names;
+  static PyType_Spec spec = {"scriptlang.interpreter._native.Caller", sizeof(Caller), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
+  PyObject* made = PyType_FromSpec(&spec);
+  if (!made) throw nb::python_error();
+  return nb::steal(made);
+}
+
+void watch_calls(nb::object function_class, nb::object calls, nb::object generator) {
+  clear_calls();
+  watched = new Watched{function_class, calls, generator};
+}
+
+void clear_calls() {
+  delete watched;
+  watched = nullptr;
+}
+
+}  // namespace scriptlang::python

@@ -1,0 +1,164 @@
+#include "python_program.h"
+
+#include <nanobind/stl/string.h>
+
+#include "../kernels/parallel.h"
+#include "convert.h"
+#include "lower/code.h"
+
+namespace scriptlang::python {
+
+namespace {
+
+// A Python exception that was raised inside a callback goes through the engine as this.
+void check_callback() {
+  if (!PyErr_Occurred()) return;
+  nb::python_error error;
+  raise(ErrorKind::RuntimeError, error.what());
+}
+
+void print_to_python(const char* text, size_t size, void*) {
+  nb::gil_scoped_acquire gil;
+  PyObject* out = PySys_GetObject("stdout");  // borrowed
+  if (!out || out == Py_None) return;
+  PyObject* line = PyUnicode_DecodeUTF8(text, Py_ssize_t(size), "replace");
+  if (line) PyFile_WriteObject(line, out, Py_PRINT_RAW);
+  Py_XDECREF(line);
+  check_callback();
+}
+
+void warn_to_python(const char* text, size_t size, void*) {
+  nb::gil_scoped_acquire gil;
+  PyErr_WarnEx(PyExc_UserWarning, std::string(text, size).c_str(), 1);
+  check_callback();
+}
+
+// Keeps the memory of arguments until a call is over, so that it is given back where the GIL is
+// held; Python's own references keep it as long.
+class Kept {
+ public:
+  explicit Kept(const std::vector<Value>& values) {
+    for (const Value& v : values) {
+      if (v.is_tensor()) keep(v.as_tensor().storage());
+    }
+  }
+  Kept(const Kept&) = delete;
+  ~Kept() {
+    for (size_t k = 0; k < count_; ++k) few_[k]->release();
+    for (Storage* storage : more_) storage->release();
+  }
+
+ private:
+  void keep(Storage* storage) {
+    storage->retain();
+    if (count_ < kFew) few_[count_++] = storage;
+    else more_.push_back(storage);
+  }
+
+  static constexpr size_t kFew = 8;
+  Storage* few_[kFew];
+  size_t count_ = 0;
+  std::vector<Storage*> more_;
+};
+
+}  // namespace
+
+PythonProgram::PythonProgram(nb::tuple functions, nb::dict types)
+    : failure(nb::none()), types_(types) {
+  auto classes = std::make_shared<ClassTable>();
+  for (auto [name, type] : types) {
+    if (!nb::hasattr(type, "fields")) classes->add(nb::cast<std::string>(name), class_of(type));
+  }
+  Value tree = ToNative()(functions);
+  program_ = Program::decode(tree, classes);
+  for (const auto& function : program_->functions()) {
+    for (const TypeRef& type : function->types) {
+      nb::str name(type->name.c_str());
+      if (type->kind == TypeKind::NamedTuple && types.contains(name)) {
+        type->host = host_of(types[name]);
+      }
+    }
+  }
+}
+
+nb::object PythonProgram::run(const std::string& name, nb::list arguments, const Limits& limits) {
+  const Function* function = program_->find(name);
+  if (!function) raise(ErrorKind::RuntimeError, "the program has no function ", name);
+  std::vector<Value> values;
+  ToNative convert;
+  convert.watch();
+  for (nb::handle argument : arguments) values.push_back(convert(argument));
+  nb::object result = ToPython()(run(*function, std::move(values), limits));
+  convert.tell_shapes();
+  return result;
+}
+
+void PythonProgram::enter(const std::string& name, const std::string& kinds, nb::list classes,
+                          nb::list defaults, size_t positional) {
+  main_ = program_->find(name);
+  if (!main_) raise(ErrorKind::RuntimeError, "the program has no function ", name);
+  entry_ = std::make_unique<Entry>(kinds, classes, defaults, positional);
+}
+
+bool PythonProgram::call(const Given& given, const Limits& limits, Value* result) const {
+  std::vector<Value> values;
+  if (!entry_ || !entry_->take(given, values)) return false;
+  Kept kept(values);
+  *result = run(*main_, std::move(values), limits);
+  return true;
+}
+
+Value PythonProgram::run(const Function& function, std::vector<Value> values,
+                         const Limits& limits) const {
+  Context context;
+  context.threads = kernels::thread_count();
+  context.print = print_to_python;
+  context.warn = warn_to_python;
+  nb::gil_scoped_release released;
+  return scriptlang::run(*program_, function, std::move(values), context, limits);
+}
+
+nb::dict PythonProgram::missing() const {
+  nb::dict counts;
+  for (const MissingOperator& m : program_->missing()) counts[m.name.c_str()] = m.count;
+  return counts;
+}
+
+std::string PythonProgram::register_code() const {
+  std::string text;
+  for (const auto& function : program_->functions()) text += lower::print_code(*function) + "\n";
+  return text;
+}
+
+std::vector<std::string> PythonProgram::functions() const {
+  std::vector<std::string> names;
+  for (const auto& function : program_->functions()) names.push_back(function->name);
+  return names;
+}
+
+int PythonProgram::traverse(PyObject* self, visitproc visit, void* arg) {
+#if PY_VERSION_HEX >= 0x03090000
+  Py_VISIT(Py_TYPE(self));
+#endif
+  if (!nb::inst_ready(self)) return 0;
+  PythonProgram* program = nb::inst_ptr<PythonProgram>(self);
+  Py_VISIT(program->types_.ptr());
+  Py_VISIT(program->failure.ptr());
+  return program->entry_ ? program->entry_->traverse(visit, arg) : 0;
+}
+
+int PythonProgram::clear(PyObject* self) {
+  PythonProgram* program = nb::inst_ptr<PythonProgram>(self);
+  program->types_.reset();
+  program->failure.reset();
+  program->entry_.reset();
+  return 0;
+}
+
+PyType_Slot PythonProgram::slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(&PythonProgram::traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(&PythonProgram::clear)},
+    {0, nullptr},
+};
+
+}  // namespace scriptlang::python

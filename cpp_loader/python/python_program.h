@@ -1,0 +1,54 @@
+// A program as Python holds it: made of tuple trees, run with Python values.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "entry.h"
+#include "machine/vm.h"
+
+namespace scriptlang::python {
+
+namespace nb = nanobind;
+
+constexpr int64_t kDepth = 1000;  // of calls inside calls; as scriptlang.Limits has it
+
+class PythonProgram {
+ public:
+  // functions, types: as the module's own text says. Raises Error for what cannot be verified.
+  PythonProgram(nb::tuple functions, nb::dict types);
+
+  nb::object run(const std::string& name, nb::list arguments, const Limits& limits);
+
+  // Makes `call` run a function: its name, and what Entry takes.
+  void enter(const std::string& name, const std::string& kinds, nb::list classes,
+             nb::list defaults, size_t positional);
+
+  // Nothing is run, and the answer is false, where Python has to look at the arguments.
+  bool call(const Given& given, const Limits& limits, Value* result) const;
+
+  nb::dict missing() const;
+  std::string register_code() const;  // of every function
+  std::vector<std::string> functions() const;
+
+  // What makes an exception of Python of a NativeError that a Caller has met.
+  nb::object failure;
+
+  // A program's types have methods that keep their programs: the collector must see the ring.
+  static PyType_Slot slots[];
+
+ private:
+  Value run(const Function& function, std::vector<Value> values, const Limits& limits) const;
+  static int traverse(PyObject* self, visitproc visit, void* arg);
+  static int clear(PyObject* self);
+
+  nb::dict types_;  // keeps the Python types alive that the program's classes refer to weakly
+  std::shared_ptr<const Program> program_;
+  const Function* main_ = nullptr;
+  std::unique_ptr<Entry> entry_;
+};
+
+}  // namespace scriptlang::python
