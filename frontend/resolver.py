@@ -223,6 +223,8 @@ def _module(module: python_types.ModuleType) -> SugaredValue:
             return _module(held)
         if known in (namespaces.TORCH, namespaces.MODULES["functional"]) and name in PYTHON_ONLY:
             return BuiltinOperator(PYTHON_ONLY[name])
+        if isinstance(held, python_types.FunctionType) and dispatched(held) is not None:
+            return meaning_of(held, None)
         written = _written_in_python(held, module.__name__)
         if written is not None:
             return written

@@ -11,10 +11,11 @@ from scriptlang import types as T
 from scriptlang.errors import CompileError
 from scriptlang.objects import ScriptObject
 from scriptlang.records import field, record
-from scriptlang.tensors import Tensor, as_tensor
+from scriptlang.tensors import Tensor
 
 from .foreign import foreign_module, is_foreign_module
 from .script import qualified_name
+from .torch_tensors import tensor_over
 
 
 @record
@@ -73,8 +74,5 @@ def _tensor(tensor: Any, held: Held, path: tuple[str, ...]) -> Tensor:
     """Our tensor over the memory of a module's; the same one for the same."""
     _note(held, tensor, path)
     if id(tensor) not in held.tensors:
-        made = as_tensor(tensor)
-        if made is not tensor and getattr(tensor, "requires_grad", False):
-            made.requires_grad_(True)
-        held.tensors[id(tensor)] = made
+        held.tensors[id(tensor)] = tensor_over(tensor)
     return held.tensors[id(tensor)]

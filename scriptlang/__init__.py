@@ -34,6 +34,7 @@ HOMES = {
                       "CharTensor", "ShortTensor", "IntTensor", "LongTensor", "BoolTensor",
                       "Generator", "default_generator", "manual_seed", "seed", "initial_seed",
                       "from_dlpack", "asarray", "frombuffer", "typename", "compile", "cuda"),
+    ".nn.functional.unique": ("unique", "unique_consecutive"),
     ".objects": ("Device",),
     ".dtypes": ("DType", "finfo", "iinfo", "float32", "float64", "float16", "bfloat16", "int8",
                 "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool",

@@ -144,7 +144,7 @@ def softmax(self, dim, dtype=None):
     with np.errstate(all="ignore"):
         weights = np.exp(x - x.max(axis=dim, keepdims=True))
         weights /= weights.sum(axis=dim, keepdims=True)
-    return finish(weights.reshape(self._size), target)
+    return finish(np.ascontiguousarray(weights).reshape(self._size), target)
 
 
 def log_softmax(self, dim, dtype=None):
@@ -154,7 +154,7 @@ def log_softmax(self, dim, dtype=None):
     with np.errstate(all="ignore"):
         shifted = x - x.max(axis=dim, keepdims=True)
         result = shifted - np.log(np.exp(shifted).sum(axis=dim, keepdims=True))
-    return finish(result.reshape(self._size), target)
+    return finish(np.ascontiguousarray(result).reshape(self._size), target)
 
 
 for _name, _f in (("softmax", softmax), ("log_softmax", log_softmax)):

@@ -8,8 +8,8 @@ from .. import dtypes
 from ..dtypes import DType, bool as BOOL
 from ..tensors import Tensor
 from . import special
-from .elementwise import (DISPLAY, apply, array_of, check_kind, declare_pointwise, floating, store,
-                          unsupported)
+from .elementwise import (DISPLAY, apply, array_of, check_broadcast, check_kind,
+                          declare_pointwise, floating, store, unsupported)
 from .table import declare, primitive
 
 
@@ -64,15 +64,17 @@ def true_divide(self, other):
     return apply(np.true_divide, floating(dtypes.result_type(self, other)), self, other)
 
 
-def check_divisor(dtype: DType, other) -> None:
-    if dtype.kind in "bui" and not np.all(array_of(other, dtype)):
+def check_divisor(dtype: DType, self, other) -> None:
+    """Integers have no quotient by zero; where there is nothing to divide nothing is wrong."""
+    if dtype.kind in "bui" and not np.all(array_of(other, dtype)) \
+            and 0 not in check_broadcast(self, other):
         raise RuntimeError("ZeroDivisionError")
 
 
 def floor_divide(self, other):
     dtype = dtypes.result_type(self, other)
     check_kind("div_floor", dtype, "uif")
-    check_divisor(dtype, other)
+    check_divisor(dtype, self, other)
     f = np.floor_divide if dtype.kind in "ui" else special.floor_divide
     return apply(f, dtype, self, other)
 
@@ -80,7 +82,7 @@ def floor_divide(self, other):
 def trunc_divide(self, other):
     dtype = dtypes.result_type(self, other)
     check_kind("div_trunc", dtype, "uif")
-    check_divisor(dtype, other)
+    check_divisor(dtype, self, other)
     return apply(special.trunc_divide_int if dtype.kind in "ui" else
                  lambda a, b: np.trunc(rounded(a / b, dtype)), dtype, self, other)
 
@@ -102,14 +104,14 @@ def divide_mode(self, other, mode):
 def remainder(self, other):
     dtype = dtypes.result_type(self, other)
     check_kind("remainder", dtype, "uif")
-    check_divisor(dtype, other)
+    check_divisor(dtype, self, other)
     return apply(np.remainder, dtype, self, other)
 
 
 def fmod(self, other):
     dtype = dtypes.result_type(self, other)
     check_kind("fmod", dtype, "uif")
-    check_divisor(dtype, other)
+    check_divisor(dtype, self, other)
     return apply(np.fmod, dtype, self, other)
 
 

@@ -75,20 +75,38 @@ def attend(x: np.ndarray, heads: int, w: np.ndarray, bias: np.ndarray, out_w: np
     q, k, v = (split_heads(p, heads) for p in np.split(x @ w.T + bias, 3, -1))
     score = (q / math.sqrt(d // heads)) @ k.swapaxes(-1, -2)
     if mask is not None:
-        score = np.where(mask, -np.inf, score) if mask.dtype == bool else score + mask
+        score = np.where(mask, -np.inf, score)
     weight = softmax_rows(score)
     joined = (weight @ v).swapaxes(1, 2).reshape(b, n, d)
     return (joined @ out_w.T + out_bias).astype(x.dtype), weight.astype(x.dtype)
 
 
-def mask_for(mask, mask_type, shape):
-    """The mask as PyTorch's mask types shape it: 0 (n, n), 1 (batch, n), 2 as it is."""
+def mask_for(mask, mask_type, heads: int, shape) -> np.ndarray | None:
+    """Where a query of an input of `shape` must not look, to be broadcast over (batch, heads, n, n).
+
+    Masks of other types count as bool, as in PyTorch: what is not zero is masked.  mask_type says
+    of a mask of two dimensions whether it is (n, n), 0, or (batch, n), 1.
+    """
     if mask is None:
         return None
-    array = mask._array
-    if mask_type == 1:
-        return array.reshape(shape[0], 1, 1, -1)
-    return array
+    batch, n = shape[0], shape[1]
+    masked = mask._array != 0
+    if masked.ndim != 2:
+        _check_mask(2, "match input shape", masked.shape == (batch, heads, n, n))
+        return masked
+    if mask_type is None:
+        raise RuntimeError("Mask Type should be defined: 0 for a mask (L, L), 1 for one of (B, L)")
+    if mask_type == 0:
+        _check_mask(0, "be (L, L)", masked.shape == (n, n))
+        return masked
+    _check_mask(mask_type, "be (B, L)" if mask_type == 1 else "match input shape",
+                mask_type == 1 and masked.shape == (batch, n))
+    return masked[:, None, None]
+
+
+def _check_mask(mask_type: int, wanted: str, holds: bool) -> None:
+    if not holds:
+        raise RuntimeError(f"For mask_type == {mask_type} mask shape should {wanted}")
 
 
 @primitive("aten::_native_multi_head_attention(Tensor query, Tensor key, Tensor value, int embed_dim,"
@@ -108,9 +126,9 @@ def native_multi_head_attention(query, key, value, embed_dim, num_head, qkv_weig
              for i, t in enumerate((query, key, value))]
     q, k, v = (split_heads(p, num_head) for p in parts)
     score = (q / math.sqrt(d // num_head)) @ k.swapaxes(-1, -2)
-    masked = mask_for(mask, mask_type, query._size)
+    masked = mask_for(mask, mask_type, num_head, query._size)
     if masked is not None:
-        score = np.where(masked, -np.inf, score) if masked.dtype == bool else score + masked
+        score = np.where(masked, -np.inf, score)
     weight = softmax_rows(score)
     joined = (weight @ v).swapaxes(1, 2).reshape(query._size)
     out = (joined @ proj_weight._array.T + proj_bias._array).astype(query.dtype.numpy)
@@ -147,7 +165,7 @@ def transformer_encoder_layer_fwd(src, embed_dim, num_heads, qkv_weight, qkv_bia
     x = src._array
     if x.ndim != 3:
         raise RuntimeError(f"batch dimension expected: src has size {list(src._size)}")
-    masked = mask_for(mask, mask_type, src._size)
+    masked = mask_for(mask, mask_type, num_heads, src._size)
 
     def attention(y):
         return attend(y, num_heads, qkv_weight._array, qkv_bias._array, proj_weight._array,

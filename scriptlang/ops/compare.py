@@ -7,7 +7,8 @@ import numpy as np
 from .. import dtypes
 from ..dtypes import bool as BOOL
 from ..tensors import Tensor
-from .elementwise import (apply, array_of, cast, check_broadcast, check_kind, check_writable,
+from .elementwise import (apply, array_of, cast, check_broadcast, check_fits, check_kind,
+                          check_writable, overlaps_itself,
                           declare_pointwise, store)
 from .table import declare, primitive
 
@@ -104,12 +105,14 @@ def clamp(self, low, high):
     if low is None and high is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     dtype = dtypes.result_type(self, *(b for b in (low, high) if b is not None))
+    check_fits(low, dtype)
+    check_fits(high, dtype)
 
     def f(a, *bounds):
         bounds = list(bounds)
         if low is not None:
             a = np.maximum(a, bounds.pop(0))
-        return np.minimum(a, bounds.pop(0)) if high is not None else a.copy()
+        return np.minimum(a, bounds.pop(0)) if high is not None else a.copy("K")
 
     return apply(f, dtype, self, *(b for b in (low, high) if b is not None))
 
@@ -126,11 +129,13 @@ for _type in ("Scalar", "Tensor"):
 
 def where(condition, self, other):
     dtype = dtypes.result_type(self, other)
-    check_broadcast(condition, self, other)
-    mask = condition._array
     if condition.dtype.name not in ("bool", "uint8"):
         raise RuntimeError("where expected condition to be a boolean tensor, but got a tensor with "
-                           f"dtype {condition.dtype.name}")
+                           f"dtype {DISPLAY[condition.dtype.name]}")
+    check_broadcast(condition, self, other)
+    mask = condition._array
+    for choice in (self, other):
+        check_fits(choice, dtype)
     return Tensor._wrap(np.where(mask.astype(bool), array_of(self, dtype), array_of(other, dtype)))
 
 
@@ -160,22 +165,17 @@ def masked_fill(self, mask, value):
         value = value.item()
     check_fits(value, self.dtype)
     check_broadcast(self, mask)
-    return Tensor._wrap(np.where(mask._array, array_of(value, self.dtype), self._array))
-
-
-def check_fits(value, dtype):
-    """Raise where a number cannot be an element of the type."""
-    if isinstance(value, complex) and dtype.kind != "c":
-        if value.imag:
-            raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
-        value = value.real
-    if dtypes.category(dtypes.scalar_dtype(value)) > dtypes.category(dtype) and \
-            isinstance(value, (float, complex)) and dtype.kind in "bui" and value != value // 1:
-        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
+    return Tensor._wrap(np.asarray(
+        np.where(mask._array, array_of(value, self.dtype), self._array), order="C"))
 
 
 def masked_fill_(self, mask, value):
-    return store(self, masked_fill(self, mask, value))
+    filled = masked_fill(self, mask, value)
+    if filled._size == self._size and overlaps_itself(self):
+        self._array[np.broadcast_to(mask._array, self._size)] = array_of(
+            value.item() if isinstance(value, Tensor) else value, self.dtype)
+        return self
+    return store(self, filled)
 
 
 for _type in ("Scalar", "Tensor"):
@@ -237,7 +237,9 @@ def is_nonzero(self):
 @primitive("aten::fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)",
            "aten::fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)")
 def fill_(self, value):
-    self._array[...] = array_of(value.item() if isinstance(value, Tensor) else value, self.dtype)
+    value = value.item() if isinstance(value, Tensor) else value
+    check_fits(value, self.dtype)
+    self._array[...] = array_of(value, self.dtype)
     return self
 
 
@@ -249,6 +251,8 @@ def zero_(self):
 
 @primitive("aten::copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)")
 def copy_(self, src, non_blocking):
+    if src is self:
+        return self
     check_writable(self)
     if check_broadcast(self, src) != self._size:
         raise RuntimeError(f"output with shape {list(self._size)} doesn't match the broadcast "

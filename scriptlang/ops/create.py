@@ -9,7 +9,7 @@ import numpy as np
 from .. import dtypes
 from ..dtypes import DType
 from ..tensors import Tensor, contiguous_strides
-from .elementwise import DISPLAY, array_of, cast, declare_pointwise
+from .elementwise import DISPLAY, array_of, cast, check_fits, declare_pointwise
 from .table import declare, primitive
 
 OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
@@ -32,6 +32,7 @@ def check_size(size) -> tuple[int, ...]:
 
 
 def filled(size, value, dtype: DType) -> Tensor:
+    check_fits(value, dtype)
     return Tensor._wrap(np.full(check_size(size), array_of(value, dtype), dtype.numpy))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Callable
 
 import numpy as np
@@ -135,9 +136,39 @@ def store(target: Tensor, value: Tensor, resize: bool = False) -> Tensor:
     return target
 
 
+RANGES = {"uint8": ("uint8_t", 0, 255), "int8": ("int8_t", -128, 127),
+          "int16": ("int16_t", -2**15, 2**15 - 1), "int32": ("int", -2**31, 2**31 - 1),
+          "int64": ("int64_t", -2**63, 2**63 - 1), "float16": ("c10::Half", -65504.0, 65504.0),
+          "bfloat16": ("c10::BFloat16", -3.3895313892515355e38, 3.3895313892515355e38),
+          "float32": ("float", -3.4028234663852886e38, 3.4028234663852886e38)}
+"""Element types that do not hold every number: PyTorch's name, the least and greatest."""
+
+
+def check_fits(value: Any, dtype: DType) -> None:
+    """Raise where a number cannot be an element of the type; tensors and None are let through."""
+    if isinstance(value, complex):
+        if value.imag and dtype.kind != "c":
+            raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
+        value = value.real
+    if not isinstance(value, (int, float)) or dtype.name not in RANGES:
+        return
+    name, low, high = RANGES[dtype.name]
+    if dtype.kind == "f" and not math.isfinite(value):
+        return
+    if dtype is dtypes.uint8 and isinstance(value, int):
+        low = -high                                  # -1 becomes 255
+    if not low <= value <= high:
+        raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+
+
+def overlaps_itself(target: Tensor) -> bool:
+    """Whether a dimension is expanded: its elements share memory."""
+    return any(s == 0 and n > 1 for n, s in zip(target._size, target._stride))
+
+
 def check_writable(target: Tensor) -> None:
     """An expanded tensor has elements that share memory: it cannot be written as a whole."""
-    if any(s == 0 and n > 1 for n, s in zip(target._size, target._stride)):
+    if overlaps_itself(target):
         raise RuntimeError("unsupported operation: more than one element of the written-to tensor "
                            "refers to a single memory location. Please clone() the tensor before "
                            "performing the operation.")

@@ -6,7 +6,8 @@ import numpy as np
 
 from .. import dtypes
 from ..tensors import Tensor, wrap_dim
-from .elementwise import DISPLAY, array_of, cast, check_broadcast, unsupported
+from .elementwise import (DISPLAY, array_of, cast, check_broadcast, check_fits, check_writable,
+                          unsupported)
 from .table import declare, primitive
 
 
@@ -35,7 +36,7 @@ def numpy_key(self: Tensor, indices) -> tuple:
                 raise IndexError(f"The shape of the mask {list(mask.shape)} at index {d} does not "
                                  f"match the shape of the indexed tensor {list(self._size)} at "
                                  f"index {dim + d}")
-            key += list(np.nonzero(mask)) if mask.ndim else [None]
+            key += list(np.nonzero(mask)) if mask.ndim else [bool(mask)]
             dim += mask.ndim
             continue
         if i.dtype.kind not in "iu":
@@ -178,7 +179,9 @@ def scatter_(self, dim, index, src, reduce=None):
                                f"{list(src._size)}")
         value = src._array[tuple(slice(n) for n in index._size)] if src._size else src._array
     else:
+        check_fits(src, self.dtype)
         value = array_of(src, self.dtype)
+    check_writable(self)
     if not index.numel():
         return self
     target = self._array if self._size else self._array.reshape(1)
@@ -260,6 +263,7 @@ def index_add_(self, dim, index, source, alpha=1):
         raise RuntimeError("index_add_(): Expected dtype int32/int64 for index but got: "
                            f"{DISPLAY[index.dtype.name]}")
     check_source("index_add_", self, dim, index, source, scalars=False)
+    check_writable(self)
     array, key = rows(self, dim, index)
     np.add.at(array, key, source._array * array_of(alpha, self.dtype))
     return self
@@ -301,6 +305,7 @@ def index_copy_(self, dim, index, source):
         raise RuntimeError("index_copy_(): Expected a long tensor for index, but got "
                            f"{DISPLAY[index.dtype.name]}")
     check_source("index_copy_", self, dim, index, source)
+    check_writable(self)
     array, key = rows(self, dim, index)
     array[key] = source._array.reshape(1) if not source._size else source._array
     return self
@@ -308,7 +313,9 @@ def index_copy_(self, dim, index, source):
 
 def index_fill_(self, dim, index, value):
     array, key = rows(self, dim, index)
-    array[key] = array_of(value.item() if isinstance(value, Tensor) else value, self.dtype)
+    value = value.item() if isinstance(value, Tensor) else value
+    check_fits(value, self.dtype)
+    array[key] = array_of(value, self.dtype)
     return self
 
 
@@ -322,6 +329,26 @@ for _name, _args, _f in (
             lambda self, *args, f=_f: f(copied(self), *args), "primitive")
     declare(f"aten::{_base}_{_dot}{_overload}(Tensor(a!) self, {_args}) -> Tensor(a!)", _f,
             "primitive")
+
+
+@primitive("aten::fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)")
+def fill_diagonal_(self, value, wrap):
+    """Set the elements whose indices are equal; wrap starts again below in a tall matrix."""
+    size, stride = self._size, self._stride
+    if len(size) < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if len(size) > 2 and len(set(size)) > 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    check_fits(value, self.dtype)
+    height, width, step = size[0], size[1], sum(stride)
+    starts = [(self._offset, min(size))]
+    if wrap and len(size) == 2 and height > width + 1:
+        every = -(-self.numel() // (width + 1))
+        starts.append((self._offset + stride[0] * (width + 1), every - min(size)))
+    for start, count in starts:
+        Tensor(self.storage, self.dtype, (count,), (step,), start)._array[...] = array_of(
+            value, self.dtype)
+    return self
 
 
 @primitive("aten::masked_select(Tensor self, Tensor mask) -> Tensor")
@@ -342,6 +369,7 @@ def masked_scatter_(self, mask, source):
     if check_broadcast(self, mask) != self._size:
         raise RuntimeError(f"output with shape {list(self._size)} doesn't match the broadcast "
                            f"shape {list(check_broadcast(self, mask))}")
+    check_writable(self)
     where = np.broadcast_to(mask._array, self._size)
     n = int(where.sum())
     if n > source.numel():
@@ -392,6 +420,7 @@ def put_(self, index, source, accumulate):
         raise IndexError("put_(): Expected source and index to have the same number of elements, "
                          f"but got source.numel() = {source.numel()}, index.numel() = "
                          f"{index.numel()}")
+    check_writable(self)
     check_indices(index._array, self.numel(), 0)
     flat = np.array(self._array).reshape(-1)
     at = index._array.reshape(-1)

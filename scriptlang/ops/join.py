@@ -9,7 +9,7 @@ import numpy as np
 from .. import dtypes
 from ..limits import reserve
 from ..tensors import Tensor, wrap_dim
-from .elementwise import cast, check_broadcast
+from .elementwise import cast, check_broadcast, working_type
 from .reduce import sum_dim
 from .table import declare, primitive
 from .view import expand, reshape, transpose
@@ -34,7 +34,15 @@ def cat(tensors, dim=0):
                                    f"Expected size {a} but got size {b} for tensor number {i} in "
                                    "the list.")
     dtype = joined_dtype(tensors)
-    return Tensor._wrap(np.concatenate([cast(t, dtype)._array for t in kept], axis=dim))
+    joined = np.concatenate([cast(t, dtype)._array for t in kept], axis=dim)
+    return Tensor._wrap(joined if all(is_channels_last(t) for t in kept)
+                        else np.ascontiguousarray(joined))
+
+
+def is_channels_last(x: Tensor) -> bool:
+    """Whether the channels, dimension 1, of images or volumes lie side by side."""
+    return x.dim() in (4, 5) and np.moveaxis(x._array, 1, -1).flags.c_contiguous \
+        and not x._array.flags.c_contiguous
 
 
 def joined_dtype(tensors):
@@ -94,7 +102,7 @@ def flip(self, dims):
     if len(set(axes)) != len(axes):
         raise RuntimeError(f"dim {dims} appears multiple times in the list of dims")
     turned = np.flip(np.atleast_1d(self._array), axes)
-    return Tensor._wrap(np.array(turned, order="C").reshape(self._size))
+    return Tensor._wrap(turned.copy("K").reshape(self._size))
 
 
 @primitive("aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor")
@@ -293,7 +301,7 @@ def linalg_cross(self, other, dim):
 def vander(x, N, increasing):
     if x.dim() != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
-    made = np.vander(x._array, N, increasing)
+    made = np.vander(x._array.astype(working_type(x.dtype), copy=False), N, increasing)
     out = dtypes.int64 if x.dtype.kind in "bui" else x.dtype
     return Tensor._wrap(np.ascontiguousarray(made.astype(out.numpy)))
 

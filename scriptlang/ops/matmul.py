@@ -249,9 +249,9 @@ def tensordot(self: Tensor, other: Tensor, dims_self: List[int], dims_other: Lis
         a = dims_self[i] + self.dim() if dims_self[i] < 0 else dims_self[i]
         b = dims_other[i] + other.dim() if dims_other[i] < 0 else dims_other[i]
         if self.size(a) == 1:                        # a dimension of one is as if repeated
-            other = torch.sum(other, [b], True)
+            other = torch.sum(other, [b], True, dtype=other.dtype)
         elif other.size(b) == 1:
-            self = torch.sum(self, [a], True)
+            self = torch.sum(self, [a], True, dtype=self.dtype)
         elif self.size(a) != other.size(b):
             raise RuntimeError("contracted dimensions need to match, but first has size {} in dim "
                                "{} "
@@ -299,7 +299,7 @@ def einsum(equation, tensors, path):
         shapes = ", ".join(str(list(t._size)) for t in tensors)
         raise RuntimeError(f"einsum(): {equation!r} does not fit operands of shapes {shapes}: "
                            f"{error}") from None
-    return finish(np.array(result), tensors[0].dtype)
+    return finish(np.array(result, order="C"), tensors[0].dtype)
 
 
 @composite("aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> "

@@ -7,7 +7,7 @@ from typing import List
 import numpy as np
 
 from ..tensors import Tensor
-from .elementwise import array_of
+from .elementwise import array_of, check_fits
 from .table import composite, declare, primitive
 
 
@@ -28,6 +28,7 @@ def constant_pad_nd(self, pad, value=0):
                                f"dimension {d} of your input.")
         inside[d] = slice(max(before, 0), size[d] - max(after, 0))
         outside[d] = slice(max(-before, 0), self._size[d] - max(-after, 0))
+    check_fits(value, self.dtype)
     made = np.full(size, array_of(value, self.dtype), self.dtype.numpy)
     made[tuple(inside)] = self._array[tuple(outside)]
     return Tensor._wrap(made)

@@ -16,7 +16,7 @@ from .table import primitive
 
 def _whole(f):
     """f, which leaves integers as they are."""
-    return lambda a: a.copy() if a.dtype.kind in "ui" else f(a)
+    return lambda a: a.copy("K") if a.dtype.kind in "ui" else f(a)
 
 
 def _sign(a):

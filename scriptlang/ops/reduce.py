@@ -34,8 +34,8 @@ def reduced(f, x: Tensor, dim, keepdim: bool, out: DType, compute: DType | None 
     with np.errstate(all="ignore"):
         array = x._array.astype(widened(compute or out), copy=False)
         value = f(array, axis=axes, keepdims=keepdim) if axes or array.ndim == 0 else array.copy()
-        return cast(Tensor._wrap(np.asarray(value)), out) if value.dtype != out.numpy \
-            else Tensor._wrap(np.asarray(value))
+        value = np.asarray(value, order="C")
+        return cast(Tensor._wrap(value), out) if value.dtype != out.numpy else Tensor._wrap(value)
 
 
 def summed(dtype: DType, wish: int | None) -> DType:

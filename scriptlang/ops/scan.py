@@ -20,7 +20,7 @@ def scan(f):
         axis = wrap_dim(dim, len(self._size))
         array = self._array.astype(widened(out), copy=False)
         value = f(array, axis=axis, dtype=array.dtype) if array.ndim else array.copy()
-        return cast(Tensor._wrap(np.asarray(value)), out)
+        return cast(Tensor._wrap(np.asarray(value, order="C")), out)
 
     return kernel
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from .. import dtypes
@@ -143,8 +145,9 @@ def searchsorted(sorted_sequence, self, out_int32=False, right=False, side=None,
                                "first N-1 dimensions of boundaries tensor and input value tensor must "
                                f"match, but we got boundaries tensor {list(keys.shape)} and input "
                                f"value tensor {list(wanted.shape)}")
+        rows = math.prod(keys.shape[:-1])
         flat = [np.searchsorted(k, w, where) for k, w in zip(
-            keys.reshape(-1, keys.shape[-1]), wanted.reshape(-1, wanted.shape[-1]))]
+            keys.reshape(rows, keys.shape[-1]), wanted.reshape(rows, wanted.shape[-1]))]
         found = np.array(flat).reshape(wanted.shape)
     return Tensor._wrap(np.asarray(found, np.int32 if out_int32 else np.int64))
 

@@ -186,8 +186,7 @@ def cov(self, correction, fweights, aweights):
     if fweights is not None and fweights.dtype.kind not in "ui":
         raise RuntimeError("cov(): expected fweights to have integral dtype but got fweights with "
                            f"{DISPLAY[fweights.dtype.name]} dtype")
-    rows = array_of(self, out, working_type(out)).reshape(1 if len(self._size) < 2 else -1, max(
-        self._size[-1] if self._size else 1, 0))
+    rows = np.atleast_2d(array_of(self, out, working_type(out)))
     n = rows.shape[1]
     weight = None
     for name, w in (("fweights", fweights), ("aweights", aweights)):
@@ -201,8 +200,7 @@ def cov(self, correction, fweights, aweights):
         weight = w._array if weight is None else weight * w._array
     total = n if weight is None else weight.sum()
     with np.errstate(all="ignore"):
-        mean = rows.mean(axis=1, keepdims=True) if weight is None else \
-            (rows * weight).sum(axis=1, keepdims=True) / total
+        mean = (rows if weight is None else rows * weight).sum(axis=1, keepdims=True) / total
         if weight is not None and aweights is not None and correction:
             norm = total - correction * (weight * aweights._array).sum() / total
         else:

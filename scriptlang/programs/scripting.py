@@ -24,6 +24,7 @@ from ..frontend.module_reading import is_module, plain_value
 from ..frontend.module_types import ModuleOrigin, Modules, compile_module
 from ..frontend.modifiers import is_ignored
 from ..frontend.resolver import PythonResolver
+from ..frontend.torch_tensors import tensor_over
 from ..interpreter import engine as engines
 from ..interpreter.arguments import Mismatch, convert
 from ..interpreter.values import type_name
@@ -31,7 +32,7 @@ from ..limits import Limits
 from .module import ScriptModule, unwrap, wrap
 from ..objects import ScriptObject
 from ..source import Span
-from ..tensors import Tensor, as_tensor
+from ..tensors import Tensor
 
 
 def script_module(module: Any, engine: str = "auto", limits: Limits | None = None) -> ScriptModule:
@@ -111,14 +112,6 @@ class _Taking:
             return known
         found = class_object(value, self)
         return value if found is None else found
-
-
-def tensor_over(value: Any) -> Tensor:
-    """A tensor over the memory of one of torch."""
-    made = as_tensor(value)
-    if getattr(value, "requires_grad", False) and value.is_leaf:
-        made.requires_grad_(True)
-    return made
 
 
 def class_object(value: Any, taking: _Taking) -> ScriptObject | None:

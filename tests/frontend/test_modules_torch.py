@@ -174,3 +174,39 @@ def test_overloads_that_pytorch_compiled_first():
 
     torch.jit.script(Resize())
     check(Resize(), torch.rand(1, 2, 8, 5))
+
+
+class Views(nn.Module):
+    """Attributes and parameters that lie in one storage."""
+
+    def __init__(self, dtype):
+        super().__init__()
+        whole = torch.arange(12).to(dtype)
+        self.register_buffer("whole", whole)
+        self.register_buffer("rows", whole.view(3, 4)[1:])
+        self.columns = whole.view(3, 4).t()[1:3]
+
+    def forward(self, n: int):
+        self.whole.add_(n)
+        return self.rows, self.columns
+
+
+@pytest.mark.parametrize("dtype", (torch.float32, torch.bfloat16, torch.complex64, torch.uint8))
+def test_views_of_one_storage_stay_views_of_one_in_archives(dtype):
+    """As scripted, as traced, and in what PyTorch and scriptlang load of them."""
+    file = io.BytesIO()
+    scriptlang.script(Views(dtype)).save(file)
+    file.seek(0)
+    expected = Views(dtype)(5)
+    for a, b in zip(expected, torch.jit.load(file)(5)):
+        assert torch.equal(a, b) and a.stride() == b.stride()
+    for a, b in zip(expected, scriptlang.load(file.getvalue())(5)):
+        assert a.tolist() == b.tolist() and a.stride() == b.stride()
+
+
+def test_parameters_of_a_traced_module_share_their_storage():
+    module = nn.Linear(2, 2)
+    module.register_buffer("part", module.weight.detach()[1])
+    traced = scriptlang.trace(module, torch.ones(1, 2))
+    assert traced.part.storage is traced.weight.storage
+    assert traced.part.storage_offset() == 2

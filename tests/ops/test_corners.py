@@ -85,6 +85,55 @@ def sums():
     yield call("gradient", complex_normal(4, 5), spacing=2.0, dim=[0, 1], edge_order=2)
 
 
+def numbers():
+    """Numbers that an element type does not hold are refused; negative ones of uint8 wrap."""
+    where = np.array([True, False])
+    for dtype in ("float16", "float32", "int8", "uint8", "int64", "bool"):
+        x = np.zeros(2, dtype)
+        for value in (1e6, 1e60, float("inf"), -1, -1.5, 300, 127.9, -300):
+            yield call("fill", x, value)
+            yield call("full_like", x, value)
+            yield call("masked_fill", x, where, value)
+            yield call("index_fill", x, 0, np.array([0]), value)
+            yield call("scatter", x, 0, np.array([0]), value)
+            yield call("constant_pad_nd", x, [1, 0], value)
+            if dtype != "bool":
+                yield call("clamp", x, value)
+                yield call("clamp", x, -1, value)
+        yield call("where", where, x, 300)
+    yield call("full", [2], 1e30, dtype=TorchDtype(4))
+    yield call("ldexp", A.normal(3, dtype="float16"), np.array([1, 17, -3]))
+    yield call("ldexp", A.normal(3, dtype="float64"), np.array([1, 2, 3], "uint8"))
+    yield call("quantile", A.normal(4, 3, dtype="float64"), 0.3, 0)
+    yield call("vander", np.array([2, 3], "float16"))
+
+
+def nothing():
+    """Shapes without elements."""
+    none, whole = np.zeros((2, 0), "float32"), np.zeros((1, 3), "int32")
+    yield call("cov", none)
+    yield call("searchsorted", none, none)
+    for name in ("fmod", "remainder", "floor_divide"):
+        yield call(name, whole[:0], whole)
+        yield call(name, whole, whole)
+    yield call("tensordot", np.array([2], "int32"), np.array([3, 4], "int32")[:1], [0], [0])
+    yield call("tensordot", A.integers(0, 9, 1, 2, dtype="int32"),
+               A.integers(0, 9, 3, 2, dtype="int32"), [0], [0])
+
+
+def masks():
+    """Masks of attention that are numbers, and of shapes that do not fit."""
+    x, weights = A.normal(2, 3, 4), [A.normal(12, 4), A.normal(12), A.normal(4, 4), A.normal(4)]
+    far, few = np.array([[0, 0.5, 0], [0, 0, -1e9], [0, 0, 0]], "float32"), A.uniform(2, 3) > 0.6
+    for mask, kind in ((far, 0), (far, None), (few.astype("float32"), 1), (few, 0), (few, 1),
+                       ((A.uniform(2, 2, 3, 3) > 0.6).astype("float32"), 2), (far > 0, 1),
+                       (A.uniform(2, 2, 3, 3) > 0.6, None), (A.uniform(4, 3, 3) > 0.6, 2)):
+        yield call("_native_multi_head_attention", x, x, x, 4, 2, *weights, mask, True, True, kind)
+    yield call("_transformer_encoder_layer_fwd", x, 4, 2, *weights, True, True, 1e-5,
+               A.normal(4), A.normal(4), A.normal(4), A.normal(4), A.normal(6, 4), A.normal(6),
+               A.normal(4, 6), A.normal(4), few.astype("float32"), 1)
+
+
 def statistics():
     x, whole, part = A.normal(3, 4), np.array([1, 2, 0, 3]), A.uniform(4)
     for dtype in ("float16", "float32", "float64"):
@@ -145,6 +194,6 @@ def polynomials():
     yield call("to", x, TorchDtype(29))
 
 
-SAMPLES = [*writes(), *orders(), *histograms(), *sums(), *statistics(), *signals(), *refusals(), *circles(),
-           *polynomials()]
+SAMPLES = [*writes(), *orders(), *histograms(), *sums(), *statistics(), *signals(), *refusals(),
+           *circles(), *polynomials(), *numbers(), *nothing(), *masks()]
 test_recorded, test_pytorch = both_tests("corners", SAMPLES)

@@ -45,22 +45,24 @@ Unary gelu_kind(const std::string& approximate) {
 
 // ---- clamp by numbers
 
+// A bound as an element of the type; negative ones of unsigned types wrap.
+double clamp_bound(const Scalar& bound, ScalarType type) {
+  check_fits(bound, type);
+  double value = bound.to_double();
+  return type == ScalarType::UInt8 && value < 0 ? value + 256 : value;
+}
+
 Tensor clamp_numbers(const Tensor& self, const Value& low, const Value& high, const Tensor& into) {
   SL_CHECK(!low.is_none() || !high.is_none(),
            "torch.clamp: At least one of 'min' or 'max' must not be None");
   ResultType type;
   type.add(self);
+  for (const Value* bound : {&low, &high}) {
+    if (!bound->is_none()) type.add(Input(Scalar::of(*bound)));
+  }
   Params p{};
-  if (!low.is_none()) {
-    Scalar s = Scalar::of(low);
-    type.add(Input(s));
-    p.values[0] = s.to_double();
-  }
-  if (!high.is_none()) {
-    Scalar s = Scalar::of(high);
-    type.add(Input(s));
-    p.values[low.is_none() ? 0 : 1] = s.to_double();
-  }
+  if (!low.is_none()) p.values[0] = clamp_bound(Scalar::of(low), type.get());
+  if (!high.is_none()) p.values[low.is_none() ? 0 : 1] = clamp_bound(Scalar::of(high), type.get());
   Unary op = low.is_none() ? Unary::k_clamp_max : high.is_none() ? Unary::k_clamp_min
                                                                  : Unary::k_clamp;
   ScalarType result = type.get();

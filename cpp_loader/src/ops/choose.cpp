@@ -2,7 +2,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "index.h"
 #include "pointwise.h"
+#include "view.h"
 
 namespace scriptlang {
 
@@ -30,28 +32,11 @@ Tensor where(const Tensor& condition, const Input& a, const Input& b) {
   SL_CHECK(condition.dtype() == ScalarType::Bool || condition.dtype() == ScalarType::UInt8,
            "where expected condition to be a boolean tensor, but got a tensor with dtype ",
            dtype_display_name(condition.dtype()));
-  return where_result(condition, a, b, result_type(a, b));
-}
-
-// A number that becomes an element of the type; raises when it does not fit.
-void check_fits(const Scalar& s, ScalarType type) {
-  static const struct {
-    ScalarType type;
-    double low, high;
-  } kRanges[] = {
-      {ScalarType::UInt8, -255, 255},           {ScalarType::Int8, -128, 127},
-      {ScalarType::Int16, -32768, 32767},       {ScalarType::Int32, -2147483648.0, 2147483647.0},
-      {ScalarType::Int64, -9223372036854775808.0, 9223372036854774784.0},
-  };
-  bool fits = s.kind != Scalar::Complex || is_complex(type) || s.imag == 0;
-  for (const auto& range : kRanges) {
-    if (range.type == type && s.kind == Scalar::Double) {
-      fits = fits && s.d >= range.low && s.d <= range.high;
-    } else if (range.type == type && type != ScalarType::Int64) {
-      fits = fits && double(s.i) >= range.low && double(s.i) <= range.high;
-    }
+  ScalarType type = result_type(a, b);
+  for (const Input* choice : {&a, &b}) {
+    if (choice->tensor == nullptr) check_fits(choice->number, type);
   }
-  SL_CHECK(fits, "value cannot be converted to type ", dtype_name(type), " without overflow");
+  return where_result(condition, a, b, type);
 }
 
 Tensor masked_fill(const Tensor& self, const Tensor& mask, const Value& value,
@@ -67,7 +52,16 @@ Tensor masked_fill(const Tensor& self, const Tensor& mask, const Value& value,
   }
   Scalar number = Scalar::of(value);
   check_fits(number, self.dtype());
-  return where_result(mask, number, self, self.dtype(), into);
+  if (into.defined() && overlaps_itself(into)) {
+    Tensor one = Tensor::empty(IntSpan(), into.dtype());
+    fill(one, number);
+    index_put(into, {to_contiguous(view_expand(mask, into.sizes()))}, one, false);
+    return into;
+  }
+  if (into.defined()) return where_result(mask, number, self, self.dtype(), into);
+  // PyTorch fills a row-major copy.
+  Tensor whole = self.is_contiguous() ? self : to_contiguous(self);
+  return where_result(mask, number, whole, self.dtype());
 }
 
 Tensor lerp(const Tensor& self, const Tensor& end, const Input& weight, const Tensor& into) {

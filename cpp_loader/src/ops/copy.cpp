@@ -56,9 +56,14 @@ bool may_overlap(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 void copy_into(const Tensor& dst, const Tensor& src) {
-  check_writable(dst);
-  if (is_symbolic(src)) Recording::give_up();
   if (dst.impl() == src.impl()) return;
+  check_writable(dst);
+  copy_elements(dst, src);
+}
+
+// Elements of dst that share memory get the last of theirs.
+void copy_elements(const Tensor& dst, const Tensor& src) {
+  if (is_symbolic(src)) Recording::give_up();
   Convert convert = converter(dst.dtype(), src.dtype());
   SL_CHECK(convert != nullptr, "a tensor of ", dtype_name(src.dtype()),
            " cannot be converted to ", dtype_name(dst.dtype()));
@@ -108,8 +113,38 @@ void copy_into(const Tensor& dst, const Tensor& src) {
                      });
 }
 
+void check_fits(const Scalar& s, ScalarType type) {
+  static const struct {
+    ScalarType type;
+    const char* name;
+    double low, high;
+  } kRanges[] = {
+      {ScalarType::UInt8, "uint8_t", 0, 255},
+      {ScalarType::Int8, "int8_t", -128, 127},
+      {ScalarType::Int16, "int16_t", -32768, 32767},
+      {ScalarType::Int32, "int", -2147483648.0, 2147483647.0},
+      {ScalarType::Int64, "int64_t", -9223372036854775808.0, 9223372036854774784.0},
+      {ScalarType::Float16, "c10::Half", -65504, 65504},
+      {ScalarType::BFloat16, "c10::BFloat16", -3.3895313892515355e38, 3.3895313892515355e38},
+      {ScalarType::Float32, "float", -3.4028234663852886e38, 3.4028234663852886e38},
+  };
+  SL_CHECK(s.kind != Scalar::Complex || is_complex(type) || s.imag == 0,
+           "value cannot be converted to type ", dtype_name(type), " without overflow");
+  if (s.kind == Scalar::Bool) return;
+  bool whole = s.kind == Scalar::Int;
+  double value = s.to_double();
+  for (const auto& range : kRanges) {
+    if (range.type != type || (whole && type == ScalarType::Int64)) continue;
+    if (is_floating(type) && !std::isfinite(value)) continue;
+    double low = whole && type == ScalarType::UInt8 ? -range.high : range.low;  // -1 becomes 255
+    SL_CHECK(value >= low && value <= range.high, "value cannot be converted to type ", range.name,
+             " without overflow");
+  }
+}
+
 void fill(const Tensor& dst, const Scalar& value) {
-  check_writable(dst);
+  check_not_read_only(dst);
+  check_fits(value, dst.dtype());
   if (dst.numel() == 0) return;
   Tensor one;
   switch (value.kind) {
@@ -117,14 +152,12 @@ void fill(const Tensor& dst, const Scalar& value) {
     case Scalar::Int: one = Tensor::scalar(value.i); break;
     case Scalar::Double: one = Tensor::scalar(value.d, ScalarType::Float64); break;
     default: {
-      SL_CHECK(is_complex(dst.dtype()),
-               "value cannot be converted to type ", dtype_name(dst.dtype()), " without overflow");
       one = Tensor::empty(IntSpan(), ScalarType::Complex128);
       *one.data<std::complex<double>>() = value.to_complex();
     }
   }
   if (one.dtype() != dst.dtype()) one = to_dtype(one, dst.dtype());
-  copy_into(dst, one);
+  copy_elements(dst, one);
 }
 
 Tensor to_contiguous(const Tensor& t) {

@@ -39,6 +39,20 @@ struct Places {
   bool after_contiguous = false;  // `after` is one run: only its length counts
 };
 
+// A mask without dimensions chooses all of self or nothing: it becomes a mask of one element, and
+// self gets a dimension for it.
+void spread_whole_masks(Tensor& self, std::vector<Tensor>& indices) {
+  int64_t dim = 0;
+  for (Tensor& index : indices) {
+    if (index.defined() && is_mask(index) && index.dim() == 0) {
+      SL_CHECK(dim <= self.dim(), "too many indices for tensor of dimension ", self.dim());
+      self = view_unsqueeze(self, dim);
+      index = view_unsqueeze(index, 0);
+    }
+    dim += index.defined() && is_mask(index) ? index.dim() : 1;
+  }
+}
+
 std::vector<Tensor> without_masks(const Tensor& self, const std::vector<Tensor>& indices) {
   std::vector<Tensor> plain;
   for (const Tensor& index : indices) {
@@ -59,10 +73,6 @@ std::vector<Tensor> without_masks(const Tensor& self, const std::vector<Tensor>&
     }
     Tensor found = nonzero(index);
     for (int64_t d = 0; d < index.dim(); ++d) plain.push_back(view_select(found, 1, d));
-    if (index.dim() == 0) {
-      // A zero-dim mask chooses all of self or nothing: see resolve.
-      raise(ErrorKind::IndexError, "a zero-dim mask cannot index a tensor here; use unsqueeze(0)");
-    }
   }
   if (int64_t(plain.size()) > self.dim()) {
     raise(ErrorKind::IndexError, "too many indices for tensor of dimension ", self.dim(),
@@ -238,9 +248,14 @@ Tensor nonzero(const Tensor& self) {
   return out;
 }
 
-Tensor index_tensor(const Tensor& self, const std::vector<Tensor>& indices) {
+Tensor index_tensor(const Tensor& given, const std::vector<Tensor>& given_indices) {
   int64_t dim;
-  if (is_one_index(self, indices, &dim)) return parts_along(self, dim, indices[size_t(dim)]);
+  if (is_one_index(given, given_indices, &dim)) {
+    return parts_along(given, dim, given_indices[size_t(dim)]);
+  }
+  Tensor self = given;
+  std::vector<Tensor> indices = given_indices;
+  spread_whole_masks(self, indices);
   Places places = resolve(self, indices);
   Tensor out = Tensor::empty(places.sizes, self.dtype());
   if (out.numel() == 0) return out;
@@ -252,9 +267,12 @@ Tensor index_tensor(const Tensor& self, const std::vector<Tensor>& indices) {
   return out;
 }
 
-void index_put(const Tensor& self, const std::vector<Tensor>& indices, const Tensor& values,
-               bool accumulate) {
-  check_writable(self);
+void index_put(const Tensor& given, const std::vector<Tensor>& given_indices,
+               const Tensor& values, bool accumulate) {
+  check_not_read_only(given);
+  Tensor self = given;
+  std::vector<Tensor> indices = given_indices;
+  spread_whole_masks(self, indices);
   SL_CHECK(values.dtype() == self.dtype() || values.dim() == 0,
            "Index put requires the source and destination dtypes match, got ",
            dtype_display_name(self.dtype()), " for the destination and ",
@@ -446,6 +464,7 @@ void index_write(const Tensor& self, int64_t dim, const Tensor& index, const Ten
   if (!(factor.is_integral() && factor.i == 1)) {
     values = binary_result(values, factor, kernels::Binary::k_mul, "mul", Rule::kSame);
   }
+  check_writable(target);
   index_put(target, with_index(target, dim, index), values, accumulate);
 }
 

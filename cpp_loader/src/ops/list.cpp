@@ -174,7 +174,7 @@ SL_OP(aten_mul__t) {
 SL_OP(aten_slice_t) {
   const List& list = args.list(0);
   int64_t size = int64_t(list.size()), step = args.integer(3);
-  if (step == 0) raise(ErrorKind::RuntimeError, "slice step cannot be zero");
+  if (step == 0) raise(ErrorKind::RuntimeError, "List slice should have non-zero step");
   int64_t low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
   auto clamp = [&](int64_t at) {
     return std::clamp(at < 0 ? at + size : at, low, high);

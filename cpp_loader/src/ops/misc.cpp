@@ -55,8 +55,8 @@ void masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source
                                                       static_cast<const uint8_t*>(wide.raw()));
   SL_CHECK(count <= source.numel(), "Number of elements of source < number of ones in mask");
   Tensor values = view_narrow(reshape(to_contiguous(source), {source.numel()}), 0, 0, count);
+  check_writable(self);
   if (self.is_contiguous() && self.storage() != values.storage()) {
-    check_writable(self);
     return scatter_where(self, static_cast<const uint8_t*>(wide.raw()), values);
   }
   if (self.dim() == 0) {
@@ -351,7 +351,12 @@ SL_OP(aten_float_power__Tensor) {
 }
 SL_OP(aten_float_power__Scalar) { op_aten_float_power__Tensor(ctx, args, out); }
 SL_OP(aten_ldexp_Tensor) {
-  out[0] = mul(args.tensor(0), pow(Scalar(2.0), args.tensor(1)));
+  const Tensor &self = args.tensor(0), &other = args.tensor(1);
+  ScalarType type = result_type(self, other);
+  if (is_integral(type, true)) type = ScalarType::Float32;
+  ScalarType wide = type == ScalarType::Float16 || type == ScalarType::BFloat16
+                        ? ScalarType::Float32 : type;
+  out[0] = to_dtype(mul(to_dtype(self, wide), pow(Scalar(2.0), to_dtype(other, wide))), type);
 }
 SL_OP(aten_frexp_Tensor) {
   Tensor exponent;

@@ -87,6 +87,8 @@ void check_can_cast(ScalarType from, ScalarType to);
 
 // Raises unless the tensor may be written to: not constant memory, no element twice.
 void check_writable(const Tensor& t);
+void check_not_read_only(const Tensor& t);
+bool overlaps_itself(const Tensor& t);  // an expanded dimension: elements share memory
 
 // The loops' stand-in for a type they have no arithmetic for.
 constexpr ScalarType loop_type(ScalarType t) {
@@ -98,7 +100,10 @@ void store_number(const Scalar& s, ScalarType type, void* to);
 
 // Writes src, broadcast and converted, into every element of dst.
 void copy_into(const Tensor& dst, const Tensor& src);
+void copy_elements(const Tensor& dst, const Tensor& src);  // dst is known to be writable
 void fill(const Tensor& dst, const Scalar& value);
+// Raises unless a number can be an element of the type.
+void check_fits(const Scalar& s, ScalarType type);
 Tensor to_contiguous(const Tensor& t);                 // itself when it is
 Tensor to_dtype(const Tensor& t, ScalarType dtype);    // itself when it has it
 Tensor contiguous_as(const Tensor& t, ScalarType dtype);

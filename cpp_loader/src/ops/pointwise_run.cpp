@@ -79,15 +79,24 @@ void check_can_cast(ScalarType from, ScalarType to) {
            " can't be cast to the desired output type ", dtype_display_name(to));
 }
 
-void check_writable(const Tensor& t) {
+void check_not_read_only(const Tensor& t) {
   SL_CHECK(!t.storage()->read_only(),
            "the program writes in place to memory that is read-only: clone() the tensor first");
-  if (t.is_contiguous()) return;
+}
+
+bool overlaps_itself(const Tensor& t) {
+  if (t.is_contiguous()) return false;
   for (int64_t i = 0; i < t.dim(); ++i) {
-    SL_CHECK(t.stride(i) != 0 || t.size(i) <= 1,
-             "unsupported operation: more than one element of the written-to tensor refers to a "
-             "single memory location. Please clone() the tensor before performing the operation.");
+    if (t.stride(i) == 0 && t.size(i) > 1) return true;
   }
+  return false;
+}
+
+void check_writable(const Tensor& t) {
+  check_not_read_only(t);
+  SL_CHECK(!overlaps_itself(t),
+           "unsupported operation: more than one element of the written-to tensor refers to a "
+           "single memory location. Please clone() the tensor before performing the operation.");
 }
 
 void store_number(const Scalar& s, ScalarType type, void* to) {

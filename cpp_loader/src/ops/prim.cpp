@@ -38,7 +38,8 @@ void percent_item(std::string* out, char key, const Value& v) {
     case 'F': {
       want_number();
       char spec[] = {'%', key, '\0'}, buffer[512];
-      *out += std::string(buffer, size_t(snprintf(buffer, sizeof buffer, spec, Scalar::of(v).d)));
+      double number = float(Scalar::of(v).to_double());  // single precision, as in PyTorch
+      *out += std::string(buffer, size_t(snprintf(buffer, sizeof buffer, spec, number)));
       return;
     }
     case 'c':

@@ -17,20 +17,25 @@ namespace {
 
 enum MaskType : int64_t { kAttentionMask = 0, kPaddingMask = 1, kMergedMask = 2 };
 
-// mask: True where a query must not look; broadcast to [batch, heads, rows, keys].
-Tensor spread_mask(const Tensor& mask, const Value& type, IntSpan scores) {
-  SL_CHECK(mask.dtype() == ScalarType::Bool,
-           "Mask should be a boolean tensor, but it is of ", dtype_name(mask.dtype()));
-  int64_t kind = type.is_none() ? (mask.dim() == 2 ? kAttentionMask : kMergedMask) : type.as_int();
+// mask: True, or a number that is not zero, where a query must not look; broadcast to
+// [batch, heads, rows, keys]. Its type says which two dimensions a mask of two has.
+Tensor spread_mask(const Tensor& given, const Value& type, IntSpan scores) {
+  int64_t batch = scores[0], keys = scores[3];
+  if (given.dim() == 2)
+    SL_CHECK(!type.is_none(), "Mask Type should be defined: 0 for a mask (L, L), 1 for one of (B, L)");
+  int64_t kind = given.dim() == 2 ? type.as_int() : kMergedMask;
+  Tensor mask = to_dtype(given, ScalarType::Bool);
+  auto is = [&](IntSpan size) { return IntSpan(mask.sizes()) == size; };
   if (kind == kPaddingMask) {
-    SL_CHECK(mask.dim() == 2, "a key padding mask has two dimensions, got ",
-             to_string(mask.sizes()));
+    SL_CHECK(is({batch, keys}), "For mask_type == 1 mask shape should be (B, L)");
     return view_expand(view_unsqueeze(view_unsqueeze(mask, 1), 1), scores);
   }
-  if (mask.dim() == 3) {  // [batch * heads, rows, keys]
-    return view_as_shape(to_contiguous(mask), scores);
+  if (kind == kAttentionMask) {
+    SL_CHECK(is({scores[2], keys}), "For mask_type == 0 mask shape should be (L, L)");
+    return view_expand(mask, scores);
   }
-  return view_expand(mask, scores);
+  SL_CHECK(is(scores), "For mask_type == ", kind, " mask shape should match input shape");
+  return mask;
 }
 
 struct Attended {

@@ -314,7 +314,9 @@ Tensor quantile(const Tensor& self, const Tensor& q, const Value& dim_value, boo
   return to_dtype(out, self.dtype());
 }
 
-Tensor point(const Tensor& self, double q) { return to_dtype(Tensor::scalar(q), self.dtype()); }
+Tensor point(const Tensor& self, double q) {
+  return to_dtype(Tensor::scalar(q, ScalarType::Float64), self.dtype());
+}
 
 void most_frequent(const Tensor& self, int64_t dim, bool keepdim, Value* out) {
   dim = wrap_dim(dim, self.dim());
