@@ -166,7 +166,16 @@ def to_complex(value: Any) -> complex:
 
 
 def to_bool(value: Any) -> bool:
-    return bool(value) if isinstance(value, (int, numpy.bool_)) else _refuse()
+    if isinstance(value, numpy.number):
+        _refuse()
+    if not isinstance(value, (int, numpy.bool_)):        # a tensor without dimensions
+        value = scalar(to_tensor(value))
+    return bool(value)
+
+
+def to_str(value: Any) -> str:
+    """Of a subclass of str, as numpy's."""
+    return str.__str__(value) if isinstance(value, str) else _refuse()
 
 
 def to_number(value: Any) -> int | float | complex:
@@ -191,7 +200,7 @@ def _refuse():
 
 
 ATOMS = {T.TENSOR: to_tensor, T.INT: to_int, T.FLOAT: to_float, T.BOOL: to_bool,
-         T.COMPLEX: to_complex,
+         T.COMPLEX: to_complex, T.STR: to_str,
          T.NUMBER: to_number, T.DEVICE: to_device}
 """Conversions to types without parts, tried when the value is not of the type yet."""
 

@@ -154,6 +154,8 @@ def layers_input(kind):
         elif batch_first:
             x = x.swapaxes(0, 1)
         steps, batch = x.shape[:2]
+        if not steps:
+            raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
         if h0.shape[1] != batch:
             raise RuntimeError(f"Expected hidden[0] size ({h0.shape[0]}, {batch}, {h0.shape[2]}), "
                                f"got {list(h0.shape)}")

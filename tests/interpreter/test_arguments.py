@@ -34,7 +34,8 @@ def test_arrays_become_tensors_without_a_copy():
 CONVERSIONS = [
     (T.INT, np.int32(4), 4), (T.INT, True, 1), (T.INT, float32, 6),
     (T.INT, from_numpy(np.array(7)), 7), (T.FLOAT, 3, 3.0), (T.FLOAT, np.float32(0.5), 0.5),
-    (T.BOOL, np.bool_(True), True), (T.NUMBER, np.float64(2.5), 2.5), (T.NUMBER, 3, 3),
+    (T.BOOL, np.bool_(True), True), (T.BOOL, from_numpy(np.array(True)), True),
+    (T.BOOL, np.array(False), False), (T.STR, np.str_("x"), "x"), (T.NUMBER, np.float64(2.5), 2.5), (T.NUMBER, 3, 3),
     (T.ListType(T.INT), (1, 2), [1, 2]), (T.ListType(T.FLOAT), [1, 2.5], [1.0, 2.5]),
     (T.DictType(T.STR, T.FLOAT), {"a": 1}, {"a": 1.0}), (PAIR, (1, 2), PAIR.make((1, 2.0))),
     (T.TupleType((T.INT, T.STR)), (1, "x"), (1, "x")), (T.DEVICE, "cpu", Device("cpu")),
@@ -61,7 +62,9 @@ REFUSED = [
     (T.INT, 1.5, "Expected a value of type 'int' for argument 'x' but instead "
      "found type 'float'"),
     (T.INT, "1", "found type 'str'"), (T.INT, None, "found type 'None'"), (T.INT, 1 << 63, "found type 'int'"),
-    (T.FLOAT, "1.5", "found type 'str'"), (T.BOOL, "a", "found type 'str'"), (T.BOOL, 1.0, "found type 'float'"), (T.STR, 1, "found type 'int'"),
+    (T.FLOAT, "1.5", "found type 'str'"), (T.BOOL, "a", "found type 'str'"), (T.BOOL, 1.0, "found type 'float'"),
+    (T.BOOL, np.float64(1), "found type 'numpy.float64'"), (T.BOOL, np.ones(2, bool), "found type"),
+     (T.STR, 1, "found type 'int'"),
     (T.TENSOR, 1.0, "Expected a value of type 'Tensor' for argument 'x' but instead found "
      "type 'float'"),
     (T.TENSOR, [1.0], "found type 'List[float]'"), (T.TENSOR, None, "found type 'None'"),

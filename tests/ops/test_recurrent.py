@@ -9,6 +9,7 @@ import pytest
 
 from scriptlang.interpreter import native
 from scriptlang.ops import table
+from scriptlang.ops.random import manual_seed
 from scriptlang.tensors import Tensor, from_numpy
 from tests.ops.one_operator import run_natively
 
@@ -62,3 +63,20 @@ def test_last_state_is_its_own_tensor(kind):
     y, last, *_ = run_natively(op, args)
     np.testing.assert_array_equal(y._array[-1], last._array[0])
     assert not np.shares_memory(y._array, last._array)
+
+
+@pytest.mark.parametrize("bidirectional", [False, True])
+@pytest.mark.parametrize("kind", ["lstm", "gru"])
+def test_dropout_between_layers_draws_the_same_numbers(kind, bidirectional):
+    directions, batch = 1 + bidirectional, 3
+    state = [floats(LAYERS * directions, batch, HIDDEN) for _ in range(2 if kind == "lstm" else 1)]
+    rest = (parameters(kind, True, directions, np.float32), True, LAYERS, 0.4, True, bidirectional)
+    hidden = state if kind == "lstm" else state[0]
+    padded = (floats(4, batch, INPUTS), hidden, *rest, False)
+    packed = (floats(8, INPUTS), from_numpy(np.array([3, 3, 1, 1])), hidden, *rest)
+    for overload, args in (("input", padded), ("data", packed)):
+        op = table.find(f"aten::{kind}", overload)
+        manual_seed(7)
+        want = op.kernel(*args)
+        for got, expected in zip(run_natively(op, args, seed=7), want):
+            np.testing.assert_allclose(got._array, expected._array, rtol=1e-5, atol=2e-6)

@@ -3,9 +3,11 @@
 #include <cstring>
 
 #include "../../kernels/kernel_set.h"
+#include "express.h"
 #include "join.h"
 #include "linalg.h"
 #include "pointwise.h"
+#include "random.h"
 #include "ops/quantized/packed.h"
 #include "row_kernels.h"
 #include "view.h"
@@ -256,6 +258,8 @@ struct Layers {
   Cell cell;
   bool has_biases, bidirectional;
   int64_t count;
+  double dropout;  // between layers
+  Generator* generator;
 };
 
 // One direction of a quantized layer: ("quantized_dynamic", [biases], [], [reduce_range], [packed
@@ -336,23 +340,27 @@ Tensor run_layers(const Layers& layers, Tensor x, const Steps& steps,
       if (end.c.defined()) c.push_back(view_unsqueeze(end.c, 0));
     }
     x = directions == 2 ? cat(sides, 1) : sides[0];
+    if (layers.dropout != 0 && layer + 1 < layers.count) {
+      x = express::mul(x, dropout_noise(x.sizes(), x.dtype(), layers.dropout, *layers.generator));
+    }
   }
   last->h = cat(h, 0);
   if (!c.empty()) last->c = cat(c, 0);
   return x;
 }
 
-void check_no_dropout(double p, bool train) {
-  SL_CHECK(!train || p == 0, "this engine runs recurrent layers without dropout between layers; "
-           "call eval() on the module before saving it");
+// Of arguments from `first` on: params, has_biases, num_layers, dropout, train, bidirectional.
+Layers read_layers(Context& ctx, Cell cell, Args args, int first) {
+  double dropout = args.boolean(first + 4) ? args.number(first + 3) : 0.0;
+  return {cell, args.boolean(first + 1), args.boolean(first + 5), args.integer(first + 2),
+          dropout, ctx.generator};
 }
 
 // lstm.input, gru.input...: args from `first` on are params, has_biases, num_layers, dropout,
 // train, bidirectional, batch_first.
-Tensor run_padded(Cell cell, Tensor x, const State& initial, Args args, int first,
+Tensor run_padded(Context& ctx, Cell cell, Tensor x, const State& initial, Args args, int first,
                   State* last) {
-  Layers layers{cell, args.boolean(first + 1), args.boolean(first + 5), args.integer(first + 2)};
-  check_no_dropout(args.number(first + 3), args.boolean(first + 4));
+  Layers layers = read_layers(ctx, cell, args, first);
   bool batch_first = args.boolean(first + 6);
   SL_CHECK(x.dim() == 3, "rnn: Expected input to be 3D, got ", x.dim(), "D instead");
   if (batch_first) x = view_transpose(x, 0, 1);
@@ -373,10 +381,9 @@ Tensor run_padded(Cell cell, Tensor x, const State& initial, Args args, int firs
 }
 
 // lstm.data...: params, has_biases, num_layers, dropout, train, bidirectional.
-Tensor run_packed(Cell cell, const Tensor& x, const Tensor& batch_sizes,
+Tensor run_packed(Context& ctx, Cell cell, const Tensor& x, const Tensor& batch_sizes,
                   const State& initial, Args args, int first, State* last) {
-  Layers layers{cell, args.boolean(first + 1), args.boolean(first + 5), args.integer(first + 2)};
-  check_no_dropout(args.number(first + 3), args.boolean(first + 4));
+  Layers layers = read_layers(ctx, cell, args, first);
   SL_CHECK(x.dim() == 2, "rnn: Expected packed input to be 2D, got ", x.dim(), "D instead");
   SL_CHECK(batch_sizes.dim() == 1 && batch_sizes.numel() > 0,
            "rnn: batch_sizes should be a vector of at least one element");
@@ -407,13 +414,13 @@ State two_states(const std::vector<Tensor>& hx, const char* name) {
   return {hx[0], hx[1]};
 }
 
-void simple_layers(Cell cell, Args args, Value* out, bool packed) {
+void simple_layers(Context& ctx, Cell cell, Args args, Value* out, bool packed) {
   State last;
   if (packed) {
-    out[0] = run_packed(cell, args.tensor(0), args.tensor(1), {args.tensor(2), Tensor()},
+    out[0] = run_packed(ctx, cell, args.tensor(0), args.tensor(1), {args.tensor(2), Tensor()},
                         args, 3, &last);
   } else {
-    out[0] = run_padded(cell, args.tensor(0), {args.tensor(1), Tensor()}, args, 2, &last);
+    out[0] = run_padded(ctx, cell, args.tensor(0), {args.tensor(1), Tensor()}, args, 2, &last);
   }
   out[1] = last.h;
 }
@@ -454,24 +461,24 @@ State run_cell(Cell cell, const Tensor& x, const State& state, const Weights& w)
 
 SL_OP(aten_lstm_input) {
   State last;
-  out[0] = run_padded(Cell::kLstm, args.tensor(0), two_states(args.tensors(1), "lstm"), args,
+  out[0] = run_padded(ctx, Cell::kLstm, args.tensor(0), two_states(args.tensors(1), "lstm"), args,
                       2, &last);
   out[1] = last.h;
   out[2] = last.c;
 }
 SL_OP(aten_lstm_data) {
   State last;
-  out[0] = run_packed(Cell::kLstm, args.tensor(0), args.tensor(1),
+  out[0] = run_packed(ctx, Cell::kLstm, args.tensor(0), args.tensor(1),
                       two_states(args.tensors(2), "lstm"), args, 3, &last);
   out[1] = last.h;
   out[2] = last.c;
 }
-SL_OP(aten_gru_input) { simple_layers(Cell::kGru, args, out, false); }
-SL_OP(aten_gru_data) { simple_layers(Cell::kGru, args, out, true); }
-SL_OP(aten_rnn_tanh_input) { simple_layers(Cell::kTanh, args, out, false); }
-SL_OP(aten_rnn_tanh_data) { simple_layers(Cell::kTanh, args, out, true); }
-SL_OP(aten_rnn_relu_input) { simple_layers(Cell::kRelu, args, out, false); }
-SL_OP(aten_rnn_relu_data) { simple_layers(Cell::kRelu, args, out, true); }
+SL_OP(aten_gru_input) { simple_layers(ctx, Cell::kGru, args, out, false); }
+SL_OP(aten_gru_data) { simple_layers(ctx, Cell::kGru, args, out, true); }
+SL_OP(aten_rnn_tanh_input) { simple_layers(ctx, Cell::kTanh, args, out, false); }
+SL_OP(aten_rnn_tanh_data) { simple_layers(ctx, Cell::kTanh, args, out, true); }
+SL_OP(aten_rnn_relu_input) { simple_layers(ctx, Cell::kRelu, args, out, false); }
+SL_OP(aten_rnn_relu_data) { simple_layers(ctx, Cell::kRelu, args, out, true); }
 SL_OP(aten_lstm_cell) {
   State next = run_cell(Cell::kLstm, args.tensor(0), two_states(args.tensors(1), "lstm_cell"),
                         cell_weights(args));
