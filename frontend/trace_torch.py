@@ -48,6 +48,7 @@ class TorchTracer(Tracer):
     def __init__(self, name: str):
         super().__init__(name)
         self.open: contextlib.ExitStack | None = None
+        self.taken_as_int: list[Symbol] = []
 
     # Values
 
@@ -125,6 +126,7 @@ class TorchTracer(Tracer):
         with self.paused():
             result = func(*plain(args), **plain(kwargs))
         given = {a.name: v for a, v in zip(schema.arguments, args)} | kwargs
+        given |= self.remembered(schema, given)
         if schema.name in LOOKS:
             self.looked_at(LOOKS[schema.name])
             return result
@@ -138,6 +140,21 @@ class TorchTracer(Tracer):
                                       "recorded")
         self.record(op, given, result, span)
         return result
+
+    def remembered(self, schema: Any, given: dict[str, Any]) -> dict[str, Any]:
+        """The arguments that torch made ordinary ints of, as the numbers that remember a shape.
+
+        Which of two equal ints it was is not known: a dimension it hardly is, else it stays one.
+        """
+        found = {}
+        for symbol in self.taken_as_int:
+            places = [a.name for a in schema.arguments if a.name not in found
+                      and type(given.get(a.name)) is int and given[a.name] == symbol.number
+                      and str(a.type) == "int" and not a.name.startswith("dim")]
+            if len(places) == 1:
+                found[places[0]] = torch.SymInt(symbol)
+        self.taken_as_int.clear()
+        return found
 
     def record(self, op: table.Operator, given: dict[str, Any], result: Any, span: Span) -> None:
         """Insert the node of a call, and let its results stand for its outputs."""

@@ -180,3 +180,32 @@ def test_a_gradient_has_no_constant():
         scriptlang.trace(lambda x: x * w, rand(2))
     constant = w.detach()
     assert agree(as_torch(scriptlang.trace(lambda x: x * constant, rand(2))(rand(2))), rand(2))
+
+
+class Packed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.GRU(3, 2, batch_first=True)
+
+    def forward(self, x, lengths):
+        packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True,
+                                                   enforce_sorted=False)
+        return nn.utils.rnn.pad_packed_sequence(self.rnn(packed)[0], batch_first=True)
+
+
+SIZED = {
+    "linspace": (lambda x: torch.linspace(0, 1, x.shape[1]), (rand(2, 3),), (rand(4, 5),)),
+    "dimensions stay": (lambda x: x.unfold(1, x.shape[0], 1).sum(x.dim() - 1),
+                        (rand(2, 5),), (rand(3, 7),)),
+    "classes": (lambda x: F.one_hot(x.argmax(1), x.shape[1] + 1), (rand(3, 2),), (rand(2, 6),)),
+    "packed": (Packed().eval(), (rand(2, 4, 3), torch.tensor([4, 2])),
+               (rand(2, 6, 3), torch.tensor([3, 6]))),
+}
+
+
+@pytest.mark.parametrize("name", SIZED)
+def test_sizes_that_operators_take_as_plain_ints_are_remembered(name):
+    func, example, other = SIZED[name]
+    with torch.no_grad():
+        traced = scriptlang.trace(func, example, check_trace=False, engine="python")
+        assert agree(as_torch(traced(*other)), func(*other))
