@@ -4,7 +4,6 @@
 #include "copies.h"
 #include "fourier.h"
 #include "gemm.h"
-#include "grid.h"
 #include "last_conv.h"
 #include "last_pool.h"
 #include "lines.h"
@@ -14,6 +13,11 @@
 #include "twister.h"
 
 namespace scriptlang::kernels {
+
+// Few operators use these, and include their headers.
+struct GridFunctions;
+struct IntegerFunctions;
+struct ResizeFunctions;
 
 struct KernelSet {
   const char* name;  // "avx512", "avx2", "portable"
@@ -34,6 +38,8 @@ struct KernelSet {
   const FourierFunctions<float>* fourier_f32;
   const FourierFunctions<double>* fourier_f64;
   const GridFunctions* grid;
+  const IntegerFunctions* integers;
+  const ResizeFunctions* resize;
 
   template <class T>
   const GemmFunctions<T>& gemm() const;

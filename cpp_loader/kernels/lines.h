@@ -19,6 +19,8 @@ struct LineFunctions {
   int64_t (*place)(int64_t n, const T* x, T value);
   // to[j] together with x[j] of every row.
   Columns add_columns, multiply_columns, maximum_of_columns, minimum_of_columns;
+  // The same, NaN counting as 0.
+  Columns add_numbers;
   // Extremes so far and the rows where they were first seen, brought up to date with more rows,
   // which are numbered from `first`.
   Places maximum_places, minimum_places;
@@ -43,10 +45,24 @@ struct AllLineFunctions {
   int64_t (*count_row)(int64_t n, const uint8_t* x);
   void (*count_columns)(int64_t rows, int64_t width, const uint8_t* x, int64_t stride,
                         int64_t* to);
+  // to[j] += x[j] of every row, of float16 and bfloat16; null where the machine has no way of its
+  // own to widen them.
+  void (*add_float16)(int64_t rows, int64_t width, const uint16_t* x, int64_t stride, float* to);
+  void (*add_bfloat16)(int64_t rows, int64_t width, const uint16_t* x, int64_t stride, float* to);
+  // to[j] = the greatest of to[j] and x[j] ^ mask of every row, unsigned: with a mask any integers
+  // are in their order, or in the reverse of it.
+  void (*greatest_8)(int64_t rows, int64_t width, const uint8_t* x, int64_t stride, uint8_t mask,
+                     uint8_t* to);
+  void (*greatest_16)(int64_t rows, int64_t width, const uint16_t* x, int64_t stride, uint16_t mask,
+                      uint16_t* to);
+  void (*greatest_32)(int64_t rows, int64_t width, const uint32_t* x, int64_t stride, uint32_t mask,
+                      uint32_t* to);
   // to[k] = distance of the row a from each row of b, all of `width` elements: of absolute
   // differences the sum, or of their squares.
   void (*distances)(int64_t width, const float* a, const float* b, int64_t rows, bool squares,
                     float* to);
+  void (*distances_f64)(int64_t width, const double* a, const double* b, int64_t rows, bool squares,
+                        double* to);
 
   const auto& of(float) const { return f32; }
   const auto& of(double) const { return f64; }

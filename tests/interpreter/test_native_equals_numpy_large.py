@@ -32,3 +32,151 @@ def test_grid_sampler(dtype, mode, padding, align):
     with np.errstate(all="ignore"):
         agree("grid_sampler_2d", image, grid, mode, padding, align,
               tolerance=0 if exact else TOLERANCE.get(dtype, 1e-5))
+
+
+def integers(*shape: int, dtype: str = "int64", low: int = 0, high: int = 120) -> Tensor:
+    numbers = np.random.RandomState(2).randint(low, high, shape)
+    return Tensor._wrap(numbers.astype(getattr(dtypes, dtype).numpy))
+
+
+def turned(t: Tensor, *order: int) -> Tensor:
+    return Tensor._wrap(t._array.transpose(order))
+
+
+HALVES = ("float16", "bfloat16")
+REALS = ("float32", "float64", *HALVES)
+LOOSE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 1e-5, "float64": 1e-12}
+
+
+@pytest.mark.parametrize("dtype", REALS)
+@pytest.mark.parametrize("dims", [[0], [1], [2], [0, 1], [1, 2], [0, 2], None])
+@pytest.mark.parametrize("shape", [(3, 70, 41), (5, 130, 7), (2, 9, 520)])
+def test_sums(shape, dims, dtype):
+    x = normal(*shape, dtype=dtype)
+    broken = Tensor._wrap(x._array.copy())
+    broken._array[0, 3, ::3] = np.nan
+    for t in (x, turned(x, 2, 0, 1), turned(x, 1, 0, 2)):
+        agree("sum.dim_IntList", t, dims, False, tolerance=20 * LOOSE[dtype])
+        agree("mean.dim", t, dims, True, tolerance=LOOSE[dtype])
+        agree("amax", t, dims or [0, 1, 2], True, tolerance=0)
+    agree("nansum", broken, dims, False, tolerance=20 * LOOSE[dtype])
+    agree("amin", broken, dims or [0, 1, 2], False, tolerance=0)
+
+
+@pytest.mark.parametrize("dtype", [*REALS, "int64", "int32", "int16", "int8", "uint8", "bool"])
+@pytest.mark.parametrize("dim", [0, 1, 2])
+def test_reductions_of_columns(dim, dtype):
+    whole = dtype not in REALS
+    x = integers(3, 70, 41, dtype=dtype, high=2 if dtype == "bool" else 120) if whole \
+        else normal(3, 70, 41, dtype=dtype)
+    if whole and dtype not in ("uint8", "bool"):
+        x._array[:] -= 60
+    for name in ("max.dim", "min.dim", "any.dim", "all.dim"):
+        agree(name, x, dim, tolerance=0)
+    if dtype != "bool":
+        agree("argmax", x, dim, tolerance=0)
+    agree("amax", x, [dim], tolerance=0)
+    agree("sum.dim_IntList", x, [dim], tolerance=20 * LOOSE.get(dtype, 0))
+    near = Tensor._wrap((1 + 0.01 * x._array).astype(x._array.dtype)) if not whole else x
+    agree("prod.dim_int", near, dim, tolerance=20 * LOOSE.get(dtype, 0))
+
+
+@pytest.mark.parametrize("dtype", [*REALS, "int64", "int32", "uint8"])
+@pytest.mark.parametrize("shape, dim", [((6, 700), 1), ((700, 130), 0), ((2, 9, 70), 1), ((5,), 0)])
+def test_running_sums(shape, dim, dtype):
+    x = normal(*shape, dtype=dtype) if dtype in REALS else integers(*shape, dtype=dtype)
+    agree("cumsum", x, dim, tolerance=10 * LOOSE.get(dtype, 0))
+    agree("cumprod", Tensor._wrap((x._array * 0 + 1).astype(x._array.dtype)), dim, tolerance=0)
+
+
+@pytest.mark.parametrize("dtype", REALS)
+def test_softmax_of_columns(dtype):
+    for shape in ((90, 33), (3, 17, 200)):
+        x = normal(*shape, dtype=dtype)
+        agree("softmax.int", x, -2, tolerance=LOOSE[dtype])
+        agree("log_softmax.int", x, -2, tolerance=4 * LOOSE[dtype])
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "int16", "int8", "uint8", "complex64",
+                                   "complex128", "float32", "float64"])
+@pytest.mark.parametrize("m, k, n", [(7, 40, 70), (1, 300, 1), (50, 33, 1), (1, 20, 37), (9, 1, 5)])
+def test_products(m, k, n, dtype):
+    """Also of transposed matrices, and of vectors; integers wrap."""
+    def made(rows, columns, seed):
+        if "int" in dtype:
+            return integers(rows, columns, dtype=dtype, low=-100 if dtype[0] == "i" else 0)
+        x = normal(rows, columns, dtype=dtype, seed=seed)
+        if dtype.startswith("complex"):
+            x._array[:] += 1j * normal(rows, columns, seed=seed + 5)._array
+        return x
+
+    tolerance = 1e-3 if dtype in ("float32", "complex64") else 1e-10
+    for a in (made(m, k, 0), turned(made(k, m, 0), 1, 0)):
+        for b in (made(k, n, 1), turned(made(n, k, 1), 1, 0)):
+            agree("mm", a, b, tolerance=tolerance)
+        agree("mv", a, made(k, 1, 3).__class__._wrap(made(k, 1, 3)._array[:, 0].copy()),
+              tolerance=tolerance)
+    batch = Tensor._wrap(np.stack([made(m, k, 0)._array, made(m, k, 4)._array]))
+    agree("bmm", batch, turned(batch, 0, 2, 1), tolerance=tolerance)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("p", [1.0, 2.0])
+def test_distances(p, dtype):
+    agree("cdist", normal(2, 1, 9, 37, dtype=dtype), normal(3, 6, 37, dtype=dtype, seed=1), p,
+          tolerance=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "uint8"])
+@pytest.mark.parametrize("name", ["upsample_bilinear2d", "upsample_bicubic2d",
+                                  "_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa"])
+@pytest.mark.parametrize("size", [(9, 70), (40, 11), (45, 90), (3, 1)])
+def test_resizing(size, name, dtype):
+    x = integers(2, 3, 23, 37, dtype=dtype, high=255)
+    for align in (False, True):
+        agree(name, x, list(size), align, tolerance=1 if dtype == "uint8" else 0.3)
+        if dtype != "uint8" and dtype != "float16":
+            agree(name, normal(1, 2, 23, 37, dtype=dtype), list(size), align, tolerance=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", *HALVES, "uint8"])
+def test_nearest_pixels(dtype):
+    x = integers(2, 3, 5, 23, 37, dtype=dtype)
+    agree("upsample_nearest3d", x, [7, 11, 50], tolerance=0)
+    for shape, size in (((2, 15, 23, 37), [46, 20]), ((1, 3, 8, 8), [5, 5])):
+        image = Tensor._wrap(np.resize(x._array, shape))
+        agree("upsample_nearest2d", image, size, tolerance=0)
+        agree("_upsample_nearest_exact2d", image, size, tolerance=0)
+    agree("upsample_linear1d", normal(2, 3, 37), [90], False, tolerance=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "uint8", "bool", "complex128"])
+def test_indices(dtype):
+    x = integers(12, 35, dtype=dtype)
+    rows, columns = integers(20, low=-12, high=12), integers(50, low=-35, high=35)
+    across = Tensor._wrap(rows._array[:, None])
+    agree("index.Tensor", x, [across, columns], tolerance=0)
+    agree("index.Tensor", turned(x, 1, 0), [columns, None], tolerance=0)
+    agree("index.Tensor", x, [None, columns], tolerance=0)
+    agree("index.Tensor", Tensor._wrap(x._array.ravel()), [columns], tolerance=0)
+    agree("index.Tensor", x, [None, Tensor._wrap(columns._array + 1)])
+    agree("index.Tensor", x, [across, Tensor._wrap(columns._array - 1)])
+    for mask in (x._array.real > 50, np.zeros((12, 35), bool)):
+        for value in (np.array(1), np.array([1])):
+            agree("index_put", x, [Tensor._wrap(mask)], Tensor._wrap(value.astype(x._array.dtype)),
+                  False, tolerance=0)
+    for times in (0, 1, 3):
+        agree("repeat_interleave.self_int", x, times, None, tolerance=0)
+        agree("repeat_interleave.self_int", x, times, 0, tolerance=0)
+        agree("repeat_interleave.self_int", turned(x, 1, 0), times, 1, tolerance=0)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int64", "uint8"])
+def test_distinct_neighbours(dtype):
+    x = integers(400, dtype=dtype, high=2)
+    for inverse in (False, True):
+        for counts in (False, True):
+            agree("unique_consecutive", x, inverse, counts, None, tolerance=0)
+            agree("unique_consecutive", Tensor._wrap(x._array.reshape(20, 20)), inverse, counts,
+                  None, tolerance=0)
+    agree("unique_consecutive", Tensor._wrap(x._array[:0]), True, True, None, tolerance=0)

@@ -21,6 +21,8 @@ extern const QuantizedRowFunctions quantized_rows;
 extern const TwisterFunctions twister;
 extern const CopyFunctions copies;
 extern const GridFunctions grid;
+extern const IntegerFunctions integers;
+extern const ResizeFunctions resize;
 
 // Ways of isa/gemm.cpp that isa/conv.cpp uses too. dot_products wants rows of a and columns of b
 // contiguous; the columns of c are `c_column` apart.

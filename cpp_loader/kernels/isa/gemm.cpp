@@ -284,6 +284,22 @@ SL_NOINLINE void dot_tile(const Dots<T>& d) {
     SL_UNROLL for (int c = 0; c < Columns; ++c) d.sums[r * Columns + c] = sum_lanes<T>(sum[r][c]);
 }
 
+// One long product, in sums that do not wait for each other.
+template <class T>
+SL_NOINLINE void long_dot(const Dots<T>& d) {
+  constexpr int W = kLanes<T>, kStep = 4 * W;
+  Vector<T> sum[4] = {};
+  int64_t k = 0;
+  for (; k + kStep <= d.k; k += kStep) {
+    SL_UNROLL for (int i = 0; i < 4; ++i) sum[i] += load(d.a + k + i * W) * load(d.b + k + i * W);
+  }
+  for (; k < d.k; k += W) {
+    const int left = static_cast<int>(min_of(W, d.k - k));
+    sum[0] += load_first(d.a + k, left) * load_first(d.b + k, left);
+  }
+  d.sums[0] = sum_lanes<T>((sum[0] + sum[1]) + (sum[2] + sum[3]));
+}
+
 // Columns of a tile of one and of two rows: enough sums to hide how long a product takes.
 constexpr int kDotColumns = 8, kDotPairColumns = 4, kDotTileRows = 2;
 
@@ -339,7 +355,7 @@ void multiply_dots(const Gemm<T>& g, int64_t c_column) {
       for (int64_t m = 0; m < g.m;) {
         const int rows = g.m - m >= kDotTileRows ? kDotTileRows : 1;
         d.a = g.a + m * g.a_row;
-        if (columns == 1) (rows == 1 ? dot_tile<T, 1, 1> : dot_tile<T, kDotTileRows, 1>)(d);
+        if (columns == 1) (rows == 1 ? long_dot<T> : dot_tile<T, kDotTileRows, 1>)(d);
         else if (wide == kDotColumns) dot_tile<T, 1, kDotColumns>(d);
         else if (rows == 1) dot_tile<T, 1, kDotPairColumns>(d);
         else dot_tile<T, kDotTileRows, kDotPairColumns>(d);
@@ -406,6 +422,11 @@ void multiply(const Gemm<T>& g) {
   if (g.m <= 0 || g.n <= 0) return;
   if (g.k <= 0) return fill_start(g);
   if (g.packed_b != nullptr) return multiply_packed(g);
+  if (g.n == 1 && g.b_row == 1 && g.c_row == 1) {
+    // A matrix times a vector: dot products, or a sum of columns that are contiguous.
+    if (g.a_column == 1) return multiply_dots(exchanged(g), g.c_row);
+    if (g.a_row == 1 && !g.added && !g.finish) return multiply_unpacked(exchanged(g));
+  }
   if (g.a_column == 1 && g.b_column == 1 && g.m <= kTileRows) return multiply_unpacked(g);
   if (g.a_column == 1 && g.b_row == 1) {
     if (g.m <= kDotRows) return multiply_dots(g, 1);

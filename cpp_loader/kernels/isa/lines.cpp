@@ -7,12 +7,14 @@ namespace {
 
 // Of elements or vectors of them.
 struct Add {
+  static constexpr int kNothing = 0;
   template <class V>
   static SL_INLINE V apply(V a, V b) {
     return a + b;
   }
 };
 struct Multiply {
+  static constexpr int kNothing = 1;
   template <class V>
   static SL_INLINE V apply(V a, V b) {
     return a * b;
@@ -21,6 +23,7 @@ struct Multiply {
 // The second where it is beyond the first; a NaN is beyond all others, and stays.
 template <bool Greatest>
 struct Extreme {
+  static constexpr int kNothing = -1;  // elements may come twice
   template <class T>
   static SL_INLINE bool beyond(T kept, T x) {
     bool further = Greatest ? x > kept : x < kept;
@@ -42,19 +45,37 @@ void fold_row(int64_t n, const T* x, T* to) {
   constexpr int kLane = SL_VECTOR_BYTES / static_cast<int>(sizeof(T)), kSide = 4 * kLane;
   T total = x[0];
   int64_t i = 1;
-  if (n >= kSide) {
+  if (n >= kLane) {
     const V* from = reinterpret_cast<const V*>(x);
-    V a = from[0], b = from[1], c = from[2], d = from[3];
-    for (i = kSide; i + kSide <= n; i += kSide) {
-      from = reinterpret_cast<const V*>(x + i);
-      a = Op::apply(a, V(from[0]));
-      b = Op::apply(b, V(from[1]));
-      c = Op::apply(c, V(from[2]));
-      d = Op::apply(d, V(from[3]));
+    V a = from[0];
+    i = kLane;
+    if (n >= kSide) {
+      V b = from[1], c = from[2], d = from[3];
+      for (i = kSide; i + kSide <= n; i += kSide) {
+        from = reinterpret_cast<const V*>(x + i);
+        a = Op::apply(a, V(from[0]));
+        b = Op::apply(b, V(from[1]));
+        c = Op::apply(c, V(from[2]));
+        d = Op::apply(d, V(from[3]));
+      }
+      a = Op::apply(Op::apply(a, b), Op::apply(c, d));
     }
-    a = Op::apply(Op::apply(a, b), Op::apply(c, d));
-    total = a[0];
-    for (int j = 1; j < kLane; ++j) total = Op::apply(total, T(a[j]));
+    for (; i + kLane <= n; i += kLane) a = Op::apply(a, V(*reinterpret_cast<const V*>(x + i)));
+    T lanes[kLane];
+    if (i < n) {
+      const T* rest = x + n - kLane;
+      if (Op::kNothing >= 0) {
+        for (int j = 0; j < kLane; ++j) lanes[j] = j < n - i ? x[i + j] : T(Op::kNothing);
+        rest = lanes;
+      }
+      a = Op::apply(a, V(*reinterpret_cast<const V*>(rest)));
+    }
+    *reinterpret_cast<V*>(lanes) = a;
+    for (int half = kLane / 2; half > 0; half /= 2) {
+      for (int j = 0; j < half; ++j) lanes[j] = Op::apply(lanes[j], lanes[j + half]);
+    }
+    *to = lanes[0];
+    return;
   }
   for (; i < n; ++i) total = Op::apply(total, x[i]);
   *to = total;
@@ -94,6 +115,90 @@ void fold_columns(int64_t rows, int64_t width, const T* x, int64_t stride, T* to
   for (; r < rows; ++r, x += stride) {
 #pragma GCC ivdep
     for (int64_t j = 0; j < width; ++j) to[j] = Op::apply(to[j], x[j]);
+  }
+}
+
+template <class T>
+void add_numbers(int64_t rows, int64_t width, const T* x, int64_t stride, T* to) {
+  for (int64_t r = 0; r < rows; ++r, x += stride) {
+#pragma GCC ivdep
+    for (int64_t j = 0; j < width; ++j) to[j] += x[j] == x[j] ? x[j] : T(0);
+  }
+}
+
+#if defined(__F16C__)
+SL_INLINE Vector<float> widened_half(const uint16_t* p) {
+#if defined(__AVX512F__)
+  __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  return (Vector<float>)_mm512_maskz_cvtph_ps(0xffff, v);
+#else
+  return (Vector<float>)_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+#endif
+}
+SL_INLINE Vector<float> widened_bfloat(const uint16_t* p) {
+#if defined(__AVX512F__)
+  __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  return (Vector<float>)_mm512_maskz_slli_epi32(0xffff, _mm512_maskz_cvtepu16_epi32(0xffff, v), 16);
+#else
+  __m256i v = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  return (Vector<float>)_mm256_slli_epi32(v, 16);
+#endif
+}
+SL_INLINE void copy_few(uint16_t* to, const uint16_t* from, int count) {
+#if defined(__AVX512F__)
+  const __mmask16 lanes = first_lanes(0.f, count);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_maskz_loadu_epi16(lanes, from));
+#else
+  for (int i = 0; i < count; ++i) to[i] = from[i];
+#endif
+}
+template <bool Bfloat>
+void add_halves(int64_t rows, int64_t width, const uint16_t* x, int64_t stride, float* to) {
+  constexpr int W = kLanes<float>;
+  auto wide = [](const uint16_t* p) SL_ALWAYS {
+    return Bfloat ? widened_bfloat(p) : widened_half(p);
+  };
+  int64_t j = 0;
+  for (; j + 2 * W <= width; j += 2 * W) {
+    Vector<float> a = load(to + j), b = load(to + j + W);
+    const uint16_t* from = x + j;
+    for (int64_t r = 0; r < rows; ++r, from += stride) {
+      a += wide(from);
+      b += wide(from + W);
+    }
+    store(to + j, a);
+    store(to + j + W, b);
+  }
+  for (; j < width; j += W) {
+    const int lanes = static_cast<int>(min_of(W, width - j));
+    Vector<float> a = load_first(to + j, lanes);
+    const uint16_t* from = x + j;
+    if (lanes == W) {
+      for (int64_t r = 0; r < rows; ++r, from += stride) a += wide(from);
+    } else {
+      for (int64_t r = 0; r < rows; ++r, from += stride) {
+        uint16_t few[W] = {};
+        copy_few(few, from, lanes);
+        a += wide(few);
+      }
+    }
+    store_first(to + j, a, lanes);
+  }
+}
+constexpr auto add_float16 = &add_halves<false>, add_bfloat16 = &add_halves<true>;
+#else
+constexpr void (*add_float16)(int64_t, int64_t, const uint16_t*, int64_t, float*) = nullptr;
+constexpr void (*add_bfloat16)(int64_t, int64_t, const uint16_t*, int64_t, float*) = nullptr;
+#endif
+
+template <class T>
+void greatest(int64_t rows, int64_t width, const T* x, int64_t stride, T mask, T* to) {
+  for (int64_t r = 0; r < rows; ++r, x += stride) {
+#pragma GCC ivdep
+    for (int64_t j = 0; j < width; ++j) {
+      T key = static_cast<T>(x[j] ^ mask);
+      to[j] = key > to[j] ? key : to[j];
+    }
   }
 }
 
@@ -165,36 +270,36 @@ void count_columns(int64_t rows, int64_t width, const uint8_t* x, int64_t stride
 }
 
 // Four rows of b at a time, so that a is loaded once for them.
-template <bool Squares, int Count>
-SL_INLINE void some_distances(int64_t width, const float* a, const float* b, float* to) {
-  constexpr int W = kLanes<float>;
-  Vector<float> sums[Count] = {};
-  auto add = [&](int k, Vector<float> x, Vector<float> y) SL_ALWAYS {
-    Vector<float> d = x - y;
+template <bool Squares, int Count, class T>
+SL_INLINE void some_distances(int64_t width, const T* a, const T* b, T* to) {
+  constexpr int W = kLanes<T>;
+  Vector<T> sums[Count] = {};
+  auto add = [&](int k, Vector<T> x, Vector<T> y) SL_ALWAYS {
+    Vector<T> d = x - y;
     if constexpr (Squares) sums[k] += d * d;
-    else sums[k] += d < Vector<float>{} ? -d : d;
+    else sums[k] += d < Vector<T>{} ? -d : d;
   };
   int64_t i = 0;
   for (; i + W <= width; i += W) {
-    Vector<float> x = load(a + i);
+    Vector<T> x = load(a + i);
     SL_UNROLL for (int k = 0; k < Count; ++k) add(k, x, load(b + k * width + i));
   }
   if (i < width) {
     int rest = static_cast<int>(width - i);
-    Vector<float> x = load_first(a + i, rest);
+    Vector<T> x = load_first(a + i, rest);
     SL_UNROLL for (int k = 0; k < Count; ++k) add(k, x, load_first(b + k * width + i, rest));
   }
-  SL_UNROLL for (int k = 0; k < Count; ++k) to[k] = sum_lanes<float>(sums[k]);
+  SL_UNROLL for (int k = 0; k < Count; ++k) to[k] = sum_lanes<T>(sums[k]);
 }
-template <bool Squares>
-void all_distances(int64_t width, const float* a, const float* b, int64_t rows, float* to) {
+template <bool Squares, class T>
+void all_distances(int64_t width, const T* a, const T* b, int64_t rows, T* to) {
   int64_t r = 0;
   for (; r + 4 <= rows; r += 4) some_distances<Squares, 4>(width, a, b + r * width, to + r);
   for (; r < rows; ++r) some_distances<Squares, 1>(width, a, b + r * width, to + r);
 }
-void distances(int64_t width, const float* a, const float* b, int64_t rows, bool squares,
-               float* to) {
-  (squares ? all_distances<true> : all_distances<false>)(width, a, b, rows, to);
+template <class T>
+void distances(int64_t width, const T* a, const T* b, int64_t rows, bool squares, T* to) {
+  (squares ? all_distances<true, T> : all_distances<false, T>)(width, a, b, rows, to);
 }
 
 // Sums and products of integers wrap.
@@ -227,6 +332,7 @@ constexpr LineFunctions<T, Place> functions{
     &columns<Multiply, T>,
     &fold_columns<Extreme<true>, T>,
     &fold_columns<Extreme<false>, T>,
+    &add_numbers<T>,
     &places_in_columns<true, T, Place>,
     &places_in_columns<false, T, Place>,
     &add_squares<T>,
@@ -243,6 +349,12 @@ const AllLineFunctions lines{functions<float, int32_t>, functions<double, int64_
                              &fold_row<Extreme<false>, uint8_t>,
                              &count_row,
                              &count_columns,
-                             &distances};
+                             add_float16,
+                             add_bfloat16,
+                             &greatest<uint8_t>,
+                             &greatest<uint16_t>,
+                             &greatest<uint32_t>,
+                             &distances<float>,
+                             &distances<double>};
 
 }  // namespace scriptlang::kernels::SL_ISA

@@ -7,54 +7,102 @@
 
 namespace scriptlang {
 
+namespace {
+
+constexpr int64_t kPart = 64;       // rows of a partial sum
+constexpr int64_t kConverted = 16;  // rows that are converted at a time
+
+bool is_known(ScalarType type) {
+  return type == ScalarType::Float32 || type == ScalarType::Float64 || type == ScalarType::Int64;
+}
+
+// fold(rows, width, x, stride, to) for the rows of a band, `at` its first element, in pieces of at
+// most kPart rows; converted to T, if they are of another type. `start` goes before each piece.
+template <class T, class Start, class Fold>
+void fold_band(const Columns& c, const Tensor& self, kernels::Convert convert, int64_t at,
+               int64_t width, Start start, Fold fold) {
+  const int64_t size = self.itemsize(), rows = convert ? kConverted : kPart;
+  std::vector<T> converted(size_t(convert ? rows * width : 0));
+  const char* data = static_cast<const char*>(self.raw());
+  for (int64_t row = 0; row < c.n; row += rows) {
+    if (row % kPart == 0) start();
+    int64_t count = std::min(rows, c.n - row), step = c.inner;
+    const char* from = data + (at + row * step) * size;
+    if (convert) {
+      for (int64_t i = 0; i < count; ++i) {
+        convert(width, converted.data() + i * width, sizeof(T), from + i * step * size, size);
+      }
+      from = reinterpret_cast<const char*>(converted.data());
+      step = width;
+    }
+    fold(count, width, reinterpret_cast<const T*>(from), step);
+  }
+}
+
+// Of float16 and bfloat16, where the machine widens them as it adds; null elsewhere.
+auto adder_of_halves(ScalarType from, ScalarType to) {
+  const auto& lines = *kernels::kernels().lines;
+  return to != ScalarType::Float32        ? nullptr
+         : from == ScalarType::Float16    ? lines.add_float16
+         : from == ScalarType::BFloat16   ? lines.add_bfloat16
+                                          : nullptr;
+}
+
+}  // namespace
+
 bool try_products(const Tensor& self, const Dims& dims, const Tensor& to) {
   Columns c;
-  ScalarType type = self.dtype();
-  bool known = type == ScalarType::Float32 || type == ScalarType::Float64 ||
-               type == ScalarType::Int64;
-  if (!known || type != to.dtype() || !c.find(self, dims)) return false;
-  for_row_type(type, [&](auto zero) {
+  if (!is_known(to.dtype()) || !c.find(self, dims)) return false;
+  kernels::Convert convert =
+      self.dtype() == to.dtype() ? nullptr : kernels::converter(to.dtype(), self.dtype());
+  for_row_type(to.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const auto& lines = kernels::kernels().lines->of(zero);
     c.for_bands([&](int64_t at, int64_t result, int64_t width) {
       T* target = to.data<T>() + result;
       std::fill_n(target, width, T(1));
-      lines.multiply_columns(c.n, width, self.data<T>() + at, c.inner, target);
+      fold_band<T>(c, self, convert, at, width, [] {},
+                   [&](int64_t rows, int64_t n, const T* x, int64_t step) {
+        lines.multiply_columns(rows, n, x, step, target);
+      });
     });
   });
   return true;
 }
 
-bool try_sums(const Tensor& self, const Dims& dims, const Tensor& to, kernels::Convert convert) {
+bool try_sums(const Tensor& self, const Dims& dims, const Tensor& to, bool numbers) {
   Columns c;
-  ScalarType type = to.dtype();
-  bool known = type == ScalarType::Float32 || type == ScalarType::Float64 ||
-               type == ScalarType::Int64;
-  if (!known || !c.find(self, dims)) return false;
-  for_row_type(type, [&](auto zero) {
+  if (!is_known(to.dtype()) || !c.find(self, dims)) return false;
+  auto halves = numbers ? nullptr : adder_of_halves(self.dtype(), to.dtype());
+  kernels::Convert convert =
+      self.dtype() == to.dtype() ? nullptr : kernels::converter(to.dtype(), self.dtype());
+  for_row_type(to.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const auto& lines = kernels::kernels().lines->of(zero);
-    const int64_t size = self.itemsize(), rows = convert ? 16 : 64;
+    auto add = numbers ? lines.add_numbers : lines.add_columns;
     c.for_bands([&](int64_t at, int64_t result, int64_t width) {
       T* target = to.data<T>() + result;
       std::fill_n(target, width, T(0));
-      std::vector<T> converted(size_t(convert ? rows * width : 0));
-      for (int64_t first = 0; first < c.n; first += 64) {
-        T part[Columns::kBand] = {};
-        for (int64_t row = first; row < std::min(c.n, first + 64); row += rows) {
-          int64_t count = std::min({rows, c.n - row, first + 64 - row}), step = c.inner;
-          const char* from = static_cast<const char*>(self.raw()) + (at + row * step) * size;
-          if (convert) {
-            for (int64_t i = 0; i < count; ++i) {
-              convert(width, converted.data() + i * width, sizeof(T), from + i * step * size, size);
-            }
-            from = reinterpret_cast<const char*>(converted.data());
-            step = width;
-          }
-          lines.add_columns(count, width, reinterpret_cast<const T*>(from), step, part);
+      T part[Columns::kBand];
+      if constexpr (std::is_same_v<T, float>) {
+        for (int64_t row = 0; halves && row < c.n; row += kPart) {
+          std::fill_n(part, width, T(0));
+          halves(std::min(kPart, c.n - row), width,
+                 static_cast<const uint16_t*>(self.raw()) + at + row * c.inner, c.inner, part);
+          lines.add_columns(1, width, part, 0, target);
         }
-        lines.add_columns(1, width, part, 0, target);
+        if (halves) return;
       }
+      std::fill_n(part, width, T(0));
+      fold_band<T>(c, self, convert, at, width,
+                   [&] {
+        lines.add_columns(1, width, part, 0, target);
+        std::fill_n(part, width, T(0));
+      },
+                   [&](int64_t rows, int64_t n, const T* x, int64_t step) {
+        add(rows, n, x, step, part);
+      });
+      lines.add_columns(1, width, part, 0, target);
     });
   });
   return true;

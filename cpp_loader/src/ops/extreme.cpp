@@ -1,4 +1,4 @@
-// Largest and smallest elements, their places, medians; and running results along a dimension.
+// Largest and smallest elements, their places, and medians.
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -84,20 +84,68 @@ void check_not_empty(const Tensor& self, const Dims& dims, const char* name) {
   }
 }
 
+// Integers as unsigned ones, all bits of the mask turned over: the greatest is the extreme.
+template <class U>
+void extremes_of_integers(const Columns& c, const Tensor& self, const Tensor& to, U mask,
+                          void (*fold)(int64_t, int64_t, const U*, int64_t, U, U*)) {
+  const U* from = static_cast<const U*>(self.raw());
+  U* out = static_cast<U*>(to.raw());
+  c.for_bands([&](int64_t at, int64_t result, int64_t width) {
+    std::fill_n(out + result, width, U(0));
+    fold(c.n, width, from + at, c.inner, mask, out + result);
+    for (int64_t j = 0; j < width; ++j) out[result + j] = U(out[result + j] ^ mask);
+  });
+}
+
+bool try_extremes_of_integers(const Tensor& self, const Dims& dims, const Tensor& to,
+                              bool greatest) {
+  Columns c;
+  if (!is_integral(self.dtype(), false) || self.itemsize() > 4 || !c.find(self, dims)) return false;
+  const auto& lines = *kernels::kernels().lines;
+  const uint32_t sign = self.dtype() == ScalarType::UInt8 ? 0 : 1u << (8 * self.itemsize() - 1);
+  const uint32_t mask = sign ^ (greatest ? 0 : UINT32_MAX);
+  if (self.itemsize() == 1) extremes_of_integers(c, self, to, uint8_t(mask), lines.greatest_8);
+  else if (self.itemsize() == 2) {
+    extremes_of_integers(c, self, to, uint16_t(mask), lines.greatest_16);
+  } else {
+    extremes_of_integers(c, self, to, mask, lines.greatest_32);
+  }
+  return true;
+}
+
 // Extremes of columns, where they are among those that there are kernels for.
 bool try_extreme_columns(const Tensor& self, const Dims& dims, const Tensor& to,
                          bool greatest) {
   Columns c;
-  if (!has_lines(self.dtype()) || !c.find(self, dims)) return false;
-  for_row_type(self.dtype(), [&](auto zero) {
+  if (try_extremes_of_integers(self, dims, to, greatest)) return true;
+  if (!has_lines(to.dtype()) || !c.find(self, dims)) return false;
+  const kernels::Convert convert =
+      self.dtype() == to.dtype() ? nullptr : kernels::converter(to.dtype(), self.dtype());
+  for_row_type(to.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const auto& lines = kernels::kernels().lines->of(zero);
     auto fold = greatest ? lines.maximum_of_columns : lines.minimum_of_columns;
-    const T* from = self.data<T>();
     T* out = to.data<T>();
     c.for_bands([&](int64_t at, int64_t result, int64_t width) {
-      std::copy_n(from + at, width, out + result);
-      fold(c.n - 1, width, from + at + c.inner, c.inner, out + result);
+      constexpr int64_t kRows = 16;  // that are converted at a time
+      if (!convert) {
+        const T* from = self.data<T>() + at;
+        std::copy_n(from, width, out + result);
+        fold(c.n - 1, width, from + c.inner, c.inner, out + result);
+        return;
+      }
+      std::vector<T> rows(size_t(kRows * width));
+      const int64_t size = self.itemsize();
+      const char* from = static_cast<const char*>(self.raw()) + at * size;
+      convert(width, out + result, sizeof(T), from, size);
+      for (int64_t row = 0; row < c.n; row += kRows) {
+        int64_t count = std::min(kRows, c.n - row);
+        for (int64_t i = 0; i < count; ++i) {
+          convert(width, rows.data() + i * width, sizeof(T), from + (row + i) * c.inner * size,
+                  size);
+        }
+        fold(count, width, rows.data(), width, out + result);
+      }
     });
   });
   return true;
@@ -107,20 +155,35 @@ bool try_extreme_columns(const Tensor& self, const Dims& dims, const Tensor& to,
 bool try_places_in_columns(const Tensor& self, const Dims& dims,
                            const Tensor& values, const Tensor& places, bool greatest) {
   Columns c;
-  if (!has_lines(self.dtype()) || !c.find(self, dims) || c.n > INT32_MAX) return false;
-  for_row_type(self.dtype(), [&](auto zero) {
+  const ScalarType computed = comparable(self.dtype());
+  if (!has_lines(computed) || !c.find(self, dims) || c.n > INT32_MAX) return false;
+  const kernels::Convert convert =
+      self.dtype() == computed ? nullptr : kernels::converter(computed, self.dtype());
+  for_row_type(computed, [&](auto zero) {
     using T = decltype(zero);
     const auto& lines = kernels::kernels().lines->of(zero);
     using Place = typename std::decay_t<decltype(lines)>::Place;
     auto find = greatest ? lines.maximum_places : lines.minimum_places;
-    const T* from = self.data<T>();
     T* out = values.defined() ? values.data<T>() : nullptr;
     int64_t* at_rows = places.data<int64_t>();
     c.for_bands([&](int64_t at, int64_t result, int64_t width) {
       T best[Columns::kBand];
-      Place place[Columns::kBand] = {};
-      std::copy_n(from + at, width, best);
-      find(1, c.n - 1, width, from + at + c.inner, c.inner, best, place);
+      Place place[Columns::kBand];
+      std::fill_n(place, width, Place(0));
+      const int64_t size = self.itemsize();
+      const char* from = static_cast<const char*>(self.raw()) + at * size;
+      if (!convert) {
+        const T* x = reinterpret_cast<const T*>(from);
+        std::copy_n(x, width, best);
+        find(1, c.n - 1, width, x + c.inner, c.inner, best, place);
+      } else {
+        T row[Columns::kBand];
+        convert(width, best, sizeof(T), from, size);
+        for (int64_t i = 1; i < c.n; ++i) {
+          convert(width, row, sizeof(T), from + i * c.inner * size, size);
+          find(i, 1, width, row, width, best, place);
+        }
+      }
       if (out) std::copy_n(best, width, out + result);
       std::copy_n(place, width, at_rows + result);
     });
@@ -145,10 +208,19 @@ Tensor extreme(const Tensor& self, const Dims& dims, bool keepdim, bool greatest
         self, dims, keepdim, computed, self.dtype(), function, {},
         [=](const Tensor* in) { return extreme(in[0], dims, keepdim, greatest, name); });
   }
+  Dims places = dims;
+  if (Tensor lies = in_memory_order(self, &places); lies.defined()) {
+    return view_as_shape(extreme(lies, places, false, greatest, name),
+                         reduced_sizes(self, dims, keepdim));
+  }
+  if (!is_run(dims)) {
+    Tensor part = extreme(self, last_run(dims), true, greatest, name);
+    return view_as_shape(extreme(part, before_last_run(dims), true, greatest, name),
+                         reduced_sizes(self, dims, keepdim));
+  }
   if (has_more_behind(self, dims)) {
     Tensor columns = Tensor::empty(reduced_sizes(self, dims, keepdim), computed);
-    Tensor from = is_floating(self.dtype()) ? to_dtype(self, computed) : self;
-    if (try_extreme_columns(from, dims, columns, greatest)) return to_dtype(columns, self.dtype());
+    if (try_extreme_columns(self, dims, columns, greatest)) return to_dtype(columns, self.dtype());
   }
   Reduction r = reduction(self, dims, keepdim, function ? self.dtype() : computed);
   Tensor to = r.result(computed);
@@ -266,185 +338,16 @@ Tensor median_of_all(const Tensor& self, bool skip_nan) {
   return result[0].as_tensor();
 }
 
-// ---- running sums, products and extremes
-
-// f(from, to, n, stride) for every line along `dim` of contiguous tensors of one shape.
-template <class F>
-void for_lines(const Tensor& shape, int64_t dim, F f) {
-  if (shape.numel() == 0) return;
-  int64_t n = shape.dim() == 0 ? 1 : shape.size(dim), inner = 1;
-  for (int64_t d = dim + 1; d < shape.dim(); ++d) inner *= shape.size(d);
-  int64_t lines = shape.numel() / n;
-  kernels::parallel_for(lines, 32768 / n + 1, [&](int64_t begin, int64_t end) {
-    for (int64_t line = begin; line < end; ++line) {
-      f(line / inner * n * inner + line % inner, n, inner);
-    }
-  });
-}
-
-template <class T>
-T wrapping_add(T a, T b) {
-  if constexpr (std::is_integral_v<T>) return T(uint64_t(a) + uint64_t(b));
-  else return a + b;
-}
-template <class T>
-T wrapping_multiply(T a, T b) {
-  if constexpr (std::is_integral_v<T>) return T(uint64_t(a) * uint64_t(b));
-  else return a * b;
-}
-
-Tensor cumulate(const Tensor& self, int64_t dim, const Value& dtype, bool sums, const char* name) {
-  dim = wrap_dim(dim, self.dim());
-  SL_CHECK(dtype.is_none() || is_scalar_type(dtype.as_int()), "unknown dtype");
-  ScalarType result = !dtype.is_none()                     ? ScalarType(dtype.as_int())
-                      : is_integral(self.dtype(), true) ? ScalarType::Int64
-                                                           : self.dtype();
-  ScalarType computed = is_integral(result, true) ? ScalarType::Int64
-                        : is_complex(result)      ? ScalarType::Complex128
-                                                  : comparable(result);
-  Tensor from = contiguous_as(to_dtype(self, result), computed);
-  Tensor to = Tensor::empty(self.sizes(), computed);
-  if (computed == ScalarType::Complex128) {
-    using Complex = std::complex<double>;
-    const Complex* a = from.data<Complex>();
-    Complex* o = to.data<Complex>();
-    for_lines(to, dim, [&](int64_t at, int64_t n, int64_t stride) {
-      Complex total = sums ? 0 : 1;
-      for (int64_t i = 0; i < n; ++i, at += stride) {
-        o[at] = total = sums ? total + a[at] : total * a[at];
-      }
-    });
-    return to_dtype(to, result);
-  }
-  for_type(computed, name, [&](auto zero) {
-    using T = decltype(zero);
-    // Sums of floats are kept in double, as PyTorch does.
-    using Sum = std::conditional_t<std::is_same_v<T, float>, double, T>;
-    if constexpr (!std::is_same_v<T, bool>) {
-      const T* a = from.data<T>();
-      T* o = to.data<T>();
-      for_lines(to, dim, [&](int64_t at, int64_t n, int64_t stride) {
-        Sum total = sums ? Sum(0) : Sum(1);
-        for (int64_t i = 0; i < n; ++i, at += stride) {
-          total = sums ? wrapping_add(total, Sum(a[at])) : wrapping_multiply(total, Sum(a[at]));
-          o[at] = T(total);
-        }
-      });
-    }
-  });
-  return to_dtype(to, result);
-}
-
-// The extremes so far of n elements that lie `stride` apart, and their places. Most elements change
-// nothing: several are looked at together.
-template <bool Greatest, class T>
-void extremes_so_far(int64_t n, int64_t stride, const T* a, T* o, int64_t* p) {
-  auto takes = [](T best, T x) { return (Greatest ? x >= best : x <= best) || is_nan(x); };
-  constexpr int64_t kTogether = 16;
-  T best = a[0];
-  int64_t place = 0, i = 0;
-  while (i < n) {
-    int64_t end = std::min(n, i + kTogether);
-    if (stride == 1 && end - i == kTogether) {
-      int changes = 0;
-      for (int64_t j = 0; j < kTogether; ++j) {
-        changes |= int(Greatest ? a[i + j] >= best : a[i + j] <= best) | int(a[i + j] != a[i + j]);
-      }
-      if (!changes) {
-        std::fill_n(o + i, kTogether, best);
-        std::fill_n(p + i, kTogether, place);
-        i = end;
-        continue;
-      }
-    }
-    for (; i < end; ++i) {
-      T x = a[i * stride];
-      if (takes(best, x)) {
-        best = x;
-        place = i;
-      }
-      o[i * stride] = best;
-      p[i * stride] = place;
-    }
-  }
-}
-
-void running_extreme(const Tensor& self, int64_t dim, bool greatest, const char* name,
-                     Value* out) {
-  dim = wrap_dim(dim, self.dim());
-  ScalarType computed = comparable(self.dtype());
-  Tensor from = contiguous_as(self, computed), values = Tensor::empty(self.sizes(), computed);
-  Tensor places = Tensor::empty(self.sizes(), ScalarType::Int64);
-  for_type(computed, name, [&](auto zero) {
-    using T = decltype(zero);
-    const T* a = from.data<T>();
-    T* o = values.data<T>();
-    int64_t* p = places.data<int64_t>();
-    for_lines(values, dim, [&](int64_t at, int64_t n, int64_t stride) {
-      auto* run = greatest ? &extremes_so_far<true, T> : &extremes_so_far<false, T>;
-      if (n > 0) run(n, stride, a + at, o + at, p + at);
-    });
-  });
-  out[0] = to_dtype(values, self.dtype());
-  out[1] = places;
-}
-
-Tensor complex_log_cumulate(const Tensor& self, int64_t dim) {
-  using Complex = std::complex<double>;
-  Tensor from = contiguous_as(self, ScalarType::Complex128);
-  Tensor to = Tensor::empty(self.sizes(), ScalarType::Complex128);
-  const Complex* a = from.data<Complex>();
-  Complex* o = to.data<Complex>();
-  for_lines(to, dim, [&](int64_t at, int64_t n, int64_t stride) {
-    Complex total = -std::numeric_limits<double>::infinity();
-    for (int64_t i = 0; i < n; ++i, at += stride) {
-      Complex x = a[at];
-      bool more = x.real() > total.real();
-      Complex top = more ? x : total, low = more ? total : x;
-      bool nothing = std::isinf(low.real()) && low.real() < 0;
-      o[at] = total = nothing ? top : top + std::log(1.0 + std::exp(low - top));
-    }
-  });
-  return to_dtype(to, self.dtype());
-}
-
-Tensor log_cumulate(const Tensor& self, int64_t dim) {
-  dim = wrap_dim(dim, self.dim());
-  if (is_complex(self.dtype())) return complex_log_cumulate(self, dim);
-  ScalarType computed = comparable(self.dtype());
-  Tensor from = contiguous_as(self, computed), to = Tensor::empty(self.sizes(), computed);
-  for_type(computed, "logcumsumexp", [&](auto zero) {
-    using T = decltype(zero);
-    if constexpr (std::is_floating_point_v<T>) {
-      const T* a = from.data<T>();
-      T* o = to.data<T>();
-      for_lines(to, dim, [&](int64_t at, int64_t n, int64_t stride) {
-        double total = -std::numeric_limits<double>::infinity();
-        for (int64_t i = 0; i < n; ++i, at += stride) {
-          double x = double(a[at]), top = std::max(total, x), low = std::min(total, x);
-          if (std::isnan(x) || std::isnan(total)) total = x + total;
-          else if (!std::isinf(top)) total = top + std::log1p(std::exp(low - top));
-          else total = top;
-          o[at] = T(total);
-        }
-      });
-    } else {
-      raise(ErrorKind::NotImplementedError, "\"logcumsumexp_out_cpu\" not implemented for '",
-            dtype_display_name(self.dtype()), "'");
-    }
-  });
-  return to_dtype(to, self.dtype());
-}
-
 void extreme_dim(Args args, Value* out, bool greatest, const char* name) {
   const Tensor& self = args.tensor(0);
   Dims dims = one_dim(args.integer(1), self.dim());
-  if (has_lines(self.dtype()) && has_more_behind(self, dims) && self.numel() > 0) {
+  const ScalarType computed = comparable(self.dtype());
+  if (has_lines(computed) && has_more_behind(self, dims) && self.numel() > 0) {
     Dims sizes = reduced_sizes(self, dims, args.boolean(2));
-    Tensor values = Tensor::empty(sizes, self.dtype());
+    Tensor values = Tensor::empty(sizes, computed);
     Tensor places = Tensor::empty(sizes, ScalarType::Int64);
     if (try_places_in_columns(self, dims, values, places, greatest)) {
-      out[0] = values;
+      out[0] = to_dtype(values, self.dtype());
       out[1] = places;
       return;
     }
@@ -502,24 +405,5 @@ SL_OP(aten_kthvalue) {
   with_place(self, dim, args.boolean(3), "kthvalue", out,
              [k](auto x, int64_t n) { return place_of_rank(x, n, k - 1); });
 }
-SL_OP(aten_cumsum) {
-  out[0] = cumulate(args.tensor(0), args.integer(1), args[2], true, "cumsum_out_cpu");
-}
-SL_OP(aten_cumsum_) {
-  copy_into(args.tensor(0),
-            cumulate(args.tensor(0), args.integer(1), args[2], true, "cumsum_out_cpu"));
-  out[0] = args.tensor(0);
-}
-SL_OP(aten_cumprod) {
-  out[0] = cumulate(args.tensor(0), args.integer(1), args[2], false, "cumprod_out_cpu");
-}
-SL_OP(aten_cumprod_) {
-  copy_into(args.tensor(0),
-            cumulate(args.tensor(0), args.integer(1), args[2], false, "cumprod_out_cpu"));
-  out[0] = args.tensor(0);
-}
-SL_OP(aten_cummax) { running_extreme(args.tensor(0), args.integer(1), true, "cummax", out); }
-SL_OP(aten_cummin) { running_extreme(args.tensor(0), args.integer(1), false, "cummin", out); }
-SL_OP(aten_logcumsumexp) { out[0] = log_cumulate(args.tensor(0), args.integer(1)); }
 
 }  // namespace scriptlang

@@ -81,16 +81,35 @@ std::vector<Tensor> without_masks(const Tensor& self, const std::vector<Tensor>&
   return plain;
 }
 
+// Adds what the places of `index`, expanded to the shape of the result, are worth along a dimension.
 void add_offsets(std::vector<int64_t>& offsets, const Tensor& index, int64_t dim, int64_t size,
                  int64_t step) {
-  const int64_t* at = index.data<int64_t>();
-  for (size_t i = 0; i < offsets.size(); ++i) {
-    int64_t place = at[i];
+  auto offset_of = [&](int64_t place) {
     if (place < -size || place >= size) {
       raise(ErrorKind::IndexError, "index ", place, " is out of bounds for dimension ", dim,
             " with size ", size);
     }
-    offsets[i] += (place < 0 ? place + size : place) * step;
+    return (place < 0 ? place + size : place) * step;
+  };
+  // Row by row, so that what is the same for all of a row is looked at once.
+  const int64_t last = index.dim() - 1, width = last < 0 ? 1 : index.size(last);
+  const int64_t by = last < 0 ? 0 : index.stride(last);
+  int64_t* to = offsets.data();
+  const int64_t* at = index.data<int64_t>();
+  int64_t counter[kMaxDims] = {};
+  for (size_t done = 0; done < offsets.size(); done += size_t(width), to += width) {
+    if (by == 0) {
+      const int64_t offset = offset_of(at[0]);
+      for (int64_t i = 0; i < width; ++i) to[i] += offset;
+    } else {
+      for (int64_t i = 0; i < width; ++i) to[i] += offset_of(at[i * by]);
+    }
+    for (int64_t d = last - 1; d >= 0; --d) {
+      at += index.stride(d);
+      if (++counter[d] < index.size(d)) break;
+      at -= index.stride(d) * index.size(d);
+      counter[d] = 0;
+    }
   }
 }
 
@@ -140,8 +159,8 @@ Places resolve(const Tensor& self, const std::vector<Tensor>& given) {
   for (int64_t d = 0; d < int64_t(indices.size()); ++d) {
     const Tensor& index = indices[size_t(d)];
     if (!index.defined()) continue;
-    Tensor spread = to_contiguous(view_expand(index, shape));
-    add_offsets(places.chosen, spread, d, self.size(d), self.stride(d) * itemsize);
+    add_offsets(places.chosen, view_expand(index, shape), d, self.size(d),
+                self.stride(d) * itemsize);
   }
   return places;
 }
@@ -173,6 +192,41 @@ void move_bytes(void* to, const void* from, int64_t bytes) {
   }
 }
 
+template <class E>
+void take_elements(char* to, const char* from, const int64_t* at, int64_t n, int64_t size) {
+  E* o = reinterpret_cast<E*>(to);
+  const E* x = reinterpret_cast<const E*>(from);
+  for (int64_t i = 0; i < n; ++i) o[i] = x[at[i] < 0 ? at[i] + size : at[i]];
+}
+// Elements of 1, 2, 4 or 8 bytes at n places of `size`; false where they are of another size.
+bool try_take(char* to, const char* from, const int64_t* at, int64_t n, int64_t size,
+              int64_t bytes) {
+  switch (bytes) {
+    case 1: return take_elements<uint8_t>(to, from, at, n, size), true;
+    case 2: return take_elements<uint16_t>(to, from, at, n, size), true;
+    case 4: return take_elements<uint32_t>(to, from, at, n, size), true;
+    case 8: return take_elements<uint64_t>(to, from, at, n, size), true;
+    default: return false;
+  }
+}
+
+// Single elements, wherever they lie.
+void gather_elements(const Places& p, const char* from, char* to, int64_t itemsize) {
+  const int64_t n = int64_t(p.chosen.size());
+  const int64_t* at = p.chosen.data();
+  from += p.before[0];
+  auto all = [&](auto zero) {
+    using E = decltype(zero);
+    for (int64_t i = 0; i < n; ++i) std::memcpy(to + i * sizeof(E), from + at[i], sizeof(E));
+  };
+  switch (itemsize) {
+    case 1: return all(uint8_t());
+    case 2: return all(uint16_t());
+    case 4: return all(uint32_t());
+    default: return all(uint64_t());
+  }
+}
+
 // The parts of a contiguous tensor that contiguous places (int64) name along one dimension. Those
 // below zero count from the end.
 Tensor parts_along(const Tensor& self, int64_t dim, const Tensor& places) {
@@ -188,7 +242,12 @@ Tensor parts_along(const Tensor& self, int64_t dim, const Tensor& places) {
     inner *= self.size(d);
   }
   const int64_t* at = places.data<int64_t>();
+  int64_t least = 0, most = -1;
   for (int64_t i = 0; i < n; ++i) {
+    least = std::min(least, at[i]);
+    most = std::max(most, at[i]);
+  }
+  for (int64_t i = 0; (least < -size || most >= size) && i < n; ++i) {
     if (at[i] < -size || at[i] >= size) {
       raise(ErrorKind::IndexError, "index ", at[i], " is out of bounds for dimension ", dim,
             " with size ", size);
@@ -200,10 +259,17 @@ Tensor parts_along(const Tensor& self, int64_t dim, const Tensor& places) {
   const char* from = static_cast<const char*>(self.raw());
   constexpr int64_t kParallelBytes = 1 << 18;
   kernels::parallel_for(outer * n, kParallelBytes / inner + 1, [&](int64_t begin, int64_t end) {
-    for (int64_t k = begin; k < end; ++k) {
-      int64_t o = k / n, place = at[k % n];
-      move_bytes(to + k * inner, from + (o * size + (place < 0 ? place + size : place)) * inner,
-                 inner);
+    for (int64_t k = begin; k < end;) {
+      const int64_t first = k % n, count = std::min(end - k, n - first);
+      const char* part = from + k / n * size * inner;
+      if (!try_take(to + k * inner, part, at + first, count, size, inner)) {
+        for (int64_t i = 0; i < count; ++i) {
+          int64_t place = at[first + i];
+          move_bytes(to + (k + i) * inner, part + (place < 0 ? place + size : place) * inner,
+                     inner);
+        }
+      }
+      k += count;
     }
   });
   return out;
@@ -261,6 +327,11 @@ Tensor index_tensor(const Tensor& given, const std::vector<Tensor>& given_indice
   if (out.numel() == 0) return out;
   char* to = static_cast<char*>(out.raw());
   const char* from = static_cast<const char*>(self.raw());
+  const bool single = places.before.size() == 1 && places.after_contiguous;
+  if (single && places.after[0] == 1 && self.itemsize() <= 8) {
+    gather_elements(places, from, to, self.itemsize());
+    return out;
+  }
   for_runs(places, self.itemsize(), [&](int64_t at, int64_t result, int64_t bytes) {
     move_bytes(to + result, from + at, bytes);
   });
@@ -277,6 +348,14 @@ void index_put(const Tensor& given, const std::vector<Tensor>& given_indices,
            "Index put requires the source and destination dtypes match, got ",
            dtype_display_name(self.dtype()), " for the destination and ",
            dtype_display_name(values.dtype()), " for the source.");
+  if (!accumulate && values.numel() == 1 && values.dim() <= 1 && indices.size() == 1 &&
+      indices[0].defined() && is_mask(indices[0]) && indices[0].dtype() == ScalarType::Bool &&
+      indices[0].dim() > 0 && indices[0].sizes() == self.sizes()) {
+    // One number wherever the mask is true.
+    Tensor one = view_as_shape(to_dtype(values, self.dtype()), IntSpan());
+    where_result(indices[0], one, self, self.dtype(), self);
+    return;
+  }
   Places places = resolve(self, indices);
   if (checked_numel(places.sizes) == 0) return;
   Tensor spread;

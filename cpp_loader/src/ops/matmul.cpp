@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <complex>
 
+#include "../../kernels/integer_product.h"
 #include "../../kernels/kernel_set.h"
 #include "../../kernels/parallel.h"
+#include "../../kernels/scratch.h"
 #include "linalg.h"
 #include "pointwise.h"
 #include "view.h"
@@ -22,35 +24,110 @@ void check_same_type(const Tensor& a, const Tensor& b) {
            dtype_name(a.dtype()), " != ", dtype_name(b.dtype()));
 }
 
-// Row sums in the order of k; integers wrap.
+// Row sums in the order of k.
 template <class T>
 void multiply_plainly(const Gemm<T>& g) {
-  kernels::parallel_for(g.m, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, g.n * g.k)),
-                        [&](int64_t begin, int64_t end) {
-    for (int64_t m = begin; m < end; ++m) {
-      T* c = g.c + m * g.c_row;
-      for (int64_t n = 0; n < g.n; ++n) c[n] = g.start == Start::kColumnBias ? g.bias[n] : T();
-      for (int64_t k = 0; k < g.k; ++k) {
-        T x = g.a[m * g.a_row + k * g.a_column];
-        const T* b = g.b + k * g.b_row;
-        for (int64_t n = 0; n < g.n; ++n) {
-          if constexpr (std::is_integral_v<T>) {
-            c[n] = T(uint64_t(c[n]) + uint64_t(x) * uint64_t(b[n * g.b_column]));
-          } else {
-            c[n] += x * b[n * g.b_column];
-          }
-        }
+  for (int64_t m = 0; m < g.m; ++m) {
+    T* c = g.c + m * g.c_row;
+    for (int64_t n = 0; n < g.n; ++n) c[n] = T();
+    for (int64_t k = 0; k < g.k; ++k) {
+      T x = g.a[m * g.a_row + k * g.a_column];
+      const T* b = g.b + k * g.b_row;
+      for (int64_t n = 0; n < g.n; ++n) c[n] += x * b[n * g.b_column];
+    }
+  }
+}
+
+// Of int32 and int64, as unsigned ones: they wrap.
+template <class T>
+void multiply_integers(const Gemm<T>& g) {
+  using U = std::make_unsigned_t<T>;
+  const auto& functions = *kernels::kernels().integers;
+  const U *a = reinterpret_cast<const U*>(g.a), *b = reinterpret_cast<const U*>(g.b);
+  U* c = reinterpret_cast<U*>(g.c);
+  int64_t grain = std::max<int64_t>(4, 65536 / std::max<int64_t>(1, g.n * g.k));
+  if (g.n == 1 && g.a_column == 1 && g.b_row == 1) {
+    kernels::parallel_for(g.m, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t m = begin; m < end; ++m) {
+        c[m * g.c_row] = functions.dot(g.k, a + m * g.a_row, b);
+      }
+    });
+    return;
+  }
+  kernels::Scratch space(g.b_column == 1 ? 0 : size_t(g.k * g.n) * sizeof(U));
+  int64_t b_row = g.b_row;
+  if (g.b_column != 1) {
+    U* rows = space.as<U>();
+    for (int64_t k = 0; k < g.k; ++k) {
+      for (int64_t n = 0; n < g.n; ++n) rows[k * g.n + n] = b[k * g.b_row + n * g.b_column];
+    }
+    b = rows;
+    b_row = g.n;
+  }
+  kernels::parallel_for(g.m, grain, [&](int64_t begin, int64_t end) {
+    functions.multiply(kernels::IntegerProduct<U>{end - begin, g.n, g.k, a + begin * g.a_row,
+                                                  g.a_row, g.a_column, b, b_row,
+                                                  c + begin * g.c_row, g.c_row});
+  });
+}
+
+// Real and imaginary parts as matrices of their own, in four products.
+template <class R>
+void multiply_complex(const Gemm<std::complex<R>>& g) {
+  constexpr int64_t kSmall = 512;
+  if (g.m * g.n * g.k <= kSmall) return multiply_plainly(g);
+  const int64_t of_a = g.m * g.k, of_b = g.k * g.n, of_c = g.m * g.n;
+  kernels::Scratch space(size_t(of_a + of_b + of_c) * 2 * sizeof(R));
+  R *a = space.as<R>(), *b = a + 2 * of_a, *c = b + 2 * of_b;
+  auto part = [](const std::complex<R>* from, int64_t rows, int64_t columns, int64_t row,
+                 int64_t column, R* real, R* imag) {
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t j = 0; j < columns; ++j) {
+        std::complex<R> x = from[i * row + j * column];
+        *real++ = x.real();
+        *imag++ = x.imag();
       }
     }
-  });
+  };
+  part(g.a, g.m, g.k, g.a_row, g.a_column, a, a + of_a);
+  part(g.b, g.k, g.n, g.b_row, g.b_column, b, b + of_b);
+  auto product = [&](const R* left, const R* right, R* to, Start start) {
+    Gemm<R> p;
+    p.m = g.m;
+    p.n = p.b_row = p.c_row = g.n;
+    p.k = p.a_row = g.k;
+    p.a = left;
+    p.b = right;
+    p.c = to;
+    p.start = start;
+    kernels::kernels().gemm<R>().multiply(p);
+  };
+  R *real = c, *imag = c + of_c;
+  product(a, b + of_b, imag, Start::kZero);
+  product(a + of_a, b, imag, Start::kResult);
+  for (int64_t i = 0; i < of_a; ++i) a[of_a + i] = -a[of_a + i];
+  product(a, b, real, Start::kZero);
+  product(a + of_a, b + of_b, real, Start::kResult);
+  for (int64_t m = 0; m < g.m; ++m) {
+    for (int64_t n = 0; n < g.n; ++n) g.c[m * g.c_row + n] = {*real++, *imag++};
+  }
 }
 
 template <class T>
 void multiply(const Gemm<T>& g) {
-  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
-    kernels::kernels().gemm<T>().multiply(g);
+  if constexpr (std::is_floating_point_v<T>) {
+    return kernels::kernels().gemm<T>().multiply(g);
   } else {
-    multiply_plainly(g);
+    if constexpr (std::is_integral_v<T>) multiply_integers(g);
+    else multiply_complex<typename T::value_type>(g);
+    if (g.start != Start::kColumnBias) return;
+    for (int64_t m = 0; m < g.m; ++m) {
+      T* row = g.c + m * g.c_row;
+      for (int64_t n = 0; n < g.n; ++n) {
+        if constexpr (std::is_integral_v<T>) row[n] = T(uint64_t(row[n]) + uint64_t(g.bias[n]));
+        else row[n] += g.bias[n];
+      }
+    }
   }
 }
 
@@ -96,6 +173,12 @@ Tensor product(const Tensor& a, const Tensor& b, const Tensor& bias, IntSpan siz
                           bias.defined() ? to_dtype(bias, ScalarType::Float32) : bias, sizes);
     return to_dtype(wide, dtype);
   }
+  if (dtype == ScalarType::Int8 || dtype == ScalarType::UInt8 || dtype == ScalarType::Int16) {
+    // What wraps in few bits is the low part of what wraps in 32.
+    Tensor wide = product(to_dtype(a, ScalarType::Int32), to_dtype(b, ScalarType::Int32),
+                          bias.defined() ? to_dtype(bias, ScalarType::Int32) : bias, sizes);
+    return to_dtype(wide, dtype);
+  }
   Tensor c = Tensor::empty(sizes, dtype);
   if (c.numel() == 0) return c;
   Tensor row = bias.defined() ? contiguous_as(bias, dtype) : bias;
@@ -108,9 +191,6 @@ Tensor product(const Tensor& a, const Tensor& b, const Tensor& bias, IntSpan siz
     X(Float64, double)
     X(Int64, int64_t)
     X(Int32, int32_t)
-    X(Int16, int16_t)
-    X(Int8, int8_t)
-    X(UInt8, uint8_t)
     X(Complex64, std::complex<float>)
     X(Complex128, std::complex<double>)
 #undef X

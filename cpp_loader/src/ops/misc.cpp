@@ -130,19 +130,44 @@ Tensor safe_softmax(const Tensor& self, int64_t dim) {
   return where(eq(shown, Scalar(int64_t{0})), Scalar(0.0), y);
 }
 
-// Distances of the rows of a contiguous [p, m] from those of a contiguous [r, m].
-void distances_of_rows(const float* a, const float* b, int64_t p, int64_t r, int64_t m, bool euclid,
-                       float* to) {
-  int64_t grain = 32768 / std::max<int64_t>(1, r * m) + 1;
-  kernels::parallel_for(p, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      kernels::kernels().lines->distances(m, a + i * m, b, r, euclid, to + i * r);
-    }
-  });
+// Distances of one row of m elements from r others.
+template <class T>
+void distances_of_row(int64_t m, const T* a, const T* b, int64_t r, bool euclid, T* to) {
+  const auto& lines = *kernels::kernels().lines;
+  if constexpr (std::is_same_v<T, float>) lines.distances(m, a, b, r, euclid, to);
+  else lines.distances_f64(m, a, b, r, euclid, to);
 }
 
 bool has_distances(const Tensor& t, double p) {
-  return t.dtype() == ScalarType::Float32 && (p == 1 || p == 2) && !is_symbolic(t);
+  bool known = t.dtype() == ScalarType::Float32 || t.dtype() == ScalarType::Float64;
+  return known && (p == 1 || p == 2) && !is_symbolic(t);
+}
+
+// Of the rows of every [p, m] of one batch from those of the [r, m] of the other.
+Tensor distances_of_rows(const Tensor& a, const Tensor& b, bool euclid) {
+  std::vector<int64_t> sizes = broadcast_shapes({a.sizes().data, a.dim() - 2},
+                                                {b.sizes().data, b.dim() - 2});
+  const int64_t batch = checked_numel(sizes);
+  const int64_t p = a.size(a.dim() - 2), r = b.size(b.dim() - 2), m = a.size(a.dim() - 1);
+  auto spread = [&](const Tensor& t, int64_t rows) {
+    std::vector<int64_t> shape = sizes;
+    shape.insert(shape.end(), {rows, m});
+    return to_contiguous(view_expand(t, shape));
+  };
+  Tensor x = spread(a, p), y = spread(b, r);
+  sizes.insert(sizes.end(), {p, r});
+  Tensor to = Tensor::empty(sizes, x.dtype());
+  int64_t grain = 32768 / std::max<int64_t>(1, r * m) + 1;
+  for_float_type(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::parallel_for(batch * p, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        distances_of_row(m, x.data<T>() + i * m, y.data<T>() + i / p * r * m, r, euclid,
+                         to.data<T>() + i * r);
+      }
+    });
+  });
+  return euclid ? sqrt(to) : to;
 }
 
 // Distances between all rows of a [.., p, m] and b [.., r, m].
@@ -156,12 +181,8 @@ Tensor cdist(const Tensor& a, const Tensor& b, double p) {
            "X1 and X2 must have the same number of columns. X1: ", a.size(a.dim() - 1), " X2: ",
            b.size(b.dim() - 1));
   SL_CHECK(p >= 0, "cdist only supports non-negative p values");
-  if (a.dim() == 2 && b.dim() == 2 && has_distances(a, p) && has_distances(b, p)) {
-    Tensor x = to_contiguous(a), y = to_contiguous(b);
-    Tensor to = Tensor::empty({x.size(0), y.size(0)}, x.dtype());
-    distances_of_rows(x.data<float>(), y.data<float>(), x.size(0), y.size(0), x.size(1), p == 2,
-                      to.data<float>());
-    return p == 2 ? sqrt(to) : to;
+  if (a.dtype() == b.dtype() && has_distances(a, p) && has_distances(b, p)) {
+    return distances_of_rows(a, b, p == 2);
   }
   Tensor difference = abs(sub(view_unsqueeze(a, -2), view_unsqueeze(b, -3)));
   int64_t last = difference.dim() - 1;
@@ -189,10 +210,13 @@ Tensor pdist(const Tensor& self, double p) {
     return parts.empty() ? Tensor::empty({0}, self.dtype()) : cat(parts, 0);
   }
   Tensor x = to_contiguous(self), to = Tensor::empty({n * (n - 1) / 2}, x.dtype());
-  for (int64_t i = 0; i < n; at += n - ++i) {
-    const float* row = x.data<float>() + i * m;
-    kernels::kernels().lines->distances(m, row, row + m, n - i - 1, p == 2, to.data<float>() + at);
-  }
+  for_float_type(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t i = 0; i < n; at += n - ++i) {
+      const T* row = x.data<T>() + i * m;
+      distances_of_row(m, row, row + m, n - i - 1, p == 2, to.data<T>() + at);
+    }
+  });
   return p == 2 ? sqrt(to) : to;
 }
 

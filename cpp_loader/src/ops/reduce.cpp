@@ -9,126 +9,6 @@
 
 namespace scriptlang {
 
-Dims reduced_dims(const Value& dims, int64_t ndim) {
-  Dims result;
-  if (!dims.is_none()) {
-    bool seen[kMaxDims] = {};
-    for (int64_t given : Ints(dims)) {
-      int64_t d = wrap_dim(given, ndim);
-      SL_CHECK(!seen[d], "dim ", d, " appears multiple times in the list of dims");
-      seen[d] = true;
-      if (ndim > 0) result.push_back(d);
-    }
-    if (!result.empty() || (ndim == 0 && seen[0])) {
-      std::sort(result.begin(), result.end());
-      return result;
-    }
-  }
-  for (int64_t d = 0; d < ndim; ++d) result.push_back(d);
-  return result;
-}
-
-Reduction reduction(const Tensor& self, const Dims& dims, bool keepdim,
-                    ScalarType computed) {
-  Reduction r;
-  Dims order;
-  bool reduced[kMaxDims] = {};
-  for (int64_t d : dims) reduced[d] = true;
-  for (int64_t d = 0; d < self.dim(); ++d) {
-    if (!reduced[d]) {
-      order.push_back(d);
-      r.outer *= self.size(d);
-      r.sizes.push_back(self.size(d));
-    } else if (keepdim) {
-      r.sizes.push_back(1);
-    }
-  }
-  for (int64_t d : dims) {
-    order.push_back(d);
-    r.n *= self.size(d);
-  }
-  bool in_order = std::is_sorted(order.begin(), order.end());
-  r.rows = contiguous_as(in_order ? self : view_permute(self, order), computed);
-  return r;
-}
-
-Dims reduced_sizes(const Tensor& self, const Dims& dims, bool keepdim) {
-  Dims sizes;
-  size_t next = 0;
-  for (int64_t d = 0; d < self.dim(); ++d) {
-    bool reduced = next < dims.size() && dims[next] == d;
-    if (reduced) ++next;
-    if (!reduced || keepdim) sizes.push_back(reduced ? 1 : self.size(d));
-  }
-  return sizes;
-}
-
-bool Columns::find(const Tensor& self, const Dims& dims) {
-  if (dims.empty() || !self.is_contiguous() || self.numel() == 0) return false;
-  if (dims.back() - dims.front() + 1 != int64_t(dims.size())) return false;
-  for (int64_t d = 0; d < self.dim(); ++d) {
-    (d < dims.front() ? outer : d > dims.back() ? inner : n) *= self.size(d);
-  }
-  return inner >= kLeast;
-}
-
-Tensor record_reduction(const Tensor& self, const Dims& dims, bool keepdim,
-                        ScalarType computed, ScalarType result, const RowFunction* function,
-                        std::vector<double> params, Whole whole) {
-  Dims sizes = reduced_sizes(self, dims, keepdim);
-  bool trailing = !dims.empty() && dims.front() + int64_t(dims.size()) == self.dim();
-  Recording::Rows rows;
-  rows.function = trailing && self.numel() > 0 ? function : nullptr;
-  rows.dims = int(dims.size());
-  rows.computed = computed;
-  rows.params = std::move(params);
-  rows.inputs = {self};
-  return Recording::current().add_rows(rows, std::move(whole), sizes, result);
-}
-
-// Few long rows are cut into pieces; the order of additions is the same.
-void reduce_rows(const Reduction& r, const Tensor& to, const RowFunction& function,
-                 const double* params, kernels::Convert convert) {
-  int64_t n = r.n, from_size = r.rows.itemsize(), size = to.itemsize(), count = row::pieces(n);
-  const char* from = static_cast<const char*>(r.rows.raw());
-  char* out = static_cast<char*>(to.raw());
-  bool whole = function.piece == nullptr || count < 16 || r.outer >= 16;
-  if (convert == nullptr && r.rows.dtype() != to.dtype()) {
-    convert = kernels::converter(to.dtype(), r.rows.dtype());
-  }
-  auto row_of = [&](int64_t first, int64_t length, std::vector<char>& converted) {
-    const char* at = from + first * from_size;
-    if (convert == nullptr) return at;
-    converted.resize(size_t(length * size));
-    convert(length, converted.data(), size, at, from_size);
-    return static_cast<const char*>(converted.data());
-  };
-  if (whole) {
-    kernels::parallel_for(r.outer, 32768 / std::max<int64_t>(1, n) + 1,
-                          [&](int64_t begin, int64_t end) {
-      std::vector<char> converted;
-      for (int64_t i = begin; i < end; ++i) {
-        const void* in[kMaxInputs] = {row_of(i * n, n, converted)};
-        function.run(n, out + i * size, in, params);
-      }
-    });
-    return;
-  }
-  Tensor partials = Tensor::empty({r.outer, count}, to.dtype());
-  char* parts = static_cast<char*>(partials.raw());
-  kernels::parallel_for(r.outer * count, 8, [&](int64_t begin, int64_t end) {
-    std::vector<char> converted;
-    for (int64_t i = begin; i < end; ++i) {
-      int64_t first = i % count * kRowPiece, length = std::min(kRowPiece, n - first);
-      const void* in[kMaxInputs] = {row_of(i / count * n + first, length, converted)};
-      function.piece(length, parts + i * size, in, params);
-    }
-  });
-  for (int64_t i = 0; i < r.outer; ++i) {
-    function.join(n, out + i * size, parts + i * count * size, params);
-  }
-}
-
 namespace {
 
 using Complex = std::complex<double>;
@@ -161,9 +41,28 @@ Tensor count_bytes(const Tensor& self, const Dims& dims, bool keepdim) {
   return to;
 }
 
-// `cleaned`: NaN counts as 0; the result is then of the type that sums are kept in.
+// As a conversion of elements that follow each other.
+template <class T>
+void copy_without_nan(int64_t n, void* to, int64_t, const void* from, int64_t) {
+  const T* x = static_cast<const T*>(from);
+  T* y = static_cast<T*>(to);
+  for (int64_t i = 0; i < n; ++i) y[i] = x[i] == x[i] ? x[i] : T(0);
+}
+template <ScalarType From>
+void widen_without_nan(int64_t n, void* to, int64_t, const void* from, int64_t) {
+  kernels::converter(ScalarType::Float32, From)(n, to, sizeof(float), from, 2);
+  copy_without_nan<float>(n, to, 0, to, 0);
+}
+kernels::Convert without_nan(ScalarType computed, ScalarType from) {
+  if (computed == ScalarType::Float64) return &copy_without_nan<double>;
+  if (from == ScalarType::Float16) return &widen_without_nan<ScalarType::Float16>;
+  if (from == ScalarType::BFloat16) return &widen_without_nan<ScalarType::BFloat16>;
+  return &copy_without_nan<float>;
+}
+
+// `numbers`: NaN counts as 0; the elements are then of the type that sums are kept in, or halves.
 Tensor sum(const Tensor& self, const Dims& dims, bool keepdim, ScalarType result,
-           kernels::Convert cleaned = nullptr) {
+           bool numbers = false) {
   ScalarType computed = sum_type(result);
   if (is_symbolic(self)) {
     const RowFunction* function = nullptr;
@@ -173,11 +72,22 @@ Tensor sum(const Tensor& self, const Dims& dims, bool keepdim, ScalarType result
     return record_reduction(self, dims, keepdim, computed, result, function, {},
                             [=](const Tensor* in) { return sum(in[0], dims, keepdim, result); });
   }
-  bool widened = is_floating(self.dtype()) && self.itemsize() == 2 && is_floating(computed);
+  Dims places = dims;
+  if (Tensor lies = in_memory_order(self, &places); lies.defined()) {
+    Tensor to = sum(lies, places, false, result, numbers);
+    return view_as_shape(to, reduced_sizes(self, dims, keepdim));
+  }
+  if (!is_run(dims) && self.numel() > 0 && !is_complex(computed)) {
+    Tensor part = sum(self, last_run(dims), true, computed, numbers);
+    part = sum(part, before_last_run(dims), true, computed);
+    return to_dtype(view_as_shape(part, reduced_sizes(self, dims, keepdim)), result);
+  }
+  bool widened = is_floating(self.dtype()) ? self.itemsize() == 2 && is_floating(computed)
+                                           : is_integral(self.dtype(), false) &&
+                                                 computed == ScalarType::Int64;
   if ((self.dtype() == computed || widened) && has_more_behind(self, dims)) {
     Tensor to = Tensor::empty(reduced_sizes(self, dims, keepdim), computed);
-    kernels::Convert convert = widened ? kernels::converter(computed, self.dtype()) : cleaned;
-    if (try_sums(self, dims, to, convert)) return to_dtype(to, result);
+    if (try_sums(self, dims, to, numbers)) return to_dtype(to, result);
   }
   if (self.dtype() == ScalarType::Bool && computed == ScalarType::Int64) {
     return to_dtype(count_bytes(self, dims, keepdim), result);
@@ -193,7 +103,8 @@ Tensor sum(const Tensor& self, const Dims& dims, bool keepdim, ScalarType result
   } else {
     for_row_type(computed,
                  [&](auto zero) {
-                   reduce_rows(r, to, row::kSum<decltype(zero)>, nullptr, cleaned);
+                   reduce_rows(r, to, row::kSum<decltype(zero)>, nullptr,
+                               numbers ? without_nan(computed, self.dtype()) : nullptr);
                  });
   }
   return to_dtype(to, result);
@@ -201,6 +112,38 @@ Tensor sum(const Tensor& self, const Dims& dims, bool keepdim, ScalarType result
 
 ScalarType sum_result(Args args, int dtype, const Tensor& self) {
   return args.dtype(dtype, is_integral(self.dtype(), true) ? ScalarType::Int64 : self.dtype());
+}
+
+Tensor mean_over(const Tensor& self, const Dims& dims, bool keepdim, ScalarType result) {
+  if (is_symbolic(self)) {
+    ScalarType computed = result == ScalarType::Float64 ? result : ScalarType::Float32;
+    const RowFunction* function = nullptr;
+    for_float_type(computed, [&](auto zero) { function = &row::kMean<decltype(zero)>; });
+    return record_reduction(
+        self, dims, keepdim, computed, result, is_complex(result) ? nullptr : function, {},
+        [=](const Tensor* in) { return mean_over(in[0], dims, keepdim, result); });
+  }
+  Dims places = dims;
+  if (Tensor lies = in_memory_order(self, &places); lies.defined()) {
+    return view_as_shape(mean_over(lies, places, false, result),
+                         reduced_sizes(self, dims, keepdim));
+  }
+  bool trailing = dims.empty() || dims.front() + int64_t(dims.size()) == self.dim();
+  if (trailing && self.dtype() == result &&
+      (result == ScalarType::Float32 || result == ScalarType::Float64)) {
+    Reduction r = reduction(self, dims, keepdim, result);
+    Tensor to = r.result(result);
+    for_float_type(result,
+                   [&](auto zero) { reduce_rows(r, to, row::kMean<decltype(zero)>); });
+    return to;
+  }
+  double count = 1;
+  for (int64_t d : dims) count *= double(self.size(d));
+  bool small = result == ScalarType::Float16 || result == ScalarType::BFloat16;
+  Tensor total = sum(self, dims, keepdim, small ? ScalarType::Float32 : result);
+  total = binary_result(total, Scalar(count), kernels::Binary::k_div, "mean", Rule::kSame, nullptr,
+                        total);
+  return to_dtype(total, result);
 }
 
 Tensor mean(const Tensor& self, const Value& dim_value, bool keepdim, const Value& dtype) {
@@ -212,37 +155,14 @@ Tensor mean(const Tensor& self, const Value& dim_value, bool keepdim, const Valu
                            : "mean(): could not infer output dtype. Optional dtype must be either "
                              "a floating point or complex dtype. Got: ",
            dtype_display_name(result));
-  Dims dims = reduced_dims(dim_value, self.dim());
-  double count = 1;
-  for (int64_t d : dims) count *= double(self.size(d));
-  if (is_symbolic(self)) {
-    ScalarType computed = result == ScalarType::Float64 ? result : ScalarType::Float32;
-    const RowFunction* function = nullptr;
-    for_float_type(computed, [&](auto zero) { function = &row::kMean<decltype(zero)>; });
-    return record_reduction(
-        self, dims, keepdim, computed, result, is_complex(result) ? nullptr : function, {},
-        [=](const Tensor* in) { return mean(in[0], dim_value, keepdim, dtype); });
-  }
-  bool trailing = dims.empty() || dims.front() + int64_t(dims.size()) == self.dim();
-  if (trailing && self.dtype() == result &&
-      (result == ScalarType::Float32 || result == ScalarType::Float64)) {
-    Reduction r = reduction(self, dims, keepdim, result);
-    Tensor to = r.result(result);
-    for_float_type(result,
-                   [&](auto zero) { reduce_rows(r, to, row::kMean<decltype(zero)>); });
-    return to;
-  }
-  bool small = result == ScalarType::Float16 || result == ScalarType::BFloat16;
-  Tensor total = sum(self, dims, keepdim, small ? ScalarType::Float32 : result);
-  total = binary_result(total, Scalar(count), kernels::Binary::k_div, "mean", Rule::kSame, nullptr,
-                        total);
-  return to_dtype(total, result);
+  return mean_over(self, reduced_dims(dim_value, self.dim()), keepdim, result);
 }
 
 Tensor product(const Tensor& self, const Dims& dims, bool keepdim,
                ScalarType result) {
   ScalarType computed = sum_type(result);
-  if (self.dtype() == computed && has_more_behind(self, dims)) {
+  bool widened = is_floating(self.dtype()) && self.itemsize() == 2 && is_floating(computed);
+  if ((self.dtype() == computed || widened) && has_more_behind(self, dims)) {
     Tensor to = Tensor::empty(reduced_sizes(self, dims, keepdim), computed);
     if (try_products(self, dims, to)) return to_dtype(to, result);
   }
@@ -296,6 +216,14 @@ Tensor exclusive_or(const Tensor& self, const Value& given, bool keepdim) {
 
 // any and all. A uint8 tensor gives uint8, all others bool.
 Tensor truth(const Tensor& self, const Dims& dims, bool keepdim, bool any) {
+  Columns c;
+  if (Tensor flags = to_dtype(self, ScalarType::Bool); c.find(flags, dims) && c.inner > 1) {
+    Tensor counts = count_bytes(flags, dims, keepdim), to = counts;
+    Scalar all(any ? int64_t{0} : c.n);
+    to = binary_result(counts, all, any ? kernels::Binary::k_ne : kernels::Binary::k_eq, "any",
+                       Rule::kToBool);
+    return self.dtype() == ScalarType::UInt8 ? to_dtype(to, ScalarType::UInt8) : to;
+  }
   Reduction r = reduction(self, dims, keepdim, ScalarType::Bool);
   Tensor to = r.result(ScalarType::Bool);
   for_rows<bool, bool>(r, to, [any](const bool* x, int64_t n) {
@@ -423,22 +351,9 @@ Tensor without_nan(const Tensor& self) {
   return unary_result(self, kernels::Unary::k_nan_to_num, "nansum", Rule::kSame, p);
 }
 
-// As a conversion of elements that follow each other.
-template <class T>
-void copy_without_nan(int64_t n, void* to, int64_t, const void* from, int64_t) {
-  const T* x = static_cast<const T*>(from);
-  T* y = static_cast<T*>(to);
-  for (int64_t i = 0; i < n; ++i) y[i] = x[i] == x[i] ? x[i] : T(0);
-}
-
 Tensor sum_without_nan(const Tensor& self, const Dims& dims, bool keepdim, ScalarType result) {
-  bool plain = self.dtype() == result && !is_symbolic(self);
-  if (plain && result == ScalarType::Float32) {
-    return sum(self, dims, keepdim, result, &copy_without_nan<float>);
-  }
-  if (plain && result == ScalarType::Float64) {
-    return sum(self, dims, keepdim, result, &copy_without_nan<double>);
-  }
+  bool plain = self.dtype() == result && !is_symbolic(self) && is_floating(result);
+  if (plain && self.itemsize() > 1) return sum(self, dims, keepdim, result, true);
   return sum(without_nan(self), dims, keepdim, result);
 }
 

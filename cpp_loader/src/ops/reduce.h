@@ -54,7 +54,7 @@ void for_rows(const Reduction& r, const Tensor& to, F f) {
 struct Columns {
   int64_t outer = 1, n = 1, inner = 1;
 
-  static constexpr int64_t kLeast = 16, kBand = 512;
+  static constexpr int64_t kLeast = 4, kBand = 512;
 
   // False where it cannot.
   bool find(const Tensor& self, const Dims& dims);
@@ -77,6 +77,18 @@ struct Columns {
 inline bool has_more_behind(const Tensor& self, const Dims& dims) {
   return !dims.empty() && dims.back() + 1 < self.dim();
 }
+
+// Sorted dimensions that follow each other; and of others those of the last run, and the rest.
+inline bool is_run(const Dims& dims) {
+  return dims.empty() || dims.back() - dims.front() + 1 == int64_t(dims.size());
+}
+Dims last_run(const Dims& dims);
+Dims before_last_run(const Dims& dims);
+
+// Where the elements lie close together, but not in the order of the dimensions, as in a transposed
+// matrix: the same elements in the order in which they lie, with the dimensions to reduce, if those
+// that are left keep their order. Else undefined.
+Tensor in_memory_order(const Tensor& self, Dims* dims);
 
 // The sizes of a result.
 Dims reduced_sizes(const Tensor& self, const Dims& dims, bool keepdim);

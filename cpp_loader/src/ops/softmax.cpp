@@ -1,3 +1,6 @@
+#include <cmath>
+#include <memory>
+
 #include "../../kernels/kernel_set.h"
 #include "../../kernels/parallel.h"
 #include "layers.h"
@@ -33,17 +36,77 @@ void run_rows(const Tensor& from, const Tensor& to, const RowFunction& function)
 Tensor record_softmax(const Tensor& self, int64_t dim, ScalarType computed, ScalarType result,
                       bool log);
 
+// Of float64, some columns at a time.
+void softmax_of_doubles(int64_t rows, int64_t width, const double* x, int64_t stride, double* y,
+                        bool log) {
+  constexpr int64_t kWidth = 64;
+  const kernels::Loop exp = kernels::loops(kernels::Unary::k_exp)[ScalarType::Float64];
+  const int64_t one = 1;
+  for (int64_t first = 0; first < width; first += kWidth, x += kWidth, y += kWidth) {
+    const int64_t n = std::min(kWidth, width - first);
+    double top[kWidth], total[kWidth] = {}, power[kWidth];
+    std::copy_n(x, n, top);
+    kernels::kernels().lines->f64.maximum_of_columns(rows - 1, n, x + stride, stride, top);
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t j = 0; j < n; ++j) power[j] = x[r * stride + j] - top[j];
+      const void* in[1] = {power};
+      exp(n, power, in, &one, nullptr);
+      for (int64_t j = 0; j < n; ++j) total[j] += power[j];
+      if (!log) std::copy_n(power, n, y + r * stride);
+    }
+    for (int64_t j = 0; j < n; ++j) total[j] = log ? std::log(total[j]) : 1 / total[j];
+    for (int64_t r = 0; r < rows; ++r) {
+      double* to = y + r * stride;
+      const double* from = x + r * stride;
+      if (log) for (int64_t j = 0; j < n; ++j) to[j] = from[j] - top[j] - total[j];
+      else for (int64_t j = 0; j < n; ++j) to[j] *= total[j];
+    }
+  }
+}
+
+// Of halves: columns that fit the second cache, as float32.
+void softmax_of_halves(int64_t rows, int64_t width, const Tensor& from, const Tensor& to,
+                       int64_t at, int64_t stride, bool log) {
+  constexpr int64_t kMost = 1 << 17;  // elements
+  const int64_t band = std::min(width, std::max<int64_t>(16, kMost / rows / 16 * 16));
+  const int64_t size = from.itemsize();
+  const kernels::Convert in = kernels::converter(ScalarType::Float32, from.dtype());
+  const kernels::Convert out = kernels::converter(from.dtype(), ScalarType::Float32);
+  std::unique_ptr<float[]> space(new float[size_t(rows * band)]);
+  const char* x = static_cast<const char*>(from.raw()) + at * size;
+  char* y = static_cast<char*>(to.raw()) + at * size;
+  for (int64_t first = 0; first < width; first += band) {
+    const int64_t n = std::min(band, width - first);
+    for (int64_t r = 0; r < rows; ++r) {
+      in(n, &space[size_t(r * n)], sizeof(float), x + (r * stride + first) * size, size);
+    }
+    kernels::kernels().rows->softmax_columns(rows, n, space.get(), n, space.get(), log);
+    for (int64_t r = 0; r < rows; ++r) {
+      out(n, y + (r * stride + first) * size, size, &space[size_t(r * n)], sizeof(float));
+    }
+  }
+}
+
 // Along a dimension with others behind it, where the data lies; undefined where that is not done.
-Tensor softmax_of_columns(const Tensor& self, int64_t dim, ScalarType computed, bool log) {
+Tensor softmax_of_columns(const Tensor& self, int64_t dim, ScalarType computed, ScalarType result,
+                          bool log) {
   Columns columns;
   Dims dims;
   dims.push_back(dim);
-  if (computed != ScalarType::Float32 || !columns.find(self, dims)) return Tensor();
-  Tensor from = to_dtype(self, computed);
-  Tensor to = from.is(self) ? Tensor::empty(self.sizes(), computed) : from;
+  if (!columns.find(self, dims)) return Tensor();
+  const bool halves = is_floating(self.dtype()) && self.itemsize() == 2 && self.dtype() == result;
+  Tensor from = halves ? self : to_dtype(self, computed);
+  Tensor to = from.is(self) ? Tensor::empty(self.sizes(), self.dtype()) : from;
   columns.for_bands([&](int64_t at, int64_t, int64_t width) {
-    kernels::kernels().rows->softmax_columns(columns.n, width, from.data<float>() + at,
-                                             columns.inner, to.data<float>() + at, log);
+    if (halves) {
+      softmax_of_halves(columns.n, width, from, to, at, columns.inner, log);
+    } else if (computed == ScalarType::Float64) {
+      softmax_of_doubles(columns.n, width, from.data<double>() + at, columns.inner,
+                         to.data<double>() + at, log);
+    } else {
+      kernels::kernels().rows->softmax_columns(columns.n, width, from.data<float>() + at,
+                                               columns.inner, to.data<float>() + at, log);
+    }
   });
   return to;
 }
@@ -55,7 +118,8 @@ Tensor softmax(const Tensor& self, int64_t dim, ScalarType result, bool log) {
                                                   : "softmax_lastdim_kernel_impl");
   if (is_symbolic(self)) return record_softmax(self, dim, computed, result, log);
   if (self.dim() == 0) return view_squeeze(softmax(view_unsqueeze(self, 0), 0, result, log));
-  if (Tensor done = softmax_of_columns(self, dim, computed, log); done.defined()) {
+  if (Tensor done = softmax_of_columns(self, dim, computed, result, log);
+      done.defined()) {
     return to_dtype(done, result);
   }
   Tensor moved = dim == self.dim() - 1 ? self : view_transpose(self, dim, -1);

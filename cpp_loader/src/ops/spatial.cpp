@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "../../kernels/grid.h"
 #include "../../kernels/parallel.h"
 #include "express.h"
 #include "index.h"

@@ -83,10 +83,36 @@ Distinct distinct_rows(const Tensor& rows, int64_t count, int64_t width, bool so
   return d;
 }
 
-Distinct distinct_elements(const Tensor& self, bool sort) {
-  Distinct d = distinct_rows(self, self.numel(), 1, sort);
+Distinct distinct_elements(const Tensor& self) {
+  Distinct d = distinct_rows(self, self.numel(), 1, true);
   d.values = view_as_shape(d.values, {d.values.numel()});
   d.inverse = view_as_shape(d.inverse, self.sizes());
+  return d;
+}
+
+// Of neighbours, each group's first; inverse and counts where they are asked for.
+Distinct distinct_neighbours(const Tensor& self, bool inverse, bool counts) {
+  ScalarType computed = sortable(self.dtype());
+  Tensor flat = contiguous_as(self, computed);
+  const int64_t n = flat.numel();
+  Distinct d;
+  d.values = Tensor::empty({n}, computed);
+  if (inverse) d.inverse = Tensor::empty(self.sizes(), ScalarType::Int64);
+  if (counts) d.counts = Tensor::zeros({n}, ScalarType::Int64);
+  int64_t groups = 0;
+  for_type(computed, "unique", [&](auto zero) {
+    using T = decltype(zero);
+    const T* x = flat.data<T>();
+    T* to = d.values.data<T>();
+    for (int64_t i = 0; i < n; ++i) {
+      groups += i == 0 || !(x[i] == x[i - 1]);
+      to[groups - 1] = x[i];
+      if (inverse) d.inverse.data<int64_t>()[i] = groups - 1;
+      if (counts) ++d.counts.data<int64_t>()[groups - 1];
+    }
+  });
+  d.values = express::clone(to_dtype(view_narrow(d.values, 0, 0, groups), self.dtype()));
+  if (counts) d.counts = express::clone(view_narrow(d.counts, 0, 0, groups));
   return d;
 }
 
@@ -145,6 +171,42 @@ Tensor repeat_interleave(const Tensor& self, const Tensor& repeats, const Value&
            "repeats must have the same size as input along dim, but got repeats.size(0) = ",
            times.dim() ? times.size(0) : 1, " and input.size(", dim, ") = ", t.size(dim));
   return index_select(t, dim, places_of(times));
+}
+
+// Each part `times` times in a row.
+Tensor repeat_each(const Tensor& self, int64_t times, const Value& dim_value) {
+  SL_CHECK(times >= 0, "repeats can not be negative");
+  Tensor t = to_contiguous(dim_value.is_none() ? reshape(self, {self.numel()}) : self);
+  if (t.dim() == 0) t = view_unsqueeze(t, 0);
+  int64_t dim = dim_value.is_none() ? 0 : wrap_dim(dim_value.as_int(), t.dim());
+  std::vector<int64_t> sizes(t.sizes().begin(), t.sizes().end());
+  int64_t part = t.itemsize();
+  for (int64_t d = dim + 1; d < t.dim(); ++d) part *= t.size(d);
+  SL_CHECK(!__builtin_mul_overflow(sizes[size_t(dim)], times, &sizes[size_t(dim)]),
+           "repeat_interleave: too many elements");
+  Tensor out = Tensor::empty(sizes, t.dtype());
+  if (out.numel() == 0) return out;
+  const char* from = static_cast<const char*>(t.raw());
+  char* to = static_cast<char*>(out.raw());
+  const int64_t parts = t.numel() * t.itemsize() / part;
+  auto each = [&](auto zero) {
+    using E = decltype(zero);
+    const E* x = reinterpret_cast<const E*>(from);
+    E* y = reinterpret_cast<E*>(to);
+    for (int64_t i = 0; i < parts; ++i, y += times) {
+      for (int64_t k = 0; k < times; ++k) y[k] = x[i];
+    }
+  };
+  switch (part) {
+    case 1: return each(uint8_t()), out;
+    case 2: return each(uint16_t()), out;
+    case 4: return each(uint32_t()), out;
+    case 8: return each(uint64_t()), out;
+  }
+  for (int64_t i = 0; i < parts; ++i, from += part) {
+    for (int64_t k = 0; k < times; ++k, to += part) std::memcpy(to, from, size_t(part));
+  }
+  return out;
 }
 
 Tensor bincount(const Tensor& self, const Tensor& weights, int64_t least) {
@@ -354,17 +416,21 @@ void most_frequent(const Tensor& self, int64_t dim, bool keepdim, Value* out) {
 }  // namespace
 
 SL_OP(aten__unique2) {
-  give(out, distinct_elements(args.tensor(0), true), args.boolean(2), args.boolean(3));
+  give(out, distinct_elements(args.tensor(0)), args.boolean(2), args.boolean(3));
 }
 SL_OP(aten_unique_dim) {
   Distinct d = distinct_along(args.tensor(0), args.integer(1), true);
   give(out, d, true, true);
 }
 SL_OP(aten_unique_consecutive) {
-  Distinct d = args.none(3) ? distinct_elements(args.tensor(0), false)
-                            : distinct_along(args.tensor(0), args.integer(3), false);
+  if (args.none(3)) {
+    const bool inverse = args.boolean(1), counts = args.boolean(2);
+    give(out, distinct_neighbours(args.tensor(0), inverse, counts), inverse, counts);
+    return;
+  }
+  Distinct d = distinct_along(args.tensor(0), args.integer(3), false);
   // Along a dimension PyTorch gives all three, but for a vector's dimension 0.
-  bool all = !args.none(3) && !(args.integer(3) == 0 && args.tensor(0).dim() == 1);
+  bool all = !(args.integer(3) == 0 && args.tensor(0).dim() == 1);
   give(out, d, all || args.boolean(1), all || args.boolean(2));
 }
 SL_OP(aten_unique_dim_consecutive) {
@@ -375,7 +441,7 @@ SL_OP(aten_repeat_interleave_self_Tensor) {
   out[0] = repeat_interleave(args.tensor(0), args.tensor(1), args[2]);
 }
 SL_OP(aten_repeat_interleave_self_int) {
-  out[0] = repeat_interleave(args.tensor(0), Tensor::scalar(args.integer(1)), args[2]);
+  out[0] = repeat_each(args.tensor(0), args.integer(1), args[2]);
 }
 SL_OP(aten_bincount) {
   out[0] = bincount(args.tensor(0), args.opt_tensor(1), args.integer(2));

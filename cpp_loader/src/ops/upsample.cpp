@@ -2,11 +2,14 @@
 // that are worked out once per dimension.
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include "../../kernels/parallel.h"
+#include "../../kernels/resize.h"
 #include "layout.h"
 #include "pointwise.h"
 #include "row_kernels.h"
+#include "scratch.h"
 #include "view.h"
 
 namespace scriptlang {
@@ -209,12 +212,190 @@ void resize_rows(const Taps& taps, int64_t outer, int64_t in, int64_t out, const
   });
 }
 
+// ---- images of float32, halves and bytes: rows, then columns, of some rows of one plane at a time
+
+// Taps as the kernels read them.
+struct FloatTaps {
+  explicit FloatTaps(const Taps& taps)
+      : width(taps.width), place(taps.places.begin(), taps.places.end()),
+        count(taps.count.begin(), taps.count.end()),
+        weight(taps.weights.begin(), taps.weights.end()) {}
+
+  // The inputs of outputs [first, last).
+  std::pair<int64_t, int64_t> inputs(int64_t first, int64_t last) const {
+    int32_t least = INT32_MAX, most = 0;
+    for (int64_t i = first; i < last; ++i) {
+      for (int32_t k = 0; k < count[size_t(i)]; ++k) {
+        least = std::min(least, place[size_t(i * width + k)]);
+        most = std::max(most, place[size_t(i * width + k)]);
+      }
+    }
+    return {std::min(least, most), int64_t(most) + 1};
+  }
+
+  int64_t width;
+  std::vector<int32_t> place, count;
+  std::vector<float> weight;
+};
+
+struct Plane {
+  int64_t in_rows, in_columns, out_rows, out_columns;
+};
+
+// Rows of elements as float32, and back.
+void read_rows(ScalarType type, int64_t n, const char* from, float* to) {
+  const auto& f = *kernels::kernels().resize;
+  if (type == ScalarType::UInt8) f.from_bytes(n, reinterpret_cast<const uint8_t*>(from), to);
+  else {
+    kernels::converter(ScalarType::Float32, type)(n, to, sizeof(float), from, itemsize(type));
+  }
+}
+void write_row(ScalarType type, int64_t n, const float* from, char* to) {
+  const auto& f = *kernels::kernels().resize;
+  if (type == ScalarType::UInt8) f.to_bytes(n, from, reinterpret_cast<uint8_t*>(to));
+  else {
+    kernels::converter(type, ScalarType::Float32)(n, to, itemsize(type), from, sizeof(float));
+  }
+}
+
+// The output rows [first, last) of a plane, through `space`.
+void resize_band(const Plane& p, ScalarType type, const FloatTaps* down, const FloatTaps& across,
+                 int64_t first, int64_t last, const char* x, char* y, std::vector<float>& space) {
+  const auto& f = *kernels::kernels().resize;
+  const int64_t size = itemsize(type);
+  const bool plain = type == ScalarType::Float32;
+  auto [top, bottom] = down ? down->inputs(first, last) : std::pair(first, last);
+  const int64_t rows = bottom - top;
+  const int64_t wide = rows * p.in_columns, done = rows * p.out_columns;
+  space.resize(size_t((plain ? 0 : wide) + done + p.out_columns));
+  float *narrow = space.data(), *row = narrow + done, *in = row + p.out_columns;
+  const char* from = x + top * p.in_columns * size;
+  if (!plain) read_rows(type, wide, from, in);
+  kernels::ResizeRows r{rows, p.in_columns, p.out_columns,
+                        plain ? reinterpret_cast<const float*>(from) : in, narrow,
+                        across.width, across.place.data(), across.count.data(),
+                        across.weight.data()};
+  f.rows(r);
+  std::vector<const float*> taps(size_t(down ? down->width : 1));
+  for (int64_t i = first; i < last; ++i) {
+    char* to = y + i * p.out_columns * size;
+    float* sum = plain ? reinterpret_cast<float*>(to) : row;
+    if (down) {
+      const int32_t* place = &down->place[size_t(i * down->width)];
+      const int32_t count = down->count[size_t(i)];
+      for (int32_t k = 0; k < count; ++k) taps[size_t(k)] = narrow + (place[k] - top) * p.out_columns;
+      f.combine(p.out_columns, count, taps.data(), &down->weight[size_t(i * down->width)], sum);
+    } else if (plain) {
+      std::copy_n(narrow + (i - first) * p.out_columns, p.out_columns, sum);
+    } else {
+      sum = narrow + (i - first) * p.out_columns;
+    }
+    if (!plain) write_row(type, p.out_columns, sum, to);
+  }
+}
+
+// Of the last dimension, or of the last two; `down` is null for one.
+Tensor resize_planes(const Tensor& x, IntSpan shape, const Taps* down, const Taps& across) {
+  const int64_t n = x.dim();
+  Tensor y = Tensor::empty(shape, x.dtype());
+  const FloatTaps wide(across);
+  std::unique_ptr<FloatTaps> tall(down ? new FloatTaps(*down) : nullptr);
+  Plane p{1, x.size(n - 1), 1, shape[n - 1]};
+  int64_t planes = 1;
+  for (int64_t d = 0; d < n - 2; ++d) planes *= x.size(d);
+  p.in_rows = x.size(n - 2);
+  p.out_rows = shape[n - 2];
+  // As many output rows as keep what they need in the second cache, not fewer than a few.
+  constexpr int64_t kBand = 1 << 17;
+  const int64_t most = std::max(p.in_columns, p.out_columns);
+  const double needed = double(p.in_rows) / double(p.out_rows) * double(most) * 2;
+  const int64_t rows = std::min(p.out_rows, std::max<int64_t>(16, int64_t(kBand / needed)));
+  const int64_t bands = (p.out_rows + rows - 1) / rows, size = x.itemsize();
+  for (int64_t band = 0; tall && band < bands; ++band) {
+    auto [top, bottom] = tall->inputs(band * rows, std::min((band + 1) * rows, p.out_rows));
+    memory::ask(bottom - top, 2 * most * int64_t(sizeof(float)));
+  }
+  int64_t grain = 16384 / std::max<int64_t>(1, rows * most) + 1;
+  kernels::parallel_for(planes * bands, grain, [&](int64_t begin, int64_t end) {
+    std::vector<float> space;
+    for (int64_t task = begin; task < end; ++task) {
+      int64_t plane = task / bands, first = task % bands * rows;
+      resize_band(p, x.dtype(), tall.get(), wide, first, std::min(first + rows, p.out_rows),
+                  static_cast<const char*>(x.raw()) + plane * p.in_rows * p.in_columns * size,
+                  static_cast<char*>(y.raw()) + plane * p.out_rows * p.out_columns * size, space);
+    }
+  });
+  return y;
+}
+
+// ---- the nearest pixel: elements are moved, whatever they are
+
+template <class E>
+void pick(const int64_t* places, int64_t n, const void* from, void* to) {
+  const E* x = static_cast<const E*>(from);
+  E* y = static_cast<E*>(to);
+  for (int64_t i = 0; i < n; ++i) y[i] = x[places[i]];
+}
+
+// Of the last `n` dimensions of a contiguous tensor, whose taps are given in their order.
+Tensor pick_nearest(const Tensor& x, IntSpan shape, const std::vector<Taps>& taps) {
+  Tensor y = Tensor::empty(shape, x.dtype());
+  const int64_t n = int64_t(taps.size()), dims = x.dim(), size = x.itemsize();
+  const int64_t in = x.size(dims - 1), out = shape[dims - 1];
+  int64_t lines = y.numel() / out;
+  auto source = [&](int64_t line) {  // the row of x that a row of y comes from
+    int64_t place = 0, step = 1;
+    for (int64_t d = n - 2; d >= 0; --d) {
+      place += taps[size_t(d)].places[size_t(line % shape[dims - n + d])] * step;
+      line /= shape[dims - n + d];
+      step *= x.size(dims - n + d);
+    }
+    return place + line * step;
+  };
+  auto* run = size == 1 ? &pick<uint8_t> : size == 2 ? &pick<uint16_t>
+              : size == 4 ? &pick<uint32_t> : &pick<uint64_t>;
+  const char* from = static_cast<const char*>(x.raw());
+  char* to = static_cast<char*>(y.raw());
+  kernels::parallel_for(lines, 16384 / out + 1, [&](int64_t begin, int64_t end) {
+    int64_t before = -1;
+    for (int64_t line = begin; line < end; ++line) {
+      char* at = to + line * out * size;
+      const int64_t row = source(line);
+      if (row == before) std::copy_n(at - out * size, out * size, at);
+      else run(taps.back().places.data(), out, from + row * in * size, at);
+      before = row;
+    }
+  });
+  return y;
+}
+
 struct Request {
   const char* name;
   int64_t n;  // dimensions to resize
   Filter filter;
   bool align_corners = false, smooth = false, lanczos = false;
 };
+
+Taps taps_of(const Request& q, int64_t in, int64_t out, double given, ScalarType computed) {
+  return q.smooth ? smooth_taps(q.filter, q.lanczos, in, out, q.align_corners, given)
+                  : taps_for(q.filter, in, out, q.align_corners, given,
+                             computed == ScalarType::Float64);
+}
+
+bool fits_int32(const Tensor& t, int64_t dims) {
+  for (int64_t d = t.dim() - dims; d < t.dim(); ++d) {
+    if (t.size(d) > INT32_MAX) return false;
+  }
+  return true;
+}
+
+// A result in the memory format of what it was made of.
+Tensor in_format_of(const Tensor& self, const Tensor& x) {
+  if (!prefers_channels_last(self)) return x;
+  Tensor last = empty_in_format(x, x.dtype(), x.dim() == 4 ? kChannelsLast : kChannelsLast3d);
+  copy_into(last, x);
+  return last;
+}
 
 Tensor upsample(const Request& q, const Tensor& self, const std::vector<int64_t>& sizes,
                 const std::vector<double>& scales) {
@@ -230,15 +411,26 @@ Tensor upsample(const Request& q, const Tensor& self, const std::vector<int64_t>
            to_string(self.sizes()), " output ", to_string(sizes));
   bool bytes = self.dtype() == ScalarType::UInt8;
   ScalarType computed = bytes ? ScalarType::Float32 : computed_type(self.dtype(), q.name);
-  Tensor x = contiguous_as(self, computed);
   std::vector<int64_t> shape(self.sizes().begin(), self.sizes().end());
+  const bool moved = q.filter == Filter::kNearest || q.filter == Filter::kNearestExact;
+  if (moved || (computed == ScalarType::Float32 && q.n <= 2 && fits_int32(self, q.n))) {
+    std::vector<Taps> taps;
+    for (int64_t i = 0; i < q.n; ++i) {
+      double given = scales.empty() ? 0 : scales[size_t(i)];
+      shape[size_t(i + 2)] = sizes[size_t(i)];
+      taps.push_back(taps_of(q, self.size(i + 2), sizes[size_t(i)], given, computed));
+    }
+    Tensor x = to_contiguous(self);
+    x = moved ? pick_nearest(x, shape, taps)
+              : resize_planes(x, shape, q.n == 2 ? &taps[0] : nullptr, taps.back());
+    return in_format_of(self, x);
+  }
+  Tensor x = contiguous_as(self, computed);
   // The last dimension first, where an inner loop is one element; the rows follow.
   for (int64_t i = q.n - 1; i >= 0; --i) {
     int64_t in = self.size(i + 2), out = sizes[size_t(i)];
     double given = scales.empty() ? 0 : scales[size_t(i)];
-    Taps taps = q.smooth ? smooth_taps(q.filter, q.lanczos, in, out, q.align_corners, given)
-                         : taps_for(q.filter, in, out, q.align_corners, given,
-                                    computed == ScalarType::Float64);
+    Taps taps = taps_of(q, in, out, given, computed);
     shape[size_t(i + 2)] = out;
     Tensor y = Tensor::empty(shape, computed);
     int64_t outer = 1, inner = 1;
@@ -255,11 +447,7 @@ Tensor upsample(const Request& q, const Tensor& self, const std::vector<int64_t>
     double range[2] = {0, 255};
     x = unary_result(x, kernels::Unary::k_clamp, "clamp", Rule::kSame, range);
   }
-  x = to_dtype(x, self.dtype());
-  if (!prefers_channels_last(self)) return x;
-  Tensor last = empty_in_format(x, x.dtype(), x.dim() == 4 ? kChannelsLast : kChannelsLast3d);
-  copy_into(last, x);
-  return last;
+  return in_format_of(self, to_dtype(x, self.dtype()));
 }
 
 // upsample_*: output sizes and scales per dimension, each a float or None.
