@@ -11,11 +11,12 @@ from typing import Iterable
 
 from ..ir import OPTIMIZED, Function, Graph
 from . import (after_raise, batch_linears, fold_batch_norm, fold_shapes, fold_weights, fuse,
-               fuse_pointwise, layouts, out_of_place, pipeline)
+               fuse_pointwise, layouts, numeric_padding, out_of_place, pipeline)
 from .pipeline import Step, apply
 
 CHECKS = (
     Step(fold_weights.run, "weights that are made of weights become constants, of a known type"),
+    Step(numeric_padding.run, "all convolutions are of one kind"),
     Step(out_of_place.run, "in-place activations and sums of fresh results join the chains"),
     Step(fold_shapes.run, "what asks the same of different tensors asks it once"),
     Step(pipeline.run, "then the checks are one value"),

@@ -10,7 +10,8 @@ import pytest
 import scriptlang
 from scriptlang.interpreter.engine import available, engine
 from scriptlang.ir import Function, Graph, schema_of_graph, verify
-from scriptlang.passes import batch_linears, fold_batch_norm, fuse, layouts, optimize
+from scriptlang.passes import (batch_linears, fold_batch_norm, fuse, layouts, numeric_padding,
+                               optimize)
 from tests.golden import parse
 
 DATA = Path(__file__).resolve().parent.parent / "data"
@@ -103,6 +104,33 @@ def test_a_batch_norm_of_a_matrix_becomes_part_of_its_linear_layer():
     unknown = graph_of(text.replace("aten::linear(%q", "aten::linear(%x"), **constants)
     assert kinds(check(unknown, fold_batch_norm.run, tensor(4, 5, 12))) == [
         "flatten", "linear", "batch_norm"]
+
+
+@pytest.mark.parametrize("name, padding, weight, stride, dilation, numbers", [
+    ("_convolution_mode", "same", (4, 3, 3, 5), 1, [2, 1], [2, 2]),
+    ("_convolution_mode", "valid", (4, 3, 3), 2, [1], [0]),
+    ("conv2d", "same", (4, 3, 1, 7), 1, [1, 1], [0, 3]),
+    ("conv2d", "valid", (4, 3, 2, 2), 3, [1, 1], [0, 0]),
+    ("conv3d", "same", (4, 3, 1, 3, 1), 1, [1, 1, 1], [0, 1, 0]),
+    ("conv1d", "same", (4, 3, 3), 1, [3], [3]),
+    ("_convolution_mode", "same", (4, 3, 2, 3), 1, [1, 1], None),      # one side has more
+    ("conv1d", "same", (4, 3, 4), 1, [1], None)])
+def test_padding_by_name_becomes_numbers(name, padding, weight, stride, dilation, numbers):
+    n = len(weight) - 2
+    graph = graph_of(f"""graph(%x : Tensor, %w : Tensor):
+  %no : NoneType = prim::Constant()
+  %s : int[] = prim::Constant[value={[stride] * n}]()
+  %p : str = prim::Constant[value="{padding}"]()
+  %d : int[] = prim::Constant[value={dilation}]()
+  %g : int = prim::Constant[value=1]()
+  %a : Tensor = aten::{name}(%x, %w, %no, %s, %p, %d, %g)
+  return (%a)""", w=tensor(*weight))
+    changed = check(graph, numeric_padding.run, tensor(2, 3, *[9, 8, 7][:n]))
+    convolution, = (node for node in changed.nodes if node.kind != "prim::Constant")
+    if numbers is None:
+        assert convolution.inputs[4].constant == padding
+    else:
+        assert convolution.kind == f"aten::conv{n}d" and convolution.inputs[4].constant == numbers
 
 
 CHAIN = "graph(%x : Tensor, %r : Tensor, %w : Tensor, %bias : Tensor):" + CONV + """

@@ -1,0 +1,62 @@
+"""Padding that convolutions have by name becomes padding by numbers.
+
+    aten::_convolution_mode(%x, %w, %b, [1, 1], "same", [1, 1], 1)      %w: 8 x 4 x 3 x 3
+ -> aten::conv2d(%x, %w, %b, [1, 1], [1, 1], [1, 1], 1)
+
+The size of the weight has to be known.  "same" padding that is not the same on both sides stays:
+no number says it.
+"""
+
+from __future__ import annotations
+
+from .. import types as T
+from ..ir import Graph, Node
+from ..ops import table
+from ..tensors import Tensor
+
+KINDS = ("aten::_convolution_mode", "aten::conv1d", "aten::conv2d", "aten::conv3d")
+
+
+def run(graph: Graph) -> bool:
+    changed = False
+    for node in list(graph.walk()):
+        if node.kind in KINDS and node.inputs[4].type == T.STR:
+            changed |= replace(node)
+    return changed
+
+
+def replace(node: Node) -> bool:
+    x, weight, bias, stride, padding, dilation, groups = node.inputs
+    if not weight.is_constant or not isinstance(weight.constant, Tensor):
+        return False
+    sizes = list(weight.constant.shape[2:])
+    numbers = by_number(padding, sizes, stride, dilation)
+    if numbers is None or len(sizes) not in (1, 2, 3):
+        return False
+    schema = table.find(f"aten::conv{len(sizes)}d", "").schema
+    with node.graph.at(node):
+        known = node.graph.constant(numbers, T.ListType(T.INT), like=node)
+        new = node.graph.insert(schema.name, [x, weight, bias, stride, known, dilation, groups],
+                                [node.output.type], schema=schema, like=node)
+    new.output.name = node.output.name
+    node.output.replace_all_uses_with(new.output)
+    node.destroy()
+    return True
+
+
+def by_number(padding, sizes: list[int], stride, dilation) -> list[int] | None:
+    """The numbers that stand for a padding's name; None where there are none, or it is an error."""
+    if not all(v.is_constant for v in (padding, stride, dilation)):
+        return None
+    steps, gaps = (spread(v.constant, len(sizes)) for v in (stride, dilation))
+    if padding.constant == "valid":
+        return [0] * len(sizes)
+    if padding.constant != "same" or steps is None or gaps is None or set(steps) != {1}:
+        return None
+    total = [gap * (size - 1) for gap, size in zip(gaps, sizes)]
+    return None if any(n % 2 for n in total) else [n // 2 for n in total]
+
+
+def spread(numbers: list[int], n: int) -> list[int] | None:
+    """One number for each dimension; None where there is another count of them."""
+    return list(numbers) * n if len(numbers) == 1 else list(numbers) if len(numbers) == n else None
