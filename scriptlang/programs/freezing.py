@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Iterable
 
+from ..building import uncollected
 from .module import ScriptModule
 from ..objects import ScriptObject
 from ..passes import freeze as pass_
 from ..passes import optimize as speed
 
 
+@uncollected
 def freeze(mod: ScriptModule, preserved_attrs: list[str] | None = None,
            optimize_numerics: bool = True) -> ScriptModule:
     """A copy of a module in eval mode, with its attributes folded into `forward`.

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Iterable
 
+from ..building import uncollected
 from .freezing import freeze
 from .module import ScriptModule
 from ..passes import optimize as speed
 
 
+@uncollected
 def optimize(module: ScriptModule, methods: Iterable[str] = ("forward",)) -> ScriptModule:
     """A copy of a module in eval mode that gives the same results faster.
 
