@@ -18,7 +18,9 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06
 
 @composite("aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor")
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) -> Tensor:
-    if not x1.is_floating_point() and not x2.is_floating_point():
+    common = torch.result_type(x1, x2)
+    x1, x2 = x1.to(common), x2.to(common)
+    if not x1.is_floating_point() and not x1.is_complex():
         raise RuntimeError("expected common dtype to be floating point, yet both inputs are "
                            "integral")
     pair = torch.broadcast_tensors([x1, x2])

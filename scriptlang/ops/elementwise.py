@@ -163,7 +163,8 @@ def check_fits(value: Any, dtype: DType) -> None:
 
 def overlaps_itself(target: Tensor) -> bool:
     """Whether a dimension is expanded: its elements share memory."""
-    return any(s == 0 and n > 1 for n, s in zip(target._size, target._stride))
+    return 0 not in target._size and any(
+        s == 0 and n > 1 for n, s in zip(target._size, target._stride))
 
 
 def check_writable(target: Tensor) -> None:

@@ -10,6 +10,15 @@ from . import loss_kernels                            # noqa: F401  declares the
 from .table import composite
 
 
+def _difference(self: Tensor, target: Tensor) -> Tensor:
+    """Of a tensor of numbers and a mask, too."""
+    if self.dtype == torch.bool:
+        self = self.to(target.dtype)
+    if target.dtype == torch.bool:
+        target = target.to(self.dtype)
+    return self - target
+
+
 def _reduced(loss: Tensor, reduction: int) -> Tensor:
     if reduction == 1:
         return loss.mean()
@@ -20,7 +29,7 @@ def _reduced(loss: Tensor, reduction: int) -> Tensor:
 
 @composite("aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor")
 def mse_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
-    difference = self - target
+    difference = _difference(self, target)
     return _reduced(difference * difference, reduction)
 
 
@@ -34,7 +43,7 @@ def l1_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
 def smooth_l1_loss(self: Tensor, target: Tensor, reduction: int = 1, beta: float = 1.0) -> Tensor:
     if beta < 0.0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    z = (self - target).abs()
+    z = _difference(self, target).abs()
     if beta == 0.0:
         return _reduced(z, reduction)
     return _reduced(torch.where(z < beta, z * z * (0.5 / beta), z - 0.5 * beta), reduction)
@@ -45,7 +54,7 @@ def smooth_l1_loss(self: Tensor, target: Tensor, reduction: int = 1, beta: float
 def huber_loss(self: Tensor, target: Tensor, reduction: int = 1, delta: float = 1.0) -> Tensor:
     if delta <= 0.0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    z = (self - target).abs()
+    z = _difference(self, target).abs()
     return _reduced(torch.where(z <= delta, z * z * 0.5, (z - 0.5 * delta) * delta), reduction)
 
 

@@ -6,8 +6,10 @@ from typing import List, Optional
 
 import numpy as np
 
+from .. import dtypes
 from ..tensors import Tensor
 from . import functions as torch
+from .elementwise import cast
 from .numeric import check_same_dtype, finish, working
 from .table import composite, declare, primitive
 
@@ -286,20 +288,40 @@ def einsum(equation, tensors, path):
     """numpy's einsum, contracted pairwise; spaces are allowed and `...` broadcasts."""
     if not tensors:
         raise RuntimeError("einsum(): must provide at least one operand")
-    check_same_dtype("einsum(): expected operands", *tensors)
+    equation = equation.replace(" ", "")
     inputs = equation.partition("->")[0]
     if inputs.count(",") + 1 != len(tensors):
         raise RuntimeError(f"einsum(): {inputs.count(',') + 1} subscripts were given for "
                            f"{len(tensors)} operands in {equation!r}")
+    if any(t.dtype is not tensors[0].dtype for t in tensors):
+        if contracts(equation, tensors):
+            check_same_dtype("einsum(): expected operands", *tensors)
+        tensors = [cast(t, dtypes.result_type(*tensors)) for t in tensors]
     try:
         with np.errstate(all="ignore"):
-            result = np.einsum(equation.replace(" ", ""), *map(working, tensors),
-                               optimize=len(tensors) > 1)
+            result = np.einsum(equation, *map(working, tensors), optimize=len(tensors) > 1)
     except ValueError as error:
         shapes = ", ".join(str(list(t._size)) for t in tensors)
         raise RuntimeError(f"einsum(): {equation!r} does not fit operands of shapes {shapes}: "
                            f"{error}") from None
     return finish(np.array(result, order="C"), tensors[0].dtype)
+
+
+def contracts(equation: str, tensors) -> bool:
+    """Whether operands are multiplied as matrices: only products element by element mix types."""
+    inputs, arrow, output = equation.partition("->")
+    for label in filter(str.isalpha, set(inputs)):
+        if label in output if arrow else inputs.count(label) == 1:
+            continue
+        wide = 0
+        for labels, t in zip(inputs.split(","), tensors):
+            if label in labels:
+                before, _, after = labels.partition("...")
+                at = before.index(label) if label in before else after.index(label) - len(after)
+                wide += t._size[at] > 1
+        if wide > 1:
+            return True
+    return False
 
 
 @composite("aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> "

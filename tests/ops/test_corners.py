@@ -121,6 +121,22 @@ def nothing():
                A.integers(0, 9, 3, 2, dtype="int32"), [0], [0])
 
 
+def mixtures():
+    """Operands of several element types."""
+    whole, x, mask = A.integers(0, 9, 3), A.normal(2, 3), A.uniform(2, 3) > 0.5
+    for equation, other in (("i,jk->ijk", x), ("k,jk->jk", x), ("k,jk->j", x), ("j,...j", x),
+                            ("i , j -> i j", A.normal(2, dtype="float16")), ("ii,i->i", x[0])):
+        left = np.diag(whole) if equation[0] == equation[1] else whole
+        yield call("einsum", equation, [left, other])
+    yield call("einsum", "ij,kj->ik", [x[:, :1], whole[:2, None]])
+    yield call("cosine_similarity", whole, x, 1)
+    yield call("cosine_similarity", whole, whole, 0)
+    for name in ("mse_loss", "smooth_l1_loss", "huber_loss"):
+        yield call(name, x, mask)
+        if name != "huber_loss":
+            yield call(name, mask, x, 0)
+
+
 def masks():
     """Masks of attention that are numbers, and of shapes that do not fit."""
     x, weights = A.normal(2, 3, 4), [A.normal(12, 4), A.normal(12), A.normal(4, 4), A.normal(4)]
@@ -195,5 +211,6 @@ def polynomials():
 
 
 SAMPLES = [*writes(), *orders(), *histograms(), *sums(), *statistics(), *signals(), *refusals(),
-           *circles(), *polynomials(), *numbers(), *nothing(), *masks()]
+           *circles(), *polynomials(), *numbers(), *nothing(), *masks(),
+           *mixtures()]
 test_recorded, test_pytorch = both_tests("corners", SAMPLES)

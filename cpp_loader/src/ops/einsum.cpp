@@ -142,6 +142,13 @@ Operand contract(Operand a, Operand b, const std::vector<int>& kept) {
   };
   std::vector<int64_t> sizes[4] = {sizes_of(batch), sizes_of(left), sizes_of(right),
                                    sizes_of(summed)};
+  bool contracts = false;
+  for (int label : summed) contracts |= size_of(a, label) > 1 && size_of(b, label) > 1;
+  if (!contracts && a.tensor.dtype() != b.tensor.dtype()) {  // a product element by element
+    ScalarType type = result_type(a.tensor, b.tensor);
+    a.tensor = to_dtype(a.tensor, type);
+    b.tensor = to_dtype(b.tensor, type);
+  }
   auto matrix = [&](const Operand& o, const std::vector<int>& rows,
                     const std::vector<int64_t>& row_sizes, bool columns_first) {
     std::vector<int> order = batch;

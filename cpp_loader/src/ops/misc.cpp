@@ -280,7 +280,7 @@ Tensor vander(const Tensor& x, const Value& count, bool increasing) {
     power = mul(power, x);
   }
   if (!increasing) std::reverse(columns.begin(), columns.end());
-  return columns.empty() ? Tensor::empty({x.size(0), 0}, x.dtype()) : stack(columns, 1);
+  return columns.empty() ? Tensor::empty({x.size(0), 0}, power.dtype()) : stack(columns, 1);
 }
 
 Tensor frexp_mantissa(const Tensor& self, Tensor* exponent) {
