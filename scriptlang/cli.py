@@ -6,6 +6,7 @@ import argparse
 import ast
 import pathlib
 import sys
+import zipfile
 from typing import Any
 
 from . import types as T
@@ -118,7 +119,8 @@ def run_command(options) -> int:
     for name, value in arrays.items():
         print(describe_value(name, value))
     if options.output:
-        np.savez(options.output, **{k: np.asarray(v) for k, v in arrays.items()})
+        with open(options.output, "wb") as file:
+            np.savez(file, **{k: np.asarray(v) for k, v in arrays.items()})
     return 0
 
 
@@ -132,9 +134,7 @@ def arguments(values: list[tuple[str, str]], schema) -> tuple[list, dict]:
     kwargs: dict[str, Any] = {}
     for kind, text in values:
         if kind == "input":
-            data = np.load(text, allow_pickle=False)
-            args += [from_numpy(data[k]) for k in data.files] if hasattr(data, "files") \
-                else [from_numpy(data)]
+            args += map(from_numpy, arrays_of(text))
             continue
         name, equals, rest = text.partition("=")
         if equals and schema.index(name) is not None:
@@ -142,6 +142,22 @@ def arguments(values: list[tuple[str, str]], schema) -> tuple[list, dict]:
         else:
             args.append(literal(text))
     return args, kwargs
+
+
+def arrays_of(path: str) -> list:
+    """The arrays in a .npy or .npz file.  Raises InputError for another."""
+    import numpy as np
+
+    try:
+        data = np.load(path, allow_pickle=False)
+        return [data[k] for k in data.files] if hasattr(data, "files") else [data]
+    except (ValueError, EOFError, zipfile.BadZipFile) as e:
+        raise InputError(f"{path} is no .npy or .npz file of numbers ({e}): write one with "
+                         f"numpy.save") from None
+
+
+class InputError(ScriptError):
+    """A file that --input names cannot be used."""
 
 
 def literal(text: str) -> Any:
@@ -236,12 +252,13 @@ def check_command(options) -> int:
 def compile_command(options) -> int:
     from .api import compile_archive
 
+    before = pathlib.Path(options.archive).stat().st_size
     module = compile_archive(options.archive, options.output,
                              optimize=not options.keep_parameters)
     if not options.keep_parameters and module._object_.type.slot("training") is not None:
         print("the module is in training mode: compiled, but not optimised; call .eval() on it "
               "and save it again to have both")
-    before, after = (pathlib.Path(p).stat().st_size for p in (options.archive, options.output))
+    after = pathlib.Path(options.output).stat().st_size
     print(f"{options.output}: {after} bytes (the source has {before})")
     return 0
 

@@ -17,7 +17,10 @@ def atomic_file(path: str | os.PathLike) -> Iterator[BinaryIO]:
     """
     target = os.path.realpath(path)
     folder, name = os.path.split(target)
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{name}.", suffix=".part", dir=folder)
+    try:
+        descriptor, temporary = tempfile.mkstemp(prefix=f".{name}.", suffix=".part", dir=folder)
+    except OSError as e:                                 # of the target, not of the file beside it
+        raise type(e)(e.errno, e.strerror, os.fspath(path)) from None
     try:
         with os.fdopen(descriptor, "wb") as file:
             yield file

@@ -110,3 +110,29 @@ def test_the_package_is_a_command():
     done = subprocess.run([sys.executable, "-m", "scriptlang", "check", MLP],
                           capture_output=True, text=True, cwd=DATA.parent.parent)
     assert done.returncode == 0 and "python engine: has every operator" in done.stdout, done
+
+
+def test_an_input_that_is_no_array_is_an_error_without_a_traceback(tmp_path, capsys):
+    text, objects = tmp_path / "x.npy", tmp_path / "objects.npy"
+    text.write_text("1, 2, 3")
+    np.save(objects, np.array([{}], object), allow_pickle=True)
+    for path in (text, objects):
+        assert main(["run", COUNTER, "--input", str(path)]) == 1
+        error = capsys.readouterr().err
+        assert f"{path} is no .npy or .npz file" in error and "Traceback" not in error
+
+
+def test_outputs_go_where_they_are_asked_to_or_nowhere(vector, tmp_path, capsys):
+    assert main(["run", COUNTER, "--input", vector, "-o", str(tmp_path / "y")]) == 0
+    assert np.load(tmp_path / "y")["output.0"].shape == (3,)
+    assert main(["run", COUNTER, "--input", vector, "-o", str(tmp_path)]) == 1
+    target = tmp_path / "nothing" / "m.pt"
+    assert main(["compile", MLP, "-o", str(target)]) == 1
+    assert f"{target}: No such file or directory" in capsys.readouterr().err
+
+
+def test_compile_over_its_source_tells_both_sizes(tmp_path, capsys):
+    copy = tmp_path / "m.pt"
+    copy.write_bytes(pathlib.Path(MLP).read_bytes())
+    assert main(["compile", str(copy), "-o", str(copy)]) == 0
+    assert f"(the source has {pathlib.Path(MLP).stat().st_size})" in capsys.readouterr().out

@@ -116,7 +116,7 @@ def embedding(c: Call):
     return (*c.shape("indices"), *c.shape("weight")[1:])
 
 
-@rule("cosine_similarity")
+@rule("cosine_similarity", dtype="kernel")
 def cosine_similarity(c: Call):
     shape = broadcast(c, c.shape("x1"), c.shape("x2"))
     d = c.dim("dim", len(shape))
