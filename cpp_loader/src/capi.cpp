@@ -83,7 +83,14 @@ sl_value* made(F&& body) noexcept {
   }
 }
 
+// For the functions that give null where they cannot make a value.
+void need(const void* pointer, bool needed) {
+  if (!pointer && needed) raise(ErrorKind::ValueError, "a null pointer");
+}
+
+// Null handles, as of values that could not be made, are None.
 std::vector<Value> values_of(sl_value* const* items, size_t count) {
+  need(items, count > 0);
   std::vector<Value> values;
   values.reserve(count);
   for (size_t k = 0; k < count; ++k) values.push_back(items[k] ? items[k]->value : Value());
@@ -200,7 +207,10 @@ sl_value* sl_value_double(double v) {
   return made([&] { return Value(v); });
 }
 sl_value* sl_value_string(const char* utf8, size_t size) {
-  return made([&] { return Value(std::string(utf8, size)); });
+  return made([&] {
+    need(utf8, size > 0);
+    return Value(size ? std::string(utf8, size) : std::string());
+  });
 }
 sl_value* sl_value_list(sl_value* const* items, size_t count) {
   return made([&] { return Value(List::make(values_of(items, count))); });
@@ -210,15 +220,17 @@ sl_value* sl_value_tuple(sl_value* const* items, size_t count) {
 }
 sl_value* sl_value_dict(sl_value* const* keys, sl_value* const* values, size_t count) {
   return made([&] {
+    std::vector<Value> named = values_of(keys, count), held = values_of(values, count);
     Ref<Dict> dict = Dict::make();
-    for (size_t k = 0; k < count; ++k) dict->set(keys[k]->value, values[k]->value);
+    for (size_t k = 0; k < count; ++k) dict->set(named[k], held[k]);
     return Value(std::move(dict));
   });
 }
 
 namespace {
 // Checks what comes from outside: the type, the shape, that it is a size.
-int64_t checked_bytes(sl_dtype dtype, const int64_t* sizes, size_t ndim) {
+int64_t checked_bytes(const void* data, sl_dtype dtype, const int64_t* sizes, size_t ndim) {
+  need(sizes, ndim > 0);
   if (!is_scalar_type(dtype)) raise(ErrorKind::ValueError, "no element type");
   if (ndim > size_t(kMaxDims)) raise(ErrorKind::ValueError, "too many dimensions");
   int64_t bytes;
@@ -226,6 +238,7 @@ int64_t checked_bytes(sl_dtype dtype, const int64_t* sizes, size_t ndim) {
                              itemsize(ScalarType(dtype)), &bytes)) {
     raise(ErrorKind::ValueError, "the tensor is too large");
   }
+  need(data, bytes > 0);
   return bytes;
 }
 }  // namespace
@@ -233,7 +246,7 @@ int64_t checked_bytes(sl_dtype dtype, const int64_t* sizes, size_t ndim) {
 sl_value* sl_tensor_view(void* data, sl_dtype dtype, const int64_t* sizes, size_t ndim,
                          void (*release)(void* user), void* user) {
   return made([&] {
-    int64_t bytes = checked_bytes(dtype, sizes, ndim);
+    int64_t bytes = checked_bytes(data, dtype, sizes, ndim);
     Tensor t(TensorImpl::make());
     t.impl()->dtype = ScalarType(dtype);
     t.impl()->set_contiguous({sizes, int64_t(ndim)});
@@ -244,7 +257,7 @@ sl_value* sl_tensor_view(void* data, sl_dtype dtype, const int64_t* sizes, size_
 
 sl_value* sl_tensor_copy(const void* data, sl_dtype dtype, const int64_t* sizes, size_t ndim) {
   return made([&] {
-    int64_t bytes = checked_bytes(dtype, sizes, ndim);
+    int64_t bytes = checked_bytes(data, dtype, sizes, ndim);
     Tensor t = Tensor::empty({sizes, int64_t(ndim)}, ScalarType(dtype));
     if (bytes) std::memcpy(t.raw(), data, size_t(bytes));
     return Value(std::move(t));

@@ -243,6 +243,27 @@ static void threads_share_a_module() {
   CHECK(wrong == 0);
 }
 
+void pointers_that_are_null_are_refused() {
+  int64_t sizes[] = {2};
+  float data[] = {1, 2};
+  CHECK(sl_tensor_view(nullptr, SL_FLOAT32, sizes, 1, nullptr, nullptr) == nullptr);
+  CHECK(sl_tensor_view(data, SL_FLOAT32, nullptr, 1, nullptr, nullptr) == nullptr);
+  CHECK(sl_tensor_copy(nullptr, SL_FLOAT32, sizes, 1) == nullptr);
+  CHECK(sl_value_string(nullptr, 1) == nullptr);
+  CHECK(sl_value_list(nullptr, 1) == nullptr && sl_value_tuple(nullptr, 1) == nullptr);
+  sl_value* key = sl_value_int(1);
+  CHECK(sl_value_dict(&key, nullptr, 1) == nullptr && sl_value_dict(nullptr, &key, 1) == nullptr);
+  sl_value_release(key);
+  sizes[0] = 0;
+  sl_value* none = nullptr;
+  sl_value* values[] = {sl_tensor_view(nullptr, SL_FLOAT32, sizes, 1, nullptr, nullptr),
+                        sl_value_string(nullptr, 0), sl_value_list(&none, 1)};
+  for (sl_value* value : values) {  // nothing is needed of these
+    CHECK(value != nullptr);
+    sl_value_release(value);
+  }
+}
+
 int main() {
   a_method_is_called();
   parts_of_functions_are_no_methods();
@@ -250,6 +271,7 @@ int main() {
   wrong_files_say_what_they_are();
   a_damaged_archive_never_crashes();
   values_go_in_and_out();
+  pointers_that_are_null_are_refused();
   the_allocator_can_be_replaced();
   threads_share_a_module();
   std::printf("%d failures\n", failures);

@@ -110,7 +110,8 @@ SL_API sl_status sl_call(sl_module* module, const char* method, sl_value* const*
                          size_t count, const sl_limits* limits, sl_value** result,
                          sl_error** error);
 
-/* ---- values: each sl_value_* that makes one returns null when memory is out */
+/* ---- values: each function that makes one returns null when memory is out or a pointer that it
+ * needs is null */
 
 SL_API void sl_value_release(sl_value* value);
 SL_API sl_value* sl_value_none(void);
@@ -118,7 +119,8 @@ SL_API sl_value* sl_value_bool(int v);
 SL_API sl_value* sl_value_int(int64_t v);
 SL_API sl_value* sl_value_double(double v);
 SL_API sl_value* sl_value_string(const char* utf8, size_t size);
-/* Containers take copies of the handles: the caller still releases the items. */
+/* Containers take copies of the handles: the caller still releases the items. Null handles are
+ * None; keys of dicts are numbers, strings and tensors. */
 SL_API sl_value* sl_value_list(sl_value* const* items, size_t count);
 SL_API sl_value* sl_value_tuple(sl_value* const* items, size_t count);
 SL_API sl_value* sl_value_dict(sl_value* const* keys, sl_value* const* values, size_t count);
