@@ -11,6 +11,7 @@ import pytest
 
 import scriptlang
 from scriptlang import CompileError, Tensor, jit, nn
+from scriptlang.interpreter import engine as engines
 
 
 def tensor(*values: float) -> Tensor:
@@ -143,6 +144,27 @@ class ChosenAtRunTime(nn.Module):
 def test_members_are_chosen_at_run_time_through_an_interface():
     assert run(ChosenAtRunTime(), tensor(1), 1) == [11.0]
     assert run(ChosenAtRunTime(), tensor(1), 0) == [2.0]
+
+
+class ChosenByKey(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleDict({"twice": Scale(2.0), "shifted": ShiftedScale(10.0)})
+
+    def forward(self, x, key: str):
+        layer: Step = self.layers[key]
+        return layer.forward(x)
+
+
+@pytest.mark.parametrize("engine", engines.available())
+def test_both_engines_choose_members_at_run_time(engine):
+    by_index = jit.script(ChosenAtRunTime(), engine=engine)
+    assert [by_index(tensor(1), i).tolist() for i in (0, 1, -1)] == [[2.0], [11.0], [11.0]]
+    by_key = jit.script(ChosenByKey(), engine=engine)
+    assert by_key(tensor(1), "shifted").tolist() == [11.0]
+    for chosen, wrong in ((by_index, 2), (by_key, "none")):
+        with pytest.raises(RuntimeError, match="has no submodule"):
+            chosen(tensor(1), wrong)
 
 
 class ChosenWithoutInterface(ChosenAtRunTime):

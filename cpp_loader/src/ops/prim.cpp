@@ -1,4 +1,5 @@
 // Operators of the language itself: texts, tuples, optionals, enums, flags, and what a tensor is.
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cmath>
@@ -183,6 +184,31 @@ SL_OP(aten_device_with_index) {
   device.index = int8_t(index);
   out[0] = Value(device);
 }
+namespace {
+// A module that a ModuleList or ModuleDict holds: containers name theirs by index or key.
+Value contained(const Value& container, const std::string& name) {
+  SL_CHECK(container.is_object(), "a ModuleList or ModuleDict was expected, got ",
+           tag_name(container.tag()));
+  const Object& held = container.as_object();
+  int64_t slot = held.type->slot(name);
+  SL_CHECK(slot >= 0, held.type->name, " has no submodule ", name);
+  return held.slots[size_t(slot)];
+}
+bool is_number(const std::string& name) {
+  return !name.empty() && name.find_first_not_of("0123456789") == std::string::npos;
+}
+}  // namespace
+
+SL_OP(prim_ModuleContainerIndex_list) {
+  int64_t index = args.integer(1);
+  if (index < 0 && args[0].is_object()) {
+    const std::vector<std::string>& names = args[0].as_object().type->attributes;
+    index += std::count_if(names.begin(), names.end(), is_number);
+  }
+  out[0] = contained(args[0], std::to_string(index));
+}
+SL_OP(prim_ModuleContainerIndex_dict) { out[0] = contained(args[0], args.string(1)); }
+
 SL_OP(prim_type) {
   Device device = args.device(0);
   device.index = -1;
