@@ -19,7 +19,7 @@ struct CopyFunctions {
                      int64_t from_row);
 };
 
-constexpr int64_t kShortRow = 64;
+constexpr int64_t kShortRow = 128;
 
 // Which functions are for elements of a size; -1: none.
 inline int copy_functions_of(int64_t itemsize) {

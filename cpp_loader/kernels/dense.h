@@ -56,7 +56,8 @@ template <class T>
 void apply_reflections(const T* a, int64_t m, int64_t width, const T* tau, int64_t count, T* c,
                        int64_t columns, bool adjoint);
 
-// Eigenvalues of a hermitian matrix, ascending, and the vectors in columns. Destroys a.
+// Eigenvalues of a hermitian matrix, ascending, and unless `vectors` is null those in columns.
+// Destroys a.
 template <class T>
 void eigen_hermitian(T* a, int64_t n, double* values, T* vectors);
 // Singular values of a tall m x n matrix, descending: a becomes U, v [n][n] the right vectors in

@@ -1,5 +1,5 @@
-// Eigenvalues and singular values: Jacobi's rotations for hermitian matrices and for columns, the
-// shifted QR iteration for the others.
+// Eigenvalues and singular values: the QL iteration for symmetric matrices, Jacobi's rotations for
+// complex hermitian ones and for columns, the shifted QR iteration for the others.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -60,10 +60,130 @@ void set_identity(T* v, int64_t n) {
     for (int64_t j = 0; j < n; ++j) v[i * n + j] = T(double(i == j));
 }
 
+// The rows of a matrix become vectors of a basis in which a symmetric a is tridiagonal: d on the
+// diagonal, e[i] between i and i + 1. Destroys a; `rows` may be null.
+void make_tridiagonal(double* a, int64_t n, double* d, double* e, double* rows) {
+  std::vector<double> vector(size_t(n), 0.0), product(size_t(n), 0.0);
+  double *v = vector.data(), *p = product.data();
+  for (int64_t k = 0; k + 2 < n; ++k) {
+    double rest = 0, first = a[(k + 1) * n + k];
+    for (int64_t i = k + 2; i < n; ++i) rest = std::hypot(rest, a[i * n + k]);
+    if (rest == 0) continue;
+    double size = std::hypot(first, rest), target = first > 0 ? -size : size, square = 0;
+    // Scaled to a first element of 1, so that squares neither vanish nor overflow.
+    for (int64_t i = k + 1; i < n; ++i) {
+      v[i] = i == k + 1 ? 1 : a[i * n + k] / (first - target);
+      square += v[i] * v[i];
+    }
+    const double beta = 2 / square;
+    double along = 0;
+    for (int64_t i = k + 1; i < n; ++i) {
+      double sum = 0;
+      for (int64_t j = k + 1; j < n; ++j) sum += a[i * n + j] * v[j];
+      p[i] = beta * sum;
+      along += p[i] * v[i];
+    }
+    for (int64_t i = k + 1; i < n; ++i) p[i] -= beta / 2 * along * v[i];
+    for (int64_t i = k + 1; i < n; ++i) {
+      double* row = a + i * n;
+      const double vi = v[i], pi = p[i];
+      for (int64_t j = k + 1; j < n; ++j) row[j] -= vi * p[j] + pi * v[j];
+    }
+    a[(k + 1) * n + k] = target;
+    if (rows == nullptr) continue;
+    std::fill(p, p + n, 0.0);
+    for (int64_t i = k + 1; i < n; ++i) {
+      for (int64_t j = 0; j < n; ++j) p[j] += v[i] * rows[i * n + j];
+    }
+    for (int64_t i = k + 1; i < n; ++i) {
+      for (int64_t j = 0; j < n; ++j) rows[i * n + j] -= beta * v[i] * p[j];
+    }
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    d[i] = a[i * n + i];
+    e[i] = i + 1 < n ? a[(i + 1) * n + i] : 0;
+  }
+}
+
+// One implicit step of the QL iteration on [first, last] of a tridiagonal matrix, whose rotations
+// the rows take part in.
+void step_ql(int64_t n, int64_t first, int64_t last, double* d, double* e, double* rows) {
+  double g = (d[first + 1] - d[first]) / (2 * e[first]), r = std::hypot(g, 1.0);
+  g = d[last] - d[first] + e[first] / (g + std::copysign(r, g));
+  double s = 1, c = 1, p = 0;
+  for (int64_t i = last - 1; i >= first; --i) {
+    double f = s * e[i], b = c * e[i];
+    r = std::hypot(f, g);
+    e[i + 1] = r;
+    if (r == 0) {
+      d[i + 1] -= p;
+      e[last] = 0;
+      return;
+    }
+    s = f / r;
+    c = g / r;
+    g = d[i + 1] - p;
+    r = (d[i] - g) * s + 2 * c * b;
+    p = s * r;
+    d[i + 1] = g + p;
+    g = c * r - b;
+    if (rows == nullptr) continue;
+    double *low = rows + i * n, *high = low + n;
+    for (int64_t k = 0; k < n; ++k) {
+      double l = low[k], h = high[k];
+      high[k] = s * l + c * h;
+      low[k] = c * l - s * h;
+    }
+  }
+  d[first] -= p;
+  e[first] = g;
+  e[last] = 0;
+}
+
+// Of a real matrix: tridiagonal first, then the QL iteration. False when it does not converge.
+bool eigen_symmetric(double* a, int64_t n, double* values, double* v) {
+  std::vector<double> d(size_t(n), 0.0), e(size_t(n), 0.0), rows;
+  if (v) {
+    rows.resize(size_t(n * n));
+    set_identity(rows.data(), n);
+  }
+  double* basis = v ? rows.data() : nullptr;
+  make_tridiagonal(a, n, d.data(), e.data(), basis);
+  auto coupled = [&](int64_t m) {
+    double size = std::abs(d[size_t(m)]) + std::abs(d[size_t(m + 1)]);
+    return std::abs(e[size_t(m)]) > kEpsilon * size;
+  };
+  for (int64_t l = 0; l < n; ++l) {
+    for (int step = 0;; ++step) {
+      int64_t m = l;
+      while (m + 1 < n && coupled(m)) ++m;
+      if (m == l) break;
+      if (step == kMostSteps) return false;
+      step_ql(n, l, m, d.data(), e.data(), basis);
+    }
+  }
+  std::vector<int64_t> order = sorted_order(n, d);
+  for (int64_t j = 0; j < n; ++j) {
+    const int64_t from = order[size_t(j)];
+    values[j] = d[size_t(from)];
+    for (int64_t i = 0; v && i < n; ++i) v[i * n + j] = rows[size_t(from * n + i)];
+  }
+  return true;
+}
+
 }  // namespace
 
 template <class T>
 void eigen_hermitian(T* a, int64_t n, double* values, T* v) {
+  if constexpr (std::is_same_v<T, double>) {
+    std::vector<double> copy(a, a + n * n);
+    if (n > 2 && eigen_symmetric(copy.data(), n, values, v)) return;
+  }
+  std::vector<T> own;
+  if (v == nullptr) {
+    own.resize(size_t(n * n));
+    v = own.data();
+  }
   set_identity(v, n);
   for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
     double off = 0, all = 0;

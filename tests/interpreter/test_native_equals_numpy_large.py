@@ -9,8 +9,9 @@ import pytest
 from scriptlang import dtypes
 from scriptlang.interpreter import native
 from scriptlang.tensors import Tensor
-from tests.interpreter.test_native_equals_numpy import TOLERANCE
+from tests.interpreter.test_native_equals_numpy import TOLERANCE, operator
 from tests.interpreter.test_native_equals_numpy_families import agree
+from tests.ops.one_operator import run_natively
 
 pytestmark = pytest.mark.skipif(bool(native.why_absent()), reason="the native engine is not built")
 
@@ -180,3 +181,94 @@ def test_distinct_neighbours(dtype):
             agree("unique_consecutive", Tensor._wrap(x._array.reshape(20, 20)), inverse, counts,
                   None, tolerance=0)
     agree("unique_consecutive", Tensor._wrap(x._array[:0]), True, True, None, tolerance=0)
+
+
+@pytest.mark.parametrize("dtype", REALS)
+def test_normalised_rows(dtype):
+    x, w, b = normal(40, 90, dtype=dtype), normal(90, dtype=dtype, seed=1), normal(90, dtype=dtype)
+    for weight, bias in ((None, None), (w, b)):
+        agree("layer_norm", x, [90], weight, bias, 1e-5, tolerance=4 * LOOSE[dtype])
+        agree("rms_norm", turned(x, 1, 0), [40], None, 1e-5, tolerance=4 * LOOSE[dtype])
+        agree("rms_norm", x, [90], weight, 1e-5, tolerance=4 * LOOSE[dtype])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64", "int32", "uint8",
+                                   "bool", "complex64"])
+@pytest.mark.parametrize("dim", [0, 1, 2])
+def test_written_parts(dim, dtype):
+    x = integers(5, 11, 7, dtype=dtype)
+    places = integers(20, low=0, high=x._array.shape[dim])
+    shape = [20 if d == dim else n for d, n in enumerate(x._array.shape)]
+    source = integers(*shape, dtype=dtype)
+    apart = Tensor._wrap(np.arange(x._array.shape[dim])[::-1].copy())
+    for t in (x, Tensor._wrap(np.asfortranarray(x._array))):
+        agree("index_add", t, dim, places, source, tolerance=0)
+        agree("index_add", t, dim, places, source, alpha=3, tolerance=0)
+        agree("index_copy", t, dim, apart, x, tolerance=0)
+    agree("index_add", x, dim, Tensor._wrap(places._array + 20), source)
+    agree("index_add", x, dim, Tensor._wrap(-places._array - 1), source)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "uint8", "complex128"])
+def test_elements_in_turns(dtype):
+    parts = [integers(30, 7, dtype=dtype, high=99 + i) for i in range(3)]
+    for count in (1, 2, 3):
+        for dim in (-1, 1, 0):
+            agree("stack", parts[:count], dim, tolerance=0)
+            agree("cat", parts[:count], dim, tolerance=0)
+
+
+def test_equal_in_pieces():
+    for n in (3, 4096, 50_000):
+        x = normal(n)
+        for at in (None, 0, n - 1, n // 2):
+            y = Tensor._wrap(x._array.copy())
+            if at is not None:
+                y._array[at] = np.nan
+            agree("equal", x, y)
+            agree("equal", y, y)
+
+
+@pytest.mark.parametrize("n", [3, 17, 40])
+@pytest.mark.parametrize("dtype, tolerance", [("float64", 1e-10), ("float32", 1e-4)])
+def test_eigenvalues_of_symmetric_matrices(n, dtype, tolerance):
+    """Of any, of one with equal eigenvalues, of a diagonal one, and of one without."""
+    x = normal(2, n, n, dtype=dtype)._array
+    basis = np.linalg.qr(x[0].astype(np.float64))[0]
+    equal = (basis * np.where(np.arange(n) < n // 2, 3.0, -1.0)) @ basis.T
+    for a in (x + x.swapaxes(1, 2), equal[None], np.diag(np.arange(n))[None] * 1.0,
+              np.zeros((1, n, n)), x + 1e30 * np.eye(n), 1e-30 * (x + x.swapaxes(1, 2))):
+        a = np.ascontiguousarray(a.astype(dtype))
+        scale = max(np.abs(a).max(), 1e-38)
+        found = operator("linalg_eigh")
+        values, vectors = (t._array.astype(np.float64) for t in run_natively(
+            found, [Tensor._wrap(a), "L"]))
+        whole = np.tril(a) + np.tril(a, -1).swapaxes(1, 2)
+        np.testing.assert_allclose(vectors * values[:, None] @ vectors.swapaxes(1, 2) / scale,
+                                   whole / scale, atol=tolerance)
+        np.testing.assert_allclose(vectors.swapaxes(1, 2) @ vectors,
+                                   np.broadcast_to(np.eye(n), vectors.shape), atol=tolerance)
+        only = run_natively(operator("linalg_eigvalsh"), [Tensor._wrap(a), "L"])
+        np.testing.assert_allclose(only._array, values, rtol=tolerance, atol=scale * tolerance)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("align", [False, True])
+def test_affine_grids(align, dtype):
+    loose = 4 * LOOSE[dtype]
+    agree("affine_grid_generator", normal(2, 2, 3, dtype=dtype), [2, 1, 5, 33], align,
+          tolerance=loose)
+    agree("affine_grid_generator", normal(2, 3, 4, dtype=dtype), [2, 1, 3, 4, 9], align,
+          tolerance=loose)
+
+
+def test_single_functions():
+    x = Tensor._wrap(np.linspace(-15, 15, 301, dtype=np.float32))
+    agree("special_ndtr", x, tolerance=1e-7)
+    for power in (2, 3, 0.5, -1, 2.5):
+        agree("float_power.Tensor_Scalar", Tensor._wrap(np.abs(x._array) + 1), power)
+    agree("addr", normal(40, 30), normal(40), normal(30), beta=1, alpha=1, tolerance=1e-6)
+    agree("addr", normal(40, 30), normal(40), normal(30), beta=0.5, alpha=2, tolerance=1e-6)
+    for offset in (-50, -3, 0, 7, 60):
+        agree("triu_indices", 40, 50, offset)
+        agree("tril_indices", 40, 50, offset)

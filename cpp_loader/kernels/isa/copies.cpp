@@ -161,14 +161,19 @@ SL_INLINE void copy_ends(int64_t bytes, char* to, const char* from) {
 void short_rows(int64_t rows, int64_t bytes, char* to, int64_t to_row, const char* from,
                 int64_t from_row) {
 #if defined(__AVX512BW__)
-  const __mmask64 lanes = bytes >= 64 ? ~__mmask64(0) : (__mmask64(1) << bytes) - 1;
+  const int64_t whole = bytes > 64 ? 64 : 0, rest = bytes - whole;
+  const __mmask64 lanes = rest >= 64 ? ~__mmask64(0) : (__mmask64(1) << rest) - 1;
   for (; rows > 0; --rows, to += to_row, from += from_row) {
-    _mm512_mask_storeu_epi8(to, lanes, _mm512_maskz_loadu_epi8(lanes, from));
+    if (whole) _mm512_storeu_si512(to, _mm512_loadu_si512(from));
+    _mm512_mask_storeu_epi8(to + whole, lanes, _mm512_maskz_loadu_epi8(lanes, from + whole));
   }
 #else
   typedef char Word __attribute__((vector_size(16)));
   for (; rows > 0; --rows, to += to_row, from += from_row) {
-    if (bytes > 32) {
+    if (bytes > 64) {
+      for (int64_t i = 0; i < 64; i += 32) copy_ends<Word>(32, to + i, from + i);
+      for (int64_t i = bytes - 64; i < bytes; i += 32) copy_ends<Word>(32, to + i, from + i);
+    } else if (bytes > 32) {
       copy_ends<Word>(32, to, from);
       copy_ends<Word>(32, to + bytes - 32, from + bytes - 32);
     } else if (bytes >= 16) {

@@ -153,17 +153,23 @@ SL_INLINE float atanh_f32(float x) {
   return static_cast<float>(with_sign(y, static_cast<double>(x)));
 }
 
-SL_INLINE float erfc_f32(float x) {
+SL_INLINE double erfc_f64(double x) {
   // erfc(t) exp(t^2) as a polynomial of (t - 3) / (t + 3).
   constexpr double kScaled[] = {
       0.17900115118091497,   -0.3262335601460319,   0.24560380195519005,   -0.15011593102958895,
       0.0716658288135616,    -0.02439258388421644,  0.004269215023682714,  0.0007083272064341019,
       -0.0005972925121370514, 4.325861762941748e-05, 6.395363984440487e-05, -9.547267005448286e-06,
       -6.694635882549445e-06};
-  double t = absolute(static_cast<double>(x));
+  double t = absolute(x);
   t = t > 10.2 ? 10.2 : t;
   double y = exp_f64(-t * t) * polynomial(kScaled, (t - 3.0) / (t + 3.0));
-  return static_cast<float>(x < 0.0f ? 2.0 - y : y);
+  return x < 0.0 ? 2.0 - y : y;
+}
+SL_INLINE float erfc_f32(float x) {
+  return static_cast<float>(erfc_f64(static_cast<double>(x)));
+}
+SL_INLINE float ndtr_f32(float x) {
+  return static_cast<float>(0.5 * erfc_f64(static_cast<double>(x) * -0.7071067811865476));
 }
 
 SL_INLINE float erfinv_f32(float x) {

@@ -518,6 +518,56 @@ void index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Scal
   index_put(target, with_index(target, dim, index), one, false);
 }
 
+// Parts of contiguous tensors written at, or added to, places along one dimension; false where the
+// tensors do not lie so.
+bool try_write_parts(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& values,
+                     bool accumulate) {
+  const ScalarType type = self.dtype();
+  bool known = !accumulate || type == ScalarType::Float32 || type == ScalarType::Float64 ||
+               type == ScalarType::Int64 || type == ScalarType::Int32;
+  if (!known || !self.is_contiguous() || values.dtype() != type ||
+      values.storage() == self.storage() || index.storage() == self.storage()) {
+    return false;
+  }
+  Tensor places = contiguous_as(index, ScalarType::Int64), from = to_contiguous(values);
+  const int64_t n = places.numel(), size = self.size(dim);
+  std::vector<int64_t> at(places.data<int64_t>(), places.data<int64_t>() + n);
+  for (int64_t& place : at) {
+    if (place < -size || place >= size) return false;  // raises where each is looked at
+    if (place < 0) place += size;
+  }
+  int64_t outer = 1, inner = 1;
+  for (int64_t d = 0; d < dim; ++d) outer *= self.size(d);
+  for (int64_t d = dim + 1; d < self.dim(); ++d) inner *= self.size(d);
+  if (from.numel() != outer * n * inner) return false;
+  if (!accumulate) {
+    const int64_t bytes = inner * self.itemsize();
+    char* to = static_cast<char*>(self.raw());
+    const char* x = static_cast<const char*>(from.raw());
+    for (int64_t o = 0; o < outer; ++o, to += size * bytes, x += n * bytes) {
+      for (int64_t i = 0; i < n; ++i) move_bytes(to + at[size_t(i)] * bytes, x + i * bytes, bytes);
+    }
+    return true;
+  }
+  auto add = [&](auto zero) {
+    using T = decltype(zero);
+    T* to = static_cast<T*>(self.raw());
+    const T* x = static_cast<const T*>(from.raw());
+    for (int64_t o = 0; o < outer; ++o, to += size * inner, x += n * inner) {
+      for (int64_t i = 0; i < n; ++i) {
+        T* row = to + at[size_t(i)] * inner;
+        const T* more = x + i * inner;
+        for (int64_t j = 0; j < inner; ++j) row[j] += more[j];
+      }
+    }
+  };
+  if (type == ScalarType::Float32) add(float());
+  else if (type == ScalarType::Float64) add(double());
+  else if (type == ScalarType::Int64) add(uint64_t());
+  else add(uint32_t());
+  return true;
+}
+
 void index_write(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
                  bool accumulate, const Scalar& factor) {
   SL_CHECK(accumulate || index.dtype() == ScalarType::Int64, "index_copy_(): Expected a long tensor "
@@ -541,9 +591,15 @@ void index_write(const Tensor& self, int64_t dim, const Tensor& index, const Ten
              to_string(source.sizes()));
   }
   if (!(factor.is_integral() && factor.i == 1)) {
-    values = binary_result(values, factor, kernels::Binary::k_mul, "mul", Rule::kSame);
+    values = to_dtype(binary_result(values, factor, kernels::Binary::k_mul, "mul", Rule::kSame),
+                      self.dtype());
   }
   check_writable(target);
+  if (index.dim() <= 1 && (index.dtype() == ScalarType::Int64 ||
+                           index.dtype() == ScalarType::Int32) &&
+      try_write_parts(target, dim, index, values, accumulate)) {
+    return;
+  }
   index_put(target, with_index(target, dim, index), values, accumulate);
 }
 

@@ -16,6 +16,35 @@ bool is_skipped(const Tensor& t) { return t.dim() == 1 && t.size(0) == 0; }
 
 constexpr int64_t kFewElements = 32768;
 
+// Elements of several tensors in turns: o, o + count, ... of each.
+template <class E>
+void interleave(const std::vector<Tensor>& tensors, int64_t n, char* to) {
+  const int64_t count = int64_t(tensors.size());
+  E* o = reinterpret_cast<E*>(to);
+  if (count == 2) {
+    const E* a = static_cast<const E*>(tensors[0].raw());
+    const E* b = static_cast<const E*>(tensors[1].raw());
+    for (int64_t i = 0; i < n; ++i) {
+      o[2 * i] = a[i];
+      o[2 * i + 1] = b[i];
+    }
+    return;
+  }
+  for (int64_t k = 0; k < count; ++k) {
+    const E* x = static_cast<const E*>(tensors[size_t(k)].raw());
+    for (int64_t i = 0; i < n; ++i) o[i * count + k] = x[i];
+  }
+}
+bool try_interleave(const std::vector<Tensor>& tensors, int64_t n, int64_t bytes, char* to) {
+  switch (bytes) {
+    case 1: return interleave<uint8_t>(tensors, n, to), true;
+    case 2: return interleave<uint16_t>(tensors, n, to), true;
+    case 4: return interleave<uint32_t>(tensors, n, to), true;
+    case 8: return interleave<uint64_t>(tensors, n, to), true;
+    default: return false;
+  }
+}
+
 // Puts few elements together where all lie contiguous and nothing is to be converted.
 bool cat_directly(const Tensor& out, const std::vector<Tensor>& tensors, int64_t dim) {
   if (out.numel() > kFewElements || !out.is_contiguous()) return false;
@@ -26,6 +55,9 @@ bool cat_directly(const Tensor& out, const std::vector<Tensor>& tensors, int64_t
   for (int64_t d = 0; d < dim; ++d) outer *= out.size(d);
   for (int64_t d = dim + 1; d < out.dim(); ++d) inner *= out.size(d);
   char* to = static_cast<char*>(out.raw());
+  bool single = outer > 1;
+  for (const Tensor& t : tensors) single = single && !is_skipped(t) && t.size(dim) == 1;
+  if (single && try_interleave(tensors, outer, inner, to)) return true;
   for (int64_t o = 0; o < outer; ++o) {
     for (const Tensor& t : tensors) {
       int64_t bytes = is_skipped(t) ? 0 : t.size(dim) * inner;

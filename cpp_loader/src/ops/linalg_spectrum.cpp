@@ -56,6 +56,7 @@ using namespace matrices;
 
 namespace {
 
+// `vectors` may be null.
 void eigh(const Tensor& a, const std::string& side, Tensor* values, Tensor* vectors) {
   SL_CHECK(side == "L" || side == "U" || side == "l" || side == "u",
            "Expected UPLO argument to be 'L' or 'U', but got ", side);
@@ -65,7 +66,7 @@ void eigh(const Tensor& a, const std::string& side, Tensor* values, Tensor* vect
     using T = decltype(zero);
     Batch<T> m(a);
     int64_t n = m.rows();
-    Batch<T> v(a, n, n);
+    Batch<T> v(a, vectors ? n : 0, vectors ? n : 0);
     Tensor w = Tensor::empty(batch_sizes(a, {n}), ScalarType::Float64);
     for (int64_t b = 0; b < m.count(); ++b) {
       T* x = m.at(b);
@@ -78,10 +79,10 @@ void eigh(const Tensor& a, const std::string& side, Tensor* values, Tensor* vect
                    "converge because the input matrix contained non-finite values.");
         }
       }
-      dense::eigen_hermitian(x, n, w.data<double>() + b * n, v.at(b));
+      dense::eigen_hermitian(x, n, w.data<double>() + b * n, vectors ? v.at(b) : nullptr);
     }
     *values = to_dtype(w, to_real(a.dtype()));
-    *vectors = v.finished(a.dtype());
+    if (vectors) *vectors = v.finished(a.dtype());
   });
 }
 
@@ -159,8 +160,8 @@ Tensor counted(const Tensor& a, const Tensor& s, const Tolerance& given) {
 // Absolute eigenvalues or singular values.
 Tensor spectrum(const Tensor& a, bool hermitian, const char* name) {
   if (!hermitian) return singular_values_of(a, name);
-  Tensor values, vectors;
-  eigh(a, "L", &values, &vectors);
+  Tensor values;
+  eigh(a, "L", &values, nullptr);
   return abs(values);
 }
 
@@ -255,8 +256,8 @@ SL_OP(aten_linalg_eigh) {
   out[1] = vectors;
 }
 SL_OP(aten_linalg_eigvalsh) {
-  Tensor values, vectors;
-  eigh(args.tensor(0), args.string(1), &values, &vectors);
+  Tensor values;
+  eigh(args.tensor(0), args.string(1), &values, nullptr);
   out[0] = values;
 }
 SL_OP(aten_linalg_eig) {

@@ -94,8 +94,13 @@ Tensor rrelu(Args args, Context& ctx, const Tensor& into) {
 Tensor scaled_sum(const Tensor& self, const Scalar& self_factor, const Tensor& product,
                   const Scalar& product_factor) {
   Scalar beta = factor_for(self_factor, self.dtype());
-  Tensor scaled = mul(product, factor_for(product_factor, product.dtype()));
-  return beta.to_bool() ? add(mul(self, beta), scaled) : scaled;
+  Scalar alpha = factor_for(product_factor, product.dtype());
+  auto times = [](const Tensor& t, const Scalar& by) {
+    const bool one = by.is_integral() ? by.i == 1 : by.d == 1 && by.imag == 0;
+    return one ? t : mul(t, by);
+  };
+  Tensor scaled = times(product, alpha);
+  return beta.to_bool() ? add(times(self, beta), scaled) : scaled;
 }
 
 bool is_half(const Tensor& t) { return is_floating(t.dtype()) && t.itemsize() == 2; }
@@ -225,7 +230,8 @@ Tensor float_power(const Input& base, const Input& exponent) {
   ScalarType type = is_complex(result_type(base, exponent)) ? ScalarType::Complex128
                                                             : ScalarType::Float64;
   Tensor x = base.tensor ? to_dtype(*base.tensor, type) : full(IntSpan(), type, base.number);
-  return exponent.tensor ? pow(x, to_dtype(*exponent.tensor, type)) : pow(x, exponent.number);
+  if (exponent.tensor) return pow(x, to_dtype(*exponent.tensor, type));
+  return is_symbolic(x) ? pow(x, exponent.number) : power_of_tensor(x, exponent.number, Tensor());
 }
 
 // Sums of neighbours, halved: the areas of trapezoids of width `dx`.

@@ -30,6 +30,32 @@ struct Normed {
   Tensor y, mean, rstd;
 };
 
+// f(x, y, r) for every row of n elements, as T, which those of y are made of; rows of another type
+// are converted one by one.
+template <class T, class F>
+void for_converted_rows(const Tensor& x, const Tensor& y, ScalarType computed, int64_t rows,
+                        int64_t n, F f) {
+  const bool plain = x.dtype() == computed;
+  const kernels::Convert in = kernels::converter(computed, x.dtype());
+  const kernels::Convert out = kernels::converter(x.dtype(), computed);
+  const int64_t size = x.itemsize();
+  const char* from = static_cast<const char*>(x.raw());
+  char* to = static_cast<char*>(y.raw());
+  kernels::parallel_for(rows, grain_for(n), [&](int64_t begin, int64_t end) {
+    std::vector<T> row(size_t(plain ? 0 : n));
+    for (int64_t r = begin; r < end; ++r) {
+      const int64_t at = r * n * size;
+      if (plain) {
+        f(reinterpret_cast<const T*>(from + at), reinterpret_cast<T*>(to + at), r);
+        continue;
+      }
+      in(n, row.data(), sizeof(T), from + at, size);
+      f(row.data(), row.data(), r);
+      out(n, to + at, size, row.data(), sizeof(T));
+    }
+  });
+}
+
 // Notes a normalisation over the last dimensions, whose result has the type of its input.
 Tensor record_norm(const Tensor& input, IntSpan shape, std::vector<Tensor> inputs,
                    ScalarType computed, double eps, const RowFunction* function, Whole whole) {
@@ -71,22 +97,19 @@ Normed layer_norm(const Tensor& input, IntSpan shape, const Tensor& weight, cons
   std::vector<int64_t> stat_sizes(input.sizes().begin(), input.sizes().end());
   for (int64_t i = axis; i < input.dim(); ++i) stat_sizes[size_t(i)] = 1;
   Normed result;
-  Tensor x = contiguous_as(input, computed);
-  result.y = Tensor::empty(input.sizes(), computed);
+  Tensor x = to_contiguous(input);
+  result.y = Tensor::empty(input.sizes(), input.dtype());
   result.mean = Tensor::empty(stat_sizes, computed);
   result.rstd = Tensor::empty(stat_sizes, computed);
   Tensor w = optional_as(weight, computed), b = optional_as(bias, computed);
   for_float_type(computed, [&](auto zero) {
     using T = decltype(zero);
-    const T *from = x.data<T>(), *gamma = data_or_null<T>(w), *beta = data_or_null<T>(b);
-    T *to = result.y.data<T>(), *mean = result.mean.data<T>(), *rstd = result.rstd.data<T>();
-    kernels::parallel_for(rows, grain_for(n), [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        Rows<T>::layer_norm(n, from + r * n, gamma, beta, eps, to + r * n, mean + r, rstd + r);
-      }
+    const T *gamma = data_or_null<T>(w), *beta = data_or_null<T>(b);
+    T *mean = result.mean.data<T>(), *rstd = result.rstd.data<T>();
+    for_converted_rows<T>(x, result.y, computed, rows, n, [&](const T* from, T* to, int64_t r) {
+      Rows<T>::layer_norm(n, from, gamma, beta, eps, to, mean + r, rstd + r);
     });
   });
-  result.y = to_dtype(result.y, input.dtype());
   return result;
 }
 
@@ -137,19 +160,16 @@ Tensor rms_norm(const Tensor& input, IntSpan shape, const Tensor& weight, const 
                        [=](const Tensor* in) { return rms_norm(in[0], sizes, in[1], eps_value); });
   }
   int64_t n = checked_numel(shape), rows = n ? input.numel() / n : 0;
-  Tensor x = contiguous_as(input, computed), y = Tensor::empty(input.sizes(), computed);
+  Tensor x = to_contiguous(input), y = Tensor::empty(input.sizes(), input.dtype());
   Tensor w = optional_as(weight, computed);
   for_float_type(computed, [&](auto zero) {
     using T = decltype(zero);
-    const T *from = x.data<T>(), *gamma = data_or_null<T>(w);
-    T* to = y.data<T>();
-    kernels::parallel_for(rows, grain_for(n), [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        Rows<T>::rms_norm(n, from + r * n, gamma, eps, to + r * n);
-      }
+    const T* gamma = data_or_null<T>(w);
+    for_converted_rows<T>(x, y, computed, rows, n, [&](const T* from, T* to, int64_t) {
+      Rows<T>::rms_norm(n, from, gamma, eps, to);
     });
   });
-  return to_dtype(y, input.dtype());
+  return y;
 }
 
 // ---- group norm: every group of channels of an image is a row with weights per channel
@@ -170,8 +190,8 @@ Normed group_norm(const Tensor& input, int64_t groups, const Tensor& weight, con
   }
   ScalarType computed = computed_type(input.dtype(), "GroupNormKernelImpl");
   Normed result;
-  Tensor x = contiguous_as(input, computed);
-  result.y = Tensor::empty(input.sizes(), computed);
+  Tensor x = to_contiguous(input);
+  result.y = Tensor::empty(input.sizes(), input.dtype());
   result.mean = Tensor::empty({images, groups}, computed);
   result.rstd = Tensor::empty({images, groups}, computed);
   Tensor w = optional_as(weight, computed), b = optional_as(bias, computed);

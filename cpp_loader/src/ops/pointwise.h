@@ -78,6 +78,8 @@ Tensor unary_result(const Tensor& self, kernels::Unary op, const char* name, Rul
 Tensor binary_result(const Input& a, const Input& b, kernels::Binary op, const char* name,
                      Rule rule, const double* params = nullptr, const Tensor& into = Tensor(),
                      bool may_reuse = false);
+// base to the power of a number; exact where that is small.
+Tensor power_of_tensor(const Tensor& base, const Scalar& exponent, const Tensor& into);
 // condition ? a : b in the given type.
 Tensor where_result(const Tensor& condition, const Input& a, const Input& b, ScalarType type,
                     const Tensor& into = Tensor());

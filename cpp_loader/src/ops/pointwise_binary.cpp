@@ -127,6 +127,8 @@ Tensor divide(const Input& a, const Input& b, const Value& mode, const Tensor& i
 
 // ---- powers
 
+}  // namespace
+
 Tensor power_of_tensor(const Tensor& base, const Scalar& exponent, const Tensor& into) {
   ScalarType type = result_type(base, exponent);
   if (into.defined()) check_can_cast(type, into.dtype());
@@ -168,8 +170,6 @@ Tensor power_of_tensor(const Tensor& base, const Scalar& exponent, const Tensor&
   }
   return binary_result(base, exponent, Binary::k_pow, "pow", kCommon, nullptr, into);
 }
-
-}  // namespace
 
 SL_OP(aten_add_Tensor) {
   if (without_alpha(args, out, Binary::k_add)) return;

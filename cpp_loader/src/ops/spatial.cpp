@@ -179,28 +179,45 @@ Tensor axis(int64_t size, bool align_corners, ScalarType dtype) {
   return to_dtype(t, dtype);
 }
 
+// to[image][..][d] = theta[image][d] times (x, y, [z,] 1) of every place.
+template <class T>
+void fill_affine_grid(const Tensor& theta, const Tensor* axes, int64_t n, const Tensor& to) {
+  const T* x = axes[0].data<T>();
+  const int64_t width = axes[0].numel(), height = axes[1].numel();
+  const int64_t depth = n == 3 ? axes[2].numel() : 1, rows = theta.size(0) * depth * height;
+  kernels::parallel_for(to.numel() ? rows : 0, 8192 / std::max<int64_t>(1, width) + 1,
+                        [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const T* f = theta.data<T>() + row / (height * depth) * n * (n + 1);
+      T* out = to.data<T>() + row * width * n;
+      for (int64_t d = 0; d < n; ++d, f += n + 1) {
+        T fixed = f[1] * axes[1].data<T>()[row % height];
+        if (n == 3) fixed += f[2] * axes[2].data<T>()[row / height % depth];
+        for (int64_t i = 0; i < width; ++i) out[i * n + d] = f[0] * x[i] + fixed + f[n];
+      }
+    }
+  });
+}
+
 Tensor affine_grid(const Tensor& theta, const Ints& size, bool align_corners) {
   int64_t n = size.size() - 2;
   SL_CHECK((n == 2 || n == 3) && theta.dim() == 3 && theta.size(0) == size[0] &&
                theta.size(1) == n && theta.size(2) == n + 1,
            "Expected a batch of affine matrices of shape Nx", n, "x", n + 1, " for size ",
            to_string(size), ". Got ", to_string(theta.sizes()));
-  std::vector<int64_t> shape(size.begin() + 2, size.end());
-  std::vector<Tensor> parts;
-  for (int64_t d = n - 1; d >= 0; --d) {  // x first
-    std::vector<int64_t> spread(size_t(n), 1);
-    spread[size_t(d)] = shape[size_t(d)];
-    parts.push_back(
-        view_expand(view_as_shape(axis(shape[size_t(d)], align_corners, theta.dtype()), spread),
-                    shape));
-  }
-  parts.push_back(view_expand(full({1}, theta.dtype(), Scalar(1.0)), shape));
-  Tensor base = reshape(stack(parts, n), {1, checked_numel(shape), n + 1});
-  Tensor grid = matmul(base, view_transpose(theta, 1, 2));
   std::vector<int64_t> sizes{size[0]};
-  sizes.insert(sizes.end(), shape.begin(), shape.end());
+  sizes.insert(sizes.end(), size.begin() + 2, size.end());
   sizes.push_back(n);
-  return view_as_shape(grid, sizes);
+  const ScalarType computed = computed_type(theta.dtype(), "affine_grid");
+  Tensor to = Tensor::empty(sizes, computed), factors = contiguous_as(theta, computed);
+  Tensor axes[3];  // x first
+  for (int64_t d = 0; d < n; ++d) {
+    axes[d] = to_dtype(axis(size[1 + n - d], align_corners, theta.dtype()), computed);
+  }
+  for_float_type(computed, [&](auto zero) {
+    fill_affine_grid<decltype(zero)>(factors, axes, n, to);
+  });
+  return to_dtype(to, theta.dtype());
 }
 
 // ---- im2col and col2im

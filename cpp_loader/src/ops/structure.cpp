@@ -1,6 +1,7 @@
 // Operators that rearrange: diagonals, scatters into views, shuffles, splits, comparisons of
 // whole tensors.
 #include <algorithm>
+#include <numeric>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -154,9 +155,20 @@ bool equal_elements(const Tensor& a, const Tensor& b) {
   SL_CHECK(a.dtype() == b.dtype(), "Expected object of data type ", dtype_display_name(a.dtype()),
            " but got data type ", dtype_display_name(b.dtype()),
            " for argument #2 'other' in call to equal");
-  Tensor same = contiguous_as(eq(a, b), ScalarType::Bool);
-  const bool* flags = same.data<bool>();
-  return std::all_of(flags, flags + same.numel(), [](bool f) { return f; });
+  auto all_equal = [](const Tensor& x, const Tensor& y) {
+    Tensor same = contiguous_as(eq(x, y), ScalarType::Bool);
+    const bool* flags = same.data<bool>();
+    return std::all_of(flags, flags + same.numel(), [](bool f) { return f; });
+  };
+  // Piece by piece, so that tensors that differ are soon done with.
+  constexpr int64_t kPiece = 4096;
+  if (a.numel() <= kPiece || !a.is_contiguous() || !b.is_contiguous()) return all_equal(a, b);
+  Tensor x = reshape(a, {a.numel()}), y = reshape(b, {b.numel()});
+  for (int64_t at = 0, n = kPiece; at < x.numel(); at += n, n *= 4) {
+    n = std::min(n, x.numel() - at);
+    if (!all_equal(view_narrow(x, 0, at, n), view_narrow(y, 0, at, n))) return false;
+  }
+  return true;
 }
 
 Tensor isclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan) {
@@ -224,10 +236,10 @@ Tensor triangle_indices(Args args, bool lower) {
   Tensor out = Tensor::empty({2, count}, ScalarType::Int64);
   int64_t *row = out.data<int64_t>(), *column = row + count;
   for (int64_t r = lower ? top : 0; r < (lower ? rows : bottom) && count > 0; ++r) {
-    for (int64_t c = lower ? 0 : edge(r); c < (lower ? edge(r) : columns); ++c) {
-      *row++ = r;
-      *column++ = c;
-    }
+    const int64_t first = lower ? 0 : edge(r), length = (lower ? edge(r) : columns) - first;
+    row = std::fill_n(row, length, r);
+    std::iota(column, column + length, first);
+    column += length;
   }
   return to_dtype(out, args.dtype(3, ScalarType::Int64));
 }
