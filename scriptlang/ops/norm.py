@@ -27,6 +27,17 @@ def check_floating(x: Tensor, name: str) -> None:
         raise RuntimeError(f'"{name}" not implemented for \'{DISPLAY[x.dtype.name]}\'')
 
 
+def check_mixed(x: Tensor, *parameters: Optional[Tensor]) -> None:
+    """Parameters are of the input's type, or single precision beside half."""
+    types = {p.dtype.name for p in parameters if p is not None}
+    if types <= {x.dtype.name}:
+        return
+    if types != {"float32"}:
+        raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+    if x.dtype.name not in ("float16", "bfloat16"):
+        raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+
+
 def scale_and_shift(x: np.ndarray, mean, invstd, weight: Optional[Tensor], bias: Optional[Tensor],
                     shape) -> np.ndarray:
     """(x - mean) * invstd * weight + bias, the four given for each channel."""
@@ -46,6 +57,7 @@ def update(running: Optional[Tensor], value: np.ndarray, momentum: float) -> Non
 def batch_norm_parts(x, weight, bias, running_mean, running_var, training, momentum, eps):
     """(result, mean of the batch, 1 / its standard deviation); the latter two empty in
     inference."""
+    check_mixed(x, weight, bias, running_mean, running_var)
     check_floating(x, "batch_norm")
     if not x.numel():
         return Tensor._wrap(x._array.copy()), empty(x.dtype.numpy), empty(x.dtype.numpy)
@@ -174,6 +186,7 @@ def check_normalized(x: Tensor, shape, weight: Optional[Tensor], bias: Optional[
 def native_layer_norm(input, normalized_shape, weight, bias, eps):
     """(result, mean, 1 / standard deviation) over the trailing dimensions."""
     check_normalized(input, normalized_shape, weight, bias)
+    check_mixed(input, weight, bias)
     check_floating(input, "LayerNormKernelImpl")
     x = working(input)
     axes = tuple(range(x.ndim - len(normalized_shape), x.ndim))
@@ -225,6 +238,7 @@ def rms_norm(input, normalized_shape, weight, eps):
 def native_group_norm(input, weight, bias, n, channels, area, group, eps):
     """(result, mean, 1 / standard deviation), the latter two of size (N, groups)."""
     check_groups(input, weight, bias, channels, group)
+    check_mixed(input, weight, bias)
     check_floating(input, "GroupNormKernelImpl")
     x = working(input).reshape(n, group, channels // group * area)
     with np.errstate(all="ignore"):

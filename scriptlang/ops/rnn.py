@@ -15,10 +15,25 @@ from .table import composite, declare, primitive
 CELL = "Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None"
 
 
+def _check_cell(input: Tensor, hidden: Tensor, w_ih: Tensor, w_hh: Tensor, label: int) -> None:
+    if input.size(-1) != w_ih.size(1):
+        raise RuntimeError("input has inconsistent input_size: got {} expected {}"
+                           .format(input.size(-1), w_ih.size(1)))
+    if input.dim() == hidden.dim():
+        if input.dim() > 1 and input.size(0) != hidden.size(0):
+            raise RuntimeError("Input batch size {} doesn't match hidden{} batch size {}"
+                               .format(input.size(0), label, hidden.size(0)))
+        if hidden.size(-1) != w_hh.size(1):
+            raise RuntimeError("hidden{} has inconsistent hidden_size: got {}, expected {}"
+                               .format(label, hidden.size(-1), w_hh.size(1)))
+
+
 @composite(f"aten::lstm_cell(Tensor input, Tensor[] hx, {CELL}) -> (Tensor, Tensor)")
 def lstm_cell(input: Tensor, hx: List[Tensor], w_ih: Tensor, w_hh: Tensor,
               b_ih: Optional[Tensor] = None, b_hh: Optional[Tensor] = None
               ) -> Tuple[Tensor, Tensor]:
+    _check_cell(input, hx[0], w_ih, w_hh, 0)
+    _check_cell(input, hx[1], w_ih, w_hh, 1)
     gates = torch.linear(input, w_ih, b_ih) + torch.linear(hx[0], w_hh, b_hh)
     parts = gates.chunk(4, -1)
     cell = torch.sigmoid(parts[1]) * hx[1] + torch.sigmoid(parts[0]) * torch.tanh(parts[2])
@@ -28,6 +43,7 @@ def lstm_cell(input: Tensor, hx: List[Tensor], w_ih: Tensor, w_hh: Tensor,
 @composite(f"aten::gru_cell(Tensor input, Tensor hx, {CELL}) -> Tensor")
 def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor,
              b_ih: Optional[Tensor] = None, b_hh: Optional[Tensor] = None) -> Tensor:
+    _check_cell(input, hx, w_ih, w_hh, 0)
     x = torch.linear(input, w_ih, b_ih).chunk(3, -1)
     h = torch.linear(hx, w_hh, b_hh).chunk(3, -1)
     reset = torch.sigmoid(x[0] + h[0])
@@ -39,12 +55,14 @@ def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor,
 @composite(f"aten::rnn_tanh_cell(Tensor input, Tensor hx, {CELL}) -> Tensor")
 def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor,
                   b_ih: Optional[Tensor] = None, b_hh: Optional[Tensor] = None) -> Tensor:
+    _check_cell(input, hx, w_ih, w_hh, 0)
     return torch.tanh(torch.linear(input, w_ih, b_ih) + torch.linear(hx, w_hh, b_hh))
 
 
 @composite(f"aten::rnn_relu_cell(Tensor input, Tensor hx, {CELL}) -> Tensor")
 def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor,
                   b_ih: Optional[Tensor] = None, b_hh: Optional[Tensor] = None) -> Tensor:
+    _check_cell(input, hx, w_ih, w_hh, 0)
     return torch.relu(torch.linear(input, w_ih, b_ih) + torch.linear(hx, w_hh, b_hh))
 
 

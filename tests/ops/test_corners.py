@@ -129,12 +129,35 @@ def mixtures():
         left = np.diag(whole) if equation[0] == equation[1] else whole
         yield call("einsum", equation, [left, other])
     yield call("einsum", "ij,kj->ik", [x[:, :1], whole[:2, None]])
+    yield call("einsum", "i,jk->ijk", [whole > 3, mask])
     yield call("cosine_similarity", whole, x, 1)
     yield call("cosine_similarity", whole, whole, 0)
     for name in ("mse_loss", "smooth_l1_loss", "huber_loss"):
         yield call(name, x, mask)
         if name != "huber_loss":
             yield call(name, mask, x, 0)
+
+
+def parameters():
+    """Parameters of other types than the input, and of sizes that do not fit."""
+    for dtype, other in (("float64", "float32"), ("float32", "float64"), ("float16", "float32"),
+                         ("float16", "float64"), ("float16", "float16")):
+        x, ones = A.normal(2, 4, 3).astype(dtype), np.ones(4, other)
+        mean = np.zeros(4, dtype)
+        yield call("layer_norm", x, [3], ones[:3], ones[:3], tolerance=2e-3)
+        yield call("group_norm", x, 2, ones, ones, tolerance=2e-3)
+        yield call("batch_norm", x, ones, ones, mean, mean + 1, False, 0.1, 1e-5, False,
+                   tolerance=2e-3)
+        yield call("batch_norm", x, None, None, ones - 1, ones, False, 0.1, 1e-5, False,
+                   tolerance=2e-3)
+        yield call("instance_norm", x, ones, ones, None, None, True, 0.1, 1e-5, False,
+                   tolerance=2e-3)
+    x, h, w = A.normal(2, 3), A.normal(2, 5), [A.normal(15, 3), A.normal(15, 5)]
+    yield call("gru_cell", x, h, *w)
+    yield call("gru_cell", h, h, *w)
+    yield call("gru_cell", x, h[:1], *w)
+    yield call("gru_cell", x, x, *w)
+    yield call("lstm_cell", x, [h[:, :3], h], A.normal(20, 3), A.normal(20, 5))
 
 
 def masks():
@@ -212,5 +235,5 @@ def polynomials():
 
 SAMPLES = [*writes(), *orders(), *histograms(), *sums(), *statistics(), *signals(), *refusals(),
            *circles(), *polynomials(), *numbers(), *nothing(), *masks(),
-           *mixtures()]
+           *mixtures(), *parameters()]
 test_recorded, test_pytorch = both_tests("corners", SAMPLES)

@@ -144,10 +144,11 @@ Operand contract(Operand a, Operand b, const std::vector<int>& kept) {
                                    sizes_of(summed)};
   bool contracts = false;
   for (int label : summed) contracts |= size_of(a, label) > 1 && size_of(b, label) > 1;
-  if (!contracts && a.tensor.dtype() != b.tensor.dtype()) {  // a product element by element
-    ScalarType type = result_type(a.tensor, b.tensor);
-    a.tensor = to_dtype(a.tensor, type);
-    b.tensor = to_dtype(b.tensor, type);
+  ScalarType type = result_type(a.tensor, b.tensor);
+  bool masks = !contracts && type == ScalarType::Bool;
+  if (!contracts) {  // a product element by element
+    a.tensor = to_dtype(a.tensor, masks ? ScalarType::UInt8 : type);
+    b.tensor = to_dtype(b.tensor, masks ? ScalarType::UInt8 : type);
   }
   auto matrix = [&](const Operand& o, const std::vector<int>& rows,
                     const std::vector<int64_t>& row_sizes, bool columns_first) {
@@ -171,7 +172,7 @@ Operand contract(Operand a, Operand b, const std::vector<int>& kept) {
   std::vector<int64_t> shape = sizes[0];
   shape.insert(shape.end(), sizes[1].begin(), sizes[1].end());
   shape.insert(shape.end(), sizes[2].begin(), sizes[2].end());
-  result.tensor = view_as_shape(product, shape);
+  result.tensor = view_as_shape(masks ? to_dtype(product, type) : product, shape);
   result.labels = batch;
   result.labels.insert(result.labels.end(), left.begin(), left.end());
   result.labels.insert(result.labels.end(), right.begin(), right.end());

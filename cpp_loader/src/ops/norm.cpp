@@ -24,6 +24,20 @@ const T* data_or_null(const Tensor& t) {
 
 int64_t grain_for(int64_t row) { return std::max<int64_t>(1, 32768 / std::max<int64_t>(1, row)); }
 
+// Parameters are of the input's type, or single precision beside half.
+void check_mixed(const Tensor& input, std::initializer_list<const Tensor*> parameters) {
+  bool mixed = false, single = true;
+  for (const Tensor* t : parameters) {
+    if (!t->defined()) continue;
+    mixed = mixed || t->dtype() != input.dtype();
+    single = single && t->dtype() == ScalarType::Float32;
+  }
+  if (!mixed) return;
+  SL_CHECK(single, "mixed dtype (CPU): expect parameter to have scalar type of Float");
+  SL_CHECK(input.dtype() == ScalarType::Float16 || input.dtype() == ScalarType::BFloat16,
+           "mixed dtype (CPU): all inputs must share same datatype.");
+}
+
 // ---- layer norm
 
 struct Normed {
@@ -83,6 +97,7 @@ Normed layer_norm(const Tensor& input, IntSpan shape, const Tensor& weight, cons
              to_string(t->defined() ? t->sizes() : IntSpan()), " and normalized_shape = ",
              to_string(shape));
   }
+  check_mixed(input, {&weight, &bias});
   ScalarType computed = computed_type(input.dtype(), "LayerNormKernelImpl");
   if (is_symbolic(input)) {
     const RowFunction* function = nullptr;
@@ -188,6 +203,7 @@ Normed group_norm(const Tensor& input, int64_t groups, const Tensor& weight, con
              "input, but got one of shape ", to_string(t->defined() ? t->sizes() : IntSpan()),
              " and input of shape ", to_string(input.sizes()));
   }
+  check_mixed(input, {&weight, &bias});
   ScalarType computed = computed_type(input.dtype(), "GroupNormKernelImpl");
   Normed result;
   Tensor x = to_contiguous(input);
@@ -328,6 +344,7 @@ Normed batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
   check_channels(running_var, channels, "running_var");
   SL_CHECK(training || (running_mean.defined() && running_var.defined()),
            "running_mean and running_var must be defined in evaluation mode");
+  check_mixed(input, {&weight, &bias, &running_mean, &running_var});
   ScalarType computed = computed_type(input.dtype(), "batch_norm");
   Tensor x = contiguous_as(input, computed);
   int64_t planes = images * channels;

@@ -446,8 +446,23 @@ Weights quantized_cell_weights(Args args) {
   return w;
 }
 
+void check_cell(const Tensor& x, const State& state, const Weights& w) {
+  SL_CHECK(x.size(x.dim() - 1) == w.input.size(1), "input has inconsistent input_size: got ",
+           x.size(x.dim() - 1), " expected ", w.input.size(1));
+  for (const Tensor* t : {&state.h, &state.c}) {
+    if (!t->defined() || t->dim() != x.dim()) continue;
+    int label = t == &state.c;
+    SL_CHECK(x.dim() == 1 || x.size(0) == t->size(0), "Input batch size ", x.size(0),
+             " doesn't match hidden", label, " batch size ", t->size(0));
+    SL_CHECK(t->size(t->dim() - 1) == w.hidden.size(1), "hidden", label,
+             " has inconsistent hidden_size: got ", t->size(t->dim() - 1), ", expected ",
+             w.hidden.size(1));
+  }
+}
+
 // Cells take one step without the batch dimension, too.
 State run_cell(Cell cell, const Tensor& x, const State& state, const Weights& w) {
+  if (x.dim() > 0) check_cell(x, state, w);
   if (x.dim() != 1) return step(cell, w.from_input(x), state, w);
   auto batched = [](const Tensor& t) {
     return t.defined() && t.dim() == 1 ? view_unsqueeze(t, 0) : t;
