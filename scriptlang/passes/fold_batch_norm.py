@@ -19,13 +19,14 @@ import numpy as np
 from ..ir import Graph, Node, Value
 from ..ops import table
 from ..tensors import Tensor
-from .fuse import (CONVOLUTIONS, TRANSPOSED, is_constant, is_plain_convolution,
-                   is_transposed_convolution, transposed_settings)
+from .fuse import (CONVOLUTIONS, TRANSPOSED, is_constant, is_transposed_convolution,
+                   transposed_settings)
 from .shape_facts import Fact
 from .shapes import propagate
 
 PRODUCTS = frozenset({"aten::linear"})
-LAYERS = CONVOLUTIONS | TRANSPOSED | PRODUCTS
+STRAIGHT = CONVOLUTIONS | {"aten::conv1d", "aten::conv3d"}
+LAYERS = STRAIGHT | TRANSPOSED | PRODUCTS
 
 Folded = dict[tuple, tuple[list[Any], Tensor, Tensor]]
 """(weight, bias) by the memory of the constants that they were made of, which are kept."""
@@ -56,7 +57,7 @@ def fold(norm: Node, facts: Mapping[Value, Fact]) -> bool:
     if layer.kind == "aten::linear":
         if facts[layer.output].rank != 2:               # channels are the last dimension only then
             return False
-    elif not (is_plain_convolution(layer) or is_turned(layer)):
+    elif not (is_straight(layer) or is_turned(layer)):
         return False
     scaled = scaling(norm)
     weight, bias = layer.inputs[1], layer.inputs[2]
@@ -86,6 +87,15 @@ def fold(norm: Node, facts: Mapping[Value, Fact]) -> bool:
     norm.output.replace_all_uses_with(layer.output)
     norm.destroy()
     return True
+
+
+def is_straight(layer: Node) -> bool:
+    """Whether a layer is a convolution that is not transposed: its weight is [out, in, ...]."""
+    transposed = layer.inputs[6] if layer.kind in TRANSPOSED else None
+    weight = layer.inputs[1]
+    return (layer.kind in STRAIGHT and (transposed is None or is_constant(transposed, False))
+            and weight.is_constant and isinstance(weight.constant, Tensor)
+            and 3 <= weight.constant.dim() <= 5)
 
 
 def is_turned(layer: Node) -> bool:

@@ -89,6 +89,21 @@ def test_a_batch_norm_becomes_part_of_its_convolution():
         "conv2d", "batch_norm", "add"]
 
 
+@pytest.mark.parametrize("dimensions", [1, 3])
+def test_a_batch_norm_becomes_part_of_a_convolution_of_signals_and_volumes(dimensions):
+    text = "graph(%x : Tensor, %w : Tensor, %bias : Tensor, %g : Tensor, %be : Tensor, " \
+           "%me : Tensor, %va : Tensor):" + NORM + f"""
+  %ones : int[] = prim::Constant[value={[1] * dimensions}]()
+  %n : int = prim::Constant[value=1]()
+  %a : Tensor = aten::conv{dimensions}d(%x, %w, %bias, %ones, %ones, %ones, %n)
+  %b : Tensor = aten::batch_norm(%a, %g, %be, %me, %va, %f, %mo, %eps, %f)
+  return (%b)"""
+    constants = {"w": tensor(5, 3, *[3] * dimensions), "bias": tensor(5), **statistics(5)}
+    changed = check(graph_of(text, **constants), fold_batch_norm.run,
+                    tensor(2, 3, *[6, 7, 5][:dimensions]))
+    assert kinds(changed) == [f"conv{dimensions}d"]
+
+
 def test_a_batch_norm_of_a_matrix_becomes_part_of_its_linear_layer():
     text = "graph(%x : Tensor, %w : Tensor, %g : Tensor, %be : Tensor, %me : Tensor, " \
            "%va : Tensor):" + CONV + NORM + """

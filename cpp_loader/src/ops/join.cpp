@@ -46,7 +46,7 @@ bool try_interleave(const std::vector<Tensor>& tensors, int64_t n, int64_t bytes
 }
 
 // Puts few elements together where all lie contiguous and nothing is to be converted.
-bool cat_directly(const Tensor& out, const std::vector<Tensor>& tensors, int64_t dim) {
+bool cat_directly(const Tensor& out, Tensors tensors, int64_t dim) {
   if (out.numel() > kFewElements || !out.is_contiguous()) return false;
   for (const Tensor& t : tensors) {
     if (!t.is_contiguous() || t.dtype() != out.dtype()) return false;
@@ -68,22 +68,23 @@ bool cat_directly(const Tensor& out, const std::vector<Tensor>& tensors, int64_t
   return true;
 }
 
-// The tensors of a list that the operator may be alone with: then they are moved.
-std::vector<Tensor> take_tensors(Args args, int i) {
-  List& list = args.list(i);
-  if (list.kind() != List::Kind::Values || !list.is_alone()) {
-    return args.tensors(i);
+// Joins the tensors of a list, which are moved out of one that the operator is alone with.
+Tensor cat_list(Args args) {
+  constexpr size_t kFew = 8;
+  List& list = args.list(0);
+  int64_t dim = args.integer(1);
+  if (list.kind() != List::Kind::Values || !list.is_alone() || list.size() > kFew) {
+    return cat(args.tensors(0), dim);
   }
-  std::vector<Tensor> taken;
-  taken.reserve(list.size());
-  for (size_t k = 0; k < list.size(); ++k) taken.push_back(list.values()[k].take_tensor());
-  return taken;
+  Tensor taken[kFew];
+  for (size_t k = 0; k < list.size(); ++k) taken[k] = list.values()[k].take_tensor();
+  return cat(Tensors(taken, list.size()), dim);
 }
 
 }  // namespace
 
-Tensor cat(const std::vector<Tensor>& tensors, int64_t dim) {
-  SL_CHECK(!tensors.empty(), "torch.cat(): expected a non-empty list of Tensors");
+Tensor cat(Tensors tensors, int64_t dim) {
+  SL_CHECK(tensors.size() > 0, "torch.cat(): expected a non-empty list of Tensors");
   const Tensor* model = nullptr;
   ResultType type;
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -278,9 +279,9 @@ std::vector<Tensor> meshgrid(const std::vector<Tensor>& tensors, const std::stri
 
 }  // namespace
 
-SL_OP(aten_cat) { out[0] = cat(take_tensors(args, 0), args.integer(1)); }
-SL_OP(aten_concat) { out[0] = cat(take_tensors(args, 0), args.integer(1)); }
-SL_OP(aten_concatenate) { out[0] = cat(take_tensors(args, 0), args.integer(1)); }
+SL_OP(aten_cat) { out[0] = cat_list(args); }
+SL_OP(aten_concat) { out[0] = cat_list(args); }
+SL_OP(aten_concatenate) { out[0] = cat_list(args); }
 SL_OP(aten_stack) { out[0] = stack(args.tensors(0), args.integer(1)); }
 SL_OP(aten_hstack) {
   std::vector<Tensor> tensors = all_at_least(args.tensors(0), 1);

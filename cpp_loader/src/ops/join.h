@@ -1,11 +1,32 @@
 // Putting tensors together.
 #pragma once
 
+#include <initializer_list>
+#include <vector>
+
 #include "op.h"
 
 namespace scriptlang {
 
-Tensor cat(const std::vector<Tensor>& tensors, int64_t dim);
+// The tensors of a list or vector, which has to outlive this.
+class Tensors {
+ public:
+  Tensors(const Tensor* first, size_t count) : first_(first), count_(count) {}
+  Tensors(const std::vector<Tensor>& all) : Tensors(all.data(), all.size()) {}
+  size_t size() const { return count_; }
+  const Tensor* begin() const { return first_; }
+  const Tensor* end() const { return first_ + count_; }
+  const Tensor& operator[](size_t k) const { return first_[k]; }
+
+ private:
+  const Tensor* first_;
+  size_t count_;
+};
+
+Tensor cat(Tensors tensors, int64_t dim);
+inline Tensor cat(std::initializer_list<Tensor> tensors, int64_t dim) {
+  return cat(Tensors(tensors.begin(), tensors.size()), dim);
+}
 Tensor stack(const std::vector<Tensor>& tensors, int64_t dim);
 Tensor flip(const Tensor& self, IntSpan dims);
 

@@ -55,6 +55,14 @@ inline void copy_geometry(const Tensor& t, int64_t* sizes, int64_t* strides) {
 
 }  // namespace
 
+// A view of all of a tensor; a tensor that nobody else has is one.
+static Tensor whole(const Tensor& t) { return t.as_strided(t.sizes(), t.strides(), t.storage_offset()); }
+static Tensor whole(Tensor&& t) {
+  if (t.impl()->refs.load(std::memory_order_acquire) != 1) return whole(t);
+  t.impl()->requires_grad = false;
+  return std::move(t);
+}
+
 template <class T>
 static Tensor slice_of(T&& t, int64_t dim, int64_t start, int64_t end, int64_t step) {
   SL_CHECK(t.dim() > 0, "slice() cannot be applied to a 0-dim tensor.");
@@ -65,6 +73,7 @@ static Tensor slice_of(T&& t, int64_t dim, int64_t start, int64_t end, int64_t s
   if (end < 0) end += size;
   start = std::clamp<int64_t>(start, 0, size);
   end = std::clamp<int64_t>(end, start, size);
+  if (end - start == size && step == 1) return whole(std::forward<T>(t));
   int64_t sizes[kMaxDims], strides[kMaxDims];
   copy_geometry(t, sizes, strides);
   int64_t length = end - start;
