@@ -350,7 +350,7 @@ void index_put(const Tensor& given, const std::vector<Tensor>& given_indices,
            dtype_display_name(values.dtype()), " for the source.");
   if (!accumulate && values.numel() == 1 && values.dim() <= 1 && indices.size() == 1 &&
       indices[0].defined() && is_mask(indices[0]) && indices[0].dtype() == ScalarType::Bool &&
-      indices[0].dim() > 0 && indices[0].sizes() == self.sizes()) {
+      indices[0].dim() > 0 && indices[0].sizes() == self.sizes() && !overlaps_itself(self)) {
     // One number wherever the mask is true.
     Tensor one = view_as_shape(to_dtype(values, self.dtype()), IntSpan());
     where_result(indices[0], one, self, self.dtype(), self);

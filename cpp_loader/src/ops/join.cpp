@@ -18,7 +18,7 @@ constexpr int64_t kFewElements = 32768;
 
 // Elements of several tensors in turns: o, o + count, ... of each.
 template <class E>
-void interleave(const std::vector<Tensor>& tensors, int64_t n, char* to) {
+void interleave(Tensors tensors, int64_t n, char* to) {
   const int64_t count = int64_t(tensors.size());
   E* o = reinterpret_cast<E*>(to);
   if (count == 2) {
@@ -35,7 +35,7 @@ void interleave(const std::vector<Tensor>& tensors, int64_t n, char* to) {
     for (int64_t i = 0; i < n; ++i) o[i * count + k] = x[i];
   }
 }
-bool try_interleave(const std::vector<Tensor>& tensors, int64_t n, int64_t bytes, char* to) {
+bool try_interleave(Tensors tensors, int64_t n, int64_t bytes, char* to) {
   switch (bytes) {
     case 1: return interleave<uint8_t>(tensors, n, to), true;
     case 2: return interleave<uint16_t>(tensors, n, to), true;
