@@ -3,9 +3,11 @@
 file(GLOB isa_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/isa/*.cpp")
 
 # Hundreds of plain loops that the compiler makes vectors of: -O3 makes half as much code again, all
-# of it for the few elements that no vector takes.
-set(plain_source "${CMAKE_CURRENT_LIST_DIR}/isa/plain_loops.cpp")
-list(REMOVE_ITEM isa_sources "${plain_source}")
+# of it for the few elements that no vector takes. And what is written in vectors.
+set(plain_sources plain_loops grid integer_product resize)
+list(TRANSFORM plain_sources PREPEND "${CMAKE_CURRENT_LIST_DIR}/isa/")
+list(TRANSFORM plain_sources APPEND ".cpp")
+list(REMOVE_ITEM isa_sources ${plain_sources})
 
 # What becomes of sums of codes is rounded step by step, as PyTorch's kernels round it; so are
 # positions in images.
@@ -28,7 +30,7 @@ function(scriptlang_add_isa name)
     list(APPEND plain -ftree-vectorize -fvect-cost-model=dynamic)
   endif()
   scriptlang_add_kernels(${name} ${name} "${isa_sources}" ${ARGN})
-  scriptlang_add_kernels(${name} ${name}_plain "${plain_source}" ${plain} ${ARGN})
+  scriptlang_add_kernels(${name} ${name}_plain "${plain_sources}" ${plain} ${ARGN})
   target_compile_definitions(scriptlang PRIVATE SL_HAS_ISA_${name})
 endfunction()
 

@@ -190,6 +190,24 @@ def test_normalised_rows(dtype):
         agree("layer_norm", x, [90], weight, bias, 1e-5, tolerance=4 * LOOSE[dtype])
         agree("rms_norm", turned(x, 1, 0), [40], None, 1e-5, tolerance=4 * LOOSE[dtype])
         agree("rms_norm", x, [90], weight, 1e-5, tolerance=4 * LOOSE[dtype])
+    image, w, b = normal(3, 6, 5, 7, dtype=dtype), normal(6, dtype=dtype), normal(6, dtype=dtype)
+    for weight, bias in ((None, None), (w, b)):
+        agree("group_norm", image, 2, weight, bias, 1e-5, tolerance=4 * LOOSE[dtype])
+        agree("native_group_norm", image, weight, bias, 3, 6, 35, 3, 1e-5,
+              tolerance=4 * LOOSE[dtype])
+        agree("instance_norm", image, weight, bias, None, None, True, 0.1, 1e-5, False,
+              tolerance=4 * LOOSE[dtype])
+
+
+@pytest.mark.parametrize("dtype", REALS)
+@pytest.mark.parametrize("p", [0, 1, 2, 3, float("inf"), -float("inf")])
+def test_norms(p, dtype):
+    x = normal(4, 60, 21, dtype=dtype)
+    x._array[1, 2, 3] = np.nan
+    x._array[2, 5:9] = 0
+    for dims in ([0], [1], [2], [0, 2], None):
+        agree("linalg_vector_norm", x, p, dims, False, tolerance=20 * LOOSE[dtype])
+        agree("linalg_vector_norm", turned(x, 2, 0, 1), p, dims, True, tolerance=20 * LOOSE[dtype])
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64", "int32", "uint8",

@@ -216,26 +216,23 @@ Normed group_norm(const Tensor& input, int64_t groups, const Tensor& weight, con
     int64_t n = pixels * together;
     for_float_type(computed, [&](auto zero) {
       using T = decltype(zero);
-      const T *from = x.data<T>(), *gamma = data_or_null<T>(w), *beta = data_or_null<T>(b);
-      T *to = result.y.data<T>(), *means = result.mean.data<T>(), *rstds = result.rstd.data<T>();
-      kernels::parallel_for(images * groups, grain_for(n), [&](int64_t begin, int64_t end) {
-        for (int64_t r = begin; r < end; ++r) {
-          T mean = Rows<T>::sum(n, from + r * n) / T(n);
-          T rstd = T(1) / std::sqrt(Rows<T>::sum_squares(n, from + r * n, mean) / T(n) + T(eps));
-          means[r] = mean;
-          rstds[r] = rstd;
-          for (int64_t c = 0; c < together; ++c) {
-            int64_t channel = r % groups * together + c;
-            T scale = rstd * (gamma ? gamma[channel] : T(1));
-            T shift = (beta ? beta[channel] : T(0)) - mean * scale;
-            int64_t at = r * n + c * pixels;
-            Rows<T>::scale_shift(pixels, from + at, scale, shift, to + at);
-          }
+      const T *gamma = data_or_null<T>(w), *beta = data_or_null<T>(b);
+      T *means = result.mean.data<T>(), *rstds = result.rstd.data<T>();
+      for_converted_rows<T>(x, result.y, computed, images * groups, n,
+                            [&](const T* from, T* to, int64_t r) {
+        T mean = Rows<T>::sum(n, from) / T(n);
+        T rstd = T(1) / std::sqrt(Rows<T>::sum_squares(n, from, mean) / T(n) + T(eps));
+        means[r] = mean;
+        rstds[r] = rstd;
+        for (int64_t c = 0; c < together; ++c) {
+          int64_t channel = r % groups * together + c;
+          T scale = rstd * (gamma ? gamma[channel] : T(1));
+          T shift = (beta ? beta[channel] : T(0)) - mean * scale;
+          Rows<T>::scale_shift(pixels, from + c * pixels, scale, shift, to + c * pixels);
         }
       });
     });
   }
-  result.y = to_dtype(result.y, input.dtype());
   return result;
 }
 

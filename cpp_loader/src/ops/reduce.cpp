@@ -265,12 +265,18 @@ Tensor vector_norm(const Tensor& self, double p, const Dims& dims, bool keepdim,
         real, dims, keepdim, computed, result, function, {},
         [=](const Tensor* in) { return vector_norm(in[0], p, dims, keepdim, result); });
   }
-  Reduction r = reduction(real, dims, keepdim, computed);
+  if (p == 1 && has_more_behind(real, dims)) {
+    Tensor sizes = unary_result(to_dtype(real, result), kernels::Unary::k_abs, "abs", Rule::kSame);
+    return sum(sizes, dims, keepdim, result);
+  }
+  Reduction r = reduction(real, dims, keepdim, function ? real.dtype() : computed);
   Tensor to = r.result(computed);
   if (function) reduce_rows(r, to, *function);
   else for_float_type(computed, [&](auto zero) {
     using T = decltype(zero);
     for_rows<T, T>(r, to, [p](const T* x, int64_t n) {
+      if (p == 1) return PlainRows<T>::added(n, x, [](T v) { return std::abs(v); });
+      if (p == 0) return PlainRows<T>::added(n, x, [](T v) { return T(v != 0); });
       bool extreme = std::isinf(p);
       T total = extreme && p < 0 ? std::numeric_limits<T>::infinity() : T(0);
       for (int64_t i = 0; i < n; ++i) {
@@ -279,10 +285,10 @@ Tensor vector_norm(const Tensor& self, double p, const Dims& dims, bool keepdim,
           if (std::isnan(v)) return v;
           total = p > 0 ? std::max(total, v) : std::min(total, v);
         } else {
-          total += p == 0 ? T(v != 0) : p == 1 ? v : std::pow(v, T(p));
+          total += std::pow(v, T(p));
         }
       }
-      return extreme || p == 0 || p == 1 ? total : std::pow(total, T(1 / p));
+      return extreme ? total : std::pow(total, T(1 / p));
     });
   });
   return to_dtype(to, result);

@@ -145,8 +145,10 @@ void reduce_rows(const Reduction& r, const Tensor& to, const RowFunction& functi
       for (int64_t first = begin; first < end; first += together) {
         int64_t rows = std::min(together, end - first);
         const char* at = row_of(first * n, rows * n, converted);
-        for (int64_t i = first; i < first + rows; ++i, at += n * (convert ? size : from_size)) {
-          const void* in[kMaxInputs] = {at};
+        const int64_t step = n * (convert ? size : from_size);
+        const void* in[kMaxInputs] = {};
+        for (int64_t i = first; i < first + rows; ++i, at += step) {
+          in[0] = at;
           function.run(n, out + i * size, in, params);
         }
       }

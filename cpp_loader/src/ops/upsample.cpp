@@ -305,6 +305,10 @@ Tensor resize_planes(const Tensor& x, IntSpan shape, const Taps* down, const Tap
   for (int64_t d = 0; d < n - 2; ++d) planes *= x.size(d);
   p.in_rows = x.size(n - 2);
   p.out_rows = shape[n - 2];
+  if (!down) {  // all rows are alike
+    p.in_rows = p.out_rows = planes * p.in_rows;
+    planes = 1;
+  }
   // As many output rows as keep what they need in the second cache, not fewer than a few.
   constexpr int64_t kBand = 1 << 17;
   const int64_t most = std::max(p.in_columns, p.out_columns);
