@@ -36,7 +36,8 @@ def _compiled_by_torch(fn: Callable) -> bool:
 def _declared_in_source(fn: Callable) -> tuple[Callable, ...]:
     """The functions of the same name before `fn` in its module's source, made once more."""
     text = "".join(inspect.findsource(fn)[0])
-    heads = [node for node in ast.parse(text).body
+    body = ast.parse(text).body
+    heads = [node for s in body for node in ([*s.body, *s.orelse] if isinstance(s, ast.If) else [s])
              if isinstance(node, ast.FunctionDef) and node.name == fn.__name__
              and node.lineno < fn.__code__.co_firstlineno]
     made = []

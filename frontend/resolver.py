@@ -294,9 +294,8 @@ def _is_torch_builtin(obj: Any, module: str, owner: Any) -> bool:
         obj, "__qualname__", "")
 
 
-WRITTEN_IN_PYTHON = {"stft", "istft", "lu", "cdist", "norm", "unique", "unique_consecutive",
-                     "tensordot"}
-"""Functions of torch.functional that programs compile; the others are operators."""
+WRITTEN_IN_PYTHON = {"istft", "lu", "unique", "unique_consecutive"}
+"""Functions of torch.functional that programs compile; others are operators or PYTHON_ONLY."""
 
 
 def _written_in_python(obj: Any, module: str) -> SugaredValue | None:
@@ -310,10 +309,10 @@ def _torch_function(module: str, name: str) -> SugaredValue | None:
     if module in ("torch.jit", "torch.jit._script", "torch.jit._async", "torch._jit_internal",
                   "scriptlang.jit", "torch.jit._trace"):
         return namespaces.JIT.get(name)
-    if module == "torch.functional" and name in WRITTEN_IN_PYTHON:
-        return None
     if module == "torch.functional" and name in PYTHON_ONLY:
         return BuiltinOperator(PYTHON_ONLY[name])
+    if module == "torch.functional" and name in WRITTEN_IN_PYTHON:
+        return None
     if module in ("torch.functional", "scriptlang.ops.functions", "scriptlang.functional"):
         return namespaces.TORCH.find(name)
     return None

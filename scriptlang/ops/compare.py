@@ -8,7 +8,7 @@ from .. import dtypes
 from ..dtypes import bool as BOOL
 from ..tensors import Tensor
 from .elementwise import (apply, array_of, cast, check_broadcast, check_fits, check_kind,
-                          check_writable, overlaps_itself,
+                          check_writable, copied_like, overlaps_itself,
                           declare_pointwise, store)
 from .table import declare, primitive
 
@@ -112,7 +112,7 @@ def clamp(self, low, high):
         bounds = list(bounds)
         if low is not None:
             a = np.maximum(a, bounds.pop(0))
-        return np.minimum(a, bounds.pop(0)) if high is not None else a.copy("K")
+        return np.minimum(a, bounds.pop(0)) if high is not None else copied_like(a)
 
     return apply(f, dtype, self, *(b for b in (low, high) if b is not None))
 

@@ -102,6 +102,14 @@ def apply(f: Callable, dtype: DType, *operands: Any, name: str = "",
     return Tensor._wrap(result)
 
 
+def copied_like(array: np.ndarray) -> np.ndarray:
+    """A copy whose dimensions lie in the order of the array's; row-major where elements of that do
+    not lie densely, each for itself, as those of expanded tensors."""
+    reach = sum((n - 1) * s for n, s in zip(array.shape, array.strides)) + array.itemsize
+    dense = 0 not in array.strides and reach == array.nbytes
+    return array.copy("K" if dense else "C")
+
+
 def cast(x: Tensor, dtype: DType) -> Tensor:
     """The tensor in another element type; itself where it has it already."""
     if x.dtype is dtype:

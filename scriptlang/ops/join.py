@@ -9,7 +9,7 @@ import numpy as np
 from .. import dtypes
 from ..limits import reserve
 from ..tensors import Tensor, wrap_dim
-from .elementwise import cast, check_broadcast, working_type
+from .elementwise import cast, check_broadcast, copied_like, working_type
 from .reduce import sum_dim
 from .table import declare, primitive
 from .view import expand, reshape, transpose
@@ -101,8 +101,9 @@ def flip(self, dims):
     axes = [wrap_dim(d, len(self._size)) for d in dims]
     if len(set(axes)) != len(axes):
         raise RuntimeError(f"dim {dims} appears multiple times in the list of dims")
-    turned = np.flip(np.atleast_1d(self._array), axes)
-    return Tensor._wrap(turned.copy("K").reshape(self._size))
+    made = copied_like(self._array)
+    made[...] = np.flip(self._array, axes) if self._size else self._array
+    return Tensor._wrap(made)
 
 
 @primitive("aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor")

@@ -10,13 +10,13 @@ from .. import dtypes
 from ..dtypes import bool as BOOL
 from ..tensors import Tensor
 from . import special
-from .elementwise import apply, declare_pointwise, floating, store
+from .elementwise import apply, copied_like, declare_pointwise, floating, store
 from .table import primitive
 
 
 def _whole(f):
     """f, which leaves integers as they are."""
-    return lambda a: a.copy("K") if a.dtype.kind in "ui" else f(a)
+    return lambda a: copied_like(a) if a.dtype.kind in "ui" else f(a)
 
 
 def _sign(a):

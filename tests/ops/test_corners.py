@@ -160,6 +160,18 @@ def parameters():
     yield call("lstm_cell", x, [h[:, :3], h], A.normal(20, 3), A.normal(20, 5))
 
 
+def large():
+    """Half numbers whose squares are no half numbers."""
+    for scale in (300, 1000):
+        x = (A.normal(2, 3) * scale).astype("float16")
+        yield call("cosine_similarity", x, x[::-1], 0, tolerance=2e-3)
+        yield call("cosine_similarity", x.astype("int16"), x, 1, tolerance=2e-3)
+        yield call("pairwise_distance", x, np.zeros_like(x), tolerance=2e-3)
+        yield call("linalg_vector_norm", x, 3, [1], tolerance=2e-3)
+    yield call("flip", np.float32(2), [0])
+    yield call("flip", np.float32(2), [])
+
+
 def masks():
     """Masks of attention that are numbers, and of shapes that do not fit."""
     x, weights = A.normal(2, 3, 4), [A.normal(12, 4), A.normal(12), A.normal(4, 4), A.normal(4)]
@@ -235,5 +247,5 @@ def polynomials():
 
 SAMPLES = [*writes(), *orders(), *histograms(), *sums(), *statistics(), *signals(), *refusals(),
            *circles(), *polynomials(), *numbers(), *nothing(), *masks(),
-           *mixtures(), *parameters()]
+           *mixtures(), *parameters(), *large()]
 test_recorded, test_pytorch = both_tests("corners", SAMPLES)

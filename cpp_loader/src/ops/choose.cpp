@@ -58,10 +58,7 @@ Tensor masked_fill(const Tensor& self, const Tensor& mask, const Value& value,
     index_put(into, {to_contiguous(view_expand(mask, into.sizes()))}, one, false);
     return into;
   }
-  if (into.defined()) return where_result(mask, number, self, self.dtype(), into);
-  // PyTorch fills a row-major copy.
-  Tensor whole = self.is_contiguous() ? self : to_contiguous(self);
-  return where_result(mask, number, whole, self.dtype());
+  return where_result(mask, number, self, self.dtype(), into);
 }
 
 Tensor lerp(const Tensor& self, const Tensor& end, const Input& weight, const Tensor& into) {

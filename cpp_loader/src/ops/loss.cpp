@@ -185,6 +185,10 @@ Tensor kl_div(const Tensor& self, const Tensor& target, bool log_target) {
 // ---- distances
 
 Tensor norm_along(const Tensor& given, double p, int64_t dim, bool keepdim) {
+  if (given.dtype() == ScalarType::Float16 || given.dtype() == ScalarType::BFloat16) {
+    Tensor wide = to_dtype(given, ScalarType::Float32);  // squares do not fit
+    return to_dtype(norm_along(wide, p, dim, keepdim), given.dtype());
+  }
   Tensor t = is_complex(given.dtype()) ? abs(given) : given;
   if (p == 0) return to_dtype(sum_over(ne(t, Scalar(0.0)), {dim}, keepdim), t.dtype());
   if (p == 2) return sqrt(sum_over(mul(t, t), {dim}, keepdim));
