@@ -24,7 +24,8 @@ from .sugared import SugaredValue
 KIND = "prim::IgnoredPythonOp"
 """Kind of the node that calls Python; its first input is the `PythonCall`."""
 
-_RAISE = 'raise RuntimeError("Cannot call @unused methods")'
+_RAISE = ('raise RuntimeError("This Python function is annotated to be ignored and cannot be '
+          'run")')
 
 
 class PythonCall:

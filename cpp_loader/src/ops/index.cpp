@@ -348,8 +348,7 @@ void index_put(const Tensor& given, const std::vector<Tensor>& given_indices,
            "Index put requires the source and destination dtypes match, got ",
            dtype_display_name(self.dtype()), " for the destination and ",
            dtype_display_name(values.dtype()), " for the source.");
-  if (!accumulate && values.numel() == 1 && values.dim() <= 1 && !overlaps_itself(self) &&
-      indices.size() == 1 &&
+  if (!accumulate && values.numel() == 1 && values.dim() <= 1 && indices.size() == 1 &&
       indices[0].defined() && is_mask(indices[0]) && indices[0].dtype() == ScalarType::Bool &&
       indices[0].dim() > 0 && indices[0].sizes() == self.sizes() && !overlaps_itself(self)) {
     // One number wherever the mask is true.
