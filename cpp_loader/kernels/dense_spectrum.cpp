@@ -36,6 +36,37 @@ struct Rotation {
   }
 };
 
+// Squares of the lengths of two vectors and their product, in sums that do not wait for each other.
+template <class T>
+struct Pair {
+  double pp = 0, qq = 0;
+  T pq = T(0);
+
+  Pair(int64_t n, const T* left, const T* right) {
+    constexpr int kLanes = 4;
+    double l[kLanes] = {}, r[kLanes] = {};
+    T both[kLanes] = {};
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+      for (int k = 0; k < kLanes; ++k) {
+        l[k] += square_of(left[i + k]);
+        r[k] += square_of(right[i + k]);
+        both[k] += conjugate(left[i + k]) * right[i + k];
+      }
+    }
+    for (; i < n; ++i) {
+      pp += square_of(left[i]);
+      qq += square_of(right[i]);
+      pq += conjugate(left[i]) * right[i];
+    }
+    for (int k = 0; k < kLanes; ++k) {
+      pp += l[k];
+      qq += r[k];
+      pq += both[k];
+    }
+  }
+};
+
 std::vector<int64_t> sorted_order(int64_t n, const std::vector<double>& keys) {
   std::vector<int64_t> order(size_t(n), 0);
   std::iota(order.begin(), order.end(), 0);
@@ -211,29 +242,34 @@ void eigen_hermitian(T* a, int64_t n, double* values, T* v) {
 
 template <class T>
 void singular_values(T* a, int64_t m, int64_t n, double* s, T* v) {
-  set_identity(v, n);
+  // Columns as rows, which lie together.
+  std::vector<T> columns(size_t(n * m), T(0)), right(size_t(n * n), T(0));
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j) columns[size_t(j * m + i)] = a[i * n + j];
+  set_identity(right.data(), n);
   for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
     bool done = true;
     for (int64_t p = 0; p < n; ++p) {
       for (int64_t q = p + 1; q < n; ++q) {
-        double pp = 0, qq = 0;
-        T pq = T(0);
-        for (int64_t i = 0; i < m; ++i) {
-          T l = a[i * n + p], r = a[i * n + q];
-          pp += square_of(l);
-          qq += square_of(r);
-          pq += conjugate(l) * r;
+        T *left = &columns[size_t(p * m)], *other = &columns[size_t(q * m)];
+        const Pair<T> sums(m, left, other);
+        if (!(std::abs(sums.pq) > 1e-15 * std::sqrt(sums.pp * sums.qq)) || sums.pq == T(0)) {
+          continue;
         }
-        if (!(std::abs(pq) > 1e-15 * std::sqrt(pp * qq)) || pq == T(0)) continue;
         done = false;
-        Rotation<T> r(pp, qq, pq);
+        Rotation<T> r(sums.pp, sums.qq, sums.pq);
         T back = conjugate(r.phase);
-        for (int64_t i = 0; i < m; ++i) r.apply(a[i * n + p], a[i * n + q], back);
-        for (int64_t i = 0; i < n; ++i) r.apply(v[i * n + p], v[i * n + q], back);
+        for (int64_t i = 0; i < m; ++i) r.apply(left[i], other[i], back);
+        T *vp = &right[size_t(p * n)], *vq = &right[size_t(q * n)];
+        for (int64_t i = 0; i < n; ++i) r.apply(vp[i], vq[i], back);
       }
     }
     if (done) break;
   }
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j) a[i * n + j] = columns[size_t(j * m + i)];
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < n; ++j) v[i * n + j] = right[size_t(j * n + i)];
   std::vector<double> keys(size_t(n), 0.0);
   for (int64_t j = 0; j < n; ++j) {
     for (int64_t i = 0; i < m; ++i) {

@@ -290,3 +290,13 @@ def test_single_functions():
     for offset in (-50, -3, 0, 7, 60):
         agree("triu_indices", 40, 50, offset)
         agree("tril_indices", 40, 50, offset)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+@pytest.mark.parametrize("points", [None, 1, 2, 9, 40, 41])
+def test_transforms_of_real_numbers(points, dtype):
+    x = normal(3, 20, 11, dtype=dtype) if dtype in REALS else integers(3, 20, 11)
+    for dim in (0, 1, -1):
+        for norm in (None, "ortho", "forward"):
+            agree("fft_fft", x, points, dim, norm, tolerance=1e-3)
+            agree("fft_ifft", turned(x, 1, 0, 2), points, dim, norm, tolerance=1e-3)

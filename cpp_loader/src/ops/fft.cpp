@@ -1,6 +1,7 @@
 // Fourier transforms, their windows, and short-time transforms.
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstring>
 
 #include "../../kernels/kernel_set.h"
@@ -187,10 +188,36 @@ Tensor to_real_one(Args args, bool inverse) {
   return transform(self, n, dim, args[3], inverse, Kind::kToReal);
 }
 
+// What a transform of real numbers to n points has beside its first half: the same, conjugated and
+// backwards.
+template <class T>
+void mirror(const Tensor& half, const Tensor& whole, int64_t dim) {
+  const int64_t n = whole.size(dim), kept = half.size(dim);
+  int64_t inner = 1;
+  for (int64_t d = dim + 1; d < whole.dim(); ++d) inner *= whole.size(d);
+  const T* from = half.data<T>();
+  T* to = whole.data<T>();
+  for (int64_t o = whole.numel() / (n * inner); o > 0; --o, from += kept * inner, to += n * inner) {
+    std::copy_n(from, kept * inner, to);
+    for (int64_t k = kept; k < n; ++k) {
+      const T* row = from + (n - k) * inner;
+      for (int64_t j = 0; j < inner; ++j) to[k * inner + j] = std::conj(row[j]);
+    }
+  }
+}
+
 Tensor complex_one(Args args, bool inverse) {
   const Tensor& self = args.tensor(0);
-  int64_t dim = checked_dim(self, args.integer(2));
-  return transform(self, args.integer(1, self.size(dim)), dim, args[3], inverse);
+  int64_t dim = checked_dim(self, args.integer(2)), n = args.integer(1, self.size(dim));
+  if (is_complex(self.dtype())) return transform(self, n, dim, args[3], inverse);
+  Tensor half = transform(self, n, dim, args[3], inverse, Kind::kFromReal);
+  std::vector<int64_t> sizes(half.sizes().begin(), half.sizes().end());
+  sizes[size_t(dim)] = n;
+  Tensor whole = Tensor::empty(sizes, half.dtype());
+  if (whole.numel() == 0) return whole;
+  if (half.dtype() == ScalarType::Complex64) mirror<std::complex<float>>(half, whole, dim);
+  else mirror<std::complex<double>>(half, whole, dim);
+  return whole;
 }
 
 Tensor from_real_one(Args args, bool inverse) {
