@@ -49,7 +49,7 @@ TEST(registers_that_only_hand_on_a_value_share_a_slot) {
     const lower::Code& made = lowered(code, &keep);
     size_t loop = made.steps.size();
     for (size_t k = 0; k < made.steps.size(); ++k) {
-      if (made.steps[k].op == StepOp::MOD_INT_BY) loop = k;
+      if (made.steps[k].op == StepOp::AND_INT_BY) loop = k;  // i % 2
     }
     CHECK(loop < made.steps.size());
     for (size_t k = loop; k < made.steps.size(); ++k) {

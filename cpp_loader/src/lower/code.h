@@ -70,12 +70,27 @@ namespace scriptlang::lower {
   X(ADD_INT, scalars::wrap_add(a, b))                           \
   X(SUB_INT, scalars::wrap_sub(a, b))                           \
   X(MUL_INT, scalars::wrap_mul(a, b))                           \
-  X(FLOORDIV_INT, scalars::floordiv(a, b))                      \
-  X(MOD_INT, scalars::remainder(a, b))
+  X(AND_INT, a & b)                                             \
+  X(SHR_INT, a >> b)                                            \
+  X(FLOORDIV_INT, scalars::Divisor::quotient(a, pc->inverse, pc->x))                         \
+  X(MOD_INT, a - b * scalars::Divisor::quotient(a, pc->inverse, pc->x))
 #define SL_CONSTANT_COMPARES(X)                                 \
   X(LT_INT, a < b) X(LE_INT, a <= b)                            \
   X(GT_INT, a > b) X(GE_INT, a >= b)                            \
   X(EQ_INT, a == b) X(NE_INT, a != b)
+
+// Tests of what is counted: the names of steps that give a bool, and their operands b, c. Each is
+// also a branch where it does not hold, which counts as no work.
+#define SL_TEST_STEPS(X)                                        \
+  X(DICT_HAS, B.as_dict().find(C) != nullptr)                   \
+  X(STRING_EQ, same_text(B, C))                                 \
+  X(STRING_NE, !same_text(B, C))                                \
+  X(STRING_LT, order_of(B, C) < 0)                              \
+  X(STRING_LE, order_of(B, C) <= 0)                             \
+  X(STRING_GT, order_of(B, C) > 0)                              \
+  X(STRING_GE, order_of(B, C) >= 0)                             \
+  X(IS, B.same(C))                                              \
+  X(IS_NOT, !B.same(C))
 
 // X(name, kind of the operand, kind of the result, result of a)
 #define SL_UNARY_STEPS(X)                                       \
@@ -135,6 +150,8 @@ namespace scriptlang::lower {
   X(OP_MANY, "ax")             /* operator of call x; results go to the slots from a on */        \
   X(FLOAT_CALL, "ab")          /* a = function(b) */                                              \
   X(FLOAT_CALL_TWO, "abc")     /* a = function(b, c) */                                           \
+  X(TO_FLOAT, "ab")            /* a = float(b), of a Scalar */                                    \
+  X(TO_INT, "ab")              /* a = int(b), of a Scalar */                                      \
   X(FLOOR, "ab")               /* a = the largest int <= float b */                               \
   X(CEIL, "ab")                                                                                   \
   X(DERIVE_INDEX, "abcs")      /* a = c + b * x */                                                \
@@ -158,7 +175,6 @@ namespace scriptlang::lower {
   X(DICT_LEN, "ab")                                                                               \
   SL_GETTER(X, DICT_GET, "abc")      /* a = b[c] */                                               \
   SL_GETTER(X, DICT_GET_OR, "abcs")  /* a = b.get(c, x) */                                        \
-  X(DICT_HAS, "abc")           /* a = c in b */                                                   \
   X(DICT_SET, "abc")           /* a[b] = c, which is taken when it is counted */                  \
   SL_GETTER(X, ATTRIBUTE, "abx")     /* a = slot x of object b */                                 \
   X(SET_ATTRIBUTE, "abx")      /* slot x of object a = b, which is taken when it is counted */    \
@@ -173,30 +189,24 @@ namespace scriptlang::lower {
   X(STRING_ADD, "abc")         /* a = b + c */                                                    \
   X(STRING_APPEND, "abc")      /* the same; takes b, which may grow where it is */                \
   X(STRING_PREPEND, "abc")     /* the same; takes c */                                            \
-  X(STRING_EQ, "abc")          /* a = b == c */                                                   \
-  X(STRING_NE, "abc")                                                                             \
-  X(STRING_LT, "abc")          /* a = b < c */                                                    \
-  X(STRING_LE, "abc")                                                                             \
-  X(STRING_GT, "abc")                                                                             \
-  X(STRING_GE, "abc")                                                                             \
   X(ORD, "ab")                 /* a = ord(b) */                                                   \
   X(CHARACTER_EQ, "abcsy")     /* a = b[int c] == x[int y] */                                     \
   X(CHARACTER_NE, "abcsy")                                                                        \
-  X(IS, "abc")                 /* a = b is c */                                                   \
-  X(IS_NOT, "abc")                                                                                \
+  X(JUMP_NOT_CHARACTER_EQ, "bcayj") /* go x steps on unless b[int c] == a[int y] */               \
+  X(JUMP_NOT_CHARACTER_NE, "bcayj")                                                               \
   X(DIM, "ab")                 /* a = number of dimensions of tensor b */                         \
   X(DTYPE, "ab")               /* a = dtype of tensor b */
 
 enum class StepOp : uint16_t {
 #define X(name, ...) name,
   SL_BINARY_STEPS(X) SL_RAISING_STEPS(X) SL_COMPARE_STEPS(X) SL_UNARY_STEPS(X)
-  SL_STACK_STEPS(X) SL_OTHER_STEPS(X)
+  SL_STACK_STEPS(X) SL_OTHER_STEPS(X) SL_TEST_STEPS(X)
 #undef X
 #define X(name, ...) JUMP_##name,
   SL_COMPARE_STEPS(X)
 #undef X
 #define X(name, ...) JUMP_NOT_##name,
-  SL_COMPARE_STEPS(X)
+  SL_COMPARE_STEPS(X) SL_TEST_STEPS(X)
 #undef X
 #define X(name, ...) JUMP_##name##_BY, JUMP_NOT_##name##_BY,
   SL_CONSTANT_COMPARES(X)
@@ -221,7 +231,8 @@ struct Step {
     double (*function_two)(double, double);
     const Function* callee;            // CALL, CALL_PROVEN
     const Type* type;                  // TUPLE: the NamedTuple's, or null; LIST
-    int32_t y;                         // CHARACTER_EQ, CHARACTER_NE: a slot; UNPACK_AT: a number
+    uint64_t inverse;                  // FLOORDIV_INT_BY, MOD_INT_BY: of the divisor; x: its shift
+    int32_t y;                         // CHARACTER_EQ and its like: a slot; UNPACK_AT: a number
   };
 };
 static_assert(sizeof(Step) == 32, "two steps a cache line");

@@ -13,6 +13,7 @@ using Op = StepOp;
 Op holding(Op op, int64_t number) {
   bool divides = op == Op::FLOORDIV_INT || op == Op::MOD_INT;
   if (number != int32_t(number) || (divides && number <= 0)) return Op::kCount;
+  if (op == Op::SHR_INT && (number < 0 || number > 63)) return Op::kCount;
   switch (op) {
 #define X(name, ...)   \
   case Op::name:       \
@@ -28,6 +29,21 @@ Op holding(Op op, int64_t number) {
 #undef X
     default: return Op::kCount;
   }
+}
+
+void hold(Step* step, Op op, int32_t number) {
+  step->op = op;
+  step->c = number;
+  bool divides = op == Op::FLOORDIV_INT_BY, rest = op == Op::MOD_INT_BY;
+  if (!divides && !rest) return;
+  if ((number & (number - 1)) == 0) {  // rounded down, as a shift does
+    step->op = divides ? Op::SHR_INT_BY : Op::AND_INT_BY;
+    step->c = divides ? __builtin_ctz(uint32_t(number)) : number - 1;
+    return;
+  }
+  scalars::Divisor divisor(number);
+  step->inverse = divisor.inverse;
+  step->x = divisor.shift;
 }
 
 // The last slot of a frame that steps and moves look at.
@@ -61,8 +77,7 @@ void hold_constants(Code* code) {
     const Value& value = code->constants[size_t(k)];
     Op op = value.is_int() ? holding(step.op, value.raw_int()) : Op::kCount;
     if (op == Op::kCount) continue;
-    step.op = op;
-    step.c = int32_t(value.raw_int());
+    hold(&step, op, int32_t(value.raw_int()));
   }
   size_t kept = size_t(std::max(0, last_used(*code) + 1 - code->first_constant));
   if (kept < code->constants.size()) code->constants.resize(kept);

@@ -108,7 +108,7 @@ void find_left(const Function& f, const Liveness& live, Flow* flow) {
   for (size_t block = 0; block < flow->starts.size(); ++block) {
     live.go_back(block, &now, [&](size_t pc, const uint64_t* wanted) {
       const Instruction& i = f.code[pc];
-      if (i.op != Opcode::MOVE && i.op != Opcode::DROPR) return;
+      if (i.op != Opcode::MOVE && i.op != Opcode::DROPR && i.op != Opcode::LOAD) return;
       int32_t slot = flow->register_of(i);
       bool read = wanted[slot / 64] >> (slot % 64) & 1;
       Flow::Left& left = flow->left[pc];

@@ -1,4 +1,5 @@
-// Jumps of finished code: one that leads to another goes where that goes, one to what follows goes.
+// Jumps of finished code: one that leads to another goes where that goes, one to what follows goes,
+// one around another is the other turned round, and one to a branch is that branch.
 #include "lowering.h"
 
 namespace scriptlang::lower {
@@ -43,20 +44,91 @@ void take_out(std::vector<Step>* steps) {
   steps->resize(size_t(now.back()));
 }
 
-}  // namespace
+// The branch that is made when this one is not; kCount where there is none.
+Op opposite(Op op) {
+  if (op == Op::JUMP_TRUE) return Op::JUMP_FALSE;
+  if (op == Op::JUMP_FALSE) return Op::JUMP_TRUE;
+  constexpr int32_t kTurned = int32_t(Op::JUMP_NOT_LT_INT) - int32_t(Op::JUMP_LT_INT);
+  if (op >= Op::JUMP_LT_INT && op <= Op::JUMP_NE_FLOAT) return Op(int32_t(op) + kTurned);
+  if (op >= Op::JUMP_NOT_LT_INT && op <= Op::JUMP_NOT_NE_FLOAT) return Op(int32_t(op) - kTurned);
+  return Op::kCount;
+}
 
-void shorten_jumps(std::vector<Step>* steps) {
+// A branch over a jump becomes the opposite branch to where the jump leads.
+void turn_round(std::vector<Step>* steps) {
+  std::vector<int32_t> ways(steps->size(), 0);
+  for (size_t k = 0; k < steps->size(); ++k) {
+    if (is_jump((*steps)[k].op)) ++ways[target_of(*steps, k)];
+  }
+  for (size_t k = 0; k + 2 < steps->size(); ++k) {
+    Step &branch = (*steps)[k], &jump = (*steps)[k + 1];
+    Op turned = opposite(branch.op);
+    bool over = turned != Op::kCount && branch.x == 2 && branch.work == 0;
+    if (!over || jump.op != Op::JUMP || ways[k + 1]) continue;
+    branch.op = turned;
+    branch.x = jump.x + 1;
+    jump.x = 1;
+  }
+}
+
+// A jump to a branch is a copy of it, and a jump to what follows there; a jump to RET is RET.
+void repeat_branches(std::vector<Step>* steps) {
+  auto repeats = [&](size_t k) {
+    if ((*steps)[k].op != Op::JUMP) return false;
+    Op op = (*steps)[target_of(*steps, k)].op;
+    return op != Op::JUMP && op != Op::JUMP_BACK && is_jump(op);
+  };
+  std::vector<int32_t> now(steps->size() + 1, 0);
+  for (size_t k = 0; k < steps->size(); ++k) now[k + 1] = now[k] + 1 + repeats(k);
+  std::vector<Step> made;
+  made.reserve(size_t(now.back()));
+  auto add = [&](Step step, size_t target) {
+    step.x = now[target] - int32_t(made.size());
+    made.push_back(step);
+  };
+  for (size_t k = 0; k < steps->size(); ++k) {
+    const Step& step = (*steps)[k];
+    if (!is_jump(step.op)) {
+      made.push_back(step);
+      continue;
+    }
+    size_t to = target_of(*steps, k);
+    if (repeats(k)) {
+      add((*steps)[to], target_of(*steps, to));
+      add(step, to + 1);
+    } else if (step.op == Op::JUMP && (*steps)[to].op == Op::RET) {
+      made.push_back((*steps)[to]);
+    } else {
+      add(step, to);
+    }
+  }
+  steps->swap(made);
+}
+
+void follow_jumps(std::vector<Step>* steps) {
   for (size_t k = 0; k < steps->size(); ++k) {
     Step& step = (*steps)[k];
     if (is_jump(step.op)) step.x = int32_t(int64_t(end_of(*steps, k)) - int64_t(k));
   }
-  constexpr size_t kMostWork = size_t(1) << 26;
+}
+
+}  // namespace
+
+void shorten_jumps(std::vector<Step>* steps) {
+  constexpr size_t kMostWork = size_t(1) << 26, kMostRepeated = size_t(1) << 16;
   size_t work = 0;
-  for (size_t before = SIZE_MAX; steps->size() < before && work < kMostWork;) {
-    before = steps->size();
-    take_out(steps);
-    work += before;
-  }
+  auto clear = [&] {
+    follow_jumps(steps);
+    for (size_t before = SIZE_MAX; steps->size() < before && work < kMostWork;) {
+      before = steps->size();
+      take_out(steps);
+      work += before;
+    }
+  };
+  clear();
+  turn_round(steps);
+  if (steps->size() < kMostRepeated) repeat_branches(steps);
+  clear();
 }
 
 }  // namespace scriptlang::lower

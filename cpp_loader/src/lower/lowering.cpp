@@ -116,6 +116,7 @@ Lowering::Lowering(const Function& function, bool plain, int32_t spare_slots)
   }
   entrances_.resize(blocks);
   drafts_.resize(blocks);
+  counted_.resize(blocks);
   for (const OperatorUse& use : f_.operators) {
     rules_.push_back(plain_ ? nullptr : rule_of(use.qualified_name()));
   }
@@ -207,7 +208,11 @@ void Lowering::step() {
   const Instruction& i = f_.code[pc_];
   if (i.op == Opcode::OP_ONE || i.op == Opcode::OP_ANY) return operator_step();
   switch (i.op) {
-    case Opcode::LOAD: return push(Entry::Copy, reg(i));
+    case Opcode::LOAD:  // of the last one the value may be taken; a DROPR comes later
+      if (shape_.flow.left[pc_] != Flow::kUnread) return push(Entry::Copy, reg(i));
+      push(Entry::Move, reg(i));
+      stack_.back().kept = stack_.back().kind == Entry::Move;
+      return;
     case Opcode::MOVE:
       push(Entry::Move, reg(i));
       if (read_again(pc_)) empty_now(reg(i));
@@ -477,7 +482,7 @@ void Lowering::jump_if_false() {
     bool holds = f_.constants[size_t(e.index)].raw_bool();
     return way_to(holds ? yes : no, holds ? 0 : work);
   }
-  Compare compare = take_compare(e, position);
+  Compare compare = take_compare(e, position, true);
   int32_t condition = compare.fused ? 0 : guarded(position, 'b');
   pop();
   size_t at = out_->size();
@@ -496,11 +501,27 @@ void Lowering::jump_if_false() {
   way_to(yes, 0);
 }
 
+// Trip numbers and counts that no way to their loop looks at are not stored.
+void Lowering::drop_counts(Draft* draft) const {
+  auto idle = [&](const Step& step) {
+    return step.op == Op::COPY_RAW && step.x > 0 && !counted_[size_t(step.x - 1)];
+  };
+  std::vector<Step>& steps = draft->steps;
+  steps.erase(std::remove_if(steps.begin(), steps.end(), idle), steps.end());
+  for (size_t k = 0; k < draft->stubs.size(); ++k) {  // jumps name stubs by their places
+    Step& step = draft->stubs[k];
+    if (!idle(step)) continue;
+    step.op = Op::JUMP;
+    step.x = ~int32_t(k + 1);
+  }
+}
+
 // The blocks in order, then their stubs; jumps become distances.
 std::unique_ptr<Code> Lowering::assemble() {
   auto code = std::make_unique<Code>();
   std::vector<int64_t> begin(drafts_.size()), stubs(drafts_.size());
   int64_t size = 0;
+  for (Draft& draft : drafts_) drop_counts(&draft);
   for (size_t b = 0; b < drafts_.size(); ++b) {
     std::vector<Step>& steps = drafts_[b].steps;
     // A jump to the block that follows is not needed.

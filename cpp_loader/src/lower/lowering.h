@@ -28,6 +28,8 @@ constexpr bool uncounted(Tags tags) { return !(tags & ~kUncountedTags); }
 struct Entry {
   enum Kind : uint8_t { Own, Copy, Move, Constant, Nowhere } kind = Own;
   int32_t index = -1;  // of Copy and Move: the slot; of Constant, and of Own when known: which
+  bool kept = false;   // of Move: what only looks at the value leaves it for who drops the register
+  bool ends() const { return kind == Move && !kept; }  // by who looks at it
 };
 
 // Too many things at once: the function gets plain code.
@@ -119,6 +121,7 @@ class Lowering {
   void operator_step();
   void call_operator(const OperatorUse& use);
   void jump_if_false();
+  void drop_counts(Draft* draft) const;
   std::unique_ptr<Code> assemble();
   void charge(size_t work);
 
@@ -190,7 +193,7 @@ class Lowering {
     bool fused = false;
     Step step;
   };
-  Compare take_compare(const Entry& e, int64_t position);
+  Compare take_compare(const Entry& e, int64_t position, bool tests = false);
   void arrive(int32_t block);
   void way_to(int32_t block, int64_t work);
   void follow(int32_t block, int64_t work);
@@ -209,6 +212,7 @@ class Lowering {
   std::vector<Entrance> entrances_;
   std::set<int32_t> stale_;  // blocks that still have to be translated
   std::vector<Draft> drafts_;
+  std::vector<char> counted_;       // by block: a LOOP whose trips some way to it counts
   std::vector<const Rule*> rules_;  // by operator
   std::vector<Value> constants_;
   std::unordered_map<uint64_t, std::vector<int32_t>> constant_index_;

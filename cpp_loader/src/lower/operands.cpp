@@ -77,8 +77,8 @@ Step* Lowering::getter_of(int32_t slot) {
 
 // Whether a step drops what was in the slot of its result.
 static bool drops_old(StepOp op) {
-  return op == Op::OP || op == Op::OP_LENT || is_getter(op) || op == Op::STRING_AT ||
-         op == Op::TUPLE || op == Op::LIST;
+  return op == Op::OP || op == Op::OP_LENT || is_getter(op) || op == Op::TUPLE || op == Op::LIST ||
+         (op >= Op::STRING_AT && op <= Op::STRING_PREPEND);
 }
 
 // Lets the last step write its result to another slot; `from` keeps what it had.
@@ -287,7 +287,7 @@ bool Lowering::bequeath(int32_t slot) {
 
 // Ends an operand that was looked at: an entry that was popped.
 void Lowering::release(Entry e, int64_t position) {
-  if (e.kind == Entry::Copy || e.kind == Entry::Constant || e.kind == Entry::Nowhere) return;
+  if (e.kind != Entry::Own && !e.ends()) return;
   int32_t slot = slot_of_entry(e, position);
   if (uncounted(tags(slot))) return;
   if (e.kind == Entry::Move && bequeath(slot)) return;

@@ -24,11 +24,14 @@ constexpr Form kForms[] = {
 #define X(name, operands) {#name, operands},
     SL_OTHER_STEPS(X)
 #undef X
+#define X(name, ...) {#name, "abc"},
+    SL_TEST_STEPS(X)
+#undef X
 #define X(name, ...) {"JUMP_" #name, "bcj"},
     SL_COMPARE_STEPS(X)
 #undef X
 #define X(name, ...) {"JUMP_NOT_" #name, "bcj"},
-    SL_COMPARE_STEPS(X)
+    SL_COMPARE_STEPS(X) SL_TEST_STEPS(X)
 #undef X
 #define X(name, ...) {"JUMP_" #name, "bkj"}, {"JUMP_NOT_" #name, "bkj"},
     SL_CONSTANT_COMPARES(X)

@@ -80,15 +80,16 @@ bool Lowering::typed_operator(const Rule& rule) {
   }
 }
 
-// A Scalar as an int or float, where it is proven which it is.
+// A Scalar as an int or float. An int is too large for no float; a float may be for an int.
 bool Lowering::converted(const Rule& rule) {
   int64_t position = int64_t(stack_.size()) - 1;
   Tags known = tags_of_entry(stack_.back(), position);
   if (known == tags_of(rule.result)) return true;
-  bool from_int = rule.result == 'f' && known == one(Tag::Int);
-  bool from_float = rule.result == 'i' && known == one(Tag::Double);
-  if (!from_int && !from_float) return false;
-  typed(rule.op, from_int ? "i" : "f", rule.result, rule);
+  if (rule.result == 'f' && known == one(Tag::Int)) {
+    typed(rule.op, "i", rule.result, rule);
+  } else {
+    look_at_one(rule.op == Op::INT_TO_FLOAT ? Op::TO_FLOAT : Op::TO_INT, tags_of(rule.result));
+  }
   return true;
 }
 
@@ -273,7 +274,7 @@ void Lowering::dict_get_or() {
   int32_t dict = borrow(first), key = borrow(first + 1), other = borrow(first + 2);
   Entry last = pop(), name = pop(), holder = pop();
   bool in_place = holder.kind == Entry::Own;
-  bool movable = !in_place && name.kind != Entry::Move && last.kind != Entry::Move;
+  bool movable = !in_place && !name.ends() && !last.ends();
   emit_result(Op::DICT_GET_OR, own(first), offset_of(dict), offset_of(key), kAnyTags, movable).x =
       offset_of(other);
   release(last, first + 2);
@@ -332,10 +333,12 @@ void Lowering::string_add() {
   int32_t b = prepend ? taken(first + 1) : borrow(first + 1);
   Entry second = pop(), holder = pop();
   Op op = append ? Op::STRING_APPEND : prepend ? Op::STRING_PREPEND : Op::STRING_ADD;
-  emit_result(op, own(first), offset_of(a), offset_of(b), one(Tag::String), false);
-  if (append) emptied(a);
+  // Where the slot of the result holds an operand that is not taken, it has to be written over.
+  bool movable = append || (prepend && holder.kind != Entry::Own);
+  if (append && a == own(first)) set_tags(a, one(Tag::None));
+  emit_result(op, own(first), offset_of(a), offset_of(b), one(Tag::String), movable);
+  if (append && a != own(first)) emptied(a);
   if (prepend) emptied(b);
-  set_tags(own(first), one(Tag::String));
   if (!prepend) release(second, first + 1);
   if (!append && holder.kind != Entry::Own) release(holder, first);
   stack_.push_back(Entry());
@@ -422,8 +425,9 @@ void Lowering::look_at_two(StepOp op, Tags result) {
   int64_t first = int64_t(stack_.size()) - 2;
   int32_t a = borrow(first), b = borrow(first + 1);
   Entry second = pop(), holder = pop();
+  bool stays = second.ends() && !uncounted(tags(second.index));
   emit_result(op, own(first), offset_of(a), offset_of(b), result,
-              holder.kind != Entry::Own && second.kind != Entry::Move);
+              holder.kind != Entry::Own && !stays);
   release(second, first + 1);
   if (holder.kind != Entry::Own) release(holder, first);
   stack_.push_back(Entry());

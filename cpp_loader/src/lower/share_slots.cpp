@@ -93,7 +93,7 @@ class Sharing {
         leave_loop(last);
       } else {
         follow(last);
-        for_successors(f_, flow_, last, [&](int32_t next) { arrive(next, stack_); });
+        for_successors(f_, flow_, last, [&](int32_t next) { go_to(next); });
       }
     }
   }
@@ -156,6 +156,13 @@ class Sharing {
       }
     }
     return places;
+  }
+
+  // A LOOP is a block of its own: what comes there goes on as it says.
+  void go_to(int32_t block) {
+    size_t start = size_t(flow_.starts[size_t(block)]);
+    bool loops = f_.code[start].op == Opcode::LOOP;
+    loops ? leave_loop(start) : (void)arrive(block, stack_);
   }
 
   // A loop's values are in the registers of its body, also when it is left.

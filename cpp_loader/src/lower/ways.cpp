@@ -12,7 +12,14 @@ namespace {
 Op when(Op compare) {
   return Op(int32_t(Op::JUMP_LT_INT) + int32_t(compare) - int32_t(Op::LT_INT));
 }
+bool compares_characters(Op op) { return op == Op::CHARACTER_EQ || op == Op::CHARACTER_NE; }
+bool is_test(Op op) { return (op >= Op::DICT_HAS && op <= Op::IS_NOT) || compares_characters(op); }
 Op when_not(Op compare) {
+  if (compare == Op::CHARACTER_EQ) return Op::JUMP_NOT_CHARACTER_EQ;
+  if (compare == Op::CHARACTER_NE) return Op::JUMP_NOT_CHARACTER_NE;
+  if (is_test(compare)) {
+    return Op(int32_t(Op::JUMP_NOT_DICT_HAS) + int32_t(compare) - int32_t(Op::DICT_HAS));
+  }
   return Op(int32_t(Op::JUMP_NOT_LT_INT) + int32_t(compare) - int32_t(Op::LT_INT));
 }
 
@@ -20,7 +27,7 @@ Op when_not(Op compare) {
 
 bool is_jump(StepOp op) {
   return op == Op::JUMP || op == Op::JUMP_BACK || op == Op::JUMP_TRUE || op == Op::JUMP_FALSE ||
-         op == Op::COUNT ||
+         op == Op::COUNT || op == Op::JUMP_NOT_CHARACTER_EQ || op == Op::JUMP_NOT_CHARACTER_NE ||
          (op >= Op::JUMP_LT_INT && op <= Op::JUMP_NOT_NE_INT_BY);
 }
 
@@ -31,13 +38,15 @@ int32_t Lowering::place_in(int32_t block, int64_t position, int64_t depth) const
   return from_top < int64_t(places.size()) ? places[size_t(from_top)] : own(position);
 }
 
-// Takes the comparison out of the steps when it is the last one and only the branch wants it.
-Lowering::Compare Lowering::take_compare(const Entry& e, int64_t position) {
+// Takes the comparison out of the steps when it is the last one and only the branch wants it; also
+// a test, where the branch may be one that is made when it does not hold.
+Lowering::Compare Lowering::take_compare(const Entry& e, int64_t position, bool tests) {
   Compare compare;
   if (e.kind != Entry::Own && e.kind != Entry::Move) return compare;
   int32_t slot = slot_of_entry(e, position);
   Step* last = producer_of(slot);
-  if (!last || last->op < Op::LT_INT || last->op > Op::NE_FLOAT) return compare;
+  bool compares = last && last->op >= Op::LT_INT && last->op <= Op::NE_FLOAT;
+  if (!compares && !(tests && last && is_test(last->op))) return compare;
   if (wanted(slot, Entry::Copy)) return compare;
   compare.fused = true;
   compare.step = *last;
@@ -60,6 +69,10 @@ void Lowering::branch(const Compare& compare, int32_t condition, bool sense, int
   }
   step->x = to;
   step->work = work;
+  if (compare.fused && compares_characters(compare.step.op)) {
+    step->a = compare.step.x;
+    step->y = compare.step.y;
+  }
 }
 
 // Adds what is known here to what a block may rely on. Values lie where it wants them.
@@ -114,6 +127,8 @@ bool Lowering::renames() const {
         if (shape_.flow.stores(i, name) || shape_.flow.stores(i, old)) return false;
         break;
       case Opcode::LOAD:
+        if (reg(i) == old && shape_.flow.left[pc] == Flow::kUnread) return false;  // may be taken
+        [[fallthrough]];
       case Opcode::DROPR:
         if (reg(i) == name) return false;
         break;
@@ -261,15 +276,19 @@ void Lowering::loop(int32_t block, int64_t work) {
   int32_t carried = i.n - 2;
   int64_t depth = int64_t(stack_.size()), trip = depth - i.n - 1, most = trip + 1,
           condition = trip + 2;
-  materialise(trip);
-  guarded(trip, 'i');
-  materialise(most);
-  guarded(most, 'i');
+  for (int64_t position : {trip, most}) {
+    size_t before = out_->size();
+    materialise(position);
+    bool copies = out_->size() == before + 1 && out_->back().op == Op::COPY_RAW;
+    if (copies) out_->back().x = block + 1;  // taken out where no way to the loop counts
+    guarded(position, 'i');
+  }
   int32_t known = stack_[size_t(most)].index;
   bool endless = shape_.private_counts[size_t(block)] && known >= 0 &&
                  f_.constants[size_t(known)].same(Value(INT64_MAX));
   int32_t number = place_in(body, condition, depth);
   bool counts = number != kNowhere || !endless;
+  if (counts) counted_[size_t(block)] = 1;
   if (number == kNowhere) number = own(condition);
 
   Entry decision = stack_[size_t(condition)];
@@ -300,8 +319,9 @@ void Lowering::loop(int32_t block, int64_t work) {
   if (compare.fused) {
     bool clobbered = false;
     for (const PendingMove& m : moves) {
-      clobbered = clobbered || offset_of(m.to) == compare.step.b ||
-                  offset_of(m.to) == compare.step.c;
+      bool stays = m.kind != Entry::Constant && m.to == m.from;
+      bool looked_at = offset_of(m.to) == compare.step.b || offset_of(m.to) == compare.step.c;
+      clobbered = clobbered || (looked_at && !stays);
     }
     if (clobbered) {  // then it is decided before they move
       decided = own(condition);

@@ -49,13 +49,13 @@ void Machine::loop() {
   static const void* const kLabels[] = {
 #define X(name, ...) &&L_##name,
       SL_BINARY_STEPS(X) SL_RAISING_STEPS(X) SL_COMPARE_STEPS(X) SL_UNARY_STEPS(X)
-      SL_STACK_STEPS(X) SL_OTHER_STEPS(X)
+      SL_STACK_STEPS(X) SL_OTHER_STEPS(X) SL_TEST_STEPS(X)
 #undef X
 #define X(name, ...) &&L_JUMP_##name,
       SL_COMPARE_STEPS(X)
 #undef X
 #define X(name, ...) &&L_JUMP_NOT_##name,
-      SL_COMPARE_STEPS(X)
+      SL_COMPARE_STEPS(X) SL_TEST_STEPS(X)
 #undef X
 #define X(name, ...) &&L_JUMP_##name##_BY, &&L_JUMP_NOT_##name##_BY,
       SL_CONSTANT_COMPARES(X)
@@ -130,7 +130,8 @@ void Machine::loop() {
 #undef X
 #define X(name, result)                                   \
   CASE(name##_BY) : {                                     \
-    int64_t a = B.raw_int(), b = pc->c;                   \
+    int64_t a = B.raw_int();                              \
+    [[maybe_unused]] int64_t b = pc->c;                   \
     PUT(A, int64_t(result));                              \
     NEXT();                                               \
   }
@@ -169,6 +170,20 @@ void Machine::loop() {
   }
   CASE(FLOAT_CALL_TWO) : {
     PUT(A, pc->function_two(B.raw_double(), C.raw_double()));
+    NEXT();
+  }
+  CASE(TO_FLOAT) : {
+    SAVE();
+    double number = B.is_int()      ? double(B.raw_int())
+                    : B.is_double() ? B.raw_double()
+                                    : language::to_real(Scalar::of(B));
+    A.set_double(number);
+    NEXT();
+  }
+  CASE(TO_INT) : {
+    SAVE();
+    int64_t number = B.is_int() ? B.raw_int() : language::to_integer(Scalar::of(B));
+    A.set_int(number);
     NEXT();
   }
   CASE(FLOOR) : {
@@ -302,16 +317,6 @@ void Machine::loop() {
     NEXT();
   }
 #include "container_cases.inc"
-  CASE(IS) : {
-    bool is = B.same(C);
-    A.set_bool(is);
-    NEXT();
-  }
-  CASE(IS_NOT) : {
-    bool is = B.same(C);
-    A.set_bool(!is);
-    NEXT();
-  }
   CASE(DIM) : {
     SAVE();
     int64_t dim = B.as_tensor().dim();

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "language.h"
 #include "op.h"
 #include "scalar_math.h"
 
@@ -255,8 +256,7 @@ SL_OP(aten_Bool_float) { out[0].set_bool(args.number(0) != 0); }
 SL_OP(aten_Int_bool) { out[0].set_int(args.boolean(0)); }
 SL_OP(aten_Int_float) { out[0].set_int(truncate(args.number(0))); }
 
-namespace {
-int64_t to_integer(const Scalar& s) {
+int64_t language::to_integer(const Scalar& s) {
   if (s.is_integral()) return s.i;
   bool fits = s.d >= -9223372036854775808.0 && s.d < 9223372036854775808.0;
   if (!fits || (s.kind == Scalar::Complex && s.imag != 0)) {
@@ -264,16 +264,15 @@ int64_t to_integer(const Scalar& s) {
   }
   return int64_t(s.d);
 }
-double to_real(const Scalar& s) {
+double language::to_real(const Scalar& s) {
   if (s.kind == Scalar::Complex && s.imag != 0) {
     raise(ErrorKind::RuntimeError, "value cannot be converted to type double without overflow");
   }
   return s.d;
 }
-}  // namespace
 
-SL_OP(aten_Int_Scalar) { out[0].set_int(to_integer(args.scalar(0))); }
-SL_OP(aten_Float_Scalar) { out[0].set_double(to_real(args.scalar(0))); }
+SL_OP(aten_Int_Scalar) { out[0].set_int(language::to_integer(args.scalar(0))); }
+SL_OP(aten_Float_Scalar) { out[0].set_double(language::to_real(args.scalar(0))); }
 SL_OP(aten_Float_int) { out[0].set_double(args.number(0)); }
 SL_OP(aten_Float_bool) { out[0].set_double(args.boolean(0)); }
 

@@ -37,6 +37,24 @@ inline int64_t remainder(int64_t a, int64_t b) {
   int64_t rest = a % b;
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
+
+// Floor division by a constant from 2 to 2^31 - 1 that is no power of two, as a multiplication.
+// With l the bits of the divisor d, the inverse is 2^(63 + l) / d rounded up: its error is below
+// 2^l, so that quotients of ints from 0 to 2^63 - 1 are right. Others are mirrored: ~(~a // d).
+struct Divisor {
+  uint64_t inverse;
+  int32_t shift;
+  explicit Divisor(int32_t divisor) {
+    shift = 31 - __builtin_clz(uint32_t(divisor));
+    using Wide = unsigned __int128;
+    inverse = uint64_t((Wide(1) << (64 + shift)) / uint32_t(divisor)) + 1;
+  }
+  static int64_t quotient(int64_t a, uint64_t inverse, int32_t shift) {
+    uint64_t mirrored = uint64_t(a >> 63);
+    uint64_t high = uint64_t((unsigned __int128)(uint64_t(a) ^ mirrored) * inverse >> 64);
+    return int64_t((high >> shift) ^ mirrored);
+  }
+};
 inline double floordiv(double a, double b) { return std::floor(a / b); }
 inline double remainder(double a, double b) { return std::fmod(b + std::fmod(a, b), b); }
 
