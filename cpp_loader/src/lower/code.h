@@ -8,7 +8,8 @@
 //
 // These rules hold between steps. A stack slot above the current depth holds nothing counted.
 // A typed step writes only to slots that hold nothing counted. The slots of constants are never
-// written to or moved from: strings among them are the function's, and no frame counts them.
+// written to or moved from: what is counted among them is the function's, and no frame counts it;
+// nor does one count what SL_LENT_GETTERS put beside them.
 #pragma once
 
 #include <cstdint>
@@ -122,6 +123,13 @@ namespace scriptlang::lower {
 #define SL_GETTER(X, name, operands) \
   X(name, operands) X(name##_INT, operands) X(name##_FLOAT, operands) X(name##_BOOL, operands)
 
+// The same getters where the next step only looks at what they get: it comes uncounted into a slot
+// beside the constants, which nobody drops.
+#define SL_LENT_GETTERS(X)                                      \
+  X(LIST_GET_LENT, "abc") X(ROW_GET_LENT, "abcs") X(DICT_GET_LENT, "abc")                    \
+  X(ATTRIBUTE_LENT, "abx") X(TUPLE_AT_LENT, "abc") X(PART_GET_LENT, "abcs")  \
+  X(DICT_GET_OR_LENT, "abcs")
+
 // X(ending, type): what lists keep without tags; each has steps of its own.
 #define SL_NUMBERS(X) X(INT, int64_t) X(FLOAT, double) X(BOOL, bool)
 
@@ -190,6 +198,7 @@ namespace scriptlang::lower {
   X(STRING_APPEND, "abc")      /* the same; takes b, which may grow where it is */                \
   X(STRING_PREPEND, "abc")     /* the same; takes c */                                            \
   X(ORD, "ab")                 /* a = ord(b) */                                                   \
+  SL_LENT_GETTERS(X)                                                                              \
   X(CHARACTER_EQ, "abcsy")     /* a = b[int c] == x[int y] */                                     \
   X(CHARACTER_NE, "abcsy")                                                                        \
   X(JUMP_NOT_CHARACTER_EQ, "bcayj") /* go x steps on unless b[int c] == a[int y] */               \

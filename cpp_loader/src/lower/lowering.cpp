@@ -352,7 +352,19 @@ void Lowering::take_apart(const Entry& e, int64_t position, size_t rows, int32_t
     step.y = count;
     return;
   }
-  bool last = e.kind == Entry::Own ||
+  // It may be looked at where it lies, unless a part goes to what holds it.
+  Step* getter = e.kind == Entry::Own ? lendable(tuple) : nullptr;
+  bool held = getter && getter->b < offset_of(f_.registers) &&
+              std::none_of(draft_->fills.begin() + long(rows), draft_->fills.end(),
+                           [&](const Fill& row) {
+                             return row.to == getter->b || row.to == getter->x;
+                           });
+  if (held) {
+    stack_.push_back(e);
+    tuple = lend(position, tuple);
+    stack_.pop_back();
+  }
+  bool last = (e.kind == Entry::Own && !held) ||
               (e.kind == Entry::Move && !wanted(tuple, Entry::Copy) && !wanted(tuple, Entry::Move));
   emit(last ? Op::UNPACK_LAST : Op::UNPACK, 0, offset_of(tuple), count).x = int32_t(rows);
   if (last) {

@@ -152,6 +152,10 @@ class Lowering {
   void before_moves(int64_t first, int64_t count);
   void add_fills(int64_t first, int64_t count);
   int32_t borrow(int64_t position);
+  int32_t lent(int64_t position);
+  int32_t lend(int64_t position, int32_t slot);
+  Step* lendable(int32_t slot);
+  int32_t lent_slot();
   int32_t taken(int64_t position);
   void release(Entry e, int64_t position);
   bool bequeath(int32_t slot);
@@ -169,11 +173,14 @@ class Lowering {
   void typed(StepOp op, const char* letters, char result, const Rule& rule);
   void list_get();
   void list_set();
+  bool is_dropped() const;
   bool row_is_dropped(int64_t position) const;
   int32_t list_of(int32_t slot) const;
   void list_append();
   bool take_step(StepOp op, int32_t slot, Step* taken);
   bool is_one(const Entry& e) const;
+  bool is_character(const Entry& e) const;
+  void compare_characters(StepOp op, const Step& left, const Step& right);
   void string_equal(StepOp op);
   void dict_set();
   void dict_get_or();
@@ -215,6 +222,8 @@ class Lowering {
   std::vector<char> counted_;       // by block: a LOOP whose trips some way to it counts
   std::vector<const Rule*> rules_;  // by operator
   std::vector<Value> constants_;
+  std::vector<int32_t> lent_slots_;
+  size_t next_lent_ = 0;
   std::unordered_map<uint64_t, std::vector<int32_t>> constant_index_;
   int32_t stack_slots_, first_spare_, first_constant_;
   size_t work_ = 0;

@@ -19,9 +19,24 @@ bool is_getter(Op op) {
   return std::any_of(std::begin(kGetters), std::end(kGetters),
                      [op](Op first) { return op >= first && int32_t(op) <= int32_t(first) + 3; });
 }
+bool is_lent_getter(Op op) { return op >= Op::LIST_GET_LENT && op <= Op::DICT_GET_OR_LENT; }
+Op lent_form(Op op) {
+  switch (op) {
+    case Op::LIST_GET: return Op::LIST_GET_LENT;
+    case Op::ROW_GET: return Op::ROW_GET_LENT;
+    case Op::DICT_GET: return Op::DICT_GET_LENT;
+    case Op::ATTRIBUTE: return Op::ATTRIBUTE_LENT;
+    case Op::TUPLE_AT: return Op::TUPLE_AT_LENT;
+    case Op::PART_GET: return Op::PART_GET_LENT;
+    case Op::DICT_GET_OR: return Op::DICT_GET_OR_LENT;
+    default: return Op::kCount;
+  }
+}
+constexpr size_t kLentAtOnce = 3;  // steps back to a getter
+
 // Steps that read slots b, c and perhaps x, write slot a and do nothing else.
 bool only_computes(Op op) {
-  return op <= Op::SQRT_FLOAT || is_getter(op) || op == Op::GUARD_INT || op == Op::GUARD_FLOAT ||
+  return op <= Op::SQRT_FLOAT || is_getter(op) || is_lent_getter(op) || op == Op::GUARD_INT || op == Op::GUARD_FLOAT ||
          op == Op::GUARD_BOOL || op == Op::COPY_RAW || op == Op::RESET ||
          op == Op::COPY || op == Op::STRING_AT || op == Op::LIST_LEN ||
          op == Op::STRING_LEN || op == Op::DICT_LEN;
@@ -249,14 +264,58 @@ void Lowering::add_fills(int64_t first, int64_t count) {
 
 // The slot of an operand that is only looked at. It stays an entry: release() ends it.
 int32_t Lowering::borrow(int64_t position) {
-  Entry& e = stack_[size_t(position)];
+  const Entry& e = stack_[size_t(position)];
   if (e.kind == Entry::Constant) {
-    const Value& value = f_.constants[size_t(e.index)];
-    bool kept = uncounted(one(value.tag())) || value.is_string();
-    if (!plain_ && kept) return constant_slot(value);
+    if (!plain_) return constant_slot(f_.constants[size_t(e.index)]);
     materialise(position);
   }
   return slot_of_entry(stack_[size_t(position)], position);
+}
+
+// The same for an operand of the next step to be made, which may be where its getter found it.
+int32_t Lowering::lent(int64_t position) { return lend(position, borrow(position)); }
+
+int32_t Lowering::lend(int64_t position, int32_t slot) {
+  bool above = !plain_ && stack_[size_t(position)].kind == Entry::Own && slot == own(position);
+  Step* getter = above ? lendable(slot) : nullptr;
+  if (!getter) return slot;
+  int32_t from = getter->b / int32_t(sizeof(Value)), to = from < first_constant_ ? -1 : from;
+  if (std::find(lent_slots_.begin(), lent_slots_.end(), to) == lent_slots_.end()) to = lent_slot();
+  getter->op = lent_form(getter->op);
+  getter->a = offset_of(to);
+  set_tags(slot, kUncountedTags);  // as it was before
+  return to;
+}
+
+// The getter of what is above the stack, where that stays alive until the next step is done: what
+// it is got from is a register, a constant or lent itself, and nothing since drops a register.
+Step* Lowering::lendable(int32_t slot) {
+  int32_t offset = offset_of(slot), registers = offset_of(f_.registers),
+          constants = offset_of(first_constant_);
+  for (size_t back = 1; back <= std::min(kLentAtOnce, out_->size()); ++back) {
+    Step& step = (*out_)[out_->size() - back];
+    if (step.a == offset) {
+      auto stays = [&](int32_t from) { return from < registers || from >= constants; };
+      bool rooted = stays(step.b) && (step.op != Op::DICT_GET_OR || stays(step.x));
+      bool reads = step.c == offset || step.x == offset;
+      return rooted && !reads && lent_form(step.op) != Op::kCount ? &step : nullptr;
+    }
+    bool above = step.a >= registers && step.a < constants;
+    bool harmless = step.op <= Op::SQRT_FLOAT || is_lent_getter(step.op) ||
+                    (above && (is_getter(step.op) || step.op == Op::RESET));
+    if (!harmless || step.b == offset || step.c == offset || step.x == offset) return nullptr;
+  }
+  return nullptr;
+}
+
+// One of a few in turn: of so many steps before the next one no two have the same.
+int32_t Lowering::lent_slot() {
+  size_t at = next_lent_++ % (kLentAtOnce + 1);
+  if (at == lent_slots_.size()) {
+    lent_slots_.push_back(first_constant_ + int32_t(constants_.size()));
+    constants_.push_back(Value());
+  }
+  return lent_slots_[at];
 }
 
 // The slot of an operand that the step takes when it is counted, and copies when it is not.

@@ -134,14 +134,17 @@ void Lowering::typed(StepOp op, const char* letters, char result, const Rule& ru
 void Lowering::list_get() {
   int64_t first = int64_t(stack_.size()) - 2;
   int32_t list = borrow(first), index = guarded(first + 1, 'i');
+  bool in_place = stack_[size_t(first)].kind == Entry::Own;
+  Step row;
+  bool got = in_place && !out_->empty() && list_of(own(first)) >= 0;
+  if (!got) list = lend(first, list);
   pop();
   Entry holder = pop();
-  bool in_place = holder.kind == Entry::Own;
-  Step row;
   if (in_place && index != own(first) && take_step(Op::LIST_GET, own(first), &row)) {
     emit_result(Op::ROW_GET, own(first), row.b, row.c, kAnyTags, row.b != row.a).x =
         offset_of(index);
   } else {
+    in_place = in_place && list == own(first);
     emit_result(Op::LIST_GET, own(first), offset_of(list), offset_of(index), kAnyTags, !in_place);
     if (!in_place) release(holder, first);
   }
@@ -167,7 +170,7 @@ bool Lowering::lent(const Rule& rule) {
   for (int64_t p = first; p < first + given; ++p) {
     const Entry& e = stack_[size_t(p)];
     bool constant = e.kind == Entry::Constant;
-    row(constant ? &f_.constants[size_t(e.index)] : nullptr, constant ? 0 : borrow(p));
+    row(constant ? &f_.constants[size_t(e.index)] : nullptr, constant ? 0 : lent(p));
   }
   for (const Value& value : use.defaults) row(&value, 0);
   draft_->calls.push_back(call);
@@ -218,6 +221,7 @@ void Lowering::list_set() {
     stack_.resize(size_t(first));
     ++pc_;  // the DROP
   } else {
+    if (is_dropped()) list = lend(first, list);
     pop();
     pop();
     emit(for_numbers(Op::LIST_SET, known), offset_of(list), offset_of(index), offset_of(value));
@@ -225,11 +229,15 @@ void Lowering::list_set() {
   emptied(value);
 }
 
+// Whether what an operator gives is dropped next.
+bool Lowering::is_dropped() const {
+  return f_.code[pc_ + 1].op == Opcode::DROP && shape_.flow.block[pc_ + 1] < 0;
+}
+
 // Whether the list at a position was just got from a list in a register, and is dropped next.
 bool Lowering::row_is_dropped(int64_t position) const {
-  bool dropped = !plain_ && stack_[size_t(position)].kind == Entry::Own &&
-                 f_.code[pc_ + 1].op == Opcode::DROP && shape_.flow.block[pc_ + 1] < 0;
-  return dropped && list_of(own(position)) >= 0;
+  bool above = !plain_ && stack_[size_t(position)].kind == Entry::Own;
+  return above && is_dropped() && list_of(own(position)) >= 0;
 }
 
 // The offset of the list that the value in a slot above the stack was just got from; -1 where that
@@ -245,7 +253,7 @@ int32_t Lowering::list_of(int32_t slot) const {
 
 void Lowering::list_append() {
   int64_t first = int64_t(stack_.size()) - 2;
-  int32_t list = borrow(first), value = taken(first + 1);
+  int32_t value = taken(first + 1), list = is_dropped() ? lent(first) : borrow(first);
   Tags known = tags_of_entry(stack_.back(), first + 1);
   pop();
   emit(for_numbers(Op::LIST_APPEND, known), offset_of(list), offset_of(value));
@@ -260,7 +268,7 @@ void Lowering::emptied(int32_t slot) {
 
 void Lowering::dict_set() {
   int64_t first = int64_t(stack_.size()) - 3;
-  int32_t dict = borrow(first), key = borrow(first + 1), value = taken(first + 2);
+  int32_t value = taken(first + 2), dict = lent(first), key = lent(first + 1);
   pop();
   Entry name = pop(), holder = pop();
   emit(Op::DICT_SET, offset_of(dict), offset_of(key), offset_of(value));
@@ -271,9 +279,9 @@ void Lowering::dict_set() {
 
 void Lowering::dict_get_or() {
   int64_t first = int64_t(stack_.size()) - 3;
-  int32_t dict = borrow(first), key = borrow(first + 1), other = borrow(first + 2);
+  int32_t dict = lent(first), key = lent(first + 1), other = borrow(first + 2);
   Entry last = pop(), name = pop(), holder = pop();
-  bool in_place = holder.kind == Entry::Own;
+  bool in_place = dict == own(first);
   bool movable = !in_place && !name.ends() && !last.ends();
   emit_result(Op::DICT_GET_OR, own(first), offset_of(dict), offset_of(key), kAnyTags, movable).x =
       offset_of(other);
@@ -285,10 +293,10 @@ void Lowering::dict_get_or() {
 
 void Lowering::string_at() {
   int64_t first = int64_t(stack_.size()) - 2;
-  int32_t text = borrow(first), index = guarded(first + 1, 'i');
+  int32_t index = guarded(first + 1, 'i'), text = lent(first);
   pop();
   Entry holder = pop();
-  bool in_place = holder.kind == Entry::Own;
+  bool in_place = text == own(first);
   emit_result(Op::STRING_AT, own(first), offset_of(text), offset_of(index), one(Tag::String),
               !in_place);
   if (!in_place) release(holder, first);
@@ -302,12 +310,23 @@ void Lowering::string_equal(StepOp op) {
   bool own_both = !plain_ && stack_[size_t(first)].kind == Entry::Own &&
                   stack_[size_t(first + 1)].kind == Entry::Own;
   bool taken = own_both && take_step(Op::STRING_AT, own(first + 1), &right);
+  if (is_character(stack_.back()) && stack_[size_t(first)].kind == Entry::Own &&
+      take_step(Op::STRING_AT, own(first), &left)) {  // that of a text that is a character
+    right.b = offset_of(borrow(first + 1));
+    right.c = offset_of(constant_slot(Value(0)));
+    return compare_characters(op, left, right);
+  }
   if (taken && (right.b == right.a || !take_step(Op::STRING_AT, own(first), &left))) {
     emit(Op::STRING_AT, right.a, right.b, right.c);
     set_tags(own(first + 1), one(Tag::String));
     taken = false;
   }
   if (!taken) return look_at_two(op, one(Tag::Bool));
+  compare_characters(op, left, right);
+}
+
+void Lowering::compare_characters(StepOp op, const Step& left, const Step& right) {
+  int64_t first = int64_t(stack_.size()) - 2;
   pop();
   pop();
   Step& step = emit_result(op == Op::STRING_EQ ? Op::CHARACTER_EQ : Op::CHARACTER_NE, own(first),
@@ -315,6 +334,12 @@ void Lowering::string_equal(StepOp op) {
   step.x = right.b;
   step.y = right.c;
   stack_.push_back(Entry());
+}
+
+bool Lowering::is_character(const Entry& e) const {
+  if (plain_ || e.kind != Entry::Constant) return false;
+  const Value& value = f_.constants[size_t(e.index)];
+  return value.is_string() && value.as_string().size() == 1;
 }
 
 bool Lowering::is_one(const Entry& e) const {
@@ -331,10 +356,11 @@ void Lowering::string_add() {
   bool append = dies(first), prepend = !append && dies(first + 1);
   int32_t a = append ? taken(first) : borrow(first);
   int32_t b = prepend ? taken(first + 1) : borrow(first + 1);
+  if (append) b = lend(first + 1, b);
   Entry second = pop(), holder = pop();
   Op op = append ? Op::STRING_APPEND : prepend ? Op::STRING_PREPEND : Op::STRING_ADD;
   // Where the slot of the result holds an operand that is not taken, it has to be written over.
-  bool movable = append || (prepend && holder.kind != Entry::Own);
+  bool movable = append || holder.kind != Entry::Own;
   if (append && a == own(first)) set_tags(a, one(Tag::None));
   emit_result(op, own(first), offset_of(a), offset_of(b), one(Tag::String), movable);
   if (append && a != own(first)) emptied(a);
@@ -403,16 +429,17 @@ void Lowering::construct(StepOp op, int64_t count, const Type* type) {
 
 void Lowering::attribute(int32_t slot) {
   int64_t position = int64_t(stack_.size()) - 1;
-  int32_t object = borrow(position);
+  int32_t object = lent(position);
   Entry holder = pop();
-  emit_result(Op::ATTRIBUTE, own(position), offset_of(object), 0, kAnyTags, false).x = slot;
+  bool movable = object != own(position);
+  emit_result(Op::ATTRIBUTE, own(position), offset_of(object), 0, kAnyTags, movable).x = slot;
   if (holder.kind != Entry::Own) release(holder, position);
   stack_.push_back(Entry());
 }
 
 void Lowering::set_attribute(int32_t slot) {
   int64_t first = int64_t(stack_.size()) - 2;
-  int32_t object = borrow(first), value = taken(first + 1);
+  int32_t value = taken(first + 1), object = lent(first);
   pop();
   Entry holder = pop();
   emit(Op::SET_ATTRIBUTE, offset_of(object), offset_of(value)).x = slot;
@@ -423,11 +450,10 @@ void Lowering::set_attribute(int32_t slot) {
 // The result takes the place of the first operand; the step drops what is there.
 void Lowering::look_at_two(StepOp op, Tags result) {
   int64_t first = int64_t(stack_.size()) - 2;
-  int32_t a = borrow(first), b = borrow(first + 1);
+  int32_t a = lent(first), b = lent(first + 1);
   Entry second = pop(), holder = pop();
   bool stays = second.ends() && !uncounted(tags(second.index));
-  emit_result(op, own(first), offset_of(a), offset_of(b), result,
-              holder.kind != Entry::Own && !stays);
+  emit_result(op, own(first), offset_of(a), offset_of(b), result, a != own(first) && !stays);
   release(second, first + 1);
   if (holder.kind != Entry::Own) release(holder, first);
   stack_.push_back(Entry());
@@ -435,9 +461,9 @@ void Lowering::look_at_two(StepOp op, Tags result) {
 
 void Lowering::look_at_one(StepOp op, Tags result) {
   int64_t position = int64_t(stack_.size()) - 1;
-  int32_t a = borrow(position);
+  int32_t a = lent(position);
   Entry holder = pop();
-  emit_result(op, own(position), offset_of(a), 0, result, holder.kind != Entry::Own);
+  emit_result(op, own(position), offset_of(a), 0, result, a != own(position));
   if (holder.kind != Entry::Own) release(holder, position);
   stack_.push_back(Entry());
 }

@@ -78,6 +78,12 @@ inline size_t position_in(const List& list, int64_t index) {
 inline Value element(const List& list, int64_t index) {
   return list.get(position_in(list, index));
 }
+// The element where it lies; a number that lies there without a tag is put into `number`.
+inline const Value& lent_element(const List& list, int64_t index, Value* number) {
+  size_t at = position_in(list, index);
+  if (list.kind() == List::Kind::Values) return list.values()[at];
+  return *number = list.get(at);
+}
 // The list in a list of lists. It stays where it is.
 inline const List& row_of(const Value& rows, int64_t row) {
   const List& list = rows.as_list();

@@ -54,7 +54,7 @@ inline Value make_tuple(char* slots, const lower::Fill* rows, int32_t count, con
 }
 inline Value make_list(char* slots, const lower::Fill* rows, int32_t count, const Type& type) {
   Ref<List> list = List::make(nullptr, 0, type.elements[0]);
-  for (int32_t k = 0; k < count; ++k) list->push(named_by(slots, rows[k]));
+  for (int32_t k = 0; k < count; ++k) list->append(named_by(slots, rows[k]));
   return list;
 }
 

@@ -34,6 +34,7 @@ void Machine::loop() {
   Frame* frame;
   const Step* pc;
   char* slots;
+  Value lent_number;  // never holds what is counted
 
 #define SAVE() (frame->pc = pc)
 #define RELOAD() \

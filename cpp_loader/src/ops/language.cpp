@@ -1,28 +1,66 @@
 #include "language.h"
 
+#include <charconv>
 #include <cstdio>
+#include <cstring>
 
 #include "values/type.h"
 #include "scratch.h"
 
 namespace scriptlang::language {
 
-Value format(const Value* values, int64_t count) {
-  const std::string& text = values[0].as_string();
-  std::string out;
-  int64_t used = 1;
-  for (size_t begin = 0;; ++used) {
-    size_t hole = text.find("{}", begin);
-    memory::ask_to_grow(out, text.size() - begin);
-    out.append(text, begin, hole == std::string::npos ? hole : hole - begin);
-    if (hole == std::string::npos) return Value(out);
-    if (used >= count) {
-      raise(ErrorKind::RuntimeError, "Too few arguments for format string: ", text);
+namespace {
+
+// A text of pieces: a short one lies in the stack.
+class Pieces {
+ public:
+  void add(std::string_view piece) {
+    if (far_.empty() && size_ + piece.size() <= sizeof near_) {
+      std::memcpy(near_ + size_, piece.data(), piece.size());
+      size_ += piece.size();
+      return;
     }
-    std::string part = to_text(values[used]);
-    memory::ask_to_grow(out, part.size());
-    out += part;
-    begin = hole + 2;
+    if (far_.empty()) far_.assign(near_, size_);
+    memory::ask_to_grow(far_, piece.size());
+    far_.append(piece);
+  }
+  void add(const Value& value) {
+    if (value.is_string()) return add(std::string_view(value.as_string()));
+    if (!value.is_int()) return add(std::string_view(to_text(value)));
+    char digits[24];
+    char* end = std::to_chars(digits, digits + sizeof digits, value.raw_int()).ptr;
+    add(std::string_view(digits, size_t(end - digits)));
+  }
+  Value value() {
+    return far_.empty() ? Value::of_text({near_, size_}) : Value(std::move(far_));
+  }
+
+ private:
+  char near_[192];
+  size_t size_ = 0;
+  std::string far_;
+};
+
+}  // namespace
+
+Value format(const Value* values, int64_t count) {
+  std::string_view text = values[0].as_string();
+  Pieces out;
+  int64_t used = 1;
+  for (size_t begin = 0, at = 0;;) {
+    const void* brace = at < text.size() ? std::memchr(&text[at], '{', text.size() - at) : nullptr;
+    if (!brace) {
+      out.add(text.substr(begin));
+      return out.value();
+    }
+    at = size_t(static_cast<const char*>(brace) - text.data()) + 1;
+    if (at == text.size() || text[at] != '}') continue;
+    out.add(text.substr(begin, at - 1 - begin));
+    if (used >= count) {
+      raise(ErrorKind::RuntimeError, "Too few arguments for format string: ", values[0].as_string());
+    }
+    out.add(values[used++]);
+    begin = ++at;
   }
 }
 

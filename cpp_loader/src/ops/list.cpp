@@ -1,5 +1,6 @@
 // Lists: elements, slices, in-place changes, searching, sorting.
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <type_traits>
 
@@ -52,50 +53,119 @@ size_t find(const List& list, const Value& wanted) {
   return count;
 }
 
-bool less(const Value& a, const Value& b, int depth) {
-  if (a.is_string() && b.is_string()) return a.as_string() < b.as_string();
+// Below, at or above zero. What has no order with another (NaN) is at it.
+int order(const Value& a, const Value& b, int depth) {
+  if (a.is_string() && b.is_string()) return a.as_string().compare(b.as_string());
   if (a.is_tuple() && b.is_tuple()) {
     if (depth > kMaxNesting) raise(ErrorKind::RuntimeError, "a value is nested too deeply");
     const Tuple::Items &x = a.as_tuple().items, &y = b.as_tuple().items;
     for (size_t k = 0; k < x.size() && k < y.size(); ++k) {
-      if (less(x[k], y[k], depth + 1)) return true;
-      if (less(y[k], x[k], depth + 1)) return false;
+      if (int first = order(x[k], y[k], depth + 1)) return first;
     }
-    return x.size() < y.size();
+    return x.size() < y.size() ? -1 : x.size() > y.size();
   }
   if (a.is_object() || a.is_tensor() || a.is_list() || a.is_dict() || a.is_none()) {
     raise(ErrorKind::RuntimeError, "values of type ", tag_name(a.tag()), " cannot be sorted");
   }
-  if (a.is_int() && b.is_int()) return a.raw_int() < b.raw_int();
-  return Scalar::of(a).d < Scalar::of(b).d;
+  auto compare = [](auto x, auto y) { return x < y ? -1 : y < x; };
+  if (a.is_int() && b.is_int()) return compare(a.raw_int(), b.raw_int());
+  return compare(Scalar::of(a).d, Scalar::of(b).d);
 }
 
-// By binary merges: never trusts the order to be strict (NaN), unlike std::sort.
+// Short runs by insertion, then by binary merges: never trusts the order to be strict (NaN), unlike
+// std::sort.
 template <class T, class Before>
 void merge_sort(T* items, size_t count, const Before& before) {
+  constexpr size_t kRun = 8;
+  for (size_t begin = 0; begin < count; begin += kRun) {
+    for (size_t k = begin + 1; k < std::min(begin + kRun, count); ++k) {
+      T item = items[k];
+      size_t to = k;
+      for (; to > begin && before(item, items[to - 1]); --to) items[to] = items[to - 1];
+      items[to] = item;
+    }
+  }
+  if (count <= kRun) return;
   std::unique_ptr<T[]> buffer(new T[count]);
-  for (size_t width = 1; width < count; width *= 2) {
+  T *from = items, *into = buffer.get();
+  for (size_t width = kRun; width < count; width *= 2) {
     for (size_t begin = 0; begin < count; begin += 2 * width) {
       size_t middle = std::min(begin + width, count), end = std::min(begin + 2 * width, count);
       size_t left = begin, right = middle, to = begin;
-      while (left < middle || right < end) {
-        bool take_right = left == middle || (right < end && before(items[right], items[left]));
-        buffer[to++] = std::move(items[take_right ? right++ : left++]);
+      while (left < middle && right < end) {
+        into[to++] = before(from[right], from[left]) ? from[right++] : from[left++];
       }
+      while (left < middle) into[to++] = from[left++];
+      while (right < end) into[to++] = from[right++];
     }
-    std::swap_ranges(items, items + count, buffer.get());
+    std::swap(from, into);
   }
+  if (from != items) std::copy_n(from, count, items);
 }
 
-// A comparison may raise: only for a list that nobody else sees.
+// A number in the order of the values: equal for those that have to be looked at.
+struct Keyed {
+  uint64_t key;
+  const Value* value;
+};
+bool find_key(const Value& v, uint64_t* key) {
+  constexpr uint64_t kSign = uint64_t(1) << 63;
+  if (v.is_int()) {
+    *key = uint64_t(v.raw_int()) ^ kSign;
+  } else if (v.is_double()) {
+    uint64_t bits = v.raw_double() == 0 ? 0 : v.bits();
+    *key = bits & kSign ? ~bits : bits | kSign;
+    return v.raw_double() == v.raw_double();
+  } else if (v.is_string()) {
+    const std::string& text = v.as_string();
+    *key = 0;
+    for (size_t k = 0; k < 8; ++k) {
+      *key = *key << 8 | (k < text.size() ? static_cast<unsigned char>(text[k]) : 0);
+    }
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// By the values, or by the first items of tuples; where these are not all of one kind, there are
+// no keys.
+void find_keys(const Value* first, Keyed* items, size_t count) {
+  auto leading = [](const Value& v) {
+    bool lies_in = v.is_tuple() && !v.as_tuple().items.empty();
+    return lies_in ? &v.as_tuple().items[0] : &v;
+  };
+  bool keyed = true;
+  for (size_t k = 0; k < count; ++k) {
+    items[k] = {0, first + k};
+    const Value& lead = *leading(first[k]);
+    keyed = keyed && first[k].tag() == first[0].tag() && lead.tag() == leading(first[0])->tag() &&
+            find_key(lead, &items[k].key);
+  }
+  for (size_t k = 0; k < count && !keyed; ++k) items[k].key = 0;
+}
+
+// A comparison may raise: then the list is as it was.
+void sort_values(Value* first, size_t count, bool reverse) {
+  std::unique_ptr<Keyed[]> items(new Keyed[count]);
+  find_keys(first, items.get(), count);
+  merge_sort(items.get(), count, [reverse](const Keyed& a, const Keyed& b) {
+    if (a.key != b.key) return (a.key < b.key) != reverse;
+    return reverse ? order(*b.value, *a.value, 0) < 0 : order(*a.value, *b.value, 0) < 0;
+  });
+  std::unique_ptr<char[]> sorted(new char[count * sizeof(Value)]);  // moved as bytes
+  for (size_t k = 0; k < count; ++k) {
+    std::memcpy(&sorted[k * sizeof(Value)], static_cast<const void*>(items[k].value), sizeof(Value));
+  }
+  std::memcpy(static_cast<void*>(first), sorted.get(), count * sizeof(Value));
+}
+
 void sort_list(List& list, bool reverse) {
   list.visit([&](auto* first) {
     using T = std::remove_reference_t<decltype(*first)>;
     size_t count = list.size();
     if constexpr (std::is_same_v<T, Value>) {
-      merge_sort(first, count, [reverse](const Value& a, const Value& b) {
-        return reverse ? less(b, a, 0) : less(a, b, 0);
-      });
+      if (count > 1) sort_values(first, count, reverse);
     } else if constexpr (std::is_same_v<T, double>) {
       merge_sort(first, count, [reverse](T a, T b) { return reverse ? b < a : a < b; });
     } else {

@@ -106,6 +106,9 @@ SL_OP(aten_str) {
     out[0] = args[0];
   } else if (args[0].is_int()) {
     out[0] = Value::of_digits(args[0].raw_int());
+  } else if (args[0].is_double()) {
+    char room[kFloatText];
+    out[0] = Value::of_text({room, write_float(room, args[0].raw_double())});
   } else {
     out[0] = Value(to_text(args[0]));
   }

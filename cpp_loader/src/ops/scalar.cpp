@@ -1,4 +1,5 @@
 // Arithmetic, comparison and conversion of ints, floats, bools and complex numbers.
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -289,6 +290,14 @@ SL_OP(aten_Int_str) {
 }
 SL_OP(aten_Float_str) {
   const std::string& text = args.string(0);
+#if defined(__cpp_lib_to_chars)
+  double quick;  // of plain decimals; what is written otherwise is for strtod
+  const char *first = text.data(), *last = first + text.size();
+  bool plain = first != last && *first >= '0' && *first <= '9';
+  std::from_chars_result read = {first, std::errc()};
+  if (plain) read = std::from_chars(first, last, quick);
+  if (plain && read.ptr == last && read.ec == std::errc()) return out[0].set_double(quick);
+#endif
   char* end = nullptr;
   double value = std::strtod(text.c_str(), &end);
   if (end == text.c_str() || end != text.c_str() + text.size()) {

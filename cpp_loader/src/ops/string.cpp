@@ -2,6 +2,8 @@
 // character classes know ASCII.
 #include <algorithm>
 #include <cctype>
+#include <cstring>
+#include <utility>
 
 #include "values/type.h"
 #include "language.h"
@@ -75,17 +77,27 @@ Value split_spaces(Text text) {
   return parts;
 }
 
+// Where a text that is not empty comes next; null where it does not.
+const char* next_of(std::string_view wanted, const char* at, const char* end) {
+  for (;; ++at) {
+    if (size_t(end - at) < wanted.size()) return nullptr;
+    size_t first = size_t(end - at) - wanted.size() + 1;
+    at = static_cast<const char*>(std::memchr(at, wanted[0], first));
+    if (!at || wanted.size() == 1 || same_text({at, wanted.size()}, wanted)) return at;
+  }
+}
+
 Value split(Text text, Text separator, int64_t most) {
   if (separator.empty()) value_error("empty separator");
   Ref<List> parts = string_list();
-  size_t begin = 0;
+  const char *begin = text.data(), *end = begin + text.size();
   for (int64_t cuts = 0; most < 0 || cuts < most; ++cuts) {
-    size_t at = text.find(separator, begin);
-    if (at == std::string::npos) break;
-    parts->push(part(text, begin, at - begin));
+    const char* at = next_of(separator, begin, end);
+    if (!at) break;
+    parts->append(Value::of_text({begin, size_t(at - begin)}));
     begin = at + separator.size();
   }
-  parts->push(part(text, begin));
+  parts->append(Value::of_text({begin, size_t(end - begin)}));
   return parts;
 }
 
@@ -122,12 +134,17 @@ Value split_lines(Text text, bool keep) {
   return lines;
 }
 
-std::string strip(Text text, Text characters, bool left, bool right) {
-  size_t begin = left ? text.find_first_not_of(characters) : 0;
-  if (begin == std::string::npos) return "";
-  size_t last = right ? text.find_last_not_of(characters) : text.size() - 1;
-  if (last == std::string::npos) return "";
-  return text.substr(begin, last - begin + 1);
+Value strip(Text text, Text characters, bool left, bool right) {
+  auto goes = [&](char c) {
+    for (char gone : characters) {
+      if (c == gone) return true;
+    }
+    return false;
+  };
+  const char *begin = text.data(), *end = begin + text.size();
+  while (left && begin != end && goes(*begin)) ++begin;
+  while (right && begin != end && goes(end[-1])) --end;
+  return Value::of_text({begin, size_t(end - begin)});
 }
 
 // Writes a text, short ones without a call. Returns where it ends.
@@ -150,14 +167,16 @@ char* put(char* to, std::string_view text) {
   return to + size;
 }
 
-// Where a text that is not empty comes next; null where it does not.
-const char* next_of(std::string_view wanted, const char* at, const char* end) {
-  for (;; ++at) {
-    if (size_t(end - at) < wanted.size()) return nullptr;
-    size_t first = size_t(end - at) - wanted.size() + 1;
-    at = static_cast<const char*>(std::memchr(at, wanted[0], first));
-    if (!at || same_text({at, wanted.size()}, wanted)) return at;
-  }
+// What `write` writes: it is given the room, which is large enough, and returns where it ends.
+template <class Write>
+Value written(size_t most, const Write& write) {
+  char near[64];
+  if (most <= sizeof near) return Value::of_text({near, size_t(write(near) - near)});
+  std::string text;
+  memory::ask_to_grow(text, most);
+  text.resize(most);
+  text.resize(size_t(write(&text[0]) - &text[0]));
+  return Value(std::move(text));
 }
 
 // The old text may be empty: then the fresh one comes between all characters.
@@ -176,9 +195,8 @@ std::string spread(Text text, Text fresh, int64_t most) {
   }
 }
 
-std::string replace(Text text, Text old, Text fresh, int64_t most) {
+Value replace(Text text, Text old, Text fresh, int64_t most) {
   if (old.empty()) return spread(text, fresh, most);
-  const char *begin = text.data(), *end = begin + text.size();
   size_t size = text.size();
   if (fresh.size() > old.size()) {
     int64_t hits = count(text, old, {0, text.size()});
@@ -186,19 +204,16 @@ std::string replace(Text text, Text old, Text fresh, int64_t most) {
     memory::ask(hits, int64_t(fresh.size() - old.size()));
     size += size_t(hits) * (fresh.size() - old.size());
   }
-  std::string out;
-  memory::ask_to_grow(out, size);
-  out.resize(size);
-  char* to = &out[0];
-  for (int64_t n = 0; most < 0 || n < most; ++n) {
-    const char* hit = next_of(old, begin, end);
-    if (!hit) break;
-    to = put(put(to, {begin, size_t(hit - begin)}), fresh);
-    begin = hit + old.size();
-  }
-  to = put(to, {begin, size_t(end - begin)});
-  out.resize(size_t(to - &out[0]));
-  return out;
+  return written(size, [&](char* to) {
+    const char *begin = text.data(), *end = begin + text.size();
+    for (int64_t n = 0; most < 0 || n < most; ++n) {
+      const char* hit = next_of(old, begin, end);
+      if (!hit) break;
+      to = put(put(to, {begin, size_t(hit - begin)}), fresh);
+      begin = hit + old.size();
+    }
+    return put(to, {begin, size_t(end - begin)});
+  });
 }
 
 // Widths come from the program: what they allocate counts before it is allocated.
@@ -237,9 +252,11 @@ std::string expand_tabs(Text text, int64_t width) {
 }
 
 template <class F>
-std::string mapped(std::string text, F f) {
-  for (char& c : text) c = char(f(static_cast<unsigned char>(c)));
-  return text;
+Value mapped(Text text, F f) {
+  return written(text.size(), [&](char* to) {
+    for (char c : text) *to++ = char(f(static_cast<unsigned char>(c)));
+    return to;
+  });
 }
 
 std::string title(std::string text) {
@@ -274,9 +291,9 @@ bool any_of(Text text, F f) {
   return !all_of(text, [&](unsigned char c) { return f(c) == 0; });
 }
 
-int upper(int c) { return std::toupper(c); }
-int lower(int c) { return std::tolower(c); }
-int swap_case(int c) { return std::isupper(c) ? std::tolower(c) : std::toupper(c); }
+constexpr auto upper = [](int c) { return c - (unsigned(c - 'a') < 26u ? 32 : 0); };
+constexpr auto lower = [](int c) { return c + (unsigned(c - 'A') < 26u ? 32 : 0); };
+constexpr auto swap_case = [](int c) { return unsigned((c | 32) - 'a') < 26u ? c ^ 32 : c; };
 constexpr auto is_alnum = [](unsigned char c) { return std::isalnum(c); };
 constexpr auto is_alpha = [](unsigned char c) { return std::isalpha(c); };
 constexpr auto is_digit = [](unsigned char c) { return c >= '0' && c <= '9'; };
@@ -322,7 +339,8 @@ SL_OP(aten___getitem___str) {
 SL_OP(prim_StringIndex) { op_aten___getitem___str(ctx, args, out); }
 SL_OP(aten_list) {
   Ref<List> letters = string_list();
-  for (char c : args.string(0)) letters->push(Value::of_character(c));
+  letters->reserve(args.string(0).size());
+  for (char c : args.string(0)) letters->append(Value::of_character(c));
   out[0] = std::move(letters);
 }
 
@@ -413,21 +431,19 @@ SL_OP(aten_join) {
   size_t size = 0;
   for (const Value& part : parts) size += part.as_string().size() + separator.size();
   if (!parts.empty()) size -= separator.size();
-  std::string text;
-  memory::ask_to_grow(text, size);
-  text.resize(size);
-  char* to = &text[0];
-  for (const Value& part : parts) {
-    if (&part != parts.begin()) to = put(to, separator);
-    to = put(to, part.raw_string().text);
-  }
-  out[0] = Value(std::move(text));
+  out[0] = written(size, [&](char* to) {
+    for (const Value& part : parts) {
+      if (&part != parts.begin()) to = put(to, separator);
+      to = put(to, part.raw_string().text);
+    }
+    return to;
+  });
 }
-SL_OP(aten_strip) { out[0] = Value(strip(args.string(0), args.string(1), true, true)); }
-SL_OP(aten_lstrip) { out[0] = Value(strip(args.string(0), args.string(1), true, false)); }
-SL_OP(aten_rstrip) { out[0] = Value(strip(args.string(0), args.string(1), false, true)); }
+SL_OP(aten_strip) { out[0] = strip(args.string(0), args.string(1), true, true); }
+SL_OP(aten_lstrip) { out[0] = strip(args.string(0), args.string(1), true, false); }
+SL_OP(aten_rstrip) { out[0] = strip(args.string(0), args.string(1), false, true); }
 SL_OP(aten_replace) {
-  out[0] = Value(replace(args.string(0), args.string(1), args.string(2), args.integer(3)));
+  out[0] = replace(args.string(0), args.string(1), args.string(2), args.integer(3));
 }
 
 // ---- padding
@@ -456,14 +472,15 @@ SL_OP(aten_expandtabs) { out[0] = Value(expand_tabs(args.string(0), args.integer
 
 // ---- letters
 
-SL_OP(aten_upper) { out[0] = Value(mapped(args.string(0), upper)); }
-SL_OP(aten_lower) { out[0] = Value(mapped(args.string(0), lower)); }
-SL_OP(aten_swapcase) { out[0] = Value(mapped(args.string(0), swap_case)); }
+SL_OP(aten_upper) { out[0] = mapped(args.string(0), upper); }
+SL_OP(aten_lower) { out[0] = mapped(args.string(0), lower); }
+SL_OP(aten_swapcase) { out[0] = mapped(args.string(0), swap_case); }
 SL_OP(aten_title) { out[0] = Value(title(args.string(0))); }
 SL_OP(aten_capitalize) {
-  std::string text = mapped(args.string(0), lower);
-  if (!text.empty()) text[0] = char(upper(static_cast<unsigned char>(text[0])));
-  out[0] = Value(text);
+  bool first = true;
+  out[0] = mapped(args.string(0), [&](int c) {
+    return std::exchange(first, false) ? upper(c) : lower(c);
+  });
 }
 
 #define SL_ALL_ARE(symbol, predicate) \

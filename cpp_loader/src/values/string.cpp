@@ -48,7 +48,6 @@ struct Packed {
     low = uint64_t(both);
     high = uint64_t(both >> 64) | uint64_t(total) << 56;
   }
-  bool operator==(Packed o) const { return low == o.low && high == o.high; }
   uint32_t hash() const {
     uint64_t x = low * 0x9e3779b97f4a7c15ull;
     x = (x ^ x >> 32 ^ high) * 0xd6e8feb86659fd93ull;
@@ -60,7 +59,7 @@ struct Packed {
 struct Recent {
   static constexpr size_t kPlaces = 1024;
   struct Place {
-    Packed text{{}};
+    uint64_t low = 0, high = 0;
     String* string = nullptr;
   } places[kPlaces];
   ~Recent() {
@@ -98,28 +97,36 @@ String* make_string(std::string_view text, uint32_t hash) {
   return made;
 }
 
-String* short_string(Packed text) {
+// Words by value: a pair that goes through memory is read as one there, which waits for both.
+__attribute__((noinline)) String* fresh_string(uint64_t low, uint64_t high, uint32_t hash) {
+  char bytes[16];
+  std::memcpy(bytes, &low, 8);
+  std::memcpy(bytes + 8, &high, 8);
+  return make_string({bytes, size_t(high >> 56)}, hash);
+}
+
+__attribute__((noinline)) String* keep_fresh(uint64_t low, uint64_t high, uint32_t hash,
+                                             Recent::Place* place) {
+  String* made = fresh_string(low, high, hash);
+  String* old = std::exchange(place->string, made);
+  place->low = low;
+  place->high = high;
+  made->hold();
+  Recent::drop(old);
+  return made;
+}
+
+inline String* short_string(Packed text) {
   uint32_t hash = text.hash();
-  auto fresh = [&] {
-    char bytes[16];
-    std::memcpy(bytes, &text.low, 8);
-    std::memcpy(bytes + 8, &text.high, 8);
-    return make_string({bytes, text.size()}, hash);
-  };
   Recent* strings = recent ? recent : start_recent();
-  if (!strings) return fresh();
+  if (__builtin_expect(!strings, 0)) return fresh_string(text.low, text.high, hash);
   Recent::Place& place = strings->places[(hash >> 1) % Recent::kPlaces];
-  if (place.string && place.text == text) {
+  if (place.string && place.low == text.low && place.high == text.high) {
     if (!memory::quick::runs_now) place.string->refs.fetch_and(~kOwn, std::memory_order_relaxed);
     place.string->hold();
     return place.string;
   }
-  String* made = fresh();
-  String* old = std::exchange(place.string, made);
-  place.text = text;
-  made->hold();
-  Recent::drop(old);
-  return made;
+  return keep_fresh(text.low, text.high, hash, &place);
 }
 
 }  // namespace

@@ -15,11 +15,6 @@ namespace scriptlang {
 
 namespace {
 
-std::string printf_text(const char* format, double value) {
-  char buffer[64];
-  return std::string(buffer, size_t(snprintf(buffer, sizeof buffer, format, value)));
-}
-
 double element_as_double(const Tensor& t, int64_t at) {
   switch (t.dtype()) {
     case ScalarType::UInt8: return t.data<uint8_t>()[at];
@@ -262,12 +257,23 @@ void append_text(std::string* out, const Value& v, int depth) {
 
 }  // namespace
 
-std::string float_text(double v) {
+size_t write_float(char* to, double v) {
   if (std::fabs(v) < 9223372036854775808.0 && double(int64_t(v)) == v) {
-    return std::to_string(int64_t(v)) + ".";
+    char* end = std::to_chars(to, to + kFloatText, int64_t(v)).ptr;
+    *end++ = '.';
+    return size_t(end - to);
   }
-  if (std::isnan(v)) return "nan";  // its sign means nothing
-  return printf_text("%.17g", v);
+  if (std::isnan(v)) return size_t(snprintf(to, kFloatText, "nan"));  // its sign means nothing
+#if defined(__cpp_lib_to_chars)
+  return size_t(std::to_chars(to, to + kFloatText, v, std::chars_format::general, 17).ptr - to);
+#else
+  return size_t(snprintf(to, kFloatText, "%.17g", v));
+#endif
+}
+
+std::string float_text(double v) {
+  char room[kFloatText];
+  return std::string(room, write_float(room, v));
 }
 
 std::string to_text(const Value& v) {

@@ -491,5 +491,7 @@ std::string to_text(const Value& v);
 // A float as both do: "1." for whole numbers below 1e10, else up to 17 digits
 // ("0.10000000000000001").
 std::string float_text(double v);
+constexpr size_t kFloatText = 32;          // room for the longest
+size_t write_float(char* to, double v);  // into so much room; returns how much it took
 
 }  // namespace scriptlang
