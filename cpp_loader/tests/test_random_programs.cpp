@@ -87,7 +87,16 @@ class ProgramMaker {
       code_.emit("LOADC", below(4));
       return;
     }
-    switch (below(11)) {
+    switch (below(14)) {
+      case 11: part_of_pair(depth, 0); return;
+      case 12:
+        value('m', depth - 1), index(depth), op("aten::__getitem__", "t", 2);
+        op("aten::len", "t", 1);
+        return;
+      case 13:
+        value('i', depth - 1), code_.emit("LOADC", 2 + below(2));
+        op(below(2) ? "aten::floordiv" : "aten::remainder", "int", 2);
+        return;
       case 9:
         value('s', depth - 1), index(depth), op("aten::__getitem__", "str", 2);
         op("aten::ord", "", 1);
@@ -114,6 +123,11 @@ class ProgramMaker {
     }
   }
 
+  void part_of_pair(int depth, int part) {
+    value('u', depth - 1), index(depth), op("aten::__getitem__", "t", 2);
+    code_.emit("LOADC", part).emit("TUPLE_INDEX");
+  }
+
   // An int that is an index of most things.
   void index(int depth) {
     if (below(2)) {
@@ -127,8 +141,13 @@ class ProgramMaker {
 
   void condition(int depth) {
     static constexpr const char* kOrders[] = {"aten::lt", "aten::eq", "aten::ne", "aten::ge"};
-    switch (below(4)) {
+    switch (below(6)) {
       case 0: value('d', 0), value('s', depth - 1), op("aten::__contains__", "str", 2); return;
+      case 4: value('s', depth - 1), value('s', depth - 1), op("aten::startswith", "", 2); return;
+      case 5:
+        value('s', depth - 1), index(depth), op("aten::__getitem__", "str", 2);
+        code_.emit("LOADC", 6), op(kOrders[1 + below(2)], "str", 2);
+        return;
       case 1:
       case 2: value('s', depth - 1), value('s', depth - 1), op(kOrders[below(4)], "str", 2);
         return;
@@ -141,6 +160,9 @@ class ProgramMaker {
       code_.emit("LOADC", 6 + below(2));
       return;
     }
+    int kind = below(6);
+    if (kind == 0) return part_of_pair(depth, 1);
+    if (kind == 1) return value('i', depth - 1), op("aten::chr", "", 1);
     value('s', depth - 1);
     if (below(2)) {
       index(depth), op("aten::__getitem__", "str", 2);
@@ -202,8 +224,15 @@ class ProgramMaker {
   }
 
   void statement(int depth) {
-    switch (below(depth > 0 ? 12 : 6)) {
+    switch (below(depth > 0 ? 14 : 6)) {
       case 9: unpack(); return;
+      case 12:
+        value('m', 1), index(2), op("aten::__getitem__", "t", 2), value('i', 2);
+        op("aten::append", "t", 2), code_.emit("DROP");
+        return;
+      case 13:
+        value('u', 1), value('t', 2), op("aten::append", "t", 2), code_.emit("DROP");
+        return;
       case 10:
         value('m', 1), index(2), op("aten::__getitem__", "t", 2), index(2), value('i', 2);
         op("aten::_set_item", "t", 3), code_.emit("DROP");

@@ -198,6 +198,7 @@ namespace scriptlang::lower {
   X(STRING_APPEND, "abc")      /* the same; takes b, which may grow where it is */                \
   X(STRING_PREPEND, "abc")     /* the same; takes c */                                            \
   X(ORD, "ab")                 /* a = ord(b) */                                                   \
+  X(CHR, "ab")                 /* a = chr(b) */                                                   \
   SL_LENT_GETTERS(X)                                                                              \
   X(CHARACTER_EQ, "abcsy")     /* a = b[int c] == x[int y] */                                     \
   X(CHARACTER_NE, "abcsy")                                                                        \

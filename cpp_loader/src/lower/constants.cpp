@@ -12,6 +12,7 @@ using Op = StepOp;
 // The step that holds the int; kCount where there is none.
 Op holding(Op op, int64_t number) {
   bool divides = op == Op::FLOORDIV_INT || op == Op::MOD_INT;
+  if (op == Op::MOD_INT && number == int64_t(1) << 31) return Op::AND_INT_BY;
   if (number != int32_t(number) || (divides && number <= 0)) return Op::kCount;
   if (op == Op::SHR_INT && (number < 0 || number > 63)) return Op::kCount;
   switch (op) {
@@ -77,7 +78,8 @@ void hold_constants(Code* code) {
     const Value& value = code->constants[size_t(k)];
     Op op = value.is_int() ? holding(step.op, value.raw_int()) : Op::kCount;
     if (op == Op::kCount) continue;
-    hold(&step, op, int32_t(value.raw_int()));
+    hold(&step, op, int32_t(op == Op::AND_INT_BY && step.op == Op::MOD_INT ? INT32_MAX
+                                                                           : value.raw_int()));
   }
   size_t kept = size_t(std::max(0, last_used(*code) + 1 - code->first_constant));
   if (kept < code->constants.size()) code->constants.resize(kept);

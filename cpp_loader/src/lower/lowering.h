@@ -137,6 +137,7 @@ class Lowering {
   Step& emit(StepOp op, int32_t a = 0, int32_t b = 0, int32_t c = 0);
   Step& emit_result(StepOp op, int32_t to, int32_t b, int32_t c, Tags result, bool movable = true);
   Step* producer_of(int32_t slot);
+  Step* producer_before_resets(int32_t slot, int32_t to);
   Step* getter_of(int32_t slot);
   bool send_elsewhere(int32_t from, int32_t to);
   int32_t constant_slot(const Value& value);

@@ -74,6 +74,18 @@ Step* Lowering::producer_of(int32_t slot) {
   return &out_->back();
 }
 
+// The same where operands were left since, none of them in these slots.
+Step* Lowering::producer_before_resets(int32_t slot, int32_t to) {
+  if (producer_.steps != out_ || !producer_.movable || producer_.index >= out_->size()) return nullptr;
+  Step& step = (*out_)[producer_.index];
+  if (step.a != offset_of(slot)) return nullptr;
+  bool only_resets = std::all_of(
+      out_->begin() + long(producer_.index) + 1, out_->end(), [&](const Step& later) {
+        return later.op == Op::RESET && later.a != offset_of(slot) && later.a != offset_of(to);
+      });
+  return only_resets ? &step : nullptr;
+}
+
 // The step that got what is in a slot, where it may check at once that this is a number: nothing
 // but steps that read and compute came since, and nothing looked at the value.
 Step* Lowering::getter_of(int32_t slot) {
@@ -93,12 +105,13 @@ Step* Lowering::getter_of(int32_t slot) {
 // Whether a step drops what was in the slot of its result.
 static bool drops_old(StepOp op) {
   return op == Op::OP || op == Op::OP_LENT || is_getter(op) || op == Op::TUPLE || op == Op::LIST ||
-         (op >= Op::STRING_AT && op <= Op::STRING_PREPEND);
+         (op >= Op::STRING_AT && op <= Op::STRING_PREPEND) || op == Op::CHR;
 }
 
 // Lets the last step write its result to another slot; `from` keeps what it had.
 bool Lowering::send_elsewhere(int32_t from, int32_t to) {
   Step* step = producer_of(from);
+  if (!step) step = producer_before_resets(from, to);
   if (!step || !(uncounted(tags(to)) || drops_old(step->op))) return false;
   Tags result = tags(from);
   set_tags(from, producer_.before);

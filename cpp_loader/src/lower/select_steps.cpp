@@ -62,6 +62,7 @@ bool Lowering::typed_operator(const Rule& rule) {
     case Form::ListAppend: list_append(); return true;
     case Form::Length: look_at_one(rule.op, one(Tag::Int)); return true;
     case Form::StringAdd: string_add(); return true;
+    case Form::Character: look_at_one(rule.op, one(Tag::String)); return true;
     case Form::StringAt: string_at(); return true;
     case Form::StringEqual: string_equal(rule.op); return true;
     case Form::DeriveIndex:
@@ -146,7 +147,7 @@ void Lowering::list_get() {
   } else {
     in_place = in_place && list == own(first);
     emit_result(Op::LIST_GET, own(first), offset_of(list), offset_of(index), kAnyTags, !in_place);
-    if (!in_place) release(holder, first);
+    if (holder.kind != Entry::Own) release(holder, first);
   }
   stack_.push_back(Entry());
 }
@@ -287,7 +288,7 @@ void Lowering::dict_get_or() {
       offset_of(other);
   release(last, first + 2);
   release(name, first + 1);
-  if (!in_place) release(holder, first);
+  if (holder.kind != Entry::Own) release(holder, first);
   stack_.push_back(Entry());
 }
 
@@ -299,7 +300,7 @@ void Lowering::string_at() {
   bool in_place = text == own(first);
   emit_result(Op::STRING_AT, own(first), offset_of(text), offset_of(index), one(Tag::String),
               !in_place);
-  if (!in_place) release(holder, first);
+  if (holder.kind != Entry::Own) release(holder, first);
   stack_.push_back(Entry());
 }
 

@@ -276,14 +276,9 @@ void Lowering::loop(int32_t block, int64_t work) {
   int32_t carried = i.n - 2;
   int64_t depth = int64_t(stack_.size()), trip = depth - i.n - 1, most = trip + 1,
           condition = trip + 2;
-  for (int64_t position : {trip, most}) {
-    size_t before = out_->size();
-    materialise(position);
-    bool copies = out_->size() == before + 1 && out_->back().op == Op::COPY_RAW;
-    if (copies) out_->back().x = block + 1;  // taken out where no way to the loop counts
-    guarded(position, 'i');
-  }
-  int32_t known = stack_[size_t(most)].index;
+  const Entry& count = stack_[size_t(most)];
+  bool settled = count.kind == Entry::Constant || count.kind == Entry::Own;
+  int32_t known = settled ? count.index : -1;
   bool endless = shape_.private_counts[size_t(block)] && known >= 0 &&
                  f_.constants[size_t(known)].same(Value(INT64_MAX));
   int32_t number = place_in(body, condition, depth);
@@ -295,11 +290,15 @@ void Lowering::loop(int32_t block, int64_t work) {
   bool always = decision.kind == Entry::Constant &&
                 f_.constants[size_t(decision.index)].same(Value(true));
   Compare compare;
-  int32_t decided = 0;
-  if (!always) {
-    if (!counts) compare = take_compare(decision, condition);
-    if (!compare.fused) decided = guarded(condition, 'b');
+  if (!always && !counts) compare = take_compare(decision, condition);
+  for (int64_t position : {trip, most}) {
+    size_t before = out_->size();
+    materialise(position);
+    bool copies = out_->size() == before + 1 && out_->back().op == Op::COPY_RAW;
+    if (copies) out_->back().x = block + 1;  // taken out where no way to the loop counts
+    guarded(position, 'i');
   }
+  int32_t decided = always || compare.fused ? 0 : guarded(condition, 'b');
   // The values go where the body wants them; so they are there on both ways.
   std::vector<PendingMove> moves;
   for (int64_t p = plain_ ? depth : 0; p < depth; ++p) {

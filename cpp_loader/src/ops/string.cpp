@@ -513,9 +513,7 @@ SL_OP(aten_oct) { out[0] = Value(digits(args.integer(0), "0o", 3)); }
 SL_OP(aten_bin) { out[0] = Value(digits(args.integer(0), "0b", 1)); }
 // One byte of a number in the range of Python's chr.
 SL_OP(aten_chr) {
-  int64_t i = args.integer(0);
-  SL_CHECK(i >= 0 && i < 0x110000, "chr() arg not in range(0x110000), found ", i);
-  out[0] = Value::of_character(char(i & 255));
+  out[0] = Value::of_character(language::character_of_code(args.integer(0)));
 }
 SL_OP(aten_ord) { out[0].set_int(language::code_of_character(args.string(0))); }
 

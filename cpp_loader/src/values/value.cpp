@@ -112,6 +112,14 @@ void destroy_now(Tag tag, Counted* object) noexcept {
   }
 }
 
+// Whether what dies with a tuple ends there: it goes without a look at how deep that is.
+bool holds_nothing(const Tuple& tuple) noexcept {
+  for (const Value& item : tuple.items) {
+    if (item.tag() >= Tag::Tensor) return false;
+  }
+  return true;
+}
+
 void destroy_counted(Tag tag, Counted* object) noexcept {
   if (destroy_depth >= kDestroyDepth) {
     if (!pending) pending = new std::vector<Pending>;
@@ -142,6 +150,8 @@ void Value::destroy_payload() noexcept {
     tensor_.impl()->destroy();
   } else if (tag_ == Tag::String) {
     destroy_now(Tag::String, counted_);  // holds nothing else
+  } else if (tag_ == Tag::Tuple && holds_nothing(*static_cast<Tuple*>(counted_))) {
+    Tuple::destroy(static_cast<Tuple*>(counted_));
   } else {
     destroy_counted(tag_, counted_);
   }
