@@ -329,7 +329,7 @@ void Lowering::unpack() {
     draft_->fills.push_back({fill_of(letter), offset_of(part), 0, nullptr});
     set_tags(part, tags_of(letter));
   }
-  take_apart(e, position, begin, int32_t(count));
+  take_apart(e, position, tuple, begin, int32_t(count));
   for (++pc_; f_.code[pc_ + 1].op == Opcode::DROPR && shape_.flow.block[pc_ + 1] < 0; ++pc_) {
     int32_t part = reg(f_.code[pc_ + 1]);
     if (shape_.flow.left[pc_ + 1] != Flow::kUnread || !shape_.flow.stores(next, part)) break;
@@ -341,8 +341,9 @@ void Lowering::unpack() {
 }
 
 // The step for a tuple that goes where rows say: a list's tuple stays where it is.
-void Lowering::take_apart(const Entry& e, int64_t position, size_t rows, int32_t count) {
-  int32_t tuple = slot_of_entry(e, position), list = e.kind == Entry::Own ? list_of(tuple) : -1;
+void Lowering::take_apart(const Entry& e, int64_t position, int32_t tuple, size_t rows,
+                          int32_t count) {
+  int32_t list = e.kind == Entry::Own ? list_of(tuple) : -1;
   bool kept = list >= 0 && std::none_of(draft_->fills.begin() + long(rows), draft_->fills.end(),
                                         [&](const Fill& row) { return row.to == list; });
   Step got;

@@ -113,7 +113,7 @@ class Lowering {
   char declared_letter(int32_t reg) const;
   bool proven_arguments(const Function& callee, int64_t first) const;
   void unpack();
-  void take_apart(const Entry& e, int64_t position, size_t rows, int32_t count);
+  void take_apart(const Entry& e, int64_t position, int32_t tuple, size_t rows, int32_t count);
   void store(int32_t reg);
   void drop();
   void stack_step(StepOp op, Tags result);

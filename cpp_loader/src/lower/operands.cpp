@@ -352,6 +352,7 @@ bool Lowering::bequeath(int32_t slot) {
     Entry& e = stack_[size_t(p)];
     if (e.index != slot || (e.kind != Entry::Copy && e.kind != Entry::Move)) continue;
     e.kind = Entry::Move;
+    e.kept = false;
     return true;
   }
   return false;

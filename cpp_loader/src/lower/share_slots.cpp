@@ -1,5 +1,8 @@
 #include "share_slots.h"
 
+#include <algorithm>
+#include <map>
+
 #include "blocks.h"
 
 namespace scriptlang::lower {
@@ -39,8 +42,9 @@ class Sharing {
   void run(const Liveness& live) {
     find_conflicts(live);
     find_moves();
+    add_up_moves();
     std::stable_sort(moves_.begin(), moves_.end(),
-                     [](const Move& a, const Move& b) { return a.depth > b.depth; });
+                     [](const Move& a, const Move& b) { return a.weight > b.weight; });
     for (const Move& m : moves_) join(m.from, m.to);
     for (int32_t& slot : flow_.registers) slot = home(slot);
   }
@@ -48,8 +52,23 @@ class Sharing {
  private:
   struct Move {
     int32_t from, to;
-    int depth;  // how many loops it is in
+    int64_t weight;  // how often it is made, guessed by the loops it is in
   };
+
+  // One of each pair: that of all its moves, either way.
+  void add_up_moves() {
+    std::map<std::pair<int32_t, int32_t>, size_t> first;
+    std::vector<Move> pairs;
+    for (const Move& m : moves_) {
+      auto [at, fresh] = first.insert({std::minmax(m.from, m.to), pairs.size()});
+      if (fresh) {
+        pairs.push_back(m);
+      } else {
+        pairs[at->second].weight += m.weight;
+      }
+    }
+    moves_.swap(pairs);
+  }
 
   // What is written, or empty from there on, is apart from all that is wanted then.
   void find_conflicts(const Liveness& live) {
@@ -134,7 +153,7 @@ class Sharing {
 
   void note(int32_t from, int32_t to, size_t pc) {
     bool apart = from == kNone || from == to;
-    if (!apart) moves_.push_back({from, to, depth_[pc]});
+    if (!apart) moves_.push_back({from, to, int64_t(1) << 3 * std::min(depth_[pc], 10)});
   }
 
   // Values go to what the block stores at once; returns where, the top first.

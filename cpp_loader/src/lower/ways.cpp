@@ -152,7 +152,8 @@ void Lowering::follow(int32_t block, int64_t work) {
     charge(4);
     const Instruction& i = f_.code[pc_];
     auto heir = std::find_if(names.begin(), names.end(), [&](auto& n) {
-      return i.op == Opcode::DROPR && n.second.kind == Entry::Copy && n.second.index == reg(i);
+      bool left = n.second.kind == Entry::Copy || n.second.kept;
+      return i.op == Opcode::DROPR && left && n.second.index == reg(i);
     });
     if (i.op == Opcode::JMP) {
       work += i.x <= 0 ? 1 - int64_t(i.x) : 0;
@@ -173,8 +174,10 @@ void Lowering::follow(int32_t block, int64_t work) {
       Entry e = named(reg(i))->second;
       names.erase(named(reg(i)));
       push(e.kind, e.index);
+      if (stack_.back().kind == Entry::Move) stack_.back().kept = e.kept;
     } else if (i.op == Opcode::DROPR && heir != names.end() && shape_.flow.left[pc_] == Flow::kUnread) {
       heir->second.kind = Entry::Move;
+      heir->second.kept = false;
     } else {
       step();
     }

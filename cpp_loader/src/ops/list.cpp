@@ -72,23 +72,12 @@ int order(const Value& a, const Value& b, int depth) {
   return compare(Scalar::of(a).d, Scalar::of(b).d);
 }
 
-// Short runs by insertion, then by binary merges: never trusts the order to be strict (NaN), unlike
-// std::sort.
+// By binary merges: never trusts the order to be strict (NaN), unlike std::sort.
 template <class T, class Before>
 void merge_sort(T* items, size_t count, const Before& before) {
-  constexpr size_t kRun = 8;
-  for (size_t begin = 0; begin < count; begin += kRun) {
-    for (size_t k = begin + 1; k < std::min(begin + kRun, count); ++k) {
-      T item = items[k];
-      size_t to = k;
-      for (; to > begin && before(item, items[to - 1]); --to) items[to] = items[to - 1];
-      items[to] = item;
-    }
-  }
-  if (count <= kRun) return;
   std::unique_ptr<T[]> buffer(new T[count]);
   T *from = items, *into = buffer.get();
-  for (size_t width = kRun; width < count; width *= 2) {
+  for (size_t width = 1; width < count; width *= 2) {
     for (size_t begin = 0; begin < count; begin += 2 * width) {
       size_t middle = std::min(begin + width, count), end = std::min(begin + 2 * width, count);
       size_t left = begin, right = middle, to = begin;

@@ -104,7 +104,22 @@ void Dict::rebuild(size_t buckets) {
   }
 }
 
+// What lies in the first bucket of its hash, as the same object or int, needs no call.
 Value* Dict::look_up(const Value& key) {
+  uint32_t hash = key.is_int()      ? mix(uint64_t(key.raw_int()))
+                  : key.is_string() ? key.raw_string().hash.load(std::memory_order_relaxed)
+                                    : 0;
+  if (__builtin_expect(hash == 0 || live_ == 0, 0)) return look_further(key);
+  const Bucket& bucket = table_[hash & (table_.size() - 1)];
+  if (bucket.index == kFree) return nullptr;
+  if (bucket.index < 0 || bucket.hash != hash) return look_further(key);
+  Entry& entry = entries_[size_t(bucket.index)];
+  if (!entry.key.same(key)) return look_further(key);
+  last_.store(uint32_t(bucket.index), std::memory_order_relaxed);
+  return &entry.value;
+}
+
+__attribute__((noinline)) Value* Dict::look_further(const Value& key) {
   uint32_t hash = quick_hash(key);
   if (live_ == 0) return nullptr;
   Bucket* place;

@@ -40,6 +40,7 @@ struct Dict : Counted {
   };
   static constexpr int32_t kFree = -1, kDeleted = -2;
   Value* look_up(const Value& key);
+  Value* look_further(const Value& key);
   Entry* found_last(const Value& key) {
     uint32_t at = last_.load(std::memory_order_relaxed);
     bool same = (key.is_int() || key.is_string()) && at < entries_.size() &&
