@@ -122,6 +122,10 @@ def postprocessing(name: str, title: str, *inputs: int, torch: bool = True) -> W
     return loop(name, title, *inputs, torch=torch, module="postprocessing")
 
 
+def script(name: str, title: str, *inputs: int, torch: bool = True) -> Workload:
+    return loop(name, title, *inputs, torch=torch, module="scripts")
+
+
 LOOPS = (loop("remainders", "Sum of i*i % 7, 100,000 steps", 100_000),
          loop("logistic", "The logistic map, 100,000 steps", 100_000),
          loop("sieve", "Primes below 50,000 in a list", 50_000),
@@ -147,6 +151,19 @@ LOOPS = (loop("remainders", "Sum of i*i % 7, 100,000 steps", 100_000),
          postprocessing("bigrams", "Counting 5,000 pairs of letters", 5_000),
          postprocessing("spans", "Tuples as values of a dict, 10,000 keys", 10_000),
          postprocessing("characters", "Classes of 2,340 characters", 60),
-         postprocessing("hanoi", "The tower of Hanoi by recursion, 11", 11, 1, 2, 3, torch=False))
+         postprocessing("hanoi", "The tower of Hanoi by recursion, 11", 11, 1, 2, 3, torch=False),
+         script("pair_merges", "Byte pairs merged by rank, 20 lines", 20),
+         script("word_pieces", "WordPiece of 500 words", 500),
+         script("lines", "strip, find, split, join, replace on 500 lines", 500),
+         script("formats", "f-strings and format, 1,000 times", 1_000),
+         script("fields", "400 lines of numbers and names, written and parsed", 400),
+         script("cipher", "A cipher, character by character, 50 lines", 50),
+         script("sorting", "Sorts of 500 ints, strings and tuples", 500),
+         script("prefix_search", "CTC prefix search, tuples in a dict of strings, 40 frames", 40),
+         script("breadth_first", "Breadth first search of 1,000 nodes", 1_000),
+         script("groups", "Lists of 3,000 ints in a dict", 3_000),
+         script("stack_machine", "A class with a list, 200 runs of a small language", 200,
+                torch=False),
+         script("median", "Quick sort by recursion, 1,500 numbers", 1_500, torch=False))
 
 WORKLOADS = (*NETWORKS, *PRODUCTS, *ELEMENTS, *LOOPS)
