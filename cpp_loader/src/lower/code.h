@@ -73,8 +73,8 @@ namespace scriptlang::lower {
   X(MUL_INT, scalars::wrap_mul(a, b))                           \
   X(AND_INT, a & b)                                             \
   X(SHR_INT, a >> b)                                            \
-  X(FLOORDIV_INT, scalars::Divisor::quotient(a, pc->inverse, pc->x))                         \
-  X(MOD_INT, a - b * scalars::Divisor::quotient(a, pc->inverse, pc->x))
+  X(FLOORDIV_INT, scalars::Divisor::quotient(a, pc->inverse, pc->x))                          \
+  X(MOD_INT, scalars::Divisor::remainder(a, b, pc->inverse, pc->x))
 #define SL_CONSTANT_COMPARES(X)                                 \
   X(LT_INT, a < b) X(LE_INT, a <= b)                            \
   X(GT_INT, a > b) X(GE_INT, a >= b)                            \
@@ -199,6 +199,7 @@ namespace scriptlang::lower {
   X(STRING_PREPEND, "abc")     /* the same; takes c */                                            \
   X(ORD, "ab")                 /* a = ord(b) */                                                   \
   X(CHR, "ab")                 /* a = chr(b) */                                                   \
+  X(STR, "ab")                 /* a = str(b) */                                                   \
   SL_LENT_GETTERS(X)                                                                              \
   X(CHARACTER_EQ, "abcsy")     /* a = b[int c] == x[int y] */                                     \
   X(CHARACTER_NE, "abcsy")                                                                        \

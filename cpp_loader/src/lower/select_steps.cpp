@@ -62,7 +62,7 @@ bool Lowering::typed_operator(const Rule& rule) {
     case Form::ListAppend: list_append(); return true;
     case Form::Length: look_at_one(rule.op, one(Tag::Int)); return true;
     case Form::StringAdd: string_add(); return true;
-    case Form::Character: look_at_one(rule.op, one(Tag::String)); return true;
+    case Form::ToText: look_at_one(rule.op, one(Tag::String)); return true;
     case Form::StringAt: string_at(); return true;
     case Form::StringEqual: string_equal(rule.op); return true;
     case Form::DeriveIndex:

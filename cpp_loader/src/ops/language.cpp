@@ -64,6 +64,14 @@ Value format(const Value* values, int64_t count) {
   }
 }
 
+Value text_of(const Value& value) {
+  if (value.is_string()) return value;
+  if (value.is_int()) return Value::of_digits(value.raw_int());
+  if (!value.is_double()) return Value(to_text(value));
+  char room[kFloatText];
+  return Value::of_text({room, write_float(room, value.raw_double())});
+}
+
 const Value& tuple_index(const Tuple& tuple, int64_t index) {
   int64_t size = int64_t(tuple.items.size());
   int64_t at = index < 0 ? index + size : index;

@@ -22,6 +22,7 @@ inline int64_t code_of_character(const std::string& text) {
   }
   return static_cast<unsigned char>(text[0]);
 }
+Value text_of(const Value& value);  // str()
 inline char character_of_code(int64_t code) {
   SL_CHECK(code >= 0 && code < 0x110000, "chr() arg not in range(0x110000), found ", code);
   return char(code & 255);

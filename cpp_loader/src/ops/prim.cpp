@@ -101,18 +101,7 @@ SL_OP(aten_percentFormat) {
   if (args.size() != 2) raise(ErrorKind::RuntimeError, "percentFormat takes a text and a value");
   out[0] = percent_format(args.string(0), args[1]);
 }
-SL_OP(aten_str) {
-  if (args[0].is_string()) {
-    out[0] = args[0];
-  } else if (args[0].is_int()) {
-    out[0] = Value::of_digits(args[0].raw_int());
-  } else if (args[0].is_double()) {
-    char room[kFloatText];
-    out[0] = Value::of_text({room, write_float(room, args[0].raw_double())});
-  } else {
-    out[0] = Value(to_text(args[0]));
-  }
-}
+SL_OP(aten_str) { out[0] = language::text_of(args[0]); }
 SL_OP(aten_warn) { language::warn(ctx, args.string(0)); }
 SL_OP(prim_Print) {
   std::string line;

@@ -54,6 +54,10 @@ struct Divisor {
     uint64_t high = uint64_t((unsigned __int128)(uint64_t(a) ^ mirrored) * inverse >> 64);
     return int64_t((high >> shift) ^ mirrored);
   }
+  // The multiple that is taken away may be below the least int, the rest is not.
+  static int64_t remainder(int64_t a, int64_t divisor, uint64_t inverse, int32_t shift) {
+    return wrap_sub(a, wrap_mul(divisor, quotient(a, inverse, shift)));
+  }
 };
 inline double floordiv(double a, double b) { return std::floor(a / b); }
 inline double remainder(double a, double b) { return std::fmod(b + std::fmod(a, b), b); }

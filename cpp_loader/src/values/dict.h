@@ -27,6 +27,11 @@ struct Dict : Counted {
     return last ? &last->value : look_up(key);
   }
   void set(const Value& key, Value value);
+  // What is to be written over where the key was found last, by the run that owns the dict; or null.
+  Value* found_again(const Value& key) {
+    Entry* last = is_own() ? found_last(key) : nullptr;
+    return last ? &last->value : nullptr;
+  }
   bool erase(const Value& key);
   bool pop_last(Value* key, Value* value);
   void clear();

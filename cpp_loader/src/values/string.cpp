@@ -49,9 +49,10 @@ struct Packed {
     high = uint64_t(both >> 64) | uint64_t(total) << 56;
   }
   uint32_t hash() const {
-    uint64_t x = low * 0x9e3779b97f4a7c15ull;
-    x = (x ^ x >> 32 ^ high) * 0xd6e8feb86659fd93ull;
-    return uint32_t(x >> 32) | 1;
+    using Product = unsigned __int128;
+    Product both = Product(low ^ 0x9e3779b97f4a7c15ull) * (high ^ 0xd6e8feb86659fd93ull);
+    uint64_t folded = uint64_t(both) ^ uint64_t(both >> 64);
+    return uint32_t(folded ^ folded >> 32) | 1;
   }
 };
 
