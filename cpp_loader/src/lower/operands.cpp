@@ -36,8 +36,8 @@ constexpr size_t kLentAtOnce = 3;  // steps back to a getter
 
 // Steps that read slots b, c and perhaps x, write slot a and do nothing else.
 bool only_computes(Op op) {
-  return op <= Op::SQRT_FLOAT || is_getter(op) || is_lent_getter(op) || op == Op::GUARD_INT || op == Op::GUARD_FLOAT ||
-         op == Op::GUARD_BOOL || op == Op::COPY_RAW || op == Op::RESET ||
+  return op <= Op::SQRT_FLOAT || is_getter(op) || is_lent_getter(op) || op == Op::GUARD_INT ||
+         op == Op::GUARD_FLOAT || op == Op::GUARD_BOOL || op == Op::COPY_RAW || op == Op::RESET ||
          op == Op::COPY || op == Op::STRING_AT || op == Op::LIST_LEN ||
          op == Op::STRING_LEN || op == Op::DICT_LEN;
 }
@@ -76,7 +76,8 @@ Step* Lowering::producer_of(int32_t slot) {
 
 // The same where operands were left since, none of them in these slots.
 Step* Lowering::producer_before_resets(int32_t slot, int32_t to) {
-  if (producer_.steps != out_ || !producer_.movable || producer_.index >= out_->size()) return nullptr;
+  bool here = producer_.steps == out_ && producer_.index < out_->size();
+  if (!here || !producer_.movable) return nullptr;
   Step& step = (*out_)[producer_.index];
   if (step.a != offset_of(slot)) return nullptr;
   bool only_resets = std::all_of(

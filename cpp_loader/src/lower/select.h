@@ -9,7 +9,8 @@ namespace scriptlang::lower {
 
 enum class Form : uint8_t {
   Unary, Binary, Compare, FloatCall, FloatCallTwo, DeriveIndex, RangeLength,
-  Length, ListGet, ListSet, ListAppend, DictGet, DictGetOr, DictHas, DictSet, StringAt, StringAdd, ToText,
+  Length, ListGet, ListSet, ListAppend, DictGet, DictGetOr, DictHas, DictSet, StringAt, StringAdd,
+  ToText,
   StringEqual,
   StringOrder,
   Lent,     // an operator that neither keeps nor takes its arguments: see OP_LENT

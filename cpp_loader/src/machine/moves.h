@@ -59,8 +59,9 @@ inline Value make_list(char* slots, const lower::Fill* rows, int32_t count, cons
 }
 
 // The parts of a tuple go to where `rows` say. The last use of one that nobody else has empties it.
-__attribute__((always_inline)) inline void unpack(char* slots, const Tuple& t, const lower::Fill* rows, int32_t count,
-                   bool last = false) {
+__attribute__((always_inline)) inline void unpack(char* slots, const Tuple& t,
+                                                  const lower::Fill* rows, int32_t count,
+                                                  bool last = false) {
   using lower::Fill;
   if (int64_t(t.items.size()) != count) {
     raise(ErrorKind::RuntimeError, "Provided ", t.items.size(), " values, the program unpacks ",

@@ -144,7 +144,8 @@ void sort_values(Value* first, size_t count, bool reverse) {
   });
   std::unique_ptr<char[]> sorted(new char[count * sizeof(Value)]);  // moved as bytes
   for (size_t k = 0; k < count; ++k) {
-    std::memcpy(&sorted[k * sizeof(Value)], static_cast<const void*>(items[k].value), sizeof(Value));
+    const void* from = items[k].value;
+    std::memcpy(&sorted[k * sizeof(Value)], from, sizeof(Value));
   }
   std::memcpy(static_cast<void*>(first), sorted.get(), count * sizeof(Value));
 }
