@@ -7,6 +7,7 @@ slots in the engine from then on, where Python and both engines see the same sta
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections import Counter
 from functools import lru_cache, partial
@@ -18,7 +19,7 @@ from ..ir import Function
 from ..limits import Limits
 from ..objects import ScriptObject
 from ..ops.generator import default_generator
-from ..schema import Argument, Schema
+from ..schema import Schema
 from . import exceptions
 from .arguments import PLAIN, bind
 from .code import Code, stack_frames, to_tuple
@@ -147,10 +148,9 @@ class NativeEngine:
             default_generator.hand_over()
         try:
             allowed = NO_LIMITS if limits is None else native_limits(limits)
-            if not kwargs:
-                result = program.program.call(tuple(args), *allowed)
-                if result is not NotImplemented:
-                    return result
+            result = program.program.call(tuple(args), dict(kwargs or {}), *allowed)
+            if result is not NotImplemented:
+                return result
             values = bind(program.schema, args, kwargs)
             if program.calls_by_name:
                 program = program_for(function, values)
@@ -220,28 +220,33 @@ def native_limits(limits: Limits) -> tuple[int, int, int, int]:
 NO_LIMITS = native_limits(Limits())
 
 
-KINDS = {T.TENSOR: "T", T.INT: "i", T.FLOAT: "f", T.BOOL: "b", T.STR: "s", T.NUMBER: "n"}
-"""Letters of the extension module's Entry for types whose values it knows by their Python class."""
+KINDS = {T.TENSOR: "T", T.INT: "i", T.FLOAT: "f", T.BOOL: "b", T.STR: "s", T.NUMBER: "n",
+         T.COMPLEX: "c"}
+"""Kinds, as the extension module's Entry has them, of types whose values it knows by their class."""
 
 OTHER = "-"
-"""The letter of all other types: their values are checked and converted in Python."""
+"""The kind of all other types: their values are checked and converted in Python."""
 
 
-def entry_of(schema: Schema) -> tuple[str, list, list, int]:
-    """What calls the engine may take as they are: kinds, classes, defaults, how many by place."""
-    kinds = "".join(map(kind_of, schema.arguments))
-    classes = [a.type if kind == "o" else None for a, kind in zip(schema.arguments, kinds)]
-    defaults = [a.default if a.has_default and type(a.default) in PLAIN else ...
-                for a in schema.arguments]
-    return kinds, classes, defaults, sum(not a.kwarg_only for a in schema.arguments)
+def entry_of(schema: Schema) -> tuple[list[tuple], int]:
+    """What calls the engine may take as they are: (name, kind, default) of each argument, and how
+    many may be given by place."""
+    arguments = [(sys.intern(a.name), OTHER if a.size is not None else kind_of(a.type),
+                  a.default if a.has_default and type(a.default) in PLAIN else ...)
+                 for a in schema.arguments]
+    return arguments, sum(not a.kwarg_only for a in schema.arguments)
 
 
-def kind_of(a: Argument) -> str:
-    if isinstance(a.type, T.ClassType):
-        return "o"
-    if a.type == T.OptionalType(T.TENSOR):
-        return "t"
-    return OTHER if a.size is not None else KINDS.get(a.type, OTHER)
+def kind_of(t: T.Type) -> str | tuple:
+    if isinstance(t, T.ClassType):
+        return "o", t
+    letter = CONTAINERS.get(type(t))
+    if letter is None or getattr(t, "name", None):
+        return KINDS.get(t, OTHER)
+    return letter, *map(kind_of, t.contained)
+
+
+CONTAINERS = {T.OptionalType: "?", T.ListType: "L", T.DictType: "D", T.TupleType: "U"}
 
 
 OWN = {"ArchiveError": ArchiveError, "MissingOperator": MissingOperatorError,

@@ -39,9 +39,10 @@ Limits limits_of(int64_t instructions, int64_t memory, int64_t milliseconds, int
 }
 
 // NotImplemented where the arguments are not all as the function declares them.
-nb::object call(const PythonProgram& program, nb::tuple arguments, const Limits& limits) {
+nb::object call(const PythonProgram& program, nb::tuple arguments, nb::dict by_name,
+                const Limits& limits) {
   Given given{nullptr, reinterpret_cast<PyTupleObject*>(arguments.ptr())->ob_item,
-              arguments.size()};
+              arguments.size(), by_name.ptr()};
   Value result;
   if (!program.call(given, limits, &result)) return nb::borrow(Py_NotImplemented);
   return ToPython()(result);
@@ -226,17 +227,19 @@ NB_MODULE(_native, m) {
            },
            nb::arg("name"), nb::arg("arguments"), nb::arg("instructions") = 0,
            nb::arg("memory") = 0, nb::arg("milliseconds") = 0, nb::arg("depth") = kDepth)
-      .def("enter", &PythonProgram::enter, nb::arg("name"), nb::arg("kinds"), nb::arg("classes"),
-           nb::arg("defaults"), nb::arg("positional"),
-           "Make `call` run a function whose arguments are of these kinds.")
+      .def("enter", &PythonProgram::enter, nb::arg("name"), nb::arg("arguments"),
+           nb::arg("positional"),
+           "Make `call` run a function whose arguments have these names, kinds and defaults; "
+           "entry.h says what they are.")
       .def_rw("failure", &PythonProgram::failure,
               "What makes an exception of a NativeError that a Caller has met.")
       .def("call",
-           [](PythonProgram& p, nb::tuple arguments, int64_t instructions, int64_t memory,
-              int64_t milliseconds, int64_t depth) {
-             return call(p, arguments, limits_of(instructions, memory, milliseconds, depth));
+           [](PythonProgram& p, nb::tuple arguments, nb::dict by_name, int64_t instructions,
+              int64_t memory, int64_t milliseconds, int64_t depth) {
+             return call(p, arguments, by_name,
+                         limits_of(instructions, memory, milliseconds, depth));
            },
-           nb::arg("arguments"), nb::arg("instructions") = 0, nb::arg("memory") = 0,
+           nb::arg("arguments"), nb::arg("by_name"), nb::arg("instructions") = 0, nb::arg("memory") = 0,
            nb::arg("milliseconds") = 0, nb::arg("depth") = kDepth,
            "Run the function; NotImplemented where the arguments want Python's conversions.")
       .def_prop_ro("missing", &PythonProgram::missing,

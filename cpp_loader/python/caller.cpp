@@ -103,12 +103,12 @@ void translate(nb::handle way) {
 
 PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
   const Caller& c = *reinterpret_cast<Caller*>(self);
-  if (c.way && (!kwargs || PyDict_GET_SIZE(kwargs) == 0)) {
+  if (c.way) {
     // Held here: another thread may let the Caller enter something else meanwhile.
     nb::object way = nb::borrow(c.way), function = nb::borrow(c.function);
     nb::object first = nb::borrow(c.first);
     Given given{first.ptr(), reinterpret_cast<PyTupleObject*>(args)->ob_item,
-                size_t(PyTuple_GET_SIZE(args))};
+                size_t(PyTuple_GET_SIZE(args)), kwargs};
     PyObject* result = guarded(
         [&] { return holds(c) ? take_way(self, way, function, given) : nullptr; });
     if (result) return result;

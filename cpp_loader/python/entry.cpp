@@ -1,73 +1,156 @@
 #include "entry.h"
 
 #include "convert.h"
+#include "program/program.h"
 
 namespace scriptlang::python {
 
-Entry::Entry(const std::string& kinds, nb::list classes, nb::list defaults, size_t positional)
-    : kinds_(kinds), classes_(classes), defaults_(defaults), positional_(positional) {
-  if (classes.size() != kinds.size() || defaults.size() != kinds.size() ||
-      positional > kinds.size()) {
-    throw nb::value_error("an entry has one kind, class and default for each argument");
+Entry::Entry(nb::list arguments, size_t positional) : told_(arguments), positional_(positional) {
+  for (nb::handle argument : arguments) {
+    nb::tuple parts = nb::cast<nb::tuple>(argument);
+    if (parts.size() != 3) throw nb::value_error("an argument is a name, a kind and a default");
+    PyObject** at = reinterpret_cast<PyTupleObject*>(parts.ptr())->ob_item;
+    arguments_.push_back({at[0], at[2], kind_of(at[1])});
   }
+  if (positional > arguments_.size()) throw nb::value_error("more places than arguments");
 }
 
-bool Entry::fits(char kind, nb::handle cls, nb::handle value) {
+Entry::Kind Entry::kind_of(nb::handle told) {
+  if (PyUnicode_Check(told.ptr())) {
+    return {char(PyUnicode_READ_CHAR(told.ptr(), 0)), nb::handle(), {}};
+  }
+  nb::tuple parts = nb::cast<nb::tuple>(told);
+  Kind kind = kind_of(parts[0]);
+  for (size_t k = 1; k < parts.size(); ++k) {
+    nb::handle part = PyTuple_GET_ITEM(parts.ptr(), Py_ssize_t(k));
+    if (kind.letter == 'o') kind.cls = part;
+    else kind.parts.push_back(kind_of(part));
+  }
+  size_t wanted = kind.letter == 'D' ? 2 : kind.letter == 'L' || kind.letter == '?' ? 1 : 0;
+  if (kind.parts.size() < wanted) throw nb::value_error("a kind lacks its parts");
+  return kind;
+}
+
+// One value that was given; false where its class alone does not say that it fits.
+bool Entry::take_one(const Kind& kind, nb::handle value, ToNative& convert, Value* to) {
   PyObject* p = value.ptr();
-  switch (kind) {
-    case kOptionalTensor: return p == Py_None;
-    case kFloat: return PyFloat_CheckExact(p);
-    case kBool: return PyBool_Check(p);
-    case kString: return PyUnicode_CheckExact(p);
-    case kNumber: return PyFloat_CheckExact(p);
-    case kObject: return is_object_of(value, cls);
+  switch (kind.letter) {
+    case 'T':
+      if (is_tensor(value)) {
+        *to = convert.tensor(value);
+        return true;
+      }
+      if (!is_plain_array(value)) return false;
+      *to = convert.array(value);
+      return to->tag() == Tag::Tensor;
+    case 'n':
+    case 'f':
+      if (PyFloat_CheckExact(p)) {
+        *to = Value(PyFloat_AS_DOUBLE(p));
+        return true;
+      }
+      [[fallthrough]];
+    case 'i': {
+      if (!PyLong_CheckExact(p)) return false;
+      int overflow = 0;
+      long long number = PyLong_AsLongLongAndOverflow(p, &overflow);
+      *to = kind.letter == 'f' ? Value(double(number)) : Value(int64_t(number));
+      return overflow == 0;
+    }
+    case 'b':
+      if (!PyBool_Check(p)) return false;
+      *to = Value(p == Py_True);
+      return true;
+    case 's':
+      if (!PyUnicode_CheckExact(p)) return false;
+      *to = convert(value);
+      return true;
+    case 'c':
+      if (!PyComplex_CheckExact(p)) return false;
+      *to = convert(value);
+      return true;
+    case 'o':
+      if (!is_object_of(value, kind.cls)) return false;
+      *to = convert.object(value);
+      return true;
+    case '?':
+      if (p != Py_None) return take_one(kind.parts[0], value, convert, to);
+      *to = Value();
+      return true;
+    case 'L': return take_list(kind, value, convert, to);
+    case 'D': return take_dict(kind, value, convert, to);
+    case 'U': return take_tuple(kind, value, convert, to);
     default: return false;
   }
 }
 
-// One argument that was given; false where its class alone does not say that it fits.
-bool Entry::take_one(char kind, nb::handle cls, nb::handle value, ToNative& convert, Value* to) {
-  if (kind == kTensor || kind == kOptionalTensor) {
-    if (is_tensor(value)) {
-      *to = convert.tensor(value);
-      return true;
-    }
-    if (is_plain_array(value)) {
-      *to = convert.array(value);
-      return to->tag() == Tag::Tensor;
-    }
-  } else if ((kind == kInt || kind == kNumber) && PyLong_CheckExact(value.ptr())) {
-    int overflow = 0;
-    long long number = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
-    *to = Value(int64_t(number));
-    return overflow == 0;
+bool Entry::take_list(const Kind& kind, nb::handle value, ToNative& convert, Value* to) {
+  if (!PyList_CheckExact(value.ptr())) return false;
+  Ref<List> list = List::make();
+  for (Py_ssize_t k = 0; k < PyList_GET_SIZE(value.ptr()); ++k) {
+    nb::object item = nb::borrow(PyList_GET_ITEM(value.ptr(), k));
+    Value taken;
+    if (!take_one(kind.parts[0], item, convert, &taken)) return false;
+    list->push(std::move(taken));
   }
-  if (!fits(kind, cls, value)) return false;
-  *to = kind == kObject ? convert.object(value) : convert(value);
+  *to = std::move(list);
+  return true;
+}
+
+bool Entry::take_dict(const Kind& kind, nb::handle value, ToNative& convert, Value* to) {
+  if (!PyDict_CheckExact(value.ptr())) return false;
+  Ref<Dict> dict = Dict::make();
+  for (auto [key, item] : nb::borrow<nb::dict>(value)) {
+    Value taken_key, taken;
+    if (!take_one(kind.parts[0], key, convert, &taken_key) ||
+        !take_one(kind.parts[1], item, convert, &taken)) {
+      return false;
+    }
+    dict->set(std::move(taken_key), std::move(taken));
+  }
+  *to = std::move(dict);
+  return true;
+}
+
+bool Entry::take_tuple(const Kind& kind, nb::handle value, ToNative& convert, Value* to) {
+  size_t count = kind.parts.size();
+  if (!PyTuple_CheckExact(value.ptr()) || size_t(PyTuple_GET_SIZE(value.ptr())) != count) {
+    return false;
+  }
+  std::vector<Value> items(count);
+  for (size_t k = 0; k < count; ++k) {
+    nb::handle item = PyTuple_GET_ITEM(value.ptr(), Py_ssize_t(k));
+    if (!take_one(kind.parts[k], item, convert, &items[k])) return false;
+  }
+  *to = Tuple::make(std::move(items));
   return true;
 }
 
 bool Entry::take(const Given& given, std::vector<Value>& values) const {
-  size_t count = kinds_.size(), by_place = given.count();
+  size_t count = arguments_.size(), by_place = given.count();
+  Py_ssize_t named = given.by_name ? PyDict_GET_SIZE(given.by_name) : 0;
   if (by_place > positional_) return false;
   values.resize(count);
   ToNative convert;
   for (size_t k = 0; k < count; ++k) {
-    if (k < by_place) {
-      nb::handle cls = PyList_GET_ITEM(classes_.ptr(), k);
-      if (!take_one(kinds_[k], cls, given[k], convert, &values[k])) return false;
+    const Argument& a = arguments_[k];
+    nb::handle value = k < by_place ? given[k] : nb::handle();
+    if (named > 0 && !value.is_valid()) {
+      value = PyDict_GetItemWithError(given.by_name, a.name.ptr());
+      named -= value.is_valid();
+    }
+    if (value.is_valid()) {
+      if (!take_one(a.kind, value, convert, &values[k])) return false;
     } else {
-      nb::handle value = PyList_GET_ITEM(defaults_.ptr(), k);
-      if (value.ptr() == Py_Ellipsis) return false;
-      values[k] = convert(value);
+      if (a.fallback.ptr() == Py_Ellipsis) return false;
+      values[k] = convert(a.fallback);
     }
   }
-  return true;
+  return named == 0;
 }
 
 int Entry::traverse(visitproc visit, void* arg) const {
-  Py_VISIT(classes_.ptr());
-  Py_VISIT(defaults_.ptr());
+  Py_VISIT(told_.ptr());
   return 0;
 }
 

@@ -93,11 +93,10 @@ nb::object PythonProgram::run(const std::string& name, nb::list arguments, const
   return result;
 }
 
-void PythonProgram::enter(const std::string& name, const std::string& kinds, nb::list classes,
-                          nb::list defaults, size_t positional) {
+void PythonProgram::enter(const std::string& name, nb::list arguments, size_t positional) {
   main_ = program_->find(name);
   if (!main_) raise(ErrorKind::RuntimeError, "the program has no function ", name);
-  entry_ = std::make_unique<Entry>(kinds, classes, defaults, positional);
+  entry_ = std::make_unique<Entry>(arguments, positional);
 }
 
 bool PythonProgram::call(const Given& given, const Limits& limits, Value* result) const {

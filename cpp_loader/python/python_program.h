@@ -24,8 +24,7 @@ class PythonProgram {
   nb::object run(const std::string& name, nb::list arguments, const Limits& limits);
 
   // Makes `call` run a function: its name, and what Entry takes.
-  void enter(const std::string& name, const std::string& kinds, nb::list classes,
-             nb::list defaults, size_t positional);
+  void enter(const std::string& name, nb::list arguments, size_t positional);
 
   // Nothing is run, and the answer is false, where Python has to look at the arguments.
   bool call(const Given& given, const Limits& limits, Value* result) const;

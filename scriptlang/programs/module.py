@@ -25,16 +25,17 @@ class ScriptFunction(Caller, Generic[P, R]):
     `schema`, `graph` and `code` show it; `python_function` is what it was compiled from, if anything.
     """
 
+    python_function = __wrapped__ = None
+
     def __init__(self, function: Function, engine: Engine | str = "auto", python_function=None,
                  limits: Limits | None = None):
         self._function = function
         self._engine = engine
         self._limits = limits
-        self.python_function = python_function
-        self.__name__ = function.name.rpartition(".")[2]
-        self.__qualname__ = self.__name__
-        self.__doc__ = getattr(python_function, "__doc__", None)
-        self.__wrapped__ = python_function
+        self.__name__ = self.__qualname__ = function.name.rpartition(".")[2]
+        if python_function is not None:
+            self.python_function = self.__wrapped__ = python_function
+            self.__doc__ = python_function.__doc__
 
     @property
     def engine(self) -> Engine:
@@ -103,10 +104,12 @@ class ScriptMethod(ScriptFunction):
     """A method of an object; calling it passes the object first."""
 
     def __init__(self, function: Function, owner: ScriptObjectFacade):
-        super().__init__(function, owner._engine_, limits=owner._limits_)
+        state = object.__getattribute__(owner, "__dict__")
+        engine, limits = state["_engine_"], state["_limits_"]
+        super().__init__(function, engine, limits=limits)
         self.owner = owner
-        if function.direct is not None and owner._restore_ is None:
-            self._enter_(direct_way(function, self.engine, self._limits), function, owner._raw_)
+        if function.direct is not None and state["_restore_"] is None:
+            self._enter_(direct_way(function, engine, limits), function, state["_raw_"])
 
     def _call_(self, *args, **kwargs):
         if dispatch.calls.tracer is not None:
@@ -206,9 +209,11 @@ class ScriptModule(Caller, ModuleState, ScriptObjectFacade):
     """
 
     def __getattribute__(self, name: str) -> Any:
-        if name[:1] != "_" and hasattr(ScriptModule, name):
+        if name[:1] != "_":
             cls = object.__getattribute__(self, "__dict__")["_raw_"].type
-            if cls.slot(name) is not None or name in cls.methods or name in cls.properties:
+            if name in cls.methods:
+                return ScriptMethod(cls.methods[name], self)
+            if cls.slot(name) is not None or name in cls.properties:
                 return ScriptModule.__getattr__(self, name)
         return object.__getattribute__(self, name)
 

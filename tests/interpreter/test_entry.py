@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Dict, List, Optional, Tuple
 
 import numpy as np
 import pytest
@@ -85,6 +85,53 @@ def test_defaults_and_names():
 def test_what_does_not_fit_is_refused_by_name(args, message):
     with pytest.raises(RunError, match=message):
         scripted(add)(*args)
+
+
+def containers(x: List[torch.Tensor], n: Dict[str, float], both: Tuple[int, Optional[torch.Tensor]],
+               more: Optional[List[int]] = None, *, flag: bool = False):
+    x.append(x[0])
+    return x, n, both, more, flag
+
+
+ONE = np.ones(2, np.float32)
+
+
+@pytest.mark.parametrize("args, kwargs", [
+    (([ONE], {"a": 1.5}, (3, None)), {}),
+    (([scriptlang.ones(1), ONE], {}, (3, ONE)), {"more": [1, 2], "flag": True}),
+    (([ONE], {"a": 1, "b": 2.5}, (3, ONE), (4, 5)), {}),             # an int, a tuple for a list
+    (([ONE],), {"both": (1, ONE), "n": {"c": 0.5}, "more": []})])
+def test_containers_arrive_as_the_python_engine_has_them(args, kwargs):
+    f, g = scripted(containers), scriptlang.script(containers, engine="python")
+    for _ in range(3):
+        assert str(f(*args, **kwargs)) == str(g(*args, **kwargs))
+        assert len(args[0]) <= 2                         # lists are copied
+
+
+def test_a_list_that_is_passed_twice_is_two():
+    @scripted
+    def grow(a: List[int], b: List[int]):
+        a.append(1)
+        return a, b
+
+    numbers = [5]
+    for _ in range(3):
+        assert grow(numbers, numbers) == ([5, 1], [5]) and numbers == [5]
+
+
+@pytest.mark.parametrize("args, kwargs, message", [
+    (([ONE, 1], {}, (1, None)), {}, r"'List\[Tensor\]'.*\n?.*int at x\[1\]"),
+    (([ONE], {"a": "b"}, (1, None)), {}, r"Dict\[str, float\]"),
+    (([ONE], {}, (1, None, 2)), {}, "Tuple"), (([ONE], {}), {"both": (1 << 70, None)}, "Tuple"),
+    (([ONE], {}, (1, None)), {"n": {}}, "both as positional and keyword"),
+    (([ONE], {}, (1, None)), {"flags": True}, "Unknown keyword argument 'flags'"),
+    (([ONE], {}, (1, None), None, True), {}, "at most 4")])
+def test_containers_that_do_not_fit_are_refused_by_name(args, kwargs, message):
+    f = scripted(containers)
+    f([ONE], {}, (1, None))
+    for _ in range(2):
+        with pytest.raises(RunError, match=message):
+            f(*args, **kwargs)
 
 
 def test_ints_beyond_64_bits_are_refused():
