@@ -19,7 +19,7 @@ void exp_columns(int64_t rows, int64_t width, const float* x, int64_t stride, co
     int64_t count = min_of(kRows, rows - first);
     for (int64_t j = 0; j < width; ++j) part[j] = 0.0f;
     for (int64_t r = 0; r < count; ++r, x += stride, y += Keep ? stride : 0) {
-#pragma GCC ivdep
+      SL_INDEPENDENT
       for (int64_t j = 0; j < width; ++j) {
         float power = exp_f32(x[j] - top[j]);
         if (Keep) y[j] = power;
@@ -43,7 +43,7 @@ void softmax_band(int64_t rows, int64_t width, const float* x, int64_t stride, f
     exp_columns<false>(rows, width, x, stride, top, nullptr, total);
     for (int64_t j = 0; j < width; ++j) total[j] = log_f32(total[j]);
     for (int64_t r = 0; r < rows; ++r, x += stride, y += stride) {
-#pragma GCC ivdep
+      SL_INDEPENDENT
       for (int64_t j = 0; j < width; ++j) y[j] = x[j] - top[j] - total[j];
     }
     return;
@@ -51,7 +51,7 @@ void softmax_band(int64_t rows, int64_t width, const float* x, int64_t stride, f
   exp_columns<true>(rows, width, x, stride, top, y, total);
   for (int64_t j = 0; j < width; ++j) total[j] = 1.0f / total[j];
   for (int64_t r = 0; r < rows; ++r, y += stride) {
-#pragma GCC ivdep
+    SL_INDEPENDENT
     for (int64_t j = 0; j < width; ++j) y[j] *= total[j];
   }
 }

@@ -57,7 +57,7 @@ void frame_row(const ConvShape& s, const Frame& f, const T* from, T* to) {
     if (stride == 1) {
       __builtin_memcpy(run + first, source + first, static_cast<size_t>(last - first) * sizeof(T));
     } else if (stride == 2) {  // known to the compiler: it loads and sorts whole vectors
-#pragma GCC ivdep
+      SL_INDEPENDENT
       for (int64_t i = first; i < last; ++i) run[i] = source[i * 2];
     } else {
       for (int64_t i = first; i < last; ++i) run[i] = source[i * stride];

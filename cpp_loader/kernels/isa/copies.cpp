@@ -77,7 +77,7 @@ template <class T, int N>
 void join_rows(int64_t n, T* SL_RESTRICT to, const char* from, int64_t from_row) {
   const T* a[N];
   for (int k = 0; k < N; ++k) a[k] = row_of<T>(from, k * from_row);
-#pragma GCC ivdep
+  SL_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) {
     for (int k = 0; k < N; ++k) to[i * N + k] = a[k][i];
   }
@@ -86,7 +86,7 @@ template <class T, int N>
 void part_rows(int64_t n, char* to, int64_t to_row, const T* SL_RESTRICT from) {
   T* o[N];
   for (int k = 0; k < N; ++k) o[k] = row_of<T>(to, k * to_row);
-#pragma GCC ivdep
+  SL_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) {
     for (int k = 0; k < N; ++k) o[k][i] = from[i * N + k];
   }

@@ -139,12 +139,12 @@ template <class T, class F>
 SL_INLINE void map(int64_t n, const T* a, T* o, F f) {
   constexpr int W = 16;
   int64_t whole = n / W * W;
-#pragma GCC ivdep
+  SL_INDEPENDENT
   for (int64_t i = 0; i < whole; ++i) o[i] = f(a[i]);
   if (whole == n) return;
   T rest[W] = {};
   for (int64_t i = whole; i < n; ++i) rest[i - whole] = a[i];
-#pragma GCC ivdep
+  SL_INDEPENDENT
   for (int i = 0; i < W; ++i) rest[i] = f(rest[i]);
   __builtin_memcpy(o + whole, rest, static_cast<size_t>(n - whole) * sizeof(T));
 }

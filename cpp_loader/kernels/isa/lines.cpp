@@ -106,14 +106,14 @@ void fold_columns(int64_t rows, int64_t width, const T* x, int64_t stride, T* to
   int64_t r = 0;
   for (; r + 4 <= rows; r += 4, x += 4 * stride) {
     const T *a = x, *b = x + stride, *c = b + stride, *d = c + stride;
-#pragma GCC ivdep
+    SL_INDEPENDENT
     for (int64_t j = 0; j < width; ++j) {
       T low = Op::apply(a[j], b[j]), high = Op::apply(c[j], d[j]);
       to[j] = Op::apply(to[j], Op::apply(low, high));
     }
   }
   for (; r < rows; ++r, x += stride) {
-#pragma GCC ivdep
+    SL_INDEPENDENT
     for (int64_t j = 0; j < width; ++j) to[j] = Op::apply(to[j], x[j]);
   }
 }
@@ -121,7 +121,7 @@ void fold_columns(int64_t rows, int64_t width, const T* x, int64_t stride, T* to
 template <class T>
 void add_numbers(int64_t rows, int64_t width, const T* x, int64_t stride, T* to) {
   for (int64_t r = 0; r < rows; ++r, x += stride) {
-#pragma GCC ivdep
+    SL_INDEPENDENT
     for (int64_t j = 0; j < width; ++j) to[j] += x[j] == x[j] ? x[j] : T(0);
   }
 }
@@ -194,7 +194,7 @@ constexpr void (*add_bfloat16)(int64_t, int64_t, const uint16_t*, int64_t, float
 template <class T>
 void greatest(int64_t rows, int64_t width, const T* x, int64_t stride, T mask, T* to) {
   for (int64_t r = 0; r < rows; ++r, x += stride) {
-#pragma GCC ivdep
+    SL_INDEPENDENT
     for (int64_t j = 0; j < width; ++j) {
       T key = static_cast<T>(x[j] ^ mask);
       to[j] = key > to[j] ? key : to[j];
@@ -208,7 +208,7 @@ void places_in_columns(int64_t first, int64_t rows, int64_t width, const T* x, i
                        T* kept, Place* place) {
   for (int64_t r = 0; r < rows; ++r, x += stride) {
     const Place here = static_cast<Place>(first + r);
-#pragma GCC ivdep
+    SL_INDEPENDENT
     for (int64_t j = 0; j < width; ++j) {
       bool better = Extreme<Greatest>::beyond(kept[j], x[j]);
       kept[j] = better ? x[j] : kept[j];
@@ -220,7 +220,7 @@ void places_in_columns(int64_t first, int64_t rows, int64_t width, const T* x, i
 template <class T>
 void add_squares(int64_t rows, int64_t width, const T* x, int64_t stride, const T* center, T* to) {
   for (int64_t r = 0; r < rows; ++r, x += stride) {
-#pragma GCC ivdep
+    SL_INDEPENDENT
     for (int64_t j = 0; j < width; ++j) to[j] += (x[j] - center[j]) * (x[j] - center[j]);
   }
 }
@@ -229,7 +229,7 @@ template <class T>
 void scale_shift_rows(int64_t rows, int64_t width, const T* x, const T* scale, const T* shift,
                       T* y) {
   for (int64_t r = 0; r < rows; ++r, x += width, y += width) {
-#pragma GCC ivdep
+    SL_INDEPENDENT
     for (int64_t j = 0; j < width; ++j) y[j] = x[j] * scale[j] + shift[j];
   }
 }
@@ -259,7 +259,7 @@ void count_columns(int64_t rows, int64_t width, const uint8_t* x, int64_t stride
       uint8_t lanes[kWide] = {};
       const uint8_t* from = x + row * stride + first;
       for (int64_t r = 0; r < min_of(kMost, rows - row); ++r, from += stride) {
-#pragma GCC ivdep
+        SL_INDEPENDENT
         for (int64_t j = 0; j < count; ++j) {
           lanes[j] = static_cast<uint8_t>(lanes[j] + (from[j] != 0));
         }

@@ -232,7 +232,7 @@ template <class F>
 SL_INLINE void map_f32(int64_t n, const float* x, float* y, F f) {
   constexpr int W = kLanes<float>;
   int64_t whole = n / W * W;
-#pragma GCC ivdep
+  SL_INDEPENDENT
   for (int64_t i = 0; i < whole; ++i) y[i] = f(x[i]);
   if (n - whole >= W / 2) {  // a processor waits where it reads as one what was written in halves
     for (int i = 0; i < W / 2; ++i) y[whole + i] = f(x[whole + i]);

@@ -175,7 +175,7 @@ void unary(int64_t n, void* out, const void* const* in, const int64_t* step, con
     for (int64_t i = 0; i < n; ++i) o[i] = value;
     return;
   }
-#pragma GCC ivdep
+  SL_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) o[i] = F::apply(read(a + i), p, q, r);
 }
 
@@ -189,7 +189,7 @@ void turn_bits(int64_t n, void* out, const void* const* in, const int64_t* step,
     for (int64_t i = 0; i < n; ++i) o[i] = static_cast<uint16_t>((a[0] & Kept) ^ Turned);
     return;
   }
-#pragma GCC ivdep
+  SL_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) o[i] = static_cast<uint16_t>((a[i] & Kept) ^ Turned);
 }
 
@@ -343,14 +343,14 @@ void binary(int64_t n, void* out, const void* const* in, const int64_t* step,
       for (int64_t i = 0; i < n; ++i) o[i] = value;
       return;
     }
-#pragma GCC ivdep
+    SL_INDEPENDENT
     for (int64_t i = 0; i < n; ++i) o[i] = F::apply(x, read(b + i), alpha);
   } else if (step[1] == 0) {
     const T y = read(b);
-#pragma GCC ivdep
+    SL_INDEPENDENT
     for (int64_t i = 0; i < n; ++i) o[i] = F::apply(read(a + i), y, alpha);
   } else {
-#pragma GCC ivdep
+    SL_INDEPENDENT
     for (int64_t i = 0; i < n; ++i) o[i] = F::apply(read(a + i), read(b + i), alpha);
   }
 }
@@ -396,15 +396,15 @@ void ternary(int64_t n, void* out, const void* const* in, const int64_t* step,
   T* o = static_cast<T*>(out);
   if (n <= 0) return;
   if (step[0] && step[1] && step[2]) {
-#pragma GCC ivdep
+    SL_INDEPENDENT
     for (int64_t i = 0; i < n; ++i) o[i] = F::apply(a[i], b[i], c[i], scale);
   } else if (step[0] && step[1]) {
     const T z = c[0];
-#pragma GCC ivdep
+    SL_INDEPENDENT
     for (int64_t i = 0; i < n; ++i) o[i] = F::apply(a[i], b[i], z, scale);
   } else if (step[0] && !step[2]) {
     const T y = b[0], z = c[0];
-#pragma GCC ivdep
+    SL_INDEPENDENT
     for (int64_t i = 0; i < n; ++i) o[i] = F::apply(a[i], y, z, scale);
   } else {
     for (int64_t i = 0; i < n; ++i) {

@@ -33,14 +33,14 @@ SL_INLINE void binary_loop(int64_t n, void* out, const void* const* in, const in
       for (int64_t i = 0; i < n; ++i) o[i] = value;
       return;
     }
-#pragma GCC ivdep
+    SL_INDEPENDENT
     for (int64_t i = 0; i < n; ++i) o[i] = f(x, b[i]);
   } else if (step[1] == 0) {
     T y = b[0];
-#pragma GCC ivdep
+    SL_INDEPENDENT
     for (int64_t i = 0; i < n; ++i) o[i] = f(a[i], y);
   } else {
-#pragma GCC ivdep
+    SL_INDEPENDENT
     for (int64_t i = 0; i < n; ++i) o[i] = f(a[i], b[i]);
   }
 }
@@ -148,14 +148,14 @@ SL_INLINE void compare_loop(int64_t n, void* out, const void* const* in, const i
   if (n <= 0) return;
   if (step[0] == 0) {
     const float x = a[0];
-#pragma GCC ivdep
+    SL_INDEPENDENT
     for (int64_t i = 0; i < n; ++i) o[i] = f(x, b[i * step[1]]);
   } else if (step[1] == 0) {
     const float y = b[0];
-#pragma GCC ivdep
+    SL_INDEPENDENT
     for (int64_t i = 0; i < n; ++i) o[i] = f(a[i], y);
   } else {
-#pragma GCC ivdep
+    SL_INDEPENDENT
     for (int64_t i = 0; i < n; ++i) o[i] = f(a[i], b[i]);
   }
 }
@@ -188,18 +188,18 @@ void where_loop(int64_t n, void* out, const void* const* in, const int64_t* step
     const T one = y[0];
     if (step[2] == 0) {
       const T other = z[0];
-#pragma GCC ivdep
+      SL_INDEPENDENT
       for (int64_t i = 0; i < n; ++i) o[i] = chosen(c[i], one, other);
     } else {
-#pragma GCC ivdep
+      SL_INDEPENDENT
       for (int64_t i = 0; i < n; ++i) o[i] = chosen(c[i], one, z[i]);
     }
   } else if (step[2] == 0) {
     const T other = z[0];
-#pragma GCC ivdep
+    SL_INDEPENDENT
     for (int64_t i = 0; i < n; ++i) o[i] = chosen(c[i], y[i], other);
   } else {
-#pragma GCC ivdep
+    SL_INDEPENDENT
     for (int64_t i = 0; i < n; ++i) o[i] = chosen(c[i], y[i], z[i]);
   }
 }

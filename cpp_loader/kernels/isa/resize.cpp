@@ -67,7 +67,7 @@ void resize_rows(const ResizeRows& r) {
 void combine(int64_t n, int64_t count, const float* const* from, const float* weight, float* to) {
   if (count == 2) {
     const float *a = from[0], *b = from[1], u = weight[0], v = weight[1];
-#pragma GCC ivdep
+    SL_INDEPENDENT
     for (int64_t j = 0; j < n; ++j) to[j] = a[j] * u + b[j] * v;
     return;
   }
@@ -83,14 +83,14 @@ void combine(int64_t n, int64_t count, const float* const* from, const float* we
 }
 
 void to_bytes(int64_t n, const float* from, uint8_t* to) {
-#pragma GCC ivdep
+  SL_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) {
     float x = from[i] < 0.0f ? 0.0f : from[i] > 255.0f ? 255.0f : from[i];
     to[i] = static_cast<uint8_t>(static_cast<int32_t>(__builtin_rintf(x)));
   }
 }
 void from_bytes(int64_t n, const uint8_t* from, float* to) {
-#pragma GCC ivdep
+  SL_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(from[i]);
 }
 

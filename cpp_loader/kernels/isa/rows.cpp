@@ -112,14 +112,14 @@ float sum_exp(int64_t n, const float* x, float top) { return exp_sum(n, x, top, 
 
 void softmax(int64_t n, const float* x, float* y) {
   float scale = 1.0f / exp_sum(n, x, extreme<false>(n, x), y);
-#pragma GCC ivdep
+  SL_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) y[i] *= scale;
 }
 
 void log_softmax(int64_t n, const float* x, float* y) {
   float top = extreme<false>(n, x);
   float shift = log_f32(sum_exp(n, x, top));
-#pragma GCC ivdep
+  SL_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) y[i] = x[i] - top - shift;
 }
 #else
@@ -154,7 +154,7 @@ void softmax(int64_t n, const float* x, float* y) {
   float top = extreme<false>(n, x);
   map_f32(n, x, y, [top](float v) { return exp_f32(v - top); });
   float scale = 1.0f / sum(n, y);
-#pragma GCC ivdep
+  SL_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) y[i] *= scale;
 }
 
@@ -173,7 +173,7 @@ float sum_exp(int64_t n, const float* x, float top) {
 void log_softmax(int64_t n, const float* x, float* y) {
   float top = extreme<false>(n, x);
   float shift = log_f32(sum_exp(n, x, top));
-#pragma GCC ivdep
+  SL_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) y[i] = x[i] - top - shift;
 }
 #endif
@@ -186,13 +186,13 @@ void layer_norm(int64_t n, const float* x, const float* gamma, const float* beta
   *mean_out = mean;
   *rstd_out = rstd;
   if (gamma && beta) {
-#pragma GCC ivdep
+    SL_INDEPENDENT
     for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean) * rstd * gamma[i] + beta[i];
   } else if (gamma) {
-#pragma GCC ivdep
+    SL_INDEPENDENT
     for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean) * rstd * gamma[i];
   } else {
-#pragma GCC ivdep
+    SL_INDEPENDENT
     for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean) * rstd + (beta ? beta[i] : 0.0f);
   }
 }
@@ -200,16 +200,16 @@ void layer_norm(int64_t n, const float* x, const float* gamma, const float* beta
 void rms_norm(int64_t n, const float* x, const float* gamma, float eps, float* y) {
   float scale = 1.0f / __builtin_sqrtf(sum_squares(n, x, 0.0f) / static_cast<float>(n) + eps);
   if (gamma) {
-#pragma GCC ivdep
+    SL_INDEPENDENT
     for (int64_t i = 0; i < n; ++i) y[i] = x[i] * scale * gamma[i];
   } else {
-#pragma GCC ivdep
+    SL_INDEPENDENT
     for (int64_t i = 0; i < n; ++i) y[i] = x[i] * scale;
   }
 }
 
 void scale_shift(int64_t n, const float* x, float scale, float shift, float* y) {
-#pragma GCC ivdep
+  SL_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) y[i] = x[i] * scale + shift;
 }
 
@@ -218,7 +218,7 @@ SL_INLINE void lstm_units(int count, int64_t apart, const float* gates, const fl
                           float* h) {
   const float *input = gates, *forget = gates + apart, *cell = gates + 2 * apart;
   const float* output = gates + 3 * apart;
-#pragma GCC ivdep
+  SL_INDEPENDENT
   for (int i = 0; i < count; ++i) {
     float next = sigmoid_f32(forget[i]) * c_in[i] + sigmoid_f32(input[i]) * tanh_f32(cell[i]);
     c[i] = next;
@@ -228,7 +228,7 @@ SL_INLINE void lstm_units(int count, int64_t apart, const float* gates, const fl
 
 SL_INLINE void gru_units(int count, int64_t apart, const float* input, const float* hidden,
                          const float* h_in, float* h) {
-#pragma GCC ivdep
+  SL_INDEPENDENT
   for (int i = 0; i < count; ++i) {
     float reset = sigmoid_f32(input[i] + hidden[i]);
     float update = sigmoid_f32(input[apart + i] + hidden[apart + i]);

@@ -29,9 +29,9 @@ void temper(const uint32_t* state, uint32_t* drawn) {
 // the same vector makes.
 void refill(uint32_t* s, uint32_t* drawn) {
   constexpr int kRest = kWords - kMiddle;
-#pragma GCC ivdep
+  SL_INDEPENDENT
   for (int i = 0; i < kRest; ++i) s[i] = twisted(s[i], s[i + 1], s[i + kMiddle]);
-#pragma GCC ivdep
+  SL_INDEPENDENT
   for (int i = kRest; i < kWords - 1; ++i) s[i] = twisted(s[i], s[i + 1], s[i - kRest]);
   s[kWords - 1] = twisted(s[kWords - 1], s[0], s[kMiddle - 1]);
   temper(s, drawn);

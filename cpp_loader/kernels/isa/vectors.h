@@ -23,6 +23,12 @@
 #define SL_NOINLINE __attribute__((noinline))
 #define SL_UNROLL _Pragma("GCC unroll 64")
 #define SL_RESTRICT __restrict__
+// Before a loop whose turns read nothing that other turns write.
+#if defined(__clang__)
+#define SL_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define SL_INDEPENDENT _Pragma("GCC ivdep")
+#endif
 
 namespace scriptlang::kernels::SL_ISA {
 namespace {

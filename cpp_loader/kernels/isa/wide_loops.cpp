@@ -27,16 +27,16 @@ SL_INLINE void binary(int64_t n, void* out, const void* const* in, const int64_t
   if (n <= 0) return;
   int64_t whole = n / W * W;
   if (step[0] != 0 && step[1] != 0) {
-#pragma GCC ivdep
+    SL_INDEPENDENT
     for (int64_t i = 0; i < whole; ++i) o[i] = f(a[i], b[i]);
   } else if (step[0] != 0) {
     const float y = b[0];
-#pragma GCC ivdep
+    SL_INDEPENDENT
     for (int64_t i = 0; i < whole; ++i) o[i] = f(a[i], y);
   } else {
     const float x = a[0];
     const int64_t by = step[1];
-#pragma GCC ivdep
+    SL_INDEPENDENT
     for (int64_t i = 0; i < whole; ++i) o[i] = f(x, b[i * by]);
   }
   if (whole == n) return;

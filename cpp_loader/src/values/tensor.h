@@ -30,10 +30,14 @@ struct IntSpan {
   IntSpan() = default;
   IntSpan(const int64_t* data, int64_t size) : data(data), size(size) {}
   IntSpan(const std::vector<int64_t>& v) : data(v.data()), size(int64_t(v.size())) {}
+#if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winit-list-lifetime"  // for arguments only: f({2, 3})
+#endif
   IntSpan(std::initializer_list<int64_t> v) : data(v.begin()), size(int64_t(v.size())) {}
+#if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
+#endif
   int64_t operator[](int64_t i) const { return data[i]; }
   const int64_t* begin() const { return data; }
   const int64_t* end() const { return data + size; }
