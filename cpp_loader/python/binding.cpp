@@ -239,8 +239,8 @@ NB_MODULE(_native, m) {
              return call(p, arguments, by_name,
                          limits_of(instructions, memory, milliseconds, depth));
            },
-           nb::arg("arguments"), nb::arg("by_name"), nb::arg("instructions") = 0, nb::arg("memory") = 0,
-           nb::arg("milliseconds") = 0, nb::arg("depth") = kDepth,
+           nb::arg("arguments"), nb::arg("by_name"), nb::arg("instructions") = 0,
+           nb::arg("memory") = 0, nb::arg("milliseconds") = 0, nb::arg("depth") = kDepth,
            "Run the function; NotImplemented where the arguments want Python's conversions.")
       .def_prop_ro("missing", &PythonProgram::missing,
                    "Operators that the engine lacks: {qualified name: instructions that call it}.")

@@ -98,7 +98,7 @@ void translate(nb::handle way) {
   PyErr_NormalizeException(&type, &value, &trace);
   nb::object held[] = {nb::steal(type), nb::steal(value), nb::steal(trace)};
   nb::object made = nb::steal(PyObject_CallOneArg(failure.ptr(), value));
-  if (made.is_valid()) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
+  if (made.is_valid()) PyErr_SetObject(made.type().ptr(), made.ptr());
 }
 
 PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
@@ -169,13 +169,14 @@ void deallocate(PyObject* self) {
 
 PyMethodDef methods[] = {
     {"_enter_", enter, METH_VARARGS,
-     "_enter_(way, function, first=None)\n\nLet calls run `function` by `way`, as long as that is its "
-     "`direct`, with `first` before\nthe arguments; None: let all calls be `_call_`."},
+     "_enter_(way, function, first=None)\n\nLet calls run `function` by `way`, as long as that is "
+     "its `direct`, with `first` before\nthe arguments; None: let all calls be `_call_`."},
     {nullptr, nullptr, 0, nullptr},
 };
 
 PyType_Slot slots[] = {
-    {Py_tp_doc, const_cast<char*>("What runs a program when it is called; see interpreter/calls.py.")},
+    {Py_tp_doc,
+     const_cast<char*>("What runs a program when it is called; see interpreter/calls.py.")},
     {Py_tp_call, reinterpret_cast<void*>(&call)},
     {Py_tp_traverse, reinterpret_cast<void*>(&traverse)},
     {Py_tp_clear, reinterpret_cast<void*>(&clear)},

@@ -25,7 +25,7 @@ class ScriptFunction(Caller, Generic[P, R]):
     `schema`, `graph` and `code` show it; `python_function` is what it was compiled from, if anything.
     """
 
-    python_function = __wrapped__ = None
+    python_function = None
 
     def __init__(self, function: Function, engine: Engine | str = "auto", python_function=None,
                  limits: Limits | None = None):
@@ -52,6 +52,11 @@ class ScriptFunction(Caller, Generic[P, R]):
 
     def _wrapped_(self, result: Any) -> Any:
         return wrap(result, self.engine, self._limits)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__signature__":                      # what `inspect.signature` gives
+            return signature_of(self._function, self.python_function)
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
     def _run(self, *args, **kwargs):
         return run(self._function, args, kwargs, self.engine, self._limits)
@@ -95,6 +100,15 @@ class ScriptFunction(Caller, Generic[P, R]):
         from ..api import save
 
         save(self, target, _extra_files)
+
+    def __copy__(self) -> ScriptFunction:
+        return self
+
+    def __deepcopy__(self, memo: dict) -> ScriptFunction:
+        return self                                      # as functions of Python are copied
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError("a ScriptFunction cannot be pickled; use scriptlang.save")
 
     def __repr__(self) -> str:
         return f"<ScriptFunction {self._function.schema}>"
@@ -219,7 +233,8 @@ class ScriptModule(Caller, ModuleState, ScriptObjectFacade):
 
     def _call_(self, *args, **kwargs):
         cls, forward = self._type, self._type.methods.get("forward")
-        if forward is not None and not (cls.pre_hooks or cls.hooks or dispatch.calls.tracer is not None):
+        is_traced = dispatch.calls.tracer is not None
+        if forward is not None and not (cls.pre_hooks or cls.hooks or is_traced):
             first, engine, limits = self._object_, self._engine_, self._limits_
             result = run(forward, (first, *args), kwargs, engine, limits)
             self._enter_(direct_way(forward, engine, limits), forward, first)
@@ -247,6 +262,8 @@ class ScriptModule(Caller, ModuleState, ScriptObjectFacade):
         return found
 
     def __getattr__(self, name: str) -> Any:
+        if name == "__signature__" and "forward" in self._type.methods:
+            return signature_of(self._type.methods["forward"])
         try:
             return super().__getattr__(name)
         except AttributeError as error:
@@ -389,6 +406,19 @@ def overloaded_method(owner: ScriptModule, name: str) -> OverloadedScriptMethod 
     while f"{name}__{len(found)}" in owner._type.methods:
         found.append(ScriptMethod(owner._type.methods[f"{name}__{len(found)}"], owner))
     return OverloadedScriptMethod(found) if found else None
+
+
+def signature_of(function: Function, python_function=None):
+    """What calls may pass, as `inspect` has it; a method's object is passed already."""
+    import inspect
+
+    if python_function is not None:
+        return inspect.signature(python_function)
+    kinds = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    return inspect.Signature([
+        inspect.Parameter(a.name, kinds[a.kwarg_only], annotation=a.type.annotation,
+                          default=a.default if a.has_default else inspect.Parameter.empty)
+        for a in function.schema.arguments if a.name != "self"])
 
 
 def wrap(value: Any, engine: Engine, limits: Limits | None = None) -> Any:

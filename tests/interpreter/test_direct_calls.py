@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -203,6 +205,23 @@ def test_a_trace_records_what_is_called_in_it():
     traced = scriptlang.trace(holder, (x,))
     assert traced(x).tolist() == traced(x).tolist() == [6, 6]
     assert [n.kind for n in traced.graph.walk()].count("prim::CallMethod") == 1
+
+
+def test_what_may_be_passed_is_told(several):
+    from inspect import signature
+
+    loaded = scripted(lambda_like)
+    assert str(signature(loaded)) == "(x: 'float')" == str(signature(lambda_like))
+    assert str(signature(several.parts)) == "(x: 'Tensor', n: 'int')"
+    assert [*signature(several).parameters] == [*signature(several.forward).parameters] == ["x"]
+    assert not hasattr(loaded, "other") and not hasattr(several.forward, "__wrapped__")
+
+
+def test_what_is_called_is_copied_as_functions_are():
+    function = scripted(lambda_like)
+    assert copy.copy(function) is copy.deepcopy([function])[0] is function
+    with pytest.raises(TypeError, match="scriptlang.save"):
+        pickle.dumps(function)
 
 
 def test_what_is_called_can_be_collected():
