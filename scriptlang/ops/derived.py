@@ -17,12 +17,18 @@ from ..schema import Argument, Schema, parse_schema
 from ..tensors import Tensor
 
 
+ROW_MAJOR = frozenset(f"aten::{name}" for name in (
+    "scatter", "scatter_add", "scatter_reduce", "index_add", "index_copy", "index_reduce"))
+"""What PyTorch makes row-major, whatever the order of self."""
+
+
 @record(frozen=True)
 class Form:
     """How a form follows from `base`, an operator with a kernel.
 
     kind: "out", "create" (an "out" form of a function that makes a tensor from sizes and
-    numbers), "in_place", "become" (a view in place), "copy" (of a view), "on_copy".
+    numbers), "in_place", "become" (a view in place), "copy" (of a view), "on_copy" (which
+    keeps the order of the dimensions in memory), "on_row_major_copy".
     outs: how many arguments of an "out" form are written; they follow all others.
     """
 
@@ -58,7 +64,7 @@ def form_of(text: str, candidates: Callable[[str], Iterable[Any]]) -> Form | Non
             return Form("copy", found)
     found = same_arguments(candidates(name + "_"), schema.arguments)
     if found and schema.arguments and is_written(found.schema.arguments[0]):
-        return Form("on_copy", found)
+        return Form("on_row_major_copy" if name in ROW_MAJOR else "on_copy", found)
     return None
 
 
@@ -159,6 +165,10 @@ def on_copy(kernel: Callable) -> Callable:
     return form
 
 
+def on_row_major_copy(kernel: Callable) -> Callable:
+    return lambda self, *args: kernel(copied(self), *args)
+
+
 def view_kernel(kernel: Callable) -> Callable:
     return lambda self, *args: become(self, kernel(self, *args))
 
@@ -172,5 +182,5 @@ def become(self: Tensor, other: Tensor) -> Tensor:
 
 KERNELS: dict[str, Callable[[Callable], Callable]] = {
     "create": creation_kernel, "in_place": in_place, "become": view_kernel, "copy": copying,
-    "on_copy": on_copy}
+    "on_copy": on_copy, "on_row_major_copy": on_row_major_copy}
 """How the kernel of a form, other than an "out" form, is made from its base's."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from .. import dtypes
 from ..tensors import Tensor, wrap_dim
+from .derived import on_copy
 from .elementwise import (DISPLAY, array_of, cast, check_broadcast, check_fits, check_writable,
                           unsupported)
 from .table import declare, primitive
@@ -97,17 +98,8 @@ for _twin, _indices in (("", "Tensor?[]"), (".hacked_twin", "Tensor[]")):
             "bool accumulate=False, bool unsafe=False) -> Tensor(a!)",
             lambda self, indices, values, accumulate, unsafe:
             index_put_(self, indices, values, accumulate), "primitive")
-
-
-def copied(x: Tensor) -> Tensor:
-    return Tensor._wrap(np.array(x._array, order="C"))
-
-
-for _name in ("index_put", "_unsafe_index_put"):
-    for _twin, _indices in (("", "Tensor?[]"), (".hacked_twin", "Tensor[]")):
-        declare(f"aten::{_name}{_twin}(Tensor self, {_indices} indices, Tensor values, "
-                "bool accumulate=False) -> Tensor",
-                lambda self, *args: index_put_(copied(self), *args), "primitive")
+    declare(f"aten::_unsafe_index_put{_twin}(Tensor self, {_indices} indices, Tensor values, "
+            "bool accumulate=False) -> Tensor", on_copy(index_put_), "primitive")
 
 
 @primitive("aten::index_select(Tensor self, int dim, Tensor index) -> Tensor")
@@ -121,7 +113,7 @@ def index_select(self, dim, index):
     if at.size and (at.min() < 0 or at.max() >= n):
         raise IndexError("index out of range in self")
     if not self._size:
-        return copied(self)
+        return Tensor._wrap(self._array.copy())
     return Tensor._wrap(np.take(self._array, at, axis=dim))
 
 
@@ -196,17 +188,13 @@ def scatter_(self, dim, index, src, reduce=None):
 
 
 for _name, _args, _f in (
-        ("scatter.src", "int dim, Tensor index, Tensor src", scatter_),
-        ("scatter.value", "int dim, Tensor index, Scalar value", scatter_),
-        ("scatter.reduce", "int dim, Tensor index, Tensor src, *, str reduce", scatter_),
-        ("scatter.value_reduce", "int dim, Tensor index, Scalar value, *, str reduce", scatter_),
-        ("scatter_add", "int dim, Tensor index, Tensor src",
+        ("scatter_.src", "int dim, Tensor index, Tensor src", scatter_),
+        ("scatter_.value", "int dim, Tensor index, Scalar value", scatter_),
+        ("scatter_.reduce", "int dim, Tensor index, Tensor src, *, str reduce", scatter_),
+        ("scatter_.value_reduce", "int dim, Tensor index, Scalar value, *, str reduce", scatter_),
+        ("scatter_add_", "int dim, Tensor index, Tensor src",
          lambda self, dim, index, src: scatter_(self, dim, index, src, "add"))):
-    _base, _dot, _overload = _name.partition(".")
-    declare(f"aten::{_name}(Tensor self, {_args}) -> Tensor",
-            lambda self, *args, f=_f: f(copied(self), *args), "primitive")
-    declare(f"aten::{_base}_{_dot}{_overload}(Tensor(a!) self, {_args}) -> Tensor(a!)", _f,
-            "primitive")
+    declare(f"aten::{_name}(Tensor(a!) self, {_args}) -> Tensor(a!)", _f, "primitive")
 
 
 def neutral(reduce: str, dtype: dtypes.DType):
@@ -251,11 +239,8 @@ def scatter_reduce_(self, dim, index, src, reduce, include_self=True):
     return self
 
 
-_args = "int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True"
-declare(f"aten::scatter_reduce.two(Tensor self, {_args}) -> Tensor",
-        lambda self, *args: scatter_reduce_(copied(self), *args), "primitive")
-declare(f"aten::scatter_reduce_.two(Tensor(a!) self, {_args}) -> Tensor(a!)", scatter_reduce_,
-        "primitive")
+declare("aten::scatter_reduce_.two(Tensor(a!) self, int dim, Tensor index, Tensor src, str reduce, "
+        "*, bool include_self=True) -> Tensor(a!)", scatter_reduce_, "primitive")
 
 
 def index_add_(self, dim, index, source, alpha=1):
@@ -320,15 +305,11 @@ def index_fill_(self, dim, index, value):
 
 
 for _name, _args, _f in (
-        ("index_add", "int dim, Tensor index, Tensor source, *, Scalar alpha=1", index_add_),
-        ("index_copy", "int dim, Tensor index, Tensor source", index_copy_),
-        ("index_fill.int_Scalar", "int dim, Tensor index, Scalar value", index_fill_),
-        ("index_fill.int_Tensor", "int dim, Tensor index, Tensor value", index_fill_)):
-    _base, _dot, _overload = _name.partition(".")
-    declare(f"aten::{_name}(Tensor self, {_args}) -> Tensor",
-            lambda self, *args, f=_f: f(copied(self), *args), "primitive")
-    declare(f"aten::{_base}_{_dot}{_overload}(Tensor(a!) self, {_args}) -> Tensor(a!)", _f,
-            "primitive")
+        ("index_add_", "int dim, Tensor index, Tensor source, *, Scalar alpha=1", index_add_),
+        ("index_copy_", "int dim, Tensor index, Tensor source", index_copy_),
+        ("index_fill_.int_Scalar", "int dim, Tensor index, Scalar value", index_fill_),
+        ("index_fill_.int_Tensor", "int dim, Tensor index, Tensor value", index_fill_)):
+    declare(f"aten::{_name}(Tensor(a!) self, {_args}) -> Tensor(a!)", _f, "primitive")
 
 
 @primitive("aten::fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)")
@@ -449,7 +430,7 @@ def unsafe_masked_index_put(self, mask, indices, values):
     clamped = [None if i is None else Tensor._wrap(np.clip(i._array, 0, self._size[d] - 1))
                for d, i in enumerate(indices)]
     value = Tensor._wrap(np.where(mask._array, values._array, values.dtype.numpy.type(0)))
-    return index_put_(copied(self), clamped, value, True)
+    return on_copy(index_put_)(self, clamped, value, True)
 
 
 @primitive("aten::index_reduce_(Tensor(a!) self, int dim, Tensor index, Tensor source, str reduce, "

@@ -14,13 +14,15 @@ from ..ir import Graph, Node
 from ..ops import table
 from ..tensors import Tensor
 
-KINDS = ("aten::_convolution_mode", "aten::conv1d", "aten::conv2d", "aten::conv3d")
+DIMS = {"aten::_convolution_mode": (1, 2, 3), "aten::conv1d": (1,), "aten::conv2d": (2,),
+        "aten::conv3d": (3,)}
+"""How many dimensions besides batch and channels each takes."""
 
 
 def run(graph: Graph) -> bool:
     changed = False
     for node in list(graph.walk()):
-        if node.kind in KINDS and node.inputs[4].type == T.STR:
+        if node.kind in DIMS and node.inputs[4].type == T.STR:
             changed |= replace(node)
     return changed
 
@@ -31,7 +33,7 @@ def replace(node: Node) -> bool:
         return False
     sizes = list(weight.constant.shape[2:])
     numbers = by_number(padding, sizes, stride, dilation)
-    if numbers is None or len(sizes) not in (1, 2, 3):
+    if numbers is None or len(sizes) not in DIMS[node.kind]:
         return False
     schema = table.find(f"aten::conv{len(sizes)}d", "").schema
     with node.graph.at(node):

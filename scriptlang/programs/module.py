@@ -127,9 +127,12 @@ class ScriptMethod(ScriptFunction):
 
     def _call_(self, *args, **kwargs):
         if dispatch.calls.tracer is not None:
-            return dispatch.calls.tracer.call_method(self.owner._object_, self._function, args, kwargs,
-                                               self._run)
-        return self._run(*args, **kwargs)
+            return dispatch.calls.tracer.call_method(self.owner._object_, self._function, args,
+                                                     kwargs, self._run)
+        result = self._run(*args, **kwargs)
+        self._enter_(direct_way(self._function, self.engine, self._limits), self._function,
+                     self.owner._object_)
+        return result
 
     def _run(self, *args, **kwargs):
         return run(self._function, (self.owner._object_, *args), kwargs, self.engine,

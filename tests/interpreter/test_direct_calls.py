@@ -14,7 +14,7 @@ import scriptlang
 import scriptlang as torch
 from scriptlang.errors import RunError, script_stack, stack_text
 from scriptlang.interpreter import native
-from scriptlang.programs.module import ScriptFunction
+from scriptlang.programs.module import ScriptFunction, ScriptMethod
 from scriptlang.programs.optimizing import optimize
 
 pytestmark = pytest.mark.skipif(bool(native.why_absent()), reason="the native engine is not built")
@@ -156,6 +156,15 @@ def test_every_call_gives_what_the_first_gives(several):
         assert isinstance(pair, Pair) and (pair.n, pair.a.tolist()) == (n, [1, 1, 1])
         assert several.forward(x).tolist() == several(x).tolist() == [2, 2, 2]
         assert several.calls == 2 * (n + 1)
+
+
+def test_a_method_finds_its_short_way_at_its_first_call(several, monkeypatch):
+    parts, x = several.parts, np.ones(3, np.float32)          # before any call of it
+    first = parts(x, 2)
+    slow = []
+    monkeypatch.setattr(ScriptMethod, "_call_", lambda self, *args: slow.append(args))
+    assert [t.tolist() for t in parts(x, 3)[0]] == [[1] * 3, [3] * 3] and not slow
+    assert [t.tolist() for t in first[0]] == [[1] * 3, [2] * 3]
 
 
 def test_errors_of_later_calls_are_those_of_the_first(several):

@@ -148,6 +148,17 @@ def test_padding_by_name_becomes_numbers(name, padding, weight, stride, dilation
         assert convolution.kind == f"aten::conv{n}d" and convolution.inputs[4].constant == numbers
 
 
+def test_padding_by_name_stays_where_the_weight_does_not_fit_the_operator():
+    graph = graph_of("""graph(%x : Tensor, %w : Tensor):
+  %no : NoneType = prim::Constant()
+  %s : int[] = prim::Constant[value=[1, 1]]()
+  %p : str = prim::Constant[value="valid"]()
+  %g : int = prim::Constant[value=1]()
+  %a : Tensor = aten::conv2d(%x, %w, %no, %s, %p, %s, %g)
+  return (%a)""", w=tensor(4, 3, 3))
+    assert not numeric_padding.run(graph) and kinds(graph) == ["conv2d"]
+
+
 CHAIN = "graph(%x : Tensor, %r : Tensor, %w : Tensor, %bias : Tensor):" + CONV + """
   %a : Tensor = aten::conv2d(%x, %w, %bias, %three, %three, %three, %n)
   %s : Tensor = aten::add(%r, %a, %n)

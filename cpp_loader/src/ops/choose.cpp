@@ -4,6 +4,7 @@
 
 #include "index.h"
 #include "pointwise.h"
+#include "recording.h"
 #include "view.h"
 
 namespace scriptlang {
@@ -58,7 +59,10 @@ Tensor masked_fill(const Tensor& self, const Tensor& mask, const Value& value,
     index_put(into, {to_contiguous(view_expand(mask, into.sizes()))}, one, false);
     return into;
   }
-  return where_result(mask, number, self, self.dtype(), into);
+  Tensor result = where_result(mask, number, self, self.dtype(), into);
+  if (into.defined() || result.is_contiguous()) return result;
+  if (is_symbolic(result)) Recording::give_up();
+  return to_contiguous(result);  // as PyTorch gives it
 }
 
 Tensor lerp(const Tensor& self, const Tensor& end, const Input& weight, const Tensor& into) {

@@ -13,12 +13,6 @@ namespace scriptlang {
 
 namespace {
 
-template <class T>
-bool is_nan(T x) {
-  if constexpr (std::is_floating_point_v<T>) return std::isnan(x);
-  else return (void)x, false;
-}
-
 // Types that there are kernels over rows and columns for.
 bool has_lines(ScalarType t) {
   return t == ScalarType::Float32 || t == ScalarType::Float64 || t == ScalarType::Int64;

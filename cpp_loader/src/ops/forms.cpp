@@ -118,4 +118,11 @@ void on_copy(OpFn base, int, Context& ctx, Args args, Value* results) {
   results[0] = fresh;
 }
 
+void on_row_major_copy(OpFn base, int, Context& ctx, Args args, Value* results) {
+  Tensor fresh = row_major_copy(args.tensor(0));
+  args[0] = fresh;
+  base(ctx, args, results);
+  results[0] = fresh;
+}
+
 }  // namespace scriptlang::forms

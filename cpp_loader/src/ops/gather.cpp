@@ -230,13 +230,6 @@ void scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const 
   binary_result(self, to_dtype(count, self.dtype()), divide, "mean", Rule::kSame, nullptr, self);
 }
 
-Tensor clone(const Tensor& t) {
-  Tensor copy = Tensor::empty_like(t, t.dtype());
-  copy_into(copy, t);
-  return copy;
-}
-
-// Each pair: on a copy, and in place.
 Tensor scattered(const Tensor& self, Args args, Combine how) {
   if (args[3].is_tensor()) scatter(self, args.integer(1), args.tensor(2), args.tensor(3), how);
   else scatter_value(self, args.integer(1), args.tensor(2), args.scalar(3), how);
@@ -278,26 +271,13 @@ SL_OP(aten_take_along_dim) {
   a[size_t(dim)] = self.size(dim);
   out[0] = gather(view_expand(self, a), dim, view_expand(index, b));
 }
-SL_OP(aten_scatter_src) { out[0] = scattered(clone(args.tensor(0)), args, Combine::kReplace); }
-SL_OP(aten_scatter_value) { out[0] = scattered(clone(args.tensor(0)), args, Combine::kReplace); }
 SL_OP(aten_scatter__src) { out[0] = scattered(args.tensor(0), args, Combine::kReplace); }
-SL_OP(aten_scatter__value) { out[0] = scattered(args.tensor(0), args, Combine::kReplace); }
-SL_OP(aten_scatter_reduce) {
-  out[0] = scattered(clone(args.tensor(0)), args, reduction_named(args.string(4)));
-}
-SL_OP(aten_scatter_value_reduce) { op_aten_scatter_reduce(ctx, args, out); }
+SL_OP(aten_scatter__value) { op_aten_scatter__src(ctx, args, out); }
 SL_OP(aten_scatter__reduce) {
   out[0] = scattered(args.tensor(0), args, reduction_named(args.string(4)));
 }
 SL_OP(aten_scatter__value_reduce) { op_aten_scatter__reduce(ctx, args, out); }
-SL_OP(aten_scatter_add) { out[0] = scattered(clone(args.tensor(0)), args, Combine::kAdd); }
 SL_OP(aten_scatter_add_) { out[0] = scattered(args.tensor(0), args, Combine::kAdd); }
-SL_OP(aten_scatter_reduce_two) {
-  Tensor copy = clone(args.tensor(0));
-  scatter_reduce(copy, args.integer(1), args.tensor(2), args.tensor(3), args.string(4),
-                 args.boolean(5));
-  out[0] = copy;
-}
 SL_OP(aten_scatter_reduce__two) {
   scatter_reduce(args.tensor(0), args.integer(1), args.tensor(2), args.tensor(3), args.string(4),
                  args.boolean(5));

@@ -1,11 +1,10 @@
-#include "scratch.h"
+// Indexing expressions: any mixture of indices, masks and whole dimensions.
 #include "index.h"
 
-#include <cstring>
-
-#include "../../kernels/parallel.h"
+#include "forms.h"
 #include "pointwise.h"
 #include "reduce.h"
+#include "scratch.h"
 #include "view.h"
 
 namespace scriptlang {
@@ -182,34 +181,6 @@ void for_runs(const Places& p, int64_t itemsize, F f) {
   }
 }
 
-void move_bytes(void* to, const void* from, int64_t bytes) {
-  switch (bytes) {
-    case 1: std::memcpy(to, from, 1); break;
-    case 2: std::memcpy(to, from, 2); break;
-    case 4: std::memcpy(to, from, 4); break;
-    case 8: std::memcpy(to, from, 8); break;
-    default: std::memcpy(to, from, size_t(bytes));
-  }
-}
-
-template <class E>
-void take_elements(char* to, const char* from, const int64_t* at, int64_t n, int64_t size) {
-  E* o = reinterpret_cast<E*>(to);
-  const E* x = reinterpret_cast<const E*>(from);
-  for (int64_t i = 0; i < n; ++i) o[i] = x[at[i] < 0 ? at[i] + size : at[i]];
-}
-// Elements of 1, 2, 4 or 8 bytes at n places of `size`; false where they are of another size.
-bool try_take(char* to, const char* from, const int64_t* at, int64_t n, int64_t size,
-              int64_t bytes) {
-  switch (bytes) {
-    case 1: return take_elements<uint8_t>(to, from, at, n, size), true;
-    case 2: return take_elements<uint16_t>(to, from, at, n, size), true;
-    case 4: return take_elements<uint32_t>(to, from, at, n, size), true;
-    case 8: return take_elements<uint64_t>(to, from, at, n, size), true;
-    default: return false;
-  }
-}
-
 // Single elements, wherever they lie.
 void gather_elements(const Places& p, const char* from, char* to, int64_t itemsize) {
   const int64_t n = int64_t(p.chosen.size());
@@ -225,54 +196,6 @@ void gather_elements(const Places& p, const char* from, char* to, int64_t itemsi
     case 4: return all(uint32_t());
     default: return all(uint64_t());
   }
-}
-
-// The parts of a contiguous tensor that contiguous places (int64) name along one dimension. Those
-// below zero count from the end.
-Tensor parts_along(const Tensor& self, int64_t dim, const Tensor& places) {
-  Dims sizes;
-  int64_t outer = 1, inner = self.itemsize(), size = self.size(dim), n = places.numel();
-  for (int64_t d = 0; d < dim; ++d) {
-    sizes.push_back(self.size(d));
-    outer *= self.size(d);
-  }
-  for (int64_t one : places.sizes()) sizes.push_back(one);
-  for (int64_t d = dim + 1; d < self.dim(); ++d) {
-    sizes.push_back(self.size(d));
-    inner *= self.size(d);
-  }
-  const int64_t* at = places.data<int64_t>();
-  int64_t least = 0, most = -1;
-  for (int64_t i = 0; i < n; ++i) {
-    least = std::min(least, at[i]);
-    most = std::max(most, at[i]);
-  }
-  for (int64_t i = 0; (least < -size || most >= size) && i < n; ++i) {
-    if (at[i] < -size || at[i] >= size) {
-      raise(ErrorKind::IndexError, "index ", at[i], " is out of bounds for dimension ", dim,
-            " with size ", size);
-    }
-  }
-  Tensor out = Tensor::empty(sizes, self.dtype());
-  if (out.numel() == 0) return out;
-  char* to = static_cast<char*>(out.raw());
-  const char* from = static_cast<const char*>(self.raw());
-  constexpr int64_t kParallelBytes = 1 << 18;
-  kernels::parallel_for(outer * n, kParallelBytes / inner + 1, [&](int64_t begin, int64_t end) {
-    for (int64_t k = begin; k < end;) {
-      const int64_t first = k % n, count = std::min(end - k, n - first);
-      const char* part = from + k / n * size * inner;
-      if (!try_take(to + k * inner, part, at + first, count, size, inner)) {
-        for (int64_t i = 0; i < count; ++i) {
-          int64_t place = at[first + i];
-          move_bytes(to + (k + i) * inner, part + (place < 0 ? place + size : place) * inner,
-                     inner);
-        }
-      }
-      k += count;
-    }
-  });
-  return out;
 }
 
 // One index, of integers, into a contiguous tensor: there is nothing to resolve.
@@ -415,224 +338,12 @@ void index_put(const Tensor& given, const std::vector<Tensor>& given_indices,
 
 namespace {
 
-// Elements or blocks of them that lie side by side; `at` names places along the middle dimension.
-template <class T>
-void select_elements(const char* from, char* to, int64_t rows, int64_t size, const int64_t* at,
-                     int64_t count) {
-  const T* a = reinterpret_cast<const T*>(from);
-  T* o = reinterpret_cast<T*>(to);
-  for (int64_t r = 0; r < rows; ++r, a += size, o += count) {
-    for (int64_t j = 0; j < count; ++j) o[j] = a[at[j]];
-  }
-}
-void select_blocks(const char* from, char* to, int64_t rows, int64_t size, const int64_t* at,
-                   int64_t count, size_t bytes) {
-  for (int64_t r = 0; r < rows; ++r, from += size_t(size) * bytes) {
-    for (int64_t j = 0; j < count; ++j, to += bytes) {
-      std::memcpy(to, from + size_t(at[j]) * bytes, bytes);
-    }
-  }
-}
-
-Tensor select_contiguous(const Tensor& self, int64_t dim, const int64_t* at, int64_t count) {
-  Dims sizes(self.sizes());
-  int64_t outer = 1, inner = self.itemsize(), size = self.size(dim);
-  for (int64_t d = 0; d < self.dim(); ++d) {
-    if (d != dim) (d < dim ? outer : inner) *= self.size(d);
-  }
-  sizes[size_t(dim)] = count;
-  Tensor out = Tensor::empty(sizes, self.dtype());
-  if (out.numel() == 0) return out;
-  const char* from = static_cast<const char*>(self.raw());
-  char* to = static_cast<char*>(out.raw());
-  int64_t grain = std::max<int64_t>(1, 65536 / std::max<int64_t>(1, count * inner));
-  kernels::parallel_for(outer, grain, [&](int64_t begin, int64_t end) {
-    const char* a = from + begin * size * inner;
-    char* o = to + begin * count * inner;
-    int64_t rows = end - begin;
-    switch (inner == self.itemsize() ? inner : 0) {
-      case 1: return select_elements<uint8_t>(a, o, rows, size, at, count);
-      case 2: return select_elements<uint16_t>(a, o, rows, size, at, count);
-      case 4: return select_elements<uint32_t>(a, o, rows, size, at, count);
-      case 8: return select_elements<uint64_t>(a, o, rows, size, at, count);
-      default: return select_blocks(a, o, rows, size, at, count, size_t(inner));
-    }
-  });
-  return out;
-}
-
-// Indices as int64, contiguous, each from 0 to below `size`.
-Tensor places_below(const Tensor& index, int64_t size) {
-  Tensor places = contiguous_as(index, ScalarType::Int64);
-  const int64_t* at = places.data<int64_t>();
-  for (int64_t i = 0; i < places.numel(); ++i) {
-    if (at[i] < 0 || at[i] >= size) raise(ErrorKind::IndexError, "index out of range in self");
-  }
-  return places;
-}
-
-}  // namespace
-
-Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
-  dim = wrap_dim(dim, self.dim());
-  if (index.dim() > 1) {
-    raise(ErrorKind::IndexError, "index_select(): Index is supposed to be a vector, but got dim: ",
-          index.dim());
-  }
-  SL_CHECK(index.dtype() == ScalarType::Int64 || index.dtype() == ScalarType::Int32,
-           "index_select(): Expected dtype int32 or int64 for index");
-  Tensor flat = index.dim() == 1 ? index : reshape(index, {index.numel()});
-  Tensor places = places_below(flat, self.dim() ? self.size(dim) : 1);
-  if (self.dim() == 0) {
-    Tensor copy = Tensor::empty(IntSpan(), self.dtype());
-    copy_into(copy, self);
-    return copy;
-  }
-  if (self.is_contiguous()) {
-    return select_contiguous(self, dim, places.data<int64_t>(), places.numel());
-  }
-  std::vector<Tensor> indices(size_t(dim) + 1);
-  indices[size_t(dim)] = places;
-  return index_tensor(self, indices);
-}
-
-namespace {
-
-Tensor clone(const Tensor& t) {
-  Tensor copy = Tensor::empty_like(t, t.dtype());
-  copy_into(copy, t);
-  return copy;
-}
-
-std::vector<Tensor> with_index(const Tensor& self, int64_t dim, const Tensor& index) {
-  SL_CHECK(index.dim() <= 1, "Index is supposed to be a vector, but got dim: ", index.dim());
-  std::vector<Tensor> indices(size_t(wrap_dim(dim, self.dim())) + 1);
-  indices.back() = reshape(index, {index.numel()});
-  return indices;
-}
-
-void index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
-  Tensor one = Tensor::empty(IntSpan(), self.dtype());
-  fill(one, value);
-  Tensor target = self.dim() == 0 ? view_unsqueeze(self, 0) : self;
-  index_put(target, with_index(target, dim, index), one, false);
-}
-
-// Parts of contiguous tensors written at, or added to, places along one dimension; false where the
-// tensors do not lie so.
-bool try_write_parts(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& values,
-                     bool accumulate) {
-  const ScalarType type = self.dtype();
-  bool known = !accumulate || type == ScalarType::Float32 || type == ScalarType::Float64 ||
-               type == ScalarType::Int64 || type == ScalarType::Int32;
-  if (!known || !self.is_contiguous() || values.dtype() != type ||
-      values.storage() == self.storage() || index.storage() == self.storage()) {
-    return false;
-  }
-  Tensor places = contiguous_as(index, ScalarType::Int64), from = to_contiguous(values);
-  const int64_t n = places.numel(), size = self.size(dim);
-  std::vector<int64_t> at(places.data<int64_t>(), places.data<int64_t>() + n);
-  for (int64_t& place : at) {
-    if (place < -size || place >= size) return false;  // raises where each is looked at
-    if (place < 0) place += size;
-  }
-  int64_t outer = 1, inner = 1;
-  for (int64_t d = 0; d < dim; ++d) outer *= self.size(d);
-  for (int64_t d = dim + 1; d < self.dim(); ++d) inner *= self.size(d);
-  if (from.numel() != outer * n * inner) return false;
-  if (!accumulate) {
-    const int64_t bytes = inner * self.itemsize();
-    char* to = static_cast<char*>(self.raw());
-    const char* x = static_cast<const char*>(from.raw());
-    for (int64_t o = 0; o < outer; ++o, to += size * bytes, x += n * bytes) {
-      for (int64_t i = 0; i < n; ++i) move_bytes(to + at[size_t(i)] * bytes, x + i * bytes, bytes);
-    }
-    return true;
-  }
-  auto add = [&](auto zero) {
-    using T = decltype(zero);
-    T* to = static_cast<T*>(self.raw());
-    const T* x = static_cast<const T*>(from.raw());
-    for (int64_t o = 0; o < outer; ++o, to += size * inner, x += n * inner) {
-      for (int64_t i = 0; i < n; ++i) {
-        T* row = to + at[size_t(i)] * inner;
-        const T* more = x + i * inner;
-        for (int64_t j = 0; j < inner; ++j) row[j] += more[j];
-      }
-    }
-  };
-  if (type == ScalarType::Float32) add(float());
-  else if (type == ScalarType::Float64) add(double());
-  else if (type == ScalarType::Int64) add(uint64_t());
-  else add(uint32_t());
-  return true;
-}
-
-void index_write(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
-                 bool accumulate, const Scalar& factor) {
-  SL_CHECK(accumulate || index.dtype() == ScalarType::Int64, "index_copy_(): Expected a long tensor "
-           "for index, but got ", dtype_display_name(index.dtype()));
-  SL_CHECK(source.dtype() == self.dtype(), "index_add_(): self and source expected to have the "
-           "same dtype, but got (self) ", dtype_display_name(self.dtype()), " and (source) ",
-           dtype_display_name(source.dtype()));
-  dim = wrap_dim(dim, self.dim());
-  bool zero_dim = self.dim() == 0;
-  Tensor target = zero_dim ? view_unsqueeze(self, 0) : self;
-  Tensor values = source.dim() == 0 ? view_unsqueeze(source, 0) : source;
-  SL_CHECK(values.dim() == target.dim() && values.size(dim) == index.numel(),
-           "index_add_(): Number of indices (", index.numel(),
-           ") should be equal to source.size(dim): (", dim < values.dim() ? values.size(dim) : 0,
-           "), for dim: ", dim);
-  for (int64_t d = 0; d < target.dim(); ++d) {
-    SL_CHECK((d == dim || target.size(d) == values.size(d)) &&
-                 (!accumulate || self.dim() == source.dim()),
-             "source tensor shape must match self tensor shape, excluding the specified dimension. "
-             "Got self.shape = ", to_string(self.sizes()), " source.shape = ",
-             to_string(source.sizes()));
-  }
-  if (!(factor.is_integral() && factor.i == 1)) {
-    values = to_dtype(binary_result(values, factor, kernels::Binary::k_mul, "mul", Rule::kSame),
-                      self.dtype());
-  }
-  check_writable(target);
-  if (index.dim() <= 1 && (index.dtype() == ScalarType::Int64 ||
-                           index.dtype() == ScalarType::Int32) &&
-      try_write_parts(target, dim, index, values, accumulate)) {
-    return;
-  }
-  index_put(target, with_index(target, dim, index), values, accumulate);
-}
-
 Tensor masked_select(const Tensor& self, const Tensor& mask) {
   SL_CHECK(mask.dtype() == ScalarType::Bool, "masked_select: expected BoolTensor for mask");
   std::vector<int64_t> shape = broadcast_shapes(self.sizes(), mask.sizes());
   if (shape.empty()) shape = {1};
   Tensor wide = to_contiguous(view_expand(self, shape));
   return index_tensor(wide, {to_contiguous(view_expand(mask, shape))});
-}
-
-Tensor take(const Tensor& self, const Tensor& index) {
-  SL_CHECK(index.dtype() == ScalarType::Int64, "take(): Expected a long tensor for index, but got ",
-           dtype_display_name(index.dtype()));
-  if (self.itemsize() != 4 || !self.is_contiguous() || !index.is_contiguous()) {
-    return index_tensor(reshape(self, {self.numel()}), {index});
-  }
-  int64_t n = self.numel();
-  Tensor out = Tensor::empty(index.sizes(), self.dtype());
-  const uint32_t* from = self.data<uint32_t>();
-  kernels::parallel_for(out.numel(), 16384, [&](int64_t begin, int64_t end) {
-    const int64_t* at = index.data<int64_t>();
-    uint32_t* to = out.data<uint32_t>();
-    for (int64_t i = begin; i < end; ++i) {
-      int64_t place = at[i] < 0 ? at[i] + n : at[i];
-      if (uint64_t(place) >= uint64_t(n)) {
-        raise(ErrorKind::IndexError, "index ", at[i], " is out of bounds for dimension 0 with ",
-              "size ", n);
-      }
-      to[i] = from[place];
-    }
-  });
-  return out;
 }
 
 }  // namespace
@@ -647,48 +358,9 @@ SL_OP(aten_index_put_) {
   out[0] = args.tensor(0);
 }
 SL_OP(aten_index_put__hacked_twin) { op_aten_index_put_(ctx, args, out); }
-SL_OP(aten_index_put) {
-  Tensor copy = clone(args.tensor(0));
-  index_put(copy, args.opt_tensors(1), args.tensor(2), args.boolean(3));
-  out[0] = copy;
-}
-SL_OP(aten_index_put_hacked_twin) { op_aten_index_put(ctx, args, out); }
-SL_OP(aten__unsafe_index_put) { op_aten_index_put(ctx, args, out); }
-SL_OP(aten__unsafe_index_put_hacked_twin) { op_aten_index_put(ctx, args, out); }
+SL_OP(aten__unsafe_index_put) { forms::on_copy(op_aten_index_put_, 0, ctx, args, out); }
+SL_OP(aten__unsafe_index_put_hacked_twin) { op_aten__unsafe_index_put(ctx, args, out); }
 SL_OP(aten__unsafe_index_Tensor_hacked_twin) { op_aten_index_Tensor(ctx, args, out); }
-SL_OP(aten_index_select) {
-  out[0] = index_select(args.tensor(0), args.integer(1), args.tensor(2));
-}
-SL_OP(aten_index_fill_int_Scalar) {
-  Tensor copy = clone(args.tensor(0));
-  index_fill(copy, args.integer(1), args.tensor(2), args.scalar(3));
-  out[0] = copy;
-}
-SL_OP(aten_index_fill_int_Tensor) { op_aten_index_fill_int_Scalar(ctx, args, out); }
-SL_OP(aten_index_fill__int_Scalar) {
-  index_fill(args.tensor(0), args.integer(1), args.tensor(2), args.scalar(3));
-  out[0] = args.tensor(0);
-}
-SL_OP(aten_index_fill__int_Tensor) { op_aten_index_fill__int_Scalar(ctx, args, out); }
-SL_OP(aten_index_add) {
-  Tensor copy = clone(args.tensor(0));
-  index_write(copy, args.integer(1), args.tensor(2), args.tensor(3), true, args.scalar(4));
-  out[0] = copy;
-}
-SL_OP(aten_index_add_) {
-  index_write(args.tensor(0), args.integer(1), args.tensor(2), args.tensor(3), true,
-              args.scalar(4));
-  out[0] = args.tensor(0);
-}
-SL_OP(aten_index_copy) {
-  Tensor copy = clone(args.tensor(0));
-  index_write(copy, args.integer(1), args.tensor(2), args.tensor(3), false, int64_t{1});
-  out[0] = copy;
-}
-SL_OP(aten_index_copy_) {
-  index_write(args.tensor(0), args.integer(1), args.tensor(2), args.tensor(3), false, int64_t{1});
-  out[0] = args.tensor(0);
-}
 SL_OP(aten_nonzero) { out[0] = nonzero(args.tensor(0)); }
 SL_OP(aten_argwhere) { out[0] = nonzero(args.tensor(0)); }
 SL_OP(aten_nonzero_numpy) {
@@ -700,21 +372,5 @@ SL_OP(aten_nonzero_numpy) {
 }
 SL_OP(aten_where) { op_aten_nonzero_numpy(ctx, args, out); }
 SL_OP(aten_masked_select) { out[0] = masked_select(args.tensor(0), args.tensor(1)); }
-SL_OP(aten_take) { out[0] = take(args.tensor(0), args.tensor(1)); }
-SL_OP(aten_embedding) {
-  const Tensor& weight = args.tensor(0);
-  const Tensor& indices = args.tensor(1);
-  SL_CHECK(weight.dim() == 2, "'weight' must be 2-D");
-  SL_CHECK(indices.dtype() == ScalarType::Int64 || indices.dtype() == ScalarType::Int32,
-           "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
-           "Long, Int; but got ", dtype_display_name(indices.dtype()), " instead");
-  if (weight.is_contiguous()) {
-    out[0] = parts_along(weight, 0, places_below(indices, weight.size(0)));
-    return;
-  }
-  std::vector<int64_t> sizes(indices.sizes().begin(), indices.sizes().end());
-  sizes.push_back(weight.size(1));
-  out[0] = view_as_shape(index_select(weight, 0, reshape(indices, {indices.numel()})), sizes);
-}
 
 }  // namespace scriptlang

@@ -1,6 +1,8 @@
 // Indexing by tensors.
 #pragma once
 
+#include <cstring>
+
 #include "op.h"
 
 namespace scriptlang {
@@ -10,7 +12,21 @@ Tensor index_tensor(const Tensor& self, const std::vector<Tensor>& indices);
 // x[indices] = values, or += with `accumulate`.
 void index_put(const Tensor& self, const std::vector<Tensor>& indices, const Tensor& values,
                bool accumulate);
+// The parts of a contiguous tensor that contiguous places (int64) name along one dimension, for
+// which the dimensions of `places` stand in the result. Those below zero count from the end.
+Tensor parts_along(const Tensor& self, int64_t dim, const Tensor& places);
 Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index);
 Tensor nonzero(const Tensor& self);  // [count][dim]
+
+// Copies what mostly is one element.
+inline void move_bytes(void* to, const void* from, int64_t bytes) {
+  switch (bytes) {
+    case 1: std::memcpy(to, from, 1); break;
+    case 2: std::memcpy(to, from, 2); break;
+    case 4: std::memcpy(to, from, 4); break;
+    case 8: std::memcpy(to, from, 8); break;
+    default: std::memcpy(to, from, size_t(bytes));
+  }
+}
 
 }  // namespace scriptlang

@@ -66,12 +66,6 @@ T neutral(Fold fold) {
 }
 
 template <class T>
-bool is_nan(T x) {
-  if constexpr (std::is_floating_point_v<T>) return std::isnan(x);
-  else return false;
-}
-
-template <class T>
 T folded(Fold fold, T a, T b) {
   if (fold == Fold::kMean || fold == Fold::kProduct) {
     if constexpr (std::is_same_v<T, bool>) return fold == Fold::kMean ? a || b : a && b;

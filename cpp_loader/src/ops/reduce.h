@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <complex>
 #include <limits>
 
@@ -111,6 +112,12 @@ inline Tensor ordered(const Tensor& computed, ScalarType from) {
   int64_t* x = computed.data<int64_t>();
   for (int64_t i = 0; i < computed.numel(); ++i) x[i] ^= std::numeric_limits<int64_t>::min();
   return computed;
+}
+
+template <class T>
+bool is_nan(T x) {
+  if constexpr (std::is_floating_point_v<T>) return std::isnan(x);
+  else return (void)x, false;
 }
 
 // Calls f(T()) with the C++ type of a dtype.

@@ -12,12 +12,6 @@ namespace scriptlang {
 
 namespace {
 
-template <class T>
-bool is_nan(T x) {
-  if constexpr (std::is_floating_point_v<T>) return std::isnan(x);
-  else return (void)x, false;
-}
-
 // f(from, to, n, stride) for every line along `dim` of contiguous tensors of one shape.
 template <class F>
 void for_lines(const Tensor& shape, int64_t dim, F f) {
@@ -260,18 +254,8 @@ Tensor log_cumulate(const Tensor& self, int64_t dim) {
 SL_OP(aten_cumsum) {
   out[0] = cumulate(args.tensor(0), args.integer(1), args[2], true, "cumsum_out_cpu");
 }
-SL_OP(aten_cumsum_) {
-  copy_into(args.tensor(0),
-            cumulate(args.tensor(0), args.integer(1), args[2], true, "cumsum_out_cpu"));
-  out[0] = args.tensor(0);
-}
 SL_OP(aten_cumprod) {
   out[0] = cumulate(args.tensor(0), args.integer(1), args[2], false, "cumprod_out_cpu");
-}
-SL_OP(aten_cumprod_) {
-  copy_into(args.tensor(0),
-            cumulate(args.tensor(0), args.integer(1), args[2], false, "cumprod_out_cpu"));
-  out[0] = args.tensor(0);
 }
 SL_OP(aten_cummax) { running_extreme(args.tensor(0), args.integer(1), true, "cummax", out); }
 SL_OP(aten_cummin) { running_extreme(args.tensor(0), args.integer(1), false, "cummin", out); }
