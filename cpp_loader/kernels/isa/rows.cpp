@@ -80,7 +80,8 @@ float extreme(int64_t n, const float* x) {
   return Least ? _mm512_reduce_min_ps(top) : _mm512_reduce_max_ps(top);
 }
 
-// Writes exp(x - top) where y is given; the sum of all, block by block.
+// Writes exp(x - top) where y is given; the sum of all, block by block. What lies n further is asked
+// for: rows follow each other, and this pass is the one that memory does not hold up.
 float exp_sum(int64_t n, const float* x, float top, float* y) {
   F16 shift = all(top);
   float total = 0;
@@ -88,6 +89,10 @@ float exp_sum(int64_t n, const float* x, float top, float* y) {
     int64_t end = min_of(first + kBlock, n), i = first;
     F16 a = all(0.0f), b = all(0.0f);
     for (; i + 32 <= end; i += 32) {
+      SL_UNROLL for (int j = 0; j < 32; j += 16) {
+        __builtin_prefetch(x + n + i + j);
+        if (y) __builtin_prefetch(y + n + i + j, 1);
+      }
       F16 p = exp_512(_mm512_sub_ps(_mm512_loadu_ps(x + i), shift));
       F16 q = exp_512(_mm512_sub_ps(_mm512_loadu_ps(x + i + 16), shift));
       if (y) {
