@@ -117,7 +117,10 @@ class Ring {
     }
     const float* from = c_.x + h * c_.x_row + channel;
     if (channels >= W) {
-      for (int64_t i = first; i < last; ++i, to += W, from += c_.x_column) store(to, load(from));
+      for (int64_t i = first; i < last; ++i, to += W, from += c_.x_column) {
+        prefetch(from + c_.x_row);  // the next row is wanted when this one has been convolved
+        store(to, load(from));
+      }
     } else {
       for (int64_t i = first; i < last; ++i, to += W, from += c_.x_column) {
         store(to, load_first(from, channels));

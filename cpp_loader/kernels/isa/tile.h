@@ -7,6 +7,22 @@
 namespace scriptlang::kernels::SL_ISA {
 namespace {
 
+// Applies what comes after the activation to sums that lie in `piece`, and writes them. In the result
+// itself, whose memory may be far, they could not be read again before they are there.
+template <class T>
+SL_NOINLINE void finish_tile(const Tile<T>& t, T* piece, int rows, int vectors) {
+  constexpr int W = kLanes<T>;
+  t.finish(piece, 0, 1, int64_t(rows) * vectors * W);
+  for (int j = 0; j < vectors; ++j) {
+    const Lanes<T> lanes = first_lanes<T>(t.columns - j * W);
+    T* to = t.c + j * W;
+    const T* from = piece + j * W;
+    for (int r = 0; r < rows; ++r, to += t.c_row, from += vectors * W) {
+      store_lanes(to, load(from), lanes);
+    }
+  }
+}
+
 template <class T, int Rows, int Vectors, Operand kind>
 SL_NOINLINE void multiply_tile(const Tile<T>& t) {
   constexpr int W = kLanes<T>;
@@ -108,11 +124,16 @@ SL_NOINLINE void multiply_tile(const Tile<T>& t) {
       SL_UNROLL for (int j = 0; j < Vectors; ++j) sum[r][j] =
           activate<T>(sum[r][j], t.activation);
   }
+  if (t.finish != nullptr) {
+    alignas(64) T piece[Rows * Vectors * W];
+    SL_UNROLL for (int r = 0; r < Rows; ++r)
+      SL_UNROLL for (int j = 0; j < Vectors; ++j) store(piece + (r * Vectors + j) * W, sum[r][j]);
+    return finish_tile(t, piece, Rows, Vectors);
+  }
   SL_UNROLL for (int r = 0; r < Rows; ++r)
     SL_UNROLL for (int j = 0; j < Vectors; ++j) {
       store_lanes(t.c + r * t.c_row + j * W, sum[r][j], lanes[j]);
     }
-  if (t.finish) t.finish(t.c, t.c_row, Rows, t.columns);
 }
 
 template <class T, int Rows, int Vectors, Operand kind, int... R>
