@@ -24,6 +24,10 @@ ACTIVATIONS = {
 """What is done to the finished elements, by name."""
 
 
+CHANNELS_LAST = 2
+"""The memory format, as operators take it."""
+
+
 def run(name: str, overload: str, *args):
     return find(name, overload).kernel(*args)
 
@@ -45,6 +49,18 @@ def conv2d(input, weight, bias, stride, padding, dilation, groups, added, activa
     y = run("aten::conv2d", "", input, weight, bias, stride, padding, dilation, groups)
     y = finish(y, added, activation)
     return run("aten::contiguous", "", y, memory_format) if y.dim() == 4 else y
+
+
+@primitive("scriptlang::expanded_conv2d(Tensor input, Tensor expansion, Tensor? expansion_bias, str "
+           "expansion_activation, Tensor weight, Tensor? bias, int[2] stride, int[2] padding, "
+           "int[2] dilation, int groups, Tensor? added, str activation, int memory_format) -> Tensor")
+def expanded_conv2d(input, expansion, expansion_bias, expansion_activation, weight, bias, stride,
+                    padding, dilation, groups, added, activation, memory_format):
+    """A convolution of the result of a 1 x 1 convolution, which need not be there as a whole."""
+    y = conv2d(input, expansion, expansion_bias, [1, 1], [0, 0], [1, 1], 1, None,
+               expansion_activation, CHANNELS_LAST)
+    return conv2d(y, weight, bias, stride, padding, dilation, groups, added, activation,
+                  memory_format)
 
 
 @primitive("scriptlang::conv_transpose2d(Tensor input, Tensor weight, Tensor? bias, int[2] stride, "

@@ -14,7 +14,7 @@ LAYERS = {"aten::conv1d": 1, "aten::conv2d": 1, "aten::conv3d": 1, "aten::_convo
           "aten::convolution": 1, "aten::linear": 1, "aten::addmm": 2, "aten::mm": 1,
           "aten::matmul": 1, "aten::conv_transpose1d": 1, "aten::conv_transpose2d": 1,
           "aten::conv_transpose3d": 1, "scriptlang::conv2d": 1, "scriptlang::linear": 1,
-          "scriptlang::conv_transpose2d": 1}
+          "scriptlang::conv_transpose2d": 1, "scriptlang::expanded_conv2d": 4}
 """Operators that refuse an input of another type than their weight -> where the weight stands."""
 
 KEEPS = frozenset(f"aten::{name}" for name in (

@@ -11,7 +11,7 @@ from typing import Iterable
 
 from ..ir import OPTIMIZED, Function, Graph
 from . import (after_raise, batch_linears, fold_batch_norm, fold_shapes, fold_weights, fuse,
-               fuse_pointwise, layouts, numeric_padding, out_of_place, pipeline)
+               fuse_expansion, fuse_pointwise, layouts, numeric_padding, out_of_place, pipeline)
 from .pipeline import Step, apply
 
 CHECKS = (
@@ -35,6 +35,7 @@ WEIGHTS = (
 LAYERS = (
     Step(fuse.run, "each layer with all that follows it"),
     Step(layouts.run, "between the convolutions that are now fused"),
+    Step(fuse_expansion.run, "pairs of them that are left with a layout between them"),
     Step(pipeline.run, "clears constants that nothing uses any more"),
     Step(fuse_pointwise.run, "what no layer has taken in"),
 )

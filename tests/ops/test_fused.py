@@ -91,6 +91,56 @@ def test_convolutions(case, memory_format):
         agree(conv, x, w, None, added=added, activation="relu", **settings)
 
 
+def expanded(which: str, x, w1, b1, inner, w, bias=None, stride=(1, 1), padding=(0, 0),
+             dilation=(1, 1), groups=1, added=None, activation="none", memory_format=0):
+    return call(which, "scriptlang::expanded_conv2d", x, w1, b1, inner, w, bias, list(stride),
+                list(padding), list(dilation), groups, added, activation, memory_format)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("shape, channels, kernel, settings", [
+    ((2, 3, 9, 11), 20, (3, 3), dict(padding=(1, 1))),
+    ((1, 16, 70, 64), 96, (3, 3), dict(padding=(1, 1), stride=(2, 2))),      # bands of some rows
+    ((2, 8, 61, 90), 72, (5, 5), dict(padding=(2, 2))),
+    ((1, 8, 61, 90), 72, (5, 3), dict(padding=(2, 1), stride=(3, 1))),
+    ((1, 4, 90, 64), 80, (3, 3), dict(padding=(3, 1), dilation=(3, 1))),
+    ((1, 2, 3, 700), 400, (3, 3), dict(padding=(1, 1))),                     # a row is a band
+    ((1, 4, 50, 40), 200, (1, 3), dict(stride=(5, 1))),                      # rows nobody wants
+    ((1, 4, 6, 7), 33, (3, 3), dict(padding=(9, 4))),                        # more frame than image
+    ((1, 4, 2, 7), 33, (3, 1), dict(padding=(2, 0), stride=(4, 1))),
+    ((0, 4, 6, 7), 33, (3, 3), dict())], ids=str)
+def test_convolutions_of_expansions(shape, channels, kernel, settings, threads):
+    x, w1 = tensor(*shape), tensor(channels, shape[1], 1, 1)
+    w = tensor(channels, 1, *kernel)
+    settings = dict(settings, groups=channels)
+    before = scriptlang.get_num_threads()
+    scriptlang.set_num_threads(threads)
+    try:
+        agree(expanded, x, w1, tensor(channels), "relu6", w, tensor(channels), **settings)
+        agree(expanded, x.contiguous(memory_format=scriptlang.channels_last), w1, None, "silu", w,
+              activation="hardswish", memory_format=2, **settings)
+        agree(expanded, x.flip(2), w1, None, "none", w, memory_format=2, **settings)
+        y = expanded("python", x, w1, None, "relu", w, **settings)
+        agree(expanded, x, w1, None, "relu", w, added=y * 0.5, activation="relu", **settings)
+    finally:
+        scriptlang.set_num_threads(before)
+
+
+def test_expansions_that_the_kernels_do_not_take():
+    x, w1, w = tensor(1, 3, 6, 6), tensor(8, 3, 1, 1), tensor(8, 1, 3, 3)
+    agree(expanded, tensor(3, 6, 6), w1, None, "relu", w, groups=8)
+    agree(expanded, x, tensor(8, 3, 1, 1, dtype=np.float64), None, "relu", w, groups=8)
+    agree(expanded, x, w1, None, "relu", tensor(4, 8, 3, 3))
+    agree(expanded, x, w1, None, "relu", tensor(16, 1, 3, 3), groups=8)
+    agree(expanded, x, tensor(8, 3, 3, 3), None, "relu", w, groups=8)
+    for wrong in (dict(groups=4), dict(groups=8, stride=(0, 1)), dict(groups=8, padding=(-1, 0)),
+                  dict(groups=8, bias=tensor(3)), dict(groups=8, dilation=(9, 9)),
+                  dict(groups=8, activation="nothing"), dict(groups=0)):
+        for which in ENGINES:
+            with pytest.raises((RuntimeError, RunError, MemoryError)):
+                expanded(which, x, w1, None, "relu", w, **wrong)
+
+
 def transposed(which: str, x, w, bias=None, stride=(1, 1), padding=(0, 0), output_padding=(0, 0),
                groups=1, dilation=(1, 1), added=None, activation="none", memory_format=0, **more):
     return call(which, "scriptlang::conv_transpose2d", x, w, bias, list(stride), list(padding),

@@ -267,6 +267,38 @@ def test_images_stay_channels_last_and_are_converted_once():
     assert formats == [2, 0]
 
 
+EXPANSION = "graph(%x : Tensor, %w : Tensor, %v : Tensor, %p : Tensor):" + CONV + """
+  %six : int = prim::Constant[value=6]()
+  %zeros : int[] = prim::Constant[value=[0, 0]]()
+  %a : Tensor = aten::conv2d(%x, %w, %no, %three, %zeros, %three, %n)
+  %b : Tensor = aten::silu(%a)
+  %c : Tensor = aten::conv2d(%b, %v, %no, %three, %three, %three, %six)
+  %d : Tensor = aten::conv2d(%c, %p, %no, %three, %zeros, %three, %n)
+  %e : Tensor = aten::relu(%d)
+  return (%e)"""
+
+
+def test_an_expansion_and_the_convolution_of_its_channels_are_one_operator():
+    weights = dict(w=tensor(6, 3, 1, 1), v=tensor(6, 1, 3, 3), p=tensor(3, 6, 1, 1))
+    graph = graph_of(EXPANSION, **weights)
+    changed = check(graph, optimize.run, tensor(2, 3, 8, 8))
+    assert kinds(changed) == ["expanded_conv2d", "conv2d"]
+    first = next(n for n in changed.nodes if n.kind == "scriptlang::expanded_conv2d")
+    assert first.inputs[3].constant == "silu"
+
+
+@pytest.mark.parametrize("there, then, weights", [
+    ("relu(%d)", "add(%b, %c, %n)", {}),                                 # used again
+    ("conv2d(%x, %w, %no, %three, %zeros", "conv2d(%x, %w, %no, %three, %three", {}),
+    ("", "", dict(w=(6, 3, 3, 3))),
+    ("", "", dict(v=(12, 1, 3, 3), p=(3, 12, 1, 1)))])
+def test_other_convolutions_in_a_row_stay_two(there, then, weights):
+    shapes = dict(w=(6, 3, 1, 1), v=(6, 1, 3, 3), p=(3, 6, 1, 1)) | weights
+    graph = graph_of(EXPANSION.replace(there, then) if there else EXPANSION,
+                     **{name: tensor(*shape) for name, shape in shapes.items()})
+    assert "expanded_conv2d" not in kinds(check(graph, optimize.run, tensor(2, 3, 8, 8)))
+
+
 def test_images_that_are_permuted_to_channels_last_stay_so():
     text = "graph(%x : Tensor, %w : Tensor):" + CONV + """
   %order : int[] = prim::Constant[value=ORDER]()

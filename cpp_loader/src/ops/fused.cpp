@@ -1,5 +1,5 @@
-// The optimiser's own operators: convolution and linear layer with packed weights and what follows
-// them (a result to add, an activation) done in the same pass over memory.
+// The optimiser's own operators: what follows a layer, and the linear layer with a packed weight and
+// what follows it (a result to add, an activation) done in the same pass over memory.
 #include <algorithm>
 #include <string>
 
@@ -12,13 +12,6 @@
 #include "view.h"
 
 namespace scriptlang {
-
-void op_aten_conv2d(Context& ctx, Args args, Value* out);
-
-using kernels::Activation;
-using kernels::ConvShape;
-using kernels::ConvWay;
-using kernels::LastConv;
 
 namespace {
 
@@ -77,89 +70,6 @@ Tensor in_wanted_format(const Tensor& y, int64_t format) {
 
 namespace {
 
-// What the kernel of conv2d handles itself; everything else takes the way of aten::conv2d, which
-// also finds fault with arguments.
-bool settle_shape(Args args, ConvShape* s, int64_t* groups, std::vector<int64_t>* sizes) {
-  const Tensor &x = args.tensor(0), &w = args.tensor(1), &bias = args.opt_tensor(2);
-  const Tensor& added = args.opt_tensor(7);
-  *groups = args.integer(6);
-  if (x.dim() != 4 || w.dim() != 4 || !is_float(x) || !is_float(w) || *groups < 1) return false;
-  if (w.size(0) < *groups || w.size(0) % *groups || x.size(1) != w.size(1) * *groups) return false;
-  if (bias.defined() && (bias.dim() != 1 || bias.size(0) != w.size(0) || !is_float(bias))) {
-    return false;
-  }
-  s->channels = w.size(1);
-  s->outputs = w.size(0) / *groups;
-  *sizes = {x.size(0), w.size(0)};
-  Ints settings[3] = {args.ints(3, 2), args.ints(4, 2), args.ints(5, 2)};
-  constexpr int64_t kLimit = 1 << 20;
-  int64_t framed = x.size(1);
-  for (int64_t i = 0; i < 2; ++i) {
-    for (const Ints& v : settings) {
-      if (v.size() != 2 || v[i] < 0 || v[i] >= kLimit) return false;
-    }
-    int64_t d = i + 1, in = x.size(i + 2), k = w.size(i + 2);
-    s->in[d] = in;
-    s->kernel[d] = k;
-    s->stride[d] = settings[0][i];
-    s->padding[d] = settings[1][i];
-    s->dilation[d] = settings[2][i];
-    if (k < 1 || k >= kLimit || in >= kLimit) return false;
-    if (s->stride[d] < 1 || s->dilation[d] < 1) return false;
-    int64_t room = in + 2 * s->padding[d] - s->dilation[d] * (k - 1) - 1;
-    if (room < 0 || __builtin_mul_overflow(framed, in + 2 * s->padding[d], &framed)) return false;
-    s->out[d] = room / s->stride[d] + 1;
-    sizes->push_back(s->out[d]);
-  }
-  if (framed >= int64_t(1) << 40 || w.numel() == 0 || !is_whole(w)) return false;
-  return !added.defined() || (is_float(added) && added.sizes() == IntSpan(*sizes));
-}
-
-const float* packed_conv(const Tensor& w, const ConvShape& s, int64_t groups, ConvWay way) {
-  const auto& functions = *kernels::kernels().last_conv;
-  Prepared::Key key(w, kConvWeight);
-  key.details[0] = int64_t(way);
-  key.details[1] = groups;
-  return Prepared::get(w.storage(), key, functions.packed_size(s, groups, way), [&](float* to) {
-    functions.pack(s, groups, way, contiguous_as(w, ScalarType::Float32).data<float>(), to);
-  });
-}
-
-// The result, channels last.
-Tensor convolve_last(Args args, const ConvShape& s, int64_t groups, IntSpan sizes,
-                     const Ending& e) {
-  const Tensor &x = args.tensor(0), &w = args.tensor(1), &bias = args.opt_tensor(2);
-  const auto& functions = *kernels::kernels().last_conv;
-  checked_numel(sizes);
-  int64_t outputs = sizes[1], image = outputs * s.out_pixels();
-  Tensor y = Tensor::empty(sizes, ScalarType::Float32);
-  if (y.numel() == 0) return y;
-  y.impl()->set_geometry(sizes, {image, 1, outputs * s.out[2], outputs});
-  Tensor added = args.none(7) ? Tensor() : in_last(args.tensor(7));
-  Tensor row = bias.defined() ? to_contiguous(bias) : bias;
-  LastConv c;
-  c.shape = s;
-  c.groups = groups;
-  c.way = functions.choose(s, groups);
-  c.x_channel = x.stride(1);
-  c.x_row = x.stride(2);
-  c.x_column = x.stride(3);
-  c.packed = packed_conv(w, s, groups, c.way);
-  c.bias = row.defined() ? row.data<float>() : nullptr;
-  c.activation = e.inside;
-  c.finish = finish_of(e);
-  int64_t frame = x.size(1);
-  for (int d = 1; d < 3; ++d) frame *= s.in[d] + 2 * s.padding[d];
-  Charged working(frame * int64_t(sizeof(float)));
-  for (int64_t i = 0; i < sizes[0]; ++i) {
-    c.x = x.data<float>() + i * x.stride(0);
-    c.added = added.defined() ? added.data<float>() + i * image : nullptr;
-    c.y = y.data<float>() + i * image;
-    functions.convolve(c);
-  }
-  return y;
-}
-
 // input [..., k] times a constant weight [n, k].
 bool settle_linear(Args args, int64_t* sizes) {
   const Tensor &x = args.tensor(0), &w = args.tensor(1), &bias = args.opt_tensor(2);
@@ -211,25 +121,6 @@ Tensor multiply_linear(Args args, IntSpan sizes, const Ending& e) {
 }
 
 }  // namespace
-
-SL_OP(scriptlang_conv2d) {
-  const Ending& e = ending(args.string(8));
-  int64_t groups, format = args.integer(9);
-  ConvShape s;
-  std::vector<int64_t> sizes;
-  Tensor y;
-  if (settle_shape(args, &s, &groups, &sizes)) {
-    y = convolve_last(args, s, groups, sizes, e);
-  } else {
-    Value values[7] = {args[0], args[1], args[2], args[3], args[4], args[5], args[6]};
-    Value result;
-    op_aten_conv2d(ctx, Args(values, 7), &result);
-    y = result.as_tensor();
-    if (!args.none(7)) y = added_to(y, args.tensor(7));
-    y = activated(y, e, false);
-  }
-  out[0] = in_wanted_format(y, format);
-}
 
 SL_OP(scriptlang_linear) {
   const Ending& e = ending(args.string(4));

@@ -1,0 +1,256 @@
+// The optimiser's own convolutions, with packed weights and what follows them (a result to add, an
+// activation) done in the same pass over memory; and a convolution of another's result, of which
+// only some rows are there at a time.
+#include <algorithm>
+#include <cstring>
+
+#include "../../kernels/parallel.h"
+#include "../../kernels/scratch.h"
+#include "fused.h"
+#include "linalg.h"
+#include "view.h"
+
+namespace scriptlang {
+
+void op_aten_conv2d(Context& ctx, Args args, Value* out);
+
+using kernels::ConvShape;
+using kernels::ConvWay;
+using kernels::LastConv;
+
+namespace {
+
+// A convolution that the kernel does itself. Its arguments are those of scriptlang::conv2d.
+struct Layer {
+  ConvShape shape;
+  int64_t groups = 1;
+  std::vector<int64_t> sizes;  // of the result
+
+  // False for what takes the way of aten::conv2d, which also finds fault with arguments.
+  bool settle(IntSpan x, Args args);
+  // Everything but where the images lie; `bias` holds what is read of that.
+  LastConv conv(Args args, const Ending& e, Tensor* bias) const;
+  ConvWay way() const { return kernels::kernels().last_conv->choose(shape, groups); }
+  int64_t image() const { return sizes[1] * shape.out_pixels(); }  // elements
+};
+
+bool Layer::settle(IntSpan x, Args args) {
+  const Tensor &w = args.tensor(1), &bias = args.opt_tensor(2), &added = args.opt_tensor(7);
+  groups = args.integer(6);
+  if (x.size != 4 || w.dim() != 4 || !is_float(w) || groups < 1) return false;
+  if (w.size(0) < groups || w.size(0) % groups || x[1] != w.size(1) * groups) return false;
+  if (bias.defined() && (bias.dim() != 1 || bias.size(0) != w.size(0) || !is_float(bias))) {
+    return false;
+  }
+  ConvShape* s = &shape;
+  s->channels = w.size(1);
+  s->outputs = w.size(0) / groups;
+  sizes = {x[0], w.size(0)};
+  Ints settings[3] = {args.ints(3, 2), args.ints(4, 2), args.ints(5, 2)};
+  constexpr int64_t kLimit = 1 << 20;
+  int64_t framed = x[1];
+  for (int64_t i = 0; i < 2; ++i) {
+    for (const Ints& v : settings) {
+      if (v.size() != 2 || v[i] < 0 || v[i] >= kLimit) return false;
+    }
+    int64_t d = i + 1, in = x[i + 2], k = w.size(i + 2);
+    s->in[d] = in;
+    s->kernel[d] = k;
+    s->stride[d] = settings[0][i];
+    s->padding[d] = settings[1][i];
+    s->dilation[d] = settings[2][i];
+    if (k < 1 || k >= kLimit || in >= kLimit) return false;
+    if (s->stride[d] < 1 || s->dilation[d] < 1) return false;
+    int64_t room = in + 2 * s->padding[d] - s->dilation[d] * (k - 1) - 1;
+    if (room < 0 || __builtin_mul_overflow(framed, in + 2 * s->padding[d], &framed)) return false;
+    s->out[d] = room / s->stride[d] + 1;
+    sizes.push_back(s->out[d]);
+  }
+  if (framed >= int64_t(1) << 40 || w.numel() == 0 || !is_whole(w)) return false;
+  return !added.defined() || (is_float(added) && added.sizes() == IntSpan(sizes));
+}
+
+const float* packed_conv(const Tensor& w, const ConvShape& s, int64_t groups, ConvWay way) {
+  const auto& functions = *kernels::kernels().last_conv;
+  Prepared::Key key(w, kConvWeight);
+  key.details[0] = int64_t(way);
+  key.details[1] = groups;
+  return Prepared::get(w.storage(), key, functions.packed_size(s, groups, way), [&](float* to) {
+    functions.pack(s, groups, way, contiguous_as(w, ScalarType::Float32).data<float>(), to);
+  });
+}
+
+LastConv Layer::conv(Args args, const Ending& e, Tensor* bias) const {
+  LastConv c;
+  c.shape = shape;
+  c.groups = groups;
+  c.way = way();
+  c.packed = packed_conv(args.tensor(1), shape, groups, c.way);
+  if (!args.none(2)) *bias = to_contiguous(args.tensor(2));
+  c.bias = bias->defined() ? bias->data<float>() : nullptr;
+  c.activation = e.inside;
+  c.finish = finish_of(e);
+  return c;
+}
+
+void read_from(LastConv* c, const Tensor& x) {
+  c->x_channel = x.stride(1);
+  c->x_row = x.stride(2);
+  c->x_column = x.stride(3);
+}
+
+Tensor empty_last(const Layer& layer) {
+  checked_numel(layer.sizes);
+  Tensor y = Tensor::empty(layer.sizes, ScalarType::Float32);
+  const int64_t pixel = layer.sizes[1], row = pixel * layer.shape.out[2];
+  if (y.numel()) y.impl()->set_geometry(layer.sizes, {layer.image(), 1, row, pixel});
+  return y;
+}
+
+// The result, channels last.
+Tensor convolve_last(Args args, const Layer& layer, const Ending& e) {
+  const Tensor& x = args.tensor(0);
+  Tensor y = empty_last(layer), bias;
+  if (y.numel() == 0) return y;
+  Tensor added = args.none(7) ? Tensor() : in_last(args.tensor(7));
+  LastConv c = layer.conv(args, e, &bias);
+  read_from(&c, x);
+  int64_t frame = x.size(1);
+  for (int d = 1; d < 3; ++d) frame *= layer.shape.in[d] + 2 * layer.shape.padding[d];
+  Charged working(frame * int64_t(sizeof(float)));
+  for (int64_t i = 0; i < x.size(0); ++i) {
+    c.x = x.data<float>() + i * x.stride(0);
+    c.added = added.defined() ? added.data<float>() + i * layer.image() : nullptr;
+    c.y = y.data<float>() + i * layer.image();
+    kernels::kernels().last_conv->convolve(c);
+  }
+  return y;
+}
+
+// An expansion, which is a convolution of single pixels, and a convolution of each of its channels.
+// The rows of the expansion that are wanted next take the place of those that no row wants any more.
+class Bands {
+ public:
+  Bands(const LastConv& expansion, const LastConv& last)
+      : expansion_(expansion), last_(last), row_(last.shape.in[2] * last.groups),
+        reach_((last.shape.kernel[1] - 1) * last.shape.dilation[1] + 1),
+        height_(std::max<int64_t>(1, (kBytes / (row_ * int64_t(sizeof(float))) - reach_) /
+                                         last.shape.stride[1])) {
+    height_ = std::min(height_, last.shape.out[1]);
+  }
+  int64_t height() const { return height_; }  // rows of the result that are made at a time
+  int64_t bytes() const {
+    return ((height_ - 1) * last_.shape.stride[1] + reach_) * row_ * int64_t(sizeof(float));
+  }
+
+  // Rows [top, bottom) of the result.
+  void convolve(int64_t top, int64_t bottom) const {
+    kernels::Scratch space{size_t(bytes())};
+    float* rows = space.as<float>();
+    const ConvShape& s = last_.shape;
+    const auto convolve = kernels::kernels().last_conv->convolve;
+    int64_t have_from = 0, have_to = 0;
+    for (int64_t from = top, to; from < bottom; from = to) {
+      to = std::min(bottom, from + height_);
+      const int64_t above = from * s.stride[1] - s.padding[1];
+      const int64_t first = std::min(std::max<int64_t>(0, above), s.in[1]);
+      const int64_t end = std::min((to - 1) * s.stride[1] - s.padding[1] + reach_, s.in[1]);
+      if (have_to > first) {
+        std::memmove(rows, rows + (first - have_from) * row_,
+                     size_t((have_to - first) * row_) * sizeof(float));
+      }
+      have_from = first;
+      have_to = std::max(have_to, first);
+      if (end > have_to) {
+        LastConv e = expansion_;
+        e.x += have_to * e.x_row;
+        e.y = rows + (have_to - first) * row_;
+        e.shape.in[1] = e.shape.out[1] = end - have_to;
+        convolve(e);
+        have_to = end;
+      }
+      LastConv c = last_;
+      const int64_t at = from * s.out[2] * c.groups;
+      c.x = rows;
+      c.x_row = row_;
+      c.x_column = c.groups;
+      c.y += at;
+      c.added = c.added ? c.added + at : nullptr;
+      c.shape.in[1] = have_to - first;
+      c.shape.padding[1] = first - above;
+      c.shape.out[1] = to - from;
+      convolve(c);
+    }
+  }
+
+ private:
+  static constexpr int64_t kBytes = 512 << 10;  // of a second cache, which holds the result, too
+  LastConv expansion_, last_;
+  int64_t row_, reach_, height_;
+};
+
+Tensor convolve_bands(Args first, const Layer& expansion, const Ending& inner, Args second,
+                      const Layer& layer, const Ending& outer) {
+  const Tensor& x = first.tensor(0);
+  Tensor y = empty_last(layer), bias[2];
+  if (y.numel() == 0) return y;
+  Tensor added = second.none(7) ? Tensor() : in_last(second.tensor(7));
+  LastConv e = expansion.conv(first, inner, &bias[0]), c = layer.conv(second, outer, &bias[1]);
+  read_from(&e, x);
+  for (int64_t i = 0; i < x.size(0); ++i) {
+    e.x = x.data<float>() + i * x.stride(0);
+    c.added = added.defined() ? added.data<float>() + i * layer.image() : nullptr;
+    c.y = y.data<float>() + i * layer.image();
+    Bands bands(e, c);
+    Charged working(bands.bytes() * kernels::thread_count());
+    // Each thread has rows of its own, so long as it has some to do.
+    const int64_t rows = c.shape.out[1], least = 2 * bands.height();
+    kernels::parallel_for(rows, std::max(least, rows / kernels::thread_count()),
+                          [&](int64_t from, int64_t to) { bands.convolve(from, to); });
+  }
+  return y;
+}
+
+Tensor convolve(Context& ctx, Args args) {
+  const Ending& e = ending(args.string(8));
+  Layer layer;
+  Tensor y;
+  if (is_float(args.tensor(0)) && layer.settle(args.tensor(0).sizes(), args)) {
+    y = convolve_last(args, layer, e);
+  } else {
+    Value values[7] = {args[0], args[1], args[2], args[3], args[4], args[5], args[6]};
+    Value result;
+    op_aten_conv2d(ctx, Args(values, 7), &result);
+    y = result.as_tensor();
+    if (!args.none(7)) y = added_to(y, args.tensor(7));
+    y = activated(y, e, false);
+  }
+  return in_wanted_format(y, args.integer(9));
+}
+
+}  // namespace
+
+SL_OP(scriptlang_conv2d) { out[0] = convolve(ctx, args); }
+
+SL_OP(scriptlang_expanded_conv2d) {
+  const int64_t ones[2] = {1, 1}, zeros[2] = {0, 0};
+  Value first[10] = {args[0], args[1], args[2], int_list({ones, 2}), int_list({zeros, 2}),
+                     int_list({ones, 2}), int64_t{1}, Value(), args[3], int64_t{kChannelsLast}};
+  Value second[10] = {Value(), args[4], args[5], args[6], args[7], args[8], args[9], args[10],
+                      args[11], args[12]};
+  const Args expansion(first, 10), last(second, 10);
+  const Ending &inner = ending(expansion.string(8)), &outer = ending(last.string(8));
+  Layer a, b;
+  const bool settled = is_float(args.tensor(0)) && a.settle(args.tensor(0).sizes(), expansion) &&
+                       a.shape.taps() == 1 && b.settle(a.sizes, last) &&
+                       a.way() == ConvWay::kDirect && b.way() == ConvWay::kDepthwise;
+  if (settled) {
+    out[0] = in_wanted_format(convolve_bands(expansion, a, inner, last, b, outer),
+                              last.integer(9));
+    return;
+  }
+  second[0] = convolve(ctx, expansion);
+  out[0] = convolve(ctx, last);
+}
+
+}  // namespace scriptlang
