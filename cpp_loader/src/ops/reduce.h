@@ -6,6 +6,7 @@
 #include <complex>
 #include <limits>
 
+#include "../../kernels/ahead.h"
 #include "../../kernels/parallel.h"
 #include "recording.h"
 #include "values/dims.h"
@@ -44,9 +45,13 @@ void for_rows(const Reduction& r, const Tensor& to, F f) {
   const T* from = r.rows.data<T>();
   R* out = to.data<R>();
   int64_t n = r.n;
+  const kernels::Ahead ahead(r.outer, n * int64_t(sizeof(T)));
   kernels::parallel_for(r.outer, 32768 / std::max<int64_t>(1, n) + 1,
                         [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) out[i] = f(from + i * n, n);
+    for (int64_t i = begin; i < end; ++i) {
+      ahead.fetch(from + i * n);
+      out[i] = f(from + i * n, n);
+    }
   });
 }
 

@@ -137,6 +137,7 @@ void reduce_rows(const Reduction& r, const Tensor& to, const RowFunction& functi
     return static_cast<const char*>(converted.data());
   };
   if (whole) {
+    const kernels::Ahead ahead(r.outer, n * from_size);
     // Short rows are converted several at a time.
     const int64_t together = convert ? std::max<int64_t>(1, 2048 / std::max<int64_t>(1, n)) : 1;
     kernels::parallel_for(r.outer, 32768 / std::max<int64_t>(1, n) + 1,
@@ -149,6 +150,7 @@ void reduce_rows(const Reduction& r, const Tensor& to, const RowFunction& functi
         const void* in[kMaxInputs] = {};
         for (int64_t i = first; i < first + rows; ++i, at += step) {
           in[0] = at;
+          ahead.fetch(from + i * n * from_size);
           function.run(n, out + i * size, in, params);
         }
       }
