@@ -57,20 +57,16 @@ void apply_reflections(const T* a, int64_t m, int64_t width, const T* tau, int64
                        int64_t columns, bool adjoint);
 
 // Eigenvalues of a hermitian matrix, ascending, and unless `vectors` is null those in columns.
-// Destroys a.
+// False when the iteration does not converge; so the others.
 template <class T>
-void eigen_hermitian(T* a, int64_t n, double* values, T* vectors);
-// Singular values of a tall m x n matrix, descending: a becomes U, v [n][n] the right vectors in
-// columns. Where a value is zero the column of U is.
+bool eigen_hermitian(const T* a, int64_t n, double* values, T* vectors);
+// Singular values of a finite m x n matrix, m >= n, descending. Unless they are null, u [m][width]
+// becomes the left vectors, n or m of them, and v [n][n] the right ones, in columns.
 template <class T>
-void singular_values(T* a, int64_t m, int64_t n, double* s, T* v);
-// Columns [have, width) of u [rows][width], and those before that are zero, become orthonormal to
-// the others.
-template <class T>
-void complete_basis(T* u, int64_t rows, int64_t width, int64_t have);
+bool singular_values(const T* a, int64_t m, int64_t n, double* s, T* u, int64_t width, T* v);
 
 // Eigenvalues of any square matrix and, unless `vectors` is null, right vectors of length one in
-// its columns. Destroys a. False when the iteration does not converge.
+// its columns. Destroys a.
 bool eigen_general(Complex* a, int64_t n, Complex* values, Complex* vectors);
 
 }  // namespace scriptlang::kernels::dense

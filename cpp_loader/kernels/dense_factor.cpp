@@ -1,4 +1,4 @@
-// LU, Cholesky and Householder QR.
+// LU and Cholesky's factors.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -92,54 +92,11 @@ void solve_triangle(const T* a, int64_t n, bool upper, bool unit, T* b, int64_t 
   }
 }
 
-template <class T>
-void factor_qr(T* a, int64_t m, int64_t n, T* tau) {
-  for (int64_t k = 0; k < std::min(m, n); ++k) {
-    double below = 0;
-    for (int64_t i = k + 1; i < m; ++i) below = std::hypot(below, std::abs(a[i * n + k]));
-    T head = a[k * n + k];
-    tau[k] = T(0);
-    if (below == 0 && head == T(real_part(head))) continue;
-    double norm = std::hypot(below, std::abs(head));
-    double beta = real_part(head) >= 0 ? -norm : norm;
-    tau[k] = (T(beta) - head) / T(beta);
-    for (int64_t i = k + 1; i < m; ++i) a[i * n + k] /= head - T(beta);
-    a[k * n + k] = T(beta);
-    for (int64_t j = k + 1; j < n; ++j) {
-      T dot = a[k * n + j];
-      for (int64_t i = k + 1; i < m; ++i) dot += conjugate(a[i * n + k]) * a[i * n + j];
-      dot *= conjugate(tau[k]);
-      a[k * n + j] -= dot;
-      for (int64_t i = k + 1; i < m; ++i) a[i * n + j] -= dot * a[i * n + k];
-    }
-  }
-}
-
-template <class T>
-void apply_reflections(const T* a, int64_t m, int64_t width, const T* tau, int64_t count, T* c,
-                       int64_t columns, bool adjoint) {
-  for (int64_t step = 0; step < count; ++step) {
-    int64_t k = adjoint ? step : count - 1 - step;
-    T factor = adjoint ? conjugate(tau[k]) : tau[k];
-    if (factor == T(0)) continue;
-    for (int64_t j = 0; j < columns; ++j) {
-      T dot = c[k * columns + j];
-      for (int64_t i = k + 1; i < m; ++i) dot += conjugate(a[i * width + k]) * c[i * columns + j];
-      dot *= factor;
-      c[k * columns + j] -= dot;
-      for (int64_t i = k + 1; i < m; ++i) c[i * columns + j] -= dot * a[i * width + k];
-    }
-  }
-}
-
 #define SL_DENSE(T)                                                                              \
   template int64_t factor_lu<T>(T*, int64_t, int64_t, int64_t*, bool);                           \
   template void solve_lu<T>(const T*, const int64_t*, int64_t, T*, int64_t, bool);               \
   template int64_t factor_cholesky<T>(T*, int64_t);                                              \
-  template void solve_triangle<T>(const T*, int64_t, bool, bool, T*, int64_t);                   \
-  template void factor_qr<T>(T*, int64_t, int64_t, T*);                                          \
-  template void apply_reflections<T>(const T*, int64_t, int64_t, const T*, int64_t, T*, int64_t, \
-                                     bool);
+  template void solve_triangle<T>(const T*, int64_t, bool, bool, T*, int64_t);
 SL_DENSE(double)
 SL_DENSE(Complex)
 

@@ -4,7 +4,7 @@ file(GLOB isa_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/isa/*.cpp")
 
 # Hundreds of plain loops that the compiler makes vectors of: -O3 makes half as much code again, all
 # of it for the few elements that no vector takes. And what is written in vectors.
-set(plain_sources plain_loops grid integer_product resize)
+set(plain_sources plain_loops dense_rows grid half_product integer_product resize special_loops)
 list(TRANSFORM plain_sources PREPEND "${CMAKE_CURRENT_LIST_DIR}/isa/")
 list(TRANSFORM plain_sources APPEND ".cpp")
 list(REMOVE_ITEM isa_sources ${plain_sources})
@@ -18,8 +18,8 @@ set_source_files_properties(
   PROPERTIES COMPILE_OPTIONS -ffp-contract=off)
 
 # Nothing throws in loops that call nothing but mathematics: they need no tables for it.
-foreach(leaf columns double_loops lines plain_loops pointwise tiles_f32 tiles_f64 twister
-        wide_loops)
+foreach(leaf columns double_loops lines plain_loops pointwise special_loops tiles_f32 tiles_f64
+        twister wide_loops)
   set_source_files_properties("${CMAKE_CURRENT_LIST_DIR}/isa/${leaf}.cpp"
     PROPERTIES COMPILE_OPTIONS "-fno-exceptions;-fno-asynchronous-unwind-tables")
 endforeach()

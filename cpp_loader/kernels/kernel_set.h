@@ -15,7 +15,9 @@
 namespace scriptlang::kernels {
 
 // Few operators use these, and include their headers.
+struct DenseFunctions;
 struct GridFunctions;
+struct HalfProductFunctions;
 struct IntegerFunctions;
 struct ResizeFunctions;
 
@@ -40,6 +42,8 @@ struct KernelSet {
   const GridFunctions* grid;
   const IntegerFunctions* integers;
   const ResizeFunctions* resize;
+  const HalfProductFunctions* half_product;
+  const DenseFunctions* dense_rows;
 
   template <class T>
   const GemmFunctions<T>& gemm() const;

@@ -23,6 +23,8 @@ extern const CopyFunctions copies;
 extern const GridFunctions grid;
 extern const IntegerFunctions integers;
 extern const ResizeFunctions resize;
+extern const HalfProductFunctions half_product;
+extern const DenseFunctions dense_rows;
 
 // Ways of isa/gemm.cpp that isa/conv.cpp uses too. dot_products wants rows of a and columns of b
 // contiguous; the columns of c are `c_column` apart.

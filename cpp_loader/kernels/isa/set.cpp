@@ -11,7 +11,8 @@ const KernelSet& kernel_set() {
                              &conv_f32,         &conv_f64,  &rows,      &lines,      &last_conv,
                              &last_pool,        &quantized_product,     &quantized_rows,
                              &twister,        &copies,   &fourier_f32,         &fourier_f64,
-                             &grid,           &integers,  &resize};
+                             &grid,           &integers,  &resize,   &half_product,
+                             &dense_rows};
   return set;
 }
 

@@ -175,15 +175,17 @@ void qr(const Tensor& a, const std::string& mode, Value* out) {
     using T = decltype(zero);
     Batch<T> m(a);
     int64_t k = std::min(m.rows(), m.columns()), width = mode == "complete" ? m.rows() : k;
-    Batch<T> q(a, m.rows(), width), r(a, width, m.columns());
-    std::vector<T> tau(size_t(k), T(0));
-    for (int64_t i = 0; i < m.count(); ++i) {
+    Batch<T> q(a, mode == "r" ? 0 : m.rows(), width), r(a, width, m.columns());
+    for_each_matrix(m.count(), m.rows() * m.columns() * k, [&](int64_t i) {
+      std::vector<T> tau(size_t(k), T(0));
       dense::factor_qr(m.at(i), m.rows(), m.columns(), tau.data());
-      orthogonal_columns(m.at(i), m.rows(), m.columns(), tau.data(), k, q.at(i), width);
+      if (mode != "r") {
+        orthogonal_columns(m.at(i), m.rows(), m.columns(), tau.data(), k, q.at(i), width);
+      }
       for (int64_t row = 0; row < width; ++row)
         for (int64_t c = row; c < m.columns(); ++c)
           r.at(i)[row * m.columns() + c] = m.at(i)[row * m.columns() + c];
-    }
+    });
     out[0] = mode == "r" ? Tensor::empty({0}, a.dtype()) : q.finished(a.dtype());
     out[1] = r.finished(a.dtype());
   });

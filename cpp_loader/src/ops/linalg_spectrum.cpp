@@ -16,39 +16,47 @@ namespace matrices {
 namespace {
 
 template <class T>
-Singular svd_batches(const Tensor& a, bool full_matrices, const char* name) {
+Singular svd_batches(const Tensor& a, bool full_matrices, bool vectors, const char* name) {
   Batch<T> m(a);
   int64_t rows = m.rows(), n = m.columns(), width = full_matrices ? rows : n;
-  Batch<T> u(a, rows, width), v(a, n, n);
+  Batch<T> u(a, vectors ? rows : 0, width), v(a, vectors ? n : 0, n);
   Tensor s = Tensor::empty(batch_sizes(a, {n}), ScalarType::Float64);
-  for (int64_t b = 0; b < m.count(); ++b) {
-    T *x = m.at(b), *to = u.at(b);
-    for (int64_t i = 0; i < rows * n; ++i) {
-      SL_CHECK(std::isfinite(dense::size_of(x[i])), name, ": The algorithm failed to converge because the "
-               "input matrix contained non-finite values.");
-    }
-    dense::singular_values(x, rows, n, s.data<double>() + b * n, v.at(b));
-    for (int64_t i = 0; i < rows; ++i) std::copy_n(x + i * n, n, to + i * width);
-    dense::complete_basis(to, rows, width, n);
-  }
-  return {u.finished(a.dtype()), to_dtype(s, to_real(a.dtype())), v.finished(a.dtype())};
+  for_each_matrix(m.count(), rows * n * n, [&](int64_t b) {
+    const T* x = m.at(b);
+    SL_CHECK(all_finite(x, rows * n), name, ": The algorithm failed to converge because the input "
+             "matrix contained non-finite values.");
+    bool done = dense::singular_values(x, rows, n, s.data<double>() + b * n,
+                                       vectors ? u.at(b) : nullptr, width, v.at(b));
+    SL_CHECK(done, name, ": The algorithm failed to converge because the input matrix is "
+             "ill-conditioned or has too many repeated singular values.");
+  });
+  Tensor values = to_dtype(s, to_real(a.dtype()));
+  if (!vectors) return {Tensor(), values, Tensor()};
+  return {u.finished(a.dtype()), values, v.finished(a.dtype())};
 }
 
-}  // namespace
-
-Singular svd(const Tensor& a_in, bool full_matrices, const char* name) {
+Singular svd_of(const Tensor& a_in, bool full_matrices, bool vectors, const char* name) {
   check_matrices(a_in, name);
   bool wide = a_in.size(a_in.dim() - 2) < a_in.size(a_in.dim() - 1);
   Tensor a = wide ? adjoint(a_in) : a_in;
   Singular r;
   for_number_type(a.dtype(), [&](auto zero) {
-    r = svd_batches<decltype(zero)>(a, full_matrices, name);
+    r = svd_batches<decltype(zero)>(a, full_matrices, vectors, name);
   });
+  if (!vectors) return r;
   if (wide) return {r.vh, r.s, columns_first(adjoint(r.u))};
   return {r.u, r.s, columns_first(adjoint(r.vh))};
 }
 
-Tensor singular_values_of(const Tensor& a, const char* name) { return svd(a, false, name).s; }
+}  // namespace
+
+Singular svd(const Tensor& a, bool full_matrices, const char* name) {
+  return svd_of(a, full_matrices, true, name);
+}
+
+Tensor singular_values_of(const Tensor& a, const char* name) {
+  return svd_of(a, false, false, name).s;
+}
 
 }  // namespace matrices
 
@@ -68,19 +76,22 @@ void eigh(const Tensor& a, const std::string& side, Tensor* values, Tensor* vect
     int64_t n = m.rows();
     Batch<T> v(a, vectors ? n : 0, vectors ? n : 0);
     Tensor w = Tensor::empty(batch_sizes(a, {n}), ScalarType::Float64);
-    for (int64_t b = 0; b < m.count(); ++b) {
+    for_each_matrix(m.count(), n * n * n, [&](int64_t b) {
       T* x = m.at(b);
       for (int64_t i = 0; i < n; ++i) {
         x[i * n + i] = T(dense::real_part(x[i * n + i]));
         for (int64_t j = 0; j < i; ++j) {
           T &below = x[i * n + j], &above = x[j * n + i];
           (lower ? above : below) = dense::conjugate(lower ? below : above);
-          SL_CHECK(std::isfinite(dense::size_of(below)), "linalg.eigh: The algorithm failed to "
-                   "converge because the input matrix contained non-finite values.");
         }
       }
-      dense::eigen_hermitian(x, n, w.data<double>() + b * n, vectors ? v.at(b) : nullptr);
-    }
+      SL_CHECK(all_finite(x, n * n), "linalg.eigh: The algorithm failed to converge because the "
+               "input matrix contained non-finite values.");
+      bool done = dense::eigen_hermitian(x, n, w.data<double>() + b * n,
+                                         vectors ? v.at(b) : nullptr);
+      SL_CHECK(done, "linalg.eigh: The algorithm failed to converge because the input matrix is "
+               "ill-conditioned or has too many repeated eigenvalues.");
+    });
     *values = to_dtype(w, to_real(a.dtype()));
     if (vectors) *vectors = v.finished(a.dtype());
   });

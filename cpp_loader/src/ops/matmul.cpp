@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <complex>
 
+#include "../../kernels/half_product.h"
 #include "../../kernels/integer_product.h"
 #include "../../kernels/kernel_set.h"
 #include "../../kernels/parallel.h"
@@ -131,6 +132,16 @@ void multiply(const Gemm<T>& g) {
   }
 }
 
+// Few large products share the threads among themselves better than between them.
+template <class F>
+void for_each_matrix(int64_t batch, int64_t work, F f) {
+  auto run = [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) f(i);
+  };
+  if (batch < kernels::thread_count()) run(0, batch);
+  else kernels::parallel_for(batch, 400'000 / std::max<int64_t>(1, work) + 1, run);
+}
+
 // c = a b for every matrix of a batch; the last two dimensions are the matrices'.
 template <class T>
 void multiply_all(const Tensor& c, const Tensor& a, const Tensor& b, const T* bias) {
@@ -151,27 +162,44 @@ void multiply_all(const Tensor& c, const Tensor& a, const Tensor& b, const T* bi
   g.start = bias ? Start::kColumnBias : Start::kZero;
   if (batch == 1) return multiply(g);
   int64_t a_step = a.stride(0), b_step = b.stride(0), c_step = g.m * g.n;
-  auto run = [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      Gemm<T> part = g;
-      part.a += i * a_step;
-      part.b += i * b_step;
-      part.c += i * c_step;
-      multiply(part);
-    }
-  };
-  // Few large products share the threads among themselves better than between them.
-  int64_t work = std::max<int64_t>(1, g.m * g.n * g.k);
-  if (batch < kernels::thread_count()) run(0, batch);
-  else kernels::parallel_for(batch, std::max<int64_t>(1, 400'000 / work), run);
+  for_each_matrix(batch, g.m * g.n * g.k, [&](int64_t i) {
+    Gemm<T> part = g;
+    part.a += i * a_step;
+    part.b += i * b_step;
+    part.c += i * c_step;
+    multiply(part);
+  });
+}
+
+Tensor half_product(const Tensor& a, const Tensor& b, const Tensor& bias, IntSpan sizes) {
+  Tensor c = Tensor::empty(sizes, a.dtype());
+  if (c.numel() == 0) return c;
+  Tensor row = bias.defined() ? contiguous_as(bias, a.dtype()) : bias;
+  int64_t d = c.dim() - 2, batch = d ? c.size(0) : 1;
+  kernels::HalfProduct p;
+  p.m = c.size(d);
+  p.n = c.size(d + 1);
+  p.k = a.size(d + 1);
+  p.a_row = a.stride(d);
+  p.a_column = a.stride(d + 1);
+  p.b_row = b.stride(d);
+  p.b_column = b.stride(d + 1);
+  p.bias = row.defined() ? static_cast<const uint16_t*>(row.raw()) : nullptr;
+  p.bfloat = a.dtype() == ScalarType::BFloat16;
+  for_each_matrix(batch, p.m * p.n * p.k, [&](int64_t i) {
+    kernels::HalfProduct part = p;
+    part.a = static_cast<const uint16_t*>(a.raw()) + (d ? i * a.stride(0) : 0);
+    part.b = static_cast<const uint16_t*>(b.raw()) + (d ? i * b.stride(0) : 0);
+    part.c = static_cast<uint16_t*>(c.raw()) + i * p.m * p.n;
+    kernels::kernels().half_product->multiply(part);
+  });
+  return c;
 }
 
 Tensor product(const Tensor& a, const Tensor& b, const Tensor& bias, IntSpan sizes) {
   ScalarType dtype = a.dtype();
   if (dtype == ScalarType::Float16 || dtype == ScalarType::BFloat16) {
-    Tensor wide = product(to_dtype(a, ScalarType::Float32), to_dtype(b, ScalarType::Float32),
-                          bias.defined() ? to_dtype(bias, ScalarType::Float32) : bias, sizes);
-    return to_dtype(wide, dtype);
+    return half_product(a, b, bias, sizes);
   }
   if (dtype == ScalarType::Int8 || dtype == ScalarType::UInt8 || dtype == ScalarType::Int16) {
     // What wraps in few bits is the low part of what wraps in 32.

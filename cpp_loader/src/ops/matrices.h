@@ -4,8 +4,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 
 #include "../../kernels/dense.h"
+#include "../../kernels/parallel.h"
 #include "express.h"
 
 namespace scriptlang::matrices {
@@ -28,6 +30,20 @@ void for_number_type(ScalarType t, F&& f) {
 template <class T>
 constexpr ScalarType working_type() {
   return std::is_same_v<T, double> ? ScalarType::Float64 : ScalarType::Complex128;
+}
+
+// Calls f(i) for each matrix of a batch, in parallel where `work` operations each are worth it.
+template <class F>
+void for_each_matrix(int64_t count, int64_t work, F f) {
+  kernels::parallel_for(count, 100'000 / std::max<int64_t>(1, work) + 1,
+                        [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) f(i);
+  });
+}
+
+template <class T>
+bool all_finite(const T* x, int64_t n) {
+  return std::all_of(x, x + n, [](T one) { return std::isfinite(dense::size_of(one)); });
 }
 
 // The sizes of the batch, followed by `tail`.
