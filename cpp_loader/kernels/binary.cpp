@@ -231,23 +231,11 @@ T alpha(const double* p) {
   X(nextafter, std::nextafter(x, y))                    \
   X(prelu, x > T(0) ? x : x * y)
 
-// In double precision, rounded once.
+// In double precision, rounded once; polynomials are in isa/special_loops.cpp.
 #define SL_SPECIAL_BINARY(X)                                                  \
   X(zeta, zeta(v, w))                                                         \
   X(igamma, lower_gamma(v, w))                                                \
-  X(igammac, upper_gamma(v, w))                                               \
-  X(chebyshev_polynomial_t, chebyshev(v, w, v))                               \
-  X(chebyshev_polynomial_u, chebyshev(v, w, 2 * v))                           \
-  X(chebyshev_polynomial_v, chebyshev(v, w, 2 * v - 1))                       \
-  X(chebyshev_polynomial_w, chebyshev(v, w, 2 * v + 1))                       \
-  X(shifted_chebyshev_polynomial_t, chebyshev(2 * v - 1, w, 2 * v - 1))       \
-  X(shifted_chebyshev_polynomial_u, chebyshev(2 * v - 1, w, 4 * v - 2))       \
-  X(shifted_chebyshev_polynomial_v, chebyshev(2 * v - 1, w, 4 * v - 3))       \
-  X(shifted_chebyshev_polynomial_w, chebyshev(2 * v - 1, w, 4 * v - 1))       \
-  X(hermite_polynomial_h, hermite_h(v, w))                                    \
-  X(hermite_polynomial_he, hermite_he(v, w))                                  \
-  X(laguerre_polynomial_l, laguerre_l(v, w))                                  \
-  X(legendre_polynomial_p, legendre_p(v, w))
+  X(igammac, upper_gamma(v, w))
 
 #define SL_INT_BINARY(X)                                \
   X(gcd, gcd(x, y))                                     \

@@ -132,10 +132,4 @@ double upper_gamma(double a, double x) {
   return is_inside(a, x) ? incomplete_gamma(a, x).upper : 1 - lower_at_edge(a, x);
 }
 
-double multivariate_log_gamma(double x, double p) {
-  double sum = p * (p - 1) / 4 * std::log(kPi);
-  for (double j = 0; j < p; ++j) sum += log_gamma(x - j / 2);
-  return sum;
-}
-
 }  // namespace scriptlang::kernels

@@ -12,28 +12,6 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kPi = 3.14159265358979323846;
 }  // namespace
 
-// A start within a few per cent (Winitzki's formula), then Halley's iteration on erf.
-double inverse_erf(double x) {
-  if (std::isnan(x) || x < -1 || x > 1) return kNan;
-  if (x == 1) return kInfinity;
-  if (x == -1) return -kInfinity;
-  if (x == 0) return x;
-  constexpr double a = 0.147;
-  double size = std::abs(x);
-  double log_rest = std::log1p(-size * size);
-  double b = 2 / (kPi * a) + log_rest / 2;
-  double y = std::sqrt(std::sqrt(b * b - log_rest / a) - b);
-  for (int i = 0; i < 4; ++i) {
-    // Near 1 the complement keeps the digits that erf loses.
-    double error = size > 0.5 ? (1 - size) - std::erfc(y) : std::erf(y) - size;
-    double slope = 2 / std::sqrt(kPi) * std::exp(-y * y);
-    if (slope == 0) break;
-    double step = error / slope;
-    y -= step / (1 + y * step);
-  }
-  return std::copysign(y, x);
-}
-
 // Unlike the C library's function this one writes no global variable (signgam).
 double log_gamma(double x) {
 #if defined(__GLIBC__)
@@ -98,28 +76,6 @@ double log_ndtr(double x) {
   double z = x / std::sqrt(2.0);
   if (x < -1) return std::log(scaled_erfc(-z) / 2) - z * z;
   return std::log1p(-std::erfc(z) / 2);
-}
-
-// From the inverse of erf, with Newton's steps on the logarithm.
-double inverse_ndtr(double p) {
-  if (p == 0) return -kInfinity;
-  if (p == 1) return kInfinity;
-  if (!(p > 0 && p < 1)) return kNan;
-  p = std::min(std::max(p, 1e-300), 1 - 1e-16);
-  constexpr double kEdge = 1 - 1e-15;
-  double y = std::sqrt(2.0) * inverse_erf(std::min(std::max(2 * p - 1, -kEdge), kEdge));
-  double wanted = std::log(p);
-  for (int i = 0; i < 8; ++i) {
-    double log_p = log_ndtr(y);
-    double slope = std::exp(-y * y / 2 - log_p) / std::sqrt(2 * kPi);
-    y -= (log_p - wanted) / slope;
-  }
-  return y;
-}
-
-double entropy(double x) {
-  if (x > 0) return -x * std::log(x);
-  return x == 0 ? 0 : std::isnan(x) ? x : -kInfinity;
 }
 
 }  // namespace scriptlang::kernels

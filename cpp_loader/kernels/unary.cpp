@@ -93,10 +93,7 @@ T gelu_tanh(T x) {
   X(log1p, std::log1p(x))                                                     \
   X(erf, std::erf(x))                                                         \
   X(erfc, std::erfc(x))                                                       \
-  X(erfinv, static_cast<T>(inverse_erf(double(x))))                           \
-  X(lgamma, static_cast<T>(log_gamma(double(x))))                             \
   X(digamma, static_cast<T>(digamma(double(x))))                              \
-  X(i0, static_cast<T>(bessel_i0(double(x))))                                 \
   X(log_sigmoid, log_sigmoid(x))                                              \
   X(mish, x* std::tanh(softplus(x, T(1), T(20))))                             \
   X(softplus, softplus(x, constant<T>(p, 0), constant<T>(p, 1)))              \
@@ -124,27 +121,10 @@ T gelu_tanh(T x) {
   X(angle, std::isnan(x) ? x : x < T(0) ? T(3.14159265358979323846) : T(0))   \
   X(scale_shift, x* constant<T>(p, 0) + constant<T>(p, 1))
 
-// In double precision, rounded once.
+// In double precision, rounded once; others are in isa/special_loops.cpp.
 #define SL_SPECIAL(X)                                                         \
-  X(bessel_j0, bessel_j(v, 0))                                                \
-  X(bessel_j1, bessel_j(v, 1))                                                \
-  X(bessel_y0, bessel_y(v, 0))                                                \
-  X(bessel_y1, bessel_y(v, 1))                                                \
-  X(i0e, modified_bessel_i(v, 0, true))                                       \
-  X(i1, modified_bessel_i(v, 1, false))                                       \
-  X(i1e, modified_bessel_i(v, 1, true))                                       \
-  X(modified_bessel_k0, modified_bessel_k(v, 0, false))                       \
-  X(modified_bessel_k1, modified_bessel_k(v, 1, false))                       \
-  X(scaled_modified_bessel_k0, modified_bessel_k(v, 0, true))                 \
-  X(scaled_modified_bessel_k1, modified_bessel_k(v, 1, true))                 \
-  X(spherical_bessel_j0, spherical_bessel_j0(v))                              \
-  X(airy_ai, airy_ai(v))                                                      \
   X(erfcx, scaled_erfc(v))                                                    \
-  X(log_ndtr, log_ndtr(v))                                                    \
-  X(ndtri, inverse_ndtr(v))                                                   \
-  X(entr, entropy(v))                                                         \
-  X(polygamma, polygamma(v, p[0]))                                            \
-  X(multigammaln, multivariate_log_gamma(v, p[0]))
+  X(log_ndtr, log_ndtr(v))
 
 #define SL_REAL(X)                                                            \
   X(sign, sign_of(x))                                                         \

@@ -469,6 +469,13 @@ constexpr FastLoop kUnaryLoops[] = {
 #define X(name) {number(Unary::k_##name), ScalarType::Float64, &full_##name},
     SL_FULL_UNARY_NAMES(X)
 #undef X
+#define X(name)                                                            \
+    {number(Unary::k_##name), ScalarType::Float32, &special_##name##_float}, \
+    {number(Unary::k_##name), ScalarType::Float64, &special_##name##_double},
+    SL_BLOCK_UNARY_NAMES(X)
+#undef X
+    {number(Unary::k_erfinv), ScalarType::Float64, &special_erfinv_double},
+    {number(Unary::k_lgamma), ScalarType::Float64, &special_lgamma_double},
     {number(Unary::k_neg), ScalarType::Float16, &turn_bits<0xffff, 0x8000>},
     {number(Unary::k_neg), ScalarType::BFloat16, &turn_bits<0xffff, 0x8000>},
     {number(Unary::k_abs), ScalarType::Float16, &turn_bits<0x7fff, 0>},
@@ -499,6 +506,11 @@ constexpr FastLoop kBinaryLoops[] = {
 #if defined(__AVX512F__)
     {number(Binary::k_div), ScalarType::Float16, &half_div},
 #endif
+#define X(name)                                                             \
+    {number(Binary::k_##name), ScalarType::Float32, &special_##name##_float}, \
+    {number(Binary::k_##name), ScalarType::Float64, &special_##name##_double},
+    SL_BLOCK_BINARY_NAMES(X)
+#undef X
     {number(Binary::k_fmax), ScalarType::Float32, &binary<float, B_float_fmax>},
     {number(Binary::k_fmin), ScalarType::Float32, &binary<float, B_float_fmin>},
     {number(Binary::k_fmax), ScalarType::Float64, &binary<double, B_float_fmax>},
