@@ -51,9 +51,10 @@ def conv2d(input, weight, bias, stride, padding, dilation, groups, added, activa
     return run("aten::contiguous", "", y, memory_format) if y.dim() == 4 else y
 
 
-@primitive("scriptlang::expanded_conv2d(Tensor input, Tensor expansion, Tensor? expansion_bias, str "
-           "expansion_activation, Tensor weight, Tensor? bias, int[2] stride, int[2] padding, "
-           "int[2] dilation, int groups, Tensor? added, str activation, int memory_format) -> Tensor")
+@primitive("scriptlang::expanded_conv2d(Tensor input, Tensor expansion, Tensor? expansion_bias, "
+           "str expansion_activation, Tensor weight, Tensor? bias, int[2] stride, int[2] padding, "
+           "int[2] dilation, int groups, Tensor? added, str activation, int memory_format) "
+           "-> Tensor")
 def expanded_conv2d(input, expansion, expansion_bias, expansion_activation, weight, bias, stride,
                     padding, dilation, groups, added, activation, memory_format):
     """A convolution of the result of a 1 x 1 convolution, which need not be there as a whole."""

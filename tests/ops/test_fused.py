@@ -133,6 +133,8 @@ def test_expansions_that_the_kernels_do_not_take():
     agree(expanded, x, w1, None, "relu", tensor(4, 8, 3, 3))
     agree(expanded, x, w1, None, "relu", tensor(16, 1, 3, 3), groups=8)
     agree(expanded, x, tensor(8, 3, 3, 3), None, "relu", w, groups=8)
+    for empty in (tensor(1, 3, 6, 0), tensor(1, 3, 0, 6)):
+        agree(expanded, empty, w1, None, "relu", w, groups=8, padding=(2, 2))
     for wrong in (dict(groups=4), dict(groups=8, stride=(0, 1)), dict(groups=8, padding=(-1, 0)),
                   dict(groups=8, bias=tensor(3)), dict(groups=8, dilation=(9, 9)),
                   dict(groups=8, activation="nothing"), dict(groups=0)):

@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 
 import scriptlang
+from scriptlang.dtypes import float32
 from scriptlang.interpreter.engine import available, engine
 from scriptlang.ir import Function, Graph, schema_of_graph, verify
 from scriptlang.passes import (batch_linears, fold_batch_norm, fuse, layouts, numeric_padding,
                                optimize)
+from scriptlang.passes.shape_facts import tensor_facts
+from scriptlang.passes.shapes import propagate
 from tests.golden import parse
 
 DATA = Path(__file__).resolve().parent.parent / "data"
@@ -285,6 +288,8 @@ def test_an_expansion_and_the_convolution_of_its_channels_are_one_operator():
     assert kinds(changed) == ["expanded_conv2d", "conv2d"]
     first = next(n for n in changed.nodes if n.kind == "scriptlang::expanded_conv2d")
     assert first.inputs[3].constant == "silu"
+    known = propagate(changed, {changed.inputs[0]: tensor_facts((2, 3, 8, 9), float32)})
+    assert known[first.output].shape == (2, 6, 8, 9)
 
 
 @pytest.mark.parametrize("there, then, weights", [

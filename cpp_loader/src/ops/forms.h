@@ -16,8 +16,8 @@ void in_place(OpFn base, int, Context& ctx, Args args, Value* results);
 void become(OpFn base, int, Context& ctx, Args args, Value* results);
 // A copy of the view, or of every view of the list, that `base` gives.
 void copy(OpFn base, int, Context& ctx, Args args, Value* results);
-// What `base`, which writes into its first argument, makes of a copy of that, which lies in memory as
-// the argument does, or row-major.
+// What `base`, which writes into its first argument, makes of a copy of that, which lies in memory
+// as the argument does, or row-major.
 void on_copy(OpFn base, int, Context& ctx, Args args, Value* results);
 void on_row_major_copy(OpFn base, int, Context& ctx, Args args, Value* results);
 

@@ -128,7 +128,8 @@ Tensor convolve_last(Args args, const Layer& layer, const Ending& e) {
 }
 
 // An expansion, which is a convolution of single pixels, and a convolution of each of its channels.
-// The rows of the expansion that are wanted next take the place of those that no row wants any more.
+// The rows of the expansion that are wanted next take the place of those that nothing wants any
+// more.
 class Bands {
  public:
   Bands(const LastConv& expansion, const LastConv& last)
@@ -140,7 +141,8 @@ class Bands {
   }
   int64_t height() const { return height_; }  // rows of the result that are made at a time
   int64_t bytes() const {
-    return ((height_ - 1) * last_.shape.stride[1] + reach_) * row_ * int64_t(sizeof(float));
+    const int64_t rows = (height_ - 1) * last_.shape.stride[1] + reach_;
+    return std::min(rows, last_.shape.in[1]) * row_ * int64_t(sizeof(float));
   }
 
   // Rows [top, bottom) of the result.

@@ -1,5 +1,5 @@
-// Parts along one dimension, read and written: index_select, take, embedding, index_fill, index_add,
-// index_copy.
+// Parts along one dimension, read and written: index_select, take, embedding, index_fill,
+// index_add, index_copy.
 #include <algorithm>
 
 #include "../../kernels/parallel.h"
@@ -186,8 +186,8 @@ bool try_write_parts(const Tensor& self, int64_t dim, const Tensor& index, const
 
 void index_write(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
                  bool accumulate, const Scalar& factor) {
-  SL_CHECK(accumulate || index.dtype() == ScalarType::Int64, "index_copy_(): Expected a long tensor "
-           "for index, but got ", dtype_display_name(index.dtype()));
+  SL_CHECK(accumulate || index.dtype() == ScalarType::Int64, "index_copy_(): Expected a long "
+           "tensor for index, but got ", dtype_display_name(index.dtype()));
   SL_CHECK(source.dtype() == self.dtype(), "index_add_(): self and source expected to have the "
            "same dtype, but got (self) ", dtype_display_name(self.dtype()), " and (source) ",
            dtype_display_name(source.dtype()));

@@ -39,7 +39,7 @@ def image(c: Call, key: str, n: int) -> tuple[Shape, Shape]:
     return shape[:-n], shape[-n:]
 
 
-@rule("conv1d conv2d conv3d", dtype="any", ranks="first")
+@rule("conv1d conv2d conv3d expanded_conv2d", dtype="any", ranks="first")
 def conv(c: Call):
     weight = c.shape("weight")
     n = len(weight) - 2
