@@ -18,11 +18,15 @@ set_source_files_properties(
   PROPERTIES COMPILE_OPTIONS -ffp-contract=off)
 
 # Nothing throws in loops that call nothing but mathematics: they need no tables for it.
-foreach(leaf columns double_loops lines plain_loops pointwise special_loops tiles_f32 tiles_f64
-        twister wide_loops)
+foreach(leaf columns double_loops lines plain_loops pointwise tiles_f32 tiles_f64 twister
+        wide_loops)
   set_source_files_properties("${CMAKE_CURRENT_LIST_DIR}/isa/${leaf}.cpp"
     PROPERTIES COMPILE_OPTIONS "-fno-exceptions;-fno-asynchronous-unwind-tables")
 endforeach()
+
+# What is computed from tables gives the same bits everywhere.
+set_source_files_properties("${CMAKE_CURRENT_LIST_DIR}/isa/special_loops.cpp" PROPERTIES
+  COMPILE_OPTIONS "-ffp-contract=off;-fno-exceptions;-fno-asynchronous-unwind-tables")
 
 function(scriptlang_add_isa name)
   set(plain -O2)

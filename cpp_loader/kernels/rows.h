@@ -17,6 +17,8 @@ struct RowFunctions {
   void (*scale_shift)(int64_t n, const float* x, float scale, float shift, float* y);
   // The sum, to about the last place: many accumulators over blocks that are added pairwise.
   float (*sum)(int64_t n, const float* x);
+  // The sums of `rows` rows that follow each other; with `numbers`, NaN counts as 0.
+  void (*sums)(int64_t rows, int64_t n, const float* x, float* to, bool numbers);
   // Sum of squared differences from `center`.
   float (*sum_squares)(int64_t n, const float* x, float center);
   // Sum of exp(x - top).

@@ -195,6 +195,70 @@ TEST(loops_do_not_depend_on_the_machine) {
   }
 }
 
+TEST(special_functions_give_the_same_bits_everywhere) {
+  const Unary names[] = {Unary::k_i0, Unary::k_i0e, Unary::k_i1, Unary::k_i1e, Unary::k_bessel_j0,
+                         Unary::k_bessel_j1, Unary::k_bessel_y0, Unary::k_bessel_y1,
+                         Unary::k_modified_bessel_k0, Unary::k_modified_bessel_k1,
+                         Unary::k_scaled_modified_bessel_k0, Unary::k_scaled_modified_bessel_k1,
+                         Unary::k_spherical_bessel_j0, Unary::k_airy_ai, Unary::k_ndtri,
+                         Unary::k_entr, Unary::k_polygamma, Unary::k_multigammaln, Unary::k_erfinv,
+                         Unary::k_lgamma};
+  constexpr int kCount = 4003;
+  std::vector<double> x;
+  for (int i = 0; i < kCount; ++i) x.push_back((i - 1500) * 0.0123 * (i % 7 == 0 ? 100 : 1));
+  for (size_t i = 0; i < x.size(); i += 5) x[i] = double(i) / kCount;
+  x[0] = std::nan("");
+  x[1] = -std::numeric_limits<double>::infinity();
+  x[2] = std::numeric_limits<double>::infinity();
+  auto values = [&](int set, Unary name) {
+    std::vector<double> y;
+    for (const FastLoop& loop : usable_kernels(set)->plain_loops->unary) {
+      if (loop.op != int(name) || loop.type != scriptlang::ScalarType::Float64) continue;
+      y.resize(x.size());
+      const void* in[1] = {x.data()};
+      const int64_t step[1] = {1};
+      const double params[kParams] = {1, 0, 0, 0};
+      loop.loop(int64_t(x.size()), y.data(), in, step, params);
+    }
+    return y;
+  };
+  for (Unary name : names) {
+    const std::vector<double> wanted = values(0, name);
+    CHECK_EQ(wanted.size(), x.size());
+    for (int set = 1; usable_kernels(set) != nullptr; ++set) {
+      const std::vector<double> got = values(set, name);
+      for (size_t i = 0; i < x.size(); ++i) {
+        bool same = got[i] == wanted[i] || (got[i] != got[i] && wanted[i] != wanted[i]);
+        if (!same) {
+          test::fail(__FILE__, __LINE__,
+                     scriptlang::concat(usable_kernels(set)->name, " operation ", int(name), "(",
+                                        x[i], ") = ", got[i], ", not ", wanted[i]));
+        }
+      }
+    }
+  }
+}
+TEST(sums_of_rows_are_those_of_each_row) {
+  for (int set = 0; usable_kernels(set) != nullptr; ++set) {
+    const RowFunctions& rows = *usable_kernels(set)->rows;
+    for (int64_t n : {0, 1, 7, 16, 40, 100, 333, 5000}) {
+      constexpr int64_t kRows = 5;
+      std::vector<float> x(size_t(kRows * n) + 1), cleaned, got(kRows);
+      for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(float(i)) * 1000;
+      cleaned = x;
+      rows.sums(kRows, n, x.data(), got.data(), false);
+      for (int64_t r = 0; r < kRows; ++r) CHECK_EQ(got[size_t(r)], rows.sum(n, x.data() + r * n));
+      for (size_t i = 0; i < x.size(); i += 3) {
+        x[i] = std::nanf("");
+        cleaned[i] = 0;
+      }
+      rows.sums(kRows, n, x.data(), got.data(), true);
+      for (int64_t r = 0; r < kRows; ++r) {
+        CHECK_EQ(got[size_t(r)], rows.sum(n, cleaned.data() + r * n));
+      }
+    }
+  }
+}
 TEST(exponentials) {
   check(Unary::k_exp, "exp", std::exp, -110, 95);
   check(Unary::k_exp2, "exp2", std::exp2, -155, 130);

@@ -22,6 +22,7 @@ struct Of {
   };
 X(uint8_t, uint32_t)
 X(int8_t, uint32_t)
+X(int16_t, uint32_t)
 X(int32_t, uint32_t)
 X(int64_t, uint64_t)
 #undef X
@@ -40,6 +41,7 @@ constexpr ScalarType scalar_type();
   }
 X(uint8_t, UInt8)
 X(int8_t, Int8)
+X(int16_t, Int16)
 X(int32_t, Int32)
 X(int64_t, Int64)
 X(bool, Bool)
@@ -177,6 +179,19 @@ void unary(int64_t n, void* out, const void* const* in, const int64_t* step, con
   }
   SL_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) o[i] = F::apply(read(a + i), p, q, r);
+}
+
+// Both limits, one of which may be that of the type, in one loop.
+template <class T>
+SL_NOINLINE void clamp_both(int64_t n, void* out, const void* const* in, const int64_t* step,
+                            const double* limits) {
+  unary<T, U_clamp>(n, out, in, step, limits);
+}
+template <class T, bool Low, bool High>
+void clamp_small(int64_t n, void* out, const void* const* in, const int64_t* step,
+                 const double* params) {
+  const double limits[4] = {Low ? params[0] : -65536.0, High ? params[Low ? 1 : 0] : 65536.0};
+  clamp_both<T>(n, out, in, step, limits);
 }
 
 // 16-bit floats, whose sign is a bit.
@@ -447,7 +462,7 @@ constexpr int number(Op op) {
   return static_cast<int>(op);
 }
 
-// int8 and int16 are rare: the portable loops do, which costs less code.
+// int8 and int16 are rare: the portable loops do but for limits, which costs less code.
 #define SL_EACH_INT(X, name) X(name, uint8_t) X(name, int32_t) X(name, int64_t)
 #define SL_EACH_FLOAT(X, name) X(name, float) X(name, double)
 
@@ -476,6 +491,12 @@ constexpr FastLoop kUnaryLoops[] = {
 #undef X
     {number(Unary::k_erfinv), ScalarType::Float64, &special_erfinv_double},
     {number(Unary::k_lgamma), ScalarType::Float64, &special_lgamma_double},
+#define ROW(type, name)                                                               \
+    {number(Unary::k_clamp), ScalarType::name, &clamp_small<type, true, true>},         \
+    {number(Unary::k_clamp_min), ScalarType::name, &clamp_small<type, true, false>},    \
+    {number(Unary::k_clamp_max), ScalarType::name, &clamp_small<type, false, true>},
+    ROW(int8_t, Int8) ROW(int16_t, Int16)
+#undef ROW
     {number(Unary::k_neg), ScalarType::Float16, &turn_bits<0xffff, 0x8000>},
     {number(Unary::k_neg), ScalarType::BFloat16, &turn_bits<0xffff, 0x8000>},
     {number(Unary::k_abs), ScalarType::Float16, &turn_bits<0x7fff, 0>},

@@ -47,6 +47,18 @@ float sum(int64_t n, const float* x) {
   return pairwise_sum(n, x, [](Vector<float> v) { return v; });
 }
 
+void sums(int64_t rows, int64_t n, const float* x, float* to, bool numbers) {
+  auto all = [&](auto f) SL_ALWAYS {
+    if (n <= kBlock) {
+      for (int64_t i = 0; i < rows; ++i) to[i] = block_sum(n, x + i * n, f);
+    } else {
+      for (int64_t i = 0; i < rows; ++i) to[i] = pairwise_sum(n, x + i * n, f);
+    }
+  };
+  if (numbers) all([](Vector<float> v) { return v == v ? v : Vector<float>{}; });
+  else all([](Vector<float> v) { return v; });
+}
+
 float sum_squares(int64_t n, const float* x, float center) {
   Vector<float> c = splat(center);
   return pairwise_sum(n, x, [c](Vector<float> v) { return (v - c) * (v - c); });
@@ -297,6 +309,7 @@ const RowFunctions rows{&softmax,
                         &rms_norm,
                         &scale_shift,
                         &leaving_no_vectors<sum>,
+                        &sums,
                         &leaving_no_vectors<sum_squares>,
                         &leaving_no_vectors<sum_exp>,
                         &leaving_no_vectors<extreme<false>>,

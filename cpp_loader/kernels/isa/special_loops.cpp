@@ -1,6 +1,7 @@
 // Special functions of float32 and float64, both computed in double, a block of elements at a
 // time: each step is a loop over the block, which the compiler makes wide, and what differs from
-// interval to interval is in tables (special_tables.h).
+// interval to interval is in tables (special_tables.h). Every instruction set gives the same bits:
+// nothing is contracted here.
 #include "../special.h"
 #include "../special_tables.h"
 #include "math_full.h"
@@ -43,7 +44,8 @@ SL_NOINLINE void piecewise(const double (*table)[16], int degree, const Block& u
     for (int d = degree; d >= 0; --d) {
       const __m512d low = _mm512_loadu_pd(table[d]), high = _mm512_loadu_pd(table[d] + 8);
       SL_UNROLL for (int j = 0; j < kTogether; ++j) {
-        sum[j] = _mm512_fmadd_pd(sum[j], t[j], _mm512_permutex2var_pd(low, index[j], high));
+        __m512d next = _mm512_permutex2var_pd(low, index[j], high);
+        sum[j] = _mm512_add_pd(_mm512_mul_pd(sum[j], t[j]), next);
       }
     }
     SL_UNROLL for (int j = 0; j < kTogether; ++j) _mm512_store_pd(y.at + i + 8 * j, sum[j]);

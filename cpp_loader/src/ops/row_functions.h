@@ -44,6 +44,9 @@ struct Function {
   static void join_sum(int64_t n, void* out, const void* partials, const double*) {
     result(out) = add_pairwise(pieces(n), static_cast<const T*>(partials));
   }
+  static void sum_numbers(int64_t n, void* out, const void* const* in, const double*) {
+    result(out) = Rows<T>::sum_numbers(n, at(in));
+  }
   static void mean(int64_t n, void* out, const void* const* in, const double*) {
     result(out) = Rows<T>::sum(n, at(in)) / T(n);
   }
@@ -99,6 +102,9 @@ struct Function {
 
 template <class T>
 constexpr RowFunction kSum{Function<T>::sum, true, Function<T>::sum, Function<T>::join_sum};
+// NaN counts as 0; of float.
+constexpr RowFunction kSumNumbers{Function<float>::sum_numbers, true, Function<float>::sum_numbers,
+                                  Function<float>::join_sum};
 template <class T>
 constexpr RowFunction kMean{Function<T>::mean, true, Function<T>::sum, Function<T>::join_mean};
 template <class T>

@@ -30,6 +30,11 @@ struct Rows<float> {
   static float maximum(int64_t n, const float* x) { return f().maximum(n, x); }
   static float minimum(int64_t n, const float* x) { return f().minimum(n, x); }
   static float sum(int64_t n, const float* x) { return f().sum(n, x); }
+  static float sum_numbers(int64_t n, const float* x) {
+    float total;
+    f().sums(1, n, x, &total, true);
+    return total;
+  }
   static float sum_squares(int64_t n, const float* x, float center) {
     return f().sum_squares(n, x, center);
   }
