@@ -12,6 +12,7 @@ from ..tensors import Tensor, wrap_dim
 from . import functions as torch
 from . import random, special
 from .elementwise import DISPLAY
+from .layout import laid_like, rows
 from .numeric import check_floating, finish, working
 from .table import composite, declare, primitive
 
@@ -92,7 +93,6 @@ POINTWISE = (
     ("leaky_relu", "Scalar negative_slope=0.01", leaky_relu, "f", "leaky_relu_cpu"),
     ("elu", "Scalar alpha=1, Scalar scale=1, Scalar input_scale=1", elu, "f", "elu_cpu"),
     ("softplus", "Scalar beta=1, Scalar threshold=20", softplus, "f", "softplus_cpu"),
-    ("log_sigmoid", "", log_sigmoid, "f", "log_sigmoid_cpu"),
     ("hardshrink", "Scalar lambd=0.5", hardshrink, "f", "hardshrink_cpu"),
     ("softshrink", "Scalar lambd=0.5", softshrink, "f", "softshrink_cpu"),
     ("threshold", "Scalar threshold, Scalar value", threshold, "uif", "threshold_cpu"),
@@ -108,7 +108,7 @@ def pointwise(f: Callable, kinds: str, kernel_name: str) -> Callable:
             raise RuntimeError("Boolean inputs not supported for relu")
         check_floating(kernel_name, self, kinds)
         with np.errstate(all="ignore"):
-            return finish(f(working(self), *args), self.dtype)
+            return finish(laid_like(f(working(self), *args), self), self.dtype)
 
     return kernel
 
@@ -206,7 +206,7 @@ def prelu(self, weight):
         w = w.reshape(())
     else:
         w = w.reshape(1, -1, *([1] * (self.dim() - 2)))
-    return finish(np.where(x > 0, x, x * w), self.dtype)
+    return finish(laid_like(np.where(x > 0, x, x * w), self), self.dtype)
 
 
 @primitive("aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor")
@@ -262,16 +262,22 @@ def rrelu(self, lower, upper, training, generator):
     check_floating("rrelu_with_noise_out_cpu", self, "f")
     x = working(self)
     if not training:
-        return finish(np.where(x > 0, x, x * ((lower + upper) / 2)), self.dtype)
-    result, negative = x.copy(), x <= 0
+        return finish(rows(np.where(x > 0, x, x * ((lower + upper) / 2))), self.dtype)
+    result, negative = x.copy("C"), x <= 0
     slopes = random.of(generator).uniform(int(negative.sum())) * (upper - lower) + lower
     result[negative] = x[negative] * slopes
     return finish(result, self.dtype)
+
+
+@primitive("aten::log_sigmoid(Tensor self) -> Tensor")
+def log_sigmoid_rows(self):
+    return log_sigmoid_forward(self)[0]
 
 
 @primitive("aten::log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)")
 def log_sigmoid_forward(self):
     """With the exponentials that PyTorch keeps for the derivative."""
     x = working(self)
-    return (pointwise(log_sigmoid, "f", "log_sigmoid_cpu")(self),
-            finish(np.exp(-np.abs(x)), self.dtype))
+    check_floating("log_sigmoid_cpu", self, "f")
+    return (finish(rows(log_sigmoid(x)), self.dtype),
+            finish(rows(np.exp(-np.abs(x))), self.dtype))

@@ -9,7 +9,8 @@ from ..dtypes import DType, bool as BOOL
 from ..tensors import Tensor
 from . import special
 from .elementwise import (DISPLAY, apply, array_of, check_broadcast, check_kind,
-                          declare_pointwise, floating, store, unsupported)
+                          declare_pointwise, floating, lying, store, unsupported)
+from .layout import rows
 from .table import declare, primitive
 
 
@@ -122,15 +123,20 @@ def power(self, other):
     if dtype.kind in "bui":
         if not isinstance(other, Tensor) and other < 0:
             raise RuntimeError("Integers to negative integer powers are not allowed.")
-        return apply(special.int_power, dtype, self, other)
+        return of_number(self, apply(special.int_power, dtype, self, other))
     if not isinstance(other, Tensor) and other == 2:
         return apply(np.square, dtype, self)
-    return apply(np.power, dtype, self, other)
+    return of_number(self, apply(np.power, dtype, self, other))
 
 
 def float_power(self, other):
     wide = dtypes.complex128 if dtypes.result_type(self, other).kind == "c" else dtypes.float64
-    return apply(np.power, wide, self, other)
+    return of_number(self, apply(np.power, wide, self, other))
+
+
+def of_number(base, powers: Tensor) -> Tensor:
+    """Powers of a number are row-major."""
+    return powers if isinstance(base, Tensor) else Tensor._wrap(rows(powers._array))
 
 
 def power_in_place(name, kernel):
@@ -150,13 +156,13 @@ def reverse_subtract(self, other, alpha=1):
         return subtract_from(self, other)
     dtype = dtypes.result_type(self, other)
     check_alpha(dtype, alpha)
-    return apply(lambda a, b: b - array_of(alpha, dtype, a.dtype) * a, dtype, self, other)
+    return apply(lambda b, a: b - array_of(alpha, dtype, a.dtype) * a, dtype, other, self)
 
 
 def subtract_from(self, other):
     if is_bool(self) or is_bool(other):
         return subtract(self, other)                 # raises, and says what to write
-    return apply(lambda a, b: b - a, dtypes.result_type(self, other), self, other)
+    return apply(np.subtract, dtypes.result_type(self, other), other, self)
 
 
 for _name, _kernel in {"add": add, "sub": subtract, "subtract": subtract,
@@ -225,7 +231,7 @@ def nextafter(self, other):
     if dtype.kind != "f":
         raise unsupported("nextafter", dtype)
     a, b = array_of(self, dtype), array_of(other, dtype)
-    return Tensor._wrap(np.asarray(np.nextafter(a, b)))
+    return lying(np.asarray(np.nextafter(a, b)), dtype, self, other)
 
 
 @primitive("aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor")
@@ -284,4 +290,5 @@ def heaviside(self, values):
 @primitive("aten::polar(Tensor abs, Tensor angle) -> Tensor")
 def polar(abs, angle):
     array = abs._array * np.exp(1j * angle._array)
-    return Tensor._wrap(array.astype(np.complex64 if abs.dtype.itemsize == 4 else np.complex128))
+    wide = np.complex64 if abs.dtype.itemsize == 4 else np.complex128
+    return lying(array.astype(wide), None, abs, angle)

@@ -11,6 +11,7 @@ from ..tensors import Tensor
 from .dispatch import call
 from .elementwise import cast
 from .nested import NestedTensor
+from .layout import laid_like, rows
 from .table import primitive
 
 
@@ -54,7 +55,19 @@ def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_cau
     weight = weight.astype(compute)
     if dropout_p:
         weight = call("aten::dropout", (Tensor._wrap(weight), dropout_p, True))._array
-    return cast(Tensor._wrap(weight @ v), query.dtype)
+    made = Tensor._wrap(rows(weight @ v))
+    if flashes(query, key, value, dropout_p, enable_gqa):
+        made = Tensor._wrap(laid_like(made._array, query))
+    return cast(made, query.dtype)
+
+
+def flashes(query, key, value, dropout_p, enable_gqa) -> bool:
+    """Whether PyTorch's flash kernel takes the tensors: its result lies as the query does, while
+    that of its products of matrices is row-major."""
+    q, k, v = query._size, key._size, value._size
+    return len(q) == len(k) == len(v) == 4 and q[0] == k[0] == v[0] and q[3] == k[3] == v[3] \
+        and (enable_gqa or q[1] == k[1] == v[1]) and not dropout_p and 0 not in (q[2], k[2]) \
+        and query._stride[3] == key._stride[3] == value._stride[3] == 1
 
 
 def _has_empty_rows(score: np.ndarray) -> bool:

@@ -8,7 +8,7 @@ from .. import dtypes
 from ..dtypes import bool as BOOL
 from ..tensors import Tensor
 from .elementwise import (apply, array_of, cast, check_broadcast, check_fits, check_kind,
-                          check_writable, copied_like, overlaps_itself,
+                          check_writable, lying, overlaps_itself,
                           declare_pointwise, store)
 from .table import declare, primitive
 
@@ -42,7 +42,7 @@ def _predicate(name, f, kinds):
 for _name, _f, _kinds in (
         ("isnan", lambda a: a != a, "buifc"), ("isinf", np.isinf, "buifc"),
         ("isfinite", np.isfinite, "buifc"), ("isposinf", lambda a: a == np.inf, "buif"),
-        ("isneginf", lambda a: a == -np.inf, "buif"), ("isreal", np.isreal, "buifc"),
+        ("isneginf", lambda a: a == -np.inf, "buif"), ("isreal", lambda a: a.imag == 0, "buifc"),
         ("signbit", lambda a: np.signbit(a) if a.dtype.kind == "f" else a < 0, "buif")):
     declare_pointwise(_name, "", _predicate(_name, _f, _kinds))
 
@@ -112,7 +112,7 @@ def clamp(self, low, high):
         bounds = list(bounds)
         if low is not None:
             a = np.maximum(a, bounds.pop(0))
-        return np.minimum(a, bounds.pop(0)) if high is not None else copied_like(a)
+        return np.minimum(a, bounds.pop(0)) if high is not None else a.copy()
 
     return apply(f, dtype, self, *(b for b in (low, high) if b is not None))
 
@@ -136,7 +136,9 @@ def where(condition, self, other):
     mask = condition._array
     for choice in (self, other):
         check_fits(choice, dtype)
-    return Tensor._wrap(np.where(mask.astype(bool), array_of(self, dtype), array_of(other, dtype)))
+    chosen = np.where(mask.astype(bool), array_of(self, dtype), array_of(other, dtype))
+    return lying(chosen, None, condition, *(
+        cast(x, dtype) if isinstance(x, Tensor) else x for x in (self, other)))
 
 
 declare("aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", where,
@@ -195,7 +197,8 @@ def equal(self, other):
            "float atol=1e-08, bool equal_nan=False) -> Tensor")
 def isclose(self, other, rtol, atol, equal_nan):
     check_same(self, other)
-    return Tensor._wrap(np.asarray(np.isclose(self._array, other._array, rtol, atol, equal_nan)))
+    near = np.isclose(self._array, other._array, rtol, atol, equal_nan)
+    return lying(np.asarray(near), None, self, other)
 
 
 @primitive("aten::allclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, "

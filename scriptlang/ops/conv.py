@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from ..tensors import Tensor
+from .layout import format_of, format_of_signal, in_format, in_format_of
 from .numeric import finish, working
 from .table import declare, primitive
 
@@ -155,7 +156,26 @@ def convolution(input, weight, bias, stride, padding, dilation, transposed, outp
         result = correlate(pad_spatial(x, padding, padding), w, stride, dilation, groups)
     if bias is not None:
         result = result + working(bias).reshape(-1, *([1] * n))
-    return finish(result, input.dtype)
+    lies = result_format(input, weight, stride, transposed, output_padding, groups)
+    return finish(in_format(result, lies), input.dtype)
+
+
+def result_format(input, weight, stride, transposed: bool, output_padding, groups: int) -> int:
+    """The memory format of a convolution's result: channels lie last where they do in the input or
+    the weight.
+
+    Signals have it of the weight where they are transposed.  Volumes have it where PyTorch leaves
+    them to oneDNN: several of them, several groups, large windows or large inputs of float32.
+    """
+    if input.dim() == 3:
+        return format_of_signal(weight) if transposed else 0
+    if input.dim() == 5:
+        padded_most = transposed and any(p >= s for p, s in zip(output_padding, stride))
+        large = groups > 1 or min(weight._size[-2:]) > 3 or input._size[0] > 1 \
+            or math.prod(input._size[:4]) > 20480
+        if input.dtype.kind != "f" or input.dtype.itemsize > 4 or padded_most or not large:
+            return 0
+    return format_of(input) or format_of(weight)
 
 
 def check_transposed(input, weight, stride, padding, dilation, output_padding):
@@ -210,7 +230,8 @@ def padding_by_name(input, weight, bias, stride, padding, dilation, groups):
     extra = [t - 2 * b for t, b in zip(total, before)]
     if any(extra):
         lead = input.dim() - n
-        input = Tensor._wrap(np.pad(input._array, [(0, 0)] * lead + [(0, e) for e in extra]))
+        wider = np.pad(input._array, [(0, 0)] * lead + [(0, e) for e in extra])
+        input = Tensor._wrap(in_format_of(wider, input))
     return convolution(input, weight, bias, stride, before, dilation, False, zeros, groups)
 
 

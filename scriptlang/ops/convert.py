@@ -5,17 +5,15 @@ from __future__ import annotations
 from .. import dtypes
 from ..tensors import Tensor
 from . import functions as torch
-from .create import is_dense, like
+from .create import like
 from .elementwise import cast
+from .layout import format_of
 from .table import composite, declare, primitive
 
 
 def formatted(x: Tensor, memory_format: int) -> Tensor:
     """A copy with the strides of a memory format: 0 contiguous, 1 preserve, 2, 3 channels last."""
-    if memory_format == 1:
-        fresh = like(x, 0, x.dtype, 1) if is_dense(x) else like(x, 0, x.dtype, 0)
-    else:
-        fresh = like(x, 0, x.dtype, memory_format)
+    fresh = like(x, 0, x.dtype, memory_format)
     fresh._array[...] = x._array
     return fresh
 
@@ -33,8 +31,7 @@ def contiguous(self, memory_format):
 def convert(self, dtype: int | None, copy: bool, memory_format: int | None = None) -> Tensor:
     """The tensor itself where nothing changes and no copy is asked for; else a new one."""
     target = self.dtype if dtype is None else dtypes.by_code(dtype)
-    unchanged = target is self.dtype and (memory_format in (None, 1)
-                                          or self.is_contiguous(memory_format))
+    unchanged = target is self.dtype and memory_format in (None, 1, format_of(self))
     if unchanged and not copy:
         return self
     result = cast(self, target) if target is not self.dtype else formatted(self, 1)

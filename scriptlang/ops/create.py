@@ -8,8 +8,9 @@ import numpy as np
 
 from .. import dtypes
 from ..dtypes import DType
-from ..tensors import Tensor, contiguous_strides
-from .elementwise import DISPLAY, array_of, cast, check_fits, declare_pointwise
+from ..tensors import Tensor
+from .elementwise import DISPLAY, array_of, cast, check_fits, declare_pointwise, lying
+from .layout import check_rank, dense_strides, format_order, order_of, rows
 from .table import declare, primitive
 
 OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
@@ -37,27 +38,13 @@ def filled(size, value, dtype: DType) -> Tensor:
 
 
 def like(x: Tensor, value, dtype: DType, memory_format: int | None = None) -> Tensor:
-    """A filled tensor of the same size, and the same strides where those are dense."""
+    """A filled tensor of the same size, in a memory format or with its dimensions in the order
+    of those of x."""
     size = x._size
-    order = sorted(range(len(size)), key=lambda d: -x._stride[d]) \
-        if memory_format in (None, 1) and is_dense(x) else range(len(size))
-    if memory_format in (2, 3) and len(size) == memory_format + 2:
-        order = [0, *range(2, len(size)), 1]
-    strides = [0] * len(size)
-    for d, s in zip(order, contiguous_strides([size[d] for d in order])):
-        strides[d] = s
+    check_rank(memory_format, len(size))
+    order = order_of(x) if memory_format in (None, 1) else format_order(len(size), memory_format)
     base = filled([math.prod(size)], value, dtype)
-    return Tensor(base.storage, dtype, size, strides, 0)
-
-
-def is_dense(x: Tensor) -> bool:
-    """Whether the elements fill their memory without gaps or overlap, in some order."""
-    step = 1
-    for s, n in sorted((s, n) for s, n in zip(x._stride, x._size) if n != 1):
-        if s != step:
-            return False
-        step *= n
-    return True
+    return Tensor(base.storage, dtype, size, dense_strides(size, order), 0)
 
 
 for _name, _value in (("zeros", 0), ("ones", 1), ("empty", 0)):
@@ -105,10 +92,7 @@ def empty_permuted(size, physical_layout, dtype, *_):
         raise RuntimeError("Number of dimensions in size does not match the length of the "
                            f"physical_layout; i.e. len(size) = {len(size)} is not equal to "
                            f"len(physical_layout) = {len(physical_layout)}")
-    strides = [0] * len(size)
-    for d, s in zip(physical_layout, contiguous_strides([size[d] for d in physical_layout])):
-        strides[d] = s
-    return empty_strided(size, strides, chosen(dtype))
+    return empty_strided(size, dense_strides(size, physical_layout), chosen(dtype))
 
 
 def empty_strided(size, stride, dtype):
@@ -278,7 +262,7 @@ def triangle(name, f):
     def kernel(self, diagonal):
         if self.dim() < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-        return Tensor._wrap(f(self._array, diagonal))
+        return Tensor._wrap(rows(f(self._array, diagonal)))
 
     return kernel
 
@@ -335,4 +319,5 @@ def make_complex(real, imag):
     if real.dtype is not imag.dtype:
         raise RuntimeError(f"Expected object of scalar type {DISPLAY[real.dtype.name]} but got "
                            f"scalar type {DISPLAY[imag.dtype.name]} for second argument")
-    return Tensor._wrap(real._array + 1j * imag._array)
+    made = real._array + 1j * imag._array
+    return lying(made, None, real, imag)

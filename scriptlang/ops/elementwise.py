@@ -10,6 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..dtypes import DISPLAY, DType
 from ..tensors import Tensor
+from .layout import copied, laid, laid_like, pointwise_order
 from .table import declare
 
 def array_of(x: Any, dtype: DType, working: np.dtype | None = None) -> np.ndarray:
@@ -83,11 +84,18 @@ EVERY_TYPE = {"mul", "eq", "ne", "bitwise_and", "bitwise_or", "bitwise_xor", "is
 """Pointwise operators that take uint16, uint32 and uint64 too."""
 
 
+def lying(array: np.ndarray, dtype: DType | None, *operands: Any) -> Tensor:
+    """A pointwise result as a tensor that lies as its operands do; dtype: what they are converted
+    to before, if they are."""
+    return Tensor._wrap(laid(array, pointwise_order(array.shape, dtype, operands)))
+
+
 def apply(f: Callable, dtype: DType, *operands: Any, name: str = "",
           kinds: str = "buifc") -> Tensor:
     """f of the operands' arrays in `dtype`, as a new tensor.  Invalid values make nan, silently.
 
     f may give bool for any type; another result is rounded to `dtype`, which must be of `kinds`.
+    The result lies as the operands do.
     """
     check_kind(name or getattr(f, "__name__", "operator").strip("<>"), dtype, kinds)
     check_broadcast(*operands)
@@ -99,15 +107,7 @@ def apply(f: Callable, dtype: DType, *operands: Any, name: str = "",
                 result = result.astype(dtype.numpy)
     except TypeError:                                # a ufunc that has no loop for the type
         raise unsupported(name or getattr(f, "__name__", "operator"), dtype) from None
-    return Tensor._wrap(result)
-
-
-def copied_like(array: np.ndarray) -> np.ndarray:
-    """A copy whose dimensions lie in the order of the array's; row-major where elements of that do
-    not lie densely, each for itself, as those of expanded tensors."""
-    reach = sum((n - 1) * s for n, s in zip(array.shape, array.strides)) + array.itemsize
-    dense = 0 not in array.strides and reach == array.nbytes
-    return array.copy("K" if dense else "C")
+    return lying(result, dtype, *operands)
 
 
 def cast(x: Tensor, dtype: DType) -> Tensor:
@@ -120,7 +120,7 @@ def cast(x: Tensor, dtype: DType) -> Tensor:
             array = array.real
         if dtype.kind in "ui" and x.dtype.kind in "fc" and dtype.itemsize != 4:
             array = array.astype(np.float64).astype(np.int64)
-        return Tensor._wrap(np.asarray(array.astype(dtype.numpy)))
+        return Tensor._wrap(laid_like(array.astype(dtype.numpy), x))
 
 
 def store(target: Tensor, value: Tensor, resize: bool = False) -> Tensor:
@@ -184,8 +184,8 @@ def check_writable(target: Tensor) -> None:
 
 
 def resize_to(target: Tensor, value: Tensor) -> Tensor:
-    """Make `target` a contiguous tensor with the value's shape and elements."""
-    fresh = Tensor._wrap(np.array(value._array, order="C"))
+    """Make `target` a tensor with the value's shape, elements and order of dimensions."""
+    fresh = Tensor._wrap(copied(value))
     target.storage, target._size = fresh.storage, fresh._size
     target._stride, target._offset, target._view = fresh._stride, 0, None
     return target

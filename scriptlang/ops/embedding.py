@@ -7,6 +7,7 @@ import numpy as np
 from .. import dtypes
 from ..tensors import Tensor
 from .elementwise import working_type
+from .layout import rows
 from .table import declare, primitive
 
 
@@ -75,7 +76,7 @@ def one_hot(self, num_classes):
     n = int(at.max()) + 1 if num_classes == -1 else num_classes
     if at.size and at.max() >= n:
         raise RuntimeError("Class values must be smaller than num_classes.")
-    return Tensor._wrap((at[..., None] == np.arange(n)).astype(np.int64))
+    return Tensor._wrap(rows((at[..., None] == np.arange(n)).astype(np.int64)))
 
 
 @primitive("aten::embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> "

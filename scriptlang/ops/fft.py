@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Sequence
+
 import numpy as np
 
 from .. import dtypes
 from ..dtypes import DType
 from ..tensors import Tensor, wrap_dim
 from .create import OPTIONS, chosen
+from .layout import dense_strides, format_of, format_order, laid, order_of, rows
 from .table import declare, primitive
 
 SWAPPED = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
@@ -47,15 +50,57 @@ def one_dimension(name: str):
         points = n if n is not None else 2 * (array.shape[axis] - 1) if half else array.shape[axis]
         check_points(points)
         value = getattr(np.fft, name)(array, n=points, axis=axis, norm=check_norm(norm))
-        return Tensor._wrap(innermost(in_precision(value, array), axis))
+        given = points // 2 + 1 if half else points
+        strides = resized_strides(self, [axis], [given], half)
+        order = transformed_order(name, strides, value.shape, [axis])
+        return Tensor._wrap(laid(in_precision(value, array), order))
 
     return kernel
 
 
-def innermost(value: np.ndarray, *axes: int) -> np.ndarray:
-    """The same elements with those along the axes next to each other, as PyTorch leaves them."""
-    axes, ends = sorted(axes), list(range(-len(axes), 0))
-    return np.moveaxis(np.ascontiguousarray(np.moveaxis(value, axes, ends)), ends, axes)
+def resized_strides(x: Tensor, axes: list[int], sizes: list[int], wants_complex: bool
+                    ) -> Sequence[int]:
+    """Strides of a signal that is cut, or padded with zeros, to so many points along the axes.
+
+    wants_complex: real numbers are converted before; so are integers in any case.
+    """
+    same = x.dtype.kind == "c" or x.dtype.kind == "f" and not wants_complex
+    strides = x._stride if same else dense_strides(x._size, order_of(x))
+    cut, padded = list(x._size), list(x._size)
+    for axis, n in zip(axes, sizes):
+        cut[axis], padded[axis] = min(cut[axis], n), n
+    if cut == padded:
+        return strides
+    image = x._as_view(cut, strides, x._offset)
+    return dense_strides(padded, format_order(len(padded), format_of(image)))
+
+
+def transformed_order(name: str, strides: Sequence[int], shape: Sequence[int], axes: list[int]
+                      ) -> list[int]:
+    """In which order the dimensions of a transform lie, by the strides of what is transformed.
+
+    PyTorch puts the axes of a transform innermost, the others before them by their strides; a
+    transform of half a spectrum does its last axis apart from the others.
+    """
+    def after(strides, axes) -> list[int]:
+        rest = (d for d in range(len(shape)) if d not in axes)
+        return [*sorted(rest, key=lambda d: -strides[d]), *axes]
+
+    def by_stride(strides, axes) -> list[int]:
+        return sorted(axes, key=lambda d: -strides[d])
+
+    first, last = axes[:-1], axes[-1:]
+    if name.startswith("rfft"):
+        return after(strides, [*by_stride(strides, first), *last])
+    if name.startswith(("irfft", "hfft")):
+        if first:
+            strides = dense_strides(shape, after(strides, by_stride(strides, first)))
+        return after(strides, last)
+    if name.startswith("ihfft"):
+        order = after(strides, last)
+        strides = dense_strides(shape, order)
+        return after(strides, by_stride(strides, first)) if first else order
+    return after(strides, by_stride(strides, axes))
 
 
 def in_precision(value: np.ndarray, of: np.ndarray) -> np.ndarray:
@@ -112,7 +157,10 @@ def many_dimensions(name: str):
             value = value.conj() if name == "ihfftn" else value
         else:
             value = getattr(np.fft, name)(array, s=sizes, axes=axes, norm=norm)
-        return Tensor._wrap(innermost(in_precision(value, array), *axes))
+        given = [*sizes[:-1], sizes[-1] // 2 + 1] if name in ("irfftn", "hfftn") else sizes
+        strides = resized_strides(self, axes, given, name not in ("rfftn", "ihfftn"))
+        order = transformed_order(name, strides, value.shape, axes)
+        return Tensor._wrap(laid(in_precision(value, array), order))
 
     return kernel
 
@@ -129,7 +177,7 @@ def shift(inverse: bool):
         n = len(self._size)
         axes = range(n) if dim is None else [wrap_dim(d, n) for d in dim]
         move = [-(self._size[a] // 2) if inverse else self._size[a] // 2 for a in axes]
-        return Tensor._wrap(np.roll(self._array, move, tuple(axes)))
+        return Tensor._wrap(rows(np.roll(self._array, move, tuple(axes))))
 
     return kernel
 

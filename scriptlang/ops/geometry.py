@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..tensors import Tensor, contiguous_strides, wrap_dim
-from .create import is_dense
+from .layout import check_rank, dense_strides, format_order, is_dense, order_of
 from .derived import become
 from .table import declare, primitive
 
@@ -91,26 +91,18 @@ def resize_(self, size, memory_format):
         data = np.zeros(need, np.uint8)
         data[:self.storage.nbytes] = self.storage.data
         self.storage.data = data
-    return become(self, self._as_view(size, format_strides(size, memory_format), self._offset))
-
-
-def format_strides(size, memory_format: int | None) -> tuple[int, ...]:
-    """Strides of a dense tensor in a memory format."""
-    if memory_format not in (2, 3) or len(size) != memory_format + 2:
-        return contiguous_strides(size)
-    order = [0, *range(2, len(size)), 1]
-    strides = [0] * len(size)
-    for d, stride in zip(order, contiguous_strides([size[d] for d in order])):
-        strides[d] = stride
-    return tuple(strides)
+    check_rank(memory_format, len(size))
+    strides = dense_strides(size, format_order(len(size), memory_format))
+    return become(self, self._as_view(size, strides, self._offset))
 
 
 @primitive("aten::resize_as_(Tensor(a!) self, Tensor the_template, *, "
            "MemoryFormat? memory_format=None) -> Tensor(a!)")
 def resize_as_(self, the_template, memory_format):
     resize_(self, the_template._size, None)
-    if memory_format == 1:
-        return become(self, self._as_view(self._size, the_template._stride, self._offset))
-    return become(self, self._as_view(
-        self._size, format_strides(self._size, memory_format), self._offset)) \
-        if memory_format else self
+    if not memory_format:
+        return self
+    check_rank(memory_format, len(self._size))
+    order = order_of(the_template) if memory_format == 1 \
+        else format_order(len(self._size), memory_format)
+    return become(self, self._as_view(self._size, dense_strides(self._size, order), self._offset))

@@ -9,7 +9,8 @@ import numpy as np
 from .. import dtypes
 from ..limits import reserve
 from ..tensors import Tensor, wrap_dim
-from .elementwise import cast, check_broadcast, copied_like, working_type
+from .elementwise import cast, check_broadcast, working_type
+from .layout import copied, format_of, in_format, rows
 from .reduce import sum_dim
 from .table import declare, primitive
 from .view import expand, reshape, transpose
@@ -35,14 +36,8 @@ def cat(tensors, dim=0):
                                    "the list.")
     dtype = joined_dtype(tensors)
     joined = np.concatenate([cast(t, dtype)._array for t in kept], axis=dim)
-    return Tensor._wrap(joined if all(is_channels_last(t) for t in kept)
-                        else np.ascontiguousarray(joined))
-
-
-def is_channels_last(x: Tensor) -> bool:
-    """Whether the channels, dimension 1, of images or volumes lie side by side."""
-    return x.dim() in (4, 5) and np.moveaxis(x._array, 1, -1).flags.c_contiguous \
-        and not x._array.flags.c_contiguous
+    formats = {format_of(t) for t in tensors}
+    return Tensor._wrap(in_format(joined, formats.pop() if len(formats) == 1 else 0))
 
 
 def joined_dtype(tensors):
@@ -65,8 +60,10 @@ def stack(tensors, dim):
             raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(first)} "
                                f"at entry 0 and {list(t._size)} at entry {i}")
     dim = wrap_dim(dim, len(first) + 1)
-    dtype = joined_dtype(tensors)
-    return Tensor._wrap(np.stack([cast(t, dtype)._array for t in tensors], axis=dim))
+    if dim == len(first):
+        return cat([t._as_view((*first, 1), (*t._stride, 1), t._offset) for t in tensors], dim)
+    joined = cat(tensors, dim)._array
+    return Tensor._wrap(joined.reshape(*first[:dim], len(tensors), *first[dim:]))
 
 
 def _at_least(t, n):
@@ -101,7 +98,7 @@ def flip(self, dims):
     axes = [wrap_dim(d, len(self._size)) for d in dims]
     if len(set(axes)) != len(axes):
         raise RuntimeError(f"dim {dims} appears multiple times in the list of dims")
-    made = copied_like(self._array)
+    made = copied(self)
     made[...] = np.flip(self._array, axes) if self._size else self._array
     return Tensor._wrap(made)
 
@@ -118,8 +115,15 @@ def roll(self, shifts, dims):
         return Tensor._wrap(self._array.copy())
     if not dims and len(shifts) != 1:
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:0")
-    rolled = np.roll(self._array, tuple(shifts) if dims else shifts[0], axes)
-    return Tensor._wrap(np.ascontiguousarray(rolled))
+    if not dims:
+        return Tensor._wrap(rows(np.roll(self._array, shifts[0])))
+    for shift, axis in zip(shifts, axes):
+        n = self._size[axis]
+        start = -shift % n if n else 0
+        parts = [self._array[(slice(None),) * axis + (s,)]
+                 for s in (slice(start, n), slice(0, start))]
+        self = cat([Tensor._wrap(p) for p in parts], axis)
+    return self
 
 
 @primitive("aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor")

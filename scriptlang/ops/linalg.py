@@ -8,6 +8,7 @@ import numpy as np
 
 from ..tensors import Tensor
 from .elementwise import DISPLAY
+from .layout import rows
 from .table import declare, primitive
 
 REAL = {"complex64": np.float32, "complex128": np.float64}
@@ -41,8 +42,14 @@ def columns_first(a: np.ndarray) -> np.ndarray:
 
 
 def wrap(a, of: np.ndarray | None = None) -> Tensor:
+    """A result as a row-major tensor, in the type of an array."""
     a = np.asarray(a)
-    return Tensor._wrap(a if of is None else a.astype(of.dtype, copy=False))
+    return Tensor._wrap(rows(a if of is None else a.astype(of.dtype, copy=False)))
+
+
+def by_columns(a: np.ndarray, of: np.ndarray | None = None) -> Tensor:
+    """Matrices as a tensor that holds each column by column."""
+    return Tensor._wrap(columns_first(a if of is None else a.astype(of.dtype, copy=False)))
 
 
 def adjoint(a: np.ndarray) -> np.ndarray:
@@ -67,7 +74,7 @@ def inv_ex(A, check_errors):
         raise singular("linalg.inv", a.ndim > 2, int(np.argmax(info.reshape(-1) > 0)))
     safe = np.where((info > 0)[..., None, None], np.eye(a.shape[-1], dtype=a.dtype), a)
     value = np.where((info > 0)[..., None, None], np.inf, np.linalg.inv(safe)) if a.size else a
-    return wrap(columns_first(value.astype(a.dtype))), wrap(info)
+    return by_columns(value.astype(a.dtype)), wrap(info)
 
 
 @primitive("aten::linalg_inv(Tensor A) -> Tensor", "aten::inverse(Tensor self) -> Tensor")
@@ -110,9 +117,16 @@ def solve_ex(A, B, left, check_errors):
             value = np.linalg.solve(np.broadcast_to(a, (*batch, *a.shape[-2:])),
                                     np.broadcast_to(b, (*batch, *b.shape[-2:]))) \
                 if not info.any() else np.full((*batch, *b.shape[-2:]), np.inf)
-    value = value if left else np.swapaxes(value, -1, -2)
-    value = value[..., 0] if vector else value if not left else columns_first(value)
-    return wrap(value, A._array), wrap(info)
+    value = value.astype(A._array.dtype, copy=False)
+    if vector:
+        value = value if left else np.swapaxes(value, -1, -2)
+        return laid_vectors(value[..., 0]), wrap(info)
+    return (by_columns(value) if left else wrap(np.swapaxes(value, -1, -2))), wrap(info)
+
+
+def laid_vectors(x: np.ndarray) -> Tensor:
+    """Solutions for vectors on the right, which PyTorch lays as if they were matrices."""
+    return by_columns(x) if x.ndim > 1 else wrap(x)
 
 
 declare("aten::linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False)"
@@ -140,12 +154,12 @@ def solve_triangular(self, B, upper, left, unitriangular):
         result = solve_triangular(Tensor._wrap(np.swapaxes(a, -1, -2)),
                                   Tensor._wrap(np.swapaxes(b, -1, -2)), not upper, True,
                                   unitriangular)
-        return Tensor._wrap(np.swapaxes(result._array, -1, -2))
+        return by_columns(np.swapaxes(result._array, -1, -2))
     if a.shape[-1] != b.shape[-2]:
         raise RuntimeError("linalg.solve_triangular: Incompatible shapes of A and B for the "
                            f"equation AX = B ({a.shape[-2]}x{a.shape[-1]} and "
                            f"{b.shape[-2]}x{b.shape[-1]})")
-    return wrap(columns_first(substitute(triangle(a, upper, unitriangular), b, upper)), a)
+    return by_columns(substitute(triangle(a, upper, unitriangular), b, upper), a)
 
 
 def substitute(a: np.ndarray, b: np.ndarray, upper: bool) -> np.ndarray:
@@ -169,7 +183,7 @@ def triangular_solve(self, A, upper, transpose, unitriangular):
     batch = np.broadcast_shapes(A._size[:-2], self._size[:-2])
     x = substitute(turned, self._array, upper != transpose)
     clone = np.broadcast_to(A._array, (*batch, *A._size[-2:]))
-    return wrap(columns_first(x)), wrap(columns_first(clone))
+    return by_columns(x), by_columns(clone)
 
 
 # LU
@@ -222,7 +236,7 @@ def lu_factor_ex(A, pivot, check_errors):
     if check_errors and info.any():
         raise RuntimeError(f"torch.linalg.lu_factor: U[{info.max()},{info.max()}] is zero and "
                            "using it on lu_solve would result in a division by zero.")
-    return wrap(columns_first(lu)), wrap(pivots), wrap(info)
+    return by_columns(lu), wrap(pivots), wrap(info)
 
 
 declare("aten::linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)",
@@ -271,7 +285,7 @@ def lu_solve(LU, pivots, B, left, adjoint):
     b = B._array
     value = np.linalg.solve(a, b) if left else np.swapaxes(
         np.linalg.solve(np.swapaxes(a, -1, -2), np.swapaxes(b, -1, -2)), -1, -2)
-    return wrap(columns_first(value) if left else value, LU._array)
+    return by_columns(value, LU._array) if left else wrap(value, LU._array)
 
 
 declare("aten::lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor",
@@ -322,7 +336,7 @@ def cholesky_ex(self, upper, check_errors):
             raise RuntimeError(f"linalg.cholesky: {where}The factorization could not be completed "
                                "because the input is not positive-definite (the leading minor of "
                                f"order {info[i]} is not positive-definite).")
-    return wrap(columns_first(adjoint(factor) if upper else factor)), wrap(info)
+    return by_columns(adjoint(factor) if upper else factor), wrap(info)
 
 
 def is_positive(a: np.ndarray) -> bool:
@@ -343,11 +357,11 @@ declare("aten::cholesky(Tensor self, bool upper=False) -> Tensor",
 def cholesky_solve(self, input2, upper):
     u = triangle(input2._array.copy(), upper, False)
     a = adjoint(u) @ u if upper else u @ adjoint(u)
-    return wrap(columns_first(np.linalg.solve(a, self._array)), self._array)
+    return by_columns(np.linalg.solve(a, self._array), self._array)
 
 
 @primitive("aten::cholesky_inverse(Tensor self, bool upper=False) -> Tensor")
 def cholesky_inverse(self, upper):
     u = triangle(self._array.copy(), upper, False)
     a = adjoint(u) @ u if upper else u @ adjoint(u)
-    return wrap(columns_first(np.linalg.inv(a)), self._array)
+    return by_columns(np.linalg.inv(a), self._array)

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from ..tensors import Tensor
-from .linalg import columns_first, matrices, wrap
+from .linalg import by_columns, matrices, wrap
 from .table import declare, primitive
 
 THRESHOLD = (1 + math.sqrt(17)) / 8
@@ -103,7 +103,7 @@ def ldl_factor_ex(self, hermitian, check_errors):
     if check_errors and info.any():
         raise RuntimeError(f"torch.linalg.ldl_factor_ex: D[{info.max()},{info.max()}] is zero: the "
                            "matrix is singular")
-    return wrap(columns_first(data)), wrap(pivots), wrap(info)
+    return by_columns(data), wrap(pivots), wrap(info)
 
 
 declare("aten::linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor "
@@ -121,7 +121,7 @@ def ldl_solve(LD, pivots, B, hermitian):
     places = np.broadcast_to(pivots._array, (*batch, a.shape[-1]))
     for i in np.ndindex(batch):
         solve(data[i], places[i], x[i], hermitian and a.dtype.kind == "c")
-    return wrap(columns_first(x))
+    return by_columns(x)
 
 
 def check_solve(LD: Tensor, pivots: Tensor, B: Tensor) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 from .. import dtypes
 from ..tensors import Tensor, wrap_dim
 from .elementwise import DISPLAY, cast
-from .linalg import adjoint, columns_first, inv, inv_ex, is_vector, matrices, real_type, wrap
+from .layout import copied, rows
+from .linalg import adjoint, by_columns, inv, inv_ex, is_vector, matrices, real_type, wrap
 from .reduce import vector_norm
 from . import functions as torch
 from .table import composite, declare, primitive
@@ -20,7 +21,7 @@ def eig(self):
     a, = matrices("linalg.eig", self, square=True)
     values, vectors = np.linalg.eig(a)
     wide = np.result_type(a.dtype, np.complex64)
-    return wrap(values.astype(wide)), wrap(columns_first(vectors.astype(wide)))
+    return wrap(values.astype(wide)), by_columns(vectors.astype(wide))
 
 
 @primitive("aten::linalg_eigvals(Tensor self) -> Tensor",
@@ -37,7 +38,7 @@ def eigh(self, UPLO):
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     values, vectors = np.linalg.eigh(a, UPLO.upper())
-    return wrap(values.astype(real_type(a))), wrap(columns_first(vectors))
+    return wrap(values.astype(real_type(a))), by_columns(vectors)
 
 
 declare('aten::linalg_eigvalsh(Tensor self, str UPLO="L") -> Tensor',
@@ -47,7 +48,7 @@ declare('aten::linalg_eigvalsh(Tensor self, str UPLO="L") -> Tensor',
 def svd_of(name, A, full_matrices):
     a, = matrices(name, A)
     u, s, vh = np.linalg.svd(a, full_matrices)
-    return wrap(columns_first(u), a), wrap(s.astype(real_type(a))), wrap(columns_first(vh), a)
+    return by_columns(u, a), wrap(s.astype(real_type(a))), by_columns(vh, a)
 
 
 declare("aten::linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None)"
@@ -79,9 +80,9 @@ def qr(A, mode):
         raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' "
                            "(default), 'r', or 'complete'")
     if mode == "r":
-        return wrap(np.empty(0, a.dtype)), wrap(columns_first(np.linalg.qr(a, "r")), a)
+        return wrap(np.empty(0, a.dtype)), by_columns(np.linalg.qr(a, "r"), a)
     q, r = np.linalg.qr(a, mode)
-    return wrap(columns_first(q), a), wrap(columns_first(r), a)
+    return by_columns(q, a), by_columns(r, a)
 
 
 declare("aten::qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)",
@@ -100,7 +101,7 @@ def householder_product(input, tau):
                             np.ones((*a.shape[:-2], 1), a.dtype), a[..., i + 1:, i]], -1)
         inner = np.einsum("...m,...mn->...n", v.conj(), q)
         q = q - tau._array[..., i][..., None, None] * v[..., :, None] * inner[..., None, :]
-    return wrap(columns_first(q), a)
+    return by_columns(q, a)
 
 
 @primitive("aten::geqrf(Tensor self) -> (Tensor a, Tensor tau)")
@@ -108,7 +109,7 @@ def geqrf(self):
     """R and, below it, the Householder vectors whose product is Q."""
     a, = matrices("torch.geqrf", self)
     packed, tau = np.linalg.qr(a, "raw")
-    return wrap(np.swapaxes(packed, -1, -2), a), wrap(tau, a)
+    return by_columns(np.swapaxes(packed, -1, -2), a), wrap(tau, a)
 
 
 @composite("aten::ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool "
@@ -121,7 +122,8 @@ def ormqr(self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: b
     q = torch.linalg_householder_product(whole, input2)
     if transpose:
         q = q.transpose(-2, -1).conj()
-    return torch.matmul(q, input3) if left else torch.matmul(input3, q)
+    product = torch.matmul(q, input3) if left else torch.matmul(input3, q)
+    return product.transpose(-2, -1).contiguous().transpose(-2, -1)
 
 
 # powers, exponentials, ranks, norms
@@ -136,8 +138,9 @@ def matrix_power(self, n):
     if n < 0:
         matrices("linalg.matrix_power", self, square=True)
         return matrix_power(inv(self), -n)
-    power = np.linalg.matrix_power(self._array, n)
-    return wrap(power.copy() if n == 1 else power, self._array)
+    if n == 1:
+        return Tensor._wrap(copied(self))
+    return Tensor._wrap(rows(np.linalg.matrix_power(self._array, n)))
 
 
 @primitive("aten::linalg_matrix_exp(Tensor self) -> Tensor", "aten::matrix_exp(Tensor self) -> "
@@ -325,7 +328,10 @@ def lstsq(self, b, rcond, driver):
     full = m > n and driver != "gelsy" and np.all(ranks == n)
     residuals = (np.abs(a @ x - right) ** 2).sum(-2) if full else np.empty(0)
     nothing = np.empty(0, real_type(a))
-    return (wrap(x[..., 0] if vector else columns_first(x), a),
+    room = np.zeros((*x.shape[:-2], x.shape[-1], max(m, n)), a.dtype)
+    solution = np.swapaxes(room, -1, -2)[..., :n, :]  # LAPACK leaves it where the right side was
+    solution[...] = x
+    return (wrap(x[..., 0], a) if vector else Tensor._wrap(solution),
             wrap(residuals.astype(real_type(a))),
             wrap(ranks) if driver != "gels" else wrap(np.empty(0, np.int64)),
             wrap(s.astype(real_type(a))) if driver in ("gelsd", "gelss") else wrap(nothing))
@@ -341,7 +347,7 @@ def tensorinv(self, ind):
                            f"prod(self.shape[:ind]), but got {math.prod(tail)} != "
                            f"{math.prod(head)}")
     flat = Tensor._wrap(self._array.reshape(math.prod(head), -1))
-    return wrap(inv(flat)._array.reshape(tail + head))
+    return Tensor._wrap(inv(flat)._array.reshape(tail + head))
 
 
 @primitive("aten::linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor")
@@ -365,4 +371,5 @@ def linalg_vander(x, N):
     if n <= 1:
         raise RuntimeError(f"N must be greater than 1, but got {n}")
     a = x._array if x.dtype.kind != "b" else x._array.astype(np.int64)
-    return wrap(np.atleast_1d(a)[..., None] ** np.arange(n).astype(a.dtype), a)
+    powers = np.atleast_1d(a)[..., None] ** np.arange(n).astype(a.dtype)
+    return wrap(rows(powers), a)

@@ -27,6 +27,13 @@ def _reduced(loss: Tensor, reduction: int) -> Tensor:
     return loss
 
 
+def _laid_as(loss: Tensor, self: Tensor, reduction: int) -> Tensor:
+    """A loss for each element, laid as these are, whatever the targets are laid as."""
+    if reduction != 0 or loss.is_contiguous() and self.is_contiguous():
+        return loss
+    return torch.empty_like(self, dtype=loss.dtype).copy_(loss)
+
+
 @composite("aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor")
 def mse_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
     difference = _difference(self, target)
@@ -55,7 +62,8 @@ def huber_loss(self: Tensor, target: Tensor, reduction: int = 1, delta: float = 
     if delta <= 0.0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     z = _difference(self, target).abs()
-    return _reduced(torch.where(z <= delta, z * z * 0.5, (z - 0.5 * delta) * delta), reduction)
+    loss = torch.where(z <= delta, z * z * 0.5, (z - 0.5 * delta) * delta)
+    return _reduced(_laid_as(loss, self, reduction), reduction)
 
 
 @composite("aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int "
@@ -67,7 +75,7 @@ def binary_cross_entropy(self: Tensor, target: Tensor, weight: Optional[Tensor] 
     loss = (target - 1) * torch.log1p(-self).clamp_min(-100) - target * self.log().clamp_min(-100)
     if weight is not None:
         loss = loss * weight
-    return _reduced(loss, reduction)
+    return _reduced(_laid_as(loss, self, reduction), reduction)
 
 
 @composite("aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? "
@@ -109,7 +117,8 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool,
 
 @composite("aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor")
 def soft_margin_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
-    return _reduced(torch.log1p((-target * self).exp()), reduction)
+    loss = torch.log1p((-target * self).exp())
+    return _reduced(_laid_as(loss, self, reduction), reduction)
 
 
 @composite("aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float "

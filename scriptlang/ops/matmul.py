@@ -9,7 +9,8 @@ import numpy as np
 from .. import dtypes
 from ..tensors import Tensor
 from . import functions as torch
-from .elementwise import cast
+from .elementwise import cast, lying
+from .layout import rows
 from .numeric import check_same_dtype, finish, working
 from .table import composite, declare, primitive
 
@@ -35,13 +36,13 @@ def mm(self, mat2):
     if self._size[1] != mat2._size[0]:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({sizes(self, mat2)})")
     check_same_dtype("expected m1 and m2", self, mat2)
-    return finish(product(working(self), working(mat2)), self.dtype)
+    return finish(rows(product(working(self), working(mat2))), self.dtype)
 
 
 @primitive("aten::bmm(Tensor self, Tensor mat2) -> Tensor")
 def bmm(self, mat2):
     check_batches(self, mat2)
-    return finish(product(working(self), working(mat2)), self.dtype)
+    return finish(rows(product(working(self), working(mat2))), self.dtype)
 
 
 def check_batches(a: Tensor, b: Tensor) -> None:
@@ -107,7 +108,7 @@ def matmul(self, other):
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({sizes(self, other)})")
     check_same_dtype("expected m1 and m2", self, other)
     try:
-        return finish(product(working(self), working(other)), self.dtype)
+        return finish(rows(product(working(self), working(other))), self.dtype)
     except ValueError:
         raise RuntimeError("matmul: the leading dimensions do not broadcast: "
                            f"{list(self._size)} and {list(other._size)}") from None
@@ -120,15 +121,15 @@ def linear(input, weight, bias):
         raise RuntimeError("linear: weight must have 1 or 2 dimensions, got shapes "
                            f"{list(input._size)} and {list(weight._size)}")
     if input._size[-1] != weight._size[-1]:
-        rows = input.numel() // max(input._size[-1], 1)
+        count = input.numel() // max(input._size[-1], 1)
         shape = "x".join(map(str, reversed(weight._size)))
         raise RuntimeError("mat1 and mat2 shapes cannot be multiplied "
-                           f"({rows}x{input._size[-1]} and {shape})")
+                           f"({count}x{input._size[-1]} and {shape})")
     check_same_dtype("expected m1 and m2", input, weight, bias)
     result = product(working(input), working(weight).T)
     if bias is not None:
         result = result + working(bias)
-    return finish(result, input.dtype)
+    return finish(rows(result), input.dtype)
 
 
 def scaled_sum(self: Tensor, result: np.ndarray, beta, alpha) -> Tensor:
@@ -143,9 +144,10 @@ def scaled_sum(self: Tensor, result: np.ndarray, beta, alpha) -> Tensor:
         raise RuntimeError(f"The expanded size of the tensor {list(result.shape)} must match the "
                            f"existing size {list(self._size)}") from None
     if beta == 0:
-        return finish(result, dtype)
+        return finish(rows(result), dtype)
     with np.errstate(all="ignore"):
-        return finish((bias if beta == 1 else bias * bias.dtype.type(beta)) + result, dtype)
+        bias = bias if beta == 1 else bias * bias.dtype.type(beta)
+        return finish(rows(bias + result), dtype)
 
 
 def addmm(self, mat1, mat2, beta, alpha):
@@ -186,7 +188,9 @@ def addr(self, vec1, vec2, beta, alpha):
                            f"{vec1.dim()}-D and {vec2.dim()}-D")
     if self.dtype.kind == "f" and self.dtype.itemsize == 2:
         return stepwise_addr(self, vec1, vec2, beta, alpha)
-    return scaled_sum(self, np.multiply.outer(working(vec1), working(vec2)), beta, alpha)
+    made = scaled_sum(self, np.multiply.outer(working(vec1), working(vec2)), beta, alpha)
+    column = vec1._as_view((*vec1._size, 1), (*vec1._stride, 1), vec1._offset)
+    return lying(made._array, None, self, column, vec2)
 
 
 def stepwise_addr(self, vec1, vec2, beta, alpha):
@@ -297,6 +301,9 @@ def einsum(equation, tensors, path):
         if contracts(equation, tensors):
             check_same_dtype("einsum(): expected operands", *tensors)
         tensors = [cast(t, dtypes.result_type(*tensors)) for t in tensors]
+    plain = rearranged(equation, tensors)
+    if plain is not None:
+        return plain
     try:
         with np.errstate(all="ignore"):
             result = np.einsum(equation, *map(working, tensors), optimize=len(tensors) > 1)
@@ -305,6 +312,30 @@ def einsum(equation, tensors, path):
         raise RuntimeError(f"einsum(): {equation!r} does not fit operands of shapes {shapes}: "
                            f"{error}") from None
     return finish(np.array(result, order="C"), tensors[0].dtype)
+
+
+def rearranged(equation: str, tensors) -> Tensor | None:
+    """What einsum gives where nothing is summed: a view of one tensor, or the product of two that
+    lies as these do; None for all else."""
+    inputs, _, output = equation.partition("->")
+    parts = inputs.split(",")
+    if "->" not in equation or "." in equation or len(parts) > 2 \
+            or sorted(output) != sorted(set(output)) or set(output) != set(inputs) - {","} \
+            or any(len(labels) != t.dim() or len(set(labels)) != len(labels)
+                   for labels, t in zip(parts, tensors)):
+        return None
+    views = []
+    for labels, t in zip(parts, tensors):
+        at = [labels.find(label) for label in output]
+        views.append(t._as_view([t._size[d] if d >= 0 else 1 for d in at],
+                                [t._stride[d] if d >= 0 else 0 for d in at], t._offset))
+    if len(views) == 1:
+        return views[0]
+    try:
+        made = finish(np.multiply(*map(working, views)), tensors[0].dtype)
+    except ValueError:                               # sizes that clash: einsum says so
+        return None
+    return lying(made._array, None, *views)
 
 
 def contracts(equation: str, tensors) -> bool:

@@ -10,6 +10,7 @@ from ..tensors import Tensor
 from . import functions as torch
 from .elementwise import DISPLAY
 from .numeric import finish, working
+from .layout import copied, in_format_of, rows
 from .table import composite, declare, primitive
 
 
@@ -60,7 +61,7 @@ def batch_norm_parts(x, weight, bias, running_mean, running_var, training, momen
     check_mixed(x, weight, bias, running_mean, running_var)
     check_floating(x, "batch_norm")
     if not x.numel():
-        return Tensor._wrap(x._array.copy()), empty(x.dtype.numpy), empty(x.dtype.numpy)
+        return Tensor._wrap(copied(x)), empty(x.dtype.numpy), empty(x.dtype.numpy)
     if x.dim() < 2:
         raise RuntimeError(f"batch_norm: expected at least 2 dimensions, got size {list(x._size)}")
     channels = x._size[1]
@@ -79,7 +80,7 @@ def batch_norm_parts(x, weight, bias, running_mean, running_var, training, momen
         with np.errstate(all="ignore"):
             invstd = 1 / np.sqrt(var + var.dtype.type(eps))
             result = scale_and_shift(array, mean, invstd, weight, bias, shape)
-        return finish(result, x.dtype), empty(saved), empty(saved)
+        return finish(in_format_of(result, x), x.dtype), empty(saved), empty(saved)
     axes = (0, *range(2, x.dim()))
     with np.errstate(all="ignore"):
         wide = array.astype(np.float64)
@@ -89,7 +90,7 @@ def batch_norm_parts(x, weight, bias, running_mean, running_var, training, momen
         update(running_var, var * n / max(n - 1, 1), momentum)
         invstd = 1 / np.sqrt(var + eps)
         result = scale_and_shift(array, mean, invstd, weight, bias, shape)
-    return (finish(result, x.dtype), Tensor._wrap(mean.astype(saved)),
+    return (finish(in_format_of(result, x), x.dtype), Tensor._wrap(mean.astype(saved)),
             Tensor._wrap(invstd.astype(saved)))
 
 
@@ -200,7 +201,7 @@ def native_layer_norm(input, normalized_shape, weight, bias, eps):
             result = result * working(weight)
         if bias is not None:
             result = result + working(bias)
-    return finish(result, input.dtype), finish(mean, input.dtype), finish(invstd, input.dtype)
+    return tuple(finish(rows(a), input.dtype) for a in (result, mean, invstd))
 
 
 @primitive("aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? "
@@ -224,7 +225,7 @@ def fused_rms_norm(input, normalized_shape, weight, eps):
         result = x * rms
         if weight is not None:
             result = result * working(weight)
-    return finish(result, input.dtype), finish(rms, input.dtype)
+    return finish(rows(result), input.dtype), finish(rows(rms), input.dtype)
 
 
 @primitive("aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? "
@@ -251,7 +252,7 @@ def native_group_norm(input, weight, bias, n, channels, area, group, eps):
             result = result * working(weight).reshape(-1, 1)
         if bias is not None:
             result = result + working(bias).reshape(-1, 1)
-    return (finish(result.reshape(input._size), input.dtype),
+    return (finish(in_format_of(result.reshape(input._size), input), input.dtype),
             finish(mean.reshape(n, group), input.dtype),
             finish(invstd.reshape(n, group), input.dtype))
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..tensors import Tensor
 from .elementwise import array_of, check_fits
+from .layout import copied, in_format_of
 from .table import composite, declare, primitive
 
 
@@ -31,7 +32,8 @@ def constant_pad_nd(self, pad, value=0):
     check_fits(value, self.dtype)
     made = np.full(size, array_of(value, self.dtype), self.dtype.numpy)
     made[tuple(inside)] = self._array[tuple(outside)]
-    return Tensor._wrap(made)
+    return Tensor._wrap(copied(Tensor._wrap(self._array[tuple(outside)])) if max(pad, default=0) <= 0
+                        else in_format_of(made, self))
 
 
 declare("aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
@@ -62,7 +64,7 @@ def edge_pad(mode: str, dims: int):
             else:
                 at = np.clip(at, 0, length - 1)
             array = np.take(array, at, axis=axis)
-        return Tensor._wrap(np.ascontiguousarray(array))
+        return Tensor._wrap(in_format_of(array, self))
 
     return kernel
 

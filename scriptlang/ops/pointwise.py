@@ -10,13 +10,14 @@ from .. import dtypes
 from ..dtypes import bool as BOOL
 from ..tensors import Tensor
 from . import special
-from .elementwise import apply, copied_like, declare_pointwise, floating, store
+from .elementwise import apply, declare_pointwise, floating, store
+from .layout import copied, rows
 from .table import primitive
 
 
 def _whole(f):
     """f, which leaves integers as they are."""
-    return lambda a: copied_like(a) if a.dtype.kind in "ui" else f(a)
+    return lambda a: a.copy() if a.dtype.kind in "ui" else f(a)
 
 
 def _sign(a):
@@ -100,12 +101,17 @@ def square(self):
 
 def _keeps_bool(kernel):
     """The kernel, which leaves bool tensors as they are."""
-    return lambda self: Tensor._wrap(self._array.copy()) if self.dtype is BOOL else kernel(self)
+    return lambda self: Tensor._wrap(copied(self)) if self.dtype is BOOL else kernel(self)
+
+
+def _keeps_real(kernel):
+    """The kernel, which gives tensors that are not complex as they are."""
+    return lambda self: kernel(self) if self.dtype.kind == "c" else self
 
 
 KERNELS.update(neg=neg, sgn=sgn, square=square)
-KERNELS.update({name: _keeps_bool(KERNELS[name]) for name in (
-    "sign", "sgn", "conj_physical", "_conj_physical")})
+KERNELS.update({name: _keeps_bool(KERNELS[name]) for name in ("sign", "sgn", "_conj_physical")})
+KERNELS["conj_physical"] = _keeps_real(KERNELS["conj_physical"])
 for _name, _kernel in KERNELS.items():
     declare_pointwise(_name, "", _kernel)
 for _alias, _name in ALIASES.items():
@@ -149,7 +155,10 @@ def _angle(a):
     return np.where(np.isnan(a), a, np.where(a < 0, a.dtype.type(math.pi), a.dtype.type(0)))
 
 
-declare_pointwise("angle", "", lambda self: apply(_angle, floating(self.dtype), self))
+@primitive("aten::angle(Tensor self) -> Tensor")
+def angle(self):
+    made = apply(_angle, floating(self.dtype), self)
+    return made if self.dtype.kind != "c" else Tensor._wrap(rows(made._array))
 
 
 @primitive("aten::frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)")
@@ -166,7 +175,7 @@ def frexp(self):
            " -> Tensor")
 def nan_to_num(self, nan, posinf, neginf):
     if self.dtype.kind not in "fc":
-        return Tensor._wrap(self._array.copy())
+        return Tensor._wrap(copied(self))
     limits = dtypes.finfo(dtypes.part_of(self.dtype))
     high = limits.max if posinf is None else posinf
     low = limits.min if neginf is None else neginf

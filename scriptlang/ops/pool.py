@@ -15,6 +15,7 @@ from ..limits import reserve
 from ..tensors import Tensor
 from .conv import pad_spatial
 from .elementwise import DISPLAY
+from .layout import format_of, format_of_signal, in_format, rows
 from .numeric import finish, working
 from .table import declare, primitive
 
@@ -107,9 +108,16 @@ def planes(x: Tensor, n: int) -> np.ndarray:
                               x._size)
 
 
-def like(x: Tensor, n: int, result: np.ndarray, dtype=None) -> Tensor:
+def pooled_format(x: Tensor, n: int) -> int:
+    """The memory format of what pooling over n dimensions gives."""
+    if x.dim() != n + 2:
+        return 0
+    return format_of_signal(x) if n == 1 else format_of(x)
+
+
+def like(x: Tensor, n: int, result: np.ndarray, dtype=None, memory_format: int = 0) -> Tensor:
     """A result without the batch dimension that the input did not have."""
-    result = result if x.dim() == n + 2 else result[0]
+    result = in_format(result if x.dim() == n + 2 else result[0], memory_format)
     return Tensor._wrap(result) if dtype is None else finish(result, dtype)
 
 
@@ -141,7 +149,8 @@ def max_pool(x: Tensor, n: int, kernel, stride, padding, dilation, ceil_mode):
         better = (value > best) | (value != value) | ((index < 0) & (place >= 0))
         np.copyto(best, value, where=better)
         np.copyto(index, np.broadcast_to(place, best.shape), where=better)
-    return like(x, n, best, x.dtype), like(x, n, index)
+    lies = pooled_format(x, n)
+    return like(x, n, best, x.dtype, lies), like(x, n, index, None, lies)
 
 
 def avg_pool(x: Tensor, n: int, kernel, stride, padding, ceil_mode, include_pad, divisor=None):
@@ -157,9 +166,10 @@ def avg_pool(x: Tensor, n: int, kernel, stride, padding, ceil_mode, include_pad,
     padded = pad_spatial(planes(x, n), w.padding, w.after)
     total = sum(w.at(padded, offset) for offset in w.offsets())
     count = divisor if divisor is not None else w.counts(include_pad)
+    lies = pooled_format(x, n) if n < 3 else 0
     if x.dtype.kind == "i":
-        return like(x, n, np.trunc(total / count), x.dtype)
-    return like(x, n, total / np.asarray(count, total.dtype), x.dtype)
+        return like(x, n, np.trunc(total / count), x.dtype, lies)
+    return like(x, n, total / np.asarray(count, total.dtype), x.dtype, lies)
 
 
 def ranges(size: int, out: int) -> list[tuple[int, int]]:
@@ -202,7 +212,7 @@ def adaptive_avg(x: Tensor, n: int, output_size) -> Tensor:
         else:
             parts = [result.take(range(a, b), axis).mean(axis=axis) for a, b in ranges(size, o)]
             result = np.stack(parts, axis) if parts else result.take([], axis)
-    return finish(np.ascontiguousarray(result), x.dtype)
+    return finish(in_format(result, pooled_format(x, n) if n < 3 else 0), x.dtype)
 
 
 def adaptive_max(x: Tensor, n: int, output_size):
@@ -224,7 +234,13 @@ def adaptive_max(x: Tensor, n: int, output_size):
         chosen = window.argmax(-1)
         best[(..., *at)] = np.take_along_axis(window, chosen[..., None], -1)[..., 0]
         index[(..., *at)] = places[place].reshape(-1)[chosen]
-    return finish(best, x.dtype), Tensor._wrap(index)
+    lies = pooled_format(x, n) if n < 3 else 0
+    return finish(in_format(best, lies), x.dtype), Tensor._wrap(in_format(index, lies))
+
+
+def values_of(n: int, pooled: Tensor) -> Tensor:
+    """Maxima without their places; those of signals are row-major."""
+    return Tensor._wrap(rows(pooled._array)) if n == 1 else pooled
 
 
 def max_arguments(n: int) -> str:
@@ -239,7 +255,7 @@ def declare_pools(n: int) -> None:
     divisor = ", int? divisor_override=None" if n > 1 else ""
     size = "int[1]" if n == 1 else f"SymInt[{n}]"
     declare(f"aten::max_pool{n}d{max_arguments(n)} -> Tensor",
-            lambda x, *args: max_pool(x, n, *args)[0], "primitive")
+            lambda x, *args: values_of(n, max_pool(x, n, *args)[0]), "primitive")
     declare(f"aten::max_pool{n}d_with_indices{max_arguments(n)} -> (Tensor, Tensor)",
             lambda x, *args: max_pool(x, n, *args), "primitive")
     declare(f"aten::avg_pool{n}d(Tensor self, int[{n}] kernel_size, int[{n}] stride=[], int[{n}] "
@@ -275,7 +291,8 @@ def max_unpool(x: Tensor, indices: Tensor, output_size) -> Tensor:
                            f"{'x'.join(map(str, output_size))})")
     result = np.zeros((math.prod(lead), volume), x._array.dtype)
     np.put_along_axis(result, place, x._array.reshape(place.shape), 1)
-    return Tensor._wrap(result.reshape(*lead, *output_size))
+    lies = pooled_format(x, n) if n < 3 else 0
+    return Tensor._wrap(in_format(result.reshape(*lead, *output_size), lies))
 
 
 @primitive("aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor")

@@ -14,6 +14,7 @@ import numpy as np
 from .. import dtypes
 from ..dtypes import DType
 from ..tensors import Tensor
+from .create import like
 from .elementwise import DISPLAY, check_writable, store
 from .generator import DEFAULT_SEED, Generator, fused, manual_seed, of
 from .table import declare, primitive
@@ -21,11 +22,15 @@ from .table import declare, primitive
 # filling tensors
 
 
+def memory_order(x: Tensor) -> list[int]:
+    """The dimensions of a tensor, the one with the largest steps first."""
+    return sorted(range(len(x._size)), key=lambda d: -x._stride[d])
+
+
 def fill(x: Tensor, values: np.ndarray) -> Tensor:
     """Write values, in the order in which its elements lie in memory, into a tensor; returns it."""
     check_writable(x)
-    order = sorted(range(len(x._size)), key=lambda d: -x._stride[d])
-    target = x._array.transpose(order)
+    target = x._array.transpose(memory_order(x))
     with np.errstate(all="ignore"):
         target[...] = values.reshape(target.shape).astype(x.dtype.numpy)
     return x
@@ -73,7 +78,8 @@ def bernoulli_(self, p, generator):
 
 def bernoulli_of(self, p, generator):
     """Ones with the probability that stands at each place of p."""
-    chances = np.broadcast_to(p._array.astype(p.dtype.numpy), self._size).reshape(-1)
+    order = memory_order(self)
+    chances = np.broadcast_to(p._array, self._size).transpose(order).reshape(-1)
     if not ((chances >= 0) & (chances <= 1)).all():
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
     values = of(generator).uniform_of(self.numel(), p.dtype)
@@ -177,23 +183,34 @@ def new(size: Sequence[int], dtype: int | None, default: DType | None = None) ->
     if any(n < 0 for n in size):
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: "
                            f"{list(size)}")
-    made = (default or dtypes.get_default_dtype()) if dtype is None else dtypes.by_code(dtype)
-    return Tensor._wrap(np.empty(tuple(size), made.numpy))
+    chosen = (default or dtypes.get_default_dtype()) if dtype is None else dtypes.by_code(dtype)
+    return Tensor._wrap(np.empty(tuple(size), chosen.numpy))
+
+
+def new_like(x: Tensor, dtype: int | None, memory_format: int | None) -> Tensor:
+    return like(x, 0, x.dtype if dtype is None else dtypes.by_code(dtype), memory_format)
+
+
+def made(size, dtype: int | None, rest, default: DType | None = None) -> Tensor:
+    """A new tensor of a size, or of the size and the layout of a tensor; rest: the arguments after
+    the type, of which the last is the memory format then."""
+    return new_like(size, dtype, rest[-1]) if isinstance(size, Tensor) else \
+        new(size, dtype, default)
 
 
 def rand(size, generator, dtype, *rest):
-    return uniform_(new(size, dtype), 0.0, 1.0, generator)
+    return uniform_(made(size, dtype, rest), 0.0, 1.0, generator)
 
 
 def randn(size, generator, dtype, *rest):
-    return normal_(new(size, dtype), 0.0, 1.0, generator)
+    return normal_(made(size, dtype, rest), 0.0, 1.0, generator)
 
 
-def randint(low, high, size, generator, dtype, default=None):
+def randint(low, high, size, generator, dtype, *rest, default=None):
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= "
                            f"to={high}")
-    return random_range(new(size, dtype, default), low, high, generator)
+    return random_range(made(size, dtype, rest, default), low, high, generator)
 
 
 @primitive("aten::randperm(SymInt n, *, ScalarType? dtype=4, Layout? layout=None, Device? "
@@ -224,35 +241,29 @@ for _name, _kernel in (("rand", rand), ("randn", randn)):
     declare(f"aten::{_name}.generator(SymInt[] size, *, {ANY}{OPTIONS}) -> "
             "Tensor", _kernel, "primitive")
     declare(f"aten::{_name}_like(Tensor self, *, {LIKE}) -> Tensor",
-            lambda self, dtype, *rest, f=_kernel: f(self._size, None, like(self, dtype)),
-            "primitive")
+            lambda self, dtype, *rest, f=_kernel: f(self, None, dtype, *rest), "primitive")
     declare(f"aten::{_name}_like.generator(Tensor self, *, {ANY}{LIKE}) -> Tensor",
-            lambda self, generator, dtype, *rest, f=_kernel: f(self._size, generator,
-                                                               like(self, dtype)), "primitive")
+            lambda self, generator, dtype, *rest, f=_kernel: f(self, generator, dtype, *rest), "primitive")
 declare(f"aten::randperm.generator(SymInt n, *, {ANY}{INTEGRAL}) -> Tensor", permutation,
         "primitive")
 declare(f"aten::randint(SymInt high, SymInt[] size, *, {INTEGRAL}) -> Tensor",
-        lambda high, size, dtype, *rest: randint(0, high, size, None, dtype, dtypes.int64),
-        "primitive")
+        lambda high, size, dtype, *rest: randint(0, high, size, None, dtype,
+                                                   default=dtypes.int64), "primitive")
 declare(f"aten::randint.generator(SymInt high, SymInt[] size, *, {ANY}{INTEGRAL}) -> Tensor",
         lambda high, size, generator, dtype, *rest: randint(0, high, size, generator, dtype,
-                                                            dtypes.int64), "primitive")
+                                                            default=dtypes.int64), "primitive")
 declare(f"aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, {INTEGRAL}) -> Tensor",
-        lambda low, high, size, dtype, *rest: randint(low, high, size, None, dtype, dtypes.int64),
-        "primitive")
+        lambda low, high, size, dtype, *rest: randint(low, high, size, None, dtype,
+                                                        default=dtypes.int64), "primitive")
 declare(f"aten::randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, {ANY}{INTEGRAL}) "
         "-> Tensor", lambda low, high, size, generator, dtype, *rest: randint(
-            low, high, size, generator, dtype, dtypes.int64), "primitive")
+            low, high, size, generator, dtype, default=dtypes.int64), "primitive")
 declare(f"aten::randint_like(Tensor self, SymInt high, *, {LIKE}) -> Tensor",
-        lambda self, high, dtype, *rest: randint(0, high, self._size, None, like(self, dtype)),
+        lambda self, high, dtype, *rest: randint(0, high, self, None, dtype, *rest),
         "primitive")
 declare(f"aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, {LIKE}) -> Tensor",
-        lambda self, low, high, dtype, *rest: randint(low, high, self._size, None,
-                                                      like(self, dtype)), "primitive")
-
-
-def like(x: Tensor, dtype: int | None) -> int:
-    return x.dtype.code if dtype is None else dtype
+        lambda self, low, high, dtype, *rest: randint(low, high, self, None, dtype, *rest),
+        "primitive")
 
 
 # from tensors of parameters
@@ -261,7 +272,7 @@ def like(x: Tensor, dtype: int | None) -> int:
 @primitive(f"aten::bernoulli(Tensor self, *, {GENERATOR}) -> Tensor")
 def bernoulli(self, generator):
     floating_only(self, "bernoulli_tensor_cpu_self_")
-    return bernoulli_of(Tensor._wrap(np.empty_like(self._array)), self, generator)
+    return bernoulli_of(new(self._size, self.dtype.code), self, generator)
 
 
 def normal_of(mean, std, generator):

@@ -10,6 +10,7 @@ from .. import dtypes
 from ..dtypes import DType
 from ..tensors import Tensor, wrap_dim
 from .elementwise import DISPLAY, apply, cast, check_kind, floating
+from .layout import rows
 from .table import declare, primitive
 
 def axes_of(dim, ndim: int) -> tuple[int, ...]:
@@ -244,12 +245,12 @@ for _name, _f in (("any", np.any), ("all", np.all)):
 
 @primitive("aten::count_nonzero(Tensor self, int? dim=None) -> Tensor")
 def count_nonzero(self, dim):
-    return Tensor._wrap(np.asarray(np.count_nonzero(self._array, axis=dim), np.int64))
+    return Tensor._wrap(rows(np.asarray(np.count_nonzero(self._array, axis=dim), np.int64)))
 
 
 declare("aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor",
-        lambda self, dim: Tensor._wrap(np.asarray(np.count_nonzero(
-            self._array, axis=axes_of(dim, len(self._size))), np.int64)), "primitive")
+        lambda self, dim: Tensor._wrap(rows(np.asarray(np.count_nonzero(
+            self._array, axis=axes_of(dim, len(self._size))), np.int64))), "primitive")
 
 
 def log_sum_exp(a, axis, keepdims):
@@ -345,7 +346,7 @@ def renorm(self, p, dim, maxnorm):
     norm = vector_norm(self, p, others, True)
     scale = apply(lambda n: np.where(n > maxnorm, maxnorm / (n + 1e-7), n.dtype.type(1)),
                   norm.dtype, norm)
-    return apply(np.multiply, self.dtype, self, scale)
+    return Tensor._wrap(rows(apply(np.multiply, self.dtype, self, scale)._array))
 
 
 @primitive("aten::norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor")

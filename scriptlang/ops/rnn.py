@@ -49,7 +49,7 @@ def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor,
     reset = torch.sigmoid(x[0] + h[0])
     update = torch.sigmoid(x[1] + h[1])
     new = torch.tanh(x[2] + reset * h[2])
-    return new + update * (hx - new)
+    return (hx - new) * update + new
 
 
 @composite(f"aten::rnn_tanh_cell(Tensor input, Tensor hx, {CELL}) -> Tensor")

@@ -9,6 +9,7 @@ import numpy as np
 from .. import dtypes
 from ..tensors import Tensor, wrap_dim
 from .elementwise import check_kind, unsupported
+from .layout import laid_like
 from .table import declare, primitive
 
 
@@ -34,9 +35,9 @@ def sort(self, dim=-1, descending=False):
     axis = wrap_dim(dim, len(self._size))
     if not self._size:
         return Tensor._wrap(self._array.copy()), Tensor._wrap(np.array(0))
-    index = np.ascontiguousarray(order(self._array, axis, descending))
-    return (Tensor._wrap(np.take_along_axis(self._array, index, axis)),
-            Tensor._wrap(index.astype(np.int64)))
+    index = laid_like(order(self._array, axis, descending), self)
+    values = laid_like(np.take_along_axis(self._array, index, axis), self)
+    return Tensor._wrap(values), Tensor._wrap(index.astype(np.int64))
 
 
 declare("aten::sort(Tensor self, int dim=-1, bool descending=False)"

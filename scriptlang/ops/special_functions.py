@@ -14,6 +14,7 @@ from .. import dtypes
 from ..tensors import Tensor
 from .elementwise import apply, declare_pointwise, floating, store
 from .special import digamma, erfc, erfinv, lgamma
+from .layout import rows
 from .table import declare, primitive
 
 EULER = 0.5772156649015329
@@ -241,7 +242,8 @@ def multivariate_lgamma(self: Tensor, p: int) -> Tensor:
     def f(x):
         return sum(lgamma(x - j / 2) for j in range(p)) + p * (p - 1) / 4 * math.log(math.pi)
 
-    return rounded(f, self, name="mvlgamma")
+    value = rounded(f, self, name="mvlgamma")
+    return Tensor._wrap(rows(value._array))          # PyTorch sums over one dimension more
 
 
 # error functions and entropies

@@ -7,6 +7,7 @@ import numpy as np
 from .. import dtypes
 from ..tensors import Tensor, wrap_dim
 from .elementwise import DISPLAY, array_of, check_kind, floating, working_type
+from .layout import rows
 from .table import declare, primitive
 
 
@@ -46,7 +47,7 @@ def chosen(self: Tensor, index: np.ndarray, axis: int, keepdim: bool) -> tuple[T
     value = np.take_along_axis(np.atleast_1d(self._array), index, axis)
     if not keepdim or not self._size:
         value, index = value.squeeze(axis), index.squeeze(axis)
-    return Tensor._wrap(np.asarray(value)), Tensor._wrap(np.asarray(index, np.int64))
+    return Tensor._wrap(rows(np.asarray(value))), Tensor._wrap(rows(np.asarray(index, np.int64)))
 
 
 def check_reduced(name, self, dim) -> int:
@@ -134,8 +135,10 @@ def quantile(name, self, q, dim, keepdim, interpolation, skip_nan):
         value = value.reshape([len(value), *kept])
     elif not self._size:
         value = value.reshape(len(value))
-    return Tensor._wrap(np.ascontiguousarray(value if fraction.ndim else value[0])
-                        .reshape(value.shape[0 if fraction.ndim else 1:]))
+    if not fraction.ndim:
+        return Tensor._wrap(rows(value[0]))
+    innermost = rows(np.moveaxis(value, 0, -1))      # those of one place side by side
+    return Tensor._wrap(np.moveaxis(innermost, -1, 0))
 
 
 def interpolated(ordered, fraction, interpolation, skip_nan):

@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import dtypes
 from ..tensors import Tensor
+from .layout import in_format_of
 from .table import declare, primitive
 
 
@@ -140,7 +141,7 @@ def interpolate(mode: str, dims: int):
                 wide = resample(wide, 2 + d, at, weights)
         if self.dtype.kind == "u" and not mode.startswith("nearest"):
             wide = np.clip(np.rint(wide), 0, 255)
-        return Tensor._wrap(np.ascontiguousarray(wide.astype(self.dtype.numpy)))
+        return Tensor._wrap(in_format_of(wide.astype(self.dtype.numpy), self))
 
     return run
 
@@ -328,7 +329,7 @@ def pixel_shuffle(self, upscale_factor):
                            f"the square of upscale_factor, but input.size(-3)={c} is not divisible by "
                            f"{r * r}")
     x = self._array.reshape(math.prod(lead), c // (r * r), r, r, h, w).transpose(0, 1, 4, 2, 5, 3)
-    return Tensor._wrap(np.ascontiguousarray(x).reshape(*lead, c // (r * r), h * r, w * r))
+    return Tensor._wrap(in_format_of(x.reshape(*lead, c // (r * r), h * r, w * r), self))
 
 
 @primitive("aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor")
@@ -339,7 +340,7 @@ def pixel_unshuffle(self, downscale_factor):
         raise RuntimeError(f"pixel_unshuffle expects height and width to be divisible by "
                            f"downscale_factor, but got {h}x{w} and {r}")
     x = self._array.reshape(math.prod(lead), c, h // r, r, w // r, r).transpose(0, 1, 3, 5, 2, 4)
-    return Tensor._wrap(np.ascontiguousarray(x).reshape(*lead, c * r * r, h // r, w // r))
+    return Tensor._wrap(in_format_of(x.reshape(*lead, c * r * r, h // r, w // r), self))
 
 
 @primitive("aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor")
@@ -349,4 +350,4 @@ def channel_shuffle(self, groups):
         raise RuntimeError(f"Number of channels must be divisible by groups. Got {c} channels and "
                            f"{groups} groups.")
     x = self._array.reshape(n, groups, c // groups, *rest).swapaxes(1, 2)
-    return Tensor._wrap(np.ascontiguousarray(x).reshape(self._size))
+    return Tensor._wrap(in_format_of(x.reshape(self._size), self))

@@ -163,7 +163,7 @@ SL_OP(aten_log_sigmoid_forward) {
   Tensor size = unary_result(self, Unary::k_abs, "abs", Rule::kSame);
   out[1] = unary_result(unary_result(size, Unary::k_neg, "neg", Rule::kSame), Unary::k_exp, "exp",
                         Rule::kFloat);
-  out[0] = unary_result(self, Unary::k_log_sigmoid, "log_sigmoid", Rule::kSame);
+  out[0] = to_contiguous(unary_result(self, Unary::k_log_sigmoid, "log_sigmoid", Rule::kSame));
 }
 SL_OP(aten_round_decimals) {
   // Beyond these powers of ten the result does not change.

@@ -154,6 +154,16 @@ Tensor repeated_heads(const Tensor& t, int64_t heads) {
   return reshape(wide, sizes);
 }
 
+// Whether PyTorch's flash kernel takes the tensors: its result lies as the query does, while that of
+// products of matrices is row-major.
+bool flashes(const Tensor& q, const Tensor& k, const Tensor& v, bool dropout, bool grouped) {
+  if (q.dim() != 4 || k.dim() != 4 || v.dim() != 4 || dropout) return false;
+  bool heads = grouped || (q.size(1) == k.size(1) && q.size(1) == v.size(1));
+  return heads && q.size(0) == k.size(0) && q.size(0) == v.size(0) && q.size(3) == v.size(3) &&
+         q.size(2) > 0 && k.size(2) > 0 && q.stride(3) == 1 && k.stride(3) == 1 &&
+         v.stride(3) == 1;
+}
+
 }  // namespace
 
 SL_OP(aten_scaled_dot_product_attention) {
@@ -204,11 +214,9 @@ SL_OP(aten_scaled_dot_product_attention) {
     a.noise = dropout_noise({a.q.size(0), a.q.size(1), rows, keys}, computed, args.number(4),
                             *ctx.generator);
   }
-  // PyTorch's kernel for four dimensions lays the heads of a row side by side.
-  a.y = view_transpose(Tensor::empty({a.q.size(0), rows, a.q.size(1), out_width}, computed), 1, 2);
-  if (query.dim() != 4) {
-    a.y = Tensor::empty({a.q.size(0), a.q.size(1), rows, out_width}, computed);
-  }
+  a.y = flashes(query, args.tensor(1), args.tensor(2), args.number(4) != 0, args.boolean(7))
+            ? Tensor::empty_like(query, computed)
+            : Tensor::empty({a.q.size(0), a.q.size(1), rows, out_width}, computed);
   if (a.y.numel() > 0) {
     if (keys == 0) fill(a.y, 0.0);
     else for_float_type(computed, [&](auto zero) { run_all<decltype(zero)>(a); });

@@ -252,6 +252,27 @@ Tensor complex_convolution(const Tensor& input, const Tensor& weight, const Tens
   return combine(y, reshape(bias, spread_sizes), kernels::Binary::k_add);
 }
 
+// Channels lie last in the result where they do in the input or the weight; of transposed signals,
+// in the weight. Of volumes only where PyTorch leaves them to oneDNN: several of them, several
+// groups, large windows or large inputs of float32 or less.
+int64_t result_format(const Tensor& input, const Tensor& weight, const Settings& s) {
+  if (input.dim() == 3) return s.transposed ? suggested_format_of_signal(weight) : kContiguous;
+  if (input.dim() == 5) {
+    bool padded_most = false;
+    for (size_t i = 0; i < s.stride.size(); ++i) {
+      padded_most = padded_most || (s.transposed && s.output_padding[i] >= s.stride[i]);
+    }
+    bool large = s.groups > 1 || std::min(weight.size(3), weight.size(4)) > 3 ||
+                 input.size(0) > 1 ||
+                 input.size(0) * input.size(1) * input.size(2) * input.size(3) > 20480;
+    if (!is_floating(input.dtype()) || input.itemsize() > 4 || padded_most || !large) {
+      return kContiguous;
+    }
+  }
+  int64_t format = suggested_format(input);
+  return format == kContiguous ? suggested_format(weight) : format;
+}
+
 Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias,
                    const Settings& s) {
   check_settings(s, input, weight, bias);
@@ -277,11 +298,7 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias
       s.transposed ? transposed<float>(y, x, w, b, s) : forward<float>(y, x, w, b, s);
     }
   }
-  y = to_dtype(y, dtype);
-  if (!prefers_channels_last(input) && !prefers_channels_last(weight)) return y;
-  Tensor last = empty_in_format(y, dtype, y.dim() == 4 ? kChannelsLast : kChannelsLast3d);
-  copy_into(last, y);
-  return last;
+  return in_format(to_dtype(y, dtype), result_format(input, weight, s));
 }
 
 // n spatial dimensions; an input without the batch dimension is given one for the time being.
@@ -333,7 +350,8 @@ Tensor named_padding_op(const char* name, int64_t n, Args args) {
       uneven = uneven || total % 2 != 0;
     }
     if (uneven) {
-      Tensor wider = Tensor::zeros(sizes, input.dtype());
+      Tensor wider = empty_in_format(sizes, input.dtype(), suggested_format(input));
+      fill(wider, Scalar(int64_t{0}));
       copy_into(wider.as_strided(input.sizes(), wider.strides(), 0), input);
       input = wider;
     }

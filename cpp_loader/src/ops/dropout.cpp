@@ -12,6 +12,15 @@ void check_probability(double p) {
   SL_CHECK(p >= 0 && p <= 1, "dropout probability has to be between 0 and 1, but got ", p);
 }
 
+Tensor filled_noise(const Tensor& noise, double p, Generator& generator) {
+  if (p == 1) {
+    fill(noise, 0.0);
+    return noise;
+  }
+  fill_bernoulli(noise, 1 - p, generator);
+  return binary_result(noise, Scalar(1 - p), kernels::Binary::k_div, "div", Rule::kSame);
+}
+
 // Elements survive with probability 1 - p and are scaled so that the mean stays. With `planes`
 // whole channels live or die.
 Tensor drop(const Tensor& self, double p, bool train, bool planes, Generator& generator) {
@@ -23,7 +32,10 @@ Tensor drop(const Tensor& self, double p, bool train, bool planes, Generator& ge
              "Feature dropout requires at least 2 dimensions in the input");
     if (self.dim() >= 2) std::fill(sizes.begin() + 2, sizes.end(), 1);
   }
-  Tensor noise = dropout_noise(sizes, self.dtype(), p, generator);
+  // Numbers for each element are drawn in the order in which these lie.
+  Tensor noise = planes || self.is_contiguous() ? Tensor::empty(sizes, self.dtype())
+                                                : Tensor::empty_like(self, self.dtype());
+  noise = filled_noise(noise, p, generator);
   return binary_result(self, noise, kernels::Binary::k_mul, "mul", Rule::kSame);
 }
 
@@ -38,10 +50,7 @@ void drop_op(Context& ctx, Args args, Value* out, bool in_place, bool planes) {
 
 Tensor dropout_noise(IntSpan sizes, ScalarType dtype, double p, Generator& generator) {
   check_probability(p);
-  if (p == 1) return Tensor::zeros(sizes, dtype);
-  Tensor noise = Tensor::empty(sizes, dtype);
-  fill_bernoulli(noise, 1 - p, generator);
-  return binary_result(noise, Scalar(1 - p), kernels::Binary::k_div, "div", Rule::kSame);
+  return filled_noise(Tensor::empty(sizes, dtype), p, generator);
 }
 
 SL_OP(aten_dropout) { drop_op(ctx, args, out, false, false); }

@@ -150,6 +150,14 @@ Operand contract(Operand a, Operand b, const std::vector<int>& kept) {
     a.tensor = to_dtype(a.tensor, masks ? ScalarType::UInt8 : type);
     b.tensor = to_dtype(b.tensor, masks ? ScalarType::UInt8 : type);
   }
+  if (summed.empty()) {  // lies as the operands do
+    Operand result;
+    result.labels = batch;
+    result.labels.insert(result.labels.end(), left.begin(), left.end());
+    result.labels.insert(result.labels.end(), right.begin(), right.end());
+    result.tensor = to_dtype(mul(arranged(a, result.labels), arranged(b, result.labels)), type);
+    return result;
+  }
   auto matrix = [&](const Operand& o, const std::vector<int>& rows,
                     const std::vector<int64_t>& row_sizes, bool columns_first) {
     std::vector<int> order = batch;

@@ -8,6 +8,7 @@
 #include "../../kernels/special.h"
 #include "express.h"
 #include "join.h"
+#include "layout.h"
 #include "scratch.h"
 
 namespace scriptlang {
@@ -156,36 +157,123 @@ Tensor transform_all(const Tensor& self, const Plan& plan, const Value& norm, bo
   return t;
 }
 
+// ---- how results lie: PyTorch puts the axes of a transform innermost, the others before them by
+// their strides; the real side of half a spectrum is a transform apart from the others.
+
+enum class Spectrum { kWhole, kHalf, kToReal, kHalfByLast };
+
+using Order = std::vector<int64_t>;  // dimensions, the slowest first
+
+void by_stride(const int64_t* strides, Order::iterator begin, Order::iterator end) {
+  std::stable_sort(begin, end, [&](int64_t a, int64_t b) { return strides[a] > strides[b]; });
+}
+
+Order after(const int64_t* strides, int64_t n, const Order& axes) {
+  Order order;
+  for (int64_t d = 0; d < n; ++d) {
+    if (std::find(axes.begin(), axes.end(), d) == axes.end()) order.push_back(d);
+  }
+  by_stride(strides, order.begin(), order.end());
+  order.insert(order.end(), axes.begin(), axes.end());
+  return order;
+}
+
+void dense_strides(IntSpan sizes, const Order& order, int64_t* strides) {
+  int64_t next = 1;
+  for (size_t k = order.size(); k-- > 0;) {
+    strides[order[k]] = next;
+    next *= std::max<int64_t>(1, sizes[order[k]]);
+  }
+}
+
+// The order for a signal with these points along the plan's axes, cut or padded to them before.
+Order order_for(const Tensor& self, const Plan& plan, Spectrum kind) {
+  const int64_t n = self.dim();
+  bool real_first = kind == Spectrum::kHalf || kind == Spectrum::kHalfByLast;
+  std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().end());
+  Tensor cut = self;
+  bool padded = false;
+  for (size_t i = 0; i < plan.dims.size(); ++i) {
+    int64_t d = plan.dims[i], points = plan.sizes[i];
+    if (kind == Spectrum::kToReal && i + 1 == plan.dims.size()) points = points / 2 + 1;
+    padded = padded || points > sizes[size_t(d)];
+    cut = view_slice(cut, d, 0, std::min(points, sizes[size_t(d)]));
+    sizes[size_t(d)] = points;
+  }
+  bool converted = !is_complex(self.dtype()) && !(real_first && is_floating(self.dtype()));
+  int64_t strides[kMaxDims];
+  if (padded) format_strides(sizes, suggested_format(cut), strides);
+  else if (converted) self.like_strides(strides);
+  else std::copy_n(self.strides().data, n, strides);
+  Order axes = plan.dims;
+  if (kind == Spectrum::kWhole) {
+    by_stride(strides, axes.begin(), axes.end());
+    return after(strides, n, axes);
+  }
+  if (kind == Spectrum::kHalf) {
+    by_stride(strides, axes.begin(), axes.end() - 1);
+    return after(strides, n, axes);
+  }
+  Order last{axes.back()};
+  axes.pop_back();
+  const bool last_first = kind == Spectrum::kHalfByLast;
+  if (axes.empty()) return after(strides, n, last);
+  if (!last_first) by_stride(strides, axes.begin(), axes.end());
+  dense_strides(sizes, after(strides, n, last_first ? last : axes), strides);
+  if (last_first) by_stride(strides, axes.begin(), axes.end());
+  return after(strides, n, last_first ? axes : last);
+}
+
+// f(self, plan) done on the dimensions in that order, row-major, and put back.
+template <class F>
+Tensor laid(const Tensor& self, Plan plan, const Order& order, F f) {
+  Order places(order.size());
+  for (size_t k = 0; k < order.size(); ++k) places[size_t(order[k])] = int64_t(k);
+  for (int64_t& d : plan.dims) d = places[size_t(d)];
+  return view_permute(f(view_permute(self, order), plan), places);
+}
+
 Tensor from_real_all(Args args, bool inverse) {
-  const Tensor& self = args.tensor(0);
-  Plan plan = plan_for(self, args[1], args[2]);
-  SL_CHECK(!plan.dims.empty(), "rfftn must transform at least one axis");
-  Tensor t = transform(real_input(self), plan.sizes.back(), plan.dims.back(), args[3], inverse,
-                       Kind::kFromReal);
-  plan.dims.pop_back();
-  plan.sizes.pop_back();
-  return transform_all(t, plan, args[3], inverse);
+  const Tensor& self = real_input(args.tensor(0));
+  Plan whole = plan_for(self, args[1], args[2]);
+  SL_CHECK(!whole.dims.empty(), "rfftn must transform at least one axis");
+  Order order = order_for(self, whole, inverse ? Spectrum::kHalfByLast : Spectrum::kHalf);
+  return laid(self, whole, order, [&](const Tensor& x, Plan plan) {
+    Tensor t = transform(x, plan.sizes.back(), plan.dims.back(), args[3], inverse,
+                         Kind::kFromReal);
+    plan.dims.pop_back();
+    plan.sizes.pop_back();
+    return transform_all(t, plan, args[3], inverse);
+  });
 }
 
 Tensor to_real_all(const Tensor& self, const Value& s, const Value& dim, const Value& norm,
                    bool inverse) {
-  Plan plan = plan_for(self, s, dim);
-  SL_CHECK(!plan.dims.empty(), "irfftn must transform at least one axis");
+  Plan whole = plan_for(self, s, dim);
+  SL_CHECK(!whole.dims.empty(), "irfftn must transform at least one axis");
   Ints sizes(s);
-  int64_t last = plan.dims.back();
-  int64_t n = !s.is_none() && sizes[sizes.size() - 1] != -1 ? sizes[sizes.size() - 1]
-                                                            : 2 * (self.size(last) - 1);
-  checked_points(n);
-  plan.dims.pop_back();
-  plan.sizes.pop_back();
-  return transform(transform_all(self, plan, norm, inverse), n, last, norm, inverse, Kind::kToReal);
+  int64_t n = !s.is_none() && sizes[sizes.size() - 1] != -1
+                  ? sizes[sizes.size() - 1] : 2 * (self.size(whole.dims.back()) - 1);
+  whole.sizes.back() = checked_points(n);
+  return laid(self, whole, order_for(self, whole, Spectrum::kToReal),
+              [&](const Tensor& x, Plan plan) {
+    int64_t last = plan.dims.back();
+    plan.dims.pop_back();
+    plan.sizes.pop_back();
+    return transform(transform_all(x, plan, norm, inverse), n, last, norm, inverse,
+                     Kind::kToReal);
+  });
 }
 
 Tensor to_real_one(Args args, bool inverse) {
   const Tensor& self = args.tensor(0);
   int64_t dim = checked_dim(self, args.integer(2));
   int64_t n = checked_points(args.integer(1, 2 * (self.size(dim) - 1)));
-  return transform(self, n, dim, args[3], inverse, Kind::kToReal);
+  Plan whole{{dim}, {n}};
+  return laid(self, whole, order_for(self, whole, Spectrum::kToReal),
+              [&](const Tensor& x, const Plan& plan) {
+    return transform(x, n, plan.dims[0], args[3], inverse, Kind::kToReal);
+  });
 }
 
 // What a transform of real numbers to n points has beside its first half: the same, conjugated and
@@ -209,27 +297,41 @@ void mirror(const Tensor& half, const Tensor& whole, int64_t dim) {
 Tensor complex_one(Args args, bool inverse) {
   const Tensor& self = args.tensor(0);
   int64_t dim = checked_dim(self, args.integer(2)), n = args.integer(1, self.size(dim));
-  if (is_complex(self.dtype())) return transform(self, n, dim, args[3], inverse);
-  Tensor half = transform(self, n, dim, args[3], inverse, Kind::kFromReal);
-  std::vector<int64_t> sizes(half.sizes().begin(), half.sizes().end());
-  sizes[size_t(dim)] = n;
-  Tensor whole = Tensor::empty(sizes, half.dtype());
-  if (whole.numel() == 0) return whole;
-  if (half.dtype() == ScalarType::Complex64) mirror<std::complex<float>>(half, whole, dim);
-  else mirror<std::complex<double>>(half, whole, dim);
-  return whole;
+  Plan given{{dim}, {checked_points(n)}};
+  const bool real = !is_complex(self.dtype());
+  Order order = order_for(self, given, real ? Spectrum::kHalf : Spectrum::kWhole);
+  return laid(self, given, order, [&](const Tensor& x, const Plan& plan) {
+    int64_t d = plan.dims[0];
+    if (!real) return transform(x, n, d, args[3], inverse);
+    Tensor half = transform(x, n, d, args[3], inverse, Kind::kFromReal);
+    std::vector<int64_t> sizes(half.sizes().begin(), half.sizes().end());
+    sizes[size_t(d)] = n;
+    Tensor whole = Tensor::empty(sizes, half.dtype());
+    if (whole.numel() == 0) return whole;
+    if (half.dtype() == ScalarType::Complex64) mirror<std::complex<float>>(half, whole, d);
+    else mirror<std::complex<double>>(half, whole, d);
+    return whole;
+  });
 }
 
 Tensor from_real_one(Args args, bool inverse) {
   const Tensor& self = real_input(args.tensor(0));
   int64_t dim = checked_dim(self, args.integer(2)), n = args.integer(1, self.size(dim));
-  return transform(self, n, dim, args[3], inverse, Kind::kFromReal);
+  Plan whole{{dim}, {checked_points(n)}};
+  return laid(self, whole, order_for(self, whole, Spectrum::kHalf),
+              [&](const Tensor& x, const Plan& plan) {
+    return transform(x, n, plan.dims[0], args[3], inverse, Kind::kFromReal);
+  });
 }
 
 Tensor complex_all(Args args, bool inverse) {
   const Tensor& self = args.tensor(0);
-  Tensor t = transform_all(self, plan_for(self, args[1], args[2]), args[3], inverse);
-  return t.is(self) ? contiguous_as(clone(self), complex_type(self.dtype())) : t;
+  Plan whole = plan_for(self, args[1], args[2]);
+  if (whole.dims.empty()) return contiguous_as(clone(self), complex_type(self.dtype()));
+  return laid(self, whole, order_for(self, whole, Spectrum::kWhole),
+              [&](const Tensor& x, const Plan& plan) {
+    return transform_all(x, plan, args[3], inverse);
+  });
 }
 
 // Rolls every dimension by half its size.

@@ -98,11 +98,11 @@ Tensor cat(Tensors tensors, int64_t dim) {
   int64_t sizes[kMaxDims];
   std::copy_n(model->sizes().data, model->dim(), sizes);
   sizes[dim] = 0;
-  bool channels_last = true;
+  int64_t format = suggested_format(*model);
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& t = tensors[i];
     if (is_skipped(t)) continue;
-    channels_last = channels_last && prefers_channels_last(t);
+    if (format != kContiguous && suggested_format(t) != format) format = kContiguous;
     SL_CHECK(t.dim() == model->dim(), "Tensors must have same number of dimensions: got ",
              model->dim(), " and ", t.dim());
     for (int64_t d = 0; d < t.dim(); ++d) {
@@ -114,12 +114,8 @@ Tensor cat(Tensors tensors, int64_t dim) {
     SL_CHECK(!__builtin_add_overflow(sizes[dim], t.size(dim), &sizes[dim]),
              "torch.cat(): the result is too large");
   }
-  Tensor out = Tensor::empty({sizes, model->dim()}, type.get());
-  if (channels_last) {
-    out = empty_in_format(out, out.dtype(), out.dim() == 4 ? kChannelsLast : kChannelsLast3d);
-  } else if (cat_directly(out, tensors, dim)) {
-    return out;
-  }
+  Tensor out = empty_in_format({sizes, model->dim()}, type.get(), format);
+  if (format == kContiguous && cat_directly(out, tensors, dim)) return out;
   int64_t start = 0;
   for (const Tensor& t : tensors) {
     if (is_skipped(t)) continue;
@@ -324,7 +320,11 @@ SL_OP(aten_rot90) {
     case 1: out[0] = view_transpose(flip(self, {b}), a, b); break;
     case 2: out[0] = flip(self, {a, b}); break;
     case 3: out[0] = view_transpose(flip(self, {a}), a, b); break;
-    default: out[0] = flip(self, IntSpan());
+    default: {
+      Tensor copy = Tensor::empty(self.sizes(), self.dtype());
+      copy_into(copy, self);
+      out[0] = copy;
+    }
   }
 }
 SL_OP(aten_tril) { out[0] = triangle(args.tensor(0), args.integer(1), true); }

@@ -1,6 +1,8 @@
 // Memory formats, conversions and copies.
 #include "layout.h"
 
+#include <algorithm>
+
 #include "pointwise.h"
 #include "recording.h"
 #include "view.h"
@@ -25,18 +27,33 @@ int64_t rank_of(int64_t format) { return format == kChannelsLast ? 4 : 5; }
 
 }  // namespace
 
+void format_strides(IntSpan sizes, int64_t format, int64_t* strides) {
+  if (format == kChannelsLast || format == kChannelsLast3d) {
+    return channels_last_strides(sizes, strides);
+  }
+  for (int64_t d = sizes.size - 1, next = 1; d >= 0; --d) {
+    strides[d] = next;
+    next *= std::max<int64_t>(1, sizes[d]);
+  }
+}
+
+Tensor empty_in_format(IntSpan sizes, ScalarType dtype, int64_t format) {
+  Tensor out = Tensor::empty(sizes, dtype);
+  if (format == kContiguous) return out;
+  int64_t strides[kMaxDims];
+  format_strides(sizes, format, strides);
+  out.impl()->set_geometry(sizes, {strides, sizes.size});
+  return out;
+}
+
 Tensor empty_in_format(const Tensor& t, ScalarType dtype, int64_t format) {
   if (format == kPreserve) return Tensor::empty_like(t, dtype);
-  Tensor out = Tensor::empty(t.sizes(), dtype);
-  if (format == kContiguous) return out;
+  if (format == kContiguous) return Tensor::empty(t.sizes(), dtype);
   SL_CHECK(format == kChannelsLast || format == kChannelsLast3d, "memory format ", format,
            " is not supported");
   SL_CHECK(t.dim() == rank_of(format), "required rank ", rank_of(format),
            " tensor to use channels_last", format == kChannelsLast ? "" : "_3d", " format");
-  int64_t strides[kMaxDims];
-  channels_last_strides(t.sizes(), strides);
-  out.impl()->set_geometry(t.sizes(), {strides, t.dim()});
-  return out;
+  return empty_in_format(t.sizes(), dtype, format);
 }
 
 bool is_in_format(const Tensor& t, int64_t format) {
@@ -55,15 +72,48 @@ bool is_in_format(const Tensor& t, int64_t format) {
   return fits(0);
 }
 
-bool prefers_channels_last(const Tensor& t) {
-  if (t.is_contiguous() || (t.dim() != 4 && t.dim() != 5)) return false;
-  return is_in_format(t, t.dim() == 4 ? kChannelsLast : kChannelsLast3d);
+int64_t suggested_format(const Tensor& t) {
+  int64_t n = t.dim();
+  if ((n != 4 && n != 5) || t.stride(1) == 0) return kContiguous;
+  // Where both formats fit because of sizes of 1, strides decide.
+  int64_t least = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    int64_t d = i == 0 ? 1 : i == n - 1 ? 0 : n - i;
+    if (t.size(d) == 0 || t.stride(d) < least) return kContiguous;
+    if (d == 0 && least == t.stride(1)) return kContiguous;
+    least = t.stride(d) * t.size(d);
+  }
+  return n == 4 ? kChannelsLast : kChannelsLast3d;
+}
+
+int64_t suggested_format_of_signal(const Tensor& t) {
+  return t.dim() == 3 ? suggested_format(view_unsqueeze(t, 2)) : kContiguous;
+}
+
+Tensor in_format(const Tensor& t, int64_t format) {
+  if (format == kContiguous) return to_contiguous(t);
+  int64_t strides[kMaxDims];
+  format_strides(t.sizes(), format, strides);
+  if (std::equal(strides, strides + t.dim(), t.strides().begin())) return t;
+  Tensor out = empty_in_format(t.sizes(), t.dtype(), format);
+  copy_into(out, t);
+  return out;
+}
+
+Tensor laid_like(const Tensor& t, const Tensor& model) {
+  if (model.is_contiguous() || model.dim() < 2) return to_contiguous(t);
+  int64_t strides[kMaxDims];
+  model.like_strides(strides);
+  if (std::equal(strides, strides + t.dim(), t.strides().begin())) return t;
+  Tensor out = Tensor::empty_like(model, t.dtype());
+  copy_into(out, t);
+  return out;
 }
 
 namespace {
 
 Tensor convert(const Tensor& self, ScalarType dtype, bool copy, int64_t format) {
-  bool same = dtype == self.dtype() && (format == kPreserve || is_in_format(self, format));
+  bool same = dtype == self.dtype() && (format == kPreserve || suggested_format(self) == format);
   if (same && !copy) return self;
   if (is_symbolic(self) && format == kPreserve) return Recording::current().convert(self, dtype);
   Tensor out = empty_in_format(self, dtype, format);
@@ -73,7 +123,7 @@ Tensor convert(const Tensor& self, ScalarType dtype, bool copy, int64_t format) 
 
 Tensor contiguous(const Tensor& self, int64_t format) {
   SL_CHECK(format != kPreserve, "preserve memory format is unsupported by the contiguous operator");
-  return convert(self, self.dtype(), false, format);
+  return is_in_format(self, format) ? self : convert(self, self.dtype(), true, format);
 }
 
 }  // namespace

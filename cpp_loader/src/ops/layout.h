@@ -13,7 +13,19 @@ enum MemoryFormat : int64_t { kContiguous = 0, kPreserve = 1, kChannelsLast = 2,
 Tensor empty_in_format(const Tensor& t, ScalarType dtype, int64_t format);
 // Whether the strides are exactly those of the format.
 bool is_in_format(const Tensor& t, int64_t format);
-// Whether a convolution or pooling of this input gives its result channels last.
-bool prefers_channels_last(const Tensor& t);
+// The format of what layers make of an image: channels last where strides grow from the channels
+// over the last dimensions to the first, gaps or not. Of signals, as of images of one row.
+int64_t suggested_format(const Tensor& t);
+int64_t suggested_format_of_signal(const Tensor& t);
+// Dense strides in a format, kContiguous or channels last of any number of dimensions.
+void format_strides(IntSpan sizes, int64_t format, int64_t* strides);
+Tensor empty_in_format(IntSpan sizes, ScalarType dtype, int64_t format);
+// The tensor in a format, or in that of an image; itself where it lies so.
+Tensor in_format(const Tensor& t, int64_t format);
+inline Tensor in_format_of(const Tensor& t, const Tensor& image) {
+  return in_format(t, suggested_format(image));
+}
+// The tensor with its dimensions in the order of those of `model`, of the same sizes.
+Tensor laid_like(const Tensor& t, const Tensor& model);
 
 }  // namespace scriptlang

@@ -162,7 +162,7 @@ Tensor matrix_exp(const Tensor& self) {
     total = add(total, term);
   }
   for (int k = 0; k < int(halvings); ++k) total = matmul(total, total);
-  return columns_first(to_dtype(total, self.dtype()));
+  return to_contiguous(to_dtype(total, self.dtype()));
 }
 
 Tensor vander(const Tensor& x, const Value& count) {

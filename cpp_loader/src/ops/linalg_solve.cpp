@@ -58,8 +58,9 @@ Tensor solve(const Tensor& a_in, const Tensor& b_in, bool left, const char* name
   for_number_type(a.dtype(), [&](auto zero) {
     result = solve_batches<decltype(zero)>(a, b, name, info);
   });
-  if (vector) return view_squeeze(result, {-1});
-  return left ? result : view_transpose(result, -2, -1);
+  if (!vector) return left ? result : view_transpose(result, -2, -1);
+  Tensor x = view_squeeze(result, {-1});               // lies as if these were matrices
+  return x.dim() > 1 ? columns_first(x) : x;
 }
 
 Tensor inverse(const Tensor& a, Tensor* info) {
@@ -93,7 +94,7 @@ Tensor solve_triangular(const Tensor& a_in, const Tensor& b_in, bool upper, bool
     }
     result = x.finished(b.dtype());
   });
-  return left ? result : view_transpose(result, -2, -1);
+  return left ? result : columns_first(view_transpose(result, -2, -1));
 }
 
 // Pivots from 1, as LAPACK counts, into pivots from 0.

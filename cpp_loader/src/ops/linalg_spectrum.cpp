@@ -239,7 +239,14 @@ void lstsq(const Tensor& a, const Tensor& b_in, const Value& rcond, const Value&
     Tensor gap = abs(sub(matmul(a, solution), b));
     residuals = to_dtype(sum_over(mul(gap, gap), {gap.dim() - 2}), real);
   }
-  out[0] = vector ? view_squeeze(solution, {-1}) : columns_first(solution);
+  if (!vector) {  // LAPACK leaves it where the right side was
+    std::vector<int64_t> room = batch_sizes(a, {b.size(b.dim() - 1), std::max(m, n)});
+    Tensor place = view_transpose(Tensor::zeros(room, a.dtype()), -2, -1);
+    place = view_narrow(place, -2, 0, n);
+    copy_into(place, solution);
+    solution = place;
+  }
+  out[0] = vector ? view_squeeze(solution, {-1}) : solution;
   out[1] = residuals;
   out[2] = driver == "gels" ? Tensor::empty({0}, ScalarType::Int64) : ranks;
   out[3] = driver == "gelsd" || driver == "gelss" ? x.s : nothing;
@@ -250,7 +257,7 @@ void old_svd(const Tensor& a, bool some, bool vectors, Value* out) {
   out[1] = x.s;
   if (vectors) {
     out[0] = x.u;
-    out[2] = columns_first(adjoint(x.vh));
+    out[2] = to_contiguous(adjoint(x.vh));
     return;
   }
   int64_t m = a.size(a.dim() - 2), n = a.size(a.dim() - 1);

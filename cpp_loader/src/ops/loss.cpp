@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "express.h"
+#include "layout.h"
 
 namespace scriptlang {
 
@@ -254,6 +255,11 @@ Tensor poisson_nll(Args args) {
 
 }  // namespace
 
+// A loss for each element, laid as the input is, whatever the targets are laid as.
+Tensor reduce_laid(const Tensor& loss, const Tensor& self, int64_t reduction) {
+  return reduction == 0 ? laid_like(loss, self) : reduce(loss, reduction);
+}
+
 SL_OP(aten_mse_loss) {
   out[0] = reduce(squared_difference(args.tensor(0), args.tensor(1)), args.integer(2));
 }
@@ -270,11 +276,12 @@ SL_OP(aten_smooth_l1_loss) {
 SL_OP(aten_huber_loss) {
   double delta = args.number(3);
   SL_CHECK(delta > 0, "huber_loss does not support non-positive values for delta.");
-  out[0] = reduce(rounded_corner(args.tensor(0), args.tensor(1), delta, 0.5), args.integer(2));
+  out[0] = reduce_laid(rounded_corner(args.tensor(0), args.tensor(1), delta, 0.5),
+                       args.tensor(0), args.integer(2));
 }
 SL_OP(aten_binary_cross_entropy) {
-  out[0] = reduce(binary_cross_entropy(args.tensor(0), args.tensor(1), args.opt_tensor(2)),
-                  args.integer(3));
+  out[0] = reduce_laid(binary_cross_entropy(args.tensor(0), args.tensor(1), args.opt_tensor(2)),
+                       args.tensor(0), args.integer(3));
 }
 SL_OP(aten_binary_cross_entropy_with_logits) {
   out[0] = reduce(binary_cross_entropy_with_logits(args.tensor(0), args.tensor(1),
@@ -314,7 +321,8 @@ SL_OP(aten_hinge_embedding_loss) {
   out[0] = reduce(loss, args.integer(3));
 }
 SL_OP(aten_soft_margin_loss) {
-  out[0] = reduce(log1p(exp(mul(neg(args.tensor(1)), args.tensor(0)))), args.integer(2));
+  out[0] = reduce_laid(log1p(exp(mul(neg(args.tensor(1)), args.tensor(0)))), args.tensor(0),
+                       args.integer(2));
 }
 SL_OP(aten_poisson_nll_loss) { out[0] = poisson_nll(args); }
 SL_OP(aten_pairwise_distance) {

@@ -8,6 +8,7 @@
 #include "express.h"
 #include "index.h"
 #include "join.h"
+#include "layout.h"
 #include "linalg.h"
 #include "random.h"
 #include "recording.h"
@@ -71,7 +72,8 @@ Tensor rrelu(Args args, Context& ctx, const Tensor& into) {
   double lower = args.scalar(1).to_double(), upper = args.scalar(2).to_double();
   if (!args.boolean(3)) {
     double slope[kernels::kParams] = {(lower + upper) / 2};
-    return unary_result(self, Unary::k_leaky_relu, "leaky_relu", Rule::kSame, slope, into);
+    Tensor y = unary_result(self, Unary::k_leaky_relu, "leaky_relu", Rule::kSame, slope, into);
+    return into.defined() ? y : to_contiguous(y);
   }
   Tensor slopes = Tensor::empty(self.sizes(), ScalarType::Float64);
   Tensor x = contiguous_as(self, ScalarType::Float64);
@@ -86,7 +88,7 @@ Tensor rrelu(Args args, Context& ctx, const Tensor& into) {
     }
   }
   Tensor result = to_dtype(mul(self, slopes), self.dtype());
-  if (!into.defined()) return result;
+  if (!into.defined()) return to_contiguous(result);
   copy_into(into, result);
   return into;
 }
@@ -299,12 +301,13 @@ Tensor frexp_mantissa(const Tensor& self, Tensor* exponent) {
     mantissa.data<double>()[i] = std::frexp(x.data<double>()[i], &e);
     exponent->data<int32_t>()[i] = e;
   }
-  return to_dtype(mantissa, self.dtype());
+  *exponent = laid_like(*exponent, self);
+  return laid_like(to_dtype(mantissa, self.dtype()), self);
 }
 
 void as_separate(Value* out) {
   List& list = out->as_list();
-  for (size_t k = 0; k < list.size(); ++k) list.set(k, clone(list.get(k).as_tensor()));
+  for (size_t k = 0; k < list.size(); ++k) list.set(k, clone_as_it_lies(list.get(k).as_tensor()));
 }
 
 }  // namespace
@@ -333,7 +336,8 @@ SL_OP(aten_addbmm) {
     out[0] = addbmm_of_halves(self, a, b, args.scalar(3), args.scalar(4));
   } else {
     Tensor product = to_dtype(sum_over(all, {0}), a.dtype());
-    out[0] = to_dtype(scaled_sum(self, args.scalar(3), product, args.scalar(4)), self.dtype());
+    Tensor sum = scaled_sum(self, args.scalar(3), product, args.scalar(4));
+    out[0] = to_contiguous(to_dtype(sum, self.dtype()));
   }
 }
 SL_OP(aten_addr) {
@@ -366,7 +370,9 @@ SL_OP(aten_float_power_Tensor_Tensor) {
   out[0] = float_power(Input::of(args[0]), Input::of(args[1]));
 }
 SL_OP(aten_float_power_Tensor_Scalar) { op_aten_float_power_Tensor_Tensor(ctx, args, out); }
-SL_OP(aten_float_power_Scalar) { op_aten_float_power_Tensor_Tensor(ctx, args, out); }
+SL_OP(aten_float_power_Scalar) {
+  out[0] = to_contiguous(float_power(Input::of(args[0]), Input::of(args[1])));
+}
 SL_OP(aten_float_power__Tensor) {
   const Tensor& self = args.tensor(0);
   Tensor result = float_power(Input::of(args[0]), Input::of(args[1]));

@@ -233,6 +233,7 @@ Normed group_norm(const Tensor& input, int64_t groups, const Tensor& weight, con
       });
     });
   }
+  result.y = in_format_of(result.y, input);
   return result;
 }
 
@@ -396,11 +397,7 @@ Normed batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
     update_running(running_var, unbiased, momentum);
   }
   result.y = to_dtype(result.y, input.dtype());
-  if (prefers_channels_last(input)) {
-    Tensor last = Tensor::empty_like(input, input.dtype());
-    copy_into(last, result.y);
-    result.y = last;
-  }
+  result.y = in_format_of(result.y, input);
   return result;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "index.h"
+#include "layout.h"
 #include "pointwise.h"
 #include "view.h"
 
@@ -29,7 +30,13 @@ Tensor constant_pad(const Tensor& self, IntSpan pad, const Scalar& value) {
     if (before < 0) from = view_slice(from, d, -before, from.size(d));
     if (after < 0) from = view_slice(from, d, 0, std::max<int64_t>(0, from.size(d) + after));
   }
-  Tensor out = Tensor::empty(sizes, self.dtype());
+  bool only_cut = std::all_of(pad.begin(), pad.end(), [](int64_t p) { return p <= 0; });
+  if (only_cut) {
+    Tensor copy = Tensor::empty_like(from, from.dtype());
+    copy_into(copy, from);
+    return copy;
+  }
+  Tensor out = empty_in_format(sizes, self.dtype(), suggested_format(self));
   fill(out, value);
   Tensor to = out;
   for (int64_t i = 0; i < n; ++i) {
@@ -56,18 +63,19 @@ int64_t source_of(Edge edge, int64_t i, int64_t size) {
 
 // The elements of dimension d from these places. At `to` those begin that follow each other in the
 // source too: where they are most, they are copied together.
-Tensor selected(const Tensor& self, int64_t d, const std::vector<int64_t>& from, int64_t to) {
+Tensor selected(const Tensor& self, int64_t d, const std::vector<int64_t>& from, int64_t to,
+                int64_t format) {
   int64_t total = int64_t(from.size()), run = 1;
   while (to + run < total && from[size_t(to + run)] == from[size_t(to + run - 1)] + 1) ++run;
   constexpr int64_t kFew = 32;
   if (total - run > kFew) {
     Tensor places = Tensor::empty({total}, ScalarType::Int64);
     std::copy(from.begin(), from.end(), places.data<int64_t>());
-    return index_select(self, d, places);
+    return in_format(index_select(self, d, places), format);
   }
   std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().end());
   sizes[size_t(d)] = total;
-  Tensor out = Tensor::empty(sizes, self.dtype());
+  Tensor out = empty_in_format(sizes, self.dtype(), format);
   auto copy = [&](int64_t at, int64_t count) {
     int64_t begin = from[size_t(at)];
     copy_into(view_slice(out, d, at, at + count), view_slice(self, d, begin, begin + count));
@@ -86,6 +94,7 @@ Tensor edge_pad(const Tensor& self, IntSpan pad, Edge edge) {
   SL_CHECK(n <= self.dim() && fits,
            "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now: got an "
            "input of ", self.dim(), " dimensions and a padding of ", pad.size, " values");
+  int64_t format = edge == Edge::kCircular ? int64_t(kContiguous) : suggested_format(self);
   Tensor result = self;
   for (int64_t i = 0; i < n; ++i) {
     int64_t d = self.dim() - 1 - i, before = pad[2 * i], after = pad[2 * i + 1];
@@ -113,10 +122,10 @@ Tensor edge_pad(const Tensor& self, IntSpan pad, Edge edge) {
     for (int64_t j = 0; j < total; ++j) {
       from[size_t(j)] = first + source_of(edge, j - shift, size);
     }
-    result = selected(result, d, from, std::clamp<int64_t>(shift, 0, total - 1));
+    result = selected(result, d, from, std::clamp<int64_t>(shift, 0, total - 1), format);
   }
   if (!result.is(self)) return result;
-  Tensor copy = Tensor::empty(self.sizes(), self.dtype());
+  Tensor copy = empty_in_format(self.sizes(), self.dtype(), format);
   copy_into(copy, self);
   return copy;
 }

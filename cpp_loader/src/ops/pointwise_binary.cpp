@@ -241,7 +241,10 @@ SL_OP(aten_pow_Tensor_Tensor) {
   binary(args, out, Binary::k_pow, "pow", kCommon);
 }
 SL_OP(aten_pow__Tensor) { binary_(args, out, Binary::k_pow, "pow", kCommon); }
-SL_OP(aten_pow_Scalar) { binary(args, out, Binary::k_pow, "pow", kCommon); }
+SL_OP(aten_pow_Scalar) {  // row-major, whatever the exponent is
+  binary(args, out, Binary::k_pow, "pow", kCommon);
+  out[0] = to_contiguous(out[0].as_tensor());
+}
 SL_OP(aten_prelu) {
   const Tensor& self = args.tensor(0);
   const Tensor& weight = args.tensor(1);

@@ -181,7 +181,10 @@ SL_OP(aten_hardswish) { unary(args, out, Unary::k_hardswish, "hardswish", kSame)
 SL_OP(aten_hardswish_) { unary_(args, out, Unary::k_hardswish, "hardswish", kSame); }
 SL_OP(aten_hardsigmoid) { unary(args, out, Unary::k_hardsigmoid, "hardsigmoid", kSame); }
 SL_OP(aten_hardsigmoid_) { unary_(args, out, Unary::k_hardsigmoid, "hardsigmoid", kSame); }
-SL_OP(aten_log_sigmoid) { unary(args, out, Unary::k_log_sigmoid, "log_sigmoid", kSame); }
+SL_OP(aten_log_sigmoid) {  // row-major, whatever the input is
+  unary(args, out, Unary::k_log_sigmoid, "log_sigmoid", kSame);
+  out[0] = to_contiguous(out[0].as_tensor());
+}
 SL_OP(aten_absolute) { unary(args, out, Unary::k_abs, "abs", kSame); }
 SL_OP(aten_absolute_) { unary_(args, out, Unary::k_abs, "abs", kSame); }
 SL_OP(aten_negative) { unary(args, out, Unary::k_neg, "neg", kSame); }

@@ -202,17 +202,18 @@ void max_plane_fast(const Window& w, const T* x, T* y, T* row, T* taps) {
   }
 }
 
-Tensor as_input(const Tensor& y, const Tensor& input) {
-  if (!prefers_channels_last(input) || y.dim() != input.dim()) return y;
-  Tensor last = empty_in_format(y, y.dtype(), y.dim() == 4 ? kChannelsLast : kChannelsLast3d);
-  copy_into(last, y);
-  return last;
+// A result of pooling over n dimensions in the format of the input; of signals, as images of one
+// row have it.
+Tensor as_input(const Tensor& y, const Tensor& input, int64_t n) {
+  if (input.dim() != n + 2) return y;
+  return in_format(y, n == 1 ? suggested_format_of_signal(input) : suggested_format(input));
 }
 
 // Images of float32 with channels last are pooled as they lie.
 bool pools_last(const Tensor& self, const Window& w) {
   return w.n == 2 && self.dim() == 4 && self.dtype() == ScalarType::Float32 &&
-         prefers_channels_last(self) && self.numel() > 0;
+         suggested_format(self) == kChannelsLast && is_in_format(self, kChannelsLast) &&
+         self.numel() > 0;
 }
 
 // f(window, output pixel's height and width) settles which pixels a window has and what becomes
@@ -295,8 +296,10 @@ void max_pool(const char* name, const Tensor& self, const Window& w, Value* out,
       }
     });
   });
-  out[0] = as_input(to_dtype(y, self.dtype()), self);
-  if (with_places) out[1] = as_input(places, self);
+  y = to_dtype(y, self.dtype());
+  const bool rows = w.n == 1 && !with_places;
+  out[0] = rows ? y : as_input(y, self, w.n);
+  if (with_places) out[1] = as_input(places, self, w.n);
 }
 
 void max_pool_op(const char* name, int64_t n, Args args, Value* out, bool with_places) {
@@ -378,7 +381,8 @@ Tensor average_pool(const char* name, int64_t n, Args args, bool has_divisor) {
       }
     });
   });
-  return as_input(to_dtype(y, self.dtype()), self);
+  y = to_dtype(y, self.dtype());
+  return n < 3 ? as_input(y, self, n) : y;
 }
 
 // ---- adaptive: out windows of nearly equal size that cover the input
@@ -492,7 +496,8 @@ Tensor adaptive_average(const char* name, int64_t n, const Tensor& self, const V
       }
     });
   });
-  return as_input(to_dtype(y, self.dtype()), self);
+  y = to_dtype(y, self.dtype());
+  return n < 3 ? as_input(y, self, n) : y;
 }
 
 void adaptive_max(const char* name, int64_t n, Args args, Value* out) {
@@ -524,8 +529,9 @@ void adaptive_max(const char* name, int64_t n, Args args, Value* out) {
       });
     }
   });
-  out[0] = as_input(to_dtype(y, self.dtype()), self);
-  out[1] = as_input(places, self);
+  y = to_dtype(y, self.dtype());
+  out[0] = n < 3 ? as_input(y, self, n) : y;
+  out[1] = n < 3 ? as_input(places, self, n) : places;
 }
 
 }  // namespace

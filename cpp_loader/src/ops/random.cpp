@@ -18,10 +18,22 @@ namespace {
 constexpr double kTwoPi = 6.283185307179586;
 using Lock = std::lock_guard<std::mutex>;
 
+// A view of the tensor with its dimensions in the order in which they lie, the slowest first:
+// numbers are drawn in that order.
+Tensor as_it_lies(const Tensor& t) {
+  if (t.is_contiguous() || t.dim() < 2) return t;
+  std::vector<int64_t> order;
+  for (int64_t d = 0; d < t.dim(); ++d) order.push_back(d);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t a, int64_t b) { return t.stride(a) > t.stride(b); });
+  return view_permute(t, order);
+}
+
 // Runs f(Draw) -> double for every element in order, into any type.
 template <class F>
-void fill_each(const Tensor& t, Generator& generator, F f) {
-  check_writable(t);
+void fill_each(const Tensor& given, Generator& generator, F f) {
+  check_writable(given);
+  Tensor t = as_it_lies(given);
   if (t.dtype() == ScalarType::Float32 && t.is_contiguous()) {
     Lock lock(generator.mutex);
     Draw draw(generator);
@@ -41,9 +53,10 @@ void fill_each(const Tensor& t, Generator& generator, F f) {
 
 // Runs f(uniform number) -> double for every element in order, into any type.
 template <class F>
-void fill_from_uniform(const Tensor& t, Generator& generator, F f) {
+void fill_from_uniform(const Tensor& given, Generator& generator, F f) {
   constexpr int64_t kBlock = 256;
-  check_writable(t);
+  check_writable(given);
+  Tensor t = as_it_lies(given);
   bool direct = t.dtype() == ScalarType::Float32 && t.is_contiguous();
   Tensor values = direct ? t : Tensor::empty(t.sizes(), ScalarType::Float64);
   {
@@ -168,7 +181,8 @@ namespace {
 // The real numbers that a tensor of complex ones consists of, as one row: filled in order and
 // copied back.
 template <class Fill>
-void fill_parts(const Tensor& t, Fill fill) {
+void fill_parts(const Tensor& given, Fill fill) {
+  Tensor t = as_it_lies(given);
   Tensor whole = Tensor::empty(t.sizes(), t.dtype());
   fill(Tensor::on_storage(whole.storage(), to_real(t.dtype()), {2 * t.numel()}, {1}, 0));
   copy_into(t, whole);
@@ -177,16 +191,17 @@ void fill_parts(const Tensor& t, Fill fill) {
 }  // namespace
 
 // Types narrower than float draw and compute as float does.
-void fill_uniform(const Tensor& t, double from, double to, Generator& generator) {
-  ScalarType type = t.dtype();
+void fill_uniform(const Tensor& given, double from, double to, Generator& generator) {
+  ScalarType type = given.dtype();
   if (is_complex(type)) {
-    return fill_parts(t, [&](const Tensor& parts) { fill_uniform(parts, from, to, generator); });
+    return fill_parts(given, [&](const Tensor& parts) { fill_uniform(parts, from, to, generator); });
   }
   SL_CHECK(is_floating(type), "\"check_uniform_bounds\" not implemented for '",
            dtype_display_name(type), "'");
   SL_CHECK(from <= to, "uniform_ expects to return a [from, to) range, but found from=", from,
            " > to=", to);
-  check_writable(t);
+  check_writable(given);
+  Tensor t = as_it_lies(given);
   bool wide = type == ScalarType::Float64;
   ScalarType drawn = wide ? ScalarType::Float64 : ScalarType::Float32;
   bool direct = type == drawn && t.is_contiguous();
@@ -212,7 +227,7 @@ void fill_normal(const Tensor& t, double mean, double std, Generator& generator)
   SL_CHECK(is_floating(t.dtype()), "\"normal_kernel_cpu\" not implemented for '",
            dtype_display_name(t.dtype()), "'");
   check_writable(t);
-  if (t.numel() < 16) {
+  if (t.numel() < 16 || !t.is_contiguous()) {
     return fill_each(t, generator, [&](Draw& draw) { return draw.normal(mean, std); });
   }
   bool wide = t.dtype() == ScalarType::Float64;
@@ -269,10 +284,11 @@ void fill_remainders(const Tensor& t, uint32_t range, int64_t low, Draw draw) {
 }
 
 // Integers of [low, high). Ranges from 2^28 on take 64 bits, as PyTorch does.
-Tensor integers(const Tensor& t, int64_t low, int64_t high, Generator& generator) {
+Tensor integers(const Tensor& given, int64_t low, int64_t high, Generator& generator) {
   SL_CHECK(low < high, "random_ expects 'from' to be less than 'to', but got from=", low,
            " >= to=", high);
-  check_writable(t);
+  check_writable(given);
+  Tensor t = as_it_lies(given);
   uint64_t range = uint64_t(high) - uint64_t(low);
   Tensor values = Tensor::empty(t.sizes(), ScalarType::Int64);
   {
@@ -288,7 +304,7 @@ Tensor integers(const Tensor& t, int64_t low, int64_t high, Generator& generator
     }
   }
   copy_into(t, values);
-  return t;
+  return given;
 }
 
 Tensor permutation(int64_t n, ScalarType dtype, Generator& generator) {
@@ -357,8 +373,9 @@ int64_t largest_random(ScalarType t) {
 }
 
 // Integers over the non-negative range of the type: 64 bits are drawn for the wide types only.
-Tensor any_integers(const Tensor& t, Generator& generator) {
-  check_writable(t);
+Tensor any_integers(const Tensor& given, Generator& generator) {
+  check_writable(given);
+  Tensor t = as_it_lies(given);
   bool wide = t.dtype() == ScalarType::Int64 || t.dtype() == ScalarType::Float64;
   uint64_t range = t.dtype() == ScalarType::Int64 ? uint64_t{1} << 63
                                                   : uint64_t(largest_random(t.dtype()));
@@ -375,7 +392,7 @@ Tensor any_integers(const Tensor& t, Generator& generator) {
     }
   }
   copy_into(t, values);
-  return t;
+  return given;
 }
 
 void check_floats(const Tensor& t, const char* name) {
@@ -516,7 +533,7 @@ SL_OP(aten_bernoulli) {
   out[0] = bernoulli_each(args.tensor(0), args.tensor(0).dtype(), args.generator(1, ctx));
 }
 SL_OP(aten_bernoulli_p) {
-  Tensor t = Tensor::empty_like(args.tensor(0), args.tensor(0).dtype());
+  Tensor t = Tensor::empty(args.tensor(0).sizes(), args.tensor(0).dtype());
   fill_bernoulli(t, args.number(1), args.generator(2, ctx));
   out[0] = t;
 }
@@ -525,9 +542,14 @@ SL_OP(aten_bernoulli__float) {
   out[0] = args.tensor(0);
 }
 SL_OP(aten_bernoulli__Tensor) {
-  Tensor p = view_expand(args.tensor(1), args.tensor(0).sizes());
-  copy_into(args.tensor(0), bernoulli_each(p, args.tensor(0).dtype(), args.generator(2, ctx)));
-  out[0] = args.tensor(0);
+  const Tensor& self = args.tensor(0);
+  // The probabilities in the order in which the elements lie.
+  Tensor places = as_it_lies(Tensor::on_storage(self.storage(), self.dtype(), self.sizes(),
+                                                self.strides(), self.storage_offset()));
+  Tensor p = Tensor::empty_like(self, args.tensor(1).dtype());
+  copy_into(p, view_expand(args.tensor(1), self.sizes()));
+  copy_into(places, bernoulli_each(as_it_lies(p), self.dtype(), args.generator(2, ctx)));
+  out[0] = self;
 }
 
 SL_OP(aten_cauchy_) {

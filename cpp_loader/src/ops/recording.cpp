@@ -54,8 +54,9 @@ Tensor Recording::convert(const Tensor& t, ScalarType type) {
   step.in[0].type = t.dtype();
   step.produced = t.dtype();
   int64_t strides[kMaxDims];
-  bool permuted = t.permuted_strides(strides);
-  return add(std::move(step), t.sizes(), permuted ? IntSpan{strides, t.dim()} : IntSpan(), type);
+  bool rows = t.is_contiguous() || t.dim() < 2;
+  if (!rows) t.like_strides(strides);
+  return add(std::move(step), t.sizes(), rows ? IntSpan() : IntSpan{strides, t.dim()}, type);
 }
 
 Tensor Recording::add_rows(const Rows& rows, Whole whole, IntSpan sizes, ScalarType type) {

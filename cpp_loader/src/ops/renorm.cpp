@@ -36,7 +36,7 @@ Tensor renorm(Context& ctx, const Tensor& self, const Value& p, int64_t dim, dou
   Tensor norm = norm_over(ctx, self, p, all_but(self.dim(), dim), true);
   Tensor shrunk = div(Scalar(most), add(norm, Scalar(1e-7)));
   Tensor scale = where(gt(norm, Scalar(most)), shrunk, Scalar(1.0));
-  return to_dtype(mul(self, scale), self.dtype());
+  return to_contiguous(to_dtype(mul(self, scale), self.dtype()));
 }
 
 // The rows that are looked up and longer than `most`, in place.

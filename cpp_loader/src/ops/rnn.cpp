@@ -5,6 +5,7 @@
 #include "../../kernels/kernel_set.h"
 #include "express.h"
 #include "join.h"
+#include "layout.h"
 #include "linalg.h"
 #include "pointwise.h"
 #include "random.h"
@@ -91,7 +92,7 @@ State gru_step(const Tensor& input_gates, const State& state, const Weights& w) 
                         h_in.data<T>() + b * n, h.data<T>() + b * n);
     }
   });
-  return {to_dtype(h, dtype), Tensor()};
+  return {laid_like(to_dtype(h, dtype), state.h), Tensor()};
 }
 
 State simple_step(const Tensor& input_gates, const State& state, const Weights& w, Unary op) {

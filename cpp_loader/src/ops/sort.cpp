@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "index.h"
+#include "layout.h"
 #include "radix.h"
 #include "reduce.h"
 
@@ -63,8 +64,7 @@ Sorted arrange_rows(const Tensor& self, int64_t dim, int64_t keep, const char* n
   values = to_dtype(ordered(values, self.dtype()), self.dtype());
   if (self.dim() == 0) return {view_squeeze(values, {0}), view_squeeze(places, {0})};
   if (dim == self.dim() - 1) return {values, places};
-  return {to_contiguous(view_transpose(values, dim, -1)),
-          to_contiguous(view_transpose(places, dim, -1))};
+  return {view_transpose(values, dim, -1), view_transpose(places, dim, -1)};
 }
 
 // Rows that are long enough for digits to be counted.
@@ -98,7 +98,7 @@ Sorted sort_by_digits(const Tensor& self, bool descending) {
   return {to_dtype(ordered(values, self.dtype()), self.dtype()), places};
 }
 
-Sorted sort(const Tensor& self, int64_t dim, bool descending) {
+Sorted sort_rows(const Tensor& self, int64_t dim, bool descending) {
   constexpr int64_t kLongest = int64_t{1} << 31;
   const int64_t shortest = self.itemsize() == 8 ? 256 : 64;  // passes cost as many counters
   dim = wrap_dim(dim, self.dim());
@@ -106,8 +106,7 @@ Sorted sort(const Tensor& self, int64_t dim, bool descending) {
   if (n >= shortest && n <= kLongest && self.numel() > 0) {
     if (dim == self.dim() - 1) return sort_by_digits(self, descending);
     Sorted last = sort_by_digits(to_contiguous(view_transpose(self, dim, -1)), descending);
-    return {to_contiguous(view_transpose(last.values, dim, -1)),
-            to_contiguous(view_transpose(last.places, dim, -1))};
+    return {view_transpose(last.values, dim, -1), view_transpose(last.places, dim, -1)};
   }
   return arrange_rows(self, dim, self.dim() ? self.size(dim) : 1, "sort", [&](auto& items) {
     std::stable_sort(items.begin(), items.end(), [&](const auto& a, const auto& b) {
@@ -116,13 +115,19 @@ Sorted sort(const Tensor& self, int64_t dim, bool descending) {
   });
 }
 
+// Results lie as the input does.
+Sorted sort(const Tensor& self, int64_t dim, bool descending) {
+  Sorted s = sort_rows(self, dim, descending);
+  return {laid_like(s.values, self), laid_like(s.places, self)};
+}
+
 Sorted topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool sorted) {
   dim = wrap_dim(dim, self.dim());
   int64_t n = self.dim() ? self.size(dim) : 1;
   SL_CHECK(self.dtype() != ScalarType::Bool, "topk does not support bool dtypes on CPU");
   SL_CHECK(k >= 0 && k <= n, "selected index k out of range");
   if (self.dim() == 0) k = 1;
-  return arrange_rows(self, dim, k, "topk", [&](auto& items) {
+  Sorted s = arrange_rows(self, dim, k, "topk", [&](auto& items) {
     auto order = [&](const auto& a, const auto& b) {
       return before(a.value, b.value, largest);
     };
@@ -133,6 +138,7 @@ Sorted topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool sorte
       if (sorted) std::sort(items.begin(), items.begin() + (k - 1), order);
     }
   });
+  return {to_contiguous(s.values), to_contiguous(s.places)};
 }
 
 // The first place where not before(row[i], x), or, on the right, where before(x, row[i]), of an x

@@ -31,7 +31,8 @@ Tensor multigammaln(const Tensor& self, int64_t p) {
   SL_CHECK(p >= 1, "p has to be greater than or equal to 1");
   SL_CHECK(p <= 1 << 16, "mvlgamma: p = ", p, " is too large");
   double params[kernels::kParams] = {double(p)};
-  return unary_result(self, Unary::k_multigammaln, "mvlgamma", Rule::kFloat, params);
+  return to_contiguous(
+      unary_result(self, Unary::k_multigammaln, "mvlgamma", Rule::kFloat, params));
 }
 
 }  // namespace

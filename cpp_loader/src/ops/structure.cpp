@@ -11,6 +11,7 @@
 #include "index.h"
 #include "join.h"
 #include "layout.h"
+#include "strided.h"
 
 namespace scriptlang {
 
@@ -104,7 +105,8 @@ Tensor pixel_shuffle(const Tensor& self, int64_t r) {
   sizes.insert(sizes.end(), {channels / (r * r), r, r, h, w});
   for (int64_t d : {0, 3, 1, 4, 2}) order.push_back(n + d);
   result.insert(result.end(), {channels / (r * r), h * r, w * r});
-  return reshape(to_contiguous(view_permute(reshape(self, sizes), order)), result);
+  Tensor moved = to_contiguous(view_permute(reshape(self, sizes), order));
+  return in_format_of(reshape(moved, result), self);
 }
 
 Tensor pixel_unshuffle(const Tensor& self, int64_t r) {
@@ -122,7 +124,8 @@ Tensor pixel_unshuffle(const Tensor& self, int64_t r) {
   sizes.insert(sizes.end(), {channels, h / r, r, w / r, r});
   for (int64_t d : {0, 2, 4, 1, 3}) order.push_back(n + d);
   result.insert(result.end(), {channels * r * r, h / r, w / r});
-  return reshape(to_contiguous(view_permute(reshape(self, sizes), order)), result);
+  Tensor moved = to_contiguous(view_permute(reshape(self, sizes), order));
+  return in_format_of(reshape(moved, result), self);
 }
 
 Tensor channel_shuffle(const Tensor& self, int64_t groups) {
@@ -134,7 +137,7 @@ Tensor channel_shuffle(const Tensor& self, int64_t groups) {
   std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().end());
   std::vector<int64_t> split{sizes[0], groups, channels / groups};
   split.insert(split.end(), sizes.begin() + 2, sizes.end());
-  return reshape(copy_of(view_transpose(reshape(self, split), 1, 2)), sizes);
+  return in_format_of(reshape(copy_of(view_transpose(reshape(self, split), 1, 2)), sizes), self);
 }
 
 Tensor glu(const Tensor& self, int64_t dim) {
@@ -244,12 +247,31 @@ Tensor triangle_indices(Args args, bool lower) {
   return to_dtype(out, args.dtype(3, ScalarType::Int64));
 }
 
+// Lets a dense tensor lie in a memory format; kPreserve: in the order of `model`.
+void relay(const Tensor& self, const Tensor& model, int64_t format) {
+  int64_t strides[kMaxDims], n = self.dim();
+  SL_CHECK(format < kChannelsLast || n == format + 2, "required rank ", format + 2,
+           " tensor to use channels_last", format == kChannelsLast ? "" : "_3d", " format");
+  if (format == kPreserve) model.like_strides(strides);
+  else format_strides(self.sizes(), format, strides);
+  std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().end());
+  self.impl()->set_geometry(sizes, {strides, n});
+}
+
 Tensor from_parts(const Tensor& real, const Tensor& imag) {
   SL_CHECK(real.dtype() == imag.dtype() && is_floating(real.dtype()),
            "Expected both inputs to be Half, Float or Double tensors but got ",
            dtype_display_name(real.dtype()), " and ", dtype_display_name(imag.dtype()));
   std::vector<int64_t> shape = broadcast_shapes(real.sizes(), imag.sizes());
   Tensor out = Tensor::empty(shape, to_complex(real.dtype()));
+  StridedPlan plan;
+  plan.begin(3);
+  for (const Tensor* t : {&real, &imag}) plan.broadcast(t->sizes());
+  plan.set_operand(1, real.sizes(), real.strides(), real.itemsize());
+  plan.set_operand(2, imag.sizes(), imag.strides(), imag.itemsize());
+  int64_t lies[kMaxDims];
+  plan.result_strides(lies);
+  out.impl()->set_geometry(shape, {lies, out.dim()});
   std::vector<int64_t> strides;
   for (int64_t s : out.strides()) strides.push_back(2 * s);
   for (int64_t part = 0; part < 2; ++part) {
@@ -288,7 +310,9 @@ SL_OP(aten_positive) {
 SL_OP(aten_isreal) {
   const Tensor& self = args.tensor(0);
   if (!is_complex(self.dtype())) {
-    out[0] = full(self.sizes(), ScalarType::Bool, Scalar(true));
+    Tensor all = Tensor::empty_like(self, ScalarType::Bool);
+    fill(all, Scalar(true));
+    out[0] = all;
     return;
   }
   out[0] = eq(self, conj(self));
@@ -314,7 +338,8 @@ SL_OP(aten_mH_a) { op_aten_adjoint(ctx, args, out); }
 SL_OP(aten_matrix_H) { op_aten_adjoint(ctx, args, out); }
 SL_OP(aten_matrix_H_a) { op_aten_adjoint(ctx, args, out); }
 SL_OP(aten_angle) {
-  out[0] = unary_result(args.tensor(0), Unary::k_angle, "angle", Rule::kFloat);
+  Tensor angles = unary_result(args.tensor(0), Unary::k_angle, "angle", Rule::kFloat);
+  out[0] = is_complex(args.tensor(0).dtype()) ? to_contiguous(angles) : angles;
 }
 SL_OP(aten_complex) { out[0] = from_parts(args.tensor(0), args.tensor(1)); }
 SL_OP(aten_polar) {
@@ -344,19 +369,19 @@ SL_OP(aten_fill_diagonal_) {
   out[0] = self;
 }
 SL_OP(aten_select_scatter) {
-  Tensor copy = clone(args.tensor(0));
+  Tensor copy = clone_as_it_lies(args.tensor(0));
   out[0] = scattered(args.tensor(0), view_select(copy, args.integer(2), args.integer(3)), copy,
                      args.tensor(1));
 }
 SL_OP(aten_slice_scatter) {
-  Tensor copy = clone(args.tensor(0));
+  Tensor copy = clone_as_it_lies(args.tensor(0));
   Tensor view = view_slice(copy, args.integer(2), args.integer(3, 0),
                            args.integer(4, std::numeric_limits<int64_t>::max()), args.integer(5));
   copy_into(view, args.tensor(1));
   out[0] = copy;
 }
 SL_OP(aten_diagonal_scatter) {
-  Tensor copy = clone(args.tensor(0));
+  Tensor copy = clone_as_it_lies(args.tensor(0));
   Tensor view = diagonal_view(copy, args.integer(2), args.integer(3), args.integer(4));
   out[0] = scattered(args.tensor(0), view, copy, args.tensor(1));
 }
@@ -371,7 +396,7 @@ SL_OP(aten_linalg_diagonal) {
   out[0] = diagonal_view(args.tensor(0), args.integer(1), args.integer(2), args.integer(3));
 }
 SL_OP(aten_expand_copy) { out[0] = copy_of(view_expand(args.tensor(0), args.ints(1))); }
-SL_OP(aten_view_copy) { out[0] = copy_of(view_as_shape(args.tensor(0), args.ints(1))); }
+SL_OP(aten_view_copy) { out[0] = copy_of(reshape(args.tensor(0), args.ints(1))); }
 SL_OP(aten_pixel_shuffle) { out[0] = pixel_shuffle(args.tensor(0), args.integer(1)); }
 SL_OP(aten_pixel_unshuffle) { out[0] = pixel_unshuffle(args.tensor(0), args.integer(1)); }
 SL_OP(aten_channel_shuffle) { out[0] = channel_shuffle(args.tensor(0), args.integer(1)); }
@@ -443,12 +468,16 @@ SL_OP(aten_new_empty_strided) {
   op_aten_empty_strided(ctx, Args(values, 6), out);
 }
 SL_OP(aten_resize_) {
-  resize(args.tensor(0), args.ints(1));
-  out[0] = args.tensor(0);
+  const Tensor& self = args.tensor(0);
+  resize(self, args.ints(1));
+  if (!args.none(2)) relay(self, self, args.integer(2));
+  out[0] = self;
 }
 SL_OP(aten_resize_as_) {
-  resize(args.tensor(0), args.tensor(1).sizes());
-  out[0] = args.tensor(0);
+  const Tensor &self = args.tensor(0), &model = args.tensor(1);
+  resize(self, model.sizes());
+  if (!args.none(2)) relay(self, model, args.integer(2));
+  out[0] = self;
 }
 SL_OP(aten_kron) {
   const Tensor& a = args.tensor(0);

@@ -353,7 +353,7 @@ Tensor quantile(const Tensor& self, const Tensor& q, const Value& dim_value, boo
   Reduction r = reduction(self, dims, keepdim, ScalarType::Float64);
   Tensor points = contiguous_as(q, ScalarType::Float64);
   std::vector<int64_t> sizes(r.sizes.begin(), r.sizes.end());
-  if (q.dim() == 1) sizes.insert(sizes.begin(), q.size(0));
+  if (q.dim() == 1) sizes.push_back(q.size(0));    // those of one place lie side by side
   Tensor out = Tensor::empty(sizes, ScalarType::Float64);
   for (int64_t row = 0; row < r.outer; ++row) {
     const double* from = r.rows.data<double>() + row * r.n;
@@ -368,12 +368,16 @@ Tensor quantile(const Tensor& self, const Tensor& q, const Value& dim_value, boo
       double at = points.data<double>()[i];
       SL_CHECK(at >= 0 && at <= 1, "quantile() q values must be in the range [0, 1]");
       bool undefined = sorted.empty() || (has_nan && !skip_nan);
-      out.data<double>()[i * r.outer + row] =
+      out.data<double>()[row * points.numel() + i] =
           undefined ? std::numeric_limits<double>::quiet_NaN()
                     : interpolated(sorted.data(), int64_t(sorted.size()), at, how);
     }
   }
-  return to_dtype(out, self.dtype());
+  out = to_dtype(out, self.dtype());
+  if (q.dim() == 0) return out;
+  std::vector<int64_t> order{out.dim() - 1};
+  for (int64_t d = 0; d + 1 < out.dim(); ++d) order.push_back(d);
+  return view_permute(out, order);
 }
 
 Tensor point(const Tensor& self, double q) {

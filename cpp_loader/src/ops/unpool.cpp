@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "express.h"
+#include "layout.h"
 #include "reduce.h"
 
 namespace scriptlang {
@@ -37,7 +38,7 @@ Tensor max_unpool(const Tensor& self, const Tensor& indices, const Ints& output,
              " (output volumes are of size ", to_string(output), ")");
     std::copy_n(from + i * item, item, to + (i / each * volume + place) * item);
   }
-  return result;
+  return n == 2 ? in_format_of(result, self) : result;
 }
 
 // Where the windows start: a pseudo-random sequence made of `sample`.

@@ -393,14 +393,6 @@ bool fits_int32(const Tensor& t, int64_t dims) {
   return true;
 }
 
-// A result in the memory format of what it was made of.
-Tensor in_format_of(const Tensor& self, const Tensor& x) {
-  if (!prefers_channels_last(self)) return x;
-  Tensor last = empty_in_format(x, x.dtype(), x.dim() == 4 ? kChannelsLast : kChannelsLast3d);
-  copy_into(last, x);
-  return last;
-}
-
 Tensor upsample(const Request& q, const Tensor& self, const std::vector<int64_t>& sizes,
                 const std::vector<double>& scales) {
   SL_CHECK(self.dim() == q.n + 2, q.name, ": It is expected input_size equals to ", q.n + 2,
@@ -427,7 +419,7 @@ Tensor upsample(const Request& q, const Tensor& self, const std::vector<int64_t>
     Tensor x = to_contiguous(self);
     x = moved ? pick_nearest(x, shape, taps)
               : resize_planes(x, shape, q.n == 2 ? &taps[0] : nullptr, taps.back());
-    return in_format_of(self, x);
+    return in_format_of(x, self);
   }
   Tensor x = contiguous_as(self, computed);
   // The last dimension first, where an inner loop is one element; the rows follow.
@@ -451,7 +443,7 @@ Tensor upsample(const Request& q, const Tensor& self, const std::vector<int64_t>
     double range[2] = {0, 255};
     x = unary_result(x, kernels::Unary::k_clamp, "clamp", Rule::kSame, range);
   }
-  return in_format_of(self, to_dtype(x, self.dtype()));
+  return in_format_of(to_dtype(x, self.dtype()), self);
 }
 
 // upsample_*: output sizes and scales per dimension, each a float or None.

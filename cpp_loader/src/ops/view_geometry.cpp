@@ -374,6 +374,7 @@ void become(const Tensor& t, const Tensor& view) {
 }
 
 void resize(const Tensor& self, IntSpan sizes) {
+  if (self.sizes() == sizes) return;
   int64_t bytes;
   SL_CHECK(!__builtin_mul_overflow(checked_numel(sizes), self.itemsize(), &bytes) &&
                !__builtin_add_overflow(bytes, self.storage_offset() * self.itemsize(), &bytes),

@@ -280,9 +280,38 @@ Tensor Tensor::zeros(IntSpan sizes, ScalarType dtype) {
 
 Tensor Tensor::empty_like(const Tensor& src, ScalarType dtype) {
   Tensor t = empty(src.sizes(), dtype);
+  if (src.is_contiguous() || src.dim() < 2) return t;
   int64_t strides[kMaxDims];
-  if (src.permuted_strides(strides)) t.impl_->set_geometry(src.sizes(), {strides, src.dim()});
+  src.like_strides(strides);
+  t.impl_->set_geometry(src.sizes(), {strides, src.dim()});
   return t;
+}
+
+void Tensor::like_strides(int64_t* strides) const {
+  if (permuted_strides(strides)) return;
+  // Faster dimensions first. Those with stride 0 stay where they are.
+  int64_t n = dim(), order[kMaxDims];
+  for (int64_t d = 0; d < n; ++d) order[d] = n - 1 - d;
+  auto after = [&](int64_t a, int64_t b) {
+    if (stride(a) == 0 || stride(b) == 0) return 0;
+    if (stride(a) != stride(b)) return stride(a) < stride(b) ? -1 : 1;
+    return size(a) > size(b) ? 1 : 0;
+  };
+  for (int64_t i = 1; i < n; ++i) {
+    int64_t here = i;
+    for (int64_t j = i - 1; j >= 0; --j) {
+      int way = after(order[j], order[here]);
+      if (way < 0) break;
+      if (way == 0) continue;
+      std::swap(order[j], order[here]);
+      here = j;
+    }
+  }
+  int64_t next = 1;
+  for (int64_t k = 0; k < n; ++k) {
+    strides[order[k]] = next;
+    next *= std::max<int64_t>(1, size(order[k]));
+  }
 }
 
 bool Tensor::permuted_strides(int64_t* strides) const {

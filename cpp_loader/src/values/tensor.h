@@ -219,6 +219,8 @@ class Tensor {
   // Whether this is a dense permutation that is not contiguous; gives the strides that
   // preserve_format keeps.
   bool permuted_strides(int64_t* strides) const;
+  // Strides of a dense tensor of this size whose dimensions lie in the order of these.
+  void like_strides(int64_t* strides) const;
   static Tensor scalar(double value, ScalarType dtype = ScalarType::Float32);
   static Tensor scalar(int64_t value, ScalarType dtype = ScalarType::Int64);
   // A view on a storage (retained). Checks nothing: use checked_view for untrusted geometry.

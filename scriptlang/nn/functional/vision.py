@@ -172,29 +172,102 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest",            
     return _resize_linear(input, mode, sizes, align, scales, antialias)
 
 
-def upsample(input: Tensor, size: Union[int, List[int], None] = None,
-             scale_factor: Union[float, List[float], None] = None, mode: str = "nearest",
+@_overload
+def upsample(input: Tensor, size: Optional[int] = None,  # noqa: F811
+             scale_factor: Optional[float] = None, mode: str = "nearest",
              align_corners: Optional[bool] = None) -> Tensor:
+    pass
+
+
+@_overload
+def upsample(input: Tensor, size: Optional[List[int]] = None,  # noqa: F811
+             scale_factor: Optional[float] = None, mode: str = "nearest",
+             align_corners: Optional[bool] = None) -> Tensor:
+    pass
+
+
+@_overload
+def upsample(input: Tensor, size: Optional[int] = None,  # noqa: F811
+             scale_factor: Optional[List[float]] = None, mode: str = "nearest",
+             align_corners: Optional[bool] = None) -> Tensor:
+    pass
+
+
+@_overload
+def upsample(input: Tensor, size: Optional[List[int]] = None,  # noqa: F811
+             scale_factor: Optional[List[float]] = None, mode: str = "nearest",
+             align_corners: Optional[bool] = None) -> Tensor:
+    pass
+
+
+def upsample(input, size=None, scale_factor=None, mode="nearest",  # noqa: F811
+             align_corners=None):
     """interpolate, under its name of old."""
     warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` "
                   "instead.", stacklevel=2)
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
-def upsample_nearest(input: Tensor, size: Union[int, List[int], None] = None,
-                     scale_factor: Union[float, List[float], None] = None) -> Tensor:
+@_overload
+def upsample_nearest(input: Tensor, size: Optional[int] = None,  # noqa: F811
+                     scale_factor: Optional[float] = None) -> Tensor:
+    pass
+
+
+@_overload
+def upsample_nearest(input: Tensor, size: Optional[List[int]] = None,  # noqa: F811
+                     scale_factor: Optional[float] = None) -> Tensor:
+    pass
+
+
+@_overload
+def upsample_nearest(input: Tensor, size: Optional[int] = None,  # noqa: F811
+                     scale_factor: Optional[List[float]] = None) -> Tensor:
+    pass
+
+
+@_overload
+def upsample_nearest(input: Tensor, size: Optional[List[int]] = None,  # noqa: F811
+                     scale_factor: Optional[List[float]] = None) -> Tensor:
+    pass
+
+
+def upsample_nearest(input, size=None, scale_factor=None):  # noqa: F811
     """interpolate(mode="nearest"), under its name of old."""
     warnings.warn("`nn.functional.upsample_nearest` is deprecated. Use "
                   "`nn.functional.interpolate` instead.", stacklevel=2)
-    return interpolate(input, size, scale_factor, "nearest")
+    return interpolate(input, size, scale_factor, mode="nearest")
 
 
-def upsample_bilinear(input: Tensor, size: Union[int, List[int], None] = None,
-                      scale_factor: Union[float, List[float], None] = None) -> Tensor:
+@_overload
+def upsample_bilinear(input: Tensor, size: Optional[int] = None,  # noqa: F811
+                      scale_factor: Optional[float] = None) -> Tensor:
+    pass
+
+
+@_overload
+def upsample_bilinear(input: Tensor, size: Optional[List[int]] = None,  # noqa: F811
+                      scale_factor: Optional[float] = None) -> Tensor:
+    pass
+
+
+@_overload
+def upsample_bilinear(input: Tensor, size: Optional[int] = None,  # noqa: F811
+                      scale_factor: Optional[List[float]] = None) -> Tensor:
+    pass
+
+
+@_overload
+def upsample_bilinear(input: Tensor, size: Optional[List[int]] = None,  # noqa: F811
+                      scale_factor: Optional[List[float]] = None) -> Tensor:
+    pass
+
+
+def upsample_bilinear(input, size=None, scale_factor=None):  # noqa: F811
     """interpolate(mode="bilinear", align_corners=True), under its name of old."""
     warnings.warn("`nn.functional.upsample_bilinear` is deprecated. Use "
                   "`nn.functional.interpolate` instead.", stacklevel=2)
-    return interpolate(input, size, scale_factor, "bilinear", True)
+    return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 
 
 def _aligned(align_corners: Optional[bool]) -> bool:
