@@ -34,7 +34,7 @@ for _name in [*COMPARISONS, *ALIASES]:
 def _predicate(name, f, kinds):
     def kernel(self):
         check_kind(name, self.dtype, kinds)
-        return Tensor._wrap(np.asarray(f(self._array)))
+        return lying(np.asarray(f(self._array)), None, self)
 
     return kernel
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..tensors import Tensor, contiguous_strides, wrap_dim
+from ..tensors import Tensor, wrap_dim
 from .layout import check_rank, dense_strides, format_order, is_dense, order_of
 from .derived import become
 from .table import declare, primitive

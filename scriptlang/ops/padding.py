@@ -32,8 +32,9 @@ def constant_pad_nd(self, pad, value=0):
     check_fits(value, self.dtype)
     made = np.full(size, array_of(value, self.dtype), self.dtype.numpy)
     made[tuple(inside)] = self._array[tuple(outside)]
-    return Tensor._wrap(copied(Tensor._wrap(self._array[tuple(outside)])) if max(pad, default=0) <= 0
-                        else in_format_of(made, self))
+    if max(pad, default=0) <= 0:                     # only cut
+        return Tensor._wrap(copied(Tensor._wrap(self._array[tuple(outside)])))
+    return Tensor._wrap(in_format_of(made, self))
 
 
 declare("aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",

@@ -154,8 +154,8 @@ Tensor repeated_heads(const Tensor& t, int64_t heads) {
   return reshape(wide, sizes);
 }
 
-// Whether PyTorch's flash kernel takes the tensors: its result lies as the query does, while that of
-// products of matrices is row-major.
+// Whether PyTorch's flash kernel takes the tensors: its result lies as the query does, while that
+// of products of matrices is row-major.
 bool flashes(const Tensor& q, const Tensor& k, const Tensor& v, bool dropout, bool grouped) {
   if (q.dim() != 4 || k.dim() != 4 || v.dim() != 4 || dropout) return false;
   bool heads = grouped || (q.size(1) == k.size(1) && q.size(1) == v.size(1));

@@ -14,14 +14,21 @@ void check_category(const Tensor& value, const Tensor& to) {
            dtype_display_name(to.dtype()));
 }
 
-// Memory that a program may not grow is replaced.
+// The shape and the order of dimensions. Memory that a program may not grow is replaced.
 void take_shape(const Tensor& to, const Tensor& value) {
   if (to.sizes() == value.sizes()) return;
-  if (to.storage()->owned()) return resize(to, value.sizes());
-  Tensor fresh = Tensor::empty(value.sizes(), to.dtype());
-  std::swap(to.impl()->storage, fresh.impl()->storage);
-  to.impl()->set_contiguous(value.sizes());
-  to.impl()->offset = 0;
+  if (to.storage()->owned()) {
+    resize(to, value.sizes());
+  } else {
+    Tensor fresh = Tensor::empty(value.sizes(), to.dtype());
+    std::swap(to.impl()->storage, fresh.impl()->storage);
+    to.impl()->set_contiguous(value.sizes());
+    to.impl()->offset = 0;
+  }
+  if (value.is_contiguous() || value.dim() < 2) return;
+  int64_t strides[kMaxDims];
+  value.like_strides(strides);
+  to.impl()->set_geometry(value.sizes(), {strides, value.dim()});
 }
 
 void store(const Tensor& to, const Tensor& value) {

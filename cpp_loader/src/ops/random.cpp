@@ -194,7 +194,9 @@ void fill_parts(const Tensor& given, Fill fill) {
 void fill_uniform(const Tensor& given, double from, double to, Generator& generator) {
   ScalarType type = given.dtype();
   if (is_complex(type)) {
-    return fill_parts(given, [&](const Tensor& parts) { fill_uniform(parts, from, to, generator); });
+    return fill_parts(given, [&](const Tensor& parts) {
+      fill_uniform(parts, from, to, generator);
+    });
   }
   SL_CHECK(is_floating(type), "\"check_uniform_bounds\" not implemented for '",
            dtype_display_name(type), "'");
