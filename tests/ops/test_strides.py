@@ -17,9 +17,10 @@ import numpy as np
 import pytest
 
 import scriptlang
-from tests.ops import harness
 
-EXPRESSIONS = (pathlib.Path(__file__).parent / "strides.txt").read_text().splitlines()
+HERE = pathlib.Path(__file__).parent
+RECORDED = HERE.parent / "data" / "strides.npz"
+EXPRESSIONS = (HERE / "strides.txt").read_text().splitlines()
 LAYOUTS = ("rows", "reversed", "last", "gaps", "reversed with gaps", "last with gaps", "expanded")
 SECOND = ("rows", "reversed")
 """Layouts of the first operand and of the second."""
@@ -98,13 +99,13 @@ def record() -> None:
         assert "raises" not in row[:1], expression
     buffer = io.BytesIO()
     np.savez_compressed(buffer, rows=np.frombuffer(json.dumps(rows).encode(), np.uint8))
-    (harness.RECORDED / "strides.npz").write_bytes(buffer.getvalue())
+    RECORDED.write_bytes(buffer.getvalue())
     print(f"strides: {len(rows)} expressions")
 
 
 @pytest.fixture(scope="module")
 def recorded() -> dict:
-    with np.load(harness.RECORDED / "strides.npz") as arrays:
+    with np.load(RECORDED) as arrays:
         return dict(json.loads(arrays["rows"].tobytes()))
 
 

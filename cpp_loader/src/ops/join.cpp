@@ -130,14 +130,20 @@ Tensor stack(const std::vector<Tensor>& tensors, int64_t dim) {
   dim = wrap_dim(dim, tensors[0].dim() + 1);
   std::vector<Tensor> parts;
   parts.reserve(tensors.size());
+  // Images whose channels lie last are joined as they lie, and the result is looked at otherwise.
+  const bool images = suggested_format(tensors[0]) != kContiguous && dim < tensors[0].dim();
   for (size_t i = 0; i < tensors.size(); ++i) {
     SL_CHECK(tensors[i].sizes() == tensors[0].sizes(),
              "stack expects each tensor to be equal size, but got ",
              to_string(tensors[0].sizes()), " at entry 0 and ", to_string(tensors[i].sizes()),
              " at entry ", i);
-    parts.push_back(view_unsqueeze(tensors[i], dim));
+    parts.push_back(images ? tensors[i] : view_unsqueeze(tensors[i], dim));
   }
-  return cat(parts, dim);
+  Tensor joined = cat(parts, dim);
+  if (!images) return joined;
+  std::vector<int64_t> sizes(tensors[0].sizes().begin(), tensors[0].sizes().end());
+  sizes.insert(sizes.begin() + dim, int64_t(tensors.size()));
+  return view_as_shape(joined, sizes);
 }
 
 namespace {
