@@ -161,6 +161,7 @@ Tensor transform_all(const Tensor& self, const Plan& plan, const Value& norm, bo
 // f(self, plan) done on the dimensions in that order, row-major, and put back.
 template <class F>
 Tensor laid(const Tensor& self, Plan plan, const Order& order, F f) {
+  if (std::is_sorted(order.begin(), order.end())) return f(self, plan);
   Order places(order.size());
   for (size_t k = 0; k < order.size(); ++k) places[size_t(order[k])] = int64_t(k);
   for (int64_t& d : plan.dims) d = places[size_t(d)];

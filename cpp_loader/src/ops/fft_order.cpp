@@ -1,6 +1,7 @@
 #include "fft_order.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "layout.h"
 #include "view.h"
@@ -35,6 +36,11 @@ void dense_strides(IntSpan sizes, const Order& order, int64_t* strides) {
 
 Order order_for(const Tensor& self, const FourierPlan& plan, Spectrum kind) {
   const int64_t n = self.dim();
+  if (plan.dims.size() == 1 && plan.dims[0] == n - 1 && self.is_contiguous()) {
+    Order order(size_t(n), 0);
+    std::iota(order.begin(), order.end(), int64_t{0});
+    return order;
+  }
   bool real_first = kind == Spectrum::kHalf || kind == Spectrum::kHalfByLast;
   std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().end());
   Tensor cut = self;
