@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import scriptlang
+from scriptlang.interpreter.engine import available
 
 HERE = pathlib.Path(__file__).parent
 RECORDED = HERE.parent / "data" / "strides.npz"
@@ -128,7 +129,7 @@ def functions(tmp_path_factory):
 def test_strides(k, functions, recorded):
     function = scriptlang.script(getattr(functions, f"f{k}"))
     wanted = recorded[EXPRESSIONS[k]]
-    for engine in ("python", "native"):
+    for engine in available():
         function._engine = engine
         for (layouts, arrays), want in zip(calls(EXPRESSIONS[k]), wanted, strict=True):
             given = [scriptlang.from_numpy(memory).expand(list(shape))
