@@ -32,8 +32,8 @@ class NativeEngine(build_ext):
                 raise
             text = f"it could not be built ({self.explain(e)})"
             reason.write_text(text + "\n")
-            print(f"warning: the native engine: {text}\nwarning: scriptlang installs with its numpy engine only",
-                  file=sys.stderr)
+            print(f"warning: the native engine: {text}\n"
+                  "warning: scriptlang installs with its numpy engine only", file=sys.stderr)
 
     def build_with_cmake(self, target: pathlib.Path) -> None:
         build = pathlib.Path(self.build_temp).resolve() / "native"

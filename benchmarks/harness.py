@@ -1,8 +1,8 @@
 """One harness for every measurement.
 
-Each candidate (scriptlang or a peer) lives in its own worker process, so that thread pools do not fight.
-The controller asks them in turn for one timed batch at a time, A B C, B C A, C A B, ..., so that
-none always comes after the same other; what is reported is the median over rounds of seconds a
+Each candidate (scriptlang or a peer) lives in its own worker process, so that thread pools do not
+fight.  The controller asks them in turn for one timed batch at a time, A B C, B C A, C A B, ..., so
+that none always comes after the same other; what is reported is the median over rounds of seconds a
 call, and the ratio to the first candidate, taken round by round so that a machine whose speed
 drifts does not tilt it.  With one thread a call's seconds are the processor's, which are its own
 however many others want the processor; with more they are the clock's.
@@ -30,7 +30,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Row:
-    """One measurement: a name, what it measures, and the candidates (the first is the reference)."""
+    """One measurement: a name, what it measures, and candidates (the first is the reference)."""
 
     name: str
     title: str
@@ -62,7 +62,7 @@ class Result:
 
     @property
     def ratio(self) -> float | None:
-        """Seconds of this candidate over seconds of the reference; over 1: the reference is faster."""
+        """Seconds of this candidate over the reference's; over 1: the reference is faster."""
         return statistics.median(self.ratios) if self.ratios else None
 
     @property

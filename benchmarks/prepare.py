@@ -1,4 +1,4 @@
-"""Makes the files that the benchmarks read.  Run it where torch (and onnx, onnxscript) are installed.
+"""Makes the files that benchmarks read.  Run it where torch (and onnx, onnxscript) are installed.
 
 Every workload is built with random weights, scripted (its archive) and exported (its .onnx);
 silero-vad's archive and .onnx come out of the wheel that `pip download silero-vad==6.2.3` gets.

@@ -62,7 +62,8 @@ def times(result: Result) -> str:
 
 
 def text(title: str, results: Sequence[Result]) -> str:
-    lines = [f"\n{title}", f"{'threads':>7}  {'candidate':34} {'median':>12}  {'times the first':>15}"]
+    lines = [f"\n{title}",
+             f"{'threads':>7}  {'candidate':34} {'median':>12}  {'times the first':>15}"]
     for r in results:
         shown = f"{quantity(r):>12}  {times(r):>15}" if r.seconds else f"{'-':>12}  {r.note}"
         lines.append(f"{r.threads:7}  {r.candidate:34} {shown}")
@@ -71,7 +72,8 @@ def text(title: str, results: Sequence[Result]) -> str:
 
 def page(sections: Sequence[Section], machine: str) -> str:
     """The whole report; it needs no other file."""
-    parts = ["<!doctype html><html lang=en><meta charset=utf-8><title>scriptlang: benchmarks</title>",
+    parts = ["<!doctype html><html lang=en><meta charset=utf-8>"
+             "<title>scriptlang: benchmarks</title>",
              "<meta name=viewport content='width=device-width, initial-scale=1'>",
              f"<style>{STYLE}</style><h1>scriptlang and its peers</h1>",
              f"<p class=note>{escape(machine)}. Candidates take turns, batch by batch; shown are "

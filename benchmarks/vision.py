@@ -194,7 +194,8 @@ def convnext_tiny() -> nn.Module:
     widths = (96, 192, 384, 768)
     for i, (width, depth) in enumerate(zip(widths, (3, 3, 9, 3))):
         if i:
-            layers += [ChannelsFirstNorm(widths[i - 1], 1e-6), nn.Conv2d(widths[i - 1], width, 2, 2)]
+            layers += [ChannelsFirstNorm(widths[i - 1], 1e-6),
+                       nn.Conv2d(widths[i - 1], width, 2, 2)]
         layers += [ConvNeXtBlock(width) for _ in range(depth)]
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.LayerNorm(768, 1e-6),
                          nn.Linear(768, 1000))

@@ -150,7 +150,8 @@ class Emitter:
         import difflib
 
         near = difflib.get_close_matches(name, self.frame.names(), 1)
-        return f"did you mean {near[0]!r}?" if near else "define or import it at the top of the file"
+        return f"did you mean {near[0]!r}?" if near \
+            else "define or import it at the top of the file"
 
     # Blocks
 

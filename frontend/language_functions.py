@@ -53,7 +53,8 @@ SOURCES: dict[str, list[str]] = {
         for p, result in (
             ("str = 'fro'",
              "    if p == 'fro' and (over is None or len(over) <= 2):\n"
-             "        return torch.ops.aten.linalg_vector_norm(input, 2, over, keepdim, dtype=dtype)\n"
+             "        return torch.ops.aten.linalg_vector_norm("
+             "input, 2, over, keepdim, dtype=dtype)\n"
              "    axes = over if over is not None else [i for i in range(input.dim())]\n"
              "    return torch.ops.aten.linalg_matrix_norm(input, p, axes, keepdim, dtype=dtype)"),
             ("Optional[number]",

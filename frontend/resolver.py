@@ -111,7 +111,7 @@ class PythonResolver:
         if found is not None:
             return found
         if name in ("inf", "nan") and isinstance(obj, float):
-            return ConstantValue(obj)                    # of math, numpy or torch: they never change
+            return ConstantValue(obj)  # of math, numpy or torch: they never change
         if isinstance(obj, CONSTANT_TYPES) or isinstance(obj, tuple):
             raise CompileError(f"{name!r} is a global {type(obj).__name__}, which could change "
                                f"after the function is compiled", span,

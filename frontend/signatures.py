@@ -170,8 +170,8 @@ def checked_default(e: Emitter, p: ast.arg, type: T.Type, value: Any, inferred: 
     if fitting is not NO_DEFAULT:
         return fitting
     if inferred:
-        raise CompileError(f"the default {value!r} of {p.arg!r} is no Tensor; without an annotation "
-                           f"it has to be", e.span(p), f"annotate {p.arg}")
+        raise CompileError(f"the default {value!r} of {p.arg!r} is no Tensor; without an "
+                           "annotation it has to be", e.span(p), f"annotate {p.arg}")
     help = f"annotate it as Optional[{type.annotation}]" if value is None \
         else "change the default or the annotation"
     raise CompileError(f"the default {value!r} of {p.arg!r} is no {type.annotation}", e.span(p),

@@ -55,7 +55,8 @@ class SugaredValue:
     kind = "value"
 
     def fail(self, what: str, span: Span, help: str | None = None):
-        raise CompileError(f"{self.kind} {what}", span, help or "check what it is and what it can do")
+        raise CompileError(f"{self.kind} {what}", span,
+                           help or "check what it is and what it can do")
 
     def value(self, b: Builder, span: Span) -> Value:
         """The value of the graph that this is."""

@@ -42,7 +42,7 @@ def friendly_type(owner: Any) -> str:
 
 
 class Tracer:
-    """Records operator calls into a graph.  Installed as `dispatch.calls.tracer` while a trace runs."""
+    """Records operator calls into a graph.  It is `dispatch.calls.tracer` while a trace runs."""
 
     skipped: tuple[str, ...] = (PACKAGE, HERE)
     """Folders of files that are not the user's program."""

@@ -16,7 +16,7 @@ PREFIX = "builtins."
 
 
 class RaisedError(RunError):
-    """What `raise` in a program raises; `class_name` is the qualified name of the class it named."""
+    """What `raise` in a program raises; `class_name` is the qualified name of the class named."""
 
     class_name = ""
 

@@ -222,7 +222,7 @@ NO_LIMITS = native_limits(Limits())
 
 KINDS = {T.TENSOR: "T", T.INT: "i", T.FLOAT: "f", T.BOOL: "b", T.STR: "s", T.NUMBER: "n",
          T.COMPLEX: "c"}
-"""Kinds, as the extension module's Entry has them, of types whose values it knows by their class."""
+"""Kinds, as the extension module's Entry has them, of types whose values it knows by class."""
 
 OTHER = "-"
 """The kind of all other types: their values are checked and converted in Python."""

@@ -298,8 +298,9 @@ JUMPS: dict[str, Callable[[list, int, int], int]] = {
 """Opcodes that say how far to go."""
 
 SWITCHES: dict[str, Callable[[Interpreter, Activation, int, int], None]] = {
-    "CALL": Interpreter.call, "FUSED": Interpreter.call, "INTERFACE_CALL": Interpreter.interface_call,
-    "FORK": Interpreter.fork, "AWAITABLE": Interpreter.awaitable, "WAIT": Interpreter.wait,
+    "CALL": Interpreter.call, "FUSED": Interpreter.call,
+    "INTERFACE_CALL": Interpreter.interface_call, "FORK": Interpreter.fork,
+    "AWAITABLE": Interpreter.awaitable, "WAIT": Interpreter.wait,
     "RET": Interpreter.return_, "ENTER": Interpreter.enter_context,
     "EXIT": Interpreter.exit_context}
 """Opcodes after which another frame runs."""

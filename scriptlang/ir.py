@@ -1,8 +1,8 @@
 """The intermediate representation: Graph, Block, Node, Value, Function, and its verifier.
 
-SSA with nested blocks, as PyTorch's.  A Block has parameters, nodes in order and returns; `prim::If` has
-two blocks, `prim::Loop` one.  A value may be used where its definition dominates: later in the same
-block, or anywhere inside blocks of later nodes.
+SSA with nested blocks, as PyTorch's.  A Block has parameters, nodes in order and returns;
+`prim::If` has two blocks, `prim::Loop` one.  A value may be used where its definition dominates:
+later in the same block, or anywhere inside blocks of later nodes.
 
     graph(%x : Tensor, %n : int):
       %2 : int = prim::Constant[value=2]()
@@ -69,8 +69,8 @@ class Value:
 class Node:
     """One operation.  `kind` is a qualified name; `attributes` are plain Python values by name.
 
-    `schema` is the operator's schema where the kind names an operator.  `span` is the source it came
-    from; `callers` the (function name, call span) pairs of the calls it was inlined through,
+    `schema` is the operator's schema where the kind names an operator.  `span` is the source it
+    came from; `callers` the (function name, call span) pairs of the calls it was inlined through,
     outermost first.  `block` is None while it is not in a graph.
     """
 
@@ -442,7 +442,7 @@ def constant_type(value: Any) -> T.Type:
 
 def clone_block(source: Block, target: Block, env: dict[Value, Value],
                 parameters: bool = True, returns: bool = True) -> None:
-    """Copy the nodes of `source` to the end of `target`, mapping values through `env` (extended)."""
+    """Copy the nodes of `source` to the end of `target`; `env` maps values, and is extended."""
     if parameters:
         for v in source.parameters:
             env[v] = target.add_parameter(v.type, v.name)
@@ -454,7 +454,7 @@ def clone_block(source: Block, target: Block, env: dict[Value, Value],
 
 
 def clone_node(node: Node, graph: Graph, env: dict[Value, Value]) -> Node:
-    """A copy of `node` for `graph`, not placed; inputs are mapped through `env`, outputs added to it."""
+    """A copy of `node` for `graph`, not placed; `env` maps its inputs and gains its outputs."""
     new = Node(graph, node.kind, node.span)
     new.schema, new.callers = node.schema, node.callers
     new.attributes = dict(node.attributes)

@@ -17,8 +17,8 @@ from .records import record
 class Limits:
     """How much one call of a program may use; None is no limit.
 
-    instructions: bytecode instructions.  seconds: wall time.  memory: bytes of tensors that it allocates.
-    depth: calls inside calls.  Going over one raises LimitError, which names it.
+    instructions: bytecode instructions.  seconds: wall time.  memory: bytes of tensors that it
+    allocates.  depth: calls inside calls.  Going over one raises LimitError, which names it.
     """
 
     instructions: int | None = None

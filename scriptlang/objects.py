@@ -40,7 +40,7 @@ class ScriptObject:
 
 
 class Device:
-    """Where a tensor lies.  Only the CPU runs; other names are kept so that programs can compare them."""
+    """Where a tensor lies.  Only the CPU runs; other names are kept to be compared."""
 
     __slots__ = ("type", "index")
 

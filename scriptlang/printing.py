@@ -1,4 +1,4 @@
-"""The text of tensors, as PyTorch prints them: 4 digits, 80 columns, summarised over 1000 elements."""
+"""Texts of tensors, as PyTorch prints them: 4 digits, 80 columns, summarised over 1000 elements."""
 
 from __future__ import annotations
 

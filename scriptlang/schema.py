@@ -1,4 +1,6 @@
-"""Operator and function schemas: `aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor`.
+"""Operator and function schemas.
+
+    aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 
 `parse_schema` reads PyTorch's schema language by hand; arguments that some schema has had are not
 read again.  Tests check it against the lark grammar in irtext.  Alias annotations: `Tensor(a)`
@@ -26,7 +28,9 @@ class Alias:
 
     def __str__(self) -> str:
         text = "|".join(sorted(self.before)) + ("!" if self.is_write else "")
-        return f"({text})" if self.before == self.after else f"({text} -> {'|'.join(sorted(self.after))})"
+        if self.before == self.after:
+            return f"({text})"
+        return f"({text} -> {'|'.join(sorted(self.after))})"
 
 
 class NoDefault:
@@ -159,7 +163,8 @@ CONSTANTS = {"contiguous_format": 0, "strided": 0, "Mean": 1, "long": 4, "float"
              "double": 7, "channels_last": 2, "preserve_format": 1}
 """Names that stand for values in the defaults of schemas."""
 
-_TOKEN = re.compile(r'\s*(->|\.\.\.|[A-Za-z_][\w.]*(?:::[\w.]+)?|-?\d+\.?\d*(?:e[+-]?\d+)?j?|"(?:[^"\\]|\\.)*"'
+_TOKEN = re.compile(r"\s*(->|\.\.\.|[A-Za-z_][\w.]*(?:::[\w.]+)?|-?\d+\.?\d*(?:e[+-]?\d+)?j?"
+                    r'|"(?:[^"\\]|\\.)*"'
                     r"|'(?:[^'\\]|\\.)*'|[()\[\],?!|*=:]|\Z)")
 
 

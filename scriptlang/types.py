@@ -1,7 +1,7 @@
 """The types of the language: one small frozen class each, subtyping, unification, both spellings.
 
-Every type has two texts: `str(t)` is the IR's (`Tensor[]`, `int?`, `(int, str)`), `t.annotation` the
-Python spelling that archives use (`List[Tensor]`, `Optional[int]`, `Tuple[int, str]`).
+Every type has two texts: `str(t)` is the IR's (`Tensor[]`, `int?`, `(int, str)`), `t.annotation`
+the Python spelling that archives use (`List[Tensor]`, `Optional[int]`, `Tuple[int, str]`).
 Structural types compare by structure; classes, interfaces and enums by identity.
 """
 
@@ -296,8 +296,9 @@ class ClassType(Type):
     """A script class or a module class.  Nominal: two classes are equal when they are one object.
 
     attributes: slots, in order.  constants: name -> Python value (class-level Final values).
-    methods: name -> ir.Function (may compile on first use).  properties: name -> (getter, setter|None)
-    method names.  static_methods: name -> ir.Function without self.
+    methods: name -> ir.Function (may compile on first use).
+    properties: name -> (getter, setter|None) method names.
+    static_methods: name -> ir.Function without self.
     hooks, pre_hooks: names of methods that run after and before forward.
     origin: what it was compiled from (a Python module); it knows what slots and methods do not.
     python_class: the Python class that a script class was compiled from.
@@ -473,7 +474,7 @@ def implements(a: Type, interface: InterfaceType) -> bool:
 
 
 def unify(a: Type, b: Type) -> Type | None:
-    """The type of a name that is an `a` on one path and a `b` on another; None when there is none."""
+    """The type of a name that is `a` on one path and `b` on another; None when there is none."""
     if is_subtype(a, b):
         return b
     if is_subtype(b, a):
@@ -538,7 +539,8 @@ class _AnnotationParser:
         token = getattr(self, "token", "")
         m = _TOKEN.match(self.text, self.at)
         if not m:
-            raise TypeSyntaxError(f"unexpected {self.text[self.at:self.at + 10]!r} in type {self.text!r}")
+            raise TypeSyntaxError(f"unexpected {self.text[self.at:self.at + 10]!r} in type "
+                                  f"{self.text!r}")
         self.token, self.at = m.group(1), m.end()
         return token
 

@@ -1,8 +1,8 @@
 """Methods whose text another class's method has: their graphs are copied, not compiled again.
 
-Each use of a module is a class of its own in an archive (`___torch_mangle_3.Conv2d`), so most methods
-of a network are written many times over.  The body of a method means the same for two classes where
-what it names of `self` and its arguments has the same types, but for the names of classes.
+Each use of a module is a class of its own in an archive (`___torch_mangle_3.Conv2d`), so most
+methods of a network are written many times over.  The body of a method means the same for two
+classes where what it names of `self` and its arguments has the same types, but for class names.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MOST_DEEP = 32
 """How many classes inside classes are followed."""
 
 MOST_LOOKS = 1 << 20
-"""How many members of classes an archive may have compared, for each of which a text is searched."""
+"""How many members of classes an archive may have compared; for each a text is searched."""
 
 
 class Compiled(NamedTuple):

@@ -114,8 +114,8 @@ def constant_expr(value: Any, t: T.Type | None, spelling: Spelling) -> ast.expr:
     if isinstance(value, Function):
         return dotted_expr(spelling.function(value))
     if isinstance(value, PythonCall):
-        raise ArchiveError(f"{value.__name__} is a Python function that the program calls (@ignore), "
-                           "which an archive cannot hold", None,
+        raise ArchiveError(f"{value.__name__} is a Python function that the program calls "
+                           "(@ignore), which an archive cannot hold", None,
                            "mark it @unused where it is not needed, or let it be compiled")
     raise ArchiveError(f"a constant of class {value.__class__.__name__} cannot be saved", None,
                        "keep it in an attribute of the module instead")

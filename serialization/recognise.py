@@ -17,8 +17,8 @@ WRONG_FILE = "give the path of the TorchScript archive (usually .pt, .pth, .jit 
 UNPACK = "unpack it first; the archive is inside"
 
 CHECKPOINT = "a torch.save file (weights or a pickled object), not a TorchScript archive"
-CHECKPOINT_HELP = ("it holds no program; scriptlang.load_state_dict(path) reads its weights; to keep "
-                   "the program too, load it into the model in PyTorch, then " + SAVE_SCRIPT)
+CHECKPOINT_HELP = ("it holds no program; scriptlang.load_state_dict(path) reads its weights; to "
+                   "keep the program too, load it into the model in PyTorch, then " + SAVE_SCRIPT)
 
 LEGACY_SAVE_MAGIC = b"\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
 

@@ -61,7 +61,7 @@ class Unpickler:
 
     @classmethod
     def handlers(cls) -> list[Callable[[Unpickler], None] | None]:
-        """Handler by opcode, None for what is refused; a subclass's methods stand for its bases'."""
+        """Handler by opcode, None for what is refused; a subclass's methods replace its bases'."""
         if cls is Unpickler:
             return OPCODES
         return [h and getattr(cls, h.__name__, h) for h in OPCODES]

@@ -1,7 +1,7 @@
 """Makes tests/data/: small archives that PyTorch saved, with inputs and PyTorch's outputs.
 
-Run where torch is installed: `python tests/make_archives.py`.  The model code is our own; weights are
-random under a fixed seed.  Each NAME.pt goes with NAME.npz: i0, i1, ... are the inputs of
+Run where torch is installed: `python tests/make_archives.py`.  The model code is our own; weights
+are random under a fixed seed.  Each NAME.pt goes with NAME.npz: i0, i1, ... are the inputs of
 forward, o0, o1, ... its outputs (tuples flattened).
 """
 

@@ -96,7 +96,8 @@ def test_conversion_to_python():
     x = torch.tensor(3)
     assert (int(x), float(x), bool(x), [10, 20, 30, 40][x]) == (3, 3.0, True, 40)
     assert [row.tolist() for row in torch.tensor([[1, 2], [3, 4]])] == [[1, 2], [3, 4]]
-    with pytest.raises(RuntimeError, match="a Tensor with 2 elements cannot be converted to Scalar"):
+    with pytest.raises(RuntimeError,
+                       match="a Tensor with 2 elements cannot be converted to Scalar"):
         torch.tensor([1, 2]).item()
     with pytest.raises(RuntimeError, match="more than one value is ambiguous"):
         bool(torch.tensor([1, 2]))
@@ -137,8 +138,9 @@ def test_the_text_is_pytorchs(make, text):
 
 PROMOTED = [
     ("uint8", "int8", "int16"), ("int32", "float16", "float16"), ("float16", "bfloat16", "float32"),
-    ("int64", "float32", "float32"), ("float64", "complex64", "complex128"), ("bool", "uint8", "uint8"),
-    ("complex128", "complex64", "complex128"), ("bfloat16", "float64", "float64")]
+    ("int64", "float32", "float32"), ("float64", "complex64", "complex128"),
+    ("bool", "uint8", "uint8"), ("complex128", "complex64", "complex128"),
+    ("bfloat16", "float64", "float64")]
 
 
 @pytest.mark.parametrize("a, b, result", PROMOTED)
@@ -150,7 +152,8 @@ def test_promotion(a, b, result):
 @pytest.mark.parametrize("make, result", [
     (lambda: torch.ones(2, dtype=torch.int32) + torch.tensor(1), "int32"),
     (lambda: torch.ones(2, dtype=torch.int32) + torch.tensor(1.0, dtype=torch.float64), "float64"),
-    (lambda: torch.ones(2, dtype=torch.float16) + torch.tensor(1.0, dtype=torch.float64), "float16"),
+    (lambda: torch.ones(2, dtype=torch.float16) + torch.tensor(1.0, dtype=torch.float64),
+     "float16"),
     (lambda: torch.ones(2, dtype=torch.uint8) + 300, "uint8"),
     (lambda: torch.ones(2, dtype=torch.bool) + 1, "int64"),
     (lambda: torch.ones(2, dtype=torch.float32) + 1j, "complex64"),

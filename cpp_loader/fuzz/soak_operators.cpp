@@ -69,8 +69,9 @@ class Arguments {
 
   Value text() {
     static const char* kTexts[] = {"none", "tanh", "floor", "trunc", "sum", "mean", "amax",
-                                   "reflect", "constant", "ij", "xy", "valid", "same", "ortho", "", "left",
-                                   "i,j->ij", "...i,ij->...j", "ii->i", "reduced", "L", "linear"};
+                                   "reflect", "constant", "ij", "xy", "valid", "same", "ortho", "",
+                                   "left", "i,j->ij", "...i,ij->...j", "ii->i", "reduced", "L",
+                                   "linear"};
     return kTexts[pick(22)];
   }
 

@@ -36,9 +36,9 @@ int64_t factor_cholesky(T* a, int64_t n);
 template <class T>
 void solve_triangle(const T* a, int64_t n, bool upper, bool unit, T* b, int64_t columns);
 
-// The lower triangle becomes factors L and D as LAPACK's sytrf (or hetrf) leaves them, what is above
-// it zero; pivots count from 1, two equal negative ones mark a block of two rows of D. The number,
-// from 1, of the first pivot that is zero; or 0.
+// The lower triangle becomes factors L and D as LAPACK's sytrf (or hetrf) leaves them, what is
+// above it zero; pivots count from 1, two equal negative ones mark a block of two rows of D. The
+// number, from 1, of the first pivot that is zero; or 0.
 template <class T>
 int64_t factor_ldl(T* a, int64_t n, bool hermitian, int64_t* pivots);
 // b [n][columns] becomes A^-1 b, by such factors; every |pivot| must be in [1, n].

@@ -38,8 +38,8 @@ inline void pause_cpu() noexcept {
 thread_local bool inside_body = false;
 
 // One job at a time, whose chunks are dealt out in as many shares of neighbours as threads: each
-// thread takes its own share from the front, so that from operator to operator it meets the data and
-// weights it has in its caches, and then what is left of the others from the back.
+// thread takes its own share from the front, so that from operator to operator it meets the data
+// and weights it has in its caches, and then what is left of the others from the back.
 // A ticket holds the job's serial number and the chunks that are left of a share, so a worker that
 // was descheduled with an old ticket can never claim a chunk of a newer job.
 class Pool {

@@ -162,7 +162,8 @@ template <class R>
 std::complex<R> complex_log1p(std::complex<R> z) {
   R x = z.real(), y = z.imag();
   // Near zero |1 + z|^2 - 1 keeps the digits that |1 + z| loses.
-  R real = std::abs(z) < R(0.5) ? std::log1p(x * (2 + x) + y * y) / 2 : std::log(std::abs(z + R(1)));
+  R real = std::abs(z) < R(0.5) ? std::log1p(x * (2 + x) + y * y) / 2
+                                : std::log(std::abs(z + R(1)));
   return {real, std::atan2(y, 1 + x)};
 }
 template <class R>

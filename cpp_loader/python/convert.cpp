@@ -573,7 +573,8 @@ nb::object ToPython::operator()(const Value& v, int depth) {
       const Error& e = *future.error;
       nb::object translate = nb::module_::import_("scriptlang.interpreter.native_engine")
                                  .attr("translate");
-      return known().future(nb::none(), translate(error_kind_name(e.kind), e.class_name, e.message));
+      return known().future(nb::none(),
+                            translate(error_kind_name(e.kind), e.class_name, e.message));
     }
     default:
       raise(ErrorKind::TypeError, "a ", tag_name(v.tag()), " cannot be handed to Python");

@@ -12,8 +12,8 @@ void check_limit(const Code& code, const Limits& limits) {
   CHECK_EQ(outcome({code}, {}, true, limits).substr(0, 11), "LimitError:");
 }
 
-// a = b = 0; for i in range(n): if i % 2 == 1: a += 1 else: b += 10 (by registers of the join); then
-// the ends of the loop's registers are dropped or kept, and a + b is the result.
+// a = b = 0; for i in range(n): if i % 2 == 1: a += 1 else: b += 10 (by registers of the join);
+// then the ends of the loop's registers are dropped or kept, and a + b is the result.
 Code branches_in_a_loop(bool drops_late) {
   Code code;
   code.argument("int");

@@ -1,10 +1,10 @@
 """Writes src/ops/ops.def: `python cpp_loader/tools/generate_ops_def.py`.
 
 The operators are those that the files in src/ops define by SL_OP; the C++ preprocessor finds them,
-so that families made by macros count too. Forms that follow from one of these (scriptlang.ops.derived)
-follow here too, unless the sources define them. The schemas come from the operator table,
-scriptlang.ops.table; an operator that the table does not know is left out and reported. Lines are
-sorted by qualified name, because the engine searches by bisection.
+so that families made by macros count too. Forms that follow from one of these
+(scriptlang.ops.derived) follow here too, unless the sources define them. The schemas come from the
+operator table, scriptlang.ops.table; an operator that the table does not know is left out and
+reported. Lines are sorted by qualified name, because the engine searches by bisection.
 
     --check   compare with the file instead of writing it; exit status 1 when it is stale
 """

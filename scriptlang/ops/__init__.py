@@ -1,6 +1,6 @@
 """The operator table (`table`), eager calls (`dispatch`, `functions`), operators by family.
 
-`ops.aten.relu` is an operator by its qualified name, `ops.aten.add.Tensor` one overload (`packets`).
+`ops.aten.relu` is an operator by qualified name, `ops.aten.add.Tensor` one overload (`packets`).
 """
 
 from __future__ import annotations

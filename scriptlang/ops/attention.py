@@ -30,13 +30,13 @@ def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_cau
                                  enable_gqa):
     if not query.dtype is key.dtype is value.dtype:
         raise RuntimeError("Expected query, key, and value to have the same dtype, but got query."
-                           f"dtype: {query.dtype.name} key.dtype: {key.dtype.name} and value.dtype: "
-                           f"{value.dtype.name} instead.")
+                           f"dtype: {query.dtype.name} key.dtype: {key.dtype.name} and "
+                           f"value.dtype: {value.dtype.name} instead.")
     if min(len(t._size) for t in (query, key, value)) < 2:
         raise RuntimeError("Expected query, key, and value to all be at least 2 dimensional")
     if is_causal and attn_mask is not None:
-        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when "
-                           "is_causal=True")
+        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set "
+                           "when is_causal=True")
     compute = np.float32 if query.dtype.itemsize == 2 else query.dtype.numpy
     q, k, v = (t._array.astype(compute, copy=False) for t in (query, key, value))
     if enable_gqa:
@@ -95,7 +95,7 @@ def attend(x: np.ndarray, heads: int, w: np.ndarray, bias: np.ndarray, out_w: np
 
 
 def mask_for(mask, mask_type, heads: int, shape) -> np.ndarray | None:
-    """Where a query of an input of `shape` must not look, to be broadcast over (batch, heads, n, n).
+    """Where a query of an input of `shape` must not look, to be broadcast to (batch, heads, n, n).
 
     Masks of other types count as bool, as in PyTorch: what is not zero is masked.  mask_type says
     of a mask of two dimensions whether it is (n, n), 0, or (batch, n), 1.
@@ -122,10 +122,10 @@ def _check_mask(mask_type: int, wanted: str, holds: bool) -> None:
         raise RuntimeError(f"For mask_type == {mask_type} mask shape should {wanted}")
 
 
-@primitive("aten::_native_multi_head_attention(Tensor query, Tensor key, Tensor value, int embed_dim,"
-           " int num_head, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, "
-           "Tensor? mask=None, bool need_weights=True, bool average_attn_weights=True, "
-           "int? mask_type=None) -> (Tensor, Tensor)")
+@primitive("aten::_native_multi_head_attention(Tensor query, Tensor key, Tensor value, "
+           "int embed_dim, int num_head, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, "
+           "Tensor proj_bias, Tensor? mask=None, bool need_weights=True, "
+           "bool average_attn_weights=True, int? mask_type=None) -> (Tensor, Tensor)")
 def native_multi_head_attention(query, key, value, embed_dim, num_head, qkv_weight, qkv_bias,
                                 proj_weight, proj_bias, mask, need_weights, average_attn_weights,
                                 mask_type):
@@ -159,8 +159,8 @@ def layer_norm(x: np.ndarray, weight, bias, eps: float) -> np.ndarray:
 
 
 @primitive("aten::_transformer_encoder_layer_fwd(Tensor src, int embed_dim, int num_heads, "
-           "Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, bool use_gelu, "
-           "bool norm_first, float eps, Tensor norm_weight_1, Tensor norm_bias_1, "
+           "Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, "
+           "bool use_gelu, bool norm_first, float eps, Tensor norm_weight_1, Tensor norm_bias_1, "
            "Tensor norm_weight_2, Tensor norm_bias_2, Tensor ffn_weight_1, Tensor ffn_bias_1, "
            "Tensor ffn_weight_2, Tensor ffn_bias_2, Tensor? mask=None, int? mask_type=None)"
            " -> Tensor")

@@ -79,8 +79,8 @@ def one_hot(self, num_classes):
     return Tensor._wrap(rows((at[..., None] == np.arange(n)).astype(np.int64)))
 
 
-@primitive("aten::embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> "
-           "Tensor(a!)")
+@primitive("aten::embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, "
+           "float norm_type) -> Tensor(a!)")
 def embedding_renorm_(self, indices, max_norm, norm_type):
     """Scale down, in place, the rows that are looked up and longer than max_norm."""
     table = self._array

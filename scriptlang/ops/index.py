@@ -312,7 +312,8 @@ for _name, _args, _f in (
     declare(f"aten::{_name}(Tensor(a!) self, {_args}) -> Tensor(a!)", _f, "primitive")
 
 
-@primitive("aten::fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)")
+@primitive("aten::fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> "
+           "Tensor(a!)")
 def fill_diagonal_(self, value, wrap):
     """Set the elements whose indices are equal; wrap starts again below in a tall matrix."""
     size, stride = self._size, self._stride

@@ -83,8 +83,8 @@ def multi_margin_loss(self, target, p, margin, weight, reduction):
 def multilabel_margin_loss(self, target, reduction):
     """Each row of targets ends at its first -1."""
     if len(self._size) > 2 or self._size and self._size[-1] == 0:
-        raise RuntimeError("Expected non-empty vector or matrix with optional 0-dim batch size, but "
-                           f"got: {list(self._size)}")
+        raise RuntimeError("Expected non-empty vector or matrix with optional 0-dim batch size, "
+                           f"but got: {list(self._size)}")
     if self._size != target._size:
         raise RuntimeError(f"inconsistent target size: {list(target._size)} for input of size: "
                            f"{list(self._size)}")

@@ -1,4 +1,4 @@
-"""Whether gradients are recorded: nothing here ever records one, but programs may ask and set it."""
+"""Whether gradients are recorded: nothing here ever records one, but programs ask and set it."""
 
 from __future__ import annotations
 

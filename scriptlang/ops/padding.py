@@ -18,15 +18,16 @@ def constant_pad_nd(self, pad, value=0):
         raise RuntimeError(f"Length of pad must be even but instead it equals {len(pad)}")
     if len(pad) // 2 > n:
         raise RuntimeError("Length of pad should be no more than twice the number of dimensions of "
-                           f"the input. Pad length is {len(pad)} while the input has {n} dimensions.")
+                           f"the input. Pad length is {len(pad)} while the input has {n} "
+                           "dimensions.")
     size, inside, outside = list(self._size), [slice(None)] * n, [slice(None)] * n
     for i in range(len(pad) // 2):
         d, (before, after) = n - 1 - i, pad[2 * i:2 * i + 2]
         size[d] = self._size[d] + before + after
         if size[d] < 0:
-            raise RuntimeError(f"The input size {self._size[d]}, plus negative padding {before} and "
-                               f"{after} resulted in a negative output size, which is invalid. Check "
-                               f"dimension {d} of your input.")
+            raise RuntimeError(f"The input size {self._size[d]}, plus negative padding {before} "
+                               f"and {after} resulted in a negative output size, which is "
+                               f"invalid. Check dimension {d} of your input.")
         inside[d] = slice(max(before, 0), size[d] - max(after, 0))
         outside[d] = slice(max(-before, 0), self._size[d] - max(-after, 0))
     check_fits(value, self.dtype)
@@ -55,9 +56,10 @@ def edge_pad(mode: str, dims: int):
             axis, (before, after) = n - 1 - i, pad[2 * i:2 * i + 2]
             length = self._size[axis]
             if mode == "reflect" and (before >= length or after >= length):
-                raise RuntimeError("Argument #4: Padding size should be less than the corresponding "
-                                   f"input dimension, but got: padding ({before}, {after}) at "
-                                   f"dimension {axis} of input {list(self._size)}")
+                raise RuntimeError("Argument #4: Padding size should be less than the "
+                                   "corresponding input dimension, but got: padding "
+                                   f"({before}, {after}) at dimension {axis} of input "
+                                   f"{list(self._size)}")
             at = np.arange(-before, length + after)
             if mode == "reflect":
                 at = np.abs(at)

@@ -243,7 +243,8 @@ for _name, _kernel in (("rand", rand), ("randn", randn)):
     declare(f"aten::{_name}_like(Tensor self, *, {LIKE}) -> Tensor",
             lambda self, dtype, *rest, f=_kernel: f(self, None, dtype, *rest), "primitive")
     declare(f"aten::{_name}_like.generator(Tensor self, *, {ANY}{LIKE}) -> Tensor",
-            lambda self, generator, dtype, *rest, f=_kernel: f(self, generator, dtype, *rest), "primitive")
+            lambda self, generator, dtype, *rest, f=_kernel: f(self, generator, dtype, *rest),
+            "primitive")
 declare(f"aten::randperm.generator(SymInt n, *, {ANY}{INTEGRAL}) -> Tensor", permutation,
         "primitive")
 declare(f"aten::randint(SymInt high, SymInt[] size, *, {INTEGRAL}) -> Tensor",

@@ -1,4 +1,4 @@
-"""Recurrent networks: cells in the scripted language, whole layers and packed sequences on numpy."""
+"""Recurrent networks: cells in the scripted language, layers and packed sequences on numpy."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def run_direction(step, gates, sizes, h, c, w, reverse: bool):
 
 def run_layers(kind, data, sizes, h0, c0, params, has_biases, num_layers, dropout, train,
                bidirectional):
-    """All layers over packed rows (rows, features): (outputs, h, c), h and c (layers, batch, size)."""
+    """All layers over packed (rows, features): (outputs, h, c), h and c (layers, batch, size)."""
     directions = 2 if bidirectional else 1
     projected = kind == "lstm" and h0.shape[-1] != c0.shape[-1]
     each = 2 + 2 * has_biases + projected
@@ -192,7 +192,8 @@ def layers_input(kind):
 
 def layers_data(kind):
     """The kernel of `kind.data`: packed sequences."""
-    def kernel(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional):
+    def kernel(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train,
+               bidirectional):
         h0, c0 = (hx[0]._array, hx[1]._array) if kind == "lstm" else (hx._array, hx._array)
         out, h, c = run_layers(kind, data._array, batch_sizes._array.tolist(), h0, c0, params,
                                has_biases, num_layers, dropout, train, bidirectional)
@@ -219,8 +220,8 @@ def pack_padded_sequence(input, lengths, batch_first):
         raise RuntimeError("Expected sequence lengths to be sorted in decreasing order, got "
                            f"{n.tolist()}")
     if n.size == 0 or n[-1] <= 0:
-        raise RuntimeError("Length of all samples has to be greater than 0, but found an element in "
-                           "'lengths' that is <= 0")
+        raise RuntimeError("Length of all samples has to be greater than 0, but found an element "
+                           "in 'lengths' that is <= 0")
     x = input._array.swapaxes(0, 1) if batch_first else input._array
     if len(n) != x.shape[1]:
         raise RuntimeError(f"Expected `len(lengths)` to be equal to batch_size, but got {len(n)} "

@@ -131,7 +131,8 @@ def unique_consecutive(self, return_inverse, return_counts, dim):
 
 def searchsorted(sorted_sequence, self, out_int32=False, right=False, side=None, sorter=None):
     if side is not None and side not in ("left", "right"):
-        raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
+        raise RuntimeError("torch.searchsorted(): side can only be 'left' or 'right' but got "
+                           f"{side}")
     check_kind("searchsorted", sorted_sequence.dtype, "uif")
     where = "right" if right or side == "right" else "left"
     keys = sorted_sequence._array
@@ -142,10 +143,10 @@ def searchsorted(sorted_sequence, self, out_int32=False, right=False, side=None,
         found = np.searchsorted(keys, wanted, where)
     else:
         if keys.shape[:-1] != wanted.shape[:-1]:
-            raise RuntimeError("torch.searchsorted(): boundaries tensor should be 1 dimension or the "
-                               "first N-1 dimensions of boundaries tensor and input value tensor must "
-                               f"match, but we got boundaries tensor {list(keys.shape)} and input "
-                               f"value tensor {list(wanted.shape)}")
+            raise RuntimeError("torch.searchsorted(): boundaries tensor should be 1 dimension or "
+                               "the first N-1 dimensions of boundaries tensor and input value "
+                               "tensor must match, but we got boundaries tensor "
+                               f"{list(keys.shape)} and input value tensor {list(wanted.shape)}")
         rows = math.prod(keys.shape[:-1])
         flat = [np.searchsorted(k, w, where) for k, w in zip(
             keys.reshape(rows, keys.shape[-1]), wanted.reshape(rows, wanted.shape[-1]))]
@@ -159,7 +160,8 @@ for _overload, _type in (("Tensor", "Tensor"), ("Scalar", "Scalar")):
             " -> Tensor", searchsorted, "primitive")
     declare(f"aten::bucketize.{_overload}({_type} self, Tensor boundaries, *, "
             "bool out_int32=False, bool right=False) -> Tensor",
-            lambda self, bounds, small, right: searchsorted(bounds, self, small, right), "primitive")
+            lambda self, bounds, small, right: searchsorted(bounds, self, small, right),
+            "primitive")
 
 
 @primitive("aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor")

@@ -8,8 +8,8 @@
 
 A kernel takes all arguments of its schema positionally, in order, and returns one value, or a tuple
 for several returns.  Declaring is cheap (a split of the text); schemas are parsed when asked for.
-What is declared where is in `declared.txt`, so that a program's operators are known without importing
-numpy kernels that it does not run; `python -m scriptlang.ops.lacking` writes it.
+What is declared where is in `declared.txt`, so that a program's operators are known without
+importing numpy kernels that it does not run; `python -m scriptlang.ops.lacking` writes it.
 Overloads of one name keep the order in which families (`FAMILIES`) and lines declare them: those on
 tensors come first.  In-place and out= forms of a declared operator follow from it (`derived`);
 operators of PyTorch that scriptlang lacks (`lacking.txt`) have no kernel and come last.
@@ -28,18 +28,14 @@ from typing import Any, Callable
 from ..schema import Schema, parse_schema, split_name
 from .derived import Form, form_of
 
-FAMILIES = ("pointwise", "arithmetic", "compare", "reduce", "view", "split", "create",
-            "geometry", "view_scatter", "convert", "index", "join",
-            "scan", "statistics", "fft", "linalg", "linalg_ldl", "linalg_spectral",
-            "special_functions",
-            "matmul", "distance", "conv", "pool", "norm", "activation", "dropout", "rnn",
-            "attention",
-            "embedding", "upsample", "padding", "sorting", "sequences", "loss", "backward", "nested",
-            "random", "segments",
+FAMILIES = ("pointwise", "arithmetic", "compare", "reduce", "view", "split", "create", "geometry",
+            "view_scatter", "convert", "index", "join", "scan", "statistics", "fft", "linalg",
+            "linalg_ldl", "linalg_spectral", "special_functions", "matmul", "distance", "conv",
+            "pool", "norm", "activation", "dropout", "rnn", "attention", "embedding", "upsample",
+            "padding", "sorting", "sequences", "loss", "backward", "nested", "random", "segments",
             "quantize", "quantized_packed", "quantized_layers", "quantized_rnn", "prepacked",
-    "vision",
-            "scalar", "string", "containers", "prim",
-            "modes", "fused", "quantized_plain")
+            "vision", "scalar", "string", "containers", "prim", "modes", "fused",
+            "quantized_plain")
 """Modules that declare operators, in the order in which their overloads are tried."""
 
 

@@ -1,7 +1,7 @@
-"""Resizing: interpolation in every mode, sampling on a grid, and shuffles between channels and pixels.
+"""Resizing: interpolation in every mode, sampling on a grid, shuffles of channels and pixels.
 
-Interpolation is separable: each mode is a sparse matrix of weights for one dimension, applied to every
-spatial dimension in turn.  Coordinates follow PyTorch: with align_corners the corner pixels
+Interpolation is separable: each mode is a sparse matrix of weights for one dimension, applied to
+every spatial dimension in turn.  Coordinates follow PyTorch: with align_corners the corner pixels
 stay in place, else pixel areas do.
 """
 
@@ -181,9 +181,9 @@ for _name, _mode, _dims, _aligned in FAMILIES:
 class GridAxis:
     """Where the positions of a grid along one dimension of an image lie.
 
-    padding: 0 zeros, 1 border, 2 reflection.  flat: images of two dimensions, whose positions PyTorch
-    computes in another order than those of volumes; there NaN is the first pixel where pixels are
-    repeated, and else makes the sample NaN.
+    padding: 0 zeros, 1 border, 2 reflection.  flat: images of two dimensions, whose positions
+    PyTorch computes in another order than those of volumes; there NaN is the first pixel where
+    pixels are repeated, and else makes the sample NaN.
     """
 
     def __init__(self, size: int, padding: int, align: bool, flat: bool):
@@ -251,8 +251,8 @@ class GridAxis:
 def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
     if grid._size[0] != input._size[0] or grid._size[-1] != len(input._size) - 2:
         raise RuntimeError("grid_sampler(): expected grid to have size "
-                           f"{len(input._size) - 2} in last dimension and the batch of the input, but "
-                           f"got grid with sizes {list(grid._size)}")
+                           f"{len(input._size) - 2} in last dimension and the batch of the input, "
+                           f"but got grid with sizes {list(grid._size)}")
     dims = len(input._size) - 2
     if interpolation_mode == 2 and dims != 2:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
@@ -325,9 +325,9 @@ def pixel_shuffle(self, upscale_factor):
     *lead, c, h, w = self._size
     r = upscale_factor
     if r <= 0 or c % (r * r):
-        raise RuntimeError(f"pixel_shuffle expects its input's 'channel' dimension to be divisible by "
-                           f"the square of upscale_factor, but input.size(-3)={c} is not divisible by "
-                           f"{r * r}")
+        raise RuntimeError("pixel_shuffle expects its input's 'channel' dimension to be divisible "
+                           f"by the square of upscale_factor, but input.size(-3)={c} is not "
+                           f"divisible by {r * r}")
     x = self._array.reshape(math.prod(lead), c // (r * r), r, r, h, w).transpose(0, 1, 4, 2, 5, 3)
     return Tensor._wrap(in_format_of(x.reshape(*lead, c // (r * r), h * r, w * r), self))
 

@@ -65,8 +65,8 @@ def is_transposed_convolution(node: Node) -> bool:
     stride, padding, output_padding, groups, dilation = transposed_settings(node)
     settings = [stride, padding, output_padding, dilation]
     weight, bias = node.inputs[1], node.inputs[2]
-    return (groups.is_constant and is_matrix(weight, 4) and bias.is_constant and settings_known(settings)
-            and (bias.constant is None or is_matrix(bias, 1)))
+    return (groups.is_constant and is_matrix(weight, 4) and settings_known(settings)
+            and bias.is_constant and (bias.constant is None or is_matrix(bias, 1)))
 
 
 def transposed_settings(node: Node) -> tuple[Value, Value, Value, Value, Value]:

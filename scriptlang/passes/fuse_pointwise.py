@@ -101,7 +101,9 @@ def dependencies(nodes: list[Node], analysis: AliasAnalysis) -> list[set[int]]:
 
 def producers(node: Node) -> Iterator[Node]:
     """The nodes of the same block whose results a node, or one inside it, uses."""
-    inside = [node, *(n for b in node.blocks for n in (*b.walk(), b.end))] if node.blocks else [node]
+    inside = [node]
+    for block in node.blocks:
+        inside += [*block.walk(), block.end]
     inside += [inner.end for n in inside[1:] for inner in n.blocks]
     for user in inside:
         for v in user.inputs:

@@ -22,7 +22,7 @@ R = TypeVar("R")
 class ScriptFunction(Caller, Generic[P, R]):
     """A compiled function.  Calling it runs it on its engine.
 
-    `schema`, `graph` and `code` show it; `python_function` is what it was compiled from, if anything.
+    `schema`, `graph` and `code` show it; `python_function` is what it was compiled from, or None.
     """
 
     python_function = None
@@ -190,8 +190,8 @@ class ScriptObjectFacade:
         elif name in cls.properties and cls.properties[name][1]:
             ScriptMethod(cls.methods[cls.properties[name][1]], self)(value)
         else:
-            raise AttributeError(f"{cls.name} has no attribute {name!r} that can be set; a compiled "
-                                 "class has the attributes it was compiled with")
+            raise AttributeError(f"{cls.name} has no attribute {name!r} that can be set; a "
+                                 "compiled class has the attributes it was compiled with")
 
     def __dir__(self):
         cls = self._type
@@ -426,7 +426,7 @@ def signature_of(function: Function, python_function=None):
 
 def wrap(value: Any, engine: Engine, limits: Limits | None = None) -> Any:
     """What a user sees of a run-time value, also inside containers: modules become ScriptModules,
-    objects of classes that were compiled from Python instances of them, members of Enums members."""
+    objects of classes compiled from Python instances of them, members of Enums members."""
     if type(value) in UNCHANGED or isinstance(value, Tensor):
         return value
     return _Wrapping(engine, limits, {}).wrap(value)
@@ -450,7 +450,7 @@ UNCHANGED = (Tensor, int, float, bool, str, complex, type(None))
 
 
 class _Wrapping:
-    """One value on its way to the user; `seen` holds the objects made, by the id of the original."""
+    """One value on its way to a user; `seen` holds the objects made, by the id of the original."""
 
     def __init__(self, engine: Engine, limits: Limits | None, seen: dict[int, Any]):
         self.engine, self.limits, self.seen = engine, limits, seen

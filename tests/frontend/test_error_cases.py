@@ -40,7 +40,7 @@ ELSEWHERE = {
     ("sugared.py", "cannot be iterated over"): "`iterate` refuses first",
     ("sugared.py", "can only be called directly"): "special forms are seen at the call",
     ("sugared.py", "'takes no arguments'"): "classes of archives, whose code is compiled",
-    ("module_types.py", "cannot be compiled: "): "what is not inferable is refused where it is used",
+    ("module_types.py", "cannot be compiled: "): "what is not inferable is refused where used",
 }
 """(part of the file's name, part of the call) -> where it is tested, or why nothing reaches it."""
 
@@ -75,7 +75,7 @@ def is_maker(func: ast.expr) -> bool:
 
 
 class Noted:
-    """While it is open the front-end lines that are on the stack when an error is made are noted."""
+    """While it is open, the front-end lines on the stack when an error is made are noted."""
 
     CLASSES = (CompileError, matching.Mismatch, environment.Unusable)
 

@@ -444,8 +444,9 @@ class CallsStars(nn.Module):
         return x * scale
 
     def forward(self, x):
-        return scriptlang.cat([self.add(x, 1, 2), self.add(x, by=3), self.add(x, 5, scale=1.0, by=x),
-                          self.inner(x), self.inner(x, x, q=2.0)])
+        return scriptlang.cat([self.add(x, 1, 2), self.add(x, by=3),
+                               self.add(x, 5, scale=1.0, by=x), self.inner(x),
+                               self.inner(x, x, q=2.0)])
 
 
 def test_methods_with_stars_where_every_call_is_known():

@@ -27,7 +27,8 @@ class Programs:
 
     def text(self) -> str:
         body = self.block(1, 0, 5)
-        return "\n".join(["def f(a: int, b: int) -> int:", "    c = 1", *body, "    return a + b + c"])
+        return "\n".join(["def f(a: int, b: int) -> int:", "    c = 1", *body,
+                          "    return a + b + c"])
 
     def block(self, indent: int, depth: int, most: int) -> list[str]:
         lines: list[str] = []
@@ -70,7 +71,8 @@ class Programs:
         if kind == "for":
             lines = [f"{pad}for {counter} in range({self.random.randint(0, 4)}):"]
         else:
-            lines = [f"{pad}{counter} = 0", f"{pad}while {counter} < 4:", f"{pad}    {counter} += 1"]
+            lines = [f"{pad}{counter} = 0", f"{pad}while {counter} < 4:",
+                     f"{pad}    {counter} += 1"]
         lines += self.block(indent + 1, depth + 1, 3)
         if kind == "for":
             lines.append(f"{pad}    c = (c + {counter}) % 1009")

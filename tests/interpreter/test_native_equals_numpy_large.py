@@ -1,5 +1,5 @@
-"""native = numpy on tensors with enough elements for the ways that go by vectors, blocks or columns,
-and on a few more than those, for what is left over."""
+"""native = numpy on tensors with enough elements for the ways that go by vectors, blocks or
+columns, and on a few more than those, for what is left over."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the native engine does quickly with texts, orders and divisions is what the Python engine does."""
+"""Texts, orders and divisions: what the native engine does quickly, the Python engine does, too."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def test_floats_of_texts():
 
 def changed(text: str) -> List[str]:
     return [text.upper(), text.lower(), text.swapcase(), text.capitalize(), text.strip(),
-            text.lstrip(" \t"), text.rstrip("xyz "), text.replace("a", "bcd"), text.replace("ab", ""),
-            "<{}|{}>".format(text, len(text)), "{}{{}}".format(text, 1), ",".join(text.split("a")),
-            text + "!" + text, text.title()]
+            text.lstrip(" \t"), text.rstrip("xyz "), text.replace("a", "bcd"),
+            text.replace("ab", ""), "<{}|{}>".format(text, len(text)), "{}{{}}".format(text, 1),
+            ",".join(text.split("a")), text + "!" + text, text.title()]
 
 
 @pytest.mark.parametrize("size", (0, 1, 7, 8, 15, 16, 63, 64, 65, 200))

@@ -53,7 +53,8 @@ def samples():
             ([12, 12], [3, 3], 1, [24, 24], [24, 24]), ([6, 5, 5], [3, 3, 3], 1, 3 * [4], 3 * [4])):
         n, x = len(size), A.normal(2, 4, *size)
         yield call(f"conv{n}d", x, A.normal(4, 2, *kernel), None, [stride], padding, dilation, 2)
-        yield call(f"conv{n}d", x, A.normal(3, 4, *kernel), A.normal(3), [stride], padding, dilation)
+        yield call(f"conv{n}d", x, A.normal(3, 4, *kernel), A.normal(3), [stride], padding,
+                   dilation)
 
 
 SAMPLES = list(samples())

@@ -67,15 +67,15 @@ def test_the_inverse_of_a_short_time_transform_gives_the_signal_back():
 
 
 COMPLEX = {"float32": "complex64", "float64": "complex128"}
-LENGTHS = (1, 2, 3, 4, 5, 7, 9, 12, 16, 30, 31, 37, 60, 64, 74, 100, 256, 257, 400, 1000, 1024, 2310,
-           4099, 8192)
+LENGTHS = (1, 2, 3, 4, 5, 7, 9, 12, 16, 30, 31, 37, 60, 64, 74, 100, 256, 257, 400, 1000, 1024,
+           2310, 4099, 8192)
 
 
 @pytest.mark.skipif("native" not in test_fused.ENGINES, reason="needs the native engine")
 @pytest.mark.parametrize("lines", [1, 3, 7, 8, 17, 40])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_lines_of_every_kind_of_length(lines, dtype):
-    """Products of small primes, primes, powers of two; alone, and as many as fill vectors or not."""
+    """Products of small primes, primes, powers of 2; alone, and as many as fill vectors or not."""
     random = np.random.default_rng(lines)
     tolerance = {"float32": 3e-6, "float64": 1e-13}[dtype]
 

@@ -32,7 +32,8 @@ def call(which: str, name: str, *args, limits: Limits | None = None):
             given.append(value)
         else:
             inputs.append(graph.constant(value, T.NONE if value is None else a.type))
-    graph.block.add_return(graph.insert(name.split(".")[0], inputs, [T.TENSOR], schema=schema).output)
+    result = graph.insert(name.split(".")[0], inputs, [T.TENSOR], schema=schema).output
+    graph.block.add_return(result)
     return engine(which).run(Function("f", schema_of_graph("f", graph), graph), given, None, limits)
 
 

@@ -10,8 +10,9 @@ from scriptlang.tensors import from_numpy
 from tests.ops.harness import Arrays, TorchDtype, both_tests, call
 
 A = Arrays("geometry")
-FACTS = ("size stride dim numel element_size storage_offset is_contiguous is_floating_point is_complex "
-         "is_signed is_same_size is_set_to is_conj is_neg is_leaf is_inference is_nonzero item").split()
+FACTS = ("size stride dim numel element_size storage_offset is_contiguous is_floating_point "
+         "is_complex is_signed is_same_size is_set_to is_conj is_neg is_leaf is_inference "
+         "is_nonzero item").split()
 PREDICATES = "isnan isinf isfinite isposinf isneginf signbit isreal logical_not".split()
 
 
@@ -21,7 +22,7 @@ def samples():
     special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1], np.float32)
     for x in (f, i, b, wave, special, A.normal(), A.normal(0, 2)):
         for name in FACTS:
-            if name == "stride" and not x.size:      # numpy's arrays without elements have other ones
+            if name == "stride" and not x.size:      # numpy's empty arrays have other ones
                 continue
             yield call(name, x, *([x] if name in ("is_same_size", "is_set_to") else []))
         for name in PREDICATES:
@@ -44,9 +45,9 @@ def samples():
         yield call("moveaxis", x, 0, -1)
         yield call("_to_copy", x, dtype=TorchDtype(6))
         yield call("_unsafe_view", x, [3, 2])
-    for name in ("not_equal", "less", "less_equal", "greater", "greater_equal", "multiply", "divide",
-                 "subtract", "true_divide", "heaviside", "nextafter", "arctan2", "logaddexp2",
-                 "special_xlog1py", "special_xlogy", "equal"):
+    for name in ("not_equal", "less", "less_equal", "greater", "greater_equal", "multiply",
+                 "divide", "subtract", "true_divide", "heaviside", "nextafter", "arctan2",
+                 "logaddexp2", "special_xlog1py", "special_xlogy", "equal"):
         yield call(name, f, A.normal(2, 3))
         yield call(name, i, i)
     for name in ("__iand__", "__ior__", "__ixor__", "__ilshift__", "__irshift__"):

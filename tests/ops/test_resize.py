@@ -42,7 +42,8 @@ def samples():
         for align in (False, True):
             for mode in (0, 1, 2):
                 yield call("grid_sampler", image, grid, mode, padding, align)
-            yield call("grid_sampler", volumes, grid[:, None, :2][..., [0, 1, 1]], 0, padding, align)
+            yield call("grid_sampler", volumes, grid[:, None, :2][..., [0, 1, 1]], 0, padding,
+                       align)
             # Each step is rounded to the type of the elements.
             for mode in (0, 1, 2):
                 yield call("grid_sampler", image.astype("float16"), grid[:, :1].astype("float16"),

@@ -1,4 +1,4 @@
-"""The native engine shares big operators out to threads: no result depends on how many there are."""
+"""The native engine shares big operators out to threads: no result depends on their number."""
 
 from __future__ import annotations
 

@@ -93,5 +93,6 @@ def test_promotion_is_refused(name):
     dtype = dtypes.BY_NAME[name]
     assert dtypes.promote(dtype, dtype) is dtype
     assert dtypes.promote(dtype, dtypes.float16) is dtypes.float16
-    with pytest.raises(RuntimeError, match="Promotion for uint16, uint32, uint64 types is not supp"):
+    with pytest.raises(RuntimeError,
+                       match="Promotion for uint16, uint32, uint64 types is not supported"):
         dtypes.promote(dtype, dtypes.int64)

@@ -90,7 +90,8 @@ SL_INLINE void butterfly(Point<V> (&a)[2]) {
 }
 template <class V>
 SL_INLINE void butterfly(Point<V> (&a)[3]) {
-  Point<V> sum = a[1] + a[2], apart = scaled(turned_back(a[1] - a[2]), Number<V>(0.86602540378443864676));
+  Point<V> sum = a[1] + a[2];
+  Point<V> apart = scaled(turned_back(a[1] - a[2]), Number<V>(0.86602540378443864676));
   Point<V> middle = a[0] - scaled(sum, Number<V>(0.5));
   a[0] = a[0] + sum;
   a[1] = middle + apart;
@@ -351,8 +352,8 @@ T* transform_lanes(const FourierPlan<T>& f, T* x, T* y) {
 
 // ---- whole transforms
 
-// Calls f(V, first line, lines, two areas of `points`) for all lines: as many at a time as there are
-// lanes, or one by one where there are few.
+// Calls f(V, first line, lines, two areas of `points`) for all lines: as many at a time as there
+// are lanes, or one by one where there are few.
 template <class T, class F>
 void for_each_lanes(int64_t lines, int64_t points, F f) {
   const int64_t width = lines < kLanes<T> / 2 ? 1 : kLanes<T>, area = 2 * width * points;

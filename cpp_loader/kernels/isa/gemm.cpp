@@ -174,15 +174,15 @@ void multiply_block(const Gemm<T>& g, int64_t top, int64_t bottom, int64_t first
   }
 }
 
-// Into how many pieces of rows and of panels a product is cut for several threads, and in which order
-// these come: neighbours go to one thread.
+// Into how many pieces of rows and of panels a product is cut for several threads, and in which
+// order these come: neighbours go to one thread.
 struct Pieces {
   int64_t rows = 1, panels = 1;
   bool panels_first = false;
 };
 
-// Pieces of rows leave to each thread what it made itself: the next operator gives it the same rows.
-// Pieces of panels let each weight be read by one thread, but all of A by every one.
+// Pieces of rows leave to each thread what it made itself: the next operator gives it the same
+// rows. Pieces of panels let each weight be read by one thread, but all of A by every one.
 template <class T>
 Pieces pieces_of(const Gemm<T>& g, int64_t panels, int64_t work) {
   const int64_t threads = min_of(thread_count(), max_of(1, work / kChunkWork));

@@ -92,8 +92,8 @@ float extreme(int64_t n, const float* x) {
   return Least ? _mm512_reduce_min_ps(top) : _mm512_reduce_max_ps(top);
 }
 
-// Writes exp(x - top) where y is given; the sum of all, block by block. What lies n further is asked
-// for: rows follow each other, and this pass is the one that memory does not hold up.
+// Writes exp(x - top) where y is given; the sum of all, block by block. What lies n further is
+// asked for: rows follow each other, and this pass is the one that memory does not hold up.
 float exp_sum(int64_t n, const float* x, float top, float* y) {
   F16 shift = all(top);
   float total = 0;

@@ -7,8 +7,8 @@
 namespace scriptlang::kernels::SL_ISA {
 namespace {
 
-// Applies what comes after the activation to sums that lie in `piece`, and writes them. In the result
-// itself, whose memory may be far, they could not be read again before they are there.
+// Applies what comes after the activation to sums that lie in `piece`, and writes them. In the
+// result itself, whose memory may be far, they could not be read again before they are there.
 template <class T>
 SL_NOINLINE void finish_tile(const Tile<T>& t, T* piece, int rows, int vectors) {
   constexpr int W = kLanes<T>;

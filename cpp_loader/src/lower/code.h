@@ -139,7 +139,7 @@ namespace scriptlang::lower {
   X(COPY_RAW, "ab")            /* a = b; neither is counted */                                    \
   X(COPY, "ab")                /* a = b */                                                        \
   X(MOVE, "ab")                /* a = b; b = None */                                              \
-  X(CALL, "axn")               /* a = the callee's result, of what c rows of the moves from x name */ \
+  X(CALL, "axn")               /* a = the callee's result, of what c moves from x on name */      \
   X(CALL_PROVEN, "axn")        /* the same, where the numbers among the arguments are proven */  \
   X(CONSTANT, "ax")            /* a = constant x of the function */                               \
   X(RESET, "a")                /* a = None */                                                     \
@@ -154,7 +154,7 @@ namespace scriptlang::lower {
   X(JUMP_FALSE, "bj")                                                                             \
   X(COUNT, "cabj")             /* when int a < int b: c = a, a = a + 1, go x steps on; account */ \
   X(OP, "ax")                  /* a = operator of call x */                                       \
-  X(OP_LENT, "ax")             /* the same; it sees the arguments where they are, uncounted */      \
+  X(OP_LENT, "ax")             /* the same; it sees the arguments where they are, uncounted */    \
   X(OP_MANY, "ax")             /* operator of call x; results go to the slots from a on */        \
   X(FLOAT_CALL, "ab")          /* a = function(b) */                                              \
   X(FLOAT_CALL_TWO, "abc")     /* a = function(b, c) */                                           \
@@ -249,7 +249,8 @@ struct Step {
 static_assert(sizeof(Step) == 32, "two steps a cache line");
 
 // One of the moves that lay out the arguments of a call or the items of a tuple or list (which go
-// nowhere else), or of those that take a tuple apart: of these Int, Float and Bool raise TypeError for anything else, and Nowhere drops the value.
+// nowhere else), or of those that take a tuple apart: of these Int, Float and Bool raise TypeError
+// for anything else, and Nowhere drops the value.
 struct Fill {
   enum Kind : int32_t {
     Raw,  // a copy of what is not counted

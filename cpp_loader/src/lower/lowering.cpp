@@ -283,7 +283,8 @@ void Lowering::give_back(int32_t slot) {
     empty = moved || uncounted(tags(k));
   }
   bool number = empty && f_.results == 1 && slot < int32_t(tags_.size()) && uncounted(tags(slot));
-  emit(Op::RET, offset_of(slot), 0, int32_t(f_.results)).x = number ? kNothingAtAll : empty ? kNothingCounted : kCounted;
+  emit(Op::RET, offset_of(slot), 0, int32_t(f_.results)).x =
+      number ? kNothingAtAll : empty ? kNothingCounted : kCounted;
 }
 
 // Leaves None in a register, once everybody has what was there.

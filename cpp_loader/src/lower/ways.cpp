@@ -175,7 +175,8 @@ void Lowering::follow(int32_t block, int64_t work) {
       names.erase(named(reg(i)));
       push(e.kind, e.index);
       if (stack_.back().kind == Entry::Move) stack_.back().kept = e.kept;
-    } else if (i.op == Opcode::DROPR && heir != names.end() && shape_.flow.left[pc_] == Flow::kUnread) {
+    } else if (i.op == Opcode::DROPR && heir != names.end() &&
+               shape_.flow.left[pc_] == Flow::kUnread) {
       heir->second.kind = Entry::Move;
       heir->second.kept = false;
     } else {

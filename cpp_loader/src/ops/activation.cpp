@@ -119,7 +119,8 @@ Tensor nan_to_num(Args args, const Tensor& into) {
     return unary_result(self, Unary::k_copy, "nan_to_num", Rule::kSame);
   }
   double largest = largest_finite(self.dtype());
-  double p[kernels::kParams] = {args.number(1, 0.0), args.number(2, largest), args.number(3, -largest)};
+  double p[kernels::kParams] = {args.number(1, 0.0), args.number(2, largest),
+                                args.number(3, -largest)};
   return unary_result(self, Unary::k_nan_to_num, "nan_to_num", Rule::kSame, p, into);
 }
 

@@ -91,8 +91,8 @@ void run_block(const Attention& a, int64_t b, int64_t h, int64_t first, int64_t 
   kernels::kernels().gemm<T>().multiply(g);
 }
 
-// Into how many blocks the rows of each of `heads` are cut: none too tall for the cache, and when the
-// threads would not all have as many, more of them.
+// Into how many blocks the rows of each of `heads` are cut: none too tall for the cache, and when
+// the threads would not all have as many, more of them.
 int64_t block_count(int64_t heads, int64_t rows, int64_t keys) {
   const int64_t most = block_rows(keys), fewest = std::max<int64_t>(1, (rows + most - 1) / most);
   const int64_t threads = kernels::thread_count();

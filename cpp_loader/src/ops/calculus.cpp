@@ -111,7 +111,8 @@ Steps steps_of(const Value& v, const Tensor& self, int64_t dim) {
            "element of spacing to have one value for each of the ", self.size(dim),
            " places along dimension ", dim, ", got a tensor of size ", to_string(places.sizes()));
   int64_t n = places.size(0);
-  s.uneven = sub(view_slice(places, 0, 1, n), view_slice(places, 0, 0, std::max<int64_t>(n - 1, 0)));
+  s.uneven = sub(view_slice(places, 0, 1, n),
+                 view_slice(places, 0, 0, std::max<int64_t>(n - 1, 0)));
   return s;
 }
 
@@ -132,8 +133,8 @@ Value gradient(const Tensor& self, const Value& spacing, const Value& dims, int6
   }
   const List* many = spacing.is_list() ? &spacing.as_list() : nullptr;
   SL_CHECK(!many || many->size() == axes.size(), "torch.gradient expected spacing to be "
-           "unspecified, a scalar, or a list of length ", axes.size(), ", but got a list of length ",
-           many ? many->size() : 0);
+           "unspecified, a scalar, or a list of length ", axes.size(),
+           ", but got a list of length ", many ? many->size() : 0);
   SL_CHECK(self.dim() > 0 || axes.empty(), "torch.gradient expected a tensor with dimensions");
   std::vector<Tensor> results;
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -146,8 +147,8 @@ Value gradient(const Tensor& self, const Value& spacing, const Value& dims, int6
 // ---- covariance
 
 Tensor checked_weights(const Tensor& w, int64_t n, const char* name) {
-  SL_CHECK(w.dim() <= 1, "cov(): expected ", name, " to have one or fewer dimensions but got ", name,
-           " with ", w.dim(), " dimensions");
+  SL_CHECK(w.dim() <= 1, "cov(): expected ", name, " to have one or fewer dimensions but got ",
+           name, " with ", w.dim(), " dimensions");
   SL_CHECK(w.dim() <= 1 && w.numel() == n, "cov(): expected ", name, " to have the same numel as "
            "there are observations in the input but got ", w.numel(), " != ", n);
   Tensor numbers = contiguous_as(w, ScalarType::Float64);
@@ -162,9 +163,9 @@ Tensor covariance(const Tensor& self, int64_t correction, const Tensor& fweights
   SL_CHECK(self.dim() <= 2, "cov(): expected input to have two or fewer dimensions but got an "
            "input with ", self.dim(), " dimensions");
   SL_CHECK(self.dtype() != ScalarType::Bool, "cov(): bool dtype is not supported for input");
-  SL_CHECK(!fweights.defined() || is_integral(fweights.dtype(), false), "cov(): expected fweights to "
-           "have integral dtype but got fweights with ", dtype_display_name(fweights.dtype()),
-           " dtype");
+  SL_CHECK(!fweights.defined() || is_integral(fweights.dtype(), false),
+           "cov(): expected fweights to have integral dtype but got fweights with ",
+           dtype_display_name(fweights.dtype()), " dtype");
   SL_CHECK(!aweights.defined() || is_floating(aweights.dtype()), "cov(): expected aweights to have "
            "floating point dtype but got aweights with ", dtype_display_name(aweights.dtype()),
            " dtype");

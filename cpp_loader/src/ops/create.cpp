@@ -296,10 +296,12 @@ SL_OP(aten_logspace_Tensor_Tensor) { op_aten_logspace(ctx, args, out); }
 SL_OP(aten_logspace_Tensor_Scalar) { op_aten_logspace(ctx, args, out); }
 SL_OP(aten_logspace_Scalar_Tensor) { op_aten_logspace(ctx, args, out); }
 SL_OP(aten_range_step) {
-  out[0] = range(args.scalar(0), args.scalar(1), args.scalar(2), options(args, 3, ScalarType::Float32));
+  out[0] = range(args.scalar(0), args.scalar(1), args.scalar(2),
+                 options(args, 3, ScalarType::Float32));
 }
 SL_OP(aten_range) {
-  out[0] = range(args.scalar(0), args.scalar(1), Scalar(int64_t{1}), options(args, 2, ScalarType::Float32));
+  out[0] = range(args.scalar(0), args.scalar(1), Scalar(int64_t{1}),
+                 options(args, 2, ScalarType::Float32));
 }
 SL_OP(aten_eye) {
   out[0] = eye(args.integer(0), args.integer(0), options(args, 1, ScalarType::Float32));

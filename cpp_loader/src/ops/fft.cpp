@@ -84,8 +84,8 @@ int64_t working_bytes(int64_t n, int64_t lines, int64_t item) {
 
 // Transforms every line of `self` along `dim`, cut or filled with zeros, to n points of `dtype`'s
 // complex type (or to n real numbers).
-Tensor transformed(const Tensor& self, int64_t dim, int64_t n, Kind kind, bool inverse, double scale,
-                   ScalarType dtype) {
+Tensor transformed(const Tensor& self, int64_t dim, int64_t n, Kind kind, bool inverse,
+                   double scale, ScalarType dtype) {
   const ScalarType real = to_real(dtype), complex = to_complex(dtype);
   Tensor x = contiguous_as(self, kind == Kind::kFromReal ? real : complex);
   std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().end());
@@ -476,8 +476,8 @@ Tensor istft(const Tensor& self, int64_t n_fft, const Value& hop, const Value& l
   // A real signal is made of the first half of the frequencies, whatever the others are.
   Tensor t = return_complex
                  ? transformed(lines, 2, n_fft, Kind::kComplex, true, scale, self.dtype())
-                 : transformed(view_slice(lines, 2, 0, n_fft / 2 + 1), 2, n_fft, Kind::kToReal, true,
-                               scale, self.dtype());
+                 : transformed(view_slice(lines, 2, 0, n_fft / 2 + 1), 2, n_fft, Kind::kToReal,
+                               true, scale, self.dtype());
   Tensor result;
   if (return_complex) {
     result = overlapped<Complex>(to_dtype(t, ScalarType::Complex128), f, center, wanted);

@@ -11,8 +11,8 @@ struct FourierPlan {
   std::vector<int64_t> dims, sizes;
 };
 
-// Whole spectra; half ones of real signals; signals of half spectra; half spectra whose last axis is
-// transformed first.
+// Whole spectra; half ones of real signals; signals of half spectra; half spectra whose last axis
+// is transformed first.
 enum class Spectrum { kWhole, kHalf, kToReal, kHalfByLast };
 
 using Order = std::vector<int64_t>;  // dimensions, the slowest first

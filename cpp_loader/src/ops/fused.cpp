@@ -1,5 +1,5 @@
-// The optimiser's own operators: what follows a layer, and the linear layer with a packed weight and
-// what follows it (a result to add, an activation) done in the same pass over memory.
+// The optimiser's own operators: what follows a layer, and the linear layer with a packed weight
+// and what follows it (a result to add, an activation) done in the same pass over memory.
 #include <algorithm>
 #include <string>
 

@@ -53,7 +53,8 @@ constexpr int64_t kWorthThreads = 100'000;  // multiplications
 bool settle(Args args, Transposed* t, std::vector<int64_t>* sizes) {
   const Tensor &x = args.tensor(0), &w = args.tensor(1), &bias = args.opt_tensor(2);
   if (x.dim() != 4 || w.dim() != 4 || !is_float(x) || !is_float(w)) return false;
-  if (args.integer(6) != 1 || x.size(1) != w.size(0) || w.numel() == 0 || !is_whole(w)) return false;
+  if (args.integer(6) != 1 || x.size(1) != w.size(0)) return false;
+  if (w.numel() == 0 || !is_whole(w)) return false;
   if (bias.defined() && (bias.dim() != 1 || bias.size(0) != w.size(1) || !is_float(bias))) {
     return false;
   }
@@ -222,7 +223,8 @@ const float* packed_spread(const Transposed& t, const Tensor& w) {
 // patches: [in rows][in columns][taps][outputs].
 void gather_row(const Work& work, const float* patches, int64_t h, float* y) {
   const Axis &down = work.t.axes[0], &across = work.t.axes[1];
-  const int64_t outputs = work.t.outputs, line = across.kernel * outputs, end = across.out * outputs;
+  const int64_t outputs = work.t.outputs;
+  const int64_t line = across.kernel * outputs, end = across.out * outputs;
   for (int64_t i = 0; i < end; ++i) y[i] = work.row.defined() ? work.bias()[i % outputs] : 0.0f;
   for (int64_t tap = 0; tap < down.kernel; ++tap) {
     int64_t from = h + down.padding - tap;

@@ -258,9 +258,10 @@ SL_OP(aten_take_along_dim) {
     return;
   }
   int64_t dim = wrap_dim(args.integer(2), self.dim());
-  SL_CHECK(self.dim() > 0 && self.dim() == index.dim(), "torch.take_along_dim(): input and indices should have the "
-           "same number of dimensions, but got ", self.dim(), " dimensions for input, and ",
-           index.dim(), " dimensions for indices");
+  SL_CHECK(self.dim() > 0 && self.dim() == index.dim(),
+           "torch.take_along_dim(): input and indices should have the same number of dimensions, "
+           "but got ", self.dim(), " dimensions for input, and ", index.dim(),
+           " dimensions for indices");
   std::vector<int64_t> a(self.sizes().begin(), self.sizes().end());
   std::vector<int64_t> b(index.sizes().begin(), index.sizes().end());
   a[size_t(dim)] = b[size_t(dim)] = 1;

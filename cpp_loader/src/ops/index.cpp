@@ -80,7 +80,7 @@ std::vector<Tensor> without_masks(const Tensor& self, const std::vector<Tensor>&
   return plain;
 }
 
-// Adds what the places of `index`, expanded to the shape of the result, are worth along a dimension.
+// Adds what the places of `index`, expanded to the result's shape, are worth along a dimension.
 void add_offsets(std::vector<int64_t>& offsets, const Tensor& index, int64_t dim, int64_t size,
                  int64_t step) {
   auto offset_of = [&](int64_t place) {

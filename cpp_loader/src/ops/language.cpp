@@ -57,7 +57,8 @@ Value format(const Value* values, int64_t count) {
     if (at == text.size() || text[at] != '}') continue;
     out.add(text.substr(begin, at - 1 - begin));
     if (used >= count) {
-      raise(ErrorKind::RuntimeError, "Too few arguments for format string: ", values[0].as_string());
+      raise(ErrorKind::RuntimeError, "Too few arguments for format string: ",
+            values[0].as_string());
     }
     out.add(values[used++]);
     begin = ++at;

@@ -283,8 +283,9 @@ namespace {
 bool equal_tensors(const Value& a, const Value& b) {
   Tensor same = binary_result(a.as_tensor(), b.as_tensor(), kernels::Binary::k_eq, "eq",
                               Rule::kToBool);
-  SL_CHECK(same.numel() == 1, "Boolean value of Tensor with ", same.numel() ? "more than one" : "no",
-           " value", same.numel() ? "" : "s", " is ambiguous");
+  SL_CHECK(same.numel() == 1, "Boolean value of Tensor with ",
+           same.numel() ? "more than one" : "no", " value", same.numel() ? "" : "s",
+           " is ambiguous");
   return *same.data<bool>();
 }
 size_t find_tensor(const List& list, const Value& wanted) {

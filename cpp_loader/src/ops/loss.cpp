@@ -224,9 +224,10 @@ Tensor cosine_embedding(Args args) {
   const Tensor& target = args.tensor(2);
   int64_t dims = args.tensor(0).dim();
   SL_CHECK(target.dim() <= 1, "0D or 1D target tensor expected, multi-target not supported");
-  SL_CHECK(dims == target.dim() + 1 && args.tensor(1).dim() == dims, target.dim(), "D target tensor "
-           "expects ", target.dim() + 1, "D input tensors, but found inputs with sizes ",
-           to_string(args.tensor(0).sizes()), " and ", to_string(args.tensor(1).sizes()), ".");
+  SL_CHECK(dims == target.dim() + 1 && args.tensor(1).dim() == dims, target.dim(),
+           "D target tensor expects ", target.dim() + 1,
+           "D input tensors, but found inputs with sizes ", to_string(args.tensor(0).sizes()),
+           " and ", to_string(args.tensor(1).sizes()), ".");
   const Tensor &a = args.tensor(0), &b = args.tensor(1);
   auto squares = [](const Tensor& t) {
     return add(sum_over(mul(t, t), {t.dim() - 1}), Scalar(1e-12));

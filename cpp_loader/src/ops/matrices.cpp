@@ -65,7 +65,8 @@ Tensor identity_like(const Tensor& a) {
 Tensor triangle(const Tensor& a, bool upper) {
   Tensor copy = clone(to_contiguous(a));
   int64_t rows = a.size(a.dim() - 2), columns = a.size(a.dim() - 1);
-  Tensor flat = reshape(copy, {rows * columns ? copy.numel() / (rows * columns) : 0, rows, columns});
+  const int64_t each = rows * columns;
+  Tensor flat = reshape(copy, {each ? copy.numel() / each : 0, rows, columns});
   for (int64_t i = 0; flat.numel() > 0 && i < rows; ++i) {
     Tensor row = view_select(flat, 1, i);
     Tensor zeros = upper ? view_slice(row, 1, 0, std::min(i, columns))

@@ -250,8 +250,8 @@ SL_OP(aten_prelu) {
   const Tensor& weight = args.tensor(1);
   SL_CHECK(self.dtype() == weight.dtype(), "prelu: Type promoting not supported. Got ",
            dtype_display_name(self.dtype()), " and ", dtype_display_name(weight.dtype()));
-  SL_CHECK(weight.dim() <= 1, "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = ",
-           weight.dim());
+  SL_CHECK(weight.dim() <= 1,
+           "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = ", weight.dim());
   // The weight lies along the channels.
   int64_t channels = self.dim() > 1 ? self.size(1) : 1;
   SL_CHECK(weight.numel() == 1 || weight.numel() == channels,

@@ -428,8 +428,8 @@ void for_windows(const Window& w, F f) {
 // Elements of an image that are a piece worth a thread, and pieces of one.
 constexpr int64_t kPieceElements = 16384, kMostPieces = 16;
 
-// Means of all pixels. The rows of an image are summed by pieces, then these: as many pieces for any
-// number of threads, so that sums do not depend on it.
+// Means of all pixels. The rows of an image are summed by pieces, then these: as many pieces for
+// any number of threads, so that sums do not depend on it.
 Tensor whole_average_last(const Tensor& self, const Window& w) {
   const auto& functions = *kernels::kernels().last_pool;
   const int64_t images = self.size(0), channels = self.size(1), pixels = w.in_pixels();

@@ -275,9 +275,9 @@ Tensor vector_norm(const Tensor& self, double p, const Dims& dims, bool keepdim,
            "as input. Got ", dtype_display_name(self.dtype()));
   ScalarType computed = result == ScalarType::Float64 ? result : ScalarType::Float32;
   for (int64_t d : dims) {
-    SL_CHECK(real.size(d) > 0 || !(std::isinf(p) || p < 0), "linalg.vector_norm cannot compute the ",
-             p, " norm on the dimension ", d, " because this dimension is empty and the operation "
-             "does not have an identity");
+    SL_CHECK(real.size(d) > 0 || !(std::isinf(p) || p < 0),
+             "linalg.vector_norm cannot compute the ", p, " norm on the dimension ", d,
+             " because this dimension is empty and the operation does not have an identity");
   }
   const RowFunction* function = nullptr;
   if (p == 2) {

@@ -85,7 +85,8 @@ SL_OP(aten_norm_except_dim) {
     out[0] = norm_over(ctx, v, Value(args.integer(1)), all, false);
     return;
   }
-  out[0] = norm_over(ctx, v, Value(args.integer(1)), all_but(v.dim(), wrap_dim(dim, v.dim())), true);
+  std::vector<int64_t> others = all_but(v.dim(), wrap_dim(dim, v.dim()));
+  out[0] = norm_over(ctx, v, Value(args.integer(1)), others, true);
 }
 SL_OP(aten_embedding_renorm_) {
   embedding_renorm(args.tensor(0), args.tensor(1), args.number(2), args.number(3));

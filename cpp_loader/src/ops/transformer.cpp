@@ -21,8 +21,10 @@ enum MaskType : int64_t { kAttentionMask = 0, kPaddingMask = 1, kMergedMask = 2 
 // [batch, heads, rows, keys]. Its type says which two dimensions a mask of two has.
 Tensor spread_mask(const Tensor& given, const Value& type, IntSpan scores) {
   int64_t batch = scores[0], keys = scores[3];
-  if (given.dim() == 2)
-    SL_CHECK(!type.is_none(), "Mask Type should be defined: 0 for a mask (L, L), 1 for one of (B, L)");
+  if (given.dim() == 2) {
+    SL_CHECK(!type.is_none(),
+             "Mask Type should be defined: 0 for a mask (L, L), 1 for one of (B, L)");
+  }
   int64_t kind = given.dim() == 2 ? type.as_int() : kMergedMask;
   Tensor mask = to_dtype(given, ScalarType::Bool);
   auto is = [&](IntSpan size) { return IntSpan(mask.sizes()) == size; };

@@ -88,7 +88,8 @@ Tensor empty_permuted(IntSpan sizes, IntSpan layout, ScalarType type) {
     if (fits) seen[d] = true;
   }
   SL_CHECK(fits, "Number of dimensions in size does not match the length of the physical_layout; "
-           "i.e. len(size) = ", sizes.size, " is not equal to len(physical_layout) = ", layout.size);
+           "i.e. len(size) = ", sizes.size, " is not equal to len(physical_layout) = ",
+           layout.size);
   Tensor t = Tensor::empty(sizes, type);
   std::vector<int64_t> strides(size_t(sizes.size), 1);
   int64_t next = 1;

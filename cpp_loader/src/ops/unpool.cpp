@@ -103,8 +103,8 @@ void fractional_max_pool(const Tensor& self, int64_t n, const Ints& kernel, cons
   int64_t planes = checked_numel(sizes);
   sizes.insert(sizes.end(), output.begin(), output.end());
   SL_CHECK(samples.dim() == 3 && samples.size(2) == n && samples.numel() == planes * n,
-           "fractional_max_pool", n, "d: expected _random_samples with ", n, " numbers for each of ",
-           planes, " planes, got size ", to_string(samples.sizes()));
+           "fractional_max_pool", n, "d: expected _random_samples with ", n,
+           " numbers for each of ", planes, " planes, got size ", to_string(samples.sizes()));
   ScalarType type = self.dtype() == ScalarType::Float64 ? ScalarType::Float64 : ScalarType::Float32;
   SL_CHECK(is_floating(self.dtype()), "\"fractional_max_pool", n, "d\" not implemented for '",
            dtype_display_name(self.dtype()), "'");

@@ -283,7 +283,9 @@ void resize_band(const Plane& p, ScalarType type, const FloatTaps* down, const F
     if (down) {
       const int32_t* place = &down->place[size_t(i * down->width)];
       const int32_t count = down->count[size_t(i)];
-      for (int32_t k = 0; k < count; ++k) taps[size_t(k)] = narrow + (place[k] - top) * p.out_columns;
+      for (int32_t k = 0; k < count; ++k) {
+        taps[size_t(k)] = narrow + (place[k] - top) * p.out_columns;
+      }
       f.combine(p.out_columns, count, taps.data(), &down->weight[size_t(i * down->width)], sum);
     } else if (plain) {
       std::copy_n(narrow + (i - first) * p.out_columns, p.out_columns, sum);

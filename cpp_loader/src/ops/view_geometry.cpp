@@ -56,7 +56,9 @@ inline void copy_geometry(const Tensor& t, int64_t* sizes, int64_t* strides) {
 }  // namespace
 
 // A view of all of a tensor; a tensor that nobody else has is one.
-static Tensor whole(const Tensor& t) { return t.as_strided(t.sizes(), t.strides(), t.storage_offset()); }
+static Tensor whole(const Tensor& t) {
+  return t.as_strided(t.sizes(), t.strides(), t.storage_offset());
+}
 static Tensor whole(Tensor&& t) {
   if (t.impl()->refs.load(std::memory_order_acquire) != 1) return whole(t);
   t.impl()->requires_grad = false;

@@ -27,7 +27,7 @@ struct Dict : Counted {
     return last ? &last->value : look_up(key);
   }
   void set(const Value& key, Value value);
-  // What is to be written over where the key was found last, by the run that owns the dict; or null.
+  // The value where the key was found last, for the run that owns the dict to write over; or null.
   Value* found_again(const Value& key) {
     Entry* last = is_own() ? found_last(key) : nullptr;
     return last ? &last->value : nullptr;

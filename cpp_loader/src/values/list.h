@@ -49,7 +49,8 @@ struct List : Counted {
   Value take(size_t at);  // removes it
   void push(Value value);
   void append(Value&& value) {  // the same, quick for the run's own lists of Values
-    bool quick = size_ && kind_ == Kind::Values && (size_ + 1) * sizeof(Value) <= bytes_ && is_own();
+    bool quick = size_ && kind_ == Kind::Values && (size_ + 1) * sizeof(Value) <= bytes_ &&
+                 is_own();
     if (__builtin_expect(!quick, 0)) return push(std::move(value));
     new (values() + size_) Value(std::move(value));
     ++size_;

@@ -1,0 +1,76 @@
+"""What CONTRIBUTING.md says of lines: they are at most 100 columns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+COLUMNS = 100
+
+SOURCES = ("*.py", "*.cpp", "*.h", "*.hpp", "*.inc", "*.def", "*.lark", "*.cmake", "*.cmake.in",
+           "CMakeLists.txt", ".ci/*")
+"""Files of the repository whose lines are counted."""
+
+NOT_OURS = ("build", "dist", "*.egg-info", "__pycache__", ".*")
+"""Folders that tools make.  So are environments and builds, whatever their names (`MARKS`)."""
+
+MARKS = ("pyvenv.cfg", "CMakeCache.txt")
+"""Files that only folders made by tools have."""
+
+EXEMPT = {
+    "cpp_loader/src/ops/ops.def":
+        "generated; one operator a line, with its whole schema, which is read line by line",
+}
+"""Files whose lines may be longer, each with its reason."""
+
+
+def is_ours(folder: Path) -> bool:
+    if folder.name == ".ci":
+        return True
+    return not any(fnmatch(folder.name, pattern) for pattern in NOT_OURS) \
+        and not any((folder / mark).exists() for mark in MARKS)
+
+
+def sources(root: Path) -> Iterator[str]:
+    """The names, from `root` on, of the files below it that are sources."""
+    for folder, inner, files in os.walk(root):
+        inner[:] = sorted(name for name in inner if is_ours(Path(folder, name)))
+        for file in sorted(files):
+            name = Path(folder, file).relative_to(root).as_posix()
+            if any(fnmatch(text, pattern) for pattern in SOURCES for text in (file, name)):
+                yield name
+
+
+def long_lines(root: Path, name: str) -> list[str]:
+    """Where, and how long, the lines of a file are that have too many columns."""
+    lines = (root / name).read_text(encoding="utf-8").split("\n")
+    return [f"{name}:{number}: {len(line)} columns" for number, line in enumerate(lines, 1)
+            if len(line) > COLUMNS]
+
+
+def test_lines_are_not_too_long():
+    found = [line for name in sources(ROOT) if name not in EXEMPT
+             for line in long_lines(ROOT, name)]
+    assert not found, f"over {COLUMNS} columns:\n" + "\n".join(found)
+
+
+def test_exempt_files_have_long_lines():
+    assert set(EXEMPT) <= set(sources(ROOT))
+    for name in EXEMPT:
+        assert long_lines(ROOT, name), f"{name} needs no exemption any more"
+
+
+def test_a_long_line_is_found(tmp_path):
+    texts = {"a.py": "é" * 100 + "\n" + "x" * 101, "b/CMakeLists.txt": "y" * 102 + "\n",
+             ".ci/run": "\n\n" + "z" * 103, "notes.md": "x" * 200, "build/c.py": "x" * 200,
+             "env/d.py": "x" * 200, "env/pyvenv.cfg": ""}
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    found = [line for name in sources(tmp_path) for line in long_lines(tmp_path, name)]
+    assert sorted(found) == [".ci/run:3: 103 columns", "a.py:2: 101 columns",
+                             "b/CMakeLists.txt:1: 102 columns"]
