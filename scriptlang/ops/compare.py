@@ -7,9 +7,9 @@ import numpy as np
 from .. import dtypes
 from ..dtypes import bool as BOOL
 from ..tensors import Tensor
-from .elementwise import (apply, array_of, cast, check_broadcast, check_fits, check_kind,
-                          check_writable, lying, overlaps_itself,
-                          declare_pointwise, store)
+from .elementwise import (apply, array_of, cast, check_apart, check_broadcast, check_fits,
+                          check_kind, check_writable, declare_pointwise, lying, overlaps_itself,
+                          store)
 from .table import declare, primitive
 
 COMPARISONS = {"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal,
@@ -43,7 +43,7 @@ for _name, _f, _kinds in (
         ("isnan", lambda a: a != a, "buifc"), ("isinf", np.isinf, "buifc"),
         ("isfinite", np.isfinite, "buifc"), ("isposinf", lambda a: a == np.inf, "buif"),
         ("isneginf", lambda a: a == -np.inf, "buif"), ("isreal", lambda a: a.imag == 0, "buifc"),
-        ("signbit", lambda a: np.signbit(a) if a.dtype.kind == "f" else a < 0, "buif")):
+        ("signbit", lambda a: np.signbit(a) if a.dtype.kind in "fV" else a < 0, "buif")):
     declare_pointwise(_name, "", _predicate(_name, _f, _kinds))
 
 LOGICAL = {"logical_and": np.logical_and, "logical_or": np.logical_or,
@@ -131,7 +131,7 @@ def where(condition, self, other):
     dtype = dtypes.result_type(self, other)
     if condition.dtype.name not in ("bool", "uint8"):
         raise RuntimeError("where expected condition to be a boolean tensor, but got a tensor with "
-                           f"dtype {DISPLAY[condition.dtype.name]}")
+                           f"dtype {dtypes.DISPLAY[condition.dtype.name]}")
     check_broadcast(condition, self, other)
     mask = condition._array
     for choice in (self, other):
@@ -257,6 +257,7 @@ def copy_(self, src, non_blocking):
     if src is self:
         return self
     check_writable(self)
+    check_apart(self, src)
     if check_broadcast(self, src) != self._size:
         raise RuntimeError(f"output with shape {list(self._size)} doesn't match the broadcast "
                            f"shape {list(check_broadcast(self, src))}")

@@ -26,9 +26,10 @@ ROW_MAJOR = frozenset(f"aten::{name}" for name in (
 class Form:
     """How a form follows from `base`, an operator with a kernel.
 
-    kind: "out", "create" (an "out" form of a function that makes a tensor from sizes and
-    numbers), "in_place", "become" (a view in place), "copy" (of a view), "on_copy" (which
-    keeps the order of the dimensions in memory), "on_row_major_copy".
+    kind: "out", "typed_out" (whose output says what is computed with), "create" (an "out" form of
+    a function that makes a tensor from sizes and numbers), "in_place", "become" (a view in place),
+    "copy" (of a view), "on_copy" (which keeps the order of the dimensions in memory),
+    "on_row_major_copy".
     outs: how many arguments of an "out" form are written; they follow all others.
     """
 
@@ -38,8 +39,8 @@ class Form:
 
     @property
     def kernel(self) -> Callable:
-        if self.kind == "out":
-            return out_kernel(self.base.kernel, self.outs)
+        if self.kind in ("out", "typed_out"):
+            return out_kernel(self.base.kernel, self.outs, self.kind == "typed_out")
         return KERNELS[self.kind](self.base.kernel)
 
 
@@ -80,7 +81,11 @@ def out_form(schema: Schema, candidates: Iterable[Any]) -> Form | None:
         return creation_form(candidates, plain)
     if found.schema.is_mutable or [r.type for r in found.schema.returns] != [a.type for a in outs]:
         return None
-    return Form("out", found, len(outs))
+    return Form("typed_out" if found.schema.name in TYPED else "out", found, len(outs))
+
+
+TYPED = frozenset(f"aten::{name}" for name in ("sum", "prod", "nansum", "cumsum", "cumprod"))
+"""Where no `dtype`, their last argument, is given, it is that of the output."""
 
 
 OPTIONS = ("dtype", "layout", "device", "pin_memory")
@@ -106,10 +111,12 @@ def same_arguments(operators: Iterable[Any], arguments: Iterable[Argument]):
         (a.name, a.type) for a in op.schema.arguments]), None)
 
 
-def out_kernel(kernel: Callable, count: int) -> Callable:
+def out_kernel(kernel: Callable, count: int, typed: bool = False) -> Callable:
     def form(*args):
-        outs = args[len(args) - count:]
-        result = kernel(*args[:len(args) - count])
+        given, outs = args[:len(args) - count], args[len(args) - count:]
+        if typed and given[-1] is None:
+            given = (*given[:-1], outs[0].dtype.code)
+        result = kernel(*given)
         results = result if count > 1 else (result,)
         for target, value in zip(outs, results):
             store_into(target, value)
@@ -139,9 +146,15 @@ def store_into(target: Tensor | list[Tensor], value: Tensor | list[Tensor]) -> N
 
 
 def in_place(kernel: Callable) -> Callable:
-    from .elementwise import store
+    from .elementwise import check_apart, store
 
-    return lambda self, *args: store(self, kernel(self, *args))
+    def form(self, *args):
+        for other in args:
+            if isinstance(other, Tensor):
+                check_apart(self, other)
+        return store(self, kernel(self, *args))
+
+    return form
 
 
 def copying(kernel: Callable) -> Callable:

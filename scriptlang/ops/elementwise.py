@@ -10,7 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..dtypes import DISPLAY, DType
 from ..tensors import Tensor
-from .layout import copied, laid, laid_like, pointwise_order
+from .layout import copied, is_dense, laid, laid_like, pointwise_order
 from .table import declare
 
 def array_of(x: Any, dtype: DType, working: np.dtype | None = None) -> np.ndarray:
@@ -116,7 +116,7 @@ def cast(x: Tensor, dtype: DType) -> Tensor:
         return x
     with np.errstate(all="ignore"):
         array = x._array
-        if array.dtype.kind == "c" and dtype.kind != "c":
+        if array.dtype.kind == "c" and dtype.kind not in "cb":
             array = array.real
         if dtype.kind in "ui" and x.dtype.kind in "fc" and dtype.itemsize != 4:
             array = array.astype(np.float64).astype(np.int64)
@@ -181,6 +181,29 @@ def check_writable(target: Tensor) -> None:
         raise RuntimeError("unsupported operation: more than one element of the written-to tensor "
                            "refers to a single memory location. Please clone() the tensor before "
                            "performing the operation.")
+
+
+def check_apart(target: Tensor, other: Tensor, same: bool = True) -> None:
+    """Raise where elements of the two share memory, though not each with its own.
+
+    same: whether each may share it with its own.
+    """
+    if target is other and same or target.storage is not other.storage:
+        return
+    if target is not other:
+        if not target.numel() or not other.numel() or not is_dense(target) or not is_dense(other):
+            return                                       # nothing shared, or hard to tell
+        (a, b), (c, d) = place_of(target), place_of(other)
+        if b <= c or d <= a or same and (a, b, target._stride) == (c, d, other._stride):
+            return
+    raise RuntimeError("unsupported operation: some elements of the input tensor and the "
+                       "written-to tensor refer to a single memory location. Please clone() the "
+                       "tensor before performing the operation.")
+
+
+def place_of(x: Tensor) -> tuple[int, int]:
+    """Where the bytes of a dense tensor begin and end in its storage."""
+    return x._offset * x.dtype.itemsize, (x._offset + x.numel()) * x.dtype.itemsize
 
 
 def resize_to(target: Tensor, value: Tensor) -> Tensor:

@@ -7,8 +7,8 @@ import numpy as np
 from .. import dtypes
 from ..tensors import Tensor, wrap_dim
 from .derived import on_copy
-from .elementwise import (DISPLAY, array_of, cast, check_broadcast, check_fits, check_writable,
-                          unsupported)
+from .elementwise import (DISPLAY, array_of, cast, check_apart, check_broadcast, check_fits,
+                          check_writable, unsupported)
 from .table import declare, primitive
 
 
@@ -19,8 +19,16 @@ def check_indices(index: np.ndarray, n: int, dim: int) -> None:
         raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {n}")
 
 
+def check_count(self: Tensor, indices) -> None:
+    """There may be as many indices as dimensions, though a mask may stand for none or for many."""
+    if len(indices) > len(self._size):
+        raise IndexError(f"too many indices for tensor of dimension {len(self._size)} "
+                         f"(got {len(indices)})")
+
+
 def numpy_key(self: Tensor, indices) -> tuple:
     """A numpy index equal to PyTorch's list of optional index tensors."""
+    check_count(self, indices)
     key = []
     dim = 0
     for i in indices:
@@ -30,6 +38,8 @@ def numpy_key(self: Tensor, indices) -> tuple:
             continue
         array = i._array
         if i.dtype.name in ("bool", "uint8"):
+            if not array.ndim:                           # names no dimension
+                continue
             mask = array.astype(bool)
             have = self._size[dim:dim + mask.ndim]
             if mask.shape != have:
@@ -37,16 +47,23 @@ def numpy_key(self: Tensor, indices) -> tuple:
                 raise IndexError(f"The shape of the mask {list(mask.shape)} at index {d} does not "
                                  f"match the shape of the indexed tensor {list(self._size)} at "
                                  f"index {dim + d}")
-            key += list(np.nonzero(mask)) if mask.ndim else [bool(mask)]
+            key += np.nonzero(mask)
             dim += mask.ndim
             continue
         if i.dtype.kind not in "iu":
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         if dim >= len(self._size):
             raise IndexError(f"too many indices for tensor of dimension {len(self._size)}")
-        check_indices(array, self._size[dim], dim)
+        if all(self._size):                              # else nothing is looked up
+            check_indices(array, self._size[dim], dim)
+        elif array.size and not self._size[dim]:
+            raise IndexError("index is out of bounds for dimension with size 0")
+        else:
+            array = np.zeros_like(array)
         key.append(array.astype(np.int64, copy=False))
         dim += 1
+    if indices and not dim:
+        raise RuntimeError("there is nothing to index with but masks without dimensions")
     if dim > len(self._size):
         raise IndexError(f"too many indices for tensor of dimension {len(self._size)} (got {dim})")
     return tuple(key)
@@ -59,7 +76,7 @@ def numpy_key(self: Tensor, indices) -> tuple:
 def index(self, indices):
     key = numpy_key(self, indices)
     try:
-        return Tensor._wrap(np.asarray(self._array[key]))
+        return Tensor._wrap(np.asarray(self._array[key], order="C"))
     except IndexError as e:
         if "broadcast" in str(e):
             shapes = ", ".join(str(list(i._size)) for i in indices if i is not None)
@@ -68,19 +85,36 @@ def index(self, indices):
         raise
 
 
+def only_mask(indices) -> Tensor | None:
+    """The one mask among indices, if there is nothing else but whole dimensions."""
+    given = [i for i in indices if i is not None]
+    one = len(given) == 1 and given[0].dtype.name in ("bool", "uint8")
+    return given[0] if one else None
+
+
 def index_put_(self, indices, values, accumulate=False):
+    check_count(self, indices)
+    mask = only_mask(indices) if values.numel() == 1 and not accumulate else None
+    if mask is not None:
+        if mask.dtype.name != "bool":
+            raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype "
+                               "unsigned char")
+        values = cast(values, self.dtype)
+        values = values._as_view((), (), values._offset)
+        if not mask.dim():                               # all of it or nothing
+            self._array[bool(mask._array)] = values._array
+            return self
     key = numpy_key(self, indices)
-    if values.dtype is not self.dtype and values.dim():
+    if values.dtype is not self.dtype:
         raise RuntimeError("Index put requires the source and destination dtypes match, got "
                            f"{self.dtype.name} for the destination and {values.dtype.name} for the "
                            "source.")
-    value = cast(values, self.dtype)._array
+    for t in (*indices, values):
+        if t is not None and mask is None:
+            check_apart(self, t, same=False)
     target = self._array[key].shape
-    if value.ndim > len(target):
-        while value.ndim > len(target) and value.shape[0] == 1:
-            value = value[0]
     try:
-        value = np.broadcast_to(value, target)
+        value = np.broadcast_to(values._array, target)
     except ValueError:
         raise RuntimeError(f"shape mismatch: value tensor of shape {list(values._size)} cannot be "
                            f"broadcast to indexing result of shape {list(target)}") from None
@@ -163,19 +197,20 @@ REDUCE = {"add": np.add, "sum": np.add, "multiply": np.multiply, "prod": np.mult
 
 def scatter_(self, dim, index, src, reduce=None):
     dim = check_gather(self, dim, index, "scatter")
+    if not index.numel():
+        check_writable(self)
+        return self
     if isinstance(src, Tensor):
         if src.dtype is not self.dtype:
             raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
         if any(n > m for n, m in zip(index._size, src._size)):
             raise RuntimeError(f"Expected index {list(index._size)} to be no larger than src "
                                f"{list(src._size)}")
-        value = src._array[tuple(slice(n) for n in index._size)] if src._size else src._array
+        value = src._array[tuple(slice(n) for n in index._size or [1] * src.dim())]
     else:
         check_fits(src, self.dtype)
         value = array_of(src, self.dtype)
     check_writable(self)
-    if not index.numel():
-        return self
     target = self._array if self._size else self._array.reshape(1)
     key = grid(index, dim) if index._size else (index._array.reshape(1),)
     if not self._size:
@@ -451,7 +486,7 @@ def index_reduce_(self, dim, index, source, reduce, include_self):
 @primitive("aten::take(Tensor self, Tensor index) -> Tensor")
 def take(self, index):
     check_indices(index._array, self.numel(), 0)
-    return Tensor._wrap(np.asarray(self._array.reshape(-1)[index._array]))
+    return Tensor._wrap(np.asarray(self._array.reshape(-1)[index._array], order="C"))
 
 
 @primitive("aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor")

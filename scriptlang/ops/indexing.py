@@ -26,6 +26,8 @@ def set_item(x: Tensor, key, value) -> None:
     if any(i is not None for i in indices):
         if value.dtype is not x.dtype:
             value = call("aten::to", (value, x.dtype))
+        while value.dim() and value.size(0) == 1:
+            value = value.squeeze(0)
         call("aten::index_put_", (view, indices, value))
         return
     while value.dim() > view.dim() and value.size(0) == 1:
@@ -65,9 +67,11 @@ def split(x: Tensor, key) -> tuple[Tensor, list]:
             indices.append(None)
             dim += 1
         else:
-            wide = p.dim() if p.dtype.name in ("bool", "uint8") else 1
+            mask = p.dtype.name in ("bool", "uint8")
+            if mask and not p.dim():                     # all of x or nothing, in a new dimension
+                x, p = call("aten::unsqueeze", (x, dim)), p.reshape([1])
             indices.append(p)
-            dim += max(wide, 1) if wide else 0
+            dim += p.dim() if mask else 1
     return x, indices
 
 

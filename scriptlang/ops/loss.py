@@ -19,6 +19,13 @@ def _difference(self: Tensor, target: Tensor) -> Tensor:
     return self - target
 
 
+def _typed_as(self: Tensor, loss: Tensor) -> Tensor:
+    """A loss that PyTorch writes into a tensor of that type."""
+    if not torch.can_cast(loss.dtype, self.dtype):
+        raise RuntimeError("the losses can't be cast to the desired output type")
+    return loss.to(self.dtype)
+
+
 def _reduced(loss: Tensor, reduction: int) -> Tensor:
     if reduction == 1:
         return loss.mean()
@@ -63,7 +70,7 @@ def huber_loss(self: Tensor, target: Tensor, reduction: int = 1, delta: float = 
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     z = _difference(self, target).abs()
     loss = torch.where(z <= delta, z * z * 0.5, (z - 0.5 * delta) * delta)
-    return _reduced(_laid_as(loss, self, reduction), reduction)
+    return _reduced(_laid_as(_typed_as(self, loss), self, reduction), reduction)
 
 
 @composite("aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int "
@@ -90,7 +97,7 @@ def binary_cross_entropy_with_logits(self: Tensor, target: Tensor, weight: Optio
         loss = (1 - target) * self - torch.log_sigmoid(self)
     if weight is not None:
         loss = loss * weight
-    return _reduced(loss, reduction)
+    return _reduced(_typed_as(target, loss), reduction)
 
 
 @composite("aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> "
@@ -117,8 +124,8 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool,
 
 @composite("aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor")
 def soft_margin_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
-    loss = torch.log1p((-target * self).exp())
-    return _reduced(_laid_as(loss, self, reduction), reduction)
+    loss = torch.log1p((-_typed_as(self, target * self)).exp())
+    return _reduced(_laid_as(_typed_as(self, loss), self, reduction), reduction)
 
 
 @composite("aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float "

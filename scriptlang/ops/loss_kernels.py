@@ -28,6 +28,8 @@ def nll_parts(x: Tensor, target: Tensor, weight, reduction: int, ignore_index: i
         raise RuntimeError(f"expected scalar type Long but found {DISPLAY[target.dtype.name]}")
     log_p, index = working(x), target._array.astype(np.int64)
     axis = 1 if x.dim() > 1 else 0
+    if axis == 0 and index.shape == (1,):
+        index = index.reshape(())
     if tuple(index.shape) != tuple(s for d, s in enumerate(x._size) if d != axis):
         raise ValueError(f"size mismatch (got input: {list(x._size)}, target: "
                          f"{list(target._size)})")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import List, Optional
 
 import numpy as np
@@ -9,9 +10,10 @@ import numpy as np
 from .. import dtypes
 from ..tensors import Tensor
 from . import functions as torch
-from .elementwise import cast, lying
+from .elementwise import cast, lying, unsupported
 from .layout import rows
 from .numeric import check_same_dtype, finish, working
+from .reduce import sum_dim
 from .table import composite, declare, primitive
 
 
@@ -58,6 +60,8 @@ def check_batches(a: Tensor, b: Tensor) -> None:
 @primitive("aten::dot(Tensor self, Tensor tensor) -> Tensor")
 def dot(self, tensor):
     check_vectors(self, tensor)
+    if self.dtype.kind == "b":
+        raise unsupported("dot", self.dtype)
     return finish(np.dot(working(self), working(tensor)), self.dtype)
 
 
@@ -297,10 +301,11 @@ def einsum(equation, tensors, path):
     if inputs.count(",") + 1 != len(tensors):
         raise RuntimeError(f"einsum(): {inputs.count(',') + 1} subscripts were given for "
                            f"{len(tensors)} operands in {equation!r}")
+    equation, tensors = summed_alone(equation, tensors)
     if any(t.dtype is not tensors[0].dtype for t in tensors):
         if contracts(equation, tensors):
             check_same_dtype("einsum(): expected operands", *tensors)
-        tensors = [cast(t, dtypes.result_type(*tensors)) for t in tensors]
+        tensors = [cast(t, reduce(dtypes.promote, [t.dtype for t in tensors])) for t in tensors]
     plain = rearranged(equation, tensors)
     if plain is not None:
         return plain
@@ -312,6 +317,30 @@ def einsum(equation, tensors, path):
         raise RuntimeError(f"einsum(): {equation!r} does not fit operands of shapes {shapes}: "
                            f"{error}") from None
     return finish(np.array(result, order="C"), tensors[0].dtype)
+
+
+def summed_alone(equation: str, tensors) -> tuple[str, list[Tensor]]:
+    """Sums over dimensions that one operand of integers has alone are int64, as all sums are, and
+    done before the product."""
+    inputs, arrow, output = equation.partition("->")
+    parts = inputs.split(",")
+    if "." in equation or not arrow:
+        return equation, list(tensors)
+    made = []
+    for k, t in enumerate(tensors):
+        labels = parts[k]
+        others = "".join(label for j, part in enumerate(parts) if j != k
+                         for label, n in zip(part, tensors[j]._size) if n != 1)
+        alone = [d for d, label in enumerate(labels) if label not in output + others]
+        if t.dtype.kind not in "bui" or not alone or len(labels) != t.dim():
+            pass                                         # as it is, or an error to come
+        elif len(set(labels)) != len(labels):
+            t = cast(t, dtypes.int64)
+        elif len(parts) == 1 or any(t._size[d] != 1 for d in alone):
+            t = sum_dim(t, alone)
+            parts[k] = "".join(x for d, x in enumerate(labels) if d not in alone)
+        made.append(t)
+    return ",".join(parts) + "->" + output, made
 
 
 def rearranged(equation: str, tensors) -> Tensor | None:

@@ -329,7 +329,13 @@ def pixel_shuffle(self, upscale_factor):
                            f"by the square of upscale_factor, but input.size(-3)={c} is not "
                            f"divisible by {r * r}")
     x = self._array.reshape(math.prod(lead), c // (r * r), r, r, h, w).transpose(0, 1, 4, 2, 5, 3)
-    return Tensor._wrap(in_format_of(x.reshape(*lead, c // (r * r), h * r, w * r), self))
+    return fresh(x.reshape(*lead, c // (r * r), h * r, w * r), self)
+
+
+def fresh(array: np.ndarray, self: Tensor) -> Tensor:
+    """A result that lies as its image does and shares no memory with it."""
+    made = in_format_of(array, self)
+    return Tensor._wrap(made.copy("K") if np.may_share_memory(made, self._array) else made)
 
 
 @primitive("aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor")
@@ -340,7 +346,7 @@ def pixel_unshuffle(self, downscale_factor):
         raise RuntimeError(f"pixel_unshuffle expects height and width to be divisible by "
                            f"downscale_factor, but got {h}x{w} and {r}")
     x = self._array.reshape(math.prod(lead), c, h // r, r, w // r, r).transpose(0, 1, 3, 5, 2, 4)
-    return Tensor._wrap(in_format_of(x.reshape(*lead, c * r * r, h // r, w // r), self))
+    return fresh(x.reshape(*lead, c * r * r, h // r, w // r), self)
 
 
 @primitive("aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor")
@@ -350,4 +356,4 @@ def channel_shuffle(self, groups):
         raise RuntimeError(f"Number of channels must be divisible by groups. Got {c} channels and "
                            f"{groups} groups.")
     x = self._array.reshape(n, groups, c // groups, *rest).swapaxes(1, 2)
-    return Tensor._wrap(in_format_of(x.reshape(self._size), self))
+    return fresh(x.reshape(self._size), self)

@@ -91,10 +91,15 @@ def run(graph: Graph) -> bool:
             made.add(node.output)
     for v in made:
         with graph.at(v.node):
-            constant = graph.constant(known[v].contiguous(), v.type, like=v.node)
+            constant = graph.constant(alone(known[v]), v.type, like=v.node)
         v.replace_all_uses_with(constant)
         v.node.destroy()
     return bool(made)
+
+
+def alone(value: Tensor) -> Tensor:
+    """The tensor as it lies; a copy of it where it keeps more memory than its own."""
+    return value if value.storage.nbytes <= size_of(value) else value.clone()
 
 
 def constants_of(v: Value, known: dict[Value, Tensor], analysis: AliasAnalysis) -> list:

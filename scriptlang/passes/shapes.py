@@ -449,7 +449,7 @@ def may_reshape(node: Node) -> bool:
     if known is None:
         known = schema.__dict__["_may_reshape"] = not written_first(schema) and any(
             schema.arguments[i].type == T.TENSOR or elementwise for i, elementwise
-            in written(schema)) or form_kind(schema) in ("become", "out", "create")
+            in written(schema)) or form_kind(schema) in ("become", "out", "typed_out", "create")
     return known
 
 

@@ -245,7 +245,67 @@ def polynomials():
     yield call("to", x, TorchDtype(29))
 
 
+def indices():
+    """Masks without dimensions, single values behind masks, values that do not fit, empty ones."""
+    x, mask = A.normal(2, 3), np.array([[True, False, True], [False, True, True]])
+    row, yes, none = np.array([True, False]), np.array(True), np.empty(0, "float32")
+    for self, at, value in (
+            (x, [mask], np.array([3])), (x, [mask], np.array([[3]])), (x, [row], np.array(3)),
+            (x, [np.array([0])], np.array(3)), (x, [mask], A.normal(1, 4)),
+            (x, [np.array([0, 1])], A.normal(1, 2, 3)), (x, [mask & False], A.normal(3)),
+            (x, [mask & False], none), (x[0], [yes], np.float32(3)),
+            (x[0], [~yes], np.float32(3)), (np.float32(1), [yes], np.float32(3)),
+            (x, [yes, np.array([0])], A.normal(3)), (x, [mask.astype("uint8")], np.array([3])),
+            (A.normal(1, 0, 2), [np.array([2])], np.float32(1))):
+        yield call("index_put", self, at, value)
+    yield call("index_put", x, [mask], np.array([3]), True)
+    for self, at in ((np.float32(1), yes), (x, yes), (A.normal(1, 0, 2), np.array([2])),
+                     (A.normal(0, 2), np.array([2]))):
+        yield call("index", self, [at])
+    yield call("index", x, [np.array([0]), yes])
+    yield call("scatter", x, 0, np.empty((0, 1, 2), "int64"), x)
+    yield call("repeat", A.normal(0, 2), [-1, 2])
+    yield call("repeat", x, [-1, 2])
+
+
+def types():
+    """Types of results: of sums in products, of losses that are written into a tensor."""
+    for equation, *shapes in (("ij->", (1, 1)), ("ij->i", (2, 1)), ("ij,jk->i", (2, 2), (2, 1)),
+                              ("ij,jk->i", (2, 2), (2, 2)), ("i,j->", (2,), (2,)),
+                              ("i,i->", (1,), (2,)), ("i,i->", (2,), (2,)), ("ii->", (2, 2)),
+                              ("i,j->j", (2,), (2,)), ("i,j,k->j", (2,), (2,), (2,))):
+        yield call("einsum", equation, [A.integers(0, 9, *s, dtype="int8") for s in shapes])
+    half, wide, whole = A.normal(4, dtype="float16"), A.normal(4, dtype="float64"), np.arange(4)
+    for name in ("huber_loss", "soft_margin_loss", "binary_cross_entropy_with_logits"):
+        for a, b in ((half, wide), (wide, half), (whole, half), (wide, whole)):
+            yield call(name, a, b, *((None, None) if "logits" in name else ()), 0, tolerance=1e-3)
+    yield call("cosine_similarity", np.float32(1.5), half, 0, tolerance=1e-3)
+    yield call("pairwise_distance", np.float32(1.5), np.float32(3))
+    yield call("equal", whole, wide)
+    yield call("equal", whole, whole.astype("float32"))
+    yield call("dot", whole > 1, whole > 1)
+    yield call("masked_fill", whole, whole > 1, np.array(2.5))
+    yield call("masked_fill", whole > 1, whole > 1, np.array(2))
+    yield call("cross_entropy_loss", A.normal(3), np.array([1]))
+    yield call("nll_loss_nd", A.normal(3), np.array([1]))
+    for bound in ((np.nan, None), (None, np.nan), (0.0, np.nan), (np.nan, 1.0)):
+        yield call("clamp", A.normal(3), *bound)
+        yield call("clamp", whole, *bound)
+    yield call("adaptive_max_pool2d", A.normal(0, 2, 3), [4, 2])
+
+
+def outputs():
+    """Sums and products compute in the type of their output."""
+    x, whole = A.normal(2, 3) * 2, A.integers(90, 250, 2, 3)
+    for source in (x, whole):
+        for dtype in ("uint8", "int64", "float64", "float16"):
+            for name in ("sum", "prod"):
+                yield call(name, source, 1, out=np.zeros(2, dtype), tolerance=1e-3)
+            for name in ("cumsum", "cumprod"):
+                yield call(name, source, 1, out=np.zeros((2, 3), dtype), tolerance=1e-3)
+
+
 SAMPLES = [*writes(), *orders(), *histograms(), *sums(), *statistics(), *signals(), *refusals(),
            *circles(), *polynomials(), *numbers(), *nothing(), *masks(),
-           *mixtures(), *parameters(), *large()]
+           *mixtures(), *parameters(), *large(), *indices(), *types(), *outputs()]
 test_recorded, test_pytorch = both_tests("corners", SAMPLES)

@@ -76,7 +76,15 @@ class Writer:
         elif roll < 0.14 and depth < 2:
             self.loop(indent, depth, t, u)
         else:
-            self.emit(indent, *self.random.choice(choices))
+            type, text = self.random.choice(choices)
+            if "add_" in text:                 # of what shares no memory with it, or it may raise
+                text = f"aten::add_({t}, %{self.apart(indent, u)}, %one)"
+            self.emit(indent, type, text)
+
+    def apart(self, indent: str, u: str) -> str:
+        name = self.name()
+        self.lines.append(f"{indent}%{name} : Tensor = aten::neg({u})")
+        return name
 
     def block(self, indent: str, depth: int, inside: dict[str, list[str]] | None = None
               ) -> tuple[str, str]:

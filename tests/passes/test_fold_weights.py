@@ -117,3 +117,17 @@ graph(%y0 : Tensor, %w : Tensor):
 """, w=tensor(1, 4))
     fold_weights.run(graph)
     assert 10 < kinds(graph).count("sum") < 90                 # 64 MB of 160
+
+
+def test_what_is_folded_lies_as_it_did():
+    graph = graph_of("""
+graph(%x : Tensor, %w : Tensor):
+  %half : float = prim::Constant[value=0.5]()
+  %one : int = prim::Constant[value=1]()
+  %turned : Tensor = aten::t(%w)
+  %scaled : Tensor = aten::mul(%turned, %half)
+  %y : Tensor = aten::add(%x, %scaled, %one)
+  return (%y)
+""", w=tensor(2, 3))
+    assert fold_weights.run(graph)
+    assert graph.outputs[0].node.inputs[1].constant.stride() == (1, 3)

@@ -66,6 +66,11 @@ Tensor clamp_numbers(const Tensor& self, const Value& low, const Value& high, co
   Unary op = low.is_none() ? Unary::k_clamp_max : high.is_none() ? Unary::k_clamp_min
                                                                  : Unary::k_clamp;
   ScalarType result = type.get();
+  for (double bound : {p.values[0], p.values[1]}) {
+    if (!std::isnan(bound)) continue;
+    return binary_result(self, Scalar(bound), kernels::Binary::k_add, "clamp", Rule::kSame,
+                         nullptr, into);
+  }
   if (into.defined()) {
     check_can_cast(result, into.dtype());
     return unary_result(self, op, "clamp", Rule::kSame, p.values, into);

@@ -49,7 +49,6 @@ Tensor masked_fill(const Tensor& self, const Tensor& mask, const Value& value,
     const Tensor& v = value.as_tensor();
     SL_CHECK(v.dim() == 0, "masked_fill_ only supports a 0-dimensional value tensor, but got "
              "tensor with ", v.dim(), " dimension(s).");
-    check_can_cast(v.dtype(), self.dtype());
   }
   Scalar number = Scalar::of(value);
   check_fits(number, self.dtype());

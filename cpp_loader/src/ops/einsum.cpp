@@ -101,16 +101,19 @@ Tensor arranged(const Operand& o, const std::vector<int>& labels) {
   return o.tensor.as_strided(sizes, strides, o.tensor.storage_offset());
 }
 
-void sum_out(Operand& o, const std::vector<int>& kept) {
+// Sums of integers are int64; before a product, dimensions of one element are no sums.
+void sum_out(Operand& o, const std::vector<int>& kept, bool last = false) {
+  bool sums = last;
   std::vector<int64_t> dims;
   std::vector<int> labels;
   for (size_t i = 0; i < o.labels.size(); ++i) {
     if (has(kept, o.labels[i])) labels.push_back(o.labels[i]);
     else dims.push_back(int64_t(i));
+    if (!has(kept, o.labels[i]) && o.tensor.size(int64_t(i)) != 1) sums = true;
   }
   if (dims.empty()) return;
   Tensor summed = sum_over(o.tensor, dims);
-  o.tensor = to_dtype(summed, o.tensor.dtype());
+  o.tensor = sums ? summed : to_dtype(summed, o.tensor.dtype());
   o.labels = labels;
 }
 
@@ -119,8 +122,12 @@ int64_t product_of(IntSpan sizes) { return checked_numel(sizes); }
 // Two operands become one that has the labels in `kept`.
 Operand contract(Operand a, Operand b, const std::vector<int>& kept) {
   std::vector<int> batch, left, right, summed, keep_a = kept, keep_b = kept;
-  keep_a.insert(keep_a.end(), b.labels.begin(), b.labels.end());
-  keep_b.insert(keep_b.end(), a.labels.begin(), a.labels.end());
+  for (int label : b.labels) {  // what has one element in the other is summed before the product
+    if (size_of(b, label) != 1) keep_a.push_back(label);
+  }
+  for (int label : a.labels) {
+    if (size_of(a, label) != 1) keep_b.push_back(label);
+  }
   sum_out(a, keep_a);
   sum_out(b, keep_b);
   for (int label : a.labels) {
@@ -144,7 +151,7 @@ Operand contract(Operand a, Operand b, const std::vector<int>& kept) {
                                    sizes_of(summed)};
   bool contracts = false;
   for (int label : summed) contracts |= size_of(a, label) > 1 && size_of(b, label) > 1;
-  ScalarType type = result_type(a.tensor, b.tensor);
+  ScalarType type = promote(a.tensor.dtype(), b.tensor.dtype());
   bool masks = !contracts && type == ScalarType::Bool;
   if (!contracts) {  // a product element by element
     a.tensor = to_dtype(a.tensor, masks ? ScalarType::UInt8 : type);
@@ -243,7 +250,7 @@ Tensor einsum(const std::string& equation, const std::vector<Tensor>& tensors) {
     operands.erase(operands.begin());
     operands[0] = std::move(joined);
   }
-  sum_out(operands[0], wanted);
+  sum_out(operands[0], wanted, true);
   return arranged(operands[0], wanted);
 }
 
@@ -268,7 +275,8 @@ Tensor tensordot(const Tensor& a, const Tensor& b, const Ints& dims_a, const Int
   for (int label : right.labels) {
     if (!has(left.labels, label)) wanted.push_back(label);
   }
-  return arranged(contract(left, right, wanted), wanted);
+  Operand product = contract(left, right, wanted);
+  return to_dtype(arranged(product, wanted), promote(a.dtype(), b.dtype()));
 }
 
 }  // namespace

@@ -70,6 +70,12 @@ void out(OpFn base, int outs, Context& ctx, Args args, Value* results) {
   }
 }
 
+void typed_out(OpFn base, int outs, Context& ctx, Args args, Value* results) {
+  Value& dtype = args[args.size() - outs - 1];
+  if (dtype.is_none()) dtype = int64_t(args.tensor(args.size() - outs).dtype());
+  out(base, outs, ctx, args, results);
+}
+
 void create(OpFn base, int, Context& ctx, Args args, Value* results) {
   constexpr int kMost = 8, kOptions = 4;  // dtype, layout, device, pin_memory
   int inputs = args.size() - 1;

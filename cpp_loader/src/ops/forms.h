@@ -8,6 +8,8 @@ namespace scriptlang::forms {
 
 // What `base` gives is written into the last `outs` arguments, which take its shape.
 void out(OpFn base, int outs, Context& ctx, Args args, Value* results);
+// The same, `base` computing in the type of the output where its last argument does not say one.
+void typed_out(OpFn base, int outs, Context& ctx, Args args, Value* results);
 // `base` makes a tensor of the last argument's type from the others; that is written into it.
 void create(OpFn base, int, Context& ctx, Args args, Value* results);
 // What `base` gives is written into the first argument.

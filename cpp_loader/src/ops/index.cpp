@@ -1,6 +1,8 @@
 // Indexing expressions: any mixture of indices, masks and whole dimensions.
 #include "index.h"
 
+#include <algorithm>
+
 #include "forms.h"
 #include "pointwise.h"
 #include "reduce.h"
@@ -38,18 +40,13 @@ struct Places {
   bool after_contiguous = false;  // `after` is one run: only its length counts
 };
 
-// A mask without dimensions chooses all of self or nothing: it becomes a mask of one element, and
-// self gets a dimension for it.
-void spread_whole_masks(Tensor& self, std::vector<Tensor>& indices) {
-  int64_t dim = 0;
-  for (Tensor& index : indices) {
-    if (index.defined() && is_mask(index) && index.dim() == 0) {
-      SL_CHECK(dim <= self.dim(), "too many indices for tensor of dimension ", self.dim());
-      self = view_unsqueeze(self, dim);
-      index = view_unsqueeze(index, 0);
-    }
-    dim += index.defined() && is_mask(index) ? index.dim() : 1;
-  }
+// A mask without dimensions names none.
+void drop_whole_masks(std::vector<Tensor>& indices) {
+  auto whole = [](const Tensor& t) { return t.defined() && is_mask(t) && t.dim() == 0; };
+  auto end = std::remove_if(indices.begin(), indices.end(), whole);
+  if (end == indices.end()) return;
+  indices.erase(end, indices.end());
+  SL_CHECK(!indices.empty(), "there is nothing to index with but masks without dimensions");
 }
 
 std::vector<Tensor> without_masks(const Tensor& self, const std::vector<Tensor>& indices) {
@@ -155,9 +152,14 @@ Places resolve(const Tensor& self, const std::vector<Tensor>& given) {
   else places.after = offsets_of(sizes[1], strides[1], itemsize);
   memory::ask(checked_numel(shape), 8);
   places.chosen.assign(size_t(checked_numel(shape)), 0);
+  const bool none = checked_numel(places.sizes) == 0;  // then nothing is looked up
   for (int64_t d = 0; d < int64_t(indices.size()); ++d) {
     const Tensor& index = indices[size_t(d)];
     if (!index.defined()) continue;
+    if (none && self.size(d) == 0 && checked_numel(shape) > 0) {
+      raise(ErrorKind::IndexError, "index is out of bounds for dimension with size 0");
+    }
+    if (none) continue;
     add_offsets(places.chosen, view_expand(index, shape), d, self.size(d),
                 self.stride(d) * itemsize);
   }
@@ -200,7 +202,8 @@ void gather_elements(const Places& p, const char* from, char* to, int64_t itemsi
 
 // One index, of integers, into a contiguous tensor: there is nothing to resolve.
 bool is_one_index(const Tensor& self, const std::vector<Tensor>& indices, int64_t* dim) {
-  if (!self.is_contiguous() || int64_t(indices.size()) > self.dim()) return false;
+  if (!self.is_contiguous() || self.numel() == 0) return false;
+  if (int64_t(indices.size()) > self.dim()) return false;
   *dim = -1;
   for (size_t d = 0; d < indices.size(); ++d) {
     if (!indices[d].defined()) continue;
@@ -237,14 +240,13 @@ Tensor nonzero(const Tensor& self) {
   return out;
 }
 
-Tensor index_tensor(const Tensor& given, const std::vector<Tensor>& given_indices) {
+Tensor index_tensor(const Tensor& self, const std::vector<Tensor>& given_indices) {
   int64_t dim;
-  if (is_one_index(given, given_indices, &dim)) {
-    return parts_along(given, dim, given_indices[size_t(dim)]);
+  if (is_one_index(self, given_indices, &dim)) {
+    return parts_along(self, dim, given_indices[size_t(dim)]);
   }
-  Tensor self = given;
   std::vector<Tensor> indices = given_indices;
-  spread_whole_masks(self, indices);
+  drop_whole_masks(indices);
   Places places = resolve(self, indices);
   Tensor out = Tensor::empty(places.sizes, self.dtype());
   if (out.numel() == 0) return out;
@@ -261,33 +263,24 @@ Tensor index_tensor(const Tensor& given, const std::vector<Tensor>& given_indice
   return out;
 }
 
-void index_put(const Tensor& given, const std::vector<Tensor>& given_indices,
-               const Tensor& values, bool accumulate) {
-  check_not_read_only(given);
-  Tensor self = given;
-  std::vector<Tensor> indices = given_indices;
-  spread_whole_masks(self, indices);
-  SL_CHECK(values.dtype() == self.dtype() || values.dim() == 0,
-           "Index put requires the source and destination dtypes match, got ",
-           dtype_display_name(self.dtype()), " for the destination and ",
-           dtype_display_name(values.dtype()), " for the source.");
+void index_put(const Tensor& self, const std::vector<Tensor>& given, const Tensor& values,
+               bool accumulate) {
+  check_not_read_only(self);
+  std::vector<Tensor> indices = given;
+  drop_whole_masks(indices);
   if (!accumulate && values.numel() == 1 && values.dim() <= 1 && indices.size() == 1 &&
       indices[0].defined() && is_mask(indices[0]) && indices[0].dtype() == ScalarType::Bool &&
       indices[0].dim() > 0 && indices[0].sizes() == self.sizes() && !overlaps_itself(self)) {
     // One number wherever the mask is true.
-    Tensor one = view_as_shape(to_dtype(values, self.dtype()), IntSpan());
+    Tensor one = Tensor::empty(IntSpan(), self.dtype());  // it may be an element of self
+    copy_into(one, view_as_shape(values, IntSpan()));
     where_result(indices[0], one, self, self.dtype(), self);
     return;
   }
   Places places = resolve(self, indices);
-  if (checked_numel(places.sizes) == 0) return;
   Tensor spread;
-  Tensor squeezed = values;
-  while (squeezed.dim() > int64_t(places.sizes.size()) && squeezed.size(0) == 1) {
-    squeezed = view_select(squeezed, 0, 0);
-  }
   try {
-    spread = contiguous_as(view_expand(squeezed, places.sizes), self.dtype());
+    spread = contiguous_as(view_expand(values, places.sizes), self.dtype());
   } catch (const Error&) {
     raise(ErrorKind::RuntimeError, "shape mismatch: value tensor of shape ",
           to_string(values.sizes()), " cannot be broadcast to indexing result of shape ",
@@ -298,6 +291,7 @@ void index_put(const Tensor& given, const std::vector<Tensor>& given_indices,
     copy_into(apart, spread);
     spread = apart;
   }
+  if (spread.numel() == 0) return;
   char* to = static_cast<char*>(self.raw());
   const char* from = static_cast<const char*>(spread.raw());
   if (!accumulate) {
@@ -346,15 +340,58 @@ Tensor masked_select(const Tensor& self, const Tensor& mask) {
   return index_tensor(wide, {to_contiguous(view_expand(mask, shape))});
 }
 
+// There may be as many indices as dimensions, though a mask may stand for none or for many.
+void check_count(const Tensor& self, const std::vector<Tensor>& indices) {
+  if (int64_t(indices.size()) <= self.dim()) return;
+  raise(ErrorKind::IndexError, "too many indices for tensor of dimension ", self.dim(), " (got ",
+        indices.size(), ")");
+}
+
+// The mask that is all there is but whole dimensions, if so.
+const Tensor* only_mask(const std::vector<Tensor>& indices) {
+  const Tensor* mask = nullptr;
+  for (const Tensor& index : indices) {
+    if (!index.defined()) continue;
+    if (!is_mask(index) || mask != nullptr) return nullptr;
+    mask = &index;
+  }
+  return mask;
+}
+
 }  // namespace
 
-SL_OP(aten_index_Tensor) { out[0] = index_tensor(args.tensor(0), args.opt_tensors(1)); }
-SL_OP(aten_index_Tensor_hacked_twin) {
-  out[0] = index_tensor(args.tensor(0), args.opt_tensors(1));
+void index_put_checked(const Tensor& self, const std::vector<Tensor>& indices,
+                       const Tensor& values, bool accumulate) {
+  check_count(self, indices);
+  const Tensor* mask = accumulate || values.numel() != 1 ? nullptr : only_mask(indices);
+  if (mask != nullptr) {
+    SL_CHECK(mask->dtype() == ScalarType::Bool,
+             "masked_fill_ only supports boolean masks, but got mask with dtype unsigned char");
+    Tensor one = view_as_shape(to_dtype(values, self.dtype()), IntSpan());
+    if (mask->dim() > 0) index_put(self, indices, one, false);
+    else if (*mask->data<bool>()) copy_into(self, one);
+    return;
+  }
+  SL_CHECK(values.dtype() == self.dtype(),
+           "Index put requires the source and destination dtypes match, got ",
+           dtype_display_name(self.dtype()), " for the destination and ",
+           dtype_display_name(values.dtype()), " for the source.");
+  for (const Tensor& index : indices) {
+    if (index.defined()) check_apart(self, index, false);
+  }
+  check_apart(self, values, false);
+  index_put(self, indices, values, accumulate);
 }
-SL_OP(aten__unsafe_index_Tensor) { out[0] = index_tensor(args.tensor(0), args.opt_tensors(1)); }
+
+SL_OP(aten_index_Tensor) {
+  const std::vector<Tensor> indices = args.opt_tensors(1);
+  check_count(args.tensor(0), indices);
+  out[0] = index_tensor(args.tensor(0), indices);
+}
+SL_OP(aten_index_Tensor_hacked_twin) { op_aten_index_Tensor(ctx, args, out); }
+SL_OP(aten__unsafe_index_Tensor) { op_aten_index_Tensor(ctx, args, out); }
 SL_OP(aten_index_put_) {
-  index_put(args.tensor(0), args.opt_tensors(1), args.tensor(2), args.boolean(3));
+  index_put_checked(args.tensor(0), args.opt_tensors(1), args.tensor(2), args.boolean(3));
   out[0] = args.tensor(0);
 }
 SL_OP(aten_index_put__hacked_twin) { op_aten_index_put_(ctx, args, out); }

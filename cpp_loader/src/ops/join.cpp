@@ -167,9 +167,9 @@ Tensor repeat(const Tensor& self, IntSpan repeats) {
   int64_t extra = repeats.size - self.dim();
   std::vector<int64_t> sizes, strides, target, grouped, inner_strides;
   for (int64_t i = 0; i < repeats.size; ++i) {
-    SL_CHECK(repeats[i] >= 0, "Trying to create tensor with negative dimension ", repeats[i]);
     int64_t size = i < extra ? 1 : self.size(i - extra), total;
     SL_CHECK(!__builtin_mul_overflow(size, repeats[i], &total), "repeat: the result is too large");
+    SL_CHECK(total >= 0, "Trying to create tensor with negative dimension ", total);
     target.push_back(total);
     sizes.push_back(repeats[i]);
     strides.push_back(0);

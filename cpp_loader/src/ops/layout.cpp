@@ -171,6 +171,7 @@ SL_OP(aten_type_as) {
   out[0] = convert(args.tensor(0), args.tensor(1).dtype(), false, kPreserve);
 }
 SL_OP(aten_copy_) {
+  check_apart(args.tensor(0), args.tensor(1));
   copy_into(args.tensor(0), args.tensor(1));
   out[0] = args.tensor(0);
 }

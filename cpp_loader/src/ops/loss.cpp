@@ -200,12 +200,12 @@ Tensor norm_along(const Tensor& given, double p, int64_t dim, bool keepdim) {
 
 Tensor pairwise_distance(const Tensor& a, const Tensor& b, double p, double eps, bool keepdim) {
   Tensor difference = add(sub(a, b), Scalar(eps));
-  SL_CHECK(difference.dim() > 0, "pairwise_distance: expected tensors with dimensions");
+  if (difference.dim() == 0) return norm_along(view_unsqueeze(difference, 0), p, 0, false);
   return norm_along(difference, p, difference.dim() - 1, keepdim);
 }
 
 Tensor cosine_similarity(const Tensor& a, const Tensor& b, int64_t dim, double eps) {
-  ScalarType type = result_type(a, b);
+  ScalarType type = promote(a.dtype(), b.dtype());
   SL_CHECK(is_floating(type), "expected common dtype to be floating point, yet common dtype is ",
            dtype_display_name(type));
   std::vector<int64_t> shape = broadcast_shapes(a.sizes(), b.sizes());
@@ -257,6 +257,12 @@ Tensor poisson_nll(Args args) {
 }  // namespace
 
 // A loss for each element, laid as the input is, whatever the targets are laid as.
+// A loss that PyTorch writes into a tensor of that type.
+Tensor typed_as(const Tensor& t, const Tensor& loss) {
+  check_can_cast(loss.dtype(), t.dtype());
+  return to_dtype(loss, t.dtype());
+}
+
 Tensor reduce_laid(const Tensor& loss, const Tensor& self, int64_t reduction) {
   return reduction == 0 ? laid_like(loss, self) : reduce(loss, reduction);
 }
@@ -277,17 +283,19 @@ SL_OP(aten_smooth_l1_loss) {
 SL_OP(aten_huber_loss) {
   double delta = args.number(3);
   SL_CHECK(delta > 0, "huber_loss does not support non-positive values for delta.");
-  out[0] = reduce_laid(rounded_corner(args.tensor(0), args.tensor(1), delta, 0.5),
-                       args.tensor(0), args.integer(2));
+  const Tensor& self = args.tensor(0);
+  out[0] = reduce_laid(typed_as(self, rounded_corner(self, args.tensor(1), delta, 0.5)), self,
+                       args.integer(2));
 }
 SL_OP(aten_binary_cross_entropy) {
   out[0] = reduce_laid(binary_cross_entropy(args.tensor(0), args.tensor(1), args.opt_tensor(2)),
                        args.tensor(0), args.integer(3));
 }
 SL_OP(aten_binary_cross_entropy_with_logits) {
-  out[0] = reduce(binary_cross_entropy_with_logits(args.tensor(0), args.tensor(1),
-                                                   args.opt_tensor(2), args.opt_tensor(3)),
-                  args.integer(4));
+  const Tensor& target = args.tensor(1);
+  Tensor loss = binary_cross_entropy_with_logits(args.tensor(0), target, args.opt_tensor(2),
+                                                 args.opt_tensor(3));
+  out[0] = reduce(typed_as(target, loss), args.integer(4));
 }
 SL_OP(aten_nll_loss) { out[0] = nll(args); }
 SL_OP(aten_nll_loss2d) { out[0] = nll(args); }
@@ -322,8 +330,9 @@ SL_OP(aten_hinge_embedding_loss) {
   out[0] = reduce(loss, args.integer(3));
 }
 SL_OP(aten_soft_margin_loss) {
-  out[0] = reduce_laid(log1p(exp(mul(neg(args.tensor(1)), args.tensor(0)))), args.tensor(0),
-                       args.integer(2));
+  const Tensor& self = args.tensor(0);
+  Tensor loss = log1p(exp(neg(typed_as(self, mul(args.tensor(1), self)))));
+  out[0] = reduce_laid(typed_as(self, loss), self, args.integer(2));
 }
 SL_OP(aten_poisson_nll_loss) { out[0] = poisson_nll(args); }
 SL_OP(aten_pairwise_distance) {

@@ -90,6 +90,9 @@ void check_can_cast(ScalarType from, ScalarType to);
 // Raises unless the tensor may be written to: not constant memory, no element twice.
 void check_writable(const Tensor& t);
 void check_not_read_only(const Tensor& t);
+// Raises where elements of the two share memory, though not each with its own; not `same`: at all.
+void check_apart(const Tensor& out, const Tensor& in, bool same = true);
+bool is_dense(const Tensor& t);  // no gaps, no element twice, in some order of the dimensions
 bool overlaps_itself(const Tensor& t);  // an expanded dimension: elements share memory
 
 // The loops' stand-in for a type they have no arithmetic for.

@@ -99,6 +99,20 @@ void check_writable(const Tensor& t) {
            "single memory location. Please clone() the tensor before performing the operation.");
 }
 
+void check_apart(const Tensor& out, const Tensor& in, bool same) {
+  if (out.storage() != in.storage() || (out.impl() == in.impl() && same)) return;
+  if (out.impl() != in.impl()) {
+    if (out.numel() == 0 || in.numel() == 0 || !is_dense(out) || !is_dense(in)) return;
+    const char* a = static_cast<char*>(out.raw());
+    const char* b = static_cast<char*>(in.raw());
+    if (a + out.nbytes() <= b || b + in.nbytes() <= a) return;
+    if (same && a == b && out.nbytes() == in.nbytes() && out.strides() == in.strides()) return;
+  }
+  raise(ErrorKind::RuntimeError, "unsupported operation: some elements of the input tensor and the "
+        "written-to tensor refer to a single memory location. Please clone() the tensor before "
+        "performing the operation.");
+}
+
 void store_number(const Scalar& s, ScalarType type, void* to) {
   if (s.kind == Scalar::Complex) {
     std::complex<double> value = s.to_complex();
@@ -192,20 +206,6 @@ struct Runner {
 
 bool same_shape(const Tensor& a, const Tensor& b) {
   return a.dim() == b.dim() && std::equal(a.sizes().begin(), a.sizes().end(), b.sizes().begin());
-}
-
-// Whether the operands' memory is shared other than element by element.
-void check_overlap(const Tensor& out, const Tensor& in) {
-  if (out.storage() != in.storage() || out.impl() == in.impl()) return;
-  if (!out.is_contiguous() || !in.is_contiguous() || out.numel() == 0 || in.numel() == 0) return;
-  const char* a = static_cast<char*>(out.raw());
-  const char* b = static_cast<char*>(in.raw());
-  bool apart = a + out.nbytes() <= b || b + in.nbytes() <= a;
-  bool same = a == b && out.nbytes() == in.nbytes();
-  SL_CHECK(apart || same,
-           "unsupported operation: some elements of the input tensor and the written-to tensor "
-           "refer to a single memory location. Please clone() the tensor before performing the "
-           "operation.");
 }
 
 // The shape of the result and how the inputs lie in it.
@@ -371,7 +371,7 @@ Tensor run_planned(Pointwise& p, Loop loop) {
   if (given) {
     check_writable(p.out);
     for (int i = 0; i < p.count; ++i) {
-      if (p.in[i].tensor != nullptr) check_overlap(p.out, *p.in[i].tensor);
+      if (p.in[i].tensor != nullptr) check_apart(p.out, *p.in[i].tensor);
     }
     alike = alike && shape != nullptr && p.out.is_contiguous() && same_shape(p.out, *shape);
   }

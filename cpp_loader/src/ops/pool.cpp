@@ -38,8 +38,10 @@ void check_count(const char* name, const char* what, const Ints& values, int64_t
 void check_planes(const char* name, const Tensor& self, int64_t n) {
   SL_CHECK(self.dim() == n + 1 || self.dim() == n + 2, name, "(): Expected ", n + 1, "D or ", n + 2,
            "D input tensor, but got: ", to_string(self.sizes()));
-  // Averages of no channels are no channels.
-  bool any_channels = std::string(name).rfind("adaptive_avg", 0) == 0;
+  // Averages of no channels are no channels, and so are greatest ones of a single image.
+  const std::string kind(name);
+  const bool adaptive = kind.rfind("adaptive", 0) == 0;
+  bool any_channels = kind.rfind("adaptive_avg", 0) == 0 || (adaptive && self.dim() == n + 1);
   int64_t first = any_channels ? self.dim() - n : self.dim() == n + 2;
   for (int64_t i = first; i < self.dim(); ++i) {
     SL_CHECK(self.size(i) > 0, name, "(): Expected input to have non-zero size for "

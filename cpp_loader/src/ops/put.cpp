@@ -169,7 +169,7 @@ SL_OP(aten_index_reduce_) {
   out[0] = args.tensor(0);
 }
 SL_OP(aten__index_put_impl_) {
-  index_put(args.tensor(0), args.opt_tensors(1), args.tensor(2), args.boolean(3));
+  index_put_checked(args.tensor(0), args.opt_tensors(1), args.tensor(2), args.boolean(3));
   out[0] = args.tensor(0);
 }
 SL_OP(aten__index_put_impl__hacked_twin) { op_aten__index_put_impl_(ctx, args, out); }

@@ -105,7 +105,7 @@ Tensor pixel_shuffle(const Tensor& self, int64_t r) {
   sizes.insert(sizes.end(), {channels / (r * r), r, r, h, w});
   for (int64_t d : {0, 3, 1, 4, 2}) order.push_back(n + d);
   result.insert(result.end(), {channels / (r * r), h * r, w * r});
-  Tensor moved = to_contiguous(view_permute(reshape(self, sizes), order));
+  Tensor moved = copy_of(view_permute(reshape(self, sizes), order));
   return in_format_of(reshape(moved, result), self);
 }
 
@@ -124,7 +124,7 @@ Tensor pixel_unshuffle(const Tensor& self, int64_t r) {
   sizes.insert(sizes.end(), {channels, h / r, r, w / r, r});
   for (int64_t d : {0, 2, 4, 1, 3}) order.push_back(n + d);
   result.insert(result.end(), {channels * r * r, h / r, w / r});
-  Tensor moved = to_contiguous(view_permute(reshape(self, sizes), order));
+  Tensor moved = copy_of(view_permute(reshape(self, sizes), order));
   return in_format_of(reshape(moved, result), self);
 }
 
@@ -155,9 +155,6 @@ Tensor glu(const Tensor& self, int64_t dim) {
 
 bool equal_elements(const Tensor& a, const Tensor& b) {
   if (a.sizes() != b.sizes()) return false;
-  SL_CHECK(a.dtype() == b.dtype(), "Expected object of data type ", dtype_display_name(a.dtype()),
-           " but got data type ", dtype_display_name(b.dtype()),
-           " for argument #2 'other' in call to equal");
   auto all_equal = [](const Tensor& x, const Tensor& y) {
     Tensor same = contiguous_as(eq(x, y), ScalarType::Bool);
     const bool* flags = same.data<bool>();

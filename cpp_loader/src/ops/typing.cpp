@@ -48,21 +48,6 @@ Tensor view_as_type(const Tensor& t, ScalarType type) {
   return view_of_bytes(t, type);
 }
 
-bool is_dense(const Tensor& t) {
-  std::vector<std::pair<int64_t, int64_t>> order;
-  for (int64_t d = 0; d < t.dim(); ++d) {
-    if (t.size(d) == 0) return true;
-    if (t.size(d) != 1) order.push_back({t.stride(d), t.size(d)});
-  }
-  std::sort(order.begin(), order.end());
-  int64_t next = 1;
-  for (auto [stride, size] : order) {
-    if (stride != next) return false;
-    next *= size;
-  }
-  return true;
-}
-
 Tensor sum_to_size(const Tensor& self, IntSpan size) {
   int64_t lead = self.dim() - size.size;
   SL_CHECK(lead >= 0, "size {", to_string(size), "} is not expandable to size {",
@@ -130,6 +115,21 @@ void each(const Value& list, Value* out, OpFn f, Context& ctx) {
 }
 
 }  // namespace
+
+bool is_dense(const Tensor& t) {
+  std::vector<std::pair<int64_t, int64_t>> order;
+  for (int64_t d = 0; d < t.dim(); ++d) {
+    if (t.size(d) == 0) return true;
+    if (t.size(d) != 1) order.push_back({t.stride(d), t.size(d)});
+  }
+  std::sort(order.begin(), order.end());
+  int64_t next = 1;
+  for (auto [stride, size] : order) {
+    if (stride != next) return false;
+    next *= size;
+  }
+  return true;
+}
 
 void op_aten_atleast_1d(Context&, Args, Value*);
 void op_aten_atleast_2d(Context&, Args, Value*);

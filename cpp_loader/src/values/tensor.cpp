@@ -385,7 +385,8 @@ Tensor Tensor::checked_view(Storage* storage, ScalarType dtype, IntSpan sizes, I
            " sizes and ", strides.size, " strides is malformed");
   int64_t numel = checked_numel(sizes);
   int64_t capacity = storage->nbytes() / scriptlang::itemsize(dtype), last = offset;
-  bool fits = offset >= 0 && offset <= capacity;
+  // An empty tensor is nowhere, whatever it is a view of.
+  bool fits = offset >= 0 && offset <= (numel == 0 ? int64_t{1} << 48 : capacity);
   for (int64_t i = 0; numel > 0 && i < sizes.size; ++i) {
     int64_t extent;
     fits = fits && strides[i] >= 0 && !__builtin_mul_overflow(sizes[i] - 1, strides[i], &extent) &&

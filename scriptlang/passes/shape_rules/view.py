@@ -89,13 +89,15 @@ def turned(c: Call):
 @rule("mT mH adjoint", ranks="first")
 def turned_matrix(c: Call):
     shape = c.shape("self")
-    return (*shape[:-2], shape[-1], shape[-2])
+    return (*shape[:-2], *shape[-2:][::-1])
 
 
 @rule("movedim.int moveaxis.int", ranks="first")
 def movedim(c: Call):
     shape = list(c.shape("self"))
     source, target = c.dim("source", len(shape)), c.dim("destination", len(shape))
+    if not shape:
+        return ()
     shape.insert(target, shape.pop(source))
     return tuple(shape)
 
