@@ -134,7 +134,7 @@ void multiply(const Gemm<T>& g) {
 
 // Few large products share the threads among themselves better than between them.
 template <class F>
-void for_each_matrix(int64_t batch, int64_t work, F f) {
+void for_each_product(int64_t batch, int64_t work, F f) {
   auto run = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) f(i);
   };
@@ -162,7 +162,7 @@ void multiply_all(const Tensor& c, const Tensor& a, const Tensor& b, const T* bi
   g.start = bias ? Start::kColumnBias : Start::kZero;
   if (batch == 1) return multiply(g);
   int64_t a_step = a.stride(0), b_step = b.stride(0), c_step = g.m * g.n;
-  for_each_matrix(batch, g.m * g.n * g.k, [&](int64_t i) {
+  for_each_product(batch, g.m * g.n * g.k, [&](int64_t i) {
     Gemm<T> part = g;
     part.a += i * a_step;
     part.b += i * b_step;
@@ -186,7 +186,7 @@ Tensor half_product(const Tensor& a, const Tensor& b, const Tensor& bias, IntSpa
   p.b_column = b.stride(d + 1);
   p.bias = row.defined() ? static_cast<const uint16_t*>(row.raw()) : nullptr;
   p.bfloat = a.dtype() == ScalarType::BFloat16;
-  for_each_matrix(batch, p.m * p.n * p.k, [&](int64_t i) {
+  for_each_product(batch, p.m * p.n * p.k, [&](int64_t i) {
     kernels::HalfProduct part = p;
     part.a = static_cast<const uint16_t*>(a.raw()) + (d ? i * a.stride(0) : 0);
     part.b = static_cast<const uint16_t*>(b.raw()) + (d ? i * b.stride(0) : 0);
