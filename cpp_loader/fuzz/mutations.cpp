@@ -37,6 +37,7 @@ void write(const Value& v, std::string* out) {
       for (int k = 7; k >= 0; --k) *out += char(bits >> (8 * k));
       break;
     }
+    case Tag::Text:
     case Tag::String: *out += test::p_text(v.as_string()); break;
     case Tag::Tuple:
       *out += '(';
@@ -153,7 +154,7 @@ class Editor {
   size_t pick(size_t n) { return n ? size_t(random_() % n) : 0; }
   int64_t reg() { return 1 + int64_t(pick(size_t(std::max<int64_t>(registers(), 1)))); }
   int64_t registers() const { return registers_->as_int(); }
-  const std::string& op(size_t pc) { return (*items_of((*code_)[pc]))[0].as_string(); }
+  std::string_view op(size_t pc) { return (*items_of((*code_)[pc]))[0].as_string(); }
   Value& x(size_t pc) { return (*items_of((*code_)[pc]))[1]; }
   Value& n(size_t pc) { return (*items_of((*code_)[pc]))[2]; }
   bool is_jump(size_t pc) { return op(pc) == "JMP" || op(pc) == "JF" || op(pc) == "LOOP"; }

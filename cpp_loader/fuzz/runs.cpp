@@ -207,6 +207,7 @@ bool alike(const Value& a, const Value& b, int64_t* left) {
     case Tag::Double: return same_number(a.as_double(), b.as_double());
     case Tag::Bool:
     case Tag::Int: return a.bits() == b.bits();
+    case Tag::Text:
     case Tag::String: return a.as_string() == b.as_string();
     case Tag::Tensor:
       return a.as_tensor().dtype() == b.as_tensor().dtype() &&

@@ -49,6 +49,7 @@ bool wants_wrapping(const Value& v) {
     case Tag::Int:
     case Tag::Double:
     case Tag::Complex:
+    case Tag::Text:
     case Tag::String:
     case Tag::Tensor: return false;
     case Tag::Tuple:

@@ -536,8 +536,9 @@ nb::object ToPython::operator()(const Value& v, int depth) {
       std::complex<double> c = v.as_complex();
       return nb::steal(PyComplex_FromDoubles(c.real(), c.imag()));
     }
+    case Tag::Text:
     case Tag::String: {
-      const std::string& text = v.as_string();
+      std::string_view text = v.as_string();
       return nb::steal(PyUnicode_DecodeUTF8(text.data(), Py_ssize_t(text.size()), "replace"));
     }
     case Tag::Device: return known().device(to_string(v.as_device()));

@@ -285,7 +285,7 @@ sl_status sl_value_get_double(const sl_value* value, double* out) {
 }
 sl_status sl_value_get_string(const sl_value* value, const char** utf8, size_t* size) {
   if (!value || !utf8 || !value->value.is_string()) return SL_INVALID_ARGUMENT;
-  *utf8 = value->value.as_string().c_str();
+  *utf8 = value->value.as_string().data();
   if (size) *size = value->value.as_string().size();
   return SL_OK;
 }

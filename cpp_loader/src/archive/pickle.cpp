@@ -380,9 +380,9 @@ class Unpickler {
     bool first = cls.attributes.empty();
     const Dict::Entry* entry;
     for (size_t cursor = 0; state.as_dict().next(&cursor, &entry);) {
-      const std::string& name = entry->key.as_string();
+      std::string_view name = entry->key.as_string();
       if (first) {
-        cls.attributes.push_back(name);
+        cls.attributes.emplace_back(name);
       } else if (object.slots.size() >= cls.attributes.size() ||
                  cls.attributes[object.slots.size()] != name) {
         fail("two instances of ", cls.name, " have different attributes ('", name, "')");
@@ -404,7 +404,7 @@ class Unpickler {
     if (!hooks_.storage) fail("tensors are not allowed in this record");
     ScalarType dtype = id[1].global->dtype;
     int64_t numel = id[4].value.as_int();
-    Storage* storage = hooks_.storage(id[2].value.as_string(), dtype);
+    Storage* storage = hooks_.storage(std::string(id[2].value.as_string()), dtype);
     Item item;
     item.kind = Item::StorageRef;
     item.global = id[1].global;
@@ -572,7 +572,7 @@ class Unpickler {
     return list;
   }
 
-  void restore_type(Value* value, const std::string& text) {
+  void restore_type(Value* value, std::string_view text) {
     TypeRef type = parse_type(text, hooks_.classes);
     if (type->kind == TypeKind::List && value->is_list()) {
       value->as_list().element = type->elements[0];

@@ -28,7 +28,7 @@ Tags result_of(Opcode op) {
     case Opcode::CREATE_OBJECT: return one(Tag::Object);
     case Opcode::ISINSTANCE:
     case Opcode::IS_CUDA: return one(Tag::Bool);
-    case Opcode::FORMAT: return one(Tag::String);
+    case Opcode::FORMAT: return kStringTags;
     case Opcode::DEVICE: return one(Tag::Device);
     case Opcode::NUM_TO_TENSOR: return one(Tag::Tensor);
     default: return kAnyTags;

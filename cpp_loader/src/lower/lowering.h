@@ -21,7 +21,8 @@ namespace scriptlang::lower {
 using Tags = uint16_t;  // bits 1 << Tag
 constexpr Tags kAnyTags = 0xFFFF;
 constexpr Tags one(Tag tag) { return Tags(1u << uint32_t(tag)); }
-constexpr Tags kUncountedTags = Tags(one(Tag::Complex) - 1);
+constexpr Tags kUncountedTags = Tags(one(kFirstCounted) - 1);
+constexpr Tags kStringTags = one(Tag::Text) | one(Tag::String);
 constexpr bool uncounted(Tags tags) { return !(tags & ~kUncountedTags); }
 
 // A value on the stack: in its own slot, or still to be taken from a register or the constants.

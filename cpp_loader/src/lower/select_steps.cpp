@@ -62,7 +62,7 @@ bool Lowering::typed_operator(const Rule& rule) {
     case Form::ListAppend: list_append(); return true;
     case Form::Length: look_at_one(rule.op, one(Tag::Int)); return true;
     case Form::StringAdd: string_add(); return true;
-    case Form::ToText: look_at_one(rule.op, one(Tag::String)); return true;
+    case Form::ToText: look_at_one(rule.op, kStringTags); return true;
     case Form::StringAt: string_at(); return true;
     case Form::StringEqual: string_equal(rule.op); return true;
     case Form::DeriveIndex:
@@ -298,7 +298,7 @@ void Lowering::string_at() {
   pop();
   Entry holder = pop();
   bool in_place = text == own(first);
-  emit_result(Op::STRING_AT, own(first), offset_of(text), offset_of(index), one(Tag::String),
+  emit_result(Op::STRING_AT, own(first), offset_of(text), offset_of(index), one(Tag::Text),
               !in_place);
   if (holder.kind != Entry::Own) release(holder, first);
   stack_.push_back(Entry());
@@ -319,7 +319,7 @@ void Lowering::string_equal(StepOp op) {
   }
   if (taken && (right.b == right.a || !take_step(Op::STRING_AT, own(first), &left))) {
     emit(Op::STRING_AT, right.a, right.b, right.c);
-    set_tags(own(first + 1), one(Tag::String));
+    set_tags(own(first + 1), one(Tag::Text));
     taken = false;
   }
   if (!taken) return look_at_two(op, one(Tag::Bool));
@@ -363,7 +363,7 @@ void Lowering::string_add() {
   // Where the slot of the result holds an operand that is not taken, it has to be written over.
   bool movable = append || holder.kind != Entry::Own;
   if (append && a == own(first)) set_tags(a, one(Tag::None));
-  emit_result(op, own(first), offset_of(a), offset_of(b), one(Tag::String), movable);
+  emit_result(op, own(first), offset_of(a), offset_of(b), kStringTags, movable);
   if (append && a != own(first)) emptied(a);
   if (prepend) emptied(b);
   if (!prepend) release(second, first + 1);

@@ -23,7 +23,7 @@ inline void put(Value& to, int64_t v) { to.set_int(v); }
 inline void put(Value& to, double v) { to.set_double(v); }
 inline void put(Value& to, bool v) { to.set_bool(v); }
 
-inline bool is_plain(const Value& v) { return v.tag() < Tag::Complex; }
+inline bool is_plain(const Value& v) { return v.tag() < kFirstCounted; }
 
 // Counted values are moved, others copied: see LIST_SET in lower/code.h.
 inline Value take_counted(Value& v) {
@@ -165,7 +165,7 @@ inline const T* number_in_dict(const Value& dict, const Value& key, const Value*
   return found ? number_in(*found, static_cast<T*>(nullptr)) : nullptr;
 }
 
-inline char character_at(const std::string& text, int64_t index) {
+inline char character_at(std::string_view text, int64_t index) {
   int64_t size = int64_t(text.size()), at = index < 0 ? index + size : index;
   if (__builtin_expect(uint64_t(at) >= uint64_t(size), 0)) {
     raise(ErrorKind::IndexError, "string index out of range");
@@ -174,21 +174,21 @@ inline char character_at(const std::string& text, int64_t index) {
 }
 
 inline bool same_text(const Value& a, const Value& b) {
-  const std::string &x = a.as_string(), &y = b.as_string();
-  return &x == &y || same_text(std::string_view(x), std::string_view(y));
+  if (a.is_text()) return a.same(b);
+  std::string_view x = a.as_string(), y = b.as_string();
+  return x.data() == y.data() || same_text(x, y);
 }
 
 // Below, at or above zero, as std::string::compare.
 inline int order_of(const Value& a, const Value& b) {
-  const std::string &x = a.as_string(), &y = b.as_string();
+  std::string_view x = a.as_string(), y = b.as_string();
   if (x.size() != 1 || y.size() != 1) return x.compare(y);
   return int(static_cast<unsigned char>(x[0])) - int(static_cast<unsigned char>(y[0]));
 }
 
 // a + b, where a's text may grow when nobody else has it.
 inline Value join(Value&& a, const Value& b) {
-  const std::string& added = b.as_string();
-  a.as_string();
+  std::string_view added = b.as_string();
   if (std::string* text = a.exclusive_text()) {
     charge_growth(*text, added.size());
     text->append(added);
@@ -201,8 +201,7 @@ inline Value join(Value&& a, const Value& b) {
 
 // The same where it is b's text.
 inline Value prepend(const Value& a, Value&& b) {
-  const std::string& added = a.as_string();
-  b.as_string();
+  std::string_view added = a.as_string();
   if (std::string* text = b.exclusive_text()) {
     charge_growth(*text, added.size());
     text->insert(0, added);

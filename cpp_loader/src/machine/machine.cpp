@@ -178,7 +178,7 @@ void Machine::give_room_back(const Frame& frame) {
   }
 }
 
-const Function& Machine::method(const Value& object, const std::string& name, int results) {
+const Function& Machine::method(const Value& object, std::string_view name, int results) {
   const ClassType& cls = *object.as_object().type;
   const Function* found = program_.method(cls, name);
   if (!found) {

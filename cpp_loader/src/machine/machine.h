@@ -94,7 +94,7 @@ class Machine {
   void give_room_back(const Frame& frame);
   Frame& enter(const Function& callee, Value* first, int64_t count);
   static void pass(Frame& frame, Value* first);
-  const Function& method(const Value& object, const std::string& name, int results);
+  const Function& method(const Value& object, std::string_view name, int results);
 
   // limits
   void spend(int64_t work) {

@@ -402,7 +402,7 @@ void Machine::loop() {
   CASE(INTERFACE_CALL) : {
     SAVE();
     const Instruction& from = FROM();
-    const std::string& name = frame->function->constants[size_t(from.x)].as_string();
+    std::string_view name = frame->function->constants[size_t(from.x)].as_string();
     enter(method(A, name, 1), &A, from.n);
     RELOAD();
     DISPATCH();

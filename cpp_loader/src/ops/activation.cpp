@@ -37,7 +37,7 @@ Params celu_params(Args args) {
 }
 constexpr Params kSelu{{1.6732632423543772, 1.0507009873554805, 1.0}};
 
-Unary gelu_kind(const std::string& approximate) {
+Unary gelu_kind(std::string_view approximate) {
   if (approximate == "tanh") return Unary::k_gelu_tanh;
   SL_CHECK(approximate == "none", "approximate argument must be either none or tanh.");
   return Unary::k_gelu;

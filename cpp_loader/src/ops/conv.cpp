@@ -332,7 +332,7 @@ Tensor named_padding_op(const char* name, int64_t n, Args args) {
   s.output_padding.assign(size_t(n), 0);
   s.padding.assign(size_t(n), 0);
   s.groups = args.integer(6);
-  const std::string& padding = args.string(4);
+  std::string_view padding = args.string(4);
   Tensor input = args.tensor(0);
   const Tensor& weight = args.tensor(1);
   if (padding == "same") {

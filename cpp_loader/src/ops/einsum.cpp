@@ -24,7 +24,7 @@ struct Operand {
   std::vector<int> labels;  // one a dimension
 };
 
-std::vector<int> read_labels(const std::string& text, int64_t ellipsis_dims, int most_ellipsis,
+std::vector<int> read_labels(std::string_view text, int64_t ellipsis_dims, int most_ellipsis,
                              bool* has_ellipsis) {
   std::vector<int> labels;
   *has_ellipsis = false;
@@ -48,7 +48,7 @@ std::vector<int> read_labels(const std::string& text, int64_t ellipsis_dims, int
   return labels;
 }
 
-std::vector<std::string> split(const std::string& text, char mark) {
+std::vector<std::string> split(std::string_view text, char mark) {
   std::vector<std::string> parts{""};
   for (char c : text) {
     if (c == mark) parts.emplace_back();
@@ -194,7 +194,7 @@ Operand contract(Operand a, Operand b, const std::vector<int>& kept) {
   return result;
 }
 
-Tensor einsum(const std::string& equation, const std::vector<Tensor>& tensors) {
+Tensor einsum(std::string_view equation, const std::vector<Tensor>& tensors) {
   SL_CHECK(!tensors.empty(), "einsum(): must provide at least one operand");
   size_t arrow = equation.find("->");
   std::vector<std::string> inputs = split(equation.substr(0, arrow), ',');

@@ -23,7 +23,7 @@ constexpr double kPi = 3.14159265358979323846;
 
 // The factor of a transform of n points: by "backward", "ortho" or "forward".
 double scale_for(const Value& norm, int64_t n, bool inverse) {
-  std::string mode = norm.is_none() ? "backward" : norm.as_string();
+  std::string_view mode = norm.is_none() ? "backward" : norm.as_string();
   if (mode == "ortho") return 1 / std::sqrt(double(n));
   SL_CHECK(mode == "backward" || mode == "forward", "Invalid normalization mode: \"", mode, "\"");
   return (mode == "forward") != inverse ? 1 / double(n) : 1;
@@ -364,7 +364,7 @@ Frames frames_of(int64_t n_fft, const Value& hop, const Value& length, const Ten
   return f;
 }
 
-Tensor reflected(const Tensor& x, int64_t pad, const std::string& mode) {
+Tensor reflected(const Tensor& x, int64_t pad, std::string_view mode) {
   int64_t n = x.size(1);
   if (mode == "constant") {
     Tensor out = Tensor::zeros({x.size(0), n + 2 * pad}, x.dtype());
@@ -388,7 +388,7 @@ Tensor reflected(const Tensor& x, int64_t pad, const std::string& mode) {
 }
 
 Tensor stft(const Tensor& self, int64_t n_fft, const Value& hop, const Value& length,
-            const Tensor& window, bool center, const std::string& pad_mode, bool normalized,
+            const Tensor& window, bool center, std::string_view pad_mode, bool normalized,
             const Value& onesided, const Value& return_complex) {
   SL_CHECK(self.dim() == 1 || self.dim() == 2, "stft: expected a 1D or 2D tensor, but got ",
            self.dim(), "D");

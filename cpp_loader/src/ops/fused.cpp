@@ -30,7 +30,7 @@ constexpr Ending kEndings[] = {
 
 }  // namespace
 
-const Ending& ending(const std::string& name) {
+const Ending& ending(std::string_view name) {
   for (const Ending& e : kEndings) {
     if (e.text == name) return e;
   }

@@ -27,7 +27,7 @@ struct Ending {
 };
 
 // Raises RuntimeError for a name that is none.
-const Ending& ending(const std::string& name);
+const Ending& ending(std::string_view name);
 
 kernels::Finish<float> finish_of(const Ending& e);
 Tensor activated(const Tensor& y, const Ending& e, bool in_place);

@@ -185,7 +185,7 @@ void scatter_value(const Tensor& self, int64_t dim, const Tensor& index, const S
   scatter(self, dim, index, view_expand(one, index.sizes()), how);
 }
 
-Combine reduction_named(const std::string& name) {
+Combine reduction_named(std::string_view name) {
   if (name == "add") return Combine::kAdd;
   SL_CHECK(name == "multiply", "reduce argument must be either add or multiply.");
   return Combine::kMultiply;
@@ -193,7 +193,7 @@ Combine reduction_named(const std::string& name) {
 
 // scatter_reduce: with include_self false, places that are written start from nothing.
 void scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
-                    const std::string& reduce, bool include_self) {
+                    std::string_view reduce, bool include_self) {
   using kernels::Binary;
   static const struct {
     const char* name;

@@ -256,7 +256,7 @@ Tensor triangle(const Tensor& self, int64_t diagonal, bool lower) {
   return out;
 }
 
-std::vector<Tensor> meshgrid(const std::vector<Tensor>& tensors, const std::string& indexing) {
+std::vector<Tensor> meshgrid(const std::vector<Tensor>& tensors, std::string_view indexing) {
   SL_CHECK(!tensors.empty(), "meshgrid expects a non-empty TensorList");
   SL_CHECK(indexing == "ij" || indexing == "xy",
            "torch.meshgrid: indexing must be one of \"xy\" or \"ij\", but received: ", indexing);

@@ -160,12 +160,12 @@ Value number_to_tensor(const Value& number) {
   }
 }
 
-void warn(Context& context, const std::string& message) {
+void warn(Context& context, std::string_view message) {
   if (context.warn) {
     context.warn(message.data(), message.size(), context.warn_user);
     return;
   }
-  std::string line = "UserWarning: " + message + "\n";
+  std::string line = concat("UserWarning: ", message, "\n");
   fwrite(line.data(), 1, line.size(), stderr);
 }
 

@@ -16,7 +16,7 @@ int64_t to_integer(const Scalar& number);  // another number
 // 3 complex.
 Value to_list(const Tensor& tensor, int64_t dimensions, int64_t element);
 Value number_to_tensor(const Value& number);
-inline int64_t code_of_character(const std::string& text) {
+inline int64_t code_of_character(std::string_view text) {
   if (__builtin_expect(text.size() != 1, 0)) {
     raise(ErrorKind::RuntimeError, "String for ord() must be 1 character, found ", text.size());
   }
@@ -27,6 +27,6 @@ inline char character_of_code(int64_t code) {
   SL_CHECK(code >= 0 && code < 0x110000, "chr() arg not in range(0x110000), found ", code);
   return char(code & 255);
 }
-void warn(Context& context, const std::string& message);
+void warn(Context& context, std::string_view message);
 
 }  // namespace scriptlang::language

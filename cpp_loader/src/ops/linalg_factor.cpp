@@ -166,7 +166,7 @@ void orthogonal_columns(const T* a, int64_t m, int64_t n, const T* tau, int64_t 
   dense::apply_reflections(a, m, n, tau, count, q, width, false);
 }
 
-void qr(const Tensor& a, const std::string& mode, Value* out) {
+void qr(const Tensor& a, std::string_view mode, Value* out) {
   SL_CHECK(mode == "reduced" || mode == "complete" || mode == "r",
            "qr received unrecognized mode '", mode,
            "' but expected one of 'reduced' (default), 'r', or 'complete'");

@@ -31,7 +31,7 @@ struct Order {
 
   explicit Order(const Value& v) {
     if (v.is_string()) {
-      const std::string& name = v.as_string();
+      std::string_view name = v.as_string();
       SL_CHECK(name == "fro" || name == "nuc", "linalg.matrix_norm: Order ", name,
                " not supported.");
       kind = name == "fro" ? kFrobenius : kNuclear;

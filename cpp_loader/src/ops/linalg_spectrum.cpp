@@ -65,7 +65,7 @@ using namespace matrices;
 namespace {
 
 // `vectors` may be null.
-void eigh(const Tensor& a, const std::string& side, Tensor* values, Tensor* vectors) {
+void eigh(const Tensor& a, std::string_view side, Tensor* values, Tensor* vectors) {
   SL_CHECK(side == "L" || side == "U" || side == "l" || side == "u",
            "Expected UPLO argument to be 'L' or 'U', but got ", side);
   check_square(a, "linalg.eigh");
@@ -257,7 +257,7 @@ void lstsq(const Tensor& a, const Tensor& b_in, const Value& rcond, const Value&
   SL_CHECK(a.dim() >= 2, kName, ": input must have at least 2 dimensions.");
   check_matrices(a, kName);
   check_same_type(a, b_in, kName);
-  std::string driver = driver_name.is_none() ? "gelsy" : driver_name.as_string();
+  std::string_view driver = driver_name.is_none() ? "gelsy" : driver_name.as_string();
   SL_CHECK(driver == "gels" || driver == "gelsy" || driver == "gelsd" || driver == "gelss", kName,
            ": parameter `driver` should be one of (gels, gelsy, gelsd, gelss)");
   bool vector = is_vector(a, b_in);

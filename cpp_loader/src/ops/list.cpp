@@ -106,7 +106,7 @@ bool find_key(const Value& v, uint64_t* key) {
     *key = bits & kSign ? ~bits : bits | kSign;
     return v.raw_double() == v.raw_double();
   } else if (v.is_string()) {
-    const std::string& text = v.as_string();
+    std::string_view text = v.as_string();
     *key = 0;
     for (size_t k = 0; k < 8; ++k) {
       *key = *key << 8 | (k < text.size() ? static_cast<unsigned char>(text[k]) : 0);

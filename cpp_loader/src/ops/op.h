@@ -96,7 +96,7 @@ class Args {
   bool boolean(int i) const { return values_[i].as_bool(); }
   bool boolean(int i, bool if_none) const { return none(i) ? if_none : boolean(i); }
   Scalar scalar(int i) const { return Scalar::of(values_[i]); }
-  const std::string& string(int i) const { return values_[i].as_string(); }
+  std::string_view string(int i) const { return values_[i].as_string(); }
   // int[N]: a list, or one int repeated `broadcast` times. None gives an empty array.
   Ints ints(int i, int64_t broadcast = 0) const { return Ints(values_[i], broadcast); }
   List& list(int i) const { return values_[i].as_list(); }

@@ -130,7 +130,7 @@ Tensor edge_pad(const Tensor& self, IntSpan pad, Edge edge) {
   return copy;
 }
 
-Tensor pad_by_mode(const Tensor& self, IntSpan pad, const std::string& mode, const Value& value) {
+Tensor pad_by_mode(const Tensor& self, IntSpan pad, std::string_view mode, const Value& value) {
   if (mode == "constant") return constant_pad(self, pad, value.is_none() ? 0.0 : value.as_double());
   SL_CHECK(value.is_none() || value.as_double() == 0.0, "Padding mode \"", mode,
            "\" doesn't take in value argument");

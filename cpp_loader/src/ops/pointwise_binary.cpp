@@ -113,7 +113,7 @@ Tensor floor_divide(const Input& a, const Input& b, const Tensor& into) {
 
 Tensor divide(const Input& a, const Input& b, const Value& mode, const Tensor& into) {
   if (mode.is_none()) return binary_result(a, b, Binary::k_div, "div", kFloat, nullptr, into);
-  const std::string& text = mode.as_string();
+  std::string_view text = mode.as_string();
   if (text == "floor") return floor_divide(a, b, into);
   SL_CHECK(text == "trunc", "div expected rounding_mode to be one of None, 'trunc', or 'floor' "
            "but found '", text, "'");

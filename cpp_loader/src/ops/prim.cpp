@@ -60,7 +60,7 @@ void percent_item(std::string* out, char key, const Value& v) {
   }
 }
 
-Value percent_format(const std::string& text, const Value& arguments) {
+Value percent_format(std::string_view text, const Value& arguments) {
   const Value* items = &arguments;
   size_t count = 1, used = 0;
   if (arguments.is_tuple()) {
@@ -86,7 +86,7 @@ Value percent_format(const std::string& text, const Value& arguments) {
   return Value(out);
 }
 
-void print(Context& ctx, const std::string& line) {
+void print(Context& ctx, std::string_view line) {
   if (ctx.print) {
     ctx.print(line.data(), line.size(), ctx.print_user);
   } else {
@@ -178,7 +178,7 @@ SL_OP(aten_device_with_index) {
 }
 namespace {
 // A module that a ModuleList or ModuleDict holds: containers name theirs by index or key.
-Value contained(const Value& container, const std::string& name) {
+Value contained(const Value& container, std::string_view name) {
   SL_CHECK(container.is_object(), "a ModuleList or ModuleDict was expected, got ",
            tag_name(container.tag()));
   const Object& held = container.as_object();
@@ -186,7 +186,7 @@ Value contained(const Value& container, const std::string& name) {
   SL_CHECK(slot >= 0, held.type->name, " has no submodule ", name);
   return held.slots[size_t(slot)];
 }
-bool is_number(const std::string& name) {
+bool is_number(std::string_view name) {
   return !name.empty() && name.find_first_not_of("0123456789") == std::string::npos;
 }
 }  // namespace

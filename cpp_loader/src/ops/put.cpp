@@ -45,7 +45,7 @@ void put(const Tensor& self, const Tensor& index, const Tensor& source, bool acc
 
 enum class Fold { kProduct, kMean, kGreatest, kLeast };
 
-Fold fold_of(const std::string& name) {
+Fold fold_of(std::string_view name) {
   if (name == "prod") return Fold::kProduct;
   if (name == "mean") return Fold::kMean;
   if (name == "amax") return Fold::kGreatest;
@@ -114,7 +114,7 @@ void fold_rows(Fold fold, bool include_self, T* rows, int64_t n, int64_t outer, 
 }
 
 void index_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
-                  const std::string& name, bool include_self) {
+                  std::string_view name, bool include_self) {
   Fold fold = fold_of(name);
   check_writable(self);
   SL_CHECK(self.dtype() == source.dtype(),

@@ -278,18 +278,18 @@ SL_OP(aten_Float_int) { out[0].set_double(args.number(0)); }
 SL_OP(aten_Float_bool) { out[0].set_double(args.boolean(0)); }
 
 SL_OP(aten_Int_str) {
-  const std::string& text = args.string(0);
+  std::string_view text = args.string(0);
   char* end = nullptr;
   errno = 0;
-  long long value = std::strtoll(text.c_str(), &end, 10);
-  bool good = end != text.c_str() && end == text.c_str() + text.size() && errno == 0;
+  long long value = std::strtoll(text.data(), &end, 10);
+  bool good = end != text.data() && end == text.data() + text.size() && errno == 0;
   if (!good) {
     raise(ErrorKind::RuntimeError, "invalid literal for int() with base 10: '", text, "'");
   }
   out[0].set_int(value);
 }
 SL_OP(aten_Float_str) {
-  const std::string& text = args.string(0);
+  std::string_view text = args.string(0);
 #if defined(__cpp_lib_to_chars)
   double quick;  // of plain decimals; what is written otherwise is for strtod
   const char *first = text.data(), *last = first + text.size();
@@ -299,8 +299,8 @@ SL_OP(aten_Float_str) {
   if (plain && read.ptr == last && read.ec == std::errc()) return out[0].set_double(quick);
 #endif
   char* end = nullptr;
-  double value = std::strtod(text.c_str(), &end);
-  if (end == text.c_str() || end != text.c_str() + text.size()) {
+  double value = std::strtod(text.data(), &end);
+  if (end == text.data() || end != text.data() + text.size()) {
     raise(ErrorKind::RuntimeError, "could not convert string to float: '", text, "'");
   }
   out[0].set_double(value);

@@ -14,7 +14,7 @@ namespace {
 
 enum class Fold { kSum, kMean, kGreatest, kLeast, kProduct };
 
-Fold fold_of(const std::string& name) {
+Fold fold_of(std::string_view name) {
   if (name == "sum") return Fold::kSum;
   if (name == "mean") return Fold::kMean;
   if (name == "max") return Fold::kGreatest;

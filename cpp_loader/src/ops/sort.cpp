@@ -209,7 +209,7 @@ Tensor search(const Tensor& sorted, const Tensor& values, bool right, bool out_i
 
 bool side_is_right(Args args, int right, int side) {
   if (args.none(side)) return args.boolean(right);
-  const std::string& text = args.string(side);
+  std::string_view text = args.string(side);
   SL_CHECK(text == "left" || text == "right",
            "torch.searchsorted(): side can only be 'left' or 'right' but got ", text);
   SL_CHECK(text == "right" || !args.boolean(right), "torch.searchsorted(): side and right can't be "

@@ -13,7 +13,7 @@ namespace scriptlang {
 
 namespace {
 
-using Text = const std::string&;
+using Text = std::string_view;
 
 TypeRef string_type() {
   static const TypeRef kString = Type::make(TypeKind::String);
@@ -40,7 +40,7 @@ Range range_of(Text text, int64_t start, int64_t end) {
 }
 
 int64_t find(Text text, Text wanted, Range r, bool backwards) {
-  std::string_view part = std::string_view(text).substr(r.begin, r.end - r.begin);
+  std::string_view part = text.substr(r.begin, r.end - r.begin);
   size_t at = backwards ? part.rfind(wanted) : part.find(wanted);
   return at == std::string_view::npos ? -1 : int64_t(at + r.begin);
 }
@@ -188,7 +188,7 @@ std::string spread(Text text, Text fresh, int64_t most) {
       memory::ask_to_grow(out, fresh.size());
       out += fresh;
     } else {
-      return out.append(text, at, std::string::npos);
+      return out.append(text.substr(at));
     }
     if (at == text.size()) return out;
     out += text[at];
@@ -224,6 +224,11 @@ size_t padding(Text text, int64_t width) {
   memory::charge(missing);
   memory::uncharge(missing);
   return size_t(missing);
+}
+
+Value padded(size_t before, Text text, size_t after, char fill) {
+  std::string out(before, fill);
+  return Value(out.append(text).append(after, fill));
 }
 
 char fill_of(Text fill) {
@@ -377,7 +382,7 @@ int64_t must_find(const Args& args, bool backwards) {
 }
 std::string_view part_of(const Args& args) {
   Range r = range_at(args);
-  return std::string_view(args.string(0)).substr(r.begin, r.end - r.begin);
+  return args.string(0).substr(r.begin, r.end - r.begin);
 }
 }  // namespace
 
@@ -418,15 +423,18 @@ SL_OP(aten_rpartition) {
   Text text = args.string(0), separator = args.string(1);
   size_t at = text.rfind(separator);
   bool found = at != std::string::npos;
-  out[0] = Value(found ? text.substr(0, at) : "");
-  out[1] = Value(found ? separator : "");
-  out[2] = Value(found ? text.substr(at + separator.size()) : text);
+  out[0] = Value::of_text(found ? text.substr(0, at) : "");
+  out[1] = Value::of_text(found ? separator : "");
+  out[2] = Value::of_text(found ? text.substr(at + separator.size()) : text);
 }
 SL_OP(aten_join) {
   Text separator = args.string(0);
   const List& list = args.list(1);
   bool texts = list.kind() == List::Kind::Values;
-  if (!texts && !list.empty()) list.get(0).as_string();  // raises
+  if (!texts && !list.empty()) {
+    const Value first = list.get(0);
+    first.as_string();  // raises
+  }
   ValueSpan parts(texts ? list.values() : nullptr, texts ? list.size() : 0);
   size_t size = 0;
   for (const Value& part : parts) size += part.as_string().size() + separator.size();
@@ -434,7 +442,7 @@ SL_OP(aten_join) {
   out[0] = written(size, [&](char* to) {
     for (const Value& part : parts) {
       if (&part != parts.begin()) to = put(to, separator);
-      to = put(to, part.raw_string().text);
+      to = put(to, part.as_string());
     }
     return to;
   });
@@ -452,21 +460,21 @@ SL_OP(aten_center) {
   char fill = fill_of(args.string(2));
   size_t missing = padding(args.string(0), args.integer(1));
   size_t left = missing / 2 + (missing & size_t(args.integer(1)) & 1);
-  out[0] = Value(std::string(left, fill) + args.string(0) + std::string(missing - left, fill));
+  out[0] = padded(left, args.string(0), missing - left, fill);
 }
 SL_OP(aten_ljust) {
   char fill = fill_of(args.string(2));
   size_t missing = padding(args.string(0), args.integer(1));
-  out[0] = Value(args.string(0) + std::string(missing, fill));
+  out[0] = padded(0, args.string(0), missing, fill);
 }
 SL_OP(aten_rjust) {
   char fill = fill_of(args.string(2));
   size_t missing = padding(args.string(0), args.integer(1));
-  out[0] = Value(std::string(missing, fill) + args.string(0));
+  out[0] = padded(missing, args.string(0), 0, fill);
 }
 SL_OP(aten_zfill) {
   size_t missing = padding(args.string(0), args.integer(1));
-  out[0] = Value(std::string(missing, '0') + args.string(0));
+  out[0] = padded(missing, args.string(0), 0, '0');
 }
 SL_OP(aten_expandtabs) { out[0] = Value(expand_tabs(args.string(0), args.integer(1))); }
 
@@ -475,7 +483,7 @@ SL_OP(aten_expandtabs) { out[0] = Value(expand_tabs(args.string(0), args.integer
 SL_OP(aten_upper) { out[0] = mapped(args.string(0), upper); }
 SL_OP(aten_lower) { out[0] = mapped(args.string(0), lower); }
 SL_OP(aten_swapcase) { out[0] = mapped(args.string(0), swap_case); }
-SL_OP(aten_title) { out[0] = Value(title(args.string(0))); }
+SL_OP(aten_title) { out[0] = Value(title(std::string(args.string(0)))); }
 SL_OP(aten_capitalize) {
   bool first = true;
   out[0] = mapped(args.string(0), [&](int c) {

@@ -323,7 +323,7 @@ Tensor isin(const Tensor& elements, const Tensor& wanted, bool invert) {
 
 // ---- quantiles
 
-double interpolated(const double* sorted, int64_t n, double q, const std::string& how) {
+double interpolated(const double* sorted, int64_t n, double q, std::string_view how) {
   double rank = q * double(n - 1);
   double low = std::floor(rank), high = std::ceil(rank);
   double a = sorted[int64_t(low)], b = sorted[int64_t(high)];
@@ -335,7 +335,7 @@ double interpolated(const double* sorted, int64_t n, double q, const std::string
 }
 
 Tensor quantile(const Tensor& self, const Tensor& q, const Value& dim_value, bool keepdim,
-                const std::string& how, bool skip_nan) {
+                std::string_view how, bool skip_nan) {
   SL_CHECK(self.numel() > 0, "quantile() input tensor must be non-empty");
   SL_CHECK(q.dim() <= 1, "quantile() q must be a scalar or 1D tensor");
   SL_CHECK(is_floating(self.dtype()),

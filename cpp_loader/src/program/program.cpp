@@ -68,7 +68,7 @@ class FunctionDecoder {
     for (const Value& type : want(*table, "types")) f_.types.push_back(decode_type(type));
     decode_registers(*table);
     if (std::optional<Items> callees = optional(*table, "functions")) {
-      for (const Value& name : *callees) f_.callee_names.push_back(text(name));
+      for (const Value& name : *callees) f_.callee_names.emplace_back(text(name));
     }
     decode_schema(entry);
     decode_code(want(*table, "instructions"));
@@ -79,7 +79,7 @@ class FunctionDecoder {
   [[noreturn]] void fail(const Parts&... parts) {
     raise(ErrorKind::ArchiveError, "the bytecode of ", f_.name, " is malformed: ", parts...);
   }
-  const std::string& text(const Value& v) {
+  std::string_view text(const Value& v) {
     if (!v.is_string()) fail("a ", tag_name(v.tag()), " stands where a name should");
     return v.as_string();
   }
@@ -221,7 +221,7 @@ class FunctionDecoder {
     return int32_t(value);
   }
 
-  Opcode decode_opcode(const std::string& name) {
+  Opcode decode_opcode(std::string_view name) {
     struct Row {
       const char* name;
       Opcode op;

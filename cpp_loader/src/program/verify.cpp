@@ -458,7 +458,7 @@ class Verifier {
       case Opcode::__ISNOT__:
       case Opcode::__NOT__:
       case Opcode::IS_CUDA: return tag_bit(Tag::Bool);
-      case Opcode::FORMAT: return tag_bit(Tag::String);
+      case Opcode::FORMAT: return tag_bit(Tag::Text) | tag_bit(Tag::String);
       case Opcode::DEVICE: return tag_bit(Tag::Device);
       case Opcode::DTYPE:
       case Opcode::DIM: return tag_bit(Tag::Int);

@@ -20,7 +20,8 @@ uint32_t mix(uint64_t x) {
 uint32_t hash_of(const Value& key) {
   switch (key.tag()) {
     case Tag::Bool:
-    case Tag::Int: return mix(uint64_t(key.raw_int()));
+    case Tag::Int:
+    case Tag::Text: return mix(key.bits());
     case Tag::Double: {
       double d = key.raw_double();
       bool whole = d >= -9.2e18 && d <= 9.2e18 && d == std::floor(d);
@@ -40,8 +41,10 @@ uint32_t hash_of(const Value& key) {
   }
 }
 
+inline bool is_bits(const Value& key) { return key.is_int() || key.is_text(); }
+
 inline uint32_t quick_hash(const Value& key) {
-  if (key.is_int()) return mix(uint64_t(key.raw_int()));
+  if (is_bits(key)) return mix(key.bits());
   return key.is_string() ? hash_of(key.raw_string()) : hash_of(key);
 }
 
@@ -80,10 +83,13 @@ inline Dict::Bucket* Dict::bucket_of(const Value& key, uint32_t hash, Bucket** p
       return k.is_int() ? k.raw_int() == key.raw_int() : equal(k, key);
     }, place);
   }
+  if (key.is_text()) {
+    return search(hash, [&](const Value& k) { return k.same(key); }, place);
+  }
   if (key.is_string()) {
     return search(hash, [&](const Value& k) {
-      return k.bits() == key.bits() ||
-             (k.is_string() && same_text(k.raw_string().text, key.raw_string().text));
+      return k.same(key) ||
+             (k.tag() == Tag::String && same_text(k.raw_string().text, key.raw_string().text));
     }, place);
   }
   return search(hash, [&](const Value& k) { return equal(k, key); }, place);
@@ -106,7 +112,7 @@ void Dict::rebuild(size_t buckets) {
 
 // What lies in the first bucket of its hash, as the same object or int, needs no call.
 Value* Dict::look_up(const Value& key) {
-  uint32_t hash = key.is_int()      ? mix(uint64_t(key.raw_int()))
+  uint32_t hash = is_bits(key)      ? mix(key.bits())
                   : key.is_string() ? key.raw_string().hash.load(std::memory_order_relaxed)
                                     : 0;
   if (__builtin_expect(hash == 0 || live_ == 0, 0)) return look_further(key);

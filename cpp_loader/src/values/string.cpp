@@ -1,5 +1,6 @@
-// How strings are made. A short one that the same thread made a moment ago is given again: programs
-// that cut texts into words, or make keys, make the same ones over and over.
+// How strings are made. One that does not lie in its value, but is short and was made by the same
+// thread a moment ago, is given again: programs that cut texts into words, or make keys, make the
+// same ones over and over.
 #include <charconv>
 #include <functional>
 #include <memory>
@@ -146,10 +147,11 @@ Value::Value(std::string v) : Value() {
 }
 
 Value Value::of_text(std::string_view text) {
-  if (text.size() == 1) return of_character(text[0]);
   if (text.size() > kShortText) return Value(std::string(text));
+  Packed packed(text);
+  if (text.size() <= kInlineText) return of_bytes(packed.low, text.size());
   Value value;
-  value.counted_ = short_string(Packed(text));
+  value.counted_ = short_string(packed);
   value.tag_ = Tag::String;
   return value;
 }
@@ -157,9 +159,9 @@ Value Value::of_text(std::string_view text) {
 Value Value::of_text(std::string_view head, std::string_view tail) {
   size_t size = head.size() + tail.size();
   if (size <= kShortText) {
-    if (size == 1) return of_character(head.empty() ? tail[0] : head[0]);
     Packed both(head);
     both.append(Packed(tail));
+    if (size <= kInlineText) return of_bytes(both.low, size);
     Value value;
     value.counted_ = short_string(both);
     value.tag_ = Tag::String;
@@ -188,25 +190,10 @@ Value Value::of_digits(int64_t number) {
     ++size;
   } while (rest);
   if (number < 0) bytes = bytes << 8 | '-', ++size;
-  if (size == 1) return of_character(char(bytes));
+  if (size <= kInlineText) return of_bytes(bytes, size);
   Value value;
   value.counted_ = short_string(Packed(bytes, size));
   value.tag_ = Tag::String;
-  return value;
-}
-
-Value Value::of_character(char c) noexcept {
-  static String* const strings = [] {
-    String* made = ::new String[256];
-    for (int k = 0; k < 256; ++k) {
-      made[k].text.assign(1, char(k));
-      made[k].refs.store(kImmortal, std::memory_order_relaxed);
-    }
-    return made;
-  }();
-  Value value;
-  value.tag_ = Tag::String;
-  value.counted_ = &strings[static_cast<unsigned char>(c)];
   return value;
 }
 

@@ -230,6 +230,7 @@ void append_text(std::string* out, const Value& v, int depth) {
     case Tag::Double: *out += float_text(v.as_double()); break;
     case Tag::Device: *out += to_string(v.as_device()); break;
     case Tag::Complex: *out += complex_text(v.as_complex()); break;
+    case Tag::Text:
     case Tag::String:
       memory::ask_to_grow(*out, v.as_string().size());
       *out += v.as_string();

@@ -403,7 +403,7 @@ TagSet tags_of(const Type& type) {
     case TypeKind::Number:
       return tag_bit(Tag::Int) | tag_bit(Tag::Double) | tag_bit(Tag::Complex) |
              tag_bit(Tag::Bool);
-    case TypeKind::String: return tag_bit(Tag::String);
+    case TypeKind::String: return tag_bit(Tag::Text) | tag_bit(Tag::String);
     case TypeKind::Device: return tag_bit(Tag::Device);
     case TypeKind::Tensor: return tag_bit(Tag::Tensor);
     case TypeKind::Generator: return tag_bit(Tag::Generator);
@@ -430,7 +430,7 @@ TagSet tags_of(const Type& type) {
 std::string to_string_tags(TagSet tags) {
   std::string text;
   for (uint32_t t = 0; t <= uint32_t(Tag::Future); ++t) {
-    if (!(tags >> t & 1)) continue;
+    if (!(tags >> t & 1) || (Tag(t) == Tag::Text && tags & tag_bit(Tag::String))) continue;
     if (!text.empty()) text += " or ";
     text += tag_name(Tag(t));
   }

@@ -14,9 +14,9 @@
 namespace scriptlang {
 
 const char* tag_name(Tag tag) {
-  static constexpr const char* kNames[] = {"NoneType", "bool",  "int",    "float", "Device",
-                                           "complex",  "str",   "Tensor", "List",  "Dict",
-                                           "Tuple",    "Object", "Enum",  "Generator",
+  static constexpr const char* kNames[] = {"NoneType", "bool",   "int",  "float",     "Device",
+                                           "str",      "str",    "complex", "Tensor", "List",
+                                           "Dict",     "Tuple",  "Object", "Enum",  "Generator",
                                            "Future"};
   return kNames[uint32_t(tag)];
 }

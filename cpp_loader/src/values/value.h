@@ -1,8 +1,8 @@
 // Value: what a register holds. Sixteen bytes: a tag and a payload.
 //
-// None, bool, int, float and device live in the payload; everything else is a pointer to a
-// refcounted object, so lists, dicts, objects and tensors have identity as in Python. Counts are
-// atomic. Contents are not locked. Reference cycles are not collected.
+// None, bool, int, float, device and strings of up to seven bytes live in the payload; everything
+// else is a pointer to a refcounted object, so lists, dicts, objects and tensors have identity as in
+// Python. Counts are atomic. Contents are not locked. Reference cycles are not collected.
 #pragma once
 
 #include <atomic>
@@ -33,9 +33,10 @@ enum class Tag : uint32_t {
   Int,
   Double,
   Device,
+  Text,  // a string of up to kInlineText bytes
   // from here on the payload is a refcounted pointer
+  String,  // a longer one
   Complex,
-  String,
   Tensor,
   List,
   Dict,
@@ -45,6 +46,7 @@ enum class Tag : uint32_t {
   Generator,
   Future,
 };
+constexpr Tag kFirstCounted = Tag::String;
 
 // The name that error messages use: "int", "float", "Tensor", "NoneType".
 const char* tag_name(Tag tag);
@@ -171,6 +173,8 @@ inline uint32_t hash_of(const String& string) {  // never 0
   return hash ? hash : make_hash(string);
 }
 
+// Texts of so many bytes lie in a Value, and only these.
+constexpr size_t kInlineText = 7;
 // Texts of so many bytes need no memory besides their String. Whoever makes a string charges
 // charged_bytes(), whoever changes one the difference.
 constexpr size_t kShortText = 15;
@@ -227,11 +231,19 @@ class Value {
     new (&tensor_) Tensor(std::move(v));
   }
   Value(std::string v);
-  static Value of_character(char c) noexcept;  // a string of one byte: shared, never freed
+  // A string of up to kInlineText bytes, the first lowest; those beyond its size are 0. The highest
+  // byte of the payload is how many are missing, so that a 0 follows the text.
+  static Value of_bytes(uint64_t bytes, size_t size) noexcept {
+    Value value;
+    value.tag_ = Tag::Text;
+    value.bits_ = bytes | uint64_t(kInlineText - size) << 56;
+    return value;
+  }
+  static Value of_character(char c) noexcept { return of_bytes(uint8_t(c), 1); }
   static Value of_text(std::string_view text);
   static Value of_text(std::string_view head, std::string_view tail);  // one after the other
   static Value of_digits(int64_t number);                              // its text
-  Value(const char* v) : Value(std::string(v)) {}
+  Value(const char* v) : Value(of_text(v)) {}
   Value(Ref<List> v) noexcept;  // the pointers must not be null
   Value(Ref<Dict> v) noexcept;
   Value(Ref<Tuple> v) noexcept;
@@ -277,7 +289,8 @@ class Value {
   bool is_int() const noexcept { return tag_ == Tag::Int; }
   bool is_double() const noexcept { return tag_ == Tag::Double; }
   bool is_complex() const noexcept { return tag_ == Tag::Complex; }
-  bool is_string() const noexcept { return tag_ == Tag::String; }
+  bool is_text() const noexcept { return tag_ == Tag::Text; }
+  bool is_string() const noexcept { return tag_ == Tag::Text || tag_ == Tag::String; }
   bool is_tensor() const noexcept { return tag_ == Tag::Tensor; }
   bool is_list() const noexcept { return tag_ == Tag::List; }
   bool is_dict() const noexcept { return tag_ == Tag::Dict; }
@@ -296,9 +309,14 @@ class Value {
   std::complex<double> as_complex() const {
     return want(Tag::Complex), static_cast<ComplexBox*>(counted_)->value;
   }
-  const std::string& as_string() const {
-    return want(Tag::String), static_cast<String*>(counted_)->text;
+  // A 0 follows the text, which may lie in the value itself.
+  std::string_view as_string() const& {
+    if (tag_ == Tag::Text) {
+      return {reinterpret_cast<const char*>(&bits_), kInlineText - size_t(bits_ >> 56)};
+    }
+    return want(Tag::String), std::string_view(static_cast<String*>(counted_)->text);
   }
+  std::string_view as_string() const&& = delete;
   const Tensor& as_tensor() const { return want(Tag::Tensor), tensor_; }
   List& as_list() const;  // in list.h
   Dict& as_dict() const;  // in dict.h
@@ -318,7 +336,8 @@ class Value {
     return t;
   }
 
-  // The text of a string that nobody else holds, to be changed; null for others. See charged_bytes.
+  // The text of a string that nobody else holds, to be made longer; null for others. See
+  // charged_bytes.
   std::string* exclusive_text() const noexcept {
     if (tag_ != Tag::String || !counted_->alone()) return nullptr;
     static_cast<String*>(counted_)->hash.store(0, std::memory_order_relaxed);
@@ -342,6 +361,7 @@ class Value {
   // The payload of an int, float or bool; null for values of another type.
   const int64_t* if_int() const noexcept { return tag_ == Tag::Int ? &int_ : nullptr; }
   const double* if_double() const noexcept { return tag_ == Tag::Double ? &double_ : nullptr; }
+  // Of a string that does not lie in the value.
   const String& raw_string() const noexcept { return *static_cast<String*>(counted_); }
   void forget() noexcept { tag_ = Tag::None; }  // of a value that is not counted
   double raw_double() const noexcept { return double_; }
@@ -363,7 +383,7 @@ class Value {
   }
 
  private:
-  bool counted() const noexcept { return tag_ >= Tag::Complex; }
+  bool counted() const noexcept { return tag_ >= kFirstCounted; }
   void drop() noexcept {
     if (counted() && counted_->let_go()) destroy_payload();
   }
