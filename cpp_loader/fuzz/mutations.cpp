@@ -189,7 +189,7 @@ class Editor {
   void change_register() {
     for (int tries = 0; tries < 20; ++tries) {
       size_t pc = pick(code_->size());
-      const std::string& name = op(pc);
+      const std::string name(op(pc));
       if (name == "LOAD" || name == "MOVE") {
         Items& row = *items_of((*code_)[pc]);
         switch (pick(4)) {

@@ -98,10 +98,10 @@ inline std::string make_zip(const std::vector<ZipEntry>& entries) {
 
 // ---- pickles of protocol 2
 
-inline std::string p_text(const std::string& s) {
+inline std::string p_text(std::string_view s) {
   std::string out = "X";
   put<uint32_t>(&out, uint32_t(s.size()));
-  return out + s;
+  return out + std::string(s);
 }
 inline std::string p_int(int32_t v) {
   std::string out = "J";

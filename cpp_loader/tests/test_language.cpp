@@ -162,16 +162,39 @@ TEST(dicts_keep_their_order) {
   CHECK_EQ(entry->key.as_int(), 7);
 }
 
+TEST(strings_of_up_to_seven_bytes_lie_in_their_value) {
+  memory::LimitScope limit(0);  // they are charged with nothing
+  const std::string letters("ab\0defg", kInlineText);
+  for (size_t size = 0; size <= kInlineText; ++size) {
+    const std::string wanted = letters.substr(0, size);
+    const Value text(wanted);
+    CHECK(text.is_text() && text.is_string() && text.as_string() == wanted);
+    CHECK_EQ(text.as_string().data()[size], '\0');
+    for (size_t cut = 0; cut <= size; ++cut) {
+      CHECK(text.same(Value::of_text(wanted.substr(0, cut), wanted.substr(cut))));
+    }
+    CHECK(size == 0 || !text.same(Value(wanted.substr(1))));
+  }
+  const Value last = Value::of_digits(9999999), below = Value::of_digits(-999999), none("");
+  CHECK(last.is_text() && last.as_string() == "9999999");
+  CHECK(below.is_text() && below.as_string() == "-999999");
+  CHECK(none.is_text() && none.as_string().empty() && equal(none, Value(std::string())));
+  CHECK(!none.same(Value(std::string(1, '\0'))) && !equal(none, Value(0)));
+}
+
 TEST(short_strings_are_shared_and_charged_once) {
-  const int64_t each = charged_bytes(1);
+  const int64_t each = charged_bytes(8);
   memory::LimitScope limit(5000 * each);
-  Value first = Value::of_text("a word"), second = Value::of_text("a ", "word");
+  Value first = Value::of_text("one word"), second = Value::of_text("one ", "word");
   CHECK(first.same(second));
   std::vector<Value> many;
-  for (int k = 0; k < 5000; ++k) many.push_back(Value::of_text(std::to_string(k)));
-  for (int k = 0; k < 5000; ++k) CHECK_EQ(many[size_t(k)].as_string(), std::to_string(k));
+  auto numbered = [](int k) { return Value::of_text("number ", std::to_string(k)); };
+  for (int k = 0; k < 5000; ++k) many.push_back(numbered(k));
+  for (int k = 0; k < 5000; ++k) {
+    CHECK_EQ(many[size_t(k)].as_string(), "number " + std::to_string(k));
+  }
   auto more = [&] {
-    for (int k = 0; k < 2000; ++k) many.push_back(Value::of_text("x", std::to_string(k)));
+    for (int k = 0; k < 2000; ++k) many.push_back(Value::of_text("another ", std::to_string(k)));
   };
   CHECK_RAISES(MemoryError, "memory limit", more());
   many.clear();
@@ -208,7 +231,7 @@ TEST(a_string_that_grows_is_charged_with_all_of_it) {
 TEST(what_leaves_a_run_is_no_longer_its_own) {
   Value shared = list({}), dict(Dict::make());
   memory::RunScope run(true);
-  Value text("a text that is not short"), word = Value::of_text("a word");
+  Value text("a text that is not short"), word = Value::of_text("one word");
   Value pair(Tuple::make({text, word})), inner = list({pair}), other = list({word});
   CHECK(text.raw_string().is_own() && word.raw_string().is_own());
   CHECK(pair.as_tuple().is_own() && inner.as_list().is_own());
@@ -216,7 +239,8 @@ TEST(what_leaves_a_run_is_no_longer_its_own) {
   CHECK(!inner.as_list().is_own() && !pair.as_tuple().is_own());
   CHECK(!text.raw_string().is_own() && !word.raw_string().is_own());
   CHECK(other.as_list().is_own());
-  Value key = Value::of_text("a key"), late = Value::of_text("late"), last = Value::of_text("last");
+  Value key = Value::of_text("some key"), late = Value::of_text("too late"),
+        last = Value::of_text("the last");
   dict.as_dict().set(key, other);
   CHECK(!key.raw_string().is_own() && !other.as_list().is_own());
   other.as_list().push(late);
@@ -224,13 +248,13 @@ TEST(what_leaves_a_run_is_no_longer_its_own) {
   Value own = list({last});
   other.as_list().extend(own.as_list());
   CHECK(!last.raw_string().is_own() && own.as_list().is_own());
-  Value fresh = Value::of_text("fresh");
+  Value fresh = Value::of_text("as fresh");
   own.as_list().push(fresh);
   other.as_list().swap(own.as_list());
   CHECK(!fresh.raw_string().is_own());
   memory::RunScope outside(false);
-  CHECK(Value::of_text("cached").same(Value::of_text("cached")));
-  CHECK(!Value::of_text("cached").raw_string().is_own());
+  CHECK(Value::of_text("kept here").same(Value::of_text("kept here")));
+  CHECK(!Value::of_text("kept here").raw_string().is_own());
 }
 
 TEST(a_string_kept_by_its_thread_is_not_a_runs_own_outside_of_it) {

@@ -137,7 +137,8 @@ TEST(defaults_that_the_program_leaves_out_are_filled_in) {
   code.argument("str");
   int64_t strip = code.op("aten::strip", "", 1);
   code.emit("STOREN", 1, 1).emit("LOAD", 1).emit("OP", strip).emit("RET");
-  CHECK_EQ(run_code(code, {Value("  a b\n")}).as_string(), "a b");
+  const Value text = run_code(code, {Value("  a b\n")});
+  CHECK_EQ(text.as_string(), "a b");
 }
 
 TEST(tuples_unpack_into_what_is_stored_next) {
@@ -287,7 +288,8 @@ TEST(a_tag_that_is_not_known_ahead_is_checked_where_it_is_used) {
   code.argument("Any");
   int64_t upper = code.op("aten::upper", "", 1);
   code.emit("STOREN", 1, 1).emit("LOAD", 1).emit("OP", upper).emit("RET");
-  CHECK_EQ(run_code(code, {Value("a")}).as_string(), "A");
+  const Value text = run_code(code, {Value("a")});
+  CHECK_EQ(text.as_string(), "A");
   CHECK_RAISES(TypeError, "expected a value of type str", run_code(code, {Value(3)}));
 }
 
