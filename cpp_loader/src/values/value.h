@@ -1,8 +1,8 @@
 // Value: what a register holds. Sixteen bytes: a tag and a payload.
 //
 // None, bool, int, float, device and strings of up to seven bytes live in the payload; everything
-// else is a pointer to a refcounted object, so lists, dicts, objects and tensors have identity as in
-// Python. Counts are atomic. Contents are not locked. Reference cycles are not collected.
+// else is a pointer to a refcounted object, so lists, dicts, objects and tensors have identity as
+// in Python. Counts are atomic. Contents are not locked. Reference cycles are not collected.
 #pragma once
 
 #include <atomic>
