@@ -105,6 +105,8 @@ def clamp(self, low, high):
     if low is None and high is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     dtype = dtypes.result_type(self, *(b for b in (low, high) if b is not None))
+    if dtype.kind == "c":
+        raise NotImplementedError("clamp is not supported for complex types")
     check_fits(low, dtype)
     check_fits(high, dtype)
 

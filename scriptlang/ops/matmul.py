@@ -350,11 +350,13 @@ def rearranged(equation: str, tensors) -> Tensor | None:
     parts = inputs.split(",")
     if "->" not in equation or "." in equation or len(parts) > 2 \
             or sorted(output) != sorted(set(output)) or set(output) != set(inputs) - {","} \
-            or any(len(labels) != t.dim() or len(set(labels)) != len(labels)
-                   for labels, t in zip(parts, tensors)):
+            or any(len(labels) != t.dim() for labels, t in zip(parts, tensors)):
         return None
     views = []
     for labels, t in zip(parts, tensors):
+        labels, t = diagonals(labels, t)
+        if t is None:
+            return None
         at = [labels.find(label) for label in output]
         views.append(t._as_view([t._size[d] if d >= 0 else 1 for d in at],
                                 [t._stride[d] if d >= 0 else 0 for d in at], t._offset))
@@ -365,6 +367,16 @@ def rearranged(equation: str, tensors) -> Tensor | None:
     except ValueError:                               # sizes that clash: einsum says so
         return None
     return lying(made._array, None, *views)
+
+
+def diagonals(labels: str, t: Tensor) -> tuple[str, Tensor | None]:
+    """A view in which each label stands once; None where the sizes of one differ."""
+    once = list(dict.fromkeys(labels))
+    places = [[d for d, label in enumerate(labels) if label == o] for o in once]
+    if any(t._size[d] != t._size[p[0]] for p in places for d in p):
+        return labels, None
+    return "".join(once), t._as_view([t._size[p[0]] for p in places],
+                                     [sum(t._stride[d] for d in p) for p in places], t._offset)
 
 
 def contracts(equation: str, tensors) -> bool:

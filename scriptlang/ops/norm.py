@@ -87,7 +87,7 @@ def batch_norm_parts(x, weight, bias, running_mean, running_var, training, momen
         mean, var = wide.mean(axis=axes), wide.var(axis=axes)
         n = x.numel() // max(channels, 1)
         update(running_mean, mean, momentum)
-        update(running_var, var * n / max(n - 1, 1), momentum)
+        update(running_var, var * n / np.float64(n - 1), momentum)     # of one value: NaN
         invstd = 1 / np.sqrt(var + eps)
         result = scale_and_shift(array, mean, invstd, weight, bias, shape)
     return (finish(in_format_of(result, x), x.dtype), Tensor._wrap(mean.astype(saved)),

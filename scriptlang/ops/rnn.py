@@ -153,6 +153,9 @@ def run_layers(kind, data, sizes, h0, c0, params, has_biases, num_layers, dropou
 
 
 def check_input(kind, data, h0, params, count):
+    if data.dtype != params[0].dtype.numpy:
+        raise RuntimeError("expected m1 and m2 to have the same dtype, but got: "
+                           f"{data.dtype.name} != {params[0].dtype.name}")
     if data.shape[-1] != params[0]._size[1]:
         raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected "
                            f"{params[0]._size[1]}, got {data.shape[-1]}")
@@ -177,9 +180,9 @@ def layers_input(kind):
         if h0.shape[1] != batch:
             raise RuntimeError(f"Expected hidden[0] size ({h0.shape[0]}, {batch}, {h0.shape[2]}), "
                                f"got {list(h0.shape)}")
-        out, h, c = run_layers(kind, x.reshape(steps * batch, -1), [batch] * steps, h0, c0, params,
+        out, h, c = run_layers(kind, x.reshape(steps * batch, x.shape[2]), [batch] * steps, h0, c0, params,
                                has_biases, num_layers, dropout, train, bidirectional)
-        out = out.reshape(steps, batch, -1)
+        out = out.reshape(steps, batch, out.shape[-1])
         if flat:
             out, h, c = out[:, 0], h[:, 0], c[:, 0]
         elif batch_first:

@@ -182,7 +182,11 @@ def histc(self, bins, min, max):
     low, high = float(min), float(max)
     array = self._array
     if low == high and array.size:
+        if array.dtype.kind == "c":
+            raise unsupported("aminmax", self.dtype)
         low, high = float(array.min()), float(array.max())
+    if not math.isfinite(low) or not math.isfinite(high):
+        raise RuntimeError(f"torch.histc: range of [{low}, {high}] is not finite")
     if low == high:
         low, high = low - 1, high + 1
     least, most, count = np.array([low, high, bins]).astype(array.dtype)

@@ -294,6 +294,23 @@ def types():
     yield call("adaptive_max_pool2d", A.normal(0, 2, 3), [4, 2])
 
 
+def shapes():
+    """Shapes and types that do not go together, and some that do."""
+    yield call("channel_shuffle", A.normal(2, 4), 1)
+    yield call("pixel_unshuffle", A.normal(0, 3, 4, 4), 2)
+    yield call("slice_scatter", A.normal(2), A.normal(1), 0, 3)
+    yield call("meshgrid", [A.normal(2), np.arange(3)])
+    yield call("histc", np.array([np.inf, 0], "float32"), 3)
+    yield call("histc", complex_normal(3), 3)
+    yield call("clamp", complex_normal(3), 0, 1)
+    yield call("linear", A.normal(3, 4), A.normal(2, 4), A.normal(3, 2))
+    yield call("tensordot", A.normal(3), np.arange(3), [0], [0])
+    yield call("triplet_margin_loss", A.normal(2), A.normal(1, 2), A.normal(1, 1, 2))
+    yield call("einsum", "ii->i", [A.normal(3, 3)])
+    yield call("einsum", "iij->ji", [A.normal(3, 3, 2)])
+    yield call("einsum", "ii,i->i", [A.normal(3, 3), A.normal(3)])
+
+
 def outputs():
     """Sums and products compute in the type of their output."""
     x, whole = A.normal(2, 3) * 2, A.integers(90, 250, 2, 3)
@@ -307,5 +324,6 @@ def outputs():
 
 SAMPLES = [*writes(), *orders(), *histograms(), *sums(), *statistics(), *signals(), *refusals(),
            *circles(), *polynomials(), *numbers(), *nothing(), *masks(),
-           *mixtures(), *parameters(), *large(), *indices(), *types(), *outputs()]
+           *mixtures(), *parameters(), *large(), *indices(), *types(), *shapes(),
+           *outputs()]
 test_recorded, test_pytorch = both_tests("corners", SAMPLES)

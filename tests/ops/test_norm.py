@@ -7,6 +7,7 @@ import pytest
 
 from scriptlang.ops import functions as F
 from scriptlang.tensors import from_numpy
+from scriptlang.interpreter import native
 from tests.ops.harness import Arrays, both_tests, call
 
 A = Arrays("norm")
@@ -68,3 +69,21 @@ def test_training_updates_the_running_statistics(name):
     np.testing.assert_allclose(mean.numpy(), x.mean((0, 2)) / 2)
     spread = x.var((0, 2), ddof=1) if name == "batch_norm" else x.var(2, ddof=1).mean(0)
     np.testing.assert_allclose(var.numpy(), 0.5 + spread / 2, rtol=1e-6)
+
+
+def test_running_statistics_of_one_value_and_of_none():
+    import scriptlang
+    from scriptlang.ops import table
+    from tests.ops.one_operator import run_natively
+
+    norm = table.find("aten::batch_norm", "")
+    runs = [lambda args: norm.kernel(*args)]
+    if not native.why_absent():
+        runs.append(lambda args: run_natively(norm, args))
+    for run in runs:
+        mean, var = scriptlang.zeros(3), scriptlang.ones(3)
+        rest = (None, None, mean, var, True, 0.5, 1e-5, False)
+        run((scriptlang.ones(0, 3), *rest))
+        assert mean.tolist() == [0, 0, 0] and var.tolist() == [1, 1, 1]
+        run((scriptlang.ones(1, 3), *rest))
+        assert mean.tolist() == [0.5, 0.5, 0.5] and all(v != v for v in var.tolist())

@@ -256,6 +256,7 @@ Tensor einsum(std::string_view equation, const std::vector<Tensor>& tensors) {
 
 Tensor tensordot(const Tensor& a, const Tensor& b, const Ints& dims_a, const Ints& dims_b) {
   SL_CHECK(dims_a.size() == dims_b.size(), "both dimension lists should have same length");
+  SL_CHECK(a.dtype() == b.dtype(), "tensordot: both inputs should have same dtype");
   Operand left{a, {}}, right{b, {}};
   SL_CHECK(a.dim() + b.dim() <= kLetters, "tensordot: too many dimensions");
   for (int64_t d = 0; d < a.dim(); ++d) left.labels.push_back(int(d));

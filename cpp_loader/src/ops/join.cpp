@@ -266,6 +266,8 @@ std::vector<Tensor> meshgrid(const std::vector<Tensor>& tensors, std::string_vie
   for (const Tensor& t : tensors) {
     SL_CHECK(t.dim() <= 1, "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: ",
              to_string(t.sizes()));
+    SL_CHECK(t.dtype() == tensors[0].dtype(),
+             "torch.meshgrid expects all tensors to have the same dtype");
     sizes.push_back(t.numel());
   }
   if (swapped) std::swap(sizes[0], sizes[1]);

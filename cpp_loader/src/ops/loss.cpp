@@ -345,6 +345,10 @@ SL_OP(aten_cosine_similarity) {
 SL_OP(aten_cosine_embedding_loss) { out[0] = cosine_embedding(args); }
 SL_OP(aten_triplet_margin_loss) {
   double p = args.number(4), eps = args.number(5);
+  int64_t dims = args.tensor(0).dim();
+  SL_CHECK(dims == args.tensor(1).dim() && dims == args.tensor(2).dim(),
+           "The anchor, positive, and negative tensors are expected to have the same number of "
+           "dimensions");
   Tensor near = pairwise_distance(args.tensor(0), args.tensor(1), p, eps, false);
   Tensor far = pairwise_distance(args.tensor(0), args.tensor(2), p, eps, false);
   if (args.boolean(6)) {

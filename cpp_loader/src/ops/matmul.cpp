@@ -391,8 +391,15 @@ Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
     Tensor result = matmul(input, weight);
     return bias.defined() ? binary_result(result, bias, Binary::k_add, "add", Rule::kSame) : result;
   }
-  SL_CHECK(!bias.defined() || (bias.dim() <= 1 &&
-                               (bias.numel() == weight.size(0) || bias.numel() == 1)),
+  if (bias.defined() && bias.dim() > 1) {
+    Tensor result = linear(input, weight, Tensor());
+    std::vector<int64_t> shape = broadcast_shapes(result.sizes(), bias.sizes());
+    SL_CHECK(result.sizes() == IntSpan(shape), "linear: a bias of sizes ",
+             to_string(bias.sizes()), " does not fit a result of sizes ",
+             to_string(result.sizes()));
+    return binary_result(result, bias, Binary::k_add, "add", Rule::kSame);
+  }
+  SL_CHECK(!bias.defined() || bias.numel() == weight.size(0) || bias.numel() == 1,
            "linear: expected a bias of ", weight.size(0), " elements, but got sizes ",
            to_string(bias.defined() ? bias.sizes() : IntSpan()));
   Tensor transposed = view_transpose(weight, 0, 1);

@@ -389,7 +389,7 @@ Normed batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
       }
     });
   });
-  if (training) {
+  if (training && images * pixels > 0) {
     double count = double(images * pixels);
     update_running(running_mean, result.mean, momentum);
     Tensor unbiased = binary_result(variance, Scalar(count / (count - 1)), kernels::Binary::k_mul,

@@ -124,6 +124,7 @@ Tensor pixel_unshuffle(const Tensor& self, int64_t r) {
   sizes.insert(sizes.end(), {channels, h / r, r, w / r, r});
   for (int64_t d : {0, 2, 4, 1, 3}) order.push_back(n + d);
   result.insert(result.end(), {channels * r * r, h / r, w / r});
+  if (self.numel() == 0) return copy_of(self);  // as PyTorch has it, though of another shape
   Tensor moved = copy_of(view_permute(reshape(self, sizes), order));
   return in_format_of(reshape(moved, result), self);
 }
@@ -374,8 +375,7 @@ SL_OP(aten_slice_scatter) {
   Tensor copy = clone_as_it_lies(args.tensor(0));
   Tensor view = view_slice(copy, args.integer(2), args.integer(3, 0),
                            args.integer(4, std::numeric_limits<int64_t>::max()), args.integer(5));
-  copy_into(view, args.tensor(1));
-  out[0] = copy;
+  out[0] = scattered(args.tensor(0), view, copy, args.tensor(1));
 }
 SL_OP(aten_diagonal_scatter) {
   Tensor copy = clone_as_it_lies(args.tensor(0));
