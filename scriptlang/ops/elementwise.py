@@ -194,11 +194,17 @@ def check_apart(target: Tensor, other: Tensor, same: bool = True) -> None:
         if not target.numel() or not other.numel() or not is_dense(target) or not is_dense(other):
             return                                       # nothing shared, or hard to tell
         (a, b), (c, d) = place_of(target), place_of(other)
-        if b <= c or d <= a or same and (a, b, target._stride) == (c, d, other._stride):
+        if b <= c or d <= a or same and (a, b) == (c, d) and lie_alike(target, other):
             return
     raise RuntimeError("unsupported operation: some elements of the input tensor and the "
                        "written-to tensor refer to a single memory location. Please clone() the "
                        "tensor before performing the operation.")
+
+
+def lie_alike(a: Tensor, b: Tensor) -> bool:
+    """Whether dimensions of more than one element have the same strides."""
+    return len(a._size) == len(b._size) and all(
+        s == t or m == n == 1 for s, t, m, n in zip(a._stride, b._stride, a._size, b._size))
 
 
 def place_of(x: Tensor) -> tuple[int, int]:

@@ -284,6 +284,8 @@ def index_add_(self, dim, index, source, alpha=1):
                            f"{DISPLAY[index.dtype.name]}")
     check_source("index_add_", self, dim, index, source, scalars=False)
     check_writable(self)
+    if not self.numel():
+        return self
     array, key = rows(self, dim, index)
     np.add.at(array, key, source._array * array_of(alpha, self.dtype))
     return self

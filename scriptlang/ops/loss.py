@@ -103,6 +103,9 @@ def binary_cross_entropy_with_logits(self: Tensor, target: Tensor, weight: Optio
 @composite("aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> "
            "Tensor")
 def kl_div(self: Tensor, target: Tensor, reduction: int = 1, log_target: bool = False) -> Tensor:
+    for x in (self, target):
+        if not x.is_floating_point() and not x.is_complex():
+            raise RuntimeError("kl_div: Integral inputs not supported.")
     if log_target:
         return _reduced(target.exp() * (target - self), reduction)
     return _reduced(torch.xlogy(target, target) - target * self, reduction)

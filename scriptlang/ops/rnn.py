@@ -180,8 +180,9 @@ def layers_input(kind):
         if h0.shape[1] != batch:
             raise RuntimeError(f"Expected hidden[0] size ({h0.shape[0]}, {batch}, {h0.shape[2]}), "
                                f"got {list(h0.shape)}")
-        out, h, c = run_layers(kind, x.reshape(steps * batch, x.shape[2]), [batch] * steps, h0, c0, params,
-                               has_biases, num_layers, dropout, train, bidirectional)
+        rows = x.reshape(steps * batch, x.shape[2])
+        out, h, c = run_layers(kind, rows, [batch] * steps, h0, c0, params, has_biases,
+                               num_layers, dropout, train, bidirectional)
         out = out.reshape(steps, batch, out.shape[-1])
         if flat:
             out, h, c = out[:, 0], h[:, 0], c[:, 0]

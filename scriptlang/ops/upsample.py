@@ -345,8 +345,6 @@ def pixel_unshuffle(self, downscale_factor):
     if r <= 0 or h % r or w % r:
         raise RuntimeError(f"pixel_unshuffle expects height and width to be divisible by "
                            f"downscale_factor, but got {h}x{w} and {r}")
-    if not self.numel():                                 # as PyTorch has it, of another shape
-        return Tensor._wrap(self._array.copy())
     x = self._array.reshape(math.prod(lead), c, h // r, r, w // r, r).transpose(0, 1, 3, 5, 2, 4)
     return fresh(x.reshape(*lead, c * r * r, h // r, w // r), self)
 

@@ -279,6 +279,8 @@ def types():
     for name in ("huber_loss", "soft_margin_loss", "binary_cross_entropy_with_logits"):
         for a, b in ((half, wide), (wide, half), (whole, half), (wide, whole)):
             yield call(name, a, b, *((None, None) if "logits" in name else ()), 0, tolerance=1e-3)
+    for a, b in ((half, wide), (whole, half), (wide, whole), (wide, whole > 1)):
+        yield call("kl_div", a, b, 0, tolerance=1e-3)
     yield call("cosine_similarity", np.float32(1.5), half, 0, tolerance=1e-3)
     yield call("pairwise_distance", np.float32(1.5), np.float32(3))
     yield call("equal", whole, wide)
@@ -297,7 +299,6 @@ def types():
 def shapes():
     """Shapes and types that do not go together, and some that do."""
     yield call("channel_shuffle", A.normal(2, 4), 1)
-    yield call("pixel_unshuffle", A.normal(0, 3, 4, 4), 2)
     yield call("slice_scatter", A.normal(2), A.normal(1), 0, 3)
     yield call("meshgrid", [A.normal(2), np.arange(3)])
     yield call("histc", np.array([np.inf, 0], "float32"), 3)
@@ -306,6 +307,8 @@ def shapes():
     yield call("linear", A.normal(3, 4), A.normal(2, 4), A.normal(3, 2))
     yield call("tensordot", A.normal(3), np.arange(3), [0], [0])
     yield call("triplet_margin_loss", A.normal(2), A.normal(1, 2), A.normal(1, 1, 2))
+    yield call("sum", A.uniform(2, 3), dtype=TorchDtype(11))
+    yield call("index_add", A.normal(3, 0), 1, np.array([7]), A.normal(3, 1))
     yield call("einsum", "ii->i", [A.normal(3, 3)])
     yield call("einsum", "iij->ji", [A.normal(3, 3, 2)])
     yield call("einsum", "ii,i->i", [A.normal(3, 3), A.normal(3)])

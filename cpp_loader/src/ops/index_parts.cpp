@@ -211,6 +211,7 @@ void index_write(const Tensor& self, int64_t dim, const Tensor& index, const Ten
                       self.dtype());
   }
   check_writable(target);
+  if (accumulate && self.numel() == 0) return;
   if (index.dim() <= 1 && (index.dtype() == ScalarType::Int64 ||
                            index.dtype() == ScalarType::Int32) &&
       try_write_parts(target, dim, index, values, accumulate)) {

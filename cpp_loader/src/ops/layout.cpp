@@ -171,9 +171,13 @@ SL_OP(aten_type_as) {
   out[0] = convert(args.tensor(0), args.tensor(1).dtype(), false, kPreserve);
 }
 SL_OP(aten_copy_) {
-  check_apart(args.tensor(0), args.tensor(1));
-  copy_into(args.tensor(0), args.tensor(1));
-  out[0] = args.tensor(0);
+  const Tensor &self = args.tensor(0), &from = args.tensor(1);
+  out[0] = self;
+  const bool same = self.storage() == from.storage() && self.raw() == from.raw() &&
+                    self.dtype() == from.dtype() && self.sizes() == from.sizes();
+  if (same && same_strides(self, from)) return;  // though elements may share memory
+  check_apart(self, from);
+  copy_into(self, from);
 }
 SL_OP(aten_copy__Tensor) { op_aten_copy_(ctx, args, out); }
 SL_OP(aten_copy__int) {

@@ -314,6 +314,9 @@ SL_OP(aten_cross_entropy_loss) {
                          args.integer(4), args.number(5));
 }
 SL_OP(aten_kl_div) {
+  for (int i : {0, 1}) {
+    SL_CHECK(!is_integral(args.tensor(i).dtype(), true), "kl_div: Integral inputs not supported.");
+  }
   out[0] = reduce(kl_div(args.tensor(0), args.tensor(1), args.boolean(3)), args.integer(2));
 }
 SL_OP(aten_margin_ranking_loss) {

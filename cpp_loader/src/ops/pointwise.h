@@ -92,6 +92,8 @@ void check_writable(const Tensor& t);
 void check_not_read_only(const Tensor& t);
 // Raises where elements of the two share memory, though not each with its own; not `same`: at all.
 void check_apart(const Tensor& out, const Tensor& in, bool same = true);
+// Equal ones in dimensions of more than one element.
+bool same_strides(const Tensor& a, const Tensor& b);
 bool is_dense(const Tensor& t);  // no gaps, no element twice, in some order of the dimensions
 bool overlaps_itself(const Tensor& t);  // an expanded dimension: elements share memory
 

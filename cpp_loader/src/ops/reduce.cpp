@@ -82,6 +82,10 @@ bool sum_short_rows(const Reduction& r, const Tensor& to, bool numbers, float by
 Tensor sum(const Tensor& self, const Dims& dims, bool keepdim, ScalarType result,
            bool numbers = false) {
   ScalarType computed = sum_type(result);
+  if (result == ScalarType::Bool && self.dtype() != result) {  // each element becomes one first
+    if (is_symbolic(self)) Recording::give_up();
+    return sum(to_dtype(self, result), dims, keepdim, result, numbers);
+  }
   if (is_symbolic(self)) {
     const RowFunction* function = nullptr;
     if (!is_complex(computed)) {

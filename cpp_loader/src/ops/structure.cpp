@@ -124,7 +124,6 @@ Tensor pixel_unshuffle(const Tensor& self, int64_t r) {
   sizes.insert(sizes.end(), {channels, h / r, r, w / r, r});
   for (int64_t d : {0, 2, 4, 1, 3}) order.push_back(n + d);
   result.insert(result.end(), {channels * r * r, h / r, w / r});
-  if (self.numel() == 0) return copy_of(self);  // as PyTorch has it, though of another shape
   Tensor moved = copy_of(view_permute(reshape(self, sizes), order));
   return in_format_of(reshape(moved, result), self);
 }
