@@ -41,7 +41,11 @@ uint32_t hash_of(const Value& key) {
   }
 }
 
-inline bool is_bits(const Value& key) { return key.is_int() || key.is_text(); }
+// Whether equal bits make equal keys; in one test.
+inline bool is_bits(const Value& key) {
+  constexpr uint32_t kBits = 1u << uint32_t(Tag::Int) | 1u << uint32_t(Tag::Text);
+  return kBits >> uint32_t(key.tag()) & 1;
+}
 
 inline uint32_t quick_hash(const Value& key) {
   if (is_bits(key)) return mix(key.bits());
@@ -78,13 +82,10 @@ inline Dict::Bucket* Dict::search(uint32_t hash, const Same& same, Bucket** plac
 }
 
 inline Dict::Bucket* Dict::bucket_of(const Value& key, uint32_t hash, Bucket** place) {
-  if (key.is_int()) {
+  if (is_bits(key)) {
     return search(hash, [&](const Value& k) {
-      return k.is_int() ? k.raw_int() == key.raw_int() : equal(k, key);
+      return k.tag() == key.tag() ? k.bits() == key.bits() : key.is_int() && equal(k, key);
     }, place);
-  }
-  if (key.is_text()) {
-    return search(hash, [&](const Value& k) { return k.same(key); }, place);
   }
   if (key.is_string()) {
     return search(hash, [&](const Value& k) {
