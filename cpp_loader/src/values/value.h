@@ -61,12 +61,13 @@ struct Device {
 std::string to_string(Device device);           // "cpu", "cuda:0"
 Device parse_device(std::string_view text);     // raises RuntimeError as PyTorch does
 
-// Base of every counted payload. The count comes first, as in TensorImpl. What lives as long as
-// the process has the count kImmortal, which stays as it is. What only one thread can reach is
-// counted with kOwn added, and by that thread without atomic steps: strings, lists, dicts and
-// tuples that a running program makes (make_own). They stop being its own (publish) when they
+// Base of every counted payload. The count comes first, as in TensorImpl. What only one thread can
+// reach is counted with kOwn added, and by that thread without atomic steps: strings, lists, dicts
+// and tuples that a running program makes (make_own). They stop being its own (publish) when they
 // leave the run, or come into something that is not its own; so nothing shared holds any.
-constexpr uint32_t kImmortal = 1u << 31, kOwn = 1u << 30;
+constexpr uint32_t kOwn = 1u << 30;
+// Of types that live as long as the process: Ref leaves it as it is.
+constexpr uint32_t kImmortal = 1u << 31;
 struct Counted {
   std::atomic<uint32_t> refs{1};
   static void* operator new(size_t bytes) { return memory::take_small(bytes); }
@@ -75,11 +76,8 @@ struct Counted {
   }
   void hold() noexcept {
     uint32_t now = refs.load(std::memory_order_relaxed);
-    if (now < kOwn) {
-      refs.fetch_add(1, std::memory_order_relaxed);
-    } else if (now < kImmortal) {
-      refs.store(now + 1, std::memory_order_relaxed);
-    }
+    if (now < kOwn) refs.fetch_add(1, std::memory_order_relaxed);
+    else refs.store(now + 1, std::memory_order_relaxed);
   }
   bool is_alone() const noexcept {  // there is one reference
     return (refs.load(std::memory_order_acquire) & ~kOwn) == 1;
@@ -89,14 +87,11 @@ struct Counted {
     uint32_t now = refs.load(std::memory_order_acquire);
     if ((now & ~kOwn) == 1) return true;
     if (now < kOwn) return refs.fetch_sub(1, std::memory_order_acq_rel) == 1;
-    if (now < kImmortal) refs.store(now - 1, std::memory_order_relaxed);
+    refs.store(now - 1, std::memory_order_relaxed);
     return false;
   }
   bool alone() const noexcept { return (refs.load(std::memory_order_acquire) & ~kOwn) == 1; }
-  bool is_own() const noexcept {
-    uint32_t now = refs.load(std::memory_order_relaxed);
-    return now >= kOwn && now < kImmortal;
-  }
+  bool is_own() const noexcept { return refs.load(std::memory_order_relaxed) >= kOwn; }
   // Who made it, while nobody else has it.
   void make_own(bool runs = memory::in_run()) noexcept {
     if (runs) refs.store(1 | kOwn, std::memory_order_relaxed);
