@@ -46,6 +46,9 @@ function(scriptlang_add_kernels isa part sources)
   scriptlang_flags(${target})
   target_compile_options(${target} PRIVATE
     -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math -Wno-psabi ${ARGN})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # of GCC's own headers of intrinsics
+    target_compile_options(${target} PRIVATE -Wno-uninitialized -Wno-maybe-uninitialized)
+  endif()
   target_sources(scriptlang PRIVATE $<TARGET_OBJECTS:${target}>)
 endfunction()
 

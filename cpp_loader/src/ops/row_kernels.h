@@ -57,17 +57,19 @@ struct PlainRows {
   // Adds f(x[i]).
   template <class F>
   static T added(int64_t n, const T* x, F f) {
-    if (n > kBlock) {
-      int64_t half = ((n + kBlock - 1) / kBlock + 1) / 2 * kBlock;
-      return T(added(half, x, f) + added(n - half, x + half, f));
-    }
+    if (n <= kBlock) return added_block(n, x, f);
+    int64_t half = ((n + kBlock - 1) / kBlock + 1) / 2 * kBlock;
+    return T(added(half, x, f) + added(n - half, x + half, f));
+  }
+  template <class F>
+  static T added_block(int64_t n, const T* x, F f) {
     T lanes[kLanes] = {};
-    int64_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) {
-      for (int j = 0; j < kLanes; ++j) lanes[j] = T(lanes[j] + f(x[i + j]));
+    const T* const end = x + n;
+    for (; end - x >= kLanes; x += kLanes) {
+      for (int j = 0; j < kLanes; ++j) lanes[j] = T(lanes[j] + f(x[j]));
     }
     T total = 0;
-    for (; i < n; ++i) total = T(total + f(x[i]));
+    for (; x < end; ++x) total = T(total + f(*x));
     for (T lane : lanes) total = T(total + lane);
     return total;
   }
