@@ -18,11 +18,13 @@ from ..errors import (ArchiveError, Frame, LimitError, MissingOperatorError, Run
 from ..ir import Function
 from ..limits import Limits
 from ..objects import ScriptObject
+from ..ops import table
+from ..ops.derived import is_written
 from ..ops.generator import default_generator
 from ..schema import Schema
 from . import exceptions
 from .arguments import PLAIN, bind
-from .code import Code, stack_frames, to_tuple
+from .code import Code, OperatorRef, stack_frames, to_tuple
 from .composites import link_composites
 from .native import load
 from .prepare import fused_code
@@ -43,6 +45,13 @@ RESHAPING = frozenset(f"aten::{name}" for name in (
     "squeeze_ unsqueeze_ transpose_ swapaxes_ swapdims_ t_ as_strided_ resize_ resize_as_ set_"
     " set_data").split())
 """Operators that give a tensor another shape; callers see it of the tensors that they pass."""
+
+
+def may_reshape(ref: OperatorRef) -> bool:
+    """Whether an operator may give a tensor another shape; what has out= resizes it."""
+    operator = table.find(ref.name, ref.overload)
+    return ref.name in RESHAPING or operator is not None and any(
+        a.kwarg_only and is_written(a) for a in operator.schema.arguments)
 
 
 @lru_cache(maxsize=None)
@@ -93,8 +102,7 @@ class NativeProgram:
             raise translate(*e.args[:3]) from None
         self.failure = self.program.failure = partial(failure, self.by_name)
         self.schema = self.codes[function].schema
-        reshapes = any(ref.name in RESHAPING for code in self.codes.values()
-                       for ref in code.operators)
+        reshapes = any(may_reshape(ref) for code in self.codes.values() for ref in code.operators)
         self.is_entered = not self.calls_by_name and not reshapes
         if self.is_entered:
             self.program.enter(self.name, *entry_of(self.schema))

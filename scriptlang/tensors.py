@@ -8,6 +8,7 @@ from the table: methods that are not written out below are looked up there (`x.s
 from __future__ import annotations
 
 import ctypes
+import gc
 import math
 import sys
 from typing import Any, Iterator, Sequence
@@ -53,6 +54,18 @@ class Storage:
 
     def __reduce__(self):
         return Storage, (np.array(self.data),)           # a copy: data may be a view of the owner
+
+    def grow(self, nbytes: int) -> None:
+        """Put zeros behind what there is; the tensors that lie here are views of the new memory."""
+        if nbytes <= self.nbytes:
+            return
+        data = np.zeros(nbytes, np.uint8)
+        data[:self.nbytes] = self.data
+        self.data = data
+        if sys.getrefcount(self) > 3:                    # more than a tensor, `self` and the count
+            for tensor in gc.get_referrers(self):
+                if isinstance(tensor, Tensor):
+                    tensor._view = None
 
     @property
     def nbytes(self) -> int:

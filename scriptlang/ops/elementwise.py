@@ -213,10 +213,14 @@ def place_of(x: Tensor) -> tuple[int, int]:
 
 
 def resize_to(target: Tensor, value: Tensor) -> Tensor:
-    """Make `target` a tensor with the value's shape, elements and order of dimensions."""
+    """Give `target` the value's shape, elements and order of dimensions, in memory that grows."""
+    from .geometry import resize_
+
     fresh = Tensor._wrap(copied(value))
-    target.storage, target._size = fresh.storage, fresh._size
-    target._stride, target._offset, target._view = fresh._stride, 0, None
+    resize_(target, list(value._size), None)
+    target._stride, target._view = fresh._stride, None
+    check_writable(target)
+    target._array[...] = fresh._array
     return target
 
 

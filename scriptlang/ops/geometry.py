@@ -85,12 +85,8 @@ def resize_(self, size, memory_format):
         return self
     if any(n < 0 for n in size):
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: {size}")
-    item = self.dtype.itemsize
-    need = (self._offset + int(np.prod(size, dtype=np.int64))) * item
-    if need > self.storage.nbytes:
-        data = np.zeros(need, np.uint8)
-        data[:self.storage.nbytes] = self.storage.data
-        self.storage.data = data
+    need = self._offset + int(np.prod(size, dtype=np.int64))
+    self.storage.grow(need * self.dtype.itemsize)
     check_rank(memory_format, len(size))
     strides = dense_strides(size, format_order(len(size), memory_format))
     return become(self, self._as_view(size, strides, self._offset))

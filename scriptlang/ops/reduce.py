@@ -97,7 +97,8 @@ def nansum(self, dim, keepdim, dtype):
                    keepdim, summed(self.dtype, dtype))
 
 
-def variance(self, dim=None, correction=1, keepdim=False):
+def variance(self, dim=None, correction=1, keepdim=False, root=False):
+    """The variance, or its root, computed in double precision."""
     if self.dtype.kind not in "fc":
         raise RuntimeError("std and var only support floating point and complex dtypes")
     axes = axes_of(dim, len(self._size))
@@ -108,17 +109,27 @@ def variance(self, dim=None, correction=1, keepdim=False):
         a = a.astype(wide)
         centred = a - a.mean(axis=axis, keepdims=True) if n else a
         square = (centred * centred.conj()).real.sum(axis=axis, keepdims=keepdims)
-        return square / max(n - correction, 0) if n - correction > 0 else \
+        mean = square / max(n - correction, 0) if n - correction > 0 else \
             np.where(square == square, square / np.float64(0), square)
+        return np.sqrt(mean) if root else mean
 
     out = dtypes.part_of(self.dtype)
     return reduced(f, self, dim, keepdim, out, self.dtype)
 
 
-def deviation(*args):
+def deviation(self, *args):
     from .pointwise import KERNELS
 
-    return KERNELS["sqrt"](variance(*args))
+    if self.dtype.kind == "c":
+        return KERNELS["sqrt"](variance(self, *args))
+    return variance(self, *args, root=True)
+
+
+def wide_mean(self, dim=None, keepdim=False):
+    """The mean that comes with a variance, computed in double precision too."""
+    wide = np.complex128 if self.dtype.kind == "c" else np.float64
+    return reduced(lambda a, axis, keepdims: a.astype(wide).mean(axis=axis, keepdims=keepdims),
+                   self, dim, keepdim, self.dtype)
 
 
 def correction_of(value) -> float:
@@ -136,14 +147,14 @@ for _name, _f in (("var", variance), ("std", deviation)):
             f(self, dim, correction_of(correction), keepdim), "primitive")
     declare(f"aten::{_name}_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
             lambda self, unbiased, f=_f:
-            (f(self, None, int(unbiased), False), mean_dim(self)), "primitive")
+            (f(self, None, int(unbiased), False), wide_mean(self)), "primitive")
     declare(f"aten::{_name}_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, "
             "bool keepdim=False) -> (Tensor, Tensor)", lambda self, dim, unbiased, keepdim, f=_f:
-            (f(self, dim, int(unbiased), keepdim), mean_dim(self, dim, keepdim)), "primitive")
+            (f(self, dim, int(unbiased), keepdim), wide_mean(self, dim, keepdim)), "primitive")
     declare(f"aten::{_name}_mean.correction(Tensor self, int[1]? dim=None, *, "
             "Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
             lambda self, dim, correction, keepdim, f=_f:
-            (f(self, dim, correction_of(correction), keepdim), mean_dim(self, dim, keepdim)),
+            (f(self, dim, correction_of(correction), keepdim), wide_mean(self, dim, keepdim)),
             "primitive")
 
 

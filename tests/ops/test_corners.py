@@ -185,6 +185,19 @@ def masks():
                A.normal(4, 6), A.normal(4), few.astype("float32"), 1)
 
 
+def spreads():
+    """Values whose squares are too large or too small, and those that lie close together."""
+    x = np.array([[1, 2, -3], [3, 3, 3]])
+    for dtype, scales in (("float32", (1e37, 1e30, 1e-30)), ("float16", (2e4,)),
+                          ("complex64", (1e30j,)), ("float64", (1e200,))):
+        for scale in scales:
+            for name in ("var", "std", "var_mean", "std_mean"):
+                yield call(name, (x * scale).astype(dtype), False)
+                yield call(name, (x * scale).astype(dtype), [1])
+                yield call(name, (x * scale).astype(dtype), [0], correction=0.5)
+    yield call("var_mean", (x + 1e6).astype("float32"), [1])
+
+
 def statistics():
     x, whole, part = A.normal(3, 4), np.array([1, 2, 0, 3]), A.uniform(4)
     for dtype in ("float16", "float32", "float64"):
@@ -325,8 +338,8 @@ def outputs():
                 yield call(name, source, 1, out=np.zeros((2, 3), dtype), tolerance=1e-3)
 
 
-SAMPLES = [*writes(), *orders(), *histograms(), *sums(), *statistics(), *signals(), *refusals(),
-           *circles(), *polynomials(), *numbers(), *nothing(), *masks(),
+SAMPLES = [*writes(), *orders(), *histograms(), *sums(), *spreads(), *statistics(), *signals(),
+           *refusals(), *circles(), *polynomials(), *numbers(), *nothing(), *masks(),
            *mixtures(), *parameters(), *large(), *indices(), *types(), *shapes(),
            *outputs()]
 test_recorded, test_pytorch = both_tests("corners", SAMPLES)

@@ -17,7 +17,8 @@ void check_category(const Tensor& value, const Tensor& to) {
 // The shape and the order of dimensions. Memory that a program may not grow is replaced.
 void take_shape(const Tensor& to, const Tensor& value) {
   if (to.sizes() == value.sizes()) return;
-  if (to.storage()->owned()) {
+  int64_t bytes = (to.storage_offset() + value.numel()) * to.itemsize();
+  if (to.storage()->owned() || bytes <= to.storage()->nbytes()) {
     resize(to, value.sizes());
   } else {
     Tensor fresh = Tensor::empty(value.sizes(), to.dtype());

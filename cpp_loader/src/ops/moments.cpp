@@ -28,7 +28,9 @@ Moments complex_moments(const Tensor& self, const Dims& dims, double correction,
     Complex mean = sum / double(r.n);
     double squares = r.n ? 0 : std::numeric_limits<double>::quiet_NaN();
     for (int64_t j = 0; j < r.n; ++j) squares += std::norm(x[j] - mean);
-    m.variance.data<double>()[i] = root ? std::sqrt(squares / count) : squares / count;
+    double variance = squares / count;
+    if (self.dtype() == ScalarType::Complex64) variance = float(variance);
+    m.variance.data<double>()[i] = root ? std::sqrt(variance) : variance;
     m.mean.data<Complex>()[i] = mean;
   }
   m.variance = to_dtype(m.variance, to_real(self.dtype()));
@@ -47,14 +49,16 @@ Moments moments(const Tensor& self, const Dims& dims, double correction,
   double count = std::max(0.0, double(r.n) - correction);
   for_float_type(computed, [&](auto zero) {
     using T = decltype(zero);
-    for_rows<T, T>(r, m.mean, [](const T* x, int64_t n) { return Rows<T>::sum(n, x) / T(n); });
-    const T* means = m.mean.data<T>();
+    T* means = m.mean.data<T>();
     const T* from = r.rows.data<T>();
+    if (r.n == 0) {
+      fill(m.variance, std::numeric_limits<double>::quiet_NaN());
+      fill(m.mean, std::numeric_limits<double>::quiet_NaN());
+      return;
+    }
     for_rows<T, T>(r, m.variance, [&](const T* x, int64_t n) {
-      T variance = Rows<T>::sum_squares(n, x, means[n ? (x - from) / n : 0]) / T(count);
-      return root ? std::sqrt(variance) : variance;
+      return row::spread(n, x, count, root, &means[(x - from) / n]);
     });
-    if (r.n == 0) fill(m.variance, std::numeric_limits<double>::quiet_NaN());
   });
   m.variance = to_dtype(m.variance, self.dtype());
   m.mean = to_dtype(m.mean, self.dtype());

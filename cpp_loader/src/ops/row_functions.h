@@ -2,6 +2,10 @@
 // so that both give the same bits.
 #pragma once
 
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
 #include "row_kernels.h"
 
 namespace scriptlang {
@@ -31,6 +35,27 @@ T add_pairwise(int64_t count, const T* x) {
   if (count == 1) return x[0];
   int64_t half = (count + 1) / 2;
   return T(add_pairwise(half, x) + add_pairwise(count - half, x + half));
+}
+
+// The sum of squared distances from the mean divided by `count`, or the root of that. Sums of
+// floats do where they neither leave what floats hold nor are small against the mean.
+template <class T>
+T spread(int64_t n, const T* x, double count, bool root, T* mean) {
+  *mean = Rows<T>::sum(n, x) / T(n);
+  T variance = Rows<T>::sum_squares(n, x, *mean) / T(count);
+  if constexpr (std::is_same_v<T, float>) {
+    bool held = variance > 1e-8f * *mean * *mean && variance > 1e-30f &&
+                variance <= std::numeric_limits<float>::max();
+    if (!held) {
+      double sum = 0, squares = 0;
+      for (int64_t i = 0; i < n; ++i) sum += x[i];
+      double center = sum / double(n);
+      for (int64_t i = 0; i < n; ++i) squares += (x[i] - center) * (x[i] - center);
+      *mean = float(center);
+      return float(root ? std::sqrt(squares / count) : squares / count);
+    }
+  }
+  return root ? std::sqrt(variance) : variance;
 }
 
 template <class T>
@@ -67,12 +92,12 @@ struct Function {
   }
   // params: what the squares are divided by
   static void variance(int64_t n, void* out, const void* const* in, const double* params) {
-    T mean = Rows<T>::sum(n, at(in)) / T(n);
-    result(out) = Rows<T>::sum_squares(n, at(in), mean) / T(params[0]);
+    T mean;
+    result(out) = spread(n, at(in), params[0], false, &mean);
   }
   static void deviation(int64_t n, void* out, const void* const* in, const double* params) {
-    variance(n, out, in, params);
-    result(out) = std::sqrt(result(out));
+    T mean;
+    result(out) = spread(n, at(in), params[0], true, &mean);
   }
   static void euclidean(int64_t n, void* out, const void* const* in, const double*) {
     result(out) = std::sqrt(Rows<T>::sum_squares(n, at(in), T(0)));

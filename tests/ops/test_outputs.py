@@ -1,0 +1,46 @@
+"""What out= and resize_ make of a tensor's shape, memory and type, on both engines; the expected
+values are PyTorch's."""
+
+from __future__ import annotations
+
+import pytest
+
+import scriptlang
+from scriptlang.frontend.script import compile_text
+from scriptlang.interpreter import native
+from scriptlang.programs.module import ScriptFunction
+
+pytestmark = pytest.mark.parametrize(
+    "engine", ["python"] if native.why_absent() else ["python", "native"])
+
+
+def run(engine: str, lines: str, *arguments):
+    body = "".join(f"    {line}\n" for line in lines.split("; "))
+    names = {"torch": scriptlang}
+    text = f"def f({', '.join('xyz'[:len(arguments)])}):\n{body}"
+    return ScriptFunction(compile_text(text, names)["f"], engine)(*arguments)
+
+
+def test_a_view_grows_over_what_lies_behind_it(engine):
+    x, y = scriptlang.arange(12.0).reshape(3, 4), scriptlang.zeros(10)
+    v = run(engine, "v = y[2:5]; torch.sum(x, [0], out=v); return v", x, y)
+    assert y.tolist() == [0, 0, 12, 15, 18, 21, 0, 0, 0, 0]
+    assert (v.tolist(), v.storage_offset()) == ([12, 15, 18, 21], 2)
+
+
+def test_memory_grows_under_all_that_share_it(engine):
+    x = scriptlang.arange(12.0).reshape(3, 4)
+    v, w = run(engine, "w = torch.zeros(10); w[9] = 7; v = w[8:9]; torch.sum(x, [0], out=v); "
+                       "return v, w", x)
+    assert w.tolist() == [0] * 8 + [12, 15]
+    assert (v.tolist(), v.storage_offset()) == ([12, 15, 18, 21], 8)
+
+
+@pytest.mark.parametrize("line", ["torch.sum(x, 1, out=y)", "y.resize_([3]); y.copy_(x.sum(1))"])
+def test_the_caller_sees_the_shape_of_what_it_passed(engine, line):
+    x, y = scriptlang.ones(3, 4), scriptlang.zeros(10)
+    run(engine, f"{line}; return 1", x, y)
+    assert y.tolist() == [4, 4, 4]
+    z = scriptlang.zeros(0)
+    run(engine, "torch.add(x, 1, out=y); return 1", x, z)
+    assert z.tolist() == [[2] * 4] * 3
