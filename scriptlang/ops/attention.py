@@ -41,7 +41,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_cau
     q, k, v = (t._array.astype(compute, copy=False) for t in (query, key, value))
     if enable_gqa:
         k, v = (np.repeat(x, q.shape[-3] // x.shape[-3], -3) for x in (k, v))
-    factor = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
+    factor = 1 / math.sqrt(max(q.shape[-1], 1)) if scale is None else scale
     score = (q * compute(factor) if compute is np.float32 else q * factor) @ k.swapaxes(-1, -2)
     if is_causal:
         score = np.where(np.tri(*score.shape[-2:], dtype=bool), score, -np.inf)

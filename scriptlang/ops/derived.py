@@ -15,6 +15,7 @@ import numpy as np
 from ..records import record
 from ..schema import Argument, Schema, parse_schema
 from ..tensors import Tensor
+from .out_types import converts
 
 
 ROW_MAJOR = frozenset(f"aten::{name}" for name in (
@@ -26,8 +27,9 @@ ROW_MAJOR = frozenset(f"aten::{name}" for name in (
 class Form:
     """How a form follows from `base`, an operator with a kernel.
 
-    kind: "out", "typed_out" (whose output says what is computed with), "create" (an "out" form of
-    a function that makes a tensor from sizes and numbers), "in_place", "become" (a view in place),
+    kind: "out", "exact_out" (whose output has to have the type of the result), "typed_out" (whose
+    output says what is computed with), "create" (an "out" form of a function that makes a tensor
+    from sizes and numbers), "in_place", "become" (a view in place),
     "copy" (of a view), "on_copy" (which keeps the order of the dimensions in memory),
     "on_row_major_copy".
     outs: how many arguments of an "out" form are written; they follow all others.
@@ -39,8 +41,8 @@ class Form:
 
     @property
     def kernel(self) -> Callable:
-        if self.kind in ("out", "typed_out"):
-            return out_kernel(self.base.kernel, self.outs, self.kind == "typed_out")
+        if self.kind in OUT_KINDS:
+            return out_kernel(self.base.kernel, self.outs, self.kind)
         return KERNELS[self.kind](self.base.kernel)
 
 
@@ -81,7 +83,13 @@ def out_form(schema: Schema, candidates: Iterable[Any]) -> Form | None:
         return creation_form(candidates, plain)
     if found.schema.is_mutable or [r.type for r in found.schema.returns] != [a.type for a in outs]:
         return None
-    return Form("typed_out" if found.schema.name in TYPED else "out", found, len(outs))
+    if not schema.name.startswith("aten::") or converts(schema.name[6:], schema.overload):
+        return Form("typed_out" if schema.name in TYPED else "out", found, len(outs))
+    return Form("exact_out", found, len(outs))
+
+
+OUT_KINDS = ("out", "exact_out", "typed_out")
+"""Kinds of forms that write the results of their base into their last arguments."""
 
 
 TYPED = frozenset(f"aten::{name}" for name in ("sum", "prod", "nansum", "cumsum", "cumprod"))
@@ -111,13 +119,16 @@ def same_arguments(operators: Iterable[Any], arguments: Iterable[Argument]):
         (a.name, a.type) for a in op.schema.arguments]), None)
 
 
-def out_kernel(kernel: Callable, count: int, typed: bool = False) -> Callable:
+def out_kernel(kernel: Callable, count: int, kind: str) -> Callable:
     def form(*args):
         given, outs = args[:len(args) - count], args[len(args) - count:]
-        if typed and given[-1] is None:
+        if kind == "typed_out" and given[-1] is None:
             given = (*given[:-1], outs[0].dtype.code)
         result = kernel(*given)
         results = result if count > 1 else (result,)
+        if kind == "exact_out":
+            for target, value in zip(outs, results):
+                check_type(target, value)
         for target, value in zip(outs, results):
             store_into(target, value)
         return tuple(outs) if count > 1 else outs[0]
@@ -132,6 +143,15 @@ def creation_kernel(kernel: Callable) -> Callable:
         return target
 
     return form
+
+
+def check_type(target: Tensor | list[Tensor], value: Tensor | list[Tensor]) -> None:
+    from .elementwise import DISPLAY
+
+    for t, v in zip(target, value) if isinstance(target, list) else [(target, value)]:
+        if t.dtype is not v.dtype:
+            raise RuntimeError(f"Expected out tensor to have dtype {DISPLAY[v.dtype.name]}, but "
+                               f"got {DISPLAY[t.dtype.name]} instead")
 
 
 def store_into(target: Tensor | list[Tensor], value: Tensor | list[Tensor]) -> None:

@@ -143,7 +143,7 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
 def hinge_embedding_loss(self: Tensor, target: Tensor, margin: float = 1.0,
                          reduction: int = 1) -> Tensor:
     zeros = torch.zeros_like(self)
-    apart = torch.where(target != 1, (margin - self).clamp_min(0), zeros)
+    apart = torch.where(target != 1, (torch.full_like(self, margin) - self).clamp_min(0), zeros)
     return _reduced(apart + torch.where(target != -1, self, zeros), reduction)
 
 

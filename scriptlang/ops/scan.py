@@ -101,15 +101,12 @@ def diff(self, n, dim, prepend, append):
 def trapezoids(y: Tensor, x, dim: int):
     """The areas between neighbours along a dimension; x: places, or the distance between them."""
     axis = wrap_dim(dim, len(y._size))
-    dtype = dtypes.result_type(y, x)
-    out = floating(dtype)
-    wraps = isinstance(x, Tensor) and dtype.kind in "ui"     # integers, until they are halved
-    compute = dtype if wraps else out
-    a = array_of(y, compute, working_type(compute))
+    out = floating(dtypes.result_type(y, x))
+    a = array_of(y, y.dtype, working_type(y.dtype))          # integers, until they are halved
     sides = np.take(a, range(1, a.shape[axis]), axis) + np.take(a, range(a.shape[axis] - 1), axis)
     if not isinstance(x, Tensor):
         return sides * (x / 2), axis, out
-    place = array_of(x, compute, working_type(compute))
+    place = array_of(x, x.dtype, working_type(x.dtype))
     if len(x._size) == 1 and len(y._size) != 1:
         place = place.reshape([-1 if d == axis else 1 for d in range(len(y._size))])
     if place.shape[axis] != a.shape[axis]:
@@ -120,11 +117,24 @@ def trapezoids(y: Tensor, x, dim: int):
 def trapezoid(y, x, dim):
     if y._size and y._size[wrap_dim(dim, len(y._size))] == 0:
         return sum_dim(cast(y, floating(y.dtype)), [dim])
+    check_no_bool(y)
+    if not isinstance(x, Tensor):                        # all, but for half of the ends
+        axis = wrap_dim(dim, len(y._size))
+        a = array_of(y, y.dtype, working_type(y.dtype))
+        ends = np.take(a, 0, axis) + np.take(a, -1, axis)
+        out = floating(dtypes.result_type(y, x))
+        return Tensor._wrap(np.asarray((a.sum(axis) - ends / 2) * x).astype(out.numpy))
     areas, axis, dtype = trapezoids(y, x, dim)
     return Tensor._wrap(np.asarray(np.sum(areas, axis=axis)).astype(dtype.numpy))
 
 
+def check_no_bool(y: Tensor) -> None:
+    if y.dtype is dtypes.bool:
+        raise RuntimeError("trapezoid: received a bool input for `y`, but bool is not supported")
+
+
 def cumulative_trapezoid(y, x, dim):
+    check_no_bool(y)
     areas, axis, dtype = trapezoids(y, x, dim)
     return Tensor._wrap(np.cumsum(areas, axis=axis).astype(dtype.numpy))
 

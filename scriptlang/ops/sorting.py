@@ -129,6 +129,21 @@ def unique_consecutive(self, return_inverse, return_counts, dim):
                     every or return_counts, shape)
 
 
+def places(keys: np.ndarray, wanted: np.ndarray, side: str) -> np.ndarray:
+    """Where values belong in a row; where that ends with NaN, by a search to which no NaN is more
+    than a value."""
+    n = len(keys)
+    if not n or keys[-1] == keys[-1]:
+        return np.searchsorted(keys, wanted, side)
+    low, high = np.zeros(np.shape(wanted), np.int64), np.full(np.shape(wanted), n)
+    while (low < high).any():
+        middle = (low + high) // 2
+        at = keys[np.minimum(middle, n - 1)]
+        after = (at > wanted if side == "right" else at >= wanted) | (low >= high)
+        high, low = np.where(after, middle, high), np.where(after, low, middle + 1)
+    return low
+
+
 def searchsorted(sorted_sequence, self, out_int32=False, right=False, side=None, sorter=None):
     if side is not None and side not in ("left", "right"):
         raise RuntimeError("torch.searchsorted(): side can only be 'left' or 'right' but got "
@@ -140,7 +155,7 @@ def searchsorted(sorted_sequence, self, out_int32=False, right=False, side=None,
         keys = np.take_along_axis(keys, sorter._array, -1)
     wanted = self._array if isinstance(self, Tensor) else np.array(self)
     if keys.ndim == 1:
-        found = np.searchsorted(keys, wanted, where)
+        found = places(keys, wanted, where)
     else:
         if keys.shape[:-1] != wanted.shape[:-1]:
             raise RuntimeError("torch.searchsorted(): boundaries tensor should be 1 dimension or "
@@ -148,7 +163,7 @@ def searchsorted(sorted_sequence, self, out_int32=False, right=False, side=None,
                                "tensor must match, but we got boundaries tensor "
                                f"{list(keys.shape)} and input value tensor {list(wanted.shape)}")
         rows = math.prod(keys.shape[:-1])
-        flat = [np.searchsorted(k, w, where) for k, w in zip(
+        flat = [places(k, w, where) for k, w in zip(
             keys.reshape(rows, keys.shape[-1]), wanted.reshape(rows, wanted.shape[-1]))]
         found = np.array(flat).reshape(wanted.shape)
     return Tensor._wrap(np.asarray(found, np.int32 if out_int32 else np.int64))

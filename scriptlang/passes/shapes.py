@@ -17,6 +17,7 @@ from .. import types as T
 from ..dtypes import DType
 from ..ir import Block, Graph, Node, Value
 from ..ops import table
+from ..ops.derived import OUT_KINDS
 from ..schema import Schema
 from .alias import AliasAnalysis
 from .constraints import written
@@ -449,7 +450,7 @@ def may_reshape(node: Node) -> bool:
     if known is None:
         known = schema.__dict__["_may_reshape"] = not written_first(schema) and any(
             schema.arguments[i].type == T.TENSOR or elementwise for i, elementwise
-            in written(schema)) or form_kind(schema) in ("become", "out", "typed_out", "create")
+            in written(schema)) or form_kind(schema) in ("become", "create", *OUT_KINDS)
     return known
 
 

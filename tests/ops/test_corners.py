@@ -338,8 +338,49 @@ def outputs():
                 yield call(name, source, 1, out=np.zeros((2, 3), dtype), tolerance=1e-3)
 
 
+def output_types():
+    """Results that are converted to the type of their output, and those that are not."""
+    x, at = np.array([[1.0, 2], [4, 3]], "float32"), np.array([[0, 1]])
+    for dtype in ("float64", "float32"):
+        flat, whole = np.zeros(2, dtype), np.zeros((2, 2), dtype)
+        for name, *args in (("amax", x, [1]), ("norm", x, 2, [1]), ("linalg_vector_norm", x, 2, 1),
+                            ("std", x, [1]), ("mean", x, [1]), ("logsumexp", x, [1]),
+                            ("mv", x, x[0]), ("sum", x, [1])):
+            yield call(name, *args, out=flat)
+        for name, *args in (("softmax", x, 1), ("mm", x, x), ("tril", x), ("gather", x, 0, at),
+                            ("clamp", x, 0, 1), ("neg", x), ("sin", x), ("mul", x, x),
+                            ("index_select", x, 0, at[0]), ("cat", [x[:1], x[1:]]),
+                            ("where", x > 1, x, x), ("linalg_inv", x), ("take", x, at)):
+            yield call(name, *args, out=whole)
+    yield call("argmax", x, 1, out=np.zeros(2, "int32"))
+    yield call("signbit", x, out=np.zeros((2, 2), "uint8"))
+    yield call("sum", x, out=np.zeros((), "float64"))
+    yield call("max", x, 1, max=np.zeros(2), max_values=np.zeros(2, "int64"))
+
+
+def areas():
+    """Integrals of small integers, whose neighbours are added in their type, and of inf."""
+    whole, ends = np.array([200, 100, 255], "uint8"), np.array([1, 2, 3, np.inf], "float32")
+    for y in (whole, ends, ends[::-1], whole > 150):
+        for dx in (1, 2.5):
+            yield call("trapezoid", y, dx=dx)
+            yield call("cumulative_trapezoid", y, dx=dx)
+    x = np.array([3, 1, 9], "float32")
+    for a, b in ((whole, x), (x, whole), (whole, whole)):
+        yield call("trapezoid", a, b)
+        yield call("cumulative_trapezoid", a, b)
+    for row in ([1, 2, np.nan], [1, np.nan, np.nan], [1, 2, 3, np.nan]):
+        for right in (False, True):
+            yield call("searchsorted", np.array(row), np.array([np.nan, 0, 1.5, 2, 3]), right=right)
+    target = np.array([1, -1])
+    for a in (np.array([3, 4]), np.array([3, 4], "uint8"), target > 0):
+        for reduction in (0, 1, 2):
+            yield call("hinge_embedding_loss", a, target, 7.6, reduction)
+    yield call("scaled_dot_product_attention", *[np.zeros((2, 2, 3, 0), "float32")] * 3)
+
+
 SAMPLES = [*writes(), *orders(), *histograms(), *sums(), *spreads(), *statistics(), *signals(),
            *refusals(), *circles(), *polynomials(), *numbers(), *nothing(), *masks(),
            *mixtures(), *parameters(), *large(), *indices(), *types(), *shapes(),
-           *outputs()]
+           *outputs(), *output_types(), *areas()]
 test_recorded, test_pytorch = both_tests("corners", SAMPLES)

@@ -16,6 +16,8 @@ void op_aten_cumsum(Context&, Args, Value*);
 namespace {
 
 Tensor halves(const Tensor& y, const Input& width, int64_t dim) {
+  SL_CHECK(y.dtype() != ScalarType::Bool,
+           "cumulative_trapezoid: received a bool input for `y`, but bool is not supported");
   int64_t n = y.size(dim);
   Tensor pairs = add(view_slice(y, dim, 0, std::max<int64_t>(n - 1, 0)), view_slice(y, dim, 1, n));
   return div(mul(pairs, width), Scalar(2.0));

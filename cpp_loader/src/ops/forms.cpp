@@ -51,6 +51,33 @@ void store(const Value& to, const Value& value) {
   }
 }
 
+void check_type(const Tensor& to, const Tensor& value) {
+  SL_CHECK(to.dtype() == value.dtype(), "Expected out tensor to have dtype ",
+           dtype_display_name(value.dtype()), ", but got ", dtype_display_name(to.dtype()),
+           " instead");
+}
+
+void check_type(const Value& to, const Value& value) {
+  if (to.is_tensor()) return check_type(to.as_tensor(), value.as_tensor());
+  const List &targets = to.as_list(), &values = value.as_list();
+  for (size_t i = 0; i < std::min(targets.size(), values.size()); ++i) {
+    check_type(targets.get(i).as_tensor(), values.get(i).as_tensor());
+  }
+}
+
+void run_out(OpFn base, int outs, bool exact, Context& ctx, Args args, Value* results) {
+  constexpr int kMost = 16;
+  Value made[kMost];
+  SL_CHECK(outs <= kMost && outs <= args.size(), "too many out= arguments");
+  int inputs = args.size() - outs;
+  base(ctx, Args(args.data(), inputs), made);
+  for (int i = 0; exact && i < outs; ++i) check_type(args[inputs + i], made[i]);
+  for (int i = 0; i < outs; ++i) {
+    store(args[inputs + i], made[i]);
+    results[i] = args[inputs + i];
+  }
+}
+
 Tensor row_major_copy(const Tensor& t) {
   Tensor fresh = Tensor::empty(t.sizes(), t.dtype());
   copy_into(fresh, t);
@@ -60,15 +87,11 @@ Tensor row_major_copy(const Tensor& t) {
 }  // namespace
 
 void out(OpFn base, int outs, Context& ctx, Args args, Value* results) {
-  constexpr int kMost = 16;
-  Value made[kMost];
-  SL_CHECK(outs <= kMost && outs <= args.size(), "too many out= arguments");
-  int inputs = args.size() - outs;
-  base(ctx, Args(args.data(), inputs), made);
-  for (int i = 0; i < outs; ++i) {
-    store(args[inputs + i], made[i]);
-    results[i] = args[inputs + i];
-  }
+  run_out(base, outs, false, ctx, args, results);
+}
+
+void exact_out(OpFn base, int outs, Context& ctx, Args args, Value* results) {
+  run_out(base, outs, true, ctx, args, results);
 }
 
 void typed_out(OpFn base, int outs, Context& ctx, Args args, Value* results) {

@@ -8,7 +8,9 @@ namespace scriptlang::forms {
 
 // What `base` gives is written into the last `outs` arguments, which take its shape.
 void out(OpFn base, int outs, Context& ctx, Args args, Value* results);
-// The same, `base` computing in the type of the output where its last argument does not say one.
+// The same, the arguments having the types of the results.
+void exact_out(OpFn base, int outs, Context& ctx, Args args, Value* results);
+// As `out`, `base` computing in the type of the output where its last argument does not say one.
 void typed_out(OpFn base, int outs, Context& ctx, Args args, Value* results);
 // `base` makes a tensor of the last argument's type from the others; that is written into it.
 void create(OpFn base, int, Context& ctx, Args args, Value* results);

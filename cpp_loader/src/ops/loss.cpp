@@ -326,7 +326,9 @@ SL_OP(aten_margin_ranking_loss) {
 SL_OP(aten_hinge_embedding_loss) {
   const Tensor& self = args.tensor(0);
   const Tensor& target = args.tensor(1);
-  Tensor apart = clamp_min(sub(Scalar(args.number(2)), self), 0.0);
+  Tensor margin = Tensor::empty_like(self, self.dtype());
+  fill(margin, Scalar(args.number(2)));
+  Tensor apart = clamp_min(sub(margin, self), 0.0);
   Tensor zero = full(self.sizes(), self.dtype(), Scalar(int64_t{0}));
   Tensor loss = add(where(ne(target, Scalar(int64_t{1})), apart, zero),
                     where(ne(target, Scalar(int64_t{-1})), self, zero));

@@ -266,12 +266,11 @@ Tensor trapezoid(const Tensor& y, const Input& dx, int64_t dim) {
   if (y.size(dim) == 0) {
     return sum_over(div(y, Scalar(1.0)), {dim});
   }
-  if (dx.tensor == nullptr && is_floating(y.dtype()) && y.itemsize() > 2 && y.size(dim) > 1) {
-    // Every element counts twice, but for the ends.
-    int64_t last = y.size(dim) - 1;
-    Tensor ends = add(view_select(y, dim, 0), view_select(y, dim, last));
-    Tensor inner = sum_over(view_slice(y, dim, 1, last), {dim});
-    return mul(add(inner, mul(ends, Scalar(0.5))), dx);
+  SL_CHECK(y.dtype() != ScalarType::Bool,
+           "trapezoid: received a bool input for `y`, but bool is not supported");
+  if (dx.tensor == nullptr) {  // all, but for half of the ends
+    Tensor ends = add(view_select(y, dim, 0), view_select(y, dim, y.size(dim) - 1));
+    return mul(sub(sum_over(y, {dim}), mul(ends, Scalar(0.5))), dx);
   }
   return sum_over(trapezoids(y, dx, dim), {dim});
 }

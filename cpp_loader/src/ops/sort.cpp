@@ -189,7 +189,8 @@ Tensor search(const Tensor& sorted, const Tensor& values, bool right, bool out_i
       const T* row = rows.data<T>() + base;
       const int64_t* place = order.defined() ? order.data<int64_t>() + base : nullptr;
       T x = wanted.data<T>()[i];
-      if (!place && x == x) {
+      bool numbers = x == x && n > 0 && row[n - 1] == row[n - 1];
+      if (!place && numbers) {
         out.data<int64_t>()[i] = place_in(row, n, x, right);
         continue;
       }
@@ -197,7 +198,7 @@ Tensor search(const Tensor& sorted, const Tensor& values, bool right, bool out_i
       while (low < high) {
         int64_t middle = low + (high - low) / 2;
         T at = row[place ? place[middle] : middle];
-        bool after = right ? before(x, at, false) : !before(at, x, false);
+        bool after = right ? at > x : at >= x;  // a NaN comes after nothing
         if (after) high = middle;
         else low = middle + 1;
       }
