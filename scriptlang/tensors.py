@@ -8,7 +8,6 @@ from the table: methods that are not written out below are looked up there (`x.s
 from __future__ import annotations
 
 import ctypes
-import gc
 import math
 import sys
 from typing import Any, Iterator, Sequence
@@ -26,11 +25,12 @@ class Storage:
     native engine's memory.
     """
 
-    __slots__ = ("_data", "owner", "__weakref__")
+    __slots__ = ("_data", "owner", "has_grown", "__weakref__")
 
     def __init__(self, data: np.ndarray | None, owner: Any = None):
         self._data = data
         self.owner = owner
+        self.has_grown = False
 
     @property
     def data(self) -> np.ndarray:
@@ -62,10 +62,7 @@ class Storage:
         data = np.zeros(nbytes, np.uint8)
         data[:self.nbytes] = self.data
         self.data = data
-        if sys.getrefcount(self) > 3:                    # more than a tensor, `self` and the count
-            for tensor in gc.get_referrers(self):
-                if isinstance(tensor, Tensor):
-                    tensor._view = None
+        self.has_grown = True                            # no tensor's kept array is to be trusted
 
     @property
     def nbytes(self) -> int:
@@ -120,7 +117,7 @@ class Tensor:
     def _array(self) -> np.ndarray:
         """The numpy view of the same memory; making it checks that it lies in the storage."""
         view = self._view
-        if view is None:
+        if view is None or self.storage.has_grown:
             view = self._view = self._make_view()
         return view
 

@@ -29,7 +29,8 @@ struct Names {
   Member m_storage{tensor, "storage"}, m_dtype{tensor, "dtype"}, m_size{tensor, "_size"},
       m_stride{tensor, "_stride"}, m_offset{tensor, "_offset"}, m_grad{tensor, "requires_grad"},
       m_view{tensor, "_view"}, m_trace{tensor, "trace_value"};
-  Member m_data{storage, "_data"}, m_owner{storage, "owner"};
+  Member m_data{storage, "_data"}, m_owner{storage, "owner"},
+      m_grown{storage, "has_grown"};
   Member m_type{script_object, "type"}, m_slots{script_object, "slots"};
 
   // Attributes that are not slots of these.
@@ -219,6 +220,7 @@ nb::object python_storage(nb::object owner) {
   nb::object made = bare(n.storage);
   n.m_data.set(made.ptr(), nb::none());
   n.m_owner.set(made.ptr(), std::move(owner));
+  n.m_grown.set(made.ptr(), nb::bool_(false));
   return made;
 }
 
