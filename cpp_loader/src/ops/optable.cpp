@@ -1,5 +1,7 @@
 #include "optable.h"
 
+#include <zlib.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -58,7 +60,7 @@ namespace scriptlang {
 
 namespace {
 
-// The schemas, one after the other.
+// How the schemas lie, one after the other.
 struct Texts {
 #define SL_OPERATOR(symbol, schema) char symbol[sizeof schema];
 #define SL_QUANTIZED(symbol, way, outs, schema) char symbol[sizeof schema];
@@ -70,17 +72,24 @@ struct Texts {
 #undef SL_QUANTIZED_FORM
 #undef SL_FORM
 };
-constexpr Texts kTexts = {
-#define SL_OPERATOR(symbol, schema) schema,
-#define SL_QUANTIZED(symbol, way, outs, schema) schema,
-#define SL_QUANTIZED_FORM(symbol, kind, base, outs, schema) schema,
-#define SL_FORM(symbol, kind, base, outs, schema) schema,
-#include "ops.def"
-#undef SL_OPERATOR
-#undef SL_QUANTIZED
-#undef SL_QUANTIZED_FORM
-#undef SL_FORM
+constexpr unsigned char kDeflated[] = {
+#include "schemas.inc"
 };
+
+std::unique_ptr<char[]> inflated() {
+  std::unique_ptr<char[]> texts(new char[sizeof(Texts)]);
+  z_stream stream = {};
+  stream.next_in = const_cast<unsigned char*>(kDeflated);
+  stream.avail_in = sizeof kDeflated;
+  stream.next_out = reinterpret_cast<unsigned char*>(texts.get());
+  stream.avail_out = sizeof(Texts);
+  const bool whole = inflateInit2(&stream, -MAX_WBITS) == Z_OK &&
+                     inflate(&stream, Z_FINISH) == Z_STREAM_END && stream.avail_out == 0;
+  inflateEnd(&stream);
+  if (!whole) raise(ErrorKind::MemoryError, "the operators' schemas cannot be inflated");
+  std::replace(texts.get(), texts.get() + sizeof(Texts), '\n', '\0');
+  return texts;
+}
 
 constexpr OpEntry kTable[] = {
 #define SL_OPERATOR(symbol, schema) {offsetof(Texts, symbol), op_##symbol},
@@ -101,7 +110,10 @@ std::atomic<const Schema*> parsed[kCount];
 
 }  // namespace
 
-const char* OpEntry::text() const { return reinterpret_cast<const char*>(&kTexts) + at; }
+const char* OpEntry::text() const {
+  static const char* const texts = inflated().release();  // when an operator is first looked for
+  return texts + at;
+}
 
 int op_count() { return kCount; }
 const OpEntry& op_at(int index) { return kTable[index]; }
