@@ -76,13 +76,19 @@ SL_INLINE TileFunction<T> panel_tile(int rows, int columns) {
 
 namespace {
 
+// What an activation leaves alone. A NaN stays: every comparison with it is false.
+template <class T>
+struct Limits {
+  Vector<T> low, high;
+  SL_INLINE explicit Limits(Activation activation)
+      : low(splat(activation == Activation::kNone ? -T(__builtin_inf()) : T(0))),
+        high(splat(activation == Activation::kRelu6 ? T(6) : T(__builtin_inf()))) {}
+  SL_INLINE Vector<T> apply(Vector<T> x) const { return at_most(at_least(x, low), high); }
+};
+
 template <class T>
 SL_INLINE Vector<T> activate(Vector<T> x, Activation activation) {
-  if (activation == Activation::kNone) return x;
-  // A NaN stays: every comparison with it is false.
-  x = x < splat(T(0)) ? splat(T(0)) : x;
-  if (activation == Activation::kRelu6) x = x > splat(T(6)) ? splat(T(6)) : x;
-  return x;
+  return activation == Activation::kNone ? x : Limits<T>(activation).apply(x);
 }
 
 // m rows in tiles of nearly equal height: 128 rows are 8 x 13 + 2 x 12, not 9 x 14 + 2.

@@ -7,12 +7,59 @@
 namespace scriptlang::kernels::SL_ISA {
 namespace {
 
-// Applies what comes after the activation to sums that lie in `piece`, and writes them. In the
-// result itself, whose memory may be far, they could not be read again before they are there.
+// AVX-512 leaves out lanes that do not exist at no cost; without it, tiles of which columns are
+// missing go through memory.
+#if defined(__AVX512F__)
+constexpr bool kLeavesOut = true;
+#else
+constexpr bool kLeavesOut = false;
+#endif
+
+template <class T>
+alignas(64) constexpr T kNoBias[kTileRows] = {};
+
+// The same address, of which the compiler knows nothing: it neither makes code of its own for a
+// table's constants nor keeps the addresses of all rows in registers.
+template <class T>
+SL_INLINE T* unknown(T* address) {
+  asm("" : "+r"(address));
+  return address;
+}
+
+template <class T>
+SL_NOINLINE void prefetch_added(const Tile<T>& t, int rows, int vectors) {
+  const T* row = t.added;
+  for (int r = 0; r < rows; ++r, row += t.c_row) {
+    for (int j = 0; j < vectors; ++j) prefetch(row + j * kLanes<T>);
+  }
+}
+
+// What sums begin with, of columns that exist.
+template <class T>
+SL_NOINLINE void copy_start(const T* from, int64_t stride, int columns, T* piece, int rows,
+                            int vectors) {
+  constexpr int W = kLanes<T>;
+  for (int r = 0; r < rows; ++r, from += stride, piece += vectors * W) {
+    for (int j = 0; j < vectors; ++j) store(piece + j * W, load_first(from + j * W, columns - j * W));
+  }
+}
+
+// Does what comes after the products with sums that lie in `piece`, and writes them. In the result
+// itself, whose memory may be far, they could not be read again before they are there.
 template <class T>
 SL_NOINLINE void finish_tile(const Tile<T>& t, T* piece, int rows, int vectors) {
   constexpr int W = kLanes<T>;
-  t.finish(piece, 0, 1, int64_t(rows) * vectors * W);
+  const Limits<T> limits(t.activation);
+  const T* added = t.added;
+  for (int r = 0; r < rows; ++r) {
+    for (int j = 0; j < vectors; ++j) {
+      T* at = piece + (r * vectors + j) * W;
+      Vector<T> x = load(at);
+      if (added != nullptr) x += load_first(added + r * t.c_row + j * W, t.columns - j * W);
+      store(at, limits.apply(x));
+    }
+  }
+  if (t.finish != nullptr) t.finish(piece, 0, 1, int64_t(rows) * vectors * W);
   for (int j = 0; j < vectors; ++j) {
     const Lanes<T> lanes = first_lanes<T>(t.columns - j * W);
     T* to = t.c + j * W;
@@ -26,34 +73,31 @@ SL_NOINLINE void finish_tile(const Tile<T>& t, T* piece, int rows, int vectors) 
 template <class T, int Rows, int Vectors, Operand kind>
 SL_NOINLINE void multiply_tile(const Tile<T>& t) {
   constexpr int W = kLanes<T>;
+  alignas(64) T piece[Rows * Vectors * W];  // where a tile goes through memory
   Vector<T> sum[Rows][Vectors];
   Lanes<T> lanes[Vectors];  // that exist
   SL_UNROLL for (int j = 0; j < Vectors; ++j) lanes[j] = first_lanes<T>(t.columns - j * W);
+  const bool through_memory = !kLeavesOut && t.columns < Vectors * W;
   constexpr bool kStreams = Vectors > kTileVectors;  // B is read once: fetch it ahead
-  switch (t.start) {
-    default:
-      SL_UNROLL for (int r = 0; r < Rows; ++r)
-        SL_UNROLL for (int j = 0; j < Vectors; ++j) sum[r][j] = Vector<T>{};
-      break;
-    case Start::kResult:
-      SL_UNROLL for (int r = 0; r < Rows; ++r)
-        SL_UNROLL for (int j = 0; j < Vectors; ++j) sum[r][j] =
-            load_lanes(t.c + r * t.c_row + j * W, lanes[j]);
-      break;
-    case Start::kColumnBias:
+  if (t.added != nullptr) prefetch_added(t, Rows, Vectors);  // needed when the products are done
+  if (t.start == Start::kResult || t.start == Start::kColumnBias) {
+    const T* from = t.start == Start::kResult ? t.c : t.bias;
+    int64_t stride = t.start == Start::kResult ? t.c_row : 0;
+    if (through_memory) {
+      copy_start(from, stride, t.columns, piece, Rows, Vectors);
+      from = piece;
+      stride = Vectors * W;
+    }
+    SL_UNROLL for (int r = 0; r < Rows; ++r) {
       SL_UNROLL for (int j = 0; j < Vectors; ++j) {
-        Vector<T> bias = load_lanes(t.bias + j * W, lanes[j]);
-        SL_UNROLL for (int r = 0; r < Rows; ++r) sum[r][j] = bias;
+        sum[r][j] = kLeavesOut ? load_lanes(from + j * W, lanes[j]) : load(from + j * W);
       }
-      break;
-    case Start::kRowBias:
-      SL_UNROLL for (int r = 0; r < Rows; ++r)
-        SL_UNROLL for (int j = 0; j < Vectors; ++j) sum[r][j] = splat(t.bias[r]);
-      break;
-  }
-  if (t.added != nullptr) {  // needed when the products are done
+      from = unknown(from + stride);
+    }
+  } else {
+    const T* bias = unknown(t.start == Start::kRowBias ? t.bias : kNoBias<T>);
     SL_UNROLL for (int r = 0; r < Rows; ++r)
-      SL_UNROLL for (int j = 0; j < Vectors; ++j) prefetch(t.added + r * t.c_row + j * W);
+      SL_UNROLL for (int j = 0; j < Vectors; ++j) sum[r][j] = splat(bias[r]);
   }
   const T* b = t.b;
   const T* b_ahead = t.b_ahead ? t.b_ahead : t.c;
@@ -114,26 +158,37 @@ SL_NOINLINE void multiply_tile(const Tile<T>& t) {
       }
     }
   }
-  if (t.added != nullptr) {
-    SL_UNROLL for (int r = 0; r < Rows; ++r)
-      SL_UNROLL for (int j = 0; j < Vectors; ++j) sum[r][j] +=
-          load_lanes(t.added + r * t.c_row + j * W, lanes[j]);
-  }
-  if (t.activation != Activation::kNone) {
-    SL_UNROLL for (int r = 0; r < Rows; ++r)
-      SL_UNROLL for (int j = 0; j < Vectors; ++j) sum[r][j] =
-          activate<T>(sum[r][j], t.activation);
-  }
-  if (t.finish != nullptr) {
-    alignas(64) T piece[Rows * Vectors * W];
-    SL_UNROLL for (int r = 0; r < Rows; ++r)
-      SL_UNROLL for (int j = 0; j < Vectors; ++j) store(piece + (r * Vectors + j) * W, sum[r][j]);
-    return finish_tile(t, piece, Rows, Vectors);
-  }
-  SL_UNROLL for (int r = 0; r < Rows; ++r)
-    SL_UNROLL for (int j = 0; j < Vectors; ++j) {
-      store_lanes(t.c + r * t.c_row + j * W, sum[r][j], lanes[j]);
+  T* to = t.c;
+  int64_t stride = t.c_row;
+  const bool apart = t.finish != nullptr || through_memory;
+  if (apart) {
+    to = piece;
+    stride = Vectors * W;
+    SL_UNROLL for (int j = 0; j < Vectors; ++j) lanes[j] = first_lanes<T>(W);
+  } else {
+    if (t.added != nullptr) {
+      const T* from = t.added;
+      SL_UNROLL for (int r = 0; r < Rows; ++r) {
+        SL_UNROLL for (int j = 0; j < Vectors; ++j) {
+          sum[r][j] += kLeavesOut ? load_lanes(from + j * W, lanes[j]) : load(from + j * W);
+        }
+        from = unknown(from + stride);
+      }
     }
+    if (t.activation != Activation::kNone) {
+      const Limits<T> limits(t.activation);
+      SL_UNROLL for (int r = 0; r < Rows; ++r)
+        SL_UNROLL for (int j = 0; j < Vectors; ++j) sum[r][j] = limits.apply(sum[r][j]);
+    }
+  }
+  SL_UNROLL for (int r = 0; r < Rows; ++r) {
+    SL_UNROLL for (int j = 0; j < Vectors; ++j) {
+      if constexpr (kLeavesOut) store_lanes(to + j * W, sum[r][j], lanes[j]);
+      else store(to + j * W, sum[r][j]);
+    }
+    to = unknown(to + stride);
+  }
+  if (apart) finish_tile(t, piece, Rows, Vectors);
 }
 
 template <class T, int Rows, int Vectors, Operand kind, int... R>

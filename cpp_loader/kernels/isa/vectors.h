@@ -148,6 +148,44 @@ SL_INLINE void store_lanes(T* p, Vector<T> v, int n) {
 }
 #endif
 
+// Not less than `low`, not more than `high`; what does not compare stays.
+#if defined(__AVX512F__)
+SL_INLINE Vector<float> at_least(Vector<float> x, Vector<float> low) {
+  return (Vector<float>)_mm512_max_ps((__m512)low, (__m512)x);
+}
+SL_INLINE Vector<double> at_least(Vector<double> x, Vector<double> low) {
+  return (Vector<double>)_mm512_max_pd((__m512d)low, (__m512d)x);
+}
+SL_INLINE Vector<float> at_most(Vector<float> x, Vector<float> high) {
+  return (Vector<float>)_mm512_min_ps((__m512)high, (__m512)x);
+}
+SL_INLINE Vector<double> at_most(Vector<double> x, Vector<double> high) {
+  return (Vector<double>)_mm512_min_pd((__m512d)high, (__m512d)x);
+}
+#elif defined(__AVX2__)
+SL_INLINE Vector<float> at_least(Vector<float> x, Vector<float> low) {
+  return (Vector<float>)_mm256_max_ps((__m256)low, (__m256)x);
+}
+SL_INLINE Vector<double> at_least(Vector<double> x, Vector<double> low) {
+  return (Vector<double>)_mm256_max_pd((__m256d)low, (__m256d)x);
+}
+SL_INLINE Vector<float> at_most(Vector<float> x, Vector<float> high) {
+  return (Vector<float>)_mm256_min_ps((__m256)high, (__m256)x);
+}
+SL_INLINE Vector<double> at_most(Vector<double> x, Vector<double> high) {
+  return (Vector<double>)_mm256_min_pd((__m256d)high, (__m256d)x);
+}
+#else
+template <class V>
+SL_INLINE V at_least(V x, V low) {
+  return x < low ? low : x;
+}
+template <class V>
+SL_INLINE V at_most(V x, V high) {
+  return x > high ? high : x;
+}
+#endif
+
 SL_INLINE void prefetch(const void* p) { __builtin_prefetch(p, 0, 3); }
 SL_INLINE void prefetch_second(const void* p) { __builtin_prefetch(p, 0, 2); }
 
