@@ -191,7 +191,8 @@ inline Value join(Value&& a, const Value& b) {
   std::string_view added = b.as_string();
   if (std::string* text = a.exclusive_text()) {
     charge_growth(*text, added.size());
-    text->append(added);
+    if (added.size() == 1) text->push_back(added[0]);
+    else text->append(added);
     return std::move(a);
   }
   Value sum = Value::of_text(a.as_string(), added);

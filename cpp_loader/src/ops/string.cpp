@@ -77,14 +77,36 @@ Value split_spaces(Text text) {
   return parts;
 }
 
-// Where a text that is not empty comes next; null where it does not.
+// Where a text that is not empty comes next; null where it does not. What is near is found by
+// eight places at once, by the first and the last byte; what is far by the C library.
 const char* next_of(std::string_view wanted, const char* at, const char* end) {
-  for (;; ++at) {
-    if (size_t(end - at) < wanted.size()) return nullptr;
-    size_t first = size_t(end - at) - wanted.size() + 1;
-    at = static_cast<const char*>(std::memchr(at, wanted[0], first));
-    if (!at || wanted.size() == 1 || same_text({at, wanted.size()}, wanted)) return at;
+  size_t size = wanted.size();
+  if (size_t(end - at) < size) return nullptr;
+  const char* last = end - size;
+  constexpr uint64_t kLow = 0x7f7f7f7f7f7f7f7full, kEach = 0x0101010101010101ull;
+  uint64_t front = kEach * uint8_t(wanted[0]), back = kEach * uint8_t(wanted[size - 1]);
+  for (int near = 4; last - at >= 7; --near) {
+    if (near == 0) {
+      at = static_cast<const char*>(std::memchr(at, wanted[0], size_t(last - at) + 1));
+      if (!at || size == 1) return at;
+      near = 4;
+      continue;
+    }
+    uint64_t a, b;
+    std::memcpy(&a, at, 8);
+    std::memcpy(&b, at + size - 1, 8);
+    uint64_t other = (a ^ front) | (b ^ back);  // bytes that are 0: the first and last are there
+    uint64_t hits = ~(((other & kLow) + kLow) | other | kLow);
+    for (; hits; hits &= hits - 1) {
+      const char* place = at + __builtin_ctzll(hits) / 8;
+      if (size <= 2 || same_text({place, size}, wanted)) return place;
+    }
+    at += 8;
   }
+  for (; at <= last; ++at) {
+    if (*at == wanted[0] && same_text({at, size}, wanted)) return at;
+  }
+  return nullptr;
 }
 
 Value split(Text text, Text separator, int64_t most) {
@@ -94,10 +116,10 @@ Value split(Text text, Text separator, int64_t most) {
   for (int64_t cuts = 0; most < 0 || cuts < most; ++cuts) {
     const char* at = next_of(separator, begin, end);
     if (!at) break;
-    parts->append(Value::of_text({begin, size_t(at - begin)}));
+    parts->append(Value::of_piece(begin, size_t(at - begin), end));
     begin = at + separator.size();
   }
-  parts->append(Value::of_text({begin, size_t(end - begin)}));
+  parts->append(Value::of_piece(begin, size_t(end - begin), end));
   return parts;
 }
 
@@ -135,20 +157,20 @@ Value split_lines(Text text, bool keep) {
 }
 
 Value strip(Text text, Text characters, bool left, bool right) {
+  uint64_t low = 0;  // which of the first 64 characters go
+  for (char gone : characters) low |= uint8_t(gone) < 64 ? uint64_t(1) << gone : 0;
   auto goes = [&](char c) {
-    for (char gone : characters) {
-      if (c == gone) return true;
-    }
-    return false;
+    if (uint8_t(c) < 64) return (low >> c & 1) != 0;
+    return characters.find(c) != Text::npos;
   };
-  const char *begin = text.data(), *end = begin + text.size();
+  const char *begin = text.data(), *end = begin + text.size(), *limit = end;
   while (left && begin != end && goes(*begin)) ++begin;
   while (right && begin != end && goes(end[-1])) --end;
-  return Value::of_text({begin, size_t(end - begin)});
+  return Value::of_piece(begin, size_t(end - begin), limit);
 }
 
 // Writes a text, short ones without a call. Returns where it ends.
-char* put(char* to, std::string_view text) {
+inline char* put(char* to, std::string_view text) {
   const char* from = text.data();
   size_t size = text.size();
   auto piece = [&](size_t at, auto word) {
@@ -167,14 +189,27 @@ char* put(char* to, std::string_view text) {
   return to + size;
 }
 
-// What `write` writes: it is given the room, which is large enough, and returns where it ends.
+// The same of a string that may lie in its value: up to kInlineText bytes behind it are written.
+inline char* put(char* to, const Value& text) {
+  if (!text.is_text()) return put(to, text.as_string());
+  uint64_t bytes = text.bits();
+  std::memcpy(to, &bytes, 8);
+  return to + text.as_string().size();
+}
+
+// What `write` writes: it is given the room, which is large enough for `most` bytes and those that
+// put() writes behind a text, and returns where it ends.
 template <class Write>
 Value written(size_t most, const Write& write) {
-  char near[64];
-  if (most <= sizeof near) return Value::of_text({near, size_t(write(near) - near)});
+  constexpr size_t kNear = 64, kBehind = 8;
+  char near[kNear + kBehind];
+  if (most <= kNear) {
+    char* end = write(near);
+    return Value::of_piece(near, size_t(end - near), near + sizeof near);
+  }
   std::string text;
-  memory::ask_to_grow(text, most);
-  text.resize(most);
+  memory::ask_to_grow(text, most + kBehind);
+  text.resize(most + kBehind);
   text.resize(size_t(write(&text[0]) - &text[0]));
   return Value(std::move(text));
 }
@@ -195,7 +230,8 @@ std::string spread(Text text, Text fresh, int64_t most) {
   }
 }
 
-Value replace(Text text, Text old, Text fresh, int64_t most) {
+Value replace(Text text, Text old, const Value& by, int64_t most) {
+  Text fresh = by.as_string();
   if (old.empty()) return spread(text, fresh, most);
   size_t size = text.size();
   if (fresh.size() > old.size()) {
@@ -209,10 +245,10 @@ Value replace(Text text, Text old, Text fresh, int64_t most) {
     for (int64_t n = 0; most < 0 || n < most; ++n) {
       const char* hit = next_of(old, begin, end);
       if (!hit) break;
-      to = put(put(to, {begin, size_t(hit - begin)}), fresh);
+      to = put(put(to, Text(begin, size_t(hit - begin))), by);
       begin = hit + old.size();
     }
-    return put(to, {begin, size_t(end - begin)});
+    return put(to, Text(begin, size_t(end - begin)));
   });
 }
 
@@ -358,7 +394,8 @@ SL_OP(aten_slice_str) {
   int64_t start = args.none(1) ? (step > 0 ? low : high) : clamp(args.integer(1));
   int64_t end = args.none(2) ? (step > 0 ? high : low) : clamp(args.integer(2));
   if (step == 1) {
-    out[0] = part(text, size_t(start), size_t(std::max<int64_t>(end - start, 0)));
+    const char *begin = text.data(), *limit = begin + size;
+    out[0] = Value::of_piece(begin + start, size_t(std::max<int64_t>(end - start, 0)), limit);
     return;
   }
   std::string taken;
@@ -428,7 +465,8 @@ SL_OP(aten_rpartition) {
   out[2] = Value::of_text(found ? text.substr(at + separator.size()) : text);
 }
 SL_OP(aten_join) {
-  Text separator = args.string(0);
+  const Value& between = args[0];
+  Text separator = between.as_string();
   const List& list = args.list(1);
   bool texts = list.kind() == List::Kind::Values;
   if (!texts && !list.empty()) {
@@ -441,8 +479,8 @@ SL_OP(aten_join) {
   if (!parts.empty()) size -= separator.size();
   out[0] = written(size, [&](char* to) {
     for (const Value& part : parts) {
-      if (&part != parts.begin()) to = put(to, separator);
-      to = put(to, part.as_string());
+      if (&part != parts.begin()) to = put(to, between);
+      to = put(to, part);
     }
     return to;
   });
@@ -451,7 +489,7 @@ SL_OP(aten_strip) { out[0] = strip(args.string(0), args.string(1), true, true); 
 SL_OP(aten_lstrip) { out[0] = strip(args.string(0), args.string(1), true, false); }
 SL_OP(aten_rstrip) { out[0] = strip(args.string(0), args.string(1), false, true); }
 SL_OP(aten_replace) {
-  out[0] = replace(args.string(0), args.string(1), args.string(2), args.integer(3));
+  out[0] = replace(args.string(0), args.string(1), args[2], args.integer(3));
 }
 
 // ---- padding

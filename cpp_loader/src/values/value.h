@@ -237,7 +237,27 @@ class Value {
   static Value of_character(char c) noexcept { return of_bytes(uint8_t(c), 1); }
   static Value of_text(std::string_view text);
   static Value of_text(std::string_view head, std::string_view tail);  // one after the other
+  // The text at `begin`, where there is more to be read up to `limit`.
+  static Value of_piece(const char* begin, size_t size, const char* limit) {
+    if (size > kInlineText || limit - begin < 8) return of_text({begin, size});
+    uint64_t bytes;
+    std::memcpy(&bytes, begin, 8);
+    return of_bytes(bytes & ((uint64_t(1) << 8 * size) - 1), size);
+  }
   static Value of_digits(int64_t number);                              // its text
+  // The payload of a value that the digits lie in; 0 where they do not.
+  static uint64_t short_digits(int64_t number) noexcept;
+  // The payload of a value that two texts lie in, one after the other, which lie in values
+  // themselves; 0 where they do not.
+  static uint64_t short_sum(const Value& head, const Value& tail) noexcept {
+    if (head.tag_ != Tag::Text || tail.tag_ != Tag::Text) return 0;
+    constexpr uint64_t kBytes = (uint64_t(1) << 56) - 1;
+    uint64_t missing = (head.bits_ >> 56) + (tail.bits_ >> 56);
+    if (missing < kInlineText) return 0;
+    uint64_t size = kInlineText - (head.bits_ >> 56);
+    uint64_t bytes = (head.bits_ & kBytes) | (tail.bits_ & kBytes) << 8 * size;
+    return bytes | (missing - kInlineText) << 56;
+  }
   Value(const char* v) : Value(of_text(v)) {}
   Value(Ref<List> v) noexcept;  // the pointers must not be null
   Value(Ref<Dict> v) noexcept;
@@ -375,6 +395,11 @@ class Value {
     drop();
     tag_ = Tag::Bool;
     bits_ = v;
+  }
+  void set_text(uint64_t payload) noexcept {  // of a string that lies in its value
+    drop();
+    tag_ = Tag::Text;
+    bits_ = payload;
   }
 
  private:
