@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ops/language.h"
+
 namespace scriptlang::lower {
 
 using Op = StepOp;
@@ -235,6 +237,9 @@ void Lowering::step() {
       push_own(one(Tag::None));
       return;
     case Opcode::CALL: return call(*f_.callees[size_t(i.x)]);
+    case Opcode::FORMAT:
+      if (plain_ || i.x > kMostLent) return stack_step(stack_op(i.op), result_of(i.op));
+      return lend_to(language::format, i.x, {}, kStringTags);
     case Opcode::GET_ATTR: return attribute(i.x);
     case Opcode::SET_ATTR: return set_attribute(i.x);
     case Opcode::TUPLE_INDEX: return tuple_index();

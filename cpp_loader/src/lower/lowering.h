@@ -172,6 +172,7 @@ class Lowering {
   bool numbers(const Rule& rule);
   bool converted(const Rule& rule);
   bool lent(const Rule& rule);
+  void lend_to(OpFn run, int64_t given, const std::vector<Value>& defaults, Tags result);
   void typed(StepOp op, const char* letters, char result, const Rule& rule);
   void list_get();
   void list_set();

@@ -108,8 +108,9 @@ class Printer {
     if (step.op == StepOp::OP_LENT) {
       const Call& call = code_.calls[size_t(step.x)];
       const Instruction& from = f_.code[size_t(step.origin)];
-      out += concat(" ", f_.operators[size_t(from.x)].qualified_name(), " of",
-                    fills(call.fill, call.fills, false));
+      std::string name = from.op == Opcode::FORMAT
+                             ? "format" : f_.operators[size_t(from.x)].qualified_name();
+      out += concat(" ", name, " of", fills(call.fill, call.fills, false));
     }
     if (step.op == StepOp::OP || step.op == StepOp::OP_MANY) {
       const Call& call = code_.calls[size_t(step.x)];

@@ -158,10 +158,16 @@ bool Lowering::lent(const Rule& rule) {
   const OperatorUse& use = f_.operators[size_t(i.x)];
   int64_t given = i.arguments, count = given + int64_t(use.defaults.size());
   if (i.results != 1 || given == 0 || count > kMostLent || use.trailing_out) return false;
+  lend_to(i.run, given, use.defaults, tags_of(rule.result));
+  return true;
+}
+
+// The values on top of the stack, and those that follow them, are lent to what runs.
+void Lowering::lend_to(OpFn run, int64_t given, const std::vector<Value>& defaults, Tags result) {
   int64_t first = int64_t(stack_.size()) - given;
   Call call;
-  call.run = i.run;
-  call.arguments = call.fills = int32_t(count);
+  call.run = run;
+  call.arguments = call.fills = int32_t(given + int64_t(defaults.size()));
   call.results = 1;
   call.fill = int32_t(draft_->fills.size());
   auto row = [&](const Value* constant, int32_t slot) {
@@ -173,17 +179,16 @@ bool Lowering::lent(const Rule& rule) {
     bool constant = e.kind == Entry::Constant;
     row(constant ? &f_.constants[size_t(e.index)] : nullptr, constant ? 0 : lent(p));
   }
-  for (const Value& value : use.defaults) row(&value, 0);
+  for (const Value& value : defaults) row(&value, 0);
   draft_->calls.push_back(call);
   std::vector<Entry> holders(stack_.begin() + first, stack_.end());
   stack_.resize(size_t(first));
   bool in_place = holders[0].kind == Entry::Own && !uncounted(tags(own(first)));
-  emit_result(Op::OP_LENT, own(first), 0, 0, tags_of(rule.result), !in_place).x =
+  emit_result(Op::OP_LENT, own(first), 0, 0, result, !in_place).x =
       int32_t(draft_->calls.size()) - 1;
   for (int64_t k = given; k-- > 1;) release(holders[size_t(k)], first + k);
   if (holders[0].kind != Entry::Own) release(holders[0], first);
   stack_.push_back(Entry());
-  return true;
 }
 
 // Takes out the step that wrote to a slot above the stack, where it can as well be made now: only

@@ -5,6 +5,7 @@
 
 #include "lower/code.h"
 #include "ops/language.h"
+#include "values/small_blocks.h"
 #include "values/type.h"
 
 namespace scriptlang {
@@ -150,6 +151,10 @@ inline double number_of<double>(const Value& v) {
 
 // ---- dicts and strings
 
+inline const Value& dict_value(Dict& dict, const Value& key) {
+  const Value* found = dict.find(key);
+  return __builtin_expect(found != nullptr, 1) ? *found : language::dict_index(dict, key);
+}
 inline const Value& dict_get_or(const Value& dict, const Value& key, const Value& other) {
   const Value* found = dict.as_dict().find(key);
   return found ? *found : other;
@@ -186,25 +191,36 @@ inline int order_of(const Value& a, const Value& b) {
   return int(static_cast<unsigned char>(x[0])) - int(static_cast<unsigned char>(y[0]));
 }
 
-// a + b, where a's text may grow when nobody else has it.
-inline Value join(Value&& a, const Value& b) {
-  std::string_view added = b.as_string();
-  if (std::string* text = a.exclusive_text()) {
-    charge_growth(*text, added.size());
-    if (added.size() == 1) text->push_back(added[0]);
-    else text->append(added);
-    return std::move(a);
-  }
-  Value sum = Value::of_text(a.as_string(), added);
-  a.reset();
-  return sum;
+// Charges what a text takes more when so much is added.
+inline void charge_more(const std::string& text, size_t added) {
+  size_t before = text.size(), after = before + added;
+  if (after > kShortText) memory::quick::charge(charged_bytes(after) - charged_bytes(before));
 }
 
-// The same where it is b's text.
+// to = a + b, where a's text grows when nobody else has it, and is taken. A sum that comes to where
+// a was is likely to grow again.
+inline void append(Value& to, Value& a, const Value& b) {
+  std::string_view added = b.as_string();
+  if (std::string* text = a.exclusive_text()) {
+    charge_more(*text, added.size());
+    if (added.size() == 1) text->push_back(added[0]);
+    else text->append(added);
+    if (&to != &a) to = std::move(a);
+    return;
+  }
+  if (&to == &a) {
+    to = Value::of_growing(a.as_string(), added);
+    return;
+  }
+  to = Value::of_text(a.as_string(), added);
+  a.reset();
+}
+
+// a + b where it is b's text.
 inline Value prepend(const Value& a, Value&& b) {
   std::string_view added = a.as_string();
   if (std::string* text = b.exclusive_text()) {
-    charge_growth(*text, added.size());
+    charge_more(*text, added.size());
     text->insert(0, added);
     return std::move(b);
   }

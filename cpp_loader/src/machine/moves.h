@@ -49,7 +49,15 @@ inline Value named_by(char* slots, const lower::Fill& row) {
 }
 inline Value make_tuple(char* slots, const lower::Fill* rows, int32_t count, const Type* type) {
   Ref<Tuple> tuple = Tuple::with_room(size_t(count), TypeRef::share(type));
-  for (int32_t k = 0; k < count; ++k) tuple->add(named_by(slots, rows[k]));
+  Value* item = tuple->items.data();
+  for (int32_t k = 0; k < count; ++k, ++item) {
+    if (rows[k].kind == lower::Fill::Raw) {
+      copy_bytes(item, slots + rows[k].from);
+    } else {
+      new (item) Value(named_by(slots, rows[k]));
+    }
+  }
+  tuple->has_all(size_t(count));
   return tuple;
 }
 inline Value make_list(char* slots, const lower::Fill* rows, int32_t count, const Type& type) {

@@ -14,30 +14,57 @@ namespace {
 // A text of pieces: a short one lies in the stack.
 class Pieces {
  public:
+  void add(char c) {
+    *room(1) = c;
+    ++end_;
+  }
   void add(std::string_view piece) {
-    if (far_.empty() && size_ + piece.size() <= sizeof near_) {
-      std::memcpy(near_ + size_, piece.data(), piece.size());
-      size_ += piece.size();
+    if (piece.size() <= kPiece) {
+      std::memcpy(room(piece.size()), piece.data(), piece.size());
+      end_ += piece.size();
       return;
     }
-    if (far_.empty()) far_.assign(near_, size_);
+    flush();
     memory::ask_to_grow(far_, piece.size());
     far_.append(piece);
   }
   void add(const Value& value) {
-    if (value.is_string()) return add(std::string_view(value.as_string()));
-    if (!value.is_int()) return add(std::string_view(to_text(value)));
-    char digits[24];
-    char* end = std::to_chars(digits, digits + sizeof digits, value.raw_int()).ptr;
-    add(std::string_view(digits, size_t(end - digits)));
+    if (value.is_text()) return add_bits(value.bits());
+    if (value.is_string()) return add(value.as_string());
+    if (value.is_int()) {
+      if (uint64_t digits = Value::short_digits(value.raw_int())) return add_bits(digits);
+      end_ = std::to_chars(room(kPiece), near_ + sizeof near_, value.raw_int()).ptr;
+    } else if (value.is_double()) {
+      end_ += write_float(room(kPiece), value.raw_double());
+    } else {
+      add(std::string_view(to_text(value)));
+    }
   }
   Value value() {
-    return far_.empty() ? Value::of_text({near_, size_}) : Value(std::move(far_));
+    if (far_.empty()) return Value::of_fresh(near_, size_t(end_ - near_), near_ + sizeof near_);
+    flush();
+    return Value(std::move(far_));
   }
 
  private:
+  static constexpr size_t kPiece = 64;
+  static_assert(kPiece >= kFloatText, "a number is a piece");
+  void add_bits(uint64_t bits) {  // of a string that lies in its value
+    std::memcpy(room(sizeof bits), &bits, sizeof bits);
+    end_ += kInlineText - size_t(bits >> 56);
+  }
+  char* room(size_t size) {
+    if (__builtin_expect(size_t(near_ + sizeof near_ - end_) < size, 0)) flush();
+    return end_;
+  }
+  void flush() {
+    memory::ask_to_grow(far_, size_t(end_ - near_));
+    far_.append(near_, size_t(end_ - near_));
+    end_ = near_;
+  }
+
   char near_[192];
-  size_t size_ = 0;
+  char* end_ = near_;
   std::string far_;
 };
 
@@ -47,23 +74,21 @@ Value format(const Value* values, int64_t count) {
   std::string_view text = values[0].as_string();
   Pieces out;
   int64_t used = 1;
-  for (size_t begin = 0, at = 0;;) {
-    const void* brace = at < text.size() ? std::memchr(&text[at], '{', text.size() - at) : nullptr;
-    if (!brace) {
-      out.add(text.substr(begin));
-      return out.value();
+  for (const char *at = text.data(), *end = at + text.size(); at != end; ++at) {
+    if (*at != '{' || at + 1 == end || at[1] != '}') {
+      out.add(*at);
+      continue;
     }
-    at = size_t(static_cast<const char*>(brace) - text.data()) + 1;
-    if (at == text.size() || text[at] != '}') continue;
-    out.add(text.substr(begin, at - 1 - begin));
+    ++at;
     if (used >= count) {
       raise(ErrorKind::RuntimeError, "Too few arguments for format string: ",
             values[0].as_string());
     }
     out.add(values[used++]);
-    begin = ++at;
   }
+  return out.value();
 }
+void format(Context&, Args args, Value* out) { *out = format(args.data(), args.size()); }
 
 Value text_of(const Value& value) {
   if (value.is_string()) return value;

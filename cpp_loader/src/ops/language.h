@@ -7,6 +7,7 @@ namespace scriptlang::language {
 
 // "{}" replaced by the texts of the values behind the first, which is the format string.
 Value format(const Value* values, int64_t count);
+void format(Context& context, Args args, Value* out);
 const Value& tuple_index(const Tuple& tuple, int64_t index);
 const Value& dict_index(Dict& dict, const Value& key);  // raises KeyError
 double to_real(const Scalar& number);      // both raise RuntimeError where the result would be

@@ -205,7 +205,7 @@ Value written(size_t most, const Write& write) {
   char near[kNear + kBehind];
   if (most <= kNear) {
     char* end = write(near);
-    return Value::of_piece(near, size_t(end - near), near + sizeof near);
+    return Value::of_fresh(near, size_t(end - near), near + sizeof near);
   }
   std::string text;
   memory::ask_to_grow(text, most + kBehind);

@@ -90,9 +90,8 @@ __attribute__((noinline, cold)) Recent* start_recent() {
 
 String* make_string(std::string_view text, uint32_t hash) {
   memory::quick::charge(charged_bytes(text.size()));
-  String* made = ::new (memory::quick::take_small(sizeof(String))) String;
+  String* made = ::new (memory::quick::take_small(sizeof(String))) String(text.data(), text.size());
   made->make_own(memory::quick::runs_now);
-  made->text.assign(text.data(), text.size());
   made->hash.store(hash, std::memory_order_relaxed);
   return made;
 }
@@ -187,6 +186,26 @@ uint64_t Value::short_digits(int64_t number) noexcept {
   uint64_t bytes = (ones | 0x3030303030303030ull) >> 8 * zeros;
   if (number < 0) bytes = bytes << 8 | '-', ++size;
   return bytes | uint64_t(kInlineText - size) << 56;
+}
+
+Value Value::of_growing(std::string_view head, std::string_view tail) {
+  size_t size = head.size() + tail.size();
+  if (size > kShortText) return of_text(head, tail);
+  Packed both(head);
+  both.append(Packed(tail));
+  if (size <= kInlineText) return of_bytes(both.low, size);
+  Value value;
+  value.counted_ = fresh_string(both.low, both.high, 0);
+  value.tag_ = Tag::String;
+  return value;
+}
+
+Value Value::of_fresh(const char* begin, size_t size, const char* limit) {
+  if (size <= kInlineText || size > kShortText) return of_piece(begin, size, limit);
+  Value value;
+  value.counted_ = make_string({begin, size}, 0);
+  value.tag_ = Tag::String;
+  return value;
 }
 
 Value Value::of_digits(int64_t number) {

@@ -112,12 +112,12 @@ void destroy_now(Tag tag, Counted* object) noexcept {
   }
 }
 
-// Whether what dies with a tuple ends there: it goes without a look at how deep that is.
-bool holds_nothing(const Tuple& tuple) noexcept {
-  for (const Value& item : tuple.items) {
-    if (item.tag() >= Tag::Tensor) return false;
-  }
-  return true;
+// The highest tag in a tuple. Below that of tensors what dies with it ends there: it goes without a
+// look at how deep that is.
+Tag highest_tag(const Tuple& tuple) noexcept {
+  Tag highest = Tag::None;
+  for (const Value& item : tuple.items) highest = std::max(highest, item.tag());
+  return highest;
 }
 
 void destroy_counted(Tag tag, Counted* object) noexcept {
@@ -150,7 +150,7 @@ void Value::destroy_payload() noexcept {
     tensor_.impl()->destroy();
   } else if (tag_ == Tag::String) {
     destroy_now(Tag::String, counted_);  // holds nothing else
-  } else if (tag_ == Tag::Tuple && holds_nothing(*static_cast<Tuple*>(counted_))) {
+  } else if (tag_ == Tag::Tuple && highest_tag(raw_tuple()) < Tag::Tensor) {
     Tuple::destroy(static_cast<Tuple*>(counted_));
   } else {
     destroy_counted(tag_, counted_);

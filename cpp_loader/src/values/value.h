@@ -159,6 +159,8 @@ struct ComplexBox : Counted {
   std::complex<double> value;
 };
 struct String : Counted {
+  String() = default;
+  String(const char* from, size_t size) : text(from, size) {}
   std::string text;  // UTF-8
   mutable std::atomic<uint32_t> hash{0};  // of the text; 0 before somebody asked
 };
@@ -244,6 +246,11 @@ class Value {
     std::memcpy(&bytes, begin, 8);
     return of_bytes(bytes & ((uint64_t(1) << 8 * size) - 1), size);
   }
+  // The same, made to be made longer: nobody else has a sum that does not lie in its value.
+  static Value of_growing(std::string_view head, std::string_view tail);
+  // A text of which there may be none yet: where it does not lie in its value it is a string of its
+  // own. The bytes up to `limit` may be read.
+  static Value of_fresh(const char* begin, size_t size, const char* limit);
   static Value of_digits(int64_t number);                              // its text
   // The payload of a value that the digits lie in; 0 where they do not.
   static uint64_t short_digits(int64_t number) noexcept;
@@ -454,6 +461,7 @@ struct Tuple : Counted {
   // Empty, with room for so many: all of them have to be added.
   static Ref<Tuple> with_room(size_t count, TypeRef named = {});
   void add(Value item) noexcept { new (items.data() + items.size_++) Value(std::move(item)); }
+  void has_all(size_t count) noexcept { items.size_ = count; }  // who put values at items.data()
   static void destroy(Tuple* tuple) noexcept;
 
  private:
