@@ -205,6 +205,13 @@ namespace scriptlang::lower {
   X(CHARACTER_NE, "abcsy")                                                                        \
   X(JUMP_NOT_CHARACTER_EQ, "bcayj") /* go x steps on unless b[int c] == a[int y] */               \
   X(JUMP_NOT_CHARACTER_NE, "bcayj")                                                               \
+  X(RET_NUMBER, "a")           /* RET of a number, where the frame holds nothing counted */       \
+  X(RET_INT, "k")              /* the same for a constant */                                      \
+  X(ADD_INT_RET, "abc")        /* a = b + c, and RET_NUMBER, which follows */                     \
+  X(ADD_INT_BY_RET, "abk")     /* the same for a constant */                                      \
+  X(LIST_SWAP_INT, "abc")      /* LIST_GET_INT and the three steps that follow: see fuse_steps */ \
+  X(LIST_SWAP_FLOAT, "abc")                                                                       \
+  X(LIST_SWAP_BOOL, "abc")                                                                        \
   X(DIM, "ab")                 /* a = number of dimensions of tensor b */                         \
   X(DTYPE, "ab")               /* a = dtype of tensor b */
 
@@ -254,11 +261,12 @@ static_assert(sizeof(Step) == 32, "two steps a cache line");
 struct Fill {
   enum Kind : int32_t {
     Raw,  // a copy of what is not counted
+    Plus,  // an argument of a call: an int and the number `to`
     Copy, Move, Constant, FreshList,
     Int, Float, Bool, Nowhere
   } kind = Copy;
   int32_t to = 0;
-  int32_t from = 0;                  // of Raw, Copy and Move
+  int32_t from = 0;                  // of Raw, Plus, Copy and Move
   const Value* constant = nullptr;   // of Constant and FreshList
 };
 
@@ -276,6 +284,7 @@ struct Call {
 constexpr int32_t kImageStep = 2;
 
 struct Code {
+  const Function* function = nullptr;
   std::vector<Step> steps;
   std::vector<Fill> fills;
   std::vector<Call> calls;
@@ -283,13 +292,15 @@ struct Code {
   std::vector<Value> image;      // of a frame at its start: None, then constants; copied as bytes
   std::vector<int32_t> parameters;  // where each argument goes: an offset, or -1 for nowhere
   int32_t slots = 0;             // of a frame
+  int64_t bytes = 0;             // which they take
   int32_t first_constant = 0;    // slot
   // Nothing counted comes into the frame, unless it is an argument that its check refuses, and no
   // slot is read before it is written: slots need not be None at the start, and what is copied of
   // the image begins with the constants.
   bool bare = false;
   int32_t image_from = 0;
-  int32_t guards = 0;            // so many steps at the start check arguments
+  const Step* first = nullptr;   // of the steps
+  const Step* proven = nullptr;  // the first behind those that check arguments
   int64_t work = 0;              // what a call counts as, for the limits
 };
 
@@ -298,6 +309,7 @@ const char* operands_of(StepOp op);
 // Makes steps hold the small int constants that they have as second operands; constants that no
 // step looks at any more go from the end of the frame.
 void hold_constants(Code* code);
+void fuse_steps(std::vector<Step>* steps);  // the last change
 
 constexpr int32_t offset_of(int32_t slot) { return slot * int32_t(sizeof(Value)); }
 

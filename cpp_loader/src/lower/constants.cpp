@@ -73,9 +73,17 @@ int32_t last_used(const Code& code) {
 
 void hold_constants(Code* code) {
   for (Step& step : code->steps) {
-    int64_t k = step.c / int32_t(sizeof(Value)) - code->first_constant;
+    bool returns = step.op == Op::RET && step.c == 1 && step.x == kNothingAtAll;
+    int32_t slot = (returns ? step.a : step.c) / int32_t(sizeof(Value));
+    int64_t k = int64_t(slot) - code->first_constant;
     if (k < 0 || k >= int64_t(code->constants.size())) continue;
     const Value& value = code->constants[size_t(k)];
+    if (returns) {
+      if (!value.is_int() || value.raw_int() != int32_t(value.raw_int())) continue;
+      step.op = Op::RET_INT;
+      step.c = int32_t(value.raw_int());
+      continue;
+    }
     Op op = value.is_int() ? holding(step.op, value.raw_int()) : Op::kCount;
     if (op == Op::kCount) continue;
     hold(&step, op, int32_t(op == Op::AND_INT_BY && step.op == Op::MOD_INT ? INT32_MAX

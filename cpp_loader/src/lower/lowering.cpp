@@ -86,7 +86,7 @@ bool is_bare(const Code& code) {
   return std::all_of(code.steps.begin(), code.steps.end(), [&](const Step& step) {
     bool calls = step.op == Op::CALL || step.op == Op::CALL_PROVEN;
     for (int32_t k = 0; calls && k < step.c; ++k) {
-      if (code.fills[size_t(step.x + k)].kind != Fill::Raw) return false;
+      if (code.fills[size_t(step.x + k)].kind > Fill::Plus) return false;
     }
     if (step.op == Op::RET) return step.c == 1 && step.x != kCounted;
     return is_plain_arithmetic(step.op) && (!calls || result_letter(*step.callee));
@@ -287,7 +287,11 @@ void Lowering::give_back(int32_t slot) {
     bool moved = k >= slot && k < slot + f_.results;
     empty = moved || uncounted(tags(k));
   }
-  bool number = empty && f_.results == 1 && slot < int32_t(tags_.size()) && uncounted(tags(slot));
+  int32_t constant = slot - first_constant_;
+  bool known = constant >= 0 ? constant < int32_t(constants_.size()) &&
+                                   uncounted(one(constants_[size_t(constant)].tag()))
+                             : slot < int32_t(tags_.size()) && uncounted(tags(slot));
+  bool number = empty && f_.results == 1 && known;
   emit(Op::RET, offset_of(slot), 0, int32_t(f_.results)).x =
       number ? kNothingAtAll : empty ? kNothingCounted : kCounted;
 }
@@ -429,12 +433,33 @@ void Lowering::stack_step(StepOp op, Tags result) {
   for (int64_t k = 0; k < pushes; ++k) push_own(result);
 }
 
+// Whether the last step added a constant to what a row of a call names: then the call does.
+bool Lowering::add_in_row(size_t row, int32_t slot) {
+  if (plain_ || out_->empty()) return false;
+  Fill& fill = draft_->fills[row];
+  const Step step = out_->back();
+  bool adds = step.op == Op::ADD_INT || step.op == Op::SUB_INT;
+  if (fill.kind != Fill::Raw || fill.from != offset_of(slot) || !adds || step.a != fill.from) {
+    return false;
+  }
+  int64_t place = step.c / int32_t(sizeof(Value)) - first_constant_;
+  if (place < 0 || place >= int64_t(constants_.size())) return false;
+  int64_t number = constants_[size_t(place)].raw_int();
+  if (number <= INT32_MIN || number > INT32_MAX) return false;
+  fill = {Fill::Plus, int32_t(step.op == Op::ADD_INT ? number : -number), step.b, nullptr};
+  out_->pop_back();
+  producer_ = Producer();
+  if (step.b != step.a) set_tags(slot, kUncountedTags);
+  return true;
+}
+
 // Arguments go to the callee from where they are; one result may go anywhere.
 void Lowering::call(const Function& callee) {
   int64_t count = callee.parameters, first = int64_t(stack_.size()) - count;
   Op op = proven_arguments(callee, first) ? Op::CALL_PROVEN : Op::CALL;
   char letter = result_letter(callee);
   int32_t begin = name_rows(first, count);
+  for (int64_t k = count; k-- > 0 && add_in_row(size_t(begin + k), own(first + k));) {}
   stack_.resize(size_t(first));
   charge(size_t(callee.results));
   bool one_result = callee.results == 1;
@@ -596,10 +621,14 @@ std::unique_ptr<Code> Lowering::assemble() {
   code->first_constant = first_constant_;
   code->bare = !shape_.reads_unwritten && is_bare(*code);
   hold_constants(code.get());
-  code->guards = guards_;
+  fuse_steps(&code->steps);
+  code->function = &f_;
+  code->first = code->steps.data();
+  code->proven = code->first + guards_;
   code->work = int64_t(f_.code.size()) / 8 + 8;
   int32_t used = first_constant_ + int32_t(code->constants.size());
   code->slots = (used + kImageStep - 1) / kImageStep * kImageStep;
+  code->bytes = int64_t(code->slots) * int64_t(sizeof(Value));
   code->image.resize(size_t(first_constant_));
   code->image.insert(code->image.end(), code->constants.begin(), code->constants.end());
   code->image.resize(size_t(code->slots));

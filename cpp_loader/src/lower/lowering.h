@@ -119,6 +119,7 @@ class Lowering {
   void drop();
   void stack_step(StepOp op, Tags result);
   void call(const Function& callee);
+  bool add_in_row(size_t row, int32_t slot);
   void operator_step();
   void call_operator(const OperatorUse& use);
   void jump_if_false();

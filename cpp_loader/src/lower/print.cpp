@@ -70,6 +70,7 @@ class Printer {
       out += placed ? concat(" ", slot(fill.to), "=") : std::string(" ");
       out += concat(fill.kind == Fill::Move ? "move " : "",
                     constant ? to_text(*fill.constant) : slot(fill.from));
+      if (fill.kind == Fill::Plus) out += concat(fill.to < 0 ? "" : "+", fill.to);
     }
     return out;
   }

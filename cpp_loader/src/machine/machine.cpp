@@ -37,7 +37,7 @@ Machine::~Machine() {
 
 Value Machine::call(const Function& function, std::vector<Value>& arguments) {
   memory::RunScope scope(true);
-  Frame& frame = push_frame(function, code_of(function));
+  Frame& frame = push_frame(code_of(function));
   frame.special = true;
   pass(frame, arguments.data());
   for (;;) {
@@ -65,7 +65,7 @@ void Machine::rethrow_as_memory_error() {
 void Machine::add_stack(Error* error) {
   constexpr size_t kMostFrames = 100;
   for (size_t k = frames_.size(); k-- > 0 && error->stack.size() < kMostFrames;) {
-    error->stack.push_back({frames_[k].function->name, frames_[k].pc->origin});
+    error->stack.push_back({frames_[k].code->function->name, frames_[k].pc->origin});
   }
 }
 
@@ -121,7 +121,7 @@ void Machine::start(Value* slot) {
   slot->reset();
   const lower::Code* code = code_of(function);
   spend(code->work);
-  Frame& frame = push_frame(function, code);
+  Frame& frame = push_frame(code);
   frame.special = true;
   forked_.push_back({frames_.size(), false, std::move(kept)});
   pass(frame, arguments.data());

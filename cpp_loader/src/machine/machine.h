@@ -14,13 +14,12 @@ namespace scriptlang {
 
 // One activation. Its values lie in one run of slots; see lower/code.h.
 struct Frame {
-  const Function* function;
   const lower::Code* code;
   const lower::Step* pc;
   Value* slots;
   // Where its slots are; most lie behind those of the caller.
   enum Room : int32_t { Behind, NewChunk, OwnBlock } room;
-  bool special;  // it has a room of its own or a future, is the first, or has entered a `with`
+  int32_t special;  // it has a room of its own or a future, is the first, or has entered a `with`
 };
 
 // The activations, the innermost last, and no more than a limit.
@@ -87,7 +86,7 @@ class Machine {
 
   // frames
   static const lower::Code* code_of(const Function& function);
-  Frame& push_frame(const Function& function, const lower::Code* code);
+  Frame& push_frame(const lower::Code* code);
   void pop_frame(bool empty = false);  // empty: its slots are known to hold nothing counted
   void drop_slots(const Frame& frame);
   Value* reserve_far(int32_t needed, Frame::Room* room);
@@ -131,31 +130,33 @@ inline const lower::Code* Machine::code_of(const Function& function) {
   return __builtin_expect(code != nullptr, 1) ? code : &lower::code_of(function);
 }
 
-inline Frame& Machine::push_frame(const Function& function, const lower::Code* code) {
+inline Frame& Machine::push_frame(const lower::Code* code) {
   frames_.make_room();
-  Frame::Room room = Frame::Behind;
+  Frame& frame = frames_.add();
+  frame.room = Frame::Behind;
+  frame.special = false;
   Value* slots = top_;
-  if (__builtin_expect(end_ - slots < code->slots, 0)) {
-    Frame::Room far = Frame::Behind;
-    slots = reserve_far(code->slots, &far);
-    room = far;
+  if (__builtin_expect(reinterpret_cast<char*>(end_) - reinterpret_cast<char*>(slots) <
+                           code->bytes, 0)) {
+    frames_.remove();  // no frame yet where this raises
+    slots = reserve_far(code->slots, &frame.room);
+    frames_.add();
+    frame.special = true;
   } else {
-    top_ = slots + code->slots;
+    top_ = value_at(slots, int32_t(code->bytes));
   }
-  const Value* image = code->image.data();
 #if defined(SCRIPTLANG_POISON)
   std::memset(static_cast<void*>(slots), 0xbe, size_t(code->image_from) * sizeof(Value));
 #endif
-  for (int32_t k = code->image_from; k < code->slots; k += lower::kImageStep) {
-    std::memcpy(static_cast<void*>(slots + k), image + k, lower::kImageStep * sizeof(Value));
+  if (int32_t k = code->image_from, end = code->slots; k < end) {
+    const Value* image = code->image.data();
+    do {
+      std::memcpy(static_cast<void*>(slots + k), image + k, lower::kImageStep * sizeof(Value));
+    } while ((k += lower::kImageStep) < end);
   }
-  Frame& frame = frames_.add();
-  frame.function = &function;
   frame.code = code;
-  frame.pc = code->steps.data();
+  frame.pc = code->first;
   frame.slots = slots;
-  frame.room = room;
-  frame.special = room != Frame::Behind;
   return frame;
 }
 
@@ -199,7 +200,7 @@ inline Frame& Machine::enter(const Function& callee, Value* first, int64_t count
   }
   const lower::Code* code = code_of(callee);
   spend(code->work);
-  Frame& frame = push_frame(callee, code);
+  Frame& frame = push_frame(code);
   pass(frame, first);
   return frame;
 }

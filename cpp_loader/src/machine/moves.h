@@ -107,6 +107,8 @@ inline void pass_rows(char* slots, const lower::Fill* rows, int32_t count, Value
     Value* place = value_at(to, places[k]);
     if (__builtin_expect(rows[k].kind == lower::Fill::Raw, 1)) {
       copy_bytes(place, from);
+    } else if (rows[k].kind == lower::Fill::Plus) {
+      new (place) Value(scalars::wrap_add(from->raw_int(), rows[k].to));
     } else {
       new (place) Value(named_by(slots, rows[k]));
     }

@@ -35,6 +35,7 @@ void Machine::loop() {
   const Step* pc;
   char* slots;
   Value lent_number;  // never holds what is counted
+  Value* results;
 
 #define SAVE() (frame->pc = pc)
 #define RELOAD() \
@@ -44,7 +45,7 @@ void Machine::loop() {
 #define B SLOT(pc->b)
 #define C SLOT(pc->c)
 #define PUT(slot, value) new (&(slot)) Value(value) /* over what is not counted */
-#define FROM() (frame->function->code[size_t(pc->origin)])
+#define FROM() (frame->code->function->code[size_t(pc->origin)])
 
 #if SL_COMPUTED_GOTO
   static const void* const kLabels[] = {
@@ -220,7 +221,7 @@ void Machine::loop() {
     NEXT();
   }
   CASE(CONSTANT) : {
-    A = frame->function->constants[size_t(pc->x)];
+    A = frame->code->function->constants[size_t(pc->x)];
     NEXT();
   }
   CASE(RESET) : {
@@ -333,64 +334,96 @@ void Machine::loop() {
   CASE(OP_MISSING) : {
     SAVE();
     raise(ErrorKind::MissingOperator, "the operator ",
-          frame->function->operators[size_t(FROM().x)].qualified_name(),
+          frame->code->function->operators[size_t(FROM().x)].qualified_name(),
           " is not in this build of the native engine");
   }
+  // Back to the caller, which gets the result first.
+#define RESULT() value_at((frame - 1)->slots, (frame - 1)->pc->a) /* holds nothing counted */
+#define LEAVE()                                  \
+  do {                                           \
+    top_ = frame->slots;                         \
+    frames_.remove();                            \
+    --frame;                                     \
+    pc = frame->pc;                              \
+    slots = reinterpret_cast<char*>(frame->slots); \
+    NEXT();                                      \
+  } while (0)
+  CASE(RET_NUMBER) : {
+    if (__builtin_expect(frame->special, 0)) {
+      results = &A;
+      goto leave_special;
+    }
+    copy_bytes(RESULT(), &A);
+    LEAVE();
+  }
+  CASE(RET_INT) : {
+    if (__builtin_expect(frame->special, 0)) {
+      lent_number.set_int(pc->c);
+      results = &lent_number;
+      goto leave_special;
+    }
+    new (RESULT()) Value(int64_t(pc->c));
+    LEAVE();
+  }
+#define X(NAME, sum)                                      \
+  CASE(NAME) : {                                          \
+    int64_t number = sum;                                 \
+    if (__builtin_expect(frame->special, 0)) {            \
+      PUT(A, number);                                     \
+      NEXT();                                             \
+    }                                                     \
+    new (RESULT()) Value(number);                         \
+    LEAVE();                                              \
+  }
+  X(ADD_INT_RET, scalars::wrap_add(B.raw_int(), C.raw_int()))
+  X(ADD_INT_BY_RET, scalars::wrap_add(B.raw_int(), pc->c))
+#undef X
   CASE(RET) : {
     if (__builtin_expect(!frame->special && pc->c == 1, 1)) {
-      Frame* caller = frame - 1;
-      void* to = value_at(caller->slots, caller->pc->a);  // holds nothing counted
-      if (pc->x == lower::kNothingAtAll) {
-        copy_bytes(to, &A);
-      } else {
-        new (to) Value(std::move(A));
-        if (pc->x == lower::kCounted) drop_slots(*frame);
-      }
-      top_ = frame->slots;
-      frames_.remove();
-      frame = caller;
-      pc = frame->pc;
-      slots = reinterpret_cast<char*>(frame->slots);
-      NEXT();
+      new (RESULT()) Value(std::move(A));
+      if (pc->x == lower::kCounted) drop_slots(*frame);
+      LEAVE();
     }
-    int64_t results = frame->function->results;
-    Value* first = &A;
+    results = &A;
+  }
+leave_special : {
+    int64_t count = frame->code->function->results;
     if (frames_.size() == 1) {
-      if (results == 1) {
-        result_ = std::move(*first);
-      } else if (results > 1) {
+      if (count == 1) {
+        result_ = std::move(*results);
+      } else if (count > 1) {
         SAVE();
-        result_ = Tuple::make(first, results);
+        result_ = Tuple::make(results, count);
       }
       pop_frame();
       return;
     }
     Frame& caller = frames_[frames_.size() - 2];
     Value* to = value_at(caller.slots, caller.pc->a);
-    for (int64_t k = 0; k < results; ++k) to[k] = std::move(first[k]);
+    for (int64_t k = 0; k < count; ++k) to[k] = std::move(results[k]);
     if (__builtin_expect(has_future(), 0)) settle(to);
-    pop_frame(pc->x != lower::kCounted);
+    pop_frame(pc->op != StepOp::RET || pc->x != lower::kCounted);
     RELOAD();
     NEXT();
   }
-#define CALL_FROM(guards)                                                \
+#define CALL_FROM(start)                                                 \
   do {                                                                   \
     SAVE();                                                              \
     const Function& function = *pc->callee;                              \
     const lower::Code* code = code_of(function);                         \
     spend(code->work);                                                   \
     const Fill* rows = frame->code->fills.data() + pc->x;                \
-    frame = &push_frame(function, code);                                 \
+    frame = &push_frame(code);                                           \
     pass_rows(slots, rows, pc->c, frame->slots, code->parameters.data()); \
     slots = reinterpret_cast<char*>(frame->slots);                       \
-    pc = code->steps.data() + (guards);                                  \
+    pc = code->start;                                                    \
     DISPATCH();                                                          \
   } while (0)
-  CASE(CALL) : CALL_FROM(0);
-  CASE(CALL_PROVEN) : CALL_FROM(code->guards);
+  CASE(CALL) : CALL_FROM(first);
+  CASE(CALL_PROVEN) : CALL_FROM(proven);
   CASE(FUSED) : {
     SAVE();
-    const Function& callee = *frame->function->callees[size_t(FROM().x)];
+    const Function& callee = *frame->code->function->callees[size_t(FROM().x)];
     if (callee.group && callee.group->run(context_, &A)) {
       spend(8);
       NEXT();
@@ -402,7 +435,7 @@ void Machine::loop() {
   CASE(INTERFACE_CALL) : {
     SAVE();
     const Instruction& from = FROM();
-    std::string_view name = frame->function->constants[size_t(from.x)].as_string();
+    std::string_view name = frame->code->function->constants[size_t(from.x)].as_string();
     enter(method(A, name, 1), &A, from.n);
     RELOAD();
     DISPATCH();
@@ -433,7 +466,7 @@ void Machine::loop() {
 #define X(name) CASE(name) :
   SL_PLAIN_STEPS(X) {
     SAVE();
-    plain_step(pc->op, FROM(), *frame->function, &A);
+    plain_step(pc->op, FROM(), *frame->code->function, &A);
     NEXT();
   }
 #undef X
@@ -451,7 +484,7 @@ void Machine::loop() {
   CASE(FORK) : {  // runs to its end now: one of the orders in which calls side by side may run
     SAVE();
     const Instruction& from = FROM();
-    Frame& callee = enter(*frame->function->callees[size_t(from.x)], &A, from.n);
+    Frame& callee = enter(*frame->code->function->callees[size_t(from.x)], &A, from.n);
     callee.special = true;
     forked_.push_back({frames_.size(), true, Future::make()});
     RELOAD();
@@ -460,7 +493,7 @@ void Machine::loop() {
   CASE(AWAITABLE) : {
     SAVE();
     const Instruction& from = FROM();
-    A = prepare(*frame->function->callees[size_t(from.x)], &A, from.n);
+    A = prepare(*frame->code->function->callees[size_t(from.x)], &A, from.n);
     NEXT();
   }
   CASE(WAIT) : {
@@ -493,6 +526,8 @@ void Machine::loop() {
 #undef GO
 #undef ACCOUNT
 #undef CALL_FROM
+#undef RESULT
+#undef LEAVE
 }
 
 }  // namespace scriptlang

@@ -1,0 +1,49 @@
+// Rows of steps that one step does. Only the first of a row is written over: whoever comes to the
+// others by a jump finds them, and so does a fused step that cannot do all at once.
+#include "code.h"
+
+namespace scriptlang::lower {
+
+namespace {
+
+using Op = StepOp;
+
+// x = l[i]; y = l[j]; and each goes to where the other was.
+Op swap_of(const Step* s) {
+  int32_t kind = int32_t(s[0].op) - int32_t(Op::LIST_GET_INT);
+  bool pairs = kind >= 0 && kind <= 2 && s[1].op == s[0].op && s[2].op == s[3].op &&
+               int32_t(s[2].op) - int32_t(Op::LIST_SET_INT) == kind;
+  if (!pairs) return Op::kCount;
+  int32_t list = s[0].b, i = s[0].c, j = s[1].c, x = s[0].a, y = s[1].a;
+  bool apart = x != y && x != list && y != list && x != i && x != j && y != i && y != j;
+  bool one_list = s[1].b == list && s[2].a == list && s[3].a == list;
+  bool crossed = (s[2].b == j && s[2].c == x && s[3].b == i && s[3].c == y) ||
+                 (s[2].b == i && s[2].c == y && s[3].b == j && s[3].c == x);
+  return apart && one_list && crossed ? Op(int32_t(Op::LIST_SWAP_INT) + kind) : Op::kCount;
+}
+
+bool gives_number(const Step& step) {
+  return step.op == Op::RET && step.c == 1 && step.x == kNothingAtAll;
+}
+
+}  // namespace
+
+void fuse_steps(std::vector<Step>* steps) {
+  for (size_t k = 0; k < steps->size(); ++k) {
+    Step* step = steps->data() + k;
+    size_t left = steps->size() - k;
+    bool returned = left >= 2 && gives_number(step[1]) && step[1].a == step[0].a;
+    if (gives_number(*step)) {
+      step->op = Op::RET_NUMBER;
+    } else if (returned && step->op == Op::ADD_INT) {
+      step->op = Op::ADD_INT_RET;
+    } else if (returned && step->op == Op::ADD_INT_BY) {
+      step->op = Op::ADD_INT_BY_RET;
+    } else if (left >= 4) {
+      Op swap = swap_of(step);
+      if (swap != Op::kCount) step->op = swap;
+    }
+  }
+}
+
+}  // namespace scriptlang::lower
