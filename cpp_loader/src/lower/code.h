@@ -209,6 +209,7 @@ namespace scriptlang::lower {
   X(RET_INT, "k")              /* the same for a constant */                                      \
   X(ADD_INT_RET, "abc")        /* a = b + c, and RET_NUMBER, which follows */                     \
   X(ADD_INT_BY_RET, "abk")     /* the same for a constant */                                      \
+  X(DICT_LACKS, "abc")         /* DICT_HAS, NOT_BOOL and JUMP_FALSE of what they give */          \
   X(LIST_SWAP_INT, "abc")      /* LIST_GET_INT and the three steps that follow: see fuse_steps */ \
   X(LIST_SWAP_FLOAT, "abc")                                                                       \
   X(LIST_SWAP_BOOL, "abc")                                                                        \

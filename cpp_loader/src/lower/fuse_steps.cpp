@@ -22,6 +22,12 @@ Op swap_of(const Step* s) {
   return apart && one_list && crossed ? Op(int32_t(Op::LIST_SWAP_INT) + kind) : Op::kCount;
 }
 
+// A branch where a key is not there.
+bool is_lack(const Step* s) {
+  return s[0].op == Op::DICT_HAS && s[1].op == Op::NOT_BOOL && s[2].op == Op::JUMP_FALSE &&
+         s[1].a == s[0].a && s[1].b == s[0].a && s[2].b == s[0].a;
+}
+
 bool gives_number(const Step& step) {
   return step.op == Op::RET && step.c == 1 && step.x == kNothingAtAll;
 }
@@ -39,6 +45,8 @@ void fuse_steps(std::vector<Step>* steps) {
       step->op = Op::ADD_INT_RET;
     } else if (returned && step->op == Op::ADD_INT_BY) {
       step->op = Op::ADD_INT_BY_RET;
+    } else if (left >= 3 && is_lack(step)) {
+      step->op = Op::DICT_LACKS;
     } else if (left >= 4) {
       Op swap = swap_of(step);
       if (swap != Op::kCount) step->op = swap;

@@ -6,18 +6,6 @@
 
 namespace scriptlang {
 
-// A copy of the bytes: of what is not counted, or to where nobody drops it. In the two pieces that
-// steps write: a processor waits for both where it reads them as one.
-inline void copy_bytes(void* to, const void* from) {
-  uint32_t tag;
-  uint64_t payload;
-  static_assert(sizeof(Value) == 16, "a tag and a payload");
-  std::memcpy(&tag, from, sizeof tag);
-  std::memcpy(&payload, static_cast<const char*>(from) + 8, sizeof payload);
-  std::memcpy(to, &tag, sizeof tag);
-  std::memcpy(static_cast<char*>(to) + 8, &payload, sizeof payload);
-}
-
 // Lays out the arguments of a call.
 inline void fill(char* slots, const lower::Fill* fills, int32_t count) {
   for (const lower::Fill* f = fills; f != fills + count; ++f) {
@@ -48,7 +36,10 @@ inline Value named_by(char* slots, const lower::Fill& row) {
   return static_cast<const Value&>(from);
 }
 inline Value make_tuple(char* slots, const lower::Fill* rows, int32_t count, const Type* type) {
-  Ref<Tuple> tuple = Tuple::with_room(size_t(count), TypeRef::share(type));
+  void* block = type ? nullptr : memory::quick::take_kept(Tuple::bytes_of(size_t(count)));
+  Ref<Tuple> tuple = __builtin_expect(block != nullptr, 1)
+                         ? Ref<Tuple>(Tuple::at(block, size_t(count)))
+                         : Tuple::with_room(size_t(count), TypeRef::share(type));
   Value* item = tuple->items.data();
   for (int32_t k = 0; k < count; ++k, ++item) {
     if (rows[k].kind == lower::Fill::Raw) {
@@ -61,6 +52,15 @@ inline Value make_tuple(char* slots, const lower::Fill* rows, int32_t count, con
   return tuple;
 }
 inline Value make_list(char* slots, const lower::Fill* rows, int32_t count, const Type& type) {
+  constexpr int32_t kFew = 8;
+  int64_t ints[kFew];
+  int32_t known = 0;
+  for (; known < count && count <= kFew; ++known) {
+    const Value& item = *reinterpret_cast<const Value*>(slots + rows[known].from);
+    if (rows[known].kind != lower::Fill::Raw || !item.is_int()) break;
+    ints[known] = item.raw_int();
+  }
+  if (known && known == count) return List::make(ints, size_t(count), type.elements[0]);
   Ref<List> list = List::make(nullptr, 0, type.elements[0]);
   for (int32_t k = 0; k < count; ++k) list->append(named_by(slots, rows[k]));
   return list;
@@ -79,6 +79,10 @@ __attribute__((always_inline)) inline void unpack(char* slots, const Tuple& t,
   for (int32_t k = 0; k < count; ++k) {
     Value& to = *reinterpret_cast<Value*>(slots + rows[k].to);
     const Value& item = t.items[size_t(k)];
+    if (__builtin_expect(rows[k].kind == Fill::Int && item.is_int(), 1)) {
+      to.set_int(item.raw_int());
+      continue;
+    }
     switch (rows[k].kind) {
       case Fill::Int: to.set_int(item.as_int()); break;
       case Fill::Float: to.set_double(number_of<double>(item)); break;

@@ -39,23 +39,6 @@ Range range_of(Text text, int64_t start, int64_t end) {
   return {size_t(start), size_t(std::max(start, end))};
 }
 
-int64_t find(Text text, Text wanted, Range r, bool backwards) {
-  std::string_view part = text.substr(r.begin, r.end - r.begin);
-  size_t at = backwards ? part.rfind(wanted) : part.find(wanted);
-  return at == std::string_view::npos ? -1 : int64_t(at + r.begin);
-}
-
-int64_t count(Text text, Text wanted, Range r) {
-  if (wanted.empty()) return int64_t(r.end - r.begin) + 1;
-  int64_t n = 0;
-  for (size_t at = text.find(wanted, r.begin);
-       at != std::string::npos && at + wanted.size() <= r.end;
-       at = text.find(wanted, at + wanted.size())) {
-    ++n;
-  }
-  return n;
-}
-
 Value part(std::string_view text, size_t begin, size_t size = std::string_view::npos) {
   return Value::of_text(text.substr(begin, size));
 }
@@ -77,13 +60,19 @@ Value split_spaces(Text text) {
   return parts;
 }
 
+constexpr uint64_t kEach = 0x0101010101010101ull;
+// The highest bit of each byte that is 0.
+inline uint64_t zeros(uint64_t bytes) {
+  constexpr uint64_t kLow = 0x7f * kEach;
+  return ~(((bytes & kLow) + kLow) | bytes | kLow);
+}
+
 // Where a text that is not empty comes next; null where it does not. What is near is found by
 // eight places at once, by the first and the last byte; what is far by the C library.
 const char* next_of(std::string_view wanted, const char* at, const char* end) {
   size_t size = wanted.size();
   if (size_t(end - at) < size) return nullptr;
   const char* last = end - size;
-  constexpr uint64_t kLow = 0x7f7f7f7f7f7f7f7full, kEach = 0x0101010101010101ull;
   uint64_t front = kEach * uint8_t(wanted[0]), back = kEach * uint8_t(wanted[size - 1]);
   for (int near = 4; last - at >= 7; --near) {
     if (near == 0) {
@@ -95,9 +84,7 @@ const char* next_of(std::string_view wanted, const char* at, const char* end) {
     uint64_t a, b;
     std::memcpy(&a, at, 8);
     std::memcpy(&b, at + size - 1, 8);
-    uint64_t other = (a ^ front) | (b ^ back);  // bytes that are 0: the first and last are there
-    uint64_t hits = ~(((other & kLow) + kLow) | other | kLow);
-    for (; hits; hits &= hits - 1) {
+    for (uint64_t hits = zeros((a ^ front) | (b ^ back)); hits; hits &= hits - 1) {
       const char* place = at + __builtin_ctzll(hits) / 8;
       if (size <= 2 || same_text({place, size}, wanted)) return place;
     }
@@ -109,11 +96,41 @@ const char* next_of(std::string_view wanted, const char* at, const char* end) {
   return nullptr;
 }
 
+int64_t find(Text text, Text wanted, Range r, bool backwards) {
+  Text part = text.substr(r.begin, r.end - r.begin);
+  if (backwards || wanted.empty()) {
+    size_t at = backwards ? part.rfind(wanted) : 0;
+    return at == Text::npos ? -1 : int64_t(at + r.begin);
+  }
+  const char* hit = next_of(wanted, part.data(), part.data() + part.size());
+  return hit ? int64_t(hit - text.data()) : -1;
+}
+
+int64_t count(Text text, Text wanted, Range r) {
+  if (wanted.empty()) return int64_t(r.end - r.begin) + 1;
+  const char *at = text.data() + r.begin, *end = text.data() + r.end;
+  int64_t n = 0;
+  while ((at = next_of(wanted, at, end))) ++n, at += wanted.size();
+  return n;
+}
+
 Value split(Text text, Text separator, int64_t most) {
   if (separator.empty()) value_error("empty separator");
   Ref<List> parts = string_list();
   const char *begin = text.data(), *end = begin + text.size();
-  for (int64_t cuts = 0; most < 0 || cuts < most; ++cuts) {
+  int64_t cuts = 0;
+  if (separator.size() == 1 && most < 0) {  // eight places at once, but for the last
+    uint64_t wanted = kEach * uint8_t(separator[0]), bytes;
+    for (const char* at = begin; end - at >= 8; at += 8) {
+      std::memcpy(&bytes, at, 8);
+      for (uint64_t hits = zeros(bytes ^ wanted); hits; hits &= hits - 1) {
+        const char* cut = at + __builtin_ctzll(hits) / 8;
+        parts->append(Value::of_piece(begin, size_t(cut - begin), end));
+        begin = cut + 1;
+      }
+    }
+  }
+  for (; most < 0 || cuts < most; ++cuts) {
     const char* at = next_of(separator, begin, end);
     if (!at) break;
     parts->append(Value::of_piece(begin, size_t(at - begin), end));
@@ -431,13 +448,13 @@ SL_OP(aten_count) { out[0].set_int(count(args.string(0), args.string(1), range_a
 SL_OP(aten_startswith) {
   std::string_view part = part_of(args);
   Text wanted = args.string(1);
-  out[0].set_bool(part.substr(0, wanted.size()) == wanted);
+  out[0].set_bool(same_text(part.substr(0, wanted.size()), wanted));
 }
 SL_OP(aten_endswith) {
   std::string_view part = part_of(args);
   Text wanted = args.string(1);
   bool fits = part.size() >= wanted.size();
-  out[0].set_bool(fits && part.substr(part.size() - wanted.size()) == wanted);
+  out[0].set_bool(fits && same_text(part.substr(part.size() - wanted.size()), wanted));
 }
 
 // ---- cutting and joining

@@ -47,6 +47,20 @@ inline void* take_small(size_t bytes) {
   return block;
 }
 
+// Charged, where a block is kept and the limit allows it; else null, and nothing is done.
+inline void* take_kept(size_t bytes) {
+  size_t index = (bytes + kSmallStep - 1) / kSmallStep;
+  Small* kept = small;
+  if (index >= kSmallClasses || !kept) return nullptr;
+  FreeBlock* block = kept->head[index];
+  int64_t sum = used_bytes + int64_t(bytes);  // of what is small
+  if (__builtin_expect(!block || sum > limit_bytes, 0)) return nullptr;
+  used_bytes = sum;
+  kept->head[index] = block->next;
+  --kept->count[index];
+  return block;
+}
+
 inline void give_small(void* block, size_t bytes) noexcept {
   size_t index = (bytes + kSmallStep - 1) / kSmallStep;
   Small* kept = small;

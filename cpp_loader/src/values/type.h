@@ -68,4 +68,11 @@ constexpr TagSet tag_bit(Tag tag) { return TagSet(1) << uint32_t(tag); }
 TagSet tags_of(const Type& type);
 std::string to_string_tags(TagSet tags);
 
+inline Tuple* Tuple::at(void* block, size_t count) noexcept {
+  Tuple* tuple = ::new (block) Tuple;
+  tuple->make_own(true);
+  tuple->items.size_ = count;
+  return tuple;
+}
+
 }  // namespace scriptlang

@@ -81,7 +81,6 @@ struct Pending {
 SL_THREAD_WORD std::vector<Pending>* pending = nullptr;
 
 constexpr int64_t kObjectBytes = 256;  // an estimate: slots are few
-constexpr size_t tuple_bytes(size_t count) { return sizeof(Tuple) + count * sizeof(Value); }
 
 void destroy_now(Tag tag, Counted* object) noexcept {
   switch (tag) {
@@ -114,7 +113,7 @@ void destroy_now(Tag tag, Counted* object) noexcept {
 
 // The highest tag in a tuple. Below that of tensors what dies with it ends there: it goes without a
 // look at how deep that is.
-Tag highest_tag(const Tuple& tuple) noexcept {
+inline Tag highest_tag(const Tuple& tuple) noexcept {
   Tag highest = Tag::None;
   for (const Value& item : tuple.items) highest = std::max(highest, item.tag());
   return highest;
@@ -150,10 +149,13 @@ void Value::destroy_payload() noexcept {
     tensor_.impl()->destroy();
   } else if (tag_ == Tag::String) {
     destroy_now(Tag::String, counted_);  // holds nothing else
-  } else if (tag_ == Tag::Tuple && highest_tag(raw_tuple()) < Tag::Tensor) {
-    Tuple::destroy(static_cast<Tuple*>(counted_));
   } else {
-    destroy_counted(tag_, counted_);
+    Tag highest = tag_ == Tag::Tuple ? highest_tag(raw_tuple()) : Tag::Future;
+    if (highest < Tag::Tensor) {
+      Tuple::destroy(static_cast<Tuple*>(counted_), highest < kFirstCounted);
+    } else {
+      destroy_counted(tag_, counted_);
+    }
   }
 }
 
@@ -208,7 +210,7 @@ Ref<Tuple> Tuple::make(Value* first, int64_t count, TypeRef named) {
 }
 
 Ref<Tuple> Tuple::with_room(size_t count, TypeRef named) {
-  size_t bytes = tuple_bytes(count);
+  size_t bytes = Tuple::bytes_of(count);
   memory::quick::charge(int64_t(bytes));
   void* block;
   try {
@@ -223,9 +225,11 @@ Ref<Tuple> Tuple::with_room(size_t count, TypeRef named) {
   return Ref<Tuple>(tuple);
 }
 
-void Tuple::destroy(Tuple* tuple) noexcept {
-  size_t bytes = tuple_bytes(tuple->items.size());
-  for (Value& item : tuple->items) item.~Value();
+void Tuple::destroy(Tuple* tuple, bool plain) noexcept {
+  size_t bytes = Tuple::bytes_of(tuple->items.size());
+  if (!plain) {
+    for (Value& item : tuple->items) item.~Value();
+  }
   tuple->~Tuple();
   memory::quick::give_small(tuple, bytes);
   memory::quick::uncharge(int64_t(bytes));

@@ -462,7 +462,10 @@ struct Tuple : Counted {
   static Ref<Tuple> with_room(size_t count, TypeRef named = {});
   void add(Value item) noexcept { new (items.data() + items.size_++) Value(std::move(item)); }
   void has_all(size_t count) noexcept { items.size_ = count; }  // who put values at items.data()
-  static void destroy(Tuple* tuple) noexcept;
+  static constexpr size_t bytes_of(size_t count) { return sizeof(Tuple) + count * sizeof(Value); }
+  // A running program's, in a block of so many bytes: values are to be put at items.data().
+  static Tuple* at(void* block, size_t count) noexcept;
+  static void destroy(Tuple* tuple, bool plain = false) noexcept;  // plain: nothing in it is counted
 
  private:
   Tuple() = default;
