@@ -1,5 +1,5 @@
 // Elementary functions of sixteen floats in AVX-512: shorter ways than math_f32.h has, by its
-// instructions for exponents, table look-up in registers and approximate reciprocals. Errors are
+// instructions for exponents and table look-up in registers. Errors are
 // below 3 units in the last place; NaN, infinities and signed zeros behave as in C.
 #pragma once
 #if defined(__AVX512F__)
@@ -31,27 +31,21 @@ SL_INLINE F16 signed_as(F16 size, F16 x) {
   return _mm512_castsi512_ps(
       _mm512_or_si512(_mm512_castps_si512(size), _mm512_and_si512(_mm512_castps_si512(x), sign)));
 }
-// 1 / x of a finite normal x, to about a unit.
-SL_INLINE F16 inverse(F16 x) {
-  F16 y = _mm512_rcp14_ps(x);
-  return fma(y, from_product(all(1.0f), x, y), y);
-}
-
 constexpr float kMagic = 12582912.0f;  // 1.5 * 2^23: what is added to it becomes an integer
 // x * by to the nearest integer, for results below 2^22: two additions cost less than rounding.
 SL_INLINE F16 nearest_product(F16 x, float by) {
   return _mm512_sub_ps(fma(x, all(by), all(kMagic)), all(kMagic));
 }
 
-// x - less = n ln2 + r; gives r and (e^r - 1 - r) / r^2.
+// x = n ln2 + r; gives r and (e^r - 1 - r) / r^2.
 struct Reduced {
   F16 n, r, rest;
 };
-SL_INLINE Reduced reduce_exp(F16 x, F16 less = all(0.0f)) {
+SL_INLINE Reduced reduce_exp(F16 x) {
   Reduced e;
   e.n = nearest_product(x, 1.44269504f);
   e.r = from_product(x, e.n, all(0.693359375f));
-  e.r = _mm512_sub_ps(from_product(e.r, e.n, all(-2.12194440e-4f)), less);
+  e.r = from_product(e.r, e.n, all(-2.12194440e-4f));
   F16 p = all(0.0013882511f);
   p = fma(p, e.r, all(0.0083665475f));
   p = fma(p, e.r, all(0.0416672f));
@@ -59,24 +53,50 @@ SL_INLINE Reduced reduce_exp(F16 x, F16 less = all(0.0f)) {
   e.rest = fma(p, e.r, all(0.49999997f));
   return e;
 }
+// 2^(j/16), and what rounding took from it.
+alignas(64) constexpr float kPowers[16] = {
+    1.0f, 1.04427373f, 1.09050775f, 1.13878858f, 1.18920708f, 1.24185777f, 1.29683959f, 1.35425556f,
+    1.41421354f, 1.47682619f, 1.54221082f, 1.61049032f, 1.68179286f, 1.75625217f, 1.8340081f,
+    1.91520655f};
+alignas(64) constexpr float kPowersRest[16] = {
+    0.0f, 4.83347016e-08f, -1.30775399e-08f, 5.38622231e-08f, 3.79763527e-08f, 4.4968381e-08f,
+    -4.01899953e-08f, -1.01233493e-08f, 2.4203235e-08f, -4.50089885e-08f, 8.07090483e-09f,
+    9.83621717e-09f, -2.47553267e-08f, -9.23577037e-09f, -1.1239278e-08f, 9.84532811e-09f};
+constexpr float kMagicSixteenth = kMagic / 16;  // what is added to it becomes sixteenths
+SL_INLINE F16 looked_up(const float* table, F16 marked) {  // by the last four bits
+  return _mm512_permutexvar_ps(_mm512_castps_si512(marked), _mm512_load_ps(table));
+}
+
+// e^(x - less) as 2^n, n in sixteenths, and a polynomial of what is left, below ln2 / 32. The sign
+// is of x: e^-x takes no step more.
+template <int Sign>
+SL_INLINE F16 exp_signed(F16 x, F16 less) {
+  F16 marked = fma(x, all(Sign * 1.44269504f), all(kMagicSixteenth));
+  F16 n = _mm512_sub_ps(marked, all(kMagicSixteenth)), power = looked_up(kPowers, marked);
+  F16 r = fma(n, all(Sign * -0.693359375f), x);
+  r = _mm512_sub_ps(fma(n, all(Sign * 2.12194440e-4f), r), less);
+  F16 p = fma(r, all(Sign * 0.166666672f), all(0.500016153f));
+  p = fma(p, r, all(Sign * 1.0f));
+  F16 rest = looked_up(kPowersRest, marked);
+  F16 small = Sign > 0 ? fma(power, r, rest) : _mm512_fmsub_ps(power, r, rest);
+  return _mm512_scalef_ps(fma(p, small, power), n);
+}
 SL_INLINE F16 exp_512(F16 x) {
-  x = at_least(at_most(x, 89.0f), -104.0f);
-  Reduced e = reduce_exp(x);
-  F16 p = fma(fma(e.rest, e.r, all(1.0f)), e.r, all(1.0f));
-  return _mm512_scalef_ps(p, e.n);
+  return exp_signed<1>(at_least(at_most(x, 89.0f), -104.0f), all(0.0f));
+}
+// 1 + e^-x
+SL_INLINE F16 over_sigmoid(F16 x) {
+  F16 e = exp_signed<-1>(at_least(at_most(x, 104.0f), -89.0f), all(0.0f));
+  return _mm512_add_ps(e, all(1.0f));
 }
 SL_INLINE F16 exp2_512(F16 x) {
   x = at_least(at_most(x, 129.0f), -151.0f);
-  F16 n = rounded(x), r = _mm512_mul_ps(_mm512_sub_ps(x, n), all(0.693147181f));
-  F16 p = all(1.97926764e-4f);
-  p = fma(p, r, all(1.3945858e-3f));
-  p = fma(p, r, all(8.33349856e-3f));
-  p = fma(p, r, all(4.16662788e-2f));
-  p = fma(p, r, all(1.66666658e-1f));
-  p = fma(p, r, all(5.00000007e-1f));
-  p = fma(p, r, all(1.0f));
-  p = fma(p, r, all(1.0f));
-  return _mm512_scalef_ps(p, n);
+  F16 marked = _mm512_add_ps(x, all(kMagicSixteenth)), power = looked_up(kPowers, marked);
+  F16 rest = _mm512_mul_ps(looked_up(kPowersRest, marked), all(1.44269504f));  // times p, at last
+  F16 n = _mm512_sub_ps(marked, all(kMagicSixteenth)), r = _mm512_sub_ps(x, n);
+  F16 p = fma(r, all(5.55041087e-2f), all(0.240234271f));
+  p = fma(p, r, all(0.693147181f));
+  return _mm512_scalef_ps(fma(p, fma(power, r, rest), power), n);
 }
 // e^x - 1; infinite from 88 on, before e^x is.
 SL_INLINE F16 expm1_below_88(F16 x) {
@@ -93,33 +113,33 @@ SL_INLINE F16 expm1_512(F16 x) {
   return _mm512_mask_mov_ps(y, zero, x);
 }
 
-// With q = e^2t - 1. An error of 2t by n units of its last place is one of tanh by n / 2^n.
+// g / (2 - g) with g = 1 - e^-2t. An error of 2t by n units of its last place is one of tanh by
+// n / 2^n. Powers 2^(-j/16), and minus half of what rounding took from them.
+alignas(64) constexpr float kFallingPowers[16] = {
+    1.0f, 0.957603276f, 0.917004049f, 0.878126085f, 0.840896428f, 0.805245161f, 0.771105409f,
+    0.738413095f, 0.707106769f, 0.677127779f, 0.648419797f, 0.620928884f, 0.594603539f, 0.56939429f,
+    0.545253873f, 0.522136867f};
+alignas(64) constexpr float kFallingRest[16] = {
+    0.0f, -2.46133203e-09f, 2.80981949e-09f, 2.30894259e-09f, 6.18883167e-09f, -2.45905429e-09f,
+    -2.01772621e-09f, 1.12522471e-08f, -6.05080874e-09f, 2.53083732e-09f, 1.00474988e-08f,
+    -1.12420953e-08f, -9.49408818e-09f, -1.34655558e-08f, 3.26938498e-09f, -1.20836754e-08f};
 SL_INLINE F16 tanh_512(F16 x) {
-  F16 t = at_most(magnitude(x), 10.0f);
-  F16 n = nearest_product(t, 2.88539008f), r = from_product(t, n, all(0.346573590f));
-  F16 p = all(0.0444240312f);  // the coefficients of reduce_exp, for 2r
-  p = fma(p, r, all(0.13386476f));
-  p = fma(p, r, all(0.3333376f));
-  p = fma(p, r, all(0.66666172f));
-  p = fma(p, r, all(0.99999994f));
-  F16 twice = _mm512_add_ps(r, r);
-  F16 small = fma(_mm512_mul_ps(p, twice), r, twice);
-  F16 power = _mm512_scalef_ps(all(1.0f), n);
-  F16 q = fma(power, small, _mm512_sub_ps(power, all(1.0f)));
-  return signed_as(_mm512_mul_ps(q, inverse(_mm512_add_ps(q, all(2.0f)))), x);
+  F16 t = at_most(magnitude(x), 10.0f), marked = fma(t, all(2.88539008f), all(kMagicSixteenth));
+  F16 n = _mm512_sub_ps(marked, all(kMagicSixteenth)), r = from_product(t, n, all(0.346573590f));
+  F16 power = looked_up(kFallingPowers, marked), rest = looked_up(kFallingRest, marked);
+  __m512i wholes = _mm512_slli_epi32(_mm512_srli_epi32(_mm512_castps_si512(marked), 4), 23);
+  F16 whole = _mm512_castsi512_ps(_mm512_sub_epi32(_mm512_castps_si512(all(1.0f)), wholes));
+  F16 p = fma(r, all(-0.66666669f), all(1.33333337f));
+  p = fma(p, r, all(-2.0f));
+  p = fma(p, r, all(2.0f));
+  F16 g = fma(p, fma(power, r, rest), _mm512_sub_ps(all(1.0f), power));
+  g = fma(whole, g, _mm512_sub_ps(all(1.0f), whole));
+  return signed_as(_mm512_div_ps(g, _mm512_sub_ps(all(2.0f), g)), x);
 }
 
 // Zero where exp(-x) is infinite, as 1 / (1 + exp(-x)) is.
-SL_INLINE F16 sigmoid_512(F16 x) {
-  F16 e = exp_512(at_most(_mm512_sub_ps(all(0.0f), x), 88.0f));
-  __mmask16 low = _mm512_cmp_ps_mask(x, all(-88.0f), _CMP_LT_OQ);
-  F16 y = inverse(_mm512_add_ps(e, all(1.0f)));
-  if (__builtin_expect(low, 0)) {
-    F16 tail = _mm512_div_ps(all(1.0f), exp_512(_mm512_sub_ps(all(0.0f), x)));
-    y = _mm512_mask_mov_ps(y, low, tail);
-  }
-  return y;
-}
+SL_INLINE F16 sigmoid_512(F16 x) { return _mm512_div_ps(all(1.0f), over_sigmoid(x)); }
+SL_INLINE F16 silu_512(F16 x) { return _mm512_div_ps(x, over_sigmoid(x)); }
 
 // erf(t) / t on sixteenths of [0, 4], polynomials of the distance from their middles in quarters.
 alignas(64) constexpr float kErf[6][16] = {
@@ -203,24 +223,12 @@ SL_INLINE F16 erfc_512(F16 x) {
   F16 q = row(8);
   SL_UNROLL for (int k = 7; k >= 0; --k) q = fma(q, u, row(k));
   // exp(-t^2), with what t^2 loses to rounding.
-  F16 square = _mm512_mul_ps(t, t), lost = _mm512_fmsub_ps(t, t, square);
-  Reduced e = reduce_exp(_mm512_sub_ps(all(0.0f), square), lost);
-  F16 p = fma(fma(e.rest, e.r, all(1.0f)), e.r, all(1.0f));
-  F16 y = _mm512_scalef_ps(_mm512_mul_ps(p, q), e.n);
+  F16 square = _mm512_mul_ps(t, t), gained = from_product(square, t, t);
+  F16 y = _mm512_mul_ps(exp_signed<-1>(square, gained), q);
   __mmask16 below = _mm512_cmp_ps_mask(x, all(0.0f), _CMP_LT_OQ);
   return _mm512_mask_sub_ps(y, below, all(2.0f), y);
 }
 
-SL_INLINE F16 silu_512(F16 x) {
-  F16 d = _mm512_add_ps(exp_512(at_most(_mm512_sub_ps(all(0.0f), x), 88.0f)), all(1.0f));
-  __mmask16 low = _mm512_cmp_ps_mask(x, all(-88.0f), _CMP_LT_OQ);
-  F16 y = _mm512_mul_ps(x, inverse(d));
-  if (__builtin_expect(low, 0)) {
-    d = _mm512_add_ps(exp_512(_mm512_sub_ps(all(0.0f), x)), all(1.0f));
-    y = _mm512_mask_mov_ps(y, low, _mm512_div_ps(x, d));
-  }
-  return y;
-}
 SL_INLINE F16 gelu_512(F16 x) {
   F16 half = _mm512_mul_ps(x, all(0.5f));
   return _mm512_mul_ps(half, _mm512_add_ps(all(1.0f), erf_512(_mm512_mul_ps(x, all(0.70710678f)))));
@@ -235,7 +243,7 @@ SL_INLINE F16 gelu_tanh_512(F16 x) {
 SL_INLINE F16 atan_512(F16 x) {
   F16 t = magnitude(x);
   __mmask16 far = _mm512_cmp_ps_mask(t, all(1.0f), _CMP_GT_OQ);
-  F16 inner = _mm512_mask_mov_ps(t, far, inverse(at_most(t, 1e37f)));
+  F16 inner = _mm512_mask_div_ps(t, far, all(1.0f), t);
   F16 square = _mm512_mul_ps(inner, inner);
   F16 p = all(0.00285012813f);
   p = fma(p, square, all(-0.0160696446f));
@@ -273,7 +281,7 @@ SL_INLINE F16 log1p_512(F16 x) {
   F16 u = _mm512_add_ps(x, all(1.0f)), y = log_512(u);
   F16 lost = _mm512_sub_ps(x, _mm512_sub_ps(u, all(1.0f)));
   __mmask16 finite = _mm512_cmp_ps_mask(magnitude(y), all(__builtin_inff()), _CMP_LT_OQ);
-  y = _mm512_mask_add_ps(y, finite, y, _mm512_mul_ps(lost, inverse(u)));
+  y = _mm512_mask_add_ps(y, finite, y, _mm512_div_ps(lost, u));
   __mmask16 zero = _mm512_cmp_ps_mask(x, all(0.0f), _CMP_EQ_OQ);
   return _mm512_mask_mov_ps(y, zero, x);
 }
@@ -296,7 +304,7 @@ SL_INLINE F16 elu_512(F16 x, F16 negative, F16 scale, F16 inner) {
 SL_INLINE F16 mish_512(F16 x) {
   F16 e = exp_512(at_most(x, 20.0f));
   F16 n = _mm512_mul_ps(e, _mm512_add_ps(e, all(2.0f)));
-  F16 y = _mm512_mul_ps(_mm512_mul_ps(x, n), inverse(_mm512_add_ps(n, all(2.0f))));
+  F16 y = _mm512_div_ps(_mm512_mul_ps(x, n), _mm512_add_ps(n, all(2.0f)));
   return _mm512_mask_mov_ps(y, _mm512_cmp_ps_mask(x, all(20.0f), _CMP_GT_OQ), x);
 }
 
