@@ -4,7 +4,8 @@ file(GLOB isa_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/isa/*.cpp")
 
 # Hundreds of plain loops that the compiler makes vectors of: -O3 makes half as much code again, all
 # of it for the few elements that no vector takes. And what is written in vectors.
-set(plain_sources plain_loops dense_rows grid half_product integer_product resize special_loops)
+set(plain_sources plain_loops dense_rows grid half_product integer_product pair_loops resize
+    special_loops)
 list(TRANSFORM plain_sources PREPEND "${CMAKE_CURRENT_LIST_DIR}/isa/")
 list(TRANSFORM plain_sources APPEND ".cpp")
 list(REMOVE_ITEM isa_sources ${plain_sources})
@@ -24,8 +25,10 @@ foreach(leaf columns double_loops lines plain_loops pointwise tiles_f32 tiles_f6
     PROPERTIES COMPILE_OPTIONS "-fno-exceptions;-fno-asynchronous-unwind-tables")
 endforeach()
 
-# What is computed from tables gives the same bits everywhere.
-set_source_files_properties("${CMAKE_CURRENT_LIST_DIR}/isa/special_loops.cpp" PROPERTIES
+# What is computed from tables gives the same bits everywhere; each operator of a pair rounds.
+set_source_files_properties(
+  "${CMAKE_CURRENT_LIST_DIR}/isa/pair_loops.cpp" "${CMAKE_CURRENT_LIST_DIR}/isa/special_loops.cpp"
+  PROPERTIES
   COMPILE_OPTIONS "-ffp-contract=off;-fno-exceptions;-fno-asynchronous-unwind-tables")
 
 function(scriptlang_add_isa name)

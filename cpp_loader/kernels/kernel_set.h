@@ -8,6 +8,7 @@
 #include "last_pool.h"
 #include "lines.h"
 #include "loops.h"
+#include "pairs.h"
 #include "quantized.h"
 #include "rows.h"
 #include "twister.h"
@@ -27,6 +28,7 @@ struct KernelSet {
   const GemmFunctions<double>* gemm_f64;
   const FastLoops* loops;
   const PlainLoops* plain_loops;
+  const PairLoops* pairs;
   const ConvFunctions<float>* conv_f32;
   const ConvFunctions<double>* conv_f64;
   const RowFunctions* rows;

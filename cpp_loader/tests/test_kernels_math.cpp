@@ -195,6 +195,41 @@ TEST(loops_do_not_depend_on_the_machine) {
   }
 }
 
+TEST(a_pair_of_operators_gives_what_both_give) {
+  constexpr int kCount = 75;
+  std::vector<float> x = arguments_between(-6, 6);
+  auto operand = [&](int k) { return x.data() + (k + 1) * 5 + (k == 2 ? int(x.size()) - 120 : 0); };
+  const Binary names[] = {Binary::k_add, Binary::k_sub, Binary::k_mul, Binary::k_div};
+  for (Binary first : names) {
+    for (int then = 0; then < 9; ++then) {
+      Loop one = loops(first)[scriptlang::ScalarType::Float32];
+      Loop other = then < 8 ? loops(names[then / 2])[scriptlang::ScalarType::Float32]
+                            : loops(Unary::k_neg)[scriptlang::ScalarType::Float32];
+      Loop pair = pair_loop(one, other, then % 2);
+      CHECK_EQ(pair != nullptr, first != Binary::k_div);
+      if (pair == nullptr) continue;
+      for (int steps = 0; steps < 8; ++steps) {
+        const int64_t step[3] = {steps & 1, (steps >> 1) & 1, steps >> 2};
+        const void* in[3] = {operand(0), operand(1), operand(2)};
+        std::vector<float> between(kCount), wanted(kCount), got(kCount);
+        one(kCount, between.data(), in, step, nullptr);
+        const void* second[2] = {between.data(), in[2]};
+        int64_t second_step[2] = {1, step[2]};
+        if (then < 8 && then % 2 == 1) {
+          std::swap(second[0], second[1]);
+          std::swap(second_step[0], second_step[1]);
+        }
+        other(kCount, wanted.data(), second, second_step, nullptr);
+        pair(kCount, got.data(), in, step, nullptr);
+        for (int i = 0; i < kCount; ++i) {
+          CHECK(got[i] == wanted[i] ? std::signbit(got[i]) == std::signbit(wanted[i])
+                                    : std::isnan(got[i]) && std::isnan(wanted[i]));
+        }
+      }
+    }
+  }
+}
+
 TEST(special_functions_give_the_same_bits_everywhere) {
   const Unary names[] = {Unary::k_i0, Unary::k_i0e, Unary::k_i1, Unary::k_i1e, Unary::k_bessel_j0,
                          Unary::k_bessel_j1, Unary::k_bessel_y0, Unary::k_bessel_y1,

@@ -8,6 +8,7 @@ extern const GemmFunctions<float> gemm_f32;
 extern const GemmFunctions<double> gemm_f64;
 extern const FastLoops fast_loops;
 extern const PlainLoops plain_loops;
+extern const PairLoops pair_loops;
 extern const ConvFunctions<float> conv_f32;
 extern const ConvFunctions<double> conv_f64;
 extern const FourierFunctions<float> fourier_f32;

@@ -82,6 +82,7 @@ bool RowProgram::compile(const Recording& recording, const std::vector<int>& ste
   for (size_t k = 0; k < outputs.size(); ++k) {
     streams_[inputs.size() + k].reg = compiler.register_of(outputs[k]);
   }
+  compiler.join_pairs();
   compiler.place_buffers();
   if (!settle_ways()) return false;
   settle_tile();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/pairs.h"
+
 namespace scriptlang {
 
 using Extent = TileCode::Extent;
@@ -152,6 +154,50 @@ bool TileCompiler::add_step(const RecordedStep& step) {
   convert(i.out, step.produced, to, type);
   known_[{step.result, type}] = to;
   return true;
+}
+
+void TileCompiler::join_pairs() {
+  std::vector<Instruction>& code = c_.instructions;
+  std::vector<int> readers(c_.registers.size()), writer(c_.registers.size(), -1);
+  for (const Instruction& i : code) {
+    for (int j = 0; j < i.count; ++j) {
+      if (i.in[j] >= 0) ++readers[size_t(i.in[j])];
+    }
+  }
+  for (int r : kept_) ++readers[size_t(r)];
+  auto pair_of = [&](const Instruction& then, int j) -> kernels::Loop {
+    size_t r = size_t(then.in[j]);
+    const Register &read = c_.registers[r], &out = c_.registers[size_t(then.out)];
+    bool alone = readers[r] == 1 && writer[r] >= 0 && read.place == Place::kBuffer;
+    if (!alone || read.extent != out.extent) return nullptr;
+    return kernels::pair_loop(code[size_t(writer[r])].loop, then.loop, j);
+  };
+  size_t kept = 0;
+  std::vector<bool> joined(code.size());
+  for (size_t k = 0; k < code.size(); ++k) {
+    Instruction& i = code[k];
+    for (int j = 0; i.loop != nullptr && i.params < 0 && j < i.count; ++j) {
+      kernels::Loop loop = pair_of(i, j);
+      if (loop == nullptr) continue;
+      size_t first = size_t(writer[size_t(i.in[j])]);
+      Instruction pair = code[first];
+      joined[first] = true;
+      pair.loop = loop;
+      pair.out = i.out;
+      if (i.count == 2) {
+        pair.in[2] = i.in[1 - j];
+        pair.step[2] = i.step[1 - j];
+      }
+      pair.count += i.count - 1;
+      i = pair;
+      break;
+    }
+    writer[size_t(i.out)] = int(k);
+  }
+  for (size_t k = 0; k < code.size(); ++k) {
+    if (!joined[k]) code[kept++] = code[k];
+  }
+  code.resize(kept);
 }
 
 void TileCompiler::place_buffers() {

@@ -91,6 +91,8 @@ class TileCompiler {
 
   // False where a function of rows would be given less than a row.
   bool add_step(const RecordedStep& step);
+  // Joins an operator and the only one that reads its result where one loop does both.
+  void join_pairs();
   // Gives buffers to registers from the instruction that writes them to the last that reads them.
   void place_buffers();
 

@@ -43,6 +43,7 @@ bool TileProgram::compile(const Recording& recording, const std::vector<int>& st
   for (size_t k = 0; k < outputs.size(); ++k) {
     streams_[inputs.size() + k].reg = compiler.register_of(outputs[k]);
   }
+  compiler.join_pairs();
   compiler.place_buffers();
   settle_tile();
   return true;
