@@ -95,15 +95,34 @@ std::string concat_parts(std::initializer_list<MessagePart> parts);
 [[noreturn]] __attribute__((cold)) void raise_parts(ErrorKind kind,
                                                     std::initializer_list<MessagePart> parts);
 
+// A part as functions take it that all texts and all numbers share, whatever their lengths.
+template <class T>
+using PlainPart = std::conditional_t<
+    std::is_array_v<T> || std::is_pointer_v<T>, const char*,
+    std::conditional_t<
+        std::is_floating_point_v<T>, double,
+        std::conditional_t<std::is_same_v<T, char> || !std::is_arithmetic_v<T>, const T&,
+                           std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>>>>;
+
+template <class... Plain>
+__attribute__((noinline)) std::string concat_plain(Plain... parts) {
+  return concat_parts({MessagePart(parts)...});
+}
+template <class... Plain>
+[[noreturn]] __attribute__((noinline, cold)) void raise_plain(ErrorKind kind, Plain... parts) {
+  raise_parts(kind, {MessagePart(parts)...});
+}
+
 template <class... Parts>
 std::string concat(const Parts&... parts) {
-  return concat_parts({MessagePart(parts)...});
+  return concat_plain<PlainPart<Parts>...>(parts...);
 }
 
 // Throws an Error whose message is the concatenation of the parts.
 template <class... Parts>
-[[noreturn]] __attribute__((noinline, cold)) void raise(ErrorKind kind, const Parts&... parts) {
-  raise_parts(kind, {MessagePart(parts)...});
+[[noreturn]] __attribute__((always_inline)) inline void raise(ErrorKind kind,
+                                                              const Parts&... parts) {
+  raise_plain<PlainPart<Parts>...>(kind, parts...);
 }
 
 #define SL_CHECK(condition, ...)                                                      \
