@@ -1,4 +1,4 @@
-// Pointwise functions of two operands, for every element type: the portable loops.
+// Pointwise functions of two operands, for element types that the loops of isa/ leave out.
 #include <cmath>
 #include <limits>
 
@@ -218,8 +218,7 @@ T alpha(const double* p) {
 
 #define SL_ORDER_BINARY(X)                              \
   X(maximum, larger(x, y))                              \
-  X(minimum, smaller(x, y))                             \
-  X(heaviside, heaviside(x, y))
+  X(minimum, smaller(x, y))
 
 #define SL_FLOAT_BINARY(X)                              \
   X(atan2, std::atan2(x, y))                            \
@@ -227,9 +226,7 @@ T alpha(const double* p) {
   X(copysign, std::copysign(x, y))                      \
   X(logaddexp, log_add_exp(x, y))                       \
   X(logaddexp2, log_add_exp2(x, y))                     \
-  X(xlogy, xlogy(x, y))                                 \
-  X(nextafter, std::nextafter(x, y))                    \
-  X(prelu, x > T(0) ? x : x * y)
+  X(xlogy, xlogy(x, y))
 
 // In double precision, rounded once; polynomials are in isa/special_loops.cpp.
 #define SL_SPECIAL_BINARY(X)                                                  \
@@ -239,7 +236,9 @@ T alpha(const double* p) {
 
 #define SL_INT_BINARY(X)                                \
   X(gcd, gcd(x, y))                                     \
-  X(lcm, lcm(x, y))                                     \
+  X(lcm, lcm(x, y))
+
+#define SL_SHIFTS(X)                                    \
   X(lshift, shift_left(x, y))                           \
   X(rshift, shift_right(x, y))
 
@@ -260,12 +259,13 @@ SL_REAL_BINARY(X)
 SL_ORDER_BINARY(X)
 SL_FLOAT_BINARY(X)
 SL_INT_BINARY(X)
+SL_SHIFTS(X)
 SL_BIT_BINARY(X)
 X(sub, static_cast<T>(Wrapping<T>(x) - Wrapping<T>(y)))
 X(div, x / y)
 X(pow, power(x, y))
-X(fmax, std::fmax(x, y))
-X(fmin, std::fmin(x, y))
+X(heaviside, heaviside(x, y))
+X(nextafter, std::nextafter(x, y))
 #undef X
 #define X(name, formula)                             \
   struct F_##name {                                  \
@@ -315,40 +315,39 @@ struct Tables {
 
   Tables() {
     Tables& t = *this;
-#define X(name, formula)                                                                     \
-  set_binary<F_##name, bool, SL_INT_TYPES, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Binary::k_##name]);
+#define X(name, formula) \
+  set_binary<F_##name, SL_RARE_INT_TYPES, SL_COMPLEX_TYPES>(t[Binary::k_##name]);
     SL_ANY_BINARY(X)
     SL_EQUALITY(X)
     SL_LOGICAL(X)
+    X(sub, )
 #undef X
-#define X(name, formula) \
-  set_binary<F_##name, bool, SL_INT_TYPES, SL_FLOAT_TYPES>(t[Binary::k_##name]);
+#define X(name, formula) set_binary<F_##name, SL_RARE_INT_TYPES>(t[Binary::k_##name]);
     SL_ORDER(X)
     SL_ORDER_BINARY(X)
+    SL_SHIFTS(X)
+    SL_BIT_BINARY(X)
+    X(squared_difference, )
 #undef X
-#define X(name, formula) set_binary<F_##name, SL_INT_TYPES, SL_FLOAT_TYPES>(t[Binary::k_##name]);
+#define X(name, formula) set_binary<F_##name, SL_INT_TYPES, double>(t[Binary::k_##name]);
     SL_REAL_BINARY(X)
 #undef X
-#define X(name, formula) set_binary<F_##name, SL_FLOAT_TYPES>(t[Binary::k_##name]);
+#define X(name, formula) set_binary<F_##name, double>(t[Binary::k_##name]);
     SL_FLOAT_BINARY(X)
+#undef X
+#define X(name, formula) set_binary<F_##name, SL_FLOAT_TYPES>(t[Binary::k_##name]);
     SL_SPECIAL_BINARY(X)
-    X(fmax, )
-    X(fmin, )
+    X(nextafter, )
 #undef X
 #define X(name, formula) set_binary<F_##name, SL_INT_TYPES>(t[Binary::k_##name]);
     SL_INT_BINARY(X)
 #undef X
-#define X(name, formula) set_binary<F_##name, bool, SL_INT_TYPES>(t[Binary::k_##name]);
-    SL_BIT_BINARY(X)
-#undef X
+    set_binary<F_heaviside, bool, SL_INT_TYPES, SL_FLOAT_TYPES>(t[Binary::k_heaviside]);
     set_binary<F_complex_logaddexp, SL_COMPLEX_TYPES>(t[Binary::k_logaddexp]);
-    set_binary<F_sub, SL_INT_TYPES, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Binary::k_sub]);
-    set_binary<F_div, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Binary::k_div]);
-    set_binary<F_pow, SL_INT_TYPES, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Binary::k_pow]);
-    set_binary<F_maximum, bool, SL_INT_TYPES>(t[Binary::k_fmax]);
-    set_binary<F_minimum, bool, SL_INT_TYPES>(t[Binary::k_fmin]);
-    set_binary<F_squared_difference, SL_INT_TYPES, SL_FLOAT_TYPES>(
-        t[Binary::k_squared_difference]);
+    set_binary<F_div, SL_COMPLEX_TYPES>(t[Binary::k_div]);
+    set_binary<F_pow, SL_INT_TYPES, double, SL_COMPLEX_TYPES>(t[Binary::k_pow]);
+    set_binary<F_maximum, SL_RARE_INT_TYPES>(t[Binary::k_fmax]);
+    set_binary<F_minimum, SL_RARE_INT_TYPES>(t[Binary::k_fmin]);
     for (Binary op : {Binary::k_mul, Binary::k_eq, Binary::k_ne, Binary::k_bitwise_and,
                       Binary::k_bitwise_or, Binary::k_bitwise_xor}) {
       t[op].sign_free = true;

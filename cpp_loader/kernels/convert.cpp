@@ -46,23 +46,20 @@ From element_at(const void* at) {
   else return *static_cast<const From*>(at);
 }
 
+// Between two of these every instruction set has a loop (isa/plain_loops.cpp).
 template <class T>
-constexpr bool kIsPlain = std::is_arithmetic_v<T> && scalar_type<T>() != ScalarType::Undefined;
+constexpr bool kIsUsual = std::is_arithmetic_v<T> && scalar_type<T>() != ScalarType::Undefined &&
+                          !std::is_same_v<T, int16_t>;
 
-// This machine's loop; null where there is none.
 template <class To, class From>
-auto plain_converter() -> decltype(FastConvert::convert) {
-  if constexpr (kIsPlain<To> && kIsPlain<From>) {
-    static const auto found = [] {
-      for (const FastConvert& c : kernels().plain_loops->converts) {
-        if (c.to == scalar_type<To>() && c.from == scalar_type<From>()) return c.convert;
-      }
-      return decltype(FastConvert::convert)(nullptr);
-    }();
-    return found;
-  } else {
-    return nullptr;
-  }
+auto usual_converter() -> decltype(FastConvert::convert) {
+  static const auto found = [] {
+    for (const FastConvert& c : kernels().plain_loops->converts) {
+      if (c.to == scalar_type<To>() && c.from == scalar_type<From>()) return c.convert;
+    }
+    return decltype(FastConvert::convert)(nullptr);
+  }();
+  return found;
 }
 
 // X(name, type)
@@ -110,13 +107,11 @@ void convert(int64_t n, void* to, int64_t to_stride, const void* from, int64_t f
                     (kIsShort<From> && !std::is_same_v<To, float>)) {
         convert_by_float(n, static_cast<char*>(to), kTypeOf<To>, static_cast<const char*>(from),
                          kTypeOf<From>);
-        return;
+      } else if constexpr (kIsUsual<To> && kIsUsual<From>) {
+        usual_converter<To, From>()(n, to, from);
+      } else {
+        for (int64_t i = 0; i < n; ++i) o[i] = convert_one<To>(element_at<From>(a + i));
       }
-      if (auto fast = plain_converter<To, From>()) {
-        fast(n, to, from);
-        return;
-      }
-      for (int64_t i = 0; i < n; ++i) o[i] = convert_one<To>(element_at<From>(a + i));
     }
     return;
   }
@@ -162,11 +157,44 @@ Convert fast_converter(ScalarType to, ScalarType from) {
   return nullptr;
 }
 
+// The integer type of the same bytes that has more loops.
+template <class T>
+struct SignedOf {
+  using type = T;
+};
+template <>
+struct SignedOf<uint16_t> {
+  using type = int16_t;
+};
+template <>
+struct SignedOf<uint32_t> {
+  using type = int32_t;
+};
+template <>
+struct SignedOf<uint64_t> {
+  using type = int64_t;
+};
+
+// An integer becomes the same bytes of an integer whether that has a sign or not, and of one that
+// is not longer it does not matter whether it has a sign itself.
+template <class To, class From>
+Convert conversion() {
+  using SignedTo = typename SignedOf<To>::type;
+  using SignedFrom = typename SignedOf<From>::type;
+  if constexpr (!std::is_integral_v<To> || !std::is_integral_v<From>) {
+    return &convert<To, From>;
+  } else if constexpr (std::is_same_v<To, bool> || sizeof(To) <= sizeof(From)) {
+    return &convert<SignedTo, SignedFrom>;
+  } else {
+    return &convert<SignedTo, From>;
+  }
+}
+
 template <class To>
 Convert converter_to(ScalarType from) {
   switch (from) {
 #define X(name, type) \
-  case ScalarType::name: return &convert<To, type>;
+  case ScalarType::name: return conversion<To, type>();
     SL_ARITHMETIC_TYPES(X)
 #undef X
     default: return nullptr;

@@ -124,6 +124,7 @@ void set_ternary(LoopTable& table) {
 }
 
 #define SL_INT_TYPES uint8_t, int8_t, int16_t, int32_t, int64_t
+#define SL_RARE_INT_TYPES int8_t, int16_t
 #define SL_FLOAT_TYPES float, double
 #define SL_COMPLEX_TYPES complex64, complex128
 

@@ -94,7 +94,8 @@ const LoopTable& loops(Binary op);
 // The first operand of `where` is bool, whatever the type of the others.
 const LoopTable& loops(Ternary op);
 
-// Loops that one instruction set has for float32 and float64; null: use the portable one.
+// Loops that one instruction set has for float32 and float64; null: unary.cpp or binary.cpp has
+// one, which they need only where an instruction set has none.
 struct FastLoops {
   Loop unary_f32[static_cast<int>(Unary::kCount)];
   Loop binary_f32[static_cast<int>(Binary::kCount)];
@@ -126,7 +127,7 @@ struct Listed {
   const T* begin() const { return first; }
   const T* end() const { return first + count; }
 };
-// What one instruction set has for any types, in place of the portable loops.
+// What one instruction set has for any types.
 struct PlainLoops {
   Listed<FastLoop> unary, binary, ternary;
   Listed<FastConvert> converts;

@@ -1,4 +1,4 @@
-// Pointwise functions of three operands.
+// Pointwise functions of three operands, for element types that the loops of isa/ leave out.
 #include <cmath>
 
 #include "kernel_set.h"
@@ -71,7 +71,7 @@ struct Tables {
 
   Tables() {
     Tables& t = *this;
-    set_where<bool, SL_INT_TYPES, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Ternary::k_where]);
+    set_where<bool, uint8_t, SL_RARE_INT_TYPES, complex128>(t[Ternary::k_where]);
     t[Ternary::k_where].sign_free = true;
     const FastLoops& fast = *kernels().loops;
     for (ScalarType type : {ScalarType::Float32, ScalarType::Int32}) {
@@ -80,10 +80,10 @@ struct Tables {
     for (ScalarType type : {ScalarType::Float64, ScalarType::Int64, ScalarType::Complex64}) {
       t[Ternary::k_where].at[static_cast<int>(type)] = fast.where_8;
     }
-    set_ternary<F_lerp, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Ternary::k_lerp]);
-    set_ternary<F_addcmul, SL_INT_TYPES, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Ternary::k_addcmul]);
-    set_ternary<F_addcdiv, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Ternary::k_addcdiv]);
-    set_ternary<F_clamp, SL_INT_TYPES, SL_FLOAT_TYPES>(t[Ternary::k_clamp_tensor]);
+    set_ternary<F_lerp, SL_COMPLEX_TYPES>(t[Ternary::k_lerp]);
+    set_ternary<F_addcmul, SL_RARE_INT_TYPES, SL_COMPLEX_TYPES>(t[Ternary::k_addcmul]);
+    set_ternary<F_addcdiv, SL_COMPLEX_TYPES>(t[Ternary::k_addcdiv]);
+    set_ternary<F_clamp, SL_RARE_INT_TYPES>(t[Ternary::k_clamp_tensor]);
     for (const FastLoop& l : kernels().plain_loops->ternary) {
       of[l.op].at[static_cast<int>(l.type)] = l.loop;
     }

@@ -1,4 +1,4 @@
-// Pointwise functions of one operand, for every element type: the portable loops.
+// Pointwise functions of one operand, for element types that the loops of isa/ leave out.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -64,36 +64,37 @@ T gelu_tanh(T x) {
 }
 
 // Formulas of x and p, the constants. T is the element type.
-#define SL_FLOAT_OR_COMPLEX(X)                                                \
+#define SL_COMPLEX_ONLY(X)                                                    \
   X(exp, std::exp(x))                                                         \
-  X(log, std::log(x))                                                         \
-  X(log10, std::log10(x))                                                     \
   X(sqrt, std::sqrt(x))                                                       \
   X(rsqrt, T(1) / std::sqrt(x))                                               \
   X(sin, std::sin(x))                                                         \
   X(cos, std::cos(x))                                                         \
+  X(tanh, std::tanh(x))                                                       \
+  X(sigmoid, T(1) / (T(1) + std::exp(-x)))                                    \
+  X(reciprocal, T(1) / x)
+
+#define SL_DOUBLE_OR_COMPLEX(X)                                               \
+  X(log, std::log(x))                                                         \
+  X(log10, std::log10(x))                                                     \
   X(tan, std::tan(x))                                                         \
   X(asin, std::asin(x))                                                       \
   X(acos, std::acos(x))                                                       \
   X(atan, std::atan(x))                                                       \
   X(sinh, std::sinh(x))                                                       \
   X(cosh, std::cosh(x))                                                       \
-  X(tanh, std::tanh(x))                                                       \
   X(asinh, std::asinh(x))                                                     \
   X(acosh, std::acosh(x))                                                     \
   X(atanh, std::atanh(x))                                                     \
-  X(sigmoid, T(1) / (T(1) + std::exp(-x)))                                    \
-  X(silu, x / (T(1) + std::exp(-x)))                                          \
-  X(reciprocal, T(1) / x)
+  X(silu, x / (T(1) + std::exp(-x)))
 
-#define SL_FLOAT_ONLY(X)                                                      \
+#define SL_DOUBLE_ONLY(X)                                                     \
   X(exp2, std::exp2(x))                                                       \
   X(expm1, std::expm1(x))                                                     \
   X(log2, std::log2(x))                                                       \
   X(log1p, std::log1p(x))                                                     \
   X(erf, std::erf(x))                                                         \
   X(erfc, std::erfc(x))                                                       \
-  X(digamma, static_cast<T>(digamma(double(x))))                              \
   X(log_sigmoid, log_sigmoid(x))                                              \
   X(mish, x* std::tanh(softplus(x, T(1), T(20))))                             \
   X(softplus, softplus(x, constant<T>(p, 0), constant<T>(p, 1)))              \
@@ -103,35 +104,23 @@ T gelu_tanh(T x) {
   X(gelu_tanh, gelu_tanh(x))                                                  \
   X(hardswish, x* clamped(x + T(3), T(0), T(6)) / T(6))                       \
   X(hardsigmoid, clamped(x + T(3), T(0), T(6)) / T(6))                        \
-  X(hardshrink, x >= -constant<T>(p, 0) && x <= constant<T>(p, 0) ? T(0) : x) \
-  X(softshrink, x > constant<T>(p, 0)    ? x - constant<T>(p, 0)              \
-                : x < -constant<T>(p, 0) ? x + constant<T>(p, 0)              \
-                                         : x * T(0))                          \
-  X(leaky_relu, x > T(0) ? x : x * constant<T>(p, 0))                         \
   X(logit, logit(x, constant<T>(p, 0)))                                       \
-  X(nan_to_num, nan_to_num(x, p))                                             \
-  X(frac, x - std::trunc(x))                                                  \
+  X(ndtr, static_cast<T>(0.5 * std::erfc(-double(x) * 0.70710678118654752440)))
+
+#define SL_FLOAT_ONLY(X)                                                      \
+  X(digamma, static_cast<T>(digamma(double(x))))                              \
   X(sinc, sinc(x))                                                            \
-  X(ndtr, static_cast<T>(0.5 * std::erfc(-double(x) * 0.70710678118654752440))) \
-  X(ceil, std::ceil(x))                                                       \
-  X(floor, std::floor(x))                                                     \
-  X(round, std::nearbyint(x))                                                 \
-  X(trunc, std::trunc(x))                                                     \
   X(round_decimals, round_decimals(x, static_cast<int>(p[0])))                \
-  X(angle, std::isnan(x) ? x : x < T(0) ? T(3.14159265358979323846) : T(0))   \
-  X(scale_shift, x* constant<T>(p, 0) + constant<T>(p, 1))
+  X(angle, std::isnan(x) ? x : x < T(0) ? T(3.14159265358979323846) : T(0))
 
 // In double precision, rounded once; others are in isa/special_loops.cpp.
 #define SL_SPECIAL(X)                                                         \
   X(erfcx, scaled_erfc(v))                                                    \
   X(log_ndtr, log_ndtr(v))
 
-#define SL_REAL(X)                                                            \
+#define SL_RARE_INT(X)                                                        \
   X(sign, sign_of(x))                                                         \
   X(relu, x < T(0) ? T(0) : x)                                                \
-  X(clamp, clamped(x, constant<T>(p, 0), constant<T>(p, 1)))                  \
-  X(clamp_min, x < constant<T>(p, 0) ? constant<T>(p, 0) : x)                 \
-  X(clamp_max, x > constant<T>(p, 0) ? constant<T>(p, 0) : x)                 \
   X(threshold, x <= constant<T>(p, 0) ? constant<T>(p, 1) : x)
 
 #define X(name, formula)                                \
@@ -141,9 +130,11 @@ T gelu_tanh(T x) {
       return formula;                                   \
     }                                                   \
   };
-SL_FLOAT_OR_COMPLEX(X)
+SL_COMPLEX_ONLY(X)
+SL_DOUBLE_OR_COMPLEX(X)
+SL_DOUBLE_ONLY(X)
 SL_FLOAT_ONLY(X)
-SL_REAL(X)
+SL_RARE_INT(X)
 #undef X
 
 #define X(name, formula)                                  \
@@ -231,8 +222,7 @@ struct F_arg {
 struct F_not {
   template <class T>
   static T apply(T x, const double*) {
-    if constexpr (std::is_same_v<T, bool>) return !x;
-    else return static_cast<T>(~x);
+    return static_cast<T>(~x);
   }
 };
 struct F_sgn {
@@ -245,23 +235,17 @@ struct F_sgn {
 
 template <class T>
 bool is_nan(T x) {
-  if constexpr (kIsComplex<T>) return std::isnan(x.real()) || std::isnan(x.imag());
-  else return std::isnan(x);
+  return std::isnan(x.real()) || std::isnan(x.imag());
 }
 template <class T>
 bool is_inf(T x) {
-  if constexpr (kIsComplex<T>) return std::isinf(x.real()) || std::isinf(x.imag());
-  else return std::isinf(x);
+  return std::isinf(x.real()) || std::isinf(x.imag());
 }
 
-#define SL_TESTS(X)                             \
+#define SL_COMPLEX_TESTS(X)                     \
   X(isnan, is_nan(x))                           \
   X(isinf, is_inf(x))                           \
   X(isfinite, !is_nan(x) && !is_inf(x))
-#define SL_REAL_TESTS(X)                        \
-  X(isposinf, std::isinf(x) && x > 0)           \
-  X(isneginf, std::isinf(x) && x < 0)           \
-  X(signbit, std::signbit(x))
 #define X(name, formula)                        \
   struct F_##name {                             \
     template <class T>                          \
@@ -269,8 +253,7 @@ bool is_inf(T x) {
       return formula;                           \
     }                                           \
   };
-SL_TESTS(X)
-SL_REAL_TESTS(X)
+SL_COMPLEX_TESTS(X)
 X(logical_not, x == T())
 #undef X
 struct F_false {
@@ -298,9 +281,15 @@ struct Tables {
 
   Tables() {
     Tables& t = *this;
-#define X(name, formula) \
-  set_unary<F_##name, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Unary::k_##name]);
-    SL_FLOAT_OR_COMPLEX(X)
+#define X(name, formula) set_unary<F_##name, SL_COMPLEX_TYPES>(t[Unary::k_##name]);
+    SL_COMPLEX_ONLY(X)
+    SL_COMPLEX_TESTS(X)
+#undef X
+#define X(name, formula) set_unary<F_##name, double, SL_COMPLEX_TYPES>(t[Unary::k_##name]);
+    SL_DOUBLE_OR_COMPLEX(X)
+#undef X
+#define X(name, formula) set_unary<F_##name, double>(t[Unary::k_##name]);
+    SL_DOUBLE_ONLY(X)
 #undef X
 #define X(name, formula) set_unary<F_##name, SL_FLOAT_TYPES>(t[Unary::k_##name]);
     SL_FLOAT_ONLY(X)
@@ -309,29 +298,21 @@ struct Tables {
 #define X(name, formula) set_unary<FC_##name, SL_COMPLEX_TYPES>(t[Unary::k_##name]);
     SL_COMPLEX_TOO(X)
 #undef X
-#define X(name, formula) set_unary<F_##name, SL_INT_TYPES, SL_FLOAT_TYPES>(t[Unary::k_##name]);
-    SL_REAL(X)
+#define X(name, formula) set_unary<F_##name, SL_RARE_INT_TYPES>(t[Unary::k_##name]);
+    SL_RARE_INT(X)
 #undef X
     for (Unary op : {Unary::k_ceil, Unary::k_floor, Unary::k_round, Unary::k_trunc}) {
       set_unary<F_same, SL_INT_TYPES>(t[op]);
     }
     set_unary<F_same, bool>(t[Unary::k_sign]);
     set_unary<F_sgn, SL_COMPLEX_TYPES>(t[Unary::k_sign]);
-    set_unary<F_neg, SL_INT_TYPES, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Unary::k_neg]);
-    set_unary<F_square, SL_INT_TYPES, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Unary::k_square]);
-    set_unary<F_abs, SL_INT_TYPES, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Unary::k_abs]);
-    set_unary<F_not, SL_INT_TYPES, bool>(t[Unary::k_bitwise_not]);
-    set_unary<F_logical_not, bool, SL_INT_TYPES, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(
-        t[Unary::k_logical_not]);
+#define X(name) set_unary<F_##name, SL_RARE_INT_TYPES, SL_COMPLEX_TYPES>(t[Unary::k_##name]);
+    X(neg) X(square) X(abs) X(logical_not)
+#undef X
+    set_unary<F_not, SL_RARE_INT_TYPES>(t[Unary::k_bitwise_not]);
     set_unary<F_same, bool, SL_INT_TYPES, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Unary::k_copy]);
     set_unary<F_conj, SL_COMPLEX_TYPES>(t[Unary::k_conj]);
     set_unary<F_arg, SL_COMPLEX_TYPES>(t[Unary::k_angle]);
-#define X(name, formula) set_unary<F_##name, SL_FLOAT_TYPES, SL_COMPLEX_TYPES>(t[Unary::k_##name]);
-    SL_TESTS(X)
-#undef X
-#define X(name, formula) set_unary<F_##name, SL_FLOAT_TYPES>(t[Unary::k_##name]);
-    SL_REAL_TESTS(X)
-#undef X
     for (Unary op : {Unary::k_isnan, Unary::k_isinf, Unary::k_isposinf, Unary::k_isneginf}) {
       set_unary<F_false, bool, SL_INT_TYPES>(t[op]);
     }

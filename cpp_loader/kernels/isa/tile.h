@@ -40,7 +40,9 @@ SL_NOINLINE void copy_start(const T* from, int64_t stride, int columns, T* piece
                             int vectors) {
   constexpr int W = kLanes<T>;
   for (int r = 0; r < rows; ++r, from += stride, piece += vectors * W) {
-    for (int j = 0; j < vectors; ++j) store(piece + j * W, load_first(from + j * W, columns - j * W));
+    for (int j = 0; j < vectors; ++j) {
+      store(piece + j * W, load_first(from + j * W, columns - j * W));
+    }
   }
 }
 
