@@ -1,7 +1,6 @@
 // Stable sorting by digits, of keys whose unsigned order is the order that is wanted.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -19,16 +18,21 @@ KeyOf<T> key_of(T x) {
   using Key = KeyOf<T>;
   constexpr Key kSign = Key(1) << (8 * sizeof(Key) - 1);
   if constexpr (std::is_floating_point_v<T>) {
-    if (std::isnan(x)) return ~Key(0);
-    x = x + T(0);  // -0.0 becomes 0.0
+    T y = x + T(0);  // -0.0 becomes 0.0
     Key bits;
-    std::memcpy(&bits, &x, sizeof bits);
-    return bits & kSign ? ~bits : bits | kSign;
+    std::memcpy(&bits, &y, sizeof bits);
+    const Key negative = Key(0) - (bits >> (8 * sizeof(Key) - 1)), nan = Key(0) - Key(x != x);
+    return (bits ^ (negative | kSign)) | nan;
   } else if constexpr (std::is_signed_v<T>) {
     return Key(std::make_signed_t<Key>(x)) ^ kSign;
   } else {
     return Key(x);
   }
+}
+
+template <class T>
+KeyOf<T> key_of(T x, bool descending) {
+  return key_of(x) ^ (KeyOf<T>(0) - KeyOf<T>(descending));
 }
 
 template <class Key>
@@ -39,7 +43,7 @@ struct Keyed {
 
 // Sorts n < 2^32 items; `space` has room for as many.
 template <class Key>
-void sort(int64_t n, Keyed<Key>* items, Keyed<Key>* space) {
+__attribute__((noinline)) void sort(int64_t n, Keyed<Key>* items, Keyed<Key>* space) {
   constexpr int kDigits = sizeof(Key);
   constexpr int64_t kFew = 24;  // counters would cost more
   if (n <= kFew) {
@@ -78,8 +82,7 @@ class Order {
   explicit Order(int64_t n) : items_(size_t(n)), space_(size_t(n)) {}
   void sort(const T* x, bool descending) {
     for (size_t i = 0; i < items_.size(); ++i) {
-      KeyOf<T> key = key_of(x[i]);
-      items_[i] = {descending ? ~key : key, uint32_t(i)};
+      items_[i] = {key_of(x[i], descending), uint32_t(i)};
     }
     if (!items_.empty()) radix::sort(int64_t(items_.size()), items_.data(), space_.data());
   }

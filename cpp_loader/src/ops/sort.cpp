@@ -1,6 +1,7 @@
 // Sorting, the k greatest, and searching in sorted rows.
 #include <algorithm>
-#include <cmath>
+#include <functional>
+#include <vector>
 
 #include "index.h"
 #include "layout.h"
@@ -11,31 +12,49 @@ namespace scriptlang {
 
 namespace {
 
-// Whether x comes before y; NaN counts as greater than everything.
-template <class T>
-bool before(T x, T y, bool descending) {
-  if constexpr (std::is_floating_point_v<T>) {
-    if (std::isnan(x) || std::isnan(y)) {
-      return descending ? std::isnan(x) && !std::isnan(y) : !std::isnan(x) && std::isnan(y);
-    }
-  }
-  return descending ? x > y : x < y;
-}
-
-template <class T>
+// Its key is in the order that is wanted, of whatever type the elements are: one sort does for all.
 struct Item {
-  T value;
+  uint64_t key;
   int64_t place;
+  bool operator<(const Item& other) const { return key < other.key; }
 };
+using Items = std::vector<Item>;
 
 struct Sorted {
   Tensor values, places;
 };
 
-// Rows along `dim`, ordered by `arrange(items)`; `keep` items of each remain.
-template <class Arrange>
-Sorted arrange_rows(const Tensor& self, int64_t dim, int64_t keep, const char* name,
-                    Arrange arrange) {
+// In a heap, `item` in place of the top.
+void replace_top(Items& heap, Item item) {
+  const size_t n = heap.size();
+  size_t hole = 0;
+  for (size_t child; (child = 2 * hole + 2) <= n; hole = child) {  // down to a leaf
+    if (child == n || heap[child] < heap[child - 1]) --child;
+    heap[hole] = heap[child];
+  }
+  for (; hole > 0 && heap[(hole - 1) / 2] < item; hole = (hole - 1) / 2) {  // and up again
+    heap[hole] = heap[(hole - 1) / 2];
+  }
+  heap[hole] = item;
+}
+
+// Makes `items` the first of a row in their order, as many as it has, as a heap with the last on
+// top.
+template <class T>
+void take_first(const T* row, int64_t n, bool descending, Items& items) {
+  const int64_t count = int64_t(items.size());
+  for (int64_t i = 0; i < count; ++i) items[size_t(i)] = {radix::key_of(row[i], descending), i};
+  std::make_heap(items.begin(), items.end());
+  for (int64_t i = count; i < n; ++i) {
+    uint64_t key = radix::key_of(row[i], descending);
+    if (key < items[0].key) replace_top(items, {key, i});
+  }
+}
+
+// Rows along `dim`, ordered by `arrange(items)`; `keep` items of each remain. Items are all of a
+// row, or of few a heap.
+Sorted arrange_rows(const Tensor& self, int64_t dim, int64_t keep, bool few, bool descending,
+                    const char* name, const std::function<void(Items&)>& arrange) {
   ScalarType computed = sortable(self.dtype());
   Tensor from = self.dim() == 0 ? view_unsqueeze(self, 0) : view_transpose(self, dim, -1);
   Tensor rows = ordered(contiguous_as(from, computed), self.dtype());
@@ -48,15 +67,21 @@ Sorted arrange_rows(const Tensor& self, int64_t dim, int64_t keep, const char* n
     using T = decltype(zero);
     kernels::parallel_for(count, 4096 / std::max<int64_t>(1, n) + 1,
                           [&](int64_t begin, int64_t end) {
-      std::vector<Item<T>> items;
-      items.resize(size_t(n));
+      Items items(size_t(few ? keep : n));
       for (int64_t r = begin; r < end; ++r) {
         const T* row = rows.data<T>() + r * n;
-        for (int64_t i = 0; i < n; ++i) items[size_t(i)] = {row[i], i};
+        if (few) {
+          take_first(row, n, descending, items);
+        } else {
+          Item* item = items.data();
+          for (int64_t i = 0; i < n; ++i) item[i] = {radix::key_of(row[i], descending), i};
+        }
         arrange(items);
+        T* value = values.data<T>() + r * keep;
+        int64_t* place = places.data<int64_t>() + r * keep;
         for (int64_t i = 0; i < keep; ++i) {
-          values.data<T>()[r * keep + i] = items[size_t(i)].value;
-          places.data<int64_t>()[r * keep + i] = items[size_t(i)].place;
+          place[i] = items[size_t(i)].place;
+          value[i] = row[place[i]];
         }
       }
     });
@@ -108,11 +133,8 @@ Sorted sort_rows(const Tensor& self, int64_t dim, bool descending) {
     Sorted last = sort_by_digits(to_contiguous(view_transpose(self, dim, -1)), descending);
     return {view_transpose(last.values, dim, -1), view_transpose(last.places, dim, -1)};
   }
-  return arrange_rows(self, dim, self.dim() ? self.size(dim) : 1, "sort", [&](auto& items) {
-    std::stable_sort(items.begin(), items.end(), [&](const auto& a, const auto& b) {
-      return before(a.value, b.value, descending);
-    });
-  });
+  return arrange_rows(self, dim, self.dim() ? self.size(dim) : 1, false, descending, "sort",
+                      [](Items& items) { std::stable_sort(items.begin(), items.end()); });
 }
 
 // Results lie as the input does.
@@ -127,22 +149,20 @@ Sorted topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool sorte
   SL_CHECK(self.dtype() != ScalarType::Bool, "topk does not support bool dtypes on CPU");
   SL_CHECK(k >= 0 && k <= n, "selected index k out of range");
   if (self.dim() == 0) k = 1;
-  Sorted s = arrange_rows(self, dim, k, "topk", [&](auto& items) {
-    auto order = [&](const auto& a, const auto& b) {
-      return before(a.value, b.value, largest);
-    };
-    if (k * 64 <= n) {
-      std::partial_sort(items.begin(), items.begin() + k, items.end(), order);
+  const bool few = k > 0 && k * 64 <= n;
+  Sorted s = arrange_rows(self, dim, k, few, largest, "topk", [&](Items& items) {
+    if (few) {
+      std::sort_heap(items.begin(), items.end());
     } else if (k > 0) {
-      std::nth_element(items.begin(), items.begin() + (k - 1), items.end(), order);
-      if (sorted) std::sort(items.begin(), items.begin() + (k - 1), order);
+      std::nth_element(items.begin(), items.begin() + (k - 1), items.end());
+      if (sorted) std::sort(items.begin(), items.begin() + (k - 1));
     }
   });
   return {to_contiguous(s.values), to_contiguous(s.places)};
 }
 
-// The first place where not before(row[i], x), or, on the right, where before(x, row[i]), of an x
-// that is no NaN; without branches.
+// The first place where row[i] >= x, or, on the right, where row[i] > x, of an x that is no NaN;
+// without branches.
 template <class T>
 int64_t place_in(const T* row, int64_t n, T x, bool right) {
   const T* base = row;
