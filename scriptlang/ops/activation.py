@@ -125,10 +125,10 @@ def softmax_input(self: Tensor, dim: int, dtype: Optional[int], name: str):
     """(the array to normalise, its dimension, the type of the result)."""
     target = self.dtype if dtype is None else dtypes.by_code(dtype)
     check = self if dtype is None else None
-    if check is not None and check.dtype.kind != "f":
-        raise RuntimeError(f'"{name}" not implemented for \'{DISPLAY[self.dtype.name]}\'')
-    if target.kind != "f":
-        raise RuntimeError(f'"{name}" not implemented for \'{DISPLAY[target.name]}\'')
+    if check is not None and check.dtype.kind != "f" and self.numel():
+        raise NotImplementedError(f'"{name}" not implemented for \'{DISPLAY[self.dtype.name]}\'')
+    if target.kind != "f" and self.numel():
+        raise NotImplementedError(f'"{name}" not implemented for \'{DISPLAY[target.name]}\'')
     dim = wrap_dim(dim, self.dim())
     array = working(self)
     if array.dtype.kind != "f" or target is dtypes.float64:

@@ -7,7 +7,7 @@ import numpy as np
 from .. import dtypes
 from ..tensors import Tensor, wrap_dim
 from .arithmetic import subtract
-from .elementwise import apply, array_of, cast, check_kind, floating, working_type
+from .elementwise import apply, array_of, cast, check_kind, floating, store, working_type
 from .join import cat
 from .reduce import sum_dim, summed, widened
 from .table import declare, primitive
@@ -28,6 +28,23 @@ def scan(f):
 for _name, _f in (("cumsum", np.cumsum), ("cumprod", np.cumprod)):
     declare(f"aten::{_name}(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", scan(_f),
             "primitive")
+
+
+def in_place(f, name):
+    def kernel(self, dim, dtype=None):
+        if self.dtype is not dtypes.bool:
+            return store(self, f(self, dim, dtype))
+        wrap_dim(dim, len(self._size))
+        if self._size and self.numel():
+            raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
+        return self
+
+    return kernel
+
+
+for _name, _f in (("cumsum", np.cumsum), ("cumprod", np.cumprod)):
+    declare(f"aten::{_name}_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)",
+            in_place(scan(_f), _name), "primitive")
 
 
 def running(largest: bool):

@@ -83,6 +83,19 @@ def kthvalue(self, k, dim, keepdim):
     return Tensor._wrap(value), Tensor._wrap(index.astype(np.int64))
 
 
+def part_axis(self: Tensor, dim: int) -> int:
+    """The dimension whose parts are compared: no other may be empty."""
+    axis = wrap_dim(dim, len(self._size))
+    empty = self._size.count(0)
+    if self._size[axis] == 0 and empty > 1:
+        raise RuntimeError("Number of zero sized dimensions is more than one, so unique cannot be "
+                           "applied ")
+    if self._size[axis] and empty:
+        raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique "
+                           "cannot be applied")
+    return axis
+
+
 def _results(parts, inverse: bool, counts: bool, shape) -> tuple:
     values, inverses, count = parts
     empty = np.zeros(0, np.int64)
@@ -103,7 +116,7 @@ def unique(self, sorted, return_inverse, return_counts):
            "bool return_counts=False) -> (Tensor, Tensor, Tensor)")
 def unique_dim(self, dim, sorted, return_inverse, return_counts):
     check_order("unique_dim", self.dtype)
-    axis = wrap_dim(dim, len(self._size))
+    axis = part_axis(self, dim)
     parts = np.unique(self._array, return_inverse=True, return_counts=True, axis=axis)
     return _results(parts, return_inverse, return_counts, -1)
 
@@ -113,7 +126,7 @@ def unique_dim(self, dim, sorted, return_inverse, return_counts):
 def unique_consecutive(self, return_inverse, return_counts, dim):
     check_order("unique", self.dtype)
     array = self._array.reshape(-1) if dim is None else np.moveaxis(
-        self._array, wrap_dim(dim, len(self._size)), 0)
+        self._array, part_axis(self, dim), 0)
     rest = tuple(range(1, array.ndim))
     fresh = np.ones(len(array), bool)
     if len(array):

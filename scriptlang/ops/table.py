@@ -138,6 +138,23 @@ def known(name: str) -> dict[str, Operator]:
     return found
 
 
+def device_place(text: str) -> int | None:
+    """Which argument of a schema says where results shall lie."""
+    before, found, _ = text.replace("*, ", "").replace("Device?", "Device").partition("Device device")
+    return before.partition("(")[2].count(", ") if found else None
+
+
+def on_cpu(kernel: Callable, place: int) -> Callable:
+    def checked(*args):
+        device = args[place] if place < len(args) else None
+        if device is not None and device.type != "cpu":
+            raise RuntimeError(f"the program asks for device '{device}'; this engine computes on "
+                               "the CPU")
+        return kernel(*args)
+
+    return checked
+
+
 def declare(text: str, kernel: Callable | None, kind: str) -> Operator:
     """Give one overload its kernel.  A second declaration of an overload is an error."""
     name, overload = split_name(text)
@@ -147,6 +164,8 @@ def declare(text: str, kernel: Callable | None, kind: str) -> Operator:
         op = overloads[overload] = Operator(text, kind)
     elif "kernel" in op.__dict__ and op.kernel is not None:
         raise ValueError(f"{op.qualified_name} is declared twice")
+    if kind == "primitive" and (place := device_place(text)) is not None:
+        kernel = on_cpu(kernel, place)
     op.text, op.kind, op.kernel = text, kind, op.wrap(kernel) if op.wrap else kernel
     return op
 

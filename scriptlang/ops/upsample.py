@@ -345,11 +345,14 @@ def pixel_unshuffle(self, downscale_factor):
     if r <= 0 or h % r or w % r:
         raise RuntimeError(f"pixel_unshuffle expects height and width to be divisible by "
                            f"downscale_factor, but got {h}x{w} and {r}")
+    if not self.numel():
+        return Tensor._wrap(self._array.copy("K"))  # PyTorch leaves its shape
     x = self._array.reshape(math.prod(lead), c, h // r, r, w // r, r).transpose(0, 1, 3, 5, 2, 4)
     return fresh(x.reshape(*lead, c * r * r, h // r, w // r), self)
 
 
-@primitive("aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor")
+@primitive("aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor",
+           "aten::native_channel_shuffle(Tensor self, SymInt groups) -> Tensor")
 def channel_shuffle(self, groups):
     if len(self._size) < 3:
         raise RuntimeError("channel_shuffle expects input with > 2 dims, but got input with sizes "

@@ -379,8 +379,26 @@ def areas():
     yield call("scaled_dot_product_attention", *[np.zeros((2, 2, 3, 0), "float32")] * 3)
 
 
+def empties():
+    """What operators that refuse a type, or change a shape, do with nothing."""
+    for shape in ((0, 4, 4, 4), (0, 4, 6), (2, 0, 4, 4)):
+        yield call("pixel_unshuffle", np.zeros(shape, "float32"), 2)
+    yield call("native_channel_shuffle", A.normal(1, 4, 2, 4), 2)
+    for x in (np.array(True), np.zeros(0, bool), np.array([True, False]), np.array(3, "int32"),
+              np.array([3, 4], "uint8")):
+        yield call("cumsum_", x, 0)
+        yield call("cumprod_", x, 0)
+    for shape in ((0,), (0, 3), (3, 0)):
+        yield call("softmax", np.zeros(shape, "int64"), 0)
+        yield call("log_softmax", np.zeros(shape, "int32"), -1)
+        yield call("softmax", np.zeros(shape, "int64"), 2)
+        yield call("unique_dim", np.zeros(shape, "float32"), 0)
+        yield call("unique_consecutive", np.zeros(shape, "float32"), dim=0)
+    yield call("unique_dim", np.zeros((0, 0), "float32"), 0)
+
+
 SAMPLES = [*writes(), *orders(), *histograms(), *sums(), *spreads(), *statistics(), *signals(),
            *refusals(), *circles(), *polynomials(), *numbers(), *nothing(), *masks(),
            *mixtures(), *parameters(), *large(), *indices(), *types(), *shapes(),
-           *outputs(), *output_types(), *areas()]
+           *outputs(), *output_types(), *areas(), *empties()]
 test_recorded, test_pytorch = both_tests("corners", SAMPLES)

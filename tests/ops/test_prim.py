@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import scriptlang
+from scriptlang import Tensor
 from scriptlang.ops import table
 from scriptlang.tensors import from_numpy
 from tests.ops.harness import Arrays, both_tests, call
@@ -53,6 +55,29 @@ def test_devices():
     assert str(run("aten::device.with_index", "cuda", 1)) == "cuda:1"
     with pytest.raises(RuntimeError, match="Expected one of cpu, cuda"):
         run("aten::device", "toaster")
+
+
+def moved(x: Tensor):
+    return x.to("cuda")
+
+
+def moved_and_converted(x: Tensor):
+    return x.to(scriptlang.device("cuda", 1), scriptlang.int64)
+
+
+def made(x: Tensor):
+    return scriptlang.zeros([2], device="cuda")
+
+
+def made_alike(x: Tensor):
+    return x.new_ones([2], device="cuda")
+
+
+@pytest.mark.parametrize("engine", ["python", "native"])
+@pytest.mark.parametrize("function", [moved, moved_and_converted, made, made_alike])
+def test_tensors_lie_on_the_cpu(engine, function):
+    with pytest.raises(RuntimeError, match="asks for device 'cuda"):
+        scriptlang.script(function, engine=engine)(scriptlang.tensor([1.0]))
 
 
 def test_print(capsys):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -46,6 +48,15 @@ def test_the_lists_are_what_the_command_writes():
                           cwd=pathlib.Path(__file__).parents[2])
     for file, lines in json.loads(done.stdout).items():
         assert lines == (lacking.FOLDER / file).read_text().splitlines(), file
+
+
+@pytest.mark.skipif(not shutil.which(os.environ.get("CXX", "c++")), reason="no C++ compiler")
+def test_the_engine_lists_the_operators_that_its_sources_define():
+    """`python cpp_loader/tools/generate_ops_def.py` brings ops.def up to date."""
+    root = pathlib.Path(__file__).parents[2]
+    done = subprocess.run([sys.executable, "cpp_loader/tools/generate_ops_def.py", "--check"],
+                          cwd=root, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_name_is_known_without_its_kernels():

@@ -73,7 +73,9 @@ struct Texts {
 #undef SL_FORM
 };
 constexpr unsigned char kDeflated[] = {
+#if !defined(SL_OP_SCAN)  // what looks for operators needs no schemas
 #include "schemas.inc"
+#endif
 };
 
 std::unique_ptr<char[]> inflated() {

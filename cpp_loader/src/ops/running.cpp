@@ -4,6 +4,7 @@
 #include <complex>
 #include <limits>
 
+#include "forms.h"
 #include "layers.h"
 #include "reduce.h"
 #include "row_functions.h"
@@ -249,6 +250,17 @@ Tensor log_cumulate(const Tensor& self, int64_t dim) {
   return to_dtype(to, self.dtype());
 }
 
+// Sums of bools are no bools: in place there is nothing but one element, or none, to leave.
+void cumulate_in_place(Context& ctx, Args args, Value* out, OpFn base, const char* name) {
+  const Tensor& self = args.tensor(0);
+  if (self.dtype() != ScalarType::Bool) return forms::in_place(base, 0, ctx, args, out);
+  wrap_dim(args.integer(1), self.dim());
+  if (self.dim() > 0 && self.numel() > 0) {
+    raise(ErrorKind::NotImplementedError, "\"", name, "\" not implemented for 'Bool'");
+  }
+  out[0] = self;
+}
+
 }  // namespace
 
 SL_OP(aten_cumsum) {
@@ -257,6 +269,8 @@ SL_OP(aten_cumsum) {
 SL_OP(aten_cumprod) {
   out[0] = cumulate(args.tensor(0), args.integer(1), args[2], false, "cumprod_out_cpu");
 }
+SL_OP(aten_cumsum_) { cumulate_in_place(ctx, args, out, op_aten_cumsum, "cumsum_out_cpu"); }
+SL_OP(aten_cumprod_) { cumulate_in_place(ctx, args, out, op_aten_cumprod, "cumprod_out_cpu"); }
 SL_OP(aten_cummax) { running_extreme(args.tensor(0), args.integer(1), true, "cummax", out); }
 SL_OP(aten_cummin) { running_extreme(args.tensor(0), args.integer(1), false, "cummin", out); }
 SL_OP(aten_logcumsumexp) { out[0] = log_cumulate(args.tensor(0), args.integer(1)); }

@@ -148,6 +148,11 @@ Tensor record_softmax(const Tensor& self, int64_t dim, ScalarType computed, Scal
 void softmax_op(Args args, Value* out, bool log) {
   const Tensor& self = args.tensor(0);
   ScalarType result = args.none(2) || args[2].is_bool() ? self.dtype() : args.dtype(2);
+  if (self.numel() == 0 && !is_symbolic(self) && !is_floating(result)) {
+    wrap_dim(args.integer(1), self.dim());
+    out[0] = Tensor::empty(self.sizes(), result);
+    return;
+  }
   out[0] = softmax(self, args.integer(1), result, log);
 }
 

@@ -118,6 +118,7 @@ Tensor pixel_unshuffle(const Tensor& self, int64_t r) {
   SL_CHECK(h % r == 0 && w % r == 0, "pixel_unshuffle expects height and width to be divisible by "
            "downscale_factor, but input.size(-2)=", h, " and input.size(-1)=", w,
            " are not divisible by ", r);
+  if (self.numel() == 0) return copy_of(self);  // PyTorch leaves its shape
   std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().end() - 3), order;
   std::vector<int64_t> result = sizes;
   for (int64_t d = 0; d < n; ++d) order.push_back(d);

@@ -119,6 +119,11 @@ Distinct distinct_neighbours(const Tensor& self, bool inverse, bool counts) {
 Distinct distinct_along(const Tensor& self, int64_t dim, bool sort) {
   dim = wrap_dim(dim, self.dim());
   SL_CHECK(self.dim() > 0, "unique_dim: the tensor has no dimensions");
+  const int64_t empty = std::count(self.sizes().begin(), self.sizes().end(), 0);
+  SL_CHECK(self.size(dim) != 0 || empty == 1,
+           "Number of zero sized dimensions is more than one, so unique cannot be applied ");
+  SL_CHECK(self.size(dim) == 0 || empty == 0, "There are 0 sized dimensions, and they aren't "
+           "selected, so unique cannot be applied");
   std::vector<int64_t> order{dim}, back(size_t(self.dim()), 0);
   for (int64_t d = 0; d < self.dim(); ++d) {
     if (d != dim) order.push_back(d);
