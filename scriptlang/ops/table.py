@@ -140,7 +140,8 @@ def known(name: str) -> dict[str, Operator]:
 
 def device_place(text: str) -> int | None:
     """Which argument of a schema says where results shall lie."""
-    before, found, _ = text.replace("*, ", "").replace("Device?", "Device").partition("Device device")
+    plain = text.replace("*, ", "").replace("Device?", "Device")
+    before, found, _ = plain.partition("Device device")
     return before.partition("(")[2].count(", ") if found else None
 
 

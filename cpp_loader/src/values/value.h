@@ -465,7 +465,8 @@ struct Tuple : Counted {
   static constexpr size_t bytes_of(size_t count) { return sizeof(Tuple) + count * sizeof(Value); }
   // A running program's, in a block of so many bytes: values are to be put at items.data().
   static Tuple* at(void* block, size_t count) noexcept;
-  static void destroy(Tuple* tuple, bool plain = false) noexcept;  // plain: nothing in it is counted
+  // plain: nothing in it is counted.
+  static void destroy(Tuple* tuple, bool plain = false) noexcept;
 
  private:
   Tuple() = default;
