@@ -359,7 +359,12 @@ void Lowering::string_add() {
     Entry::Kind kind = stack_[size_t(position)].kind;
     return !plain_ && (kind == Entry::Move || kind == Entry::Own);
   };
-  bool append = dies(first), prepend = !append && dies(first + 1);
+  // What lies in its value cannot grow there: rather the other does.
+  auto may_grow = [&](int64_t position) {
+    return dies(position) && tags_of_entry(stack_[size_t(position)], position) != one(Tag::Text);
+  };
+  bool prepend = dies(first + 1) && !may_grow(first) && (may_grow(first + 1) || !dies(first));
+  bool append = !prepend && dies(first);
   int32_t a = append ? taken(first) : borrow(first);
   int32_t b = prepend ? taken(first + 1) : borrow(first + 1);
   if (append) b = lend(first + 1, b);

@@ -218,25 +218,6 @@ inline void charge_more(const std::string& text, size_t added) {
   if (after > kShortText) memory::quick::charge(charged_bytes(after) - charged_bytes(before));
 }
 
-// to = a + b, where a's text grows when nobody else has it, and is taken. A sum that comes to where
-// a was is likely to grow again.
-inline void append(Value& to, Value& a, const Value& b) {
-  std::string_view added = b.as_string();
-  if (std::string* text = a.exclusive_text()) {
-    charge_more(*text, added.size());
-    if (added.size() == 1) text->push_back(added[0]);
-    else text->append(added);
-    if (&to != &a) to = std::move(a);
-    return;
-  }
-  if (&to == &a) {
-    to = Value::of_growing(a.as_string(), added);
-    return;
-  }
-  to = Value::of_text(a.as_string(), added);
-  a.reset();
-}
-
 // a + b where it is b's text.
 inline Value prepend(const Value& a, Value&& b) {
   std::string_view added = a.as_string();
