@@ -160,10 +160,12 @@ def pixel_shuffle(c: Call):
 
 @rule("pixel_unshuffle")
 def pixel_unshuffle(c: Call):
-    *batch, channels, h, w = c.shape("self")
+    *batch, channels, h, w = shape = c.shape("self")
     r = c.known("downscale_factor")
-    if 0 in (*batch, channels, h, w):
-        return c.shape("self")
+    if 0 in shape:  # stays as it is
+        return shape
+    if not all(isinstance(size, int) for size in shape):  # and may be nothing
+        return tuple(c.fresh() for _ in shape)
     return *batch, mul(channels, r * r), exactly(h, r), exactly(w, r)
 
 
