@@ -325,4 +325,24 @@ TEST(a_loop_is_all_that_an_endless_loop_does) {
   CHECK_EQ(kind, "LimitError");
 }
 
+TEST(a_loop_that_leaves_into_its_own_body_is_counted) {
+  Code code;  // the body takes the counts from the stack; with nothing there it can be come to
+  code.registers = 3;
+  code.constants = {Value(0), Value(int64_t(100)), Value(true), Value(3)};
+  int64_t lt = code.op("aten::lt", "int", 2);
+  code.emit("STORE", 3).emit("LOADC", 0).emit("LOADC", 1).emit("LOADC", 2).emit("LOOP", 4, 2);
+  code.emit("STORE", 3).emit("STORE", 2).emit("STORE", 1).emit("LOADC", 1).emit("LOADC", 1);
+  code.emit("LOADC", 1).emit("LOADC", 3).emit("OP", lt).emit("JMP", -9).emit("RET");
+  code.argument("int");
+  Limits limits;
+  limits.instructions = 10000;
+  std::string kind;
+  try {
+    run_codes({code}, {Value(1)}, limits);
+  } catch (const Error& e) {
+    kind = error_kind_name(e.kind);
+  }
+  CHECK_EQ(kind, "LimitError");
+}
+
 int main(int count, char** arguments) { return test::main(count, arguments); }

@@ -211,7 +211,7 @@ class Lowering {
   bool renames() const;
   int32_t stub_to(int32_t block, int64_t work);
   void loop(int32_t block, int64_t work);
-  void leave_loop(int32_t block, int32_t carried);
+  void leave_loop(int32_t block, int32_t carried, int64_t work);
   void branch(const Compare& compare, int32_t condition, bool sense, int32_t to, int64_t work);
   void canonicalise();
   int32_t place_in(int32_t block, int64_t position, int64_t depth) const;

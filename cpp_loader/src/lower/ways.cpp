@@ -388,11 +388,14 @@ void Lowering::loop(int32_t block, int64_t work) {
     tags_ = std::move(tags_here);
     stack_ = std::move(stack_here);
   }
-  if (leaves == SIZE_MAX) return leave_loop(block, carried);
+  if (leaves == SIZE_MAX) return leave_loop(block, carried, 0);
   std::vector<Step> steps;
   std::vector<Step>* outer = out_;
   out_ = &steps;
-  leave_loop(block, carried);
+  // The branch that leaves does not account for the way back. Where the loop leaves into its own
+  // body, nothing else would.
+  size_t target = at + size_t(int64_t(i.x));
+  leave_loop(block, carried, target < at + size_t(work) ? work : 0);
   out_ = outer;
   producer_ = Producer();
   int32_t index = int32_t(draft_->stubs.size());
@@ -401,8 +404,8 @@ void Lowering::loop(int32_t block, int64_t work) {
   emit(Op::JUMP).x = ~index;
 }
 
-// The way out: three values go, the carried ones take their places.
-void Lowering::leave_loop(int32_t block, int32_t carried) {
+// The way out: three values go, the carried ones take their places. It counts as `work` more.
+void Lowering::leave_loop(int32_t block, int32_t carried, int64_t work) {
   size_t at = size_t(shape_.flow.starts[size_t(block)]);
   size_t target = at + size_t(int64_t(f_.code[at].x));
   int32_t body = shape_.flow.block[at + 1];
@@ -427,7 +430,7 @@ void Lowering::leave_loop(int32_t block, int32_t carried) {
     stack_.resize(size_t(trip));
     for (const Entry& e : kept) stack_.push_back(e);
   }
-  int64_t work = target <= at ? int64_t(at - target) + 1 : 0;
+  if (target <= at) work += int64_t(at - target) + 1;
   way_to(shape_.flow.block[target], work);
 }
 

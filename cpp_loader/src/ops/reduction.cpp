@@ -122,6 +122,7 @@ Tensor record_reduction(const Tensor& self, const Dims& dims, bool keepdim,
 // Few long rows are cut into pieces; the order of additions is the same.
 void reduce_rows(const Reduction& r, const Tensor& to, const RowFunction& function,
                  const double* params, kernels::Convert convert) {
+  if (r.outer == 0) return;  // a row that nobody has may have any length
   int64_t n = r.n, from_size = r.rows.itemsize(), size = to.itemsize(), count = row::pieces(n);
   const char* from = static_cast<const char*>(r.rows.raw());
   char* out = static_cast<char*>(to.raw());
