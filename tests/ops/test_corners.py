@@ -395,6 +395,9 @@ def empties():
         yield call("unique_dim", np.zeros(shape, "float32"), 0)
         yield call("unique_consecutive", np.zeros(shape, "float32"), dim=0)
     yield call("unique_dim", np.zeros((0, 0), "float32"), 0)
+    one = np.array(2, "float32")
+    yield call("linalg_vecdot", one, np.array(3, "float32"))
+    yield call("linalg_vecdot", one, A.normal(3))
 
 
 SAMPLES = [*writes(), *orders(), *histograms(), *sums(), *spreads(), *statistics(), *signals(),

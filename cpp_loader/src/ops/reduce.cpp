@@ -394,7 +394,7 @@ Tensor sum_without_nan(const Tensor& self, const Dims& dims, bool keepdim, Scala
 
 Tensor sum_over(const Tensor& self, const Dims& dims, bool keepdim) {
   ScalarType result = is_integral(self.dtype(), true) ? ScalarType::Int64 : self.dtype();
-  return sum(self, dims, keepdim, result);
+  return sum(self, self.dim() ? dims : Dims(), keepdim, result);  // one number has no dimension 0
 }
 
 Tensor mean_of_all(const Tensor& self) { return mean(self, Value(), false, Value()); }
