@@ -25,11 +25,6 @@ def scan(f):
     return kernel
 
 
-for _name, _f in (("cumsum", np.cumsum), ("cumprod", np.cumprod)):
-    declare(f"aten::{_name}(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", scan(_f),
-            "primitive")
-
-
 def in_place(f, name):
     def kernel(self, dim, dtype=None):
         if self.dtype is not dtypes.bool:
@@ -43,6 +38,8 @@ def in_place(f, name):
 
 
 for _name, _f in (("cumsum", np.cumsum), ("cumprod", np.cumprod)):
+    declare(f"aten::{_name}(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", scan(_f),
+            "primitive")
     declare(f"aten::{_name}_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)",
             in_place(scan(_f), _name), "primitive")
 

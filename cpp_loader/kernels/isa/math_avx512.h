@@ -1,6 +1,6 @@
 // Elementary functions of sixteen floats in AVX-512: shorter ways than math_f32.h has, by its
-// instructions for exponents and table look-up in registers. Errors are
-// below 3 units in the last place; NaN, infinities and signed zeros behave as in C.
+// instructions for exponents and table look-up in registers. Errors are below 3 units in the last
+// place (mish: 4.3); NaN, infinities and signed zeros behave as in C.
 #pragma once
 #if defined(__AVX512F__)
 
