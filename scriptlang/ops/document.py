@@ -55,10 +55,14 @@ def without_place(name: str, names: set[str]) -> str:
 
 
 def other_names(primitives: dict[str, list[table.Operator]]) -> dict[str, str]:
-    """Name -> the first declared name that has the same kernels; for those that are not first."""
+    """Name -> the name that goes before it of those with the same kernels; for those behind.
+
+    Public names go before private ones, then short ones before long ones.
+    """
     first: dict[int, str] = {}
     found = {}
-    for name, overloads in primitives.items():
+    for name in sorted(primitives, key=lambda name: ("::_" in name, len(name), name)):
+        overloads = primitives[name]
         owner = first.setdefault(id(overloads[0].kernel), name)
         if owner != name and all(first.get(id(op.kernel)) == owner for op in overloads):
             found[name] = owner
@@ -71,7 +75,7 @@ def kinds_of_names(operators: list[table.Operator]) -> dict[str, str]:
     """Name -> what the column *kind* says of it."""
     names = {op.name for op in operators}
     declared: dict[str, list[table.Operator]] = {}
-    for op in table.all_operators():                 # in the order of declarations
+    for op in table.all_operators():
         if op.kind == "primitive":
             declared.setdefault(op.name, []).append(op)
     aliases = other_names({name: ops for name, ops in declared.items() if is_of_tensors(ops)

@@ -42,13 +42,12 @@ def derive(name: str, texts: Iterable[str], known: list[table.Operator]) -> list
 
 def current() -> list[str]:
     """Every schema of both files, by name, in the order they have within a name."""
-    lines = [line for file in ("lacking.txt", "derived.txt")
-             for schemas in table.listed(file).values() for line in schemas]
-    return sorted(lines, key=lambda line: split_name(line)[0])
+    lines = [line for file in ("lacking.txt", "derived.txt") for line in table.lines_of(file)]
+    return sorted(lines, key=table.name_in)
 
 
 def declarations() -> list[str]:
-    """The lines of declared.txt, from the families, in the order of the table."""
+    """The lines of declared.txt, from the families."""
     declare, makers = table.declare, {}
 
     def note(text: str, kernel, kind: str) -> table.Operator:
@@ -62,17 +61,18 @@ def declarations() -> list[str]:
     table.declare = note
     table.load_families()
     table.declare = declare
-    return [f"{makers[op.qualified_name]}{'+quantized_plain' * bool(op.quantized_way)} "
-            f"{op.kind} {op.text}"
-            for known in table._operators.values() for op in known.values()
-            if op.kind in ("primitive", "composite")]
+    lines = [f"{makers[op.qualified_name]}{'+quantized_plain' * bool(op.quantized_way)} "
+             f"{op.kind} {op.text}"
+             for known in table._operators.values() for op in known.values()
+             if op.kind in ("primitive", "composite")]
+    return sorted(lines, key=table.name_in)
 
 
 def files() -> dict[str, list[str]]:
     """What the files should hold.  For a fresh process: nothing of the table may have been used."""
-    listed, table.listed = table.listed, lambda file: {}       # what the sources say, no more
+    lines_of, table.lines_of = table.lines_of, lambda file: []       # what the sources say, no more
     found = {"declared.txt": declarations()}
-    table.listed = listed
+    table.lines_of = lines_of
     return found | sort_schemas(current())
 
 

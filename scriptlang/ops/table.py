@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import importlib
 import os
-import re
+from bisect import bisect_left, bisect_right
 from collections import namedtuple
 from functools import cached_property, lru_cache
-from itertools import takewhile
+from itertools import groupby, takewhile
 from typing import Any, Callable
 
 from ..schema import Schema, parse_schema, split_name
@@ -126,12 +126,12 @@ def known(name: str) -> dict[str, Operator]:
     found = _operators.get(name)
     if found is None:
         found = {}
-        for line in listed("declared.txt").get(name, ()):
+        for line in listed("declared.txt", name):
             makers, kind, text = line.split(" ", 2)
             op = Operator(text, kind, tuple(makers.split("+")))
             found[op.overload] = op
         for kind, file in (("form", "derived.txt"), ("lacking", "lacking.txt")):
-            for text in listed(file).get(name, ()):
+            for text in listed(file, name):
                 op = Operator(text, kind)
                 found.setdefault(op.overload, op)
         found = _operators.setdefault(name, found)
@@ -213,28 +213,37 @@ def load_families() -> None:
     _loaded = True
 
 
-HEAD = re.compile(r"^(?:[a-z][^ ]* [a-z]+ )?([^.(\n]+)", re.MULTILINE)
-"""The name in a line, behind what declared.txt has before the schema."""
-
-
 @lru_cache(maxsize=None)
-def listed(file: str) -> dict[str, list[str]]:
-    """The lines of a text file beside this module, by operator name.
+def lines_of(file: str) -> list[str]:
+    """The lines of a text file beside this module, one an overload, sorted by operator name.
 
     declared.txt: modules that make the kernel, kind, and schema of each operator that is declared;
     derived.txt and lacking.txt: schemas.
     """
-    lines: dict[str, list[str]] = {}
     with open(os.path.join(os.path.dirname(__file__), file), encoding="utf-8") as f:
-        text = f.read()
-    for name, line in zip(HEAD.findall(text), text.splitlines()):
-        lines.setdefault(name, []).append(line)
-    return lines
+        return f.read().splitlines()
+
+
+def name_in(line: str) -> str:
+    """The name of the operator in such a line."""
+    return line.partition("(")[0].rpartition(" ")[2].partition(".")[0]
+
+
+def listed(file: str, name: str) -> list[str]:
+    """The lines of one operator."""
+    lines = lines_of(file)
+    first = bisect_left(lines, name, key=name_in)
+    return lines[first:bisect_right(lines, name, first, key=name_in)]
+
+
+def by_name(file: str) -> dict[str, list[str]]:
+    """All lines of a file by operator name."""
+    return {name: list(lines) for name, lines in groupby(lines_of(file), name_in)}
 
 
 def lacking() -> dict[str, list[str]]:
     """Schema texts of PyTorch's operators that scriptlang has not, by operator name."""
-    return listed("lacking.txt")
+    return by_name("lacking.txt")
 
 
 def declared(name: str) -> list[Operator]:
@@ -255,5 +264,5 @@ def find(name: str, overload: str = "") -> Operator | None:
 def all_operators() -> list[Operator]:
     """Every operator that has a kernel: the declared ones and the forms derived from them."""
     load_families()
-    names = dict.fromkeys([*listed("declared.txt"), *_operators, *listed("derived.txt")])
+    names = dict.fromkeys([*by_name("declared.txt"), *_operators, *by_name("derived.txt")])
     return [op for name in names for op in overloads(name) if op.kind != "lacking"]

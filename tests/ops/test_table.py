@@ -36,8 +36,7 @@ def test_a_second_declaration_of_an_overload_is_refused():
 
 def test_no_operator_is_both_declared_and_listed():
     declared = {(op.name, op.overload) for op in table.all_operators() if op.kind != "form"}
-    lists = [split_name(t) for file in ("derived.txt", "lacking.txt")
-             for texts in table.listed(file).values() for t in texts]
+    lists = [split_name(t) for file in ("derived.txt", "lacking.txt") for t in table.lines_of(file)]
     assert not declared & set(lists) and len(set(lists)) == len(lists)
 
 
@@ -72,7 +71,7 @@ def test_a_name_is_known_without_its_kernels():
 
 
 def test_every_listed_form_can_be_derived():
-    for name, texts in table.listed("derived.txt").items():
+    for name, texts in table.by_name("derived.txt").items():
         have = {op.qualified_name for op in table.overloads(name) if op.kernel}
         assert {".".join(filter(None, split_name(t))) for t in texts} <= have
 
@@ -84,10 +83,9 @@ def test_tensors_come_before_numbers_in_the_order_of_overloads():
 
 
 def test_a_lacking_operator_is_known_but_raises_by_name():
-    name = next(n for n in table.listed("lacking.txt") if not table.declared(n)
-                and parse_schema(table.listed("lacking.txt")[n][0]).arguments[:1]
-                and all(a.type.annotation == "Tensor"
-                        for a in parse_schema(table.listed("lacking.txt")[n][0]).arguments))
+    lacking = {name: parse_schema(texts[0]).arguments for name, texts in table.lacking().items()}
+    name = next(name for name, arguments in lacking.items() if not table.declared(name)
+                and arguments and all(a.type.annotation == "Tensor" for a in arguments))
     operator = table.overloads(name)[0]
     assert operator.kernel is None
     with pytest.raises(MissingOperatorError, match=name):
