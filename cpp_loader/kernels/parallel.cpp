@@ -229,10 +229,10 @@ void set_thread_count(int count) noexcept {
 void parallel_run(int64_t count, int64_t grain, ParallelBody body, void* context) {
   if (count <= 0) return;
   grain = std::max<int64_t>(grain, 1);
-  int threads = thread_count();
-  if (threads > 1 && count > grain && !inside_body &&
-      pool().try_run(count, grain, body, context, threads))
-    return;
+  if (count > grain && !inside_body) {
+    int threads = thread_count();
+    if (threads > 1 && pool().try_run(count, grain, body, context, threads)) return;
+  }
   body(context, 0, count);
 }
 

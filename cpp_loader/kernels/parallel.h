@@ -21,10 +21,6 @@ void parallel_run(int64_t count, int64_t grain, ParallelBody body, void* context
 template <class F>
 void parallel_for(int64_t count, int64_t grain, F&& f) {
   using Function = std::remove_reference_t<F>;
-  if (count <= grain) {
-    if (count > 0) f(int64_t{0}, count);
-    return;
-  }
   parallel_run(
       count, grain,
       [](void* context, int64_t begin, int64_t end) {

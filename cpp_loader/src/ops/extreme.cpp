@@ -315,6 +315,22 @@ int64_t place_of_median(const T* x, int64_t n, bool skip_nan) {
   return place_of_rank(x, n, (n - nans - 1) / 2);
 }
 
+// What is looked for in a row: the k-th smallest, counted from 0, or the median.
+struct Rank {
+  bool median, skip_nan;
+  int64_t k = 0;
+
+  template <class T>
+  int64_t operator()(const T* x, int64_t n) const {
+    return median ? place_of_median(x, n, skip_nan) : place_of_rank(x, n, k);
+  }
+};
+
+void with_rank(const Tensor& self, int64_t dim, bool keepdim, const char* name, Value* out,
+               Rank rank) {
+  with_place(self, dim, keepdim, name, out, rank);
+}
+
 void check_median(const Tensor& self) {
   SL_CHECK(self.dtype() != ScalarType::Bool, "\"median_out\" not implemented for 'Bool'");
 }
@@ -326,9 +342,7 @@ Tensor median_of_all(const Tensor& self, bool skip_nan) {
     return to_dtype(Tensor::scalar(std::numeric_limits<double>::quiet_NaN()), self.dtype());
   }
   Value result[2];
-  with_place(flat, 0, false, "median", result, [&](auto x, int64_t n) {
-    return place_of_median(x, n, skip_nan);
-  });
+  with_rank(flat, 0, false, "median", result, {true, skip_nan});
   return result[0].as_tensor();
 }
 
@@ -382,13 +396,11 @@ SL_OP(aten_median) { out[0] = median_of_all(args.tensor(0), false); }
 SL_OP(aten_nanmedian) { out[0] = median_of_all(args.tensor(0), true); }
 SL_OP(aten_median_dim) {
   check_median(args.tensor(0));
-  with_place(args.tensor(0), args.integer(1), args.boolean(2), "median", out,
-             [](auto x, int64_t n) { return place_of_median(x, n, false); });
+  with_rank(args.tensor(0), args.integer(1), args.boolean(2), "median", out, {true, false});
 }
 SL_OP(aten_nanmedian_dim) {
   check_median(args.tensor(0));
-  with_place(args.tensor(0), args.integer(1), args.boolean(2), "nanmedian", out,
-             [](auto x, int64_t n) { return place_of_median(x, n, true); });
+  with_rank(args.tensor(0), args.integer(1), args.boolean(2), "nanmedian", out, {true, true});
 }
 SL_OP(aten_kthvalue) {
   const Tensor& self = args.tensor(0);
@@ -396,8 +408,7 @@ SL_OP(aten_kthvalue) {
   SL_CHECK(self.dtype() != ScalarType::Bool, "\"kthvalue_cpu\" not implemented for 'Bool'");
   SL_CHECK(k >= 1 && k <= (self.dim() ? self.size(dim) : 1),
            "kthvalue(): selected number k out of range for dimension ", dim);
-  with_place(self, dim, args.boolean(3), "kthvalue", out,
-             [k](auto x, int64_t n) { return place_of_rank(x, n, k - 1); });
+  with_rank(self, dim, args.boolean(3), "kthvalue", out, {false, false, k - 1});
 }
 
 }  // namespace scriptlang
