@@ -45,21 +45,23 @@ SOURCES: dict[str, list[str]] = {
     "torch::norm": [
         f"def norm(input: Tensor, p: {p}, dim: Optional[{d}] = None, keepdim: bool = False,\n"
         f"         out: Optional[Tensor] = None, dtype: Optional[int] = None) -> Tensor:\n"
-        + over + result
+        + over + result +
+        "    if out is not None:\n"
+        "        return torch.ops.aten.linalg_vector_norm(input, order, over, keepdim,\n"
+        "                                                 dtype=dtype, out=out)\n"
+        "    return torch.ops.aten.linalg_vector_norm(input, order, over, keepdim, dtype=dtype)"
         for d, over in (("List[int]", "    over = dim\n"),
                         ("int", "    over: Optional[List[int]] = None\n"
                                 "    if dim is not None:\n"
                                 "        over = [dim]\n"))
         for p, result in (
             ("str = 'fro'",
-             "    if p == 'fro' and (over is None or len(over) <= 2):\n"
-             "        return torch.ops.aten.linalg_vector_norm("
-             "input, 2, over, keepdim, dtype=dtype)\n"
-             "    axes = over if over is not None else [i for i in range(input.dim())]\n"
-             "    return torch.ops.aten.linalg_matrix_norm(input, p, axes, keepdim, dtype=dtype)"),
-            ("Optional[number]",
-             "    return torch.ops.aten.linalg_vector_norm(input, 2 if p is None else p, over,\n"
-             "                                             keepdim, dtype=dtype)"))],
+             "    if p != 'fro' or over is not None and len(over) > 2:\n"
+             "        axes = over if over is not None else [i for i in range(input.dim())]\n"
+             "        return torch.ops.aten.linalg_matrix_norm(input, p, axes, keepdim,\n"
+             "                                                 dtype=dtype)\n"
+             "    order = 2\n"),
+            ("Optional[number]", "    order = 2 if p is None else p\n"))],
     "torch::cdist": [
         "def cdist(x1: Tensor, x2: Tensor, p: float = 2.0,\n"
         "          compute_mode: str = 'use_mm_for_euclid_dist_if_necessary') -> Tensor:\n"

@@ -202,7 +202,10 @@ def category(d: DType) -> builtins.int:
 
 
 def complex_of(d: DType) -> DType:
-    """The complex type whose parts hold a floating type."""
+    """The complex type whose parts hold a floating type.  Raises RuntimeError for float16, as there
+    is no complex32."""
+    if d is float16:
+        return by_code(8)
     return complex128 if d is float64 else complex64
 
 

@@ -97,7 +97,7 @@ def operator_line(name: str, qualified_name: str, schema: str, defined: dict[str
     op = operator_table().find(*qualified_name.split(".", 1))
     base = op and op.form and op.form.base
     if base and base.quantized_way and symbol(base.qualified_name) in defined:
-        return (f"SL_QUANTIZED_FORM({name}, {op.form.kind}, quantized_or_"
+        return (f"SL_QUANTIZED_FORM({name}, {kind_of(op.form)}, quantized_or_"
                 f"{symbol(base.qualified_name)}, {op.form.outs}, {quoted(schema)})")
     if op is None or not op.quantized_way:
         return f"SL_OPERATOR({name}, {quoted(schema)})"
@@ -114,11 +114,15 @@ def form_lines(defined: set[str]) -> list[tuple[str, str]]:
             name, form = op.qualified_name, op.form
             base = ("quantized_or_" if form.base.quantized_way else "") \
                 + symbol(form.base.qualified_name)
-            lines.append((name, f"SL_FORM({symbol(name)}, {form.kind}, {base}, {form.outs}, "
+            lines.append((name, f"SL_FORM({symbol(name)}, {kind_of(form)}, {base}, {form.outs}, "
                                 f"{quoted(op.text)})"))
             have.add(name)
         pending = [op for op in pending if op.qualified_name not in have]
     return lines
+
+
+def kind_of(form) -> str:
+    return f"{form.kind}<Sharing::{form.sharing}>" if form.sharing else form.kind
 
 
 def quoted(schema: str) -> str:

@@ -290,5 +290,7 @@ def heaviside(self, values):
 @primitive("aten::polar(Tensor abs, Tensor angle) -> Tensor")
 def polar(abs, angle):
     array = abs._array * np.exp(1j * angle._array)
-    wide = np.complex64 if abs.dtype.itemsize == 4 else np.complex128
+    if abs.dtype not in (dtypes.float32, dtypes.float64):
+        raise unsupported("polar", abs.dtype)
+    wide = dtypes.complex_of(abs.dtype).numpy
     return lying(array.astype(wide), None, abs, angle)

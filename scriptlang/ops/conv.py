@@ -164,11 +164,11 @@ def result_format(input, weight, stride, transposed: bool, output_padding, group
     """The memory format of a convolution's result: channels lie last where they do in the input or
     the weight.
 
-    Signals have it of the weight where they are transposed.  Volumes have it where PyTorch leaves
+    Signals have it of the weight.  Volumes have it where PyTorch leaves
     them to oneDNN: several of them, several groups, large windows or large inputs of float32.
     """
     if input.dim() == 3:
-        return format_of_signal(weight) if transposed else 0
+        return format_of_signal(weight)
     if input.dim() == 5:
         padded_most = transposed and any(p >= s for p, s in zip(output_padding, stride))
         large = groups > 1 or min(weight._size[-2:]) > 3 or input._size[0] > 1 \

@@ -117,6 +117,7 @@ def view_as_real(self):
 
 @primitive("aten::view_as_complex(Tensor(a) self) -> Tensor(a)")
 def view_as_complex(self):
+    whole = dtypes.complex_of(self.dtype)
     if self.dtype not in (dtypes.float32, dtypes.float64):
         raise RuntimeError("view_as_complex is only supported for floating point tensors, but got "
                            f"a tensor of scalar type: {self.dtype.name}")
@@ -124,7 +125,6 @@ def view_as_complex(self):
         raise RuntimeError("Tensor must have a last dimension of size 2 with stride 1")
     if any(s % 2 for s in self._stride[:-1]) or self._offset % 2:
         raise RuntimeError("Tensor must have strides and a storage offset divisible by 2")
-    whole = dtypes.complex64 if self.dtype is dtypes.float32 else dtypes.complex128
     return Tensor(self.storage, whole, self._size[:-1], [s // 2 for s in self._stride[:-1]],
                   self._offset // 2)
 

@@ -313,11 +313,12 @@ declare("aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]"
 
 @primitive("aten::complex(Tensor real, Tensor imag) -> Tensor")
 def make_complex(real, imag):
-    if real.dtype.kind != "f" or imag.dtype.kind != "f":
+    if real.dtype.kind != "f" or imag.dtype.kind != "f" or real.dtype is dtypes.bfloat16:
         raise RuntimeError("Expected both inputs to be Half, Float or Double tensors but got "
                            f"{DISPLAY[real.dtype.name]} and {DISPLAY[imag.dtype.name]}")
     if real.dtype is not imag.dtype:
         raise RuntimeError(f"Expected object of scalar type {DISPLAY[real.dtype.name]} but got "
                            f"scalar type {DISPLAY[imag.dtype.name]} for second argument")
+    dtypes.complex_of(real.dtype)
     made = real._array + 1j * imag._array
     return lying(made, None, real, imag)

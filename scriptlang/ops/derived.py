@@ -15,7 +15,7 @@ import numpy as np
 from ..records import record
 from ..schema import Argument, Schema, parse_schema
 from ..tensors import Tensor
-from .out_types import converts
+from .out_types import OF_NUMBERS, converts, sharing
 
 
 ROW_MAJOR = frozenset(f"aten::{name}" for name in (
@@ -33,17 +33,24 @@ class Form:
     "copy" (of a view), "on_copy" (which keeps the order of the dimensions in memory),
     "on_row_major_copy".
     outs: how many arguments of an "out" form are written; they follow all others.
+    sharing: how these may share memory with what is read (`out_types.sharing`).
     """
 
     kind: str
     base: Any
     outs: int = 0
+    sharing: str = ""
 
     @property
     def kernel(self) -> Callable:
         if self.kind in OUT_KINDS:
-            return out_kernel(self.base.kernel, self.outs, self.kind)
+            return out_kernel(self.base.kernel, self.outs, self.kind, self.sharing)
         return KERNELS[self.kind](self.base.kernel)
+
+    def eager_kernel(self, name: str) -> Callable | None:
+        """What calls from Python run instead of the kernel, if not that; name: without `aten::`."""
+        return out_kernel(self.base.kernel, self.outs, "out", "same") \
+            if name in OF_NUMBERS else None
 
 
 def form_of(text: str, candidates: Callable[[str], Iterable[Any]]) -> Form | None:
@@ -83,9 +90,11 @@ def out_form(schema: Schema, candidates: Iterable[Any]) -> Form | None:
         return creation_form(candidates, plain)
     if found.schema.is_mutable or [r.type for r in found.schema.returns] != [a.type for a in outs]:
         return None
-    if not schema.name.startswith("aten::") or converts(schema.name[6:], schema.overload):
-        return Form("typed_out" if schema.name in TYPED else "out", found, len(outs))
-    return Form("exact_out", found, len(outs))
+    space, _, name = schema.name.partition("::")
+    kind = "exact_out"
+    if space != "aten" or converts(name, schema.overload):
+        kind = "typed_out" if schema.name in TYPED else "out"
+    return Form(kind, found, len(outs), sharing(name, schema.overload))
 
 
 OUT_KINDS = ("out", "exact_out", "typed_out")
@@ -119,9 +128,11 @@ def same_arguments(operators: Iterable[Any], arguments: Iterable[Argument]):
         (a.name, a.type) for a in op.schema.arguments]), None)
 
 
-def out_kernel(kernel: Callable, count: int, kind: str) -> Callable:
+def out_kernel(kernel: Callable, count: int, kind: str, sharing: str) -> Callable:
     def form(*args):
         given, outs = args[:len(args) - count], args[len(args) - count:]
+        if sharing != "free":
+            check_outputs_apart(given, outs, sharing)
         if kind == "typed_out" and given[-1] is None:
             given = (*given[:-1], outs[0].dtype.code)
         result = kernel(*given)
@@ -134,6 +145,16 @@ def out_kernel(kernel: Callable, count: int, kind: str) -> Callable:
         return tuple(outs) if count > 1 else outs[0]
 
     return form
+
+
+def check_outputs_apart(given: tuple, outs: tuple, sharing: str) -> None:
+    from .elementwise import check_apart
+
+    for x in given:
+        for t in x if isinstance(x, list) else [x]:
+            for target in outs:
+                if isinstance(t, Tensor) and isinstance(target, Tensor):
+                    check_apart(target, t, sharing == "same")
 
 
 def creation_kernel(kernel: Callable) -> Callable:

@@ -79,7 +79,7 @@ def run(op: table.Operator, values: list) -> Any:
     if op.kernel is None:
         raise MissingOperatorError(f"operator {op.qualified_name} is not implemented in scriptlang")
     tracer = calls.tracer
-    result = op.kernel(*values) if tracer is None else tracer.call(op, values)
+    result = (op.eager or op.kernel)(*values) if tracer is None else tracer.call(op, values)
     if type(result) is tuple and len(op.schema.returns) == len(result):
         return named_results(op)(result)
     return result

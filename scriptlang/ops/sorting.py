@@ -142,17 +142,15 @@ def unique_consecutive(self, return_inverse, return_counts, dim):
                     every or return_counts, shape)
 
 
-def places(keys: np.ndarray, wanted: np.ndarray, side: str) -> np.ndarray:
-    """Where values belong in a row; where that ends with NaN, by a search to which no NaN is more
-    than a value."""
-    n = len(keys)
-    if not n or keys[-1] == keys[-1]:
-        return np.searchsorted(keys, wanted, side)
-    low, high = np.zeros(np.shape(wanted), np.int64), np.full(np.shape(wanted), n)
+def places(keys: np.ndarray, wanted: np.ndarray, right: bool) -> np.ndarray:
+    """Where values belong in a sorted row, by bisection: in others, too, it leads where PyTorch's
+    does.  NaN is behind everything."""
+    low = np.zeros(np.shape(wanted), np.int64)
+    high = np.full_like(low, len(keys))
     while (low < high).any():
         middle = (low + high) // 2
-        at = keys[np.minimum(middle, n - 1)]
-        after = (at > wanted if side == "right" else at >= wanted) | (low >= high)
+        at = keys[np.minimum(middle, len(keys) - 1)]
+        after = (at > wanted if right else at >= wanted) | (low >= high)
         high, low = np.where(after, middle, high), np.where(after, low, middle + 1)
     return low
 
@@ -162,13 +160,13 @@ def searchsorted(sorted_sequence, self, out_int32=False, right=False, side=None,
         raise RuntimeError("torch.searchsorted(): side can only be 'left' or 'right' but got "
                            f"{side}")
     check_kind("searchsorted", sorted_sequence.dtype, "uif")
-    where = "right" if right or side == "right" else "left"
+    right = right or side == "right"
     keys = sorted_sequence._array
     if sorter is not None:
         keys = np.take_along_axis(keys, sorter._array, -1)
     wanted = self._array if isinstance(self, Tensor) else np.array(self)
     if keys.ndim == 1:
-        found = places(keys, wanted, where)
+        found = places(keys, wanted, right)
     else:
         if keys.shape[:-1] != wanted.shape[:-1]:
             raise RuntimeError("torch.searchsorted(): boundaries tensor should be 1 dimension or "
@@ -176,7 +174,7 @@ def searchsorted(sorted_sequence, self, out_int32=False, right=False, side=None,
                                "tensor must match, but we got boundaries tensor "
                                f"{list(keys.shape)} and input value tensor {list(wanted.shape)}")
         rows = math.prod(keys.shape[:-1])
-        flat = [places(k, w, where) for k, w in zip(
+        flat = [places(k, w, right) for k, w in zip(
             keys.reshape(rows, keys.shape[-1]), wanted.reshape(rows, wanted.shape[-1]))]
         found = np.array(flat).reshape(wanted.shape)
     return Tensor._wrap(np.asarray(found, np.int32 if out_int32 else np.int64))

@@ -43,12 +43,14 @@ class Operator:
     """One overload.  kind: "primitive", "composite", "form" (derived from another), "lacking".
 
     makers: the modules that give it its kernel; they are imported when the kernel is asked for.
-    `kernel` is None for an operator that scriptlang lacks; `form` says how a derived one follows,
+    `kernel` is None for an operator that scriptlang lacks; `eager` is what calls from Python run
+    instead, if anything, once the kernel was asked for; `form` says how a derived one follows,
     `quantized_way` how one of plain tensors takes quantized ones (`quantized_plain`, which must be
     loaded); `wrap` makes the kernel that does so of the declared one.
     """
 
     kernel: Callable | None
+    eager: Callable | None = None
     wrap: Callable | None = None
     quantized_way: str = ""
     __slots__ = ("name", "overload", "text", "kind", "makers", "__dict__")
@@ -65,6 +67,7 @@ class Operator:
             raise AttributeError(f"an operator has no attribute {name!r}")
         if self.kind == "form":
             self.kernel = self.form and self.form.kernel
+            self.eager = self.form and self.form.eager_kernel(self.qualified_name[6:])
         for module in self.makers:
             importlib.import_module(f".{module}", __package__)     # declares it: sets the kernel
         return self.__dict__.setdefault("kernel", None)

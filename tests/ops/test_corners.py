@@ -372,6 +372,16 @@ def areas():
     for row in ([1, 2, np.nan], [1, np.nan, np.nan], [1, 2, 3, np.nan]):
         for right in (False, True):
             yield call("searchsorted", np.array(row), np.array([np.nan, 0, 1.5, 2, 3]), right=right)
+    mixed = A.integers(0, 9, 3, 11)                       # rows in no order
+    for right in (False, True):
+        for rows in (mixed, mixed[0], mixed.astype("float32")):
+            yield call("searchsorted", rows, mixed.astype(rows.dtype), right=right)
+        yield call("bucketize", mixed, mixed[1], right=right)
+        yield call("searchsorted", mixed[0], mixed, sorter=A.integers(0, 11, 11), right=right)
+    nan = np.nan
+    for row in ([nan, 1], [2, 1, nan, nan, 2], [nan, 2, 2, 1, 1, nan], [1, 1, nan, 2, 2], [nan, nan],
+                [3, 2, 1, nan], [nan, 3, nan, 2, nan, 1, 1]):
+        yield call("mode", np.array([row, row[::-1]], "float32"))
     target = np.array([1, -1])
     for a in (np.array([3, 4]), np.array([3, 4], "uint8"), target > 0):
         for reduction in (0, 1, 2):

@@ -3,6 +3,8 @@ values are PyTorch's."""
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import scriptlang
@@ -44,3 +46,32 @@ def test_the_caller_sees_the_shape_of_what_it_passed(engine, line):
     z = scriptlang.zeros(0)
     run(engine, "torch.add(x, 1, out=y); return 1", x, z)
     assert z.tolist() == [[2] * 4] * 3
+
+
+NUMBERS = ["torch.mul(x, 2, out=y)", "torch.add(x, 1.5, out=y)", "torch.sub(x, 1, out=y)",
+           "torch.div(x, 2, out=y)", "torch.floor_divide(x, 2, out=y)"]
+
+
+@pytest.mark.parametrize("line", NUMBERS)
+def test_programs_want_the_type_of_results_with_numbers(engine, line):
+    x, y = scriptlang.full([3, 4], 6.0), scriptlang.zeros(3, 4, dtype=scriptlang.float64)
+    with pytest.raises(RuntimeError, match="Expected out tensor to have dtype Float, but got Doub"):
+        run(engine, f"{line}; return y", x, y)
+    assert run(engine, f"{line}; return y", x.double(), y).tolist() == y.tolist() != [[0] * 4] * 3
+    of_tensors = re.sub(r", [\d.]+,", ", x,", line)
+    assert run(engine, f"{of_tensors}; return y", x, y).dtype is scriptlang.float64
+
+
+def test_calls_from_python_convert_results_with_numbers(engine):
+    x = scriptlang.tensor([2, 3])
+    for dtype in (scriptlang.float64, scriptlang.float16, scriptlang.int32):
+        y = scriptlang.zeros(2, dtype=dtype)
+        assert scriptlang.mul(x, 2, out=y) is y and y.tolist() == [4, 6]
+    with pytest.raises(RuntimeError, match="result type Float can't be cast"):
+        scriptlang.mul(x, 2.5, out=scriptlang.zeros(2, dtype=scriptlang.int64))
+
+
+def test_norm_writes_its_output(engine):
+    x, y = scriptlang.tensor([[3.0, 4.0], [6.0, 8.0]]), scriptlang.zeros(5)
+    assert run(engine, "torch.norm(x, 2, 1, out=y); return y", x, y).tolist() == [5, 10]
+    assert run(engine, "torch.norm(x, dim=1, out=y); return y", x, y).tolist() == [5, 10]

@@ -13,9 +13,15 @@ ENGINES = ["python"] if native.why_absent() else ["python", "native"]
 
 REFUSED = ["x[1:] += x[:-1]", "x.add_(x.t())", "x.mul_(x[0])", "x[0, 0:1] = x[0, 0]",
            "x[1:] = x[:-1]", "x[None] = x", "x[x > 0] = x", "x.index_put_([k[:2]], x[:2])",
-           "k[k] = k", "x.copy_(x.t())"]
+           "k[k] = k", "x.copy_(x.t())", "torch.add(x[1:], x[:-1], out=x[1:])",
+           "torch.mul(x, x.t(), out=x)", "torch.exp(x, out=x.t())", "torch.cumsum(x, 0, out=x.t())",
+           "torch.lerp(x, x, x[0], out=x)", "torch.cat([x, x], 0, out=x)",
+           "torch.gather(x, 0, k[None], out=x[:1])", "torch.take(x, k, out=x[0])"]
 ALLOWED = ["x += x", "x.add_(x)", "x[0] += x[1]", "x[:, 0] += x[:, 1]", "x = x.copy_(x)",
-           "x[1:] = x[:-1].clone()", "x[x > 99] = x[0, 0]", "x.add_(x[:, :1])", "x[0] = x[2]"]
+           "x[1:] = x[:-1].clone()", "x[x > 99] = x[0, 0]", "x.add_(x[:, :1])", "x[0] = x[2]",
+           "torch.mul(x, x, out=x)", "torch.add(x[1:], 1, out=x[:-1])", "torch.cumsum(x, 0, out=x)",
+           "torch.sum(x, 0, out=x[0])", "torch.add(x[0], x[1], out=x[2])",
+           "torch.matmul(x, x, out=x.t())"]
 
 
 def function(line: str, engine: str) -> ScriptFunction:

@@ -252,11 +252,11 @@ Tensor complex_convolution(const Tensor& input, const Tensor& weight, const Tens
   return combine(y, reshape(bias, spread_sizes), kernels::Binary::k_add);
 }
 
-// Channels lie last in the result where they do in the input or the weight; of transposed signals,
-// in the weight. Of volumes only where PyTorch leaves them to oneDNN: several of them, several
+// Channels lie last in the result where they do in the input or the weight; of signals, in the
+// weight. Of volumes only where PyTorch leaves them to oneDNN: several of them, several
 // groups, large windows or large inputs of float32 or less.
 int64_t result_format(const Tensor& input, const Tensor& weight, const Settings& s) {
-  if (input.dim() == 3) return s.transposed ? suggested_format_of_signal(weight) : kContiguous;
+  if (input.dim() == 3) return suggested_format_of_signal(weight);
   if (input.dim() == 5) {
     bool padded_most = false;
     for (size_t i = 0; i < s.stride.size(); ++i) {

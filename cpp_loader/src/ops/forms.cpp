@@ -65,11 +65,25 @@ void check_type(const Value& to, const Value& value) {
   }
 }
 
-void run_out(OpFn base, int outs, bool exact, Context& ctx, Args args, Value* results) {
+void check_apart_from(const Value& to, const Value& read, bool same) {
+  if (read.is_tensor()) return check_apart(to.as_tensor(), read.as_tensor(), same);
+  for (int64_t i = 0; read.is_list() && i < int64_t(read.as_list().size()); ++i) {
+    Value item = read.as_list().get(size_t(i));
+    if (!item.is_tensor()) return;
+    check_apart(to.as_tensor(), item.as_tensor(), same);
+  }
+}
+
+void run_out(OpFn base, int outs, bool exact, Sharing sharing, Context& ctx, Args args,
+             Value* results) {
   constexpr int kMost = 16;
   Value made[kMost];
   SL_CHECK(outs <= kMost && outs <= args.size(), "too many out= arguments");
   int inputs = args.size() - outs;
+  for (int i = 0; sharing != Sharing::free && i < inputs * outs; ++i) {
+    const Value& to = args[inputs + i / inputs];
+    if (to.is_tensor()) check_apart_from(to, args[i % inputs], sharing == Sharing::same);
+  }
   base(ctx, Args(args.data(), inputs), made);
   for (int i = 0; exact && i < outs; ++i) check_type(args[inputs + i], made[i]);
   for (int i = 0; i < outs; ++i) {
@@ -86,19 +100,31 @@ Tensor row_major_copy(const Tensor& t) {
 
 }  // namespace
 
+template <Sharing How>
 void out(OpFn base, int outs, Context& ctx, Args args, Value* results) {
-  run_out(base, outs, false, ctx, args, results);
+  run_out(base, outs, false, How, ctx, args, results);
 }
 
+template <Sharing How>
 void exact_out(OpFn base, int outs, Context& ctx, Args args, Value* results) {
-  run_out(base, outs, true, ctx, args, results);
+  run_out(base, outs, true, How, ctx, args, results);
 }
 
+template <Sharing How>
 void typed_out(OpFn base, int outs, Context& ctx, Args args, Value* results) {
   Value& dtype = args[args.size() - outs - 1];
   if (dtype.is_none()) dtype = int64_t(args.tensor(args.size() - outs).dtype());
-  out(base, outs, ctx, args, results);
+  out<How>(base, outs, ctx, args, results);
 }
+
+#define SL_SHARING(How)                                                                \
+  template void out<Sharing::How>(OpFn, int, Context&, Args, Value*);                  \
+  template void exact_out<Sharing::How>(OpFn, int, Context&, Args, Value*);            \
+  template void typed_out<Sharing::How>(OpFn, int, Context&, Args, Value*);
+SL_SHARING(free)
+SL_SHARING(same)
+SL_SHARING(apart)
+#undef SL_SHARING
 
 void create(OpFn base, int, Context& ctx, Args args, Value* results) {
   constexpr int kMost = 8, kOptions = 4;  // dtype, layout, device, pin_memory

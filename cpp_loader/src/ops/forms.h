@@ -4,13 +4,24 @@
 
 #include "op.h"
 
+namespace scriptlang {
+
+// How an output may share memory with what is read: freely, each element with its own place, or
+// not at all.
+enum class Sharing { free, same, apart };
+
+}  // namespace scriptlang
+
 namespace scriptlang::forms {
 
 // What `base` gives is written into the last `outs` arguments, which take its shape.
+template <Sharing>
 void out(OpFn base, int outs, Context& ctx, Args args, Value* results);
 // The same, the arguments having the types of the results.
+template <Sharing>
 void exact_out(OpFn base, int outs, Context& ctx, Args args, Value* results);
 // As `out`, `base` computing in the type of the output where its last argument does not say one.
+template <Sharing>
 void typed_out(OpFn base, int outs, Context& ctx, Args args, Value* results);
 // `base` makes a tensor of the last argument's type from the others; that is written into it.
 void create(OpFn base, int, Context& ctx, Args args, Value* results);

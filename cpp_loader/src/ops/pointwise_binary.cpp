@@ -63,6 +63,8 @@ Alpha read_alpha(const Value& v, ScalarType type) {
   if (alpha.is_one) return alpha;
   SL_CHECK(is_floating(type) || is_complex(type) || s.is_integral(),
            "For integral input tensors, argument alpha must not be a floating point number.");
+  SL_CHECK(is_complex(type) || s.kind != Scalar::Complex,
+           "For non-complex input tensors, argument alpha must not be a complex number.");
   int64_t exact = s.to_int();
   alpha.params[0] = s.d;
   std::memcpy(&alpha.params[1], &exact, sizeof exact);

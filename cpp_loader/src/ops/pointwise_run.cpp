@@ -25,7 +25,7 @@ ScalarType promote_known(ScalarType a, ScalarType b) {
 ScalarType combine(ScalarType higher, ScalarType lower) {
   if (higher == ScalarType::Undefined) return lower;
   if (is_complex(higher)) return higher;
-  if (is_floating(higher)) return is_complex(lower) ? to_complex(higher) : higher;
+  if (is_floating(higher)) return is_complex(lower) ? complex_of(higher) : higher;
   if (higher == ScalarType::Bool || is_floating(lower) || is_complex(lower)) {
     return promote_known(higher, lower);
   }

@@ -86,6 +86,15 @@ class Order {
     }
     if (!items_.empty()) radix::sort(int64_t(items_.size()), items_.data(), space_.data());
   }
+  // By insertion of one after the other: none passes a NaN, but to become the first.
+  void insert(const T* x) {
+    for (size_t i = 0; i < items_.size(); ++i) {
+      const bool first = x[i] < x[items_[0].place];
+      size_t at = i;
+      for (; at > 0 && (first || x[i] < x[items_[at - 1].place]); --at) items_[at] = items_[at - 1];
+      items_[at].place = uint32_t(i);
+    }
+  }
   int64_t operator[](int64_t i) const { return items_[size_t(i)].place; }
 
  private:

@@ -161,8 +161,8 @@ Sorted topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool sorte
   return {to_contiguous(s.values), to_contiguous(s.places)};
 }
 
-// The first place where row[i] >= x, or, on the right, where row[i] > x, of an x that is no NaN;
-// without branches.
+// The first place where row[i] >= x, or, on the right, where row[i] > x, of an ascending row and an
+// x that is no NaN; without branches.
 template <class T>
 int64_t place_in(const T* row, int64_t n, T x, bool right) {
   const T* base = row;
@@ -173,6 +173,28 @@ int64_t place_in(const T* row, int64_t n, T x, bool right) {
   }
   bool beyond = n > 0 && (right ? *base <= x : *base < x);
   return base - row + int64_t(beyond);
+}
+
+template <class T>
+bool is_ascending(const T* row, int64_t n) {
+  bool ascending = n > 0 && row[0] == row[0];
+  for (int64_t i = 1; i < n; ++i) ascending &= row[i] >= row[i - 1];
+  return ascending;
+}
+
+// The same, and in rows without order the place that PyTorch's bisection leads to; a NaN comes
+// after nothing.
+template <class T>
+int64_t bisect(const T* row, const int64_t* order, int64_t n, T x, bool right) {
+  int64_t low = 0, high = n;
+  while (low < high) {
+    int64_t middle = low + (high - low) / 2;
+    T at = row[order ? order[middle] : middle];
+    bool after = right ? at > x : at >= x;
+    if (after) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
 
 // For every value the first place in its sorted row that is not less (right: that is greater).
@@ -204,25 +226,17 @@ Tensor search(const Tensor& sorted, const Tensor& values, bool right, bool out_i
   int64_t each = one_row ? wanted.numel() : wanted.size(wanted.dim() - 1);
   for_type(type, name, [&](auto zero) {
     using T = decltype(zero);
+    const T* known = nullptr;
+    bool plain = false;
     for (int64_t i = 0; i < wanted.numel(); ++i) {
       int64_t base = one_row ? 0 : i / each * n;
       const T* row = rows.data<T>() + base;
       const int64_t* place = order.defined() ? order.data<int64_t>() + base : nullptr;
+      if (row != known) plain = !place && each > n / 8 && is_ascending(row, n);
+      known = row;
       T x = wanted.data<T>()[i];
-      bool numbers = x == x && n > 0 && row[n - 1] == row[n - 1];
-      if (!place && numbers) {
-        out.data<int64_t>()[i] = place_in(row, n, x, right);
-        continue;
-      }
-      int64_t low = 0, high = n;
-      while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        T at = row[place ? place[middle] : middle];
-        bool after = right ? at > x : at >= x;  // a NaN comes after nothing
-        if (after) high = middle;
-        else low = middle + 1;
-      }
-      out.data<int64_t>()[i] = low;
+      out.data<int64_t>()[i] =
+          plain && x == x ? place_in(row, n, x, right) : bisect(row, place, n, x, right);
     }
   });
   return out_int32 ? to_dtype(out, ScalarType::Int32) : out;

@@ -257,11 +257,12 @@ void relay(const Tensor& self, const Tensor& model, int64_t format) {
 }
 
 Tensor from_parts(const Tensor& real, const Tensor& imag) {
-  SL_CHECK(real.dtype() == imag.dtype() && is_floating(real.dtype()),
+  SL_CHECK(real.dtype() == imag.dtype() && is_floating(real.dtype()) &&
+               real.dtype() != ScalarType::BFloat16,
            "Expected both inputs to be Half, Float or Double tensors but got ",
            dtype_display_name(real.dtype()), " and ", dtype_display_name(imag.dtype()));
   std::vector<int64_t> shape = broadcast_shapes(real.sizes(), imag.sizes());
-  Tensor out = Tensor::empty(shape, to_complex(real.dtype()));
+  Tensor out = Tensor::empty(shape, complex_of(real.dtype()));
   StridedPlan plan;
   plan.begin(3);
   for (const Tensor* t : {&real, &imag}) plan.broadcast(t->sizes());

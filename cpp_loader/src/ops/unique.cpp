@@ -389,6 +389,8 @@ Tensor point(const Tensor& self, double q) {
   return to_dtype(Tensor::scalar(q, ScalarType::Float64), self.dtype());
 }
 
+constexpr int64_t kInserted = 16;  // rows that PyTorch sorts by insertion, which tells by NaN
+
 void most_frequent(const Tensor& self, int64_t dim, bool keepdim, Value* out) {
   dim = wrap_dim(dim, self.dim());
   Dims dims = self.dim() ? Dims{dim} : Dims();
@@ -404,6 +406,8 @@ void most_frequent(const Tensor& self, int64_t dim, bool keepdim, Value* out) {
     for (int64_t row = 0; row < r.outer; ++row) {
       const T* from = r.rows.data<T>() + row * r.n;
       order.sort(from, false);
+      const T last = from[order[r.n - 1]];
+      if (last != last && r.n <= kInserted) order.insert(from);
       // Equal elements keep their order: a run's last one is the one that is reported.
       int64_t best = order[0], best_count = 0, count = 0;
       for (int64_t i = 0; i < r.n; ++i) {

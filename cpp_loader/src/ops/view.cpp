@@ -124,6 +124,7 @@ Tensor complex_as_real(const Tensor& t) {
 }
 
 Tensor real_as_complex(const Tensor& t) {
+  const ScalarType whole = complex_of(t.dtype());
   SL_CHECK(t.dtype() == ScalarType::Float32 || t.dtype() == ScalarType::Float64,
            "view_as_complex is only supported for half, float and double tensors, but got a tensor "
            "of scalar type: ", dtype_display_name(t.dtype()));
@@ -139,7 +140,7 @@ Tensor real_as_complex(const Tensor& t) {
     stride /= 2;
   }
   SL_CHECK(even, "Tensor must have a storage_offset and strides divisible by 2");
-  return Tensor::on_storage(t.storage(), to_complex(t.dtype()), g.sizes, g.strides, g.offset / 2);
+  return Tensor::on_storage(t.storage(), whole, g.sizes, g.strides, g.offset / 2);
 }
 
 Tensor part_of_complex(const Tensor& t, int64_t part) {

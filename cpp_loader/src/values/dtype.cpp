@@ -16,6 +16,11 @@ const char* dtype_name(ScalarType type) {
   }
 }
 
+ScalarType complex_of(ScalarType t) {
+  SL_CHECK(t != ScalarType::Float16, "tensors of complex32 (use complex64) are not supported");
+  return to_complex(t);
+}
+
 const char* dtype_display_name(ScalarType type) {
   switch (type) {
     case ScalarType::UInt8: return "Byte";

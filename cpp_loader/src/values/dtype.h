@@ -102,11 +102,12 @@ constexpr ScalarType to_real(ScalarType t) {
                                        : t;
 }
 constexpr ScalarType to_complex(ScalarType t) {
-  return is_complex(t)                                                  ? t
-         : t == ScalarType::Float64                                     ? ScalarType::Complex128
-         : (t == ScalarType::Float16 || t == ScalarType::BFloat16)      ? ScalarType::Complex64
-                                                                        : ScalarType::Complex64;
+  return is_complex(t)              ? t
+         : t == ScalarType::Float64 ? ScalarType::Complex128
+                                    : ScalarType::Complex64;
 }
+// The complex type whose parts have a floating type. Raises for float16: there is no complex32.
+ScalarType complex_of(ScalarType t);
 
 // Storage forms of the 16-bit floats. Arithmetic goes through float; conversions round to
 // nearest even and keep NaN and infinities.
