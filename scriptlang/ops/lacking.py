@@ -61,8 +61,8 @@ def declarations() -> list[str]:
     table.declare = note
     table.load_families()
     table.declare = declare
-    lines = [f"{makers[op.qualified_name]}{'+quantized_plain' * bool(op.quantized_way)} "
-             f"{op.kind} {op.text}"
+    lines = [f"{op.text}  # {makers[op.qualified_name]}"
+             f"{'+quantized_plain' * bool(op.quantized_way)} {op.kind}"
              for known in table._operators.values() for op in known.values()
              if op.kind in ("primitive", "composite")]
     return sorted(lines, key=table.name_in)

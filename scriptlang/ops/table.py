@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import namedtuple
 from functools import cached_property, lru_cache
 from itertools import groupby, takewhile
@@ -130,7 +130,8 @@ def known(name: str) -> dict[str, Operator]:
     if found is None:
         found = {}
         for line in listed("declared.txt", name):
-            makers, kind, text = line.split(" ", 2)
+            text, _, origin = line.partition("  # ")
+            makers, kind = origin.split()
             op = Operator(text, kind, tuple(makers.split("+")))
             found[op.overload] = op
         for kind, file in (("form", "derived.txt"), ("lacking", "lacking.txt")):
@@ -218,10 +219,9 @@ def load_families() -> None:
 
 @lru_cache(maxsize=None)
 def lines_of(file: str) -> list[str]:
-    """The lines of a text file beside this module, one an overload, sorted by operator name.
+    """The schemas in a text file beside this module, sorted by operator name.
 
-    declared.txt: modules that make the kernel, kind, and schema of each operator that is declared;
-    derived.txt and lacking.txt: schemas.
+    declared.txt says behind each which modules make its kernel, and its kind.
     """
     with open(os.path.join(os.path.dirname(__file__), file), encoding="utf-8") as f:
         return f.read().splitlines()
@@ -229,14 +229,14 @@ def lines_of(file: str) -> list[str]:
 
 def name_in(line: str) -> str:
     """The name of the operator in such a line."""
-    return line.partition("(")[0].rpartition(" ")[2].partition(".")[0]
+    return line.partition("(")[0].partition(".")[0]
 
 
 def listed(file: str, name: str) -> list[str]:
-    """The lines of one operator."""
+    """The lines of one operator: in them "(" or "." follows the name, and "/" comes after both."""
     lines = lines_of(file)
-    first = bisect_left(lines, name, key=name_in)
-    return lines[first:bisect_right(lines, name, first, key=name_in)]
+    first = bisect_left(lines, name + "(")
+    return lines[first:bisect_left(lines, name + "/", first)]
 
 
 def by_name(file: str) -> dict[str, list[str]]:
