@@ -78,9 +78,9 @@ namespace {
 
 // What an activation leaves alone. A NaN stays: every comparison with it is false.
 template <class T>
-struct Limits {
+struct Bounds {
   Vector<T> low, high;
-  SL_INLINE explicit Limits(Activation activation)
+  SL_INLINE explicit Bounds(Activation activation)
       : low(splat(activation == Activation::kNone ? -T(__builtin_inf()) : T(0))),
         high(splat(activation == Activation::kRelu6 ? T(6) : T(__builtin_inf()))) {}
   SL_INLINE Vector<T> apply(Vector<T> x) const { return at_most(at_least(x, low), high); }
@@ -88,7 +88,7 @@ struct Limits {
 
 template <class T>
 SL_INLINE Vector<T> activate(Vector<T> x, Activation activation) {
-  return activation == Activation::kNone ? x : Limits<T>(activation).apply(x);
+  return activation == Activation::kNone ? x : Bounds<T>(activation).apply(x);
 }
 
 // m rows in tiles of nearly equal height: 128 rows are 8 x 13 + 2 x 12, not 9 x 14 + 2.

@@ -51,14 +51,14 @@ SL_NOINLINE void copy_start(const T* from, int64_t stride, int columns, T* piece
 template <class T>
 SL_NOINLINE void finish_tile(const Tile<T>& t, T* piece, int rows, int vectors) {
   constexpr int W = kLanes<T>;
-  const Limits<T> limits(t.activation);
+  const Bounds<T> bounds(t.activation);
   const T* added = t.added;
   for (int r = 0; r < rows; ++r) {
     for (int j = 0; j < vectors; ++j) {
       T* at = piece + (r * vectors + j) * W;
       Vector<T> x = load(at);
       if (added != nullptr) x += load_first(added + r * t.c_row + j * W, t.columns - j * W);
-      store(at, limits.apply(x));
+      store(at, bounds.apply(x));
     }
   }
   if (t.finish != nullptr) t.finish(piece, 0, 1, int64_t(rows) * vectors * W);
@@ -178,9 +178,9 @@ SL_NOINLINE void multiply_tile(const Tile<T>& t) {
       }
     }
     if (t.activation != Activation::kNone) {
-      const Limits<T> limits(t.activation);
+      const Bounds<T> bounds(t.activation);
       SL_UNROLL for (int r = 0; r < Rows; ++r)
-        SL_UNROLL for (int j = 0; j < Vectors; ++j) sum[r][j] = limits.apply(sum[r][j]);
+        SL_UNROLL for (int j = 0; j < Vectors; ++j) sum[r][j] = bounds.apply(sum[r][j]);
     }
   }
   SL_UNROLL for (int r = 0; r < Rows; ++r) {
