@@ -38,20 +38,23 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sp
     made = np.zeros((bags, weight._size[1]), rows.dtype)
     sizes = np.zeros(bags, at.dtype)
     bag_of = np.zeros(at.size, at.dtype)
-    top = np.zeros((bags, weight._size[1]) if mode == 2 else bags, at.dtype)
+    top = np.zeros((bags, weight._size[1]), at.dtype) if mode == 2 else sizes
     for b in range(bags):
         chosen = np.arange(starts[b], ends[b])
         bag_of[starts[b]:ends[b]] = b
         if padding_idx is not None:
             chosen = chosen[at[chosen] != padding_idx % weight._size[0]]
-        sizes[b] = len(chosen)
+        sizes[b] = len(chosen) if mode else 0            # PyTorch counts for means and maxima
         if not len(chosen):
             continue
         part = rows[chosen]
         made[b] = part.sum(0) if mode == 0 else part.mean(0) if mode == 1 else part.max(0)
         if mode == 2:
             top[b] = at[chosen][part.argmax(0)]
-    return tuple(map(Tensor._wrap, (made.astype(weight.dtype.numpy), bag_of, sizes, top)))
+    if mode == 0 and padding_idx in (None, -1) and weight._stride[1] == 1 and \
+            weight.dtype is not dtypes.float64:
+        bag_of = bag_of[:0]                              # PyTorch's fast way does not say
+    return tuple(map(Tensor._wrap, (made.astype(weight.dtype.numpy), bag_of, sizes, top.copy())))
 
 
 declare("aten::embedding_bag(Tensor weight, Tensor indices, Tensor offsets, "

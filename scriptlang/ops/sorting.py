@@ -197,6 +197,9 @@ def bincount(self, weights, minlength):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:
         raise RuntimeError(f"minlength should be >= 0, but got {minlength}")
+    if self.numel() and self._array.max() == np.iinfo(np.int64).max:
+        raise RuntimeError(f"maximum value of input overflowed, it should be < {2 ** 63 - 1} but "
+                           f"got {2 ** 63 - 1}")
     if weights is None:
         return Tensor._wrap(np.bincount(self._array, minlength=minlength).astype(np.int64))
     kept = weights.dtype.numpy if weights.dtype is dtypes.float32 else np.float64

@@ -55,6 +55,35 @@ def samples():
     yield call("tril_indices", 3, 4, 1)
     yield call("triu_indices", 3, 4, -1)
     yield call("nonzero_static", A.integers(0, 2, 3, 3), size=3)
+    yield from samples_of_long_rows()
+
+
+def samples_of_long_rows():
+    """Rows and ranges for which kernels have ways of their own."""
+    for dtype in ("int64", "int32", "int8", "float64"):
+        x = A.integers(-3, 4, 5, 70).astype(dtype)
+        at = A.integers(0, 70, 5, 70)
+        for greatest in ("max", "min"):
+            yield call(f"arg{greatest}", x, 1)
+            yield call(greatest, x, 1, True)
+        yield call("gather", x, 1, at)
+        yield call("gather", x, 1, np.where(np.arange(70) == 69, 70, at))
+        yield call("gather", x.T, 0, at.T)
+        yield call("scatter_add", x, 1, at, x)
+        yield call("scatter_reduce", x, 1, at, x, "amin")
+        yield call("_unique2", x, True, True, True)
+        yield call("isin", x, np.array([-3, 1, 100], dtype), invert=True)
+    ends = np.array([2**63 - 1, -2**63, 0, 5, 5, -2**63, 2**63 - 1])
+    yield call("_unique2", ends, True, True, True)
+    yield call("isin", ends, ends[:2])
+    yield call("isin", ends, ends[3:5])
+    yield call("bincount", A.integers(0, 9, 70), minlength=12)
+    yield call("bincount", ends[:1])
+    yield call("bincount", -ends[3:])
+    weight, at = A.normal(6, 70), A.integers(0, 6, 12)
+    for mode in range(3):
+        yield call("embedding_bag", weight, at, np.array([0, 5, 5]), False, mode)
+    yield call("embedding_bag", weight, at, np.array([0, 5, 5]), False, 0, False, A.normal(12))
 
 
 SAMPLES = list(samples())

@@ -22,14 +22,9 @@ template <class T>
 constexpr bool kHasLines = std::is_same_v<T, float> || std::is_same_v<T, double> ||
                            std::is_same_v<T, int64_t>;
 
-// The first of the greatest (or least) elements; a NaN is beyond all others.
+// The first of the greatest (or least) elements, one after the other; a NaN is beyond all others.
 template <class T>
-int64_t place_of_extreme(const T* x, int64_t n, bool greatest) {
-  if constexpr (kHasLines<T>) {
-    const auto& lines = kernels::kernels().lines->of(T());
-    T value = greatest ? Rows<T>::maximum(n, x) : Rows<T>::minimum(n, x);
-    return lines.place(n, x, value);
-  }
+int64_t first_extreme(const T* x, int64_t n, bool greatest) {
   int64_t best = 0;
   for (int64_t i = 0; i < n; ++i) {
     if (is_nan(x[i])) return i;
@@ -49,7 +44,7 @@ T extreme_of(const T* x, int64_t n, bool greatest) {
   } else if constexpr (std::is_same_v<T, uint8_t>) {
     return (greatest ? lines.maximum_u8 : lines.minimum_u8)(n, x, &result), result;
   }
-  if (n < kLanes) return x[place_of_extreme(x, n, greatest)];
+  if (n < kLanes) return x[first_extreme(x, n, greatest)];
   T best[kLanes];
   for (int j = 0; j < kLanes; ++j) best[j] = x[j];
   int nan = 0;
@@ -66,7 +61,21 @@ T extreme_of(const T* x, int64_t n, bool greatest) {
   };
   if (greatest) all([](T a, T b) { return a > b; });
   else all([](T a, T b) { return a < b; });
-  return nan ? x[place_of_extreme(x, n, greatest)] : best[place_of_extreme(best, kLanes, greatest)];
+  return nan ? x[first_extreme(x, n, greatest)] : best[first_extreme(best, kLanes, greatest)];
+}
+
+// As first_extreme: where it pays, of what the greatest (or least) is, the first.
+template <class T>
+int64_t place_of_extreme(const T* x, int64_t n, bool greatest) {
+  constexpr int64_t kFew = 32;
+  if constexpr (kHasLines<T>) {
+    const auto& lines = kernels::kernels().lines->of(T());
+    T value = greatest ? Rows<T>::maximum(n, x) : Rows<T>::minimum(n, x);
+    return lines.place(n, x, value);
+  } else if constexpr (std::is_integral_v<T>) {
+    if (n > kFew) return std::find(x, x + n, extreme_of(x, n, greatest)) - x;
+  }
+  return first_extreme(x, n, greatest);
 }
 
 void check_not_empty(const Tensor& self, const Dims& dims, const char* name) {

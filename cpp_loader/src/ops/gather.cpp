@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "index.h"
 #include "pointwise.h"
 #include "reduce.h"
 #include "view.h"
@@ -17,32 +18,55 @@ struct IndexWalk {
   Tensor self, other;  // other: read or written at the index's own place; may be undefined
   int64_t dim, size, self_step;
 
-  // f(element offset in self, linear place in index, element offset in other)
-  template <class F>
-  void run(F f) const {
-    if (index.numel() == 0) return;
-    const int64_t* at = index.data<int64_t>();
-    int64_t last = index.dim() - 1, inner = index.size(last), self_at = 0, other_at = 0;
-    int64_t self_by = last == dim ? 0 : self.stride(last);
-    int64_t other_by = other.defined() ? other.stride(last) : 0;
-    int64_t place[kMaxDims] = {};
-    for (int64_t i = 0; i < index.numel(); i += inner) {
-      for (int64_t j = 0; j < inner; ++j) {
-        int64_t k = at[i + j];
-        if (k < 0 || k >= size) out_of_bounds(k);
-        f(self_at + j * self_by + k * self_step, i + j, other_at + j * other_by);
+  // Elements of `self` that a row of the index names: the j-th index names
+  // first[j * column + index[j] * step].
+  template <class T>
+  struct Row {
+    const int64_t* index;
+    int64_t n;
+    T* first;
+    int64_t column, step;
+
+    // f(the element that the j-th index names, j) in order.
+    template <class F>
+    void each(F f) const {
+      if (column == 0 && step == 1) {
+        for (int64_t j = 0; j < n; ++j) f(first[index[j]], j);
+      } else {
+        T* at = first;
+        for (int64_t j = 0; j < n; ++j, at += column) f(at[index[j] * step], j);
       }
+    }
+  };
+
+  // f(row, its first place in index, its first element's offset in other) for every row.
+  template <class T, class F>
+  void run(T* data, F f) const {
+    if (index.numel() == 0) return;
+    int64_t last = index.dim() - 1, inner = index.size(last), other_at = 0;
+    Row<T> row{index.data<int64_t>(), inner, data, last == dim ? 0 : self.stride(last), self_step};
+    int64_t place[kMaxDims] = {};
+    for (int64_t i = 0; i < index.numel(); i += inner, row.index += inner) {
+      check(row.index, inner);
+      f(row, i, other_at);
       for (int64_t d = last - 1; d >= 0; --d) {
-        if (d != dim) self_at += self.stride(d);
+        if (d != dim) row.first += self.stride(d);
         if (other.defined()) other_at += other.stride(d);
         if (++place[d] < index.size(d)) break;
         place[d] = 0;
-        if (d != dim) self_at -= index.size(d) * self.stride(d);
+        if (d != dim) row.first -= index.size(d) * self.stride(d);
         if (other.defined()) other_at -= index.size(d) * other.stride(d);
       }
     }
   }
 
+  // How far elements of a row lie apart in `other`.
+  int64_t other_step() const { return other.stride(index.dim() - 1); }
+
+  void check(const int64_t* at, int64_t n) const {
+    if (all_within(at, n, 0, size)) return;
+    out_of_bounds(*std::find_if(at, at + n, [&](int64_t k) { return k < 0 || k >= size; }));
+  }
   [[noreturn]] __attribute__((noinline, cold)) void out_of_bounds(int64_t k) const {
     raise(ErrorKind::RuntimeError, "index ", k, " is out of bounds for dimension ", dim,
           " with size ", size);
@@ -104,9 +128,11 @@ Tensor gather(const Tensor& self, int64_t dim, const Tensor& index) {
   Tensor out = Tensor::empty(index.sizes(), self.dtype());
   for_size(self.itemsize(), [&](auto zero) {
     using T = decltype(zero);
-    const T* from = w.self.data<T>();
-    T* to = out.data<T>();
-    w.run([&](int64_t at, int64_t i, int64_t) { to[i] = from[at]; });
+    T* out_data = out.data<T>();
+    w.run(w.self.data<T>(), [&](const auto& row, int64_t i, int64_t) {
+      T* to = out_data + i;
+      row.each([to](T& named, int64_t j) { to[j] = named; });
+    });
   });
   return out;
 }
@@ -151,12 +177,15 @@ void scatter(const Tensor& self, int64_t dim, const Tensor& index, const Tensor&
     copy_into(src, source);
   }
   IndexWalk w = walk("scatter", self, dim, index, src);
+  if (index.numel() == 0) return;
+  const int64_t by = w.other_step();
   if (how == Combine::kReplace) {
     for_size(self.itemsize(), [&](auto zero) {
       using T = decltype(zero);
-      T* to = w.self.data<T>();
-      const T* from = src.data<T>();
-      w.run([&](int64_t at, int64_t, int64_t other) { to[at] = from[other]; });
+      w.run(w.self.data<T>(), [&](const auto& row, int64_t, int64_t other) {
+        const T* from = src.data<T>() + other;
+        row.each([from, by](T& named, int64_t j) { named = from[j * by]; });
+      });
     });
     return;
   }
@@ -170,10 +199,17 @@ void scatter(const Tensor& self, int64_t dim, const Tensor& index, const Tensor&
            "scatter: complex numbers have no order");
   for_type_or_complex(type, "scatter", [&](auto zero) {
     using T = decltype(zero);
-    T* to = w.self.data<T>();
-    const T* from = src.data<T>();
-    w.run([&](int64_t at, int64_t, int64_t other) {
-      to[at] = combine(how, to[at], from[other]);
+    w.run(w.self.data<T>(), [&](const auto& row, int64_t, int64_t other) {
+      const T* from = src.data<T>() + other;
+      if (how == Combine::kAdd) {
+        row.each([from, by](T& named, int64_t j) {
+          named = combine(Combine::kAdd, named, from[j * by]);
+        });
+      } else {
+        row.each([from, by, how](T& named, int64_t j) {
+          named = combine(how, named, from[j * by]);
+        });
+      }
     });
   });
 }

@@ -21,6 +21,8 @@ void index_put_checked(const Tensor& self, const std::vector<Tensor>& indices,
 Tensor parts_along(const Tensor& self, int64_t dim, const Tensor& places);
 Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index);
 Tensor nonzero(const Tensor& self);  // [count][dim]
+// Whether all places lie from `least` to below `size`.
+bool all_within(const int64_t* at, int64_t n, int64_t least, int64_t size);
 
 // Copies what mostly is one element.
 inline void move_bytes(void* to, const void* from, int64_t bytes) {

@@ -10,6 +10,15 @@
 
 namespace scriptlang {
 
+// Differences to the bounds have their highest bit set where one lies outside.
+bool all_within(const int64_t* at, int64_t n, int64_t least, int64_t size) {
+  uint64_t outside = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    outside |= (uint64_t(at[i]) - uint64_t(least)) | (uint64_t(size - 1) - uint64_t(at[i]));
+  }
+  return outside >> 63 == 0;
+}
+
 namespace {
 
 // Parts of N bytes, or of `bytes` where N is 0, that n places name.
@@ -29,16 +38,6 @@ void take_parts(char* to, const char* from, const int64_t* at, int64_t n, int64_
     case 8: return take_parts<8>(to, from, at, n, bytes);
     default: return take_parts<0>(to, from, at, n, bytes);
   }
-}
-
-// Whether all places lie from `least` to below `size`. Differences to the bounds have their highest
-// bit set where one does not.
-bool all_within(const int64_t* at, int64_t n, int64_t least, int64_t size) {
-  uint64_t outside = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    outside |= (uint64_t(at[i]) - uint64_t(least)) | (uint64_t(size - 1) - uint64_t(at[i]));
-  }
-  return outside >> 63 == 0;
 }
 
 // Indices as int64, contiguous, each from 0 to below `size`.

@@ -355,6 +355,10 @@ void embedding_bag(Args args, Value* out, int64_t padding) {
   Tensor bag_of = Tensor::empty({count}, ScalarType::Int64);
   Tensor sizes = Tensor::zeros({bags}, ScalarType::Int64);
   Tensor places = Tensor::zeros({mode == 2 ? bags : 0, mode == 2 ? width : 0}, ScalarType::Int64);
+  Tensor scaled = s.defined() ? Tensor::empty({width}, computed) : Tensor();
+  const kernels::Loop add = kernels::loops(kernels::Binary::k_add)[computed];
+  const kernels::Loop multiply = kernels::loops(kernels::Binary::k_mul)[computed];
+  constexpr int64_t kBoth[] = {1, 1}, kBySame[] = {1, 0};
   for_float_type(computed, [&](auto zero) {
     using T = decltype(zero);
     for (int64_t b = 0; b < bags; ++b) {
@@ -371,27 +375,39 @@ void embedding_bag(Args args, Value* out, int64_t padding) {
         }
         if (at[i] == padding) continue;
         const T* from = w.data<T>() + at[i] * width;
-        T scale = s.defined() ? s.data<T>()[i] : T(1);
-        for (int64_t j = 0; j < width; ++j) {
-          if (mode != 2) {
-            to[j] += from[j] * scale;
-          } else if (used == 0 || from[j] > to[j]) {
+        if (mode != 2) {
+          const void* operands[] = {to, from};
+          if (scaled.defined()) {
+            const T* scale = s.data<T>() + i;
+            const void* product[] = {from, scale};
+            multiply(width, scaled.raw(), product, kBySame, nullptr);
+            operands[1] = scaled.raw();
+          }
+          add(width, to, operands, kBoth, nullptr);
+        } else {
+          int64_t* place = places.data<int64_t>() + b * width;
+          for (int64_t j = 0; j < width; ++j) {
+            if (used > 0 && !(from[j] > to[j])) continue;
             to[j] = from[j];
-            places.data<int64_t>()[b * width + j] = at[i];
+            place[j] = at[i];
           }
         }
         ++used;
       }
-      sizes.data<int64_t>()[b] = used;
+      if (mode != 0) sizes.data<int64_t>()[b] = used;
       if (mode == 1 && used > 0) {
         for (int64_t j = 0; j < width; ++j) to[j] /= T(used);
       }
     }
   });
   out[0] = to_dtype(y, weight.dtype());
-  out[1] = bag_of;
-  out[2] = sizes;
-  out[3] = places;
+  // PyTorch's fast way does not say what bag an index is in, and sums are not counted.
+  const bool fast = mode == 0 && padding < 0 && weight.stride(1) == 1 &&
+                    weight.dtype() != ScalarType::Float64;
+  const ScalarType type = args.tensor(1).dtype();
+  out[1] = to_dtype(fast ? Tensor::empty({0}, type) : bag_of, type);
+  out[2] = to_dtype(sizes, type);
+  out[3] = express::clone(to_dtype(mode == 2 ? places : sizes, type));
 }
 
 }  // namespace

@@ -30,6 +30,50 @@ bool before(T a, T b) {
   return a < b;
 }
 
+// The least and the greatest of integers, where a table over all between is small beside `work`.
+struct Range {
+  int64_t low = 0, size = 0;  // size 0: too many for a table
+
+  template <class T>
+  Range(const T* x, int64_t n, int64_t work) {
+    if constexpr (std::is_integral_v<T>) {
+      if (n == 0) return;
+      T least = x[0], greatest = x[0];
+      for (int64_t i = 1; i < n; ++i) {
+        least = std::min(least, x[i]);
+        greatest = std::max(greatest, x[i]);
+      }
+      const uint64_t between = uint64_t(greatest) - uint64_t(least);
+      if (between >= uint64_t(work)) return;
+      low = int64_t(least);
+      size = int64_t(between) + 1;
+    }
+  }
+};
+
+// As group_rows of sorted single elements, which all lie in a range.
+template <class T>
+Distinct count_in_range(const Tensor& elements, Range range) {
+  const T* x = elements.data<T>();
+  const int64_t n = elements.numel();
+  std::vector<int64_t> counts(size_t(range.size), 0);
+  auto place = [&](T v) { return size_t(uint64_t(v) - uint64_t(range.low)); };
+  for (int64_t i = 0; i < n; ++i) ++counts[place(x[i])];
+  const int64_t groups = range.size - std::count(counts.begin(), counts.end(), 0);
+  Distinct d{Tensor::empty({groups, 1}, elements.dtype()), Tensor::empty({n}, ScalarType::Int64),
+             Tensor::empty({groups}, ScalarType::Int64)};
+  int64_t group = 0;
+  for (int64_t k = 0; k < range.size; ++k) {
+    if (counts[size_t(k)] == 0) continue;
+    d.values.data<T>()[group] = T(range.low + k);
+    d.counts.data<int64_t>()[group] = counts[size_t(k)];
+    counts[size_t(k)] = group++;
+  }
+  int64_t* inverse = d.inverse.data<int64_t>();
+  for (int64_t i = 0; i < n; ++i) inverse[i] = counts[place(x[i])];
+  return d;
+}
+
 // Groups rows of `width` elements: equal neighbours of an order share a group.
 template <class T>
 Distinct group_rows(const Tensor& rows, int64_t count, int64_t width, bool sort) {
@@ -77,7 +121,12 @@ Distinct distinct_rows(const Tensor& rows, int64_t count, int64_t width, bool so
   Tensor flat = ordered(contiguous_as(rows, computed), rows.dtype());
   Distinct d;
   for_type(computed, "unique", [&](auto zero) {
-    d = group_rows<decltype(zero)>(flat, count, width, sort);
+    using T = decltype(zero);
+    if constexpr (std::is_integral_v<T>) {
+      const Range range(flat.data<T>(), sort && width == 1 ? count : 0, 4 * count);
+      if (range.size) return void(d = count_in_range<T>(flat, range));
+    }
+    d = group_rows<T>(flat, count, width, sort);
   });
   d.values = to_dtype(ordered(d.values, rows.dtype()), rows.dtype());
   return d;
@@ -222,14 +271,19 @@ Tensor bincount(const Tensor& self, const Tensor& weights, int64_t least) {
            "weights should be 1-d and have the same length as input");
   Tensor places = contiguous_as(self, ScalarType::Int64);
   const int64_t* at = places.data<int64_t>();
-  int64_t n = places.numel(), length = least;
+  int64_t n = places.numel(), greatest = least - 1, negative = 0;
   for (int64_t i = 0; i < n; ++i) {
-    SL_CHECK(at[i] >= 0, "bincount only supports 1-d non-negative integral inputs.");
-    length = std::max(length, at[i] + 1);
+    negative |= at[i];
+    greatest = std::max(greatest, at[i]);
   }
+  SL_CHECK(negative >= 0, "bincount only supports 1-d non-negative integral inputs.");
+  SL_CHECK(greatest < INT64_MAX, "maximum value of input overflowed, it should be < ", INT64_MAX,
+           " but got ", greatest);
+  const int64_t length = greatest + 1;
   if (!weights.defined()) {
     Tensor out = Tensor::zeros({length}, ScalarType::Int64);
-    for (int64_t i = 0; i < n; ++i) ++out.data<int64_t>()[at[i]];
+    int64_t* counts = out.data<int64_t>();
+    for (int64_t i = 0; i < n; ++i) ++counts[at[i]];
     return out;
   }
   bool narrow = weights.dtype() == ScalarType::Float32;
@@ -314,6 +368,21 @@ Tensor isin(const Tensor& elements, const Tensor& wanted, bool invert) {
   Tensor out = Tensor::empty(elements.sizes(), ScalarType::Bool);
   for_type(type, "isin", [&](auto zero) {
     using T = decltype(zero);
+    if constexpr (std::is_integral_v<T>) {
+      const T *known = set.data<T>(), *from = x.data<T>();
+      const Range range(known, set.numel(), 4 * (set.numel() + x.numel()));
+      if (range.size) {
+        auto place = [low = uint64_t(range.low)](T v) { return uint64_t(v) - low; };
+        std::vector<uint8_t> has(size_t(range.size), 0);
+        for (int64_t i = 0; i < set.numel(); ++i) has[place(known[i])] = 1;
+        bool* to = out.data<bool>();
+        for (int64_t i = 0, n = x.numel(); i < n; ++i) {
+          const uint64_t k = place(from[i]);
+          to[i] = (k < has.size() && has[k]) != invert;
+        }
+        return;
+      }
+    }
     std::vector<T> sorted(set.data<T>(), set.data<T>() + set.numel());
     std::sort(sorted.begin(), sorted.end(), [](T a, T b) { return before(a, b); });
     for (int64_t i = 0; i < x.numel(); ++i) {
