@@ -24,7 +24,7 @@ IMPLICIT = {
     (T.TENSOR, T.COMPLEX): "aten::ComplexImplicit", (T.TENSOR, T.NUMBER): "aten::ScalarImplicit",
     (T.NUMBER, T.FLOAT): "aten::Float", (T.NUMBER, T.INT): "aten::Int",
     (T.NUMBER, T.COMPLEX): "aten::Complex",
-    (T.BOOL, T.INT): "aten::Int", (T.BOOL, T.NUMBER): "aten::Int",
+    (T.BOOL, T.INT): "aten::Int", (T.BOOL, T.NUMBER): "aten::Int", (T.BOOL, T.FLOAT): "aten::Float",
     (T.STR, T.DEVICE): "aten::device",
 }
 """(from, to) -> the operator of an implicit conversion, where those are allowed."""

@@ -153,11 +153,6 @@ declare("aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tens
         "primitive")
 
 
-@primitive("aten::where(Tensor condition) -> Tensor[]")
-def where_nonzero(condition):
-    return [Tensor._wrap(i.copy()) for i in np.nonzero(np.atleast_1d(condition._array))]
-
-
 def masked_fill(self, mask, value):
     if mask.dtype is not BOOL:
         raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype "

@@ -9,7 +9,7 @@ import numpy as np
 from .. import dtypes
 from ..dtypes import DType
 from ..tensors import Tensor
-from .elementwise import DISPLAY, array_of, cast, check_fits, declare_pointwise, lying
+from .elementwise import DISPLAY, array_of, cast, check_fits, declare_pointwise, lying, unsupported
 from .layout import check_rank, dense_strides, format_order, order_of, rows
 from .table import declare, primitive
 
@@ -112,11 +112,18 @@ def arange(start, end, step, dtype):
         target = dtypes.int64 if whole else dtypes.get_default_dtype()
     else:
         target = dtypes.by_code(dtype)
-    if target.kind in "ui":
+    if target.kind in "bc":
+        raise unsupported("arange", target)
+    if target is dtypes.int64:
         start, end, step = int(start), int(end), int(step)
+        if step == 0:
+            raise RuntimeError("step must be nonzero")
         n = max(-(-(end - start) // step), 0)
+    else:
+        n = max(math.ceil((end - start) / step), 0)
+    if target.kind in "ui":
+        start, step = int(start), int(step)
         return Tensor._wrap((start + step * np.arange(n, dtype=np.int64)).astype(target.numpy))
-    n = max(math.ceil((end - start) / step), 0)
     return Tensor._wrap((start + step * np.arange(n, dtype=np.float64)).astype(target.numpy))
 
 

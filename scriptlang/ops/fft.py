@@ -187,7 +187,8 @@ declare("aten::fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor", shift(Tr
 for _name in ("fftfreq", "rfftfreq"):
     declare(f"aten::fft_{_name}(int n, float d=1., *, {OPTIONS}) -> Tensor",
             lambda n, d, dtype, *_, f=_name: Tensor._wrap(
-                getattr(np.fft, f)(n, d).astype(chosen(dtype).numpy)), "primitive")
+                (getattr(np.fft, f)(n, d) if n else np.zeros(0)).astype(chosen(dtype).numpy)),
+            "primitive")
 
 # short-time transforms
 

@@ -411,9 +411,12 @@ def nonzero(self):
     return Tensor._wrap(np.argwhere(self._array).astype(np.int64))
 
 
-@primitive("aten::nonzero_numpy(Tensor self) -> Tensor[]")
+@primitive("aten::nonzero_numpy(Tensor self) -> Tensor[]",
+           "aten::where(Tensor condition) -> Tensor[]")
 def nonzero_numpy(self):
-    return [Tensor._wrap(i.copy()) for i in np.nonzero(np.atleast_1d(self._array))]
+    found = Tensor._wrap(np.argwhere(np.atleast_1d(self._array)).astype(np.int64))
+    step, apart = found._stride
+    return [found._as_view(found._size[:1], (step,), d * apart) for d in range(found._size[1])]
 
 
 @primitive("aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor")
@@ -495,9 +498,8 @@ def take(self, index):
 def take_along_dim(self, indices, dim):
     array = self._array if dim is not None else self._array.reshape(-1)
     at = indices._array if dim is not None else indices._array.reshape(-1)
-    shape = np.broadcast_shapes(*([*s[:dim or 0], 1, *s[(dim or 0) + 1:]]
-                                  for s in (array.shape, at.shape)))
     axis = 0 if dim is None else wrap_dim(dim, len(self._size))
+    shape = np.broadcast_shapes(*([*s[:axis], 1, *s[axis + 1:]] for s in (array.shape, at.shape)))
     full = [list(shape) for _ in range(2)]
     full[0][axis], full[1][axis] = array.shape[axis], at.shape[axis]
     return Tensor._wrap(np.take_along_axis(np.broadcast_to(array, full[0]),

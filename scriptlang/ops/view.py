@@ -354,7 +354,11 @@ def squeeze_dim(self, dim):
 
 @primitive("aten::squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)")
 def squeeze_many(self, dim):
-    return squeeze_dims(self, {wrap_dim(d, len(self._size)) for d in dim})
+    dims = [wrap_dim(d, len(self._size)) for d in dim]
+    for i, d in enumerate(dims):
+        if d in dims[:i]:
+            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+    return squeeze_dims(self, dims)
 
 
 @primitive("aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)")

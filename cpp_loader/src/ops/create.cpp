@@ -84,9 +84,16 @@ void fill_range(T* to, int64_t n, const Scalar& start, const Scalar& step) {
   });
 }
 
-Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, Args args, int first) {
+Tensor arange(Scalar start, Scalar end, Scalar step, Args args, int first) {
   bool integral = start.is_integral() && end.is_integral() && step.is_integral();
   ScalarType dtype = options(args, first, integral ? ScalarType::Int64 : ScalarType::Float32);
+  if (dtype == ScalarType::Bool || is_complex(dtype)) {
+    raise(ErrorKind::NotImplementedError, "\"arange_cpu\" not implemented for '",
+          dtype_display_name(dtype), "'");
+  }
+  if (dtype == ScalarType::Int64) {
+    for (Scalar* s : {&start, &end, &step}) *s = Scalar(s->to_int());
+  }
   int64_t n = arange_length(start, end, step);
   ScalarType computed = is_integral(dtype, true) ? ScalarType::Int64
                         : dtype == ScalarType::Float32 ? ScalarType::Float32

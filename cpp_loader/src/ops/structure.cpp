@@ -334,8 +334,13 @@ SL_OP(aten_adjoint) {
 }
 SL_OP(aten_mH) { op_aten_adjoint(ctx, args, out); }
 SL_OP(aten_mH_a) { op_aten_adjoint(ctx, args, out); }
-SL_OP(aten_matrix_H) { op_aten_adjoint(ctx, args, out); }
-SL_OP(aten_matrix_H_a) { op_aten_adjoint(ctx, args, out); }
+SL_OP(aten_matrix_H) {
+  const int64_t dims = args.tensor(0).dim();
+  SL_CHECK(dims == 0 || dims == 2, "tensor.H is only supported on matrices (2-D tensors). Got ",
+           dims, "-D tensor.");
+  op_aten_adjoint(ctx, args, out);
+}
+SL_OP(aten_matrix_H_a) { op_aten_matrix_H(ctx, args, out); }
 SL_OP(aten_angle) {
   Tensor angles = unary_result(args.tensor(0), Unary::k_angle, "angle", Rule::kFloat);
   out[0] = is_complex(args.tensor(0).dtype()) ? to_contiguous(angles) : angles;

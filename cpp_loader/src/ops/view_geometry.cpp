@@ -199,7 +199,11 @@ Tensor squeeze_where(T&& t, Drop drop) {
 template <class T>
 static Tensor squeeze_of(T&& t, IntSpan dims) {
   bool wanted[kMaxDims] = {};
-  for (int64_t d : dims) wanted[wrap_dim(d, t.dim())] = true;
+  for (int64_t d : dims) {
+    d = wrap_dim(d, t.dim());
+    SL_CHECK(!wanted[d], "dim ", d, " appears multiple times in the list of dims");
+    wanted[d] = true;
+  }
   return squeeze_where(std::forward<T>(t), [&](int64_t i) { return wanted[i]; });
 }
 Tensor view_squeeze(const Tensor& t) {

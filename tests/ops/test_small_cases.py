@@ -1,0 +1,61 @@
+"""Results of small calls in programs on both engines; what is expected is PyTorch's."""
+
+from __future__ import annotations
+
+import pytest
+
+import scriptlang
+from scriptlang.frontend.script import compile_text
+from scriptlang.interpreter import native
+from scriptlang.programs.module import ScriptFunction
+
+ENGINES = ["python"] if native.why_absent() else ["python", "native"]
+RAISES = "raises"
+CASES = [
+    ("torch.arange(0.5, dtype=torch.int64)", []),
+    ("torch.arange(-0.5, 2.7, dtype=torch.int64)", [0, 1]),
+    ("torch.arange(-0.5, 2.7, dtype=torch.int32)", [0, 1, 2, 3]),
+    ("torch.arange(0, 2, 0.5, dtype=torch.int32)", [0, 0, 0, 0]),
+    ("torch.arange(0, 2, 0.5, dtype=torch.int64)", RAISES),
+    ("torch.arange(1, -1.5, -1, dtype=torch.int16)", [1, 0, -1]),
+    ("torch.arange(3, dtype=torch.bool)", RAISES),
+    ("torch.arange(3, dtype=torch.complex64)", RAISES),
+    ("torch.fft.fftfreq(0)", []),
+    ("x.squeeze([0, 0])", RAISES),
+    ("x[None].squeeze([0, -2])", [[1, 2, 3], [4, 5, 6]]),
+    ("x[None].squeeze([0, -3])", RAISES),
+    ("x.H", [[1, 4], [2, 5], [3, 6]]),
+    ("x[None].H", RAISES),
+    ("torch.take_along_dim(x, k, -1)", [[2, 1], [4, 6]]),
+    ("torch.take_along_dim(x, k[:1], -1)", [[2, 1], [5, 4]]),
+    ("torch.take_along_dim(x, k[:, :1] % 2, -2)", [[4, 5, 6], [1, 2, 3]]),
+    ("torch.where(x > 4)[1].stride(0)", 1),
+    ("torch.where(x > 4)[1].storage_offset()", 2),
+    ("torch.dropout(x, True, False)", [[1, 2, 3], [4, 5, 6]]),
+    ("torch.isclose(x, x + 1, 0.0, True)", [[True] * 3] * 2),
+]
+
+
+def seen(function, library):
+    x, k = library.tensor([[1.0, 2, 3], [4, 5, 6]]), library.tensor([[1, 0], [0, 2]])
+    try:
+        result = function(x, k)
+    except RuntimeError:
+        return RAISES
+    return result.tolist() if hasattr(result, "tolist") else result
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("expression, wanted", CASES)
+def test_small_case(expression, wanted, engine):
+    compiled = compile_text(f"def f(x, k):\n    return {expression}\n", {"torch": scriptlang})["f"]
+    assert seen(ScriptFunction(compiled, engine), scriptlang) == wanted
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("expression, wanted", CASES)
+def test_pytorch_says_the_same(expression, wanted):
+    import torch
+
+    made = torch.jit.CompilationUnit(f"def f(x, k):\n    return {expression}\n")
+    assert seen(made.f, torch) == wanted
