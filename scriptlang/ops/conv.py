@@ -295,7 +295,7 @@ def im2col(self, kernel_size, dilation, padding, stride):
                            f"blocks as {tuple(out)}, but its components must be at least one.")
     columns = windows(x, kernel, stride, dilation, out).reshape(
         x.shape[0], x.shape[1] * math.prod(kernel), math.prod(out))
-    return Tensor._wrap(np.ascontiguousarray(columns if self.dim() == 4 else columns[0]))
+    return Tensor._wrap(np.array(columns if self.dim() == 4 else columns[0], order="C"))
 
 
 @primitive("aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, "

@@ -161,7 +161,7 @@ def tile(self, dims):
     times = [1] * (rank - len(dims)) + list(dims)
     if all(n >= 0 for n in times):                   # numpy grows one dimension after the other:
         np.empty([a * b for a, b in zip(sizes, times)], array.dtype)    # fail at once
-    return Tensor._wrap(np.tile(array, dims))
+    return Tensor._wrap(np.asarray(np.tile(array, dims), order="C"))
 
 
 def repeat_interleave(self, repeats, dim=None, output_size=None):

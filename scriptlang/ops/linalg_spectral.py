@@ -140,7 +140,8 @@ def matrix_power(self, n):
         return matrix_power(inv(self), -n)
     if n == 1:
         return Tensor._wrap(copied(self))
-    return Tensor._wrap(rows(np.linalg.matrix_power(self._array, n)))
+    made = np.linalg.matrix_power(self._array, n).astype(self.dtype.numpy)
+    return Tensor._wrap(rows(made))
 
 
 @primitive("aten::linalg_matrix_exp(Tensor self) -> Tensor", "aten::matrix_exp(Tensor self) -> "

@@ -316,7 +316,7 @@ def affine_grid_generator(theta, size, align_corners):
     grids = np.meshgrid(*axes, indexing="ij")
     base = np.stack([*grids[::-1], np.ones_like(grids[0])], -1)
     flat = base.reshape(-1, base.shape[-1]).astype(theta.dtype.numpy)
-    made = flat @ theta._array.swapaxes(1, 2)
+    made = (flat @ theta._array.swapaxes(1, 2)).astype(theta.dtype.numpy)
     return Tensor._wrap(np.ascontiguousarray(made.reshape(size[0], *size[2:], len(axes))))
 
 

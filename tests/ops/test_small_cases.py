@@ -31,6 +31,11 @@ CASES = [
     ("torch.take_along_dim(x, k[:, :1] % 2, -2)", [[4, 5, 6], [1, 2, 3]]),
     ("torch.where(x > 4)[1].stride(0)", 1),
     ("torch.where(x > 4)[1].storage_offset()", 2),
+    ("x.t().repeat(1, 1).stride()", [2, 1]),
+    ("torch.tile(x.t(), [1, 1, 1]).stride()", [6, 2, 1]),
+    ("torch.nn.functional.unfold(x[None, None], 1).zero_().sum() - x.sum()", -21),
+    ("torch.affine_grid_generator(x[None].to(torch.bfloat16), [1, 1, 2, 2], False).dtype", 15),
+    ("torch.matrix_power(x[:, :2].to(torch.bfloat16), 2).dtype", 15),
     ("torch.dropout(x, True, False)", [[1, 2, 3], [4, 5, 6]]),
     ("torch.isclose(x, x + 1, 0.0, True)", [[True] * 3] * 2),
 ]
