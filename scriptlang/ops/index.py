@@ -19,6 +19,12 @@ def check_indices(index: np.ndarray, n: int, dim: int) -> None:
         raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {n}")
 
 
+def check_long(name: str, index: Tensor) -> None:
+    if index.dtype is not dtypes.int64:
+        raise RuntimeError(f"{name}: Expected dtype int64 for index, but got "
+                           f"{DISPLAY[index.dtype.name]}")
+
+
 def check_count(self: Tensor, indices) -> None:
     """There may be as many indices as dimensions, though a mask may stand for none or for many."""
     if len(indices) > len(self._size):
@@ -50,7 +56,7 @@ def numpy_key(self: Tensor, indices) -> tuple:
             key += np.nonzero(mask)
             dim += mask.ndim
             continue
-        if i.dtype.kind not in "iu":
+        if i.dtype.name not in ("int64", "int32"):
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         if dim >= len(self._size):
             raise IndexError(f"too many indices for tensor of dimension {len(self._size)}")
@@ -142,6 +148,8 @@ def index_select(self, dim, index):
     if index.dim() > 1:
         raise IndexError("index_select(): Index is supposed to be a vector, but got dim: "
                          f"{index.dim()}")
+    if index.dtype.name not in ("int64", "int32"):
+        raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
     at = index._array.reshape(-1)
     n = self._size[dim] if self._size else 1
     if at.size and (at.min() < 0 or at.max() >= n):
@@ -334,6 +342,7 @@ def index_copy_(self, dim, index, source):
 
 
 def index_fill_(self, dim, index, value):
+    check_long("index_fill_()", index)
     array, key = rows(self, dim, index)
     value = value.item() if isinstance(value, Tensor) else value
     check_fits(value, self.dtype)
@@ -490,12 +499,14 @@ def index_reduce_(self, dim, index, source, reduce, include_self):
 
 @primitive("aten::take(Tensor self, Tensor index) -> Tensor")
 def take(self, index):
+    check_long("take()", index)
     check_indices(index._array, self.numel(), 0)
     return Tensor._wrap(np.asarray(self._array.reshape(-1)[index._array], order="C"))
 
 
 @primitive("aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor")
 def take_along_dim(self, indices, dim):
+    check_long("take_along_dim()", indices)
     array = self._array if dim is not None else self._array.reshape(-1)
     at = indices._array if dim is not None else indices._array.reshape(-1)
     axis = 0 if dim is None else wrap_dim(dim, len(self._size))

@@ -232,7 +232,8 @@ for _name, _large in (("max", True), ("min", False)):
     from .arithmetic import binary
 
     declare(f"aten::{_name}.other(Tensor self, Tensor other) -> Tensor",
-            binary(np.maximum if _large else np.minimum), "primitive")
+            binary(np.maximum, "maximum", "buif") if _large else
+            binary(np.minimum, "minimum", "buif"), "primitive")
     declare(f"aten::{_name}(Tensor self) -> Tensor", _all, "primitive")
     declare(f"aten::{_name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, "
             "Tensor indices)", _with_index, "primitive")

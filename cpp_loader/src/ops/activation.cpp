@@ -47,6 +47,9 @@ Unary gelu_kind(std::string_view approximate) {
 
 // A bound as an element of the type; negative ones of unsigned types wrap.
 double clamp_bound(const Scalar& bound, ScalarType type) {
+  if (is_complex(type)) {
+    raise(ErrorKind::NotImplementedError, "clamp is not supported for complex types");
+  }
   check_fits(bound, type);
   double value = bound.to_double();
   return type == ScalarType::UInt8 && value < 0 ? value + 256 : value;

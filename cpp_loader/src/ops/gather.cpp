@@ -285,6 +285,9 @@ Tensor from_the_end(const Tensor& index, int64_t length) {
 SL_OP(aten_gather) { out[0] = gather(args.tensor(0), args.integer(1), args.tensor(2)); }
 SL_OP(aten_take_along_dim) {
   const Tensor& self = args.tensor(0);
+  SL_CHECK(args.tensor(1).dtype() == ScalarType::Int64,
+           "torch.take_along_dim(): dtype of indices should be Long but got ",
+           dtype_display_name(args.tensor(1).dtype()));
   int64_t length = args.none(2)       ? self.numel()
                    : self.dim() == 0 ? 1
                                       : self.size(wrap_dim(args.integer(2), self.dim()));

@@ -127,6 +127,9 @@ std::vector<Tensor> with_index(const Tensor& self, int64_t dim, const Tensor& in
 }
 
 void index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
+  SL_CHECK(index.dtype() == ScalarType::Int64,
+           "index_fill_(): Expected dtype int64 for index, but got ",
+           dtype_display_name(index.dtype()));
   Tensor one = Tensor::empty(IntSpan(), self.dtype());
   fill(one, value);
   Tensor target = self.dim() == 0 ? view_unsqueeze(self, 0) : self;
