@@ -23,7 +23,8 @@ def reduced(loss: np.ndarray, reduction: int, total=None) -> np.ndarray:
 def nll_parts(x: Tensor, target: Tensor, weight, reduction: int, ignore_index: int):
     """(loss, total weight) of log-probabilities (N, C, ...) or (C) at class indices."""
     if x.dtype.kind != "f":
-        raise RuntimeError(f'"nll_loss_out_frame" not implemented for \'{DISPLAY[x.dtype.name]}\'')
+        raise NotImplementedError('"nll_loss_out_frame" not implemented for '
+                                  f"'{DISPLAY[x.dtype.name]}'")
     if target.dtype.name not in ("int64", "uint8"):
         raise RuntimeError(f"expected scalar type Long but found {DISPLAY[target.dtype.name]}")
     log_p, index = working(x), target._array.astype(np.int64)

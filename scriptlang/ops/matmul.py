@@ -20,7 +20,7 @@ from .table import composite, declare, primitive
 def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """a @ b; bool matrices are refused as in PyTorch."""
     if a.dtype.kind == "b":
-        raise RuntimeError('"addmm_impl_cpu_" not implemented for \'Bool\'')
+        raise NotImplementedError('"addmm_impl_cpu_" not implemented for \'Bool\'')
     with np.errstate(all="ignore"):
         return np.matmul(a, b)
 

@@ -25,7 +25,7 @@ def check_channels(name: str, x: Optional[Tensor], channels: int) -> None:
 
 def check_floating(x: Tensor, name: str) -> None:
     if x.dtype.kind != "f":
-        raise RuntimeError(f'"{name}" not implemented for \'{DISPLAY[x.dtype.name]}\'')
+        raise NotImplementedError(f'"{name}" not implemented for \'{DISPLAY[x.dtype.name]}\'')
 
 
 def check_mixed(x: Tensor, *parameters: Optional[Tensor]) -> None:
@@ -217,7 +217,7 @@ def fused_rms_norm(input, normalized_shape, weight, eps):
     check_normalized(input, normalized_shape, weight, None)
     x = working(input)
     if x.dtype.kind not in "fc":
-        raise RuntimeError(f'"rms_norm" not implemented for \'{DISPLAY[input.dtype.name]}\'')
+        raise NotImplementedError(f'"rms_norm" not implemented for \'{DISPLAY[input.dtype.name]}\'')
     eps = float(np.finfo(x.dtype).eps) if eps is None else eps
     axes = tuple(range(x.ndim - len(normalized_shape), x.ndim))
     with np.errstate(all="ignore"):

@@ -37,4 +37,4 @@ def check_same_dtype(what: str, *tensors: Tensor | None) -> None:
 def check_floating(name: str, x: Tensor, kinds: str = "fc") -> None:
     """RuntimeError as PyTorch's where a kernel has no code for an element type."""
     if x.dtype.kind not in kinds:
-        raise RuntimeError(f'"{name}" not implemented for \'{DISPLAY[x.dtype.name]}\'')
+        raise NotImplementedError(f'"{name}" not implemented for \'{DISPLAY[x.dtype.name]}\'')

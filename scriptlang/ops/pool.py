@@ -129,7 +129,7 @@ def max_pool(x: Tensor, n: int, kernel, stride, padding, dilation, ceil_mode):
     """(maxima, flat positions in the plane).  The first of equals wins; nan wins over all."""
     name = f"max_pool{n}d"
     if x.dtype.kind not in "uif":
-        raise RuntimeError(f'"{name}" not implemented for \'{DISPLAY[x.dtype.name]}\'')
+        raise NotImplementedError(f'"{name}" not implemented for \'{DISPLAY[x.dtype.name]}\'')
     kernel = sized(f"{name}: kernel_size", kernel, n)
     check_input(name, x, n)
     w = Windows(x._size[-n:], kernel, sized(f"{name}: stride", stride, n, kernel),
@@ -156,7 +156,7 @@ def max_pool(x: Tensor, n: int, kernel, stride, padding, dilation, ceil_mode):
 def avg_pool(x: Tensor, n: int, kernel, stride, padding, ceil_mode, include_pad, divisor=None):
     name = f"avg_pool{n}d"
     if x.dtype.kind not in "if":
-        raise RuntimeError(f'"{name}" not implemented for \'{DISPLAY[x.dtype.name]}\'')
+        raise NotImplementedError(f'"{name}" not implemented for \'{DISPLAY[x.dtype.name]}\'')
     if divisor == 0:
         raise RuntimeError("divisor must be not zero")
     kernel = sized(f"{name}: kernel_size", kernel, n)
@@ -201,8 +201,8 @@ def adaptive_avg(x: Tensor, n: int, output_size) -> Tensor:
     """Means of equal parts; sums are taken one dimension after the other."""
     out = check_adaptive(f"adaptive_avg_pool{n}d", x, n, output_size)
     if x.dtype.kind != "f":
-        raise RuntimeError(f'"adaptive_avg_pool{n}d" not implemented for '
-                           f"'{DISPLAY[x.dtype.name]}'")
+        raise NotImplementedError(f'"adaptive_avg_pool{n}d" not implemented for '
+                                  f"'{DISPLAY[x.dtype.name]}'")
     result = working(x)
     for axis, o in zip(range(x.dim() - n, x.dim()), out):
         size = result.shape[axis]
@@ -219,8 +219,8 @@ def adaptive_max(x: Tensor, n: int, output_size):
     """(maxima of equal parts, flat positions in the plane)."""
     out = check_adaptive(f"adaptive_max_pool{n}d", x, n, output_size)
     if x.dtype.kind != "f":
-        raise RuntimeError(f'"adaptive_max_pool{n}d" not implemented for '
-                           f"'{DISPLAY[x.dtype.name]}'")
+        raise NotImplementedError(f'"adaptive_max_pool{n}d" not implemented for '
+                                  f"'{DISPLAY[x.dtype.name]}'")
     size, array = x._size[-n:], working(x)
     lead = array.shape[:-n]
     best = np.empty((*lead, *out), array.dtype)

@@ -38,7 +38,7 @@ def fill(x: Tensor, values: np.ndarray) -> Tensor:
 
 def floating_only(x: Tensor, name: str) -> None:
     if x.dtype.kind != "f":
-        raise RuntimeError(f'"{name}" not implemented for \'{DISPLAY[x.dtype.name]}\'')
+        raise NotImplementedError(f'"{name}" not implemented for \'{DISPLAY[x.dtype.name]}\'')
 
 
 def uniform_(self, low, high, generator):
@@ -111,7 +111,7 @@ def log_normal_(self, mean, std, generator):
 
 def geometric_(self, p, generator):
     if self.dtype.kind == "b":
-        raise RuntimeError("\"geometric_cpu\" not implemented for 'Bool'")
+        raise NotImplementedError("\"geometric_cpu\" not implemented for 'Bool'")
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
     u = of(generator).uniform(self.numel())

@@ -50,13 +50,40 @@ CASES = [
 ]
 
 
+def arguments(library) -> tuple:
+    return library.tensor([[1.0, 2, 3], [4, 5, 6]]), library.tensor([[1, 0], [0, 2]])
+
+
 def seen(function, library):
-    x, k = library.tensor([[1.0, 2, 3], [4, 5, 6]]), library.tensor([[1, 0], [0, 2]])
     try:
-        result = function(x, k)
+        result = function(*arguments(library))
     except RuntimeError:
         return RAISES
     return result.tolist() if hasattr(result, "tolist") else result
+
+UNFIT = ["torch.nn.functional.silu(k)", "torch.nn.functional.gelu(k)", "torch.nn.functional.elu(k)",
+         "torch.nn.functional.hardswish(k)", "torch.nn.functional.leaky_relu(k)",
+         "torch.matmul(x > 0, x.t() > 0)", "torch.nn.functional.layer_norm(k, [2])"]
+"""Calls of operators that have no kernel for the type."""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("expression", UNFIT)
+def test_a_type_without_kernel_is_not_implemented(expression, engine):
+    text = f"def f(x, k):\n    return {expression}\n"
+    compiled = compile_text(text, {"torch": scriptlang})["f"]
+    with pytest.raises(NotImplementedError):
+        ScriptFunction(compiled, engine)(*arguments(scriptlang))
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("expression", UNFIT)
+def test_pytorch_has_no_kernel_either(expression):
+    import torch
+
+    made = torch.jit.CompilationUnit(f"def f(x, k):\n    return {expression}\n")
+    with pytest.raises(NotImplementedError):
+        made.f(*arguments(torch))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
