@@ -116,7 +116,7 @@ TEST(tuples_and_lists_are_made_of_values_where_they_lie) {
   check_alike({code}, {text},
               "[a text that is not short, (a constant text, a text that is not short), 2, "
               "a text that is not short]");
-  CHECK(text.exclusive_text() != nullptr);
+  CHECK(text.raw_string().is_alone());
 }
 
 TEST(a_tuple_counts_against_the_memory_limit_and_is_given_back) {
@@ -147,7 +147,8 @@ TEST(an_operator_that_only_looks_sees_its_arguments_where_they_are) {
   code.emit("TUPLE_CONSTRUCT", 3).emit("RET");
   std::shared_ptr<const Program> keep;
   const lower::Code& made = lowered(code, &keep);
-  CHECK_EQ(count(made, StepOp::OP_LENT), 2);
+  CHECK_EQ(count(made, StepOp::OP_LENT), 1);
+  CHECK_EQ(count(made, StepOp::STRING_SLICE), 1);
   CHECK_EQ(count(made, StepOp::OP), 0);
   CHECK_EQ(count(made, StepOp::GUARD_BOOL), 0);
   Value text(std::string("a text that is not short")), head(std::string("a text that is not"));
@@ -155,8 +156,8 @@ TEST(an_operator_that_only_looks_sees_its_arguments_where_they_are) {
   check_alike({code}, {text, Value("b")}, "(hort, False, a text that is not short)");
   check_alike({code}, {text, Value(3)}, "TypeError: expected a value of type str but got int");
   check_alike({code}, {Value(3), head}, "TypeError: expected a value of type str but got int");
-  CHECK(text.exclusive_text() != nullptr);
-  CHECK(head.exclusive_text() != nullptr);
+  CHECK(text.raw_string().is_alone());
+  CHECK(head.raw_string().is_alone());
 }
 
 namespace {
@@ -225,8 +226,8 @@ TEST(a_bare_frame_drops_arguments_that_are_refused) {
               "TypeError: expected a value of type int but got str");
   check_alike({calling(), counting_calls()}, {Value(3), second},
               "TypeError: expected a value of type int but got str");
-  CHECK(first.exclusive_text() != nullptr);
-  CHECK(second.exclusive_text() != nullptr);
+  CHECK(first.raw_string().is_alone());
+  CHECK(second.raw_string().is_alone());
 }
 
 TEST(calls_are_as_deep_as_the_limit_says) {

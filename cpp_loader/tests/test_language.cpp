@@ -59,6 +59,83 @@ TEST(floats_are_printed_with_seventeen_digits) {
   CHECK_OP("1.+2.5j", "aten::str", Value(std::complex<double>(1, 2.5)));
 }
 
+TEST(floats_of_few_places_in_base_two_are_printed_as_all_others) {
+  std::vector<double> numbers = {1e9 / 1024, 976562.4990234375, -0.5, 0.0009765625, 0.00048828125};
+  for (int k = -5000; k < 5000; k += 7) {
+    for (double width : {2., 8., 1024., 2048., 1000.}) numbers.push_back(k * 91 / width);
+  }
+  for (double number : numbers) {
+    char wanted[kFloatText];
+    std::snprintf(wanted, sizeof wanted, "%.17g%s", number, number == int64_t(number) ? "." : "");
+    CHECK_EQ(float_text(number), std::string(wanted));
+  }
+}
+
+TEST(numbers_are_read_as_the_c_library_reads_them) {
+  for (const char* text : {"0", "7", "007", "12.5", "0.1", "1.", "123456789012345", "1e5", ".5",
+                           "3.14159265358979", "9007199254740993", "0.000000000000001",
+                           "99999999999999.9", "-2.5", " 4", "123456789.123456789"}) {
+    CHECK_EQ(call_op("aten::Float.str", {Value(text)}).as_double(), std::strtod(text, nullptr));
+  }
+  for (const char* text : {"0", "007", "-12", "+3", " 4", "999999999999999",
+                           "9223372036854775807"}) {
+    CHECK_EQ(call_op("aten::Int.str", {Value(text)}).as_int(), std::strtoll(text, nullptr, 10));
+  }
+  for (const char* text : {"", "1.5.2", "5a", "a", "1..", "--1"}) {
+    CHECK_RAISES(RuntimeError, "could not convert", call_op("aten::Float.str", {Value(text)}));
+    CHECK_RAISES(RuntimeError, "invalid literal", call_op("aten::Int.str", {Value(text)}));
+  }
+}
+
+TEST(letters_change_case_in_texts_of_any_length) {
+  std::string all, low, high;
+  for (int k = 0; k < 400; ++k) {
+    char c = char(k * 37);
+    all += c;
+    low += c >= 'A' && c <= 'Z' ? char(c + 32) : c;
+    high += c >= 'a' && c <= 'z' ? char(c - 32) : c;
+  }
+  for (size_t size = 0; size < 100; ++size) {
+    for (size_t at : {size_t(0), size_t(200)}) {
+      Value text(all.substr(at, size));
+      CHECK_EQ(text_of_call("aten::lower", {text}), low.substr(at, size));
+      CHECK_EQ(text_of_call("aten::upper", {text}), high.substr(at, size));
+    }
+  }
+}
+
+TEST(a_string_grows_at_both_ends) {
+  std::string wanted = "begin and end";
+  Value text(wanted), other;
+  for (int k = 0; k < 300; ++k) {
+    std::string piece(size_t(k % 23), char('a' + k % 26));
+    Value part(piece), before = text;  // who else has it keeps it
+    text.append(text, part);
+    CHECK_EQ(text.as_string(), wanted + piece);
+    CHECK_EQ(before.as_string(), wanted);
+    before.reset();
+    other.prepend(part, text);
+    CHECK_EQ(other.as_string(), piece + wanted + piece);
+    CHECK(text.is_none());
+    text = std::move(other);
+    wanted = piece + wanted + piece;
+    CHECK_EQ(text.as_string().data()[wanted.size()], '\0');
+    CHECK(equal(text, Value(wanted)));
+  }
+}
+
+TEST(a_dict_of_many_strings_finds_them_all) {
+  Ref<Dict> dict = Dict::make();
+  auto key = [](int k) { return Value(std::string(size_t(k % 40), 'x') + std::to_string(k)); };
+  for (int k = 0; k < 3000; ++k) dict->set(key(k), Value(k));
+  for (int k = 0; k < 3000; k += 3) CHECK(dict->erase(key(k)));
+  for (int k = 0; k < 3000; ++k) {
+    Value* found = dict->find(key(k));
+    CHECK_EQ(found != nullptr, k % 3 != 0);
+    CHECK(!found || found->as_int() == k);
+  }
+}
+
 TEST(values_are_printed_without_quotes) {
   CHECK_OP("[1, 2.5, a, None, True]", "aten::str",
            list({Value(1), Value(2.5), Value("a"), Value(), Value(true)}));

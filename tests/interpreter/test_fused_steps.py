@@ -234,3 +234,78 @@ def literals(n: int, none: Optional[int]) -> Tuple[List[int], List[Optional[int]
 def test_lists_as_they_are_written():
     same(literals, 4, None)
     same(literals, 4, 5)
+
+
+def pairs_in_a_dict(n: int) -> List[Tuple[float, int]]:
+    seen: Dict[int, Tuple[float, int]] = {}
+    named: Dict[str, Tuple[str, int]] = {}
+    kept: List[Tuple[float, int]] = []
+    for i in range(n):
+        key = i * i % 7
+        if key in seen:
+            score, count = seen[key]
+            if i % 3 == 0:
+                kept.append(seen[key])  # stays what it is
+            seen[key] = (score + float(i), count + 1)
+            seen[key] = (seen[key][0] * 0.5, seen[key][1] + key)
+        else:
+            seen[key] = (float(i), 1)
+        name = "key" + str(key)
+        label, total = named.get(name, ("a label", 0))
+        named[name] = (label + str(i % 2), total + i)
+    for name, entry in named.items():
+        kept.append((float(len(name + entry[0])), entry[1]))
+    for key, pair in seen.items():
+        kept.append(pair)
+    return kept
+
+
+def test_a_tuple_in_a_dict_is_written_over_where_nobody_else_has_it():
+    same(pairs_in_a_dict, 100)
+    same(pairs_in_a_dict, 1)
+
+
+def from_behind(counts: List[int], parts: List[float], at: int) -> Tuple[List[int], List[float]]:
+    counts[at] = counts[at] + 1
+    parts[at] = parts[at] * 0.5
+    counts[at], counts[0] = counts[0], counts[at]
+    return counts, parts
+
+
+def test_elements_are_counted_from_behind():
+    for at in range(-3, 3):
+        same(from_behind, [1, 2, 3], [1.0, 2.0, 3.0], at)
+    for engine in ENGINES:
+        program = scriptlang.script(from_behind, engine=engine)
+        for at in (-4, 3, -(1 << 63), (1 << 63) - 1):
+            with pytest.raises(Exception, match="list index out of range"):
+                program([1, 2, 3], [1.0, 2.0, 3.0], at)
+
+
+def sums_of_products(numbers: List[float]) -> List[float]:
+    out: List[float] = []
+    total = 0.0
+    for x in numbers:
+        product = x * 3.7
+        total += product
+        total -= x * x
+        total = total * 0.5 + total
+        out.append(product)
+        out.append(total)
+    return out
+
+
+def test_a_product_in_a_sum_is_rounded_twice():
+    random.seed(11)
+    same(sums_of_products, [random.uniform(-9, 9) for _ in range(200)])
+
+
+def slices(text: str, start: int, end: int) -> List[str]:
+    return [text[start:end], text[start:], text[:end], text[start:end:1], text[start:end][1:]]
+
+
+def test_texts_are_sliced():
+    for text in ("", "abc", "of seven", "a text of more than fifteen bytes"):
+        for start in (-40, -8, -1, 0, 1, 7, 40):
+            for end in (-40, -3, 0, 2, 16, 40):
+                same(slices, text, start, end)

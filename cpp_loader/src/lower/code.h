@@ -155,6 +155,7 @@ namespace scriptlang::lower {
   X(COUNT, "cabj")             /* when int a < int b: c = a, a = a + 1, go x steps on; account */ \
   X(OP, "ax")                  /* a = operator of call x */                                       \
   X(OP_LENT, "ax")             /* the same; it sees the arguments where they are, uncounted */    \
+  X(OP_LENT_ONE, "abx")        /* the same for b alone, which it sees in its slot */              \
   X(OP_MANY, "ax")             /* operator of call x; results go to the slots from a on */        \
   X(FLOAT_CALL, "ab")          /* a = function(b) */                                              \
   X(FLOAT_CALL_TWO, "abc")     /* a = function(b, c) */                                           \
@@ -194,6 +195,7 @@ namespace scriptlang::lower {
   X(UNPACK_LAST, "bxn")        /* the same; takes b */                                            \
   X(UNPACK_AT, "bcx")          /* the same for b[int c], by y rows */                             \
   X(STRING_AT, "abc")          /* a = b[int c] */                                                 \
+  X(STRING_SLICE, "abcs")      /* a = b[c:x], of ints or None */                                  \
   X(STRING_ADD, "abc")         /* a = b + c */                                                    \
   X(STRING_APPEND, "abc")      /* the same; takes b, which may grow where it is */                \
   X(STRING_PREPEND, "abc")     /* the same; takes c */                                            \
@@ -209,6 +211,9 @@ namespace scriptlang::lower {
   X(RET_INT, "k")              /* the same for a constant */                                      \
   X(ADD_INT_RET, "abc")        /* a = b + c, and RET_NUMBER, which follows */                     \
   X(ADD_INT_BY_RET, "abk")     /* the same for a constant */                                      \
+  X(MUL_ADD_FLOAT, "abc")      /* MUL_FLOAT, and ADD_FLOAT of b and what it gives */              \
+  X(MUL_SUB_FLOAT, "abc")      /* the same with SUB_FLOAT */                                      \
+  X(TUPLE_SET, "axn")          /* TUPLE and DICT_SET of what it gives, which follows */           \
   X(DICT_LACKS, "abc")         /* DICT_HAS, NOT_BOOL and JUMP_FALSE of what they give */          \
   X(LIST_SWAP_INT, "abc")      /* LIST_GET_INT and the three steps that follow: see fuse_steps */ \
   X(LIST_SWAP_FLOAT, "abc")                                                                       \
@@ -252,6 +257,7 @@ struct Step {
     const Type* type;                  // TUPLE: the NamedTuple's, or null; LIST
     uint64_t inverse;                  // FLOORDIV_INT_BY, MOD_INT_BY: of the divisor; x: its shift
     int32_t y;                         // CHARACTER_EQ and its like: a slot; UNPACK_AT: a number
+    const struct Call* call;           // OP and its like: call x
   };
 };
 static_assert(sizeof(Step) == 32, "two steps a cache line");
@@ -271,14 +277,17 @@ struct Fill {
   const Value* constant = nullptr;   // of Constant and FreshList
 };
 
-// A call of an operator: `fills` lay out the arguments from `first` on, results follow them. Of
-// OP_LENT they only name the arguments.
+// A call of an operator: rows lay out the arguments from `first` on, results follow them. Those of
+// OP_LENT are a copy of what lies at `lent`, to which rows add what lies in slots.
 constexpr int64_t kMostLent = 8;
 struct Call {
   OpFn run = nullptr;
   int32_t first = 0;  // offset
   int32_t arguments = 0, results = 0;
-  int32_t fill = 0, fills = 0;
+  int32_t fill = 0, fills = 0;  // rows in Code::fills
+  int32_t lent_from = 0;        // in Code::lent
+  const Fill* rows = nullptr;
+  const Value* lent = nullptr;
 };
 
 // Frames are made of so many slots at a time.
@@ -289,9 +298,11 @@ struct Code {
   std::vector<Step> steps;
   std::vector<Fill> fills;
   std::vector<Call> calls;
+  std::vector<Value> lent;       // of OP_LENT: constants among arguments, two at a time
   std::vector<Value> constants;  // numbers and strings
   std::vector<Value> image;      // of a frame at its start: None, then constants; copied as bytes
   std::vector<int32_t> parameters;  // where each argument goes: an offset, or -1 for nowhere
+  bool in_order = false;            // one behind the other, from the first slot on
   int32_t slots = 0;             // of a frame
   int64_t bytes = 0;             // which they take
   int32_t first_constant = 0;    // slot

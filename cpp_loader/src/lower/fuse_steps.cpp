@@ -28,6 +28,21 @@ bool is_lack(const Step* s) {
          s[1].a == s[0].a && s[1].b == s[0].a && s[2].b == s[0].a;
 }
 
+// A product that is added to something, or taken away from it.
+Op product_of(const Step* s) {
+  bool fits = s[0].op == Op::MUL_FLOAT && s[1].c == s[0].a && s[1].b != s[0].a;
+  return !fits                       ? Op::kCount
+         : s[1].op == Op::ADD_FLOAT ? Op::MUL_ADD_FLOAT
+         : s[1].op == Op::SUB_FLOAT ? Op::MUL_SUB_FLOAT
+                                    : Op::kCount;
+}
+
+// A tuple that is put into a dict at once.
+bool is_tuple_set(const Step* s) {
+  return s[0].op == Op::TUPLE && s[1].op == Op::DICT_SET && s[1].c == s[0].a &&
+         s[1].a != s[0].a && s[1].b != s[0].a;
+}
+
 bool gives_number(const Step& step) {
   return step.op == Op::RET && step.c == 1 && step.x == kNothingAtAll;
 }
@@ -45,6 +60,10 @@ void fuse_steps(std::vector<Step>* steps) {
       step->op = Op::ADD_INT_RET;
     } else if (returned && step->op == Op::ADD_INT_BY) {
       step->op = Op::ADD_INT_BY_RET;
+    } else if (left >= 2 && product_of(step) != Op::kCount) {
+      step->op = product_of(step);
+    } else if (left >= 2 && is_tuple_set(step)) {
+      step->op = Op::TUPLE_SET;
     } else if (left >= 3 && is_lack(step)) {
       step->op = Op::DICT_LACKS;
     } else if (left >= 4) {

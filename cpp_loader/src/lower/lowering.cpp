@@ -61,6 +61,10 @@ bool has_rows(Op op) {
          op == Op::CALL_PROVEN;
 }
 
+bool calls_operator(Op op) {
+  return op == Op::OP || op == Op::OP_LENT || op == Op::OP_LENT_ONE || op == Op::OP_MANY;
+}
+
 // Whether a step neither reads what is not proven to be a number nor drops what it writes over.
 bool is_plain_arithmetic(Op op) {
   switch (op) {
@@ -591,7 +595,7 @@ std::unique_ptr<Code> Lowering::assemble() {
         step.x = int32_t(to - here);
       } else if (has_rows(step.op)) {
         step.x += fills;
-      } else if (step.op == Op::OP || step.op == Op::OP_LENT || step.op == Op::OP_MANY) {
+      } else if (calls_operator(step.op)) {
         step.x += calls;
       }
       code->steps.push_back(step);
@@ -602,8 +606,10 @@ std::unique_ptr<Code> Lowering::assemble() {
     bases.push_back({int32_t(code->fills.size()), int32_t(code->calls.size())});
     for (Call call : draft.calls) {
       call.fill += bases.back().first;
+      call.lent_from += int32_t(code->lent.size());
       code->calls.push_back(call);
     }
+    code->lent.insert(code->lent.end(), draft.lent.begin(), draft.lent.end());
     code->fills.insert(code->fills.end(), draft.fills.begin(), draft.fills.end());
   }
   for (size_t b = 0; b < drafts_.size(); ++b) {
@@ -612,10 +618,21 @@ std::unique_ptr<Code> Lowering::assemble() {
   for (size_t b = 0; b < drafts_.size(); ++b) {
     append(b, drafts_[b].stubs, bases[b].first, bases[b].second);
   }
+  for (Call& call : code->calls) {
+    call.rows = code->fills.data() + call.fill;
+    call.lent = code->lent.data() + call.lent_from;
+  }
+  for (Step& step : code->steps) {
+    if (calls_operator(step.op)) step.call = code->calls.data() + step.x;
+  }
   shorten_jumps(&code->steps);
   for (int k = 0; k < f_.parameters; ++k) {
     int32_t place = place_in(0, k, f_.parameters);
     code->parameters.push_back(place == kNowhere ? -1 : offset_of(place));
+  }
+  code->in_order = true;
+  for (size_t k = 0; k < code->parameters.size(); ++k) {
+    code->in_order = code->in_order && code->parameters[k] == offset_of(int32_t(k));
   }
   code->constants = std::move(constants_);
   code->first_constant = first_constant_;

@@ -90,6 +90,7 @@ class Lowering {
     std::vector<Step> steps, stubs;
     std::vector<Fill> fills;
     std::vector<Call> calls;
+    std::vector<Value> lent;
   };
   struct PendingMove {
     int32_t to;
@@ -189,6 +190,7 @@ class Lowering {
   void dict_set();
   void dict_get_or();
   void string_at();
+  bool string_slice(const Rule& rule);
   void string_add();
   void emptied(int32_t slot);
   void tuple_index();

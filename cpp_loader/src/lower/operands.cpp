@@ -105,8 +105,9 @@ Step* Lowering::getter_of(int32_t slot) {
 
 // Whether a step drops what was in the slot of its result.
 static bool drops_old(StepOp op) {
-  return op == Op::OP || op == Op::OP_LENT || is_getter(op) || op == Op::TUPLE || op == Op::LIST ||
-         (op >= Op::STRING_AT && op <= Op::STRING_PREPEND) || op == Op::CHR || op == Op::STR;
+  return op == Op::OP || op == Op::OP_LENT || op == Op::OP_LENT_ONE || is_getter(op) ||
+         op == Op::TUPLE || op == Op::LIST || (op >= Op::STRING_AT && op <= Op::STRING_PREPEND) ||
+         op == Op::CHR || op == Op::STR;
 }
 
 // Lets the last step write its result to another slot; `from` keeps what it had.

@@ -103,15 +103,20 @@ class Printer {
       out += part.kind == Fill::Nowhere ? " -" : " " + slot(part.to);
     }
     if (step.op == StepOp::FILL) out += fills(step.x, step.c);
-    bool makes = step.op == StepOp::TUPLE || step.op == StepOp::LIST ||
+    bool makes = step.op == StepOp::TUPLE || step.op == StepOp::TUPLE_SET ||
+                 step.op == StepOp::LIST ||
                  step.op == StepOp::CALL || step.op == StepOp::CALL_PROVEN;
     if (makes) out += fills(step.x, step.c, false);
-    if (step.op == StepOp::OP_LENT) {
+    if (step.op == StepOp::OP_LENT || step.op == StepOp::OP_LENT_ONE) {
       const Call& call = code_.calls[size_t(step.x)];
       const Instruction& from = f_.code[size_t(step.origin)];
       std::string name = from.op == Opcode::FORMAT
                              ? "format" : f_.operators[size_t(from.x)].qualified_name();
-      out += concat(" ", name, " of", fills(call.fill, call.fills, false));
+      out += concat(" ", name, " of");
+      for (int32_t k = 0, row = 0; k < call.arguments; ++k) {
+        bool lies = row < call.fills && call.rows[row].to == offset_of(k);
+        out += " " + (lies ? slot(call.rows[row++].from) : to_text(call.lent[k]));
+      }
     }
     if (step.op == StepOp::OP || step.op == StepOp::OP_MANY) {
       const Call& call = code_.calls[size_t(step.x)];

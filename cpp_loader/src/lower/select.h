@@ -9,7 +9,8 @@ namespace scriptlang::lower {
 
 enum class Form : uint8_t {
   Unary, Binary, Compare, FloatCall, FloatCallTwo, DeriveIndex, RangeLength,
-  Length, ListGet, ListSet, ListAppend, DictGet, DictGetOr, DictHas, DictSet, StringAt, StringAdd,
+  Length, ListGet, ListSet, ListAppend, DictGet, DictGetOr, DictHas, DictSet, StringAt, StringSlice,
+  StringAdd,
   ToText,
   StringEqual,
   StringOrder,

@@ -64,6 +64,7 @@ bool Lowering::typed_operator(const Rule& rule) {
     case Form::StringAdd: string_add(); return true;
     case Form::ToText: look_at_one(rule.op, kStringTags); return true;
     case Form::StringAt: string_at(); return true;
+    case Form::StringSlice: return string_slice(rule);
     case Form::StringEqual: string_equal(rule.op); return true;
     case Form::DeriveIndex:
       if (!is_one(stack_.back())) return typed(rule.op, "iii", 'i', rule), true;
@@ -167,24 +168,28 @@ void Lowering::lend_to(OpFn run, int64_t given, const std::vector<Value>& defaul
   int64_t first = int64_t(stack_.size()) - given;
   Call call;
   call.run = run;
-  call.arguments = call.fills = int32_t(given + int64_t(defaults.size()));
+  call.arguments = int32_t(given + int64_t(defaults.size()));
   call.results = 1;
   call.fill = int32_t(draft_->fills.size());
-  auto row = [&](const Value* constant, int32_t slot) {
-    Fill::Kind kind = constant ? Fill::Constant : Fill::Raw;
-    draft_->fills.push_back({kind, 0, offset_of(slot), constant});
-  };
-  for (int64_t p = first; p < first + given; ++p) {
-    const Entry& e = stack_[size_t(p)];
+  call.lent_from = int32_t(draft_->lent.size());
+  for (int64_t k = 0; k < given; ++k) {
+    const Entry& e = stack_[size_t(first + k)];
     bool constant = e.kind == Entry::Constant;
-    row(constant ? &f_.constants[size_t(e.index)] : nullptr, constant ? 0 : lent(p));
+    draft_->lent.push_back(constant ? f_.constants[size_t(e.index)] : Value());
+    if (constant) continue;
+    int32_t slot = lent(first + k);
+    draft_->fills.push_back({Fill::Raw, offset_of(int32_t(k)), offset_of(slot), nullptr});
   }
-  for (const Value& value : defaults) row(&value, 0);
+  call.fills = int32_t(draft_->fills.size()) - call.fill;
+  draft_->lent.insert(draft_->lent.end(), defaults.begin(), defaults.end());
+  if (call.arguments % 2) draft_->lent.emplace_back();
   draft_->calls.push_back(call);
   std::vector<Entry> holders(stack_.begin() + first, stack_.end());
   stack_.resize(size_t(first));
   bool in_place = holders[0].kind == Entry::Own && !uncounted(tags(own(first)));
-  emit_result(Op::OP_LENT, own(first), 0, 0, result, !in_place).x =
+  bool single = call.arguments == 1 && call.fills == 1;
+  emit_result(single ? Op::OP_LENT_ONE : Op::OP_LENT, own(first),
+              single ? draft_->fills.back().from : 0, 0, result, !in_place).x =
       int32_t(draft_->calls.size()) - 1;
   for (int64_t k = given; k-- > 1;) release(holders[size_t(k)], first + k);
   if (holders[0].kind != Entry::Own) release(holders[0], first);
@@ -307,6 +312,28 @@ void Lowering::string_at() {
               !in_place);
   if (holder.kind != Entry::Own) release(holder, first);
   stack_.push_back(Entry());
+}
+
+// One place after the other, between places that are no counted values; else as any operator.
+bool Lowering::string_slice(const Rule& rule) {
+  const Instruction& i = f_.code[pc_];
+  const std::vector<Value>& defaults = f_.operators[size_t(i.x)].defaults;
+  bool single = i.arguments == 4 ? is_one(stack_.back())
+                                 : i.arguments == 3 && defaults.back().same(Value(1));
+  int64_t first = int64_t(stack_.size()) - i.arguments;
+  if (!single) return lent(rule);
+  for (int64_t p = first + 1; p < first + 3; ++p) {
+    if (!uncounted(tags_of_entry(stack_[size_t(p)], p))) return lent(rule);
+  }
+  int32_t start = borrow(first + 1), end = borrow(first + 2), text = lent(first);
+  stack_.resize(size_t(first + 1));
+  Entry holder = pop();
+  bool in_place = text == own(first);
+  emit_result(Op::STRING_SLICE, own(first), offset_of(text), offset_of(start), kStringTags,
+              !in_place).x = offset_of(end);
+  if (holder.kind != Entry::Own) release(holder, first);
+  stack_.push_back(Entry());
+  return true;
 }
 
 // Two characters that were just got are compared where they are.

@@ -1,6 +1,7 @@
 // What the steps on lists, dicts, tuples and attributes share.
 #pragma once
 
+#include <algorithm>
 #include <utility>
 
 #include "lower/code.h"
@@ -68,12 +69,17 @@ inline bool* numbers_of(const List& list, bool*) {
   return list.kind() == List::Kind::Bools ? list.bools() : nullptr;
 }
 
-// An element of a list of such numbers, by an index from the front; null for everything else.
+// An element of a list of such numbers; null for everything else.
 template <class T>
 inline T* number_at(const Value& list, int64_t index) {
   if (__builtin_expect(!list.is_list(), 0)) return nullptr;
   T* numbers = numbers_of(list.raw_list(), static_cast<T*>(nullptr));
-  return numbers && uint64_t(index) < list.raw_list().size() ? numbers + index : nullptr;
+  size_t size = list.raw_list().size(), at = size_t(index);
+  if (__builtin_expect(at >= size, 0)) {
+    at += size;  // from behind
+    if (at >= size) return nullptr;
+  }
+  return numbers ? numbers + at : nullptr;
 }
 
 // The same in a row of a list of lists.
@@ -199,6 +205,17 @@ inline char character_at(std::string_view text, int64_t index) {
   return text[size_t(at)];
 }
 
+inline Value piece_of(std::string_view text, const Value& start, const Value& end) {
+  int64_t size = int64_t(text.size());
+  auto clamped = [size](int64_t at) {
+    return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size);
+  };
+  int64_t from = start.is_none() ? 0 : clamped(start.as_int());
+  int64_t to = end.is_none() ? size : clamped(end.as_int());
+  return Value::of_piece(text.data() + from, size_t(std::max<int64_t>(to - from, 0)),
+                         text.data() + size);
+}
+
 inline bool same_text(const Value& a, const Value& b) {
   if (a.is_text()) return a.same(b);
   std::string_view x = a.as_string(), y = b.as_string();
@@ -210,25 +227,6 @@ inline int order_of(const Value& a, const Value& b) {
   std::string_view x = a.as_string(), y = b.as_string();
   if (x.size() != 1 || y.size() != 1) return x.compare(y);
   return int(static_cast<unsigned char>(x[0])) - int(static_cast<unsigned char>(y[0]));
-}
-
-// Charges what a text takes more when so much is added.
-inline void charge_more(const std::string& text, size_t added) {
-  size_t before = text.size(), after = before + added;
-  if (after > kShortText) memory::quick::charge(charged_bytes(after) - charged_bytes(before));
-}
-
-// a + b where it is b's text.
-inline Value prepend(const Value& a, Value&& b) {
-  std::string_view added = a.as_string();
-  if (std::string* text = b.exclusive_text()) {
-    charge_more(*text, added.size());
-    text->insert(0, added);
-    return std::move(b);
-  }
-  Value sum = Value::of_text(added, b.as_string());
-  b.reset();
-  return sum;
 }
 
 // ---- attributes

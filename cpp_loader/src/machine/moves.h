@@ -51,6 +51,24 @@ inline Value make_tuple(char* slots, const lower::Fill* rows, int32_t count, con
   tuple->has_all(size_t(count));
   return tuple;
 }
+// The tuple at the key of a dict that was found or set last, where nobody else has either; or null.
+inline Value* tuple_again(const Value& dict, const Value& key) {
+  Value* at = dict.is_dict() ? dict.as_dict().found_again(key) : nullptr;
+  bool alone = at && at->is_tuple() && at->raw_tuple().is_own() && at->raw_tuple().alone();
+  return alone ? at : nullptr;
+}
+// Makes of a tuple that dies the one that rows name, where neither holds anything counted.
+inline bool write_over(Tuple& tuple, char* slots, const lower::Fill* rows, int32_t count,
+                       const Type* type) {
+  bool fits = tuple.items.size() == size_t(count) && tuple.named.get() == type;
+  for (int32_t k = 0; fits && k < count; ++k) {
+    fits = rows[k].kind == lower::Fill::Raw && is_plain(tuple.items[size_t(k)]);
+  }
+  for (int32_t k = 0; fits && k < count; ++k) {
+    copy_bytes(&tuple.items[size_t(k)], slots + rows[k].from);
+  }
+  return fits;
+}
 inline Value make_list(char* slots, const lower::Fill* rows, int32_t count, const Type& type) {
   constexpr int32_t kFew = 8;
   int64_t ints[kFew];
@@ -61,8 +79,11 @@ inline Value make_list(char* slots, const lower::Fill* rows, int32_t count, cons
     ints[known] = item.raw_int();
   }
   if (known && known == count) return List::make(ints, size_t(count), type.elements[0]);
-  Ref<List> list = List::make(nullptr, 0, type.elements[0]);
-  for (int32_t k = 0; k < count; ++k) list->append(named_by(slots, rows[k]));
+  if (count == 0) return List::make(nullptr, 0, type.elements[0]);
+  Value first = named_by(slots, rows[0]);
+  Ref<List> list = List::with_room(size_t(count), first.tag(), type.elements[0]);
+  list->push(std::move(first));
+  for (int32_t k = 1; k < count; ++k) list->append(named_by(slots, rows[k]));
   return list;
 }
 
@@ -100,21 +121,26 @@ __attribute__((always_inline)) inline void unpack(char* slots, const Tuple& t,
 
 // Gives a call its arguments: they go from where rows name them to the callee's places, which are
 // None before.
-inline void pass_rows(char* slots, const lower::Fill* rows, int32_t count, Value* to,
-                      const int32_t* places) {
+inline void pass_row(char* slots, const lower::Fill& row, Value* place) {
+  if (__builtin_expect(row.kind == lower::Fill::Raw, 1)) {
+    copy_bytes(place, slots + row.from);
+  } else if (row.kind == lower::Fill::Plus) {
+    const Value& from = *reinterpret_cast<Value*>(slots + row.from);
+    new (place) Value(scalars::wrap_add(from.raw_int(), row.to));
+  } else {
+    new (place) Value(named_by(slots, row));
+  }
+}
+inline void pass_in_order(char* slots, const lower::Fill* rows, int32_t count, Value* place) {
+  for (const lower::Fill* end = rows + count; rows != end; ++rows) pass_row(slots, *rows, place++);
+}
+__attribute__((noinline)) inline void pass_rows(char* slots, const lower::Fill* rows,
+                                                int32_t count, Value* to, const int32_t* places) {
   for (int32_t k = 0; k < count; ++k) {
-    Value* from = reinterpret_cast<Value*>(slots + rows[k].from);
-    if (__builtin_expect(places[k] < 0, 0)) {
-      if (rows[k].kind == lower::Fill::Move) from->reset();
-      continue;
-    }
-    Value* place = value_at(to, places[k]);
-    if (__builtin_expect(rows[k].kind == lower::Fill::Raw, 1)) {
-      copy_bytes(place, from);
-    } else if (rows[k].kind == lower::Fill::Plus) {
-      new (place) Value(scalars::wrap_add(from->raw_int(), rows[k].to));
-    } else {
-      new (place) Value(named_by(slots, rows[k]));
+    if (places[k] >= 0) {
+      pass_row(slots, rows[k], value_at(to, places[k]));
+    } else if (rows[k].kind == lower::Fill::Move) {
+      reinterpret_cast<Value*>(slots + rows[k].from)->reset();
     }
   }
 }

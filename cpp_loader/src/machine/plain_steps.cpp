@@ -83,25 +83,4 @@ void plain_step(StepOp op, const Instruction& from, const Function& f, Value* fi
   }
 }
 
-void append(Value& to, Value& a, const Value& b) {
-  std::string* text = a.exclusive_text();
-  if (text && b.is_text()) {
-    uint64_t bits = b.bits();
-    size_t size = kInlineText - size_t(bits >> 56);
-    charge_more(*text, size);
-    for (; size; --size, bits >>= 8) text->push_back(char(bits));
-  } else if (text) {
-    std::string_view added = b.as_string();
-    charge_more(*text, added.size());
-    text->append(added);
-  } else {
-    std::string_view head = a.as_string(), tail = b.as_string();
-    Value sum = &to == &a ? Value::of_growing(head, tail) : Value::of_text(head, tail);
-    to = std::move(sum);
-    if (&to != &a) a.reset();
-    return;
-  }
-  if (&to != &a) to = std::move(a);
-}
-
 }  // namespace scriptlang

@@ -166,6 +166,18 @@ void Machine::loop() {
   }
   SL_UNARY_STEPS(X)
 #undef X
+#define X(NAME, sign)                                     \
+  CASE(NAME) : {                                          \
+    double product = B.raw_double() * C.raw_double();     \
+    double sum = SLOT(pc[1].b).raw_double() sign product; \
+    PUT(A, product);                                      \
+    PUT(SLOT(pc[1].a), sum);                              \
+    pc += 2;                                              \
+    DISPATCH();                                           \
+  }
+  X(MUL_ADD_FLOAT, +)
+  X(MUL_SUB_FLOAT, -)
+#undef X
   CASE(FLOAT_CALL) : {
     PUT(A, pc->function(B.raw_double()));
     NEXT();
@@ -279,8 +291,8 @@ void Machine::loop() {
   }
   CASE(OP) : {
     SAVE();
-    const lower::Call& call = frame->code->calls[size_t(pc->x)];
-    fill(slots, frame->code->fills.data() + call.fill, call.fills);
+    const lower::Call& call = *pc->call;
+    fill(slots, call.rows, call.fills);
     Value *first = &SLOT(call.first), *out = first + call.arguments;
     PUT(*out, Value());
     call.run(context_, Args(first, call.arguments), out);
@@ -289,25 +301,44 @@ void Machine::loop() {
     if (&A != out) A = std::move(*out);
     NEXT();
   }
+  // What an operator gave, which leaves `result` empty.
+#define GIVEN()                                                    \
+  do {                                                             \
+    if (__builtin_expect(limits_.milliseconds > 0, 0)) check_time(); \
+    if (is_plain(A)) {                                             \
+      copy_bytes(&A, &result);                                     \
+      result.forget();                                             \
+    } else {                                                       \
+      A = std::move(result);                                       \
+    }                                                              \
+    NEXT();                                                        \
+  } while (0)
   CASE(OP_LENT) : {
     SAVE();
-    const lower::Call& call = frame->code->calls[size_t(pc->x)];
-    const Fill* rows = frame->code->fills.data() + call.fill;
+    const lower::Call& call = *pc->call;
     alignas(Value) char lent[lower::kMostLent * sizeof(Value)];  // nobody drops them
-    for (int32_t k = 0; k < call.arguments; ++k) {
-      const void* from = rows[k].constant;
-      copy_bytes(lent + size_t(k) * sizeof(Value), from ? from : slots + rows[k].from);
+    for (int32_t k = 0; k < call.arguments; k += 2) {
+      std::memcpy(lent + size_t(k) * sizeof(Value), static_cast<const void*>(call.lent + k),
+                  2 * sizeof(Value));
+    }
+    for (const Fill *row = call.rows, *end = row + call.fills; row != end; ++row) {
+      copy_bytes(lent + row->to, slots + row->from);
     }
     Value result;
     call.run(context_, Args(reinterpret_cast<Value*>(lent), call.arguments), &result);
-    if (__builtin_expect(limits_.milliseconds > 0, 0)) check_time();
-    A = std::move(result);
-    NEXT();
+    GIVEN();
   }
+  CASE(OP_LENT_ONE) : {
+    SAVE();
+    Value result;
+    pc->call->run(context_, Args(&B, 1), &result);
+    GIVEN();
+  }
+#undef GIVEN
   CASE(OP_MANY) : {
     SAVE();
-    const lower::Call& call = frame->code->calls[size_t(pc->x)];
-    fill(slots, frame->code->fills.data() + call.fill, call.fills);
+    const lower::Call& call = *pc->call;
+    fill(slots, call.rows, call.fills);
     Value *first = &SLOT(call.first), *out = first + call.arguments;
     for (int32_t k = 0; k < std::max(call.results, 1); ++k) PUT(out[k], Value());
     call.run(context_, Args(first, call.arguments), out);
@@ -414,7 +445,11 @@ leave_special : {
     spend(code->work);                                                   \
     const Fill* rows = frame->code->fills.data() + pc->x;                \
     frame = &push_frame(code);                                           \
-    pass_rows(slots, rows, pc->c, frame->slots, code->parameters.data()); \
+    if (__builtin_expect(code->in_order, 1)) {                           \
+      pass_in_order(slots, rows, pc->c, frame->slots);                   \
+    } else {                                                             \
+      pass_rows(slots, rows, pc->c, frame->slots, code->parameters.data()); \
+    }                                                                    \
     slots = reinterpret_cast<char*>(frame->slots);                       \
     pc = code->start;                                                    \
     DISPATCH();                                                          \

@@ -6,35 +6,44 @@ namespace scriptlang {
 
 namespace {
 
-Value list_of(std::vector<Value> items, const TypeRef& element) {
-  return List::make(std::move(items), element);
+// A list of what `pick` gives of each entry.
+template <class Pick>
+Value list_of(const Dict& dict, const TypeRef& element, const Pick& pick) {
+  const Dict::Entry* entry;
+  size_t cursor = 0;
+  if (!dict.next(&cursor, &entry)) return List::make({}, element);
+  Value item = pick(*entry);
+  Ref<List> list = List::with_room(size_t(dict.size()), item.tag(), element);
+  list->push(std::move(item));
+  while (dict.next(&cursor, &entry)) list->append(pick(*entry));
+  return list;
 }
 
 Value keys(const Dict& dict) {
-  std::vector<Value> items;
-  const Dict::Entry* entry;
-  for (size_t cursor = 0; dict.next(&cursor, &entry);) items.push_back(entry->key);
-  return list_of(std::move(items), dict.key_type);
+  return list_of(dict, dict.key_type, [](const Dict::Entry& e) { return e.key; });
 }
 
 Value values(const Dict& dict) {
-  std::vector<Value> items;
-  const Dict::Entry* entry;
-  for (size_t cursor = 0; dict.next(&cursor, &entry);) items.push_back(entry->value);
-  return list_of(std::move(items), dict.value_type);
+  return list_of(dict, dict.value_type, [](const Dict::Entry& e) { return e.value; });
+}
+
+// The type of a dict's items; a thread remembers the last one.
+TypeRef pair_of(const TypeRef& key, const TypeRef& value) {
+  if (!key || !value) return {};
+  static thread_local TypeRef last;
+  bool again = last && last->elements[0].get() == key.get() &&
+               last->elements[1].get() == value.get();
+  if (!again) last = Type::make(TypeKind::Tuple, {key, value});
+  return last;
 }
 
 Value items_of(const Dict& dict) {
-  std::vector<Value> items;
-  const Dict::Entry* entry;
-  for (size_t cursor = 0; dict.next(&cursor, &entry);) {
-    items.emplace_back(Tuple::make({entry->key, entry->value}));
-  }
-  TypeRef pair;
-  if (dict.key_type && dict.value_type) {
-    pair = Type::make(TypeKind::Tuple, {dict.key_type, dict.value_type});
-  }
-  return list_of(std::move(items), pair);
+  return list_of(dict, pair_of(dict.key_type, dict.value_type), [](const Dict::Entry& e) {
+    Ref<Tuple> pair = Tuple::with_room(2);
+    pair->add(e.key);
+    pair->add(e.value);
+    return Value(std::move(pair));
+  });
 }
 
 Value copy(const Dict& dict) {

@@ -72,11 +72,24 @@ int order(const Value& a, const Value& b, int depth) {
   return compare(Scalar::of(a).d, Scalar::of(b).d);
 }
 
+// Room for a few things in the stack, for more elsewhere.
+template <class T>
+class Room {
+ public:
+  explicit Room(size_t count) : far_(count > kNear ? new T[count] : nullptr) {}
+  T* data() { return far_ ? far_.get() : reinterpret_cast<T*>(near_); }
+
+ private:
+  static constexpr size_t kNear = 64;
+  std::unique_ptr<T[]> far_;
+  alignas(T) char near_[kNear * sizeof(T)];
+};
+
 // By binary merges: never trusts the order to be strict (NaN), unlike std::sort.
 template <class T, class Before>
 void merge_sort(T* items, size_t count, const Before& before) {
-  std::unique_ptr<T[]> buffer(new T[count]);
-  T *from = items, *into = buffer.get();
+  Room<T> buffer(count);
+  T *from = items, *into = buffer.data();
   for (size_t width = 1; width < count; width *= 2) {
     for (size_t begin = 0; begin < count; begin += 2 * width) {
       size_t middle = std::min(begin + width, count), end = std::min(begin + 2 * width, count);
@@ -136,18 +149,19 @@ void find_keys(const Value* first, Keyed* items, size_t count) {
 
 // A comparison may raise: then the list is as it was.
 void sort_values(Value* first, size_t count, bool reverse) {
-  std::unique_ptr<Keyed[]> items(new Keyed[count]);
-  find_keys(first, items.get(), count);
-  merge_sort(items.get(), count, [reverse](const Keyed& a, const Keyed& b) {
+  Room<Keyed> room(count);
+  Keyed* items = room.data();
+  find_keys(first, items, count);
+  merge_sort(items, count, [reverse](const Keyed& a, const Keyed& b) {
     if (a.key != b.key) return (a.key < b.key) != reverse;
     return reverse ? order(*b.value, *a.value, 0) < 0 : order(*a.value, *b.value, 0) < 0;
   });
-  std::unique_ptr<char[]> sorted(new char[count * sizeof(Value)]);  // moved as bytes
+  static_assert(sizeof(Keyed) == sizeof(Value), "values are moved to where their keys were");
   for (size_t k = 0; k < count; ++k) {
     const void* from = items[k].value;
-    std::memcpy(&sorted[k * sizeof(Value)], from, sizeof(Value));
+    std::memcpy(static_cast<void*>(items + k), from, sizeof(Value));
   }
-  std::memcpy(static_cast<void*>(first), sorted.get(), count * sizeof(Value));
+  std::memcpy(static_cast<void*>(first), items, count * sizeof(Value));
 }
 
 void sort_list(List& list, bool reverse) {

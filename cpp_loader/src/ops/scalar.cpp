@@ -277,8 +277,24 @@ SL_OP(aten_Float_Scalar) { out[0].set_double(language::to_real(args.scalar(0)));
 SL_OP(aten_Float_int) { out[0].set_double(args.number(0)); }
 SL_OP(aten_Float_bool) { out[0].set_double(args.boolean(0)); }
 
+namespace {
+// How many digits a text begins with; they are added to the number.
+size_t read_digits(std::string_view text, int64_t* number) {
+  size_t count = 0;
+  for (; count < text.size() && unsigned(text[count] - '0') < 10; ++count) {
+    *number = scalars::wrap_add(scalars::wrap_mul(*number, 10), text[count] - '0');
+  }
+  return count;
+}
+constexpr size_t kExactDigits = 15;  // of a number that a float is equal to
+}  // namespace
+
 SL_OP(aten_Int_str) {
   std::string_view text = args.string(0);
+  int64_t plain = 0;
+  if (text.size() - 1 < kExactDigits && read_digits(text, &plain) == text.size()) {
+    return out[0].set_int(plain);
+  }
   char* end = nullptr;
   errno = 0;
   long long value = std::strtoll(text.data(), &end, 10);
@@ -290,6 +306,19 @@ SL_OP(aten_Int_str) {
 }
 SL_OP(aten_Float_str) {
   std::string_view text = args.string(0);
+  if (text.size() - 1 < kExactDigits + 1) {  // decimals of numbers that are exact: one rounding
+    constexpr double kTens[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+    int64_t number = 0;
+    size_t whole = read_digits(text, &number), places = 0;
+    if (whole && whole < text.size() && text[whole] == '.') {
+      places = read_digits(text.substr(whole + 1), &number);
+      ++whole;
+    }
+    if (whole && whole + places == text.size() && whole <= kExactDigits) {
+      return out[0].set_double(double(number) / kTens[places]);
+    }
+  }
 #if defined(__cpp_lib_to_chars)
   double quick;  // of plain decimals; what is written otherwise is for strtod
   const char *first = text.data(), *last = first + text.size();

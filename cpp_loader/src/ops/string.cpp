@@ -30,7 +30,7 @@ Ref<List> string_list() { return List::make({}, string_type()); }
 struct Range {
   size_t begin, end;
 };
-Range range_of(Text text, int64_t start, int64_t end) {
+inline Range range_of(Text text, int64_t start, int64_t end) {
   int64_t size = int64_t(text.size());
   if (start < 0) start = std::max<int64_t>(0, start + size);
   if (end < 0) end = std::max<int64_t>(0, end + size + 1);
@@ -173,8 +173,15 @@ Value split_lines(Text text, bool keep) {
   return lines;
 }
 
-Value strip(Text text, Text characters, bool left, bool right) {
+Value strip(const Args& args, bool left, bool right) {
+  Text text = args.string(0), characters = args.string(1);
+  constexpr uint64_t kDefault = 0x020000'0b0c090a20;  // " \n\t\f\v" as it lies in a value
+  constexpr uint64_t kSpaces = uint64_t(1) << ' ' | uint64_t(15) << '\t';
   uint64_t low = 0;  // which of the first 64 characters go
+  if (args[1].is_text() && args[1].bits() == kDefault) {
+    low = kSpaces;
+    characters = Text();
+  }
   for (char gone : characters) low |= uint8_t(gone) < 64 ? uint64_t(1) << gone : 0;
   auto goes = [&](char c) {
     if (uint8_t(c) < 64) return (low >> c & 1) != 0;
@@ -183,6 +190,7 @@ Value strip(Text text, Text characters, bool left, bool right) {
   const char *begin = text.data(), *end = begin + text.size(), *limit = end;
   while (left && begin != end && goes(*begin)) ++begin;
   while (right && begin != end && goes(end[-1])) --end;
+  if (size_t(end - begin) == text.size()) return args[0];
   return Value::of_piece(begin, size_t(end - begin), limit);
 }
 
@@ -224,11 +232,8 @@ Value written(size_t most, const Write& write) {
     char* end = write(near);
     return Value::of_fresh(near, size_t(end - near), near + sizeof near);
   }
-  std::string text;
-  memory::ask_to_grow(text, most + kBehind);
-  text.resize(most + kBehind);
-  text.resize(size_t(write(&text[0]) - &text[0]));
-  return Value(std::move(text));
+  String* text = String::make(most + kBehind);
+  return Value::of_written(text, size_t(write(text->data()) - text->data()));
 }
 
 // The old text may be empty: then the fresh one comes between all characters.
@@ -349,6 +354,33 @@ bool any_of(Text text, F f) {
   return !all_of(text, [&](unsigned char c) { return f(c) == 0; });
 }
 
+// A text with the 26 letters from `first` on in the other case, eight at once. One that does not
+// lie in its value has eight.
+Value other_case(const Value& value, char first) {
+  auto flipped = [first](uint64_t bytes) {
+    uint64_t low = bytes & (0x7f * kEach), from = low + (0x80 - uint8_t(first)) * kEach,
+             behind = low + (0x7f - uint8_t(first + 25)) * kEach;
+    return bytes ^ ((from ^ behind) & ~bytes & (0x80 * kEach)) >> 2;
+  };
+  if (value.is_text()) {
+    Value text;
+    text.set_text(flipped(value.bits()));
+    return text;
+  }
+  Text text = value.as_string();
+  return written(text.size(), [&](char* to) {
+    const char *at = text.data(), *last = at + text.size() - 8;
+    for (char* next = to;; next += 8, at += 8) {
+      if (at > last) next -= at - last, at = last;
+      uint64_t bytes;
+      std::memcpy(&bytes, at, 8);
+      bytes = flipped(bytes);
+      std::memcpy(next, &bytes, 8);
+      if (at == last) return next + 8;
+    }
+  });
+}
+
 constexpr auto upper = [](int c) { return c - (unsigned(c - 'a') < 26u ? 32 : 0); };
 constexpr auto lower = [](int c) { return c + (unsigned(c - 'A') < 26u ? 32 : 0); };
 constexpr auto swap_case = [](int c) { return unsigned((c | 32) - 'a') < 26u ? c ^ 32 : c; };
@@ -380,15 +412,7 @@ std::string digits(int64_t value, const char* prefix, int bits) {
 }  // namespace
 
 SL_OP(aten_add_str) {
-  Text added = args.string(1);
-  std::string* text = args[0].exclusive_text();
-  if (!text) {
-    out[0] = Value::of_text(args.string(0), added);
-    return;
-  }
-  charge_growth(*text, added.size());  // a string that dies here grows
-  text->append(added);
-  out[0] = std::move(args[0]);
+  out[0].append(args[0], args[1]);  // a string that dies here grows
 }
 SL_OP(aten_len_str) { out[0].set_int(int64_t(args.string(0).size())); }
 SL_OP(aten___getitem___str) {
@@ -426,7 +450,7 @@ SL_OP(aten_slice_str) {
 // ---- searching
 
 namespace {
-Range range_at(const Args& args) {
+inline Range range_at(const Args& args) {
   return range_of(args.string(0), args.integer(2), args.integer(3));
 }
 int64_t must_find(const Args& args, bool backwards) {
@@ -434,7 +458,7 @@ int64_t must_find(const Args& args, bool backwards) {
   if (at < 0) value_error("substring not found");
   return at;
 }
-std::string_view part_of(const Args& args) {
+inline std::string_view part_of(const Args& args) {
   Range r = range_at(args);
   return args.string(0).substr(r.begin, r.end - r.begin);
 }
@@ -502,9 +526,9 @@ SL_OP(aten_join) {
     return to;
   });
 }
-SL_OP(aten_strip) { out[0] = strip(args.string(0), args.string(1), true, true); }
-SL_OP(aten_lstrip) { out[0] = strip(args.string(0), args.string(1), true, false); }
-SL_OP(aten_rstrip) { out[0] = strip(args.string(0), args.string(1), false, true); }
+SL_OP(aten_strip) { out[0] = strip(args, true, true); }
+SL_OP(aten_lstrip) { out[0] = strip(args, true, false); }
+SL_OP(aten_rstrip) { out[0] = strip(args, false, true); }
 SL_OP(aten_replace) {
   out[0] = replace(args.string(0), args.string(1), args[2], args.integer(3));
 }
@@ -535,8 +559,8 @@ SL_OP(aten_expandtabs) { out[0] = Value(expand_tabs(args.string(0), args.integer
 
 // ---- letters
 
-SL_OP(aten_upper) { out[0] = mapped(args.string(0), upper); }
-SL_OP(aten_lower) { out[0] = mapped(args.string(0), lower); }
+SL_OP(aten_upper) { out[0] = other_case(args[0], 'a'); }
+SL_OP(aten_lower) { out[0] = other_case(args[0], 'A'); }
 SL_OP(aten_swapcase) { out[0] = mapped(args.string(0), swap_case); }
 SL_OP(aten_title) { out[0] = Value(title(std::string(args.string(0)))); }
 SL_OP(aten_capitalize) {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <functional>
+#include <utility>
 
 #include "type.h"
 
@@ -62,20 +64,36 @@ Ref<Dict> Dict::make(TypeRef key, TypeRef value) {
   return dict;
 }
 
+Dict::~Dict() {
+  release();
+  memory::uncharge(charged_);
+}
+
+// Drops the entries and gives the block back.
+void Dict::release() noexcept {
+  Entry* entries = std::exchange(entries_, nullptr);
+  size_t count = std::exchange(count_, 0), buckets = size_t(mask_) + 1;
+  room_ = 0;
+  live_ = 0;
+  if (!entries) return;
+  for (size_t k = 0; k < count; ++k) entries[k].~Entry();
+  memory::give(entries, bytes_of(buckets));
+}
+
 // The bucket of a key; null when it is absent, and then `place` is where it would go.
 template <class Same>
 inline Dict::Bucket* Dict::search(uint32_t hash, const Same& same, Bucket** place) {
-  size_t mask = table_.size() - 1;
-  Bucket* free = nullptr;
-  for (size_t at = hash & mask;; at = (at + 1) & mask) {
-    Bucket& bucket = table_[at];
-    if (bucket.index == kFree) {
+  uint32_t mask = mask_;
+  Bucket *free = nullptr, *buckets = table();
+  for (uint32_t at = hash & mask;; at = (at + 1) & mask) {
+    Bucket& bucket = buckets[at];
+    if (bucket == kFree) {
       *place = free ? free : &bucket;
       return nullptr;
     }
-    if (bucket.index == kDeleted) {
+    if (bucket == kDeleted) {
       if (!free) free = &bucket;
-    } else if (bucket.hash == hash && same(entries_[size_t(bucket.index)].key)) {
+    } else if (((bucket ^ hash) & ~mask) == 0 && same(entry_of(bucket).key)) {
       return &bucket;
     }
   }
@@ -90,25 +108,29 @@ inline Dict::Bucket* Dict::bucket_of(const Value& key, uint32_t hash, Bucket** p
   if (key.is_string()) {
     return search(hash, [&](const Value& k) {
       return k.same(key) ||
-             (k.tag() == Tag::String && same_text(k.raw_string().text, key.raw_string().text));
+             (k.tag() == Tag::String && same_text(k.raw_string().text(), key.raw_string().text()));
     }, place);
   }
   return search(hash, [&](const Value& k) { return equal(k, key); }, place);
 }
 
 void Dict::rebuild(size_t buckets) {
-  std::vector<Bucket> table(buckets, {0, kFree});
-  entries_.reserve(buckets * 2 / 3 + 1);
-  entries_.erase(std::remove_if(entries_.begin(), entries_.end(),
-                                [](const Entry& e) { return !e.live(); }),
-                 entries_.end());
-  table_.swap(table);
-  for (size_t i = 0; i < entries_.size(); ++i) {
-    uint32_t hash = hash_of(entries_[i].key);
-    size_t at = hash & (buckets - 1);
-    while (table_[at].index != kFree) at = (at + 1) & (buckets - 1);
-    table_[at] = {hash, int32_t(i)};
+  Entry *old = entries_, *fresh = static_cast<Entry*>(memory::take(bytes_of(buckets)));
+  uint32_t live = 0, mask = uint32_t(buckets - 1);
+  Bucket* table = reinterpret_cast<Bucket*>(fresh + room_of(buckets));
+  std::fill_n(table, buckets, kFree);
+  for (uint32_t k = 0; k < count_; ++k) {
+    if (!old[k].live()) continue;
+    std::memcpy(static_cast<void*>(fresh + live), old + k, sizeof(Entry));  // moved as bytes
+    uint32_t hash = quick_hash(old[k].key), at = hash & mask;
+    while (table[at] != kFree) at = (at + 1) & mask;
+    table[at] = (hash & ~mask) | live++;
   }
+  if (old) memory::give(old, bytes_of(size_t(mask_) + 1));
+  entries_ = fresh;
+  count_ = live;
+  room_ = uint32_t(room_of(buckets));
+  mask_ = mask;
 }
 
 // What lies in the first bucket of its hash, as the same object or int, needs no call.
@@ -117,23 +139,22 @@ Value* Dict::look_up(const Value& key) {
                   : key.is_string() ? key.raw_string().hash.load(std::memory_order_relaxed)
                                     : 0;
   if (__builtin_expect(hash == 0 || live_ == 0, 0)) return look_further(key);
-  const Bucket& bucket = table_[hash & (table_.size() - 1)];
-  if (bucket.index == kFree) return nullptr;
-  if (bucket.index < 0 || bucket.hash != hash) return look_further(key);
-  Entry& entry = entries_[size_t(bucket.index)];
+  Bucket bucket = table()[hash & mask_];
+  if (bucket == kFree) return nullptr;
+  if (bucket == kDeleted || ((bucket ^ hash) & ~mask_)) return look_further(key);
+  Entry& entry = entry_of(bucket);
   if (!entry.key.same(key)) return look_further(key);
-  last_.store(uint32_t(bucket.index), std::memory_order_relaxed);
+  found(bucket);
   return &entry.value;
 }
 
 __attribute__((noinline)) Value* Dict::look_further(const Value& key) {
   uint32_t hash = quick_hash(key);
   if (live_ == 0) return nullptr;
-  Bucket* place;
-  Bucket* found = bucket_of(key, hash, &place);
-  if (!found) return nullptr;
-  last_.store(uint32_t(found->index), std::memory_order_relaxed);
-  return &entries_[size_t(found->index)].value;
+  Bucket *place, *bucket = bucket_of(key, hash, &place);
+  if (!bucket) return nullptr;
+  found(*bucket);
+  return &entry_of(*bucket).value;
 }
 
 void Dict::set(const Value& key, Value value) {
@@ -143,18 +164,18 @@ void Dict::set(const Value& key, Value value) {
   }
   if (Entry* last = found_last(key)) return last->value.swap(value);
   uint32_t hash = quick_hash(key);
-  Bucket *place = nullptr, *found = table_.empty() ? nullptr : bucket_of(key, hash, &place);
-  if (found) {
-    entries_[size_t(found->index)].value.swap(value);  // what was there dies last
+  Bucket *place = nullptr, *bucket = entries_ ? bucket_of(key, hash, &place) : nullptr;
+  if (bucket) {
+    entry_of(*bucket).value.swap(value);  // what was there dies last
     return;
   }
-  // entries_ counts dead ones too, and every dead entry has at most one deleted bucket: there is
+  // count_ counts dead ones too, and every dead entry has at most one deleted bucket: there is
   // always a free bucket to end a search at.
-  if ((entries_.size() + 1) * 3 > table_.size() * 2) {
+  if (count_ == room_) {
     size_t buckets = 8;
     while (size_t(live_ + 1) * 3 > buckets) buckets *= 2;
     if (live_ >= (int64_t(1) << 30)) raise(ErrorKind::MemoryError, "a dict has too many entries");
-    int64_t bytes = int64_t(buckets * (sizeof(Entry) + sizeof(Bucket)));
+    int64_t bytes = int64_t(buckets * (sizeof(Entry) + 8));
     if (bytes > charged_) {
       memory::charge(bytes - charged_);
       charged_ = bytes;
@@ -162,51 +183,24 @@ void Dict::set(const Value& key, Value value) {
     rebuild(buckets);
     bucket_of(key, hash, &place);
   }
-  entries_.push_back({key, std::move(value)});
-  *place = {hash, int32_t(entries_.size() - 1)};
-  last_.store(uint32_t(entries_.size() - 1), std::memory_order_relaxed);
+  new (entries_ + count_) Entry{key, std::move(value)};
+  *place = (hash & ~mask_) | count_;
+  last_.store(count_++, std::memory_order_relaxed);
   ++live_;
 }
 
 bool Dict::erase(const Value& key) {
   uint32_t hash = hash_of(key);
   if (live_ == 0) return false;
-  Bucket* place;
-  Bucket* found = bucket_of(key, hash, &place);
-  if (!found) return false;
-  Entry& entry = entries_[size_t(found->index)];
-  found->index = kDeleted;
+  Bucket *place, *bucket = bucket_of(key, hash, &place);
+  if (!bucket) return false;
+  Entry& entry = entry_of(*bucket);
+  *bucket = kDeleted;
   --live_;
   Value dead_key = std::move(entry.key), dead_value = std::move(entry.value);
   return true;
 }
 
-bool Dict::pop_last(Value* key, Value* value) {
-  for (size_t i = entries_.size(); i-- > 0;) {
-    if (!entries_[i].live()) continue;
-    *key = entries_[i].key;
-    *value = entries_[i].value;
-    return erase(*key);
-  }
-  return false;
-}
-
-void Dict::clear() {
-  std::vector<Entry> dead = std::move(entries_);
-  entries_.clear();
-  table_.clear();
-  live_ = 0;
-}
-
-bool Dict::next(size_t* cursor, const Entry** entry) const {
-  while (*cursor < entries_.size()) {
-    const Entry& candidate = entries_[(*cursor)++];
-    if (candidate.live()) {
-      *entry = &candidate;
-      return true;
-    }
-  }
-  return false;
-}
+void Dict::clear() { release(); }
 
 }  // namespace scriptlang

@@ -18,7 +18,7 @@ struct Dict : Counted {
   Dict() = default;
   Dict(const Dict&) = delete;
   Dict& operator=(const Dict&) = delete;
-  ~Dict() { memory::uncharge(charged_); }
+  ~Dict();
 
   int64_t size() const { return live_; }
   // Null when absent; valid until the next change. What was found last is found at once.
@@ -33,32 +33,44 @@ struct Dict : Counted {
     return last ? &last->value : nullptr;
   }
   bool erase(const Value& key);
-  bool pop_last(Value* key, Value* value);
   void clear();
   // Live entries in insertion order, by a cursor that starts at 0; false at the end.
-  bool next(size_t* cursor, const Entry** entry) const;
+  bool next(size_t* cursor, const Entry** entry) const {
+    while (*cursor < count_) {
+      *entry = entries_ + (*cursor)++;
+      if ((*entry)->live()) return true;
+    }
+    return false;
+  }
 
  private:
-  struct Bucket {
-    uint32_t hash;
-    int32_t index;  // into entries_, or kFree, or kDeleted
-  };
-  static constexpr int32_t kFree = -1, kDeleted = -2;
+  // Where an entry is, in the lowest bits, as many as the number of buckets has; above them lie
+  // those of the hash. There are fewer entries than buckets, by two at least.
+  using Bucket = uint32_t;
+  static constexpr Bucket kFree = ~Bucket(0), kDeleted = kFree - 1;
   Value* look_up(const Value& key);
   Value* look_further(const Value& key);
   Entry* found_last(const Value& key) {
     uint32_t at = last_.load(std::memory_order_relaxed);
-    bool same = (key.is_int() || key.is_string()) && at < entries_.size() &&
-                entries_[at].key.same(key);
+    bool same = (key.is_int() || key.is_string()) && at < count_ && entries_[at].key.same(key);
     return same ? &entries_[at] : nullptr;
   }
+  static constexpr size_t room_of(size_t buckets) { return buckets * 2 / 3; }
+  static constexpr size_t bytes_of(size_t buckets) {
+    return room_of(buckets) * sizeof(Entry) + buckets * sizeof(Bucket);
+  }
+  Bucket* table() const { return reinterpret_cast<Bucket*>(entries_ + room_); }
+  Entry& entry_of(Bucket bucket) const { return entries_[bucket & mask_]; }
+  void found(Bucket bucket) { last_.store(bucket & mask_, std::memory_order_relaxed); }
   template <class Same>
   Bucket* search(uint32_t hash, const Same& same, Bucket** place);
   Bucket* bucket_of(const Value& key, uint32_t hash, Bucket** place);
   void rebuild(size_t buckets);
+  void release() noexcept;
 
-  std::vector<Entry> entries_;  // those that were taken out have no key
-  std::vector<Bucket> table_;   // a power of two; never full
+  Entry* entries_ = nullptr;  // one block with the table: those that were taken out have no key
+  uint32_t count_ = 0, room_ = 0;  // of entries
+  uint32_t mask_ = 0;              // the number of buckets, a power of two, less one
   std::atomic<uint32_t> last_{0};  // what was found or set last, if it is there; any thread reads
   int64_t live_ = 0;
   int64_t charged_ = 0;  // bytes counted against the memory limit

@@ -9,7 +9,8 @@ namespace scriptlang {
 
 namespace {
 
-constexpr size_t kSmallestRoom = 128;  // bytes: the largest of the small blocks
+constexpr size_t kLargestSmall = memory::quick::kSmallStep * (memory::quick::kSmallClasses - 1);
+constexpr size_t kPushedRoom = 128;  // bytes that a list has at least when it begins to grow
 
 List::Kind kind_of(Tag tag) {
   switch (tag) {
@@ -23,7 +24,7 @@ List::Kind kind_of(Tag tag) {
 void* take_room(size_t bytes) {
   memory::quick::charge(int64_t(bytes));
   try {
-    return bytes <= kSmallestRoom ? memory::quick::take_small(bytes) : memory::take(bytes);
+    return bytes <= kLargestSmall ? memory::quick::take_small(bytes) : memory::take(bytes);
   } catch (...) {
     memory::quick::uncharge(int64_t(bytes));
     throw;
@@ -32,7 +33,7 @@ void* take_room(size_t bytes) {
 
 void give_room(void* room, size_t bytes) noexcept {
   if (!room) return;
-  if (bytes <= kSmallestRoom) {
+  if (bytes <= kLargestSmall) {
     memory::quick::give_small(room, bytes);
   } else {
     memory::give(room, bytes);
@@ -43,11 +44,16 @@ void give_room(void* room, size_t bytes) noexcept {
 }  // namespace
 
 Ref<List> List::make(std::vector<Value> items, TypeRef element) {
-  Ref<List> list = List::make(nullptr, 0, std::move(element));
-  if (items.empty()) return list;
-  list->kind_ = kind_of(items[0].tag());
-  list->reserve(items.size());
+  Tag kind = items.empty() ? Tag::None : items[0].tag();
+  Ref<List> list = with_room(items.size(), kind, std::move(element));
   for (Value& item : items) list->push(std::move(item));
+  return list;
+}
+
+Ref<List> List::with_room(size_t count, Tag kind, TypeRef element) {
+  Ref<List> list = List::make(nullptr, 0, std::move(element));
+  list->kind_ = kind_of(kind);
+  list->reserve(count);
   return list;
 }
 
@@ -126,7 +132,7 @@ Value List::take(size_t at) {
 void List::push(Value value) {
   if (!is_own()) value.publish();
   adapt(kind_of(value.tag()));
-  if ((size_ + 1) * width() > bytes_) grow(size_ + 1);
+  if ((size_ + 1) * width() > bytes_) grow(size_ + 1, kPushedRoom);
   put(size_, std::move(value));
   ++size_;
 }
@@ -206,7 +212,7 @@ void List::adapt(Kind kind) {
 }
 
 void List::become_values() {
-  size_t bytes = std::max(size_ * sizeof(Value), kSmallestRoom);
+  size_t bytes = size_ * sizeof(Value);
   Value* fresh = static_cast<Value*>(take_room(bytes));
   for (size_t k = 0; k < size_; ++k) new (fresh + k) Value(get(k));
   give_room(data_, bytes_);
@@ -217,12 +223,13 @@ void List::become_values() {
 
 // Room for `count` elements, and for as many again as there are, so that pushing costs little.
 // Counted before it is taken; the list stays as it was when there is none.
-void List::grow(size_t count) {
+void List::grow(size_t count, size_t least) {
   size_t each = width();
   if (count > (size_t(1) << 58) / each) {
     raise(ErrorKind::MemoryError, "a list of ", count, " elements");
   }
-  size_t bytes = std::max(count * each, kSmallestRoom);
+  constexpr size_t kStep = memory::quick::kSmallStep;
+  size_t bytes = (std::max(count * each, least) + kStep - 1) / kStep * kStep;
   if (size_ && bytes < bytes_ * 2) bytes = bytes_ * 2;
   void* fresh = take_room(bytes);
   if (size_) std::memcpy(fresh, data_, size_ * each);  // Values may be moved as bytes

@@ -33,6 +33,8 @@ struct List : Counted {
 
   static Ref<List> make(std::vector<Value> items = {}, TypeRef element = {});
   static Ref<List> make(const int64_t* ints, size_t count, TypeRef element);
+  // Empty, with room for so many values of a kind.
+  static Ref<List> with_room(size_t count, Tag kind, TypeRef element);
   static Ref<List> like(const List& other);  // empty, of the same kind and element type
   List() = default;
   List(const List&) = delete;
@@ -115,7 +117,7 @@ struct List : Counted {
   void adapt(Kind kind);
   void become_values();
   void put(size_t at, Value&& value) noexcept;  // where nothing is, of the list's kind
-  void grow(size_t count);
+  void grow(size_t count, size_t least = 0);
   void release() noexcept;
 
   Kind kind_ = Kind::Values;

@@ -2,11 +2,9 @@
 // thread a moment ago, is given again: programs that cut texts into words, or make keys, make the
 // same ones over and over.
 #include <charconv>
-#include <functional>
 #include <memory>
 
 #include "kernels/thread.h"
-#include "ops/scratch.h"
 #include "small_blocks.h"
 #include "value.h"
 
@@ -55,6 +53,23 @@ struct Packed {
   }
 };
 
+// Of a text of 16 bytes or more: so many at once, the last ones perhaps twice.
+uint32_t hash_of_long(std::string_view text) {
+  const char *at = text.data(), *last = at + text.size() - 16;
+  uint64_t sum = text.size();
+  auto add = [&](const char* from) {
+    uint64_t low, high;
+    std::memcpy(&low, from, 8);
+    std::memcpy(&high, from + 8, 8);
+    using Product = unsigned __int128;
+    Product both = Product(low ^ 0x9e3779b97f4a7c15ull ^ sum) * (high ^ 0xd6e8feb86659fd93ull);
+    sum = uint64_t(both) ^ uint64_t(both >> 64);
+  };
+  for (; at < last; at += 16) add(at);
+  add(last);
+  return uint32_t(sum ^ sum >> 32) | 1;
+}
+
 // The short strings that a thread made last, by their hash. A reference is held to each.
 struct Recent {
   static constexpr size_t kPlaces = 1024;
@@ -66,10 +81,7 @@ struct Recent {
     for (Place& place : places) drop(place.string);
   }
   static void drop(String* string) noexcept {
-    if (!string || !string->let_go()) return;
-    memory::quick::uncharge(charged_bytes(string->text.size()));
-    string->~String();
-    memory::quick::give_small(string, sizeof(String));
+    if (string && string->let_go()) String::destroy(string);
   }
 };
 SL_THREAD_WORD Recent* recent = nullptr;
@@ -88,20 +100,22 @@ __attribute__((noinline, cold)) Recent* start_recent() {
   return recent = owner.gone ? nullptr : owner.strings.get();
 }
 
-String* make_string(std::string_view text, uint32_t hash) {
-  memory::quick::charge(charged_bytes(text.size()));
-  String* made = ::new (memory::quick::take_small(sizeof(String))) String(text.data(), text.size());
-  made->make_own(memory::quick::runs_now);
-  made->hash.store(hash, std::memory_order_relaxed);
+constexpr size_t kLargestSmall = memory::quick::kSmallStep * (memory::quick::kSmallClasses - 1);
+
+String* make_string(std::string_view text) {
+  String* made = String::make(text.size());
+  std::memcpy(made->data(), text.data(), text.size());
   return made;
 }
 
 // Words by value: a pair that goes through memory is read as one there, which waits for both.
 __attribute__((noinline)) String* fresh_string(uint64_t low, uint64_t high, uint32_t hash) {
-  char bytes[16];
-  std::memcpy(bytes, &low, 8);
-  std::memcpy(bytes + 8, &high, 8);
-  return make_string({bytes, size_t(high >> 56)}, hash);
+  String* made = String::make(size_t(high >> 56));
+  high &= (uint64_t(1) << 56) - 1;
+  std::memcpy(made->data(), &low, 8);
+  std::memcpy(made->data() + 8, &high, 8);
+  made->hash.store(hash, std::memory_order_relaxed);
+  return made;
 }
 
 __attribute__((noinline)) String* keep_fresh(uint64_t low, uint64_t high, uint32_t hash,
@@ -130,27 +144,50 @@ inline String* short_string(Packed text) {
 
 }  // namespace
 
-Value::Value(std::string v) : Value() {
-  if (v.size() <= kShortText) {
-    *this = of_text(v);
-    return;
-  }
-  memory::charge(charged_bytes(v.size()));
-  String* s = new String;
-  s->make_own();
-  s->text = std::move(v);
-  counted_ = s;
-  tag_ = Tag::String;
+String* String::take(size_t room) {
+  constexpr size_t kStep = memory::quick::kSmallStep;
+  size_t bytes = (sizeof(String) + room + kStep) / kStep * kStep;  // and a 0
+  void* block = bytes <= kLargestSmall ? memory::quick::take_small(bytes) : memory::take(bytes);
+  String* made = ::new (block) String;
+  made->room = bytes - sizeof(String) - 1;
+  return made;
 }
 
+String* String::make(size_t size) {
+  memory::quick::charge(charged_bytes(size));
+  String* made;
+  try {
+    made = take(size);
+  } catch (...) {
+    memory::quick::uncharge(charged_bytes(size));
+    throw;
+  }
+  made->make_own(memory::quick::runs_now);
+  made->resize(size);
+  return made;
+}
+
+void String::give() noexcept {
+  size_t bytes = sizeof(String) + room + 1;
+  if (bytes <= kLargestSmall) {
+    memory::quick::give_small(this, bytes);
+  } else {
+    memory::give(this, bytes);
+  }
+}
+
+void String::destroy(String* string) noexcept {
+  memory::quick::uncharge(charged_bytes(string->size));
+  string->give();
+}
+
+Value::Value(std::string v) : Value(of_text(v)) {}
+
 Value Value::of_text(std::string_view text) {
-  if (text.size() > kShortText) return Value(std::string(text));
+  if (text.size() > kShortText) return Value(make_string(text));
   Packed packed(text);
   if (text.size() <= kInlineText) return of_bytes(packed.low, text.size());
-  Value value;
-  value.counted_ = short_string(packed);
-  value.tag_ = Tag::String;
-  return value;
+  return Value(short_string(packed));
 }
 
 Value Value::of_text(std::string_view head, std::string_view tail) {
@@ -158,25 +195,89 @@ Value Value::of_text(std::string_view head, std::string_view tail) {
   if (size <= kShortText) {
     Packed both(head);
     both.append(Packed(tail));
-    if (size <= kInlineText) return of_bytes(both.low, size);
-    Value value;
-    value.counted_ = short_string(both);
-    value.tag_ = Tag::String;
-    return value;
+    return size <= kInlineText ? of_bytes(both.low, size) : Value(short_string(both));
   }
-  std::string text;
-  memory::ask_to_grow(text, size);
-  text.reserve(size);
-  text.append(head).append(tail);
-  return Value(std::move(text));
+  String* sum = String::make(size);
+  std::memcpy(sum->data(), head.data(), head.size());
+  std::memcpy(sum->data() + head.size(), tail.data(), tail.size());
+  return Value(sum);
+}
+
+Value Value::of_written(String* string, size_t size) noexcept {
+  memory::quick::uncharge(charged_bytes(string->size) - charged_bytes(size));
+  string->resize(size);
+  if (size > kInlineText) return Value(string);
+  Value text = of_bytes(Packed(string->text()).low, size);
+  String::destroy(string);
+  return text;
+}
+
+// Where the bytes go that a string which nobody else holds gets, in front of its text or behind it;
+// there eight may be written. Where there is no room the string moves.
+inline char* Value::grown(size_t more, bool in_front) {
+  String* string = static_cast<String*>(counted_);
+  size_t before = string->size, after = before + more;
+  memory::quick::charge(charged_bytes(after) - charged_bytes(before));
+  if (__builtin_expect(after + 8 > string->room, 0)) return moved(more, in_front);
+  if (in_front) std::memmove(string->data() + more, string->data(), before);
+  string->resize(after);
+  string->hash.store(0, std::memory_order_relaxed);
+  return string->data() + (in_front ? 0 : before);
+}
+
+__attribute__((noinline)) char* Value::moved(size_t more, bool in_front) {
+  String *old = static_cast<String*>(counted_), *string;
+  size_t before = old->size, after = before + more;
+  try {
+    string = String::take(std::max(old->room * 2, after + 8));
+  } catch (...) {
+    memory::quick::uncharge(charged_bytes(after) - charged_bytes(before));
+    throw;
+  }
+  string->refs.store(old->refs.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  std::memcpy(string->data() + (in_front ? more : 0), old->data(), before);
+  string->resize(after);
+  old->give();
+  counted_ = string;
+  return string->data() + (in_front ? 0 : before);
+}
+
+void Value::append(Value& head, const Value& tail) {
+  if (head.grows()) {
+    std::string_view added = tail.as_string();
+    char* to = head.grown(added.size(), false);
+    if (tail.is_text()) {
+      std::memcpy(to, &tail.bits_, 8);  // with a 0 behind it
+    } else {
+      std::memcpy(to, added.data(), added.size());
+    }
+    if (this != &head) *this = std::move(head);
+    return;
+  }
+  std::string_view front = head.as_string(), back = tail.as_string();
+  Value sum = this == &head ? of_growing(front, back) : of_text(front, back);
+  *this = std::move(sum);
+  if (this != &head) head.reset();
+}
+
+void Value::prepend(const Value& head, Value& tail) {
+  std::string_view front = head.as_string();
+  if (tail.grows()) {
+    std::memcpy(tail.grown(front.size(), true), front.data(), front.size());
+    if (this != &tail) *this = std::move(tail);
+    return;
+  }
+  Value sum = of_text(front, tail.as_string());
+  tail.reset();
+  *this = std::move(sum);
 }
 
 // Eight digits at once, in pieces of four, two and one; zeros in front go.
 uint64_t Value::short_digits(int64_t number) noexcept {
   constexpr int64_t kMost = 9999999, kLeast = -999999;
   if (number < kLeast || number > kMost) return 0;
+  if (uint64_t(number) < 10) return uint64_t('0' + number) | uint64_t(kInlineText - 1) << 56;
   uint64_t n = uint64_t(number < 0 ? -number : number);
-  if (n == 0) return '0' | uint64_t(kInlineText - 1) << 56;
   uint64_t fours = n / 10000 | (n % 10000) << 32;
   uint64_t hundreds = (fours * 10486) >> 20 & 0x0000007f0000007full;
   uint64_t twos = hundreds | (fours - hundreds * 100) << 16;
@@ -193,19 +294,13 @@ Value Value::of_growing(std::string_view head, std::string_view tail) {
   if (size > kShortText) return of_text(head, tail);
   Packed both(head);
   both.append(Packed(tail));
-  if (size <= kInlineText) return of_bytes(both.low, size);
-  Value value;
-  value.counted_ = fresh_string(both.low, both.high, 0);
-  value.tag_ = Tag::String;
-  return value;
+  return size <= kInlineText ? of_bytes(both.low, size)
+                             : Value(fresh_string(both.low, both.high, 0));
 }
 
 Value Value::of_fresh(const char* begin, size_t size, const char* limit) {
   if (size <= kInlineText || size > kShortText) return of_piece(begin, size, limit);
-  Value value;
-  value.counted_ = make_string({begin, size}, 0);
-  value.tag_ = Tag::String;
-  return value;
+  return Value(make_string({begin, size}));
 }
 
 Value Value::of_digits(int64_t number) {
@@ -221,11 +316,11 @@ Value Value::of_digits(int64_t number) {
 
 uint32_t make_hash(const String& string) {
   uint32_t hash;
-  if (string.text.size() <= kShortText) {
-    hash = Packed(string.text).hash();
+  std::string_view text = string.text();
+  if (text.size() <= kShortText) {
+    hash = Packed(text).hash();
   } else {
-    uint64_t full = std::hash<std::string>()(string.text);
-    hash = uint32_t(full ^ (full >> 32)) | 1;
+    hash = hash_of_long(text);
   }
   string.hash.store(hash, std::memory_order_relaxed);
   return hash;

@@ -264,6 +264,21 @@ size_t write_float(char* to, double v) {
     *end++ = '.';
     return size_t(end - to);
   }
+  // A number of few places in base two has as many in base ten.
+  double scaled = std::fabs(v) * 1024;
+  if (scaled < 1e9 && double(int64_t(scaled)) == scaled) {
+    int64_t number = int64_t(scaled), rest = number & 1023;
+    int places = 10 - __builtin_ctzll(uint64_t(rest));
+    rest >>= 10 - places;
+    for (int k = 0; k < places; ++k) rest *= 5;
+    char* at = to;
+    *at = '-';
+    at += v < 0;
+    at = std::to_chars(at, to + kFloatText, number >> 10).ptr;
+    *at++ = '.';
+    for (int k = places; k-- > 0; rest /= 10) at[k] = char('0' + rest % 10);
+    return size_t(at + places - to);
+  }
   if (std::isnan(v)) return size_t(snprintf(to, kFloatText, "nan"));  // its sign means nothing
 #if defined(__cpp_lib_to_chars)
   return size_t(std::to_chars(to, to + kFloatText, v, std::chars_format::general, 17).ptr - to);

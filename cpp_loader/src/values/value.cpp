@@ -85,13 +85,7 @@ constexpr int64_t kObjectBytes = 256;  // an estimate: slots are few
 void destroy_now(Tag tag, Counted* object) noexcept {
   switch (tag) {
     case Tag::Complex: delete static_cast<ComplexBox*>(object); break;
-    case Tag::String: {
-      String* s = static_cast<String*>(object);
-      memory::quick::uncharge(charged_bytes(s->text.size()));
-      s->~String();
-      memory::quick::give_small(s, sizeof(String));
-      break;
-    }
+    case Tag::String: String::destroy(static_cast<String*>(object)); break;
     case Tag::List: {
       List* list = static_cast<List*>(object);
       list->~List();
@@ -148,7 +142,7 @@ void Value::destroy_payload() noexcept {
   if (tag_ == Tag::Tensor) {
     tensor_.impl()->destroy();
   } else if (tag_ == Tag::String) {
-    destroy_now(Tag::String, counted_);  // holds nothing else
+    String::destroy(static_cast<String*>(counted_));  // holds nothing else
   } else {
     Tag highest = tag_ == Tag::Tuple ? highest_tag(raw_tuple()) : Tag::Future;
     if (highest < Tag::Tensor) {

@@ -158,11 +158,29 @@ using ClassRef = Ref<ClassType>;
 struct ComplexBox : Counted {
   std::complex<double> value;
 };
+// A string and its text, which is UTF-8 and which a 0 follows, are one block.
 struct String : Counted {
-  String() = default;
-  String(const char* from, size_t size) : text(from, size) {}
-  std::string text;  // UTF-8
   mutable std::atomic<uint32_t> hash{0};  // of the text; 0 before somebody asked
+  size_t size = 0;
+  size_t room = 0;  // for bytes of text
+  char* data() noexcept { return reinterpret_cast<char*>(this + 1); }
+  std::string_view text() const noexcept {
+    return {reinterpret_cast<const char*>(this + 1), size};
+  }
+  // Charged, a running program's own where one runs, of so many bytes that have to be written.
+  static String* make(size_t size);
+  static void destroy(String* string) noexcept;
+
+ private:
+  friend class Value;
+  String() = default;
+  ~String() = default;
+  static String* take(size_t room);
+  void give() noexcept;
+  void resize(size_t fresh) noexcept {  // within its room; charged before
+    size = fresh;
+    data()[fresh] = 0;
+  }
 };
 uint32_t make_hash(const String& string);
 inline uint32_t hash_of(const String& string) {  // never 0
@@ -172,15 +190,10 @@ inline uint32_t hash_of(const String& string) {  // never 0
 
 // Texts of so many bytes lie in a Value, and only these.
 constexpr size_t kInlineText = 7;
-// Texts of so many bytes need no memory besides their String. Whoever makes a string charges
-// charged_bytes(), whoever changes one the difference.
+// Texts of so many bytes count as nothing besides their String: see charged_bytes().
 constexpr size_t kShortText = 15;
 constexpr int64_t charged_bytes(size_t size) {
-  return int64_t(sizeof(String) + (size > kShortText ? size : 0));
-}
-
-inline void charge_growth(const std::string& text, size_t added) {
-  memory::charge(charged_bytes(text.size() + added) - charged_bytes(text.size()));
+  return 48 + int64_t(size > kShortText ? size : 0);
 }
 
 // The bytes of a short text as two words, which tell texts of one size apart.
@@ -251,6 +264,8 @@ class Value {
   // A text of which there may be none yet: where it does not lie in its value it is a string of its
   // own. The bytes up to `limit` may be read.
   static Value of_fresh(const char* begin, size_t size, const char* limit);
+  // A string that was made to be written to, of which so many bytes are its text.
+  static Value of_written(String* string, size_t size) noexcept;
   static Value of_digits(int64_t number);                              // its text
   // The payload of a value that the digits lie in; 0 where they do not.
   static uint64_t short_digits(int64_t number) noexcept;
@@ -336,7 +351,7 @@ class Value {
     if (tag_ == Tag::Text) {
       return {reinterpret_cast<const char*>(&bits_), kInlineText - size_t(bits_ >> 56)};
     }
-    return want(Tag::String), std::string_view(static_cast<String*>(counted_)->text);
+    return want(Tag::String), static_cast<String*>(counted_)->text();
   }
   std::string_view as_string() const&& = delete;
   const Tensor& as_tensor() const { return want(Tag::Tensor), tensor_; }
@@ -358,13 +373,9 @@ class Value {
     return t;
   }
 
-  // The text of a string that nobody else holds, to be made longer; null for others. See
-  // charged_bytes.
-  std::string* exclusive_text() const noexcept {
-    if (tag_ != Tag::String || !counted_->alone()) return nullptr;
-    static_cast<String*>(counted_)->hash.store(0, std::memory_order_relaxed);
-    return &static_cast<String*>(counted_)->text;
-  }
+  // Becomes head + tail, and one of both None: where nobody else holds it, it grows where it is.
+  void append(Value& head, const Value& tail);
+  void prepend(const Value& head, Value& tail);
 
   // Lets other threads have it, and all that it holds.
   void publish() const {
@@ -385,7 +396,7 @@ class Value {
   const double* if_double() const noexcept { return tag_ == Tag::Double ? &double_ : nullptr; }
   // Of a string that does not lie in the value.
   const String& raw_string() const noexcept { return *static_cast<String*>(counted_); }
-  void forget() noexcept { tag_ = Tag::None; }  // of a value that is not counted
+  void forget() noexcept { tag_ = Tag::None; }  // not counted, or copied as bytes
   double raw_double() const noexcept { return double_; }
   bool raw_bool() const noexcept { return bits_ != 0; }
   void set_int(int64_t v) noexcept {
@@ -410,6 +421,10 @@ class Value {
   }
 
  private:
+  explicit Value(String* string) noexcept : tag_(Tag::String) { counted_ = string; }
+  bool grows() const noexcept { return tag_ == Tag::String && counted_->alone(); }
+  char* grown(size_t more, bool in_front);
+  char* moved(size_t more, bool in_front);
   bool counted() const noexcept { return tag_ >= kFirstCounted; }
   void drop() noexcept {
     if (counted() && counted_->let_go()) destroy_payload();
