@@ -115,6 +115,21 @@ def resample(array: np.ndarray, axis: int, at: np.ndarray, weights: np.ndarray) 
     return np.moveaxis(np.broadcast_to(total, (*moved.shape[:-1], len(at))), -1, axis)
 
 
+def resample_bytes(array: np.ndarray, axis: int, at: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The same for bytes, as PyTorch computes it: weights are integers of 15 bits, every dimension
+    is rounded to bytes."""
+    weights = weights.copy()
+    for k in range(at.shape[1] - 1, 0, -1):          # taps that were moved onto the edge are one
+        same = at[:, k] == at[:, k - 1]
+        weights[same, k - 1] += weights[same, k]
+        weights[same, k] = 0
+    most = float(weights.max())
+    bits = next((b for b in range(22) if int(0.5 + most * (2 << b)) >= 1 << 15), 22)
+    whole = np.trunc(weights * (1 << bits) + np.copysign(0.5, weights))
+    total = resample(array.astype(np.int64), axis, at, whole) + (1 << bits - 1)
+    return np.clip(total >> bits, 0, 255).astype(array.dtype)
+
+
 def interpolate(mode: str, dims: int):
     def run(self, output_size, align, factors):
         if len(self._size) != dims + 2:
@@ -130,17 +145,16 @@ def interpolate(mode: str, dims: int):
         factors = factors or [None] * dims
         array = self._array
         wide = array.astype(np.float32) if self.dtype.itemsize == 2 else array
-        real = np.float64 if self.dtype is dtypes.float64 else np.float32
-        for d in range(dims):
+        bytes_ = self.dtype.kind == "u" and not mode.startswith("nearest")
+        if bytes_ and dims != 2:
+            raise RuntimeError('"compute_indices_weights_linear" not implemented for \'Byte\'')
+        real = np.float64 if bytes_ or self.dtype is dtypes.float64 else np.float32
+        for d in reversed(range(dims)) if bytes_ else range(dims):
             at, weights = MODES[mode](self._size[2 + d], output_size[d], align, factors[d], real)
             if mode.startswith("nearest"):
                 wide = np.take(wide, at[:, 0], axis=2 + d)
-            elif self.dtype.kind == "u":
-                wide = resample(wide.astype(np.float64), 2 + d, at, weights)
             else:
-                wide = resample(wide, 2 + d, at, weights)
-        if self.dtype.kind == "u" and not mode.startswith("nearest"):
-            wide = np.clip(np.rint(wide), 0, 255)
+                wide = (resample_bytes if bytes_ else resample)(wide, 2 + d, at, weights)
         return Tensor._wrap(in_format_of(wide.astype(self.dtype.numpy), self))
 
     return run

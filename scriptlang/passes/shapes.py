@@ -342,8 +342,8 @@ class Propagation:
     def by_rule(self, rule: Rule, call: Call, node: Node) -> list[Fact] | None:
         try:
             result = rule.run(call)
-        except Unknown:
-            result = None
+        except (Unknown, ArithmeticError, LookupError, TypeError, ValueError):
+            result = None                            # sizes that no kernel takes
         count = len(node.outputs)
         results = list(result) if isinstance(result, Several) else [result] * min(count, 1)
         if result is None:

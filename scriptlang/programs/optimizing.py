@@ -26,7 +26,11 @@ def optimize(module: ScriptModule, methods: Iterable[str] = ("forward",)) -> Scr
                         "with scriptlang.script, or load it with scriptlang.load, first")
     if is_training(module):
         raise RuntimeError("optimize takes a module in eval mode; call .eval() on it first")
-    fast = freeze(module, [name for name in methods if name != "forward"])
+    hooked = module._object_.type
+    fast = freeze(module, [name for name in (*methods, *hooked.pre_hooks, *hooked.hooks)
+                           if name != "forward"])
+    fast._type.pre_hooks.extend(hooked.pre_hooks)
+    fast._type.hooks.extend(hooked.hooks)
     speed.optimize_all(fast._type.methods.values())
     return fast
 

@@ -49,6 +49,14 @@ def samples():
                 yield call("grid_sampler", image.astype("float16"), grid[:, :1].astype("float16"),
                            mode, padding, align)
 
+    # Bytes: weights are integers, rows are rounded before columns are summed.
+    pixels = A.integers(0, 256, 1, 2, 11, 30, dtype="uint8")
+    for size in ([6, 13], [15, 37], [1, 5]):
+        for name in ("upsample_bilinear2d", "upsample_bicubic2d", "_upsample_bilinear2d_aa",
+                     "_upsample_bicubic2d_aa"):
+            for align in (False, True):
+                yield call(name, pixels, size, align)
+
 
 SAMPLES = list(samples())
 test_recorded, test_pytorch = both_tests("resize", SAMPLES)

@@ -372,6 +372,50 @@ def test_an_optimised_module_is_a_copy_of_a_frozen_one_too():
     compare(fast(*inputs), expected)
 
 
+class Branching(scriptlang.nn.Module):
+    """A branch has a convolution of what is no image."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = scriptlang.nn.Linear(3, 3)
+        self.flat = scriptlang.nn.Parameter(scriptlang.nn.Linear(3, 2).weight.detach())
+
+    def forward(self, x: scriptlang.Tensor, strange: bool = False) -> scriptlang.Tensor:
+        if strange:
+            return scriptlang.nn.functional.conv2d(self.flat, self.flat)
+        return self.inner(x)
+
+
+def doubled(self, input: tuple[scriptlang.Tensor]) -> tuple[scriptlang.Tensor]:
+    return (input[0] * 2,)
+
+
+def summed(self, input: tuple[scriptlang.Tensor], output: scriptlang.Tensor) -> scriptlang.Tensor:
+    return output + input[0]
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_hooks_of_an_optimised_module_run(name, tmp_path):
+    module = scriptlang.nn.Sequential(scriptlang.nn.Linear(3, 3))
+    module.register_forward_pre_hook(doubled)
+    module.register_forward_hook(summed)
+    plain = scriptlang.script(module.eval(), engine=name)
+    fast = scriptlang.optimize(plain)
+    x = tensor(2, 3)
+    compare(fast(x), plain(x))
+    fast.save(tmp_path / "fast.pt")
+    compare(scriptlang.load(tmp_path / "fast.pt", engine=name)(x), plain(x))
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_a_call_that_no_kernel_takes_raises_where_it_is_reached(name):
+    fast = scriptlang.optimize(scriptlang.script(Branching().eval(), engine=name))
+    x = tensor(2, 3)
+    assert fast(x).shape == (2, 3)
+    with pytest.raises(RuntimeError, match="3D .* or 4D .* input to conv2d"):
+        fast(x, True)
+
+
 HEADS = """graph(%x : Tensor, %q : Tensor, %k : Tensor, %v : Tensor, %b : Tensor, %none : NoneType):
   %zero : int = prim::Constant[value=0]()
   %one : int = prim::Constant[value=1]()

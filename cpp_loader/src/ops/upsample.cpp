@@ -10,6 +10,7 @@
 #include "pointwise.h"
 #include "row_kernels.h"
 #include "scratch.h"
+#include "upsample_taps.h"
 #include "view.h"
 
 namespace scriptlang {
@@ -17,15 +18,6 @@ namespace scriptlang {
 namespace {
 
 enum class Filter { kNearest, kNearestExact, kLinear, kCubic };
-
-// The taps of one dimension: element i reads count[i] inputs from first[i] on, with weights that
-// start at weights[i * width]. Taps that leave the input have been clamped onto its edge.
-struct Taps {
-  int64_t width = 1;
-  std::vector<int64_t> places;  // [out][width]
-  std::vector<double> weights;  // [out][width]
-  std::vector<int64_t> count;   // [out]
-};
 
 // PyTorch computes positions in the type of the elements: float32 but for float64 inputs.
 template <class T>
@@ -154,6 +146,9 @@ Taps smooth_taps(Filter filter, bool lanczos, int64_t in, int64_t out, bool alig
 // ---- one dimension after the other: [outer][in][inner] to [outer][out][inner]
 
 template <class T>
+void resize_rows(const Taps& taps, int64_t outer, int64_t in, int64_t out, const T* x, T* y);
+
+template <class T>
 void resize(const Taps& taps, int64_t outer, int64_t in, int64_t out, int64_t inner, const T* x,
             T* y) {
   if (inner == 1) return resize_rows(taps, outer, in, out, x, y);
@@ -212,50 +207,20 @@ void resize_rows(const Taps& taps, int64_t outer, int64_t in, int64_t out, const
   });
 }
 
-// ---- images of float32, halves and bytes: rows, then columns, of some rows of one plane at a time
+// ---- images of float32 and halves: rows, then columns, of some rows of one plane at a time
 
-// Taps as the kernels read them.
-struct FloatTaps {
-  explicit FloatTaps(const Taps& taps)
-      : width(taps.width), place(taps.places.begin(), taps.places.end()),
-        count(taps.count.begin(), taps.count.end()),
-        weight(taps.weights.begin(), taps.weights.end()) {}
-
-  // The inputs of outputs [first, last).
-  std::pair<int64_t, int64_t> inputs(int64_t first, int64_t last) const {
-    int32_t least = INT32_MAX, most = 0;
-    for (int64_t i = first; i < last; ++i) {
-      for (int32_t k = 0; k < count[size_t(i)]; ++k) {
-        least = std::min(least, place[size_t(i * width + k)]);
-        most = std::max(most, place[size_t(i * width + k)]);
-      }
-    }
-    return {std::min(least, most), int64_t(most) + 1};
-  }
-
-  int64_t width;
-  std::vector<int32_t> place, count;
-  std::vector<float> weight;
-};
+using FloatTaps = PackedTaps<float>;
 
 struct Plane {
   int64_t in_rows, in_columns, out_rows, out_columns;
 };
 
-// Rows of elements as float32, and back.
+// Rows of halves as float32, and back.
 void read_rows(ScalarType type, int64_t n, const char* from, float* to) {
-  const auto& f = *kernels::kernels().resize;
-  if (type == ScalarType::UInt8) f.from_bytes(n, reinterpret_cast<const uint8_t*>(from), to);
-  else {
-    kernels::converter(ScalarType::Float32, type)(n, to, sizeof(float), from, itemsize(type));
-  }
+  kernels::converter(ScalarType::Float32, type)(n, to, sizeof(float), from, itemsize(type));
 }
 void write_row(ScalarType type, int64_t n, const float* from, char* to) {
-  const auto& f = *kernels::kernels().resize;
-  if (type == ScalarType::UInt8) f.to_bytes(n, from, reinterpret_cast<uint8_t*>(to));
-  else {
-    kernels::converter(type, ScalarType::Float32)(n, to, itemsize(type), from, sizeof(float));
-  }
+  kernels::converter(type, ScalarType::Float32)(n, to, itemsize(type), from, sizeof(float));
 }
 
 // The output rows [first, last) of a plane, through `space`.
@@ -407,11 +372,15 @@ Tensor upsample(const Request& q, const Tensor& self, const std::vector<int64_t>
   }
   SL_CHECK(fits, "Input and output sizes should be greater than 0, but got input ",
            to_string(self.sizes()), " output ", to_string(sizes));
-  bool bytes = self.dtype() == ScalarType::UInt8;
-  ScalarType computed = bytes ? ScalarType::Float32 : computed_type(self.dtype(), q.name);
-  std::vector<int64_t> shape(self.sizes().begin(), self.sizes().end());
   const bool moved = q.filter == Filter::kNearest || q.filter == Filter::kNearestExact;
-  if (moved || (computed == ScalarType::Float32 && q.n <= 2 && fits_int32(self, q.n))) {
+  const bool bytes = self.dtype() == ScalarType::UInt8 && !moved;
+  SL_CHECK(!bytes || (q.n == 2 && fits_int32(self, 2)),
+           "\"compute_indices_weights_linear\" not implemented for 'Byte'");
+  const ScalarType computed = bytes ? ScalarType::Float64
+                              : self.dtype() == ScalarType::UInt8
+                                  ? ScalarType::Float32 : computed_type(self.dtype(), q.name);
+  std::vector<int64_t> shape(self.sizes().begin(), self.sizes().end());
+  if (moved || bytes || (computed == ScalarType::Float32 && q.n <= 2 && fits_int32(self, q.n))) {
     std::vector<Taps> taps;
     for (int64_t i = 0; i < q.n; ++i) {
       double given = scales.empty() ? 0 : scales[size_t(i)];
@@ -419,8 +388,9 @@ Tensor upsample(const Request& q, const Tensor& self, const std::vector<int64_t>
       taps.push_back(taps_of(q, self.size(i + 2), sizes[size_t(i)], given, computed));
     }
     Tensor x = to_contiguous(self);
-    x = moved ? pick_nearest(x, shape, taps)
-              : resize_planes(x, shape, q.n == 2 ? &taps[0] : nullptr, taps.back());
+    x = moved   ? pick_nearest(x, shape, taps)
+        : bytes ? resize_bytes(x, shape, taps[0], taps[1])
+                : resize_planes(x, shape, q.n == 2 ? &taps[0] : nullptr, taps.back());
     return in_format_of(x, self);
   }
   Tensor x = contiguous_as(self, computed);
@@ -439,11 +409,6 @@ Tensor upsample(const Request& q, const Tensor& self, const std::vector<int64_t>
       resize<T>(taps, outer, in, out, inner, x.data<T>(), y.data<T>());
     });
     x = y;
-  }
-  if (bytes) {
-    x = unary_result(x, kernels::Unary::k_round, "round", Rule::kSame);
-    double range[2] = {0, 255};
-    x = unary_result(x, kernels::Unary::k_clamp, "clamp", Rule::kSame, range);
   }
   return in_format_of(to_dtype(x, self.dtype()), self);
 }

@@ -1,0 +1,49 @@
+// Which inputs an output of resizing is made of, along one dimension.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "../values/tensor.h"
+
+namespace scriptlang {
+
+// Element i reads count[i] inputs, which are named from places[i * width] on, with weights that
+// start at weights[i * width]. Taps that leave the input have been clamped onto its edge.
+struct Taps {
+  int64_t width = 1;
+  std::vector<int64_t> places;  // [out][width]
+  std::vector<double> weights;  // [out][width]
+  std::vector<int64_t> count;   // [out]
+};
+
+// Taps as the kernels read them.
+template <class W>
+struct PackedTaps {
+  explicit PackedTaps(const Taps& taps)
+      : width(taps.width), place(taps.places.begin(), taps.places.end()),
+        count(taps.count.begin(), taps.count.end()),
+        weight(taps.weights.begin(), taps.weights.end()) {}
+
+  // The inputs of outputs [first, last).
+  std::pair<int64_t, int64_t> inputs(int64_t first, int64_t last) const {
+    int32_t least = INT32_MAX, most = 0;
+    for (int64_t i = first; i < last; ++i) {
+      for (int32_t k = 0; k < count[size_t(i)]; ++k) {
+        least = std::min(least, place[size_t(i * width + k)]);
+        most = std::max(most, place[size_t(i * width + k)]);
+      }
+    }
+    return {std::min(least, most), int64_t(most) + 1};
+  }
+
+  int64_t width;
+  std::vector<int32_t> place, count;
+  std::vector<W> weight;
+};
+
+// upsample_bytes.cpp: the last two dimensions of a contiguous tensor of bytes.
+Tensor resize_bytes(const Tensor& x, IntSpan shape, Taps down, Taps across);
+
+}  // namespace scriptlang
