@@ -25,6 +25,14 @@ def check_long(name: str, index: Tensor) -> None:
                            f"{DISPLAY[index.dtype.name]}")
 
 
+def check_target(self: Tensor, *read) -> None:
+    """What is written may be written, and shares no memory with the tensors that are read."""
+    check_writable(self)
+    for t in read:
+        if isinstance(t, Tensor):
+            check_apart(self, t, same=False)
+
+
 def check_count(self: Tensor, indices) -> None:
     """There may be as many indices as dimensions, though a mask may stand for none or for many."""
     if len(indices) > len(self._size):
@@ -218,7 +226,7 @@ def scatter_(self, dim, index, src, reduce=None):
     else:
         check_fits(src, self.dtype)
         value = array_of(src, self.dtype)
-    check_writable(self)
+    check_target(self, index, src)
     target = self._array if self._size else self._array.reshape(1)
     key = grid(index, dim) if index._size else (index._array.reshape(1),)
     if not self._size:
@@ -291,7 +299,7 @@ def index_add_(self, dim, index, source, alpha=1):
         raise RuntimeError("index_add_(): Expected dtype int32/int64 for index but got: "
                            f"{DISPLAY[index.dtype.name]}")
     check_source("index_add_", self, dim, index, source, scalars=False)
-    check_writable(self)
+    check_target(self, index, source)
     if not self.numel():
         return self
     array, key = rows(self, dim, index)
@@ -335,7 +343,7 @@ def index_copy_(self, dim, index, source):
         raise RuntimeError("index_copy_(): Expected a long tensor for index, but got "
                            f"{DISPLAY[index.dtype.name]}")
     check_source("index_copy_", self, dim, index, source)
-    check_writable(self)
+    check_target(self, index, source)
     array, key = rows(self, dim, index)
     array[key] = source._array.reshape(1) if not source._size else source._array
     return self
@@ -343,6 +351,7 @@ def index_copy_(self, dim, index, source):
 
 def index_fill_(self, dim, index, value):
     check_long("index_fill_()", index)
+    check_target(self, index)
     array, key = rows(self, dim, index)
     value = value.item() if isinstance(value, Tensor) else value
     check_fits(value, self.dtype)
@@ -451,7 +460,7 @@ def put_(self, index, source, accumulate):
         raise IndexError("put_(): Expected source and index to have the same number of elements, "
                          f"but got source.numel() = {source.numel()}, index.numel() = "
                          f"{index.numel()}")
-    check_writable(self)
+    check_target(self, index, source)
     check_indices(index._array, self.numel(), 0)
     flat = np.array(self._array).reshape(-1)
     at = index._array.reshape(-1)

@@ -16,7 +16,10 @@ REFUSED = ["x[1:] += x[:-1]", "x.add_(x.t())", "x.mul_(x[0])", "x[0, 0:1] = x[0,
            "k[k] = k", "x.copy_(x.t())", "torch.add(x[1:], x[:-1], out=x[1:])",
            "torch.mul(x, x.t(), out=x)", "torch.exp(x, out=x.t())", "torch.cumsum(x, 0, out=x.t())",
            "torch.lerp(x, x, x[0], out=x)", "torch.cat([x, x], 0, out=x)",
-           "torch.gather(x, 0, k[None], out=x[:1])", "torch.take(x, k, out=x[0])"]
+           "torch.gather(x, 0, k[None], out=x[:1])", "torch.take(x, k, out=x[0])",
+           "x.scatter_(0, k[None], x)", "x.scatter_add_(0, k[None], x)", "x.index_add_(0, k, x)",
+           "x.index_copy_(0, k, x.t())", "x.put_(k, x[0])", "k.index_fill_(0, k, 1)",
+           "k.scatter_(0, k, 1)"]
 ALLOWED = ["x += x", "x.add_(x)", "x[0] += x[1]", "x[:, 0] += x[:, 1]", "x = x.copy_(x)",
            "x[1:] = x[:-1].clone()", "x[x > 99] = x[0, 0]", "x.add_(x[:, :1])", "x[0] = x[2]",
            "torch.mul(x, x, out=x)", "torch.add(x[1:], 1, out=x[:-1])", "torch.cumsum(x, 0, out=x)",

@@ -267,6 +267,9 @@ void scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const 
 }
 
 Tensor scattered(const Tensor& self, Args args, Combine how) {
+  for (int i : {2, 3}) {
+    if (args[i].is_tensor()) check_apart(self, args.tensor(i), false);
+  }
   if (args[3].is_tensor()) scatter(self, args.integer(1), args.tensor(2), args.tensor(3), how);
   else scatter_value(self, args.integer(1), args.tensor(2), args.scalar(3), how);
   return self;

@@ -130,6 +130,7 @@ void index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Scal
   SL_CHECK(index.dtype() == ScalarType::Int64,
            "index_fill_(): Expected dtype int64 for index, but got ",
            dtype_display_name(index.dtype()));
+  check_apart(self, index, false);
   Tensor one = Tensor::empty(IntSpan(), self.dtype());
   fill(one, value);
   Tensor target = self.dim() == 0 ? view_unsqueeze(self, 0) : self;
@@ -188,6 +189,8 @@ bool try_write_parts(const Tensor& self, int64_t dim, const Tensor& index, const
 
 void index_write(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
                  bool accumulate, const Scalar& factor) {
+  check_apart(self, index, false);
+  check_apart(self, source, false);
   SL_CHECK(accumulate || index.dtype() == ScalarType::Int64, "index_copy_(): Expected a long "
            "tensor for index, but got ", dtype_display_name(index.dtype()));
   SL_CHECK(source.dtype() == self.dtype(), "index_add_(): self and source expected to have the "

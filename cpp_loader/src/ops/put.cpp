@@ -36,6 +36,8 @@ void check_put(const Tensor& self, const Tensor& index, const Tensor& source) {
 void put(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate) {
   check_put(self, index, source);
   check_writable(self);
+  check_apart(self, index, false);
+  check_apart(self, source, false);
   if (index.numel() == 0) return;
   Tensor flat = self.is_contiguous() ? flat_view(self) : clone(to_contiguous(self));
   flat = flat_view(flat);
