@@ -75,6 +75,8 @@ def agree(f, *args, **kwargs) -> None:
          stride=(1, 2)),
     dict(shape=(2, 7, 5, 6), weight=(9, 7, 1, 1), stride=(2, 3)),
     dict(shape=(2, 7, 1, 1), weight=(9, 7, 3, 3), padding=(3, 1)),
+    dict(shape=(2, 6, 9, 11), weight=(1, 6, 3, 3), padding=(1, 1)),
+    dict(shape=(2, 6, 9, 11), weight=(4, 6, 1, 1), stride=(1, 2)),
     dict(shape=(3, 9, 11), weight=(5, 3, 3, 3), padding=(1, 1)),
     dict(shape=(0, 3, 9, 9), weight=(5, 3, 3, 3)),
     dict(shape=(2, 3, 0, 9), weight=(5, 3, 3, 3), padding=(2, 0))], ids=str)

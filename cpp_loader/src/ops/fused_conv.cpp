@@ -213,11 +213,21 @@ Tensor convolve_bands(Args first, const Layer& expansion, const Ending& inner, A
   return y;
 }
 
+// Whether aten::conv2d takes less time: its vectors hold the pixels of an output, those here the
+// outputs of a pixel, of which there are too few to fill one. Images whose channels lie last would
+// have to be turned first.
+bool leaves_lanes_empty(const Layer& layer, const Tensor& x) {
+  constexpr int64_t kFew = 4, kWorthTurning = 9;
+  return layer.groups == 1 && layer.shape.outputs <= kFew &&
+         (x.is_contiguous() || layer.shape.taps() >= kWorthTurning);
+}
+
 Tensor convolve(Context& ctx, Args args) {
   const Ending& e = ending(args.string(8));
   Layer layer;
   Tensor y;
-  if (is_float(args.tensor(0)) && layer.settle(args.tensor(0).sizes(), args)) {
+  const Tensor& x = args.tensor(0);
+  if (is_float(x) && layer.settle(x.sizes(), args) && !leaves_lanes_empty(layer, x)) {
     y = convolve_last(args, layer, e);
   } else {
     Value values[7] = {args[0], args[1], args[2], args[3], args[4], args[5], args[6]};
