@@ -212,7 +212,7 @@ def test_a_weight_that_is_mostly_not_there_is_not_packed():
         conv("native", tensor(1, 1, 1, 1).expand(1, 2 ** 20, 1, 1), huge,
              limits=Limits(memory=1 << 20))
     with pytest.raises((MemoryError, RunError)):
-        conv("native", tensor(1, 3, 5, 5), tensor(4, 3, 3, 3), padding=(5000, 5000),
+        conv("native", tensor(1, 3, 5, 5), tensor(5, 3, 3, 3), padding=(5000, 5000),
              stride=(9000, 9000), limits=Limits(memory=1 << 20))
 
 

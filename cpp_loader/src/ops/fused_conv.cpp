@@ -99,11 +99,14 @@ void read_from(LastConv* c, const Tensor& x) {
   c->x_column = x.stride(3);
 }
 
+// Of one channel it is what a contiguous tensor is.
 Tensor empty_last(const Layer& layer) {
   checked_numel(layer.sizes);
   Tensor y = Tensor::empty(layer.sizes, ScalarType::Float32);
   const int64_t pixel = layer.sizes[1], row = pixel * layer.shape.out[2];
-  if (y.numel()) y.impl()->set_geometry(layer.sizes, {layer.image(), 1, row, pixel});
+  if (y.numel() && pixel > 1) {
+    y.impl()->set_geometry(layer.sizes, {layer.image(), 1, row, pixel});
+  }
   return y;
 }
 
@@ -227,10 +230,12 @@ Tensor convolve(Context& ctx, Args args) {
   Layer layer;
   Tensor y;
   const Tensor& x = args.tensor(0);
-  if (is_float(x) && layer.settle(x.sizes(), args) && !leaves_lanes_empty(layer, x)) {
+  const bool settled = is_float(x) && layer.settle(x.sizes(), args);
+  if (settled && !leaves_lanes_empty(layer, x)) {
     y = convolve_last(args, layer, e);
   } else {
-    Value values[7] = {args[0], args[1], args[2], args[3], args[4], args[5], args[6]};
+    Value values[7] = {settled ? Value(to_contiguous(x)) : args[0], args[1], args[2], args[3],
+                       args[4], args[5], args[6]};
     Value result;
     op_aten_conv2d(ctx, Args(values, 7), &result);
     y = result.as_tensor();
