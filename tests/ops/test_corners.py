@@ -379,8 +379,8 @@ def areas():
         yield call("bucketize", mixed, mixed[1], right=right)
         yield call("searchsorted", mixed[0], mixed, sorter=A.integers(0, 11, 11), right=right)
     nan = np.nan
-    for row in ([nan, 1], [2, 1, nan, nan, 2], [nan, 2, 2, 1, 1, nan], [1, 1, nan, 2, 2], [nan, nan],
-                [3, 2, 1, nan], [nan, 3, nan, 2, nan, 1, 1]):
+    for row in ([nan, 1], [2, 1, nan, nan, 2], [nan, 2, 2, 1, 1, nan], [1, 1, nan, 2, 2],
+                [nan, nan], [3, 2, 1, nan], [nan, 3, nan, 2, nan, 1, 1]):
         yield call("mode", np.array([row, row[::-1]], "float32"))
     target = np.array([1, -1])
     for a in (np.array([3, 4]), np.array([3, 4], "uint8"), target > 0):
