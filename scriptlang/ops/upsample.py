@@ -59,10 +59,10 @@ def linear(inputs, outputs, align, factor, real):
 
 
 def cubic_weight(x, a):
-    x = np.abs(x)
-    near = ((a + 2) * x - (a + 3)) * x * x + 1
-    far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-    return np.where(x <= 1, near, np.where(x < 2, far, 0))
+    x, real = np.abs(x), x.dtype.type                    # ints would make float32 of bfloat16
+    near = (real(a + 2) * x - real(a + 3)) * x * x + real(1)
+    far = ((a * x - real(5 * a)) * x + real(8 * a)) * x - real(4 * a)
+    return np.where(x <= 1, near, np.where(x < 2, far, real(0)))
 
 
 def cubic(inputs, outputs, align, factor, real):
@@ -208,7 +208,7 @@ class GridAxis:
         n = self.size
         if self.flat:
             half = x.dtype.type((n - 1 if self.align else n) / 2)
-            return (x + 1) * half - (0 if self.align else x.dtype.type(0.5))
+            return (x + x.dtype.type(1)) * half - x.dtype.type(0 if self.align else 0.5)
         return (x + 1) / 2 * (n - 1) if self.align else ((x + 1) * n - 1) / 2
 
     def inside(self, x: np.ndarray) -> np.ndarray:
@@ -253,7 +253,7 @@ class GridAxis:
             return [self.indices(np.rint(x))], [np.ones_like(x)]
         low = np.floor(x) if self.flat else np.floor(np.where(np.isfinite(x), x, -100))
         first = self.indices(low)
-        return [first, first + 1], [1 - (x - low), x - low]
+        return [first, first + 1], [x.dtype.type(1) - (x - low), x - low]
 
     def indices(self, x: np.ndarray) -> np.ndarray:
         """Pixels as integers; the last of a wide image may be rounded to one behind it."""
