@@ -351,7 +351,7 @@ def index_copy_(self, dim, index, source):
 
 def index_fill_(self, dim, index, value):
     check_long("index_fill_()", index)
-    check_target(self, index)
+    check_apart(self, index, same=False)                 # expanded tensors may be filled
     array, key = rows(self, dim, index)
     value = value.item() if isinstance(value, Tensor) else value
     check_fits(value, self.dtype)
