@@ -16,6 +16,7 @@ import statistics
 import subprocess
 import sys
 from dataclasses import dataclass, field
+from time import sleep
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,11 @@ class Result:
         return (high - low) / 2
 
 
+PAUSE = 0.25
+"""Seconds until the threads of other processes' pools sleep: onnxruntime's wait actively for 60 ms
+after its last call, on the processor that who comes next would have."""
+
+
 class Worker:
     """A process that holds one candidate and times it when asked."""
 
@@ -102,6 +108,8 @@ class Worker:
         self.process.stdin.write(json.dumps(batch) + "\n")
         self.process.stdin.flush()
         reply = self.read()
+        if self.threads > 1:
+            sleep(PAUSE)
         if "error" in reply:
             self.alive, self.note = False, reply["error"]
         return reply.get("per_call")
