@@ -9,6 +9,9 @@
 #include "../kernels/parallel.h"
 #include "archive/module.h"
 
+// Whoever adds a tag, an error or an element type says here what it is outside.
+#pragma GCC diagnostic error "-Wswitch"
+
 using namespace scriptlang;
 
 struct sl_module {
@@ -31,8 +34,16 @@ sl_status status_of(ErrorKind kind) {
     case ErrorKind::MissingOperator: return SL_MISSING_OPERATOR;
     case ErrorKind::LimitError: return SL_LIMIT;
     case ErrorKind::MemoryError: return SL_OUT_OF_MEMORY;
-    default: return SL_RUN_ERROR;
+    case ErrorKind::RuntimeError:
+    case ErrorKind::ValueError:
+    case ErrorKind::TypeError:
+    case ErrorKind::IndexError:
+    case ErrorKind::KeyError:
+    case ErrorKind::NotImplementedError:
+    case ErrorKind::ZeroDivisionError:
+    case ErrorKind::Raised: return SL_RUN_ERROR;
   }
+  return SL_RUN_ERROR;
 }
 
 sl_status report(sl_error** error, sl_status status, std::string class_name, std::string message,
@@ -265,7 +276,26 @@ sl_value* sl_tensor_copy(const void* data, sl_dtype dtype, const int64_t* sizes,
 }
 
 sl_kind sl_value_kind(const sl_value* value) {
-  return value ? sl_kind(uint32_t(value->value.tag())) : SL_NONE;
+  if (!value) return SL_NONE;
+  switch (value->value.tag()) {  // the engine's numbers are its own affair
+    case Tag::None: return SL_NONE;
+    case Tag::Bool: return SL_BOOL;
+    case Tag::Int: return SL_INT;
+    case Tag::Double: return SL_DOUBLE;
+    case Tag::Device: return SL_DEVICE;
+    case Tag::Text:
+    case Tag::String: return SL_STRING;
+    case Tag::Complex: return SL_COMPLEX;
+    case Tag::Tensor: return SL_TENSOR;
+    case Tag::List: return SL_LIST;
+    case Tag::Dict: return SL_DICT;
+    case Tag::Tuple: return SL_TUPLE;
+    case Tag::Object: return SL_OBJECT;
+    case Tag::Enum: return SL_ENUM;
+    case Tag::Generator: return SL_GENERATOR;
+    case Tag::Future: return SL_FUTURE;
+  }
+  return SL_NONE;
 }
 sl_status sl_value_get_bool(const sl_value* value, int* out) {
   if (!value || !out || !value->value.is_bool()) return SL_INVALID_ARGUMENT;

@@ -196,6 +196,11 @@ static void values_go_in_and_out() {
     float x = 0;
     scriptlang::Tensor::view(&x, {-1});
   });
+  CHECK(v.kind() == SL_DICT && v[0].kind() == SL_LIST && v[1].kind() == SL_TUPLE);
+  CHECK(v[1][0].kind() == SL_NONE && v[1][1].kind() == SL_STRING);
+  CHECK(Value("longer than seven").kind() == SL_STRING && Value(1).kind() == SL_INT);
+  CHECK(Value(1.5).kind() == SL_DOUBLE && Value(false).kind() == SL_BOOL);
+  CHECK(scriptlang::Tensor::take<float>({1}, {1}).kind() == SL_TENSOR);
   CHECK(sl_value_kind(nullptr) == SL_NONE);
   CHECK(sl_value_item(nullptr, 0) == nullptr);
   CHECK(sl_call(nullptr, nullptr, nullptr, 0, nullptr, nullptr, nullptr) == SL_INVALID_ARGUMENT);

@@ -55,7 +55,8 @@ typedef enum sl_kind {
   SL_TUPLE = 10,
   SL_OBJECT = 11,
   SL_ENUM = 12,
-  SL_GENERATOR = 13
+  SL_GENERATOR = 13,
+  SL_FUTURE = 14 /* what a call that was forked will give */
 } sl_kind;
 
 /* Element types of tensors, numbered as PyTorch numbers them. */

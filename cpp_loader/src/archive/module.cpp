@@ -193,8 +193,8 @@ void Module::restore_pending(Context& context, const Limits& limits) {
   }
 }
 
-Value Module::call(std::string_view name, std::vector<Value> arguments, Context& context,
-                   const Limits& limits) {
+Value Module::call(std::string_view name, std::vector<Value> arguments,
+                   std::vector<NamedArgument> named, Context& context, const Limits& limits) {
   const Function* function = method(name);
   if (!function) {
     std::string known;
@@ -202,8 +202,9 @@ Value Module::call(std::string_view name, std::vector<Value> arguments, Context&
     raise(ErrorKind::RuntimeError, "the module has no method '", std::string(name),
           "'; it has: ", known);
   }
-  restore_pending(context, limits);
   arguments.insert(arguments.begin(), root_);
+  arguments = bind(*program_, *function, std::move(arguments), std::move(named));
+  restore_pending(context, limits);
   return run(*program_, *function, std::move(arguments), context, limits);
 }
 

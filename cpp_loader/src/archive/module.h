@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "machine/arguments.h"
 #include "machine/vm.h"
 #include "zip.h"
 
@@ -25,8 +26,13 @@ class Module {
   const Function* method(std::string_view name) const;  // null when absent
   const std::vector<MissingOperator>& missing_operators() const { return program_->missing(); }
 
+  // Arguments as a host gives them: see bind(). Those of self are not among them.
+  Value call(std::string_view method, std::vector<Value> arguments,
+             std::vector<NamedArgument> named, Context& context, const Limits& limits);
   Value call(std::string_view method, std::vector<Value> arguments, Context& context,
-             const Limits& limits);
+             const Limits& limits) {
+    return call(method, std::move(arguments), {}, context, limits);
+  }
 
  private:
   struct Pending {

@@ -174,6 +174,7 @@ class FunctionDecoder {
     if (table->empty()) return;
     f_.has_schema = true;
     decode_arguments(want(*table, "arguments"), &f_.arguments);
+    add_none_defaults();
     decode_arguments(want(*table, "returns"), &f_.returns);
   }
 
@@ -193,6 +194,17 @@ class FunctionDecoder {
         a.default_value = *default_value;
       }
       out->push_back(std::move(a));
+    }
+  }
+
+  // A record spells the default None as it spells no default: for last arguments that may be None
+  // it is one, as PyTorch's lite interpreter takes it.
+  void add_none_defaults() {
+    for (auto a = f_.arguments.rbegin(); a != f_.arguments.rend(); ++a) {
+      bool any = a->type->kind == TypeKind::Any || a->type->kind == TypeKind::Variable ||
+                 a->type->kind == TypeKind::Opaque;
+      if (!a->has_default && (any || !(tags_of(*a->type) & tag_bit(Tag::None)))) return;
+      a->has_default = true;
     }
   }
 
