@@ -21,7 +21,8 @@ R = TypeVar("R")
 
 
 def load(source, map_location: Any = None, _extra_files: dict | None = None, *,
-         engine: str = "auto", limits: Limits | None = None) -> ScriptModule:
+         engine: str = "auto", limits: Limits | None = None,
+         mmap: bool | None = None) -> ScriptModule:
     """Load a TorchScript archive (`.pt`, `.jit`, `.ptl`).  Nothing in the file is executed: classes
     with a `__setstate__` have it run when the module is first used, within limits.
 
@@ -30,11 +31,15 @@ def load(source, map_location: Any = None, _extra_files: dict | None = None, *,
     _extra_files: a dict whose keys name extra files; their contents (bytes) are put in as values.
     engine: "python", "native", or "auto": native where it is there and has every operator.
     limits: what each call may use (`Limits`).
+    mmap: map the file instead of reading it, so that weights are read when they are first used;
+    None maps files over 16 MB.  A mapped file must stay as it is while the module lives: a process
+    that touches what another has cut off ends (SIGBUS).  False reads it all at once.
     Raises ArchiveError for a file that is not an archive, or is malformed or unsafe.
     """
     from .serialization.archive import read_archive
 
-    return _module(read_archive(source, extra_files=_extra_files), engine, limits)
+    return _module(read_archive(source, extra_files=_extra_files, mmap=mmap), engine,
+                   limits)
 
 
 def _module(archive: LoadedArchive, engine: str, limits: Limits | None) -> ScriptModule:
@@ -43,17 +48,17 @@ def _module(archive: LoadedArchive, engine: str, limits: Limits | None) -> Scrip
     return ScriptModule(chosen.adopt(archive.root), chosen, limits, restore)
 
 
-def load_state_dict(source) -> Any:
+def load_state_dict(source, *, mmap: bool | None = None) -> Any:
     """The weights in a file that holds no program: of torch.save, or a safetensors file.
 
     source: a path, a binary file object, or bytes; safetensors files need the package safetensors.
-    Gives what was saved, mostly a dict of name -> Tensor, for a module's `load_state_dict`; tensors
-    of today's torch.save files are mapped, and read when they are first touched.  Nothing in the
-    file is executed.  Raises ArchiveError for other files, and where anything but data is pickled.
+    mmap: as in `load`; tensors of mapped files are read when they are first touched.
+    Gives what was saved, mostly a dict of name -> Tensor, for a module's `load_state_dict`.
+    Nothing in the file is executed.  Raises ArchiveError for other files, and where anything but data is pickled.
     """
     from .serialization.checkpoint import read_checkpoint
 
-    return read_checkpoint(source)
+    return read_checkpoint(source, mmap)
 
 
 def save(program: ScriptModule | ScriptFunction, target,

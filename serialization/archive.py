@@ -73,8 +73,8 @@ def check_restored(obj: ScriptObject) -> None:
 class Reader(RecordReader):
     """The records of a TorchScript archive."""
 
-    def __init__(self, source, check_all: bool = False):
-        super().__init__(source, check_all)
+    def __init__(self, source, check_all: bool = False, mmap: bool | None = None):
+        super().__init__(source, check_all, mmap)
         if not self.is_archive:
             raise recognise.explain_zip(self.zip.records)
 
@@ -111,17 +111,18 @@ class Reader(RecordReader):
 
 @uncollected
 def read_archive(source, *, extra_files: dict | None = None, check_all: bool = False,
-                 from_code: bool = False) -> LoadedArchive:
+                 from_code: bool = False, mmap: bool | None = None) -> LoadedArchive:
     """Read a TorchScript archive.
 
     source: a path, a binary file object (read from its position), or bytes.
     extra_files: a dict whose keys name extra files; their contents (bytes) become its values.
     check_all: verify the checksum of every record, also of tensors that are not read yet.
     from_code: what runs is compiled from code/, also where the archive keeps a compiled program.
+    mmap: whether a file is mapped instead of read; None maps large files.
     Raises ArchiveError, which names the record at fault and what to do.
     """
     try:
-        return _read(Reader(source, check_all), extra_files, from_code)
+        return _read(Reader(source, check_all, mmap), extra_files, from_code)
     except RecursionError:
         raise ArchiveError("the archive is nested deeper than can be read", None,
                            "no model is written like this; do not use the file") from None

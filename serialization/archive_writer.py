@@ -6,6 +6,7 @@ The same program gives the same bytes, whatever the file is called.
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import warnings
 from typing import Any, BinaryIO, Iterator, Mapping
@@ -51,6 +52,8 @@ def write_archive(program: ScriptObject | Function, target,
     """
     root = module_around(program) if isinstance(program, Function) else program
     records = list(archive_records(root, extra_files or {}, compiled))
+    if isinstance(target, io.TextIOBase):
+        raise TypeError("the file object takes text; open it in binary mode ('wb')")
     if hasattr(target, "write"):
         write_records(target, records)
         return

@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
-import tempfile
+import secrets
+import stat
+import time
 from typing import BinaryIO, Iterator
+
+try:
+    import fcntl
+except ImportError:                                      # Windows
+    fcntl = None                                         # type: ignore[assignment]
+
+OLD_ENOUGH = 60.0
+"""Seconds after which an unlocked file of an earlier save counts as left behind.  A file is locked
+a moment after it is made."""
 
 
 @contextlib.contextmanager
@@ -13,21 +25,44 @@ def atomic_file(path: str | os.PathLike) -> Iterator[BinaryIO]:
     """A file to write to, which takes the place of `path` when the block ends without an error.
 
     It is written beside the target, synced, then renamed: after a crash or a full disk the old file
-    is there as it was.  A link is followed, the mode of an old file kept.
+    is there as it was.  A link is followed, the mode of an old file kept.  What a killed process
+    left beside the target is removed.  What is no regular file (a device, a pipe) is written to.
+    Raises OSError, which names `path`.
     """
     target = os.path.realpath(path)
-    folder, name = os.path.split(target)
     try:
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{name}.", suffix=".part", dir=folder)
-    except OSError as e:                                 # of the target, not of the file beside it
+        with open(target, "wb") if is_special(target) else _beside(target) as file:
+            yield file
+    except OSError as e:
+        if e.errno is None or e.filename == os.fspath(path):
+            raise
         raise type(e)(e.errno, e.strerror, os.fspath(path)) from None
+
+
+def is_special(path: str) -> bool:
+    """Whether there is something at `path` that a file must not take the place of."""
+    try:
+        return not stat.S_ISREG(os.stat(path).st_mode)
+    except FileNotFoundError:
+        return False
+
+
+@contextlib.contextmanager
+def _beside(target: str) -> Iterator[BinaryIO]:
+    folder, name = os.path.split(target)
+    remove_leftovers(folder, name)
+    temporary = os.path.join(folder, f".{name}.{secrets.token_hex(4)}.part")
+    # The kernel applies the user's umask; reading it would change it for other threads.
+    descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         with os.fdopen(descriptor, "wb") as file:
+            lock(descriptor)
             yield file
             file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, mode_for(target))
-        os.replace(temporary, target)
+            os.fsync(descriptor)
+            with contextlib.suppress(FileNotFoundError):
+                os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
+            os.replace(temporary, target)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
@@ -35,14 +70,25 @@ def atomic_file(path: str | os.PathLike) -> Iterator[BinaryIO]:
     sync_folder(folder)
 
 
-def mode_for(path: str) -> int:
-    """The permissions a new file at `path` gets: those of the old one, or the user's default."""
+def lock(descriptor: int) -> bool:
+    """Mark an open file as in use until it is closed; False where another process has it."""
+    if fcntl is None:
+        return False
     try:
-        return os.stat(path).st_mode & 0o7777
-    except FileNotFoundError:
-        mask = os.umask(0)
-        os.umask(mask)
-        return 0o666 & ~mask
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def remove_leftovers(folder: str, name: str) -> None:
+    """Remove what killed saves of this file left: old files that no process has locked."""
+    for left in glob.glob(os.path.join(glob.escape(folder), f".{glob.escape(name)}.*.part")):
+        with contextlib.suppress(OSError), open(left, "rb") as file:
+            found = os.fstat(file.fileno())
+            fresh = time.time() - found.st_mtime < OLD_ENOUGH
+            if stat.S_ISREG(found.st_mode) and not fresh and lock(file.fileno()):
+                os.unlink(left)
 
 
 def sync_folder(folder: str) -> None:

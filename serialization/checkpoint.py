@@ -29,14 +29,15 @@ ONLY_WEIGHTS = ("in PyTorch, save the weights alone: torch.save(model.state_dict
                 "to keep the program too, save torch.jit.script(model)")
 
 
-def read_checkpoint(source) -> Any:
+def read_checkpoint(source, mmap: bool | None = None) -> Any:
     """What a torch.save file holds: tensors in dicts, lists and tuples, with numbers and strings.
 
     source: a path, a binary file object or bytes; of a zip file or an older file of torch.save, or
     a safetensors file (which needs the package safetensors).  Mostly a dict of name -> Tensor.
+    mmap: whether a file is mapped instead of read; None maps large files.
     Raises ArchiveError for other files, and for pickles of anything but data.
     """
-    data, _ = open_source(source)
+    data = open_source(source, mmap)
     try:
         if data[:2] == b"PK":
             return _read_zip(data)

@@ -128,8 +128,8 @@ TEST(a_file_that_is_no_zip_is_named) {
   CHECK_RAISES(ArchiveError, "a JPEG image", open("\xff\xd8\xff\xe0 and so on"));
   CHECK_RAISES(ArchiveError, "no zip file", open("hello"));
   CHECK_RAISES(ArchiveError, "torch.save", open("\x80\x02}q\x01."));
-  CHECK_RAISES(ArchiveError, "not a regular file", Bytes::map_file("/"));
-  CHECK_RAISES(ArchiveError, "cannot open", Bytes::map_file("/no/such/file"));
+  CHECK_RAISES(ArchiveError, "not a regular file", Bytes::of_file("/"));
+  CHECK_RAISES(ArchiveError, "cannot open", Bytes::of_file("/no/such/file"));
 }
 
 TEST(every_truncation_is_refused) {

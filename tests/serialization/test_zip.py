@@ -8,7 +8,6 @@ import pytest
 
 from scriptlang.errors import ArchiveError
 from scriptlang.serialization import zip_reader, zip_writer
-from scriptlang.serialization.atomic import atomic_file
 from scriptlang.serialization.zip_reader import ZipReader
 from scriptlang.serialization.zip_writer import ZipWriter
 from tests.serialization.archives import FIXTURES, zipped
@@ -96,29 +95,6 @@ def test_a_wrong_checksum_is_found():
     with pytest.raises(ArchiveError, match="a/data.pkl: .*checksum"):
         reader.read("a/data.pkl")
     assert bytes(reader.read("a/data.pkl", check_crc=False)) == b"tickle"
-
-
-def test_an_atomic_file_appears_whole(tmp_path):
-    path = tmp_path / "m.pt"
-    path.write_bytes(b"old")
-    path.chmod(0o640)
-    with pytest.raises(RuntimeError), atomic_file(path) as file:
-        file.write(b"half")
-        raise RuntimeError("disk full")
-    assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
-    with atomic_file(path) as file:
-        file.write(b"new")
-        assert path.read_bytes() == b"old"
-    assert path.read_bytes() == b"new" and path.stat().st_mode & 0o777 == 0o640
-
-
-def test_an_atomic_file_follows_a_link(tmp_path):
-    target, link = tmp_path / "real.pt", tmp_path / "link.pt"
-    target.write_bytes(b"old")
-    link.symlink_to(target)
-    with atomic_file(link) as file:
-        file.write(b"new")
-    assert link.is_symlink() and target.read_bytes() == b"new"
 
 
 def test_names_that_lead_outside_are_refused():

@@ -89,7 +89,9 @@ SL_API const char* sl_version(void);
 
 /* ---- modules */
 
-/* Maps the file; it must not be changed or truncated while the module or its tensors live. */
+/* Reads the file, or maps it where it is larger than 16 MB. A mapped file must not be changed or
+   truncated while the module or its tensors live: a process that touches what was cut off ends.
+   Where that may happen, read the file yourself and call sl_load_memory. */
 SL_API sl_status sl_load_file(const char* path, sl_module** module, sl_error** error);
 SL_API sl_status sl_load_memory(const void* data, size_t size, sl_module** module,
                                 sl_error** error); /* copies */

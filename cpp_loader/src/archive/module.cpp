@@ -126,7 +126,7 @@ void check_format(const ArchiveReader& archive) {
 }  // namespace
 
 std::shared_ptr<Module> Module::load_file(const std::string& path) {
-  return load(Bytes::map_file(path));
+  return load(Bytes::of_file(path));
 }
 
 std::shared_ptr<Module> Module::load_memory(const void* data, size_t size) {

@@ -15,21 +15,54 @@ namespace scriptlang {
 
 // ---- Bytes
 
-std::shared_ptr<Bytes> Bytes::map_file(const std::string& path) {
-  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) raise(ErrorKind::ArchiveError, "cannot open '", path, "': ", strerror(errno));
+namespace {
+
+// An open file, closed with the scope.
+struct File {
+  explicit File(const std::string& path) {
+    // Without O_NONBLOCK the opening of a pipe waits for somebody who writes.
+    fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) raise(ErrorKind::ArchiveError, "cannot open '", path, "': ", strerror(errno));
+  }
+  ~File() { ::close(fd); }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  int fd;
+};
+
+// Reads until `size` bytes are there or the file ends; -1 with errno where it cannot be read.
+ssize_t read_fully(int fd, char* data, size_t size) {
+  size_t at = 0;
+  while (at < size) {
+    ssize_t got = ::read(fd, data + at, size - at);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return -1;
+    if (got == 0) break;
+    at += size_t(got);
+  }
+  return ssize_t(at);
+}
+
+}  // namespace
+
+std::shared_ptr<Bytes> Bytes::of_file(const std::string& path) {
+  File file(path);
   struct stat info;
-  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-    ::close(fd);
+  if (fstat(file.fd, &info) != 0 || !S_ISREG(info.st_mode)) {
     raise(ErrorKind::ArchiveError, "'", path, "' is not a regular file");
   }
   size_t size = size_t(info.st_size);
-  if (size == 0) {
-    ::close(fd);
-    raise(ErrorKind::ArchiveError, "'", path, "' is empty");
+  if (size == 0) raise(ErrorKind::ArchiveError, "'", path, "' is empty");
+  if (size <= kReadWhole) {
+    char* block = static_cast<char*>(memory::take(size + 1));
+    std::shared_ptr<Bytes> bytes(new Bytes(block, size, false));
+    if (read_fully(file.fd, block, size) != ssize_t(size)) {
+      raise(ErrorKind::ArchiveError, "cannot read '", path, "': it has become shorter, or ",
+            strerror(errno));
+    }
+    return bytes;
   }
-  void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
-  ::close(fd);
+  void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file.fd, 0);
   if (data == MAP_FAILED) {
     raise(ErrorKind::ArchiveError, "cannot map '", path, "': ", strerror(errno));
   }

@@ -19,7 +19,11 @@ namespace scriptlang {
 // The memory may be written: a mapping is private to the process (copy on write).
 class Bytes {
  public:
-  static std::shared_ptr<Bytes> map_file(const std::string& path);  // raises ArchiveError
+  // Files up to this size are read: nothing that happens to them later can hurt.
+  static constexpr size_t kReadWhole = 16 << 20;
+
+  // A small file's contents, or a large file mapped; raises ArchiveError.
+  static std::shared_ptr<Bytes> of_file(const std::string& path);
   static std::shared_ptr<Bytes> copy(const void* data, size_t size);
   ~Bytes();
   Bytes(const Bytes&) = delete;
