@@ -54,7 +54,8 @@ def load_state_dict(source, *, mmap: bool | None = None) -> Any:
     source: a path, a binary file object, or bytes; safetensors files need the package safetensors.
     mmap: as in `load`; tensors of mapped files are read when they are first touched.
     Gives what was saved, mostly a dict of name -> Tensor, for a module's `load_state_dict`.
-    Nothing in the file is executed.  Raises ArchiveError for other files, and where anything but data is pickled.
+    Nothing in the file is executed.  Raises ArchiveError for other files, and where anything but
+    data is pickled.
     """
     from .serialization.checkpoint import read_checkpoint
 

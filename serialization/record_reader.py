@@ -23,7 +23,7 @@ MAX_PICKLE = 1 << 30
 
 CHECKED_SIZE = 16 << 20
 """In files up to this size the checksums of tensors are checked too; in larger ones that would read
-what may never be needed.  Files up to this size are read, not mapped: all of them is read anyway."""
+what may never be needed.  As all of the smaller ones is read, they are not mapped."""
 
 
 class RecordReader:
