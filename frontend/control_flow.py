@@ -12,10 +12,12 @@ from scriptlang.source import Span
 
 from . import exits
 from .environment import Frame, Unusable, bind
+from .ignore_context import emit_ignoring, ignoring
+from .iteration import known_elements
 from .library_classes import AUTOCAST, autocast_dtype
 from .refused import refuse_dead
 from .refinement import condition, narrows, refine
-from .sugared import StaticSequence, SugaredValue
+from .sugared import SugaredValue
 from .syntax import assigned_names, leaves_loop
 
 if TYPE_CHECKING:
@@ -61,6 +63,8 @@ def merge(e: Emitter, branch: Node, frames: list[Frame], span: Span) -> None:
             merge_name(e, branch, name, then, other, span)
         else:
             _merge_facts(e, branch, name, then, other, span)
+    nones = other.nones if then.exits else then.nones if other.exits else then.nones & other.nones
+    e.frame.nones |= nones - assigned
 
 
 def _merge_facts(e: Emitter, branch: Node, name: str, then: Frame, other: Frame, span: Span
@@ -133,6 +137,8 @@ def _merge_values(e: Emitter, branch: Node, name: str, values: list[SugaredValue
             plain.append(None if value is None else value.value(e.b, span))
     types = [v.type for v in plain if v is not None]
     type = T.unify(types[0], types[-1])
+    if type is None and all(T.is_subtype(t, e.frame.declared(name, e.b, span)) for t in types):
+        type = T.union(*types)
     if getattr(type, "is_module", False) and len(types) > 1:
         e.frame.forget(name, Unusable(
             f"{name!r} is one of two modules, depending on the branch",
@@ -253,7 +259,7 @@ def emit_for(e: Emitter, node: ast.For) -> None:
         _no_else(e, node)
     iterable = e.expr(node.iter).iterate(e.b, e.span(node.iter))
     span = e.span(node.iter)
-    static = static_elements(e, iterable, span)
+    static = known_elements(e.b, iterable, span)
     if static is not None:
         _unroll(e, node, static)
         return
@@ -270,16 +276,6 @@ def emit_for(e: Emitter, node: ast.For) -> None:
     made = emit_loop(e, loop, length, go, node, start)
     if loop.exits:
         exits.count_turns(e, made)
-
-
-def static_elements(e: Emitter, iterable: SugaredValue, span: Span) -> list[SugaredValue] | None:
-    """The elements where a loop is unrolled: over tuples, and what only exists at compile time."""
-    if isinstance(iterable, StaticSequence):
-        return iterable.elements
-    if e.b.is_simple(iterable) and isinstance(iterable.type(e.b, span), T.TupleType):
-        return iterable.unpack(e.b, span)
-    unrolled = getattr(iterable, "static_elements", None)
-    return unrolled(e.b, span) if unrolled else None
 
 
 def _unroll(e: Emitter, node: ast.For, elements: list[SugaredValue]) -> None:
@@ -370,6 +366,10 @@ def emit_with(e: Emitter, node: ast.With) -> None:
     """`with a as x, b:`; the exits run in reverse, also where the body returns."""
     from .statements import emit_statements
 
+    ignored = ignoring(e, node)
+    if ignored is not None:
+        emit_ignoring(e, node, ignored)
+        return
     span = e.span(node)
     entered = [_enter(e, item) for item in node.items]
     if not leaves_loop(node.body):

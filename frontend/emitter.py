@@ -189,6 +189,8 @@ class Emitter:
                 if method in plain.type.methods:
                     result = self.b.call_method(plain, method, (), {}, span)
                     return self.to_bool(result, span)
+        if plain.type == T.NUMBER:                       # as an int, in PyTorch, too: 0.5 is false
+            plain = self.b.emit("aten::Int", [plain], span)
         if plain.type in (T.INT, T.FLOAT, T.TENSOR):
             return self.b.emit("aten::Bool", [plain], span)
         if isinstance(plain.type, (T.ListType, T.DictType)) or plain.type == T.STR:

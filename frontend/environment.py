@@ -44,7 +44,7 @@ class Frame:
     unusable: names that have no value, with the reason.  exits: control never reaches the end of
     the block (return, break, continue, raise).  refined: names that were not assigned here, only
     known better (`x is not None`) -> what they stood for before.  is_scope: it is the outermost
-    frame of an inner function; what that assigns is its own.
+    frame of an inner function; what that assigns is its own.  nones: those found to be None.
     """
 
     parent: Frame | None = None
@@ -53,6 +53,7 @@ class Frame:
     exits: bool = False
     refined: dict[str, SugaredValue] = field(default_factory=dict)
     is_scope: bool = False
+    nones: set[str] = field(default_factory=set)
 
     def find_outer(self, name: str) -> SugaredValue | None:
         """The value that a name has in the frames around, inside the same function."""
@@ -76,6 +77,25 @@ class Frame:
             frame = frame.parent
         return None
 
+    def declared(self, name: str, b, span: Span) -> T.Type:
+        """The type that a variable may have, whatever is known of it; None's where it has none."""
+        frame = self
+        while frame is not None:
+            known = frame.refined.get(name) or frame.values.get(name)
+            if known is not None:
+                return known.type(b, span) if b.is_simple(known) else T.NONE
+            frame = None if name in frame.unusable else frame.parent
+        return T.NONE
+
+    def is_none(self, name: str) -> bool:
+        """Whether a test in reach found that the variable is None."""
+        frame = self
+        while frame is not None:
+            if name in frame.nones:
+                return True
+            frame = None if name in frame.values or name in frame.unusable else frame.parent
+        return False
+
     def find_unusable(self, name: str) -> Unusable | None:
         frame = self
         while frame is not None:
@@ -97,6 +117,7 @@ class Frame:
         self.values[name] = value
         self.unusable.pop(name, None)
         self.refined.pop(name, None)
+        self.nones.discard(name)
 
     def refine(self, name: str, value: SugaredValue, known: SugaredValue) -> None:
         """Let a name be seen with a narrower type in this frame."""
@@ -114,6 +135,7 @@ class Frame:
         """Let a name have no value from here on."""
         self.values.pop(name, None)
         self.refined.pop(name, None)
+        self.nones.discard(name)
         self.unusable[name] = why
 
 

@@ -218,7 +218,7 @@ def view_of(e: Emitter, owner: Value, index: ast.expr, span: Span
     cursor, indices = _Cursor(owner), []
     for i, part in enumerate(parts):
         cut = slice_of(e, part)
-        if isinstance(part, ast.Constant) and part.value is Ellipsis:
+        if is_ellipsis(part):
             if cursor.behind is not None:
                 raise CompileError("an index has at most one ...", e.span(part),
                                    "write a : for each dimension of the other")
@@ -231,9 +231,16 @@ def view_of(e: Emitter, owner: Value, index: ast.expr, span: Span
     return cursor.view, indices
 
 
+def is_ellipsis(part: ast.expr) -> bool:
+    """Whether a part of an index is `...`, or its name, which no variable can take."""
+    return isinstance(part, ast.Constant) and part.value is Ellipsis \
+        or isinstance(part, ast.Name) and part.id == "Ellipsis"
+
+
 def _dimensions(e: Emitter, parts: list[ast.expr]) -> int:
     """How many dimensions the indices after `...` use."""
-    return sum(not (isinstance(p, ast.Constant) and p.value in (None, Ellipsis)) for p in parts)
+    return sum(not (is_ellipsis(p) or isinstance(p, ast.Constant) and p.value is None)
+               for p in parts)
 
 
 def _slice_dim(e: Emitter, cursor: _Cursor, part: SliceValue, span: Span) -> Value:

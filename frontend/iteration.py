@@ -71,9 +71,10 @@ class ZipValue(SugaredValue):
 
     def static_elements(self, b, span) -> list[SugaredValue] | None:
         """The tuples where one part is known element by element."""
-        if not any(_is_static(b, p, span) for p in self.parts):
+        parts: list = [p if found is None else found for p, found in
+                       ((p, known_elements(b, p, span)) for p in self.parts)]
+        if not any(isinstance(p, list) for p in parts):
             return None
-        parts: list = [p.unpack(b, span) if _is_static(b, p, span) else p for p in self.parts]
         if any(not isinstance(p, (list, CountValue)) for p in parts):
             self.fail("mixes tuples or modules, whose number is known at compile time, with a "
                       "value whose number is not", span, "make a list of the tuple first")
@@ -145,9 +146,12 @@ class TupleOf(SugaredValue):
         return b.simple(self.value(b, span))
 
 
-def _is_static(b, part: SugaredValue, span) -> bool:
+def known_elements(b, iterable: SugaredValue, span) -> list[SugaredValue] | None:
+    """The elements of what a loop runs over, where their number is known at compile time."""
     from .sugared import StaticSequence
 
-    if isinstance(part, StaticSequence):
-        return True
-    return b.is_simple(part) and isinstance(part.type(b, span), T.TupleType)
+    if isinstance(iterable, StaticSequence):
+        return iterable.elements
+    if b.is_simple(iterable) and isinstance(iterable.type(b, span), T.TupleType):
+        return iterable.unpack(b, span)
+    return iterable.static_elements(b, span) if isinstance(iterable, ZipValue) else None

@@ -179,14 +179,14 @@ def _static_list(e: Emitter, node: ast.ListComp | ast.GeneratorExp | ast.DictCom
     Those of a dict are keys and values in turn.
     """
     from .assignment import assign
-    from .control_flow import static_elements
+    from .iteration import known_elements
 
     first = node.generators[0]
     if len(node.generators) > 1 or first.ifs:
         return None
     before = e.graph.insert_point.prev
     iterable = e.expr(first.iter).iterate(e.b, e.span(first.iter))
-    parts = static_elements(e, iterable, span)
+    parts = known_elements(e.b, iterable, span)
     if parts is None:
         _undo(e, before)
         return None

@@ -11,6 +11,8 @@ from functools import lru_cache
 from scriptlang import types as T
 
 from . import special_forms, typed_tensors
+from .checks import CHECKS
+from .ignore_context import IGNORE_CONTEXT
 from .operators import find_operator, overloads
 from .sugared import (Arg, BuiltinFunction, BuiltinOperator, ConstantValue, Namespace,
                       SugaredValue, TypeValue)
@@ -25,7 +27,8 @@ DTYPES: dict[str, int] = {
 """Names of dtypes -> their numbers in the IR."""
 
 CONSTANTS: dict[str, object] = {
-    **DTYPES, "strided": 0, "sparse_coo": 1, "sparse_csr": 2, "contiguous_format": 0,
+    **DTYPES, "strided": 0, "sparse_coo": 1, "sparse_csr": 2, "_mkldnn": 3, "sparse_csc": 4,
+    "sparse_bsr": 5, "sparse_bsc": 6, "jagged": 7, "contiguous_format": 0,
     "preserve_format": 1, "channels_last": 2, "channels_last_3d": 3, "inf": math.inf,
     "nan": math.nan, "pi": math.pi, "e": math.e, "per_tensor_affine": 0, "per_channel_affine": 1,
     "per_tensor_symmetric": 2, "per_channel_symmetric": 3,
@@ -59,6 +62,7 @@ JIT: dict[str, SugaredValue] = {
     "is_tracing": BuiltinFunction(
         "is_tracing", lambda b, args, kwargs, span: ConstantValue(False)),
     "_unwrap_optional": BuiltinOperator("aten::_unwrap_optional"),
+    "_IgnoreContextManager": IGNORE_CONTEXT,
 }
 """What torch.jit holds for programs."""
 
@@ -191,6 +195,8 @@ def _program_torch(name: str) -> SugaredValue | None:
 
     if name in typed_tensors.BY_NAME:
         return typed_tensors.BY_NAME[name]
+    if name in CHECKS:
+        return CHECKS[name]
     return BuiltinOperator(PYTHON_ONLY[name]) if name in PYTHON_ONLY else _torch(name)
 
 

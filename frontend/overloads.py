@@ -11,11 +11,13 @@ from typing import Any, Callable, Sequence
 from scriptlang import types as T
 from scriptlang.errors import CompileError
 from scriptlang.ir import Function, Value
+from scriptlang.source import Source
 
 from . import matching
 from .matching import Actual
 from .emitter import span_of
-from .sugared import SugaredValue
+from .signatures import function_schema, is_default
+from .sugared import Resolver, SugaredValue
 
 
 def function_overloads(fn: Callable) -> tuple[Callable, ...]:
@@ -82,10 +84,18 @@ def overload_functions(fn: Callable, declarations: Sequence[Callable], names: Se
                                    f"that the function does not have",
                                    span_of(argument_of(head, argument), head_source),
                                    "write the default of the function, which alone counts")
-        named = {a.arg for a in (*head.args.posonlyargs, *head.args.args, *head.args.kwonlyargs)}
-        made.append(declare(merged, source, PythonResolver.of(inspect.unwrap(fn)), name,
-                            {n: v for n, v in defaults.items() if n in named}, self_type))
+        resolver = PythonResolver.of(inspect.unwrap(fn))
+        made.append(declare(merged, source, resolver, name,
+                            _fitting(merged, source, resolver, defaults, self_type), self_type))
     return made
+
+
+def _fitting(head: ast.FunctionDef, source: Source, resolver: Resolver, defaults: dict[str, Any],
+             self_type: T.Type | None) -> dict[str, Any]:
+    """The defaults of the body that a declaration takes: others are of other overloads."""
+    schema = function_schema(head, source, resolver, head.name, self_type, {})
+    return {a.name: defaults[a.name] for a in schema.arguments
+            if a.name in defaults and is_default(defaults[a.name], a.type, a.size)}
 
 
 def argument_of(head: ast.FunctionDef, name: str) -> ast.arg:

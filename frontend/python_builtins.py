@@ -9,7 +9,7 @@ from scriptlang.errors import CompileError
 
 from . import special_forms
 from .indexing import SLICE
-from .iteration import CountValue, EnumerateValue, RangeValue, ZipValue
+from .iteration import CountValue, EnumerateValue, RangeValue, ZipValue, known_elements
 from .sugared import (Arg, BuiltinFunction, BuiltinOperator, ConstantValue, EnumClassValue,
                       ExceptionValue, StaticSequence, SugaredValue, TypeValue)
 
@@ -71,11 +71,12 @@ def _len(b, args, kwargs, span) -> SugaredValue:
     if len(args) != 1 or kwargs:
         raise CompileError("len takes one argument", span, "write len(x)")
     meaning = args[0].value
-    if isinstance(meaning, StaticSequence):
-        return ConstantValue(len(meaning.elements))
     if isinstance(meaning, EnumClassValue):
         meaning.fail("has no length in the language", args[0].span, "write the number")
     if not b.is_simple(meaning):
+        known = known_elements(b, meaning, span)
+        if known is not None:
+            return ConstantValue(len(known))
         return b.simple(meaning.iterate(b, span).length(b, span))
     value = meaning.value(b, args[0].span)
     if isinstance(value.type, T.ClassType):

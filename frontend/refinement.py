@@ -164,7 +164,10 @@ def _compare(e: Emitter, node: ast.Compare) -> Condition:
 
 
 def _is(e: Emitter, left: ast.expr, right: ast.expr, negated: bool, span: Span) -> Condition:
-    """`left is right`; against None the answer may be known, and types are refined."""
+    """`left is right`; against None the answer may be known, and types are refined.
+
+    As in PyTorch a variable that is None keeps its type: another value may be assigned to it.
+    """
     x, y = e.value(left), e.value(right)
     operator = "aten::__isnot__" if negated else "aten::__is__"
     named = left
@@ -172,8 +175,9 @@ def _is(e: Emitter, left: ast.expr, right: ast.expr, negated: bool, span: Span) 
         x, y, named = y, x, right
     if y.type != T.NONE:
         return Condition(e.b.emit(operator, [x, y], span))
-    if x.type == T.NONE or not T.may_be_none(x.type):
-        return _static(e, (x.type == T.NONE) is not negated, span)
+    is_none = x.type == T.NONE or isinstance(named, ast.Name) and e.frame.is_none(named.id)
+    if is_none or not T.may_be_none(x.type):
+        return _static(e, is_none is not negated, span)
     value = e.b.emit(operator, [x, y], span)
     some: Refinements = {}
     none: Refinements = {}
@@ -258,8 +262,10 @@ def refine(e: Emitter, facts: Refinements, span: Span) -> None:
             continue
         if not narrows(e, known, type, span):
             continue
-        value = known.value(e.b, span)
-        refined = e.b.constant(None, span) if type == T.NONE else e.b.cast(value, type, span)
+        if type == T.NONE:
+            e.frame.nones.add(name)
+            continue
+        refined = e.b.cast(known.value(e.b, span), type, span)
         if not refined.name:
             refined.name = name
         e.frame.refine(name, e.simple(refined), known)

@@ -24,6 +24,7 @@ from scriptlang.objects import EnumValue
 from scriptlang.source import Source, Span
 
 from . import foreign, namespaces, python_builtins, typed_tensors
+from .checks import CHECKS
 from .annotations import PYTHON_TYPES, own_annotations, type_of_object, type_of_syntax
 from .language_functions import PYTHON_ONLY
 from .library_classes import library_class, library_name, refused_context
@@ -223,6 +224,8 @@ def _module(module: python_types.ModuleType) -> SugaredValue:
             return _module(held)
         if known in (namespaces.TORCH, namespaces.MODULES["functional"]) and name in PYTHON_ONLY:
             return BuiltinOperator(PYTHON_ONLY[name])
+        if known is namespaces.TORCH and name in CHECKS:
+            return CHECKS[name]
         if isinstance(held, python_types.FunctionType) and dispatched(held) is not None:
             return meaning_of(held, None)
         written = _written_in_python(held, module.__name__)
@@ -309,6 +312,8 @@ def _torch_function(module: str, name: str) -> SugaredValue | None:
     if module in ("torch.jit", "torch.jit._script", "torch.jit._async", "torch._jit_internal",
                   "scriptlang.jit", "torch.jit._trace"):
         return namespaces.JIT.get(name)
+    if module == "torch" and name in CHECKS:
+        return CHECKS[name]
     if module == "torch.functional" and name in PYTHON_ONLY:
         return BuiltinOperator(PYTHON_ONLY[name])
     if module == "torch.functional" and name in WRITTEN_IN_PYTHON:
@@ -333,6 +338,8 @@ def _class(cls: type) -> SugaredValue | None:
     name = library_name(cls)
     if name is not None:
         return library_class(name)
+    if cls.__name__ == "_IgnoreContextManager" and cls.__module__ == "torch._jit_internal":
+        return namespaces.JIT[cls.__name__]
     refused = refused_context(cls)
     if refused is not None:
         return refused

@@ -135,11 +135,27 @@ def source_of(obj: Any) -> tuple[ast.FunctionDef | ast.ClassDef, Source]:
     if not isinstance(obj, type):
         _refuse_misspelt(source)
     node = _parse(source).body[0]
+    if isinstance(node, ast.FunctionDef) and node.type_comment is None:
+        node.type_comment = _after_docstring(node, source)
     if isinstance(node, ast.AsyncFunctionDef):
         start = source.text.index("async")
         raise CompileError("async def is not part of the language",
                            Span(source, start, start + len("async def")), "write def")
     return node, source
+
+
+SIGNATURE = re.compile(r"[ \t]*# type:[ \t]*(\(.*\)[ \t]*->.*)")
+
+
+def _after_docstring(node: ast.FunctionDef, source: Source) -> str | None:
+    """The type comment of a function that stands behind its docstring, where PyTorch reads it."""
+    first = node.body[0]
+    if not (isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)):
+        return None
+    lines = source.text.splitlines()
+    last = node.body[1].lineno - 1 if len(node.body) > 1 else len(lines)
+    found = filter(None, map(SIGNATURE.fullmatch, lines[first.end_lineno:last]))
+    return next((m[1].strip() for m in found), None)
 
 
 def _dedented(lines: list[str]) -> str:

@@ -165,7 +165,7 @@ def checked_default(e: Emitter, p: ast.arg, type: T.Type, value: Any, inferred: 
         raise CompileError(f"a {value.__class__.__name__} as a default is shared by all calls and "
                            "is not part of the language", e.span(p),
                            "take None as the default and make it in the function, or use a tuple")
-    value = _taken(value)
+    value = _taken(value, type)
     fitting = _fitted(value, type, broadcast_size(p.annotation))
     if fitting is not NO_DEFAULT:
         return fitting
@@ -178,7 +178,13 @@ def checked_default(e: Emitter, p: ast.arg, type: T.Type, value: Any, inferred: 
                        help)
 
 
-def _taken(value: Any) -> Any:
+def is_default(value: Any, type: T.Type, size: int | None) -> bool:
+    """Whether a value may be the default of a parameter of a type."""
+    return value is None and type == T.TENSOR or \
+        _fitted(_taken(value, type), type, size) is not NO_DEFAULT
+
+
+def _taken(value: Any, type: T.Type) -> Any:
     """Values of torch and scriptlang as programs have them."""
     from .classes import type_of_class
     from .resolver import code_of
@@ -187,10 +193,13 @@ def _taken(value: Any) -> Any:
     code = code_of(value)
     if code is not None:
         return code
-    if type(value).__name__ == "device" and type(value).__module__ == "torch":
+    if value.__class__.__name__ == "device" and value.__class__.__module__ == "torch":
         return Device(str(value))
     if isinstance(value, enum.Enum):
-        found = type_of_class(type(value))
+        plain = isinstance(value, (str, int, float))
+        if plain and not isinstance(T.without_none(type), T.EnumType):
+            return value.value                           # a member of a StrEnum is a str
+        found = type_of_class(value.__class__)
         return EnumValue(found, value.name, value.value)
     return as_tensor(value) if is_tensor(value) and not isinstance(value, Tensor) else value
 

@@ -118,10 +118,10 @@ def _list(e: Emitter, node: ast.Call, expected) -> SugaredValue:
 
 def gather(e: Emitter, iterable: SugaredValue, span, expected=None) -> SugaredValue:
     """A list of all that an iterable runs over."""
-    from .control_flow import static_elements
+    from .iteration import known_elements
     from .literals import common_type
 
-    parts = static_elements(e, iterable, span)
+    parts = known_elements(e.b, iterable, span)
     if parts is not None:
         values = [p.value(e.b, span) for p in parts]
         type = common_type(values) if values else T.TENSOR

@@ -119,27 +119,32 @@ def raise_exception(e: Emitter, message: Value, name: str, span: Span) -> None:
 
 
 def emit_assert(e: Emitter, node: ast.Assert) -> None:
-    """`assert c, m`: a branch that raises; what c tells of types holds after it."""
-    test = condition(e, node.test)
-    span = e.span(node)
-    if test.static is True:
-        refine(e, test.if_true, span)
+    """`assert c, m`."""
+    require(e, node.test, node.msg, "builtins.AssertionError", e.span(node))
+
+
+def require(e: Emitter, test: ast.expr, message: ast.expr | None, exception: str, span: Span
+            ) -> None:
+    """A branch that raises; what the condition tells of types holds after it."""
+    wanted = condition(e, test)
+    if wanted.static is True:
+        refine(e, wanted.if_true, span)
         return
-    if test.static is False:
-        raise_exception(e, _message(e, node, span), "builtins.AssertionError", span)
+    if wanted.static is False:
+        raise_exception(e, _message(e, message, span), exception, span)
         return
-    branch = e.b.insert("prim::If", [test.value], (), span)
+    branch = e.b.insert("prim::If", [wanted.value], (), span)
     branch.add_block()
     with e.block(branch.add_block()):
-        refine(e, test.if_false, span)
-        raise_exception(e, _message(e, node, span), "builtins.AssertionError", span)
-    control_flow.keep_facts(e, branch, test.if_true, 0, span)
+        refine(e, wanted.if_false, span)
+        raise_exception(e, _message(e, message, span), exception, span)
+    control_flow.keep_facts(e, branch, wanted.if_true, 0, span)
 
 
-def _message(e: Emitter, node: ast.Assert, span: Span) -> Value:
-    if node.msg is None:
+def _message(e: Emitter, message: ast.expr | None, span: Span) -> Value:
+    if message is None:
         return e.b.constant("", span)
-    return e.b.text(Arg(e.expr(node.msg), e.span(node.msg)))
+    return e.b.text(Arg(e.expr(message), e.span(message)))
 
 
 def emit_delete(e: Emitter, node: ast.Delete) -> None:

@@ -77,8 +77,6 @@ def _plain(value: Any) -> T.Type | None:
             return T.TupleType((T.INT,) * len(value))
         if cls.__name__ == "Generator":
             return T.GENERATOR
-    if isinstance(value, enum.Enum):
-        return None
     for base in (bool, int, float, complex, str):
         if isinstance(value, base):
             return PLAIN[base]

@@ -247,7 +247,7 @@ def value_text(value: Any) -> str:
     if isinstance(value, tuple):
         return tuple_text(value)
     if isinstance(value, EnumValue):
-        return f"{value.type.name}.{value.name}"
+        return f"Enum<{value.type.name.rpartition('.')[2]}.{value.name}>"
     if isinstance(value, ScriptObject):
         return f"<{value.type.name} object at 0x{id(value):x}>"
     if isinstance(value, Tensor):

@@ -17,8 +17,7 @@ EFFECTS = frozenset({
     "prim::CallMethod", "prim::fork", "prim::awaitable", "prim::awaitable_wait", "aten::wait",
     "aten::warn", "aten::manual_seed", "aten::seed", "aten::Generator", "aten::set_grad_enabled",
     "aten::is_grad_enabled", "aten::save", "prim::AddStatValue",
-    "aten::_assert_async", "aten::_functional_assert_async", "aten::_assert_scalar",
-    "aten::_assert_tensor_metadata", "aten::sym_constrain_range", "prim::profile",
+    "aten::sym_constrain_range", "prim::profile",
     "prim::IgnoredPythonOp",
 })
 """Kinds that have to run, once, and in this order."""
