@@ -29,7 +29,9 @@ class Charged {
   int64_t bytes_;
 };
 
-// A tensor that nobody has written to, as a program gets it: any bytes, but bools are 0 or 1.
+// A tensor that nobody has written to, as a program gets it: any bytes, but bools are 0 or 1, and
+// programs with a memory limit, which their host does not trust, see zeros and not what the process
+// had there before.
 const Tensor& unwritten(const Tensor& t);
 
 }  // namespace scriptlang

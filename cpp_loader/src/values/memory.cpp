@@ -208,7 +208,8 @@ LimitScope::~LimitScope() {
 namespace scriptlang {
 
 const Tensor& unwritten(const Tensor& t) {
-  if (t.dtype() == ScalarType::Bool) {
+  bool limited = memory::quick::limit_bytes != std::numeric_limits<int64_t>::max();
+  if (limited || t.dtype() == ScalarType::Bool) {
     std::memset(t.storage()->data(), 0, size_t(t.storage()->nbytes()));
   }
   return t;

@@ -139,6 +139,10 @@ void Storage::resize(int64_t nbytes) {
   memory::charge(nbytes);
   void* data = memory::take(size_t(nbytes));
   std::memcpy(data, data_, size_t(std::min(nbytes, nbytes_)));
+  // Bools are 0 or 1, and programs do not see what the process had there before.
+  if (nbytes > nbytes_) {
+    std::memset(static_cast<char*>(data) + nbytes_, 0, size_t(nbytes - nbytes_));
+  }
   release_data();
   kind_ = Kind::Separate;
   data_ = data;
