@@ -1,5 +1,6 @@
 #include "tensor.h"
 
+#include "callbacks.h"
 #include "prepared.h"
 #include "quantizer.h"
 
@@ -57,6 +58,7 @@ std::mutex hook_mutex;
 Hook hook;
 std::atomic<bool> hooked{false};
 }  // namespace
+SL_THREAD_SHARED_WORD bool calls_host = false;
 
 void set_hook(const Hook* new_hook) {
   std::lock_guard<std::mutex> lock(hook_mutex);
@@ -64,6 +66,20 @@ void set_hook(const Hook* new_hook) {
   hooked = new_hook != nullptr;
 }
 }  // namespace memory
+
+namespace {
+// What an allocator is asked for: one that gives null for no bytes has not refused them.
+size_t hooked_bytes(int64_t nbytes) { return size_t(std::max<int64_t>(nbytes, 1)); }
+
+// Null where the allocator gives none, or none that kernels can use.
+void* take_hooked(const memory::Hook& hook, int64_t nbytes) {
+  memory::CallbackScope scope;
+  void* data = hook.allocate(hooked_bytes(nbytes), hook.user);
+  if (reinterpret_cast<uintptr_t>(data) % kAlignment == 0) return data;
+  hook.release(data, hooked_bytes(nbytes), hook.user);
+  return nullptr;
+}
+}  // namespace
 
 Storage* Storage::allocate(int64_t nbytes) {
   memory::charge(nbytes);
@@ -74,9 +90,12 @@ Storage* Storage::allocate(int64_t nbytes) {
         std::lock_guard<std::mutex> lock(memory::hook_mutex);
         hook = memory::hook;
       }
-      void* data = hook.allocate(size_t(nbytes), hook.user);
-      if (!data) raise(ErrorKind::MemoryError, "the allocator refused ", nbytes, " bytes");
       Storage* s = new (memory::take(sizeof(Storage))) Storage;
+      void* data = take_hooked(hook, nbytes);
+      if (!data) {
+        memory::give(s, sizeof(Storage));
+        raise(ErrorKind::MemoryError, "the allocator refused ", nbytes, " bytes");
+      }
       s->kind_ = Kind::Hooked;
       s->data_ = data;
       s->nbytes_ = nbytes;
@@ -115,10 +134,16 @@ void Storage::release_data() noexcept {
   switch (kind_) {
     case Kind::Joined: break;
     case Kind::Separate: memory::give(data_, size_t(nbytes_)); break;
-    case Kind::Hooked: hook_release_(data_, size_t(nbytes_), user_); break;
-    case Kind::Borrowed:
+    case Kind::Hooked: {
+      memory::CallbackScope scope;
+      hook_release_(data_, hooked_bytes(nbytes_), user_);
+      break;
+    }
+    case Kind::Borrowed: {
+      memory::CallbackScope scope;
       if (release_) release_(user_);
       return;
+    }
   }
   memory::uncharge(nbytes_);
 }
@@ -137,7 +162,13 @@ void Storage::resize(int64_t nbytes) {
   }
   if (fixed) return;
   memory::charge(nbytes);
-  void* data = memory::take(size_t(nbytes));
+  void* data;
+  try {
+    data = memory::take(size_t(nbytes));
+  } catch (...) {
+    memory::uncharge(nbytes);
+    throw;
+  }
   std::memcpy(data, data_, size_t(std::min(nbytes, nbytes_)));
   // Bools are 0 or 1, and programs do not see what the process had there before.
   if (nbytes > nbytes_) {
