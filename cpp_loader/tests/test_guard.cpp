@@ -84,3 +84,5 @@ TEST(tensors_lie_in_such_blocks) {
 #endif
 
 #endif
+
+int main(int count, char** arguments) { return test::main(count, arguments); }

@@ -69,18 +69,15 @@ VECTORS = frozenset("bias running_mean running_var weight_bias vec vec2 tau scal
                     "boundaries sorted_sequence window pos_weight per_sample_weights".split())
 """Tensors of one dimension, mostly."""
 
+DTYPES = ("float32", "float64", "int64", "int32", "int16", "int8", "uint8", "bool", "float16",
+          "bfloat16", "complex64", "complex128")
 COMMON = ("float32",) * 7 + ("float64",) * 2 + (
-    "int64", "int64", "int32", "uint8", "bool", "complex64", "float16", "bfloat16", "int8", "int16",
+    "int64", "int64", "int32", "uint8", "bool", "complex64", "float16", "bfloat16", "int8",
+    "int16", "complex128")
+RARE = ("uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2")
 
 EXTREME_INTS = (-1, -2, 0, 1, 3, 7, 64, 1000, 2 ** 31 - 1, 2 ** 31, -2 ** 31, 2 ** 32, 2 ** 40,
                 2 ** 62, -2 ** 62, 2 ** 63 - 1, -2 ** 63, 2 ** 63 - 2, 2 ** 33 + 1)
 
 EXTREME_FLOATS = (0.0, -0.0, 1.0, -1.0, 0.5, 1e-300, 1e300, -1e300, float("nan"), float("inf"),
                   float("-inf"), 2.0 ** 63, -2.0 ** 31, 1e-8, 3.0)
-
-DTYPES = ("float32", "float64", "int64", "int32", "int16", "int8", "uint8", "bool", "float16",
-          "bfloat16", "complex64", "complex128")
-COMMON = ("float32",) * 7 + ("float64",) * 2 + ("int64", "int64", "int32", "uint8", "bool",
-                                              "complex64", "float16", "bfloat16", "int8", "int16",
-                                              "complex128")
-RARE = ("uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2")
