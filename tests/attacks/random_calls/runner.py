@@ -14,6 +14,7 @@ from collections import Counter, namedtuple
 from tests.native_build import environment
 
 from . import compare, generate, values
+from .worker import FAULTY
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 
@@ -49,7 +50,7 @@ class Worker:
         while left:
             status, told = self.job((overload, seed, left), outcomes)
             left = [n for n in left if n not in outcomes]
-            if left and status:
+            if left and status and not faulty(status):
                 outcomes[left.pop(0)] = death(status, told)
             elif left:
                 raise RuntimeError(f"{self.name} left {overload} {left[0]}: {told[-2000:]}")
@@ -80,6 +81,10 @@ class Worker:
         self.process.wait()
         self.process.stdout.close()
         self.errors.close()
+
+
+def faulty(status: int) -> bool:
+    return os.WIFEXITED(status) and os.WEXITSTATUS(status) == FAULTY
 
 
 def death(status: int, told: str) -> tuple[str, str, str]:

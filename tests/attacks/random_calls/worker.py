@@ -14,6 +14,7 @@ import pickle
 import resource
 import signal
 import sys
+import traceback
 
 if __name__ == "__main__" and len(sys.argv) > 2:
     from tests.native_build import use
@@ -24,6 +25,8 @@ from . import engines, generate, values  # noqa: E402
 
 SECONDS = 8.0
 """CPU time that one call may take."""
+FAULTY = 77
+"""Exit status of a child that fails by a fault of this package."""
 ADDRESS_SPACE = 8 << 30
 OVER = engines.MEMORY + (256 << 20)
 """Growth of memory, in bytes, that is too much for a call within MEMORY."""
@@ -46,8 +49,10 @@ def serve(engine, jobs, out: int) -> None:
         if child == 0:
             try:
                 run_batch(engine, job, out)
-            finally:
-                os._exit(0)
+            except BaseException:
+                traceback.print_exc()
+                os._exit(FAULTY)
+            os._exit(0)
         _, status = os.waitpid(child, 0)
         send(out, ("end", status))
 
