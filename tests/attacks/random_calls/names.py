@@ -69,7 +69,7 @@ VECTORS = frozenset("bias running_mean running_var weight_bias vec vec2 tau scal
                     "boundaries sorted_sequence window pos_weight per_sample_weights".split())
 """Tensors of one dimension, mostly."""
 
-POSITIVE = frozenset("running_var var std q scales scale rate probs lambd a b concentration".split())
+POSITIVE = frozenset("running_var var std q scales scale rate probs lambd a b".split())
 
 DTYPES = ("float32", "float64", "int64", "int32", "int16", "int8", "uint8", "bool", "float16",
           "bfloat16", "complex64", "complex128")
