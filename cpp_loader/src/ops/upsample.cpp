@@ -72,8 +72,8 @@ void fill_taps(Taps& taps, Filter filter, int64_t in, int64_t out, bool align_co
       continue;
     }
     T floor = std::floor(at), t = at - floor;
-    // Far outside every tap is clamped to the edge.
-    int64_t first = int64_t(std::min(std::max(floor, T(-4)), T(in) + T(4))) - 1;
+    // Far outside every tap is clamped to the edge; so is what is no number.
+    int64_t first = (floor > T(-4) ? int64_t(std::min(floor, T(in) + T(4))) : -4) - 1;
     for (int64_t k = 0; k < 4; ++k) place[k] = clamp(first + k);
     weight[0] = cubic_far(t + 1);
     weight[1] = cubic_near(t);
