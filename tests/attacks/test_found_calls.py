@@ -43,9 +43,15 @@ REFUSED = {
 ANSWERED = {
     "complex range": "aten::linspace(complex(1.5, 1.5), -4.0, 3, None, None, None, None)",
     "no dimensions to reduce": f"aten::any.dims({CUBE}, [], True)",
-    "tolerances of more matrices": "aten::linalg_matrix_rank.tol_tensor(T('float32', (2, 0, 3), "
-                                   "(3, 3, 1), 0, 0, 'plain', 1), T('float32', (4, 1), (1, 1), 0, "
+    "tolerances of more matrices": "aten::linalg_matrix_rank.tol_tensor(T('float32', (2, 2, 3), "
+                                   "(6, 3, 1), 0, 12, 'plain', 1), T('float32', (4, 1), (1, 1), 0, "
                                    "4, 'unit', 1), False)",
+    "tolerances of one matrix": "aten::linalg_matrix_rank.tol_tensor(T('float64', (4, 2), (2, 1), "
+                                "0, 8, 'plain', 2), T('float64', (4, 2), (2, 1), 0, 8, 'plain', "
+                                "3), False)",
+    "tolerances of empty matrices": "aten::linalg_matrix_rank.tol_tensor(T('float32', (2, 0, 3), "
+                                    "(3, 3, 1), 0, 0, 'plain', 1), T('float32', (4, 1), (1, 1), "
+                                    "0, 4, 'unit', 1), False)",
     "powers of bytes": "aten::linalg_vander(T('uint8', (3,), (1,), 0, 3, 'plain', 1))",
     "no blocks": "aten::block_diag([])",
     "median of nothing": "aten::median(T('int16', (0, 3), (3, 1), 0, 0, 'ones', 1))",

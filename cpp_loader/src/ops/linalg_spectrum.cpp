@@ -179,14 +179,9 @@ Tensor spectrum(const Tensor& a, bool hermitian, const char* name) {
 Tensor rank(const Tensor& a, const Tolerance& tolerance, bool hermitian) {
   check_matrices(a, "linalg.matrix_rank");
   Tensor s = spectrum(a, hermitian, "linalg.matrix_rank");
-  if (s.size(s.dim() - 1) == 0) {  // of the sizes of the batch and of the tolerances
-    Tensor none = Tensor::zeros(batch_sizes(a), ScalarType::Int64);
-    for (const Value& v : {tolerance.absolute, tolerance.relative}) {
-      if (v.is_tensor()) none = Tensor::zeros(add(none, v.as_tensor()).sizes(), ScalarType::Int64);
-    }
-    return none;
-  }
-  return sum_over(to_dtype(counted(a, s, tolerance), ScalarType::Int64), {s.dim() - 1});
+  if (s.size(s.dim() - 1) == 0) return Tensor::zeros(batch_sizes(a), ScalarType::Int64);
+  Tensor kept = counted(a, s, tolerance);  // tolerances may have more dimensions than the matrices
+  return sum_over(to_dtype(kept, ScalarType::Int64), {kept.dim() - 1});
 }
 
 Tensor inverted(const Tensor& s, const Tensor& kept) {
