@@ -30,7 +30,7 @@ def load(source, map_location: Any = None, _extra_files: dict | None = None, *,
     map_location: accepted as PyTorch accepts it; tensors always lie on the CPU.
     _extra_files: a dict whose keys name extra files; their contents (bytes) are put in as values.
     engine: "python", "native", or "auto": native where it is there and has every operator.
-    limits: what each call may use (`Limits`).
+    limits: what each call may use, and what reading and compiling the archive may (`Limits`).
     mmap: map the file instead of reading it, so that weights are read when they are first used;
     None maps files over 16 MB.  A mapped file must stay as it is while the module lives: a process
     that touches what another has cut off ends (SIGBUS).  False reads it all at once.
@@ -38,8 +38,8 @@ def load(source, map_location: Any = None, _extra_files: dict | None = None, *,
     """
     from .serialization.archive import read_archive
 
-    return _module(read_archive(source, extra_files=_extra_files, mmap=mmap), engine,
-                   limits)
+    archive = read_archive(source, extra_files=_extra_files, mmap=mmap, limits=limits)
+    return _module(archive, engine, limits)
 
 
 def _module(archive: LoadedArchive, engine: str, limits: Limits | None) -> ScriptModule:
@@ -194,7 +194,8 @@ def trace_module(mod: Any, inputs: Mapping[str, Any], optimize: Any = None,
     return traced
 
 
-def compile_archive(source, target, *, optimize: bool = True) -> ScriptModule:
+def compile_archive(source, target, *, optimize: bool = True,
+                    limits: Limits | None = None) -> ScriptModule:
     """Load an archive and write it again with the bytecode that engines run: it starts at once,
     also in the C++ engine, which reads bytecode but no source. Scriptlang and PyTorch load it as
     ever.
@@ -202,12 +203,14 @@ def compile_archive(source, target, *, optimize: bool = True) -> ScriptModule:
 
     optimize: make it faster, too (`scriptlang.optimize`), keeping its methods but not its
     parameters as attributes; a module in training mode stays as it is.
+    limits: what reading and compiling the archive may use.
     Returns what was written.
     """
     from .programs import optimizing
     from .serialization.archive import read_archive, write_archive
 
-    module = _module(read_archive(source, from_code=True), "auto", None)
+    archive = read_archive(source, from_code=True, limits=limits)
+    module = _module(archive, "auto", limits)
     if optimize and not optimizing.is_training(module):
         module = optimizing.optimize(module, optimizing.methods_of(module))
     write_archive(module._object_, target, compiled=True)

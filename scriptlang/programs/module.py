@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Generic, Iterator, ParamSpec, TypeVar
 
+from .. import budgets
 from .. import types as T
 from ..ir import Function, Graph
 from ..interpreter.calls import Caller
@@ -84,8 +85,9 @@ class ScriptFunction(Caller, Generic[P, R]):
         """The graph with every call of a known function replaced by its body."""
         from ..passes import inline
 
-        graph = self.graph.copy()
-        inline.run(graph)
+        with budgets.use(self._function.budget, self._function.name):
+            graph = self.graph.copy()
+            inline.run(graph)
         return graph
 
     @property
@@ -93,7 +95,8 @@ class ScriptFunction(Caller, Generic[P, R]):
         """The program as an archive holds it."""
         from ..serialization.printer import print_function
 
-        return print_function(self._function)
+        with budgets.use(self._function.budget, self._function.name):
+            return print_function(self._function)
 
     def save(self, target, _extra_files: dict | None = None) -> None:
         """Write an archive with this function as its only content (see scriptlang.save)."""
