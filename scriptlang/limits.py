@@ -18,7 +18,7 @@ class Limits:
     """How much a program may use; None is no limit.  Going over one raises LimitError, naming it.
 
     Of one call: instructions: bytecode instructions.  seconds: wall time.  memory: bytes of tensors
-    that it allocates.  depth: calls inside calls.  values: those that it gives back, counting what
+    that it allocates.  depth: calls inside calls.  result_values: what it gives back, counting what
     is inside them, each object once.
 
     Of reading an archive and compiling what is in it, over the archive's whole life:
@@ -31,7 +31,7 @@ class Limits:
     seconds: float | None = None
     memory: int | None = None
     depth: int = 1000
-    values: int | None = 10_000_000
+    result_values: int | None = 10_000_000
     source_bytes: int | None = 16 << 20
     syntax_nodes: int | None = 1_000_000
     graph_nodes: int | None = 4_000_000

@@ -20,7 +20,7 @@ from . import budgets
 from .errors import LimitError
 from .records import field, record
 
-MAX_SIZE = 10_000
+MAX_SIZE = 100_000
 """Parts that one type may have, written out; honest ones have dozens."""
 
 MAX_DEPTH = 200
@@ -69,15 +69,7 @@ class Type:
 
     def walk(self) -> Iterator["Type"]:
         """This type and everything inside it, each part once, outermost first."""
-        yield self
-        if self.contained:
-            seen, pending = {self}, [*reversed(self.contained)]
-            while pending:
-                t = pending.pop()
-                if t not in seen:
-                    seen.add(t)
-                    yield t
-                    pending += reversed(t.contained)
+        return iter((self,))
 
 
 class Structural(Type):
@@ -122,6 +114,18 @@ class Structural(Type):
 
     def __hash__(self):
         return self._hash
+
+    def walk(self):
+        parts = self.__dict__.get("_parts")
+        if parts is None:
+            found, pending = {self: None}, [*reversed(self.contained)]
+            while pending:
+                t = pending.pop()
+                if t not in found:
+                    found[t] = None
+                    pending += reversed(t.contained)
+            parts = self.__dict__["_parts"] = tuple(found)
+        return iter(parts)
 
     def __copy__(self):
         return self

@@ -6,6 +6,7 @@ from typing import Any, Generic, Iterator, ParamSpec, TypeVar
 
 from .. import budgets
 from .. import types as T
+from ..errors import LimitError
 from ..ir import Function, Graph
 from ..interpreter.calls import Caller
 from ..interpreter.engine import Engine, engine as engine_named
@@ -453,27 +454,47 @@ UNCHANGED = (Tensor, int, float, bool, str, complex, type(None))
 
 
 class _Wrapping:
-    """One value on its way to a user; `seen` holds the objects made, by the id of the original."""
+    """One value on its way to a user; `seen` holds what was made, by the id of the original, so
+    that what occurs many times is made once.  What is wrapped is alive: ids are not used again.
+    """
 
     def __init__(self, engine: Engine, limits: Limits | None, seen: dict[int, Any]):
         self.engine, self.limits, self.seen = engine, limits, seen
+        self.most = (limits or Limits()).result_values
+        self.count = 0
 
     def wrap(self, value: Any) -> Any:
         cls = type(value)
         if cls in UNCHANGED or isinstance(value, Tensor):
             return value
-        if cls is list:
-            return value if all(type(v) in UNCHANGED for v in value) else \
-                [self.wrap(v) for v in value]
-        if cls is dict:
-            return {self.wrap(k): self.wrap(v) for k, v in value.items()}
-        if isinstance(value, tuple):
-            parts = [self.wrap(v) for v in value]
-            return tuple(parts) if cls is tuple else cls(*parts)
+        if cls is list or cls is dict or isinstance(value, tuple):
+            made = self.seen.get(id(value))
+            return self.container(value, cls) if made is None else made
         if isinstance(value, EnumValue):
             python = value.type.python_class
             return value if python is None else python[value.name]
         return self.object(value) if isinstance(value, ScriptObject) else value
+
+    def container(self, value: Any, cls: type) -> Any:
+        """A list, dict or tuple that was not met before.  It may hold itself."""
+        self.count += len(value)
+        if self.most is not None and self.count > self.most:
+            raise LimitError(f"a result has over {self.most} values, and its limits allow no more; "
+                             "for a program you trust, load it with limits=Limits(result_values=...)")
+        made: Any
+        if cls is list:
+            if all(type(v) in UNCHANGED for v in value):
+                return value
+            made = self.seen[id(value)] = []
+            made += [self.wrap(v) for v in value]
+        elif cls is dict:
+            made = self.seen[id(value)] = {}
+            for k, v in value.items():
+                made[self.wrap(k)] = self.wrap(v)
+        else:
+            parts = [self.wrap(v) for v in value]
+            made = self.seen[id(value)] = tuple(parts) if cls is tuple else cls(*parts)
+        return made
 
     def object(self, value: ScriptObject) -> Any:
         if value.type.is_module:

@@ -50,7 +50,7 @@ def doubling_types(depth: int) -> str:
 
 
 def many_types(count: int) -> str:
-    """Types of up to 10,000 parts, each with five that are half, a quarter, ... of it."""
+    """Types of up to 20,000 parts, each with five that are half, a quarter, ... of it."""
     lines = ["    b0 = (1, 1)\n"]
     for i in range(count):
         lines.append(f"    b{i + 1} = (b{i}, 1)\n    y{i}x0 = (b{i}, b{i})\n")
@@ -77,7 +77,7 @@ def many_sources(count: int, items: int) -> bytes:
 HOSTILE = {
     "calls that double": (archive(doubling_calls(40)), "graph_nodes"),
     "types that double": (archive(doubling_types(60)), "parts"),
-    "many types": (archive(many_types(140)), "type_nodes"),
+    "many types": (archive(many_types(300)), "type_nodes"),
     "sources of lists": (many_sources(40, 120_000), "syntax_nodes"),
 }
 
@@ -157,13 +157,13 @@ def test_long_programs_are_no_deeper_than_short_ones(engine, count):
 def test_equal_types_have_one_mark_however_they_were_made():
     def doubled(first):
         t = first
-        for _ in range(11):
+        for _ in range(14):
             t = T.TupleType((t, t))
         return t
 
     a = doubled(T.UnionType((T.INT, T.STR)))
     assert a == doubled(T.UnionType((T.STR, T.INT))) and a is not doubled(T.INT)
     assert a != doubled(T.INT) and len({a, doubled(T.UnionType((T.STR, T.INT)))}) == 1
-    assert len(list(a.walk())) == 14 and a.depth == 12
+    assert len(list(a.walk())) == 17 and a.depth == 15
     with pytest.raises(LimitError, match="parts"):
         T.TupleType((T.TupleType((a, a)), a))
