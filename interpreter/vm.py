@@ -110,7 +110,8 @@ class Interpreter:
 
     def asked_first(self) -> AbstractContextManager:
         if self.meter is None:
-            return nullcontext() if self.deadline is None else asking(lambda size: self.check_time())
+            in_time = self.deadline is not None
+            return asking(lambda size: self.check_time()) if in_time else nullcontext()
         from ..allocations import asked_first
 
         return asked_first(self.allow)

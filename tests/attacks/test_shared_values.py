@@ -106,8 +106,8 @@ def test_text_of_what_holds_itself(load):
 
 
 def test_equal_values_that_share_parts(load):
-    body = "".join(DOUBLED["lists"].replace("a =", f"{name} =").replace("[a, a]", f"[{name}, {name}]")
-                   for name in "ab")
+    twice = DOUBLED["lists"]
+    body = twice + twice.replace("a =", "b =").replace("[a, a]", "[b, b]")
     body += "    c = annotate(List[Any], [a])\n    return torch.index(c, b)\n"
     try:
         module = load(body, "int")
