@@ -479,8 +479,9 @@ class _Wrapping:
         """A list, dict or tuple that was not met before.  It may hold itself."""
         self.count += len(value)
         if self.most is not None and self.count > self.most:
-            raise LimitError(f"a result has over {self.most} values, and its limits allow no "
-                             "more; for a program you trust, load it with limits=Limits(result_values=...)")
+            raise LimitError(f"a result has over {self.most} values, and its limits allow no more; "
+                             "for a program you trust, load it with "
+                             "limits=Limits(result_values=...)")
         made: Any
         if cls is list:
             if all(type(v) in UNCHANGED for v in value):
