@@ -155,7 +155,7 @@ def to_int(value: Any) -> int:
         return operator.index(scalar(value))
     if type(value).__module__ == "torch" and str(value).startswith("torch."):
         value = public_constant(str(value).partition(".")[2])
-    number = operator.index(value)                       # of a dtype: its number
+    number = int(operator.index(value))                  # of a dtype, a layout: its number
     return number if MIN_INT <= number <= MAX_INT else _refuse()
 
 

@@ -27,17 +27,20 @@ def load(source, map_location: Any = None, _extra_files: dict | None = None, *,
     with a `__setstate__` have it run when the module is first used, within limits.
 
     source: a path, a binary file object, or bytes.
-    map_location: accepted as PyTorch accepts it; tensors always lie on the CPU.
+    map_location: the CPU, by any spelling; a dict or a function has nothing to move.
     _extra_files: a dict whose keys name extra files; their contents (bytes) are put in as values.
     engine: "python", "native", or "auto": native where it is there and has every operator.
     limits: what each call may use, and what reading and compiling the archive may (`Limits`).
     mmap: map the file instead of reading it, so that weights are read when they are first used;
     None maps files over 16 MB.  A mapped file must stay as it is while the module lives: a process
     that touches what another has cut off ends (SIGBUS).  False reads it all at once.
-    Raises ArchiveError for a file that is not an archive, or is malformed or unsafe.
+    Raises ArchiveError for a file that is not an archive, or is malformed or unsafe, RuntimeError
+    for a map_location that is not the CPU.
     """
+    from .ops.options import map_location_argument
     from .serialization.archive import read_archive
 
+    map_location_argument(map_location)
     archive = read_archive(source, extra_files=_extra_files, mmap=mmap, limits=limits)
     return _module(archive, engine, limits)
 

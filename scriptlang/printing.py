@@ -54,8 +54,11 @@ class _Format:
         return self(value).rjust(self.width)
 
 
-def tensor_text(x: Tensor) -> str:
-    """`tensor([1., 2.])`, with the dtype where it is not the one that the numbers imply."""
+def tensor_text(x: Tensor, contents: str | None = None) -> str:
+    """`tensor([1., 2.])`, with the dtype where it is not the one that the numbers imply.
+
+    contents: what to write instead of the elements.
+    """
     array = x._array
     if x.dtype.name == "bfloat16" or x.dtype.name == "float16":
         array = array.astype(np.float32)
@@ -72,6 +75,7 @@ def tensor_text(x: Tensor) -> str:
             suffix.insert(0, f"size={x._size if len(x._size) != 1 else tuple(x._size)}")
     else:
         body = array_text(array, x.numel() > THRESHOLD)
+    body = body if contents is None else contents
     text = f"tensor({body}"
     joined = ", ".join(suffix)
     if not joined:

@@ -501,8 +501,11 @@ class EnumType(Type):
 
 
 def optional(t: Type) -> Type:
-    """Optional[t], flat: Optional of an Optional, of None or of Any is that type itself."""
-    if isinstance(t, OptionalType) or t in (NONE, ANY):
+    """Optional[t], flat: Optional of an Optional or of None is that type itself.
+
+    Optional[Any] is a type of its own, as in PyTorch: only it may be asked whether it is None.
+    """
+    if isinstance(t, OptionalType) or t == NONE:
         return t
     if isinstance(t, UnionType):
         return t if NONE in t.options else UnionType((*t.options, NONE))
@@ -516,6 +519,8 @@ def union(*options: Type) -> Type:
         parts = t.options if isinstance(t, UnionType) else \
             (t.element, NONE) if isinstance(t, OptionalType) else (t,)
         flat += [p for p in parts if p not in flat]
+    if ANY in flat:
+        return optional(ANY) if NONE in flat else ANY
     kept = [t for t in flat if not any(u is not t and u != t and is_subtype(t, u) for u in flat)]
     if len(kept) == 1:
         return kept[0]
@@ -610,6 +615,7 @@ def without_none(t: Type) -> Type:
 
 
 def may_be_none(t: Type) -> bool:
+    """Whether a value of the type may be None."""
     return t in (NONE, ANY) or isinstance(t, OptionalType) or (
         isinstance(t, UnionType) and NONE in t.options)
 

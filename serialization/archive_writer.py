@@ -144,7 +144,7 @@ class StorageTable:
 
     def key(self, tensor: Tensor) -> str:
         """The key of a tensor's storage."""
-        storage = tensor.storage
+        storage = tensor._storage
         if id(storage) not in self.keys:
             self.keys[id(storage)] = str(len(self.storages))
             self.storages.append(storage)

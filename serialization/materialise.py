@@ -282,7 +282,7 @@ class Materialiser:
     def device(self, ref: DeviceRef) -> Device:
         try:
             return Device(ref.text)
-        except ValueError:
+        except RuntimeError:
             self.fail(f"{ref.text!r} is no device")
 
 

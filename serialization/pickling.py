@@ -226,8 +226,8 @@ class Pickler:
         quantized = isinstance(t, QuantizedTensor)
         self.name("torch._utils", "_rebuild_qtensor" if quantized else "_rebuild_tensor_v2")
         self.out += b"("
-        self.memoized(("storage", id(t.storage), t.dtype.code), lambda: self.storage(t))
-        self.kept.append(t.storage)
+        self.memoized(("storage", id(t._storage), t.dtype.code), lambda: self.storage(t))
+        self.kept.append(t._storage)
         self.int(t.storage_offset())
         self.sizes(t.shape)
         self.sizes(t.stride())
@@ -257,7 +257,7 @@ class Pickler:
         self.name("torch", f"{SCALAR_TYPES[t.dtype.code]}Storage")
         self.string(self.storage_key(t))
         self.string("cpu")
-        self.int(t.storage.nbytes // t.element_size())
+        self.int(t._storage.nbytes // t.element_size())
         self.out += b"tQ"
 
     def object(self, obj: ScriptObject) -> None:

@@ -26,9 +26,9 @@ struct Names {
   nb::object array;      // numpy.ndarray
   std::vector<nb::object> dtypes;  // by code, those that were met
 
-  Member m_storage{tensor, "storage"}, m_dtype{tensor, "dtype"}, m_size{tensor, "_size"},
+  Member m_storage{tensor, "_storage"}, m_dtype{tensor, "dtype"}, m_size{tensor, "_size"},
       m_stride{tensor, "_stride"}, m_offset{tensor, "_offset"}, m_grad{tensor, "requires_grad"},
-      m_view{tensor, "_view"}, m_trace{tensor, "trace_value"};
+      m_view{tensor, "_view"}, m_trace{tensor, "_trace"};
   Member m_data{storage, "_data"}, m_owner{storage, "owner"},
       m_grown{storage, "has_grown"};
   Member m_type{script_object, "type"}, m_slots{script_object, "slots"};

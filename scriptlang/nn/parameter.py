@@ -20,7 +20,7 @@ class _Kept(Tensor):
         if not isinstance(data, Tensor):
             raise TypeError(f"cannot make a {type(self).__name__} of a {type(data).__name__}; "
                             "pass a Tensor")
-        Tensor.__init__(self, data.storage, data.dtype, data._size, data._stride, data._offset,
+        Tensor.__init__(self, data._storage, data.dtype, data._size, data._stride, data._offset,
                         requires_grad)
 
     @property
