@@ -76,7 +76,7 @@ class Node:
     """
 
     __slots__ = ("graph", "kind", "inputs", "outputs", "blocks", "attributes", "schema", "span",
-                 "callers", "block", "prev", "next")
+                 "callers", "block", "prev", "next", "_place")
 
     def __init__(self, graph: Graph, kind: str, span: Span | None = None):
         self.graph = graph
@@ -174,6 +174,12 @@ class Node:
             raise GraphError(f"{self!r} is already in a block")
         self.block, self.prev, self.next = block, prev, next
         prev.next = next.prev = self
+        if next is block.end:
+            self._place = prev._place + GAP
+        else:
+            self._place = (prev._place + next._place) // 2
+            if self._place == prev._place:
+                block.number()
         return self
 
     def unlink(self) -> Node:
@@ -222,12 +228,11 @@ class Node:
                     return False
             if a is b:
                 return False
-        node = a.next
-        while node is not None and node is not a.block.end:
-            if node is b:
-                return True
-            node = node.next
-        return False
+        return a._place < b._place and b is not a.block.end
+
+
+GAP = 1 << 32
+"""How far apart nodes at the end of a block are numbered: others come between them."""
 
 
 class Block:
@@ -245,7 +250,13 @@ class Block:
         self.start = Node(graph, "prim::Param")
         self.end = Node(graph, "prim::Return")
         self.start.block = self.end.block = self
+        self.start._place, self.end._place = 0, float("inf")
         self.start.next, self.end.prev = self.end, self.start
+
+    def number(self) -> None:
+        """Give the nodes numbers that grow, with room between them."""
+        for i, node in enumerate(self.nodes, 1):
+            node._place = i * GAP
 
     @property
     def parameters(self) -> list[Value]:

@@ -16,7 +16,7 @@ from ..building import uncollected
 from ..errors import ArchiveError, MissingOperatorError
 from ..limits import Limits
 from ..objects import ScriptObject
-from ..records import field, record
+from ..records import field, record, replace
 from . import recognise, versions
 from .code_files import CodeFiles
 from .importer import Importer
@@ -26,6 +26,15 @@ from .record_reader import DAMAGED, RecordReader
 COMPILED = "scriptlang/compiled"
 RESTORE_LIMITS = Limits(instructions=10_000_000, seconds=10, memory=4 << 30, depth=100)
 """What `__setstate__` of an archive may use where the caller does not say."""
+
+
+def restore_limits(limits: Limits | None) -> Limits:
+    """The caller's limits, with those of RESTORE_LIMITS for what has none."""
+    if limits is None:
+        return RESTORE_LIMITS
+    missing = {name: getattr(RESTORE_LIMITS, name) for name in ("instructions", "seconds", "memory")
+               if getattr(limits, name) is None}
+    return replace(limits, **missing)
 
 
 @record
@@ -57,7 +66,7 @@ class LoadedArchive:
             method = entry.object.type.methods["__setstate__"]
             try:
                 engine("python").run(method, (entry.object, entry.state), None,
-                                     limits or RESTORE_LIMITS)
+                                     restore_limits(limits))
             except MissingOperatorError:
                 continue                             # a lacking operator does not stop the rest
             check_restored(entry.object)

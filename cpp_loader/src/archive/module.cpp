@@ -175,6 +175,14 @@ std::vector<std::string> Module::method_names() const {
   return names;
 }
 
+// What `__setstate__` may use where the caller sets no limit; the same in serialization/archive.py.
+static Limits restore_limits(Limits limits) {
+  if (!limits.instructions) limits.instructions = 10'000'000;
+  if (!limits.milliseconds) limits.milliseconds = 10'000;
+  if (!limits.memory_bytes) limits.memory_bytes = int64_t(4) << 30;
+  return limits;
+}
+
 void Module::restore_pending(Context& context, const Limits& limits) {
   std::lock_guard<std::mutex> lock(pending_mutex_);
   while (!pending_.empty()) {
@@ -188,7 +196,7 @@ void Module::restore_pending(Context& context, const Limits& limits) {
     std::vector<Value> arguments;
     arguments.push_back(next.object);
     arguments.push_back(next.state);
-    run(*program_, *function, std::move(arguments), context, limits);
+    run(*program_, *function, std::move(arguments), context, restore_limits(limits));
     pending_.pop_back();
   }
 }
