@@ -87,13 +87,16 @@ def script(obj: Callable[P, R], *, engine: str = "auto",
     Parameters without an annotation are Tensors.  Raises CompileError, with the place and a remedy.
     Classes are compiled so that scripted functions can make and use their instances, and returned
     as they are.  Modules of torch.nn and scriptlang.nn become ScriptModules with the same tensors.
-    An instance of a class becomes an object that programs share and change.
+    An instance of a class becomes an object that programs share and change.  What torch.jit has
+    scripted, traced, frozen or loaded is exported by PyTorch and read, with copies of its tensors.
     """
     from .frontend.module_reading import is_module
     from .frontend.script import script_class, script_function
 
     if isinstance(obj, (ScriptFunction, ScriptObjectFacade)):
         return obj
+    if foreign.is_foreign_function(obj):
+        return ScriptFunction(foreign.foreign_function(obj), engine, None, limits)
     if is_module(obj):
         from .programs.scripting import script_module
 
@@ -144,10 +147,12 @@ def trace(func: Callable, example_inputs: Any = None, optimize: Any = None,
     from .frontend.trace import copy_inputs, inputs_of, trace_function
     from .frontend.trace_checks import check_graphs, check_traced, is_random, with_keywords
 
-    if isinstance(func, ScriptModule):
-        warnings.warn("The input to trace is already a ScriptModule, tracing it is a no-op. "
+    compiled = foreign.is_foreign_function(func) or foreign.is_foreign_module(func)
+    if compiled or isinstance(func, (ScriptFunction, ScriptModule)):
+        kind = "ScriptModule" if is_module(func) else "ScriptFunction"
+        warnings.warn(f"The input to trace is already a {kind}, tracing it is a no-op. "
                       "Returning the object as is.", stacklevel=2)
-        return func
+        return script(func, engine=engine, limits=limits)
     if example_kwarg_inputs is not None:
         if example_inputs is not None:
             raise TypeError("trace takes example_inputs or example_kwarg_inputs, not both")

@@ -115,3 +115,15 @@ def test_a_context_is_left_to_python():
     assert (total.item(), parts, seen) == (11, [2], [4])
     with pytest.raises(Exception, match="Python"):
         scriptlang.save(scriptlang.script(f), io.BytesIO())
+
+
+def one_more(x: Tensor) -> Tensor:
+    return x + 1
+
+
+def uses_one_that_may_lack(x: Tensor) -> Tensor:
+    return one_more(x) if one_more is not None else x
+
+
+def test_a_function_is_not_none():
+    assert on_all_ways(uses_one_that_may_lack, scriptlang.ones(1)).item() == 2
