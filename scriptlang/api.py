@@ -149,7 +149,8 @@ def trace(func: Callable, example_inputs: Any = None, optimize: Any = None,
 
     compiled = foreign.is_foreign_function(func) or foreign.is_foreign_module(func)
     if compiled or isinstance(func, (ScriptFunction, ScriptModule)):
-        kind = "ScriptModule" if is_module(func) else "ScriptFunction"
+        is_function = foreign.is_foreign_function(func) or isinstance(func, ScriptFunction)
+        kind = "ScriptFunction" if is_function else "ScriptModule"
         warnings.warn(f"The input to trace is already a {kind}, tracing it is a no-op. "
                       "Returning the object as is.", stacklevel=2)
         return script(func, engine=engine, limits=limits)
@@ -197,6 +198,19 @@ def trace_module(mod: Any, inputs: Mapping[str, Any], optimize: Any = None,
         check_traced(func, getattr(traced, method), examples, obj.type.methods[method].graph,
                      copy_inputs, check_tolerance)
     return traced
+
+
+def on_save(handler: Callable[[Any, str], None] | None) -> None:
+    """Let `torch.save(value, name)` in programs call `handler(value, name)`; None refuses it again.
+
+    Unless a host says so programs write no files: what the handler does with the name is its own.
+    Only the Python engine calls it, also under engine="auto".
+    """
+    from .frontend.ignored import PythonCall
+    from .ops import prim
+
+    prim.save_handler = handler and (
+        lambda value, name: handler(PythonCall.see(value, handler), name))
 
 
 def compile_archive(source, target, *, optimize: bool = True) -> ScriptModule:

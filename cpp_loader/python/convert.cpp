@@ -330,7 +330,7 @@ nb::object ToPython::storage_of(Storage* storage) {
 
 nb::object ToPython::tensor_of(const Tensor& t) {
   Names& n = known();
-  const nb::object& cls = t.quantizer() ? n.quantized_tensor : n.tensor;
+  const nb::object& cls = is_quantized(t.dtype()) ? n.quantized_tensor : n.tensor;
   nb::object made = bare(cls);
   set_tensor(made.ptr(), t);
   return made;
