@@ -194,6 +194,11 @@ def _read(reader: Reader, extra_files: dict | None, from_code: bool, budget: Bud
     return LoadedArchive(root, version, importer, reader.extra_files(extra_files), pending, reader)
 
 
+def names_in(source) -> list[str]:
+    """The names of the records of an archive, without its top folder."""
+    return list(RecordReader(source).records)
+
+
 def write_archive(program, target, extra_files: Mapping[str, str | bytes] | None = None,
                   compiled: bool = False) -> None:
     """Write a module or a function as an archive (see archive_writer)."""

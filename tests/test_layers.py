@@ -27,7 +27,8 @@ LAYERS = (
     {"passes"},
     {"frontend", "interpreter"},
     {"serialization"},
-    {"nn", "tensor_types", "linalg", "fft", "special", "programs", "api", "grad_mode", "jit"},
+    {"nn", "tensor_types", "linalg", "fft", "special", "programs", "api", "grad_mode", "autograd",
+     "jit"},
     {"cli", "__main__"},
 )
 """From left to right.  Modules of one layer may import one another, but for FORBIDDEN."""

@@ -174,6 +174,10 @@ def test_derivatives_are_refused_by_name():
     for call in (y.backward, y.retain_grad, lambda: y.register_hook(print)):
         with pytest.raises(RuntimeError, match="computes no derivatives"):
             call()
+    for call in (scriptlang.autograd.grad, scriptlang.autograd.backward):
+        with pytest.raises(RuntimeError, match="computes no derivatives"):
+            call(y, [x()])
+    assert not hasattr(scriptlang.autograd, "Function")
     with pytest.raises(RuntimeError, match="no derivatives"):
         y.grad = x()
     with pytest.raises(RuntimeError, match="floating point"):
