@@ -17,7 +17,7 @@ FOLDERS = {"scriptlang": "scriptlang", "frontend": "scriptlang.frontend",
 """Folder of the repository -> package that it is."""
 
 LAYERS = (
-    {"source", "errors", "limits", "allocations", "building", "records", "_version"},
+    {"source", "errors", "limits", "allocations", "building", "budgets", "records", "_version"},
     {"types"},
     {"schema"},
     {"ir", "irtext", "irparse"},
