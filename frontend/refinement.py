@@ -181,12 +181,13 @@ def _is(e: Emitter, left: ast.expr, right: ast.expr, negated: bool, span: Span) 
     if y.type != T.NONE:
         return Condition(e.b.emit(operator, [x, y], span))
     is_none = x.type == T.NONE or isinstance(named, ast.Name) and e.frame.is_none(named.id)
-    if is_none or not T.may_be_none(x.type):
+    if is_none or x.type == T.ANY or not T.may_be_none(x.type):
+        # PyTorch says that what is declared as Any is not None, even where it is: it asks the type.
         return _static(e, is_none is not negated, span)
     value = e.b.emit(operator, [x, y], span)
     some: Refinements = {}
     none: Refinements = {}
-    if isinstance(named, ast.Name) and x.type != T.ANY:
+    if isinstance(named, ast.Name):
         some, none = {named.id: T.without_none(x.type)}, {named.id: T.NONE}
     return Condition(value, some, none) if negated else Condition(value, none, some)
 

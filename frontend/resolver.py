@@ -20,6 +20,7 @@ from typing import Any, Callable, Mapping
 from scriptlang import types as T
 from scriptlang.errors import CompileError, may_be_raised
 from scriptlang.ir import Function
+from scriptlang.layouts import Named
 from scriptlang.objects import EnumValue
 from scriptlang.source import Source, Span
 
@@ -210,6 +211,8 @@ def code_of(obj: Any) -> int | None:
     package = cls.__module__.partition(".")[0]
     if package == "scriptlang" and cls.__name__ == "DType":
         return obj.code
+    if package == "scriptlang" and isinstance(obj, Named):
+        return int(obj)
     if package == "torch" and cls.__name__ in ("dtype", "layout", "memory_format", "qscheme"):
         return namespaces.CONSTANTS.get(str(obj).rpartition(".")[2])
     return None

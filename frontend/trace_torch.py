@@ -57,7 +57,7 @@ class TorchTracer(Tracer):
 
     def memory(self, tensor: Any) -> int:
         if isinstance(tensor, Tensor):
-            return id(tensor.storage)
+            return id(tensor._storage)
         try:
             return tensor.untyped_storage().data_ptr() or id(tensor)
         except (RuntimeError, NotImplementedError):

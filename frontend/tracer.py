@@ -92,7 +92,7 @@ class Tracer:
 
     def memory(self, tensor: Any) -> int:
         """What tensors over the same memory have in common."""
-        return id(tensor.storage)
+        return id(tensor._storage)
 
     def layout(self, tensor: Any) -> tuple:
         """What is equal for tensors over the same memory that are the same."""

@@ -219,10 +219,11 @@ def for_classes(function: Function, classes: frozenset[T.ClassType]) -> NativePr
     return programs[classes]
 
 
-def native_limits(limits: Limits) -> tuple[int, int, int, int]:
+def native_limits(limits: Limits) -> tuple[int, int, int, int, int]:
     """Limits as the extension module takes them: 0 is no limit."""
     return (limits.instructions or 0, limits.memory or 0,
-            0 if limits.seconds is None else max(1, round(limits.seconds * 1000)), limits.depth)
+            0 if limits.seconds is None else max(1, round(limits.seconds * 1000)), limits.depth,
+            limits.result_values or 0)
 
 
 NO_LIMITS = native_limits(Limits())

@@ -5,6 +5,7 @@ The passes are imported when the first function needs them: those of a compiled 
 
 from __future__ import annotations
 
+from .. import budgets
 from ..building import uncollected
 from ..ir import OPTIMIZED, Function, Graph, schema_of_graph
 from .code import CODE, FUSED, Code
@@ -20,9 +21,10 @@ def make_code(function: Function) -> Code:
     """Compile a function and keep its code on it."""
     from ..passes.pipeline import optimize
 
-    graph = function.graph.copy()
-    optimize(graph)
-    code = function.attributes[CODE] = compiled(graph, function)
+    with budgets.use(function.budget, function.name):
+        graph = function.graph.copy()
+        optimize(graph)
+        code = function.attributes[CODE] = compiled(graph, function)
     return code
 
 
@@ -51,7 +53,8 @@ def running_code(function: Function) -> Code:
         graph = function.attributes.get(OPTIMIZED)
         if graph is None:
             return code_of(function)
-        code = function.attributes[RUNNING] = compiled(graph, function)
+        with budgets.use(function.budget, function.name):
+            code = function.attributes[RUNNING] = compiled(graph, function)
     return code
 
 
@@ -59,7 +62,8 @@ def fused_code(function: Function) -> Code:
     """`running_code` with pointwise operators in groups, for an engine that does these at once."""
     code = function.attributes.get(FUSED)
     if code is None:
-        code = function.attributes[FUSED] = make_fused(function)
+        with budgets.use(function.budget, function.name):
+            code = function.attributes[FUSED] = make_fused(function)
     return code
 
 

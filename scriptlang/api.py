@@ -22,24 +22,31 @@ R = TypeVar("R")
 
 def load(source, map_location: Any = None, _extra_files: dict | None = None, *,
          engine: str = "auto", limits: Limits | None = None,
-         mmap: bool | None = None) -> ScriptModule:
-    """Load a TorchScript archive (`.pt`, `.jit`, `.ptl`).  Nothing in the file is executed: classes
-    with a `__setstate__` have it run when the module is first used, within limits.
+         mmap: bool | None = None, weights_only: bool | None = None) -> Any:
+    """Load a TorchScript archive (`.pt`, `.jit`, `.ptl`) as a ScriptModule.  Nothing in the file is
+    executed: classes with a `__setstate__` have it run at first use, within limits.
 
     source: a path, a binary file object, or bytes.
-    map_location: accepted as PyTorch accepts it; tensors always lie on the CPU.
+    map_location: the CPU, by any spelling; a dict or a function has nothing to move.
     _extra_files: a dict whose keys name extra files; their contents (bytes) are put in as values.
     engine: "python", "native", or "auto": native where it is there and has every operator.
-    limits: what each call may use (`Limits`).
+    limits: what each call may use, and what reading and compiling the archive may (`Limits`).
     mmap: map the file instead of reading it, so that weights are read when they are first used;
     None maps files over 16 MB.  A mapped file must stay as it is while the module lives: a process
     that touches what another has cut off ends (SIGBUS).  False reads it all at once.
-    Raises ArchiveError for a file that is not an archive, or is malformed or unsafe.
+    weights_only: True or False for a file that holds no program, of `save` or torch.save: its
+    tensors in dicts and lists (`load_state_dict`).  Either way only data is read.
+    Raises ArchiveError for a file that is not an archive, or is malformed or unsafe, RuntimeError
+    for a map_location that is not the CPU.
     """
+    from .ops.options import map_location_argument
     from .serialization.archive import read_archive
 
-    return _module(read_archive(source, extra_files=_extra_files, mmap=mmap), engine,
-                   limits)
+    map_location_argument(map_location)
+    if weights_only is not None:
+        return load_state_dict(source, mmap=mmap)
+    archive = read_archive(source, extra_files=_extra_files, mmap=mmap, limits=limits)
+    return _module(archive, engine, limits)
 
 
 def _module(archive: LoadedArchive, engine: str, limits: Limits | None) -> ScriptModule:
@@ -62,22 +69,32 @@ def load_state_dict(source, *, mmap: bool | None = None) -> Any:
     return read_checkpoint(source, mmap)
 
 
-def save(program: ScriptModule | ScriptFunction, target,
-         _extra_files: Mapping | None = None) -> None:
-    """Write an archive that scriptlang, `torch.jit.load` and PyTorch's lite interpreter load.
+def save(program: Any, target, _extra_files: Mapping | None = None) -> None:
+    """Write an archive that scriptlang, `torch.jit.load` and PyTorch's lite interpreter load; or
+    data without a program (a state_dict: tensors, numbers and strings in dicts and lists) as
+    torch.save does, for `torch.load` and `load(target, weights_only=True)`.
 
     target: a path (written atomically: a crash leaves the old file) or a binary file object.
     _extra_files: name -> contents (str or bytes), stored beside the program.
+    Raises TypeError for modules that are not compiled and other objects that are no data.
     """
+    from .frontend.module_reading import is_module
     from .serialization.archive import write_archive
 
     if isinstance(program, ScriptFunction):
         write_archive(program._function, target, extra_files=_extra_files)
     elif isinstance(program, ScriptObjectFacade):
         write_archive(program._object_, target, extra_files=_extra_files)
+    elif is_module(program) or callable(program):
+        raise TypeError(f"save takes a ScriptModule, a ScriptFunction or data, not "
+                        f"{type(program).__name__}; compile it with scriptlang.script first, or "
+                        "save its state_dict()")
+    elif _extra_files is not None:
+        raise TypeError("only programs have extra files beside them")
     else:
-        raise TypeError(f"save takes a ScriptModule or a ScriptFunction, not "
-                        f"{type(program).__name__}; compile it with scriptlang.script first")
+        from .serialization.checkpoint_writer import write_checkpoint
+
+        write_checkpoint(program, target)
 
 
 def script(obj: Callable[P, R], *, engine: str = "auto",
@@ -167,9 +184,9 @@ def trace(func: Callable, example_inputs: Any = None, optimize: Any = None,
     traced = ScriptFunction(trace_function(func, example_inputs, strict), engine, func, limits)
     if check_trace:
         examples = [inputs_of(i) for i in check_inputs or [example_inputs]]
-        for example in examples if not is_random(traced.graph) else ():
-            check_graphs(traced.graph, trace_function(func, example, strict).graph)
-        check_traced(func, traced, examples, traced.graph, copy_inputs, check_tolerance)
+        for example in examples if not is_random(traced._function.graph) else ():
+            check_graphs(traced._function.graph, trace_function(func, example, strict).graph)
+        check_traced(func, traced, examples, traced._function.graph, copy_inputs, check_tolerance)
     return traced
 
 
@@ -213,7 +230,8 @@ def on_save(handler: Callable[[Any, str], None] | None) -> None:
         lambda value, name: handler(PythonCall.see(value, handler), name))
 
 
-def compile_archive(source, target, *, optimize: bool = True) -> ScriptModule:
+def compile_archive(source, target, *, optimize: bool = True,
+                    limits: Limits | None = None) -> ScriptModule:
     """Load an archive and write it again with the bytecode that engines run: it starts at once,
     also in the C++ engine, which reads bytecode but no source. Scriptlang and PyTorch load it as
     ever.
@@ -221,12 +239,14 @@ def compile_archive(source, target, *, optimize: bool = True) -> ScriptModule:
 
     optimize: make it faster, too (`scriptlang.optimize`), keeping its methods but not its
     parameters as attributes; a module in training mode stays as it is.
+    limits: what reading and compiling the archive may use.
     Returns what was written.
     """
     from .programs import optimizing
     from .serialization.archive import read_archive, write_archive
 
-    module = _module(read_archive(source, from_code=True), "auto", None)
+    archive = read_archive(source, from_code=True, limits=limits)
+    module = _module(archive, "auto", limits)
     if optimize and not optimizing.is_training(module):
         module = optimizing.optimize(module, optimizing.methods_of(module))
     write_archive(module._object_, target, compiled=True)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Iterable, Iterator
 
+from . import budgets
 from . import types as T
 from .errors import GraphError
 from .schema import Argument, Schema
@@ -473,17 +474,20 @@ class Function:
     `define`, when given, is called once to make the graph (`define(function)` sets `.graph`).
     `schema` must be known before the body, so that calls type-check while it is being compiled.
     `attributes` and `direct` are what passes and engines have made of the graph; `direct` is what
-    an engine's Callers run.
+    an engine's Callers run.  `budget` is that of the archive that it came from, or was made of,
+    None for others.
     """
 
     __slots__ = ("direct", "__dict__", "__weakref__")
 
     def __init__(self, name: str, schema: Schema | None = None, graph: Graph | None = None,
-                 define: Callable[[Function], None] | None = None):
+                 define: Callable[[Function], None] | None = None,
+                 budget: budgets.Budget | None = None):
         self.name = name
         self.schema = schema
         self._graph = graph
         self._define = define
+        self.budget = budget or budgets.current()
         self.is_defining = False
         self.attributes: dict[str, Any] = {}
         self.direct: Any = None
@@ -514,7 +518,8 @@ class Function:
             raise GraphError(f"function {self.name} has no body")
         self.is_defining = True
         try:
-            self._define(self)
+            with budgets.use(self.budget, self.name):
+                self._define(self)
         finally:
             self.is_defining = False
         if self._graph is None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any, Mapping
 
 from .. import types as T
+from ..budgets import Budget, use
 from ..building import uncollected
 from ..errors import ArchiveError, MissingOperatorError
 from ..limits import Limits
@@ -111,7 +112,8 @@ class Reader(RecordReader):
 
 @uncollected
 def read_archive(source, *, extra_files: dict | None = None, check_all: bool = False,
-                 from_code: bool = False, mmap: bool | None = None) -> LoadedArchive:
+                 from_code: bool = False, mmap: bool | None = None,
+                 limits: Limits | None = None) -> LoadedArchive:
     """Read a TorchScript archive.
 
     source: a path, a binary file object (read from its position), or bytes.
@@ -119,16 +121,20 @@ def read_archive(source, *, extra_files: dict | None = None, check_all: bool = F
     check_all: verify the checksum of every record, also of tensors that are not read yet.
     from_code: what runs is compiled from code/, also where the archive keeps a compiled program.
     mmap: whether a file is mapped instead of read; None maps large files.
+    limits: what reading it and compiling its functions may use.
     Raises ArchiveError, which names the record at fault and what to do.
     """
+    budget = Budget(limits)
     try:
-        return _read(Reader(source, check_all, mmap), extra_files, from_code)
+        with use(budget, "reading"):
+            return _read(Reader(source, check_all, mmap), extra_files, from_code, budget)
     except RecursionError:
         raise ArchiveError("the archive is nested deeper than can be read", None,
                            "no model is written like this; do not use the file") from None
 
 
-def _read(reader: Reader, extra_files: dict | None, from_code: bool) -> LoadedArchive:
+def _read(reader: Reader, extra_files: dict | None, from_code: bool, budget: Budget
+          ) -> LoadedArchive:
     version = reader.version()
     storages = Storages(reader.tensor, reader.is_swapped())
     pending: list[PendingState] = []
@@ -144,7 +150,8 @@ def _read(reader: Reader, extra_files: dict | None, from_code: bool) -> LoadedAr
         return table
 
     has_code = any(name.startswith("code/") and name.endswith(".py") for name in reader.records)
-    importer: Any = Importer(CodeFiles(reader.records, reader.read), constants, version)
+    files = CodeFiles(reader.records, reader.read, budget)
+    importer: Any = Importer(files, constants, version)
     of_bytecode = not has_code and "bytecode.pkl" in reader.records
     if of_bytecode:
         from .bytecode_importer import BytecodeImporter
@@ -185,6 +192,11 @@ def _read(reader: Reader, extra_files: dict | None, from_code: bool) -> LoadedAr
             ArchiveError(f"the archive holds a {root.type.name}, which is no module", "data.pkl",
                          "save a module or a function with torch.jit.save")
     return LoadedArchive(root, version, importer, reader.extra_files(extra_files), pending, reader)
+
+
+def names_in(source) -> list[str]:
+    """The names of the records of an archive, without its top folder."""
+    return list(RecordReader(source).records)
 
 
 def write_archive(program, target, extra_files: Mapping[str, str | bytes] | None = None,

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Callable
 
 from .. import types as T
+from ..budgets import Budget
 from ..errors import ArchiveError, CompileError, ScriptError
 from ..ir import Function, Graph
 from ..objects import Device, EnumValue
@@ -39,10 +40,13 @@ class Importer:
 
     constants: gives the constants table (`CONSTANTS.c0` is its first value).
     version: the archive's format, which says what some operators mean (see upgraders).
+    budget: what compiling its functions may use.
     """
 
-    def __init__(self, files: CodeFiles, constants: Callable[[], list], version: int = NEWEST):
+    def __init__(self, files: CodeFiles, constants: Callable[[], list], version: int = NEWEST,
+                 budget: Budget | None = None):
         self.files = files
+        self.budget = budget or files.budget
         self.constants = constants
         self.version = version
         self.types: dict[str, T.Type] = {}
@@ -252,7 +256,7 @@ class Importer:
         def define(function: Function) -> None:
             function.graph = self._emit(function, file, node, owner)
 
-        return Function(name, schema, define=define)
+        return Function(name, schema, define=define, budget=self.budget)
 
     def _schema(self, name: str, node: ast.FunctionDef, file: CodeFile, owner: T.Type | None
                 ) -> Schema:

@@ -10,6 +10,7 @@ import io
 import math
 import pathlib
 import pickle
+import random
 import sys
 import tempfile
 import zipfile
@@ -105,10 +106,24 @@ def parts(archive: bytes) -> bytes:
     return b"#record#".join(records.get(name, b"") for name in PARTS)
 
 
+def operators() -> Iterator[tuple[str, bytes]]:
+    """Two random calls of each operator of the native engine, with as few bytes as there are
+    choices at the beginning: the fuzzer makes them longer where that reaches more."""
+    count = (ROOT / "cpp_loader" / "src" / "ops" / "ops.def").read_text().count("\nSL_")
+    for k in range(2 * count):
+        yield f"{k}", (k % count).to_bytes(2, "little") + random.Random(k).randbytes(24)
+
+
 def seeds(target: str) -> Iterator[tuple[str, bytes]]:
     """(name, contents) of the inputs that a target begins with."""
     if target == "bytecode":
         yield from bytecode()
+        return
+    if target == "operators":
+        yield from operators()
+        return
+    if target == "capi":
+        yield from ((f"calls-{k}", random.Random(k).randbytes(1000)) for k in range(50))
         return
     for name, contents in archives():
         if target in ("zip", "archive"):

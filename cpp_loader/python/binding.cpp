@@ -40,12 +40,12 @@ Limits limits_of(int64_t instructions, int64_t memory, int64_t milliseconds, int
 
 // NotImplemented where the arguments are not all as the function declares them.
 nb::object call(const PythonProgram& program, nb::tuple arguments, nb::dict by_name,
-                const Limits& limits) {
+                const Limits& limits, int64_t most_values) {
   Given given{nullptr, reinterpret_cast<PyTupleObject*>(arguments.ptr())->ob_item,
               arguments.size(), by_name.ptr()};
   Value result;
   if (!program.call(given, limits, &result)) return nb::borrow(Py_NotImplemented);
-  return ToPython()(result);
+  return ToPython(most_values)(result);
 }
 
 Value& slot_at(const NativeObject& o, int64_t index) {
@@ -222,11 +222,13 @@ NB_MODULE(_native, m) {
       .def(nb::init<nb::tuple, nb::dict>(), nb::arg("functions"), nb::arg("types"))
       .def("run",
            [](PythonProgram& p, const std::string& name, nb::list arguments, int64_t instructions,
-              int64_t memory, int64_t milliseconds, int64_t depth) {
-             return p.run(name, arguments, limits_of(instructions, memory, milliseconds, depth));
+              int64_t memory, int64_t milliseconds, int64_t depth, int64_t values) {
+             return p.run(name, arguments, limits_of(instructions, memory, milliseconds, depth),
+                          values);
            },
            nb::arg("name"), nb::arg("arguments"), nb::arg("instructions") = 0,
-           nb::arg("memory") = 0, nb::arg("milliseconds") = 0, nb::arg("depth") = kDepth)
+           nb::arg("memory") = 0, nb::arg("milliseconds") = 0, nb::arg("depth") = kDepth,
+           nb::arg("values") = kMostValues)
       .def("enter", &PythonProgram::enter, nb::arg("name"), nb::arg("arguments"),
            nb::arg("positional"),
            "Make `call` run a function whose arguments have these names, kinds and defaults; "
@@ -235,12 +237,13 @@ NB_MODULE(_native, m) {
               "What makes an exception of a NativeError that a Caller has met.")
       .def("call",
            [](PythonProgram& p, nb::tuple arguments, nb::dict by_name, int64_t instructions,
-              int64_t memory, int64_t milliseconds, int64_t depth) {
+              int64_t memory, int64_t milliseconds, int64_t depth, int64_t values) {
              return call(p, arguments, by_name,
-                         limits_of(instructions, memory, milliseconds, depth));
+                         limits_of(instructions, memory, milliseconds, depth), values);
            },
            nb::arg("arguments"), nb::arg("by_name"), nb::arg("instructions") = 0,
            nb::arg("memory") = 0, nb::arg("milliseconds") = 0, nb::arg("depth") = kDepth,
+           nb::arg("values") = kMostValues,
            "Run the function; NotImplemented where the arguments want Python's conversions.")
       .def_prop_ro("missing", &PythonProgram::missing,
                    "Operators that the engine lacks: {qualified name: instructions that call it}.")

@@ -41,31 +41,6 @@ bool holds(const Caller& c) {
          watched->m_tracer.get(watched->calls).is_none();
 }
 
-// Whether users see something else than the engine gives: an object of a class, an Enum's member.
-bool wants_wrapping(const Value& v) {
-  switch (v.tag()) {
-    case Tag::None:
-    case Tag::Bool:
-    case Tag::Int:
-    case Tag::Double:
-    case Tag::Complex:
-    case Tag::Text:
-    case Tag::String:
-    case Tag::Tensor: return false;
-    case Tag::Tuple:
-      for (const Value& item : v.as_tuple().items) {
-        if (wants_wrapping(item)) return true;
-      }
-      return false;
-    case Tag::List:
-      for (const Value& item : v.as_list()) {
-        if (wants_wrapping(item)) return true;
-      }
-      return false;
-    default: return true;
-  }
-}
-
 const Limits& no_limits() {
   static const Limits limits = [] {
     Limits made;
@@ -85,8 +60,9 @@ PyObject* take_way(PyObject* self, nb::handle way, nb::handle function, const Gi
   }
   Value result;
   if (!nb::inst_ptr<PythonProgram>(way)->call(given, no_limits(), &result)) return nullptr;
-  nb::object converted = ToPython()(result);
-  if (!wants_wrapping(result)) return converted.release().ptr();
+  ToPython convert;
+  nb::object converted = convert(result);
+  if (!convert.wants_wrapping()) return converted.release().ptr();
   return PyObject_CallMethodOneArg(self, names->wrapped, converted.ptr());
 }
 

@@ -26,9 +26,9 @@ struct Names {
   nb::object array;      // numpy.ndarray
   std::vector<nb::object> dtypes;  // by code, those that were met
 
-  Member m_storage{tensor, "storage"}, m_dtype{tensor, "dtype"}, m_size{tensor, "_size"},
+  Member m_storage{tensor, "_storage"}, m_dtype{tensor, "dtype"}, m_size{tensor, "_size"},
       m_stride{tensor, "_stride"}, m_offset{tensor, "_offset"}, m_grad{tensor, "requires_grad"},
-      m_view{tensor, "_view"}, m_trace{tensor, "trace_value"};
+      m_view{tensor, "_view"}, m_trace{tensor, "_trace"};
   Member m_data{storage, "_data"}, m_owner{storage, "owner"},
       m_grown{storage, "has_grown"};
   Member m_type{script_object, "type"}, m_slots{script_object, "slots"};
@@ -475,6 +475,8 @@ Value ToNative::dict_of(nb::handle value, int depth) {
 }
 
 Value ToNative::tuple_of(nb::handle value, int depth) {
+  auto seen = seen_.find(value.ptr());
+  if (seen != seen_.end()) return seen->second;
   std::vector<Value> items;
   for (nb::handle item : nb::borrow<nb::tuple>(value)) items.push_back((*this)(item, depth + 1));
   TypeRef named;
@@ -483,7 +485,9 @@ Value ToNative::tuple_of(nb::handle value, int depth) {
     named = Type::make(TypeKind::NamedTuple, {}, nb::cast<std::string>(type.attr("name")));
     named->host = host_of(type);
   }
-  return Tuple::make(std::move(items), std::move(named));
+  Value made = Tuple::make(std::move(items), std::move(named));
+  if (Py_REFCNT(value.ptr()) > 1) seen_.emplace(value.ptr(), made);
+  return made;
 }
 
 // ---- all kinds
@@ -522,13 +526,91 @@ Value ToNative::operator()(nb::handle value, int depth) {
         "' cannot be handed to the native engine");
 }
 
+// ---- results
+
+constexpr int64_t kLookEvery = 1 << 16;
+
+// Takes values from what may be converted.
+void ToPython::count(size_t values) {
+  left_ -= int64_t(values);
+  if (left_ < 0) {
+    raise(ErrorKind::LimitError, "a result has over ", most_, " values, and its limits allow no "
+          "more; for a program you trust, load it with limits=Limits(result_values=...)");
+  }
+  since_look_ += int64_t(values);
+  if (since_look_ < kLookEvery) return;
+  since_look_ = 0;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+const nb::object* ToPython::seen(const Value& value) const {
+  if (seen_.empty()) return nullptr;
+  auto found = seen_.find(value.bits());
+  return found == seen_.end() ? nullptr : &found->second;
+}
+
+void ToPython::remember(const Value& value, const nb::object& made) {
+  seen_.emplace(value.bits(), made);
+}
+
+nb::object ToPython::list_of(const Value& v, int depth) {
+  if (const nb::object* known = seen(v)) return *known;
+  const List& values = v.as_list();
+  count(values.size());
+  nb::object list = nb::steal(PyList_New(0));
+  if (!list.is_valid()) throw nb::python_error();
+  if (!values.is_alone()) remember(v, list);  // before its items: it may hold itself
+  for (const Value& item : values) {
+    if (PyList_Append(list.ptr(), (*this)(item, depth + 1).ptr()) != 0) throw nb::python_error();
+  }
+  return list;
+}
+
+nb::object ToPython::tuple_of(const Value& v, int depth) {
+  if (const nb::object* known = seen(v)) return *known;
+  const Tuple& values = v.as_tuple();
+  count(values.items.size());
+  nb::object made = nb::steal(PyTuple_New(Py_ssize_t(values.items.size())));
+  if (!made.is_valid()) throw nb::python_error();
+  Py_ssize_t at = 0;
+  for (const Value& item : values.items) {
+    PyTuple_SET_ITEM(made.ptr(), at++, (*this)(item, depth + 1).release().ptr());
+  }
+  if (values.named && values.named->host) {
+    made = python_type(values.named->host, values.named->name).attr("make")(made);
+  }
+  if (!values.is_alone()) remember(v, made);
+  return made;
+}
+
+nb::object ToPython::dict_of(const Value& v, int depth) {
+  wants_wrapping_ = true;
+  if (const nb::object* known = seen(v)) return *known;
+  count(v.as_dict().size());
+  nb::dict dict;
+  if (!v.as_dict().is_alone()) remember(v, dict);
+  const Dict::Entry* entry;
+  for (size_t cursor = 0; v.as_dict().next(&cursor, &entry);) {
+    dict[(*this)(entry->key, depth + 1)] = (*this)(entry->value, depth + 1);
+  }
+  return std::move(dict);
+}
+
+nb::object ToPython::future_of(const Value& v, int depth) {
+  const Future& future = v.as_future();
+  if (future.function) {
+    raise(ErrorKind::RuntimeError, "an awaitable that was never waited for cannot be handed to "
+          "Python");
+  }
+  if (!future.error) return known().future((*this)(future.value, depth + 1));
+  const Error& e = *future.error;
+  nb::object translate = nb::module_::import_("scriptlang.interpreter.native_engine")
+                             .attr("translate");
+  return known().future(nb::none(), translate(error_kind_name(e.kind), e.class_name, e.message));
+}
+
 nb::object ToPython::operator()(const Value& v, int depth) {
   if (depth > kMaxNesting) raise(ErrorKind::RuntimeError, "a value is nested too deeply");
-  auto items = [&](const auto& values) {
-    nb::list list;
-    for (const Value& item : values) list.append((*this)(item, depth + 1));
-    return list;
-  };
   switch (v.tag()) {
     case Tag::None: return nb::none();
     case Tag::Bool: return nb::bool_(v.as_bool());
@@ -543,42 +625,31 @@ nb::object ToPython::operator()(const Value& v, int depth) {
       std::string_view text = v.as_string();
       return nb::steal(PyUnicode_DecodeUTF8(text.data(), Py_ssize_t(text.size()), "replace"));
     }
-    case Tag::Device: return known().device(to_string(v.as_device()));
-    case Tag::Tensor: return tensor_of(v.as_tensor());
-    case Tag::List: return items(v.as_list());
-    case Tag::Tuple: {
-      nb::tuple tuple(items(v.as_tuple().items));
-      const TypeRef& named = v.as_tuple().named;
-      if (!named || !named->host) return tuple;
-      return python_type(named->host, named->name).attr("make")(tuple);
+    case Tag::Device:
+      wants_wrapping_ = true;
+      return known().device(to_string(v.as_device()));
+    case Tag::Tensor: {
+      if (const nb::object* known = seen(v)) return *known;
+      nb::object made = tensor_of(v.as_tensor());
+      bool is_shared = v.as_tensor().impl()->refs.load(std::memory_order_relaxed) > 1;
+      if (depth && is_shared) remember(v, made);
+      return made;
     }
-    case Tag::Dict: {
-      nb::dict dict;
-      const Dict::Entry* entry;
-      for (size_t cursor = 0; v.as_dict().next(&cursor, &entry);) {
-        dict[(*this)(entry->key, depth + 1)] = (*this)(entry->value, depth + 1);
-      }
-      return dict;
-    }
-    case Tag::Object: return instance_of(Ref<Object>::share(&v.as_object()));
+    case Tag::List: return list_of(v, depth);
+    case Tag::Tuple: return tuple_of(v, depth);
+    case Tag::Dict: return dict_of(v, depth);
+    case Tag::Object:
+      wants_wrapping_ = true;
+      return instance_of(Ref<Object>::share(&v.as_object()));
     case Tag::Enum: {
+      wants_wrapping_ = true;
       const Enum& e = v.as_enum();
       nb::object type = python_type(e.type->host, e.type->name);
       return known().enum_value(type, e.name, (*this)(e.value, depth + 1));
     }
-    case Tag::Future: {
-      const Future& future = v.as_future();
-      if (future.function) {
-        raise(ErrorKind::RuntimeError, "an awaitable that was never waited for cannot be handed "
-              "to Python");
-      }
-      if (!future.error) return known().future((*this)(future.value, depth + 1));
-      const Error& e = *future.error;
-      nb::object translate = nb::module_::import_("scriptlang.interpreter.native_engine")
-                                 .attr("translate");
-      return known().future(nb::none(),
-                            translate(error_kind_name(e.kind), e.class_name, e.message));
-    }
+    case Tag::Future:
+      wants_wrapping_ = true;
+      return future_of(v, depth);
     default:
       raise(ErrorKind::TypeError, "a ", tag_name(v.tag()), " cannot be handed to Python");
   }

@@ -81,14 +81,15 @@ PythonProgram::PythonProgram(nb::tuple functions, nb::dict types)
   }
 }
 
-nb::object PythonProgram::run(const std::string& name, nb::list arguments, const Limits& limits) {
+nb::object PythonProgram::run(const std::string& name, nb::list arguments, const Limits& limits,
+                              int64_t most_values) {
   const Function* function = program_->find(name);
   if (!function) raise(ErrorKind::RuntimeError, "the program has no function ", name);
   std::vector<Value> values;
   ToNative convert;
   convert.watch();
   for (nb::handle argument : arguments) values.push_back(convert(argument));
-  nb::object result = ToPython()(run(*function, std::move(values), limits));
+  nb::object result = ToPython(most_values)(run(*function, std::move(values), limits));
   convert.tell_shapes();
   return result;
 }

@@ -21,7 +21,8 @@ class PythonProgram {
   // functions, types: as the module's own text says. Raises Error for what cannot be verified.
   PythonProgram(nb::tuple functions, nb::dict types);
 
-  nb::object run(const std::string& name, nb::list arguments, const Limits& limits);
+  nb::object run(const std::string& name, nb::list arguments, const Limits& limits,
+                 int64_t most_values);
 
   // Makes `call` run a function: its name, and what Entry takes.
   void enter(const std::string& name, nb::list arguments, size_t positional);

@@ -15,7 +15,7 @@ from ..errors import MissingOperatorError
 from ..objects import Device
 from ..schema import Argument, Schema
 from ..tensors import Tensor, as_tensor
-from . import table
+from . import options, table
 
 
 class Calls:
@@ -161,7 +161,16 @@ SPELLINGS = {"input": "self", "axis": "dim", "keepdims": "keepdim", "x": "self",
 
 
 def fit(value: Any, a: Argument) -> Any:
-    """The value as an argument of that type, or MISFIT."""
+    """The value as an argument of that type, or MISFIT.
+
+    Raises RuntimeError or TypeError for a device, layout or memory format that there is not.
+    """
+    if value is not None and a.text:
+        check = CHECKS.get(a.text)
+        if check is not None:
+            value = check(value)
+        elif value is True and a.name == "pin_memory":
+            options.refuse_pinning()
     result = convert(value, a.type)
     if result is MISFIT and a.size and not isinstance(value, (list, tuple)):
         element = T.without_none(a.type).element
@@ -218,14 +227,8 @@ def _int(value):
         return int(value) if isinstance(value, bool) else value
     if isinstance(value, Tensor) and value.dim() == 0 and value.dtype.kind in "iu":
         return int(value.item())
-    if isinstance(value, type) and value in PYTHON_DTYPES:
-        return PYTHON_DTYPES[value]
-    if value.__class__.__module__ == "torch" and value.__class__.__name__ == "dtype":
-        return dtypes.as_dtype(value).code
-    return MISFIT
-
-
-PYTHON_DTYPES = {float: 7, int: 4, bool: 11, complex: 10}
+    found = None if isinstance(value, str) else options.find_dtype(value)
+    return MISFIT if found is None else found.code
 
 
 def _float(value):
@@ -237,13 +240,31 @@ def _float(value):
 
 
 def _device(value):
-    if isinstance(value, str):
-        return Device(value)
-    if isinstance(value, Device):
-        return value
-    if value.__class__.__module__ == "torch" and value.__class__.__name__ == "device":
-        return Device(str(value))
+    if isinstance(value, (str, Device)) or options.is_torchs(value, "device"):
+        return options.device_argument(value)
     return MISFIT
+
+
+def _dtype(value):
+    if isinstance(value, bool) or not isinstance(value, int):
+        found = None if isinstance(value, str) else options.find_dtype(value)
+        return MISFIT if found is None else found.code
+    return value
+
+
+def _layout(value):
+    is_one = options.is_torchs(value, "layout") or isinstance(value, int)
+    return options.layout_argument(value) if is_one else MISFIT
+
+
+def _memory_format(value):
+    is_one = options.is_torchs(value, "memory_format") or isinstance(value, int)
+    return options.memory_format_argument(value) if is_one else MISFIT
+
+
+CHECKS = {f"{name}{mark}": check for mark in ("", "?") for name, check in (
+    ("ScalarType", _dtype), ("Layout", _layout), ("MemoryFormat", _memory_format))}
+"""How schemas spell what is an int in programs -> what reads it."""
 
 
 CONVERTERS = {

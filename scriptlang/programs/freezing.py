@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Iterable
 
+from .. import budgets
 from ..building import uncollected
 from .module import ScriptModule
 from ..objects import ScriptObject
@@ -27,7 +28,8 @@ def freeze(mod: ScriptModule, preserved_attrs: list[str] | None = None,
         raise RuntimeError("Freezing is currently only implemented for modules in eval mode. "
                            "Please call .eval() on your module before freezing.")
     methods, attributes = _sorted(obj, preserved_attrs or ())
-    frozen = pass_.freeze(obj, methods, attributes)
+    with budgets.use(budgets.of(obj.type), "freezing"):
+        frozen = pass_.freeze(obj, methods, attributes)
     return ScriptModule(frozen, mod._engine_, mod._limits_)
 
 
@@ -59,5 +61,6 @@ def optimize_for_inference(mod: ScriptModule, other_methods: list[str] | None = 
                            "scriptlang.script or scriptlang.trace to script your 'nn.Module'.")
     is_frozen = mod._object_.type.slot("training") is None
     frozen = mod if is_frozen else freeze(mod.eval(), other_methods)
-    speed.optimize_all(frozen._type.methods.values())
+    with budgets.use(budgets.of(frozen._type), "optimizing"):
+        speed.optimize_all(frozen._type.methods.values())
     return frozen

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Iterable
 
+from .. import budgets
 from ..building import uncollected
 from .freezing import freeze
 from .module import ScriptModule
@@ -31,7 +32,8 @@ def optimize(module: ScriptModule, methods: Iterable[str] = ("forward",)) -> Scr
                            if name != "forward"])
     fast._type.pre_hooks.extend(hooked.pre_hooks)
     fast._type.hooks.extend(hooked.hooks)
-    speed.optimize_all(fast._type.methods.values())
+    with budgets.use(budgets.of(fast._type), "optimizing"):
+        speed.optimize_all(fast._type.methods.values())
     return fast
 
 

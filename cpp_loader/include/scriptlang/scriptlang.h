@@ -1,13 +1,25 @@
 /* scriptlang: runs TorchScript archives. C interface.
  *
- * Handles are opaque and owned by the caller: every function that gives one says which
- * sl_*_release ends it. Functions that can fail return a status and, when `error` is not null,
- * an error handle that explains it. No C++ exception crosses this interface.
+ * Ownership: handles are opaque and the caller's. Every function that gives one says which
+ * sl_*_release ends it; each handle is released once, in any order and on any thread, and releasing
+ * null does nothing. What a handle stands for lives as long as anything needs it: results outlive
+ * their module, items the list they were taken from. Texts and arrays that functions point to
+ * belong to the handle they were asked of, and live as long as it.
+ *
+ * Errors: functions that can fail return a status; when `error` is not null, *error becomes a
+ * handle that explains it, or null where there is no error (or no memory for the explanation).
+ * Whatever fails leaves null or 0 in the places of its results. Functions that make values return
+ * null: when memory is out, a pointer that they need is null, or what they say of themselves. No
+ * C++ exception crosses this interface. A null handle of a value that is read is None; other null
+ * handles give SL_INVALID_ARGUMENT, null or 0. A handle that was released must not be used.
  *
  * Threads: a module may be called by many threads at once, unless its program writes its own
  * attributes (a recurrent state); then the caller serialises the calls. Different modules are
  * independent. A value may be read by many threads; it may be changed by one at a time. Errors
  * belong to the thread that got them. sl_set_allocator and sl_set_threads act on the process.
+ *
+ * Units: sizes of memory are bytes; sizes, strides and offsets of tensors are elements. Texts are
+ * UTF-8, a 0 follows them, which their size does not count.
  */
 #ifndef SCRIPTLANG_H
 #define SCRIPTLANG_H
@@ -41,6 +53,8 @@ typedef enum sl_status {
   SL_OUT_OF_MEMORY = 6
 } sl_status;
 
+/* What a value is. Lists of numbers, Optional, Union and Any are seen as what they hold; a dtype,
+ * layout or memory format is an int, a range a list. */
 typedef enum sl_kind {
   SL_NONE = 0,
   SL_BOOL = 1,
@@ -69,14 +83,21 @@ typedef enum sl_dtype {
   SL_FLOAT16 = 5,
   SL_FLOAT32 = 6,
   SL_FLOAT64 = 7,
+  SL_COMPLEX32 = 8, /* kept and moved, not computed with */
   SL_COMPLEX64 = 9,
   SL_COMPLEX128 = 10,
-  SL_BOOL8 = 11,
-  SL_BFLOAT16 = 15
+  SL_BOOL8 = 11, /* each byte 0 or 1 */
+  SL_QINT8 = 12, /* codes of quantized tensors: programs make them, sl_tensor_* do not */
+  SL_QUINT8 = 13,
+  SL_QINT32 = 14,
+  SL_BFLOAT16 = 15,
+  SL_UINT16 = 27,
+  SL_UINT32 = 28,
+  SL_UINT64 = 29
 } sl_dtype;
 
-/* What one call may use; 0 means no limit. Set size to sizeof(sl_limits), so that fields can be
- * added later. */
+/* What one call may use; 0 means no limit, a negative number is an error. Set size to
+ * sizeof(sl_limits), so that fields can be added later. */
 typedef struct sl_limits {
   size_t size;
   int64_t instructions; /* counted at loops and calls */
@@ -85,84 +106,141 @@ typedef struct sl_limits {
   int64_t depth;        /* script calls inside each other; 0: 2000 */
 } sl_limits;
 
-SL_API const char* sl_version(void);
+SL_API const char* sl_version(void); /* "0.1.0"; of the process */
 
 /* ---- modules */
 
-/* Reads the file, or maps it where it is larger than 16 MB. A mapped file must not be changed or
-   truncated while the module or its tensors live: a process that touches what was cut off ends.
-   Where that may happen, read the file yourself and call sl_load_memory. */
+/* Read an archive that holds bytecode (`scriptlang compile in.pt -o out.pt` makes one of any other)
+ * and run nothing of it. SL_ARCHIVE_ERROR says what is wrong with a file. *module is ended by
+ * sl_module_release; values that came from it live on.
+ *
+ * sl_load_file reads the file, or maps it where it is larger than 16 MB. A mapped file must not be
+ * changed or truncated while the module or its tensors live: a process that touches what was cut
+ * off ends. Where that may happen, read the file yourself and call sl_load_memory. */
 SL_API sl_status sl_load_file(const char* path, sl_module** module, sl_error** error);
 SL_API sl_status sl_load_memory(const void* data, size_t size, sl_module** module,
                                 sl_error** error); /* copies */
 SL_API void sl_module_release(sl_module* module);
 
-/* Methods of the root module, sorted by name. Texts live as long as the module. */
+/* Methods of the root module, sorted by name; null beyond the last. */
 SL_API size_t sl_module_method_count(const sl_module* module);
 SL_API const char* sl_module_method_name(const sl_module* module, size_t index);
 /* Operators that the program names and this build lacks; a call that reaches one fails. */
 SL_API size_t sl_module_missing_count(const sl_module* module);
 SL_API const char* sl_module_missing_name(const sl_module* module, size_t index);
-/* An attribute of the root module; release the value. SL_INVALID_ARGUMENT when absent. */
+/* An attribute of the root module; release the value. It is the module's own, not a copy: what the
+ * program writes to it is seen, and what is written to a tensor of it the program sees. Of objects
+ * that restore themselves (__setstate__) nothing is there before the first call.
+ * SL_INVALID_ARGUMENT when absent. */
 SL_API sl_status sl_module_attribute(const sl_module* module, const char* name, sl_value** value,
                                      sl_error** error);
 
-/* Calls a method. Arguments that are left out take their defaults. `limits` may be null. The
- * result is released by sl_value_release. */
+/* Calls a method. Arguments count without self; null ones are None. Those that are left out take
+ * their defaults. What is given is made what the schema says, as in Python: ints become floats,
+ * tuples lists, tensors of no dimensions numbers, names devices; lists and dicts are copied, so
+ * that the caller's stay as they are; tensors and objects are not. `limits` may be null. *result is
+ * released by sl_value_release.
+ *
+ * SL_INVALID_ARGUMENT: a null pointer, bad limits, or a call from within an allocator or a tensor's
+ * release function. SL_RUN_ERROR: no such method, arguments that do not fit, or what the program
+ * raised. SL_MISSING_OPERATOR, SL_LIMIT, SL_OUT_OF_MEMORY as they say. After any of them the module
+ * may be called again; what its program has written stays written. */
 SL_API sl_status sl_call(sl_module* module, const char* method, sl_value* const* arguments,
                          size_t count, const sl_limits* limits, sl_value** result,
                          sl_error** error);
+/* The same, with arguments by name after those by place: names[k] is given named[k]. */
+SL_API sl_status sl_call_named(sl_module* module, const char* method, sl_value* const* arguments,
+                               size_t count, const char* const* names, sl_value* const* named,
+                               size_t named_count, const sl_limits* limits, sl_value** result,
+                               sl_error** error);
 
-/* ---- values: each function that makes one returns null when memory is out or a pointer that it
- * needs is null */
+/* ---- values: sl_value_release ends each that these functions give */
 
 SL_API void sl_value_release(sl_value* value);
 SL_API sl_value* sl_value_none(void);
-SL_API sl_value* sl_value_bool(int v);
+SL_API sl_value* sl_value_bool(int v); /* 0 is False */
 SL_API sl_value* sl_value_int(int64_t v);
 SL_API sl_value* sl_value_double(double v);
+SL_API sl_value* sl_value_complex(double real, double imaginary);
+/* A copy of the text, which may hold zeros. Null when it is not UTF-8. */
 SL_API sl_value* sl_value_string(const char* utf8, size_t size);
-/* Containers take copies of the handles: the caller still releases the items. Null handles are
- * None; keys of dicts are numbers, strings and tensors. */
+/* "cpu", "cuda:0"; null when there is no such device. sl_value_text gives it back. */
+SL_API sl_value* sl_value_device(const char* name);
+/* A source of random numbers, as torch.Generator; one thread at a time draws. */
+SL_API sl_value* sl_value_generator(uint64_t seed);
+/* Containers share what the handles stand for: the caller still releases the items. Null handles
+ * are None. Keys of dicts are numbers, strings, devices, enums and tensors, else the result is
+ * null; of equal keys the last value stays. */
 SL_API sl_value* sl_value_list(sl_value* const* items, size_t count);
 SL_API sl_value* sl_value_tuple(sl_value* const* items, size_t count);
 SL_API sl_value* sl_value_dict(sl_value* const* keys, sl_value* const* values, size_t count);
-/* A tensor over the caller's memory: contiguous, aligned for its type, and alive until
- * `release` (which may be null) is called with `user`, from any thread. Null for a bad shape. */
+
+/* A tensor over the caller's memory: contiguous, aligned for its type, and alive until `release`
+ * (which may be null) is called with `user`, once, from any thread. Programs may write to it. Null,
+ * and then `release` is never called: for a bad type or shape, memory that is not aligned, bools
+ * other than 0 and 1. `release` may make and release values, but not call modules. */
 SL_API sl_value* sl_tensor_view(void* data, sl_dtype dtype, const int64_t* sizes, size_t ndim,
                                 void (*release)(void* user), void* user);
+/* The same with strides, of memory of so many bytes, in which all elements have to lie; data is the
+ * first element. Strides are not negative. */
+SL_API sl_value* sl_tensor_strided(void* data, size_t bytes, sl_dtype dtype, const int64_t* sizes,
+                                   const int64_t* strides, size_t ndim,
+                                   void (*release)(void* user), void* user);
+/* A tensor with a copy of contiguous memory, aligned or not. Null as above. */
 SL_API sl_value* sl_tensor_copy(const void* data, sl_dtype dtype, const int64_t* sizes,
                                 size_t ndim);
 
 SL_API sl_kind sl_value_kind(const sl_value* value);
-/* SL_INVALID_ARGUMENT when the value is of another kind. */
+/* SL_INVALID_ARGUMENT when the value is of another kind; *out stays as it is then. */
 SL_API sl_status sl_value_get_bool(const sl_value* value, int* out);
 SL_API sl_status sl_value_get_int(const sl_value* value, int64_t* out);
 SL_API sl_status sl_value_get_double(const sl_value* value, double* out); /* also of an int */
+SL_API sl_status sl_value_get_complex(const sl_value* value, double* real,
+                                      double* imaginary); /* also of a double or an int */
+/* The text lives as long as this handle; `size` may be null. It may hold zeros, and be cut within a
+ * character where a program has cut it. */
 SL_API sl_status sl_value_get_string(const sl_value* value, const char** utf8, size_t* size);
-/* Of lists, tuples and dicts; 0 of anything else. */
+
+/* How many elements: of a list, tuple, named tuple or dict; of an object its attributes; of an enum
+ * 2, its name and its value; 0 of anything else. */
 SL_API size_t sl_value_length(const sl_value* value);
-/* Element of a list or tuple; of a dict its index-th value, in insertion order. Release it. */
+/* The element; of a dict its index-th value, in insertion order. Release it. Null beyond the
+ * last. */
 SL_API sl_value* sl_value_item(const sl_value* value, size_t index);
+/* The index-th key of a dict. Release it. Null beyond the last, and for other kinds. */
 SL_API sl_value* sl_value_key(const sl_value* dict, size_t index);
-/* The value as the language prints it. *text is freed by sl_text_release. */
+/* The name of the index-th element of a named tuple, object or enum; null beyond the last, and for
+ * other kinds. Archives name the attributes of classes whose objects they hold; objects of other
+ * classes, which programs make, have theirs by place alone. Of an enum bytecode tells the value
+ * alone: its name is that, as text. */
+SL_API const char* sl_value_field(const sl_value* value, size_t index);
+/* The element of that name. Release it. Null when there is none. */
+SL_API sl_value* sl_value_member(const sl_value* value, const char* name);
+/* The class of an object, enum or named tuple, "__torch__.M"; "" of anything else. */
+SL_API const char* sl_value_class(const sl_value* value);
+/* The value as the language prints it. *text is freed by sl_text_release; `size` may be null.
+ * SL_RUN_ERROR for values nested deeper than 200. */
 SL_API sl_status sl_value_text(const sl_value* value, char** text, size_t* size);
 SL_API void sl_text_release(char* text);
 
-/* Of tensors; sizes and strides (in elements) point into the value and live as long as it. */
+/* Of tensors; sizes and strides (in elements) lie in the value, and live as long as it and until a
+ * program changes the tensor's shape. Places may be null. SL_INVALID_ARGUMENT for other kinds. */
 SL_API sl_status sl_tensor_info(const sl_value* tensor, sl_dtype* dtype, size_t* ndim,
                                 const int64_t** sizes, const int64_t** strides);
-/* First element. With sl_tensor_contiguous first, elements lie in row-major order. */
+/* First element; null of other kinds. With sl_tensor_contiguous first, elements lie in row-major
+ * order. What is written there is seen by all that share the tensor; bools are 0 or 1. */
 SL_API void* sl_tensor_data(const sl_value* tensor);
-/* The same tensor when it is contiguous, else a contiguous copy. Null for a bad kind. */
+/* The same tensor when it is contiguous, else a contiguous copy. Release it. Null of other
+ * kinds. */
 SL_API sl_value* sl_tensor_contiguous(const sl_value* tensor);
 
-/* ---- errors */
+/* ---- errors: sl_error_release ends each; texts live as long as it, and are "" of null */
 
 SL_API void sl_error_release(sl_error* error);
-SL_API sl_status sl_error_status(const sl_error* error);
-/* The exception's class: "RuntimeError", "IndexError"; for one raised by the program the class
- * that it names, "builtins.ValueError". */
+SL_API sl_status sl_error_status(const sl_error* error); /* SL_OK of null */
+/* The exception's class: of the program's own raise as it names it, "builtins.ValueError"; else
+ * RuntimeError, ValueError, TypeError, IndexError, KeyError, NotImplementedError,
+ * ZeroDivisionError, MemoryError, LimitError, ArchiveError or MissingOperator. */
 SL_API const char* sl_error_class(const sl_error* error);
 SL_API const char* sl_error_message(const sl_error* error);
 /* The script stack, innermost first: "function at instruction n", one a line; may be empty. */
@@ -170,16 +248,19 @@ SL_API const char* sl_error_stack(const sl_error* error);
 
 /* ---- the process */
 
-/* Where tensor memory comes from, from now on; null restores the default. Both functions are
- * called from any thread; blocks must be aligned to 64 bytes. */
+/* Where memory of tensors comes from, from now on; null restores the default. A block goes back to
+ * the allocator that it came from. Both functions are called from any thread, with the same number
+ * of bytes, 1 at least. Blocks are aligned to 64 bytes; null, or a block that is not, ends the call
+ * with SL_OUT_OF_MEMORY. They may make and release values, but not call modules.
+ * SL_INVALID_ARGUMENT when one of the functions is null: nothing changes then. */
 typedef struct sl_allocator {
   void* (*allocate)(size_t bytes, void* user);
   void (*release)(void* block, size_t bytes, void* user);
   void* user;
 } sl_allocator;
-SL_API void sl_set_allocator(const sl_allocator* allocator);
+SL_API sl_status sl_set_allocator(const sl_allocator* allocator);
 
-/* Threads that one operator may use; 1 at least. */
+/* Threads that one operator may use: 1 to 256, others are made these. */
 SL_API void sl_set_threads(int threads);
 SL_API int sl_get_threads(void);
 

@@ -5,9 +5,12 @@
 //   scriptlang::Value y = m("forward", {x, 16000});
 //   float p = y.tensor().contiguous().data<float>()[0];
 //
-// Errors are scriptlang::Error. Values are handles: copying one shares it.
+// Errors are scriptlang::Error, or std::bad_alloc. Values are handles: copying one shares it. What
+// scriptlang.h says of threads, units and lifetimes holds here, too.
 #pragma once
 
+#include <complex>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
@@ -15,6 +18,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -47,9 +51,8 @@ namespace detail {
 // `error` by reference: it is set by the call that gives the status.
 inline void check(sl_status status, sl_error*& error) {
   if (status == SL_OK) return;
-  Error e(status, sl_error_class(error), sl_error_message(error), sl_error_stack(error));
-  sl_error_release(error);
-  throw e;
+  std::unique_ptr<sl_error, void (*)(sl_error*)> held(error, sl_error_release);
+  throw Error(status, sl_error_class(error), sl_error_message(error), sl_error_stack(error));
 }
 
 inline sl_value* check(sl_value* value, const char* what) {
@@ -66,7 +69,21 @@ template <> struct dtype_of<uint8_t> { static constexpr sl_dtype value = SL_UINT
 template <> struct dtype_of<int16_t> { static constexpr sl_dtype value = SL_INT16; };
 template <> struct dtype_of<int32_t> { static constexpr sl_dtype value = SL_INT32; };
 template <> struct dtype_of<int64_t> { static constexpr sl_dtype value = SL_INT64; };
+template <> struct dtype_of<uint16_t> { static constexpr sl_dtype value = SL_UINT16; };
+template <> struct dtype_of<uint32_t> { static constexpr sl_dtype value = SL_UINT32; };
+template <> struct dtype_of<uint64_t> { static constexpr sl_dtype value = SL_UINT64; };
 template <> struct dtype_of<bool> { static constexpr sl_dtype value = SL_BOOL8; };
+template <> struct dtype_of<std::complex<float>> {
+  static constexpr sl_dtype value = SL_COMPLEX64;
+};
+template <> struct dtype_of<std::complex<double>> {
+  static constexpr sl_dtype value = SL_COMPLEX128;
+};
+
+// Integers but bool, which is a kind of its own.
+template <class T>
+using if_integer =
+    std::enable_if_t<std::is_integral<T>::value && !std::is_same<T, bool>::value, int>;
 
 }  // namespace detail
 
@@ -78,15 +95,25 @@ class Value {
  public:
   Value() : Value(detail::check(sl_value_none(), "out of memory")) {}
   Value(bool v) : Value(detail::check(sl_value_bool(v), "out of memory")) {}
-  Value(int v) : Value(int64_t(v)) {}
-  Value(int64_t v) : Value(detail::check(sl_value_int(v), "out of memory")) {}
+  template <class T, detail::if_integer<T> = 0>
+  Value(T v) : Value(detail::check(sl_value_int(int64_t(v)), "out of memory")) {}
   Value(double v) : Value(detail::check(sl_value_double(v), "out of memory")) {}
-  Value(const char* v)
-      : Value(detail::check(sl_value_string(v, std::strlen(v)), "out of memory")) {}
+  Value(std::complex<double> v)
+      : Value(detail::check(sl_value_complex(v.real(), v.imag()), "out of memory")) {}
+  Value(std::nullptr_t) : Value() {}
+  Value(const char* v) : Value(std::string(v)) {}  // UTF-8, as the next
   Value(const std::string& v)
-      : Value(detail::check(sl_value_string(v.data(), v.size()), "out of memory")) {}
+      : Value(detail::check(sl_value_string(v.data(), v.size()), "the text is not UTF-8")) {}
+  template <class T, std::enable_if_t<!std::is_same<std::remove_cv_t<T>, char>::value, int> = 0>
+  Value(T*) = delete;  // else any pointer would be a bool
   explicit Value(sl_value* handle) : handle_(handle, sl_value_release) {}  // takes it over
 
+  static Value device(const std::string& name) {  // "cpu", "cuda:0"
+    return Value(detail::check(sl_value_device(name.c_str()), "there is no such device"));
+  }
+  static Value generator(uint64_t seed) {
+    return Value(detail::check(sl_value_generator(seed), "out of memory"));
+  }
   static Value list(const std::vector<Value>& items) {
     std::vector<sl_value*> handles = handles_of(items);
     return Value(detail::check(sl_value_list(handles.data(), handles.size()), "out of memory"));
@@ -112,6 +139,11 @@ class Value {
   bool boolean() const { return get<int>(sl_value_get_bool, "the value is no bool") != 0; }
   int64_t integer() const { return get<int64_t>(sl_value_get_int, "the value is no int"); }
   double number() const { return get<double>(sl_value_get_double, "the value is no number"); }
+  std::complex<double> complex() const {
+    double real = 0, imaginary = 0;
+    require(sl_value_get_complex(handle(), &real, &imaginary), "the value is no number");
+    return {real, imaginary};
+  }
   std::string string() const {
     const char* text = nullptr;
     size_t size = 0;
@@ -120,7 +152,8 @@ class Value {
   }
   inline Tensor tensor() const;
 
-  size_t size() const { return sl_value_length(handle()); }  // of lists, tuples and dicts
+  // Elements of lists, tuples and dicts, attributes of objects, 2 of enums, 0 of others.
+  size_t size() const { return sl_value_length(handle()); }
   Value operator[](size_t index) const {
     return Value(detail::check(sl_value_item(handle(), index), "there is no such element"));
   }
@@ -128,14 +161,25 @@ class Value {
     return Value(detail::check(sl_value_key(handle(), index), "there is no such key"));
   }
 
+  // By name: fields of named tuples, attributes of objects, "name" and "value" of enums.
+  Value member(const char* name) const {
+    return Value(detail::check(sl_value_member(handle(), name), "there is no such member"));
+  }
+  std::vector<std::string> fields() const {
+    std::vector<std::string> names;
+    while (const char* name = sl_value_field(handle(), names.size())) names.emplace_back(name);
+    return names;
+  }
+  // Of objects, enums and named tuples; "" of others.
+  std::string class_name() const { return sl_value_class(handle()); }
+
   // As the language prints it.
   std::string text() const {
     char* text = nullptr;
     size_t size = 0;
     require(sl_value_text(handle(), &text, &size), "the value cannot be printed");
-    std::string copy(text, size);
-    sl_text_release(text);
-    return copy;
+    std::unique_ptr<char, void (*)(char*)> held(text, sl_text_release);
+    return std::string(text, size);
   }
 
   sl_value* handle() const { return handle_.get(); }
@@ -171,20 +215,28 @@ class Tensor : public Value {
     return Tensor(sl_tensor_view(data, detail::dtype_of<T>::value, shape.data(), shape.size(),
                                  nullptr, nullptr));
   }
+  // The same with strides, of memory of so many elements.
+  template <class T>
+  static Tensor strided(T* data, size_t count, const Shape& shape, const Shape& strides) {
+    if (shape.size() != strides.size()) {
+      throw Error(SL_INVALID_ARGUMENT, "ValueError", "a stride for each size is needed", "");
+    }
+    return Tensor(sl_tensor_strided(data, count * sizeof(T), detail::dtype_of<T>::value,
+                                    shape.data(), strides.data(), shape.size(), nullptr,
+                                    nullptr));
+  }
   // Over memory that the tensor keeps alive.
   template <class T>
   static Tensor take(std::vector<T> data, const Shape& shape) {
-    int64_t count = 1;
-    for (int64_t n : shape) count *= n;
-    if (count != int64_t(data.size())) {
+    auto owner = std::make_unique<std::vector<T>>(std::move(data));
+    if (!fits(shape, owner->size())) {
       throw Error(SL_INVALID_ARGUMENT, "ValueError", "the shape does not fit the data", "");
     }
-    auto owner = std::make_unique<std::vector<T>>(std::move(data));
-    Tensor t(sl_tensor_view(owner->data(), detail::dtype_of<T>::value, shape.data(), shape.size(),
-                            [](void* user) { delete static_cast<std::vector<T>*>(user); },
-                            owner.get()));
-    owner.release();
-    return t;
+    sl_value* handle = sl_tensor_view(
+        owner->data(), detail::dtype_of<T>::value, shape.data(), shape.size(),
+        [](void* user) { delete static_cast<std::vector<T>*>(user); }, owner.get());
+    if (handle) owner.release();  // it is the tensor's now, which ends it
+    return Tensor(handle);
   }
   template <class T>
   static Tensor copy(const T* data, const Shape& shape) {
@@ -218,6 +270,21 @@ class Tensor : public Value {
 
  private:
   friend class Value;
+  // Whether the product of the sizes is `count`.
+  static bool fits(const Shape& shape, size_t count) {
+    bool empty = false;
+    size_t left = count;  // to be divided by the sizes
+    for (int64_t n : shape) {
+      if (n < 0) return false;
+      empty = empty || n == 0;
+    }
+    if (empty) return count == 0;
+    for (int64_t n : shape) {
+      if (left % size_t(n) != 0) return false;
+      left /= size_t(n);
+    }
+    return left == 1;
+  }
   struct Info {
     sl_dtype dtype;
     size_t ndim;
@@ -247,11 +314,23 @@ class Module {
 
   Value operator()(const char* method, const std::vector<Value>& arguments,
                    const Limits& limits = {}) const {
-    std::vector<sl_value*> handles = Value::handles_of(arguments);
+    return call(method, arguments, {}, limits);
+  }
+  // With arguments by name after those by place.
+  Value call(const char* method, const std::vector<Value>& arguments,
+             const std::vector<std::pair<std::string, Value>>& named,
+             const Limits& limits = {}) const {
+    std::vector<sl_value*> handles = Value::handles_of(arguments), values;
+    std::vector<const char*> names;
+    for (const auto& [name, value] : named) {
+      names.push_back(name.c_str());
+      values.push_back(value.handle());
+    }
     sl_value* result = nullptr;
     sl_error* error = nullptr;
-    detail::check(sl_call(handle_.get(), method, handles.data(), handles.size(), &limits, &result,
-                          &error),
+    detail::check(sl_call_named(handle_.get(), method, handles.data(), handles.size(),
+                                names.data(), values.data(), names.size(), &limits, &result,
+                                &error),
                   error);
     return Value(result);
   }

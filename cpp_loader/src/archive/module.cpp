@@ -24,7 +24,9 @@ class ArchiveReader {
     if (slash != std::string::npos) folder_ = first.substr(0, slash + 1);
   }
   ~ArchiveReader() {
-    for (auto& [name, storage] : storages_) storage->release();
+    for (auto& [name, storage] : storages_) {
+      if (storage) storage->release();
+    }
   }
   ArchiveReader(const ArchiveReader&) = delete;
   ArchiveReader& operator=(const ArchiveReader&) = delete;
@@ -76,7 +78,10 @@ class ArchiveReader {
       if (!record) continue;
       auto known = storages_.find(name);
       if (known == storages_.end()) {
-        known = storages_.emplace(name, zip_->storage(*record, itemsize(dtype))).first;
+        known = storages_.emplace(name, nullptr).first;
+      }
+      if (!known->second) {  // it has its place before it has to be given back
+        known->second = zip_->storage(*record, itemsize(dtype));
       }
       Storage* found = known->second;
       if (reinterpret_cast<uintptr_t>(found->data()) % uintptr_t(itemsize(dtype)) != 0) {

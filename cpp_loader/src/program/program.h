@@ -114,7 +114,7 @@ class Program : public std::enable_shared_from_this<Program> {
   int version() const { return version_; }
 
  private:
-  void decode_function(const Value& tree);
+  void decode_function(const Value& tree, class Decoded& decoded);
   void link();
   std::vector<std::unique_ptr<Function>> functions_;
   std::unordered_map<std::string, Function*> by_name_;

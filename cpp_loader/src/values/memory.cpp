@@ -1,7 +1,7 @@
 // Blocks for tensors, their headers and other small objects: per-thread free lists of size classes.
 //
 // A freed block is kept for the next request of its class, so that small results cost no call
-// of malloc and large ones no page faults. Under AddressSanitizer nothing is kept.
+// of malloc and large ones no page faults. Where blocks are checked (guard.h) nothing is kept.
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
@@ -13,6 +13,7 @@
 
 #include "kernels/thread.h"
 #include "ops/scratch.h"
+#include "guard.h"
 #include "small_blocks.h"
 
 namespace scriptlang::memory {
@@ -37,19 +38,6 @@ constexpr size_t kClasses = (kLargestLog2 - kSmallestLog2) * 4 + 1;
 constexpr size_t kUncountedClasses = (14 - kSmallestLog2) * 4 + 1;  // up to 16 KB
 constexpr int64_t kKeptBytes = 128 << 20;  // of blocks that are not small
 constexpr uint32_t kKeptPerClass = 256;
-
-#if defined(__has_feature)  // clang
-#if __has_feature(address_sanitizer)
-#define SL_ADDRESS_SANITIZER 1
-#endif
-#elif defined(__SANITIZE_ADDRESS__)
-#define SL_ADDRESS_SANITIZER 1
-#endif
-#if defined(SL_ADDRESS_SANITIZER)
-constexpr bool kKeep = false;
-#else
-constexpr bool kKeep = true;
-#endif
 
 // Four classes a power of two: 128, 160, 192, 224, 256, 320...
 size_t class_of(size_t bytes) {
@@ -94,7 +82,7 @@ struct Drain {
 
 // From now on the thread keeps blocks; null where it cannot.
 __attribute__((noinline, cold)) Kept* start_keeping() {
-  if (!kKeep || is_over) return nullptr;
+  if (is_over || is_checked()) return nullptr;
   Kept* fresh = static_cast<Kept*>(std::calloc(1, sizeof(Kept)));
   if (!fresh) return nullptr;
   kept = fresh;
@@ -115,7 +103,21 @@ void advise([[maybe_unused]] void* block, [[maybe_unused]] size_t bytes) {
 #endif
 }
 
+// A block of exactly so many bytes, whose end is checked.
+void* take_exact(size_t bytes, size_t alignment) {
+  if (bytes > size_t(1) << 62) raise(ErrorKind::MemoryError, "cannot allocate ", bytes, " bytes");
+  void* block = nullptr;
+  if (guard::is_on()) {
+    block = guard::take(bytes, alignment);
+  } else if (posix_memalign(&block, alignment, bytes) != 0) {
+    block = nullptr;
+  }
+  if (!block) raise(ErrorKind::MemoryError, "cannot allocate ", bytes, " bytes");
+  return block;
+}
+
 __attribute__((noinline, cold)) void* take_fresh(size_t bytes, size_t index) {
+  if (is_checked()) return take_exact(bytes, kAlignment);
   if (index < kClasses) bytes = class_bytes(index);
   if (bytes > size_t(1) << 62) raise(ErrorKind::MemoryError, "cannot allocate ", bytes, " bytes");
   void* block = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) & ~(kAlignment - 1));
@@ -153,8 +155,10 @@ void give(void* block, size_t bytes) noexcept {
       return;
     }
   }
-  std::free(block);
+  guard::is_on() ? guard::give(block, bytes) : std::free(block);
 }
+
+void* take_checked(size_t bytes) { return take_exact(bytes, kLeastAlignment); }
 
 void* quick::take_fresh(size_t bytes) {
   size_t index = (bytes + kSmallStep - 1) / kSmallStep;

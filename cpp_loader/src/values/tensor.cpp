@@ -1,5 +1,7 @@
 #include "tensor.h"
 
+#include "callbacks.h"
+#include "guard.h"
 #include "prepared.h"
 #include "quantizer.h"
 
@@ -55,35 +57,67 @@ namespace memory {
 namespace {
 std::mutex hook_mutex;
 Hook hook;
-std::atomic<bool> hooked{false};
+bool is_hooked = false;
+std::atomic<bool> is_apart{is_checked()};  // data does not follow its header
 }  // namespace
+SL_THREAD_SHARED_WORD bool calls_host = false;
 
 void set_hook(const Hook* new_hook) {
   std::lock_guard<std::mutex> lock(hook_mutex);
   if (new_hook) hook = *new_hook;
-  hooked = new_hook != nullptr;
+  is_hooked = new_hook != nullptr;
+  is_apart = is_hooked || is_checked();
 }
 }  // namespace memory
+
+namespace {
+// What an allocator is asked for: one that gives null for no bytes has not refused them.
+size_t hooked_bytes(int64_t nbytes) { return size_t(std::max<int64_t>(nbytes, 1)); }
+
+// Null where the allocator gives none, or none that kernels can use.
+void* take_hooked(const memory::Hook& hook, int64_t nbytes) {
+  memory::CallbackScope scope;
+  void* data = hook.allocate(hooked_bytes(nbytes), hook.user);
+  if (reinterpret_cast<uintptr_t>(data) % kAlignment == 0) return data;
+  hook.release(data, hooked_bytes(nbytes), hook.user);
+  return nullptr;
+}
+}  // namespace
+
+// The header lies in a block of its own: the data comes from the host, or is checked.
+__attribute__((noinline, cold)) Storage* Storage::allocate_apart(int64_t nbytes) {
+  memory::Hook hook;
+  bool is_hooked;
+  {
+    std::lock_guard<std::mutex> lock(memory::hook_mutex);
+    hook = memory::hook;
+    is_hooked = memory::is_hooked;
+  }
+  Storage* s = new (memory::take(sizeof(Storage))) Storage;
+  void* data = nullptr;
+  try {
+    data = is_hooked ? take_hooked(hook, nbytes) : memory::take_checked(size_t(nbytes));
+    if (!data) raise(ErrorKind::MemoryError, "the allocator refused ", nbytes, " bytes");
+  } catch (...) {
+    memory::give(s, sizeof(Storage));
+    throw;
+  }
+  s->kind_ = is_hooked ? Kind::Hooked : Kind::Separate;
+  s->data_ = data;
+  s->nbytes_ = nbytes;
+  s->block_bytes_ = sizeof(Storage);
+  if (is_hooked) {
+    s->hook_release_ = hook.release;
+    s->user_ = hook.user;
+  }
+  return s;
+}
 
 Storage* Storage::allocate(int64_t nbytes) {
   memory::charge(nbytes);
   try {
-    if (__builtin_expect(memory::hooked.load(std::memory_order_acquire), 0)) {
-      memory::Hook hook;
-      {
-        std::lock_guard<std::mutex> lock(memory::hook_mutex);
-        hook = memory::hook;
-      }
-      void* data = hook.allocate(size_t(nbytes), hook.user);
-      if (!data) raise(ErrorKind::MemoryError, "the allocator refused ", nbytes, " bytes");
-      Storage* s = new (memory::take(sizeof(Storage))) Storage;
-      s->kind_ = Kind::Hooked;
-      s->data_ = data;
-      s->nbytes_ = nbytes;
-      s->block_bytes_ = sizeof(Storage);
-      s->hook_release_ = hook.release;
-      s->user_ = hook.user;
-      return s;
+    if (__builtin_expect(memory::is_apart.load(std::memory_order_acquire), 0)) {
+      return allocate_apart(nbytes);
     }
     if (nbytes > INT64_MAX / 2) raise(ErrorKind::MemoryError, "cannot allocate ", nbytes, " bytes");
     int64_t block_bytes = nbytes + int64_t(sizeof(Storage));
@@ -115,10 +149,16 @@ void Storage::release_data() noexcept {
   switch (kind_) {
     case Kind::Joined: break;
     case Kind::Separate: memory::give(data_, size_t(nbytes_)); break;
-    case Kind::Hooked: hook_release_(data_, size_t(nbytes_), user_); break;
-    case Kind::Borrowed:
+    case Kind::Hooked: {
+      memory::CallbackScope scope;
+      hook_release_(data_, hooked_bytes(nbytes_), user_);
+      break;
+    }
+    case Kind::Borrowed: {
+      memory::CallbackScope scope;
       if (release_) release_(user_);
       return;
+    }
   }
   memory::uncharge(nbytes_);
 }
@@ -137,7 +177,13 @@ void Storage::resize(int64_t nbytes) {
   }
   if (fixed) return;
   memory::charge(nbytes);
-  void* data = memory::take(size_t(nbytes));
+  void* data;
+  try {
+    data = memory::take(size_t(nbytes));
+  } catch (...) {
+    memory::uncharge(nbytes);
+    throw;
+  }
   std::memcpy(data, data_, size_t(std::min(nbytes, nbytes_)));
   // Bools are 0 or 1, and programs do not see what the process had there before.
   if (nbytes > nbytes_) {

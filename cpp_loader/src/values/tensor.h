@@ -146,6 +146,7 @@ class alignas(kAlignment) Storage {
   enum class Kind : uint8_t { Joined, Separate, Hooked, Borrowed };
   Storage() = default;
   ~Storage() = default;
+  static Storage* allocate_apart(int64_t nbytes);
   void destroy() noexcept;
   void release_data() noexcept;
 

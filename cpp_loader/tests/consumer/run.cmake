@@ -1,4 +1,4 @@
-# Installs BUILD below WORK, then configures, builds and runs SOURCE against it.
+# Installs BUILD below WORK, then configures, builds and runs the clients in SOURCE against it.
 file(REMOVE_RECURSE "${WORK}")
 function(must)
   execute_process(COMMAND ${ARGV} RESULT_VARIABLE status OUTPUT_VARIABLE text ERROR_VARIABLE text)
@@ -8,6 +8,7 @@ function(must)
 endfunction()
 must(${CMAKE_COMMAND} --install "${BUILD}" --prefix "${WORK}/prefix")
 must(${CMAKE_COMMAND} -S "${SOURCE}" -B "${WORK}/build" "-DCMAKE_PREFIX_PATH=${WORK}/prefix"
-     "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_CXX_FLAGS=${FLAGS}")
+     "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_CXX_FLAGS=${FLAGS}"
+     "-DCMAKE_C_COMPILER=${C_COMPILER}" "-DCMAKE_C_FLAGS=${FLAGS}")
 must(${CMAKE_COMMAND} --build "${WORK}/build")
-must("${WORK}/build/consumer")
+must(${CMAKE_CTEST_COMMAND} --test-dir "${WORK}/build" --output-on-failure --no-tests=error)

@@ -1,0 +1,419 @@
+// The C interface over the engine: values and tensors.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "capi.h"
+#include "values/dict.h"
+#include "values/list.h"
+#include "values/quantizer.h"
+
+using namespace scriptlang;
+using namespace scriptlang::capi;
+
+namespace {
+
+sl_kind kind_of(Tag tag) {
+  switch (tag) {  // the engine's numbers are its own affair
+    case Tag::None: return SL_NONE;
+    case Tag::Bool: return SL_BOOL;
+    case Tag::Int: return SL_INT;
+    case Tag::Double: return SL_DOUBLE;
+    case Tag::Device: return SL_DEVICE;
+    case Tag::Text:
+    case Tag::String: return SL_STRING;
+    case Tag::Complex: return SL_COMPLEX;
+    case Tag::Tensor: return SL_TENSOR;
+    case Tag::List: return SL_LIST;
+    case Tag::Dict: return SL_DICT;
+    case Tag::Tuple: return SL_TUPLE;
+    case Tag::Object: return SL_OBJECT;
+    case Tag::Enum: return SL_ENUM;
+    case Tag::Generator: return SL_GENERATOR;
+    case Tag::Future: return SL_FUTURE;
+  }
+  return SL_NONE;
+}
+
+// The one table of element types: outside name, inside name.
+#define SL_DTYPES(X)                                                                             \
+  X(SL_UINT8, UInt8) X(SL_INT8, Int8) X(SL_INT16, Int16) X(SL_INT32, Int32) X(SL_INT64, Int64)   \
+  X(SL_FLOAT16, Float16) X(SL_FLOAT32, Float32) X(SL_FLOAT64, Float64)                           \
+  X(SL_COMPLEX32, Complex32) X(SL_COMPLEX64, Complex64) X(SL_COMPLEX128, Complex128)             \
+  X(SL_BOOL8, Bool) X(SL_QINT8, QInt8) X(SL_QUINT8, QUInt8) X(SL_QINT32, QInt32)                 \
+  X(SL_BFLOAT16, BFloat16) X(SL_UINT16, UInt16) X(SL_UINT32, UInt32) X(SL_UINT64, UInt64)
+
+// Programs pass dtypes as ints: both sides must mean the same.
+#define X(outside, inside) static_assert(int(outside) == int(ScalarType::inside), "dtypes");
+SL_DTYPES(X)
+#undef X
+
+sl_dtype dtype_of(ScalarType type) {
+  switch (type) {
+#define X(outside, inside) \
+  case ScalarType::inside: \
+    return outside;
+    SL_DTYPES(X)
+#undef X
+    case ScalarType::Undefined: break;
+  }
+  raise(ErrorKind::RuntimeError, "a tensor without an element type");
+}
+
+// Of a tensor that a host makes. The number may be any: C checks no enum.
+ScalarType type_of(const sl_dtype& dtype) {
+  int number;
+  std::memcpy(&number, &dtype, sizeof number);
+  static_assert(sizeof number == sizeof dtype, "enums of C are ints");
+  if (!is_scalar_type(number)) raise(ErrorKind::ValueError, "no element type: ", number);
+  ScalarType type = ScalarType(number);
+  if (is_quantized(type)) raise(ErrorKind::ValueError, "codes without a scale");
+  return type;
+}
+
+// ---- texts
+
+// Whether the text is UTF-8, in the shortest form, without surrogates.
+bool is_utf8(const char* text, size_t size) {
+  const unsigned char* at = reinterpret_cast<const unsigned char*>(text);
+  for (size_t k = 0; k < size;) {
+    unsigned char c = at[k++];
+    if (c < 0x80) continue;
+    int more = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : 1;
+    if (c < 0xc2 || c > 0xf4 || size - k < size_t(more)) return false;
+    unsigned char low = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80;
+    unsigned char high = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : 0xbf;
+    for (; more > 0; --more, ++k, low = 0x80, high = 0xbf) {
+      if (at[k] < low || at[k] > high) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+// ---- making
+
+void sl_value_release(sl_value* value) {
+  Outside outside;
+  delete value;
+}
+sl_value* sl_value_none(void) {
+  return made([] { return Value(); });
+}
+sl_value* sl_value_bool(int v) {
+  return made([&] { return Value(v != 0); });
+}
+sl_value* sl_value_int(int64_t v) {
+  return made([&] { return Value(v); });
+}
+sl_value* sl_value_double(double v) {
+  return made([&] { return Value(v); });
+}
+sl_value* sl_value_complex(double real, double imaginary) {
+  return made([&] { return Value(std::complex<double>(real, imaginary)); });
+}
+sl_value* sl_value_string(const char* utf8, size_t size) {
+  return made([&] {
+    need(utf8, size > 0);
+    if (!is_utf8(utf8, size)) raise(ErrorKind::ValueError, "the text is not UTF-8");
+    return Value(size ? std::string(utf8, size) : std::string());
+  });
+}
+sl_value* sl_value_device(const char* name) {
+  return made([&] {
+    need(name);
+    return Value(parse_device(name));
+  });
+}
+sl_value* sl_value_generator(uint64_t seed) {
+  return made([&] {
+    Ref<Generator> generator = Generator::make();
+    generator->manual_seed(seed);
+    return Value(std::move(generator));
+  });
+}
+sl_value* sl_value_list(sl_value* const* items, size_t count) {
+  return made([&] { return Value(List::make(values_of(items, count))); });
+}
+sl_value* sl_value_tuple(sl_value* const* items, size_t count) {
+  return made([&] { return Value(Tuple::make(values_of(items, count))); });
+}
+sl_value* sl_value_dict(sl_value* const* keys, sl_value* const* values, size_t count) {
+  return made([&] {
+    std::vector<Value> named = values_of(keys, count), held = values_of(values, count);
+    Ref<Dict> dict = Dict::make();
+    for (size_t k = 0; k < count; ++k) dict->set(named[k], held[k]);
+    return Value(std::move(dict));
+  });
+}
+
+namespace {
+
+// Checks what comes from outside: the pointers, the shape, that it is a size.
+int64_t checked_bytes(const void* data, ScalarType type, const int64_t* sizes, size_t ndim) {
+  need(sizes, ndim > 0);
+  if (ndim > size_t(kMaxDims)) raise(ErrorKind::ValueError, "too many dimensions");
+  int64_t bytes;
+  if (__builtin_mul_overflow(checked_numel({sizes, int64_t(ndim)}), itemsize(type), &bytes)) {
+    raise(ErrorKind::ValueError, "the tensor is too large");
+  }
+  need(data, bytes > 0);
+  return bytes;
+}
+
+// Of complex numbers that of a part.
+size_t alignment_of(ScalarType type) {
+  size_t size = size_t(itemsize(type));
+  return is_complex(type) ? size / 2 : size;
+}
+
+void check_memory(const void* data, size_t bytes, ScalarType type) {
+  if (reinterpret_cast<uintptr_t>(data) % alignment_of(type) != 0) {
+    raise(ErrorKind::ValueError, "the memory is not aligned for its type");
+  }
+  const uint8_t* at = static_cast<const uint8_t*>(data);
+  bool whole = type != ScalarType::Bool ||
+               std::all_of(at, at + bytes, [](uint8_t b) { return b <= 1; });
+  if (!whole) raise(ErrorKind::ValueError, "a bool is neither 0 nor 1");
+}
+
+// Storage that goes when nobody has retained it.
+struct Held {
+  Storage* storage;
+  ~Held() { storage->release(); }
+};
+
+}  // namespace
+
+sl_value* sl_tensor_view(void* data, sl_dtype dtype, const int64_t* sizes, size_t ndim,
+                         void (*release)(void* user), void* user) {
+  return made([&] {
+    ScalarType type = type_of(dtype);
+    int64_t bytes = checked_bytes(data, type, sizes, ndim);
+    check_memory(data, size_t(bytes), type);
+    Tensor t(TensorImpl::make());
+    t.impl()->dtype = type;
+    t.impl()->set_contiguous({sizes, int64_t(ndim)});
+    t.impl()->storage = Storage::borrow(data, bytes, release, user);
+    return Value(std::move(t));
+  });
+}
+
+sl_value* sl_tensor_strided(void* data, size_t bytes, sl_dtype dtype, const int64_t* sizes,
+                            const int64_t* strides, size_t ndim, void (*release)(void* user),
+                            void* user) {
+  return made([&] {
+    ScalarType type = type_of(dtype);
+    need(sizes, ndim > 0);
+    need(strides, ndim > 0);
+    need(data, bytes > 0);
+    if (ndim > size_t(kMaxDims)) raise(ErrorKind::ValueError, "too many dimensions");
+    if (bytes > size_t(INT64_MAX)) raise(ErrorKind::ValueError, "there is no such memory");
+    for (size_t k = 0; k < ndim; ++k) {  // of an empty tensor, too
+      if (strides[k] < 0) raise(ErrorKind::ValueError, "a stride is negative");
+    }
+    check_memory(data, bytes, type);
+    IntSpan shape(sizes, int64_t(ndim)), steps(strides, int64_t(ndim));
+    {  // a loan that ends without a word, should the view be none
+      Held tried{Storage::borrow(data, int64_t(bytes), nullptr, nullptr)};
+      Tensor::checked_view(tried.storage, type, shape, steps, 0);
+    }
+    Tensor t(TensorImpl::make());
+    t.impl()->dtype = type;
+    t.impl()->set_geometry(shape, steps);
+    t.impl()->storage = Storage::borrow(data, int64_t(bytes), release, user);
+    return Value(std::move(t));
+  });
+}
+
+sl_value* sl_tensor_copy(const void* data, sl_dtype dtype, const int64_t* sizes, size_t ndim) {
+  return made([&] {
+    ScalarType type = type_of(dtype);
+    int64_t bytes = checked_bytes(data, type, sizes, ndim);
+    if (type == ScalarType::Bool) check_memory(data, size_t(bytes), type);
+    Tensor t = Tensor::empty({sizes, int64_t(ndim)}, type);
+    if (bytes) std::memcpy(t.raw(), data, size_t(bytes));
+    return Value(std::move(t));
+  });
+}
+
+// ---- reading
+
+sl_kind sl_value_kind(const sl_value* value) {
+  return value ? kind_of(value->value.tag()) : SL_NONE;
+}
+sl_status sl_value_get_bool(const sl_value* value, int* out) {
+  if (!value || !out || !value->value.is_bool()) return SL_INVALID_ARGUMENT;
+  *out = value->value.as_bool();
+  return SL_OK;
+}
+sl_status sl_value_get_int(const sl_value* value, int64_t* out) {
+  if (!value || !out || !value->value.is_int()) return SL_INVALID_ARGUMENT;
+  *out = value->value.as_int();
+  return SL_OK;
+}
+sl_status sl_value_get_double(const sl_value* value, double* out) {
+  if (!value || !out) return SL_INVALID_ARGUMENT;
+  if (!value->value.is_double() && !value->value.is_int()) return SL_INVALID_ARGUMENT;
+  *out = value->value.is_int() ? double(value->value.as_int()) : value->value.as_double();
+  return SL_OK;
+}
+sl_status sl_value_get_complex(const sl_value* value, double* real, double* imaginary) {
+  if (!value || !real || !imaginary) return SL_INVALID_ARGUMENT;
+  double number;
+  if (sl_value_get_double(value, &number) == SL_OK) {
+    *real = number;
+    *imaginary = 0;
+    return SL_OK;
+  }
+  if (!value->value.is_complex()) return SL_INVALID_ARGUMENT;
+  *real = value->value.as_complex().real();
+  *imaginary = value->value.as_complex().imag();
+  return SL_OK;
+}
+sl_status sl_value_get_string(const sl_value* value, const char** utf8, size_t* size) {
+  if (!value || !utf8 || !value->value.is_string()) return SL_INVALID_ARGUMENT;
+  *utf8 = value->value.as_string().data();
+  if (size) *size = value->value.as_string().size();
+  return SL_OK;
+}
+
+namespace {
+
+// Elements of lists, tuples, objects and enums, as item() finds them; 0 of others.
+size_t length_of(const Value& v) {
+  switch (kind_of(v.tag())) {
+    case SL_LIST: return v.as_list().size();
+    case SL_TUPLE: return v.as_tuple().items.size();
+    case SL_OBJECT: return v.as_object().slots.size();
+    case SL_ENUM: return 2;
+    default: return 0;
+  }
+}
+
+Value item_of(const Value& v, size_t index) {
+  switch (kind_of(v.tag())) {
+    case SL_LIST: return v.as_list().get(index);
+    case SL_TUPLE: return v.as_tuple().items[index];
+    case SL_OBJECT: return v.as_object().slots[index];
+    default: return index == 0 ? Value(v.as_enum().name) : v.as_enum().value;
+  }
+}
+
+// In insertion order; null beyond the last.
+const Dict::Entry* entry_of(const Dict& dict, size_t index) {
+  const Dict::Entry* entry = nullptr;
+  for (size_t cursor = 0; dict.next(&cursor, &entry);) {
+    if (index-- == 0) return entry;
+  }
+  return nullptr;
+}
+
+const Dict::Entry* entry_at(const sl_value* dict, size_t index) {
+  return dict && dict->value.is_dict() ? entry_of(dict->value.as_dict(), index) : nullptr;
+}
+
+}  // namespace
+
+size_t sl_value_length(const sl_value* value) {
+  if (!value) return 0;
+  return value->value.is_dict() ? size_t(value->value.as_dict().size()) : length_of(value->value);
+}
+sl_value* sl_value_item(const sl_value* value, size_t index) {
+  if (!value) return nullptr;
+  if (index < length_of(value->value)) return made([&] { return item_of(value->value, index); });
+  const Dict::Entry* entry = entry_at(value, index);
+  return entry ? made([&] { return entry->value; }) : nullptr;
+}
+sl_value* sl_value_key(const sl_value* dict, size_t index) {
+  const Dict::Entry* entry = entry_at(dict, index);
+  return entry ? made([&] { return entry->key; }) : nullptr;
+}
+const char* sl_value_field(const sl_value* value, size_t index) {
+  if (!value || index >= length_of(value->value)) return nullptr;
+  const Value& v = value->value;
+  if (v.is_object()) {
+    const std::vector<std::string>& names = v.as_object().type->attributes;
+    return index < names.size() ? names[index].c_str() : nullptr;
+  }
+  if (v.is_enum()) return index == 0 ? "name" : "value";
+  if (!v.is_tuple() || !v.as_tuple().named) return nullptr;
+  const std::vector<std::string>& fields = v.as_tuple().named->fields;
+  return index < fields.size() ? fields[index].c_str() : nullptr;
+}
+sl_value* sl_value_member(const sl_value* value, const char* name) {
+  if (!value || !name) return nullptr;
+  for (size_t k = 0; const char* field = sl_value_field(value, k); ++k) {
+    if (std::strcmp(field, name) == 0) return sl_value_item(value, k);
+  }
+  return nullptr;
+}
+const char* sl_value_class(const sl_value* value) {
+  if (!value) return "";
+  const Value& v = value->value;
+  if (v.is_object()) return v.as_object().type->name.c_str();
+  if (v.is_enum()) return v.as_enum().type->name.c_str();
+  return v.is_tuple() && v.as_tuple().named ? v.as_tuple().named->name.c_str() : "";
+}
+
+sl_status sl_value_text(const sl_value* value, char** text, size_t* size) {
+  if (text) *text = nullptr;
+  if (size) *size = 0;
+  if (!text) return SL_INVALID_ARGUMENT;
+  return guarded(nullptr, [&] {
+    std::string printed = to_text(value ? value->value : Value());
+    char* copy = static_cast<char*>(std::malloc(printed.size() + 1));
+    if (!copy) throw std::bad_alloc();
+    std::memcpy(copy, printed.c_str(), printed.size() + 1);
+    *text = copy;
+    if (size) *size = printed.size();
+  });
+}
+void sl_text_release(char* text) { std::free(text); }
+
+// ---- tensors
+
+sl_status sl_tensor_info(const sl_value* tensor, sl_dtype* dtype, size_t* ndim,
+                         const int64_t** sizes, const int64_t** strides) {
+  if (!tensor || !tensor->value.is_tensor()) return SL_INVALID_ARGUMENT;
+  const Tensor& t = tensor->value.as_tensor();
+  return guarded(nullptr, [&] {
+    sl_dtype type = dtype_of(t.dtype());
+    if (dtype) *dtype = type;
+    if (ndim) *ndim = size_t(t.dim());
+    if (sizes) *sizes = t.sizes().data;
+    if (strides) *strides = t.strides().data;
+  });
+}
+void* sl_tensor_data(const sl_value* tensor) {
+  if (!tensor || !tensor->value.is_tensor()) return nullptr;
+  return tensor->value.as_tensor().raw();
+}
+
+namespace {
+Tensor contiguous_copy(const Tensor& t) {
+  if (t.quantizer()) return with_quantizer(contiguous_copy(codes_of(t)), t.quantizer());
+  Tensor out = Tensor::empty(t.sizes(), t.dtype());
+  int64_t item = t.itemsize(), n = t.dim(), at = 0;
+  std::vector<int64_t> index(size_t(n), 0);
+  const char* from = static_cast<const char*>(t.raw());
+  char* to = static_cast<char*>(out.raw());
+  for (int64_t k = t.numel(); k > 0; --k, to += item) {
+    std::memcpy(to, from + at * item, size_t(item));
+    for (int64_t d = n - 1; d >= 0; --d) {
+      at += t.stride(d);
+      if (++index[size_t(d)] < t.size(d)) break;
+      at -= t.stride(d) * t.size(d);
+      index[size_t(d)] = 0;
+    }
+  }
+  return out;
+}
+}  // namespace
+
+sl_value* sl_tensor_contiguous(const sl_value* tensor) {
+  if (!tensor || !tensor->value.is_tensor()) return nullptr;
+  const Tensor& t = tensor->value.as_tensor();
+  return made([&] { return Value(t.is_contiguous() ? t : contiguous_copy(t)); });
+}

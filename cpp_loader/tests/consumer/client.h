@@ -1,0 +1,15 @@
+/* What the files of the C client share. */
+#ifndef CLIENT_H
+#define CLIENT_H
+
+#include <scriptlang/scriptlang.h>
+
+/* The result of a call that has to succeed. */
+sl_value* give(sl_module* module, const char* method, sl_value* const* arguments, size_t count);
+
+void check_values(sl_module* module);
+void check_tensors(sl_module* module);
+void check_calls(sl_module* module, const char* path);
+int value_failures(void), tensor_failures(void);
+
+#endif

@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+"""Writes client.pt beside itself: the archive that the clients in ../consumer load.
+
+  python cpp_loader/tests/data/make_client.py
+
+The methods give back what they get, kind by kind, make what a host cannot, and fail in every way.
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+import pathlib
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+
+import scriptlang
+from scriptlang import nn
+
+Tensor = scriptlang.Tensor
+
+
+class Color(enum.Enum):
+    RED = 1
+    BLUE = 2
+
+
+class Point(NamedTuple):
+    x: int
+    label: str
+
+
+@scriptlang.jit.script
+class Counter:
+    def __init__(self, start: int):
+        self.count = start
+        self.name = "counter"
+
+    def add(self, n: int) -> int:
+        self.count += n
+        return self.count
+
+
+class Client(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("weights", scriptlang.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        self.layer = nn.Linear(2, 1)
+        self.name = "client"
+        self.calls = 3
+
+    def forward(self, x: Tensor, scale: float = 2.0):
+        return x * scale + self.weights
+
+    @scriptlang.jit.export
+    def linear(self, x: Tensor) -> Tensor:
+        return self.layer(x)
+
+    @scriptlang.jit.export
+    def echo(self, x: Any):
+        return x
+
+    @scriptlang.jit.export
+    def tensor(self, x: Tensor):
+        return x
+
+    @scriptlang.jit.export
+    def integer(self, x: int) -> int:
+        return x
+
+    @scriptlang.jit.export
+    def number(self, x: float) -> float:
+        return x
+
+    @scriptlang.jit.export
+    def truth(self, x: bool) -> bool:
+        return x
+
+    @scriptlang.jit.export
+    def imaginary(self, x: complex) -> complex:
+        return x * 1j
+
+    @scriptlang.jit.export
+    def string(self, x: str) -> str:
+        return x
+
+    @scriptlang.jit.export
+    def length(self, x: str) -> int:
+        return len(x)
+
+    @scriptlang.jit.export
+    def place(self, x: scriptlang.device) -> Tuple[scriptlang.device, bool]:
+        return x, x == scriptlang.device("cpu")
+
+    @scriptlang.jit.export
+    def draw(self, n: int, g: scriptlang.Generator) -> Tuple[Tensor, scriptlang.Generator]:
+        return scriptlang.rand([n], generator=g), g
+
+    @scriptlang.jit.export
+    def ints(self, x: List[int]) -> List[int]:
+        x.append(7)
+        return x
+
+    @scriptlang.jit.export
+    def floats(self, x: List[float]) -> List[float]:
+        return x
+
+    @scriptlang.jit.export
+    def bools(self, x: List[bool]) -> List[bool]:
+        return x
+
+    @scriptlang.jit.export
+    def texts(self, x: List[str]) -> List[str]:
+        return x
+
+    @scriptlang.jit.export
+    def tensors(self, x: List[Tensor]) -> List[Tensor]:
+        return x
+
+    @scriptlang.jit.export
+    def by_text(self, x: Dict[str, int]) -> Dict[str, int]:
+        x["new"] = 1
+        return x
+
+    @scriptlang.jit.export
+    def by_int(self, x: Dict[int, float]) -> Dict[int, float]:
+        return x
+
+    @scriptlang.jit.export
+    def by_float(self, x: Dict[float, str]) -> Dict[float, str]:
+        return x
+
+    @scriptlang.jit.export
+    def by_tensor(self, x: Dict[Tensor, int]) -> Dict[Tensor, int]:
+        return x
+
+    @scriptlang.jit.export
+    def pair(self, x: Tuple[int, Optional[str]]) -> Tuple[Optional[str], int]:
+        return x[1], x[0]
+
+    @scriptlang.jit.export
+    def point(self, x: Point) -> Point:
+        return Point(x.x + 1, x.label + "!")
+
+    @scriptlang.jit.export
+    def counter(self, start: int) -> Counter:
+        return Counter(start)
+
+    @scriptlang.jit.export
+    def count(self, c: Counter, n: int = 1) -> int:
+        return c.add(n)
+
+    @scriptlang.jit.export
+    def color(self, blue: bool) -> Color:
+        if blue:
+            return Color.BLUE
+        return Color.RED
+
+    @scriptlang.jit.export
+    def is_blue(self, c: Color) -> bool:
+        return c == Color.BLUE
+
+    @scriptlang.jit.export
+    def maybe(self, x: Optional[int] = None) -> int:
+        return -1 if x is None else x
+
+    @scriptlang.jit.export
+    def defaults(self, a: int, b: int = 2, c: float = 0.5, d: str = "d", e: bool = True,
+                 f: Optional[Tensor] = None, g: Optional[List[int]] = None) -> str:
+        return f"{a} {b} {c} {d} {e} {f is None} {g is None}"
+
+    @scriptlang.jit.export
+    def dtype(self, x: Tensor, t: int) -> Tuple[int, Tensor]:
+        return x.dtype, x.to(t)
+
+    @scriptlang.jit.export
+    def span(self, n: int) -> List[int]:
+        return list(range(n))
+
+    @scriptlang.jit.export
+    def transposed(self, x: Tensor) -> Tensor:
+        return x.t()
+
+    @scriptlang.jit.export
+    def fill(self, x: Tensor, v: float) -> Tensor:
+        return x.fill_(v)
+
+    @scriptlang.jit.export
+    def later(self, x: Tensor):
+        return scriptlang.jit.fork(self.transposed, x)
+
+    @scriptlang.jit.export
+    def fail(self, how: str) -> int:
+        if how == "value":
+            raise ValueError("a value")
+        if how == "runtime":
+            raise RuntimeError("a run")
+        if how == "index":
+            return [1, 2][5]
+        if how == "key":
+            return {"a": 1}["b"]
+        if how == "zero":
+            return 1 // len(how[4:])
+        if how == "shape":
+            return int((scriptlang.ones([2, 3]) @ scriptlang.ones([2, 3])).numel())
+        if how == "dim":
+            return scriptlang.ones([2]).size(5)
+        if how == "deep":
+            return self.nested(1000000000)
+        if how == "long":
+            n = 0
+            while n >= 0:
+                n = (n + 1) % 1000
+            return n
+        if how == "wide":
+            return scriptlang.ones([1000000000]).numel()
+        assert how == "", "an assertion"
+        return 0
+
+    @scriptlang.jit.export
+    def nested(self, n: int) -> int:
+        if n == 0:
+            return 0
+        return self.nested(n - 1) + 1
+
+
+def main() -> None:
+    out = pathlib.Path(__file__).with_name("client.pt")
+    scriptlang.script(Client()).save(os.fspath(out))
+    print(out, out.stat().st_size, "bytes")
+
+
+if __name__ == "__main__":
+    main()

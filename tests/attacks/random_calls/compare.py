@@ -1,0 +1,174 @@
+"""What is different in two outcomes of a call."""
+
+from __future__ import annotations
+
+import fnmatch
+import pathlib
+from collections import namedtuple
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from scriptlang.ops import table
+
+from . import values
+
+TOLERANCE = {"float16": 2e-2, "bfloat16": 6e-2, "float32": 2e-4, "complex64": 2e-4,
+             "float64": 1e-7, "complex128": 1e-7, "float8_e4m3fn": 0.2, "float8_e5m2": 0.3}
+OUT_OF_MEMORY = ("MemoryError", "LimitError", "OutOfMemoryError", "ArrayMemoryError",
+                 "_ArrayMemoryError")
+
+Known = namedtuple("Known", "overload pair kind part reason")
+
+
+@lru_cache(maxsize=None)
+def known_differences() -> list[Known]:
+    """The lines of known.txt: `overload ; pair ; kind ; part ; reason`."""
+    text = (pathlib.Path(__file__).parent / "known.txt").read_text(encoding="utf-8")
+    return [Known(*(part.strip() for part in line.split(" ; ")))
+            for line in text.splitlines() if line.strip() and not line.startswith("#")]
+
+
+def known(overload: str, pair: str, kind: str, text: str) -> Known | None:
+    """The decided difference that a finding is, if it is one; `text`: the call and what came."""
+    for k in known_differences():
+        if any(fnmatch.fnmatchcase(overload, p) for p in k.overload.split()) \
+                and (k.pair == "*" or pair in k.pair.split()) \
+                and (k.kind == "*" or kind in k.kind.split()) \
+                and (k.part == "*" or any(p in text for p in k.part.split(" | "))):
+            return k
+    return None
+
+
+OVERLAP = Known("*", "*", "value mutation", "*", "a call writes to elements that share memory: "
+                "their order is nobody's promise")
+
+
+def writes_overlap(call: values.Call) -> bool:
+    """Whether a tensor that a call writes to has elements at one place, or shares its memory with
+    another argument that is not the same tensor."""
+    schema = table.find(*_split(call.overload)).schema
+    viewed = {v.k for v in _all(call.arguments) if isinstance(v, values.V)}
+    if viewed:
+        return schema.is_mutable
+    written = [v for a, v in zip(schema.arguments, call.arguments) if a.alias and a.alias.is_write]
+    return any(overlaps(t) for t in _all(written) if isinstance(t, values.T))
+
+
+def _split(overload: str) -> tuple[str, str]:
+    name, _, short = overload.partition(".")
+    return name, short
+
+
+def _all(value: Any):
+    yield value
+    if isinstance(value, (values.Q, values.P, list)) or type(value) is tuple:
+        for v in value:
+            yield from _all(v)
+
+
+def overlaps(t: values.T) -> bool:
+    """Whether two elements of a tensor lie at one place."""
+    places = np.zeros(1, np.int64)
+    for n, stride in zip(t.size, t.stride):
+        places = (places[:, None] + np.arange(n) * stride).reshape(-1)
+    return np.unique(places).size < places.size
+
+
+def is_out_of_memory(outcome: tuple) -> bool:
+    return outcome[0] == "error" and (outcome[1] in OUT_OF_MEMORY or "memory" in outcome[2]
+                                      or "allocate" in outcome[2])
+
+
+def difference(a: tuple, b: tuple, classes: bool) -> tuple[str, str] | None:
+    """(kind, what is different) of two outcomes, None where nothing is or nothing can be said.
+
+    kind: "raises", "class" (of errors, if `classes`), "value", "mutation", "aliasing".
+    """
+    if a[0] not in ("ok", "error") or b[0] not in ("ok", "error"):
+        return None
+    if is_out_of_memory(a) or is_out_of_memory(b):
+        return None
+    if a[0] != b[0]:
+        return "raises", f"{short(a)} / {short(b)}"
+    if a[0] == "error":
+        return ("class", f"{short(a)} / {short(b)}") if classes and a[1] != b[1] else None
+    coarse = coarseness([a[2], b[1]])
+    for kind, x, y in (("value", a[1], b[1]), ("mutation", a[2], b[2])):
+        found = unequal(x, y, coarse)
+        if found:
+            return kind, found
+    if a[3] != b[3]:
+        return "aliasing", f"{a[3]} / {b[3]}"
+    return None
+
+
+def short(outcome: tuple) -> str:
+    if outcome[0] == "error":
+        return f"{outcome[1]}: {outcome[2].splitlines()[0][:140] if outcome[2] else ''}"
+    return shown(outcome[1])
+
+
+def shown(value: Any) -> str:
+    if is_tensor(value):
+        return f"{value[1]}{list(value[2])} {np.array2string(value[3].reshape(-1)[:6])}"
+    if isinstance(value, (list, tuple)):
+        return "(" + ", ".join(map(shown, value[:4])) + ")"
+    return repr(value)[:80]
+
+
+def is_tensor(value: Any) -> bool:
+    return type(value) is tuple and len(value) == 4 and value[0] == "tensor"
+
+
+def coarseness(value: Any) -> float:
+    """The tolerance of the least precise type among tensors: an output of another type holds what
+    was computed in one of them."""
+    if is_tensor(value):
+        return TOLERANCE.get(value[1], 0.0)
+    return max(map(coarseness, value), default=0.0) if isinstance(value, (list, tuple)) else 0.0
+
+
+def unequal(a: Any, b: Any, coarse: float = 0.0) -> str:
+    """What is different in two results; empty where nothing is."""
+    if is_tensor(a) and is_tensor(b):
+        return unequal_tensors(a, b, coarse)
+    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+        if len(a) != len(b):
+            return f"{len(a)} / {len(b)} values"
+        for i, (x, y) in enumerate(zip(a, b)):
+            found = unequal(x, y, coarse)
+            if found:
+                return f"[{i}] {found}"
+        return ""
+    if type(a) is not type(b):
+        return f"{shown(a)} / {shown(b)}"
+    if isinstance(a, (float, complex)):
+        with np.errstate(all="ignore"):
+            same = np.allclose(a, b, rtol=1e-6, atol=1e-12, equal_nan=True)
+        return "" if same or a == b else f"{a!r} / {b!r}"
+    return "" if a == b else f"{shown(a)} / {shown(b)}"
+
+
+def unequal_tensors(a: tuple, b: tuple, coarse: float) -> str:
+    if a[1] != b[1]:
+        return f"type {a[1]} / {b[1]}"
+    if a[2] != b[2]:
+        return f"size {list(a[2])} / {list(b[2])}"
+    x, y = a[3].reshape(-1), b[3].reshape(-1)
+    if x.dtype.kind not in "fc":
+        wrong = x != y
+    else:
+        tolerance = max(TOLERANCE.get(a[1], 1e-7), coarse)
+        with np.errstate(all="ignore"):
+            finite = np.abs(y[np.isfinite(y)])
+            scale = min(finite.max(initial=0), 1e30)
+            wrong = ~np.isclose(x, y, rtol=tolerance, atol=tolerance * float(scale) * 0.1,
+                                equal_nan=True)
+            if x.dtype.kind == "c":                  # which part is NaN may differ
+                wrong &= ~(np.isnan(x) & np.isnan(y))
+    if not wrong.any():
+        return ""
+    at = int(np.argmax(wrong))
+    return f"{a[1]}{list(a[2])} at {at}: {x[at]} / {y[at]} ({int(wrong.sum())} of {x.size})"
