@@ -226,7 +226,14 @@ NB_MODULE(_native, m) {
       .def("set", [](const NativeObject& o, const std::string& name, nb::handle value) {
         set(o, name, value);
       }, nb::arg("name"), nb::arg("value").none())
-      .def("__len__", [](const NativeObject& o) { return o.object->slots.size(); })
+      .def("__len__",
+           [](const NativeObject& o) {
+             wait_until_whole(o);
+             DomainRef domain = o.domain;
+             Turn turn;
+             look(&turn, domain, false);
+             return o.object->slots.size();
+           })
       .def("__getitem__",
            [](const NativeObject& o, int64_t k) { return get(o, k); })
       .def("__setitem__", [](const NativeObject& o, int64_t k, nb::handle value) {

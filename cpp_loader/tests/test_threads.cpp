@@ -5,6 +5,9 @@
 #include <functional>
 #include <thread>
 
+#include <scriptlang/scriptlang.h>
+
+#include "archives.h"
 #include "assembler.h"
 #include "harness.h"
 #include "machine/turns.h"
@@ -400,6 +403,63 @@ TEST(programs_that_reshape_are_alone_in_the_process) {
     Turn second;
     CHECK(second.try_take(b.get(), Effect::Reads));
   }).join();
+}
+
+// ---- the C API
+
+namespace {
+
+// class M: def f(self, i: int): self.l = [i, i]; return self.l
+std::string archive_of_setter() {
+  auto row = [](const char* name, const std::string& v) { return p_tuple({p_text(name), v}); };
+  auto step = [](const char* op, int x = 0, int n = 0) {
+    return p_tuple({p_text(op), p_int(x), p_int(n)});
+  };
+  auto argument = [&](const char* name, const char* type) {
+    return p_tuple({row("name", p_text(name)), row("type", p_text(type)),
+                    row("default_value", "N")});
+  };
+  std::string code = p_tuple({step("STOREN", 1, 2), step("LOAD", 1), step("LOAD", 2),
+                              step("LOAD", 2), step("LIST_CONSTRUCT", 0, 2), step("SET_ATTR", 0),
+                              step("LOAD", 1), step("GET_ATTR", 0), step("RET")});
+  std::string table = p_tuple({row("instructions", code), row("operators", ")"),
+                               row("constants", ")"), row("types", p_tuple({p_text("List[int]")})),
+                               row("register_size", p_int(2))});
+  std::string schema = p_tuple(
+      {row("arguments", p_tuple({argument("self", "__torch__.M"), argument("i", "int")})),
+       row("returns", p_tuple({argument("", "List[int]")}))});
+  std::string function = p_tuple({p_text("__torch__.M.f"), table, schema});
+  return make_zip({{"m/data.pkl", pickle(p_object("__torch__", "M", {{"l", p_tuple({})}}))},
+                   {"m/bytecode.pkl", pickle(p_tuple({p_int(8), function}))},
+                   {"m/version", "3\n"}});
+}
+
+}  // namespace
+
+TEST(one_module_is_called_and_read_by_threads_through_c) {
+  std::string file = archive_of_setter();
+  sl_module *module = nullptr, *other = nullptr;
+  CHECK_EQ(int(sl_load_memory(file.data(), file.size(), &module, nullptr)), int(SL_OK));
+  CHECK_EQ(int(sl_load_memory(file.data(), file.size(), &other, nullptr)), int(SL_OK));
+  from_threads([&](int k) {
+    for (int n = 0; n < 200; ++n) {
+      sl_value *number = sl_value_int(k), *list = nullptr, *seen = nullptr;
+      sl_module* called = n % 3 ? module : other;
+      CHECK_EQ(int(sl_call(called, "f", &number, 1, nullptr, &list, nullptr)), int(SL_OK));
+      CHECK_EQ(sl_value_length(list), 2u);
+      sl_value *first = sl_value_item(list, 0), *both = sl_value_list(&list, 1);
+      int64_t got = -1;
+      CHECK_EQ(int(sl_value_get_int(first, &got)), int(SL_OK));
+      CHECK(got >= 0 && got < 8);
+      CHECK_EQ(int(sl_module_attribute(module, "l", &seen, nullptr)), int(SL_OK));
+      char* text = nullptr;
+      CHECK_EQ(int(sl_value_text(both, &text, nullptr)), int(SL_OK));
+      sl_text_release(text);
+      for (sl_value* v : {number, list, seen, first, both}) sl_value_release(v);
+    }
+  });
+  sl_module_release(module);
+  sl_module_release(other);
 }
 
 // ---- lazily made things
