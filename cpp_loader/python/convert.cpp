@@ -53,7 +53,8 @@ __attribute__((noinline, cold)) Names& look_up() {
   nb::module_ quantized = nb::module_::import_("scriptlang.ops.quantized_tensors");
   nb::module_ weakref = nb::module_::import_("weakref");
   Names* made = new Names{tensor.attr("Tensor"), tensor.attr("Storage"),
-                    objects.attr("ScriptObject"), objects.attr("Device"),  objects.attr("EnumValue"), objects.attr("Future"),
+                    objects.attr("ScriptObject"), objects.attr("Device"),
+                    objects.attr("EnumValue"), objects.attr("Future"),
                     dtypes.attr("by_code"),      quantized.attr("QuantizedTensor"),
                     quantized.attr("Quantizer"), quantized.attr("ChannelQuantizer"),
                     nb::module_::import_("scriptlang.types").attr("custom_class"),
