@@ -8,6 +8,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Callable, Mapping, ParamSpec, TypeVar
 
 from ._version import __version__
+from .building import alone
 from .frontend import foreign
 from .interpreter import engine as engines
 from .limits import Limits
@@ -69,6 +70,7 @@ def load_state_dict(source, *, mmap: bool | None = None) -> Any:
     return read_checkpoint(source, mmap)
 
 
+@alone
 def save(program: Any, target, _extra_files: Mapping | None = None) -> None:
     """Write an archive that scriptlang, `torch.jit.load` and PyTorch's lite interpreter load; or
     data without a program (a state_dict: tensors, numbers and strings in dicts and lists) as
@@ -97,6 +99,7 @@ def save(program: Any, target, _extra_files: Mapping | None = None) -> None:
         write_checkpoint(program, target)
 
 
+@alone
 def script(obj: Callable[P, R], *, engine: str = "auto",
            limits: Limits | None = None) -> ScriptFunction[P, R]:
     """Compile a function written in the typed subset of Python; use it as a decorator or a call.
@@ -230,6 +233,7 @@ def on_save(handler: Callable[[Any, str], None] | None) -> None:
         lambda value, name: handler(PythonCall.see(value, handler), name))
 
 
+@alone
 def compile_archive(source, target, *, optimize: bool = True,
                     limits: Limits | None = None) -> ScriptModule:
     """Load an archive and write it again with the bytecode that engines run: it starts at once,
@@ -285,6 +289,7 @@ def info() -> dict[str, Any]:
     return facts
 
 
+@alone
 def _read_foreign(source):
     """The object of an archive that PyTorch made of one of its own compiled programs."""
     from .serialization.archive import read_archive

@@ -12,7 +12,7 @@ from typing import Any, Mapping
 
 from .. import types as T
 from ..budgets import Budget, use
-from ..building import uncollected
+from ..building import alone, uncollected
 from ..errors import ArchiveError, MissingOperatorError
 from ..limits import Limits
 from ..objects import ScriptObject
@@ -44,6 +44,7 @@ class LoadedArchive:
     pending: list[PendingState] = field(default_factory=list)
     reader: Reader | None = None
 
+    @alone
     def restore(self, limits: Limits | None = None) -> None:
         """Run the `__setstate__` methods that objects of the archive need, within limits.
 

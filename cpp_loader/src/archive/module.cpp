@@ -193,13 +193,16 @@ void Module::restore_pending(Context& context, const Limits& limits) {
     std::vector<Value> arguments;
     arguments.push_back(next.object);
     arguments.push_back(next.state);
+    Turn turn;
+    turn.take(domain_.get(), effect_of(*program_, *function), {}, limits.milliseconds);
     run(*program_, *function, std::move(arguments), context, limits);
     pending_.pop_back();
   }
 }
 
 Value Module::call(std::string_view name, std::vector<Value> arguments,
-                   std::vector<NamedArgument> named, Context& context, const Limits& limits) {
+                   std::vector<NamedArgument> named, Context& context, const Limits& limits,
+                   Turn* turn) {
   const Function* function = method(name);
   if (!function) {
     std::string known;
@@ -208,8 +211,11 @@ Value Module::call(std::string_view name, std::vector<Value> arguments,
           "'; it has: ", known);
   }
   arguments.insert(arguments.begin(), root_);
+  turn->look(domain_.get(), false);  // lists and dicts that the module has are copied
   arguments = bind(*program_, *function, std::move(arguments), std::move(named));
+  turn->give();
   restore_pending(context, limits);
+  turn->take(domain_.get(), effect_of(*program_, *function), {}, limits.milliseconds);
   return run(*program_, *function, std::move(arguments), context, limits);
 }
 
