@@ -16,6 +16,7 @@ from typing import Any, Callable, Iterable, Iterator
 
 from . import budgets
 from . import types as T
+from .building import alone
 from .errors import GraphError
 from .schema import Argument, Schema
 from .source import Span
@@ -523,6 +524,11 @@ class Function:
 
     def ensure_defined(self) -> None:
         """Make the graph if it is not there yet.  A body that needs itself finds `is_defining`."""
+        if self._graph is None:
+            self._make_graph()
+
+    @alone
+    def _make_graph(self) -> None:
         if self._graph is not None or self.is_defining:
             return
         if self._define is None:

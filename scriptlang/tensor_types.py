@@ -46,7 +46,21 @@ def seed() -> int:
 
 
 def initial_seed() -> int:
-    return default_generator.initial_seed
+    """The seed that the default generator began with."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> Tensor:
+    """Where the stream of random numbers is: 5056 bytes in PyTorch's format."""
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Go on where `get_rng_state` was called, here or in PyTorch.
+
+    new_state: a uint8 tensor.  Raises TypeError or RuntimeError for what is no state.
+    """
+    default_generator.set_state(new_state)
 
 
 def from_dlpack(value: Any) -> Tensor:

@@ -12,7 +12,7 @@ from typing import Any, Mapping
 
 from .. import types as T
 from ..budgets import Budget, use
-from ..building import uncollected
+from ..building import alone, uncollected
 from ..errors import ArchiveError, MissingOperatorError
 from ..limits import Limits
 from ..objects import ScriptObject
@@ -53,6 +53,7 @@ class LoadedArchive:
     pending: list[PendingState] = field(default_factory=list)
     reader: Reader | None = None
 
+    @alone
     def restore(self, limits: Limits | None = None) -> None:
         """Run the `__setstate__` methods that objects of the archive need, within limits.
 
@@ -201,6 +202,11 @@ def _read(reader: Reader, extra_files: dict | None, from_code: bool, budget: Bud
             ArchiveError(f"the archive holds a {root.type.name}, which is no module", "data.pkl",
                          "save a module or a function with torch.jit.save")
     return LoadedArchive(root, version, importer, reader.extra_files(extra_files), pending, reader)
+
+
+def names_in(source) -> list[str]:
+    """The names of the records of an archive, without its top folder."""
+    return list(RecordReader(source).records)
 
 
 def write_archive(program, target, extra_files: Mapping[str, str | bytes] | None = None,

@@ -54,6 +54,11 @@ def write_archive(program: ScriptObject | Function, target,
     root = module_around(program) if isinstance(program, Function) else program
     with budgets.use(budgets.of(root.type), "saving"):
         records = list(archive_records(root, extra_files or {}, compiled))
+    write_to(target, records)
+
+
+def write_to(target, records: list[tuple[str, Any]]) -> None:
+    """Write records to a path (atomically) or a binary file object."""
     if isinstance(target, io.TextIOBase):
         raise TypeError("the file object takes text; open it in binary mode ('wb')")
     if hasattr(target, "write"):

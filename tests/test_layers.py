@@ -17,7 +17,7 @@ FOLDERS = {"scriptlang": "scriptlang", "frontend": "scriptlang.frontend",
 """Folder of the repository -> package that it is."""
 
 LAYERS = (
-    {"source", "errors", "limits", "allocations", "building", "records", "_version"},
+    {"source", "errors", "limits", "allocations", "building", "budgets", "records", "_version"},
     {"types"},
     {"schema"},
     {"ir", "irtext", "irparse"},
@@ -27,7 +27,8 @@ LAYERS = (
     {"passes"},
     {"frontend", "interpreter"},
     {"serialization"},
-    {"nn", "tensor_types", "linalg", "fft", "special", "programs", "api", "grad_mode", "jit"},
+    {"nn", "tensor_types", "linalg", "fft", "special", "programs", "api", "grad_mode", "autograd",
+     "jit"},
     {"cli", "__main__"},
 )
 """From left to right.  Modules of one layer may import one another, but for FORBIDDEN."""

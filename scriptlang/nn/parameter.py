@@ -55,6 +55,8 @@ class Parameter(_Kept):
     Raises TypeError for anything else, RuntimeError for integers that should have gradients.
     """
 
+    is_parameter = True
+
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True):
         if requires_grad and data is not None and getattr(data, "dtype", None) is not None \
                 and data.dtype.kind not in "fc":
