@@ -168,7 +168,12 @@ def _is(e: Emitter, left: ast.expr, right: ast.expr, negated: bool, span: Span) 
 
     As in PyTorch a variable that is None keeps its type: another value may be assigned to it.
     """
-    x, y = e.value(left), e.value(right)
+    meanings = e.expr(left), e.expr(right)
+    if any(isinstance(m, ConstantValue) and m.constant is None or e.b.is_simple(m)
+           and m.type(e.b, span) == T.NONE for m in meanings) \
+            and not all(map(e.b.is_simple, meanings)):
+        return _static(e, negated, span)                 # functions, classes, modules of Python
+    x, y = (m.value(e.b, e.span(node)) for m, node in zip(meanings, (left, right)))
     operator = "aten::__isnot__" if negated else "aten::__is__"
     named = left
     if x.type == T.NONE and y.type != T.NONE:
@@ -176,12 +181,13 @@ def _is(e: Emitter, left: ast.expr, right: ast.expr, negated: bool, span: Span) 
     if y.type != T.NONE:
         return Condition(e.b.emit(operator, [x, y], span))
     is_none = x.type == T.NONE or isinstance(named, ast.Name) and e.frame.is_none(named.id)
-    if is_none or not T.may_be_none(x.type):
+    if is_none or x.type == T.ANY or not T.may_be_none(x.type):
+        # PyTorch says that what is declared as Any is not None, even where it is: it asks the type.
         return _static(e, is_none is not negated, span)
     value = e.b.emit(operator, [x, y], span)
     some: Refinements = {}
     none: Refinements = {}
-    if isinstance(named, ast.Name) and x.type != T.ANY:
+    if isinstance(named, ast.Name):
         some, none = {named.id: T.without_none(x.type)}, {named.id: T.NONE}
     return Condition(value, some, none) if negated else Condition(value, none, some)
 

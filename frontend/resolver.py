@@ -20,11 +20,13 @@ from typing import Any, Callable, Mapping
 from scriptlang import types as T
 from scriptlang.errors import CompileError, may_be_raised
 from scriptlang.ir import Function
+from scriptlang.layouts import Named
 from scriptlang.objects import EnumValue
 from scriptlang.source import Source, Span
 
 from . import foreign, namespaces, python_builtins, typed_tensors
 from .checks import CHECKS
+from .autograd_functions import AutogradFunctionValue, is_autograd_function
 from .annotations import PYTHON_TYPES, own_annotations, type_of_object, type_of_syntax
 from .language_functions import PYTHON_ONLY
 from .library_classes import library_class, library_name, refused_context
@@ -209,6 +211,8 @@ def code_of(obj: Any) -> int | None:
     package = cls.__module__.partition(".")[0]
     if package == "scriptlang" and cls.__name__ == "DType":
         return obj.code
+    if package == "scriptlang" and isinstance(obj, Named):
+        return int(obj)
     if package == "torch" and cls.__name__ in ("dtype", "layout", "memory_format", "qscheme"):
         return namespaces.CONSTANTS.get(str(obj).rpartition(".")[2])
     return None
@@ -345,6 +349,8 @@ def _class(cls: type) -> SugaredValue | None:
         return refused
     if is_module_class(cls):
         return ModuleClassValue(cls)
+    if is_autograd_function(cls):
+        return AutogradFunctionValue(cls)
     if issubclass(cls, BaseException):
         name = f"{cls.__module__}.{cls.__qualname__}"
         may_be_raised(name, cls)

@@ -61,22 +61,32 @@ def bind(schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any] | None =
     return values
 
 
-def copy_of(value: Any) -> Any:
+def copy_of(value: Any, made: dict[int, Any] | None = None) -> Any:
     """A default, or a value for Any: the program may change what it gets.
 
     What a class or a conversion tells of objects of Python, arrays and devices is applied.
+    made: the copies so far, by the id of the original: what occurs many times is copied once.
     """
     if type(value) in PLAIN or isinstance(value, (Tensor, ScriptObject, EnumValue)):
         return value
+    made = {} if made is None else made
+    copy = made.get(id(value))
+    if copy is not None:
+        return copy
     if type(value) is list:
-        return [copy_of(v) for v in value]
+        copy = made[id(value)] = []                      # first: it may hold itself
+        copy += [copy_of(v, made) for v in value]
+        return copy
     if type(value) is dict:
-        return {copy_of(k): copy_of(v) for k, v in value.items()}
+        copy = made[id(value)] = {}
+        copy.update({copy_of(k, made): copy_of(v, made) for k, v in value.items()})
+        return copy
     known = python_classes.get(type(value))
     if known is not None:
         return convert(value, known)
     if type(value) is tuple:
-        return tuple(copy_of(v) for v in value)
+        copy = made[id(value)] = tuple(copy_of(v, made) for v in value)
+        return copy
     return _foreign(value)
 
 
@@ -116,8 +126,7 @@ def _argument(schema: Schema, i: int, a: Argument, value: Any) -> Any:
 
 def convert(value: Any, t: T.Type, path: str = "") -> Any:
     """The run-time value of type `t` that `value` stands for.  Raises Mismatch."""
-    if not isinstance(value, Tensor):
-        value = getattr(value, "_object_", value)        # a facade stands for its object
+    value = unwrapped(value)
     if type(t) in CONVERTERS:
         return CONVERTERS[type(t)](value, t, path)
     if is_instance(value, t):
@@ -130,6 +139,11 @@ def convert(value: Any, t: T.Type, path: str = "") -> Any:
     raise Mismatch(value, t, path)
 
 
+def unwrapped(value: Any) -> Any:
+    """The object that a facade stands for; other values as they are."""
+    return value if isinstance(value, Tensor) else getattr(value, "_object_", value)
+
+
 def to_tensor(value: Any) -> Tensor:
     """A Tensor over the memory of a numpy array, a torch tensor, or what speaks their protocols."""
     tensor = as_tensor(value)
@@ -138,10 +152,10 @@ def to_tensor(value: Any) -> Tensor:
 
 def to_int(value: Any) -> int:
     if isinstance(value, Tensor):
-        return operator.index(scalar(value))
+        return int(scalar(value))                        # 2.7 is 2, as in PyTorch
     if type(value).__module__ == "torch" and str(value).startswith("torch."):
         value = public_constant(str(value).partition(".")[2])
-    number = operator.index(value)                       # of a dtype: its number
+    number = int(operator.index(value))                  # of a dtype, a layout: its number
     return number if MIN_INT <= number <= MAX_INT else _refuse()
 
 
@@ -185,8 +199,8 @@ def to_number(value: Any) -> int | float | complex:
 
 
 def scalar(value: Tensor) -> int | float | complex | bool:
-    """The number in a tensor without dimensions."""
-    return value.item() if value.dim() == 0 else _refuse()
+    """The number in a tensor of one element."""
+    return value.item() if value.numel() == 1 else _refuse()
 
 
 def to_device(value: Any) -> Device:
@@ -225,12 +239,19 @@ def _list(value: Any, t: T.ListType, path: str) -> list:
         raise Mismatch(value, t, path)
     if t.element in (T.INT, T.FLOAT) and type(value) is list and is_instance(value, t):
         return value.copy()
+    if t.element == T.ANY:
+        made: dict[int, Any] = {}                        # of the whole list
+        return [copy_of(unwrapped(v), made) for v in value]
     return [convert(v, t.element, f"{path}[{i}]") for i, v in enumerate(value)]
 
 
 def _dict(value: Any, t: T.DictType, path: str) -> dict:
     if not isinstance(value, dict):
         raise Mismatch(value, t, path)
+    if t.value == T.ANY:
+        made: dict[int, Any] = {}                        # of the whole dict
+        return {convert(k, t.key, f"{path} key {k!r}"): copy_of(unwrapped(v), made)
+                for k, v in value.items()}
     return {convert(k, t.key, f"{path} key {k!r}"): convert(v, t.value, f"{path}[{k!r}]")
             for k, v in value.items()}
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 from ..ir import Block, Graph, Node, Value
 
 
+MAX_NESTED = 100
+"""Values on the stack one inside the other; the compiler emits them by recursion."""
+
+
 class Inliner:
     """Finds the nodes whose value is used at once, so that it need not leave the stack.
 
@@ -28,11 +32,17 @@ class Inliner:
     def _node(self, node: Node) -> Node:
         """Inline what feeds `node`; returns the first node of what then runs as one."""
         first = node
-        for v in reversed(node.inputs):
-            before = _previous(first)
-            if v.node is before and can_stay(v):
-                self.nodes.add(before)
-                first = self._node(before)
+        pending = [iter(node.inputs[::-1])]              # of each node on the way here
+        while pending:
+            for v in pending[-1]:
+                before = _previous(first)
+                if v.node is before and can_stay(v) and len(pending) < MAX_NESTED:
+                    self.nodes.add(before)
+                    first = before
+                    pending.append(iter(before.inputs[::-1]))
+                    break
+            else:
+                pending.pop()
         return first
 
 

@@ -49,7 +49,7 @@ class MemoryMeter:
 
     def value(self, value: Any) -> None:
         if isinstance(value, Tensor):
-            self.storage(value.storage)
+            self.storage(value._storage)
         elif isinstance(value, str):
             self.made += len(value)
         elif isinstance(value, (list, tuple)):
@@ -63,7 +63,7 @@ class MemoryMeter:
     def tensors(self, values: Iterable[Any]) -> None:
         for v in values:
             if isinstance(v, Tensor):
-                self.storage(v.storage)
+                self.storage(v._storage)
 
     def storage(self, storage: Any) -> None:
         if storage in self.seen:

@@ -15,7 +15,7 @@ import numpy
 from .. import types as T
 from ..errors import Frame, LimitError, RunError, attach_stack
 from ..ir import Function
-from ..limits import Limits
+from ..limits import Limits, asking
 from ..objects import Await, Future
 from ..ops import modes
 from ..records import field, record
@@ -110,10 +110,16 @@ class Interpreter:
 
     def asked_first(self) -> AbstractContextManager:
         if self.meter is None:
-            return nullcontext()
+            in_time = self.deadline is not None
+            return asking(lambda size: self.check_time()) if in_time else nullcontext()
         from ..allocations import asked_first
 
-        return asked_first(self.meter.allow)
+        return asked_first(self.allow)
+
+    def allow(self, size: int) -> None:
+        """LimitError where the run may not make so much more, or has taken too long."""
+        self.check_time()
+        self.meter.allow(size)
 
     def held(self) -> list[Any]:
         """Every value that the run can still reach."""

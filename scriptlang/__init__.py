@@ -20,7 +20,7 @@ _checkout.install()
 
 HOMES = {
     ".api": ("load", "load_state_dict", "save", "script", "trace", "trace_module",
-             "compile_archive", "info", "set_num_threads", "get_num_threads"),
+             "compile_archive", "info", "on_save", "set_num_threads", "get_num_threads"),
     ".programs.module": ("ScriptModule", "ScriptFunction"),
     ".grad_mode": ("enable_grad", "inference_mode", "is_grad_enabled", "no_grad",
                    "set_grad_enabled"),
@@ -33,8 +33,10 @@ HOMES = {
     ".tensor_types": ("FloatTensor", "DoubleTensor", "HalfTensor", "BFloat16Tensor", "ByteTensor",
                       "CharTensor", "ShortTensor", "IntTensor", "LongTensor", "BoolTensor",
                       "Generator", "default_generator", "manual_seed", "seed", "initial_seed",
+                      "get_rng_state", "set_rng_state",
                       "from_dlpack", "asarray", "frombuffer", "typename", "compile", "cuda"),
     ".nn.functional.unique": ("unique", "unique_consecutive"),
+    ".printing": ("set_printoptions",),
     ".objects": ("Device",),
     ".dtypes": ("DType", "finfo", "iinfo", "float32", "float64", "float16", "bfloat16", "int8",
                 "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool",
@@ -44,8 +46,8 @@ HOMES = {
 }
 """Module -> the public names it is home of."""
 
-SUBMODULES = ("device", "jit", "nn", "ops", "linalg", "fft", "special", "frontend", "interpreter",
-              "serialization")
+SUBMODULES = ("device", "jit", "autograd", "nn", "ops", "linalg", "fft", "special", "frontend",
+              "interpreter", "serialization")
 """Modules that are attributes without being imported, and the class `device`."""
 
 FOLDER = os.path.dirname(__file__)

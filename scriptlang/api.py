@@ -8,6 +8,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Callable, Mapping, ParamSpec, TypeVar
 
 from ._version import __version__
+from .building import alone
 from .frontend import foreign
 from .interpreter import engine as engines
 from .limits import Limits
@@ -22,24 +23,31 @@ R = TypeVar("R")
 
 def load(source, map_location: Any = None, _extra_files: dict | None = None, *,
          engine: str = "auto", limits: Limits | None = None,
-         mmap: bool | None = None) -> ScriptModule:
-    """Load a TorchScript archive (`.pt`, `.jit`, `.ptl`).  Nothing in the file is executed: classes
-    with a `__setstate__` have it run when the module is first used, within limits.
+         mmap: bool | None = None, weights_only: bool | None = None) -> Any:
+    """Load a TorchScript archive (`.pt`, `.jit`, `.ptl`) as a ScriptModule.  Nothing in the file is
+    executed: classes with a `__setstate__` have it run at first use, within limits.
 
     source: a path, a binary file object, or bytes.
-    map_location: accepted as PyTorch accepts it; tensors always lie on the CPU.
+    map_location: the CPU, by any spelling; a dict or a function has nothing to move.
     _extra_files: a dict whose keys name extra files; their contents (bytes) are put in as values.
     engine: "python", "native", or "auto": native where it is there and has every operator.
-    limits: what each call may use (`Limits`).
+    limits: what each call may use, and what reading and compiling the archive may (`Limits`).
     mmap: map the file instead of reading it, so that weights are read when they are first used;
     None maps files over 16 MB.  A mapped file must stay as it is while the module lives: a process
     that touches what another has cut off ends (SIGBUS).  False reads it all at once.
-    Raises ArchiveError for a file that is not an archive, or is malformed or unsafe.
+    weights_only: True or False for a file that holds no program, of `save` or torch.save: its
+    tensors in dicts and lists (`load_state_dict`).  Either way only data is read.
+    Raises ArchiveError for a file that is not an archive, or is malformed or unsafe, RuntimeError
+    for a map_location that is not the CPU.
     """
+    from .ops.options import map_location_argument
     from .serialization.archive import read_archive
 
-    return _module(read_archive(source, extra_files=_extra_files, mmap=mmap), engine,
-                   limits)
+    map_location_argument(map_location)
+    if weights_only is not None:
+        return load_state_dict(source, mmap=mmap)
+    archive = read_archive(source, extra_files=_extra_files, mmap=mmap, limits=limits)
+    return _module(archive, engine, limits)
 
 
 def _module(archive: LoadedArchive, engine: str, limits: Limits | None) -> ScriptModule:
@@ -62,24 +70,36 @@ def load_state_dict(source, *, mmap: bool | None = None) -> Any:
     return read_checkpoint(source, mmap)
 
 
-def save(program: ScriptModule | ScriptFunction, target,
-         _extra_files: Mapping | None = None) -> None:
-    """Write an archive that scriptlang, `torch.jit.load` and PyTorch's lite interpreter load.
+@alone
+def save(program: Any, target, _extra_files: Mapping | None = None) -> None:
+    """Write an archive that scriptlang, `torch.jit.load` and PyTorch's lite interpreter load; or
+    data without a program (a state_dict: tensors, numbers and strings in dicts and lists) as
+    torch.save does, for `torch.load` and `load(target, weights_only=True)`.
 
     target: a path (written atomically: a crash leaves the old file) or a binary file object.
     _extra_files: name -> contents (str or bytes), stored beside the program.
+    Raises TypeError for modules that are not compiled and other objects that are no data.
     """
+    from .frontend.module_reading import is_module
     from .serialization.archive import write_archive
 
     if isinstance(program, ScriptFunction):
         write_archive(program._function, target, extra_files=_extra_files)
     elif isinstance(program, ScriptObjectFacade):
         write_archive(program._object_, target, extra_files=_extra_files)
+    elif is_module(program) or callable(program):
+        raise TypeError(f"save takes a ScriptModule, a ScriptFunction or data, not "
+                        f"{type(program).__name__}; compile it with scriptlang.script first, or "
+                        "save its state_dict()")
+    elif _extra_files is not None:
+        raise TypeError("only programs have extra files beside them")
     else:
-        raise TypeError(f"save takes a ScriptModule or a ScriptFunction, not "
-                        f"{type(program).__name__}; compile it with scriptlang.script first")
+        from .serialization.checkpoint_writer import write_checkpoint
+
+        write_checkpoint(program, target)
 
 
+@alone
 def script(obj: Callable[P, R], *, engine: str = "auto",
            limits: Limits | None = None) -> ScriptFunction[P, R]:
     """Compile a function written in the typed subset of Python; use it as a decorator or a call.
@@ -87,13 +107,16 @@ def script(obj: Callable[P, R], *, engine: str = "auto",
     Parameters without an annotation are Tensors.  Raises CompileError, with the place and a remedy.
     Classes are compiled so that scripted functions can make and use their instances, and returned
     as they are.  Modules of torch.nn and scriptlang.nn become ScriptModules with the same tensors.
-    An instance of a class becomes an object that programs share and change.
+    An instance of a class becomes an object that programs share and change.  What torch.jit has
+    scripted, traced, frozen or loaded is exported by PyTorch and read, with copies of its tensors.
     """
     from .frontend.module_reading import is_module
     from .frontend.script import script_class, script_function
 
     if isinstance(obj, (ScriptFunction, ScriptObjectFacade)):
         return obj
+    if foreign.is_foreign_function(obj):
+        return ScriptFunction(foreign.foreign_function(obj), engine, None, limits)
     if is_module(obj):
         from .programs.scripting import script_module
 
@@ -144,10 +167,13 @@ def trace(func: Callable, example_inputs: Any = None, optimize: Any = None,
     from .frontend.trace import copy_inputs, inputs_of, trace_function
     from .frontend.trace_checks import check_graphs, check_traced, is_random, with_keywords
 
-    if isinstance(func, ScriptModule):
-        warnings.warn("The input to trace is already a ScriptModule, tracing it is a no-op. "
+    compiled = foreign.is_foreign_function(func) or foreign.is_foreign_module(func)
+    if compiled or isinstance(func, (ScriptFunction, ScriptModule)):
+        is_function = foreign.is_foreign_function(func) or isinstance(func, ScriptFunction)
+        kind = "ScriptFunction" if is_function else "ScriptModule"
+        warnings.warn(f"The input to trace is already a {kind}, tracing it is a no-op. "
                       "Returning the object as is.", stacklevel=2)
-        return func
+        return script(func, engine=engine, limits=limits)
     if example_kwarg_inputs is not None:
         if example_inputs is not None:
             raise TypeError("trace takes example_inputs or example_kwarg_inputs, not both")
@@ -161,9 +187,9 @@ def trace(func: Callable, example_inputs: Any = None, optimize: Any = None,
     traced = ScriptFunction(trace_function(func, example_inputs, strict), engine, func, limits)
     if check_trace:
         examples = [inputs_of(i) for i in check_inputs or [example_inputs]]
-        for example in examples if not is_random(traced.graph) else ():
-            check_graphs(traced.graph, trace_function(func, example, strict).graph)
-        check_traced(func, traced, examples, traced.graph, copy_inputs, check_tolerance)
+        for example in examples if not is_random(traced._function.graph) else ():
+            check_graphs(traced._function.graph, trace_function(func, example, strict).graph)
+        check_traced(func, traced, examples, traced._function.graph, copy_inputs, check_tolerance)
     return traced
 
 
@@ -194,7 +220,22 @@ def trace_module(mod: Any, inputs: Mapping[str, Any], optimize: Any = None,
     return traced
 
 
-def compile_archive(source, target, *, optimize: bool = True) -> ScriptModule:
+def on_save(handler: Callable[[Any, str], None] | None) -> None:
+    """Let `torch.save(value, name)` in programs call `handler(value, name)`; None refuses it again.
+
+    Unless a host says so programs write no files: what the handler does with the name is its own.
+    Only the Python engine calls it, also under engine="auto".
+    """
+    from .frontend.ignored import PythonCall
+    from .ops import prim
+
+    prim.save_handler = handler and (
+        lambda value, name: handler(PythonCall.see(value, handler), name))
+
+
+@alone
+def compile_archive(source, target, *, optimize: bool = True,
+                    limits: Limits | None = None) -> ScriptModule:
     """Load an archive and write it again with the bytecode that engines run: it starts at once,
     also in the C++ engine, which reads bytecode but no source. Scriptlang and PyTorch load it as
     ever.
@@ -202,12 +243,14 @@ def compile_archive(source, target, *, optimize: bool = True) -> ScriptModule:
 
     optimize: make it faster, too (`scriptlang.optimize`), keeping its methods but not its
     parameters as attributes; a module in training mode stays as it is.
+    limits: what reading and compiling the archive may use.
     Returns what was written.
     """
     from .programs import optimizing
     from .serialization.archive import read_archive, write_archive
 
-    module = _module(read_archive(source, from_code=True), "auto", None)
+    archive = read_archive(source, from_code=True, limits=limits)
+    module = _module(archive, "auto", limits)
     if optimize and not optimizing.is_training(module):
         module = optimizing.optimize(module, optimizing.methods_of(module))
     write_archive(module._object_, target, compiled=True)
@@ -246,6 +289,7 @@ def info() -> dict[str, Any]:
     return facts
 
 
+@alone
 def _read_foreign(source):
     """The object of an archive that PyTorch made of one of its own compiled programs."""
     from .serialization.archive import read_archive

@@ -11,6 +11,7 @@ from typing import Any
 
 from . import types as T
 from .errors import ScriptError
+from .limits import Limits
 
 EPILOG = """exit codes: 0 done; 1 the file or the program is at fault; 2 the command line is;
 3 (check) the archive is sound but needs operators that no engine here has"""
@@ -32,9 +33,12 @@ def main(argv: list[str] | None = None) -> int:
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="scriptlang", description="TorchScript without PyTorch.",
                                   epilog=EPILOG)
+    limits = argparse.ArgumentParser(add_help=False)
+    limits.add_argument("--limit", action="append", default=[], metavar="NAME=NUMBER",
+                        help="a field of scriptlang.Limits: source_bytes=100000000; repeatable")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
 
-    run = commands.add_parser("run", help="run a method on arrays")
+    run = commands.add_parser("run", help="run a method on arrays", parents=[limits])
     run.add_argument("archive")
     run.add_argument("--input", dest="values", action=Given, kind="input", metavar="FILE",
                      help=".npy is one Tensor; .npz one for each array, in order; repeatable")
@@ -46,7 +50,8 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--engine", choices=("auto", "python", "native"), default="auto")
     run.set_defaults(command=run_command, values=[])
 
-    inspect = commands.add_parser("inspect", help="methods, parameters, operators of an archive")
+    inspect = commands.add_parser("inspect", help="methods, parameters, operators of an archive",
+                                  parents=[limits])
     inspect.add_argument("archive")
     inspect.add_argument("--code", action="store_true", help="print the program too")
     inspect.add_argument("--shapes", action="append", metavar="NAME=SIZES",
@@ -62,12 +67,14 @@ def parser() -> argparse.ArgumentParser:
                          help="print the register code that the native engine runs, too")
     inspect.set_defaults(command=inspect_command)
 
-    check = commands.add_parser("check", help="load and verify; list what is missing")
+    check = commands.add_parser("check", help="load and verify; list what is missing",
+                                parents=[limits])
     check.add_argument("archive")
     check.set_defaults(command=check_command)
 
     compile = commands.add_parser("compile", help="write an archive that starts at once, and runs "
-                                                  "faster; the C++ engine needs it")
+                                                  "faster; the C++ engine needs it",
+                                  parents=[limits])
     compile.add_argument("archive")
     compile.add_argument("--keep-parameters", action="store_true",
                          help="do not optimise: parameters stay attributes that can be changed")
@@ -95,7 +102,7 @@ def run_command(options) -> int:
 
     from .api import load
 
-    module = load(options.archive, engine=options.engine)
+    module = load(options.archive, engine=options.engine, limits=limits_of(options))
     method = getattr(module, options.method, None)
     if not callable(method):
         names = ", ".join(module._type.methods)
@@ -157,7 +164,23 @@ def arrays_of(path: str) -> list:
 
 
 class InputError(ScriptError):
-    """A file that --input names cannot be used."""
+    """A file that --input names, or a value of an option, cannot be used."""
+
+
+def limits_of(options) -> Limits | None:
+    """What --limit says; None where it is not given."""
+    given = {}
+    for text in options.limit:
+        name, _, number = text.partition("=")
+        try:
+            value = float(number)
+        except ValueError:
+            value = -1.0
+        if name not in Limits.__match_args__ or value < 0:
+            raise InputError(f"--limit takes NAME=NUMBER with a name among "
+                             f"{', '.join(Limits.__match_args__)}, not {text!r}")
+        given[name] = value if name.endswith("seconds") else int(value)
+    return Limits(**given) if given else None
 
 
 def literal(text: str) -> Any:
@@ -195,7 +218,7 @@ def inspect_command(options) -> int:
 
     if options.shapes or options.memory:
         return shapes_command(options)
-    report = inspect_archive(options.archive)
+    report = inspect_archive(options.archive, limits_of(options))
     print(report.text())
     if options.code:
         for function in report.functions:
@@ -224,7 +247,7 @@ def shapes_command(options) -> int:
         given[name] = sizes
     try:
         shaped = inspect(options.archive, given, method=options.method,
-                         optimized=options.optimized)
+                         optimized=options.optimized, limits=limits_of(options))
     except (ShapeError, AttributeError) as e:
         print(f"scriptlang: {e}", file=sys.stderr)
         return 2
@@ -239,7 +262,7 @@ def shapes_command(options) -> int:
 def check_command(options) -> int:
     from .programs.inspection import inspect_archive
 
-    report = inspect_archive(options.archive)
+    report = inspect_archive(options.archive, limits_of(options))
     for error in report.errors:
         print(error, file=sys.stderr)
     if report.errors:
@@ -254,7 +277,7 @@ def compile_command(options) -> int:
 
     before = pathlib.Path(options.archive).stat().st_size
     module = compile_archive(options.archive, options.output,
-                             optimize=not options.keep_parameters)
+                             optimize=not options.keep_parameters, limits=limits_of(options))
     if not options.keep_parameters and module._object_.type.slot("training") is not None:
         print("the module is in training mode: compiled, but not optimised; call .eval() on it "
               "and save it again to have both")

@@ -45,7 +45,7 @@ class DType:
         return self.kind in "ifc"
 
     def __repr__(self) -> str:
-        return f"scriptlang.{self.name}"
+        return f"torch.{self.name}"
 
     def __index__(self) -> builtins.int:
         return self.code

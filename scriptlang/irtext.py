@@ -48,12 +48,12 @@ def print_graph(graph: Graph, type_text: Callable[[Value], str] | None = None) -
     type_text: what to print for a value's type, such as `Float(1, 64, s0+2)`, which reads back as
     Tensor; the type itself without it.
     """
-    printer = _Printer(graph, type_text=type_text)
+    printer = Printer(graph, type_text=type_text)
     lines = printer.graph()
     at = 0
     while at < len(printer.subgraphs):
         name, inner = printer.subgraphs[at]
-        nested = _Printer(inner, printer.subgraphs, type_text)
+        nested = Printer(inner, printer.subgraphs, type_text)
         head, *rest = nested.graph()
         lines += [f"with {name} = {head}", *rest]
         at += 1
@@ -85,7 +85,7 @@ def unique_names(hints: list[str]) -> list[str]:
     return names
 
 
-class _Printer:
+class Printer:
     """Names every value of one graph, then writes it line by line."""
 
     def __init__(self, graph: Graph, subgraphs: list[tuple[str, Graph]] | None = None,

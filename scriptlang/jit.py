@@ -29,16 +29,30 @@ T = TypeVar("T")
 
 __all__ = [
     "Attribute", "CompilationUnit", "Error", "Final", "Future", "RecursiveScriptModule",
-    "ScriptFunction", "ScriptModule", "TracerWarning", "TracingCheckError", "annotate",
-    "enable_onednn_fusion", "export", "fork", "freeze", "fuser", "ignore", "interface",
-    "is_scripting", "is_tracing", "isinstance", "last_executed_optimized_graph", "load",
-    "onednn_fusion_enabled", "optimize_for_inference", "optimized_execution",
-    "run_frozen_optimizations", "save", "script", "script_if_tracing", "script_method",
-    "set_fusion_strategy", "strict_fusion", "trace", "trace_module", "unused", "wait"]
+    "ScriptFunction", "ScriptModule", "ScriptWarning", "TracerWarning", "TracingCheckError",
+    "annotate", "enable_onednn_fusion", "export", "export_opnames", "fork", "freeze", "fuser",
+    "ignore", "interface", "is_scripting", "is_tracing", "isinstance",
+    "last_executed_optimized_graph", "load", "onednn_fusion_enabled", "optimize_for_inference",
+    "optimized_execution", "run_frozen_optimizations", "save", "script", "script_if_tracing",
+    "script_method", "set_fusion_strategy", "set_module", "strict_fusion", "trace",
+    "trace_module", "unused", "wait"]
+
+
+REFUSED = {
+    **dict.fromkeys(("jit_module_from_flatbuffer", "save_jit_module_to_flatbuffer"),
+                    "there is no flatbuffer format here; load and save read and write archives"),
+    **dict.fromkeys(("TracedModule", "TopLevelTracedModule", "ONNXTracedModule",
+                     "RecursiveScriptClass"),
+                    "a class that PyTorch makes for itself; scripted and traced modules are "
+                    "ScriptModules here"),
+}
+"""Public names of torch.jit that are not here -> why."""
 
 
 def __getattr__(name: str) -> Any:
     """ScriptModule, the base of module classes, is loaded with scriptlang.nn on first use."""
+    if name in REFUSED:
+        raise AttributeError(f"{__name__}.{name}: {REFUSED[name]}")
     if name != "ScriptModule":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from .programs.script_class import ScriptModule
@@ -47,6 +61,10 @@ def __getattr__(name: str) -> Any:
 
 
 # Types and values
+
+class ScriptWarning(Warning):
+    """The class of PyTorch's warnings about scripts; nothing here warns with it."""
+
 
 class Attribute(NamedTuple):
     """`Attribute(value, type)`: an attribute of a module, with the type that it has in programs."""
@@ -72,7 +90,7 @@ def is_scripting() -> bool:
 
 def is_tracing() -> bool:
     """Whether a trace is being recorded."""
-    return dispatch.calls.tracer is not None
+    return dispatch.tracing() is not None
 
 
 # Marks
@@ -232,12 +250,29 @@ def run_frozen_optimizations(mod: RecursiveScriptModule, optimize_numerics: bool
     """Accepted; freezing has optimised the module already."""
 
 
+def set_module(obj: Any, mod: str) -> None:
+    """Let an object say that it is of another module."""
+    if not builtins.isinstance(mod, str):
+        raise TypeError("the name of a module must be a string")
+    obj.__module__ = mod
+
+
+def export_opnames(m: RecursiveScriptModule) -> list[str]:
+    """The operators that the bytecode of a module's methods names, sorted (`aten::add.Tensor`)."""
+    from .interpreter.prepare import code_of
+    from .interpreter.reach import reachable
+
+    codes = reachable(*m._type.methods.values(), code_of=code_of).values()
+    return sorted({ref.qualified_name for code in codes for ref in code.operators})
+
+
 def last_executed_optimized_graph():
     """The graph of the function that was called last, as it is run; None before any call."""
     from .passes.pipeline import optimize
+    from .programs.graph_view import GraphView
 
     if dispatch.calls.last is None:
         return None
     graph = dispatch.calls.last.graph.copy()
     optimize(graph)
-    return graph
+    return GraphView(graph)

@@ -15,16 +15,28 @@ from .records import record
 
 @record(frozen=True)
 class Limits:
-    """How much one call of a program may use; None is no limit.
+    """How much a program may use; None is no limit.  Going over one raises LimitError, naming it.
 
-    instructions: bytecode instructions.  seconds: wall time.  memory: bytes of tensors that it
-    allocates.  depth: calls inside calls.  Going over one raises LimitError, which names it.
+    Of one call: instructions: bytecode instructions.  seconds: wall time.  memory: bytes of tensors
+    that it allocates.  depth: calls inside calls.  result_values: what it gives back, counting what
+    is inside them, each object once.
+
+    Of reading an archive and compiling what is in it, over the archive's whole life:
+    source_bytes: text of its code.  syntax_nodes: words and signs of that.  graph_nodes: nodes of
+    its functions, with those that they call put in.  type_nodes: parts of its types.
+    compile_seconds: time.  Their defaults are at least ten times what large honest models need.
     """
 
     instructions: int | None = None
     seconds: float | None = None
     memory: int | None = None
     depth: int = 1000
+    result_values: int | None = 10_000_000
+    source_bytes: int | None = 16 << 20
+    syntax_nodes: int | None = 1_000_000
+    graph_nodes: int | None = 4_000_000
+    type_nodes: int | None = 1_000_000
+    compile_seconds: float | None = 600
 
 
 SMALL = 1 << 16

@@ -39,16 +39,32 @@ class ScriptObject:
         return f"<{self.type.name} object>"
 
 
+DEVICES = ("cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga",
+           "maia", "xla", "lazy", "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone")
+"""The names of PyTorch's devices."""
+
+
 class Device:
     """Where a tensor lies.  Only the CPU runs; other names are kept to be compared."""
 
     __slots__ = ("type", "index")
 
     def __init__(self, type: str, index: int | None = None):
+        """Raises RuntimeError for a name that is none of PyTorch's devices."""
         if isinstance(type, Device):
             type, index = type.type, type.index
+        elif not isinstance(type, str):
+            raise TypeError(f"a device has a name such as 'cpu', not a {type.__class__.__name__}")
         name, colon, number = type.partition(":")
+        if name not in DEVICES:
+            raise RuntimeError(f"Expected one of {', '.join(DEVICES)} device type at start of "
+                               f"device string: {type}")
         if colon:
+            if not (number.isascii() and number.isdigit()):
+                raise RuntimeError(f"Invalid device string: '{type}'")
+            if index is not None:
+                raise RuntimeError("type (string) must not include an index because index was "
+                                   f"passed explicitly: {type}")
             index = int(number)
         self.type = name
         self.index = index

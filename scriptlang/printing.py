@@ -1,4 +1,5 @@
-"""Texts of tensors, as PyTorch prints them: 4 digits, 80 columns, summarised over 1000 elements."""
+"""Texts of tensors, as PyTorch prints them: 4 digits, 80 columns, summarised over 1000 elements,
+or as `set_printoptions` says."""
 
 from __future__ import annotations
 
@@ -9,10 +10,46 @@ import numpy as np
 from . import dtypes
 from .tensors import Tensor
 
-PRECISION = 4
-THRESHOLD = 1000
-EDGE = 3
-WIDTH = 80
+
+class PrintOptions:
+    """How tensors are written.  precision: digits behind the point.  threshold: of more elements
+    only `edgeitems` at each end of a dimension are shown.  linewidth: columns of a line.  sci_mode:
+    whether numbers have exponents; None leaves it to their sizes."""
+
+    def __init__(self) -> None:
+        self.precision, self.threshold, self.edgeitems, self.linewidth = 4, 1000, 3, 80
+        self.sci_mode: bool | None = None
+
+
+options = PrintOptions()
+
+PROFILES = {"default": (4, 1000, 3, 80), "short": (2, 1000, 2, 80), "full": (4, math.inf, 3, 80)}
+"""Name -> precision, threshold, edgeitems and linewidth."""
+
+
+def set_printoptions(precision: int | None = None, threshold: float | None = None,
+                     edgeitems: int | None = None, linewidth: int | None = None,
+                     profile: str | None = None, sci_mode: bool | None = None) -> None:
+    """How tensors are printed from now on, by the words of torch.set_printoptions.
+
+    profile: "default", "short" or "full", which other arguments change.  sci_mode: True or False
+    for numbers with exponents or without, None to leave it to their sizes.
+    Raises ValueError for another profile, TypeError for what is no number.
+    """
+    if profile is not None:
+        if profile not in PROFILES:
+            raise ValueError(f"profile must be one of {', '.join(PROFILES)}, not {profile!r}")
+        for name, value in zip(("precision", "threshold", "edgeitems", "linewidth"),
+                               PROFILES[profile]):
+            setattr(options, name, value)
+    for name, value in (("precision", precision), ("threshold", threshold),
+                        ("edgeitems", edgeitems), ("linewidth", linewidth)):
+        if value is not None:
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
+                raise TypeError(f"{name} must be a number of at least 0, not {value!r}")
+            setattr(options, name, value)
+    options.sci_mode = sci_mode
+
 
 
 class _Format:
@@ -27,7 +64,6 @@ class _Format:
             return
         finite = values[np.isfinite(values) & (values != 0)]
         if not finite.size:
-            self.width = max((len(self(v)) for v in values.reshape(-1)), default=1)
             return
         size = np.abs(finite)
         low, high = float(size.min()), float(size.max())
@@ -36,7 +72,9 @@ class _Format:
             self.science = high / low > 1000.0 or high > 1.0e8
         else:
             self.science = high / low > 1000.0 or high > 1.0e8 or low < 1.0e-4
-        self.width = max(len(self(v)) for v in values.reshape(-1))
+        if options.sci_mode is not None:
+            self.science = options.sci_mode
+        self.width = max(len(self(v)) for v in finite)   # zeros and what is not finite do not count
 
     def __call__(self, value) -> str:
         if self.kind == "b":
@@ -45,17 +83,20 @@ class _Format:
             return str(int(value))
         value = float(value)
         if self.science:
-            return f"{value:.{PRECISION}e}"
+            return f"{value:.{options.precision}e}"
         if self.whole:
             return f"{value:.0f}" + ("." if math.isfinite(value) else "")
-        return f"{value:.{PRECISION}f}"
+        return f"{value:.{options.precision}f}"
 
     def padded(self, value) -> str:
         return self(value).rjust(self.width)
 
 
-def tensor_text(x: Tensor) -> str:
-    """`tensor([1., 2.])`, with the dtype where it is not the one that the numbers imply."""
+def tensor_text(x: Tensor, contents: str | None = None) -> str:
+    """`tensor([1., 2.])`, with the dtype where it is not the one that the numbers imply.
+
+    contents: what to write instead of the elements.
+    """
     array = x._array
     if x.dtype.name == "bfloat16" or x.dtype.name == "float16":
         array = array.astype(np.float32)
@@ -71,15 +112,20 @@ def tensor_text(x: Tensor) -> str:
         if x.dim() != 1:
             suffix.insert(0, f"size={x._size if len(x._size) != 1 else tuple(x._size)}")
     else:
-        body = array_text(array, x.numel() > THRESHOLD)
-    text = f"tensor({body}"
-    joined = ", ".join(suffix)
-    if not joined:
-        return text + ")"
-    last = text.rfind("\n") + 1
-    if len(text) - last + len(joined) + 3 > WIDTH:
-        return f"{text},\n       {joined})"
-    return f"{text}, {joined})"
+        body = array_text(array, x.numel() > options.threshold)
+    body = body if contents is None else contents
+    return with_facts(f"tensor({body}", suffix)
+
+
+def with_facts(text: str, facts: list[str]) -> str:
+    """The text with facts behind it, each on a new line where it would be too long."""
+    last = len(text) - text.rfind("\n") + 1
+    for fact in facts:
+        if last + len(fact) + 2 > options.linewidth:
+            text, last = f"{text},\n       {fact}", 7 + len(fact)
+        else:
+            text, last = f"{text}, {fact}", last + len(fact) + 2
+    return text + ")"
 
 
 def array_text(array: np.ndarray, summarise: bool, indent: int = 7) -> str:
@@ -98,9 +144,9 @@ def array_text(array: np.ndarray, summarise: bool, indent: int = 7) -> str:
 def _edges(array: np.ndarray) -> np.ndarray:
     """Only the elements that a summary shows."""
     for axis, n in enumerate(array.shape):
-        if n > 2 * EDGE:
-            array = np.concatenate([np.take(array, range(EDGE), axis),
-                                    np.take(array, range(n - EDGE, n), axis)], axis)
+        if n > 2 * options.edgeitems:
+            array = np.concatenate([np.take(array, range(options.edgeitems), axis),
+                                    np.take(array, range(n - options.edgeitems, n), axis)], axis)
     return array
 
 
@@ -108,17 +154,19 @@ def _nested(array: np.ndarray, write, summarise: bool, indent: int) -> str:
     if array.ndim == 0:
         return write(array.item() if array.dtype.kind != "c" else complex(array)).strip()
     n = array.shape[0]
-    short = summarise and n > 2 * EDGE
+    short = summarise and n > 2 * options.edgeitems
     if array.ndim == 1:
-        items = [write(v) for v in (array[:EDGE] if short else array)]
+        items = [write(v) for v in (array[:options.edgeitems] if short else array)]
+        widest = max(map(len, items), default=1)
         if short:
-            items += [" ..."] + [write(v) for v in array[-EDGE:]]
-        each = max(1, (WIDTH - indent) // (max(map(len, items)) + 2))
+            items += [" ..."] + [write(v) for v in array[n - options.edgeitems:]]
+        each = max(1, (options.linewidth - indent) // (widest + 2))
         lines = [", ".join(items[i:i + each]) for i in range(0, len(items), each)]
         return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
-    parts = [_nested(a, write, summarise, indent + 1) for a in (array[:EDGE] if short else array)]
+    first, last = (options.edgeitems, n - options.edgeitems) if short else (n, n)
+    parts = [_nested(a, write, summarise, indent + 1) for a in array[:first]]
     if short:
-        parts += ["..."] + [_nested(a, write, summarise, indent + 1) for a in array[-EDGE:]]
+        parts += ["..."] + [_nested(a, write, summarise, indent + 1) for a in array[last:]]
     gap = "," + "\n" * (array.ndim - 1) + " " * (indent + 1)
     return "[" + gap.join(parts) + "]"
 
@@ -131,6 +179,6 @@ def quantized_text(x) -> str:
               f"scale={tensor_text(q.scales)}, zero_point={tensor_text(q.zero_points)}, "
               f"axis={q.axis}")
     numbers = x.numbers()
-    body = array_text(numbers, x.numel() > THRESHOLD) if numbers.size else "[]"
+    body = array_text(numbers, x.numel() > options.threshold) if numbers.size else "[]"
     return (f"tensor({body}, size={tuple(x._size)}, dtype=torch.{x.dtype.name},\n"
             f"       quantization_scheme={how})")

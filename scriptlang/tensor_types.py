@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from . import dtypes
-from .ops import functions
-from .ops.eager import as_tensor, tensor
+from .ops import options
+from .ops.eager import as_tensor, chosen_dtype
 from .ops.generator import Generator, default_generator
+from .ops.tensor_methods import constructed
 from .tensors import Tensor, from_numpy
 
 TYPED = {"FloatTensor": "float32", "DoubleTensor": "float64", "HalfTensor": "float16",
@@ -23,9 +24,7 @@ class _TensorType(type):
     dtype: dtypes.DType
 
     def __call__(cls, *args) -> Tensor:
-        if len(args) == 1 and not isinstance(args[0], int):
-            return tensor(args[0], dtype=cls.dtype)
-        return functions.empty(list(args) or [0], dtype=cls.dtype)
+        return constructed(cls.dtype, args)
 
     def __instancecheck__(cls, value: Any) -> bool:
         return isinstance(value, Tensor) and value.dtype is cls.dtype
@@ -47,7 +46,21 @@ def seed() -> int:
 
 
 def initial_seed() -> int:
-    return default_generator.initial_seed
+    """The seed that the default generator began with."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> Tensor:
+    """Where the stream of random numbers is: 5056 bytes in PyTorch's format."""
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Go on where `get_rng_state` was called, here or in PyTorch.
+
+    new_state: a uint8 tensor.  Raises TypeError or RuntimeError for what is no state.
+    """
+    default_generator.set_state(new_state)
 
 
 def from_dlpack(value: Any) -> Tensor:
@@ -58,10 +71,11 @@ def from_dlpack(value: Any) -> Tensor:
 def asarray(obj: Any, *, dtype=None, device=None, copy: bool | None = None,
             requires_grad: bool = False) -> Tensor:
     """A tensor over an array's memory, or a copy."""
+    if device is not None:
+        options.device_argument(device)
     made = as_tensor(obj, dtype=dtype)
     made = made.clone() if copy else made
-    made.requires_grad = requires_grad
-    return made
+    return made.requires_grad_() if requires_grad else made
 
 
 def frombuffer(buffer: Any, *, dtype, count: int = -1, offset: int = 0,
@@ -69,7 +83,7 @@ def frombuffer(buffer: Any, *, dtype, count: int = -1, offset: int = 0,
     """A tensor over the memory of a buffer, from a byte offset on."""
     import numpy as np
 
-    made = from_numpy(np.frombuffer(buffer, dtypes.as_dtype(dtype).numpy, count, offset))
+    made = from_numpy(np.frombuffer(buffer, chosen_dtype("frombuffer", dtype).numpy, count, offset))
     made.requires_grad = requires_grad
     return made
 
@@ -77,8 +91,7 @@ def frombuffer(buffer: Any, *, dtype, count: int = -1, offset: int = 0,
 def typename(obj: Any) -> str:
     """The name of an object's class, with its module unless it is of Python itself."""
     if isinstance(obj, Tensor):
-        return next((f"torch.{n}" for n, d in TYPED.items() if d == obj.dtype.name),
-                    "torch.Tensor")
+        return obj.type()
     cls = obj if isinstance(obj, type) or callable(obj) and hasattr(obj, "__qualname__") \
         else type(obj)
     module = getattr(cls, "__module__", None)

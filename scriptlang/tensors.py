@@ -1,8 +1,8 @@
 """Tensor: a strided view on a Storage, backed by numpy.
 
 Views share the Storage, in-place operators write through them; `from_numpy` and `numpy()` do not
-copy. Strides and offsets count elements, as PyTorch's do, and are never negative.  Operators come
-from the table: methods that are not written out below are looked up there (`x.softmax(-1)`).
+copy. Strides and offsets count elements, as PyTorch's do, and are never negative.  Methods that are
+not written out below (`tensor_members.METHODS`) are made when they are first asked for.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Iterator, Sequence
 
 import numpy as np
 
-from . import dtypes
+from . import dtypes, tensor_members
 from .dtypes import DType
 
 
@@ -97,32 +97,51 @@ class Size(tuple):
 
 
 class Tensor:
-    """A view of `size` and `stride` (elements) at `offset` (elements) into a storage of `dtype`."""
+    """A view of `size` and `stride` (elements) at `offset` (elements) into a storage of `dtype`.
 
-    __slots__ = ("storage", "dtype", "_size", "_stride", "_offset", "requires_grad", "_view",
-                 "trace_value", "__weakref__")
+    Users make tensors of the default dtype by it as by torch.Tensor: `Tensor(2, 3)` of sizes,
+    `Tensor([1, 2])` of a sequence, an array or a tensor.  Raises TypeError for anything else.
+    """
 
-    def __init__(self, storage: Storage, dtype: DType, size: Sequence[int],
-                 stride: Sequence[int] | None = None, offset: int = 0, requires_grad=False):
-        self.storage = storage
+    __slots__ = ("_storage", "dtype", "_size", "_stride", "_offset", "requires_grad", "_view",
+                 "_trace", "__weakref__")
+
+    def __init__(self, storage=None, dtype=None, size=None, stride=None, offset=None,
+                 requires_grad=False, *more, device=None):
+        if type(storage) is not Storage:
+            self._construct((storage, dtype, size, stride, offset, requires_grad, *more), device)
+            return
+        self._storage = storage
         self.dtype = dtype
         self._size = tuple(size)
         self._stride = contiguous_strides(self._size) if stride is None else tuple(stride)
-        self._offset = offset
+        self._offset = 0 if offset is None else offset
         self.requires_grad = requires_grad
         self._view = None
-        self.trace_value = None
+        self._trace = None
+
+    def _construct(self, given: tuple, device) -> None:
+        """Be what torch.Tensor makes of the arguments."""
+        from .ops.tensor_methods import constructed, device_argument
+
+        if device is not None:
+            device_argument(device)
+        is_size = given[0] is None and given[2] is not None
+        args = [a for a in given[:5] if a is not None] + [a for a in given[5:] if a is not False]
+        made = constructed(dtypes.get_default_dtype(), () if is_size else tuple(args),
+                           given[2] if is_size else None)
+        Tensor.__init__(self, made._storage, made.dtype, made._size, made._stride, made._offset)
 
     @property
     def _array(self) -> np.ndarray:
         """The numpy view of the same memory; making it checks that it lies in the storage."""
         view = self._view
-        if view is None or self.storage.has_grown:
+        if view is None or self._storage.has_grown:
             view = self._view = self._make_view()
         return view
 
     def _make_view(self) -> np.ndarray:
-        size, dtype, storage = self._size, self.dtype, self.storage
+        size, dtype, storage = self._size, self.dtype, self._storage
         if 0 in size:
             return np.empty(size, dtype.numpy)
         memory = storage._data
@@ -162,7 +181,7 @@ class Tensor:
 
     def _as_view(self, size, stride, offset: int) -> Tensor:
         """Another view of the same storage."""
-        return Tensor(self.storage, self.dtype, size, stride, offset)
+        return Tensor(self._storage, self.dtype, size, stride, offset)
 
     # shape and place
 
@@ -210,7 +229,11 @@ class Tensor:
         return self._array.__array_interface__["data"][0]
 
     def is_contiguous(self, memory_format: int = 0) -> bool:
-        order = {2: (0, 2, 3, 1), 3: (0, 2, 3, 4, 1)}.get(int(memory_format))
+        if not isinstance(memory_format, int):           # torch's own
+            from .ops.options import memory_format_argument
+
+            memory_format = memory_format_argument(memory_format)
+        order = {2: (0, 2, 3, 1), 3: (0, 2, 3, 4, 1)}.get(memory_format)
         size, stride = self._size, self._stride
         if order is not None:
             if len(order) != len(size):
@@ -231,10 +254,16 @@ class Tensor:
 
         return CPU
 
-    layout = 0
-    is_cuda = is_sparse = is_quantized = is_meta = is_mkldnn = is_nested = False
-    is_leaf = True
-    grad = None
+    @property
+    def grad(self) -> Tensor | None:
+        """None: no derivatives are computed."""
+        return None
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            raise RuntimeError("scriptlang computes no derivatives, and only an nn.Parameter keeps "
+                               "a grad; keep it beside the tensor")
 
     @property
     def data(self) -> Tensor:
@@ -243,12 +272,12 @@ class Tensor:
     @data.setter
     def data(self, other: Tensor) -> None:
         """Be a view of another tensor's memory from now on."""
-        self.storage, self.dtype = other.storage, other.dtype
+        self._storage, self.dtype = other._storage, other.dtype
         self._size, self._stride, self._offset = other._size, other._stride, other._offset
         self._view = None
 
     def __reduce__(self):
-        return Tensor, (self.storage, self.dtype, self._size, self._stride, self._offset,
+        return Tensor, (self._storage, self.dtype, self._size, self._stride, self._offset,
                         self.requires_grad)
 
     def is_floating_point(self) -> bool:
@@ -308,11 +337,18 @@ class Tensor:
         return self._as_view(self._size, self._stride, self._offset)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Remember whether derivatives are wanted; none are computed.
+
+        Raises RuntimeError for integers and bools.
+        """
+        if requires_grad and self.dtype.kind not in "fc":
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
         self.requires_grad = requires_grad
         return self
 
-    def cpu(self) -> Tensor:
-        return self
+    def cpu(self, memory_format: int = 1) -> Tensor:
+        """The tensor itself, unless another memory format is asked for."""
+        return self if memory_format == 1 else self.to(memory_format=memory_format)
 
     def __bool__(self) -> bool:
         if self.numel() != 1:
@@ -348,13 +384,24 @@ class Tensor:
     def __contains__(self, element) -> bool:
         return bool((self == element).any())
 
+    def __reversed__(self) -> Tensor:
+        """The elements in reverse order along every dimension."""
+        return self._operator("flip", list(range(len(self._size)))) if self._size else self
+
+    def __array_wrap__(self, array, context=None, return_scalar=False) -> Tensor:
+        """What numpy's functions give for tensors."""
+        return from_numpy(np.asarray(array))
+
+    __array_priority__ = 1000
+
     def __hash__(self) -> int:
         return id(self)
 
-    def __repr__(self) -> str:
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:
+        """tensor_contents: what to write between the brackets instead of the elements."""
         from .printing import tensor_text
 
-        return tensor_text(self)
+        return tensor_text(self, tensor_contents)
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec and not self._size else repr(self)
@@ -370,11 +417,7 @@ class Tensor:
         set_item(self, key, value)
 
     def __getattr__(self, name: str):
-        if name.startswith("__") and name.endswith("__"):
-            raise AttributeError(name)
-        from .ops import functions
-
-        return functions.method(self, name)
+        raise AttributeError(tensor_members.explain(name))
 
     @property
     def T(self) -> Tensor:
@@ -463,11 +506,37 @@ for _magic, _name in {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div"
         setattr(Tensor, f"__i{_magic}__", _in_place(_name))
 for _magic in ("eq", "ne", "lt", "le", "gt", "ge"):
     setattr(Tensor, f"__{_magic}__", _binary(_magic))
-for _magic, _name in {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}.items():
+for _magic, _name in {"neg": "neg", "pos": "positive", "abs": "abs",
+                      "invert": "bitwise_not"}.items():
     setattr(Tensor, f"__{_magic}__", lambda self, _n=_name: self._operator(_n))
+Tensor.__div__, Tensor.__rdiv__ = Tensor.__truediv__, Tensor.__rtruediv__
+Tensor.__idiv__, Tensor.__long__, Tensor.__nonzero__ = (Tensor.__itruediv__, Tensor.__int__,
+                                                        Tensor.__bool__)
 for _magic in ("and", "or", "xor", "lshift", "rshift"):
     setattr(Tensor, f"__i{_magic}__",
             lambda self, other, _n=f"__i{_magic}__": self._operator(_n, other))
+
+
+class _Method:
+    """A method that takes its place on the class when it is first asked for."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __get__(self, tensor, cls=None):
+        from .ops.tensor_methods import method
+
+        made = method(self.name)
+        setattr(Tensor, self.name, made)
+        return made if tensor is None else made.__get__(tensor)
+
+
+for _name in tensor_members.METHODS:
+    setattr(Tensor, _name, _Method(_name))
+for _name, _fact in tensor_members.FACTS.items():
+    setattr(Tensor, _name, _fact)
 
 look_hook = None
 """While tracing: a function str -> None that is told when Python looks at a tensor's value."""

@@ -2,23 +2,58 @@
 
 Every type has two texts: `str(t)` is the IR's (`Tensor[]`, `int?`, `(int, str)`), `t.annotation`
 the Python spelling that archives use (`List[Tensor]`, `Optional[int]`, `Tuple[int, str]`).
-Structural types compare by structure; classes, interfaces and enums by identity.
+Structural types compare by structure; classes, interfaces and enums by identity.  What is equal is
+known by one mark, so that comparing is one step also where types share parts, and would be huge if
+they were written out; how large that may be is bounded (`MAX_SIZE`).
 """
 
 from __future__ import annotations
 
 import re
+import threading
+import weakref
 from collections import namedtuple
 from functools import cached_property
 from typing import Any as PyAny, Callable, Iterator
 
+from . import budgets
+from .errors import LimitError
 from .records import field, record
+
+MAX_SIZE = 100_000
+"""Parts that one type may have, written out; honest ones have dozens."""
+
+MAX_DEPTH = 200
+"""Types inside types."""
+
+
+class Mark:
+    """What equal types have in common."""
+
+    __slots__ = ("__weakref__",)
+
+
+_marks: weakref.WeakValueDictionary[tuple, Mark] = weakref.WeakValueDictionary()
+_making_marks = threading.Lock()
 
 
 class Type:
-    """A type.  Subclasses are frozen; `contained` are the types inside it, in order."""
+    """A type.  Subclasses are frozen; `contained` are the types inside it, in order.
+
+    size: how many parts it has, written out (a long name counts as several); depth: how deep they
+    lie.  mark: one object for all types that are equal; a nominal type's is the type itself.
+    """
 
     contained: tuple["Type", ...] = ()
+    depth = 0
+
+    @property
+    def size(self) -> int:
+        return 1 + len(getattr(self, "name", "")) // 16
+
+    @property
+    def mark(self) -> PyAny:
+        return self
 
     @property
     def annotation(self) -> str:
@@ -33,18 +68,85 @@ class Type:
         return self
 
     def walk(self) -> Iterator["Type"]:
-        """This type and everything inside it, outermost first."""
-        yield self
+        """This type and everything inside it, each part once, outermost first."""
+        return iter((self,))
+
+
+class Structural(Type):
+    """A type that is equal to all others of the same structure.
+
+    Raises LimitError where it would have over MAX_SIZE parts, or lie over MAX_DEPTH deep.
+    """
+
+    def __post_init__(self):
+        size, depth = 1 + len(getattr(self, "name", None) or "") // 16, 0
         for t in self.contained:
-            yield from t.walk()
+            size += t.size
+            depth = max(depth, t.depth + 1)
+        if size > MAX_SIZE or depth > MAX_DEPTH:
+            raise LimitError(
+                f"a type of the program has {size:,} parts, {depth} deep, once it is written out; "
+                f"at most {MAX_SIZE:,} parts, {MAX_DEPTH} deep, can be compiled: use a class "
+                "where types hold each other")
+        values, key = self.__dict__, self._key()
+        mark = _marks.get(key)
+        if mark is None:
+            with _making_marks:                          # two of them would be two types
+                mark = _marks.get(key)
+                if mark is None:
+                    mark = _marks[key] = Mark()
+        budget = budgets.current()
+        if budget is not None:
+            budget.add_type(mark, size)
+        values["size"], values["depth"], values["mark"] = size, depth, mark
+        values["_hash"] = hash(key)
+
+    # Plain attributes of instances, not the properties of other types.
+    size: int = 1
+    mark: PyAny = None
+
+    def _key(self) -> tuple:
+        """Equal keys mean equal types."""
+        return (self.__class__, *[t.mark for t in self.contained])
+
+    def __eq__(self, other):
+        return self is other or isinstance(other, Structural) and self.mark is other.mark
+
+    def __hash__(self):
+        return self._hash
+
+    def walk(self):
+        parts = self.__dict__.get("_parts")
+        if parts is None:
+            found, pending = {self: None}, [*reversed(self.contained)]
+            while pending:
+                t = pending.pop()
+                if t not in found:
+                    found[t] = None
+                    pending += reversed(t.contained)
+            parts = self.__dict__["_parts"] = tuple(found)
+        return iter(parts)
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce__(self):
+        fields = vars(type(self))["__record_fields__"]
+        return type(self), tuple(getattr(self, name) for name in fields)
 
 
-@record(frozen=True)
-class AtomType(Type):
+@record(frozen=True, eq=False)
+class AtomType(Structural):
     """A type without parts: Tensor, int, float, ...; `text` is its annotation, `ir` its IR text."""
 
     text: str
     ir: str = ""
+
+    def _key(self):
+        return AtomType, self.text, self.ir
 
     @property
     def annotation(self) -> str:
@@ -93,19 +195,22 @@ SPELLINGS: dict[str, Type] = {
 """Further spellings that schemas and archives use for atoms."""
 
 
-@record(frozen=True)
-class VarType(Type):
+@record(frozen=True, eq=False)
+class VarType(Structural):
     """A type variable of a schema (`t` in `aten::append.t(t[](a!) self, t el)`)."""
 
     name: str
+
+    def _key(self):
+        return VarType, self.name
 
     @property
     def annotation(self) -> str:
         return self.name
 
 
-@record(frozen=True)
-class ListType(Type):
+@record(frozen=True, eq=False)
+class ListType(Structural):
     element: Type
 
     @property
@@ -123,8 +228,8 @@ class ListType(Type):
         return ListType(f(self.element))
 
 
-@record(frozen=True)
-class OptionalType(Type):
+@record(frozen=True, eq=False)
+class OptionalType(Structural):
     """T or None.  Build it with `optional(t)`, which flattens."""
 
     element: Type
@@ -144,8 +249,8 @@ class OptionalType(Type):
         return optional(f(self.element))
 
 
-@record(frozen=True)
-class DictType(Type):
+@record(frozen=True, eq=False)
+class DictType(Structural):
     key: Type
     value: Type
 
@@ -164,8 +269,8 @@ class DictType(Type):
         return DictType(f(self.key), f(self.value))
 
 
-@record(frozen=True)
-class FutureType(Type):
+@record(frozen=True, eq=False)
+class FutureType(Structural):
     element: Type
 
     @property
@@ -183,12 +288,15 @@ class FutureType(Type):
         return FutureType(f(self.element))
 
 
-@record(frozen=True)
-class RRefLikeType(Type):
+@record(frozen=True, eq=False)
+class RRefLikeType(Structural):
     """Await[T] and friends: wrappers that only have to be named, not run."""
 
     wrapper: str
     element: Type
+
+    def _key(self):
+        return RRefLikeType, self.wrapper, self.element.mark
 
     @property
     def contained(self):
@@ -202,14 +310,17 @@ class RRefLikeType(Type):
         return RRefLikeType(self.wrapper, f(self.element))
 
 
-@record(frozen=True)
-class TupleType(Type):
+@record(frozen=True, eq=False)
+class TupleType(Structural):
     """A tuple; with `name` and `fields` a NamedTuple (`name` is its qualified name)."""
 
     elements: tuple[Type, ...]
     name: str | None = None
     fields: tuple[str, ...] | None = None
     defaults: tuple = field(default=(), compare=False)
+
+    def _key(self):
+        return (TupleType, self.name, self.fields, *[t.mark for t in self.elements])
 
     @property
     def contained(self):
@@ -244,8 +355,8 @@ class TupleType(Type):
         return tuple(values) if self.name is None else self.python_class(*values)
 
 
-@record(frozen=True)
-class UnionType(Type):
+@record(frozen=True, eq=False)
+class UnionType(Structural):
     """One of several types; build it with `union(...)`.  Order does not count in comparisons."""
 
     options: tuple[Type, ...]
@@ -261,11 +372,8 @@ class UnionType(Type):
     def __str__(self) -> str:
         return f"Union({', '.join(map(str, self.options))})"
 
-    def __eq__(self, other):
-        return isinstance(other, UnionType) and set(self.options) == set(other.options)
-
-    def __hash__(self):
-        return hash(frozenset(self.options))
+    def _key(self):
+        return UnionType, frozenset(t.mark for t in self.options)
 
     def map(self, f):
         return union(*map(f, self.options))
@@ -393,8 +501,11 @@ class EnumType(Type):
 
 
 def optional(t: Type) -> Type:
-    """Optional[t], flat: Optional of an Optional, of None or of Any is that type itself."""
-    if isinstance(t, OptionalType) or t in (NONE, ANY):
+    """Optional[t], flat: Optional of an Optional or of None is that type itself.
+
+    Optional[Any] is a type of its own, as in PyTorch: only it may be asked whether it is None.
+    """
+    if isinstance(t, OptionalType) or t == NONE:
         return t
     if isinstance(t, UnionType):
         return t if NONE in t.options else UnionType((*t.options, NONE))
@@ -408,6 +519,8 @@ def union(*options: Type) -> Type:
         parts = t.options if isinstance(t, UnionType) else \
             (t.element, NONE) if isinstance(t, OptionalType) else (t,)
         flat += [p for p in parts if p not in flat]
+    if ANY in flat:
+        return optional(ANY) if NONE in flat else ANY
     kept = [t for t in flat if not any(u is not t and u != t and is_subtype(t, u) for u in flat)]
     if len(kept) == 1:
         return kept[0]
@@ -502,6 +615,7 @@ def without_none(t: Type) -> Type:
 
 
 def may_be_none(t: Type) -> bool:
+    """Whether a value of the type may be None."""
     return t in (NONE, ANY) or isinstance(t, OptionalType) or (
         isinstance(t, UnionType) and NONE in t.options)
 

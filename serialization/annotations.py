@@ -171,6 +171,14 @@ class ConstantReader:
         if name == "torch.device" and args and all(
                 isinstance(a, ast.Constant) and isinstance(a.value, (str, int)) for a in args):
             return self.device(":".join(str(a.value) for a in args))
+        if name == "torch.sub" and len(args) == 2:       # how the least int is written
+            return self._difference(expr, record, depth)
+        self._fail("this is no constant", expr, record)
+
+    def _difference(self, expr: ast.Call, record: str, depth: int) -> int:
+        parts = [self.read(a, T.INT, record, depth + 1) for a in expr.args]
+        if all(type(p) is int for p in parts) and -2 ** 63 <= parts[0] - parts[1] < 2 ** 63:
+            return parts[0] - parts[1]
         self._fail("this is no constant", expr, record)
 
     @staticmethod

@@ -11,11 +11,12 @@ from __future__ import annotations
 from typing import Any, Mapping
 
 from .. import types as T
-from ..building import uncollected
+from ..budgets import Budget, use
+from ..building import alone, uncollected
 from ..errors import ArchiveError, MissingOperatorError
 from ..limits import Limits
 from ..objects import ScriptObject
-from ..records import field, record
+from ..records import field, record, replace
 from . import recognise, versions
 from .code_files import CodeFiles
 from .importer import Importer
@@ -25,6 +26,15 @@ from .record_reader import DAMAGED, RecordReader
 COMPILED = "scriptlang/compiled"
 RESTORE_LIMITS = Limits(instructions=10_000_000, seconds=10, memory=4 << 30, depth=100)
 """What `__setstate__` of an archive may use where the caller does not say."""
+
+
+def restore_limits(limits: Limits | None) -> Limits:
+    """The caller's limits, with those of RESTORE_LIMITS for what has none."""
+    if limits is None:
+        return RESTORE_LIMITS
+    missing = {name: getattr(RESTORE_LIMITS, name) for name in ("instructions", "seconds", "memory")
+               if getattr(limits, name) is None}
+    return replace(limits, **missing)
 
 
 @record
@@ -43,6 +53,7 @@ class LoadedArchive:
     pending: list[PendingState] = field(default_factory=list)
     reader: Reader | None = None
 
+    @alone
     def restore(self, limits: Limits | None = None) -> None:
         """Run the `__setstate__` methods that objects of the archive need, within limits.
 
@@ -56,7 +67,7 @@ class LoadedArchive:
             method = entry.object.type.methods["__setstate__"]
             try:
                 engine("python").run(method, (entry.object, entry.state), None,
-                                     limits or RESTORE_LIMITS)
+                                     restore_limits(limits))
             except MissingOperatorError:
                 continue                             # a lacking operator does not stop the rest
             check_restored(entry.object)
@@ -111,7 +122,8 @@ class Reader(RecordReader):
 
 @uncollected
 def read_archive(source, *, extra_files: dict | None = None, check_all: bool = False,
-                 from_code: bool = False, mmap: bool | None = None) -> LoadedArchive:
+                 from_code: bool = False, mmap: bool | None = None,
+                 limits: Limits | None = None) -> LoadedArchive:
     """Read a TorchScript archive.
 
     source: a path, a binary file object (read from its position), or bytes.
@@ -119,16 +131,20 @@ def read_archive(source, *, extra_files: dict | None = None, check_all: bool = F
     check_all: verify the checksum of every record, also of tensors that are not read yet.
     from_code: what runs is compiled from code/, also where the archive keeps a compiled program.
     mmap: whether a file is mapped instead of read; None maps large files.
+    limits: what reading it and compiling its functions may use.
     Raises ArchiveError, which names the record at fault and what to do.
     """
+    budget = Budget(limits)
     try:
-        return _read(Reader(source, check_all, mmap), extra_files, from_code)
+        with use(budget, "reading"):
+            return _read(Reader(source, check_all, mmap), extra_files, from_code, budget)
     except RecursionError:
         raise ArchiveError("the archive is nested deeper than can be read", None,
                            "no model is written like this; do not use the file") from None
 
 
-def _read(reader: Reader, extra_files: dict | None, from_code: bool) -> LoadedArchive:
+def _read(reader: Reader, extra_files: dict | None, from_code: bool, budget: Budget
+          ) -> LoadedArchive:
     version = reader.version()
     storages = Storages(reader.tensor, reader.is_swapped())
     pending: list[PendingState] = []
@@ -144,7 +160,8 @@ def _read(reader: Reader, extra_files: dict | None, from_code: bool) -> LoadedAr
         return table
 
     has_code = any(name.startswith("code/") and name.endswith(".py") for name in reader.records)
-    importer: Any = Importer(CodeFiles(reader.records, reader.read), constants, version)
+    files = CodeFiles(reader.records, reader.read, budget)
+    importer: Any = Importer(files, constants, version)
     of_bytecode = not has_code and "bytecode.pkl" in reader.records
     if of_bytecode:
         from .bytecode_importer import BytecodeImporter
@@ -185,6 +202,11 @@ def _read(reader: Reader, extra_files: dict | None, from_code: bool) -> LoadedAr
             ArchiveError(f"the archive holds a {root.type.name}, which is no module", "data.pkl",
                          "save a module or a function with torch.jit.save")
     return LoadedArchive(root, version, importer, reader.extra_files(extra_files), pending, reader)
+
+
+def names_in(source) -> list[str]:
+    """The names of the records of an archive, without its top folder."""
+    return list(RecordReader(source).records)
 
 
 def write_archive(program, target, extra_files: Mapping[str, str | bytes] | None = None,

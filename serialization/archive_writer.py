@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, Iterator, Mapping
 
 import numpy as np
 
+from .. import budgets
 from .. import types as T
 from ..errors import GraphError
 from ..ir import Function, Graph, Value, clone_node
@@ -51,7 +52,13 @@ def write_archive(program: ScriptObject | Function, target,
     Raises a ScriptError for a program that cannot be kept; nothing is written then.
     """
     root = module_around(program) if isinstance(program, Function) else program
-    records = list(archive_records(root, extra_files or {}, compiled))
+    with budgets.use(budgets.of(root.type), "saving"):
+        records = list(archive_records(root, extra_files or {}, compiled))
+    write_to(target, records)
+
+
+def write_to(target, records: list[tuple[str, Any]]) -> None:
+    """Write records to a path (atomically) or a binary file object."""
     if isinstance(target, io.TextIOBase):
         raise TypeError("the file object takes text; open it in binary mode ('wb')")
     if hasattr(target, "write"):
@@ -142,7 +149,7 @@ class StorageTable:
 
     def key(self, tensor: Tensor) -> str:
         """The key of a tensor's storage."""
-        storage = tensor.storage
+        storage = tensor._storage
         if id(storage) not in self.keys:
             self.keys[id(storage)] = str(len(self.storages))
             self.storages.append(storage)
@@ -165,8 +172,9 @@ def identity(records: list[tuple[str, Any]]) -> bytes:
 def run_getstate(obj: ScriptObject) -> Any:
     """What the `__getstate__` of an object gives, run by the Python engine."""
     from ..interpreter.engine import engine
+    from .archive import RESTORE_LIMITS
 
-    return engine("python").run(obj.type.methods["__getstate__"], (obj,))
+    return engine("python").run(obj.type.methods["__getstate__"], (obj,), None, RESTORE_LIMITS)
 
 
 def classes_of_objects(root: ScriptObject) -> list[T.ClassType]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Iterable, Mapping
 
+from .. import budgets
 from .. import types as T
 from ..errors import ArchiveError
 from ..interpreter.code import Code, MalformedCode, from_tuple, to_tuple
@@ -111,6 +112,8 @@ def read_functions(tree: Any, resolve: Callable[[str], T.Type | None],
     types = TypeReader(resolve)
     for entry in entries_of(tree):
         code = _code(entry, types, functions, constant)
+        # A pickle may name the parts of one function in many others.
+        budgets.spend("graph_nodes", len(code.instructions) + len(code.register_types))
         code.is_sound = verified
         if version < versions.NEWEST:
             from .upgraders import upgraded

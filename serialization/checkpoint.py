@@ -21,9 +21,9 @@ from ..tensors import Storage, Tensor
 from . import recognise
 from .legacy import is_legacy, read_legacy
 from .materialise import Materialiser, Storages
-from .pickle_tree import GlobalRef
+from .pickle_tree import GlobalRef, StorageRef, TensorRef
 from .record_reader import DAMAGED, RecordReader, open_source
-from .unpickle import REBUILDERS, Unpickler, tuple_of_sizes
+from .unpickle import REBUILDERS, Unpickler, rebuild_tensor, tuple_of_sizes
 
 ONLY_WEIGHTS = ("in PyTorch, save the weights alone: torch.save(model.state_dict(), path); "
                 "to keep the program too, save torch.jit.script(model)")
@@ -78,6 +78,9 @@ class CheckpointUnpickler(Unpickler):
             self.fail(f"it holds an object of {full[:80]}, which only Python code could make",
                       ONLY_WEIGHTS)
 
+    def integer(self, size: int) -> None:
+        self.push(int.from_bytes(self.take(size), "little", signed=True))
+
     def reduce(self) -> None:
         more = MORE_REBUILDERS.get(getattr(self.stack[-2], "name", None))
         if more is None:
@@ -98,7 +101,27 @@ def plain_set(u: Unpickler, name: str, args: Any) -> set:
     return set(args[0])
 
 
-MORE_REBUILDERS = {"torch.Size": size, "__builtin__.set": plain_set, "builtins.set": plain_set}
+def encoded(u: Unpickler, name: str, args: Any) -> bytes:
+    """Bytes, which pickles of protocol 2 hold as a string."""
+    if type(args) is not tuple or len(args) != 2 or type(args[0]) is not str \
+            or args[1] != "latin1" or not all(c <= "\xff" for c in args[0]):
+        u.fail("bytes that are not written as pickles write them", DAMAGED)
+    return args[0].encode("latin1")
+
+
+def tensor_of_bytes(u: Unpickler, name: str, args: Any) -> TensorRef:
+    """`_rebuild_tensor_v3`: of a storage of bytes, with the element type as the last argument."""
+    if type(args) is not tuple or len(args) not in (7, 8) or type(args[0]) is not StorageRef \
+            or args[6].__class__ is not dtypes.DType:
+        u.fail("a tensor without a storage or an element type", DAMAGED)
+    memory, dtype = args[0], args[6]
+    storage = StorageRef(dtype.code, memory.key, memory.numel // dtype.itemsize, memory.location)
+    return rebuild_tensor(u, name, (storage, *args[1:6], *args[7:]))
+
+
+MORE_REBUILDERS = {"torch._utils._rebuild_tensor_v3": tensor_of_bytes,
+                   "_codecs.encode": encoded, "torch.Size": size,
+                   "__builtin__.set": plain_set, "builtins.set": plain_set}
 
 
 class Values(Materialiser):
@@ -111,7 +134,7 @@ class Values(Materialiser):
         self.fail(f"a checkpoint has no type {text[:80]!r}")
 
     def any(self, v: Any, what: str, depth: int, type: T.Type) -> Any:
-        if isinstance(v, (dtypes.DType, set, Device)):
+        if isinstance(v, (dtypes.DType, set, Device, bytes)):
             return v
         return super().any(v, what, depth, type)
 

@@ -1,7 +1,9 @@
 """The code/ of an archive as Python `ast`, file by file, parsed when a name in it is first wanted.
 
-`__torch__.vad.model.X` is `X` in `code/__torch__/vad/model.py`.  Sources are bounded before they
-are parsed; what Python's parser refuses, or is too deep for it, is an ArchiveError.
+`__torch__.vad.model.X` is `X` in `code/__torch__/vad/model.py`.  Before they are parsed, sources
+are bounded one by one, and all together by the archive's budget: their bytes, and their words and
+signs, of each of which the parser may make a node.  What Python's parser refuses, or is too deep
+for it, is an ArchiveError.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import sys
 import warnings
 from typing import Callable
 
+from ..budgets import Budget
 from ..errors import ArchiveError
 from ..records import record
 from ..source import Source, Span
@@ -25,6 +28,10 @@ SOURCE_RATIO = 40
 source takes much more memory than its text."""
 
 DAMAGED = "the code in the archive is damaged, or not written by torch.jit.save"
+SPACE = bytes(range(33))
+WORDS = bytes(c for c in range(256) if c > 127 or chr(c).isalnum() or c == ord("_"))
+WITHOUT_SIGNS = bytes(c if c in WORDS else ord(" ") for c in range(256))
+
 OCTAL_ESCAPE = re.compile(r"\\[2-3][0-7][0-7]")
 
 
@@ -61,10 +68,12 @@ class CodeFiles:
     """The sources of an archive by qualifier (`__torch__.vad.model`).
 
     read: gives the bytes of a record.  records: those of the archive, with the top folder cut off.
+    budget: what reading the archive may use.
     """
 
-    def __init__(self, records: dict[str, Record], read: Callable[[str], bytes]):
-        self.records, self.read = records, read
+    def __init__(self, records: dict[str, Record], read: Callable[[str], bytes],
+                 budget: Budget | None = None):
+        self.records, self.read, self.budget = records, read, budget or Budget()
         self.files: dict[str, CodeFile | None] = {}
         self.folders: set[str] | None = None
 
@@ -100,7 +109,10 @@ class CodeFiles:
             raise ArchiveError(f"a source of {entry.size:,} bytes, packed in "
                                f"{entry.stored_size:,}, is more than is read", record,
                                "no model is written like this; do not use the file")
+        self.budget.spend("source_bytes", entry.size, record)
         raw = bytes(self.read(record))
+        self.budget.spend("syntax_nodes", count_tokens(raw), record)
+        self.budget.look()
         try:
             text = raw.decode("utf-8").replace("\r", " ")
         except UnicodeDecodeError:
@@ -111,6 +123,17 @@ class CodeFiles:
         debug = DebugInfo(record + ".debug_pkl", self.records, self.read)
         return CodeFile(record, Source(text, record), definitions(tree, record), debug,
                         len(raw) == len(text))
+
+
+def count_tokens(raw: bytes) -> int:
+    """The words and signs of a source, those in strings, too; no fewer than its tokens."""
+    words = sum(len(raw[i:i + CHUNK].translate(WITHOUT_SIGNS).split())
+                for i in range(0, len(raw), CHUNK))
+    return words + len(raw.translate(None, WORDS + SPACE))
+
+
+CHUNK = 1 << 16
+"""Bytes that are looked at together."""
 
 
 def parse(text: str, record: str) -> ast.Module:

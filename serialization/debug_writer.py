@@ -37,7 +37,7 @@ class DebugWriter:
         pickler.shared[id(self.nothing)] = self.nothing
         strings = tuple(self.strings)
         return pickler.dump((STRING_TABLE, strings, tuple(marks)), T.TupleType((
-            T.STR, T.TupleType((T.STR,) * len(strings)), T.TupleType((MARK,) * len(marks)))))
+            T.STR, T.ListType(T.STR), T.ListType(MARK))))
 
     def mark(self, offset: int, span: Span | None) -> tuple:
         if span is None or not is_known(span) or span.end <= 0:

@@ -162,8 +162,10 @@ class Materialiser:
         if isinstance(v, tuple):
             fitting = [t for t in getattr(type, "options", ())
                        if isinstance(t, T.TupleType) and len(t.elements) == len(v)]
-            return self.typed(v, fitting[0] if len(fitting) == 1 else
-                              T.TupleType((T.ANY,) * len(v)), what, depth)
+            if len(fitting) == 1:
+                return self.typed(v, fitting[0], what, depth)
+            return self.guarded(v, T.ANY_TUPLE, what, lambda: tuple(
+                self.value(item, T.ANY, what, depth + 1) for item in v))
         if isinstance(v, TensorRef):
             return self.typed(v, T.TENSOR, what, depth)
         if isinstance(v, ObjectRef):
@@ -280,7 +282,7 @@ class Materialiser:
     def device(self, ref: DeviceRef) -> Device:
         try:
             return Device(ref.text)
-        except ValueError:
+        except RuntimeError:
             self.fail(f"{ref.text!r} is no device")
 
 

@@ -9,9 +9,10 @@ lists and dicts carry their type as a tag, since pickles do not know element typ
 from __future__ import annotations
 
 import struct
-from typing import Any, Callable
+from typing import Any, Callable, Iterable
 
 from .. import types as T
+from ..errors import LimitError
 from ..objects import Device, EnumValue, ScriptObject
 from ..ops.quantized_tensors import ChannelQuantizer, QuantizedTensor, Quantizer
 from ..tensors import Tensor
@@ -44,6 +45,9 @@ class Pickler:
         self.kept: list[Any] = []
         self.shared: dict[int, tuple] = {}
         """Tuples by id that are to be written once."""
+        self.tuples: set[int] = set()
+        self.repeated = 0
+        self.open: set[int] = set()
 
     def dump(self, value: Any, type: T.Type = T.ANY) -> bytes:
         """The whole pickle of one value."""
@@ -71,7 +75,9 @@ class Pickler:
         elif isinstance(value, tuple) and id(value) in self.shared:
             self.once(value, lambda: self.tuple(value, type))
         elif isinstance(value, tuple):
+            begin = len(self.out)
             self.tuple(value, type)
+            self.count_repeated(value, len(self.out) - begin)
         elif isinstance(value, list):
             self.once(value, lambda: self.list(value, type))
         elif isinstance(value, dict):
@@ -83,6 +89,16 @@ class Pickler:
             self.call("torch", "device", lambda: self.string(str(value)), b"\x85")
         else:
             raise TypeError(f"a {value.__class__.__name__} cannot be kept in an archive")
+
+    def count_repeated(self, value: tuple, size: int) -> None:
+        """Tuples are written where they occur, as PyTorch writes them: one that holds another
+        twice, which holds another twice, would have no end."""
+        if id(value) in self.tuples:
+            self.repeated += size
+            if self.repeated > MAX_REPEATED:
+                raise LimitError(f"tuples that occur many times take over {MAX_REPEATED:,} bytes "
+                                 "of the archive: keep them in lists, which are written once")
+        self.tuples.add(id(value))
 
     # Leaves
 
@@ -135,8 +151,12 @@ class Pickler:
 
     def once(self, value: Any, push: Callable[[], Any]) -> None:
         """`memoized` by identity: what is one object stays one object."""
+        if id(value) in self.open:
+            raise TypeError("a value that holds itself cannot be kept in an archive")
         self.kept.append(value)
+        self.open.add(id(value))
         self.memoized(("object", id(value)), push)
+        self.open.discard(id(value))
 
     def call(self, module: str, name: str, push_args: Callable[[], Any], pack: bytes) -> None:
         self.name(module, name)
@@ -146,8 +166,11 @@ class Pickler:
     # Containers
 
     def tuple(self, value: tuple, type: T.Type) -> None:
-        types = type.elements if isinstance(type, T.TupleType) \
-            and len(type.elements) == len(value) else [T.ANY] * len(value)
+        if isinstance(type, T.ListType):                 # a tuple of any length
+            types = [type.element] * len(value)
+        else:
+            types = type.elements if isinstance(type, T.TupleType) \
+                and len(type.elements) == len(value) else [T.ANY] * len(value)
         if len(value) not in SHORT_TUPLES:
             self.out += b"("
         for item, t in zip(value, types):
@@ -203,8 +226,8 @@ class Pickler:
         quantized = isinstance(t, QuantizedTensor)
         self.name("torch._utils", "_rebuild_qtensor" if quantized else "_rebuild_tensor_v2")
         self.out += b"("
-        self.memoized(("storage", id(t.storage), t.dtype.code), lambda: self.storage(t))
-        self.kept.append(t.storage)
+        self.memoized(("storage", id(t._storage), t.dtype.code), lambda: self.storage(t))
+        self.kept.append(t._storage)
         self.int(t.storage_offset())
         self.sizes(t.shape)
         self.sizes(t.stride())
@@ -234,7 +257,7 @@ class Pickler:
         self.name("torch", f"{SCALAR_TYPES[t.dtype.code]}Storage")
         self.string(self.storage_key(t))
         self.string("cpu")
-        self.int(t.storage.nbytes // t.element_size())
+        self.int(t._storage.nbytes // t.element_size())
         self.out += b"tQ"
 
     def object(self, obj: ScriptObject) -> None:
@@ -267,27 +290,40 @@ def actual_type(type: T.Type, value: Any) -> T.Type:
     return type
 
 
-def element_type(values: list) -> T.Type:
+MAX_REPEATED = 1 << 26
+"""Bytes of a pickle that tuples may take which were written before."""
+
+MOST_DEEP = 50
+"""Types inside the type of a value; deeper ones are Any, for types are read to some depth only."""
+
+
+def element_type(values: Iterable, known: dict[int, T.Type] | None = None) -> T.Type:
     """The common type of values that nothing else is known about; Any where they differ."""
-    found = {value_type(v) for v in values}
+    known = {} if known is None else known
+    found = {value_type(v, known) for v in values}
     return found.pop() if len(found) == 1 else T.ANY
 
 
-def value_type(value: Any) -> T.Type:
-    """The type of a run-time value."""
+def value_type(value: Any, known: dict[int, T.Type]) -> T.Type:
+    """The type of a run-time value.  `known`: those of containers so far, by id."""
     for cls, t in ((bool, T.BOOL), (int, T.INT), (float, T.FLOAT), (str, T.STR),
                    (complex, T.COMPLEX), (Tensor, T.TENSOR), (Device, T.DEVICE)):
         if isinstance(value, cls):
             return t
     if value is None:
         return T.NONE
-    if isinstance(value, list):
-        return T.ListType(element_type(value))
-    if isinstance(value, dict):
-        return T.DictType(element_type(list(value)), element_type(list(value.values())))
-    known = getattr(value, "type", None) or getattr(value, "__script_type__", None)
-    if isinstance(known, T.Type):
-        return known
-    if isinstance(value, tuple):
-        return T.TupleType(tuple(map(value_type, value)))
-    return T.ANY
+    own = getattr(value, "type", None) or getattr(value, "__script_type__", None)
+    if isinstance(own, T.Type):
+        return own
+    if not isinstance(value, (list, dict, tuple)):
+        return T.ANY
+    if id(value) not in known:
+        known[id(value)] = T.ANY                         # while its parts are looked at
+        if isinstance(value, list):
+            found: T.Type = T.ListType(element_type(value, known))
+        elif isinstance(value, dict):
+            found = T.DictType(element_type(value, known), element_type(value.values(), known))
+        else:
+            found = T.TupleType(tuple(value_type(v, known) for v in value))
+        known[id(value)] = found if found.depth < MOST_DEEP and found.size < 1000 else T.ANY
+    return known[id(value)]

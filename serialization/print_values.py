@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from functools import lru_cache
 from typing import Any
 
@@ -25,7 +26,8 @@ class ConstantTable:
 
     def name(self, value: Any) -> ast.expr:
         """The expression for a value of the table, which is added when it is new."""
-        key = value if isinstance(value, str) else id(value)
+        key = value if isinstance(value, str) else \
+            str(value) if isinstance(value, complex) else id(value)   # -0j equals 0j
         if key not in self.indices:
             self.indices[key] = len(self.values)
             self.values.append(value)
@@ -92,8 +94,10 @@ def constant_expr(value: Any, t: T.Type | None, spelling: Spelling) -> ast.expr:
     t = T.without_none(t) if t is not None and value is not None else t
     if isinstance(value, str):
         return ast.Constant(value) if is_plain(value) else spelling.constants.name(value)
-    if isinstance(value, bool) or value is None or isinstance(value, (float, complex)):
+    if isinstance(value, bool) or value is None or isinstance(value, float):
         return ast.Constant(value)
+    if isinstance(value, complex):
+        return ast.Constant(value) if is_exact(value) else spelling.constants.name(value)
     if isinstance(value, int):
         if value == MIN_INT:                         # PyTorch reads the digits before the sign
             return call("torch.sub", ast.Constant(MIN_INT + 1), ast.Constant(1))
@@ -124,6 +128,11 @@ def constant_expr(value: Any, t: T.Type | None, spelling: Spelling) -> ast.expr:
 def is_plain(text: str) -> bool:
     """Whether a string can stand in the code; PyTorch, too, keeps others in the table."""
     return all(" " <= c <= "~" or c in "\n\t\r" for c in text)
+
+
+def is_exact(value: complex) -> bool:
+    """Whether `1.0+2.0j`, which readers compute, is the number: a sum keeps no zero's sign."""
+    return all(part != 0 or math.copysign(1, part) > 0 for part in (value.real, value.imag))
 
 
 def list_expr(value: list, t: T.Type | None, spelling: Spelling) -> ast.expr:

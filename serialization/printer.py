@@ -25,8 +25,14 @@ DEFERRED = {"prim::fork": ("__forked_function", "fork"),
 
 def print_function(function: Function) -> str:
     """The code of a function; tensors appear as `CONSTANTS.c0`."""
-    definition = function_ast(function, function.name.rpartition(".")[2], Spelling())
-    return str(unparse(ast.Module([definition], [])))
+    return print_with_constants(function)[0]
+
+
+def print_with_constants(function: Function) -> tuple[str, list]:
+    """The code of a function, and the values of the constants that it names."""
+    spelling = Spelling()
+    definition = function_ast(function, function.name.rpartition(".")[2], spelling)
+    return str(unparse(ast.Module([definition], []))), spelling.constants.values
 
 
 def print_class(t: T.ClassType) -> str:

@@ -159,8 +159,8 @@ def same_place(a: Span | None, b: Span | None) -> bool:
     return a is b or (a.source is b.source and a.start == b.start and a.end == b.end)
 
 
-ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\f": "\\f",
-           "\v": "\\v", "\a": "\\a", "\b": "\\b"}
+ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}
+"""All escapes that PyTorch's reader knows, besides octal ones."""
 
 
 def quote(text: str) -> str:

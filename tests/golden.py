@@ -165,7 +165,7 @@ class Program:
             return parse(text)
         owner, _, method = (name or self.main).partition(".")
         compiled = self.scripted(owner)
-        return (getattr(compiled, method) if method else compiled).graph.copy()
+        return (getattr(compiled, method) if method else compiled).graph.ir.copy()
 
 
 def parse(text: str):

@@ -17,16 +17,18 @@ FOLDERS = {"scriptlang": "scriptlang", "frontend": "scriptlang.frontend",
 """Folder of the repository -> package that it is."""
 
 LAYERS = (
-    {"source", "errors", "limits", "allocations", "building", "records", "_version"},
+    {"source", "errors", "limits", "allocations", "building", "budgets", "records", "_version"},
     {"types"},
     {"schema"},
     {"ir", "irtext", "irparse"},
     {"rewrite"},
-    {"dtypes", "tensors", "objects", "printing", "stream_text", "random", "ops"},
+    {"dtypes", "tensors", "tensor_members", "layouts", "storages", "objects", "printing",
+     "stream_text", "random", "ops"},
     {"passes"},
     {"frontend", "interpreter"},
     {"serialization"},
-    {"nn", "tensor_types", "linalg", "fft", "special", "programs", "api", "grad_mode", "jit"},
+    {"nn", "tensor_types", "linalg", "fft", "special", "programs", "api", "grad_mode", "autograd",
+     "jit"},
     {"cli", "__main__"},
 )
 """From left to right.  Modules of one layer may import one another, but for FORBIDDEN."""

@@ -42,7 +42,7 @@ def test_what_cannot_be_shared_is_refused(array, error):
 def test_views_share_the_storage_and_offsets_count_elements():
     x = torch.arange(10)
     y = x[2:8:2]
-    assert y.storage is x.storage and y.storage_offset() == 2 and y.stride() == (2,)
+    assert y._storage is x._storage and y.storage_offset() == 2 and y.stride() == (2,)
     assert y.data_ptr() == x.data_ptr() + 16
     y[0] = 100
     assert x[2].item() == 100
@@ -182,7 +182,7 @@ def test_dtypes_are_single_objects():
     assert copy.deepcopy(torch.float32) is torch.float32
     assert pickle.loads(pickle.dumps(torch.bfloat16)) is torch.bfloat16
     assert dtypes.as_dtype("half") is torch.float16 and dtypes.as_dtype(6) is torch.float32
-    assert dtypes.as_dtype(np.float64) is torch.float64 and repr(torch.bool) == "scriptlang.bool"
+    assert dtypes.as_dtype(np.float64) is torch.float64 and repr(torch.bool) == "torch.bool"
     with pytest.raises(RuntimeError, match="scalar type number 99"):
         dtypes.by_code(99)
 

@@ -22,7 +22,7 @@ import sys
 from seeds import ROOT, seeds
 
 LIMITS = {"bytecode": 1 << 15, "parts": 1 << 16, "archive": 1 << 16, "pickle": 1 << 14,
-          "zip": 1 << 16, "operators": 1 << 9}
+          "zip": 1 << 16, "operators": 1 << 9, "capi": 1 << 12}
 """Target -> the largest input, in bytes."""
 
 RUN = ("bytecode", "parts", "operators")

@@ -122,6 +122,9 @@ def seeds(target: str) -> Iterator[tuple[str, bytes]]:
     if target == "operators":
         yield from operators()
         return
+    if target == "capi":
+        yield from ((f"calls-{k}", random.Random(k).randbytes(1000)) for k in range(50))
+        return
     for name, contents in archives():
         if target in ("zip", "archive"):
             yield name, contents

@@ -16,6 +16,8 @@ nb::object interned(const char* text) {
   return nb::steal(PyUnicode_InternFromString(text));
 }
 
+constexpr size_t kMostCodes = 64;  // of element types that are looked for among those met
+
 // What is looked up in the Python package, once.
 struct Names {
   nb::object tensor, storage, script_object, device, enum_value, future, by_code;
@@ -24,11 +26,11 @@ struct Names {
   nb::object instances;  // WeakValueDictionary: address of an Object -> ScriptObject
   nb::object classes;    // WeakKeyDictionary: class type -> capsule of its ClassRef
   nb::object array;      // numpy.ndarray
-  std::vector<nb::object> dtypes;  // by code, those that were met
+  nb::object dtypes[256]{};  // by code, those that were met
 
-  Member m_storage{tensor, "storage"}, m_dtype{tensor, "dtype"}, m_size{tensor, "_size"},
+  Member m_storage{tensor, "_storage"}, m_dtype{tensor, "dtype"}, m_size{tensor, "_size"},
       m_stride{tensor, "_stride"}, m_offset{tensor, "_offset"}, m_grad{tensor, "requires_grad"},
-      m_view{tensor, "_view"}, m_trace{tensor, "trace_value"};
+      m_view{tensor, "_view"}, m_trace{tensor, "_trace"};
   Member m_data{storage, "_data"}, m_owner{storage, "owner"},
       m_grown{storage, "has_grown"};
   Member m_type{script_object, "type"}, m_slots{script_object, "slots"};
@@ -43,20 +45,24 @@ struct Names {
 Names* names = nullptr;
 
 __attribute__((noinline, cold)) Names& look_up() {
+  Registry lock;  // imports let other threads come here
+  if (names) return *names;
   nb::module_ tensor = nb::module_::import_("scriptlang.tensors");
   nb::module_ objects = nb::module_::import_("scriptlang.objects");
   nb::module_ dtypes = nb::module_::import_("scriptlang.dtypes");
   nb::module_ quantized = nb::module_::import_("scriptlang.ops.quantized_tensors");
   nb::module_ weakref = nb::module_::import_("weakref");
-  names = new Names{tensor.attr("Tensor"),   tensor.attr("Storage"),  objects.attr("ScriptObject"),
-                    objects.attr("Device"),  objects.attr("EnumValue"), objects.attr("Future"),
+  Names* made = new Names{tensor.attr("Tensor"), tensor.attr("Storage"),
+                    objects.attr("ScriptObject"), objects.attr("Device"),
+                    objects.attr("EnumValue"), objects.attr("Future"),
                     dtypes.attr("by_code"),      quantized.attr("QuantizedTensor"),
                     quantized.attr("Quantizer"), quantized.attr("ChannelQuantizer"),
                     nb::module_::import_("scriptlang.types").attr("custom_class"),
                     weakref.attr("ref"), weakref.attr("WeakValueDictionary")(),
                     weakref.attr("WeakKeyDictionary")(),
-                    nb::module_::import_("numpy").attr("ndarray"), {}};
-  set_array_class(names->array);
+                    nb::module_::import_("numpy").attr("ndarray")};
+  set_array_class(made->array);
+  names = made;
   return *names;
 }
 
@@ -77,10 +83,11 @@ void set(PyObject* object, const nb::object& name, nb::handle value) {
 }
 
 nb::object dtype_of(ScalarType type) {
-  std::vector<nb::object>& met = known().dtypes;
-  if (met.size() <= size_t(type)) met.resize(size_t(type) + 1);
-  nb::object& dtype = met[size_t(type)];
-  if (!dtype.is_valid()) dtype = known().by_code(int64_t(type));
+  nb::object& dtype = known().dtypes[uint8_t(type)];
+  if (!dtype.is_valid()) {
+    nb::object found = known().by_code(int64_t(type));
+    dtype = std::move(found);
+  }
   return dtype;
 }
 
@@ -91,7 +98,7 @@ int64_t int_of(nb::handle value) {
 }
 
 ScalarType dtype_from_python(nb::handle dtype) {
-  for (size_t code = 0; code < known().dtypes.size(); ++code) {
+  for (size_t code = 0; code < kMostCodes; ++code) {
     if (known().dtypes[code].is(dtype)) return ScalarType(code);
   }
   return ScalarType(int_of(get(dtype, known().a_code)));
@@ -330,7 +337,7 @@ nb::object ToPython::storage_of(Storage* storage) {
 
 nb::object ToPython::tensor_of(const Tensor& t) {
   Names& n = known();
-  const nb::object& cls = t.quantizer() ? n.quantized_tensor : n.tensor;
+  const nb::object& cls = is_quantized(t.dtype()) ? n.quantized_tensor : n.tensor;
   nb::object made = bare(cls);
   set_tensor(made.ptr(), t);
   return made;
@@ -406,7 +413,11 @@ static nb::object python_type(const std::shared_ptr<void>& host, const std::stri
 }
 
 ClassRef class_of(nb::handle type) {
-  nb::object held = known().classes.attr("get")(type);
+  auto find = [&] { return nb::object(known().classes.attr("get")(type)); };
+  nb::object held = find();
+  if (!held.is_none()) return *static_cast<ClassRef*>(nb::cast<nb::capsule>(held).data());
+  Registry lock;
+  held = find();
   if (!held.is_none()) return *static_cast<ClassRef*>(nb::cast<nb::capsule>(held).data());
   ClassRef cls = ClassType::make(nb::cast<std::string>(nb::str(type.attr("name"))));
   if (nb::hasattr(type, "attributes")) {
@@ -421,25 +432,56 @@ ClassRef class_of(nb::handle type) {
   return cls;
 }
 
-nb::object instance_of(const Ref<Object>& object) {
+// The instance whose slots these are; made when it is not there yet.
+nb::object ToPython::instance_of(const Ref<Object>& object) {
   nb::object key = nb::steal(PyLong_FromVoidPtr(object.get()));
   nb::object found = known().instances.attr("get")(key);
   if (!found.is_none()) return found;
+  Registry lock;
+  found = known().instances.attr("get")(key);
+  if (!found.is_none()) return found;
+  if (!domain_) domain_ = DomainRef(Domain::make());
   nb::object type = python_type(object->type->host, object->type->name);
-  nb::object made = known().script_object(type, nb::cast(NativeObject{object}));
+  nb::object made = known().script_object(type, nb::cast(NativeObject{object, domain_}));
   known().instances[key] = made;
   return made;
 }
 
+void ToNative::add(const DomainRef& domain) {
+  if (!domain_) domain_ = domain;
+  else join_domains(domain_, domain);
+}
+
 Value ToNative::object(nb::handle value, int depth) {
   nb::handle slots = known().m_slots.get(value);
-  if (nb::isinstance<NativeObject>(slots)) return nb::cast<NativeObject&>(slots).object;
+  if (nb::isinstance<NativeObject>(slots)) {
+    const NativeObject& there = nb::cast<NativeObject&>(slots);
+    if (there.whole) {
+      Value found(there.object);
+      add(DomainRef(there.domain));
+      return found;
+    }
+  }
+  Adoption lock;  // one that another thread was filling is whole now, or was given up
+  return adopt(value, depth);
+}
+
+Value ToNative::adopt(nb::handle value, int depth) {
+  nb::object slots = nb::borrow(known().m_slots.get(value));
+  if (nb::isinstance<NativeObject>(slots)) {
+    const NativeObject& there = nb::cast<NativeObject&>(slots);
+    Value found(there.object);
+    add(DomainRef(there.domain));
+    return found;
+  }
+  if (!domain_) domain_ = DomainRef(Domain::make());
   ClassRef cls = class_of(known().m_type.get(value));
   Ref<Object> made = Object::make(cls);
   nb::list old = nb::cast<nb::list>(slots);
   made->slots.resize(old.size());
   // In place first: an object may hold itself.
-  value.attr("slots") = nb::cast(NativeObject{made});
+  nb::object fresh = nb::cast(NativeObject{made, domain_, false});
+  value.attr("slots") = fresh;
   known().instances[nb::steal(PyLong_FromVoidPtr(made.get()))] = value;
   try {
     for (size_t k = 0; k < old.size(); ++k) made->slots[k] = (*this)(old[k], depth + 1);
@@ -447,6 +489,7 @@ Value ToNative::object(nb::handle value, int depth) {
     value.attr("slots") = old;
     throw;
   }
+  nb::cast<NativeObject&>(fresh).whole = true;
   return made;
 }
 
@@ -475,6 +518,8 @@ Value ToNative::dict_of(nb::handle value, int depth) {
 }
 
 Value ToNative::tuple_of(nb::handle value, int depth) {
+  auto seen = seen_.find(value.ptr());
+  if (seen != seen_.end()) return seen->second;
   std::vector<Value> items;
   for (nb::handle item : nb::borrow<nb::tuple>(value)) items.push_back((*this)(item, depth + 1));
   TypeRef named;
@@ -483,7 +528,9 @@ Value ToNative::tuple_of(nb::handle value, int depth) {
     named = Type::make(TypeKind::NamedTuple, {}, nb::cast<std::string>(type.attr("name")));
     named->host = host_of(type);
   }
-  return Tuple::make(std::move(items), std::move(named));
+  Value made = Tuple::make(std::move(items), std::move(named));
+  if (Py_REFCNT(value.ptr()) > 1) seen_.emplace(value.ptr(), made);
+  return made;
 }
 
 // ---- all kinds
@@ -516,19 +563,102 @@ Value ToNative::operator()(nb::handle value, int depth) {
     future->value = (*this)(value.attr("wait")(), depth + 1);
     return future;
   }
-  if (nb::isinstance<NativeObject>(value)) return nb::cast<NativeObject&>(value).object;
+  if (nb::isinstance<NativeObject>(value)) {
+    const NativeObject& there = nb::cast<NativeObject&>(value);
+    Value found(there.object);
+    add(DomainRef(there.domain));
+    return found;
+  }
   raise(ErrorKind::TypeError, "a value of type '",
         nb::cast<std::string>(value.type().attr("__name__")),
         "' cannot be handed to the native engine");
 }
 
+// ---- results
+
+constexpr int64_t kLookEvery = 1 << 16;
+
+// Takes values from what may be converted.
+void ToPython::count(size_t values) {
+  left_ -= int64_t(values);
+  if (left_ < 0) {
+    raise(ErrorKind::LimitError, "a result has over ", most_, " values, and its limits allow no "
+          "more; for a program you trust, load it with limits=Limits(result_values=...)");
+  }
+  since_look_ += int64_t(values);
+  if (since_look_ < kLookEvery) return;
+  since_look_ = 0;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+const nb::object* ToPython::seen(const Value& value) const {
+  if (seen_.empty()) return nullptr;
+  auto found = seen_.find(value.bits());
+  return found == seen_.end() ? nullptr : &found->second;
+}
+
+void ToPython::remember(const Value& value, const nb::object& made) {
+  seen_.emplace(value.bits(), made);
+}
+
+nb::object ToPython::list_of(const Value& v, int depth) {
+  if (const nb::object* known = seen(v)) return *known;
+  const List& values = v.as_list();
+  count(values.size());
+  nb::object list = nb::steal(PyList_New(0));
+  if (!list.is_valid()) throw nb::python_error();
+  if (!values.is_alone()) remember(v, list);  // before its items: it may hold itself
+  for (const Value& item : values) {
+    if (PyList_Append(list.ptr(), (*this)(item, depth + 1).ptr()) != 0) throw nb::python_error();
+  }
+  return list;
+}
+
+nb::object ToPython::tuple_of(const Value& v, int depth) {
+  if (const nb::object* known = seen(v)) return *known;
+  const Tuple& values = v.as_tuple();
+  count(values.items.size());
+  nb::object made = nb::steal(PyTuple_New(Py_ssize_t(values.items.size())));
+  if (!made.is_valid()) throw nb::python_error();
+  Py_ssize_t at = 0;
+  for (const Value& item : values.items) {
+    PyTuple_SET_ITEM(made.ptr(), at++, (*this)(item, depth + 1).release().ptr());
+  }
+  if (values.named && values.named->host) {
+    made = python_type(values.named->host, values.named->name).attr("make")(made);
+  }
+  if (!values.is_alone()) remember(v, made);
+  return made;
+}
+
+nb::object ToPython::dict_of(const Value& v, int depth) {
+  wants_wrapping_ = true;
+  if (const nb::object* known = seen(v)) return *known;
+  count(v.as_dict().size());
+  nb::dict dict;
+  if (!v.as_dict().is_alone()) remember(v, dict);
+  const Dict::Entry* entry;
+  for (size_t cursor = 0; v.as_dict().next(&cursor, &entry);) {
+    dict[(*this)(entry->key, depth + 1)] = (*this)(entry->value, depth + 1);
+  }
+  return std::move(dict);
+}
+
+nb::object ToPython::future_of(const Value& v, int depth) {
+  const Future& future = v.as_future();
+  if (future.function) {
+    raise(ErrorKind::RuntimeError, "an awaitable that was never waited for cannot be handed to "
+          "Python");
+  }
+  if (!future.error) return known().future((*this)(future.value, depth + 1));
+  const Error& e = *future.error;
+  nb::object translate = nb::module_::import_("scriptlang.interpreter.native_engine")
+                             .attr("translate");
+  return known().future(nb::none(), translate(error_kind_name(e.kind), e.class_name, e.message));
+}
+
 nb::object ToPython::operator()(const Value& v, int depth) {
   if (depth > kMaxNesting) raise(ErrorKind::RuntimeError, "a value is nested too deeply");
-  auto items = [&](const auto& values) {
-    nb::list list;
-    for (const Value& item : values) list.append((*this)(item, depth + 1));
-    return list;
-  };
   switch (v.tag()) {
     case Tag::None: return nb::none();
     case Tag::Bool: return nb::bool_(v.as_bool());
@@ -543,42 +673,31 @@ nb::object ToPython::operator()(const Value& v, int depth) {
       std::string_view text = v.as_string();
       return nb::steal(PyUnicode_DecodeUTF8(text.data(), Py_ssize_t(text.size()), "replace"));
     }
-    case Tag::Device: return known().device(to_string(v.as_device()));
-    case Tag::Tensor: return tensor_of(v.as_tensor());
-    case Tag::List: return items(v.as_list());
-    case Tag::Tuple: {
-      nb::tuple tuple(items(v.as_tuple().items));
-      const TypeRef& named = v.as_tuple().named;
-      if (!named || !named->host) return tuple;
-      return python_type(named->host, named->name).attr("make")(tuple);
+    case Tag::Device:
+      wants_wrapping_ = true;
+      return known().device(to_string(v.as_device()));
+    case Tag::Tensor: {
+      if (const nb::object* known = seen(v)) return *known;
+      nb::object made = tensor_of(v.as_tensor());
+      bool is_shared = v.as_tensor().impl()->refs.load(std::memory_order_relaxed) > 1;
+      if (depth && is_shared) remember(v, made);
+      return made;
     }
-    case Tag::Dict: {
-      nb::dict dict;
-      const Dict::Entry* entry;
-      for (size_t cursor = 0; v.as_dict().next(&cursor, &entry);) {
-        dict[(*this)(entry->key, depth + 1)] = (*this)(entry->value, depth + 1);
-      }
-      return dict;
-    }
-    case Tag::Object: return instance_of(Ref<Object>::share(&v.as_object()));
+    case Tag::List: return list_of(v, depth);
+    case Tag::Tuple: return tuple_of(v, depth);
+    case Tag::Dict: return dict_of(v, depth);
+    case Tag::Object:
+      wants_wrapping_ = true;
+      return instance_of(Ref<Object>::share(&v.as_object()));
     case Tag::Enum: {
+      wants_wrapping_ = true;
       const Enum& e = v.as_enum();
       nb::object type = python_type(e.type->host, e.type->name);
       return known().enum_value(type, e.name, (*this)(e.value, depth + 1));
     }
-    case Tag::Future: {
-      const Future& future = v.as_future();
-      if (future.function) {
-        raise(ErrorKind::RuntimeError, "an awaitable that was never waited for cannot be handed "
-              "to Python");
-      }
-      if (!future.error) return known().future((*this)(future.value, depth + 1));
-      const Error& e = *future.error;
-      nb::object translate = nb::module_::import_("scriptlang.interpreter.native_engine")
-                                 .attr("translate");
-      return known().future(nb::none(),
-                            translate(error_kind_name(e.kind), e.class_name, e.message));
-    }
+    case Tag::Future:
+      wants_wrapping_ = true;
+      return future_of(v, depth);
     default:
       raise(ErrorKind::TypeError, "a ", tag_name(v.tag()), " cannot be handed to Python");
   }

@@ -20,7 +20,7 @@ class _Kept(Tensor):
         if not isinstance(data, Tensor):
             raise TypeError(f"cannot make a {type(self).__name__} of a {type(data).__name__}; "
                             "pass a Tensor")
-        Tensor.__init__(self, data.storage, data.dtype, data._size, data._stride, data._offset,
+        Tensor.__init__(self, data._storage, data.dtype, data._size, data._stride, data._offset,
                         requires_grad)
 
     @property
@@ -54,6 +54,8 @@ class Parameter(_Kept):
     data: a Tensor, whose memory is shared; none stands for an empty one.
     Raises TypeError for anything else, RuntimeError for integers that should have gradients.
     """
+
+    is_parameter = True
 
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True):
         if requires_grad and data is not None and getattr(data, "dtype", None) is not None \

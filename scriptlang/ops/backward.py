@@ -18,14 +18,14 @@ def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> 
            "input_dtype) -> Tensor")
 def softmax_backward(grad_output: Tensor, output: Tensor, dim: int, input_dtype: int) -> Tensor:
     product = grad_output * output
-    return (product - output * product.sum([dim], True)).to(input_dtype)
+    return (product - output * product.sum([dim], True)).to(dtype=input_dtype)
 
 
 @composite("aten::_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, "
            "ScalarType input_dtype) -> Tensor")
 def log_softmax_backward(grad_output: Tensor, output: Tensor, dim: int,
                          input_dtype: int) -> Tensor:
-    return (grad_output - output.exp() * grad_output.sum([dim], True)).to(input_dtype)
+    return (grad_output - output.exp() * grad_output.sum([dim], True)).to(dtype=input_dtype)
 
 
 @composite("aten::sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor")

@@ -251,7 +251,7 @@ def zero_(self):
 
 @primitive("aten::copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)")
 def copy_(self, src, non_blocking):
-    if src is self or src.storage is self.storage and src.dtype is self.dtype \
+    if src is self or src._storage is self._storage and src.dtype is self.dtype \
             and (src._offset, src._size) == (self._offset, self._size) and lie_alike(self, src):
         return self                                      # though elements may share memory
     check_writable(self)

@@ -31,7 +31,31 @@ def same(a: Any, b: Any) -> bool:
     """Equality of two elements; tensors by value."""
     if isinstance(a, Tensor):
         return bool(a == b)
+    if isinstance(a, (list, tuple, dict)) and isinstance(b, (list, tuple, dict)):
+        return containers_equal(a, b, set())
     return a == b
+
+
+def containers_equal(a: Any, b: Any, known: set[tuple[int, int]]) -> bool:
+    """Equality of two values.  Containers that occur many times are compared once with each other:
+    `known` are the pairs that were found equal."""
+    if (id(a), id(b)) in known:
+        return True
+    if isinstance(a, dict) and isinstance(b, dict):
+        pairs = [(v, b.get(k, MISSING)) for k, v in a.items()]
+    elif isinstance(a, list) and isinstance(b, list) or isinstance(a, tuple) \
+            and isinstance(b, tuple):
+        pairs = list(zip(a, b))
+    else:
+        return not isinstance(a, (list, tuple, dict)) and same(a, b)
+    if len(a) != len(b) or not all(containers_equal(x, y, known) for x, y in pairs):
+        return False
+    known.add((id(a), id(b)))
+    return True
+
+
+MISSING = object()
+"""Stands for an entry that is not there; equal to nothing."""
 
 
 def position(values: list, element: Any) -> int | None:

@@ -111,7 +111,7 @@ def view_as_real(self):
     if self.dtype.kind != "c":
         raise RuntimeError("view_as_real is only supported for complex tensors")
     part = dtypes.float32 if self.dtype is dtypes.complex64 else dtypes.float64
-    return Tensor(self.storage, part, [*self._size, 2], [*(2 * s for s in self._stride), 1],
+    return Tensor(self._storage, part, [*self._size, 2], [*(2 * s for s in self._stride), 1],
                   self._offset * 2)
 
 
@@ -125,7 +125,7 @@ def view_as_complex(self):
         raise RuntimeError("Tensor must have a last dimension of size 2 with stride 1")
     if any(s % 2 for s in self._stride[:-1]) or self._offset % 2:
         raise RuntimeError("Tensor must have strides and a storage offset divisible by 2")
-    return Tensor(self.storage, whole, self._size[:-1], [s // 2 for s in self._stride[:-1]],
+    return Tensor(self._storage, whole, self._size[:-1], [s // 2 for s in self._stride[:-1]],
                   self._offset // 2)
 
 
@@ -136,7 +136,7 @@ def view_as_complex(self):
 def _autocast_to_reduced_precision(self: Tensor, cuda_enabled: bool, cpu_enabled: bool,
                                    cuda_dtype: int, cpu_dtype: int) -> Tensor:
     if cpu_enabled and self.dtype == torch.float32:
-        return self.to(cpu_dtype)
+        return self.to(dtype=cpu_dtype)
     return self
 
 

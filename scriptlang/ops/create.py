@@ -44,7 +44,7 @@ def like(x: Tensor, value, dtype: DType, memory_format: int | None = None) -> Te
     check_rank(memory_format, len(size))
     order = order_of(x) if memory_format in (None, 1) else format_order(len(size), memory_format)
     base = filled([math.prod(size)], value, dtype)
-    return Tensor(base.storage, dtype, size, dense_strides(size, order), 0)
+    return Tensor(base._storage, dtype, size, dense_strides(size, order), 0)
 
 
 for _name, _value in (("zeros", 0), ("ones", 1), ("empty", 0)):
@@ -100,7 +100,7 @@ def empty_strided(size, stride, dtype):
         raise RuntimeError(f"dimensionality of sizes ({len(size)}) must match dimensionality of "
                            f"strides ({len(stride)})")
     extent = 1 + sum((n - 1) * s for n, s in zip(size, stride)) if 0 not in size else 0
-    return Tensor(filled([extent], 0, dtype).storage, dtype, check_size(size), stride, 0)
+    return Tensor(filled([extent], 0, dtype)._storage, dtype, check_size(size), stride, 0)
 
 
 def arange(start, end, step, dtype):

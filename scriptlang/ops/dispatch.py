@@ -7,6 +7,7 @@ is installed it makes the call, so that it can record it.
 from __future__ import annotations
 
 from collections import namedtuple
+from threading import get_ident
 from typing import Any, Mapping, Sequence
 
 from .. import dtypes
@@ -15,24 +16,36 @@ from ..errors import MissingOperatorError
 from ..objects import Device
 from ..schema import Argument, Schema
 from ..tensors import Tensor, as_tensor
-from . import table
+from . import options, table
 
 
 class Calls:
     """What a call looks at and leaves, of operators and of programs.
 
-    tracer: while tracing, an object whose `call(operator, args)` runs and records; else None.
+    tracer: while some thread traces, an object whose `call(operator, args)` runs and records; else
+    None.  `tracing` gives it to that thread alone.
     last: the `ir.Function` that was called last, if any was.
     """
 
-    __slots__ = ("tracer", "last")
+    __slots__ = ("tracer", "thread", "last")
 
     def __init__(self) -> None:
         self.tracer: Any = None
+        self.thread = 0
         self.last: Any = None
+
+    def trace(self, tracer: Any) -> None:
+        """Let a tracer make the calls of this thread; None: end that."""
+        self.thread, self.tracer = get_ident(), tracer
 
 
 calls = Calls()
+
+
+def tracing() -> Any:
+    """The tracer of this thread, or None."""
+    tracer = calls.tracer
+    return tracer if tracer is not None and calls.thread == get_ident() else None
 
 MISFIT = object()
 
@@ -78,7 +91,7 @@ def run(op: table.Operator, values: list) -> Any:
     """Run one overload on all its arguments, through the tracer where there is one."""
     if op.kernel is None:
         raise MissingOperatorError(f"operator {op.qualified_name} is not implemented in scriptlang")
-    tracer = calls.tracer
+    tracer = None if calls.tracer is None else tracing()
     result = (op.eager or op.kernel)(*values) if tracer is None else tracer.call(op, values)
     if type(result) is tuple and len(op.schema.returns) == len(result):
         return named_results(op)(result)
@@ -161,7 +174,16 @@ SPELLINGS = {"input": "self", "axis": "dim", "keepdims": "keepdim", "x": "self",
 
 
 def fit(value: Any, a: Argument) -> Any:
-    """The value as an argument of that type, or MISFIT."""
+    """The value as an argument of that type, or MISFIT.
+
+    Raises RuntimeError or TypeError for a device, layout or memory format that there is not.
+    """
+    if value is not None and a.text:
+        check = CHECKS.get(a.text)
+        if check is not None:
+            value = check(value)
+        elif value is True and a.name == "pin_memory":
+            options.refuse_pinning()
     result = convert(value, a.type)
     if result is MISFIT and a.size and not isinstance(value, (list, tuple)):
         element = T.without_none(a.type).element
@@ -218,14 +240,8 @@ def _int(value):
         return int(value) if isinstance(value, bool) else value
     if isinstance(value, Tensor) and value.dim() == 0 and value.dtype.kind in "iu":
         return int(value.item())
-    if isinstance(value, type) and value in PYTHON_DTYPES:
-        return PYTHON_DTYPES[value]
-    if value.__class__.__module__ == "torch" and value.__class__.__name__ == "dtype":
-        return dtypes.as_dtype(value).code
-    return MISFIT
-
-
-PYTHON_DTYPES = {float: 7, int: 4, bool: 11, complex: 10}
+    found = None if isinstance(value, str) else options.find_dtype(value)
+    return MISFIT if found is None else found.code
 
 
 def _float(value):
@@ -237,13 +253,31 @@ def _float(value):
 
 
 def _device(value):
-    if isinstance(value, str):
-        return Device(value)
-    if isinstance(value, Device):
-        return value
-    if value.__class__.__module__ == "torch" and value.__class__.__name__ == "device":
-        return Device(str(value))
+    if isinstance(value, (str, Device)) or options.is_torchs(value, "device"):
+        return options.device_argument(value)
     return MISFIT
+
+
+def _dtype(value):
+    if isinstance(value, bool) or not isinstance(value, int):
+        found = None if isinstance(value, str) else options.find_dtype(value)
+        return MISFIT if found is None else found.code
+    return value
+
+
+def _layout(value):
+    is_one = options.is_torchs(value, "layout") or isinstance(value, int)
+    return options.layout_argument(value) if is_one else MISFIT
+
+
+def _memory_format(value):
+    is_one = options.is_torchs(value, "memory_format") or isinstance(value, int)
+    return options.memory_format_argument(value) if is_one else MISFIT
+
+
+CHECKS = {f"{name}{mark}": check for mark in ("", "?") for name, check in (
+    ("ScalarType", _dtype), ("Layout", _layout), ("MemoryFormat", _memory_format))}
+"""How schemas spell what is an int in programs -> what reads it."""
 
 
 CONVERTERS = {

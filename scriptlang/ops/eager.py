@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import dtypes
 from ..tensors import Size, Tensor, as_tensor as shared_tensor
-from . import functions
+from . import functions, options
 from .dispatch import call
 
 
@@ -110,8 +110,7 @@ def creation(name: str) -> Callable:
     """A factory that also takes `requires_grad`."""
     def function(*args, requires_grad=False, **kwargs):
         made = call(f"aten::{name}", args, kwargs)
-        made.requires_grad = requires_grad
-        return made
+        return made.requires_grad_() if requires_grad else made
 
     return named(function, name)
 
@@ -120,19 +119,38 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False):
     """A new tensor of a number, nested lists, an array, or another tensor."""
     from .create import from_list
 
+    place(device)
+
     given = None if isinstance(data, (list, tuple)) else shared_tensor(data)
-    code = None if dtype is None else dtypes.as_dtype(dtype).code
+    code = None if dtype is None else chosen_dtype("tensor", dtype).code
     made = from_list(data if given is None else given, code)
-    made.requires_grad = requires_grad
-    return made
+    return made.requires_grad_() if requires_grad else made
+
+
+def place(device) -> None:
+    """Refuse devices that there are not."""
+    if device is not None:
+        options.device_argument(device)
+
+
+def chosen_dtype(function: str, dtype) -> dtypes.DType:
+    """The dtype that was given: one of ours, torch's or Python's, or its number in programs."""
+    if type(dtype) is int:
+        return dtypes.by_code(dtype)
+    found = None if isinstance(dtype, str) else options.find_dtype(dtype)
+    if found is None:
+        raise TypeError(f"{function}(): argument 'dtype' must be a dtype such as "
+                        f"scriptlang.float32, not {options.shown(dtype)}")
+    return found
 
 
 def as_tensor(data, dtype=None, device=None):
     """The tensor itself, one over the array's memory, or a new one of numbers."""
+    place(device)
     given = None if isinstance(data, (list, tuple)) else shared_tensor(data)
     if given is None:
         return tensor(data, dtype=dtype)
-    return given if dtype is None else call("aten::to", (given, dtype))
+    return given if dtype is None else call("aten::to", (given, chosen_dtype("as_tensor", dtype)))
 
 
 def result_type(*operands):
@@ -173,32 +191,6 @@ FUNCTIONS.update({name: tuple_of(name) for name in (
     "chunk", "unbind", "split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit")})
 FUNCTIONS.update({name: creation(name) for name in CREATION})
 """Functions of `scriptlang.*` that are called otherwise than the operators."""
-
-
-def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
-    return tensor(data, dtype=self.dtype if dtype is None else dtype, requires_grad=requires_grad)
-
-
-def cast_method(code: int) -> Callable:
-    return lambda self, memory_format=None: call(
-        "aten::to", (self, code, False, False, memory_format))
-
-
-CASTS = {"byte": 0, "char": 1, "short": 2, "int": 3, "long": 4, "half": 5, "float": 6, "double": 7,
-         "cfloat": 9, "cdouble": 10, "bool": 11, "bfloat16": 15}
-"""Methods that convert, and the ScalarType each converts to."""
-
-
-def type_of(self, dtype=None):
-    return f"torch.{self.dtype.name}" if dtype is None else call("aten::to", (self, dtype))
-
-
-METHODS: dict[str, Callable] = {name: FUNCTIONS[name] for name in (
-    "nonzero", "norm", "stft", "unique", "unique_consecutive", "split", "chunk", "unbind",
-    "split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit")}
-METHODS.update({name: cast_method(code) for name, code in CASTS.items()})
-METHODS.update(new_tensor=new_tensor, type=type_of)
-METHODS["storage"] = METHODS["untyped_storage"] = lambda self: self.storage
 
 
 def __getattr__(name: str) -> Any:

@@ -188,7 +188,7 @@ def check_apart(target: Tensor, other: Tensor, same: bool = True) -> None:
 
     same: whether each may share it with its own.
     """
-    if target is other and same or target.storage is not other.storage:
+    if target is other and same or target._storage is not other._storage:
         return
     if target is not other:
         if not target.numel() or not other.numel() or not is_dense(target) or not is_dense(other):

@@ -8,10 +8,9 @@ the table on first use (PEP 562).
 from __future__ import annotations
 
 import builtins
-from functools import partial
 from typing import Any, Callable
 
-from .. import dtypes as _dtypes
+from .. import dtypes as _dtypes, layouts
 from ..objects import Device as device
 from ..tensors import Tensor, from_numpy
 from . import table
@@ -19,8 +18,7 @@ from .dispatch import call
 
 NAMESPACES = ("aten", "prim")
 
-CONSTANTS = {"strided": 0, "contiguous_format": 0, "preserve_format": 1, "channels_last": 2,
-             "channels_last_3d": 3, "inf": float("inf"), "nan": float("nan"),
+CONSTANTS = {**layouts.BY_NAME, "inf": float("inf"), "nan": float("nan"),
              "pi": 3.141592653589793, "e": 2.718281828459045, "newaxis": None}
 
 
@@ -47,27 +45,3 @@ def _eager(name: str) -> Callable:
     schemas = "\n".join(op.text for op in table.overloads(name))
     function.__doc__ = f"{name}, whichever overload the arguments fit:\n\n{schemas}"
     return function
-
-
-def method(tensor: Tensor, name: str) -> Callable:
-    """`tensor.name` as a callable, where an operator of that name takes a tensor first."""
-    from . import eager
-
-    if name in eager.METHODS:
-        return partial(eager.METHODS[name], tensor)
-    for namespace in NAMESPACES:
-        qualified = f"{namespace}::{name}"
-        # Not `any`: operators that were asked for are globals here, and one is called any.
-        if builtins.any(takes_self(op.schema) for op in table.overloads(qualified)):
-            return partial(_method, qualified, tensor)
-    raise AttributeError(f"a Tensor has no attribute {name!r}")
-
-
-def takes_self(schema) -> bool:
-    """Whether an operator can be called as a method of a tensor."""
-    names = [a.name for a in schema.arguments]
-    return "self" in names or names[:1] in (["a"], ["input"])
-
-
-def _method(name: str, tensor: Tensor, *args, **kwargs):
-    return call(name, (tensor, *args), kwargs, method=True)

@@ -8,41 +8,94 @@ from __future__ import annotations
 
 import math
 import os
+import struct
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
 from ..dtypes import DType
+from ..objects import CPU, Device
+from ..tensors import Tensor, as_tensor, from_numpy
 
 DEFAULT_SEED = 67280421310721
+
+WORDS = 624
+STATE = struct.Struct(f"<QiiQ{WORDS}Q3di4xf?3x")
+"""PyTorch's state: the seed, how many words are left before new ones are made, whether it is
+seeded, the next word, all words; then what it keeps of pairs of normal numbers."""
 
 
 class Generator:
     """A Mersenne twister, with the second value of a pair of normal ones kept for the next call."""
 
-    __slots__ = ("initial_seed", "twister", "spare")
+    __slots__ = ("first_seed", "twister", "spare")
 
     def __init__(self, seed: int = DEFAULT_SEED):
         self.manual_seed(seed)
 
     def manual_seed(self, seed: int) -> Generator:
-        self.initial_seed = seed & (2 ** 64 - 1)
+        self.first_seed = seed & (2 ** 64 - 1)
         self.twister: Any = None
         self.spare: float | None = None
         return self
+
+    def initial_seed(self) -> int:
+        """The seed that it began with."""
+        return self.first_seed
+
+    @property
+    def device(self) -> Device:
+        return CPU
+
+    def get_state(self) -> Tensor:
+        """Where the stream is, in PyTorch's format (5056 bytes): torch.set_rng_state takes it."""
+        _, bits, spare = self.snapshot()
+        words, position = bits["state"]["key"], bits["state"]["pos"]
+        at, left = (0, 1) if position == WORDS else (position, WORDS - position + 1)
+        packed = STATE.pack(self.first_seed, left, 1, at, *words.tolist(), 0.0, spare or 0.0, 0.0,
+                            spare is not None, 0.0, False)
+        return from_numpy(np.frombuffer(packed, np.uint8).copy())
+
+    def set_state(self, new_state: Any) -> Generator:
+        """Go on where `get_state` was called, here or in PyTorch.
+
+        Raises TypeError for anything but a tensor of bytes, RuntimeError for what is no state.
+        """
+        given = as_tensor(new_state)
+        if given is None or given.dtype is not dtypes.uint8:
+            raise TypeError("a state is a tensor of bytes (uint8), as get_rng_state gives it")
+        packed = given._array.tobytes()
+        if len(packed) != STATE.size:
+            raise RuntimeError(f"a state has {STATE.size} bytes, not {len(packed)}")
+        seed, left, is_seeded, at, *words = STATE.unpack(packed)
+        *words, _, spare, _, has_spare, _, _ = words
+        if is_seeded != 1 or not 0 < left <= WORDS or left > 1 and at != WORDS - left + 1 \
+                or max(words) > 0xFFFFFFFF:
+            raise RuntimeError("these bytes are no state of PyTorch's generator")
+        position = WORDS if left == 1 else at
+        self.restore((seed, {"bit_generator": "MT19937", "state": {
+            "key": np.array(words, np.uint32), "pos": position}}, spare if has_spare else None))
+        return self
+
+    def snapshot(self) -> tuple:
+        """What `restore` goes back to."""
+        return self.first_seed, self.bits.state, self.spare
+
+    def restore(self, snapshot: tuple) -> None:
+        self.first_seed, self.bits.state, self.spare = snapshot
 
     @property
     def bits(self) -> Any:
         """numpy's generator of words; `numpy.random` is imported when one is first drawn."""
         if self.twister is None:
-            self.twister = np.random.RandomState(self.initial_seed & 0xFFFFFFFF)._bit_generator
+            self.twister = np.random.RandomState(self.first_seed & 0xFFFFFFFF)._bit_generator
         return self.twister
 
     def seed(self) -> int:
         """Seed from the operating system; returns the seed."""
         self.manual_seed(int.from_bytes(os.urandom(8), "little") >> 11)
-        return self.initial_seed
+        return self.first_seed
 
     def words(self, n: int) -> np.ndarray:
         """n words of 32 bits."""
@@ -168,7 +221,7 @@ class DefaultGenerator(Generator):
         state = self.native and self.native.generator_state()
         if state:
             seed, key, position, self.spare = state
-            self.initial_seed = seed
+            self.first_seed = seed
             self.bits.state = {"bit_generator": "MT19937", "state": {
                 "key": np.frombuffer(key, np.uint32), "pos": position}}
 
@@ -177,17 +230,17 @@ class DefaultGenerator(Generator):
         if self.is_ahead:
             self.is_ahead = False
             state = self.bits.state["state"]
-            self.native.set_generator_state(self.initial_seed, state["key"].tobytes(),
+            self.native.set_generator_state(self.first_seed, state["key"].tobytes(),
                                             state["pos"], self.spare)
 
     def snapshot(self) -> tuple:
         """What `restore` goes back to."""
         self.take_over()
-        return self.initial_seed, self.bits.state, self.spare
+        return self.first_seed, self.bits.state, self.spare
 
     def restore(self, snapshot: tuple) -> None:
         self.take_over()
-        self.initial_seed, self.bits.state, self.spare = snapshot
+        self.first_seed, self.bits.state, self.spare = snapshot
         self.is_ahead = True
 
 

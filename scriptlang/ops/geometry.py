@@ -68,14 +68,13 @@ def is_set_to(x: Tensor, y: Tensor) -> bool:
 
 @primitive("aten::set_.source_Tensor(Tensor(a!) self, Tensor source) -> Tensor(a!)")
 def set_source(self, source):
-    self.storage, self.dtype = source.storage, source.dtype
+    self._storage, self.dtype = source._storage, source.dtype
     return become(self, source)
 
 
 @primitive("aten::requires_grad_(Tensor(a!) self, bool requires_grad=True) -> Tensor(a!)")
 def requires_grad_(self, requires_grad):
-    self.requires_grad = requires_grad
-    return self
+    return self.requires_grad_(requires_grad)
 
 
 @primitive("aten::resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None)"
@@ -87,7 +86,7 @@ def resize_(self, size, memory_format):
     if any(n < 0 for n in size):
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: {size}")
     need = self._offset + int(np.prod(size, dtype=np.int64))
-    self.storage.grow(need * self.dtype.itemsize)
+    self._storage.grow(need * self.dtype.itemsize)
     check_rank(memory_format, len(size))
     strides = dense_strides(size, format_order(len(size), memory_format))
     return become(self, self._as_view(size, strides, self._offset))

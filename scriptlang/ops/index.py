@@ -383,7 +383,7 @@ def fill_diagonal_(self, value, wrap):
         every = -(-self.numel() // (width + 1))
         starts.append((self._offset + stride[0] * (width + 1), every - min(size)))
     for start, count in starts:
-        Tensor(self.storage, self.dtype, (count,), (step,), start)._array[...] = array_of(
+        Tensor(self._storage, self.dtype, (count,), (step,), start)._array[...] = array_of(
             value, self.dtype)
     return self
 

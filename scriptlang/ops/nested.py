@@ -25,7 +25,7 @@ class NestedTensor(Tensor):
         """Over a copy of an array, with what lies behind the lengths set to zero."""
         padded = np.ascontiguousarray(padded[:, :max(lengths, default=0)])
         plain = Tensor._wrap(padded * inside(padded.shape[1], lengths)[..., None])
-        made = cls(plain.storage, plain.dtype, plain._size, plain._stride, plain._offset)
+        made = cls(plain._storage, plain.dtype, plain._size, plain._stride, plain._offset)
         made.lengths = list(lengths)
         return made
 

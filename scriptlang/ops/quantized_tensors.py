@@ -80,10 +80,10 @@ class QuantizedTensor(Tensor):
     @property
     def codes(self) -> Tensor:
         """The integers, as a tensor over the same memory."""
-        return Tensor(self.storage, CODES[self.dtype], self._size, self._stride, self._offset)
+        return Tensor(self._storage, CODES[self.dtype], self._size, self._stride, self._offset)
 
     def _as_view(self, size, stride, offset: int) -> QuantizedTensor:
-        return QuantizedTensor(self.storage, self.dtype, size, stride, offset, self.quantizer)
+        return QuantizedTensor(self._storage, self.dtype, size, stride, offset, self.quantizer)
 
     def with_codes(self, codes: Tensor) -> QuantizedTensor:
         """A tensor of these codes, quantized as this one."""
@@ -108,7 +108,7 @@ class QuantizedTensor(Tensor):
         return (codes.astype(wide) - zero).astype(np.float32) * scale
 
     def __reduce__(self):
-        return QuantizedTensor, (self.storage, self.dtype, self._size, self._stride, self._offset,
+        return QuantizedTensor, (self._storage, self.dtype, self._size, self._stride, self._offset,
                                  self.quantizer, self.requires_grad)
 
     def __repr__(self) -> str:
@@ -119,7 +119,7 @@ class QuantizedTensor(Tensor):
 
 def of_codes(codes: Tensor, dtype: DType, quantizer) -> QuantizedTensor:
     """A quantized tensor over the memory of its codes."""
-    return QuantizedTensor(codes.storage, dtype, codes._size, codes._stride, codes._offset,
+    return QuantizedTensor(codes._storage, dtype, codes._size, codes._stride, codes._offset,
                            quantizer)
 
 

@@ -344,6 +344,6 @@ declare("aten::manual_seed(int seed) -> ()", lambda seed: manual_seed(seed) and 
 declare("aten::manual_seed.generator(Generator(a!) self, int seed) -> Generator(a!)",
         lambda self, seed: self.manual_seed(seed), "primitive")
 declare("aten::seed(Generator(a!) self) -> int", lambda self: self.seed(), "primitive")
-declare("aten::initial_seed(Generator self) -> int", lambda self: self.initial_seed, "primitive")
+declare("aten::initial_seed(Generator self) -> int", lambda self: self.first_seed, "primitive")
 declare("aten::Generator(*, Device? device=None, int? seed=None) -> Generator",
         lambda device, seed: Generator(DEFAULT_SEED if seed is None else seed), "primitive")

@@ -231,21 +231,22 @@ def complex_text(x: complex) -> str:
     return f"{float_text(x.real)}{sign}{imaginary}j"
 
 
-def value_text(value: Any) -> str:
-    """A value as `str` and `format` write it in programs; strings inside containers stay bare."""
+MAX_NESTING = 200
+
+
+def value_text(value: Any, inside: tuple[int, ...] = ()) -> str:
+    """A value as `str` and `format` write it in programs; strings inside containers stay bare.
+
+    inside: the ids of the containers that it is in; one inside itself is written "[...]".
+    """
     if isinstance(value, (bool, int, str)) or value is None:
         return str(value)
     if isinstance(value, float):
         return float_text(value)
     if isinstance(value, complex):
         return complex_text(value)
-    if isinstance(value, list):
-        return f"[{joined(', ', map(value_text, value))}]"
-    if isinstance(value, dict):
-        inside = joined(", ", (f"{value_text(k)}: {value_text(v)}" for k, v in value.items()))
-        return "{" + inside + "}"
-    if isinstance(value, tuple):
-        return tuple_text(value)
+    if isinstance(value, (list, dict, tuple)):
+        return container_text(value, inside)
     if isinstance(value, EnumValue):
         return f"Enum<{value.type.name.rpartition('.')[2]}.{value.name}>"
     if isinstance(value, ScriptObject):
@@ -256,10 +257,20 @@ def value_text(value: Any) -> str:
     return str(value) if isinstance(value, Device) else repr(value)
 
 
-def tuple_text(value: tuple) -> str:
-    """A tuple; the names of a named one are not written, as in PyTorch."""
-    inside = joined(", ", map(value_text, value))
-    return f"({inside},)" if len(value) == 1 else f"({inside})"
+def container_text(value: list | dict | tuple, inside: tuple[int, ...]) -> str:
+    """A list, dict or tuple; the names of a named tuple are not written, as in PyTorch."""
+    if id(value) in inside:
+        return "[...]" if isinstance(value, list) else "{...}"
+    if len(inside) > MAX_NESTING:
+        raise RuntimeError("a value is nested too deeply to print")
+    here = (*inside, id(value))
+    if isinstance(value, dict):
+        return "{" + joined(", ", (f"{value_text(k, here)}: {value_text(v, here)}"
+                                   for k, v in value.items())) + "}"
+    parts = joined(", ", (value_text(v, here) for v in value))
+    if isinstance(value, list):
+        return f"[{parts}]"
+    return f"({parts},)" if len(value) == 1 else f"({parts})"
 
 
 declare("aten::str(t elem) -> str", value_text, "primitive")

@@ -70,7 +70,7 @@ def view_dtype(self, dtype):
 
     target = by_code(dtype)
     if target.itemsize == self.dtype.itemsize:
-        return Tensor(self.storage, target, self._size, self._stride, self._offset)
+        return Tensor(self._storage, target, self._size, self._stride, self._offset)
     if not self._size or self._stride[-1] != 1:
         raise RuntimeError("self.stride(-1) must be 1 to view a tensor with another element size")
     ratio = self.dtype.itemsize / target.itemsize
@@ -82,7 +82,7 @@ def view_dtype(self, dtype):
         return int(n * ratio)
 
     strides = [scale(s) for s in self._stride[:-1]] + [1]
-    return Tensor(self.storage, target, [*self._size[:-1], scale(self._size[-1])], strides,
+    return Tensor(self._storage, target, [*self._size[:-1], scale(self._size[-1])], strides,
                   scale(self._offset))
 
 
@@ -425,11 +425,11 @@ def as_strided(self, size, stride, storage_offset):
         raise RuntimeError("as_strided: sizes, strides and offset must not be negative, got "
                            f"{list(size)}, {list(stride)}, {offset}")
     last = offset + sum((n - 1) * s for n, s in zip(size, stride))
-    if 0 not in size and (last + 1) * self.dtype.itemsize > self.storage.nbytes:
+    if 0 not in size and (last + 1) * self.dtype.itemsize > self._storage.nbytes:
         raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage "
                            f"offset {offset}, and itemsize {self.dtype.itemsize} requiring a "
                            f"storage size of {(last + 1) * self.dtype.itemsize} are out of bounds "
-                           f"for storage of size {self.storage.nbytes}")
+                           f"for storage of size {self._storage.nbytes}")
     return self._as_view(size, stride, offset)
 
 

@@ -96,7 +96,14 @@ def has_side_effects(node: Node) -> bool:
     """Whether the node, or one inside it, does more than give outputs and write to memory."""
     if node.blocks:
         return any(has_side_effects(n) for block in node.blocks for n in block.nodes)
-    return node.kind in EFFECTS or is_random(node) or is_opaque(node)
+    return node.kind in EFFECTS or is_random(node) or is_opaque(node) or gives_nothing(node)
+
+
+def gives_nothing(node: Node) -> bool:
+    """Whether an operator has no results and writes nothing: what it runs for is not seen here."""
+    schema = node.schema
+    return schema is not None and not schema.returns and not schema.is_mutable \
+        and not schema.is_varret
 
 
 def is_random(node: Node) -> bool:

@@ -129,7 +129,7 @@ def is_float_constant(v: Value) -> bool:
 def memory(tensor: Tensor | None) -> tuple | None:
     """Where the elements of a tensor lie."""
     return None if tensor is None else (
-        id(tensor.storage), tensor._offset, tuple(tensor._size), tuple(tensor._stride),
+        id(tensor._storage), tensor._offset, tuple(tensor._size), tuple(tensor._stride),
         tensor.dtype)
 
 

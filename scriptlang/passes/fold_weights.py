@@ -38,7 +38,7 @@ class Budget:
     """
 
     def __init__(self, weights: Iterable[Tensor]):
-        memory = {id(t.storage): t.storage.nbytes for t in weights}
+        memory = {id(t._storage): t._storage.nbytes for t in weights}
         self.bytes = max(SMALL, 2 * sum(memory.values()))
         self.reading = READINGS * self.bytes
 
@@ -99,7 +99,7 @@ def run(graph: Graph) -> bool:
 
 def alone(value: Tensor) -> Tensor:
     """The tensor as it lies; a copy of it where it keeps more memory than its own."""
-    return value if value.storage.nbytes <= size_of(value) else value.clone()
+    return value if value._storage.nbytes <= size_of(value) else value.clone()
 
 
 def constants_of(v: Value, known: dict[Value, Tensor], analysis: AliasAnalysis) -> list:

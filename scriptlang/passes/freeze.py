@@ -166,7 +166,7 @@ class Reading(AliasAnalysis):
 
     def place(self, value: Any) -> Locations:
         """The location of an attribute's value; one for all values with the same memory."""
-        key = id(value.storage) if isinstance(value, Tensor) else id(value)
+        key = id(value._storage) if isinstance(value, Tensor) else id(value)
         if key not in self.places:
             self.places[key] = place = self.new(PLACES.get(type(value), "other"))
             if is_foldable(value) and isinstance(value, (list, tuple)):
@@ -181,7 +181,7 @@ class Reading(AliasAnalysis):
         if self.hands_objects_on or isinstance(value, (list, tuple)) and any(
                 self.writes_to(part) for part in value if not isinstance(part, SCALARS)):
             return True
-        place = self.places.get(id(value.storage) if isinstance(value, Tensor) else id(value), 0)
+        place = self.places.get(id(value._storage) if isinstance(value, Tensor) else id(value), 0)
         return bool(self.seen(place) & self.written)
 
     def replace(self, node: Node, value: Any) -> bool:

@@ -3,12 +3,17 @@
     %3 : Tensor = prim::CallMethod[name="forward"](%l, %x)    ->    the nodes of forward
 
 Nodes that come from a body remember the call in `callers`, so that errors show the script stack.  A
-call inside the body of the function it calls (recursion) stays, and so does a call of an interface,
-and every call once the graph holds MAX_NODES nodes.
+call of a function that may reach itself stays, and so does a call of an interface, a call inside
+MAX_DEPTH others, and every call once the graph holds MAX_NODES nodes.  How many nodes a function
+has with all calls replaced is known before any is (`inlined_size`): what a budget does not allow
+is refused at once, however few lines call each other twice.
 """
 
 from __future__ import annotations
 
+from typing import Iterator
+
+from .. import budgets
 from .. import types as T
 from ..ir import Block, Function, Graph, Node, Value, clone_node
 
@@ -17,9 +22,52 @@ CALLS = ("prim::CallFunction", "prim::CallMethod")
 MAX_NODES = 200_000
 """Size at which a graph stops growing."""
 
+MAX_DEPTH = 200
+"""Calls inside calls, each of whose nodes names them all."""
+
 
 def run(graph: Graph) -> bool:
-    return _Inliner(graph).block(graph.block, ())
+    own, calls = measured(graph)
+    if not calls:
+        return False
+    inlined = own + sum(inlined_size(f) for f in calls if may_inline(f))
+    budget = budgets.current()
+    if budget is not None:
+        budget.allow("graph_nodes", inlined - own)
+    added = put_in(graph, own)
+    budgets.spend("graph_nodes", added or 0)
+    return added is not None
+
+
+def measured(graph: Graph) -> tuple[int, list[Function]]:
+    """How many nodes a graph has, and the functions that it calls, each time one."""
+    count, calls = 0, []
+    for node in graph.walk():
+        count += 1
+        if node.kind in CALLS:
+            function = callee(node)
+            if function is not None:
+                calls.append(function)
+    return count, calls
+
+
+def put_in(graph: Graph, size: int) -> int | None:
+    """Replace the calls in a graph of `size` nodes; how many nodes came, None where no call was."""
+    added, changed = 0, False
+    pending = [*graph.block.nodes][::-1]
+    while pending:
+        node = pending.pop()
+        for inner in reversed(node.blocks):
+            pending += [*inner.nodes][::-1]
+        function = callee(node) if node.kind in CALLS else None
+        if function is None or size + added > MAX_NODES or len(node.callers) >= MAX_DEPTH \
+                or not may_inline(function):
+            continue
+        copied = splice(node, function)
+        added, changed = added + len(copied), True
+        pending += reversed(copied)
+        budgets.look()
+    return added if changed else None
 
 
 def callee(node: Node) -> Function | None:
@@ -33,31 +81,9 @@ def callee(node: Node) -> Function | None:
     return function if isinstance(function, Function) else None
 
 
-class _Inliner:
-    def __init__(self, graph: Graph):
-        self.graph = graph
-        self.size = sum(1 for _ in graph.walk())
-
-    def block(self, block: Block, active: tuple[Function, ...]) -> bool:
-        """Inline every call in a block; `active` are the functions whose bodies this is part of."""
-        changed = False
-        for node in list(block.nodes):
-            changed |= self.node(node, active)
-        return changed
-
-    def node(self, node: Node, active: tuple[Function, ...]) -> bool:
-        changed = False
-        for inner in node.blocks:
-            changed |= self.block(inner, active)
-        function = callee(node)
-        if function is None or function in active or function.is_defining or not has_body(function):
-            return changed
-        if self.size > MAX_NODES or calls_itself(function):
-            return changed
-        for copied in splice(node, function):
-            self.node(copied, (*active, function))
-            self.size += 1
-        return True
+def may_inline(function: Function) -> bool:
+    """Whether calls of a function are replaced: it has a body, and is not recursive."""
+    return not function.is_defining and has_body(function) and not calls_itself(function)
 
 
 def has_body(function: Function) -> bool:
@@ -66,46 +92,76 @@ def has_body(function: Function) -> bool:
 
 def calls_itself(function: Function) -> bool:
     """Whether the function is recursive: it stays a call, wherever it is called from."""
-    known = function.attributes.get(RECURSIVE)
-    if known is None:
-        reached: dict[Function, list[Function]] = {}
-        pending = [function]
-        while pending:
-            caller = pending.pop()
-            if caller not in reached:
-                reached[caller] = callees(caller)
-                pending += reached[caller]
-        known = function in {f for called in reached.values() for f in called}
-        if not known:
-            settle(reached)
-        function.attributes[RECURSIVE] = known
-    return known
+    if RECURSIVE not in function.attributes:
+        settle(function)
+    return function.attributes[RECURSIVE]
 
 
-RECURSIVE = "recursive"
-"""Attribute of a Function: whether it may call itself."""
+def inlined_size(function: Function) -> int:
+    """How many nodes a function that is not recursive has with its calls replaced."""
+    calls_itself(function)
+    return function.attributes[SIZE]
 
 
-def callees(function: Function) -> list[Function]:
-    """The functions with a body that a function calls, but for those known not to be recursive.
+RECURSIVE, SIZE = "recursive", "inlined_size"
+"""Attributes of a Function: whether it may call itself, and its `inlined_size`."""
 
-    What those reach cannot call a caller of theirs: they would be in its cycle.
+
+def settle(function: Function) -> None:
+    """Find RECURSIVE and SIZE of a function and of all that it may reach.
+
+    Functions that reach each other are found as Tarjan's algorithm does: `low` is the first of
+    those on the way here that one can get back to.
     """
-    found = [callee(node) for node in function.graph.walk() if node.kind in CALLS]
-    return [f for f in found if f is not None and not f.is_defining and has_body(f)
-            and f.attributes.get(RECURSIVE) is not False]
+    number: dict[Function, int] = {}
+    low: dict[Function, int] = {}
+    sizes: dict[Function, tuple[int, list[Function]]] = {}
+    way: list[Function] = []
+    open_: set[Function] = set()
+    pending: list[tuple[Function, Iterator[Function]]] = []
+
+    def enter(f: Function) -> None:
+        number[f] = low[f] = len(number)
+        sizes[f] = own, calls = measured(f.graph)
+        way.append(f)
+        open_.add(f)
+        pending.append((f, iter(dict.fromkeys(calls))))
+        budgets.look()
+
+    enter(function)
+    while pending:
+        f, called = pending[-1]
+        for g in called:
+            if g.is_defining or not has_body(g) or RECURSIVE in g.attributes:
+                continue
+            if g not in low:
+                enter(g)
+                break
+            if g in open_:
+                low[f] = min(low[f], number[g])
+        else:
+            pending.pop()
+            if pending:
+                low[pending[-1][0]] = min(low[pending[-1][0]], low[f])
+            if low[f] == number[f]:
+                close(f, way, open_, sizes)
 
 
-def settle(reached: dict[Function, list[Function]]) -> None:
-    """Mark as not recursive what calls only functions that are not, from the leaves up."""
-    pending = dict(reached)
-    while True:
-        leaves = [f for f, called in pending.items() if all(c not in pending for c in called)]
-        if not leaves:
-            return
-        for f in leaves:
-            f.attributes[RECURSIVE] = False
-            del pending[f]
+def close(f: Function, way: list[Function], open_: set[Function],
+          sizes: dict[Function, tuple[int, list[Function]]]) -> None:
+    """Take the functions that reach each other, `f` and those behind it, off the way."""
+    circle = [way.pop()]
+    while circle[-1] is not f:
+        circle.append(way.pop())
+    open_.difference_update(circle)
+    for g in circle:
+        own, calls = sizes[g]
+        g.attributes[RECURSIVE] = len(circle) > 1 or g in calls
+        g.attributes[SIZE] = own
+    if not f.attributes[RECURSIVE]:
+        own, calls = sizes[f]
+        f.attributes[SIZE] = own + sum(
+            g.attributes[SIZE] for g in calls if g.attributes.get(RECURSIVE) is False)
 
 
 def splice(call: Node, function: Function) -> list[Node]:

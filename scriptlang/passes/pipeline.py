@@ -9,6 +9,7 @@ import os
 from itertools import chain
 from typing import Callable, NamedTuple
 
+from .. import budgets
 from ..errors import GraphError
 from ..ir import Graph, verify
 from . import (autocast, constant_pooling, constant_propagation, context_managers, cse, dce,
@@ -59,6 +60,7 @@ MAX_ROUNDS = 8
 
 def optimize(graph: Graph) -> None:
     """Improve a graph in place, keeping what it computes and every effect."""
+    budgets.spend("graph_nodes", sum(1 for _ in graph.walk()))
     for step in ONCE_BEFORE:
         apply(step, graph)
     with shared_analysis(graph) as drop_analysis:
@@ -82,6 +84,7 @@ def run(graph: Graph) -> bool:
 
 def apply(step: Step, graph: Graph) -> bool:
     """Run one pass; verify the graph where that is asked for."""
+    budgets.look()
     changed = step.run(graph)
     if os.environ.get("SCRIPTLANG_VERIFY") == "1":
         try:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Iterable
 
-from ..building import uncollected
+from .. import budgets
+from ..building import alone, uncollected
 from .module import ScriptModule
 from ..objects import ScriptObject
 from ..passes import freeze as pass_
@@ -12,6 +13,7 @@ from ..passes import optimize as speed
 
 
 @uncollected
+@alone
 def freeze(mod: ScriptModule, preserved_attrs: list[str] | None = None,
            optimize_numerics: bool = True) -> ScriptModule:
     """A copy of a module in eval mode, with its attributes folded into `forward`.
@@ -27,7 +29,8 @@ def freeze(mod: ScriptModule, preserved_attrs: list[str] | None = None,
         raise RuntimeError("Freezing is currently only implemented for modules in eval mode. "
                            "Please call .eval() on your module before freezing.")
     methods, attributes = _sorted(obj, preserved_attrs or ())
-    frozen = pass_.freeze(obj, methods, attributes)
+    with budgets.use(budgets.of(obj.type), "freezing"):
+        frozen = pass_.freeze(obj, methods, attributes)
     return ScriptModule(frozen, mod._engine_, mod._limits_)
 
 
@@ -51,6 +54,7 @@ def _sorted(obj: ScriptObject, names: Iterable[str]) -> tuple[list[str], list[st
     return methods, attributes
 
 
+@alone
 def optimize_for_inference(mod: ScriptModule, other_methods: list[str] | None = None
                            ) -> ScriptModule:
     """The module in eval mode, frozen unless it is already, and made fast (see optimize)."""
@@ -59,5 +63,6 @@ def optimize_for_inference(mod: ScriptModule, other_methods: list[str] | None = 
                            "scriptlang.script or scriptlang.trace to script your 'nn.Module'.")
     is_frozen = mod._object_.type.slot("training") is None
     frozen = mod if is_frozen else freeze(mod.eval(), other_methods)
-    speed.optimize_all(frozen._type.methods.values())
+    with budgets.use(budgets.of(frozen._type), "optimizing"):
+        speed.optimize_all(frozen._type.methods.values())
     return frozen

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from ..building import alone
 from .. import types as T
-from ..errors import ScriptError
+from ..errors import LimitError, ScriptError
 from ..interpreter import engine as engines
 from ..ir import Function
+from ..limits import Limits
 
 
 @dataclass
@@ -60,11 +62,15 @@ class Report:
         return "\n".join(lines)
 
 
-def inspect_archive(source) -> Report:
-    """Load an archive, compile every public method, and count what is in it."""
+@alone
+def inspect_archive(source, limits: Limits | None = None) -> Report:
+    """Load an archive, compile every public method, and count what is in it.
+
+    Raises LimitError where that needs more than `limits` allow.
+    """
     from ..serialization.archive import read_archive
 
-    archive = read_archive(source)
+    archive = read_archive(source, limits=limits)
     root = archive.root
     report = Report(root.type.name, str(archive.version))
     count_parameters(root, report)
@@ -73,6 +79,8 @@ def inspect_archive(source) -> Report:
     for function in root.type.methods.values():
         try:
             counts = engines.operators_of(function)
+        except LimitError:
+            raise                                        # the others would only take longer
         except ScriptError as e:
             report.errors.append(e)
             continue

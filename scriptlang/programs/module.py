@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Generic, Iterator, ParamSpec, TypeVar
 
+from .. import budgets
 from .. import types as T
-from ..ir import Function, Graph
+from ..building import alone, lock
+from ..errors import LimitError
+from ..ir import Function
 from ..interpreter.calls import Caller
 from ..interpreter.engine import Engine, engine as engine_named
 from ..limits import Limits
+from .graph_view import ConstMap, DebugState, GraphView
+from .module_hooks import REFUSED, ModuleHooks
 from .module_state import ModuleState
 from ..objects import EnumValue, ScriptObject
 from ..ops import dispatch
@@ -44,8 +49,9 @@ class ScriptFunction(Caller, Generic[P, R]):
         return self._engine
 
     def _call_(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        if dispatch.calls.tracer is not None:
-            return dispatch.calls.tracer.call_function(self._function, args, kwargs, self._run)
+        tracer = dispatch.tracing()
+        if tracer is not None:
+            return tracer.call_function(self._function, args, kwargs, self._run)
         result = self._run(*args, **kwargs)
         self._enter_(direct_way(self._function, self.engine, self._limits), self._function)
         return result
@@ -75,31 +81,73 @@ class ScriptFunction(Caller, Generic[P, R]):
         return replace(self._function.schema, name=self.__name__)
 
     @property
-    def graph(self) -> Graph:
+    def graph(self) -> GraphView:
         """The graph as compiled, before optimisation."""
-        return self._function.graph
+        return GraphView(self._function.graph)
 
     @property
-    def inlined_graph(self) -> Graph:
+    @alone
+    def inlined_graph(self) -> GraphView:
         """The graph with every call of a known function replaced by its body."""
         from ..passes import inline
 
-        graph = self.graph.copy()
-        inline.run(graph)
-        return graph
+        with budgets.use(self._function.budget, self._function.name):
+            graph = self._function.graph.copy()
+            inline.run(graph)
+        return GraphView(graph)
+
+    def graph_for(self, *args, **kwargs) -> GraphView:
+        """Call the function; the graph that was run, optimised."""
+        self(*args, **kwargs)
+        return self._optimized()
+
+    def get_debug_state(self) -> DebugState:
+        """What the engine made of the function: its optimised graph."""
+        return DebugState(self._optimized())
+
+    @alone
+    def _optimized(self) -> GraphView:
+        from ..passes.pipeline import optimize
+
+        with budgets.use(self._function.budget, self._function.name):
+            graph = self._function.graph.copy()
+            optimize(graph)
+        return GraphView(graph)
 
     @property
+    @alone
+    def code_with_constants(self) -> tuple[str, ConstMap]:
+        """The code, and the constants that it names as CONSTANTS.c0 and so on."""
+        from ..serialization.printer import print_with_constants
+
+        with budgets.use(self._function.budget, self._function.name):
+            code, constants = print_with_constants(self._function)
+        return code, ConstMap(constants)
+
+    @property
+    @alone
     def code(self) -> str:
         """The program as an archive holds it."""
         from ..serialization.printer import print_function
 
-        return print_function(self._function)
+        with budgets.use(self._function.budget, self._function.name):
+            return print_function(self._function)
 
     def save(self, target, _extra_files: dict | None = None) -> None:
         """Write an archive with this function as its only content (see scriptlang.save)."""
         from ..api import save
 
         save(self, target, _extra_files)
+
+    def save_to_buffer(self, _extra_files: dict | None = None) -> bytes:
+        """The bytes of what `save` writes."""
+        return saved(self, _extra_files)
+
+    def _set_ignore_amp(self, ignore: bool) -> None:
+        """Accepted; autocast is what programs themselves ask for."""
+
+    def _debug_flush_compilation_cache(self) -> None:
+        """Accepted; what was made of a function stays as long as the function."""
 
     def __copy__(self) -> ScriptFunction:
         return self
@@ -126,9 +174,9 @@ class ScriptMethod(ScriptFunction):
             self._enter_(direct_way(function, engine, limits), function, state["_raw_"])
 
     def _call_(self, *args, **kwargs):
-        if dispatch.calls.tracer is not None:
-            return dispatch.calls.tracer.call_method(self.owner._object_, self._function, args,
-                                                     kwargs, self._run)
+        tracer = dispatch.tracing()
+        if tracer is not None:
+            return tracer.call_method(self.owner._object_, self._function, args, kwargs, self._run)
         result = self._run(*args, **kwargs)
         self._enter_(direct_way(self._function, self.engine, self._limits), self._function,
                      self.owner._object_)
@@ -152,8 +200,10 @@ class ScriptObjectFacade:
         """The object.  What its archive has to run (`__setstate__`) runs when this is first asked
         for, so that loading runs nothing; until it has run without an error, it runs again."""
         if self._restore_ is not None:
-            self._restore_(self._limits_)
-            self.__dict__["_restore_"] = None
+            with lock:
+                if self._restore_ is not None:
+                    self._restore_(self._limits_)
+                    self.__dict__["_restore_"] = None
         return self._raw_
 
     @property
@@ -178,9 +228,13 @@ class ScriptObjectFacade:
         value = self._object_.get(name)
         if isinstance(self._type.attribute(name).type, T.ClassType):
             known = self._facades_.get(name)
-            if known is None or known._object_ is not value:
-                known = self._facades_[name] = wrap(value, self._engine_, self._limits_)
-            return known
+            if known is not None and known._object_ is value:
+                return known
+            with lock:
+                known = self._facades_.get(name)
+                if known is None or known._object_ is not value:
+                    known = self._facades_[name] = wrap(value, self._engine_, self._limits_)
+                return known
         return wrap(value, self._engine_, self._limits_)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -218,7 +272,7 @@ for _name in ("__add__", "__sub__", "__mul__", "__truediv__", "__floordiv__", "_
     setattr(ScriptObjectFacade, _name, _operator(_name))
 
 
-class ScriptModule(Caller, ModuleState, ScriptObjectFacade):
+class ScriptModule(Caller, ModuleState, ModuleHooks, ScriptObjectFacade):
     """A loaded or compiled module.  Calling it calls `forward`; hooks of the program run around it.
 
     Attributes that the program has are checked when they are set; others are plain Python ones.
@@ -235,12 +289,20 @@ class ScriptModule(Caller, ModuleState, ScriptObjectFacade):
         return object.__getattribute__(self, name)
 
     def _call_(self, *args, **kwargs):
+        if self._is_hooked():
+            from ..nn.modules.hooks import HookedModule
+
+            return HookedModule._call_hooked(self, self._call_program, args, kwargs)
+        return self._call_program(*args, **kwargs)
+
+    def _call_program(self, *args, **kwargs):
         cls, forward = self._type, self._type.methods.get("forward")
-        is_traced = dispatch.calls.tracer is not None
+        is_traced = dispatch.tracing() is not None
         if forward is not None and not (cls.pre_hooks or cls.hooks or is_traced):
             first, engine, limits = self._object_, self._engine_, self._limits_
             result = run(forward, (first, *args), kwargs, engine, limits)
-            self._enter_(direct_way(forward, engine, limits), forward, first)
+            if not self._is_hooked():
+                self._enter_(direct_way(forward, engine, limits), forward, first)
             return result
         for name in cls.pre_hooks:
             result = ScriptMethod(cls.methods[name], self)(args)
@@ -277,6 +339,8 @@ class ScriptModule(Caller, ModuleState, ScriptObjectFacade):
                 from .scripting import python_attribute
 
                 return python_attribute(self, name, error)
+            if name in REFUSED:
+                raise AttributeError(f"ScriptModule has no {name}: {REFUSED[name]}") from None
             raise
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -360,22 +424,70 @@ class ScriptModule(Caller, ModuleState, ScriptObjectFacade):
         return self._type.short_name
 
     @property
-    def graph(self) -> Graph:
+    def graph(self) -> GraphView:
         return self.forward.graph
 
     @property
-    def inlined_graph(self) -> Graph:
+    def inlined_graph(self) -> GraphView:
         return self.forward.inlined_graph
 
     @property
     def code(self) -> str:
         return self.forward.code
 
+    @property
+    def code_with_constants(self) -> tuple[str, ConstMap]:
+        """The code of `forward`, and the constants that it names as CONSTANTS.c0 and so on."""
+        return self.forward.code_with_constants
+
+    def graph_for(self, *args, **kwargs) -> GraphView:
+        """Call `forward`; the graph that was run, optimised."""
+        return self.forward.graph_for(*args, **kwargs)
+
+    def get_debug_state(self) -> DebugState:
+        """What the engine made of `forward`: its optimised graph."""
+        return self.forward.get_debug_state()
+
+    _version = 1
+    call_super_init = dump_patches = False
+
+    def _get_name(self) -> str:
+        return type(self).__name__
+
+    def get_extra_state(self) -> Any:
+        raise RuntimeError("get_extra_state: compiled modules have no state besides attributes")
+
+    def set_extra_state(self, state: Any) -> None:
+        raise RuntimeError("set_extra_state: compiled modules have no state besides attributes")
+
     def save(self, target, _extra_files: dict | None = None) -> None:
         """Write an archive that scriptlang and PyTorch load (see scriptlang.save)."""
         from ..api import save
 
         save(self, target, _extra_files)
+
+    def save_to_buffer(self, _extra_files: dict | None = None) -> bytes:
+        """The bytes of what `save` writes."""
+        return saved(self, _extra_files)
+
+    def _save_for_lite_interpreter(self, target, _extra_files: dict | None = None,
+                                   _save_mobile_debug_info: bool = False) -> None:
+        """`save`, where PyTorch's lite interpreter can run it: there is bytecode in the archive.
+
+        Raises RuntimeError for a program that has none.
+        """
+        self._save_to_buffer_for_lite_interpreter()
+        self.save(target, _extra_files)
+
+    def _save_to_buffer_for_lite_interpreter(self, _extra_files: dict | None = None,
+                                             _save_mobile_debug_info: bool = False) -> bytes:
+        from ..serialization.archive import names_in
+
+        made = saved(self, _extra_files)
+        if "bytecode.pkl" not in names_in(made):
+            raise RuntimeError("the program has no bytecode for PyTorch's lite interpreter: it "
+                               "calls operators of a library, or forks; use save instead")
+        return made
 
     def __repr__(self) -> str:
         lines = [f"ScriptModule(original_name={self.original_name}"]
@@ -409,6 +521,14 @@ def overloaded_method(owner: ScriptModule, name: str) -> OverloadedScriptMethod 
     while f"{name}__{len(found)}" in owner._type.methods:
         found.append(ScriptMethod(owner._type.methods[f"{name}__{len(found)}"], owner))
     return OverloadedScriptMethod(found) if found else None
+
+
+def saved(program: Any, extra_files: dict | None) -> bytes:
+    import io
+
+    buffer = io.BytesIO()
+    program.save(buffer, extra_files)
+    return buffer.getvalue()
 
 
 def signature_of(function: Function, python_function=None):
@@ -450,27 +570,48 @@ UNCHANGED = (Tensor, int, float, bool, str, complex, type(None))
 
 
 class _Wrapping:
-    """One value on its way to a user; `seen` holds the objects made, by the id of the original."""
+    """One value on its way to a user; `seen` holds what was made, by the id of the original, so
+    that what occurs many times is made once.  What is wrapped is alive: ids are not used again.
+    """
 
     def __init__(self, engine: Engine, limits: Limits | None, seen: dict[int, Any]):
         self.engine, self.limits, self.seen = engine, limits, seen
+        self.most = (limits or Limits()).result_values
+        self.count = 0
 
     def wrap(self, value: Any) -> Any:
         cls = type(value)
         if cls in UNCHANGED or isinstance(value, Tensor):
             return value
-        if cls is list:
-            return value if all(type(v) in UNCHANGED for v in value) else \
-                [self.wrap(v) for v in value]
-        if cls is dict:
-            return {self.wrap(k): self.wrap(v) for k, v in value.items()}
-        if isinstance(value, tuple):
-            parts = [self.wrap(v) for v in value]
-            return tuple(parts) if cls is tuple else cls(*parts)
+        if cls is list or cls is dict or isinstance(value, tuple):
+            made = self.seen.get(id(value))
+            return self.container(value, cls) if made is None else made
         if isinstance(value, EnumValue):
             python = value.type.python_class
             return value if python is None else python[value.name]
         return self.object(value) if isinstance(value, ScriptObject) else value
+
+    def container(self, value: Any, cls: type) -> Any:
+        """A list, dict or tuple that was not met before.  It may hold itself."""
+        self.count += len(value)
+        if self.most is not None and self.count > self.most:
+            raise LimitError(f"a result has over {self.most} values, and its limits allow no more; "
+                             "for a program you trust, load it with "
+                             "limits=Limits(result_values=...)")
+        made: Any
+        if cls is list:
+            if all(type(v) in UNCHANGED for v in value):
+                return value
+            made = self.seen[id(value)] = []
+            made += [self.wrap(v) for v in value]
+        elif cls is dict:
+            made = self.seen[id(value)] = {}
+            for k, v in value.items():
+                made[self.wrap(k)] = self.wrap(v)
+        else:
+            parts = [self.wrap(v) for v in value]
+            made = self.seen[id(value)] = tuple(parts) if cls is tuple else cls(*parts)
+        return made
 
     def object(self, value: ScriptObject) -> Any:
         if value.type.is_module:

@@ -7,8 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping
 
+from .. import dtypes
 from .. import types as T
+from ..dtypes import DType
 from ..objects import ScriptObject
+from ..ops.options import ONLY_CPU, To, check_module_to, device_argument
+from ..ops.tensor_methods import type_argument
 from ..tensors import Storage, Tensor, as_tensor
 
 if TYPE_CHECKING:
@@ -159,38 +163,74 @@ class ModuleState:
         return self
 
     def to(self, *args, **kwargs) -> ScriptModule:
-        """Convert floating-point parameters and buffers to a dtype; devices change nothing."""
-        from ..dtypes import DType
+        """`to(dtype)`, `to(device)`, `to(device, dtype)` or `to(tensor)`: parameters and buffers of
+        floating point and complex dtype get another dtype, those with 4 dimensions (or 5) another
+        memory_format.
 
-        dtype = kwargs.get("dtype") or next((a for a in args if isinstance(a, DType)), None)
-        return self if dtype is None else self._convert(dtype)
+        A dtype is one of ours or torch's, of Python or numpy, or its name; the device is the CPU.
+        Raises TypeError for integral dtypes and for what is none, RuntimeError for other devices.
+        """
+        wanted = To(args, kwargs)
+        check_module_to(wanted)
+        return self._apply(wanted.convert)
 
-    def _convert(self, dtype) -> ScriptModule:
-        """Convert every floating-point parameter and buffer, in the modules' slots."""
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> ScriptModule:
+        """Put what `fn` gives in the place of every parameter and buffer, once for each tensor."""
         made: dict[tuple, tuple[Tensor, Tensor]] = {}
-        for m in self.modules():
+        for m in self.modules() if recurse else (self,):
             for a in m._type.attributes:
                 tensor = m._object_.get(a.name)
-                if a.kind != "attribute" and tensor is not None and tensor.is_floating_point():
+                if a.kind != "attribute" and tensor is not None:
                     if place_of(tensor) not in made:
-                        made[place_of(tensor)] = tensor, tensor.to(dtype)
+                        made[place_of(tensor)] = tensor, fn(tensor)
                     m._object_.set(a.name, made[place_of(tensor)][1])
         return self
 
+    def type(self, dst_type: Any) -> ScriptModule:
+        """Convert all parameters and buffers: a dtype, or a type's name (`torch.DoubleTensor`).
+
+        Raises ValueError for what names none.
+        """
+        dtype = type_argument(dst_type)
+        return self._apply(lambda t: t.to(dtype))
+
     def float(self) -> ScriptModule:
-        return self._convert(_dtype("float32"))
+        """Floating point parameters and buffers as float32."""
+        return self._cast(dtypes.float32)
 
     def double(self) -> ScriptModule:
-        return self._convert(_dtype("float64"))
+        """Floating point parameters and buffers as float64."""
+        return self._cast(dtypes.float64)
 
     def half(self) -> ScriptModule:
-        return self._convert(_dtype("float16"))
+        """Floating point parameters and buffers as float16."""
+        return self._cast(dtypes.float16)
 
     def bfloat16(self) -> ScriptModule:
-        return self._convert(_dtype("bfloat16"))
+        """Floating point parameters and buffers as bfloat16."""
+        return self._cast(dtypes.bfloat16)
+
+    def _cast(self, dtype: DType) -> ScriptModule:
+        return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
 
     def cpu(self) -> ScriptModule:
         return self
+
+    def cuda(self, device: Any = None) -> ScriptModule:
+        """There are no accelerators: raises RuntimeError."""
+        raise RuntimeError(f"cuda: {ONLY_CPU}")
+
+    ipu = xpu = mtia = cuda
+
+    def to_empty(self, *, device: Any, recurse: bool = True) -> ScriptModule:
+        """Tensors of the same sizes with any contents.  Raises RuntimeError for other devices."""
+        if device is not None:
+            device_argument(device)
+        return self._apply(lambda t: t.new_empty(t.shape), recurse)
+
+    def share_memory(self) -> ScriptModule:
+        """Move the tensors to where processes that fork from this one see each other's writes."""
+        return self._apply(lambda t: t.share_memory_())
 
     def extra_repr(self) -> str:
         return f"original_name={self._type.short_name}"
@@ -212,12 +252,6 @@ def place_of(tensor: Tensor) -> tuple:
     """What is equal for the Tensors of one value: the native engine gives a new one each time."""
     where = tensor.data_ptr() if tensor.numel() else id(tensor)
     return where, tensor.dtype, tensor._size, tensor._stride
-
-
-def _dtype(name: str):
-    from .. import dtypes
-
-    return getattr(dtypes, name)
 
 
 def deep_copy(value: Any, memo: dict) -> Any:
@@ -245,8 +279,8 @@ def deep_copy(value: Any, memo: dict) -> Any:
 
 
 def _copy_tensor(value: Tensor, memo: dict) -> Tensor:
-    storage = memo.get(id(value.storage))
+    storage = memo.get(id(value._storage))
     if storage is None:
-        storage = memo[id(value.storage)] = Storage(value.storage.data.copy())
+        storage = memo[id(value._storage)] = Storage(value._storage.data.copy())
     made = Tensor(storage, value.dtype, value.shape, value.stride(), value.storage_offset())
     return made.requires_grad_(value.requires_grad)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Iterable
 
-from ..building import uncollected
+from .. import budgets
+from ..building import alone, uncollected
 from .freezing import freeze
 from .module import ScriptModule
 from ..passes import optimize as speed
 
 
 @uncollected
+@alone
 def optimize(module: ScriptModule, methods: Iterable[str] = ("forward",)) -> ScriptModule:
     """A copy of a module in eval mode that gives the same results faster.
 
@@ -31,7 +33,8 @@ def optimize(module: ScriptModule, methods: Iterable[str] = ("forward",)) -> Scr
                            if name != "forward"])
     fast._type.pre_hooks.extend(hooked.pre_hooks)
     fast._type.hooks.extend(hooked.hooks)
-    speed.optimize_all(fast._type.methods.values())
+    with budgets.use(budgets.of(fast._type), "optimizing"):
+        speed.optimize_all(fast._type.methods.values())
     return fast
 
 

@@ -6,9 +6,11 @@ import os
 from dataclasses import dataclass
 from typing import Any, Mapping
 
+from ..building import alone
 from .. import types as T
 from ..ir import Function, Graph, Value
 from ..irtext import print_graph
+from ..limits import Limits
 from ..passes import freeze as freezing
 from ..passes import optimize as speed
 from ..passes import pipeline
@@ -52,17 +54,20 @@ class ShapedGraph:
         return plan_memory(self.graph, self.facts)
 
 
+@alone
 def inspect(program: Any, shapes: Mapping[str, Any] | list | tuple = (), *,
-            method: str = "forward", optimized: bool = False) -> ShapedGraph:
+            method: str = "forward", optimized: bool = False,
+            limits: Limits | None = None) -> ShapedGraph:
     """The graph of a program with the shapes and types of its tensors, as far as they follow.
 
     program: a ScriptFunction, a ScriptModule in eval mode, or the path of an archive.
     shapes: what is known of the inputs, by name or in order: `"1,3,224,224"`, `"int64[1,s0]"`,
     `(1, 3, "height", "width")`, or example Tensors.  Names stand for sizes that are not known.
     optimized: the graph that `optimize` makes, in place of the frozen one.
+    limits: what reading and compiling an archive may use.
     Raises ShapeError for what is no shape, or for inputs that the program has not.
     """
-    function, graph = graph_of(program, method, optimized)
+    function, graph = graph_of(program, method, optimized, limits)
     facts = input_facts(function.schema, shapes)
     names = {a.name: v for a, v in zip(function.schema.arguments, graph.inputs)}
     return ShapedGraph(graph, propagate(graph, {names[n]: f for n, f in facts.items()}))
@@ -74,12 +79,13 @@ def memory_plan(program: Any, shapes: Mapping[str, Any] | list | tuple = (), *,
     return inspect(program, shapes, method=method, optimized=optimized).memory_plan
 
 
-def graph_of(program: Any, method: str, optimized: bool) -> tuple[Function, Graph]:
+def graph_of(program: Any, method: str, optimized: bool, limits: Limits | None = None
+             ) -> tuple[Function, Graph]:
     """A method and its graph: frozen, or as `optimize` makes it."""
     if isinstance(program, (str, os.PathLike)):
         from ..api import load
 
-        program = load(program)
+        program = load(program, limits=limits)
         program.eval()
     if isinstance(program, ScriptFunction):
         graph = program.graph.copy()

@@ -208,5 +208,5 @@ def test_parameters_of_a_traced_module_share_their_storage():
     module = nn.Linear(2, 2)
     module.register_buffer("part", module.weight.detach()[1])
     traced = scriptlang.trace(module, torch.ones(1, 2))
-    assert traced.part.storage is traced.weight.storage
+    assert traced.part._storage is traced.weight._storage
     assert traced.part.storage_offset() == 2

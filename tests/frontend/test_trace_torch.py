@@ -151,7 +151,7 @@ class Around(nn.Module):
 def test_submodules_that_torch_compiled_are_called():
     module = Around().eval()
     traced = scriptlang.trace(module, rand(2, 3))
-    assert "prim::CallMethod" in [n.kind for n in traced.forward.graph.nodes]
+    assert "prim::CallMethod" in [n.kind for n in traced.forward.graph.ir.nodes]
     for x in (rand(2, 3), rand(2, 3) * 1000):
         assert agree(as_torch(traced(x)), module(x))
 

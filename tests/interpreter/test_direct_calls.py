@@ -56,7 +56,7 @@ def test_columns_first_and_replaced_memory():
     columns = np.asfortranarray(np.arange(6.0).reshape(2, 3))
     x = scriptlang.from_numpy(columns)
     np.testing.assert_array_equal(twice(x).numpy(), columns * 2)
-    x.storage.data = np.arange(10.0, 16.0).view(np.uint8)
+    x._storage.data = np.arange(10.0, 16.0).view(np.uint8)
     np.testing.assert_array_equal(twice(x).numpy(), np.arange(20.0, 32.0, 2).reshape(3, 2).T)
 
 

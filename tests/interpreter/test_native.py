@@ -180,7 +180,7 @@ def test_tensors_share_memory():
     assert x[0] == 7
     x[2] = 9
     assert tail.tolist() == [1, 9, 3] and whole.tolist() == [7, 1, 9, 3]
-    assert tail.storage is whole.storage
+    assert tail._storage is whole._storage
 
 
 def changes(l: List[int], d: Dict[str, int], o: Optional[str]) -> int:

@@ -57,15 +57,15 @@ class Uses(Run):
 
     def __init__(self, graph, args):
         self.step, self.used, self.alive = -1, {}, []
-        self.makers = {id(t.storage): (-1, None) for t in tensors_in(args)}
+        self.makers = {id(t._storage): (-1, None) for t in tensors_in(args)}
         super().__init__(dict(zip(graph.inputs, args)), lambda v, value: None, lambda body: None)
         for self.step, node in enumerate(graph.nodes):
             results = self.node(node)
             for i, (v, value) in enumerate(zip(node.outputs, results)):
                 self.values[v] = value
                 if v.type == T.TENSOR:
-                    self.alive.append(value.storage)     # so that no two have one identity
-                    self.makers.setdefault(id(value.storage), (self.step, v))
+                    self.alive.append(value._storage)     # so that no two have one identity
+                    self.makers.setdefault(id(value._storage), (self.step, v))
 
     def node(self, node):
         for v in node.inputs:
@@ -74,7 +74,7 @@ class Uses(Run):
 
     def look(self, value) -> None:
         if isinstance(value, Tensor):
-            self.used[id(value.storage)] = self.step
+            self.used[id(value._storage)] = self.step
         elif isinstance(value, (list, tuple)):
             for part in value:
                 self.look(part)
@@ -93,7 +93,7 @@ def check_uses(graph, args) -> MemoryPlan:
         if buffer is not None:
             assert buffer.size >= uses.values[v].nbytes
             assert buffer.last >= uses.used.get(memory, step), (buffer, uses.used[memory])
-    returned = {id(t.storage) for t in tensors_in([uses.values[v] for v in graph.outputs])}
+    returned = {id(t._storage) for t in tensors_in([uses.values[v] for v in graph.outputs])}
     assert not any(step in by_step for memory, (step, _) in uses.makers.items()
                    if memory in returned), "what is given away is not planned"
     return plan

@@ -57,7 +57,7 @@ def test_values(root):
 def test_tensors(root):
     weight, view = root.get("weight"), root.get("view")
     assert weight.requires_grad and weight.tolist() == [[0, 1, 2], [3, 4, 5]]
-    assert view.storage is weight.storage and view.tolist() == [[1, 2]]
+    assert view._storage is weight._storage and view.tolist() == [[1, 2]]
     assert root.get("same")["z"] is root.get("counts")
     assert tuple(root.get("empty").shape) == (0, 3) and root.get("scalar").item() == 7
     assert root.get("half").dtype.name == "bfloat16"
@@ -68,8 +68,8 @@ def test_tensors_lie_in_the_mapping_and_writing_leaves_the_file(tmp_path):
     path = tmp_path / "m.pt"
     path.write_bytes(ATTRIBUTES.read_bytes())
     weight = read_archive(path).root.get("weight")
-    weight.storage.data[:] = 255
-    assert not weight.storage.data.flags.owndata
+    weight._storage.data[:] = 255
+    assert not weight._storage.data.flags.owndata
     assert np.isnan(weight.numpy()).all()
     assert read_archive(path).root.get("weight").tolist() == [[0, 1, 2], [3, 4, 5]]
 
@@ -79,7 +79,7 @@ def test_tensors_lie_in_the_mapping_and_writing_leaves_the_file(tmp_path):
 def test_other_sources(source):
     archive = read_archive(source(ATTRIBUTES.read_bytes()))
     weight = archive.root.get("weight")
-    weight.storage.data[:4] = 0
+    weight._storage.data[:4] = 0
     assert weight.tolist() == [[0, 1, 2], [3, 4, 5]]
 
 

@@ -56,7 +56,7 @@ def archive() -> bytes:
     files: dict[str, bytes] = {}
 
     def key(t: Tensor) -> str:
-        files[f"net/constants/{len(files)}"] = bytes(t.storage.data)
+        files[f"net/constants/{len(files)}"] = bytes(t._storage.data)
         return str(len(files) - 1)
 
     constants = Pickler(key).dump(LAYERS)

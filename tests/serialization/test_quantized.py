@@ -63,7 +63,7 @@ def test_tensors_keep_scheme_and_memory():
     write_archive(root, file)
     root = read_archive(file.getvalue()).root
     whole, rows, channels = (root.get(n) for n in ("whole", "rows", "channels"))
-    assert whole.storage is rows.storage and rows.storage_offset() == 4
+    assert whole._storage is rows._storage and rows.storage_offset() == 4
     assert isinstance(whole.quantizer, Quantizer) and whole.quantizer.zero_point == 2
     assert isinstance(channels.quantizer, ChannelQuantizer) and channels.quantizer.axis == 0
     assert channels.quantizer.zero_points.tolist() == [0, 1, -2]

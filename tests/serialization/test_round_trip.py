@@ -79,7 +79,7 @@ def test_the_second_save_gives_the_same_bytes(path):
 
 def test_values_and_aliasing_survive():
     root = read_archive(saved(read_archive(ATTRIBUTES).root)).root
-    assert root.get("view").storage is root.get("weight").storage
+    assert root.get("view")._storage is root.get("weight")._storage
     assert root.get("same")["z"] is root.get("counts")
     assert root.get("mixed") == (1, "x", 2.5) and root.get("nested") == {"k": [1, 2]}
     assert root.get("weight").requires_grad and not root.get("counts").requires_grad

@@ -54,31 +54,42 @@ std::shared_ptr<Bytes> Bytes::of_file(const std::string& path) {
   size_t size = size_t(info.st_size);
   if (size == 0) raise(ErrorKind::ArchiveError, "'", path, "' is empty");
   if (size <= kReadWhole) {
-    char* block = static_cast<char*>(memory::take(size + 1));
-    std::shared_ptr<Bytes> bytes(new Bytes(block, size, false));
-    if (read_fully(file.fd, block, size) != ssize_t(size)) {
+    std::shared_ptr<Bytes> bytes = room_for(size);
+    if (read_fully(file.fd, bytes->data_, size) != ssize_t(size)) {
       raise(ErrorKind::ArchiveError, "cannot read '", path, "': it has become shorter, or ",
             strerror(errno));
     }
     return bytes;
   }
+  std::shared_ptr<Bytes> bytes(new Bytes(nullptr, 0, false));
   void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file.fd, 0);
   if (data == MAP_FAILED) {
     raise(ErrorKind::ArchiveError, "cannot map '", path, "': ", strerror(errno));
   }
-  return std::shared_ptr<Bytes>(new Bytes(static_cast<char*>(data), size, true));
+  bytes->data_ = static_cast<char*>(data);
+  bytes->size_ = size;
+  bytes->mapped_ = true;
+  return bytes;
+}
+
+// Bytes is there before what it has to give back.
+std::shared_ptr<Bytes> Bytes::room_for(size_t size) {
+  std::shared_ptr<Bytes> bytes(new Bytes(nullptr, 0, false));
+  bytes->data_ = static_cast<char*>(memory::take(size + 1));
+  bytes->size_ = size;
+  return bytes;
 }
 
 std::shared_ptr<Bytes> Bytes::copy(const void* data, size_t size) {
-  char* block = static_cast<char*>(memory::take(size + 1));
-  if (size) std::memcpy(block, data, size);
-  return std::shared_ptr<Bytes>(new Bytes(block, size, false));
+  std::shared_ptr<Bytes> bytes = room_for(size);
+  if (size) std::memcpy(bytes->data_, data, size);
+  return bytes;
 }
 
 Bytes::~Bytes() {
   if (mapped_) {
     munmap(data_, size_);
-  } else {
+  } else if (data_) {
     memory::give(data_, size_ + 1);
   }
 }
@@ -373,7 +384,10 @@ Storage* ZipArchive::storage(const Record& record, int64_t itemsize) const {
   char* data = bytes_->data() + record.data_offset;
   bool aligned = reinterpret_cast<uintptr_t>(data) % uintptr_t(std::max<int64_t>(itemsize, 1)) == 0;
   if (record.method == 0 && aligned) {
-    return Storage::borrow(data, record.size, release_bytes, new std::shared_ptr<Bytes>(bytes_));
+    auto held = std::make_unique<std::shared_ptr<Bytes>>(bytes_);
+    Storage* lent = Storage::borrow(data, record.size, release_bytes, held.get());
+    held.release();
+    return lent;
   }
   Storage* s = Storage::allocate(record.size);
   try {

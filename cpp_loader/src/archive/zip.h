@@ -34,6 +34,7 @@ class Bytes {
   std::string_view view() const { return {data_, size_}; }
 
  private:
+  static std::shared_ptr<Bytes> room_for(size_t size);
   Bytes(char* data, size_t size, bool mapped) : data_(data), size_(size), mapped_(mapped) {}
   char* data_;
   size_t size_;

@@ -254,13 +254,7 @@ bool Converter::convert(const Value& value, const TypeRef& type, Value* out, int
 
 Value Converter::copied(const Value& value, int depth) {
   if (depth > kMaxNesting) raise(ErrorKind::RuntimeError, "an argument is nested too deeply");
-  if (value.is_tuple()) {
-    const Tuple& tuple = value.as_tuple();
-    std::vector<Value> items;
-    for (const Value& item : tuple.items) items.push_back(copied(item, depth + 1));
-    return Value(Tuple::make(std::move(items), tuple.named));
-  }
-  if (!value.is_list() && !value.is_dict()) return value;
+  if (!value.is_list() && !value.is_dict() && !value.is_tuple()) return value;
   const Copy& known = copy_of(value, nullptr);
   if (!known.copy.is_none()) return known.copy;
   Value copy;
@@ -272,6 +266,11 @@ Value Converter::copied(const Value& value, int depth) {
       list->push(copied(given.get(k), depth + 1));
     }
     copy = Value(std::move(list));
+  } else if (value.is_tuple()) {
+    const Tuple& given = value.as_tuple();
+    std::vector<Value> items;
+    for (const Value& item : given.items) items.push_back(copied(item, depth + 1));
+    copy = Value(Tuple::make(std::move(items), given.named));
   } else {
     const Dict& given = value.as_dict();
     Ref<Dict> dict = Dict::make(given.key_type, given.value_type);

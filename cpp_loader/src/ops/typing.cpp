@@ -160,7 +160,14 @@ SL_OP(aten_set__source_Tensor) {
   set_source(args.tensor(0), args.tensor(1));
   out[0] = args.tensor(0);
 }
-SL_OP(aten_requires_grad_) { out[0] = args.tensor(0); }
+SL_OP(aten_requires_grad_) {
+  const Tensor& t = args.tensor(0);
+  bool wanted = args.boolean(1);
+  SL_CHECK(!wanted || is_floating(t.dtype()) || is_complex(t.dtype()),
+           "only Tensors of floating point dtype can require gradients");
+  t.impl()->requires_grad = wanted;
+  out[0] = t;
+}
 SL_OP(aten_is_signed) {
   ScalarType t = args.tensor(0).dtype();
   out[0] = t != ScalarType::UInt8 && t != ScalarType::UInt16 && t != ScalarType::UInt32 &&
@@ -226,6 +233,27 @@ SL_OP(aten__nnpack_available) { out[0] = false; }
 SL_OP(aten_get_autocast_dtype) { out[0] = int64_t(ScalarType::BFloat16); }
 SL_OP(aten__assert_scalar) {
   SL_CHECK(args.scalar(0).to_bool(), args.string(1));
+}
+
+namespace {
+// Raises the message unless the one element of a tensor is true.
+void assert_one(const Tensor& condition, std::string_view message) {
+  SL_CHECK(condition.numel() == 1, "Boolean value of Tensor with ", condition.numel(),
+           " values is ambiguous");
+  Tensor truth = to_contiguous(to_dtype(condition, ScalarType::Bool));
+  SL_CHECK(*truth.data<bool>(), message);
+}
+}  // namespace
+
+SL_OP(aten__assert_async) {
+  assert_one(args.tensor(0), "Expected Tensor with single nonzero value, but got zero");
+}
+SL_OP(aten__assert_async_msg) { assert_one(args.tensor(0), args.string(1)); }
+SL_OP(aten__functional_assert_async_msg) {
+  assert_one(args.tensor(0), args.string(1));
+  Tensor token = Tensor::empty_like(args.tensor(2), args.tensor(2).dtype());
+  copy_into(token, args.tensor(2));
+  out[0] = token;
 }
 
 }  // namespace scriptlang

@@ -41,6 +41,34 @@ ClassResolver ClassTable::resolver() {
   };
 }
 
+// What decoding a program may make, in bytes. A pickle names one thing many times: a long text in
+// each of many rows, or the instructions of one function in thousands of others.
+constexpr int64_t kMostDecoded = int64_t(1) << 30;
+
+class Decoded {
+ public:
+  void add(size_t count, size_t bytes) {
+    left_ -= int64_t(std::min(count, size_t(kMostDecoded))) * int64_t(bytes);
+    if (left_ < 0) {
+      raise(ErrorKind::LimitError, "the bytecode needs over ", kMostDecoded,
+            " bytes of memory once it is decoded; no model is written like this");
+    }
+  }
+
+  // The type that a text names, made once.
+  TypeRef type(const Value& text, const ClassResolver& classes) {
+    if (text.tag() == Tag::Text) return parse_type(text.as_string(), classes);  // a short one
+    TypeRef& known = types_[text.bits()];
+    if (!known) add(text.as_string().size(), 16);
+    if (!known) known = parse_type(text.as_string(), classes);
+    return known;
+  }
+
+ private:
+  int64_t left_ = kMostDecoded;
+  std::unordered_map<uint64_t, TypeRef> types_;
+};
+
 namespace {
 
 constexpr int64_t kMaxRegisters = 1 << 20;
@@ -56,19 +84,20 @@ std::optional<Items> sequence(const Value& v) {
 
 class FunctionDecoder {
  public:
-  FunctionDecoder(Function* function, const ClassResolver& classes)
-      : f_(*function), classes_(classes) {}
+  FunctionDecoder(Function* function, const ClassResolver& classes, Decoded& decoded)
+      : f_(*function), classes_(classes), decoded_(decoded) {}
 
   void decode(Items entry) {
     std::optional<Items> table = sequence(entry[1]);
     if (!table) fail("its code is no table");
     decode_operators(want(*table, "operators"));
     Items constants = want(*table, "constants");
+    decoded_.add(constants.size(), sizeof(Value));
     f_.constants.assign(constants.begin(), constants.end());
-    for (const Value& type : want(*table, "types")) f_.types.push_back(decode_type(type));
+    for (const Value& type : want(*table, "types")) add_type(&f_.types, type);
     decode_registers(*table);
     if (std::optional<Items> callees = optional(*table, "functions")) {
-      for (const Value& name : *callees) f_.callee_names.emplace_back(text(name));
+      for (const Value& name : *callees) f_.callee_names.emplace_back(kept_text(name));
     }
     decode_schema(entry);
     decode_code(want(*table, "instructions"));
@@ -83,11 +112,24 @@ class FunctionDecoder {
     if (!v.is_string()) fail("a ", tag_name(v.tag()), " stands where a name should");
     return v.as_string();
   }
+  // A text that the program keeps a copy of.
+  std::string_view kept_text(const Value& v) {
+    std::string_view found = text(v);
+    decoded_.add(1, found.size() + 128);
+    return found;
+  }
   int64_t integer(const Value& v) {
     if (!v.is_int()) fail("a ", tag_name(v.tag()), " stands where an int should");
     return v.as_int();
   }
-  TypeRef decode_type(const Value& v) { return parse_type(text(v), classes_); }
+  TypeRef decode_type(const Value& v) {
+    text(v);
+    return decoded_.type(v, classes_);
+  }
+  void add_type(std::vector<TypeRef>* types, const Value& v) {
+    decoded_.add(1, sizeof(TypeRef));
+    types->push_back(text(v).empty() ? TypeRef() : decode_type(v));
+  }
 
   // A table is a tuple of (name, value) pairs.
   const Value* field(Items table, const char* name) {
@@ -116,11 +158,10 @@ class FunctionDecoder {
     if (!size) fail("register_size is missing");
     int64_t registers = integer(*size);
     if (registers < 0 || registers > kMaxRegisters) fail("register_size is ", registers);
+    decoded_.add(size_t(registers), sizeof(Value));
     f_.registers = int(registers);
     if (std::optional<Items> types = optional(table, "register_types")) {
-      for (const Value& v : *types) {
-        f_.register_types.push_back(text(v).empty() ? TypeRef() : decode_type(v));
-      }
+      for (const Value& v : *types) add_type(&f_.register_types, v);
     }
   }
 
@@ -129,8 +170,8 @@ class FunctionDecoder {
       std::optional<Items> parts = sequence(row);
       if (!parts || parts->size() < 2 || parts->size() > 3) fail("an operator is no tuple of 3");
       OperatorUse use;
-      use.name = text((*parts)[0]);
-      use.overload = text((*parts)[1]);
+      use.name = kept_text((*parts)[0]);
+      use.overload = kept_text((*parts)[1]);
       if (parts->size() == 3 && !(*parts)[2].is_none()) {
         int64_t given = integer((*parts)[2]);
         use.given = given < 0 || given > 1000 ? -1 : int(given);
@@ -163,6 +204,7 @@ class FunctionDecoder {
       if (!a.has_default) {
         fail(use->qualified_name(), " lacks its argument '", a.name, "', which has no default");
       }
+      decoded_.add(1, sizeof(Value));
       use->defaults.push_back(a.default_value);
     }
   }
@@ -186,7 +228,7 @@ class FunctionDecoder {
       const Value* type = field(*fields, "type");
       if (!name || !type) fail("an argument lacks its name or type");
       Argument a;
-      a.name = text(*name);
+      a.name = kept_text(*name);
       a.type = decode_type(*type);
       const Value* default_value = field(*fields, "default_value");
       if (default_value && !default_value->is_none()) {
@@ -209,6 +251,7 @@ class FunctionDecoder {
   }
 
   void decode_code(Items rows) {
+    decoded_.add(rows.size(), 4 * sizeof(Instruction));  // verified and lowered, it is more
     f_.code.reserve(rows.size());
     for (const Value& row : rows) {
       std::optional<Items> parts = sequence(row);
@@ -254,18 +297,20 @@ class FunctionDecoder {
 
   Function& f_;
   const ClassResolver& classes_;
+  Decoded& decoded_;
 };
 
 }  // namespace
 
-void Program::decode_function(const Value& tree) {
+void Program::decode_function(const Value& tree, Decoded& decoded) {
   std::optional<Items> entry = sequence(tree);
   bool good = entry && (entry->size() == 2 || entry->size() == 3) && (*entry)[0].is_string();
   if (!good) raise(ErrorKind::ArchiveError, "the bytecode is malformed: a function is no tuple "
                    "(name, code, schema)");
   auto function = std::make_unique<Function>();
   function->name = (*entry)[0].as_string();
-  FunctionDecoder(function.get(), classes_->resolver()).decode(*entry);
+  decoded.add(1, sizeof(Function) + function->name.size());
+  FunctionDecoder(function.get(), classes_->resolver(), decoded).decode(*entry);
   if (!by_name_.emplace(function->name, function.get()).second) {
     raise(ErrorKind::ArchiveError, "the bytecode has two functions named ", function->name);
   }
@@ -300,7 +345,8 @@ std::shared_ptr<const Program> Program::decode(const Value& tree,
     }
     program->version_ = int(version);
   }
-  for (size_t i = first; i < items->size(); ++i) program->decode_function((*items)[i]);
+  Decoded decoded;
+  for (size_t i = first; i < items->size(); ++i) program->decode_function((*items)[i], decoded);
   program->link();
   std::unordered_map<std::string, int> missing;
   for (auto& function : program->functions_) {

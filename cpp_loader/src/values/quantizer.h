@@ -11,7 +11,10 @@
 namespace scriptlang {
 
 // PyTorch's numbers of the schemes.
-enum class QuantScheme : int8_t { PerTensor = 0, PerChannel = 1, PerChannelFloat = 4 };
+// Nested is none of them: the tensor is padded sequences (ops/nested.h).
+enum class QuantScheme : int8_t {
+  PerTensor = 0, PerChannel = 1, PerChannelFloat = 4, Nested = 100
+};
 
 struct Quantizer {
   std::atomic<uint32_t> refs{1};
@@ -28,9 +31,9 @@ struct Quantizer {
   static Quantizer* per_channel(Tensor scales, Tensor zero_points, int64_t axis);
 
   bool is_per_tensor() const { return scheme == QuantScheme::PerTensor; }
-  void retain() noexcept { refs.fetch_add(1, std::memory_order_relaxed); }
+  void retain() noexcept { count_up(refs); }
   void release() noexcept {
-    if (refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+    if (count_down(refs)) delete this;
   }
 };
 

@@ -189,16 +189,30 @@ std::string complex_text(std::complex<double> c) {
   return float_text(c.real()) + sign + imaginary + "j";
 }
 
-void append_text(std::string* out, const Value& v, int depth);
+// The containers that a text is inside, from the outermost: one inside itself is written "[...]".
+struct Inside {
+  const void* container = nullptr;
+  const Inside* outer = nullptr;
+  int depth = 0;
+
+  bool holds(const void* wanted) const {
+    for (const Inside* at = this; at; at = at->outer) {
+      if (at->container == wanted) return true;
+    }
+    return false;
+  }
+};
+
+void append_text(std::string* out, const Value& v, const Inside& inside);
 
 template <class Items>
-void append_items(std::string* out, const Items& items, int depth) {
+void append_items(std::string* out, const Items& items, const Inside& inside) {
   bool first = true;
   for (const Value& item : items) {
     memory::ask_to_grow(*out, 0);
     if (!first) *out += ", ";
     first = false;
-    append_text(out, item, depth + 1);
+    append_text(out, item, inside);
   }
 }
 
@@ -207,22 +221,24 @@ std::string unqualified(const std::string& name) {
   return dot == std::string::npos ? name : name.substr(dot + 1);
 }
 
-void append_dict(std::string* out, const Dict& dict, int depth) {
+void append_dict(std::string* out, const Dict& dict, const Inside& inside) {
   *out += '{';
   const Dict::Entry* entry;
   bool first = true;
   for (size_t cursor = 0; dict.next(&cursor, &entry); first = false) {
     memory::ask_to_grow(*out, 0);
     if (!first) *out += ", ";
-    append_text(out, entry->key, depth + 1);
+    append_text(out, entry->key, inside);
     *out += ": ";
-    append_text(out, entry->value, depth + 1);
+    append_text(out, entry->value, inside);
   }
   *out += '}';
 }
 
-void append_text(std::string* out, const Value& v, int depth) {
-  if (depth > kMaxNesting) raise(ErrorKind::RuntimeError, "a value is nested too deeply to print");
+void append_text(std::string* out, const Value& v, const Inside& outer) {
+  if (outer.depth > kMaxNesting) {
+    raise(ErrorKind::RuntimeError, "a value is nested too deeply to print");
+  }
   switch (v.tag()) {
     case Tag::None: *out += "None"; break;
     case Tag::Bool: *out += v.as_bool() ? "True" : "False"; break;
@@ -236,17 +252,30 @@ void append_text(std::string* out, const Value& v, int depth) {
       *out += v.as_string();
       break;
     case Tag::Tensor: *out += tensor_text(v.as_tensor()); break;
-    case Tag::List:
+    case Tag::List: {
+      const List& list = v.as_list();
+      if (outer.holds(&list)) {
+        *out += "[...]";
+        break;
+      }
       *out += '[';
-      append_items(out, v.as_list(), depth);
+      append_items(out, list, Inside{&list, &outer, outer.depth + 1});
       *out += ']';
       break;
-    case Tag::Tuple:
+    }
+    case Tag::Tuple: {
+      const Tuple& tuple = v.as_tuple();  // holds itself by a list or a dict only
       *out += '(';
-      append_items(out, v.as_tuple().items, depth);
-      *out += v.as_tuple().items.size() == 1 ? ",)" : ")";
+      append_items(out, tuple.items, Inside{&tuple, &outer, outer.depth + 1});
+      *out += tuple.items.size() == 1 ? ",)" : ")";
       break;
-    case Tag::Dict: append_dict(out, v.as_dict(), depth); break;
+    }
+    case Tag::Dict: {
+      const Dict& dict = v.as_dict();
+      if (outer.holds(&dict)) *out += "{...}";
+      else append_dict(out, dict, Inside{&dict, &outer, outer.depth + 1});
+      break;
+    }
     case Tag::Object: *out += concat("<", v.as_object().type->name, " object>"); break;
     case Tag::Enum:
       *out += concat("Enum<", unqualified(v.as_enum().type->name), ".", v.as_enum().name, ">");
@@ -294,7 +323,7 @@ std::string float_text(double v) {
 
 std::string to_text(const Value& v) {
   std::string out;
-  append_text(&out, v, 0);
+  append_text(&out, v, Inside());
   return out;
 }
 

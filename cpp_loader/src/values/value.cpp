@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cmath>
 #include <functional>
+#include <set>
 
 #include "dict.h"
 #include "kernels/thread.h"
@@ -262,21 +263,6 @@ void Generator::manual_seed(uint64_t new_seed) {
 
 namespace {
 
-template <class Items>
-bool equal_items(const Items& a, const Items& b, int depth);
-bool equal_lists(const List& a, const List& b, int depth);
-bool equal_at(const Value& a, const Value& b, int depth);
-
-bool equal_dicts(Dict& a, Dict& b, int depth) {
-  if (a.size() != b.size()) return false;
-  const Dict::Entry* entry;
-  for (size_t cursor = 0; a.next(&cursor, &entry);) {
-    Value* other = b.find(entry->key);
-    if (!other || !equal_at(entry->value, *other, depth + 1)) return false;
-  }
-  return true;
-}
-
 bool is_number(const Value& v) {
   return v.is_bool() || v.is_int() || v.is_double() || v.is_complex();
 }
@@ -286,55 +272,95 @@ std::complex<double> number_of(const Value& v) {
   return v.is_double() ? v.as_double() : double(v.raw_int());
 }
 
-bool equal_at(const Value& a, const Value& b, int depth) {
-  if (depth > kMaxNesting) raise(ErrorKind::RuntimeError, "a value is nested too deeply");
-  if (a.tag() != b.tag()) {
-    return is_number(a) && is_number(b) && number_of(a) == number_of(b);
+// One comparison. Containers that several hold are compared once with each other: lists that hold
+// the same list twice, which holds the same list twice, are small however large they look.
+class Comparison {
+ public:
+  bool equal(const Value& a, const Value& b, int depth) {
+    if (depth > kMaxNesting) raise(ErrorKind::RuntimeError, "a value is nested too deeply");
+    if (a.tag() != b.tag()) {
+      return is_number(a) && is_number(b) && number_of(a) == number_of(b);
+    }
+    switch (a.tag()) {
+      case Tag::None: return true;
+      case Tag::Double: return a.as_double() == b.as_double();
+      case Tag::Complex: return a.as_complex() == b.as_complex();
+      case Tag::String: return a.bits() == b.bits() || same_text(a.as_string(), b.as_string());
+      case Tag::List: {
+        bool shared = !a.as_list().is_alone() && !b.as_list().is_alone();
+        return once(shared, a, b, depth, [&] { return lists(a.as_list(), b.as_list(), depth); });
+      }
+      case Tag::Tuple: {
+        const Tuple &x = a.as_tuple(), &y = b.as_tuple();
+        return once(!x.is_alone() && !y.is_alone(), a, b, depth,
+                    [&] { return items(x.items, y.items, depth); });
+      }
+      case Tag::Dict: {
+        bool shared = !a.as_dict().is_alone() && !b.as_dict().is_alone();
+        return once(shared, a, b, depth, [&] { return dicts(a.as_dict(), b.as_dict(), depth); });
+      }
+      case Tag::Enum:
+        return a.as_enum().type->name == b.as_enum().type->name &&
+               a.as_enum().name == b.as_enum().name &&
+               equal(a.as_enum().value, b.as_enum().value, depth + 1);
+      default: return a.bits() == b.bits();
+    }
   }
-  switch (a.tag()) {
-    case Tag::None: return true;
-    case Tag::Double: return a.as_double() == b.as_double();
-    case Tag::Complex: return a.as_complex() == b.as_complex();
-    case Tag::String: return a.bits() == b.bits() || same_text(a.as_string(), b.as_string());
-    case Tag::List: return equal_lists(a.as_list(), b.as_list(), depth);
-    case Tag::Tuple: return equal_items(a.as_tuple().items, b.as_tuple().items, depth);
-    case Tag::Dict: return equal_dicts(a.as_dict(), b.as_dict(), depth);
-    case Tag::Enum:
-      return a.as_enum().type->name == b.as_enum().type->name &&
-             a.as_enum().name == b.as_enum().name &&
-             equal_at(a.as_enum().value, b.as_enum().value, depth + 1);
-    default: return a.bits() == b.bits();
-  }
-}
 
-template <class Items>
-bool equal_items(const Items& a, const Items& b, int depth) {
-  if (a.size() != b.size()) return false;
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (!equal_at(a[i], b[i], depth + 1)) return false;
+ private:
+  template <class Compare>
+  bool once(bool shared, const Value& a, const Value& b, int depth, const Compare& compare) {
+    if (!shared || depth == 0) return compare();
+    std::pair<uint64_t, uint64_t> both(a.bits(), b.bits());
+    if (equal_.count(both)) return true;
+    if (!compare()) return false;
+    equal_.insert(both);
+    return true;
   }
-  return true;
-}
 
-bool equal_lists(const List& a, const List& b, int depth) {
-  if (a.kind() == List::Kind::Values && b.kind() == List::Kind::Values) {
-    return equal_items(ValueSpan(a.values(), a.size()), ValueSpan(b.values(), b.size()), depth);
+  template <class Items>
+  bool items(const Items& a, const Items& b, int depth) {
+    if (a.size() != b.size()) return false;
+    for (size_t i = 0; i < a.size(); ++i) {
+      if (!equal(a[i], b[i], depth + 1)) return false;
+    }
+    return true;
   }
-  if (a.size() != b.size()) return false;
-  if (a.kind() == b.kind()) {
-    size_t count = a.size();
-    if (a.kind() == List::Kind::Ints) return std::equal(a.ints(), a.ints() + count, b.ints());
-    if (a.kind() == List::Kind::Bools) return std::equal(a.bools(), a.bools() + count, b.bools());
-    return std::equal(a.floats(), a.floats() + count, b.floats());
+
+  bool lists(const List& a, const List& b, int depth) {
+    if (a.kind() == List::Kind::Values && b.kind() == List::Kind::Values) {
+      return items(ValueSpan(a.values(), a.size()), ValueSpan(b.values(), b.size()), depth);
+    }
+    if (a.size() != b.size()) return false;
+    if (a.kind() == b.kind()) {
+      size_t count = a.size();
+      if (a.kind() == List::Kind::Ints) return std::equal(a.ints(), a.ints() + count, b.ints());
+      if (a.kind() == List::Kind::Bools) {
+        return std::equal(a.bools(), a.bools() + count, b.bools());
+      }
+      return std::equal(a.floats(), a.floats() + count, b.floats());
+    }
+    for (size_t k = 0; k < a.size(); ++k) {
+      if (!equal(a.get(k), b.get(k), depth + 1)) return false;
+    }
+    return true;
   }
-  for (size_t k = 0; k < a.size(); ++k) {
-    if (!equal_at(a.get(k), b.get(k), depth + 1)) return false;
+
+  bool dicts(Dict& a, Dict& b, int depth) {
+    if (a.size() != b.size()) return false;
+    const Dict::Entry* entry;
+    for (size_t cursor = 0; a.next(&cursor, &entry);) {
+      Value* other = b.find(entry->key);
+      if (!other || !equal(entry->value, *other, depth + 1)) return false;
+    }
+    return true;
   }
-  return true;
-}
+
+  std::set<std::pair<uint64_t, uint64_t>> equal_;
+};
 
 }  // namespace
 
-bool equal(const Value& a, const Value& b) { return equal_at(a, b, 0); }
+bool equal(const Value& a, const Value& b) { return Comparison().equal(a, b, 0); }
 
 }  // namespace scriptlang

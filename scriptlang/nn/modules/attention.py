@@ -42,26 +42,27 @@ class MultiheadAttention(Module):
         self.head_dim = embed_dim // num_heads
         if self.head_dim * num_heads != embed_dim:
             raise AssertionError("embed_dim must be divisible by num_heads")
-        self._projections(dtype)
+        self._projections(device=device, dtype=dtype)
         self.register_parameter(
-            "in_proj_bias", Parameter(torch.empty(3 * embed_dim, dtype=dtype)) if bias else None)
+            "in_proj_bias",
+            Parameter(torch.empty(3 * embed_dim, device=device, dtype=dtype)) if bias else None)
         self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias,
                                                         device=device, dtype=dtype)
         for name in ("bias_k", "bias_v"):
-            setattr(self, name, Parameter(torch.empty((1, 1, embed_dim), dtype=dtype))
-                    if add_bias_kv else None)
+            made = torch.empty((1, 1, embed_dim), device=device, dtype=dtype)
+            setattr(self, name, Parameter(made) if add_bias_kv else None)
         self.add_zero_attn = add_zero_attn
         self._reset_parameters()
 
-    def _projections(self, dtype) -> None:
+    def _projections(self, **options) -> None:
         """One weight for queries, keys and values of one size, else one each."""
         e = self.embed_dim
         if self._qkv_same_embed_dim:
-            self.in_proj_weight = Parameter(torch.empty((3 * e, e), dtype=dtype))
+            self.in_proj_weight = Parameter(torch.empty((3 * e, e), **options))
         for name, size in (("q", e), ("k", self.kdim), ("v", self.vdim)):
             self.register_parameter(
                 f"{name}_proj_weight", None if self._qkv_same_embed_dim
-                else Parameter(torch.empty((e, size), dtype=dtype)))
+                else Parameter(torch.empty((e, size), **options)))
         if not self._qkv_same_embed_dim:
             self.register_parameter("in_proj_weight", None)
 

@@ -34,14 +34,15 @@ class _NormBase(Module):
         self.momentum = momentum
         self.affine = affine
         self.track_running_stats = track_running_stats
+        options = {"device": device, "dtype": dtype}
         for name, wanted in (("weight", affine), ("bias", affine and bias)):
             self.register_parameter(
-                name, Parameter(torch.empty(num_features, dtype=dtype)) if wanted else None)
+                name, Parameter(torch.empty(num_features, **options)) if wanted else None)
         tracked = track_running_stats
         self.register_buffer("running_mean",
-                             torch.zeros(num_features, dtype=dtype) if tracked else None)
+                             torch.zeros(num_features, **options) if tracked else None)
         self.register_buffer("running_var",
-                             torch.ones(num_features, dtype=dtype) if tracked else None)
+                             torch.ones(num_features, **options) if tracked else None)
         self.register_buffer("num_batches_tracked",
                              torch.tensor(0, dtype=torch.long) if tracked else None)
         self.reset_parameters()

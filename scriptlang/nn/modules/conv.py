@@ -44,9 +44,9 @@ class _ConvNd(Module):
         self._reversed_padding_repeated_twice = self._explicit_padding()
         channels = (in_channels, out_channels // groups) if transposed else \
             (out_channels, in_channels // groups)
-        self.weight = Parameter(torch.empty((*channels, *kernel_size), dtype=dtype))
+        self.weight = Parameter(torch.empty((*channels, *kernel_size), device=device, dtype=dtype))
         if bias:
-            self.bias = Parameter(torch.empty(out_channels, dtype=dtype))
+            self.bias = Parameter(torch.empty(out_channels, device=device, dtype=dtype))
         else:
             self.register_parameter("bias", None)
         self.reset_parameters()

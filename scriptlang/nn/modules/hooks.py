@@ -84,16 +84,20 @@ class HookedModule:
     def __call__(self, *args, **kwargs) -> Any:
         if not self._forward_hooks and not self._forward_pre_hooks:
             return self.forward(*args, **kwargs)
+        return HookedModule._call_hooked(self, self.forward, args, kwargs)
+
+    def _call_hooked(self, forward: Callable, args: tuple, kwargs: dict) -> Any:
+        """Call `forward` between the hooks of a module, of ours or compiled."""
         called: set[int] = set()
         try:
-            args, kwargs = self._before(args, kwargs)
-            return self._after(self._forward_hooks, called, args, kwargs,
-                               self.forward(*args, **kwargs))
+            args, kwargs = HookedModule._before(self, args, kwargs)
+            return HookedModule._after(self, self._forward_hooks, called, args, kwargs,
+                                       forward(*args, **kwargs))
         except Exception:
             always = {i: h for i, h in self._forward_hooks.items()
                       if i in self._forward_hooks_always_called and i not in called}
             try:
-                self._after(always, called, args, kwargs, None)
+                HookedModule._after(self, always, called, args, kwargs, None)
             except Exception as e:
                 warnings.warn("forward hook with ``always_call=True`` raised an exception that was "
                               f"silenced as another error was raised in forward: {e}")

@@ -131,7 +131,8 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         self.ignore_index = ignore_index
         self.label_smoothing = label_smoothing
         self._shape = [num_classes, *out_features]
-        self.linear = Linear(in_features, math.prod(self._shape), bias=bias, dtype=dtype)
+        self.linear = Linear(in_features, math.prod(self._shape), bias=bias, device=device,
+                             dtype=dtype)
         self.options = options
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:

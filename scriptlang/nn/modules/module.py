@@ -11,7 +11,8 @@ from collections import OrderedDict
 from typing import Any, Callable, Iterator, TypeVar
 
 from ... import dtypes
-from ...objects import Device
+from ...ops.options import ONLY_CPU, To, check_module_to, device_argument
+from ...ops.tensor_methods import type_argument
 from ...tensor_types import typename
 from ...tensors import Tensor
 from ..parameter import Buffer, Parameter
@@ -302,35 +303,31 @@ class Module(HookedModule, StatefulModule):
         return self._cast(dtypes.bfloat16)
 
     def type(self: M, dst_type) -> M:
-        return self._apply(lambda t: t.to(dtypes.as_dtype(dst_type)))
+        """Convert every tensor.  Raises ValueError for what names no type of tensors."""
+        dtype = type_argument(dst_type)
+        return self._apply(lambda t: t.to(dtype))
 
     def cpu(self: M) -> M:
         return self
 
     def cuda(self: M, device=None) -> M:
-        raise RuntimeError("scriptlang runs on the CPU only; leave out .cuda()")
+        raise RuntimeError(f"cuda: {ONLY_CPU}")
+
+    ipu = xpu = mtia = cuda
 
     def to_empty(self: M, *, device, recurse: bool = True) -> M:
+        """Tensors of the same sizes with any contents.  Raises RuntimeError for other devices."""
+        if device is not None:
+            device_argument(device)
         return self._apply(lambda t: t.new_empty(t.shape), recurse)
 
     def to(self: M, *args, **kwargs) -> M:
         """`to(dtype)`, `to(device)`, `to(device, dtype)` or `to(tensor)`; only the dtype of
-        floating point and complex tensors changes."""
-        dtype, device = kwargs.pop("dtype", None), kwargs.pop("device", None)
-        for value in args:
-            if isinstance(value, Tensor):
-                dtype = value.dtype
-            elif isinstance(value, (str, Device)):
-                device = value
-            elif value is not None and not isinstance(value, bool):
-                dtype = dtypes.as_dtype(value)
-        if device is not None and Device(device).type != "cpu":
-            raise RuntimeError(f"scriptlang runs on the CPU only, not on {device}")
-        if dtype is not None and dtype.kind not in "fc":
-            raise TypeError("nn.Module.to only accepts floating point or complex dtypes, but got "
-                            f"desired dtype={dtype!r}")
-        return self if dtype is None else self._apply(
-            lambda t: t.to(dtype) if t.dtype.kind in "fc" else t)
+        floating point and complex tensors changes, memory_format that of tensors with 4 or 5
+        dimensions.  Raises TypeError for what is no dtype, RuntimeError for other devices."""
+        wanted = To(args, kwargs)
+        check_module_to(wanted)
+        return self._apply(wanted.convert)
 
     def train(self: M, mode: bool = True) -> M:
         if not isinstance(mode, bool):
@@ -354,7 +351,8 @@ class Module(HookedModule, StatefulModule):
                 p.grad = None if set_to_none else p.grad.zero_()
 
     def share_memory(self: M) -> M:
-        return self
+        """Move the tensors to where processes that fork from this one see each other's writes."""
+        return self._apply(lambda t: t.share_memory_())
 
     # showing
 

@@ -66,8 +66,8 @@ class CrossMapLRN2d(_Response):
 class _Affine(Module):
     """What begins with a weight of ones and a bias of zeros, where it has them."""
 
-    def _parameter(self, name: str, shape, wanted: bool, dtype) -> None:
-        self.register_parameter(name, Parameter(torch.empty(shape, dtype=dtype)) if wanted
+    def _parameter(self, name: str, shape, wanted: bool, **options) -> None:
+        self.register_parameter(name, Parameter(torch.empty(shape, **options)) if wanted
                                 else None)
 
     def reset_parameters(self) -> None:
@@ -93,8 +93,10 @@ class LayerNorm(_Affine):
         self.normalized_shape = shape_of(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-        self._parameter("weight", self.normalized_shape, elementwise_affine, dtype)
-        self._parameter("bias", self.normalized_shape, elementwise_affine and bias, dtype)
+        self._parameter("weight", self.normalized_shape, elementwise_affine,
+                        device=device, dtype=dtype)
+        self._parameter("bias", self.normalized_shape, elementwise_affine and bias,
+                        device=device, dtype=dtype)
         self.reset_parameters()
 
     def forward(self, input: Tensor) -> Tensor:
@@ -118,7 +120,8 @@ class RMSNorm(_Affine):
         self.normalized_shape = shape_of(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-        self._parameter("weight", self.normalized_shape, elementwise_affine, dtype)
+        self._parameter("weight", self.normalized_shape, elementwise_affine,
+                        device=device, dtype=dtype)
         self.reset_parameters()
 
     def forward(self, x: Tensor) -> Tensor:
@@ -148,8 +151,10 @@ class GroupNorm(_Affine):
         self.num_channels = num_channels
         self.eps = eps
         self.affine = affine
-        self._parameter("weight", num_channels, affine, dtype)
-        self._parameter("bias", num_channels, affine and bias, dtype)
+        self._parameter("weight", num_channels, affine,
+                        device=device, dtype=dtype)
+        self._parameter("bias", num_channels, affine and bias,
+                        device=device, dtype=dtype)
         self.reset_parameters()
 
     def forward(self, input: Tensor) -> Tensor:

@@ -89,7 +89,7 @@ class RNNBase(Module):
                 shapes = self._shapes(layer)
                 names = [f"{name}_l{layer}{suffix}" for name in shapes]
                 for name, shape in zip(names, shapes.values()):
-                    setattr(self, name, Parameter(torch.empty(shape, dtype=dtype)))
+                    setattr(self, name, Parameter(torch.empty(shape, device=device, dtype=dtype)))
                 self._flat_weights_names.extend(names)
                 self._all_weights.append(names)
         self._flat_weights = [getattr(self, name) for name in self._flat_weights_names]
@@ -391,10 +391,11 @@ class RNNCellBase(Module):
         self.hidden_size = hidden_size
         self.bias = bias
         gates = num_chunks * hidden_size
-        self.weight_ih = Parameter(torch.empty((gates, input_size), dtype=dtype))
-        self.weight_hh = Parameter(torch.empty((gates, hidden_size), dtype=dtype))
+        self.weight_ih = Parameter(torch.empty((gates, input_size), device=device, dtype=dtype))
+        self.weight_hh = Parameter(torch.empty((gates, hidden_size), device=device, dtype=dtype))
         for name in ("bias_ih", "bias_hh"):
-            self.register_parameter(name, Parameter(torch.empty(gates, dtype=dtype)) if bias
+            made = torch.empty(gates, device=device, dtype=dtype)
+            self.register_parameter(name, Parameter(made) if bias
                                     else None)
         self.reset_parameters()
 

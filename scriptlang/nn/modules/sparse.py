@@ -27,7 +27,7 @@ class _Table(Module):
     weight: Tensor
 
     def _set_table(self, padding_idx: Optional[int], weight: Optional[Tensor], freeze: bool,
-                   dtype) -> None:
+                   device, dtype) -> None:
         n = self.num_embeddings
         if padding_idx is not None:
             if not -n <= padding_idx < n:
@@ -35,8 +35,8 @@ class _Table(Module):
             padding_idx %= n
         self.padding_idx = padding_idx
         if weight is None:
-            self.weight = Parameter(torch.empty((n, self.embedding_dim), dtype=dtype),
-                                    requires_grad=not freeze)
+            self.weight = Parameter(torch.empty((n, self.embedding_dim), device=device,
+                                                dtype=dtype), requires_grad=not freeze)
             self.reset_parameters()
         else:
             if list(weight.shape) != [n, self.embedding_dim]:
@@ -67,7 +67,7 @@ class Embedding(_Table):
         self.max_norm = max_norm
         self.norm_type = norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
-        self._set_table(padding_idx, _weight, _freeze, dtype)
+        self._set_table(padding_idx, _weight, _freeze, device, dtype)
         self.sparse = sparse
 
     def forward(self, input: Tensor) -> Tensor:
@@ -116,7 +116,7 @@ class EmbeddingBag(_Table):
         self.max_norm = max_norm
         self.norm_type = norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
-        self._set_table(padding_idx, _weight, False, dtype)
+        self._set_table(padding_idx, _weight, False, device, dtype)
         self.mode = mode
         self.sparse = sparse
         self.include_last_offset = include_last_offset

@@ -58,7 +58,7 @@ class Scriptlang:
         except Exception as error:
             return "unbuilt", type(error).__name__, str(error)[:200]
         random.manual_seed(SEED)
-        memories = [t.storage for t in builder.tensors]
+        memories = [t._storage for t in builder.tensors]
         try:
             with np.errstate(all="ignore"):
                 result = self.call(operator, given)
@@ -83,7 +83,7 @@ class Scriptlang:
         if self.name != "native":
             return Storage(np.array(flat))
         made = self.call(table.find("aten::clone"), [Tensor._wrap(np.array(flat)), None])
-        return made.storage
+        return made._storage
 
     def tensor(self, t: values.T, data: np.ndarray):
         from scriptlang import dtypes
@@ -94,7 +94,7 @@ class Scriptlang:
     def view(self, t, v: values.V):
         from scriptlang.tensors import Tensor
 
-        return Tensor(t.storage, t.dtype, v.size, v.stride, v.offset)
+        return Tensor(t._storage, t.dtype, v.size, v.stride, v.offset)
 
     def quantized(self, codes, scale, zero_point, axis):
         from scriptlang import dtypes
@@ -141,9 +141,9 @@ class Scriptlang:
         from scriptlang.tensors import Tensor
 
         if isinstance(result, Tensor):
-            place = self.place(result.storage)
+            place = self.place(result._storage)
             return [next((k for k, m in enumerate(memories) if self.place(m) == place), -1)] \
-                if result.storage.nbytes else []
+                if result._storage.nbytes else []
         if isinstance(result, (list, tuple)):
             return [p for v in result for p in self.shares(v, memories)]
         return []

@@ -1,0 +1,124 @@
+"""What reading an archive and compiling its functions may use: a Budget, spent as it is used.
+
+    with budgets.use(function.budget, "compiling f"):
+        budgets.spend("graph_nodes", 12)            # LimitError where that is too much
+        budgets.look()                              # and where it takes too long
+
+An archive has one budget for all its life, so that many small functions are as bounded as one large
+one.  What the host itself compiles has none: `spend` and `look` then do nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Iterator
+
+from .errors import LimitError
+from .limits import Limits
+
+WHAT = {
+    "source_bytes": "bytes of source",
+    "syntax_nodes": "words and signs of source",
+    "graph_nodes": "nodes of graphs, with the functions that are called put in,",
+    "type_nodes": "parts of types",
+    "compile_seconds": "seconds of compiling",
+}
+"""What errors call the fields of Limits that a Budget counts."""
+
+
+class Budget:
+    """What one archive has used of its limits."""
+
+    def __init__(self, limits: Limits | None = None):
+        self.limits = limits or Limits()
+        self.used: dict[str, float] = dict.fromkeys(WHAT, 0)
+        self.until = float("inf")
+        self.where: list[str] = []
+        self.types: set[Any] = set()
+
+    def spend(self, what: str, amount: float, where: str | None = None) -> None:
+        """Count an amount.  Raises LimitError where the archive then has used too much."""
+        self.allow(what, amount, where)
+        self.used[what] += amount
+
+    def allow(self, what: str, amount: float, where: str | None = None) -> None:
+        """LimitError unless that amount may be used besides what has been."""
+        used, allowed = self.used[what] + amount, getattr(self.limits, what)
+        if allowed is not None and used > allowed:
+            raise exceeded(what, used, allowed, where or "".join(self.where[-1:]))
+
+    def add_type(self, mark: Any, size: int) -> None:
+        """Count a type of so many parts, unless its like was met before."""
+        if mark not in self.types:
+            self.types.add(mark)
+            self.spend("type_nodes", size)
+
+    def look(self) -> None:
+        """Raises LimitError where compiling has taken too long."""
+        if time.monotonic() > self.until:
+            allowed = self.limits.compile_seconds
+            raise exceeded("compile_seconds", allowed, allowed, "".join(self.where[-1:]))
+
+
+def exceeded(what: str, used: float, allowed: float, where: str) -> LimitError:
+    place = f"{where}: " if where else ""
+    count = f"over {allowed:,}" if what == "compile_seconds" else f"{used:,}"
+    return LimitError(f"{place}the archive needs {count} {WHAT[what]} and its limits allow "
+                      f"{allowed:,}; for a file you trust, load it with "
+                      f"limits=Limits({what}=...), on the command line --limit {what}=...")
+
+
+_current: ContextVar[Budget | None] = ContextVar("budget", default=None)
+
+
+@contextmanager
+def use(budget: Budget | None, where: str) -> Iterator[None]:
+    """Spend from a budget, and its time; `where` is what errors say is at work.
+
+    Without one, what is in use already stays so.
+    """
+    if budget is None:
+        yield
+        return
+    token = _current.set(budget)
+    is_outermost, start = not budget.where, time.monotonic()
+    if is_outermost and budget.limits.compile_seconds is not None:
+        budget.until = start + budget.limits.compile_seconds - budget.used["compile_seconds"]
+    budget.where.append(where)
+    try:
+        yield
+    finally:
+        budget.where.pop()
+        if is_outermost:
+            budget.used["compile_seconds"] += time.monotonic() - start
+            budget.until = float("inf")
+        _current.reset(token)
+
+
+def of(cls) -> Budget | None:
+    """That of the archive that a class came from."""
+    for function in cls.methods.values():
+        if getattr(function, "budget", None) is not None:
+            return function.budget
+    return None
+
+
+def current() -> Budget | None:
+    """The budget in use."""
+    return _current.get()
+
+
+def spend(what: str, amount: float) -> None:
+    """Count an amount for the archive that is at work, if any."""
+    budget = _current.get()
+    if budget is not None:
+        budget.spend(what, amount)
+
+
+def look() -> None:
+    """Raises LimitError where the archive that is at work has taken too long."""
+    budget = _current.get()
+    if budget is not None:
+        budget.look()

@@ -1,0 +1,39 @@
+"""Layouts and memory formats: numbers inside programs, with PyTorch's names for users."""
+
+from __future__ import annotations
+
+
+class Named(int):
+    """A number that prints as the name it has in PyTorch."""
+
+    NAMES: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"torch.{self.NAMES[self]}"
+
+    __str__ = __repr__
+
+    def __format__(self, spec: str) -> str:
+        return format(repr(self), spec)
+
+    def __reduce__(self):
+        return type(self), (int(self),)
+
+
+class Layout(Named):
+    """How the elements of a tensor are kept; here always strided."""
+
+    NAMES = ("strided",)
+
+
+class MemoryFormat(Named):
+    """An order of the dimensions in memory."""
+
+    NAMES = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
+
+
+strided = Layout(0)
+contiguous_format, preserve_format, channels_last, channels_last_3d = map(MemoryFormat, range(4))
+
+BY_NAME = {name: cls(number) for cls in (Layout, MemoryFormat)
+           for number, name in enumerate(cls.NAMES)}
