@@ -7,7 +7,9 @@ own, so arrays may outlive the run.  A refusal is no memory to numpy, which rais
 error that says why is kept (`refusals`).
 
 numpy's C API is reached through its capsule and `ctypes`.  Where it is not what is expected, arrays
-are counted only once they are made.
+are counted only once they are made.  Ours may be called with or without the GIL: ctypes takes it.
+numpy's own are called with it held (PYFUNCTYPE), since they let go of it themselves for what is
+large: whoever does that without holding it ends the process.
 """
 
 from __future__ import annotations
@@ -20,7 +22,6 @@ from typing import Any, Callable, Iterator
 
 import numpy as np
 
-from .errors import LimitError
 from .limits import asking, reserve
 from .records import record
 
@@ -33,9 +34,9 @@ CAPSULE = b"mem_handler"
 VERSION = 1
 """Of the table of an allocator."""
 
-Malloc = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
-Calloc = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
-Realloc = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+Malloc = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+Calloc = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
+Realloc = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
 
 
 class Handler(ctypes.Structure):
@@ -47,9 +48,9 @@ class Handler(ctypes.Structure):
 
 
 class Refusals(threading.local):
-    """The error of the last request of a thread that was refused."""
+    """Why the last request of a thread was refused: the limit, or a signal that came meanwhile."""
 
-    last: LimitError | None = None
+    last: BaseException | None = None
 
 
 refusals = Refusals()
@@ -65,10 +66,10 @@ class Allocator:
 
 
 def granted(size: int) -> bool:
-    """Whether the run may have the memory."""
+    """Whether the run may have the memory.  Nothing is raised into numpy's C code."""
     try:
         reserve(size)
-    except LimitError as error:
+    except BaseException as error:
         refusals.last = error
         return False
     return True
@@ -92,7 +93,10 @@ def allocator() -> Allocator | None:
     if numpys.version != VERSION:
         return None
     ours = Handler(b"limited", VERSION, numpys.context, *careful(numpys), numpys.free)
-    return Allocator(install, capsule_of(ctypes.addressof(ours), CAPSULE, None), (ours, theirs))
+    made = Allocator(install, capsule_of(ctypes.addressof(ours), CAPSULE, None), (ours, theirs))
+    # Arrays are freed through it even when the interpreter ends and modules are gone.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(made))
+    return made
 
 
 def careful(numpys: Handler) -> tuple[Any, Any, Any]:
