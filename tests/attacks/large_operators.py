@@ -1,6 +1,6 @@
 """Every operator of the table on large inputs under a limit of memory, on the Python engine.
 
-    python -m tests.attacks.large_operators FIRST LAST      (of the operators that have samples)
+    python -m tests.attacks.large_operators PART PARTS      (of the operators that have samples)
 
 It prints a line of JSON before and after each call, so that its parent knows which one ended it.
 The inputs are the samples of tests/ops, whose arrays are made larger along all their dimensions
@@ -20,7 +20,9 @@ import numpy as np
 
 from scriptlang.allocations import asked_first
 from scriptlang.errors import LimitError
+from scriptlang.interpreter.native import load
 from scriptlang.interpreter.meter import MemoryMeter
+from scriptlang.limits import until
 from scriptlang.ops import table
 from scriptlang.tensors import Tensor
 from tests.ops import harness
@@ -99,9 +101,10 @@ def run(sample: harness.Sample, limit: int = LIMIT) -> tuple[str, int]:
     kernel = table.find(operator.name, operator.overload).kernel
     pathlib.Path("/proc/self/clear_refs").write_text("5")          # the peak begins anew
     before = peak()
-    signal.setitimer(signal.ITIMER_REAL, PATIENCE, PATIENCE)
+    signal.setitimer(signal.ITIMER_REAL, 2 * PATIENCE, PATIENCE)
     try:
-        with asked_first(MemoryMeter(limit, lambda: []).allow), np.errstate(all="ignore"):
+        with (until(PATIENCE), np.errstate(all="ignore"),
+              asked_first(MemoryMeter(limit, lambda: []).allow, limit)):
             kernel(*values)
         ended = "a result"
     except LimitError:
@@ -117,13 +120,14 @@ def run(sample: harness.Sample, limit: int = LIMIT) -> tuple[str, int]:
     return ended, peak() - before
 
 
-def main(first: int, last: int) -> None:
+def main(part: int, parts: int) -> None:
     def alarm(number, frame):
         raise TooLong
 
+    load()
     signal.signal(signal.SIGALRM, alarm)
     for index, sample in enumerate(samples()):
-        if first <= index < last:
+        if index % parts == part:
             print(json.dumps([index, sample.name]), flush=True)
             try:
                 ended, grown = run(sample)
