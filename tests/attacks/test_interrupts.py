@@ -55,7 +55,7 @@ def test_an_interrupt_ends_a_native_call(name, threads):
         child.send_signal(signal.SIGINT)
         start = time.monotonic()
         assert child.stdout.readline() == "interrupted\n"
-        assert time.monotonic() - start < 1                # 0.1 s where the machine is idle
+        assert time.monotonic() - start < 5                # 0.1 s where the machine is idle
         assert child.stdout.readline() == "it goes on\n"
     finally:
         child.kill()

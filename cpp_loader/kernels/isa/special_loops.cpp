@@ -434,7 +434,7 @@ SL_NOINLINE void orthogonal(const Orthogonal& p, Block& x, Block& degree, Block&
   });
   for (int i = 0; i < kBlock; ++i) most = degree.at[i] > most ? degree.at[i] : most;
   for (double k = 1.0; k < most; k += 1.0) {
-    if ((static_cast<int64_t>(k) & 0xffff) == 0 && stopping::is_over()) break;
+    if (most > 4096.0 && (static_cast<int64_t>(k) & 4095) == 1 && stopping::is_over()) break;
     const double twice = 2.0 * k, odd = twice + 1.0, above = k + 1.0;
     auto step = [&](auto f) SL_ALWAYS { next_degree(k, degree, before, value, f); };
     switch (p.family) {
