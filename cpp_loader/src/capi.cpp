@@ -20,6 +20,7 @@ sl_status status_of(ErrorKind kind) {
     case ErrorKind::MissingOperator: return SL_MISSING_OPERATOR;
     case ErrorKind::LimitError: return SL_LIMIT;
     case ErrorKind::MemoryError: return SL_OUT_OF_MEMORY;
+    case ErrorKind::Cancelled: return SL_CANCELLED;
     case ErrorKind::RuntimeError:
     case ErrorKind::ValueError:
     case ErrorKind::TypeError:
@@ -116,6 +117,7 @@ const char* read_limits(const sl_limits* given, Limits* limits) {
   limits->memory_bytes = known.memory_bytes;
   limits->milliseconds = std::min(known.milliseconds, kLongest);
   if (known.depth > 0) limits->depth = known.depth;
+  if (known.canceller) limits->cancelled = &known.canceller->cancelled;
   return nullptr;
 }
 
@@ -253,6 +255,17 @@ sl_status sl_call_named(sl_module* module, const char* method, sl_value* const* 
     if (!is_alone(handle->value, &left)) handle->domain = domain;
     *result = handle.release();
   });
+}
+
+// ---- ending calls from elsewhere
+
+sl_canceller* sl_canceller_make(void) { return new (std::nothrow) sl_canceller; }
+void sl_canceller_release(sl_canceller* canceller) { delete canceller; }
+void sl_cancel(sl_canceller* canceller) {
+  if (canceller) canceller->cancelled.store(true, std::memory_order_relaxed);
+}
+void sl_canceller_reset(sl_canceller* canceller) {
+  if (canceller) canceller->cancelled.store(false, std::memory_order_relaxed);
 }
 
 // ---- errors

@@ -3,11 +3,13 @@
 
 #include <scriptlang/scriptlang.h>
 
+#include <atomic>
 #include <memory>
 #include <new>
 #include <string>
 #include <vector>
 
+#include "../kernels/stop.h"
 #include "archive/module.h"
 
 // Whoever adds a tag, an error or an element type says here what it is outside.
@@ -23,6 +25,9 @@ struct sl_value {
   scriptlang::Value value;
   scriptlang::DomainRef domain = {};
 };
+struct sl_canceller {
+  std::atomic<bool> cancelled{false};
+};
 struct sl_error {
   sl_status status;
   std::string class_name, message, stack;
@@ -35,6 +40,7 @@ namespace scriptlang::capi {
 class Outside {
   memory::RunScope runs_{false};
   memory::LimitScope limit_{0};
+  kernels::StopScope stops_{nullptr};
 };
 
 // Fills *error, where it is wanted and memory suffices.

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "scratch.h"
 #include "linalg.h"
 #include "matrices.h"
 #include "reduce.h"
@@ -208,7 +209,7 @@ Tensor pseudo_inverse(const Tensor& a, const Tolerance& tolerance, bool hermitia
 // A bound of the condition of an upper triangle, from its inverse; not finite where there is none.
 template <class T>
 double condition_bound(const T* r, int64_t n) {
-  std::vector<T> inverse(size_t(n * n), T(0));
+  Working<T> inverse(size_t(n * n), T(0));
   double of_r = 0, of_inverse = 0;
   for (int64_t i = n - 1; i >= 0; --i) {
     T* row = &inverse[size_t(i * n)];

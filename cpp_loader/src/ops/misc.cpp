@@ -83,6 +83,7 @@ Tensor rrelu(Args args, Context& ctx, const Tensor& into) {
     std::lock_guard<std::mutex> lock(generator.mutex);
     Draw draw(generator);
     for (int64_t i = 0; i < x.numel(); ++i) {
+      kernels::worked(16);
       bool sloped = x.data<double>()[i] <= 0;
       slopes.data<double>()[i] = sloped ? draw.uniform() * (upper - lower) + lower : 1;
     }
@@ -169,8 +170,12 @@ Tensor distances_of_rows(const Tensor& a, const Tensor& b, bool euclid) {
     using T = decltype(zero);
     kernels::parallel_for(batch * p, grain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        distances_of_row(m, x.data<T>() + i * m, y.data<T>() + i / p * r * m, r, euclid,
-                         to.data<T>() + i * r);
+        const int64_t some = std::max<int64_t>(1, (1 << 22) / std::max<int64_t>(1, m));
+        for (int64_t j = 0; j < r; j += some) {
+          distances_of_row(m, x.data<T>() + i * m, y.data<T>() + (i / p * r + j) * m,
+                           std::min(some, r - j), euclid, to.data<T>() + i * r + j);
+          kernels::multiplied(std::min(some, r - j) * m);
+        }
       }
     });
   });

@@ -86,6 +86,7 @@ Taps taps_for(Filter filter, int64_t in, int64_t out, bool align_corners, double
               bool wide) {
   Taps taps;
   taps.width = filter == Filter::kLinear ? 2 : filter == Filter::kCubic ? 4 : 1;
+  memory::ask(checked_numel({out, taps.width}), 3 * sizeof(double));
   taps.places.assign(size_t(out * taps.width), 0);
   taps.weights.assign(size_t(out * taps.width), 0);
   taps.count.assign(size_t(out), 0);
@@ -119,6 +120,7 @@ Taps smooth_taps(Filter filter, bool lanczos, int64_t in, int64_t out, bool alig
   SL_CHECK(support < 1e9, "a scale of ", 1 / scale, " is too small to resize by");
   Taps taps;
   taps.width = std::min<int64_t>(int64_t(std::ceil(support)) * 2 + 1, in);
+  memory::ask(checked_numel({out, taps.width}), 3 * sizeof(double));
   taps.places.assign(size_t(out * taps.width), 0);
   taps.weights.assign(size_t(out * taps.width), 0);
   taps.count.assign(size_t(out), 0);
