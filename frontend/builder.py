@@ -17,10 +17,14 @@ from .sugared import Arg, ConstantValue, SugaredValue
 
 
 class Builder:
-    """Inserts nodes at the insertion point of a graph, with overloads and types chosen."""
+    """Inserts nodes at the insertion point of a graph, with overloads and types chosen.
+
+    unknown: kinds of the operators without a schema that were called so far (in archives).
+    """
 
     def __init__(self, graph: Graph):
         self.graph = graph
+        self.unknown: list[str] = []
 
     def insert(self, kind: str, inputs: Sequence[Value], outputs: Sequence[T.Type], span: Span,
                **attributes: Any) -> Node:

@@ -22,9 +22,12 @@ def emit_call(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredVal
         return callee.emit(e, node, expected)
     args, kwargs = arguments(e, node)
     try:
-        return callee.call(e.b, args, kwargs, e.span(node))
+        result = callee.call(e.b, args, kwargs, e.span(node))
     except CompileError as error:
         raise placed(error, e.span(node))
+    if expected is not None:
+        result.declare(expected)
+    return result
 
 
 def arguments(e: Emitter, node: ast.Call) -> tuple[list[Arg], dict[str, Arg]]:

@@ -13,6 +13,7 @@ import weakref
 from typing import Any, Callable
 
 from scriptlang import types as T
+from scriptlang.building import alone
 from scriptlang.errors import CompileError
 from scriptlang.objects import python_classes
 from scriptlang.source import Source
@@ -124,6 +125,7 @@ def _check_field_default(cls: type, name: str, type: T.Type, value: Any, annotat
                            "use typing.NamedTuple and annotate the fields")
 
 
+@alone
 def script_class(cls: type) -> T.ClassType:
     """Compile a class: its methods and those it inherits, with the attributes of `__init__`."""
     from .script import qualified_name, source_of

@@ -239,11 +239,7 @@ def condition_facts(e: Emitter, test: ast.expr) -> dict[str, T.Type]:
         return condition(e, test).if_true
     finally:
         e.frame = saved
-        node = e.graph.insert_point.prev
-        while node is not before:
-            previous = node.prev
-            node.destroy()
-            node = previous
+        e.drop_after(before)
 
 
 def _no_else(e: Emitter, node: ast.While | ast.For):

@@ -176,6 +176,27 @@ class Emitter:
             value = self._uninitialized[type] = node.insert_before(first).output
         return value
 
+    def drop_after(self, before: Node) -> None:
+        """Remove the nodes between one and the insertion point: their statement failed."""
+        node = self.graph.insert_point.prev
+        while node is not before:
+            previous = node.prev
+            node.destroy()
+            node = previous
+        self.returns = [n for n in self.returns if self._is_placed(n)]
+        for loop in self.loops:
+            loop.exits = [n for n in loop.exits if self._is_placed(n)]
+            loop.returns = [pair for pair in loop.returns if self._is_placed(pair[0])]
+        self._uninitialized = {t: v for t, v in self._uninitialized.items()
+                               if self._is_placed(v.node)}
+
+    def _is_placed(self, node: Node) -> bool:
+        """Whether a node is in the graph, and so are the blocks around it."""
+        block = node.block
+        while block is not None and block is not self.graph.block:
+            block = block.owner and block.owner.block
+        return block is not None
+
     def simple(self, value: Value) -> SimpleValue:
         return self.b.simple(value)
 

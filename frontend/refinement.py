@@ -168,7 +168,12 @@ def _is(e: Emitter, left: ast.expr, right: ast.expr, negated: bool, span: Span) 
 
     As in PyTorch a variable that is None keeps its type: another value may be assigned to it.
     """
-    x, y = e.value(left), e.value(right)
+    meanings = e.expr(left), e.expr(right)
+    if any(isinstance(m, ConstantValue) and m.constant is None or e.b.is_simple(m)
+           and m.type(e.b, span) == T.NONE for m in meanings) \
+            and not all(map(e.b.is_simple, meanings)):
+        return _static(e, negated, span)                 # functions, classes, modules of Python
+    x, y = (m.value(e.b, e.span(node)) for m, node in zip(meanings, (left, right)))
     operator = "aten::__isnot__" if negated else "aten::__is__"
     named = left
     if x.type == T.NONE and y.type != T.NONE:

@@ -26,6 +26,7 @@ from scriptlang.source import Source, Span
 
 from . import foreign, namespaces, python_builtins, typed_tensors
 from .checks import CHECKS
+from .autograd_functions import AutogradFunctionValue, is_autograd_function
 from .annotations import PYTHON_TYPES, own_annotations, type_of_object, type_of_syntax
 from .language_functions import PYTHON_ONLY
 from .library_classes import library_class, library_name, refused_context
@@ -348,6 +349,8 @@ def _class(cls: type) -> SugaredValue | None:
         return refused
     if is_module_class(cls):
         return ModuleClassValue(cls)
+    if is_autograd_function(cls):
+        return AutogradFunctionValue(cls)
     if issubclass(cls, BaseException):
         name = f"{cls.__module__}.{cls.__qualname__}"
         may_be_raised(name, cls)

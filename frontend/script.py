@@ -15,7 +15,7 @@ import types as python_types
 import weakref
 from typing import Any, Callable, Mapping
 
-from scriptlang.building import uncollected
+from scriptlang.building import alone, uncollected
 from scriptlang.errors import CompileError
 from scriptlang.ir import Function
 from scriptlang.source import Source, Span
@@ -36,6 +36,7 @@ _functions: weakref.WeakKeyDictionary[Callable, Function] = weakref.WeakKeyDicti
 
 
 @uncollected
+@alone
 def script_function(fn: Callable, place: Span | None = None) -> Function:
     """Compile a Python function, and the functions it calls; each is compiled once.
 
@@ -70,6 +71,7 @@ def script_function(fn: Callable, place: Span | None = None) -> Function:
 _variadic: weakref.WeakKeyDictionary[Callable, VariadicValue] = weakref.WeakKeyDictionary()
 
 
+@alone
 def variadic_function(fn: Callable) -> VariadicValue:
     """A Python function with `*args` or `**kwargs`, compiled for each form of call."""
     known = _variadic.get(fn)
@@ -215,6 +217,7 @@ def _lambda(source: Source) -> ast.FunctionDef:
     return ast.copy_location(made, node)
 
 
+@alone
 def compile_text(text: str, names: Mapping[str, Any] | None = None, file: str = "<string>"
                  ) -> dict[str, Function]:
     """Compile every function of a text; `names` are further names it may use.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Callable, Sequence
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
-from scriptlang.ir import Value
+from scriptlang.ir import Node, Value
 from scriptlang.source import Span
 
 from . import assignment, control_flow, exits, match_statement, nested
@@ -31,10 +31,27 @@ def emit_statements(e: Emitter, body: Sequence[ast.stmt]) -> None:
     for statement in body:
         if e.frame.exits:
             return
+        before = e.graph.insert_point.prev
         try:
             emit_statement(e, statement)
         except CompileError as error:
-            recover(e, statement, error)
+            if e.b.unknown and not e.errors:
+                leave_out(e, statement, before)
+            else:
+                recover(e, statement, error)
+
+
+def leave_out(e: Emitter, statement: ast.stmt, before: Node) -> None:
+    """Let a statement end the program with the error that an operator is missing.
+
+    It is in an archive, behind a call of an operator without schema, whose result has another type
+    than it was taken for: what the rest of the block means cannot be known.
+    """
+    e.drop_after(before)
+    kind, span = e.b.unknown[-1], e.span(statement)
+    e.b.insert(kind, (), (T.TENSOR,), span, left_out=True)
+    raise_exception(e, e.b.constant(f"the operator {kind} is not known", span),
+                    "builtins.RuntimeError", span)
 
 
 def recover(e: Emitter, statement: ast.stmt, error: CompileError) -> None:

@@ -58,6 +58,9 @@ class SugaredValue:
         raise CompileError(f"{self.kind} {what}", span,
                            help or "check what it is and what it can do")
 
+    def declare(self, type: T.Type) -> None:
+        """What gave it has no schema: it is what the program declares it to be."""
+
     def value(self, b: Builder, span: Span) -> Value:
         """The value of the graph that this is."""
         self.fail("cannot be used as a value", span, "call it, and use what it gives")

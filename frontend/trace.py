@@ -12,7 +12,9 @@ from __future__ import annotations
 import inspect
 import sys
 import warnings
-from typing import Any, Callable, Mapping
+from functools import wraps
+from threading import RLock
+from typing import Any, Callable, Mapping, ParamSpec, TypeVar
 
 from scriptlang import tensors
 from scriptlang import types as T
@@ -27,6 +29,9 @@ from .script import qualified_name
 from .trace_checks import TracerWarning, TracingCheckError, check_traced, parameters_of
 from .tracer import Tracer
 from .traced_modules import Held, traced_object
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 __all__ = ["TracerWarning", "TracingCheckError", "check_traced", "copy_inputs", "inputs_of",
            "trace_function", "trace_methods"]
@@ -109,6 +114,20 @@ def _uses_torch(func: Callable, args: Any) -> bool:
 
 # Tracing
 
+_recording = RLock()
+"""One thread traces at a time: what tells a tracer of shapes is put where all threads see it."""
+
+
+def _one_at_a_time(record: Callable[P, R]) -> Callable[P, R]:
+    @wraps(record)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        with _recording:
+            return record(*args, **kwargs)
+
+    return run
+
+
+@_one_at_a_time
 def trace_function(func: Callable, example_inputs: Any, strict: bool = True) -> Function:
     """Record `func` on the example inputs.  Raises TypeError for inputs that cannot be traced."""
     args = copy_inputs(inputs_of(example_inputs))
@@ -118,6 +137,7 @@ def trace_function(func: Callable, example_inputs: Any, strict: bool = True) -> 
     return Function(name, schema_of_graph(name, tracer.graph), tracer.graph)
 
 
+@_one_at_a_time
 def trace_methods(module: Any, inputs: Mapping[str, Any], strict: bool = True) -> ScriptObject:
     """Record methods of a module of torch.nn or scriptlang.nn, each on its example inputs.
 
@@ -141,7 +161,7 @@ def trace_methods(module: Any, inputs: Mapping[str, Any], strict: bool = True) -
 
 
 def _tracer(name: str, func: Callable, args: tuple) -> Tracer:
-    if dispatch.calls.tracer is not None:
+    if dispatch.tracing() is not None:
         raise CompileError("a trace is being recorded already", None,
                            "trace the inner function before the outer one")
     if _uses_torch(func, args):

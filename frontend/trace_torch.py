@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 from functools import lru_cache
+from threading import get_ident
 from typing import Any, Callable
 
 import torch
@@ -207,14 +208,16 @@ class TorchTracer(Tracer):
     # On and off
 
     def resume(self) -> None:
-        dispatch.calls.tracer, self.is_recording = self, True
+        dispatch.calls.trace(self)
+        self.is_recording = True
         self.open = contextlib.ExitStack()
         self.open.enter_context(sizes_from(self))
         self.open.enter_context(_python_dispatcher())
         self.open.enter_context(_mode_class()(self))
 
     def pause(self) -> None:
-        dispatch.calls.tracer, self.is_recording = None, False
+        dispatch.calls.trace(None)
+        self.is_recording = False
         if self.open is not None:
             self.open.close()
             self.open = None
@@ -222,12 +225,14 @@ class TorchTracer(Tracer):
     @contextlib.contextmanager
     def paused(self):
         """Inside an operator: torch's own code runs as if nothing was recorded."""
-        dispatch.calls.tracer, self.is_recording = None, False
+        dispatch.calls.trace(None)
+        self.is_recording = False
         try:
             with plain_sizes(), torch._C._DisablePythonDispatcher():
                 yield
         finally:
-            dispatch.calls.tracer, self.is_recording = self, True
+            dispatch.calls.trace(self)
+            self.is_recording = True
 
 
 def choose(name: str, overload: str, given: dict[str, Any]) -> str:
@@ -273,20 +278,21 @@ plain_size: Callable[[torch.Tensor], torch.Size] = torch._C.TensorBase.size
 plain_count: Callable[[torch.Tensor], int] = torch._C.TensorBase.numel
 SHAPE = torch._C.TensorBase.shape
 _tracer: TorchTracer | None = None
+_thread = 0
 
 
 @contextlib.contextmanager
 def sizes_from(tracer: TorchTracer):
     """Let shapes come from a tracer, and `torch.jit.is_tracing()` hold."""
-    global _tracer
+    global _tracer, _thread
     tracing = torch._C._is_tracing
-    _tracer = tracer
+    _tracer, _thread = tracer, get_ident()
     torch.Tensor.size, torch.Tensor.shape = _size, property(_shape)
     torch.Tensor.numel, torch.Tensor.__getitem__ = _numel, traced_index.get_item
     scripted = torch._C.ScriptFunction.__call__
     torch._C.ScriptFunction.__call__ = _calls(scripted, foreign.foreign_function)
     torch.jit.RecursiveScriptModule.__call__ = _module_call
-    torch._C._is_tracing = lambda: True
+    torch._C._is_tracing = lambda: _here() is not None or tracing()
     try:
         yield
     finally:
@@ -308,12 +314,18 @@ def plain_sizes():
         _tracer = tracer
 
 
+def _here() -> TorchTracer | None:
+    """The tracer whose thread this is: what is put into torch is there for all threads."""
+    return _tracer if _tracer is not None and _thread == get_ident() else None
+
+
 def _calls(original: Callable, meaning: Callable[[Any], Any]) -> Callable:
     """A call of a function that torch compiled: recorded as a call, not as what it runs."""
     def call(scripted, *args, **kwargs):
-        if _tracer is None:
+        tracer = _here()
+        if tracer is None:
             return original(scripted, *args, **kwargs)
-        return _tracer.call_function(meaning(scripted), args, kwargs,
+        return tracer.call_function(meaning(scripted), args, kwargs,
                                      lambda *a, **k: original(scripted, *a, **k))
 
     return call
@@ -321,30 +333,34 @@ def _calls(original: Callable, meaning: Callable[[Any], Any]) -> Callable:
 
 def _module_call(module, *args, **kwargs):
     original = torch.nn.Module.__call__
-    if _tracer is None:
+    tracer = _here()
+    if tracer is None:
         return original(module, *args, **kwargs)
     method = foreign.foreign_module(module).type.methods["forward"]
-    return _tracer.call_method(module, method, args, kwargs,
-                               lambda *a, **k: original(module, *a, **k))
+    return tracer.call_method(module, method, args, kwargs,
+                              lambda *a, **k: original(module, *a, **k))
 
 
 def _shape(tensor: torch.Tensor):
-    return SHAPE.__get__(tensor) if _tracer is None else _tracer.size_of(tensor)
+    tracer = _here()
+    return SHAPE.__get__(tensor) if tracer is None else tracer.size_of(tensor)
 
 
 def _size(tensor: torch.Tensor, dim: int | None = None):
-    if _tracer is None:
+    tracer = _here()
+    if tracer is None:
         return plain_size(tensor) if dim is None else plain_size(tensor, dim)
-    sizes = _tracer.size_of(tensor)
+    sizes = tracer.size_of(tensor)
     return sizes if dim is None else sizes[dim]
 
 
 def _numel(tensor: torch.Tensor):
-    if _tracer is None or id(tensor) not in _tracer.known:
+    tracer = _here()
+    if tracer is None or id(tensor) not in tracer.known:
         return plain_count(tensor)
-    span = _tracer.span()
-    value = _tracer.b.emit("aten::numel", [_tracer.tensor(tensor, span)], span)
-    return torch.SymInt(Symbol(plain_count(tensor), _tracer, value))
+    span = tracer.span()
+    value = tracer.b.emit("aten::numel", [tracer.tensor(tensor, span)], span)
+    return torch.SymInt(Symbol(plain_count(tensor), tracer, value))
 
 
 def _python_dispatcher():

@@ -240,7 +240,7 @@ class Tracer:
 
     def shape(self, tensor: Tensor) -> Size:
         """The shape of a tensor, as numbers that remember it."""
-        if id(tensor) not in self.known:
+        if id(tensor) not in self.known or dispatch.tracing() is not self:
             return Size(tensor._size)
         span = self.span()
         source = self.tensor(tensor, span)
@@ -261,15 +261,19 @@ class Tracer:
     # On and off
 
     def resume(self) -> None:
-        dispatch.calls.tracer, tensors.shape_hook, self.is_recording = self, self.shape, True
+        dispatch.calls.trace(self)
+        tensors.shape_hook, self.is_recording = self.shape, True
         tensors.look_hook = self.looked_at
 
     def pause(self) -> None:
-        dispatch.calls.tracer, tensors.shape_hook, self.is_recording = None, None, False
+        dispatch.calls.trace(None)
+        tensors.shape_hook, self.is_recording = None, False
         tensors.look_hook = None
 
     def looked_at(self, what: str) -> None:
         """Warn that Python looks at the value of a tensor."""
+        if dispatch.tracing() is not self:
+            return
         depth, frame = 1, sys._getframe(1)
         while frame.f_back is not None and frame.f_code.co_filename.startswith(self.skipped):
             depth, frame = depth + 1, frame.f_back

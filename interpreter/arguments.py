@@ -152,7 +152,7 @@ def to_tensor(value: Any) -> Tensor:
 
 def to_int(value: Any) -> int:
     if isinstance(value, Tensor):
-        return operator.index(scalar(value))
+        return int(scalar(value))                        # 2.7 is 2, as in PyTorch
     if type(value).__module__ == "torch" and str(value).startswith("torch."):
         value = public_constant(str(value).partition(".")[2])
     number = int(operator.index(value))                  # of a dtype, a layout: its number
@@ -199,8 +199,8 @@ def to_number(value: Any) -> int | float | complex:
 
 
 def scalar(value: Tensor) -> int | float | complex | bool:
-    """The number in a tensor without dimensions."""
-    return value.item() if value.dim() == 0 else _refuse()
+    """The number in a tensor of one element."""
+    return value.item() if value.numel() == 1 else _refuse()
 
 
 def to_device(value: Any) -> Device:

@@ -7,6 +7,7 @@ from collections import Counter
 from typing import Any, Iterable, Iterator, Mapping, Sequence
 
 from .. import types as T
+from ..building import kept
 from ..errors import CompileError, GraphError
 from ..ir import Function
 from ..limits import Limits
@@ -37,10 +38,7 @@ class AutoEngine:
         return obj
 
     def chosen(self, function: Function) -> Engine:
-        choice = function.attributes.get(CHOICE)
-        if choice is None:
-            choice = function.attributes[CHOICE] = fitting([function])
-        return choice
+        return kept(function.attributes, CHOICE, lambda: fitting([function]))
 
 
 class ObjectEngine(AutoEngine):
@@ -60,10 +58,7 @@ class ObjectEngine(AutoEngine):
         return self._fitting(*functions).name
 
     def chosen(self, function: Function) -> Engine:
-        choice = self.choices.get(function)
-        if choice is None:
-            choice = self.choices[function] = self._fitting(function)
-        return choice
+        return kept(self.choices, function, lambda: self._fitting(function))
 
     def _fitting(self, *functions: Function) -> Engine:
         return engine("python") if is_for_python(self.obj) else \

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Callable
 
+from ..building import kept
 from ..ir import Function
 from ..ops import table
 from ..records import replace
@@ -56,8 +57,10 @@ def with_defaults(body: Function, schema: Schema, given: int, defaults: tuple,
                   outs: int) -> Function:
     """A function of the `given` arguments that calls `body` with the defaults in their place."""
     made = body.attributes.setdefault("with_defaults", {})
-    if given in made:
-        return made[given]
+    return kept(made, given, lambda: calling(body, schema, given, defaults, outs))
+
+
+def calling(body: Function, schema: Schema, given: int, defaults: tuple, outs: int) -> Function:
     first = given - outs
     taken = schema.arguments[:first] + schema.arguments[len(schema.arguments) - outs:]
     name = f"{body.name}/{given}"
@@ -70,6 +73,6 @@ def with_defaults(body: Function, schema: Schema, given: int, defaults: tuple,
         *(Instruction("LOADC", c) for c in range(len(defaults))),
         *(Instruction("MOVE", r) for r in range(first + 1, given + 1)),
         Instruction("CALL", 0), Instruction("RET")]
-    function = made[given] = Function(name, code.schema)
+    function = Function(name, code.schema)
     function.attributes[CODE] = code
     return function

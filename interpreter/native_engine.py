@@ -14,6 +14,7 @@ from functools import lru_cache, partial
 from typing import Any, Iterable, Mapping, Sequence
 
 from .. import types as T
+from ..building import alone, kept
 from ..errors import (ArchiveError, Frame, LimitError, MissingOperatorError, RunError, attach_stack)
 from ..ir import Function
 from ..limits import Limits
@@ -184,6 +185,11 @@ class NativeEngine:
 
 def program_of(function: Function) -> NativeProgram:
     """The function as a native program, made once."""
+    return function.attributes.get(PROGRAM) or make_program(function)
+
+
+@alone
+def make_program(function: Function) -> NativeProgram:
     program = function.attributes.get(PROGRAM)
     if program is None:
         program = function.attributes[PROGRAM] = NativeProgram(function)
@@ -214,9 +220,7 @@ _classes: weakref.WeakKeyDictionary[ScriptObject, frozenset] = weakref.WeakKeyDi
 
 def for_classes(function: Function, classes: frozenset[T.ClassType]) -> NativeProgram:
     programs = function.attributes.setdefault(FOR_CLASSES, {})
-    if classes not in programs:
-        programs[classes] = NativeProgram(function, classes)
-    return programs[classes]
+    return kept(programs, classes, lambda: NativeProgram(function, classes))
 
 
 def native_limits(limits: Limits) -> tuple[int, int, int, int, int]:

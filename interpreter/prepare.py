@@ -6,7 +6,7 @@ The passes are imported when the first function needs them: those of a compiled 
 from __future__ import annotations
 
 from .. import budgets
-from ..building import uncollected
+from ..building import alone, kept, uncollected
 from ..ir import OPTIMIZED, Function, Graph, schema_of_graph
 from .code import CODE, FUSED, Code
 
@@ -17,8 +17,12 @@ def code_of(function: Function) -> Code:
 
 
 @uncollected
+@alone
 def make_code(function: Function) -> Code:
     """Compile a function and keep its code on it."""
+    known = function.attributes.get(CODE)
+    if known is not None:
+        return known
     from ..passes.pipeline import optimize
 
     with budgets.use(function.budget, function.name):
@@ -48,26 +52,32 @@ def is_compiled(function: Function) -> bool:
 
 def running_code(function: Function) -> Code:
     """What engines run: the code of the graph that `optimize` made, else that of the function."""
-    code = function.attributes.get(RUNNING)
+    attributes = function.attributes
+    code = attributes.get(RUNNING)
     if code is None:
-        graph = function.attributes.get(OPTIMIZED)
+        graph = attributes.get(OPTIMIZED)
         if graph is None:
             return code_of(function)
-        with budgets.use(function.budget, function.name):
-            code = function.attributes[RUNNING] = compiled(graph, function)
+
+        def make() -> Code:
+            with budgets.use(function.budget, function.name):
+                return compiled(graph, function)
+
+        code = kept(attributes, RUNNING, make)
     return code
 
 
 def fused_code(function: Function) -> Code:
     """`running_code` with pointwise operators in groups, for an engine that does these at once."""
-    code = function.attributes.get(FUSED)
-    if code is None:
+    def make() -> Code:
         with budgets.use(function.budget, function.name):
-            code = function.attributes[FUSED] = make_fused(function)
-    return code
+            return make_fused(function)
+
+    return kept(function.attributes, FUSED, make)
 
 
 @uncollected
+@alone
 def make_fused(function: Function) -> Code:
     attributes = function.attributes
     if is_compiled(function) or CODE in attributes and not function.is_defined:

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Any, Iterable, Mapping, Sequence
 
 from .. import types as T
+from ..building import alone, kept
 from ..ir import Function
 from ..limits import Limits
 from .arguments import bind
@@ -43,11 +44,13 @@ class PythonEngine:
 
 def program_of(function: Function) -> Program:
     """The function ready to run, made once."""
-    program = function.attributes.get(PROGRAM)
-    if program is None:
-        code = sound(running_code(function))
-        program = function.attributes[PROGRAM] = Program(code, link(code))
-    return program
+    return function.attributes.get(PROGRAM) or make_program(function)
+
+
+@alone
+def make_program(function: Function) -> Program:
+    code = sound(running_code(function))
+    return kept(function.attributes, PROGRAM, lambda: Program(code, link(code)))
 
 
 def sound(code: Code) -> Code:

@@ -20,7 +20,7 @@ _checkout.install()
 
 HOMES = {
     ".api": ("load", "load_state_dict", "save", "script", "trace", "trace_module",
-             "compile_archive", "info", "set_num_threads", "get_num_threads"),
+             "compile_archive", "info", "on_save", "set_num_threads", "get_num_threads"),
     ".programs.module": ("ScriptModule", "ScriptFunction"),
     ".grad_mode": ("enable_grad", "inference_mode", "is_grad_enabled", "no_grad",
                    "set_grad_enabled"),

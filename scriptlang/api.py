@@ -8,6 +8,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Callable, Mapping, ParamSpec, TypeVar
 
 from ._version import __version__
+from .building import alone
 from .frontend import foreign
 from .interpreter import engine as engines
 from .limits import Limits
@@ -69,6 +70,7 @@ def load_state_dict(source, *, mmap: bool | None = None) -> Any:
     return read_checkpoint(source, mmap)
 
 
+@alone
 def save(program: Any, target, _extra_files: Mapping | None = None) -> None:
     """Write an archive that scriptlang, `torch.jit.load` and PyTorch's lite interpreter load; or
     data without a program (a state_dict: tensors, numbers and strings in dicts and lists) as
@@ -97,6 +99,7 @@ def save(program: Any, target, _extra_files: Mapping | None = None) -> None:
         write_checkpoint(program, target)
 
 
+@alone
 def script(obj: Callable[P, R], *, engine: str = "auto",
            limits: Limits | None = None) -> ScriptFunction[P, R]:
     """Compile a function written in the typed subset of Python; use it as a decorator or a call.
@@ -104,13 +107,16 @@ def script(obj: Callable[P, R], *, engine: str = "auto",
     Parameters without an annotation are Tensors.  Raises CompileError, with the place and a remedy.
     Classes are compiled so that scripted functions can make and use their instances, and returned
     as they are.  Modules of torch.nn and scriptlang.nn become ScriptModules with the same tensors.
-    An instance of a class becomes an object that programs share and change.
+    An instance of a class becomes an object that programs share and change.  What torch.jit has
+    scripted, traced, frozen or loaded is exported by PyTorch and read, with copies of its tensors.
     """
     from .frontend.module_reading import is_module
     from .frontend.script import script_class, script_function
 
     if isinstance(obj, (ScriptFunction, ScriptObjectFacade)):
         return obj
+    if foreign.is_foreign_function(obj):
+        return ScriptFunction(foreign.foreign_function(obj), engine, None, limits)
     if is_module(obj):
         from .programs.scripting import script_module
 
@@ -161,10 +167,13 @@ def trace(func: Callable, example_inputs: Any = None, optimize: Any = None,
     from .frontend.trace import copy_inputs, inputs_of, trace_function
     from .frontend.trace_checks import check_graphs, check_traced, is_random, with_keywords
 
-    if isinstance(func, ScriptModule):
-        warnings.warn("The input to trace is already a ScriptModule, tracing it is a no-op. "
+    compiled = foreign.is_foreign_function(func) or foreign.is_foreign_module(func)
+    if compiled or isinstance(func, (ScriptFunction, ScriptModule)):
+        is_function = foreign.is_foreign_function(func) or isinstance(func, ScriptFunction)
+        kind = "ScriptFunction" if is_function else "ScriptModule"
+        warnings.warn(f"The input to trace is already a {kind}, tracing it is a no-op. "
                       "Returning the object as is.", stacklevel=2)
-        return func
+        return script(func, engine=engine, limits=limits)
     if example_kwarg_inputs is not None:
         if example_inputs is not None:
             raise TypeError("trace takes example_inputs or example_kwarg_inputs, not both")
@@ -211,6 +220,20 @@ def trace_module(mod: Any, inputs: Mapping[str, Any], optimize: Any = None,
     return traced
 
 
+def on_save(handler: Callable[[Any, str], None] | None) -> None:
+    """Let `torch.save(value, name)` in programs call `handler(value, name)`; None refuses it again.
+
+    Unless a host says so programs write no files: what the handler does with the name is its own.
+    Only the Python engine calls it, also under engine="auto".
+    """
+    from .frontend.ignored import PythonCall
+    from .ops import prim
+
+    prim.save_handler = handler and (
+        lambda value, name: handler(PythonCall.see(value, handler), name))
+
+
+@alone
 def compile_archive(source, target, *, optimize: bool = True,
                     limits: Limits | None = None) -> ScriptModule:
     """Load an archive and write it again with the bytecode that engines run: it starts at once,
@@ -266,6 +289,7 @@ def info() -> dict[str, Any]:
     return facts
 
 
+@alone
 def _read_foreign(source):
     """The object of an archive that PyTorch made of one of its own compiled programs."""
     from .serialization.archive import read_archive

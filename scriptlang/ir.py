@@ -16,6 +16,7 @@ from typing import Any, Callable, Iterable, Iterator
 
 from . import budgets
 from . import types as T
+from .building import alone
 from .errors import GraphError
 from .schema import Argument, Schema
 from .source import Span
@@ -76,7 +77,7 @@ class Node:
     """
 
     __slots__ = ("graph", "kind", "inputs", "outputs", "blocks", "attributes", "schema", "span",
-                 "callers", "block", "prev", "next")
+                 "callers", "block", "prev", "next", "_place")
 
     def __init__(self, graph: Graph, kind: str, span: Span | None = None):
         self.graph = graph
@@ -174,6 +175,12 @@ class Node:
             raise GraphError(f"{self!r} is already in a block")
         self.block, self.prev, self.next = block, prev, next
         prev.next = next.prev = self
+        if next is block.end:
+            self._place = prev._place + GAP
+        else:
+            self._place = (prev._place + next._place) // 2
+            if self._place == prev._place:
+                block.number()
         return self
 
     def unlink(self) -> Node:
@@ -222,12 +229,11 @@ class Node:
                     return False
             if a is b:
                 return False
-        node = a.next
-        while node is not None and node is not a.block.end:
-            if node is b:
-                return True
-            node = node.next
-        return False
+        return a._place < b._place and b is not a.block.end
+
+
+GAP = 1 << 32
+"""How far apart nodes at the end of a block are numbered: others come between them."""
 
 
 class Block:
@@ -245,7 +251,13 @@ class Block:
         self.start = Node(graph, "prim::Param")
         self.end = Node(graph, "prim::Return")
         self.start.block = self.end.block = self
+        self.start._place, self.end._place = 0, float("inf")
         self.start.next, self.end.prev = self.end, self.start
+
+    def number(self) -> None:
+        """Give the nodes numbers that grow, with room between them."""
+        for i, node in enumerate(self.nodes, 1):
+            node._place = i * GAP
 
     @property
     def parameters(self) -> list[Value]:
@@ -512,6 +524,11 @@ class Function:
 
     def ensure_defined(self) -> None:
         """Make the graph if it is not there yet.  A body that needs itself finds `is_defining`."""
+        if self._graph is None:
+            self._make_graph()
+
+    @alone
+    def _make_graph(self) -> None:
         if self._graph is not None or self.is_defining:
             return
         if self._define is None:

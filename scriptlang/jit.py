@@ -90,7 +90,7 @@ def is_scripting() -> bool:
 
 def is_tracing() -> bool:
     """Whether a trace is being recorded."""
-    return dispatch.calls.tracer is not None
+    return dispatch.tracing() is not None
 
 
 # Marks

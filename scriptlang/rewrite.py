@@ -18,10 +18,11 @@ are read when a node of the rule's kind is first met, so a table of rules costs 
 from __future__ import annotations
 
 import ast
-from functools import cache, cached_property
+from functools import cache
 from typing import Any, Callable, Iterable
 
 from . import types as T
+from .building import made_once
 from .ir import Graph, Node, Value
 from .records import field, record
 from .schema import Schema, fits, substitute
@@ -52,7 +53,7 @@ class Rule:
         """The kind of node that the rule replaces."""
         return "::".join(self.before[:self.before.index("(")].split(".")[:2])
 
-    @cached_property
+    @made_once
     def variables(self) -> dict[str, tuple[T.Type, bool]]:
         """name -> (type, whether it has to be a constant)"""
         head = ast.parse(f"def f({self.parameters}): ...").body[0]
@@ -63,11 +64,11 @@ class Rule:
             found[a.arg] = T.parse_annotation(text[6:-1] if constant else text), constant
         return found
 
-    @cached_property
+    @made_once
     def pattern(self) -> ast.expr:
         return ast.parse(self.before, mode="eval").body
 
-    @cached_property
+    @made_once
     def result(self) -> ast.expr:
         return ast.parse(self.after, mode="eval").body
 

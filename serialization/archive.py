@@ -12,11 +12,11 @@ from typing import Any, Mapping
 
 from .. import types as T
 from ..budgets import Budget, use
-from ..building import uncollected
+from ..building import alone, uncollected
 from ..errors import ArchiveError, MissingOperatorError
 from ..limits import Limits
 from ..objects import ScriptObject
-from ..records import field, record
+from ..records import field, record, replace
 from . import recognise, versions
 from .code_files import CodeFiles
 from .importer import Importer
@@ -26,6 +26,15 @@ from .record_reader import DAMAGED, RecordReader
 COMPILED = "scriptlang/compiled"
 RESTORE_LIMITS = Limits(instructions=10_000_000, seconds=10, memory=4 << 30, depth=100)
 """What `__setstate__` of an archive may use where the caller does not say."""
+
+
+def restore_limits(limits: Limits | None) -> Limits:
+    """The caller's limits, with those of RESTORE_LIMITS for what has none."""
+    if limits is None:
+        return RESTORE_LIMITS
+    missing = {name: getattr(RESTORE_LIMITS, name) for name in ("instructions", "seconds", "memory")
+               if getattr(limits, name) is None}
+    return replace(limits, **missing)
 
 
 @record
@@ -44,6 +53,7 @@ class LoadedArchive:
     pending: list[PendingState] = field(default_factory=list)
     reader: Reader | None = None
 
+    @alone
     def restore(self, limits: Limits | None = None) -> None:
         """Run the `__setstate__` methods that objects of the archive need, within limits.
 
@@ -57,7 +67,7 @@ class LoadedArchive:
             method = entry.object.type.methods["__setstate__"]
             try:
                 engine("python").run(method, (entry.object, entry.state), None,
-                                     limits or RESTORE_LIMITS)
+                                     restore_limits(limits))
             except MissingOperatorError:
                 continue                             # a lacking operator does not stop the rest
             check_restored(entry.object)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Any, Callable, Mapping
 
+from ..building import made_once
 from ..errors import ArchiveError
 from ..records import record
 from ..source import Source, Span
@@ -47,25 +48,24 @@ class DebugInfo:
 
     def __init__(self, record: str, records: Mapping[str, Any], read: Callable[[str], Any]):
         self.record, self.records, self.read = record, records, read
-        self._marks: list[Mark] | None = None
-        self._offsets: list[int] = []
 
-    @property
+    @made_once
     def marks(self) -> list[Mark]:
-        if self._marks is None:
-            self._marks = []
-            if self.record in self.records:
-                try:
-                    self._marks = read_marks(unpickle(self.read(self.record), self.record).value)
-                except ArchiveError:
-                    self._marks = []             # places are a help; a program runs without them
-            self._offsets = [m.offset for m in self._marks]
-        return self._marks
+        if self.record not in self.records:
+            return []
+        try:
+            return read_marks(unpickle(self.read(self.record), self.record).value)
+        except ArchiveError:
+            return []                            # places are a help; a program runs without them
+
+    @made_once
+    def offsets(self) -> list[int]:
+        return [m.offset for m in self.marks]
 
     def find(self, offset: int) -> Span | None:
         """The program text that the code at `offset` was made from."""
         marks = self.marks
-        i = bisect_right(self._offsets, offset) - 1
+        i = bisect_right(self.offsets, offset) - 1
         return marks[i].span if i >= 0 else None
 
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import ast
 import re
 from collections import deque
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Callable
 
 from .. import types as T
 from ..budgets import Budget
+from ..building import alone, made_once
 from ..errors import ArchiveError, CompileError, ScriptError
 from ..ir import Function, Graph
 from ..objects import Device, EnumValue
@@ -58,7 +58,7 @@ class Importer:
         self._open_tuples: list[str] = []
         self._bodies = Bodies()
 
-    @cached_property
+    @made_once
     def resolver(self) -> ArchiveResolver:
         """What names mean in bodies; with it comes the front end, which only these need."""
         from .resolver import ArchiveResolver
@@ -67,6 +67,7 @@ class Importer:
 
     # Names
 
+    @alone
     def find_type(self, name: str) -> T.Type | None:
         """The class, named tuple, enum or interface of that name; None where there is none."""
         if name not in self.types:
@@ -78,6 +79,7 @@ class Importer:
                 self._drain()
         return self.types.get(name)
 
+    @alone
     def find_function(self, name: str) -> Function | None:
         """The free function of that name; None where the archive has none."""
         if name not in self.functions:

@@ -113,6 +113,11 @@ def picks_same_overload(node: Node, count: int) -> bool:
 
 def unknown_call(p: BodyPrinter, node: Node) -> ast.expr:
     """A call of an operator that the table has not, as it was read."""
+    if "left_out" in node.attributes:
+        place = f" ({node.span.place})" if node.span else ""
+        raise ArchiveError(f"what follows a call of {node.kind}, which is not known, could not be "
+                           f"compiled{place}, so that it cannot be written", None,
+                           "keep the archive as it is")
     names = node.attributes.get("keywords", ())
     exprs = p.inputs(node)
     split = len(exprs) - len(names)

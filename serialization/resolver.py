@@ -19,6 +19,7 @@ from ..source import Span
 from ..tensors import Tensor
 from .annotations import NAMED_NUMBERS
 from .upgraders import former_operator
+from .versions import NEWEST
 
 if TYPE_CHECKING:
     from .importer import Importer
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
 class UnknownOperator(SugaredValue):
     """An operator that the table has not: the call is kept as a node, and fails when it is reached.
 
-    Its results are taken for Tensors, which most operators of libraries give.  Attribute
+    Its result is what the program declares (`y : int = ops.lib.op(x)`, `annotate`, the result of
+    the function), else a Tensor, which most operators of libraries give, or as many as the program
+    unpacks.  What does not fit that is left out (frontend.statements.leave_out).  Attribute
     `keywords` names the last inputs, those that were given by keyword.
     """
 
@@ -35,14 +38,25 @@ class UnknownOperator(SugaredValue):
         self.name = name
         self.kind = f"operator '{name}'"
 
+    def attr(self, b, name, span):
+        if self.name == "aten::autograd":                # `torch.autograd.grad` is aten::grad
+            return operator(f"aten::{name}", NEWEST)
+        b.unknown.append(self.name)
+        return super().attr(b, name, span)
+
     def call(self, b, args, kwargs, span):
         inputs = [a.value.value(b, a.span) for a in (*args, *kwargs.values())]
         attributes = {"keywords": tuple(kwargs)} if kwargs else {}
+        b.unknown.append(self.name)
         return UnknownResult(b.insert(self.name, inputs, (T.TENSOR,), span, **attributes).output)
 
 
 class UnknownResult(SimpleValue):
-    """The result of an unknown operator: one Tensor, or as many as it is unpacked into."""
+    """The result of an unknown operator: what is declared, one Tensor, or several."""
+
+    def declare(self, type):
+        if not self.simple_value.uses:
+            self.simple_value.type = type
 
     def unpack(self, b, span, count=None):
         node = self.simple_value.node

@@ -43,24 +43,55 @@ nb::object call(const PythonProgram& program, nb::tuple arguments, nb::dict by_n
                 const Limits& limits, int64_t most_values) {
   Given given{nullptr, reinterpret_cast<PyTupleObject*>(arguments.ptr())->ob_item,
               arguments.size(), by_name.ptr()};
-  Value result;
+  PythonProgram::Result result;
   if (!program.call(given, limits, &result)) return nb::borrow(Py_NotImplemented);
-  return ToPython(most_values)(result);
+  return result.convert(most_values);
 }
 
-Value& slot_at(const NativeObject& o, int64_t index) {
+// Of an object whose turn the caller has: programs may make slots.
+Value& slot_of(const NativeObject& o, int64_t index) {
   int64_t size = int64_t(o.object->slots.size());
   if (index < 0) index += size;
   if (index < 0 || index >= size) throw nb::index_error("slot out of range");
   return o.object->slots[size_t(index)];
 }
 
-Value& slot_named(const NativeObject& o, const std::string& name) {
+Value& slot_of(const NativeObject& o, const std::string& name) {
   int64_t slot = o.object->type->slot(name);
   if (slot < 0 || slot >= int64_t(o.object->slots.size())) {
     throw nb::attribute_error((o.object->type->name + " has no attribute '" + name + "'").c_str());
   }
   return o.object->slots[size_t(slot)];
+}
+
+// Another thread may be filling it.
+void wait_until_whole(const NativeObject& o) {
+  if (!o.whole && !Turn::is_inside()) Adoption wait;
+}
+
+template <class Key>
+nb::object get(const NativeObject& o, const Key& key) {
+  wait_until_whole(o);
+  Ref<Object> kept = o.object;
+  DomainRef domain = o.domain;
+  Turn turn;
+  look(&turn, domain, false);
+  Value value = slot_of(o, key);
+  return ToPython(kMostValues, domain)(value);
+}
+
+template <class Key>
+void set(const NativeObject& o, const Key& key, nb::handle value) {
+  wait_until_whole(o);
+  Ref<Object> kept = o.object;
+  DomainRef domain = o.domain;
+  ToNative convert;
+  Value fresh = convert(value);
+  if (convert.domain()) join_domains(domain, convert.domain());
+  Turn turn;
+  look(&turn, domain, true);
+  slot_of(o, key).swap(fresh);
+  turn.give();  // before what was there goes
 }
 
 std::vector<std::string> operator_names() {
@@ -183,24 +214,30 @@ NB_MODULE(_native, m) {
              made->slots.resize(values.size());
              ToNative convert;
              for (size_t k = 0; k < values.size(); ++k) made->slots[k] = convert(values[k]);
-             new (self) NativeObject{std::move(made)};
+             DomainRef domain = convert.domain() ? convert.domain() : DomainRef(Domain::make());
+             new (self) NativeObject{std::move(made), std::move(domain)};
            },
            nb::arg("type"), nb::arg("values"))
       .def_prop_ro("class_name", [](const NativeObject& o) { return o.object->type->name; })
       .def_prop_ro("names", [](const NativeObject& o) { return o.object->type->attributes; })
       .def("get", [](const NativeObject& o, const std::string& name) {
-        return ToPython()(slot_named(o, name));
+        return get(o, name);
       })
       .def("set", [](const NativeObject& o, const std::string& name, nb::handle value) {
-        Value fresh = ToNative()(value);
-        slot_named(o, name) = std::move(fresh);
+        set(o, name, value);
       }, nb::arg("name"), nb::arg("value").none())
-      .def("__len__", [](const NativeObject& o) { return o.object->slots.size(); })
+      .def("__len__",
+           [](const NativeObject& o) {
+             wait_until_whole(o);
+             DomainRef domain = o.domain;
+             Turn turn;
+             look(&turn, domain, false);
+             return o.object->slots.size();
+           })
       .def("__getitem__",
-           [](const NativeObject& o, int64_t k) { return ToPython()(slot_at(o, k)); })
+           [](const NativeObject& o, int64_t k) { return get(o, k); })
       .def("__setitem__", [](const NativeObject& o, int64_t k, nb::handle value) {
-        Value fresh = ToNative()(value);
-        slot_at(o, k) = std::move(fresh);
+        set(o, k, value);
       }, nb::arg("index"), nb::arg("value").none())
       .def("__eq__", [](const NativeObject& o, nb::handle other) {
         return nb::isinstance<NativeObject>(other) &&

@@ -36,8 +36,8 @@ struct Names {
 };
 const Names* names = nullptr;
 
-bool holds(const Caller& c) {
-  return c.way && watched && watched->m_direct.get(c.function).is(c.way) &&
+bool holds(nb::handle way, nb::handle function) {
+  return watched && watched->m_direct.get(function).is(way) &&
          watched->m_tracer.get(watched->calls).is_none();
 }
 
@@ -58,10 +58,11 @@ PyObject* take_way(PyObject* self, nb::handle way, nb::handle function, const Gi
         nb::steal(PyObject_CallMethodNoArgs(watched->generator.ptr(), names->hand_over));
     if (!done.is_valid()) return nullptr;
   }
-  Value result;
+  PythonProgram::Result result;
   if (!nb::inst_ptr<PythonProgram>(way)->call(given, no_limits(), &result)) return nullptr;
-  ToPython convert;
-  nb::object converted = convert(result);
+  ToPython convert(kMostValues, result.domain);
+  nb::object converted = convert(result.value);
+  result.turn.give();
   if (!convert.wants_wrapping()) return converted.release().ptr();
   return PyObject_CallMethodOneArg(self, names->wrapped, converted.ptr());
 }
@@ -87,7 +88,7 @@ PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
     Given given{first.ptr(), reinterpret_cast<PyTupleObject*>(args)->ob_item,
                 size_t(PyTuple_GET_SIZE(args)), kwargs};
     PyObject* result = guarded(
-        [&] { return holds(c) ? take_way(self, way, function, given) : nullptr; });
+        [&] { return holds(way, function) ? take_way(self, way, function, given) : nullptr; });
     if (result) return result;
     if (PyErr_Occurred()) {
       translate(way);
@@ -98,11 +99,17 @@ PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
   return method.is_valid() ? PyObject_Call(method.ptr(), args, kwargs) : nullptr;
 }
 
-int clear(PyObject* self) {
+// All at once: what was there goes afterwards, and may let other threads in.
+void put(PyObject* self, nb::object way, nb::object function, nb::object first) {
   Caller& c = *reinterpret_cast<Caller*>(self);
-  Py_CLEAR(c.way);
-  Py_CLEAR(c.function);
-  Py_CLEAR(c.first);
+  PyObject* old[] = {std::exchange(c.way, way.release().ptr()),
+                     std::exchange(c.function, function.release().ptr()),
+                     std::exchange(c.first, first.release().ptr())};
+  for (PyObject* object : old) Py_XDECREF(object);
+}
+
+int clear(PyObject* self) {
+  put(self, {}, {}, {});
   return 0;
 }
 
@@ -110,17 +117,16 @@ int clear(PyObject* self) {
 PyObject* enter(PyObject* self, PyObject* args) {
   PyObject *way, *function, *first = Py_None;
   if (!PyArg_ParseTuple(args, "OO|O", &way, &function, &first)) return nullptr;
-  clear(self);
-  if (way != Py_None) {
+  if (way == Py_None) {
+    clear(self);
+  } else {
     if (!watched || !nb::isinstance<PythonProgram>(way) ||
         PyObject_IsInstance(function, watched->function_class.ptr()) != 1) {
       PyErr_SetString(PyExc_TypeError, "_enter_ takes a Program and its Function");
       return nullptr;
     }
-    Caller& c = *reinterpret_cast<Caller*>(self);
-    c.way = nb::borrow(way).release().ptr();
-    c.function = nb::borrow(function).release().ptr();
-    if (first != Py_None) c.first = nb::borrow(first).release().ptr();
+    put(self, nb::borrow(way), nb::borrow(function),
+        first == Py_None ? nb::object() : nb::borrow(first));
   }
   Py_RETURN_NONE;
 }

@@ -16,6 +16,8 @@ nb::object interned(const char* text) {
   return nb::steal(PyUnicode_InternFromString(text));
 }
 
+constexpr size_t kMostCodes = 64;  // of element types that are looked for among those met
+
 // What is looked up in the Python package, once.
 struct Names {
   nb::object tensor, storage, script_object, device, enum_value, future, by_code;
@@ -24,7 +26,7 @@ struct Names {
   nb::object instances;  // WeakValueDictionary: address of an Object -> ScriptObject
   nb::object classes;    // WeakKeyDictionary: class type -> capsule of its ClassRef
   nb::object array;      // numpy.ndarray
-  std::vector<nb::object> dtypes;  // by code, those that were met
+  nb::object dtypes[256]{};  // by code, those that were met
 
   Member m_storage{tensor, "_storage"}, m_dtype{tensor, "dtype"}, m_size{tensor, "_size"},
       m_stride{tensor, "_stride"}, m_offset{tensor, "_offset"}, m_grad{tensor, "requires_grad"},
@@ -43,20 +45,24 @@ struct Names {
 Names* names = nullptr;
 
 __attribute__((noinline, cold)) Names& look_up() {
+  Registry lock;  // imports let other threads come here
+  if (names) return *names;
   nb::module_ tensor = nb::module_::import_("scriptlang.tensors");
   nb::module_ objects = nb::module_::import_("scriptlang.objects");
   nb::module_ dtypes = nb::module_::import_("scriptlang.dtypes");
   nb::module_ quantized = nb::module_::import_("scriptlang.ops.quantized_tensors");
   nb::module_ weakref = nb::module_::import_("weakref");
-  names = new Names{tensor.attr("Tensor"),   tensor.attr("Storage"),  objects.attr("ScriptObject"),
-                    objects.attr("Device"),  objects.attr("EnumValue"), objects.attr("Future"),
+  Names* made = new Names{tensor.attr("Tensor"), tensor.attr("Storage"),
+                    objects.attr("ScriptObject"), objects.attr("Device"),
+                    objects.attr("EnumValue"), objects.attr("Future"),
                     dtypes.attr("by_code"),      quantized.attr("QuantizedTensor"),
                     quantized.attr("Quantizer"), quantized.attr("ChannelQuantizer"),
                     nb::module_::import_("scriptlang.types").attr("custom_class"),
                     weakref.attr("ref"), weakref.attr("WeakValueDictionary")(),
                     weakref.attr("WeakKeyDictionary")(),
-                    nb::module_::import_("numpy").attr("ndarray"), {}};
-  set_array_class(names->array);
+                    nb::module_::import_("numpy").attr("ndarray")};
+  set_array_class(made->array);
+  names = made;
   return *names;
 }
 
@@ -77,10 +83,11 @@ void set(PyObject* object, const nb::object& name, nb::handle value) {
 }
 
 nb::object dtype_of(ScalarType type) {
-  std::vector<nb::object>& met = known().dtypes;
-  if (met.size() <= size_t(type)) met.resize(size_t(type) + 1);
-  nb::object& dtype = met[size_t(type)];
-  if (!dtype.is_valid()) dtype = known().by_code(int64_t(type));
+  nb::object& dtype = known().dtypes[uint8_t(type)];
+  if (!dtype.is_valid()) {
+    nb::object found = known().by_code(int64_t(type));
+    dtype = std::move(found);
+  }
   return dtype;
 }
 
@@ -91,7 +98,7 @@ int64_t int_of(nb::handle value) {
 }
 
 ScalarType dtype_from_python(nb::handle dtype) {
-  for (size_t code = 0; code < known().dtypes.size(); ++code) {
+  for (size_t code = 0; code < kMostCodes; ++code) {
     if (known().dtypes[code].is(dtype)) return ScalarType(code);
   }
   return ScalarType(int_of(get(dtype, known().a_code)));
@@ -330,7 +337,7 @@ nb::object ToPython::storage_of(Storage* storage) {
 
 nb::object ToPython::tensor_of(const Tensor& t) {
   Names& n = known();
-  const nb::object& cls = t.quantizer() ? n.quantized_tensor : n.tensor;
+  const nb::object& cls = is_quantized(t.dtype()) ? n.quantized_tensor : n.tensor;
   nb::object made = bare(cls);
   set_tensor(made.ptr(), t);
   return made;
@@ -406,7 +413,11 @@ static nb::object python_type(const std::shared_ptr<void>& host, const std::stri
 }
 
 ClassRef class_of(nb::handle type) {
-  nb::object held = known().classes.attr("get")(type);
+  auto find = [&] { return nb::object(known().classes.attr("get")(type)); };
+  nb::object held = find();
+  if (!held.is_none()) return *static_cast<ClassRef*>(nb::cast<nb::capsule>(held).data());
+  Registry lock;
+  held = find();
   if (!held.is_none()) return *static_cast<ClassRef*>(nb::cast<nb::capsule>(held).data());
   ClassRef cls = ClassType::make(nb::cast<std::string>(nb::str(type.attr("name"))));
   if (nb::hasattr(type, "attributes")) {
@@ -421,25 +432,56 @@ ClassRef class_of(nb::handle type) {
   return cls;
 }
 
-nb::object instance_of(const Ref<Object>& object) {
+// The instance whose slots these are; made when it is not there yet.
+nb::object ToPython::instance_of(const Ref<Object>& object) {
   nb::object key = nb::steal(PyLong_FromVoidPtr(object.get()));
   nb::object found = known().instances.attr("get")(key);
   if (!found.is_none()) return found;
+  Registry lock;
+  found = known().instances.attr("get")(key);
+  if (!found.is_none()) return found;
+  if (!domain_) domain_ = DomainRef(Domain::make());
   nb::object type = python_type(object->type->host, object->type->name);
-  nb::object made = known().script_object(type, nb::cast(NativeObject{object}));
+  nb::object made = known().script_object(type, nb::cast(NativeObject{object, domain_}));
   known().instances[key] = made;
   return made;
 }
 
+void ToNative::add(const DomainRef& domain) {
+  if (!domain_) domain_ = domain;
+  else join_domains(domain_, domain);
+}
+
 Value ToNative::object(nb::handle value, int depth) {
   nb::handle slots = known().m_slots.get(value);
-  if (nb::isinstance<NativeObject>(slots)) return nb::cast<NativeObject&>(slots).object;
+  if (nb::isinstance<NativeObject>(slots)) {
+    const NativeObject& there = nb::cast<NativeObject&>(slots);
+    if (there.whole) {
+      Value found(there.object);
+      add(DomainRef(there.domain));
+      return found;
+    }
+  }
+  Adoption lock;  // one that another thread was filling is whole now, or was given up
+  return adopt(value, depth);
+}
+
+Value ToNative::adopt(nb::handle value, int depth) {
+  nb::object slots = nb::borrow(known().m_slots.get(value));
+  if (nb::isinstance<NativeObject>(slots)) {
+    const NativeObject& there = nb::cast<NativeObject&>(slots);
+    Value found(there.object);
+    add(DomainRef(there.domain));
+    return found;
+  }
+  if (!domain_) domain_ = DomainRef(Domain::make());
   ClassRef cls = class_of(known().m_type.get(value));
   Ref<Object> made = Object::make(cls);
   nb::list old = nb::cast<nb::list>(slots);
   made->slots.resize(old.size());
   // In place first: an object may hold itself.
-  value.attr("slots") = nb::cast(NativeObject{made});
+  nb::object fresh = nb::cast(NativeObject{made, domain_, false});
+  value.attr("slots") = fresh;
   known().instances[nb::steal(PyLong_FromVoidPtr(made.get()))] = value;
   try {
     for (size_t k = 0; k < old.size(); ++k) made->slots[k] = (*this)(old[k], depth + 1);
@@ -447,6 +489,7 @@ Value ToNative::object(nb::handle value, int depth) {
     value.attr("slots") = old;
     throw;
   }
+  nb::cast<NativeObject&>(fresh).whole = true;
   return made;
 }
 
@@ -520,7 +563,12 @@ Value ToNative::operator()(nb::handle value, int depth) {
     future->value = (*this)(value.attr("wait")(), depth + 1);
     return future;
   }
-  if (nb::isinstance<NativeObject>(value)) return nb::cast<NativeObject&>(value).object;
+  if (nb::isinstance<NativeObject>(value)) {
+    const NativeObject& there = nb::cast<NativeObject&>(value);
+    Value found(there.object);
+    add(DomainRef(there.domain));
+    return found;
+  }
   raise(ErrorKind::TypeError, "a value of type '",
         nb::cast<std::string>(value.type().attr("__name__")),
         "' cannot be handed to the native engine");

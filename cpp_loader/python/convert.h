@@ -11,14 +11,18 @@
 #include <unordered_map>
 
 #include "program/program.h"
+#include "turns.h"
 
 namespace scriptlang::python {
 
 namespace nb = nanobind;
 
-// What Python sees as the slots of an instance.
+// What Python sees as the slots of an instance. Its domain is that of all that it can reach, so of
+// whatever is put into it; it is looked at in turn.
 struct NativeObject {
   Ref<Object> object;
+  DomainRef domain;
+  bool whole = true;  // no thread is still filling the slots
 };
 
 // Whether a value is a Tensor; an array whose class is numpy's own; a ScriptObject of that class.
@@ -39,6 +43,9 @@ class ToNative {
   // that tensors have in this machine's byte order.
   Value array(nb::handle value);
 
+  // Of all objects among what it has converted: null where there is none.
+  const DomainRef& domain() const { return domain_; }
+
   // From now on, remembers the Tensors that it converts.
   void watch() { watching_ = true; }
 
@@ -50,7 +57,10 @@ class ToNative {
   Value list_of(nb::handle value, int depth);
   Value dict_of(nb::handle value, int depth);
   Value tuple_of(nb::handle value, int depth);
+  Value adopt(nb::handle value, int depth);
+  void add(const DomainRef& domain);
   std::unordered_map<PyObject*, Value> seen_;
+  DomainRef domain_;
   bool watching_ = false;
   std::vector<std::pair<nb::object, Value>> watched_;
 };
@@ -59,12 +69,14 @@ class ToNative {
 constexpr int64_t kMostValues = 10'000'000;
 
 // Converts one result: what occurs twice (a storage, a tensor, a container) becomes one object, and
-// a list that holds itself does there, too.
+// a list that holds itself does there, too. The caller has the turn in the domain that the result
+// comes from; null: from none.
 class ToPython {
  public:
   // most: how many values are converted, 0 for any number; LimitError at one more. Interrupts of
   // Python end it, too.
-  explicit ToPython(int64_t most = kMostValues) : left_(most ? most : INT64_MAX), most_(most) {}
+  explicit ToPython(int64_t most = kMostValues, DomainRef domain = {})
+      : domain_(std::move(domain)), left_(most ? most : INT64_MAX), most_(most) {}
 
   nb::object operator()(const Value& value, int depth = 0);
 
@@ -85,6 +97,8 @@ class ToPython {
   nb::object tensor_of(const Tensor& tensor);
   nb::object quantizer_of(const Quantizer& quantizer);
   nb::object storage_of(Storage* storage);
+  nb::object instance_of(const Ref<Object>& object);
+  DomainRef domain_;
   std::pair<Storage*, nb::object> first_;  // most results have one
   std::unordered_map<Storage*, nb::object> storages_;  // the others
   std::unordered_map<uint64_t, nb::object> seen_;  // by bits; not what only one thing holds
@@ -98,9 +112,6 @@ ClassRef class_of(nb::handle type);
 
 // What a type's `host` holds: a weak reference to its Python type.
 std::shared_ptr<void> host_of(nb::handle type);
-
-// The instance whose slots these are; made when it is not there yet.
-nb::object instance_of(const Ref<Object>& object);
 
 // Forgets the Python classes it has looked up; for the end of the module.
 void clear_conversions();

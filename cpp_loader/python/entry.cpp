@@ -126,12 +126,11 @@ bool Entry::take_tuple(const Kind& kind, nb::handle value, ToNative& convert, Va
   return true;
 }
 
-bool Entry::take(const Given& given, std::vector<Value>& values) const {
+bool Entry::take(const Given& given, std::vector<Value>& values, ToNative& convert) const {
   size_t count = arguments_.size(), by_place = given.count();
   Py_ssize_t named = given.by_name ? PyDict_GET_SIZE(given.by_name) : 0;
   if (by_place > positional_) return false;
   values.resize(count);
-  ToNative convert;
   for (size_t k = 0; k < count; ++k) {
     const Argument& a = arguments_[k];
     nb::handle value = k < by_place ? given[k] : nb::handle();

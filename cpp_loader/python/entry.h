@@ -43,7 +43,7 @@ class Entry {
   Entry(nb::list arguments, size_t positional);
 
   // The engine's values of a whole call; false where Python has to look at the arguments.
-  bool take(const Given& given, std::vector<Value>& values) const;
+  bool take(const Given& given, std::vector<Value>& values, ToNative& convert) const;
 
   int traverse(visitproc visit, void* arg) const;
 

@@ -1,5 +1,7 @@
 #include "memory.h"
 
+#include "turns.h"
+
 namespace scriptlang::python {
 
 namespace {
@@ -10,6 +12,11 @@ Storage* storage_of(PyObject* self) { return reinterpret_cast<Memory*>(self)->st
 
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   Storage* storage = storage_of(self);
+  Turn turn;  // a program that lets memory grow has the process alone
+  if (!Turn::is_inside() && !turn.try_take(nullptr, Effect::Reads)) {
+    nb::gil_scoped_release released;
+    turn.take(nullptr, Effect::Reads);
+  }
   storage->pin();
   static char empty;
   void* data = storage->nbytes() ? storage->data() : &empty;

@@ -3,6 +3,8 @@
 #include <nanobind/stl/string.h>
 
 #include "../kernels/parallel.h"
+#include <algorithm>
+
 #include "convert.h"
 #include "lower/code.h"
 
@@ -17,7 +19,20 @@ void check_callback() {
   raise(ErrorKind::RuntimeError, error.what());
 }
 
-void print_to_python(const char* text, size_t size, void*) {
+// What a program calls outside may call programs: it has no turn meanwhile.
+template <class F>
+void call_outside(void* turn, F&& body) {
+  Turn::Pause pause(static_cast<Turn*>(turn));
+  try {
+    body();
+  } catch (...) {
+    pause.over();
+    throw;
+  }
+  pause.over(for_signals());
+}
+
+void print_holding(const char* text, size_t size) {
   nb::gil_scoped_acquire gil;
   PyObject* out = PySys_GetObject("stdout");  // borrowed
   if (!out || out == Py_None) return;
@@ -27,10 +42,28 @@ void print_to_python(const char* text, size_t size, void*) {
   check_callback();
 }
 
-void warn_to_python(const char* text, size_t size, void*) {
-  nb::gil_scoped_acquire gil;
-  PyErr_WarnEx(PyExc_UserWarning, std::string(text, size).c_str(), 1);
-  check_callback();
+void print_to_python(const char* text, size_t size, void* turn) {
+  call_outside(turn, [line = std::string(text, size)] { print_holding(line.data(), line.size()); });
+}
+
+void warn_to_python(const char* text, size_t size, void* turn) {
+  call_outside(turn, [message = std::string(text, size)] {
+    nb::gil_scoped_acquire gil;
+    PyErr_WarnEx(PyExc_UserWarning, message.c_str(), 1);
+    check_callback();
+  });
+}
+
+// Whether a constant is there for every run to write to.
+bool is_open(const Value& v) {
+  if (v.is_object() || v.is_dict() || v.is_future()) return true;
+  auto any = [](const auto& items) {
+    for (const Value& item : items) {
+      if (is_open(item)) return true;
+    }
+    return false;
+  };
+  return v.is_list() ? any(v.as_list()) : v.is_tuple() && any(v.as_tuple().items);
 }
 
 // Keeps the memory of arguments until a call is over, so that it is given back where the GIL is
@@ -69,9 +102,14 @@ PythonProgram::PythonProgram(nb::tuple functions, nb::dict types)
   for (auto [name, type] : types) {
     if (!nb::hasattr(type, "fields")) classes->add(nb::cast<std::string>(name), class_of(type));
   }
-  Value tree = ToNative()(functions);
+  ToNative convert;
+  Value tree = convert(functions);
+  if (convert.domain()) domain_ = convert.domain();
   program_ = Program::decode(tree, classes);
   for (const auto& function : program_->functions()) {
+    const std::vector<Value>& constants = function->constants;
+    bool open = std::any_of(constants.begin(), constants.end(), is_open);
+    has_open_constants_ = has_open_constants_ || open;
     for (const TypeRef& type : function->types) {
       nb::str name(type->name.c_str());
       if (type->kind == TypeKind::NamedTuple && types.contains(name)) {
@@ -89,9 +127,11 @@ nb::object PythonProgram::run(const std::string& name, nb::list arguments, const
   ToNative convert;
   convert.watch();
   for (nb::handle argument : arguments) values.push_back(convert(argument));
-  nb::object result = ToPython(most_values)(run(*function, std::move(values), limits));
+  Result result;
+  run(*function, std::move(values), convert.domain(), limits, &result);
+  nb::object converted = result.convert(most_values);
   convert.tell_shapes();
-  return result;
+  return converted;
 }
 
 void PythonProgram::enter(const std::string& name, nb::list arguments, size_t positional) {
@@ -100,22 +140,32 @@ void PythonProgram::enter(const std::string& name, nb::list arguments, size_t po
   entry_ = std::make_unique<Entry>(arguments, positional);
 }
 
-bool PythonProgram::call(const Given& given, const Limits& limits, Value* result) const {
+bool PythonProgram::call(const Given& given, const Limits& limits, Result* result) const {
   std::vector<Value> values;
-  if (!entry_ || !entry_->take(given, values)) return false;
+  ToNative convert;
+  if (!entry_ || !entry_->take(given, values, convert)) return false;
   Kept kept(values);
-  *result = run(*main_, std::move(values), limits);
+  run(*main_, std::move(values), convert.domain(), limits, result);
   return true;
 }
 
-Value PythonProgram::run(const Function& function, std::vector<Value> values,
-                         const Limits& limits) const {
+void PythonProgram::run(const Function& function, std::vector<Value> values,
+                        const DomainRef& domain, const Limits& limits, Result* result) const {
+  result->domain = domain ? domain : domain_;
+  if (has_open_constants_ && domain) join_domains(domain, domain_);
+  Effect effect = effect_of(*program_, function);
+  // What reads alone and was given no object takes no turn but in the process.
+  Domain* asked = domain || has_open_constants_ || effect != Effect::Reads
+                      ? result->domain.get() : nullptr;
+  bool has_turn = result->turn.try_take(asked, effect);
   Context context;
   context.threads = kernels::thread_count();
   context.print = print_to_python;
   context.warn = warn_to_python;
+  context.print_user = context.warn_user = &result->turn;
   nb::gil_scoped_release released;
-  return scriptlang::run(*program_, function, std::move(values), context, limits);
+  if (!has_turn) result->turn.take(asked, effect, for_signals(), limits.milliseconds);
+  result->value = scriptlang::run(*program_, function, std::move(values), context, limits);
 }
 
 nb::dict PythonProgram::missing() const {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "convert.h"
 #include "entry.h"
 #include "machine/vm.h"
 
@@ -27,8 +28,16 @@ class PythonProgram {
   // Makes `call` run a function: its name, and what Entry takes.
   void enter(const std::string& name, nb::list arguments, size_t positional);
 
+  // The result of a call, which is converted while the run has its turn.
+  struct Result {
+    DomainRef domain;  // outlives the turn
+    Turn turn;
+    Value value;
+    nb::object convert(int64_t most) { return ToPython(most, domain)(value); }
+  };
+
   // Nothing is run, and the answer is false, where Python has to look at the arguments.
-  bool call(const Given& given, const Limits& limits, Value* result) const;
+  bool call(const Given& given, const Limits& limits, Result* result) const;
 
   nb::dict missing() const;
   std::string register_code() const;  // of every function
@@ -41,12 +50,15 @@ class PythonProgram {
   static PyType_Slot slots[];
 
  private:
-  Value run(const Function& function, std::vector<Value> values, const Limits& limits) const;
+  void run(const Function& function, std::vector<Value> values, const DomainRef& domain,
+           const Limits& limits, Result* result) const;
   static int traverse(PyObject* self, visitproc visit, void* arg);
   static int clear(PyObject* self);
 
   nb::dict types_;  // keeps the Python types alive that the program's classes refer to weakly
   std::shared_ptr<const Program> program_;
+  DomainRef domain_{Domain::make()};  // of what runs without an object write, and of constants
+  bool has_open_constants_ = false;   // which a run may write to
   const Function* main_ = nullptr;
   std::unique_ptr<Entry> entry_;
 };

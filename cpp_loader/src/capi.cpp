@@ -73,6 +73,20 @@ sl_status report_current(sl_error** error) noexcept {
   }
 }
 
+bool is_open(const Value& v, int depth) {
+  if (v.is_list() || v.is_dict() || v.is_object() || v.is_future()) return true;
+  if (!v.is_tuple() || depth > kMaxNesting) return v.is_tuple();
+  const Tuple::Items& items = v.as_tuple().items;
+  return std::any_of(items.begin(), items.end(),
+                     [&](const Value& item) { return is_open(item, depth + 1); });
+}
+
+void join_domain(DomainRef* to, const sl_value* of) {
+  if (!of || !of->domain) return;
+  if (*to) join(to->get(), of->domain.get());
+  else *to = of->domain;
+}
+
 std::vector<Value> values_of(sl_value* const* items, size_t count) {
   need(items, count > 0);
   std::vector<Value> values;
@@ -103,6 +117,29 @@ const char* read_limits(const sl_limits* given, Limits* limits) {
   limits->milliseconds = std::min(known.milliseconds, kLongest);
   if (known.depth > 0) limits->depth = known.depth;
   return nullptr;
+}
+
+// Whether nobody else has what is in the result of a call.
+bool is_alone(const Value& v, int* left, int depth = 0) {
+  if (!is_open(v)) return true;
+  if (--*left < 0 || depth > kMaxNesting) return false;
+  auto all = [&](const auto& items) {
+    for (const Value& item : items) {
+      if (!is_alone(item, left, depth + 1)) return false;
+    }
+    return true;
+  };
+  if (v.is_tuple()) return v.as_tuple().is_alone() && all(v.as_tuple().items);
+  if (v.is_list()) {
+    const List& list = v.as_list();
+    return list.is_alone() && (list.kind() != List::Kind::Values || all(list));
+  }
+  if (!v.is_dict() || !v.as_dict().is_alone()) return false;
+  const Dict::Entry* entry;
+  for (size_t cursor = 0; v.as_dict().next(&cursor, &entry);) {
+    if (!is_alone(entry->value, left, depth + 1)) return false;
+  }
+  return true;
 }
 
 sl_module* module_handle(std::shared_ptr<Module> module) {
@@ -155,10 +192,21 @@ sl_status sl_module_attribute(const sl_module* module, const char* name, sl_valu
   if (!module || !name || !value) return misuse(error, "sl_module_attribute needs three pointers");
   const Object& root = module->module->root().as_object();
   int64_t slot = root.type->slot(name);
-  if (slot < 0 || slot >= int64_t(root.slots.size())) {
-    return misuse(error, "the module has no attribute of that name");
-  }
-  return guarded(error, [&] { *value = new sl_value{root.slots[size_t(slot)]}; });
+  bool found = slot >= 0;
+  sl_status status = guarded(error, [&] {
+    auto handle = std::make_unique<sl_value>();
+    Domain* domain = module->module->domain();
+    Turn turn;
+    turn.look(domain, false);
+    found = found && slot < int64_t(root.slots.size());
+    if (!found) return;
+    handle->value = root.slots[size_t(slot)];
+    domain->retain();
+    handle->domain = DomainRef(domain);
+    *value = handle.release();
+  });
+  if (status != SL_OK || found) return status;
+  return misuse(error, "the module has no attribute of that name");
 }
 
 sl_status sl_call(sl_module* module, const char* method, sl_value* const* arguments, size_t count,
@@ -193,8 +241,16 @@ sl_status sl_call_named(sl_module* module, const char* method, sl_value* const* 
     for (size_t k = 0; k < named_count; ++k) pairs.push_back({names[k], given[k]});
     Context context;
     context.threads = kernels::thread_count();
-    handle->value = module->module->call(method, values_of(arguments, count), std::move(pairs),
-                                         context, known);
+    std::shared_ptr<Module> called = module->module;
+    called->domain()->retain();
+    DomainRef domain(called->domain());
+    for (size_t k = 0; k < count; ++k) join_domain(&domain, arguments[k]);
+    for (size_t k = 0; k < named_count; ++k) join_domain(&domain, named[k]);
+    Turn turn;
+    handle->value = called->call(method, values_of(arguments, count), std::move(pairs), context,
+                                 known, &turn);
+    int left = 1000;
+    if (!is_alone(handle->value, &left)) handle->domain = domain;
     *result = handle.release();
   });
 }

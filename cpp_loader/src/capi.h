@@ -17,8 +17,11 @@ struct sl_module {
   std::shared_ptr<scriptlang::Module> module;
   std::vector<std::string> methods;
 };
+// The domain is that of the module which has the value too: of a container or object that came out
+// of it, or null. What a host makes is copied where programs get it.
 struct sl_value {
   scriptlang::Value value;
+  scriptlang::DomainRef domain = {};
 };
 struct sl_error {
   sl_status status;
@@ -71,6 +74,23 @@ sl_value* made(F&& body) noexcept {
 inline void need(const void* pointer, bool needed = true) {
   if (!pointer && needed) raise(ErrorKind::ValueError, "a null pointer");
 }
+
+// Whether somebody may write to it.
+bool is_open(const Value& v, int depth = 0);
+
+// Lets two be of one domain, where both have one, or the first take that of the second.
+void join_domain(DomainRef* to, const sl_value* of);
+
+// While it lives nobody changes what a value holds.
+class Look {
+ public:
+  explicit Look(const sl_value* value) {
+    if (value && value->domain) turn_.look(value->domain.get(), false);
+  }
+
+ private:
+  Turn turn_;
+};
 
 // Null handles are None.
 std::vector<Value> values_of(sl_value* const* items, size_t count);

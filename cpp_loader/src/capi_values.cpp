@@ -133,14 +133,41 @@ sl_value* sl_value_generator(uint64_t seed) {
     return Value(std::move(generator));
   });
 }
+namespace {
+
+// Of the domain of what it holds.
+template <class F>
+sl_value* made_of(sl_value* const* items, size_t count, F&& body) noexcept {
+  DomainRef domain;
+  sl_value* handle = made([&] {
+    for (size_t k = 0; items && k < count; ++k) join_domain(&domain, items[k]);
+    return body();
+  });
+  if (handle) handle->domain = std::move(domain);
+  return handle;
+}
+
+// A part of a value, which may be looked into as long as that may.
+template <class F>
+sl_value* made_in(const sl_value* whole, F&& body) noexcept {
+  sl_value* handle = made([&] {
+    Look look(whole);
+    return body();
+  });
+  if (handle && is_open(handle->value)) handle->domain = whole->domain;
+  return handle;
+}
+
+}  // namespace
+
 sl_value* sl_value_list(sl_value* const* items, size_t count) {
-  return made([&] { return Value(List::make(values_of(items, count))); });
+  return made_of(items, count, [&] { return Value(List::make(values_of(items, count))); });
 }
 sl_value* sl_value_tuple(sl_value* const* items, size_t count) {
-  return made([&] { return Value(Tuple::make(values_of(items, count))); });
+  return made_of(items, count, [&] { return Value(Tuple::make(values_of(items, count))); });
 }
 sl_value* sl_value_dict(sl_value* const* keys, sl_value* const* values, size_t count) {
-  return made([&] {
+  return made_of(values, count, [&] {
     std::vector<Value> named = values_of(keys, count), held = values_of(values, count);
     Ref<Dict> dict = Dict::make();
     for (size_t k = 0; k < count; ++k) dict->set(named[k], held[k]);
@@ -318,20 +345,33 @@ const Dict::Entry* entry_at(const sl_value* dict, size_t index) {
 
 size_t sl_value_length(const sl_value* value) {
   if (!value) return 0;
-  return value->value.is_dict() ? size_t(value->value.as_dict().size()) : length_of(value->value);
+  size_t length = 0;
+  guarded(nullptr, [&] {
+    Look look(value);
+    bool is_dict = value->value.is_dict();
+    length = is_dict ? size_t(value->value.as_dict().size()) : length_of(value->value);
+  });
+  return length;
 }
 sl_value* sl_value_item(const sl_value* value, size_t index) {
   if (!value) return nullptr;
-  if (index < length_of(value->value)) return made([&] { return item_of(value->value, index); });
-  const Dict::Entry* entry = entry_at(value, index);
-  return entry ? made([&] { return entry->value; }) : nullptr;
+  return made_in(value, [&] {
+    if (index < length_of(value->value)) return item_of(value->value, index);
+    const Dict::Entry* entry = entry_at(value, index);
+    need(entry);
+    return entry->value;
+  });
 }
 sl_value* sl_value_key(const sl_value* dict, size_t index) {
-  const Dict::Entry* entry = entry_at(dict, index);
-  return entry ? made([&] { return entry->key; }) : nullptr;
+  if (!dict) return nullptr;
+  return made_in(dict, [&] {
+    const Dict::Entry* entry = entry_at(dict, index);
+    need(entry);
+    return entry->key;
+  });
 }
 const char* sl_value_field(const sl_value* value, size_t index) {
-  if (!value || index >= length_of(value->value)) return nullptr;
+  if (index >= sl_value_length(value) || value->value.is_dict()) return nullptr;
   const Value& v = value->value;
   if (v.is_object()) {
     const std::vector<std::string>& names = v.as_object().type->attributes;
@@ -362,6 +402,7 @@ sl_status sl_value_text(const sl_value* value, char** text, size_t* size) {
   if (size) *size = 0;
   if (!text) return SL_INVALID_ARGUMENT;
   return guarded(nullptr, [&] {
+    Look look(value);
     std::string printed = to_text(value ? value->value : Value());
     char* copy = static_cast<char*>(std::malloc(printed.size() + 1));
     if (!copy) throw std::bad_alloc();

@@ -7,6 +7,7 @@ is installed it makes the call, so that it can record it.
 from __future__ import annotations
 
 from collections import namedtuple
+from threading import get_ident
 from typing import Any, Mapping, Sequence
 
 from .. import dtypes
@@ -21,18 +22,30 @@ from . import options, table
 class Calls:
     """What a call looks at and leaves, of operators and of programs.
 
-    tracer: while tracing, an object whose `call(operator, args)` runs and records; else None.
+    tracer: while some thread traces, an object whose `call(operator, args)` runs and records; else
+    None.  `tracing` gives it to that thread alone.
     last: the `ir.Function` that was called last, if any was.
     """
 
-    __slots__ = ("tracer", "last")
+    __slots__ = ("tracer", "thread", "last")
 
     def __init__(self) -> None:
         self.tracer: Any = None
+        self.thread = 0
         self.last: Any = None
+
+    def trace(self, tracer: Any) -> None:
+        """Let a tracer make the calls of this thread; None: end that."""
+        self.thread, self.tracer = get_ident(), tracer
 
 
 calls = Calls()
+
+
+def tracing() -> Any:
+    """The tracer of this thread, or None."""
+    tracer = calls.tracer
+    return tracer if tracer is not None and calls.thread == get_ident() else None
 
 MISFIT = object()
 
@@ -78,7 +91,7 @@ def run(op: table.Operator, values: list) -> Any:
     """Run one overload on all its arguments, through the tracer where there is one."""
     if op.kernel is None:
         raise MissingOperatorError(f"operator {op.qualified_name} is not implemented in scriptlang")
-    tracer = calls.tracer
+    tracer = None if calls.tracer is None else tracing()
     result = (op.eager or op.kernel)(*values) if tracer is None else tracer.call(op, values)
     if type(result) is tuple and len(op.schema.returns) == len(result):
         return named_results(op)(result)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 
@@ -149,6 +149,44 @@ def raise_exception(message, class_name):
 def assert_scalar(condition, message):
     if not condition:
         raise RuntimeError(message)
+
+
+SAVE_REFUSED = ("torch.save in a program is refused: programs write no files. A host that wants it "
+                "gives scriptlang.on_save a function of the value and the name")
+
+save_handler: Callable[[Any, str], None] | None = None
+"""What `torch.save` in programs does, where the host has said so (api.on_save)."""
+
+
+@primitive("aten::save(t item, str filename) -> ()")
+def save(item, filename):
+    if save_handler is None:
+        raise RuntimeError(SAVE_REFUSED)
+    save_handler(item, filename)
+
+
+def assert_one(condition: Tensor, message: str) -> None:
+    if condition.numel() != 1:
+        raise RuntimeError(f"Boolean value of Tensor with {condition.numel()} values is ambiguous")
+    if not condition.item():
+        raise RuntimeError(message)
+
+
+@primitive("aten::_assert_async(Tensor self) -> ()")
+def assert_async(condition):
+    assert_one(condition, "Expected Tensor with single nonzero value, but got zero")
+
+
+@primitive("aten::_assert_async.msg(Tensor self, str assert_msg) -> ()")
+def assert_async_saying(condition, message):
+    assert_one(condition, message)
+
+
+@primitive("aten::_functional_assert_async.msg(Tensor self, str assert_msg, Tensor dep_token) -> "
+           "Tensor")
+def functional_assert_async(condition, message, token):
+    assert_one(condition, message)
+    return token.clone()
 
 
 # modes

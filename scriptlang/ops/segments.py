@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..limits import reserve
 from ..tensors import Tensor, wrap_dim
 from .numeric import finish, working
 from .table import primitive
@@ -56,6 +57,24 @@ def segment_reduce(data, reduce, lengths, indices, offsets, axis, unsafe, initia
     result = [one_row(row, count, reduce, initial)
               for row, count in zip(rows, counts.reshape(-1, counts.shape[-1]))]
     return finish(np.array(result).reshape(*lead, *result[0].shape), data.dtype)
+
+
+@primitive("aten::_convert_indices_from_coo_to_csr(Tensor self, int size, *, bool out_int32=False)"
+           " -> Tensor")
+def coo_to_csr(self, size, out_int32):
+    """Where each row starts among sorted indices of rows."""
+    if self.dim() != 1 or self._array.dtype.kind not in "iu":
+        raise RuntimeError("coo indices are one dimension of int32 or int64, not a tensor of size "
+                           f"{list(self._size)}")
+    if size < 0:
+        raise RuntimeError(f"a tensor of {size} rows cannot be made")
+    outside = (self._array < 0) | (self._array >= size)
+    if outside.any():
+        raise RuntimeError(f"index {self._array[outside][0]} is out of range for {size} rows")
+    reserve((size + 1) * 16)
+    counts = np.bincount(self._array, minlength=size)
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32 if out_int32 else np.int64)
+    return Tensor._wrap(starts)
 
 
 @primitive("aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, "

@@ -25,6 +25,7 @@ from functools import cached_property, lru_cache
 from itertools import groupby, takewhile
 from typing import Any, Callable
 
+from ..building import made_once
 from ..schema import Schema, parse_schema, split_name
 from .derived import Form, form_of
 
@@ -62,12 +63,12 @@ class Operator:
         self.makers = makers
 
     def __getattr__(self, name: str):
-        # No cached_property: its lock and those of imports would wait for each other.
+        # Not made_once: the lock and those of imports would wait for each other.
         if name != "kernel":
             raise AttributeError(f"an operator has no attribute {name!r}")
         if self.kind == "form":
-            self.kernel = self.form and self.form.kernel
             self.eager = self.form and self.form.eager_kernel(self.qualified_name[6:])
+            self.kernel = self.form and self.form.kernel
         for module in self.makers:
             importlib.import_module(f".{module}", __package__)     # declares it: sets the kernel
         return self.__dict__.setdefault("kernel", None)
@@ -109,7 +110,7 @@ class Operator:
         """The ir.Function of a composite's body (compiled once, by the front end)."""
         return self._function
 
-    @cached_property
+    @made_once
     def _function(self):
         if not self.is_composite:
             raise ValueError(f"{self.qualified_name} is a {self.kind}: it has no body to compile")

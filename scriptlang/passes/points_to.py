@@ -23,6 +23,9 @@ from typing import Callable, Hashable, Iterator
 EVERYTHING = ("tensor", "list", "dict", "tuple", "object", "other")
 """Kinds of memory; "other" may be any of the others."""
 
+MOST_KEPT = 4096
+"""Answers of `reach` that are kept: each takes a bit for every location."""
+
 Locations = int
 """A set of locations: bit i stands for location i."""
 
@@ -51,6 +54,7 @@ class PointsTo:
         self._readers: dict[Hashable, list[int]] = {}
         self._watchers: list[set[int]] = []
         self._reached: dict[Locations, Locations] = {}
+        self._is_solved = False
 
     def new(self, kind: str) -> Locations:
         """A location of its own."""
@@ -114,6 +118,7 @@ class PointsTo:
             apply(*arguments)
         del self._pending, self._waiting, self._watchers
         self._rules, self._readers = [], {}
+        self._is_solved = True
 
     def _again(self, rules) -> None:
         for i in rules:
@@ -194,6 +199,15 @@ class PointsTo:
 
     def reach(self, found: Locations) -> Locations:
         """Locations and all that is inside them."""
+        known = self._reached.get(found)
+        if known is not None:
+            return known
+        seen = self._reach(found)
+        if self._is_solved and len(self._reached) < MOST_KEPT:
+            self._reached[found] = seen
+        return seen
+
+    def _reach(self, found: Locations) -> Locations:
         seen = pending = found
         tensors = self.by_kind["tensor"]
         while pending:

@@ -14,8 +14,9 @@ Two branches on one condition become one where the second may run right behind t
 
 from __future__ import annotations
 
+from .. import budgets
 from .. import types as T
-from ..ir import Graph, Node, Value
+from ..ir import Block, Graph, Node, Value
 from .alias import AliasAnalysis, analysis_of, drop_analysis
 from .cse import value_key
 from .effects import has_side_effects, may_fail
@@ -23,9 +24,10 @@ from .effects import has_side_effects, may_fail
 
 def run(graph: Graph) -> bool:
     changed = False
+    elsewhere: dict[tuple[Value, Block], list[tuple[Node, int]]] = {}
     for node in list(graph.walk()):
         if node.kind == "prim::If":
-            changed |= settle_condition(node)
+            changed |= settle_condition(node, elsewhere)
             for i in reversed(range(len(node.outputs))):
                 value = simpler(node, i)
                 if value is not None:
@@ -39,21 +41,47 @@ def run(graph: Graph) -> bool:
 
 def merge_pairs(graph: Graph) -> bool:
     """Merge branches with those before them in their block that have the same condition."""
-    pairs = [(user, first) for first in graph.walk() if first.kind == "prim::If"
-             and not first.inputs[0].is_constant for user, _ in first.inputs[0].uses
-             if user.kind == "prim::If" and user.block is first.block and user is not first]
-    if not pairs:
+    together: dict[tuple[Value, Block], list[Node]] = {}
+    for node in graph.walk():
+        if node.kind == "prim::If" and not node.inputs[0].is_constant:
+            together.setdefault((node.inputs[0], node.block), []).append(node)
+    groups = [nodes for nodes in together.values() if len(nodes) > 1]
+    if not groups:
         return False
     analysis = analysis_of(graph)
-    merged: set[Node] = set()
-    for second, first in pairs:
-        if second not in merged and first not in merged and first.is_before(second) \
-                and may_follow(second, first, analysis):
-            merge(first, second)
-            merged.add(second)
+    merged = [second for nodes in groups for second in merge_group(nodes, analysis)]
     if merged:
         drop_analysis(graph)
     return bool(merged)
+
+
+MOST_TRIED = 8
+"""Branches behind one that are tried in vain before it is left."""
+
+MOST_MERGED = 64
+"""Branches that one takes in at a time: each makes the next dearer."""
+
+
+def merge_group(nodes: list[Node], analysis: AliasAnalysis) -> set[Node]:
+    """Merge what may be of branches on one condition in one block, in order; returns those gone."""
+    merged: set[Node] = set()
+    for i, first in enumerate(nodes):
+        if first in merged:
+            continue
+        tried = taken = 0
+        for second in nodes[i + 1:i + 1 + MOST_TRIED + MOST_MERGED]:
+            if tried == MOST_TRIED or taken == MOST_MERGED:
+                break
+            if second in merged:
+                continue
+            if may_follow(second, first, analysis):
+                merge(first, second)
+                merged.add(second)
+                taken += 1
+            else:
+                tried += 1
+        budgets.look()
+    return merged
 
 
 def may_follow(second: Node, first: Node, analysis: AliasAnalysis) -> bool:
@@ -95,14 +123,22 @@ def merge(first: Node, second: Node) -> None:
     second.replace_with(*results)
 
 
-def settle_condition(node: Node) -> bool:
-    """Let the condition be a constant inside the branches, where it is known."""
+def settle_condition(node: Node, elsewhere: dict[tuple[Value, Block], list[tuple[Node, int]]]
+                     ) -> bool:
+    """Let the condition be a constant inside the branches, where it is known.
+
+    elsewhere: the uses of conditions outside of the block where they decide, found once for each.
+    """
     condition, changed = node.inputs[0], False
     if condition.is_constant:
         return False
+    place = condition, node.block
+    if place not in elsewhere:
+        elsewhere[place] = [(user, i) for user, i in condition.uses if user.block is not node.block]
+    inner = [(user, i) for user, i in elsewhere[place]
+             if i < len(user.inputs) and user.inputs[i] is condition and user.block is not None]
     for block, known in zip(node.blocks, (True, False)):
-        uses = [use for use in condition.uses
-                if use[0] is not node and use[0].block.is_inside(block)]
+        uses = [use for use in inner if use[0].block.is_inside(block)]
         if uses:
             with node.graph.at(block.start.next) as graph:
                 constant = graph.constant(known, like=node)

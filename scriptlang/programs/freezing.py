@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Iterable
 
 from .. import budgets
-from ..building import uncollected
+from ..building import alone, uncollected
 from .module import ScriptModule
 from ..objects import ScriptObject
 from ..passes import freeze as pass_
@@ -13,6 +13,7 @@ from ..passes import optimize as speed
 
 
 @uncollected
+@alone
 def freeze(mod: ScriptModule, preserved_attrs: list[str] | None = None,
            optimize_numerics: bool = True) -> ScriptModule:
     """A copy of a module in eval mode, with its attributes folded into `forward`.
@@ -53,6 +54,7 @@ def _sorted(obj: ScriptObject, names: Iterable[str]) -> tuple[list[str], list[st
     return methods, attributes
 
 
+@alone
 def optimize_for_inference(mod: ScriptModule, other_methods: list[str] | None = None
                            ) -> ScriptModule:
     """The module in eval mode, frozen unless it is already, and made fast (see optimize)."""

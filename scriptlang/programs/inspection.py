@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from ..building import alone
 from .. import types as T
 from ..errors import LimitError, ScriptError
 from ..interpreter import engine as engines
@@ -61,6 +62,7 @@ class Report:
         return "\n".join(lines)
 
 
+@alone
 def inspect_archive(source, limits: Limits | None = None) -> Report:
     """Load an archive, compile every public method, and count what is in it.
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, Iterator, ParamSpec, TypeVar
 
 from .. import budgets
 from .. import types as T
+from ..building import alone, lock
 from ..errors import LimitError
 from ..ir import Function
 from ..interpreter.calls import Caller
@@ -50,8 +51,9 @@ class ScriptFunction(Caller, Generic[P, R]):
         return self._engine
 
     def _call_(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        if dispatch.calls.tracer is not None:
-            return dispatch.calls.tracer.call_function(self._function, args, kwargs, self._run)
+        tracer = dispatch.tracing()
+        if tracer is not None:
+            return tracer.call_function(self._function, args, kwargs, self._run)
         result = self._run(*args, **kwargs)
         self._enter_(direct_way(self._function, self.engine, self._limits), self._function)
         return result
@@ -88,6 +90,7 @@ class ScriptFunction(Caller, Generic[P, R]):
         return GraphView(self._function.graph)
 
     @property
+    @alone
     def inlined_graph(self) -> GraphView:
         """The graph with every call of a known function replaced by its body."""
         from ..passes import inline
@@ -109,6 +112,7 @@ class ScriptFunction(Caller, Generic[P, R]):
 
         return DebugState(self._optimized())
 
+    @alone
     def _optimized(self) -> GraphView:
         from ..passes.pipeline import optimize
         from .graph_view import GraphView
@@ -119,6 +123,7 @@ class ScriptFunction(Caller, Generic[P, R]):
         return GraphView(graph)
 
     @property
+    @alone
     def code_with_constants(self) -> tuple[str, ConstMap]:
         """The code, and the constants that it names as CONSTANTS.c0 and so on."""
         from ..serialization.printer import print_with_constants
@@ -129,6 +134,7 @@ class ScriptFunction(Caller, Generic[P, R]):
         return code, ConstMap(constants)
 
     @property
+    @alone
     def code(self) -> str:
         """The program as an archive holds it."""
         from ..serialization.printer import print_function
@@ -177,9 +183,9 @@ class ScriptMethod(ScriptFunction):
             self._enter_(direct_way(function, engine, limits), function, state["_raw_"])
 
     def _call_(self, *args, **kwargs):
-        if dispatch.calls.tracer is not None:
-            return dispatch.calls.tracer.call_method(self.owner._object_, self._function, args,
-                                                     kwargs, self._run)
+        tracer = dispatch.tracing()
+        if tracer is not None:
+            return tracer.call_method(self.owner._object_, self._function, args, kwargs, self._run)
         result = self._run(*args, **kwargs)
         self._enter_(direct_way(self._function, self.engine, self._limits), self._function,
                      self.owner._object_)
@@ -203,8 +209,10 @@ class ScriptObjectFacade:
         """The object.  What its archive has to run (`__setstate__`) runs when this is first asked
         for, so that loading runs nothing; until it has run without an error, it runs again."""
         if self._restore_ is not None:
-            self._restore_(self._limits_)
-            self.__dict__["_restore_"] = None
+            with lock:
+                if self._restore_ is not None:
+                    self._restore_(self._limits_)
+                    self.__dict__["_restore_"] = None
         return self._raw_
 
     @property
@@ -229,9 +237,13 @@ class ScriptObjectFacade:
         value = self._object_.get(name)
         if isinstance(self._type.attribute(name).type, T.ClassType):
             known = self._facades_.get(name)
-            if known is None or known._object_ is not value:
-                known = self._facades_[name] = wrap(value, self._engine_, self._limits_)
-            return known
+            if known is not None and known._object_ is value:
+                return known
+            with lock:
+                known = self._facades_.get(name)
+                if known is None or known._object_ is not value:
+                    known = self._facades_[name] = wrap(value, self._engine_, self._limits_)
+                return known
         return wrap(value, self._engine_, self._limits_)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -294,7 +306,7 @@ class ScriptModule(Caller, ModuleState, ModuleHooks, ScriptObjectFacade):
 
     def _call_program(self, *args, **kwargs):
         cls, forward = self._type, self._type.methods.get("forward")
-        is_traced = dispatch.calls.tracer is not None
+        is_traced = dispatch.tracing() is not None
         if forward is not None and not (cls.pre_hooks or cls.hooks or is_traced):
             first, engine, limits = self._object_, self._engine_, self._limits_
             result = run(forward, (first, *args), kwargs, engine, limits)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Iterable
 
 from .. import budgets
-from ..building import uncollected
+from ..building import alone, uncollected
 from .freezing import freeze
 from .module import ScriptModule
 from ..passes import optimize as speed
 
 
 @uncollected
+@alone
 def optimize(module: ScriptModule, methods: Iterable[str] = ("forward",)) -> ScriptModule:
     """A copy of a module in eval mode that gives the same results faster.
 

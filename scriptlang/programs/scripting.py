@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .. import types as T
+from ..building import alone
 from ..errors import CompileError
 from ..frontend import module_reading
 from ..frontend.ignored import PythonCall
@@ -35,6 +36,7 @@ from ..source import Span
 from ..tensors import Tensor
 
 
+@alone
 def script_module(module: Any, engine: str = "auto", limits: Limits | None = None) -> ScriptModule:
     """The compiled form of a module of torch.nn or scriptlang.nn, with the same tensors.
 
@@ -133,6 +135,7 @@ def class_object(value: Any, taking: _Taking) -> ScriptObject | None:
 _adopted: weakref.WeakKeyDictionary[Any, ScriptModule] = weakref.WeakKeyDictionary()
 
 
+@alone
 def adopt(module: Any) -> ScriptModule:
     """A module that PyTorch scripted or traced, as ours: the same program on the same tensors."""
     from ..serialization.archive import read_archive
@@ -176,6 +179,7 @@ def python_attribute(owner: ScriptModule, name: str, error: AttributeError) -> A
     raise error
 
 
+@alone
 def define_methods(owner: ScriptModule, text: str) -> None:
     """Compile the functions of a text as methods of a module; they see the caller's names."""
     from ..frontend.script import declare, functions_of_text

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import Any, Mapping
 
+from ..building import alone
 from .. import types as T
 from ..ir import Function, Graph, Value
 from ..irtext import print_graph
@@ -53,6 +54,7 @@ class ShapedGraph:
         return plan_memory(self.graph, self.facts)
 
 
+@alone
 def inspect(program: Any, shapes: Mapping[str, Any] | list | tuple = (), *,
             method: str = "forward", optimized: bool = False,
             limits: Limits | None = None) -> ShapedGraph:

@@ -28,6 +28,7 @@ MAKERS = ("CompileError", "Mismatch", "Unusable", "fail", "_fail")
 
 ELSEWHERE = {
     ("trace", ""): "tests/frontend/test_trace*.py",
+    ("autograd_functions.py", ""): "tests/frontend/test_compiled_by_torch.py, with PyTorch",
     ("environment.py", "CompileError(self.message"): "passes on what an Unusable says",
     ("", "nested too deeply"): "test_nesting_deeper_than_python_reads_is_refused, below",
     ("assignment.py", "this cannot be assigned to"): "Python's grammar refuses all of them",

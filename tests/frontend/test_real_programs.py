@@ -115,3 +115,79 @@ def test_a_context_is_left_to_python():
     assert (total.item(), parts, seen) == (11, [2], [4])
     with pytest.raises(Exception, match="Python"):
         scriptlang.save(scriptlang.script(f), io.BytesIO())
+
+
+def one_more(x: Tensor) -> Tensor:
+    return x + 1
+
+
+def uses_one_that_may_lack(x: Tensor) -> Tensor:
+    return one_more(x) if one_more is not None else x
+
+
+def test_a_function_is_not_none():
+    assert on_all_ways(uses_one_that_may_lack, scriptlang.ones(1)).item() == 2
+
+
+def saves(x: Tensor, do: bool) -> Tensor:
+    if do:
+        scriptlang.ops.aten.save(x + 1, "there")
+    return x
+
+
+@pytest.mark.parametrize("name", ["python", "auto"])
+def test_a_program_saves_only_where_the_host_lets_it(name):
+    program = scriptlang.script(saves, engine=name)
+    assert program(scriptlang.ones(1), False).item() == 1
+    with pytest.raises(RuntimeError, match="torch.save in a program is refused"):
+        program(scriptlang.ones(1), True)
+    seen = []
+    scriptlang.on_save(lambda value, path: seen.append((value.item(), path)))
+    try:
+        assert program(scriptlang.ones(1), True).item() == 1
+    finally:
+        scriptlang.on_save(None)
+    assert seen == [(2, "there")]
+    with pytest.raises(RuntimeError, match="refused"):
+        program(scriptlang.ones(1), True)
+
+
+class Unfit:
+    """No class of the language: its methods are never used."""
+
+    def __init__(self, k: int):
+        self.k = k
+
+    def read(self, path):
+        with open(path) as file:
+            return file.read()
+
+
+class HoldsUnfit(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.unfit = Unfit(3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + 1
+
+
+def test_a_class_that_is_not_used_is_not_compiled():
+    assert on_all_ways(HoldsUnfit(), scriptlang.ones(1)).item() == 2
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_asserts_on_tensors_called_from_python(name):
+    scriptlang.ops.aten._assert_async(scriptlang.ones(1))
+    with pytest.raises(RuntimeError, match="zero"):
+        scriptlang.ops.aten._assert_async(scriptlang.zeros(1))
+    with pytest.raises(RuntimeError, match="mine"):
+        scriptlang.ops.aten._assert_async(scriptlang.zeros(1), "mine")
+
+    def kept(x: Tensor) -> Tensor:
+        return scriptlang.ops.aten._functional_assert_async(x.sum() > 0, "positive", x)
+
+    program = scriptlang.script(kept, engine=name)
+    assert program(scriptlang.ones(1)).item() == 1
+    with pytest.raises(RuntimeError, match="positive"):
+        program(scriptlang.zeros(1))

@@ -13,10 +13,14 @@
  * C++ exception crosses this interface. A null handle of a value that is read is None; other null
  * handles give SL_INVALID_ARGUMENT, null or 0. A handle that was released must not be used.
  *
- * Threads: a module may be called by many threads at once, unless its program writes its own
- * attributes (a recurrent state); then the caller serialises the calls. Different modules are
- * independent. A value may be read by many threads; it may be changed by one at a time. Errors
- * belong to the thread that got them. sl_set_allocator and sl_set_threads act on the process.
+ * Threads: every function may be called by any thread at any time, as long as no other one
+ * releases the same handle. Calls of a module whose program only reads go side by side; those that
+ * may write attributes (a recurrent state) go one after the other, in the order in which they
+ * come, and what looks into an attribute of the module waits for them. Different modules go side
+ * by side, until one is given a list, dict or object that the other gave; programs that give
+ * tensors another shape (resize_) go alone. The elements of tensors are not guarded: a tensor that
+ * one thread writes is no index for another. Errors belong to the thread that got them.
+ * sl_set_allocator and sl_set_threads act on the process.
  *
  * Units: sizes of memory are bytes; sizes, strides and offsets of tensors are elements. Texts are
  * UTF-8, a 0 follows them, which their size does not count.

@@ -180,6 +180,14 @@ std::vector<std::string> Module::method_names() const {
   return names;
 }
 
+// What `__setstate__` may use where the caller sets no limit; the same in serialization/archive.py.
+static Limits restore_limits(Limits limits) {
+  if (!limits.instructions) limits.instructions = 10'000'000;
+  if (!limits.milliseconds) limits.milliseconds = 10'000;
+  if (!limits.memory_bytes) limits.memory_bytes = int64_t(4) << 30;
+  return limits;
+}
+
 void Module::restore_pending(Context& context, const Limits& limits) {
   std::lock_guard<std::mutex> lock(pending_mutex_);
   while (!pending_.empty()) {
@@ -193,13 +201,17 @@ void Module::restore_pending(Context& context, const Limits& limits) {
     std::vector<Value> arguments;
     arguments.push_back(next.object);
     arguments.push_back(next.state);
-    run(*program_, *function, std::move(arguments), context, limits);
+    const Limits bounded = restore_limits(limits);
+    Turn turn;
+    turn.take(domain_.get(), effect_of(*program_, *function), {}, bounded.milliseconds);
+    run(*program_, *function, std::move(arguments), context, bounded);
     pending_.pop_back();
   }
 }
 
 Value Module::call(std::string_view name, std::vector<Value> arguments,
-                   std::vector<NamedArgument> named, Context& context, const Limits& limits) {
+                   std::vector<NamedArgument> named, Context& context, const Limits& limits,
+                   Turn* turn) {
   const Function* function = method(name);
   if (!function) {
     std::string known;
@@ -208,8 +220,11 @@ Value Module::call(std::string_view name, std::vector<Value> arguments,
           "'; it has: ", known);
   }
   arguments.insert(arguments.begin(), root_);
+  turn->look(domain_.get(), false);  // lists and dicts that the module has are copied
   arguments = bind(*program_, *function, std::move(arguments), std::move(named));
+  turn->give();
   restore_pending(context, limits);
+  turn->take(domain_.get(), effect_of(*program_, *function), {}, limits.milliseconds);
   return run(*program_, *function, std::move(arguments), context, limits);
 }
 

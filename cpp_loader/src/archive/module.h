@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "machine/arguments.h"
+#include "machine/turns.h"
 #include "machine/vm.h"
 #include "zip.h"
 
 namespace scriptlang {
 
-// Methods may be called by many threads at once as long as the program does not write its own
-// attributes; calls of one that does (a recurrent state) must be serialised by the caller.
+// Any thread may call methods: those that only read go side by side, those whose programs write
+// attributes (a recurrent state) one after the other; see machine/turns.h.
 class Module {
  public:
   // Raises ArchiveError with what the file is and what to do. Executes nothing of it.
@@ -26,13 +27,17 @@ class Module {
   const Function* method(std::string_view name) const;  // null when absent
   const std::vector<MissingOperator>& missing_operators() const { return program_->missing(); }
 
-  // Arguments as a host gives them: see bind(). Those of self are not among them.
+  // Arguments as a host gives them: see bind(). Those of self are not among them. The turn is the
+  // caller's: what the result shares with the module may be looked at until that is given back.
   Value call(std::string_view method, std::vector<Value> arguments,
-             std::vector<NamedArgument> named, Context& context, const Limits& limits);
+             std::vector<NamedArgument> named, Context& context, const Limits& limits,
+             Turn* turn);
   Value call(std::string_view method, std::vector<Value> arguments, Context& context,
              const Limits& limits) {
-    return call(method, std::move(arguments), {}, context, limits);
+    Turn turn;
+    return call(method, std::move(arguments), {}, context, limits, &turn);
   }
+  Domain* domain() const { return domain_.get(); }
 
  private:
   struct Pending {
@@ -42,6 +47,7 @@ class Module {
   void restore_pending(Context& context, const Limits& limits);
 
   Value root_;
+  DomainRef domain_{Domain::make()};
   std::shared_ptr<const Program> program_;
   // Objects that restore themselves by __setstate__: done at the first call, within its limits.
   std::vector<Pending> pending_;

@@ -34,7 +34,7 @@ void take_shape(const Tensor& to, const Tensor& value) {
 
 void store(const Tensor& to, const Tensor& value) {
   if (to.is(value)) return;
-  if (to.quantizer() && value.quantizer()) return take_codes(to, value);
+  if (is_quantized(to.dtype()) && value.quantizer()) return take_codes(to, value);
   check_category(value, to);
   take_shape(to, value);
   check_writable(to);

@@ -9,6 +9,7 @@
 #include "optable.h"
 #include "language.h"
 #include "scratch.h"
+#include "values/quantizer.h"
 
 namespace scriptlang {
 
@@ -229,7 +230,7 @@ SL_OP(prim_data) {
 SL_OP(prim_grad) { out[0] = (args.tensor(0), Value()); }
 SL_OP(prim_is_cpu) { out[0] = (args.tensor(0), Value(true)); }
 
-SL_OP(prim_is_quantized) { out[0] = Value(args.tensor(0).quantizer() != nullptr); }
+SL_OP(prim_is_quantized) { out[0] = Value(is_quantized(args.tensor(0).dtype())); }
 
 #define SL_NEVER(name) \
   SL_OP(prim_is_##name) { out[0] = (args.tensor(0), Value(false)); }
@@ -240,7 +241,6 @@ SL_NEVER(meta)
 SL_NEVER(mkldnn)
 SL_NEVER(mps)
 SL_NEVER(mtia)
-SL_NEVER(nested)
 SL_NEVER(sparse)
 SL_NEVER(sparse_csr)
 SL_NEVER(vulkan)

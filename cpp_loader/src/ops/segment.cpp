@@ -117,4 +117,23 @@ Tensor segment_reduce(Args args) {
 
 SL_OP(aten_segment_reduce) { out[0] = segment_reduce(args); }
 
+SL_OP(aten__convert_indices_from_coo_to_csr) {
+  const Tensor& given = args.tensor(0);
+  int64_t size = args.integer(1);
+  SL_CHECK(given.dim() == 1 && is_integral(given.dtype(), false),
+           "coo indices are one dimension of int32 or int64, not a tensor of size ",
+           to_string(given.sizes()));
+  SL_CHECK(size >= 0, "a tensor of ", size, " rows cannot be made");
+  Tensor indices = to_contiguous(to_dtype(given, ScalarType::Int64));
+  Tensor starts = Tensor::zeros({size + 1}, ScalarType::Int64);
+  const int64_t* at = indices.data<int64_t>();
+  int64_t* start = starts.data<int64_t>();
+  for (int64_t i = 0; i < indices.numel(); ++i) {
+    SL_CHECK(at[i] >= 0 && at[i] < size, "index ", at[i], " is out of range for ", size, " rows");
+    ++start[at[i] + 1];
+  }
+  for (int64_t i = 0; i < size; ++i) start[i + 1] += start[i];
+  out[0] = args.boolean(2) ? to_dtype(starts, ScalarType::Int32) : starts;
+}
+
 }  // namespace scriptlang

@@ -4,6 +4,7 @@
 
 #include "layers.h"
 #include "linalg.h"
+#include "nested.h"
 #include "pointwise.h"
 #include "reduce.h"
 #include "view.h"
@@ -111,7 +112,6 @@ SL_OP(aten__native_multi_head_attention) {
 }
 
 SL_OP(aten__transformer_encoder_layer_fwd) {
-  const Tensor& src = args.tensor(0);
   Heads h{args.tensor(3), args.tensor(4), args.tensor(5), args.tensor(6), args.integer(1),
           args.integer(2)};
   bool norm_first = args.boolean(8);
@@ -119,15 +119,23 @@ SL_OP(aten__transformer_encoder_layer_fwd) {
   auto norm = [&](const Tensor& t, int weight) {
     return layer_norm_of(t, {h.embed}, args.tensor(weight), args.tensor(weight + 1), eps);
   };
-  Tensor x = norm_first ? norm(src, 10) : src;
-  x = plus(attend(x, x, x, h, args.opt_tensor(18), args[19]).result, src);
-  if (!norm_first) x = norm(x, 10);
-  Tensor before = x;
-  if (norm_first) x = norm(x, 12);
-  x = linear(x, args.tensor(14), args.tensor(15));
-  x = unary_result(x, args.boolean(7) ? Unary::k_gelu : Unary::k_relu, "gelu", Rule::kSame);
-  x = plus(linear(x, args.tensor(16), args.tensor(17)), before);
-  out[0] = norm_first ? x : norm(x, 12);
+  auto layer = [&](const Tensor& src, const Tensor& mask, const Value& mask_type) {
+    Tensor x = norm_first ? norm(src, 10) : src;
+    x = plus(attend(x, x, x, h, mask, mask_type).result, src);
+    if (!norm_first) x = norm(x, 10);
+    Tensor before = x;
+    if (norm_first) x = norm(x, 12);
+    x = linear(x, args.tensor(14), args.tensor(15));
+    x = unary_result(x, args.boolean(7) ? Unary::k_gelu : Unary::k_relu, "gelu", Rule::kSame);
+    x = plus(linear(x, args.tensor(16), args.tensor(17)), before);
+    return norm_first ? x : norm(x, 12);
+  };
+  const Tensor& src = args.tensor(0);
+  if (is_nested(src)) {
+    out[0] = each_sequence(src, [&](const Tensor& x) { return layer(x, Tensor(), Value()); });
+  } else {
+    out[0] = layer(src, args.opt_tensor(18), args[19]);
+  }
 }
 
 }  // namespace scriptlang

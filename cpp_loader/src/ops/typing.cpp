@@ -235,4 +235,25 @@ SL_OP(aten__assert_scalar) {
   SL_CHECK(args.scalar(0).to_bool(), args.string(1));
 }
 
+namespace {
+// Raises the message unless the one element of a tensor is true.
+void assert_one(const Tensor& condition, std::string_view message) {
+  SL_CHECK(condition.numel() == 1, "Boolean value of Tensor with ", condition.numel(),
+           " values is ambiguous");
+  Tensor truth = to_contiguous(to_dtype(condition, ScalarType::Bool));
+  SL_CHECK(*truth.data<bool>(), message);
+}
+}  // namespace
+
+SL_OP(aten__assert_async) {
+  assert_one(args.tensor(0), "Expected Tensor with single nonzero value, but got zero");
+}
+SL_OP(aten__assert_async_msg) { assert_one(args.tensor(0), args.string(1)); }
+SL_OP(aten__functional_assert_async_msg) {
+  assert_one(args.tensor(0), args.string(1));
+  Tensor token = Tensor::empty_like(args.tensor(2), args.tensor(2).dtype());
+  copy_into(token, args.tensor(2));
+  out[0] = token;
+}
+
 }  // namespace scriptlang

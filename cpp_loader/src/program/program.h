@@ -77,6 +77,7 @@ struct Function {
   int parameters = 0; // values on the stack at entry
   int max_stack = 0;  // set by verify
   mutable std::atomic<const lower::Code*> lowered{nullptr};  // made at the first call
+  mutable std::atomic<int8_t> effect{-1};  // an Effect, once somebody asked; see effects.h
   std::unique_ptr<FusedGroup> group;  // of a function that FUSED calls, where there is one
 };
 

@@ -11,7 +11,10 @@
 namespace scriptlang {
 
 // PyTorch's numbers of the schemes.
-enum class QuantScheme : int8_t { PerTensor = 0, PerChannel = 1, PerChannelFloat = 4 };
+// Nested is none of them: the tensor is padded sequences (ops/nested.h).
+enum class QuantScheme : int8_t {
+  PerTensor = 0, PerChannel = 1, PerChannelFloat = 4, Nested = 100
+};
 
 struct Quantizer {
   std::atomic<uint32_t> refs{1};

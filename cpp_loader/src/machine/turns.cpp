@@ -1,0 +1,343 @@
+#include "turns.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "../../kernels/thread.h"
+#include "values/error.h"
+
+namespace scriptlang {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr int kLook = 50;  // milliseconds between two looks at what the waiter has to see
+
+// ---- the process: every thread that runs says so in a word of its own
+
+struct alignas(64) Place {
+  std::atomic<uint32_t> inside{0};
+  Turn* turn = nullptr;  // the thread's own; what has one has a place
+  bool used = true;  // under `mutex`
+  Place* next = nullptr;
+};
+
+struct Process {
+  std::mutex mutex;
+  std::condition_variable changed;
+  Place* places = nullptr;             // they stay for ever, and are used again
+  std::atomic<bool> is_closed{false};  // somebody is alone, or waits until the others have gone
+};
+
+Process& process() {
+  static Process* made = new Process;  // threads may end after statics
+  return *made;
+}
+
+SL_THREAD_WORD Place* own_place = nullptr;
+
+struct PlaceEnd {
+  ~PlaceEnd() {
+    if (!own_place) return;
+    std::lock_guard<std::mutex> lock(process().mutex);
+    own_place->used = false;
+    own_place = nullptr;
+  }
+};
+
+__attribute__((noinline)) Place* make_place() {
+  static thread_local PlaceEnd end;
+  (void)&end;
+  Process& p = process();
+  std::lock_guard<std::mutex> lock(p.mutex);
+  for (Place* at = p.places; at; at = at->next) {
+    if (at->used) continue;
+    at->used = true;
+    return own_place = at;
+  }
+  Place* fresh = new Place;
+  fresh->next = p.places;
+  return own_place = p.places = fresh;
+}
+
+Place* place_of_thread() {
+  return __builtin_expect(own_place != nullptr, 1) ? own_place : make_place();
+}
+
+bool try_enter_process() {
+  Place* place = place_of_thread();
+  place->inside.exchange(1, std::memory_order_seq_cst);
+  if (__builtin_expect(!process().is_closed.load(std::memory_order_seq_cst), 1)) return true;
+  std::lock_guard<std::mutex> lock(process().mutex);
+  place->inside.store(0, std::memory_order_seq_cst);
+  process().changed.notify_all();
+  return false;
+}
+
+void leave_process() noexcept {
+  own_place->inside.exchange(0, std::memory_order_seq_cst);
+  if (__builtin_expect(!process().is_closed.load(std::memory_order_seq_cst), 1)) return;
+  std::lock_guard<std::mutex> lock(process().mutex);
+  process().changed.notify_all();
+}
+
+bool others_inside(const Process& p) {
+  for (Place* at = p.places; at; at = at->next) {
+    if (at != own_place && at->inside.load(std::memory_order_seq_cst)) return true;
+  }
+  return false;
+}
+
+class Patience {
+ public:
+  Patience(const Waiting& waiting, int64_t milliseconds)
+      : waiting_(waiting), milliseconds_(milliseconds),
+        end_(Clock::now() + std::chrono::milliseconds(milliseconds)) {}
+  // Called with nothing locked.
+  void look() {
+    if (waiting_.look) waiting_.look(waiting_.user);
+    if (milliseconds_ > 0 && Clock::now() > end_) {
+      raise(ErrorKind::LimitError, "the program waited longer than its limit of ", milliseconds_,
+            " ms for runs that may not go beside it");
+    }
+  }
+  int next() const {
+    if (milliseconds_ <= 0) return kLook;
+    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end_ - Clock::now());
+    return int(std::min<int64_t>(kLook, std::max<int64_t>(left.count() + 1, 1)));
+  }
+
+ private:
+  const Waiting& waiting_;
+  int64_t milliseconds_;
+  Clock::time_point end_;
+};
+
+void enter_process(Patience* patience) {
+  Process& p = process();
+  while (!try_enter_process()) {
+    {
+      std::unique_lock<std::mutex> lock(p.mutex);
+      p.changed.wait_for(lock, std::chrono::milliseconds(patience->next()),
+                         [&] { return !p.is_closed.load(); });
+    }
+    patience->look();
+  }
+}
+
+void close_process(Patience* patience) {
+  Process& p = process();
+  place_of_thread();
+  auto wait = [&](bool closing) {  // for nobody to close it, then for all to have gone
+    std::unique_lock<std::mutex> lock(p.mutex);
+    bool done = p.changed.wait_for(lock, std::chrono::milliseconds(patience->next()), [&] {
+      return closing ? !p.is_closed.load() : !others_inside(p);
+    });
+    if (done && closing) p.is_closed.store(true, std::memory_order_seq_cst);
+    return done;
+  };
+  while (!wait(true)) patience->look();
+  try {
+    while (!wait(false)) patience->look();
+  } catch (...) {
+    std::lock_guard<std::mutex> lock(p.mutex);
+    p.is_closed.store(false, std::memory_order_seq_cst);
+    p.changed.notify_all();
+    throw;
+  }
+}
+
+void open_process() noexcept {
+  Process& p = process();
+  std::lock_guard<std::mutex> lock(p.mutex);
+  p.is_closed.store(false, std::memory_order_seq_cst);
+  p.changed.notify_all();
+}
+
+}  // namespace
+
+// ---- domains
+
+bool Domain::enter(bool alone, uint32_t refused) noexcept {
+  uint32_t now = state_.load(std::memory_order_relaxed);
+  for (;;) {
+    uint32_t held = now & ~kQueue;
+    if ((now & refused) || (alone ? held != 0 : (held & kWriter) != 0)) return false;
+    uint32_t next = alone ? now | kWriter : now + 1;
+    if (state_.compare_exchange_weak(now, next, std::memory_order_acq_rel)) return true;
+  }
+}
+
+bool Domain::try_lock(bool alone) noexcept { return enter(alone, kQueue); }
+
+bool Domain::lock_for(bool alone, int milliseconds) {
+  if (try_lock(alone)) return true;
+  std::unique_lock<std::mutex> lock(mutex_);
+  auto place = queue_.insert(queue_.end(), 0);
+  state_.fetch_or(kQueue, std::memory_order_acq_rel);
+  bool done = changed_.wait_for(lock, std::chrono::milliseconds(milliseconds), [&] {
+    return place == queue_.begin() && enter(alone, 0);
+  });
+  queue_.erase(place);
+  if (queue_.empty()) state_.fetch_and(~kQueue, std::memory_order_acq_rel);
+  changed_.notify_all();
+  return done;
+}
+
+void Domain::unlock(bool alone) noexcept {
+  uint32_t before = alone ? state_.fetch_and(~kWriter, std::memory_order_acq_rel)
+                          : state_.fetch_sub(1, std::memory_order_acq_rel);
+  if (__builtin_expect(!(before & kQueue), 1)) return;
+  std::lock_guard<std::mutex> lock(mutex_);
+  changed_.notify_all();
+}
+
+// Who holds a domain alone may make it a part of another: those that wait for it see that when they
+// get it. The mutex keeps two from making a ring.
+bool Domain::try_join(Domain* a, Domain* b, int milliseconds) {
+  static std::mutex joining;
+  for (;;) {
+    Domain *from = b->root(), *to = a->root();
+    if (from == to) return true;
+    if (!from->try_lock(true)) {
+      std::swap(from, to);
+      if (!from->try_lock(true)) {
+        if (milliseconds == 0 || !from->lock_for(true, milliseconds)) return false;
+      }
+    }
+    bool done = false;
+    if (!from->joined_.load(std::memory_order_acquire)) {
+      std::lock_guard<std::mutex> lock(joining);
+      Domain* root = to->root();
+      if (root != from) {
+        root->retain();
+        from->joined_.store(root, std::memory_order_release);
+      }
+      done = true;
+    }
+    from->unlock(true);
+    if (done) return true;
+  }
+}
+
+void join(Domain* a, Domain* b, const Waiting& waiting) {
+  Patience patience(waiting, 0);
+  while (!Domain::try_join(a, b, kLook)) patience.look();
+}
+
+// ---- turns
+
+bool Turn::is_inside() noexcept { return own_place && own_place->turn; }
+
+// Whether this thread has the turn already, as where a destructor of Python's comes back.
+bool Turn::is_nested(Domain* domain, bool alone) const {
+  if (!is_inside()) return false;
+  const Turn& own = *own_place->turn;
+  if (domain && own.domain_ == domain->root() && (own.alone_ || !alone)) return true;
+  raise(ErrorKind::RuntimeError, "a program or an attribute of one was asked for while this thread "
+        "finishes a run; a finalizer must not do so");
+}
+
+void Turn::lock(Domain* domain, bool alone, const Waiting& waiting, int64_t milliseconds) {
+  Domain* root = domain->root();
+  if (!root->try_lock(alone)) {
+    Patience patience(waiting, milliseconds);
+    while (!root->lock_for(alone, patience.next())) {
+      patience.look();
+      root = root->root();
+    }
+  }
+  if (root->root() != root) {  // it has become a part of another one meanwhile
+    root->unlock(alone);
+    return lock(root, alone, waiting, milliseconds);
+  }
+  domain_ = root;
+  alone_ = alone;
+}
+
+void Turn::take(Domain* domain, Effect effect, const Waiting& waiting, int64_t milliseconds) {
+  if (is_nested(domain, effect != Effect::Reads)) {
+    raise(ErrorKind::RuntimeError, "a run was started while this thread finishes another one");
+  }
+  asked_ = domain;
+  effect_ = effect;
+  if (effect == Effect::Reshapes) {
+    Patience patience(waiting, milliseconds);
+    close_process(&patience);
+  } else if (!try_enter_process()) {
+    Patience patience(waiting, milliseconds);
+    enter_process(&patience);
+  }
+  in_process_ = held_ = true;
+  place_of_thread()->turn = this;
+  try {
+    if (domain) lock(domain, effect != Effect::Reads, waiting, milliseconds);
+  } catch (...) {
+    give();
+    throw;
+  }
+}
+
+bool Turn::try_take(Domain* domain, Effect effect) {
+  if (effect == Effect::Reshapes || is_nested(nullptr, true) || !try_enter_process()) return false;
+  effect_ = effect;
+  asked_ = domain;
+  bool alone = effect != Effect::Reads;
+  Domain* root = domain ? domain->root() : nullptr;
+  bool locked = !root || root->try_lock(alone);
+  if (locked && root && root->root() != root) {
+    root->unlock(alone);
+    locked = false;
+  }
+  if (!locked) {
+    leave_process();
+    return false;
+  }
+  domain_ = root;
+  alone_ = alone;
+  in_process_ = held_ = true;
+  place_of_thread()->turn = this;
+  return true;
+}
+
+void Turn::look(Domain* domain, bool alone, const Waiting& waiting) {
+  if (is_nested(domain, alone)) return;
+  lock(domain, alone, waiting, 0);
+  held_ = true;
+  place_of_thread()->turn = this;
+}
+
+bool Turn::try_look(Domain* domain, bool alone) {
+  if (is_nested(domain, alone)) return true;
+  Domain* root = domain->root();
+  if (!root->try_lock(alone)) return false;
+  if (root->root() != root) {
+    root->unlock(alone);
+    return false;
+  }
+  domain_ = root;
+  alone_ = alone;
+  held_ = true;
+  place_of_thread()->turn = this;
+  return true;
+}
+
+void Turn::give() noexcept {
+  if (!held_) return;
+  if (domain_) domain_->unlock(alone_);
+  if (in_process_) {
+    if (effect_ == Effect::Reshapes) open_process();
+    else leave_process();
+  }
+  domain_ = nullptr;
+  held_ = in_process_ = false;
+  own_place->turn = nullptr;
+}
+
+Turn::Pause::Pause(Turn* turn) : turn_(turn), domain_(turn->asked_), effect_(turn->effect_) {
+  turn->give();
+}
+
+void Turn::Pause::over(const Waiting& waiting) { turn_->take(domain_, effect_, waiting); }
+
+}  // namespace scriptlang
