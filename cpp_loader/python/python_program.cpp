@@ -4,6 +4,7 @@
 
 #include "../kernels/parallel.h"
 #include <algorithm>
+#include <unordered_set>
 
 #include "convert.h"
 #include "lower/code.h"
@@ -54,12 +55,14 @@ void warn_to_python(const char* text, size_t size, void* turn) {
   });
 }
 
-// Whether a constant is there for every run to write to.
-bool is_open(const Value& v) {
+// Whether a constant is there for every run to write to. `seen`: what was looked at, as parts may
+// be shared over many levels.
+bool is_open(const Value& v, std::unordered_set<const void*>& seen) {
   if (v.is_object() || v.is_dict() || v.is_future()) return true;
-  auto any = [](const auto& items) {
+  auto any = [&seen](const auto& items) {
+    if (!seen.insert(&items).second) return false;
     for (const Value& item : items) {
-      if (is_open(item)) return true;
+      if (is_open(item, seen)) return true;
     }
     return false;
   };
@@ -143,7 +146,9 @@ PythonProgram::PythonProgram(nb::tuple functions, nb::dict types)
   program_ = Program::decode(tree, classes);
   for (const auto& function : program_->functions()) {
     const std::vector<Value>& constants = function->constants;
-    bool open = std::any_of(constants.begin(), constants.end(), is_open);
+    std::unordered_set<const void*> seen;
+    bool open = std::any_of(constants.begin(), constants.end(),
+                            [&seen](const Value& v) { return is_open(v, seen); });
     has_open_constants_ = has_open_constants_ || open;
     for (const TypeRef& type : function->types) {
       nb::str name(type->name.c_str());
