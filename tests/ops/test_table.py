@@ -158,7 +158,7 @@ def test_the_overload_depends_on_the_values_not_on_the_first_call():
     """`x.to(1)` after `x.to(tensor)`: choices are kept by kinds of values."""
     x = tensor(1, 2)
     assert x.to(tensor(1, dtype=np.int64)).dtype.name == "int64"
-    assert x.to("cpu").dtype.name == "float32" and x.to(7).dtype.name == "float64"
+    assert x.to("cpu").dtype.name == "float32" and x.to(dtype=7).dtype.name == "float64"
 
 
 def test_a_tracer_sees_every_operator(monkeypatch):
