@@ -7,6 +7,7 @@ from __future__ import annotations
 import weakref
 from typing import Any, Callable, Iterable
 
+from ..allocations import leave
 from ..errors import LimitError
 from ..objects import ScriptObject
 from ..tensors import Tensor
@@ -46,6 +47,7 @@ class MemoryMeter:
             self.value(stack[-1])
         if self.made > self.census_at:
             self.census()
+        leave(max(self.limit - self.alive, 0))
 
     def value(self, value: Any) -> None:
         if isinstance(value, Tensor):

@@ -10,6 +10,7 @@ import os
 from functools import lru_cache
 from types import ModuleType
 
+from .. import allocations
 from ..ops.generator import default_generator
 
 REASON = os.path.join(os.path.dirname(__file__), "native_build.txt")
@@ -25,7 +26,7 @@ def load() -> tuple[ModuleType | None, str]:
         if "_native" in str(e) and "cannot import name" in str(e):
             return None, f"{reason()}; with a C++17 compiler and zlib at hand, install again"
         return None, f"its extension module does not load ({e})"
-    default_generator.native = _native
+    default_generator.native = allocations.native = _native
     return _native, ""
 
 

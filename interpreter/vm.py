@@ -6,7 +6,6 @@ callee stores them into its registers, and leaves its results when it returns.
 
 from __future__ import annotations
 
-import time
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Callable
 
@@ -15,7 +14,7 @@ import numpy
 from .. import types as T
 from ..errors import Frame, LimitError, RunError, attach_stack
 from ..ir import Function
-from ..limits import Limits, asking
+from ..limits import Limits, check_time, until
 from ..objects import Await, Future
 from ..ops import modes
 from ..records import field, record
@@ -83,22 +82,19 @@ class Interpreter:
         self.frames: list[Activation] = []
         self.stack: list[Any] = []
         self.steps = 0
-        self.deadline = None
         self.meter = None
         self.is_limited = False
 
     def run(self, program: Program, args: list[Any]) -> Any:
         """Call a program with all its arguments; returns its result (a tuple, if several)."""
-        if self.limits.seconds is not None:
-            self.deadline = time.monotonic() + self.limits.seconds
         if self.limits.memory is not None:
             self.meter = MemoryMeter(self.limits.memory, self.held)
-        self.is_limited = self.deadline is not None or self.meter is not None
+        self.is_limited = self.limits.seconds is not None or self.meter is not None
         self.stack.extend(args)
         self.frames.append(Activation(program))
         modes.mode.enabled = True
         try:
-            with numpy.errstate(all="ignore"), self.asked_first():
+            with numpy.errstate(all="ignore"), self.in_time(), self.asked_first():
                 self.loop_with_forks()
         except (RecursionError, MemoryError) as error:
             out = isinstance(error, MemoryError)
@@ -109,17 +105,22 @@ class Interpreter:
         return self.stack[0] if len(self.stack) == 1 else tuple(self.stack)
 
     def asked_first(self) -> AbstractContextManager:
-        if self.meter is None:
-            in_time = self.deadline is not None
-            return asking(lambda size: self.check_time()) if in_time else nullcontext()
+        if not self.is_limited:
+            return nullcontext()
         from ..allocations import asked_first
+        from .native import load
 
-        return asked_first(self.allow)
+        load()                                       # its allocator for numpy
+        return asked_first(self.allow, self.limits.memory)
 
     def allow(self, size: int) -> None:
         """LimitError where the run may not make so much more, or has taken too long."""
-        self.check_time()
-        self.meter.allow(size)
+        check_time()
+        if self.meter is not None:
+            self.meter.allow(size)
+
+    def in_time(self) -> AbstractContextManager:
+        return nullcontext() if self.limits.seconds is None else until(self.limits.seconds)
 
     def held(self) -> list[Any]:
         """Every value that the run can still reach."""
@@ -189,7 +190,7 @@ class Interpreter:
 
     def next_check(self) -> float:
         """Count of instructions at which to look at the limits next."""
-        at = float("inf") if self.deadline is None else self.steps + CHECK_EVERY
+        at = float("inf") if self.limits.seconds is None else self.steps + CHECK_EVERY
         most = self.limits.instructions
         return at if most is None else min(at, most + 1)
 
@@ -197,19 +198,14 @@ class Interpreter:
         most = self.limits.instructions
         if most is not None and self.steps > most:
             raise LimitError(f"the program ran {most} instructions, the most that its limits allow")
-        self.check_time()
+        check_time()
         return self.next_check()
-
-    def check_time(self) -> None:
-        if self.deadline is not None and time.monotonic() > self.deadline:
-            raise LimitError(f"the program ran for {self.limits.seconds} s, the longest that its "
-                             "limits allow")
 
     def after_operator(self) -> None:
         """One operator may take long, and much memory."""
         if self.meter is not None:
             self.meter.look(self.stack)
-        self.check_time()
+        check_time()
 
     # Switching frames
 

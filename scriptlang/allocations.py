@@ -1,28 +1,33 @@
-"""numpy asks before it allocates the memory of an array, while a run has a limit.
+"""numpy asks before it allocates the memory of an array, while a run has limits.
 
 An operator of the Python engine is some calls of numpy, and what these allocate is known to numpy
 alone.  It lets a program replace its allocator, for the current context, by a table of C functions
-(NEP 49).  Ours asks `limits.reserve` and then calls numpy's own; memory is given back to numpy's
-own, so arrays may outlive the run.  A refusal is no memory to numpy, which raises MemoryError; the
-error that says why is kept (`refusals`).
+(NEP 49).  Those of the native engine's extension module (cpp_loader/python/numpy_memory.cpp) count
+what the thread's run may still take, look at its time, and call numpy's own.  A refusal is no
+memory to numpy, which raises MemoryError; it becomes the LimitError here.
 
-numpy's C API is reached through its capsule and `ctypes`.  Where it is not what is expected, arrays
-are counted only once they are made.
+They are in C because numpy calls them wherever it is, with the GIL and without, and because a
+signal's handler that raised in there would leave numpy with half a block.  Where the extension
+module is not there, or numpy is not what is expected, arrays are counted once they are made, and
+what operators ask for by `limits.reserve`.
 """
 
 from __future__ import annotations
 
 import ctypes
-import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
+from types import ModuleType
 from typing import Any, Callable, Iterator
 
 import numpy as np
 
 from .errors import LimitError
-from .limits import asking, reserve
+from .limits import asking, check_time, deadline
 from .records import record
+
+native: ModuleType | None = None
+"""The extension module; `interpreter.native` sets it."""
 
 SET_HANDLER = 304
 """Where PyDataMem_SetHandler is in numpy's table of functions."""
@@ -30,29 +35,9 @@ SET_HANDLER = 304
 GET_HANDLER = 305
 
 CAPSULE = b"mem_handler"
-VERSION = 1
-"""Of the table of an allocator."""
 
-Malloc = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
-Calloc = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
-Realloc = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
-
-
-class Handler(ctypes.Structure):
-    """PyDataMem_Handler of numpy."""
-
-    _fields_ = [("name", ctypes.c_char * 127), ("version", ctypes.c_uint8),
-                ("context", ctypes.c_void_p), ("malloc", Malloc), ("calloc", Calloc),
-                ("realloc", Realloc), ("free", ctypes.c_void_p)]
-
-
-class Refusals(threading.local):
-    """The error of the last request of a thread that was refused."""
-
-    last: LimitError | None = None
-
-
-refusals = Refusals()
+LATE = -1
+"""What was refused where the time was over."""
 
 
 @record(frozen=True)
@@ -61,21 +46,11 @@ class Allocator:
 
     install: Callable[[Any], Any]
     capsule: Any
-    kept: tuple[Any, ...]
-
-
-def granted(size: int) -> bool:
-    """Whether the run may have the memory."""
-    try:
-        reserve(size)
-    except LimitError as error:
-        refusals.last = error
-        return False
-    return True
+    theirs: Any
 
 
 @cache
-def allocator() -> Allocator | None:
+def allocator(module: ModuleType) -> Allocator | None:
     """Made at the first run with a limit; None where numpy has no such thing."""
     core = getattr(np, "_core", None) or np.core
     table = getattr(core._multiarray_umath, "_ARRAY_API", None)
@@ -88,43 +63,52 @@ def allocator() -> Allocator | None:
     functions = ctypes.cast(pointer_of(table, None), ctypes.POINTER(ctypes.c_void_p))
     install = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(functions[SET_HANDLER])
     theirs = ctypes.PYFUNCTYPE(ctypes.py_object)(functions[GET_HANDLER])()
-    numpys = Handler.from_address(pointer_of(theirs, CAPSULE))
-    if numpys.version != VERSION:
+    ours = module.numpy_handler(pointer_of(theirs, CAPSULE))
+    if not ours:
         return None
-    ours = Handler(b"limited", VERSION, numpys.context, *careful(numpys), numpys.free)
-    return Allocator(install, capsule_of(ctypes.addressof(ours), CAPSULE, None), (ours, theirs))
+    made = Allocator(install, capsule_of(ours, CAPSULE, None), theirs)
+    # Arrays are freed through it even when the interpreter ends and modules are gone.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(made))
+    return made
 
 
-def careful(numpys: Handler) -> tuple[Any, Any, Any]:
-    """numpy's functions, called when the request is granted."""
-    def malloc(context, size):
-        return numpys.malloc(context, size) if granted(size) else None
-
-    def calloc(context, count, size):
-        return numpys.calloc(context, count, size) if granted(count * size) else None
-
-    def realloc(context, old, size):
-        return numpys.realloc(context, old, size) if granted(size) else None
-
-    return Malloc(malloc), Calloc(calloc), Realloc(realloc)
+def leave(room: int) -> None:
+    """Let the run of this thread take so many bytes from now on."""
+    if native is not None:
+        native.numpy_room(room)
 
 
 @contextmanager
-def asked_first(allow: Callable[[int], None]) -> Iterator[None]:
-    """Have `allow` raise LimitError for what is too much, before it is allocated.
+def asked_first(allow: Callable[[int], None] | None = None,
+                room: int | None = None) -> Iterator[None]:
+    """Let numpy take `room` bytes at most, and nothing once the run is over its time.
 
-    A MemoryError of numpy that comes from a refusal becomes the LimitError.
+    `allow` raises LimitError for what `limits.reserve` must not give.
     """
-    ours = allocator()
-    refusals.last = None
-    previous = None if ours is None else ours.install(ours.capsule)
-    try:
-        with asking(allow):
+    ours = None if native is None else allocator(native)
+    with nullcontext() if allow is None else asking(allow):
+        if ours is None:
             yield
-    except MemoryError:
-        if refusals.last is None:
+            return
+        until = deadline()
+        given = native.NUMPY_ANY if room is None else room
+        outer = native.numpy_limit(
+            given, native.NUMPY_ANY if until is None else round(until * 1e9))
+        previous = ours.install(ours.capsule)
+        try:
+            yield
+        except MemoryError:
+            refuse(native.numpy_refused(), given)
             raise
-        raise refusals.last from None
-    finally:
-        if ours is not None:
+        finally:
             ours.install(previous)
+            native.numpy_limit(*outer)
+
+
+def refuse(size: int, limit: int) -> None:
+    """LimitError where a request of so many bytes was refused; 0: none was."""
+    if size == LATE:
+        check_time()
+    elif size:
+        raise LimitError(f"the program asks for {size:,} bytes more than it holds; its limits "
+                         f"allow {limit:,}") from None

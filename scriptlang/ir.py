@@ -499,7 +499,7 @@ class Function:
         self.schema = schema
         self._graph = graph
         self._define = define
-        self.budget = budget or budgets.current()
+        self.budget = budget
         self.is_defining = False
         self.attributes: dict[str, Any] = {}
         self.direct: Any = None

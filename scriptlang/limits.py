@@ -6,10 +6,12 @@ asks first, with `reserve`.  Arrays of numpy ask by themselves (`allocations.py`
 
 from __future__ import annotations
 
+import time
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Callable, Iterable, Iterator
 
+from .errors import LimitError
 from .records import record
 
 
@@ -42,6 +44,8 @@ class Limits:
 SMALL = 1 << 16
 """Bytes that nobody has to ask for."""
 
+_deadline: ContextVar[tuple[float, float] | None] = ContextVar("deadline", default=None)
+
 _asked: ContextVar[Callable[[int], None] | None] = ContextVar("asked", default=None)
 
 
@@ -53,6 +57,30 @@ def asking(ask: Callable[[int], None]) -> Iterator[None]:
         yield
     finally:
         _asked.reset(token)
+
+
+@contextmanager
+def until(seconds: float) -> Iterator[None]:
+    """Have `check_time` raise LimitError once so many seconds are over."""
+    token = _deadline.set((time.monotonic() + seconds, seconds))
+    try:
+        yield
+    finally:
+        _deadline.reset(token)
+
+
+def deadline() -> float | None:
+    """When the run is over, as `time.monotonic` has it."""
+    limit = _deadline.get()
+    return limit and limit[0]
+
+
+def check_time() -> None:
+    """LimitError where the run is over its time.  Loops of kernels look by themselves, or through
+    the arrays that they make."""
+    limit = _deadline.get()
+    if limit is not None and time.monotonic() > limit[0]:
+        raise LimitError(f"the program ran for {limit[1]} s, the longest that its limits allow")
 
 
 def reserve(size: int) -> None:

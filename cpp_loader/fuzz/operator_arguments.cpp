@@ -76,7 +76,7 @@ Value OperatorArguments::of(const Type& type, const std::string& name) {
     case TypeKind::Device: return Device{};
     case TypeKind::None: return {};
     case TypeKind::Optional: return pick(2) ? Value() : of(*type.elements[0], name);
-    case TypeKind::List: return list(*type.elements[0], name);
+    case TypeKind::List: return list(type.elements[0], name);
     default: break;
   }
   switch (element_) {
@@ -121,7 +121,7 @@ Value OperatorArguments::text() {
   return kTexts[pick(32)];
 }
 
-Value OperatorArguments::list(const Type& element, const std::string& name) {
+Value OperatorArguments::list(const TypeRef& element, const std::string& name) {
   int dims = int(sizes_.size()), length = pick(4);
   if (name == "size" || name == "shape") length = dims;
   if (is_one_of(name, {"kernel_size", "stride", "padding", "dilation", "output_size"})) {
@@ -129,13 +129,13 @@ Value OperatorArguments::list(const Type& element, const std::string& name) {
   }
   if (choices_.chance(hostility_)) length = pick(7);
   std::vector<Value> items;
-  bool small = element.kind == TypeKind::Int &&
+  bool small = element->kind == TypeKind::Int &&
                is_one_of(name, {"kernel_size", "stride", "dilation", "output_size", "size"});
   for (; length > 0; --length) {
     bool plain = small && !choices_.chance(hostility_);
-    items.push_back(plain ? Value(int64_t(1 + pick(3))) : of(element, name));
+    items.push_back(plain ? Value(int64_t(1 + pick(3))) : of(*element, name));
   }
-  return List::make(std::move(items), &element);
+  return List::make(std::move(items), element);
 }
 
 Value OperatorArguments::tensor(const std::string& name) {

@@ -33,7 +33,7 @@ class OperatorArguments {
   int64_t integer(const std::string& name);
   double number();
   scriptlang::Value text();
-  scriptlang::Value list(const scriptlang::Type& element, const std::string& name);
+  scriptlang::Value list(const scriptlang::TypeRef& element, const std::string& name);
   scriptlang::Value tensor(const std::string& name);
   scriptlang::Value laid_out(scriptlang::ScalarType type, const std::vector<int64_t>& sizes,
                              bool is_index);

@@ -6,6 +6,8 @@
 #include <complex>
 #include <cstdint>
 
+#include "stop.h"
+
 namespace scriptlang::kernels::dense {
 
 using Complex = std::complex<double>;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dense.h"
+#include "space.h"
 #include "dense_rows.h"
 #include "kernel_set.h"
 
@@ -44,7 +45,7 @@ class Rows {
  private:
   static constexpr int64_t kLine = 64 / int64_t(sizeof(T));
   int64_t stride_;
-  std::vector<T> data_;
+  Space<T> data_;
   T* first_;
 };
 

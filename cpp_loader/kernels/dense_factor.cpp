@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "dense.h"
+#include "space.h"
 
 namespace scriptlang::kernels::dense {
 
@@ -25,6 +26,7 @@ template <class T>
 int64_t factor_lu(T* a, int64_t m, int64_t n, int64_t* pivots, bool pivot) {
   int64_t zero = 0;
   for (int64_t k = 0; k < std::min(m, n); ++k) {
+    worked(m);
     int64_t best = k;
     for (int64_t i = k + 1; pivot && i < m; ++i) {
       if (size_of(a[i * n + k]) > size_of(a[best * n + k])) best = i;
@@ -37,6 +39,7 @@ int64_t factor_lu(T* a, int64_t m, int64_t n, int64_t* pivots, bool pivot) {
       continue;
     }
     for (int64_t i = k + 1; i < m; ++i) {
+      multiplied(2 * (n - k));
       T f = a[i * n + k] /= head;
       subtract_row(n - k - 1, f, a + k * n + k + 1, a + i * n + k + 1);
     }
@@ -53,7 +56,7 @@ void solve_lu(const T* lu, const int64_t* pivots, int64_t n, T* b, int64_t colum
     solve_triangle(lu, n, true, false, b, columns);
     return;
   }
-  std::vector<T> turned(size_t(n * n), T(0));
+  Space<T> turned(size_t(n * n), T(0));
   for (int64_t i = 0; i < n; ++i)
     for (int64_t j = 0; j < n; ++j) turned[size_t(j * n + i)] = conjugate(lu[i * n + j]);
   solve_triangle(turned.data(), n, false, false, b, columns);
@@ -66,6 +69,7 @@ int64_t factor_cholesky(T* a, int64_t n) {
   int64_t bad = 0;
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t j = 0; j <= i; ++j) {
+      worked(j);
       T sum = a[i * n + j];
       for (int64_t k = 0; k < j; ++k) sum -= a[i * n + k] * conjugate(a[j * n + k]);
       if (i != j) {
@@ -83,9 +87,11 @@ int64_t factor_cholesky(T* a, int64_t n) {
 template <class T>
 void solve_triangle(const T* a, int64_t n, bool upper, bool unit, T* b, int64_t columns) {
   for (int64_t step = 0; step < n; ++step) {
+    worked(columns);
     int64_t r = upper ? n - 1 - step : step;
     T* row = b + r * columns;
     for (int64_t k = upper ? r + 1 : 0; k < (upper ? n : r); ++k) {
+      multiplied(2 * columns);
       subtract_row(columns, a[r * n + k], b + k * columns, row);
     }
     for (int64_t j = 0; !unit && j < columns; ++j) row[j] /= a[r * n + r];

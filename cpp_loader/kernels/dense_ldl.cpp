@@ -68,10 +68,12 @@ int64_t factor_ldl(T* a, int64_t n, bool hermitian, int64_t* pivots) {
   int64_t info = 0;
   auto turn = [&](T x) { return hermitian ? conjugate(x) : x; };
   for (int64_t i = 0; i < n; ++i) {
+    worked(n);
     std::fill(a + i * n + i + 1, a + (i + 1) * n, T(0));
     if (hermitian) a[i * n + i] = T(real_part(a[i * n + i]));
   }
   for (int64_t k = 0, width; k < n; k += width) {
+    worked(n);
     Choice choice = choose(a, n, k);
     width = std::max(1, choice.width);
     int64_t at = k + width - 1;
@@ -82,6 +84,7 @@ int64_t factor_ldl(T* a, int64_t n, bool hermitian, int64_t* pivots) {
     }
     if (choice.row != at) exchange(a, n, k, at, choice.row, hermitian);
     for (int64_t j = at + 1; j < n; ++j) {
+      worked(2 * (n - j));
       T p = a[j * n + k], q = width == 2 ? a[j * n + k + 1] : T(0);
       T x = turn(p), y = turn(q);
       if (width == 1) {
@@ -117,6 +120,7 @@ void solve_ldl(const T* a, const int64_t* pivots, int64_t n, bool hermitian, T* 
     int64_t at = k + width - 1;
     swap_rows(at, std::abs(pivots[k]) - 1);
     for (int64_t i = at + 1; i < n; ++i) {
+      worked(columns);
       for (int64_t j = k; j <= at; ++j) subtract(i, j, a[i * n + j]);
     }
     for (int64_t c = 0; c < columns; ++c) {
@@ -127,6 +131,7 @@ void solve_ldl(const T* a, const int64_t* pivots, int64_t n, bool hermitian, T* 
   for (int64_t at = n - 1, width; at >= 0; at -= width) {
     width = pivots[at] < 0 && at > 0 ? 2 : 1;
     for (int64_t j = at - width + 1; j <= at; ++j) {
+      worked(n * columns);
       for (int64_t i = at + 1; i < n; ++i) subtract(j, i, turn(a[i * n + j]));
     }
     swap_rows(at, std::abs(pivots[at]) - 1);

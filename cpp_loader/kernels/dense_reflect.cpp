@@ -43,6 +43,7 @@ void add_product(const Product<double>& p) {
 
 void add_product(const Product<Complex>& p) {
   for (int64_t i = 0; i < p.m; ++i) {
+    worked(p.k * p.n);
     for (int64_t k = 0; k < p.k; ++k) {
       const Complex x = p.a[i * p.a_row + k * p.a_column];
       const Complex* b = p.b + k * p.b_row;
@@ -96,10 +97,14 @@ double make_reflection(int64_t n, T* x, T* tau) {
   return beta;
 }
 
-void sweep(const RowSweep<double>& s) { kernels().dense_rows->sweep(s); }
+void sweep(const RowSweep<double>& s) {
+  kernels().dense_rows->sweep(s);
+  multiplied(4 * s.rows * s.n);
+}
 
 void sweep(const RowSweep<Complex>& s) {
   for (int64_t i = 0; i < s.rows; ++i) {
+    multiplied(4 * s.n);
     Complex *row = s.a + i * s.stride, dot = 0;
     for (int64_t j = 0; s.left && j < s.n; ++j) {
       row[j] -= times(s.left[i], s.p[j]) + times(s.right[i], s.q[j]);
@@ -154,10 +159,12 @@ namespace {
 // The rows of x, reflected one by one: r - factor (r . conj(v)) v.
 void reflect(int64_t rows, int64_t n, double* x, int64_t stride, const double* v, double factor) {
   kernels().dense_rows->reflect(rows, n, x, stride, v, factor);
+  multiplied(4 * rows * n);
 }
 void reflect(int64_t rows, int64_t n, Complex* x, int64_t stride, const Complex* v,
              Complex factor) {
   for (int64_t i = 0; i < rows; ++i, x += stride) {
+    worked(2 * n);
     Complex dot = 0;
     for (int64_t j = 0; j < n; ++j) dot += times(x[j], std::conj(v[j]));
     dot = times(dot, factor);
@@ -198,10 +205,11 @@ void Reflections<T>::apply_block(int64_t first, int64_t last, T* x, int64_t rows
     other_row = length;
   }
   // F, upper triangular: column i is tau_i times -F (conj(V) v_i), and tau_i on the diagonal.
-  std::vector<T> space(size_t(2 * b * b + 2 * rows * b), T(0));
+  Space<T> space(size_t(2 * b * b + 2 * rows * b), T(0));
   T *f = space.data(), *dots = f + b * b, *w = dots + b * b, *w2 = w + rows * b;
   add_product({b, b, length, other, other_row, 1, v, 1, v_row, dots, b});
   for (int64_t i = 0; i < b; ++i) {
+    worked(b * b);
     const T factor = tau[size_t(first + i)];
     for (int64_t r = 0; r < i; ++r) {
       T sum = T(0);
@@ -253,6 +261,7 @@ void factor_qr(T* a, int64_t m, int64_t n, T* tau) {
   turn_over(m, n, a, n, at.row(0), at.stride());
   Reflections<T> q = reduce_columns(&at, m, n);
   for (int64_t k = 0; k < q.count; ++k) {
+    worked(1);
     tau[k] = q.tau[size_t(k)];
     std::copy(q.vectors.row(k) + k + 1, q.vectors.row(k) + m, at.row(k) + k + 1);
   }

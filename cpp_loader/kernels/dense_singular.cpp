@@ -28,6 +28,7 @@ Bidiagonal<T>::Bidiagonal(const Rows<T>& a, int64_t n)
   T *u = space.data(), *y = u + n, *x = y + n, *conj_v = x + n, *conj_u = conj_v + n;
   T* sums = conj_u + n;
   for (int64_t k = 0; k < n; ++k) {
+    worked(n);
     T *column = q.vectors.row(k), &tau = q.tau[size_t(k)];
     for (int64_t i = k; i < n; ++i) {
       column[i] = a.row(i)[k];
@@ -91,6 +92,7 @@ struct Iteration {
     double g = e[first];
     begin(first);
     for (int64_t i = first; i < last; ++i) {
+      worked(1);
       const Angle r = angle_of(f, g);
       if (i > first) e[i - 1] = r.r;
       f = r.c * d[i] + r.s * e[i];
@@ -117,6 +119,7 @@ struct Iteration {
     double c = 1;
     begin(first);
     for (int64_t i = first; i < last; ++i) {
+      worked(1);
       const Angle r = angle_of(c * d[i], e[i]);
       if (i > first) e[i - 1] = l.s * r.r;
       l = angle_of(l.c * r.r, d[i + 1] * r.s);
@@ -140,6 +143,7 @@ struct Iteration {
     for (int64_t i = 0; i < n; ++i) norm = std::max({norm, std::abs(d[i]), std::abs(e[i])});
     int64_t steps = 0;
     for (int64_t last = n - 1; last > 0;) {
+      worked(1);
       int64_t first = last;
       bool zero = false;
       for (; first > 0; --first) {
@@ -198,6 +202,7 @@ bool singular_values(const T* a, int64_t m, int64_t n, double* s, T* u, int64_t 
   for (int64_t i = 0; i < n; ++i) s[i] = -keys[size_t(order[size_t(i)])] / scale;
   if (!wanted) return true;
   for (int64_t i = 0; i < n; ++i) {
+    worked(n);
     const int64_t from = order[size_t(i)];
     const double sign = std::signbit(b.d[size_t(from)]) ? -1 : 1;
     for (int64_t j = 0; j < n; ++j) square.row(i)[j] = T(sign * right.row(from)[j]);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "dense.h"
+#include "space.h"
 
 namespace scriptlang::kernels::dense {
 
@@ -16,6 +17,7 @@ constexpr double kEpsilon = 2.220446049250313e-16;
 void reduce_to_hessenberg(Complex* a, int64_t n, Complex* z) {
   std::vector<Complex> v(size_t(n), 0.0);
   for (int64_t k = 0; k + 2 < n; ++k) {
+    worked(6 * n * (n - k));
     double norm = 0;
     for (int64_t i = k + 1; i < n; ++i) norm = std::hypot(norm, std::abs(a[i * n + k]));
     Complex head = a[(k + 1) * n + k];
@@ -57,6 +59,7 @@ void qr_step(Complex* h, int64_t n, int64_t first, int64_t last, Complex shift, 
   std::vector<Complex> sines;
   for (int64_t k = first; k <= last; ++k) h[k * n + k] -= shift;
   for (int64_t k = first; k < last; ++k) {
+    worked(4 * (n - k));
     Complex a = h[k * n + k], b = h[(k + 1) * n + k];
     double size = std::hypot(std::abs(a), std::abs(b)), c = 1;
     Complex s = 0;
@@ -80,6 +83,7 @@ void qr_step(Complex* h, int64_t n, int64_t first, int64_t last, Complex shift, 
     row[k + 1] = -s * l + c * r;
   };
   for (int64_t k = first; k < last; ++k) {
+    worked(8 * (n + k));
     for (int64_t i = 0; i <= k + 1; ++i) turn(h + i * n, k);
     for (int64_t i = 0; i < n; ++i) turn(z + i * n, k);
   }
@@ -90,6 +94,7 @@ void qr_step(Complex* h, int64_t n, int64_t first, int64_t last, Complex shift, 
 bool iterate_qr(Complex* h, int64_t n, Complex* z) {
   int steps = 0;
   for (int64_t last = n - 1; last > 0;) {
+    worked(n);
     int64_t first = last;
     for (; first > 0; --first) {
       Complex& below = h[first * n + first - 1];
@@ -122,6 +127,7 @@ void back_substitute(const Complex* t, int64_t n, const Complex* z, Complex* vec
   for (int64_t k = 0; k < n; ++k) {
     x[size_t(k)] = 1;
     for (int64_t i = k - 1; i >= 0; --i) {
+      worked(2 * (k - i));
       Complex sum = 0;
       for (int64_t j = i + 1; j <= k; ++j) sum += t[i * n + j] * x[size_t(j)];
       Complex gap = t[k * n + k] - t[i * n + i];
@@ -130,6 +136,7 @@ void back_substitute(const Complex* t, int64_t n, const Complex* z, Complex* vec
     double size = 0;
     Complex largest = 0;
     for (int64_t i = 0; i < n; ++i) {
+      worked(2 * k);
       Complex sum = 0;
       for (int64_t j = 0; j <= k; ++j) sum += z[i * n + j] * x[size_t(j)];
       vectors[i * n + k] = sum;
@@ -144,7 +151,7 @@ void back_substitute(const Complex* t, int64_t n, const Complex* z, Complex* vec
 }  // namespace
 
 bool eigen_general(Complex* a, int64_t n, Complex* values, Complex* vectors) {
-  std::vector<Complex> z(size_t(n * n), 0.0);
+  Space<Complex> z(size_t(n * n), 0.0);
   for (int64_t i = 0; i < n; ++i) z[size_t(i * n + i)] = 1;
   reduce_to_hessenberg(a, n, z.data());
   if (!iterate_qr(a, n, z.data())) return false;

@@ -20,6 +20,7 @@ Reflections<T> make_tridiagonal(const Rows<T>& a, int64_t n, double* d, double* 
   // The update that is due: v p + w q.
   T *v = space.data(), *p = v + n, *w = p + n, *conj_v = w + n, *dots = conj_v + n;
   for (int64_t k = 0; k < n; ++k) {
+    worked(n);
     T* row = a.row(k);
     for (int64_t j = k; k > 0 && j < n; ++j) row[j] -= times(v[k], p[j]) + times(w[k], conj_v[j]);
     d[k] = real_part(row[k]);
@@ -63,6 +64,7 @@ void step_ql(int64_t first, int64_t last, double* d, double* e, Turning* turning
   double s = 1, c = 1, p = 0;
   turning->begin(last, -1);
   for (int64_t i = last - 1; i >= first; --i) {
+    worked(1);
     const double b = c * e[i];
     const Angle turn = angle_of(g, s * e[i]);
     e[i + 1] = turn.r;
@@ -90,7 +92,9 @@ bool iterate_ql(int64_t n, double* d, double* e, Turning* turning) {
     return std::abs(e[m]) > kEpsilon * (std::abs(d[m]) + std::abs(d[m + 1]));
   };
   for (int64_t l = 0; l < n; ++l) {
+    worked(n);
     for (int step = 0;; ++step) {
+      worked(1);
       int64_t m = l;
       while (m + 1 < n && coupled(m)) ++m;
       if (m == l) break;
@@ -120,6 +124,7 @@ bool eigen_hermitian(const T* given, int64_t n, double* values, T* vectors) {
   for (int64_t i = 0; i < n; ++i) values[i] = d[size_t(order[size_t(i)])] / scale;
   if (!vectors) return true;
   for (int64_t i = 0; i < n; ++i) {
+    worked(n);
     const double* row = z.row(order[size_t(i)]);
     std::copy(row, row + n, a.row(i));
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernel_set.h"
+#include "stop.h"
 
 namespace scriptlang::kernels {
 
@@ -73,14 +74,20 @@ Fourier<T>::Fourier(int64_t n, bool whole) {
     make_convolution();
   } else {
     Roots roots(n);
-    for (int64_t j = 0; j < n; ++j) roots_.emplace_back(roots[j]);
+    for (int64_t j = 0; j < n; ++j) {
+      worked(8);
+      roots_.emplace_back(roots[j]);
+    }
     plan_.roots = reinterpret_cast<const T*>(roots_.data());
   }
   if (!whole) return;
   make_parts(kernels().fourier<T>().lanes);
   if (n % 2 != 0) return;
   Roots roots(n);
-  for (int64_t j = 0; j <= n / 4; ++j) turns_.emplace_back(roots[j]);
+  for (int64_t j = 0; j <= n / 4; ++j) {
+    worked(8);
+    turns_.emplace_back(roots[j]);
+  }
   plan_.turns = reinterpret_cast<const T*>(turns_.data());
   Fourier& half = add(n / 2);
   half.make_parts(kernels().fourier<T>().lanes);
@@ -103,6 +110,7 @@ void Fourier<T>::make_convolution() {
   std::vector<std::complex<double>> around(static_cast<size_t>(length));
   Roots roots(2 * n);
   for (int64_t j = 0; j < n; ++j) {
+    worked(32);
     // j^2 modulo 2n keeps the angle small, hence exact.
     int64_t square = static_cast<int64_t>(static_cast<__int128>(j) * j % (2 * n));
     std::complex<double> chirp = roots[square];
@@ -117,7 +125,10 @@ void Fourier<T>::make_convolution() {
   f.x.count = f.y.count = 2 * length;
   f.x.at = f.y.at = reinterpret_cast<double*>(around.data());
   kernels().fourier<double>().complex_lines(f);
-  for (const auto& z : around) kernel_.emplace_back(z);
+  for (const auto& z : around) {
+    worked(8);
+    kernel_.emplace_back(z);
+  }
   plan_.chirp = reinterpret_cast<const T*>(chirp_.data());
   plan_.kernel = reinterpret_cast<const T*>(kernel_.data());
 }
@@ -130,12 +141,14 @@ void Fourier<T>::make_parts(int lanes) {
   plan_.across = &add(lanes).plan_;
   Roots roots(n);
   twist_.resize(static_cast<size_t>(2 * n));
-  for (int64_t k = 0; k < m; ++k)
+  for (int64_t k = 0; k < m; ++k) {
+    worked(8 * lanes);
     for (int64_t b = 0; b < lanes; ++b) {
       std::complex<double> root = roots[k * b];
       twist_[size_t(2 * k * lanes + b)] = T(root.real());
       twist_[size_t((2 * k + 1) * lanes + b)] = T(root.imag());
     }
+  }
   plan_.twist = twist_.data();
 }
 

@@ -37,6 +37,23 @@ inline void pause_cpu() noexcept {
 
 thread_local bool inside_body = false;
 
+// The range in slices, between which the thread looks whether it is still wanted. A grain is some
+// ten thousands of operations; work of which one piece is a grain may be of any size.
+void run_slices(ParallelBody body, void* context, int64_t begin, int64_t end, int64_t grain) {
+  constexpr int64_t kSliceGrains = 16;
+  if (grain > 1 && end - begin <= 2 * kSliceGrains * grain) {
+    body(context, begin, end);
+    worked(end - begin <= grain ? kBudget / 64 : kBudget / 2);
+    return;
+  }
+  int64_t slice = grain > 1 ? kSliceGrains * grain : 1;
+  if (slice >= 16 * kLine) slice = (slice + kLine - 1) / kLine * kLine;
+  for (int64_t at = begin; at < end; at += slice) {
+    body(context, at, std::min(end, at + slice));
+    worked_long();
+  }
+}
+
 // One job at a time, whose chunks are dealt out in as many shares of neighbours as threads: each
 // thread takes its own share from the front, so that from operator to operator it meets the data
 // and weights it has in its caches, and then what is left of the others from the back.
@@ -58,6 +75,8 @@ class Pool {
     count_.store(count, std::memory_order_relaxed);
     length_.store(length, std::memory_order_relaxed);
     threads_.store(threads, std::memory_order_relaxed);
+    grain_.store(grain, std::memory_order_relaxed);
+    stop_.store(stopping::here, std::memory_order_relaxed);
     failure_ = nullptr;
     pending_.store(chunks, std::memory_order_relaxed);
     serial_ += 1;
@@ -76,6 +95,8 @@ class Pool {
     for (int spins = 0; pending_.load(std::memory_order_acquire) != 0; ++spins) {
       if (spins < 4000) pause_cpu();
       else std::this_thread::yield();
+      // The others see what is found here. They use the caller's data, so it stays.
+      if (stopping::here && spins % 4096 == 4095) stopping::here->look(!stopping::is_helper);
     }
     if (failure_) std::rethrow_exception(failure_);
     return true;
@@ -120,18 +141,23 @@ class Pool {
       void* context = context_.load(std::memory_order_relaxed);
       int64_t length = length_.load(std::memory_order_relaxed);
       int64_t count = count_.load(std::memory_order_relaxed);
+      int64_t grain = grain_.load(std::memory_order_relaxed);
+      Stop* stop = stop_.load(std::memory_order_relaxed);
       uint64_t taken = own ? ticket + 1 : ticket - (uint64_t{1} << kChunkBits);
       if (!place.compare_exchange_weak(ticket, taken, std::memory_order_acq_rel)) continue;
       int64_t begin = static_cast<int64_t>(own ? first : last - 1) * length;
-      run_chunk(body, context, begin, std::min(count, begin + length));
+      StopScope scope(stop);
+      run_chunk(body, context, begin, std::min(count, begin + length), grain);
       return true;
     }
   }
 
-  void run_chunk(ParallelBody body, void* context, int64_t begin, int64_t end) {
+  // Where the call is to stop, no chunk is begun.
+  void run_chunk(ParallelBody body, void* context, int64_t begin, int64_t end, int64_t grain) {
     inside_body = true;
     try {
-      body(context, begin, end);
+      if (stopping::here && stopping::here->reason() != Stop::kNone) throw Stopped();
+      run_slices(body, context, begin, end, grain);
     } catch (...) {
       std::lock_guard<std::mutex> lock(failure_mutex_);
       if (!failure_) failure_ = std::current_exception();
@@ -156,6 +182,7 @@ class Pool {
   }
 
   void work(int index) {
+    stopping::is_helper = true;
     auto idle_since = std::chrono::steady_clock::now();
     for (;;) {
       if (takes_part(index) && claim(index + 1)) {
@@ -180,7 +207,8 @@ class Pool {
   std::atomic<int64_t> pending_{0};
   std::atomic<ParallelBody> body_{nullptr};
   std::atomic<void*> context_{nullptr};
-  std::atomic<int64_t> count_{0}, length_{0};
+  std::atomic<int64_t> count_{0}, length_{0}, grain_{1};
+  std::atomic<Stop*> stop_{nullptr};
   std::atomic<int> threads_{1}, sleeping_{0};
   std::exception_ptr failure_;
   uint64_t serial_ = 0;
@@ -233,7 +261,7 @@ void parallel_run(int64_t count, int64_t grain, ParallelBody body, void* context
     int threads = thread_count();
     if (threads > 1 && pool().try_run(count, grain, body, context, threads)) return;
   }
-  body(context, 0, count);
+  run_slices(body, context, 0, count, grain);
 }
 
 }  // namespace scriptlang::kernels

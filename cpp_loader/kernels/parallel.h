@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "stop.h"
+
 namespace scriptlang::kernels {
 
 // How many threads one kernel call may use, the caller included.
@@ -15,7 +17,10 @@ using ParallelBody = void (*)(void* context, int64_t begin, int64_t end);
 // Calls body over disjoint ranges that cover [0, count), each at least `grain` long except the
 // last. Runs on the caller alone when the work is one grain, when called from inside a body, or
 // when another thread is using the pool: a kernel never waits for one of another program.
-// An exception of a body is rethrown here once every chunk has ended.
+// An exception of a body is rethrown here once every chunk has ended. Long ranges come in slices of
+// some grains, between which the thread looks whether its call is to stop (stop.h): what a body
+// does for itself at its start should be little to a few grains. Where one element may be long, the
+// body says itself what it has done.
 void parallel_run(int64_t count, int64_t grain, ParallelBody body, void* context);
 
 template <class F>

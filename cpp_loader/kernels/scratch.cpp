@@ -20,6 +20,8 @@ void* allocate(std::size_t bytes) {
 
 }  // namespace
 
+void (*count_scratch)(int64_t bytes) = nullptr;
+
 struct Scratch::Block {
   char* base = nullptr;
   std::size_t size = 0, used = 0, wanted = 0;
@@ -44,6 +46,17 @@ Scratch::Block& Scratch::block_here() {
 Scratch::Scratch(std::size_t bytes) : block_(block_here()) {
   if (bytes > std::numeric_limits<std::size_t>::max() / 2) throw std::bad_alloc();
   bytes_ = (bytes + kAlign) / kAlign * kAlign;
+  const bool counts = bytes_ > kCounted && count_scratch != nullptr;
+  if (counts) count_scratch(static_cast<int64_t>(bytes_));
+  try {
+    take();
+  } catch (...) {
+    if (counts) count_scratch(-static_cast<int64_t>(bytes_));
+    throw;
+  }
+}
+
+void Scratch::take() {
   Block& b = block_;
   if (b.used == 0 && b.size < b.wanted + bytes_ && b.wanted + bytes_ <= kKeep) {
     // Grow while nothing points into the block, by what did not fit last time.
@@ -65,6 +78,7 @@ Scratch::Scratch(std::size_t bytes) : block_(block_here()) {
 }
 
 Scratch::~Scratch() {
+  if (bytes_ > kCounted && count_scratch != nullptr) count_scratch(-static_cast<int64_t>(bytes_));
   if (own_) std::free(data_);
   else block_.used -= bytes_;
 }

@@ -19,6 +19,7 @@
 #include "convert.h"
 #include "errors.h"
 #include "memory.h"
+#include "numpy_memory.h"
 #include "python_program.h"
 
 #ifndef SCRIPTLANG_VERSION
@@ -152,9 +153,22 @@ ToldState& told_state() {
   return state;
 }
 
+// A program that draws numbers holds the lock and may ask for the GIL: who waits for the lock must
+// not hold that.
+class GeneratorLock {
+ public:
+  explicit GeneratorLock(Generator& generator) : lock_(generator.mutex, std::defer_lock) {
+    nb::gil_scoped_release released;
+    lock_.lock();
+  }
+
+ private:
+  std::unique_lock<std::mutex> lock_;
+};
+
 nb::object generator_state() {
   Generator& generator = default_generator();
-  std::lock_guard<std::mutex> lock(generator.mutex);
+  GeneratorLock lock(generator);
   ToldState& told = told_state();
   if (generator.engine == told.engine && generator.has_next_double == told.has_spare) {
     return nb::none();
@@ -174,7 +188,7 @@ void set_generator_state(uint64_t seed, const nb::bytes& words, int position, nb
   uint32_t state[TWISTER_WORDS];
   std::memcpy(state, words.c_str(), sizeof state);
   Generator& generator = default_generator();
-  std::lock_guard<std::mutex> lock(generator.mutex);
+  GeneratorLock lock(generator);
   generator.engine.set(state, position);
   generator.seed = seed;
   generator.has_next_float = false;
@@ -196,6 +210,7 @@ NB_MODULE(_native, m) {
     }
   });
 
+  bind_numpy_memory(m);
   m.def("info", &info, "Facts about the engine: version, compiler, cpu, threads, operators.");
   m.def("describe", &describe, "The same in one line.");
   m.def("operators", &operator_names, "Qualified names of all operators: 'aten::add.Tensor'.");

@@ -66,6 +66,41 @@ bool is_open(const Value& v) {
   return v.is_list() ? any(v.as_list()) : v.is_tuple() && any(v.as_tuple().items);
 }
 
+// Asks Python for signals while a program runs. What their handlers raise (KeyboardInterrupt) is
+// kept until the call has ended. Only Python's main thread handles signals: another one asks once.
+class Interrupts {
+ public:
+  static bool ask(void* self) { return static_cast<Interrupts*>(self)->check(); }
+  bool raised() const { return raised_; }
+  // With the GIL: what was raised is Python's current error again.
+  void restore() { PyErr_Restore(type_, value_, trace_); }
+
+ private:
+  bool check() {
+    if (is_elsewhere_) return false;
+    nb::gil_scoped_acquire gil;
+    if (!is_main_ && !(is_main_ = on_main_thread())) {
+      is_elsewhere_ = true;
+      return false;
+    }
+    if (PyErr_CheckSignals() == 0) return false;
+    PyErr_Fetch(&type_, &value_, &trace_);
+    return raised_ = true;
+  }
+
+  static bool on_main_thread() {
+    try {
+      nb::object main = nb::module_::import_("threading").attr("main_thread")();
+      return nb::cast<unsigned long>(main.attr("ident")) == PyThread_get_thread_ident();
+    } catch (const std::exception&) {
+      return false;  // the interpreter ends
+    }
+  }
+
+  bool is_main_ = false, is_elsewhere_ = false, raised_ = false;
+  PyObject *type_ = nullptr, *value_ = nullptr, *trace_ = nullptr;
+};
+
 // Keeps the memory of arguments until a call is over, so that it is given back where the GIL is
 // held; Python's own references keep it as long.
 class Kept {
@@ -163,9 +198,19 @@ void PythonProgram::run(const Function& function, std::vector<Value> values,
   context.print = print_to_python;
   context.warn = warn_to_python;
   context.print_user = context.warn_user = &result->turn;
-  nb::gil_scoped_release released;
-  if (!has_turn) result->turn.take(asked, effect, for_signals(), limits.milliseconds);
-  result->value = scriptlang::run(*program_, function, std::move(values), context, limits);
+  Interrupts interrupts;
+  context.interrupted = Interrupts::ask;
+  context.interrupted_user = &interrupts;
+  try {
+    nb::gil_scoped_release released;
+    if (!has_turn) result->turn.take(asked, effect, for_signals(), limits.milliseconds);
+    result->value = scriptlang::run(*program_, function, std::move(values), context, limits);
+    return;
+  } catch (...) {
+    if (!interrupts.raised()) throw;
+  }
+  interrupts.restore();
+  throw nb::python_error();
 }
 
 nb::dict PythonProgram::missing() const {

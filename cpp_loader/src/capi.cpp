@@ -20,6 +20,7 @@ sl_status status_of(ErrorKind kind) {
     case ErrorKind::MissingOperator: return SL_MISSING_OPERATOR;
     case ErrorKind::LimitError: return SL_LIMIT;
     case ErrorKind::MemoryError: return SL_OUT_OF_MEMORY;
+    case ErrorKind::Cancelled: return SL_CANCELLED;
     case ErrorKind::RuntimeError:
     case ErrorKind::ValueError:
     case ErrorKind::TypeError:
@@ -88,7 +89,7 @@ void join_domain(DomainRef* to, const sl_value* of) {
 }
 
 std::vector<Value> values_of(sl_value* const* items, size_t count) {
-  need(items, count > 0);
+  check_count(items, count);
   std::vector<Value> values;
   values.reserve(count);
   for (size_t k = 0; k < count; ++k) values.push_back(items[k] ? items[k]->value : Value());
@@ -116,6 +117,7 @@ const char* read_limits(const sl_limits* given, Limits* limits) {
   limits->memory_bytes = known.memory_bytes;
   limits->milliseconds = std::min(known.milliseconds, kLongest);
   if (known.depth > 0) limits->depth = known.depth;
+  if (known.canceller) limits->cancelled = &known.canceller->cancelled;
   return nullptr;
 }
 
@@ -244,6 +246,8 @@ sl_status sl_call_named(sl_module* module, const char* method, sl_value* const* 
     std::shared_ptr<Module> called = module->module;
     called->domain()->retain();
     DomainRef domain(called->domain());
+    check_count(arguments, count);
+    check_count(named, named_count);
     for (size_t k = 0; k < count; ++k) join_domain(&domain, arguments[k]);
     for (size_t k = 0; k < named_count; ++k) join_domain(&domain, named[k]);
     Turn turn;
@@ -253,6 +257,17 @@ sl_status sl_call_named(sl_module* module, const char* method, sl_value* const* 
     if (!is_alone(handle->value, &left)) handle->domain = domain;
     *result = handle.release();
   });
+}
+
+// ---- ending calls from elsewhere
+
+sl_canceller* sl_canceller_make(void) { return new (std::nothrow) sl_canceller; }
+void sl_canceller_release(sl_canceller* canceller) { delete canceller; }
+void sl_cancel(sl_canceller* canceller) {
+  if (canceller) canceller->cancelled.store(true, std::memory_order_relaxed);
+}
+void sl_canceller_reset(sl_canceller* canceller) {
+  if (canceller) canceller->cancelled.store(false, std::memory_order_relaxed);
 }
 
 // ---- errors

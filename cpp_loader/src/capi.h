@@ -3,11 +3,14 @@
 
 #include <scriptlang/scriptlang.h>
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <string>
 #include <vector>
 
+#include "../kernels/stop.h"
 #include "archive/module.h"
 
 // Whoever adds a tag, an error or an element type says here what it is outside.
@@ -23,6 +26,9 @@ struct sl_value {
   scriptlang::Value value;
   scriptlang::DomainRef domain = {};
 };
+struct sl_canceller {
+  std::atomic<bool> cancelled{false};
+};
 struct sl_error {
   sl_status status;
   std::string class_name, message, stack;
@@ -35,6 +41,7 @@ namespace scriptlang::capi {
 class Outside {
   memory::RunScope runs_{false};
   memory::LimitScope limit_{0};
+  kernels::StopScope stops_{nullptr};
 };
 
 // Fills *error, where it is wanted and memory suffices.
@@ -91,6 +98,14 @@ class Look {
  private:
   Turn turn_;
 };
+
+// An array of so many handles can be: before any of them is read.
+inline void check_count(sl_value* const* items, size_t count) {
+  need(items, count > 0);
+  if (count > size_t(PTRDIFF_MAX) / sizeof(Value)) {
+    raise(ErrorKind::MemoryError, "there is no array of ", count, " handles");
+  }
+}
 
 // Null handles are None.
 std::vector<Value> values_of(sl_value* const* items, size_t count);

@@ -184,6 +184,25 @@ static void a_damaged_archive_never_crashes() {
   }
 }
 
+static void a_cancelled_call_ends() {
+  std::string file = archive();
+  scriptlang::Module m = scriptlang::load(file.data(), file.size());
+  std::vector<float> x(4);
+  scriptlang::Canceller canceller;
+  auto call = [&] {
+    return m("forward", {scriptlang::Tensor::view(x.data(), {4}), 1},
+             scriptlang::Limits().ended_by(canceller));
+  };
+  call();
+  canceller.cancel();
+  check_error(SL_CANCELLED, "cancelled", call);
+  canceller.reset();
+  call();
+  sl_cancel(nullptr);
+  sl_canceller_reset(nullptr);
+  sl_canceller_release(nullptr);
+}
+
 static void values_go_in_and_out() {
   using scriptlang::Value;
   Value v = Value::dict({{"a", Value::list({1, 2.5, true})}, {"b", Value::tuple({Value(), "x"})}});
@@ -275,6 +294,7 @@ int main() {
   errors_carry_class_and_stack();
   wrong_files_say_what_they_are();
   a_damaged_archive_never_crashes();
+  a_cancelled_call_ends();
   values_go_in_and_out();
   pointers_that_are_null_are_refused();
   the_allocator_can_be_replaced();

@@ -1,5 +1,6 @@
 // The thread pool and the working memory of kernels.
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <stdexcept>
 #include <thread>
@@ -12,6 +13,7 @@
 
 #include "../kernels/parallel.h"
 #include "../kernels/scratch.h"
+#include "../kernels/stop.h"
 #include "harness.h"
 
 using namespace scriptlang::kernels;
@@ -41,6 +43,64 @@ TEST(every_index_is_visited_once) {
   }
   set_thread_count(2);
   for (int i = 0; i < 3000; ++i) CHECK(covers(16, 1));
+}
+
+// Work that would take minutes ends once the flag is set by another thread, or the time is over.
+TEST(long_work_stops) {
+  for (int threads : {1, 3}) {
+    for (bool in_time : {false, true}) {
+      set_thread_count(threads);
+      std::atomic<bool> cancelled{false};
+      std::atomic<int64_t> done{0};
+      Stop stop;
+      auto begin = Stop::Clock::now();
+      if (in_time) stop.set_deadline(begin + std::chrono::milliseconds(50));
+      else stop.set_cancelled(&cancelled);
+      std::thread other([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        cancelled = true;
+      });
+      bool stopped = false;
+      try {
+        StopScope scope(&stop);
+        parallel_for(int64_t{1} << 40, 16384, [&](int64_t first, int64_t last) {
+          volatile int64_t sum = 0;
+          for (int64_t i = first; i < last; ++i) sum = sum + i;
+          done.fetch_add(last - first);
+        });
+      } catch (const Stopped&) {
+        stopped = true;
+      }
+      other.join();
+      CHECK(stopped && done.load() > 0);
+      CHECK(stop.reason() == (in_time ? Stop::kTime : Stop::kCancelled));
+      CHECK(Stop::Clock::now() - begin < std::chrono::seconds(2));
+      CHECK(covers(4097, 3));  // the pool is as it was
+    }
+  }
+}
+
+TEST(an_interrupt_is_asked_for_by_the_caller_alone) {
+  set_thread_count(3);
+  static std::atomic<int> asked{0}, elsewhere{0};
+  static std::thread::id caller;
+  caller = std::this_thread::get_id();
+  Stop stop;
+  stop.set_interrupted([](void*) {
+    if (std::this_thread::get_id() != caller) ++elsewhere;
+    return ++asked == 3;
+  }, nullptr);
+  bool stopped = false;
+  try {
+    StopScope scope(&stop);
+    parallel_for(int64_t{1} << 40, 16384, [](int64_t first, int64_t last) {
+      volatile int64_t sum = 0;
+      for (int64_t i = first; i < last; ++i) sum = sum + i;
+    });
+  } catch (const Stopped&) {
+    stopped = true;
+  }
+  CHECK(stopped && asked == 3 && elsewhere == 0 && stop.reason() == Stop::kInterrupted);
 }
 
 TEST(nested_and_concurrent_calls_end) {

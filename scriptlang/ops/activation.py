@@ -211,6 +211,9 @@ def prelu(self, weight):
 
 @primitive("aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor")
 def prelu_kernel(self, weight):
+    if self.dtype is not weight.dtype:
+        raise RuntimeError(f"prelu: Type promoting not supported. Got {self.dtype.name} and "
+                           f"{weight.dtype.name}")
     x = working(self)
     return finish(np.where(x > 0, x, x * working(weight)), self.dtype)
 

@@ -266,6 +266,8 @@ def lerp(self, end, weight):
                            f"{end.dtype}")
     if self.dtype.kind not in "fc":
         raise unsupported("lerp_kernel", self.dtype)
+    if isinstance(weight, complex) and self.dtype.kind != "c":
+        raise RuntimeError(f"value cannot be converted to type {self.dtype.name} without overflow")
 
     def f(a, b, w):
         w = w.astype(a.dtype)
@@ -283,6 +285,8 @@ declare_pointwise("lerp.Scalar", "Tensor end, Scalar weight", lerp)
 def heaviside(self, values):
     if self.dtype is not values.dtype:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+    if self.dtype.kind == "c":
+        raise RuntimeError("heaviside is not yet implemented for complex tensors.")
     return apply(lambda a, b: np.where(a == 0, b, (a > 0).astype(a.dtype)), self.dtype, self,
                  values)
 

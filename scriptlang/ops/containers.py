@@ -11,6 +11,7 @@ from typing import Any, Callable
 
 from ..limits import reserve
 from ..tensors import Tensor
+from .scalar_math import wrap
 from .string import value_text
 from .table import declare, primitive
 
@@ -220,7 +221,7 @@ for _type in ("str", "int", "float", "bool"):
     declare(f"aten::any.{_type}({_type}[] self) -> bool", any, "primitive")
     if _type != "str":
         declare(f"aten::all.{_type}({_type}[] self) -> bool", all, "primitive")
-declare("aten::sum.int(int[] self) -> int", sum, "primitive")
+declare("aten::sum.int(int[] self) -> int", lambda v: wrap(sum(v)), "primitive")
 declare("aten::sum.float(float[] self) -> float", lambda v: float(sum(v)), "primitive")
 declare("aten::sum.complex(complex[] self) -> complex", lambda v: complex(sum(v)), "primitive")
 declare("aten::sum.bool(bool[] self) -> int", sum, "primitive")

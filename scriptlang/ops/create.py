@@ -96,6 +96,9 @@ def empty_permuted(size, physical_layout, dtype, *_):
 
 
 def empty_strided(size, stride, dtype):
+    if len(size) != len(stride):
+        raise RuntimeError(f"dimensionality of sizes ({len(size)}) must match dimensionality of "
+                           f"strides ({len(stride)})")
     extent = 1 + sum((n - 1) * s for n, s in zip(size, stride)) if 0 not in size else 0
     return Tensor(filled([extent], 0, dtype)._storage, dtype, check_size(size), stride, 0)
 

@@ -184,10 +184,17 @@ def shift(inverse: bool):
 
 declare("aten::fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor", shift(False), "primitive")
 declare("aten::fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor", shift(True), "primitive")
+
+
+def no_frequencies(name: str) -> np.ndarray:
+    """Of no points; 0 / 0 is the half of them."""
+    return np.full(int(name == "rfftfreq"), np.nan)
+
+
 for _name in ("fftfreq", "rfftfreq"):
     declare(f"aten::fft_{_name}(int n, float d=1., *, {OPTIONS}) -> Tensor",
             lambda n, d, dtype, *_, f=_name: Tensor._wrap(
-                (getattr(np.fft, f)(n, d) if n else np.zeros(0)).astype(chosen(dtype).numpy)),
+                (getattr(np.fft, f)(n, d) if n else no_frequencies(f)).astype(chosen(dtype).numpy)),
             "primitive")
 
 # short-time transforms

@@ -32,7 +32,7 @@ for _text, _f in {
     "aten::storage_offset(Tensor self) -> int": lambda x: x._offset,
     "aten::is_contiguous(Tensor self) -> bool": lambda x: x.is_contiguous(),
     "aten::is_contiguous.memory_format(Tensor self, MemoryFormat memory_format) -> bool":
-        lambda x, f: x.is_contiguous(f),
+        lambda x, f: f in (0, 1, 2, 3) and x.is_contiguous(f),
     "aten::element_size(Tensor self) -> int": lambda x: x.element_size(),
     "aten::is_floating_point(Tensor self) -> bool": lambda x: x.is_floating_point(),
     "aten::is_complex(Tensor self) -> bool": lambda x: x.is_complex(),
@@ -53,9 +53,10 @@ for _text, _f in {
     "aten::is_non_overlapping_and_dense(Tensor self) -> bool": is_dense,
     "aten::_shape_as_tensor(Tensor self) -> Tensor":
         lambda x: Tensor._wrap(np.array(x._size, np.int64)),
-    "aten::_tensor_to_list(Tensor self) -> int[]": lambda x: x.tolist(),
+    "aten::_tensor_to_list(Tensor self) -> int[]":
+        lambda x: [int(v) for v in x._array.reshape(-1)],
     "aten::_list_to_tensor(int[] self) -> Tensor":
-        lambda items: Tensor._wrap(np.array(items, np.int64)),
+        lambda items: Tensor._wrap(np.array(items, np.int64).astype(np.int32)),
 }.items():
     declare(_text, _f, "primitive")
 

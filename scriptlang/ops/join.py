@@ -246,6 +246,8 @@ def combinations(self, r, with_replacement):
 
 @primitive("aten::block_diag(Tensor[] tensors) -> Tensor")
 def block_diag(tensors):
+    if not tensors:
+        return Tensor._wrap(np.empty((1, 0), np.float32))
     dtype = dtypes.result_type(*tensors)
     blocks = []
     for i, t in enumerate(tensors):

@@ -279,6 +279,9 @@ def lu(A, pivot):
 @primitive("aten::linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, "
            "bool adjoint=False) -> Tensor")
 def lu_solve(LU, pivots, B, left, adjoint):
+    if LU.dtype is not B.dtype:
+        raise RuntimeError("linalg.lu_solve: Expected LU and B to have the same dtype, but found "
+                           f"LU of type {LU.dtype.name} and B of type {B.dtype.name} instead")
     lower, upper = lu_parts(LU._array)
     a = permutation_matrix(permutation(pivots._array, LU._size[-1]), LU.dtype.numpy) @ lower @ upper
     a = np.swapaxes(a.conj(), -1, -2) if adjoint else a

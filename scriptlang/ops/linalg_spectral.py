@@ -371,6 +371,6 @@ def linalg_vander(x, N):
     n = (x._size[-1] if x._size else 1) if N is None else N
     if n <= 1:
         raise RuntimeError(f"N must be greater than 1, but got {n}")
-    a = x._array if x.dtype.kind != "b" else x._array.astype(np.int64)
+    a = x._array.astype(np.int64) if x.dtype.kind in "bui" else x._array
     powers = np.atleast_1d(a)[..., None] ** np.arange(n).astype(a.dtype)
     return wrap(rows(powers), a)

@@ -243,6 +243,8 @@ def inner(self: Tensor, other: Tensor) -> Tensor:
 
 @composite("aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor")
 def linalg_vecdot(x: Tensor, y: Tensor, dim: int = -1) -> Tensor:
+    if not torch.is_floating_point(x) and not torch.is_complex(x) or x.dtype != y.dtype:
+        raise RuntimeError("linalg.vecdot: Expected floating point or complex vectors of one dtype")
     return torch.sum(torch.conj(x) * y, [dim])
 
 

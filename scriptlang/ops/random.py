@@ -47,7 +47,7 @@ def uniform_(self, low, high, generator):
         parts = of(generator).uniform_of(2 * self.numel(), real) * (high - low) + low
         return fill(self, parts[::2] + 1j * parts[1::2])
     floating_only(self, "check_uniform_bounds")
-    if low > high:
+    if not low <= high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > "
                            f"to={high}")
     values = of(generator).uniform_of(self.numel(), self.dtype)
@@ -56,7 +56,7 @@ def uniform_(self, low, high, generator):
 
 
 def normal_(self, mean, std, generator):
-    if std < 0:
+    if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     if self.dtype.kind == "c":
         parts = of(generator).normal(2 * self.numel(), dtypes.float64 if self.dtype.itemsize == 16
@@ -169,11 +169,11 @@ for _name, _overload, _arguments, _kernel in FILLS:
     if _pure is not None:
         declare(f"aten::{_name}{_pure}(Tensor self{_comma}{_arguments.replace('=0.5', '')}, *, "
                 f"{GENERATOR}) -> Tensor",
-                lambda self, *args, f=_kernel: f(Tensor._wrap(self._array.copy()), *args),
-                "primitive")
+                lambda self, *args, f=_kernel, order=int(_name != "bernoulli"):
+                f(like(self, 0, self.dtype, order), *args), "primitive")
 declare(f"aten::normal_functional(Tensor self, float mean=0., float std=1., *, {GENERATOR}) -> "
         "Tensor",
-        lambda self, *args: normal_(Tensor._wrap(self._array.copy()), *args), "primitive")
+        lambda self, *args: normal_(like(self, 0, self.dtype, 1), *args), "primitive")
 
 
 # new tensors

@@ -252,7 +252,10 @@ for _name, _f in (("any", np.any), ("all", np.all)):
     declare(f"aten::{_name}.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", _truth,
             "primitive")
     declare(f"aten::{_name}.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
-            _truth, "primitive")
+            lambda self, dim, keepdim, f=_truth:     # an empty list means no dimension, not all
+            f(self, dim, keepdim) if dim != [] else Tensor._wrap(
+                self._array.astype(np.uint8 if self.dtype is dtypes.uint8 else bool)),
+            "primitive")
 
 
 @primitive("aten::count_nonzero(Tensor self, int? dim=None) -> Tensor")

@@ -160,10 +160,15 @@ def power_int(a: int, b: int) -> int:
     return truncate(power(a, b))
 
 
+def _log(a) -> complex:
+    """Of a real number the real logarithm: NaN of a negative one, as in PyTorch."""
+    return COMPLEX["log"](a) if type(a) is complex else complex(REAL["log"](float(a)))
+
+
 def log_base(a, b):
     """log(a) / log(b)."""
     if type(a) is complex or type(b) is complex:
-        return _divide_complex(COMPLEX["log"](a), COMPLEX["log"](b))
+        return _divide_complex(_log(a), _log(b))
     return _divide(REAL["log"](float(a)), REAL["log"](float(b)))
 
 
@@ -174,7 +179,7 @@ def polar(length: float, angle: float) -> complex:
 def angle(a) -> float:
     if type(a) is complex:
         return cmath.phase(a)
-    return math.pi if a < 0 else 0.0
+    return math.pi if math.copysign(1.0, a) < 0 else 0.0
 
 
 def round_half_even(a) -> float:

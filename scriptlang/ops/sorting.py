@@ -118,7 +118,7 @@ def unique_dim(self, dim, sorted, return_inverse, return_counts):
     check_order("unique_dim", self.dtype)
     axis = part_axis(self, dim)
     parts = np.unique(self._array, return_inverse=True, return_counts=True, axis=axis)
-    return _results(parts, return_inverse, return_counts, -1)
+    return _results(parts, True, True, -1)           # PyTorch gives them unasked
 
 
 @primitive("aten::unique_consecutive(Tensor self, bool return_inverse=False, "

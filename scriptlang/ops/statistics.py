@@ -34,7 +34,7 @@ def median_of_all(skip_nan):
     def kernel(self):
         check_kind("median", self.dtype, "uif")
         if self.numel() == 0:
-            lost = np.nan if self.dtype.kind == "f" else np.iinfo(self.dtype.numpy).min
+            lost = np.nan if self.dtype.kind == "f" else 0
             return Tensor._wrap(np.asarray(lost, self.dtype.numpy))
         flat = working(self).reshape(-1)
         return Tensor._wrap(np.asarray(flat[middle(flat, 0, skip_nan)[0]]).astype(self.dtype.numpy))

@@ -25,11 +25,17 @@ def scale_of(inputs: int, outputs: int, align: bool, factor: float | None) -> fl
     return 1 / factor if factor is not None and factor > 0 else inputs / outputs
 
 
+def index_at(at: np.ndarray, first: int, last: int) -> np.ndarray:
+    """Positions as indices: what lies outside becomes the nearest, NaN the first."""
+    return np.clip(np.where(np.isnan(at), first, at), first, last).astype(np.int64)
+
+
 def nearest(inputs, outputs, align, factor, real, exact=False):
     i = np.arange(outputs)
-    scale = np.float32(scale_of(inputs, outputs, False, factor))
-    at = np.floor((i + (0.5 if exact else 0)).astype(np.float32) * scale).astype(np.int64)
-    return np.minimum(at, inputs - 1)[:, None], np.ones((outputs, 1))
+    with np.errstate(all="ignore"):
+        scale = np.float32(scale_of(inputs, outputs, False, factor))
+        at = np.floor((i + (0.5 if exact else 0)).astype(np.float32) * scale)
+    return index_at(at, 0, inputs - 1)[:, None], np.ones((outputs, 1))
 
 
 def nearest_exact(inputs, outputs, align, factor, real):
@@ -52,9 +58,9 @@ def places(inputs, outputs, align, factor, real, clamp: bool) -> np.ndarray:
 
 def linear(inputs, outputs, align, factor, real):
     at = places(inputs, outputs, align, factor, real, clamp=True)
-    low = np.minimum(at.astype(np.int64), inputs - 1)
+    low = index_at(at, 0, inputs - 1)
     high = np.minimum(low + 1, inputs - 1)
-    t = at - low.astype(real)
+    t = np.clip(at - low.astype(real), 0, 1)
     return np.stack([low, high], 1), np.stack([1 - t, t], 1)
 
 
@@ -67,9 +73,11 @@ def cubic_weight(x, a):
 
 def cubic(inputs, outputs, align, factor, real):
     at = places(inputs, outputs, align, factor, real, clamp=False)
-    base = np.floor(at).astype(np.int64)
+    floor = np.floor(at)
+    base = index_at(floor, -4, inputs + 4)           # far outside every tap is clamped to the edge
     offsets = np.arange(-1, 3)
-    weights = cubic_weight(at[:, None] - (base[:, None] + offsets).astype(real), real(-0.75))
+    with np.errstate(all="ignore"):
+        weights = cubic_weight((at - floor)[:, None] - offsets.astype(real), real(-0.75))
     return np.clip(base[:, None] + offsets, 0, inputs - 1), weights
 
 
@@ -131,7 +139,7 @@ def resample_bytes(array: np.ndarray, axis: int, at: np.ndarray, weights: np.nda
 
 
 def interpolate(mode: str, dims: int):
-    def run(self, output_size, align, factors):
+    def run(self, output_size, factors, align):
         if len(self._size) != dims + 2:
             raise RuntimeError(f"It is expected input_size equals to {dims + 2}, but got size "
                                f"{len(self._size)}")
@@ -179,12 +187,18 @@ def _declare(name: str, dims: int, run, aligned: bool) -> None:
     scales = "".join(f", float? {s}=None" for s in SCALES[dims])
     declare(f"aten::{name}(Tensor self, SymInt[{dims}] output_size{align}{scales}) -> Tensor",
             lambda self, size, *rest: run(
-                self, size, rest[0] if aligned else False,
-                list(rest[aligned:]) if None not in rest[aligned:] else None), "primitive")
+                self, size, list(rest[aligned:]) if None not in rest[aligned:] else None,
+                rest[0] if aligned else False), "primitive")
     declare(f"aten::{name}.vec(Tensor input, SymInt[]? output_size{align}, float[]? scale_factors)"
             " -> Tensor",
-            lambda self, size, *rest: run(self, size, rest[0] if aligned else False, rest[-1]),
-            "primitive")
+            lambda self, size, *rest: run(self, *one_of(size, rest[-1]),
+                                          align=rest[0] if aligned else False), "primitive")
+
+
+def one_of(size, factors) -> tuple:
+    if (size is None) == (factors is None):
+        raise RuntimeError("Must specify exactly one of output_size and scale_factors")
+    return size, factors
 
 
 for _name, _mode, _dims, _aligned in FAMILIES:
@@ -317,8 +331,22 @@ def gather_rows(x: np.ndarray, sizes, taps: list[tuple[list, list]], keeps_nan: 
 
 
 _args = "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)"
-for _name in ("grid_sampler", "grid_sampler_2d", "grid_sampler_3d"):
-    declare(f"aten::{_name}{_args} -> Tensor", grid_sampler, "primitive")
+
+
+def grid_sampler_of(rank: int):
+    """grid_sampler of images (4) or volumes (5)."""
+    def sampler(input, grid, *rest):
+        if len(input._size) != rank or len(grid._size) != rank:
+            raise RuntimeError(f"grid_sampler(): expected {rank}D input and grid, but got sizes "
+                               f"{list(input._size)} and {list(grid._size)}")
+        return grid_sampler(input, grid, *rest)
+
+    return sampler
+
+
+for _name, _kernel in (("grid_sampler", grid_sampler), ("grid_sampler_2d", grid_sampler_of(4)),
+                       ("grid_sampler_3d", grid_sampler_of(5))):
+    declare(f"aten::{_name}{_args} -> Tensor", _kernel, "primitive")
 
 
 @primitive("aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor")

@@ -49,7 +49,7 @@ class Budget:
         if self.reading < 0 or operator is None or operator.kernel is None:
             return None
         try:
-            with asked_first(self.allow):
+            with asked_first(self.allow, ROOM * self.bytes):
                 value = operator.kernel(*inputs)
         except Exception:
             return None                              # the run raises it, if it gets there

@@ -29,8 +29,11 @@ def freeze(mod: ScriptModule, preserved_attrs: list[str] | None = None,
         raise RuntimeError("Freezing is currently only implemented for modules in eval mode. "
                            "Please call .eval() on your module before freezing.")
     methods, attributes = _sorted(obj, preserved_attrs or ())
-    with budgets.use(budgets.of(obj.type), "freezing"):
+    budget = budgets.of(obj.type)
+    with budgets.use(budget, "freezing"):
         frozen = pass_.freeze(obj, methods, attributes)
+    for function in frozen.type.methods.values():
+        function.budget = budget
     return ScriptModule(frozen, mod._engine_, mod._limits_)
 
 

@@ -135,6 +135,20 @@ def test_budgets_last_for_the_life_of_an_archive():
             getattr(module, f"f{i}")(X)
 
 
+def test_what_an_archive_has_used_is_not_that_of_others():
+    """Functions of the library are compiled for whoever needs them first."""
+    body = "    return torch.multi_margin_loss(x, torch.zeros([2], dtype=4))\n"
+    small = Limits(graph_nodes=12)
+    for _ in range(2):
+        try:
+            scriptlang.load(archive(body), limits=small, engine="python")(X)
+        except LimitError:
+            pass
+    assert scriptlang.load(archive(body), engine="python")(X).numel() == 1
+    frozen = scriptlang.freeze(scriptlang.load(archive(lines(30)), limits=Limits(graph_nodes=9999)))
+    assert all(f.budget is not None for f in frozen._type.methods.values())
+
+
 def test_the_command_line_takes_limits(tmp_path):
     path = tmp_path / "m.pt"
     path.write_bytes(archive(lines(50)))

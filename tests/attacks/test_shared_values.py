@@ -131,3 +131,22 @@ def test_attributes_that_share_parts_load_and_save(load):
     module.save(file)
     assert len(file.getvalue()) < 20_000
     assert depth_of(module.a) >= 60
+
+
+@pytest.mark.skipif("native" not in available(), reason="the native engine is not there")
+def test_bytecode_that_names_its_parts_many_times_is_refused():
+    """A pickle's memo: a long list of instructions is the same in thousands of functions."""
+    from scriptlang.interpreter.native import load as native
+
+    instructions = (("RET", 0, 0),) * 300_000
+    table = (("instructions", instructions), ("operators", ()), ("constants", ()), ("types", ()),
+             ("register_size", 1))
+    functions = tuple((f"f{i}", table) for i in range(1000))
+    start = time.monotonic()
+    with pytest.raises(Exception, match="once it is decoded"):
+        native()[0].Program(functions, {})
+    types = (("instructions", ()), ("operators", ()), ("constants", ()), ("register_size", 1 << 20),
+             ("types", ()))
+    with pytest.raises(Exception, match="once it is decoded"):
+        native()[0].Program(tuple((f"f{i}", types) for i in range(1000)), {})
+    assert time.monotonic() - start < 30

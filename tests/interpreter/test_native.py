@@ -260,4 +260,4 @@ def test_variables_of_threads_fit_where_the_c_library_keeps_room():
     PT_TLS = 7
     sizes = [struct.unpack_from("<Q", h, 40)[0] for h in headers
              if struct.unpack_from("<I", h)[0] == PT_TLS]
-    assert sum(sizes) <= 256
+    assert sum(sizes) <= 320                # of 512 that glibc keeps for all libraries together

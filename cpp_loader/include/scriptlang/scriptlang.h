@@ -46,6 +46,7 @@ extern "C" {
 typedef struct sl_module sl_module;
 typedef struct sl_value sl_value;
 typedef struct sl_error sl_error;
+typedef struct sl_canceller sl_canceller;
 
 typedef enum sl_status {
   SL_OK = 0,
@@ -54,7 +55,8 @@ typedef enum sl_status {
   SL_RUN_ERROR = 3,        /* the program failed, or raised an exception */
   SL_MISSING_OPERATOR = 4, /* the program reached an operator that this build lacks */
   SL_LIMIT = 5,            /* a limit of the caller was reached */
-  SL_OUT_OF_MEMORY = 6
+  SL_OUT_OF_MEMORY = 6,
+  SL_CANCELLED = 7 /* sl_cancel ended the call */
 } sl_status;
 
 /* What a value is. Lists of numbers, Optional, Union and Any are seen as what they hold; a dtype,
@@ -106,8 +108,9 @@ typedef struct sl_limits {
   size_t size;
   int64_t instructions; /* counted at loops and calls */
   int64_t memory_bytes; /* tensors, strings and containers that the call holds */
-  int64_t milliseconds; /* wall time, looked at between instructions */
+  int64_t milliseconds; /* wall time; a long operator ends within a tenth of a second, too */
   int64_t depth;        /* script calls inside each other; 0: 2000 */
+  const sl_canceller* canceller; /* ends the call from elsewhere; null: nobody does */
 } sl_limits;
 
 SL_API const char* sl_version(void); /* "0.1.0"; of the process */
@@ -157,6 +160,16 @@ SL_API sl_status sl_call_named(sl_module* module, const char* method, sl_value* 
                                size_t count, const char* const* names, sl_value* const* named,
                                size_t named_count, const sl_limits* limits, sl_value** result,
                                sl_error** error);
+
+/* ---- ending calls from elsewhere
+ *
+ * A canceller is given to calls in their limits, to any number of them. sl_cancel ends all that run
+ * and all that begin later, until sl_canceller_reset; each gives SL_CANCELLED within a tenth of a
+ * second. What an operator was writing in place is then half written. It must outlive the calls. */
+SL_API sl_canceller* sl_canceller_make(void); /* null when memory is out */
+SL_API void sl_canceller_release(sl_canceller* canceller);
+SL_API void sl_cancel(sl_canceller* canceller); /* from any thread, and from signal handlers */
+SL_API void sl_canceller_reset(sl_canceller* canceller);
 
 /* ---- values: sl_value_release ends each that these functions give */
 
@@ -244,7 +257,7 @@ SL_API void sl_error_release(sl_error* error);
 SL_API sl_status sl_error_status(const sl_error* error); /* SL_OK of null */
 /* The exception's class: of the program's own raise as it names it, "builtins.ValueError"; else
  * RuntimeError, ValueError, TypeError, IndexError, KeyError, NotImplementedError,
- * ZeroDivisionError, MemoryError, LimitError, ArchiveError or MissingOperator. */
+ * ZeroDivisionError, MemoryError, LimitError, Cancelled, ArchiveError or MissingOperator. */
 SL_API const char* sl_error_class(const sl_error* error);
 SL_API const char* sl_error_message(const sl_error* error);
 /* The script stack, innermost first: "function at instruction n", one a line; may be empty. */

@@ -303,9 +303,28 @@ class Tensor : public Value {
 
 inline Tensor Value::tensor() const { return Tensor(*this); }
 
+// Ends calls from other threads and signal handlers: those that were given it in their limits,
+// until reset. They throw Error with SL_CANCELLED. It must outlive the calls.
+class Canceller {
+ public:
+  Canceller() : handle_(sl_canceller_make(), sl_canceller_release) {
+    if (!handle_) throw std::bad_alloc();
+  }
+  void cancel() { sl_cancel(handle_.get()); }
+  void reset() { sl_canceller_reset(handle_.get()); }
+  sl_canceller* handle() const { return handle_.get(); }
+
+ private:
+  std::shared_ptr<sl_canceller> handle_;
+};
+
 // What one call may use; zero means no limit.
 struct Limits : sl_limits {
   Limits() : sl_limits{} { size = sizeof(sl_limits); }
+  Limits& ended_by(const Canceller& other) {
+    canceller = other.handle();
+    return *this;
+  }
 };
 
 class Module {

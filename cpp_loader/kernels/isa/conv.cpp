@@ -155,6 +155,7 @@ void convolve_block(const Job<T>& job, int64_t top, int64_t bottom, int64_t firs
     for (int64_t p = 0; p < count; ++p) {
       Panel<T> panel(c.shape, job.frame, (first + p) * kPanel<T>);
       gather(panel, job.x, job.offsets, k0, t.k, gathered + p * t.k * kPanel<T>);
+      worked(t.k * kPanel<T>);
     }
     for (int64_t i = 0; i < tiles.count; ++i) {
       int64_t row = top + tiles.first(i);
@@ -173,6 +174,7 @@ void convolve_block(const Job<T>& job, int64_t top, int64_t bottom, int64_t firs
           t.a = c.w + row * job.k + k0;
           TileSet<T, Operand::kDirect>::one.rows[height](t);
         }
+        multiplied(height * t.k * kPanel<T>);
       }
     }
   }
@@ -187,6 +189,7 @@ void convolve_few(const Conv<T>& c) {
   T* to = space.as<T>();
   const int64_t height = s.in[1], width = s.in[2], step = s.dilation[2], columns = s.kernel[2];
   for (int64_t pixel = 0; pixel < pixels; ++pixel) {
+    worked(k);
     int64_t w0 = pixel % s.out[2] * s.stride[2] - s.padding[2];
     int64_t h0 = pixel / s.out[2] % s.out[1] * s.stride[1] - s.padding[1];
     int64_t d0 = pixel / s.out[2] / s.out[1] * s.stride[0] - s.padding[0];
@@ -331,6 +334,7 @@ void convolve_by_taps(const Conv<T>& c) {
     g.c_row = g.n;
     matrix_product(g);
     add_box(s, tap.box, y, c.y);
+    worked((s.channels + s.outputs) * tap.pixels());
   }
   for (int64_t i = 0; i < s.outputs * pixels && c.activation != Activation::kNone; ++i) {
     c.y[i] = activate<T>(splat(c.y[i]), c.activation)[0];
@@ -387,6 +391,7 @@ void convolve_depthwise(const Conv<T>& c, const Frame& f, const T* x, const int6
       if (at < width) {
         depthwise_piece<T, 1>(from + at, w, offsets, taps, bias, width - at, c.activation, y + at);
       }
+      multiplied(width * taps);
     }
   }
 }

@@ -167,6 +167,7 @@ void convolve_vector(const LastConv& c, Ring& ring, int64_t top, int64_t bottom,
     r.y = c.y + at;
     if (longer) pieces[base + 1](r, 0, longer);
     pieces[base](r, longer * (base + 1), count - longer);
+    multiplied(s.out[2] * W * s.kernel[1] * s.kernel[2]);
   }
 }
 

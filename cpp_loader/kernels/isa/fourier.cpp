@@ -203,6 +203,7 @@ T* transform(const FourierPlan<T>& f, T* x, T* y) {
     else if (radix == 3) pass<V, 3>(f, at, x, y);
     else if (radix == 5) pass<V, 5>(f, at, x, y);
     else pass_of<V>(f, radix, at, x, y);
+    worked(f.n * radix);
     at = {at.done * radix, at.left / radix};
     T* swapped = x;
     x = y;
@@ -362,6 +363,7 @@ void for_each_lanes(int64_t lines, int64_t points, F f) {
     Scratch space(sizeof(T) * 2 * static_cast<size_t>(area));
     T* areas = space.as<T>();
     for (int64_t i = begin; i < end; ++i) {
+      worked(area);
       const int some = static_cast<int>(min_of(width, lines - i * width));
       if (width == 1) f(T{}, i, 1, areas, areas + area);
       else f(Vector<T>{}, i * width, some, areas, areas + area);

@@ -115,6 +115,7 @@ void multiply_flat(const Gemm<T>& g, int64_t first, int64_t last) {
                         : width == 2 ? TileSet<T, Operand::kDirect>::pair.rows[g.m]
                                      : panel_tile<T, Operand::kDirect>(rows, t.columns);
     f(t);
+    multiplied(g.m * g.k * width * kPanel<T>);
     p += width;
   }
 }
@@ -169,6 +170,7 @@ void multiply_block(const Gemm<T>& g, int64_t top, int64_t bottom, int64_t first
             panel_tile<T, Operand::kPacked>(height, t.columns)(t);
           }
         }
+        multiplied(rows * t.k * kPanel<T>);
       }
     }
   }
@@ -247,6 +249,7 @@ void multiply_unpacked(const Gemm<T>& g) {
                           : width == 2 ? TileSet<T, Operand::kDirectBoth>::pair.rows[g.m]
                                        : TileSet<T, Operand::kDirectBoth>::one.rows[g.m];
       f(t);
+      multiplied(g.m * g.k * width * kPanel<T>);
       p += width;
     }
   });
@@ -360,6 +363,7 @@ void multiply_dots(const Gemm<T>& g, int64_t c_column) {
         else if (rows == 1) dot_tile<T, 1, kDotPairColumns>(d);
         else dot_tile<T, kDotTileRows, kDotPairColumns>(d);
         finish_dots(g, c_column, m, rows, n, columns, sums);
+        multiplied(rows * columns * g.k);
         m += rows;
       }
       n += columns;

@@ -140,6 +140,7 @@ void multiply_widened(const HalfProduct& p) {
     for (int64_t i = first; i < last; ++i) {
       const int64_t width = min_of(kPanelColumns, p.n - i * kPanelColumns);
       widen_panel(p, w, i * kPanelColumns, width, packed + (i - first) * panel);
+      worked(p.k * width);
     }
     g.a = a;
     g.packed_b = packed;
@@ -284,6 +285,7 @@ SL_PAIRS void pair_dots(const HalfProduct& p, const uint16_t* a, int64_t a_row, 
     const uint16_t* b[kTogether];
     SL_UNROLL for (int j = 0; j < kTogether; ++j) b[j] = p.b + min_of(n + j, last - 1) * p.b_column;
     for (int64_t m = 0; m < p.m; m += 2) {
+      multiplied(2 * kTogether * p.k / 2);
       const uint16_t *low = a + m * a_row, *high = m + 1 < p.m ? low + a_row : low;
       __m512 sum[2][kTogether] = {};
       for (int64_t k = 0; k < p.k; k += 32) {
@@ -336,6 +338,7 @@ void multiply_by_pairs(const HalfProduct& p) {
       const int64_t width = min_of(kPanelColumns, p.n - i * kPanelColumns);
       pair_panel(p, i * kPanelColumns, width,
                  piece.as<uint16_t>() + (i - first) * pairs * kPanelColumns * 2);
+      worked(pairs * width);
     }
     RowTiles tiles(p.m);
     for (int64_t tile = 0; tile < tiles.count; ++tile) {
@@ -348,6 +351,7 @@ void multiply_by_pairs(const HalfProduct& p) {
                    static_cast<int>(min_of(kPanelColumns, p.n - column)),
                    p.bias ? p.bias + column : nullptr};
         pair_tile(tiles.height(tile), std::make_integer_sequence<int, kTileRows>{})(t);
+        multiplied(tiles.height(tile) * kPanelColumns * p.k / 2);
       }
     }
   });

@@ -2,6 +2,7 @@
 #include "../integer_product.h"
 
 #include "../scratch.h"
+#include "../stop.h"
 #include "entry.h"
 #include "vectors.h"
 
@@ -47,6 +48,7 @@ void multiply_integers(const IntegerProduct<T>& p) {
   for (; n + kColumns <= p.n; n += kColumns) {
     for (int64_t m = 0; m < p.m; m += 4) {
       Tile<T>::rows(p, m, p.b + n, p.b_row, p.c + m * p.c_row + n, p.c_row);
+      multiplied(4 * kColumns * p.k);
     }
   }
   const int64_t rest = p.n - n;
@@ -62,6 +64,7 @@ void multiply_integers(const IntegerProduct<T>& p) {
   for (int64_t m = 0; m < p.m; m += 4) {
     T tile[4 * kColumns];
     Tile<T>::rows(p, m, panel, kColumns, tile, kColumns);
+    multiplied(4 * kColumns * p.k);
     for (int64_t r = 0; r < min_of(4, p.m - m); ++r) {
       T* to = p.c + (m + r) * p.c_row + n;
       for (int64_t j = 0; j < rest; ++j) to[j] = tile[r * kColumns + j];

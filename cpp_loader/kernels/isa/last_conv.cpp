@@ -170,6 +170,7 @@ void direct_block(const LastConv& c, const LastFrame& f, const float* framed, in
         (width == 4   ? TileSet<float, Operand::kTaps>::quad.rows[height]
          : width == 2 ? TileSet<float, Operand::kTaps>::pair.rows[height]
                       : panel_tile<float, Operand::kTaps>(height, t.columns))(t);
+        multiplied(height * width * kWide * t.k * t.tap_count);
       }
     }
     p += width;
@@ -218,6 +219,7 @@ void convolve_gathered(const LastConv& c, const LastFrame& f, const float* frame
   for (int64_t h = 0; h < s.out[1]; ++h)
     for (int64_t w = 0; w < s.out[2]; ++w, to += depth) {
       taps.find(s, f, h, w, 1);
+      worked(depth);
       if (taps.count < s.kernel[1] * taps.columns) {
         __builtin_memset(to, 0, static_cast<size_t>(depth) * sizeof(float));
       }

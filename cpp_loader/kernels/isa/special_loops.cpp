@@ -2,6 +2,7 @@
 // time: each step is a loop over the block, which the compiler makes wide, and what differs from
 // interval to interval is in tables (special_tables.h). Every instruction set gives the same bits:
 // nothing is contracted here.
+#include "../stop.h"
 #include "../special.h"
 #include "../special_tables.h"
 #include "math_full.h"
@@ -433,6 +434,7 @@ SL_NOINLINE void orthogonal(const Orthogonal& p, Block& x, Block& degree, Block&
   });
   for (int i = 0; i < kBlock; ++i) most = degree.at[i] > most ? degree.at[i] : most;
   for (double k = 1.0; k < most; k += 1.0) {
+    if (most > 4096.0 && (static_cast<int64_t>(k) & 4095) == 1 && stopping::is_over()) break;
     const double twice = 2.0 * k, odd = twice + 1.0, above = k + 1.0;
     auto step = [&](auto f) SL_ALWAYS { next_degree(k, degree, before, value, f); };
     switch (p.family) {

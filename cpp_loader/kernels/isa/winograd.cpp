@@ -156,6 +156,7 @@ void winograd_block(const LastConv& c, const Tiles& tiles, int64_t begin, int64_
     for (int64_t i = 0; i < n; ++i) {
       result_tile(c, tiles, begin + i, output, outputs, out + i * t.c_row, n * t.c_row);
     }
+    multiplied(kPoints * n * t.c_row * s.channels);
     p += width;
   }
 }

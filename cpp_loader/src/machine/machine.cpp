@@ -18,8 +18,14 @@ std::vector<Value> take(Value* first, int64_t count) {
 Machine::Machine(const Program& program, Context& context, const Limits& limits)
     : program_(program), context_(context), limits_(limits), frames_(limits.depth) {
   if (limits.milliseconds > 0) {
-    deadline_ = Clock::now() + std::chrono::milliseconds(limits.milliseconds);
+    using Milliseconds = std::chrono::milliseconds;  // a hundred years is no limit
+    constexpr int64_t kMost = int64_t{100} * 365 * 24 * 3600 * 1000;
+    stop_.set_deadline(kernels::Stop::Clock::now() +
+                       Milliseconds(std::min(limits.milliseconds, kMost)));
   }
+  stop_.set_cancelled(limits.cancelled);
+  stop_.set_interrupted(context.interrupted, context.interrupted_user);
+  is_watched_ = stop_.is_watched();
   instructions_left_ = limits.instructions > 0 ? limits.instructions : INT64_MAX;
   slice_ = std::min(kSlice, instructions_left_);
   slice_size_ = slice_;
@@ -37,17 +43,21 @@ Machine::~Machine() {
 
 Value Machine::call(const Function& function, std::vector<Value>& arguments) {
   memory::RunScope scope(true);
+  kernels::StopScope stops(&stop_);
   Frame& frame = push_frame(code_of(function));
   frame.special = true;
   pass(frame, arguments.data());
   for (;;) {
     try {
+      look();  // it may be cancelled before it begins
       loop();
       result_.publish();
       return std::move(result_);
     } catch (Error& error) {
       if (error.stack.empty()) add_stack(&error);
       if (!fail_fork(error)) throw;
+    } catch (const kernels::Stopped&) {
+      fail_stopped();
     } catch (const std::bad_alloc&) {
       rethrow_as_memory_error();
     } catch (const std::length_error&) {
@@ -58,6 +68,17 @@ Value Machine::call(const Function& function, std::vector<Value>& arguments) {
 
 void Machine::rethrow_as_memory_error() {
   Error error(ErrorKind::MemoryError, "out of memory");
+  add_stack(&error);
+  throw error;
+}
+
+// The whole call ends, forks or not.
+void Machine::fail_stopped() {
+  const bool is_late = stop_.reason() == kernels::Stop::kTime;
+  Error error(is_late ? ErrorKind::LimitError : ErrorKind::Cancelled,
+              is_late ? concat("the program ran longer than its limit of ", limits_.milliseconds,
+                               " ms")
+                      : std::string("the call was cancelled"));
   add_stack(&error);
   throw error;
 }
@@ -201,15 +222,12 @@ __attribute__((noinline)) void Machine::check_limits() {
             limits_.instructions, " instructions");
     }
   }
-  check_time();
+  check_stop();
   slice_ = slice_size_ = std::min(kSlice, instructions_left_);
 }
 
-void Machine::check_time() {
-  if (limits_.milliseconds > 0 && Clock::now() > deadline_) {
-    raise(ErrorKind::LimitError, "the program ran longer than its limit of ",
-          limits_.milliseconds, " ms");
-  }
+void Machine::check_stop() {
+  if (stop_.look(true) != kernels::Stop::kNone) throw kernels::Stopped();
 }
 
 Value execute(const Program& program, const Function& function, std::vector<Value>& arguments,

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <new>
 #include <vector>
 
+#include "kernels/stop.h"
 #include "lower/code.h"
 #include "vm.h"
 
@@ -57,8 +57,6 @@ class Machine {
   Value call(const Function& function, std::vector<Value>& arguments);
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   // An object that a `with` statement has entered, and the frame it is in.
   struct Entered {
     size_t depth;
@@ -75,6 +73,7 @@ class Machine {
   void loop();
 
   [[noreturn]] void rethrow_as_memory_error();
+  [[noreturn]] void fail_stopped();
   void add_stack(Error* error);
 
   // futures
@@ -101,12 +100,17 @@ class Machine {
     if (__builtin_expect(slice_ < 0, 0)) check_limits();
   }
   void check_limits();
-  void check_time();  // operators look as well: a single one may take long
+  // After each operator, where there is a limit of time or somebody may cancel.
+  void look() {
+    if (__builtin_expect(is_watched_, 0)) check_stop();
+  }
+  void check_stop();
 
   const Program& program_;
   Context& context_;
   const Limits& limits_;
-  Clock::time_point deadline_;
+  kernels::Stop stop_;
+  bool is_watched_;
   int64_t instructions_left_, slice_, slice_size_;
   Frames frames_;
   std::vector<Entered> entered_;

@@ -296,7 +296,7 @@ void Machine::loop() {
     Value *first = &SLOT(call.first), *out = first + call.arguments;
     PUT(*out, Value());
     call.run(context_, Args(first, call.arguments), out);
-    if (__builtin_expect(limits_.milliseconds > 0, 0)) check_time();
+    look();
     for (Value* v = first; v != out; ++v) v->reset();
     if (&A != out) A = std::move(*out);
     NEXT();
@@ -304,7 +304,7 @@ void Machine::loop() {
   // What an operator gave, which leaves `result` empty.
 #define GIVEN()                                                    \
   do {                                                             \
-    if (__builtin_expect(limits_.milliseconds > 0, 0)) check_time(); \
+    look();                                                        \
     if (is_plain(A)) {                                             \
       copy_bytes(&A, &result);                                     \
       result.forget();                                             \
@@ -342,7 +342,7 @@ void Machine::loop() {
     Value *first = &SLOT(call.first), *out = first + call.arguments;
     for (int32_t k = 0; k < std::max(call.results, 1); ++k) PUT(out[k], Value());
     call.run(context_, Args(first, call.arguments), out);
-    if (__builtin_expect(limits_.milliseconds > 0, 0)) check_time();
+    look();
     for (Value* v = first; v != out; ++v) v->reset();
     Value* to = &A;
     for (int32_t k = 0; k < call.results && to != out; ++k) to[k] = std::move(out[k]);

@@ -1,6 +1,7 @@
 // The interpreter of verified programs.
 #pragma once
 
+#include <atomic>
 #include <vector>
 
 #include "program/program.h"
@@ -11,8 +12,9 @@ namespace scriptlang {
 struct Limits {
   int64_t instructions = 0;   // counted at backward jumps and calls
   int64_t memory_bytes = 0;   // tensors and strings that the call holds
-  int64_t milliseconds = 0;   // wall time; looked at between instructions
+  int64_t milliseconds = 0;   // wall time; looked at between instructions, and in operators
   int64_t depth = 2000;       // script calls inside each other
+  const std::atomic<bool>* cancelled = nullptr;  // the call ends when it is true
 };
 
 // Runs a function of the program. Arguments that are left out take the defaults of the

@@ -69,6 +69,8 @@ Tensor lerp(const Tensor& self, const Tensor& end, const Input& weight, const Te
            " for `end` but got dtype ", dtype_name(end.dtype()));
   SL_CHECK(!weight.tensor || weight.tensor->dtype() == self.dtype() || weight.tensor->dim() == 0,
            "expected dtype ", dtype_name(self.dtype()), " for `weight` but got another dtype");
+  SL_CHECK(weight.tensor || weight.number.kind != Scalar::Complex || is_complex(self.dtype()),
+           "value cannot be converted to type ", dtype_name(self.dtype()), " without overflow");
   Pointwise p;
   p.table = &kernels::loops(Ternary::k_lerp);
   p.name = "lerp";
@@ -88,7 +90,8 @@ Tensor combine(Ternary op, const char* name, Args args, const Tensor& into) {
   p.table = &kernels::loops(op);
   p.name = name;
   p.compute = type.get();
-  SL_CHECK(op != Ternary::k_addcdiv || !is_integral(p.compute, true),
+  SL_CHECK(op != Ternary::k_addcdiv || !is_integral(args.tensor(1).dtype(), true) ||
+               !is_integral(args.tensor(2).dtype(), true),
            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv "
            "will perform a true division of tensor1 and tensor2. The historic addcdiv behavior can "
            "be implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for "

@@ -118,6 +118,14 @@ void fill_between(T* to, int64_t n, T start, T end) {
 Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, ScalarType dtype) {
   SL_CHECK(steps >= 0, "number of steps must be non-negative");
   bool wide = dtype == ScalarType::Float64 || is_integral(dtype, true);
+  if (is_complex(dtype)) {
+    Tensor t = Tensor::empty({steps}, ScalarType::Complex128);
+    fill_between(t.data<std::complex<double>>(), steps, start.to_complex(), end.to_complex());
+    return to_dtype(t, dtype);
+  }
+  SL_CHECK(start.kind != Scalar::Complex && end.kind != Scalar::Complex, "torch.linspace(): "
+           "inferred dtype ComplexFloat can't be safely cast to passed dtype ",
+           dtype_display_name(dtype));
   Tensor t = Tensor::empty({steps}, wide ? ScalarType::Float64 : ScalarType::Float32);
   if (is_integral(dtype, true)) {
     // The ends become integers first.
@@ -292,8 +300,10 @@ SL_OP(aten_arange_start_step) {
   out[0] = arange(args.scalar(0), args.scalar(1), args.scalar(2), args, 3);
 }
 SL_OP(aten_linspace) {
-  out[0] = linspace(args.scalar(0), args.scalar(1), args.integer(2),
-                    options(args, 3, ScalarType::Float32));
+  Scalar start = args.scalar(0), end = args.scalar(1);
+  bool is_complex = start.kind == Scalar::Complex || end.kind == Scalar::Complex;
+  out[0] = linspace(start, end, args.integer(2),
+                    options(args, 3, is_complex ? ScalarType::Complex64 : ScalarType::Float32));
 }
 SL_OP(aten_linspace_Tensor_Tensor) { op_aten_linspace(ctx, args, out); }
 SL_OP(aten_linspace_Tensor_Scalar) { op_aten_linspace(ctx, args, out); }

@@ -39,8 +39,16 @@ Tensor drop(const Tensor& self, double p, bool train, bool planes, Generator& ge
   return binary_result(self, noise, kernels::Binary::k_mul, "mul", Rule::kSame);
 }
 
+// Integers would have to become floats.
+void check_droppable(const Tensor& self) {
+  SL_CHECK(!is_integral(self.dtype(), true), "result type Float can't be cast to the desired "
+           "output type ", dtype_display_name(self.dtype()));
+}
+
 void drop_op(Context& ctx, Args args, Value* out, bool in_place, bool planes) {
   const Tensor& self = args.tensor(0);
+  double p = args.number(1);
+  if (args.boolean(2) && p > 0 && p < 1 && self.numel() > 0) check_droppable(self);
   Tensor result = drop(self, args.number(1), args.boolean(2), planes, *ctx.generator);
   if (in_place && !result.is(self)) copy_into(self, result);
   out[0] = in_place ? self : result;
@@ -64,7 +72,10 @@ SL_OP(aten_native_dropout) {
   Tensor mask = Tensor::empty_like(self, ScalarType::Bool);
   out[0] = self;
   out[1] = mask;
-  if (self.numel() == 0) return;
+  if (self.numel() == 0) {
+    out[1] = Tensor::empty_like(self, self.dtype());
+    return;
+  }
   if (!train) return fill(mask, true);
   check_probability(p);
   fill_bernoulli(mask, 1 - p, *ctx.generator);

@@ -302,6 +302,11 @@ SL_OP(aten_linalg_multi_dot) {
 SL_OP(aten_linalg_matmul) { out[0] = matmul(args.tensor(0), args.tensor(1)); }
 SL_OP(aten_linalg_vecdot) {
   const Tensor& x = args.tensor(0);
+  SL_CHECK(is_floating(x.dtype()) || is_complex(x.dtype()), "linalg.vecdot: Expected a floating "
+           "point or complex tensor as input. Got ", dtype_display_name(x.dtype()));
+  SL_CHECK(x.dtype() == args.tensor(1).dtype(), "linalg.vecdot: Expected vectors of the same "
+           "dtype, got ", dtype_display_name(x.dtype()), " and ",
+           dtype_display_name(args.tensor(1).dtype()));
   Tensor left = is_complex(x.dtype()) ? conj(x) : x;
   Tensor product = mul(left, args.tensor(1));
   out[0] = to_dtype(sum_over(product, {wrap_dim(args.integer(2), product.dim())}),

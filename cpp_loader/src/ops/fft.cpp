@@ -56,6 +56,8 @@ void run_lines(const Tensor& x, const Tensor& y, int64_t dim, int64_t n, Kind ki
                double scale) {
   using Numbers = std::remove_pointer_t<T>;
   const auto& functions = kernels::kernels().fourier<Numbers>();
+  // Tables of roots and of turns, and lines while they are transformed.
+  memory::ask(kernels::worked_points(n), 12 * int64_t(sizeof(Numbers)));
   auto plan = kernels::Fourier<Numbers>::of(n);
   int64_t inner = 1;
   for (int64_t d = dim + 1; d < y.dim(); ++d) inner *= y.size(d);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "express.h"
+#include "scratch.h"
 
 namespace scriptlang {
 
@@ -12,7 +13,7 @@ namespace {
 
 constexpr int64_t kMostBins = int64_t{1} << 31;
 
-using Edges = std::vector<double>;
+using Edges = Working<double>;
 
 Edges equal_edges(int64_t bins, double low, double high) {
   SL_CHECK(bins > 0 && bins < kMostBins, "torch.histogram(): bins must be > 0, but got ", bins);
@@ -26,6 +27,7 @@ Edges equal_edges(int64_t bins, double low, double high) {
   Edges edges(size_t(bins) + 1);
   double step = (high - low) / double(bins);
   for (int64_t i = 0; i <= bins; ++i) {
+    kernels::worked(1);
     edges[size_t(i)] = i < bins / 2 + 1 ? low + step * double(i) : high - step * double(bins - i);
   }
   return edges;
@@ -80,6 +82,7 @@ Tensor counts(const Tensor& x, const std::vector<Edges>& edges, const Tensor& we
            weight.defined() ? weight.numel() : 0, " weights for ", x.size(0), " values");
   double total = 0;
   for (int64_t i = 0; i < x.size(0); ++i) {
+    kernels::worked(64);
     int64_t place = 0;
     for (size_t d = 0; d < edges.size() && place >= 0; ++d) {
       int64_t bin = bin_of(edges[d], x.data<double>()[i * x.size(1) + int64_t(d)]);
@@ -92,6 +95,7 @@ Tensor counts(const Tensor& x, const std::vector<Edges>& edges, const Tensor& we
   }
   if (density) {
     for (int64_t i = 0; i < hist.numel(); ++i) {
+      kernels::worked(16);
       double volume = total;
       int64_t rest = i;
       for (size_t d = edges.size(); d-- > 0;) {

@@ -18,11 +18,10 @@ bool is_mask(const Tensor& t) {
 }
 
 // Byte offsets of all elements of some dimensions, in order.
-std::vector<int64_t> offsets_of(IntSpan sizes, IntSpan strides, int64_t itemsize) {
-  std::vector<int64_t> offsets{0};
-  memory::ask(checked_numel(sizes), 16);
+Working<int64_t> offsets_of(IntSpan sizes, IntSpan strides, int64_t itemsize) {
+  Working<int64_t> offsets{0};
   for (int64_t d = 0; d < sizes.size; ++d) {
-    std::vector<int64_t> next;
+    Working<int64_t> next;
     next.reserve(offsets.size() * size_t(sizes[d]));
     for (int64_t base : offsets) {
       for (int64_t i = 0; i < sizes[d]; ++i) next.push_back(base + i * strides[d] * itemsize);
@@ -36,7 +35,7 @@ std::vector<int64_t> offsets_of(IntSpan sizes, IntSpan strides, int64_t itemsize
 // before[b] + chosen[p] + after[a], the result being contiguous in (b, p, a).
 struct Places {
   std::vector<int64_t> sizes;  // of the result
-  std::vector<int64_t> before, chosen, after;
+  Working<int64_t> before, chosen, after;
   bool after_contiguous = false;  // `after` is one run: only its length counts
 };
 
@@ -78,7 +77,7 @@ std::vector<Tensor> without_masks(const Tensor& self, const std::vector<Tensor>&
 }
 
 // Adds what the places of `index`, expanded to the result's shape, are worth along a dimension.
-void add_offsets(std::vector<int64_t>& offsets, const Tensor& index, int64_t dim, int64_t size,
+void add_offsets(Working<int64_t>& offsets, const Tensor& index, int64_t dim, int64_t size,
                  int64_t step) {
   auto offset_of = [&](int64_t place) {
     if (place < -size || place >= size) {
@@ -150,7 +149,6 @@ Places resolve(const Tensor& self, const std::vector<Tensor>& given) {
   places.after_contiguous = contiguous;
   if (contiguous) places.after.assign(1, run);
   else places.after = offsets_of(sizes[1], strides[1], itemsize);
-  memory::ask(checked_numel(shape), 8);
   places.chosen.assign(size_t(checked_numel(shape)), 0);
   const bool none = checked_numel(places.sizes) == 0;  // then nothing is looked up
   for (int64_t d = 0; d < int64_t(indices.size()); ++d) {

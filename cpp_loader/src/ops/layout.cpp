@@ -31,9 +31,10 @@ void format_strides(IntSpan sizes, int64_t format, int64_t* strides) {
   if (format == kChannelsLast || format == kChannelsLast3d) {
     return channels_last_strides(sizes, strides);
   }
-  for (int64_t d = sizes.size - 1, next = 1; d >= 0; --d) {
-    strides[d] = next;
-    next *= std::max<int64_t>(1, sizes[d]);
+  uint64_t next = 1;  // may wrap when another size is zero; then it means nothing
+  for (int64_t d = sizes.size - 1; d >= 0; --d) {
+    strides[d] = int64_t(next);
+    next *= uint64_t(std::max<int64_t>(1, sizes[d]));
   }
 }
 

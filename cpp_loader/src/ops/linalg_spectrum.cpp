@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "scratch.h"
 #include "linalg.h"
 #include "matrices.h"
 #include "reduce.h"
@@ -180,7 +181,8 @@ Tensor rank(const Tensor& a, const Tolerance& tolerance, bool hermitian) {
   check_matrices(a, "linalg.matrix_rank");
   Tensor s = spectrum(a, hermitian, "linalg.matrix_rank");
   if (s.size(s.dim() - 1) == 0) return Tensor::zeros(batch_sizes(a), ScalarType::Int64);
-  return sum_over(to_dtype(counted(a, s, tolerance), ScalarType::Int64), {s.dim() - 1});
+  Tensor kept = counted(a, s, tolerance);  // tolerances may have more dimensions than the matrices
+  return sum_over(to_dtype(kept, ScalarType::Int64), {kept.dim() - 1});
 }
 
 Tensor inverted(const Tensor& s, const Tensor& kept) {
@@ -207,7 +209,7 @@ Tensor pseudo_inverse(const Tensor& a, const Tolerance& tolerance, bool hermitia
 // A bound of the condition of an upper triangle, from its inverse; not finite where there is none.
 template <class T>
 double condition_bound(const T* r, int64_t n) {
-  std::vector<T> inverse(size_t(n * n), T(0));
+  Working<T> inverse(size_t(n * n), T(0));
   double of_r = 0, of_inverse = 0;
   for (int64_t i = n - 1; i >= 0; --i) {
     T* row = &inverse[size_t(i * n)];

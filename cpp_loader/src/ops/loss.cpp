@@ -20,7 +20,7 @@ Tensor reduce(const Tensor& loss, int64_t reduction) {
       for (int64_t d = 0; d < loss.dim(); ++d) dims.push_back(d);
       return sum_over(loss, dims);
     }
-    default: raise(ErrorKind::ValueError, reduction, " is not a valid value for reduction");
+    default: return loss;  // as PyTorch, which checks the number elsewhere
   }
 }
 

@@ -149,6 +149,7 @@ T forward(const T* log_p, int64_t step, int64_t steps, const int64_t* target, in
   for (int64_t t = 1; t < steps; ++t) {
     const T* before = alpha + (t - 1) * row;
     T* now = alpha + t * row;
+    kernels::worked(64 * states);
     for (int64_t s = 0; s < states; ++s) {
       T one = s > 0 ? before[s - 1] : kNone;
       bool skips = s > 1 && label(s) != blank && label(s) != label(s - 2);

@@ -12,7 +12,12 @@ namespace {
 using complex = std::complex<double>;
 using scalars::whole;
 
-double real_of(const Value& v) { return Scalar::of(v).d; }
+double real_of(const Value& v) {
+  if (v.is_complex()) {
+    raise(ErrorKind::TypeError, "this function takes a real number, not a complex one");
+  }
+  return Scalar::of(v).d;
+}
 complex complex_of(const Value& v) { return Scalar::of(v).to_complex(); }
 
 double rounded(double x) { return double(float(x)); }
@@ -20,7 +25,7 @@ double rounded(double x) { return double(float(x)); }
 constexpr double kPi = 3.14159265358979323846;
 double degrees(double v) { return v * 180 / kPi; }
 double radians(double v) { return v * kPi / 180; }
-double angle(double v) { return std::isnan(v) ? v : v < 0 ? kPi : 0; }
+double angle(double v) { return std::signbit(v) ? kPi : 0; }  // PyTorch's of numbers
 double round_even(double v) { return std::nearbyint(v); }
 
 }  // namespace
@@ -117,6 +122,10 @@ SL_BINARY_SCALAR(aten_mathremainder, std::remainder)
 
 namespace {
 double log_base(double v, double base) { return std::log(v) / std::log(base); }
+// Of a real number the real logarithm: NaN of a negative one, as in PyTorch.
+complex log_of(const Value& v) {
+  return v.is_complex() ? std::log(complex_of(v)) : complex(std::log(real_of(v)), 0);
+}
 }  // namespace
 SL_BINARY_SCALAR(aten_log_int_int, log_base)
 SL_BINARY_SCALAR(aten_log_float_float, log_base)
@@ -125,7 +134,7 @@ SL_BINARY_SCALAR(aten_log_float_int, log_base)
 SL_BINARY_SCALAR(aten_log_Scalar_Scalar, log_base)
 #define SL_LOG_COMPLEX(name) \
   SL_OP(aten_log_##name) {                                                            \
-    out[0] = Value(std::log(complex_of(args[0])) / std::log(complex_of(args[1])));    \
+    out[0] = Value(scalars::divided(log_of(args[0]), log_of(args[1])));               \
   }
 SL_LOG_COMPLEX(complex_complex)
 SL_LOG_COMPLEX(int_complex)

@@ -83,6 +83,7 @@ Tensor rrelu(Args args, Context& ctx, const Tensor& into) {
     std::lock_guard<std::mutex> lock(generator.mutex);
     Draw draw(generator);
     for (int64_t i = 0; i < x.numel(); ++i) {
+      kernels::worked(16);
       bool sloped = x.data<double>()[i] <= 0;
       slopes.data<double>()[i] = sloped ? draw.uniform() * (upper - lower) + lower : 1;
     }
@@ -169,8 +170,12 @@ Tensor distances_of_rows(const Tensor& a, const Tensor& b, bool euclid) {
     using T = decltype(zero);
     kernels::parallel_for(batch * p, grain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        distances_of_row(m, x.data<T>() + i * m, y.data<T>() + i / p * r * m, r, euclid,
-                         to.data<T>() + i * r);
+        const int64_t some = std::max<int64_t>(1, (1 << 22) / std::max<int64_t>(1, m));
+        for (int64_t j = 0; j < r; j += some) {
+          distances_of_row(m, x.data<T>() + i * m, y.data<T>() + (i / p * r + j) * m,
+                           std::min(some, r - j), euclid, to.data<T>() + i * r + j);
+          kernels::multiplied(std::min(some, r - j) * m);
+        }
       }
     });
   });
@@ -330,6 +335,10 @@ SL_OP(aten_rrelu) { out[0] = rrelu(args, ctx, Tensor()); }
 SL_OP(aten_rrelu_) { out[0] = rrelu(args, ctx, args.tensor(0)); }
 SL_OP(aten_addbmm) {
   const Tensor &self = args.tensor(0), &a = args.tensor(1), &b = args.tensor(2);
+  SL_CHECK(self.dtype() == a.dtype() && a.dtype() == b.dtype(),
+           "addbmm: self, batch1 and batch2 must have the same dtype, but got ",
+           dtype_display_name(self.dtype()), ", ", dtype_display_name(a.dtype()), " and ",
+           dtype_display_name(b.dtype()));
   Tensor all = batched_product(a, b);
   if (is_half(self) && all.size(0) > 0) {
     out[0] = addbmm_of_halves(self, a, b, args.scalar(3), args.scalar(4));
@@ -341,6 +350,8 @@ SL_OP(aten_addbmm) {
 }
 SL_OP(aten_addr) {
   const Tensor &self = args.tensor(0), &a = args.tensor(1), &b = args.tensor(2);
+  SL_CHECK(a.dim() == 1 && b.dim() == 1, "addr: Expected 1-D arguments vec1 and vec2, but got ",
+           a.dim(), "-D and ", b.dim(), "-D");
   if (is_half(self)) {
     out[0] = addr_of_halves(self, a, b, args.scalar(3), args.scalar(4));
   } else {
@@ -410,7 +421,9 @@ SL_OP(aten_trapz_dx) { op_aten_trapezoid_dx(ctx, args, out); }
 SL_OP(aten_trapz_x) { op_aten_trapezoid_x(ctx, args, out); }
 SL_OP(aten_vander) { out[0] = vander(args.tensor(0), args[1], args.boolean(2)); }
 SL_OP(aten_special_xlog1py) {
-  out[0] = xlogy(Input::of(args[0]), add(Scalar(int64_t{1}), Input::of(args[1])));
+  // A number is one of float64 before 1 is added: the largest int would overflow.
+  Input other = args[1].is_tensor() ? Input::of(args[1]) : Input(Scalar(args.number(1)));
+  out[0] = xlogy(Input::of(args[0]), add(Scalar(int64_t{1}), other));
 }
 SL_OP(aten_special_xlog1py_other_scalar) { op_aten_special_xlog1py(ctx, args, out); }
 SL_OP(aten_special_xlog1py_self_scalar) { op_aten_special_xlog1py(ctx, args, out); }

@@ -6,6 +6,7 @@
 
 #include "pointwise.h"
 #include "random.h"
+#include "scratch.h"
 #include "view.h"
 
 namespace scriptlang {
@@ -19,6 +20,7 @@ void check_weights(const Tensor& rows) {
   for (int64_t r = 0; r < rows.size(0); ++r) {
     double total = 0;
     for (int64_t j = 0; j < n; ++j) {
+      kernels::worked(1);
       double p = rows.data<double>()[r * n + j];
       SL_CHECK(p >= 0 && std::isfinite(p),
                "probability tensor contains either `inf`, `nan` or element < 0");
@@ -35,17 +37,19 @@ void draw_by_noise(const Tensor& rows, ScalarType given, Generator& generator, c
   bool wide = given == ScalarType::Float64;
   Lock lock(generator.mutex);
   Draw draw(generator);
-  std::vector<double> noise(size_t(n), 0.0), score(size_t(n), 0.0);
-  std::vector<int64_t> order(size_t(n), 0);
+  Working<double> noise(size_t(n), 0.0), score(size_t(n), 0.0);
+  Working<int64_t> order(size_t(n), 0);
   for (int64_t r = 0; r < rows.size(0); ++r) {
     draw.uniform(n, noise.data());
     for (int64_t j = 0; j < n; ++j) {
+      kernels::worked(16);
       double e = -std::log1p(-noise[size_t(j)]);
       double q = rows.data<double>()[r * n + j] / (wide ? e : double(float(e)));
       score[size_t(j)] = wide ? q : double(float(q));
       order[size_t(j)] = j;
     }
     std::partial_sort(order.begin(), order.begin() + count, order.end(), [&](int64_t a, int64_t b) {
+      kernels::worked(8);
       double x = score[size_t(a)], y = score[size_t(b)];
       return x > y || (x == y && a < b);
     });
@@ -55,14 +59,16 @@ void draw_by_noise(const Tensor& rows, ScalarType given, Generator& generator, c
 
 void draw_by_cumulation(const Tensor& rows, Generator& generator, const Tensor& out) {
   int64_t n = rows.size(1), count = out.size(1);
-  std::vector<double> below(size_t(n), 0.0);
+  Working<double> below(size_t(n), 0.0);
   Lock lock(generator.mutex);
   Draw draw(generator);
   for (int64_t r = 0; r < rows.size(0); ++r) {
     double total = 0;
     for (int64_t j = 0; j < n; ++j) below[size_t(j)] = total += rows.data<double>()[r * n + j];
     for (double& b : below) b /= total;
+    kernels::worked(4 * n);
     for (int64_t i = 0; i < count; ++i) {
+      kernels::worked(256);
       auto at = std::lower_bound(below.begin(), below.end(), draw.uniform());
       out.data<int64_t>()[r * count + i] = std::min<int64_t>(at - below.begin(), n - 1);
     }

@@ -14,6 +14,7 @@
 #include <array>
 #include <memory>
 
+#include "../../kernels/stop.h"
 #include "values/dict.h"
 #include "values/list.h"
 #include "scalar_math.h"
@@ -29,6 +30,9 @@ struct Context {
   void* print_user = nullptr;
   void (*warn)(const char* text, size_t size, void* user) = nullptr;  // null: stderr
   void* warn_user = nullptr;
+  // Asked now and then, by the thread that called, whether the call is to end.
+  bool (*interrupted)(void* user) = nullptr;
+  void* interrupted_user = nullptr;
 };
 
 // A number argument of any kind ("Scalar" in schemas).

@@ -1,6 +1,7 @@
 // Padding: constant, reflected, replicated and circular.
 #include <algorithm>
 
+#include "scratch.h"
 #include "index.h"
 #include "layout.h"
 #include "pointwise.h"
@@ -63,7 +64,7 @@ int64_t source_of(Edge edge, int64_t i, int64_t size) {
 
 // The elements of dimension d from these places. At `to` those begin that follow each other in the
 // source too: where they are most, they are copied together.
-Tensor selected(const Tensor& self, int64_t d, const std::vector<int64_t>& from, int64_t to,
+Tensor selected(const Tensor& self, int64_t d, const Working<int64_t>& from, int64_t to,
                 int64_t format) {
   int64_t total = int64_t(from.size()), run = 1;
   while (to + run < total && from[size_t(to + run)] == from[size_t(to + run - 1)] + 1) ++run;
@@ -118,7 +119,7 @@ Tensor edge_pad(const Tensor& self, IntSpan pad, Edge edge) {
       size -= first + std::max<int64_t>(-after, 0);
       SL_CHECK(size > 0, "Negative padding value is resulting in an empty dimension");
     }
-    std::vector<int64_t> from(size_t(total), 0);
+    Working<int64_t> from(size_t(total), 0);
     for (int64_t j = 0; j < total; ++j) {
       from[size_t(j)] = first + source_of(edge, j - shift, size);
     }

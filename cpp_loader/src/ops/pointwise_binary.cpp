@@ -307,7 +307,12 @@ SL_OP(aten_heaviside) {
            "heaviside is not yet implemented for complex tensors.");
   binary(args, out, Binary::k_heaviside, "heaviside", kCommon);
 }
-SL_OP(aten__prelu_kernel) { binary(args, out, Binary::k_prelu, "prelu", kCommon); }
+SL_OP(aten__prelu_kernel) {
+  ScalarType type = args.tensor(0).dtype(), other = args.tensor(1).dtype();
+  SL_CHECK(type == other, "prelu: Type promoting not supported. Got ", dtype_display_name(type),
+           " and ", dtype_display_name(other));
+  binary(args, out, Binary::k_prelu, "prelu", kCommon);
+}
 SL_OP(aten_hypot) { binary(args, out, Binary::k_hypot, "hypot", kCommon); }
 SL_OP(aten_hypot_) { binary_(args, out, Binary::k_hypot, "hypot", kCommon); }
 SL_OP(aten_logaddexp) { binary(args, out, Binary::k_logaddexp, "logaddexp", kCommon); }

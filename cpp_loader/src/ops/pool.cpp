@@ -102,8 +102,14 @@ struct Range {
 Range inside(const Window& w, int d, int64_t o) {
   int64_t start = o * w.stride[d] - w.padding[d];
   int64_t end = std::min(start + (w.kernel[d] - 1) * w.dilation[d] + 1, w.in[d]);
-  while (start < 0) start += w.dilation[d];
+  if (start < 0) start += (w.dilation[d] - 1 - start) / w.dilation[d] * w.dilation[d];
   return {start, end};
+}
+
+// At most.
+int64_t taps_of(Range d, Range h, Range w) {
+  return std::max<int64_t>(0, d.last - d.first) * std::max<int64_t>(0, h.last - h.first) *
+         std::max<int64_t>(0, w.last - w.first);
 }
 
 template <class T>
@@ -126,6 +132,7 @@ void max_plane(const Window& w, const T* x, T* y, int64_t* places) {
       Range rh = inside(w, 1, h);
       for (int64_t o = 0; o < w.out[2]; ++o) {
         Range rw = inside(w, 2, o);
+        kernels::worked(taps_of(rd, rh, rw));
         T best = lowest<T>();
         int64_t place = (rd.first * w.in[1] + rh.first) * w.in[2] + rw.first;
         for (int64_t i = rd.first; i < rd.last; i += w.dilation[0])
@@ -177,6 +184,7 @@ void max_row(const Window& w, const T* row, T* y, T* taps) {
       from = taps;
     }
     raise_to(end - first, y + first, from);
+    kernels::multiplied(2 * n);
   }
   if (empty) std::fill_n(y, n, lowest<T>());
 }
@@ -195,6 +203,7 @@ void max_plane_fast(const Window& w, const T* x, T* y, T* row, T* taps) {
           const T* from = x + (i * w.in[1] + j) * width;
           if (combined && combined != row) std::copy_n(combined, width, row);
           if (combined) raise_to(width, row, from);
+          kernels::multiplied(width);
           combined = combined ? row : from;
         }
       if (combined) max_row(w, combined, y, taps);
@@ -236,6 +245,7 @@ Tensor pool_last(const Tensor& self, const Window& w, F f) {
         p.channels = channels;
         p.y = y.data<float>() + (i * w.out[2] + o) * channels;
         f(p, i % rows, o);
+        kernels::multiplied(taps * channels);
       }
     }
   });
@@ -342,6 +352,7 @@ void average_plane(const Window& w, bool count_padding, int64_t divisor, const T
       Range rh = inside(w, 1, h);
       for (int64_t o = 0; o < w.out[2]; ++o) {
         Range rw = inside(w, 2, o);
+        kernels::worked(taps_of(rd, rh, rw));
         T total = 0;
         for (int64_t i = rd.first; i < rd.last; ++i)
           for (int64_t j = rh.first; j < rh.last; ++j)
@@ -515,6 +526,7 @@ void adaptive_max(const char* name, int64_t n, Args args, Value* out) {
     for (int64_t p = 0; p < planes; ++p) {
       const T* plane = x.data<T>() + p * w.in_pixels();
       for_windows(w, [&](Range rd, Range rh, Range rw, int64_t at) {
+        kernels::worked(taps_of(rd, rh, rw));
         T best = lowest<T>();
         int64_t place = (rd.first * w.in[1] + rh.first) * w.in[2] + rw.first;
         for (int64_t i = rd.first; i < rd.last; ++i)

@@ -7,6 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "../../kernels/stop.h"
+#include "scratch.h"
+
 namespace scriptlang::radix {
 
 template <class T>
@@ -56,6 +59,7 @@ __attribute__((noinline)) void sort(int64_t n, Keyed<Key>* items, Keyed<Key>* sp
     return;
   }
   uint32_t counts[kDigits][256] = {};
+  kernels::worked(n);
   for (int64_t i = 0; i < n; ++i) {
     for (int d = 0; d < kDigits; ++d) ++counts[d][items[i].key >> (8 * d) & 255];
   }
@@ -69,7 +73,14 @@ __attribute__((noinline)) void sort(int64_t n, Keyed<Key>* items, Keyed<Key>* sp
       count[v] = next;
       next += here;
     }
-    for (int64_t i = 0; i < n; ++i) space[count[from[i].key >> (8 * d) & 255]++] = from[i];
+    constexpr int64_t kPiece = 1 << 16;
+    for (int64_t done = 0; done < n; done += kPiece) {
+      const int64_t end = n - done < kPiece ? n : done + kPiece;
+      for (int64_t i = done; i < end; ++i) {
+        space[count[from[i].key >> (8 * d) & 255]++] = from[i];
+      }
+      kernels::worked(4 * (end - done));
+    }
     std::swap(from, space);
   }
   if (from != items) std::memcpy(items, from, size_t(n) * sizeof(Keyed<Key>));
@@ -89,6 +100,7 @@ class Order {
   // By insertion of one after the other: none passes a NaN, but to become the first.
   void insert(const T* x) {
     for (size_t i = 0; i < items_.size(); ++i) {
+      kernels::worked(int64_t(i));
       const bool first = x[i] < x[items_[0].place];
       size_t at = i;
       for (; at > 0 && (first || x[i] < x[items_[at - 1].place]); --at) items_[at] = items_[at - 1];
@@ -98,7 +110,7 @@ class Order {
   int64_t operator[](int64_t i) const { return items_[size_t(i)].place; }
 
  private:
-  std::vector<Keyed<KeyOf<T>>> items_, space_;
+  Working<Keyed<KeyOf<T>>> items_, space_;
 };
 
 }  // namespace scriptlang::radix

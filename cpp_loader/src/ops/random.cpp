@@ -38,7 +38,10 @@ void fill_each(const Tensor& given, Generator& generator, F f) {
     Lock lock(generator.mutex);
     Draw draw(generator);
     float* to = t.data<float>();
-    for (int64_t i = 0; i < t.numel(); ++i) to[i] = float(f(draw));
+    for (int64_t i = 0; i < t.numel(); ++i) {
+      kernels::worked(64);
+      to[i] = float(f(draw));
+    }
     return;
   }
   Tensor values = Tensor::empty(t.sizes(), ScalarType::Float64);
@@ -46,7 +49,10 @@ void fill_each(const Tensor& given, Generator& generator, F f) {
     Lock lock(generator.mutex);
     Draw draw(generator);
     double* to = values.data<double>();
-    for (int64_t i = 0; i < values.numel(); ++i) to[i] = f(draw);
+    for (int64_t i = 0; i < values.numel(); ++i) {
+      kernels::worked(64);
+      to[i] = f(draw);
+    }
   }
   copy_into(t, values);
 }
@@ -152,6 +158,7 @@ void draw_uniform(int64_t n, T* to, Generator& generator, Convert convert) {
     int64_t count = std::min(n, kBlock);
     generator.engine.draw(count * kWords, words);
     convert(count, words, to);
+    kernels::worked(16 * count);
   }
 }
 
@@ -281,6 +288,7 @@ void fill_remainders(const Tensor& t, uint32_t range, int64_t low, Draw draw) {
   for (int64_t done = 0; done < t.numel(); done += kBlock) {
     int64_t n = std::min(kBlock, t.numel() - done);
     draw.bits32(n, words);
+    kernels::worked(4 * n);
     for (int64_t i = 0; i < n; ++i) to[done + i] = low + int64_t(words[i] % range);
   }
 }
@@ -299,6 +307,7 @@ Tensor integers(const Tensor& given, int64_t low, int64_t high, Generator& gener
     if (range >= uint64_t{1} << 28) {
       int64_t* to = values.data<int64_t>();
       for (int64_t i = 0; i < values.numel(); ++i) {
+        kernels::worked(8);
         to[i] = int64_t(uint64_t(low) + draw.bits64() % range);
       }
     } else {
@@ -317,6 +326,7 @@ Tensor permutation(int64_t n, ScalarType dtype, Generator& generator) {
   Lock lock(generator.mutex);
   Draw draw(generator);
   for (int64_t i = 0; i + 1 < n; ++i) {
+    kernels::worked(16);
     uint32_t bits = draw.bits32();
     int64_t rest = n - i;  // a division of 32 bits takes half the time
     int64_t j = rest >> 32 ? int64_t(bits) : int64_t(bits % uint32_t(rest));
@@ -389,6 +399,7 @@ Tensor any_integers(const Tensor& given, Generator& generator) {
       fill_remainders(values, uint32_t(range), 0, draw);
     } else {
       for (int64_t i = 0; i < values.numel(); ++i) {
+        kernels::worked(8);
         values.data<int64_t>()[i] = int64_t((wide ? draw.bits64() : draw.bits32()) % range);
       }
     }

@@ -390,6 +390,11 @@ Tensor sum_without_nan(const Tensor& self, const Dims& dims, bool keepdim, Scala
   return sum(without_nan(self), dims, keepdim, result);
 }
 
+// Dimensions where an empty list means none, not all.
+Dims stated_dims(const Value& dims, int64_t ndim) {
+  return !dims.is_none() && Ints(dims).empty() ? Dims() : reduced_dims(dims, ndim);
+}
+
 }  // namespace
 
 Tensor sum_over(const Tensor& self, const Dims& dims, bool keepdim) {
@@ -447,10 +452,10 @@ SL_OP(aten_all_dim) {
 }
 SL_OP(aten_any_dims) {
   const Tensor& self = args.tensor(0);
-  out[0] = truth(self, reduced_dims(args[1], self.dim()), args.boolean(2), true);
+  out[0] = truth(self, stated_dims(args[1], self.dim()), args.boolean(2), true);
 }
 SL_OP(aten_all_dims) {
-  out[0] = truth(args.tensor(0), reduced_dims(args[1], args.tensor(0).dim()), args.boolean(2),
+  out[0] = truth(args.tensor(0), stated_dims(args[1], args.tensor(0).dim()), args.boolean(2),
                  false);
 }
 SL_OP(aten_count_nonzero) {

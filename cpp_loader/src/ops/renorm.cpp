@@ -60,10 +60,10 @@ void embedding_renorm(const Tensor& self, const Tensor& indices, double most, do
     if (done[size_t(row)]) continue;
     done[size_t(row)] = true;
     const double* x = rows.data<double>() + row * n;
-    double sum = 0, top = 0;
+    double sum = 0, top = n > 0 ? std::abs(x[0]) : 0;  // the least for p = -inf
     for (int64_t j = 0; j < n; ++j) {
       sum += p == 0 ? x[j] != 0 : std::pow(std::abs(x[j]), p);
-      top = std::max(top, std::abs(x[j]));
+      top = p < 0 ? std::min(top, std::abs(x[j])) : std::max(top, std::abs(x[j]));
     }
     double length = std::isinf(p) ? top : p == 0 ? sum : std::pow(sum, 1 / p);
     if (!(length > most)) continue;

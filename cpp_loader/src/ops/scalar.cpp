@@ -126,10 +126,12 @@ SL_OP(aten_remainder) {
 
 SL_OP(aten_div_int) { out[0].set_double(args.number(0) / args.number(1)); }
 SL_OP(aten_div_float) { out[0].set_double(args.number(0) / args.number(1)); }
-SL_OP(aten_div_complex) { out[0] = Value(complex_of(args[0]) / complex_of(args[1])); }
+SL_OP(aten_div_complex) {
+  out[0] = Value(scalars::divided(complex_of(args[0]), complex_of(args[1])));
+}
 SL_OP(aten_div) {
   if (any_complex(args)) {
-    out[0] = Value(complex_of(args[0]) / complex_of(args[1]));
+    out[0] = Value(scalars::divided(complex_of(args[0]), complex_of(args[1])));
   } else {
     out[0].set_double(double_of(args[0]) / double_of(args[1]));
   }

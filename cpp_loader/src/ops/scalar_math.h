@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <limits>
 
@@ -90,6 +91,18 @@ inline int64_t range_length(int64_t low, int64_t high, int64_t step) {
   bool empty = step > 0 ? low >= high : low <= high;
   uint64_t distance = step > 0 ? uint64_t(high) - uint64_t(low) : uint64_t(low) - uint64_t(high);
   return empty ? 0 : int64_t((distance - 1) / stride + 1);
+}
+
+// Smith's division, as PyTorch's: by infinite numbers it gives NaN, where C++ finds a zero.
+inline std::complex<double> divided(std::complex<double> a, std::complex<double> b) {
+  double re = std::abs(b.real()), im = std::abs(b.imag());
+  if (re == 0 && im == 0) return {a.real() / re, a.imag() / im};
+  if (re >= im) {
+    double ratio = b.imag() / b.real(), scale = 1 / (b.real() + b.imag() * ratio);
+    return {(a.real() + a.imag() * ratio) * scale, (a.imag() - a.real() * ratio) * scale};
+  }
+  double ratio = b.real() / b.imag(), scale = 1 / (b.imag() + b.real() * ratio);
+  return {(a.real() * ratio + a.imag()) * scale, (a.imag() * ratio - a.real()) * scale};
 }
 
 }  // namespace scriptlang::scalars

@@ -1,7 +1,9 @@
 // What operators take from memory besides the tensors that they give.
 #pragma once
 
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "values/tensor.h"
 
@@ -10,6 +12,8 @@ namespace scriptlang {
 namespace memory {
 // Raises as `charge` would and counts nothing: before an operator allocates for itself.
 void ask(int64_t count, int64_t bytes_each);
+// As `charge`, of `count` things; raises where there can be no so many.
+void charge_items(size_t count, size_t bytes_each);
 // Before a text that an operator makes grows by so many bytes.
 inline void ask_to_grow(const std::string& text, size_t more) {
   ask(int64_t(text.size() + more), 2);
@@ -28,6 +32,35 @@ class Charged {
  private:
   int64_t bytes_;
 };
+
+// Like std::vector, of what depends on data or settings: its memory counts against the program's
+// limit. It ends on the thread that made it.
+template <class T>
+struct WorkingAllocator {
+  using value_type = T;
+  WorkingAllocator() = default;
+  template <class U>
+  WorkingAllocator(const WorkingAllocator<U>&) {}
+  T* allocate(size_t n) {
+    memory::charge_items(n, sizeof(T));
+    try {
+      return std::allocator<T>().allocate(n);
+    } catch (...) {
+      memory::uncharge(int64_t(n * sizeof(T)));
+      throw;
+    }
+  }
+  void deallocate(T* at, size_t n) noexcept {
+    std::allocator<T>().deallocate(at, n);
+    memory::uncharge(int64_t(n * sizeof(T)));
+  }
+  template <class U>
+  bool operator==(const WorkingAllocator<U>&) const { return true; }
+  template <class U>
+  bool operator!=(const WorkingAllocator<U>&) const { return false; }
+};
+template <class T>
+using Working = std::vector<T, WorkingAllocator<T>>;
 
 // A tensor that nobody has written to, as a program gets it: any bytes, but bools are 0 or 1, and
 // programs with a memory limit, which their host does not trust, see zeros and not what the process

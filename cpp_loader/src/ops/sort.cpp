@@ -18,7 +18,7 @@ struct Item {
   int64_t place;
   bool operator<(const Item& other) const { return key < other.key; }
 };
-using Items = std::vector<Item>;
+using Items = Working<Item>;
 
 struct Sorted {
   Tensor values, places;
@@ -38,6 +38,12 @@ void replace_top(Items& heap, Item item) {
   heap[hole] = item;
 }
 
+// The order of items, for the sorts of the library: one of these may take long.
+bool is_before(const Item& a, const Item& b) {
+  kernels::worked(4);
+  return a < b;
+}
+
 // Makes `items` the first of a row in their order, as many as it has, as a heap with the last on
 // top.
 template <class T>
@@ -46,6 +52,7 @@ void take_first(const T* row, int64_t n, bool descending, Items& items) {
   for (int64_t i = 0; i < count; ++i) items[size_t(i)] = {radix::key_of(row[i], descending), i};
   std::make_heap(items.begin(), items.end());
   for (int64_t i = count; i < n; ++i) {
+    kernels::worked_at(i);
     uint64_t key = radix::key_of(row[i], descending);
     if (key < items[0].key) replace_top(items, {key, i});
   }
@@ -134,7 +141,9 @@ Sorted sort_rows(const Tensor& self, int64_t dim, bool descending) {
     return {view_transpose(last.values, dim, -1), view_transpose(last.places, dim, -1)};
   }
   return arrange_rows(self, dim, self.dim() ? self.size(dim) : 1, false, descending, "sort",
-                      [](Items& items) { std::stable_sort(items.begin(), items.end()); });
+                      [](Items& items) {
+                        std::stable_sort(items.begin(), items.end(), is_before);
+                      });
 }
 
 // Results lie as the input does.
@@ -154,8 +163,8 @@ Sorted topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool sorte
     if (few) {
       std::sort_heap(items.begin(), items.end());
     } else if (k > 0) {
-      std::nth_element(items.begin(), items.begin() + (k - 1), items.end());
-      if (sorted) std::sort(items.begin(), items.begin() + (k - 1));
+      std::nth_element(items.begin(), items.begin() + (k - 1), items.end(), is_before);
+      if (sorted) std::sort(items.begin(), items.begin() + (k - 1), is_before);
     }
   });
   return {to_contiguous(s.values), to_contiguous(s.places)};
@@ -229,6 +238,7 @@ Tensor search(const Tensor& sorted, const Tensor& values, bool right, bool out_i
     const T* known = nullptr;
     bool plain = false;
     for (int64_t i = 0; i < wanted.numel(); ++i) {
+      kernels::worked_at(i + 1);
       int64_t base = one_row ? 0 : i / each * n;
       const T* row = rows.data<T>() + base;
       const int64_t* place = order.defined() ? order.data<int64_t>() + base : nullptr;

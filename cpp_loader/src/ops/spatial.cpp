@@ -410,14 +410,27 @@ void embedding_bag(Args args, Value* out, int64_t padding) {
   out[3] = express::clone(to_dtype(mode == 2 ? places : sizes, type));
 }
 
+void check_sampled(Args args, int64_t rank) {
+  const Tensor &input = args.tensor(0), &grid = args.tensor(1);
+  SL_CHECK(input.dim() == rank && grid.dim() == rank, "grid_sampler(): expected ", rank,
+           "D input and grid, but got sizes ", to_string(input.sizes()), " and ",
+           to_string(grid.sizes()));
+}
+
 }  // namespace
 
 SL_OP(aten_grid_sampler) {
   out[0] = grid_sample(args.tensor(0), args.tensor(1), args.integer(2), args.integer(3),
                        args.boolean(4));
 }
-SL_OP(aten_grid_sampler_2d) { op_aten_grid_sampler(ctx, args, out); }
-SL_OP(aten_grid_sampler_3d) { op_aten_grid_sampler(ctx, args, out); }
+SL_OP(aten_grid_sampler_2d) {
+  check_sampled(args, 4);
+  op_aten_grid_sampler(ctx, args, out);
+}
+SL_OP(aten_grid_sampler_3d) {
+  check_sampled(args, 5);
+  op_aten_grid_sampler(ctx, args, out);
+}
 SL_OP(aten_affine_grid_generator) {
   out[0] = affine_grid(args.tensor(0), args.ints(1), args.boolean(2));
 }

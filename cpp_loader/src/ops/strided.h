@@ -42,6 +42,9 @@ class StridedPlan {
   void for_each_plane(char* const* base, int64_t grain, F&& f) const;
 
  private:
+  static constexpr int64_t kLongLine = 1 << 18;
+  template <class F>
+  void cut_line(char* const* base, const int64_t* strides, int64_t n, F&& f) const;
   void order(int64_t* permutation) const;
   bool all_alike() const;
 
@@ -53,6 +56,17 @@ class StridedPlan {
   bool full_[kMaxOperands] = {};  // not broadcast
   int64_t itemsize_[kMaxOperands] = {};
 };
+
+// A line of any length, in pieces.
+template <class F>
+void StridedPlan::cut_line(char* const* base, const int64_t* strides, int64_t n, F&& f) const {
+  for (int64_t done = 0; done < n; done += kLongLine) {
+    char* at[kMaxOperands];
+    for (int i = 0; i < operands_; ++i) at[i] = base[i] + done * strides[i];
+    f(at, strides, std::min(kLongLine, n - done));
+    kernels::worked(kLongLine);
+  }
+}
 
 template <class F>
 void StridedPlan::for_each_line(char* const* base, int64_t grain, F&& f) const {
@@ -86,7 +100,8 @@ void StridedPlan::for_each_line(char* const* base, int64_t grain, F&& f) const {
       for (int i = 0; i < operands_; ++i) at[i] += index[d] * strides_[i][d];
     }
     for (int64_t line = begin; line < end; ++line) {
-      f(at, strides, inner);
+      if (inner <= kLongLine) f(at, strides, inner);
+      else cut_line(at, strides, inner, f);
       for (int64_t d = 1; d < ndim_; ++d) {
         for (int i = 0; i < operands_; ++i) at[i] += strides_[i][d];
         if (++index[d] < sizes_[d]) break;

@@ -67,6 +67,9 @@ inline uint64_t zeros(uint64_t bytes) {
   return ~(((bytes & kLow) + kLow) | bytes | kLow);
 }
 
+// Texts that are so long that looking for one may take long.
+constexpr size_t kLongText = 256;
+
 // Where a text that is not empty comes next; null where it does not. What is near is found by
 // eight places at once, by the first and the last byte; what is far by the C library.
 const char* next_of(std::string_view wanted, const char* at, const char* end) {
@@ -76,6 +79,7 @@ const char* next_of(std::string_view wanted, const char* at, const char* end) {
   uint64_t front = kEach * uint8_t(wanted[0]), back = kEach * uint8_t(wanted[size - 1]);
   for (int near = 4; last - at >= 7; --near) {
     if (near == 0) {
+      kernels::worked(64);
       at = static_cast<const char*>(std::memchr(at, wanted[0], size_t(last - at) + 1));
       if (!at || size == 1) return at;
       near = 4;
@@ -86,6 +90,7 @@ const char* next_of(std::string_view wanted, const char* at, const char* end) {
     std::memcpy(&b, at + size - 1, 8);
     for (uint64_t hits = zeros((a ^ front) | (b ^ back)); hits; hits &= hits - 1) {
       const char* place = at + __builtin_ctzll(hits) / 8;
+      if (size > kLongText) kernels::worked(int64_t(size) / 8);
       if (size <= 2 || same_text({place, size}, wanted)) return place;
     }
     at += 8;
@@ -96,10 +101,24 @@ const char* next_of(std::string_view wanted, const char* at, const char* end) {
   return nullptr;
 }
 
+// Where a text comes last.
+size_t last_of(Text text, Text wanted) {
+  if (wanted.size() <= kLongText) {
+    kernels::worked(int64_t(text.size()));
+    return text.rfind(wanted);
+  }
+  for (size_t at = text.size() - std::min(text.size(), wanted.size()) + 1; at-- > 0;) {
+    if (text[at] != wanted[0]) continue;
+    kernels::worked(int64_t(wanted.size()) / 8);
+    if (text.substr(at, wanted.size()) == wanted) return at;
+  }
+  return Text::npos;
+}
+
 int64_t find(Text text, Text wanted, Range r, bool backwards) {
   Text part = text.substr(r.begin, r.end - r.begin);
   if (backwards || wanted.empty()) {
-    size_t at = backwards ? part.rfind(wanted) : 0;
+    size_t at = backwards ? last_of(part, wanted) : 0;
     return at == Text::npos ? -1 : int64_t(at + r.begin);
   }
   const char* hit = next_of(wanted, part.data(), part.data() + part.size());
@@ -146,7 +165,7 @@ Value rsplit(Text text, Text separator, int64_t most) {
   size_t end = text.size();
   for (int64_t cuts = 0; most < 0 || cuts < most; ++cuts) {
     if (end < separator.size()) break;
-    size_t at = text.rfind(separator, end - separator.size());
+    size_t at = last_of(text.substr(0, end), separator);
     if (at == std::string::npos) break;
     parts->push(part(text, at + separator.size(), end - at - separator.size()));
     end = at;

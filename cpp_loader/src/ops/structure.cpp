@@ -248,6 +248,7 @@ Tensor triangle_indices(Args args, bool lower) {
 // Lets a dense tensor lie in a memory format; kPreserve: in the order of `model`.
 void relay(const Tensor& self, const Tensor& model, int64_t format) {
   int64_t strides[kMaxDims], n = self.dim();
+  SL_CHECK(format >= 0 && format <= kChannelsLast3d, "there is no memory format ", format);
   SL_CHECK(format < kChannelsLast || n == format + 2, "required rank ", format + 2,
            " tensor to use channels_last", format == kChannelsLast ? "" : "_3d", " format");
   if (format == kPreserve) model.like_strides(strides);
@@ -433,6 +434,7 @@ SL_OP(aten_block_diag) {
     rows += t.size(0);
     columns += t.size(1);
   }
+  if (tensors.empty()) rows = 1;
   ScalarType dtype = tensors.empty() ? ScalarType::Float32 : type.get();
   Tensor result = Tensor::zeros({rows, columns}, dtype);
   int64_t row = 0, column = 0;

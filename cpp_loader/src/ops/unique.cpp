@@ -56,7 +56,7 @@ template <class T>
 Distinct count_in_range(const Tensor& elements, Range range) {
   const T* x = elements.data<T>();
   const int64_t n = elements.numel();
-  std::vector<int64_t> counts(size_t(range.size), 0);
+  Working<int64_t> counts(size_t(range.size), 0);
   auto place = [&](T v) { return size_t(uint64_t(v) - uint64_t(range.low)); };
   for (int64_t i = 0; i < n; ++i) ++counts[place(x[i])];
   const int64_t groups = range.size - std::count(counts.begin(), counts.end(), 0);
@@ -79,11 +79,12 @@ template <class T>
 Distinct group_rows(const Tensor& rows, int64_t count, int64_t width, bool sort) {
   const T* from = rows.data<T>();
   auto less = [&](int64_t a, int64_t b) {
+    kernels::worked(8 + width);
     return std::lexicographical_compare(from + a * width, from + (a + 1) * width, from + b * width,
                                         from + (b + 1) * width,
                                         [](T x, T y) { return before(x, y); });
   };
-  std::vector<int64_t> order(static_cast<size_t>(count));
+  Working<int64_t> order(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i) order[size_t(i)] = i;
   if (sort && width == 1 && count < (int64_t{1} << 31)) {
     radix::Order<T> by_digits(count);
@@ -94,8 +95,9 @@ Distinct group_rows(const Tensor& rows, int64_t count, int64_t width, bool sort)
   }
   Distinct d;
   d.inverse = Tensor::empty({count}, ScalarType::Int64);
-  std::vector<int64_t> firsts, sizes;
+  Working<int64_t> firsts, sizes;
   for (int64_t i = 0; i < count; ++i) {
+    kernels::worked(8 + width);
     int64_t row = order[size_t(i)];
     bool same = i > 0 && std::equal(from + row * width, from + (row + 1) * width,
                                     from + order[size_t(i - 1)] * width);
@@ -373,7 +375,7 @@ Tensor isin(const Tensor& elements, const Tensor& wanted, bool invert) {
       const Range range(known, set.numel(), 4 * (set.numel() + x.numel()));
       if (range.size) {
         auto place = [low = uint64_t(range.low)](T v) { return uint64_t(v) - low; };
-        std::vector<uint8_t> has(size_t(range.size), 0);
+        Working<uint8_t> has(size_t(range.size), 0);
         for (int64_t i = 0; i < set.numel(); ++i) has[place(known[i])] = 1;
         bool* to = out.data<bool>();
         for (int64_t i = 0, n = x.numel(); i < n; ++i) {
@@ -383,9 +385,13 @@ Tensor isin(const Tensor& elements, const Tensor& wanted, bool invert) {
         return;
       }
     }
-    std::vector<T> sorted(set.data<T>(), set.data<T>() + set.numel());
-    std::sort(sorted.begin(), sorted.end(), [](T a, T b) { return before(a, b); });
+    Working<T> sorted(set.data<T>(), set.data<T>() + set.numel());
+    std::sort(sorted.begin(), sorted.end(), [](T a, T b) {
+      kernels::worked(4);
+      return before(a, b);
+    });
     for (int64_t i = 0; i < x.numel(); ++i) {
+      kernels::worked(64);
       T v = x.data<T>()[i];
       auto place = std::lower_bound(sorted.begin(), sorted.end(), v,
                                     [](T a, T b) { return before(a, b); });
@@ -622,14 +628,12 @@ SL_OP(aten_combinations) {
     out[0] = Tensor::empty({0}, self.dtype());
     return;
   }
-  std::vector<int64_t> places, at(size_t(std::min<int64_t>(r, n + 1)), 0);
+  Working<int64_t> places, at(size_t(std::min<int64_t>(r, n + 1)), 0);
   if (again || r <= n) {
     at.assign(size_t(r), 0);
     for (int64_t i = 0; !again && i < r; ++i) at[size_t(i)] = i;
     for (bool more = n > 0; more;) {
-      if (places.size() + at.size() > places.capacity()) {
-        memory::ask(int64_t(places.capacity() + at.size()), 16);
-      }
+      kernels::worked(r);
       places.insert(places.end(), at.begin(), at.end());
       int64_t i = r - 1;
       while (i >= 0 && at[size_t(i)] == (again ? n - 1 : n - r + i)) --i;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "scratch.h"
 #include "express.h"
 #include "layout.h"
 #include "reduce.h"
@@ -43,8 +44,8 @@ Tensor max_unpool(const Tensor& self, const Tensor& indices, const Ints& output,
 
 // Where the windows start: a pseudo-random sequence made of `sample`.
 template <class T>
-std::vector<int64_t> intervals(T sample, int64_t size, int64_t out, int64_t kernel) {
-  std::vector<int64_t> starts(size_t(out), size - kernel);
+Working<int64_t> intervals(T sample, int64_t size, int64_t out, int64_t kernel) {
+  Working<int64_t> starts(size_t(out), size - kernel);
   if (out <= 1) return starts;
   T alpha = T(size - kernel) / T(out - 1);
   for (int64_t i = 0; i + 1 < out; ++i) {
@@ -61,11 +62,12 @@ struct Fraction {
 };
 
 template <class T>
-void pool_plane(const Fraction& p, const T* x, const std::vector<int64_t>* starts, T* best,
+void pool_plane(const Fraction& p, const T* x, const Working<int64_t>* starts, T* best,
                 int64_t* places) {
   for (int64_t i = 0; i < p.out[0]; ++i)
     for (int64_t j = 0; j < p.out[1]; ++j)
       for (int64_t k = 0; k < p.out[2]; ++k, ++best, ++places) {
+        kernels::worked(p.kernel[0] * p.kernel[1] * p.kernel[2]);
         int64_t a = starts[0][size_t(i)], b = starts[1][size_t(j)], c = starts[2][size_t(k)];
         *places = (a * p.sizes[1] + b) * p.sizes[2] + c;
         *best = x[*places];
@@ -113,7 +115,7 @@ void fractional_max_pool(const Tensor& self, int64_t n, const Ints& kernel, cons
   auto pool = [&](auto zero) {
     using T = decltype(zero);
     for (int64_t i = 0; i < planes; ++i) {
-      std::vector<int64_t> starts[3] = {{0}, {0}, {0}};
+      Working<int64_t> starts[3] = {{0}, {0}, {0}};
       const T* draw = draws.data<T>() + i * n;
       for (int64_t d = 0; d < n; ++d) {
         int64_t at = d + 3 - n;

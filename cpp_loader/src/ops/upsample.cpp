@@ -72,8 +72,8 @@ void fill_taps(Taps& taps, Filter filter, int64_t in, int64_t out, bool align_co
       continue;
     }
     T floor = std::floor(at), t = at - floor;
-    // Far outside every tap is clamped to the edge.
-    int64_t first = int64_t(std::min(std::max(floor, T(-4)), T(in) + T(4))) - 1;
+    // Far outside every tap is clamped to the edge; so is what is no number.
+    int64_t first = (floor > T(-4) ? int64_t(std::min(floor, T(in) + T(4))) : -4) - 1;
     for (int64_t k = 0; k < 4; ++k) place[k] = clamp(first + k);
     weight[0] = cubic_far(t + 1);
     weight[1] = cubic_near(t);
@@ -86,6 +86,7 @@ Taps taps_for(Filter filter, int64_t in, int64_t out, bool align_corners, double
               bool wide) {
   Taps taps;
   taps.width = filter == Filter::kLinear ? 2 : filter == Filter::kCubic ? 4 : 1;
+  memory::ask(checked_numel({out, taps.width}), 3 * sizeof(double));
   taps.places.assign(size_t(out * taps.width), 0);
   taps.weights.assign(size_t(out * taps.width), 0);
   taps.count.assign(size_t(out), 0);
@@ -119,6 +120,7 @@ Taps smooth_taps(Filter filter, bool lanczos, int64_t in, int64_t out, bool alig
   SL_CHECK(support < 1e9, "a scale of ", 1 / scale, " is too small to resize by");
   Taps taps;
   taps.width = std::min<int64_t>(int64_t(std::ceil(support)) * 2 + 1, in);
+  memory::ask(checked_numel({out, taps.width}), 3 * sizeof(double));
   taps.places.assign(size_t(out * taps.width), 0);
   taps.weights.assign(size_t(out * taps.width), 0);
   taps.count.assign(size_t(out), 0);

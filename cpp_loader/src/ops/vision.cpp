@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "scratch.h"
 #include "../../kernels/parallel.h"
 #include "express.h"
 #include "linalg.h"
@@ -18,10 +19,11 @@ namespace {
 // ---- non-maximum suppression
 
 template <class T>
-std::vector<int64_t> best_boxes(const T* boxes, const T* scores, int64_t n, double threshold) {
-  std::vector<int64_t> order(size_t(n), 0), kept;
+Working<int64_t> best_boxes(const T* boxes, const T* scores, int64_t n, double threshold) {
+  Working<int64_t> order(size_t(n), 0), kept;
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    kernels::worked(8);
     return scores[a] > scores[b] || (std::isnan(scores[a]) && !std::isnan(scores[b]));
   });
   auto area = [](const T* b) { return (b[2] - b[0]) * (b[3] - b[1]); };
@@ -31,6 +33,7 @@ std::vector<int64_t> best_boxes(const T* boxes, const T* scores, int64_t n, doub
     if (suppressed[size_t(i)]) continue;
     kept.push_back(i);
     const T* a = boxes + 4 * i;
+    kernels::worked(8 * (n - at));
     for (int64_t next = at + 1; next < n; ++next) {
       int64_t j = order[size_t(next)];
       const T* b = boxes + 4 * j;
@@ -51,7 +54,7 @@ Tensor nms(const Tensor& boxes, const Tensor& scores, double threshold) {
            to_string(scores.sizes()));
   ScalarType type = computed_type(boxes.dtype(), "nms");
   Tensor x = contiguous_as(boxes, type), s = contiguous_as(scores, type);
-  std::vector<int64_t> kept;
+  Working<int64_t> kept;
   for_float_type(type, [&](auto zero) {
     using T = decltype(zero);
     kept = best_boxes(x.data<T>(), s.data<T>(), x.size(0), threshold);
@@ -90,7 +93,7 @@ struct Tap {
 template <class T>
 struct Side {
   int64_t samples = 0;  // per bin
-  std::vector<Tap<T>> taps;
+  Working<Tap<T>> taps;
 
   Side(T start, T length, int64_t pooled, int64_t ratio, int64_t size) {
     double wanted = ratio > 0 ? double(ratio) : std::ceil(double(length / T(pooled)));
@@ -128,6 +131,7 @@ T bin_mean(const T* plane, int64_t width, const Side<T>& rows, const Side<T>& co
            int64_t j) {
   T sum = 0;
   for (int64_t a = 0; a < rows.samples; ++a) {
+    kernels::worked(8 * columns.samples);
     const Tap<T>& y = rows.taps[size_t(i * rows.samples + a)];
     for (int64_t b = 0; b < columns.samples; ++b) {
       const Tap<T>& x = columns.taps[size_t(j * columns.samples + b)];
@@ -221,6 +225,7 @@ void pool_region(const Tensor& x, const T* roi, const Pooled& p, T* best, int32_
         bool empty = rows.last <= rows.first || across.last <= across.first;
         *best = empty ? T(0) : std::numeric_limits<T>::lowest();
         *places = -1;
+        if (!empty) kernels::worked((rows.last - rows.first) * (across.last - across.first));
         for (int64_t a = rows.first; a < rows.last; ++a)
           for (int64_t b = across.first; b < across.last; ++b)
             if (image[a * columns + b] > *best) {

@@ -27,6 +27,7 @@ namespace scriptlang {
   X(ZeroDivisionError, "ZeroDivisionError")                                           \
   X(MemoryError, "MemoryError")            /* the machine's or the caller's limit */  \
   X(LimitError, "LimitError")              /* instructions, depth or time used up */  \
+  X(Cancelled, "Cancelled")                /* the caller wants the call no more */    \
   X(ArchiveError, "ArchiveError")          /* malformed, unsafe or unsupported file */ \
   X(MissingOperator, "MissingOperator")    /* reached an operator that we lack */     \
   X(Raised, "Raised")                      /* raised by the program; see class_name */

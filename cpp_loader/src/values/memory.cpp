@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #endif
 
+#include "kernels/scratch.h"
 #include "kernels/thread.h"
 #include "ops/scratch.h"
 #include "guard.h"
@@ -188,6 +189,14 @@ void quick::refuse(int64_t bytes) {
 void charge(int64_t bytes) { quick::charge(bytes); }
 void uncharge(int64_t bytes) noexcept { quick::uncharge(bytes); }
 
+void charge_items(size_t count, size_t bytes_each) {
+  int64_t bytes;
+  if (__builtin_mul_overflow(count, bytes_each, &bytes)) {
+    bytes = std::numeric_limits<int64_t>::max();
+  }
+  charge(bytes);
+}
+
 void ask(int64_t count, int64_t bytes_each) {
   int64_t bytes;
   if (__builtin_mul_overflow(count, bytes_each, &bytes)) {
@@ -196,6 +205,16 @@ void ask(int64_t count, int64_t bytes_each) {
   charge(bytes);
   uncharge(bytes);
 }
+
+namespace {
+[[maybe_unused]] const bool counts_scratch = [] {
+  kernels::count_scratch = [](int64_t bytes) {
+    if (bytes > 0) charge(bytes);
+    else uncharge(-bytes);
+  };
+  return true;
+}();
+}  // namespace
 
 LimitScope::LimitScope(int64_t limit) : saved_limit_(limit_bytes), saved_used_(used_bytes) {
   limit_bytes = limit > 0 ? limit : std::numeric_limits<int64_t>::max();

@@ -31,9 +31,9 @@ struct Quantizer {
   static Quantizer* per_channel(Tensor scales, Tensor zero_points, int64_t axis);
 
   bool is_per_tensor() const { return scheme == QuantScheme::PerTensor; }
-  void retain() noexcept { refs.fetch_add(1, std::memory_order_relaxed); }
+  void retain() noexcept { count_up(refs); }
   void release() noexcept {
-    if (refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+    if (count_down(refs)) delete this;
   }
 };
 

@@ -101,6 +101,23 @@ void give_small(void* block, size_t bytes) noexcept;
 
 }  // namespace memory
 
+// References are counted in 32 bits, a few of which are flags (value.h): a program that puts one
+// thing into lists of 16 GB would count over their edge. So counts end: what has had kStays
+// references stays until the process ends, and beyond kMostCounted none is counted. Between the two
+// lies more than threads can add or take while they look at the count.
+constexpr uint32_t kStays = 1u << 28;
+constexpr uint32_t kMostCounted = 1u << 29;
+inline void count_up(std::atomic<uint32_t>& refs) noexcept {
+  bool counted = refs.load(std::memory_order_relaxed) < kMostCounted;
+  if (__builtin_expect(counted, 1)) refs.fetch_add(1, std::memory_order_relaxed);
+}
+// Whether the last reference went. Who has the only one need not tell other threads.
+inline bool count_down(std::atomic<uint32_t>& refs) noexcept {
+  uint32_t now = refs.load(std::memory_order_acquire);
+  if (now == 1) return true;
+  return __builtin_expect(now < kStays, 1) && refs.fetch_sub(1, std::memory_order_acq_rel) == 1;
+}
+
 using ReleaseFn = void (*)(void* user);
 
 class Prepared;
@@ -114,9 +131,9 @@ class alignas(kAlignment) Storage {
   static Storage* borrow(void* data, int64_t nbytes, ReleaseFn release, void* user,
                          bool read_only = false);
 
-  void retain() noexcept { refs_.fetch_add(1, std::memory_order_relaxed); }
+  void retain() noexcept { count_up(refs_); }
   void release() noexcept {
-    if (unique() || refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy();
+    if (count_down(refs_)) destroy();
   }
   bool unique() const noexcept { return refs_.load(std::memory_order_acquire) == 1; }
 
@@ -192,7 +209,7 @@ class Tensor {
   Tensor() noexcept = default;
   explicit Tensor(TensorImpl* impl) noexcept : impl_(impl) {}  // takes over one reference
   Tensor(const Tensor& o) noexcept : impl_(o.impl_) {
-    if (impl_) impl_->refs.fetch_add(1, std::memory_order_relaxed);
+    if (impl_) count_up(impl_->refs);
   }
   Tensor(Tensor&& o) noexcept : impl_(o.impl_) { o.impl_ = nullptr; }
   Tensor& operator=(const Tensor& o) noexcept {
@@ -205,9 +222,7 @@ class Tensor {
     return *this;
   }
   ~Tensor() {
-    if (!impl_) return;
-    bool alone = impl_->refs.load(std::memory_order_acquire) == 1;
-    if (alone || impl_->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) impl_->destroy();
+    if (impl_ && count_down(impl_->refs)) impl_->destroy();
   }
 
   // Uninitialised, contiguous. Raises on negative or overflowing sizes, on memory limits, and for

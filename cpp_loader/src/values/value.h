@@ -64,8 +64,10 @@ Device parse_device(std::string_view text);     // raises RuntimeError as PyTorc
 // Base of every counted payload. The count comes first, as in TensorImpl. What only one thread can
 // reach is counted with kOwn added, and by that thread without atomic steps: strings, lists, dicts
 // and tuples that a running program makes (make_own). They stop being its own (publish) when they
-// leave the run, or come into something that is not its own; so nothing shared holds any.
+// leave the run, or come into something that is not its own; so nothing shared holds any. Counts
+// end, with kOwn and without, as those of tensors do (kStays).
 constexpr uint32_t kOwn = 1u << 30;
+static_assert(kMostCounted < kOwn, "no count reaches the flags");
 // Of types that live as long as the process: Ref leaves it as it is.
 constexpr uint32_t kImmortal = 1u << 31;
 struct Counted {
@@ -76,8 +78,8 @@ struct Counted {
   }
   void hold() noexcept {
     uint32_t now = refs.load(std::memory_order_relaxed);
-    if (now < kOwn) refs.fetch_add(1, std::memory_order_relaxed);
-    else refs.store(now + 1, std::memory_order_relaxed);
+    if (now < kMostCounted) refs.fetch_add(1, std::memory_order_relaxed);
+    else if (now - kOwn < kMostCounted) refs.store(now + 1, std::memory_order_relaxed);
   }
   bool is_alone() const noexcept {  // there is one reference
     return (refs.load(std::memory_order_acquire) & ~kOwn) == 1;
@@ -86,8 +88,8 @@ struct Counted {
   bool let_go() noexcept {
     uint32_t now = refs.load(std::memory_order_acquire);
     if ((now & ~kOwn) == 1) return true;
-    if (now < kOwn) return refs.fetch_sub(1, std::memory_order_acq_rel) == 1;
-    refs.store(now - 1, std::memory_order_relaxed);
+    if (now < kStays) return refs.fetch_sub(1, std::memory_order_acq_rel) == 1;
+    if (now - kOwn < kStays) refs.store(now - 1, std::memory_order_relaxed);
     return false;
   }
   bool alone() const noexcept { return (refs.load(std::memory_order_acquire) & ~kOwn) == 1; }
@@ -111,7 +113,7 @@ class Ref {  // intrusive pointer to something with refs and a destroy(T*) overl
   }
   ~Ref() {
     constexpr uint32_t kCount = kOwn - 1;
-    bool goes = p_ && is_counted(p_);
+    bool goes = p_ && is_below(p_, kStays);
     if (goes && (p_->refs.fetch_sub(1, std::memory_order_acq_rel) & kCount) == 1) destroy(p_);
   }
   static Ref share(T* p) noexcept {
@@ -125,11 +127,11 @@ class Ref {  // intrusive pointer to something with refs and a destroy(T*) overl
   T* release() noexcept { return std::exchange(p_, nullptr); }
 
  private:
-  static bool is_counted(T* p) noexcept {
-    return p->refs.load(std::memory_order_relaxed) < kImmortal;
+  static bool is_below(T* p, uint32_t most) noexcept {  // what is immortal never is
+    return (p->refs.load(std::memory_order_relaxed) & ~kOwn) < most;
   }
   static void hold(T* p) noexcept {
-    if (p && is_counted(p)) p->refs.fetch_add(1, std::memory_order_relaxed);
+    if (p && is_below(p, kMostCounted)) p->refs.fetch_add(1, std::memory_order_relaxed);
   }
   T* p_ = nullptr;
 };

@@ -44,6 +44,15 @@ def known(overload: str, pair: str, kind: str, text: str) -> Known | None:
 OVERLAP = Known("*", "*", "value mutation", "*", "a call writes to elements that share memory: "
                 "their order is nobody's promise")
 
+SHARED_OUT = Known("*", "*", "value mutation", "*", "an output is an input, too: what PyTorch's "
+                   "loops leave of it is nobody's promise")
+
+
+def shares_written(call: values.Call) -> bool:
+    """Whether a tensor that a call writes to is another argument as well."""
+    schema = table.find(*_split(call.overload)).schema
+    return schema.is_mutable and any(isinstance(v, values.A) for v in _all(call.arguments))
+
 
 def writes_overlap(call: values.Call) -> bool:
     """Whether a tensor that a call writes to has elements at one place, or shares its memory with

@@ -118,6 +118,9 @@ class Report:
         if not known and finding.kind in ("value", "mutation") \
                 and compare.writes_overlap(values.read(finding.call)):
             known = compare.OVERLAP
+        if not known and finding.kind in ("value", "mutation") and "torch" in finding.pair \
+                and compare.shares_written(values.read(finding.call)):
+            known = compare.SHARED_OUT
         if known:
             self.known[known] += 1
             return

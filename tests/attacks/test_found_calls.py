@@ -1,0 +1,153 @@
+"""Calls that random calls have found: both engines and PyTorch refuse them, or give the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from scriptlang.interpreter import native
+from tests.attacks.random_calls import compare, runner
+
+VECTOR = "T('float32', (3,), (1,), 0, 3, 'unit', 4)"
+INTS = "T('int32', (3,), (1,), 0, 3, 'unit', 4)"
+IMAGE = "T('float32', (1, 1, 3, 3), (9, 9, 3, 1), 0, 9, 'plain', 1)"
+SIGNAL = "T('float32', (1, 1, 3), (3, 3, 1), 0, 3, 'plain', 1)"
+CUBE = "T('int8', (3, 3, 3), (9, 3, 1), 0, 27, 'plain', 2021542329)"
+TURNED = "T('float64', (3, 7, 5), (1, 3, 21), 0, 105, 'plain', 491668345)"
+PAIR = "T('float32', (2, 2, 2), (4, 2, 1), 0, 8, 'plain', 1)"
+
+REFUSED = {
+    "addr of matrices": "aten::addr(T('int32', (3, 3), (3, 1), 0, 9, 'ones', 5), "
+                        "T('int32', (3, 3), (3, 1), 0, 9, 'ones', 4), A(0), 3, 1)",
+    "addbmm of two types": f"aten::addbmm(T('float64', (2, 2), (2, 1), 0, 4, 'plain', 1), {PAIR}, "
+                           f"{PAIR}, 1, 1)",
+    "addcdiv by integers": f"aten::addcdiv({VECTOR}, {INTS}, {INTS}, 1)",
+    "dropout of integers": f"aten::dropout({INTS}, 0.5, True)",
+    "lerp by a complex number": f"aten::lerp.Scalar({VECTOR}, {VECTOR}, complex(0.5, 1.5))",
+    "prelu of two types": f"aten::_prelu_kernel({INTS}, {VECTOR})",
+    "vecdot of integers": f"aten::linalg_vecdot({INTS}, {INTS}, -1)",
+    "complex heaviside": "aten::heaviside(T('complex64', (3,), (1,), 0, 3, 'unit', 4), "
+                         "T('complex64', (3,), (1,), 0, 3, 'unit', 4))",
+    "volumes as images": "aten::grid_sampler_2d(T('float32', (1, 1, 2, 2, 2), (8, 8, 4, 2, 1), 0, "
+                         "8, 'unit', 4), T('float32', (1, 2, 2, 2, 3), (24, 12, 6, 3, 1), 0, 24, "
+                         "'unit', 4), 0, 0, False)",
+    "sizes and scales": f"aten::upsample_nearest2d.vec({IMAGE}, [3, 3], [1.5, 1.5])",
+    "fewer strides than sizes": "aten::empty_strided([2, 2], [1], None, None, None, None)",
+    "deviation that is NaN": f"aten::normal_({VECTOR}, 0.0, nan, None)",
+    "range that is NaN": f"aten::uniform_({VECTOR}, nan, nan, None)",
+    "factors of another type": "aten::linalg_lu_solve(T('float32', (2, 2), (2, 1), 0, 4, 'unit', "
+                               "4), T('int32', (2,), (1,), 0, 2, 'ones', 4), T('float64', (2, 2), "
+                               "(2, 1), 0, 4, 'unit', 4), True, False)",
+    "a real range that is complex": "aten::linspace(1, complex(0.0, 2.0), 3, 6, None, None, None)",
+}
+
+ANSWERED = {
+    "complex range": "aten::linspace(complex(1.5, 1.5), -4.0, 3, None, None, None, None)",
+    "no dimensions to reduce": f"aten::any.dims({CUBE}, [], True)",
+    "tolerances of more matrices": "aten::linalg_matrix_rank.tol_tensor(T('float32', (2, 2, 3), "
+                                   "(6, 3, 1), 0, 12, 'plain', 1), T('float32', (4, 1), (1, 1), 0, "
+                                   "4, 'unit', 1), False)",
+    "tolerances of one matrix": "aten::linalg_matrix_rank.tol_tensor(T('float64', (4, 2), (2, 1), "
+                                "0, 8, 'plain', 2), T('float64', (4, 2), (2, 1), 0, 8, 'plain', "
+                                "3), False)",
+    "tolerances of empty matrices": "aten::linalg_matrix_rank.tol_tensor(T('float32', (2, 0, 3), "
+                                    "(3, 3, 1), 0, 0, 'plain', 1), T('float32', (4, 1), (1, 1), "
+                                    "0, 4, 'unit', 1), False)",
+    "powers of bytes": "aten::linalg_vander(T('uint8', (3,), (1,), 0, 3, 'plain', 1))",
+    "no blocks": "aten::block_diag([])",
+    "median of nothing": "aten::median(T('int16', (0, 3), (3, 1), 0, 0, 'ones', 1))",
+    "division by infinity": "aten::div.complex(complex(0.0, 3.0), complex(inf, inf))",
+    "logarithm to a negative base": "aten::log.complex_float(complex(2.0, 1.0), -3.0)",
+    "angle of NaN": "aten::angle.Scalar(nan)",
+    "angle of minus zero": "aten::angle.float(-0.0)",
+    "no frequencies": "aten::fft_rfftfreq(0, 1.0, None, None, None, None)",
+    "unasked counts": "aten::unique_dim(T('float32', (5,), (0,), 0, 1, 'plain', 2), -1, False, "
+                      "False, False)",
+    "nothing is dense": "aten::is_non_overlapping_and_dense(T('float32', (2, 0), (1, 1), 1, 1, "
+                        "'plain', 2))",
+    "random numbers in the order of memory": f"aten::uniform({TURNED}, 0.0, 1.0, None)",
+    "random numbers in a row": f"aten::bernoulli.p({TURNED}, 0.5, None)",
+    "norm of minus infinity": "aten::embedding_renorm_(T('float32', (5, 4), (4, 1), 0, 20, "
+                              "'positive', 2), T('int64', (2,), (1,), 0, 2, 'index:5', 3), 0.5, "
+                              "-inf)",
+    "logarithm of the largest int": "aten::special_xlog1py.other_scalar(T('float64', (3,), (1,), "
+                                    "0, 3, 'positive', 6), 9223372036854775807)",
+    "shift of bytes by more than they have": "aten::__rshift__.Scalar(T('uint8', (3,), (1,), 0, "
+                                             "3, 'wild', 1), 16)",
+    "no memory is left of a mask": "aten::native_dropout(T('uint8', (0, 2), (2, 1), 0, 0, 'ones', "
+                                   "1), 0.5, True)",
+    "list as a tensor": "aten::_list_to_tensor([-1, 1, 1, 2])",
+    "batch statistics that are not used": "aten::native_batch_norm(T('float32', (2, 3), (3, 1), "
+                                          "0, 6, 'plain', 1), None, None, T('float32', (3,), "
+                                          "(1,), 0, 3, 'ones', 1), T('float32', (3,), (1,), 0, 3, "
+                                          "'ones', 1), False, 0.1, 1e-05)",
+    "resized to the least scale": f"aten::upsample_nearest2d({IMAGE}, [5, 5], 1e-07, 1e-12)",
+}
+
+OURS = {
+    "nearest at no scale": f"aten::upsample_nearest1d({SIGNAL}, [5], 1e-300)",
+    "linear at no scale": f"aten::upsample_linear1d({SIGNAL}, [5], False, 1e-300)",
+    "bicubic at no scale": f"aten::upsample_bicubic2d({IMAGE}, [5, 5], False, 1e-30, 1e-07)",
+    "sum that wraps": "aten::sum.int([1, 1, 9223372036854775806])",
+    "tensor as a list": "aten::_tensor_to_list(T('float32', (2, 2), (2, 1), 0, 4, 'plain', 5))",
+}
+"""Where PyTorch reads outside the image, or has other ideas of ints."""
+
+HOSTILE = {
+    "rows of nothing, very long": "aten::fft_hfft(T('complex64', (4611686018427387904, 0, 54), "
+                                  "(1, 1, 1), 0, 0, 'ones', 1), None, -1, None)",
+    "format that is none": f"aten::resize({VECTOR}, [2], 9223372036854775806)",
+}
+
+
+@pytest.fixture(scope="module")
+def outcomes():
+    """What each engine gives for each call, by engine and text."""
+    engines = [name for name in ("native", "python", "torch")
+               if name == "python" or name == "native" and not native.why_absent()
+               or name == "torch" and has_torch()]
+    told: dict[str, dict[str, tuple]] = {name: {} for name in engines}
+    for name in engines:
+        worker = runner.Worker(name)
+        for text in (c for table in (REFUSED, ANSWERED, OURS, HOSTILE) for c in table.values()):
+            got: dict = {}
+            status, message = worker.job(text, got)
+            told[name][text] = got.get(0) or runner.death(status, message)
+        worker.close()
+    return told
+
+
+def has_torch() -> bool:
+    import importlib.util
+
+    return importlib.util.find_spec("torch") is not None
+
+
+def agree(outcomes, text: str, a: str, b: str, kind: str) -> None:
+    if a not in outcomes or b not in outcomes:
+        pytest.skip("an engine is not there")
+    x, y = outcomes[a][text], outcomes[b][text]
+    assert (x[0], y[0]) == (kind, kind), (x, y)
+    assert compare.difference(x, y, classes=False) is None
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(outcomes, name):
+    agree(outcomes, REFUSED[name], "native", "python", "error")
+
+
+@pytest.mark.parametrize("name", [*ANSWERED, *OURS])
+def test_answered(outcomes, name):
+    agree(outcomes, {**ANSWERED, **OURS}[name], "native", "python", "ok")
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile(outcomes, name):
+    for engine, told in outcomes.items():
+        assert engine == "torch" or told[HOSTILE[name]][0] in ("ok", "error"), engine
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("name", [*REFUSED, *ANSWERED])
+def test_pytorch(outcomes, name):
+    text = {**REFUSED, **ANSWERED}[name]
+    agree(outcomes, text, "python", "torch", "error" if name in REFUSED else "ok")
