@@ -8,6 +8,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -170,6 +171,7 @@ def test_a_tracer_sees_every_operator(monkeypatch):
             return op.kernel(*values)
 
     monkeypatch.setattr(dispatch.calls, "tracer", Tracer())
+    monkeypatch.setattr(dispatch.calls, "thread", threading.get_ident())
     (tensor(1) + 1).relu()
     assert seen == ["aten::add.Scalar", "aten::relu"]
 
