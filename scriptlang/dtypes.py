@@ -135,7 +135,7 @@ def set_default_dtype(dtype) -> None:
     global _default
     chosen = as_dtype(dtype)
     if not chosen.is_floating_point:
-        raise TypeError(f"the default type must be floating point, not {chosen.name}")
+        raise TypeError(f"the default type must be floating point, not {chosen}")
     _default = chosen
 
 
@@ -157,7 +157,7 @@ def promote(a: DType, b: DType) -> DType:
     if a is b or a.code == b.code:
         return a
     if {a, b} & set((*FLOAT8, *QUANTIZED)):
-        raise RuntimeError(f"{a.name} and {b.name} have no common type; convert one of them with "
+        raise RuntimeError(f"{a} and {b} have no common type; convert one of them with "
                            ".to(dtype), or a quantized tensor with .dequantize()")
     rank = "buifc"
     if rank.index(a.kind) > rank.index(b.kind):

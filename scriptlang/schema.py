@@ -66,6 +66,36 @@ class Argument:
     def has_default(self) -> bool:
         return self.default is not NO_DEFAULT
 
+    # The names of torch._C.Argument
+
+    def has_default_value(self) -> bool:
+        return self.has_default
+
+    @property
+    def default_value(self) -> Any:
+        """The default; None where there is none."""
+        return self.default if self.has_default else None
+
+    @property
+    def real_type(self) -> Type:
+        return self.type
+
+    @property
+    def N(self) -> int | None:
+        return self.size
+
+    @property
+    def alias_info(self) -> Alias | None:
+        return self.alias
+
+    @property
+    def is_write(self) -> bool:
+        return self.alias is not None and self.alias.is_write
+
+    @property
+    def is_out(self) -> bool:
+        return self.kwarg_only and self.is_write
+
 
 @record(frozen=True)
 class Schema:
@@ -82,6 +112,10 @@ class Schema:
     def qualified_name(self) -> str:
         """`aten::add.Tensor`; the overload is left out when it is empty."""
         return f"{self.name}.{self.overload}" if self.overload else self.name
+
+    @property
+    def overload_name(self) -> str:
+        return self.overload
 
     @cached_property
     def is_mutable(self) -> bool:

@@ -211,7 +211,7 @@ class Materialiser:
                       f"convert them to one of {', '.join(d.name for d in dtypes.ALL)} before "
                       "saving")
         if (dtype.kind == "q") != (ref.quantizer is not None):
-            self.fail(f"a tensor of {dtype.name} is made as if it were "
+            self.fail(f"a tensor of {dtype} is made as if it were "
                       f"{'plain' if ref.quantizer is None else 'quantized'}")
         storage = self.storages.open(self.folder, ref.storage)
         if ref.quantizer is not None:

@@ -205,6 +205,24 @@ def test_attributes_are_pytorchs():
 
 @pytest.mark.oracle
 @pytest.mark.filterwarnings("ignore")
+def test_schemas_are_read_as_pytorchs():
+    import torch
+
+    ours, theirs = scriptlang.script(branches).schema, torch.jit.script(branches).schema
+    assert ours.overload_name == theirs.overload_name and ours.is_mutable == theirs.is_mutable
+    for a, b in zip(ours.arguments, theirs.arguments, strict=True):
+        for name in ("name", "kwarg_only", "default_value", "N", "alias_info", "is_out"):
+            assert getattr(a, name) == getattr(b, name), name
+        assert a.has_default_value() == b.has_default_value() and str(a.type) == str(b.type)
+        assert str(a.real_type) == str(b.real_type)
+    compatible = {"check_forward_compatible_with", "is_backward_compatible_with", "_is_view_op"}
+    for here, there in ((ours, theirs), (ours.arguments[0], theirs.arguments[0])):
+        lacking = {n for n in dir(there) if not n.startswith("__") and not hasattr(here, n)}
+        assert lacking <= compatible | {"_pybind11_conduit_v1_"}
+
+
+@pytest.mark.oracle
+@pytest.mark.filterwarnings("ignore")
 def test_graphs_show_what_pytorchs_show():
     import torch
 

@@ -123,7 +123,7 @@ def test_factories_refuse_other_devices_and_what_is_no_dtype(name):
             make(device=device)
     with pytest.raises(RuntimeError, match="Expected one of cpu"):
         make(device="nonsense")
-    for dtype in ("float32", "nonsense", [1], True):
+    for dtype in ("float32", "nonsense", [1], True, scriptlang.channels_last):
         with pytest.raises(TypeError):
             make(dtype=dtype)
     make(device="cpu", dtype=scriptlang.float64)

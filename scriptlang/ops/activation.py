@@ -188,8 +188,8 @@ def special_log_softmax(self: Tensor, dim: int, dtype: Optional[int] = None) -> 
 def prelu(self, weight):
     """weight has one element, or one for each channel (dimension 1)."""
     if weight.dtype is not self.dtype:
-        raise RuntimeError(f"prelu: Type promoting not supported. Got {self.dtype.name} and "
-                           f"{weight.dtype.name}")
+        raise RuntimeError(f"prelu: Type promoting not supported. Got {self.dtype} and "
+                           f"{weight.dtype}")
     if weight.dim() > 1:
         raise RuntimeError("prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = "
                            f"{weight.dim()}")

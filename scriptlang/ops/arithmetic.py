@@ -262,8 +262,8 @@ def addcdiv(self, tensor1, tensor2, value):
 def lerp(self, end, weight):
     tensors = [self, end, *([weight] if isinstance(weight, Tensor) else [])]
     if len({x.dtype for x in tensors}) > 1:
-        raise RuntimeError(f"expected dtype {self.dtype.name} for `end` but got dtype "
-                           f"{end.dtype.name}")
+        raise RuntimeError(f"expected dtype {self.dtype} for `end` but got dtype "
+                           f"{end.dtype}")
     if self.dtype.kind not in "fc":
         raise unsupported("lerp_kernel", self.dtype)
     if isinstance(weight, complex) and self.dtype.kind != "c":

@@ -30,8 +30,8 @@ def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_cau
                                  enable_gqa):
     if not query.dtype is key.dtype is value.dtype:
         raise RuntimeError("Expected query, key, and value to have the same dtype, but got query."
-                           f"dtype: {query.dtype.name} key.dtype: {key.dtype.name} and "
-                           f"value.dtype: {value.dtype.name} instead.")
+                           f"dtype: {query.dtype} key.dtype: {key.dtype} and "
+                           f"value.dtype: {value.dtype} instead.")
     if min(len(t._size) for t in (query, key, value)) < 2:
         raise RuntimeError("Expected query, key, and value to all be at least 2 dimensional")
     if is_causal and attn_mask is not None:

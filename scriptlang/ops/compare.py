@@ -156,7 +156,7 @@ declare("aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tens
 def masked_fill(self, mask, value):
     if mask.dtype is not BOOL:
         raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype "
-                           f"{mask.dtype.name}")
+                           f"{mask.dtype}")
     if isinstance(value, Tensor):
         if value.dim():
             raise RuntimeError("masked_fill_ only supports a 0-dimensional value tensor, but got "
@@ -207,7 +207,7 @@ def allclose(self, other, rtol, atol, equal_nan):
 
 def check_same(self, other):
     if self.dtype is not other.dtype:
-        raise RuntimeError(f"{self.dtype.name} did not match {other.dtype.name}")
+        raise RuntimeError(f"{self.dtype} did not match {other.dtype}")
 
 
 def isin(elements, test_elements, assume_unique, invert):

@@ -66,7 +66,7 @@ def check_convolution(x, weight, bias, stride, padding, dilation, transposed, ou
                            f"but got bias of size {list(bias._size)} instead")
     for name, other in (("weight", weight), ("bias", bias)):
         if other is not None and other.dtype is not x.dtype:
-            raise RuntimeError(f"Input type ({x.dtype.name}) and {name} type ({other.dtype.name}) "
+            raise RuntimeError(f"Input type ({x.dtype}) and {name} type ({other.dtype}) "
                                "should be the same")
     if not transposed:
         padded = [n + 2 * p for n, p in zip(size[2:], padding)]

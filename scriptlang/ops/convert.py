@@ -120,7 +120,7 @@ def view_as_complex(self):
     whole = dtypes.complex_of(self.dtype)
     if self.dtype not in (dtypes.float32, dtypes.float64):
         raise RuntimeError("view_as_complex is only supported for floating point tensors, but got "
-                           f"a tensor of scalar type: {self.dtype.name}")
+                           f"a tensor of scalar type: {self.dtype}")
     if not self._size or self._size[-1] != 2 or self._stride[-1] != 1:
         raise RuntimeError("Tensor must have a last dimension of size 2 with stride 1")
     if any(s % 2 for s in self._stride[:-1]) or self._offset % 2:

@@ -259,7 +259,7 @@ def _device(value):
 
 
 def _dtype(value):
-    if isinstance(value, bool) or not isinstance(value, int):
+    if not options.is_code(value):
         found = None if isinstance(value, str) else options.find_dtype(value)
         return MISFIT if found is None else found.code
     return value
@@ -292,7 +292,7 @@ CONVERTERS = {
 def describe(value: Any) -> str:
     """A value in an error: the type, and for tensors dtype and shape."""
     if isinstance(value, Tensor):
-        return f"Tensor({value.dtype.name}{list(value._size)})"
+        return f"Tensor({value.dtype}{list(value._size)})"
     if isinstance(value, (list, tuple)):
         inside = ", ".join(sorted({type(v).__name__ for v in value}))
         return f"{type(value).__name__}[{inside}]"

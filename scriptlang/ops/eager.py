@@ -135,7 +135,7 @@ def place(device) -> None:
 
 def chosen_dtype(function: str, dtype) -> dtypes.DType:
     """The dtype that was given: one of ours, torch's or Python's, or its number in programs."""
-    if type(dtype) is int:
+    if options.is_code(dtype):
         return dtypes.by_code(dtype)
     found = None if isinstance(dtype, str) else options.find_dtype(dtype)
     if found is None:

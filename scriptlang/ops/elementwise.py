@@ -156,7 +156,7 @@ def check_fits(value: Any, dtype: DType) -> None:
     """Raise where a number cannot be an element of the type; tensors and None are let through."""
     if isinstance(value, complex):
         if value.imag and dtype.kind != "c":
-            raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
+            raise RuntimeError(f"value cannot be converted to type {dtype} without overflow")
         value = value.real
     if not isinstance(value, (int, float)) or dtype.name not in RANGES:
         return

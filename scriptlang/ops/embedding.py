@@ -18,7 +18,7 @@ def embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse):
         raise RuntimeError("'weight' must be 2-D")
     if indices.dtype not in (dtypes.int64, dtypes.int32):
         raise RuntimeError("Expected tensor for argument #1 'indices' to have one of the following "
-                           f"scalar types: Long, Int; but got {indices.dtype.name} instead")
+                           f"scalar types: Long, Int; but got {indices.dtype} instead")
     at = indices._array
     if at.size and (at.min() < 0 or at.max() >= weight._size[0]):
         raise IndexError("index out of range in self")

@@ -28,7 +28,7 @@ def check_norm(norm: str | None) -> str:
 def floating_array(x: Tensor) -> np.ndarray:
     """The array with integers as the default float; the half types have no transforms."""
     if x.dtype.kind == "f" and x.dtype.itemsize == 2:
-        raise RuntimeError(f"Unsupported dtype {x.dtype.name} of a Fourier transform")
+        raise RuntimeError(f"Unsupported dtype {x.dtype} of a Fourier transform")
     return x._array if x.dtype.kind in "fc" else \
         x._array.astype(dtypes.get_default_dtype().numpy)
 
@@ -45,7 +45,7 @@ def one_dimension(name: str):
         array = floating_array(self)
         if name in ("rfft", "ihfft") and array.dtype.kind == "c":
             raise RuntimeError(f"{name} expects a real input tensor, but got "
-                               f"{dtypes.of_numpy(array.dtype).name}")
+                               f"{dtypes.of_numpy(array.dtype)}")
         half = name in ("irfft", "hfft")
         points = n if n is not None else 2 * (array.shape[axis] - 1) if half else array.shape[axis]
         check_points(points)
@@ -143,7 +143,7 @@ def many_dimensions(name: str):
         array = floating_array(self)
         if name in ("rfftn", "ihfftn") and array.dtype.kind == "c":
             raise RuntimeError(f"{name} expects a real-valued input tensor, but got "
-                               f"{dtypes.of_numpy(array.dtype).name}")
+                               f"{dtypes.of_numpy(array.dtype)}")
         axes, sizes = axes_and_sizes(array, s, dim, name in ("irfftn", "hfftn"))
         norm = check_norm(norm)
         if not axes:
@@ -335,7 +335,7 @@ def window(shape, length: int, periodic: bool, dtype: int | None) -> Tensor:
     """`shape` of times from 0 to 1; a periodic window leaves out the last of one more."""
     target: DType = chosen(dtype)
     if target.kind not in "fc":
-        raise RuntimeError(f"window functions expect floating point dtypes, got: {target.name}")
+        raise RuntimeError(f"window functions expect floating point dtypes, got: {target}")
     if length < 0:
         raise RuntimeError("window functions require a non-negative window_length, got "
                            f"window_length={length}")

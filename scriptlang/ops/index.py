@@ -121,7 +121,7 @@ def index_put_(self, indices, values, accumulate=False):
     key = numpy_key(self, indices)
     if values.dtype is not self.dtype:
         raise RuntimeError("Index put requires the source and destination dtypes match, got "
-                           f"{self.dtype.name} for the destination and {values.dtype.name} for the "
+                           f"{self.dtype} for the destination and {values.dtype} for the "
                            "source.")
     for t in (*indices, values):
         if t is not None and mask is None:
@@ -399,7 +399,7 @@ def masked_select(self, mask):
 def masked_scatter_(self, mask, source):
     if mask.dtype is not dtypes.bool:
         raise RuntimeError("masked_scatter_ only supports boolean masks, but got mask with dtype "
-                           f"{mask.dtype.name}")
+                           f"{mask.dtype}")
     if source.dtype is not self.dtype:
         raise RuntimeError("masked_scatter: expected self and source to have same dtypes but got "
                            f"{DISPLAY[self.dtype.name]} and {DISPLAY[source.dtype.name]}")

@@ -133,10 +133,10 @@ def check_solve(LD: Tensor, pivots: Tensor, B: Tensor) -> None:
                            f"the same, but got pivots with shape {list(pivots._size)} instead")
     if pivots.dtype.kind not in "ui":
         raise RuntimeError("torch.linalg.ldl_solve: Expected pivots to be integers. Got "
-                           f"{pivots.dtype.name}")
+                           f"{pivots.dtype}")
     if LD.dtype is not B.dtype:
         raise RuntimeError("Expected b and A to have the same dtype, but found b of type "
-                           f"{B.dtype.name} and A of type {LD.dtype.name} instead.")
+                           f"{B.dtype} and A of type {LD.dtype} instead.")
     if LD._size[-1] != B._size[-2]:
         raise RuntimeError("Incompatible matrix sizes for torch.linalg.ldl_solve: each A matrix is "
                            f"{LD._size[-1]} by {LD._size[-1]} but each b matrix is {B._size[-2]} "

@@ -76,7 +76,7 @@ def check_vectors(a: Tensor, b: Tensor) -> None:
         raise RuntimeError(f"1D tensors expected, but got {a.dim()}D and {b.dim()}D tensors")
     if a.dtype is not b.dtype:
         raise RuntimeError("dot : expected both vectors to have same dtype, but found "
-                           f"{a.dtype.name} and {b.dtype.name}")
+                           f"{a.dtype} and {b.dtype}")
     if a._size != b._size:
         raise RuntimeError("inconsistent tensor size, expected tensor "
                            f"{list(a._size)} and src {list(b._size)} to have the same number of "

@@ -54,7 +54,7 @@ def from_mask_left_aligned(t, mask):
 def from_mask(t, mask, mask_check):
     """The rows of each sequence that the mask keeps."""
     if mask.dtype.name != "bool":
-        raise RuntimeError(f"Expected mask to be of ScalarType Bool, but got {mask.dtype.name} "
+        raise RuntimeError(f"Expected mask to be of ScalarType Bool, but got {mask.dtype} "
                            "instead.")
     if mask.dim() != 2:
         raise RuntimeError("Padding mask should be 2D")

@@ -30,8 +30,8 @@ def check_same_dtype(what: str, *tensors: Tensor | None) -> None:
     given = [t for t in tensors if t is not None]
     for other in given[1:]:
         if other.dtype is not given[0].dtype:
-            raise RuntimeError(f"{what} to have the same dtype, but got: {given[0].dtype.name} != "
-                               f"{other.dtype.name}")
+            raise RuntimeError(f"{what} to have the same dtype, but got: {given[0].dtype} != "
+                               f"{other.dtype}")
 
 
 def check_floating(name: str, x: Tensor, kinds: str = "fc") -> None:

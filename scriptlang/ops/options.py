@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import dtypes
 from ..dtypes import DType
+from ..layouts import Named
 from ..objects import Device
 from ..tensors import Tensor
 
@@ -40,6 +41,11 @@ def find_dtype(value: Any) -> DType | None:
     if is_torchs(value, "dtype"):
         return dtypes.BY_NAME.get(str(value).removeprefix("torch."))
     return None
+
+
+def is_code(value: Any) -> bool:
+    """Whether a value is a number, which is what a dtype is inside programs."""
+    return isinstance(value, int) and not isinstance(value, (bool, Named))
 
 
 def is_torchs(value: Any, name: str) -> bool:
@@ -145,8 +151,8 @@ class To:
         elif name == "device" and value is not None:
             self.once("device", device_argument(value))
         elif name == "dtype" and value is not None:
-            code = type(value) is int                    # what a dtype is inside programs
-            self.once("dtype", dtypes.by_code(value) if code else dtype_argument(value, "dtype"))
+            self.once("dtype", dtypes.by_code(value) if is_code(value)
+                      else dtype_argument(value, "dtype"))
         elif name == "memory_format" and value is not None:
             self.memory_format = memory_format_argument(value)
         elif name in ("non_blocking", "copy"):

@@ -277,7 +277,7 @@ def max_unpool(x: Tensor, indices: Tensor, output_size) -> Tensor:
     n = len(output_size)
     if indices.dtype.name != "int64":
         raise RuntimeError("elements in indices should be type int64 but got: "
-                           f"{indices.dtype.name}")
+                           f"{indices.dtype}")
     if indices._size != x._size:
         raise RuntimeError("Expected shape of indices to be same as that of the input tensor "
                            f"({list(x._size)}), but got indices tensor with shape: "

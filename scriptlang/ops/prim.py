@@ -73,7 +73,7 @@ def tolist(tensor, depth, element):
                            f"match for tolist(): {depth} and {tensor.dim()}")
     if tensor.dtype.name not in ELEMENT_TYPES[element]:
         raise RuntimeError("Output annotation element type and runtime tensor element type must "
-                           f"match for tolist(): the tensor's is {tensor.dtype.name}")
+                           f"match for tolist(): the tensor's is {tensor.dtype}")
     reserve(tensor.numel() * 8)
     return tensor.tolist()
 

@@ -18,13 +18,13 @@ def quantized_type(code: int):
     dtype = dtypes.by_code(code)
     if dtype.kind != "q":
         raise RuntimeError(f"the type of a quantized tensor is qint8, quint8 or qint32, not "
-                           f"{dtype.name}")
+                           f"{dtype}")
     return dtype
 
 
 def float_values(x: Tensor) -> np.ndarray:
     if x.dtype is not dtypes.float32:
-        raise RuntimeError(f"Quantize only works on Float Tensor, got {x.dtype.name}")
+        raise RuntimeError(f"Quantize only works on Float Tensor, got {x.dtype}")
     return x._array
 
 
@@ -34,7 +34,7 @@ def quantize_per_tensor(self, scale, zero_point, dtype):
     target = quantized_type(dtype)
     low, high = limits(target)
     if not low <= zero_point <= high:
-        raise RuntimeError(f"the zero point {zero_point} is outside of {target.name}")
+        raise RuntimeError(f"the zero point {zero_point} is outside of {target}")
     return quantize(float_values(self), target, scale, zero_point)
 
 
@@ -175,7 +175,7 @@ def make_per_channel(self, scale, zero_point, axis):
 def type_of_codes(x: Tensor):
     found = {"int8": dtypes.qint8, "uint8": dtypes.quint8, "int32": dtypes.qint32}.get(x.dtype.name)
     if found is None:
-        raise RuntimeError(f"codes are int8, uint8 or int32, not {x.dtype.name}")
+        raise RuntimeError(f"codes are int8, uint8 or int32, not {x.dtype}")
     return found
 
 

@@ -74,8 +74,8 @@ class QuantizedTensor(Tensor):
 
     @property
     def _array(self) -> np.ndarray:
-        raise NotImplementedError("this operator takes no quantized tensor (torch."
-                                  f"{self.dtype.name}); pass x.dequantize()")
+        raise NotImplementedError("this operator takes no quantized tensor ("
+                                  f"{self.dtype}); pass x.dequantize()")
 
     @property
     def codes(self) -> Tensor:
@@ -92,8 +92,8 @@ class QuantizedTensor(Tensor):
     def take_codes(self, other: QuantizedTensor) -> QuantizedTensor:
         """Become what another tensor of the same type is, in this one's memory."""
         if other.dtype is not self.dtype:
-            raise RuntimeError(f"a tensor of {other.dtype.name} cannot be written into one of "
-                               f"{self.dtype.name}")
+            raise RuntimeError(f"a tensor of {other.dtype} cannot be written into one of "
+                               f"{self.dtype}")
         self.codes._array[...] = other.codes._array
         self.quantizer = other.quantizer
         return self

@@ -62,7 +62,7 @@ def mean_dim(self, dim=None, keepdim=False, dtype=None):
     target = dtypes.by_code(dtype) if dtype is not None else self.dtype
     if target.kind not in "fc":
         raise RuntimeError("mean(): could not infer output dtype. Input dtype must be either a "
-                           f"floating point or complex dtype. Got: {target.name}")
+                           f"floating point or complex dtype. Got: {target}")
     def f(a, axis, keepdims):
         return np.mean(a, axis=axis, keepdims=keepdims, dtype=a.dtype)
 
@@ -305,7 +305,7 @@ def vector_norm(self, ord=2, dim=None, keepdim=False, dtype=None):
     target = dtypes.by_code(dtype) if dtype is not None else self.dtype
     if target.kind not in "fc":
         raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as "
-                           f"input. Got {target.name}")
+                           f"input. Got {target}")
     out = dtypes.part_of(target)
     ord = float(ord)
 

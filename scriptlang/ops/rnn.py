@@ -155,7 +155,7 @@ def run_layers(kind, data, sizes, h0, c0, params, has_biases, num_layers, dropou
 def check_input(kind, data, h0, params, count):
     if data.dtype != params[0].dtype.numpy:
         raise RuntimeError("expected m1 and m2 to have the same dtype, but got: "
-                           f"{data.dtype.name} != {params[0].dtype.name}")
+                           f"{data.dtype} != {params[0].dtype}")
     if data.shape[-1] != params[0]._size[1]:
         raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected "
                            f"{params[0]._size[1]}, got {data.shape[-1]}")

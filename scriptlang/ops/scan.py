@@ -72,7 +72,7 @@ def logcumsumexp(self, dim):
     axis = wrap_dim(dim, len(self._size))
     if self.dtype.kind not in "fc":
         raise RuntimeError("logcumsumexp is only implemented for floating and complex types, not "
-                           f"{self.dtype.name}")
+                           f"{self.dtype}")
 
     def f(a):
         rows = np.moveaxis(np.atleast_1d(a).copy(), axis, 0)

@@ -288,7 +288,7 @@ def places_above(edges: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 def histogram(self, bins, limits, weight, density):
     if self.dtype.kind != "f":
-        raise NotImplementedError(f"\"histogramdd\" not implemented for '{self.dtype.name}'")
+        raise NotImplementedError(f"\"histogramdd\" not implemented for '{self.dtype}'")
     x = self._array.reshape(-1)
     edges = bins._array if isinstance(bins, Tensor) else histogram_edges(x, bins, limits)
     rounded = edges.astype(self.dtype.numpy)
@@ -312,7 +312,7 @@ def histogramdd(self, edges_of, weight, density):
     """Counts of points, which are the rows of the last dimension.  edges_of(points) gives the
     edges of the bins for each coordinate."""
     if self.dtype.kind != "f":
-        raise NotImplementedError(f"\"histogramdd\" not implemented for '{self.dtype.name}'")
+        raise NotImplementedError(f"\"histogramdd\" not implemented for '{self.dtype}'")
     if self.dim() < 2:
         raise RuntimeError("torch.histogramdd(): input tensor should have at least 2 dimensions, "
                            f"but got {self.dim()}")

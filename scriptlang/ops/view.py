@@ -78,7 +78,7 @@ def view_dtype(self, dtype):
     def scale(n):
         if n * ratio != int(n * ratio):
             raise RuntimeError(f"self.size(-1) must be divisible by {int(1 / ratio)} to view "
-                               f"{self.dtype.name} as {target.name}")
+                               f"{self.dtype} as {target}")
         return int(n * ratio)
 
     strides = [scale(s) for s in self._stride[:-1]] + [1]
@@ -252,7 +252,7 @@ def movedim_int(self, source, destination):
 def expand(self, size, implicit=False):
     extra = len(size) - len(self._size)
     if extra < 0:
-        raise RuntimeError(f"expand({self.dtype.name}{list(self._size)}, size={list(size)}): the "
+        raise RuntimeError(f"expand({self.dtype}{list(self._size)}, size={list(size)}): the "
                            f"number of sizes provided ({len(size)}) must be greater or equal to "
                            f"the number of dimensions in the tensor ({len(self._size)})")
     sizes, strides = [], []

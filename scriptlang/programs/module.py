@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, Iterator, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Iterator, ParamSpec, TypeVar
 
 from .. import budgets
 from .. import types as T
@@ -12,13 +12,15 @@ from ..ir import Function
 from ..interpreter.calls import Caller
 from ..interpreter.engine import Engine, engine as engine_named
 from ..limits import Limits
-from .graph_view import ConstMap, DebugState, GraphView
 from .module_hooks import REFUSED, ModuleHooks
 from .module_state import ModuleState
 from ..objects import EnumValue, ScriptObject
 from ..ops import dispatch
 from ..records import replace
 from ..tensors import Tensor
+
+if TYPE_CHECKING:
+    from .graph_view import ConstMap, DebugState, GraphView
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -83,6 +85,8 @@ class ScriptFunction(Caller, Generic[P, R]):
     @property
     def graph(self) -> GraphView:
         """The graph as compiled, before optimisation."""
+        from .graph_view import GraphView
+
         return GraphView(self._function.graph)
 
     @property
@@ -90,6 +94,7 @@ class ScriptFunction(Caller, Generic[P, R]):
     def inlined_graph(self) -> GraphView:
         """The graph with every call of a known function replaced by its body."""
         from ..passes import inline
+        from .graph_view import GraphView
 
         with budgets.use(self._function.budget, self._function.name):
             graph = self._function.graph.copy()
@@ -103,11 +108,14 @@ class ScriptFunction(Caller, Generic[P, R]):
 
     def get_debug_state(self) -> DebugState:
         """What the engine made of the function: its optimised graph."""
+        from .graph_view import DebugState
+
         return DebugState(self._optimized())
 
     @alone
     def _optimized(self) -> GraphView:
         from ..passes.pipeline import optimize
+        from .graph_view import GraphView
 
         with budgets.use(self._function.budget, self._function.name):
             graph = self._function.graph.copy()
@@ -119,6 +127,7 @@ class ScriptFunction(Caller, Generic[P, R]):
     def code_with_constants(self) -> tuple[str, ConstMap]:
         """The code, and the constants that it names as CONSTANTS.c0 and so on."""
         from ..serialization.printer import print_with_constants
+        from .graph_view import ConstMap
 
         with budgets.use(self._function.budget, self._function.name):
             code, constants = print_with_constants(self._function)

@@ -11,8 +11,6 @@ from .. import dtypes
 from .. import types as T
 from ..dtypes import DType
 from ..objects import ScriptObject
-from ..ops.options import ONLY_CPU, To, check_module_to, device_argument
-from ..ops.tensor_methods import type_argument
 from ..tensors import Storage, Tensor, as_tensor
 
 if TYPE_CHECKING:
@@ -170,6 +168,8 @@ class ModuleState:
         A dtype is one of ours or torch's, of Python or numpy, or its name; the device is the CPU.
         Raises TypeError for integral dtypes and for what is none, RuntimeError for other devices.
         """
+        from ..ops.options import To, check_module_to
+
         wanted = To(args, kwargs)
         check_module_to(wanted)
         return self._apply(wanted.convert)
@@ -191,6 +191,8 @@ class ModuleState:
 
         Raises ValueError for what names none.
         """
+        from ..ops.tensor_methods import type_argument
+
         dtype = type_argument(dst_type)
         return self._apply(lambda t: t.to(dtype))
 
@@ -218,12 +220,16 @@ class ModuleState:
 
     def cuda(self, device: Any = None) -> ScriptModule:
         """There are no accelerators: raises RuntimeError."""
+        from ..ops.options import ONLY_CPU
+
         raise RuntimeError(f"cuda: {ONLY_CPU}")
 
     ipu = xpu = mtia = cuda
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> ScriptModule:
         """Tensors of the same sizes with any contents.  Raises RuntimeError for other devices."""
+        from ..ops.options import device_argument
+
         if device is not None:
             device_argument(device)
         return self._apply(lambda t: t.new_empty(t.shape), recurse)

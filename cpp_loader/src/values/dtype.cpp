@@ -8,7 +8,7 @@ const char* dtype_name(ScalarType type) {
   switch (type) {
 #define X(name, number, bytes, category, text) \
   case ScalarType::name:                       \
-    return text;
+    return "torch." text;
     SL_SCALAR_TYPES(X)
 #undef X
     default:

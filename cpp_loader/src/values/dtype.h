@@ -85,7 +85,7 @@ constexpr bool is_scalar_type(int64_t number) {
   }
 }
 
-// "float32"; "undefined" for Undefined.
+// "torch.float32", as values and errors show it; "undefined" for Undefined.
 const char* dtype_name(ScalarType type);
 // PyTorch's spelling in messages: "Float", "Half", "Long".
 const char* dtype_display_name(ScalarType type);

@@ -306,7 +306,7 @@ void set_strides(TensorImpl* t, IntSpan sizes, int64_t numel) {
 
 Tensor Tensor::empty(IntSpan sizes, ScalarType dtype) {
   if (__builtin_expect(is_quantized(dtype), 0)) {
-    raise(ErrorKind::NotImplementedError, "this operator takes no quantized tensor (torch.",
+    raise(ErrorKind::NotImplementedError, "this operator takes no quantized tensor (",
           dtype_name(dtype), "); pass x.dequantize()");
   }
   int64_t nbytes;
