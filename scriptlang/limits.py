@@ -26,7 +26,7 @@ class Limits:
     Of reading an archive and compiling what is in it, over the archive's whole life:
     source_bytes: text of its code.  syntax_nodes: words and signs of that.  graph_nodes: nodes of
     its functions, with those that they call put in.  type_nodes: parts of its types.
-    compile_seconds: time.  Their defaults are at least ten times what large honest models need.
+    compile_seconds: time.  Their defaults are ten times what large honest models need.
     """
 
     instructions: int | None = None
@@ -38,7 +38,7 @@ class Limits:
     syntax_nodes: int | None = 1_000_000
     graph_nodes: int | None = 4_000_000
     type_nodes: int | None = 1_000_000
-    compile_seconds: float | None = 600
+    compile_seconds: float | None = 3600
 
 
 SMALL = 1 << 16

@@ -89,7 +89,7 @@ void join_domain(DomainRef* to, const sl_value* of) {
 }
 
 std::vector<Value> values_of(sl_value* const* items, size_t count) {
-  need(items, count > 0);
+  check_count(items, count);
   std::vector<Value> values;
   values.reserve(count);
   for (size_t k = 0; k < count; ++k) values.push_back(items[k] ? items[k]->value : Value());
@@ -246,6 +246,8 @@ sl_status sl_call_named(sl_module* module, const char* method, sl_value* const* 
     std::shared_ptr<Module> called = module->module;
     called->domain()->retain();
     DomainRef domain(called->domain());
+    check_count(arguments, count);
+    check_count(named, named_count);
     for (size_t k = 0; k < count; ++k) join_domain(&domain, arguments[k]);
     for (size_t k = 0; k < named_count; ++k) join_domain(&domain, named[k]);
     Turn turn;

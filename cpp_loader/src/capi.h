@@ -4,6 +4,7 @@
 #include <scriptlang/scriptlang.h>
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <string>
@@ -97,6 +98,14 @@ class Look {
  private:
   Turn turn_;
 };
+
+// An array of so many handles can be: before any of them is read.
+inline void check_count(sl_value* const* items, size_t count) {
+  need(items, count > 0);
+  if (count > size_t(PTRDIFF_MAX) / sizeof(Value)) {
+    raise(ErrorKind::MemoryError, "there is no array of ", count, " handles");
+  }
+}
 
 // Null handles are None.
 std::vector<Value> values_of(sl_value* const* items, size_t count);

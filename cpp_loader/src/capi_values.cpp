@@ -140,7 +140,8 @@ template <class F>
 sl_value* made_of(sl_value* const* items, size_t count, F&& body) noexcept {
   DomainRef domain;
   sl_value* handle = made([&] {
-    for (size_t k = 0; items && k < count; ++k) join_domain(&domain, items[k]);
+    check_count(items, count);
+    for (size_t k = 0; k < count; ++k) join_domain(&domain, items[k]);
     return body();
   });
   if (handle) handle->domain = std::move(domain);

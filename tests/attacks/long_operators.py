@@ -105,8 +105,6 @@ LONG: dict[str, str] = {
                         "torch.ones([500, 500, 99]))",
     "conv_transpose2d": "torch.conv_transpose2d(torch.ones([1, 60, 400, 400]), "
                         "torch.ones([60, 60, 101, 101]))",
-    "conv_transpose2d strided": "torch.conv_transpose2d(torch.ones([1, 60, 400, 400]), "
-                                "torch.ones([60, 60, 101, 101]), None, [2, 2])",
     "conv_transpose3d": "torch.conv_transpose3d(torch.ones([1, 20, 30, 30, 30]), "
                         "torch.ones([20, 20, 15, 15, 15]))",
     "deform_conv2d": "torch.ops.torchvision.deform_conv2d(torch.ones([1, 60, 300, 300]), "
@@ -137,7 +135,7 @@ LONG: dict[str, str] = {
                            "60000, 60000), [9000, 2], False)",
     "trilinear upsampling": "torch.upsample_trilinear3d(torch.ones([1, 1, 9, 9, 9]), "
                             "[600, 600, 600], False)",
-    "grid_sample": "torch.grid_sampler(torch.ones([1, 64, 99, 99]), "
+    "grid_sample": "torch.grid_sampler(torch.ones([1, 8, 99, 99]), "
                    "torch.zeros([1, 1, 1, 2]).expand(1, 1500, 1500, 2), 2, 0, False)",
     "nms": "torch.ops.torchvision.nms(torch.rand([300000, 4]).cumsum(1), torch.rand([300000]), "
            "1.5)",

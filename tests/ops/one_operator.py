@@ -14,6 +14,7 @@ from scriptlang.ir import Function
 from scriptlang.ops import dispatch, random, table
 from scriptlang.ops.table import Operator
 from scriptlang.records import replace
+from scriptlang.schema import Argument
 
 
 class Chosen(Exception):
@@ -61,6 +62,8 @@ def program(operator: Operator, constants: tuple[tuple[int, bool], ...]) -> Func
     taken = tuple(replace(a, kwarg_only=False)
                   for i, a in enumerate(schema.arguments) if i not in fixed)
     returns = schema.returns
+    if not returns:
+        returns = (Argument("", T.NONE),)
     if len(returns) > 1:
         returns = (replace(returns[0], name="", alias=None,
                                        type=T.TupleType(tuple(r.type for r in returns))),)

@@ -108,5 +108,5 @@ def test_set_makes_a_tensor_another():
 
 def test_a_conversion_that_changes_nothing_is_the_tensor_itself():
     x = from_numpy(np.ones(2, np.float32))
-    assert x.to(6) is x and x.contiguous() is x and x.float() is x and x.clone() is not x
-    assert x.to(6, copy=True) is not x and x.cpu() is x
+    assert x.to(dtype=6) is x and x.contiguous() is x and x.float() is x and x.clone() is not x
+    assert x.to(dtype=6, copy=True) is not x and x.cpu() is x

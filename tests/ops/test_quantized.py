@@ -347,7 +347,7 @@ def test_operators_that_know_nothing_of_quantization_say_so():
             ("aten::cumsum", (0, None), r"takes no quantized tensor \(torch.quint8\)"),
             ("aten::tril", (0,), r"takes no quantized tensor \(torch.quint8\)"),
             ("aten::add.Tensor", (floats(2, 2), 1), r"QUInt8 and Float have no common type"),
-            ("aten::linear", (floats(2, 2), None), "quint8 != float32")):
+            ("aten::linear", (floats(2, 2), None), "quint8 != torch.float32")):
         with pytest.raises(RuntimeError, match=why):         # NotImplementedError is one
             run_natively(operator(name), (activation(2, 2), *rest))
 

@@ -8,6 +8,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -158,7 +159,7 @@ def test_the_overload_depends_on_the_values_not_on_the_first_call():
     """`x.to(1)` after `x.to(tensor)`: choices are kept by kinds of values."""
     x = tensor(1, 2)
     assert x.to(tensor(1, dtype=np.int64)).dtype.name == "int64"
-    assert x.to("cpu").dtype.name == "float32" and x.to(7).dtype.name == "float64"
+    assert x.to("cpu").dtype.name == "float32" and x.to(dtype=7).dtype.name == "float64"
 
 
 def test_a_tracer_sees_every_operator(monkeypatch):
@@ -170,6 +171,7 @@ def test_a_tracer_sees_every_operator(monkeypatch):
             return op.kernel(*values)
 
     monkeypatch.setattr(dispatch.calls, "tracer", Tracer())
+    monkeypatch.setattr(dispatch.calls, "thread", threading.get_ident())
     (tensor(1) + 1).relu()
     assert seen == ["aten::add.Scalar", "aten::relu"]
 

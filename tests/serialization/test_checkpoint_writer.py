@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import random
 from collections import OrderedDict
 
 import pytest
@@ -11,6 +12,8 @@ import scriptlang
 from scriptlang import nn
 from scriptlang.errors import ArchiveError
 from scriptlang.interpreter import engine as engines
+from scriptlang.serialization.record_reader import RecordReader
+from scriptlang.serialization.zip_writer import ZipWriter
 
 ENGINES = engines.available()
 
@@ -125,3 +128,26 @@ def test_what_is_no_data_is_refused_with_its_place(tmp_path):
         deep = [deep]
     with pytest.raises(TypeError, match="nested too deep"):
         written(deep)
+
+
+def test_mutated_pickles_are_refused_or_read():
+    reader = RecordReader(written(data()))
+    records = {name: bytes(reader.read(name)) for name in reader.records}
+    chance, refused = random.Random(1), 0
+    for _ in range(300):
+        pickle = bytearray(records["data.pkl"])
+        at = chance.randrange(len(pickle))
+        if chance.random() < 0.7:
+            pickle[at] = chance.randrange(256)
+        else:
+            del pickle[at:at + chance.randrange(1, 5)]
+        file = io.BytesIO()
+        writer = ZipWriter(file)
+        for name, contents in {**records, "data.pkl": bytes(pickle)}.items():
+            writer.add(f"archive/{name}", contents)
+        writer.finish()
+        try:
+            repr(scriptlang.load(file.getvalue(), weights_only=True))
+        except ArchiveError:
+            refused += 1
+    assert 200 < refused < 300

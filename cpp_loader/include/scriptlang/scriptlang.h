@@ -257,7 +257,7 @@ SL_API void sl_error_release(sl_error* error);
 SL_API sl_status sl_error_status(const sl_error* error); /* SL_OK of null */
 /* The exception's class: of the program's own raise as it names it, "builtins.ValueError"; else
  * RuntimeError, ValueError, TypeError, IndexError, KeyError, NotImplementedError,
- * ZeroDivisionError, MemoryError, LimitError, ArchiveError or MissingOperator. */
+ * ZeroDivisionError, MemoryError, LimitError, Cancelled, ArchiveError or MissingOperator. */
 SL_API const char* sl_error_class(const sl_error* error);
 SL_API const char* sl_error_message(const sl_error* error);
 /* The script stack, innermost first: "function at instruction n", one a line; may be empty. */

@@ -1,7 +1,10 @@
 #include "turns.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <chrono>
+#include <new>
 
 #include "../../kernels/thread.h"
 #include "values/error.h"
@@ -36,28 +39,37 @@ Process& process() {
 
 SL_THREAD_WORD Place* own_place = nullptr;
 
-struct PlaceEnd {
-  ~PlaceEnd() {
-    if (!own_place) return;
-    std::lock_guard<std::mutex> lock(process().mutex);
-    own_place->used = false;
-    own_place = nullptr;
-  }
-};
+// When a thread ends: a key of the C library takes none of the room that thread.h speaks of.
+void leave_place(void* place) {
+  std::lock_guard<std::mutex> lock(process().mutex);
+  static_cast<Place*>(place)->used = false;
+  own_place = nullptr;
+}
 
-__attribute__((noinline)) Place* make_place() {
-  static thread_local PlaceEnd end;
-  (void)&end;
-  Process& p = process();
+pthread_key_t make_key() {
+  pthread_key_t key;
+  if (pthread_key_create(&key, leave_place) != 0) throw std::bad_alloc();
+  return key;
+}
+
+Place* free_place(Process& p) {
   std::lock_guard<std::mutex> lock(p.mutex);
   for (Place* at = p.places; at; at = at->next) {
-    if (at->used) continue;
-    at->used = true;
-    return own_place = at;
+    if (!std::exchange(at->used, true)) return at;
   }
   Place* fresh = new Place;
   fresh->next = p.places;
-  return own_place = p.places = fresh;
+  return p.places = fresh;
+}
+
+__attribute__((noinline)) Place* make_place() {
+  static const pthread_key_t key = make_key();
+  Place* place = free_place(process());
+  if (pthread_setspecific(key, place) != 0) {
+    leave_place(place);
+    throw std::bad_alloc();
+  }
+  return own_place = place;
 }
 
 Place* place_of_thread() {

@@ -170,6 +170,24 @@ static void errors(sl_module* m) {
   fails(m, how("value"), &limits, SL_RUN_ERROR, "builtins.ValueError", "a value");
 }
 
+static void cancelled(sl_module* m) {
+  sl_canceller* canceller = sl_canceller_make();
+  sl_limits limits;
+  memset(&limits, 0, sizeof limits);
+  limits.size = sizeof limits;
+  limits.canceller = canceller;
+  CHECK(canceller != NULL);
+  fails(m, how("value"), &limits, SL_RUN_ERROR, "builtins.ValueError", "a value");
+  sl_cancel(canceller);
+  fails(m, how("long"), &limits, SL_CANCELLED, "Cancelled", "");
+  sl_canceller_reset(canceller);
+  fails(m, how("value"), &limits, SL_RUN_ERROR, "builtins.ValueError", "a value");
+  sl_canceller_release(canceller);
+  sl_canceller_release(NULL);
+  sl_canceller_reset(NULL);
+  sl_cancel(NULL);
+}
+
 static void nulls(sl_module* m) {
   sl_module* module = (sl_module*)&m;
   sl_value* result = (sl_value*)&m;
@@ -187,6 +205,7 @@ static void nulls(sl_module* m) {
   CHECK(sl_call(m, NULL, NULL, 0, NULL, &result, NULL) == SL_INVALID_ARGUMENT);
   CHECK(sl_call(m, "forward", NULL, 1, NULL, &result, NULL) == SL_INVALID_ARGUMENT);
   CHECK(sl_call(m, "forward", NULL, 0, NULL, NULL, NULL) == SL_INVALID_ARGUMENT);
+  CHECK(sl_call(m, "maybe", &result, SIZE_MAX, NULL, &result, NULL) == SL_OUT_OF_MEMORY);
   CHECK(sl_call_named(m, "maybe", NULL, 0, NULL, &result, 1, NULL, &result, NULL) ==
         SL_INVALID_ARGUMENT);
   CHECK(sl_call_named(m, "maybe", NULL, 0, &name, &result, 1, NULL, &result, NULL) ==
@@ -266,6 +285,7 @@ void check_calls(sl_module* module, const char* path) {
   defaults(module);
   arguments(module);
   errors(module);
+  cancelled(module);
   nulls(module);
   modules(module, path);
   futures(module);
