@@ -6,6 +6,7 @@
 #include "member.h"
 #include "memory.h"
 #include "values/quantizer.h"
+#include "values/raw_view.h"
 #include "values/type.h"
 
 namespace scriptlang::python {
@@ -272,7 +273,7 @@ static Tensor tensor_from_python(nb::handle value) {
           nb::cast<std::string>(nb::str(type.attr("name"))),
           "; load or script with engine=\"python\"");
   }
-  Tensor t = Tensor::checked_view(storage.storage, dtype, TupleInts(n.m_size.get(value)),
+  Tensor t = Tensor::on_storage(storage.storage, dtype, TupleInts(n.m_size.get(value)),
                                   TupleInts(n.m_stride.get(value)), int_of(n.m_offset.get(value)));
   t.impl()->requires_grad = PyObject_IsTrue(n.m_grad.get(value).ptr()) == 1;
   if (is_quantized(dtype)) t.impl()->quantizer = quantizer_from_python(value);
@@ -295,7 +296,9 @@ Value ToNative::array(nb::handle value) {
     loan.release();
     int64_t sizes[kMaxDims];
     std::copy_n(array->shape, array->ndim, sizes);
-    Tensor t = Tensor::on_storage(storage.storage, array->dtype, IntSpan(), IntSpan(), 0);
+    if (array->nbytes() == 0) checked_numel({sizes, array->ndim});  // others fit into memory
+    // The sizes come next; the array has as many bytes.
+    Tensor t = unchecked_on_storage(storage.storage, array->dtype, {}, {}, 0);
     t.impl()->set_contiguous(IntSpan(sizes, array->ndim));
     return t;
   }
@@ -308,8 +311,10 @@ Value ToNative::array(nb::handle value) {
   ScalarType dtype = type_of_format(view.format, view.itemsize);
   if (dtype == ScalarType::Undefined || view.ndim > kMaxDims) return Value();
   std::vector<int64_t> sizes(view.shape, view.shape + view.ndim);
+  checked_numel(sizes);
   Release storage{lend(std::move(loan))};
-  Tensor t = Tensor::on_storage(storage.storage, dtype, IntSpan(), IntSpan(), 0);
+  // The sizes come next; the buffer has as many bytes.
+  Tensor t = unchecked_on_storage(storage.storage, dtype, {}, {}, 0);
   t.impl()->set_contiguous(sizes);
   return t;
 }

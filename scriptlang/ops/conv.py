@@ -41,6 +41,9 @@ def check_convolution(x, weight, bias, stride, padding, dilation, transposed, ou
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
     size, wsize = list(x._size), list(weight._size)
+    if 0 in wsize[2:]:
+        raise RuntimeError("weight should have at least one element along each dimension, but got "
+                           f"sizes {wsize}")
     if weight.dim() != x.dim():
         raise RuntimeError(f"Expected {weight.dim()}-dimensional input for "
                            f"{weight.dim()}-dimensional weight {wsize}, but got "
@@ -78,7 +81,14 @@ def check_convolution(x, weight, bias, stride, padding, dilation, transposed, ou
 
 
 def windows(x: np.ndarray, kernel, stride, dilation, out) -> np.ndarray:
-    """A view (N, C, *kernel, *out) of the windows that a kernel sees in a padded array."""
+    """A view (N, C, *kernel, *out) of the windows that a kernel sees in a padded array.
+
+    numpy's as_strided checks nothing, so that is done here: every window lies in the array.
+    """
+    for have, k, s, d, n in zip(x.shape[2:], kernel, stride, dilation, out):
+        if min(k, s, d) < 1 or n < 0 or (n > 0 and (n - 1) * s + (k - 1) * d >= have):
+            raise RuntimeError(f"windows {tuple(kernel)} of stride {tuple(stride)} and dilation "
+                               f"{tuple(dilation)} do not lie in {x.shape[2:]} elements")
     steps = x.strides[2:]
     return np.lib.stride_tricks.as_strided(
         x, (*x.shape[:2], *kernel, *out),
@@ -225,6 +235,9 @@ def padding_by_name(input, weight, bias, stride, padding, dilation, groups):
         raise RuntimeError(f"Invalid padding string: '{padding}'")
     if any(s != 1 for s in stride):
         raise RuntimeError("padding='same' is not supported for strided convolutions")
+    if min(dilation) < 1 or 0 in weight._size[2:]:
+        raise RuntimeError(f"padding='same' takes windows with elements, {dilation=} apart, not of "
+                           f"size {list(weight._size[2:])}")
     total = [d * (k - 1) for k, d in zip(weight._size[2:], dilation)]
     before = [t // 2 for t in total]
     extra = [t - 2 * b for t, b in zip(total, before)]
@@ -273,6 +286,12 @@ for _n in (1, 2, 3):
 # windows as columns
 
 
+def check_columns(kernel, dilation, padding, stride) -> None:
+    if min(*kernel, *dilation, *stride) < 1 or min(padding) < 0:
+        raise RuntimeError("kernel size, dilation and stride should be greater than zero and "
+                           "padding not negative")
+
+
 def pairs(*lists):
     return [list(v) * 2 if len(v) == 1 else list(v) for v in lists]
 
@@ -285,6 +304,7 @@ def im2col(self, kernel_size, dilation, padding, stride):
         raise RuntimeError("Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and "
                            f"other non-zero dimensions for input, but got: {list(self._size)}")
     kernel, dilation, padding, stride = pairs(kernel_size, dilation, padding, stride)
+    check_columns(kernel, dilation, padding, stride)
     x = pad_spatial(self._array.reshape((-1, *self._size[-3:])), padding, padding)
     out = [(n - d * (k - 1) - 1) // s + 1
            for n, k, s, d in zip(x.shape[2:], kernel, stride, dilation)]
@@ -305,6 +325,9 @@ def col2im(self, output_size, kernel_size, dilation, padding, stride):
     overlap."""
     output_size, kernel, dilation, padding, stride = pairs(output_size, kernel_size, dilation,
                                                            padding, stride)
+    check_columns(kernel, dilation, padding, stride)
+    if min(output_size) < 1:
+        raise RuntimeError(f"col2im: output_size {tuple(output_size)} has no elements")
     out = [(n + 2 * p - d * (k - 1) - 1) // s + 1
            for n, k, s, d, p in zip(output_size, kernel, stride, dilation, padding)]
     window = math.prod(kernel)

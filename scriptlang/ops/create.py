@@ -211,13 +211,21 @@ declare(f"aten::range.step(Scalar start, Scalar end, Scalar step=1, *, {OPTIONS}
         inclusive_range, "primitive")
 
 
+def check_counts(**counts: int) -> None:
+    for name, n in counts.items():
+        if n < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {n}")
+
+
 @primitive(f"aten::eye(SymInt n, *, {OPTIONS}) -> Tensor")
 def eye(n, dtype, *_):
+    check_counts(n=n)
     return Tensor._wrap(np.eye(n, dtype=chosen(dtype).numpy))
 
 
 @primitive(f"aten::eye.m(SymInt n, SymInt m, *, {OPTIONS}) -> Tensor")
 def eye_m(n, m, dtype, *_):
+    check_counts(n=n, m=m)
     return Tensor._wrap(np.eye(n, m, dtype=chosen(dtype).numpy))
 
 
@@ -272,7 +280,8 @@ def triangle(name, f):
     def kernel(self, diagonal):
         if self.dim() < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-        return Tensor._wrap(rows(f(self._array, diagonal)))
+        reach = sum(self._size[-2:])                         # further away it is the same
+        return Tensor._wrap(rows(f(self._array, min(max(diagonal, -reach), reach))))
 
     return kernel
 
@@ -283,6 +292,8 @@ for _name, _f in (("triu", np.triu), ("tril", np.tril)):
 
 def _indices(f):
     def kernel(row, col, offset, dtype, *_):
+        check_counts(row=row, col=col)
+        offset = min(max(offset, -row - col), row + col)     # further away it is the same
         return Tensor._wrap(np.stack(f(row, offset, col)).astype(chosen(dtype, dtypes.int64).numpy))
 
     return kernel

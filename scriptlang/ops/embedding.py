@@ -30,6 +30,9 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sp
     at, starts = indices._array, offsets._array
     if at.size and (at.min() < 0 or at.max() >= weight._size[0]):
         raise RuntimeError("embedding_bag: Expected idx >= 0 && idx < num_embeddings")
+    if len(starts) and (starts[0] != 0 or (np.diff(starts) < 0).any() or starts[-1] > at.size):
+        raise RuntimeError("embedding_bag: offsets have to be increasing, start at 0 and not pass "
+                           f"the length of the input, {at.size}")
     bags = len(starts) - (1 if include_last_offset else 0)
     ends = np.append(starts[1:], at.size) if not include_last_offset else starts[1:]
     rows = weight._array[at].astype(working_type(weight.dtype))
@@ -77,6 +80,8 @@ def one_hot(self, num_classes):
     if at.size and at.min() < 0:
         raise RuntimeError("Class values must be non-negative.")
     n = int(at.max()) + 1 if num_classes == -1 else num_classes
+    if n >= 1 << 55:
+        raise RuntimeError(f"one_hot: {n} classes are too many")
     if at.size and at.max() >= n:
         raise RuntimeError("Class values must be smaller than num_classes.")
     return Tensor._wrap(rows((at[..., None] == np.arange(n)).astype(np.int64)))

@@ -10,6 +10,7 @@ from .derived import on_copy
 from .elementwise import (DISPLAY, array_of, cast, check_apart, check_broadcast, check_fits,
                           check_writable, unsupported)
 from .table import declare, primitive
+from .view import as_strided
 
 
 def check_indices(index: np.ndarray, n: int, dim: int) -> None:
@@ -383,8 +384,7 @@ def fill_diagonal_(self, value, wrap):
         every = -(-self.numel() // (width + 1))
         starts.append((self._offset + stride[0] * (width + 1), every - min(size)))
     for start, count in starts:
-        Tensor(self._storage, self.dtype, (count,), (step,), start)._array[...] = array_of(
-            value, self.dtype)
+        as_strided(self, (count,), (step,), start)._array[...] = array_of(value, self.dtype)
     return self
 
 

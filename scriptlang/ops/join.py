@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 
@@ -159,14 +160,31 @@ def tile(self, dims):
     rank = max(array.ndim, len(dims))
     sizes = [1] * (rank - array.ndim) + list(array.shape)
     times = [1] * (rank - len(dims)) + list(dims)
-    if all(n >= 0 for n in times):                   # numpy grows one dimension after the other:
-        np.empty([a * b for a, b in zip(sizes, times)], array.dtype)    # fail at once
+    made = [a * b for a, b in zip(sizes, times)]
+    if min(times, default=0) < 0 or math.prod(made) > 1 << 55:
+        raise RuntimeError(f"repeat: a tensor of size {list(array.shape)} cannot be repeated "
+                           f"{list(dims)} times")
+    np.empty(made, array.dtype)         # numpy grows one dimension after the other: fail at once
     return Tensor._wrap(np.asarray(np.tile(array, dims), order="C"))
+
+
+def check_repeats(times, length: int) -> None:
+    """How often each of `length` elements is repeated.  numpy adds that up without a look at
+    overflow, and writes past what it has allocated."""
+    counts = [int(n) for n in np.ravel(times)]
+    if min(counts, default=0) < 0:
+        raise RuntimeError("repeats can not be negative")
+    if np.ndim(times) > 1 or len(counts) not in (1, length):
+        raise RuntimeError("repeats must have the same size as input along dim, but got "
+                           f"repeats of size {list(np.shape(times))} and {length} elements")
+    if sum(counts) * (length if len(counts) == 1 else 1) > 1 << 55:
+        raise RuntimeError("repeat_interleave: too many elements")
 
 
 def repeat_interleave(self, repeats, dim=None, output_size=None):
     times = repeats._array if isinstance(repeats, Tensor) else repeats
     axis = None if dim is None else wrap_dim(dim, len(self._size))
+    check_repeats(times, self._size[axis] if axis is not None and self._size else self.numel())
     return Tensor._wrap(np.repeat(self._array, times, axis))
 
 
@@ -175,8 +193,8 @@ declare("aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? d
 declare("aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, "
         "SymInt? output_size=None) -> Tensor", repeat_interleave, "primitive")
 declare("aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor",
-        lambda repeats, size: Tensor._wrap(np.repeat(np.arange(len(repeats._array)),
-                                                     repeats._array)), "primitive")
+        lambda repeats, size: repeat_interleave(
+            Tensor._wrap(np.arange(repeats.numel())), repeats), "primitive")
 
 
 @primitive("aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]")
@@ -185,10 +203,18 @@ def broadcast_tensors(tensors):
     return [expand(t, shape) for t in tensors]
 
 
+def check_offset(offset: int) -> None:
+    """Of a diagonal that a matrix is made for."""
+    if abs(offset) >= 1 << 31:
+        raise RuntimeError(f"diag_embed: offset {offset} is too large")
+
+
 @primitive("aten::diag(Tensor self, int diagonal=0) -> Tensor")
 def diag(self, diagonal):
     if len(self._size) not in (1, 2):
         raise RuntimeError("diag(): Supports 1D or 2D tensors. Got " + str(len(self._size)) + "D")
+    if len(self._size) == 1:
+        check_offset(diagonal)
     return Tensor._wrap(np.diag(self._array, diagonal).copy())
 
 
@@ -196,6 +222,9 @@ def diag(self, diagonal):
 def diag_embed(self, offset, dim1, dim2):
     n = len(self._size) + 1
     a, b = wrap_dim(dim1, n), wrap_dim(dim2, n)
+    if a == b:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    check_offset(offset)
     side = self._size[-1] + abs(offset)
     made = np.zeros((*self._size[:-1], side, side), self.dtype.numpy)
     i = np.arange(self._size[-1])
@@ -205,6 +234,7 @@ def diag_embed(self, offset, dim1, dim2):
 
 @primitive("aten::diagflat(Tensor self, int offset=0) -> Tensor")
 def diagflat(self, offset):
+    check_offset(offset)
     return Tensor._wrap(np.diag(self._array.reshape(-1), offset).copy())
 
 

@@ -214,6 +214,8 @@ def factored(a: np.ndarray, pivot: bool) -> tuple[np.ndarray, np.ndarray]:
 
 def permutation(pivots: np.ndarray, m: int) -> np.ndarray:
     """The order of rows that a sequence of exchanges leads to."""
+    if pivots.size and (pivots.min() < 1 or pivots.max() > m):
+        raise RuntimeError("pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive")
     flat = pivots.reshape(math.prod(pivots.shape[:-1]), pivots.shape[-1])
     order = np.tile(np.arange(m), (len(flat), 1))
     rows = np.arange(len(flat))

@@ -173,8 +173,15 @@ def lengths_of(value) -> list[int]:
 
 
 def ctc_forward(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity):
-    return ctc_parts(log_probs, targets, lengths_of(input_lengths), lengths_of(target_lengths),
-                     blank, zero_infinity)
+    counts = lengths_of(target_lengths)
+    if min(counts, default=0) < 0:
+        raise RuntimeError(f"Expected target_lengths to be non-negative, got {min(counts)}")
+    flat = targets.dim() < 2
+    have = targets.numel() if flat else targets._size[-1]
+    if (sum(counts) if flat else max(counts, default=0)) > have:
+        raise RuntimeError(f"Expected targets of size {list(targets._size)} to hold sequences as "
+                           "long as target_lengths says")
+    return ctc_parts(log_probs, targets, lengths_of(input_lengths), counts, blank, zero_infinity)
 
 
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import List
 
 import numpy as np
@@ -30,6 +31,8 @@ def constant_pad_nd(self, pad, value=0):
                                f"invalid. Check dimension {d} of your input.")
         inside[d] = slice(max(before, 0), size[d] - max(after, 0))
         outside[d] = slice(max(-before, 0), self._size[d] - max(-after, 0))
+    if math.prod(size) > 1 << 55:
+        raise RuntimeError(f"constant_pad_nd: a result of size {size} is too large")
     check_fits(value, self.dtype)
     made = np.full(size, array_of(value, self.dtype), self.dtype.numpy)
     made[tuple(inside)] = self._array[tuple(outside)]
@@ -60,6 +63,9 @@ def edge_pad(mode: str, dims: int):
                                    "corresponding input dimension, but got: padding "
                                    f"({before}, {after}) at dimension {axis} of input "
                                    f"{list(self._size)}")
+            if before + length + after < 1 or max(before, after) >= 1 << 55:
+                raise RuntimeError(f"input of {length} elements is too small for the padding "
+                                   f"({before}, {after}), or the result too large")
             at = np.arange(-before, length + after)
             if mode == "reflect":
                 at = np.abs(at)

@@ -209,6 +209,10 @@ def bincount(self, weights, minlength):
 @primitive("aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor")
 def histc(self, bins, min, max):
     low, high = float(min), float(max)
+    if bins <= 0:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins}")
+    if low > high:
+        raise RuntimeError("torch.histc: max must be larger than min")
     array = self._array
     if low == high and array.size:
         if array.dtype.kind == "c":

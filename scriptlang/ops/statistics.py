@@ -251,6 +251,8 @@ def corrcoef(self):
 
 def histogram_edges(x: np.ndarray, bins: int, limits) -> np.ndarray:
     """Equal bins between the limits, or the extremes of the elements."""
+    if bins <= 0:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins}")
     low, high = limits if limits is not None else \
         (float(x.min()), float(x.max())) if x.size else (0.0, 1.0)
     if low == high:
@@ -290,6 +292,12 @@ def histogram(self, bins, limits, weight, density):
     if self.dtype.kind != "f":
         raise NotImplementedError(f"\"histogramdd\" not implemented for '{self.dtype}'")
     x = self._array.reshape(-1)
+    if limits is not None and (len(limits) != 2 or limits[0] > limits[1]):
+        raise RuntimeError("torch.histogramdd: a range has a least and a greatest number, but got "
+                           f"{list(limits)}")
+    if isinstance(bins, Tensor) and (bins.dim() != 1 or bins.numel() == 0):
+        raise RuntimeError("torch.histogramdd: bins tensor should have one dimension and at least "
+                           f"1 element, but got size {list(bins._size)}")
     edges = bins._array if isinstance(bins, Tensor) else histogram_edges(x, bins, limits)
     rounded = edges.astype(self.dtype.numpy)
     count = counts_in(x[:, None], [rounded], weight)

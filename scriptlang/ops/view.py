@@ -53,6 +53,11 @@ def view_strides(size, stride, new: list[int]) -> tuple[int, ...] | None:
     return tuple(strides) if at == -1 else None
 
 
+def step_stride(stride: int, step: int) -> int:
+    """The stride of every `step`-th element; 0 where it is so large that there is only one."""
+    return stride * step if stride * step <= 1 << 55 else 0
+
+
 @primitive("aten::view(Tensor(a) self, int[] size) -> Tensor(a)")
 def view(self, size):
     size = infer_size(size, self.numel())
@@ -301,7 +306,7 @@ def slice_tensor(self, dim, start, end, step):
     size, stride = list(self._size), list(self._stride)
     offset = self._offset + start * stride[dim]
     size[dim] = -(-(end - start) // step)
-    stride[dim] *= step
+    stride[dim] = step_stride(stride[dim], step)
     return self._as_view(size, stride, offset)
 
 
@@ -409,7 +414,7 @@ def unfold(self, dimension, size, step):
     strides = list(self._stride) or [1]
     sizes[dim] = (n - size) // step + 1
     inner = strides[dim]
-    strides[dim] = inner * step
+    strides[dim] = step_stride(inner, step)
     if not self._size:
         return self._as_view([size], [1], self._offset)
     return self._as_view([*sizes, size], [*strides, inner], self._offset)

@@ -7,6 +7,7 @@
 #include "../../kernels/scratch.h"
 #include "layout.h"
 #include "pointwise.h"
+#include "values/exact.h"
 #include "view.h"
 
 namespace scriptlang {
@@ -29,13 +30,22 @@ std::vector<int64_t> spread(const Ints& given, int64_t n, const char* what) {
   return {given.begin(), given.end()};
 }
 
-void check_settings(const Settings& s, const Tensor& input, const Tensor& weight,
-                    const Tensor& bias) {
+// What sizes are computed from, before any is.
+void check_windows(const Settings& s, const Tensor& weight) {
   for (int64_t v : s.padding) SL_CHECK(v >= 0, "negative padding is not supported");
   for (int64_t v : s.output_padding) SL_CHECK(v >= 0, "negative output_padding is not supported");
   for (int64_t v : s.stride) SL_CHECK(v > 0, "non-positive stride is not supported");
   for (int64_t v : s.dilation) SL_CHECK(v > 0, "dilation should be greater than zero");
   SL_CHECK(s.groups > 0, "non-positive groups is not supported");
+  for (int64_t i = 2; i < weight.dim(); ++i) {
+    SL_CHECK(weight.size(i) > 0, "weight should have at least one element along each dimension, "
+             "but got sizes ", to_string(weight.sizes()));
+  }
+}
+
+void check_settings(const Settings& s, const Tensor& input, const Tensor& weight,
+                    const Tensor& bias) {
+  check_windows(s, weight);
   SL_CHECK(input.dim() == weight.dim(), "Expected ", weight.dim(), "-dimensional input for ",
            weight.dim(), "-dimensional weight ", to_string(weight.sizes()), ", but got ",
            input.dim(), "-dimensional input of size ", to_string(input.sizes()), " instead");
@@ -45,8 +55,9 @@ void check_settings(const Settings& s, const Tensor& input, const Tensor& weight
   SL_CHECK(weight.size(0) % s.groups == 0, "Given groups=", s.groups, ", expected weight to be "
            "divisible by ", s.groups, " at dimension 0, but got weight of size ",
            to_string(weight.sizes()), " instead");
-  int64_t channels = s.transposed ? weight.size(0) : weight.size(1) * s.groups;
-  int64_t outputs = s.transposed ? weight.size(1) * s.groups : weight.size(0);
+  int64_t grouped = Exact(weight.size(1)) * s.groups;
+  int64_t channels = s.transposed ? weight.size(0) : grouped;
+  int64_t outputs = s.transposed ? grouped : weight.size(0);
   SL_CHECK(input.size(1) == channels, "Given ", s.transposed ? "transposed=1" : "groups=",
            s.transposed ? "" : std::to_string(s.groups), ", weight of size ",
            to_string(weight.sizes()), ", expected input", to_string(input.sizes()), " to have ",
@@ -81,8 +92,6 @@ std::vector<int64_t> result_sizes(const Settings& s, const Tensor& input, const 
   for (int64_t i = 0; i < n; ++i) {
     size_t u = size_t(i);
     int64_t in = input.size(i + 2), k = weight.size(i + 2);
-    SL_CHECK(k > 0, "weight should have at least one element along each dimension, but got sizes ",
-             to_string(weight.sizes()));
     constexpr int64_t kLimit = int64_t{1} << 40;  // keeps the products below in range
     SL_CHECK(s.padding[u] < kLimit && s.stride[u] < kLimit && s.dilation[u] < kLimit &&
                  in < kLimit && k < (int64_t{1} << 20) && s.dilation[u] * k < kLimit,
@@ -340,13 +349,15 @@ Tensor named_padding_op(const char* name, int64_t n, Args args) {
     for (int64_t v : s.stride) {
       SL_CHECK(v == 1, "padding='same' is not supported for strided convolutions");
     }
+    check_windows(s, weight);
     // What cannot be halved is added at the end.
     std::vector<int64_t> sizes(input.sizes().begin(), input.sizes().end());
     bool uneven = false;
     for (int64_t i = 0; i < n; ++i) {
-      int64_t total = s.dilation[size_t(i)] * (weight.size(i + 2) - 1);
+      int64_t total = Exact(s.dilation[size_t(i)]) * (weight.size(i + 2) - 1);
       s.padding[size_t(i)] = total / 2;
-      sizes[size_t(input.dim() - n + i)] += total % 2;
+      int64_t& size = sizes[size_t(input.dim() - n + i)];
+      size = Exact(size) + total % 2;
       uneven = uneven || total % 2 != 0;
     }
     if (uneven) {

@@ -11,6 +11,7 @@
 #include "join.h"
 #include "layout.h"
 #include "scratch.h"
+#include "values/exact.h"
 
 namespace scriptlang {
 
@@ -369,7 +370,7 @@ Frames frames_of(int64_t n_fft, const Value& hop, const Value& length, const Ten
 Tensor reflected(const Tensor& x, int64_t pad, std::string_view mode) {
   int64_t n = x.size(1);
   if (mode == "constant") {
-    Tensor out = Tensor::zeros({x.size(0), n + 2 * pad}, x.dtype());
+    Tensor out = Tensor::zeros({x.size(0), Exact(pad) * 2 + n}, x.dtype());
     copy_into(view_narrow(out, 1, pad, n), x);
     return out;
   }
@@ -403,13 +404,14 @@ Tensor stft(const Tensor& self, int64_t n_fft, const Value& hop, const Value& le
            "require that return_complex=True in a future PyTorch release.");
   Tensor x = self.dim() == 1 ? view_unsqueeze(self, 0) : self;
   SL_CHECK(n_fft > 0, "stft: expected n_fft > 0, but got n_fft=", n_fft);
+  Frames f = frames_of(n_fft, hop, length, window);
   if (center) x = reflected(x, n_fft / 2, pad_mode);
   SL_CHECK(n_fft <= x.size(1), "stft: expected 0 < n_fft < ", x.size(1), ", but got n_fft=", n_fft);
-  Frames f = frames_of(n_fft, hop, length, window);
   const ScalarType computed = complex_in ? x.dtype() : to_real(to_complex(x.dtype()));
   x = contiguous_as(x, computed);
   int64_t count = 1 + (x.size(1) - n_fft) / f.hop;
-  Tensor pieces = x.as_strided({x.size(0), count, n_fft}, {x.size(1), f.hop, 1}, 0);
+  Tensor pieces = x.as_strided({x.size(0), count, n_fft}, {x.size(1), f.hop, 1},
+                               x.storage_offset());
   bool half = onesided.is_none() ? !complex_in : onesided.as_bool();
   SL_CHECK(!half || !complex_in, "Cannot have onesided output if window or input is complex");
   Tensor t = mul(pieces, to_dtype(f.window, to_real(x.dtype())));
@@ -447,7 +449,8 @@ Tensor overlapped(const Tensor& t, const Frames& f, bool center, const Value& wa
     }
   }
   const int64_t start = center ? f.n_fft / 2 : 0;
-  int64_t end = !wanted.is_none() ? start + wanted.as_int() : total - (center ? f.n_fft / 2 : 0);
+  int64_t end = total - (center ? f.n_fft / 2 : 0);
+  if (!wanted.is_none()) end = Exact(start) + wanted.as_int();
   end = std::min(end, total);
   SL_CHECK(start <= end, "istft: the signal is too short");
   for (int64_t i = start; i < end; ++i) {

@@ -5,6 +5,7 @@
 #include "join.h"
 #include "layout.h"
 #include "pointwise.h"
+#include "values/raw_view.h"
 #include "view.h"
 
 namespace scriptlang {
@@ -199,7 +200,8 @@ Tensor flip(const Tensor& self, IntSpan dims) {
     strides[size_t(d)] = -strides[size_t(d)];
   }
   Tensor out = Tensor::empty_like(self, self.dtype());
-  if (self.numel() > 0) copy_into(out, self.as_strided(self.sizes(), strides, offset));
+  // The elements of `self` from their other ends: strides become negative.
+  if (self.numel() > 0) copy_into(out, unchecked_view(self, self.sizes(), strides, offset));
   return out;
 }
 

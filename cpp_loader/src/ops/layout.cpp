@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "pointwise.h"
+#include "values/exact.h"
+#include "values/raw_view.h"
 #include "recording.h"
 #include "view.h"
 
@@ -16,7 +18,7 @@ void channels_last_strides(IntSpan sizes, int64_t* strides) {
   int64_t n = sizes.size, next = 1;
   auto place = [&](int64_t d) {
     strides[d] = next;
-    next *= sizes[d] > 1 ? sizes[d] : 1;
+    next = outer_stride(next, sizes[d]);
   };
   place(1);
   for (int64_t d = n - 1; d >= 2; --d) place(d);
@@ -31,10 +33,9 @@ void format_strides(IntSpan sizes, int64_t format, int64_t* strides) {
   if (format == kChannelsLast || format == kChannelsLast3d) {
     return channels_last_strides(sizes, strides);
   }
-  uint64_t next = 1;  // may wrap when another size is zero; then it means nothing
-  for (int64_t d = sizes.size - 1; d >= 0; --d) {
-    strides[d] = int64_t(next);
-    next *= uint64_t(std::max<int64_t>(1, sizes[d]));
+  for (int64_t d = sizes.size - 1, next = 1; d >= 0; --d) {
+    strides[d] = next;
+    next = outer_stride(next, sizes[d]);
   }
 }
 
@@ -43,7 +44,7 @@ Tensor empty_in_format(IntSpan sizes, ScalarType dtype, int64_t format) {
   if (format == kContiguous) return out;
   int64_t strides[kMaxDims];
   format_strides(sizes, format, strides);
-  out.impl()->set_geometry(sizes, {strides, sizes.size});
+  lay(out, {strides, sizes.size});
   return out;
 }
 
@@ -63,7 +64,7 @@ bool is_in_format(const Tensor& t, int64_t format) {
   int64_t next = 1;
   auto fits = [&](int64_t d) {
     if (t.size(d) != 1 && t.stride(d) != next) return false;
-    next *= t.size(d);
+    next = outer_stride(next, t.size(d));
     return true;
   };
   if (!fits(1)) return false;
@@ -82,7 +83,7 @@ int64_t suggested_format(const Tensor& t) {
     int64_t d = i == 0 ? 1 : i == n - 1 ? 0 : n - i;
     if (t.size(d) == 0 || t.stride(d) < least) return kContiguous;
     if (d == 0 && least == t.stride(1)) return kContiguous;
-    least = t.stride(d) * t.size(d);
+    least = outer_stride(t.stride(d), t.size(d));
   }
   return n == 4 ? kChannelsLast : kChannelsLast3d;
 }

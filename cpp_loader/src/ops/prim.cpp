@@ -9,6 +9,7 @@
 #include "optable.h"
 #include "language.h"
 #include "scratch.h"
+#include "values/raw_view.h"
 #include "values/quantizer.h"
 
 namespace scriptlang {
@@ -225,7 +226,7 @@ SL_OP(prim_nbytes) { out[0].set_int(args.tensor(0).nbytes()); }
 SL_OP(prim_name) { out[0] = (args.tensor(0), Value()); }
 SL_OP(prim_data) {
   const Tensor& t = args.tensor(0);
-  out[0] = t.as_strided(t.sizes(), t.strides(), t.storage_offset());
+  out[0] = unchecked_view(t, t.sizes(), t.strides(), t.storage_offset());  // its own geometry
 }
 SL_OP(prim_grad) { out[0] = (args.tensor(0), Value()); }
 SL_OP(prim_is_cpu) { out[0] = (args.tensor(0), Value(true)); }

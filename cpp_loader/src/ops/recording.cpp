@@ -13,7 +13,8 @@ thread_local Recording* open_recording = nullptr;
 
 }  // namespace
 
-Storage* symbolic_storage = Storage::borrow(nothing, sizeof nothing, nullptr, nullptr, true);
+// As large as any: views of what has no elements are checked when the program runs.
+Storage* symbolic_storage = Storage::borrow(nothing, INT64_MAX, nullptr, nullptr, true);
 
 Recording::Recording() : outer_(open_recording) { open_recording = this; }
 

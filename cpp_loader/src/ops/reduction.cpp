@@ -134,7 +134,7 @@ void reduce_rows(const Reduction& r, const Tensor& to, const RowFunction& functi
     const char* at = from + first * from_size;
     if (convert == nullptr) return at;
     converted.resize(size_t(length * size));
-    convert(length, converted.data(), size, at, from_size);
+    if (length > 0) convert(length, converted.data(), size, at, from_size);
     return static_cast<const char*>(converted.data());
   };
   if (whole) {

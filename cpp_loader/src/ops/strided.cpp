@@ -1,5 +1,7 @@
 #include "strided.h"
 
+#include "values/exact.h"
+
 #include <cstring>
 
 namespace scriptlang {
@@ -120,7 +122,7 @@ bool StridedPlan::all_alike() const {
     int64_t d = sorted[k];
     if (sizes_[d] == 1) continue;
     if (strides_[first][d] != expected) return false;
-    expected *= sizes_[d];
+    expected = outer_stride(expected, sizes_[d]);
   }
   return true;
 }
@@ -138,11 +140,17 @@ void StridedPlan::result_strides(int64_t* strides) const {
   int64_t next = 1;
   for (int64_t k = 0; k < ndim_; ++k) {
     strides[permutation[k]] = next;
-    next *= std::max<int64_t>(sizes_[permutation[k]], 1);
+    next = outer_stride(next, sizes_[permutation[k]]);
   }
 }
 
 void StridedPlan::finish() {
+  if (std::find(sizes_, sizes_ + ndim_, 0) != sizes_ + ndim_) {  // nothing is walked
+    ndim_ = 1;
+    sizes_[0] = 0;
+    for (int i = 0; i < operands_; ++i) strides_[i][0] = 0;
+    return;
+  }
   int64_t permutation[kMaxDims];
   order(permutation);
   int64_t sizes[kMaxDims], strides[kMaxOperands][kMaxDims];

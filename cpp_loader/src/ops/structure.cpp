@@ -12,6 +12,8 @@
 #include "join.h"
 #include "layout.h"
 #include "strided.h"
+#include "values/exact.h"
+#include "values/raw_view.h"
 
 namespace scriptlang {
 
@@ -37,7 +39,7 @@ Tensor diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2
   int64_t length = self.size(self.dim() - 1);
   constexpr int64_t kLimit = int64_t{1} << 31;
   SL_CHECK(offset > -kLimit && offset < kLimit, "diag_embed: offset ", offset, " is too large");
-  int64_t side = length + std::abs(offset);
+  int64_t side = Exact(length) + std::abs(offset);
   std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().end() - 1);
   sizes.insert(sizes.begin() + std::min(dim1, dim2), side);
   sizes.insert(sizes.begin() + std::max(dim1, dim2), side);
@@ -51,6 +53,7 @@ Tensor diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2
   }
   shape.push_back(length);
   strides.push_back(out.stride(dim1) + out.stride(dim2));
+  // `out` has elements, so this is one of its places.
   int64_t start = offset >= 0 ? offset * out.stride(dim2) : -offset * out.stride(dim1);
   if (length > 0) copy_into(out.as_strided(shape, strides, start), self);
   return out;
@@ -65,7 +68,10 @@ Tensor diagonal_view(const Tensor& t, int64_t offset, int64_t dim1, int64_t dim2
   int64_t rows = t.size(dim1), columns = t.size(dim2), length = 0, start = t.storage_offset();
   if (offset >= 0 && offset <= columns) length = std::min(rows, columns - offset);
   if (offset < 0 && offset >= -rows) length = std::min(rows + offset, columns);
-  if (length > 0) start += offset >= 0 ? offset * t.stride(dim2) : -offset * t.stride(dim1);
+  if (length > 0) {
+    start = Exact(start) +
+            (offset >= 0 ? Exact(offset) * t.stride(dim2) : Exact(-offset) * t.stride(dim1));
+  }
   std::vector<int64_t> sizes, strides;
   for (int64_t d = 0; d < t.dim(); ++d) {
     if (d == dim1 || d == dim2) continue;
@@ -253,8 +259,7 @@ void relay(const Tensor& self, const Tensor& model, int64_t format) {
            " tensor to use channels_last", format == kChannelsLast ? "" : "_3d", " format");
   if (format == kPreserve) model.like_strides(strides);
   else format_strides(self.sizes(), format, strides);
-  std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().end());
-  self.impl()->set_geometry(sizes, {strides, n});
+  lay(self, {strides, n});
 }
 
 Tensor from_parts(const Tensor& real, const Tensor& imag) {
@@ -271,7 +276,7 @@ Tensor from_parts(const Tensor& real, const Tensor& imag) {
   plan.set_operand(2, imag.sizes(), imag.strides(), imag.itemsize());
   int64_t lies[kMaxDims];
   plan.result_strides(lies);
-  out.impl()->set_geometry(shape, {lies, out.dim()});
+  lay(out, {lies, out.dim()});
   std::vector<int64_t> strides;
   for (int64_t s : out.strides()) strides.push_back(2 * s);
   for (int64_t part = 0; part < 2; ++part) {

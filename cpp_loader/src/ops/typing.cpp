@@ -5,6 +5,8 @@
 #include "join.h"
 #include "reduce.h"
 #include "scratch.h"
+#include "values/exact.h"
+#include "values/raw_view.h"
 
 namespace scriptlang {
 
@@ -33,8 +35,8 @@ Tensor view_of_bytes(const Tensor& t, ScalarType type) {
   };
   sizes.back() = scaled(sizes.back(), "size(-1)");
   for (size_t d = 0; d + 1 < strides.size(); ++d) strides[d] = scaled(strides[d], "stride()");
-  return Tensor::checked_view(t.storage(), type, sizes, strides,
-                              scaled(t.storage_offset(), "storage_offset()"));
+  return Tensor::on_storage(t.storage(), type, sizes, strides,
+                            scaled(t.storage_offset(), "storage_offset()"));
 }
 
 // Loops rely on bools being 0 or 1.
@@ -80,9 +82,9 @@ Tensor empty_permuted(IntSpan sizes, IntSpan layout, ScalarType type) {
   int64_t next = 1;
   for (int64_t i = layout.size - 1; i >= 0; --i) {
     strides[size_t(layout[i])] = next;
-    next *= std::max<int64_t>(sizes[layout[i]], 1);
+    next = outer_stride(next, sizes[layout[i]]);
   }
-  t.impl()->set_geometry(sizes, strides);
+  lay(t, strides);
   return t;
 }
 
@@ -139,8 +141,8 @@ void op_aten_tensor_split_indices(Context&, Args, Value*);
 
 SL_OP(aten_view_dtype) { out[0] = view_as_type(args.tensor(0), args.dtype(1)); }
 SL_OP(aten__reshape_alias) {
-  out[0] = Tensor::checked_view(args.tensor(0).storage(), args.tensor(0).dtype(), args.ints(1),
-                                args.ints(2), args.tensor(0).storage_offset());
+  const Tensor& t = args.tensor(0);
+  out[0] = t.as_strided(args.ints(1), args.ints(2), t.storage_offset());
 }
 SL_OP(aten_lift_fresh) { out[0] = alias_of(args.tensor(0)); }
 SL_OP(aten_lift) { out[0] = clone(args.tensor(0)); }

@@ -267,6 +267,7 @@ void resize_band(const Plane& p, ScalarType type, const FloatTaps* down, const F
 Tensor resize_planes(const Tensor& x, IntSpan shape, const Taps* down, const Taps& across) {
   const int64_t n = x.dim();
   Tensor y = Tensor::empty(shape, x.dtype());
+  if (y.numel() == 0) return y;
   const FloatTaps wide(across);
   std::unique_ptr<FloatTaps> tall(down ? new FloatTaps(*down) : nullptr);
   Plane p{1, x.size(n - 1), 1, shape[n - 1]};

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "pointwise.h"
+#include "values/exact.h"
 
 namespace scriptlang {
 
@@ -55,7 +56,10 @@ Tensor diagonal(const Tensor& t, int64_t offset, int64_t dim1, int64_t dim2) {
   if (offset >= 0 && offset <= columns) length = std::min(rows, columns - offset);
   if (offset < 0 && offset >= -rows) length = std::min(rows + offset, columns);
   Geometry g(t);
-  if (length > 0) g.offset += offset >= 0 ? offset * t.stride(dim2) : -offset * t.stride(dim1);
+  if (length > 0) {
+    g.offset = Exact(g.offset) +
+               (offset >= 0 ? Exact(offset) * t.stride(dim2) : Exact(-offset) * t.stride(dim1));
+  }
   int64_t stride = t.stride(dim1) + t.stride(dim2);
   for (int64_t d : {std::max(dim1, dim2), std::min(dim1, dim2)}) {
     g.sizes.erase(g.sizes.begin() + d);
@@ -92,7 +96,7 @@ Tensor as_strided(const Tensor& t, IntSpan sizes, IntSpan strides, int64_t offse
     SL_CHECK(s >= 0, "as_strided: Negative strides are not supported at the moment, got strides: ",
              to_string(strides));
   }
-  return Tensor::checked_view(t.storage(), t.dtype(), sizes, strides, offset);
+  return t.as_strided(sizes, strides, offset);
 }
 
 Tensor unflatten(const Tensor& t, int64_t dim, IntSpan sizes) {

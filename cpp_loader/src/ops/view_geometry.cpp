@@ -1,14 +1,26 @@
-// What view.h declares: sizes and strides of views.
+// What view.h declares: sizes and strides of views. Programs take views all the time, so these go
+// by unchecked_view: each says why its elements are elements of the tensor.
 #include <algorithm>
 #include <cstring>
 
 #include "pointwise.h"
+#include "values/exact.h"
+#include "values/raw_view.h"
 #include "view.h"
 
 namespace scriptlang {
 
 void check_dims(int64_t ndim) {
   SL_CHECK(ndim <= kMaxDims, "tensors with more than ", kMaxDims, " dimensions are not supported");
+}
+
+// The offset of a view that begins `index` strides behind `t`. Where there are no elements it means
+// nothing, and huge sizes may take it out of any range that later arithmetic could bear.
+static inline int64_t offset_behind(const Tensor& t, int64_t index, int64_t stride) {
+  int64_t moved;
+  bool leaves = __builtin_mul_overflow(index, stride, &moved) || moved > kMaxReach;
+  int64_t offset = t.storage_offset() + (leaves ? 0 : moved);
+  return __builtin_expect(offset > kMaxReach, 0) ? 0 : offset;
 }
 
 template <class T>
@@ -30,8 +42,9 @@ static Tensor select_of(T&& t, int64_t dim, int64_t index) {
     sizes[n] = t.size(i);
     strides[n++] = t.stride(i);
   }
-  int64_t offset = t.storage_offset() + index * t.stride(dim);
-  return std::forward<T>(t).as_strided({sizes, n}, {strides, n}, offset);
+  int64_t offset = offset_behind(t, index, t.stride(dim));
+  // The elements of `t` at one index, which is in range.
+  return unchecked_view(std::forward<T>(t), {sizes, n}, {strides, n}, offset);
 }
 Tensor view_select(const Tensor& t, int64_t dim, int64_t index) {
   return select_of(t, dim, index);
@@ -57,7 +70,7 @@ inline void copy_geometry(const Tensor& t, int64_t* sizes, int64_t* strides) {
 
 // A view of all of a tensor; a tensor that nobody else has is one.
 static Tensor whole(const Tensor& t) {
-  return t.as_strided(t.sizes(), t.strides(), t.storage_offset());
+  return unchecked_view(t, t.sizes(), t.strides(), t.storage_offset());  // its own geometry
 }
 static Tensor whole(Tensor&& t) {
   if (t.impl()->refs.load(std::memory_order_acquire) != 1) return whole(t);
@@ -80,16 +93,11 @@ static Tensor slice_of(T&& t, int64_t dim, int64_t start, int64_t end, int64_t s
   copy_geometry(t, sizes, strides);
   int64_t length = end - start;
   sizes[dim] = length / step + (length % step != 0);
-  // Where there are no elements, or one, offset and stride are never used, and huge sizes or steps
-  // may take them out of any range that later arithmetic could bear.
-  constexpr int64_t kLimit = int64_t{1} << 55;
-  int64_t moved;
-  if (__builtin_mul_overflow(start, strides[dim], &moved) || moved > kLimit) moved = 0;
-  int64_t offset = t.storage_offset() + moved;
-  if (__builtin_mul_overflow(strides[dim], step, &strides[dim]) || strides[dim] > kLimit) {
-    strides[dim] = 0;
-  }
-  return std::forward<T>(t).as_strided({sizes, t.dim()}, {strides, t.dim()}, offset);
+  // Where there are no elements, or one, huge sizes or steps bring neither offset nor stride.
+  int64_t offset = offset_behind(t, start, strides[dim]);
+  strides[dim] = outer_stride(strides[dim], step);
+  // The elements at start, start + step... below end, which are clamped to those of `t`.
+  return unchecked_view(std::forward<T>(t), {sizes, t.dim()}, {strides, t.dim()}, offset);
 }
 Tensor view_slice(const Tensor& t, int64_t dim, int64_t start, int64_t end, int64_t step) {
   return slice_of(t, dim, start, end, step);
@@ -123,7 +131,9 @@ static Tensor transpose_of(T&& t, int64_t dim0, int64_t dim1) {
     std::swap(sizes[dim0], sizes[dim1]);
     std::swap(strides[dim0], strides[dim1]);
   }
-  return std::forward<T>(t).as_strided({sizes, t.dim()}, {strides, t.dim()}, t.storage_offset());
+  int64_t n = t.dim();
+  // The elements of `t` in another order.
+  return unchecked_view(std::forward<T>(t), {sizes, n}, {strides, n}, t.storage_offset());
 }
 Tensor view_transpose(const Tensor& t, int64_t dim0, int64_t dim1) {
   return transpose_of(t, dim0, dim1);
@@ -147,7 +157,8 @@ static Tensor permute_of(T&& t, IntSpan dims) {
     strides[i] = t.stride(d);
   }
   int64_t n = dims.size;
-  return std::forward<T>(t).as_strided({sizes, n}, {strides, n}, t.storage_offset());
+  // The elements of `t` in another order: each dimension was seen once.
+  return unchecked_view(std::forward<T>(t), {sizes, n}, {strides, n}, t.storage_offset());
 }
 Tensor view_permute(const Tensor& t, IntSpan dims) {
   return permute_of(t, dims);
@@ -164,14 +175,15 @@ static Tensor unsqueeze_of(T&& t, int64_t dim) {
   for (int64_t i = 0, from = 0; i <= t.dim(); ++i) {
     if (i == dim) {
       sizes[i] = 1;
-      strides[i] = i < t.dim() ? t.size(i) * t.stride(i) : 1;
+      strides[i] = i < t.dim() ? outer_stride(t.stride(i), t.size(i)) : 1;
     } else {
       sizes[i] = t.size(from);
       strides[i] = t.stride(from++);
     }
   }
   int64_t n = t.dim() + 1;
-  return std::forward<T>(t).as_strided({sizes, n}, {strides, n}, t.storage_offset());
+  // The elements of `t`: the stride of one element is never walked.
+  return unchecked_view(std::forward<T>(t), {sizes, n}, {strides, n}, t.storage_offset());
 }
 Tensor view_unsqueeze(const Tensor& t, int64_t dim) {
   return unsqueeze_of(t, dim);
@@ -191,7 +203,8 @@ Tensor squeeze_where(T&& t, Drop drop) {
     sizes[n] = t.size(i);
     strides[n++] = t.stride(i);
   }
-  return std::forward<T>(t).as_strided({sizes, n}, {strides, n}, t.storage_offset());
+  // The elements of `t`: what is left out has one index.
+  return unchecked_view(std::forward<T>(t), {sizes, n}, {strides, n}, t.storage_offset());
 }
 
 }  // namespace
@@ -236,7 +249,7 @@ static Tensor expand_of(T&& t, IntSpan wanted) {
              ") isn't allowed in a leading, non-existing dimension ", i);
     strides[i] = has                   ? t.stride(i - shift)
                  : i == wanted.size - 1 ? 1
-                                        : sizes[i + 1] * strides[i + 1];
+                                        : outer_stride(strides[i + 1], sizes[i + 1]);
     if (size != target) {
       SL_CHECK(size == 1, "The expanded size of the tensor (", target,
                ") must match the existing size (", size, ") at non-singleton dimension ", i,
@@ -247,7 +260,8 @@ static Tensor expand_of(T&& t, IntSpan wanted) {
   }
   checked_numel({sizes, wanted.size});
   int64_t n = wanted.size;
-  return std::forward<T>(t).as_strided({sizes, n}, {strides, n}, t.storage_offset());
+  // The elements of `t`: where sizes differ, it has one index, and the stride is 0.
+  return unchecked_view(std::forward<T>(t), {sizes, n}, {strides, n}, t.storage_offset());
 }
 Tensor view_expand(const Tensor& t, IntSpan wanted) {
   return expand_of(t, wanted);
@@ -288,8 +302,7 @@ bool view_strides(const Tensor& t, IntSpan sizes, int64_t* strides) {
     int64_t next = 1;
     for (int64_t i = sizes.size - 1; i >= 0; --i) {
       strides[i] = next;
-      // Of a tensor without elements the sizes may be such that this overflows: it wraps.
-      next = int64_t(uint64_t(next) * uint64_t(std::max<int64_t>(sizes[i], 1)));
+      next = outer_stride(next, sizes[i]);
     }
     return true;
   }
@@ -320,10 +333,12 @@ static Tensor shape_of(T&& t, IntSpan wanted) {
   check_dims(wanted.size);
   std::vector<int64_t> sizes = infer_sizes(wanted, t.numel());
   int64_t strides[kMaxDims];
+  if (t.numel() == 0) checked_numel(sizes);  // others have the product that `t` has
   SL_CHECK(view_strides(t, sizes, strides),
            "view size is not compatible with input tensor's size and stride (at least one "
            "dimension spans across two contiguous subspaces). Use .reshape(...) instead.");
-  return std::forward<T>(t).as_strided(sizes, {strides, wanted.size}, t.storage_offset());
+  // As many elements as `t` has, at the places of these: view_strides groups its dimensions.
+  return unchecked_view(std::forward<T>(t), sizes, {strides, wanted.size}, t.storage_offset());
 }
 Tensor view_as_shape(const Tensor& t, IntSpan wanted) {
   return shape_of(t, wanted);
@@ -337,8 +352,9 @@ static Tensor reshape_of(T&& t, IntSpan wanted) {
   check_dims(wanted.size);
   std::vector<int64_t> sizes = infer_sizes(wanted, t.numel());
   int64_t strides[kMaxDims];
-  if (view_strides(t, sizes, strides)) {
-    return std::forward<T>(t).as_strided(sizes, {strides, wanted.size}, t.storage_offset());
+  if (t.numel() == 0) checked_numel(sizes);
+  if (view_strides(t, sizes, strides)) {  // the elements of `t`, as above
+    return unchecked_view(std::forward<T>(t), sizes, {strides, wanted.size}, t.storage_offset());
   }
   Tensor copy = Tensor::empty(t.sizes(), t.dtype());
   copy_into(copy, t);
@@ -363,7 +379,7 @@ Tensor flatten(const Tensor& t, int64_t start, int64_t end) {
     if (i < start || i > end) {
       sizes.push_back(t.size(i));
     } else {
-      together *= t.size(i);
+      together = Exact(together) * t.size(i);  // of no elements: sizes may have any product
       if (i == end) sizes.push_back(together);
     }
   }
@@ -371,10 +387,11 @@ Tensor flatten(const Tensor& t, int64_t start, int64_t end) {
 }
 
 Tensor alias_of(const Tensor& t) {
-  return t.as_strided(t.sizes(), t.strides(), t.storage_offset());
+  return unchecked_view(t, t.sizes(), t.strides(), t.storage_offset());  // its own geometry
 }
 
 void become(const Tensor& t, const Tensor& view) {
+  SL_CHECK(t.storage() == view.storage(), "a tensor becomes a view of its own memory only");
   t.impl()->set_geometry(view.sizes(), view.strides());
   t.impl()->offset = view.storage_offset();
 }

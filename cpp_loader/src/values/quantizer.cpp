@@ -1,5 +1,7 @@
 #include "quantizer.h"
 
+#include "raw_view.h"
+
 namespace scriptlang {
 
 void destroy(Quantizer* quantizer) noexcept { delete quantizer; }
@@ -34,8 +36,9 @@ Tensor with_quantizer(const Tensor& codes, Quantizer* quantizer) {
   SL_CHECK(type != ScalarType::Undefined, "codes are int8, uint8 or int32, not ",
            dtype_name(codes.dtype()));
   SL_CHECK(quantizer != nullptr, "a quantized tensor has lost its parameters");
-  Tensor t = Tensor::on_storage(codes.storage(), type, codes.sizes(), codes.strides(),
-                                codes.storage_offset());
+  // The geometry of `codes`, whose elements are as large.
+  Tensor t = unchecked_on_storage(codes.storage(), type, codes.sizes(), codes.strides(),
+                                          codes.storage_offset());
   quantizer->retain();
   t.impl()->quantizer = quantizer;
   return t;
@@ -43,8 +46,9 @@ Tensor with_quantizer(const Tensor& codes, Quantizer* quantizer) {
 
 Tensor codes_of(const Tensor& t) {
   SL_CHECK(is_quantized(t.dtype()), "a tensor of ", dtype_name(t.dtype()), " is not quantized");
-  return Tensor::on_storage(t.storage(), type_of_codes(t.dtype()), t.sizes(), t.strides(),
-                            t.storage_offset());
+  // The geometry of `t`, whose elements are as large.
+  return unchecked_on_storage(t.storage(), type_of_codes(t.dtype()), t.sizes(),
+                                      t.strides(), t.storage_offset());
 }
 
 void set_quantizer(const Tensor& t, Quantizer* quantizer) {

@@ -2,8 +2,10 @@
 
 #include "callbacks.h"
 #include "guard.h"
+#include "exact.h"
 #include "prepared.h"
 #include "quantizer.h"
+#include "raw_view.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -28,18 +30,20 @@ std::string to_string(IntSpan values) {
 }
 
 int64_t checked_numel(IntSpan sizes) {
-  int64_t numel = 1;
+  int64_t product = 1;
+  bool empty = false;
   for (int64_t size : sizes) {
     if (size < 0) {
       raise(ErrorKind::RuntimeError, "Trying to create tensor with negative dimension ", size,
             ": ", to_string(sizes));
     }
-    if (__builtin_mul_overflow(numel, size, &numel)) {
+    empty |= size == 0;
+    if (__builtin_mul_overflow(product, size + (size == 0), &product) || product > kMaxReach) {
       raise(ErrorKind::RuntimeError, "numel: integer multiplication overflow for sizes ",
             to_string(sizes));
     }
   }
-  return numel;
+  return empty ? 0 : product;
 }
 
 int64_t wrap_dim(int64_t dim, int64_t ndim) {
@@ -135,9 +139,11 @@ Storage* Storage::allocate(int64_t nbytes) {
 Storage* Storage::borrow(void* data, int64_t nbytes, ReleaseFn release, void* user,
                          bool read_only) {
   Storage* s = new (memory::take(sizeof(Storage))) Storage;
+  // Of no bytes the owner may have no address; functions of memory want one all the same.
+  alignas(kAlignment) static char nowhere[kAlignment];
   s->kind_ = Kind::Borrowed;
   s->read_only_ = read_only;
-  s->data_ = data;
+  s->data_ = data || nbytes > 0 ? data : nowhere;
   s->nbytes_ = nbytes;
   s->block_bytes_ = sizeof(Storage);
   s->release_ = release;
@@ -218,6 +224,15 @@ void set_ndim(TensorImpl* t, int64_t ndim) {
   t->ndim = uint8_t(ndim);
 }
 
+// Row-major strides of a tensor without elements, whose sizes may have any product.
+void bound_strides(TensorImpl* t) {
+  int64_t expected = 1;
+  for (int64_t i = t->ndim - 1; i >= 0; --i) {
+    t->strides[i] = expected;
+    expected = outer_stride(expected, t->sizes[i]);
+  }
+}
+
 }  // namespace
 
 void TensorImpl::set_geometry(IntSpan new_sizes, IntSpan new_strides) {
@@ -259,6 +274,7 @@ void TensorImpl::set_contiguous(IntSpan new_sizes) {
     count *= uint64_t(sizes[i]);
   }
   numel = int64_t(count);
+  if (count == 0) bound_strides(this);
   contiguous = true;
 }
 
@@ -293,13 +309,14 @@ inline void set_few_dims(TensorImpl* t, IntSpan sizes, IntSpan strides) {
 // Row-major strides for sizes whose product has been checked.
 void set_strides(TensorImpl* t, IntSpan sizes, int64_t numel) {
   set_ndim(t, sizes.size);
-  int64_t expected = 1;
+  uint64_t expected = 1;
   for (int64_t i = sizes.size - 1; i >= 0; --i) {
     t->sizes[i] = sizes[i];
-    t->strides[i] = expected;
-    expected *= std::max<int64_t>(sizes[i], 1);
+    t->strides[i] = int64_t(expected);
+    expected *= uint64_t(std::max<int64_t>(sizes[i], 1));
   }
   t->numel = numel;
+  if (numel == 0) bound_strides(t);
 }
 
 }  // namespace
@@ -360,7 +377,7 @@ void Tensor::like_strides(int64_t* strides) const {
   int64_t next = 1;
   for (int64_t k = 0; k < n; ++k) {
     strides[order[k]] = next;
-    next *= std::max<int64_t>(1, size(order[k]));
+    next = outer_stride(next, size(order[k]));
   }
 }
 
@@ -414,53 +431,63 @@ Tensor Tensor::scalar(int64_t value, ScalarType dtype) {
   return t;
 }
 
-Tensor Tensor::on_storage(Storage* storage, ScalarType dtype, IntSpan sizes, IntSpan strides,
-                          int64_t offset) {
+Tensor unchecked_on_storage(Storage* storage, ScalarType dtype, IntSpan sizes, IntSpan strides,
+                            int64_t offset) {
   Tensor t(TensorImpl::make());
-  t.impl_->dtype = dtype;
+  t.impl()->dtype = dtype;
   if (__builtin_expect(sizes.size <= kInlineDims, 1)) {
-    set_few_dims(t.impl_, sizes, strides);
+    set_few_dims(t.impl(), sizes, strides);
   } else {
-    t.impl_->set_geometry(sizes, strides);
+    t.impl()->set_geometry(sizes, strides);
   }
-  t.impl_->offset = offset;
+  t.impl()->offset = offset;
   storage->retain();
-  t.impl_->storage = storage;
+  t.impl()->storage = storage;
   return t;
 }
 
-Tensor Tensor::checked_view(Storage* storage, ScalarType dtype, IntSpan sizes, IntSpan strides,
-                            int64_t offset) {
+namespace {
+
+// Raises unless all elements of a view lie in the storage. Gives whether a stride is larger than
+// any that is walked.
+bool check_view(Storage* storage, ScalarType dtype, IntSpan sizes, IntSpan strides,
+                int64_t offset) {
   SL_CHECK(sizes.size == strides.size && sizes.size <= kMaxDims, "a tensor with ", sizes.size,
            " sizes and ", strides.size, " strides is malformed");
   int64_t numel = checked_numel(sizes);
   int64_t capacity = storage->nbytes() / scriptlang::itemsize(dtype), last = offset;
   // An empty tensor is nowhere, whatever it is a view of.
-  bool fits = offset >= 0 && offset <= (numel == 0 ? int64_t{1} << 48 : capacity);
-  for (int64_t i = 0; numel > 0 && i < sizes.size; ++i) {
+  bool fits = offset >= 0 && offset <= (numel == 0 ? kMaxReach : capacity), far = false;
+  for (int64_t i = 0; i < sizes.size; ++i) {
     int64_t extent;
-    fits = fits && strides[i] >= 0 && !__builtin_mul_overflow(sizes[i] - 1, strides[i], &extent) &&
-           !__builtin_add_overflow(last, extent, &last);
+    far = far || strides[i] > kMaxReach;
+    fits = fits && strides[i] >= 0 &&
+           (numel == 0 || (!__builtin_mul_overflow(sizes[i] - 1, strides[i], &extent) &&
+                           !__builtin_add_overflow(last, extent, &last)));
   }
   fits = fits && (numel == 0 || last < capacity);
   SL_CHECK(fits, "setStorage: sizes ", to_string(sizes), ", strides ", to_string(strides),
            ", storage offset ", offset, ", and itemsize ", scriptlang::itemsize(dtype),
            " are out of bounds for storage of size ", storage->nbytes());
-  return on_storage(storage, dtype, sizes, strides, offset);
+  return far;
+}
+
+}  // namespace
+
+Tensor Tensor::on_storage(Storage* storage, ScalarType dtype, IntSpan sizes, IntSpan strides,
+                          int64_t offset) {
+  bool far = check_view(storage, dtype, sizes, strides, offset);
+  int64_t near[kMaxDims];
+  if (__builtin_expect(far, 0)) {
+    for (int64_t i = 0; i < strides.size; ++i) near[i] = strides[i] > kMaxReach ? 0 : strides[i];
+    strides.data = near;
+  }
+  // Just checked.
+  return unchecked_on_storage(storage, dtype, sizes, strides, offset);
 }
 
 Tensor Tensor::as_strided(IntSpan sizes, IntSpan strides, int64_t offset) && {
-  if (impl_->refs.load(std::memory_order_acquire) != 1) {
-    return static_cast<const Tensor&>(*this).as_strided(sizes, strides, offset);
-  }
-  if (__builtin_expect(sizes.size <= kInlineDims && impl_->ndim <= kInlineDims, 1)) {
-    set_few_dims(impl_, sizes, strides);
-  } else {
-    impl_->set_geometry(sizes, strides);
-  }
-  impl_->offset = offset;
-  impl_->requires_grad = false;
-  return std::move(*this);
+  return static_cast<const Tensor&>(*this).as_strided(sizes, strides, offset);
 }
 
 Tensor Tensor::as_strided(IntSpan sizes, IntSpan strides, int64_t offset) const& {
@@ -468,6 +495,40 @@ Tensor Tensor::as_strided(IntSpan sizes, IntSpan strides, int64_t offset) const&
   if (__builtin_expect(impl_->quantizer != nullptr, 0)) {
     impl_->quantizer->retain();
     view.impl_->quantizer = impl_->quantizer;
+  }
+  return view;
+}
+
+void lay(const Tensor& t, IntSpan strides) {
+  check_view(t.storage(), t.dtype(), t.sizes(), strides, t.storage_offset());
+  t.impl()->set_geometry(t.sizes(), strides);
+}
+
+Tensor Tensor::checked_view(Storage* storage, ScalarType dtype, IntSpan sizes, IntSpan strides,
+                            int64_t offset) {
+  return on_storage(storage, dtype, sizes, strides, offset);
+}
+
+Tensor unchecked_view(Tensor&& t, IntSpan sizes, IntSpan strides, int64_t offset) {
+  TensorImpl* impl = t.impl();
+  if (impl->refs.load(std::memory_order_acquire) != 1) {
+    return unchecked_view(static_cast<const Tensor&>(t), sizes, strides, offset);
+  }
+  if (__builtin_expect(sizes.size <= kInlineDims && impl->ndim <= kInlineDims, 1)) {
+    set_few_dims(impl, sizes, strides);
+  } else {
+    impl->set_geometry(sizes, strides);
+  }
+  impl->offset = offset;
+  impl->requires_grad = false;
+  return std::move(t);
+}
+
+Tensor unchecked_view(const Tensor& t, IntSpan sizes, IntSpan strides, int64_t offset) {
+  Tensor view = unchecked_on_storage(t.storage(), t.dtype(), sizes, strides, offset);
+  if (__builtin_expect(t.quantizer() != nullptr, 0)) {
+    t.quantizer()->retain();
+    view.impl()->quantizer = t.quantizer();
   }
   return view;
 }

@@ -7,6 +7,7 @@
 #include "ops/pointwise.h"
 #include "conv.h"
 #include "ops/view.h"
+#include "values/raw_view.h"
 
 namespace scriptlang {
 
@@ -109,7 +110,8 @@ Tensor empty_channels_last(int64_t batch, int64_t channels, const Space& s, int6
 template <class F>
 const float* prepared(const Convolution& c, int64_t purpose, int64_t bytes, F make) {
   const Tensor& w = c.weight;
-  Prepared::Key key(w.as_strided(IntSpan(), IntSpan(), w.storage_offset()), purpose);
+  // Where the weights begin; the key reads no element.
+  Prepared::Key key(unchecked_view(w, IntSpan(), IntSpan(), w.storage_offset()), purpose);
   int64_t at = 0;
   for (int64_t d = 0; d < w.dim(); ++d) {
     key.details[at++] = w.size(d);

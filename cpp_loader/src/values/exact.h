@@ -1,0 +1,71 @@
+// Arithmetic on sizes, strides and indices that raises where int64 overflows.
+//
+//   int64_t reach = Exact(dilation) * (kernel - 1) + 1;
+//
+// For numbers that settings bear on: what a program may choose to be near 2^63.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "error.h"
+
+namespace scriptlang {
+
+class Exact {
+ public:
+  Exact(int64_t value) : value_(value) {}
+  operator int64_t() const { return value_; }
+
+  Exact& operator+=(int64_t b) {
+    if (__builtin_expect(__builtin_add_overflow(value_, b, &value_), 0)) overflow();
+    return *this;
+  }
+  Exact& operator-=(int64_t b) {
+    if (__builtin_expect(__builtin_sub_overflow(value_, b, &value_), 0)) overflow();
+    return *this;
+  }
+  Exact& operator*=(int64_t b) {
+    if (__builtin_expect(__builtin_mul_overflow(value_, b, &value_), 0)) overflow();
+    return *this;
+  }
+
+ private:
+  [[noreturn]] __attribute__((noinline, cold)) static void overflow() {
+    raise(ErrorKind::RuntimeError, "integer overflow: sizes or settings are too large");
+  }
+  int64_t value_;
+};
+
+// One operand is Exact, the other Exact or any integer.
+template <class A, class B>
+using IfExact = std::enable_if_t<(std::is_same_v<A, Exact> || std::is_same_v<B, Exact>) &&
+                                     std::is_convertible_v<A, int64_t> &&
+                                     std::is_convertible_v<B, int64_t>,
+                                 Exact>;
+template <class A, class B>
+IfExact<A, B> operator+(A a, B b) {
+  return Exact(int64_t(a)) += int64_t(b);
+}
+template <class A, class B>
+IfExact<A, B> operator-(A a, B b) {
+  return Exact(int64_t(a)) -= int64_t(b);
+}
+template <class A, class B>
+IfExact<A, B> operator*(A a, B b) {
+  return Exact(int64_t(a)) *= int64_t(b);
+}
+
+// The product of a tensor's sizes other than 0 is no larger, nor are its strides and its offset, so
+// that kernels may multiply them by the size of an element, and add them up, without a thought of
+// overflow. Strides that are walked never are; others, of no element or one, mean nothing.
+constexpr int64_t kMaxReach = int64_t{1} << 55;
+
+// The stride of the dimension outside one of this stride and size; 0 where it means nothing.
+inline int64_t outer_stride(int64_t stride, int64_t size) {
+  int64_t next;
+  bool leaves = __builtin_mul_overflow(stride, size > 1 ? size : 1, &next);
+  return __builtin_expect(leaves || next > kMaxReach, 0) ? 0 : next;
+}
+
+}  // namespace scriptlang
