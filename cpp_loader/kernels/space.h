@@ -24,8 +24,8 @@ struct SpaceAllocator {
     }
   }
   void deallocate(T* at, std::size_t n) noexcept {
-    std::allocator<T>().deallocate(at, n);
     if (count_scratch != nullptr) count_scratch(-static_cast<int64_t>(n * sizeof(T)));
+    std::allocator<T>().deallocate(at, n);
   }
   template <class U>
   bool operator==(const SpaceAllocator<U>&) const { return true; }

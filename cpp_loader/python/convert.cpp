@@ -463,7 +463,8 @@ Value ToNative::object(nb::handle value, int depth) {
     const NativeObject& there = nb::cast<NativeObject&>(slots);
     if (there.whole) {
       Value found(there.object);
-      add(DomainRef(there.domain));
+      if (!domain_) domain_ = there.domain;
+      else add(DomainRef(there.domain));  // which may let other threads in
       return found;
     }
   }

@@ -75,8 +75,12 @@ class ToPython {
  public:
   // most: how many values are converted, 0 for any number; LimitError at one more. Interrupts of
   // Python end it, too.
-  explicit ToPython(int64_t most = kMostValues, DomainRef domain = {})
-      : domain_(std::move(domain)), left_(most ? most : INT64_MAX), most_(most) {}
+  explicit ToPython(int64_t most = kMostValues) : ToPython(most, own_domain_) {}
+  // `domain` lives as long as this; where it is null, it becomes what objects need.
+  ToPython(int64_t most, DomainRef& domain)
+      : domain_(domain), left_(most ? most : INT64_MAX), most_(most) {}
+  ToPython(const ToPython&) = delete;
+  ToPython& operator=(const ToPython&) = delete;
 
   nb::object operator()(const Value& value, int depth = 0);
 
@@ -98,7 +102,8 @@ class ToPython {
   nb::object quantizer_of(const Quantizer& quantizer);
   nb::object storage_of(Storage* storage);
   nb::object instance_of(const Ref<Object>& object);
-  DomainRef domain_;
+  DomainRef own_domain_;
+  DomainRef& domain_;
   std::pair<Storage*, nb::object> first_;  // most results have one
   std::unordered_map<Storage*, nb::object> storages_;  // the others
   std::unordered_map<uint64_t, nb::object> seen_;  // by bits; not what only one thing holds
