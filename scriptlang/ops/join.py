@@ -161,10 +161,12 @@ def tile(self, dims):
     sizes = [1] * (rank - array.ndim) + list(array.shape)
     times = [1] * (rank - len(dims)) + list(dims)
     made = [a * b for a, b in zip(sizes, times)]
-    if min(times, default=0) < 0 or math.prod(made) > 1 << 55:
+    if min(made, default=0) < 0 or math.prod(made) > 1 << 55:
         raise RuntimeError(f"repeat: a tensor of size {list(array.shape)} cannot be repeated "
                            f"{list(dims)} times")
-    np.empty(made, array.dtype)         # numpy grows one dimension after the other: fail at once
+    whole = np.empty(made, array.dtype)  # numpy grows one dimension after the other: fail at once
+    if whole.size == 0:
+        return Tensor._wrap(whole)
     return Tensor._wrap(np.asarray(np.tile(array, dims), order="C"))
 
 

@@ -99,11 +99,16 @@ def has_side_effects(node: Node) -> bool:
     return node.kind in EFFECTS or is_random(node) or is_opaque(node) or gives_nothing(node)
 
 
+DROPPED = frozenset({"aten::_assert_async", "aten::_assert_scalar",
+                     "aten::_assert_tensor_metadata"})
+"""Checks without results that PyTorch's JIT takes out of programs."""
+
+
 def gives_nothing(node: Node) -> bool:
     """Whether an operator has no results and writes nothing: what it runs for is not seen here."""
     schema = node.schema
     return schema is not None and not schema.returns and not schema.is_mutable \
-        and not schema.is_varret
+        and not schema.is_varret and node.kind not in DROPPED
 
 
 def is_random(node: Node) -> bool:

@@ -7,6 +7,7 @@ import scriptlang as torch
 from scriptlang import types as T
 from scriptlang.interpreter import auto, engine as engines, native
 from scriptlang.objects import ScriptObject
+from scriptlang.ops.table import primitive
 from tests.interpreter.assemble import function
 from tests.interpreter.test_vm import SUM
 
@@ -98,32 +99,37 @@ def test_operators_are_counted_through_calls():
     assert engines.operators_of(f) == {"aten::add.int": 1}
 
 
-def padded(x: scriptlang.Tensor, mask: scriptlang.Tensor, nested: bool) -> scriptlang.Tensor:
+@primitive("tests::only_in_python(Tensor x) -> Tensor")
+def only_in_python(x):
+    return x * 2
+
+
+def doubled(x: scriptlang.Tensor, wanted: bool) -> scriptlang.Tensor:
     noise = scriptlang.rand(2)
-    if nested:
-        return torch._nested_tensor_from_mask(x, mask).to_padded_tensor(0.0) + noise[0]
+    if wanted:
+        return torch.ops.tests.only_in_python(x) + noise[0]
     return x + noise[0]
 
 
-def written(x: scriptlang.Tensor, mask: scriptlang.Tensor, nested: bool) -> scriptlang.Tensor:
+def written(x: scriptlang.Tensor, wanted: bool) -> scriptlang.Tensor:
     x.add_(1)
-    if nested:
-        return torch._nested_tensor_from_mask(x, mask).to_padded_tensor(0.0)
+    if wanted:
+        return torch.ops.tests.only_in_python(x)
     return x
 
 
 @pytest.mark.skipif("native" not in engines.available(), reason="needs the native engine")
 def test_what_may_do_without_an_operator_runs_natively_until_it_meets_it():
-    x, mask = scriptlang.ones(2, 3, 4), scriptlang.ones(2, 3, dtype=scriptlang.bool)
-    program, ours = scriptlang.script(padded), scriptlang.script(padded, engine="python")
+    x = scriptlang.ones(2, 3, 4)
+    program, ours = scriptlang.script(doubled), scriptlang.script(doubled, engine="python")
     chooser = auto.AutoEngine()
     f = program._function
     assert chooser.chosen(f).name == "native"
     outcomes = []
-    for run in (lambda nested: chooser.run(f, (x, mask, nested)),
-                lambda nested: ours(x, mask, nested)):
+    for run in (lambda wanted: chooser.run(f, (x, wanted)),
+                lambda wanted: ours(x, wanted)):
         scriptlang.manual_seed(3)
-        outcomes.append([run(nested).numpy().tolist() for nested in (False, True, False)])
+        outcomes.append([run(wanted).numpy().tolist() for wanted in (False, True, False)])
     assert outcomes[0] == outcomes[1]                   # drawn as often, also where it began again
     assert chooser.chosen(f).name == "python"
     assert chooser.chosen(scriptlang.script(written)._function).name == "python"

@@ -238,8 +238,16 @@ enum class StepOp : uint16_t {
 #define X(name, ...) name##_BY,
   SL_CONSTANT_STEPS(X) SL_CONSTANT_COMPARES(X)
 #undef X
-  kCount
 };
+// How many there are. It is no StepOp: nothing can go where no step is.
+#define X(...) +1
+constexpr size_t kStepOps =
+    0 SL_BINARY_STEPS(X) SL_RAISING_STEPS(X) SL_COMPARE_STEPS(X) SL_UNARY_STEPS(X)
+    SL_STACK_STEPS(X) SL_OTHER_STEPS(X) SL_TEST_STEPS(X)
+    SL_COMPARE_STEPS(X) SL_COMPARE_STEPS(X) SL_TEST_STEPS(X)
+    SL_CONSTANT_COMPARES(X) SL_CONSTANT_COMPARES(X)
+    SL_CONSTANT_STEPS(X) SL_CONSTANT_COMPARES(X);
+#undef X
 
 // `c` of RET: the number of results; `x`: what the frame holds besides the results.
 enum Leftovers : int32_t { kCounted, kNothingCounted, kNothingAtAll };  // the last: nor are results

@@ -1,5 +1,6 @@
 // Constants of finished code: steps hold small ints themselves, so that frames have fewer.
 #include <algorithm>
+#include <optional>
 
 #include "code.h"
 
@@ -9,12 +10,12 @@ namespace {
 
 using Op = StepOp;
 
-// The step that holds the int; kCount where there is none.
-Op holding(Op op, int64_t number) {
+// The step that holds the int, where there is one.
+std::optional<Op> holding(Op op, int64_t number) {
   bool divides = op == Op::FLOORDIV_INT || op == Op::MOD_INT;
   if (op == Op::MOD_INT && number == int64_t(1) << 31) return Op::AND_INT_BY;
-  if (number != int32_t(number) || (divides && number <= 0)) return Op::kCount;
-  if (op == Op::SHR_INT && (number < 0 || number > 63)) return Op::kCount;
+  if (number != int32_t(number) || (divides && number <= 0)) return std::nullopt;
+  if (op == Op::SHR_INT && (number < 0 || number > 63)) return std::nullopt;
   switch (op) {
 #define X(name, ...)   \
   case Op::name:       \
@@ -28,7 +29,7 @@ Op holding(Op op, int64_t number) {
     return Op::JUMP_NOT_##name##_BY;
     SL_CONSTANT_COMPARES(X)
 #undef X
-    default: return Op::kCount;
+    default: return std::nullopt;
   }
 }
 
@@ -84,10 +85,11 @@ void hold_constants(Code* code) {
       step.c = int32_t(value.raw_int());
       continue;
     }
-    Op op = value.is_int() ? holding(step.op, value.raw_int()) : Op::kCount;
-    if (op == Op::kCount) continue;
-    hold(&step, op, int32_t(op == Op::AND_INT_BY && step.op == Op::MOD_INT ? INT32_MAX
-                                                                           : value.raw_int()));
+    std::optional<Op> op;
+    if (value.is_int()) op = holding(step.op, value.raw_int());
+    if (!op) continue;
+    hold(&step, *op, int32_t(*op == Op::AND_INT_BY && step.op == Op::MOD_INT ? INT32_MAX
+                                                                             : value.raw_int()));
   }
   size_t kept = size_t(std::max(0, last_used(*code) + 1 - code->first_constant));
   if (kept < code->constants.size()) code->constants.resize(kept);

@@ -36,8 +36,12 @@ int64_t effect(const Function& f, const Instruction& i, bool want_pops) {
     return number(f, i, want_pops ? pops : pushes, want_pops);
 #include "program/opcodes.def"
 #undef SL_OPCODE
-    default: return 0;
+    case Opcode::OP_ONE:
+    case Opcode::OP_ANY:
+    case Opcode::TUPLE_UNPACK:  // above
+    case Opcode::OP_MISSING: break;
   }
+  return 0;
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // Rows of steps that one step does. Only the first of a row is written over: whoever comes to the
 // others by a jump finds them, and so does a fused step that cannot do all at once.
+#include <optional>
+
 #include "code.h"
 
 namespace scriptlang::lower {
@@ -9,17 +11,18 @@ namespace {
 using Op = StepOp;
 
 // x = l[i]; y = l[j]; and each goes to where the other was.
-Op swap_of(const Step* s) {
+std::optional<Op> swap_of(const Step* s) {
   int32_t kind = int32_t(s[0].op) - int32_t(Op::LIST_GET_INT);
   bool pairs = kind >= 0 && kind <= 2 && s[1].op == s[0].op && s[2].op == s[3].op &&
                int32_t(s[2].op) - int32_t(Op::LIST_SET_INT) == kind;
-  if (!pairs) return Op::kCount;
+  if (!pairs) return std::nullopt;
   int32_t list = s[0].b, i = s[0].c, j = s[1].c, x = s[0].a, y = s[1].a;
   bool apart = x != y && x != list && y != list && x != i && x != j && y != i && y != j;
   bool one_list = s[1].b == list && s[2].a == list && s[3].a == list;
   bool crossed = (s[2].b == j && s[2].c == x && s[3].b == i && s[3].c == y) ||
                  (s[2].b == i && s[2].c == y && s[3].b == j && s[3].c == x);
-  return apart && one_list && crossed ? Op(int32_t(Op::LIST_SWAP_INT) + kind) : Op::kCount;
+  if (!apart || !one_list || !crossed) return std::nullopt;
+  return Op(int32_t(Op::LIST_SWAP_INT) + kind);
 }
 
 // A branch where a key is not there.
@@ -29,12 +32,11 @@ bool is_lack(const Step* s) {
 }
 
 // A product that is added to something, or taken away from it.
-Op product_of(const Step* s) {
+std::optional<Op> product_of(const Step* s) {
   bool fits = s[0].op == Op::MUL_FLOAT && s[1].c == s[0].a && s[1].b != s[0].a;
-  return !fits                       ? Op::kCount
-         : s[1].op == Op::ADD_FLOAT ? Op::MUL_ADD_FLOAT
-         : s[1].op == Op::SUB_FLOAT ? Op::MUL_SUB_FLOAT
-                                    : Op::kCount;
+  if (fits && s[1].op == Op::ADD_FLOAT) return Op::MUL_ADD_FLOAT;
+  if (fits && s[1].op == Op::SUB_FLOAT) return Op::MUL_SUB_FLOAT;
+  return std::nullopt;
 }
 
 // A tuple that is put into a dict at once.
@@ -60,15 +62,14 @@ void fuse_steps(std::vector<Step>* steps) {
       step->op = Op::ADD_INT_RET;
     } else if (returned && step->op == Op::ADD_INT_BY) {
       step->op = Op::ADD_INT_BY_RET;
-    } else if (left >= 2 && product_of(step) != Op::kCount) {
-      step->op = product_of(step);
+    } else if (left >= 2 && product_of(step)) {
+      step->op = *product_of(step);
     } else if (left >= 2 && is_tuple_set(step)) {
       step->op = Op::TUPLE_SET;
     } else if (left >= 3 && is_lack(step)) {
       step->op = Op::DICT_LACKS;
     } else if (left >= 4) {
-      Op swap = swap_of(step);
-      if (swap != Op::kCount) step->op = swap;
+      if (std::optional<Op> swap = swap_of(step)) step->op = *swap;
     }
   }
 }

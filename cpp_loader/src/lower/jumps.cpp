@@ -1,5 +1,7 @@
 // Jumps of finished code: one that leads to another goes where that goes, one to what follows goes,
 // one around another is the other turned round, and one to a branch is that branch.
+#include <optional>
+
 #include "lowering.h"
 
 namespace scriptlang::lower {
@@ -44,14 +46,14 @@ void take_out(std::vector<Step>* steps) {
   steps->resize(size_t(now.back()));
 }
 
-// The branch that is made when this one is not; kCount where there is none.
-Op opposite(Op op) {
+// The branch that is made when this one is not, where there is one.
+std::optional<Op> opposite(Op op) {
   if (op == Op::JUMP_TRUE) return Op::JUMP_FALSE;
   if (op == Op::JUMP_FALSE) return Op::JUMP_TRUE;
   constexpr int32_t kTurned = int32_t(Op::JUMP_NOT_LT_INT) - int32_t(Op::JUMP_LT_INT);
   if (op >= Op::JUMP_LT_INT && op <= Op::JUMP_NE_FLOAT) return Op(int32_t(op) + kTurned);
   if (op >= Op::JUMP_NOT_LT_INT && op <= Op::JUMP_NOT_NE_FLOAT) return Op(int32_t(op) - kTurned);
-  return Op::kCount;
+  return std::nullopt;
 }
 
 // A branch over a jump becomes the opposite branch to where the jump leads.
@@ -62,10 +64,10 @@ void turn_round(std::vector<Step>* steps) {
   }
   for (size_t k = 0; k + 2 < steps->size(); ++k) {
     Step &branch = (*steps)[k], &jump = (*steps)[k + 1];
-    Op turned = opposite(branch.op);
-    bool over = turned != Op::kCount && branch.x == 2 && branch.work == 0;
+    std::optional<Op> turned = opposite(branch.op);
+    bool over = turned && branch.x == 2 && branch.work == 0;
     if (!over || jump.op != Op::JUMP || ways[k + 1]) continue;
-    branch.op = turned;
+    branch.op = *turned;
     branch.x = jump.x + 1;
     jump.x = 1;
   }

@@ -12,6 +12,7 @@ namespace {
 
 constexpr size_t kMostWork = size_t(1) << 26;
 
+// Every opcode stands here: one that is new does not compile until it has a step or a place.
 Op stack_op(Opcode op) {
   switch (op) {
 #define X(name)                      \
@@ -19,8 +20,20 @@ Op stack_op(Opcode op) {
     return Op::name;
     SL_STACK_STEPS(X)
 #undef X
-    default: return Op::kCount;
+    // Lowering::step() and block() make steps of their own of these.
+    case Opcode::OP: case Opcode::OPN: case Opcode::OP_ONE: case Opcode::OP_ANY:
+    case Opcode::LOAD: case Opcode::MOVE: case Opcode::LOADC: case Opcode::STORE:
+    case Opcode::STOREN: case Opcode::DROP: case Opcode::DROPR: case Opcode::JF: case Opcode::JMP:
+    case Opcode::LOOP: case Opcode::CALL: case Opcode::GET_ATTR: case Opcode::SET_ATTR:
+    case Opcode::TUPLE_CONSTRUCT: case Opcode::NAMED_TUPLE_CONSTRUCT: case Opcode::LIST_CONSTRUCT:
+    case Opcode::TUPLE_INDEX: case Opcode::DICT_INDEX: case Opcode::UNCHECKED_CAST:
+    case Opcode::UN_INITIALIZED: case Opcode::__IS__: case Opcode::__ISNOT__:
+    case Opcode::__NOT__: case Opcode::DTYPE: case Opcode::DIM:
+    // The verifier refuses these: they are not run.
+    case Opcode::GUARD: case Opcode::TYPECHECK: case Opcode::FAIL_GUARD: case Opcode::PROFILE_OP:
+    case Opcode::TAIL_CALL: break;
   }
+  raise(ErrorKind::RuntimeError, opcode_name(op), " has no step on the stack");
 }
 
 Tags result_of(Opcode op) {
@@ -639,6 +652,10 @@ std::unique_ptr<Code> Lowering::assemble() {
   code->bare = !shape_.reads_unwritten && is_bare(*code);
   hold_constants(code.get());
   fuse_steps(&code->steps);
+  // Steps are made of others by arithmetic, and the machine jumps by them through a table.
+  for (const Step& step : code->steps) {
+    SL_CHECK(size_t(step.op) < kStepOps, f_.name, " was lowered to step ", int(step.op));
+  }
   code->function = &f_;
   code->first = code->steps.data();
   code->proven = code->first + guards_;

@@ -1,5 +1,6 @@
 // Where values are: entries of the stack, slots, and the steps that move them.
 #include <algorithm>
+#include <optional>
 
 #include "lowering.h"
 
@@ -20,7 +21,7 @@ bool is_getter(Op op) {
                      [op](Op first) { return op >= first && int32_t(op) <= int32_t(first) + 3; });
 }
 bool is_lent_getter(Op op) { return op >= Op::LIST_GET_LENT && op <= Op::DICT_GET_OR_LENT; }
-Op lent_form(Op op) {
+std::optional<Op> lent_form(Op op) {
   switch (op) {
     case Op::LIST_GET: return Op::LIST_GET_LENT;
     case Op::ROW_GET: return Op::ROW_GET_LENT;
@@ -29,7 +30,7 @@ Op lent_form(Op op) {
     case Op::TUPLE_AT: return Op::TUPLE_AT_LENT;
     case Op::PART_GET: return Op::PART_GET_LENT;
     case Op::DICT_GET_OR: return Op::DICT_GET_OR_LENT;
-    default: return Op::kCount;
+    default: return std::nullopt;
   }
 }
 constexpr size_t kLentAtOnce = 3;  // steps back to a getter
@@ -296,7 +297,7 @@ int32_t Lowering::lend(int64_t position, int32_t slot) {
   if (!getter) return slot;
   int32_t from = getter->b / int32_t(sizeof(Value)), to = from < first_constant_ ? -1 : from;
   if (std::find(lent_slots_.begin(), lent_slots_.end(), to) == lent_slots_.end()) to = lent_slot();
-  getter->op = lent_form(getter->op);
+  getter->op = *lent_form(getter->op);
   getter->a = offset_of(to);
   set_tags(slot, kUncountedTags);  // as it was before
   return to;
@@ -313,7 +314,7 @@ Step* Lowering::lendable(int32_t slot) {
       auto stays = [&](int32_t from) { return from < registers || from >= constants; };
       bool rooted = stays(step.b) && (step.op != Op::DICT_GET_OR || stays(step.x));
       bool reads = step.c == offset || step.x == offset;
-      return rooted && !reads && lent_form(step.op) != Op::kCount ? &step : nullptr;
+      return rooted && !reads && lent_form(step.op) ? &step : nullptr;
     }
     bool above = step.a >= registers && step.a < constants;
     bool harmless = step.op <= Op::SQRT_FLOAT || is_lent_getter(step.op) ||

@@ -40,7 +40,7 @@ constexpr Form kForms[] = {
     SL_CONSTANT_STEPS(X) SL_CONSTANT_COMPARES(X)
 #undef X
 };
-static_assert(sizeof(kForms) / sizeof(*kForms) == size_t(StepOp::kCount));
+static_assert(sizeof(kForms) / sizeof(*kForms) == kStepOps);
 
 class Printer {
  public:

@@ -23,7 +23,8 @@ Op on_floats(Op op) {
     case Op::GT_INT: return Op::GT_FLOAT;
     case Op::GE_INT: return Op::GE_FLOAT;
     case Op::EQ_INT: return Op::EQ_FLOAT;
-    default: return Op::NE_FLOAT;
+    case Op::NE_INT: return Op::NE_FLOAT;
+    default: raise(ErrorKind::RuntimeError, "step ", int(op), " has no form on floats");
   }
 }
 

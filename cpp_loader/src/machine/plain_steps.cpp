@@ -79,7 +79,7 @@ void plain_step(StepOp op, const Instruction& from, const Function& f, Value* fi
       first->as_tensor();
       first->set_bool(false);
       break;
-    default: break;
+    default: raise(ErrorKind::RuntimeError, "step ", int(op), " is none of those on the stack");
   }
 }
 

@@ -66,6 +66,7 @@ void Machine::loop() {
       SL_CONSTANT_STEPS(X) SL_CONSTANT_COMPARES(X)
 #undef X
   };
+  static_assert(sizeof(kLabels) / sizeof(*kLabels) == lower::kStepOps, "a label for each step");
 #define DISPATCH() goto* kLabels[size_t(pc->op)]
 #define CASE(name) L_##name
 #define BEGIN DISPATCH();
@@ -73,7 +74,7 @@ void Machine::loop() {
 #else
 #define DISPATCH() goto next
 #define CASE(name) case StepOp::name
-#define BEGIN next: switch (pc->op) { case StepOp::kCount:
+#define BEGIN next: switch (pc->op) {
 #define END }
 #endif
 #define NEXT() \
