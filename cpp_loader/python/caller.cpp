@@ -60,7 +60,7 @@ PyObject* take_way(PyObject* self, nb::handle way, nb::handle function, const Gi
   }
   PythonProgram::Result result;
   if (!nb::inst_ptr<PythonProgram>(way)->call(given, no_limits(), &result)) return nullptr;
-  ToPython convert(kMostValues, result.domain);
+  ToPython convert(kMostValues, *result.domain);
   nb::object converted = convert(result.value);
   result.turn.give();
   if (!convert.wants_wrapping()) return converted.release().ptr();

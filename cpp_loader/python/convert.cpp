@@ -321,9 +321,8 @@ Value ToNative::array(nb::handle value) {
 
 nb::object ToPython::storage_of(Storage* storage) {
   if (first_.first == storage) return first_.second;
-  if (!storages_.empty()) {
-    auto seen = storages_.find(storage);
-    if (seen != storages_.end()) return seen->second;
+  if (const nb::object* seen = storages_.find(storage)) {
+    return *seen;
   }
   nb::object made;
   if (Loan* loan = static_cast<Loan*>(storage->lender(end_loan))) {
@@ -502,8 +501,7 @@ Value ToNative::adopt(nb::handle value, int depth) {
 // ---- containers
 
 Value ToNative::list_of(nb::handle value, int depth) {
-  auto seen = seen_.find(value.ptr());
-  if (seen != seen_.end()) return seen->second;
+  if (const Value* seen = seen_.find(value.ptr())) return *seen;
   Ref<List> list = List::make();
   seen_.emplace(value.ptr(), list);
   for (nb::handle item : nb::borrow<nb::list>(value)) {
@@ -513,8 +511,7 @@ Value ToNative::list_of(nb::handle value, int depth) {
 }
 
 Value ToNative::dict_of(nb::handle value, int depth) {
-  auto seen = seen_.find(value.ptr());
-  if (seen != seen_.end()) return seen->second;
+  if (const Value* seen = seen_.find(value.ptr())) return *seen;
   Ref<Dict> dict = Dict::make();
   seen_.emplace(value.ptr(), dict);
   for (auto [k, v] : nb::borrow<nb::dict>(value)) {
@@ -524,8 +521,7 @@ Value ToNative::dict_of(nb::handle value, int depth) {
 }
 
 Value ToNative::tuple_of(nb::handle value, int depth) {
-  auto seen = seen_.find(value.ptr());
-  if (seen != seen_.end()) return seen->second;
+  if (const Value* seen = seen_.find(value.ptr())) return *seen;
   std::vector<Value> items;
   for (nb::handle item : nb::borrow<nb::tuple>(value)) items.push_back((*this)(item, depth + 1));
   TypeRef named;
@@ -598,9 +594,7 @@ void ToPython::count(size_t values) {
 }
 
 const nb::object* ToPython::seen(const Value& value) const {
-  if (seen_.empty()) return nullptr;
-  auto found = seen_.find(value.bits());
-  return found == seen_.end() ? nullptr : &found->second;
+  return seen_.find(value.bits());
 }
 
 void ToPython::remember(const Value& value, const nb::object& made) {

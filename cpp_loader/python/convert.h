@@ -8,6 +8,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <memory>
 #include <unordered_map>
 
 #include "program/program.h"
@@ -30,6 +31,24 @@ bool is_tensor(nb::handle value);
 bool is_plain_array(nb::handle value);
 bool is_object_of(nb::handle value, nb::handle cls);
 
+// A map that most calls put nothing into, and that costs them nothing.
+template <class Key, class T>
+class RareMap {
+ public:
+  const T* find(const Key& key) const {
+    if (!map_) return nullptr;
+    auto found = map_->find(key);
+    return found == map_->end() ? nullptr : &found->second;
+  }
+  void emplace(const Key& key, const T& value) {
+    if (!map_) map_ = std::make_unique<std::unordered_map<Key, T>>();
+    map_->emplace(key, value);
+  }
+
+ private:
+  std::unique_ptr<std::unordered_map<Key, T>> map_;
+};
+
 // Converts one call's arguments or one program's constants: containers and objects that occur
 // twice stay one.
 class ToNative {
@@ -45,6 +64,7 @@ class ToNative {
 
   // Of all objects among what it has converted: null where there is none.
   const DomainRef& domain() const { return domain_; }
+  DomainRef take_domain() { return std::move(domain_); }  // it converts nothing more
 
   // From now on, remembers the Tensors that it converts.
   void watch() { watching_ = true; }
@@ -59,7 +79,7 @@ class ToNative {
   Value tuple_of(nb::handle value, int depth);
   Value adopt(nb::handle value, int depth);
   void add(const DomainRef& domain);
-  std::unordered_map<PyObject*, Value> seen_;
+  RareMap<PyObject*, Value> seen_;
   DomainRef domain_;
   bool watching_ = false;
   std::vector<std::pair<nb::object, Value>> watched_;
@@ -105,8 +125,8 @@ class ToPython {
   DomainRef own_domain_;
   DomainRef& domain_;
   std::pair<Storage*, nb::object> first_;  // most results have one
-  std::unordered_map<Storage*, nb::object> storages_;  // the others
-  std::unordered_map<uint64_t, nb::object> seen_;  // by bits; not what only one thing holds
+  RareMap<Storage*, nb::object> storages_;  // the others
+  RareMap<uint64_t, nb::object> seen_;  // by bits; not what only one thing holds
   int64_t left_, most_;
   int64_t since_look_ = 0;  // values since Python's interrupts were looked at
   bool wants_wrapping_ = false;

@@ -168,7 +168,7 @@ nb::object PythonProgram::run(const std::string& name, nb::list arguments, const
   convert.watch();
   for (nb::handle argument : arguments) values.push_back(convert(argument));
   Result result;
-  run(*function, std::move(values), convert.domain(), limits, &result);
+  run(*function, std::move(values), convert.take_domain(), limits, &result);
   nb::object converted = result.convert(most_values);
   convert.tell_shapes();
   return converted;
@@ -185,18 +185,20 @@ bool PythonProgram::call(const Given& given, const Limits& limits, Result* resul
   ToNative convert;
   if (!entry_ || !entry_->take(given, values, convert)) return false;
   Kept kept(values);
-  run(*main_, std::move(values), convert.domain(), limits, result);
+  run(*main_, std::move(values), convert.take_domain(), limits, result);
   return true;
 }
 
 void PythonProgram::run(const Function& function, std::vector<Value> values,
-                        const DomainRef& domain, const Limits& limits, Result* result) const {
-  result->domain = domain ? domain : domain_;
-  if (has_open_constants_ && domain) join_domains(domain, domain_);
+                        DomainRef of_arguments, const Limits& limits, Result* result) const {
+  bool has_objects = bool(of_arguments);
+  if (has_open_constants_ && has_objects) join_domains(of_arguments, domain_);
+  result->of_arguments = std::move(of_arguments);
+  if (!has_objects) result->domain = &domain_;
   Effect effect = effect_of(*program_, function);
   // What reads alone and was given no object takes no turn but in the process.
-  Domain* asked = domain || has_open_constants_ || effect != Effect::Reads
-                      ? result->domain.get() : nullptr;
+  Domain* asked = has_objects || has_open_constants_ || effect != Effect::Reads
+                      ? result->domain->get() : nullptr;
   bool has_turn = result->turn.try_take(asked, effect);
   Context context;
   context.threads = kernels::thread_count();

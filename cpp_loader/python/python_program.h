@@ -30,10 +30,11 @@ class PythonProgram {
 
   // The result of a call, which is converted while the run has its turn.
   struct Result {
-    DomainRef domain;  // outlives the turn
+    DomainRef of_arguments;             // outlives the turn
+    DomainRef* domain = &of_arguments;  // or the program's, which the caller keeps
     Turn turn;
     Value value;
-    nb::object convert(int64_t most) { return ToPython(most, domain)(value); }
+    nb::object convert(int64_t most) { return ToPython(most, *domain)(value); }
   };
 
   // Nothing is run, and the answer is false, where Python has to look at the arguments.
@@ -50,15 +51,16 @@ class PythonProgram {
   static PyType_Slot slots[];
 
  private:
-  void run(const Function& function, std::vector<Value> values, const DomainRef& domain,
+  void run(const Function& function, std::vector<Value> values, DomainRef of_arguments,
            const Limits& limits, Result* result) const;
   static int traverse(PyObject* self, visitproc visit, void* arg);
   static int clear(PyObject* self);
 
   nb::dict types_;  // keeps the Python types alive that the program's classes refer to weakly
   std::shared_ptr<const Program> program_;
-  DomainRef domain_{Domain::make()};  // of what runs without an object write, and of constants
-  bool has_open_constants_ = false;   // which a run may write to
+  // Of what runs without an object write, and of constants.
+  mutable DomainRef domain_{Domain::make()};
+  bool has_open_constants_ = false;  // constants that a run may write to
   const Function* main_ = nullptr;
   std::unique_ptr<Entry> entry_;
 };
