@@ -1,8 +1,6 @@
 """What a file makes of little is bounded before it is made: sources, graphs, types and time."""
 
 import io
-import subprocess
-import sys
 import time
 import zipfile
 
@@ -15,6 +13,7 @@ from scriptlang import types as T
 from scriptlang.errors import LimitError
 from scriptlang.interpreter.engine import available
 from scriptlang.programs.inspection import inspect_archive
+from tests import children
 
 DATA = b"\x80\x02c__torch__\nM\n)\x81}X\x08\x00\x00\x00training\x89sb."
 HEAD = ("class M(Module):\n  training : bool\n"
@@ -152,11 +151,11 @@ def test_what_an_archive_has_used_is_not_that_of_others():
 def test_the_command_line_takes_limits(tmp_path):
     path = tmp_path / "m.pt"
     path.write_bytes(archive(lines(50)))
-    command = [sys.executable, "-m", "scriptlang", "check", str(path)]
-    assert subprocess.run(command, capture_output=True).returncode == 0
-    less = subprocess.run([*command, "--limit", "syntax_nodes=300"], capture_output=True, text=True)
+    command = ["-m", "scriptlang", "check", path]
+    assert children.run(*command, capture_output=True).returncode == 0
+    less = children.run(*command, "--limit", "syntax_nodes=300", capture_output=True, text=True)
     assert less.returncode == 1 and "--limit syntax_nodes=" in less.stderr
-    wrong = subprocess.run([*command, "--limit", "sauce=3"], capture_output=True, text=True)
+    wrong = children.run(*command, "--limit", "sauce=3", capture_output=True, text=True)
     assert wrong.returncode == 1 and "source_bytes" in wrong.stderr
 
 

@@ -10,12 +10,12 @@ import pytest
 
 import scriptlang
 from scriptlang.serialization import record_reader
+from tests import children
 from tests.serialization.archives import DATA
 
 VICTIM = DATA / "mlp.script.pt"
 TOUCH = """
 import sys
-sys.path[:0] = sys.argv[3:]
 import scriptlang
 mmap = {"None": None, "False": False}[sys.argv[2]]
 module = scriptlang.load(sys.argv[1], mmap=mmap)
@@ -32,8 +32,7 @@ def total() -> float:
 def test_a_file_cut_short_after_loading(mmap, tmp_path):
     path = tmp_path / "m.pt"
     path.write_bytes(VICTIM.read_bytes())
-    done = subprocess.run([sys.executable, "-c", TOUCH, str(path), mmap, *sys.path],
-                          capture_output=True, text=True, timeout=120)
+    done = children.run("-c", TOUCH, path, mmap, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) == total()
 

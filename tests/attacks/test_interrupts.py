@@ -9,6 +9,7 @@ import time
 import pytest
 
 from scriptlang.interpreter.engine import available
+from tests import children
 
 BODIES = {
     "an operator": "return torch.svd(torch.randn([3000, 3000]))[1]",
@@ -48,7 +49,7 @@ def test_an_interrupt_ends_a_native_call(name, threads):
     if "native" not in available():
         pytest.skip("the native engine is not there")
     source = textwrap.dedent(PROGRAM).format(body=BODIES[name], threads=threads)
-    child = subprocess.Popen([sys.executable, "-c", source], stdout=subprocess.PIPE, text=True)
+    child = children.start("-c", source, stdout=subprocess.PIPE, text=True)
     try:
         assert child.stdout.readline() == "ready\n"
         time.sleep(0.3)                                    # the call is under way

@@ -15,6 +15,7 @@ from scriptlang.errors import LimitError
 from scriptlang.interpreter.engine import available
 from scriptlang.jit import CompilationUnit
 from scriptlang.ops import create as tensors
+from tests import children
 
 from .large_operators import LIMIT
 
@@ -24,9 +25,8 @@ MOST = 4 * LIMIT
 
 
 def calls(part: int, parts: int) -> list:
-    child = subprocess.run([sys.executable, "-m", "tests.attacks.large_operators", str(part),
-                            str(parts)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                           timeout=600)
+    child = children.run("-m", "tests.attacks.large_operators", part, parts, text=True,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600)
     lines = [json.loads(line) for line in child.stdout.splitlines()]
     assert child.returncode == 0, (child.returncode, lines[-1:], child.stderr[-500:])
     return [line for line in lines if len(line) > 2]
@@ -65,8 +65,8 @@ print(run(tensors.filled([2], 1, tensors.chosen(6))).numel())
 
 @pytest.mark.parametrize("name", FIRST)
 def test_the_first_large_array_of_a_process(name):
-    child = subprocess.run([sys.executable, "-c", PROGRAM.format(body=FIRST[name])],
-                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
+    child = children.run("-c", PROGRAM.format(body=FIRST[name]), text=True,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
     assert (child.returncode, child.stdout) == (0, "1\n"), child.stderr[-2000:]
 
 

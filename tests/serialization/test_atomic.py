@@ -12,11 +12,11 @@ import pytest
 
 import scriptlang
 from scriptlang.serialization.atomic import atomic_file
+from tests import children
 from tests.serialization.archives import DATA
 
 SAVER = """
 import sys
-sys.path[:0] = sys.argv[2:]
 from scriptlang.serialization.atomic import atomic_file
 with atomic_file(sys.argv[1]) as file:
     file.write(b"half")
@@ -88,9 +88,8 @@ def test_a_place_that_takes_no_file_is_named(name, tmp_path):
 def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path):
     path = tmp_path / "pipe"
     os.mkfifo(path)
-    reader = subprocess.Popen([sys.executable, "-c", "import sys; "
-                               "print(len(open(sys.argv[1], 'rb').read()))", str(path)],
-                              stdout=subprocess.PIPE, text=True)
+    reader = children.start("-c", "import sys; print(len(open(sys.argv[1], 'rb').read()))", path,
+                            stdout=subprocess.PIPE, text=True)
     with atomic_file(path) as file:
         file.write(b"new")
     assert reader.communicate(timeout=60)[0].strip() == "3"
@@ -99,8 +98,7 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path):
 
 def killed_save(path) -> None:
     """Another process begins to save and is killed."""
-    saver = subprocess.Popen([sys.executable, "-c", SAVER, str(path), *sys.path],
-                             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    saver = children.start("-c", SAVER, path, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert saver.stdout.readline() == b"written\n"
     saver.kill()
     saver.communicate()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pathlib
 import pickle
 import signal
 import subprocess
@@ -11,16 +10,14 @@ import sys
 import tempfile
 from collections import Counter, namedtuple
 
+from tests import children
 from tests.native_build import environment
 
 from . import compare, generate, values
 from .worker import FAULTY
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
-
 Finding = namedtuple("Finding", "overload kind pair call what")
 """kind: crash, sanitizer, hang, memory, or as compare.difference has them."""
-
 
 class Worker:
     """The process of an engine, which is started again when it dies itself."""
@@ -34,14 +31,13 @@ class Worker:
         self.command = [sys.executable, "-m", "tests.attacks.random_calls.worker", name]
         if native and name == "native":
             self.command.append(native)
-        self.environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1",
-                            "OPENBLAS_NUM_THREADS": "1", **added}
+        self.places = children.places()
+        self.places["env"].update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", **added)
         self.start()
 
     def start(self) -> None:
         self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=self.errors, cwd=ROOT,
-                                        env=self.environment)
+                                        stdout=subprocess.PIPE, stderr=self.errors, **self.places)
 
     def run(self, overload: str, seed: int, numbers: list[int]) -> dict[int, tuple]:
         """Outcomes by number; a call that ended the process has ("died", kind, what)."""
@@ -82,10 +78,8 @@ class Worker:
         self.process.stdout.close()
         self.errors.close()
 
-
 def faulty(status: int) -> bool:
     return os.WIFEXITED(status) and os.WEXITSTATUS(status) == FAULTY
-
 
 def death(status: int, told: str) -> tuple[str, str, str]:
     number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
@@ -98,7 +92,6 @@ def death(status: int, told: str) -> tuple[str, str, str]:
         return "died", "sanitizer", " ".join([lines[0], *frames])[:600]
     what = signal.Signals(number).name if number else f"exit code {os.WEXITSTATUS(status)}"
     return "died", "crash", f"{what}: {told[-300:]}"
-
 
 class Report:
     """Counts and findings; a few findings of each kind and overload are kept with their calls."""
@@ -144,7 +137,6 @@ class Report:
                 "known": [[*k, n] for k, n in self.known.items()],
                 "findings": [f._asdict() for f in self.findings]}
 
-
 def examine(overload: str, seed: int, numbers: list[int], workers: list[Worker],
             report: Report, classes: bool = False) -> None:
     """Run calls of one overload on all engines, the first of which the others are compared with."""
@@ -156,7 +148,6 @@ def examine(overload: str, seed: int, numbers: list[int], workers: list[Worker],
     for n in numbers:
         look_at(overload, lambda: values.text_of_call(generate.call_of(overload, seed, n)),
                 {name: told[n] for name, told in outcomes.items()}, report, classes)
-
 
 def look_at(overload: str, call, told: dict[str, tuple], report: Report,
             classes: bool) -> None:
