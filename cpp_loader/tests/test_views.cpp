@@ -70,3 +70,5 @@ TEST(exact_numbers_raise_where_others_overflow) {
   CHECK(refused([] { (void)(1 - Exact(INT64_MIN)); }));
 }
 
+
+int main(int count, char** arguments) { return test::main(count, arguments); }

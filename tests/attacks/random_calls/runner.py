@@ -19,6 +19,7 @@ from .worker import FAULTY
 Finding = namedtuple("Finding", "overload kind pair call what")
 """kind: crash, sanitizer, hang, memory, or as compare.difference has them."""
 
+
 class Worker:
     """The process of an engine, which is started again when it dies itself."""
 
@@ -78,8 +79,10 @@ class Worker:
         self.process.stdout.close()
         self.errors.close()
 
+
 def faulty(status: int) -> bool:
     return os.WIFEXITED(status) and os.WEXITSTATUS(status) == FAULTY
+
 
 def death(status: int, told: str) -> tuple[str, str, str]:
     number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
@@ -92,6 +95,7 @@ def death(status: int, told: str) -> tuple[str, str, str]:
         return "died", "sanitizer", " ".join([lines[0], *frames])[:600]
     what = signal.Signals(number).name if number else f"exit code {os.WEXITSTATUS(status)}"
     return "died", "crash", f"{what}: {told[-300:]}"
+
 
 class Report:
     """Counts and findings; a few findings of each kind and overload are kept with their calls."""
@@ -137,6 +141,7 @@ class Report:
                 "known": [[*k, n] for k, n in self.known.items()],
                 "findings": [f._asdict() for f in self.findings]}
 
+
 def examine(overload: str, seed: int, numbers: list[int], workers: list[Worker],
             report: Report, classes: bool = False) -> None:
     """Run calls of one overload on all engines, the first of which the others are compared with."""
@@ -148,6 +153,7 @@ def examine(overload: str, seed: int, numbers: list[int], workers: list[Worker],
     for n in numbers:
         look_at(overload, lambda: values.text_of_call(generate.call_of(overload, seed, n)),
                 {name: told[n] for name, told in outcomes.items()}, report, classes)
+
 
 def look_at(overload: str, call, told: dict[str, tuple], report: Report,
             classes: bool) -> None:
