@@ -98,7 +98,7 @@ static void refused(void* data, int dtype, const int64_t* sizes, size_t ndim) {
 static void bad_tensors(void) {
   static const int wrong[] = {-1, 12, 13, 14, 16, 26, 30, 127, 256, 261, -2147483647};
   int64_t good[] = {4}, negative[] = {-1}, huge[] = {INT64_MAX}, wide[] = {1 << 30, 1 << 30, 16};
-  int64_t many[65], none[] = {0, INT64_MAX}, zero_less[] = {0, -1};
+  int64_t many[65], none[] = {0, 1 << 30}, zero_less[] = {0, -1}, far[] = {0, INT64_MAX};
   double memory[4] = {0, 0, 0, 0};
   unsigned char bools[4] = {0, 1, 2, 1};
   size_t k;
@@ -111,6 +111,7 @@ static void bad_tensors(void) {
   refused(memory, SL_UINT8, many, 65);
   refused(memory, SL_UINT8, many, SIZE_MAX);
   refused(memory, SL_UINT8, zero_less, 2);
+  refused(memory, SL_UINT8, far, 2); /* other sizes than 0 multiply to 2^55 at most */
   refused(NULL, SL_UINT8, good, 1);
   refused(memory, SL_UINT8, NULL, 1);
   refused(bools, SL_BOOL8, good, 1);
