@@ -82,22 +82,22 @@ class Interrupts {
   bool check() {
     if (is_elsewhere_) return false;
     nb::gil_scoped_acquire gil;
-    if (!is_main_ && !(is_main_ = on_main_thread())) {
-      is_elsewhere_ = true;
-      return false;
-    }
-    if (PyErr_CheckSignals() == 0) return false;
+    if (PyErr_CheckSignals() == 0 && (is_main_ || find_thread())) return false;
     PyErr_Fetch(&type_, &value_, &trace_);
     return raised_ = true;
   }
 
-  static bool on_main_thread() {
+  // This runs Python, where a signal's handler may raise, too: then it is false.
+  bool find_thread() {
     try {
       nb::object main = nb::module_::import_("threading").attr("main_thread")();
-      return nb::cast<unsigned long>(main.attr("ident")) == PyThread_get_thread_ident();
-    } catch (const std::exception&) {
-      return false;  // the interpreter ends
+      is_main_ = nb::cast<unsigned long>(main.attr("ident")) == PyThread_get_thread_ident();
+      is_elsewhere_ = !is_main_;
+    } catch (nb::python_error& error) {
+      error.restore();
+      return false;
     }
+    return true;
   }
 
   bool is_main_ = false, is_elsewhere_ = false, raised_ = false;
@@ -212,7 +212,7 @@ void PythonProgram::run(const Function& function, std::vector<Value> values,
     nb::gil_scoped_release released;
     if (!has_turn) result->turn.take(asked, effect, for_signals(), limits.milliseconds);
     result->value = scriptlang::run(*program_, function, std::move(values), context, limits);
-    return;
+    if (!interrupts.raised()) return;  // it may come when there is nothing left to stop
   } catch (...) {
     if (!interrupts.raised()) throw;
   }

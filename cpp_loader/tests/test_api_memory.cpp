@@ -3,6 +3,7 @@
 #include <scriptlang/scriptlang.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -15,6 +16,7 @@
 extern "C" {
 void* __real_malloc(size_t bytes);
 void* __real_aligned_alloc(size_t alignment, size_t bytes);
+int __real_posix_memalign(void** block, size_t alignment, size_t n);
 void* __real_calloc(size_t count, size_t bytes);
 void __real_free(void* block);
 }
@@ -52,6 +54,12 @@ extern "C" {
 void* __wrap_malloc(size_t n) { return refuses() ? nullptr : counted(__real_malloc(n)); }
 void* __wrap_aligned_alloc(size_t alignment, size_t n) {
   return refuses() ? nullptr : counted(__real_aligned_alloc(alignment, n));
+}
+int __wrap_posix_memalign(void** block, size_t alignment, size_t n) {
+  if (refuses()) return ENOMEM;
+  int status = __real_posix_memalign(block, alignment, n);
+  if (status == 0) counted(*block);
+  return status;
 }
 void* __wrap_calloc(size_t n, size_t bytes) {
   return refuses() ? nullptr : counted(__real_calloc(n, bytes));
