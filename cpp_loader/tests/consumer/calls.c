@@ -84,6 +84,10 @@ static void defaults(sl_module* m) {
   CHECK(prints(result, "1 1 0.5 d True True False"));
   CHECK(prints(give(m, "maybe", NULL, 0), "-1"));
   CHECK(prints(give(m, "maybe", given + 4, 1), "-1") && prints(give(m, "maybe", &one, 1), "1"));
+  CHECK(prints(give(m, "anything", NULL, 0), "(None, 3)"));
+  CHECK(prints(give(m, "anything", &one, 1), "(1, 3)"));
+  fails(m, call_of("wanted", NULL, NULL), NULL, SL_RUN_ERROR, "RuntimeError",
+        "wanted() is missing value for argument 'a' (Optional[int])\n  ");
   fails(m, call_of("defaults", NULL, NULL), NULL, SL_RUN_ERROR, "RuntimeError",
         "defaults() is missing value for argument 'a' (int)\n  ");
   sl_value_release(one);
