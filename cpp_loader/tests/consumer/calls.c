@@ -118,7 +118,7 @@ static void arguments(sl_module* m) {
   fails(m, call_of("pair", sl_value_tuple(&item, 1), NULL), NULL, SL_RUN_ERROR, "RuntimeError",
         "pair() Expected a value of type 'Tuple[int, Optional[str]]'");
   fails(m, call_of("other", NULL, NULL), NULL, SL_RUN_ERROR, "RuntimeError",
-        "the module has no method 'other'; it has: bools, by_float");
+        "the module has no method 'other'; it has: anything, bools, by_float");
   c = call_of("maybe", NULL, NULL);
   c.name = "y";
   c.named = sl_value_int(1);
