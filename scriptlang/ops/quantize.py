@@ -29,7 +29,7 @@ def float_values(x: Tensor) -> np.ndarray:
 
 
 @primitive("aten::quantize_per_tensor(Tensor self, float scale, int zero_point, ScalarType dtype)"
-           " -> Tensor")
+           " -> Tensor", may_share=True)
 def quantize_per_tensor(self, scale, zero_point, dtype):
     target = quantized_type(dtype)
     low, high = limits(target)
@@ -39,13 +39,13 @@ def quantize_per_tensor(self, scale, zero_point, dtype):
 
 
 @primitive("aten::quantize_per_tensor.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, "
-           "ScalarType dtype) -> Tensor")
+           "ScalarType dtype) -> Tensor", may_share=True)
 def quantize_with_tensors(self, scale, zero_point, dtype):
     return quantize_per_tensor(self, float(scale._item()), int(zero_point._item()), dtype)
 
 
 @primitive("aten::quantize_per_tensor.tensors(Tensor[] tensors, Tensor scales, Tensor zero_points, "
-           "ScalarType dtype) -> Tensor[]")
+           "ScalarType dtype) -> Tensor[]", may_share=True)
 def quantize_tensors(tensors, scales, zero_points, dtype):
     return [quantize_per_tensor(x, float(s), int(z), dtype)
             for x, s, z in zip(tensors, scales._array.tolist(), zero_points._array.tolist())]
@@ -106,7 +106,7 @@ def choose_parameters(x: np.ndarray, low: int, high: int) -> tuple[float, int]:
 
 
 @primitive("aten::dequantize.self(Tensor self) -> Tensor",
-           "aten::dequantize.tensor(Tensor qtensor) -> Tensor")
+           "aten::dequantize.tensor(Tensor qtensor) -> Tensor", may_copy=True)
 def dequantize(self):
     if not isinstance(self, QuantizedTensor):
         return Tensor._wrap(self._array.astype(np.float32))
@@ -114,7 +114,7 @@ def dequantize(self):
 
 
 @primitive("aten::dequantize.tensors(Tensor[] tensors) -> Tensor[]",
-           "aten::dequantize.list(Tensor[] qtensors) -> Tensor[]")
+           "aten::dequantize.list(Tensor[] qtensors) -> Tensor[]", may_copy=True)
 def dequantize_all(tensors):
     return [dequantize(t) for t in tensors]
 
