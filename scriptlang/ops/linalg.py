@@ -182,7 +182,7 @@ def triangular_solve(self, A, upper, transpose, unitriangular):
     turned = np.swapaxes(a, -1, -2) if transpose else a
     batch = np.broadcast_shapes(A._size[:-2], self._size[:-2])
     x = substitute(turned, self._array, upper != transpose)
-    clone = np.broadcast_to(A._array, (*batch, *A._size[-2:]))
+    clone = np.array(np.broadcast_to(A._array, (*batch, *A._size[-2:])))
     return by_columns(x), by_columns(clone)
 
 
