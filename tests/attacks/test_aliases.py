@@ -75,7 +75,8 @@ class Examined:
         declared = any(r.alias is not None or r.type != T.TENSOR for r in schema.returns)
         if not declared and any(k >= 0 for k in shared):
             self.shares.setdefault(call.overload, str(call))
-        is_plain = "V(" not in str(call)                 # a view shares what another one is
+        # A view of another argument, or that argument again, shares what is written.
+        is_plain = not re.search(r"\b[AV]\(", str(call))
         before = self.before(call) if is_plain else after
         for a, given, then, now in zip(schema.arguments, call.arguments, before, after):
             if a.alias is not None:
