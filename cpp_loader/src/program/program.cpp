@@ -1,3 +1,4 @@
+// Decodes bytecode.pkl's tuples into functions, constants and classes.
 #include "program.h"
 
 #include <algorithm>
