@@ -6,6 +6,7 @@
 
 #include "fused_plan.h"
 #include "program/program.h"
+#include "values/raw_view.h"
 
 namespace scriptlang {
 
@@ -258,7 +259,7 @@ namespace {
 
 Tensor make_output(const FusedPlan::Made& m) {
   Tensor t = Tensor::empty(m.sizes, m.type);
-  if (!m.contiguous) t.impl()->set_geometry(m.sizes, m.strides);
+  if (!m.contiguous) lay(t, m.strides);
   return t;
 }
 
