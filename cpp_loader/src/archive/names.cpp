@@ -1,3 +1,4 @@
+// Names of the members of enums that an archive tells: see names.h.
 #include "names.h"
 
 #include <unordered_set>
