@@ -1,4 +1,4 @@
-// Names of the members of enums that an archive tells: see names.h.
+// Reads scriptlang/names.pkl: names that bytecode has no place for. See names.h.
 #include "names.h"
 
 #include <unordered_set>
