@@ -101,3 +101,16 @@ def test_links_lead_somewhere(document):
             if part not in map(anchor, headings):
                 broken.append(target)
     assert not broken
+
+
+def test_figures_are_drawn_from_their_numbers(request):
+    sys.path.insert(0, str(ROOT / "docs" / "figures"))
+    try:
+        draw = importlib.import_module("draw")
+    finally:
+        sys.path.pop(0)
+    if request.config.getoption("--update"):
+        draw.main()
+    for figure in draw.FIGURES:
+        path = draw.FOLDER / f"{figure.name}.svg"
+        assert path.read_text(encoding="utf-8") == draw.svg(figure), "run docs/figures/draw.py"
