@@ -25,6 +25,16 @@ using kind_int = int64_t;
 using kind_double = double;
 using kind_bool = bool;
 
+[[noreturn]] void raise_missing(const OperatorUse& use) {
+  const std::string name = use.qualified_name();
+  if (find_op(name)) {
+    raise(ErrorKind::MissingOperator, "the program calls a form of ", name,
+          " that scriptlang does not have, with ", use.given, " arguments");
+  }
+  raise(ErrorKind::MissingOperator, "the operator ", name,
+        " is not in this build of the native engine");
+}
+
 }  // namespace
 
 // The loop keeps pc and the slots in locals; SAVE writes back what an error or a call needs.
@@ -365,9 +375,7 @@ void Machine::loop() {
   }
   CASE(OP_MISSING) : {
     SAVE();
-    raise(ErrorKind::MissingOperator, "the operator ",
-          frame->code->function->operators[size_t(FROM().x)].qualified_name(),
-          " is not in this build of the native engine");
+    raise_missing(frame->code->function->operators[size_t(FROM().x)]);
   }
   // Back to the caller, which gets the result first.
 #define RESULT() value_at((frame - 1)->slots, (frame - 1)->pc->a) /* holds nothing counted */

@@ -41,6 +41,10 @@ Scalar scalar_of_tensor(const Tensor& t) {
 
 }  // namespace
 
+void Scalar::overflow(const char* type) {
+  raise(ErrorKind::RuntimeError, "value cannot be converted to type ", type, " without overflow");
+}
+
 Scalar Scalar::of(const Value& v) {
   switch (v.tag()) {
     case Tag::Bool: return v.as_bool();
