@@ -1,4 +1,4 @@
-"""Arithmetic of two and three tensors."""
+"""Kernels of arithmetic on two and three tensors: add, div, remainder, pow, ..."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reductions and scans."""
+"""Reductions over dimensions (sum, mean, any, ...), with PyTorch's rules for types."""
 
 from __future__ import annotations
 
