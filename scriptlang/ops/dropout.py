@@ -12,7 +12,7 @@ ARGUMENTS = "float p, bool train"
 
 
 def _check(p: float) -> None:
-    if p < 0.0 or p > 1.0:
+    if not (p >= 0.0 and p <= 1.0):
         raise RuntimeError("dropout probability has to be between 0 and 1, but got {}".format(p))
 
 
@@ -125,7 +125,7 @@ def feature_alpha_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
 
 
 @composite("aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
-           random=True)
+           random=True, may_share=True)
 def native_dropout(input: Tensor, p: float, train: Optional[bool]) -> Tuple[Tensor, Tensor]:
     if input.numel() == 0:
         return input, torch.empty_like(input)

@@ -109,7 +109,8 @@ def choose_parameters(x: np.ndarray, low: int, high: int) -> tuple[float, int]:
            "aten::dequantize.tensor(Tensor qtensor) -> Tensor", may_copy=True)
 def dequantize(self):
     if not isinstance(self, QuantizedTensor):
-        return Tensor._wrap(self._array.astype(np.float32))
+        return self if self.dtype is dtypes.float32 else \
+            Tensor._wrap(self._array.astype(np.float32))
     return Tensor._wrap(self.numbers())
 
 
@@ -226,7 +227,8 @@ def fake_per_channel(self, scale, zero_point, axis, quant_min, quant_max):
 @primitive("aten::fused_moving_avg_obs_fake_quant(Tensor self, Tensor observer_on, Tensor "
            "fake_quant_on, Tensor(a!) running_min, Tensor(b!) running_max, Tensor(c!) scale, "
            "Tensor(d!) zero_point, float averaging_const, int quant_min, int quant_max, int "
-           "ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> Tensor")
+           "ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> Tensor",
+           may_share=True)
 def observed_fake_quant(self, observer_on, fake_quant_on, running_min, running_max, scale,
                         zero_point, averaging_const, quant_min, quant_max, ch_axis,
                         per_row_fake_quant, symmetric_quant):

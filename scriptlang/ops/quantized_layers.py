@@ -166,7 +166,8 @@ def clamped(x, low, high):
     return x.with_codes(Tensor._wrap(np.array(codes)))
 
 
-@primitive("quantized::relu6(Tensor qx, bool inplace=False) -> Tensor", pointwise=True)
+@primitive("quantized::relu6(Tensor qx, bool inplace=False) -> Tensor", pointwise=True,
+           may_share=True)
 def relu6(x, inplace):
     x = check_activation(x, "quantized::relu6")
     made = clamped(x, 0.0, 6.0)
