@@ -106,7 +106,7 @@ def choose_parameters(x: np.ndarray, low: int, high: int) -> tuple[float, int]:
 
 
 @primitive("aten::dequantize.self(Tensor self) -> Tensor",
-           "aten::dequantize.tensor(Tensor qtensor) -> Tensor", may_copy=True)
+           "aten::dequantize.tensor(Tensor qtensor) -> Tensor", may_share=True)
 def dequantize(self):
     if not isinstance(self, QuantizedTensor):
         return self if self.dtype is dtypes.float32 else \
@@ -115,7 +115,7 @@ def dequantize(self):
 
 
 @primitive("aten::dequantize.tensors(Tensor[] tensors) -> Tensor[]",
-           "aten::dequantize.list(Tensor[] qtensors) -> Tensor[]", may_copy=True)
+           "aten::dequantize.list(Tensor[] qtensors) -> Tensor[]", may_share=True)
 def dequantize_all(tensors):
     return [dequantize(t) for t in tensors]
 
