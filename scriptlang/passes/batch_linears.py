@@ -8,7 +8,8 @@ The input is packed once, and threads share one product. Large ones gain nothing
 ones lose (docs/performance/memory.md), so they stay. The results are views with gaps between their
 rows; they are taken only where no operator can show that: each use computes new elements, moves
 dimensions, or gives another shape; a view becomes a reshape, which copies where it has to. A layer
-that something can be fused to stays what it is."""
+that something can be fused to stays what it is.
+"""
 
 from __future__ import annotations
 
