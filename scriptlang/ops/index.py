@@ -89,9 +89,14 @@ def numpy_key(self: Tensor, indices) -> tuple:
            "aten::index.Tensor_hacked_twin(Tensor self, Tensor[] indices) -> Tensor",
            "aten::_unsafe_index.Tensor_hacked_twin(Tensor self, Tensor[] indices) -> Tensor")
 def index(self, indices):
+    if not indices:
+        raise IndexError("at least one index must be provided")
     key = numpy_key(self, indices)
     try:
-        return Tensor._wrap(np.asarray(self._array[key], order="C"))
+        found = self._array[key]
+        is_view = not any(isinstance(k, np.ndarray) for k in key)
+        return Tensor._wrap(np.array(found, order="C") if is_view else
+                            np.asarray(found, order="C"))
     except IndexError as e:
         if "broadcast" in str(e):
             shapes = ", ".join(str(list(i._size)) for i in indices if i is not None)
@@ -500,6 +505,7 @@ def index_reduce_(self, dim, index, source, reduce, include_self):
                            f"but got {reduce}.")
     if self.dtype is not source.dtype:
         raise RuntimeError("index_reduce(): self and source expected to have the same dtype")
+    check_source("index_reduce_", self, dim, index, source)
     array, key = rows(self, dim, index)
     value = source._array if self._size else source._array.reshape(-1)
     reduce_into(array, key, value, reduce, include_self)

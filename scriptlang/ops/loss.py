@@ -66,7 +66,7 @@ def smooth_l1_loss(self: Tensor, target: Tensor, reduction: int = 1, beta: float
 @composite("aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> "
            "Tensor")
 def huber_loss(self: Tensor, target: Tensor, reduction: int = 1, delta: float = 1.0) -> Tensor:
-    if delta <= 0.0:
+    if not delta > 0.0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     z = _difference(self, target).abs()
     loss = torch.where(z <= delta, z * z * 0.5, (z - 0.5 * delta) * delta)
@@ -77,6 +77,10 @@ def huber_loss(self: Tensor, target: Tensor, reduction: int = 1, delta: float = 
            "reduction=1) -> Tensor")
 def binary_cross_entropy(self: Tensor, target: Tensor, weight: Optional[Tensor] = None,
                          reduction: int = 1) -> Tensor:
+    if self.size() != target.size():
+        raise RuntimeError("Using a target size ({}) that is different to the input size ({}) is "
+                           "deprecated. Please ensure they have the same size."
+                           .format(target.size(), self.size()))
     if bool(torch.logical_or(self < 0, self > 1).any()):
         raise RuntimeError("all elements of input should be between 0 and 1")
     loss = (target - 1) * torch.log1p(-self).clamp_min(-100) - target * self.log().clamp_min(-100)

@@ -1,4 +1,4 @@
-"""Reductions and scans."""
+"""Reductions over dimensions (sum, mean, any, ...), with PyTorch's rules for types."""
 
 from __future__ import annotations
 
@@ -301,17 +301,24 @@ def nanmean(self, dim, keepdim, dtype):
     return reduced(f, self, dim, keepdim, self.dtype if dtype is None else dtypes.by_code(dtype))
 
 
+def check_order_of_norm(ord) -> None:
+    if isinstance(ord, complex):
+        raise RuntimeError("linalg.vector_norm: Expected a non-complex scalar as the order of "
+                           "norm.")
+
+
 def vector_norm(self, ord=2, dim=None, keepdim=False, dtype=None):
     target = dtypes.by_code(dtype) if dtype is not None else self.dtype
     if target.kind not in "fc":
         raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as "
                            f"input. Got {target}")
     out = dtypes.part_of(target)
+    check_order_of_norm(ord)
     ord = float(ord)
 
     def f(a, axis, keepdims):
         size = np.abs(a)
-        if abs(ord) == math.inf and any(a.shape[d] == 0 for d in axis):
+        if (ord < 0 or ord == math.inf) and any(a.shape[d] == 0 for d in axis):
             raise RuntimeError(f"linalg.vector_norm cannot compute the {ord} norm on an empty "
                                "tensor because the operation does not have an identity")
         if ord == math.inf:

@@ -45,7 +45,7 @@ void Machine::loop() {
   Frame* frame;
   const Step* pc;
   char* slots;
-  Value lent_number;  // never holds what is counted
+  Value borrowed_number;  // never holds what is counted
   Value* results;
 
 #define SAVE() (frame->pc = pc)
@@ -325,22 +325,22 @@ void Machine::loop() {
     }                                                              \
     NEXT();                                                        \
   } while (0)
-  CASE(OP_LENT) : {
+  CASE(OP_BORROWED) : {
     SAVE();
     const lower::Call& call = *pc->call;
-    alignas(Value) char lent[lower::kMostLent * sizeof(Value)];  // nobody drops them
+    alignas(Value) char borrowed[lower::kMostBorrowed * sizeof(Value)];  // nobody drops them
     for (int32_t k = 0; k < call.arguments; k += 2) {
-      std::memcpy(lent + size_t(k) * sizeof(Value), static_cast<const void*>(call.lent + k),
+      std::memcpy(borrowed + size_t(k) * sizeof(Value), static_cast<const void*>(call.borrowed + k),
                   2 * sizeof(Value));
     }
     for (const Fill *row = call.rows, *end = row + call.fills; row != end; ++row) {
-      copy_bytes(lent + row->to, slots + row->from);
+      copy_bytes(borrowed + row->to, slots + row->from);
     }
     Value result;
-    call.run(context_, Args(reinterpret_cast<Value*>(lent), call.arguments), &result);
+    call.run(context_, Args(reinterpret_cast<Value*>(borrowed), call.arguments), &result);
     GIVEN();
   }
-  CASE(OP_LENT_ONE) : {
+  CASE(OP_BORROWED_ONE) : {
     SAVE();
     Value result;
     pc->call->run(context_, Args(&B, 1), &result);
@@ -399,8 +399,8 @@ void Machine::loop() {
   }
   CASE(RET_INT) : {
     if (__builtin_expect(frame->special, 0)) {
-      lent_number.set_int(pc->c);
-      results = &lent_number;
+      borrowed_number.set_int(pc->c);
+      results = &borrowed_number;
       goto leave_special;
     }
     new (RESULT()) Value(int64_t(pc->c));

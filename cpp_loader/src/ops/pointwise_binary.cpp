@@ -2,6 +2,7 @@
 #include <cstring>
 #include <string>
 
+#include "linalg.h"
 #include "pointwise_direct.h"
 #include "recording.h"
 
@@ -65,7 +66,8 @@ Alpha read_alpha(const Value& v, ScalarType type) {
            "For integral input tensors, argument alpha must not be a floating point number.");
   SL_CHECK(is_complex(type) || s.kind != Scalar::Complex,
            "For non-complex input tensors, argument alpha must not be a complex number.");
-  int64_t exact = s.to_int();
+  check_fits(s, type);
+  int64_t exact = s.is_integral() ? s.i : 0;
   alpha.params[0] = s.d;
   std::memcpy(&alpha.params[1], &exact, sizeof exact);
   alpha.params[2] = s.imag;
@@ -130,6 +132,8 @@ Tensor divide(const Input& a, const Input& b, const Value& mode, const Tensor& i
 // ---- powers
 
 }  // namespace
+
+void check_alpha(const Value& alpha, ScalarType type) { read_alpha(alpha, type); }
 
 Tensor power_of_tensor(const Tensor& base, const Scalar& exponent, const Tensor& into) {
   ScalarType type = result_type(base, exponent);
