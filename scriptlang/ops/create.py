@@ -106,7 +106,7 @@ def empty_strided(size, stride, dtype):
 def arange(start, end, step, dtype):
     if step == 0:
         raise RuntimeError("step must be nonzero")
-    if not all(math.isfinite(v) for v in (start, end, step)):
+    if not math.isfinite(start) or not math.isfinite(end) or math.isnan(step):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
@@ -173,12 +173,14 @@ def line(start, end, steps: int, dtype: DType) -> np.ndarray:
 
 def linspace(start, end, steps, dtype=None, *_):
     start, end = ends(start, end)
+    check_size([steps])
     target = range_dtype(dtype, start, end)
     return Tensor._wrap(line(start, end, steps, target).astype(target.numpy))
 
 
 def logspace(start, end, steps, base, dtype=None, *_):
     start, end = ends(start, end)
+    check_size([steps])
     target = range_dtype(dtype, start, end)
     wide = np.complex128 if target.kind == "c" else np.float64
     with np.errstate(all="ignore"):

@@ -37,7 +37,7 @@ def with_points(array: np.ndarray, axes: Sequence[int]) -> np.ndarray:
     """The array with a zero along axes where it has nothing, which numpy does not pad."""
     if all(array.shape[d] for d in axes):
         return array
-    return np.zeros([max(n, d in axes) for d, n in enumerate(array.shape)], array.dtype)
+    return np.zeros([max(n, int(d in axes)) for d, n in enumerate(array.shape)], array.dtype)
 
 
 def check_points(n: int) -> None:

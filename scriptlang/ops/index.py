@@ -507,6 +507,7 @@ def index_reduce_(self, dim, index, source, reduce, include_self):
                            f"but got {reduce}.")
     if self.dtype is not source.dtype:
         raise RuntimeError("index_reduce(): self and source expected to have the same dtype")
+    check_source("index_reduce_", self, dim, index, source)
     array, key = rows(self, dim, index)
     value = source._array if self._size else source._array.reshape(-1)
     reduce_into(array, key, value, reduce, include_self)

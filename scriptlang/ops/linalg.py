@@ -271,6 +271,9 @@ def permutation_matrix(order: np.ndarray, dtype) -> np.ndarray:
 @primitive("aten::lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, "
            "bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)")
 def lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots):
+    if LU_data.dim() < 2:
+        raise RuntimeError("torch.lu_unpack: Expected tensor with 2 or more dimensions. Got size: "
+                           f"{list(LU_data._size)} instead")
     if unpack_pivots and LU_pivots.dtype.name != "int32":
         raise RuntimeError("torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of "
                            "torch.int32 dtype")

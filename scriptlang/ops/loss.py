@@ -79,6 +79,10 @@ def huber_loss(self: Tensor, target: Tensor, reduction: int = 1, delta: float = 
            "reduction=1) -> Tensor", autocast="refused", shape="loss")
 def binary_cross_entropy(self: Tensor, target: Tensor, weight: Optional[Tensor] = None,
                          reduction: int = 1) -> Tensor:
+    if self.size() != target.size():
+        raise RuntimeError("Using a target size ({}) that is different to the input size ({}) is "
+                           "deprecated. Please ensure they have the same size."
+                           .format(target.size(), self.size()))
     if bool(torch.logical_or(self < 0, self > 1).any()):
         raise RuntimeError("all elements of input should be between 0 and 1")
     loss = (target - 1) * torch.log1p(-self).clamp_min(-100) - target * self.log().clamp_min(-100)

@@ -230,7 +230,7 @@ def fused_rms_norm(input, normalized_shape, weight, eps):
         result = x * rms
         if weight is not None:
             result = result * working(weight)
-    return finish(rows(result), input.dtype), finish(rows(rms), input.dtype)
+    return finish(rows(result), input.dtype), Tensor._wrap(rows(rms))
 
 
 @primitive("aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? "

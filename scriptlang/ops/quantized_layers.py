@@ -12,6 +12,7 @@ from .quantize import requantized
 from .quantized_packed import centred, check_activation
 from .quantized_tensors import (QuantizedTensor, Quantizer, encode, limits, of_codes, quantize,
                                 quantize_rounding_first)
+from .scalar import to_float
 from .table import declare, describe, find, primitive
 
 BINARY = "(Tensor qa, Tensor qb, float scale, int zero_point) -> Tensor qc"
@@ -33,9 +34,15 @@ def fused_numbers(x: QuantizedTensor) -> np.ndarray:
 
 # Two operands
 
+def check_alike(name: str, a: QuantizedTensor, b: QuantizedTensor) -> None:
+    if a.dtype is not b.dtype:
+        raise RuntimeError(f"{name} operands should have same data type.")
+
+
 def add(relu: bool):
     def kernel(a, b, scale, zero_point):
         a, b = (check_activation(x, "quantized::add") for x in (a, b))
+        check_alike("Add", a, b)
         total = fused_numbers(a) + fused_numbers(b)
         return quantize_rounding_first(np.maximum(total, 0) if relu else total, a.dtype, scale,
                                        zero_point)
@@ -46,6 +53,7 @@ def add(relu: bool):
 def mul(relu: bool):
     def kernel(a, b, scale, zero_point):
         a, b = (check_activation(x, "quantized::mul") for x in (a, b))
+        check_alike("Mul", a, b)
         products = centred(a).astype(np.int64) * centred(b)
         products = np.maximum(products, 0) if relu else products
         ratio = np.float32(np.float32(a.quantizer.scale) * np.float32(b.quantizer.scale)
@@ -61,7 +69,7 @@ def add_scalar(relu: bool):
         x = check_activation(x, "quantized::add_scalar")
         low, high = limits(x.dtype)
         scale, zero = x.quantizer.scale, x.quantizer.zero_point
-        step = int(np.rint(float(value) / scale))
+        step = int(np.rint(to_float(value) / scale))
         moved = zero - step
         if low <= moved <= high:
             codes = x.codes._array.copy()
@@ -246,6 +254,12 @@ def dropout(x, scale, zero_point, p, training):
 def batch_norm(relu: bool):
     def kernel(x, weight, bias, mean, var, eps, scale, zero_point):
         x = check_activation(x, "quantized::batch_norm")
+        if x.dim() < 2:
+            raise RuntimeError("quantized::batch_norm takes a tensor of at least two dimensions")
+        for given in (weight, bias, mean, var):
+            if given is not None and given.numel() != x._size[1]:
+                raise RuntimeError(f"quantized::batch_norm: {given.numel()} parameters for "
+                                   f"{x._size[1]} channels")
         shape = [-1 if d == 1 else 1 for d in range(x.dim())]
         gain = np.float32(1) / np.sqrt(var._array + np.float32(eps))
         gain = gain if weight is None else gain * weight._array

@@ -18,7 +18,7 @@ from ..records import record
 from ..tensors import Tensor
 from .conv import correlate, pad_spatial, per_dimension, scatter
 from .quantize import choose_parameters, requantized
-from .quantized_tensors import Quantizer, QuantizedTensor, encode, of_codes
+from .quantized_tensors import Quantizer, QuantizedTensor, encode, limits, of_codes
 from .table import declare, describe, primitive
 
 CLASSES = "__torch__.torch.classes.quantized."
@@ -60,6 +60,14 @@ def check_activation(x: Tensor, name: str) -> QuantizedTensor:
     if not isinstance(x, QuantizedTensor) or not isinstance(x.quantizer, Quantizer):
         raise RuntimeError(f"{name} takes a tensor that is quantized per tensor; quantize it first")
     return x
+
+
+def check_plain(name: str, x: QuantizedTensor, zero_point: int) -> None:
+    """Layers take bytes, whose zero points are codes."""
+    low, high = limits(x.dtype)
+    if x.dtype.itemsize != 1 or not all(low <= z <= high for z in
+                                        (x.quantizer.zero_point, zero_point)):
+        raise RuntimeError(f"{name} takes inputs of quint8 or qint8 with zero points of that range")
 
 
 def finished(sums: np.ndarray, x: QuantizedTensor, weight: QuantizedTensor, bias: Tensor | None,
@@ -111,6 +119,7 @@ def linear(relu: bool):
     def kernel(x, params, scale, zero_point):
         weight, bias = state_of(params, LINEAR)[:2]
         x = check_activation(x, "quantized::linear")
+        check_plain("quantized::linear", x, zero_point)
         return finished(linear_sums(x, weight), x, weight, bias, scale, zero_point, -1, relu)
 
     return kernel
@@ -248,9 +257,10 @@ def products(x: np.ndarray, made: Convolution) -> np.ndarray:
 
 
 def batched(x: np.ndarray, n: int, rank: int) -> np.ndarray:
-    """Codes as (N, C, *) of `rank` dimensions; those of sequences as images of one row."""
-    if x.ndim == rank - (n == 1) - 1:
-        x = x[None]
+    """Codes (N, C, *) as `rank` dimensions; those of sequences as images of one row."""
+    if x.ndim != rank - (n == 1):
+        raise RuntimeError(f"quantized::conv{n}d: Expected activation tensor to have "
+                           f"{rank - (n == 1)} dimensions, got {x.ndim}")
     return x[:, :, None] if n == 1 else x
 
 
@@ -265,6 +275,7 @@ def convolve(n: int, relu: bool, has_numbers: bool = False):
         scale, zero_point = rest[-2:]
         made = convolution_of(params, n)
         x = check_activation(x, f"quantized::conv{n}d")
+        check_plain(f"quantized::conv{n}d", x, zero_point)
         sums = products(batched(centred(x), n, made.weight.dim()), made)
         result = finished(channels_last(sums), x, made.weight, made.bias, scale, zero_point, 1,
                           relu)

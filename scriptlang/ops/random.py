@@ -95,7 +95,7 @@ def exponential_(self, rate, generator):
 
 def cauchy_(self, median, sigma, generator):
     floating_only(self, "cauchy")
-    if sigma <= 0:
+    if not sigma > 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
     u = of(generator).uniform(self.numel())
     return fill(self, median + sigma * np.tan(math.pi * (u - 0.5)))
@@ -103,7 +103,7 @@ def cauchy_(self, median, sigma, generator):
 
 def log_normal_(self, mean, std, generator):
     floating_only(self, "log_normal")
-    if std <= 0:
+    if not std > 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
     values = of(generator).normal_pairs(self.numel())
     return fill(self, np.exp(values * std + mean))

@@ -302,17 +302,24 @@ def nanmean(self, dim, keepdim, dtype):
     return reduced(f, self, dim, keepdim, self.dtype if dtype is None else dtypes.by_code(dtype))
 
 
+def check_order_of_norm(ord) -> None:
+    if isinstance(ord, complex):
+        raise RuntimeError("linalg.vector_norm: Expected a non-complex scalar as the order of "
+                           "norm.")
+
+
 def vector_norm(self, ord=2, dim=None, keepdim=False, dtype=None):
     target = dtypes.by_code(dtype) if dtype is not None else self.dtype
     if target.kind not in "fc":
         raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as "
                            f"input. Got {target}")
     out = dtypes.part_of(target)
+    check_order_of_norm(ord)
     ord = float(ord)
 
     def f(a, axis, keepdims):
         size = np.abs(a)
-        if abs(ord) == math.inf and any(a.shape[d] == 0 for d in axis):
+        if (ord < 0 or ord == math.inf) and any(a.shape[d] == 0 for d in axis):
             raise RuntimeError(f"linalg.vector_norm cannot compute the {ord} norm on an empty "
                                "tensor because the operation does not have an identity")
         if ord == math.inf:
@@ -328,12 +335,6 @@ def vector_norm(self, ord=2, dim=None, keepdim=False, dtype=None):
         return np.sum(size ** ord, axis=axis, keepdims=keepdims) ** (1 / ord)
 
     return reduced(f, self, dim, keepdim, out, target)
-
-
-def check_order_of_norm(ord) -> None:
-    if isinstance(ord, complex):
-        raise RuntimeError("linalg.vector_norm: Expected a non-complex scalar as the order of "
-                           "norm.")
 
 
 declare("aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, "
@@ -353,7 +354,6 @@ declare("aten::frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -
 
 @primitive("aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", autocast="full")
 def dist(self, other, p):
-    check_order_of_norm(p)
     return vector_norm(apply(np.subtract, dtypes.result_type(self, other), self, other), p)
 
 

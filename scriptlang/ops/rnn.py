@@ -10,6 +10,7 @@ from .. import dtypes
 from ..tensors import Tensor
 from . import functions as torch
 from .dispatch import call
+from .numeric import check_floating
 from .table import composite, declare, describe, primitive
 
 CELL = "Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None"
@@ -164,11 +165,18 @@ def check_input(kind, data, h0, params, count):
         raise RuntimeError(f"Expected hidden[0] size ({count}, batch, size), got {list(h0.shape)}")
 
 
+def check_states(kind, hx) -> None:
+    if kind == "lstm" and len(hx) != 2:
+        raise RuntimeError("lstm expects two hidden states")
+
+
 def layers_input(kind):
     """The kernel of `kind.input`: padded sequences, all of one length."""
     def kernel(input, hx, params, has_biases, num_layers, dropout, train, bidirectional,
                batch_first):
+        check_states(kind, hx)
         h0, c0 = (hx[0]._array, hx[1]._array) if kind == "lstm" else (hx._array, hx._array)
+        check_floating("rnn", input)
         x = input._array
         flat = x.ndim == 2
         if flat:
@@ -199,6 +207,8 @@ def layers_data(kind):
     """The kernel of `kind.data`: packed sequences."""
     def kernel(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train,
                bidirectional):
+        check_states(kind, hx)
+        check_floating("rnn", data)
         h0, c0 = (hx[0]._array, hx[1]._array) if kind == "lstm" else (hx._array, hx._array)
         out, h, c = run_layers(kind, data._array, batch_sizes._array.tolist(), h0, c0, params,
                                has_biases, num_layers, dropout, train, bidirectional)

@@ -178,8 +178,12 @@ def device_place(text: str) -> int | None:
     return before.partition("(")[2].count(", ") if found else None
 
 
-def on_cpu(kernel: Callable, place: int) -> Callable:
+def on_cpu(kernel: Callable, place: int, has_layout: bool) -> Callable:
+    """With a device that is the CPU; the layout in front of it must be strided."""
     def checked(*args):
+        if has_layout and place < len(args) and args[place - 1]:
+            raise RuntimeError("only strided tensors are supported, but the program asks for "
+                               f"layout {args[place - 1]}")
         device = args[place] if place < len(args) else None
         if device is not None and device.type != "cpu":
             raise RuntimeError(f"the program asks for device '{device}'; this engine computes on "
@@ -202,7 +206,7 @@ def declare(text: str, kernel: Callable | None, kind: str, **facts: Any) -> Oper
     elif "kernel" in op.__dict__ and op.kernel is not None:
         raise ValueError(f"{op.qualified_name} is declared twice")
     if kind == "primitive" and (place := device_place(text)) is not None:
-        kernel = on_cpu(kernel, place)
+        kernel = on_cpu(kernel, place, "Layout? layout=None, Device" in text)
     op.text, op.kind, op.kernel = text, kind, op.wrap(kernel) if op.wrap else kernel
     return op
 

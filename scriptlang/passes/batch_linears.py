@@ -4,10 +4,10 @@
     %k = aten::linear(%x, %wk, %bk)       ->    %l = aten::split_with_sizes(%y, [...], -1)
     %v = aten::linear(%x, %wv, %bv)             %q, %k, %v = prim::ListUnpack(%l)
 
-The input is packed once, and threads share one product.  Large ones gain nothing by that, and tiny
-ones lose (docs/performance.md), so they stay.  The results are views with gaps between their rows;
-they are taken only where no operator can show that: each use computes new elements, moves
-dimensions, or gives another shape; a view becomes a reshape, which copies where it has to.  A layer
+The input is packed once, and threads share one product. Large ones gain nothing by that, and tiny
+ones lose (docs/performance/memory.md), so they stay. The results are views with gaps between their
+rows; they are taken only where no operator can show that: each use computes new elements, moves
+dimensions, or gives another shape; a view becomes a reshape, which copies where it has to. A layer
 that something can be fused to stays what it is.
 """
 
