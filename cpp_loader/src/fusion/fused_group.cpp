@@ -49,7 +49,7 @@ constexpr int64_t kWorthPlan = 16384;  // elements
   X("where.ScalarOther") X("where.ScalarSelf") X("where.self") X("xlogy.Scalar_Other")           \
   X("xlogy.Scalar_Self") X("xlogy.Tensor")
 
-// Reductions, normalisations, and losses that end in one: they run functions of rows besides.
+// Reductions, normalisations, and losses that end in a reduction: they also run functions of rows.
 #define SL_FUSIBLE_ROWS(X)                                                                       \
   X("amax") X("amin") X("binary_cross_entropy_with_logits") X("cosine_similarity")               \
   X("huber_loss") X("l1_loss") X("layer_norm") X("linalg_vector_norm") X("log_softmax.int")      \
@@ -95,7 +95,7 @@ bool has_key(const Value& v) {
   return v.is_tensor() || v.is_double() || v.is_int() || v.is_bool() || v.is_none();
 }
 
-// Walks over the numbers that tell kinds of arguments apart; stops where f gives false.
+// Visits the numbers that make up the kind of arguments; stops if f returns false.
 template <class F>
 bool walk_key(const Value* args, int count, F f) {
   for (int i = 0; i < count; ++i) {
@@ -151,7 +151,7 @@ class Straight {
     return true;
   }
 
-  // The results lie at the bottom of the stack.
+  // The results are at the bottom of the stack.
   const std::vector<Value>& run(std::vector<Value> args) {
     for (Value& v : args) stack_[top_++] = std::move(v);
     for (const Instruction& i : f_.code) step(i);
@@ -263,7 +263,7 @@ Tensor make_output(const FusedPlan::Made& m) {
   return t;
 }
 
-// Runs an operator as a whole, on arguments and on what is made.
+// Runs a whole operator, on arguments and on values that were made before.
 Tensor run_whole(const FusedPlan& plan, const FusedPlan::Part& part, const Value* args,
                  const Tensor* made) {
   Tensor in[kMaxInputs];
