@@ -20,7 +20,7 @@ from functools import cached_property
 from typing import Callable, Iterable, Iterator
 
 from ..ir import Graph, Node, Value
-from .constraints import Constraints, memory_kinds, written
+from .constraints import Constraints, memory_kinds
 from .effects import ALLOCATIONS, PASSES_ON, UNPACKS, has_side_effects, is_opaque
 from .points_to import Locations
 
@@ -85,7 +85,7 @@ class AliasAnalysis(Constraints):
         if node.kind == "prim::SetAttr":
             return self.seen(self.of(node.inputs[0]))
         if node.schema is not None:
-            for i, elementwise in written(node.schema):
+            for i, elementwise in node.schema.written:
                 held = self.of(node.inputs[i])
                 found |= self.contents(held) if elementwise else held
         return self.seen(found)
@@ -161,7 +161,7 @@ class AliasAnalysis(Constraints):
 
     def _may_write(self, node: Node) -> bool:
         return node.kind == "prim::SetAttr" or is_opaque(node) or (
-            node.schema is not None and bool(written(node.schema)))
+            node.schema is not None and bool(node.schema.written))
 
     def _reach_all(self, values: Iterable[Value]) -> Locations:
         found = 0

@@ -17,10 +17,8 @@ from .. import types as T
 from ..dtypes import DType
 from ..ir import Block, Graph, Node, Value
 from ..ops import table
-from ..ops.derived import OUT_KINDS
 from ..schema import Schema
 from .alias import AliasAnalysis
-from .constraints import written
 from .effects import FUSED, PASSES_ON, has_side_effects, is_opaque, is_random
 from .shape_facts import (NOTHING, UNKNOWN, Fact, TensorFacts, Unknown, fact_of, is_known, is_size,
                           map_sizes, same)
@@ -33,12 +31,6 @@ MOST_TURNS = 12
 
 MOST_CALLS = 8
 """How deep calls of functions are followed."""
-
-RESHAPES = frozenset(f"aten::{name}" for name in (
-    "resize_ resize_as_ set_ as_strided_ squeeze_ unsqueeze_ transpose_ t_ swapaxes_ swapdims_"
-    " set_data rename_ resize resize_as set").split())
-"""Operators that give a tensor that is there another shape or type."""
-
 
 def propagate(graph: Graph, inputs: Mapping[Value, Fact] | None = None) -> Mapping[Value, Fact]:
     """The facts of every value of a graph, also of those in blocks and in fused groups."""
@@ -304,7 +296,7 @@ class Propagation:
             return [TensorFacts(fact.shape, fact.dtype, fact.rank)
                     if isinstance(fact, TensorFacts) else UNKNOWN]
         if form is not None:                             # copies of views, puts on copies
-            if form.kind == "on_copy":
+            if form.kind in ("on_copy", "on_row_major_copy"):
                 fact = inputs[0]
                 return [TensorFacts(fact.shape, fact.dtype, fact.rank)]
             schema = form.base.schema
@@ -444,24 +436,13 @@ def may_reshape(node: Node) -> bool:
     schema = node.schema
     if schema is None or not schema.is_mutable:
         return False
-    if node.kind in RESHAPES:
-        return True
-    known = schema.__dict__.get("_may_reshape")
-    if known is None:
-        known = schema.__dict__["_may_reshape"] = not written_first(schema) and any(
-            schema.arguments[i].type == T.TENSOR or elementwise for i, elementwise
-            in written(schema)) or form_kind(schema) in ("become", "create", *OUT_KINDS)
-    return known
-
-
-def form_kind(schema: Schema) -> str | None:
     operator = table.find(schema.name, schema.overload)
-    return operator.form.kind if operator is not None and operator.form else None
+    return operator is None or operator.may_reshape
 
 
 def written_first(schema: Schema) -> bool:
     """Whether an operator is an in-place form: `x.add_(y)` writes its first argument only."""
-    return schema.name.endswith("_") and [i for i, _ in written(schema)] == [0]
+    return schema.name.endswith("_") and [i for i, _ in schema.written] == [0]
 
 
 def called(node: Node) -> Graph | None:

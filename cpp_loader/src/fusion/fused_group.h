@@ -41,7 +41,4 @@ class FusedGroup {
   std::atomic<int> count_{0};
 };
 
-// Qualified names of the operators that groups may contain.
-std::vector<std::string> fusible_operators();
-
 }  // namespace scriptlang

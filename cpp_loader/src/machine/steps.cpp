@@ -31,8 +31,9 @@ using kind_bool = bool;
     raise(ErrorKind::MissingOperator, "the program calls a form of ", name,
           " that scriptlang does not have, with ", use.given, " arguments");
   }
+  const char* why = name.find("sparse") == std::string::npos ? "" : "; there are no sparse tensors";
   raise(ErrorKind::MissingOperator, "the operator ", name,
-        " is not in this build of the native engine");
+        " is not in this build of the native engine", why);
 }
 
 }  // namespace
