@@ -52,8 +52,8 @@ inline Value make_tuple(char* slots, const lower::Fill* rows, int32_t count, con
   tuple->has_all(size_t(count));
   return tuple;
 }
-// The tuple at the key that was found or set last in a dict, if the tuple is thread-local and has no
-// other reference; else null.
+// The tuple at the key that was found or set last in a dict, if the tuple is thread-local and has
+// no other reference; else null.
 inline Value* tuple_again(const Value& dict, const Value& key) {
   Value* at = dict.is_dict() ? dict.as_dict().found_again(key) : nullptr;
   bool alone = at && at->is_tuple() && at->raw_tuple().is_thread_local() && at->raw_tuple().alone();
