@@ -1,4 +1,4 @@
-"""What a node does besides computing its outputs: the facts that every pass asks for.
+"""Effects of a node besides computing its outputs; all passes ask here.
 
 Writing to memory (in-place operators, SetAttr) is alias.py's; here are the effects that no analysis
 of memory sees: output, errors, calls of unknown code, the state of the random generator.
