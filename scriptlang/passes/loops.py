@@ -54,7 +54,7 @@ class Writes(NamedTuple):
     rest: int
 
     def touch(self, node: Node, read: int) -> bool:
-        """Whether memory that a node reads may be written; an attribute only by setting its name."""
+        """Whether memory that a node reads may be written; an attribute only by its name."""
         if node.kind == "prim::GetAttr":
             return bool(read & (self.rest | self.attributes.get(node.attributes["name"], 0)))
         return any(read & written for written in (self.rest, *self.attributes.values()))
