@@ -58,15 +58,15 @@ std::optional<Op> opposite(Op op) {
 
 // A branch over a jump becomes the opposite branch to the target of the jump.
 void turn_round(std::vector<Step>* steps) {
-  std::vector<int32_t> ways(steps->size(), 0);
+  std::vector<int32_t> incoming(steps->size(), 0);
   for (size_t k = 0; k < steps->size(); ++k) {
-    if (is_jump((*steps)[k].op)) ++ways[target_of(*steps, k)];
+    if (is_jump((*steps)[k].op)) ++incoming[target_of(*steps, k)];
   }
   for (size_t k = 0; k + 2 < steps->size(); ++k) {
     Step &branch = (*steps)[k], &jump = (*steps)[k + 1];
     std::optional<Op> turned = opposite(branch.op);
     bool over = turned && branch.x == 2 && branch.work == 0;
-    if (!over || jump.op != Op::JUMP || ways[k + 1]) continue;
+    if (!over || jump.op != Op::JUMP || incoming[k + 1]) continue;
     branch.op = *turned;
     branch.x = jump.x + 1;
     jump.x = 1;
