@@ -139,7 +139,7 @@ def test_one_that_has_no_type_is_an_error_where_it_is_used(held):
         scriptlang.script(Returned(held))
 
 
-# Static methods of autograd functions, which call `forward` with a context of their own (torchaudio)
+# Static methods of autograd functions, which call `forward` with a context (torchaudio)
 
 class Scaled(torch.autograd.Function):
     @staticmethod
