@@ -139,7 +139,7 @@ def test_one_that_has_no_type_is_an_error_where_it_is_used(held):
         scriptlang.script(Returned(held))
 
 
-# Static methods of autograd functions, which call `forward` with a context of their own (torchaudio)
+# Static methods of autograd functions, which call `forward` with a context (torchaudio)
 
 class Scaled(torch.autograd.Function):
     @staticmethod
@@ -192,3 +192,41 @@ def test_other_members_of_an_autograd_function_are_none_of_a_program():
         torch.jit.script(of_a_number)
     with pytest.raises(CompileError, match="has no attribute 'number'"):
         scriptlang.script(of_a_number)
+
+
+# `self` of an operator is called `input` where Python calls a function of torch (torchaudio)
+
+def added(x):
+    return torch.add(input=x, other=x)
+
+
+def summed(x):
+    return torch.sum(dim=0, input=x)
+
+
+def softened(x):
+    return torch.softmax(input=x, dim=0) + torch.relu(input=x)
+
+
+def with_both(x):
+    return torch.add(input=x, self=x)
+
+
+def as_a_method(x):
+    return x.add(input=x)
+
+
+@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("fn", [added, summed, softened], ids=lambda fn: fn.__name__)
+def test_operators_take_input_by_name(fn, name):
+    x = torch.tensor([1.0, -2.0, 3.0])
+    want = torch.jit.script(fn)(x).numpy()
+    np.testing.assert_allclose(scriptlang.script(fn, engine=name)(ours(x)).numpy(), want, 1e-6)
+
+
+@pytest.mark.parametrize("fn", [with_both, as_a_method], ids=lambda fn: fn.__name__)
+def test_input_by_name_is_no_other_argument(fn):
+    with pytest.raises(RuntimeError):
+        torch.jit.script(fn)
+    with pytest.raises(CompileError, match="no form of add"):
+        scriptlang.script(fn)
