@@ -197,7 +197,7 @@ class Constraints(PointsTo):
         return [w for w in node.inputs if memory_kinds(w.type)]
 
     def _shares(self, v: Value, result: Argument, node: Node) -> None:
-        """A result without alias set: containers hold what arguments hold, others may be it."""
+        """A result without alias set: it may be an argument, or contain what arguments contain."""
         for w in self._inputs(node):
             if memory_kinds(result.type) not in (("list",), ("dict",)):
                 self._within(v, w)
@@ -205,14 +205,14 @@ class Constraints(PointsTo):
                 self.keep(v, w)
 
     def _unknown(self, node: Node) -> None:
-        """Code that is not seen: what it is given escapes, what it gives is from outside."""
+        """Unknown code: its inputs escape, and its results come from outside."""
         for v in self._inputs(node):
             self.leak(v)
         for v in node.outputs:
             self.points[v] = self.outside_of(memory_kinds(v.type))
 
     def _fresh(self, v: Value, index: int) -> None:
-        """Point a value to memory of its own, which holds tensors of its own where it can."""
+        """Point a value to fresh memory; if it is a container, its tensors are fresh, too."""
         kinds = memory_kinds(v.type)
         if not kinds:
             return

@@ -1,4 +1,4 @@
-"""In-place operators on tensors that nobody else holds become operators that give new ones.
+"""Replace in-place operators on tensors that nobody else holds by out-of-place operators.
 
     %y = aten::conv2d(...)                     %y = aten::conv2d(...)
     %z = aten::relu_(%y)                ->     %z = aten::relu(%y)

@@ -27,7 +27,7 @@ from .shape_rules.types import kernel_types
 from .sizes import Expression, Size, Symbol, TooLong, sub, substitute, symbol, symbols_of
 
 MOST_TURNS = 12
-"""How often a loop's body is looked at; what has not settled by then is unknown."""
+"""How often the body of a loop is visited; facts that still change then become unknown."""
 
 MOST_CALLS = 8
 """How deep calls of functions are followed."""
@@ -168,7 +168,7 @@ class Propagation:
             self.put(v, fact)
 
     def learn(self, condition: Value, truth: bool) -> None:
-        """Note what is known where a condition has a value."""
+        """Note what follows from a condition being true or false."""
         node = condition.node
         if node.kind == "aten::__not__":
             self.learn(node.inputs[0], not truth)
@@ -181,7 +181,7 @@ class Propagation:
                 self.settle(sub(a, b))
 
     def settle(self, zero: Size) -> None:
-        """Note that a size is 0, where that says what a symbol is."""
+        """Note that a size is 0, if that determines a symbol."""
         if isinstance(zero, int) or len(zero.terms) != 1:
             return
         (term, k), = zero.terms
@@ -249,7 +249,7 @@ class Propagation:
     # Nodes
 
     def results(self, node: Node) -> list[Fact] | None:
-        """The facts of a node's outputs; None, or Unknown, where nothing is known."""
+        """The facts of a node's outputs.  None, or the exception Unknown, if nothing is known."""
         kind = node.kind
         if kind == "prim::Constant":
             return [fact_of(node.attributes["value"])]
@@ -317,7 +317,7 @@ class Propagation:
         return lambda: self.make(v, (v, "fresh", next(count)))
 
     def computed(self, node: Node, inputs: list[Fact]) -> list[Fact] | None:
-        """The values that an operator gives for known ones, where these are no tensors."""
+        """The results of an operator on known values, if none of them is a tensor."""
         if not inputs or not all(map(is_known, inputs)) or has_side_effects(node) \
                 or any(T.TENSOR in v.type.walk() for v in (*node.inputs, *node.outputs)) \
                 or node.kind == "aten::hash":
@@ -373,7 +373,7 @@ class Propagation:
         return TensorFacts(None, dtype, rank)
 
     def rank(self, policy, call: Call, v: Value) -> Size:
-        """The rank of a result of which no more is known; -1 where that is not, either."""
+        """The rank of a result whose sizes are not known; -1 if the rank is not known either."""
         if isinstance(policy, int):
             return policy
         ranks = [f.rank for f in call.tensors]

@@ -137,3 +137,96 @@ def test_one_that_has_no_type_is_an_error_where_it_is_used(held):
         torch.jit.script(Returned(held))
     with pytest.raises(CompileError, match="no type of the language fits a slice"):
         scriptlang.script(Returned(held))
+
+
+# Static methods of autograd functions, which call `forward` with a context (torchaudio)
+
+class Scaled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, w):
+        if not torch.jit.is_scripting() and not torch.jit.is_tracing():
+            ctx.save_for_backward(x, w)
+        return x * w
+
+    @staticmethod
+    def in_scripts(x, w):
+        if torch.jit.is_scripting() or torch.jit.is_tracing():
+            return Scaled.forward(torch.empty(0), x, w)
+        else:
+            return Scaled.apply(x, w)
+
+
+class Shifted(torch.autograd.Function):
+    number = 3
+
+    @staticmethod
+    def forward(ctx, x, w):
+        return x + w
+
+    @staticmethod
+    def in_scripts(x, w):
+        return Shifted.forward(torch.empty(0), x, w)
+
+
+def scaled_and_shifted(x, w):
+    return Shifted.in_scripts(Scaled.in_scripts(x, w), w)
+
+
+def of_a_number(x):
+    return x + Shifted.number
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_static_methods_of_autograd_functions_are_functions(name, tmp_path):
+    x, w = torch.arange(3.0), torch.full((3,), 5.0)
+    program = scriptlang.script(scaled_and_shifted, engine=name)
+    want = torch.jit.script(scaled_and_shifted)(x, w).tolist()
+    assert program(ours(x), ours(w)).tolist() == want
+    scriptlang.save(program, tmp_path / "saved.pt")
+    assert scriptlang.load(tmp_path / "saved.pt")(ours(x), ours(w)).tolist() == want
+    assert torch.jit.load(tmp_path / "saved.pt")(x, w).tolist() == want
+
+
+def test_other_members_of_an_autograd_function_are_none_of_a_program():
+    with pytest.raises(RuntimeError, match="cannot be used as a value"):
+        torch.jit.script(of_a_number)
+    with pytest.raises(CompileError, match="has no attribute 'number'"):
+        scriptlang.script(of_a_number)
+
+
+# `self` of an operator is called `input` where Python calls a function of torch (torchaudio)
+
+def added(x):
+    return torch.add(input=x, other=x)
+
+
+def summed(x):
+    return torch.sum(dim=0, input=x)
+
+
+def softened(x):
+    return torch.softmax(input=x, dim=0) + torch.relu(input=x)
+
+
+def with_both(x):
+    return torch.add(input=x, self=x)
+
+
+def as_a_method(x):
+    return x.add(input=x)
+
+
+@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("fn", [added, summed, softened], ids=lambda fn: fn.__name__)
+def test_operators_take_input_by_name(fn, name):
+    x = torch.tensor([1.0, -2.0, 3.0])
+    want = torch.jit.script(fn)(x).numpy()
+    np.testing.assert_allclose(scriptlang.script(fn, engine=name)(ours(x)).numpy(), want, 1e-6)
+
+
+@pytest.mark.parametrize("fn", [with_both, as_a_method], ids=lambda fn: fn.__name__)
+def test_input_by_name_is_no_other_argument(fn):
+    with pytest.raises(RuntimeError):
+        torch.jit.script(fn)
+    with pytest.raises(CompileError, match="no form of add"):
+        scriptlang.script(fn)

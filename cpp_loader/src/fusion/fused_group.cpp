@@ -52,7 +52,7 @@ bool has_key(const Value& v) {
   return v.is_tensor() || v.is_double() || v.is_int() || v.is_bool() || v.is_none();
 }
 
-// Walks over the numbers that tell kinds of arguments apart; stops where f gives false.
+// Visits the numbers that make up the kind of arguments; stops if f returns false.
 template <class F>
 bool walk_key(const Value* args, int count, F f) {
   for (int i = 0; i < count; ++i) {
@@ -108,7 +108,7 @@ class Straight {
     return true;
   }
 
-  // The results lie at the bottom of the stack.
+  // The results are at the bottom of the stack.
   const std::vector<Value>& run(std::vector<Value> args) {
     for (Value& v : args) stack_[top_++] = std::move(v);
     for (const Instruction& i : f_.code) step(i);
@@ -220,7 +220,7 @@ Tensor make_output(const FusedPlan::Made& m) {
   return t;
 }
 
-// Runs an operator as a whole, on arguments and on what is made.
+// Runs a whole operator, on arguments and on values that were made before.
 Tensor run_whole(const FusedPlan& plan, const FusedPlan::Part& part, const Value* args,
                  const Tensor* made) {
   Tensor in[kMaxInputs];
