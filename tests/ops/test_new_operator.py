@@ -221,7 +221,8 @@ def test_the_lists_carry_its_facts(tmp_path):
                "from scriptlang.ops import lacking, table\n"
                "sys.modules['scriptlang.ops.family_of_the_test'] = new\n"
                "lines = [lacking.with_facts(op, 'family ' + op.kind)\n"
-               "         for name in ('test::wave', 'test::twice') for op in table.declared(name)]\n"
+               "         for name in ('test::wave', 'test::twice')\n"
+               "         for op in table.declared(name)]\n"
                "print('\\n'.join(lines))")
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
