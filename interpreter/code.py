@@ -296,7 +296,7 @@ def with_none_defaults(arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:
 
 
 def listing(code: Code) -> str:
-    """A readable listing: one instruction a line, with what its operands name."""
+    """A readable listing: one instruction per line, with the names of its operands."""
     lines = [f"{code.schema}"]
     targets = {pc + i.x for pc, i in enumerate(code.instructions) if OPCODES[i.op].x == "P"}
     width = max((len(i.op) for i in code.instructions), default=0)
