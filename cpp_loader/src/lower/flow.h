@@ -36,11 +36,6 @@ struct Flow {
 
 Flow flow_of(const Function& function);  // each register has its own slot, and may be read again
 
-int64_t pops_of(const Function& function, const Instruction& instruction);
-int64_t pushes_of(const Function& function, const Instruction& instruction);
-bool ends_way(Opcode op);
-bool jumps(Opcode op);
-
 inline size_t target_of(const Function& f, size_t pc) {
   return pc + size_t(int64_t(f.code[pc].x));
 }
