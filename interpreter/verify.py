@@ -16,7 +16,7 @@ from ..ops import table
 from ..schema import Schema
 from .code import Code, Instruction
 from .inference import bind, compatible, join, substitute
-from .link import out_arguments
+from .link import is_lacking, out_arguments
 from .opcodes import FREE_MOVES, MAX_CODE, MAX_MOVED, MAX_REGISTERS, MAX_STACK, OPCODES
 
 MAX_MERGES = 8
@@ -205,6 +205,8 @@ class Flow:
                 return self.plain(pc, i, stack)
             if following != "next":
                 return self.jump(pc, i, stack, registers)
+            if i.op in ("OP", "OPN") and is_lacking(self.code.operators[i.x]):
+                return None                              # it raises
             self.step(pc, i, stack, registers)
             pc += 1
             if pc in self.meetings:
@@ -295,20 +297,16 @@ class Flow:
     def operator(self, pc: int, i: Instruction, stack: list) -> None:
         ref = self.code.operators[i.x]
         operator = table.find(ref.name, ref.overload)
-        schema = operator.schema if operator is not None else None
         if ref.name == "prim::TupleUnpack":
             return self.tuple_unpack(pc, stack)
         if ref.name == "prim::unchecked_cast":
             self.pop(pc, stack, [None])
             return stack.append(None)
         count = i.n if i.op == "OPN" else ref.num_args
-        if schema is None:
-            if count is None:
-                fail(self.code, pc, f"unknown operator {ref.qualified_name}, and no number of "
-                                    "arguments")
-            self.pop(pc, stack, [None] * count)
+        if operator is None:                                # one of AS_OPCODES
+            self.pop(pc, stack, [None] * (count or 0))
             return stack.append(None)
-        self.called(pc, schema, count, stack)
+        self.called(pc, operator.schema, count, stack)
 
     def called(self, pc: int, schema: Schema, count: int | None, stack: list) -> None:
         """A call by schema with `count` arguments on the stack."""

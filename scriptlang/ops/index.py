@@ -89,6 +89,8 @@ def numpy_key(self: Tensor, indices) -> tuple:
            "aten::index.Tensor_hacked_twin(Tensor self, Tensor[] indices) -> Tensor",
            "aten::_unsafe_index.Tensor_hacked_twin(Tensor self, Tensor[] indices) -> Tensor")
 def index(self, indices):
+    if not indices:
+        raise IndexError("at least one index must be provided")
     key = numpy_key(self, indices)
     try:
         return Tensor._wrap(np.asarray(self._array[key], order="C"))

@@ -1,3 +1,4 @@
+// The zip reader: maps a file, checks its directory, inflates records.
 #include "zip.h"
 
 #include <fcntl.h>

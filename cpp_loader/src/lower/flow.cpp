@@ -1,3 +1,4 @@
+// Finds the basic blocks of a function, its stack depths, and which registers are live.
 #include "flow.h"
 
 #include <numeric>
@@ -13,7 +14,7 @@ size_t moved_values(const Function& f) {
 // The last instruction of the block that begins at `first`.
 size_t last_of(const Function& f, const Flow& flow, size_t first) {
   size_t pc = first;
-  while (!jumps(f.code[pc].op) && !ends_way(f.code[pc].op) && flow.block[pc + 1] < 0) ++pc;
+  while (!jumps(f.code[pc].op) && !ends_flow(f.code[pc].op) && flow.block[pc + 1] < 0) ++pc;
   return pc;
 }
 
@@ -38,7 +39,7 @@ Flow flow_of(const Function& f) {
     int64_t after = depth - pops_of(f, i) + pushes_of(f, i);
     if (i.op == Opcode::LOOP) leads[pc] = 1;
     if (jumps(i.op)) leads[target_of(f, pc)] = 1;
-    if (ends_way(i.op)) continue;
+    if (ends_flow(i.op)) continue;
     if (jumps(i.op)) reach(target_of(f, pc), after);
     if (i.op == Opcode::JMP) continue;
     if (jumps(i.op)) leads[pc + 1] = 1;

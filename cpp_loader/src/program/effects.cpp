@@ -1,3 +1,4 @@
+// Effect analysis: whether a function may write to memory that others can reach.
 #include "effects.h"
 
 #include <algorithm>

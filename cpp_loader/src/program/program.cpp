@@ -1,3 +1,4 @@
+// Decodes bytecode.pkl's tuples into functions, constants and classes.
 #include "program.h"
 
 #include <algorithm>
@@ -39,7 +40,27 @@ int64_t pushes_of(const Function& f, const Instruction& i) {
   return number_of(f, i, bytecode::info_of(i.op).pushes, false);
 }
 
-bool ends_way(Opcode op) { return bytecode::info_of(op).next >= bytecode::Next::Return; }
+TagSet tags_of(bytecode::Kind kind) {
+  using bytecode::Kind;
+  switch (kind) {
+    case Kind::Any: return kAnyTag;
+    case Kind::Bool: return tag_bit(Tag::Bool);
+    case Kind::Int: return tag_bit(Tag::Int);
+    case Kind::Number:
+      return tag_bit(Tag::Int) | tag_bit(Tag::Double) | tag_bit(Tag::Complex) | tag_bit(Tag::Bool);
+    case Kind::Str: return tag_bit(Tag::Text) | tag_bit(Tag::String);
+    case Kind::Tensor: return tag_bit(Tag::Tensor);
+    case Kind::Device: return tag_bit(Tag::Device);
+    case Kind::Tuple: return tag_bit(Tag::Tuple);
+    case Kind::List: return tag_bit(Tag::List);
+    case Kind::Dict: return tag_bit(Tag::Dict);
+    case Kind::Object: return tag_bit(Tag::Object);
+    case Kind::Future: break;
+  }
+  return tag_bit(Tag::Future);
+}
+
+bool ends_flow(Opcode op) { return bytecode::info_of(op).next >= bytecode::Next::Return; }
 bool jumps(Opcode op) {
   bytecode::Next next = bytecode::info_of(op).next;
   return next != bytecode::Next::Next && next < bytecode::Next::Return;
@@ -209,32 +230,33 @@ class FunctionDecoder {
     }
   }
 
-  // Finds the operator and the defaults of what the program does not give.
+  // Finds the operator and the defaults of what the program does not give. A call with other
+  // arguments than it takes is of an overload that another version of PyTorch has: it is missing.
   void resolve(OperatorUse* use) {
     use->entry = find_op(use->qualified_name());
     if (!use->entry) return;
     const Schema& schema = schema_of(*use->entry);
     use->results = int(schema.returns.size());
     use->variadic = schema.variadic_arguments;
-    if (use->variadic) return;
+    if (!use->variadic && !fill(use, schema)) use->entry = nullptr;
+  }
+
+  bool fill(OperatorUse* use, const Schema& schema) {
     use->total = int(schema.arguments.size());
     if (use->given < 0) use->given = use->total;
-    if (use->given > use->total) {
-      fail(use->qualified_name(), " is given ", use->given, " arguments but takes ", use->total);
-    }
+    if (use->given > use->total) return false;
     for (auto a = schema.arguments.rbegin(); a != schema.arguments.rend() && a->is_out; ++a) {
       ++use->trailing_out;
     }
-    if (use->given == use->total) return;
-    if (use->given < use->trailing_out) fail(use->qualified_name(), " lacks its out argument");
+    if (use->given == use->total) return true;
+    if (use->given < use->trailing_out) return false;
     for (int i = use->given - use->trailing_out; i < use->total - use->trailing_out; ++i) {
       const Argument& a = schema.arguments[size_t(i)];
-      if (!a.has_default) {
-        fail(use->qualified_name(), " lacks its argument '", a.name, "', which has no default");
-      }
+      if (!a.has_default) return false;
       decoded_.add(1, sizeof(Value));
       use->defaults.push_back(a.default_value);
     }
+    return true;
   }
 
   void decode_schema(Items entry) {

@@ -126,8 +126,11 @@ constexpr int kOldestBytecode = 4, kNewestBytecode = 9;
 int64_t pops_of(const Function& function, const Instruction& instruction);
 int64_t pushes_of(const Function& function, const Instruction& instruction);
 
+// The tags that a value of a kind may have.
+TagSet tags_of(bytecode::Kind kind);
+
 // Whether nothing runs after it, and whether it may go elsewhere than to the next instruction.
-bool ends_way(Opcode op);
+bool ends_flow(Opcode op);
 bool jumps(Opcode op);
 
 // Proves that a function stays inside its stack, registers, tables and code, that stack depths

@@ -20,26 +20,6 @@ using bytecode::info_of;
 constexpr int kExitArguments = 4;       // of __exit__, with the object
 constexpr int64_t kTypeWork = 1 << 26;  // slots visited by the type analysis before it gives up
 
-// The tags that a value of a kind may have.
-TagSet tags_of(Kind kind) {
-  switch (kind) {
-    case Kind::Any: return kAnyTag;
-    case Kind::Bool: return tag_bit(Tag::Bool);
-    case Kind::Int: return tag_bit(Tag::Int);
-    case Kind::Number:
-      return tag_bit(Tag::Int) | tag_bit(Tag::Double) | tag_bit(Tag::Complex) | tag_bit(Tag::Bool);
-    case Kind::Str: return tag_bit(Tag::Text) | tag_bit(Tag::String);
-    case Kind::Tensor: return tag_bit(Tag::Tensor);
-    case Kind::Device: return tag_bit(Tag::Device);
-    case Kind::Tuple: return tag_bit(Tag::Tuple);
-    case Kind::List: return tag_bit(Tag::List);
-    case Kind::Dict: return tag_bit(Tag::Dict);
-    case Kind::Object: return tag_bit(Tag::Object);
-    case Kind::Future: break;
-  }
-  return tag_bit(Tag::Future);
-}
-
 class Verifier {
  public:
   explicit Verifier(Function* function) : f_(*function), code_(function->code) {}
