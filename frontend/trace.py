@@ -59,7 +59,7 @@ def inputs_of(example_inputs: Any) -> tuple:
 
 
 def copy_inputs(args: tuple) -> tuple:
-    """Copies of all tensors of the inputs, so that a run leaves them be."""
+    """Copies of all tensors of the inputs, so that a run does not change the originals."""
     return tuple(map(_copy, args))
 
 

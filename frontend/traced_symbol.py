@@ -67,7 +67,7 @@ class Symbol:
     maybe_as_float = maybe_as_bool = constant_int = constant_bool = singleton_int = maybe_as_int
 
     def guard_int(self, file: str, line: int) -> int:
-        """What torch asks where an operator takes an ordinary int: its call comes next."""
+        """Called by torch before it calls an operator that takes an ordinary int."""
         if self.value is not None and self.tracer.is_recording:
             self.tracer.taken_as_int.append(self)
         return int(self.number)

@@ -24,7 +24,7 @@ size_t end_of(const std::vector<Step>& steps, size_t at) {
   return to;
 }
 
-// Takes out the jumps that lead to what follows, and those that control never comes to.
+// Removes jumps to the next step, and unreachable jumps.
 void take_out(std::vector<Step>* steps) {
   std::vector<char> wanted(steps->size(), 0);
   for (size_t k = 0; k < steps->size(); ++k) {
@@ -46,7 +46,7 @@ void take_out(std::vector<Step>* steps) {
   steps->resize(size_t(now.back()));
 }
 
-// The branch that is made when this one is not, where there is one.
+// The opposite branch, if there is one.
 std::optional<Op> opposite(Op op) {
   if (op == Op::JUMP_TRUE) return Op::JUMP_FALSE;
   if (op == Op::JUMP_FALSE) return Op::JUMP_TRUE;
@@ -56,7 +56,7 @@ std::optional<Op> opposite(Op op) {
   return std::nullopt;
 }
 
-// A branch over a jump becomes the opposite branch to where the jump leads.
+// A branch over a jump becomes the opposite branch to the target of the jump.
 void turn_round(std::vector<Step>* steps) {
   std::vector<int32_t> ways(steps->size(), 0);
   for (size_t k = 0; k < steps->size(); ++k) {
@@ -73,7 +73,8 @@ void turn_round(std::vector<Step>* steps) {
   }
 }
 
-// A jump to a branch is a copy of it, and a jump to what follows there; a jump to RET is RET.
+// A jump to a branch becomes a copy of the branch and a jump to the step behind it; a jump to RET
+// becomes RET.
 void repeat_branches(std::vector<Step>* steps) {
   auto repeats = [&](size_t k) {
     if ((*steps)[k].op != Op::JUMP) return false;
