@@ -32,7 +32,7 @@ ALLOCATIONS = frozenset({"prim::ListConstruct", "prim::DictConstruct", "prim::Tu
 
 UNPACKS = frozenset({"prim::TupleUnpack", "prim::TupleIndex", "prim::TupleSlice",
                      "prim::ListUnpack", "prim::DictIndex"})
-"""Kinds that give what is inside their first input."""
+"""Kinds whose result is contained in their first input."""
 
 PASSES_ON = frozenset({"prim::unchecked_cast", "prim::unchecked_unwrap_optional",
                        "prim::TupleCast"})
@@ -52,7 +52,7 @@ SWITCHES = {"train": False, "training": False, "dropout_p": 0.0}
 """Arguments that switch randomness on, and the value at which an operator is not random."""
 
 NAMESPACES = ("aten::", "prim::", "scriptlang::", "quantized::", "prepacked::")
-"""Namespaces whose operators do what their schemas say; others may do anything."""
+"""Namespaces whose schemas describe all effects of operators; other operators may do anything."""
 
 TOTAL = frozenset({"prim::isinstance", "prim::TupleConstruct", "prim::TupleIndex",
                    "prim::TupleUnpack"})

@@ -26,7 +26,7 @@ KIND = FUSED
 
 MOST_NODES = 40
 MOST_INPUTS = 16
-"""Groups end where they would have more: engines keep all of a group's values at once."""
+"""The most nodes and inputs of a group: engines keep all values of a group at once."""
 
 
 def run(graph: Graph) -> bool:

@@ -31,7 +31,7 @@ class _Mark:
 
 UNKNOWN = _Mark("UNKNOWN")
 NOTHING = _Mark("NOTHING")
-"""Of what is never used: the value of a branch that ends elsewhere."""
+"""The fact of a value that no run uses: of a branch that never reaches its end."""
 
 Fact = Any
 Shape = tuple[Size, ...]

@@ -27,7 +27,7 @@ from .shape_rules.types import kernel_types
 from .sizes import Expression, Size, Symbol, TooLong, sub, substitute, symbol, symbols_of
 
 MOST_TURNS = 12
-"""How often a loop's body is looked at; what has not settled by then is unknown."""
+"""How often the body of a loop is visited; facts that still change then become unknown."""
 
 MOST_CALLS = 8
 """How deep calls of functions are followed."""

@@ -192,3 +192,74 @@ def test_other_members_of_an_autograd_function_are_none_of_a_program():
         torch.jit.script(of_a_number)
     with pytest.raises(CompileError, match="has no attribute 'number'"):
         scriptlang.script(of_a_number)
+
+
+# `self` of an operator is called `input` where Python calls a function of torch (torchaudio)
+
+def added(x):
+    return torch.add(input=x, other=x)
+
+
+def summed(x):
+    return torch.sum(dim=0, input=x)
+
+
+def softened(x):
+    return torch.softmax(input=x, dim=0) + torch.relu(input=x)
+
+
+def with_both(x):
+    return torch.add(input=x, self=x)
+
+
+def as_a_method(x):
+    return x.add(input=x)
+
+
+@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("fn", [added, summed, softened], ids=lambda fn: fn.__name__)
+def test_operators_take_input_by_name(fn, name):
+    x = torch.tensor([1.0, -2.0, 3.0])
+    want = torch.jit.script(fn)(x).numpy()
+    np.testing.assert_allclose(scriptlang.script(fn, engine=name)(ours(x)).numpy(), want, 1e-6)
+
+
+@pytest.mark.parametrize("fn", [with_both, as_a_method], ids=lambda fn: fn.__name__)
+def test_input_by_name_is_no_other_argument(fn):
+    with pytest.raises(RuntimeError):
+        torch.jit.script(fn)
+    with pytest.raises(CompileError, match="no form of add"):
+        scriptlang.script(fn)
+
+
+# Defaults of an autograd function's forward without annotations (speechbrain)
+
+class Optioned(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, labels=None, count=10, flag=True):
+        if labels is not None:
+            x = x * labels
+        if flag:
+            x = x + count
+        return x
+
+
+def without_options(x):
+    return Optioned.apply(x)
+
+
+def with_labels(x):
+    return Optioned.apply(x, x)
+
+
+def with_options(x):
+    return Optioned.apply(x, x, 3, False)
+
+
+@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("fn", [without_options, with_labels, with_options],
+                         ids=lambda fn: fn.__name__)
+def test_defaults_of_forward_say_what_it_takes(fn, name):
+    x = torch.tensor([1.0, -2.0, 3.0])
+    want = torch.jit.script(fn)(x).tolist()
+    assert scriptlang.script(fn, engine=name)(ours(x)).tolist() == want

@@ -1,5 +1,6 @@
-// Jumps of finished code: one that leads to another goes where that goes, one to what follows goes,
-// one around another is the other turned round, and one to a branch is that branch.
+// A pass on the jumps of finished code: jumps to jumps go to the last target, jumps to the next
+// step are removed, a branch over a jump becomes the opposite branch, and a jump to a branch
+// becomes a copy of that branch.
 #include <optional>
 
 #include "lowering.h"
@@ -16,7 +17,7 @@ size_t target_of(const std::vector<Step>& steps, size_t at) {
   return size_t(int64_t(at) + steps[at].x);
 }
 
-// Where a jump ends up. Circles of jumps stay as they are.
+// The final target of a jump. Cycles of jumps are left alone.
 size_t end_of(const std::vector<Step>& steps, size_t at) {
   constexpr int kFarthest = 8;
   size_t to = target_of(steps, at);
@@ -58,15 +59,15 @@ std::optional<Op> opposite(Op op) {
 
 // A branch over a jump becomes the opposite branch to the target of the jump.
 void turn_round(std::vector<Step>* steps) {
-  std::vector<int32_t> ways(steps->size(), 0);
+  std::vector<int32_t> incoming(steps->size(), 0);
   for (size_t k = 0; k < steps->size(); ++k) {
-    if (is_jump((*steps)[k].op)) ++ways[target_of(*steps, k)];
+    if (is_jump((*steps)[k].op)) ++incoming[target_of(*steps, k)];
   }
   for (size_t k = 0; k + 2 < steps->size(); ++k) {
     Step &branch = (*steps)[k], &jump = (*steps)[k + 1];
     std::optional<Op> turned = opposite(branch.op);
     bool over = turned && branch.x == 2 && branch.work == 0;
-    if (!over || jump.op != Op::JUMP || ways[k + 1]) continue;
+    if (!over || jump.op != Op::JUMP || incoming[k + 1]) continue;
     branch.op = *turned;
     branch.x = jump.x + 1;
     jump.x = 1;
