@@ -1,4 +1,4 @@
-"""Operators of a Code resolved to what the Python engine calls."""
+"""Resolves the operators of a Code to kernels of the Python engine."""
 
 from __future__ import annotations
 
