@@ -145,7 +145,7 @@ def unwrapped(value: Any) -> Any:
 
 
 def to_tensor(value: Any) -> Tensor:
-    """A Tensor on the memory of a numpy array, a torch tensor or any DLPack or buffer object."""
+    """A Tensor on the memory of a numpy array, a torch tensor, or an object like these."""
     tensor = as_tensor(value)
     return _refuse() if tensor is None else tensor
 
