@@ -287,6 +287,8 @@ class Propagation:
 
     def operator(self, node: Node, inputs: list[Fact]) -> list[Fact] | None:
         schema = node.schema
+        if any(fact is NOTHING for fact in inputs):      # no run gets here
+            return None
         operator = table.find(schema.name, schema.overload)
         form = operator.form if operator is not None else None
         if schema.is_mutable:
@@ -334,7 +336,7 @@ class Propagation:
     def by_rule(self, rule: Rule, call: Call, node: Node) -> list[Fact] | None:
         try:
             result = rule.run(call)
-        except (Unknown, ArithmeticError, LookupError, TypeError, ValueError):
+        except (Unknown, ArithmeticError, LookupError, ValueError):
             result = None                            # sizes that no kernel takes
         count = len(node.outputs)
         results = list(result) if isinstance(result, Several) else [result] * min(count, 1)

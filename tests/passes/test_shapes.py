@@ -16,8 +16,9 @@ from scriptlang.dtypes import float32, int64
 from scriptlang.ir import Graph
 from scriptlang.ops import table
 from scriptlang.passes import fold_shapes, optimize, pipeline
-from scriptlang.passes.shape_facts import (UNKNOWN, TensorFacts, fact_of, is_size, map_sizes,
-                                           tensor_facts)
+from scriptlang.passes.shape_facts import (UNKNOWN, TensorFacts, Unknown, fact_of, is_size,
+                                           map_sizes, tensor_facts)
+from scriptlang.passes.shape_rules import RULES, Call, rule_of
 from scriptlang.passes.shapes import propagate
 from scriptlang.passes.sizes import (TooLong, add, division, equal, floordiv, less, minimum, mul,
                                      sub, substitute, symbol)
@@ -271,9 +272,54 @@ def test_a_list_that_is_written_is_unknown():
 
 
 def test_every_rule_is_of_an_operator():
-    from scriptlang.passes.shape_rules import RULES, rule_of
-
     rule_of("aten::relu", "")
     names = {f"{op.name.partition('::')[2]}" for op in table.all_operators()}
     names |= {op.qualified_name.partition("::")[2] for op in table.all_operators()}
     assert not sorted(name for name in RULES if name not in names)
+
+
+def drawn_fact(t: T.Type, draw: random.Random):
+    """Something that may be known of a value of a type."""
+    if isinstance(t, T.OptionalType):
+        return None if draw.random() < 0.4 else drawn_fact(t.element, draw)
+    if t == T.TENSOR:
+        return draw.choice([
+            TensorFacts((2, 3), float32, 2), TensorFacts((S, U, 4), None, 3),
+            TensorFacts((), int64, 0), TensorFacts(None, None, symbol("s2")),
+            TensorFacts(None, float32, 4), TensorFacts((1, 3, S, 8), float32, 4)])
+    if isinstance(t, T.ListType):
+        if draw.random() < 0.2:
+            return UNKNOWN
+        return tuple(drawn_fact(t.element, draw) for _ in range(draw.randrange(4)))
+    known = {T.INT: [0, 1, 2, -1, 6, S, U], T.FLOAT: [0.5, 2.0], T.BOOL: [True, False],
+             T.STR: ["none", "ij,jk->ik"], T.NUMBER: [1, 2.5, S]}.get(t, [])
+    return draw.choice([*known, UNKNOWN])
+
+
+def test_a_rule_says_that_it_does_not_know():
+    """A rule raises Unknown where it needs what is not known; other errors are only those of
+    sizes that no kernel takes."""
+    draw, asked = random.Random(3), 0
+    for op in table.every_operator():
+        rule = rule_of(op.name, op.overload)
+        if rule is None or op.schema.is_mutable:
+            continue
+        for _ in range(40):
+            facts = [drawn_fact(a.type, draw) for a in op.schema.arguments]
+            asked += 1
+            try:
+                rule.run(Call(None, op.schema, facts, lambda: symbol("f")))
+            except (Unknown, TooLong, ArithmeticError, LookupError, ValueError):
+                continue
+            except Exception as e:
+                raise AssertionError(f"{op.qualified_name} of {facts}") from e
+    assert asked > 10000
+
+
+def test_code_that_no_run_reaches_needs_no_facts():
+    graph = parse("""graph(%n : int):
+  %x : Tensor = prim::Uninitialized()
+  %s : int[] = prim::ListConstruct(%n)
+  %y : Tensor = aten::view(%x, %s)
+  return (%y)""")
+    assert propagate(graph)[graph.outputs[0]].shape is None

@@ -85,6 +85,8 @@ def outer(c: Call):
 @rule("einsum", dtype=None)
 def einsum(c: Call):
     """Equations of letters; sizes from the first operand that has the letter."""
+    if not c.has("tensors"):
+        raise Unknown                                    # the sublist form
     text, tensors = c.known("equation").replace(" ", ""), c["tensors"]
     if "..." in text or not isinstance(tensors, tuple):
         raise Unknown

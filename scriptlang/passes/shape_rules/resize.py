@@ -17,6 +17,8 @@ def upsample(c: Call):
     if c["output_size"] is not None:
         return (*before, *c.sizes("output_size"))
     factors = c.known("scale_factors")
+    if factors is None:
+        raise Unknown                                    # the operator fails
     return (*before, *(scaled(c, s, f) for s, f in zip(sizes, factors, strict=True)))
 
 
