@@ -371,12 +371,13 @@ class Unpickler {
       object.slots.push_back(std::move(state));
       return;
     }
-    if (!state.is_dict()) {
+    if (!state.is_dict() || (hooks_.restores && hooks_.restores(cls))) {
       if (!hooks_.pending) fail("the class ", cls.name, " restores itself by __setstate__");
       hooks_.pending(top().value, std::move(state));
       return;
     }
     if (!object.slots.empty()) fail("an instance of ", cls.name, " is built twice");
+    if (!cls.types.empty()) return build_declared(object, state.as_dict());
     bool first = cls.attributes.empty();
     const Dict::Entry* entry;
     for (size_t cursor = 0; state.as_dict().next(&cursor, &entry);) {
@@ -391,6 +392,16 @@ class Unpickler {
     }
     if (object.slots.size() != cls.attributes.size()) {
       fail("two instances of ", cls.name, " have different attributes");
+    }
+  }
+
+  // An instance of a class whose attributes are known: each has a value, in any order.
+  void build_declared(Object& object, Dict& state) {
+    const ClassType& cls = *object.type;
+    for (const std::string& name : cls.attributes) {
+      Value* found = state.find(Value::of_text(name));
+      if (!found) fail(cls.name, ".", name, " is missing");
+      object.slots.push_back(*found);
     }
   }
 
@@ -443,6 +454,7 @@ class Unpickler {
     if (!value.is_int() && !value.is_double() && !value.is_string()) {
       fail("a member of the enum ", cls.cls->name, " is a ", tag_name(value.tag()));
     }
+    if (hooks_.member) return push(hooks_.member(cls.cls, value));
     std::string name = to_text(value);
     push(Enum::make(cls.cls, std::move(name), std::move(value)));
   }
