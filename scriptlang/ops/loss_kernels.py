@@ -20,6 +20,11 @@ def reduced(loss: np.ndarray, reduction: int, total=None) -> np.ndarray:
         return loss.mean() if total is None else loss.sum() / total
 
 
+def reduced_or_all(loss: np.ndarray, reduction: int) -> np.ndarray:
+    """Any other number than 1 and 2 means that nothing is reduced."""
+    return reduced(loss, reduction if reduction in (1, 2) else 0)
+
+
 def nll_parts(x: Tensor, target: Tensor, weight, reduction: int, ignore_index: int):
     """(loss, total weight) of log-probabilities (N, C, ...) or (C) at class indices."""
     if x.dtype.kind != "f":
@@ -192,7 +197,7 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction
         loss = np.where(np.isinf(loss), loss.dtype.type(0), loss)
     if reduction == 1:
         loss = loss / np.maximum(np.asarray(counts, loss.dtype).reshape(loss.shape), 1)
-    return finish(reduced(loss, reduction), log_probs.dtype)
+    return finish(reduced_or_all(loss, reduction), log_probs.dtype)
 
 
 for _overload, _type in (("IntList", "int[]"), ("Tensor", "Tensor")):

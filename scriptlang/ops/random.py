@@ -87,7 +87,7 @@ def bernoulli_of(self, p, generator):
 
 
 def exponential_(self, rate, generator):
-    if rate <= 0:
+    if not rate > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={rate}")
     floating_only(self, "exponential_cpu")
     return fill(self, -np.log1p(-of(generator).uniform(self.numel())) / rate)

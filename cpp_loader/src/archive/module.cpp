@@ -1,3 +1,4 @@
+// Loads an archive into a module: checks its records, unpickles, decodes its program.
 #include "module.h"
 
 #include <algorithm>
@@ -5,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "names.h"
 #include "pickle.h"
 #include "source/compiler.h"
 
@@ -216,6 +218,10 @@ void Module::take_root(Value root) {
 
 void Module::read_bytecode(ArchiveReader& archive) {
   auto classes = std::make_shared<ClassTable>();
+  NoneDefaults defaults;
+  if (archive.find(kNamesRecord)) {
+    defaults = read_names(archive.pickle(kNamesRecord, {}, {}), classes.get());
+  }
   PickleHooks hooks;
   hooks.classes = classes->resolver();
   hooks.pending = [this](Value object, Value state) {
@@ -226,7 +232,7 @@ void Module::read_bytecode(ArchiveReader& archive) {
   hooks.pending = nullptr;
   Value tree = archive.pickle(own ? "scriptlang/program.pkl" : "bytecode.pkl",
                               {"constants", "bytecode", "scriptlang"}, hooks);
-  program_ = Program::decode(tree, classes);
+  program_ = Program::decode(tree, classes, defaults);
 }
 
 // A plain archive: its code says what classes there are, and is compiled.
@@ -236,9 +242,6 @@ void Module::compile_code(ArchiveReader& archive, int version) {
   PickleHooks hooks;
   source::Compiler compiler(code.sources(&hooks), classes, version);
   hooks.classes = [&](const std::string& name) { return compiler.find_class(name); };
-  hooks.member = [&](const ClassRef& cls, const Value& value) {
-    return compiler.find_member(cls, value);
-  };
   hooks.restores = [&](const ClassType& cls) { return compiler.restores(cls); };
   hooks.pending = [this](Value object, Value state) {
     pending_.push_back({std::move(object), std::move(state)});

@@ -19,8 +19,6 @@ namespace scriptlang {
 struct PickleHooks {
   // Class of a name under __torch__. Empty: such names are refused.
   ClassResolver classes;
-  // The member of an enum with a value. Empty: one is made whose name is its value.
-  std::function<Value(const ClassRef& cls, const Value& value)> member;
   // Whether an object of the class restores itself from any state. Empty: where it is no dict.
   std::function<bool(const ClassType& cls)> restores;
   // The storage of a persistent id's key, retained for the caller. Empty: refused.

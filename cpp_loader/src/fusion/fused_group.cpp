@@ -1,3 +1,4 @@
+// Runs FUSED: finds or makes the plan for the arguments of a fused group.
 #include "fused_group.h"
 
 #include <algorithm>
@@ -5,6 +6,7 @@
 
 #include "fused_plan.h"
 #include "program/program.h"
+#include "values/raw_view.h"
 
 namespace scriptlang {
 
@@ -257,7 +259,7 @@ namespace {
 
 Tensor make_output(const FusedPlan::Made& m) {
   Tensor t = Tensor::empty(m.sizes, m.type);
-  if (!m.contiguous) t.impl()->set_geometry(m.sizes, m.strides);
+  if (!m.contiguous) lay(t, m.strides);
   return t;
 }
 

@@ -107,7 +107,7 @@ inline Value element(const List& list, int64_t index) {
   return list.get(position_in(list, index));
 }
 // The element where it lies; a number that lies there without a tag is put into `number`.
-inline const Value& lent_element(const List& list, int64_t index, Value* number) {
+inline const Value& borrowed_element(const List& list, int64_t index, Value* number) {
   size_t at = position_in(list, index);
   if (list.kind() == List::Kind::Values) return list.values()[at];
   return *number = list.get(at);
@@ -245,7 +245,7 @@ inline void set_attribute(Value& object, int64_t slot, Value& value) {
   if (__builtin_expect(slot >= int64_t(o.slots.size()), 0)) {
     // The class of an object made by the program may be known only by its name.
     if (slot >= kMostSlots) raise(ErrorKind::RuntimeError, "slot ", slot, " is out of range");
-    o.slots.resize(size_t(slot) + 1);
+    o.grow(size_t(slot) + 1);
   }
   value.publish();  // objects are never a run's own
   o.slots[size_t(slot)] = take_counted(value);

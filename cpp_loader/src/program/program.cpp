@@ -1,3 +1,4 @@
+// Decodes bytecode.pkl's tuples into functions, constants and classes.
 #include "program.h"
 
 #include <algorithm>
@@ -47,6 +48,9 @@ constexpr int64_t kMostDecoded = int64_t(1) << 30;
 
 class Decoded {
  public:
+  explicit Decoded(const NoneDefaults& of_functions) : defaults(of_functions) {}
+  const NoneDefaults& defaults;
+
   void add(size_t count, size_t bytes) {
     left_ -= int64_t(std::min(count, size_t(kMostDecoded))) * int64_t(bytes);
     if (left_ < 0) {
@@ -181,32 +185,33 @@ class FunctionDecoder {
     }
   }
 
-  // Finds the operator and the defaults of what the program does not give.
+  // Finds the operator and the defaults of what the program does not give. A call with other
+  // arguments than it takes is of an overload that another version of PyTorch has: it is missing.
   void resolve(OperatorUse* use) {
     use->entry = find_op(use->qualified_name());
     if (!use->entry) return;
     const Schema& schema = schema_of(*use->entry);
     use->results = int(schema.returns.size());
     use->variadic = schema.variadic_arguments;
-    if (use->variadic) return;
+    if (!use->variadic && !fill(use, schema)) use->entry = nullptr;
+  }
+
+  bool fill(OperatorUse* use, const Schema& schema) {
     use->total = int(schema.arguments.size());
     if (use->given < 0) use->given = use->total;
-    if (use->given > use->total) {
-      fail(use->qualified_name(), " is given ", use->given, " arguments but takes ", use->total);
-    }
+    if (use->given > use->total) return false;
     for (auto a = schema.arguments.rbegin(); a != schema.arguments.rend() && a->is_out; ++a) {
       ++use->trailing_out;
     }
-    if (use->given == use->total) return;
-    if (use->given < use->trailing_out) fail(use->qualified_name(), " lacks its out argument");
+    if (use->given == use->total) return true;
+    if (use->given < use->trailing_out) return false;
     for (int i = use->given - use->trailing_out; i < use->total - use->trailing_out; ++i) {
       const Argument& a = schema.arguments[size_t(i)];
-      if (!a.has_default) {
-        fail(use->qualified_name(), " lacks its argument '", a.name, "', which has no default");
-      }
+      if (!a.has_default) return false;
       decoded_.add(1, sizeof(Value));
       use->defaults.push_back(a.default_value);
     }
+    return true;
   }
 
   void decode_schema(Items entry) {
@@ -242,12 +247,27 @@ class FunctionDecoder {
   // A record spells the default None as it spells no default: for last arguments that may be None
   // it is one, as PyTorch's lite interpreter takes it.
   void add_none_defaults() {
+    auto told = decoded_.defaults.find(f_.name);
+    if (told != decoded_.defaults.end()) return take_none_defaults(told->second);
     for (auto a = f_.arguments.rbegin(); a != f_.arguments.rend(); ++a) {
       bool any = a->type->kind == TypeKind::Any || a->type->kind == TypeKind::Variable ||
                  a->type->kind == TypeKind::Opaque;
       if (!a->has_default && (any || !(tags_of(*a->type) & tag_bit(Tag::None)))) return;
       a->has_default = true;
     }
+  }
+
+  void take_none_defaults(const std::unordered_set<std::string>& names) {
+    size_t found = 0;
+    for (Argument& a : f_.arguments) {
+      if (!names.count(a.name)) continue;
+      if (a.has_default || !(tags_of(*a.type) & tag_bit(Tag::None))) {
+        fail("its argument '", a.name, "' has no default None");
+      }
+      a.has_default = true;
+      ++found;
+    }
+    if (found != names.size()) fail("it lacks arguments whose default is told");
   }
 
   void decode_code(Items rows) {
@@ -331,7 +351,8 @@ void Program::link() {
 }
 
 std::shared_ptr<const Program> Program::decode(const Value& tree,
-                                               std::shared_ptr<ClassTable> classes) {
+                                               std::shared_ptr<ClassTable> classes,
+                                               const NoneDefaults& defaults) {
   auto program = std::make_shared<Program>();
   program->classes_ = std::move(classes);
   std::optional<Items> items = sequence(tree);
@@ -345,7 +366,7 @@ std::shared_ptr<const Program> Program::decode(const Value& tree,
     }
     program->version_ = int(version);
   }
-  Decoded decoded;
+  Decoded decoded(defaults);
   for (size_t i = first; i < items->size(); ++i) program->decode_function((*items)[i], decoded);
   program->link();
   program->finish();

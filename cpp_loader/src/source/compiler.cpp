@@ -49,17 +49,6 @@ ClassRef Compiler::find_class(const std::string& name) {
   return declared ? declared->cls : ClassRef();
 }
 
-Value Compiler::find_member(const ClassRef& cls, const Value& value) {
-  if (Declared* declared = declarations_.find_class(cls->name)) {
-    for (auto& [name, member] : declared->members) {
-      const Value& own = member.as_enum().value;
-      bool texts = own.is_string() && value.is_string();
-      if ((texts || own.tag() == value.tag()) && equal(own, value)) return member;
-    }
-  }
-  raise(ErrorKind::ArchiveError, cls->name, " has no member with the value ", to_text(value));
-}
-
 // ---- values of the pickle
 
 void Compiler::conform(Value* value, T type, const std::string& what, int depth) {

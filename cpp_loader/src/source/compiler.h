@@ -20,8 +20,6 @@ class Compiler final : private Session {
 
   // Classes by name, declared when they are asked for; null for what the code has not.
   ClassRef find_class(const std::string& name);
-  // The member of an enum that a pickle names by its value. Raises ArchiveError.
-  Value find_member(const ClassRef& cls, const Value& value);
   // Checks the values of a pickle against what their classes declare, gives tuples the names of
   // declared types, and has the methods of their classes compiled.
   void take(Value* root);

@@ -234,6 +234,7 @@ void Declarations::read_enum(Declared* declared) {
     }
     declared->member_type = type;
     std::string name(s->items[0]->text);
+    declared->cls->members.emplace_back(name, value);
     Value member = Enum::make(declared->cls, name, std::move(value));
     declared->members.emplace_back(std::move(name), std::move(member));
   }
