@@ -16,7 +16,8 @@ TEST(what_is_wrong_has_a_line) {
   check_refused("__torch__.py:5: no form of aten::add takes (str, int)", ") -> int",
                 "return torch.add(\"a\", 1)");
   check_refused(":11: variable 'x' previously had type int", ") -> int",
-                "x = 1\nif True:\n  pass\nelse:\n  pass\nfor i in range(2):\n  x = \"a\"\nreturn x");
+                "x = 1\nif True:\n  pass\nelse:\n  pass\n"
+                "for i in range(2):\n  x = \"a\"\nreturn x");
   check_refused("the result is declared as int, this returns str", ") -> int", "return \"a\"");
   check_refused("has no attribute 'z'", ") -> int", "return self.z");
   check_refused("'y' is not defined on every way", ", c: bool=True) -> int",

@@ -43,6 +43,20 @@ class ArchiveReader {
     });
   }
 
+  // Sources without their ".py", and the folders that they lie in: "code/__torch__/a".
+  std::unordered_set<std::string> folders_of_code() const {
+    std::unordered_set<std::string> found{"code"};
+    for (const auto& record : zip_->records()) {
+      std::string name = record.name.substr(std::min(folder_.size(), record.name.size()));
+      const bool is_source = name.compare(0, 5, "code/") == 0 && name.size() > 8 &&
+                             name.compare(name.size() - 3, 3, ".py") == 0;
+      if (!is_source) continue;
+      name.resize(name.size() - 3);
+      while (found.insert(name).second) name.resize(name.rfind('/'));
+    }
+    return found;
+  }
+
   std::string text(const std::string& name) const {
     const ZipArchive::Record* record = find(name);
     if (!record || record->size > 4096) return "";
@@ -157,7 +171,8 @@ class CodeReader {
       return true;
     };
     made.has_folder = [this](const std::string& folder) {
-      return archive_.has_folder(folder) || archive_.find(folder + ".py") != nullptr;
+      if (folders_.empty()) folders_ = archive_.folders_of_code();
+      return folders_.count(folder) != 0;
     };
     made.constants = [this, hooks]() -> ValueSpan {
       if (!read_) {
@@ -184,6 +199,7 @@ class CodeReader {
 
   ArchiveReader& archive_;
   std::deque<std::string> texts_;
+  std::unordered_set<std::string> folders_;
   Value constants_;
   bool read_ = false;
 };

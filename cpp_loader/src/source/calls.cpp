@@ -46,7 +46,9 @@ Operand Emitter::operand(const Node& node, T expected) {
 
 std::vector<Operand> Emitter::arguments(const Node& node) {
   std::vector<Operand> made;
-  made.reserve(node.items.size() + node.more.size());
+  const size_t count = node.items.size() + node.more.size();
+  if (count > kMostArguments) fail(node, "a call has over ", kMostArguments, " arguments");
+  made.reserve(count);
   for (const Node* item : node.items) made.push_back(operand(*item));
   for (const Node* keyword : node.more) {
     made.push_back(operand(*keyword->a));
@@ -416,6 +418,9 @@ void Emitter::convert_parts(size_t at, T tuple, const Step& step) {
     code_.insert(at, Opcode::LIST_CONSTRUCT, code_.type(step.type), 0);
     code_.insert(at, Opcode::DROP);
     return;
+  }
+  if (count > kMostArguments) {
+    refuse(file_.name, code_.line, "a tuple of ", count, " values is converted");
   }
   const int first = code_.fresh(int(count));
   if (step.kind == Step::TupleToList) {

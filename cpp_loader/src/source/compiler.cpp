@@ -67,7 +67,7 @@ void Compiler::conform(Value* value, T type, const std::string& what, int depth)
     case TypeKind::List: {
       if (!value->is_list()) mismatch();
       List& list = value->as_list();
-      if (!taken_.insert(value->bits()).second) return;
+      if (!taken_.insert({value->bits(), type}).second) return;
       for (size_t k = 0; list.kind() == List::Kind::Values && k < list.size(); ++k) {
         conform(&list.values()[k], type->elements[0].get(), what, depth + 1);
       }
@@ -81,7 +81,7 @@ void Compiler::conform(Value* value, T type, const std::string& what, int depth)
     case TypeKind::Dict: {
       if (!value->is_dict()) mismatch();
       Dict& dict = value->as_dict();
-      if (!taken_.insert(value->bits()).second) return;
+      if (!taken_.insert({value->bits(), type}).second) return;
       const Dict::Entry* entry;
       for (size_t cursor = 0; dict.next(&cursor, &entry);) {
         Value key = entry->key;
@@ -97,6 +97,7 @@ void Compiler::conform(Value* value, T type, const std::string& what, int depth)
       if (!value->is_tuple()) mismatch();
       Tuple& tuple = value->as_tuple();
       if (tuple.items.size() != type->elements.size()) mismatch();
+      if (!taken_.insert({value->bits(), type}).second) return;
       for (size_t k = 0; k < tuple.items.size(); ++k) {
         conform(&tuple.items[k], type->elements[k].get(), what, depth + 1);
       }
@@ -105,6 +106,8 @@ void Compiler::conform(Value* value, T type, const std::string& what, int depth)
     }
     case TypeKind::Union:
     case TypeKind::Any:
+      if (!value->is_list() && !value->is_tuple() && !value->is_dict()) return;
+      if (!taken_.insert({value->bits(), types_.any}).second) return;
       if (value->is_list()) {
         for (const Value& item : value->as_list()) {
           Value copy = item;
@@ -145,6 +148,15 @@ void Compiler::take_object(Object& object) {
   }
 }
 
+void Compiler::take_class(const std::string& name) {
+  Declared* declared = declarations_.find_class(name);
+  if (declared && !declared->is_interface()) makes(declared);
+}
+
+void Compiler::take_function(const std::string& name) {
+  if (Routine* routine = declarations_.find_function(name)) function_of(routine);
+}
+
 bool Compiler::restores(const ClassType& cls) {
   Declared* declared = declarations_.find_class(cls.name);
   return declared && declared->method("__setstate__");
@@ -168,7 +180,7 @@ void Compiler::take_objects() {
   while (!objects_.empty()) {
     Value next = std::move(objects_.back());
     objects_.pop_back();
-    if (taken_.insert(next.bits()).second) take_object(next.as_object());
+    if (taken_.insert({next.bits(), types_.any}).second) take_object(next.as_object());
   }
 }
 
@@ -262,16 +274,19 @@ void Compiler::compile(Routine* routine) {
 
 // Whoever may call a function that cannot run, cannot run either.
 void Compiler::refuse_callers() {
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (auto& function : functions_) {
-      if (!function->refusal.empty()) continue;
-      for (const Function* callee : function->callees) {
-        if (callee->refusal.empty()) continue;
-        function->refusal = callee->refusal;
-        changed = true;
-        break;
-      }
+  std::vector<Function*> refused;
+  std::unordered_map<const Function*, std::vector<Function*>> callers;
+  for (auto& function : functions_) {
+    if (!function->refusal.empty()) refused.push_back(function.get());
+    for (const Function* callee : function->callees) callers[callee].push_back(function.get());
+  }
+  while (!refused.empty()) {
+    const Function* callee = refused.back();
+    refused.pop_back();
+    for (Function* caller : callers[callee]) {
+      if (!caller->refusal.empty()) continue;
+      caller->refusal = callee->refusal;
+      refused.push_back(caller);
     }
   }
 }

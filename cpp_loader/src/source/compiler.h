@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_set>
 
@@ -23,6 +24,9 @@ class Compiler final : private Session {
   // Checks the values of a pickle against what their classes declare, gives tuples the names of
   // declared types, and has the methods of their classes compiled.
   void take(Value* root);
+  // What else is to be compiled: all methods of a class, a function. No such name: nothing happens.
+  void take_class(const std::string& name);
+  void take_function(const std::string& name);
   // Whether objects of the class restore themselves by __setstate__.
   bool restores(const ClassType& cls);
   // What __setstate__ of an object will get.
@@ -59,7 +63,7 @@ class Compiler final : private Session {
   std::vector<std::unique_ptr<Function>> functions_;
   std::vector<Routine*> queue_;
   std::unordered_set<const Declared*> made_;
-  std::unordered_set<uint64_t> taken_;
+  std::set<std::pair<uint64_t, T>> taken_;  // values that were looked at as of a type
   std::vector<Value> objects_;  // still to be looked into
   bool in_body_ = false;        // what is compiled is part of the library: operators as of today
 };

@@ -289,7 +289,8 @@ void Declarations::assigned_name(Declared* declared, const Node& s) {
 
 void Declarations::add_attribute(Declared* declared, std::string_view name, T type,
                                  const Node& s) {
-  if (declared->slot(name) >= 0) {
+  const int64_t slot = int64_t(declared->attributes.size());
+  if (!declared->slots.emplace(std::string(name), slot).second) {
     refuse(declared->file->name, s.line, declared->name, " has two attributes '", name, "'");
   }
   if (name == "_packed_params") type = packed_type(this, *declared, type);
@@ -313,6 +314,9 @@ Routine* Declarations::declare_function(const std::string& name, SourceFile* fil
   made->file = file;
   made->node = node;
   made->owner = owner;
+  if (node->items.size() > kMostArguments) {
+    refuse(file->name, node->line, node->text, " has over ", kMostArguments, " arguments");
+  }
   Signature& signature = made->signature;
   signature.name = name;
   signature.body = made;

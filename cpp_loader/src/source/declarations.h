@@ -14,6 +14,8 @@
 
 namespace scriptlang::source {
 
+constexpr size_t kMostArguments = 4096;  // of a function or call, elements that are converted
+
 // A function or method of the archive.
 struct Routine {
   std::string name;  // "__torch__.M.forward"

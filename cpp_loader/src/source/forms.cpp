@@ -20,7 +20,6 @@ constexpr Cast kCasts[] = {
     {"complex", TypeKind::Complex, "aten::Complex", "__complex__"},
 };
 
-constexpr size_t kMostCaptured = 4096;
 
 }  // namespace
 
@@ -213,15 +212,13 @@ Meaning Emitter::to_list(const Node& node, T wanted) {
 namespace {
 
 // Names that a function inside a function reads, in the order in which they are met.
-void collect(const Node* node, std::vector<std::string_view>* out) {
+void collect(const Node* node, std::set<std::string_view>* met,
+             std::vector<std::string_view>* out) {
   if (!node) return;
-  if (node->kind == NodeKind::Name &&
-      std::find(out->begin(), out->end(), node->text) == out->end()) {
-    out->push_back(node->text);
-  }
-  for (const Node* part : {node->a, node->b, node->c}) collect(part, out);
+  if (node->kind == NodeKind::Name && met->insert(node->text).second) out->push_back(node->text);
+  for (const Node* part : {node->a, node->b, node->c}) collect(part, met, out);
   for (const Row& row : {node->items, node->more}) {
-    for (const Node* part : row) collect(part, out);
+    for (const Node* part : row) collect(part, met, out);
   }
 }
 
@@ -280,12 +277,13 @@ Meaning Emitter::fork(const Node& node, bool at_once) {
     if (node.items.size() > 1) fail(node, "a function inside a function takes no arguments");
     const Node& local = *variable->local;
     std::vector<std::string_view> names, captured;
-    for (const Node* s : local.more) collect(s, &names);
+    std::set<std::string_view> met;
+    for (const Node* s : local.more) collect(s, &met, &names);
     for (std::string_view name : names) {
       const Variable* outer = find(name);
       if (outer && outer->place) captured.push_back(name);
     }
-    if (captured.size() > kMostCaptured) fail(node, "a fork takes too many variables");
+    if (captured.size() > kMostArguments) fail(node, "a fork takes too many variables");
     Function* made = session_.make_function(f_.name + (at_once ? ".fork" : ".awaitable"));
     T result = fork_body(local, captured, made);
     for (std::string_view name : captured) code_.emit(Opcode::LOAD, find(name)->place);

@@ -17,13 +17,6 @@ bool starts_word(char c) {
 }
 bool in_word(char c) { return starts_word(c) || is_digit(c); }
 
-// Longer ones first.
-constexpr std::string_view kSigns[] = {
-    "**=", "//=", "<<=", ">>=", "...", "**", "//", "<<", ">>", "<=", ">=", "==", "!=", "->", "+=",
-    "-=",  "*=",  "/=",  "%=",  ":=",  "(",  ")",  "[",  "]",  "{",  "}",  ",",  ":",  ".",  "=",
-    "+",   "-",   "*",   "/",   "%",   "<",  ">",  "&",  "|",  "^",  "~",  "@",  ";",
-};
-
 }  // namespace
 
 Lexer::Lexer(const SourceFile& file, Arena* arena, Budget* budget)
@@ -256,20 +249,34 @@ Token Lexer::string() {
   return token;
 }
 
-Token Lexer::sign() {
-  std::string_view rest = text_.substr(position_);
-  for (std::string_view known : kSigns) {
-    if (rest.substr(0, known.size()) != known) continue;
-    size_t begin = position_;
-    position_ += known.size();
-    char c = known[0];
-    if (c == '(' || c == '[' || c == '{') ++open_;
-    if (c == ')' || c == ']' || c == '}') {
-      if (--open_ < 0) fail("a bracket is closed that was not opened");
-    }
-    return made(TokenKind::Sign, begin);
+// How long a sign is; 0 where there is none.
+size_t Lexer::sign_size() const {
+  const char c = peek(), next = peek(1);
+  switch (c) {
+    case '(': case ')': case '[': case ']': case '{': case '}': case ',': case '~': case ';':
+    case '&': case '|': case '^': case '@':
+      return 1;
+    case '.': return next == '.' && peek(2) == '.' ? 3 : 1;
+    case '*': case '/': case '<': case '>':
+      if (next == c) return peek(2) == '=' ? 3 : 2;
+      return next == '=' ? 2 : 1;
+    case '-': return next == '>' || next == '=' ? 2 : 1;
+    case '=': case '+': case '%': case ':': return next == '=' ? 2 : 1;
+    case '!': return next == '=' ? 2 : 0;
+    default: return 0;
   }
-  fail("the character '", rest.substr(0, 1), "' is not part of the language");
+}
+
+Token Lexer::sign() {
+  const size_t size = sign_size(), begin = position_;
+  const char c = peek();
+  if (size == 0) fail("the character '", text_.substr(begin, 1), "' is not part of the language");
+  position_ += size;
+  if (c == '(' || c == '[' || c == '{') ++open_;
+  if (c == ')' || c == ']' || c == '}') {
+    if (--open_ < 0) fail("a bracket is closed that was not opened");
+  }
+  return made(TokenKind::Sign, begin);
 }
 
 }  // namespace scriptlang::source

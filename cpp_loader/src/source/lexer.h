@@ -19,7 +19,8 @@ struct Token {
     double real;
   };
   bool is(std::string_view sign) const {
-    return (kind == TokenKind::Sign || kind == TokenKind::Word) && text == sign;
+    return text.size() == sign.size() && text[0] == sign[0] &&
+           (kind == TokenKind::Sign || kind == TokenKind::Word) && text == sign;
   }
 };
 
@@ -43,6 +44,7 @@ class Lexer {
   Token string();
   void escape(std::string* out);
   void code_point(uint32_t code, std::string* out);
+  size_t sign_size() const;
   Token sign();
   Token made(TokenKind kind, size_t begin) const;
 

@@ -9,7 +9,8 @@ namespace scriptlang::source {
 namespace {
 
 using Words = std::vector<uint64_t>;
-constexpr size_t kMostWork = size_t(1) << 26;  // words; more is left as it is
+constexpr size_t kMostWork = size_t(1) << 24;  // bytes of sets; more is left as it is
+constexpr int kMostRounds = 32;                // loops inside each other, and some more
 
 struct Block {
   size_t begin, end;
@@ -26,7 +27,7 @@ class Lifetimes {
     if (f_.registers == 0) return;
     find_blocks();
     if (blocks_.size() * words_ * 8 > kMostWork) return;
-    solve();
+    if (!solve()) return;
     move_last_reads();
     rebuild();
   }
@@ -70,7 +71,8 @@ class Lifetimes {
     }
   }
 
-  void solve() {
+  // False where it takes too long.
+  bool solve() {
     for (Block& block : blocks_) {
       block.live_in.assign(words_, 0);
       block.live_out = block.reads = block.writes = block.live_in;
@@ -84,7 +86,9 @@ class Lifetimes {
         }
       }
     }
+    int rounds = 0;
     for (bool changed = true; changed;) {
+      if (++rounds > kMostRounds) return false;
       changed = false;
       for (size_t b = blocks_.size(); b-- > 0;) {
         Block& block = blocks_[b];
@@ -98,6 +102,7 @@ class Lifetimes {
         }
       }
     }
+    return true;
   }
 
   void move_last_reads() {

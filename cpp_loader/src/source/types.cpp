@@ -7,7 +7,11 @@
 
 namespace scriptlang::source {
 
-Types::Types() {
+constexpr int64_t kMostParts = 100'000, kMostOfAll = 1'000'000;  // as in scriptlang/types.py
+constexpr int kMostDepth = 64;         // what the engine compares types to
+constexpr int kMostImplementing = 50;  // interfaces whose methods take interfaces
+
+Types::Types() : parts_left_(kMostOfAll) {
   auto plain = [this](TypeKind kind) { return intern(*Type::make(kind)); };
   any = plain(TypeKind::Any);
   none = plain(TypeKind::None);
@@ -30,6 +34,27 @@ T Types::keep(std::string key, TypeRef type) {
   return made_.emplace(std::move(key), std::move(type)).first->second.get();
 }
 
+// How large a type of these parts is. Raises for one that nobody writes: types may share parts, so
+// a few lines name one with 2^60.
+Types::Measure Types::measure_of(const std::vector<T>& parts) {
+  Measure measure;
+  for (T part : parts) {
+    auto found = measures_.find(part);
+    Measure inner = found == measures_.end() ? Measure() : found->second;
+    measure.parts += inner.parts;
+    measure.depth = std::max(measure.depth, inner.depth + 1);
+  }
+  if (measure.parts > kMostParts || measure.depth > kMostDepth) {
+    raise(ErrorKind::ArchiveError, "a type has over ", kMostParts, " parts, or is nested over ",
+          kMostDepth, " deep");
+  }
+  if ((parts_left_ -= measure.parts) < 0) {
+    raise(ErrorKind::LimitError, "the types of the archive's code have over ", kMostOfAll,
+          " parts");
+  }
+  return measure;
+}
+
 T Types::make(TypeKind kind, std::vector<T> parts, const std::string& name) {
   if (kind < TypeKind::List) {
     TypeRef simple = Type::make(kind);  // one for all of the process
@@ -40,9 +65,12 @@ T Types::make(TypeKind kind, std::vector<T> parts, const std::string& name) {
   key.append(name);
   auto found = made_.find(key);
   if (found != made_.end()) return found->second.get();
+  const Measure measure = measure_of(parts);
   std::vector<TypeRef> elements;
   for (T part : parts) elements.push_back(held(part));
-  return keep(std::move(key), Type::make(kind, std::move(elements), name));
+  T made = keep(std::move(key), Type::make(kind, std::move(elements), name));
+  measures_[made] = measure;
+  return made;
 }
 
 T Types::named_tuple(const std::string& name, const std::vector<std::string>& fields,
@@ -53,11 +81,14 @@ T Types::named_tuple(const std::string& name, const std::vector<std::string>& fi
   for (const std::string& field : fields) key.append(1, '.').append(field);
   auto found = made_.find(key);
   if (found != made_.end()) return found->second.get();
+  const Measure measure = measure_of(parts);
   std::vector<TypeRef> elements;
   for (T part : parts) elements.push_back(held(part));
   TypeRef type = Type::make(TypeKind::NamedTuple, std::move(elements), name);
   const_cast<Type*>(type.get())->fields = fields;
-  return keep(std::move(key), std::move(type));
+  T made = keep(std::move(key), std::move(type));
+  measures_[made] = measure;
+  return made;
 }
 
 T Types::of_class(Declared* declared) {
@@ -178,7 +209,11 @@ bool Types::is_subtype(T a, T b) const {
   if (b == any_class) return known && known->kind != Declared::Enum && !known->is_interface();
   if (b == any_enum) return known && known->kind == Declared::Enum;
   const Declared* wanted = declared(b);
-  return wanted && wanted->is_interface() && implements(a, *wanted);
+  if (!wanted || !wanted->is_interface() || implementing_ > kMostImplementing) return false;
+  ++implementing_;
+  bool fits = implements(a, *wanted);
+  --implementing_;
+  return fits;
 }
 
 // Whether a class or interface has every method of another interface with a fitting signature.

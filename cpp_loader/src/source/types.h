@@ -55,6 +55,7 @@ struct Declared {
   SourceFile* file = nullptr;
   Node* node = nullptr;
   std::vector<std::pair<std::string, T>> attributes;       // by slot
+  std::unordered_map<std::string, int64_t> slots;
   std::unordered_map<std::string, Routine*> methods;       // of interfaces: without a body
   std::vector<Routine*> method_order;
   std::unordered_map<std::string, std::pair<Value, T>> constants;
@@ -67,10 +68,8 @@ struct Declared {
     return found == methods.end() ? nullptr : found->second;
   }
   int64_t slot(std::string_view wanted) const {
-    for (size_t k = 0; k < attributes.size(); ++k) {
-      if (attributes[k].first == wanted) return int64_t(k);
-    }
-    return -1;
+    auto found = slots.find(std::string(wanted));
+    return found == slots.end() ? -1 : found->second;
   }
 };
 
@@ -131,9 +130,17 @@ class Types {
 
  private:
   T keep(std::string key, TypeRef type);
+  struct Measure {
+    int64_t parts = 1;
+    int depth = 0;
+  };
+  Measure measure_of(const std::vector<T>& parts);
   bool implements(T type, const Declared& interface) const;
   std::unordered_map<std::string, TypeRef> made_;
   std::unordered_map<const ClassType*, Declared*> declared_;
+  std::unordered_map<T, Measure> measures_;  // of types with parts
+  int64_t parts_left_;                       // that all types together may have, written out
+  mutable int implementing_ = 0;
 };
 
 }  // namespace scriptlang::source
