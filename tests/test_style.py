@@ -28,8 +28,6 @@ MARKS = ("pyvenv.cfg", "CMakeCache.txt")
 EXEMPT = {
     "cpp_loader/src/ops/ops.def":
         "generated; one operator a line, with its whole schema, which is read line by line",
-    "cpp_loader/src/source/bodies.py":
-        "generated; code as archives have it, a call on one line",
 }
 """Files whose lines may be longer, each with its reason."""
 

@@ -57,7 +57,8 @@ void bind_archive(nb::module_& m) {
   nb::class_<NativeArchive>(m, "Archive", "The bytes of an archive, read as C programs read it.")
       .def(nb::init<const nb::bytes&>(), nb::arg("contents"))
       .def("call", &NativeArchive::call, nb::arg("method"), nb::arg("arguments"),
-           nb::arg("instructions") = 0, "Call a method of the root. Values as Program.run has them.")
+           nb::arg("instructions") = 0,
+           "Call a method of the root. Values are as Program.run has them.")
       .def_prop_ro("methods", &NativeArchive::methods)
       .def_prop_ro("missing", &NativeArchive::missing);
 }

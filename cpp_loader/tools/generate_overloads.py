@@ -6,7 +6,7 @@ them. A line that begins with a name (`aten::add`) is followed by one line for e
 
     " Tensor"                   the overload of ops.def
     " Tensor(Tensor a) -> ..."  the engine has no kernel: a call raises when it is reached
-    " =(Tensor a) -> ..."       the same, with a body in bodies.py
+    " =(Tensor a) -> ..."       the same, with a body in bodies.txt
 
     --check   compare with the file instead of writing it; exit status 1 when it is stale
 """

@@ -29,7 +29,7 @@ constexpr int newest() {
 }
 constexpr int kNewest = newest();
 
-// The name of a body in bodies.py.
+// The name of a body in bodies.txt.
 std::string body_name(const Signature& signature) {
   std::string name = signature.name + "__" + signature.overload;
   size_t colons = name.find("::");

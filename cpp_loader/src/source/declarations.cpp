@@ -109,7 +109,7 @@ Declared* Declarations::find_class(const std::string& name) {
     made->kind = Declared::Library;
     made->name = name;
     made->cls = classes_->get(name);
-    made->type = types_.of_class(made.get());
+    made->type = types_.of_library(made.get());
     return declared_.emplace(name, std::move(made)).first->second.get();
   }
   if (!starts_with(name, "__torch__.") || named_tuples_.count(name)) return nullptr;
@@ -170,8 +170,10 @@ void Declarations::declare(const std::string& name, SourceFile* file, Node* node
   made->node = node;
   made->cls = classes_->get(name);
   made->type = types_.of_class(made.get());
-  queue_.push_back(made.get());
+  Declared* declared = made.get();
   declared_.emplace(name, std::move(made));
+  if (declared->kind == Declared::Enum) fill(declared);  // defaults name its members
+  else queue_.push_back(declared);
 }
 
 void Declarations::drain() {

@@ -6,6 +6,6 @@
 namespace scriptlang::source {
 
 std::string_view overloads_text();  // overloads.txt
-std::string_view bodies_text();     // bodies.py
+std::string_view bodies_text();     // bodies.txt
 
 }  // namespace scriptlang::source

@@ -99,8 +99,15 @@ T Types::of_class(Declared* declared) {
   if (found != made_.end()) return found->second.get();
   TypeRef type = Type::make(TypeKind::Class, {}, declared->name);
   const_cast<Type*>(type.get())->cls = declared->cls;
-  declared_[cls] = declared;
-  return keep(std::move(key), std::move(type));
+  T made = keep(std::move(key), std::move(type));
+  declared_[made] = declared;
+  return made;
+}
+
+T Types::of_library(Declared* declared) {
+  T made = make(TypeKind::Opaque, {}, declared->name);
+  declared_[made] = declared;
+  return made;
 }
 
 T Types::intern(const Type& type) {
@@ -117,8 +124,8 @@ T Types::intern(const Type& type) {
 }
 
 Declared* Types::declared(T type) const {
-  if (type->kind != TypeKind::Class) return nullptr;
-  auto found = declared_.find(type->cls.get());
+  if (type->kind != TypeKind::Class && type->kind != TypeKind::Opaque) return nullptr;
+  auto found = declared_.find(type);
   return found == declared_.end() ? nullptr : found->second;
 }
 

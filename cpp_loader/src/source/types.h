@@ -100,6 +100,8 @@ class Types {
   T named_tuple(const std::string& name, const std::vector<std::string>& fields,
                 const std::vector<T>& parts);
   T of_class(Declared* declared);
+  // A class of PyTorch's C++ library: schemas know it by its name alone.
+  T of_library(Declared* declared);
   T list_of(T element) { return make(TypeKind::List, {element}); }
   T tuple_of(const std::vector<T>& parts) { return make(TypeKind::Tuple, parts); }
   T optional(T type);
@@ -137,7 +139,7 @@ class Types {
   Measure measure_of(const std::vector<T>& parts);
   bool implements(T type, const Declared& interface) const;
   std::unordered_map<std::string, TypeRef> made_;
-  std::unordered_map<const ClassType*, Declared*> declared_;
+  std::unordered_map<T, Declared*> declared_;
   std::unordered_map<T, Measure> measures_;  // of types with parts
   int64_t parts_left_;                       // that all types together may have, written out
   mutable int implementing_ = 0;
