@@ -36,6 +36,8 @@ def check_target(self: Tensor, *read) -> None:
 
 def check_count(self: Tensor, indices) -> None:
     """There may be as many indices as dimensions, though a mask may stand for none or for many."""
+    if not indices:
+        raise IndexError("at least one index must be provided")
     if len(indices) > len(self._size):
         raise IndexError(f"too many indices for tensor of dimension {len(self._size)} "
                          f"(got {len(indices)})")
@@ -92,8 +94,9 @@ def index(self, indices):
     if not indices:
         raise IndexError("at least one index must be provided")
     key = numpy_key(self, indices)
+    whole = all(i is None for i in indices)              # numpy gives a view then
     try:
-        return Tensor._wrap(np.asarray(self._array[key], order="C"))
+        return Tensor._wrap(np.array(self._array[key], order="C", copy=whole or None))
     except IndexError as e:
         if "broadcast" in str(e):
             shapes = ", ".join(str(list(i._size)) for i in indices if i is not None)

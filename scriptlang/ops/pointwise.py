@@ -188,7 +188,7 @@ def nan_to_num(self, nan, posinf, neginf):
 def logit(self, eps):
     def f(a):
         x = a
-        if eps is not None:                              # the lower bound wins where they cross
+        if eps is not None:                              # the bounds may cross
             x = np.where(a > a.dtype.type(1 - eps), a.dtype.type(1 - eps), a)
             x = np.where(a < a.dtype.type(eps), a.dtype.type(eps), x)
         return np.log(x / (1 - x))

@@ -255,6 +255,8 @@ def histogram_edges(x: np.ndarray, bins: int, limits) -> np.ndarray:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins}")
     low, high = limits if limits is not None else \
         (float(x.min()), float(x.max())) if x.size else (0.0, 1.0)
+    if low > high:
+        raise RuntimeError("torch.histogram(): max must be larger than min")
     if low == high:
         low, high = low - 0.5, high + 0.5
     return np.linspace(low, high, bins + 1)

@@ -288,6 +288,9 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
     if interpolation_mode == 2 and dims != 2:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
     check_kind("grid_sampler", input.dtype, "f")
+    if input.dtype is not grid.dtype:
+        raise RuntimeError("grid_sampler(): expected input and grid to have same dtype, but input "
+                           f"has {input.dtype} and grid has {grid.dtype}")
     x, g = input._array, grid._array
     rounded = dims == 2 and x.dtype.itemsize == 2   # every step, as PyTorch does for images only
     if g.dtype != np.float64 and not rounded:

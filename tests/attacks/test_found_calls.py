@@ -70,6 +70,8 @@ REFUSED = {
                                         "'positive', 4), 3.0)",
     "bias of another width": f"aten::conv_tbc({PAIR}, {PAIR}, T('float32', (1,), (1,), 0, 1, "
                              "'unit', 4), 0)",
+    "complex number for codes": f"quantized::add_scalar({BYTES}, complex(1.0, 1.0))",
+    "negative limits of bytes": "aten::hardtanh(T('uint8', (3,), (1,), 0, 3, 'wild', 4), -1, 2)",
     "sum of two kinds of codes": f"quantized::add({BYTES}, {SIGNED}, 1.0, 3)",
     "ends with dimensions": f"aten::linspace.Scalar_Tensor(0, {VECTOR}, 3, 6, None, None, None)",
     "coin tosses by integers": f"aten::bernoulli({INTS}, None)",
@@ -83,6 +85,9 @@ ANSWERED = {
     "complex value": "aten::addcmul(T('complex64', (3,), (1,), 0, 3, 'unit', 4), T('complex64', "
                      "(3,), (1,), 0, 3, 'unit', 5), A(1), complex(1.5, 0.5))",
     "limits that cross": f"aten::logit({VECTOR}, 1.0)",
+    "limits that cross, of integers": "aten::logit(T('uint8', (3,), (1,), 0, 3, 'positive', 4), "
+                                      "1.0)",
+    "limits that cross, many": "aten::logit(T('float32', (40,), (1,), 0, 40, 'plain', 4), 1.0)",
     "loss that nothing reduces": "aten::ctc_loss.IntList(T('float32', (3, 2, 3), (6, 3, 1), 0, 18, "
                                  "'unit', 1), T('int64', (2, 1), (1, 1), 0, 2, 'ones', 2), [3, 3], "
                                  "[1, 1], 0, -1, False)",
