@@ -31,15 +31,21 @@ def is_autograd_function(cls: type) -> bool:
 
 
 class AutogradFunctionValue(SugaredValue):
-    """The class as a name: only `apply` means something in a program."""
+    """The class as a name: `apply`, and static methods, which are functions as they are."""
 
     def __init__(self, cls: type):
         self.cls = cls
         self.kind = f"the autograd function '{cls.__name__}'"
 
     def attr(self, b, name, span):
+        from .resolver import meaning_of
+
         if name != "apply":
-            self.fail(f"has no attribute {name!r} in a program", span, "call its `apply`")
+            found = getattr(self.cls, name, None)
+            if not inspect.isfunction(found):
+                self.fail(f"has no attribute {name!r} in a program", span,
+                          "call its `apply` or a static method")
+            return meaning_of(found, span)
         if self.cls not in _compiled:
             _compiled[self.cls] = _forward(self.cls)
         return FunctionValue(_compiled[self.cls])
@@ -61,7 +67,23 @@ def _forward(cls: type) -> Function:
         context = made.args.args.pop(0).arg
         _Without(context, source).visit(made)
     name = f"{qualified_name(cls)}_forward"
-    return declare(made, source, PythonResolver.of(fn), name, defaults_of(fn))
+    defaults = defaults_of(fn)
+    for parameter in made.args.args:
+        if parameter.annotation is None and parameter.arg in defaults:
+            parameter.annotation = _type_of_default(defaults[parameter.arg], parameter)
+    return declare(made, source, PythonResolver.of(fn), name, defaults)
+
+
+def _type_of_default(value: Any, place: ast.arg) -> ast.expr | None:
+    """The type of a parameter that has a default and no annotation: PyTorch, which calls Python
+    there, takes any.  None where it is a Tensor."""
+    text = "Optional[Tensor]" if value is None else type(value).__name__
+    if value is not None and not isinstance(value, (bool, int, float, str)):
+        return None
+    note = ast.parse(text, mode="eval").body
+    for node in ast.walk(note):
+        ast.copy_location(node, place)
+    return note
 
 
 def _has_setup(cls: type) -> bool:

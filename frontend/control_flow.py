@@ -50,7 +50,7 @@ def emit_if(e: Emitter, node: ast.If) -> None:
 
 
 def merge(e: Emitter, branch: Node, frames: list[Frame], span: Span) -> None:
-    """Let the variables that two branches bind be what they are after both."""
+    """Merge the variables that two branches bind, into outputs of the node."""
     then, other = frames
     if then.exits and other.exits:
         e.frame.exits = True
@@ -69,7 +69,7 @@ def merge(e: Emitter, branch: Node, frames: list[Frame], span: Span) -> None:
 
 def _merge_facts(e: Emitter, branch: Node, name: str, then: Frame, other: Frame, span: Span
                  ) -> None:
-    """A name that no branch assigned: what the branches that go on know of its type."""
+    """Merge what branches know about the type of a name that none of them assigned."""
     types = [f.find(name).type(e.b, span) for f in (then, other) if not f.exits]
     known = T.unify(types[0], types[-1])
     if known is not None and then.exits != other.exits:
@@ -135,6 +135,9 @@ def _merge_values(e: Emitter, branch: Node, name: str, values: list[SugaredValue
     for value, block in zip(values, branch.blocks):
         with e.graph.at(block):
             plain.append(None if value is None else value.value(e.b, span))
+    if None not in plain and T.unify(plain[0].type, plain[1].type) is None:
+        values[0].declare(plain[1].type)                # results of operators without schema
+        values[1].declare(plain[0].type)
     types = [v.type for v in plain if v is not None]
     type = T.unify(types[0], types[-1])
     if type is None and all(T.is_subtype(t, e.frame.declared(name, e.b, span)) for t in types):

@@ -78,7 +78,7 @@ class Frame:
         return None
 
     def declared(self, name: str, b, span: Span) -> T.Type:
-        """The type that a variable may have, whatever is known of it; None's where it has none."""
+        """The declared type of a variable, without refinements; NoneType if it has none."""
         frame = self
         while frame is not None:
             known = frame.refined.get(name) or frame.values.get(name)
@@ -171,6 +171,7 @@ def _rebind(b, name: str, outer: SugaredValue, value: SugaredValue, span: Span) 
         raise CompileError(f"{name!r} is {outer.kind} in an outer block and cannot be assigned "
                            f"here", span, "use another name")
     wanted = outer.type(b, span)
+    value.declare(wanted)
     converted = b.convert(value.value(b, span), wanted, span, True)
     if not T.is_subtype(converted.type, wanted):
         raise CompileError(

@@ -70,6 +70,12 @@ class Mismatch(Exception):
         self.reason, self.source, self.help = reason, source, help
 
 
+class NoOverload(CompileError):
+    """No candidate takes the arguments of a call; `called` names it as `choose` was given it."""
+
+    called = ""
+
+
 Shape = tuple  # (type, conversions.Openness)
 
 
@@ -92,9 +98,9 @@ def try_match(schema: Schema, args: Sequence[Shape], kwargs: dict[str, Shape],
                 continue
             shape, source = args[at], at
             at += 1
-        elif formal.name in kwargs:
-            shape, source = kwargs[formal.name], formal.name
-            used_keywords.add(formal.name)
+        elif (source := _keyword(schema, formal, kwargs)) in kwargs:
+            shape = kwargs[source]
+            used_keywords.add(source)
         elif formal.has_default:
             slots.append(Slot(DEFAULT))
             continue
@@ -113,6 +119,13 @@ def try_match(schema: Schema, args: Sequence[Shape], kwargs: dict[str, Shape],
             raise Mismatch(f"keyword argument {name!r} {why}", name)
     return Match(schema, tuple(slots),
                  tuple(substitute(r.type, variables) for r in schema.returns), extra=at)
+
+
+def _keyword(schema: Schema, formal: Argument, kwargs: dict[str, Shape]) -> str:
+    """What a call names an argument: `self` of an operator is `input` to Python."""
+    if formal.name == "self" and "self" not in kwargs and schema.name.startswith("aten::"):
+        return "input"
+    return formal.name
 
 
 def _positional(schema: Schema, bound: bool) -> int:
@@ -204,7 +217,7 @@ def substitute(t: T.Type, variables: dict[str, T.Type]) -> T.Type:
 
 
 def bind_variables(formal: T.Type, actual: T.Type, variables: dict[str, T.Type]) -> str | None:
-    """Bind the variables of `formal` so that `actual` fits; the reason where that cannot be."""
+    """Bind the variables of `formal` so that `actual` fits; returns the reason if that fails."""
     if isinstance(formal, T.VarType):
         bound = variables.get(formal.name)
         if bound is None:
@@ -260,11 +273,13 @@ def choose(name: str, candidates: Sequence[Schema], args: Sequence[Actual],
                     _decided.clear()
                 _decided[key] = match
             return match
-    raise refusal(name, candidates, args, kwargs, self_arg, span)
+    error = refusal(name, candidates, args, kwargs, self_arg, span)
+    error.called = name
+    raise error
 
 
 def refusal(name: str, candidates: Sequence[Schema], args, kwargs, self_arg,
-            span: Span) -> CompileError:
+            span: Span) -> NoOverload:
     """The error of a call that no candidate fits."""
     shapes, named = [a.shape for a in args], {n: a.shape for n, a in kwargs.items()}
     reasons: list[tuple[Schema, Mismatch]] = []
@@ -275,10 +290,10 @@ def refusal(name: str, candidates: Sequence[Schema], args, kwargs, self_arg,
             reasons.append((schema, e))
     if len(candidates) == 1:
         schema, why = reasons[0]
-        return CompileError(f"the call of {_bare(name)} does not fit: {why.reason}",
-                            _place(why, args, kwargs, self_arg, span),
-                            why.help or "write the call as the function is declared",
-                            (f"it is {describe(schema)}",))
+        return NoOverload(f"the call of {_bare(name)} does not fit: {why.reason}",
+                          _place(why, args, kwargs, self_arg, span),
+                          why.help or "write the call as the function is declared",
+                          (f"it is {describe(schema)}",))
     given = [a.value.type.annotation for a in args]
     given += [f"{n}={a.value.type.annotation}" for n, a in kwargs.items()]
     if self_arg:
@@ -290,10 +305,10 @@ def refusal(name: str, candidates: Sequence[Schema], args, kwargs, self_arg,
     less = len(_asked(reasons, kwargs)) - len(near)
     if less > 0:
         notes.append(f"  and {less} more, which fit less")
-    return CompileError(f"no form of {_bare(name)} takes ({', '.join(given)})", place,
-                        next((why.help for _, why in near if why.help),
-                             "convert the arguments to what one of the candidates takes"),
-                        ("candidates:", *notes))
+    return NoOverload(f"no form of {_bare(name)} takes ({', '.join(given)})", place,
+                      next((why.help for _, why in near if why.help),
+                           "convert the arguments to what one of the candidates takes"),
+                      ("candidates:", *notes))
 
 
 def _nearest(reasons: list[tuple[Schema, Mismatch]], kwargs) -> list[tuple[Schema, Mismatch]]:
@@ -303,7 +318,7 @@ def _nearest(reasons: list[tuple[Schema, Mismatch]], kwargs) -> list[tuple[Schem
 
 
 def _asked(reasons: list[tuple[Schema, Mismatch]], kwargs) -> list[tuple[Schema, Mismatch]]:
-    """The candidates without out= forms, where the call has no `out`."""
+    """The candidates; without out= variants, if the call has no `out`."""
     return [(s, why) for s, why in reasons if "out" in kwargs
             or not any(a.name == "out" and a.kwarg_only for a in s.arguments)] or reasons
 

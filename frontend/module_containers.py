@@ -43,7 +43,7 @@ def child_names(type: T.ClassType) -> list[str]:
 
 
 def member_names(m: ModuleValue) -> list[str]:
-    """Keys of what a container holds, in order."""
+    """The keys of a container's members, in order."""
     type, kind = m.module_type, m.origin.facts.kind
     if kind in ("list", "dict"):
         return child_names(type)
@@ -101,7 +101,7 @@ WALKS: dict[str, tuple[Callable[..., Named], bool]] = {
     "parameters": (_tensors("parameter"), False),
     "named_buffers": (_tensors("buffer"), True), "buffers": (_tensors("buffer"), False),
 }
-"""Method of modules -> (what it walks over, whether it gives names, too)."""
+"""Method of modules -> (what it iterates over, whether it yields names, too)."""
 
 
 def _items(m: ModuleValue, b, span: Span) -> Named:

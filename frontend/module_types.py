@@ -54,7 +54,7 @@ class ModuleOrigin:
     # Methods
 
     def class_attribute(self, name: str) -> Any:
-        """What the Python class holds under a name, unbound; None where there is nothing."""
+        """The attribute of the Python class, unbound; None if there is none."""
         for cls in self.facts.cls.__mro__:
             if name in vars(cls):
                 return vars(cls)[name]
@@ -169,7 +169,7 @@ def constant_meaning(value: Any, span: Span) -> SugaredValue:
 # Sharing
 
 _types: dict[type, dict[Any, T.ClassType]] = {}
-"""Python class -> what its modules said of themselves -> their type."""
+"""Python class -> the facts of its modules -> their type."""
 
 
 class Modules:

@@ -35,7 +35,7 @@ def compatible(given: MaybeType, wanted: MaybeType) -> bool:
 
 
 def join(a: MaybeType, b: MaybeType) -> MaybeType:
-    """The type of what is an `a` on one path and a `b` on another."""
+    """The type of a value that has type `a` on one path and type `b` on another."""
     if a is None or b is None:
         return None
     return a if a == b else T.unify(a, b)
@@ -67,7 +67,7 @@ def bind(formal: T.Type, given: MaybeType, env: dict[str, T.Type], broadcast: bo
 
 
 def substitute(t: T.Type, env: dict[str, T.Type]) -> MaybeType:
-    """A schema's type with its variables replaced; None where one is not bound."""
+    """A schema's type with its variables replaced; None if a variable is not bound."""
     if isinstance(t, T.VarType):
         return env.get(t.name)
     if any(isinstance(p, T.VarType) and p.name not in env for p in t.walk()):

@@ -1,8 +1,12 @@
-"""What CONTRIBUTING.md says of lines: they are at most 100 columns."""
+"""What CONTRIBUTING.md says of files: lines have at most 100 columns, a file says what it is, and
+whoever sets the geometry of a tensor without a check says beside it why its elements lie in its
+memory."""
 
 from __future__ import annotations
 
+import ast
 import os
+import re
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
@@ -74,3 +78,124 @@ def test_a_long_line_is_found(tmp_path):
     found = [line for name in sources(tmp_path) for line in long_lines(tmp_path, name)]
     assert sorted(found) == [".ci/run:3: 103 columns", "a.py:2: 101 columns",
                              "b/CMakeLists.txt:1: 102 columns"]
+
+
+def prose(name: str, text: str) -> Iterator[tuple[int, str]]:
+    """(number, line) of the lines of a Markdown file that are no rows of a table.
+
+    Of the changelog the section that is being written is left out: many hands add to it at once.
+    """
+    section = 0
+    for number, line in enumerate(text.split("\n"), 1):
+        section += line.startswith("## ")
+        if not line.startswith("|") and not (name == "CHANGELOG.md" and section == 1):
+            yield number, line
+
+
+def documents(root: Path) -> Iterator[str]:
+    """The names, from `root` on, of the Markdown files below it."""
+    for folder, inner, files in os.walk(root):
+        inner[:] = sorted(name for name in inner if is_ours(Path(folder, name)))
+        yield from (Path(folder, file).relative_to(root).as_posix() for file in sorted(files)
+                    if file.endswith(".md"))
+
+
+def test_lines_of_documents_wrap():
+    found = [f"{name}:{number}: {len(line)} columns" for name in documents(ROOT)
+             for number, line in prose(name, (ROOT / name).read_text(encoding="utf-8"))
+             if len(line) > COLUMNS]
+    assert not found, "\n".join(found)
+
+
+def test_long_prose_is_found_and_tables_are_not():
+    text = "## A\n" + "x " * 60 + "\n| " + "y" * 120 + " |\n## B\n" + "z" * 101
+    assert [n for n, line in prose("a.md", text) if len(line) > COLUMNS] == [2, 5]
+    assert [n for n, line in prose("CHANGELOG.md", text) if len(line) > COLUMNS] == [5]
+
+
+CPP = (".cpp", ".h", ".hpp", ".inc", ".def", ".c")
+
+
+def opening(text: str) -> str:
+    """The comment that a C or C++ file begins with, in one line; empty where there is none."""
+    lines = []
+    for line in text.split("\n"):
+        if not line.startswith(("//", "/*", " *")):
+            break
+        lines.append(line.strip("/* "))
+    return " ".join(lines).strip()
+
+
+def says_something(text: str | None) -> bool:
+    """Whether a description is a sentence, and more than the name of the file again."""
+    return bool(text) and len(re.findall(r"\w+", text)) >= 4 and "." in text
+
+
+def test_cpp_files_say_what_they_are():
+    silent = [name for name in sources(ROOT) if name.endswith(CPP)
+              and not says_something(opening((ROOT / name).read_text(encoding="utf-8")))]
+    assert not silent
+
+
+def test_python_modules_say_what_they_are():
+    silent = []
+    for name in sources(ROOT):
+        if name.endswith(".py"):
+            text = (ROOT / name).read_text(encoding="utf-8")
+            if text.strip() and not says_something(ast.get_docstring(ast.parse(text))):
+                silent.append(name)
+    assert not silent
+
+
+def test_a_file_that_says_nothing_is_found():
+    assert not says_something(opening("#include <vector>\n// A comment of something below it."))
+    assert not says_something("Padding.")
+    assert says_something(opening("// Lists: growth,\n// and conversion.\n#pragma once\n"))
+
+
+RAW_GEOMETRY = re.compile(
+    r"(?:->|\.)set_(?:geometry|contiguous)\(|\bunchecked_(?:on_storage|view)\(|"
+    r"\bimpl\(\)->(?:offset|ndim|numel|sizes|strides)\b[^=;]*[^=!<>]=[^=]")
+"""Where C++ says where the elements of a tensor lie, and nothing checks it."""
+
+GEOMETRY_ITSELF = ("cpp_loader/src/values/tensor.cpp", "cpp_loader/src/values/tensor.h",
+                   "cpp_loader/src/values/raw_view.h")
+"""What defines these functions, and the checked ones by them."""
+
+
+def unproven(text: str) -> list[int]:
+    """The lines of a C++ source that set geometry without a check and have no comment: behind them,
+    or above them and others of their kind."""
+    found, proven = [], False
+    for number, line in enumerate(text.split("\n"), 1):
+        raw, above = RAW_GEOMETRY.search(line.partition("//")[0]), proven
+        proven = above if raw else line.lstrip().startswith("//")
+        if raw and not above and "//" not in line:
+            found.append(number)
+    return found
+
+
+def test_raw_geometry_is_proven():
+    """Tensor::as_strided, Tensor::on_storage and lay() check what they are given."""
+    found = [f"{name}:{number}" for name in sources(ROOT)
+             if name.startswith(("cpp_loader/src/", "cpp_loader/python/"))
+             and name not in GEOMETRY_ITSELF
+             for number in unproven((ROOT / name).read_text(encoding="utf-8"))]
+    assert not found, "use as_strided, on_storage or lay, or say why it holds: " + ", ".join(found)
+
+
+def test_raw_geometry_is_found():
+    text = """
+  lay(t, strides);
+  t.impl()->set_geometry(sizes, strides);
+  // Its own.
+  t.impl()->set_geometry(sizes, strides);
+  t.impl()->offset = 4;
+  f();
+  t.impl()->offset += 4;
+  return unchecked_view(t, sizes, strides, 0);  // Its own.
+  return unchecked_view(t, sizes, strides, 0);
+  return unchecked_view(t, sizes, strides, 0);
+  if (t.impl()->offset == 4) t.impl()->set_contiguous(sizes);
+"""
+    assert unproven(text) == [3, 8, 10, 11, 12]

@@ -1,3 +1,4 @@
+// Mutations of bytecode that mostly still verify: see mutations.h for why they are needed.
 #include "mutations.h"
 
 #include <limits>
@@ -304,9 +305,8 @@ class Editor {
     }
     if (code_->empty()) return;
     static const char* const kNames[] = {
-#define SL_OPCODE(name, number, x, n, pops, pushes, runs, meaning) #name,
+#define SL_OPCODE(name, ...) #name,
 #include "program/opcodes.def"
-#undef SL_OPCODE
     };
     Items& row = *items_of((*code_)[pick(code_->size())]);
     switch (pick(3)) {

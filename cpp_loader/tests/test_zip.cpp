@@ -98,6 +98,15 @@ TEST(a_bomb_is_refused_by_its_ratio) {
   check_refused("more than deflate can", {e});
 }
 
+TEST(all_bombs_together_are_refused) {
+  std::string file = make_zip({{"a", std::string(40 << 20, 'x'), true},
+                               {"b", std::string(40 << 20, 'y'), true}});
+  auto zip = open(file);
+  std::string buffer;
+  zip->read(zip->records()[0], &buffer);
+  CHECK_RAISES(ArchiveError, "inflate to over", zip->read(zip->records()[1], &buffer));
+}
+
 TEST(a_stream_must_end_where_its_size_says) {
   for (int64_t claimed : {999, 1001}) {
     ZipEntry e;
@@ -122,6 +131,35 @@ TEST(encryption_and_other_methods_are_refused) {
   ZipEntry other = entry("a", "x");
   other.method = 12;
   check_refused("compression method", {other});
+}
+
+TEST(local_headers_say_what_the_directory_says) {
+  std::string file = make_zip({entry("a", "x")});
+  for (size_t at : {6, 8, 14, 18, 22}) {  // flags, method, checksum, sizes
+    std::string changed = file;
+    changed[at] = char(changed[at] ^ 1);
+    CHECK_RAISES(ArchiveError, "has another local header", open(changed));
+  }
+  file[6] = 8;  // what is there follows the contents
+  file[14] = char(file[14] ^ 1);
+  CHECK_EQ(open(file)->records().size(), size_t(1));
+}
+
+TEST(directories_are_whole_and_have_nothing_else) {
+  std::string file = make_zip({entry("a", "x"), entry("b", "y")});
+  size_t end = file.size() - 22;
+  for (size_t at : {4, 6, 8}) {  // disk, disk of the directory, records here
+    std::string changed = file;
+    changed[end + at] = char(changed[end + at] ^ 1);
+    CHECK_RAISES(ArchiveError, "one part of several", open(changed));
+  }
+  std::string fewer = file;
+  fewer[end + 8] = fewer[end + 10] = 1;
+  CHECK_RAISES(ArchiveError, "more than its records", open(fewer));
+  check_refused("not UTF-8", {entry("a\xff", "x")});
+  check_refused("folder with contents", {entry("a/", "x")});
+  std::string shadowed = file + std::string("PK\5\6", 4);
+  CHECK_RAISES(ArchiveError, "ends outside the file", open(shadowed));
 }
 
 TEST(a_file_that_is_no_zip_is_named) {

@@ -9,9 +9,9 @@ import numpy as np
 from .. import dtypes
 from ..dtypes import DType
 from ..tensors import Tensor
-from .elementwise import DISPLAY, array_of, cast, check_fits, declare_pointwise, lying, unsupported
+from .elementwise import DISPLAY, array_of, cast, check_fits, lying, unsupported
 from .layout import check_rank, dense_strides, format_order, order_of, rows
-from .table import declare, primitive
+from .table import declare, describe, primitive
 
 OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 LIKE = OPTIONS + ", MemoryFormat? memory_format=None"
@@ -289,7 +289,8 @@ def triangle(name, f):
 
 
 for _name, _f in (("triu", np.triu), ("tril", np.tril)):
-    declare_pointwise(_name, "int diagonal=0", triangle(_name, _f))
+    declare(f"aten::{_name}(Tensor self, int diagonal=0) -> Tensor", triangle(_name, _f),
+            "primitive", shape="like_first", out_memory="free")
 
 
 def _indices(f):
@@ -334,7 +335,7 @@ declare("aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]"
         "primitive")
 
 
-@primitive("aten::complex(Tensor real, Tensor imag) -> Tensor")
+@primitive("aten::complex(Tensor real, Tensor imag) -> Tensor", pointwise=True, out="exact")
 def make_complex(real, imag):
     if real.dtype.kind != "f" or imag.dtype.kind != "f" or real.dtype is dtypes.bfloat16:
         raise RuntimeError("Expected both inputs to be Half, Float or Double tensors but got "
@@ -345,3 +346,7 @@ def make_complex(real, imag):
     dtypes.complex_of(real.dtype)
     made = real._array + 1j * imag._array
     return lying(made, None, real, imag)
+
+
+describe("as_tensor meshgrid tensor", may_share=True)
+describe("set_data", reshapes=True)

@@ -14,7 +14,7 @@ from .quantize import requantized
 from .quantized_packed import centred, check_activation
 from .quantized_tensors import (QuantizedTensor, Quantizer, encode, limits, of_codes, quantize,
                                 quantize_rounding_first)
-from .table import declare, find, primitive
+from .table import declare, describe, find, primitive
 
 BINARY = "(Tensor qa, Tensor qb, float scale, int zero_point) -> Tensor qc"
 TO = "float output_scale, int output_zero_point"
@@ -181,7 +181,8 @@ def clamped(x, low, high):
     return x.with_codes(Tensor._wrap(np.array(codes)))
 
 
-@primitive("quantized::relu6(Tensor qx, bool inplace=False) -> Tensor")
+@primitive("quantized::relu6(Tensor qx, bool inplace=False) -> Tensor", pointwise=True,
+           may_share=True)
 def relu6(x, inplace):
     x = check_activation(x, "quantized::relu6")
     made = clamped(x, 0.0, 6.0)
@@ -191,12 +192,14 @@ def relu6(x, inplace):
     return x
 
 
-@primitive("quantized::clamp(Tensor qx, Scalar? min=None, Scalar? max=None) -> Tensor qy")
+@primitive("quantized::clamp(Tensor qx, Scalar? min=None, Scalar? max=None) -> Tensor qy",
+           pointwise=True)
 def clamp(x, low, high):
     return clamped(check_activation(x, "quantized::clamp"), low, high)
 
 
-@primitive("quantized::threshold(Tensor qx, Scalar threshold, Scalar value) -> Tensor qy")
+@primitive("quantized::threshold(Tensor qx, Scalar threshold, Scalar value) -> Tensor qy",
+           pointwise=True)
 def threshold(x, bound, value):
     x = check_activation(x, "quantized::threshold")
     values = x.numbers()
@@ -220,14 +223,15 @@ for _text, _plain, _count in ACTIVATIONS:
         "primitive")
 
 
-@primitive(f"quantized::leaky_relu(Tensor qx, Scalar negative_slope, bool inplace, {TO}) -> Tensor")
+@primitive(f"quantized::leaky_relu(Tensor qx, Scalar negative_slope, bool inplace, {TO}) -> Tensor",
+           pointwise=True)
 def leaky_relu(x, slope, inplace, scale, zero_point):
     values = check_activation(x, "quantized::leaky_relu").numbers()
     return quantize_rounding_first(np.where(values > 0, values, values * np.float32(slope)),
                                    x.dtype, scale, zero_point)
 
 
-@primitive(f"quantized::prelu(Tensor qx, Tensor weight, {TO}) -> Tensor")
+@primitive(f"quantized::prelu(Tensor qx, Tensor weight, {TO}) -> Tensor", shape="like_first")
 def prelu(x, weight, scale, zero_point):
     values = check_activation(x, "quantized::prelu").numbers()
     slope = numbers(weight)
@@ -237,14 +241,15 @@ def prelu(x, weight, scale, zero_point):
                                    zero_point)
 
 
-@primitive(f"quantized::softmax(Tensor qx, int dim, {TO}) -> Tensor")
+@primitive(f"quantized::softmax(Tensor qx, int dim, {TO}) -> Tensor", shape="like_first")
 def softmax(x, dim, scale, zero_point):
     values = check_activation(x, "quantized::softmax").numbers()
     return quantize_rounding_first(through("aten::softmax", "int")(values, dim, None), x.dtype,
                                    scale, zero_point)
 
 
-@primitive(f"quantized::dropout(Tensor self, {TO}, Scalar p=0.5, bool training=False) -> Tensor")
+@primitive(f"quantized::dropout(Tensor self, {TO}, Scalar p=0.5, bool training=False) -> Tensor",
+           shape="like_first")
 def dropout(x, scale, zero_point, p, training):
     if training:
         raise RuntimeError("quantized::dropout works in evaluation only; call eval() first")
@@ -300,3 +305,9 @@ declare("quantized::group_norm(Tensor input, int num_groups, Tensor? weight, Ten
 declare(f"quantized::instance_norm(Tensor input, Tensor? weight, Tensor? bias, float eps, {TO})"
         " -> Tensor", normalised("aten::instance_norm", lambda w, b, eps: (
             w, b, None, None, True, 0.0, eps, False)), "primitive")
+
+
+describe("""quantized::add.Scalar quantized::celu quantized::elu quantized::hardswish
+         quantized::mul.Scalar quantized::sigmoid""", pointwise=True)
+describe("""quantized::batch_norm quantized::group_norm quantized::instance_norm
+         quantized::layer_norm""", shape="like_first")

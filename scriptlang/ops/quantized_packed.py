@@ -19,7 +19,7 @@ from ..tensors import Tensor
 from .conv import correlate, pad_spatial, per_dimension, scatter
 from .quantize import choose_parameters, requantized
 from .quantized_tensors import Quantizer, QuantizedTensor, encode, limits, of_codes
-from .table import declare, primitive
+from .table import declare, describe, primitive
 
 CLASSES = "__torch__.torch.classes.quantized."
 LINEAR = CLASSES + "LinearPackedParamsBase"
@@ -103,7 +103,7 @@ def linear_prepack_fp16(weight, bias):
 
 @primitive(f"quantized::linear_unpack({LINEAR} W_prepack) -> (Tensor W_origin, Tensor? B_origin)",
            f"quantized::linear_unpack_fp16({LINEAR} W_prepack) -> "
-           "(Tensor W_origin, Tensor? B_origin)")
+           "(Tensor W_origin, Tensor? B_origin)", may_share=True)
 def linear_unpack(params):
     return tuple(state_of(params, LINEAR)[:2])
 
@@ -373,3 +373,9 @@ declare("quantized::conv_prepack(Tensor weight, Tensor? bias, int[] stride, int[
         f"dilation, int groups) -> {CONV[2]}", prepack(2, False), "primitive")
 declare(f"quantized::conv_unpack({CONV[2]} packed_weights) -> (Tensor unpacked_weights, "
         "Tensor? B_origin)", unpack(2), "primitive")
+
+
+describe("""quantized::conv1d_unpack quantized::conv2d_unpack quantized::conv3d_unpack
+         quantized::conv_transpose1d_unpack quantized::conv_transpose2d_unpack
+         quantized::conv_transpose3d_unpack quantized::conv_unpack quantized::linear_unpack.legacy
+         quantized::linear_unpack_fp16.legacy""", may_share=True)

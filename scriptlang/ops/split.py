@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..limits import reserve
 from ..tensors import Tensor, wrap_dim
-from .table import declare, primitive
+from .table import declare, describe, primitive
 from .view import narrow, select, slice_tensor
 
 VIEW = 256
@@ -127,3 +127,7 @@ def unbind(self, dim):
     dim = wrap_dim(dim, len(self._size))
     reserve(VIEW * self._size[dim])
     return [select(self, dim, i) for i in range(self._size[dim])]
+
+
+describe("tensor_split", may_copy=True)
+describe("unsafe_chunk unsafe_split unsafe_split_with_sizes", may_share=True)

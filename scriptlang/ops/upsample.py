@@ -16,7 +16,7 @@ from .. import dtypes
 from ..tensors import Tensor
 from .elementwise import check_kind
 from .layout import in_format_of
-from .table import declare, primitive
+from .table import declare, describe, primitive
 
 
 def scale_of(inputs: int, outputs: int, align: bool, factor: float | None) -> float:
@@ -415,3 +415,7 @@ def channel_shuffle(self, groups):
                            f"{groups} groups.")
     x = self._array.reshape(n, groups, c // groups, *rest).swapaxes(1, 2)
     return fresh(x.reshape(self._size), self)
+
+
+describe("channel_shuffle", may_share=True)
+describe("channel_shuffle", shape="like_first")

@@ -1,4 +1,4 @@
-"""What may point where: locations, the constraints on pointers, and their solution.
+"""Points-to analysis: locations, the constraints on pointers, and their solution.
 
 A location is a piece of memory; a set of locations is an int, one bit each, so that sets are
 joined and compared at once.  Locations hold pointers in fields (elements of lists and dicts in
@@ -82,7 +82,7 @@ class PointsTo:
         self._add(self._copy, target, source, (source,))
 
     def load(self, target: Hashable, source: Hashable, field: str, kinds: tuple[str, ...]) -> None:
-        """kinds: those of the target, which what comes from outside is of."""
+        """kinds: of the target; values from outside are of these kinds."""
         self._add(self._load, target, source, (source,), field, self.outside_of(kinds))
 
     def store(self, target: Hashable, source: Hashable, field: str) -> None:
@@ -189,7 +189,7 @@ class PointsTo:
                 self._again(self._watchers[i])
 
     def _watched(self, found: Locations) -> Locations:
-        """What is reached, where the rule at hand is to be applied again when it grows."""
+        """What is reachable; the current rule is applied again if that grows."""
         reached = self.reach(found)
         for i in bits(reached):
             self._watchers[i].add(self._rule)

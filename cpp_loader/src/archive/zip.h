@@ -58,7 +58,7 @@ class ZipArchive {
     uint16_t method;  // 0 stored, 8 deflated
     uint32_t crc;
     int64_t compressed_size, size;
-    int64_t data_offset;  // in the file
+    int64_t data_offset, local_offset;  // in the file: of the contents, of the header
   };
   const std::vector<Record>& records() const { return records_; }
   const Record* find(std::string_view name) const;
@@ -78,10 +78,13 @@ class ZipArchive {
                   int64_t directory_offset, const ZipLimits& limits);
   void check_overlaps() const;
   void inflate(const Record& record, char* out) const;
+  // Before a record is inflated: all of them together stay in proportion to the file.
+  void count_inflated(const Record& record) const;
 
   std::shared_ptr<Bytes> bytes_;
   std::vector<Record> records_;
   std::unordered_map<std::string, size_t> index_;
+  mutable int64_t inflated_ = 0;
 };
 
 }  // namespace scriptlang

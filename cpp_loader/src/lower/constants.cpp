@@ -1,4 +1,4 @@
-// Constants of finished code: steps hold small ints themselves, so that frames have fewer.
+// A pass on finished code: steps hold small int constants themselves, so frames get smaller.
 #include <algorithm>
 #include <optional>
 
@@ -10,7 +10,7 @@ namespace {
 
 using Op = StepOp;
 
-// The step that holds the int, where there is one.
+// The variant of a step that holds an int constant, if there is one.
 std::optional<Op> holding(Op op, int64_t number) {
   bool divides = op == Op::FLOORDIV_INT || op == Op::MOD_INT;
   if (op == Op::MOD_INT && number == int64_t(1) << 31) return Op::AND_INT_BY;
@@ -48,7 +48,7 @@ void hold(Step* step, Op op, int32_t number) {
   step->x = divisor.shift;
 }
 
-// The last slot of a frame that steps and moves look at.
+// The last slot of a frame that any step or move uses.
 int32_t last_used(const Code& code) {
   int32_t last = 0;
   auto use = [&](int32_t offset) {

@@ -1,57 +1,9 @@
+// Finds the basic blocks of a function, its stack depths, and which registers are live.
 #include "flow.h"
 
 #include <numeric>
 
 namespace scriptlang::lower {
-
-namespace {
-
-enum : int {
-  kEffectN = -1, kEffectX = -2, kEffectNPlus1 = -3, kEffectNMinus2 = -4,
-  kEffectOperator = -5, kEffectFunction = -6,
-};
-
-bool is_operator(Opcode op) { return op == Opcode::OP_ONE || op == Opcode::OP_ANY; }
-
-int64_t number(const Function& f, const Instruction& i, int effect, bool pops) {
-  switch (effect) {
-    case kEffectN: return i.n;
-    case kEffectX: return i.x;
-    case kEffectNPlus1: return int64_t(i.n) + 1;
-    case kEffectNMinus2: return int64_t(i.n) - 2;
-    case kEffectFunction: {
-      const Function& callee = *f.callees[size_t(i.x)];
-      return pops ? callee.parameters : callee.results;
-    }
-    default: return effect;
-  }
-}
-
-int64_t effect(const Function& f, const Instruction& i, bool want_pops) {
-  if (is_operator(i.op)) return want_pops ? i.arguments : i.results;
-  if (i.op == Opcode::TUPLE_UNPACK) return want_pops ? 1 : i.n;
-  switch (i.op) {
-#define SL_OPCODE(name, opcode, x, n, pops, pushes, runs, meaning) \
-  case Opcode::name:                                               \
-    return number(f, i, want_pops ? pops : pushes, want_pops);
-#include "program/opcodes.def"
-#undef SL_OPCODE
-    case Opcode::OP_ONE:
-    case Opcode::OP_ANY:
-    case Opcode::TUPLE_UNPACK:  // above
-    case Opcode::OP_MISSING: break;
-  }
-  return 0;
-}
-
-}  // namespace
-
-int64_t pops_of(const Function& f, const Instruction& i) { return effect(f, i, true); }
-int64_t pushes_of(const Function& f, const Instruction& i) { return effect(f, i, false); }
-bool ends_way(Opcode op) {
-  return op == Opcode::RET || op == Opcode::RAISE_EXCEPTION || op == Opcode::OP_MISSING;
-}
-bool jumps(Opcode op) { return op == Opcode::JMP || op == Opcode::JF || op == Opcode::LOOP; }
 
 size_t moved_values(const Function& f) {
   size_t sum = f.code.size();
@@ -62,7 +14,7 @@ size_t moved_values(const Function& f) {
 // The last instruction of the block that begins at `first`.
 size_t last_of(const Function& f, const Flow& flow, size_t first) {
   size_t pc = first;
-  while (!jumps(f.code[pc].op) && !ends_way(f.code[pc].op) && flow.block[pc + 1] < 0) ++pc;
+  while (!jumps(f.code[pc].op) && !ends_flow(f.code[pc].op) && flow.block[pc + 1] < 0) ++pc;
   return pc;
 }
 
@@ -87,7 +39,7 @@ Flow flow_of(const Function& f) {
     int64_t after = depth - pops_of(f, i) + pushes_of(f, i);
     if (i.op == Opcode::LOOP) leads[pc] = 1;
     if (jumps(i.op)) leads[target_of(f, pc)] = 1;
-    if (ends_way(i.op)) continue;
+    if (ends_flow(i.op)) continue;
     if (jumps(i.op)) reach(target_of(f, pc), after);
     if (i.op == Opcode::JMP) continue;
     if (jumps(i.op)) leads[pc + 1] = 1;
@@ -105,7 +57,7 @@ Flow flow_of(const Function& f) {
   return flow;
 }
 
-// A register that shares its slot is left for good: who shares it was told that nobody reads it.
+// A register that shares its slot is never read again after it was left: coalescing relied on that.
 void find_left(const Function& f, const Liveness& live, Flow* flow) {
   if (!live.known()) return;
   std::vector<uint64_t> now;

@@ -1,5 +1,6 @@
-// Rows of steps that one step does. Only the first of a row is written over: whoever comes to the
-// others by a jump finds them, and so does a fused step that cannot do all at once.
+// A pass on finished code: replaces rows of steps by fused steps. Only the first step of a row is
+// overwritten. So jumps to the other steps still work, and a fused step that meets an unusual case
+// can leave the work to them.
 #include <optional>
 
 #include "code.h"
@@ -10,7 +11,7 @@ namespace {
 
 using Op = StepOp;
 
-// x = l[i]; y = l[j]; and each goes to where the other was.
+// A swap of list elements: x = l[i]; y = l[j]; l[i] = y; l[j] = x.
 std::optional<Op> swap_of(const Step* s) {
   int32_t kind = int32_t(s[0].op) - int32_t(Op::LIST_GET_INT);
   bool pairs = kind >= 0 && kind <= 2 && s[1].op == s[0].op && s[2].op == s[3].op &&
@@ -25,13 +26,13 @@ std::optional<Op> swap_of(const Step* s) {
   return Op(int32_t(Op::LIST_SWAP_INT) + kind);
 }
 
-// A branch where a key is not there.
+// A branch that is taken if a key is missing.
 bool is_lack(const Step* s) {
   return s[0].op == Op::DICT_HAS && s[1].op == Op::NOT_BOOL && s[2].op == Op::JUMP_FALSE &&
          s[1].a == s[0].a && s[1].b == s[0].a && s[2].b == s[0].a;
 }
 
-// A product that is added to something, or taken away from it.
+// A product and a sum or difference of it.
 std::optional<Op> product_of(const Step* s) {
   bool fits = s[0].op == Op::MUL_FLOAT && s[1].c == s[0].a && s[1].b != s[0].a;
   if (fits && s[1].op == Op::ADD_FLOAT) return Op::MUL_ADD_FLOAT;
@@ -39,7 +40,7 @@ std::optional<Op> product_of(const Step* s) {
   return std::nullopt;
 }
 
-// A tuple that is put into a dict at once.
+// A tuple that is stored in a dict at once.
 bool is_tuple_set(const Step* s) {
   return s[0].op == Op::TUPLE && s[1].op == Op::DICT_SET && s[1].c == s[0].a &&
          s[1].a != s[0].a && s[1].b != s[0].a;

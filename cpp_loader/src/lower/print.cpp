@@ -1,4 +1,4 @@
-// Register code as text: a step a line, operands by what they are.
+// Prints register code: one step a line, each operand by its kind.
 #include "program/program.h"
 #include "code.h"
 
@@ -53,7 +53,7 @@ class Printer {
   }
 
  private:
-  // r2 a register, s0 a stack position, t1 a spare slot; constants as they are.
+  // r2 is a register, s0 a stack slot, t1 a spare slot; constants are printed as values.
   std::string slot(int32_t offset) const {
     int32_t k = offset / int32_t(sizeof(Value)), spare = f_.registers + f_.max_stack + 1;
     if (k < f_.registers) return concat("r", k);
@@ -107,7 +107,7 @@ class Printer {
                  step.op == StepOp::LIST ||
                  step.op == StepOp::CALL || step.op == StepOp::CALL_PROVEN;
     if (makes) out += fills(step.x, step.c, false);
-    if (step.op == StepOp::OP_LENT || step.op == StepOp::OP_LENT_ONE) {
+    if (step.op == StepOp::OP_BORROWED || step.op == StepOp::OP_BORROWED_ONE) {
       const Call& call = code_.calls[size_t(step.x)];
       const Instruction& from = f_.code[size_t(step.origin)];
       std::string name = from.op == Opcode::FORMAT
@@ -115,7 +115,7 @@ class Printer {
       out += concat(" ", name, " of");
       for (int32_t k = 0, row = 0; k < call.arguments; ++k) {
         bool lies = row < call.fills && call.rows[row].to == offset_of(k);
-        out += " " + (lies ? slot(call.rows[row++].from) : to_text(call.lent[k]));
+        out += " " + (lies ? slot(call.rows[row++].from) : to_text(call.borrowed[k]));
       }
     }
     if (step.op == StepOp::OP || step.op == StepOp::OP_MANY) {

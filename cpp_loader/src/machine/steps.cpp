@@ -1,4 +1,4 @@
-// The steps of register code, one after the other.
+// The interpreter loop: what each step of register code does.
 #include <new>
 
 #include "container_steps.h"
@@ -25,16 +25,27 @@ using kind_int = int64_t;
 using kind_double = double;
 using kind_bool = bool;
 
+[[noreturn]] void raise_missing(const OperatorUse& use) {
+  const std::string name = use.qualified_name();
+  if (find_op(name)) {
+    raise(ErrorKind::MissingOperator, "the program calls a form of ", name,
+          " that scriptlang does not have, with ", use.given, " arguments");
+  }
+  const char* why = name.find("sparse") == std::string::npos ? "" : "; there are no sparse tensors";
+  raise(ErrorKind::MissingOperator, "the operator ", name,
+        " is not in this build of the native engine", why);
+}
+
 }  // namespace
 
-// The loop keeps pc and the slots in locals; SAVE writes back what an error or a call needs.
+// The loop keeps pc and the slots in local variables; SAVE writes back what errors and calls need.
 // A computed goto runs no destructors: at NEXT and GO nothing may be in scope that still holds a
 // reference. (What was moved from holds none.)
 void Machine::loop() {
   Frame* frame;
   const Step* pc;
   char* slots;
-  Value lent_number;  // never holds what is counted
+  Value borrowed_number;  // never holds a counted value
   Value* results;
 
 #define SAVE() (frame->pc = pc)
@@ -87,7 +98,7 @@ void Machine::loop() {
     pc += pc->x; \
     DISPATCH();  \
   } while (0)
-  // A way back: accounted for before it is decided.
+  // A back edge: its work is accounted for before the condition is tested.
 #define ACCOUNT()                                                        \
   do {                                                                   \
     if (__builtin_expect((slice_ -= pc->work) < 0, 0)) SAVE(), check_limits(); \
@@ -302,7 +313,7 @@ void Machine::loop() {
     if (&A != out) A = std::move(*out);
     NEXT();
   }
-  // What an operator gave, which leaves `result` empty.
+  // Stores the result of an operator; `result` is None afterwards.
 #define GIVEN()                                                    \
   do {                                                             \
     look();                                                        \
@@ -314,22 +325,22 @@ void Machine::loop() {
     }                                                              \
     NEXT();                                                        \
   } while (0)
-  CASE(OP_LENT) : {
+  CASE(OP_BORROWED) : {
     SAVE();
     const lower::Call& call = *pc->call;
-    alignas(Value) char lent[lower::kMostLent * sizeof(Value)];  // nobody drops them
+    alignas(Value) char borrowed[lower::kMostBorrowed * sizeof(Value)];  // nobody drops them
     for (int32_t k = 0; k < call.arguments; k += 2) {
-      std::memcpy(lent + size_t(k) * sizeof(Value), static_cast<const void*>(call.lent + k),
+      std::memcpy(borrowed + size_t(k) * sizeof(Value), static_cast<const void*>(call.borrowed + k),
                   2 * sizeof(Value));
     }
     for (const Fill *row = call.rows, *end = row + call.fills; row != end; ++row) {
-      copy_bytes(lent + row->to, slots + row->from);
+      copy_bytes(borrowed + row->to, slots + row->from);
     }
     Value result;
-    call.run(context_, Args(reinterpret_cast<Value*>(lent), call.arguments), &result);
+    call.run(context_, Args(reinterpret_cast<Value*>(borrowed), call.arguments), &result);
     GIVEN();
   }
-  CASE(OP_LENT_ONE) : {
+  CASE(OP_BORROWED_ONE) : {
     SAVE();
     Value result;
     pc->call->run(context_, Args(&B, 1), &result);
@@ -365,11 +376,9 @@ void Machine::loop() {
   }
   CASE(OP_MISSING) : {
     SAVE();
-    raise(ErrorKind::MissingOperator, "the operator ",
-          frame->code->function->operators[size_t(FROM().x)].qualified_name(),
-          " is not in this build of the native engine");
+    raise_missing(frame->code->function->operators[size_t(FROM().x)]);
   }
-  // Back to the caller, which gets the result first.
+  // Returns to the caller: the result is moved first.
 #define RESULT() value_at((frame - 1)->slots, (frame - 1)->pc->a) /* holds nothing counted */
 #define LEAVE()                                  \
   do {                                           \
@@ -390,8 +399,8 @@ void Machine::loop() {
   }
   CASE(RET_INT) : {
     if (__builtin_expect(frame->special, 0)) {
-      lent_number.set_int(pc->c);
-      results = &lent_number;
+      borrowed_number.set_int(pc->c);
+      results = &borrowed_number;
       goto leave_special;
     }
     new (RESULT()) Value(int64_t(pc->c));
@@ -517,7 +526,7 @@ leave_special : {
     (&A)[1].reset();
     NEXT();
   }
-  CASE(FORK) : {  // runs to its end now: one of the orders in which calls side by side may run
+  CASE(FORK) : {  // runs to its end now, which is one of the orders that PyTorch allows
     SAVE();
     const Instruction& from = FROM();
     Frame& callee = enter(*frame->code->function->callees[size_t(from.x)], &A, from.n);

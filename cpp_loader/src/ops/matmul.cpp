@@ -1,3 +1,4 @@
+// Matrix products: matmul, mm, bmm, addmm and their relatives.
 #include <algorithm>
 #include <complex>
 

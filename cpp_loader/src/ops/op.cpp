@@ -1,3 +1,4 @@
+// Access of operators to their arguments: numbers, scalars, lists, optional tensors.
 #include "op.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Reductions over dimensions: sums and means, by rows or where the elements lie.
 #include "reduce.h"
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// Decodes bytecode.pkl's tuples into functions, constants and classes.
 #include "program.h"
 
 #include <algorithm>
@@ -6,16 +7,63 @@
 
 namespace scriptlang {
 
-const char* opcode_name(Opcode op) {
-  switch (op) {
-#define SL_OPCODE(name, number, x, n, pops, pushes, runs, meaning) \
-  case Opcode::name:                                               \
-    return #name;
-#include "opcodes.def"
-#undef SL_OPCODE
-    default:
-      return "OP";
+const char* opcode_name(Opcode op) { return bytecode::info_of(op).name; }
+
+namespace {
+
+int64_t number_of(const Function& f, const Instruction& i, const bytecode::Values& values,
+                  bool pops) {
+  using bytecode::Count;
+  auto more = [&]() -> int64_t {
+    switch (values.more) {
+      case Count::None: return 0;
+      case Count::N: return i.n;
+      case Count::X: return i.x;
+      case Count::NMinus1: return int64_t(i.n) - 1;
+      case Count::NMinus2: return int64_t(i.n) - 2;
+      case Count::XMinus1: return int64_t(i.x) - 1;
+      case Count::Operator: return pops ? i.arguments : i.results;
+      case Count::Function: break;
+    }
+    const Function& callee = *f.callees[size_t(i.x)];
+    return pops ? callee.parameters : callee.results;
+  };
+  return values.size + more();
+}
+
+}  // namespace
+
+int64_t pops_of(const Function& f, const Instruction& i) {
+  return number_of(f, i, bytecode::info_of(i.op).pops, true);
+}
+int64_t pushes_of(const Function& f, const Instruction& i) {
+  return number_of(f, i, bytecode::info_of(i.op).pushes, false);
+}
+
+TagSet tags_of(bytecode::Kind kind) {
+  using bytecode::Kind;
+  switch (kind) {
+    case Kind::Any: return kAnyTag;
+    case Kind::Bool: return tag_bit(Tag::Bool);
+    case Kind::Int: return tag_bit(Tag::Int);
+    case Kind::Number:
+      return tag_bit(Tag::Int) | tag_bit(Tag::Double) | tag_bit(Tag::Complex) | tag_bit(Tag::Bool);
+    case Kind::Str: return tag_bit(Tag::Text) | tag_bit(Tag::String);
+    case Kind::Tensor: return tag_bit(Tag::Tensor);
+    case Kind::Device: return tag_bit(Tag::Device);
+    case Kind::Tuple: return tag_bit(Tag::Tuple);
+    case Kind::List: return tag_bit(Tag::List);
+    case Kind::Dict: return tag_bit(Tag::Dict);
+    case Kind::Object: return tag_bit(Tag::Object);
+    case Kind::Future: break;
   }
+  return tag_bit(Tag::Future);
+}
+
+bool ends_flow(Opcode op) { return bytecode::info_of(op).next >= bytecode::Next::Return; }
+bool jumps(Opcode op) {
+  bytecode::Next next = bytecode::info_of(op).next;
+  return next != bytecode::Next::Next && next < bytecode::Next::Return;
 }
 
 ClassRef ClassTable::get(const std::string& name) {
@@ -41,12 +89,16 @@ ClassResolver ClassTable::resolver() {
   };
 }
 
-// What decoding a program may make, in bytes. A pickle names one thing many times: a long text in
-// each of many rows, or the instructions of one function in thousands of others.
+// The limit of what decoding may allocate, in bytes. It is needed because a pickle can name one
+// object many times: a long text in many rows, or the instructions of one function in thousands of
+// others.
 constexpr int64_t kMostDecoded = int64_t(1) << 30;
 
 class Decoded {
  public:
+  explicit Decoded(const NoneDefaults& of_functions) : defaults(of_functions) {}
+  const NoneDefaults& defaults;
+
   void add(size_t count, size_t bytes) {
     left_ -= int64_t(std::min(count, size_t(kMostDecoded))) * int64_t(bytes);
     if (left_ < 0) {
@@ -55,7 +107,7 @@ class Decoded {
     }
   }
 
-  // The type that a text names, made once.
+  // The type that a text names; each text is parsed once.
   TypeRef type(const Value& text, const ClassResolver& classes) {
     if (text.tag() == Tag::Text) return parse_type(text.as_string(), classes);  // a short one
     TypeRef& known = types_[text.bits()];
@@ -71,11 +123,9 @@ class Decoded {
 
 namespace {
 
-constexpr int64_t kMaxRegisters = 1 << 20;
-
 using Items = ValueSpan;
 
-// Tuples and lists alike: writers differ. The tree that is decoded is nobody else's.
+// The items of a tuple or list; writers use either. Nobody else holds the tree.
 std::optional<Items> sequence(const Value& v) {
   if (v.is_tuple()) return Items(v.as_tuple().items);
   if (v.is_list()) return v.as_list().boxed();
@@ -181,32 +231,34 @@ class FunctionDecoder {
     }
   }
 
-  // Finds the operator and the defaults of what the program does not give.
+  // Finds the operator, and the defaults of arguments that are not given. If the number of
+  // arguments does not fit, the call is of an overload of another version of PyTorch: it counts as
+  // missing.
   void resolve(OperatorUse* use) {
     use->entry = find_op(use->qualified_name());
     if (!use->entry) return;
     const Schema& schema = schema_of(*use->entry);
     use->results = int(schema.returns.size());
     use->variadic = schema.variadic_arguments;
-    if (use->variadic) return;
+    if (!use->variadic && !fill(use, schema)) use->entry = nullptr;
+  }
+
+  bool fill(OperatorUse* use, const Schema& schema) {
     use->total = int(schema.arguments.size());
     if (use->given < 0) use->given = use->total;
-    if (use->given > use->total) {
-      fail(use->qualified_name(), " is given ", use->given, " arguments but takes ", use->total);
-    }
+    if (use->given > use->total) return false;
     for (auto a = schema.arguments.rbegin(); a != schema.arguments.rend() && a->is_out; ++a) {
       ++use->trailing_out;
     }
-    if (use->given == use->total) return;
-    if (use->given < use->trailing_out) fail(use->qualified_name(), " lacks its out argument");
+    if (use->given == use->total) return true;
+    if (use->given < use->trailing_out) return false;
     for (int i = use->given - use->trailing_out; i < use->total - use->trailing_out; ++i) {
       const Argument& a = schema.arguments[size_t(i)];
-      if (!a.has_default) {
-        fail(use->qualified_name(), " lacks its argument '", a.name, "', which has no default");
-      }
+      if (!a.has_default) return false;
       decoded_.add(1, sizeof(Value));
       use->defaults.push_back(a.default_value);
     }
+    return true;
   }
 
   void decode_schema(Items entry) {
@@ -242,6 +294,8 @@ class FunctionDecoder {
   // A record spells the default None as it spells no default: for last arguments that may be None
   // it is one, as PyTorch's lite interpreter takes it.
   void add_none_defaults() {
+    auto told = decoded_.defaults.find(f_.name);
+    if (told != decoded_.defaults.end()) return take_none_defaults(told->second);
     for (auto a = f_.arguments.rbegin(); a != f_.arguments.rend(); ++a) {
       bool any = a->type->kind == TypeKind::Any || a->type->kind == TypeKind::Variable ||
                  a->type->kind == TypeKind::Opaque;
@@ -250,8 +304,21 @@ class FunctionDecoder {
     }
   }
 
+  void take_none_defaults(const std::unordered_set<std::string>& names) {
+    size_t found = 0;
+    for (Argument& a : f_.arguments) {
+      if (!names.count(a.name)) continue;
+      if (a.has_default || !(tags_of(*a.type) & tag_bit(Tag::None))) {
+        fail("its argument '", a.name, "' has no default None");
+      }
+      a.has_default = true;
+      ++found;
+    }
+    if (found != names.size()) fail("it lacks arguments whose default is told");
+  }
+
   void decode_code(Items rows) {
-    decoded_.add(rows.size(), 4 * sizeof(Instruction));  // verified and lowered, it is more
+    decoded_.add(rows.size(), 4 * sizeof(Instruction));  // verifying and lowering need more
     f_.code.reserve(rows.size());
     for (const Value& row : rows) {
       std::optional<Items> parts = sequence(row);
@@ -264,7 +331,7 @@ class FunctionDecoder {
     }
     f_.results = f_.has_schema ? int(f_.returns.size()) : 1;
     f_.parameters = int(f_.arguments.size());
-    if (!f_.has_schema && !f_.code.empty()) {  // what the first instruction stores
+    if (!f_.has_schema && !f_.code.empty()) {  // parameters: what the first instruction stores
       if (f_.code[0].op == Opcode::STOREN) f_.parameters = std::max(f_.code[0].n, 0);
       if (f_.code[0].op == Opcode::STORE) f_.parameters = 1;
     }
@@ -277,20 +344,15 @@ class FunctionDecoder {
   }
 
   Opcode decode_opcode(std::string_view name) {
-    struct Row {
-      const char* name;
-      Opcode op;
-      bool runs;
-    };
-    static constexpr Row kRows[] = {
-#define SL_OPCODE(name, number, x, n, pops, pushes, runs, meaning) {#name, Opcode::name, runs},
+    static constexpr Opcode kAll[] = {
+#define SL_OPCODE(name, ...) Opcode::name,
 #include "opcodes.def"
-#undef SL_OPCODE
     };
-    for (const Row& row : kRows) {
-      if (name != row.name) continue;
-      if (!row.runs) fail("the instruction ", name, " is not supported");
-      return row.op;
+    for (Opcode op : kAll) {
+      const bytecode::OpcodeInfo& info = bytecode::info_of(op);
+      if (name != info.name) continue;
+      if (!info.runs) fail("the instruction ", name, " is not supported");
+      return op;
     }
     fail("the instruction '", name.substr(0, 60), "' is unknown");
   }
@@ -331,7 +393,8 @@ void Program::link() {
 }
 
 std::shared_ptr<const Program> Program::decode(const Value& tree,
-                                               std::shared_ptr<ClassTable> classes) {
+                                               std::shared_ptr<ClassTable> classes,
+                                               const NoneDefaults& defaults) {
   auto program = std::make_shared<Program>();
   program->classes_ = std::move(classes);
   std::optional<Items> items = sequence(tree);
@@ -345,7 +408,7 @@ std::shared_ptr<const Program> Program::decode(const Value& tree,
     }
     program->version_ = int(version);
   }
-  Decoded decoded;
+  Decoded decoded(defaults);
   for (size_t i = first; i < items->size(); ++i) program->decode_function((*items)[i], decoded);
   program->link();
   std::unordered_map<std::string, int> missing;

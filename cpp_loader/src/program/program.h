@@ -10,24 +10,16 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "fusion/fused_group.h"
 #include "ops/optable.h"
+#include "program/opcodes.h"
 #include "values/type.h"
 
 namespace scriptlang {
 
-enum class Opcode : uint8_t {
-#define SL_OPCODE(name, number, x, n, pops, pushes, runs, meaning) name = number,
-#include "opcodes.def"
-#undef SL_OPCODE
-  // What OP and OPN become once the operator is known.
-  OP_ONE = 64,    // all arguments given, one result
-  OP_ANY,         // any number of results, defaults to fill in
-  OP_MISSING,     // raises MissingOperator
-  TUPLE_UNPACK,   // pushes n elements
-};
 const char* opcode_name(Opcode op);
 
 // An operator as one function of a program uses it.
@@ -72,13 +64,13 @@ struct Function {
   std::vector<TypeRef> register_types;  // empty, or per register, null where not known
   std::vector<Argument> arguments, returns;
   bool has_schema = false;
-  bool is_part = false;  // FUSED calls it: it is a part of another function
+  bool is_part = false;  // the body of a fused group, called by FUSED
   int results = 1;    // values on the stack at RET
   int parameters = 0; // values on the stack at entry
   int max_stack = 0;  // set by verify
   mutable std::atomic<const lower::Code*> lowered{nullptr};  // made at the first call
   mutable std::atomic<int8_t> effect{-1};  // an Effect, once somebody asked; see effects.h
-  std::unique_ptr<FusedGroup> group;  // of a function that FUSED calls, where there is one
+  std::unique_ptr<FusedGroup> group;  // runs the function at once, if it is a fused group
 };
 
 struct MissingOperator {
@@ -90,7 +82,7 @@ struct MissingOperator {
 class ClassTable {
  public:
   ClassRef get(const std::string& name);  // made when absent
-  // Under a name of the program's own, where two classes have the same.
+  // Adds a class under another name, if two classes have the same one.
   void add(const std::string& name, ClassRef cls);
   const std::string& name_of(const ClassType& cls) const;
   ClassResolver resolver();
@@ -100,12 +92,16 @@ class ClassTable {
   std::unordered_map<const ClassType*, std::string> renamed_;
 };
 
+// Function -> arguments whose default is None, for functions whose schema does not say so.
+using NoneDefaults = std::unordered_map<std::string, std::unordered_set<std::string>>;
+
 class Program : public std::enable_shared_from_this<Program> {
  public:
   // From the tree of bytecode.pkl: (version, function, ...) or (function, ...). Raises
   // ArchiveError for a malformed tree or code that does not verify.
   static std::shared_ptr<const Program> decode(const Value& tree,
-                                               std::shared_ptr<ClassTable> classes);
+                                               std::shared_ptr<ClassTable> classes,
+                                               const NoneDefaults& defaults = {});
 
   const Function* find(std::string_view qualified_name) const;
   const Function* method(const ClassType& cls, std::string_view name) const;
@@ -125,6 +121,17 @@ class Program : public std::enable_shared_from_this<Program> {
 };
 
 constexpr int kOldestBytecode = 4, kNewestBytecode = 9;
+
+// How many values an instruction takes off the stack, and puts onto it.
+int64_t pops_of(const Function& function, const Instruction& instruction);
+int64_t pushes_of(const Function& function, const Instruction& instruction);
+
+// The tags that a value of a kind may have.
+TagSet tags_of(bytecode::Kind kind);
+
+// Whether nothing runs after it, and whether it may go elsewhere than to the next instruction.
+bool ends_flow(Opcode op);
+bool jumps(Opcode op);
 
 // Proves that a function stays inside its stack, registers, tables and code, that stack depths
 // agree where ways of control meet, and that no argument's type contradicts the operator's

@@ -1,3 +1,4 @@
+// Dicts: hashing, search, insertion and removal.
 #include "dict.h"
 
 #include <algorithm>
@@ -37,13 +38,13 @@ uint32_t hash_of(const Value& key) {
     case Tag::String: return hash_of(key.raw_string());
     case Tag::Device:
     case Tag::Tensor: return mix(key.bits());
-    case Tag::Enum: return mix(std::hash<std::string>()(key.as_enum().name));
+    case Tag::Enum: return hash_of(key.as_enum().value);
     default:
       raise(ErrorKind::RuntimeError, "Can't hash IValues with tag '", tag_name(key.tag()), "'");
   }
 }
 
-// Whether equal bits make equal keys; in one test.
+// Whether keys of this kind are equal if and only if their bits are.
 inline bool is_bits(const Value& key) {
   constexpr uint32_t kBits = 1u << uint32_t(Tag::Int) | 1u << uint32_t(Tag::Text);
   return kBits >> uint32_t(key.tag()) & 1;
@@ -58,7 +59,7 @@ inline uint32_t quick_hash(const Value& key) {
 
 Ref<Dict> Dict::make(TypeRef key, TypeRef value) {
   Ref<Dict> dict(new Dict);
-  dict->make_own();
+  dict->make_thread_local();
   dict->key_type = std::move(key);
   dict->value_type = std::move(value);
   return dict;
@@ -69,7 +70,7 @@ Dict::~Dict() {
   memory::uncharge(charged_);
 }
 
-// Drops the entries and gives the block back.
+// Drops the entries and frees the block.
 void Dict::release() noexcept {
   Entry* entries = std::exchange(entries_, nullptr);
   size_t count = std::exchange(count_, 0), buckets = size_t(mask_) + 1;
@@ -80,7 +81,7 @@ void Dict::release() noexcept {
   memory::give(entries, bytes_of(buckets));
 }
 
-// The bucket of a key; null when it is absent, and then `place` is where it would go.
+// The bucket of a key; null if the key is missing, and then `place` is the bucket for it.
 template <class Same>
 inline Dict::Bucket* Dict::search(uint32_t hash, const Same& same, Bucket** place) {
   uint32_t mask = mask_;
@@ -133,7 +134,7 @@ void Dict::rebuild(size_t buckets) {
   mask_ = mask;
 }
 
-// What lies in the first bucket of its hash, as the same object or int, needs no call.
+// Fast path: the key is in the first bucket of its hash, as the same object or int.
 Value* Dict::look_up(const Value& key) {
   uint32_t hash = is_bits(key)      ? mix(key.bits())
                   : key.is_string() ? key.raw_string().hash.load(std::memory_order_relaxed)
@@ -158,7 +159,7 @@ __attribute__((noinline)) Value* Dict::look_further(const Value& key) {
 }
 
 void Dict::set(const Value& key, Value value) {
-  if (!is_own()) {
+  if (!is_thread_local()) {
     key.publish();
     value.publish();
   }
@@ -166,7 +167,7 @@ void Dict::set(const Value& key, Value value) {
   uint32_t hash = quick_hash(key);
   Bucket *place = nullptr, *bucket = entries_ ? bucket_of(key, hash, &place) : nullptr;
   if (bucket) {
-    entry_of(*bucket).value.swap(value);  // what was there dies last
+    entry_of(*bucket).value.swap(value);  // the old value is dropped last
     return;
   }
   // count_ counts dead ones too, and every dead entry has at most one deleted bucket: there is

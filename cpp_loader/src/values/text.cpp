@@ -1,4 +1,4 @@
-// Text of values: what str(), print and '{}' give in TorchScript.
+// Text of values, as str(), print and '{}' give it in TorchScript.
 //
 // Tensors are printed in the form of PyTorch's C++ streams, floats with 17 digits, strings
 // without quotes.
@@ -278,7 +278,8 @@ void append_text(std::string* out, const Value& v, const Inside& outer) {
     }
     case Tag::Object: *out += concat("<", v.as_object().type->name, " object>"); break;
     case Tag::Enum:
-      *out += concat("Enum<", unqualified(v.as_enum().type->name), ".", v.as_enum().name, ">");
+      *out += concat("Enum<", unqualified(v.as_enum().type->name), ".", v.as_enum().known_name(),
+                     ">");
       break;
     case Tag::Generator: *out += "Generator"; break;
     case Tag::Future: *out += "Future"; break;

@@ -36,6 +36,7 @@ struct ClassType : Counted {
   std::string name;                      // "__torch__.M"
   std::vector<std::string> attributes;   // names by slot
   std::vector<TypeRef> types;            // by slot; may be shorter than attributes
+  std::vector<std::pair<std::string, Value>> members;  // of an enum, where they are known
   std::shared_ptr<void> host;            // what an embedding language knows the class as
 
   static ClassRef make(std::string name);
@@ -70,7 +71,7 @@ std::string to_string_tags(TagSet tags);
 
 inline Tuple* Tuple::at(void* block, size_t count) noexcept {
   Tuple* tuple = ::new (block) Tuple;
-  tuple->make_own(true);
+  tuple->make_thread_local(true);
   tuple->items.size_ = count;
   return tuple;
 }

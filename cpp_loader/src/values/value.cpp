@@ -1,3 +1,4 @@
+// Values: destruction without recursion, publication, tuples, objects, comparison.
 #include "value.h"
 
 #include <algorithm>
@@ -81,7 +82,12 @@ struct Pending {
 };
 SL_THREAD_WORD std::vector<Pending>* pending = nullptr;
 
-constexpr int64_t kObjectBytes = 256;  // an estimate: slots are few
+// An estimate for objects of few slots; a program chooses how many one has.
+constexpr int64_t kObjectBytes = 256;
+constexpr size_t kFewSlots = 8;
+int64_t bytes_of(const Object& object) {
+  return kObjectBytes + int64_t(object.charged) * int64_t(sizeof(Value));
+}
 
 void destroy_now(Tag tag, Counted* object) noexcept {
   switch (tag) {
@@ -96,7 +102,7 @@ void destroy_now(Tag tag, Counted* object) noexcept {
     case Tag::Dict: delete static_cast<Dict*>(object); break;
     case Tag::Tuple: Tuple::destroy(static_cast<Tuple*>(object)); break;
     case Tag::Object:
-      memory::uncharge(kObjectBytes);
+      memory::uncharge(bytes_of(*static_cast<Object*>(object)));
       delete static_cast<Object*>(object);
       break;
     case Tag::Enum: delete static_cast<Enum*>(object); break;
@@ -154,13 +160,13 @@ void Value::destroy_payload() noexcept {
   }
 }
 
-// Goes through what is inside without calling itself: nesting may be deep.
+// Publishes what is inside, too. It uses a work list, not recursion: nesting may be deep.
 void Value::publish_all() const {
   std::vector<Counted*> pending;
   std::vector<Tag> tags;
   auto add = [&](const Value& v) {
-    if (!v.counted() || !v.counted_->is_own()) return;
-    v.counted_->refs.fetch_and(~kOwn, std::memory_order_relaxed);
+    if (!v.counted() || !v.counted_->is_thread_local()) return;
+    v.counted_->refs.fetch_and(~kThreadLocal, std::memory_order_relaxed);
     pending.push_back(v.counted_);
     tags.push_back(v.tag_);
   };
@@ -215,7 +221,7 @@ Ref<Tuple> Tuple::with_room(size_t count, TypeRef named) {
     throw;
   }
   Tuple* tuple = ::new (block) Tuple;
-  tuple->make_own(memory::quick::runs_now);
+  tuple->make_thread_local(memory::quick::runs_now);
   tuple->named = std::move(named);
   return Ref<Tuple>(tuple);
 }
@@ -233,9 +239,25 @@ void Tuple::destroy(Tuple* tuple, bool plain) noexcept {
 Ref<Object> Object::make(ClassRef type) {
   memory::charge(kObjectBytes);
   Ref<Object> object(new Object);
-  object->slots.resize(type->attributes.size());
   object->type = std::move(type);
+  object->grow(object->type->attributes.size());
   return object;
+}
+
+void Object::grow(size_t count) {
+  size_t beyond = count > kFewSlots ? count - kFewSlots : 0;
+  if (beyond > charged) {
+    memory::charge(int64_t(beyond - charged) * int64_t(sizeof(Value)));
+    charged = uint32_t(beyond);
+  }
+  slots.resize(count);
+}
+
+const std::string& Enum::known_name() const {
+  if (!name.empty()) return name;
+  raise(ErrorKind::RuntimeError, "the name of the member ", to_text(value), " of ", type->name,
+        " is not known: the archive holds bytecode that does not tell it; save the model again "
+        "with scriptlang");
 }
 
 Ref<Enum> Enum::make(ClassRef type, std::string name, Value value) {

@@ -211,6 +211,55 @@ static void dicts(sl_module* m) {
   sl_value_release(held);
 }
 
+/* A list or tuple that holds one twice, which holds one twice. */
+static sl_value* doubled(sl_value* (*make)(sl_value* const*, size_t), sl_value* inner, int times) {
+  sl_value* items[2];
+  while (times-- > 0) {
+    items[0] = items[1] = inner;
+    inner = make(items, 2);
+    sl_value_release(items[0]);
+  }
+  return inner;
+}
+
+/* Values that share their parts are as small as they are in memory. */
+static void shared(sl_module* m) {
+  char* text;
+  sl_value *lists, *tuples, *v, *part;
+  sl_error* error;
+  int k;
+  tuples = doubled(sl_value_tuple, sl_value_int(7), 60);
+  part = sl_value_item(tuples, 1);
+  CHECK(sl_value_kind(part) == SL_TUPLE && sl_value_length(part) == 2);
+  sl_value_release(part);
+  v = through(m, "echo", tuples);
+  CHECK(sl_value_kind(v) == SL_TUPLE);
+  CHECK(sl_value_text(v, &text, NULL) == SL_OUT_OF_MEMORY && text == NULL);
+  sl_value_release(v);
+  lists = doubled(sl_value_list, sl_value_int(7), 40);
+  v = give(m, "deep", &lists, 1);
+  CHECK(prints(v, "2"));
+  CHECK(prints(give(m, "either", &lists, 1), "False"));
+  v = give(m, "echo", &lists, 1);
+  for (k = 0; k < 40; ++k) {
+    part = sl_value_item(v, 1);
+    sl_value_release(v);
+    v = part;
+  }
+  CHECK(prints(v, "7"));
+  v = doubled(sl_value_list, sl_value_string("x", 1), 40);
+  CHECK(sl_call(m, "deep", &v, 1, NULL, &part, &error) == SL_RUN_ERROR && error != NULL);
+  sl_error_release(error);
+  CHECK(sl_call(m, "either", &v, 1, NULL, &part, &error) == SL_RUN_ERROR && error != NULL);
+  sl_error_release(error);
+  CHECK(sl_call(m, "by_text", &v, 1, NULL, &part, &error) == SL_RUN_ERROR && error != NULL);
+  CHECK(strlen(sl_error_message(error)) < 100000);
+  sl_error_release(error);
+  sl_value_release(v);
+  CHECK(sl_value_text(lists, &text, NULL) == SL_OUT_OF_MEMORY && text == NULL);
+  sl_value_release(lists);
+}
+
 /* Named tuples, objects, enums and generators: a host gets them, and gives them back. */
 static void made_by_programs(sl_module* m) {
   sl_value *items[2], *v, *part;
@@ -231,12 +280,13 @@ static void made_by_programs(sl_module* m) {
   v = give(m, "counter", items, 1);
   check_refusals(v, SL_OBJECT);
   CHECK(strstr(sl_value_class(v), "Counter") != NULL && sl_value_length(v) == 2);
-  CHECK(sl_value_field(v, 0) == NULL); /* the archive holds none, and names nothing of it */
+  CHECK(strcmp(sl_value_field(v, 0), "count") == 0 && sl_value_field(v, 2) == NULL);
   items[1] = sl_value_int(5);
   sl_value_release(items[0]);
   items[0] = v;
   CHECK(prints(give(m, "count", items, 2), "6") && prints(give(m, "count", items, 1), "7"));
   CHECK(prints(sl_value_item(v, 0), "7") && prints(sl_value_item(v, 1), "counter"));
+  CHECK(prints(sl_value_member(v, "count"), "7") && prints(sl_value_member(v, "name"), "counter"));
   sl_value_release(v);
   CHECK(sl_module_attribute(m, "layer", &v, NULL) == SL_OK);
   check_refusals(v, SL_OBJECT);
@@ -248,8 +298,8 @@ static void made_by_programs(sl_module* m) {
   v = through(m, "color", sl_value_bool(1));
   check_refusals(v, SL_ENUM);
   CHECK(strstr(sl_value_class(v), "Color") != NULL && sl_value_length(v) == 2);
-  CHECK(prints(sl_value_member(v, "name"), "2")); /* bytecode tells no names of members */
-  CHECK(prints(sl_value_member(v, "value"), "2"));
+  CHECK(prints(sl_value_member(v, "name"), "BLUE") && prints(sl_value_member(v, "value"), "2"));
+  CHECK(prints(give(m, "named", &v, 1), "(BLUE, Enum<Color.BLUE>)"));
   CHECK(prints(through(m, "is_blue", v), "True"));
   items[0] = sl_value_int(3);
   items[1] = sl_value_generator(7);
@@ -268,6 +318,7 @@ void check_values(sl_module* module) {
   texts(module);
   containers(module);
   dicts(module);
+  shared(module);
   made_by_programs(module);
 }
 

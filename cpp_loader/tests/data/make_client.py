@@ -11,12 +11,17 @@ from __future__ import annotations
 import enum
 import os
 import pathlib
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 import scriptlang
 from scriptlang import nn
 
 Tensor = scriptlang.Tensor
+
+
+Deep = int
+for _ in range(40):
+    Deep = List[Deep]
 
 
 class Color(enum.Enum):
@@ -156,8 +161,28 @@ class Client(nn.Module):
         return Color.RED
 
     @scriptlang.jit.export
+    def deep(self, x: Deep) -> int:
+        return len(x)
+
+    @scriptlang.jit.export
+    def either(self, x: Union[Deep, str]) -> bool:
+        return isinstance(x, str)
+
+    @scriptlang.jit.export
     def is_blue(self, c: Color) -> bool:
         return c == Color.BLUE
+
+    @scriptlang.jit.export
+    def named(self, c: Color) -> Tuple[str, str]:
+        return c.name, f"{c}"
+
+    @scriptlang.jit.export
+    def anything(self, a: Any = None, b: Any = 3) -> Tuple[Any, Any]:
+        return a, b
+
+    @scriptlang.jit.export
+    def wanted(self, a: Optional[int]) -> bool:
+        return a is None
 
     @scriptlang.jit.export
     def maybe(self, x: Optional[int] = None) -> int:

@@ -1,4 +1,5 @@
-#include "share_slots.h"
+// Register coalescing: gives registers that pass one value on the same slot.
+#include "coalesce_slots.h"
 
 #include <algorithm>
 #include <map>
@@ -52,10 +53,10 @@ class Sharing {
  private:
   struct Move {
     int32_t from, to;
-    int64_t weight;  // how often it is made, guessed by the loops it is in
+    int64_t weight;  // estimate of how often the move runs, by the loops around it
   };
 
-  // One of each pair: that of all its moves, either way.
+  // One candidate for each pair of registers, with the weight of all moves in both directions.
   void add_up_moves() {
     std::map<std::pair<int32_t, int32_t>, size_t> first;
     std::vector<Move> pairs;
@@ -70,7 +71,7 @@ class Sharing {
     moves_.swap(pairs);
   }
 
-  // What is written, or empty from there on, is apart from all that is wanted then.
+  // A register that is written or emptied here interferes with all that are live here.
   void find_conflicts(const Liveness& live) {
     std::vector<uint64_t> now, written;
     for (size_t block = 0; block < flow_.starts.size(); ++block) {
@@ -91,7 +92,7 @@ class Sharing {
         }
       });
     }
-    now.assign((size_t(f_.registers) + 63) / 64, 0);  // what is read before it is written: None
+    now.assign((size_t(f_.registers) + 63) / 64, 0);  // registers read before written: None
     for (int32_t k = 0; k < f_.registers; ++k) {
       if (live.live_at(0, k)) now[size_t(k) / 64] |= uint64_t(1) << (k % 64);
     }
@@ -100,8 +101,8 @@ class Sharing {
     }
   }
 
-  // Where a value that came from a register is stored to another: the stack is followed through a
-  // block and to what the next ones pop at once.
+  // Finds moves: values that are loaded from one register and stored to another. It follows the
+  // stack through a block, and to the values that its successors pop first.
   void find_moves() {
     find_depths();
     for (size_t block = 0; block < flow_.starts.size(); ++block) {
@@ -156,7 +157,7 @@ class Sharing {
     if (!apart) moves_.push_back({from, to, int64_t(1) << 3 * std::min(depth_[pc], 10)});
   }
 
-  // Values go to what the block stores at once; returns where, the top first.
+  // The registers that the block's first instructions store the stack to, the top first.
   std::vector<int32_t> arrive(int32_t block, const std::vector<int32_t>& stack) {
     std::vector<int32_t> places;
     size_t pc = size_t(flow_.starts[size_t(block)]);
@@ -177,14 +178,14 @@ class Sharing {
     return places;
   }
 
-  // A LOOP is a block of its own: what comes there goes on as it says.
+  // A LOOP is a block of its own; its operands are passed on to its successors.
   void go_to(int32_t block) {
     size_t start = size_t(flow_.starts[size_t(block)]);
     bool loops = f_.code[start].op == Opcode::LOOP;
     loops ? leave_loop(start) : (void)arrive(block, stack_);
   }
 
-  // A loop's values are in the registers of its body, also when it is left.
+  // The values of a loop are in the registers of its body, also on the edge out of the loop.
   void leave_loop(size_t pc) {
     const Instruction& i = f_.code[pc];
     size_t carried = size_t(i.n) - 2;
@@ -229,7 +230,7 @@ class Sharing {
   std::vector<Move> moves_;
 };
 
-// Of all blocks, where they begin.
+// The number of values on the stack at the starts of all blocks, added up.
 size_t stacked_values(const Flow& flow) {
   size_t sum = 0;
   for (int32_t start : flow.starts) sum += size_t(flow.depth[size_t(start)]);
@@ -238,7 +239,7 @@ size_t stacked_values(const Flow& flow) {
 
 }  // namespace
 
-void share_slots(const Function& function, const Liveness& live, Flow* flow) {
+void coalesce_slots(const Function& function, const Liveness& live, Flow* flow) {
   constexpr int32_t kMostRegisters = 2048;
   constexpr size_t kMostWork = size_t(1) << 24;
   size_t registers = size_t(function.registers);
