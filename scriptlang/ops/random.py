@@ -15,7 +15,7 @@ from .. import dtypes
 from ..dtypes import DType
 from ..tensors import Tensor
 from .create import like
-from .elementwise import DISPLAY, check_writable, store
+from .elementwise import DISPLAY, check_broadcast, check_writable, store
 from .generator import DEFAULT_SEED, Generator, fused, manual_seed, of
 from .table import declare, primitive
 
@@ -55,13 +55,19 @@ def uniform_(self, low, high, generator):
     return fill(self, fused(values, high - low, low))
 
 
-def normal_(self, mean, std, generator):
+def check_deviation(std) -> None:
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+
+
+def normal_(self, mean, std, generator):
+    check_deviation(std)
     if self.dtype.kind == "c":
         parts = of(generator).normal(2 * self.numel(), dtypes.float64 if self.dtype.itemsize == 16
                                      else dtypes.float32) * (math.sqrt(0.5) * std) + mean
         return fill(self, parts[::2] + 1j * parts[1::2])
+    if not self.numel():
+        return self
     floating_only(self, "normal_kernel_cpu")
     dense = self.is_contiguous()
     values = of(generator).normal(self.numel(), self.dtype) if dense \
@@ -87,7 +93,7 @@ def bernoulli_of(self, p, generator):
 
 
 def exponential_(self, rate, generator):
-    if rate <= 0:
+    if not rate > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={rate}")
     floating_only(self, "exponential_cpu")
     return fill(self, -np.log1p(-of(generator).uniform(self.numel())) / rate)
@@ -279,9 +285,13 @@ def bernoulli(self, generator):
 def normal_of(mean, std, generator):
     """Normal values with a mean and a deviation for each place."""
     given = [x for x in (mean, std) if isinstance(x, Tensor)]
-    if isinstance(std, Tensor) and std.numel() and std._array.min() < 0:
+    if not isinstance(std, Tensor):
+        check_deviation(std)
+    elif std.dtype.kind == "c":
+        raise RuntimeError("normal expects standard deviation to be non-complex")
+    elif not (std._array >= 0).all():
         raise RuntimeError("normal expects all elements of std >= 0.0")
-    size = np.broadcast_shapes(*(x._size for x in given))
+    size = check_broadcast(*given)
     result = normal_(new(size, given[0].dtype.code), 0.0, 1.0, generator)
     center, spread = (x._array if isinstance(x, Tensor) else x for x in (mean, std))
     return store(result, Tensor._wrap((result._array * spread + center).astype(result.dtype.numpy)))

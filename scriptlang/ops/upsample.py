@@ -138,6 +138,15 @@ def resample_bytes(array: np.ndarray, axis: int, at: np.ndarray, weights: np.nda
     return np.clip(total >> bits, 0, 255).astype(array.dtype)
 
 
+def sizes_by(sizes: tuple, factors: list) -> list[int]:
+    if len(factors) != len(sizes):
+        raise RuntimeError(f"scale_factors must have {len(sizes)} values")
+    made = [n * f for n, f in zip(sizes, factors)]
+    if not all(abs(x) < 2.0 ** 63 for x in made):
+        raise RuntimeError("value cannot be converted to type int64_t without overflow")
+    return [int(x) for x in made]
+
+
 def interpolate(mode: str, dims: int):
     def run(self, output_size, factors, align):
         if len(self._size) != dims + 2:
@@ -146,7 +155,10 @@ def interpolate(mode: str, dims: int):
         if output_size is None and factors is None:
             raise RuntimeError("Must specify exactly one of output_size and scale_factors")
         if output_size is None:
-            output_size = [int(math.floor(n * f)) for n, f in zip(self._size[2:], factors)]
+            output_size = sizes_by(self._size[2:], factors)
+        if len(output_size) != dims:
+            raise RuntimeError(f"It is expected output_size equals to {dims}, but got size "
+                               f"{len(output_size)}")
         if min((*self._size[1:], *output_size), default=1) <= 0:
             raise RuntimeError("Input and output sizes should be greater than 0, but got input "
                                f"{list(self._size)}, output {list(output_size)}")
@@ -362,10 +374,20 @@ def affine_grid_generator(theta, size, align_corners):
     return Tensor._wrap(np.ascontiguousarray(made.reshape(size[0], *size[2:], len(axes))))
 
 
+def check_image(self: Tensor, name: str) -> None:
+    if len(self._size) < 3:
+        raise RuntimeError(f"{name} expects input to have at least 3 dimensions, but got input "
+                           f"with {len(self._size)} dimension(s)")
+
+
 @primitive("aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor")
 def pixel_shuffle(self, upscale_factor):
+    check_image(self, "pixel_shuffle")
     *lead, c, h, w = self._size
     r = upscale_factor
+    if r > 0 and r * r >= 1 << 63:
+        raise ValueError("upscale factor is too large, (upscale_factor)^2 overflowed: "
+                         f"upscale_factor={r}")
     if r <= 0 or c % (r * r):
         raise RuntimeError("pixel_shuffle expects its input's 'channel' dimension to be divisible "
                            f"by the square of upscale_factor, but input.size(-3)={c} is not "
@@ -382,6 +404,7 @@ def fresh(array: np.ndarray, self: Tensor) -> Tensor:
 
 @primitive("aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor")
 def pixel_unshuffle(self, downscale_factor):
+    check_image(self, "pixel_unshuffle")
     *lead, c, h, w = self._size
     r = downscale_factor
     if r <= 0 or h % r or w % r:

@@ -233,8 +233,11 @@ void fill_normal(const Tensor& t, double mean, double std, Generator& generator)
       fill_normal(parts, mean, std * std::sqrt(0.5), generator);
     });
   }
-  SL_CHECK(is_floating(t.dtype()), "\"normal_kernel_cpu\" not implemented for '",
-           dtype_display_name(t.dtype()), "'");
+  if (t.numel() == 0) return;
+  if (!is_floating(t.dtype())) {
+    raise(ErrorKind::NotImplementedError, "\"normal_kernel_cpu\" not implemented for '",
+          dtype_display_name(t.dtype()), "'");
+  }
   check_writable(t);
   if (t.numel() < 16 || !t.is_contiguous()) {
     return fill_each(t, generator, [&](Draw& draw) { return draw.normal(mean, std); });
@@ -415,6 +418,14 @@ void check_floats(const Tensor& t, const char* name) {
   }
 }
 
+void check_deviations(const Tensor& std) {
+  SL_CHECK(!is_complex(std.dtype()), "normal expects standard deviation to be non-complex");
+  Tensor values = to_dtype(to_contiguous(std), ScalarType::Float64);
+  const double* x = values.data<double>();
+  SL_CHECK(std::all_of(x, x + values.numel(), [](double v) { return v >= 0; }),
+           "normal expects all elements of std >= 0.0");
+}
+
 Tensor cauchy(const Tensor& t, double median, double sigma, Generator& generator) {
   check_floats(t, "cauchy");
   SL_CHECK(sigma > 0, "cauchy_ expects sigma > 0.0, but found sigma=", sigma);
@@ -505,8 +516,9 @@ SL_OP(aten_normal_) {
 SL_OP(aten_normal_Tensor_Tensor) {
   std::vector<int64_t> shape = broadcast_shapes(args.tensor(0).sizes(), args.tensor(1).sizes());
   Tensor t = Tensor::empty(shape, args.tensor(0).dtype());
+  check_deviations(args.tensor(1));
   fill_normal(t, 0, 1, args.generator(2, ctx));
-  out[0] = add(mul(t, args.tensor(1)), args.tensor(0));
+  out[0] = to_dtype(add(mul(t, args.tensor(1)), args.tensor(0)), t.dtype());
 }
 SL_OP(aten_normal_Tensor_float) {
   Tensor t = Tensor::empty(args.tensor(0).sizes(), args.tensor(0).dtype());
@@ -515,6 +527,7 @@ SL_OP(aten_normal_Tensor_float) {
 }
 SL_OP(aten_normal_float_Tensor) {
   Tensor t = Tensor::empty(args.tensor(1).sizes(), args.tensor(1).dtype());
+  check_deviations(args.tensor(1));
   fill_normal(t, 0, 1, args.generator(2, ctx));
   out[0] = add(mul(t, args.tensor(1)), Scalar(args.number(0)));
 }

@@ -100,7 +100,11 @@ Tensor diag(const Tensor& self, int64_t offset) {
 Tensor pixel_shuffle(const Tensor& self, int64_t r) {
   SL_CHECK(self.dim() >= 3, "pixel_shuffle expects input to have at least 3 dimensions, but got "
            "input with ", self.dim(), " dimension(s)");
-  SL_CHECK(r > 0 && r < (1 << 20), "pixel_shuffle expects a positive upscale_factor, but got ", r);
+  SL_CHECK(r > 0, "pixel_shuffle expects a positive upscale_factor, but got ", r);
+  if (r > 3037000499) {  // the square root of 2^63
+    raise(ErrorKind::ValueError, "upscale factor is too large, (upscale_factor)^2 overflowed: "
+          "upscale_factor=", r);
+  }
   int64_t n = self.dim() - 3, channels = self.size(n), h = self.size(n + 1), w = self.size(n + 2);
   SL_CHECK(channels % (r * r) == 0, "pixel_shuffle expects its input's 'channel' dimension to be "
            "divisible by the square of upscale_factor, but input.size(-3)=", channels,
