@@ -13,6 +13,7 @@ that its readers skip: the types of the registers, and the functions that CALL n
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any, Callable, Iterable, Mapping, NamedTuple
 
 from .. import types as T
@@ -174,10 +175,12 @@ class MalformedCode(ValueError):
 
 
 def from_tuple(tree: Any, resolve_type: Callable[[str], T.Type],
-               resolve_function: Callable[[str], Any]) -> Code:
+               resolve_function: Callable[[str], Any],
+               defaults: Mapping[str, tuple[str, ...]] = MappingProxyType({})) -> Code:
     """Code from the layout, as an archive holds it.  Only its shape is checked here: see `verify`.
 
-    The resolvers give types and functions by their texts; they raise for unknown ones.
+    The resolvers give types and functions by their texts; they raise for unknown ones.  defaults:
+    function -> arguments whose default is None, where that is not to be guessed.
     """
     name, table, schema = _entry(tree)
     fields = _fields(table, name)
@@ -190,7 +193,8 @@ def from_tuple(tree: Any, resolve_type: Callable[[str], T.Type],
     size = fields.get("register_size")
     if type(size) is not int or size < 0:
         raise MalformedCode(f"{name}: register_size is {size!r}")
-    return Code(name, _schema(name, schema, resolve_type, instructions), instructions, operators,
+    given = _schema(name, schema, resolve_type, instructions, defaults.get(name))
+    return Code(name, given, instructions, operators,
                 list(_sequence(fields, "constants", name)), types, size, registers, functions)
 
 
@@ -244,7 +248,7 @@ def _operator(o: Any, name: str) -> OperatorRef:
 
 
 def _schema(name: str, table: Any, resolve_type: Callable[[str], T.Type],
-            instructions: list[Instruction]) -> Schema:
+            instructions: list[Instruction], nones: tuple[str, ...] | None) -> Schema:
     """The schema of a function.  Early versions had none: instruction 0 stores arguments."""
     fields = _fields(table, name) if table is not None else {}
     if not fields:
@@ -258,7 +262,25 @@ def _schema(name: str, table: Any, resolve_type: Callable[[str], T.Type],
             Argument(_text(r.get("name"), name), resolve_type(_text(r.get("type"), name)),
                      NO_DEFAULT if r.get("default_value") is None else r["default_value"])
             for r in rows))
-    return Schema(name, "", with_none_defaults(parts[0]), parts[1])
+    arguments = with_none_defaults(parts[0]) if nones is None else \
+        take_none_defaults(name, parts[0], nones)
+    return Schema(name, "", arguments, parts[1])
+
+
+def take_none_defaults(name: str, arguments: tuple[Argument, ...], nones: tuple[str, ...]
+                       ) -> tuple[Argument, ...]:
+    left = set(nones)
+    made = []
+    for a in arguments:
+        if a.name in left:
+            left.remove(a.name)
+            if a.has_default or not T.may_be_none(a.type):
+                raise MalformedCode(f"{name}: its argument {a.name} has no default None")
+            a = replace(a, default=None)
+        made.append(a)
+    if left:
+        raise MalformedCode(f"{name}: it lacks arguments whose default is told")
+    return tuple(made)
 
 
 def with_none_defaults(arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:

@@ -87,23 +87,40 @@ CPU = Device("cpu")
 
 
 class EnumValue:
-    """A member of a script enum."""
+    """A member of a script enum.
 
-    __slots__ = ("type", "name", "value")
+    known_name: its name; "" where that is not known, as of bytecode that does not tell it (see
+    serialization/names.py).  Values tell members apart then.
+    """
+
+    __slots__ = ("type", "known_name", "value")
 
     def __init__(self, type: T.EnumType, name: str, value: Any):
         self.type = type
-        self.name = name
+        self.known_name = name
         self.value = value
 
+    @property
+    def name(self) -> str:
+        """Raises RuntimeError where it is not known."""
+        if not self.known_name:
+            raise RuntimeError(
+                f"the name of the member {self.value} of {self.type.name} is not known: the "
+                "archive holds bytecode that does not tell it; save the model again with "
+                "scriptlang")
+        return self.known_name
+
     def __eq__(self, other) -> bool:
-        return isinstance(other, EnumValue) and (self.type, self.name) == (other.type, other.name)
+        return isinstance(other, EnumValue) and self.type == other.type \
+            and self.known_name == other.known_name \
+            and (self.known_name != "" or self.value == other.value)
 
     def __hash__(self) -> int:
-        return hash(self.name)
+        return hash(self.known_name or self.value)
 
     def __repr__(self) -> str:
-        return f"{self.type.name.rpartition('.')[2]}.{self.name}"
+        of = self.type.name.rpartition(".")[2]
+        return f"{of}.{self.known_name}" if self.known_name else f"{of}({self.value!r})"
 
 
 class Future(Generic[R]):

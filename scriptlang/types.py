@@ -485,12 +485,14 @@ class EnumType(Type):
     """An enumeration: qualified name, type of the values, member name -> value in order.
 
     python_class: the enum.Enum that it was made from, if any.
+    is_unnamed: bytecode that does not tell its members is all that is known of it.
     """
 
     name: str
     value: Type
     members: dict[str, PyAny] = field(default_factory=dict)
     python_class: type | None = None
+    is_unnamed: bool = False
 
     @property
     def annotation(self) -> str:

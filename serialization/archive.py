@@ -17,7 +17,7 @@ from ..errors import ArchiveError, MissingOperatorError
 from ..limits import Limits
 from ..objects import ScriptObject
 from ..records import field, record, replace
-from . import recognise, versions
+from . import names, recognise, versions
 from .code_files import CodeFiles
 from .importer import Importer
 from .materialise import Materialiser, PendingState, Storages
@@ -166,7 +166,9 @@ def _read(reader: Reader, extra_files: dict | None, from_code: bool, budget: Bud
     if of_bytecode:
         from .bytecode_importer import BytecodeImporter
 
-        importer = BytecodeImporter(reader.pickle("data.pkl").value)
+        told = names.read_names(reader.pickle(names.RECORD).value) \
+            if names.RECORD in reader.records else names.NONE
+        importer = BytecodeImporter(reader.pickle("data.pkl").value, told)
 
     def parse_type(text: str) -> T.Type:
         try:

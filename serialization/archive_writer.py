@@ -134,7 +134,7 @@ def bytecode_of(root: ScriptObject, renamed: Mapping[T.Type, str], compiled: boo
     restoring = [t.methods["__setstate__"] for t in classes if "__setstate__" in t.methods]
     try:
         return bytecode_records(dict.fromkeys([*root.type.methods.values(), *restoring]), renamed,
-                                classes, compiled)
+                                classes, compiled, (root,))
     except GraphError:
         return {}
 

@@ -8,6 +8,7 @@ tensors are the business of the archive.
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any, Callable, Iterable, Mapping
 
 from .. import budgets
@@ -17,7 +18,7 @@ from ..interpreter.code import Code, MalformedCode, from_tuple, to_tuple
 from ..interpreter.prepare import CODE, code_of, fused_code
 from ..interpreter.reach import reachable, unique_names
 from ..ir import Function
-from . import versions
+from . import names, versions
 
 WRITTEN = 8
 OLDEST, NEWEST = 4, 9
@@ -37,14 +38,16 @@ NAMED_TUPLE = "[NamedTuple, ["
 
 def bytecode_records(functions: Iterable[Function],
                      renamed: Mapping[T.Type, str] | None = None,
-                     classes: Iterable[T.ClassType] = (), compiled: bool = False
-                     ) -> dict[str, tuple]:
+                     classes: Iterable[T.ClassType] = (), compiled: bool = False,
+                     values: Iterable[Any] = ()) -> dict[str, tuple]:
     """Record name -> value to pickle, for functions and all that they may call, each once.
 
     bytecode.pkl has what PyTorch's lite interpreter runs.  Where that is not everything,
-    scriptlang/program.pkl has everything, and our engines read that.  Tensors among the constants
-    are Tensors; the writer of the pickle stores them.  renamed: types that have another name in the
-    archive; their methods are named after them.  classes: what objects behind interfaces may be of.
+    scriptlang/program.pkl has everything, and our engines read that; scriptlang/names.pkl has the
+    names that neither has a place for, of values (the root object), too.  Tensors among the
+    constants are Tensors; the writer of the pickle stores them.  renamed: types that have another
+    name in the archive; their methods are named after them.
+    classes: what objects behind interfaces may be of.
     compiled: scriptlang/program.pkl has what our engines make of the functions, for them to start
     with at once.
     """
@@ -52,11 +55,15 @@ def bytecode_records(functions: Iterable[Function],
     plain = Codes(reachable(*functions, code_of=code_of, classes=classes), renamed)
     lite = [f for f in plain.ordered if runs_on_lite(plain.codes[f])]
     records = {RECORD: (WRITTEN, *map(plain.tree, lite))}
+    kept = plain
     if compiled:
-        fast = Codes(reachable(*functions, code_of=fused_code, classes=classes), renamed)
+        fast = kept = Codes(reachable(*functions, code_of=fused_code, classes=classes), renamed)
         records[PROGRAM] = (WRITTEN, *map(fast.tree, fast.ordered))
     elif len(lite) < len(plain.ordered):
         records[PROGRAM] = (WRITTEN, *map(plain.tree, plain.ordered))
+    named = names.names_of({**plain.by_name(), **kept.by_name()}, values, renamed or {})
+    if named is not None:
+        records[names.RECORD] = named
     return records
 
 
@@ -70,6 +77,9 @@ class Codes:
             self.names.update((f, f"{name}.{short}")
                               for short, f in getattr(t, "methods", {}).items())
         self.ordered = sorted(codes, key=self.names.__getitem__)
+
+    def by_name(self) -> dict[str, Code]:
+        return {self.names[f]: code for f, code in self.codes.items()}
 
     def tree(self, function: Function) -> tuple:
         """A function's code as the pickle has it."""
@@ -91,7 +101,9 @@ def is_of_library(t: T.Type) -> bool:
 def read_functions(tree: Any, resolve: Callable[[str], T.Type | None],
                    constant: Callable[[Any], Any] = lambda value: value,
                    declare: Callable[[Function], None] = lambda function: None,
-                   version: int = versions.NEWEST, verified: bool = True) -> dict[str, Function]:
+                   version: int = versions.NEWEST, verified: bool = True,
+                   defaults: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+                   ) -> dict[str, Function]:
     """Functions, by qualified name, of an unpickled bytecode.pkl (versions 4 to 9), verified.
 
     resolve: the class, enum or named tuple of a qualified name.
@@ -100,6 +112,7 @@ def read_functions(tree: Any, resolve: Callable[[str], T.Type | None],
     name.
     version: the format of the archive, which says what some operators mean (see upgraders).
     verified: False leaves verification to the engine that runs the code.
+    defaults: function -> arguments whose default is None, where that is not to be guessed.
     Raises ArchiveError where the record is malformed or its code not sound.
     """
     functions: dict[str, Function] = {}
@@ -111,7 +124,7 @@ def read_functions(tree: Any, resolve: Callable[[str], T.Type | None],
         functions[name] = Function(name)
     types = TypeReader(resolve)
     for entry in entries_of(tree):
-        code = _code(entry, types, functions, constant)
+        code = _code(entry, types, functions, constant, defaults)
         # A pickle may name the parts of one function in many others.
         budgets.spend("graph_nodes", len(code.instructions) + len(code.register_types))
         code.is_sound = verified
@@ -143,14 +156,14 @@ def entries_of(tree: Any) -> tuple:
 
 
 def _code(entry: Any, types: TypeReader, functions: dict[str, Function],
-          constant: Callable[[Any], Any]) -> Code:
+          constant: Callable[[Any], Any], defaults: Mapping[str, tuple[str, ...]]) -> Code:
     def function(name: str) -> Function:
         if name not in functions:
             raise MalformedCode(f"{entry[0]} calls {name}, which is not in the record")
         return functions[name]
 
     try:
-        code = from_tuple(entry, types.read, function)
+        code = from_tuple(entry, types.read, function, defaults)
     except MalformedCode as e:
         raise ArchiveError(str(e), RECORD, "the file is damaged, or was not made by PyTorch") \
             from None

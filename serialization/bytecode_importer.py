@@ -1,8 +1,9 @@
 """Archives that hold bytecode and no code/: classes from the objects, functions from the bytecode.
 
 Such files come from PyTorch's mobile exporter.  Attributes are those that the objects have, in
-order; their types are known as far as their values tell.  Enums have the members that occur, named
-by their values; of named tuples nothing is known but their elements.
+order; their types are known as far as their values tell.  How members of enums are called, which
+attributes classes have that no object is of, and which arguments may be left out, scriptlang writes
+beside it (see names.py); of named tuples nothing is known but their elements.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from ..errors import ArchiveError
 from ..interpreter.prepare import CODE
 from ..ir import Function
 from .bytecode import read_functions
+from .names import NONE, Names
 from .pickle_tree import EnumRef, ObjectRef, TensorRef
 
 MAX_SLOTS = 10_000
@@ -25,14 +27,20 @@ SIMPLE = {TensorRef: T.TENSOR, bool: T.BOOL, int: T.INT, float: T.FLOAT, str: T.
 class BytecodeImporter:
     """Stands in for an Importer: types and functions by qualified name."""
 
-    def __init__(self, data: Any):
+    def __init__(self, data: Any, names: Names = NONE):
         self.types: dict[str, T.Type] = {}
         self.functions: dict[str, Function] = {}
+        self.names = names
+        for name, members in names.enums.items():
+            kind = SIMPLE[type(next(iter(members.values())))]
+            self.types[name] = T.EnumType(name, kind, members)
         for ref in objects_in(data):
             if isinstance(ref, EnumRef):
                 self._declare_member(ref)
             else:
                 self._declare(ref)
+        for name, attributes in names.classes.items():
+            self._declare_attributes(name, attributes)
 
     def find_type(self, name: str) -> T.Type | None:
         if name.startswith(T.CUSTOM_CLASSES):
@@ -59,12 +67,21 @@ class BytecodeImporter:
             if a.type != self._type_of(value):
                 a.type = T.ANY
 
+    def _declare_attributes(self, name: str, attributes: list[str]) -> None:
+        """Those of a class that no object, or only its `__setstate__`, tells."""
+        known = self._class(name)
+        if not known.attributes:
+            for attribute in attributes:
+                known.add_attribute(attribute, T.ANY)
+        if [a.name for a in known.attributes] != attributes:
+            raise ArchiveError(f"objects of {name} have other attributes than names.pkl says",
+                               "data.pkl", "the file is damaged, or was not made by scriptlang")
+
     def _declare_member(self, ref: EnumRef) -> None:
-        known = self.types.setdefault(
-            ref.name, T.EnumType(ref.name, SIMPLE.get(type(ref.value), T.ANY), {}))
+        known = self.types.setdefault(ref.name, T.EnumType(
+            ref.name, SIMPLE.get(type(ref.value), T.ANY), {}, is_unnamed=True))
         if not isinstance(known, T.EnumType):
             raise mixed(ref.name)
-        known.members.setdefault(str(ref.value), ref.value)
 
     def _class(self, name: str) -> T.ClassType:
         if name.startswith(T.CUSTOM_CLASSES):
@@ -85,7 +102,8 @@ class BytecodeImporter:
 
     def add_functions(self, tree: Any, constant: Callable[[Any], Any], version: int) -> None:
         """Read the record bytecode.pkl of an archive of a format version."""
-        self.functions = read_functions(tree, self.find_type, constant, self._add_method, version)
+        self.functions = read_functions(tree, self.find_type, constant, self._add_method, version,
+                                        defaults=self.names.defaults)
 
     def _add_method(self, function: Function) -> None:
         """A function is a method of the class that it is named after."""

@@ -277,6 +277,8 @@ class Materialiser:
             for name, value in type.members.items():
                 if value.__class__ is ref.value.__class__ and value == ref.value:
                     return EnumValue(type, name, value)
+            if type.is_unnamed:
+                return EnumValue(type, "", ref.value)
         self.fail(f"{ref.name} has no member with the value {ref.value!r:.40}")
 
     def device(self, ref: DeviceRef) -> Device:

@@ -1,8 +1,10 @@
-"""What CONTRIBUTING.md says of lines: they are at most 100 columns."""
+"""What CONTRIBUTING.md says of lines: they are at most 100 columns; and that whoever sets the
+geometry of a tensor without a check says beside it why its elements lie in its memory."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
@@ -74,3 +76,51 @@ def test_a_long_line_is_found(tmp_path):
     found = [line for name in sources(tmp_path) for line in long_lines(tmp_path, name)]
     assert sorted(found) == [".ci/run:3: 103 columns", "a.py:2: 101 columns",
                              "b/CMakeLists.txt:1: 102 columns"]
+
+
+RAW_GEOMETRY = re.compile(
+    r"(?:->|\.)set_(?:geometry|contiguous)\(|\bunchecked_(?:on_storage|view)\(|"
+    r"\bimpl\(\)->(?:offset|ndim|numel|sizes|strides)\b[^=;]*[^=!<>]=[^=]")
+"""Where C++ says where the elements of a tensor lie, and nothing checks it."""
+
+GEOMETRY_ITSELF = ("cpp_loader/src/values/tensor.cpp", "cpp_loader/src/values/tensor.h",
+                   "cpp_loader/src/values/raw_view.h")
+"""What defines these functions, and the checked ones by them."""
+
+
+def unproven(text: str) -> list[int]:
+    """The lines of a C++ source that set geometry without a check and have no comment: behind them,
+    or above them and others of their kind."""
+    found, proven = [], False
+    for number, line in enumerate(text.split("\n"), 1):
+        raw, above = RAW_GEOMETRY.search(line.partition("//")[0]), proven
+        proven = above if raw else line.lstrip().startswith("//")
+        if raw and not above and "//" not in line:
+            found.append(number)
+    return found
+
+
+def test_raw_geometry_is_proven():
+    """Tensor::as_strided, Tensor::on_storage and lay() check what they are given."""
+    found = [f"{name}:{number}" for name in sources(ROOT)
+             if name.startswith(("cpp_loader/src/", "cpp_loader/python/"))
+             and name not in GEOMETRY_ITSELF
+             for number in unproven((ROOT / name).read_text(encoding="utf-8"))]
+    assert not found, "use as_strided, on_storage or lay, or say why it holds: " + ", ".join(found)
+
+
+def test_raw_geometry_is_found():
+    text = """
+  lay(t, strides);
+  t.impl()->set_geometry(sizes, strides);
+  // Its own.
+  t.impl()->set_geometry(sizes, strides);
+  t.impl()->offset = 4;
+  f();
+  t.impl()->offset += 4;
+  return unchecked_view(t, sizes, strides, 0);  // Its own.
+  return unchecked_view(t, sizes, strides, 0);
+  return unchecked_view(t, sizes, strides, 0);
+  if (t.impl()->offset == 4) t.impl()->set_contiguous(sizes);
+"""
+    assert unproven(text) == [3, 8, 10, 11, 12]

@@ -299,7 +299,7 @@ Value ToNative::array(nb::handle value) {
     if (array->nbytes() == 0) checked_numel({sizes, array->ndim});  // others fit into memory
     // The sizes come next; the array has as many bytes.
     Tensor t = unchecked_on_storage(storage.storage, array->dtype, {}, {}, 0);
-    t.impl()->set_contiguous(IntSpan(sizes, array->ndim));
+    t.impl()->set_contiguous(IntSpan(sizes, array->ndim));  // as said
     return t;
   }
   int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | PyBUF_WRITABLE;
@@ -315,7 +315,7 @@ Value ToNative::array(nb::handle value) {
   Release storage{lend(std::move(loan))};
   // The sizes come next; the buffer has as many bytes.
   Tensor t = unchecked_on_storage(storage.storage, dtype, {}, {}, 0);
-  t.impl()->set_contiguous(sizes);
+  t.impl()->set_contiguous(sizes);  // as said
   return t;
 }
 
@@ -557,7 +557,7 @@ Value ToNative::operator()(nb::handle value, int depth) {
     return Value(parse_device(nb::cast<std::string>(nb::str(value))));
   }
   if (is_a(value, known().enum_value)) {
-    return Enum::make(class_of(value.attr("type")), nb::cast<std::string>(value.attr("name")),
+    return Enum::make(class_of(value.attr("type")), nb::cast<std::string>(value.attr("known_name")),
                       (*this)(value.attr("value"), depth + 1));
   }
   if (is_a(value, known().future)) {

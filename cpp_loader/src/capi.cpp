@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_set>
 
 #include "../kernels/parallel.h"
 #include "values/callbacks.h"
@@ -74,12 +75,27 @@ sl_status report_current(sl_error** error) noexcept {
   }
 }
 
-bool is_open(const Value& v, int depth) {
-  if (v.is_list() || v.is_dict() || v.is_object() || v.is_future()) return true;
-  if (!v.is_tuple() || depth > kMaxNesting) return v.is_tuple();
-  const Tuple::Items& items = v.as_tuple().items;
-  return std::any_of(items.begin(), items.end(),
-                     [&](const Value& item) { return is_open(item, depth + 1); });
+// Each tuple is looked at once: they may hold each other many times.
+bool is_open(const Value& v) {
+  std::vector<const Tuple*> pending;
+  std::unordered_set<const Tuple*> seen;
+  auto look = [&](const Value& item) {
+    if (!item.is_tuple()) {
+      return item.is_list() || item.is_dict() || item.is_object() || item.is_future();
+    }
+    const Tuple* tuple = &item.as_tuple();
+    if (tuple->is_alone() || seen.insert(tuple).second) pending.push_back(tuple);
+    return false;
+  };
+  if (look(v)) return true;
+  while (!pending.empty()) {
+    const Tuple* tuple = pending.back();
+    pending.pop_back();
+    for (const Value& item : tuple->items) {
+      if (look(item)) return true;
+    }
+  }
+  return false;
 }
 
 void join_domain(DomainRef* to, const sl_value* of) {

@@ -83,7 +83,7 @@ inline void need(const void* pointer, bool needed = true) {
 }
 
 // Whether somebody may write to it.
-bool is_open(const Value& v, int depth = 0);
+bool is_open(const Value& v);
 
 // Lets two be of one domain, where both have one, or the first take that of the second.
 void join_domain(DomainRef* to, const sl_value* of);

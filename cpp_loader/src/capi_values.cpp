@@ -222,7 +222,7 @@ sl_value* sl_tensor_view(void* data, sl_dtype dtype, const int64_t* sizes, size_
     check_memory(data, size_t(bytes), type);
     Tensor t(TensorImpl::make());
     t.impl()->dtype = type;
-    t.impl()->set_contiguous({sizes, int64_t(ndim)});
+    t.impl()->set_contiguous({sizes, int64_t(ndim)});  // of so many bytes, as was checked
     t.impl()->storage = Storage::borrow(data, bytes, release, user);
     return Value(std::move(t));
   });
@@ -249,7 +249,7 @@ sl_value* sl_tensor_strided(void* data, size_t bytes, sl_dtype dtype, const int6
     }
     Tensor t(TensorImpl::make());
     t.impl()->dtype = type;
-    t.impl()->set_geometry(shape, steps);
+    t.impl()->set_geometry(shape, steps);  // the view that was tried proves them
     t.impl()->storage = Storage::borrow(data, int64_t(bytes), release, user);
     return Value(std::move(t));
   });
@@ -325,7 +325,7 @@ Value item_of(const Value& v, size_t index) {
     case SL_LIST: return v.as_list().get(index);
     case SL_TUPLE: return v.as_tuple().items[index];
     case SL_OBJECT: return v.as_object().slots[index];
-    default: return index == 0 ? Value(v.as_enum().name) : v.as_enum().value;
+    default: return index == 0 ? Value(v.as_enum().known_name()) : v.as_enum().value;
   }
 }
 
@@ -398,12 +398,16 @@ const char* sl_value_class(const sl_value* value) {
   return v.is_tuple() && v.as_tuple().named ? v.as_tuple().named->name.c_str() : "";
 }
 
+// A list that holds one list twice, which holds one list twice, has a text without end.
+constexpr int64_t kMostText = 1 << 28;
+
 sl_status sl_value_text(const sl_value* value, char** text, size_t* size) {
   if (text) *text = nullptr;
   if (size) *size = 0;
   if (!text) return SL_INVALID_ARGUMENT;
   return guarded(nullptr, [&] {
     Look look(value);
+    memory::LimitScope bound(kMostText);
     std::string printed = to_text(value ? value->value : Value());
     char* copy = static_cast<char*>(std::malloc(printed.size() + 1));
     if (!copy) throw std::bad_alloc();

@@ -227,16 +227,19 @@ SL_API sl_value* sl_value_item(const sl_value* value, size_t index);
 /* The index-th key of a dict. Release it. Null beyond the last, and for other kinds. */
 SL_API sl_value* sl_value_key(const sl_value* dict, size_t index);
 /* The name of the index-th element of a named tuple, object or enum; null beyond the last, and for
- * other kinds. Archives name the attributes of classes whose objects they hold; objects of other
- * classes, which programs make, have theirs by place alone. Of an enum bytecode tells the value
- * alone: its name is that, as text. */
+ * other kinds. Archives that scriptlang wrote name the attributes of all classes and the members of
+ * all enums. Others name the attributes of classes whose objects they hold: objects of other
+ * classes, which programs make, have theirs by place alone, and of members of enums only the value
+ * is known: sl_value_item and sl_value_member give null for the name, and programs that ask for it
+ * or print it fail. */
 SL_API const char* sl_value_field(const sl_value* value, size_t index);
 /* The element of that name. Release it. Null when there is none. */
 SL_API sl_value* sl_value_member(const sl_value* value, const char* name);
 /* The class of an object, enum or named tuple, "__torch__.M"; "" of anything else. */
 SL_API const char* sl_value_class(const sl_value* value);
 /* The value as the language prints it. *text is freed by sl_text_release; `size` may be null.
- * SL_RUN_ERROR for values nested deeper than 200. */
+ * SL_RUN_ERROR for values nested deeper than 200, SL_LIMIT for texts of over 256 MB, which small
+ * values have that hold each other many times. */
 SL_API sl_status sl_value_text(const sl_value* value, char** text, size_t* size);
 SL_API void sl_text_release(char* text);
 

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "names.h"
 #include "pickle.h"
 
 namespace scriptlang {
@@ -145,6 +146,10 @@ std::shared_ptr<Module> Module::load(std::shared_ptr<Bytes> bytes) {
   check_format(archive);
   auto module = std::make_shared<Module>();
   auto classes = std::make_shared<ClassTable>();
+  NoneDefaults defaults;
+  if (archive.find(kNamesRecord)) {
+    defaults = read_names(archive.pickle(kNamesRecord, {}, {}), classes.get());
+  }
   PickleHooks hooks;
   hooks.classes = classes->resolver();
   hooks.pending = [&](Value object, Value state) {
@@ -159,7 +164,7 @@ std::shared_ptr<Module> Module::load(std::shared_ptr<Bytes> bytes) {
   hooks.pending = nullptr;
   Value tree = archive.pickle(own ? "scriptlang/program.pkl" : "bytecode.pkl",
                               {"constants", "bytecode", "scriptlang"}, hooks);
-  module->program_ = Program::decode(tree, classes);
+  module->program_ = Program::decode(tree, classes, defaults);
   return module;
 }
 

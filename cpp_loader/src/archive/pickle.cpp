@@ -385,12 +385,12 @@ class Unpickler {
         cls.attributes.emplace_back(name);
       } else if (object.slots.size() >= cls.attributes.size() ||
                  cls.attributes[object.slots.size()] != name) {
-        fail("two instances of ", cls.name, " have different attributes ('", name, "')");
+        fail("instances of ", cls.name, " have different attributes ('", name, "')");
       }
       object.slots.push_back(entry->value);
     }
     if (object.slots.size() != cls.attributes.size()) {
-      fail("two instances of ", cls.name, " have different attributes");
+      fail("instances of ", cls.name, " have different attributes");
     }
   }
 
@@ -431,8 +431,8 @@ class Unpickler {
     call(*callee.global, arguments);
   }
 
-  // PyTorch reduces an enum's class with the bare value, not with a tuple of it. The name of
-  // the member is not in the pickle: its value stands for it.
+  // PyTorch reduces an enum's class with the bare value, not with a tuple of it. The name of the
+  // member is not in the pickle; that of a class whose members are known is found by the value.
   void enum_member() {
     Value value = pop_value();
     Item cls = pop();
@@ -443,7 +443,13 @@ class Unpickler {
     if (!value.is_int() && !value.is_double() && !value.is_string()) {
       fail("a member of the enum ", cls.cls->name, " is a ", tag_name(value.tag()));
     }
-    std::string name = to_text(value);
+    std::string name;
+    for (const auto& [member, of] : cls.cls->members) {
+      if (of.tag() == value.tag() && equal(of, value)) name = member;
+    }
+    if (name.empty() && !cls.cls->members.empty()) {
+      fail("the enum ", cls.cls->name, " has no member ", to_text(value).substr(0, 60));
+    }
     push(Enum::make(cls.cls, std::move(name), std::move(value)));
   }
 

@@ -5,6 +5,7 @@
 
 #include "fused_plan.h"
 #include "program/program.h"
+#include "values/raw_view.h"
 
 namespace scriptlang {
 
@@ -257,7 +258,7 @@ namespace {
 
 Tensor make_output(const FusedPlan::Made& m) {
   Tensor t = Tensor::empty(m.sizes, m.type);
-  if (!m.contiguous) t.impl()->set_geometry(m.sizes, m.strides);
+  if (!m.contiguous) lay(t, m.strides);
   return t;
 }
 

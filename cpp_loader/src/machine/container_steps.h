@@ -245,7 +245,7 @@ inline void set_attribute(Value& object, int64_t slot, Value& value) {
   if (__builtin_expect(slot >= int64_t(o.slots.size()), 0)) {
     // The class of an object made by the program may be known only by its name.
     if (slot >= kMostSlots) raise(ErrorKind::RuntimeError, "slot ", slot, " is out of range");
-    o.slots.resize(size_t(slot) + 1);
+    o.grow(size_t(slot) + 1);
   }
   value.publish();  // objects are never a run's own
   o.slots[size_t(slot)] = take_counted(value);

@@ -68,12 +68,12 @@ inline Tensor clone(const Tensor& t) {
 }
 // A copy with the same strides, gaps between elements included; dense where elements overlap.
 inline Tensor clone_as_it_lies(const Tensor& t) {
-  int64_t reach = 1;
+  if (t.numel() == 0) return clone(t);  // whose sizes and strides may have any product
+  int64_t reach = 1;                    // what has elements lies in its storage
   for (int64_t d = 0; d < t.dim(); ++d) {
     if (t.size(d) > 1 && t.stride(d) == 0) return clone(t);
     reach += (t.size(d) - 1) * t.stride(d);
   }
-  if (t.numel() == 0) return clone(t);
   Tensor memory = Tensor::empty({reach}, t.dtype());
   copy_into(memory, t.as_strided({reach}, {1}, t.storage_offset()));
   return memory.as_strided(t.sizes(), t.strides(), 0);

@@ -2,6 +2,7 @@
 
 #include "pointwise.h"
 #include "ops/quantized/quantized.h"
+#include "values/raw_view.h"
 #include "view.h"
 
 namespace scriptlang::forms {
@@ -23,13 +24,14 @@ void take_shape(const Tensor& to, const Tensor& value) {
   } else {
     Tensor fresh = Tensor::empty(value.sizes(), to.dtype());
     std::swap(to.impl()->storage, fresh.impl()->storage);
+    // The storage was made for these sizes.
     to.impl()->set_contiguous(value.sizes());
     to.impl()->offset = 0;
   }
   if (value.is_contiguous() || value.dim() < 2) return;
   int64_t strides[kMaxDims];
   value.like_strides(strides);
-  to.impl()->set_geometry(value.sizes(), {strides, value.dim()});
+  lay(to, {strides, value.dim()});
 }
 
 void store(const Tensor& to, const Tensor& value) {

@@ -8,6 +8,7 @@
 #include "../../kernels/scratch.h"
 #include "fused.h"
 #include "linalg.h"
+#include "values/raw_view.h"
 #include "view.h"
 
 namespace scriptlang {
@@ -104,9 +105,7 @@ Tensor empty_last(const Layer& layer) {
   checked_numel(layer.sizes);
   Tensor y = Tensor::empty(layer.sizes, ScalarType::Float32);
   const int64_t pixel = layer.sizes[1], row = pixel * layer.shape.out[2];
-  if (y.numel() && pixel > 1) {
-    y.impl()->set_geometry(layer.sizes, {layer.image(), 1, row, pixel});
-  }
+  if (y.numel() && pixel > 1) lay(y, {layer.image(), 1, row, pixel});
   return y;
 }
 

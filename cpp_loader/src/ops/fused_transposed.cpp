@@ -10,6 +10,7 @@
 
 #include "../../kernels/parallel.h"
 #include "fused.h"
+#include "values/raw_view.h"
 
 namespace scriptlang {
 
@@ -293,7 +294,7 @@ Tensor run(Args args, const Transposed& t, IntSpan sizes, Activation activation)
             Tensor::empty(sizes, ScalarType::Float32), activation};
   const int64_t width = work.width();
   if (work.y.numel() == 0) return work.y;
-  work.y.impl()->set_geometry(sizes, {work.image(), 1, t.outputs * width, t.outputs});
+  lay(work.y, {work.image(), 1, t.outputs * width, t.outputs});
   if (spreads(t, work.x)) run_spread(work);
   else run_phases(work);
   return work.y;

@@ -7,6 +7,7 @@
 #include "pointwise.h"
 #include "reduce.h"
 #include "scratch.h"
+#include "values/raw_view.h"
 #include "view.h"
 
 namespace scriptlang {
@@ -222,7 +223,7 @@ Tensor nonzero(const Tensor& self) {
   for (int64_t i = 0; i < n; ++i) count += on[i] != 0;
   Tensor out = Tensor::empty({count, dims}, ScalarType::Int64);
   // PyTorch's result lies column by column.
-  out.impl()->set_geometry({count, dims}, {1, std::max<int64_t>(count, 1)});
+  lay(out, {1, std::max<int64_t>(count, 1)});
   int64_t* to = out.data<int64_t>();
   int64_t index[kMaxDims] = {};
   for (int64_t i = 0, row = 0; i < n; ++i) {

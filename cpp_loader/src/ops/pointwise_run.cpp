@@ -432,6 +432,7 @@ Tensor run_planned(Pointwise& p, Loop loop) {
     // One-element tensors count for the order of the result's dimensions like any other.
     plan.result_strides(strides);
     p.out = Tensor::empty(plan.shape(), result);
+    // The strides are of the same elements without gaps, in another order of dimensions.
     if (p.out.dim() > 0) p.out.impl()->set_geometry(plan.shape(), {strides, p.out.dim()});
   }
   plan.set_operand(0, p.out.sizes(), p.out.strides(), p.out.itemsize());

@@ -9,6 +9,7 @@
 #include "layout.h"
 #include "reduce.h"
 #include "row_kernels.h"
+#include "values/raw_view.h"
 
 namespace scriptlang {
 
@@ -233,7 +234,7 @@ template <class F>
 Tensor pool_last(const Tensor& self, const Window& w, F f) {
   Tensor y = Tensor::empty(result_sizes(self, w), ScalarType::Float32);
   int64_t channels = self.size(1), rows = w.out[1];
-  y.impl()->set_geometry(y.sizes(), {w.out_pixels() * channels, 1, w.out[2] * channels, channels});
+  lay(y, {w.out_pixels() * channels, 1, w.out[2] * channels, channels});
   if (y.numel() == 0) return y;
   int64_t taps = std::max<int64_t>(1, w.kernel[1] * w.kernel[2]);
   int64_t work = std::max<int64_t>(1, channels * w.out[2] * taps);
@@ -459,7 +460,7 @@ Tensor whole_average_last(const Tensor& self, const Window& w) {
     }
   });
   Tensor y = Tensor::empty(result_sizes(self, w), ScalarType::Float32);
-  y.impl()->set_geometry(y.sizes(), {channels, 1, channels, channels});
+  lay(y, {channels, 1, channels, channels});
   for (int64_t i = 0; i < images; ++i) {
     float* to = y.data<float>() + i * channels;
     functions.sum({partial + i * pieces * channels, 0, channels, 1, pieces, channels, to},

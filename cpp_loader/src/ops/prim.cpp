@@ -129,7 +129,7 @@ Value unwrap(Value& v) {
 SL_OP(aten__unwrap_optional) { out[0] = unwrap(args[0]); }
 SL_OP(prim_unchecked_unwrap_optional) { out[0] = unwrap(args[0]); }
 
-SL_OP(prim_EnumName) { out[0] = Value(args[0].as_enum().name); }
+SL_OP(prim_EnumName) { out[0] = Value(args[0].as_enum().known_name()); }
 SL_OP(prim_EnumValue_int) { out[0] = args[0].as_enum().value; }
 SL_OP(prim_EnumValue_float) { out[0] = args[0].as_enum().value; }
 SL_OP(prim_EnumValue_str) { out[0] = args[0].as_enum().value; }

@@ -30,6 +30,7 @@ Tensor Recording::make(IntSpan sizes, IntSpan strides, ScalarType type) {
   t.impl()->dtype = type;
   symbolic_storage->retain();
   t.impl()->storage = symbolic_storage;
+  // Nothing reads elements of what is recorded; a run proves its own.
   if (strides.size == sizes.size && sizes.size > 0) t.impl()->set_geometry(sizes, strides);
   else t.impl()->set_contiguous(sizes);
   values_.push_back(t);

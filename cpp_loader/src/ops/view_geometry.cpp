@@ -353,7 +353,8 @@ static Tensor reshape_of(T&& t, IntSpan wanted) {
   std::vector<int64_t> sizes = infer_sizes(wanted, t.numel());
   int64_t strides[kMaxDims];
   if (t.numel() == 0) checked_numel(sizes);
-  if (view_strides(t, sizes, strides)) {  // the elements of `t`, as above
+  if (view_strides(t, sizes, strides)) {
+    // The elements of `t`, as above.
     return unchecked_view(std::forward<T>(t), sizes, {strides, wanted.size}, t.storage_offset());
   }
   Tensor copy = Tensor::empty(t.sizes(), t.dtype());
@@ -392,6 +393,7 @@ Tensor alias_of(const Tensor& t) {
 
 void become(const Tensor& t, const Tensor& view) {
   SL_CHECK(t.storage() == view.storage(), "a tensor becomes a view of its own memory only");
+  // A view of the same memory proves them.
   t.impl()->set_geometry(view.sizes(), view.strides());
   t.impl()->offset = view.storage_offset();
 }
@@ -409,7 +411,7 @@ void resize(const Tensor& self, IntSpan sizes) {
       std::memset(static_cast<char*>(self.storage()->data()) + written, 0, size_t(bytes - written));
     }
   }
-  self.impl()->set_contiguous(sizes);
+  self.impl()->set_contiguous(sizes);  // the storage has as many bytes now
 }
 
 }  // namespace scriptlang

@@ -47,6 +47,9 @@ constexpr int64_t kMostDecoded = int64_t(1) << 30;
 
 class Decoded {
  public:
+  explicit Decoded(const NoneDefaults& of_functions) : defaults(of_functions) {}
+  const NoneDefaults& defaults;
+
   void add(size_t count, size_t bytes) {
     left_ -= int64_t(std::min(count, size_t(kMostDecoded))) * int64_t(bytes);
     if (left_ < 0) {
@@ -242,12 +245,27 @@ class FunctionDecoder {
   // A record spells the default None as it spells no default: for last arguments that may be None
   // it is one, as PyTorch's lite interpreter takes it.
   void add_none_defaults() {
+    auto told = decoded_.defaults.find(f_.name);
+    if (told != decoded_.defaults.end()) return take_none_defaults(told->second);
     for (auto a = f_.arguments.rbegin(); a != f_.arguments.rend(); ++a) {
       bool any = a->type->kind == TypeKind::Any || a->type->kind == TypeKind::Variable ||
                  a->type->kind == TypeKind::Opaque;
       if (!a->has_default && (any || !(tags_of(*a->type) & tag_bit(Tag::None)))) return;
       a->has_default = true;
     }
+  }
+
+  void take_none_defaults(const std::unordered_set<std::string>& names) {
+    size_t found = 0;
+    for (Argument& a : f_.arguments) {
+      if (!names.count(a.name)) continue;
+      if (a.has_default || !(tags_of(*a.type) & tag_bit(Tag::None))) {
+        fail("its argument '", a.name, "' has no default None");
+      }
+      a.has_default = true;
+      ++found;
+    }
+    if (found != names.size()) fail("it lacks arguments whose default is told");
   }
 
   void decode_code(Items rows) {
@@ -331,7 +349,8 @@ void Program::link() {
 }
 
 std::shared_ptr<const Program> Program::decode(const Value& tree,
-                                               std::shared_ptr<ClassTable> classes) {
+                                               std::shared_ptr<ClassTable> classes,
+                                               const NoneDefaults& defaults) {
   auto program = std::make_shared<Program>();
   program->classes_ = std::move(classes);
   std::optional<Items> items = sequence(tree);
@@ -345,7 +364,7 @@ std::shared_ptr<const Program> Program::decode(const Value& tree,
     }
     program->version_ = int(version);
   }
-  Decoded decoded;
+  Decoded decoded(defaults);
   for (size_t i = first; i < items->size(); ++i) program->decode_function((*items)[i], decoded);
   program->link();
   std::unordered_map<std::string, int> missing;

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "fusion/fused_group.h"
@@ -100,12 +101,16 @@ class ClassTable {
   std::unordered_map<const ClassType*, std::string> renamed_;
 };
 
+// Function -> arguments whose default is None, where that is not to be guessed.
+using NoneDefaults = std::unordered_map<std::string, std::unordered_set<std::string>>;
+
 class Program : public std::enable_shared_from_this<Program> {
  public:
   // From the tree of bytecode.pkl: (version, function, ...) or (function, ...). Raises
   // ArchiveError for a malformed tree or code that does not verify.
   static std::shared_ptr<const Program> decode(const Value& tree,
-                                               std::shared_ptr<ClassTable> classes);
+                                               std::shared_ptr<ClassTable> classes,
+                                               const NoneDefaults& defaults = {});
 
   const Function* find(std::string_view qualified_name) const;
   const Function* method(const ClassType& cls, std::string_view name) const;

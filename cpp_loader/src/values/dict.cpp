@@ -37,7 +37,7 @@ uint32_t hash_of(const Value& key) {
     case Tag::String: return hash_of(key.raw_string());
     case Tag::Device:
     case Tag::Tensor: return mix(key.bits());
-    case Tag::Enum: return mix(std::hash<std::string>()(key.as_enum().name));
+    case Tag::Enum: return hash_of(key.as_enum().value);
     default:
       raise(ErrorKind::RuntimeError, "Can't hash IValues with tag '", tag_name(key.tag()), "'");
   }

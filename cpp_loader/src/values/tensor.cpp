@@ -350,6 +350,7 @@ Tensor Tensor::empty_like(const Tensor& src, ScalarType dtype) {
   if (src.is_contiguous() || src.dim() < 2) return t;
   int64_t strides[kMaxDims];
   src.like_strides(strides);
+  // The strides are of the same elements without gaps, in another order of dimensions.
   t.impl_->set_geometry(src.sizes(), {strides, src.dim()});
   return t;
 }

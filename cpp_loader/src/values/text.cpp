@@ -278,7 +278,8 @@ void append_text(std::string* out, const Value& v, const Inside& outer) {
     }
     case Tag::Object: *out += concat("<", v.as_object().type->name, " object>"); break;
     case Tag::Enum:
-      *out += concat("Enum<", unqualified(v.as_enum().type->name), ".", v.as_enum().name, ">");
+      *out += concat("Enum<", unqualified(v.as_enum().type->name), ".", v.as_enum().known_name(),
+                     ">");
       break;
     case Tag::Generator: *out += "Generator"; break;
     case Tag::Future: *out += "Future"; break;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "dict.h"
 #include "list.h"
@@ -333,64 +334,99 @@ bool same_type(const Type& a, const Type& b, int depth) {
 
 namespace {
 
-bool matches_list(const List& list, const Type& type, int depth) {
-  if (type.elements.empty()) return true;
-  if (list.element) return same_type(*list.element, *type.elements[0]);
-  for (const Value& item : list) {
-    if (!matches(item, *type.elements[0], depth + 1)) return false;
-  }
-  return true;
-}
-
-bool matches_dict(const Dict& dict, const Type& type, int depth) {
-  if (type.elements.size() != 2) return true;
-  if (dict.key_type && dict.value_type) {
-    return same_type(*dict.key_type, *type.elements[0]) &&
-           same_type(*dict.value_type, *type.elements[1]);
-  }
-  const Dict::Entry* entry;
-  for (size_t cursor = 0; dict.next(&cursor, &entry);) {
-    if (!matches(entry->key, *type.elements[0], depth + 1) ||
-        !matches(entry->value, *type.elements[1], depth + 1)) {
-      return false;
+// One question. Containers that several hold are asked once for each type: lists that hold one
+// list twice, which holds one list twice, are small however large they look.
+class Matching {
+ public:
+  bool matches(const Value& value, const Type& type, int depth) {
+    if (depth > kMaxNesting) raise(ErrorKind::RuntimeError, "a value is nested too deeply");
+    if (!(tags_of(type) & tag_bit(value.tag()))) return false;
+    switch (type.kind) {
+      case TypeKind::List: {
+        const List& list = value.as_list();
+        return once(!list.is_alone(), value, type, depth,
+                    [&] { return of_list(list, type, depth); });
+      }
+      case TypeKind::Dict: {
+        const Dict& dict = value.as_dict();
+        return once(!dict.is_alone(), value, type, depth,
+                    [&] { return of_dict(dict, type, depth); });
+      }
+      case TypeKind::Tuple:
+      case TypeKind::NamedTuple: {
+        const Tuple& tuple = value.as_tuple();
+        return once(!tuple.is_alone(), value, type, depth,
+                    [&] { return of_tuple(tuple, type, depth); });
+      }
+      case TypeKind::Optional:
+        return value.is_none() || matches(value, *type.elements[0], depth + 1);
+      case TypeKind::Union:
+        return std::any_of(type.elements.begin(), type.elements.end(),
+                           [&](const TypeRef& t) { return matches(value, *t, depth + 1); });
+      case TypeKind::Class: {
+        const ClassRef& cls = value.is_enum() ? value.as_enum().type : value.as_object().type;
+        return cls.get() == type.cls.get();
+      }
+      default: return true;
     }
   }
-  return true;
-}
 
-bool matches_tuple(const Tuple& tuple, const Type& type, int depth) {
-  if (type.kind == TypeKind::NamedTuple && !(tuple.named && tuple.named->name == type.name)) {
-    return false;
+ private:
+  template <class Ask>
+  bool once(bool shared, const Value& value, const Type& type, int depth, const Ask& ask) {
+    if (!shared || depth == 0) return ask();
+    std::pair<uint64_t, const Type*> key(value.bits(), &type);
+    auto known = answers_.find(key);
+    if (known != answers_.end()) return known->second;
+    bool answer = ask();
+    answers_.emplace(key, answer);
+    return answer;
   }
-  if (type.elements.empty() && type.kind == TypeKind::Tuple) return true;
-  if (type.elements.size() != tuple.items.size()) return false;
-  for (size_t i = 0; i < tuple.items.size(); ++i) {
-    if (!matches(tuple.items[i], *type.elements[i], depth + 1)) return false;
+
+  bool of_list(const List& list, const Type& type, int depth) {
+    if (type.elements.empty()) return true;
+    if (list.element) return same_type(*list.element, *type.elements[0]);
+    for (const Value& item : list) {
+      if (!matches(item, *type.elements[0], depth + 1)) return false;
+    }
+    return true;
   }
-  return true;
-}
+
+  bool of_dict(const Dict& dict, const Type& type, int depth) {
+    if (type.elements.size() != 2) return true;
+    if (dict.key_type && dict.value_type) {
+      return same_type(*dict.key_type, *type.elements[0]) &&
+             same_type(*dict.value_type, *type.elements[1]);
+    }
+    const Dict::Entry* entry;
+    for (size_t cursor = 0; dict.next(&cursor, &entry);) {
+      if (!matches(entry->key, *type.elements[0], depth + 1) ||
+          !matches(entry->value, *type.elements[1], depth + 1)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  bool of_tuple(const Tuple& tuple, const Type& type, int depth) {
+    if (type.kind == TypeKind::NamedTuple && !(tuple.named && tuple.named->name == type.name)) {
+      return false;
+    }
+    if (type.elements.empty() && type.kind == TypeKind::Tuple) return true;
+    if (type.elements.size() != tuple.items.size()) return false;
+    for (size_t i = 0; i < tuple.items.size(); ++i) {
+      if (!matches(tuple.items[i], *type.elements[i], depth + 1)) return false;
+    }
+    return true;
+  }
+
+  std::map<std::pair<uint64_t, const Type*>, bool> answers_;
+};
 
 }  // namespace
 
 bool matches(const Value& value, const Type& type, int depth) {
-  if (depth > kMaxNesting) raise(ErrorKind::RuntimeError, "a value is nested too deeply");
-  if (!(tags_of(type) & tag_bit(value.tag()))) return false;
-  switch (type.kind) {
-    case TypeKind::List: return matches_list(value.as_list(), type, depth);
-    case TypeKind::Dict: return matches_dict(value.as_dict(), type, depth);
-    case TypeKind::Optional:
-      return value.is_none() || matches(value, *type.elements[0], depth + 1);
-    case TypeKind::Union:
-      return std::any_of(type.elements.begin(), type.elements.end(),
-                         [&](const TypeRef& t) { return matches(value, *t, depth + 1); });
-    case TypeKind::Tuple:
-    case TypeKind::NamedTuple: return matches_tuple(value.as_tuple(), type, depth);
-    case TypeKind::Class: {
-      const ClassRef& cls = value.is_enum() ? value.as_enum().type : value.as_object().type;
-      return cls.get() == type.cls.get();
-    }
-    default: return true;
-  }
+  return Matching().matches(value, type, depth);
 }
 
 TagSet tags_of(const Type& type) {

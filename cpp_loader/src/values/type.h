@@ -36,6 +36,7 @@ struct ClassType : Counted {
   std::string name;                      // "__torch__.M"
   std::vector<std::string> attributes;   // names by slot
   std::vector<TypeRef> types;            // by slot; may be shorter than attributes
+  std::vector<std::pair<std::string, Value>> members;  // of an enum, where they are known
   std::shared_ptr<void> host;            // what an embedding language knows the class as
 
   static ClassRef make(std::string name);

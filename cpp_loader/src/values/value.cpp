@@ -81,7 +81,12 @@ struct Pending {
 };
 SL_THREAD_WORD std::vector<Pending>* pending = nullptr;
 
-constexpr int64_t kObjectBytes = 256;  // an estimate: slots are few
+// An estimate for objects of few slots; a program chooses how many one has.
+constexpr int64_t kObjectBytes = 256;
+constexpr size_t kFewSlots = 8;
+int64_t bytes_of(const Object& object) {
+  return kObjectBytes + int64_t(object.charged) * int64_t(sizeof(Value));
+}
 
 void destroy_now(Tag tag, Counted* object) noexcept {
   switch (tag) {
@@ -96,7 +101,7 @@ void destroy_now(Tag tag, Counted* object) noexcept {
     case Tag::Dict: delete static_cast<Dict*>(object); break;
     case Tag::Tuple: Tuple::destroy(static_cast<Tuple*>(object)); break;
     case Tag::Object:
-      memory::uncharge(kObjectBytes);
+      memory::uncharge(bytes_of(*static_cast<Object*>(object)));
       delete static_cast<Object*>(object);
       break;
     case Tag::Enum: delete static_cast<Enum*>(object); break;
@@ -233,9 +238,25 @@ void Tuple::destroy(Tuple* tuple, bool plain) noexcept {
 Ref<Object> Object::make(ClassRef type) {
   memory::charge(kObjectBytes);
   Ref<Object> object(new Object);
-  object->slots.resize(type->attributes.size());
   object->type = std::move(type);
+  object->grow(object->type->attributes.size());
   return object;
+}
+
+void Object::grow(size_t count) {
+  size_t beyond = count > kFewSlots ? count - kFewSlots : 0;
+  if (beyond > charged) {
+    memory::charge(int64_t(beyond - charged) * int64_t(sizeof(Value)));
+    charged = uint32_t(beyond);
+  }
+  slots.resize(count);
+}
+
+const std::string& Enum::known_name() const {
+  if (!name.empty()) return name;
+  raise(ErrorKind::RuntimeError, "the name of the member ", to_text(value), " of ", type->name,
+        " is not known: the archive holds bytecode that does not tell it; save the model again "
+        "with scriptlang");
 }
 
 Ref<Enum> Enum::make(ClassRef type, std::string name, Value value) {

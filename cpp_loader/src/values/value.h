@@ -492,15 +492,18 @@ struct Tuple : Counted {
 
 // An instance of a scripted class or module.
 struct Object : Counted {
+  uint32_t charged = 0;  // slots beyond those that every object is charged for
   ClassRef type;
   std::vector<Value> slots;
   static Ref<Object> make(ClassRef type);
+  void grow(size_t slots);  // to that many: charged
 };
 
 struct Enum : Counted {
   ClassRef type;
-  std::string name;
+  std::string name;  // empty where nobody told it: values tell members apart
   Value value;
+  const std::string& known_name() const;  // raises RuntimeError where it is not known
   static Ref<Enum> make(ClassRef type, std::string name, Value value);
 };
 

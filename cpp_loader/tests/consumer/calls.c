@@ -84,6 +84,10 @@ static void defaults(sl_module* m) {
   CHECK(prints(result, "1 1 0.5 d True True False"));
   CHECK(prints(give(m, "maybe", NULL, 0), "-1"));
   CHECK(prints(give(m, "maybe", given + 4, 1), "-1") && prints(give(m, "maybe", &one, 1), "1"));
+  CHECK(prints(give(m, "anything", NULL, 0), "(None, 3)"));
+  CHECK(prints(give(m, "anything", &one, 1), "(1, 3)"));
+  fails(m, call_of("wanted", NULL, NULL), NULL, SL_RUN_ERROR, "RuntimeError",
+        "wanted() is missing value for argument 'a' (Optional[int])\n  ");
   fails(m, call_of("defaults", NULL, NULL), NULL, SL_RUN_ERROR, "RuntimeError",
         "defaults() is missing value for argument 'a' (int)\n  ");
   sl_value_release(one);
@@ -114,7 +118,7 @@ static void arguments(sl_module* m) {
   fails(m, call_of("pair", sl_value_tuple(&item, 1), NULL), NULL, SL_RUN_ERROR, "RuntimeError",
         "pair() Expected a value of type 'Tuple[int, Optional[str]]'");
   fails(m, call_of("other", NULL, NULL), NULL, SL_RUN_ERROR, "RuntimeError",
-        "the module has no method 'other'; it has: bools, by_float");
+        "the module has no method 'other'; it has: anything, bools, by_float");
   c = call_of("maybe", NULL, NULL);
   c.name = "y";
   c.named = sl_value_int(1);

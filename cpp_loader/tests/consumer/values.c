@@ -231,12 +231,13 @@ static void made_by_programs(sl_module* m) {
   v = give(m, "counter", items, 1);
   check_refusals(v, SL_OBJECT);
   CHECK(strstr(sl_value_class(v), "Counter") != NULL && sl_value_length(v) == 2);
-  CHECK(sl_value_field(v, 0) == NULL); /* the archive holds none, and names nothing of it */
+  CHECK(strcmp(sl_value_field(v, 0), "count") == 0 && sl_value_field(v, 2) == NULL);
   items[1] = sl_value_int(5);
   sl_value_release(items[0]);
   items[0] = v;
   CHECK(prints(give(m, "count", items, 2), "6") && prints(give(m, "count", items, 1), "7"));
   CHECK(prints(sl_value_item(v, 0), "7") && prints(sl_value_item(v, 1), "counter"));
+  CHECK(prints(sl_value_member(v, "count"), "7") && prints(sl_value_member(v, "name"), "counter"));
   sl_value_release(v);
   CHECK(sl_module_attribute(m, "layer", &v, NULL) == SL_OK);
   check_refusals(v, SL_OBJECT);
@@ -248,8 +249,8 @@ static void made_by_programs(sl_module* m) {
   v = through(m, "color", sl_value_bool(1));
   check_refusals(v, SL_ENUM);
   CHECK(strstr(sl_value_class(v), "Color") != NULL && sl_value_length(v) == 2);
-  CHECK(prints(sl_value_member(v, "name"), "2")); /* bytecode tells no names of members */
-  CHECK(prints(sl_value_member(v, "value"), "2"));
+  CHECK(prints(sl_value_member(v, "name"), "BLUE") && prints(sl_value_member(v, "value"), "2"));
+  CHECK(prints(give(m, "named", &v, 1), "(BLUE, Enum<Color.BLUE>)"));
   CHECK(prints(through(m, "is_blue", v), "True"));
   items[0] = sl_value_int(3);
   items[1] = sl_value_generator(7);

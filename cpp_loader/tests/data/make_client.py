@@ -160,6 +160,18 @@ class Client(nn.Module):
         return c == Color.BLUE
 
     @scriptlang.jit.export
+    def named(self, c: Color) -> Tuple[str, str]:
+        return c.name, f"{c}"
+
+    @scriptlang.jit.export
+    def anything(self, a: Any = None, b: Any = 3) -> Tuple[Any, Any]:
+        return a, b
+
+    @scriptlang.jit.export
+    def wanted(self, a: Optional[int]) -> bool:
+        return a is None
+
+    @scriptlang.jit.export
     def maybe(self, x: Optional[int] = None) -> int:
         return -1 if x is None else x
 

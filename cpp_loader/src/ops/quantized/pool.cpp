@@ -7,6 +7,7 @@
 #include "ops/layout.h"
 #include "quantized.h"
 #include "plain.h"
+#include "values/raw_view.h"
 
 namespace scriptlang {
 
@@ -80,7 +81,7 @@ void quantized_ways::max_pooling(OpFn base, int outs, Context& ctx, Args args, V
   int64_t channels = x.size(1), image = w.in[0] * w.in[1] * channels;
   Tensor y = Tensor::empty({x.size(0), channels, w.out[0], w.out[1]}, type_of_codes(x.dtype()));
   int64_t line = w.out[1] * channels;
-  y.impl()->set_geometry(y.sizes(), {w.out[0] * line, 1, line, channels});
+  lay(y, {w.out[0] * line, 1, line, channels});
   const uint8_t* from = static_cast<const uint8_t*>(x.raw());
   int64_t work = std::max<int64_t>(1, line * w.kernel[0] * w.kernel[1]);
   kernels::parallel_for(x.size(0) * w.out[0], std::max<int64_t>(1, 100'000 / work),
