@@ -214,6 +214,7 @@ def prelu_kernel(self, weight):
     if self.dtype is not weight.dtype:
         raise RuntimeError(f"prelu: Type promoting not supported. Got {self.dtype.name} and "
                            f"{weight.dtype.name}")
+    check_floating("prelu_cpu", self, "f")
     x = working(self)
     return finish(np.where(x > 0, x, x * working(weight)), self.dtype)
 

@@ -154,6 +154,8 @@ def reverse_subtract(self, other, alpha=1):
     """other - alpha * self."""
     if alpha == 1 and not isinstance(alpha, bool):
         return subtract_from(self, other)
+    if is_bool(self) or is_bool(other):
+        return subtract(self, other)                 # raises, as above
     dtype = dtypes.result_type(self, other)
     check_alpha(dtype, alpha)
     return apply(lambda b, a: b - array_of(alpha, dtype, a.dtype) * a, dtype, other, self)

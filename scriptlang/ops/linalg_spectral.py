@@ -89,12 +89,28 @@ declare("aten::qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)",
         lambda self, some: qr(self, "reduced" if some else "complete"), "primitive")
 
 
+def check_reflections(name: str, vectors: Tensor, tau: Tensor) -> None:
+    if tau._size[:-1] != vectors._size[:-2] or len(tau._size) + 1 != len(vectors._size):
+        raise RuntimeError(f"{name}: Expected tau to have one dimension less than input, and the "
+                           f"same batch, got sizes {list(tau._size)} and {list(vectors._size)}")
+    if tau._size[-1] > vectors._size[-1]:
+        raise RuntimeError(f"{name}: input.shape[-1] must be greater than or equal to "
+                           "tau.shape[-1]")
+    if tau.dtype is not vectors.dtype:
+        raise RuntimeError(f"{name}: tau dtype {DISPLAY[tau.dtype.name]} does not match input "
+                           f"dtype {DISPLAY[vectors.dtype.name]}")
+
+
 @primitive("aten::linalg_householder_product(Tensor input, Tensor tau) -> Tensor",
            "aten::orgqr(Tensor self, Tensor input2) -> Tensor")
 def householder_product(input, tau):
     """The first columns of the product of reflections I - tau v v^H, as LAPACK's orgqr."""
     a, = matrices("torch.linalg.householder_product", input)
+    check_reflections("torch.linalg.householder_product", input, tau)
     m, n = a.shape[-2:]
+    if m < n:
+        raise RuntimeError("torch.linalg.householder_product: input.shape[-2] must be greater than "
+                           "or equal to input.shape[-1]")
     q = np.broadcast_to(np.eye(m, n, dtype=a.dtype), a.shape).copy()
     for i in range(tau._size[-1] - 1, -1, -1):
         v = np.concatenate([np.zeros((*a.shape[:-2], i), a.dtype),
@@ -116,6 +132,14 @@ def geqrf(self):
            "transpose=False) -> Tensor")
 def ormqr(self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: bool) -> Tensor:
     """The product with the square Q, or its adjoint, that geqrf's vectors stand for."""
+    if self.dim() < 2 or input3.dim() < 2:
+        raise RuntimeError("torch.ormqr: input and other must have at least 2 dimensions.")
+    side = -2 if left else -1
+    if input3.size(side) != self.size(-2):
+        raise RuntimeError("torch.ormqr: other.shape[-2 or -1] must be equal to input.shape[-2]")
+    if input2.dim() != self.dim() - 1 or input2.size(-1) != min(input3.size(side), self.size(-1)):
+        raise RuntimeError("torch.ormqr: Expected tau to have one dimension less than input, and "
+                           "tau.shape[-1] to be equal to min(other.shape[-2], input.shape[-1])")
     missing = self.size(-2) - self.size(-1)
     whole = torch.constant_pad_nd(self, [0, missing]) if missing > 0 else \
         self.narrow(-1, 0, self.size(-2))

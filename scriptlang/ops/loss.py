@@ -31,6 +31,8 @@ def _reduced(loss: Tensor, reduction: int) -> Tensor:
         return loss.mean()
     if reduction == 2:
         return loss.sum()
+    if reduction != 0:
+        raise RuntimeError("{} is not a valid value for reduction".format(reduction))
     return loss
 
 
@@ -44,6 +46,8 @@ def _laid_as(loss: Tensor, self: Tensor, reduction: int) -> Tensor:
 @composite("aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor")
 def mse_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
     difference = _difference(self, target)
+    if difference.is_complex():
+        raise NotImplementedError("\"mse_cpu\" not implemented for complex numbers")
     return _reduced(difference * difference, reduction)
 
 

@@ -12,6 +12,8 @@ from .table import declare, primitive
 
 def reduced(loss: np.ndarray, reduction: int, total=None) -> np.ndarray:
     """The loss (0), its mean (1, by `total` where that is given) or its sum (2)."""
+    if reduction not in (0, 1, 2):
+        raise RuntimeError(f"{reduction} is not a valid value for reduction")
     if reduction == 0:
         return loss
     with np.errstate(all="ignore"):

@@ -298,7 +298,11 @@ def nanmean(self, dim, keepdim, dtype):
         total = np.sum(np.where(there, a, 0), axis=axis, keepdims=keepdims, dtype=a.dtype)
         return (total / np.sum(there, axis=axis, keepdims=keepdims)).astype(a.dtype)
 
-    return reduced(f, self, dim, keepdim, self.dtype if dtype is None else dtypes.by_code(dtype))
+    out = self.dtype if dtype is None else dtypes.by_code(dtype)
+    if out.kind not in "fc":
+        raise RuntimeError("nanmean(): could not infer output dtype. Optional dtype must be either "
+                           f"a floating point or complex dtype. Got: {DISPLAY[out.name]}")
+    return reduced(f, self, dim, keepdim, out)
 
 
 def vector_norm(self, ord=2, dim=None, keepdim=False, dtype=None):
@@ -368,7 +372,8 @@ def renorm(self, p, dim, maxnorm):
 def norm_except_dim(v, pow, dim):
     if dim == -1:
         return vector_norm(v, pow)
-    return vector_norm(v, pow, [d for d in range(len(v._size)) if d != dim % len(v._size)], True)
+    dim = wrap_dim(dim, len(v._size))
+    return vector_norm(v, pow, [d for d in range(len(v._size)) if d != dim], True)
 
 
 @primitive("aten::trace(Tensor self) -> Tensor")

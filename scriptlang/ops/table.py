@@ -150,9 +150,13 @@ def device_place(text: str) -> int | None:
     return before.partition("(")[2].count(", ") if found else None
 
 
-def on_cpu(kernel: Callable, place: int) -> Callable:
+def on_cpu(kernel: Callable, place: int, laid_out: bool) -> Callable:
+    """The kernel of an operator that is told where its result lies; laid_out: and how, before."""
     def checked(*args):
         device = args[place] if place < len(args) else None
+        if laid_out and args[place - 1]:             # neither None nor strided, which is 0
+            raise RuntimeError("only strided tensors are supported, but the program asks for "
+                               f"layout {args[place - 1]}")
         if device is not None and device.type != "cpu":
             raise RuntimeError(f"the program asks for device '{device}'; this engine computes on "
                                "the CPU")
@@ -171,7 +175,7 @@ def declare(text: str, kernel: Callable | None, kind: str) -> Operator:
     elif "kernel" in op.__dict__ and op.kernel is not None:
         raise ValueError(f"{op.qualified_name} is declared twice")
     if kind == "primitive" and (place := device_place(text)) is not None:
-        kernel = on_cpu(kernel, place)
+        kernel = on_cpu(kernel, place, "Layout? layout" in text)
     op.text, op.kind, op.kernel = text, kind, op.wrap(kernel) if op.wrap else kernel
     return op
 

@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 from .. import dtypes
+from ..dtypes import DISPLAY, DType
 from ..tensors import Tensor
 from .layout import in_format_of
 from .table import declare, primitive
@@ -147,6 +148,14 @@ def sizes_by(sizes: tuple, factors: list) -> list[int]:
     return [int(x) for x in made]
 
 
+def check_image_type(dtype: DType, mode: str, dims: int) -> None:
+    """Images have numbers with fractions, or bytes."""
+    if dtype.kind != "f" and (dtype is not dtypes.uint8 or dims != 2
+                              and not mode.startswith("nearest")):
+        raise NotImplementedError(f"\"compute_indices_weights_{mode}\" not implemented for "
+                                  f"'{DISPLAY[dtype.name]}'")
+
+
 def interpolate(mode: str, dims: int):
     def run(self, output_size, factors, align):
         if len(self._size) != dims + 2:
@@ -162,15 +171,17 @@ def interpolate(mode: str, dims: int):
         if min((*self._size[1:], *output_size), default=1) <= 0:
             raise RuntimeError("Input and output sizes should be greater than 0, but got input "
                                f"{list(self._size)}, output {list(output_size)}")
+        check_image_type(self.dtype, mode, dims)
         factors = factors or [None] * dims
         array = self._array
         wide = array.astype(np.float32) if self.dtype.itemsize == 2 else array
         bytes_ = self.dtype.kind == "u" and not mode.startswith("nearest")
-        if bytes_ and dims != 2:
-            raise RuntimeError('"compute_indices_weights_linear" not implemented for \'Byte\'')
         real = np.float64 if bytes_ or self.dtype is dtypes.float64 else np.float32
         for d in reversed(range(dims)) if bytes_ else range(dims):
-            at, weights = MODES[mode](self._size[2 + d], output_size[d], align, factors[d], real)
+            # A dimension that keeps its size is not interpolated, whatever the factor.
+            kept = output_size[d] == self._size[2 + d] and mode.endswith(("linear", "aa"))
+            factor = None if kept else factors[d]
+            at, weights = MODES[mode](self._size[2 + d], output_size[d], align, factor, real)
             if mode.startswith("nearest"):
                 wide = np.take(wide, at[:, 0], axis=2 + d)
             else:
@@ -198,9 +209,8 @@ def _declare(name: str, dims: int, run, aligned: bool) -> None:
     align = ", bool align_corners" if aligned else ""
     scales = "".join(f", float? {s}=None" for s in SCALES[dims])
     declare(f"aten::{name}(Tensor self, SymInt[{dims}] output_size{align}{scales}) -> Tensor",
-            lambda self, size, *rest: run(
-                self, size, list(rest[aligned:]) if None not in rest[aligned:] else None,
-                rest[0] if aligned else False), "primitive")
+            lambda self, size, *rest: run(self, size, list(rest[aligned:]),
+                                          rest[0] if aligned else False), "primitive")
     declare(f"aten::{name}.vec(Tensor input, SymInt[]? output_size{align}, float[]? scale_factors)"
             " -> Tensor",
             lambda self, size, *rest: run(self, *one_of(size, rest[-1]),

@@ -141,6 +141,8 @@ def ravel(self):
 @primitive("aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)")
 def unflatten(self, dim, sizes):
     dim = wrap_dim(dim, len(self._size))
+    if not sizes:
+        raise RuntimeError("unflatten: sizes must be non-empty")
     try:
         sizes = infer_size(sizes, self._size[dim])
     except RuntimeError:
@@ -399,6 +401,9 @@ def linalg_diagonal(A, offset, dim1, dim2):
 
 @primitive("aten::_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)")
 def reshape_alias(self, size, stride):
+    if len(size) != len(stride):
+        raise RuntimeError(f"a tensor with {len(size)} sizes and {len(stride)} strides is "
+                           "malformed")
     return self._as_view(size, stride, self._offset)
 
 

@@ -80,6 +80,10 @@ struct Likelihood {
 Likelihood likelihood(const Tensor& self, const Tensor& target, const Tensor& weight,
                       int64_t ignore) {
   SL_CHECK(self.dim() > 0, "input tensor should be 1D or 2D");
+  if (!is_floating(self.dtype())) {
+    raise(ErrorKind::NotImplementedError, "\"nll_loss_out_frame\" not implemented for '",
+          dtype_display_name(self.dtype()), "'");
+  }
   SL_CHECK(target.dtype() == ScalarType::Int64 || target.dtype() == ScalarType::UInt8,
            "expected scalar type Long but found ", dtype_display_name(target.dtype()));
   bool one = self.dim() == 1;
@@ -198,7 +202,13 @@ Tensor norm_along(const Tensor& given, double p, int64_t dim, bool keepdim) {
   return pow(sum_over(pow(abs(t), Scalar(p)), {dim}, keepdim), Scalar(1 / p));
 }
 
+void check_no_bool(const Tensor& a, const Tensor& b) {
+  SL_CHECK(a.dtype() != ScalarType::Bool && b.dtype() != ScalarType::Bool,
+           "Subtraction, the `-` operator, with a bool tensor is not supported.");
+}
+
 Tensor pairwise_distance(const Tensor& a, const Tensor& b, double p, double eps, bool keepdim) {
+  check_no_bool(a, b);
   Tensor difference = add(sub(a, b), Scalar(eps));
   if (difference.dim() == 0) return norm_along(view_unsqueeze(difference, 0), p, 0, false);
   return norm_along(difference, p, difference.dim() - 1, keepdim);
@@ -243,6 +253,7 @@ Tensor cosine_embedding(Args args) {
 Tensor poisson_nll(Args args) {
   const Tensor& input = args.tensor(0);
   const Tensor& target = args.tensor(1);
+  if (!args.boolean(2)) check_no_bool(input, target);
   Tensor loss = args.boolean(2)
                     ? sub(exp(input), mul(target, input))
                     : sub(input, mul(target, log(add(input, Scalar(args.number(4))))));

@@ -207,6 +207,11 @@ void fill_uniform(const Tensor& given, double from, double to, Generator& genera
   }
   SL_CHECK(is_floating(type), "\"check_uniform_bounds\" not implemented for '",
            dtype_display_name(type), "'");
+  double most = type == ScalarType::Float64   ? std::numeric_limits<double>::max()
+                : type == ScalarType::Float16 ? 65504
+                                              : std::numeric_limits<float>::max();
+  SL_CHECK(std::abs(from) <= most && std::abs(to) <= most && to - from <= most, "uniform_: from=",
+           from, " or to=", to, " is out of bounds for ", dtype_name(type));
   SL_CHECK(from <= to, "uniform_ expects to return a [from, to) range, but found from=", from,
            " > to=", to);
   check_writable(given);
@@ -296,22 +301,42 @@ void fill_remainders(const Tensor& t, uint32_t range, int64_t low, Draw draw) {
   }
 }
 
-// Integers of [low, high). Ranges from 2^28 on take 64 bits, as PyTorch does.
-Tensor integers(const Tensor& given, int64_t low, int64_t high, Generator& generator) {
-  SL_CHECK(low < high, "random_ expects 'from' to be less than 'to', but got from=", low,
-           " >= to=", high);
-  check_writable(given);
+void check_random(const Tensor& t) {
+  if (is_complex(t.dtype())) {
+    raise(ErrorKind::NotImplementedError, "\"random_kernel_cpu\" not implemented for '",
+          dtype_display_name(t.dtype()), "'");
+  }
+  check_writable(t);
+}
+
+// Integers that a type has no place for are no bounds of random numbers.
+void check_in_range(ScalarType type, int64_t bound, const char* what) {
+  bool fits = true;
+  if (type == ScalarType::Bool) fits = bound == 0 || bound == 1;
+  else if (type == ScalarType::Float16) fits = std::abs(double(bound)) <= 65504;
+  else if (!is_floating(type) && itemsize(type) < 8) {
+    bool negative = type == ScalarType::Int8 || type == ScalarType::Int16 ||
+                    type == ScalarType::Int32;
+    int64_t half = int64_t{1} << (8 * itemsize(type) - 1);
+    fits = negative ? bound >= -half && bound < half : bound >= 0 && bound < 2 * half;
+  }
+  SL_CHECK(fits, what, " is out of bounds for ", dtype_name(type));
+}
+
+// Integers from `low` on, of a range; 0 means all that 64 bits hold. Ranges from 2^28 on take 64
+// bits, as PyTorch does.
+Tensor integers_from(const Tensor& given, int64_t low, uint64_t range, Generator& generator) {
   Tensor t = as_it_lies(given);
-  uint64_t range = uint64_t(high) - uint64_t(low);
   Tensor values = Tensor::empty(t.sizes(), ScalarType::Int64);
   {
     Lock lock(generator.mutex);
     Draw draw(generator);
-    if (range >= uint64_t{1} << 28) {
+    if (range == 0 || range >= uint64_t{1} << 28) {
       int64_t* to = values.data<int64_t>();
       for (int64_t i = 0; i < values.numel(); ++i) {
         kernels::worked(8);
-        to[i] = int64_t(uint64_t(low) + draw.bits64() % range);
+        uint64_t bits = draw.bits64();
+        to[i] = int64_t(uint64_t(low) + (range == 0 ? bits : bits % range));
       }
     } else {
       fill_remainders(values, uint32_t(range), low, draw);
@@ -319,6 +344,16 @@ Tensor integers(const Tensor& given, int64_t low, int64_t high, Generator& gener
   }
   copy_into(t, values);
   return given;
+}
+
+// Integers of [low, high).
+Tensor integers(const Tensor& given, int64_t low, int64_t high, Generator& generator) {
+  check_random(given);
+  SL_CHECK(low < high, "random_ expects 'from' to be less than 'to', but got from=", low,
+           " >= to=", high);
+  check_in_range(given.dtype(), low, "from");
+  check_in_range(given.dtype(), high - 1, "to - 1");
+  return integers_from(given, low, uint64_t(high) - uint64_t(low), generator);
 }
 
 Tensor permutation(int64_t n, ScalarType dtype, Generator& generator) {
@@ -389,7 +424,7 @@ int64_t largest_random(ScalarType t) {
 
 // Integers over the non-negative range of the type: 64 bits are drawn for the wide types only.
 Tensor any_integers(const Tensor& given, Generator& generator) {
-  check_writable(given);
+  check_random(given);
   Tensor t = as_it_lies(given);
   bool wide = t.dtype() == ScalarType::Int64 || t.dtype() == ScalarType::Float64;
   uint64_t range = t.dtype() == ScalarType::Int64 ? uint64_t{1} << 63
@@ -551,9 +586,16 @@ SL_OP(aten_random__to) {
   out[0] = integers(args.tensor(0), 0, args.integer(1), args.generator(2, ctx));
 }
 SL_OP(aten_random__from) {
-  out[0] = integers(args.tensor(0), args.integer(1),
-                    args.integer(2, largest_random(args.tensor(0).dtype())),
-                    args.generator(3, ctx));
+  const Tensor& self = args.tensor(0);
+  Generator& generator = args.generator(3, ctx);
+  if (args.none(2) && self.dtype() == ScalarType::Int64) {
+    check_random(self);
+    uint64_t range = (uint64_t{1} << 63) - uint64_t(args.integer(1));
+    out[0] = integers_from(self, args.integer(1), range, generator);
+    return;
+  }
+  out[0] = integers(self, args.integer(1), args.integer(2, largest_random(self.dtype())),
+                    generator);
 }
 SL_OP(aten_bernoulli) {
   out[0] = bernoulli_each(args.tensor(0), args.tensor(0).dtype(), args.generator(1, ctx));

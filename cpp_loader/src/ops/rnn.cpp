@@ -585,7 +585,8 @@ SL_OP(aten__pad_packed_sequence) {
   fill(padded, args.scalar(3));
   Tensor lengths = Tensor::zeros({batch}, ScalarType::Int64);
   for (int64_t t = 0; t < count; ++t) {
-    SL_CHECK(size[t] >= 0 && size[t] <= batch && size[t] <= data.size(0) - start,
+    SL_CHECK(size[t] >= 0 && size[t] <= size[std::max(t - 1, int64_t{0})] &&
+                 size[t] <= data.size(0) - start,
              "pad_packed_sequence: batch_sizes do not fit the data");
     copy_into(view_slice(view_select(padded, 0, t), 0, 0, size[t]),
               view_slice(data, 0, start, start + size[t]));

@@ -228,6 +228,7 @@ Tensor triangle_indices(Args args, bool lower) {
   int64_t rows = args.integer(0), columns = args.integer(1), offset = args.integer(2);
   SL_CHECK(rows >= 0 && columns >= 0, "row and col must be non-negative, got ", rows, ", ",
            columns);
+  if (rows == 0 || columns == 0) rows = columns = 0;
   constexpr int64_t kLimit = int64_t{1} << 40;
   SL_CHECK(rows < kLimit && columns < kLimit, "a matrix of ", rows, " x ", columns,
            " has too many indices");
@@ -359,6 +360,9 @@ SL_OP(aten_complex) { out[0] = from_parts(args.tensor(0), args.tensor(1)); }
 SL_OP(aten_polar) {
   const Tensor& size = args.tensor(0);
   const Tensor& angle = args.tensor(1);
+  SL_CHECK(is_floating(size.dtype()) && is_floating(angle.dtype()), "Expected both inputs to be "
+           "Half, Float or Double tensors but got ", dtype_display_name(size.dtype()), " and ",
+           dtype_display_name(angle.dtype()));
   out[0] = from_parts(mul(size, cos(angle)), mul(size, sin(angle)));
 }
 

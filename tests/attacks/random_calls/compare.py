@@ -133,9 +133,9 @@ def is_tensor(value: Any) -> bool:
 
 def coarseness(value: Any) -> float:
     """The tolerance of the least precise type among tensors: an output of another type holds what
-    was computed in one of them."""
+    was computed in one of them; of integers in float32."""
     if is_tensor(value):
-        return TOLERANCE.get(value[1], 0.0)
+        return TOLERANCE.get(value[1], 0.0 if value[1] == "bool" else TOLERANCE["float32"])
     return max(map(coarseness, value), default=0.0) if isinstance(value, (list, tuple)) else 0.0
 
 

@@ -305,8 +305,8 @@ class Maker:
         if isinstance(value, bool):
             return not value
         if isinstance(value, int):
-            return value + self.pick((1, -1)) if self.chance(0.6) else \
-                self.pick(names.EXTREME_INTS)
+            return min(max(value + self.pick((1, -1)), -1 << 63), (1 << 63) - 1) \
+                if self.chance(0.6) else self.pick(names.EXTREME_INTS)
         if isinstance(value, float):
             return self.pick(names.EXTREME_FLOATS)
         if isinstance(value, str):
