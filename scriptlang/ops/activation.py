@@ -11,7 +11,7 @@ from .. import dtypes
 from ..tensors import Tensor, wrap_dim
 from . import functions as torch
 from . import random, special
-from .elementwise import DISPLAY
+from .elementwise import DISPLAY, check_fits
 from .layout import laid_like, rows
 from .numeric import check_floating, finish, working
 from .table import composite, declare, primitive
@@ -261,7 +261,10 @@ def glu(self: Tensor, dim: int = -1) -> Tensor:
            "training=False, Generator? generator=None) -> Tensor")
 def rrelu(self, lower, upper, training, generator):
     """In training each negative element has a slope of its own, drawn from [lower, upper)."""
-    if lower > upper:
+    for bound in (lower, upper):
+        check_fits(bound, dtypes.float64)
+    lower, upper = (x.real if isinstance(x, complex) else x for x in (lower, upper))
+    if not lower <= upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     check_floating("rrelu_with_noise_out_cpu", self, "f")
     x = working(self)

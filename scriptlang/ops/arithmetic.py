@@ -295,6 +295,9 @@ def heaviside(self, values):
 
 @primitive("aten::polar(Tensor abs, Tensor angle) -> Tensor")
 def polar(abs, angle):
+    if angle.dtype is not abs.dtype:
+        raise RuntimeError("Expected object of scalar type {} but got scalar type {} for second "
+                           "argument".format(DISPLAY[abs.dtype.name], DISPLAY[angle.dtype.name]))
     array = abs._array * np.exp(1j * angle._array)
     if abs.dtype not in (dtypes.float32, dtypes.float64):
         raise unsupported("polar", abs.dtype)

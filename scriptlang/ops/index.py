@@ -91,7 +91,7 @@ def numpy_key(self: Tensor, indices) -> tuple:
 def index(self, indices):
     key = numpy_key(self, indices)
     try:
-        return Tensor._wrap(np.asarray(self._array[key], order="C"))
+        return Tensor._wrap(np.array(self._array[key], order="C"))
     except IndexError as e:
         if "broadcast" in str(e):
             shapes = ", ".join(str(list(i._size)) for i in indices if i is not None)
@@ -174,7 +174,7 @@ def check_gather(self, dim, index, name):
         return wrap_dim(dim, len(self._size))
     if index.dtype is not dtypes.int64 and index.dtype is not dtypes.int32:
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
-    if len(index._size) != len(self._size) and self._size and index._size:
+    if max(len(index._size), 1) != max(len(self._size), 1):
         raise RuntimeError(f"Index tensor must have the same number of dimensions as "
                            f"{'input' if name == 'gather' else 'self'} tensor")
     dim = wrap_dim(dim, len(self._size))
@@ -289,6 +289,10 @@ def scatter_reduce_(self, dim, index, src, reduce, include_self=True):
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     if not index.numel():
         return self
+    if any(n > m for n, m in zip(index._size, src._size)) or len(index._size) != len(src._size) \
+            and index._size and src._size:
+        raise RuntimeError(f"Expected index {list(index._size)} to be no larger than src "
+                           f"{list(src._size)}")
     target = self._array if self._size else self._array.reshape(1)
     key = grid(index, where) if self._size else (index._array.reshape(-1),)
     value = src._array[tuple(slice(n) for n in index._size)]

@@ -266,6 +266,9 @@ def matrix_norm(self, ord, dim=(-2, -1), keepdim=False, dtype=None):
     if x.dtype.kind not in "fc":
         raise RuntimeError("linalg.matrix_norm: Expected a floating point or complex tensor as "
                            f"input. Got {DISPLAY[x.dtype.name]}")
+    if ord == "nuc" and x.dtype.itemsize == 2:
+        raise RuntimeError("linalg.matrix_norm: Low precision dtypes not supported. Got "
+                           f"{DISPLAY[x.dtype.name]}")
     if len(dim) != 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {list(dim)}")
     rows, columns = (wrap_dim(d, x.dim()) for d in dim)

@@ -31,8 +31,6 @@ def _reduced(loss: Tensor, reduction: int) -> Tensor:
         return loss.mean()
     if reduction == 2:
         return loss.sum()
-    if reduction != 0:
-        raise RuntimeError("{} is not a valid value for reduction".format(reduction))
     return loss
 
 

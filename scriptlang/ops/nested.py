@@ -43,23 +43,18 @@ def inside(longest: int, lengths: list[int]) -> np.ndarray:
     return np.arange(longest) < np.asarray(lengths, np.int64).reshape(-1, 1)
 
 
-def check_mask(t: Tensor, mask: Tensor) -> None:
+def check_mask(mask: Tensor) -> None:
     if mask.dtype.name != "bool":
         raise RuntimeError(f"Expected mask to be of ScalarType Bool, but got {mask.dtype} "
                            "instead.")
     if mask.dim() != 2:
         raise RuntimeError("Padding mask should be 2D")
-    if t.dim() != 3:
-        raise RuntimeError("Input should be a 3D tensor, N * L * D")
-    if t._size[:2] != mask._size:
-        raise RuntimeError(f"Mask size should match input size, got {list(mask._size)} for "
-                           f"{list(t._size)}")
 
 
 @primitive("aten::_nested_tensor_from_mask_left_aligned(Tensor t, Tensor mask) -> bool")
 def from_mask_left_aligned(t, mask):
     """Whether the true places of each row of the mask come first."""
-    check_mask(t, mask)
+    check_mask(mask)
     kept = mask._array
     return bool((kept == inside(kept.shape[1], kept.sum(1).tolist())).all())
 
@@ -67,7 +62,12 @@ def from_mask_left_aligned(t, mask):
 @primitive("aten::_nested_tensor_from_mask(Tensor t, Tensor mask, bool mask_check=True) -> Tensor")
 def from_mask(t, mask, mask_check):
     """The rows of each sequence that the mask keeps."""
-    check_mask(t, mask)
+    check_mask(mask)
+    if t.dim() != 3:
+        raise RuntimeError("Input should be a 3D tensor, N * L * D")
+    if t._size[:2] != mask._size:
+        raise RuntimeError(f"Mask size should match input size, got {list(mask._size)} for "
+                           f"{list(t._size)}")
     if mask_check and not from_mask_left_aligned(t, mask):
         raise RuntimeError("Mask must be left-aligned without gaps")
     return NestedTensor.of(t._array, mask._array.sum(1).tolist())

@@ -188,7 +188,7 @@ def nan_to_num(self, nan, posinf, neginf):
            "aten::special_logit(Tensor self, float? eps=None) -> Tensor")
 def logit(self, eps):
     def f(a):
-        x = a if eps is None else np.clip(a, a.dtype.type(eps), a.dtype.type(1 - eps))
+        x = a if eps is None or eps != eps else np.clip(a, a.dtype.type(eps), a.dtype.type(1 - eps))
         return np.log(x / (1 - x))
 
     return apply(f, floating(self.dtype), self, name="logit", kinds="f")

@@ -142,7 +142,7 @@ def whole_range(dtype: DType) -> int:
 
 def check_bounds(dtype: DType, low: int, high: int) -> None:
     """Integers that a type has no place for are no bounds of random numbers."""
-    if dtype.kind == "c":
+    if dtype.kind == "c" or dtype in dtypes.BAREBONES:
         raise NotImplementedError(f"\"random_kernel_cpu\" not implemented for "
                                   f"'{DISPLAY[dtype.name]}'")
     if low >= high:

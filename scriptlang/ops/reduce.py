@@ -359,7 +359,9 @@ def renorm(self, p, dim, maxnorm):
     if len(self._size) < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {len(self._size)} "
                            "dimensions")
-    if p <= 0 or maxnorm < 0:
+    if isinstance(p, complex) or isinstance(maxnorm, complex):
+        raise RuntimeError("renorm: p and maxnorm must be real-valued")
+    if not p > 0 or not maxnorm >= 0:
         raise RuntimeError("renorm: expected p > 0 and maxnorm >= 0")
     others = [d for d in range(len(self._size)) if d != dim]
     norm = vector_norm(self, p, others, True)

@@ -241,6 +241,8 @@ def pack_padded_sequence(input, lengths, batch_first):
            "Scalar padding_value, int total_length) -> (Tensor, Tensor)")
 def pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_length):
     sizes = batch_sizes._array
+    if sizes.ndim != 1:
+        raise RuntimeError("pad_packed_sequence: batch_sizes must be a vector")
     steps = len(sizes)
     if total_length > 0:
         if total_length < steps:

@@ -100,7 +100,8 @@ def reshape(self, size):
 
 
 declare("aten::reshape(Tensor(a) self, int[] shape) -> Tensor(a)", reshape, "primitive")
-declare("aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", reshape, "primitive")
+declare("aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor",
+        lambda self, size: view(self, size), "primitive")
 
 
 @primitive("aten::view_copy(Tensor self, SymInt[] size) -> Tensor")

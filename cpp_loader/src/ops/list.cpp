@@ -318,6 +318,8 @@ bool equal_lists(const List& a, const List& b) {
 Ref<List> sorted_tensors(const List& list, bool reverse) {
   std::vector<std::pair<double, Value>> keyed;
   for (const Value& v : list) {
+    SL_CHECK(!is_complex(v.as_tensor().dtype()) || list.size() == 1,
+             "complex numbers have no order");
     SL_CHECK(v.as_tensor().numel() == 1 || list.size() == 1, "Boolean value of Tensor with more "
              "than one value is ambiguous");
     keyed.push_back({list.size() == 1 ? 0 : Scalar::of(v).to_double(), v});

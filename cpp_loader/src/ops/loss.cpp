@@ -141,6 +141,12 @@ Tensor reduce(const Likelihood& l, int64_t reduction) {
   return reduce(l.loss, reduction);
 }
 
+void check_spatial(Args args) {
+  SL_CHECK(args.tensor(0).dim() == 4 && args.tensor(1).dim() == 3,
+           "only batches of spatial inputs and targets are supported (4D and 3D tensors), but got "
+           "dimensions ", args.tensor(0).dim(), " and ", args.tensor(1).dim());
+}
+
 Tensor nll(Args args) {
   return reduce(likelihood(args.tensor(0), args.tensor(1), args.opt_tensor(2), args.integer(4)),
                 args.integer(3));
@@ -254,6 +260,8 @@ Tensor poisson_nll(Args args) {
   const Tensor& input = args.tensor(0);
   const Tensor& target = args.tensor(1);
   if (!args.boolean(2)) check_no_bool(input, target);
+  bool bools = input.dtype() == ScalarType::Bool && target.dtype() == ScalarType::Bool;
+  if (bools) check_no_bool(input, target);
   Tensor loss = args.boolean(2)
                     ? sub(exp(input), mul(target, input))
                     : sub(input, mul(target, log(add(input, Scalar(args.number(4))))));
@@ -309,10 +317,16 @@ SL_OP(aten_binary_cross_entropy_with_logits) {
   out[0] = reduce(typed_as(target, loss), args.integer(4));
 }
 SL_OP(aten_nll_loss) { out[0] = nll(args); }
-SL_OP(aten_nll_loss2d) { out[0] = nll(args); }
+SL_OP(aten_nll_loss2d) {
+  check_spatial(args);
+  out[0] = nll(args);
+}
 SL_OP(aten_nll_loss_nd) { out[0] = nll(args); }
 void op_aten_nll_loss_forward(Context&, Args, Value*);
-SL_OP(aten_nll_loss2d_forward) { op_aten_nll_loss_forward(ctx, args, out); }
+SL_OP(aten_nll_loss2d_forward) {
+  check_spatial(args);
+  op_aten_nll_loss_forward(ctx, args, out);
+}
 SL_OP(aten_nll_loss_forward) {
   Likelihood l = likelihood(args.tensor(0), args.tensor(1), args.opt_tensor(2), args.integer(4));
   out[0] = reduce(l, args.integer(3));

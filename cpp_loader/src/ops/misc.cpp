@@ -423,7 +423,8 @@ SL_OP(aten_trapz_x) { op_aten_trapezoid_x(ctx, args, out); }
 SL_OP(aten_vander) { out[0] = vander(args.tensor(0), args[1], args.boolean(2)); }
 SL_OP(aten_special_xlog1py) {
   // A number is one of float64 before 1 is added: the largest int would overflow.
-  Input other = args[1].is_tensor() ? Input::of(args[1]) : Input(Scalar(args.scalar(1).to_double()));
+  Input other = args[1].is_tensor() ? Input::of(args[1])
+                                    : Input(Scalar(args.scalar(1).to_double()));
   out[0] = xlogy(Input::of(args[0]), add(Scalar(int64_t{1}), other));
 }
 SL_OP(aten_special_xlog1py_other_scalar) { op_aten_special_xlog1py(ctx, args, out); }

@@ -302,7 +302,9 @@ void fill_remainders(const Tensor& t, uint32_t range, int64_t low, Draw draw) {
 }
 
 void check_random(const Tensor& t) {
-  if (is_complex(t.dtype())) {
+  bool bare = t.dtype() == ScalarType::UInt16 || t.dtype() == ScalarType::UInt32 ||
+              t.dtype() == ScalarType::UInt64;
+  if (is_complex(t.dtype()) || bare) {
     raise(ErrorKind::NotImplementedError, "\"random_kernel_cpu\" not implemented for '",
           dtype_display_name(t.dtype()), "'");
   }
@@ -564,7 +566,7 @@ SL_OP(aten_normal_float_Tensor) {
   Tensor t = Tensor::empty(args.tensor(1).sizes(), args.tensor(1).dtype());
   check_deviations(args.tensor(1));
   fill_normal(t, 0, 1, args.generator(2, ctx));
-  out[0] = add(mul(t, args.tensor(1)), Scalar(args.number(0)));
+  out[0] = to_dtype(add(mul(t, args.tensor(1)), Scalar(args.number(0))), t.dtype());
 }
 SL_OP(aten_normal_float_float) {
   Tensor t = Tensor::empty(args.ints(2), options(args, 4, ScalarType::Float32));

@@ -574,7 +574,8 @@ SL_OP(aten__pad_packed_sequence) {
   Tensor sizes = contiguous_as(args.tensor(1), ScalarType::Int64);
   const int64_t* size = sizes.data<int64_t>();
   int64_t count = sizes.numel(), total = args.integer(4);
-  SL_CHECK(count > 0 && data.dim() > 0, "pad_packed_sequence: there is nothing to pad");
+  SL_CHECK(sizes.dim() == 1 && count > 0 && data.dim() > 0,
+           "pad_packed_sequence: there is nothing to pad");
   SL_CHECK(total <= 0 || total >= count, "Expected total_length to be at least the length of the "
            "longest sequence in input, but got total_length=", total, " and max sequence length "
            "being ", count);

@@ -360,9 +360,9 @@ SL_OP(aten_complex) { out[0] = from_parts(args.tensor(0), args.tensor(1)); }
 SL_OP(aten_polar) {
   const Tensor& size = args.tensor(0);
   const Tensor& angle = args.tensor(1);
-  SL_CHECK(is_floating(size.dtype()) && is_floating(angle.dtype()), "Expected both inputs to be "
-           "Half, Float or Double tensors but got ", dtype_display_name(size.dtype()), " and ",
-           dtype_display_name(angle.dtype()));
+  SL_CHECK(size.dtype() == angle.dtype() && is_floating(size.dtype()),
+           "Expected both inputs to be Half, Float or Double tensors but got ",
+           dtype_display_name(size.dtype()), " and ", dtype_display_name(angle.dtype()));
   out[0] = from_parts(mul(size, cos(angle)), mul(size, sin(angle)));
 }
 
