@@ -135,6 +135,9 @@ def _merge_values(e: Emitter, branch: Node, name: str, values: list[SugaredValue
     for value, block in zip(values, branch.blocks):
         with e.graph.at(block):
             plain.append(None if value is None else value.value(e.b, span))
+    if None not in plain and T.unify(plain[0].type, plain[1].type) is None:
+        values[0].declare(plain[1].type)                # results of operators without schema
+        values[1].declare(plain[0].type)
     types = [v.type for v in plain if v is not None]
     type = T.unify(types[0], types[-1])
     if type is None and all(T.is_subtype(t, e.frame.declared(name, e.b, span)) for t in types):

@@ -171,6 +171,7 @@ def _rebind(b, name: str, outer: SugaredValue, value: SugaredValue, span: Span) 
         raise CompileError(f"{name!r} is {outer.kind} in an outer block and cannot be assigned "
                            f"here", span, "use another name")
     wanted = outer.type(b, span)
+    value.declare(wanted)
     converted = b.convert(value.value(b, span), wanted, span, True)
     if not T.is_subtype(converted.type, wanted):
         raise CompileError(

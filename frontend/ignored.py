@@ -17,15 +17,16 @@ from scriptlang.ir import Function, Graph
 from scriptlang.schema import Argument, Schema
 from scriptlang.source import Source, Span
 
-from .modifiers import modifier
+from .modifiers import DROPPED, modifier
 from .operators import overloads
 from .sugared import SugaredValue
 
 KIND = "prim::IgnoredPythonOp"
 """Kind of the node that calls Python; its first input is the `PythonCall`."""
 
-_RAISE = ('raise RuntimeError("This Python function is annotated to be ignored and cannot be '
-          'run")')
+_CALLED = "This Python function is annotated to be ignored and cannot be run"
+DIRECTLY = "Cannot call @unused methods"
+"""What an unused function raises: where a program calls it, and where it is scripted itself."""
 
 
 class PythonCall:
@@ -51,7 +52,8 @@ class PythonCall:
         return f"<Python function {self.__name__}>"
 
 
-def ignored_function(fn: Callable, name: str, self_type: T.Type | None = None) -> Function:
+def ignored_function(fn: Callable, name: str, self_type: T.Type | None = None,
+                     said: str = _CALLED) -> Function:
     """The function of the program that stands for an ignored or unused one of Python."""
     from .resolver import PythonResolver
     from .script import declare, defaults_of, source_of
@@ -59,8 +61,8 @@ def ignored_function(fn: Callable, name: str, self_type: T.Type | None = None) -
 
     definition, source = source_of(fn)
     resolver = PythonResolver.of(inspect.unwrap(fn))
-    if modifier(fn) in ("unused", "_drop"):
-        return declare(_raising(definition, modifier(fn) == "_drop"), source, resolver, name,
+    if modifier(fn) in DROPPED:
+        return declare(_raising(definition, modifier(fn) == "_drop", said), source, resolver, name,
                        _plain_defaults(defaults_of(fn)), self_type)
     definition = _without_stars(definition)
     schema = function_schema(definition, source, resolver, name, self_type, defaults_of(fn))
@@ -116,7 +118,7 @@ def _without_stars(definition: ast.FunctionDef) -> ast.FunctionDef:
     return made
 
 
-def _raising(definition: ast.FunctionDef, drop: bool) -> ast.FunctionDef:
+def _raising(definition: ast.FunctionDef, drop: bool, said: str) -> ast.FunctionDef:
     """The same signature, arguments of any type, and a body that raises."""
     made = _without_stars(definition)
     place = definition.body[0]
@@ -131,7 +133,7 @@ def _raising(definition: ast.FunctionDef, drop: bool) -> ast.FunctionDef:
         setattr(args, field, changed)
     made.returns = None if drop else definition.returns or _result_of_comment(definition)
     made.type_comment = None
-    statement = ast.parse(_RAISE).body[0]
+    statement = ast.parse(f"raise RuntimeError({said!r})").body[0]
     for node in ast.walk(statement):
         if "lineno" in node._attributes:
             ast.copy_location(node, place)

@@ -70,6 +70,12 @@ class Mismatch(Exception):
         self.reason, self.source, self.help = reason, source, help
 
 
+class NoOverload(CompileError):
+    """No candidate takes the arguments of a call; `called` names it as `choose` was given it."""
+
+    called = ""
+
+
 Shape = tuple  # (type, conversions.Openness)
 
 
@@ -260,11 +266,13 @@ def choose(name: str, candidates: Sequence[Schema], args: Sequence[Actual],
                     _decided.clear()
                 _decided[key] = match
             return match
-    raise refusal(name, candidates, args, kwargs, self_arg, span)
+    error = refusal(name, candidates, args, kwargs, self_arg, span)
+    error.called = name
+    raise error
 
 
 def refusal(name: str, candidates: Sequence[Schema], args, kwargs, self_arg,
-            span: Span) -> CompileError:
+            span: Span) -> NoOverload:
     """The error of a call that no candidate fits."""
     shapes, named = [a.shape for a in args], {n: a.shape for n, a in kwargs.items()}
     reasons: list[tuple[Schema, Mismatch]] = []
@@ -275,10 +283,10 @@ def refusal(name: str, candidates: Sequence[Schema], args, kwargs, self_arg,
             reasons.append((schema, e))
     if len(candidates) == 1:
         schema, why = reasons[0]
-        return CompileError(f"the call of {_bare(name)} does not fit: {why.reason}",
-                            _place(why, args, kwargs, self_arg, span),
-                            why.help or "write the call as the function is declared",
-                            (f"it is {describe(schema)}",))
+        return NoOverload(f"the call of {_bare(name)} does not fit: {why.reason}",
+                          _place(why, args, kwargs, self_arg, span),
+                          why.help or "write the call as the function is declared",
+                          (f"it is {describe(schema)}",))
     given = [a.value.type.annotation for a in args]
     given += [f"{n}={a.value.type.annotation}" for n, a in kwargs.items()]
     if self_arg:
@@ -290,10 +298,10 @@ def refusal(name: str, candidates: Sequence[Schema], args, kwargs, self_arg,
     less = len(_asked(reasons, kwargs)) - len(near)
     if less > 0:
         notes.append(f"  and {less} more, which fit less")
-    return CompileError(f"no form of {_bare(name)} takes ({', '.join(given)})", place,
-                        next((why.help for _, why in near if why.help),
-                             "convert the arguments to what one of the candidates takes"),
-                        ("candidates:", *notes))
+    return NoOverload(f"no form of {_bare(name)} takes ({', '.join(given)})", place,
+                      next((why.help for _, why in near if why.help),
+                           "convert the arguments to what one of the candidates takes"),
+                      ("candidates:", *notes))
 
 
 def _nearest(reasons: list[tuple[Schema, Mismatch]], kwargs) -> list[tuple[Schema, Mismatch]]:

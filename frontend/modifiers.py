@@ -19,7 +19,8 @@ TEXTS: dict[str, str] = {
 }
 """Word -> the text that PyTorch writes."""
 
-IGNORED = ("ignore", "unused", "_drop")
+DROPPED = ("unused", "_drop")
+IGNORED = ("ignore", *DROPPED)
 """Marks of functions whose body is not compiled."""
 
 _WORDS = {text: word for word, text in TEXTS.items()}

@@ -24,6 +24,8 @@ from .builder import called_at
 from .classes import script_class
 from .emit import emit_function, friendly
 from .emitter import span_of
+from .ignored import DIRECTLY, ignored_function
+from .modifiers import DROPPED, modifier
 from .overloads import function_overloads
 from .resolver import PythonResolver
 from .source_lines import source_lines
@@ -53,7 +55,10 @@ def script_function(fn: Callable, place: Span | None = None) -> Function:
                            "call it in a function: its arguments choose the overload")
     name = qualified_name(fn)
     try:
-        function = declare(definition, source, PythonResolver.of(fn), name, defaults_of(fn))
+        if modifier(fn) in DROPPED:
+            function = ignored_function(fn, name, said=DIRECTLY)
+        else:
+            function = declare(definition, source, PythonResolver.of(fn), name, defaults_of(fn))
         _functions[fn] = function
         function.ensure_defined()
     except CompileError as error:

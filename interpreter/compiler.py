@@ -193,7 +193,7 @@ class _Emitter:
 
     def operator(self, node: Node) -> None:
         schema = node.schema
-        is_language = node.kind.startswith("prim::")     # others may be of a library we have not
+        is_language = node.kind.startswith("prim::") and "named_by_archive" not in node.attributes
         if schema is None and is_language and node.kind not in WITHOUT_SCHEMA:
             place = f" ({node.span.place})" if node.span else ""
             raise GraphError(f"{node.kind} has no bytecode{place}")

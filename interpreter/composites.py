@@ -10,7 +10,7 @@ from ..ops import table
 from ..records import replace
 from ..schema import Schema
 from .code import Code, Instruction, OperatorRef
-from .link import filled
+from .link import filled, is_lacking
 from .prepare import CODE
 
 
@@ -42,7 +42,7 @@ def replace_operators(code: Code, body_of: Callable[[OperatorRef], Function | No
 def body_of(ref: OperatorRef) -> Function | None:
     """The function that a call of a composite runs, taking the arguments that the call gives."""
     operator = table.find(ref.name, ref.overload)
-    if operator is None or not operator.is_composite:
+    if operator is None or not operator.is_composite or is_lacking(ref):
         return None
     return taking(operator.compile_body(), ref, operator.schema)
 

@@ -7,7 +7,7 @@ from typing import Any, Callable
 from ..errors import MissingOperatorError, RunError
 from ..ops import table
 from ..records import record
-from ..schema import Schema
+from ..schema import Argument, Schema
 from .code import Code, OperatorRef
 from .compiler import COUNTED, PROMOTED
 from .handlers import HANDLERS
@@ -52,6 +52,9 @@ class Call:
 
 
 def missing_text(ref: OperatorRef) -> str:
+    if table.find(ref.name, ref.overload) is not None and is_lacking(ref):
+        return (f"the program calls a form of {ref.qualified_name} that scriptlang does not have, "
+                f"with {ref.num_args} arguments")
     return (f"the python engine does not have the operator {ref.qualified_name}; "
             "`scriptlang check` lists all that are missing from an archive")
 
@@ -63,6 +66,8 @@ def link(code: Code) -> list[Call]:
 
 def resolve(ref: OperatorRef) -> Call:
     operator = table.find(ref.name, ref.overload)
+    if is_lacking(ref):
+        return Call(ref, None, ref.num_args)
     kernel = None if operator is None else operator.kernel
     if ref.name == "prim::TupleUnpack" and kernel is None:
         return Call(ref, _tuple_unpack, 1, results=None)
@@ -75,6 +80,15 @@ def resolve(ref: OperatorRef) -> Call:
     if schema.is_vararg:
         return Call(ref, kernel, ref.num_args, results=results)
     return Call(ref, kernel, *filled(ref, schema), results)
+
+
+def is_lacking(ref: OperatorRef) -> bool:
+    """Whether no overload of the table is meant: none is called so, or it takes other arguments,
+    as that of another version of PyTorch does.  Reaching the call raises."""
+    operator = table.find(ref.name, ref.overload)
+    if operator is None:
+        return ref.name != "prim::TupleUnpack" and ref.name not in AS_OPCODES
+    return not operator.schema.is_vararg and skipped(ref, operator.schema) is None
 
 
 def opcode_kernel(op: str) -> Callable[..., Any]:
@@ -96,16 +110,26 @@ def filled(ref: OperatorRef, schema: Schema) -> tuple[int, tuple, int]:
 
     Raises RunError where an argument without a default is not given.
     """
-    arguments = schema.arguments
-    given = len(arguments) if ref.num_args is None else ref.num_args
-    if given >= len(arguments):
+    given = len(schema.arguments) if ref.num_args is None else ref.num_args
+    if given >= len(schema.arguments):
         return given, (), 0
-    outs = out_arguments(schema)
-    skipped = arguments[given - outs:len(arguments) - outs]
-    if given < outs or not all(a.has_default for a in skipped):
+    arguments = skipped(ref, schema)
+    if arguments is None:
         raise RunError(f"{ref.qualified_name} is given {given} arguments, but it needs more: "
                        f"{schema}")
-    return given, tuple(a.default for a in skipped), outs
+    return given, tuple(a.default for a in arguments), out_arguments(schema)
+
+
+def skipped(ref: OperatorRef, schema: Schema) -> tuple[Argument, ...] | None:
+    """The arguments that a call leaves to their defaults; None where it does not fit the schema."""
+    arguments = schema.arguments
+    given = len(arguments) if ref.num_args is None else ref.num_args
+    if given == len(arguments):
+        return ()
+    outs = out_arguments(schema)
+    left = arguments[given - outs:len(arguments) - outs]
+    fits = outs <= given < len(arguments) and all(a.has_default for a in left)
+    return left if fits else None
 
 
 def out_arguments(schema: Schema) -> int:

@@ -1,4 +1,4 @@
-"""Which run-time value is of which type."""
+"""Types of run-time values: which value of Python is of which type of the language."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from ..errors import ArchiveError
 from ..ops import table
 from ..schema import Schema
 from .code import Code, Instruction
-from .link import out_arguments
+from .link import is_lacking, out_arguments
 from .opcodes import OPCODES
 from .inference import bind, compatible, join, substitute
 
@@ -204,6 +204,8 @@ class Flow:
                 return self.pop(pc, stack, [T.STR, None])
             if i.op in ("JF", "JMP", "LOOP"):
                 return self.jump(pc, i, stack, registers)
+            if i.op in ("OP", "OPN") and is_lacking(self.code.operators[i.x]):
+                return None                              # it raises
             self.step(pc, i, stack, registers)
             pc += 1
             if pc in self.meetings:
@@ -280,20 +282,16 @@ class Flow:
     def operator(self, pc: int, i: Instruction, stack: list) -> None:
         ref = self.code.operators[i.x]
         operator = table.find(ref.name, ref.overload)
-        schema = operator.schema if operator is not None else None
         if ref.name == "prim::TupleUnpack":
             return self.tuple_unpack(pc, stack)
         if ref.name == "prim::unchecked_cast":
             self.pop(pc, stack, [None])
             return stack.append(None)
         count = i.n if i.op == "OPN" else ref.num_args
-        if schema is None:
-            if count is None:
-                fail(self.code, pc, f"unknown operator {ref.qualified_name}, and no number of "
-                                    "arguments")
-            self.pop(pc, stack, [None] * count)
+        if operator is None:                                # one of AS_OPCODES
+            self.pop(pc, stack, [None] * (count or 0))
             return stack.append(None)
-        self.called(pc, schema, count, stack)
+        self.called(pc, operator.schema, count, stack)
 
     def called(self, pc: int, schema: Schema, count: int | None, stack: list) -> None:
         """A call by schema with `count` arguments on the stack."""

@@ -1,7 +1,8 @@
 """scriptlang: TorchScript without PyTorch.
 
-Load, run, write and embed `.pt` archives with numpy as the only run-time dependency, or on a small
-native engine.  Names are spelled as PyTorch spells them, and are loaded on first use, so that
+Load, run, write and embed `.pt` archives on numpy, or on a small native engine.  Two packages more
+are imported where they are needed: ml_dtypes for bfloat16 and float8, astunparse to write or
+show code.  Names are spelled as PyTorch spells them, and are loaded on first use, so that
 `import scriptlang` costs little more than `import numpy`.
 
     m = scriptlang.load("model.pt")

@@ -95,6 +95,8 @@ class Reader:
         types = [t for _, t in outs]
         node = block.append(block.graph.create(kind, inputs, types, None, attributes))
         node.schema = self.schema(node, overload)
+        if node.schema is None and overload is not None:
+            node.kind += f".{overload}"
         place, blocks = (rest[0], rest[1:]) if rest and is_token(rest[0]) else (None, rest)
         node.span = read_place(str(place)) if place else None
         for inner in blocks[0].children:
@@ -228,7 +230,12 @@ def accepts(schema: Schema, node: Node) -> bool:
 
 
 def split_kind(text: str) -> tuple[str, str | None]:
-    """('aten::add', 'Tensor') of `aten::add.Tensor`; None where no overload is written."""
+    """('aten::add', 'Tensor') of `aten::add.Tensor`; None where no overload is written.
+
+    The kind `aten::add(Tensor, str)`, an overload that the table has not, is a name as it is.
+    """
+    if "(" in text:
+        return text, None
     namespace, _, name = text.rpartition("::")
     name, dot, overload = name.partition(".")
     return f"{namespace}::{name}" if namespace else name, overload if dot else None

@@ -7,10 +7,10 @@
       return (%y)
 
 `print_graph` needs nothing but the graph.  `parse_graph` and the grammars it reads (ir.lark,
-schema.lark) use lark, which is imported on the first call.  A call of a function prints, as
-PyTorch's, a constant that names the function; graphs inside attributes print after the graph
-(`with prim::fork_0 =`).  Constants without a text (large tensors, objects) print as `<Tensor>` and
-read back as `Opaque`.
+schema.lark) are for tests: they use lark, which is imported on the first call and comes with the
+extra `test`.  A call of a function prints, as PyTorch's, a constant that names the function; graphs
+inside attributes print after the graph (`with prim::fork_0 =`).  Constants without a text (large
+tensors, objects) print as `<Tensor>` and read back as `Opaque`.
 """
 
 from __future__ import annotations

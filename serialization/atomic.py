@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Writes a file so that it appears whole under its name, or not at all."""
 
 from __future__ import annotations
 

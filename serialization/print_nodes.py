@@ -43,7 +43,8 @@ def node_expr(p: BodyPrinter, node: Node) -> ast.expr:
         made = p.spelling.annotate(node.output.type, p.expr(node.inputs[0]))
     elif node.schema is not None:
         made = operator_call(p, node, node.schema)
-    elif "::" in node.kind and not node.kind.startswith("prim::"):
+    elif "::" in node.kind and (not node.kind.startswith("prim::")
+                                or "named_by_archive" in node.attributes):
         made = unknown_call(p, node)
     else:
         place = f" ({node.span.place})" if node.span else ""
@@ -121,7 +122,8 @@ def unknown_call(p: BodyPrinter, node: Node) -> ast.expr:
     names = node.attributes.get("keywords", ())
     exprs = p.inputs(node)
     split = len(exprs) - len(names)
-    return call(operator_name(node.kind), *exprs[:split], **dict(zip(names, exprs[split:])))
+    name = node.kind.partition("(")[0]                  # without the types of an unknown overload
+    return call(operator_name(name), *exprs[:split], **dict(zip(names, exprs[split:])))
 
 
 # Kinds

@@ -9,60 +9,20 @@ from .. import types as T
 from ..errors import ArchiveError, CompileError
 from ..frontend import operators
 from ..frontend.language_functions import is_language_function
-from ..frontend.simple import SimpleValue
 from ..frontend.special_forms import ARCHIVE_FORMS
-from ..frontend.sugared import (BuiltinOperator, ClassValue, ConstantValue, EnumClassValue,
-                                FunctionValue, NamedTupleValue, Namespace, SugaredValue, TypeValue)
+from ..frontend.sugared import (ClassValue, ConstantValue, EnumClassValue, FunctionValue,
+                                NamedTupleValue, Namespace, SugaredValue, TypeValue)
 from ..ir import constant_type
 from ..objects import EnumValue
 from ..source import Span
 from ..tensors import Tensor
 from .annotations import NAMED_NUMBERS
+from .unknown_operators import KnownOperator, UnknownOperator
 from .upgraders import former_operator
 from .versions import NEWEST
 
 if TYPE_CHECKING:
     from .importer import Importer
-
-
-class UnknownOperator(SugaredValue):
-    """An operator that the table has not: the call is kept as a node, and fails when it is reached.
-
-    Its result is what the program declares (`y : int = ops.lib.op(x)`, `annotate`, the result of
-    the function), else a Tensor, which most operators of libraries give, or as many as the program
-    unpacks.  What does not fit that is left out (frontend.statements.leave_out).  Attribute
-    `keywords` names the last inputs, those that were given by keyword.
-    """
-
-    def __init__(self, name: str):
-        self.name = name
-        self.kind = f"operator '{name}'"
-
-    def attr(self, b, name, span):
-        if self.name == "aten::autograd":                # `torch.autograd.grad` is aten::grad
-            return operator(f"aten::{name}", NEWEST)
-        b.unknown.append(self.name)
-        return super().attr(b, name, span)
-
-    def call(self, b, args, kwargs, span):
-        inputs = [a.value.value(b, a.span) for a in (*args, *kwargs.values())]
-        attributes = {"keywords": tuple(kwargs)} if kwargs else {}
-        b.unknown.append(self.name)
-        return UnknownResult(b.insert(self.name, inputs, (T.TENSOR,), span, **attributes).output)
-
-
-class UnknownResult(SimpleValue):
-    """The result of an unknown operator: what is declared, one Tensor, or several."""
-
-    def declare(self, type):
-        if not self.simple_value.uses:
-            self.simple_value.type = type
-
-    def unpack(self, b, span, count=None):
-        node = self.simple_value.node
-        for _ in range(len(node.outputs), count or 1):
-            node.add_output(T.TENSOR)
-        return [SimpleValue(v) for v in node.outputs]
 
 
 def operator(name: str, version: int) -> SugaredValue:
@@ -71,7 +31,7 @@ def operator(name: str, version: int) -> SugaredValue:
     if former is not None:
         return former
     if operators.overloads(name) or is_language_function(name):
-        return BuiltinOperator(name)
+        return KnownOperator(name)
     return UnknownOperator(name)
 
 

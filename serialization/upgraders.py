@@ -11,10 +11,11 @@ from functools import lru_cache
 from typing import Mapping
 
 from ..frontend.language_functions import function_of_text
-from ..frontend.sugared import BuiltinOperator, SugaredValue
+from ..frontend.sugared import SugaredValue
 from ..interpreter.code import Code, OperatorRef
 from ..interpreter.composites import replace_operators, taking
 from ..ir import Function
+from .unknown_operators import KnownOperator
 
 OPTIONS = ("dtype: Optional[int]=None, layout: Optional[int]=None, "
            "device: Optional[Device]=None, pin_memory: Optional[bool]=None")
@@ -96,14 +97,14 @@ def _replaced(name: str, version: int) -> Mapping[str, Function]:
     return found
 
 
-class FormerOperator(BuiltinOperator):
+class FormerOperator(KnownOperator):
     """An operator as it was when the archive was written."""
 
     def __init__(self, name: str, replaced: Mapping[str, Function]):
         super().__init__(name)
         self.replaced = replaced
 
-    def call(self, b, args, kwargs, span):
+    def known(self, b, args, kwargs, span):
         return b.call_operator(self.name, args, kwargs, span, None, self.replaced)
 
 

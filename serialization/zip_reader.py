@@ -25,6 +25,8 @@ LOCAL = struct.Struct("<4s5H3L2H")
 
 STORED, DEFLATED = 0, 8
 ENCRYPTED = 1 << 0 | 1 << 6 | 1 << 13
+SIZES_FOLLOW = 1 << 3
+"""Flag of a record whose local header says nothing of its contents: writers of streams."""
 MAX16, MAX32 = 0xFFFF, 0xFFFFFFFF
 
 MAX_RECORDS = 1 << 20
@@ -155,10 +157,14 @@ class ZipReader:
                                    "only stored and deflated records can be read; pack it again")
             if disk not in (0, MAX16):
                 raise ArchiveError("the record lies in another file", name, DAMAGED)
-            data_start = self._check_local(name, raw_name, offset, method)
-            ranges.append((offset, data_start + packed, name))
-            self._add(Record(name, method, data_start, packed, full, crc))
+            made = Record(name, method, self._check_local(name, raw_name, offset, method), packed,
+                          full, crc)
+            self._check_sizes(made, offset)
+            ranges.append((offset, made.start + packed, name))
+            self._add(made)
             at = following
+        if at != stop:
+            raise ArchiveError("the zip directory has more than its records", None, HOSTILE)
         self._check_ranges(ranges, start)
 
     def _add(self, record: Record) -> None:
@@ -187,6 +193,16 @@ class ZipReader:
                 or bytes(data[names:names + name_size]) != raw_name:
             raise ArchiveError("the record's header differs from the directory", name, HOSTILE)
         return names + name_size + extra_size
+
+    def _check_sizes(self, record: Record, offset: int) -> None:
+        """Compare what the local header says of the contents, unless that follows them."""
+        _, _, flags, _, _, _, crc, packed, full, _, _ = LOCAL.unpack_from(self.data, offset)
+        if flags & SIZES_FOLLOW:
+            return
+        if crc != record.crc or packed not in (record.stored_size, MAX32) \
+                or full not in (record.size, MAX32):
+            raise ArchiveError("the record's header differs from the directory", record.name,
+                               HOSTILE)
 
     @staticmethod
     def _check_ranges(ranges: list[tuple[int, int, str]], directory: int) -> None:

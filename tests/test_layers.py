@@ -5,11 +5,14 @@ from __future__ import annotations
 import ast
 import configparser
 import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+import scriptlang
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = {"scriptlang": "scriptlang", "frontend": "scriptlang.frontend",
@@ -154,3 +157,41 @@ def test_printing_and_optimising_a_graph_need_no_lark():
     loaded = loaded_by("import scriptlang.ir, scriptlang.passes.pipeline as p; "
                        "g = scriptlang.ir.Graph(); p.optimize(g); str(g)")
     assert not loaded & {"lark", "astunparse", "scriptlang.frontend", "scriptlang.interpreter"}
+
+
+OPTIONAL = {"torch": "what PyTorch holds is taken where it is installed", "lark": "extra test",
+            "safetensors": "extra safetensors"}
+"""Third-party packages that are imported somewhere and not installed with scriptlang."""
+
+
+def third_party_imports() -> set[str]:
+    found = set()
+    for folder in FOLDERS:
+        for path in (ROOT / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Import):
+                    found |= {a.name.partition(".")[0] for a in node.names}
+                elif isinstance(node, ast.ImportFrom) and not node.level:
+                    found.add(node.module.partition(".")[0])
+    return found - set(sys.stdlib_module_names) - {"annotationlib"} - set(FOLDERS)   # 3.14's
+
+
+def test_what_is_imported_is_installed_and_no_more():
+    settings = configparser.ConfigParser()
+    settings.read(ROOT / "setup.cfg")
+    lines = settings["options"]["install_requires"].split()
+    installed = {re.match(r"[\w]+", line)[0] for line in lines}
+    assert third_party_imports() == installed | OPTIONAL.keys()
+
+
+def test_running_an_archive_needs_numpy_alone(tmp_path):
+    class Plus(scriptlang.nn.Module):
+        def forward(self, x: scriptlang.Tensor) -> scriptlang.Tensor:
+            return x + 1
+
+    scriptlang.save(scriptlang.script(Plus()), tmp_path / "plus.pt")
+    loaded = loaded_by(
+        "sys.modules.update(dict.fromkeys(('lark', 'astunparse', 'ml_dtypes', 'torch'))); "
+        f"import scriptlang; m = scriptlang.load({str(tmp_path / 'plus.pt')!r}); "
+        "assert m(scriptlang.ones(2)).tolist() == [2, 2]; m.forward.schema")
+    assert "numpy" in loaded

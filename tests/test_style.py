@@ -1,8 +1,10 @@
-"""What CONTRIBUTING.md says of lines: they are at most 100 columns; and that whoever sets the
-geometry of a tensor without a check says beside it why its elements lie in its memory."""
+"""What CONTRIBUTING.md says of files: lines have at most 100 columns, a file says what it is, and
+whoever sets the geometry of a tensor without a check says beside it why its elements lie in its
+memory."""
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 from collections.abc import Iterator
@@ -76,6 +78,46 @@ def test_a_long_line_is_found(tmp_path):
     found = [line for name in sources(tmp_path) for line in long_lines(tmp_path, name)]
     assert sorted(found) == [".ci/run:3: 103 columns", "a.py:2: 101 columns",
                              "b/CMakeLists.txt:1: 102 columns"]
+
+
+CPP = (".cpp", ".h", ".hpp", ".inc", ".def", ".c")
+
+
+def opening(text: str) -> str:
+    """The comment that a C or C++ file begins with, in one line; empty where there is none."""
+    lines = []
+    for line in text.split("\n"):
+        if not line.startswith(("//", "/*", " *")):
+            break
+        lines.append(line.strip("/* "))
+    return " ".join(lines).strip()
+
+
+def says_something(text: str | None) -> bool:
+    """Whether a description is a sentence, and more than the name of the file again."""
+    return bool(text) and len(re.findall(r"\w+", text)) >= 4 and "." in text
+
+
+def test_cpp_files_say_what_they_are():
+    silent = [name for name in sources(ROOT) if name.endswith(CPP)
+              and not says_something(opening((ROOT / name).read_text(encoding="utf-8")))]
+    assert not silent
+
+
+def test_python_modules_say_what_they_are():
+    silent = []
+    for name in sources(ROOT):
+        if name.endswith(".py"):
+            text = (ROOT / name).read_text(encoding="utf-8")
+            if text.strip() and not says_something(ast.get_docstring(ast.parse(text))):
+                silent.append(name)
+    assert not silent
+
+
+def test_a_file_that_says_nothing_is_found():
+    assert not says_something(opening("#include <vector>\n// A comment of something below it."))
+    assert not says_something("Padding.")
+    assert says_something(opening("// Lists: growth,\n// and conversion.\n#pragma once\n"))
 
 
 RAW_GEOMETRY = re.compile(

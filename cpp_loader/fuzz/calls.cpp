@@ -1,3 +1,4 @@
+// Decodes the bytes of a fuzzing input into a sequence of calls of the C API, and makes them.
 #include "calls.h"
 
 #include <scriptlang/scriptlang.h>

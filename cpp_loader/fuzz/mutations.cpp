@@ -1,3 +1,4 @@
+// Mutations of bytecode that mostly still verify: see mutations.h for why they are needed.
 #include "mutations.h"
 
 #include <limits>

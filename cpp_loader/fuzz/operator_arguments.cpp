@@ -1,3 +1,4 @@
+// Chooses arguments for an operator from the bytes of a fuzzing input, by its schema.
 #include "operator_arguments.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Runs the functions of a fuzzed program on unusual arguments, within limits.
 #include "runs.h"
 
 #include <algorithm>

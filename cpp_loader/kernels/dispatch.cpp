@@ -1,3 +1,4 @@
+// Chooses the set of kernels for this processor, once: AVX-512, AVX2 or portable.
 #include <cstdlib>
 #include <cstring>
 

@@ -1,3 +1,4 @@
+// Plans of Fourier transforms: factors of a length, twiddle factors, Bluestein's method.
 #include "fourier.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The table of pair loops: which two float32 operations can be done by one loop.
 #include "pairs.h"
 
 #include "kernel_set.h"

@@ -1,3 +1,4 @@
+// The pool of worker threads behind parallel_for.
 #include "parallel.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Working memory of kernels: one block that a thread keeps, else a fresh one.
 #include "scratch.h"
 
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// Special functions in float64: log gamma, digamma, Bessel i0, scaled erfc, log_ndtr.
 #include "special.h"
 
 #include <algorithm>

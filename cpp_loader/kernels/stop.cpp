@@ -1,3 +1,4 @@
+// Ends a call early: looks at its deadline, its canceller and interrupts now and then.
 #include "stop.h"
 
 #include <algorithm>

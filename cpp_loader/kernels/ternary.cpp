@@ -13,8 +13,10 @@ T scale(const double* p) {
     int64_t exact;
     __builtin_memcpy(&exact, p + 1, sizeof exact);
     return static_cast<T>(exact);
-  } else {
+  } else if constexpr (std::is_floating_point_v<T>) {
     return static_cast<T>(p[0]);
+  } else {
+    return T(p[0], p[2]);
   }
 }
 

@@ -1,3 +1,4 @@
+// The Mersenne twister MT19937; the vector code that refills it is in isa/twister.cpp.
 #include "twister.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Reads numpy arrays by the fields of their C struct, after checking the layout once.
 #include "arrays.h"
 
 namespace scriptlang::python {

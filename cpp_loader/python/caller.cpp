@@ -1,3 +1,4 @@
+// The Python type `Caller`, which ScriptFunction and ScriptModule inherit their calls from.
 #include "caller.h"
 
 #include <structmember.h>

@@ -1,3 +1,4 @@
+// Converts Python values to engine values and back.
 #include "convert.h"
 
 #include <nanobind/stl/string.h>

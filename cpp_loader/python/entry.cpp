@@ -1,3 +1,4 @@
+// Fast path of calls: takes arguments whose Python types already fit the schema.
 #include "entry.h"
 
 #include "convert.h"

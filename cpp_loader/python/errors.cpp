@@ -1,3 +1,4 @@
+// Turns errors of the engine into Python exceptions.
 #include "errors.h"
 
 namespace scriptlang::python {

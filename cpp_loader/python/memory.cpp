@@ -1,3 +1,4 @@
+// The Python type `Memory`: memory of the engine as a buffer that numpy can view.
 #include "memory.h"
 
 #include "turns.h"

@@ -1,3 +1,4 @@
+// An allocator for numpy that charges arrays to the limits of the current call.
 #include "numpy_memory.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The Python class of a program: decodes bytecode from Python values and runs functions.
 #include "python_program.h"
 
 #include <nanobind/stl/string.h>

@@ -1,3 +1,4 @@
+// Waiting for a turn from Python: gives up the GIL and handles signals meanwhile.
 #include "turns.h"
 
 namespace scriptlang::python {

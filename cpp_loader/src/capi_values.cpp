@@ -399,7 +399,7 @@ const char* sl_value_class(const sl_value* value) {
 }
 
 // A list that holds one list twice, which holds one list twice, has a text without end.
-constexpr int64_t kMostText = 1 << 28;
+constexpr int64_t kMostText = 1 << 27;  // counted twice: it grows by doubling
 
 sl_status sl_value_text(const sl_value* value, char** text, size_t* size) {
   if (text) *text = nullptr;

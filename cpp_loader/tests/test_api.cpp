@@ -34,7 +34,7 @@ static std::string p_instruction(const char* op, int x = 0, int n = 0) {
 }
 
 // class M: def forward(self, x, n: int): if n > 0: return self.w.add(x) ; raise ValueError("no")
-static std::string p_forward() {
+static std::string p_forward(const std::string& add) {
   std::string code = p_tuple(
       {p_instruction("STOREN", 1, 3), p_instruction("LOAD", 3), p_instruction("LOADC", 0),
        p_instruction("OP", 0), p_instruction("JF", 6), p_instruction("LOAD", 1),
@@ -43,7 +43,7 @@ static std::string p_forward() {
        p_instruction("RAISE_EXCEPTION")});
   std::string operators =
       p_tuple({p_tuple({p_text("aten::gt"), p_text("int"), p_int(2)}),
-               p_tuple({p_text("aten::add"), p_text("Tensor"), p_int(2)})});
+               p_tuple({p_text("aten::add"), p_text(add), p_int(2)})});
   std::string constants = p_tuple({p_int(0), p_text("no"), p_text("builtins.ValueError")});
   std::string table = p_tuple({p_row("instructions", code), p_row("operators", operators),
                                p_row("constants", constants), p_row("types", ")"),
@@ -55,7 +55,7 @@ static std::string p_forward() {
   return p_tuple({p_text("__torch__.M.forward"), table, schema});
 }
 
-static std::string archive() {
+static std::string archive(const std::string& add = "Tensor") {
   std::string weights(16, '\0');
   for (int k = 0; k < 4; ++k) {
     float v = float(k);
@@ -66,7 +66,7 @@ static std::string archive() {
                                   {"name", p_text("m")}}));
   return make_zip({{"m/data.pkl", data},
                    {"m/data/0", weights},
-                   {"m/bytecode.pkl", pickle(p_tuple({p_int(8), p_forward()}))},
+                   {"m/bytecode.pkl", pickle(p_tuple({p_int(8), p_forward(add)}))},
                    {"m/version", "3\n"},
                    {"m/byteorder", "little"}});
 }
@@ -152,6 +152,15 @@ static void errors_carry_class_and_stack() {
   check_error(SL_RUN_ERROR, "no method 'other'; it has: forward", [&] { m("other", {}); });
   check_error(SL_RUN_ERROR, "missing value for argument 'n'", [&] { m("forward", {x}); });
   check_error(SL_RUN_ERROR, "type 'Tensor' for argument 'x'", [&] { m("forward", {1, 1}); });
+}
+
+static void an_overload_that_nobody_knows_raises_when_it_is_reached() {
+  std::string file = archive("newer");
+  scriptlang::Module m = scriptlang::load(file.data(), file.size());
+  CHECK(m.missing_operators().size() == 1 && m.missing_operators()[0] == "aten::add.newer");
+  scriptlang::Tensor x = scriptlang::Tensor::take<float>({1, 2, 3, 4}, {4});
+  check_error(SL_RUN_ERROR, "no", [&] { m("forward", {x, 0}); });
+  check_error(SL_MISSING_OPERATOR, "aten::add.newer", [&] { m("forward", {x, 1}); });
 }
 
 static void wrong_files_say_what_they_are() {
@@ -292,6 +301,7 @@ int main() {
   a_method_is_called();
   parts_of_functions_are_no_methods();
   errors_carry_class_and_stack();
+  an_overload_that_nobody_knows_raises_when_it_is_reached();
   wrong_files_say_what_they_are();
   a_damaged_archive_never_crashes();
   a_cancelled_call_ends();

@@ -15,7 +15,7 @@ uint32_t after_many(T* counted, const Value& value, uint32_t begin) {
   std::vector<Value> kept(3, value);
   uint32_t now = counted->refs.load();
   for (Value& v : kept) v.forget();
-  counted->refs.store(1 | (begin & kOwn));
+  counted->refs.store(1 | (begin & kThreadLocal));
   return now;
 }
 
@@ -33,7 +33,7 @@ void check_counts(T* counted, const Value& value, uint32_t flags) {
 }  // namespace
 
 TEST(containers_and_strings_stay_once_they_have_very_many_references) {
-  for (uint32_t flags : {0u, kOwn}) {
+  for (uint32_t flags : {0u, kThreadLocal}) {
     Ref<List> list = List::make();
     List* raw = list.get();
     check_counts(raw, Value(std::move(list)), flags);

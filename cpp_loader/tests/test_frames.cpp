@@ -147,7 +147,7 @@ TEST(an_operator_that_only_looks_sees_its_arguments_where_they_are) {
   code.emit("TUPLE_CONSTRUCT", 3).emit("RET");
   std::shared_ptr<const Program> keep;
   const lower::Code& made = lowered(code, &keep);
-  CHECK_EQ(count(made, StepOp::OP_LENT), 1);
+  CHECK_EQ(count(made, StepOp::OP_BORROWED), 1);
   CHECK_EQ(count(made, StepOp::STRING_SLICE), 1);
   CHECK_EQ(count(made, StepOp::OP), 0);
   CHECK_EQ(count(made, StepOp::GUARD_BOOL), 0);
@@ -199,15 +199,15 @@ TEST(an_operator_sees_a_constant_list_where_it_is) {
   code.emit("OP", join).emit("RET");
   std::shared_ptr<const Program> keep;
   const lower::Code& made = lowered(code, &keep);
-  CHECK_EQ(count(made, StepOp::OP_LENT), 2);
+  CHECK_EQ(count(made, StepOp::OP_BORROWED), 2);
   CHECK_EQ(count(made, StepOp::CONSTANT), 0);
   check_alike({code}, {List::make({Value(1)})}, "[1, 5, 5]");
 }
 
 TEST(frames_of_numbers_are_bare) {
   auto program = decode({calling(), counting_calls()});
-  CHECK(lower::code_of(*program->find("__torch__.g")).bare);
-  CHECK(!lower::code_of(*program->find("__torch__.f")).bare);
+  CHECK(lower::code_of(*program->find("__torch__.g")).trivial_frame);
+  CHECK(!lower::code_of(*program->find("__torch__.f")).trivial_frame);
   check_alike({calling(), counting_calls()}, {Value(500), Value(7)}, "507");
   check_alike({counting_calls()}, {Value(500), Value(7)}, "507");
 }
@@ -216,7 +216,7 @@ TEST(a_frame_that_is_read_before_it_is_written_is_not_bare) {
   Code code;
   code.argument("int").argument("bool");
   code.emit("STORE", 4).emit("DROP").emit("LOAD", 1).emit("RET");
-  CHECK(!lower::code_of(*decode({code})->find("__torch__.f")).bare);
+  CHECK(!lower::code_of(*decode({code})->find("__torch__.f")).trivial_frame);
   check_same({code}, {Value(5), Value(true)}, "None");
 }
 

@@ -310,36 +310,36 @@ TEST(what_leaves_a_run_is_no_longer_its_own) {
   memory::RunScope run(true);
   Value text("a text that is not short"), word = Value::of_text("one word");
   Value pair(Tuple::make({text, word})), inner = list({pair}), other = list({word});
-  CHECK(text.raw_string().is_own() && word.raw_string().is_own());
-  CHECK(pair.as_tuple().is_own() && inner.as_list().is_own());
+  CHECK(text.raw_string().is_thread_local() && word.raw_string().is_thread_local());
+  CHECK(pair.as_tuple().is_thread_local() && inner.as_list().is_thread_local());
   shared.as_list().push(inner);
-  CHECK(!inner.as_list().is_own() && !pair.as_tuple().is_own());
-  CHECK(!text.raw_string().is_own() && !word.raw_string().is_own());
-  CHECK(other.as_list().is_own());
+  CHECK(!inner.as_list().is_thread_local() && !pair.as_tuple().is_thread_local());
+  CHECK(!text.raw_string().is_thread_local() && !word.raw_string().is_thread_local());
+  CHECK(other.as_list().is_thread_local());
   Value key = Value::of_text("some key"), late = Value::of_text("too late"),
         last = Value::of_text("the last");
   dict.as_dict().set(key, other);
-  CHECK(!key.raw_string().is_own() && !other.as_list().is_own());
+  CHECK(!key.raw_string().is_thread_local() && !other.as_list().is_thread_local());
   other.as_list().push(late);
-  CHECK(!late.raw_string().is_own());
+  CHECK(!late.raw_string().is_thread_local());
   Value own = list({last});
   other.as_list().extend(own.as_list());
-  CHECK(!last.raw_string().is_own() && own.as_list().is_own());
+  CHECK(!last.raw_string().is_thread_local() && own.as_list().is_thread_local());
   Value fresh = Value::of_text("as fresh");
   own.as_list().push(fresh);
   other.as_list().swap(own.as_list());
-  CHECK(!fresh.raw_string().is_own());
+  CHECK(!fresh.raw_string().is_thread_local());
   memory::RunScope outside(false);
   CHECK(Value::of_text("kept here").same(Value::of_text("kept here")));
-  CHECK(!Value::of_text("kept here").raw_string().is_own());
+  CHECK(!Value::of_text("kept here").raw_string().is_thread_local());
 }
 
 TEST(a_string_kept_by_its_thread_is_not_a_runs_own_outside_of_it) {
   {
     memory::RunScope run(true);
-    CHECK(Value::of_text("of a run").raw_string().is_own());
+    CHECK(Value::of_text("of a run").raw_string().is_thread_local());
   }
-  CHECK(!Value::of_text("of a run").raw_string().is_own());
+  CHECK(!Value::of_text("of a run").raw_string().is_thread_local());
 }
 
 TEST(a_dict_finds_again_what_it_found_last) {

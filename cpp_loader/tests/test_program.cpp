@@ -253,14 +253,26 @@ TEST(register_types_are_held_to) {
   check_refused("the value stored is str where NoneType or int is needed", code);
 }
 
-TEST(an_operator_without_its_arguments_is_refused) {
-  Code few;
-  few.constants = {Value(1)};
-  int64_t add = few.op("aten::add", "int", 1);
-  check_refused("lacks its argument 'b'", few.emit("LOADC", 0).emit("OP", add).emit("RET"));
-  Code many;
-  many.op("aten::add", "int", 3);
-  check_refused("takes 2", many.emit("RET"));
+TEST(an_operator_with_other_arguments_than_it_takes_raises_when_it_is_reached) {
+  for (int given : {0, 1, 3, 1000}) {
+    Code code;
+    code.argument("bool");
+    code.constants = {Value(3)};
+    int64_t add = code.op("aten::add", "int", given);
+    code.emit("STOREN", 1, 1).emit("LOAD", 1).emit("JF", 2);
+    code.emit("OP", add).emit("LOADC", 0).emit("RET");
+    CHECK_EQ(decode({code})->missing().size(), 1u);
+    CHECK_EQ(run_code(code, {Value(false)}).as_int(), 3);
+    CHECK_RAISES(MissingOperator, "a form of aten::add.int", run_code(code, {Value(true)}));
+  }
+}
+
+TEST(what_follows_an_unknown_operator_need_not_fit_its_results) {
+  Code code;
+  code.constants = {Value(1)};
+  int64_t unknown = code.op("aten::no_such_thing", "", -1);
+  code.emit("OP", unknown).emit("STOREN", 1, 2).emit("LOAD", 1).emit("RET");
+  CHECK_RAISES(MissingOperator, "aten::no_such_thing", run_code(code, {}));
 }
 
 TEST(a_huge_register_file_is_refused) {

@@ -124,6 +124,35 @@ TEST(encryption_and_other_methods_are_refused) {
   check_refused("compression method", {other});
 }
 
+TEST(local_headers_say_what_the_directory_says) {
+  std::string file = make_zip({entry("a", "x")});
+  for (size_t at : {6, 8, 14, 18, 22}) {  // flags, method, checksum, sizes
+    std::string changed = file;
+    changed[at] = char(changed[at] ^ 1);
+    CHECK_RAISES(ArchiveError, "has another local header", open(changed));
+  }
+  file[6] = 8;  // what is there follows the contents
+  file[14] = char(file[14] ^ 1);
+  CHECK_EQ(open(file)->records().size(), size_t(1));
+}
+
+TEST(directories_are_whole_and_have_nothing_else) {
+  std::string file = make_zip({entry("a", "x"), entry("b", "y")});
+  size_t end = file.size() - 22;
+  for (size_t at : {4, 6, 8}) {  // disk, disk of the directory, records here
+    std::string changed = file;
+    changed[end + at] = char(changed[end + at] ^ 1);
+    CHECK_RAISES(ArchiveError, "one part of several", open(changed));
+  }
+  std::string fewer = file;
+  fewer[end + 8] = fewer[end + 10] = 1;
+  CHECK_RAISES(ArchiveError, "more than its records", open(fewer));
+  check_refused("not UTF-8", {entry("a\xff", "x")});
+  check_refused("folder with contents", {entry("a/", "x")});
+  std::string shadowed = file + std::string("PK\5\6", 4);
+  CHECK_RAISES(ArchiveError, "ends outside the file", open(shadowed));
+}
+
 TEST(a_file_that_is_no_zip_is_named) {
   CHECK_RAISES(ArchiveError, "a JPEG image", open("\xff\xd8\xff\xe0 and so on"));
   CHECK_RAISES(ArchiveError, "no zip file", open("hello"));

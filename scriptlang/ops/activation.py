@@ -11,7 +11,7 @@ from .. import dtypes
 from ..tensors import Tensor, wrap_dim
 from . import functions as torch
 from . import random, special
-from .elementwise import DISPLAY, check_fits
+from .elementwise import DISPLAY, check_factor, check_fits
 from .layout import laid_like, rows
 from .numeric import check_floating, finish, working
 from .table import composite, declare, primitive
@@ -102,11 +102,27 @@ POINTWISE = (
 of the kernel (for errors)."""
 
 
+EXACT = {"hardshrink_cpu": (0,), "softshrink_cpu": (0,), "threshold_cpu": (1,),
+         "hardtanh_cpu": (0, 1)}
+"""Numbers that half types take as they are; others are float32, as what is computed is."""
+
+
+def setting(value, dtype, exact: bool):
+    """A number as elements of a type take it; a str is let through."""
+    if isinstance(value, str):
+        return value
+    (check_fits if exact else check_factor)(value, dtype)
+    value = value.real if isinstance(value, complex) else value
+    return int(value) if dtype.kind in "ui" else value
+
+
 def pointwise(f: Callable, kinds: str, kernel_name: str) -> Callable:
     def kernel(self, *args):
         if self.dtype.kind == "b" and kernel_name == "relu_cpu":
             raise RuntimeError("Boolean inputs not supported for relu")
         check_floating(kernel_name, self, kinds)
+        exact = EXACT.get(kernel_name, ())
+        args = [setting(v, self.dtype, i in exact) for i, v in enumerate(args)]
         with np.errstate(all="ignore"):
             return finish(laid_like(f(working(self), *args), self), self.dtype)
 

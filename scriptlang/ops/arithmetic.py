@@ -1,4 +1,4 @@
-"""Arithmetic of two and three tensors."""
+"""Kernels of arithmetic on two and three tensors: add, div, remainder, pow, ..."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from .. import dtypes
 from ..dtypes import DType, bool as BOOL
 from ..tensors import Tensor
 from . import special
-from .elementwise import (DISPLAY, apply, array_of, check_broadcast, check_kind,
-                          declare_pointwise, floating, lying, store, unsupported)
+from .elementwise import (DISPLAY, apply, array_of, check_broadcast, check_factor, check_fits,
+                          check_kind, declare_pointwise, floating, lying, store, unsupported)
 from .layout import rows
 from .table import declare, primitive
 
@@ -25,6 +25,7 @@ def check_alpha(dtype: DType, *factors) -> None:
         if isinstance(factor, complex) and dtype.kind != "c":
             raise RuntimeError("For non-complex input tensors, argument alpha must not be a "
                                "complex number.")
+        check_fits(factor, dtype)
 
 
 def binary(f, name="", kinds="buifc"):
@@ -246,6 +247,7 @@ def ldexp(self, other):
            "Tensor")
 def addcmul(self, tensor1, tensor2, value):
     dtype = dtypes.result_type(self, tensor1, tensor2)
+    check_factor(value, dtype)
     return apply(lambda a, b, c: a + array_of(value, dtype, a.dtype) * b * c, dtype, self, tensor1,
                  tensor2)
 
@@ -257,6 +259,7 @@ def addcdiv(self, tensor1, tensor2, value):
     if dtypes.result_type(tensor1, tensor2).kind in "bui":
         raise RuntimeError("Integer division with addcdiv is no longer supported; use floating "
                            "point tensors, or (self + value * torch.trunc(tensor1 / tensor2))")
+    check_factor(value, dtype)
     return apply(lambda a, b, c: a + array_of(value, dtype, a.dtype) * (b / c), dtype, self,
                  tensor1, tensor2)
 

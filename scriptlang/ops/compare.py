@@ -9,7 +9,7 @@ from ..dtypes import bool as BOOL
 from ..tensors import Tensor
 from .elementwise import (apply, array_of, cast, check_apart, check_broadcast, check_fits,
                           check_kind, check_writable, declare_pointwise, lie_alike, lying,
-                          overlaps_itself, store)
+                          overlaps_itself, store, unsupported)
 from .table import declare, primitive
 
 COMPARISONS = {"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal,
@@ -107,6 +107,9 @@ def clamp(self, low, high):
     dtype = dtypes.result_type(self, *(b for b in (low, high) if b is not None))
     if dtype.kind == "c":
         raise NotImplementedError("clamp is not supported for complex types")
+    given = [b for b in (low, high) if b is not None]
+    if dtype is BOOL and not (len(given) == 1 and isinstance(given[0], Tensor)):
+        raise unsupported("clamp", dtype)
     check_fits(low, dtype)
     check_fits(high, dtype)
 
@@ -194,14 +197,22 @@ def equal(self, other):
            "float atol=1e-08, bool equal_nan=False) -> Tensor")
 def isclose(self, other, rtol, atol, equal_nan):
     check_same(self, other)
+    check_tolerances(rtol, atol)
     near = np.isclose(self._array, other._array, rtol, atol, equal_nan)
     return lying(np.asarray(near), None, self, other)
+
+
+def check_tolerances(rtol, atol) -> None:
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if not value >= 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value}")
 
 
 @primitive("aten::allclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, "
            "float atol=1e-08, bool equal_nan=False) -> bool")
 def allclose(self, other, rtol, atol, equal_nan):
     check_same(self, other)
+    check_tolerances(rtol, atol)
     return bool(np.allclose(self._array, other._array, rtol, atol, equal_nan))
 
 

@@ -293,7 +293,10 @@ def check_columns(kernel, dilation, padding, stride) -> None:
 
 
 def pairs(*lists):
-    return [list(v) * 2 if len(v) == 1 else list(v) for v in lists]
+    for v in lists:
+        if len(v) != 2:
+            raise RuntimeError(f"expected 2 numbers for height and width, but got {list(v)}")
+    return [list(v) for v in lists]
 
 
 @primitive("aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] "
@@ -352,6 +355,8 @@ def col2im(self, output_size, kernel_size, dilation, padding, stride):
 @primitive("aten::conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor")
 def conv_tbc(self, weight, bias, pad):
     """A 1-d convolution of (time, batch, channels) with (kernel, channels, out)."""
+    if bias.dim() != 1 or bias._size[0] != weight._size[-1]:
+        raise RuntimeError("Bias size must equal dim 2 in the weight tensor (output channels).")
     x = working(self).transpose(1, 2, 0)
     w = working(weight).transpose(2, 1, 0)
     result = correlate(np.ascontiguousarray(pad_spatial(x, [pad], [pad])), np.ascontiguousarray(w),

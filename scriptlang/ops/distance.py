@@ -18,6 +18,8 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06
 
 @composite("aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor")
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) -> Tensor:
+    if not eps >= 0.0:
+        raise RuntimeError("eps must be non-negative, got: {}".format(eps))
     common = torch.promote_types(x1.dtype, x2.dtype)
     x1, x2 = x1.to(dtype=common), x2.to(dtype=common)
     if not x1.is_floating_point() and not x1.is_complex():

@@ -12,7 +12,7 @@ ARGUMENTS = "float p, bool train"
 
 
 def _check(p: float) -> None:
-    if p < 0.0 or p > 1.0:
+    if not (p >= 0.0 and p <= 1.0):
         raise RuntimeError("dropout probability has to be between 0 and 1, but got {}".format(p))
 
 

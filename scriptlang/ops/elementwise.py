@@ -148,7 +148,8 @@ RANGES = {"uint8": ("uint8_t", 0, 255), "int8": ("int8_t", -128, 127),
           "int16": ("int16_t", -2**15, 2**15 - 1), "int32": ("int", -2**31, 2**31 - 1),
           "int64": ("int64_t", -2**63, 2**63 - 1), "float16": ("c10::Half", -65504.0, 65504.0),
           "bfloat16": ("c10::BFloat16", -3.3895313892515355e38, 3.3895313892515355e38),
-          "float32": ("float", -3.4028234663852886e38, 3.4028234663852886e38)}
+          "float32": ("float", -3.4028234663852886e38, 3.4028234663852886e38),
+          "complex64": ("c10::complex<float>", -3.4028234663852886e38, 3.4028234663852886e38)}
 """Element types that do not hold every number: PyTorch's name, the least and greatest."""
 
 
@@ -157,16 +158,23 @@ def check_fits(value: Any, dtype: DType) -> None:
     if isinstance(value, complex):
         if value.imag and dtype.kind != "c":
             raise RuntimeError(f"value cannot be converted to type {dtype} without overflow")
+        if dtype is dtypes.complex64:
+            check_fits(value.imag, dtype)
         value = value.real
     if not isinstance(value, (int, float)) or dtype.name not in RANGES:
         return
     name, low, high = RANGES[dtype.name]
-    if dtype.kind == "f" and not math.isfinite(value):
+    if dtype.kind in "fc" and not math.isfinite(value):
         return
     if dtype is dtypes.uint8 and isinstance(value, int):
         low = -high                                  # -1 becomes 255
     if not low <= value <= high:
         raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+
+
+def check_factor(value: Any, dtype: DType) -> None:
+    """check_fits where half types are computed as float32."""
+    check_fits(value, dtypes.float32 if dtype.kind == "f" and dtype.itemsize == 2 else dtype)
 
 
 def overlaps_itself(target: Tensor) -> bool:

@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import dtypes
 from ..tensors import Tensor
-from .elementwise import working_type
+from .elementwise import check_kind, working_type
 from .layout import rows
 from .table import declare, primitive
 
@@ -27,6 +27,9 @@ def embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse):
 
 def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False,
                   per_sample_weights=None, include_last_offset=False, padding_idx=None):
+    check_kind("embedding_bag", weight.dtype, "f")
+    if indices.dim() != 1 or offsets.dim() != 1:
+        raise RuntimeError("embedding_bag: input and offsets have to be 1D Tensors")
     at, starts = indices._array, offsets._array
     if at.size and (at.min() < 0 or at.max() >= weight._size[0]):
         raise RuntimeError("embedding_bag: Expected idx >= 0 && idx < num_embeddings")
@@ -56,7 +59,7 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sp
             top[b] = at[chosen][part.argmax(0)]
     if mode == 0 and padding_idx in (None, -1) and weight._stride[1] == 1 and \
             weight.dtype is not dtypes.float64:
-        bag_of = bag_of[:0]                              # PyTorch's fast way does not say
+        bag_of = bag_of[:0].copy()                              # PyTorch's fast way does not say
     return tuple(map(Tensor._wrap, (made.astype(weight.dtype.numpy), bag_of, sizes, top.copy())))
 
 

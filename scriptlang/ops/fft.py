@@ -9,7 +9,7 @@ import numpy as np
 from .. import dtypes
 from ..dtypes import DType
 from ..tensors import Tensor, wrap_dim
-from .create import OPTIONS, chosen
+from .create import OPTIONS, check_size, chosen
 from .layout import dense_strides, format_of, format_order, laid, order_of, rows
 from .table import declare, primitive
 
@@ -33,6 +33,13 @@ def floating_array(x: Tensor) -> np.ndarray:
         x._array.astype(dtypes.get_default_dtype().numpy)
 
 
+def with_points(array: np.ndarray, axes: Sequence[int]) -> np.ndarray:
+    """The array with a zero along axes where it has nothing, which numpy does not pad."""
+    if all(array.shape[d] for d in axes):
+        return array
+    return np.zeros([max(n, d in axes) for d, n in enumerate(array.shape)], array.dtype)
+
+
 def check_points(n: int) -> None:
     if n < 1:
         raise RuntimeError(f"Invalid number of data points ({n}) specified")
@@ -49,6 +56,7 @@ def one_dimension(name: str):
         half = name in ("irfft", "hfft")
         points = n if n is not None else 2 * (array.shape[axis] - 1) if half else array.shape[axis]
         check_points(points)
+        array = with_points(array, [axis])
         value = getattr(np.fft, name)(array, n=points, axis=axis, norm=check_norm(norm))
         given = points // 2 + 1 if half else points
         strides = resized_strides(self, [axis], [given], half)
@@ -150,6 +158,7 @@ def many_dimensions(name: str):
             if name in ("rfftn", "ihfftn", "irfftn", "hfftn"):
                 raise RuntimeError(f"{name} must transform at least one axis")
             return Tensor._wrap(array.astype(np.result_type(array.dtype, np.complex64)))
+        array = with_points(array, axes)
         if name in ("hfftn", "ihfftn"):
             function = np.fft.irfftn if name == "hfftn" else np.fft.rfftn
             given = array.conj() if name == "hfftn" else array
@@ -176,6 +185,8 @@ def shift(inverse: bool):
     def kernel(self, dim):
         n = len(self._size)
         axes = range(n) if dim is None else [wrap_dim(d, n) for d in dim]
+        if not axes:
+            raise RuntimeError("fftshift: the tensor has no dimensions")
         move = [-(self._size[a] // 2) if inverse else self._size[a] // 2 for a in axes]
         return Tensor._wrap(rows(np.roll(self._array, move, tuple(axes))))
 
@@ -186,16 +197,20 @@ declare("aten::fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor", shift(Fal
 declare("aten::fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor", shift(True), "primitive")
 
 
-def no_frequencies(name: str) -> np.ndarray:
-    """Of no points; 0 / 0 is the half of them."""
-    return np.full(int(name == "rfftfreq"), np.nan)
+def frequencies(n: int, d: float, half: bool) -> np.ndarray:
+    """Of n points a distance d apart; of no points the first is 0 / 0."""
+    count = int(n / 2) + 1 if half else n
+    if not 0 <= count < 1 << 40:
+        raise RuntimeError(f"fftfreq: {count} frequencies")
+    k = np.arange(count)
+    with np.errstate(all="ignore"):
+        return (k if half else np.where(k < (n + 1) // 2, k, k - n)) / np.float64(n * d)
 
 
 for _name in ("fftfreq", "rfftfreq"):
     declare(f"aten::fft_{_name}(int n, float d=1., *, {OPTIONS}) -> Tensor",
-            lambda n, d, dtype, *_, f=_name: Tensor._wrap(
-                (getattr(np.fft, f)(n, d) if n else no_frequencies(f)).astype(chosen(dtype).numpy)),
-            "primitive")
+            lambda n, d, dtype, *_, half=_name[0] == "r": Tensor._wrap(
+                frequencies(n, d, half).astype(chosen(dtype).numpy)), "primitive")
 
 # short-time transforms
 
@@ -334,11 +349,12 @@ def kaiser(beta: float):
 def window(shape, length: int, periodic: bool, dtype: int | None) -> Tensor:
     """`shape` of times from 0 to 1; a periodic window leaves out the last of one more."""
     target: DType = chosen(dtype)
-    if target.kind not in "fc":
+    if target.kind != "f":
         raise RuntimeError(f"window functions expect floating point dtypes, got: {target}")
     if length < 0:
         raise RuntimeError("window functions require a non-negative window_length, got "
                            f"window_length={length}")
+    check_size([length])
     if length == 1:
         return Tensor._wrap(np.ones(1, target.numpy))
     points = np.arange(length) / max(length if periodic else length - 1, 1)

@@ -89,9 +89,14 @@ def numpy_key(self: Tensor, indices) -> tuple:
            "aten::index.Tensor_hacked_twin(Tensor self, Tensor[] indices) -> Tensor",
            "aten::_unsafe_index.Tensor_hacked_twin(Tensor self, Tensor[] indices) -> Tensor")
 def index(self, indices):
+    if not indices:
+        raise IndexError("at least one index must be provided")
     key = numpy_key(self, indices)
     try:
-        return Tensor._wrap(np.array(self._array[key], order="C"))
+        found = self._array[key]
+        is_view = not any(isinstance(k, np.ndarray) for k in key)
+        return Tensor._wrap(np.array(found, order="C") if is_view else
+                            np.asarray(found, order="C"))
     except IndexError as e:
         if "broadcast" in str(e):
             shapes = ", ".join(str(list(i._size)) for i in indices if i is not None)

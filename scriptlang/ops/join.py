@@ -225,6 +225,8 @@ def diag(self, diagonal):
         raise RuntimeError("diag(): Supports 1D or 2D tensors. Got " + str(len(self._size)) + "D")
     if len(self._size) == 1:
         check_offset(diagonal)
+    else:
+        diagonal = min(max(diagonal, -self._size[0]), self._size[1])
     return Tensor._wrap(np.diag(self._array, diagonal).copy())
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from ..tensors import Tensor
 from .elementwise import DISPLAY
 from .layout import rows
+from .numeric import check_floating
 from .table import declare, primitive
 
 REAL = {"complex64": np.float32, "complex128": np.float64}
@@ -34,6 +35,13 @@ def matrices(name: str, *tensors: Tensor, square: bool = False) -> list[np.ndarr
             raise RuntimeError(f"{name}: Low precision dtypes not supported. Got "
                                f"{DISPLAY[x.dtype.name]}")
     return [x._array for x in tensors]
+
+
+def check_same(name: str, a: Tensor, b: Tensor) -> None:
+    """The two sides of an equation have one element type."""
+    if a.dtype is not b.dtype:
+        raise RuntimeError(f"{name}: Expected A and B to have the same dtype, but found A of type "
+                           f"{DISPLAY[a.dtype.name]} and B of type {DISPLAY[b.dtype.name]} instead")
 
 
 def columns_first(a: np.ndarray) -> np.ndarray:
@@ -98,6 +106,7 @@ def is_vector(a: Tensor, b: Tensor) -> bool:
 
 def solve_ex(A, B, left, check_errors):
     a, = matrices("linalg.solve", A, square=True)
+    check_same("linalg.solve", A, B)
     vector = is_vector(A, B)
     b = B._array[..., None] if vector else B._array
     if not left:
@@ -186,7 +195,7 @@ def triangular_solve(self, A, upper, transpose, unitriangular):
     turned = np.swapaxes(a, -1, -2) if transpose else a
     batch = np.broadcast_shapes(A._size[:-2], self._size[:-2])
     x = substitute(turned, self._array, upper != transpose)
-    clone = np.broadcast_to(A._array, (*batch, *A._size[-2:]))
+    clone = np.array(np.broadcast_to(A._array, (*batch, *A._size[-2:])))
     return by_columns(x), by_columns(clone)
 
 
@@ -364,6 +373,14 @@ declare("aten::cholesky(Tensor self, bool upper=False) -> Tensor",
 
 @primitive("aten::cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor")
 def cholesky_solve(self, input2, upper):
+    matrices("cholesky_solve", input2, square=True)
+    check_floating("cholesky_solve", input2)
+    if self.dim() < 2:
+        raise RuntimeError("b should have at least 2 dimensions, but has "
+                           f"{self.dim()} dimensions instead")
+    if self.dtype is not input2.dtype:
+        raise RuntimeError("Expected b and A to have the same dtype, but found b of type "
+                           f"{self.dtype} and A of type {input2.dtype} instead.")
     u = triangle(input2._array.copy(), upper, False)
     a = adjoint(u) @ u if upper else u @ adjoint(u)
     return by_columns(np.linalg.solve(a, self._array), self._array)
@@ -371,6 +388,8 @@ def cholesky_solve(self, input2, upper):
 
 @primitive("aten::cholesky_inverse(Tensor self, bool upper=False) -> Tensor")
 def cholesky_inverse(self, upper):
+    matrices("cholesky_inverse", self, square=True)
+    check_floating("cholesky_inverse", self)
     u = triangle(self._array.copy(), upper, False)
     a = adjoint(u) @ u if upper else u @ adjoint(u)
     return by_columns(np.linalg.inv(a), self._array)

@@ -10,7 +10,9 @@ from .. import dtypes
 from ..tensors import Tensor, wrap_dim
 from .elementwise import DISPLAY, cast
 from .layout import copied, rows
-from .linalg import adjoint, by_columns, inv, inv_ex, is_vector, matrices, real_type, wrap
+from .linalg import (adjoint, by_columns, check_same, inv, inv_ex, is_vector, matrices, real_type,
+                     wrap)
+from .numeric import check_floating
 from .reduce import vector_norm
 from . import functions as torch
 from .table import composite, declare, primitive
@@ -89,28 +91,20 @@ declare("aten::qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)",
         lambda self, some: qr(self, "reduced" if some else "complete"), "primitive")
 
 
-def check_reflections(name: str, vectors: Tensor, tau: Tensor) -> None:
-    if tau._size[:-1] != vectors._size[:-2] or len(tau._size) + 1 != len(vectors._size):
-        raise RuntimeError(f"{name}: Expected tau to have one dimension less than input, and the "
-                           f"same batch, got sizes {list(tau._size)} and {list(vectors._size)}")
-    if tau._size[-1] > vectors._size[-1]:
-        raise RuntimeError(f"{name}: input.shape[-1] must be greater than or equal to "
-                           "tau.shape[-1]")
-    if tau.dtype is not vectors.dtype:
-        raise RuntimeError(f"{name}: tau dtype {DISPLAY[tau.dtype.name]} does not match input "
-                           f"dtype {DISPLAY[vectors.dtype.name]}")
-
-
 @primitive("aten::linalg_householder_product(Tensor input, Tensor tau) -> Tensor",
            "aten::orgqr(Tensor self, Tensor input2) -> Tensor")
 def householder_product(input, tau):
     """The first columns of the product of reflections I - tau v v^H, as LAPACK's orgqr."""
     a, = matrices("torch.linalg.householder_product", input)
-    check_reflections("torch.linalg.householder_product", input, tau)
     m, n = a.shape[-2:]
     if m < n:
         raise RuntimeError("torch.linalg.householder_product: input.shape[-2] must be greater than "
                            "or equal to input.shape[-1]")
+    if tau.dim() != a.ndim - 1 or tau._size[:-1] != input._size[:-2] or tau._size[-1] > n:
+        raise RuntimeError("torch.linalg.householder_product: Expected tau to have one dimension "
+                           f"less than input, but got sizes {list(tau._size)} and "
+                           f"{list(input._size)}")
+    check_same("torch.linalg.householder_product", input, tau)
     q = np.broadcast_to(np.eye(m, n, dtype=a.dtype), a.shape).copy()
     for i in range(tau._size[-1] - 1, -1, -1):
         v = np.concatenate([np.zeros((*a.shape[:-2], i), a.dtype),
@@ -323,6 +317,8 @@ declare(f"aten::linalg_norm.ord_str(Tensor self, str ord, {_TAIL}) -> Tensor", l
 
 def cond(self, p=None):
     if p in (None, 2, -2):
+        if not self.numel() and self.dim() > 1:
+            return wrap(np.zeros(self._size[:-2], real_type(self._array)))
         s = svdvals(self, None)._array
         with np.errstate(all="ignore"):
             high, low = (s[..., 0], s[..., -1]) if p != -2 else (s[..., -1], s[..., 0])
@@ -343,7 +339,11 @@ declare("aten::linalg_cond.p_str(Tensor self, str p) -> Tensor", cond, "primitiv
 def lstsq(self, b, rcond, driver):
     """Least squares.  Residuals and singular values are given where the driver computes them."""
     a, = matrices("torch.linalg.lstsq", self)
+    check_same("torch.linalg.lstsq", self, b)
     driver = driver or "gelsy"
+    if driver not in ("gels", "gelsy", "gelsd", "gelss"):
+        raise RuntimeError("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, "
+                           "gelsd, gelss)")
     vector = is_vector(self, b)
     right = b._array[..., None] if vector else b._array
     m, n = a.shape[-2:]
@@ -380,6 +380,8 @@ def tensorinv(self, ind):
 
 @primitive("aten::linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor")
 def tensorsolve(self, other, dims):
+    check_floating("linalg.solve", self)
+    check_same("linalg.solve", self, other)
     a = self._array
     if dims is not None:
         axes = [wrap_dim(d, a.ndim) for d in dims]

@@ -68,7 +68,7 @@ def smooth_l1_loss(self: Tensor, target: Tensor, reduction: int = 1, beta: float
 @composite("aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> "
            "Tensor")
 def huber_loss(self: Tensor, target: Tensor, reduction: int = 1, delta: float = 1.0) -> Tensor:
-    if delta <= 0.0:
+    if not delta > 0.0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     z = _difference(self, target).abs()
     loss = torch.where(z <= delta, z * z * 0.5, (z - 0.5 * delta) * delta)

@@ -11,7 +11,8 @@ from .table import declare, primitive
 
 
 def reduced(loss: np.ndarray, reduction: int, total=None) -> np.ndarray:
-    """The loss (0), its mean (1, by `total` where that is given) or its sum (2)."""
+    """The mean of the loss (1, by `total` where that is given), its sum (2), or with any other
+    number the loss itself."""
     if reduction not in (1, 2):
         return loss
     with np.errstate(all="ignore"):

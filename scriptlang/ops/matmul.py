@@ -10,7 +10,8 @@ import numpy as np
 from .. import dtypes
 from ..tensors import Tensor
 from . import functions as torch
-from .elementwise import cast, lying, unsupported
+from .arithmetic import check_alpha
+from .elementwise import cast, check_factor, check_fits, lying, unsupported
 from .layout import rows
 from .numeric import check_same_dtype, finish, working
 from .reduce import sum_dim
@@ -139,6 +140,8 @@ def linear(input, weight, bias):
 def scaled_sum(self: Tensor, result: np.ndarray, beta, alpha) -> Tensor:
     """beta * self + alpha * result; a beta of 0 ignores self, nan and all."""
     dtype = self.dtype
+    check_factor(alpha, dtype)
+    check_factor(beta, dtype)
     if alpha != 1:
         result = result * result.dtype.type(alpha)
     bias = working(self)
@@ -183,6 +186,8 @@ def addbmm(self, batch1, batch2, beta, alpha):
 
 def addmv(self, mat, vec, beta, alpha):
     mv(mat, vec)
+    check_fits(alpha, self.dtype)
+    check_fits(beta, self.dtype)
     return scaled_sum(self, product(working(mat), working(vec)), beta, alpha)
 
 
@@ -190,6 +195,7 @@ def addr(self, vec1, vec2, beta, alpha):
     if vec1.dim() != 1 or vec2.dim() != 1:
         raise RuntimeError("addr: Expected 1-D arguments vec1 and vec2, but got "
                            f"{vec1.dim()}-D and {vec2.dim()}-D")
+    check_alpha(self.dtype, alpha, beta)
     if self.dtype.kind == "f" and self.dtype.itemsize == 2:
         return stepwise_addr(self, vec1, vec2, beta, alpha)
     made = scaled_sum(self, np.multiply.outer(working(vec1), working(vec2)), beta, alpha)
@@ -408,9 +414,26 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Optional[Tens
     return out
 
 
-@composite("aten::linalg_multi_dot(Tensor[] tensors) -> Tensor",
-           "aten::chain_matmul(Tensor[] matrices) -> Tensor")
+@composite("aten::chain_matmul(Tensor[] matrices) -> Tensor")
+def chain_matmul(matrices: List[Tensor]) -> Tensor:
+    for matrix in matrices:
+        if matrix.dim() != 2:
+            raise RuntimeError("Tensor dimension is {}, expected 2 instead.".format(matrix.dim()))
+    if len(matrices) == 0:
+        raise RuntimeError("chain_matmul(): Expected one or more matrices")
+    return matrices[0] if len(matrices) == 1 else torch.linalg_multi_dot(matrices)
+
+
+@composite("aten::linalg_multi_dot(Tensor[] tensors) -> Tensor")
 def multi_dot(tensors: List[Tensor]) -> Tensor:
+    if len(tensors) < 2:
+        raise RuntimeError("multi_dot(): expected at least 2 tensors but got {}"
+                           .format(len(tensors)))
+    for i in range(len(tensors)):
+        least = 1 if i == 0 or i == len(tensors) - 1 else 2
+        if tensors[i].dim() < least or tensors[i].dim() > 2:
+            raise RuntimeError("multi_dot(): tensor {} must be {} but got {}D"
+                               .format(i, "1D or 2D" if least == 1 else "2D", tensors[i].dim()))
     result = tensors[0]
     for i in range(1, len(tensors)):
         result = torch.matmul(result, tensors[i])

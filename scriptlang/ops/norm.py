@@ -139,6 +139,9 @@ def instance_norm(input: Tensor, weight: Optional[Tensor], bias: Optional[Tensor
                   running_mean: Optional[Tensor], running_var: Optional[Tensor],
                   use_input_stats: bool, momentum: float, eps: float,
                   cudnn_enabled: bool) -> Tensor:
+    if (running_mean is None) != (running_var is None):
+        raise RuntimeError("instance_norm: running_mean and running_var come together or not at "
+                           "all")
     if not use_input_stats and (running_mean is None or running_var is None):
         raise RuntimeError("Expected running_mean and running_var to be defined when "
                            "use_input_stats is false")

@@ -1,4 +1,4 @@
-"""Pointwise functions of one tensor."""
+"""Kernels of pointwise functions of one tensor: abs, exp, sin, round, ..."""
 
 from __future__ import annotations
 

@@ -338,6 +338,9 @@ def fractional_max_pool(x: Tensor, n: int, kernel, out, samples: Tensor):
                                f"for input of size {list(size)}")
     array = planes(x, n)
     flat = array.reshape(-1, *size)
+    if samples._size != (*array.shape[:2], n):
+        raise RuntimeError(f"{name}: expected _random_samples with {n} numbers for each of "
+                           f"{len(flat)} planes, got size {list(samples._size)}")
     draws = samples._array.reshape(-1, n)
     draws = draws[:, ::-1] if n == 2 else draws            # in 2-d the first draw is for the width
     best = np.empty((len(flat), *out), array.dtype)

@@ -109,7 +109,8 @@ def choose_parameters(x: np.ndarray, low: int, high: int) -> tuple[float, int]:
            "aten::dequantize.tensor(Tensor qtensor) -> Tensor")
 def dequantize(self):
     if not isinstance(self, QuantizedTensor):
-        return Tensor._wrap(self._array.astype(np.float32))
+        return self if self.dtype is dtypes.float32 else \
+            Tensor._wrap(self._array.astype(np.float32))
     return Tensor._wrap(self.numbers())
 
 

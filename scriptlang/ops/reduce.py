@@ -1,4 +1,4 @@
-"""Reductions and scans."""
+"""Reductions over dimensions (sum, mean, any, ...), with PyTorch's rules for types."""
 
 from __future__ import annotations
 
@@ -333,6 +333,12 @@ def vector_norm(self, ord=2, dim=None, keepdim=False, dtype=None):
     return reduced(f, self, dim, keepdim, out, target)
 
 
+def check_order_of_norm(ord) -> None:
+    if isinstance(ord, complex):
+        raise RuntimeError("linalg.vector_norm: Expected a non-complex scalar as the order of "
+                           "norm.")
+
+
 declare("aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, "
         "*, ScalarType? dtype=None) -> Tensor", vector_norm, "primitive")
 for _overload, _rest, _f in (
@@ -350,6 +356,7 @@ declare("aten::frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -
 
 @primitive("aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor")
 def dist(self, other, p):
+    check_order_of_norm(p)
     return vector_norm(apply(np.subtract, dtypes.result_type(self, other), self, other), p)
 
 

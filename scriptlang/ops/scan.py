@@ -123,6 +123,8 @@ def trapezoids(y: Tensor, x, dim: int):
     place = array_of(x, x.dtype, working_type(x.dtype))
     if len(x._size) == 1 and len(y._size) != 1:
         place = place.reshape([-1 if d == axis else 1 for d in range(len(y._size))])
+    elif place.ndim < a.ndim:                                # it broadcasts
+        place = place.reshape([1] * (a.ndim - place.ndim) + list(place.shape))
     if place.shape[axis] != a.shape[axis]:
         raise RuntimeError("trapezoid: There must be one `x` value for each sample point")
     return sides * np.diff(place, axis=axis) / 2, axis, out
@@ -149,6 +151,8 @@ def check_no_bool(y: Tensor) -> None:
 
 def cumulative_trapezoid(y, x, dim):
     check_no_bool(y)
+    if isinstance(x, Tensor):
+        check_no_bool(x)
     areas, axis, dtype = trapezoids(y, x, dim)
     return Tensor._wrap(np.cumsum(areas, axis=axis).astype(dtype.numpy))
 
@@ -166,6 +170,8 @@ def gradient(self, spacing=None, dim=None, edge_order=1):
     axes = [wrap_dim(d, len(self._size)) for d in dims]
     if len(set(axes)) != len(axes):
         raise RuntimeError(f"dim {dims} appears multiple times in the list of dims")
+    if edge_order not in (1, 2):
+        raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
     for d in axes:
         if self._size[d] < edge_order + 1:
             raise RuntimeError("torch.gradient expected each dimension size to be at least "

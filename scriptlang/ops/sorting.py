@@ -10,6 +10,7 @@ from .. import dtypes
 from ..tensors import Tensor, wrap_dim
 from .elementwise import DISPLAY, check_kind, unsupported
 from .layout import laid_like
+from .scalar import to_float
 from .table import declare, primitive
 
 
@@ -177,6 +178,7 @@ def searchsorted(sorted_sequence, self, out_int32=False, right=False, side=None,
         raise RuntimeError("torch.searchsorted(): side and right can't be set to opposites, got "
                            "side of left while right was True")
     check_kind("searchsorted", sorted_sequence.dtype, "uif")
+    check_kind("searchsorted", dtypes.result_type(self), "buif")
     right = right or side == "right"
     keys = sorted_sequence._array
     if not keys.ndim:
@@ -200,13 +202,20 @@ def searchsorted(sorted_sequence, self, out_int32=False, right=False, side=None,
     return Tensor._wrap(np.asarray(found, np.int32 if out_int32 else np.int64))
 
 
+def bucketize(self, boundaries, out_int32, right):
+    if boundaries.dim() != 1:
+        raise RuntimeError("boundaries tensor must be 1 dimension, but got "
+                           f"dim({boundaries.dim()})")
+    return searchsorted(boundaries, self, out_int32, right)
+
+
 _tail = "*, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None"
 for _overload, _type in (("Tensor", "Tensor"), ("Scalar", "Scalar")):
     declare(f"aten::searchsorted.{_overload}(Tensor sorted_sequence, {_type} self, {_tail})"
             " -> Tensor", searchsorted, "primitive")
     declare(f"aten::bucketize.{_overload}({_type} self, Tensor boundaries, *, "
             "bool out_int32=False, bool right=False) -> Tensor",
-            lambda self, bounds, small, right: searchsorted(bounds, self, small, right),
+            bucketize,
             "primitive")
 
 
@@ -228,7 +237,8 @@ def bincount(self, weights, minlength):
 
 @primitive("aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor")
 def histc(self, bins, min, max):
-    low, high = float(min), float(max)
+    check_kind("histogram", self.dtype, "f")
+    low, high = to_float(min), to_float(max)
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins}")
     if low > high:

@@ -303,6 +303,8 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
         raise RuntimeError("grid_sampler(): expected grid to have size "
                            f"{len(input._size) - 2} in last dimension and the batch of the input, "
                            f"but got grid with sizes {list(grid._size)}")
+    if interpolation_mode not in (0, 1, 2) or padding_mode not in (0, 1, 2):
+        raise RuntimeError("grid_sampler(): unknown interpolation or padding mode")
     dims = len(input._size) - 2
     if interpolation_mode == 2 and dims != 2:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")

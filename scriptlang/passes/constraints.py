@@ -22,13 +22,19 @@ ATOMS: dict[str, tuple[str, ...]] = {
 KINDS = {T.ListType: "list", T.DictType: "dict", T.TupleType: "tuple", T.ClassType: "object"}
 """Kind of memory by class of type; tensors are "tensor"."""
 
-MAY_RETURN_INPUT = frozenset(f"aten::{name}" for name in (
+MAY_RETURN_INPUT = frozenset(name if "::" in name else f"aten::{name}" for name in (
     "dropout feature_dropout alpha_dropout feature_alpha_dropout type_as atleast_1d atleast_2d"
     " atleast_3d broadcast_tensors meshgrid cartesian_prod combinations pad einsum block_diag lstm"
     " gru rnn_tanh rnn_relu concat column_stack hstack vstack dstack tensor as_tensor to rms_norm"
     " squeeze_copy repeat_interleave float_power flatten_dense_tensors resolve_conj"
     " conj_physical quantize_per_tensor scaled_dot_product_attention _unsafe_view unsafe_split"
-    " unsafe_split_with_sizes unsafe_chunk sum_to_size channel_shuffle _pad_circular set").split())
+    " unsafe_split_with_sizes unsafe_chunk sum_to_size channel_shuffle _pad_circular set"
+    " chain_matmul fused_moving_avg_obs_fake_quant linalg_multi_dot native_dropout quantized::relu6"
+    " quantized::conv_unpack quantized::conv1d_unpack quantized::conv2d_unpack"
+    " quantized::conv3d_unpack quantized::conv_transpose1d_unpack"
+    " quantized::conv_transpose2d_unpack"
+    " quantized::conv_transpose3d_unpack quantized::embedding_bag_unpack quantized::linear_unpack"
+    " quantized::linear_unpack_fp16").split())
 """Operators that may give an input, or a view of it, though their schema does not say so."""
 
 MAY_COPY = frozenset(f"aten::{name}" for name in (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 import pytest
 
@@ -175,3 +176,22 @@ def test_a_transformer_encoder_with_a_padding_mask(settings, lengths, name):
         scripted = scriptlang.script(module.encoder, engine=name)(ours[0], None, ours[1])
     kept = ~mask                                         # nothing is said of what is padded
     assert torch.allclose(torch.from_numpy(scripted.numpy())[kept], expected[kept], atol=1e-5)
+
+
+@torch.jit.unused
+def not_of_the_language(picture, bands=1, *more, **named):
+    return [picture.getbands(), bands, lambda: more]
+
+
+@torch.jit.unused
+def counted(picture: Any) -> int:
+    return len(picture.getbands())
+
+
+@pytest.mark.parametrize("fn", [not_of_the_language, counted])
+def test_an_unused_function_is_scripted_as_one_that_raises(fn):
+    theirs, ours = torch.jit.script(fn), scriptlang.script(fn)
+    assert str(ours.schema) == str(theirs.schema)
+    assert ours.code == theirs.code
+    with pytest.raises(RuntimeError, match="Cannot call @unused methods"):
+        ours(1)

@@ -1,4 +1,4 @@
-"""Which engine runs what."""
+"""Which engine runs what: the choice of engines, by hand and by `auto`."""
 
 import pytest
 

@@ -1,6 +1,7 @@
 """The opcode table, and that everything made from it agrees."""
 
 import pathlib
+import re
 
 from scriptlang.interpreter import generate, handlers, opcodes, verify, vm
 
@@ -36,3 +37,28 @@ def test_every_opcode_is_verified():
     assert flow | set(verify.EFFECTS) == RUNNING
     assert {kind for op in opcodes.TABLE for kind in (op.x, op.n)} - {""} \
         == set(verify.OPERAND_CHECKS)
+
+
+LITE_RUNS = set(
+    "DEVICE DICT_CONSTRUCT DICT_INDEX DIM DROP DROPR DTYPE FORMAT GET_ATTR INTERFACE_CALL IS_CUDA"
+    " ISINSTANCE JF JMP LIST_CONSTRUCT LIST_UNPACK LOAD LOADC LOOP MOVE NAMED_TUPLE_CONSTRUCT"
+    " NUM_TO_TENSOR OP OPN RAISE_EXCEPTION RET SET_ATTR STORE STOREN TO_LIST TUPLE_CONSTRUCT"
+    " TUPLE_INDEX TUPLE_SLICE UN_INITIALIZED WARN CREATE_OBJECT __IS__ __ISNOT__ __NOT__".split())
+"""Opcodes that PyTorch's lite interpreter runs."""
+
+
+def test_it_is_decided_of_every_opcode_whether_the_lite_interpreter_runs_it():
+    from scriptlang.serialization.bytecode import LITE_LACKS
+
+    assert LITE_RUNS | set(LITE_LACKS) == RUNNING
+    assert not LITE_RUNS & set(LITE_LACKS)
+
+
+def test_every_plain_step_of_the_native_machine_has_a_case():
+    """`plain_step` switches over all steps, so the C++ compiler cannot tell."""
+    sources = pathlib.Path(__file__).parents[2] / "cpp_loader" / "src"
+    macro = re.search(r"#define SL_PLAIN_STEPS\(X\)((?:.*\\\n)*.*)\n",
+                      (sources / "lower" / "code.h").read_text())[1]
+    cases = (sources / "machine" / "plain_steps.cpp").read_text()
+    steps = re.findall(r"X\((\w+)\)", macro)
+    assert steps and [s for s in steps if f"case StepOp::{s}:" not in cases] == []

@@ -29,6 +29,9 @@ GOOD = {
     "a list": lines("STORE 1", "MOVE 1", "LOADC 2", "LIST_CONSTRUCT List[int] 2", "LIST_UNPACK 2",
                     "OP aten::add.int/2", "RET"),
     "an unknown operator": lines("STORE 1", "MOVE 1", "OP nosuch::operator.x/1", "RET"),
+    "more arguments than an operator takes": lines("STORE 1", "OP aten::add.int/3", "RET"),
+    "fewer arguments than an operator takes": lines("OP aten::add.int/1", "RET"),
+    "results that nobody knows": lines("OP nosuch::operator.x/0", "STOREN 1 3", "MOVE 1", "RET"),
 }
 
 
@@ -63,10 +66,6 @@ ATTACKS = {
                                          "RET"), "at least a trip count"),
     "an argument of another type": (lines("STORE 1", "LOADC 'x'", "LOAD 1", "OP aten::add.int/2",
                                           "RET"), "argument a of aten::add.int is str"),
-    "too many arguments": (lines("STORE 1", "LOAD 1", "LOAD 1", "LOAD 1", "OP aten::add.int/3",
-                                 "RET"), "3 arguments for"),
-    "too few arguments": (lines("STORE 1", "LOAD 1", "OP aten::add.int/1", "RET"),
-                          "1 arguments for"),
     "a result of another type": (lines("STORE 1", "LOADC 'x'", "RET"), "is str, wanted int"),
     "a dict of three values": (lines("STORE 1", "LOAD 1", "LOAD 1", "LOAD 1",
                                      "DICT_CONSTRUCT Dict[int, int] 3", "RET"), "from 3 values"),

@@ -238,8 +238,8 @@ SL_API sl_value* sl_value_member(const sl_value* value, const char* name);
 /* The class of an object, enum or named tuple, "__torch__.M"; "" of anything else. */
 SL_API const char* sl_value_class(const sl_value* value);
 /* The value as the language prints it. *text is freed by sl_text_release; `size` may be null.
- * SL_RUN_ERROR for values nested deeper than 200, SL_LIMIT for texts of over 256 MB, which small
- * values have that hold each other many times. */
+ * SL_RUN_ERROR for values nested deeper than 200, SL_OUT_OF_MEMORY for texts of over 64 MB, which
+ * small values have that hold each other many times. */
 SL_API sl_status sl_value_text(const sl_value* value, char** text, size_t* size);
 SL_API void sl_text_release(char* text);
 

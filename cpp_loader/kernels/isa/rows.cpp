@@ -1,3 +1,4 @@
+// Functions of rows, compiled for each instruction set: sums, softmax, norms, LSTM cells.
 #include "../rows.h"
 
 #include "entry.h"

@@ -1,3 +1,4 @@
+// Loops on float32 that compute in float64, compiled for each instruction set.
 #include "wide_loops.h"
 
 #include "math_f64.h"

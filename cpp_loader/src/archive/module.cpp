@@ -1,3 +1,4 @@
+// Loads an archive into a module: checks its records, unpickles, decodes its program.
 #include "module.h"
 
 #include <algorithm>

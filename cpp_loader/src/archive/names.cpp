@@ -1,3 +1,4 @@
+// Reads scriptlang/names.pkl: names that bytecode has no place for. See names.h.
 #include "names.h"
 
 #include <unordered_set>

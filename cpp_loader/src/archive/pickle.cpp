@@ -1,3 +1,4 @@
+// The unpickler: a stack machine for the few opcodes and globals that archives use.
 #include "pickle.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The zip reader: maps a file, checks its directory, inflates records.
 #include "zip.h"
 
 #include <fcntl.h>
@@ -158,13 +159,16 @@ constexpr Signature kSignatures[] = {
   raise(ErrorKind::ArchiveError, "not a TorchScript archive: this is no zip file");
 }
 
-// Offset of the end record, searched backwards over a possible comment.
+// Offset of the end record, searched backwards over a possible comment. The last one counts, as for
+// PyTorch and Python: nobody looks for another behind its back.
 int64_t find_end(std::string_view bytes) {
   int64_t size = int64_t(bytes.size());
   int64_t lowest = std::max<int64_t>(0, size - kEndSize - kMaxComment);
-  for (int64_t at = size - kEndSize; at >= lowest; --at) {
+  for (int64_t at = size - 4; at >= lowest; --at) {
     const char* p = bytes.data() + at;
-    if (u32(p) == kEndMagic && at + kEndSize + u16(p + 20) <= size) return at;
+    if (u32(p) != kEndMagic) continue;
+    if (at + kEndSize <= size && at + kEndSize + u16(p + 20) <= size) return at;
+    raise(ErrorKind::ArchiveError, "the zip directory ends outside the file: it is truncated");
   }
   not_a_zip(bytes);
 }
@@ -177,6 +181,7 @@ Directory locate_directory(std::string_view bytes) {
   int64_t end = find_end(bytes);
   const char* p = bytes.data() + end;
   Directory d{u32(p + 16), u32(p + 12), u16(p + 10)};
+  bool is_part = u16(p + 4) != 0 || u16(p + 6) != 0 || u16(p + 8) != u16(p + 10);
   bool is_64 = end >= kLocator64Size &&
                u32(bytes.data() + end - kLocator64Size) == kLocator64Magic;
   if (is_64) {
@@ -186,7 +191,11 @@ Directory locate_directory(std::string_view bytes) {
     }
     const char* q = bytes.data() + at;
     d = {checked_u64(q + 48), checked_u64(q + 40), checked_u64(q + 32)};
+    is_part = u32(bytes.data() + end - kLocator64Size + 4) != 0 || u32(q + 16) != 0 ||
+              u32(q + 20) != 0 || u64(q + 24) != u64(q + 32);
+    end = at;
   }
+  if (is_part) raise(ErrorKind::ArchiveError, "the zip file is one part of several");
   if (d.offset > end || d.size > end - d.offset) {
     raise(ErrorKind::ArchiveError, "the zip directory lies outside the file");
   }
@@ -211,7 +220,25 @@ void apply_zip64(std::string_view extra, int64_t* size, int64_t* compressed, int
   }
 }
 
+// Whether the text is UTF-8, in the shortest form, without surrogates.
+bool is_utf8(std::string_view text) {
+  for (size_t k = 0; k < text.size();) {
+    unsigned char c = static_cast<unsigned char>(text[k++]);
+    if (c < 0x80) continue;
+    size_t more = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : 1;
+    if (c < 0xc2 || c > 0xf4 || text.size() - k < more) return false;
+    unsigned char low = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80;
+    unsigned char high = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : 0xbf;
+    for (; more > 0; --more, ++k, low = 0x80, high = 0xbf) {
+      unsigned char next = static_cast<unsigned char>(text[k]);
+      if (next < low || next > high) return false;
+    }
+  }
+  return true;
+}
+
 void check_name(std::string_view name) {
+  if (!is_utf8(name)) raise(ErrorKind::ArchiveError, "the name of a record is not UTF-8");
   bool bad = name.empty() || name[0] == '/' || name.find('\\') != std::string_view::npos ||
              name.find('\0') != std::string_view::npos;
   for (size_t begin = 0; !bad && begin <= name.size();) {
@@ -260,6 +287,7 @@ void ZipArchive::read_directory(const ZipLimits& limits) {
                directory.offset, limits);
     at += total;
   }
+  if (at != end) raise(ErrorKind::ArchiveError, "the zip directory has more than its records");
 }
 
 void ZipArchive::add_record(const char* p, std::string_view name, std::string_view extra,
@@ -267,17 +295,27 @@ void ZipArchive::add_record(const char* p, std::string_view name, std::string_vi
   std::string_view bytes = bytes_->view();
   check_name(name);
   Record r{std::string(name), uint16_t(u16(p + 10)), uint32_t(u32(p + 16)), u32(p + 20),
-           u32(p + 24),       0};
+           u32(p + 24),       0,                    0};
   int64_t local = u32(p + 42);
   apply_zip64(extra, &r.size, &r.compressed_size, &local);
   auto fail = [&](const char* what) {
     raise(ErrorKind::ArchiveError, "the record '", r.name, "' ", what);
   };
-  if (u16(p + 8) & 1) fail("is encrypted");
+  constexpr int64_t kEncrypted = 1 << 0 | 1 << 6 | 1 << 13, kSizesFollow = 1 << 3;
+  if (u16(p + 8) & kEncrypted) fail("is encrypted");
+  if (u16(p + 34) != 0 && u16(p + 34) != 0xffff) fail("lies in another file");
   if (r.method != 0 && r.method != 8) fail("uses a compression method other than deflate");
   if (local > directory_offset - kLocalSize) fail("lies outside the file");
   const char* q = bytes.data() + local;
   if (u32(q) != kLocalMagic) fail("has no local header where the directory says");
+  bool differs = (u16(q + 6) & kEncrypted) != 0 || u16(q + 8) != r.method;
+  if (!(u16(q + 6) & kSizesFollow)) {  // else they come behind the data
+    auto is = [](int64_t own, int64_t wanted) { return own == wanted || own == 0xffffffff; };
+    differs = differs || u32(q + 14) != r.crc || !is(u32(q + 18), r.compressed_size) ||
+              !is(u32(q + 22), r.size);
+  }
+  if (differs) fail("has another local header than the directory says");
+  r.local_offset = local;
   int64_t local_name_size = u16(q + 26);
   r.data_offset = local + kLocalSize + local_name_size + u16(q + 28);
   if (r.data_offset > directory_offset || r.compressed_size > directory_offset - r.data_offset) {
@@ -287,6 +325,7 @@ void ZipArchive::add_record(const char* p, std::string_view name, std::string_vi
     fail("has another name in its local header");
   }
   if (r.size > limits.max_record_bytes) fail("is too large");
+  if (r.size > 0 && name.back() == '/') fail("is a folder with contents");
   if (r.method == 0 && r.size != r.compressed_size) fail("is stored with two different sizes");
   if (r.method == 8 && r.size / limits.max_ratio > r.compressed_size) {
     fail("claims to shrink more than deflate can");
@@ -299,8 +338,7 @@ void ZipArchive::check_overlaps() const {
   std::vector<std::pair<int64_t, int64_t>> spans;
   spans.reserve(records_.size());
   for (const Record& r : records_) {
-    int64_t header = kLocalSize + int64_t(r.name.size());
-    spans.emplace_back(r.data_offset - header, r.data_offset + r.compressed_size);
+    spans.emplace_back(r.local_offset, r.data_offset + r.compressed_size);
   }
   std::sort(spans.begin(), spans.end());
   for (size_t i = 1; i < spans.size(); ++i) {

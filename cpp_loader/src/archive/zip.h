@@ -58,7 +58,7 @@ class ZipArchive {
     uint16_t method;  // 0 stored, 8 deflated
     uint32_t crc;
     int64_t compressed_size, size;
-    int64_t data_offset;  // in the file
+    int64_t data_offset, local_offset;  // in the file: of the contents, of the header
   };
   const std::vector<Record>& records() const { return records_; }
   const Record* find(std::string_view name) const;

@@ -1,3 +1,4 @@
+// Runs FUSED: finds or makes the plan for the arguments of a fused group.
 #include "fused_group.h"
 
 #include <algorithm>

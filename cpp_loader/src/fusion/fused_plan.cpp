@@ -1,3 +1,4 @@
+// Partitions the recorded steps of a fused group into tile and row programs.
 #include "fused_plan.h"
 
 #include <algorithm>

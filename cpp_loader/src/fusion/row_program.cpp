@@ -1,3 +1,4 @@
+// Compiles recorded steps into a row program, and runs it.
 #include "row_program.h"
 
 #include <algorithm>

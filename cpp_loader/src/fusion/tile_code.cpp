@@ -1,3 +1,4 @@
+// Instructions on tiles: registers, loading, storing, dispatch to kernels.
 #include "tile_code.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Compiles recorded pointwise steps into a tile program, and runs it.
 #include "tile_program.h"
 
 #include <algorithm>

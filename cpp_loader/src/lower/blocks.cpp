@@ -1,28 +1,30 @@
+// Chooses where values lie at the start of each block, and which blocks are duplicated.
 #include "blocks.h"
 
 #include <algorithm>
 #include <cstdlib>
 
-#include "share_slots.h"
+#include "coalesce_slots.h"
 
 namespace scriptlang::lower {
 
 namespace {
 
-// Slots of what a block pops into registers before anything else. What a loop carries has a place
-// even where the body drops it: it is wanted after the loop.
-Landing landing_of(const Function& f, const Flow& flow, int32_t block) {
-  Landing landing;
+// The parameters of a block: the values that its first instructions pop into registers, each with
+// the slot of that register. A value that a loop carries has a place even if the body drops it,
+// because it is needed after the loop.
+BlockParameters parameters_of(const Function& f, const Flow& flow, int32_t block) {
+  BlockParameters made;
   size_t pc = size_t(flow.starts[size_t(block)]);
   int32_t depth = flow.depth[pc];
   bool is_body = pc > 0 && f.code[pc - 1].op == Opcode::LOOP;
   size_t carried = is_body ? size_t(f.code[pc - 1].n) - 2 : 0;
-  std::vector<int32_t>& places = landing.places;
+  std::vector<int32_t>& places = made.places;
   auto taken = [&](int32_t slot) {
     return std::find(places.begin(), places.end(), slot) != places.end();
   };
   for (bool first = true; int32_t(places.size()) < depth; first = false, ++pc) {
-    if (!first && flow.block[pc] >= 0) return landing;
+    if (!first && flow.block[pc] >= 0) return made;
     const Instruction& i = f.code[pc];
     int count = i.op == Opcode::STORE ? 1 : i.op == Opcode::STOREN ? i.n : 0;
     if (i.op == Opcode::DROP && places.size() < size_t(kMostCarried)) {
@@ -33,7 +35,7 @@ Landing landing_of(const Function& f, const Flow& flow, int32_t block) {
     if (count == 0) break;
     for (int k = count; k-- > 0;) {
       int32_t slot = flow.register_of(i, k);
-      if (taken(slot) || places.size() >= size_t(kMostCarried)) return landing;
+      if (taken(slot) || places.size() >= size_t(kMostCarried)) return made;
       places.push_back(slot);
     }
   }
@@ -43,11 +45,11 @@ Landing landing_of(const Function& f, const Flow& flow, int32_t block) {
       if (places[k] == flow.register_of(f.code[pc])) places[k] = kNowhere;
     }
   }
-  return landing;
+  return made;
 }
 
-// A loop's values lie in the registers of its body while it is decided whether to go on. So a
-// register that is read after the loop cannot be their place.
+// The values of a loop are put into the registers of its body before the loop decides whether to
+// run the body again. So a register that is read after the loop cannot be their place.
 void keep_registers_read_after(const Function& f, Shape* shape, const Liveness& live) {
   const Flow& flow = shape->flow;
   for (int32_t start : flow.starts) {
@@ -55,8 +57,8 @@ void keep_registers_read_after(const Function& f, Shape* shape, const Liveness& 
     int32_t body = flow.block[size_t(start) + 1];
     int32_t after = flow.block[target_of(f, size_t(start))];
     int32_t own = flow.depth[size_t(start) + 1] + f.registers;
-    std::vector<int32_t>& places = shape->landings[size_t(body)].places;
-    // The two counts below the trip number stay where they are.
+    std::vector<int32_t>& places = shape->parameters[size_t(body)].places;
+    // The trip number and the trip limit below it stay in their home slots.
     size_t moving = size_t(f.code[size_t(start)].n) - 1;
     if (moving > kMostCarried) moving = 0;
     if (places.size() > moving) places.resize(moving);
@@ -76,7 +78,7 @@ bool has_private_counts(const Function& f, const Flow& flow, size_t loop) {
     const Instruction& i = f.code[pc];
     if (flow.depth[pc] - pops_of(f, i) < lowest) return false;
     bool inside = !jumps(i.op) || (target_of(f, pc) >= loop && target_of(f, pc) < after);
-    bool falls = !ends_way(i.op) && i.op != Opcode::JMP;
+    bool falls = !ends_flow(i.op) && i.op != Opcode::JMP;
     if (!inside || (falls && pc + 1 == after)) return false;
   }
   return true;
@@ -93,14 +95,14 @@ void find_private_counts(const Function& f, Shape* shape) {
   }
 }
 
-std::vector<int> count_ways(const Function& f, const Flow& flow) {
-  std::vector<int> ways(flow.starts.size(), 0);
+std::vector<int> predecessor_counts(const Function& f, const Flow& flow) {
+  std::vector<int> predecessors(flow.starts.size(), 0);
   for (int32_t start : flow.starts) {
     for_successors(f, flow, last_of(f, flow, size_t(start)), [&](int32_t next) {
-      ++ways[size_t(next)];
+      ++predecessors[size_t(next)];
     });
   }
-  return ways;
+  return predecessors;
 }
 
 bool only_moves(const Function& f, size_t first, size_t last) {
@@ -119,22 +121,22 @@ bool only_moves(const Function& f, size_t first, size_t last) {
       case Opcode::JMP:
       case Opcode::JF:
       case Opcode::RET:
-        break;  // the last
+        break;  // the last instruction
       default: return false;
     }
   }
   return true;
 }
 
-// Whether blocks and loops that are made where control comes from lead from a block to itself, as
-// where a loop is all that an endless loop does; or go on for long.
+// Whether duplicated blocks and expanded loops lead from a block back to itself (an endless loop
+// that does nothing but loop), or form a long chain.
 bool circles(const Function& f, const Shape& shape, size_t block) {
   constexpr int kLongest = 16;
   const Flow& flow = shape.flow;
   std::vector<size_t> ahead;
   auto go_on = [&](size_t from) {
     size_t first = size_t(flow.starts[from]);
-    size_t last = shape.followed[from] ? last_of(f, flow, first) : first;
+    size_t last = shape.duplicated[from] ? last_of(f, flow, first) : first;
     for_successors(f, flow, last, [&](int32_t next) { ahead.push_back(size_t(next)); });
   };
   go_on(block);
@@ -142,43 +144,46 @@ bool circles(const Function& f, const Shape& shape, size_t block) {
     size_t next = ahead.back();
     ahead.pop_back();
     if (next == block || seen == kLongest) return true;
-    if (shape.followed[next] || shape.expanded[next]) go_on(next);
+    if (shape.duplicated[next] || shape.expanded[next]) go_on(next);
   }
   return false;
 }
 
-// Where `if` and `and` join: values are carried on without the registers of the join. A block that
-// such a block goes to is none itself, so that nothing is copied twice.
-void choose_followed(const Function& f, Shape* shape) {
-  constexpr int kMostWays = 4;
+// Tail duplication: a block where the branches of an `if` or `and` join is duplicated into its
+// predecessors, so that values need not pass through the registers of the join. A successor of a
+// duplicated block is not duplicated, so that no instruction is copied twice.
+void choose_duplicated(const Function& f, Shape* shape) {
+  constexpr int kMostPredecessors = 4;
   const Flow& flow = shape->flow;
-  std::vector<int> ways = count_ways(f, flow);
-  shape->followed.assign(flow.starts.size(), 0);
+  std::vector<int> predecessors = predecessor_counts(f, flow);
+  shape->duplicated.assign(flow.starts.size(), 0);
   for (size_t block = flow.starts.size(); block-- > 1;) {
     size_t first = size_t(flow.starts[block]), last = last_of(f, flow, first);
     bool is_body = f.code[first - 1].op == Opcode::LOOP;
     if (is_body || !only_moves(f, first, last)) continue;
-    if (ways[block] < 2 || ways[block] > kMostWays) continue;
+    if (predecessors[block] < 2 || predecessors[block] > kMostPredecessors) continue;
     bool stops = true;
     for_successors(f, flow, last, [&](int32_t next) {
-      stops = stops && size_t(next) != block && !shape->followed[size_t(next)];
+      stops = stops && size_t(next) != block && !shape->duplicated[size_t(next)];
     });
-    shape->followed[block] = stops;
+    shape->duplicated[block] = stops;
   }
   for (size_t block = 0; block < flow.starts.size(); ++block) {
-    if (shape->followed[block] && circles(f, *shape, block)) shape->followed[block] = 0;
+    if (shape->duplicated[block] && circles(f, *shape, block)) shape->duplicated[block] = 0;
   }
 }
 
-// Loops that follow each other directly, and those reached in many ways, stay blocks.
+// Chooses the LOOP instructions that are expanded into each predecessor. A loop next to another
+// loop, or with many predecessors, is not expanded.
 void choose_expanded(const Function& f, Shape* shape) {
-  constexpr int kMostWays = 4;
+  constexpr int kMostPredecessors = 4;
   const Flow& flow = shape->flow;
-  std::vector<int> ways = count_ways(f, flow);
+  std::vector<int> predecessors = predecessor_counts(f, flow);
   shape->expanded.assign(flow.starts.size(), 0);
   for (size_t block = 0; block < flow.starts.size(); ++block) {
     size_t start = size_t(flow.starts[block]);
-    if (f.code[start].op != Opcode::LOOP || block == 0 || ways[block] > kMostWays) continue;
+    if (f.code[start].op != Opcode::LOOP || block == 0) continue;
+    if (predecessors[block] > kMostPredecessors) continue;
     bool alone = f.code[start].n <= kMostCarried && f.code[start + 1].op != Opcode::LOOP &&
                  f.code[target_of(f, start)].op != Opcode::LOOP;
     shape->expanded[block] = alone;
@@ -192,18 +197,18 @@ Shape shape_of(const Function& f, bool plain) {
   shape.flow = flow_of(f);
   Liveness alone(f, shape.flow);
   find_left(f, alone, &shape.flow);
-  if (!plain) share_slots(f, alone, &shape.flow);
+  if (!plain) coalesce_slots(f, alone, &shape.flow);
   Liveness live(f, shape.flow);
   find_left(f, live, &shape.flow);
   const Flow& flow = shape.flow;
   shape.reads_unwritten = false;
   for (int32_t slot = 0; slot < f.registers; ++slot) shape.reads_unwritten |= live.live_at(0, slot);
   for (size_t block = 0; block < flow.starts.size(); ++block) {
-    shape.landings.push_back(landing_of(f, flow, int32_t(block)));
+    shape.parameters.push_back(parameters_of(f, flow, int32_t(block)));
   }
   keep_registers_read_after(f, &shape, live);
   choose_expanded(f, &shape);
-  choose_followed(f, &shape);
+  choose_duplicated(f, &shape);
   find_private_counts(f, &shape);
   return shape;
 }

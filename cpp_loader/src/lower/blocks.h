@@ -1,8 +1,8 @@
-// Where values lie when control enters a block.
+// Where values lie when control enters a block: its parameters, in the terms of SSA.
 //
-// At a block's start the values on the stack lie in their own stack slots, except those that the
-// block stores at once: these are put into their registers by whoever jumps there, so that a loop
-// carries its values in registers and moves nothing.
+// The values on the stack lie in their home slots, except those that the block's first instructions
+// store into registers: each predecessor puts these into the registers before it jumps. So the
+// values that a loop carries stay in registers from one round to the next.
 #pragma once
 
 #include <vector>
@@ -11,25 +11,25 @@
 
 namespace scriptlang::lower {
 
-// A loop of more values keeps them on the stack.
+// A loop that carries more values keeps them in their home slots.
 constexpr int32_t kMostCarried = 64;
 
-constexpr int32_t kNowhere = -1;  // a value that the block drops at once
+constexpr int32_t kNowhere = -1;  // the place of a value that the block drops at once
 
-struct Landing {
+struct BlockParameters {
   // Slots of the topmost values, the top first; values below lie in their own slots.
   std::vector<int32_t> places;
 };
 
 struct Shape {
   Flow flow;
-  std::vector<Landing> landings;  // by block
-  std::vector<char> expanded;     // by block: a LOOP that is decided where control comes from
-  // By block: a LOOP whose body never takes the trip number and count that lie below its values.
+  std::vector<BlockParameters> parameters;  // by block
+  std::vector<char> expanded;     // by block: a LOOP whose decision each predecessor makes itself
+  // By block: a LOOP whose body never reads the trip number and limit below the carried values.
   std::vector<char> private_counts;
-  // By block: a few moves and a way on, which are made where control comes from.
-  std::vector<char> followed;
-  bool reads_unwritten = true;  // whether a register may be read, as None, that nothing wrote
+  // By block: only moves and a jump; each predecessor gets a copy of them (tail duplication).
+  std::vector<char> duplicated;
+  bool reads_unwritten = true;  // whether a register may be read before it is written: as None
 };
 
 Shape shape_of(const Function& function, bool plain = false);

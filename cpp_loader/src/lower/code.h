@@ -6,10 +6,13 @@
 // can be dropped at any step; but a step on ints, floats and bools is made only where the tags of
 // its operands are proven, and neither looks at them nor counts references.
 //
-// These rules hold between steps. A stack slot above the current depth holds nothing counted.
-// A typed step writes only to slots that hold nothing counted. The slots of constants are never
-// written to or moved from: what is counted among them is the function's, and no frame counts it;
-// nor does one count what SL_LENT_GETTERS put beside them.
+// Invariants between steps (a value is *counted* if it has a reference count):
+// - A stack slot above the current depth holds no counted value.
+// - A typed step writes only to slots that hold no counted value.
+// - Slots of constants are never written to or moved from. The function owns the constants; a frame
+//   holds copies of their bytes and does not count references to them.
+// - Borrowed slots lie behind the constants. SL_BORROWED_GETTERS write them, as bytes that the
+//   frame does not count either.
 #pragma once
 
 #include <cstdint>
@@ -80,8 +83,8 @@ namespace scriptlang::lower {
   X(GT_INT, a > b) X(GE_INT, a >= b)                            \
   X(EQ_INT, a == b) X(NE_INT, a != b)
 
-// Tests of what is counted: the names of steps that give a bool, and their operands b, c. Each is
-// also a branch where it does not hold, which counts as no work.
+// Tests of counted values: steps that give a bool, from operands b and c. Each has a variant that
+// branches if the test fails; such a branch is never a back edge, so it accounts for no work.
 #define SL_TEST_STEPS(X)                                        \
   X(DICT_HAS, B.as_dict().find(C) != nullptr)                   \
   X(STRING_EQ, same_text(B, C))                                 \
@@ -108,33 +111,36 @@ namespace scriptlang::lower {
   X(BOOL_TO_FLOAT, bool, double, double(a))                     \
   X(SQRT_FLOAT, double, double, std::sqrt(a))
 
-// Steps that are an instruction as it was, on the stack slots from `a` on: values from values.
+// Steps that do what the instruction of the same name does, on the stack slots from `a` on. These
+// make values from values and need nothing of the machine.
 #define SL_PLAIN_STEPS(X)                                                                \
   X(LIST_UNPACK) X(TUPLE_UNPACK) X(DICT_CONSTRUCT) X(CREATE_OBJECT) X(ISINSTANCE)         \
   X(TUPLE_SLICE) X(FORMAT) X(DEVICE) X(TO_LIST) X(NUM_TO_TENSOR) X(IS_CUDA)
 
-// The same for those that the machine itself has to do with: calls, futures, errors, results.
+// The same for instructions that concern the machine: calls, futures, errors, results.
 #define SL_STACK_STEPS(X)                                                                \
   SL_PLAIN_STEPS(X) X(RAISE_EXCEPTION) X(WARN) X(INTERFACE_CALL) X(ENTER)                \
   X(EXIT) X(FORK) X(AWAITABLE) X(WAIT) X(RET) X(OP_MISSING) X(FUSED)
 
-// A step that finds a value somewhere, and its forms for numbers: these raise TypeError for
-// anything else. All drop what was in the slot of the result.
+// A getter: a step that reads a value out of a container. Its variants for numbers raise TypeError
+// if the value is of another type. All of them drop the old value of the result's slot.
 #define SL_GETTER(X, name, operands) \
   X(name, operands) X(name##_INT, operands) X(name##_FLOAT, operands) X(name##_BOOL, operands)
 
-// The same getters where the next step only looks at what they get: it comes uncounted into a slot
-// beside the constants, which nobody drops.
-#define SL_LENT_GETTERS(X)                                      \
-  X(LIST_GET_LENT, "abc") X(ROW_GET_LENT, "abcs") X(DICT_GET_LENT, "abc")                    \
-  X(ATTRIBUTE_LENT, "abx") X(TUPLE_AT_LENT, "abc") X(PART_GET_LENT, "abcs")  \
-  X(DICT_GET_OR_LENT, "abcs")
+// Getters whose result the next step only reads. The value is borrowed from its container: its
+// bytes are copied to a borrowed slot, and no reference is counted or dropped.
+#define SL_BORROWED_GETTERS(X)                                      \
+  X(LIST_GET_BORROWED, "abc") X(ROW_GET_BORROWED, "abcs")       \
+  X(DICT_GET_BORROWED, "abc") X(ATTRIBUTE_BORROWED, "abx")      \
+  X(TUPLE_AT_BORROWED, "abc") X(PART_GET_BORROWED, "abcs")      \
+  X(DICT_GET_OR_BORROWED, "abcs")
 
-// X(ending, type): what lists keep without tags; each has steps of its own.
+// X(suffix, type): the element types that lists store without tags; each has typed steps.
 #define SL_NUMBERS(X) X(INT, int64_t) X(FLOAT, double) X(BOOL, bool)
 
-// The others, with their operands in the order in which they are printed: a b c are slots, s the
-// slot x, y the slot y, x and n (which is c) numbers, j the distance of a jump.
+// The others, with their operands in the order in which they are printed: a b c are slots, s is the
+// slot in x, y the slot in y, x and n (the field c) are numbers, j is the distance of a jump.
+// "taken when it is counted": a counted operand is moved, so its slot is None afterwards.
 #define SL_OTHER_STEPS(X)                                                                         \
   X(COPY_RAW, "ab")            /* a = b; neither is counted */                                    \
   X(COPY, "ab")                /* a = b */                                                        \
@@ -154,8 +160,8 @@ namespace scriptlang::lower {
   X(JUMP_FALSE, "bj")                                                                             \
   X(COUNT, "cabj")             /* when int a < int b: c = a, a = a + 1, go x steps on; account */ \
   X(OP, "ax")                  /* a = operator of call x */                                       \
-  X(OP_LENT, "ax")             /* the same; it sees the arguments where they are, uncounted */    \
-  X(OP_LENT_ONE, "abx")        /* the same for b alone, which it sees in its slot */              \
+  X(OP_BORROWED, "ax")             /* the same; it sees the arguments where they are, uncounted */ \
+  X(OP_BORROWED_ONE, "abx")        /* the same for b alone, which it sees in its slot */          \
   X(OP_MANY, "ax")             /* operator of call x; results go to the slots from a on */        \
   X(FLOAT_CALL, "ab")          /* a = function(b) */                                              \
   X(FLOAT_CALL_TWO, "abc")     /* a = function(b, c) */                                           \
@@ -202,7 +208,7 @@ namespace scriptlang::lower {
   X(ORD, "ab")                 /* a = ord(b) */                                                   \
   X(CHR, "ab")                 /* a = chr(b) */                                                   \
   X(STR, "ab")                 /* a = str(b) */                                                   \
-  SL_LENT_GETTERS(X)                                                                              \
+  SL_BORROWED_GETTERS(X)                                                                          \
   X(CHARACTER_EQ, "abcsy")     /* a = b[int c] == x[int y] */                                     \
   X(CHARACTER_NE, "abcsy")                                                                        \
   X(JUMP_NOT_CHARACTER_EQ, "bcayj") /* go x steps on unless b[int c] == a[int y] */               \
@@ -250,7 +256,8 @@ constexpr size_t kStepOps =
 #undef X
 
 // `c` of RET: the number of results; `x`: what the frame holds besides the results.
-enum Leftovers : int32_t { kCounted, kNothingCounted, kNothingAtAll };  // the last: nor are results
+// kNothingAtAll: the results are not counted values either.
+enum Leftovers : int32_t { kCounted, kNothingCounted, kNothingAtAll };
 
 struct Step {
   StepOp op = StepOp::JUMP;
@@ -258,7 +265,7 @@ struct Step {
   int32_t a = 0, b = 0, c = 0;
   int32_t x = 0;
   union {
-    int64_t work = 0;                  // what a way back counts as, for the limits
+    int64_t work = 0;                  // instructions of a back edge, for the limits
     double (*function)(double);        // FLOAT_CALL
     double (*function_two)(double, double);
     const Function* callee;            // CALL, CALL_PROVEN
@@ -270,9 +277,9 @@ struct Step {
 };
 static_assert(sizeof(Step) == 32, "two steps a cache line");
 
-// One of the moves that lay out the arguments of a call or the items of a tuple or list (which go
-// nowhere else), or of those that take a tuple apart: of these Int, Float and Bool raise TypeError
-// for anything else, and Nowhere drops the value.
+// One move of several that a step makes: it lays out an argument of a call or an item of a tuple or
+// list, or it stores a part of a tuple that is unpacked. When unpacking, Int, Float and Bool raise
+// TypeError if the part is of another type, and Nowhere drops the part.
 struct Fill {
   enum Kind : int32_t {
     Raw,  // a copy of what is not counted
@@ -285,20 +292,21 @@ struct Fill {
   const Value* constant = nullptr;   // of Constant and FreshList
 };
 
-// A call of an operator: rows lay out the arguments from `first` on, results follow them. Those of
-// OP_LENT are a copy of what lies at `lent`, to which rows add what lies in slots.
-constexpr int64_t kMostLent = 8;
+// A call of an operator. The rows lay out its arguments in the frame from `first` on; results are
+// written behind them. OP_BORROWED lays them out outside of the frame instead: it copies the bytes
+// of `borrowed`, which has the constants, and the rows add the bytes of slots.
+constexpr int64_t kMostBorrowed = 8;
 struct Call {
   OpFn run = nullptr;
   int32_t first = 0;  // offset
   int32_t arguments = 0, results = 0;
   int32_t fill = 0, fills = 0;  // rows in Code::fills
-  int32_t lent_from = 0;        // in Code::lent
+  int32_t borrowed_from = 0;        // in Code::borrowed
   const Fill* rows = nullptr;
-  const Value* lent = nullptr;
+  const Value* borrowed = nullptr;
 };
 
-// Frames are made of so many slots at a time.
+// The number of slots of a frame is a multiple of this.
 constexpr int32_t kImageStep = 2;
 
 struct Code {
@@ -306,7 +314,7 @@ struct Code {
   std::vector<Step> steps;
   std::vector<Fill> fills;
   std::vector<Call> calls;
-  std::vector<Value> lent;       // of OP_LENT: constants among arguments, two at a time
+  std::vector<Value> borrowed;      // of OP_BORROWED: argument lists with constants filled in
   std::vector<Value> constants;  // numbers and strings
   std::vector<Value> image;      // of a frame at its start: None, then constants; copied as bytes
   std::vector<int32_t> parameters;  // where each argument goes: an offset, or -1 for nowhere
@@ -314,10 +322,10 @@ struct Code {
   int32_t slots = 0;             // of a frame
   int64_t bytes = 0;             // which they take
   int32_t first_constant = 0;    // slot
-  // Nothing counted comes into the frame, unless it is an argument that its check refuses, and no
-  // slot is read before it is written: slots need not be None at the start, and what is copied of
-  // the image begins with the constants.
-  bool bare = false;
+  // The frame never holds a counted value (except an argument that its check refuses), and no slot
+  // is read before it is written. Then the frame is trivial: its slots need not be None at the
+  // start, only the constants of the image are copied, and nothing is dropped at the end.
+  bool trivial_frame = false;
   int32_t image_from = 0;
   const Step* first = nullptr;   // of the steps
   const Step* proven = nullptr;  // the first behind those that check arguments
@@ -326,17 +334,18 @@ struct Code {
 
 // The operands of a step, as letters: see SL_OTHER_STEPS; k is `c` as a number.
 const char* operands_of(StepOp op);
-// Makes steps hold the small int constants that they have as second operands; constants that no
-// step looks at any more go from the end of the frame.
+// Replaces steps whose second operand is a small int constant by variants that hold the constant.
+// Constants that no step reads any more are removed from the end of the frame.
 void hold_constants(Code* code);
-void fuse_steps(std::vector<Step>* steps);  // the last change
+// Replaces rows of steps by fused steps. The last pass: see fuse_steps.cpp.
+void fuse_steps(std::vector<Step>* steps);
 
 constexpr int32_t offset_of(int32_t slot) { return slot * int32_t(sizeof(Value)); }
 
 // The code of a verified function: made at its first call, kept with it.
 const Code& code_of(const Function& function);
 
-// What a verified function runs as, one step a line: for people.
+// The register code of a verified function as text, one step a line.
 std::string print_code(const Function& function);
 
 }  // namespace scriptlang::lower

@@ -1,3 +1,4 @@
+// Finds the basic blocks of a function, its stack depths, and which registers are live.
 #include "flow.h"
 
 #include <numeric>
@@ -48,7 +49,7 @@ int64_t effect(const Function& f, const Instruction& i, bool want_pops) {
 
 int64_t pops_of(const Function& f, const Instruction& i) { return effect(f, i, true); }
 int64_t pushes_of(const Function& f, const Instruction& i) { return effect(f, i, false); }
-bool ends_way(Opcode op) {
+bool ends_flow(Opcode op) {
   return op == Opcode::RET || op == Opcode::RAISE_EXCEPTION || op == Opcode::OP_MISSING;
 }
 bool jumps(Opcode op) { return op == Opcode::JMP || op == Opcode::JF || op == Opcode::LOOP; }
@@ -62,7 +63,7 @@ size_t moved_values(const Function& f) {
 // The last instruction of the block that begins at `first`.
 size_t last_of(const Function& f, const Flow& flow, size_t first) {
   size_t pc = first;
-  while (!jumps(f.code[pc].op) && !ends_way(f.code[pc].op) && flow.block[pc + 1] < 0) ++pc;
+  while (!jumps(f.code[pc].op) && !ends_flow(f.code[pc].op) && flow.block[pc + 1] < 0) ++pc;
   return pc;
 }
 
@@ -87,7 +88,7 @@ Flow flow_of(const Function& f) {
     int64_t after = depth - pops_of(f, i) + pushes_of(f, i);
     if (i.op == Opcode::LOOP) leads[pc] = 1;
     if (jumps(i.op)) leads[target_of(f, pc)] = 1;
-    if (ends_way(i.op)) continue;
+    if (ends_flow(i.op)) continue;
     if (jumps(i.op)) reach(target_of(f, pc), after);
     if (i.op == Opcode::JMP) continue;
     if (jumps(i.op)) leads[pc + 1] = 1;

@@ -10,13 +10,14 @@ namespace scriptlang::lower {
 
 // Depths and reachability, recomputed from code that verify() has passed.
 struct Flow {
-  std::vector<int32_t> depth;  // on entry of each instruction; -1 where control never comes
+  std::vector<int32_t> depth;  // of the stack before each instruction; -1 if unreachable
   std::vector<int32_t> block;  // of an instruction that begins one; else -1
   std::vector<int32_t> starts; // the instruction each block begins with
   std::vector<int32_t> registers;  // the slot of each register: several may share one
-  // By instruction: what a MOVE or DROPR leaves in the slot. No compiler writes code that reads the
-  // register again, which is empty then; elsewhere numbers may stay in registers that were left. A
-  // DROPR does nothing where another register has the slot by now.
+  // By instruction, of MOVE and DROPR, which end the life of a register:
+  // kUnread: nothing reads the register again, so a number may stay in the slot.
+  // kReadAgain: something reads it, and must find None. Only hand-written code does that.
+  // kShared: another register uses the slot by now, so a DROPR does nothing.
   enum Left : char { kUnread, kReadAgain, kShared };
   std::vector<Left> left;
 
@@ -34,34 +35,35 @@ struct Flow {
   }
 };
 
-Flow flow_of(const Function& function);  // each register has its own slot, and may be read again
+// At first each register has a slot of its own, and every MOVE and DROPR is kReadAgain.
+Flow flow_of(const Function& function);
 
 int64_t pops_of(const Function& function, const Instruction& instruction);
 int64_t pushes_of(const Function& function, const Instruction& instruction);
-bool ends_way(Opcode op);
+bool ends_flow(Opcode op);
 bool jumps(Opcode op);
 
 inline size_t target_of(const Function& f, size_t pc) {
   return pc + size_t(int64_t(f.code[pc].x));
 }
 
-// How many values the instructions take and give, each once.
+// How many values all instructions of a function pop and push, each counted once.
 size_t moved_values(const Function& function);
 
 // The last instruction of the block that begins at `first`.
 size_t last_of(const Function& function, const Flow& flow, size_t first);
 
-// Calls visit(block) for each block that may follow.
+// Calls visit(block) for each successor of the block that ends with instruction `last`.
 template <class Visit>
 void for_successors(const Function& f, const Flow& flow, size_t last, const Visit& visit) {
   const Instruction& i = f.code[last];
-  if (ends_way(i.op)) return;
+  if (ends_flow(i.op)) return;
   if (jumps(i.op)) visit(flow.block[target_of(f, last)]);
   if (i.op != Opcode::JMP) visit(flow.block[last + 1]);
 }
 
-// Which slots of registers may be read before they are written, at the start of each block; unknown
-// where that is too much work.
+// Liveness: which slots of registers may be read before they are written, at the start of each
+// block. It is not computed (known() is false) for functions where that is too much work.
 class Liveness {
  public:
   Liveness(const Function& f, const Flow& flow)
@@ -80,12 +82,12 @@ class Liveness {
     known_ = true;
   }
   bool known() const { return known_; }
-  // Whether a slot is read. Also true where it is not known.
+  // Whether a slot is live at the start of a block. True if liveness is not known.
   bool live_at(int32_t block, int32_t slot) const {
     size_t k = size_t(slot);
     return !known_ || (live_[size_t(block) * words_ + k / 64] >> (k % 64) & 1);
   }
-  // Runs back through a block. note(pc, live) sees the slots that are read after each instruction.
+  // Walks a block backwards. note(pc, live) gets the slots that are live after each instruction.
   template <class Note>
   void go_back(size_t block, std::vector<uint64_t>* now, const Note& note) const {
     size_t first = size_t(flow_.starts[block]), last = last_of(f_, flow_, first);
@@ -126,7 +128,7 @@ class Liveness {
   std::vector<uint64_t> live_;
 };
 
-// Finds what MOVEs and DROPRs leave, with the slots that registers have.
+// Fills in `flow->left`, for the slots that registers have now.
 void find_left(const Function& function, const Liveness& live, Flow* flow);
 
 }  // namespace scriptlang::lower

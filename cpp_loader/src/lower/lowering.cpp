@@ -1,3 +1,4 @@
+// Lowering, main part: the work list of blocks, and what each instruction becomes.
 #include "lowering.h"
 
 #include <algorithm>
@@ -12,7 +13,7 @@ namespace {
 
 constexpr size_t kMostWork = size_t(1) << 26;
 
-// Every opcode stands here: one that is new does not compile until it has a step or a place.
+// The switch has no default: a new opcode does not compile until it is listed here.
 Op stack_op(Opcode op) {
   switch (op) {
 #define X(name)                      \
@@ -20,7 +21,7 @@ Op stack_op(Opcode op) {
     return Op::name;
     SL_STACK_STEPS(X)
 #undef X
-    // Lowering::step() and block() make steps of their own of these.
+    // Lowering::step() and block() handle these.
     case Opcode::OP: case Opcode::OPN: case Opcode::OP_ONE: case Opcode::OP_ANY:
     case Opcode::LOAD: case Opcode::MOVE: case Opcode::LOADC: case Opcode::STORE:
     case Opcode::STOREN: case Opcode::DROP: case Opcode::DROPR: case Opcode::JF: case Opcode::JMP:
@@ -29,7 +30,7 @@ Op stack_op(Opcode op) {
     case Opcode::TUPLE_INDEX: case Opcode::DICT_INDEX: case Opcode::UNCHECKED_CAST:
     case Opcode::UN_INITIALIZED: case Opcode::__IS__: case Opcode::__ISNOT__:
     case Opcode::__NOT__: case Opcode::DTYPE: case Opcode::DIM:
-    // The verifier refuses these: they are not run.
+    // The verifier refuses these.
     case Opcode::GUARD: case Opcode::TYPECHECK: case Opcode::FAIL_GUARD: case Opcode::PROFILE_OP:
     case Opcode::TAIL_CALL: break;
   }
@@ -50,7 +51,7 @@ Tags result_of(Opcode op) {
   }
 }
 
-// What a value of a declared type is guarded for; 0 for nothing.
+// The letter (i f b) of the type check for a value of a declared type; 0 if it needs no check.
 char letter_of(const Type& type) {
   switch (type.kind) {
     case TypeKind::Int: return 'i';
@@ -60,7 +61,7 @@ char letter_of(const Type& type) {
   }
 }
 
-// The same for what a call gives.
+// The same for the result of a call.
 char result_letter(const Function& f) {
   bool one = f.has_schema && f.results == 1 && f.returns.size() == 1;
   return one ? letter_of(*f.returns[0].type) : 0;
@@ -75,10 +76,10 @@ bool has_rows(Op op) {
 }
 
 bool calls_operator(Op op) {
-  return op == Op::OP || op == Op::OP_LENT || op == Op::OP_LENT_ONE || op == Op::OP_MANY;
+  return op == Op::OP || op == Op::OP_BORROWED || op == Op::OP_BORROWED_ONE || op == Op::OP_MANY;
 }
 
-// Whether a step neither reads what is not proven to be a number nor drops what it writes over.
+// Whether a step reads only proven numbers, and drops no value when it writes its result.
 bool is_plain_arithmetic(Op op) {
   switch (op) {
     case Op::COPY_RAW:
@@ -98,8 +99,8 @@ bool is_plain_arithmetic(Op op) {
   }
 }
 
-// See Code::bare.
-bool is_bare(const Code& code) {
+// See Code::trivial_frame.
+bool is_trivial_frame(const Code& code) {
   return std::all_of(code.steps.begin(), code.steps.end(), [&](const Step& step) {
     bool calls = step.op == Op::CALL || step.op == Op::CALL_PROVEN;
     for (int32_t k = 0; calls && k < step.c; ++k) {
@@ -126,9 +127,9 @@ Lowering::Lowering(const Function& function, bool plain, int32_t spare_slots)
   first_constant_ = first_spare_ + spare_slots_;
   size_t blocks = shape_.flow.starts.size();
   if (plain_) {
-    shape_.landings.assign(blocks, Landing());
+    shape_.parameters.assign(blocks, BlockParameters());
     shape_.expanded.assign(blocks, 0);
-    shape_.followed.assign(blocks, 0);
+    shape_.duplicated.assign(blocks, 0);
   } else {
     if (blocks * size_t(first_constant_) > kMostWork / 4) throw TooLarge();
     tags_.assign(size_t(first_constant_), one(Tag::None));
@@ -141,7 +142,7 @@ Lowering::Lowering(const Function& function, bool plain, int32_t spare_slots)
   }
 }
 
-// Too much work ends the attempt, so that hostile code costs little.
+// Counts work; beyond a limit it throws TooLarge, so that hostile code is cheap to lower.
 void Lowering::charge(size_t work) {
   work_ += work;
   if (work_ > kMostWork && !plain_) throw TooLarge();
@@ -149,13 +150,13 @@ void Lowering::charge(size_t work) {
 
 std::unique_ptr<Code> Lowering::run() {
   for (int k = 0; k < f_.parameters; ++k) stack_.push_back(Entry());
-  // The caller puts arguments where the first block wants them.
+  // The caller of the function puts its arguments into the parameters of the first block.
   for (int k = 0; k < f_.parameters && !plain_; ++k) {
     int32_t place = place_in(0, k, f_.parameters);
     if (place != kNowhere) tags_[size_t(place)] = kAnyTags;
   }
   arrive(0);
-  for (int32_t block = 0; !stale_.empty();) {  // in rounds, the blocks of each in order
+  for (int32_t block = 0; !stale_.empty();) {  // a work list, visited in rounds in block order
     auto next = stale_.lower_bound(block);
     if (next == stale_.end()) next = stale_.begin();
     int32_t chosen = *next;
@@ -175,13 +176,13 @@ void Lowering::begin(int32_t block) {
   pc_ = size_t(shape_.flow.starts[size_t(block)]);
   const Entrance& entrance = entrances_[size_t(block)];
   int64_t depth = shape_.flow.depth[pc_];
-  if (plain_) return stack_.resize_own(size_t(depth));
+  if (plain_) return stack_.resize_home(size_t(depth));
   stack_.resize(0);
   for (int64_t p = 0; p < depth; ++p) {
     int32_t place = place_in(block, p, depth);
-    Entry e{Entry::Own, entrance.constants[size_t(p)]};
+    Entry e{Entry::Home, entrance.constants[size_t(p)]};
     if (place == kNowhere) e = {Entry::Nowhere, -1};
-    else if (place != own(p)) e = {Entry::Move, place};
+    else if (place != home(p)) e = {Entry::Move, place};
     stack_.push_back(e);
   }
   tags_ = entrance.tags;
@@ -206,20 +207,20 @@ void Lowering::translate(int32_t block) {
     const Instruction& i = f_.code[pc_];
     if (pc_ != start && shape_.flow.block[pc_] >= 0) {
       --pc_;  // errors and accounting belong to the instruction before
-      way_to(shape_.flow.block[pc_ + 1], 0);
+      edge_to(shape_.flow.block[pc_ + 1], 0);
       return;
     }
     switch (i.op) {
       case Opcode::JMP: {
         int64_t work = i.x <= 0 ? 1 - int64_t(i.x) : 0;
-        way_to(shape_.flow.block[pc_ + size_t(int64_t(i.x))], work);
+        edge_to(shape_.flow.block[pc_ + size_t(int64_t(i.x))], work);
         return;
       }
       case Opcode::JF: jump_if_false(); return;
       case Opcode::LOOP: loop(block, 0); return;
       default: step();
     }
-    if (ends_way(i.op)) return;
+    if (ends_flow(i.op)) return;
   }
 }
 
@@ -227,7 +228,7 @@ void Lowering::step() {
   const Instruction& i = f_.code[pc_];
   if (i.op == Opcode::OP_ONE || i.op == Opcode::OP_ANY) return operator_step();
   switch (i.op) {
-    case Opcode::LOAD:  // of the last one the value may be taken; a DROPR comes later
+    case Opcode::LOAD:  // the last LOAD of a register may move the value; its DROPR comes later
       if (shape_.flow.left[pc_] != Flow::kUnread) return push(Entry::Copy, reg(i));
       push(Entry::Move, reg(i));
       stack_.back().kept = stack_.back().kind == Entry::Move;
@@ -250,13 +251,13 @@ void Lowering::step() {
       return;
     case Opcode::UNCHECKED_CAST: return;
     case Opcode::UN_INITIALIZED:
-      emit(Op::RESET, offset_of(own(int64_t(stack_.size()))));
-      push_own(one(Tag::None));
+      emit(Op::RESET, offset_of(home(int64_t(stack_.size()))));
+      push_home(one(Tag::None));
       return;
     case Opcode::CALL: return call(*f_.callees[size_t(i.x)]);
     case Opcode::FORMAT:
-      if (plain_ || i.x > kMostLent) return stack_step(stack_op(i.op), result_of(i.op));
-      return lend_to(language::format, i.x, {}, kStringTags);
+      if (plain_ || i.x > kMostBorrowed) return stack_step(stack_op(i.op), result_of(i.op));
+      return call_borrowing(language::format, i.x, {}, kStringTags);
     case Opcode::GET_ATTR: return attribute(i.x);
     case Opcode::SET_ATTR: return set_attribute(i.x);
     case Opcode::TUPLE_INDEX: return tuple_index();
@@ -274,12 +275,12 @@ void Lowering::step() {
       int64_t position = int64_t(stack_.size()) - 1;
       int32_t slot = guarded(position, 'b');
       pop();
-      emit_result(Op::NOT_BOOL, own(position), offset_of(slot), 0, one(Tag::Bool));
+      emit_result(Op::NOT_BOOL, home(position), offset_of(slot), 0, one(Tag::Bool));
       stack_.push_back(Entry());
       return;
     }
     case Opcode::RET:
-      // What a function is declared to return it returns: callers rely on it.
+      // Checks the declared type of a result that is a number: callers rely on it.
       if (char letter = result_letter(f_)) {
         give_back(guarded(int64_t(stack_.size()) - 1, letter));
         return;
@@ -289,14 +290,14 @@ void Lowering::step() {
         return;
       }
       gather(0, f_.results);
-      give_back(own(0));
+      give_back(home(0));
       return;
     default: return stack_step(stack_op(i.op), result_of(i.op));
   }
 }
 
-// The result lies in a slot, several from there on; they are moved away. What is left need not be
-// looked at where it is proven that nothing is counted.
+// RET: `a` is the slot of the first result, from which the machine moves the results out. `x` says
+// whether the frame may hold other counted values, which the machine then has to drop.
 void Lowering::give_back(int32_t slot) {
   bool empty = !plain_;
   charge(tags_.size());
@@ -313,7 +314,7 @@ void Lowering::give_back(int32_t slot) {
       number ? kNothingAtAll : empty ? kNothingCounted : kCounted;
 }
 
-// Leaves None in a register, once everybody has what was there.
+// Sets a register to None, after the entries that still name it got their values.
 void Lowering::empty_now(int32_t reg) {
   before_clobber(reg);
   emit(Op::RESET, offset_of(reg));
@@ -335,14 +336,14 @@ bool Lowering::proven_arguments(const Function& callee, int64_t first) const {
   return true;
 }
 
-// A tuple whose parts are stored at once goes to the registers by one step, which checks those that
-// are declared to be numbers.
+// TUPLE_UNPACK whose parts are stored at once: one step writes them to the registers, and checks
+// the parts whose registers are declared to hold numbers.
 void Lowering::unpack() {
   int64_t position = int64_t(stack_.size()) - 1, count = f_.code[pc_].n;
   const Instruction& next = f_.code[pc_ + 1];
   bool stored = shape_.flow.block[pc_ + 1] < 0 && (count == 1 ? next.op == Opcode::STORE
                                 : next.op == Opcode::STOREN && next.n == count);
-  int32_t tuple = plain_ || !stored ? -1 : borrow(position);
+  int32_t tuple = plain_ || !stored ? -1 : read_slot(position);
   if (tuple < 0 || shape_.flow.stores(next, tuple)) {
     return stack_step(StepOp::TUPLE_UNPACK, kAnyTags);
   }
@@ -367,10 +368,11 @@ void Lowering::unpack() {
   }
 }
 
-// The step for a tuple that goes where rows say: a list's tuple stays where it is.
+// Emits the step that unpacks a tuple as the rows say. A tuple that a getter took from a list is
+// unpacked inside of the list.
 void Lowering::take_apart(const Entry& e, int64_t position, int32_t tuple, size_t rows,
                           int32_t count) {
-  int32_t list = e.kind == Entry::Own ? list_of(tuple) : -1;
+  int32_t list = e.kind == Entry::Home ? list_of(tuple) : -1;
   bool kept = list >= 0 && std::none_of(draft_->fills.begin() + long(rows), draft_->fills.end(),
                                         [&](const Fill& row) { return row.to == list; });
   Step got;
@@ -380,8 +382,8 @@ void Lowering::take_apart(const Entry& e, int64_t position, int32_t tuple, size_
     step.y = count;
     return;
   }
-  // It may be looked at where it lies, unless a part goes to what holds it.
-  Step* getter = e.kind == Entry::Own ? lendable(tuple) : nullptr;
+  // The tuple can be borrowed, unless a part overwrites the register that holds its container.
+  Step* getter = e.kind == Entry::Home ? borrowable(tuple) : nullptr;
   bool held = getter && getter->b < offset_of(f_.registers) &&
               std::none_of(draft_->fills.begin() + long(rows), draft_->fills.end(),
                            [&](const Fill& row) {
@@ -389,10 +391,10 @@ void Lowering::take_apart(const Entry& e, int64_t position, int32_t tuple, size_
                            });
   if (held) {
     stack_.push_back(e);
-    tuple = lend(position, tuple);
+    tuple = borrow_through(position, tuple);
     stack_.pop_back();
   }
-  bool last = (e.kind == Entry::Own && !held) ||
+  bool last = (e.kind == Entry::Home && !held) ||
               (e.kind == Entry::Move && !wanted(tuple, Entry::Copy) && !wanted(tuple, Entry::Move));
   emit(last ? Op::UNPACK_LAST : Op::UNPACK, 0, offset_of(tuple), count).x = int32_t(rows);
   if (last) {
@@ -402,8 +404,8 @@ void Lowering::take_apart(const Entry& e, int64_t position, int32_t tuple, size_
   }
 }
 
-// What is got for a register of numbers is checked where it is got: a declared type proves nothing,
-// but it says which check to make.
+// If a getter's result goes to a register that is declared to hold a number, the getter checks it.
+// The declaration proves nothing, but it says which check is useful.
 void Lowering::check_early(int32_t slot, int32_t reg) {
   char letter = declared_letter(reg);
   Step* getter = letter ? getter_of(slot) : nullptr;
@@ -419,15 +421,15 @@ void Lowering::store(int32_t reg) {
   if (e.kind == Entry::Nowhere) return;
   int32_t from = slot_of_entry(e, position);
   if ((e.kind == Entry::Move || e.kind == Entry::Copy) && from == reg) return;
-  if (e.kind == Entry::Own) check_early(from, reg);
+  if (e.kind == Entry::Home) check_early(from, reg);
   size_t before = out_->size();
   before_clobber(reg);
   if (e.kind == Entry::Move && !uncounted(tags(from))) before_clobber(from);
-  bool dies = e.kind == Entry::Own || e.kind == Entry::Move;
-  // A register whose value is sent elsewhere gets none: no entry may still want it.
-  bool alone = e.kind == Entry::Own || !(wanted(from, Entry::Copy) || wanted(from, Entry::Move));
+  bool dies = e.kind == Entry::Home || e.kind == Entry::Move;
+  // send_elsewhere() leaves the home slot without the value: no entry may still name it.
+  bool alone = e.kind == Entry::Home || !(wanted(from, Entry::Copy) || wanted(from, Entry::Move));
   if (dies && alone && out_->size() == before && send_elsewhere(from, reg)) return;
-  copy_value(reg, e.kind == Entry::Own ? Entry::Move : e.kind,
+  copy_value(reg, e.kind == Entry::Home ? Entry::Move : e.kind,
              e.kind == Entry::Constant ? e.index : from);
 }
 
@@ -436,21 +438,22 @@ void Lowering::drop() {
   release(pop(), position);
 }
 
-// An instruction as it was: its operands lie on the stack, its results come there.
+// Emits the step that does what the instruction does, on home slots of the stack.
 void Lowering::stack_step(StepOp op, Tags result) {
   const Instruction& i = f_.code[pc_];
   int64_t pops = pops_of(f_, i), pushes = pushes_of(f_, i);
   int64_t first = int64_t(stack_.size()) - pops;
   gather(first, pops);
-  emit(op, offset_of(own(first)));
-  if (plain_) return stack_.resize_own(size_t(first + pushes));
+  emit(op, offset_of(home(first)));
+  if (plain_) return stack_.resize_home(size_t(first + pushes));
   stack_.resize(size_t(first));
   charge(size_t(pops + pushes));
   cleared(first, first + std::max(pops, pushes) + 4);
-  for (int64_t k = 0; k < pushes; ++k) push_own(result);
+  for (int64_t k = 0; k < pushes; ++k) push_home(result);
 }
 
-// Whether the last step added a constant to what a row of a call names: then the call does.
+// If the last step added a constant to the argument of this row, removes the step and makes the
+// call add it.
 bool Lowering::add_in_row(size_t row, int32_t slot) {
   if (plain_ || out_->empty()) return false;
   Fill& fill = draft_->fills[row];
@@ -470,22 +473,23 @@ bool Lowering::add_in_row(size_t row, int32_t slot) {
   return true;
 }
 
-// Arguments go to the callee from where they are; one result may go anywhere.
+// CALL: arguments are moved from their slots to the callee's frame. The slot of a single result may
+// still be changed.
 void Lowering::call(const Function& callee) {
   int64_t count = callee.parameters, first = int64_t(stack_.size()) - count;
   Op op = proven_arguments(callee, first) ? Op::CALL_PROVEN : Op::CALL;
   char letter = result_letter(callee);
   int32_t begin = name_rows(first, count);
-  for (int64_t k = count; k-- > 0 && add_in_row(size_t(begin + k), own(first + k));) {}
+  for (int64_t k = count; k-- > 0 && add_in_row(size_t(begin + k), home(first + k));) {}
   stack_.resize(size_t(first));
   charge(size_t(callee.results));
   bool one_result = callee.results == 1;
-  Step& step = emit_result(op, own(first), 0, int32_t(count), tags_of(letter), one_result);
+  Step& step = emit_result(op, home(first), 0, int32_t(count), tags_of(letter), one_result);
   step.x = begin;
   step.callee = &callee;
   if (one_result) return stack_.push_back(Entry());
   producer_ = Producer();
-  for (int64_t k = 0; k < callee.results; ++k) push_own(kAnyTags);
+  for (int64_t k = 0; k < callee.results; ++k) push_home(kAnyTags);
 }
 
 void Lowering::operator_step() {
@@ -495,14 +499,14 @@ void Lowering::operator_step() {
   call_operator(f_.operators[size_t(i.x)]);
 }
 
-// Lays out the arguments, with the defaults of those that are not given, and calls.
+// Emits a call of an operator, with the default values of arguments that are not given.
 void Lowering::call_operator(const OperatorUse& use) {
   const Instruction& i = f_.code[pc_];
   int64_t given = i.arguments, filled = int64_t(use.defaults.size());
   int64_t first = int64_t(stack_.size()) - given;
   Call call;
   call.run = i.run;
-  call.first = offset_of(own(first));
+  call.first = offset_of(home(first));
   call.arguments = int32_t(given + filled);
   call.results = i.results;
   charge(size_t(given + filled));
@@ -510,13 +514,13 @@ void Lowering::call_operator(const OperatorUse& use) {
   add_fills(first, given);
   int64_t outs = use.trailing_out, at = first + given - outs;
   for (int64_t k = outs; filled && k-- > 0;) {
-    draft_->fills.push_back({Fill::Move, offset_of(own(at + k + filled)), offset_of(own(at + k)),
+    draft_->fills.push_back({Fill::Move, offset_of(home(at + k + filled)), offset_of(home(at + k)),
                              nullptr});
   }
   for (int64_t k = 0; k < filled; ++k) {
     const Value& value = use.defaults[size_t(k)];
     draft_->fills.push_back({value.is_list() ? Fill::FreshList : Fill::Constant,
-                             offset_of(own(at + k)), 0, &value});
+                             offset_of(home(at + k)), 0, &value});
   }
   call.fills = int32_t(draft_->fills.size()) - call.fill;
   stack_.resize(size_t(first));
@@ -524,12 +528,12 @@ void Lowering::call_operator(const OperatorUse& use) {
   int32_t index = int32_t(draft_->calls.size());
   draft_->calls.push_back(call);
   if (i.results == 1) {
-    emit_result(Op::OP, own(first), 0, 0, kAnyTags).x = index;
+    emit_result(Op::OP, home(first), 0, 0, kAnyTags).x = index;
     stack_.push_back(Entry());
     return;
   }
-  emit(Op::OP_MANY, offset_of(own(first))).x = index;
-  for (int k = 0; k < i.results; ++k) push_own(kAnyTags);
+  emit(Op::OP_MANY, offset_of(home(first))).x = index;
+  for (int k = 0; k < i.results; ++k) push_home(kAnyTags);
 }
 
 void Lowering::jump_if_false() {
@@ -541,14 +545,14 @@ void Lowering::jump_if_false() {
   if (e.kind == Entry::Constant && f_.constants[size_t(e.index)].is_bool()) {
     pop();
     bool holds = f_.constants[size_t(e.index)].raw_bool();
-    return way_to(holds ? yes : no, holds ? 0 : work);
+    return edge_to(holds ? yes : no, holds ? 0 : work);
   }
   Compare compare = take_compare(e, position, true);
   int32_t condition = compare.fused ? 0 : guarded(position, 'b');
   pop();
   size_t at = out_->size();
   branch(compare, condition, false, 0, 0);
-  // The other way first: it sees the state as it is here.
+  // The edge of the branch that is not taken first: it needs the state as it is here.
   std::vector<Tags> tags = tags_;
   Entries stack;
   if (!plain_) stack = stack_;
@@ -559,17 +563,17 @@ void Lowering::jump_if_false() {
     tags_ = std::move(tags);
     stack_ = std::move(stack);
   }
-  way_to(yes, 0);
+  edge_to(yes, 0);
 }
 
-// Trip numbers and counts that no way to their loop looks at are not stored.
+// Removes the stores of trip numbers and limits of loops that no edge counts.
 void Lowering::drop_counts(Draft* draft) const {
   auto idle = [&](const Step& step) {
     return step.op == Op::COPY_RAW && step.x > 0 && !counted_[size_t(step.x - 1)];
   };
   std::vector<Step>& steps = draft->steps;
   steps.erase(std::remove_if(steps.begin(), steps.end(), idle), steps.end());
-  for (size_t k = 0; k < draft->stubs.size(); ++k) {  // jumps name stubs by their places
+  for (size_t k = 0; k < draft->stubs.size(); ++k) {  // jumps name stubs by index: keep them all
     Step& step = draft->stubs[k];
     if (!idle(step)) continue;
     step.op = Op::JUMP;
@@ -577,7 +581,7 @@ void Lowering::drop_counts(Draft* draft) const {
   }
 }
 
-// The blocks in order, then their stubs; jumps become distances.
+// Joins the blocks in order, each with its stubs behind it; targets of jumps become distances.
 std::unique_ptr<Code> Lowering::assemble() {
   auto code = std::make_unique<Code>();
   std::vector<int64_t> begin(drafts_.size()), stubs(drafts_.size());
@@ -585,7 +589,7 @@ std::unique_ptr<Code> Lowering::assemble() {
   for (Draft& draft : drafts_) drop_counts(&draft);
   for (size_t b = 0; b < drafts_.size(); ++b) {
     std::vector<Step>& steps = drafts_[b].steps;
-    // A jump to the block that follows is not needed.
+    // A jump to the next block is removed: control falls through.
     size_t next = b + 1;
     while (next < drafts_.size() && drafts_[next].steps.empty()) ++next;
     bool falls = !steps.empty() && steps.back().op == Op::JUMP && next < drafts_.size() &&
@@ -619,10 +623,10 @@ std::unique_ptr<Code> Lowering::assemble() {
     bases.push_back({int32_t(code->fills.size()), int32_t(code->calls.size())});
     for (Call call : draft.calls) {
       call.fill += bases.back().first;
-      call.lent_from += int32_t(code->lent.size());
+      call.borrowed_from += int32_t(code->borrowed.size());
       code->calls.push_back(call);
     }
-    code->lent.insert(code->lent.end(), draft.lent.begin(), draft.lent.end());
+    code->borrowed.insert(code->borrowed.end(), draft.borrowed.begin(), draft.borrowed.end());
     code->fills.insert(code->fills.end(), draft.fills.begin(), draft.fills.end());
   }
   for (size_t b = 0; b < drafts_.size(); ++b) {
@@ -633,7 +637,7 @@ std::unique_ptr<Code> Lowering::assemble() {
   }
   for (Call& call : code->calls) {
     call.rows = code->fills.data() + call.fill;
-    call.lent = code->lent.data() + call.lent_from;
+    call.borrowed = code->borrowed.data() + call.borrowed_from;
   }
   for (Step& step : code->steps) {
     if (calls_operator(step.op)) step.call = code->calls.data() + step.x;
@@ -649,10 +653,10 @@ std::unique_ptr<Code> Lowering::assemble() {
   }
   code->constants = std::move(constants_);
   code->first_constant = first_constant_;
-  code->bare = !shape_.reads_unwritten && is_bare(*code);
+  code->trivial_frame = !shape_.reads_unwritten && is_trivial_frame(*code);
   hold_constants(code.get());
   fuse_steps(&code->steps);
-  // Steps are made of others by arithmetic, and the machine jumps by them through a table.
+  // Variants of steps are computed by arithmetic on StepOp, and the machine indexes a table by it.
   for (const Step& step : code->steps) {
     SL_CHECK(size_t(step.op) < kStepOps, f_.name, " was lowered to step ", int(step.op));
   }
@@ -667,7 +671,7 @@ std::unique_ptr<Code> Lowering::assemble() {
   code->image.insert(code->image.end(), code->constants.begin(), code->constants.end());
   code->image.resize(size_t(code->slots));
   int32_t first = code->constants.empty() ? code->slots : first_constant_;
-  if (code->bare) code->image_from = first / kImageStep * kImageStep;
+  if (code->trivial_frame) code->image_from = first / kImageStep * kImageStep;
   return code;
 }
 

@@ -1,10 +1,13 @@
-// The translation of one function. See docs/architecture.md for what it does and why.
+// Lowering: translates the bytecode of one function into register code (code.h). The design is
+// described in docs/architecture/native_machine.md.
 //
-// Bytecode is run through with a stack of *entries*: what a LOAD or LOADC pushes is only noted,
-// and becomes an operand of the step that takes it. Beside it goes what is proven about the tags
-// in every slot. A block is translated again when another way into it proves less.
+// The bytecode is interpreted abstractly, with a stack of *entries* instead of values. A LOAD or
+// LOADC emits no step: its entry names the register or constant, and the step that pops it uses
+// that as its operand. Together with the entries goes, for each slot, the set of tags that its
+// value may have. Blocks are translated to a fixed point: a block is translated again if another
+// predecessor brings a larger set of tags.
 //
-// `plain` code notes nothing and proves nothing: it is for functions that are too large.
+// `plain` lowering tracks neither entries nor tags. It is used for functions that are too large.
 #pragma once
 
 #include <algorithm>
@@ -25,21 +28,22 @@ constexpr Tags kUncountedTags = Tags(one(kFirstCounted) - 1);
 constexpr Tags kStringTags = one(Tag::Text) | one(Tag::String);
 constexpr bool uncounted(Tags tags) { return !(tags & ~kUncountedTags); }
 
-// A value on the stack: in its own slot, or still to be taken from a register or the constants.
+// A value on the abstract stack. It lies in the home slot of its stack position (Home), or is still
+// to be copied or moved from a register (Copy, Move), or is a constant, or is not needed (Nowhere).
 struct Entry {
-  enum Kind : uint8_t { Own, Copy, Move, Constant, Nowhere } kind = Own;
-  int32_t index = -1;  // of Copy and Move: the slot; of Constant, and of Own when known: which
-  bool kept = false;   // of Move: what only looks at the value leaves it for who drops the register
-  bool ends() const { return kind == Move && !kept; }  // by who looks at it
+  enum Kind : uint8_t { Home, Copy, Move, Constant, Nowhere } kind = Home;
+  int32_t index = -1;  // Copy, Move: the slot. Constant: which one. Home: which, if known, else -1
+  bool kept = false;   // Move: a step that only reads the value leaves it for a later DROPR
+  bool ends() const { return kind == Move && !kept; }  // whether a reading step drops the value
 };
 
-// Too many things at once: the function gets plain code.
+// Thrown if lowering takes too much work: the function then gets plain code.
 struct TooLarge {};
-// Values that change places need a spare slot, and there is none.
+// Thrown if parallel moves form a cycle and no spare slot was reserved to break it.
 struct NoSpareSlot {};
 
-// The entries of the stack. Those of plain code all lie in their own slots, so that its stack may
-// grow without a look at what is added: resize_own().
+// The abstract stack. In plain code all entries are Home, so resize_home() need not initialise the
+// entries that it adds.
 class Entries {
  public:
   size_t size() const { return size_; }
@@ -57,10 +61,10 @@ class Entries {
   void pop_back() { --size_; }
   void resize(size_t size) {
     size_t old = size_;
-    resize_own(size);
+    resize_home(size);
     if (old < size) std::fill(room_.begin() + long(old), room_.begin() + long(size), Entry());
   }
-  void resize_own(size_t size) {
+  void resize_home(size_t size) {
     if (size > room_.size()) room_.resize(size);
     size_ = size;
   }
@@ -71,7 +75,8 @@ class Entries {
 };
 
 constexpr int32_t kSpareSlots = 4;
-constexpr size_t kSmallFunction = 128;  // instructions: tried without, so that its frames are small
+// A function of at most so many instructions is first lowered without spare slots: smaller frames.
+constexpr size_t kSmallFunction = 128;
 
 class Lowering {
  public:
@@ -79,25 +84,26 @@ class Lowering {
   std::unique_ptr<Code> run();
 
  private:
-  // What is known where control enters a block.
+  // What is known at the start of a block, in whichever way control gets there.
   struct Entrance {
     bool reached = false;
     std::vector<Tags> tags;          // by slot
     std::vector<int32_t> constants;  // by position: known to be this constant, or -1
   };
-  // `x` of a jump: a block, or ~k for step k of the stubs.
+  // The code of one block. `x` of a jump is a block, or ~k for step k of the stubs, which are the
+  // steps of edges: moves that a conditional jump needs before it gets to its target.
   struct Draft {
     std::vector<Step> steps, stubs;
     std::vector<Fill> fills;
     std::vector<Call> calls;
-    std::vector<Value> lent;
+    std::vector<Value> borrowed;
   };
   struct PendingMove {
     int32_t to;
     Entry::Kind kind;
     int32_t from;
   };
-  // The step whose result may still be sent elsewhere: the last one.
+  // The last step, if it has a result whose slot may still be changed (send_elsewhere).
   struct Producer {
     const std::vector<Step>* steps = nullptr;
     size_t index = 0;
@@ -131,7 +137,7 @@ class Lowering {
   // operands.cpp: entries, slots and moves
   int32_t reg(const Instruction& i, int k = 0) const { return shape_.flow.register_of(i, k); }
   bool read_again(size_t pc) const { return shape_.flow.left[pc] == Flow::kReadAgain; }
-  int32_t own(int64_t position) const { return f_.registers + int32_t(position); }
+  int32_t home(int64_t position) const { return f_.registers + int32_t(position); }
   Tags tags(int32_t slot) const { return plain_ ? kAnyTags : tags_[size_t(slot)]; }
   void set_tags(int32_t slot, Tags tags) {
     if (!plain_) tags_[size_t(slot)] = tags;
@@ -148,21 +154,21 @@ class Lowering {
   void materialise(int64_t position);
   void before_clobber(int32_t slot);
   void push(Entry::Kind kind, int32_t index);
-  void push_own(Tags tags);
+  void push_home(Tags tags);
   Entry pop();
   void cleared(int64_t from, int64_t to);
   bool wanted(int32_t slot, Entry::Kind kind) const;
   void gather(int64_t first, int64_t count);
   void before_moves(int64_t first, int64_t count);
   void add_fills(int64_t first, int64_t count);
-  int32_t borrow(int64_t position);
-  int32_t lent(int64_t position);
-  int32_t lend(int64_t position, int32_t slot);
-  Step* lendable(int32_t slot);
-  int32_t lent_slot();
-  int32_t taken(int64_t position);
+  int32_t read_slot(int64_t position);
+  int32_t borrowed_slot(int64_t position);
+  int32_t borrow_through(int64_t position, int32_t slot);
+  Step* borrowable(int32_t slot);
+  int32_t new_borrowed_slot();
+  int32_t consumed(int64_t position);
   void release(Entry e, int64_t position);
-  bool bequeath(int32_t slot);
+  bool transfer(int32_t slot);
   int32_t guarded(int64_t position, char letter);
   int32_t as_float(int64_t position);
   bool becomes_float(const Entry& e) const;
@@ -173,8 +179,8 @@ class Lowering {
   bool typed_operator(const Rule& rule);
   bool numbers(const Rule& rule);
   bool converted(const Rule& rule);
-  bool lent(const Rule& rule);
-  void lend_to(OpFn run, int64_t given, const std::vector<Value>& defaults, Tags result);
+  bool borrowing_operator(const Rule& rule);
+  void call_borrowing(OpFn run, int64_t given, const std::vector<Value>& defaults, Tags result);
   void typed(StepOp op, const char* letters, char result, const Rule& rule);
   void list_get();
   void list_set();
@@ -201,15 +207,15 @@ class Lowering {
   void look_at_two(StepOp op, Tags result);
   void look_at_one(StepOp op, Tags result);
 
-  // ways.cpp: how control leaves a block
+  // edges.cpp: edges of the control flow graph, that is, how control leaves a block
   struct Compare {
     bool fused = false;
     Step step;
   };
   Compare take_compare(const Entry& e, int64_t position, bool tests = false);
   void arrive(int32_t block);
-  void way_to(int32_t block, int64_t work);
-  void follow(int32_t block, int64_t work);
+  void edge_to(int32_t block, int64_t work);
+  void duplicate(int32_t block, int64_t work);
   bool renames() const;
   int32_t stub_to(int32_t block, int64_t work);
   void loop(int32_t block, int64_t work);
@@ -225,11 +231,11 @@ class Lowering {
   std::vector<Entrance> entrances_;
   std::set<int32_t> stale_;  // blocks that still have to be translated
   std::vector<Draft> drafts_;
-  std::vector<char> counted_;       // by block: a LOOP whose trips some way to it counts
+  std::vector<char> counted_;       // by block: a LOOP whose trip number some predecessor needs
   std::vector<const Rule*> rules_;  // by operator
   std::vector<Value> constants_;
-  std::vector<int32_t> lent_slots_;
-  size_t next_lent_ = 0;
+  std::vector<int32_t> borrowed_slots_;
+  size_t next_borrowed_ = 0;
   std::unordered_map<uint64_t, std::vector<int32_t>> constant_index_;
   int32_t stack_slots_, first_spare_, first_constant_;
   size_t work_ = 0;
@@ -246,9 +252,9 @@ class Lowering {
 
 bool is_jump(StepOp op);
 void shorten_jumps(std::vector<Step>* steps);   // distances are known
-StepOp number_getter(StepOp op, char letter);  // of a getter that is for any value
+StepOp number_getter(StepOp op, char letter);  // the variant of an untyped getter for a number
 Tags tags_of(char letter);                     // letters i f b; else any
 
-constexpr int64_t kDeepest = 256;  // entries above are put into their slots at once
+constexpr int64_t kDeepest = 256;  // deeper in the stack all entries are Home
 
 }  // namespace scriptlang::lower

@@ -1,4 +1,5 @@
-// Where values are: entries of the stack, slots, and the steps that move them.
+// Operands: where the values on the stack lie while a block is translated, and the steps that move
+// them between slots.
 #include <algorithm>
 #include <optional>
 
@@ -20,24 +21,27 @@ bool is_getter(Op op) {
   return std::any_of(std::begin(kGetters), std::end(kGetters),
                      [op](Op first) { return op >= first && int32_t(op) <= int32_t(first) + 3; });
 }
-bool is_lent_getter(Op op) { return op >= Op::LIST_GET_LENT && op <= Op::DICT_GET_OR_LENT; }
-std::optional<Op> lent_form(Op op) {
+bool is_borrowing_getter(Op op) {
+  return op >= Op::LIST_GET_BORROWED && op <= Op::DICT_GET_OR_BORROWED;
+}
+// The getter that borrows its result instead of counting it.
+std::optional<Op> borrowing_variant(Op op) {
   switch (op) {
-    case Op::LIST_GET: return Op::LIST_GET_LENT;
-    case Op::ROW_GET: return Op::ROW_GET_LENT;
-    case Op::DICT_GET: return Op::DICT_GET_LENT;
-    case Op::ATTRIBUTE: return Op::ATTRIBUTE_LENT;
-    case Op::TUPLE_AT: return Op::TUPLE_AT_LENT;
-    case Op::PART_GET: return Op::PART_GET_LENT;
-    case Op::DICT_GET_OR: return Op::DICT_GET_OR_LENT;
+    case Op::LIST_GET: return Op::LIST_GET_BORROWED;
+    case Op::ROW_GET: return Op::ROW_GET_BORROWED;
+    case Op::DICT_GET: return Op::DICT_GET_BORROWED;
+    case Op::ATTRIBUTE: return Op::ATTRIBUTE_BORROWED;
+    case Op::TUPLE_AT: return Op::TUPLE_AT_BORROWED;
+    case Op::PART_GET: return Op::PART_GET_BORROWED;
+    case Op::DICT_GET_OR: return Op::DICT_GET_OR_BORROWED;
     default: return std::nullopt;
   }
 }
-constexpr size_t kLentAtOnce = 3;  // steps back to a getter
+constexpr size_t kBorrowedAtOnce = 3;  // how many steps a getter may lie before its user
 
 // Steps that read slots b, c and perhaps x, write slot a and do nothing else.
 bool only_computes(Op op) {
-  return op <= Op::SQRT_FLOAT || is_getter(op) || is_lent_getter(op) || op == Op::GUARD_INT ||
+  return op <= Op::SQRT_FLOAT || is_getter(op) || is_borrowing_getter(op) || op == Op::GUARD_INT ||
          op == Op::GUARD_FLOAT || op == Op::GUARD_BOOL || op == Op::COPY_RAW || op == Op::RESET ||
          op == Op::COPY || op == Op::STRING_AT || op == Op::LIST_LEN ||
          op == Op::STRING_LEN || op == Op::DICT_LEN;
@@ -60,7 +64,8 @@ Step& Lowering::emit(StepOp op, int32_t a, int32_t b, int32_t c) {
   return out_->back();
 }
 
-// A step whose result, in slot `to`, can be sent to another slot while it is the last one.
+// Emits a step that writes slot `to`. While it is the last step, send_elsewhere() may change that
+// slot if `movable`.
 Step& Lowering::emit_result(StepOp op, int32_t to, int32_t b, int32_t c, Tags result,
                             bool movable) {
   before_producer_ = producer_;
@@ -75,7 +80,7 @@ Step* Lowering::producer_of(int32_t slot) {
   return &out_->back();
 }
 
-// The same where operands were left since, none of them in these slots.
+// The same if only RESET steps came since, none of them of slot `from` or `to`.
 Step* Lowering::producer_before_resets(int32_t slot, int32_t to) {
   bool here = producer_.steps == out_ && producer_.index < out_->size();
   if (!here || !producer_.movable) return nullptr;
@@ -88,8 +93,8 @@ Step* Lowering::producer_before_resets(int32_t slot, int32_t to) {
   return only_resets ? &step : nullptr;
 }
 
-// The step that got what is in a slot, where it may check at once that this is a number: nothing
-// but steps that read and compute came since, and nothing looked at the value.
+// The getter that wrote a slot, if it may check the type of its result itself: since then there
+// were only steps that read and compute, and none of them read the slot.
 Step* Lowering::getter_of(int32_t slot) {
   constexpr size_t kFarthest = 8;
   if (producer_.steps != out_) return nullptr;
@@ -106,12 +111,13 @@ Step* Lowering::getter_of(int32_t slot) {
 
 // Whether a step drops what was in the slot of its result.
 static bool drops_old(StepOp op) {
-  return op == Op::OP || op == Op::OP_LENT || op == Op::OP_LENT_ONE || is_getter(op) ||
+  return op == Op::OP || op == Op::OP_BORROWED || op == Op::OP_BORROWED_ONE || is_getter(op) ||
          op == Op::TUPLE || op == Op::LIST || (op >= Op::STRING_AT && op <= Op::STRING_PREPEND) ||
          op == Op::CHR || op == Op::STR;
 }
 
-// Lets the last step write its result to another slot; `from` keeps what it had.
+// Makes the last step write its result to slot `to` instead of `from`. Then `from` keeps the value
+// that it had before the step.
 bool Lowering::send_elsewhere(int32_t from, int32_t to) {
   Step* step = producer_of(from);
   if (!step) step = producer_before_resets(from, to);
@@ -140,7 +146,7 @@ Tags Lowering::tags_of_entry(const Entry& e, int64_t position) const {
 }
 
 int32_t Lowering::slot_of_entry(const Entry& e, int64_t position) const {
-  return e.kind == Entry::Copy || e.kind == Entry::Move ? e.index : own(position);
+  return e.kind == Entry::Copy || e.kind == Entry::Move ? e.index : home(position);
 }
 
 // to = a copy of a slot, its contents, or a constant.
@@ -157,7 +163,7 @@ void Lowering::copy_value(int32_t to, Entry::Kind kind, int32_t from) {
     return;
   }
   if (to == from) return;
-  // What is not counted stays where it was: others may still want it.
+  // A value without a reference count is copied, not moved: another entry may still read it.
   bool plain_value = uncounted(tags(from)), moves = kind == Entry::Move && !plain_value;
   emit(raw && plain_value ? Op::COPY_RAW : moves ? Op::MOVE : Op::COPY, offset_of(to),
        offset_of(from));
@@ -165,17 +171,17 @@ void Lowering::copy_value(int32_t to, Entry::Kind kind, int32_t from) {
   if (moves) set_tags(from, one(Tag::None));
 }
 
-// Puts the value at a position into its own slot.
+// Puts the value of a stack position into its home slot.
 void Lowering::materialise(int64_t position) {
   Entry& e = stack_[size_t(position)];
-  if (e.kind == Entry::Own) return;
+  if (e.kind == Entry::Home) return;
   Entry old = e;
-  e = {Entry::Own, old.kind == Entry::Constant && !plain_ ? old.index : -1};
+  e = {Entry::Home, old.kind == Entry::Constant && !plain_ ? old.index : -1};
   if (old.kind == Entry::Move && !uncounted(tags(old.index))) before_clobber(old.index);
-  if (old.kind != Entry::Nowhere) copy_value(own(position), old.kind, old.index);
+  if (old.kind != Entry::Nowhere) copy_value(home(position), old.kind, old.index);
 }
 
-// Entries that still have to be taken from a slot are taken before it changes.
+// To be called before a slot is written: entries that name the slot get their values now.
 void Lowering::before_clobber(int32_t slot) {
   if (plain_) return;
   int64_t highest = std::min(int64_t(stack_.size()), kDeepest);
@@ -190,7 +196,7 @@ void Lowering::before_clobber(int32_t slot) {
 
 void Lowering::push(Entry::Kind kind, int32_t index) {
   if (kind == Entry::Copy || kind == Entry::Move) {
-    // What was moved out is taken first: afterwards the register is empty.
+    // An entry that moves out of this register is materialised first: it leaves the register None.
     int64_t highest = std::min(int64_t(stack_.size()), kDeepest);
     for (int64_t p = 0; p < highest; ++p) {
       const Entry& e = stack_[size_t(p)];
@@ -202,9 +208,9 @@ void Lowering::push(Entry::Kind kind, int32_t index) {
   if (plain_ || position >= kDeepest) materialise(position);
 }
 
-void Lowering::push_own(Tags result) {
+void Lowering::push_home(Tags result) {
   stack_.push_back(Entry());
-  set_tags(own(int64_t(stack_.size()) - 1), result);
+  set_tags(home(int64_t(stack_.size()) - 1), result);
 }
 
 Entry Lowering::pop() {
@@ -213,26 +219,26 @@ Entry Lowering::pop() {
   return e;
 }
 
-// The slots of positions from, ..., to - 1 hold None, as steps on the stack leave them.
+// Records that the home slots of positions from, ..., to - 1 hold None after a stack step.
 void Lowering::cleared(int64_t from, int64_t to) {
   if (plain_) return;
   for (int64_t p = from; p < std::min(to, int64_t(stack_slots_)); ++p) {
-    set_tags(own(p), one(Tag::None));
+    set_tags(home(p), one(Tag::None));
   }
 }
 
-// Whether an entry of this kind still has to be taken from a slot.
+// Whether an entry of this kind still names the slot.
 bool Lowering::wanted(int32_t slot, Entry::Kind kind) const {
   const Entry* end = stack_.begin() + std::min(int64_t(stack_.size()), kDeepest);
   return std::any_of(stack_.begin(), end,
                      [&](const Entry& e) { return e.kind == kind && e.index == slot; });
 }
 
-// Puts the values of positions first, ... into their own slots, by one step.
+// Puts `count` values from position `first` on into their home slots, by one step.
 void Lowering::gather(int64_t first, int64_t count) {
   if (plain_) return;
   int64_t pending = std::count_if(stack_.begin() + first, stack_.begin() + first + count,
-                                  [](const Entry& e) { return e.kind != Entry::Own; });
+                                  [](const Entry& e) { return e.kind != Entry::Home; });
   if (pending > 1) {
     int32_t begin = int32_t(draft_->fills.size());
     add_fills(first, count);
@@ -241,7 +247,8 @@ void Lowering::gather(int64_t first, int64_t count) {
   for (int64_t p = first; p < first + count && pending == 1; ++p) materialise(p);
 }
 
-// What lies below these positions and still wants a register that they empty is taken first.
+// The moves of these positions empty registers. Entries below that copy from one of those
+// registers get their values first.
 void Lowering::before_moves(int64_t first, int64_t count) {
   for (int64_t p = first; p < first + count; ++p) {
     const Entry& e = stack_[size_t(p)];
@@ -258,19 +265,19 @@ void Lowering::add_fills(int64_t first, int64_t count) {
   before_moves(first, count);
   for (int64_t p = first; p < first + count; ++p) {
     Entry& e = stack_[size_t(p)];
-    if (e.kind == Entry::Own) continue;
+    if (e.kind == Entry::Home) continue;
     Fill fill;
-    fill.to = offset_of(own(p));
+    fill.to = offset_of(home(p));
     if (e.kind == Entry::Constant) {
       fill.kind = Fill::Constant;
       fill.constant = &f_.constants[size_t(e.index)];
-      set_tags(own(p), one(fill.constant->tag()));
+      set_tags(home(p), one(fill.constant->tag()));
     } else {
       bool raw = uncounted(tags(e.index));
       fill.kind = raw ? Fill::Raw : e.kind == Entry::Move ? Fill::Move : Fill::Copy;
       bool move = fill.kind == Fill::Move;
       fill.from = offset_of(e.index);
-      set_tags(own(p), tags(e.index));
+      set_tags(home(p), tags(e.index));
       if (move) set_tags(e.index, one(Tag::None));
     }
     draft_->fills.push_back(fill);
@@ -278,8 +285,8 @@ void Lowering::add_fills(int64_t first, int64_t count) {
   }
 }
 
-// The slot of an operand that is only looked at. It stays an entry: release() ends it.
-int32_t Lowering::borrow(int64_t position) {
+// The slot of an operand that the step only reads. The entry stays on the stack until release().
+int32_t Lowering::read_slot(int64_t position) {
   const Entry& e = stack_[size_t(position)];
   if (e.kind == Entry::Constant) {
     if (!plain_) return constant_slot(f_.constants[size_t(e.index)]);
@@ -288,69 +295,77 @@ int32_t Lowering::borrow(int64_t position) {
   return slot_of_entry(stack_[size_t(position)], position);
 }
 
-// The same for an operand of the next step to be made, which may be where its getter found it.
-int32_t Lowering::lent(int64_t position) { return lend(position, borrow(position)); }
+// The same for an operand of the next step. If a getter has just produced the value, the getter is
+// replaced by its borrowing variant, which copies the bytes without counting a reference.
+int32_t Lowering::borrowed_slot(int64_t position) {
+  return borrow_through(position, read_slot(position));
+}
 
-int32_t Lowering::lend(int64_t position, int32_t slot) {
-  bool above = !plain_ && stack_[size_t(position)].kind == Entry::Own && slot == own(position);
-  Step* getter = above ? lendable(slot) : nullptr;
+int32_t Lowering::borrow_through(int64_t position, int32_t slot) {
+  bool above = !plain_ && stack_[size_t(position)].kind == Entry::Home && slot == home(position);
+  Step* getter = above ? borrowable(slot) : nullptr;
   if (!getter) return slot;
   int32_t from = getter->b / int32_t(sizeof(Value)), to = from < first_constant_ ? -1 : from;
-  if (std::find(lent_slots_.begin(), lent_slots_.end(), to) == lent_slots_.end()) to = lent_slot();
-  getter->op = *lent_form(getter->op);
+  bool borrowed = std::find(borrowed_slots_.begin(), borrowed_slots_.end(), to) !=
+                  borrowed_slots_.end();
+  if (!borrowed) to = new_borrowed_slot();
+  getter->op = *borrowing_variant(getter->op);
   getter->a = offset_of(to);
   set_tags(slot, kUncountedTags);  // as it was before
   return to;
 }
 
-// The getter of what is above the stack, where that stays alive until the next step is done: what
-// it is got from is a register, a constant or lent itself, and nothing since drops a register.
-Step* Lowering::lendable(int32_t slot) {
+// The getter that wrote a stack slot, if its result stays alive until the next step is done without
+// a reference of its own: the container is in a register, a constant or borrowed itself, and no
+// step since then may drop a register.
+Step* Lowering::borrowable(int32_t slot) {
   int32_t offset = offset_of(slot), registers = offset_of(f_.registers),
           constants = offset_of(first_constant_);
-  for (size_t back = 1; back <= std::min(kLentAtOnce, out_->size()); ++back) {
+  for (size_t back = 1; back <= std::min(kBorrowedAtOnce, out_->size()); ++back) {
     Step& step = (*out_)[out_->size() - back];
     if (step.a == offset) {
       auto stays = [&](int32_t from) { return from < registers || from >= constants; };
       bool rooted = stays(step.b) && (step.op != Op::DICT_GET_OR || stays(step.x));
       bool reads = step.c == offset || step.x == offset;
-      return rooted && !reads && lent_form(step.op) ? &step : nullptr;
+      return rooted && !reads && borrowing_variant(step.op) ? &step : nullptr;
     }
     bool above = step.a >= registers && step.a < constants;
-    bool harmless = step.op <= Op::SQRT_FLOAT || is_lent_getter(step.op) ||
+    bool harmless = step.op <= Op::SQRT_FLOAT || is_borrowing_getter(step.op) ||
                     (above && (is_getter(step.op) || step.op == Op::RESET));
     if (!harmless || step.b == offset || step.c == offset || step.x == offset) return nullptr;
   }
   return nullptr;
 }
 
-// One of a few in turn: of so many steps before the next one no two have the same.
-int32_t Lowering::lent_slot() {
-  size_t at = next_lent_++ % (kLentAtOnce + 1);
-  if (at == lent_slots_.size()) {
-    lent_slots_.push_back(first_constant_ + int32_t(constants_.size()));
+// One of kBorrowedAtOnce + 1 slots, in turn, so that operands of one step get different slots.
+int32_t Lowering::new_borrowed_slot() {
+  size_t at = next_borrowed_++ % (kBorrowedAtOnce + 1);
+  if (at == borrowed_slots_.size()) {
+    borrowed_slots_.push_back(first_constant_ + int32_t(constants_.size()));
     constants_.push_back(Value());
   }
-  return lent_slots_[at];
+  return borrowed_slots_[at];
 }
 
-// The slot of an operand that the step takes when it is counted, and copies when it is not.
-int32_t Lowering::taken(int64_t position) {
+// The slot of an operand that the step consumes: a counted value is moved out of the slot, any
+// other is copied.
+int32_t Lowering::consumed(int64_t position) {
   Entry e = stack_[size_t(position)];
-  if (uncounted(tags_of_entry(e, position))) return borrow(position);
+  if (uncounted(tags_of_entry(e, position))) return read_slot(position);
   if (e.kind != Entry::Move) {
     materialise(position);
-    return own(position);
+    return home(position);
   }
-  // The step empties the register: who else reads it does so before.
+  // The step empties the register, so other entries that read it are materialised first.
   stack_[size_t(position)] = Entry();
   before_clobber(e.index);
   stack_[size_t(position)] = e;
   return e.index;
 }
 
-// Whether an entry still wants a slot that is left: the last such one takes what is there.
-bool Lowering::bequeath(int32_t slot) {
+// Hands the reference in a slot to the last entry that still names the slot. Returns whether there
+// was one; else the caller drops the value.
+bool Lowering::transfer(int32_t slot) {
   for (int64_t p = std::min(int64_t(stack_.size()), kDeepest); p-- > 0;) {
     Entry& e = stack_[size_t(p)];
     if (e.index != slot || (e.kind != Entry::Copy && e.kind != Entry::Move)) continue;
@@ -361,26 +376,27 @@ bool Lowering::bequeath(int32_t slot) {
   return false;
 }
 
-// Ends an operand that was looked at: an entry that was popped.
+// Ends the life of an operand that the step only read; `e` has been popped.
 void Lowering::release(Entry e, int64_t position) {
-  if (e.kind != Entry::Own && !e.ends()) return;
+  if (e.kind != Entry::Home && !e.ends()) return;
   int32_t slot = slot_of_entry(e, position);
   if (uncounted(tags(slot))) return;
-  if (e.kind == Entry::Move && bequeath(slot)) return;
+  if (e.kind == Entry::Move && transfer(slot)) return;
   emit(Op::RESET, offset_of(slot));
   set_tags(slot, one(Tag::None));
 }
 
-// Whether an operand may be made a float where it is: a register keeps an int unless it is
-// declared to hold a float.
+// Whether an operand may be converted to float in its slot. A register that is still read keeps
+// its int, unless it is declared to hold a float.
 bool Lowering::becomes_float(const Entry& e) const {
-  if (e.kind == Entry::Own || e.kind == Entry::Move) return true;
+  if (e.kind == Entry::Home || e.kind == Entry::Move) return true;
   size_t reg = size_t(e.index);
   return reg < f_.register_types.size() && f_.register_types[reg] &&
          f_.register_types[reg]->kind == TypeKind::Float;
 }
 
-// The slot of an operand that is an int, a bool or a float (letters i b f) from here on.
+// The slot of an operand that must be an int, a bool or a float (letters i b f). Emits a check if
+// the type is not proven; afterwards it is.
 int32_t Lowering::guarded(int64_t position, char letter) {
   Tag tag = letter == 'i' ? Tag::Int : letter == 'b' ? Tag::Bool : Tag::Double;
   Entry& e = stack_[size_t(position)];
@@ -395,7 +411,7 @@ int32_t Lowering::guarded(int64_t position, char letter) {
   if (letter == 'f' && tags(slot) == one(Tag::Int)) return as_float(position);
   if (letter == 'f' && !becomes_float(stack_[size_t(position)])) {
     materialise(position);
-    slot = own(position);
+    slot = home(position);
   }
   if (Step* getter = getter_of(slot)) {
     getter->op = number_getter(getter->op, letter);
@@ -414,13 +430,13 @@ int32_t Lowering::as_float(int64_t position) {
     const Value& value = f_.constants[size_t(e.index)];
     if (value.is_int()) return constant_slot(Value(double(value.raw_int())));
   }
-  int32_t from = guarded(position, 'i'), to = own(position);
+  int32_t from = guarded(position, 'i'), to = home(position);
   emit_result(Op::INT_TO_FLOAT, to, offset_of(from), 0, one(Tag::Double), false);
   e = Entry();
   return to;
 }
 
-// All moves as if at once: each reads what was there before any of them.
+// Parallel moves: each reads the value that its source had before any of the moves.
 void Lowering::move_together(std::vector<PendingMove> moves) {
   int32_t spares = 0;
   auto reads = [&](size_t me, int32_t slot) {
@@ -448,7 +464,7 @@ void Lowering::move_together(std::vector<PendingMove> moves) {
       apply(chosen);
       continue;
     }
-    // A circle: what the first one overwrites goes to a spare slot.
+    // A cycle: the value that the first move would overwrite is saved in a spare slot.
     if (spare_slots_ == 0) throw NoSpareSlot();
     if (spares == spare_slots_) throw TooLarge();
     int32_t slot = moves[0].to, spare = first_spare_ + spares++;

@@ -107,7 +107,7 @@ class Printer {
                  step.op == StepOp::LIST ||
                  step.op == StepOp::CALL || step.op == StepOp::CALL_PROVEN;
     if (makes) out += fills(step.x, step.c, false);
-    if (step.op == StepOp::OP_LENT || step.op == StepOp::OP_LENT_ONE) {
+    if (step.op == StepOp::OP_BORROWED || step.op == StepOp::OP_BORROWED_ONE) {
       const Call& call = code_.calls[size_t(step.x)];
       const Instruction& from = f_.code[size_t(step.origin)];
       std::string name = from.op == Opcode::FORMAT
@@ -115,7 +115,7 @@ class Printer {
       out += concat(" ", name, " of");
       for (int32_t k = 0, row = 0; k < call.arguments; ++k) {
         bool lies = row < call.fills && call.rows[row].to == offset_of(k);
-        out += " " + (lies ? slot(call.rows[row++].from) : to_text(call.lent[k]));
+        out += " " + (lies ? slot(call.rows[row++].from) : to_text(call.borrowed[k]));
       }
     }
     if (step.op == StepOp::OP || step.op == StepOp::OP_MANY) {

@@ -1,4 +1,4 @@
-// Which operators are a step of their own.
+// The table of operators that are lowered to steps instead of calls.
 #pragma once
 
 #include <string>
@@ -7,32 +7,32 @@
 
 namespace scriptlang::lower {
 
-enum class Form : uint8_t {
+enum class RuleKind : uint8_t {
   Unary, Binary, Compare, FloatCall, FloatCallTwo, DeriveIndex, RangeLength,
   Length, ListGet, ListSet, ListAppend, DictGet, DictGetOr, DictHas, DictSet, StringAt, StringSlice,
   StringAdd,
   ToText,
   StringEqual,
   StringOrder,
-  Lent,     // an operator that neither keeps nor takes its arguments: see OP_LENT
-  Same,     // the value as it is: prim::unchecked_cast
-  Convert,  // of a Scalar: to the type of the result
-  Numbers,  // of a Scalar each: what it is depends on the tags
+  Borrowed, // an operator that only reads its arguments: see OP_BORROWED
+  Same,     // the result is the operand: prim::unchecked_cast
+  Convert,  // a Scalar to the type of the result
+  Numbers,  // on Scalars: the proven tags of the operands choose the step
 };
 
 // operands: a letter for each argument. i int, f float, b bool, n an int that is used as a float,
-// '-' what is not looked at ahead.
+// '-' any value: its type is not checked before the step.
 struct Rule {
   const char* name;
-  Form form;
+  RuleKind kind;
   StepOp op;
   const char* operands;
-  char result;  // i f b, or - where it is not known
+  char result;  // i f b, or '-' if the type is not known
   double (*function)(double) = nullptr;
   double (*function_two)(double, double) = nullptr;
 };
 
-// The rule of an operator by its qualified name; null when it is called as an operator.
+// The rule of an operator, by its qualified name; null if the operator is always called.
 const Rule* rule_of(const std::string& qualified_name);
 
 }  // namespace scriptlang::lower

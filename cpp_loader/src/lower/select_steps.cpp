@@ -1,4 +1,4 @@
-// Operators and instructions that become steps of their own.
+// Instruction selection: the steps that operators and some instructions are lowered to.
 #include <algorithm>
 #include <cstring>
 
@@ -28,7 +28,7 @@ Op on_floats(Op op) {
   }
 }
 
-// The step for a value that is proven to be a number.
+// The variant of a step on ints for floats.
 Op for_numbers(Op op, Tags tags) {
   int32_t which = tags == one(Tag::Int)      ? 1
                   : tags == one(Tag::Double) ? 2
@@ -50,40 +50,40 @@ Tags tags_of(char letter) {
   }
 }
 
-// False, and nothing done, where the operator has to be called after all.
+// Emits steps for an operator. Returns false, and emits nothing, if it has to be called instead.
 bool Lowering::typed_operator(const Rule& rule) {
   if (plain_) return false;
-  switch (rule.form) {
-    case Form::Same: return true;
-    case Form::Numbers: return numbers(rule);
-    case Form::Convert: return converted(rule);
-    case Form::Lent: return lent(rule);
-    case Form::ListGet: list_get(); return true;
-    case Form::ListSet: list_set(); return true;
-    case Form::ListAppend: list_append(); return true;
-    case Form::Length: look_at_one(rule.op, one(Tag::Int)); return true;
-    case Form::StringAdd: string_add(); return true;
-    case Form::ToText: look_at_one(rule.op, kStringTags); return true;
-    case Form::StringAt: string_at(); return true;
-    case Form::StringSlice: return string_slice(rule);
-    case Form::StringEqual: string_equal(rule.op); return true;
-    case Form::DeriveIndex:
+  switch (rule.kind) {
+    case RuleKind::Same: return true;
+    case RuleKind::Numbers: return numbers(rule);
+    case RuleKind::Convert: return converted(rule);
+    case RuleKind::Borrowed: return borrowing_operator(rule);
+    case RuleKind::ListGet: list_get(); return true;
+    case RuleKind::ListSet: list_set(); return true;
+    case RuleKind::ListAppend: list_append(); return true;
+    case RuleKind::Length: look_at_one(rule.op, one(Tag::Int)); return true;
+    case RuleKind::StringAdd: string_add(); return true;
+    case RuleKind::ToText: look_at_one(rule.op, kStringTags); return true;
+    case RuleKind::StringAt: string_at(); return true;
+    case RuleKind::StringSlice: return string_slice(rule);
+    case RuleKind::StringEqual: string_equal(rule.op); return true;
+    case RuleKind::DeriveIndex:
       if (!is_one(stack_.back())) return typed(rule.op, "iii", 'i', rule), true;
       pop();
       typed(Op::ADD_INT, "ii", 'i', rule);
       return true;
-    case Form::DictGetOr: dict_get_or(); return true;
-    case Form::DictGet:
-    case Form::DictHas:
-    case Form::StringOrder:
+    case RuleKind::DictGetOr: dict_get_or(); return true;
+    case RuleKind::DictGet:
+    case RuleKind::DictHas:
+    case RuleKind::StringOrder:
       look_at_two(rule.op, tags_of(rule.result));
       return true;
-    case Form::DictSet: dict_set(); return true;
+    case RuleKind::DictSet: dict_set(); return true;
     default: typed(rule.op, rule.operands, rule.result, rule); return true;
   }
 }
 
-// A Scalar as an int or float. An int is too large for no float; a float may be for an int.
+// Converts a Scalar to int or float. Any int converts to float; a float may be too large for int.
 bool Lowering::converted(const Rule& rule) {
   int64_t position = int64_t(stack_.size()) - 1;
   Tags known = tags_of_entry(stack_.back(), position);
@@ -96,7 +96,7 @@ bool Lowering::converted(const Rule& rule) {
   return true;
 }
 
-// An operator on Scalars, where both are proven to be ints or floats.
+// An operator on Scalars, if the tags of both operands are proven.
 bool Lowering::numbers(const Rule& rule) {
   char letters[3] = "ii";
   for (int k = 0; k < 2; ++k) {
@@ -126,79 +126,80 @@ void Lowering::typed(StepOp op, const char* letters, char result, const Rule& ru
     slots[k] = letters[k] == 'n' ? as_float(first + k) : guarded(first + k, letters[k]);
   }
   for (int64_t k = 0; k < count; ++k) pop();
-  Step& step = emit_result(op, own(first), offset_of(slots[0]), offset_of(slots[1]),
+  Step& step = emit_result(op, home(first), offset_of(slots[0]), offset_of(slots[1]),
                            tags_of(result));
-  if (rule.form == Form::FloatCall) step.function = rule.function;
-  if (rule.form == Form::FloatCallTwo) step.function_two = rule.function_two;
+  if (rule.kind == RuleKind::FloatCall) step.function = rule.function;
+  if (rule.kind == RuleKind::FloatCallTwo) step.function_two = rule.function_two;
   if (count == 3) step.x = offset_of(slots[2]);
   stack_.push_back(Entry());
 }
 
 void Lowering::list_get() {
   int64_t first = int64_t(stack_.size()) - 2;
-  int32_t list = borrow(first), index = guarded(first + 1, 'i');
-  bool in_place = stack_[size_t(first)].kind == Entry::Own;
+  int32_t list = read_slot(first), index = guarded(first + 1, 'i');
+  bool in_place = stack_[size_t(first)].kind == Entry::Home;
   Step row;
-  bool got = in_place && !out_->empty() && list_of(own(first)) >= 0;
-  if (!got) list = lend(first, list);
+  bool got = in_place && !out_->empty() && list_of(home(first)) >= 0;
+  if (!got) list = borrow_through(first, list);
   pop();
   Entry holder = pop();
-  if (in_place && index != own(first) && take_step(Op::LIST_GET, own(first), &row)) {
-    emit_result(Op::ROW_GET, own(first), row.b, row.c, kAnyTags, row.b != row.a).x =
+  if (in_place && index != home(first) && take_step(Op::LIST_GET, home(first), &row)) {
+    emit_result(Op::ROW_GET, home(first), row.b, row.c, kAnyTags, row.b != row.a).x =
         offset_of(index);
   } else {
-    in_place = in_place && list == own(first);
-    emit_result(Op::LIST_GET, own(first), offset_of(list), offset_of(index), kAnyTags, !in_place);
-    if (holder.kind != Entry::Own) release(holder, first);
+    in_place = in_place && list == home(first);
+    emit_result(Op::LIST_GET, home(first), offset_of(list), offset_of(index), kAnyTags, !in_place);
+    if (holder.kind != Entry::Home) release(holder, first);
   }
   stack_.push_back(Entry());
 }
 
-// An operator that sees its arguments where they are.
-bool Lowering::lent(const Rule& rule) {
+// An operator that borrows its arguments.
+bool Lowering::borrowing_operator(const Rule& rule) {
   const Instruction& i = f_.code[pc_];
   const OperatorUse& use = f_.operators[size_t(i.x)];
   int64_t given = i.arguments, count = given + int64_t(use.defaults.size());
-  if (i.results != 1 || given == 0 || count > kMostLent || use.trailing_out) return false;
-  lend_to(i.run, given, use.defaults, tags_of(rule.result));
+  if (i.results != 1 || given == 0 || count > kMostBorrowed || use.trailing_out) return false;
+  call_borrowing(i.run, given, use.defaults, tags_of(rule.result));
   return true;
 }
 
-// The values on top of the stack, and those that follow them, are lent to what runs.
-void Lowering::lend_to(OpFn run, int64_t given, const std::vector<Value>& defaults, Tags result) {
+// Emits a call that borrows its arguments: `given` values on top of the stack, then the defaults.
+void Lowering::call_borrowing(OpFn run, int64_t given, const std::vector<Value>& defaults,
+                              Tags result) {
   int64_t first = int64_t(stack_.size()) - given;
   Call call;
   call.run = run;
   call.arguments = int32_t(given + int64_t(defaults.size()));
   call.results = 1;
   call.fill = int32_t(draft_->fills.size());
-  call.lent_from = int32_t(draft_->lent.size());
+  call.borrowed_from = int32_t(draft_->borrowed.size());
   for (int64_t k = 0; k < given; ++k) {
     const Entry& e = stack_[size_t(first + k)];
     bool constant = e.kind == Entry::Constant;
-    draft_->lent.push_back(constant ? f_.constants[size_t(e.index)] : Value());
+    draft_->borrowed.push_back(constant ? f_.constants[size_t(e.index)] : Value());
     if (constant) continue;
-    int32_t slot = lent(first + k);
+    int32_t slot = borrowed_slot(first + k);
     draft_->fills.push_back({Fill::Raw, offset_of(int32_t(k)), offset_of(slot), nullptr});
   }
   call.fills = int32_t(draft_->fills.size()) - call.fill;
-  draft_->lent.insert(draft_->lent.end(), defaults.begin(), defaults.end());
-  if (call.arguments % 2) draft_->lent.emplace_back();
+  draft_->borrowed.insert(draft_->borrowed.end(), defaults.begin(), defaults.end());
+  if (call.arguments % 2) draft_->borrowed.emplace_back();
   draft_->calls.push_back(call);
   std::vector<Entry> holders(stack_.begin() + first, stack_.end());
   stack_.resize(size_t(first));
-  bool in_place = holders[0].kind == Entry::Own && !uncounted(tags(own(first)));
+  bool in_place = holders[0].kind == Entry::Home && !uncounted(tags(home(first)));
   bool single = call.arguments == 1 && call.fills == 1;
-  emit_result(single ? Op::OP_LENT_ONE : Op::OP_LENT, own(first),
+  emit_result(single ? Op::OP_BORROWED_ONE : Op::OP_BORROWED, home(first),
               single ? draft_->fills.back().from : 0, 0, result, !in_place).x =
       int32_t(draft_->calls.size()) - 1;
   for (int64_t k = given; k-- > 1;) release(holders[size_t(k)], first + k);
-  if (holders[0].kind != Entry::Own) release(holders[0], first);
+  if (holders[0].kind != Entry::Home) release(holders[0], first);
   stack_.push_back(Entry());
 }
 
-// Takes out the step that wrote to a slot above the stack, where it can as well be made now: only
-// arithmetic that cannot fail came since, and nothing that the step looks at changed.
+// Removes the step `op` that wrote a home slot, if it can be merged into a step emitted now: since
+// then there was only arithmetic that cannot fail, and no operand of the step changed.
 bool Lowering::take_step(StepOp op, int32_t slot, Step* taken) {
   constexpr size_t kFarthest = 4;
   for (size_t back = 1; back <= std::min(kFarthest, out_->size()); ++back) {
@@ -222,18 +223,18 @@ bool Lowering::take_step(StepOp op, int32_t slot, Step* taken) {
   return false;
 }
 
-// The list is the result; it stays the entry that it is.
+// The result of _set_item is the list itself: its entry stays as it is.
 void Lowering::list_set() {
   int64_t first = int64_t(stack_.size()) - 3;
-  int32_t list = borrow(first), index = guarded(first + 1, 'i'), value = taken(first + 2);
+  int32_t list = read_slot(first), index = guarded(first + 1, 'i'), value = consumed(first + 2);
   Tags known = tags_of_entry(stack_.back(), first + 2);
   Step row;
-  if (row_is_dropped(first) && take_step(Op::LIST_GET, own(first), &row)) {
+  if (row_is_dropped(first) && take_step(Op::LIST_GET, home(first), &row)) {
     emit(for_numbers(Op::ROW_SET, known), row.b, row.c, offset_of(value)).x = offset_of(index);
     stack_.resize(size_t(first));
     ++pc_;  // the DROP
   } else {
-    if (is_dropped()) list = lend(first, list);
+    if (is_dropped()) list = borrow_through(first, list);
     pop();
     pop();
     emit(for_numbers(Op::LIST_SET, known), offset_of(list), offset_of(index), offset_of(value));
@@ -241,19 +242,19 @@ void Lowering::list_set() {
   emptied(value);
 }
 
-// Whether what an operator gives is dropped next.
+// Whether the next instruction drops the operator's result.
 bool Lowering::is_dropped() const {
   return f_.code[pc_ + 1].op == Opcode::DROP && shape_.flow.block[pc_ + 1] < 0;
 }
 
-// Whether the list at a position was just got from a list in a register, and is dropped next.
+// Whether the list at a position was just read from a list in a register, and is dropped next.
 bool Lowering::row_is_dropped(int64_t position) const {
-  bool above = !plain_ && stack_[size_t(position)].kind == Entry::Own;
-  return above && is_dropped() && list_of(own(position)) >= 0;
+  bool above = !plain_ && stack_[size_t(position)].kind == Entry::Home;
+  return above && is_dropped() && list_of(home(position)) >= 0;
 }
 
-// The offset of the list that the value in a slot above the stack was just got from; -1 where that
-// is not known, or the list was in the slot itself.
+// The offset of the list from which a getter just read the value in a home slot; -1 if there is no
+// such getter, or the list was in that slot itself.
 int32_t Lowering::list_of(int32_t slot) const {
   for (size_t back = 1; back <= std::min<size_t>(4, out_->size()); ++back) {
     const Step& step = (*out_)[out_->size() - back];
@@ -265,14 +266,15 @@ int32_t Lowering::list_of(int32_t slot) const {
 
 void Lowering::list_append() {
   int64_t first = int64_t(stack_.size()) - 2;
-  int32_t value = taken(first + 1), list = is_dropped() ? lent(first) : borrow(first);
+  int32_t value = consumed(first + 1);
+  int32_t list = is_dropped() ? borrowed_slot(first) : read_slot(first);
   Tags known = tags_of_entry(stack_.back(), first + 1);
   pop();
   emit(for_numbers(Op::LIST_APPEND, known), offset_of(list), offset_of(value));
   emptied(value);
 }
 
-// After a step that took what was counted.
+// Records that a step consumed an operand: a counted value has left the slot.
 void Lowering::emptied(int32_t slot) {
   if (slot >= first_constant_ || uncounted(tags(slot))) return;
   set_tags(slot, Tags((tags(slot) & kUncountedTags) | one(Tag::None)));
@@ -280,7 +282,7 @@ void Lowering::emptied(int32_t slot) {
 
 void Lowering::dict_set() {
   int64_t first = int64_t(stack_.size()) - 3;
-  int32_t value = taken(first + 2), dict = lent(first), key = lent(first + 1);
+  int32_t value = consumed(first + 2), dict = borrowed_slot(first), key = borrowed_slot(first + 1);
   pop();
   Entry name = pop(), holder = pop();
   emit(Op::DICT_SET, offset_of(dict), offset_of(key), offset_of(value));
@@ -291,68 +293,68 @@ void Lowering::dict_set() {
 
 void Lowering::dict_get_or() {
   int64_t first = int64_t(stack_.size()) - 3;
-  int32_t dict = lent(first), key = lent(first + 1), other = borrow(first + 2);
+  int32_t dict = borrowed_slot(first), key = borrowed_slot(first + 1), other = read_slot(first + 2);
   Entry last = pop(), name = pop(), holder = pop();
-  bool in_place = dict == own(first);
+  bool in_place = dict == home(first);
   bool movable = !in_place && !name.ends() && !last.ends();
-  emit_result(Op::DICT_GET_OR, own(first), offset_of(dict), offset_of(key), kAnyTags, movable).x =
+  emit_result(Op::DICT_GET_OR, home(first), offset_of(dict), offset_of(key), kAnyTags, movable).x =
       offset_of(other);
   release(last, first + 2);
   release(name, first + 1);
-  if (holder.kind != Entry::Own) release(holder, first);
+  if (holder.kind != Entry::Home) release(holder, first);
   stack_.push_back(Entry());
 }
 
 void Lowering::string_at() {
   int64_t first = int64_t(stack_.size()) - 2;
-  int32_t index = guarded(first + 1, 'i'), text = lent(first);
+  int32_t index = guarded(first + 1, 'i'), text = borrowed_slot(first);
   pop();
   Entry holder = pop();
-  bool in_place = text == own(first);
-  emit_result(Op::STRING_AT, own(first), offset_of(text), offset_of(index), one(Tag::Text),
+  bool in_place = text == home(first);
+  emit_result(Op::STRING_AT, home(first), offset_of(text), offset_of(index), one(Tag::Text),
               !in_place);
-  if (holder.kind != Entry::Own) release(holder, first);
+  if (holder.kind != Entry::Home) release(holder, first);
   stack_.push_back(Entry());
 }
 
-// One place after the other, between places that are no counted values; else as any operator.
+// A slice with step 1 whose bounds are proven not to be counted is a step; others are calls.
 bool Lowering::string_slice(const Rule& rule) {
   const Instruction& i = f_.code[pc_];
   const std::vector<Value>& defaults = f_.operators[size_t(i.x)].defaults;
   bool single = i.arguments == 4 ? is_one(stack_.back())
                                  : i.arguments == 3 && defaults.back().same(Value(1));
   int64_t first = int64_t(stack_.size()) - i.arguments;
-  if (!single) return lent(rule);
+  if (!single) return borrowing_operator(rule);
   for (int64_t p = first + 1; p < first + 3; ++p) {
-    if (!uncounted(tags_of_entry(stack_[size_t(p)], p))) return lent(rule);
+    if (!uncounted(tags_of_entry(stack_[size_t(p)], p))) return borrowing_operator(rule);
   }
-  int32_t start = borrow(first + 1), end = borrow(first + 2), text = lent(first);
+  int32_t start = read_slot(first + 1), end = read_slot(first + 2), text = borrowed_slot(first);
   stack_.resize(size_t(first + 1));
   Entry holder = pop();
-  bool in_place = text == own(first);
-  emit_result(Op::STRING_SLICE, own(first), offset_of(text), offset_of(start), kStringTags,
+  bool in_place = text == home(first);
+  emit_result(Op::STRING_SLICE, home(first), offset_of(text), offset_of(start), kStringTags,
               !in_place).x = offset_of(end);
-  if (holder.kind != Entry::Own) release(holder, first);
+  if (holder.kind != Entry::Home) release(holder, first);
   stack_.push_back(Entry());
   return true;
 }
 
-// Two characters that were just got are compared where they are.
+// An equality of two characters that were just read from strings compares them in the strings.
 void Lowering::string_equal(StepOp op) {
   int64_t first = int64_t(stack_.size()) - 2;
   Step left, right;
-  bool own_both = !plain_ && stack_[size_t(first)].kind == Entry::Own &&
-                  stack_[size_t(first + 1)].kind == Entry::Own;
-  bool taken = own_both && take_step(Op::STRING_AT, own(first + 1), &right);
-  if (is_character(stack_.back()) && stack_[size_t(first)].kind == Entry::Own &&
-      take_step(Op::STRING_AT, own(first), &left)) {  // that of a text that is a character
-    right.b = offset_of(borrow(first + 1));
+  bool both_home = !plain_ && stack_[size_t(first)].kind == Entry::Home &&
+                  stack_[size_t(first + 1)].kind == Entry::Home;
+  bool taken = both_home && take_step(Op::STRING_AT, home(first + 1), &right);
+  if (is_character(stack_.back()) && stack_[size_t(first)].kind == Entry::Home &&
+      take_step(Op::STRING_AT, home(first), &left)) {  // that of a text that is a character
+    right.b = offset_of(read_slot(first + 1));
     right.c = offset_of(constant_slot(Value(0)));
     return compare_characters(op, left, right);
   }
-  if (taken && (right.b == right.a || !take_step(Op::STRING_AT, own(first), &left))) {
+  if (taken && (right.b == right.a || !take_step(Op::STRING_AT, home(first), &left))) {
     emit(Op::STRING_AT, right.a, right.b, right.c);
-    set_tags(own(first + 1), one(Tag::Text));
+    set_tags(home(first + 1), one(Tag::Text));
     taken = false;
   }
   if (!taken) return look_at_two(op, one(Tag::Bool));
@@ -363,7 +365,7 @@ void Lowering::compare_characters(StepOp op, const Step& left, const Step& right
   int64_t first = int64_t(stack_.size()) - 2;
   pop();
   pop();
-  Step& step = emit_result(op == Op::STRING_EQ ? Op::CHARACTER_EQ : Op::CHARACTER_NE, own(first),
+  Step& step = emit_result(op == Op::STRING_EQ ? Op::CHARACTER_EQ : Op::CHARACTER_NE, home(first),
                            left.b, left.c, one(Tag::Bool), left.b != left.a);
   step.x = right.b;
   step.y = right.c;
@@ -380,47 +382,47 @@ bool Lowering::is_one(const Entry& e) const {
   return e.kind == Entry::Constant && f_.constants[size_t(e.index)].same(Value(1));
 }
 
-// An operand that dies here is taken: its text may grow where it is.
+// String concatenation. An operand that dies here is consumed, so that its text can grow in place.
 void Lowering::string_add() {
   int64_t first = int64_t(stack_.size()) - 2;
   auto dies = [&](int64_t position) {
     Entry::Kind kind = stack_[size_t(position)].kind;
-    return !plain_ && (kind == Entry::Move || kind == Entry::Own);
+    return !plain_ && (kind == Entry::Move || kind == Entry::Home);
   };
-  // What lies in its value cannot grow there: rather the other does.
+  // An inline string cannot grow in place: the other operand is extended instead.
   auto may_grow = [&](int64_t position) {
     return dies(position) && tags_of_entry(stack_[size_t(position)], position) != one(Tag::Text);
   };
   bool prepend = dies(first + 1) && !may_grow(first) && (may_grow(first + 1) || !dies(first));
   bool append = !prepend && dies(first);
-  int32_t a = append ? taken(first) : borrow(first);
-  int32_t b = prepend ? taken(first + 1) : borrow(first + 1);
-  if (append) b = lend(first + 1, b);
+  int32_t a = append ? consumed(first) : read_slot(first);
+  int32_t b = prepend ? consumed(first + 1) : read_slot(first + 1);
+  if (append) b = borrow_through(first + 1, b);
   Entry second = pop(), holder = pop();
   Op op = append ? Op::STRING_APPEND : prepend ? Op::STRING_PREPEND : Op::STRING_ADD;
-  // Where the slot of the result holds an operand that is not taken, it has to be written over.
-  bool movable = append || holder.kind != Entry::Own;
-  if (append && a == own(first)) set_tags(a, one(Tag::None));
-  emit_result(op, own(first), offset_of(a), offset_of(b), kStringTags, movable);
-  if (append && a != own(first)) emptied(a);
+  // If the slot of the result holds an operand that is not consumed, the step overwrites it.
+  bool movable = append || holder.kind != Entry::Home;
+  if (append && a == home(first)) set_tags(a, one(Tag::None));
+  emit_result(op, home(first), offset_of(a), offset_of(b), kStringTags, movable);
+  if (append && a != home(first)) emptied(a);
   if (prepend) emptied(b);
   if (!prepend) release(second, first + 1);
-  if (!append && holder.kind != Entry::Own) release(holder, first);
+  if (!append && holder.kind != Entry::Home) release(holder, first);
   stack_.push_back(Entry());
 }
 
-// An int known ahead is an index like any other; a part of a list's tuple is got from the list.
+// TUPLE_INDEX. If the tuple was just read from a list, one step reads the part from there.
 void Lowering::tuple_index() {
   int64_t first = int64_t(stack_.size()) - 2;
   bool proven = !plain_ && stack_.back().kind == Entry::Constant &&
                 f_.constants[size_t(stack_.back().index)].is_int();
   Step row;
-  if (proven && stack_[size_t(first)].kind == Entry::Own &&
-      take_step(Op::LIST_GET, own(first), &row)) {
-    int32_t index = borrow(first + 1);
+  if (proven && stack_[size_t(first)].kind == Entry::Home &&
+      take_step(Op::LIST_GET, home(first), &row)) {
+    int32_t index = read_slot(first + 1);
     pop();
     pop();
-    emit_result(Op::PART_GET, own(first), row.b, row.c, kAnyTags, row.b != row.a).x =
+    emit_result(Op::PART_GET, home(first), row.b, row.c, kAnyTags, row.b != row.a).x =
         offset_of(index);
     stack_.push_back(Entry());
     return;
@@ -428,8 +430,8 @@ void Lowering::tuple_index() {
   look_at_two(Op::TUPLE_AT, kAnyTags);
 }
 
-// Rows that name the values of positions first, ..., which are taken from where they are. Returns
-// the first of the rows.
+// Adds rows (Fill) that consume the values of positions first, ... from the slots that they lie in.
+// Returns the index of the first row.
 int32_t Lowering::name_rows(int64_t first, int64_t count) {
   charge(size_t(count));
   before_moves(first, count);
@@ -460,7 +462,7 @@ void Lowering::construct(StepOp op, int64_t count, const Type* type) {
   int32_t begin = name_rows(first, count);
   stack_.resize(size_t(first));
   Tag tag = op == Op::TUPLE ? Tag::Tuple : Tag::List;
-  Step& step = emit_result(op, own(first), 0, int32_t(count), one(tag));
+  Step& step = emit_result(op, home(first), 0, int32_t(count), one(tag));
   step.x = begin;
   step.type = type;
   stack_.push_back(Entry());
@@ -468,17 +470,17 @@ void Lowering::construct(StepOp op, int64_t count, const Type* type) {
 
 void Lowering::attribute(int32_t slot) {
   int64_t position = int64_t(stack_.size()) - 1;
-  int32_t object = lent(position);
+  int32_t object = borrowed_slot(position);
   Entry holder = pop();
-  bool movable = object != own(position);
-  emit_result(Op::ATTRIBUTE, own(position), offset_of(object), 0, kAnyTags, movable).x = slot;
-  if (holder.kind != Entry::Own) release(holder, position);
+  bool movable = object != home(position);
+  emit_result(Op::ATTRIBUTE, home(position), offset_of(object), 0, kAnyTags, movable).x = slot;
+  if (holder.kind != Entry::Home) release(holder, position);
   stack_.push_back(Entry());
 }
 
 void Lowering::set_attribute(int32_t slot) {
   int64_t first = int64_t(stack_.size()) - 2;
-  int32_t value = taken(first + 1), object = lent(first);
+  int32_t value = consumed(first + 1), object = borrowed_slot(first);
   pop();
   Entry holder = pop();
   emit(Op::SET_ATTRIBUTE, offset_of(object), offset_of(value)).x = slot;
@@ -486,24 +488,24 @@ void Lowering::set_attribute(int32_t slot) {
   release(holder, first);
 }
 
-// The result takes the place of the first operand; the step drops what is there.
+// A step that reads two operands. Its result goes to the home slot of the first one.
 void Lowering::look_at_two(StepOp op, Tags result) {
   int64_t first = int64_t(stack_.size()) - 2;
-  int32_t a = lent(first), b = lent(first + 1);
+  int32_t a = borrowed_slot(first), b = borrowed_slot(first + 1);
   Entry second = pop(), holder = pop();
   bool stays = second.ends() && !uncounted(tags(second.index));
-  emit_result(op, own(first), offset_of(a), offset_of(b), result, a != own(first) && !stays);
+  emit_result(op, home(first), offset_of(a), offset_of(b), result, a != home(first) && !stays);
   release(second, first + 1);
-  if (holder.kind != Entry::Own) release(holder, first);
+  if (holder.kind != Entry::Home) release(holder, first);
   stack_.push_back(Entry());
 }
 
 void Lowering::look_at_one(StepOp op, Tags result) {
   int64_t position = int64_t(stack_.size()) - 1;
-  int32_t a = lent(position);
+  int32_t a = borrowed_slot(position);
   Entry holder = pop();
-  emit_result(op, own(position), offset_of(a), 0, result, a != own(position));
-  if (holder.kind != Entry::Own) release(holder, position);
+  emit_result(op, home(position), offset_of(a), 0, result, a != home(position));
+  if (holder.kind != Entry::Home) release(holder, position);
   stack_.push_back(Entry());
 }
 

@@ -1,3 +1,4 @@
+// Checks and converts the arguments of a call from outside, by the function's schema.
 #include "arguments.h"
 
 #include <algorithm>

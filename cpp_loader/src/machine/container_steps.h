@@ -107,7 +107,7 @@ inline Value element(const List& list, int64_t index) {
   return list.get(position_in(list, index));
 }
 // The element where it lies; a number that lies there without a tag is put into `number`.
-inline const Value& lent_element(const List& list, int64_t index, Value* number) {
+inline const Value& borrowed_element(const List& list, int64_t index, Value* number) {
   size_t at = position_in(list, index);
   if (list.kind() == List::Kind::Values) return list.values()[at];
   return *number = list.get(at);

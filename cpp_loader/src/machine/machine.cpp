@@ -1,3 +1,4 @@
+// Calls from outside, frames, futures, limits and error stacks of the interpreter.
 #include "machine.h"
 
 #include <new>

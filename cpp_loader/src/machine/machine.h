@@ -166,7 +166,7 @@ inline Frame& Machine::push_frame(const lower::Code* code) {
 
 // Of a frame that may hold something counted.
 inline void Machine::drop_slots(const Frame& frame) {
-  if (frame.code->bare) {
+  if (frame.code->trivial_frame) {
     for (int32_t place : frame.code->parameters) {
       if (place >= 0) value_at(frame.slots, place)->~Value();
     }

@@ -54,7 +54,7 @@ inline Value make_tuple(char* slots, const lower::Fill* rows, int32_t count, con
 // The tuple at the key of a dict that was found or set last, where nobody else has either; or null.
 inline Value* tuple_again(const Value& dict, const Value& key) {
   Value* at = dict.is_dict() ? dict.as_dict().found_again(key) : nullptr;
-  bool alone = at && at->is_tuple() && at->raw_tuple().is_own() && at->raw_tuple().alone();
+  bool alone = at && at->is_tuple() && at->raw_tuple().is_thread_local() && at->raw_tuple().alone();
   return alone ? at : nullptr;
 }
 // Makes of a tuple that dies the one that rows name, where neither holds anything counted.

@@ -1,3 +1,4 @@
+// Steps that make values from values on the stack: lists, tuples, dicts, objects, text.
 #include "plain_steps.h"
 
 #include <algorithm>

@@ -25,6 +25,16 @@ using kind_int = int64_t;
 using kind_double = double;
 using kind_bool = bool;
 
+[[noreturn]] void raise_missing(const OperatorUse& use) {
+  const std::string name = use.qualified_name();
+  if (find_op(name)) {
+    raise(ErrorKind::MissingOperator, "the program calls a form of ", name,
+          " that scriptlang does not have, with ", use.given, " arguments");
+  }
+  raise(ErrorKind::MissingOperator, "the operator ", name,
+        " is not in this build of the native engine");
+}
+
 }  // namespace
 
 // The loop keeps pc and the slots in locals; SAVE writes back what an error or a call needs.
@@ -34,7 +44,7 @@ void Machine::loop() {
   Frame* frame;
   const Step* pc;
   char* slots;
-  Value lent_number;  // never holds what is counted
+  Value borrowed_number;  // never holds what is counted
   Value* results;
 
 #define SAVE() (frame->pc = pc)
@@ -314,22 +324,22 @@ void Machine::loop() {
     }                                                              \
     NEXT();                                                        \
   } while (0)
-  CASE(OP_LENT) : {
+  CASE(OP_BORROWED) : {
     SAVE();
     const lower::Call& call = *pc->call;
-    alignas(Value) char lent[lower::kMostLent * sizeof(Value)];  // nobody drops them
+    alignas(Value) char borrowed[lower::kMostBorrowed * sizeof(Value)];  // nobody drops them
     for (int32_t k = 0; k < call.arguments; k += 2) {
-      std::memcpy(lent + size_t(k) * sizeof(Value), static_cast<const void*>(call.lent + k),
+      std::memcpy(borrowed + size_t(k) * sizeof(Value), static_cast<const void*>(call.borrowed + k),
                   2 * sizeof(Value));
     }
     for (const Fill *row = call.rows, *end = row + call.fills; row != end; ++row) {
-      copy_bytes(lent + row->to, slots + row->from);
+      copy_bytes(borrowed + row->to, slots + row->from);
     }
     Value result;
-    call.run(context_, Args(reinterpret_cast<Value*>(lent), call.arguments), &result);
+    call.run(context_, Args(reinterpret_cast<Value*>(borrowed), call.arguments), &result);
     GIVEN();
   }
-  CASE(OP_LENT_ONE) : {
+  CASE(OP_BORROWED_ONE) : {
     SAVE();
     Value result;
     pc->call->run(context_, Args(&B, 1), &result);
@@ -365,9 +375,7 @@ void Machine::loop() {
   }
   CASE(OP_MISSING) : {
     SAVE();
-    raise(ErrorKind::MissingOperator, "the operator ",
-          frame->code->function->operators[size_t(FROM().x)].qualified_name(),
-          " is not in this build of the native engine");
+    raise_missing(frame->code->function->operators[size_t(FROM().x)]);
   }
   // Back to the caller, which gets the result first.
 #define RESULT() value_at((frame - 1)->slots, (frame - 1)->pc->a) /* holds nothing counted */
@@ -390,8 +398,8 @@ void Machine::loop() {
   }
   CASE(RET_INT) : {
     if (__builtin_expect(frame->special, 0)) {
-      lent_number.set_int(pc->c);
-      results = &lent_number;
+      borrowed_number.set_int(pc->c);
+      results = &borrowed_number;
       goto leave_special;
     }
     new (RESULT()) Value(int64_t(pc->c));

@@ -1,3 +1,4 @@
+// The locks that let runs of a module go side by side or one after the other.
 #include "turns.h"
 
 #include <pthread.h>

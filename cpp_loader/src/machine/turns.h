@@ -115,7 +115,7 @@ class Turn {
   // Whether this thread has a turn.
   static bool is_inside() noexcept;
 
-  // While something outside is called that may take turns of its own: no value is lent meanwhile.
+  // While something outside is called that may take turns itself: no value is borrowed meanwhile.
   class Pause {
    public:
     explicit Pause(Turn* turn);

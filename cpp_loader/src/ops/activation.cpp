@@ -22,17 +22,32 @@ void activation_(Args args, Value* out, Unary op, const char* name, const Params
   out[0] = unary_result(args.tensor(0), op, name, Rule::kSame, p.values, args.tensor(0));
 }
 
-double number_at(Args args, int i) { return args.scalar(i).to_double(); }
+double as_element(const Scalar& s, ScalarType type) {
+  return is_integral(type, true) ? double(s.to_int()) : s.to_double();
+}
+// A number that must fit the tensor's type, and one that is computed with.
+double exact_at(Args args, int i) {
+  check_fits(args.scalar(i), args.tensor(0).dtype());
+  return as_element(args.scalar(i), args.tensor(0).dtype());
+}
+double number_at(Args args, int i) {
+  check_factor(args.scalar(i), args.tensor(0).dtype());
+  return as_element(args.scalar(i), args.tensor(0).dtype());
+}
 
 Params clamp_to(double low, double high) { return {{low, high}}; }
-Params one(Args args) { return {{number_at(args, 1)}}; }
-Params two(Args args) { return {{number_at(args, 1), number_at(args, 2)}}; }
+Params shrink_params(Args args) { return {{exact_at(args, 1)}}; }
+Params hardtanh_params(Args args) { return {{exact_at(args, 1), exact_at(args, 2)}}; }
+Params threshold_params(Args args) { return {{number_at(args, 1), exact_at(args, 2)}}; }
+Params slope(Args args) { return {{number_at(args, 1)}}; }
+Params softplus_params(Args args) { return {{number_at(args, 1), number_at(args, 2)}}; }
 Params elu_params(Args args) {
   return {{number_at(args, 1), number_at(args, 2), number_at(args, 3)}};
 }
 Params celu_params(Args args) {
   double alpha = number_at(args, 1);
   SL_CHECK(alpha != 0, "ZeroDivisionError: alpha cannot be 0 for CELU");
+  check_factor(Scalar(1.0 / alpha), args.tensor(0).dtype());
   return {{alpha, 1.0, 1.0 / alpha}};
 }
 constexpr Params kSelu{{1.6732632423543772, 1.0507009873554805, 1.0}};
@@ -138,25 +153,33 @@ SL_OP(aten_gelu) { activation(args, out, gelu_kind(args.string(1)), "gelu", {});
 SL_OP(aten_gelu_) { activation_(args, out, gelu_kind(args.string(1)), "gelu", {}); }
 SL_OP(aten_relu6) { activation(args, out, Unary::k_clamp, "relu6", clamp_to(0, 6)); }
 SL_OP(aten_relu6_) { activation_(args, out, Unary::k_clamp, "relu6", clamp_to(0, 6)); }
-SL_OP(aten_hardtanh) { activation(args, out, Unary::k_clamp, "hardtanh", two(args)); }
-SL_OP(aten_hardtanh_) { activation_(args, out, Unary::k_clamp, "hardtanh", two(args)); }
-SL_OP(aten_leaky_relu) { activation(args, out, Unary::k_leaky_relu, "leaky_relu", one(args)); }
-SL_OP(aten_leaky_relu_) { activation_(args, out, Unary::k_leaky_relu, "leaky_relu", one(args)); }
+SL_OP(aten_hardtanh) { activation(args, out, Unary::k_clamp, "hardtanh", hardtanh_params(args)); }
+SL_OP(aten_hardtanh_) { activation_(args, out, Unary::k_clamp, "hardtanh", hardtanh_params(args)); }
+SL_OP(aten_leaky_relu) { activation(args, out, Unary::k_leaky_relu, "leaky_relu", slope(args)); }
+SL_OP(aten_leaky_relu_) { activation_(args, out, Unary::k_leaky_relu, "leaky_relu", slope(args)); }
 SL_OP(aten_elu) { activation(args, out, Unary::k_elu, "elu", elu_params(args)); }
 SL_OP(aten_elu_) { activation_(args, out, Unary::k_elu, "elu", elu_params(args)); }
 SL_OP(aten_selu) { activation(args, out, Unary::k_elu, "selu", kSelu); }
 SL_OP(aten_selu_) { activation_(args, out, Unary::k_elu, "selu", kSelu); }
 SL_OP(aten_celu) { activation(args, out, Unary::k_elu, "celu", celu_params(args)); }
 SL_OP(aten_celu_) { activation_(args, out, Unary::k_elu, "celu", celu_params(args)); }
-SL_OP(aten_softplus) { activation(args, out, Unary::k_softplus, "softplus", two(args)); }
-SL_OP(aten_hardshrink) { activation(args, out, Unary::k_hardshrink, "hardshrink", one(args)); }
-SL_OP(aten_softshrink) {
-  SL_CHECK(number_at(args, 1) >= 0, "lambda must be greater or equal to 0, but found to be ",
-           number_at(args, 1), ".");
-  activation(args, out, Unary::k_softshrink, "softshrink", one(args));
+SL_OP(aten_softplus) {
+  activation(args, out, Unary::k_softplus, "softplus", softplus_params(args));
 }
-SL_OP(aten_threshold) { activation(args, out, Unary::k_threshold, "threshold", two(args)); }
-SL_OP(aten_threshold_) { activation_(args, out, Unary::k_threshold, "threshold", two(args)); }
+SL_OP(aten_hardshrink) {
+  activation(args, out, Unary::k_hardshrink, "hardshrink", shrink_params(args));
+}
+SL_OP(aten_softshrink) {
+  double lambda = exact_at(args, 1);
+  SL_CHECK(lambda >= 0, "lambda must be greater or equal to 0, but found to be ", lambda, ".");
+  activation(args, out, Unary::k_softshrink, "softshrink", shrink_params(args));
+}
+SL_OP(aten_threshold) {
+  activation(args, out, Unary::k_threshold, "threshold", threshold_params(args));
+}
+SL_OP(aten_threshold_) {
+  activation_(args, out, Unary::k_threshold, "threshold", threshold_params(args));
+}
 SL_OP(aten_logit) {
   double p[kernels::kParams] = {args.number(1, -1.0)};
   out[0] = unary_result(args.tensor(0), Unary::k_logit, "logit", Rule::kFloat, p);

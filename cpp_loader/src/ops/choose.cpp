@@ -97,8 +97,9 @@ Tensor combine(Ternary op, const char* name, Args args, const Tensor& into) {
            "be implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for "
            "integer inputs and as (input + value * tensor1 / tensor2) for float inputs.");
   Scalar value = args.scalar(3);
-  int64_t exact = value.to_int();
-  double params[kernels::kParams] = {value.to_double()};
+  check_factor(value, p.compute);
+  int64_t exact = is_integral(p.compute, true) ? value.to_int() : 0;
+  double params[kernels::kParams] = {value.d, 0, value.imag};
   std::memcpy(&params[1], &exact, sizeof exact);
   p.params = params;
   p.count = 3;

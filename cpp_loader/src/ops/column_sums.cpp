@@ -1,3 +1,4 @@
+// Sums of columns: reductions over the first dimensions, where the elements lie.
 #include "column_sums.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // Copying and converting tensors.
 #include <algorithm>
+#include <cfloat>
 #include <cstring>
 
 #include "../../kernels/kernel_set.h"
@@ -131,6 +132,12 @@ void check_fits(const Scalar& s, ScalarType type) {
   SL_CHECK(s.kind != Scalar::Complex || is_complex(type) || s.imag == 0,
            "value cannot be converted to type ", dtype_name(type), " without overflow");
   if (s.kind == Scalar::Bool) return;
+  if (is_complex(type)) {
+    auto fits = [](double part) { return !std::isfinite(part) || std::fabs(part) <= FLT_MAX; };
+    SL_CHECK(type != ScalarType::Complex64 || (fits(s.d) && fits(s.imag)),
+             "value cannot be converted to type c10::complex<float> without overflow");
+    return;
+  }
   bool whole = s.kind == Scalar::Int;
   double value = s.to_double();
   for (const auto& range : kRanges) {
@@ -140,6 +147,11 @@ void check_fits(const Scalar& s, ScalarType type) {
     SL_CHECK(value >= low && value <= range.high, "value cannot be converted to type ", range.name,
              " without overflow");
   }
+}
+
+void check_factor(const Scalar& s, ScalarType type) {
+  bool half = type == ScalarType::Float16 || type == ScalarType::BFloat16;
+  check_fits(s, half ? ScalarType::Float32 : type);
 }
 
 void fill(const Tensor& dst, const Scalar& value) {

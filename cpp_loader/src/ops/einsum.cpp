@@ -299,6 +299,16 @@ SL_OP(aten_linalg_multi_dot) {
   for (size_t i = 1; i < tensors.size(); ++i) result = matmul(result, tensors[i]);
   out[0] = result;
 }
+SL_OP(aten_chain_matmul) {
+  std::vector<Tensor> tensors = args.tensors(0);
+  for (const Tensor& t : tensors) {
+    SL_CHECK(t.dim() == 2, "Tensor dimension is ", t.dim(), ", expected 2 instead.");
+  }
+  SL_CHECK(!tensors.empty(), "chain_matmul(): Expected one or more matrices");
+  Tensor result = tensors[0];
+  for (size_t i = 1; i < tensors.size(); ++i) result = matmul(result, tensors[i]);
+  out[0] = result;
+}
 SL_OP(aten_linalg_matmul) { out[0] = matmul(args.tensor(0), args.tensor(1)); }
 SL_OP(aten_linalg_vecdot) {
   const Tensor& x = args.tensor(0);

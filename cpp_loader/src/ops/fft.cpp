@@ -274,6 +274,7 @@ Tensor complex_all(Args args, bool inverse) {
 
 // Rolls every dimension by half its size.
 Tensor shifted(const Tensor& self, const Value& dim, bool forward) {
+  SL_CHECK(self.dim() > 0, "fftshift: the tensor has no dimensions");
   Tensor t = self;
   std::vector<int64_t> dims;
   if (dim.is_none()) {
@@ -292,8 +293,8 @@ Tensor frequencies(Args args, bool half) {
   int64_t n = args.integer(0);
   double d = args.number(1);
   args.want_cpu(4);
-  SL_CHECK(n >= 0, "fftfreq: n must be non-negative, got ", n);
   int64_t count = half ? n / 2 + 1 : n;
+  SL_CHECK(count >= 0, "Trying to create tensor with negative dimension ", count);
   Tensor t = Tensor::empty({count}, ScalarType::Float64);
   for (int64_t i = 0; i < count; ++i) {
     int64_t k = half || i < (n + 1) / 2 ? i : i - n;

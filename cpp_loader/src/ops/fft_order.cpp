@@ -1,3 +1,4 @@
+// The order in which Fourier transforms take dimensions, and the strides of their results.
 #include "fft_order.h"
 
 #include <algorithm>

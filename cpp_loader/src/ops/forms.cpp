@@ -1,3 +1,4 @@
+// In-place, out= and copying variants of operators, made from their base operators.
 #include "forms.h"
 
 #include "pointwise.h"

@@ -191,6 +191,9 @@ SL_OP(aten_histogramdd_TensorList_bins) {
   std::vector<Edges> edges;
   for (const Tensor& t : args.tensors(1)) edges.push_back(edges_of(t));
   histogramdd(args.tensor(0), std::move(edges), args.opt_tensor(3), args.boolean(4), out);
+  bool same = true;
+  for (const Tensor& t : args.tensors(1)) same = same && t.dtype() == args.tensor(0).dtype();
+  if (same) out[1] = tensor_list(args.tensors(1));
 }
 
 }  // namespace scriptlang

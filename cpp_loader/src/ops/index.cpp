@@ -341,6 +341,7 @@ Tensor masked_select(const Tensor& self, const Tensor& mask) {
 
 // There may be as many indices as dimensions, though a mask may stand for none or for many.
 void check_count(const Tensor& self, const std::vector<Tensor>& indices) {
+  if (indices.empty()) raise(ErrorKind::IndexError, "at least one index must be provided");
   if (int64_t(indices.size()) <= self.dim()) return;
   raise(ErrorKind::IndexError, "too many indices for tensor of dimension ", self.dim(), " (got ",
         indices.size(), ")");

@@ -1,4 +1,4 @@
-// Indexing by tensors.
+// Indexing by tensors: what the operators on indices share.
 #pragma once
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// Putting tensors together.
+// Putting tensors together: cat and stack, for other operators.
 #pragma once
 
 #include <initializer_list>

@@ -1,3 +1,4 @@
+// What operators of the language share: formatted text, indexing, nested lists of tensors.
 #include "language.h"
 
 #include <charconv>

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "op.h"
+#include "pointwise.h"
 
 namespace scriptlang {
 
@@ -18,10 +19,8 @@ Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias);
 // A factor as tensors of a type take it: whole for integers, a bool for bools.
 inline Scalar factor_for(const Scalar& s, ScalarType type) {
   if (type == ScalarType::Bool) return Scalar(s.to_bool());
-  if (!is_integral(type, false) || s.is_integral()) return s;
-  SL_CHECK(std::fabs(s.d) < 9223372036854775808.0,
-           "value cannot be converted to type int64_t without overflow");
-  return Scalar(int64_t(s.d));
+  check_factor(s, type);
+  return is_integral(type, false) ? Scalar(s.to_int()) : s;
 }
 
 }  // namespace scriptlang

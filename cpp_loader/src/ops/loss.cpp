@@ -156,6 +156,8 @@ Tensor nll(Args args) {
 Tensor cross_entropy(const Tensor& self, const Tensor& target, const Tensor& weight,
                      int64_t reduction, int64_t ignore, double smoothing) {
   int64_t axis = self.dim() == 1 ? 0 : 1;
+  SL_CHECK(!(smoothing < 0 || smoothing > 1),
+           "label_smoothing must be between 0.0 and 1.0. Got: ", smoothing);
   SL_CHECK(self.dim() > 0, "cross_entropy: expected scores with dimensions");
   int64_t classes = self.size(axis);
   Tensor scores = log_softmax(self, axis);
@@ -222,6 +224,8 @@ Tensor pairwise_distance(const Tensor& a, const Tensor& b, double p, double eps,
 
 Tensor cosine_similarity(const Tensor& a, const Tensor& b, int64_t dim, double eps) {
   ScalarType type = promote(a.dtype(), b.dtype());
+  SL_CHECK(eps >= 0, "eps must be non-negative, got: ", eps);
+  check_fits(Scalar(eps), type);
   SL_CHECK(is_floating(type), "expected common dtype to be floating point, yet common dtype is ",
            dtype_display_name(type));
   std::vector<int64_t> shape = broadcast_shapes(a.sizes(), b.sizes());

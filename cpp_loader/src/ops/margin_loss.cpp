@@ -234,7 +234,9 @@ Tensor ctc_loss(Args args) {
     }
     loss = div(loss, to_dtype(loss.dim() ? divisor : view_select(divisor, 0, 0), loss.dtype()));
   }
-  return to_dtype(reduced(loss, args.integer(5)), args.tensor(0).dtype());
+  int64_t reduction = args.integer(5);  // any other number than 1 and 2: nothing is reduced
+  if (reduction != 1 && reduction != 2) reduction = 0;
+  return to_dtype(reduced(loss, reduction), args.tensor(0).dtype());
 }
 
 void ctc_parts(Args args, Value* out) {

@@ -1,3 +1,4 @@
+// Matrix products: matmul, mm, bmm, addmm and their relatives.
 #include <algorithm>
 #include <complex>
 
@@ -279,9 +280,6 @@ Tensor addmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar&
   bool row = self.dim() == 1 && self.size(0) == b.size(1);
   if (row && is_one(beta) && is_one(alpha)) return matrix_product(a, b, self);
   view_expand(self, {a.size(0), b.size(1)});  // raises when self does not broadcast
-  if (is_integral(self.dtype(), true)) {
-    return add_product(self, matrix_product(a, b), Scalar(beta.to_int()), Scalar(alpha.to_int()));
-  }
   return add_product(self, matrix_product(a, b), beta, alpha);
 }
 

@@ -1,3 +1,4 @@
+// Helpers of linear algebra: checks, batches and copies of matrices.
 #include "matrices.h"
 
 namespace scriptlang::matrices {

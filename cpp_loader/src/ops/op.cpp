@@ -1,3 +1,4 @@
+// Access of operators to their arguments: numbers, scalars, lists, optional tensors.
 #include "op.h"
 
 #include <algorithm>
@@ -39,6 +40,10 @@ Scalar scalar_of_tensor(const Tensor& t) {
 }
 
 }  // namespace
+
+void Scalar::overflow(const char* type) {
+  raise(ErrorKind::RuntimeError, "value cannot be converted to type ", type, " without overflow");
+}
 
 Scalar Scalar::of(const Value& v) {
   switch (v.tag()) {

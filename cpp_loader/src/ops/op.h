@@ -52,10 +52,23 @@ struct Scalar {
   bool is_integral(bool with_bool = true) const {
     return kind == Int || (with_bool && kind == Bool);
   }
-  double to_double() const { return d; }
-  int64_t to_int() const { return kind == Double || kind == Complex ? scalars::truncate(d) : i; }
+  // As a real setting; raises RuntimeError on what has an imaginary part.
+  double to_double() const {
+    if (imag != 0) [[unlikely]] overflow("double");
+    return d;
+  }
+  // As a whole setting, the fraction cut off; raises RuntimeError on what int64 does not hold.
+  int64_t to_int() const {
+    if (is_integral()) return i;
+    constexpr double kLimit = 9223372036854775808.0;
+    if (imag != 0 || !(d >= -kLimit && d < kLimit)) [[unlikely]] overflow("int64_t");
+    return int64_t(d);
+  }
   std::complex<double> to_complex() const { return {d, imag}; }
   bool to_bool() const { return is_integral() ? i != 0 : (d != 0 || imag != 0); }
+
+ private:
+  [[noreturn]] static void overflow(const char* type);
 };
 
 // A small array of int64 copied out of a List[int] (or broadcast from one int).

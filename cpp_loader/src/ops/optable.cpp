@@ -1,3 +1,4 @@
+// The table of operators: finds one by name, inflates and parses its schema.
 #include "optable.h"
 
 #include <zlib.h>

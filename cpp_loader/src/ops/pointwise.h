@@ -111,6 +111,7 @@ void copy_elements(const Tensor& dst, const Tensor& src);  // dst is known to be
 void fill(const Tensor& dst, const Scalar& value);
 // Raises unless a number can be an element of the type.
 void check_fits(const Scalar& s, ScalarType type);
+void check_factor(const Scalar& s, ScalarType type);  // halves are computed as float32
 Tensor to_contiguous(const Tensor& t);                 // itself when it is
 Tensor to_dtype(const Tensor& t, ScalarType dtype);    // itself when it has it
 Tensor contiguous_as(const Tensor& t, ScalarType dtype);

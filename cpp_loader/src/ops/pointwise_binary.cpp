@@ -65,7 +65,8 @@ Alpha read_alpha(const Value& v, ScalarType type) {
            "For integral input tensors, argument alpha must not be a floating point number.");
   SL_CHECK(is_complex(type) || s.kind != Scalar::Complex,
            "For non-complex input tensors, argument alpha must not be a complex number.");
-  int64_t exact = s.to_int();
+  check_fits(s, type);
+  int64_t exact = s.is_integral() ? s.i : 0;
   alpha.params[0] = s.d;
   std::memcpy(&alpha.params[1], &exact, sizeof exact);
   alpha.params[2] = s.imag;

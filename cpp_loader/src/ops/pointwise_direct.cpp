@@ -1,3 +1,4 @@
+// Fast path of pointwise operators on small or contiguous tensors of one type.
 #include "pointwise_direct.h"
 
 #include "recording.h"

@@ -1,3 +1,4 @@
+// General path of pointwise operators: type promotion, broadcasting, the loop.
 #include <algorithm>
 #include <cstring>
 

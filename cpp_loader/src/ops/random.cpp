@@ -1,3 +1,4 @@
+// Random numbers: fills tensors from PyTorch's generator, by distribution.
 #include "random.h"
 
 #include <algorithm>

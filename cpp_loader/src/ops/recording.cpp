@@ -1,3 +1,4 @@
+// Records what operators would compute on symbolic tensors; fused groups use it.
 #include "recording.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Reductions over dimensions: sums and means, by rows or where the elements lie.
 #include "reduce.h"
 
 #include <cmath>
@@ -321,9 +322,15 @@ Tensor vector_norm(const Tensor& self, double p, const Dims& dims, bool keepdim,
   return to_dtype(to, result);
 }
 
+double order_of_norm(const Scalar& p) {
+  SL_CHECK(p.kind != Scalar::Complex,
+           "linalg.vector_norm: Expected a non-complex scalar as the order of norm.");
+  return p.to_double();
+}
+
 Tensor norm_op(Args args, int p, int dim, int keepdim, int dtype) {
   const Tensor& self = args.tensor(0);
-  double order = args.none(p) ? 2.0 : args.scalar(p).to_double();
+  double order = args.none(p) ? 2.0 : order_of_norm(args.scalar(p));
   return vector_norm(self, order, reduced_dims(dim < 0 ? Value() : args[dim], self.dim()),
                      keepdim >= 0 && args.boolean(keepdim),
                      dtype < 0 ? self.dtype() : args.dtype(dtype, self.dtype()));
@@ -485,7 +492,7 @@ SL_OP(aten_frobenius_norm_dim) {
 SL_OP(aten_dist) {
   Tensor difference = binary_result(args.tensor(0), args.tensor(1), kernels::Binary::k_sub, "dist",
                                     Rule::kSame);
-  out[0] = vector_norm(difference, args.scalar(2).to_double(), all_dims(difference), false,
+  out[0] = vector_norm(difference, order_of_norm(args.scalar(2)), all_dims(difference), false,
                        difference.dtype());
 }
 SL_OP(aten_trace) {

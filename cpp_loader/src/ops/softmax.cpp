@@ -1,3 +1,4 @@
+// softmax and log_softmax along any dimension.
 #include <cmath>
 #include <memory>
 

@@ -265,6 +265,9 @@ bool side_is_right(Args args, int right, int side) {
 }
 
 Tensor number_tensor(const Scalar& s) {
+  if (s.kind == Scalar::Complex) {
+    raise(ErrorKind::NotImplementedError, "\"searchsorted\" not implemented for 'ComplexFloat'");
+  }
   return s.is_integral() ? Tensor::scalar(s.i) : Tensor::scalar(s.d);
 }
 
@@ -301,11 +304,16 @@ SL_OP(aten_searchsorted_Scalar) {
   out[0] = search(args.tensor(0), number_tensor(args.scalar(1)), side_is_right(args, 3, 4),
                   args.boolean(2), args.opt_tensor(5), "torch.searchsorted");
 }
+static void check_boundaries(const Tensor& t) {
+  SL_CHECK(t.dim() == 1, "boundaries tensor must be 1 dimension, but got dim(", t.dim(), ")");
+}
 SL_OP(aten_bucketize_Tensor) {
+  check_boundaries(args.tensor(1));
   out[0] = search(args.tensor(1), args.tensor(0), args.boolean(3), args.boolean(2), Tensor(),
                   "torch.bucketize");
 }
 SL_OP(aten_bucketize_Scalar) {
+  check_boundaries(args.tensor(1));
   out[0] = search(args.tensor(1), number_tensor(args.scalar(0)), args.boolean(3), args.boolean(2),
                   Tensor(), "torch.bucketize");
 }

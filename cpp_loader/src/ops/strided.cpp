@@ -1,3 +1,4 @@
+// Plans of loops over several strided operands: broadcasting, order of dimensions.
 #include "strided.h"
 
 #include "values/exact.h"

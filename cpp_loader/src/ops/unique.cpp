@@ -540,17 +540,24 @@ SL_OP(aten_histc) {
   out[0] = histc(args.tensor(0), args.integer(1), args.scalar(2).to_double(),
                  args.scalar(3).to_double());
 }
+// A number as pointwise operators take it: what does not fit wraps.
+static Tensor element(const Scalar& s, ScalarType type) {
+  Tensor one = Tensor::empty(IntSpan(), type);
+  store_number(s, type, one.raw());
+  return one;
+}
+
 SL_OP(aten_isin_Tensor_Tensor) {
   out[0] = isin(args.tensor(0), args.tensor(1), args.boolean(3));
 }
 SL_OP(aten_isin_Tensor_Scalar) {
   ScalarType type = result_type(args.tensor(0), args.scalar(1));
-  Tensor one = full(IntSpan(), type, args.scalar(1));
+  Tensor one = element(args.scalar(1), type);
   out[0] = isin(args.tensor(0), one, args.boolean(3));
 }
 SL_OP(aten_isin_Scalar_Tensor) {
   ScalarType type = result_type(args.tensor(1), args.scalar(0));
-  Tensor one = full(IntSpan(), type, args.scalar(0));
+  Tensor one = element(args.scalar(0), type);
   out[0] = isin(one, args.tensor(1), args.boolean(3));
 }
 SL_OP(aten_quantile) {
@@ -602,14 +609,14 @@ SL_OP(aten_one_hot) {
 SL_OP(aten_cartesian_prod) {
   std::vector<Tensor> tensors = args.tensors(0);
   SL_CHECK(!tensors.empty(), "meshgrid expects a non-empty TensorList");
-  if (tensors.size() == 1) {
-    out[0] = tensors[0];
-    return;
-  }
   std::vector<int64_t> sizes;
   for (const Tensor& t : tensors) {
     SL_CHECK(t.dim() == 1, "Expect a 1D vector, but got shape ", to_string(t.sizes()));
     sizes.push_back(t.size(0));
+  }
+  if (tensors.size() == 1) {
+    out[0] = tensors[0];
+    return;
   }
   std::vector<Tensor> columns;
   for (size_t i = 0; i < tensors.size(); ++i) {

@@ -1,3 +1,4 @@
+// Effect analysis: whether a function may write to memory that others can reach.
 #include "effects.h"
 
 #include <algorithm>
@@ -38,9 +39,15 @@ bool may_give_input(const std::string& name) {
         "rms_norm squeeze_copy repeat_interleave float_power flatten_dense_tensors resolve_conj "
         "conj_physical quantize_per_tensor scaled_dot_product_attention _unsafe_view unsafe_split "
         "unsafe_split_with_sizes unsafe_chunk sum_to_size channel_shuffle _pad_circular set "
-        "contiguous reshape reshape_as flatten ravel cpu cuda pin_memory positive dequantize ";
+        "contiguous reshape reshape_as flatten ravel cpu cuda pin_memory positive dequantize "
+        "chain_matmul fused_moving_avg_obs_fake_quant linalg_multi_dot native_dropout "
+        "quantized::relu6 quantized::conv_unpack quantized::conv1d_unpack quantized::conv2d_unpack "
+        "quantized::conv3d_unpack quantized::conv_transpose1d_unpack "
+        "quantized::conv_transpose2d_unpack quantized::conv_transpose3d_unpack "
+        "quantized::embedding_bag_unpack quantized::linear_unpack quantized::linear_unpack_fp16 ";
     for (size_t from = 0, to; (to = text.find(' ', from)) != text.npos; from = to + 1) {
-      made.insert("aten::" + std::string(text.substr(from, to - from)));
+      std::string found(text.substr(from, to - from));
+      made.insert(found.find("::") == found.npos ? "aten::" + found : found);
     }
     return made;
   }();

@@ -1,3 +1,4 @@
+// Decodes bytecode.pkl's tuples into functions, constants and classes.
 #include "program.h"
 
 #include <algorithm>
@@ -184,32 +185,33 @@ class FunctionDecoder {
     }
   }
 
-  // Finds the operator and the defaults of what the program does not give.
+  // Finds the operator and the defaults of what the program does not give. A call with other
+  // arguments than it takes is of an overload that another version of PyTorch has: it is missing.
   void resolve(OperatorUse* use) {
     use->entry = find_op(use->qualified_name());
     if (!use->entry) return;
     const Schema& schema = schema_of(*use->entry);
     use->results = int(schema.returns.size());
     use->variadic = schema.variadic_arguments;
-    if (use->variadic) return;
+    if (!use->variadic && !fill(use, schema)) use->entry = nullptr;
+  }
+
+  bool fill(OperatorUse* use, const Schema& schema) {
     use->total = int(schema.arguments.size());
     if (use->given < 0) use->given = use->total;
-    if (use->given > use->total) {
-      fail(use->qualified_name(), " is given ", use->given, " arguments but takes ", use->total);
-    }
+    if (use->given > use->total) return false;
     for (auto a = schema.arguments.rbegin(); a != schema.arguments.rend() && a->is_out; ++a) {
       ++use->trailing_out;
     }
-    if (use->given == use->total) return;
-    if (use->given < use->trailing_out) fail(use->qualified_name(), " lacks its out argument");
+    if (use->given == use->total) return true;
+    if (use->given < use->trailing_out) return false;
     for (int i = use->given - use->trailing_out; i < use->total - use->trailing_out; ++i) {
       const Argument& a = schema.arguments[size_t(i)];
-      if (!a.has_default) {
-        fail(use->qualified_name(), " lacks its argument '", a.name, "', which has no default");
-      }
+      if (!a.has_default) return false;
       decoded_.add(1, sizeof(Value));
       use->defaults.push_back(a.default_value);
     }
+    return true;
   }
 
   void decode_schema(Items entry) {

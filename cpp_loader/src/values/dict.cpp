@@ -1,3 +1,4 @@
+// Dicts: hashing, search, insertion and removal.
 #include "dict.h"
 
 #include <algorithm>
@@ -58,7 +59,7 @@ inline uint32_t quick_hash(const Value& key) {
 
 Ref<Dict> Dict::make(TypeRef key, TypeRef value) {
   Ref<Dict> dict(new Dict);
-  dict->make_own();
+  dict->make_thread_local();
   dict->key_type = std::move(key);
   dict->value_type = std::move(value);
   return dict;
@@ -158,7 +159,7 @@ __attribute__((noinline)) Value* Dict::look_further(const Value& key) {
 }
 
 void Dict::set(const Value& key, Value value) {
-  if (!is_own()) {
+  if (!is_thread_local()) {
     key.publish();
     value.publish();
   }

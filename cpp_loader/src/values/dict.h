@@ -29,7 +29,7 @@ struct Dict : Counted {
   void set(const Value& key, Value value);
   // The value where the key was found last, for the run that owns the dict to write over; or null.
   Value* found_again(const Value& key) {
-    Entry* last = is_own() ? found_last(key) : nullptr;
+    Entry* last = is_thread_local() ? found_last(key) : nullptr;
     return last ? &last->value : nullptr;
   }
   bool erase(const Value& key);

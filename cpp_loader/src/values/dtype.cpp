@@ -1,3 +1,4 @@
+// Names, promotion and conversion rules of element types.
 #include "dtype.h"
 
 #include "error.h"

@@ -1,3 +1,4 @@
+// Names of kinds of errors, and the making of messages.
 #include "error.h"
 
 #include <sstream>

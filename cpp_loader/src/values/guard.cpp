@@ -1,3 +1,4 @@
+// Allocates each block between inaccessible pages, for tests: see guard.h.
 #include "guard.h"
 
 #include <cstdint>

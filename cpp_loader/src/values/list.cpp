@@ -1,3 +1,4 @@
+// Lists: storage without tags for numbers, growth, conversion to values.
 #include "list.h"
 
 #include <algorithm>
@@ -60,7 +61,7 @@ Ref<List> List::with_room(size_t count, Tag kind, TypeRef element) {
 Ref<List> List::make(const int64_t* ints, size_t count, TypeRef element) {
   memory::quick::charge(int64_t(sizeof(List)));
   Ref<List> list(::new (memory::quick::take_small(sizeof(List))) List);
-  list->make_own(memory::quick::runs_now);
+  list->make_thread_local(memory::quick::runs_now);
   list->element = std::move(element);
   if (count == 0) return list;
   list->kind_ = Kind::Ints;
@@ -112,7 +113,7 @@ void List::put(size_t at, Value&& value) noexcept {
 }
 
 void List::set(size_t at, Value value) {
-  if (!is_own()) value.publish();
+  if (!is_thread_local()) value.publish();
   adapt(kind_of(value.tag()));
   if (kind_ == Kind::Values) {
     values()[at].swap(value);  // what was there dies last: its end may change the list
@@ -130,7 +131,7 @@ Value List::take(size_t at) {
 }
 
 void List::push(Value value) {
-  if (!is_own()) value.publish();
+  if (!is_thread_local()) value.publish();
   adapt(kind_of(value.tag()));
   if ((size_ + 1) * width() > bytes_) grow(size_ + 1, kPushedRoom);
   put(size_, std::move(value));
@@ -152,7 +153,7 @@ void List::extend(const List& other) {
   size_t count = other.size_;
   if (count == 0) return;
   adapt(other.kind_);
-  if (!is_own()) other.publish_elements();
+  if (!is_thread_local()) other.publish_elements();
   if (&other == this || kind_ == other.kind_) {
     reserve(size_ + count);
     visit([&](auto* first) {
@@ -174,8 +175,8 @@ void List::swap(List& other) {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
   std::swap(bytes_, other.bytes_);
-  if (!is_own()) publish_elements();
-  if (!other.is_own()) other.publish_elements();
+  if (!is_thread_local()) publish_elements();
+  if (!other.is_thread_local()) other.publish_elements();
 }
 
 void List::publish_elements() const {

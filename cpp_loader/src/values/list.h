@@ -52,7 +52,7 @@ struct List : Counted {
   void push(Value value);
   void append(Value&& value) {  // the same, quick for the run's own lists of Values
     bool quick = size_ && kind_ == Kind::Values && (size_ + 1) * sizeof(Value) <= bytes_ &&
-                 is_own();
+                 is_thread_local();
     if (__builtin_expect(!quick, 0)) return push(std::move(value));
     new (values() + size_) Value(std::move(value));
     ++size_;

@@ -1,3 +1,4 @@
+// Cache of packed constants, kept with the storage that they were made from.
 #include "prepared.h"
 
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// Quantizers: making them, attaching them to tensors, comparing them.
 #include "quantizer.h"
 
 #include "raw_view.h"

@@ -1,3 +1,4 @@
+// The parser of operator schemas.
 #include "schema.h"
 
 #include <cstdlib>

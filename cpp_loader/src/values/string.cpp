@@ -135,7 +135,9 @@ inline String* short_string(Packed text) {
   if (__builtin_expect(!strings, 0)) return fresh_string(text.low, text.high, hash);
   Recent::Place& place = strings->places[(hash >> 1) % Recent::kPlaces];
   if (place.string && place.low == text.low && place.high == text.high) {
-    if (!memory::quick::runs_now) place.string->refs.fetch_and(~kOwn, std::memory_order_relaxed);
+    if (!memory::quick::runs_now) {
+      place.string->refs.fetch_and(~kThreadLocal, std::memory_order_relaxed);
+    }
     place.string->hold();
     return place.string;
   }
@@ -162,7 +164,7 @@ String* String::make(size_t size) {
     memory::quick::uncharge(charged_bytes(size));
     throw;
   }
-  made->make_own(memory::quick::runs_now);
+  made->make_thread_local(memory::quick::runs_now);
   made->resize(size);
   return made;
 }

@@ -1,3 +1,4 @@
+// Tensors and storages: allocation, views, strides, copies.
 #include "tensor.h"
 
 #include "callbacks.h"

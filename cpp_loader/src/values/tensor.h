@@ -101,17 +101,17 @@ void give_small(void* block, size_t bytes) noexcept;
 
 }  // namespace memory
 
-// References are counted in 32 bits, a few of which are flags (value.h): a program that puts one
-// thing into lists of 16 GB would count over their edge. So counts end: what has had kStays
-// references stays until the process ends, and beyond kMostCounted none is counted. Between the two
-// lies more than threads can add or take while they look at the count.
+// Reference counts have 32 bits, a few of which are flags (value.h). A program that puts one object
+// into lists of 16 GB would overflow them. So counts saturate: an object that has had kStays
+// references is never freed, and beyond kMostCounted no reference is counted. The gap between both
+// is larger than what threads can add or drop between reading a count and writing it.
 constexpr uint32_t kStays = 1u << 28;
 constexpr uint32_t kMostCounted = 1u << 29;
 inline void count_up(std::atomic<uint32_t>& refs) noexcept {
   bool counted = refs.load(std::memory_order_relaxed) < kMostCounted;
   if (__builtin_expect(counted, 1)) refs.fetch_add(1, std::memory_order_relaxed);
 }
-// Whether the last reference went. Who has the only one need not tell other threads.
+// Drops a reference. True if it was the last one; then the count need not be written.
 inline bool count_down(std::atomic<uint32_t>& refs) noexcept {
   uint32_t now = refs.load(std::memory_order_acquire);
   if (now == 1) return true;

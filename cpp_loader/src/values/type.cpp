@@ -1,3 +1,4 @@
+// Types: construction, parsing, printing, subtyping, classes.
 #include "type.h"
 
 #include <algorithm>

@@ -71,7 +71,7 @@ std::string to_string_tags(TagSet tags);
 
 inline Tuple* Tuple::at(void* block, size_t count) noexcept {
   Tuple* tuple = ::new (block) Tuple;
-  tuple->make_own(true);
+  tuple->make_thread_local(true);
   tuple->items.size_ = count;
   return tuple;
 }

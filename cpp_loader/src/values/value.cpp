@@ -1,3 +1,4 @@
+// Values: destruction without recursion, publication, tuples, objects, comparison.
 #include "value.h"
 
 #include <algorithm>
@@ -159,13 +160,13 @@ void Value::destroy_payload() noexcept {
   }
 }
 
-// Goes through what is inside without calling itself: nesting may be deep.
+// Publishes what is inside, too. It uses a work list, not recursion: nesting may be deep.
 void Value::publish_all() const {
   std::vector<Counted*> pending;
   std::vector<Tag> tags;
   auto add = [&](const Value& v) {
-    if (!v.counted() || !v.counted_->is_own()) return;
-    v.counted_->refs.fetch_and(~kOwn, std::memory_order_relaxed);
+    if (!v.counted() || !v.counted_->is_thread_local()) return;
+    v.counted_->refs.fetch_and(~kThreadLocal, std::memory_order_relaxed);
     pending.push_back(v.counted_);
     tags.push_back(v.tag_);
   };
@@ -220,7 +221,7 @@ Ref<Tuple> Tuple::with_room(size_t count, TypeRef named) {
     throw;
   }
   Tuple* tuple = ::new (block) Tuple;
-  tuple->make_own(memory::quick::runs_now);
+  tuple->make_thread_local(memory::quick::runs_now);
   tuple->named = std::move(named);
   return Ref<Tuple>(tuple);
 }

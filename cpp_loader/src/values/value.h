@@ -61,14 +61,18 @@ struct Device {
 std::string to_string(Device device);           // "cpu", "cuda:0"
 Device parse_device(std::string_view text);     // raises RuntimeError as PyTorch does
 
-// Base of every counted payload. The count comes first, as in TensorImpl. What only one thread can
-// reach is counted with kOwn added, and by that thread without atomic steps: strings, lists, dicts
-// and tuples that a running program makes (make_own). They stop being its own (publish) when they
-// leave the run, or come into something that is not its own; so nothing shared holds any. Counts
-// end, with kOwn and without, as those of tensors do (kStays).
-constexpr uint32_t kOwn = 1u << 30;
-static_assert(kMostCounted < kOwn, "no count reaches the flags");
-// Of types that live as long as the process: Ref leaves it as it is.
+// Base of every reference-counted payload. The count comes first, as in TensorImpl.
+//
+// Counts are atomic, except those of thread-local objects: strings, lists, dicts and tuples that a
+// running program has made (make_thread_local). Only the thread of that run can reach them, so it
+// counts them with plain loads and stores; the bit kThreadLocal in the count says so. An object is
+// published (publish), with all that it holds, before it leaves the run or is stored in an object
+// that is not thread-local. So a shared object never holds a thread-local one.
+//
+// Counts saturate, with the bit and without, as those of tensors do (kStays in tensor.h).
+constexpr uint32_t kThreadLocal = 1u << 30;
+static_assert(kMostCounted < kThreadLocal, "no count reaches the flags");
+// The count of types that live as long as the process. Ref does not change it.
 constexpr uint32_t kImmortal = 1u << 31;
 struct Counted {
   std::atomic<uint32_t> refs{1};
@@ -79,29 +83,32 @@ struct Counted {
   void hold() noexcept {
     uint32_t now = refs.load(std::memory_order_relaxed);
     if (now < kMostCounted) refs.fetch_add(1, std::memory_order_relaxed);
-    else if (now - kOwn < kMostCounted) refs.store(now + 1, std::memory_order_relaxed);
+    else if (now - kThreadLocal < kMostCounted) refs.store(now + 1, std::memory_order_relaxed);
   }
   bool is_alone() const noexcept {  // there is one reference
-    return (refs.load(std::memory_order_acquire) & ~kOwn) == 1;
+    return (refs.load(std::memory_order_acquire) & ~kThreadLocal) == 1;
   }
-  // Whether the last reference went. Who has the only one need not tell other threads.
+  // Drops a reference. True if it was the last one: the caller destroys the object.
+  // The holder of the only reference need not write the count: no other thread can see it.
   bool let_go() noexcept {
     uint32_t now = refs.load(std::memory_order_acquire);
-    if ((now & ~kOwn) == 1) return true;
+    if ((now & ~kThreadLocal) == 1) return true;
     if (now < kStays) return refs.fetch_sub(1, std::memory_order_acq_rel) == 1;
-    if (now - kOwn < kStays) refs.store(now - 1, std::memory_order_relaxed);
+    if (now - kThreadLocal < kStays) refs.store(now - 1, std::memory_order_relaxed);
     return false;
   }
-  bool alone() const noexcept { return (refs.load(std::memory_order_acquire) & ~kOwn) == 1; }
-  bool is_own() const noexcept { return refs.load(std::memory_order_relaxed) >= kOwn; }
-  // Who made it, while nobody else has it.
-  void make_own(bool runs = memory::in_run()) noexcept {
-    if (runs) refs.store(1 | kOwn, std::memory_order_relaxed);
+  bool alone() const noexcept { return is_alone(); }
+  bool is_thread_local() const noexcept {
+    return refs.load(std::memory_order_relaxed) >= kThreadLocal;
+  }
+  // To be called by the thread that made the object, before it stores it anywhere.
+  void make_thread_local(bool runs = memory::in_run()) noexcept {
+    if (runs) refs.store(1 | kThreadLocal, std::memory_order_relaxed);
   }
 };
 
 template <class T>
-class Ref {  // intrusive pointer to something with refs and a destroy(T*) overload
+class Ref {  // intrusive pointer to an object with `refs` and an overload of destroy(T*)
  public:
   Ref() noexcept = default;
   explicit Ref(T* p) noexcept : p_(p) {}  // takes over one reference
@@ -112,7 +119,7 @@ class Ref {  // intrusive pointer to something with refs and a destroy(T*) overl
     return *this;
   }
   ~Ref() {
-    constexpr uint32_t kCount = kOwn - 1;
+    constexpr uint32_t kCount = kThreadLocal - 1;
     bool goes = p_ && is_below(p_, kStays);
     if (goes && (p_->refs.fetch_sub(1, std::memory_order_acq_rel) & kCount) == 1) destroy(p_);
   }
@@ -127,8 +134,8 @@ class Ref {  // intrusive pointer to something with refs and a destroy(T*) overl
   T* release() noexcept { return std::exchange(p_, nullptr); }
 
  private:
-  static bool is_below(T* p, uint32_t most) noexcept {  // what is immortal never is
-    return (p->refs.load(std::memory_order_relaxed) & ~kOwn) < most;
+  static bool is_below(T* p, uint32_t most) noexcept {  // never true of immortal objects
+    return (p->refs.load(std::memory_order_relaxed) & ~kThreadLocal) < most;
   }
   static void hold(T* p) noexcept {
     if (p && is_below(p, kMostCounted)) p->refs.fetch_add(1, std::memory_order_relaxed);
@@ -160,16 +167,17 @@ using ClassRef = Ref<ClassType>;
 struct ComplexBox : Counted {
   std::complex<double> value;
 };
-// A string and its text, which is UTF-8 and which a 0 follows, are one block.
+// A string: one block with this header, the text in UTF-8, and a 0 byte.
 struct String : Counted {
-  mutable std::atomic<uint32_t> hash{0};  // of the text; 0 before somebody asked
+  mutable std::atomic<uint32_t> hash{0};  // of the text; 0 until it is computed
   size_t size = 0;
-  size_t room = 0;  // for bytes of text
+  size_t room = 0;  // capacity, in bytes of text
   char* data() noexcept { return reinterpret_cast<char*>(this + 1); }
   std::string_view text() const noexcept {
     return {reinterpret_cast<const char*>(this + 1), size};
   }
-  // Charged, a running program's own where one runs, of so many bytes that have to be written.
+  // A string of `size` bytes, which the caller writes. It is charged to the memory limit, and
+  // thread-local if a program is running on this thread.
   static String* make(size_t size);
   static void destroy(String* string) noexcept;
 
@@ -179,7 +187,7 @@ struct String : Counted {
   ~String() = default;
   static String* take(size_t room);
   void give() noexcept;
-  void resize(size_t fresh) noexcept {  // within its room; charged before
+  void resize(size_t fresh) noexcept {  // at most `room`; the caller has charged the bytes
     size = fresh;
     data()[fresh] = 0;
   }
@@ -190,15 +198,15 @@ inline uint32_t hash_of(const String& string) {  // never 0
   return hash ? hash : make_hash(string);
 }
 
-// Texts of so many bytes lie in a Value, and only these.
+// Texts of at most so many bytes are stored in the Value itself, and only these.
 constexpr size_t kInlineText = 7;
-// Texts of so many bytes count as nothing besides their String: see charged_bytes().
+// A text of at most so many bytes is charged nothing but its String: see charged_bytes().
 constexpr size_t kShortText = 15;
 constexpr int64_t charged_bytes(size_t size) {
   return 48 + int64_t(size > kShortText ? size : 0);
 }
 
-// The bytes of a short text as two words, which tell texts of one size apart.
+// The bytes of a short text as two words. Texts of one size are equal if their words are.
 struct ShortText {
   uint64_t low = 0, high = 0, size;
   explicit ShortText(std::string_view text) : size(text.size()) {
@@ -243,8 +251,9 @@ class Value {
     new (&tensor_) Tensor(std::move(v));
   }
   Value(std::string v);
-  // A string of up to kInlineText bytes, the first lowest; those beyond its size are 0. The highest
-  // byte of the payload is how many are missing, so that a 0 follows the text.
+  // A string of up to kInlineText bytes; the first is the lowest byte of `bytes`, those beyond
+  // `size` are 0. The highest byte of the payload is kInlineText - size, so that the text is always
+  // followed by a 0 byte.
   static Value of_bytes(uint64_t bytes, size_t size) noexcept {
     Value value;
     value.tag_ = Tag::Text;
@@ -254,25 +263,25 @@ class Value {
   static Value of_character(char c) noexcept { return of_bytes(uint8_t(c), 1); }
   static Value of_text(std::string_view text);
   static Value of_text(std::string_view head, std::string_view tail);  // one after the other
-  // The text at `begin`, where there is more to be read up to `limit`.
+  // The text of `size` bytes at `begin`; the bytes up to `limit` are readable.
   static Value of_piece(const char* begin, size_t size, const char* limit) {
     if (size > kInlineText || limit - begin < 8) return of_text({begin, size});
     uint64_t bytes;
     std::memcpy(&bytes, begin, 8);
     return of_bytes(bytes & ((uint64_t(1) << 8 * size) - 1), size);
   }
-  // The same, made to be made longer: nobody else has a sum that does not lie in its value.
+  // The same for a text that will probably grow: if it is not inline, it is a String of its own,
+  // never one that was made before.
   static Value of_growing(std::string_view head, std::string_view tail);
-  // A text of which there may be none yet: where it does not lie in its value it is a string of its
-  // own. The bytes up to `limit` may be read.
+  // A text that is probably new: if it is not inline, it is a String of its own. The bytes up to
+  // `limit` are readable.
   static Value of_fresh(const char* begin, size_t size, const char* limit);
-  // A string that was made to be written to, of which so many bytes are its text.
+  // A string that the caller has written, of which the first `size` bytes are the text.
   static Value of_written(String* string, size_t size) noexcept;
   static Value of_digits(int64_t number);                              // its text
-  // The payload of a value that the digits lie in; 0 where they do not.
+  // The payload of the inline string of the digits; 0 if they are too long for one.
   static uint64_t short_digits(int64_t number) noexcept;
-  // The payload of a value that two texts lie in, one after the other, which lie in values
-  // themselves; 0 where they do not.
+  // The payload of the inline string head + tail; 0 if one of both, or the sum, is not inline.
   static uint64_t short_sum(const Value& head, const Value& tail) noexcept {
     if (head.tag_ != Tag::Text || tail.tag_ != Tag::Text) return 0;
     constexpr uint64_t kBytes = (uint64_t(1) << 56) - 1;
@@ -375,13 +384,14 @@ class Value {
     return t;
   }
 
-  // Becomes head + tail, and one of both None: where nobody else holds it, it grows where it is.
+  // *this = head + tail. The non-const one of both becomes None; its text is extended in place if
+  // nobody else holds it.
   void append(Value& head, const Value& tail);
   void prepend(const Value& head, Value& tail);
 
-  // Lets other threads have it, and all that it holds.
+  // Makes the value, and all that it holds, safe for other threads: counts become atomic.
   void publish() const {
-    if (counted() && counted_->is_own()) publish_all();
+    if (counted() && counted_->is_thread_local()) publish_all();
   }
 
   // Same object (counted) or same kind and bits (inline): Python's `is`.
@@ -390,13 +400,13 @@ class Value {
   }
   uint64_t bits() const noexcept { return bits_; }
 
-  // Unchecked, for the interpreter after it has looked at the tag.
+  // Unchecked: for the interpreter after it has tested the tag.
   int64_t raw_int() const noexcept { return int_; }
   List& raw_list() const noexcept;  // in list.h
   // The payload of an int, float or bool; null for values of another type.
   const int64_t* if_int() const noexcept { return tag_ == Tag::Int ? &int_ : nullptr; }
   const double* if_double() const noexcept { return tag_ == Tag::Double ? &double_ : nullptr; }
-  // Of a string that does not lie in the value.
+  // Of a string that is not inline.
   const String& raw_string() const noexcept { return *static_cast<String*>(counted_); }
   void forget() noexcept { tag_ = Tag::None; }  // not counted, or copied as bytes
   double raw_double() const noexcept { return double_; }

@@ -211,6 +211,65 @@ static void dicts(sl_module* m) {
   sl_value_release(held);
 }
 
+/* A list or tuple that holds one twice, which holds one twice. */
+static sl_value* doubled(sl_value* (*make)(sl_value* const*, size_t), sl_value* inner, int times) {
+  sl_value* items[2];
+  while (times-- > 0) {
+    items[0] = items[1] = inner;
+    inner = make(items, 2);
+    sl_value_release(items[0]);
+  }
+  return inner;
+}
+
+/* Values that share their parts, or hold themselves, are as small as they are in memory. */
+static void shared(sl_module* m) {
+  char* text;
+  sl_value *lists, *tuples, *v, *part;
+  sl_error* error;
+  int k;
+  tuples = doubled(sl_value_tuple, sl_value_int(7), 60);
+  part = sl_value_item(tuples, 1);
+  CHECK(sl_value_kind(part) == SL_TUPLE && sl_value_length(part) == 2);
+  sl_value_release(part);
+  v = through(m, "echo", tuples);
+  CHECK(sl_value_kind(v) == SL_TUPLE);
+  CHECK(sl_value_text(v, &text, NULL) == SL_OUT_OF_MEMORY && text == NULL);
+  sl_value_release(v);
+  lists = doubled(sl_value_list, sl_value_int(7), 40);
+  v = give(m, "deep", &lists, 1);
+  CHECK(prints(v, "2"));
+  CHECK(prints(give(m, "either", &lists, 1), "False"));
+  v = give(m, "echo", &lists, 1);
+  for (k = 0; k < 40; ++k) {
+    part = sl_value_item(v, 1);
+    sl_value_release(v);
+    v = part;
+  }
+  CHECK(prints(v, "7"));
+  v = doubled(sl_value_list, sl_value_string("x", 1), 40);
+  CHECK(sl_call(m, "deep", &v, 1, NULL, &part, &error) == SL_RUN_ERROR && error != NULL);
+  sl_error_release(error);
+  CHECK(sl_call(m, "either", &v, 1, NULL, &part, &error) == SL_RUN_ERROR && error != NULL);
+  sl_error_release(error);
+  CHECK(sl_call(m, "by_text", &v, 1, NULL, &part, &error) == SL_RUN_ERROR && error != NULL);
+  CHECK(strlen(sl_error_message(error)) < 100000);
+  sl_error_release(error);
+  sl_value_release(v);
+  CHECK(sl_value_text(lists, &text, NULL) == SL_OUT_OF_MEMORY && text == NULL);
+  sl_value_release(lists);
+  v = give(m, "ring", NULL, 0);
+  CHECK(sl_value_length(v) == 2);
+  CHECK(sl_value_text(v, &text, NULL) == SL_OK && strcmp(text, "[1, [...]]") == 0);
+  sl_text_release(text);
+  part = sl_value_item(v, 1);
+  CHECK(sl_value_length(part) == 2);
+  sl_value_release(part);
+  CHECK(sl_call(m, "echo", &v, 1, NULL, &part, &error) == SL_RUN_ERROR && error != NULL);
+  sl_error_release(error);
+  sl_value_release(v);
+}
+
 /* Named tuples, objects, enums and generators: a host gets them, and gives them back. */
 static void made_by_programs(sl_module* m) {
   sl_value *items[2], *v, *part;
@@ -269,6 +328,7 @@ void check_values(sl_module* module) {
   texts(module);
   containers(module);
   dicts(module);
+  shared(module);
   made_by_programs(module);
 }
 

@@ -11,12 +11,17 @@ from __future__ import annotations
 import enum
 import os
 import pathlib
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 import scriptlang
 from scriptlang import nn
 
 Tensor = scriptlang.Tensor
+
+
+Deep = int
+for _ in range(40):
+    Deep = List[Deep]
 
 
 class Color(enum.Enum):
@@ -154,6 +159,20 @@ class Client(nn.Module):
         if blue:
             return Color.BLUE
         return Color.RED
+
+    @scriptlang.jit.export
+    def deep(self, x: Deep) -> int:
+        return len(x)
+
+    @scriptlang.jit.export
+    def either(self, x: Union[Deep, str]) -> bool:
+        return isinstance(x, str)
+
+    @scriptlang.jit.export
+    def ring(self) -> List[Any]:
+        x: List[Any] = [1]
+        x.append(x)
+        return x
 
     @scriptlang.jit.export
     def is_blue(self, c: Color) -> bool:

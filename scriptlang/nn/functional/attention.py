@@ -1,4 +1,4 @@
-"""Attention with several heads."""
+"""nn.functional's multi-head attention, written in the scripted language."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Distances between vectors."""
+"""nn.functional's distances between vectors: cosine similarity, pairwise distance, pdist."""
 
 from __future__ import annotations
 

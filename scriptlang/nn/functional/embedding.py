@@ -1,4 +1,4 @@
-"""Looking up rows of a table."""
+"""Lookups of rows of a table in nn.functional: embedding and embedding_bag."""
 
 from __future__ import annotations
 

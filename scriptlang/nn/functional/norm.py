@@ -1,4 +1,4 @@
-"""Normalisations."""
+"""nn.functional's normalisations: batch, layer, group and instance norm, normalize."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Padding."""
+"""nn.functional.pad and what it calls, for every mode of padding."""
 
 from __future__ import annotations
 

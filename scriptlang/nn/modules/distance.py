@@ -1,4 +1,4 @@
-"""Distances between vectors as layers."""
+"""Layers of nn that compute distances between vectors."""
 
 from __future__ import annotations
 

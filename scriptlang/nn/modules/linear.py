@@ -1,4 +1,4 @@
-"""Linear maps of features."""
+"""Linear layers of nn: Identity, Linear, Bilinear."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pooling layers."""
+"""Pooling layers of nn: average, maximum, adaptive, fractional, and their inverses."""
 
 from __future__ import annotations
 

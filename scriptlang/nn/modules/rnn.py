@@ -1,4 +1,4 @@
-"""Recurrent layers and cells."""
+"""Recurrent layers and cells of nn: RNN, LSTM, GRU."""
 
 from __future__ import annotations
 

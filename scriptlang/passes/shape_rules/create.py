@@ -1,4 +1,4 @@
-"""Tensors made from sizes and numbers."""
+"""Shapes of tensors that are made from sizes and numbers: zeros, full, arange, ..."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensors put together."""
+"""Shapes of tensors that are put together of others: cat, stack, ..."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators that give parts of a tensor."""
+"""Shapes of parts of a tensor: select, slice, chunk, split, ..."""
 
 from __future__ import annotations
 

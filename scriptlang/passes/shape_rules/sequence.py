@@ -1,4 +1,4 @@
-"""Recurrent layers."""
+"""Shapes of the results of recurrent layers and cells: lstm and gru."""
 
 from __future__ import annotations
 

@@ -131,11 +131,17 @@ def is_tensor(value: Any) -> bool:
     return type(value) is tuple and len(value) == 4 and value[0] == "tensor"
 
 
+def is_object(value: Any) -> bool:
+    return type(value) is tuple and len(value) == 2 and type(value[0]) is str \
+        and value[0] in ("object", "other")
+
+
 def coarseness(value: Any) -> float:
     """The tolerance of the least precise type among tensors: an output of another type holds what
-    was computed in one of them; of integers in float32."""
+    was computed in one of them, and integers are computed as float32."""
     if is_tensor(value):
-        return TOLERANCE.get(value[1], 0.0 if value[1] == "bool" else TOLERANCE["float32"])
+        return TOLERANCE.get(value[1], 0.0 if value[3].dtype.kind in "fc" else
+                             TOLERANCE["float32"])
     return max(map(coarseness, value), default=0.0) if isinstance(value, (list, tuple)) else 0.0
 
 
@@ -144,6 +150,8 @@ def unequal(a: Any, b: Any, coarse: float = 0.0) -> str:
     if is_tensor(a) and is_tensor(b):
         return unequal_tensors(a, b, coarse)
     if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+        if is_object(a) and is_object(b) and a[0] != b[0]:
+            return ""                                # PyTorch's objects show nothing of theirs
         if len(a) != len(b):
             return f"{len(a)} / {len(b)} values"
         for i, (x, y) in enumerate(zip(a, b)):
@@ -175,8 +183,8 @@ def unequal_tensors(a: tuple, b: tuple, coarse: float) -> str:
             scale = min(finite.max(initial=0), 1e30)
             wrong = ~np.isclose(x, y, rtol=tolerance, atol=tolerance * float(scale) * 0.1,
                                 equal_nan=True)
-            if x.dtype.kind == "c":                  # which part is NaN may differ
-                wrong &= ~(np.isnan(x) & np.isnan(y))
+            if x.dtype.kind == "c":                  # which part overflows, or is NaN, may differ
+                wrong &= np.isfinite(x) | np.isfinite(y)
     if not wrong.any():
         return ""
     at = int(np.argmax(wrong))

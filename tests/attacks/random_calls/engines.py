@@ -31,6 +31,11 @@ def looked_at(array: np.ndarray) -> np.ndarray:
     return np.array(flat[::array.size // SHOWN + 1])
 
 
+def looked_at_text(text: str) -> Any:
+    """A text; of one that is very long, how long it is and its beginning and end."""
+    return text if len(text) <= SHOWN else ("text", len(text), text[:99], text[-99:])
+
+
 def readable(array: np.ndarray) -> np.ndarray:
     """bfloat16 and float8 as float32, which numpy knows."""
     return array.astype(np.float32) if array.dtype.kind == "V" or array.dtype.name.startswith(
@@ -130,7 +135,9 @@ class Scriptlang:
                 tuple(map(self.told, value))
         if isinstance(value, dict):
             return "dict", [(self.told(k), self.told(v)) for k, v in value.items()]
-        if value is None or isinstance(value, (bool, int, float, complex, str)):
+        if isinstance(value, str):
+            return looked_at_text(value)
+        if value is None or isinstance(value, (bool, int, float, complex)):
             return value
         if hasattr(value, "slots"):
             return "object", [self.told(v) for v in value.slots]
@@ -211,9 +218,8 @@ class Torch:
 
     def tensor(self, t: values.T, data: np.ndarray):
         torch = self.torch
-        # A copy is PyTorch's own memory, which out= may resize.
-        raw = torch.from_numpy(data.view(np.uint8)).clone() if data.size else \
-            torch.empty(0, dtype=torch.uint8)
+        raw = torch.empty(data.nbytes, dtype=torch.uint8)        # memory that out= may resize
+        raw.copy_(torch.from_numpy(np.array(data.view(np.uint8))))
         made = torch.empty(0, dtype=getattr(torch, t.dtype))
         return made.set_(raw.untyped_storage(), t.offset, t.size, t.stride)
 
@@ -250,7 +256,9 @@ class Torch:
                 tuple(map(self.told, value))
         if isinstance(value, dict):
             return "dict", [(self.told(k), self.told(v)) for k, v in value.items()]
-        if value is None or isinstance(value, (bool, int, float, complex, str)):
+        if isinstance(value, str):
+            return looked_at_text(value)
+        if value is None or isinstance(value, (bool, int, float, complex)):
             return value
         return "other", str(value)
 

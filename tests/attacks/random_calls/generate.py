@@ -305,8 +305,8 @@ class Maker:
         if isinstance(value, bool):
             return not value
         if isinstance(value, int):
-            return min(max(value + self.pick((1, -1)), -1 << 63), (1 << 63) - 1) \
-                if self.chance(0.6) else self.pick(names.EXTREME_INTS)
+            near = min(max(value + self.pick((1, -1)), -2 ** 63), 2 ** 63 - 1)
+            return near if self.chance(0.6) else self.pick(names.EXTREME_INTS)
         if isinstance(value, float):
             return self.pick(names.EXTREME_FLOATS)
         if isinstance(value, str):

@@ -13,7 +13,7 @@ from collections import Counter, namedtuple
 from tests import children
 from tests.native_build import environment
 
-from . import compare, generate, values
+from . import compare, decompositions, generate, values
 from .worker import FAULTY
 
 Finding = namedtuple("Finding", "overload kind pair call what")
@@ -164,6 +164,7 @@ def look_at(overload: str, call, told: dict[str, tuple], report: Report,
             report.add(Finding(overload, outcome[1], name, call(), outcome[2]))
         if outcome[0] == "memory":
             report.add(Finding(overload, "memory", name, call(), outcome[2]))
+    told = {name: decompositions.canonical(overload, o) for name, o in told.items()}
     ours = [name for name in ("native", "python") if name in told]
     pairs = [(a, b) for a in ours for b in told if a != b and (b == "torch" or a < b)]
     for a, b in pairs:

@@ -1,4 +1,4 @@
-// Convolutions of codes.
+// Convolutions on the codes of quantized tensors.
 #pragma once
 
 #include "packed.h"

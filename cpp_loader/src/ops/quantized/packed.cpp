@@ -1,3 +1,4 @@
+// Packed parameters of quantized layers: objects and their saved state.
 #include "packed.h"
 
 #include <mutex>

@@ -1,3 +1,4 @@
+// Plain operators applied to quantized tensors: on codes or on dequantized numbers.
 #include "plain.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Products with packed int8 matrices, for quantized linear layers and convolutions.
 #include "product.h"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
-// How control leaves a block: values go where the next block wants them, loops are decided.
+// Edges of the control flow graph: what is done between the end of a block and the start of the
+// next. Values are moved to the places that the next block expects (blocks.h), the decisions of
+// loops are made, and blocks that only move values are duplicated.
 #include <algorithm>
 
 #include "lowering.h"
@@ -33,16 +35,17 @@ bool is_jump(StepOp op) {
 
 // The slot of a value at a block's start.
 int32_t Lowering::place_in(int32_t block, int64_t position, int64_t depth) const {
-  const std::vector<int32_t>& places = shape_.landings[size_t(block)].places;
+  const std::vector<int32_t>& places = shape_.parameters[size_t(block)].places;
   int64_t from_top = depth - 1 - position;
-  return from_top < int64_t(places.size()) ? places[size_t(from_top)] : own(position);
+  return from_top < int64_t(places.size()) ? places[size_t(from_top)] : home(position);
 }
 
-// Takes the comparison out of the steps when it is the last one and only the branch wants it; also
-// a test, where the branch may be one that is made when it does not hold.
+// If the condition comes from a comparison that is the last step, and only the branch needs it,
+// removes that step, so that the branch can compare itself. With `tests`, also for SL_TEST_STEPS,
+// which can only be fused with a branch that is taken when they fail.
 Lowering::Compare Lowering::take_compare(const Entry& e, int64_t position, bool tests) {
   Compare compare;
-  if (e.kind != Entry::Own && e.kind != Entry::Move) return compare;
+  if (e.kind != Entry::Home && e.kind != Entry::Move) return compare;
   int32_t slot = slot_of_entry(e, position);
   Step* last = producer_of(slot);
   bool compares = last && last->op >= Op::LT_INT && last->op <= Op::NE_FLOAT;
@@ -75,7 +78,8 @@ void Lowering::branch(const Compare& compare, int32_t condition, bool sense, int
   }
 }
 
-// Adds what is known here to what a block may rely on. Values lie where it wants them.
+// Merges the tags and constants known here into the block's entrance. If that makes the entrance
+// less precise, the block has to be translated again. The values must lie in their places.
 void Lowering::arrive(int32_t block) {
   Entrance& entrance = entrances_[size_t(block)];
   if (plain_) {
@@ -85,7 +89,7 @@ void Lowering::arrive(int32_t block) {
   }
   charge(tags_.size() + stack_.size());
   std::vector<int32_t> constants;
-  for (const Entry& e : stack_) constants.push_back(e.kind == Entry::Own ? e.index : -1);
+  for (const Entry& e : stack_) constants.push_back(e.kind == Entry::Home ? e.index : -1);
   if (!entrance.reached) {
     stale_.insert(block);
     entrance.reached = true;
@@ -107,8 +111,8 @@ void Lowering::arrive(int32_t block) {
   if (stale) stale_.insert(block);
 }
 
-// Whether the STORE at pc_ gives a value that lies elsewhere a name which is only moved from, later
-// in the block: then the value stays where it is.
+// Whether the STORE at pc_ only renames a value: the value lies in another register or is a
+// constant, and later in the block the new register is only moved from. Then no step is needed.
 bool Lowering::renames() const {
   const Entry& e = stack_.back();
   bool named = e.kind == Entry::Constant || e.kind == Entry::Copy || e.kind == Entry::Move;
@@ -140,8 +144,8 @@ bool Lowering::renames() const {
   return false;
 }
 
-// The instructions of a block that only moves values, made on this way to it.
-void Lowering::follow(int32_t block, int64_t work) {
+// Translates the instructions of a duplicated block here, on one edge to it (tail duplication).
+void Lowering::duplicate(int32_t block, int64_t work) {
   size_t back = pc_;
   std::vector<std::pair<int32_t, Entry>> names;  // registers that only name a value
   auto named = [&](int32_t reg) {
@@ -182,17 +186,17 @@ void Lowering::follow(int32_t block, int64_t work) {
     } else {
       step();
     }
-    if (ends_way(i.op)) break;
+    if (ends_flow(i.op)) break;
     next = shape_.flow.block[pc_ + 1];
     if (next >= 0) break;
   }
-  if (next >= 0) way_to(next, work);
+  if (next >= 0) edge_to(next, work);
   pc_ = back;
 }
 
-// The unconditional way to a block: moves, and a jump.
-void Lowering::way_to(int32_t block, int64_t work) {
-  if (shape_.followed[size_t(block)] && !work) return follow(block, 0);
+// The unconditional edge to a block: moves, and a jump. `work` is not 0 for a back edge.
+void Lowering::edge_to(int32_t block, int64_t work) {
+  if (shape_.duplicated[size_t(block)] && !work) return duplicate(block, 0);
   if (shape_.expanded[size_t(block)]) {
     canonicalise();
     return loop(block, work);
@@ -210,10 +214,10 @@ void Lowering::way_to(int32_t block, int64_t work) {
         e = {Entry::Nowhere, -1};
         continue;
       }
-      if (e.kind == Entry::Own && place == own(p)) continue;
-      Entry::Kind kind = e.kind == Entry::Own ? Entry::Move : e.kind;
+      if (e.kind == Entry::Home && place == home(p)) continue;
+      Entry::Kind kind = e.kind == Entry::Home ? Entry::Move : e.kind;
       moves.push_back({place, kind, e.kind == Entry::Constant ? e.index : slot_of_entry(e, p)});
-      e = {Entry::Own, place == own(p) && e.kind == Entry::Constant ? e.index : -1};
+      e = {Entry::Home, place == home(p) && e.kind == Entry::Constant ? e.index : -1};
     }
     charge(moves.size() * moves.size());
     for (const auto& [e, p] : dead) {
@@ -221,8 +225,8 @@ void Lowering::way_to(int32_t block, int64_t work) {
       bool read = std::any_of(moves.begin(), moves.end(), [&, s = slot](const PendingMove& m) {
         return m.kind != Entry::Constant && m.from == s;
       });
-      // A register that is read besides stays until it is overwritten.
-      if (e.kind == Entry::Own || (e.kind == Entry::Move && !read)) {
+      // A register that another move reads keeps its value until it is overwritten.
+      if (e.kind == Entry::Home || (e.kind == Entry::Move && !read)) {
         if (!uncounted(tags(slot))) {
           emit(Op::RESET, offset_of(slot));
           set_tags(slot, one(Tag::None));
@@ -237,13 +241,14 @@ void Lowering::way_to(int32_t block, int64_t work) {
   jump.work = work;
 }
 
-// What a conditional jump goes to: the block, or steps that make the way there.
+// The target of a conditional jump to a block: the block itself, or a stub with the moves that this
+// edge needs.
 int32_t Lowering::stub_to(int32_t block, int64_t work) {
   std::vector<Step> steps;
   std::vector<Step>* outer = out_;
   out_ = &steps;
   producer_ = Producer();
-  way_to(block, work);
+  edge_to(block, work);
   out_ = outer;
   producer_ = Producer();
   if (steps.size() == 1 && steps[0].op == Op::JUMP) return steps[0].x;
@@ -252,7 +257,7 @@ int32_t Lowering::stub_to(int32_t block, int64_t work) {
   return ~index;
 }
 
-// Entries that name the slots of other positions move to their own.
+// Moves entries that name the home slots of other positions to their own home slots.
 void Lowering::canonicalise() {
   std::vector<PendingMove> moves;
   bool shifted = false;
@@ -264,8 +269,8 @@ void Lowering::canonicalise() {
   if (!shifted) return;
   for (int64_t p = 0; p < int64_t(stack_.size()); ++p) {
     Entry& e = stack_[size_t(p)];
-    if (e.kind == Entry::Own || e.kind == Entry::Nowhere) continue;
-    moves.push_back({own(p), e.kind, e.index});
+    if (e.kind == Entry::Home || e.kind == Entry::Nowhere) continue;
+    moves.push_back({home(p), e.kind, e.index});
     e = Entry();
   }
   charge(moves.size() * moves.size());
@@ -281,14 +286,14 @@ void Lowering::loop(int32_t block, int64_t work) {
   int64_t depth = int64_t(stack_.size()), trip = depth - i.n - 1, most = trip + 1,
           condition = trip + 2;
   const Entry& count = stack_[size_t(most)];
-  bool settled = count.kind == Entry::Constant || count.kind == Entry::Own;
+  bool settled = count.kind == Entry::Constant || count.kind == Entry::Home;
   int32_t known = settled ? count.index : -1;
   bool endless = shape_.private_counts[size_t(block)] && known >= 0 &&
                  f_.constants[size_t(known)].same(Value(INT64_MAX));
   int32_t number = place_in(body, condition, depth);
   bool counts = number != kNowhere || !endless;
   if (counts) counted_[size_t(block)] = 1;
-  if (number == kNowhere) number = own(condition);
+  if (number == kNowhere) number = home(condition);
 
   Entry decision = stack_[size_t(condition)];
   bool always = decision.kind == Entry::Constant &&
@@ -299,20 +304,20 @@ void Lowering::loop(int32_t block, int64_t work) {
     size_t before = out_->size();
     materialise(position);
     bool copies = out_->size() == before + 1 && out_->back().op == Op::COPY_RAW;
-    if (copies) out_->back().x = block + 1;  // taken out where no way to the loop counts
+    if (copies) out_->back().x = block + 1;  // drop_counts() removes it if no edge counts trips
     guarded(position, 'i');
   }
   int32_t decided = always || compare.fused ? 0 : guarded(condition, 'b');
-  // The values go where the body wants them; so they are there on both ways.
+  // The values are moved to the places of the body before the decision, for both successors.
   std::vector<PendingMove> moves;
   for (int64_t p = plain_ ? depth : 0; p < depth; ++p) {
     Entry& e = stack_[size_t(p)];
     if (p == condition) continue;
     int32_t place = place_in(body, p, depth);
-    if (e.kind == Entry::Own && place == own(p)) continue;
-    moves.push_back({place, e.kind == Entry::Own ? Entry::Move : e.kind,
+    if (e.kind == Entry::Home && place == home(p)) continue;
+    moves.push_back({place, e.kind == Entry::Home ? Entry::Move : e.kind,
                      e.kind == Entry::Constant ? e.index : slot_of_entry(e, p)});
-    e = {Entry::Own, -1};
+    e = {Entry::Home, -1};
   }
   charge(moves.size() * moves.size());
   auto writes = [&](int32_t slot) {
@@ -326,20 +331,20 @@ void Lowering::loop(int32_t block, int64_t work) {
       bool looked_at = offset_of(m.to) == compare.step.b || offset_of(m.to) == compare.step.c;
       clobbered = clobbered || (looked_at && !stays);
     }
-    if (clobbered) {  // then it is decided before they move
-      decided = own(condition);
+    if (clobbered) {  // a move overwrites an operand of the comparison: compare before the moves
+      decided = home(condition);
       emit_result(compare.step.op, decided, compare.step.b, compare.step.c, one(Tag::Bool), false);
       compare.fused = false;
     }
   } else if (!always && decided < f_.registers && writes(decided)) {
-    copy_value(own(condition), Entry::Copy, decided);
-    decided = own(condition);
+    copy_value(home(condition), Entry::Copy, decided);
+    decided = home(condition);
   }
   if (!compare.fused && !always) producer_ = Producer();  // the decision may be its result
   size_t before = out_->size();
   Step last = before ? out_->back() : Step();
   move_together(std::move(moves));
-  // A value that was sent to its place at once is no longer where the comparison looks for it.
+  // If a move was merged into the last step, an operand of the comparison lies elsewhere now.
   if (compare.fused && before && out_->size() >= before) {
     int32_t old = last.a, now = (*out_)[before - 1].a;
     if (old != now && (*out_)[before - 1].op == last.op) {
@@ -354,7 +359,7 @@ void Lowering::loop(int32_t block, int64_t work) {
   stack_[size_t(condition)] = stack_[size_t(trip)] = Entry();
   producer_ = Producer();
 
-  // Now the decision. On the way into the body the trip number is there.
+  // Now the decision. On the edge into the body the trip number is set.
   std::vector<Tags> tags_here;
   Entries stack_here;
   if (!plain_) {
@@ -376,7 +381,7 @@ void Lowering::loop(int32_t block, int64_t work) {
       leaves = out_->size();
       branch(compare, decided, false, 0, 0);
     }
-    Step& count = emit(Op::COUNT, offset_of(own(trip)), offset_of(own(most)), offset_of(number));
+    Step& count = emit(Op::COUNT, offset_of(home(trip)), offset_of(home(most)), offset_of(number));
     count.x = body;
     count.work = work;
     set_tags(number, one(Tag::Int));
@@ -392,8 +397,8 @@ void Lowering::loop(int32_t block, int64_t work) {
   std::vector<Step> steps;
   std::vector<Step>* outer = out_;
   out_ = &steps;
-  // The branch that leaves does not account for the way back. Where the loop leaves into its own
-  // body, nothing else would.
+  // The branch that leaves the loop does not account for the work of the back edge. Only if the
+  // target lies inside of the loop's own body, the edge has to.
   size_t target = at + size_t(int64_t(i.x));
   leave_loop(block, carried, target < at + size_t(work) ? work : 0);
   out_ = outer;
@@ -404,7 +409,8 @@ void Lowering::loop(int32_t block, int64_t work) {
   emit(Op::JUMP).x = ~index;
 }
 
-// The way out: three values go, the carried ones take their places. It counts as `work` more.
+// The edge out of a loop: drops the trip number, the limit and the condition; the carried values
+// move down. `work` is added to what the edge accounts for.
 void Lowering::leave_loop(int32_t block, int32_t carried, int64_t work) {
   size_t at = size_t(shape_.flow.starts[size_t(block)]);
   size_t target = at + size_t(int64_t(f_.code[at].x));
@@ -412,10 +418,10 @@ void Lowering::leave_loop(int32_t block, int32_t carried, int64_t work) {
   int64_t depth = int64_t(stack_.size()), trip = depth - f_.code[at].n - 1;
   if (plain_ || carried > kMostCarried) {
     if (carried) {
-      emit(Op::SHIFT, offset_of(own(trip)), offset_of(own(trip + 3)), carried);
+      emit(Op::SHIFT, offset_of(home(trip)), offset_of(home(trip + 3)), carried);
     }
     for (int64_t k = 0; k < carried && !plain_; ++k) {
-      set_tags(own(trip + k), tags(own(trip + 3 + k)));
+      set_tags(home(trip + k), tags(home(trip + 3 + k)));
     }
     stack_.resize(size_t(trip + carried));
     for (int64_t p = trip; p < trip + carried && !plain_; ++p) stack_[size_t(p)] = Entry();
@@ -431,7 +437,7 @@ void Lowering::leave_loop(int32_t block, int32_t carried, int64_t work) {
     for (const Entry& e : kept) stack_.push_back(e);
   }
   if (target <= at) work += int64_t(at - target) + 1;
-  way_to(shape_.flow.block[target], work);
+  edge_to(shape_.flow.block[target], work);
 }
 
 }  // namespace scriptlang::lower

@@ -1,4 +1,5 @@
-#include "share_slots.h"
+// Register coalescing: gives registers that hand on one value the same slot.
+#include "coalesce_slots.h"
 
 #include <algorithm>
 #include <map>
@@ -238,7 +239,7 @@ size_t stacked_values(const Flow& flow) {
 
 }  // namespace
 
-void share_slots(const Function& function, const Liveness& live, Flow* flow) {
+void coalesce_slots(const Function& function, const Liveness& live, Flow* flow) {
   constexpr int32_t kMostRegisters = 2048;
   constexpr size_t kMostWork = size_t(1) << 24;
   size_t registers = size_t(function.registers);

@@ -1,0 +1,87 @@
+"""Operators and overloads that an archive names and the table has not: they stay, and raise when
+they are reached."""
+
+from __future__ import annotations
+
+from .. import types as T
+from ..frontend import operators
+from ..frontend.matching import NoOverload, has_variables
+from ..frontend.simple import SimpleValue
+from ..frontend.sugared import BuiltinOperator, SugaredValue
+
+
+class KnownOperator(BuiltinOperator):
+    """An operator of the table.  Arguments that none of its overloads takes are for an overload
+    that the table has not, of a later PyTorch: a node of its own kind, the name with the types."""
+
+    def attr(self, b, name, span):
+        b.unknown.append(f"{self.name}.{name}")
+        return super().attr(b, name, span)
+
+    def call(self, b, args, kwargs, span):
+        try:
+            return self.known(b, args, kwargs, span)
+        except NoOverload as e:
+            if e.called not in (self.name, self.name.partition("::")[2]):
+                raise
+        given = [a.value.value(b, a.span).type.annotation for a in args]
+        given += [f"{n}={a.value.value(b, a.span).type.annotation}" for n, a in kwargs.items()]
+        unknown = UnknownOperator(f"{self.name}({', '.join(given)})", usual_result(self.name))
+        return unknown.call(b, args, kwargs, span)
+
+    def known(self, b, args, kwargs, span):
+        """The call of a known overload; raises NoOverload."""
+        return b.call_operator(self.name, args, kwargs, span)
+
+
+def usual_result(name: str) -> T.Type:
+    """What all known overloads of an operator give, where that is one type; else a Tensor."""
+    known = {tuple(r.type for r in schema.returns) for schema in operators.overloads(name)}
+    if len(known) == 1:
+        (types,) = known
+        if len(types) == 1 and not has_variables(types[0]):
+            return types[0]
+    return T.TENSOR
+
+
+class UnknownOperator(SugaredValue):
+    """An operator that the table has not: the call is kept as a node, and fails when it is reached.
+
+    Its result is what the program declares (`y : int = ops.lib.op(x)`, `annotate`, the result of
+    the function, the other branch), else a Tensor, which most operators of libraries give, or as
+    many as the program unpacks.  What does not fit that is left out
+    (frontend.statements.leave_out).  Attribute `keywords` names the last inputs, those that were
+    given by keyword; `named_by_archive` tells names in `prim` from the language's own nodes.
+    """
+
+    def __init__(self, name: str, type: T.Type = T.TENSOR):
+        self.name, self.type = name, type
+        self.kind = f"operator '{name}'"
+
+    def attr(self, b, name, span):
+        if self.name == "aten::autograd":                # `torch.autograd.grad` is aten::grad
+            return KnownOperator(f"aten::{name}")
+        b.unknown.append(self.name)
+        return super().attr(b, name, span)
+
+    def call(self, b, args, kwargs, span):
+        inputs = [a.value.value(b, a.span) for a in (*args, *kwargs.values())]
+        attributes = {"keywords": tuple(kwargs)} if kwargs else {}
+        if self.name.startswith("prim::"):              # no node of the compiler's own
+            attributes["named_by_archive"] = True
+        b.unknown.append(self.name)
+        return UnknownResult(b.insert(self.name, inputs, (self.type,), span, **attributes).output)
+
+
+class UnknownResult(SimpleValue):
+    """The result of an unknown operator: what is declared, one Tensor, or several."""
+
+    def declare(self, type):
+        if not self.simple_value.uses:
+            self.simple_value.type = type
+
+    def unpack(self, b, span, count=None):
+        node = self.simple_value.node
+        for _ in range(len(node.outputs), count or 1):
+            node.add_output(T.TENSOR)
+        return [SimpleValue(v) for v in node.outputs]
