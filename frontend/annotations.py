@@ -47,7 +47,7 @@ INCOMPLETE: dict[str, str] = {
     "dict": "dict[str, int]", "Tuple": "Tuple[int, str]", "tuple": "tuple[int, str]",
     "Optional": "Optional[Tensor]", "Union": "Union[int, str]", "Future": "Future[Tensor]",
 }
-"""Generics that stand alone -> what to write."""
+"""Generic types without arguments -> the error's advice."""
 
 
 KEYS = (T.STR, T.INT, T.FLOAT, T.COMPLEX, T.BOOL, T.TENSOR, T.DEVICE, T.ANY)

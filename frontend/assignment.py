@@ -196,7 +196,7 @@ def emit_augmented(e: Emitter, node: ast.AugAssign) -> None:
 
 
 def updated(e: Emitter, op: type, old: Value, node: ast.AugAssign, span: Span) -> SugaredValue:
-    """The value of `old op value`, computed in place where that is the meaning."""
+    """The value of `old op value`, computed in place if `op=` means that for the type."""
     return combine(e, op, old, e.expr(node.value), e.span(node.target), e.span(node.value), span)
 
 

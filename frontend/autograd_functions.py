@@ -31,15 +31,21 @@ def is_autograd_function(cls: type) -> bool:
 
 
 class AutogradFunctionValue(SugaredValue):
-    """The class as a name: only `apply` means something in a program."""
+    """The class as a name: `apply`, and static methods, which are functions as they are."""
 
     def __init__(self, cls: type):
         self.cls = cls
         self.kind = f"the autograd function '{cls.__name__}'"
 
     def attr(self, b, name, span):
+        from .resolver import meaning_of
+
         if name != "apply":
-            self.fail(f"has no attribute {name!r} in a program", span, "call its `apply`")
+            found = getattr(self.cls, name, None)
+            if not inspect.isfunction(found):
+                self.fail(f"has no attribute {name!r} in a program", span,
+                          "call its `apply` or a static method")
+            return meaning_of(found, span)
         if self.cls not in _compiled:
             _compiled[self.cls] = _forward(self.cls)
         return FunctionValue(_compiled[self.cls])

@@ -57,13 +57,13 @@ class Builder:
         return self.insert("prim::ListConstruct", values, (T.ListType(element),), span).output
 
     def unpack_tuple(self, value: Value, span: Span) -> list[Value]:
-        """The elements; those of a tuple made just here are taken as they are."""
+        """The elements of a tuple; if it was constructed just before, its operands."""
         if value.node.kind == "prim::TupleConstruct":
             return list(value.node.inputs)
         return list(self.insert("prim::TupleUnpack", [value], value.type.elements, span).outputs)
 
     def cast(self, value: Value, type: T.Type, span: Span) -> Value:
-        """The value seen as another type; what is known about it, nothing is checked."""
+        """The value with another type, without a check at run time."""
         if value.type == type and value.type is not T.NONE:
             return value
         if value.type == T.NONE and value.is_constant:
@@ -71,7 +71,7 @@ class Builder:
         return self.insert("prim::unchecked_cast", [value], (type,), span).output
 
     def widen(self, value: Value, wanted: T.Type, span: Span) -> Value:
-        """A plain tuple as one of exactly the wanted type, where its elements are narrower."""
+        """A plain tuple converted to the wanted type, if its elements have narrower types."""
         wanted = T.without_none(wanted)
         if not isinstance(wanted, T.TupleType) or value.type == wanted \
                 or not T.is_subtype(value.type, wanted) or value.type.fields:
@@ -226,7 +226,7 @@ class Builder:
 
 
 def called_at(error: CompileError, name: str, span: Span) -> CompileError:
-    """Say in the chain of an error where the function that has it was called."""
+    """Add the place of the call to an error in the called function."""
     from .emit import friendly
 
     line = f"compiling {friendly(name)}"

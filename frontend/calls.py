@@ -1,4 +1,4 @@
-"""Calls: arguments in every spelling, then what the callee makes of them."""
+"""Calls: evaluates arguments of all kinds (positional, keyword, starred), then calls the callee."""
 
 from __future__ import annotations
 

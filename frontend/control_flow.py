@@ -50,7 +50,7 @@ def emit_if(e: Emitter, node: ast.If) -> None:
 
 
 def merge(e: Emitter, branch: Node, frames: list[Frame], span: Span) -> None:
-    """Let the variables that two branches bind be what they are after both."""
+    """Merge the variables that two branches bind, into outputs of the node."""
     then, other = frames
     if then.exits and other.exits:
         e.frame.exits = True
@@ -69,7 +69,7 @@ def merge(e: Emitter, branch: Node, frames: list[Frame], span: Span) -> None:
 
 def _merge_facts(e: Emitter, branch: Node, name: str, then: Frame, other: Frame, span: Span
                  ) -> None:
-    """A name that no branch assigned: what the branches that go on know of its type."""
+    """Merge what branches know about the type of a name that none of them assigned."""
     types = [f.find(name).type(e.b, span) for f in (then, other) if not f.exits]
     known = T.unify(types[0], types[-1])
     if known is not None and then.exits != other.exits:

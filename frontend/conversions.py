@@ -47,7 +47,7 @@ Openness = Union[bool, Tuple["Openness", ...]]
 
 def plan(actual: T.Type, wanted: T.Type, implicit: bool,
          is_open: Openness = False) -> tuple[Step | None, T.Type]:
-    """(what to do, the type after it); the caller checks that the type fits `wanted`."""
+    """(conversion, resulting type).  The caller checks that the type fits `wanted`."""
     if actual is wanted or actual == wanted:
         return None, actual
     if isinstance(wanted, T.OptionalType):

@@ -126,7 +126,7 @@ DISPOSABLE = {"prim::Constant", "prim::ListConstruct", "prim::Uninitialized", "p
 
 
 def _sweep(block) -> None:
-    """Remove what is not used of what emitting left behind, and casts that change nothing."""
+    """Remove unused nodes that emitting left behind, and casts that change nothing."""
     for node in block.nodes_reversed:
         for inner in node.blocks:
             _sweep(inner)

@@ -78,7 +78,7 @@ class Frame:
         return None
 
     def declared(self, name: str, b, span: Span) -> T.Type:
-        """The type that a variable may have, whatever is known of it; None's where it has none."""
+        """The declared type of a variable, without refinements; NoneType if it has none."""
         frame = self
         while frame is not None:
             known = frame.refined.get(name) or frame.values.get(name)

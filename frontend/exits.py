@@ -1,4 +1,4 @@
-"""Early exits become structure: `return`, `break` and `continue` leave only branches and flags.
+"""Structure early exits: `return`, `break` and `continue` become branches and flags.
 
 While a body is emitted, an exit is a node `scriptlang::leave` whose inputs are what its target (a
 loop turn or the function) ends with.  `eliminate` then moves what follows an exiting branch into
@@ -55,7 +55,7 @@ RAISES = Outcome(None, [])
 
 def eliminate(e: Emitter, target: Block, leaving: Sequence[Node],
               types: Sequence[T.Type]) -> list[Value]:
-    """Turn the exits of `target` into structure; what it ends with, one value per type."""
+    """Turn the exits of `target` into structure.  Returns its final values, one per type."""
     if len(leaving) == 1 and leaving[0].block is target:
         values = list(leaving[0].inputs)
         leaving[0].destroy()
@@ -130,13 +130,13 @@ class _Elimination:
         return self.guard(block, node, self.flagged(node, [outcome]))
 
     def guard(self, block: Block, node: Node, maybe: Outcome) -> Outcome:
-        """Let what follows `node` run only where no exit was taken."""
+        """Make the nodes after `node` run only if no exit was taken."""
         guard = self.graph.create("prim::If", [maybe.flag], like=node).insert_after(node)
         guard.add_block(), guard.add_block()
         return self.continue_in(block, guard, [Outcome(True, maybe.values), GOES_ON], 1)
 
     def continue_in(self, block: Block, node: Node, outcomes: list[Outcome], i: int) -> Outcome:
-        """Move what follows `node` into its `i`-th branch, the only one that goes on."""
+        """Move the nodes after `node` into its `i`-th branch, the only one without an exit."""
         going, left = node.blocks[i], node.blocks[1 - i]
         first = node.next
         while node.next is not block.end:
@@ -170,7 +170,7 @@ class _Elimination:
         return Outcome(flag, [node.add_output(t) for t in self.types])
 
     def both_leave(self, block: Block, node: Node, outcomes: list[Outcome]) -> Outcome:
-        """No branch goes on: the node gives what the target ends with."""
+        """Both branches exit: the node returns the final values of the target."""
         for out in node.outputs:
             out.replace_all_uses_with(self.e.uninitialized(out.type))
         _clear_results(node)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 KINDS: dict[str, Callable[[T.Type], T.Type]] = {
     "prim::fork": T.FutureType, "prim::awaitable": lambda t: T.RRefLikeType("Await", t)}
-"""Kinds of nodes that hold a body to be run -> the type of what they give."""
+"""Kinds of nodes with a body that runs as a call of its own -> the type of their result."""
 
 
 def emit_fork(e: Emitter, node: ast.Call, expected) -> SugaredValue:

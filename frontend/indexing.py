@@ -69,7 +69,7 @@ def slice_of(e: Emitter, node: ast.expr) -> SliceValue | None:
 
 
 def item_method(tensor: Value) -> SpecialForm:
-    """`x.__getitem__(i)` of a tensor: what `x[i]` is."""
+    """`x.__getitem__(i)` of a tensor, which is the same as `x[i]`."""
     def emit(e: Emitter, node: ast.Call, expected) -> SugaredValue:
         span = e.span(node)
         if len(node.args) != 1 or node.keywords:
@@ -320,7 +320,7 @@ def _as_tensor(e: Emitter, value: Value, view: Value, span: Span) -> Value:
 
 
 def store(e: Emitter, view: Value, indices: list[Value | None], value: Value, span: Span) -> None:
-    """Write a tensor where an index points."""
+    """Assign to an index of a tensor."""
     if indices:
         e.b.emit("aten::index_put_", [view, _indices(e, indices, span), value], span)
     else:

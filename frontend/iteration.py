@@ -94,7 +94,7 @@ class ZipValue(SugaredValue):
 
 
 class EnumerateValue(ZipValue):
-    """`enumerate(x, start)`: the turns beside the elements."""
+    """`enumerate(x, start)`: pairs of a number and an element."""
 
     kind = "an enumerate"
 
@@ -147,7 +147,7 @@ class TupleOf(SugaredValue):
 
 
 def known_elements(b, iterable: SugaredValue, span) -> list[SugaredValue] | None:
-    """The elements of what a loop runs over, where their number is known at compile time."""
+    """The elements of an iterable, if their number is known at compile time."""
     from .sugared import StaticSequence
 
     if isinstance(iterable, StaticSequence):

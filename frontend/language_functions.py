@@ -14,6 +14,11 @@ from scriptlang.source import Source, Span
 
 _NUMBERS = ("int", "float", "complex")
 _REAL = ("int", "float")
+_LAST_DIMS = (
+    "    if count < 0 or count > min(a.dim(), b.dim()):\n"
+    "        raise RuntimeError(f'tensordot cannot contract {count} dimensions')\n"
+    "    of_a = [i - count for i in range(count)]\n"
+    "    of_b = [i for i in range(count)]\n")
 
 SOURCES: dict[str, list[str]] = {
     "aten::add": [f"def add(a: {n}, b: Tensor) -> Tensor: return b + a" for n in _NUMBERS],
@@ -37,11 +42,22 @@ SOURCES: dict[str, list[str]] = {
     "aten::__contains__": ["def __contains__(self: str, key: str) -> bool: "
                            "return self.find(key, 0, len(self)) != -1"],
     "torch::tensordot": [
-        "def tensordot(a: Tensor, b: Tensor, dims: int = 2) -> Tensor:\n"
-        "    return torch.ops.aten.tensordot(a, b, [i - dims for i in range(dims)],\n"
-        "                                    [i for i in range(dims)])",
-        "def tensordot(a: Tensor, b: Tensor, dims: List[List[int]]) -> Tensor:\n"
-        "    return torch.ops.aten.tensordot(a, b, dims[0], dims[1])"],
+        f"def tensordot(a: Tensor, b: Tensor, dims: {dims},\n"
+        f"              out: Optional[Tensor] = None) -> Tensor:\n"
+        + settle +
+        "    if out is not None:\n"
+        "        return torch.ops.aten.tensordot(a, b, of_a, of_b, out=out)\n"
+        "    return torch.ops.aten.tensordot(a, b, of_a, of_b)"
+        for dims, settle in (
+            ("int = 2", "    count = dims\n" + _LAST_DIMS),
+            ("Tuple[List[int], List[int]]", "    of_a, of_b = dims\n"),
+            ("List[List[int]]", "    of_a, of_b = dims\n"),
+            ("Tensor",
+             "    count = int(dims.item()) if dims.numel() <= 1 else 0\n" + _LAST_DIMS +
+             "    if dims.numel() > 1:\n"
+             "        assert dims.size(0) == 2, 'dims of tensordot are two rows'\n"
+             "        of_a = torch.jit.annotate(List[int], dims[0].tolist())\n"
+             "        of_b = torch.jit.annotate(List[int], dims[1].tolist())\n"))],
     "torch::norm": [
         f"def norm(input: Tensor, p: {p}, dim: Optional[{d}] = None, keepdim: bool = False,\n"
         f"         out: Optional[Tensor] = None, dtype: Optional[int] = None) -> Tensor:\n"

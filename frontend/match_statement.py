@@ -65,7 +65,7 @@ def _cases(e: Emitter, cases: list[ast.match_case], subject: ast.Name) -> list[a
 
 def _test(e: Emitter, pattern: ast.pattern, subject: ast.Name
           ) -> tuple[ast.expr | None, str | None]:
-    """What a pattern asks of the subject, None where it always fits; the name that it binds."""
+    """(test of the subject, None if the pattern always fits; name that the pattern binds)."""
     if isinstance(pattern, ast.MatchValue):
         return _compare(pattern, subject, ast.Eq(), pattern.value), None
     if isinstance(pattern, ast.MatchSingleton):

@@ -98,9 +98,9 @@ def try_match(schema: Schema, args: Sequence[Shape], kwargs: dict[str, Shape],
                 continue
             shape, source = args[at], at
             at += 1
-        elif formal.name in kwargs:
-            shape, source = kwargs[formal.name], formal.name
-            used_keywords.add(formal.name)
+        elif (source := _keyword(schema, formal, kwargs)) in kwargs:
+            shape = kwargs[source]
+            used_keywords.add(source)
         elif formal.has_default:
             slots.append(Slot(DEFAULT))
             continue
@@ -119,6 +119,13 @@ def try_match(schema: Schema, args: Sequence[Shape], kwargs: dict[str, Shape],
             raise Mismatch(f"keyword argument {name!r} {why}", name)
     return Match(schema, tuple(slots),
                  tuple(substitute(r.type, variables) for r in schema.returns), extra=at)
+
+
+def _keyword(schema: Schema, formal: Argument, kwargs: dict[str, Shape]) -> str:
+    """What a call names an argument: `self` of an operator is `input` to Python."""
+    if formal.name == "self" and "self" not in kwargs and schema.name.startswith("aten::"):
+        return "input"
+    return formal.name
 
 
 def _positional(schema: Schema, bound: bool) -> int:

@@ -101,7 +101,7 @@ WALKS: dict[str, tuple[Callable[..., Named], bool]] = {
     "parameters": (_tensors("parameter"), False),
     "named_buffers": (_tensors("buffer"), True), "buffers": (_tensors("buffer"), False),
 }
-"""Method of modules -> (what it walks over, whether it gives names, too)."""
+"""Method of modules -> (what it iterates over, whether it yields names, too)."""
 
 
 def _items(m: ModuleValue, b, span: Span) -> Named:

@@ -29,7 +29,7 @@ def header(hook: Callable) -> Span:
 
 
 def check_result_declared(fn: Callable) -> None:
-    """A pre-hook says what it gives: it decides what forward is called with."""
+    """Check that a pre-hook declares its result, since that becomes the arguments of forward."""
     from .script import source_of
     from .signatures import has_result_type
 

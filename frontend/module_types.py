@@ -169,7 +169,7 @@ def constant_meaning(value: Any, span: Span) -> SugaredValue:
 # Sharing
 
 _types: dict[type, dict[Any, T.ClassType]] = {}
-"""Python class -> what its modules said of themselves -> their type."""
+"""Python class -> the facts of its modules -> their type."""
 
 
 class Modules:

@@ -67,7 +67,7 @@ _ELEMENT_TEXT = """
 
 _functions: weakref.WeakKeyDictionary[T.ClassType, dict[tuple, Function]] = \
     weakref.WeakKeyDictionary()
-"""A class that is sorted -> (what a function does, for which type) -> the function."""
+"""Class of sorted objects -> (kind of function, type) -> the function."""
 
 ORDERED = (T.INT, T.FLOAT, T.BOOL, T.STR, T.TENSOR)
 """Types that `<` orders by itself."""

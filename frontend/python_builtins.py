@@ -169,7 +169,7 @@ BUILTINS: dict[str, SugaredValue] = {
 
 
 def builtin(name: str) -> SugaredValue | None:
-    """The meaning of a builtin of Python; None where it is none, or not in the language."""
+    """The meaning of a builtin of Python; None if there is none, or it is not in the language."""
     found = BUILTINS.get(name)
     if found is None:
         cls = getattr(builtins, name, None)

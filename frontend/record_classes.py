@@ -16,7 +16,7 @@ from .inheritance import Member, class_header
 
 ORDER = {"__lt__": ("<", False), "__le__": ("<", True), "__gt__": (">", False),
          "__ge__": (">", True)}
-"""Comparison -> (sign that decides at the first difference, result where there is none)."""
+"""Comparison -> (sign that compares the first different fields, result if all are equal)."""
 
 
 def is_record(cls: type) -> bool:

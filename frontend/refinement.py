@@ -1,6 +1,6 @@
-"""Conditions: their value, whether it is known at compile time, and what it tells about types.
+"""Conditions: their value, whether it is known at compile time, and type refinement.
 
-`x is not None and x > 0` tells that x is no None where it holds, also inside its own right half.
+If `x is not None and x > 0` is true then x is not None, also in the right half of the condition.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _optional_truth(e: Emitter, node: ast.expr, value: Value, span: Span) -> Con
 
 
 def _short_circuit(e: Emitter, nodes: list[ast.expr], is_and: bool, span: Span) -> Condition:
-    """`and`, `or`: the right half runs only where the left half leaves the answer open."""
+    """`and`, `or`: the right half runs only if the left half does not decide the result."""
     left = condition(e, nodes[0])
     if len(nodes) == 1:
         return left
@@ -210,7 +210,7 @@ def _static_call(e: Emitter, node: ast.Call) -> Condition | None:
 
 
 def is_instance(e: Emitter, node: ast.Call) -> Condition:
-    """`isinstance(x, T)`: known now where the type of x decides it, else asked when it runs."""
+    """`isinstance(x, T)`: known at compile time if the type of x decides it, else tested."""
     from . import special_forms
 
     span = e.span(node)

@@ -90,7 +90,7 @@ def _hasattr(e: Emitter, node: ast.Call, expected) -> SugaredValue:
 
 
 def _getattr(e: Emitter, node: ast.Call, expected) -> SugaredValue:
-    """`getattr(x, "name")`, with a third argument where x may lack it."""
+    """`getattr(x, "name")`, with a default as third argument if x may lack it."""
     _args(e, node, "getattr", 2, 3)
     owner, name = _attribute_name(e, node, "getattr")
     if len(node.args) == 3 and not owner.has_attr(e.b, name, e.span(node)):
@@ -99,7 +99,7 @@ def _getattr(e: Emitter, node: ast.Call, expected) -> SugaredValue:
 
 
 def _list(e: Emitter, node: ast.Call, expected) -> SugaredValue:
-    """`list(x)`: a new list of what x runs over."""
+    """`list(x)`: a new list of the elements of x."""
     if not node.args and not node.keywords:
         return e.expr(ast.copy_location(ast.List([], ast.Load()), node), expected)
     source, span = _args(e, node, "list", 1)[0], e.span(node)
@@ -117,7 +117,7 @@ def _list(e: Emitter, node: ast.Call, expected) -> SugaredValue:
 
 
 def gather(e: Emitter, iterable: SugaredValue, span, expected=None) -> SugaredValue:
-    """A list of all that an iterable runs over."""
+    """A list of all elements of an iterable."""
     from .iteration import known_elements
     from .literals import common_type
 

@@ -105,7 +105,7 @@ def result_value(e: Emitter, value: Value, span: Span) -> Value:
 
 
 def leave_function(e: Emitter, value: Value, span: Span) -> None:
-    """Leave the function with a value: through the loop around, where there is one."""
+    """Return a value from the function, through the surrounding loop if there is one."""
     e.frame.exits = True
     dynamic = [loop for loop in e.loops if not loop.static]
     if dynamic:
@@ -142,7 +142,7 @@ def emit_assert(e: Emitter, node: ast.Assert) -> None:
 
 def require(e: Emitter, test: ast.expr, message: ast.expr | None, exception: str, span: Span
             ) -> None:
-    """A branch that raises; what the condition tells of types holds after it."""
+    """A branch that raises unless the condition holds; type refinements hold after it."""
     wanted = condition(e, test)
     if wanted.static is True:
         refine(e, wanted.if_true, span)

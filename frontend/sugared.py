@@ -50,7 +50,7 @@ ITERABLE_HELP = "only lists, tuples, dicts, str, tensors, ranges and module list
 
 
 class SugaredValue:
-    """The base: every use is an error that says what the value is (`kind`)."""
+    """The base class: every use raises an error that names the `kind` of the value."""
 
     kind = "value"
 
@@ -59,14 +59,14 @@ class SugaredValue:
                            help or "check what it is and what it can do")
 
     def declare(self, type: T.Type) -> None:
-        """What gave it has no schema: it is what the program declares it to be."""
+        """Give the result of an operator without schema the type that the program declares."""
 
     def value(self, b: Builder, span: Span) -> Value:
         """The value of the graph that this is."""
         self.fail("cannot be used as a value", span, "call it, and use what it gives")
 
     def type(self, b: Builder, span: Span) -> T.Type:
-        """The type of `value`, without emitting anything where that can be helped."""
+        """The type of `value`, if possible without emitting anything."""
         return self.value(b, span).type
 
     def attr(self, b: Builder, name: str, span: Span) -> SugaredValue:

@@ -59,7 +59,7 @@ def inputs_of(example_inputs: Any) -> tuple:
 
 
 def copy_inputs(args: tuple) -> tuple:
-    """Copies of all tensors of the inputs, so that a run leaves them be."""
+    """Copies of all tensors of the inputs, so that a run does not change the originals."""
     return tuple(map(_copy, args))
 
 
@@ -240,7 +240,7 @@ PURE_HELPERS = {"prim::Constant", "aten::size", "prim::ListConstruct", "prim::Tu
                 "aten::floordiv", "aten::remainder", "aten::div", "aten::neg", "prim::GetAttr",
                 "aten::__getitem__", "aten::Float", "aten::Int", "aten::pow",
                 "aten::numel"}
-"""What the tracer records on the way; it goes where nothing reads it."""
+"""Nodes that the tracer records for sizes; they are removed if nothing uses them."""
 
 
 def sweep(graph: Graph) -> None:

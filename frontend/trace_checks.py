@@ -8,6 +8,7 @@ from typing import Any, Callable, Mapping, Sequence
 
 from scriptlang.errors import ScriptError
 from scriptlang.ir import Graph
+from scriptlang.passes import effects
 from scriptlang.tensors import Tensor, as_tensor
 
 
@@ -19,12 +20,9 @@ class TracingCheckError(ScriptError):
     """The recording and the function gave different results."""
 
 
-RANDOM = ("rand", "dropout", "bernoulli", "normal", "multinomial", "exponential", "uniform")
-
-
 def is_random(graph: Graph) -> bool:
     """Whether the graph draws random numbers, so that two runs differ."""
-    return any(word in node.kind for node in graph.walk_all() for word in RANDOM)
+    return any(map(effects.is_random, graph.walk_all()))
 
 
 def check_graphs(first: Graph, again: Graph) -> None:

@@ -305,7 +305,7 @@ def sizes_from(tracer: TorchTracer):
 
 @contextlib.contextmanager
 def plain_sizes():
-    """Let shapes be those of torch."""
+    """Use the shapes of torch, without traced sizes."""
     global _tracer
     tracer, _tracer = _tracer, None
     try:

@@ -20,7 +20,7 @@ RECORDED: dict[str, tuple[str, Callable]] = {
     "float_truediv": ("aten::div", operator.truediv), "neg": ("aten::neg", operator.neg),
     "sym_float": ("aten::Float", float), "float_pow": ("aten::pow", operator.pow),
 }
-"""What torch calls on a node -> the operator of the language, and what it computes."""
+"""Method that torch calls on a node -> the operator to record, and its Python function."""
 
 COMPUTED: dict[str, Callable] = {
     "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le,
@@ -33,7 +33,7 @@ COMPUTED: dict[str, Callable] = {
     "abs": abs, "sym_sqrt": math.sqrt, "is_integer": lambda a: float(a).is_integer(),
     "sym_int": int,
 }
-"""What torch calls on a node -> what it computes, without a record."""
+"""Method that torch calls on a node -> its Python function; nothing is recorded."""
 
 
 class Symbol:
@@ -67,7 +67,7 @@ class Symbol:
     maybe_as_float = maybe_as_bool = constant_int = constant_bool = singleton_int = maybe_as_int
 
     def guard_int(self, file: str, line: int) -> int:
-        """What torch asks where an operator takes an ordinary int: its call comes next."""
+        """Called by torch before it calls an operator that takes an ordinary int."""
         if self.value is not None and self.tracer.is_recording:
             self.tracer.taken_as_int.append(self)
         return int(self.number)

@@ -216,7 +216,7 @@ class Tracer:
             self.resume()
 
     def take(self, result: Any, value: Value, span: Span) -> Any:
-        """Let what a recorded call gave stand for its value; numbers become traced ones."""
+        """Associate results of a recorded call with graph values; numbers become traced ones."""
         if self.is_tensor(result):
             self.bind(result, value)
         elif isinstance(result, (list, tuple)) and result and isinstance(value.type, T.ListType):

@@ -12,6 +12,7 @@ import inspect
 from typing import Any
 
 from scriptlang import types as T
+from scriptlang.errors import CompileError
 from scriptlang.ir import Function
 from scriptlang.objects import Device, EnumValue, ScriptObject
 from scriptlang.tensors import Tensor
@@ -110,13 +111,40 @@ def _common(what: str, values: list) -> T.Type:
 
 
 def _tuple(value: tuple) -> T.Type:
+    """The declared named tuple where the fields hold what is declared, else a plain tuple.
+
+    PyTorch infers a plain tuple of what the fields hold: that has no names of fields.
+    """
     if hasattr(value, "_fields"):
         from .classes import type_of_class
 
-        declared = type_of_class(type(value))
-        if isinstance(declared, T.TupleType):
+        try:
+            declared = type_of_class(type(value))
+        except CompileError:                            # an annotation means no type
+            declared = None
+        if isinstance(declared, T.TupleType) and _holds(value, declared):
             return declared
     return T.TupleType(tuple(map(infer_type, value)))
+
+
+def _holds(value: Any, type: T.Type) -> bool:
+    """Whether a Python value is one of the type, without any conversion."""
+    if isinstance(type, T.OptionalType):
+        return value is None or _holds(value, type.element)
+    if isinstance(type, T.UnionType):
+        return any(_holds(value, option) for option in type.options)
+    if isinstance(type, T.ListType):
+        return isinstance(value, list) and all(_holds(v, type.element) for v in value)
+    if isinstance(type, T.DictType):
+        return isinstance(value, dict) and all(
+            _holds(k, type.key) and _holds(v, type.value) for k, v in value.items())
+    if isinstance(type, T.TupleType):
+        return isinstance(value, tuple) and len(value) == len(type.elements) \
+            and all(map(_holds, value, type.elements))
+    try:
+        return T.is_subtype(infer_type(value), type)
+    except NotInferable:
+        return False
 
 
 def _enum(value: Any) -> T.Type:

@@ -1,9 +1,9 @@
-"""Calls from Python that come again and again: they go where the first one has found a way to.
+"""The fast path of repeated calls from Python.
 
-A Caller's own `__call__` takes the way that `_enter_` was given: a native program that is run with
-the arguments as they are.  It is taken as long as it is the function's `direct`, nothing traces,
-and all arguments are what the function declares.  Every other call is `_call_`; a result with
-objects in it goes to the user through `_wrapped_`.
+The first call of a function is `_call_`, which may register a native program with `_enter_`.  Later
+calls of `Caller.__call__` run that program with the arguments as they are, as long as it is the
+function's `direct`, nothing is being traced, and all arguments have the declared types.  All other
+calls are `_call_`.  Results that contain objects are wrapped for the user by `_wrapped_`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .native import load
 
 
 class PlainCaller:
-    """A Caller without the native engine: there is no way but `_call_`."""
+    """A Caller without the native engine: every call is `_call_`."""
 
     def __call__(self, *args, **kwargs):
         return self._call_(*args, **kwargs)

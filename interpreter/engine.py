@@ -1,4 +1,4 @@
-"""Engines: what runs compiled functions, and which ones are there.
+"""Engines run compiled functions.  Which ones are available, and how to get one.
 
     engine("auto").run(function, (x, 16000))
 
@@ -95,7 +95,7 @@ def choose(name: str, obj: Any) -> Engine:
 
 
 def describe() -> dict[str, str]:
-    """One line per engine: whether it is there, and with what."""
+    """One line per engine: whether it is available, and with which features."""
     from . import native
 
     return {"python": "yes, on numpy", "native": native.describe()}

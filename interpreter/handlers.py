@@ -1,4 +1,4 @@
-"""What the plain opcodes do: those that only look at the stack and their operands.
+"""What plain opcodes do, which use only the stack and their operands.
 
 A handler takes (stack, code, x, n) and changes the stack.  Jumps, calls and registers are the
 business of `vm.py`.
@@ -119,7 +119,7 @@ def isnot(stack: list, code: Code, x: int, n: int) -> None:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Identity of two values: plain values are the same when they are equal and of one type."""
+    """Identity of two values; plain values are identical if they are equal and of one type."""
     if type(a) in (bool, int, float, complex, str):
         return type(a) is type(b) and a == b
     return a is b

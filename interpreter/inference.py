@@ -35,7 +35,7 @@ def compatible(given: MaybeType, wanted: MaybeType) -> bool:
 
 
 def join(a: MaybeType, b: MaybeType) -> MaybeType:
-    """The type of what is an `a` on one path and a `b` on another."""
+    """The type of a value that has type `a` on one path and type `b` on another."""
     if a is None or b is None:
         return None
     return a if a == b else T.unify(a, b)

@@ -10,7 +10,7 @@ MAX_NESTED = 100
 
 
 class Inliner:
-    """Finds the nodes whose value is used at once, so that it need not leave the stack.
+    """Finds nodes whose value is used at once, so that it can stay on the stack.
 
     `nodes` holds them.  A node qualifies when its only output is used once, in its own block, and
     when nothing else has to run between it and the place where its user wants it.  Walks backwards:
@@ -30,7 +30,7 @@ class Inliner:
                 self._node(node)
 
     def _node(self, node: Node) -> Node:
-        """Inline what feeds `node`; returns the first node of what then runs as one."""
+        """Inline the inputs of `node`; returns the first node of the resulting sequence."""
         first = node
         pending = [iter(node.inputs[::-1])]              # of each node on the way here
         while pending:

@@ -1,4 +1,4 @@
-"""Operators of a Code resolved to what the Python engine calls."""
+"""Resolves the operators of a Code to kernels of the Python engine."""
 
 from __future__ import annotations
 
@@ -55,6 +55,8 @@ def missing_text(ref: OperatorRef) -> str:
     if table.find(ref.name, ref.overload) is not None and is_lacking(ref):
         return (f"the program calls a form of {ref.qualified_name} that scriptlang does not have, "
                 f"with {ref.num_args} arguments")
+    if "sparse" in ref.name:
+        return f"the python engine does not have {ref.qualified_name}: there are no sparse tensors"
     return (f"the python engine does not have the operator {ref.qualified_name}; "
             "`scriptlang check` lists all that are missing from an archive")
 

@@ -1,5 +1,5 @@
-"""Counts the bytes of what a run keeps alive: tensors as they are made and freed, strings and
-containers by a census whenever enough of them may have been made.
+"""Counts the bytes that a run keeps alive.  Tensors are counted when they are made and freed;
+strings and containers by a census, whenever enough of them may have been made.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class MemoryMeter:
         self.census_at = max((self.limit - held) // 4, SMALL, held // 2)
 
     def allow(self, size: int) -> None:
-        """LimitError unless `size` bytes may be made besides the tensors that there are."""
+        """Raises LimitError if `size` more bytes would exceed the limit."""
         if self.alive + size > self.limit:
             raise LimitError(f"the program asks for {size:,} bytes and holds {self.alive:,}; its "
                              f"limits allow {self.limit:,}")

@@ -14,7 +14,7 @@ from .. import allocations
 from ..ops.generator import default_generator
 
 REASON = os.path.join(os.path.dirname(__file__), "native_build.txt")
-"""What the build left behind where it made no extension module."""
+"""The file in which the build says why it made no extension module."""
 
 
 @lru_cache(maxsize=None)

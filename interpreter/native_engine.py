@@ -20,7 +20,6 @@ from ..ir import Function
 from ..limits import Limits
 from ..objects import ScriptObject
 from ..ops import table
-from ..ops.derived import is_written
 from ..ops.generator import default_generator
 from ..schema import Schema
 from . import exceptions
@@ -42,17 +41,10 @@ PYTHON_CALL = "prim::IgnoredPythonOp"
 """The operator that calls a Python function; programs with it are not built."""
 
 
-RESHAPING = frozenset(f"aten::{name}" for name in (
-    "squeeze_ unsqueeze_ transpose_ swapaxes_ swapdims_ t_ as_strided_ resize_ resize_as_ set_"
-    " set_data").split())
-"""Operators that give a tensor another shape; callers see it of the tensors that they pass."""
-
-
 def may_reshape(ref: OperatorRef) -> bool:
-    """Whether an operator may give a tensor another shape; what has out= resizes it."""
+    """Whether an operator may give a tensor another shape; callers see it of those they pass."""
     operator = table.find(ref.name, ref.overload)
-    return ref.name in RESHAPING or operator is not None and any(
-        a.kwarg_only and is_written(a) for a in operator.schema.arguments)
+    return operator is not None and operator.may_reshape
 
 
 @lru_cache(maxsize=None)

@@ -41,8 +41,7 @@ def compiled(graph: Graph, function: Function) -> Code:
 
 
 RUNNING = "running_code"
-"""Attribute of a Function that holds the Code of its OPTIMIZED graph, or what a compiled archive
-has in its place."""
+"""Attribute of a Function: the Code of its OPTIMIZED graph, or the code of a compiled archive."""
 
 
 def is_compiled(function: Function) -> bool:

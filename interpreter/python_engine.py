@@ -54,7 +54,7 @@ def make_program(function: Function) -> Program:
 
 
 def sound(code: Code) -> Code:
-    """The code, verified where that has been left to the engine that runs it.
+    """The code.  It is verified now if that was left to the engine.
 
     Raises ArchiveError where it is not sound.
     """

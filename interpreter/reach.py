@@ -16,7 +16,7 @@ from .prepare import running_code
 
 def reachable(*functions: Function, code_of: Callable[[Function], Code] = running_code,
               classes: Iterable[T.ClassType] = ()) -> dict[Function, Code]:
-    """The code of functions and of every function that they may call, those given first.
+    """The code of functions and of all functions that they may call; the given ones come first.
 
     classes: what objects may be of where only an interface is known (see `classes_in`).
     """

@@ -12,14 +12,11 @@ from typing import Any, Iterable, Mapping, Sequence
 
 from .. import types as T
 from ..errors import CompileError, GraphError, MissingOperatorError
-from ..ir import Function, Graph
+from ..ir import Function, Graph, Node
 from ..limits import Limits
 from ..ops.generator import default_generator
+from ..ops.table import facts_of
 from .engine import engine
-
-UNSEEN = frozenset({"aten::warn", "prim::RaiseException", "aten::is_grad_enabled",
-                    "aten::_assert_async", "aten::_assert_scalar", "aten::_assert_tensor_metadata"})
-"""Effects that another run repeats without harm."""
 
 
 class Trial:
@@ -81,6 +78,12 @@ def inlined(function: Function) -> Graph | None:
     return graph
 
 
+def is_repeatable(node: Node) -> bool:
+    """Whether another run repeats the effects of a node without harm."""
+    return node.kind == "prim::RaiseException" \
+        or facts_of(node.schema).effect in ("repeatable", "check")
+
+
 def leaves_no_trace(graph: Graph) -> bool:
     """Whether nothing is written that lived before, and nothing else is done that shows."""
     from ..passes.alias import AliasAnalysis
@@ -88,7 +91,7 @@ def leaves_no_trace(graph: Graph) -> bool:
 
     for node in graph.walk():
         if not node.blocks and has_side_effects(node) and not is_random(node) and \
-                node.kind not in UNSEEN:
+                not is_repeatable(node):
             return False
     analysis = AliasAnalysis(graph)
     return not analysis.written & analysis.outside

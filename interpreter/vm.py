@@ -114,7 +114,7 @@ class Interpreter:
         return asked_first(self.allow, self.limits.memory)
 
     def allow(self, size: int) -> None:
-        """LimitError where the run may not make so much more, or has taken too long."""
+        """Raises LimitError if the run would exceed its memory, or has taken too long."""
         check_time()
         if self.meter is not None:
             self.meter.allow(size)

@@ -96,6 +96,11 @@ class Argument:
     def is_out(self) -> bool:
         return self.kwarg_only and self.is_write
 
+    @property
+    def is_elementwise(self) -> bool:
+        """Whether an alias set is about the elements of a list: `Tensor(a!)[]`, not `t[](a!)`."""
+        return isinstance(self.type, T.ListType) and self.text.rstrip("?").endswith("]")
+
 
 @record(frozen=True)
 class Schema:
@@ -120,6 +125,27 @@ class Schema:
     @cached_property
     def is_mutable(self) -> bool:
         return any(a.alias and a.alias.is_write for a in self.arguments)
+
+    @cached_property
+    def takes_generator(self) -> bool:
+        return self.index("generator") is not None
+
+    @cached_property
+    def written(self) -> tuple[tuple[int, bool], ...]:
+        """The arguments that are written; True where their elements are."""
+        return tuple((i, a.is_elementwise) for i, a in enumerate(self.arguments) if a.is_write)
+
+    @cached_property
+    def leaking(self) -> tuple[int, ...]:
+        """The arguments that code outside may keep (`t(a -> *)`)."""
+        return tuple(i for i, a in enumerate(self.arguments)
+                     if a.alias and "*" in a.alias.after and a.type != T.TENSOR)
+
+    @cached_property
+    def shared(self) -> tuple[tuple[int, ...], ...]:
+        """For each result the arguments whose memory it shares by its alias set."""
+        return tuple(tuple(i for i, a in enumerate(self.arguments) if a.alias and r.alias and (
+            a.alias.before | a.alias.after) & r.alias.before - {"*"}) for r in self.returns)
 
     def index(self, name: str) -> int | None:
         """Position of the argument of that name."""

@@ -73,7 +73,7 @@ def named_paths(text: str) -> list[str]:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda p: p.relative_to(ROOT).as_posix())
 def test_files_that_are_named_exist(document):
-    if document.name in ("CHANGELOG.md", "operators.md"):
+    if document in (ROOT / "CHANGELOG.md", ROOT / "docs" / "operators.md"):
         pytest.skip("names what was, or what is generated")
     text = document.read_text(encoding="utf-8")
     lacking = [path for path in named_paths(text) if not path.startswith(MADE)

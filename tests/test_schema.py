@@ -23,8 +23,8 @@ def grammar():
 
 
 def texts() -> list[str]:
-    lacking = (FOLDER / "ops" / "lacking.txt").read_text().splitlines()
-    return [t for t in lacking if t and t[0] != "#"] + [o.text for o in table.all_operators()]
+    lacking = [text for texts in table.lacking().values() for text in texts]
+    return lacking + [o.text for o in table.all_operators()]
 
 
 def from_grammar(text: str) -> Schema:

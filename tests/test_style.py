@@ -80,6 +80,39 @@ def test_a_long_line_is_found(tmp_path):
                              "b/CMakeLists.txt:1: 102 columns"]
 
 
+def prose(name: str, text: str) -> Iterator[tuple[int, str]]:
+    """(number, line) of the lines of a Markdown file that are no rows of a table.
+
+    Of the changelog the section that is being written is left out: many hands add to it at once.
+    """
+    section = 0
+    for number, line in enumerate(text.split("\n"), 1):
+        section += line.startswith("## ")
+        if not line.startswith("|") and not (name == "CHANGELOG.md" and section == 1):
+            yield number, line
+
+
+def documents(root: Path) -> Iterator[str]:
+    """The names, from `root` on, of the Markdown files below it."""
+    for folder, inner, files in os.walk(root):
+        inner[:] = sorted(name for name in inner if is_ours(Path(folder, name)))
+        yield from (Path(folder, file).relative_to(root).as_posix() for file in sorted(files)
+                    if file.endswith(".md"))
+
+
+def test_lines_of_documents_wrap():
+    found = [f"{name}:{number}: {len(line)} columns" for name in documents(ROOT)
+             for number, line in prose(name, (ROOT / name).read_text(encoding="utf-8"))
+             if len(line) > COLUMNS]
+    assert not found, "\n".join(found)
+
+
+def test_long_prose_is_found_and_tables_are_not():
+    text = "## A\n" + "x " * 60 + "\n| " + "y" * 120 + " |\n## B\n" + "z" * 101
+    assert [n for n, line in prose("a.md", text) if len(line) > COLUMNS] == [2, 5]
+    assert [n for n, line in prose("CHANGELOG.md", text) if len(line) > COLUMNS] == [5]
+
+
 CPP = (".cpp", ".h", ".hpp", ".inc", ".def", ".c")
 
 

@@ -36,7 +36,10 @@ T sinc(T x) {
 
 template <class T>
 T logit(T x, T eps) {
-  if (eps >= T(0)) x = clamped(x, eps, T(1) - eps);
+  if (eps >= T(0)) {  // the lower bound wins where they cross
+    if (x > T(1) - eps) x = T(1) - eps;
+    if (x < eps) x = eps;
+  }
   return std::log(x / (T(1) - x));
 }
 

@@ -39,18 +39,24 @@ class Figure(NamedTuple):
     most: float = 32
 
 
+AGAINST = {"torch.jit frozen": "against torch.jit, frozen", "onnxruntime": "against onnxruntime"}
+
 FIGURES = (
     Figure("speed_xeon", "How many times as fast scriptlang is: Xeon with AVX-512, one thread",
-           "speed.csv", {"torch.jit frozen": "torch.jit, frozen", "onnxruntime": "onnxruntime"},
+           "speed.csv", AGAINST,
            {"machine": "Xeon", "threads": "1"}),
     Figure("speed_zen5", "How many times as fast scriptlang is: AMD Zen 5, one thread",
-           "speed.csv", {"torch.jit frozen": "torch.jit, frozen", "onnxruntime": "onnxruntime"},
+           "speed.csv", AGAINST,
            {"machine": "Zen 5", "threads": "1"}),
     Figure("speed_zen5_2", "How many times as fast scriptlang is: AMD Zen 5, two threads",
-           "speed.csv", {"torch.jit frozen": "torch.jit, frozen", "onnxruntime": "onnxruntime"},
+           "speed.csv", AGAINST,
            {"machine": "Zen 5", "threads": "2"}),
+    Figure("goals", "Times of frozen torch.jit divided by scriptlang's: goals and what is reached",
+           "goals.csv", {"torch.jit frozen, goal": "goal", "torch.jit frozen, Zen 5": "Zen 5",
+                         "torch.jit frozen, Xeon": "Xeon"}),
     Figure("programs", "Programs without tensors: how many times as fast scriptlang is",
-           "programs.csv", {"torch.jit": "torch.jit", "CPython": "CPython 3.11"}, most=64),
+           "programs.csv", {"torch.jit": "against torch.jit", "CPython": "against CPython 3.11"},
+           most=64),
 )
 
 
@@ -91,7 +97,7 @@ def svg(figure: Figure) -> str:
     for k, name in enumerate(names):
         out.append(f'<rect x="{LABELS + 190 * k}" y="27" width="10" height="10" '
                    f'fill="{COLOURS[k]}"/>')
-        out.append(text(LABELS + 190 * k + 15, 36, f"against {figure.columns[name]}"))
+        out.append(text(LABELS + 190 * k + 15, 36, figure.columns[name]))
     tick = figure.least
     while tick <= figure.most:
         x = place(tick)

@@ -14,7 +14,7 @@ from . import random, special
 from .elementwise import DISPLAY, check_factor, check_fits
 from .layout import laid_like, rows
 from .numeric import check_floating, finish, working
-from .table import composite, declare, primitive
+from .table import composite, declare, describe, primitive
 
 SQRT_HALF = math.sqrt(0.5)
 
@@ -131,7 +131,8 @@ def pointwise(f: Callable, kinds: str, kernel_name: str) -> Callable:
 
 for _name, _rest, _f, _kinds, _kernel_name in POINTWISE:
     declare(f"aten::{_name}(Tensor self{', ' if _rest else ''}{_rest}) -> Tensor",
-            pointwise(_f, _kinds, _kernel_name), "primitive")
+            pointwise(_f, _kinds, _kernel_name), "primitive", pointwise=True, fusible=True,
+            out="" if _name == "threshold" else "exact")
 
 
 # softmax
@@ -190,17 +191,20 @@ def safe_softmax(self, dim, dtype):
     return finish(np.where(empty, 0, working(result)), result.dtype)
 
 
-@composite("aten::special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor")
+@composite("aten::special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+           shape="like_first")
 def special_softmax(self: Tensor, dim: int, dtype: Optional[int] = None) -> Tensor:
     return torch.softmax(self, dim, dtype)
 
 
-@composite("aten::special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor")
+@composite("aten::special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+           autocast="full", shape="like_first")
 def special_log_softmax(self: Tensor, dim: int, dtype: Optional[int] = None) -> Tensor:
     return torch.log_softmax(self, dim, dtype)
 
 
-@primitive("aten::prelu(Tensor self, Tensor weight) -> Tensor")
+@primitive("aten::prelu(Tensor self, Tensor weight) -> Tensor",
+           autocast="reduced", shape="like_first")
 def prelu(self, weight):
     """weight has one element, or one for each channel (dimension 1)."""
     if weight.dtype is not self.dtype:
@@ -225,7 +229,7 @@ def prelu(self, weight):
     return finish(laid_like(np.where(x > 0, x, x * w), self), self.dtype)
 
 
-@primitive("aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor")
+@primitive("aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor", shape="like_first")
 def prelu_kernel(self, weight):
     if self.dtype is not weight.dtype:
         raise RuntimeError(f"prelu: Type promoting not supported. Got {self.dtype.name} and "
@@ -238,29 +242,31 @@ def prelu_kernel(self, weight):
 # composed of others
 
 
-@composite("prim::abs(Tensor x) -> Tensor")
+@composite("prim::abs(Tensor x) -> Tensor", pointwise=True)
 def builtin_abs(x: Tensor) -> Tensor:
     return torch.abs(x)
 
 
-@composite("aten::relu6(Tensor self) -> Tensor")
+@composite("aten::relu6(Tensor self) -> Tensor",
+           pointwise=True, fusible=True, keeps_type="any", layout="keeps")
 def relu6(self: Tensor) -> Tensor:
     return torch.hardtanh(self, 0, 6)
 
 
-@composite("aten::selu(Tensor self) -> Tensor")
+@composite("aten::selu(Tensor self) -> Tensor", pointwise=True, fusible=True)
 def selu(self: Tensor) -> Tensor:
     return torch.elu(self, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946)
 
 
-@composite("aten::celu(Tensor self, Scalar alpha=1.) -> Tensor")
+@composite("aten::celu(Tensor self, Scalar alpha=1.) -> Tensor",
+           pointwise=True, fusible=True, out="exact")
 def celu(self: Tensor, alpha: float = 1.0) -> Tensor:
     if alpha == 0.0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     return torch.elu(self, alpha, 1.0, 1.0 / alpha)
 
 
-@composite("aten::glu(Tensor self, int dim=-1) -> Tensor")
+@composite("aten::glu(Tensor self, int dim=-1) -> Tensor", out="converts")
 def glu(self: Tensor, dim: int = -1) -> Tensor:
     if self.dim() == 0:
         raise RuntimeError("glu does not support 0-dimensional tensors")
@@ -274,7 +280,7 @@ def glu(self: Tensor, dim: int = -1) -> Tensor:
 
 
 @primitive("aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool "
-           "training=False, Generator? generator=None) -> Tensor")
+           "training=False, Generator? generator=None) -> Tensor", shape="like_first")
 def rrelu(self, lower, upper, training, generator):
     """In training each negative element has a slope of its own, drawn from [lower, upper)."""
     for bound in (lower, upper):
@@ -292,7 +298,8 @@ def rrelu(self, lower, upper, training, generator):
     return finish(result, self.dtype)
 
 
-@primitive("aten::log_sigmoid(Tensor self) -> Tensor")
+@primitive("aten::log_sigmoid(Tensor self) -> Tensor",
+           pointwise=True, fusible=True, out="exact", out_memory="free")
 def log_sigmoid_rows(self):
     return log_sigmoid_forward(self)[0]
 
@@ -304,3 +311,13 @@ def log_sigmoid_forward(self):
     check_floating("log_sigmoid_cpu", self, "f")
     return (finish(rows(log_sigmoid(x)), self.dtype),
             finish(rows(np.exp(-np.abs(x))), self.dtype))
+
+
+describe("gelu log_softmax softplus", autocast="full")
+describe("log_softmax softmax", fusible=True)
+describe("relu", keeps_type="any")
+describe("""elu gelu hardsigmoid hardswish hardtanh leaky_relu mish silu softmax""",
+         keeps_type="floating")
+describe("elu gelu hardsigmoid hardswish hardtanh leaky_relu mish relu silu", layout="keeps")
+describe("log_softmax softmax", out_memory="free")
+describe("_log_softmax _softmax log_softmax softmax", shape="like_first")

@@ -11,7 +11,7 @@ from . import special
 from .elementwise import (DISPLAY, apply, array_of, check_broadcast, check_factor, check_fits,
                           check_kind, declare_pointwise, floating, lying, store, unsupported)
 from .layout import rows
-from .table import declare, primitive
+from .table import declare, describe, primitive
 
 
 def check_alpha(dtype: DType, *factors) -> None:
@@ -228,7 +228,7 @@ for _base, _f in {"xlogy": special.xlogy, "special_xlogy": special.xlogy,
     declare(f"aten::{_base}.{_scalar}(Scalar self, Tensor other) -> Tensor", _kernel, "primitive")
 
 
-@primitive("aten::nextafter(Tensor self, Tensor other) -> Tensor")
+@primitive("aten::nextafter(Tensor self, Tensor other) -> Tensor", pointwise=True)
 def nextafter(self, other):
     dtype = dtypes.result_type(self, other)
     if dtype.kind != "f":
@@ -237,14 +237,14 @@ def nextafter(self, other):
     return lying(np.asarray(np.nextafter(a, b)), dtype, self, other)
 
 
-@primitive("aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor")
+@primitive("aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor", pointwise=True, out="exact")
 def ldexp(self, other):
     dtype = floating(dtypes.result_type(self, other))
     return apply(lambda a, b: a * np.power(a.dtype.type(2), b), dtype, self, other)
 
 
 @primitive("aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> "
-           "Tensor")
+           "Tensor", pointwise=True, fusible=True, autocast="full")
 def addcmul(self, tensor1, tensor2, value):
     dtype = dtypes.result_type(self, tensor1, tensor2)
     check_factor(value, dtype)
@@ -253,7 +253,7 @@ def addcmul(self, tensor1, tensor2, value):
 
 
 @primitive("aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> "
-           "Tensor")
+           "Tensor", pointwise=True, fusible=True, autocast="full")
 def addcdiv(self, tensor1, tensor2, value):
     dtype = dtypes.result_type(self, tensor1, tensor2)
     if dtypes.result_type(tensor1, tensor2).kind in "bui":
@@ -286,7 +286,7 @@ declare_pointwise("lerp.Tensor", "Tensor end, Tensor weight", lerp)
 declare_pointwise("lerp.Scalar", "Tensor end, Scalar weight", lerp)
 
 
-@primitive("aten::heaviside(Tensor self, Tensor values) -> Tensor")
+@primitive("aten::heaviside(Tensor self, Tensor values) -> Tensor", pointwise=True, out="exact")
 def heaviside(self, values):
     if self.dtype is not values.dtype:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
@@ -296,7 +296,7 @@ def heaviside(self, values):
                  values)
 
 
-@primitive("aten::polar(Tensor abs, Tensor angle) -> Tensor")
+@primitive("aten::polar(Tensor abs, Tensor angle) -> Tensor", pointwise=True, out="exact")
 def polar(abs, angle):
     if angle.dtype is not abs.dtype:
         raise RuntimeError("Expected object of scalar type {} but got scalar type {} for second "
@@ -306,3 +306,18 @@ def polar(abs, angle):
         raise unsupported("polar", abs.dtype)
     wide = dtypes.complex_of(abs.dtype).numpy
     return lying(array.astype(wide), None, abs, angle)
+
+
+describe("""add arctan2 atan2 div divide mul multiply pow rsub.Tensor sub subtract true_divide""",
+         autocast="full")
+describe("""add arctan2 atan2 copysign div divide.Scalar divide.Tensor floor_divide fmax fmin fmod
+         hypot lerp logaddexp logaddexp2 maximum minimum mul multiply pow remainder.Scalar
+         remainder.Tensor rsub sub subtract true_divide xlogy""", fusible=True)
+describe("add div mul sub", keeps_type="floating")
+describe("add div mul sub", layout="keeps")
+describe("float_power", may_share=True)
+describe("remainder.Scalar_Tensor", out="converts")
+describe("float_power lerp.Tensor rsub", out="exact")
+describe("add.Scalar div.Scalar floor_divide.Scalar mul.Scalar sub.Scalar", out="number")
+describe("""float_power.Scalar pow.Scalar special_xlog1py.self_scalar special_xlogy.self_scalar
+         xlogy.Scalar_Self""", pointwise=True)

@@ -12,7 +12,7 @@ from .dispatch import call
 from .elementwise import cast
 from .nested import NestedTensor
 from .layout import laid_like, rows
-from .table import primitive
+from .table import describe, primitive
 
 
 def softmax_rows(score: np.ndarray) -> np.ndarray:
@@ -25,7 +25,8 @@ def softmax_rows(score: np.ndarray) -> np.ndarray:
 
 @primitive("aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, "
            "Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, *, "
-           "float? scale=None, bool enable_gqa=False) -> Tensor")
+           "float? scale=None, bool enable_gqa=False) -> Tensor",
+           random=True, may_share=True, layout="hides")
 def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale,
                                  enable_gqa):
     if not query.dtype is key.dtype is value.dtype:
@@ -163,7 +164,7 @@ def layer_norm(x: np.ndarray, weight, bias, eps: float) -> np.ndarray:
            "bool use_gelu, bool norm_first, float eps, Tensor norm_weight_1, Tensor norm_bias_1, "
            "Tensor norm_weight_2, Tensor norm_bias_2, Tensor ffn_weight_1, Tensor ffn_bias_1, "
            "Tensor ffn_weight_2, Tensor ffn_bias_2, Tensor? mask=None, int? mask_type=None)"
-           " -> Tensor")
+           " -> Tensor", shape="like_first")
 def transformer_encoder_layer_fwd(src, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight,
                                   proj_bias, use_gelu, norm_first, eps, norm_weight_1, norm_bias_1,
                                   norm_weight_2, norm_bias_2, ffn_weight_1, ffn_bias_1,
@@ -197,3 +198,6 @@ def transformer_encoder_layer_fwd(src, embed_dim, num_heads, qkv_weight, qkv_bia
         x = layer_norm(x + attention(x), norm_weight_1, norm_bias_1, eps)
         x = layer_norm(x + feed_forward(x), norm_weight_2, norm_bias_2, eps)
     return Tensor._wrap(x)
+
+
+describe("_scaled_dot_product_flash_attention_for_cpu", random=True)

@@ -28,17 +28,18 @@ def log_softmax_backward(grad_output: Tensor, output: Tensor, dim: int,
     return (grad_output - output.exp() * grad_output.sum([dim], True)).to(dtype=input_dtype)
 
 
-@composite("aten::sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor")
+@composite("aten::sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", out="converts")
 def sigmoid_backward(grad_output: Tensor, output: Tensor) -> Tensor:
     return grad_output * (output * (1 - output)).conj()
 
 
-@composite("aten::tanh_backward(Tensor grad_output, Tensor output) -> Tensor")
+@composite("aten::tanh_backward(Tensor grad_output, Tensor output) -> Tensor", out="converts")
 def tanh_backward(grad_output: Tensor, output: Tensor) -> Tensor:
     return grad_output * (1 - output * output).conj()
 
 
-@composite("aten::threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor")
+@composite("aten::threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor",
+           out="converts")
 def threshold_backward(grad_output: Tensor, self: Tensor, threshold: float) -> Tensor:
     return torch.where(self <= threshold, 0, grad_output)
 

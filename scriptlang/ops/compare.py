@@ -10,7 +10,7 @@ from ..tensors import Tensor
 from .elementwise import (apply, array_of, cast, check_apart, check_broadcast, check_fits,
                           check_kind, check_writable, declare_pointwise, lie_alike, lying,
                           overlaps_itself, store, unsupported)
-from .table import declare, primitive
+from .table import declare, describe, primitive
 
 COMPARISONS = {"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal,
                "gt": np.greater, "ge": np.greater_equal}
@@ -188,13 +188,13 @@ for _type in ("Scalar", "Tensor"):
             masked_fill_, "primitive")
 
 
-@primitive("aten::equal(Tensor self, Tensor other) -> bool")
+@primitive("aten::equal(Tensor self, Tensor other) -> bool", autocast="full")
 def equal(self, other):
     return self._size == other._size and bool(np.all(self._array == other._array))
 
 
 @primitive("aten::isclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, "
-           "float atol=1e-08, bool equal_nan=False) -> Tensor")
+           "float atol=1e-08, bool equal_nan=False) -> Tensor", pointwise=True)
 def isclose(self, other, rtol, atol, equal_nan):
     check_same(self, other)
     check_tolerances(rtol, atol)
@@ -272,3 +272,18 @@ def copy_(self, src, non_blocking):
                            f"shape {list(check_broadcast(self, src))}")
     self._array[...] = cast(src, self.dtype)._array
     return self
+
+
+describe("""__and__ __or__ __xor__ bitwise_and.Scalar bitwise_and.Tensor bitwise_or.Scalar
+         bitwise_or.Tensor bitwise_xor.Scalar bitwise_xor.Tensor clamp clamp_max clamp_min clip
+         eq.Scalar eq.Tensor ge greater greater_equal gt isfinite isinf isnan le less less_equal
+         logical_and logical_not logical_or logical_xor lt masked_fill.Scalar ne.Scalar ne.Tensor
+         not_equal where.Scalar where.ScalarOther where.ScalarSelf where.self""", fusible=True)
+describe("clamp clamp_min", keeps_type="floating")
+describe("clamp", layout="keeps")
+describe("""bitwise_and.Scalar_Tensor bitwise_or.Scalar_Tensor bitwise_xor.Scalar_Tensor""",
+         out="converts")
+describe("""__lshift__ __rshift__ clamp. clamp_max. clamp_min. clip. isinf isnan isneginf isposinf
+         masked_fill signbit where.self""", out="exact")
+describe("""bitwise_left_shift.Scalar_Tensor bitwise_right_shift.Scalar_Tensor masked_fill
+         where.Scalar where.ScalarOther where.ScalarSelf where.self""", pointwise=True)

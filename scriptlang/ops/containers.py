@@ -13,7 +13,7 @@ from ..limits import reserve
 from ..tensors import Tensor
 from .scalar_math import wrap
 from .string import value_text
-from .table import declare, primitive
+from .table import declare, describe, primitive
 
 KEYS = ("str", "int", "bool", "float", "complex", "Tensor")
 """Types that can be keys of a dict; they name the overloads."""
@@ -65,18 +65,18 @@ def position(values: list, element: Any) -> int | None:
 # lists
 
 
-@primitive("aten::append.t(t[](a!) self, t(c -> *) el) -> t[](a!)")
+@primitive("aten::append.t(t[](a!) self, t(c -> *) el) -> t[](a!)", stores=(0, 1))
 def append(self, element):
     self.append(element)
     return self
 
 
-@primitive("aten::extend.t(t[](a!) self, t[] other) -> ()")
+@primitive("aten::extend.t(t[](a!) self, t[] other) -> ()", stores=(0, 1))
 def extend(self, other):
     self.extend(other)
 
 
-@primitive("aten::insert.t(t[](a!) self, int idx, t(b -> *) el) -> ()")
+@primitive("aten::insert.t(t[](a!) self, int idx, t(b -> *) el) -> ()", stores=(0, 2))
 def insert(self, index, element):
     self.insert(index, element)
 
@@ -94,7 +94,7 @@ def get_item(values, index):
     return values[in_range(values, index)]
 
 
-@primitive("aten::_set_item.t(t[](a!) l, int idx, t(b -> *) el) -> t[](a!)")
+@primitive("aten::_set_item.t(t[](a!) l, int idx, t(b -> *) el) -> t[](a!)", stores=(0, 2))
 def set_item(values, index, element):
     values[in_range(values, index)] = element
     return values
@@ -122,7 +122,7 @@ def clear(self):
     self.clear()
 
 
-@primitive("aten::add_.t(t[](a!) self, t[] b) -> t[]")
+@primitive("aten::add_.t(t[](a!) self, t[] b) -> t[]", stores=(0, 1))
 def add_(self, other):
     self.extend(other)
     return self
@@ -144,8 +144,8 @@ declare("aten::mul.left_t(t[] l, int n) -> t[]", times, "primitive")
 declare("aten::mul.right_(int n, t[] l) -> t[]", lambda n, values: times(values, n), "primitive")
 declare("aten::copy.t(t[](a) self) -> t[]", list, "primitive")
 declare("aten::list.t(t[] l) -> t[]", list, "primitive")
-declare("aten::len.t(t[] a) -> int", len, "primitive")
-declare("aten::len.any(Any[] a) -> int", len, "primitive")
+declare("aten::len.t(t[] a) -> int", len, "primitive", total=True)
+declare("aten::len.any(Any[] a) -> int", len, "primitive", total=True)
 
 
 def lists_equal(a: list, b: list) -> bool:
@@ -335,3 +335,6 @@ for _k in KEYS:
             (f"dict.{_k}(({_k}, tVal)[] inputs) -> Dict({_k}, tVal)", dict),
             (f"dict.Dict_{_k}({_dict}(a) self) -> {_dict}", dict)):
         declare(f"aten::{_text}", _kernel, "primitive")
+    describe(f"update.{_k}", stores=(0, 1))
+    describe(f"setdefault.{_k} _set_item.{_k}", stores=(0, 2))
+    describe(f"len.Dict_{_k}", total=True)

@@ -10,7 +10,7 @@ import numpy as np
 from ..tensors import Tensor
 from .layout import format_of, format_of_signal, in_format, in_format_of
 from .numeric import finish, working
-from .table import declare, primitive
+from .table import declare, describe, primitive
 
 
 def per_dimension(name: str, values, n: int) -> list[int]:
@@ -141,7 +141,7 @@ def scatter(x: np.ndarray, weight: np.ndarray, stride, padding, dilation, output
 
 @primitive("aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] "
            "padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) "
-           "-> Tensor")
+           "-> Tensor", autocast="reduced", weight=1)
 def convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     n = weight.dim() - 2
     if n < 1:
@@ -352,7 +352,8 @@ def col2im(self, output_size, kernel_size, dilation, padding, stride):
     return finish(result if self.dim() == 3 else result[0], self.dtype)
 
 
-@primitive("aten::conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor")
+@primitive("aten::conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor",
+           autocast="reduced")
 def conv_tbc(self, weight, bias, pad):
     """A 1-d convolution of (time, batch, channels) with (kernel, channels, out)."""
     if bias.dim() != 1 or bias._size[0] != weight._size[-1]:
@@ -362,3 +363,8 @@ def conv_tbc(self, weight, bias, pad):
     result = correlate(np.ascontiguousarray(pad_spatial(x, [pad], [pad])), np.ascontiguousarray(w),
                        [1], [1], 1)
     return finish(np.ascontiguousarray(result.transpose(2, 0, 1)) + working(bias), self.dtype)
+
+
+describe("_convolution conv1d conv2d conv3d conv_transpose1d", autocast="reduced")
+describe("""_convolution conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d""",
+         weight=1)

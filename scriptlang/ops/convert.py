@@ -8,7 +8,7 @@ from . import functions as torch
 from .create import like
 from .elementwise import cast, check_kind
 from .layout import format_of
-from .table import composite, declare, primitive
+from .table import composite, declare, describe, primitive
 
 
 def formatted(x: Tensor, memory_format: int) -> Tensor:
@@ -18,12 +18,14 @@ def formatted(x: Tensor, memory_format: int) -> Tensor:
     return fresh
 
 
-@primitive("aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor")
+@primitive("aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
+           shape="like_first")
 def clone(self, memory_format):
     return formatted(self, 1 if memory_format is None else memory_format)
 
 
-@primitive("aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)")
+@primitive("aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)",
+           may_copy=True, keeps_type="floating", layout="hides", shape="like_first")
 def contiguous(self, memory_format):
     return self if self.is_contiguous(memory_format) else formatted(self, memory_format)
 
@@ -76,33 +78,34 @@ def item(self):
     return self.item()
 
 
-@primitive("aten::real(Tensor(a) self) -> Tensor(a)")
+@primitive("aten::real(Tensor(a) self) -> Tensor(a)", pointwise=True, may_copy=True)
 def real(self):
     if self.dtype.kind != "c":
         return self
     return Tensor._wrap(self._array.real)
 
 
-@primitive("aten::imag(Tensor(a) self) -> Tensor(a)")
+@primitive("aten::imag(Tensor(a) self) -> Tensor(a)", pointwise=True, may_copy=True)
 def imag(self):
     if self.dtype.kind != "c":
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
     return Tensor._wrap(self._array.imag)
 
 
-@primitive("aten::conj(Tensor(a) self) -> Tensor(a)", "aten::_conj(Tensor(a) self) -> Tensor(a)")
+@primitive("aten::conj(Tensor(a) self) -> Tensor(a)", "aten::_conj(Tensor(a) self) -> Tensor(a)",
+           may_copy=True)
 def conj(self):
     return self if self.dtype.kind != "c" else Tensor._wrap(self._array.conj())
 
 
-@primitive("aten::_neg_view(Tensor(a) self) -> Tensor(a)")
+@primitive("aten::_neg_view(Tensor(a) self) -> Tensor(a)", may_copy=True)
 def neg_view(self):
     check_kind("neg", self.dtype, "uifc")
     return Tensor._wrap(-self._array)
 
 
 @primitive("aten::resolve_conj(Tensor(a) self) -> Tensor(a)",
-           "aten::resolve_neg(Tensor(a) self) -> Tensor(a)")
+           "aten::resolve_neg(Tensor(a) self) -> Tensor(a)", pointwise=True, may_copy=True)
 def resolve(self):
     return self
 
@@ -147,3 +150,10 @@ def _autocast_to_full_precision(self: Tensor, cuda_enabled: bool, cpu_enabled: b
     if cpu_enabled and (self.dtype == torch.float16 or self.dtype == torch.bfloat16):
         return self.to(torch.float32)
     return self
+
+
+describe("to.dtype", fusible=True)
+describe("cpu cuda pin_memory to to_dense type_as", may_copy=True)
+describe("resolve_conj to type_as", may_share=True)
+describe("conj", pointwise=True)
+describe("cpu to.device to.prim_Device", shape="like_first")

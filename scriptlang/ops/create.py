@@ -9,9 +9,9 @@ import numpy as np
 from .. import dtypes
 from ..dtypes import DType
 from ..tensors import Tensor
-from .elementwise import DISPLAY, array_of, cast, check_fits, declare_pointwise, lying, unsupported
+from .elementwise import DISPLAY, array_of, cast, check_fits, lying, unsupported
 from .layout import check_rank, dense_strides, format_order, order_of, rows
-from .table import declare, primitive
+from .table import declare, describe, primitive
 
 OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 LIKE = OPTIONS + ", MemoryFormat? memory_format=None"
@@ -106,7 +106,7 @@ def empty_strided(size, stride, dtype):
 def arange(start, end, step, dtype):
     if step == 0:
         raise RuntimeError("step must be nonzero")
-    if not all(math.isfinite(v) for v in (start, end, step)):
+    if not math.isfinite(start) or not math.isfinite(end) or math.isnan(step):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
@@ -173,12 +173,14 @@ def line(start, end, steps: int, dtype: DType) -> np.ndarray:
 
 def linspace(start, end, steps, dtype=None, *_):
     start, end = ends(start, end)
+    check_size([steps])
     target = range_dtype(dtype, start, end)
     return Tensor._wrap(line(start, end, steps, target).astype(target.numpy))
 
 
 def logspace(start, end, steps, base, dtype=None, *_):
     start, end = ends(start, end)
+    check_size([steps])
     target = range_dtype(dtype, start, end)
     wide = np.complex128 if target.kind == "c" else np.float64
     with np.errstate(all="ignore"):
@@ -291,7 +293,8 @@ def triangle(name, f):
 
 
 for _name, _f in (("triu", np.triu), ("tril", np.tril)):
-    declare_pointwise(_name, "int diagonal=0", triangle(_name, _f))
+    declare(f"aten::{_name}(Tensor self, int diagonal=0) -> Tensor", triangle(_name, _f),
+            "primitive", shape="like_first", out_memory="free")
 
 
 def _indices(f):
@@ -336,7 +339,7 @@ declare("aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]"
         "primitive")
 
 
-@primitive("aten::complex(Tensor real, Tensor imag) -> Tensor")
+@primitive("aten::complex(Tensor real, Tensor imag) -> Tensor", pointwise=True, out="exact")
 def make_complex(real, imag):
     if real.dtype.kind != "f" or imag.dtype.kind != "f" or real.dtype is dtypes.bfloat16:
         raise RuntimeError("Expected both inputs to be Half, Float or Double tensors but got "
@@ -347,3 +350,7 @@ def make_complex(real, imag):
     dtypes.complex_of(real.dtype)
     made = real._array + 1j * imag._array
     return lying(made, None, real, imag)
+
+
+describe("as_tensor meshgrid tensor", may_share=True)
+describe("set_data", reshapes=True)

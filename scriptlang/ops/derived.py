@@ -15,12 +15,6 @@ import numpy as np
 from ..records import record
 from ..schema import Argument, Schema, parse_schema
 from ..tensors import Tensor
-from .out_types import OF_NUMBERS, converts, sharing
-
-
-ROW_MAJOR = frozenset(f"aten::{name}" for name in (
-    "scatter", "scatter_add", "scatter_reduce", "index_add", "index_copy", "index_reduce"))
-"""What PyTorch makes row-major, whatever the order of self."""
 
 
 @record(frozen=True)
@@ -33,7 +27,8 @@ class Form:
     "copy" (of a view), "on_copy" (which keeps the order of the dimensions in memory),
     "on_row_major_copy".
     outs: how many arguments of an "out" form are written; they follow all others.
-    sharing: how these may share memory with what is read (`out_types.sharing`).
+    sharing: how these may share memory with what is read: "free", "same" (each element with its own
+    place) or "apart".
     """
 
     kind: str
@@ -47,10 +42,14 @@ class Form:
             return out_kernel(self.base.kernel, self.outs, self.kind, self.sharing)
         return KERNELS[self.kind](self.base.kernel)
 
-    def eager_kernel(self, name: str) -> Callable | None:
-        """What calls from Python run instead of the kernel, if not that; name: without `aten::`."""
-        return out_kernel(self.base.kernel, self.outs, "out", "same") \
-            if name in OF_NUMBERS else None
+    @property
+    def eager_kernel(self) -> Callable | None:
+        """What calls from Python run instead of the kernel, if not that.
+
+        Python makes a tensor of a number, and so the result converts.
+        """
+        of_number = self.kind == "exact_out" and self.base.facts.out == "number"
+        return out_kernel(self.base.kernel, self.outs, "out", "same") if of_number else None
 
 
 def form_of(text: str, candidates: Callable[[str], Iterable[Any]]) -> Form | None:
@@ -74,7 +73,7 @@ def form_of(text: str, candidates: Callable[[str], Iterable[Any]]) -> Form | Non
             return Form("copy", found)
     found = same_arguments(candidates(name + "_"), schema.arguments)
     if found and schema.arguments and is_written(found.schema.arguments[0]):
-        return Form("on_row_major_copy" if name in ROW_MAJOR else "on_copy", found)
+        return Form("on_row_major_copy" if found.facts.row_major_copy else "on_copy", found)
     return None
 
 
@@ -90,19 +89,18 @@ def out_form(schema: Schema, candidates: Iterable[Any]) -> Form | None:
         return creation_form(candidates, plain)
     if found.schema.is_mutable or [r.type for r in found.schema.returns] != [a.type for a in outs]:
         return None
-    space, _, name = schema.name.partition("::")
-    kind = "exact_out"
-    if space != "aten" or converts(name, schema.overload):
-        kind = "typed_out" if schema.name in TYPED else "out"
-    return Form(kind, found, len(outs), sharing(name, schema.overload))
+    facts = found.facts
+    kind = KINDS_OF_OUT[facts.out or ("converts" if facts.pointwise else "exact")]
+    free = facts.out == "number"
+    return Form(kind, found, len(outs), "free" if free else facts.out_memory or "same")
 
+
+KINDS_OF_OUT = {"converts": "out", "typed": "typed_out", "exact": "exact_out",
+                "number": "exact_out"}
+"""The kind of the out= form by the fact `out`."""
 
 OUT_KINDS = ("out", "exact_out", "typed_out")
 """Kinds of forms that write the results of their base into their last arguments."""
-
-
-TYPED = frozenset(f"aten::{name}" for name in ("sum", "prod", "nansum", "cumsum", "cumprod"))
-"""Where no `dtype`, their last argument, is given, it is that of the output."""
 
 
 OPTIONS = ("dtype", "layout", "device", "pin_memory")

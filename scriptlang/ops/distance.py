@@ -6,7 +6,7 @@ from typing import Optional
 
 from ..tensors import Tensor
 from . import functions as torch
-from .table import composite
+from .table import composite, describe
 
 
 @composite("aten::pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=1e-06, bool "
@@ -16,7 +16,8 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06
     return torch.linalg_vector_norm(x1 - x2 + eps, p, [-1], keepdim)
 
 
-@composite("aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor")
+@composite("aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor",
+           fusible=True, autocast="full")
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) -> Tensor:
     if not eps >= 0.0:
         raise RuntimeError("eps must be non-negative, got: {}".format(eps))
@@ -55,7 +56,7 @@ def euclidean_distance(x1: Tensor, x2: Tensor) -> Tensor:
     return torch.cdist(x1, x2, 2.0)
 
 
-@composite("aten::pdist(Tensor self, float p=2.) -> Tensor")
+@composite("aten::pdist(Tensor self, float p=2.) -> Tensor", autocast="full")
 def pdist(self: Tensor, p: float = 2.0) -> Tensor:
     if self.dim() != 2:
         raise RuntimeError("pdist only supports 2D tensors, got: {}D".format(self.dim()))
@@ -68,3 +69,6 @@ def pdist(self: Tensor, p: float = 2.0) -> Tensor:
     if self.size(1) == 0:
         return difference.sum([-1])
     return torch.linalg_vector_norm(difference, p, [-1])
+
+
+describe("cdist", autocast="full")

@@ -18,27 +18,27 @@ NATIVE = pathlib.Path("cpp_loader/src/ops/ops.def")
 
 HEAD = """# Operators
 
-Written by `python -m scriptlang.ops.document`. {names:,} names with {overloads:,} overloads, \
-of PyTorch's {all:,}.
+`python -m scriptlang.ops.document` writes this page. It lists {names:,} names with {overloads:,}
+overloads; PyTorch has {all:,}. An overload is a
 
-- **primitive** ({primitive:,}): a kernel in numpy, and one in C++ where *native* says so;
-- **composite** ({composite:,}): one body in the scripted language, which both engines run; \
-some have a native kernel besides, tested equal;
-- **form** ({form:,}): the in-place, `out=` or copying form of another overload, which follows \
-from it.
+- **primitive** ({primitive:,}): it has a numpy kernel, and a C++ kernel where *native* says so;
+- **composite** ({composite:,}): it has one body in the scripted language, which both engines run.
+  Some have a native kernel too, which tests compare with the body;
+- **form** ({form:,}): the in-place, `out=` or copying variant of another overload, from which it
+  follows.
 
-By name, overloads and forms together, the primitives are {tensor_names:,} operators of tensors \
-and {language_names:,} of the language (numbers, strings, lists,
-dictionaries). Of those of tensors {in_place:,} are the in-place spelling of another (`add_`, \
-`__iadd__`) and {aliases:,} another name of a kernel (`absolute` of
-`abs`): {kernels:,} kernels remain. The column *kind* says which: **p** primitive, **i** in-place \
-spelling, **a** other name (of the operator behind it),
-**l** of the language, **c** composite, **f** nothing but forms.
+The column *kind* says of each name: **p** primitive, **i** in-place spelling, **a** another name
+of the operator behind it, **l** of the language, **c** composite, **f** only forms.
 
-*native* counts the overloads with a kernel in the native engine ({native:,} of all); `body` are \
-composites that it runs from their body. A program that
-needs another runs on the Python engine under `engine="auto"`. `scriptlang/ops/lacking.txt` has \
-the {lacking:,} schemas that no engine has.
+By name, counting overloads and forms together, the primitives are {tensor_names:,} operators of
+tensors and {language_names:,} of the language (numbers, strings, lists, dictionaries). Of those of
+tensors {in_place:,} are in-place spellings (`add_`, `__iadd__`) and {aliases:,} are other names
+(`absolute` of `abs`), so there are {kernels:,} different kernels.
+
+*native* counts overloads with a kernel in the native engine ({native:,} in all); `body` marks
+composites that it runs from their body. A program that needs any other operator runs on the
+Python engine with `engine="auto"`. `scriptlang/ops/lacking.txt` has the {lacking:,} schemas that
+no engine has.
 """
 
 

@@ -44,7 +44,8 @@ def _alpha_mask(mask: Tensor, p: float) -> Tuple[Tensor, Tensor]:
     return mask * keep, addend
 
 
-@composite(f"aten::dropout(Tensor input, {ARGUMENTS}) -> Tensor")
+@composite(f"aten::dropout(Tensor input, {ARGUMENTS}) -> Tensor",
+           random=True, may_share=True, keeps_type="any", shape="like_first")
 def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     _check(p)
     if p == 0.0 or not train or input.numel() == 0:
@@ -52,7 +53,7 @@ def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return input * _scaled_mask(torch.empty_like(input), p)
 
 
-@composite(f"aten::dropout_(Tensor(a!) self, {ARGUMENTS}) -> Tensor(a!)")
+@composite(f"aten::dropout_(Tensor(a!) self, {ARGUMENTS}) -> Tensor(a!)", random=True)
 def dropout_(self: Tensor, p: float, train: bool) -> Tensor:
     _check(p)
     if p == 0.0 or not train or self.numel() == 0:
@@ -60,7 +61,8 @@ def dropout_(self: Tensor, p: float, train: bool) -> Tensor:
     return self.mul_(_scaled_mask(torch.empty_like(self), p))
 
 
-@composite(f"aten::feature_dropout(Tensor input, {ARGUMENTS}) -> Tensor")
+@composite(f"aten::feature_dropout(Tensor input, {ARGUMENTS}) -> Tensor",
+           random=True, may_share=True, shape="like_first")
 def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     _check(p)
     if p == 0.0 or not train or input.numel() == 0:
@@ -68,7 +70,7 @@ def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return input * _scaled_mask(_feature_mask(input, p), p)
 
 
-@composite(f"aten::feature_dropout_(Tensor(a!) self, {ARGUMENTS}) -> Tensor(a!)")
+@composite(f"aten::feature_dropout_(Tensor(a!) self, {ARGUMENTS}) -> Tensor(a!)", random=True)
 def feature_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
     _check(p)
     if p == 0.0 or not train or self.numel() == 0:
@@ -76,7 +78,8 @@ def feature_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
     return self.mul_(_scaled_mask(_feature_mask(self, p), p))
 
 
-@composite(f"aten::alpha_dropout(Tensor input, {ARGUMENTS}) -> Tensor")
+@composite(f"aten::alpha_dropout(Tensor input, {ARGUMENTS}) -> Tensor",
+           random=True, may_share=True, shape="like_first")
 def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     _check(p)
     if p == 0.0 or not train or input.numel() == 0:
@@ -87,7 +90,7 @@ def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return input * factor + addend
 
 
-@composite(f"aten::alpha_dropout_(Tensor(a!) self, {ARGUMENTS}) -> Tensor(a!)")
+@composite(f"aten::alpha_dropout_(Tensor(a!) self, {ARGUMENTS}) -> Tensor(a!)", random=True)
 def alpha_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
     _check(p)
     if p == 0.0 or not train or self.numel() == 0:
@@ -98,7 +101,8 @@ def alpha_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
     return self.mul_(factor).add_(addend)
 
 
-@composite(f"aten::feature_alpha_dropout(Tensor input, {ARGUMENTS}) -> Tensor")
+@composite(f"aten::feature_alpha_dropout(Tensor input, {ARGUMENTS}) -> Tensor",
+           random=True, may_share=True, shape="like_first")
 def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     _check(p)
     if p == 0.0 or not train or input.numel() == 0:
@@ -109,7 +113,7 @@ def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return input * factor + addend
 
 
-@composite(f"aten::feature_alpha_dropout_(Tensor(a!) self, {ARGUMENTS}) -> Tensor(a!)")
+@composite(f"aten::feature_alpha_dropout_(Tensor(a!) self, {ARGUMENTS}) -> Tensor(a!)", random=True)
 def feature_alpha_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
     _check(p)
     if p == 0.0 or not train or self.numel() == 0:
@@ -120,7 +124,8 @@ def feature_alpha_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
     return self.mul_(factor).add_(addend)
 
 
-@composite("aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)")
+@composite("aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
+           random=True, may_share=True)
 def native_dropout(input: Tensor, p: float, train: Optional[bool]) -> Tuple[Tensor, Tensor]:
     if input.numel() == 0:
         return input, torch.empty_like(input)

@@ -51,11 +51,17 @@ def einsum(equation, *operands):
     return call("aten::einsum", (equation, list(operands)))
 
 
-def tensordot(a, b, dims=2):
-    """dims: how many dimensions to contract, or a pair of lists of them."""
+def tensordot(a, b, dims=2, out=None):
+    """dims: how many dimensions to contract, or a pair of lists of them, or a Tensor of either."""
+    if isinstance(dims, Tensor):
+        dims = dims.tolist() if dims.numel() > 1 else int(dims.item())
     if isinstance(dims, int):
+        if not 0 <= dims <= min(a.dim(), b.dim()):
+            raise RuntimeError(f"tensordot cannot contract {dims} dimensions")
         dims = list(range(-dims, 0)), list(range(dims))
-    return call("aten::tensordot", (a, b, list(dims[0]), list(dims[1])))
+    of_a, of_b = dims
+    given = (a, b, list(of_a), list(of_b))
+    return call("aten::tensordot", given, {} if out is None else {"out": out})
 
 
 def nonzero(input, *, as_tuple=False):

@@ -232,10 +232,11 @@ def resize_to(target: Tensor, value: Tensor) -> Tensor:
     return target
 
 
-def declare_pointwise(head: str, rest: str, kernel: Callable) -> None:
+def declare_pointwise(head: str, rest: str, kernel: Callable, **facts) -> None:
     """Declare `aten::head(Tensor self, rest) -> Tensor`; its in-place and out forms are derived.
 
     head is `name` or `name.overload`; rest the arguments after self, possibly empty.
     """
     tail = f", {rest}" if rest else ""
-    declare(f"aten::{head}(Tensor self{tail}) -> Tensor", kernel, "primitive")
+    declare(f"aten::{head}(Tensor self{tail}) -> Tensor", kernel, "primitive", pointwise=True,
+            **facts)

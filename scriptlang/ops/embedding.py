@@ -94,6 +94,8 @@ def one_hot(self, num_classes):
            "float norm_type) -> Tensor(a!)")
 def embedding_renorm_(self, indices, max_norm, norm_type):
     """Scale down, in place, the rows that are looked up and longer than max_norm."""
+    if self.dim() != 2:
+        raise RuntimeError(f"embedding_renorm_: expected a matrix, got size {list(self._size)}")
     table = self._array
     for row in np.unique(indices._array):
         length = np.linalg.norm(table[row].astype(np.float64), norm_type)

@@ -11,7 +11,7 @@ from ..dtypes import DType
 from ..tensors import Tensor, wrap_dim
 from .create import OPTIONS, check_size, chosen
 from .layout import dense_strides, format_of, format_order, laid, order_of, rows
-from .table import declare, primitive
+from .table import declare, describe, primitive
 
 SWAPPED = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 """The normalisation of the inverse transform."""
@@ -37,7 +37,7 @@ def with_points(array: np.ndarray, axes: Sequence[int]) -> np.ndarray:
     """The array with a zero along axes where it has nothing, which numpy does not pad."""
     if all(array.shape[d] for d in axes):
         return array
-    return np.zeros([max(n, d in axes) for d, n in enumerate(array.shape)], array.dtype)
+    return np.zeros([max(n, int(d in axes)) for d, n in enumerate(array.shape)], array.dtype)
 
 
 def check_points(n: int) -> None:
@@ -387,3 +387,12 @@ for _extra in ("", ", bool periodic", ", bool periodic, float alpha",
     declare_window("hamming", _extra, cosines, defaults=(0.54, 0.46))
 for _extra in ("", ", bool periodic", ", bool periodic, float beta"):
     declare_window("kaiser", _extra, kaiser, defaults=(12.0,))
+
+
+describe("""fft_fft fft_fft2 fft_fftn fft_hfft fft_hfft2 fft_hfftn fft_ifft fft_ifft2 fft_ifftn
+         fft_ihfft2 fft_ihfftn fft_irfft fft_irfft2 fft_irfftn fft_rfft fft_rfft2 fft_rfftn""",
+         out="converts")
+describe("""fft_fft fft_fft2 fft_fftn fft_hfft fft_hfft2 fft_hfftn fft_ifft fft_ifft2 fft_ifftn
+         fft_ihfft fft_ihfft2 fft_ihfftn fft_irfft fft_irfft2 fft_irfftn fft_rfft fft_rfft2
+         fft_rfftn""", out_memory="free")
+describe("fft_fftshift fft_ifftshift", shape="like_first")

@@ -43,7 +43,7 @@ def finish(y, added, activation: str):
 
 @primitive("scriptlang::conv2d(Tensor input, Tensor weight, Tensor? bias, int[2] stride, int[2] "
            "padding, int[2] dilation, int groups, Tensor? added, str activation, int "
-           "memory_format) -> Tensor")
+           "memory_format) -> Tensor", weight=1)
 def conv2d(input, weight, bias, stride, padding, dilation, groups, added, activation,
            memory_format):
     y = run("aten::conv2d", "", input, weight, bias, stride, padding, dilation, groups)
@@ -54,7 +54,7 @@ def conv2d(input, weight, bias, stride, padding, dilation, groups, added, activa
 @primitive("scriptlang::expanded_conv2d(Tensor input, Tensor expansion, Tensor? expansion_bias, "
            "str expansion_activation, Tensor weight, Tensor? bias, int[2] stride, int[2] padding, "
            "int[2] dilation, int groups, Tensor? added, str activation, int memory_format) "
-           "-> Tensor")
+           "-> Tensor", weight=4)
 def expanded_conv2d(input, expansion, expansion_bias, expansion_activation, weight, bias, stride,
                     padding, dilation, groups, added, activation, memory_format):
     """A convolution of the result of a 1 x 1 convolution, which need not be there as a whole."""
@@ -66,7 +66,7 @@ def expanded_conv2d(input, expansion, expansion_bias, expansion_activation, weig
 
 @primitive("scriptlang::conv_transpose2d(Tensor input, Tensor weight, Tensor? bias, int[2] stride, "
            "int[2] padding, int[2] output_padding, int groups, int[2] dilation, Tensor? added, "
-           "str activation, int memory_format) -> Tensor")
+           "str activation, int memory_format) -> Tensor", weight=1)
 def conv_transpose2d(input, weight, bias, stride, padding, output_padding, groups, dilation, added,
                      activation, memory_format):
     y = run("aten::conv_transpose2d", "input", input, weight, bias, stride, padding,
@@ -76,6 +76,6 @@ def conv_transpose2d(input, weight, bias, stride, padding, output_padding, group
 
 
 @primitive("scriptlang::linear(Tensor input, Tensor weight, Tensor? bias, Tensor? added, str "
-           "activation) -> Tensor")
+           "activation) -> Tensor", weight=1)
 def linear(input, weight, bias, added, activation):
     return finish(run("aten::linear", "", input, weight, bias), added, activation)

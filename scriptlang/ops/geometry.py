@@ -8,15 +8,15 @@ from ..dtypes import DISPLAY
 from ..tensors import Tensor, wrap_dim
 from .layout import check_rank, dense_strides, format_order, is_dense, order_of
 from .derived import become
-from .table import declare, primitive
+from .table import declare, describe, primitive
 
 
-@primitive("aten::size(Tensor self) -> int[]")
+@primitive("aten::size(Tensor self) -> int[]", layout="hides")
 def size(self):
     return list(self._size)
 
 
-@primitive("aten::size.int(Tensor self, int dim) -> int")
+@primitive("aten::size.int(Tensor self, int dim) -> int", layout="hides")
 def size_int(self, dim):
     return self._size[wrap_dim(dim, len(self._size))] if self._size else _no_dims(dim)
 
@@ -67,7 +67,7 @@ def is_set_to(x: Tensor, y: Tensor) -> bool:
     return x._size == y._size and x._stride == y._stride and x.data_ptr() == y.data_ptr()
 
 
-@primitive("aten::set_.source_Tensor(Tensor(a!) self, Tensor source) -> Tensor(a!)")
+@primitive("aten::set_.source_Tensor(Tensor(a!) self, Tensor source) -> Tensor(a!)", reshapes=True)
 def set_source(self, source):
     if source.dtype is not self.dtype:
         raise RuntimeError(f"Could not set tensor of type {DISPLAY[source.dtype.name]} to a tensor "
@@ -82,7 +82,7 @@ def requires_grad_(self, requires_grad):
 
 
 @primitive("aten::resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None)"
-           " -> Tensor(a!)")
+           " -> Tensor(a!)", reshapes=True)
 def resize_(self, size, memory_format):
     """Another size; elements that were there stay, in the order of memory, new ones are zero."""
     if tuple(size) == self._size:
@@ -97,7 +97,7 @@ def resize_(self, size, memory_format):
 
 
 @primitive("aten::resize_as_(Tensor(a!) self, Tensor the_template, *, "
-           "MemoryFormat? memory_format=None) -> Tensor(a!)")
+           "MemoryFormat? memory_format=None) -> Tensor(a!)", reshapes=True)
 def resize_as_(self, the_template, memory_format):
     resize_(self, the_template._size, None)
     if not memory_format:
@@ -106,3 +106,9 @@ def resize_as_(self, the_template, memory_format):
     order = order_of(the_template) if memory_format == 1 \
         else format_order(len(self._size), memory_format)
     return become(self, self._as_view(self._size, dense_strides(self._size, order), self._offset))
+
+
+describe("set set.source_Tensor", may_share=True)
+describe("""set_. set_.source_Storage set_.source_Storage_storage_offset
+         set_.source_Tensor_storage_offset""", reshapes=True)
+describe("dim", layout="hides", total=True)

@@ -9,7 +9,7 @@ from ..tensors import Tensor, wrap_dim
 from .derived import on_copy
 from .elementwise import (DISPLAY, array_of, cast, check_apart, check_broadcast, check_fits,
                           check_writable, unsupported)
-from .table import declare, primitive
+from .table import declare, describe, primitive
 from .view import as_strided
 
 
@@ -156,7 +156,7 @@ for _twin, _indices in (("", "Tensor?[]"), (".hacked_twin", "Tensor[]")):
             "bool accumulate=False) -> Tensor", on_copy(index_put_), "primitive")
 
 
-@primitive("aten::index_select(Tensor self, int dim, Tensor index) -> Tensor")
+@primitive("aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", out_memory="apart")
 def index_select(self, dim, index):
     dim = wrap_dim(dim, len(self._size))
     if index.dim() > 1:
@@ -204,7 +204,8 @@ def grid(index: Tensor, dim: int) -> tuple:
     return tuple(key)
 
 
-@primitive("aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor")
+@primitive("aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
+           out_memory="apart")
 def gather(self, dim, index, sparse_grad):
     dim = check_gather(self, dim, index, "gather")
     if not index.numel():
@@ -402,7 +403,7 @@ def fill_diagonal_(self, value, wrap):
     return self
 
 
-@primitive("aten::masked_select(Tensor self, Tensor mask) -> Tensor")
+@primitive("aten::masked_select(Tensor self, Tensor mask) -> Tensor", out_memory="apart")
 def masked_select(self, mask):
     if mask.dtype is not dtypes.bool:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
@@ -431,7 +432,8 @@ def masked_scatter_(self, mask, source):
 
 declare("aten::masked_scatter_(Tensor(a!) self, Tensor mask, Tensor source) -> Tensor(a!)",
         masked_scatter_, "primitive")
-@primitive("aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor")
+@primitive("aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor",
+           shape="like_first")
 def masked_scatter(self, mask, source):
     shape = check_broadcast(self, mask)
     whole = Tensor._wrap(np.array(np.broadcast_to(self._array, shape), order="C"))
@@ -507,27 +509,29 @@ def unsafe_masked_index_put(self, mask, indices, values):
 
 
 @primitive("aten::index_reduce_(Tensor(a!) self, int dim, Tensor index, Tensor source, str reduce, "
-           "*, bool include_self=True) -> Tensor(a!)")
+           "*, bool include_self=True) -> Tensor(a!)", row_major_copy=True)
 def index_reduce_(self, dim, index, source, reduce, include_self):
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError("index_reduce(): Expected reduce to be one of prod, mean, amax or amin "
                            f"but got {reduce}.")
     if self.dtype is not source.dtype:
         raise RuntimeError("index_reduce(): self and source expected to have the same dtype")
+    check_source("index_reduce_", self, dim, index, source)
     array, key = rows(self, dim, index)
     value = source._array if self._size else source._array.reshape(-1)
     reduce_into(array, key, value, reduce, include_self)
     return self
 
 
-@primitive("aten::take(Tensor self, Tensor index) -> Tensor")
+@primitive("aten::take(Tensor self, Tensor index) -> Tensor", out_memory="apart")
 def take(self, index):
     check_long("take()", index)
     check_indices(index._array, self.numel(), 0)
     return Tensor._wrap(np.asarray(self._array.reshape(-1)[index._array], order="C"))
 
 
-@primitive("aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor")
+@primitive("aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor",
+           out_memory="apart")
 def take_along_dim(self, indices, dim):
     check_long("take_along_dim()", indices)
     array = self._array if dim is not None else self._array.reshape(-1)
@@ -538,3 +542,8 @@ def take_along_dim(self, indices, dim):
     full[0][axis], full[1][axis] = array.shape[axis], at.shape[axis]
     return Tensor._wrap(np.take_along_axis(np.broadcast_to(array, full[0]),
                                            np.broadcast_to(at, full[1]), axis))
+
+
+describe("index_put. index_put.hacked_twin", autocast="full")
+describe("nonzero", out_memory="apart")
+describe("index_add_ index_copy_ scatter_ scatter_add_ scatter_reduce_", row_major_copy=True)

@@ -13,7 +13,7 @@ from ..tensors import Tensor, wrap_dim
 from .elementwise import cast, check_broadcast, unsupported, working_type
 from .layout import copied, format_of, in_format, rows
 from .reduce import sum_dim
-from .table import declare, primitive
+from .table import declare, describe, primitive
 from .view import expand, reshape, transpose
 
 
@@ -51,7 +51,7 @@ declare("aten::concat(Tensor[] tensors, int dim=0) -> Tensor", cat, "primitive")
 declare("aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor", cat, "primitive")
 
 
-@primitive("aten::stack(Tensor[] tensors, int dim=0) -> Tensor")
+@primitive("aten::stack(Tensor[] tensors, int dim=0) -> Tensor", out="converts", out_memory="apart")
 def stack(tensors, dim):
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
@@ -94,7 +94,7 @@ declare("aten::dstack(Tensor[] tensors) -> Tensor",
         lambda ts: cat([_at_least(t, 3) for t in ts], 2), "primitive")
 
 
-@primitive("aten::flip(Tensor self, int[] dims) -> Tensor")
+@primitive("aten::flip(Tensor self, int[] dims) -> Tensor", shape="like_first")
 def flip(self, dims):
     axes = [wrap_dim(d, len(self._size)) for d in dims]
     if len(set(axes)) != len(axes):
@@ -104,7 +104,8 @@ def flip(self, dims):
     return Tensor._wrap(made)
 
 
-@primitive("aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor")
+@primitive("aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor",
+           shape="like_first")
 def roll(self, shifts, dims):
     if dims and len(dims) != len(shifts):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:"
@@ -207,7 +208,7 @@ declare("aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=N
             Tensor._wrap(np.arange(repeats.numel())), vector_of_repeats(repeats)), "primitive")
 
 
-@primitive("aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]")
+@primitive("aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]", may_share=True)
 def broadcast_tensors(tensors):
     shape = check_broadcast(*tensors)
     return [expand(t, shape) for t in tensors]
@@ -219,7 +220,7 @@ def check_offset(offset: int) -> None:
         raise RuntimeError(f"diag_embed: offset {offset} is too large")
 
 
-@primitive("aten::diag(Tensor self, int diagonal=0) -> Tensor")
+@primitive("aten::diag(Tensor self, int diagonal=0) -> Tensor", out_memory="free")
 def diag(self, diagonal):
     if len(self._size) not in (1, 2):
         raise RuntimeError("diag(): Supports 1D or 2D tensors. Got " + str(len(self._size)) + "D")
@@ -250,7 +251,7 @@ def diagflat(self, offset):
     return Tensor._wrap(np.diag(self._array.reshape(-1), offset).copy())
 
 
-@primitive("aten::cartesian_prod(Tensor[] tensors) -> Tensor")
+@primitive("aten::cartesian_prod(Tensor[] tensors) -> Tensor", may_share=True)
 def cartesian_prod(tensors):
     for t in tensors:
         if t.dim() != 1:
@@ -272,7 +273,8 @@ def choices(n: int, r: int) -> int:
     return count if r <= n else 0
 
 
-@primitive("aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor")
+@primitive("aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor",
+           may_share=True)
 def combinations(self, r, with_replacement):
     if self.dim() != 1:
         raise RuntimeError(f"Expect a 1D vector, but got shape {list(self._size)}")
@@ -286,7 +288,7 @@ def combinations(self, r, with_replacement):
     return Tensor._wrap(self._array[index])
 
 
-@primitive("aten::block_diag(Tensor[] tensors) -> Tensor")
+@primitive("aten::block_diag(Tensor[] tensors) -> Tensor", may_share=True)
 def block_diag(tensors):
     if not tensors:
         return Tensor._wrap(np.empty((1, 0), np.float32))
@@ -305,26 +307,28 @@ def block_diag(tensors):
     return Tensor._wrap(made)
 
 
-@primitive("aten::column_stack(Tensor[] tensors) -> Tensor")
+@primitive("aten::column_stack(Tensor[] tensors) -> Tensor",
+           may_share=True, out="converts", out_memory="apart")
 def column_stack(tensors):
     return cat([reshape(t, [t.numel(), 1]) if t.dim() < 2 else t for t in tensors], 1)
 
 
-@primitive("aten::fliplr(Tensor self) -> Tensor")
+@primitive("aten::fliplr(Tensor self) -> Tensor", shape="like_first")
 def fliplr(self):
     if self.dim() < 2:
         raise RuntimeError("Input must be >= 2-d.")
     return flip(self, [1])
 
 
-@primitive("aten::flipud(Tensor self) -> Tensor")
+@primitive("aten::flipud(Tensor self) -> Tensor", shape="like_first")
 def flipud(self):
     if self.dim() < 1:
         raise RuntimeError("Input must be >= 1-d.")
     return flip(self, [0])
 
 
-@primitive("aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor")
+@primitive("aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor",
+           autocast="full", out_memory="apart")
 def cross(self, other, dim):
     if dim is None:
         dim = next((d for d, n in enumerate(self._size) if n == 3), None)
@@ -333,7 +337,8 @@ def cross(self, other, dim):
     return linalg_cross(self, other, dim)
 
 
-@primitive("aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor")
+@primitive("aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
+           out_memory="apart")
 def linalg_cross(self, other, dim):
     if len(self._size) != len(other._size):
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
@@ -355,7 +360,7 @@ def vander(x, N, increasing):
     return Tensor._wrap(np.ascontiguousarray(made.astype(out.numpy)))
 
 
-@primitive("aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor")
+@primitive("aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor", may_share=True)
 def sum_to_size(self, size):
     lead = len(self._size) - len(size)
     if lead < 0 or any(n not in (1, m) for n, m in zip(size, self._size[lead:])):
@@ -366,3 +371,11 @@ def sum_to_size(self, size):
     dims = [*range(lead), *(lead + d for d, n in enumerate(size) if n == 1
                             and self._size[lead + d] != 1)]
     return reshape(sum_dim(self, dims, True), size) if dims else self
+
+
+describe("cat", layout="keeps")
+describe("atleast_1d atleast_2d atleast_3d", may_copy=True)
+describe("""atleast_1d atleast_2d atleast_3d concat dstack flatten_dense_tensors hstack
+         repeat_interleave vstack""", may_share=True)
+describe("cat concat concatenate dstack hstack row_stack vstack", out="converts")
+describe("cat concat concatenate dstack hstack row_stack vstack", out_memory="apart")

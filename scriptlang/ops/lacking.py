@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Iterable
 
 from ..schema import split_name
-from . import table
+from . import facts, table
 from .derived import form_of
 
 FOLDER = pathlib.Path(__file__).parent
@@ -26,23 +26,35 @@ def sort_schemas(lines: Iterable[str]) -> dict[str, list[str]]:
         rest = [line for line in group
                 if all(op.overload != split_name(line)[1] for op in known)]
         forms = derive(name, rest, known)
-        files["derived.txt"] += forms
-        files["lacking.txt"] += [line for line in rest if line not in forms]
+        files["derived.txt"] += map(with_facts, forms)
+        made = {form.text for form in forms}
+        files["lacking.txt"] += [with_facts(table.Operator(line, "lacking", told={}))
+                                 for line in rest if line not in made]
     return files
 
 
-def derive(name: str, texts: Iterable[str], known: list[table.Operator]) -> list[str]:
-    """Those schemas of an operator that follow from `known` ones of it, or from others."""
+def with_facts(op: table.Operator, note: str = "") -> str:
+    """The line of an operator: its schema, a note, what is known of it."""
+    words = " ".join(filter(None, (note, facts.written(op.facts))))
+    return f"{op.text}{table.NOTE}{words}" if words else op.text
+
+
+def derive(name: str, texts: Iterable[str], known: list[table.Operator]) -> list[table.Operator]:
+    """The operators with those schemas that follow from `known` ones of a name, or from others."""
     forms: list[table.Operator] = []
     for text in texts:
-        if form_of(text, lambda n: [*known, *forms] if n == name else table.declared(n)):
-            forms.append(table.Operator(text, "form"))
-    return [form.text for form in forms]
+        form = form_of(text, lambda n: [*known, *forms] if n == name else table.declared(n))
+        if form:
+            op = table.Operator(text, "form", told={})
+            op.form = form
+            forms.append(op)
+    return forms
 
 
 def current() -> list[str]:
     """Every schema of both files, by name, in the order they have within a name."""
-    lines = [line for file in ("lacking.txt", "derived.txt") for line in table.lines_of(file)]
+    lines = [line.partition(table.NOTE)[0] for file in ("lacking.txt", "derived.txt")
+             for line in table.lines_of(file)]
     return sorted(lines, key=table.name_in)
 
 
@@ -50,8 +62,8 @@ def declarations() -> list[str]:
     """The lines of declared.txt, from the families."""
     declare, makers = table.declare, {}
 
-    def note(text: str, kernel, kind: str) -> table.Operator:
-        op = declare(text, kernel, kind)
+    def note(text: str, kernel, kind: str, **facts) -> table.Operator:
+        op = declare(text, kernel, kind, **facts)
         frame = sys._getframe(1)
         while frame.f_code.co_name != "<module>":
             frame = frame.f_back
@@ -61,8 +73,8 @@ def declarations() -> list[str]:
     table.declare = note
     table.load_families()
     table.declare = declare
-    lines = [f"{op.text}  # {makers[op.qualified_name]}"
-             f"{'+quantized_plain' * bool(op.quantized_way)} {op.kind}"
+    lines = [with_facts(op, f"{makers[op.qualified_name]}"
+                            f"{'+quantized_plain' * bool(op.quantized_way)} {op.kind}")
              for known in table._operators.values() for op in known.values()
              if op.kind in ("primitive", "composite")]
     return sorted(lines, key=table.name_in)

@@ -10,7 +10,7 @@ from ..tensors import Tensor
 from .elementwise import DISPLAY
 from .layout import rows
 from .numeric import check_floating
-from .table import declare, primitive
+from .table import declare, describe, primitive
 
 REAL = {"complex64": np.float32, "complex128": np.float64}
 
@@ -74,7 +74,7 @@ def singular(name: str, batch: bool, index: int = 0) -> RuntimeError:
 
 
 @primitive("aten::linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor "
-           "info)")
+           "info)", out_memory="free")
 def inv_ex(A, check_errors):
     a, = matrices("linalg.inv", A, square=True)
     info = zero_pivots(a)
@@ -85,7 +85,8 @@ def inv_ex(A, check_errors):
     return by_columns(value.astype(a.dtype)), wrap(info)
 
 
-@primitive("aten::linalg_inv(Tensor A) -> Tensor", "aten::inverse(Tensor self) -> Tensor")
+@primitive("aten::linalg_inv(Tensor A) -> Tensor", "aten::inverse(Tensor self) -> Tensor",
+           shape="like_first")
 def inv(A):
     return inv_ex(A, True)[0]
 
@@ -153,7 +154,7 @@ def triangle(a: np.ndarray, upper: bool, unit: bool) -> np.ndarray:
 
 
 @primitive("aten::linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, "
-           "bool unitriangular=False) -> Tensor")
+           "bool unitriangular=False) -> Tensor", out_memory="free")
 def solve_triangular(self, B, upper, left, unitriangular):
     a, b = matrices("linalg.solve_triangular", self, B)
     if a.shape[-1] != a.shape[-2]:
@@ -239,7 +240,7 @@ def permutation(pivots: np.ndarray, m: int) -> np.ndarray:
 
 
 @primitive("aten::linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False)"
-           " -> (Tensor LU, Tensor pivots, Tensor info)")
+           " -> (Tensor LU, Tensor pivots, Tensor info)", out_memory="free")
 def lu_factor_ex(A, pivot, check_errors):
     a, = matrices("linalg.lu_factor", A)
     if not pivot:
@@ -274,6 +275,9 @@ def permutation_matrix(order: np.ndarray, dtype) -> np.ndarray:
 @primitive("aten::lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, "
            "bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)")
 def lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots):
+    if LU_data.dim() < 2:
+        raise RuntimeError("torch.lu_unpack: Expected tensor with 2 or more dimensions. Got size: "
+                           f"{list(LU_data._size)} instead")
     if unpack_pivots and LU_pivots.dtype.name != "int32":
         raise RuntimeError("torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of "
                            "torch.int32 dtype")
@@ -285,14 +289,15 @@ def lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots):
     return wrap(np.array(p, order="C")), wrap(lower), wrap(upper)
 
 
-@primitive("aten::linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)")
+@primitive("aten::linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)",
+           out_memory="free")
 def lu(A, pivot):
     data, pivots, _ = lu_factor_ex(A, pivot, False)
     return lu_unpack(data, pivots, True, True)
 
 
 @primitive("aten::linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, "
-           "bool adjoint=False) -> Tensor")
+           "bool adjoint=False) -> Tensor", out_memory="free")
 def lu_solve(LU, pivots, B, left, adjoint):
     if LU.dtype is not B.dtype:
         raise RuntimeError("linalg.lu_solve: Expected LU and B to have the same dtype, but found "
@@ -339,7 +344,7 @@ def logdet(self):
 
 
 @primitive("aten::linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False)"
-           " -> (Tensor L, Tensor info)")
+           " -> (Tensor L, Tensor info)", out_memory="free")
 def cholesky_ex(self, upper, check_errors):
     a, = matrices("linalg.cholesky", self, square=True)
     a = np.swapaxes(a, -1, -2).conj() if upper else a
@@ -371,7 +376,8 @@ declare("aten::cholesky(Tensor self, bool upper=False) -> Tensor",
         lambda self, upper: cholesky_ex(self, upper, True)[0], "primitive")
 
 
-@primitive("aten::cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor")
+@primitive("aten::cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor",
+           out="converts", out_memory="free")
 def cholesky_solve(self, input2, upper):
     matrices("cholesky_solve", input2, square=True)
     check_floating("cholesky_solve", input2)
@@ -386,10 +392,16 @@ def cholesky_solve(self, input2, upper):
     return by_columns(np.linalg.solve(a, self._array), self._array)
 
 
-@primitive("aten::cholesky_inverse(Tensor self, bool upper=False) -> Tensor")
+@primitive("aten::cholesky_inverse(Tensor self, bool upper=False) -> Tensor",
+           out="converts", out_memory="free")
 def cholesky_inverse(self, upper):
     matrices("cholesky_inverse", self, square=True)
     check_floating("cholesky_inverse", self)
     u = triangle(self._array.copy(), upper, False)
     a = adjoint(u) @ u if upper else u @ adjoint(u)
     return by_columns(np.linalg.inv(a), self._array)
+
+
+describe("""cholesky linalg_cholesky linalg_det linalg_inv linalg_lu_factor linalg_slogdet
+         linalg_solve linalg_solve_ex lu_solve""", out_memory="free")
+describe("cholesky", shape="like_first")

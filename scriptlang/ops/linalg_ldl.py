@@ -12,7 +12,7 @@ import numpy as np
 
 from ..tensors import Tensor
 from .linalg import by_columns, matrices, wrap
-from .table import declare, primitive
+from .table import declare, describe, primitive
 
 THRESHOLD = (1 + math.sqrt(17)) / 8
 """How small an element on the diagonal may be beside its column: the least growth of elements."""
@@ -93,7 +93,7 @@ def middle(block: np.ndarray, hermitian: bool) -> np.ndarray:
 
 
 @primitive("aten::linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, "
-           "bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)")
+           "bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)", out_memory="free")
 def ldl_factor_ex(self, hermitian, check_errors):
     a, = matrices("torch.linalg.ldl_factor_ex", self, square=True)
     data = np.tril(a)
@@ -111,7 +111,7 @@ declare("aten::linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tenso
 
 
 @primitive("aten::linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False)"
-           " -> Tensor")
+           " -> Tensor", out_memory="free")
 def ldl_solve(LD, pivots, B, hermitian):
     a, = matrices("torch.linalg.ldl_solve", LD, square=True)
     check_solve(LD, pivots, B)
@@ -164,3 +164,6 @@ def solve(a: np.ndarray, pivots: np.ndarray, x: np.ndarray, hermitian: bool) -> 
         under = a[last + 1:, block]
         x[block] -= (under.conj().T if hermitian else under.T) @ x[last + 1:]
         x[[last, row]] = x[[row, last]]
+
+
+describe("linalg_ldl_factor", out_memory="free")

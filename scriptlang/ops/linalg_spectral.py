@@ -15,10 +15,11 @@ from .linalg import (adjoint, by_columns, check_same, inv, inv_ex, is_vector, ma
 from .numeric import check_floating
 from .reduce import vector_norm
 from . import functions as torch
-from .table import composite, declare, primitive
+from .table import composite, declare, describe, primitive
 
 
-@primitive("aten::linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)")
+@primitive("aten::linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)",
+           out_memory="free")
 def eig(self):
     a, = matrices("linalg.eig", self, square=True)
     values, vectors = np.linalg.eig(a)
@@ -34,7 +35,7 @@ def eigvals(self):
 
 
 @primitive('aten::linalg_eigh(Tensor self, str UPLO="L")'
-           " -> (Tensor eigenvalues, Tensor eigenvectors)")
+           " -> (Tensor eigenvalues, Tensor eigenvectors)", out_memory="free")
 def eigh(self, UPLO):
     a, = matrices("linalg.eigh", self, square=True)
     if UPLO.upper() not in ("L", "U"):
@@ -58,7 +59,7 @@ declare("aten::linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None
         lambda A, full, driver: svd_of("linalg.svd", A, full), "primitive")
 
 
-@primitive("aten::linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor")
+@primitive("aten::linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor", out_memory="free")
 def svdvals(A, driver):
     a, = matrices("linalg.svdvals", A)
     return wrap(np.linalg.svd(a, compute_uv=False).astype(real_type(a)))
@@ -75,7 +76,8 @@ def svd(self, some, compute_uv):
     return u, s, wrap(adjoint(vh._array))
 
 
-@primitive('aten::linalg_qr(Tensor A, str mode="reduced") -> (Tensor Q, Tensor R)')
+@primitive('aten::linalg_qr(Tensor A, str mode="reduced") -> (Tensor Q, Tensor R)',
+           out_memory="free")
 def qr(A, mode):
     a, = matrices("linalg.qr", A)
     if mode not in ("reduced", "complete", "r"):
@@ -114,7 +116,7 @@ def householder_product(input, tau):
     return by_columns(q, a)
 
 
-@primitive("aten::geqrf(Tensor self) -> (Tensor a, Tensor tau)")
+@primitive("aten::geqrf(Tensor self) -> (Tensor a, Tensor tau)", out="converts")
 def geqrf(self):
     """R and, below it, the Householder vectors whose product is Q."""
     a, = matrices("torch.geqrf", self)
@@ -123,7 +125,7 @@ def geqrf(self):
 
 
 @composite("aten::ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool "
-           "transpose=False) -> Tensor")
+           "transpose=False) -> Tensor", out_memory="free")
 def ormqr(self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: bool) -> Tensor:
     """The product with the square Q, or its adjoint, that geqrf's vectors stand for."""
     if self.dim() < 2 or input3.dim() < 2:
@@ -148,7 +150,7 @@ def ormqr(self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: b
 
 
 @primitive("aten::linalg_matrix_power(Tensor self, int n) -> Tensor",
-           "aten::matrix_power(Tensor self, int n) -> Tensor")
+           "aten::matrix_power(Tensor self, int n) -> Tensor", shape="like_first")
 def matrix_power(self, n):
     if self.dim() < 2 or self._size[-1] != self._size[-2]:
         raise RuntimeError("linalg.matrix_power: A must be batches of square matrices, but they "
@@ -335,7 +337,8 @@ declare("aten::linalg_cond.p_str(Tensor self, str p) -> Tensor", cond, "primitiv
 
 
 @primitive("aten::linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None)"
-           " -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)")
+           " -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)",
+           out_memory="free")
 def lstsq(self, b, rcond, driver):
     """Least squares.  Residuals and singular values are given where the driver computes them."""
     a, = matrices("torch.linalg.lstsq", self)
@@ -365,7 +368,8 @@ def lstsq(self, b, rcond, driver):
             wrap(s.astype(real_type(a))) if driver in ("gelsd", "gelss") else wrap(nothing))
 
 
-@primitive("aten::linalg_tensorinv(Tensor self, int ind=2) -> Tensor")
+@primitive("aten::linalg_tensorinv(Tensor self, int ind=2) -> Tensor",
+           out="converts", out_memory="free")
 def tensorinv(self, ind):
     if ind <= 0:
         raise RuntimeError("Expected a strictly positive integer for 'ind'")
@@ -378,7 +382,8 @@ def tensorinv(self, ind):
     return Tensor._wrap(inv(flat)._array.reshape(tail + head))
 
 
-@primitive("aten::linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor")
+@primitive("aten::linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor",
+           out="converts", out_memory="free")
 def tensorsolve(self, other, dims):
     check_floating("linalg.solve", self)
     check_same("linalg.solve", self, other)
@@ -403,3 +408,12 @@ def linalg_vander(x, N):
     a = x._array.astype(np.int64) if x.dtype.kind in "bui" else x._array
     powers = np.atleast_1d(a)[..., None] ** np.arange(n).astype(a.dtype)
     return wrap(rows(powers), a)
+
+
+describe("nuclear_norm", autocast="full")
+describe("""linalg_cond linalg_eigvals linalg_householder_product linalg_matrix_power
+         linalg_matrix_rank linalg_pinv""", out="converts")
+describe("""linalg_cond linalg_eigvals linalg_eigvalsh linalg_householder_product linalg_matrix_exp
+         linalg_matrix_norm linalg_matrix_power linalg_matrix_rank linalg_norm linalg_pinv
+         linalg_svd""", out_memory="free")
+describe("matrix_exp", shape="like_first")

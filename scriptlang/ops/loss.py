@@ -41,7 +41,8 @@ def _laid_as(loss: Tensor, self: Tensor, reduction: int) -> Tensor:
     return torch.empty_like(self, dtype=loss.dtype).copy_(loss)
 
 
-@composite("aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor")
+@composite("aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+           fusible=True, autocast="full", out="converts", shape="loss")
 def mse_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
     difference = _difference(self, target)
     if difference.is_complex():
@@ -49,13 +50,14 @@ def mse_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
     return _reduced(difference * difference, reduction)
 
 
-@composite("aten::l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor")
+@composite("aten::l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+           fusible=True, autocast="full", shape="loss")
 def l1_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
     return _reduced((self - target).abs(), reduction)
 
 
 @composite("aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> "
-           "Tensor")
+           "Tensor", fusible=True, autocast="full", out="converts", shape="loss")
 def smooth_l1_loss(self: Tensor, target: Tensor, reduction: int = 1, beta: float = 1.0) -> Tensor:
     if beta < 0.0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
@@ -66,7 +68,7 @@ def smooth_l1_loss(self: Tensor, target: Tensor, reduction: int = 1, beta: float
 
 
 @composite("aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> "
-           "Tensor")
+           "Tensor", fusible=True, out="converts", shape="loss")
 def huber_loss(self: Tensor, target: Tensor, reduction: int = 1, delta: float = 1.0) -> Tensor:
     if not delta > 0.0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
@@ -76,9 +78,13 @@ def huber_loss(self: Tensor, target: Tensor, reduction: int = 1, delta: float = 
 
 
 @composite("aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int "
-           "reduction=1) -> Tensor")
+           "reduction=1) -> Tensor", autocast="refused", shape="loss")
 def binary_cross_entropy(self: Tensor, target: Tensor, weight: Optional[Tensor] = None,
                          reduction: int = 1) -> Tensor:
+    if self.size() != target.size():
+        raise RuntimeError("Using a target size ({}) that is different to the input size ({}) is "
+                           "deprecated. Please ensure they have the same size."
+                           .format(target.size(), self.size()))
     if bool(torch.logical_or(self < 0, self > 1).any()):
         raise RuntimeError("all elements of input should be between 0 and 1")
     loss = (target - 1) * torch.log1p(-self).clamp_min(-100) - target * self.log().clamp_min(-100)
@@ -88,7 +94,8 @@ def binary_cross_entropy(self: Tensor, target: Tensor, weight: Optional[Tensor] 
 
 
 @composite("aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? "
-           "weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor")
+           "weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor",
+           fusible=True, autocast="full", shape="loss")
 def binary_cross_entropy_with_logits(self: Tensor, target: Tensor, weight: Optional[Tensor] = None,
                                      pos_weight: Optional[Tensor] = None,
                                      reduction: int = 1) -> Tensor:
@@ -103,7 +110,7 @@ def binary_cross_entropy_with_logits(self: Tensor, target: Tensor, weight: Optio
 
 
 @composite("aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> "
-           "Tensor")
+           "Tensor", autocast="full", shape="loss")
 def kl_div(self: Tensor, target: Tensor, reduction: int = 1, log_target: bool = False) -> Tensor:
     for x in (self, target):
         if not x.is_floating_point() and not x.is_complex():
@@ -114,7 +121,7 @@ def kl_div(self: Tensor, target: Tensor, reduction: int = 1, log_target: bool = 
 
 
 @composite("aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float "
-           "eps, int reduction) -> Tensor")
+           "eps, int reduction) -> Tensor", shape="loss")
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float,
                      reduction: int) -> Tensor:
     if log_input:
@@ -127,21 +134,22 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool,
     return _reduced(loss, reduction)
 
 
-@composite("aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor")
+@composite("aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+           fusible=True, autocast="full", shape="loss")
 def soft_margin_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
     loss = torch.log1p((-_typed_as(self, target * self)).exp())
     return _reduced(_laid_as(_typed_as(self, loss), self, reduction), reduction)
 
 
 @composite("aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float "
-           "margin=0., int reduction=1) -> Tensor")
+           "margin=0., int reduction=1) -> Tensor", autocast="full")
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0,
                         reduction: int = 1) -> Tensor:
     return _reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
 
 @composite("aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int "
-           "reduction=1) -> Tensor")
+           "reduction=1) -> Tensor", autocast="full", shape="loss")
 def hinge_embedding_loss(self: Tensor, target: Tensor, margin: float = 1.0,
                          reduction: int = 1) -> Tensor:
     zeros = torch.zeros_like(self)
@@ -150,7 +158,7 @@ def hinge_embedding_loss(self: Tensor, target: Tensor, margin: float = 1.0,
 
 
 @composite("aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float "
-           "margin=0., int reduction=1) -> Tensor")
+           "margin=0., int reduction=1) -> Tensor", autocast="full")
 def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0,
                           reduction: int = 1) -> Tensor:
     if target.dim() > 1:
@@ -169,7 +177,8 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
 
 
 @composite("aten::triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float "
-           "margin=1., float p=2., float eps=1e-06, bool swap=False, int reduction=1) -> Tensor")
+           "margin=1., float p=2., float eps=1e-06, bool swap=False, int reduction=1) -> Tensor",
+           autocast="full")
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0,
                         p: float = 2.0, eps: float = 1e-06, swap: bool = False,
                         reduction: int = 1) -> Tensor:

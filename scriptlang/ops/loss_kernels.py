@@ -7,7 +7,7 @@ import numpy as np
 from ..tensors import Tensor
 from .elementwise import DISPLAY
 from .numeric import check_floating, finish, working
-from .table import declare, primitive
+from .table import declare, describe, primitive
 
 
 def reduced(loss: np.ndarray, reduction: int, total=None) -> np.ndarray:
@@ -82,7 +82,7 @@ for _name in ("nll_loss_forward", "nll_loss2d_forward"):
 
 
 @primitive("aten::multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, "
-           "Tensor? weight=None, int reduction=1) -> Tensor")
+           "Tensor? weight=None, int reduction=1) -> Tensor", autocast="full")
 def multi_margin_loss(self, target, p, margin, weight, reduction):
     """Mean over the classes of max(0, margin - x[target] + x[class])^p, the target left out."""
     check_margin(self, "multi_margin_loss_cpu", reduction)
@@ -103,7 +103,8 @@ def multi_margin_loss(self, target, p, margin, weight, reduction):
     return finish(reduced(loss if self.dim() > 1 else loss[0], reduction), self.dtype)
 
 
-@primitive("aten::multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor")
+@primitive("aten::multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+           autocast="full", out="converts")
 def multilabel_margin_loss(self, target, reduction):
     """Each row of targets ends at its first -1."""
     check_margin(self, "multilabel_margin_loss_forward_out_frame", reduction)
@@ -223,3 +224,6 @@ for _overload, _type in (("IntList", "int[]"), ("Tensor", "Tensor")):
             "zero_infinity=False) -> Tensor", ctc_loss, "primitive")
     declare(f"aten::_ctc_loss{'.Tensor' if _overload == 'Tensor' else ''}({_head}, int blank=0, "
             "bool zero_infinity=False) -> (Tensor, Tensor)", ctc_forward, "primitive")
+
+
+describe("nll_loss nll_loss2d", autocast="full")

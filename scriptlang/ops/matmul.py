@@ -15,7 +15,7 @@ from .elementwise import cast, check_factor, check_fits, lying, unsupported
 from .layout import rows
 from .numeric import check_same_dtype, finish, working
 from .reduce import sum_dim
-from .table import composite, declare, primitive
+from .table import composite, declare, describe, primitive
 
 
 def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -30,7 +30,8 @@ def sizes(*tensors: Tensor) -> str:
     return " and ".join("x".join(map(str, t._size)) for t in tensors)
 
 
-@primitive("aten::mm(Tensor self, Tensor mat2) -> Tensor")
+@primitive("aten::mm(Tensor self, Tensor mat2) -> Tensor",
+           autocast="reduced", weight=1, out_memory="free")
 def mm(self, mat2):
     if self.dim() != 2 or mat2.dim() != 2:
         which = "self" if self.dim() != 2 else "mat2"
@@ -42,7 +43,8 @@ def mm(self, mat2):
     return finish(rows(product(working(self), working(mat2))), self.dtype)
 
 
-@primitive("aten::bmm(Tensor self, Tensor mat2) -> Tensor")
+@primitive("aten::bmm(Tensor self, Tensor mat2) -> Tensor",
+           autocast="reduced", layout="hides", out_memory="free")
 def bmm(self, mat2):
     check_batches(self, mat2)
     return finish(rows(product(working(self), working(mat2))), self.dtype)
@@ -58,7 +60,7 @@ def check_batches(a: Tensor, b: Tensor) -> None:
     check_same_dtype("expected m1 and m2", a, b)
 
 
-@primitive("aten::dot(Tensor self, Tensor tensor) -> Tensor")
+@primitive("aten::dot(Tensor self, Tensor tensor) -> Tensor", autocast="full")
 def dot(self, tensor):
     check_vectors(self, tensor)
     if self.dtype.kind == "b":
@@ -84,7 +86,7 @@ def check_vectors(a: Tensor, b: Tensor) -> None:
                            f"elements, but got {a._size[0]} and {b._size[0]} elements respectively")
 
 
-@primitive("aten::mv(Tensor self, Tensor vec) -> Tensor")
+@primitive("aten::mv(Tensor self, Tensor vec) -> Tensor", autocast="reduced", out_memory="free")
 def mv(self, vec):
     if self.dim() != 2 or vec.dim() != 1:
         raise RuntimeError("vector + matrix @ vector expected, got "
@@ -97,7 +99,8 @@ def mv(self, vec):
 
 
 @primitive("aten::matmul(Tensor self, Tensor other) -> Tensor",
-           "aten::linalg_matmul(Tensor self, Tensor other) -> Tensor")
+           "aten::linalg_matmul(Tensor self, Tensor other) -> Tensor",
+           autocast="reduced", out_memory="free")
 def matmul(self, other):
     """numpy's matmul: vectors are promoted to matrices, leading dimensions broadcast."""
     if not self.dim() or not other.dim():
@@ -119,7 +122,8 @@ def matmul(self, other):
                            f"{list(self._size)} and {list(other._size)}") from None
 
 
-@primitive("aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor")
+@primitive("aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
+           autocast="reduced", weight=1, out_memory="free")
 def linear(input, weight, bias):
     """input @ weight.T + bias; weight is (out, in) or, without the leading dimension, (in)."""
     if weight.dim() > 2 or not weight.dim() or not input.dim():
@@ -225,7 +229,7 @@ for _name, _kernel, _first, _second in (
 
 
 @composite("aten::outer(Tensor self, Tensor vec2) -> Tensor",
-           "aten::ger(Tensor self, Tensor vec2) -> Tensor")
+           "aten::ger(Tensor self, Tensor vec2) -> Tensor", out="converts")
 def outer(self: Tensor, vec2: Tensor) -> Tensor:
     if self.dim() != 1 or vec2.dim() != 1:
         raise RuntimeError("outer: Expected 1-D arguments self and vec2, but got {}-D and {}-D"
@@ -233,7 +237,7 @@ def outer(self: Tensor, vec2: Tensor) -> Tensor:
     return self.unsqueeze(1) * vec2
 
 
-@composite("aten::inner(Tensor self, Tensor other) -> Tensor")
+@composite("aten::inner(Tensor self, Tensor other) -> Tensor", out="converts")
 def inner(self: Tensor, other: Tensor) -> Tensor:
     if self.dim() == 0 or other.dim() == 0:
         return self * other
@@ -247,7 +251,7 @@ def inner(self: Tensor, other: Tensor) -> Tensor:
     return torch.matmul(self, other.reshape([rows, other.size(-1)]).t()).reshape(shape)
 
 
-@composite("aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor")
+@composite("aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", out_memory="free")
 def linalg_vecdot(x: Tensor, y: Tensor, dim: int = -1) -> Tensor:
     if not torch.is_floating_point(x) and not torch.is_complex(x) or x.dtype != y.dtype:
         raise RuntimeError("linalg.vecdot: Expected floating point or complex vectors of one dtype")
@@ -255,7 +259,7 @@ def linalg_vecdot(x: Tensor, y: Tensor, dim: int = -1) -> Tensor:
 
 
 @composite("aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> "
-           "Tensor")
+           "Tensor", autocast="full", out_memory="free")
 def tensordot(self: Tensor, other: Tensor, dims_self: List[int], dims_other: List[int]) -> Tensor:
     if len(dims_self) != len(dims_other):
         raise RuntimeError("tensordot: both dimension lists should have same length, got {} and {}"
@@ -299,7 +303,8 @@ def tensordot(self: Tensor, other: Tensor, dims_self: List[int], dims_other: Lis
     return torch.mm(a, b).reshape(shape)
 
 
-@primitive("aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor")
+@primitive("aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
+           may_share=True)
 def einsum(equation, tensors, path):
     """numpy's einsum, contracted pairwise; spaces are allowed and `...` broadcasts."""
     if not tensors:
@@ -405,7 +410,7 @@ def contracts(equation: str, tensors) -> bool:
 
 
 @composite("aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> "
-           "Tensor")
+           "Tensor", autocast="full")
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Optional[Tensor] = None
              ) -> Tensor:
     out = torch.einsum("...i,kij,...j->...k", [input1, weight, input2])
@@ -414,7 +419,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Optional[Tens
     return out
 
 
-@composite("aten::chain_matmul(Tensor[] matrices) -> Tensor")
+@composite("aten::chain_matmul(Tensor[] matrices) -> Tensor", may_share=True)
 def chain_matmul(matrices: List[Tensor]) -> Tensor:
     for matrix in matrices:
         if matrix.dim() != 2:
@@ -424,7 +429,7 @@ def chain_matmul(matrices: List[Tensor]) -> Tensor:
     return matrices[0] if len(matrices) == 1 else torch.linalg_multi_dot(matrices)
 
 
-@composite("aten::linalg_multi_dot(Tensor[] tensors) -> Tensor")
+@composite("aten::linalg_multi_dot(Tensor[] tensors) -> Tensor", may_share=True)
 def multi_dot(tensors: List[Tensor]) -> Tensor:
     if len(tensors) < 2:
         raise RuntimeError("multi_dot(): expected at least 2 tensors but got {}"
@@ -440,7 +445,7 @@ def multi_dot(tensors: List[Tensor]) -> Tensor:
     return result
 
 
-@composite("aten::kron(Tensor self, Tensor other) -> Tensor")
+@composite("aten::kron(Tensor self, Tensor other) -> Tensor", out="converts", out_memory="apart")
 def kron(self: Tensor, other: Tensor) -> Tensor:
     n = max(self.dim(), other.dim())
     left: List[int] = []
@@ -466,3 +471,14 @@ def weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
         if d != dim:
             dims.append(d)
     return v * (g / torch.linalg_vector_norm(v, 2, dims, True))
+
+
+describe("""addbmm addmm addmv addr baddbmm bmm.dtype bmm.dtype_out mm.dtype mm.dtype_out""",
+         autocast="reduced")
+describe("baddbmm. matmul", layout="hides")
+describe("einsum.sublist", may_share=True)
+describe("addr", out="converts")
+describe("outer", out_memory="apart")
+describe("linalg_multi_dot", out_memory="free")
+describe("matmul mm.dtype mm.dtype_out", weight=1)
+describe("addmm", weight=2)

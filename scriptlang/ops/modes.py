@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from .table import declare, primitive
+from .table import declare, describe, primitive
 
 
 class GradMode(threading.local):
@@ -19,6 +19,9 @@ mode = GradMode()
 declare("aten::is_grad_enabled() -> bool", lambda: mode.enabled, "primitive")
 
 
-@primitive("aten::set_grad_enabled(bool val) -> ()")
+@primitive("aten::set_grad_enabled(bool val) -> ()", effect="ordered")
 def set_grad_enabled(val):
     mode.enabled = val
+
+
+describe("is_grad_enabled.", effect="repeatable")

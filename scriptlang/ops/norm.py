@@ -99,7 +99,8 @@ RATES = "float momentum, float eps"
 
 
 @primitive(f"aten::batch_norm({AFFINE}Tensor? running_mean, Tensor? running_var, bool training, "
-           f"{RATES}, bool cudnn_enabled) -> Tensor")
+           f"{RATES}, bool cudnn_enabled) -> Tensor",
+           keeps_type="floating", layout="keeps", shape="like_first")
 def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn):
     return batch_norm_parts(input, weight, bias, running_mean, running_var, training, momentum,
                             eps)[0]
@@ -134,7 +135,7 @@ def batch_norm_no_training(input, weight, bias, running_mean, running_var, momen
 
 @composite("aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
            "Tensor? running_var, bool use_input_stats, float momentum, float eps, bool "
-           "cudnn_enabled) -> Tensor")
+           "cudnn_enabled) -> Tensor", shape="like_first")
 def instance_norm(input: Tensor, weight: Optional[Tensor], bias: Optional[Tensor],
                   running_mean: Optional[Tensor], running_var: Optional[Tensor],
                   use_input_stats: bool, momentum: float, eps: float,
@@ -186,7 +187,7 @@ def check_normalized(x: Tensor, shape, weight: Optional[Tensor], bias: Optional[
 
 
 @primitive("aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, "
-           "Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)")
+           "Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)", autocast="full")
 def native_layer_norm(input, normalized_shape, weight, bias, eps):
     """(result, mean, 1 / standard deviation) over the trailing dimensions."""
     check_normalized(input, normalized_shape, weight, bias)
@@ -208,7 +209,8 @@ def native_layer_norm(input, normalized_shape, weight, bias, eps):
 
 
 @primitive("aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? "
-           "bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor")
+           "bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor",
+           fusible=True, autocast="full", keeps_type="floating", shape="like_first")
 def layer_norm(input, normalized_shape, weight, bias, eps, cudnn_enable):
     return native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
 
@@ -228,11 +230,11 @@ def fused_rms_norm(input, normalized_shape, weight, eps):
         result = x * rms
         if weight is not None:
             result = result * working(weight)
-    return finish(rows(result), input.dtype), finish(rows(rms), input.dtype)
+    return finish(rows(result), input.dtype), Tensor._wrap(rows(rms))
 
 
 @primitive("aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? "
-           "eps=None) -> Tensor")
+           "eps=None) -> Tensor", fusible=True, may_share=True, shape="like_first")
 def rms_norm(input, normalized_shape, weight, eps):
     return fused_rms_norm(input, normalized_shape, weight, eps)[0]
 
@@ -278,7 +280,8 @@ def check_groups(x: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], ch
 
 
 @composite("aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, "
-           "float eps=1e-05, bool cudnn_enabled=True) -> Tensor")
+           "float eps=1e-05, bool cudnn_enabled=True) -> Tensor",
+           autocast="full", keeps_type="floating", shape="like_first")
 def group_norm(input: Tensor, num_groups: int, weight: Optional[Tensor] = None,
                bias: Optional[Tensor] = None, eps: float = 1e-05,
                cudnn_enabled: bool = True) -> Tensor:

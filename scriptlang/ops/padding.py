@@ -87,7 +87,7 @@ for _d in (1, 2, 3):
             REPLICATE[_d], "primitive")
 
 
-@primitive("aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor")
+@primitive("aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor", may_share=True)
 def pad_circular(self, pad):
     dims = len(pad) // 2
     array, n = self._array, len(self._size)
@@ -110,7 +110,8 @@ def pad_circular(self, pad):
 MODES = {"reflect": REFLECT, "replicate": REPLICATE}
 
 
-@primitive('aten::pad(Tensor self, SymInt[] pad, str mode="constant", float? value=None) -> Tensor')
+@primitive('aten::pad(Tensor self, SymInt[] pad, str mode="constant", float? value=None) -> Tensor',
+           may_share=True)
 def pad(self, pad, mode, value):
     if len(pad) % 2:
         raise RuntimeError("Padding length must be divisible by 2")

@@ -12,7 +12,7 @@ from ..tensors import Tensor
 from . import special
 from .elementwise import apply, check_kind, declare_pointwise, floating, store
 from .layout import copied, rows
-from .table import primitive
+from .table import describe, primitive
 
 
 def _whole(f):
@@ -118,7 +118,7 @@ for _alias, _name in ALIASES.items():
     declare_pointwise(_alias, "", KERNELS[_name])
 
 
-@primitive("aten::positive(Tensor(a) self) -> Tensor(a)")
+@primitive("aten::positive(Tensor(a) self) -> Tensor(a)", pointwise=True, may_copy=True)
 def positive(self):
     if self.dtype is BOOL:
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
@@ -134,7 +134,8 @@ def abs_(self):
 
 
 @primitive("aten::round.decimals(Tensor self, *, int decimals) -> Tensor",
-           "aten::special_round(Tensor self, *, int decimals=0) -> Tensor")
+           "aten::special_round(Tensor self, *, int decimals=0) -> Tensor",
+           pointwise=True, out="exact")
 def round_decimals(self, decimals):
     """Round to a number of decimals, halves to even."""
     check_kind("round_vml", self.dtype, "f")
@@ -156,7 +157,7 @@ def _angle(a):
     return np.where(np.isnan(a), a, np.where(a < 0, a.dtype.type(math.pi), a.dtype.type(0)))
 
 
-@primitive("aten::angle(Tensor self) -> Tensor")
+@primitive("aten::angle(Tensor self) -> Tensor", pointwise=True)
 def angle(self):
     made = apply(_angle, floating(self.dtype), self)
     return made if self.dtype.kind != "c" else Tensor._wrap(rows(made._array))
@@ -173,7 +174,7 @@ def frexp(self):
 
 
 @primitive("aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None)"
-           " -> Tensor")
+           " -> Tensor", pointwise=True, fusible=True, out="exact")
 def nan_to_num(self, nan, posinf, neginf):
     if self.dtype.kind not in "fc":
         return Tensor._wrap(copied(self))
@@ -185,10 +186,27 @@ def nan_to_num(self, nan, posinf, neginf):
 
 
 @primitive("aten::logit(Tensor self, float? eps=None) -> Tensor",
-           "aten::special_logit(Tensor self, float? eps=None) -> Tensor")
+           "aten::special_logit(Tensor self, float? eps=None) -> Tensor", pointwise=True)
 def logit(self, eps):
     def f(a):
-        x = a if eps is None or eps != eps else np.clip(a, a.dtype.type(eps), a.dtype.type(1 - eps))
+        x = a
+        if eps is not None:                              # the lower bound wins where they cross
+            x = np.where(a > a.dtype.type(1 - eps), a.dtype.type(1 - eps), a)
+            x = np.where(a < a.dtype.type(eps), a.dtype.type(eps), x)
         return np.log(x / (1 - x))
 
     return apply(f, floating(self.dtype), self, name="logit", kinds="f")
+
+
+describe("""acos arccos arcsin asin cosh erfinv exp expm1 log log10 log1p log2 reciprocal rsqrt sinh
+         special_erfinv special_expm1 special_log1p tan""", autocast="full")
+describe("""abs absolute acos acosh arccos arccosh arcsin arcsinh arctan arctanh asin asinh atan
+         atanh bitwise_not ceil cos cosh deg2rad erf erfc exp exp2 expm1 floor frac log log10 log1p
+         log2 neg negative rad2deg reciprocal round. rsqrt sgn sigmoid sign sin sinc sinh sqrt
+         square tan tanh trunc""", fusible=True)
+describe("sigmoid tanh", keeps_type="floating")
+describe("sigmoid tanh", layout="keeps")
+describe("_conj_physical", may_copy=True)
+describe("conj_physical", may_share=True)
+describe("""_conj_physical bitwise_not ceil conj_physical fix floor frac neg negative round. sgn
+         sign trunc""", out="exact")

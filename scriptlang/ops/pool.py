@@ -17,7 +17,7 @@ from .conv import pad_spatial
 from .elementwise import DISPLAY
 from .layout import format_of, format_of_signal, in_format, rows
 from .numeric import finish, working
-from .table import declare, primitive
+from .table import declare, describe, primitive
 
 
 def sized(name: str, values, n: int, default=None) -> list[int]:
@@ -361,3 +361,10 @@ for _n in (2, 3):
     declare(f"aten::fractional_max_pool{_n}d(Tensor self, int[{_n}] kernel_size, int[{_n}] "
             "output_size, Tensor random_samples) -> (Tensor, Tensor)",
             lambda x, *args, n=_n: fractional_max_pool(x, n, *args), "primitive")
+
+
+describe("""adaptive_avg_pool1d adaptive_avg_pool2d avg_pool1d avg_pool2d max_pool1d max_pool2d""",
+         keeps_type="floating")
+describe("adaptive_avg_pool2d avg_pool2d max_pool2d", layout="keeps")
+describe("avg_pool2d avg_pool3d", out_memory="free")
+describe("fractional_max_pool2d fractional_max_pool3d", random=True)

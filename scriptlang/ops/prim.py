@@ -16,7 +16,7 @@ from ..limits import reserve
 from ..objects import Device, is_same
 from ..tensors import Tensor
 from .string import value_text
-from .table import declare, primitive
+from .table import declare, describe, primitive
 
 # facts about tensors
 
@@ -133,7 +133,7 @@ def print_text(text):
     sys.stdout.write(text + "\n")
 
 
-@primitive("aten::warn(str message, int stacklevel=2) -> ()")
+@primitive("aten::warn(str message, int stacklevel=2) -> ()", effect="repeatable")
 def warn(message, stacklevel):
     warnings.warn(message, UserWarning, stacklevel=2)
 
@@ -145,7 +145,7 @@ def raise_exception(message, class_name):
     raise make(message, class_name)
 
 
-@primitive("aten::_assert_scalar(Scalar self, str assert_msg) -> ()")
+@primitive("aten::_assert_scalar(Scalar self, str assert_msg) -> ()", effect="check")
 def assert_scalar(condition, message):
     if not condition:
         raise RuntimeError(message)
@@ -158,7 +158,7 @@ save_handler: Callable[[Any, str], None] | None = None
 """What `torch.save` in programs does, where the host has said so (api.on_save)."""
 
 
-@primitive("aten::save(t item, str filename) -> ()")
+@primitive("aten::save(t item, str filename) -> ()", effect="ordered")
 def save(item, filename):
     if save_handler is None:
         raise RuntimeError(SAVE_REFUSED)
@@ -172,12 +172,12 @@ def assert_one(condition: Tensor, message: str) -> None:
         raise RuntimeError(message)
 
 
-@primitive("aten::_assert_async(Tensor self) -> ()")
+@primitive("aten::_assert_async(Tensor self) -> ()", effect="check")
 def assert_async(condition):
     assert_one(condition, "Expected Tensor with single nonzero value, but got zero")
 
 
-@primitive("aten::_assert_async.msg(Tensor self, str assert_msg) -> ()")
+@primitive("aten::_assert_async.msg(Tensor self, str assert_msg) -> ()", effect="check")
 def assert_async_saying(condition, message):
     assert_one(condition, message)
 
@@ -231,3 +231,9 @@ def broadcast_sizes(a, b):
 @primitive("aten::_size_if_not_equal(int[] self_size, int[] other_size) -> int[]?")
 def size_if_not_equal(self_size, other_size):
     return None if self_size == other_size else self_size
+
+
+describe("_assert_tensor_metadata", effect="check")
+describe("sym_constrain_range. wait.", effect="ordered")
+describe("prim::data", shape="like_first")
+describe("__is__. __isnot__. prim::device prim::dtype prim::is_cuda", total=True)

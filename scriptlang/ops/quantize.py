@@ -29,7 +29,7 @@ def float_values(x: Tensor) -> np.ndarray:
 
 
 @primitive("aten::quantize_per_tensor(Tensor self, float scale, int zero_point, ScalarType dtype)"
-           " -> Tensor")
+           " -> Tensor", may_share=True)
 def quantize_per_tensor(self, scale, zero_point, dtype):
     target = quantized_type(dtype)
     low, high = limits(target)
@@ -39,13 +39,13 @@ def quantize_per_tensor(self, scale, zero_point, dtype):
 
 
 @primitive("aten::quantize_per_tensor.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, "
-           "ScalarType dtype) -> Tensor")
+           "ScalarType dtype) -> Tensor", may_share=True)
 def quantize_with_tensors(self, scale, zero_point, dtype):
     return quantize_per_tensor(self, float(scale._item()), int(zero_point._item()), dtype)
 
 
 @primitive("aten::quantize_per_tensor.tensors(Tensor[] tensors, Tensor scales, Tensor zero_points, "
-           "ScalarType dtype) -> Tensor[]")
+           "ScalarType dtype) -> Tensor[]", may_share=True)
 def quantize_tensors(tensors, scales, zero_points, dtype):
     return [quantize_per_tensor(x, float(s), int(z), dtype)
             for x, s, z in zip(tensors, scales._array.tolist(), zero_points._array.tolist())]
@@ -106,7 +106,7 @@ def choose_parameters(x: np.ndarray, low: int, high: int) -> tuple[float, int]:
 
 
 @primitive("aten::dequantize.self(Tensor self) -> Tensor",
-           "aten::dequantize.tensor(Tensor qtensor) -> Tensor")
+           "aten::dequantize.tensor(Tensor qtensor) -> Tensor", may_share=True)
 def dequantize(self):
     if not isinstance(self, QuantizedTensor):
         return self if self.dtype is dtypes.float32 else \
@@ -115,7 +115,7 @@ def dequantize(self):
 
 
 @primitive("aten::dequantize.tensors(Tensor[] tensors) -> Tensor[]",
-           "aten::dequantize.list(Tensor[] qtensors) -> Tensor[]")
+           "aten::dequantize.list(Tensor[] qtensors) -> Tensor[]", may_share=True)
 def dequantize_all(tensors):
     return [dequantize(t) for t in tensors]
 
@@ -227,7 +227,8 @@ def fake_per_channel(self, scale, zero_point, axis, quant_min, quant_max):
 @primitive("aten::fused_moving_avg_obs_fake_quant(Tensor self, Tensor observer_on, Tensor "
            "fake_quant_on, Tensor(a!) running_min, Tensor(b!) running_max, Tensor(c!) scale, "
            "Tensor(d!) zero_point, float averaging_const, int quant_min, int quant_max, int "
-           "ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> Tensor")
+           "ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> Tensor",
+           may_share=True)
 def observed_fake_quant(self, observer_on, fake_quant_on, running_min, running_max, scale,
                         zero_point, averaging_const, quant_min, quant_max, ch_axis,
                         per_row_fake_quant, symmetric_quant):

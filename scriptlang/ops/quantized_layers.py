@@ -12,7 +12,8 @@ from .quantize import requantized
 from .quantized_packed import centred, check_activation
 from .quantized_tensors import (QuantizedTensor, Quantizer, encode, limits, of_codes, quantize,
                                 quantize_rounding_first)
-from .table import declare, find, primitive
+from .scalar import to_float
+from .table import declare, describe, find, primitive
 
 BINARY = "(Tensor qa, Tensor qb, float scale, int zero_point) -> Tensor qc"
 TO = "float output_scale, int output_zero_point"
@@ -33,9 +34,15 @@ def fused_numbers(x: QuantizedTensor) -> np.ndarray:
 
 # Two operands
 
+def check_alike(name: str, a: QuantizedTensor, b: QuantizedTensor) -> None:
+    if a.dtype is not b.dtype:
+        raise RuntimeError(f"{name} operands should have same data type.")
+
+
 def add(relu: bool):
     def kernel(a, b, scale, zero_point):
         a, b = (check_activation(x, "quantized::add") for x in (a, b))
+        check_alike("Add", a, b)
         total = fused_numbers(a) + fused_numbers(b)
         return quantize_rounding_first(np.maximum(total, 0) if relu else total, a.dtype, scale,
                                        zero_point)
@@ -46,6 +53,7 @@ def add(relu: bool):
 def mul(relu: bool):
     def kernel(a, b, scale, zero_point):
         a, b = (check_activation(x, "quantized::mul") for x in (a, b))
+        check_alike("Mul", a, b)
         products = centred(a).astype(np.int64) * centred(b)
         products = np.maximum(products, 0) if relu else products
         ratio = np.float32(np.float32(a.quantizer.scale) * np.float32(b.quantizer.scale)
@@ -61,7 +69,7 @@ def add_scalar(relu: bool):
         x = check_activation(x, "quantized::add_scalar")
         low, high = limits(x.dtype)
         scale, zero = x.quantizer.scale, x.quantizer.zero_point
-        step = int(np.rint(float(value) / scale))
+        step = int(np.rint(to_float(value) / scale))
         moved = zero - step
         if low <= moved <= high:
             codes = x.codes._array.copy()
@@ -166,7 +174,8 @@ def clamped(x, low, high):
     return x.with_codes(Tensor._wrap(np.array(codes)))
 
 
-@primitive("quantized::relu6(Tensor qx, bool inplace=False) -> Tensor")
+@primitive("quantized::relu6(Tensor qx, bool inplace=False) -> Tensor", pointwise=True,
+           may_share=True)
 def relu6(x, inplace):
     x = check_activation(x, "quantized::relu6")
     made = clamped(x, 0.0, 6.0)
@@ -176,12 +185,14 @@ def relu6(x, inplace):
     return x
 
 
-@primitive("quantized::clamp(Tensor qx, Scalar? min=None, Scalar? max=None) -> Tensor qy")
+@primitive("quantized::clamp(Tensor qx, Scalar? min=None, Scalar? max=None) -> Tensor qy",
+           pointwise=True)
 def clamp(x, low, high):
     return clamped(check_activation(x, "quantized::clamp"), low, high)
 
 
-@primitive("quantized::threshold(Tensor qx, Scalar threshold, Scalar value) -> Tensor qy")
+@primitive("quantized::threshold(Tensor qx, Scalar threshold, Scalar value) -> Tensor qy",
+           pointwise=True)
 def threshold(x, bound, value):
     x = check_activation(x, "quantized::threshold")
     values = x.numbers()
@@ -205,14 +216,15 @@ for _text, _plain, _count in ACTIVATIONS:
         "primitive")
 
 
-@primitive(f"quantized::leaky_relu(Tensor qx, Scalar negative_slope, bool inplace, {TO}) -> Tensor")
+@primitive(f"quantized::leaky_relu(Tensor qx, Scalar negative_slope, bool inplace, {TO}) -> Tensor",
+           pointwise=True)
 def leaky_relu(x, slope, inplace, scale, zero_point):
     values = check_activation(x, "quantized::leaky_relu").numbers()
     return quantize_rounding_first(np.where(values > 0, values, values * np.float32(slope)),
                                    x.dtype, scale, zero_point)
 
 
-@primitive(f"quantized::prelu(Tensor qx, Tensor weight, {TO}) -> Tensor")
+@primitive(f"quantized::prelu(Tensor qx, Tensor weight, {TO}) -> Tensor", shape="like_first")
 def prelu(x, weight, scale, zero_point):
     values = check_activation(x, "quantized::prelu").numbers()
     slope = numbers(weight)
@@ -222,14 +234,15 @@ def prelu(x, weight, scale, zero_point):
                                    zero_point)
 
 
-@primitive(f"quantized::softmax(Tensor qx, int dim, {TO}) -> Tensor")
+@primitive(f"quantized::softmax(Tensor qx, int dim, {TO}) -> Tensor", shape="like_first")
 def softmax(x, dim, scale, zero_point):
     values = check_activation(x, "quantized::softmax").numbers()
     return quantize_rounding_first(through("aten::softmax", "int")(values, dim, None), x.dtype,
                                    scale, zero_point)
 
 
-@primitive(f"quantized::dropout(Tensor self, {TO}, Scalar p=0.5, bool training=False) -> Tensor")
+@primitive(f"quantized::dropout(Tensor self, {TO}, Scalar p=0.5, bool training=False) -> Tensor",
+           shape="like_first")
 def dropout(x, scale, zero_point, p, training):
     if training:
         raise RuntimeError("quantized::dropout works in evaluation only; call eval() first")
@@ -241,6 +254,12 @@ def dropout(x, scale, zero_point, p, training):
 def batch_norm(relu: bool):
     def kernel(x, weight, bias, mean, var, eps, scale, zero_point):
         x = check_activation(x, "quantized::batch_norm")
+        if x.dim() < 2:
+            raise RuntimeError("quantized::batch_norm takes a tensor of at least two dimensions")
+        for given in (weight, bias, mean, var):
+            if given is not None and given.numel() != x._size[1]:
+                raise RuntimeError(f"quantized::batch_norm: {given.numel()} parameters for "
+                                   f"{x._size[1]} channels")
         shape = [-1 if d == 1 else 1 for d in range(x.dim())]
         gain = np.float32(1) / np.sqrt(var._array + np.float32(eps))
         gain = gain if weight is None else gain * weight._array
@@ -279,3 +298,9 @@ declare("quantized::group_norm(Tensor input, int num_groups, Tensor? weight, Ten
 declare(f"quantized::instance_norm(Tensor input, Tensor? weight, Tensor? bias, float eps, {TO})"
         " -> Tensor", normalised("aten::instance_norm", lambda w, b, eps: (
             w, b, None, None, True, 0.0, eps, False)), "primitive")
+
+
+describe("""quantized::add.Scalar quantized::celu quantized::elu quantized::hardswish
+         quantized::mul.Scalar quantized::sigmoid""", pointwise=True)
+describe("""quantized::batch_norm quantized::group_norm quantized::instance_norm
+         quantized::layer_norm""", shape="like_first")

@@ -18,8 +18,8 @@ from ..records import record
 from ..tensors import Tensor
 from .conv import correlate, pad_spatial, per_dimension, scatter
 from .quantize import choose_parameters, requantized
-from .quantized_tensors import Quantizer, QuantizedTensor, encode, of_codes
-from .table import declare, primitive
+from .quantized_tensors import Quantizer, QuantizedTensor, encode, limits, of_codes
+from .table import declare, describe, primitive
 
 CLASSES = "__torch__.torch.classes.quantized."
 LINEAR = CLASSES + "LinearPackedParamsBase"
@@ -62,6 +62,14 @@ def check_activation(x: Tensor, name: str) -> QuantizedTensor:
     return x
 
 
+def check_plain(name: str, x: QuantizedTensor, zero_point: int) -> None:
+    """Layers take bytes, whose zero points are codes."""
+    low, high = limits(x.dtype)
+    if x.dtype.itemsize != 1 or not all(low <= z <= high for z in
+                                        (x.quantizer.zero_point, zero_point)):
+        raise RuntimeError(f"{name} takes inputs of quint8 or qint8 with zero points of that range")
+
+
 def finished(sums: np.ndarray, x: QuantizedTensor, weight: QuantizedTensor, bias: Tensor | None,
              scale: float, zero_point: int, channel_dim: int, relu: bool) -> QuantizedTensor:
     """Sums of products, with the bias, in codes of the output."""
@@ -95,7 +103,7 @@ def linear_prepack_fp16(weight, bias):
 
 @primitive(f"quantized::linear_unpack({LINEAR} W_prepack) -> (Tensor W_origin, Tensor? B_origin)",
            f"quantized::linear_unpack_fp16({LINEAR} W_prepack) -> "
-           "(Tensor W_origin, Tensor? B_origin)")
+           "(Tensor W_origin, Tensor? B_origin)", may_share=True)
 def linear_unpack(params):
     return tuple(state_of(params, LINEAR)[:2])
 
@@ -111,6 +119,7 @@ def linear(relu: bool):
     def kernel(x, params, scale, zero_point):
         weight, bias = state_of(params, LINEAR)[:2]
         x = check_activation(x, "quantized::linear")
+        check_plain("quantized::linear", x, zero_point)
         return finished(linear_sums(x, weight), x, weight, bias, scale, zero_point, -1, relu)
 
     return kernel
@@ -248,9 +257,10 @@ def products(x: np.ndarray, made: Convolution) -> np.ndarray:
 
 
 def batched(x: np.ndarray, n: int, rank: int) -> np.ndarray:
-    """Codes as (N, C, *) of `rank` dimensions; those of sequences as images of one row."""
-    if x.ndim == rank - (n == 1) - 1:
-        x = x[None]
+    """Codes (N, C, *) as `rank` dimensions; those of sequences as images of one row."""
+    if x.ndim != rank - (n == 1):
+        raise RuntimeError(f"quantized::conv{n}d: Expected activation tensor to have "
+                           f"{rank - (n == 1)} dimensions, got {x.ndim}")
     return x[:, :, None] if n == 1 else x
 
 
@@ -265,6 +275,7 @@ def convolve(n: int, relu: bool, has_numbers: bool = False):
         scale, zero_point = rest[-2:]
         made = convolution_of(params, n)
         x = check_activation(x, f"quantized::conv{n}d")
+        check_plain(f"quantized::conv{n}d", x, zero_point)
         sums = products(batched(centred(x), n, made.weight.dim()), made)
         result = finished(channels_last(sums), x, made.weight, made.bias, scale, zero_point, 1,
                           relu)
@@ -362,3 +373,9 @@ declare("quantized::conv_prepack(Tensor weight, Tensor? bias, int[] stride, int[
         f"dilation, int groups) -> {CONV[2]}", prepack(2, False), "primitive")
 declare(f"quantized::conv_unpack({CONV[2]} packed_weights) -> (Tensor unpacked_weights, "
         "Tensor? B_origin)", unpack(2), "primitive")
+
+
+describe("""quantized::conv1d_unpack quantized::conv2d_unpack quantized::conv3d_unpack
+         quantized::conv_transpose1d_unpack quantized::conv_transpose2d_unpack
+         quantized::conv_transpose3d_unpack quantized::conv_unpack quantized::linear_unpack.legacy
+         quantized::linear_unpack_fp16.legacy""", may_share=True)

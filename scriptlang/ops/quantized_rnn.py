@@ -185,7 +185,8 @@ def embedding_prepack(weight):
     return packed(EMBEDDING, (1, [weight], [], [bits]))
 
 
-@primitive(f"quantized::embedding_bag_unpack({EMBEDDING} W_prepack) -> Tensor W_origin")
+@primitive(f"quantized::embedding_bag_unpack({EMBEDDING} W_prepack) -> Tensor W_origin",
+           may_share=True)
 def embedding_unpack(params):
     return state_of(params, EMBEDDING)[1][0]
 

@@ -17,7 +17,7 @@ from ..tensors import Tensor
 from .create import like
 from .elementwise import DISPLAY, check_broadcast, check_writable, store
 from .generator import DEFAULT_SEED, Generator, fused, manual_seed, of
-from .table import declare, primitive
+from .table import declare, describe, primitive
 
 # filling tensors
 
@@ -110,7 +110,7 @@ def exponential_(self, rate, generator):
 
 def cauchy_(self, median, sigma, generator):
     floating_only(self.dtype, "cauchy")
-    if sigma <= 0:
+    if not sigma > 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
     u = of(generator).uniform(self.numel())
     return fill(self, median + sigma * np.tan(math.pi * (u - 0.5)))
@@ -118,7 +118,7 @@ def cauchy_(self, median, sigma, generator):
 
 def log_normal_(self, mean, std, generator):
     floating_only(self.dtype, "log_normal")
-    if std <= 0:
+    if not std > 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
     values = of(generator).normal_pairs(self.numel())
     return fill(self, np.exp(values * std + mean))
@@ -243,7 +243,7 @@ def randint(low, high, size, generator, dtype, *rest, default=None):
 
 
 @primitive("aten::randperm(SymInt n, *, ScalarType? dtype=4, Layout? layout=None, Device? "
-           "device=None, bool? pin_memory=None) -> Tensor")
+           "device=None, bool? pin_memory=None) -> Tensor", random=True)
 def randperm(n, dtype, layout, device, pin_memory):
     return permutation(n, None, dtype)
 
@@ -299,7 +299,8 @@ declare(f"aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, 
 # from tensors of parameters
 
 
-@primitive(f"aten::bernoulli(Tensor self, *, {GENERATOR}) -> Tensor")
+@primitive(f"aten::bernoulli(Tensor self, *, {GENERATOR}) -> Tensor",
+           out="converts", shape="like_first")
 def bernoulli(self, generator):
     floating_only(self.dtype, "bernoulli_tensor_cpu_self_")
     return bernoulli_of(new(self._size, self.dtype.code), self, generator)
@@ -380,3 +381,12 @@ declare("aten::seed(Generator(a!) self) -> int", lambda self: self.seed(), "prim
 declare("aten::initial_seed(Generator self) -> int", lambda self: self.first_seed, "primitive")
 declare("aten::Generator(*, Device? device=None, int? seed=None) -> Generator",
         lambda device, seed: Generator(DEFAULT_SEED if seed is None else seed), "primitive")
+
+
+describe("Generator. manual_seed. manual_seed.generator seed.", effect="ordered")
+describe("""bernoulli.Tensor normal.Tensor_Tensor normal.Tensor_float normal.float_Tensor""",
+         out="converts")
+describe("""rand. rand_like. rand_like.out randint. randint.low randint_like. randint_like.Tensor
+         randint_like.Tensor_out randint_like.low_dtype randint_like.low_dtype_out randint_like.out
+         randn. randn_like. randn_like.out""", random=True)
+describe("bernoulli.Tensor bernoulli.p", shape="like_first")

@@ -11,7 +11,7 @@ from ..dtypes import DType
 from ..tensors import Tensor, wrap_dim
 from .elementwise import DISPLAY, apply, cast, check_kind, floating
 from .layout import rows
-from .table import declare, primitive
+from .table import declare, describe, primitive
 
 def axes_of(dim, ndim: int) -> tuple[int, ...]:
     """The dimensions to reduce over, from a number, a list or None (all)."""
@@ -258,7 +258,7 @@ for _name, _f in (("any", np.any), ("all", np.all)):
             "primitive")
 
 
-@primitive("aten::count_nonzero(Tensor self, int? dim=None) -> Tensor")
+@primitive("aten::count_nonzero(Tensor self, int? dim=None) -> Tensor", shape="reduction")
 def count_nonzero(self, dim):
     return Tensor._wrap(rows(np.asarray(np.count_nonzero(self._array, axis=dim), np.int64)))
 
@@ -279,13 +279,14 @@ def log_sum_exp(a, axis, keepdims):
 
 
 @primitive("aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
-           "aten::special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor")
+           "aten::special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+           autocast="full", out="converts", shape="reduction")
 def logsumexp(self, dim, keepdim):
     return reduced(log_sum_exp, self, dim, keepdim, floating(self.dtype))
 
 
 @primitive("aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, "
-           "ScalarType? dtype=None) -> Tensor")
+           "ScalarType? dtype=None) -> Tensor", out="converts", shape="reduction")
 def nanmean(self, dim, keepdim, dtype):
     if self.dtype.kind == "c":
         raise RuntimeError("nansum on CPU does not support complex inputs")
@@ -305,17 +306,24 @@ def nanmean(self, dim, keepdim, dtype):
     return reduced(f, self, dim, keepdim, out)
 
 
+def check_order_of_norm(ord) -> None:
+    if isinstance(ord, complex):
+        raise RuntimeError("linalg.vector_norm: Expected a non-complex scalar as the order of "
+                           "norm.")
+
+
 def vector_norm(self, ord=2, dim=None, keepdim=False, dtype=None):
     target = dtypes.by_code(dtype) if dtype is not None else self.dtype
     if target.kind not in "fc":
         raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as "
                            f"input. Got {target}")
     out = dtypes.part_of(target)
+    check_order_of_norm(ord)
     ord = float(ord)
 
     def f(a, axis, keepdims):
         size = np.abs(a)
-        if abs(ord) == math.inf and any(a.shape[d] == 0 for d in axis):
+        if (ord < 0 or ord == math.inf) and any(a.shape[d] == 0 for d in axis):
             raise RuntimeError(f"linalg.vector_norm cannot compute the {ord} norm on an empty "
                                "tensor because the operation does not have an identity")
         if ord == math.inf:
@@ -333,12 +341,6 @@ def vector_norm(self, ord=2, dim=None, keepdim=False, dtype=None):
     return reduced(f, self, dim, keepdim, out, target)
 
 
-def check_order_of_norm(ord) -> None:
-    if isinstance(ord, complex):
-        raise RuntimeError("linalg.vector_norm: Expected a non-complex scalar as the order of "
-                           "norm.")
-
-
 declare("aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, "
         "*, ScalarType? dtype=None) -> Tensor", vector_norm, "primitive")
 for _overload, _rest, _f in (
@@ -354,13 +356,13 @@ declare("aten::frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -
         lambda self, dim, keepdim: vector_norm(self, 2, dim, keepdim), "primitive")
 
 
-@primitive("aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor")
+@primitive("aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", autocast="full")
 def dist(self, other, p):
-    check_order_of_norm(p)
     return vector_norm(apply(np.subtract, dtypes.result_type(self, other), self, other), p)
 
 
-@primitive("aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor")
+@primitive("aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
+           autocast="full", shape="like_first")
 def renorm(self, p, dim, maxnorm):
     dim = wrap_dim(dim, len(self._size))
     if len(self._size) < 2:
@@ -414,3 +416,17 @@ def hash_tensor(self, dim, keepdim, mode):
     wide = np.float64 if self.dtype.kind == "f" else np.int64
     bits = self._array.astype(wide).view(np.uint64)
     return Tensor._wrap(np.asarray(np.bitwise_xor.reduce(bits, axis=axes, keepdims=keepdim)))
+
+
+describe("frobenius_norm prod sum", autocast="full")
+describe("""amax amin linalg_vector_norm max. max.other mean min. min.other norm.ScalarOpt_dim std
+         sum var""", fusible=True)
+describe("mean", keeps_type="floating")
+describe("mean", layout="hides")
+describe("all any max. mean min. std.correction std.dim var.correction var.dim", out="converts")
+describe("nansum prod.dim_int sum.dim_IntList", out="typed")
+describe("""all amax amin any argmax argmin linalg_vector_norm logsumexp mean nansum norm prod
+         std.correction std.dim sum var.correction var.dim""", out_memory="free")
+describe("max.other min.other", pointwise=True)
+describe("""all amax amin any argmax argmin count_nonzero.dim_IntList linalg_vector_norm mean nansum
+         norm prod std sum var""", shape="reduction")

@@ -10,7 +10,8 @@ from .. import dtypes
 from ..tensors import Tensor
 from . import functions as torch
 from .dispatch import call
-from .table import composite, declare, primitive
+from .numeric import check_floating
+from .table import composite, declare, describe, primitive
 
 CELL = "Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None"
 
@@ -28,7 +29,8 @@ def _check_cell(input: Tensor, hidden: Tensor, w_ih: Tensor, w_hh: Tensor, label
                                .format(label, hidden.size(-1), w_hh.size(1)))
 
 
-@composite(f"aten::lstm_cell(Tensor input, Tensor[] hx, {CELL}) -> (Tensor, Tensor)")
+@composite(f"aten::lstm_cell(Tensor input, Tensor[] hx, {CELL}) -> (Tensor, Tensor)",
+           autocast="reduced")
 def lstm_cell(input: Tensor, hx: List[Tensor], w_ih: Tensor, w_hh: Tensor,
               b_ih: Optional[Tensor] = None, b_hh: Optional[Tensor] = None
               ) -> Tuple[Tensor, Tensor]:
@@ -40,7 +42,7 @@ def lstm_cell(input: Tensor, hx: List[Tensor], w_ih: Tensor, w_hh: Tensor,
     return torch.sigmoid(parts[3]) * torch.tanh(cell), cell
 
 
-@composite(f"aten::gru_cell(Tensor input, Tensor hx, {CELL}) -> Tensor")
+@composite(f"aten::gru_cell(Tensor input, Tensor hx, {CELL}) -> Tensor", autocast="reduced")
 def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor,
              b_ih: Optional[Tensor] = None, b_hh: Optional[Tensor] = None) -> Tensor:
     _check_cell(input, hx, w_ih, w_hh, 0)
@@ -52,14 +54,14 @@ def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor,
     return (hx - new) * update + new
 
 
-@composite(f"aten::rnn_tanh_cell(Tensor input, Tensor hx, {CELL}) -> Tensor")
+@composite(f"aten::rnn_tanh_cell(Tensor input, Tensor hx, {CELL}) -> Tensor", autocast="reduced")
 def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor,
                   b_ih: Optional[Tensor] = None, b_hh: Optional[Tensor] = None) -> Tensor:
     _check_cell(input, hx, w_ih, w_hh, 0)
     return torch.tanh(torch.linear(input, w_ih, b_ih) + torch.linear(hx, w_hh, b_hh))
 
 
-@composite(f"aten::rnn_relu_cell(Tensor input, Tensor hx, {CELL}) -> Tensor")
+@composite(f"aten::rnn_relu_cell(Tensor input, Tensor hx, {CELL}) -> Tensor", autocast="reduced")
 def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor,
                   b_ih: Optional[Tensor] = None, b_hh: Optional[Tensor] = None) -> Tensor:
     _check_cell(input, hx, w_ih, w_hh, 0)
@@ -163,11 +165,18 @@ def check_input(kind, data, h0, params, count):
         raise RuntimeError(f"Expected hidden[0] size ({count}, batch, size), got {list(h0.shape)}")
 
 
+def check_states(kind, hx) -> None:
+    if kind == "lstm" and len(hx) != 2:
+        raise RuntimeError("lstm expects two hidden states")
+
+
 def layers_input(kind):
     """The kernel of `kind.input`: padded sequences, all of one length."""
     def kernel(input, hx, params, has_biases, num_layers, dropout, train, bidirectional,
                batch_first):
+        check_states(kind, hx)
         h0, c0 = (hx[0]._array, hx[1]._array) if kind == "lstm" else (hx._array, hx._array)
+        check_floating("rnn", input)
         x = input._array
         flat = x.ndim == 2
         if flat:
@@ -198,6 +207,8 @@ def layers_data(kind):
     """The kernel of `kind.data`: packed sequences."""
     def kernel(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train,
                bidirectional):
+        check_states(kind, hx)
+        check_floating("rnn", data)
         h0, c0 = (hx[0]._array, hx[1]._array) if kind == "lstm" else (hx._array, hx._array)
         out, h, c = run_layers(kind, data._array, batch_sizes._array.tolist(), h0, c0, params,
                                has_biases, num_layers, dropout, train, bidirectional)
@@ -260,3 +271,8 @@ def pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_len
         start += k
     lengths = np.array([int((sizes > b).sum()) for b in range(int(sizes[0]))], np.int64)
     return (Tensor._wrap(made.swapaxes(0, 1) if batch_first else made), Tensor._wrap(lengths))
+
+
+describe("_thnn_fused_gru_cell _thnn_fused_lstm_cell", autocast="reduced")
+describe("gru lstm rnn_relu rnn_tanh", may_share=True)
+describe("gru lstm rnn_relu rnn_tanh", random=True)

@@ -19,12 +19,14 @@ from .table import declare, primitive
 PAIRS = ("int complex float int_complex complex_int float_complex complex_float int_float "
          "float_int Scalar")
 """Operand types of arithmetic, in PyTorch's order; a single name stands for both operands."""
-REAL_PAIRS = "int float int_float float_int Scalar"
+ORDERED_PAIRS = "int float int_float float_int"
+REAL_PAIRS = ORDERED_PAIRS + " Scalar"
 WIDTH = ("Scalar", "complex", "float", "int", "bool")
 
 
 def binary(name: str, rows: str, kernel: Callable, result: str | None = None,
-           scalar: str = "", scalar_result: str | None = None, arguments: str = "a b") -> None:
+           scalar: str = "", scalar_result: str | None = None, arguments: str = "a b",
+           **facts) -> None:
     """Declare a binary operator once for each row of operand types (`int`, `int_float`, ...).
 
     result: the return type, by default the widest operand.  scalar: the overload name of the row
@@ -38,14 +40,14 @@ def binary(name: str, rows: str, kernel: Callable, result: str | None = None,
         returns = scalar_result if row == "Scalar" and scalar_result else \
             result or next((t for t in WIDTH if t in (left, right)), left)
         declare(f"{name}{'.' if overload else ''}{overload}({left} {first}, {right} {second}) -> "
-                f"{returns}", kernel, "primitive")
+                f"{returns}", kernel, "primitive", **facts)
 
 
-def unary(name: str, rows: str, kernel: Callable) -> None:
+def unary(name: str, rows: str, kernel: Callable, **facts) -> None:
     """Declare a unary operator for rows `int->float`; the row's operand type names the overload."""
     for row in rows.split():
         operand, result = row.split("->")
-        declare(f"{name}.{operand}({operand} a) -> {result}", kernel, "primitive")
+        declare(f"{name}.{operand}({operand} a) -> {result}", kernel, "primitive", **facts)
 
 
 def wrapping(f: Callable) -> Callable:
@@ -98,9 +100,9 @@ def same_kind(a, b):
     return (float(a), float(b)) if type(a) is not type(b) else (a, b)
 
 
-binary("aten::add", PAIRS, wrapping(operator.add))
-binary("aten::sub", PAIRS, wrapping(operator.sub))
-binary("aten::mul", PAIRS, wrapping(operator.mul))
+binary("aten::add", PAIRS, wrapping(operator.add), total=True)
+binary("aten::sub", PAIRS, wrapping(operator.sub), total=True)
+binary("aten::mul", PAIRS, wrapping(operator.mul), total=True)
 binary("aten::div", "int", M.divide, "float")
 binary("aten::div", "complex float Scalar", M.divide, scalar_result="float")
 binary("aten::floordiv", REAL_PAIRS, by_kind(M.floor_divide_int, M.floor_divide_float))
@@ -121,17 +123,22 @@ for _name in ("eq", "ne"):
     _kernel = comparison(getattr(operator, _name))
     for _type in ("Device", "bool", "AnyEnumType"):
         _overload = {"Device": "device", "AnyEnumType": "enum"}.get(_type, _type)
-        declare(f"aten::{_name}.{_overload}({_type} a, {_type} b) -> bool", _kernel, "primitive")
-    binary(f"aten::{_name}", EQUALITY, _kernel, "bool")
+        declare(f"aten::{_name}.{_overload}({_type} a, {_type} b) -> bool", _kernel, "primitive",
+                total=True)
+    binary(f"aten::{_name}", EQUALITY, _kernel, "bool", total=True)
 for _name in ("lt", "gt", "le", "ge"):
-    binary(f"aten::{_name}", REAL_PAIRS + " str", comparison(getattr(operator, _name)), "bool")
+    _kernel = comparison(getattr(operator, _name))
+    binary(f"aten::{_name}", ORDERED_PAIRS, _kernel, "bool", total=True)
+    binary(f"aten::{_name}", "Scalar", _kernel, "bool")      # complex numbers have no order
+    binary(f"aten::{_name}", "str", _kernel, "bool", total=True)
 for _name, _f in (("__and__", operator.and_), ("__or__", operator.or_), ("__xor__", operator.xor)):
-    binary(f"aten::{_name}", "bool int", _f)
+    binary(f"aten::{_name}", "bool int", _f, total=True)
 for _name, _f in (("__lshift__", operator.lshift), ("__rshift__", operator.rshift)):
     binary(f"aten::{_name}", "int", lambda a, b, f=_f: M.wrap(f(a, b & 63)))
-declare("aten::__not__(bool self) -> bool", operator.not_, "primitive")
-binary("prim::max", REAL_PAIRS, larger)
-binary("prim::min", REAL_PAIRS, smaller)
+declare("aten::__not__(bool self) -> bool", operator.not_, "primitive", total=True)
+for _name, _f in (("max", larger), ("min", smaller)):
+    binary(f"prim::{_name}", ORDERED_PAIRS, _f, total=True)
+    binary(f"prim::{_name}", "Scalar", _f)
 binary("aten::gcd", "int", lambda a, b: M.wrap(math.gcd(a, b)))
 binary("aten::__round_to_zero_floordiv", "int", lambda a, b: M.truncated_quotient(a, b))
 for _row in ("int", "float", "int_float", "float_int"):
@@ -169,9 +176,9 @@ unary("aten::angle", "Scalar->Scalar", of_scalar(M.angle))
 unary("aten::ceil", "int->int float->int Scalar->Scalar", M.to_integer(math.ceil))
 unary("aten::floor", "int->int float->int Scalar->Scalar", M.to_integer(math.floor))
 unary("aten::neg", "int->int float->float complex->complex Scalar->Scalar",
-      lambda a: M.wrap(-a) if type(a) is int else -a)
+      lambda a: M.wrap(-a) if type(a) is int else -a, total=True)
 unary("prim::abs", "int->int float->float complex->float Scalar->Scalar",
-      lambda a: M.wrap(abs(a)) if type(a) is int else abs(a))
+      lambda a: M.wrap(abs(a)) if type(a) is int else abs(a), total=True)
 unary("aten::factorial", "int->int", M.factorial)
 for _row in ("int_int float_float complex_complex int_float float_int int_complex complex_int "
              "float_complex complex_float Scalar_Scalar").split():
@@ -234,12 +241,13 @@ def float_of_str(text):
 
 
 for _type in ("Tensor", "int", "float"):
-    declare(f"aten::Bool.{_type}({_type} a) -> bool", bool, "primitive")
+    declare(f"aten::Bool.{_type}({_type} a) -> bool", bool, "primitive", total=_type != "Tensor")
 for _type in ("Tensor", "bool", "Scalar"):
-    declare(f"aten::Int.{_type}({_type} a) -> int", to_int, "primitive")
+    declare(f"aten::Int.{_type}({_type} a) -> int", to_int, "primitive", total=_type == "bool")
 declare("aten::Int.float(float a) -> int", M.truncate, "primitive")
 for _type in ("Tensor", "Scalar", "int", "bool"):
-    declare(f"aten::Float.{_type}({_type} a) -> float", to_float, "primitive")
+    declare(f"aten::Float.{_type}({_type} a) -> float", to_float, "primitive",
+            total=_type in ("int", "bool"))
 declare("aten::Complex.Scalar(Scalar a) -> complex", complex, "primitive")
 for _pair in ("Tensor_Tensor", "int_bool", "bool_int", "float_bool", "bool_float", "float_int",
               "int_float", "int_int", "bool_bool", "float_float", "Tensor_float", "float_Tensor",
@@ -299,3 +307,4 @@ def range_length(lo, hi, step):
 @primitive("aten::__derive_index(int index, int start, int step) -> int")
 def derive_index(index, start, step):
     return M.wrap(start + index * step)
+

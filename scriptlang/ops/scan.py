@@ -10,7 +10,7 @@ from .arithmetic import subtract
 from .elementwise import apply, array_of, cast, check_kind, floating, store, working_type
 from .join import cat
 from .reduce import sum_dim, summed, widened
-from .table import declare, primitive
+from .table import declare, describe, primitive
 from .view import narrow
 
 
@@ -67,7 +67,7 @@ for _name, _large in (("cummax", True), ("cummin", False)):
             running(_large), "primitive")
 
 
-@primitive("aten::logcumsumexp(Tensor self, int dim) -> Tensor")
+@primitive("aten::logcumsumexp(Tensor self, int dim) -> Tensor", shape="like_first")
 def logcumsumexp(self, dim):
     axis = wrap_dim(dim, len(self._size))
     if self.dtype.kind not in "fc":
@@ -91,7 +91,7 @@ def _log_add(a, b):
 
 
 @primitive("aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None)"
-           " -> Tensor")
+           " -> Tensor", out="converts")
 def diff(self, n, dim, prepend, append):
     if not self._size:
         raise RuntimeError("diff expects input to be at least one-dimensional")
@@ -199,3 +199,7 @@ for _overload, _args in (("scalarint", "Scalar? spacing=None, int? dim=None"),
     declare(f"aten::gradient.{_overload}(Tensor self, *, {_args}, int edge_order=1) -> Tensor[]",
             (lambda self, dim, edge: gradient(self, None, dim, edge)) if _overload == "array"
             else gradient, "primitive")
+
+
+describe("cumprod cumsum", autocast="full")
+describe("cumprod cumsum", out="typed")

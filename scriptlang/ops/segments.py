@@ -14,14 +14,13 @@ REDUCTIONS = {"sum": (np.sum, 0.0), "mean": (np.mean, np.nan), "max": (np.max, -
 """The function of a segment, and the value of an empty one."""
 
 
-def one_row(x: np.ndarray, lengths, name: str, initial) -> np.ndarray:
-    """Each segment of the first dimension reduced; `initial` takes part in it."""
+def one_row(x: np.ndarray, bounds, name: str, initial) -> np.ndarray:
+    """Each segment of the first dimension, from one of `bounds` to the next, reduced; `initial`
+    takes part in it."""
     f, empty = REDUCTIONS[name]
-    result = np.empty((len(lengths), *x.shape[1:]), x.dtype)
-    start = 0
-    for i, n in enumerate(lengths):
-        part = x[start:start + n]
-        start += n
+    result = np.empty((len(bounds) - 1, *x.shape[1:]), x.dtype)
+    for i, (start, end) in enumerate(zip(bounds, bounds[1:])):
+        part, n = x[start:end], end - start
         if initial is None:
             result[i] = f(part, axis=0) if n else empty
         elif name == "mean":
@@ -30,6 +29,16 @@ def one_row(x: np.ndarray, lengths, name: str, initial) -> np.ndarray:
             first = np.full((1, *x.shape[1:]), initial, x.dtype)
             result[i] = f(np.concatenate([first, part]), axis=0)
     return result
+
+
+def bounds_of(lengths: np.ndarray, total: int | None) -> np.ndarray:
+    """Where segments of these lengths begin and end; total: what they have to sum to."""
+    if (lengths < 0).any():
+        raise RuntimeError("lengths contains negative value!")
+    if total is not None and (lengths.sum(-1) != total).any():
+        raise RuntimeError("segment_reduce(): Expected all rows of lengths along axis to sum to "
+                           f"data.size(axis) = {total} when !unsafe.")
+    return np.cumsum(np.insert(lengths, 0, 0, axis=-1), axis=-1)
 
 
 @primitive("aten::segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? "
@@ -44,18 +53,19 @@ def segment_reduce(data, reduce, lengths, indices, offsets, axis, unsafe, initia
     if indices is not None:
         raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.")
     axis = wrap_dim(axis, data.dim())
+    count = data._size[axis]
     if lengths is not None:
-        counts = lengths._array
+        bounds = bounds_of(lengths._array, None if unsafe else count)
     else:
-        counts = np.diff(offsets._array, axis=-1)
-    if not unsafe and ((counts < 0).any() or (counts.sum(-1) != data._size[axis]).any()):
-        raise RuntimeError("segment_reduce(): Expected all rows of lengths along axis to sum to "
-                           f"data.size(axis) = {data._size[axis]} when !unsafe.")
+        bounds = offsets._array
+    if (np.diff(bounds, axis=-1) < 0).any() or (bounds < 0).any() or (bounds > count).any():
+        raise RuntimeError(f"segment_reduce(): the segments are not one after the other within the "
+                           f"{count} elements of the axis")
     x = working(data)
     lead = x.shape[:axis]
     rows = x.reshape(-1, *x.shape[axis:])
-    result = [one_row(row, count, reduce, initial)
-              for row, count in zip(rows, counts.reshape(-1, counts.shape[-1]))]
+    result = [one_row(row, ends.tolist(), reduce, initial)
+              for row, ends in zip(rows, bounds.reshape(-1, bounds.shape[-1]))]
     return finish(np.array(result).reshape(*lead, *result[0].shape), data.dtype)
 
 

@@ -9,7 +9,8 @@ from . import functions as torch
 from .table import composite
 
 
-@composite("aten::_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor")
+@composite("aten::_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor",
+           out="converts", out_memory="apart")
 def chunk_cat(tensors: List[Tensor], dim: int, num_chunks: int) -> Tensor:
     """Each tensor padded to `num_chunks` equal parts along a dimension; the parts, flattened from
     that dimension on, side by side."""

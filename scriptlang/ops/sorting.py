@@ -11,7 +11,7 @@ from ..tensors import Tensor, wrap_dim
 from .elementwise import DISPLAY, check_kind, unsupported
 from .layout import laid_like
 from .scalar import to_float
-from .table import declare, primitive
+from .table import declare, describe, primitive
 
 
 def check_order(name: str, dtype: dtypes.DType) -> None:
@@ -261,3 +261,6 @@ def histc(self, bins, min, max):
     finite = np.where(np.isfinite(places), places, 0).astype(np.float64)
     at = finite.astype(np.int64).clip(0, bins - 1)
     return Tensor._wrap(np.bincount(at, minlength=bins).astype(self.dtype.numpy))
+
+
+describe("bucketize", out_memory="free")

@@ -15,7 +15,7 @@ from ..tensors import Tensor
 from .elementwise import apply, declare_pointwise, floating, store
 from .special import digamma, erfc, erfinv, lgamma
 from .layout import rows
-from .table import declare, primitive
+from .table import declare, describe, primitive
 
 EULER = 0.5772156649015329
 SERIES_LIMIT = 16.0
@@ -379,7 +379,7 @@ declare_pointwise("special_multigammaln", "int p", multivariate_lgamma)
 
 
 @primitive("aten::polygamma(int n, Tensor self) -> Tensor",
-           "aten::special_polygamma(int n, Tensor self) -> Tensor")
+           "aten::special_polygamma(int n, Tensor self) -> Tensor", pointwise=True)
 def polygamma(n, self):
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
@@ -389,3 +389,13 @@ def polygamma(n, self):
 @primitive("aten::polygamma_(Tensor(a!) self, int n) -> Tensor(a!)")
 def polygamma_(self, n):
     return store(self, polygamma(n, self))
+
+
+describe("mvlgamma special_ndtr", out_memory="free")
+describe("""special_airy_ai special_chebyshev_polynomial_t special_chebyshev_polynomial_u
+         special_chebyshev_polynomial_v special_chebyshev_polynomial_w special_hermite_polynomial_h
+         special_hermite_polynomial_he special_laguerre_polynomial_l special_legendre_polynomial_p
+         special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1
+         special_shifted_chebyshev_polynomial_t special_shifted_chebyshev_polynomial_u
+         special_shifted_chebyshev_polynomial_v special_shifted_chebyshev_polynomial_w
+         special_spherical_bessel_j0 special_zeta""", pointwise=True)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ..limits import reserve
 from ..tensors import Tensor, wrap_dim
-from .layout import copied
-from .table import declare, primitive
+from .table import declare, describe, primitive
 from .view import narrow, select, slice_tensor
 
 VIEW = 256
@@ -116,17 +115,11 @@ for _name, _least, _dim in (("hsplit", 1, lambda x: 0 if len(x._size) == 1 else 
     for _head, _arg in (("int", "int sections"), ("array", "int[] indices")):
         declare(f"aten::{_name}.{_head}(Tensor(a -> *) self, {_arg}) -> Tensor(a)[]",
                 numpy_split(_name, _least, _dim), "primitive")
-
-
-def apart(kernel):
-    """Parts that are copies: the schemas of these say that they share no memory."""
-    return lambda *args: [Tensor._wrap(copied(part)) for part in kernel(*args)]
-
-
-for _text, _kernel in (("split.Tensor(Tensor self, SymInt split_size", split),
-                       ("split_with_sizes(Tensor self, SymInt[] split_sizes", split_sizes),
-                       ("chunk(Tensor self, int chunks", chunk)):
-    declare(f"aten::unsafe_{_text}, int dim=0) -> Tensor[]", apart(_kernel), "primitive")
+declare("aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", split,
+        "primitive")
+declare("aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",
+        split_sizes, "primitive")
+declare("aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", chunk, "primitive")
 
 
 @primitive("aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]")
@@ -134,3 +127,7 @@ def unbind(self, dim):
     dim = wrap_dim(dim, len(self._size))
     reserve(VIEW * self._size[dim])
     return [select(self, dim, i) for i in range(self._size[dim])]
+
+
+describe("tensor_split", may_copy=True)
+describe("unsafe_chunk unsafe_split unsafe_split_with_sizes", may_share=True)

@@ -15,7 +15,7 @@ from ..limits import joined, reserve
 from ..objects import Device, EnumValue, ScriptObject
 from ..stream_text import stream_text
 from ..tensors import Tensor
-from .table import declare, primitive
+from .table import declare, describe, primitive
 
 
 def encode(text: str) -> bytes:
@@ -351,3 +351,6 @@ def percent_format(self, *values):
     if left:
         raise RuntimeError("Too many arguments for format string")
     return "".join(out) + self[at:]
+
+
+describe("add.str len.str", total=True)

@@ -27,7 +27,9 @@ from typing import Any, Callable
 
 from ..building import made_once
 from ..schema import Schema, parse_schema, split_name
+from . import facts as F
 from .derived import Form, form_of
+from .facts import Facts
 
 FAMILIES = ("pointwise", "arithmetic", "compare", "reduce", "view", "split", "create", "geometry",
             "view_scatter", "convert", "index", "join", "scan", "statistics", "fft", "linalg",
@@ -44,6 +46,7 @@ class Operator:
     """One overload.  kind: "primitive", "composite", "form" (derived from another), "lacking".
 
     makers: the modules that give it its kernel; they are imported when the kernel is asked for.
+    told: the facts, as the line in a list has them, or those that its declaration gave.
     `kernel` is None for an operator that scriptlang lacks; `eager` is what calls from Python run
     instead, if anything, once the kernel was asked for; `form` says how a derived one follows,
     `quantized_way` how one of plain tensors takes quantized ones (`quantized_plain`, which must be
@@ -54,20 +57,22 @@ class Operator:
     eager: Callable | None = None
     wrap: Callable | None = None
     quantized_way: str = ""
-    __slots__ = ("name", "overload", "text", "kind", "makers", "__dict__")
+    __slots__ = ("name", "overload", "text", "kind", "makers", "told", "__dict__")
 
-    def __init__(self, text: str, kind: str, makers: tuple[str, ...] = ()):
+    def __init__(self, text: str, kind: str, makers: tuple[str, ...] = (),
+                 told: str | dict[str, Any] = ""):
         self.name, self.overload = split_name(text)
         self.text = text
         self.kind = kind
         self.makers = makers
+        self.told = told
 
     def __getattr__(self, name: str):
         # Not made_once: the lock and those of imports would wait for each other.
         if name != "kernel":
             raise AttributeError(f"an operator has no attribute {name!r}")
         if self.kind == "form":
-            self.eager = self.form and self.form.eager_kernel(self.qualified_name[6:])
+            self.eager = self.form and self.form.eager_kernel
             self.kernel = self.form and self.form.kernel
         for module in self.makers:
             importlib.import_module(f".{module}", __package__)     # declares it: sets the kernel
@@ -85,12 +90,33 @@ class Operator:
         return parse_schema(self.text)
 
     @cached_property
+    def facts(self) -> Facts:
+        """What is known of the operator besides its schema; of a listed one as its line says."""
+        if isinstance(self.told, str):
+            return F.read(self.told)
+        base = self.form and self.form.base
+        known = F.of_form(base.facts, base.name == self.name) if base else {}
+        if base and self.form.kind == "become":
+            known["reshapes"] = True
+        for key in (self.name, self.qualified_name if self.overload else self.name + "."):
+            if key in _described and (key != self.name or "Tensor" in self.text and not base):
+                known |= _described[key]
+        return Facts(**known | self.told)
+
+    @cached_property
     def named_returns(self) -> type | None:
         """The namedtuple class of several named returns (values, indices); None otherwise."""
         names = [r.name for r in self.schema.returns]
         if len(names) < 2 or not all(names):
             return None
         return namedtuple(self.name.partition("::")[2], names)
+
+    @cached_property
+    def may_reshape(self) -> bool:
+        """Whether a call may give a tensor that is there another shape or type."""
+        schema = self.schema
+        return schema.is_mutable and (self.facts.reshapes or self.kind == "lacking"
+                                      or any(a.is_out for a in schema.arguments))
 
     @property
     def qualified_name(self) -> str:
@@ -121,6 +147,7 @@ class Operator:
 
 
 _operators: dict[str, dict[str, Operator]] = {}
+_described: dict[str, dict[str, Any]] = {}
 _compiler: Callable | None = None
 _loaded = False
 
@@ -131,13 +158,14 @@ def known(name: str) -> dict[str, Operator]:
     if found is None:
         found = {}
         for line in listed("declared.txt", name):
-            text, _, origin = line.partition("  # ")
-            makers, kind = origin.split()
-            op = Operator(text, kind, tuple(makers.split("+")))
+            text, _, origin = line.partition(NOTE)
+            makers, kind, *facts = origin.split(None, 2)
+            op = Operator(text, kind, tuple(makers.split("+")), *facts)
             found[op.overload] = op
         for kind, file in (("form", "derived.txt"), ("lacking", "lacking.txt")):
-            for text in listed(file, name):
-                op = Operator(text, kind)
+            for line in listed(file, name):
+                text, _, facts = line.partition(NOTE)
+                op = Operator(text, kind, told=facts)
                 found.setdefault(op.overload, op)
         found = _operators.setdefault(name, found)
     return found
@@ -150,13 +178,13 @@ def device_place(text: str) -> int | None:
     return before.partition("(")[2].count(", ") if found else None
 
 
-def on_cpu(kernel: Callable, place: int, laid_out: bool) -> Callable:
-    """The kernel of an operator that is told where its result lies; laid_out: and how, before."""
+def on_cpu(kernel: Callable, place: int, has_layout: bool) -> Callable:
+    """With a device that is the CPU; the layout in front of it must be strided."""
     def checked(*args):
-        device = args[place] if place < len(args) else None
-        if laid_out and args[place - 1]:             # neither None nor strided, which is 0
+        if has_layout and place < len(args) and args[place - 1]:
             raise RuntimeError("only strided tensors are supported, but the program asks for "
                                f"layout {args[place - 1]}")
+        device = args[place] if place < len(args) else None
         if device is not None and device.type != "cpu":
             raise RuntimeError(f"the program asks for device '{device}'; this engine computes on "
                                "the CPU")
@@ -165,39 +193,55 @@ def on_cpu(kernel: Callable, place: int, laid_out: bool) -> Callable:
     return checked
 
 
-def declare(text: str, kernel: Callable | None, kind: str) -> Operator:
-    """Give one overload its kernel.  A second declaration of an overload is an error."""
+def declare(text: str, kernel: Callable | None, kind: str, **facts: Any) -> Operator:
+    """Give one overload its kernel.  A second declaration of an overload is an error.
+
+    facts: fields of `Facts`; those of an operator that is listed are read from its line.
+    """
     name, overload = split_name(text)
     overloads = known(name)
     op = overloads.get(overload)
     if op is None:
-        op = overloads[overload] = Operator(text, kind)
+        op = overloads[overload] = Operator(text, kind, told=F.check(facts))
     elif "kernel" in op.__dict__ and op.kernel is not None:
         raise ValueError(f"{op.qualified_name} is declared twice")
     if kind == "primitive" and (place := device_place(text)) is not None:
-        kernel = on_cpu(kernel, place, "Layout? layout" in text)
+        kernel = on_cpu(kernel, place, "Layout? layout=None, Device" in text)
     op.text, op.kind, op.kernel = text, kind, op.wrap(kernel) if op.wrap else kernel
     return op
 
 
-def primitive(*texts: str) -> Callable:
-    """Declare operators whose meaning is the decorated numpy kernel."""
+def primitive(*texts: str, **facts: Any) -> Callable:
+    """Declare operators whose meaning is the decorated numpy kernel; facts: fields of `Facts`."""
     def decorate(kernel):
         for text in texts:
-            declare(text, kernel, "primitive")
+            declare(text, kernel, "primitive", **facts)
         return kernel
 
     return decorate
 
 
-def composite(*texts: str) -> Callable:
+def composite(*texts: str, **facts: Any) -> Callable:
     """Declare operators whose meaning is the decorated body, written in the scripted language."""
     def decorate(body):
         for text in texts:
-            declare(text, body, "composite")
+            declare(text, body, "composite", **facts)
         return body
 
     return decorate
+
+
+def describe(names: str, **facts: Any) -> None:
+    """Tell facts of several operators, which may be forms or lacking.
+
+    names: `name.overload`, `name.` for the overload without a name, or `name` for every overload
+    on tensors that follows from no other; names without namespace are aten's.
+    """
+    for name in names.split():
+        entry = _described.setdefault(name if "::" in name else f"aten::{name}", {})
+        if twice := entry.keys() & facts.keys():
+            raise ValueError(f"{name} is described twice: {', '.join(sorted(twice))}")
+        entry |= F.check(facts)
 
 
 def set_composite_compiler(compiler: Callable[[Operator], Any]) -> None:
@@ -222,11 +266,18 @@ def load_families() -> None:
     _loaded = True
 
 
+LISTS = ("declared.txt", "derived.txt", "lacking.txt")
+
+NOTE = "  # "
+"""What stands between a schema and what a list says of it."""
+
+
 @lru_cache(maxsize=None)
 def lines_of(file: str) -> list[str]:
-    """The schemas in a text file beside this module, sorted by operator name.
+    """The lines of a text file beside this module, sorted by operator name.
 
-    declared.txt says behind each which modules make its kernel, and its kind.
+    A line is a schema; behind NOTE declared.txt says which modules make the kernel, and the kind.
+    Each list ends with the operator's facts, where there are any.
     """
     with open(os.path.join(os.path.dirname(__file__), file), encoding="utf-8") as f:
         return f.read().splitlines()
@@ -251,7 +302,8 @@ def by_name(file: str) -> dict[str, list[str]]:
 
 def lacking() -> dict[str, list[str]]:
     """Schema texts of PyTorch's operators that scriptlang has not, by operator name."""
-    return by_name("lacking.txt")
+    return {name: [line.partition(NOTE)[0] for line in lines]
+            for name, lines in by_name("lacking.txt").items()}
 
 
 def declared(name: str) -> list[Operator]:
@@ -267,6 +319,18 @@ def overloads(name: str) -> list[Operator]:
 def find(name: str, overload: str = "") -> Operator | None:
     """The operator of that name and overload, lacking ones included; None for an unknown one."""
     return known(name).get(overload)
+
+
+def facts_of(schema: Schema | None) -> Facts:
+    """What is known of the operator with a schema; nothing where there is none."""
+    op = None if schema is None else known(schema.name).get(schema.overload)
+    return F.NOTHING if op is None else op.facts
+
+
+def every_operator() -> list[Operator]:
+    """Every operator of the lists, those that scriptlang lacks included; imports no kernels."""
+    names = {name: None for file in LISTS for name in by_name(file)}
+    return [op for name in names for op in overloads(name)]
 
 
 def all_operators() -> list[Operator]:

@@ -15,8 +15,9 @@ import numpy as np
 from .. import dtypes
 from ..dtypes import DISPLAY, DType
 from ..tensors import Tensor
+from .elementwise import check_kind
 from .layout import in_format_of
-from .table import declare, primitive
+from .table import declare, describe, primitive
 
 
 def scale_of(inputs: int, outputs: int, align: bool, factor: float | None) -> float:
@@ -308,6 +309,7 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
     dims = len(input._size) - 2
     if interpolation_mode == 2 and dims != 2:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
+    check_kind("grid_sampler", input.dtype, "f")
     x, g = input._array, grid._array
     rounded = dims == 2 and x.dtype.itemsize == 2   # every step, as PyTorch does for images only
     if g.dtype != np.float64 and not rounded:
@@ -340,7 +342,8 @@ def gather_taps(x: np.ndarray, sizes, taps: list[tuple[list, list]], keeps_nan: 
         nothing = x.dtype.type(0)
         outside = np.where(np.isnan(weight), weight, nothing) if keeps_nan else nothing
         key = tuple(np.clip(a, 0, n - 1) for a, n in zip(at, sizes))
-        total = total + moved[(batch, *key)] * np.where(inside, weight, outside)[..., None]
+        total = total + np.where(inside[..., None], moved[(batch, *key)] * weight[..., None],
+                                 np.asarray(outside)[..., None])
     return np.moveaxis(total, -1, 1)
 
 
@@ -375,6 +378,8 @@ for _name, _kernel in (("grid_sampler", grid_sampler), ("grid_sampler_2d", grid_
 
 @primitive("aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor")
 def affine_grid_generator(theta, size, align_corners):
+    if len(size) not in (4, 5):
+        raise RuntimeError("AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.")
     axes = []
     for n in size[2:]:
         line = np.linspace(-1, 1, n) if n > 1 else np.zeros(n)
@@ -440,3 +445,7 @@ def channel_shuffle(self, groups):
                            f"{groups} groups.")
     x = self._array.reshape(n, groups, c // groups, *rest).swapaxes(1, 2)
     return fresh(x.reshape(self._size), self)
+
+
+describe("channel_shuffle", may_share=True)
+describe("channel_shuffle", shape="like_first")

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ..tensors import Tensor, contiguous_strides, wrap_dim
-from .table import declare, primitive
+from .table import declare, describe, primitive
 
 
 def infer_size(size: list[int], numel: int) -> list[int]:
@@ -58,7 +58,7 @@ def step_stride(stride: int, step: int) -> int:
     return stride * step if stride * step <= 1 << 55 else 0
 
 
-@primitive("aten::view(Tensor(a) self, int[] size) -> Tensor(a)")
+@primitive("aten::view(Tensor(a) self, int[] size) -> Tensor(a)", keeps_type="floating")
 def view(self, size):
     size = infer_size(size, self.numel())
     strides = view_strides(self._size, self._stride, size)
@@ -69,7 +69,7 @@ def view(self, size):
     return self._as_view(size, strides, self._offset)
 
 
-@primitive("aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)")
+@primitive("aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", keeps_type="floating")
 def view_dtype(self, dtype):
     from ..dtypes import by_code
 
@@ -104,7 +104,7 @@ declare("aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor",
         lambda self, size: view(self, size), "primitive")
 
 
-@primitive("aten::view_copy(Tensor self, SymInt[] size) -> Tensor")
+@primitive("aten::view_copy(Tensor self, SymInt[] size) -> Tensor", out_memory="free")
 def view_copy(self, size):
     return Tensor._wrap(np.array(reshape(self, size)._array, order="C"))
 
@@ -114,12 +114,13 @@ def view_as(self, other):
     return view(self, other._size)
 
 
-@primitive("aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)")
+@primitive("aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", may_copy=True)
 def reshape_as(self, other):
     return reshape(self, other._size)
 
 
-@primitive("aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)")
+@primitive("aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)",
+           may_copy=True, keeps_type="floating")
 def flatten(self, start_dim, end_dim):
     start, end = (wrap_dim(d, len(self._size)) for d in (start_dim, end_dim))
     if start > end:
@@ -132,14 +133,15 @@ def flatten(self, start_dim, end_dim):
     return reshape(self, [*self._size[:start], middle, *self._size[end + 1:]])
 
 
-@primitive("aten::ravel(Tensor(a) self) -> Tensor(a)")
+@primitive("aten::ravel(Tensor(a) self) -> Tensor(a)", may_copy=True)
 def ravel(self):
     flat = [self.numel()]
     return self._as_view(flat, [1], self._offset) if self.is_contiguous() else \
         Tensor._wrap(np.array(self._array).reshape(flat))
 
 
-@primitive("aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)")
+@primitive("aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)",
+           may_copy=True)
 def unflatten(self, dim, sizes):
     dim = wrap_dim(dim, len(self._size))
     if not sizes:
@@ -157,7 +159,7 @@ def _permuted(self, order):
                          self._offset)
 
 
-@primitive("aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)")
+@primitive("aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)", keeps_type="floating")
 def permute(self, dims):
     n = len(self._size)
     if len(dims) != n:
@@ -214,7 +216,7 @@ def conjugated(self):
 
 
 @primitive("aten::mH(Tensor(a) self) -> Tensor(a)", "aten::mH.a(Tensor(a) self) -> Tensor(a)",
-           "aten::adjoint(Tensor(a) self) -> Tensor(a)")
+           "aten::adjoint(Tensor(a) self) -> Tensor(a)", may_copy=True)
 def mH(self):
     if not self._size:
         return conjugated(self)
@@ -225,7 +227,7 @@ def mH(self):
 
 
 @primitive("aten::matrix_H(Tensor(a) self) -> Tensor(a)",
-           "aten::matrix_H.a(Tensor(a) self) -> Tensor(a)")
+           "aten::matrix_H.a(Tensor(a) self) -> Tensor(a)", may_copy=True)
 def matrix_H(self):
     if len(self._size) not in (0, 2):
         raise RuntimeError("tensor.H is only supported on matrices (2-D tensors). Got "
@@ -350,17 +352,17 @@ def squeeze_dims(self, dims):
     return _permuted(self, keep)
 
 
-@primitive("aten::squeeze(Tensor(a) self) -> Tensor(a)")
+@primitive("aten::squeeze(Tensor(a) self) -> Tensor(a)", keeps_type="floating")
 def squeeze(self):
     return squeeze_dims(self, range(len(self._size)))
 
 
-@primitive("aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)")
+@primitive("aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", keeps_type="floating")
 def squeeze_dim(self, dim):
     return squeeze_dims(self, (wrap_dim(dim, len(self._size)),))
 
 
-@primitive("aten::squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)")
+@primitive("aten::squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", keeps_type="floating")
 def squeeze_many(self, dim):
     dims = [wrap_dim(d, len(self._size)) for d in dim]
     for i, d in enumerate(dims):
@@ -369,7 +371,7 @@ def squeeze_many(self, dim):
     return squeeze_dims(self, dims)
 
 
-@primitive("aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)")
+@primitive("aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", keeps_type="floating")
 def unsqueeze(self, dim):
     n = len(self._size)
     dim = wrap_dim(dim, n + 1)
@@ -445,7 +447,7 @@ def as_strided(self, size, stride, storage_offset):
 
 
 @primitive("aten::detach(Tensor(a) self) -> Tensor(a)", "aten::alias(Tensor(a) self) -> Tensor(a)",
-           "aten::lift_fresh(Tensor(a) self) -> Tensor(a)")
+           "aten::lift_fresh(Tensor(a) self) -> Tensor(a)", shape="like_first")
 def alias(self):
     return self._as_view(self._size, self._stride, self._offset)
 
@@ -456,3 +458,10 @@ def detach_(self):
     return self
 
 
+describe("reshape transpose", keeps_type="floating")
+describe("expand_as lift_fresh reshape", may_copy=True)
+describe("_unsafe_view squeeze_copy. squeeze_copy.dim squeeze_copy.dims", may_share=True)
+describe("""alias_copy. as_strided_copy. diagonal_copy. expand_copy. narrow_copy. permute_copy.
+         squeeze_copy. squeeze_copy.dim squeeze_copy.dims t_copy. transpose_copy.int unfold_copy.
+         unsqueeze_copy. view_copy.dtype""", out_memory="free")
+describe("data", shape="like_first")

@@ -30,25 +30,26 @@ def with_strides_of(x: Tensor) -> Tensor:
     return result
 
 
-@primitive("aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor")
+@primitive("aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor",
+           shape="like_first")
 def select_scatter(self, src, dim, index):
     return scattered(self, src, lambda x: select(x, dim, index))
 
 
 @primitive("aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, "
-           "SymInt? end=None, SymInt step=1) -> Tensor")
+           "SymInt? end=None, SymInt step=1) -> Tensor", out_memory="free", shape="like_first")
 def slice_scatter(self, src, dim, start, end, step):
     return scattered(self, src, lambda x: slice_tensor(x, dim, start, end, step))
 
 
 @primitive("aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1)"
-           " -> Tensor")
+           " -> Tensor", shape="like_first")
 def diagonal_scatter(self, src, offset, dim1, dim2):
     return scattered(self, src, lambda x: diagonal(x, offset, dim1, dim2))
 
 
 @primitive("aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, "
-           "SymInt? storage_offset=None) -> Tensor")
+           "SymInt? storage_offset=None) -> Tensor", shape="like_first")
 def as_strided_scatter(self, src, size, stride, storage_offset):
     return scattered(self, src, lambda x: as_strided(x, size, stride, storage_offset))
 
@@ -66,6 +67,6 @@ def slice_backward(grad_output, input_sizes, dim, start, end, step):
                          step)
 
 
-for _name in ("lift", "lift_fresh_copy"):
-    declare(f"aten::{_name}(Tensor self) -> Tensor",
-            lambda self: formatted(self, 1), "primitive")
+declare("aten::lift(Tensor self) -> Tensor", lambda self: self, "primitive")
+declare("aten::lift_fresh_copy(Tensor self) -> Tensor", lambda self: formatted(self, 1),
+        "primitive")

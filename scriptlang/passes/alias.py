@@ -8,8 +8,8 @@ memory.  See constraints.py for what nodes do to pointers, points_to.py for the 
     analysis.may_alias(a, b); analysis.is_written(v); analysis.may_move_before(node, point)
 
 An analysis describes the graph as it was.  It stays sound, if less sharp, while passes remove
-nodes, let a value stand for one that it equals, and add values: of those it says that they may be
-anything, unless `stands_for` says which value they replace.  A pass that adds writes or copies of
+nodes, replace a value by an equal one, and add values. Added values may be anything to it, unless
+`stands_for` says which value they replace.  A pass that adds writes or copies of
 nodes that make memory drops it.
 """
 
@@ -20,7 +20,7 @@ from functools import cached_property
 from typing import Callable, Iterable, Iterator
 
 from ..ir import Graph, Node, Value
-from .constraints import Constraints, memory_kinds, written
+from .constraints import Constraints, memory_kinds
 from .effects import ALLOCATIONS, PASSES_ON, UNPACKS, has_side_effects, is_opaque
 from .points_to import Locations
 
@@ -40,7 +40,7 @@ class AliasAnalysis(Constraints):
     # Questions
 
     def may_alias(self, a: Value, b: Value) -> bool:
-        """Whether writing to one may change the other (not what is inside them)."""
+        """Whether writing to one value may change the other (not counting what they contain)."""
         return bool(self.seen(self.of(a)) & self.seen(self.of(b)))
 
     def may_contain_alias(self, a: Iterable[Value], b: Iterable[Value]) -> bool:
@@ -85,7 +85,7 @@ class AliasAnalysis(Constraints):
         if node.kind == "prim::SetAttr":
             return self.seen(self.of(node.inputs[0]))
         if node.schema is not None:
-            for i, elementwise in written(node.schema):
+            for i, elementwise in node.schema.written:
                 held = self.of(node.inputs[i])
                 found |= self.contents(held) if elementwise else held
         return self.seen(found)
@@ -161,7 +161,7 @@ class AliasAnalysis(Constraints):
 
     def _may_write(self, node: Node) -> bool:
         return node.kind == "prim::SetAttr" or is_opaque(node) or (
-            node.schema is not None and bool(written(node.schema)))
+            node.schema is not None and bool(node.schema.written))
 
     def _reach_all(self, values: Iterable[Value]) -> Locations:
         found = 0
@@ -175,7 +175,7 @@ _shared: dict[Graph, AliasAnalysis | None] = {}
 
 @contextmanager
 def shared_analysis(graph: Graph) -> Iterator[Callable[[], None]]:
-    """While it is open `analysis_of` makes one analysis; calling what it gives drops that one."""
+    """A context in which `analysis_of` keeps its analysis; it gives a function that drops it."""
     _shared[graph] = None
     try:
         yield lambda: drop_analysis(graph)
@@ -200,7 +200,7 @@ def analysis_of(graph: Graph) -> AliasAnalysis:
 
 
 def _depends(node: Node, other: Node) -> bool:
-    """Whether `node`, or one inside it, uses an output of `other` or of one inside it."""
+    """Whether `node`, or a node in it, uses an output of `other` or of a node in that."""
     inner = {n for n in _all_nodes(node)}
     return any(user in inner or user.block is not None and user.kind == "prim::Return"
                and user.block.owner in inner

@@ -17,30 +17,6 @@ from ..ops import table
 DISABLED = -1
 """The attribute `reduced` of a prim::Enter that switches autocast off."""
 
-REDUCED = frozenset("aten::" + name for name in """
-    _convolution _thnn_fused_gru_cell _thnn_fused_lstm_cell addbmm addmm addmv addr baddbmm bmm
-    conv1d conv2d conv3d conv_tbc conv_transpose1d convolution gru_cell linalg_matmul linear
-    lstm_cell matmul mm mv prelu rnn_relu_cell rnn_tanh_cell""".split())
-"""Operators that get their tensors in lower precision."""
-
-FULL = frozenset("aten::" + name for name in """
-    acos log_softmax add addcdiv addcmul arccos arcsin arctan2 asin atan2 bilinear
-    binary_cross_entropy_with_logits cdist cosh cosine_embedding_loss cosine_similarity cross dist
-    div divide dot equal erfinv exp expm1 frobenius_norm gelu group_norm hinge_embedding_loss
-    index_put kl_div l1_loss layer_norm log log10 log1p log2 logsumexp margin_ranking_loss mse_loss
-    mul multi_margin_loss multilabel_margin_loss multiply native_layer_norm nll_loss nll_loss2d
-    nuclear_norm pdist pow reciprocal renorm rsqrt rsub sinh smooth_l1_loss soft_margin_loss
-    softplus special_erfinv special_expm1 special_log1p special_log_softmax special_logsumexp sub
-    subtract tan tensordot triplet_margin_loss true_divide cumprod cumsum prod sum""".split())
-"""Operators that get their tensors in full precision."""
-
-AS_THEY_ARE = ("aten::rsub.Scalar",)
-"""Overloads of those that are left alone."""
-
-
-UNSAFE = ("aten::binary_cross_entropy",)
-"""Operators whose result in lower precision means nothing."""
-
 UNSAFE_TEXT = ("binary_cross_entropy is unsafe to autocast; use binary_cross_entropy_with_logits, "
                "or disable autocast around it")
 
@@ -75,11 +51,11 @@ def _refuse(node: Node) -> None:
 
 
 def _convert(node: Node, dtype: int) -> None:
-    if node.kind in UNSAFE:
+    name = table.facts_of(node.schema).autocast
+    if name == "refused":
         _refuse(node)
-    if node.kind not in REDUCED and (node.kind not in FULL or _is_exempt(node)):
+    if name != "reduced" and (name != "full" or _has_dtype(node)):
         return
-    name = "reduced" if node.kind in REDUCED else "full"
     operator = table.find(f"aten::_autocast_to_{name}_precision")
     graph = node.graph
     with graph.at(node):
@@ -92,10 +68,7 @@ def _convert(node: Node, dtype: int) -> None:
                 node.replace_input(i, made.output)
 
 
-def _is_exempt(node: Node) -> bool:
-    """Whether an operator is left alone: an overload that is, or one whose result has a dtype."""
-    schema = node.schema
-    if f"{schema.name}.{schema.overload}" in AS_THEY_ARE:
-        return True
-    at = schema.index("dtype")
+def _has_dtype(node: Node) -> bool:
+    """Whether the program says which type the result has: such a node is left alone."""
+    at = node.schema.index("dtype")
     return at is not None and node.inputs[at].type != T.NONE

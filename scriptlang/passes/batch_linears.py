@@ -4,10 +4,10 @@
     %k = aten::linear(%x, %wk, %bk)       ->    %l = aten::split_with_sizes(%y, [...], -1)
     %v = aten::linear(%x, %wv, %bv)             %q, %k, %v = prim::ListUnpack(%l)
 
-The input is packed once, and threads share one product.  Large ones gain nothing by that, and tiny
-ones lose (docs/performance.md), so they stay.  The results are views with gaps between their rows;
-they are taken only where no operator can show that: each use computes new elements, moves
-dimensions, or gives another shape; a view becomes a reshape, which copies where it has to.  A layer
+The input is packed once, and threads share one product. Large ones gain nothing by that, and tiny
+ones lose (docs/performance/memory.md), so they stay. The results are views with gaps between their
+rows; they are taken only where no operator can show that: each use computes new elements, moves
+dimensions, or gives another shape; a view becomes a reshape, which copies where it has to. A layer
 that something can be fused to stays what it is.
 """
 
@@ -21,16 +21,11 @@ from ..ops import table
 from ..tensors import Tensor
 from .alias import AliasAnalysis
 from .fuse import Chain, product_of
-from .fusible import OPERATORS
 
 ELEMENTS = range(1 << 14, (1 << 18) + 1)
 """Elements of a weight with which products are joined."""
 
-COMPUTES = OPERATORS - {"aten::to.dtype"} | frozenset(f"aten::{name}" for name in (
-    "matmul bmm baddbmm scaled_dot_product_attention contiguous size size.int dim").split())
-"""Operators, by qualified name, whose results do not show how their inputs lie."""
-
-MOVES = frozenset(f"aten::{name}" for name in "permute transpose unsqueeze".split())
+MOVES = ("aten::permute", "aten::transpose", "aten::unsqueeze")
 """Operators that only move dimensions: what uses their result is looked at."""
 
 VIEW = "aten::view"
@@ -70,7 +65,7 @@ def hides_layout(v: Value, is_moved: bool = False) -> bool:
     is_moved: whether its dimensions are in another order than they lie; a view may then fail.
     """
     for user, _ in v.uses:
-        if user.qualified_name in COMPUTES:
+        if computes(user):
             continue
         if user.kind in MOVES and hides_layout(user.output, True):
             continue
@@ -79,6 +74,12 @@ def hides_layout(v: Value, is_moved: bool = False) -> bool:
             continue
         return False
     return True
+
+
+def computes(node: Node) -> bool:
+    """Whether a node's result does not show how its inputs lie, whatever they are."""
+    facts = table.facts_of(node.schema)
+    return facts.fusible and node.kind != "aten::to" or facts.layout == "hides"
 
 
 def join(layers: list[Node]) -> None:

@@ -127,7 +127,7 @@ def never_turns(node: Node) -> bool:
 
 
 def compute(node: Node) -> tuple | None:
-    """The outputs of a node with constant inputs; None where no one knows how."""
+    """The outputs of a node with constant inputs; None if it cannot be computed here."""
     inputs = [v.constant for v in node.inputs]
     primitive = PRIMITIVES.get(node.kind)
     if primitive is not None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from .. import types as T
 from ..ir import Block, Graph, Node, Value
-from ..schema import Argument, Schema
+from ..ops.table import facts_of
+from ..schema import Argument
 from .effects import ALLOCATIONS, FUSED, PASSES_ON, UNPACKS, is_opaque
 from .points_to import EVERYTHING, Locations, PointsTo
 
@@ -21,35 +22,6 @@ ATOMS: dict[str, tuple[str, ...]] = {
 
 KINDS = {T.ListType: "list", T.DictType: "dict", T.TupleType: "tuple", T.ClassType: "object"}
 """Kind of memory by class of type; tensors are "tensor"."""
-
-MAY_RETURN_INPUT = frozenset(name if "::" in name else f"aten::{name}" for name in (
-    "dropout feature_dropout alpha_dropout feature_alpha_dropout type_as atleast_1d atleast_2d"
-    " atleast_3d broadcast_tensors meshgrid cartesian_prod combinations pad einsum block_diag lstm"
-    " gru rnn_tanh rnn_relu concat column_stack hstack vstack dstack tensor as_tensor to rms_norm"
-    " squeeze_copy repeat_interleave float_power flatten_dense_tensors resolve_conj"
-    " conj_physical quantize_per_tensor scaled_dot_product_attention _unsafe_view unsafe_split"
-    " unsafe_split_with_sizes unsafe_chunk sum_to_size channel_shuffle _pad_circular set"
-    " chain_matmul fused_moving_avg_obs_fake_quant linalg_multi_dot native_dropout quantized::relu6"
-    " quantized::conv_unpack quantized::conv1d_unpack quantized::conv2d_unpack"
-    " quantized::conv3d_unpack quantized::conv_transpose1d_unpack"
-    " quantized::conv_transpose2d_unpack"
-    " quantized::conv_transpose3d_unpack quantized::embedding_bag_unpack quantized::linear_unpack"
-    " quantized::linear_unpack_fp16").split())
-"""Operators that may give an input, or a view of it, though their schema does not say so."""
-
-MAY_COPY = frozenset(f"aten::{name}" for name in (
-    "contiguous reshape reshape_as flatten ravel to type_as cpu cuda pin_memory conj _conj"
-    " _conj_physical adjoint mH matrix_H resolve_conj resolve_neg real imag to_dense"
-    " atleast_1d atleast_2d atleast_3d lift_fresh unflatten expand_as positive dequantize"
-    " tensor_split _neg_view").split())
-"""Operators whose schema says that the result shares an input's memory, though it may be a copy."""
-
-STORES = {
-    "aten::append": (0, 1), "aten::insert": (0, 2), "aten::extend": (0, 1),
-    "aten::_set_item": (0, 2),
-    "aten::setdefault": (0, 2), "aten::update": (0, 1), "aten::add_": (0, 1),
-}
-"""Operators that put an input, or its elements, into another: (container, stored)."""
 
 TENSOR = ("tensor",)
 
@@ -184,12 +156,13 @@ class Constraints(PointsTo):
     def _operator(self, node: Node) -> None:
         """An operator by its schema's alias sets."""
         schema = node.schema
-        if node.kind in STORES and memory_kinds(node.inputs[0].type) != TENSOR:
-            container, stored = (node.inputs[i] for i in STORES[node.kind])
+        stores = facts_of(schema).stores
+        if stores:
+            container, stored = (node.inputs[i] for i in stores)
             self.store(container, stored, "*")
             self.keep(container, stored)
         else:
-            for i in leaking(schema):
+            for i in schema.leaking:
                 self.leak(node.inputs[i])
         if schema.is_vararg or schema.is_varret:
             self._unknown(node)
@@ -200,8 +173,9 @@ class Constraints(PointsTo):
 
     def _result(self, node: Node, result: Argument, v: Value, index: int) -> None:
         kinds = memory_kinds(v.type)
-        sources = [node.inputs[i] for i in shared_arguments(node.schema, index)]
-        elementwise = is_elementwise(result)
+        sources = [node.inputs[i] for i in node.schema.shared[index]]
+        elementwise = result.is_elementwise
+        facts = facts_of(node.schema)
         for w in sources:
             if kinds != TENSOR and memory_kinds(w.type) == TENSOR:
                 elementwise = True
@@ -209,13 +183,13 @@ class Constraints(PointsTo):
                 self.store(v, w, "*")
             else:
                 self._same(v, w)
-        if elementwise or not sources or node.kind in MAY_COPY:
+        if elementwise or not sources or facts.may_copy:
             self._fresh(v, index)
         if result.alias is not None and "*" in result.alias.before:
             for w in self._inputs(node):
                 self._within(v, w)
         elif result.alias is None and (kinds != TENSOR or isinstance(result.type, T.VarType)
-                                       or node.kind in MAY_RETURN_INPUT):
+                                       or facts.may_share):
             self._shares(v, result, node)
 
     def _inputs(self, node: Node) -> list[Value]:
@@ -223,7 +197,7 @@ class Constraints(PointsTo):
         return [w for w in node.inputs if memory_kinds(w.type)]
 
     def _shares(self, v: Value, result: Argument, node: Node) -> None:
-        """A result without alias set: containers hold what arguments hold, others may be it."""
+        """A result without alias set: it may be an argument, or contain what arguments contain."""
         for w in self._inputs(node):
             if memory_kinds(result.type) not in (("list",), ("dict",)):
                 self._within(v, w)
@@ -231,14 +205,14 @@ class Constraints(PointsTo):
                 self.keep(v, w)
 
     def _unknown(self, node: Node) -> None:
-        """Code that is not seen: what it is given escapes, what it gives is from outside."""
+        """Unknown code: its inputs escape, and its results come from outside."""
         for v in self._inputs(node):
             self.leak(v)
         for v in node.outputs:
             self.points[v] = self.outside_of(memory_kinds(v.type))
 
     def _fresh(self, v: Value, index: int) -> None:
-        """Point a value to memory of its own, which holds tensors of its own where it can."""
+        """Point a value to fresh memory; if it is a container, its tensors are fresh, too."""
         kinds = memory_kinds(v.type)
         if not kinds:
             return
@@ -251,36 +225,3 @@ class Constraints(PointsTo):
         for part in (location, *(l for k, l in inner.items() if k != "tensor")):
             for field in ("*", *map(str, range(len(v.type.contained)))):
                 self.put(part, field, parts)
-
-
-def leaking(schema: Schema) -> tuple[int, ...]:
-    """The arguments that code outside may keep."""
-    return _facts(schema)[0]
-
-
-def shared_arguments(schema: Schema, index: int) -> tuple[int, ...]:
-    """The arguments whose memory a result shares by its alias set."""
-    return _facts(schema)[1][index]
-
-
-def written(schema: Schema) -> tuple[tuple[int, bool], ...]:
-    """The arguments that are written; True where their elements are."""
-    return _facts(schema)[2]
-
-
-def _facts(schema: Schema) -> tuple:
-    """What the alias sets of a schema say, worked out once and kept on it."""
-    known = schema.__dict__.get("_alias_facts")
-    if known is None:
-        arguments = [(i, a) for i, a in enumerate(schema.arguments) if a.alias]
-        known = schema.__dict__["_alias_facts"] = (
-            tuple(i for i, a in arguments if "*" in a.alias.after and a.type != T.TENSOR),
-            tuple(tuple(i for i, a in arguments if r.alias and (a.alias.before | a.alias.after)
-                        & r.alias.before - {"*"}) for r in schema.returns),
-            tuple((i, is_elementwise(a)) for i, a in arguments if a.alias.is_write))
-    return known
-
-
-def is_elementwise(a: Argument) -> bool:
-    """Whether an alias set is about the elements of a list: `Tensor(a!)[]`, not `t[](a!)`."""
-    return isinstance(a.type, T.ListType) and a.text.rstrip("?").endswith("]")

@@ -17,7 +17,7 @@ from .alias import analysis_of
 from .effects import has_side_effects
 
 UNIQUE = frozenset({"prim::CreateObject", "prim::Uninitialized", "prim::SetAttr"})
-"""Kinds whose outputs are what they are, not what they hold."""
+"""Kinds whose outputs have identity: equal contents do not make two of them one."""
 
 
 def run(graph: Graph) -> bool:

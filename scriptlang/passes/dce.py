@@ -1,4 +1,4 @@
-"""Remove what nothing needs: nodes, branch results and loop-carried values.
+"""Dead code elimination: remove nodes, branch results and loop-carried values that nobody needs.
 
 A value is live when it is returned, used by a node that has an effect, or used by what makes
 another live value.  A write is live when its memory is outside, or is reached from a live value.
@@ -52,7 +52,7 @@ class _Liveness:
             self.pending.append(v)
 
     def spread(self) -> None:
-        """Follow live values to what makes them."""
+        """Mark the nodes that compute live values as live."""
         fresh: list[Value] = []
         while self.pending:
             v = self.pending.pop()
@@ -83,7 +83,7 @@ class _Liveness:
             self.node(node)
 
     def node(self, node: Node) -> None:
-        """The node runs: so do those around it, with what decides whether they do."""
+        """Mark a node as live, with the nodes around it and their conditions."""
         if node in self.nodes:
             return
         self.nodes.add(node)
@@ -132,7 +132,7 @@ def _sweep(block: Block, live: _Liveness) -> bool:
 
 
 def _dead_results(node: Node, live: _Liveness) -> list[int]:
-    """Indices, last first, of the outputs of an If or Loop that can go, with what feeds them."""
+    """Indices, last first, of outputs of an If or Loop that can be removed with their inputs."""
     if node.kind not in ("prim::If", "prim::Loop"):
         return []
     dead = [i for i, v in enumerate(node.outputs) if v not in live.values]

@@ -1,4 +1,4 @@
-"""What a node does besides computing its outputs: the facts that every pass asks for.
+"""Effects of a node besides computing its outputs; all passes ask here.
 
 Writing to memory (in-place operators, SetAttr) is alias.py's; here are the effects that no analysis
 of memory sees: output, errors, calls of unknown code, the state of the random generator.
@@ -10,17 +10,14 @@ from functools import cache
 
 from .. import types as T
 from ..ir import Node
-from ..schema import Schema
+from ..ops.table import facts_of
 
 EFFECTS = frozenset({
     "prim::Print", "prim::RaiseException", "prim::Enter", "prim::Exit", "prim::CallFunction",
-    "prim::CallMethod", "prim::fork", "prim::awaitable", "prim::awaitable_wait", "aten::wait",
-    "aten::warn", "aten::manual_seed", "aten::seed", "aten::Generator", "aten::set_grad_enabled",
-    "aten::is_grad_enabled", "aten::save", "prim::AddStatValue",
-    "aten::sym_constrain_range", "prim::profile",
-    "prim::IgnoredPythonOp",
+    "prim::CallMethod", "prim::fork", "prim::awaitable", "prim::awaitable_wait",
+    "prim::AddStatValue", "prim::profile", "prim::IgnoredPythonOp",
 })
-"""Kinds that have to run, once, and in this order."""
+"""Kinds of the IR that have to run, once, and in this order; operators have the fact `effect`."""
 
 CALLS = frozenset({"prim::CallFunction", "prim::CallMethod", "prim::fork", "prim::Enter",
                    "prim::Exit", "prim::awaitable", "prim::awaitable_wait", "aten::wait",
@@ -35,7 +32,7 @@ ALLOCATIONS = frozenset({"prim::ListConstruct", "prim::DictConstruct", "prim::Tu
 
 UNPACKS = frozenset({"prim::TupleUnpack", "prim::TupleIndex", "prim::TupleSlice",
                      "prim::ListUnpack", "prim::DictIndex"})
-"""Kinds that give what is inside their first input."""
+"""Kinds whose result is contained in their first input."""
 
 PASSES_ON = frozenset({"prim::unchecked_cast", "prim::unchecked_unwrap_optional",
                        "prim::TupleCast"})
@@ -51,32 +48,15 @@ PURE_PRIM = frozenset({FUSED, "prim::Constant", "prim::GetAttr", "prim::isinstan
 VISIBLE = frozenset({"prim::Print", "prim::RaiseException", "prim::SetAttr"})
 """Kinds of the IR itself whose effect is known: they run no other code."""
 
-RANDOM = frozenset(f"aten::{name}" for name in (
-    "rand rand_like randn randn_like randint randint_like randperm normal bernoulli multinomial"
-    " poisson binomial dropout alpha_dropout feature_dropout feature_alpha_dropout native_dropout"
-    " rrelu rrelu_with_noise rrelu_with_noise_functional _standard_gamma _sample_dirichlet"
-    " _fused_dropout fractional_max_pool2d fractional_max_pool3d scaled_dot_product_attention lstm"
-    " gru rnn_tanh rnn_relu uniform exponential geometric cauchy log_normal random"
-    " _scaled_dot_product_flash_attention_for_cpu").split())
-"""Operators whose result comes from the random generator, as that of their in-place forms does."""
-
 SWITCHES = {"train": False, "training": False, "dropout_p": 0.0}
 """Arguments that switch randomness on, and the value at which an operator is not random."""
 
 NAMESPACES = ("aten::", "prim::", "scriptlang::", "quantized::", "prepacked::")
-"""Namespaces whose operators do what their schemas say; others may do anything."""
+"""Namespaces whose schemas describe all effects of operators; other operators may do anything."""
 
-TOTAL = frozenset(f"{ns}::{name}" for ns, names in {
-    "aten": "add sub mul neg eq ne lt le gt ge __and__ __or__ __xor__ __not__ __is__ __isnot__"
-            " Float.int Int.bool Bool.int Bool.float len dim",
-    "prim": "max min abs isinstance TupleConstruct TupleIndex TupleUnpack dtype device is_cuda",
-}.items() for name in names.split())
-"""Operators that never fail on scalars and tuples of them."""
-
-OF_ANYTHING = frozenset({"aten::__is__", "aten::__isnot__", "aten::len", "aten::dim", "prim::dtype",
-                         "prim::device", "prim::is_cuda", "prim::TupleIndex", "prim::TupleUnpack",
-                         "prim::isinstance"})
-"""Those of them that never fail on tensors and lists, either."""
+TOTAL = frozenset({"prim::isinstance", "prim::TupleConstruct", "prim::TupleIndex",
+                   "prim::TupleUnpack"})
+"""Kinds of the IR that never fail; operators have the fact `total`."""
 
 
 def is_opaque(node: Node) -> bool:
@@ -96,47 +76,36 @@ def has_side_effects(node: Node) -> bool:
     """Whether the node, or one inside it, does more than give outputs and write to memory."""
     if node.blocks:
         return any(has_side_effects(n) for block in node.blocks for n in block.nodes)
-    return node.kind in EFFECTS or is_random(node) or is_opaque(node) or gives_nothing(node)
+    return has_effect(node) or is_random(node) or is_opaque(node) or gives_nothing(node)
 
 
-DROPPED = frozenset({"aten::_assert_async", "aten::_assert_scalar",
-                     "aten::_assert_tensor_metadata"})
-"""Checks without results that PyTorch's JIT takes out of programs."""
+def has_effect(node: Node) -> bool:
+    """Whether a node has to run, once, and in its place."""
+    return node.kind in EFFECTS or facts_of(node.schema).effect in ("ordered", "repeatable")
 
 
 def gives_nothing(node: Node) -> bool:
-    """Whether an operator has no results and writes nothing: what it runs for is not seen here."""
+    """Whether an operator has no results and writes nothing: what it runs for is not seen here.
+
+    Some checks that give nothing are taken out of programs by PyTorch's JIT, too.
+    """
     schema = node.schema
     return schema is not None and not schema.returns and not schema.is_mutable \
-        and not schema.is_varret and node.kind not in DROPPED
+        and not schema.is_varret and facts_of(schema).effect != "check"
 
 
 def is_random(node: Node) -> bool:
     """Whether the node draws from the random generator."""
     schema = node.schema
-    if not (may_draw(node.kind) or schema is not None and takes_generator(schema)):
+    if schema is None or not (facts_of(schema).random or schema.takes_generator):
         return False
-    if schema is not None:
-        for name, off in SWITCHES.items():
-            i = schema.index(name)
-            if i is not None:
-                v = node.inputs[i]
-                if v.is_constant and v.constant == off:
-                    return False
+    for name, off in SWITCHES.items():
+        i = schema.index(name)
+        if i is not None:
+            v = node.inputs[i]
+            if v.is_constant and v.constant == off:
+                return False
     return True
-
-
-@cache
-def may_draw(kind: str) -> bool:
-    return kind.removesuffix("_") in RANDOM
-
-
-def takes_generator(schema: Schema) -> bool:
-    """Whether an operator has an argument for a generator; asked of every node, so kept."""
-    known = schema.__dict__.get("_takes_generator")
-    if known is None:
-        known = schema.__dict__["_takes_generator"] = schema.index("generator") is not None
-    return known
 
 
 def may_fail(node: Node) -> bool:
@@ -148,7 +117,4 @@ def may_fail(node: Node) -> bool:
         return False
     if node.blocks:
         return any(may_fail(n) for block in node.blocks for n in block.nodes)
-    if node.kind not in TOTAL and node.qualified_name not in TOTAL:
-        return True
-    return node.kind not in OF_ANYTHING and any(
-        isinstance(t, T.ListType) or t == T.TENSOR for v in node.inputs for t in v.type.walk())
+    return node.kind not in TOTAL and not facts_of(node.schema).total

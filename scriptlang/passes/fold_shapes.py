@@ -1,4 +1,4 @@
-"""What shapes settle becomes constant, and sizes that are equal are asked for once.
+"""Make constants of what shapes determine, and compute equal sizes once.
 
     %d : int = aten::dim(%y)                      ->    %d : int = prim::Constant[value=4]()
     %c : bool = aten::gt(%n, %minus_one)          ->    %c : bool = prim::Constant[value=1]()
@@ -30,7 +30,7 @@ SCALARS = (T.INT, T.BOOL)
 
 
 def run(graph: Graph, inputs: Mapping[Value, Fact] | None = None) -> bool:
-    """inputs: what is known of the inputs; the graph is then right for such only."""
+    """inputs: facts about the inputs; the resulting graph is correct for such inputs only."""
     if not any(v.type in SCALARS for n in graph.walk() if not n.kind == "prim::Constant"
                for v in n.outputs):
         return False
@@ -83,7 +83,7 @@ class _Folding:
         return self.ask_origin(node, fact)
 
     def ask_origin(self, node: Node, fact: Expression) -> bool:
-        """Ask an input of the graph for a rank or size that it has, not what was made of it."""
+        """Take a rank or size from the input of the graph that has it, not from a derived value."""
         if node.kind not in ("aten::dim", "aten::size") or len(node.inputs) == 0:
             return False
         for tensor in node.graph.inputs:
@@ -103,7 +103,7 @@ MOST_STEPS = 6
 
 
 def computed(size: Size, known: Mapping[Expression, Value], at: Node) -> Value | None:
-    """The size, computed from ints that are there; None where they are not, or it is long."""
+    """The size, computed from available ints; None if they are missing or it takes many nodes."""
     if not can_compute(size, known) or steps(size) > MOST_STEPS:
         return None
     with at.graph.at(at) as graph:

@@ -1,10 +1,10 @@
-"""Compute once what is made of constants alone: weights that a module normalises or scales.
+"""Compute once what depends on constants only: weights that a module normalises or scales.
 
     %w : Tensor = aten::batch_norm(%weight, ...)   ->   %w : Tensor = prim::Constant[value=...]()
 
-For frozen modules, whose weights are constants.  Left alone: what draws random numbers or has other
-effects, memory that is written or that code outside may see, and views of weights as such, which
-cost nothing and which other passes know.  A file cannot have much computed here (`Budget`).
+For frozen modules, whose weights are constants.  Not computed: nodes that draw random numbers or
+have other effects, memory that is written or visible outside, and plain views of weights, which
+cost nothing and which other passes know.  `Budget` limits what a file can make this pass compute.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ SMALL = 1 << 20
 """Bytes that may be made for any graph."""
 
 ROOM = 8
-"""How many times what may still be made an operator may allocate while it works."""
+"""Working memory of an operator: at most so many times the bytes that may still be made."""
 
 READINGS = 64
-"""How many times what may be made operators may go through."""
+"""Bytes that operators may read: so many times the bytes that may be made."""
 
 
 class Budget:
@@ -43,7 +43,7 @@ class Budget:
         self.reading = READINGS * self.bytes
 
     def computed(self, node: Node, inputs: list) -> Tensor | None:
-        """What the node gives; None where no one knows, or where that takes too much."""
+        """The results of the node; None if they are not known or too expensive to compute."""
         operator = table.find(node.schema.name, node.schema.overload)
         self.reading -= sum(map(size_of, tensors_in(inputs)))
         if self.reading < 0 or operator is None or operator.kernel is None:
@@ -98,12 +98,12 @@ def run(graph: Graph) -> bool:
 
 
 def alone(value: Tensor) -> Tensor:
-    """The tensor as it lies; a copy of it where it keeps more memory than its own."""
+    """The tensor, or a copy of it if it would keep a larger storage alive."""
     return value if value._storage.nbytes <= size_of(value) else value.clone()
 
 
 def constants_of(v: Value, known: dict[Value, Tensor], analysis: AliasAnalysis) -> list:
-    """The value that a value always has, as a list of one; empty where that is not known."""
+    """The constant that a value always is, in a list; an empty list if it is not known."""
     if v in known:
         return [known[v]]
     if v.is_constant:

@@ -60,7 +60,7 @@ Root = tuple[Graph, dict[Value, ScriptObject]]
 
 
 def with_forks(graph: Graph, objects: dict[Value, ScriptObject]) -> Iterator[Root]:
-    """The graph, and copies of the bodies of its forks, which take the place of those."""
+    """The graph and copies of the bodies of its forks; the copies replace the originals."""
     yield graph, objects
     known = objects_known(graph, objects)
     for node in graph.walk():
@@ -99,7 +99,7 @@ def _owner(module: ScriptObject, path: str) -> tuple[ScriptObject, str]:
 
 def fold(roots: list[Root], kept: Iterable[tuple[ScriptObject, str]] = ()
          ) -> bool:
-    """Replace what the graphs read of their objects by constants, in place."""
+    """Replace attributes that the graphs read by constants, in place."""
     set_names = {n.attributes["name"] for graph, _ in roots for n in graph.walk_all()
                  if n.kind == "prim::SetAttr"}
     readings = [Reading(graph, objects, set_names) for graph, objects in roots]
@@ -116,7 +116,7 @@ def fold(roots: list[Root], kept: Iterable[tuple[ScriptObject, str]] = ()
 
 
 def stay(kept: Iterable[tuple[ScriptObject, str]]) -> set[tuple[int, str]]:
-    """The attributes that are not folded: those kept, and all inside objects that are."""
+    """The attributes that are not folded: preserved ones, and all inside of preserved objects."""
     found: set[tuple[int, str]] = set()
     pending = list(kept)
     while pending:
@@ -185,7 +185,7 @@ class Reading(AliasAnalysis):
         return bool(self.seen(place) & self.written)
 
     def replace(self, node: Node, value: Any) -> bool:
-        """Let a constant stand for a read of an attribute, where the value can be one."""
+        """Replace a read of an attribute by a constant, if its value can be one."""
         if not is_foldable(value) or isinstance(value, list) and (
                 self.of(node.output) & (self.outside | self.returned)):
             return False

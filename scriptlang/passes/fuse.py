@@ -1,4 +1,4 @@
-"""Convolutions and linear layers with constant weights take in what follows them.
+"""Fuse convolutions and linear layers with constant weights with the sum and activation after them.
 
     %a = aten::conv2d(%x, %w, %b, ...)
     %c = aten::add(%a, %residual, 1)      ->    %y = scriptlang::conv2d(%x, %w, %b, ...,
@@ -144,7 +144,7 @@ class Chain:
 
 
 def activation_of(node: Node) -> str | None:
-    """The name in ops/fused.py of what a node does; None where it is nothing of that."""
+    """The name of a node's activation in ops/fused.py; None if it is no activation."""
     if node.kind == "aten::gelu":
         how = node.inputs[1]
         return {"none": "gelu", "tanh": "gelu_tanh"}.get(how.constant) if how.is_constant else None
@@ -171,7 +171,7 @@ def fuse(layer: Node, analysis: AliasAnalysis, build) -> bool:
 
 
 def make(layer: Node, name: str, inputs: list) -> Node:
-    """A node of an operator at the insertion point; what is no Value becomes a constant."""
+    """A node of an operator at the insertion point; plain arguments become constants."""
     schema = table.find(name, "").schema
     values = [v if isinstance(v, Value) else
               layer.graph.constant(v, None if v is None else a.type, like=layer)

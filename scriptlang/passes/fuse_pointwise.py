@@ -5,7 +5,7 @@
     %c = aten::add(%b, %y, %1)                         %b = aten::tanh(%a)
                                                        %c = aten::add(%b, %y, %1)
 
-The node holds the operators as a graph of its own: whoever cannot do them at once calls it.  An
+The node holds the operators as a graph of its own, which an engine may also call as a function.  An
 operator joins the groups of what it reads, where nothing that has to run in between keeps them
 apart: a group as a whole must not depend on a result of itself.  Nothing moves over a node with an
 effect, or over a write to what it reads; where two operators of a program fail, another one may be
@@ -26,7 +26,7 @@ KIND = FUSED
 
 MOST_NODES = 40
 MOST_INPUTS = 16
-"""Groups end where they would have more: engines keep all of a group's values at once."""
+"""The most nodes and inputs of a group: engines keep all values of a group at once."""
 
 
 def run(graph: Graph) -> bool:
@@ -50,7 +50,7 @@ def all_blocks(block: Block) -> Iterator[Block]:
 
 
 def has_pair(block: Block) -> bool:
-    """Whether a block has two operators of which one uses the other's result."""
+    """Whether a block has two fusible operators, one of which uses the other's result."""
     return any(is_fusible(user) for node in block.nodes if is_fusible(node)
                for user, _ in node.output.uses if user.block is block)
 
@@ -136,7 +136,7 @@ class Grouping:
         return g
 
     def reached(self, i: int) -> int:
-        """The groups that run before what follows node i."""
+        """The groups that must run before any node after node i."""
         g = self.group[i]
         return self.depends[i] if g is None else 1 << g | self.outside[self.find(g)]
 
@@ -152,7 +152,7 @@ class Grouping:
         return found
 
     def place(self, i: int) -> None:
-        """Put a node into the groups of what it reads, which become one, or into a new one."""
+        """Put a node into the group of its inputs, merging several groups, or into a new group."""
         near = {self.find(self.group[d]) for d in self.before[i] if self.group[d] is not None}
         joined: list[int] = []
         for g in sorted(near, reverse=True):

@@ -4,9 +4,9 @@
 
 Nodes that come from a body remember the call in `callers`, so that errors show the script stack.  A
 call of a function that may reach itself stays, and so does a call of an interface, a call inside
-MAX_DEPTH others, and every call once the graph holds MAX_NODES nodes.  How many nodes a function
-has with all calls replaced is known before any is (`inlined_size`): what a budget does not allow
-is refused at once, however few lines call each other twice.
+MAX_DEPTH others, and every call once the graph holds MAX_NODES nodes.  The size of a function
+after inlining is computed first (`inlined_size`). So a program that exceeds its budget is refused
+at once, even if few lines call each other twice.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def measured(graph: Graph) -> tuple[int, list[Function]]:
 
 
 def put_in(graph: Graph, size: int) -> int | None:
-    """Replace the calls in a graph of `size` nodes; how many nodes came, None where no call was."""
+    """Replace the calls in a graph of `size` nodes.  Returns the number of added nodes, or None."""
     added, changed = 0, False
     pending = [*graph.block.nodes][::-1]
     while pending:
@@ -71,7 +71,7 @@ def put_in(graph: Graph, size: int) -> int | None:
 
 
 def callee(node: Node) -> Function | None:
-    """The function that a call runs, where that is known."""
+    """The function that a call runs, if it is known; else None."""
     if node.kind == "prim::CallFunction":
         function = node.attributes["function"]
     elif node.kind == "prim::CallMethod" and isinstance(node.inputs[0].type, T.ClassType):
@@ -149,7 +149,7 @@ def settle(function: Function) -> None:
 
 def close(f: Function, way: list[Function], open_: set[Function],
           sizes: dict[Function, tuple[int, list[Function]]]) -> None:
-    """Take the functions that reach each other, `f` and those behind it, off the way."""
+    """Pop a strongly connected component off the stack: `f` and the functions after it."""
     circle = [way.pop()]
     while circle[-1] is not f:
         circle.append(way.pop())

@@ -1,32 +1,16 @@
 """The element type of a tensor, where constants before it settle it.
 
-A layer takes only inputs of its weights' type and gives that type; pooling, activations and views
-keep it.
+A layer takes only inputs of its weights' type and gives that type (the fact `weight`); pooling,
+activations and views keep it (`keeps_type`).
 """
 
 from __future__ import annotations
 
+from .. import types as T
 from ..dtypes import DType
 from ..ir import Node, Value
+from ..ops.table import facts_of
 from ..tensors import Tensor
-
-LAYERS = {"aten::conv1d": 1, "aten::conv2d": 1, "aten::conv3d": 1, "aten::_convolution": 1,
-          "aten::convolution": 1, "aten::linear": 1, "aten::addmm": 2, "aten::mm": 1,
-          "aten::matmul": 1, "aten::conv_transpose1d": 1, "aten::conv_transpose2d": 1,
-          "aten::conv_transpose3d": 1, "scriptlang::conv2d": 1, "scriptlang::linear": 1,
-          "scriptlang::conv_transpose2d": 1, "scriptlang::expanded_conv2d": 4}
-"""Operators that refuse an input of another type than their weight -> where the weight stands."""
-
-KEEPS = frozenset(f"aten::{name}" for name in (
-    "batch_norm layer_norm group_norm max_pool1d max_pool2d avg_pool1d avg_pool2d"
-    " adaptive_avg_pool1d adaptive_avg_pool2d relu relu6 silu gelu mish elu leaky_relu hardtanh"
-    " hardswish hardsigmoid sigmoid tanh softmax dropout clamp contiguous flatten reshape view"
-    " permute transpose squeeze unsqueeze mean relu_ silu_ hardswish_ hardsigmoid_ sigmoid_ tanh_"
-    " hardtanh_ leaky_relu_ elu_ clamp_ add_ sub_ mul_ div_").split())
-"""Operators that give floating point inputs' own type (without a `dtype` argument given)."""
-
-MEET = frozenset(f"aten::{name}" for name in "add sub mul div".split())
-
 
 def floating_type(v: Value, known: dict[Value, DType | None] | None = None) -> DType | None:
     """The floating point type that a tensor certainly has, or None.
@@ -50,18 +34,24 @@ def result_type(v: Value, known: dict[Value, DType | None]) -> DType | None:
     node = v.node
     if v.is_parameter or node.schema is None or len(node.outputs) != 1 or len(known) > MOST:
         return None
-    if node.kind in LAYERS:
-        weight = node.inputs[LAYERS[node.kind]]
+    facts = facts_of(node.schema)
+    if facts.weight >= 0:
+        weight = node.inputs[facts.weight]
         adds = node.kind.startswith("scriptlang::") and not node.argument("added").is_constant
         return constant_type(weight) if weight.is_constant and not adds else None
-    if node.kind in KEEPS and takes_own_type(node):
-        return floating_type(node.inputs[0], known)
-    if node.kind in MEET:
-        first = floating_type(node.inputs[0], known)
-        if first is None or node.schema.overload == "Scalar":
-            return first
-        return first if floating_type(node.inputs[1], known) is first else None
-    return None
+    if not facts.keeps_type or not takes_own_type(node):
+        return None
+    first = floating_type(node.inputs[0], known)
+    others = others_deciding(node) if facts.pointwise and not node.schema.is_mutable else []
+    return first if all(floating_type(w, known) is first for w in others) else None
+
+
+def others_deciding(node: Node) -> list[Value]:
+    """The tensors besides the first on which the type of a new pointwise result depends."""
+    return [w for w in node.inputs[1:] if w.type not in NO_TENSORS]
+
+
+NO_TENSORS = (T.NUMBER, T.INT, T.FLOAT, T.BOOL, T.STR, T.NONE)
 
 
 MOST = 200

@@ -24,14 +24,16 @@ from .fuse import CHANNELS_LAST, CONTIGUOUS, is_constant
 FORMAT = {"scriptlang::conv2d": 9, "scriptlang::conv_transpose2d": 10}
 """The fused convolutions, and which of their inputs is the format."""
 
-KEEPS = frozenset(f"aten::{name}" for name in (
-    "max_pool2d avg_pool2d adaptive_avg_pool2d relu relu6 hardtanh clamp silu hardswish hardsigmoid"
-    " sigmoid tanh gelu leaky_relu elu mish add sub mul div batch_norm cat").split())
-"""Operators whose result has the layout of their inputs that are images."""
 
-TAKES = KEEPS | FORMAT.keys() | frozenset(f"aten::{name}" for name in (
-    "mean flatten reshape size dim contiguous").split())
-"""Operators whose result does not show the layout of their input."""
+def keeps_layout(node: Node) -> bool:
+    """Whether the result has the layout of the inputs that are images."""
+    return table.facts_of(node.schema).layout == "keeps"
+
+
+def hides_layout(node: Node) -> bool:
+    """Whether the result does not show the layout of the inputs."""
+    return (table.facts_of(node.schema).layout != "" or node.kind in FORMAT
+            or node.kind in ("aten::flatten", "aten::reshape"))
 
 
 def run(graph: Graph) -> bool:
@@ -46,7 +48,7 @@ def run(graph: Graph) -> bool:
         with graph.at(node):
             node.replace_input(FORMAT[node.kind], graph.constant(CHANNELS_LAST, T.INT, like=node))
     for node in list(graph.walk()):
-        if node.kind in KEEPS and keeps(node, found) and not analysis.is_written(node.output):
+        if keeps_layout(node) and keeps(node, found) and not analysis.is_written(node.output):
             found.add(node.output)
     for value in found:
         convert_other_uses(value, found)
@@ -55,7 +57,7 @@ def run(graph: Graph) -> bool:
 
 def pays(node: Node) -> bool:
     """Whether something after the convolution takes its result as it lies."""
-    return any(user.kind in TAKES or user.kind == "aten::permute" for user, _ in node.output.uses)
+    return any(hides_layout(user) or user.kind == "aten::permute" for user, _ in node.output.uses)
 
 
 def keeps(node: Node, found: set[Value]) -> bool:
@@ -74,11 +76,11 @@ def takes(user: Node, i: int, found: set[Value]) -> bool:
     if user.kind == "prim::ListConstruct":
         (only, _), *more = user.output.uses
         return not more and only.outputs and only.output in found
-    if user.kind in KEEPS:
+    if keeps_layout(user):
         return user.output in found
     if user.kind == "aten::permute":                     # gives a contiguous tensor
         return is_constant(user.inputs[1], [0, 2, 3, 1])
-    return user.kind in TAKES
+    return hides_layout(user)
 
 
 def convert_other_uses(value: Value, found: set[Value]) -> None:

@@ -1,8 +1,8 @@
-"""Loops: move out what is the same each time around, and unroll short ones.
+"""Loops: move loop-invariant nodes out, and unroll short loops.
 
 A node moves before the loop when its inputs come from outside it, it cannot fail, makes no memory
-and has no effect, and nothing in the loop writes what it reads; it may then run though the loop
-makes no turn.  A loop with a constant trip count and no early exit is unrolled where the copies
+and has no effect, and nothing in the loop writes what it reads. It then runs even if the loop makes
+no turn.  A loop with a constant trip count and no early exit is unrolled where the copies
 stay few (MAX_TURNS, MAX_COPIES), so that the turn number becomes a constant.
 """
 
@@ -54,7 +54,7 @@ class Writes(NamedTuple):
     rest: int
 
     def touch(self, node: Node, read: int) -> bool:
-        """Whether what a node reads may be written; an attribute only by setting its name."""
+        """Whether memory that a node reads may be written; an attribute only by its name."""
         if node.kind == "prim::GetAttr":
             return bool(read & (self.rest | self.attributes.get(node.attributes["name"], 0)))
         return any(read & written for written in (self.rest, *self.attributes.values()))

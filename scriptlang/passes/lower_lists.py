@@ -1,4 +1,4 @@
-"""Answers about lists whose elements are known: length, items, unpacking.
+"""Replace length, items and unpacking of lists whose elements are known.
 
     %l : int[] = prim::ListConstruct(%a, %b)
     %n : int = aten::len(%l)                      ->    2
@@ -98,7 +98,7 @@ def is_fixed(v: Value, analysis: AliasAnalysis) -> bool:
 
 
 def known_results(node: Node) -> list | None:
-    """What a reader gives: values of the graph, or plain constants; None where it is not known."""
+    """The results of a node that reads a list: values or constants; None if they are not known."""
     elements = node.inputs[0].node.inputs
     if node.kind == "aten::len":
         return [len(elements)]

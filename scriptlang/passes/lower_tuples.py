@@ -52,7 +52,7 @@ def lower(node: Node) -> bool:
 
 
 def as_type(v: Value, t: T.Type, node: Node) -> Value:
-    """The element as what it was unpacked as; only tuples need the exact type."""
+    """The element with the type that it was unpacked as; only tuples need the exact type."""
     if v.type == t or T.is_subtype(v.type, t) and not any(
             isinstance(p, T.TupleType) for p in t.walk()):
         return v

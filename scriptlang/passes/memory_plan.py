@@ -1,12 +1,12 @@
-"""Where the tensors of a program may lie, so that it needs little memory.
+"""A memory plan: places for the tensors of a program, so that it needs little memory.
 
     plan = plan_memory(graph, propagate(graph, inputs))
     plan.peak, plan.naive, plan.lower_bound         bytes; print(plan) is the report
 
-Planned are tensors that a node of the graph's own block makes and that nothing outside comes to
-hold, where their sizes are numbers.  A tensor lives from the node that makes it to the last one
-that may see its memory, by itself, by a view, or in a list.  Branches and loops are one step; what
-they make inside is left to the allocator, as are results and what kernels take for themselves.
+It plans tensors of known size that a node of the graph's own block makes and that do not escape
+from the graph.  A tensor lives from the node that makes it to the last one
+that may see its memory, by itself, by a view, or in a list.  Branches and loops are one step. The
+allocator handles tensors made inside of them, results, and working memory of kernels.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def last_uses(nodes: list[Node], analysis: AliasAnalysis) -> dict[int, int]:
 
 
 def used_by(node: Node) -> Iterable[Value]:
-    """What a node and those inside it use."""
+    """The values that a node uses, also those used by nodes inside of it."""
     yield from node.inputs
     for block in node.blocks:
         for inner in block.nodes:

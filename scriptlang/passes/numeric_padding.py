@@ -60,5 +60,5 @@ def by_number(padding, sizes: list[int], stride, dilation) -> list[int] | None:
 
 
 def spread(numbers: list[int], n: int) -> list[int] | None:
-    """One number for each dimension; None where there is another count of them."""
+    """One number per dimension; None if their count does not fit."""
     return list(numbers) * n if len(numbers) == 1 else list(numbers) if len(numbers) == n else None

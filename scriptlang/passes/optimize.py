@@ -1,8 +1,8 @@
-"""What is done for speed to the methods of a frozen module: folding, fusion, layouts.
+"""Optimisations of the methods of a frozen module: folding, fusion, layouts.
 
-The result computes what the module computed, up to the rounding of sums in another order.  What
-PyTorch could run as well, weights folded into others, becomes the function's graph, which is what
-is shown and saved; engines run a further one, which calls operators of our own.
+Results stay the same, up to rounding of sums in another order.  Each function gets two graphs.  The
+first has only operators that PyTorch can run, with weights folded into others; it is the function's
+graph, which is shown and saved.  The second calls operators of our own; engines run it.
 """
 
 from __future__ import annotations

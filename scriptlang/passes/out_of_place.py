@@ -1,4 +1,4 @@
-"""In-place operators on tensors that nobody else holds become operators that give new ones.
+"""Replace in-place operators on tensors that nobody else holds by out-of-place operators.
 
     %y = aten::conv2d(...)                     %y = aten::conv2d(...)
     %z = aten::relu_(%y)                ->     %z = aten::relu(%y)
@@ -13,22 +13,13 @@ from __future__ import annotations
 
 from ..ir import Graph, Node, Value
 from ..ops import table
-from ..schema import Schema
-from .known_types import floating_type
-
-KINDS = frozenset(f"aten::{name}_" for name in (
-    "relu silu gelu hardtanh hardswish hardsigmoid sigmoid tanh relu6 leaky_relu elu clamp "
-    "clamp_min add sub mul div dropout").split())
-"""Operators whose other form takes the same arguments."""
-
-KEEPS_ANY_TYPE = frozenset({"aten::relu_", "aten::relu6_", "aten::dropout_"})
-"""Those whose other form gives the type of its input, whatever that is."""
+from .known_types import floating_type, others_deciding
 
 
 def run(graph: Graph) -> bool:
     changed = False
     for node in list(graph.walk()):
-        if node.kind in KINDS and node.schema is not None:
+        if node.schema is not None and node.kind.endswith("_") and node.schema.is_mutable:
             changed |= replace(node)
     return changed
 
@@ -36,10 +27,11 @@ def run(graph: Graph) -> bool:
 def replace(node: Node) -> bool:
     target = node.inputs[0]
     form = other_form(node)
-    if form is None or not is_fresh(target, node) or not keeps_type(node):
+    if form is None or not is_fresh(target, node) or not keeps_type(node, form):
         return False
     with node.graph.at(node):
-        new = node.graph.insert(form.name, node.inputs, [node.output.type], schema=form, like=node)
+        new = node.graph.insert(form.name, node.inputs, [node.output.type], schema=form.schema,
+                                like=node)
     new.output.name = node.output.name
     later = [(user, i) for user, i in target.uses if user is not new and user is not node
              and not comes_before(user, node)]
@@ -50,22 +42,22 @@ def replace(node: Node) -> bool:
     return True
 
 
-def keeps_type(node: Node) -> bool:
+def keeps_type(node: Node, form: table.Operator) -> bool:
     """Whether the other form certainly gives the type of the tensor that is written."""
-    if node.kind in KEEPS_ANY_TYPE:
+    if form.facts.keeps_type == "any":
         return True
     known = floating_type(node.inputs[0])
-    operand = node.inputs[1] if node.schema.overload == "Tensor" else node.inputs[0]
-    return known is not None and floating_type(operand) is known
+    return known is not None and all(floating_type(v) is known for v in others_deciding(node))
 
 
-def other_form(node: Node) -> Schema | None:
-    """The schema of the operator that gives a new tensor; None where its arguments differ."""
+def other_form(node: Node) -> table.Operator | None:
+    """The operator that gives a new tensor of a type that is known; None where its arguments are
+    others."""
     operator = table.find(node.kind[:-1], node.schema.overload)
-    if operator is None or operator.kernel is None:
+    if operator is None or not operator.facts.keeps_type or operator.kernel is None:
         return None
     names = [a.name for a in operator.schema.arguments]
-    return operator.schema if names == [a.name for a in node.schema.arguments] else None
+    return operator if names == [a.name for a in node.schema.arguments] else None
 
 
 def is_fresh(v: Value, before: Node) -> bool:
@@ -81,14 +73,8 @@ def gives_fresh(node: Node) -> bool:
     schema = node.schema
     return (schema is not None and not node.blocks and not schema.is_mutable
             and node.kind.startswith(("aten::", "scriptlang::"))
-            and node.kind not in MAY_GIVE_ITS_INPUT
+            and not table.facts_of(schema).may_share
             and not any(r.alias for r in schema.returns))
-
-
-MAY_GIVE_ITS_INPUT = frozenset(
-    f"aten::{name}" for name in ("dropout", "feature_dropout", "alpha_dropout", "contiguous", "to",
-                                 "reshape", "flatten", "type_as", "cpu", "detach"))
-"""Operators whose schemas claim a fresh tensor and that may give their input."""
 
 
 def comes_before(user: Node, node: Node) -> bool:

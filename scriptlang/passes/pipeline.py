@@ -46,7 +46,7 @@ REPEATED = (
     Step(cse.run, "after the rules, which make equal what was written differently"),
     Step(dce.run, "clears what the others left behind, before they look again"),
 )
-"""Steps that make work for each other: repeated until all the others found nothing after one.
+"""Steps that make work for each other.  They are repeated until a whole round changes nothing.
 
 The steps of a round share one analysis of memory, which their changes leave sound (see alias.py).
 """

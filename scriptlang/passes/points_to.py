@@ -1,4 +1,4 @@
-"""What may point where: locations, the constraints on pointers, and their solution.
+"""Points-to analysis: locations, the constraints on pointers, and their solution.
 
 A location is a piece of memory; a set of locations is an int, one bit each, so that sets are
 joined and compared at once.  Locations hold pointers in fields (elements of lists and dicts in

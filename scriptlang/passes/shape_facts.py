@@ -1,8 +1,8 @@
 """What is known of a value before it is computed.
 
-Of a tensor, `TensorFacts`; of an int, a size (sizes.py); of a list or tuple the tuple of the facts
-of its elements; of any other value that is known, that value; UNKNOWN of the rest, and NOTHING of
-what no run uses.
+A fact is `TensorFacts` for a tensor, a size (sizes.py) for an int, and a tuple of facts for a list
+or tuple.  The fact of any other value is the value itself, if it is known.  All others are UNKNOWN,
+or NOTHING if no run uses the value.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class _Mark:
 
 UNKNOWN = _Mark("UNKNOWN")
 NOTHING = _Mark("NOTHING")
-"""Of what is never used: the value of a branch that ends elsewhere."""
+"""The fact of a value that no run uses: of a branch that never reaches its end."""
 
 Fact = Any
 Shape = tuple[Size, ...]

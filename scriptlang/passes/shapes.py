@@ -17,10 +17,8 @@ from .. import types as T
 from ..dtypes import DType
 from ..ir import Block, Graph, Node, Value
 from ..ops import table
-from ..ops.derived import OUT_KINDS
 from ..schema import Schema
 from .alias import AliasAnalysis
-from .constraints import written
 from .effects import FUSED, PASSES_ON, has_side_effects, is_opaque, is_random
 from .shape_facts import (NOTHING, UNKNOWN, Fact, TensorFacts, Unknown, fact_of, is_known, is_size,
                           map_sizes, same)
@@ -29,16 +27,10 @@ from .shape_rules.types import kernel_types
 from .sizes import Expression, Size, Symbol, TooLong, sub, substitute, symbol, symbols_of
 
 MOST_TURNS = 12
-"""How often a loop's body is looked at; what has not settled by then is unknown."""
+"""How often the body of a loop is visited; facts that still change then become unknown."""
 
 MOST_CALLS = 8
 """How deep calls of functions are followed."""
-
-RESHAPES = frozenset(f"aten::{name}" for name in (
-    "resize_ resize_as_ set_ as_strided_ squeeze_ unsqueeze_ transpose_ t_ swapaxes_ swapdims_"
-    " set_data rename_ resize resize_as set").split())
-"""Operators that give a tensor that is there another shape or type."""
-
 
 def propagate(graph: Graph, inputs: Mapping[Value, Fact] | None = None) -> Mapping[Value, Fact]:
     """The facts of every value of a graph, also of those in blocks and in fused groups."""
@@ -176,7 +168,7 @@ class Propagation:
             self.put(v, fact)
 
     def learn(self, condition: Value, truth: bool) -> None:
-        """Note what is known where a condition has a value."""
+        """Note what follows from a condition being true or false."""
         node = condition.node
         if node.kind == "aten::__not__":
             self.learn(node.inputs[0], not truth)
@@ -189,7 +181,7 @@ class Propagation:
                 self.settle(sub(a, b))
 
     def settle(self, zero: Size) -> None:
-        """Note that a size is 0, where that says what a symbol is."""
+        """Note that a size is 0, if that determines a symbol."""
         if isinstance(zero, int) or len(zero.terms) != 1:
             return
         (term, k), = zero.terms
@@ -257,7 +249,7 @@ class Propagation:
     # Nodes
 
     def results(self, node: Node) -> list[Fact] | None:
-        """The facts of a node's outputs; None, or Unknown, where nothing is known."""
+        """The facts of a node's outputs.  None, or the exception Unknown, if nothing is known."""
         kind = node.kind
         if kind == "prim::Constant":
             return [fact_of(node.attributes["value"])]
@@ -304,7 +296,7 @@ class Propagation:
             return [TensorFacts(fact.shape, fact.dtype, fact.rank)
                     if isinstance(fact, TensorFacts) else UNKNOWN]
         if form is not None:                             # copies of views, puts on copies
-            if form.kind == "on_copy":
+            if form.kind in ("on_copy", "on_row_major_copy"):
                 fact = inputs[0]
                 return [TensorFacts(fact.shape, fact.dtype, fact.rank)]
             schema = form.base.schema
@@ -325,7 +317,7 @@ class Propagation:
         return lambda: self.make(v, (v, "fresh", next(count)))
 
     def computed(self, node: Node, inputs: list[Fact]) -> list[Fact] | None:
-        """The values that an operator gives for known ones, where these are no tensors."""
+        """The results of an operator on known values, if none of them is a tensor."""
         if not inputs or not all(map(is_known, inputs)) or has_side_effects(node) \
                 or any(T.TENSOR in v.type.walk() for v in (*node.inputs, *node.outputs)) \
                 or node.kind == "aten::hash":
@@ -381,7 +373,7 @@ class Propagation:
         return TensorFacts(None, dtype, rank)
 
     def rank(self, policy, call: Call, v: Value) -> Size:
-        """The rank of a result of which no more is known; -1 where that is not, either."""
+        """The rank of a result whose sizes are not known; -1 if the rank is not known either."""
         if isinstance(policy, int):
             return policy
         ranks = [f.rank for f in call.tensors]
@@ -444,24 +436,13 @@ def may_reshape(node: Node) -> bool:
     schema = node.schema
     if schema is None or not schema.is_mutable:
         return False
-    if node.kind in RESHAPES:
-        return True
-    known = schema.__dict__.get("_may_reshape")
-    if known is None:
-        known = schema.__dict__["_may_reshape"] = not written_first(schema) and any(
-            schema.arguments[i].type == T.TENSOR or elementwise for i, elementwise
-            in written(schema)) or form_kind(schema) in ("become", "create", *OUT_KINDS)
-    return known
-
-
-def form_kind(schema: Schema) -> str | None:
     operator = table.find(schema.name, schema.overload)
-    return operator.form.kind if operator is not None and operator.form else None
+    return operator is None or operator.may_reshape
 
 
 def written_first(schema: Schema) -> bool:
     """Whether an operator is an in-place form: `x.add_(y)` writes its first argument only."""
-    return schema.name.endswith("_") and [i for i, _ in written(schema)] == [0]
+    return schema.name.endswith("_") and [i for i, _ in schema.written] == [0]
 
 
 def called(node: Node) -> Graph | None:

@@ -1,4 +1,4 @@
-"""Objects with only what a program still asks of them.
+"""Shrink objects to the attributes that a program still uses.
 
 After folding, methods read few attributes of a module.  `Shrinking` finds which, and makes new
 objects of new classes that have those only; the values of the graphs take the new types.
@@ -99,7 +99,7 @@ class Shrinking:
         return result
 
     def retype(self) -> None:
-        """Give the values of the graphs the types of what they are now."""
+        """Give the values of the graphs the types of the new objects."""
         for v, obj in self.objects.items():
             if id(obj) in self.made:
                 v.type = self.made[id(obj)].type

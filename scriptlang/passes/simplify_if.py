@@ -1,10 +1,10 @@
-"""What is known of a prim::If without running it: some results, and its condition inside a branch.
+"""Simplify prim::If: known results, the condition inside of its branches, equal conditions.
 
     %r : int = prim::If(%c)           both branches return %a      ->    %a
     %r : bool = prim::If(%c)          True, else False             ->    %c
       block0(): ... prim::If(%c)                                   ->    ... prim::If(%true)
 
-Two branches on one condition become one where the second may run right behind the first:
+Two nodes with one condition become one, if the second may run directly after the first:
 
     %a = prim::If(%c)                         %a, %b = prim::If(%c)
       block0(): ... -> (%p)             ->      block0(): ...; (with %p for %a) ... -> (%p, %q)
@@ -40,7 +40,7 @@ def run(graph: Graph) -> bool:
 
 
 def merge_pairs(graph: Graph) -> bool:
-    """Merge branches with those before them in their block that have the same condition."""
+    """Merge each prim::If with an earlier one of its block that has the same condition."""
     together: dict[tuple[Value, Block], list[Node]] = {}
     for node in graph.walk():
         if node.kind == "prim::If" and not node.inputs[0].is_constant:
@@ -63,7 +63,7 @@ MOST_MERGED = 64
 
 
 def merge_group(nodes: list[Node], analysis: AliasAnalysis) -> set[Node]:
-    """Merge what may be of branches on one condition in one block, in order; returns those gone."""
+    """Merge nodes with one condition in one block, where possible; return the removed ones."""
     merged: set[Node] = set()
     for i, first in enumerate(nodes):
         if first in merged:
@@ -125,7 +125,7 @@ def merge(first: Node, second: Node) -> None:
 
 def settle_condition(node: Node, elsewhere: dict[tuple[Value, Block], list[tuple[Node, int]]]
                      ) -> bool:
-    """Let the condition be a constant inside the branches, where it is known.
+    """Replace uses of the condition inside of the branches by a constant.
 
     elsewhere: the uses of conditions outside of the block where they decide, found once for each.
     """
@@ -149,7 +149,7 @@ def settle_condition(node: Node, elsewhere: dict[tuple[Value, Block], list[tuple
 
 
 def simpler(node: Node, i: int) -> Value | None:
-    """The value that output `i` always has, where that is known before the If."""
+    """The value that output `i` always has, if it is known before the If; else None."""
     a, b = (block.returns[i] for block in node.blocks)
     if a is not b and same_constants(a, b):
         with node.graph.at(node) as graph:

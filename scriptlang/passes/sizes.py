@@ -192,7 +192,7 @@ def exact_quotient(a: Size, b: Size) -> Size | None:
 
 
 def without(term: Term, part: Term) -> Term | None:
-    """The rest of a product when factors are taken out of it; None where one is not in it."""
+    """A product without the given factors; None if it does not contain one of them."""
     left = list(term)
     for a in part:
         if a not in left:
@@ -202,7 +202,7 @@ def without(term: Term, part: Term) -> Term | None:
 
 
 def floordiv(a: Size, b: Size) -> Size | None:
-    """a // b; None where it is a division by zero, or by what may be zero or negative."""
+    """a // b; None if b may be zero or negative."""
     if isinstance(b, int):
         if b == 0:
             return None
@@ -220,7 +220,7 @@ def floordiv(a: Size, b: Size) -> Size | None:
 
 
 def divided(a: Expression, b: int) -> Size:
-    """a // b: what divides is taken out, and a quotient of a quotient is one quotient."""
+    """a // b: terms that b divides are divided exactly, nested quotients are merged."""
     whole: Size = made_of({term: k // b for term, k in terms_of(a).items() if k % b == 0 and term})
     rest = made_of({term: k for term, k in a.terms if k % b})
     whole = add(whole, a.constant // b)
@@ -240,7 +240,7 @@ def divided_once(a: Size, b: int) -> Size:
 
 
 def division(a: Size, b: Size) -> Size | None:
-    """a / b where the program makes sure that it leaves no rest."""
+    """a / b, for programs that check that there is no remainder."""
     exact = exact_quotient(a, b) if not isinstance(b, int) or b else None
     return exact if exact is not None else floordiv(a, b)
 

@@ -18,7 +18,11 @@ PAIR = "T('float32', (2, 2, 2), (4, 2, 1), 0, 8, 'plain', 1)"
 BOOLS = "T('bool', (3,), (1,), 0, 3, 'ones', 4)"
 PLACES = "T('int64', (3,), (1,), 0, 3, 'index:3', 4)"
 COMPLEX = "T('complex64', (3, 2), (2, 1), 0, 6, 'unit', 4)"
-MATRIX = "T('float32', (3, 2), (2, 1), 0, 6, 'plain', 4)"
+TALL = "T('float32', (3, 2), (2, 1), 0, 6, 'plain', 4)"
+MATRIX = "T('float32', (2, 2), (2, 1), 0, 4, 'unit', 4)"
+WHOLE = "T('int32', (2, 2), (2, 1), 0, 4, 'positive', 4)"
+BYTES = "Q(T('uint8', (2, 2), (2, 1), 0, 4, 'plain', 3), 0.5, 3, None)"
+SIGNED = "Q(T('int8', (2, 2), (2, 1), 0, 4, 'plain', 3), 0.5, 3, None)"
 
 REFUSED = {
     "addr of matrices": "aten::addr(T('int32', (3, 3), (3, 1), 0, 9, 'ones', 5), "
@@ -42,12 +46,43 @@ REFUSED = {
     "factors of another type": "aten::linalg_lu_solve(T('float32', (2, 2), (2, 1), 0, 4, 'unit', "
                                "4), T('int32', (2,), (1,), 0, 2, 'ones', 4), T('float64', (2, 2), "
                                "(2, 1), 0, 4, 'unit', 4), True, False)",
+    "complex slope": f"aten::leaky_relu({VECTOR}, complex(0.5, 1.5))",
+    "complex limits": f"aten::hardtanh({VECTOR}, complex(0.0, 1.0), 1)",
+    "slope beyond the type": f"aten::elu({VECTOR}, 1e+300, 1, 1)",
+    "inverse slope beyond the type": f"aten::celu({VECTOR}, 1e-300)",
+    "factor beyond the type": f"aten::add.Tensor({INTS}, {INTS}, 4611686018427387904)",
+    "complex factor": f"aten::addcmul({VECTOR}, {VECTOR}, {VECTOR}, complex(1.0, 0.5))",
+    "factor of a product beyond the type": f"aten::addmm({MATRIX}, {MATRIX}, {MATRIX}, 1e+300, 1)",
+    "bool factor": f"aten::addr({INTS}, {INTS}, {INTS}, 1, True)",
+    "complex order of a norm": f"aten::dist({VECTOR}, {VECTOR}, complex(1.0, 0.0))",
+    "vector to invert": f"aten::cholesky_inverse({VECTOR}, False)",
+    "integers to solve": f"aten::cholesky_solve({WHOLE}, {WHOLE}, False)",
+    "system of two types": f"aten::linalg_solve_ex({MATRIX}, {WHOLE}, True, False)",
+    "batches in a chain": f"aten::chain_matmul([{PAIR}, {PAIR}])",
+    "matrix of boundaries": f"aten::bucketize.Tensor({VECTOR}, {MATRIX}, False, False)",
+    "a number among vectors": "aten::cartesian_prod([T('float32', (), (), 0, 1, 'unit', 4)])",
+    "bool limits": "aten::clamp_max(T('bool', (3,), (1,), 0, 3, 'unit', 4), True)",
+    "tolerance that is NaN": f"aten::isclose({VECTOR}, {VECTOR}, 1e-05, nan, False)",
+    "probability that is NaN": f"aten::dropout({VECTOR}, nan, False)",
+    "rate that is NaN": f"aten::exponential({VECTOR}, nan, None)",
+    "similarity with NaN": f"aten::cosine_similarity({VECTOR}, {VECTOR}, 0, nan)",
+    "smoothing beyond one": f"aten::cross_entropy_loss({VECTOR}, {VECTOR}, {VECTOR}, 2, -100, 3.0)",
+    "no index": f"aten::index.Tensor({VECTOR}, [])",
+    "samples of other planes": f"aten::fractional_max_pool2d({IMAGE}, [2, 2], [1, 1], {IMAGE})",
+    "shift of no dimensions": "aten::fft_fftshift(T('float32', (), (), 0, 1, 'unit', 4), None)",
+    "complex part of a complex number": "aten::Complex.Tensor_float(T('complex64', (), (), 0, 1, "
+                                        "'positive', 4), 3.0)",
+    "bias of another width": f"aten::conv_tbc({PAIR}, {PAIR}, T('float32', (1,), (1,), 0, 1, "
+                             "'unit', 4), 0)",
+    "sum of two kinds of codes": f"quantized::add({BYTES}, {SIGNED}, 1.0, 3)",
+    "ends with dimensions": f"aten::linspace.Scalar_Tensor(0, {VECTOR}, 3, 6, None, None, None)",
+    "coin tosses by integers": f"aten::bernoulli({INTS}, None)",
     "a real range that is complex": "aten::linspace(1, complex(0.0, 2.0), 3, 6, None, None, None)",
     "range that is complex": "aten::range(complex(1.0, 2.0), 3, None, None, None, None)",
     "parts for no tensors": f"aten::split_copy.Tensor_out({VECTOR}, 1, 0, [])",
-    "reflections of another type": f"aten::orgqr({MATRIX}, T('float64', (2,), (1,), 0, 2, 'unit', "
+    "reflections of another type": f"aten::orgqr({TALL}, T('float64', (2,), (1,), 0, 2, 'unit', "
                                    "1))",
-    "reflections of other rows": f"aten::ormqr({MATRIX}, T('float32', (2,), (1,), 0, 2, 'unit', "
+    "reflections of other rows": f"aten::ormqr({TALL}, T('float32', (2,), (1,), 0, 2, 'unit', "
                                  f"1), T('float32', (2, 2), (2, 1), 0, 4, 'unit', 1), True, False)",
     "prelu of bools": f"aten::_prelu_kernel({BOOLS}, {BOOLS})",
     "negated bools": f"aten::_neg_view({BOOLS})",
@@ -62,7 +97,7 @@ REFUSED = {
     "margins of integers": f"aten::multilabel_margin_loss({INTS}, {PLACES}, 1)",
     "dropped integers": f"aten::native_dropout({INTS}, 0.5, True)",
     "slopes that are NaN": f"aten::rrelu({VECTOR}, nan, 0.5, False, None)",
-    "norm of NaN": f"aten::renorm({MATRIX}, 2.0, 0, nan)",
+    "norm of NaN": f"aten::renorm({TALL}, 2.0, 0, nan)",
     "random complex numbers": f"aten::random_({COMPLEX}, None)",
     "random numbers beyond the type": "aten::random_.from(T('int8', (3,), (1,), 0, 3, 'ones', 1), "
                                       "-200, 100, None)",
@@ -71,6 +106,26 @@ REFUSED = {
 
 ANSWERED = {
     "complex range": "aten::linspace(complex(1.5, 1.5), -4.0, 3, None, None, None, None)",
+    "spectrum without points": "aten::fft_irfftn(T('float32', (4, 0), (1, 1), 0, 0, 'unit', 5), "
+                               "[4, 4], [0, 1], 'ortho')",
+    "complex value": "aten::addcmul(T('complex64', (3,), (1,), 0, 3, 'unit', 4), T('complex64', "
+                     "(3,), (1,), 0, 3, 'unit', 5), A(1), complex(1.5, 0.5))",
+    "limits that cross": f"aten::logit({VECTOR}, 1.0)",
+    "loss that nothing reduces": "aten::ctc_loss.IntList(T('float32', (3, 2, 3), (6, 3, 1), 0, 18, "
+                                 "'unit', 1), T('int64', (2, 1), (1, 1), 0, 2, 'ones', 2), [3, 3], "
+                                 "[1, 1], 0, -1, False)",
+    "half a frequency": "aten::fft_rfftfreq(-1, 1.0, None, None, None, None)",
+    "numbers among bytes": "aten::isin.Tensor_Scalar(T('int8', (3,), (1,), 0, 3, 'plain', 4), "
+                           "-2147483648, False, False)",
+    "edges that are given": "aten::histogramdd.TensorList_bins(T('float32', (4, 2), (2, 1), 0, 8, "
+                            f"'unit', 4), [{VECTOR}, {VECTOR}], None, None, False)",
+    "nothing to dequantize": f"aten::dequantize.self({VECTOR})",
+    "lifted": f"aten::lift({VECTOR})",
+    "condition of nothing": "aten::linalg_cond(T('float32', (0, 3), (3, 1), 0, 0, 'unit', 4), "
+                            "None)",
+    "pixels that are infinite": "aten::grid_sampler_2d(T('float64', (3, 3, 3, 2), (36, 12, 4, 2), "
+                                "5, 112, 'wild', 628596393), T('float64', (3, 3, 4, 2), (1, 12, 3, "
+                                "36), 0, 72, 'wild', 1078984356), 0, 1, True)",
     "no dimensions to reduce": f"aten::any.dims({CUBE}, [], True)",
     "tolerances of more matrices": "aten::linalg_matrix_rank.tol_tensor(T('float32', (2, 2, 3), "
                                    "(6, 3, 1), 0, 12, 'plain', 1), T('float32', (4, 1), (1, 1), 0, "
@@ -120,7 +175,7 @@ ANSWERED = {
     "mean that is infinite": f"aten::normal_({VECTOR}, -inf, 1.0, None)",
     "deviations of another type": f"aten::normal.Tensor_Tensor({VECTOR}, T('float64', (3,), (1,), "
                                   "0, 3, 'positive', 1), None)",
-    "one tensor in order": f"aten::sorted.Tensor([{MATRIX}])",
+    "one tensor in order": f"aten::sorted.Tensor([{TALL}])",
 }
 
 OURS = {

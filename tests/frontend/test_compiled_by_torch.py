@@ -138,11 +138,16 @@ def goes_back(x: torch.Tensor):
     return Square.backward(x, x)
 
 
-@pytest.mark.parametrize("function, why", [
-    (reads, "reads its context"), (goes_back, "'Square' has no attribute 'backward'")])
-def test_what_else_an_autograd_function_does_is_refused(function, why):
-    with pytest.raises(scriptlang.errors.CompileError, match=why):
-        scriptlang.script(function)
+def test_forward_that_reads_its_context_is_refused():
+    with pytest.raises(scriptlang.errors.CompileError, match="reads its context"):
+        scriptlang.script(reads)
+
+
+def test_backward_by_name_is_a_function_as_any_static_method():
+    x = torch.arange(3.0)
+    want, nothing = torch.jit.script(goes_back)(x)
+    got, none = scriptlang.script(goes_back)(scriptlang.arange(3.0))
+    assert nothing is None and none is None and got.tolist() == want.tolist()
 
 
 class Masked(torch.nn.Module):

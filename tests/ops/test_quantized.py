@@ -207,9 +207,11 @@ def test_other_dimensions(n, groups):
     params = operator(f"quantized::conv{n}d_prepack").kernel(
         w, floats(6), [2] * n, [1] * n, [1] * n, groups)
     new = "" if n == 1 else ".new"
-    for x in (activation(2, 4, *(7,) * n), activation(4, *(7,) * n)):
-        for relu in ("", "_relu"):
-            both(f"quantized::conv{n}d{relu}{new}", x, params, 0.9, 2)
+    for relu in ("", "_relu"):
+        both(f"quantized::conv{n}d{relu}{new}", activation(2, 4, *(7,) * n), params, 0.9, 2)
+        with pytest.raises(RuntimeError, match="Expected activation tensor"):
+            operator(f"quantized::conv{n}d{relu}{new}").kernel(activation(4, *(7,) * n), params,
+                                                               0.9, 2)
     both(f"quantized::conv{n}d_unpack", params)
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from scriptlang import from_numpy, ones
 from tests.ops.harness import Arrays, both_tests, call
+from tests.ops.one_operator import chosen, run_natively
 
 A = Arrays("segments")
 
@@ -18,6 +21,12 @@ def samples():
     yield call("segment_reduce", x.T.copy(), "max", lengths=np.array([[2, 4], [1, 5], [3, 3]]),
                axis=1)
     yield call("segment_reduce", x, "sum", lengths=np.array([2, 3]))
+    yield call("segment_reduce", x, "mean", lengths=np.array([2, 3]), unsafe=True)
+    yield call("segment_reduce", x, "max", lengths=np.array([-1, 7]))
+    for offsets in ([1, 2, 4], [6, 6], [3], [2, 6]):
+        yield call("segment_reduce", x, "sum", offsets=np.array(offsets), initial=1)
+        yield call("segment_reduce", x, "mean", offsets=np.array(offsets))
+    yield call("segment_reduce", x, "sum", offsets=np.array([0, 4, 2, 6]))
     yield call("segment_reduce", x, "sum")
     draws = A.uniform(2, 3, 2)
     yield call("fractional_max_pool2d", A.normal(2, 3, 7, 8), [2, 2], [4, 3], draws)
@@ -36,3 +45,15 @@ def samples():
 
 SAMPLES = list(samples())
 test_recorded, test_pytorch = both_tests("segments", SAMPLES)
+
+
+@pytest.mark.parametrize("given", [
+    {"offsets": [0, 9]}, {"offsets": [-1, 3]}, {"offsets": [0, 2**62]},
+    {"lengths": [2, 9], "unsafe": True}, {"lengths": [2**62, 2**62], "unsafe": True}], ids=str)
+def test_segments_outside_of_the_data_are_refused(given):
+    """PyTorch reads what lies behind the tensor."""
+    settings = {k: from_numpy(np.array(v)) if isinstance(v, list) else v for k, v in given.items()}
+    operator, values = chosen("segment_reduce", [ones(6, 3), "sum"], settings)
+    for run in (lambda: operator.kernel(*values), lambda: run_natively(operator, values)):
+        with pytest.raises(RuntimeError, match="segment_reduce"):
+            run()

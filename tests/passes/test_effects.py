@@ -11,7 +11,6 @@ import scriptlang
 from scriptlang import types as T
 from scriptlang.ops import random, table
 from scriptlang.passes import effects
-from scriptlang.passes.constraints import MAY_COPY, MAY_RETURN_INPUT, STORES
 from scriptlang.tensors import Tensor
 from tests.golden import parse
 
@@ -85,10 +84,10 @@ def test_a_kernel_shares_and_writes_only_what_its_schema_says(op):
             for t, old in zip(inputs, before):
                 assert t.numpy().tobytes() == old.tobytes(), "an input was written"
         if not op.schema.is_mutable and any(r.alias for r in op.schema.returns):
-            assert op.name in MAY_COPY or all(
+            assert op.facts.may_copy or all(
                 any(np.shares_memory(out.numpy(), t.numpy()) for t in inputs)
                 for out in leaves(result) if out.numel()), "the result may be a copy"
-        if op.schema.is_mutable or op.name in MAY_RETURN_INPUT \
+        if op.schema.is_mutable or op.facts.may_share \
                 or any(r.alias for r in op.schema.returns) \
                 or any(isinstance(a.type, T.ListType) and T.TENSOR in a.type.contained
                        for a in op.schema.arguments):
@@ -110,8 +109,7 @@ def test_every_operator_that_draws_random_numbers_is_known(flag, monkeypatch):
     monkeypatch.setattr(random.Generator, "double_words", words)
     unknown = []
     for op in table.all_operators():
-        if op.kernel is None or op.name.removesuffix("_") in effects.RANDOM \
-                or op.schema.index("generator") is not None:
+        if op.kernel is None or op.facts.random or op.schema.takes_generator:
             continue
         drawn.clear()
         for tensor in tensors():
@@ -122,7 +120,7 @@ def test_every_operator_that_draws_random_numbers_is_known(flag, monkeypatch):
                     op.kernel(*given or ())
             except Exception:
                 continue
-        if drawn and op.name not in effects.EFFECTS:
+        if drawn and not op.facts.effect:
             unknown.append(op.qualified_name)
     assert not unknown
 
@@ -140,9 +138,3 @@ def test_randomness_follows_from_the_arguments(text, is_random):
   return (%r)
 """)
     assert effects.is_random(list(graph.nodes)[-1]) is is_random
-
-
-def test_operators_of_the_tables_exist():
-    named = effects.RANDOM | MAY_RETURN_INPUT | MAY_COPY | set(STORES)
-    unknown = {name for name in named if not table.overloads(name)}
-    assert not unknown

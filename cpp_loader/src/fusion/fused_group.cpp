@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <string_view>
 
 #include "fused_plan.h"
 #include "program/program.h"
@@ -15,65 +17,20 @@ namespace {
 constexpr int kMaxPlans = 32;    // kept for one group
 constexpr int64_t kWorthPlan = 16384;  // elements
 
-// Operators that do nothing with the elements of tensors but run pointwise loops on them.
-#define SL_FUSIBLE(X)                                                                            \
-  X("abs") X("absolute") X("acos") X("acosh") X("add.Scalar") X("add.Tensor") X("addcdiv")       \
-  X("addcmul") X("arccos") X("arccosh") X("arcsin") X("arcsinh") X("arctan") X("arctan2")        \
-  X("arctanh") X("asin") X("asinh") X("atan") X("atan2") X("atanh") X("bitwise_and.Scalar")      \
-  X("bitwise_and.Tensor") X("bitwise_not") X("bitwise_or.Scalar") X("bitwise_or.Tensor")         \
-  X("bitwise_xor.Scalar") X("bitwise_xor.Tensor") X("__and__.Scalar") X("__and__.Tensor")        \
-  X("__or__.Scalar") X("__or__.Tensor") X("__xor__.Scalar") X("__xor__.Tensor") X("ceil")        \
-  X("celu") X("clamp") X("clamp.Tensor") X("clamp_max") X("clamp_max.Tensor") X("clamp_min")     \
-  X("clamp_min.Tensor") X("clip") X("clip.Tensor") X("copysign.Scalar") X("copysign.Tensor")     \
-  X("cos") X("cosh") X("deg2rad") X("div.Scalar") X("div.Scalar_mode") X("div.Tensor")           \
-  X("div.Tensor_mode") X("divide.Scalar") X("divide.Tensor") X("elu") X("eq.Scalar")             \
-  X("eq.Tensor") X("erf") X("erfc") X("exp") X("exp2") X("expm1") X("floor") X("floor_divide")   \
-  X("floor_divide.Scalar") X("fmax") X("fmin") X("fmod.Scalar") X("fmod.Tensor") X("frac")       \
-  X("ge.Scalar") X("ge.Tensor") X("gelu") X("greater.Scalar") X("greater.Tensor")                \
-  X("greater_equal.Scalar") X("greater_equal.Tensor") X("gt.Scalar") X("gt.Tensor")              \
-  X("hardshrink") X("hardsigmoid") X("hardswish") X("hardtanh") X("hypot") X("isfinite")         \
-  X("isinf") X("isnan") X("le.Scalar") X("le.Tensor") X("leaky_relu") X("lerp.Scalar")           \
-  X("lerp.Tensor") X("less.Scalar") X("less.Tensor") X("less_equal.Scalar")                      \
-  X("less_equal.Tensor") X("log") X("log10") X("log1p") X("log2") X("log_sigmoid")               \
-  X("logaddexp") X("logaddexp2") X("logical_and") X("logical_not") X("logical_or")               \
-  X("logical_xor") X("lt.Scalar") X("lt.Tensor") X("masked_fill.Scalar") X("max.other")          \
-  X("maximum") X("min.other") X("minimum") X("mish") X("mul.Scalar") X("mul.Tensor")             \
-  X("multiply.Scalar") X("multiply.Tensor") X("nan_to_num") X("ne.Scalar") X("ne.Tensor")        \
-  X("neg") X("negative") X("not_equal.Scalar") X("not_equal.Tensor") X("pow.Scalar")             \
-  X("pow.Tensor_Scalar") X("pow.Tensor_Tensor") X("rad2deg") X("reciprocal") X("relu")           \
-  X("relu6") X("remainder.Scalar") X("remainder.Tensor") X("round") X("rsqrt") X("rsub.Scalar")  \
-  X("rsub.Tensor") X("selu") X("sgn") X("sigmoid") X("sign") X("silu") X("sin") X("sinc")        \
-  X("sinh") X("softplus") X("softshrink") X("sqrt") X("square") X("sub.Scalar") X("sub.Tensor")  \
-  X("subtract.Scalar") X("subtract.Tensor") X("tan") X("tanh") X("threshold") X("to.dtype")      \
-  X("true_divide.Scalar") X("true_divide.Tensor") X("trunc") X("where.Scalar")      \
-  X("where.ScalarOther") X("where.ScalarSelf") X("where.self") X("xlogy.Scalar_Other")           \
-  X("xlogy.Scalar_Self") X("xlogy.Tensor")
-
-// Reductions, normalisations, and losses that end in one: they run functions of rows besides.
-#define SL_FUSIBLE_ROWS(X)                                                                       \
-  X("amax") X("amin") X("binary_cross_entropy_with_logits") X("cosine_similarity")               \
-  X("huber_loss") X("l1_loss") X("layer_norm") X("linalg_vector_norm") X("log_softmax.int")      \
-  X("max") X("mean") X("mean.dim") X("min") X("mse_loss") X("norm.ScalarOpt_dim") X("rms_norm")  \
-  X("smooth_l1_loss") X("soft_margin_loss") X("softmax.int") X("std") X("std.correction")        \
-  X("std.dim") X("sum") X("sum.dim_IntList") X("var") X("var.correction") X("var.dim")
+// The names of operators that have the fact `fusible` (scriptlang/ops/facts.py), sorted.
+constexpr const char* kFusible[] = {
+#define SL_FUSIBLE(name) name,
+#include "fusible.def"
+#undef SL_FUSIBLE
+};
 
 bool is_fusible(const OperatorUse& use) {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> all = fusible_operators();
-    std::sort(all.begin(), all.end());
-    return all;
-  }();
   return use.entry != nullptr &&
-         std::binary_search(names.begin(), names.end(), use.qualified_name());
+         std::binary_search(std::begin(kFusible), std::end(kFusible), use.qualified_name(),
+                            [](std::string_view a, std::string_view b) { return a < b; });
 }
 
 }  // namespace
-
-std::vector<std::string> fusible_operators() {
-#define X(name) "aten::" name,
-  return {SL_FUSIBLE(X) SL_FUSIBLE_ROWS(X)};
-#undef X
-}
 
 // ---- plans
 
@@ -95,7 +52,7 @@ bool has_key(const Value& v) {
   return v.is_tensor() || v.is_double() || v.is_int() || v.is_bool() || v.is_none();
 }
 
-// Walks over the numbers that tell kinds of arguments apart; stops where f gives false.
+// Visits the numbers that make up the kind of arguments; stops if f returns false.
 template <class F>
 bool walk_key(const Value* args, int count, F f) {
   for (int i = 0; i < count; ++i) {
@@ -151,7 +108,7 @@ class Straight {
     return true;
   }
 
-  // The results lie at the bottom of the stack.
+  // The results are at the bottom of the stack.
   const std::vector<Value>& run(std::vector<Value> args) {
     for (Value& v : args) stack_[top_++] = std::move(v);
     for (const Instruction& i : f_.code) step(i);
@@ -263,7 +220,7 @@ Tensor make_output(const FusedPlan::Made& m) {
   return t;
 }
 
-// Runs an operator as a whole, on arguments and on what is made.
+// Runs a whole operator, on arguments and on values that were made before.
 Tensor run_whole(const FusedPlan& plan, const FusedPlan::Part& part, const Value* args,
                  const Tensor* made) {
   Tensor in[kMaxInputs];

@@ -1,10 +1,10 @@
-// A fused group: a function whose code is a run of pointwise operators and reductions, done at
-// once.
+// A fused group: a function of pointwise operators and reductions that is run by few fused programs
+// instead of operator by operator.
 //
-// FUSED calls a function like CALL does; where the function is such a run, its operators are
-// recorded on symbolic tensors at the first call with arguments of a kind (types, sizes, strides,
-// numbers) and become programs (fused_plan.h), which are kept. Whatever cannot be done so is
-// called like any function: operator by operator, with the same results and the same errors.
+// FUSED names the function. On the first call with arguments of a kind (types, sizes, strides,
+// numbers) the operators are recorded on symbolic tensors and become programs (fused_plan.h), which
+// are kept. If that is not possible, the function is called as CALL does it: operator by operator,
+// with the same results and the same errors.
 #pragma once
 
 #include <atomic>
@@ -21,12 +21,12 @@ struct FusedPlan;
 
 class FusedGroup {
  public:
-  // Null where the function does something else. It must be verified, and outlive the group.
+  // Null if the function does something else. It must be verified, and outlive the group.
   static std::unique_ptr<FusedGroup> make(const Function& function);
   ~FusedGroup();
 
-  // Replaces the arguments by the results; false, and nothing has happened, where the function
-  // has to be called. Any number of threads.
+  // Replaces the arguments by the results. If the function has to be called instead, returns false
+  // and changes nothing. Any number of threads may call it.
   bool run(Context& context, Value* args);
 
  private:
@@ -40,8 +40,5 @@ class FusedGroup {
   std::atomic<const FusedPlan*> latest_{nullptr};
   std::atomic<int> count_{0};
 };
-
-// Qualified names of the operators that groups may be made of.
-std::vector<std::string> fusible_operators();
 
 }  // namespace scriptlang

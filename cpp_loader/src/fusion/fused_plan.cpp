@@ -22,15 +22,16 @@ void add_once(Indices* to, int v) {
 // Steps that are to be one part.
 struct Draft {
   Indices steps;
-  std::vector<int64_t> sizes;  // of what its loops run over
+  std::vector<int64_t> sizes;  // the shape that its loops run over
   int row_dims = 0;            // how many last ones of these are a row, if rows matter
-  bool is_whole = false;       // one operator, as a whole
+  bool is_whole = false;       // a single operator, run as a whole
   Indices after;               // drafts that run before
 
   RowShape shape() const { return {sizes, row_dims}; }
 };
 
-// Puts each step into a draft whose loops run over the same elements, and makes parts of drafts.
+// Puts each step into a draft whose loops run over the same elements, then compiles drafts to
+// parts.
 class Planner {
  public:
   Planner(const Recording& recording, FusedPlan* plan, bool rows)
@@ -266,7 +267,7 @@ bool make_parts(const Recording& recording, FusedPlan* plan) {
     plan->made.clear();
     if (!rows) return false;
   }
-  // Results are found among what is made.
+  // Results become indices into `made`.
   for (int& value : plan->results) {
     size_t k = 0;
     while (k < plan->made.size() && plan->made[k].first != value) ++k;

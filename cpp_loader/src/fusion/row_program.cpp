@@ -112,7 +112,7 @@ bool RowProgram::find_aligned(const Recording& recording, const std::vector<int>
   return true;
 }
 
-// False where the elements of a row do not lie side by side.
+// Returns false if the elements of a row are not contiguous.
 bool RowProgram::set_geometry(const std::vector<const Tensor*>& tensors,
                               const std::vector<bool>& dropped, const RowShape& shape) {
   n_ = shape.row_length();
@@ -168,7 +168,7 @@ TileCode::Extent RowProgram::extent_of(const Stream& s) const {
   return same ? Extent::kColumns : Extent::kFull;
 }
 
-// False where an instruction on all elements of a long row needs what a sum of it gives.
+// Returns false if an instruction on all elements of a long row needs the result of a sum of it.
 bool RowProgram::settle_ways() {
   const std::vector<Register>& registers = code_.registers;
   std::vector<bool> flat(registers.size());
@@ -293,7 +293,7 @@ void RowProgram::run_rows(const Instruction& i, const Way& way, char* const* at,
   }
 }
 
-// Pieces in any order; what they add up to is joined row by row.
+// Pieces run in any order; their partial sums are joined row by row.
 void RowProgram::run_pieces(char* const* streams) const {
   int64_t pieces = row::pieces(n_), tasks = rows_ * pieces;
   kernels::Scratch kept(size_t(reductions_ * tasks * kPartialBytes));
@@ -317,7 +317,7 @@ void RowProgram::run_pieces(char* const* streams) const {
   }
 }
 
-// Partial results lie by reductions, then by tasks.
+// The array of partial results is ordered by reduction, then by task.
 void RowProgram::run_piece(char* const* at, int64_t n, char* partials, int64_t task) const {
   int64_t tasks = rows_ * row::pieces(n_);
   for (size_t k = 0; k < code_.instructions.size(); ++k) {

@@ -1,9 +1,10 @@
-// A row program: steps among which are functions of rows, done row by row, so that what lies
-// between them stays in the first caches.
+// A row program: a fused program that contains functions of rows (sums, softmax). It processes
+// whole rows, so that intermediate results stay in the first caches.
 //
 // The last dimensions of a shape are a row. Steps are of three kinds: on all elements, on one
-// number for each row (what a sum gives, and what is computed of it), and functions of rows. Rows
-// too long for the caches are done in pieces; then steps on all elements cannot follow a sum.
+// number for each row (the result of a sum, and what is computed from it), and functions of rows.
+// Rows that are too long for the caches are processed in pieces; then no step on all elements can
+// use the result of a sum.
 #pragma once
 
 #include <memory>
@@ -29,8 +30,8 @@ struct RowShape {
 
 class RowProgram : public StreamProgram {
  public:
-  // For the steps (indices, in order), reading and writing these values. Null where their
-  // geometry does not allow it.
+  // A program for these steps (indices, in order), which reads and writes these values. Null if
+  // their geometry does not allow it.
   static std::unique_ptr<RowProgram> make(const Recording& recording,
                                           const std::vector<int>& steps,
                                           const std::vector<int>& inputs,
@@ -47,10 +48,10 @@ class RowProgram : public StreamProgram {
     int64_t outer[kMaxDims];    // strides of the dimensions outside, innermost first
     int reg = -1;
   };
-  // How an instruction is run on several rows.
+  // How an instruction runs on several rows.
   struct Way {
-    bool at_once = false;           // without regard to where rows end
-    bool is_late = false;           // of long rows: after the pieces
+    bool at_once = false;           // all rows as one
+    bool is_late = false;           // for long rows: after all pieces
     int64_t step[kMaxInputs] = {};  // inside a row
   };
 

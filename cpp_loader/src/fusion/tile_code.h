@@ -1,8 +1,8 @@
-// Instructions on tiles: what tile and row programs are made of.
+// The instructions of tile and row programs.
 //
-// An instruction is a loop of kernels/loops.h, a conversion or a function of rows; its operands
-// are registers. A register is an input or output where that lies evenly in memory, a buffer, or
-// one number.
+// An instruction is a loop of kernels/loops.h, a conversion or a function of rows. Its operands are
+// registers. A register is an input or output (if it has even strides), a buffer of a tile, or a
+// single number.
 #pragma once
 
 #include <map>
@@ -63,35 +63,35 @@ struct TileCode {
   bool is_read_before(int read, int written) const;
 };
 
-// Something that reads and writes streams, which are the elements of tensors: inputs first, then
-// outputs. It fits one geometry of its inputs.
+// A program that reads and writes streams, which are the elements of tensors: inputs first, then
+// outputs. It is compiled for one geometry of its inputs.
 class StreamProgram {
  public:
   static constexpr int kMaxStreams = 24;
 
   virtual ~StreamProgram() = default;
-  // Where the elements begin. May raise what a loop raises.
+  // Runs on streams that begin at these addresses. May raise what a loop raises.
   virtual void run(char* const* streams) const = 0;
   // Whether an output may be written to the memory of an input of the same geometry: no
   // instruction reads the input after the output is written.
   virtual bool may_overwrite(int input, int output) const = 0;
 };
 
-// Makes code of steps. Streams are numbered by the caller: inputs first, then outputs.
+// Compiles recorded steps to tile code. The caller numbers streams: inputs first, then outputs.
 class TileCompiler {
  public:
   TileCompiler(TileCode* code, const Recording& recording) : c_(*code), recording_(recording) {}
 
-  // Give the register of a stream, which the caller fills when it is not direct.
+  // Returns the register of an input stream. The caller fills it, unless it is direct.
   int add_input(int value, int stream, TileCode::Extent extent, bool direct);
-  // For the value that a step will give.
+  // Declares that the value, which a step will compute, is written to a stream.
   void add_output(int value, int stream, TileCode::Extent extent, bool direct) {
     outputs_[value] = {stream, extent, direct};
   }
 
-  // False where a function of rows would be given less than a row.
+  // Returns false if a function of rows would get less than a row.
   bool add_step(const RecordedStep& step);
-  // Joins an operator and the only one that reads its result where one loop does both.
+  // Merges an operator with the only reader of its result, if one loop can do both.
   void join_pairs();
   // Gives buffers to registers from the instruction that writes them to the last that reads them.
   void place_buffers();

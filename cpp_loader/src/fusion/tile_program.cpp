@@ -71,7 +71,7 @@ std::unique_ptr<TileProgram> TileProgram::make(const Recording& recording,
 
 // ---- geometry
 
-// Orders the dimensions by the strides of the first output and merges those that lie evenly.
+// Orders the dimensions by the strides of the first output, and merges neighbours if possible.
 void TileProgram::set_geometry(const Recording& recording, const std::vector<int>& inputs,
                                const std::vector<int>& outputs) {
   const Tensor& shape = recording.values()[size_t(outputs[0])];
@@ -176,7 +176,7 @@ void TileProgram::offsets(int64_t row, int64_t* index, int64_t* offset) const {
   }
 }
 
-// n elements of a row; at: where each stream begins.
+// Runs n elements of a row; at: the address of each stream.
 void TileProgram::run_tiles(char* const* at, int64_t n) const {
   kernels::Scratch scratch(size_t(code_.buffers * buffer_bytes_));
   char* registers[TileCode::kMaxRegisters];
@@ -205,7 +205,8 @@ void TileProgram::run_tiles(char* const* at, int64_t n) const {
   }
 }
 
-// Rows [begin, end), several to a tile: what does not lie evenly is gathered and scattered.
+// Runs rows [begin, end), several in a tile. Streams with uneven strides are gathered and
+// scattered.
 void TileProgram::run_rows(char* const* base, int64_t begin, int64_t end) const {
   kernels::Scratch scratch(size_t(code_.buffers * buffer_bytes_));
   char* registers[TileCode::kMaxRegisters];

@@ -1,7 +1,6 @@
-// A tile program: the steps of a recording whose results have one shape, run together piece by
-// piece, so that what lies between them stays in the first cache.
-//
-// A tile has some hundred elements. A program fits one geometry of its inputs.
+// A tile program: a fused program of pointwise loops whose results have one shape. It runs all
+// loops on one tile of some hundred elements after the other, so that intermediate results stay in
+// the first cache. A program is compiled for one geometry of its inputs.
 #pragma once
 
 #include <memory>

@@ -53,7 +53,7 @@ class Sharing {
  private:
   struct Move {
     int32_t from, to;
-    int64_t weight;  // how often it is made, guessed by the loops it is in
+    int64_t weight;  // estimate of how often the move runs, by the loops around it
   };
 
   // One of each pair: that of all its moves, either way.
@@ -92,7 +92,7 @@ class Sharing {
         }
       });
     }
-    now.assign((size_t(f_.registers) + 63) / 64, 0);  // what is read before it is written: None
+    now.assign((size_t(f_.registers) + 63) / 64, 0);  // registers read before written: None
     for (int32_t k = 0; k < f_.registers; ++k) {
       if (live.live_at(0, k)) now[size_t(k) / 64] |= uint64_t(1) << (k % 64);
     }
@@ -157,7 +157,7 @@ class Sharing {
     if (!apart) moves_.push_back({from, to, int64_t(1) << 3 * std::min(depth_[pc], 10)});
   }
 
-  // Values go to what the block stores at once; returns where, the top first.
+  // The registers that the block's first instructions store the stack to, the top first.
   std::vector<int32_t> arrive(int32_t block, const std::vector<int32_t>& stack) {
     std::vector<int32_t> places;
     size_t pc = size_t(flow_.starts[size_t(block)]);
@@ -178,7 +178,7 @@ class Sharing {
     return places;
   }
 
-  // A LOOP is a block of its own: what comes there goes on as it says.
+  // A LOOP is a block of its own; its operands are passed on to its successors.
   void go_to(int32_t block) {
     size_t start = size_t(flow_.starts[size_t(block)]);
     bool loops = f_.code[start].op == Opcode::LOOP;

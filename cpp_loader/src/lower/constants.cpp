@@ -10,7 +10,7 @@ namespace {
 
 using Op = StepOp;
 
-// The step that holds the int, where there is one.
+// The variant of a step that holds an int constant, if there is one.
 std::optional<Op> holding(Op op, int64_t number) {
   bool divides = op == Op::FLOORDIV_INT || op == Op::MOD_INT;
   if (op == Op::MOD_INT && number == int64_t(1) << 31) return Op::AND_INT_BY;

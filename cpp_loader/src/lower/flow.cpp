@@ -106,7 +106,7 @@ Flow flow_of(const Function& f) {
   return flow;
 }
 
-// A register that shares its slot is left for good: who shares it was told that nobody reads it.
+// A register that shares its slot is never read again after it was left: coalescing relied on that.
 void find_left(const Function& f, const Liveness& live, Flow* flow) {
   if (!live.known()) return;
   std::vector<uint64_t> now;

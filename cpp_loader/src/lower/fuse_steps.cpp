@@ -10,7 +10,7 @@ namespace {
 
 using Op = StepOp;
 
-// x = l[i]; y = l[j]; and each goes to where the other was.
+// A swap of list elements: x = l[i]; y = l[j]; l[i] = y; l[j] = x.
 std::optional<Op> swap_of(const Step* s) {
   int32_t kind = int32_t(s[0].op) - int32_t(Op::LIST_GET_INT);
   bool pairs = kind >= 0 && kind <= 2 && s[1].op == s[0].op && s[2].op == s[3].op &&
@@ -25,7 +25,7 @@ std::optional<Op> swap_of(const Step* s) {
   return Op(int32_t(Op::LIST_SWAP_INT) + kind);
 }
 
-// A branch where a key is not there.
+// A branch that is taken if a key is missing.
 bool is_lack(const Step* s) {
   return s[0].op == Op::DICT_HAS && s[1].op == Op::NOT_BOOL && s[2].op == Op::JUMP_FALSE &&
          s[1].a == s[0].a && s[1].b == s[0].a && s[2].b == s[0].a;

@@ -24,7 +24,7 @@ size_t end_of(const std::vector<Step>& steps, size_t at) {
   return to;
 }
 
-// Takes out the jumps that lead to what follows, and those that control never comes to.
+// Removes jumps to the next step, and unreachable jumps.
 void take_out(std::vector<Step>* steps) {
   std::vector<char> wanted(steps->size(), 0);
   for (size_t k = 0; k < steps->size(); ++k) {
@@ -46,7 +46,7 @@ void take_out(std::vector<Step>* steps) {
   steps->resize(size_t(now.back()));
 }
 
-// The branch that is made when this one is not, where there is one.
+// The opposite branch, if there is one.
 std::optional<Op> opposite(Op op) {
   if (op == Op::JUMP_TRUE) return Op::JUMP_FALSE;
   if (op == Op::JUMP_FALSE) return Op::JUMP_TRUE;
@@ -56,24 +56,25 @@ std::optional<Op> opposite(Op op) {
   return std::nullopt;
 }
 
-// A branch over a jump becomes the opposite branch to where the jump leads.
+// A branch over a jump becomes the opposite branch to the target of the jump.
 void turn_round(std::vector<Step>* steps) {
-  std::vector<int32_t> ways(steps->size(), 0);
+  std::vector<int32_t> incoming(steps->size(), 0);
   for (size_t k = 0; k < steps->size(); ++k) {
-    if (is_jump((*steps)[k].op)) ++ways[target_of(*steps, k)];
+    if (is_jump((*steps)[k].op)) ++incoming[target_of(*steps, k)];
   }
   for (size_t k = 0; k + 2 < steps->size(); ++k) {
     Step &branch = (*steps)[k], &jump = (*steps)[k + 1];
     std::optional<Op> turned = opposite(branch.op);
     bool over = turned && branch.x == 2 && branch.work == 0;
-    if (!over || jump.op != Op::JUMP || ways[k + 1]) continue;
+    if (!over || jump.op != Op::JUMP || incoming[k + 1]) continue;
     branch.op = *turned;
     branch.x = jump.x + 1;
     jump.x = 1;
   }
 }
 
-// A jump to a branch is a copy of it, and a jump to what follows there; a jump to RET is RET.
+// A jump to a branch becomes a copy of the branch and a jump to the step behind it; a jump to RET
+// becomes RET.
 void repeat_branches(std::vector<Step>* steps) {
   auto repeats = [&](size_t k) {
     if ((*steps)[k].op != Op::JUMP) return false;

@@ -15,8 +15,8 @@ namespace scriptlang {
 
 namespace {
 
-// Whether a class is one whose objects cannot be told: an interface, or a NamedTuple inside another
-// type, which bytecode names without its fields.
+// Whether objects of a class cannot be checked: it is an interface, or a NamedTuple inside of
+// another type, which bytecode names without its fields.
 bool is_name_only(const Program& program, const ClassType& cls) {
   if (!cls.attributes.empty()) return false;
   std::string prefix = cls.name + ".";
@@ -29,12 +29,12 @@ class Converter {
  public:
   explicit Converter(const Program& program) : program_(program) {}
 
-  // Puts what `value` stands for as a value of the type into *out; false where it is none.
+  // Converts `value` to the type, into *out. False if it does not convert.
   bool convert(const Value& value, const TypeRef& type, Value* out, int depth = 0);
-  // A value for Any, a default: the program may change what it gets.
+  // Copies a value for Any, or a default: the program may change what it gets.
   Value copied(const Value& value, int depth = 0);
 
-  // Of the last failure: the innermost value that does not fit, and its place.
+  // The last failure: the innermost value that does not convert, and its position.
   Value misfit;
   std::string path;
 
@@ -48,7 +48,7 @@ class Converter {
     path = place + path;
     return false;
   }
-  // Copies of containers, by what they were and are to be.
+  // Copies of containers, by original and type.
   struct Copy {
     Value original, copy;  // the original lives while its address is a key
   };
@@ -287,7 +287,7 @@ Value Converter::copied(const Value& value, int depth) {
 
 // ---- texts
 
-// What a message may look at: values that share their parts have texts without end.
+// How many values a message may print: the text of values that share parts can be endless.
 constexpr int kMostNamed = 2000;
 
 std::string type_text(const Value& value, int* left);

@@ -1,4 +1,4 @@
-// What a host passes to a function, made what the function's schema says.
+// Converts the arguments that a host passes to the types of the function's schema.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// What the steps on lists, dicts, tuples and attributes share.
+// Helpers of the steps on lists, dicts, tuples and attributes.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ inline int64_t raw(const Value& v, int64_t*) { return v.raw_int(); }
 inline double raw(const Value& v, double*) { return v.raw_double(); }
 inline bool raw(const Value& v, bool*) { return v.raw_bool(); }
 
-// A number whose tag is proven.
+// The payload of a number whose tag is proven.
 template <class T>
 T read(const Value& v) {
   return raw(v, static_cast<T*>(nullptr));
@@ -27,8 +27,9 @@ inline void put(Value& to, bool v) { to.set_bool(v); }
 
 inline bool is_plain(const Value& v) { return v.tag() < kFirstCounted; }
 
-// A copy of the bytes: of what is not counted, or to where nobody drops it. In the two pieces that
-// steps write: a processor waits for both where it reads them as one.
+// Copies the bytes of a value that is not counted, or to a slot that is never dropped. It copies
+// tag and payload separately, as steps write them: a load of both at once would have to wait for
+// two stores.
 inline void copy_bytes(void* to, const void* from) {
   uint32_t tag;
   uint64_t payload;
@@ -39,7 +40,7 @@ inline void copy_bytes(void* to, const void* from) {
   std::memcpy(static_cast<char*>(to) + 8, &payload, sizeof payload);
 }
 
-// to = from, where mostly neither is counted.
+// to = from; fast if neither is counted, which is usual.
 inline void assign(Value& to, const Value& from) {
   if (__builtin_expect(is_plain(to) && is_plain(from), 1)) {
     copy_bytes(&to, &from);
@@ -69,14 +70,14 @@ inline bool* numbers_of(const List& list, bool*) {
   return list.kind() == List::Kind::Bools ? list.bools() : nullptr;
 }
 
-// An element of a list of such numbers; null for everything else.
+// Points to an element of a list that stores such numbers without tags; null for other lists.
 template <class T>
 inline T* number_at(const Value& list, int64_t index) {
   if (__builtin_expect(!list.is_list(), 0)) return nullptr;
   T* numbers = numbers_of(list.raw_list(), static_cast<T*>(nullptr));
   size_t size = list.raw_list().size(), at = size_t(index);
   if (__builtin_expect(at >= size, 0)) {
-    at += size;  // from behind
+    at += size;  // a negative index counts from the end
     if (at >= size) return nullptr;
   }
   return numbers ? numbers + at : nullptr;
@@ -95,7 +96,7 @@ inline bool push_number(List& list, int64_t v) { return list.push_int(v); }
 inline bool push_number(List& list, double v) { return list.push_float(v); }
 inline bool push_number(List& list, bool v) { return list.push_bool(v); }
 
-// A Python index into a list.
+// An index as in Python, checked against the size of the list.
 inline size_t position_in(const List& list, int64_t index) {
   int64_t size = int64_t(list.size()), at = index < 0 ? index + size : index;
   if (__builtin_expect(uint64_t(at) >= uint64_t(size), 0)) {
@@ -106,13 +107,13 @@ inline size_t position_in(const List& list, int64_t index) {
 inline Value element(const List& list, int64_t index) {
   return list.get(position_in(list, index));
 }
-// The element where it lies; a number that lies there without a tag is put into `number`.
+// An element, by reference. If the list stores numbers without tags, it is copied to `number`.
 inline const Value& borrowed_element(const List& list, int64_t index, Value* number) {
   size_t at = position_in(list, index);
   if (list.kind() == List::Kind::Values) return list.values()[at];
   return *number = list.get(at);
 }
-// The list in a list of lists. It stays where it is.
+// The inner list of a list of lists, by reference.
 inline const List& row_of(const Value& rows, int64_t row) {
   const List& list = rows.as_list();
   size_t at = position_in(list, row);
@@ -127,7 +128,7 @@ inline void set_element(List& list, int64_t index, Value value) {
   list.set(position_in(list, index), std::move(value));
 }
 
-// The tuple in a list of tuples. It stays where it is.
+// The tuple in a list of tuples, by reference.
 inline const Tuple& tuple_of(const Value& list, int64_t at) {
   const List& tuples = list.as_list();
   size_t place = position_in(tuples, at);
@@ -135,7 +136,7 @@ inline const Tuple& tuple_of(const Value& list, int64_t at) {
   return tuples.values()[place].as_tuple();
 }
 
-// The number that a value is, where it lies; null for other values.
+// Points to the payload of a value that is such a number; null for other values.
 inline const int64_t* number_in(const Value& v, int64_t*) { return v.if_int(); }
 inline const double* number_in(const Value& v, double*) { return v.if_double(); }
 inline const bool* number_in(const Value& v, bool*) {
@@ -187,8 +188,8 @@ inline const Value& dict_get_or(const Value& dict, const Value& key, const Value
   return found ? *found : other;
 }
 
-// The number at a key that is an int or a string, or the number that stands for a missing one; null
-// for everything else.
+// Points to the number at a key that is an int or a string, or to the default if the key is
+// missing; null if the key or the value is of another type.
 template <class T>
 inline const T* number_in_dict(const Value& dict, const Value& key, const Value* other) {
   if (!dict.is_dict() || !(key.is_int() || key.is_string())) return nullptr;
@@ -222,7 +223,7 @@ inline bool same_text(const Value& a, const Value& b) {
   return x.data() == y.data() || same_text(x, y);
 }
 
-// Below, at or above zero, as std::string::compare.
+// Less than, equal to or greater than zero, as std::string::compare.
 inline int order_of(const Value& a, const Value& b) {
   std::string_view x = a.as_string(), y = b.as_string();
   if (x.size() != 1 || y.size() != 1) return x.compare(y);
@@ -243,11 +244,11 @@ inline void set_attribute(Value& object, int64_t slot, Value& value) {
   constexpr int64_t kMostSlots = 1 << 16;
   Object& o = object.as_object();
   if (__builtin_expect(slot >= int64_t(o.slots.size()), 0)) {
-    // The class of an object made by the program may be known only by its name.
+    // Of a class that is known by name only, the number of slots is not known.
     if (slot >= kMostSlots) raise(ErrorKind::RuntimeError, "slot ", slot, " is out of range");
     o.grow(size_t(slot) + 1);
   }
-  value.publish();  // objects are never a run's own
+  value.publish();  // objects are never thread-local
   o.slots[size_t(slot)] = take_counted(value);
 }
 

@@ -8,7 +8,7 @@ namespace scriptlang {
 namespace {
 
 constexpr size_t kChunkBytes = kChunkValues * sizeof(Value);
-constexpr int64_t kSlice = 1 << 14;  // work between two looks at the clock
+constexpr int64_t kSlice = 1 << 14;  // work between two reads of the clock
 
 std::vector<Value> take(Value* first, int64_t count) {
   return {std::make_move_iterator(first), std::make_move_iterator(first + count)};
@@ -73,7 +73,7 @@ void Machine::rethrow_as_memory_error() {
   throw error;
 }
 
-// The whole call ends, forks or not.
+// Raises what ended the call early; it ends the whole call, also from inside of a fork.
 void Machine::fail_stopped() {
   const bool is_late = stop_.reason() == kernels::Stop::kTime;
   Error error(is_late ? ErrorKind::LimitError : ErrorKind::Cancelled,
@@ -93,8 +93,8 @@ void Machine::add_stack(Error* error) {
 
 // ---- futures
 
-// The error of a fork ends only the fork: it waits in the future. False where there is no fork,
-// or the error is that of the whole call.
+// Stores the error of a fork in its future, and ends only the fork. False if there is no fork, or
+// the error ends the whole call.
 bool Machine::fail_fork(const Error& error) {
   if (error.kind == ErrorKind::LimitError || error.kind == ErrorKind::MemoryError) return false;
   size_t k = forked_.size();
@@ -110,8 +110,8 @@ bool Machine::fail_fork(const Error& error) {
   return true;
 }
 
-// Leaves the result of a finished call of a future in the future, and what the call gives in
-// the caller's slot.
+// Stores the result of a call in its future, and in the caller's slot the future (FORK) or the
+// result (WAIT).
 void Machine::settle(Value* result) {
   Ref<Future> future = forked_.back().future;
   result->publish();
@@ -131,7 +131,7 @@ Value Machine::prepare(const Function& function, Value* first, int64_t count) {
   return future;
 }
 
-// Starts the call that an awaitable still has to make: again, where it ended with an error.
+// Starts the call of an awaitable; once more, if it ended with an error.
 void Machine::start(Value* slot) {
   Future& future = slot->as_future();
   if (future.program.get() != &program_) {
@@ -165,7 +165,8 @@ void Frames::grow() {
   end_ = first_ + std::min(limit_, room_);
 }
 
-// Where the chunk in use has no room: in the next one, or for itself.
+// Slots for a frame that does not fit the current chunk: in the next chunk, or in a block of its
+// own.
 Value* Machine::reserve_far(int32_t needed, Frame::Room* room) {
   if (size_t(needed) > kChunkValues) {
     big_chunks_.push_back(nullptr);

@@ -1,4 +1,4 @@
-// What runs register code: frames, calls, futures and limits. The steps are in steps.cpp.
+// The machine that runs register code: frames, calls, futures, limits. Its steps are in steps.cpp.
 #pragma once
 
 #include <algorithm>
@@ -12,17 +12,17 @@
 
 namespace scriptlang {
 
-// One activation. Its values lie in one run of slots; see lower/code.h.
+// One activation of a function. Its values are in one array of slots; see lower/code.h.
 struct Frame {
   const lower::Code* code;
   const lower::Step* pc;
   Value* slots;
-  // Where its slots are; most lie behind those of the caller.
+  // Where its slots are: mostly behind those of the caller.
   enum Room : int32_t { Behind, NewChunk, OwnBlock } room;
-  int32_t special;  // it has a room of its own or a future, is the first, or has entered a `with`
+  int32_t special;  // has slots of its own or a future, is the first, or has entered a `with`
 };
 
-// The activations, the innermost last, and no more than a limit.
+// The stack of activations, the innermost last, with a limit of depth.
 class Frames {
  public:
   explicit Frames(int64_t limit) : limit_(limit) {}
@@ -33,7 +33,7 @@ class Frames {
   bool empty() const { return next_ == first_; }
   Frame& operator[](size_t k) { return first_[k]; }
   Frame& back() { return next_[-1]; }
-  // Raises LimitError where there is no room for one more.
+  // Makes sure that one more fits. Raises LimitError beyond the limit of depth.
   void make_room() {
     if (__builtin_expect(next_ == end_, 0)) grow();
   }
@@ -63,10 +63,10 @@ class Machine {
     Value object;
   };
 
-  // A call whose result goes into a future, and the frame it has.
+  // A call whose result goes into a future, and its frame.
   struct Forked {
     size_t depth;
-    bool is_fork;  // the call gives the future, not the result
+    bool is_fork;  // FORK: the caller gets the future, not the result
     Ref<Future> future;
   };
 
@@ -86,7 +86,7 @@ class Machine {
   // frames
   static const lower::Code* code_of(const Function& function);
   Frame& push_frame(const lower::Code* code);
-  void pop_frame(bool empty = false);  // empty: its slots are known to hold nothing counted
+  void pop_frame(bool empty = false);  // empty: none of its slots holds a counted value
   void drop_slots(const Frame& frame);
   Value* reserve_far(int32_t needed, Frame::Room* room);
   void give_room_back(const Frame& frame);
@@ -100,7 +100,7 @@ class Machine {
     if (__builtin_expect(slice_ < 0, 0)) check_limits();
   }
   void check_limits();
-  // After each operator, where there is a limit of time or somebody may cancel.
+  // After each operator, if there is a limit of time or the call can be cancelled.
   void look() {
     if (__builtin_expect(is_watched_, 0)) check_stop();
   }
@@ -116,12 +116,12 @@ class Machine {
   std::vector<Entered> entered_;
   std::vector<Forked> forked_;
   std::vector<Value*> chunks_, big_chunks_;
-  std::vector<Value*> tops_;               // where those below the chunk in use are free
-  Value *top_ = nullptr, *end_ = nullptr;  // what is free in the chunk in use
+  std::vector<Value*> tops_;               // of the chunks below: their first free slot
+  Value *top_ = nullptr, *end_ = nullptr;  // the free slots of the current chunk
   Value result_;
 };
 
-// ---- frames: in a header, so that the steps of calls have them inside
+// ---- frames: in a header, so that they are inlined into the steps of calls
 
 constexpr size_t kChunkValues = 4096;
 
@@ -142,7 +142,7 @@ inline Frame& Machine::push_frame(const lower::Code* code) {
   Value* slots = top_;
   if (__builtin_expect(reinterpret_cast<char*>(end_) - reinterpret_cast<char*>(slots) <
                            code->bytes, 0)) {
-    frames_.remove();  // no frame yet where this raises
+    frames_.remove();  // if this raises, the frame does not exist yet
     slots = reserve_far(code->slots, &frame.room);
     frames_.add();
     frame.special = true;
@@ -164,7 +164,7 @@ inline Frame& Machine::push_frame(const lower::Code* code) {
   return frame;
 }
 
-// Of a frame that may hold something counted.
+// Drops the slots of a frame that may hold counted values.
 inline void Machine::drop_slots(const Frame& frame) {
   if (frame.code->trivial_frame) {
     for (int32_t place : frame.code->parameters) {
@@ -185,7 +185,7 @@ inline void Machine::pop_frame(bool empty) {
   frames_.remove();
 }
 
-// Moves the arguments of a call to where the function wants them: each place is None before.
+// Moves the arguments of a call to the slots of the function's parameters, which are None before.
 inline void Machine::pass(Frame& frame, Value* first) {
   for (int32_t place : frame.code->parameters) {
     if (place < 0) {

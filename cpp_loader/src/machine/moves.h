@@ -1,4 +1,5 @@
-// What rows of moves do: arguments of calls, the items of a tuple or list, the parts of one.
+// Executes rows of moves (lower::Fill): they lay out the arguments of calls and the items of tuples
+// and lists, and store the parts of a tuple.
 #pragma once
 
 #include "container_steps.h"
@@ -22,12 +23,12 @@ inline void fill(char* slots, const lower::Fill* fills, int32_t count) {
         new (&to) Value(list.slice(0, 1, list.size()));
         break;
       }
-      default: break;  // of tuples only
+      default: break;  // the other kinds occur only when tuples are unpacked
     }
   }
 }
 
-// What a row of a tuple or list to be made names.
+// The value that a row names, for an item of a new tuple or list.
 inline Value named_by(char* slots, const lower::Fill& row) {
   using lower::Fill;
   if (row.kind == Fill::Constant) return *row.constant;
@@ -51,13 +52,14 @@ inline Value make_tuple(char* slots, const lower::Fill* rows, int32_t count, con
   tuple->has_all(size_t(count));
   return tuple;
 }
-// The tuple at the key of a dict that was found or set last, where nobody else has either; or null.
+// The tuple at the key that was found or set last in a dict, if the tuple is thread-local and has
+// no other reference; else null.
 inline Value* tuple_again(const Value& dict, const Value& key) {
   Value* at = dict.is_dict() ? dict.as_dict().found_again(key) : nullptr;
   bool alone = at && at->is_tuple() && at->raw_tuple().is_thread_local() && at->raw_tuple().alone();
   return alone ? at : nullptr;
 }
-// Makes of a tuple that dies the one that rows name, where neither holds anything counted.
+// Overwrites a tuple that dies with the items that rows name, if neither has counted items.
 inline bool write_over(Tuple& tuple, char* slots, const lower::Fill* rows, int32_t count,
                        const Type* type) {
   bool fits = tuple.items.size() == size_t(count) && tuple.named.get() == type;
@@ -87,7 +89,8 @@ inline Value make_list(char* slots, const lower::Fill* rows, int32_t count, cons
   return list;
 }
 
-// The parts of a tuple go to where `rows` say. The last use of one that nobody else has empties it.
+// Stores the parts of a tuple as `rows` say. If this is the last use of a tuple that nobody else
+// holds, its parts are moved out.
 __attribute__((always_inline)) inline void unpack(char* slots, const Tuple& t,
                                                   const lower::Fill* rows, int32_t count,
                                                   bool last = false) {
@@ -119,8 +122,8 @@ __attribute__((always_inline)) inline void unpack(char* slots, const Tuple& t,
   }
 }
 
-// Gives a call its arguments: they go from where rows name them to the callee's places, which are
-// None before.
+// Moves the arguments that rows name to the slots of the callee's parameters, which are None
+// before.
 inline void pass_row(char* slots, const lower::Fill& row, Value* place) {
   if (__builtin_expect(row.kind == lower::Fill::Raw, 1)) {
     copy_bytes(place, slots + row.from);

@@ -28,7 +28,7 @@ void unpack(Value* to, const Items& items, int64_t count, const char* what) {
     raise(ErrorKind::RuntimeError, "Provided ", items.size(), " values, the program unpacks ",
           count, " from a ", what);
   }
-  Value holder = std::move(*to);  // the container may die with the slot that holds it
+  Value holder = std::move(*to);  // keeps the container alive while its slot is overwritten
   for (const Value& item : items) *to++ = item;
 }
 
@@ -42,7 +42,7 @@ Value tuple_slice(const Tuple& tuple, int64_t first, int64_t count) {
   return part;
 }
 
-// The result takes the place of the operands.
+// Stores the result in the first slot, and drops the operands.
 void replace(Value* first, int64_t count, Value result) {
   for (int64_t k = 1; k < count; ++k) first[k].reset();
   *first = std::move(result);

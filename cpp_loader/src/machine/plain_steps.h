@@ -6,7 +6,7 @@
 
 namespace scriptlang {
 
-// One of SL_PLAIN_STEPS: `first` is the first of the operands, and of the results.
+// Runs one of SL_PLAIN_STEPS. Operands begin at slot `first`; results replace them.
 void plain_step(lower::StepOp op, const Instruction& from, const Function& function, Value* first);
 
 }  // namespace scriptlang

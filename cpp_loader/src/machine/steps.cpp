@@ -1,4 +1,4 @@
-// The steps of register code, one after the other.
+// The interpreter loop: what each step of register code does.
 #include <new>
 
 #include "container_steps.h"
@@ -31,20 +31,21 @@ using kind_bool = bool;
     raise(ErrorKind::MissingOperator, "the program calls a form of ", name,
           " that scriptlang does not have, with ", use.given, " arguments");
   }
+  const char* why = name.find("sparse") == std::string::npos ? "" : "; there are no sparse tensors";
   raise(ErrorKind::MissingOperator, "the operator ", name,
-        " is not in this build of the native engine");
+        " is not in this build of the native engine", why);
 }
 
 }  // namespace
 
-// The loop keeps pc and the slots in locals; SAVE writes back what an error or a call needs.
+// The loop keeps pc and the slots in local variables; SAVE writes back what errors and calls need.
 // A computed goto runs no destructors: at NEXT and GO nothing may be in scope that still holds a
 // reference. (What was moved from holds none.)
 void Machine::loop() {
   Frame* frame;
   const Step* pc;
   char* slots;
-  Value borrowed_number;  // never holds what is counted
+  Value borrowed_number;  // never holds a counted value
   Value* results;
 
 #define SAVE() (frame->pc = pc)
@@ -97,7 +98,7 @@ void Machine::loop() {
     pc += pc->x; \
     DISPATCH();  \
   } while (0)
-  // A way back: accounted for before it is decided.
+  // A back edge: its work is accounted for before the condition is tested.
 #define ACCOUNT()                                                        \
   do {                                                                   \
     if (__builtin_expect((slice_ -= pc->work) < 0, 0)) SAVE(), check_limits(); \
@@ -312,7 +313,7 @@ void Machine::loop() {
     if (&A != out) A = std::move(*out);
     NEXT();
   }
-  // What an operator gave, which leaves `result` empty.
+  // Stores the result of an operator; `result` is None afterwards.
 #define GIVEN()                                                    \
   do {                                                             \
     look();                                                        \
@@ -377,7 +378,7 @@ void Machine::loop() {
     SAVE();
     raise_missing(frame->code->function->operators[size_t(FROM().x)]);
   }
-  // Back to the caller, which gets the result first.
+  // Returns to the caller: the result is moved first.
 #define RESULT() value_at((frame - 1)->slots, (frame - 1)->pc->a) /* holds nothing counted */
 #define LEAVE()                                  \
   do {                                           \
@@ -525,7 +526,7 @@ leave_special : {
     (&A)[1].reset();
     NEXT();
   }
-  CASE(FORK) : {  // runs to its end now: one of the orders in which calls side by side may run
+  CASE(FORK) : {  // runs to its end now, which is one of the orders that PyTorch allows
     SAVE();
     const Instruction& from = FROM();
     Frame& callee = enter(*frame->code->function->callees[size_t(from.x)], &A, from.n);

@@ -15,13 +15,13 @@ namespace scriptlang {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr int kLook = 50;  // milliseconds between two looks at what the waiter has to see
+constexpr int kLook = 50;  // milliseconds between two calls of Waiting
 
-// ---- the process: every thread that runs says so in a word of its own
+// ---- the process: every running thread announces itself in a word of its own
 
 struct alignas(64) Place {
   std::atomic<uint32_t> inside{0};
-  Turn* turn = nullptr;  // the thread's own; what has one has a place
+  Turn* turn = nullptr;  // of the thread that uses this place
   bool used = true;  // under `mutex`
   Place* next = nullptr;
 };
@@ -29,12 +29,12 @@ struct alignas(64) Place {
 struct Process {
   std::mutex mutex;
   std::condition_variable changed;
-  Place* places = nullptr;             // they stay for ever, and are used again
-  std::atomic<bool> is_closed{false};  // somebody is alone, or waits until the others have gone
+  Place* places = nullptr;             // never freed, but reused
+  std::atomic<bool> is_closed{false};  // a run is alone, or waits for the others to end
 };
 
 Process& process() {
-  static Process* made = new Process;  // threads may end after statics
+  static Process* made = new Process;  // never freed: threads may end after statics
   return *made;
 }
 
@@ -141,7 +141,7 @@ void enter_process(Patience* patience) {
 void close_process(Patience* patience) {
   Process& p = process();
   place_of_thread();
-  auto wait = [&](bool closing) {  // for nobody to close it, then for all to have gone
+  auto wait = [&](bool closing) {  // until no other run is closing, then until all have ended
     std::unique_lock<std::mutex> lock(p.mutex);
     bool done = p.changed.wait_for(lock, std::chrono::milliseconds(patience->next()), [&] {
       return closing ? !p.is_closed.load() : !others_inside(p);
@@ -205,8 +205,8 @@ void Domain::unlock(bool alone) noexcept {
   changed_.notify_all();
 }
 
-// Who holds a domain alone may make it a part of another: those that wait for it see that when they
-// get it. The mutex keeps two from making a ring.
+// A thread that holds a domain alone may join it to another. Threads that wait for it notice when
+// they get it. The mutex prevents two joins from making a cycle.
 bool Domain::try_join(Domain* a, Domain* b, int milliseconds) {
   static std::mutex joining;
   for (;;) {
@@ -242,7 +242,7 @@ void join(Domain* a, Domain* b, const Waiting& waiting) {
 
 bool Turn::is_inside() noexcept { return own_place && own_place->turn; }
 
-// Whether this thread has the turn already, as where a destructor of Python's comes back.
+// Whether this thread has the turn already, for example if a destructor of Python calls back.
 bool Turn::is_nested(Domain* domain, bool alone) const {
   if (!is_inside()) return false;
   const Turn& own = *own_place->turn;
@@ -260,7 +260,7 @@ void Turn::lock(Domain* domain, bool alone, const Waiting& waiting, int64_t mill
       root = root->root();
     }
   }
-  if (root->root() != root) {  // it has become a part of another one meanwhile
+  if (root->root() != root) {  // it was joined to another one meanwhile
     root->unlock(alone);
     return lock(root, alone, waiting, milliseconds);
   }

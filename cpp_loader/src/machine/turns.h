@@ -1,13 +1,15 @@
-// Who may run beside whom.
+// Locks: which runs may go side by side.
 //
-// Objects, and the lists, dicts and tensors in them, have no locks of their own. What one loaded
-// module can reach is a Domain; a run takes its turn in that of its objects: with all others that
-// only read, or alone where its program may write there (effects.h). Where something of one domain
-// comes into another, both become one. Programs that give tensors another shape or memory run alone
-// in the process, since tensors share memory across domains.
+// Objects, and the lists, dicts and tensors in them, have no locks of their own. All that one
+// loaded module can reach is a Domain, with one reader-writer lock. A run holds the lock of its
+// objects' domain, which is called its turn: shared if its program only reads, alone if it may
+// write (effects.h). If a value of one domain is stored in another, both become one domain.
+// Programs that give tensors another shape or memory run alone in the process, since domains may
+// share memory.
 //
-// Order: the process, then one domain, and nothing else is waited for meanwhile but the GIL; nobody
-// waits for a turn who holds the GIL. So there is no deadlock. Who comes first is served first.
+// Locks are taken in this order: the process, one domain, the GIL. A thread that holds the GIL
+// never waits for a turn. So there is no deadlock. Threads get a turn in the order in which they
+// came.
 #pragma once
 
 #include <atomic>
@@ -31,7 +33,7 @@ class Domain {
     if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
 
-  // The domain that it is a part of by now. It lives as long as this one.
+  // The domain that this one has been joined to, or itself. It lives as long as this one.
   Domain* root() noexcept {
     Domain* at = this;
     while (Domain* next = at->joined_.load(std::memory_order_acquire)) at = next;
@@ -39,10 +41,10 @@ class Domain {
   }
 
   bool try_lock(bool alone) noexcept;
-  bool lock_for(bool alone, int milliseconds);  // false where it was not to be had so long
+  bool lock_for(bool alone, int milliseconds);  // false if that took longer
   void unlock(bool alone) noexcept;
 
-  // Makes two domains one, if one of them is free at once, or within that time.
+  // Joins two domains. False if neither of them becomes free within the time.
   static bool try_join(Domain* a, Domain* b, int milliseconds = 0);
 
  private:
@@ -54,7 +56,7 @@ class Domain {
   bool enter(bool alone, uint32_t refused) noexcept;
 
   std::atomic<uint32_t> refs_{1};
-  std::atomic<uint32_t> state_{0};  // readers; whether there is a writer; whether somebody waits
+  std::atomic<uint32_t> state_{0};  // number of readers; flags: a writer, threads that wait
   std::atomic<Domain*> joined_{nullptr};
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -83,13 +85,13 @@ class DomainRef {
   Domain* at_ = nullptr;
 };
 
-// What is done while a turn is waited for: called every now and then, it may throw to give up.
+// Called now and then while a thread waits for a turn. It may throw to give up.
 struct Waiting {
   void (*look)(void* user) = nullptr;
   void* user = nullptr;
 };
 
-// Makes two domains one. The caller has no turn.
+// Joins two domains. The caller must not hold a turn.
 void join(Domain* a, Domain* b, const Waiting& waiting = {});
 
 class Turn {
@@ -99,14 +101,14 @@ class Turn {
   Turn& operator=(const Turn&) = delete;
   ~Turn() { give(); }
 
-  // Of a run: in the process, and in a domain where it has one, which the caller keeps. Raises
-  // LimitError where the turn does not come within so many milliseconds, if they are not 0.
+  // Takes the turn of a run: in the process, and in the domain, if it is not null; the caller keeps
+  // the domain alive. Raises LimitError after that many milliseconds, if they are not 0.
   void take(Domain* domain, Effect effect, const Waiting& waiting = {}, int64_t milliseconds = 0);
 
-  // Of somebody outside who looks at what is in a domain, or changes it.
+  // Takes a turn to read or change objects of a domain from outside of a run.
   void look(Domain* domain, bool alone, const Waiting& waiting = {});
 
-  // The same where nobody has to be waited for; false where that is not so.
+  // The same without waiting. False if the turn is not free.
   bool try_take(Domain* domain, Effect effect);
   bool try_look(Domain* domain, bool alone);
 
@@ -115,11 +117,12 @@ class Turn {
   // Whether this thread has a turn.
   static bool is_inside() noexcept;
 
-  // While something outside is called that may take turns itself: no value is borrowed meanwhile.
+  // Gives the turn back while a callback runs, which may take turns itself. To be used only where
+  // no value is borrowed.
   class Pause {
    public:
     explicit Pause(Turn* turn);
-    void over(const Waiting& waiting = {});  // to be called when nothing is held
+    void over(const Waiting& waiting = {});  // takes the turn again; the caller holds no lock
 
    private:
     Turn* turn_;

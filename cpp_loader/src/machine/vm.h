@@ -1,4 +1,4 @@
-// The interpreter of verified programs.
+// The interface of the interpreter: runs a function of a verified program.
 #pragma once
 
 #include <atomic>

@@ -305,13 +305,25 @@ SL_OP(aten_linspace) {
   out[0] = linspace(start, end, args.integer(2),
                     options(args, 3, is_complex ? ScalarType::Complex64 : ScalarType::Float32));
 }
-SL_OP(aten_linspace_Tensor_Tensor) { op_aten_linspace(ctx, args, out); }
-SL_OP(aten_linspace_Tensor_Scalar) { op_aten_linspace(ctx, args, out); }
-SL_OP(aten_linspace_Scalar_Tensor) { op_aten_linspace(ctx, args, out); }
+static void check_ends(Args args) {
+  for (int i : {0, 1}) {
+    SL_CHECK(!args[i].is_tensor() || args.tensor(i).dim() == 0, "linspace and logspace only "
+             "support 0-dimensional start and end tensors");
+  }
+}
+#define SL_SPACE(name, overload)             \
+  SL_OP(aten_##name##_##overload) {          \
+    check_ends(args);                        \
+    op_aten_##name(ctx, args, out);          \
+  }
+SL_SPACE(linspace, Tensor_Tensor)
+SL_SPACE(linspace, Tensor_Scalar)
+SL_SPACE(linspace, Scalar_Tensor)
 SL_OP(aten_logspace) { out[0] = logspace(args, options(args, 4, ScalarType::Float32)); }
-SL_OP(aten_logspace_Tensor_Tensor) { op_aten_logspace(ctx, args, out); }
-SL_OP(aten_logspace_Tensor_Scalar) { op_aten_logspace(ctx, args, out); }
-SL_OP(aten_logspace_Scalar_Tensor) { op_aten_logspace(ctx, args, out); }
+SL_SPACE(logspace, Tensor_Tensor)
+SL_SPACE(logspace, Tensor_Scalar)
+SL_SPACE(logspace, Scalar_Tensor)
+#undef SL_SPACE
 SL_OP(aten_range_step) {
   out[0] = range(args.scalar(0), args.scalar(1), args.scalar(2),
                  options(args, 3, ScalarType::Float32));

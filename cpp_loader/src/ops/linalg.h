@@ -16,6 +16,8 @@ Tensor matmul(const Tensor& a, const Tensor& b);
 // input [..., k], weight [n, k] (or [k]), bias [n] or undefined.
 Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias);
 
+// Raises unless a number can be the factor of a sum of this type.
+void check_alpha(const Value& alpha, ScalarType type);
 // A factor as tensors of a type take it: whole for integers, a bool for bools.
 inline Scalar factor_for(const Scalar& s, ScalarType type) {
   if (type == ScalarType::Bool) return Scalar(s.to_bool());

@@ -435,6 +435,7 @@ SL_OP(aten_addmm_) {
   out[0] = args.tensor(0);
 }
 SL_OP(aten_addmv) {
+  for (int i : {3, 4}) check_fits(args.scalar(i), args.tensor(0).dtype());
   out[0] = add_product(args.tensor(0), matrix_vector(args.tensor(1), args.tensor(2)),
                        args.scalar(3), args.scalar(4));
 }

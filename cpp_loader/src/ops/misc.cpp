@@ -353,6 +353,8 @@ SL_OP(aten_addr) {
   const Tensor &self = args.tensor(0), &a = args.tensor(1), &b = args.tensor(2);
   SL_CHECK(a.dim() == 1 && b.dim() == 1, "addr: Expected 1-D arguments vec1 and vec2, but got ",
            a.dim(), "-D and ", b.dim(), "-D");
+  view_expand(self, {a.numel(), b.numel()});  // raises when self does not broadcast
+  for (int i : {3, 4}) check_alpha(args[i], self.dtype());
   if (is_half(self)) {
     out[0] = addr_of_halves(self, a, b, args.scalar(3), args.scalar(4));
   } else {

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <string>
 
+#include "linalg.h"
 #include "pointwise_direct.h"
 #include "recording.h"
 
@@ -131,6 +132,8 @@ Tensor divide(const Input& a, const Input& b, const Value& mode, const Tensor& i
 // ---- powers
 
 }  // namespace
+
+void check_alpha(const Value& alpha, ScalarType type) { read_alpha(alpha, type); }
 
 Tensor power_of_tensor(const Tensor& base, const Scalar& exponent, const Tensor& into) {
   ScalarType type = result_type(base, exponent);

@@ -521,6 +521,10 @@ Tensor adaptive_average(const char* name, int64_t n, const Tensor& self, const V
 
 void adaptive_max(const char* name, int64_t n, Args args, Value* out) {
   const Tensor& self = args.tensor(0);
+  if (!is_floating(self.dtype())) {
+    raise(ErrorKind::NotImplementedError, "\"", name, "\" not implemented for '",
+          dtype_display_name(self.dtype()), "'");
+  }
   Window w = adaptive_window(name, self, n, args[1]);
   ScalarType computed = comparable(self.dtype());
   std::vector<int64_t> sizes = result_sizes(self, w);

@@ -601,6 +601,10 @@ SL_OP(aten_random__from) {
                     generator);
 }
 SL_OP(aten_bernoulli) {
+  if (!is_floating(args.tensor(0).dtype())) {
+    raise(ErrorKind::NotImplementedError, "\"bernoulli_tensor_cpu_p_\" not implemented for '",
+          dtype_display_name(args.tensor(0).dtype()), "'");
+  }
   out[0] = bernoulli_each(args.tensor(0), args.tensor(0).dtype(), args.generator(1, ctx));
 }
 SL_OP(aten_bernoulli_p) {

@@ -42,6 +42,9 @@ int64_t power_int(int64_t base, int64_t exponent) {
 double double_of(const Value& v) {
   return v.is_double() ? v.raw_double() : v.is_int() ? double(v.raw_int()) : Scalar::of(v).d;
 }
+double real_of(const Value& v) {
+  return v.is_double() ? v.raw_double() : Scalar::of(v).to_double();
+}
 complex complex_of(const Value& v) { return Scalar::of(v).to_complex(); }
 bool both_int(const Args& args) {
   return (args[0].is_int() || args[0].is_bool()) && (args[1].is_int() || args[1].is_bool());
@@ -339,7 +342,7 @@ SL_OP(aten_Float_str) {
 
 SL_OP(aten_Complex_Scalar) { out[0] = Value(args.scalar(0).to_complex()); }
 #define SL_COMPLEX(name) \
-  SL_OP(aten_Complex_##name) { out[0] = Value(complex(double_of(args[0]), double_of(args[1]))); }
+  SL_OP(aten_Complex_##name) { out[0] = Value(complex(real_of(args[0]), real_of(args[1]))); }
 SL_COMPLEX(int_int)
 SL_COMPLEX(int_float)
 SL_COMPLEX(int_bool)

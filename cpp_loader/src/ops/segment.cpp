@@ -43,18 +43,16 @@ double start_of(Fold fold) {
   }
 }
 
-// x: [n][inner] of one row; y: [segments][inner].
+// x: [n][inner] of one row; y: [segments][inner]; segment s is bounds[s] to bounds[s + 1].
 template <class T>
-void fold_row(Fold fold, const T* x, int64_t n, int64_t inner, const int64_t* lengths,
-              int64_t segments, const Value& initial, T* y) {
+void fold_row(Fold fold, const T* x, int64_t inner, const int64_t* bounds, int64_t segments,
+              const Value& initial, T* y) {
   T start = T(initial.is_none() ? start_of(fold) : Scalar::of(initial).to_double());
-  int64_t at = 0;
   for (int64_t s = 0; s < segments; ++s, y += inner) {
     std::fill_n(y, inner, start);
-    int64_t length = std::clamp<int64_t>(lengths[s], 0, n - at);
-    for (int64_t i = at; i < at + length; ++i)
+    for (int64_t i = bounds[s]; i < bounds[s + 1]; ++i)
       for (int64_t j = 0; j < inner; ++j) y[j] = folded(fold, y[j], x[i * inner + j]);
-    at += length;
+    int64_t length = bounds[s + 1] - bounds[s];
     for (int64_t j = 0; fold == Fold::kMean && j < inner; ++j) {
       if (length > 0) y[j] /= T(length);
       else if (initial.is_none()) y[j] = std::numeric_limits<T>::quiet_NaN();
@@ -62,41 +60,57 @@ void fold_row(Fold fold, const T* x, int64_t n, int64_t inner, const int64_t* le
   }
 }
 
-// Lengths of the segments, [rows][segments].
-Tensor lengths_of(const Tensor& lengths, const Tensor& offsets) {
-  if (lengths.defined()) return contiguous_as(lengths, ScalarType::Int64);
+// Where segments of these lengths begin and end, [rows][segments + 1]. Unless it is unsafe, each
+// row ends at n.
+Tensor bounds_of(const Tensor& given, int64_t n, bool unsafe) {
+  Tensor lengths = contiguous_as(given, ScalarType::Int64);
+  SL_CHECK(lengths.dim() > 0, "segment_reduce(): lengths must have dimensions");
+  std::vector<int64_t> sizes(lengths.sizes().begin(), lengths.sizes().end());
+  int64_t segments = sizes.back()++;
+  Tensor bounds = Tensor::empty(sizes, ScalarType::Int64);
+  const int64_t* length = lengths.data<int64_t>();
+  int64_t* bound = bounds.data<int64_t>();
+  sizes.pop_back();
+  for (int64_t r = checked_numel(sizes); r > 0; --r, ++bound) {
+    *bound = 0;
+    for (int64_t s = 0; s < segments; ++s, ++length, ++bound) {
+      SL_CHECK(*length >= 0, "lengths contains negative value!");
+      bool over = __builtin_add_overflow(bound[0], *length, &bound[1]);
+      SL_CHECK(!over, "segment_reduce(): lengths are too large");
+    }
+    SL_CHECK(unsafe || *bound == n, "segment_reduce(): Expected all rows of lengths along axis to "
+             "sum to data.size(axis) = ", n, " when !unsafe.");
+  }
+  return bounds;
+}
+
+Tensor offsets_of(const Tensor& offsets) {
   SL_CHECK(offsets.defined(), "segment_reduce(): Either lengths or offsets must be defined");
-  int64_t last = offsets.dim() - 1;
-  SL_CHECK(offsets.dim() > 0 && offsets.size(last) > 0,
+  SL_CHECK(offsets.dim() > 0 && offsets.size(offsets.dim() - 1) > 0,
            "segment_reduce(): offsets must have at least one element along their last dimension");
-  int64_t n = offsets.size(last);
-  return contiguous_as(sub(view_slice(offsets, last, 1, n), view_slice(offsets, last, 0, n - 1)),
-                       ScalarType::Int64);
+  return contiguous_as(offsets, ScalarType::Int64);
 }
 
 Tensor segment_reduce(Args args) {
   const Tensor& data = args.tensor(0);
   Fold fold = fold_of(args.string(1));
   SL_CHECK(args.none(3), "segment_reduce(): indices based reduction is not supported yet.");
-  Tensor lengths = lengths_of(args.opt_tensor(2), args.opt_tensor(4));
   SL_CHECK(data.dim() > 0, "segment_reduce(): Expected data with dimensions");
-  int64_t axis = wrap_dim(args.integer(5), data.dim()), inner = 1;
+  int64_t axis = wrap_dim(args.integer(5), data.dim()), inner = 1, n = data.size(axis);
+  Tensor bounds = args.none(2) ? offsets_of(args.opt_tensor(4))
+                               : bounds_of(args.tensor(2), n, args.boolean(6));
   IntSpan head(data.sizes().data, axis);
-  SL_CHECK(lengths.dim() == axis + 1 && IntSpan(lengths.sizes().data, axis) == head,
-           "segment_reduce(): Expected axis to be the last dimension of lengths, got lengths of "
-           "size ", to_string(lengths.sizes()), " for data of size ", to_string(data.sizes()));
-  int64_t n = data.size(axis), segments = lengths.size(axis), rows = checked_numel(head);
+  SL_CHECK(bounds.dim() == axis + 1 && IntSpan(bounds.sizes().data, axis) == head,
+           "segment_reduce(): Expected axis to be the last dimension of lengths or offsets, got ",
+           to_string(bounds.sizes()), " bounds for data of size ", to_string(data.sizes()));
+  int64_t segments = bounds.size(axis) - 1, rows = checked_numel(head);
   for (int64_t d = axis + 1; d < data.dim(); ++d) inner *= data.size(d);
-  for (int64_t r = 0; !args.boolean(6) && r < rows; ++r) {
-    int64_t total = 0;
-    for (int64_t s = 0; s < segments; ++s) {
-      int64_t length = lengths.data<int64_t>()[r * segments + s];
-      SL_CHECK(length >= 0, "lengths contains negative value!");
-      bool over = __builtin_add_overflow(total, length, &total);
-      SL_CHECK(!over, "segment_reduce(): lengths are too large");
-    }
-    SL_CHECK(total == n, "segment_reduce(): Expected all rows of lengths along axis to sum to "
-             "data.size(axis) = ", n, " when !unsafe.");
+  for (int64_t r = 0; r < rows; ++r) {
+    const int64_t* bound = bounds.data<int64_t>() + r * (segments + 1);
+    bool good = bound[0] >= 0 && bound[segments] <= n &&
+                std::is_sorted(bound, bound + segments + 1);
+    SL_CHECK(good, "segment_reduce(): the segments are not one after the other within the ", n,
+             " elements of the axis");
   }
   ScalarType type = computed_type(data.dtype(), "segment_reduce");
   std::vector<int64_t> sizes(data.sizes().begin(), data.sizes().end());
@@ -105,8 +119,8 @@ Tensor segment_reduce(Args args) {
   for_float_type(type, [&](auto zero) {
     using T = decltype(zero);
     for (int64_t r = 0; r < rows; ++r) {
-      fold_row(fold, x.data<T>() + r * n * inner, n, inner,
-               lengths.data<int64_t>() + r * segments, segments, args[7],
+      fold_row(fold, x.data<T>() + r * n * inner, inner,
+               bounds.data<int64_t>() + r * (segments + 1), segments, args[7],
                y.data<T>() + r * segments * inner);
     }
   });

@@ -145,7 +145,7 @@ SL_OP(aten__reshape_alias) {
   out[0] = t.as_strided(args.ints(1), args.ints(2), t.storage_offset());
 }
 SL_OP(aten_lift_fresh) { out[0] = alias_of(args.tensor(0)); }
-SL_OP(aten_lift) { out[0] = clone(args.tensor(0)); }
+SL_OP(aten_lift) { out[0] = args.tensor(0); }
 SL_OP(aten_lift_fresh_copy) { out[0] = clone(args.tensor(0)); }
 SL_OP(aten__neg_view) { out[0] = neg(args.tensor(0)); }
 SL_OP(aten__conj_physical) {

@@ -10,11 +10,11 @@ namespace scriptlang {
 
 namespace {
 
-// Where a value comes from; the later ones are reached by more.
+// Where a value comes from, in the order of how many others can reach it.
 enum Level : uint8_t { kOwnRun, kPassed, kThere };
 using Levels = std::vector<uint8_t>;
 
-constexpr int64_t kWork = 1 << 24;  // slots visited before it gives up
+constexpr int64_t kWork = 1 << 24;  // slots visited before the analysis gives up
 constexpr size_t kMostCalls = 4096;
 constexpr int kRounds = 16;
 
@@ -27,8 +27,8 @@ bool reshapes(const std::string& name) {
   return names.count(name) != 0;
 }
 
-// Operators that may give an input, or a view of it, though their schema does not say so: those of
-// passes/constraints.py, and copies of what shares memory when nothing has to be changed.
+// Operators whose result may be an input, or a view of it, although their schema does not say so:
+// those of passes/constraints.py, and copies that return their input if nothing has to change.
 bool may_give_input(const std::string& name) {
   static const std::unordered_set<std::string> names = [] {
     std::unordered_set<std::string> made;
@@ -59,12 +59,12 @@ constexpr TagSet kFixed = tag_bit(Tag::None) | tag_bit(Tag::Bool) | tag_bit(Tag:
                           tag_bit(Tag::Double) | tag_bit(Tag::Device) | tag_bit(Tag::Text) |
                           tag_bit(Tag::String) | tag_bit(Tag::Complex) | tag_bit(Tag::Enum);
 
-// What the text of a schema says of each argument and result about memory.
+// What a schema says about the memory of an argument or result.
 struct Part {
-  bool shares = false, writes = false;  // it has an alias set; that is written
-  bool is_tensor = false;               // it is one, or a list of them
-  bool is_fixed = false;                // nothing can be written to it, or to what is in it
-  bool is_holder = false;               // it is a container
+  bool shares = false, writes = false;  // has an alias set; which is written
+  bool is_tensor = false;               // is a tensor or a list of tensors
+  bool is_fixed = false;                // immutable, with all that it holds
+  bool is_holder = false;               // is a container
 };
 struct Marks {
   std::vector<Part> arguments, returns;
@@ -95,7 +95,7 @@ Part part_of(std::string_view text, const Type& type) {
   return part;
 }
 
-// The pieces of "A a, B(x, y) b, *, C c" between commas outside of brackets.
+// Splits "A a, B(x, y) b, *, C c" at the commas outside of brackets.
 std::vector<std::string_view> pieces_of(std::string_view text) {
   std::vector<std::string_view> pieces;
   int depth = 0;
@@ -195,14 +195,14 @@ class Analysis {
     *known = level;
     changed_ = true;
   }
-  // Something is put into a container or object that this run may have made.
+  // A value is stored in a container or object that this run may have made.
   void put(uint8_t level) { raise_to(&inside_, level); }
   uint8_t inside_or_there(uint8_t whole) const {
     return whole == kOwnRun ? inside_ : uint8_t(kThere);
   }
   uint8_t part(uint8_t whole) const { return std::max(whole, inside_); }
 
-  // As the verifier follows types: registers, then the stack, along every way of control.
+  // Abstract interpretation along all paths, as in the verifier: registers, then the stack.
   void follow(const Function& f, const Levels& passed, Summary* summary) {
     std::vector<char> is_target(f.code.size(), 0);
     for (size_t pc = 0; pc < f.code.size(); ++pc) {
@@ -266,7 +266,7 @@ class Analysis {
     return grew;
   }
 
-  // A list is made anew wherever it is loaded.
+  // LOADC makes a fresh list each time.
   static uint8_t level_of_constant(const Value& v) {
     if (v.is_list()) {
       for (const Value& item : v.as_list()) {
@@ -289,7 +289,7 @@ class Analysis {
       state->resize(state->size() + size_t(pushes), level);
       work_ -= pops + pushes;
     };
-    auto makes = [&](int64_t count) {  // a container of what lies on the stack
+    auto makes = [&](int64_t count) {  // a container of values of the stack
       put(highest(count));
       give(count, 1, kOwnRun);
     };
@@ -328,7 +328,7 @@ class Analysis {
         top(0) = kOwnRun;
         return;
       case Opcode::WAIT:
-        if (top(0) != kOwnRun) raise_to(effect, Effect::Reshapes);  // any call may be in it
+        if (top(0) != kOwnRun) raise_to(effect, Effect::Reshapes);  // may be any call
         return give(1, 1, inside_or_there(top(0)));
       case Opcode::INTERFACE_CALL:
         return call(named(f.constants[size_t(i.x)].as_string(), i.n), i.n, 1, state, effect);
@@ -383,7 +383,7 @@ class Analysis {
     if (fresh) known->second = marks_of(*use.entry);
     const Marks& marks = known->second;
     size_t first = state->size() - i.arguments;
-    auto index = [&](size_t k) {  // in the schema: outs come after what defaults fill
+    auto index = [&](size_t k) {  // in the schema: out arguments follow filled defaults
       bool is_out = k >= size_t(i.arguments - use.trailing_out);
       return is_out ? k + use.defaults.size() : k;
     };
@@ -474,7 +474,7 @@ class Analysis {
   const Program& program_;
   std::map<Call, Summary> summaries_;
   std::unordered_map<const OpEntry*, Marks> marks_;
-  uint8_t inside_ = kOwnRun;  // the highest level of what was put into what a run made
+  uint8_t inside_ = kOwnRun;  // the highest level of a value stored in a container of this run
   int round_ = 0, depth_ = 0;
   int64_t work_ = kWork;
   bool changed_ = false, gave_up_ = false;

@@ -1,18 +1,20 @@
-// What a run may write of what others can reach: decides beside whom it may go (machine/turns.h).
+// Effect analysis: what a run may write to that others can reach. Locks depend on it
+// (machine/turns.h).
 #pragma once
 
 #include "program.h"
 
 namespace scriptlang {
 
-// Reshapes: it gives another shape or memory to tensors that others may have.
+// Reshapes: the run may give another shape or memory to tensors that others have.
 enum class Effect : int8_t { Reads, Writes, Reshapes };
 
-// Of a verified function with all that it may call: kept with it. Sound: what is not known writes.
+// The effect of a verified function, with all that it may call; computed once and kept with it. The
+// analysis is sound: what it does not know counts as a write.
 //
-// A value is followed by where it comes from: this run made it, it was passed, or it was there
-// before. Writing to elements of a tensor that was passed counts as nothing: nobody else's memory
-// is reached by that, and whoever passes one tensor to two runs sees their writes mixed.
+// It follows where each value comes from: made by this run, passed as an argument, or there before.
+// Writing to the elements of a tensor that was passed is no effect: if a host passes one tensor to
+// two runs, their writes may mix.
 Effect effect_of(const Program& program, const Function& function);
 
 }  // namespace scriptlang

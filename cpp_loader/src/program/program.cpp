@@ -42,8 +42,9 @@ ClassResolver ClassTable::resolver() {
   };
 }
 
-// What decoding a program may make, in bytes. A pickle names one thing many times: a long text in
-// each of many rows, or the instructions of one function in thousands of others.
+// The limit of what decoding may allocate, in bytes. It is needed because a pickle can name one
+// object many times: a long text in many rows, or the instructions of one function in thousands of
+// others.
 constexpr int64_t kMostDecoded = int64_t(1) << 30;
 
 class Decoded {
@@ -59,7 +60,7 @@ class Decoded {
     }
   }
 
-  // The type that a text names, made once.
+  // The type that a text names; each text is parsed once.
   TypeRef type(const Value& text, const ClassResolver& classes) {
     if (text.tag() == Tag::Text) return parse_type(text.as_string(), classes);  // a short one
     TypeRef& known = types_[text.bits()];
@@ -79,7 +80,7 @@ constexpr int64_t kMaxRegisters = 1 << 20;
 
 using Items = ValueSpan;
 
-// Tuples and lists alike: writers differ. The tree that is decoded is nobody else's.
+// The items of a tuple or list; writers use either. Nobody else holds the tree.
 std::optional<Items> sequence(const Value& v) {
   if (v.is_tuple()) return Items(v.as_tuple().items);
   if (v.is_list()) return v.as_list().boxed();
@@ -185,8 +186,9 @@ class FunctionDecoder {
     }
   }
 
-  // Finds the operator and the defaults of what the program does not give. A call with other
-  // arguments than it takes is of an overload that another version of PyTorch has: it is missing.
+  // Finds the operator, and the defaults of arguments that are not given. If the number of
+  // arguments does not fit, the call is of an overload of another version of PyTorch: it counts as
+  // missing.
   void resolve(OperatorUse* use) {
     use->entry = find_op(use->qualified_name());
     if (!use->entry) return;
@@ -271,7 +273,7 @@ class FunctionDecoder {
   }
 
   void decode_code(Items rows) {
-    decoded_.add(rows.size(), 4 * sizeof(Instruction));  // verified and lowered, it is more
+    decoded_.add(rows.size(), 4 * sizeof(Instruction));  // verifying and lowering need more
     f_.code.reserve(rows.size());
     for (const Value& row : rows) {
       std::optional<Items> parts = sequence(row);
@@ -284,7 +286,7 @@ class FunctionDecoder {
     }
     f_.results = f_.has_schema ? int(f_.returns.size()) : 1;
     f_.parameters = int(f_.arguments.size());
-    if (!f_.has_schema && !f_.code.empty()) {  // what the first instruction stores
+    if (!f_.has_schema && !f_.code.empty()) {  // parameters: what the first instruction stores
       if (f_.code[0].op == Opcode::STOREN) f_.parameters = std::max(f_.code[0].n, 0);
       if (f_.code[0].op == Opcode::STORE) f_.parameters = 1;
     }

@@ -73,13 +73,13 @@ struct Function {
   std::vector<TypeRef> register_types;  // empty, or per register, null where not known
   std::vector<Argument> arguments, returns;
   bool has_schema = false;
-  bool is_part = false;  // FUSED calls it: it is a part of another function
+  bool is_part = false;  // the body of a fused group, called by FUSED
   int results = 1;    // values on the stack at RET
   int parameters = 0; // values on the stack at entry
   int max_stack = 0;  // set by verify
   mutable std::atomic<const lower::Code*> lowered{nullptr};  // made at the first call
   mutable std::atomic<int8_t> effect{-1};  // an Effect, once somebody asked; see effects.h
-  std::unique_ptr<FusedGroup> group;  // of a function that FUSED calls, where there is one
+  std::unique_ptr<FusedGroup> group;  // runs the function at once, if it is a fused group
 };
 
 struct MissingOperator {
@@ -91,7 +91,7 @@ struct MissingOperator {
 class ClassTable {
  public:
   ClassRef get(const std::string& name);  // made when absent
-  // Under a name of the program's own, where two classes have the same.
+  // Adds a class under another name, if two classes have the same one.
   void add(const std::string& name, ClassRef cls);
   const std::string& name_of(const ClassType& cls) const;
   ClassResolver resolver();
@@ -101,7 +101,7 @@ class ClassTable {
   std::unordered_map<const ClassType*, std::string> renamed_;
 };
 
-// Function -> arguments whose default is None, where that is not to be guessed.
+// Function -> arguments whose default is None, for functions whose schema does not say so.
 using NoneDefaults = std::unordered_map<std::string, std::unordered_set<std::string>>;
 
 class Program : public std::enable_shared_from_this<Program> {
@@ -131,10 +131,9 @@ class Program : public std::enable_shared_from_this<Program> {
 
 constexpr int kOldestBytecode = 4, kNewestBytecode = 9;
 
-// Proves that a function stays inside its stack, registers, tables and code, that stack depths
-// agree where ways of control meet, and that no argument's type contradicts the operator's
-// schema where both are known. Sets max_stack and the counts of inferred results. Raises
-// ArchiveError with the function and instruction.
+// Proves that a function stays inside of its stack, registers, tables and code, that stack depths
+// agree on all paths, and that no known type of an argument contradicts the operator's schema. Sets
+// max_stack and the inferred counts of results. Raises ArchiveError with function and instruction.
 void verify(Function* function);
 
 }  // namespace scriptlang

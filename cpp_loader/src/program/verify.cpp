@@ -1,8 +1,10 @@
-// The proof that code is safe to run: every check of bytecode that the interpreter relies on.
+// The verifier: proves that bytecode is safe to run. It has every check that the interpreter relies
+// on, in this order:
 //
-// First each instruction alone (operands inside their tables), then the stack depth along every
-// way of control, which must agree where ways meet, then the types that can be known. The
-// interpreter checks tags again where it uses a value, so the types are here to refuse early.
+// 1. each instruction alone: its operands are inside of their tables;
+// 2. stack depths: the same on all paths to an instruction, and within limits;
+// 3. types, as far as they can be known. The interpreter tests tags again where it uses a value, so
+//    this only refuses bad code early.
 #include <algorithm>
 
 #include "program.h"
@@ -13,7 +15,7 @@ namespace {
 
 constexpr int64_t kMaxStack = 1 << 20;
 constexpr int64_t kMaxCode = 1 << 24;
-constexpr int64_t kFewValues = 8, kMostValues = 1 << 24;  // that instructions take and give
+constexpr int64_t kFewValues = 8, kMostValues = 1 << 24;  // that instructions pop and push
 constexpr int64_t kTypeWork = 1 << 26;  // slots visited by the type analysis before it gives up
 
 enum : int {
@@ -152,7 +154,7 @@ class Verifier {
     }
   }
 
-  // FORK and AWAITABLE: a call with all arguments that gives one result.
+  // FORK and AWAITABLE: a call with all arguments and one result.
   void check_deferred(size_t pc) {
     const Function& callee = *f_.callees[size_t(code_[pc].x)];
     if (callee.parameters != code_[pc].n || callee.results != 1) {
@@ -189,13 +191,13 @@ class Verifier {
     i.op = simple ? Opcode::OP_ONE : Opcode::OP_ANY;
   }
 
-  // Whether it calls an operator whose arguments and results are in the instruction.
+  // Whether the instruction calls an operator, and says how many arguments and results it has.
   static bool is_call(Opcode op) {
     return op == Opcode::OP_ONE || op == Opcode::OP_ANY;
   }
 
-  // How many elements a TupleUnpack leaves is not written: they are what the next instruction
-  // stores. The interpreter compares the tuple's size with it.
+  // TupleUnpack does not say how many elements it pushes. It is what the next instruction stores;
+  // the interpreter compares the size of the tuple with it.
   void lower_tuple_unpack(size_t pc) {
     Instruction& i = code_[pc];
     int n = 1;
@@ -209,7 +211,7 @@ class Verifier {
 
   struct Effect {
     int64_t pops, pushes;
-    int64_t room;  // slots above the pushed ones that the instruction uses meanwhile
+    int64_t room;  // scratch slots that the instruction needs above its results
   };
 
   Effect effect_of(size_t pc) {
@@ -299,7 +301,8 @@ class Verifier {
 
   using State = std::vector<TagSet>;  // registers, then the stack
 
-  // Runs to a fixed point; the states only grow. Gives up, without harm, when there is too much.
+  // Runs to a fixed point: states only grow. If that is too much work it gives up, which is
+  // harmless.
   void check_types() {
     std::vector<char> is_target(code_.size(), 0);
     for (size_t pc = 0; pc < code_.size(); ++pc) {
@@ -354,7 +357,7 @@ class Verifier {
     return state;
   }
 
-  // Adds *state to *known; false when it adds nothing. Afterwards *state is the sum.
+  // Merges *state into *known; false if that changed nothing. Afterwards *state is the union.
   static bool join(State* known, State* state) {
     bool grew = false;
     for (size_t k = 0; k < known->size(); ++k) {
@@ -434,7 +437,7 @@ class Verifier {
 
   void store(size_t pc, int index, TagSet tags, TagSet* known) {
     if (!f_.register_types.empty() && f_.register_types[size_t(index - 1)]) {
-      // An uninitialised value is None whatever its type.
+      // An uninitialised value is None, whatever its declared type.
       TagSet declared = tags_of(*f_.register_types[size_t(index - 1)]) | tag_bit(Tag::None);
       want(pc, tags, declared, "the value stored");
     }

@@ -70,7 +70,7 @@ Dict::~Dict() {
   memory::uncharge(charged_);
 }
 
-// Drops the entries and gives the block back.
+// Drops the entries and frees the block.
 void Dict::release() noexcept {
   Entry* entries = std::exchange(entries_, nullptr);
   size_t count = std::exchange(count_, 0), buckets = size_t(mask_) + 1;
@@ -81,7 +81,7 @@ void Dict::release() noexcept {
   memory::give(entries, bytes_of(buckets));
 }
 
-// The bucket of a key; null when it is absent, and then `place` is where it would go.
+// The bucket of a key; null if the key is missing, and then `place` is the bucket for it.
 template <class Same>
 inline Dict::Bucket* Dict::search(uint32_t hash, const Same& same, Bucket** place) {
   uint32_t mask = mask_;
@@ -134,7 +134,7 @@ void Dict::rebuild(size_t buckets) {
   mask_ = mask;
 }
 
-// What lies in the first bucket of its hash, as the same object or int, needs no call.
+// Fast path: the key is in the first bucket of its hash, as the same object or int.
 Value* Dict::look_up(const Value& key) {
   uint32_t hash = is_bits(key)      ? mix(key.bits())
                   : key.is_string() ? key.raw_string().hash.load(std::memory_order_relaxed)
@@ -167,7 +167,7 @@ void Dict::set(const Value& key, Value value) {
   uint32_t hash = quick_hash(key);
   Bucket *place = nullptr, *bucket = entries_ ? bucket_of(key, hash, &place) : nullptr;
   if (bucket) {
-    entry_of(*bucket).value.swap(value);  // what was there dies last
+    entry_of(*bucket).value.swap(value);  // the old value is dropped last
     return;
   }
   // count_ counts dead ones too, and every dead entry has at most one deleted bucket: there is

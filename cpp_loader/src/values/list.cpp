@@ -82,7 +82,7 @@ List::~List() {
   memory::quick::uncharge(int64_t(sizeof(List)));
 }
 
-// Drops the elements and gives the room back.
+// Drops the elements and frees their memory.
 void List::release() noexcept {
   size_t count = size_, bytes = bytes_;
   void* data = data_;
@@ -116,7 +116,7 @@ void List::set(size_t at, Value value) {
   if (!is_thread_local()) value.publish();
   adapt(kind_of(value.tag()));
   if (kind_ == Kind::Values) {
-    values()[at].swap(value);  // what was there dies last: its end may change the list
+    values()[at].swap(value);  // the old value is dropped last: that may change the list
   } else {
     put(at, std::move(value));
   }
@@ -202,7 +202,7 @@ ValueSpan List::boxed() {
   return {values(), size_};
 }
 
-// Makes room for what a kind is of, where the list cannot hold it as it is.
+// Converts the list to a kind that can store the value, if it cannot store it now.
 void List::adapt(Kind kind) {
   if (kind_ == kind) return;
   if (size_ == 0) {

@@ -36,7 +36,7 @@ struct Packed {
     high |= uint64_t(size) << 56;
   }
   size_t size() const { return size_t(high >> 56); }
-  // With another text behind it, where both are short together.
+  // This text with another one appended, if the result is short.
   void append(Packed tail) {
     using Both = unsigned __int128;
     size_t total = size() + tail.size();
@@ -70,7 +70,7 @@ uint32_t hash_of_long(std::string_view text) {
   return uint32_t(sum ^ sum >> 32) | 1;
 }
 
-// The short strings that a thread made last, by their hash. A reference is held to each.
+// The short strings that a thread made last, by hash. It holds a reference to each.
 struct Recent {
   static constexpr size_t kPlaces = 1024;
   struct Place {
@@ -92,7 +92,7 @@ __attribute__((noinline, cold)) Recent* start_recent() {
     bool gone = false;
     ~Owner() {
       recent = nullptr;
-      gone = true;  // what is made later, while the thread ends, is not kept
+      gone = true;  // strings made while the thread ends are not kept
       strings.reset();
     }
   };

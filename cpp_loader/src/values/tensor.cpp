@@ -76,10 +76,11 @@ void set_hook(const Hook* new_hook) {
 }  // namespace memory
 
 namespace {
-// What an allocator is asked for: one that gives null for no bytes has not refused them.
+// The number of bytes to ask an allocator for: at least one, because null for 0 bytes is no
+// refusal.
 size_t hooked_bytes(int64_t nbytes) { return size_t(std::max<int64_t>(nbytes, 1)); }
 
-// Null where the allocator gives none, or none that kernels can use.
+// Null if the allocator has no memory, or returns a block that is not aligned for kernels.
 void* take_hooked(const memory::Hook& hook, int64_t nbytes) {
   memory::CallbackScope scope;
   void* data = hook.allocate(hooked_bytes(nbytes), hook.user);
@@ -89,7 +90,7 @@ void* take_hooked(const memory::Hook& hook, int64_t nbytes) {
 }
 }  // namespace
 
-// The header lies in a block of its own: the data comes from the host, or is checked.
+// The header is in a block of its own: the host owns the data, or the block is guarded.
 __attribute__((noinline, cold)) Storage* Storage::allocate_apart(int64_t nbytes) {
   memory::Hook hook;
   bool is_hooked;
@@ -192,7 +193,7 @@ void Storage::resize(int64_t nbytes) {
     throw;
   }
   std::memcpy(data, data_, size_t(std::min(nbytes, nbytes_)));
-  // Bools are 0 or 1, and programs do not see what the process had there before.
+  // Zeroed: bools must be 0 or 1, and programs must not see old contents of the process.
   if (nbytes > nbytes_) {
     std::memset(static_cast<char*>(data) + nbytes_, 0, size_t(nbytes - nbytes_));
   }
@@ -240,7 +241,7 @@ void TensorImpl::set_geometry(IntSpan new_sizes, IntSpan new_strides) {
   int64_t n = new_sizes.size;
   int64_t size_copy[kMaxDims], stride_copy[kMaxDims];
   bool aliased = new_sizes.data == sizes || new_strides.data == strides;
-  if (aliased) {  // the arguments may lie in the arrays that are about to change
+  if (aliased) {  // the arguments may point into the arrays that are about to change
     std::copy_n(new_sizes.data, n, size_copy);
     std::copy_n(new_strides.data, n, stride_copy);
     new_sizes = {size_copy, n};
@@ -358,7 +359,7 @@ Tensor Tensor::empty_like(const Tensor& src, ScalarType dtype) {
 
 void Tensor::like_strides(int64_t* strides) const {
   if (permuted_strides(strides)) return;
-  // Faster dimensions first. Those with stride 0 stay where they are.
+  // Faster dimensions first. Dimensions with stride 0 keep their places.
   int64_t n = dim(), order[kMaxDims];
   for (int64_t d = 0; d < n; ++d) order[d] = n - 1 - d;
   auto after = [&](int64_t a, int64_t b) {
@@ -450,7 +451,7 @@ Tensor unchecked_on_storage(Storage* storage, ScalarType dtype, IntSpan sizes, I
 
 namespace {
 
-// Raises unless all elements of a view lie in the storage. Gives whether a stride is larger than
+// Raises unless all elements of a view are inside of the storage. Returns whether a stride exceeds
 // any that is walked.
 bool check_view(Storage* storage, ScalarType dtype, IntSpan sizes, IntSpan strides,
                 int64_t offset) {
@@ -458,7 +459,7 @@ bool check_view(Storage* storage, ScalarType dtype, IntSpan sizes, IntSpan strid
            " sizes and ", strides.size, " strides is malformed");
   int64_t numel = checked_numel(sizes);
   int64_t capacity = storage->nbytes() / scriptlang::itemsize(dtype), last = offset;
-  // An empty tensor is nowhere, whatever it is a view of.
+  // An empty tensor has no elements, so any view of it is inside.
   bool fits = offset >= 0 && offset <= (numel == 0 ? kMaxReach : capacity), far = false;
   for (int64_t i = 0; i < sizes.size; ++i) {
     int64_t extent;

@@ -1,4 +1,4 @@
-// Text of values: what str(), print and '{}' give in TorchScript.
+// Text of values, as str(), print and '{}' give it in TorchScript.
 //
 // Tensors are printed in the form of PyTorch's C++ streams, floats with 17 digits, strings
 // without quotes.

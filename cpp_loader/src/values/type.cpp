@@ -15,7 +15,7 @@ void destroy(ClassType* type) noexcept { delete type; }
 
 namespace {
 
-// Types that are all in their kind are made once, and not counted.
+// Types that consist of their kind only are made once, and their references are not counted.
 TypeRef simple_type(TypeKind kind) {
   constexpr size_t kKinds = size_t(TypeKind::List);
   static Type* const types = [] {

@@ -4,6 +4,9 @@
     def mm(c: Call) -> Shape:
         return c.shape("self")[0], c.shape("mat2")[1]
 
+    @shared_rule(dtype="kernel")                         # of operators with shape="reduction"
+    def reduction(c: Call) -> Shape: ...
+
 A rule gives a shape, or what is known of the result; `Several` of such for several results.  It may
 take for granted that the operator does not fail: sizes that have to be equal are equal.  Whatever
 it asks for and is not known raises `Unknown`; the result has then at most a rank.  An operator
@@ -14,10 +17,13 @@ never give a wrong answer: what it cannot tell is `c.fresh()`.
 from __future__ import annotations
 
 import importlib
+from functools import cache
 from typing import Any, Callable, NamedTuple
 
 from ...dtypes import BY_CODE, DType
 from ...ir import Node
+from ...ops import table
+from ...ops.facts import NOTHING
 from ..shape_facts import Fact, Shape, TensorFacts, Unknown, is_known, is_size
 from ..sizes import Expression, Size, minimum
 
@@ -45,6 +51,9 @@ class Several(tuple):
 RULES: dict[str, Rule] = {}
 """Rules by the operator's name without its namespace, or by `name.overload`."""
 
+SHARED: dict[str, Rule] = {}
+"""Rules of many operators, by what their fact `shape` says."""
+
 
 def rule(names: str, dtype: Any = "first", ranks: Any = None) -> Callable:
     """Declare the rule of operators, by name (all overloads) or `name.overload`."""
@@ -58,13 +67,33 @@ def rule(names: str, dtype: Any = "first", ranks: Any = None) -> Callable:
     return decorate
 
 
+def shared_rule(dtype: Any = "first", ranks: Any = None) -> Callable:
+    """Declare a rule that operators name as their fact `shape`, or have for being pointwise."""
+    def decorate(run):
+        SHARED[run.__name__] = Rule(run, dtype, ranks)
+        return run
+
+    return decorate
+
+
 def rule_of(name: str, overload: str) -> Rule | None:
-    """The rule of an operator by its qualified name."""
-    if not RULES:
-        for family in FAMILIES:
-            importlib.import_module(f".{family}", __package__)
+    """The rule of an operator: of that overload, by its facts, or of all overloads."""
+    load_families()
     short = name.partition("::")[2]
-    return RULES.get(f"{short}.{overload}") or RULES.get(short)
+    own = RULES.get(f"{short}.{overload}" if overload else short)
+    if own is not None:
+        return own
+    operator = table.find(name, overload)
+    facts = operator.facts if operator is not None else NOTHING
+    if facts.shape or facts.pointwise:
+        return SHARED[facts.shape or "pointwise"]
+    return RULES.get(short)
+
+
+@cache
+def load_families() -> None:
+    for family in FAMILIES:
+        importlib.import_module(f".{family}", __package__)
 
 
 class Call:

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from ...dtypes import int32, int64
 from ..shape_facts import TensorFacts, tensor_facts
-from . import Call, Several, rule, typed
+from . import Call, Several, rule, shared_rule, typed
 
 
-@rule("""clone contiguous detach alias lift_fresh cpu to.device to.prim_Device data
-dropout feature_dropout alpha_dropout feature_alpha_dropout channel_shuffle rrelu prelu
-_prelu_kernel batch_norm instance_norm group_norm layer_norm rms_norm renorm
-softmax log_softmax _softmax _log_softmax special_softmax special_log_softmax logcumsumexp
-flip fliplr flipud roll tril triu scatter scatter_add scatter_reduce index_put index_add index_copy
-index_fill index_reduce masked_scatter fill zero put select_scatter slice_scatter
-diagonal_scatter as_strided_scatter _transformer_encoder_layer_fwd bernoulli matrix_exp
-linalg_matrix_power matrix_power linalg_inv inverse cholesky fft_fftshift fft_ifftshift""",
-      dtype=None, ranks="first")
-def first(c: Call):
+@shared_rule(dtype=None, ranks="first")
+def like_first(c: Call):
     """That of the first tensor, and its type unless `dtype` is given (softmax(x, dim, dtype))."""
     if not c.tensors:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...dtypes import int64
 from ..shape_facts import Shape
-from . import Call, Several, rule
+from . import Call, Several, rule, shared_rule
 
 
 def reduced(c: Call, key: str = "self") -> Shape:
@@ -16,8 +16,7 @@ def reduced(c: Call, key: str = "self") -> Shape:
     return tuple(1 if d in gone else s for d, s in enumerate(shape) if keep or d not in gone)
 
 
-@rule("""sum mean prod nansum nanmean amax amin std var logsumexp special_logsumexp norm
-linalg_vector_norm count_nonzero argmax argmin all any""", dtype="kernel")
+@shared_rule(dtype="kernel")
 def reduction(c: Call):
     return reduced(c)
 

@@ -109,6 +109,6 @@ TABLE: dict[str, Callable] = {
     "linalg_eigvals": _eigen, "linalg_cholesky_ex": _factored, "qr": _orthogonal,
     "linalg_qr": _orthogonal, "geqrf": _reflectors,
     "pinverse": _well, "linalg_pinv": _well, "linalg_cond": _well, "linalg_matrix_rank": _well,
-    "matrix_rank": _well, "linalg_lstsq": _well,
+    "matrix_rank": _well, "linalg_lstsq": _well, "cholesky_inverse": _well,
 }
 """Operator -> what is defined of (matrix, results, arguments by name)."""

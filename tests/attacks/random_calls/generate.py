@@ -12,7 +12,7 @@ from scriptlang.ops import table
 from scriptlang.schema import Argument
 from scriptlang.tensors import contiguous_strides
 
-from . import names, samples, values
+from . import names, recipes, samples, values
 from .values import Call
 
 ROOM = 1 << 16
@@ -31,9 +31,11 @@ def call_of(overload: str, seed: int, number: int) -> Call:
     schema = table.find(name, short).schema
     sampled = samples.arguments_for(overload)
     way = random.random()
-    base = random.choice(sampled) if sampled and way < 0.5 else {}
+    base = random.choice(sampled) if sampled and way < 0.5 else None
     hostility = 0.0 if way < 0.3 else 0.12 if way < 0.8 else 0.5
     maker = Maker(random, name, hostility)
+    if base is None:
+        base = recipes.arguments_for(overload, maker) if way < 0.8 else {}
     arguments = [maker.argument(a, base) for a in schema.arguments]
     if random.random() < hostility or base and random.random() < 0.6:
         arguments = maker.changed(arguments)
@@ -68,7 +70,8 @@ class Maker:
     # arguments
 
     def argument(self, a: Argument, base: dict) -> Any:
-        if a.name in base and not (self.chance(self.hostility / 2)):
+        if a.name in base and not (self.chance(self.hostility / 2)) and (
+                "Tensor" in a.text or not isinstance(base[a.name], values.T)):
             return self.laid(base[a.name])
         if a.name == "out" or a.alias and a.alias.is_write and a.kwarg_only:
             return self.output(a)
@@ -268,7 +271,7 @@ class Maker:
             if self.chance(0.6):
                 return value
             return self.layout(value.dtype, value.size, value.fill)
-        if isinstance(value, (list, tuple)):
+        if type(value) in (list, tuple):
             return type(value)(self.laid(v) for v in value)
         return value
 

@@ -101,10 +101,9 @@ void unpacked(Args args, int n, Value* out) {
 }
 
 // (N, C, *) of the weight's dimensions: sequences are images of one row.
-Tensor batched(const Tensor& codes, int n) {
-  Tensor x = codes.dim() == n + 1 ? view_unsqueeze(codes, 0) : codes;
-  SL_CHECK(x.dim() == n + 2, "a convolution of ", n, " dimensions takes an input of ", n + 1,
-           " or ", n + 2, " dimensions, not ", codes.dim());
+Tensor batched(const Tensor& x, int n) {
+  SL_CHECK(x.dim() == n + 2, "quantized::conv", n, "d: Expected activation tensor to have ", n + 2,
+           " dimensions, got ", x.dim());
   return n == 1 ? view_unsqueeze(x, 2) : x;
 }
 

@@ -57,6 +57,7 @@ Tensor rectified(const Tensor& numbers, bool relu) {
 }
 
 Tensor add(const Tensor& a, const Tensor& b, double scale, int64_t zero_point, bool relu) {
+  SL_CHECK(a.dtype() == b.dtype(), "Add operands should have same data type.");
   const Quantizer &qa = activation(a, "quantized::add"), &qb = activation(b, "quantized::add");
   if (!lie_alike(a, b) || !is_plain_encoding(a.dtype(), zero_point)) {
     Tensor total = binary_result(fused_numbers(a), fused_numbers(b), Binary::k_add, "add",
@@ -83,6 +84,7 @@ Tensor exact_products(const Tensor& a, const Tensor& b) {
 }
 
 Tensor mul(const Tensor& a, const Tensor& b, double scale, int64_t zero_point, bool relu) {
+  SL_CHECK(a.dtype() == b.dtype(), "Mul operands should have same data type.");
   const Quantizer &qa = activation(a, "quantized::mul"), &qb = activation(b, "quantized::mul");
   float ratio = float(qa.scale) * float(qb.scale) / float(scale);
   if (!lie_alike(a, b) || !is_plain(a) || !is_plain(b) ||

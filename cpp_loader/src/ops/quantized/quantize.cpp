@@ -147,6 +147,7 @@ int64_t only_int(const Tensor& t) { return Scalar::of(Value(t)).to_int(); }
 
 Tensor dequantized(const Tensor& x) {
   if (is_quantized(x.dtype())) return numbers_of(x);
+  if (x.dtype() == ScalarType::Float32) return x;
   Tensor y = Tensor::empty_like(x, ScalarType::Float32);
   copy_into(y, x);
   return y;
