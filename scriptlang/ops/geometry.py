@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..dtypes import DISPLAY
 from ..tensors import Tensor, wrap_dim
 from .layout import check_rank, dense_strides, format_order, is_dense, order_of
 from .derived import become
@@ -69,9 +68,6 @@ def is_set_to(x: Tensor, y: Tensor) -> bool:
 
 @primitive("aten::set_.source_Tensor(Tensor(a!) self, Tensor source) -> Tensor(a!)", reshapes=True)
 def set_source(self, source):
-    if source.dtype is not self.dtype:
-        raise RuntimeError(f"Could not set tensor of type {DISPLAY[source.dtype.name]} to a tensor "
-                           f"of type {DISPLAY[self.dtype.name]}")
     self._storage, self.dtype = source._storage, source.dtype
     return become(self, source)
 
