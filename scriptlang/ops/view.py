@@ -69,7 +69,7 @@ def view(self, size):
     return self._as_view(size, strides, self._offset)
 
 
-@primitive("aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", keeps_type="floating")
+@primitive("aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)")
 def view_dtype(self, dtype):
     from ..dtypes import by_code
 

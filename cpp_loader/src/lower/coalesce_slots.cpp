@@ -1,4 +1,4 @@
-// Register coalescing: gives registers that hand on one value the same slot.
+// Register coalescing: gives registers that pass one value on the same slot.
 #include "coalesce_slots.h"
 
 #include <algorithm>
@@ -56,7 +56,7 @@ class Sharing {
     int64_t weight;  // estimate of how often the move runs, by the loops around it
   };
 
-  // One of each pair: that of all its moves, either way.
+  // One candidate for each pair of registers, with the weight of all moves in both directions.
   void add_up_moves() {
     std::map<std::pair<int32_t, int32_t>, size_t> first;
     std::vector<Move> pairs;
@@ -71,7 +71,7 @@ class Sharing {
     moves_.swap(pairs);
   }
 
-  // What is written, or empty from there on, is apart from all that is wanted then.
+  // A register that is written or emptied here interferes with all that are live here.
   void find_conflicts(const Liveness& live) {
     std::vector<uint64_t> now, written;
     for (size_t block = 0; block < flow_.starts.size(); ++block) {
@@ -101,8 +101,8 @@ class Sharing {
     }
   }
 
-  // Where a value that came from a register is stored to another: the stack is followed through a
-  // block and to what the next ones pop at once.
+  // Finds moves: values that are loaded from one register and stored to another. It follows the
+  // stack through a block, and to the values that its successors pop first.
   void find_moves() {
     find_depths();
     for (size_t block = 0; block < flow_.starts.size(); ++block) {
@@ -185,7 +185,7 @@ class Sharing {
     loops ? leave_loop(start) : (void)arrive(block, stack_);
   }
 
-  // A loop's values are in the registers of its body, also when it is left.
+  // The values of a loop are in the registers of its body, also on the edge out of the loop.
   void leave_loop(size_t pc) {
     const Instruction& i = f_.code[pc];
     size_t carried = size_t(i.n) - 2;
@@ -230,7 +230,7 @@ class Sharing {
   std::vector<Move> moves_;
 };
 
-// Of all blocks, where they begin.
+// The number of values on the stack at the starts of all blocks, added up.
 size_t stacked_values(const Flow& flow) {
   size_t sum = 0;
   for (int32_t start : flow.starts) sum += size_t(flow.depth[size_t(start)]);

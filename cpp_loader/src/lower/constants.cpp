@@ -1,4 +1,4 @@
-// Constants of finished code: steps hold small ints themselves, so that frames have fewer.
+// A pass on finished code: steps hold small int constants themselves, so frames get smaller.
 #include <algorithm>
 #include <optional>
 
@@ -48,7 +48,7 @@ void hold(Step* step, Op op, int32_t number) {
   step->x = divisor.shift;
 }
 
-// The last slot of a frame that steps and moves look at.
+// The last slot of a frame that any step or move uses.
 int32_t last_used(const Code& code) {
   int32_t last = 0;
   auto use = [&](int32_t offset) {

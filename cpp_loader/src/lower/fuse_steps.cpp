@@ -1,5 +1,6 @@
-// Rows of steps that one step does. Only the first of a row is written over: whoever comes to the
-// others by a jump finds them, and so does a fused step that cannot do all at once.
+// A pass on finished code: replaces rows of steps by fused steps. Only the first step of a row is
+// overwritten. So jumps to the other steps still work, and a fused step that meets an unusual case
+// can leave the work to them.
 #include <optional>
 
 #include "code.h"
@@ -31,7 +32,7 @@ bool is_lack(const Step* s) {
          s[1].a == s[0].a && s[1].b == s[0].a && s[2].b == s[0].a;
 }
 
-// A product that is added to something, or taken away from it.
+// A product and a sum or difference of it.
 std::optional<Op> product_of(const Step* s) {
   bool fits = s[0].op == Op::MUL_FLOAT && s[1].c == s[0].a && s[1].b != s[0].a;
   if (fits && s[1].op == Op::ADD_FLOAT) return Op::MUL_ADD_FLOAT;
@@ -39,7 +40,7 @@ std::optional<Op> product_of(const Step* s) {
   return std::nullopt;
 }
 
-// A tuple that is put into a dict at once.
+// A tuple that is stored in a dict at once.
 bool is_tuple_set(const Step* s) {
   return s[0].op == Op::TUPLE && s[1].op == Op::DICT_SET && s[1].c == s[0].a &&
          s[1].a != s[0].a && s[1].b != s[0].a;

@@ -1,5 +1,6 @@
-// Jumps of finished code: one that leads to another goes where that goes, one to what follows goes,
-// one around another is the other turned round, and one to a branch is that branch.
+// A pass on the jumps of finished code: jumps to jumps go to the last target, jumps to the next
+// step are removed, a branch over a jump becomes the opposite branch, and a jump to a branch
+// becomes a copy of that branch.
 #include <optional>
 
 #include "lowering.h"
@@ -16,7 +17,7 @@ size_t target_of(const std::vector<Step>& steps, size_t at) {
   return size_t(int64_t(at) + steps[at].x);
 }
 
-// Where a jump ends up. Circles of jumps stay as they are.
+// The final target of a jump. Cycles of jumps are left alone.
 size_t end_of(const std::vector<Step>& steps, size_t at) {
   constexpr int kFarthest = 8;
   size_t to = target_of(steps, at);

@@ -1,4 +1,4 @@
-// Register code as text: a step a line, operands by what they are.
+// Prints register code: one step a line, each operand by its kind.
 #include "program/program.h"
 #include "code.h"
 
@@ -53,7 +53,7 @@ class Printer {
   }
 
  private:
-  // r2 a register, s0 a stack position, t1 a spare slot; constants as they are.
+  // r2 is a register, s0 a stack slot, t1 a spare slot; constants are printed as values.
   std::string slot(int32_t offset) const {
     int32_t k = offset / int32_t(sizeof(Value)), spare = f_.registers + f_.max_stack + 1;
     if (k < f_.registers) return concat("r", k);

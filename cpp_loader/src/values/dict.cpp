@@ -44,7 +44,7 @@ uint32_t hash_of(const Value& key) {
   }
 }
 
-// Whether equal bits make equal keys; in one test.
+// Whether keys of this kind are equal if and only if their bits are.
 inline bool is_bits(const Value& key) {
   constexpr uint32_t kBits = 1u << uint32_t(Tag::Int) | 1u << uint32_t(Tag::Text);
   return kBits >> uint32_t(key.tag()) & 1;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kHugePage = size_t(2) << 20;
 
-// Large blocks lie in huge pages where the system has them: weights are read from end to end.
+// Large blocks use huge pages if the system has them: weights are read from end to end.
 float* allocate_block(int64_t count) {
   if (count < 0 || count > INT64_MAX / 8) throw std::bad_alloc();
   size_t bytes = size_t(count) * sizeof(float), step = bytes >= kHugePage ? kHugePage : kAlignment;
@@ -49,7 +49,7 @@ Prepared* Prepared::allocate(const Key& key, int64_t count) {
   return fresh;
 }
 
-// Two threads may make the same form at once: both stay, the later one is found.
+// Two threads may pack the same constant at once: both results stay, the later one is found.
 const float* Prepared::add(Storage* storage, Prepared* fresh) {
   std::atomic<Prepared*>& first = storage->prepared();
   fresh->next_ = first.load(std::memory_order_relaxed);

@@ -1,6 +1,6 @@
-// How strings are made. One that does not lie in its value, but is short and was made by the same
-// thread a moment ago, is given again: programs that cut texts into words, or make keys, make the
-// same ones over and over.
+// Making strings. A short string that is not inline, and that the same thread made recently, is
+// reused: programs that split texts into words, or make keys, make the same strings again and
+// again.
 #include <charconv>
 #include <memory>
 
@@ -12,8 +12,8 @@ namespace scriptlang {
 
 namespace {
 
-// A short text in two words, the first byte lowest, with its size in the highest: texts are put
-// together and compared without going through memory.
+// A short text in two words, the first byte lowest, with its size in the highest byte. Texts in
+// this form are concatenated and compared in registers.
 struct Packed {
   uint64_t low = 0, high = 0;
 
@@ -53,7 +53,7 @@ struct Packed {
   }
 };
 
-// Of a text of 16 bytes or more: so many at once, the last ones perhaps twice.
+// The hash of a text of 16 bytes or more. It reads 16 bytes at once; the last ones may overlap.
 uint32_t hash_of_long(std::string_view text) {
   const char *at = text.data(), *last = at + text.size() - 16;
   uint64_t sum = text.size();
@@ -108,7 +108,8 @@ String* make_string(std::string_view text) {
   return made;
 }
 
-// Words by value: a pair that goes through memory is read as one there, which waits for both.
+// The words are passed by value: a pair in memory would be read by one load, which waits for both
+// stores.
 __attribute__((noinline)) String* fresh_string(uint64_t low, uint64_t high, uint32_t hash) {
   String* made = String::make(size_t(high >> 56));
   high &= (uint64_t(1) << 56) - 1;
@@ -214,8 +215,8 @@ Value Value::of_written(String* string, size_t size) noexcept {
   return text;
 }
 
-// Where the bytes go that a string which nobody else holds gets, in front of its text or behind it;
-// there eight may be written. Where there is no room the string moves.
+// Where to write bytes that extend a string that nobody else holds, in front of its text or behind
+// it. At least eight bytes are writable there. If there is no room, the string is moved first.
 inline char* Value::grown(size_t more, bool in_front) {
   String* string = static_cast<String*>(counted_);
   size_t before = string->size, after = before + more;
@@ -274,7 +275,7 @@ void Value::prepend(const Value& head, Value& tail) {
   *this = std::move(sum);
 }
 
-// Eight digits at once, in pieces of four, two and one; zeros in front go.
+// Eight digits at once, by halving to four, two and one; leading zeros are dropped.
 uint64_t Value::short_digits(int64_t number) noexcept {
   constexpr int64_t kMost = 9999999, kLeast = -999999;
   if (number < kLeast || number > kMost) return 0;
