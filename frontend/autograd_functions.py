@@ -67,7 +67,23 @@ def _forward(cls: type) -> Function:
         context = made.args.args.pop(0).arg
         _Without(context, source).visit(made)
     name = f"{qualified_name(cls)}_forward"
-    return declare(made, source, PythonResolver.of(fn), name, defaults_of(fn))
+    defaults = defaults_of(fn)
+    for parameter in made.args.args:
+        if parameter.annotation is None and parameter.arg in defaults:
+            parameter.annotation = _type_of_default(defaults[parameter.arg], parameter)
+    return declare(made, source, PythonResolver.of(fn), name, defaults)
+
+
+def _type_of_default(value: Any, place: ast.arg) -> ast.expr | None:
+    """The type of a parameter that has a default and no annotation: PyTorch, which calls Python
+    there, takes any.  None where it is a Tensor."""
+    text = "Optional[Tensor]" if value is None else type(value).__name__
+    if value is not None and not isinstance(value, (bool, int, float, str)):
+        return None
+    note = ast.parse(text, mode="eval").body
+    for node in ast.walk(note):
+        ast.copy_location(node, place)
+    return note
 
 
 def _has_setup(cls: type) -> bool:

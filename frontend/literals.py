@@ -42,7 +42,7 @@ def emit_tuple(e: Emitter, node: ast.Tuple, expected: T.Type | None) -> SugaredV
 
 
 def _options(expected: T.Type | None, kind: type[T.Type]) -> list[T.Type]:
-    """The types of a kind that a literal may be of where `expected` is declared."""
+    """The types of one kind that a literal may have if `expected` is the declared type."""
     if expected is None:
         return []
     return [t for t in (expected.options if isinstance(expected, T.UnionType) else

@@ -217,7 +217,7 @@ def substitute(t: T.Type, variables: dict[str, T.Type]) -> T.Type:
 
 
 def bind_variables(formal: T.Type, actual: T.Type, variables: dict[str, T.Type]) -> str | None:
-    """Bind the variables of `formal` so that `actual` fits; the reason where that cannot be."""
+    """Bind the variables of `formal` so that `actual` fits; returns the reason if that fails."""
     if isinstance(formal, T.VarType):
         bound = variables.get(formal.name)
         if bound is None:
@@ -318,7 +318,7 @@ def _nearest(reasons: list[tuple[Schema, Mismatch]], kwargs) -> list[tuple[Schem
 
 
 def _asked(reasons: list[tuple[Schema, Mismatch]], kwargs) -> list[tuple[Schema, Mismatch]]:
-    """The candidates without out= forms, where the call has no `out`."""
+    """The candidates; without out= variants, if the call has no `out`."""
     return [(s, why) for s, why in reasons if "out" in kwargs
             or not any(a.name == "out" and a.kwarg_only for a in s.arguments)] or reasons
 

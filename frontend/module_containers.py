@@ -43,7 +43,7 @@ def child_names(type: T.ClassType) -> list[str]:
 
 
 def member_names(m: ModuleValue) -> list[str]:
-    """Keys of what a container holds, in order."""
+    """The keys of a container's members, in order."""
     type, kind = m.module_type, m.origin.facts.kind
     if kind in ("list", "dict"):
         return child_names(type)

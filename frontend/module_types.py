@@ -54,7 +54,7 @@ class ModuleOrigin:
     # Methods
 
     def class_attribute(self, name: str) -> Any:
-        """What the Python class holds under a name, unbound; None where there is nothing."""
+        """The attribute of the Python class, unbound; None if there is none."""
         for cls in self.facts.cls.__mro__:
             if name in vars(cls):
                 return vars(cls)[name]

@@ -120,7 +120,7 @@ class ClosureValue(SugaredValue):
         return b.simple(region.add_output(value.type))
 
     def _body(self, result, span):
-        """Emit the body into the current block; what it returns."""
+        """Emit the body into the current block, and return its result."""
         from .emit import join_types
         from .statements import emit_statements, leave_function
 

@@ -10,7 +10,7 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.
 
 
 def walk_scope(nodes: Sequence[ast.AST]) -> Iterator[ast.AST]:
-    """Every node below, without what is inside functions, classes and comprehensions."""
+    """Every node of a scope: not those inside of nested functions, classes and comprehensions."""
     stack = list(reversed(nodes))
     while stack:
         node = stack.pop()

@@ -22,6 +22,7 @@ from scriptlang.errors import CompileError
 from scriptlang.ir import Function, Graph, Node, Value, constant_type, schema_of_graph
 from scriptlang.objects import ScriptObject
 from scriptlang.ops import dispatch
+from scriptlang.passes.effects import has_side_effects
 from scriptlang.source import Source, Span
 from scriptlang.tensors import Tensor
 
@@ -235,19 +236,17 @@ class _Outputs:
                            f", not {type(v).__name__}", self.span)
 
 
-PURE_HELPERS = {"prim::Constant", "aten::size", "prim::ListConstruct", "prim::TupleConstruct",
-                "prim::ListUnpack", "prim::TupleUnpack", "aten::add", "aten::sub", "aten::mul",
-                "aten::floordiv", "aten::remainder", "aten::div", "aten::neg", "prim::GetAttr",
-                "aten::__getitem__", "aten::Float", "aten::Int", "aten::pow",
-                "aten::numel"}
-"""Nodes that the tracer records for sizes; they are removed if nothing uses them."""
-
-
 def sweep(graph: Graph) -> None:
     """Remove sizes and constants that were recorded and not used."""
     for node in graph.block.nodes_reversed:
-        if node.kind in PURE_HELPERS and not any(v.uses for v in node.outputs) and _no_tensor(node):
+        if is_pure(node) and not any(v.uses for v in node.outputs) and _no_tensor(node):
             node.destroy()
+
+
+def is_pure(node: Node) -> bool:
+    """Whether a node does nothing but give its results."""
+    writes = node.schema is not None and node.schema.is_mutable
+    return bool(node.outputs) and not node.blocks and not writes and not has_side_effects(node)
 
 
 def _no_tensor(node: Node) -> bool:

@@ -94,7 +94,7 @@ PLAIN = (int, float, bool, str, complex, type(None))
 
 
 def _foreign(value: Any) -> Any:
-    """A value of another library as a run-time value; itself where it means nothing here."""
+    """A value of another library converted to a run-time value; other values unchanged."""
     cls = type(value)
     if cls.__name__ in ("device", "dtype", "layout", "memory_format") \
             and cls.__module__ == "torch":
@@ -145,7 +145,7 @@ def unwrapped(value: Any) -> Any:
 
 
 def to_tensor(value: Any) -> Tensor:
-    """A Tensor over the memory of a numpy array, a torch tensor, or what speaks their protocols."""
+    """A Tensor on the memory of a numpy array, a torch tensor, or an object like these."""
     tensor = as_tensor(value)
     return _refuse() if tensor is None else tensor
 

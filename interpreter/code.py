@@ -21,7 +21,7 @@ from ..errors import Frame
 from ..records import field, record, replace
 from ..schema import NO_DEFAULT, Argument, Schema
 from ..source import Span
-from .opcodes import OPCODES
+from .opcodes import OPCODES, TYPE_OPERANDS
 
 
 CODE = "code"
@@ -296,9 +296,9 @@ def with_none_defaults(arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:
 
 
 def listing(code: Code) -> str:
-    """A readable listing: one instruction a line, with what its operands name."""
+    """A readable listing: one instruction per line, with the names of its operands."""
     lines = [f"{code.schema}"]
-    targets = {pc + i.x for pc, i in enumerate(code.instructions) if OPCODES[i.op].x == "P"}
+    targets = {pc + i.x for pc, i in enumerate(code.instructions) if OPCODES[i.op].x == "jump"}
     width = max((len(i.op) for i in code.instructions), default=0)
     for pc, i in enumerate(code.instructions):
         mark = ">" if pc in targets else " "
@@ -314,17 +314,17 @@ def _operands(code: Code, pc: int, i: Instruction) -> str:
 
 
 def _operand(code: Code, pc: int, kind: str, v: int) -> str:
-    if kind == "R":
+    if kind in ("register", "registers"):
         return f"r{v}"
-    if kind == "P":
+    if kind == "jump":
         return f"-> {pc + v}"
-    if kind == "O":
+    if kind == "operator":
         o = code.operators[v]
         return o.qualified_name + ("" if o.num_args is None else f"/{o.num_args}")
-    if kind in "CM":
+    if kind in ("constant", "method"):
         return _brief(code.constants[v])
-    if kind == "T":
+    if kind in TYPE_OPERANDS:
         return str(code.types[v])
-    if kind == "F":
+    if kind == "function":
         return code.functions[v].name
     return str(v)

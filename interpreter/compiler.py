@@ -126,7 +126,7 @@ class _Emitter:
             self.load(v, block)
 
     def store(self, node: Node) -> None:
-        """Pop the outputs of a node into fresh registers; drop those never used, and the dead."""
+        """Pop the outputs of a node into fresh registers; drop what is never used again."""
         outputs = node.outputs
         if len(outputs) == 1 and not outputs[0].uses:
             self.emit("DROP")
@@ -346,7 +346,7 @@ def fused_function(node: Node, caller: str) -> Function:
 
 
 def constant_key(value: Any) -> Any:
-    """What makes two constants one: type and value; identity where equality is not exact."""
+    """The key of a constant: its type and value; its identity if it is no plain value."""
     if isinstance(value, (float, complex)):
         return (type(value), repr(value))            # keeps 0.0 and -0.0 apart
     if value is None or isinstance(value, (bool, int, str)):
@@ -355,7 +355,7 @@ def constant_key(value: Any) -> Any:
 
 
 def arguments_needed(node: Node) -> int:
-    """How many arguments a call has to give: those behind are constants equal to the defaults.
+    """How many arguments a call must give; all after these are constants equal to the defaults.
 
     Schemas that end in `out` arguments keep all of them.
     """

@@ -67,7 +67,7 @@ def bind(formal: T.Type, given: MaybeType, env: dict[str, T.Type], broadcast: bo
 
 
 def substitute(t: T.Type, env: dict[str, T.Type]) -> MaybeType:
-    """A schema's type with its variables replaced; None where one is not bound."""
+    """A schema's type with its variables replaced; None if a variable is not bound."""
     if isinstance(t, T.VarType):
         return env.get(t.name)
     if any(isinstance(p, T.VarType) and p.name not in env for p in t.walk()):

@@ -191,7 +191,7 @@ def make_program(function: Function) -> NativeProgram:
 
 
 def register_code(function: Function) -> str:
-    """What the engine runs for a function and those that it calls, one step a line."""
+    """The register code of a function and of the functions that it calls, one step per line."""
     return program_of(function).program.register_code
 
 

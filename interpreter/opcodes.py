@@ -1,12 +1,13 @@
 """The instruction set: one table, from which everything else about opcodes is made.
 
 Names and numbers are those of PyTorch's interpreter; FUSED is our own.  An instruction is
-(opcode, x, n).  `x` and `n` say what the operands are (see OPERANDS); `pops` and `pushes` are
-numbers of stack values, or a text where they depend on the operands: "n", "x", "n+1", "n-2", "op"
-(the operator's), "call" (the function's).
+(opcode, x, n).  A row of the table says what the operands are, which values the instruction takes
+off the stack and puts onto it, and what runs next.  Both verifiers check programs by these rows,
+and both engines' tests see that nothing is missing.
 
-Adding an opcode: one line here, `python -m scriptlang.interpreter.generate`, and its meaning in the
-two engines (`vm.py`, cpp_loader).
+Adding an opcode: one row here, `python -m scriptlang.interpreter.generate`, its meaning in
+`handlers.py` or `vm.py`, and natively what the compiler then asks for: its switches over opcodes
+have no default (program/effects.cpp, lower/).
 """
 
 from __future__ import annotations
@@ -14,25 +15,62 @@ from __future__ import annotations
 from ..records import record
 
 OPERANDS = {
-    "": "unused, 0",
-    "O": "index into the operators",
-    "R": "register, from 1",
-    "C": "index into the constants",
-    "T": "index into the types",
-    "F": "index into the functions",
-    "P": "jump distance, relative to this instruction",
-    "S": "slot of the object's class",
-    "I": "a count",
-    "M": "index into the constants, of a method name",
+    "": "unused",
+    "operator": "index into the operators",
+    "register": "a register, from 1",
+    "registers": "the first of n registers, from 1",
+    "constant": "index into the constants",
+    "method": "index into the constants, of a string: the name of a method",
+    "type": "index into the types",
+    "list type": "index into the types, of a list",
+    "dict type": "index into the types, of a dict",
+    "named tuple type": "index into the types, of a named tuple",
+    "class": "index into the types, of a class",
+    "types": "index into the types, of the first of n",
+    "function": "index into the functions",
+    "jump": "distance of a jump, relative to this instruction",
+    "slot": "a slot of the object's class, from 0",
+    "count": "a count, from 0",
+    "count from 1": "a count, from 1",
+    "count from 2": "a count, from 2",
+    "even count": "a count, even",
+    "fields": "how many fields the named tuple x has",
+    "arguments": "how many arguments the function x takes",
 }
-"""Operand kinds, by letter."""
+"""Kinds of operands."""
+
+TYPE_OPERANDS = ("type", "types", "list type", "dict type", "named tuple type", "class")
+"""Those that are indices into the types."""
+
+VALUES = ("any", "bool", "int", "number", "str", "Tensor", "Device", "tuple", "list", "dict",
+          "object", "future")
+"""Kinds of values that rows name."""
+
+COUNTS = ("n", "x", "n-1", "n-2", "x-1", "operator", "function")
+"""How many values of any kind a row may name after a star: by the operands, or as many as the
+operator or the function x takes or gives."""
+
+NEXT = ("next", "jump", "branch", "loop", "return", "raise")
+"""What runs after an instruction: the next one, the target of the jump, one of both, one of both
+with the stack of a loop, or none."""
+
+MAX_STACK = 1 << 20
+"""Values on the stack of one function, and the largest count that an operand may be."""
+MAX_REGISTERS = 1 << 20
+MAX_CODE = 1 << 24
+"""Instructions of one function."""
+MAX_MOVED = 1 << 24
+"""Values that the instructions of one function take and give together, each FREE_MOVES fewer."""
+FREE_MOVES = 8
 
 
 @record(frozen=True)
 class Opcode:
     """One kind of instruction.
 
-    `runs` is False for the opcodes that only PyTorch's profiling executor makes: they are known by
+    x, n: kinds of the operands (OPERANDS).  pops, pushes: kinds of the values taken and put, the
+    last one on top (VALUES); a last "*n" stands for so many of any kind (COUNTS).  next: NEXT.
+    runs: False for the opcodes that only PyTorch's profiling executor makes; they are known by
     name, so that an error can say what they are, and refused.
     """
 
@@ -40,74 +78,89 @@ class Opcode:
     number: int
     x: str
     n: str
-    pops: int | str
-    pushes: int | str
+    pops: tuple[str, ...]
+    pushes: tuple[str, ...]
     meaning: str
+    next: str = "next"
     runs: bool = True
 
 
+def row(name: str, number: int, operands: str, effect: str, meaning: str, next: str = "next",
+        runs: bool = True) -> Opcode:
+    """A row, with "x, n" for the operands and "pops -> pushes" for the effect."""
+    x, _, n = operands.partition(", ")
+    pops, pushes = (tuple(filter(None, side.strip().split(", "))) for side in effect.split("->"))
+    return Opcode(name, number, x, n, pops, pushes, meaning, next, runs)
+
+
 TABLE: tuple[Opcode, ...] = (
-    Opcode("OP", 0, "O", "", "op", "op", "call operator x"),
-    Opcode("OPN", 1, "O", "I", "n", "op", "call vararg operator x with n arguments"),
-    Opcode("LOAD", 2, "R", "", 0, 1, "push register x"),
-    Opcode("MOVE", 3, "R", "", 0, 1, "push register x and clear it"),
-    Opcode("STOREN", 4, "R", "I", "n", 0, "pop n values into registers x, x+1, ..."),
-    Opcode("STORE", 5, "R", "", 1, 0, "pop into register x"),
-    Opcode("DROP", 6, "", "", 1, 0, "pop and forget"),
-    Opcode("DROPR", 7, "R", "", 0, 0, "clear register x"),
-    Opcode("LOADC", 8, "C", "", 0, 1, "push constant x"),
-    Opcode("JF", 9, "P", "", 1, 0, "pop a bool; when false, go x instructions on"),
-    Opcode("JMP", 10, "P", "", 0, 0, "go x instructions on (back, when negative)"),
-    Opcode("LOOP", 11, "P", "I", "n+1", "n-2",
-           "with (trip, max, cond, n-2 carried values): go on below with "
-           "(trip+1, max, trip, carried), or leave the carried values and go x on"),
-    Opcode("RET", 12, "", "", 0, 0, "return; the stack holds the results"),
-    Opcode("WAIT", 13, "", "", 1, 1, "the result of a future; raise what its call raised"),
-    Opcode("CALL", 14, "F", "", "call", "call", "call function x"),
-    Opcode("GUARD", 15, "T", "", 0, 1, "check a profiled type", False),
-    Opcode("TYPECHECK", 16, "T", "I", 0, 1, "check n profiled types", False),
-    Opcode("FAIL_GUARD", 17, "T", "", 0, 0, "a guard that always fails", False),
-    Opcode("PROFILE_OP", 18, "F", "", 0, 0, "record a profile", False),
-    Opcode("TAIL_CALL", 19, "F", "", "call", "call", "replace the frame by function x", False),
-    Opcode("INTERFACE_CALL", 20, "M", "I", "n", 1,
-           "call the method named by constant x of the first of n arguments"),
-    Opcode("GET_ATTR", 21, "S", "", 1, 1, "slot x of an object"),
-    Opcode("SET_ATTR", 22, "S", "", 2, 0, "with (object, value): set slot x"),
-    Opcode("LIST_UNPACK", 23, "I", "", 1, "x", "push the x elements of a list"),
-    Opcode("TUPLE_CONSTRUCT", 24, "I", "", "x", 1, "a tuple of x values"),
-    Opcode("NAMED_TUPLE_CONSTRUCT", 25, "T", "I", "n", 1, "a tuple of type x of n values"),
-    Opcode("LIST_CONSTRUCT", 26, "T", "I", "n", 1, "a list of type x of n values"),
-    Opcode("DICT_CONSTRUCT", 27, "T", "I", "n", 1,
-           "a dict of type x of n values: key, value, key, value, ..."),
-    Opcode("CREATE_OBJECT", 28, "T", "", 0, 1, "an object of class x with empty slots"),
-    Opcode("ISINSTANCE", 29, "T", "I", 1, 1, "whether a value is of one of types x, ..., x+n-1"),
-    Opcode("TUPLE_SLICE", 30, "I", "I", 1, 1, "elements x up to x+n of a tuple"),
-    Opcode("TUPLE_INDEX", 31, "", "", 2, 1, "with (tuple, int): that element"),
-    Opcode("RAISE_EXCEPTION", 32, "", "", 2, 0,
-           "with (message, qualified class name or None): raise it"),
-    Opcode("DICT_INDEX", 33, "", "", 2, 1, "with (dict, key): the value"),
-    Opcode("UNCHECKED_CAST", 34, "", "", 1, 1, "the value, known to be of a narrower type"),
-    Opcode("__IS__", 35, "", "", 2, 1, "whether two values are the same object"),
-    Opcode("UN_INITIALIZED", 36, "", "", 0, 1, "a value that is never looked at"),
-    Opcode("__ISNOT__", 37, "", "", 2, 1, "whether two values are different objects"),
-    Opcode("FORMAT", 38, "I", "", "x", 1, "str.format of the first of x values with the others"),
-    Opcode("DEVICE", 39, "", "", 1, 1, "device of a tensor"),
-    Opcode("DTYPE", 40, "", "", 1, 1, "dtype of a tensor, as its number"),
-    Opcode("DIM", 41, "", "", 1, 1, "number of dimensions of a tensor"),
-    Opcode("__NOT__", 42, "", "", 1, 1, "not of a bool"),
-    Opcode("TO_LIST", 43, "", "", 3, 1,
-           "with (tensor, dimensions, element code): nested lists of its elements"),
-    Opcode("NUM_TO_TENSOR", 44, "", "", 1, 1, "a zero-dimensional tensor of a number"),
-    Opcode("IS_CUDA", 45, "", "", 1, 1, "whether a tensor is on a CUDA device: no"),
-    Opcode("FORK", 46, "F", "I", "n", 1,
-           "call function x with n arguments; a future of its result"),
-    Opcode("WARN", 47, "I", "", 2, 0, "with (message, stack level): give the message as a warning"),
-    Opcode("ENTER", 48, "", "", 1, 1, "call __enter__ of an object and remember it"),
-    Opcode("EXIT", 49, "", "", 0, 1, "call __exit__ of the object entered last"),
-    Opcode("AWAITABLE", 50, "F", "I", "n", 1,
-           "a future of a call of function x with n arguments that WAIT will make"),
-    Opcode("FUSED", 51, "F", "I", "call", "call",
-           "call function x with n arguments: pointwise operators, which may be done at once"),
+    row("OP", 0, "operator", "*operator -> *operator", "call operator x"),
+    row("OPN", 1, "operator, count", "*n -> *operator", "call vararg operator x with n arguments"),
+    row("LOAD", 2, "register", "-> any", "push register x"),
+    row("MOVE", 3, "register", "-> any", "push register x and clear it"),
+    row("STOREN", 4, "registers, count from 1", "*n ->",
+        "pop n values into registers x, x+1, ..."),
+    row("STORE", 5, "register", "any ->", "pop into register x"),
+    row("DROP", 6, "", "any ->", "pop and forget"),
+    row("DROPR", 7, "register", "->", "clear register x"),
+    row("LOADC", 8, "constant", "-> any", "push constant x"),
+    row("JF", 9, "jump", "bool ->", "pop a bool; when false, go x instructions on", "branch"),
+    row("JMP", 10, "jump", "->", "go x instructions on (back, when negative)", "jump"),
+    row("LOOP", 11, "jump, count from 2", "int, int, bool, *n-2 -> *n-2",
+        "with (trip, max, cond, n-2 carried values): go on below with "
+        "(trip+1, max, trip, carried), or leave the carried values and go x on", "loop"),
+    row("RET", 12, "", "->", "return; the stack holds the results", "return"),
+    row("WAIT", 13, "", "future -> any", "the result of a future; raise what its call raised"),
+    row("CALL", 14, "function", "*function -> *function", "call function x"),
+    row("GUARD", 15, "type", "-> any", "check a profiled type", runs=False),
+    row("TYPECHECK", 16, "type, count", "-> any", "check n profiled types", runs=False),
+    row("FAIL_GUARD", 17, "type", "->", "a guard that always fails", runs=False),
+    row("PROFILE_OP", 18, "function", "->", "record a profile", runs=False),
+    row("TAIL_CALL", 19, "function", "*function -> *function", "replace the frame by function x",
+        runs=False),
+    row("INTERFACE_CALL", 20, "method, count from 1", "any, *n-1 -> any",
+        "call the method named by constant x of the first of n arguments"),
+    row("GET_ATTR", 21, "slot", "object -> any", "slot x of an object"),
+    row("SET_ATTR", 22, "slot", "object, any ->", "with (object, value): set slot x"),
+    row("LIST_UNPACK", 23, "count", "list -> *x", "push the x elements of a list"),
+    row("TUPLE_CONSTRUCT", 24, "count", "*x -> tuple", "a tuple of x values"),
+    row("NAMED_TUPLE_CONSTRUCT", 25, "named tuple type, fields", "*n -> tuple",
+        "a tuple of type x of n values"),
+    row("LIST_CONSTRUCT", 26, "list type, count", "*n -> list", "a list of type x of n values"),
+    row("DICT_CONSTRUCT", 27, "dict type, even count", "*n -> dict",
+        "a dict of type x of n values: key, value, key, value, ..."),
+    row("CREATE_OBJECT", 28, "class", "-> object", "an object of class x with empty slots"),
+    row("ISINSTANCE", 29, "types, count from 1", "any -> bool",
+        "whether a value is of one of types x, ..., x+n-1"),
+    row("TUPLE_SLICE", 30, "count, count", "tuple -> tuple", "elements x up to x+n of a tuple"),
+    row("TUPLE_INDEX", 31, "", "tuple, int -> any", "with (tuple, int): that element"),
+    row("RAISE_EXCEPTION", 32, "", "str, any ->",
+        "with (message, qualified class name or None): raise it", "raise"),
+    row("DICT_INDEX", 33, "", "any, any -> any", "with (dict, key): the value"),
+    row("UNCHECKED_CAST", 34, "", "any -> any", "the value, known to be of a narrower type"),
+    row("__IS__", 35, "", "any, any -> bool", "whether two values are the same object"),
+    row("UN_INITIALIZED", 36, "", "-> any", "a value that is never looked at"),
+    row("__ISNOT__", 37, "", "any, any -> bool", "whether two values are different objects"),
+    row("FORMAT", 38, "count from 1", "str, *x-1 -> str",
+        "str.format of the first of x values with the others"),
+    row("DEVICE", 39, "", "Tensor -> Device", "device of a tensor"),
+    row("DTYPE", 40, "", "Tensor -> int", "dtype of a tensor, as its number"),
+    row("DIM", 41, "", "Tensor -> int", "number of dimensions of a tensor"),
+    row("__NOT__", 42, "", "bool -> bool", "not of a bool"),
+    row("TO_LIST", 43, "", "Tensor, int, int -> any",
+        "with (tensor, dimensions, element code): nested lists of its elements"),
+    row("NUM_TO_TENSOR", 44, "", "number -> Tensor", "a zero-dimensional tensor of a number"),
+    row("IS_CUDA", 45, "", "Tensor -> bool", "whether a tensor is on a CUDA device: no"),
+    row("FORK", 46, "function, arguments", "*n -> future",
+        "call function x with n arguments; a future of its result"),
+    row("WARN", 47, "count", "str, int ->",
+        "with (message, stack level): give the message as a warning"),
+    row("ENTER", 48, "", "any -> any", "call __enter__ of an object and remember it"),
+    row("EXIT", 49, "", "-> any", "call __exit__ of the object entered last"),
+    row("AWAITABLE", 50, "function, arguments", "*n -> future",
+        "a future of a call of function x with n arguments that WAIT will make"),
+    row("FUSED", 51, "function, arguments", "*function -> *function",
+        "call function x with n arguments: pointwise operators, which may be done at once"),
 )
 
 OPCODES: dict[str, Opcode] = {op.name: op for op in TABLE}

@@ -1,9 +1,9 @@
 """Verification of foreign Code before its first instruction runs.
 
 Two passes: `check_structure` looks at every operand alone (indices, counts, jump targets, kinds of
-types); `Flow` then follows every path and checks stack depth, registers and types at each
-instruction and where paths meet.  A type that cannot be known is None and fits everything:
-PyTorch's bytecode is not fully typed.
+types), as the table of opcodes says; `Flow` then follows every path and checks stack depth,
+registers and types at each instruction and where paths meet.  A type that cannot be known is None
+and fits everything: PyTorch's bytecode is not fully typed.
 """
 
 from __future__ import annotations
@@ -15,12 +15,10 @@ from ..errors import ArchiveError
 from ..ops import table
 from ..schema import Schema
 from .code import Code, Instruction
-from .link import is_lacking, out_arguments
-from .opcodes import OPCODES
 from .inference import bind, compatible, join, substitute
+from .link import is_lacking, out_arguments
+from .opcodes import FREE_MOVES, MAX_CODE, MAX_MOVED, MAX_REGISTERS, MAX_STACK, OPCODES
 
-MAX_REGISTERS = 1 << 20
-MAX_STACK = 1 << 16
 MAX_MERGES = 8
 """How often types at one place may be widened before they are given up as unknown."""
 
@@ -40,14 +38,17 @@ def fail(code: Code, pc: int, why: str):
 
 def check_structure(code: Code) -> None:
     """Every operand of every instruction is in range and of the right kind."""
+    def refuse(why: str):
+        raise ArchiveError(f"{code.name} {why}", record="bytecode.pkl")
+
     if not code.instructions:
-        raise ArchiveError(f"{code.name} has no instructions", record="bytecode.pkl")
+        refuse("has no instructions")
+    if len(code.instructions) > MAX_CODE:
+        refuse(f"has {len(code.instructions)} instructions; at most {MAX_CODE} are allowed")
     if code.register_size > MAX_REGISTERS:
-        raise ArchiveError(f"{code.name} wants {code.register_size} registers; at most "
-                           f"{MAX_REGISTERS} are allowed", record="bytecode.pkl")
+        refuse(f"wants {code.register_size} registers; at most {MAX_REGISTERS} are allowed")
     if code.register_types and len(code.register_types) != code.register_size:
-        raise ArchiveError(f"{code.name} has {code.register_size} registers but types for "
-                           f"{len(code.register_types)}", record="bytecode.pkl")
+        refuse(f"has {code.register_size} registers but types for {len(code.register_types)}")
     for pc, i in enumerate(code.instructions):
         opcode = OPCODES[i.op]
         if not opcode.runs:
@@ -55,9 +56,6 @@ def check_structure(code: Code) -> None:
         for kind, value in ((opcode.x, i.x), (opcode.n, i.n)):
             if kind:
                 OPERAND_CHECKS[kind](code, pc, value)
-        special = INSTRUCTION_CHECKS.get(i.op)
-        if special:
-            special(code, pc, i)
 
 
 def _index(field: str) -> Callable[[Code, int, int], None]:
@@ -74,14 +72,59 @@ def _register(code: Code, pc: int, value: int) -> None:
         fail(code, pc, f"register {value} of {code.register_size}")
 
 
+def _registers(code: Code, pc: int, value: int) -> None:
+    last = value + code.instructions[pc].n - 1
+    _register(code, pc, value)
+    if last > code.register_size:
+        fail(code, pc, f"registers {value} to {last} of {code.register_size}")
+
+
+def _types(code: Code, pc: int, value: int) -> None:
+    last = value + code.instructions[pc].n - 1
+    _index("types")(code, pc, value)
+    if last >= len(code.types):
+        fail(code, pc, f"types {value} to {last} of {len(code.types)}")
+
+
+def _type_of(what: str, cls: type) -> Callable[[Code, int, int], None]:
+    def check(code: Code, pc: int, value: int) -> None:
+        _index("types")(code, pc, value)
+        t = code.types[value]
+        if not isinstance(t, cls) or cls is T.TupleType and t.name is None:
+            fail(code, pc, f"{t} is no {what}")
+
+    return check
+
+
 def _target(code: Code, pc: int, value: int) -> None:
     if not 0 <= pc + value < len(code.instructions):
         fail(code, pc, f"jump to {pc + value}, outside of {len(code.instructions)} instructions")
 
 
-def _count(code: Code, pc: int, value: int) -> None:
-    if not 0 <= value <= MAX_STACK:
-        fail(code, pc, f"a count of {value}")
+def _count(least: int) -> Callable[[Code, int, int], None]:
+    def check(code: Code, pc: int, value: int) -> None:
+        if not least <= value <= MAX_STACK:
+            fail(code, pc, f"a count of {value}, which is from {least} to {MAX_STACK}")
+
+    return check
+
+
+def _even_count(code: Code, pc: int, value: int) -> None:
+    _count(0)(code, pc, value)
+    if value % 2:
+        fail(code, pc, f"a count of {value}, which has to be even")
+
+
+def _fields(code: Code, pc: int, value: int) -> None:
+    t = code.types[code.instructions[pc].x]
+    if len(t.elements) != value:
+        fail(code, pc, f"a named tuple of type {t} from {value} values")
+
+
+def _arguments(code: Code, pc: int, value: int) -> None:
+    schema = code.functions[code.instructions[pc].x].schema
+    if len(schema.arguments) != value:
+        fail(code, pc, f"{value} arguments for {schema}")
 
 
 def _method_name(code: Code, pc: int, value: int) -> None:
@@ -91,64 +134,20 @@ def _method_name(code: Code, pc: int, value: int) -> None:
 
 
 def _slot(code: Code, pc: int, value: int) -> None:
-    if value < 0:
+    if not 0 <= value <= MAX_STACK:
         fail(code, pc, f"slot {value}")
 
 
-
-
 OPERAND_CHECKS: dict[str, Callable[[Code, int, int], None]] = {
-    "O": _index("operators"), "R": _register, "C": _index("constants"), "T": _index("types"),
-    "F": _index("functions"), "P": _target, "S": _slot, "I": _count, "M": _method_name}
-"""One check per operand kind."""
-
-
-def _registers(code: Code, pc: int, i: Instruction) -> None:
-    if i.n < 1 or i.x + i.n - 1 > code.register_size:
-        fail(code, pc, f"registers {i.x} to {i.x + i.n - 1} of {code.register_size}")
-
-
-def _loop(code: Code, pc: int, i: Instruction) -> None:
-    if i.n < 2:
-        fail(code, pc, "a loop has at least a trip count and a condition")
-
-
-def _list(code: Code, pc: int, i: Instruction) -> None:
-    if not isinstance(code.types[i.x], T.ListType):
-        fail(code, pc, f"{code.types[i.x]} is no list type")
-
-
-def _dict(code: Code, pc: int, i: Instruction) -> None:
-    if not isinstance(code.types[i.x], T.DictType) or i.n % 2:
-        fail(code, pc, f"a dict of type {code.types[i.x]} from {i.n} values")
-
-
-def _named_tuple(code: Code, pc: int, i: Instruction) -> None:
-    t = code.types[i.x]
-    if not isinstance(t, T.TupleType) or t.name is None or len(t.elements) != i.n:
-        fail(code, pc, f"a named tuple of type {t} from {i.n} values")
-
-
-def _class(code: Code, pc: int, i: Instruction) -> None:
-    if not isinstance(code.types[i.x], T.ClassType):
-        fail(code, pc, f"{code.types[i.x]} is no class")
-
-
-def _types(code: Code, pc: int, i: Instruction) -> None:
-    if i.n < 1 or i.x + i.n > len(code.types):
-        fail(code, pc, f"types {i.x} to {i.x + i.n - 1} of {len(code.types)}")
-
-
-def _at_least_one(code: Code, pc: int, i: Instruction) -> None:
-    if (i.x if i.op == "FORMAT" else i.n) < 1:
-        fail(code, pc, "it needs at least one value")
-
-
-INSTRUCTION_CHECKS: dict[str, Callable[[Code, int, Instruction], None]] = {
-    "STOREN": _registers, "LOOP": _loop, "LIST_CONSTRUCT": _list, "DICT_CONSTRUCT": _dict,
-    "NAMED_TUPLE_CONSTRUCT": _named_tuple, "CREATE_OBJECT": _class, "ISINSTANCE": _types,
-    "FORMAT": _at_least_one, "INTERFACE_CALL": _at_least_one}
-"""What one operand's range alone does not say."""
+    "operator": _index("operators"), "register": _register, "registers": _registers,
+    "constant": _index("constants"), "method": _method_name, "type": _index("types"),
+    "list type": _type_of("list type", T.ListType), "dict type": _type_of("dict type", T.DictType),
+    "named tuple type": _type_of("named tuple", T.TupleType),
+    "class": _type_of("class", T.ClassType), "types": _types, "function": _index("functions"),
+    "jump": _target, "slot": _slot, "count": _count(0), "count from 1": _count(1),
+    "count from 2": _count(2), "even count": _even_count, "fields": _fields,
+    "arguments": _arguments}
+"""One check per kind of operand; x is checked before n."""
 
 State = tuple[list, dict]
 """Types on the stack, bottom first, and types of the registers that hold a value."""
@@ -163,7 +162,8 @@ class Flow:
         self.merges: dict[int, int] = {}
         self.pending: list[int] = []
         self.meetings = {pc + i.x for pc, i in enumerate(code.instructions)
-                         if OPCODES[i.op].x == "P"}
+                         if OPCODES[i.op].x == "jump"}
+        self.moves: dict[int, int] = {}
 
     def run(self) -> None:
         self.arrive(0, ([a.type for a in self.code.schema.arguments], {}), 0)
@@ -198,11 +198,12 @@ class Flow:
                 fail(self.code, pc - 1, "the function runs past its end: the last instruction "
                                         "has to return")
             i = self.code.instructions[pc]
-            if i.op == "RET":
+            following = OPCODES[i.op].next
+            if following == "return":
                 return self.returns(pc, stack)
-            if i.op == "RAISE_EXCEPTION":
-                return self.pop(pc, stack, [T.STR, None])
-            if i.op in ("JF", "JMP", "LOOP"):
+            if following == "raise":
+                return self.plain(pc, i, stack)
+            if following != "next":
                 return self.jump(pc, i, stack, registers)
             if i.op in ("OP", "OPN") and is_lacking(self.code.operators[i.x]):
                 return None                              # it raises
@@ -212,16 +213,15 @@ class Flow:
                 return self.arrive(pc, (stack, registers), pc - 1)
 
     def jump(self, pc: int, i: Instruction, stack: list, registers: dict) -> None:
-        target = pc + i.x
-        if i.op == "JMP":
-            return self.arrive(target, (stack, registers), pc)
-        if i.op == "JF":
-            self.pop(pc, stack, [T.BOOL])
+        target, following = pc + i.x, OPCODES[i.op].next
+        popped = self.pop(pc, stack, types_of(OPCODES[i.op].pops, i))
+        if following == "loop":
+            carried = popped[3:]
+            self.arrive(target, (stack + carried, registers), pc)
+            return self.arrive(pc + 1, (stack + [T.INT, T.INT, T.INT] + carried, registers), pc)
+        if following == "branch":
             self.arrive(pc + 1, (stack, registers), pc)
-            return self.arrive(target, (stack, registers), pc)
-        carried = self.pop(pc, stack, [T.INT, T.INT, T.BOOL] + [None] * (i.n - 2))[3:]
-        self.arrive(target, (stack + carried, registers), pc)
-        self.arrive(pc + 1, (stack + [T.INT, T.INT, T.INT] + carried, registers), pc)
+        self.arrive(target, (stack, registers), pc)
 
     def pop(self, pc: int, stack: list, wanted: list) -> list:
         """Take values of these types off the stack; their types, bottom first."""
@@ -245,6 +245,7 @@ class Flow:
 
     def step(self, pc: int, i: Instruction, stack: list, registers: dict) -> None:
         """Apply an instruction that goes on to the next one."""
+        before = len(stack)
         if i.op in ("LOAD", "MOVE"):
             if i.x not in registers:
                 fail(self.code, pc, f"register {i.x} holds no value here")
@@ -258,7 +259,9 @@ class Flow:
             for r, t in enumerate(self.pop(pc, stack, [None] * count), i.x):
                 registers[r] = self.stored(pc, r, t)
         else:
-            EFFECTS[i.op](self, pc, i, stack)
+            EFFECTS.get(i.op, Flow.plain)(self, pc, i, stack)
+        if abs(len(stack) - before) > FREE_MOVES:
+            self.count_moves(pc, abs(len(stack) - before) - FREE_MOVES)
         if len(stack) > MAX_STACK:
             fail(self.code, pc, f"over {MAX_STACK} values on the stack")
 
@@ -272,7 +275,19 @@ class Flow:
                                 f"the value {t.annotation}")
         return declared
 
+    def count_moves(self, pc: int, values: int) -> None:
+        """An instruction in a loop is walked more than once, and counts once."""
+        self.moves[pc] = max(self.moves.get(pc, 0), values)
+        if sum(self.moves.values()) > MAX_MOVED:
+            fail(self.code, pc, f"the code takes and gives more than {MAX_MOVED} values")
+
     # Effects of the opcodes that neither jump nor touch registers
+
+    def plain(self, pc: int, i: Instruction, stack: list) -> None:
+        """What the table says."""
+        opcode = OPCODES[i.op]
+        self.pop(pc, stack, types_of(opcode.pops, i))
+        stack += types_of(opcode.pushes, i)
 
     def constant(self, pc: int, i: Instruction, stack: list) -> None:
         value = self.code.constants[i.x]
@@ -339,8 +354,8 @@ class Flow:
     def deferred(self, pc: int, i: Instruction, stack: list) -> None:
         """FORK and AWAITABLE: a call, whose one result is inside a future."""
         schema = self.code.functions[i.x].schema
-        if i.n != len(schema.arguments) or len(schema.returns) > 1:
-            fail(self.code, pc, f"{i.n} arguments and one result for {schema}")
+        if len(schema.returns) > 1:
+            fail(self.code, pc, f"one result for {schema}")
         self.called(pc, schema, i.n, stack)
         result = stack.pop() if schema.returns else None
         stack.append(T.FutureType(result or T.ANY) if i.op == "FORK" else None)
@@ -409,19 +424,6 @@ class Flow:
         stack.append(self.code.types[i.x])
 
 
-def _fixed(pops: list, pushes: list) -> Callable:
-    def effect(flow: Flow, pc: int, i: Instruction, stack: list) -> None:
-        flow.pop(pc, stack, pops)
-        stack += pushes
-
-    return effect
-
-
-def _format(flow: Flow, pc: int, i: Instruction, stack: list) -> None:
-    flow.pop(pc, stack, [T.STR] + [None] * (i.x - 1))
-    stack.append(T.STR)
-
-
 EFFECTS: dict[str, Callable[[Flow, int, Instruction, list], None]] = {
     "LOADC": Flow.constant, "OP": Flow.operator, "OPN": Flow.operator, "CALL": Flow.function,
     "FUSED": Flow.function,
@@ -430,16 +432,24 @@ EFFECTS: dict[str, Callable[[Flow, int, Instruction, list], None]] = {
     "LIST_CONSTRUCT": Flow.construct, "DICT_CONSTRUCT": Flow.construct,
     "NAMED_TUPLE_CONSTRUCT": Flow.construct, "TUPLE_CONSTRUCT": Flow.make_tuple,
     "TUPLE_SLICE": Flow.tuple_slice, "LIST_UNPACK": Flow.list_unpack,
-    "CREATE_OBJECT": Flow.create_object, "FORMAT": _format,
-    "DROP": _fixed([None], []), "ISINSTANCE": _fixed([None], [T.BOOL]),
-    "TUPLE_INDEX": _fixed([T.ANY_TUPLE, T.INT], [None]), "DICT_INDEX": _fixed([None, None], [None]),
-    "UNCHECKED_CAST": _fixed([None], [None]), "__IS__": _fixed([None, None], [T.BOOL]),
-    "__ISNOT__": _fixed([None, None], [T.BOOL]), "UN_INITIALIZED": _fixed([], [None]),
-    "DEVICE": _fixed([T.TENSOR], [T.DEVICE]), "DTYPE": _fixed([T.TENSOR], [T.INT]),
-    "DIM": _fixed([T.TENSOR], [T.INT]), "__NOT__": _fixed([T.BOOL], [T.BOOL]),
-    "TO_LIST": _fixed([T.TENSOR, T.INT, T.INT], [None]),
-    "NUM_TO_TENSOR": _fixed([T.NUMBER], [T.TENSOR]), "IS_CUDA": _fixed([T.TENSOR], [T.BOOL]),
-    "WARN": _fixed([T.STR, T.INT], []), "ENTER": _fixed([None], [None]),
-    "EXIT": _fixed([], [None]),
-}
-"""Effects on the types of the stack, by opcode."""
+    "CREATE_OBJECT": Flow.create_object}
+"""Opcodes whose results have finer types than the table says."""
+
+TYPES: dict[str, T.Type | None] = {
+    "any": None, "bool": T.BOOL, "int": T.INT, "number": T.NUMBER, "str": T.STR,
+    "Tensor": T.TENSOR, "Device": T.DEVICE, "tuple": T.ANY_TUPLE, "list": T.ANY_LIST, "dict": None,
+    "object": None, "future": None}
+"""Kinds of values in the table -> types; None where only an effect above looks closer."""
+
+NUMBERS: dict[str, Callable[[Instruction], int]] = {
+    "n": lambda i: i.n, "x": lambda i: i.x, "n-1": lambda i: i.n - 1, "n-2": lambda i: i.n - 2,
+    "x-1": lambda i: i.x - 1}
+"""What a count after a star is, for those that the operands alone say."""
+
+
+def types_of(kinds: tuple[str, ...], i: Instruction) -> list:
+    """The types of the values that a row names, for one instruction."""
+    types: list = []
+    for kind in kinds:
+        types += [None] * NUMBERS[kind[1:]](i) if kind[0] == "*" else [TYPES[kind]]
+    return types

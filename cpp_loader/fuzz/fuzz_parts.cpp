@@ -1,7 +1,7 @@
 // Input: the records of an archive, cut at the text "#record#": data.pkl, bytecode.pkl,
-// constants.pkl, one tensor, scriptlang/program.pkl and one constant. They are packed with right
-// checksums, beside tensors that pickles may name, so that what is changed in them reaches the
-// readers; the archive is loaded, its methods are called on arguments of many kinds.
+// constants.pkl, one tensor, scriptlang/program.pkl, one constant and names.pkl. They are packed
+// with right checksums, beside tensors that pickles may name, so that what is changed in them
+// reaches the readers; the archive is loaded, its methods are called on arguments of many kinds.
 #include <cstdio>
 #include <cstdlib>
 #include <random>
@@ -20,8 +20,9 @@ namespace {
 
 const std::string kCut = "#record#";
 const char* const kNames[] = {"m/data.pkl", "m/bytecode.pkl", "m/constants.pkl",
-                              "m/data/0", "m/scriptlang/program.pkl", "m/constants/0"};
-constexpr size_t kParts = 6;
+                              "m/data/0", "m/scriptlang/program.pkl", "m/constants/0",
+                              "m/scriptlang/names.pkl"};
+constexpr size_t kParts = 7;
 constexpr size_t kTensorBytes = 4096;  // of those that are not in the input
 
 std::vector<std::string> parts_of(const std::string& input) {

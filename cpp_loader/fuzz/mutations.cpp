@@ -305,9 +305,8 @@ class Editor {
     }
     if (code_->empty()) return;
     static const char* const kNames[] = {
-#define SL_OPCODE(name, number, x, n, pops, pushes, runs, meaning) #name,
+#define SL_OPCODE(name, ...) #name,
 #include "program/opcodes.def"
-#undef SL_OPCODE
     };
     Items& row = *items_of((*code_)[pick(code_->size())]);
     switch (pick(3)) {

@@ -21,7 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "data"
 
 PARTS = ("data.pkl", "bytecode.pkl", "constants.pkl", "data/0", "scriptlang/program.pkl",
-         "constants/0")
+         "constants/0", "scriptlang/names.pkl")
 """The records that `fuzz_parts` takes, in its order."""
 
 def functions() -> Iterator[object]:

@@ -1,6 +1,7 @@
 // Pickles: what torch writes is read, everything else is refused by name.
 #include "archives.h"
 #include "harness.h"
+#include "archive/names.h"
 #include "archive/pickle.h"
 #include "program/program.h"
 #include "values/quantizer.h"
@@ -194,3 +195,67 @@ TEST(every_truncation_and_flip_ends_well) {
 }
 
 int main(int count, char** arguments) { return test::main(count, arguments); }
+
+// ---- names.pkl
+
+static Value tuple_of(std::vector<Value> items) { return Value(Tuple::make(std::move(items))); }
+
+// (1, enums, classes, defaults) where each has one row of a name and a tuple.
+static Value names(Value enums, Value classes, Value defaults) {
+  return tuple_of({Value(1), std::move(enums), std::move(classes), std::move(defaults)});
+}
+static Value row(const char* name, std::vector<Value> of) {
+  return tuple_of({Value(name), tuple_of(std::move(of))});
+}
+
+TEST(names_are_given_to_classes) {
+  ClassTable classes;
+  Value none = tuple_of({});
+  Value members = tuple_of({tuple_of({Value("RED"), Value(1)}), tuple_of({Value("B"), Value(2)})});
+  Value color = tuple_of({Value("__torch__.Color"), members});
+  NoneDefaults defaults =
+      read_names(names(tuple_of({color}), tuple_of({row("__torch__.C", {Value("x"), Value("y")})}),
+                       tuple_of({row("__torch__.f", {Value("a")})})),
+                 &classes);
+  CHECK_EQ(classes.get("__torch__.C")->slot("y"), 1);
+  CHECK_EQ(defaults.at("__torch__.f").count("a"), size_t(1));
+  PickleHooks hooks;
+  hooks.classes = classes.resolver();
+  std::string named = "\x80\x02" + p_global("__torch__", "Color");
+  Value v = read_pickle(named + p_int(2) + "R.", "names", hooks);
+  CHECK_EQ(v.as_enum().known_name(), "B");
+  CHECK_RAISES(ArchiveError, "has no member 3",
+               read_pickle(named + p_int(3) + "R.", "x", hooks));
+  Value unknown = read(p_global("__torch__", "Color") + p_int(2) + "R");
+  CHECK_RAISES(RuntimeError, "is not known", unknown.as_enum().known_name());
+  CHECK_RAISES(RuntimeError, "is not known", to_text(unknown));
+}
+
+TEST(malformed_names_are_refused) {
+  Value none = tuple_of({}), pair = tuple_of({Value("RED"), Value(1)});
+  auto refused = [&](const Value& tree) {
+    ClassTable classes;
+    CHECK_RAISES(ArchiveError, "names.pkl", read_names(tree, &classes));
+  };
+  refused(Value(7));
+  refused(none);
+  refused(tuple_of({Value(2), none, none, none}));
+  refused(names(Value(3), none, none));
+  refused(names(tuple_of({pair}), none, none));
+  refused(names(tuple_of({row("other.Color", {pair})}), none, none));
+  refused(names(tuple_of({row("__torch__.A", {pair, pair})}), none, none));
+  refused(names(tuple_of({row("__torch__.A", {pair}), row("__torch__.A", {pair})}), none, none));
+  Value both = tuple_of({row("__torch__.A", {Value("x")})});
+  refused(names(tuple_of({row("__torch__.A", {pair})}), both, none));
+  refused(names(tuple_of({row("__torch__.A", {tuple_of({Value("X"), none})})}), none, none));
+  refused(names(none, tuple_of({row("__torch__.A", {Value("x"), Value("x")})}), none));
+  refused(names(none, tuple_of({row("__torch__.A", {Value("")})}), none));
+  refused(names(none, none, tuple_of({row("f", {Value(1)})})));
+  // One tuple of many names, named by many classes.
+  std::vector<Value> many;
+  for (int k = 0; k < 5000; ++k) many.push_back(Value(concat("a", k)));
+  Value all = tuple_of(many);
+  std::vector<Value> rows;
+  for (int k = 0; k < 5000; ++k) rows.push_back(tuple_of({Value(concat("__torch__.C", k)), all}));
+  refused(names(none, tuple_of(rows), none));
+}

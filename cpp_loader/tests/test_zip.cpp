@@ -98,6 +98,15 @@ TEST(a_bomb_is_refused_by_its_ratio) {
   check_refused("more than deflate can", {e});
 }
 
+TEST(all_bombs_together_are_refused) {
+  std::string file = make_zip({{"a", std::string(40 << 20, 'x'), true},
+                               {"b", std::string(40 << 20, 'y'), true}});
+  auto zip = open(file);
+  std::string buffer;
+  zip->read(zip->records()[0], &buffer);
+  CHECK_RAISES(ArchiveError, "inflate to over", zip->read(zip->records()[1], &buffer));
+}
+
 TEST(a_stream_must_end_where_its_size_says) {
   for (int64_t claimed : {999, 1001}) {
     ZipEntry e;

@@ -95,6 +95,8 @@ def larger(a, b):
 
 
 def same_kind(a, b):
+    if bool in (type(a), type(b)):
+        raise TypeError("expected a value of type float but got bool")
     return (float(a), float(b)) if type(a) is not type(b) else (a, b)
 
 
@@ -176,7 +178,7 @@ unary("aten::floor", "int->int float->int Scalar->Scalar", M.to_integer(math.flo
 unary("aten::neg", "int->int float->float complex->complex Scalar->Scalar",
       lambda a: M.wrap(-a) if type(a) is int else -a, total=True)
 unary("prim::abs", "int->int float->float complex->float Scalar->Scalar",
-      lambda a: M.wrap(abs(a)) if type(a) is int else abs(a), total=True)
+      M.magnitude, total=True)
 unary("aten::factorial", "int->int", M.factorial)
 for _row in ("int_int float_float complex_complex int_float float_int int_complex complex_int "
              "float_complex complex_float Scalar_Scalar").split():

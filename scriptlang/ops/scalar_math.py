@@ -12,6 +12,13 @@ TWO63 = 1 << 63
 INT_MIN = -TWO63
 
 
+def magnitude(a):
+    """abs(): an int wraps, and what is beyond the range of floats is infinite."""
+    if type(a) is complex:
+        return math.hypot(a.real, a.imag)
+    return wrap(abs(a)) if type(a) is int else abs(a)
+
+
 def wrap(n: int) -> int:
     """n reduced to a signed 64-bit integer."""
     return ((n + TWO63) & ((1 << 64) - 1)) - TWO63
@@ -173,6 +180,8 @@ def log_base(a, b):
 
 
 def polar(length: float, angle: float) -> complex:
+    if math.isinf(angle):
+        return complex(math.nan, math.nan)
     return complex(length * math.cos(angle), length * math.sin(angle))
 
 

@@ -67,6 +67,6 @@ def slice_backward(grad_output, input_sizes, dim, start, end, step):
                          step)
 
 
-declare("aten::lift(Tensor self) -> Tensor", lambda self: self, "primitive")
+declare("aten::lift(Tensor self) -> Tensor", lambda self: self, "primitive", may_share=True)
 declare("aten::lift_fresh_copy(Tensor self) -> Tensor", lambda self: formatted(self, 1),
         "primitive")

@@ -43,7 +43,7 @@ def _block(block: Block, open: list[tuple[Value, int]]) -> None:
 
 
 def _refuse(node: Node) -> None:
-    """Let the program raise where it comes to an operator that cannot be meant there."""
+    """Make the program raise when it reaches an operator that autocast does not allow."""
     graph, operator = node.graph, table.find("prim::RaiseException")
     with graph.at(node):
         parts = [graph.constant(text, like=node) for text in (UNSAFE_TEXT, "builtins.RuntimeError")]
@@ -69,6 +69,6 @@ def _convert(node: Node, dtype: int) -> None:
 
 
 def _has_dtype(node: Node) -> bool:
-    """Whether the program says which type the result has: such a node is left alone."""
+    """Whether the node has a dtype argument: then autocast does not change it."""
     at = node.schema.index("dtype")
     return at is not None and node.inputs[at].type != T.NONE

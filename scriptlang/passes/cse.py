@@ -25,7 +25,7 @@ def run(graph: Graph) -> bool:
 
 
 class Scope:
-    """A table of nodes by what they compute, over that of the enclosing block."""
+    """A table of nodes by what they compute, on top of the table of the enclosing block."""
 
     def __init__(self, outer: Scope | None):
         self.outer = outer
@@ -86,7 +86,7 @@ def key_of(node: Node) -> tuple:
 
 
 def value_key(value: Any) -> Any:
-    """A hashable stand-in that tells 1, 1.0 and True apart, and 0.0 and -0.0."""
+    """A hashable key of a constant that distinguishes 1, 1.0 and True, and 0.0 and -0.0."""
     if isinstance(value, (int, float, complex, str, bool, type(None))):
         return type(value), repr(value)
     if type(value) in (tuple, list):

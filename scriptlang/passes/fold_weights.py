@@ -33,8 +33,8 @@ READINGS = 64
 class Budget:
     """What may be computed for a graph.
 
-    bytes: that results may have, together; twice those of the weights, at first.
-    reading: bytes of tensors that operators may be given.
+    bytes: how many bytes all results may still have; at first twice the bytes of the weights.
+    reading: how many bytes of tensors operators may still read.
     """
 
     def __init__(self, weights: Iterable[Tensor]):

@@ -132,7 +132,7 @@ def stay(kept: Iterable[tuple[ScriptObject, str]]) -> set[tuple[int, str]]:
 class Reading(AliasAnalysis):
     """A graph with the objects that its values stand for, and their attributes as memory.
 
-    objects: value -> the object it always is; attributes of the names in `set_names` may change.
+    objects: value -> the object that it always is; attributes named in `set_names` may change.
     places: what an attribute points to, by identity, so that attributes that share a tensor's
     storage share a location.
     """
@@ -177,7 +177,7 @@ class Reading(AliasAnalysis):
         return self.places[key]
 
     def writes_to(self, value: Any) -> bool:
-        """Whether the graph may write to what an attribute holds, or runs code that may."""
+        """Whether the graph, or unknown code that it calls, may write to an attribute's value."""
         if self.hands_objects_on or isinstance(value, (list, tuple)) and any(
                 self.writes_to(part) for part in value if not isinstance(part, SCALARS)):
             return True

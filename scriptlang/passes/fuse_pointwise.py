@@ -114,7 +114,7 @@ def producers(node: Node) -> Iterator[Node]:
 class Grouping:
     """Which nodes form groups.  Sets of groups are bit masks; a merged group has a `root`.
 
-    depends: of a node, the groups that it runs after.  outside: of a group, those that it does.
+    depends: node -> the groups that must run before it.  outside: the same for groups.
     """
 
     def __init__(self, nodes: list[Node], before: list[set[int]]):
@@ -141,7 +141,7 @@ class Grouping:
         return self.depends[i] if g is None else 1 << g | self.outside[self.find(g)]
 
     def closure(self, mask: int) -> int:
-        """All groups that those of a mask depend on, and themselves, by their roots."""
+        """The groups of a mask with all groups that they depend on, by their roots."""
         found, pending = 0, mask
         while pending:
             g = self.find(pending.bit_length() - 1)

@@ -1,4 +1,4 @@
-"""The element type of a tensor, where constants before it settle it.
+"""The element type of a tensor, if constants before it determine it.
 
 A layer takes only inputs of its weights' type and gives that type (the fact `weight`); pooling,
 activations and views keep it (`keeps_type`).

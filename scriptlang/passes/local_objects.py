@@ -46,7 +46,7 @@ def dissolve(made: Node) -> bool:
 
 
 def accesses(obj: Value) -> list[Node] | None:
-    """Reads and writes of an object in the order they run; None where it does anything else."""
+    """Reads and writes of an object, in order; None if it is used in any other way."""
     block = obj.node.block
     order = {node: i for i, node in enumerate(block.nodes)}
     steps = []

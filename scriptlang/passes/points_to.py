@@ -82,7 +82,7 @@ class PointsTo:
         self._add(self._copy, target, source, (source,))
 
     def load(self, target: Hashable, source: Hashable, field: str, kinds: tuple[str, ...]) -> None:
-        """kinds: those of the target, which what comes from outside is of."""
+        """kinds: of the target; values from outside are of these kinds."""
         self._add(self._load, target, source, (source,), field, self.outside_of(kinds))
 
     def store(self, target: Hashable, source: Hashable, field: str) -> None:
@@ -189,7 +189,7 @@ class PointsTo:
                 self._again(self._watchers[i])
 
     def _watched(self, found: Locations) -> Locations:
-        """What is reached, where the rule at hand is to be applied again when it grows."""
+        """What is reachable; the current rule is applied again if that grows."""
         reached = self.reach(found)
         for i in bits(reached):
             self._watchers[i].add(self._rule)

@@ -40,8 +40,8 @@ def propagate(graph: Graph, inputs: Mapping[Value, Fact] | None = None) -> Mappi
 class Propagation:
     """The facts of one graph while they are found.
 
-    known: symbols that a check has settled, where the walk is now.  made: the symbols by what they
-    stand for, so that looking twice gives the same ones.
+    known: symbols whose value a check has determined at the current place.  made: symbols by what
+    they stand for, so that visiting a node twice gives the same symbols.
     """
 
     def __init__(self, graph: Graph, inputs: Mapping[Value, Fact], outer: Propagation | None = None,
@@ -65,7 +65,7 @@ class Propagation:
     # Facts
 
     def get(self, v: Value) -> Fact:
-        """The fact of a value, with what checks have settled since."""
+        """The fact of a value, including what checks have determined since."""
         fact = self.facts.get(v, UNKNOWN)
         if not self.known or fact is UNKNOWN or fact is NOTHING:
             return fact

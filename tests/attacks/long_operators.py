@@ -14,6 +14,10 @@ LONG: dict[str, str] = {
     "legendre": "torch.special_legendre_polynomial_p(x[0].expand(1 << 18) / 3, 1 << 20)",
     "bessel": "torch.special_bessel_j0(x[0].double().expand(1 << 26) * 99)",
     "gcd": "torch.gcd(torch.arange(1 << 26), torch.tensor([7540113804746346429]))",
+    # One row, and zeros.
+    "zeros": "torch.zeros([1 << 32], dtype=torch.uint8)",
+    "cumsum of a row": "torch.cumsum(torch.ones([1 << 27]), 0).cumsum(0).cumsum(0).cumsum(0)",
+    "sum of a row": "torch.sum(x[0].int().expand(1 << 29))",
     # Orders.
     "isin": "torch.isin(torch.rand([1 << 25]), torch.rand([1 << 25]))",
     "median": "torch.median(torch.rand([1 << 24]))",

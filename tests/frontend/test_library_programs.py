@@ -230,3 +230,36 @@ def test_input_by_name_is_no_other_argument(fn):
         torch.jit.script(fn)
     with pytest.raises(CompileError, match="no form of add"):
         scriptlang.script(fn)
+
+
+# Defaults of an autograd function's forward without annotations (speechbrain)
+
+class Optioned(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, labels=None, count=10, flag=True):
+        if labels is not None:
+            x = x * labels
+        if flag:
+            x = x + count
+        return x
+
+
+def without_options(x):
+    return Optioned.apply(x)
+
+
+def with_labels(x):
+    return Optioned.apply(x, x)
+
+
+def with_options(x):
+    return Optioned.apply(x, x, 3, False)
+
+
+@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("fn", [without_options, with_labels, with_options],
+                         ids=lambda fn: fn.__name__)
+def test_defaults_of_forward_say_what_it_takes(fn, name):
+    x = torch.tensor([1.0, -2.0, 3.0])
+    want = torch.jit.script(fn)(x).tolist()
+    assert scriptlang.script(fn, engine=name)(ours(x)).tolist() == want

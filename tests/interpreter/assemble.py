@@ -17,7 +17,7 @@ import ast
 
 from scriptlang import types as T
 from scriptlang.interpreter.code import Code, Instruction, OperatorRef, Place
-from scriptlang.interpreter.opcodes import OPCODES
+from scriptlang.interpreter.opcodes import OPCODES, TYPE_OPERANDS
 from scriptlang.ir import Function
 from scriptlang.records import replace
 from scriptlang.schema import parse_schema
@@ -47,18 +47,18 @@ def assemble(text: str, functions: dict[str, Function] | None = None,
 
 
 def operand(code: Code, kind: str, text: str, functions, resolve, constants) -> int:
-    if kind == "O":
+    if kind == "operator":
         name, _, count = text.partition("/")
         name, _, overload = name.partition(".")
         return place(code.operators, OperatorRef(name, overload, int(count) if count else None))
-    if kind in ("C", "M"):
+    if kind in ("constant", "method"):
         value = constants[text] if text in constants else ast.literal_eval(text)
         code.constants.append(value)
         return len(code.constants) - 1
-    if kind == "T":
+    if kind in TYPE_OPERANDS:
         code.types.append(T.parse_annotation(text, resolve))
         return len(code.types) - 1
-    if kind == "F":
+    if kind == "function":
         return place(code.functions, functions[text])
     return int(text)
 

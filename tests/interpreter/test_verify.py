@@ -5,7 +5,7 @@ import pytest
 
 from scriptlang import types as T
 from scriptlang.errors import ArchiveError
-from scriptlang.interpreter.code import Instruction
+from scriptlang.interpreter.code import Instruction, to_tuple
 from scriptlang.interpreter.verify import verify
 from scriptlang.records import replace
 from tests.interpreter.assemble import assemble, function
@@ -63,12 +63,13 @@ ATTACKS = {
     "a loop over a string": (lines("STORE 1", "LOADC 0", "LOADC 'x'", "LOADC True", "LOOP 1 2",
                                    "LOADC 1", "RET"), "wanted int"),
     "a loop without a condition": (lines("STORE 1", "LOADC 0", "LOADC 1", "LOOP 1 1", "LOADC 1",
-                                         "RET"), "at least a trip count"),
+                                         "RET"), "a count of 1, which is from 2"),
     "an argument of another type": (lines("STORE 1", "LOADC 'x'", "LOAD 1", "OP aten::add.int/2",
                                           "RET"), "argument a of aten::add.int is str"),
     "a result of another type": (lines("STORE 1", "LOADC 'x'", "RET"), "is str, wanted int"),
     "a dict of three values": (lines("STORE 1", "LOAD 1", "LOAD 1", "LOAD 1",
-                                     "DICT_CONSTRUCT Dict[int, int] 3", "RET"), "from 3 values"),
+                                     "DICT_CONSTRUCT Dict[int, int] 3", "RET"),
+                               "a count of 3, which has to be even"),
     "a list that is no list": (lines("STORE 1", "LOAD 1", "LIST_CONSTRUCT int 1", "RET"),
                                "no list type"),
     "a list of other values": (lines("STORE 1", "LOADC 'x'", "LIST_CONSTRUCT List[int] 1",
@@ -89,15 +90,94 @@ ATTACKS = {
 }
 
 
+BOTH = {
+    "no registers to store into": lines("STOREN 1 0", "LOADC 1", "RET"),
+    "an instance of no type": lines("STORE 1", "LOAD 1", "ISINSTANCE int 0", "DROP", "LOADC 1",
+                                    "RET"),
+    "a method of nothing": lines("STORE 1", "LOAD 1", "INTERFACE_CALL 'm' 0", "DROP", "LOADC 1",
+                                 "RET"),
+    "a format of nothing": lines("STORE 1", "FORMAT 0", "DROP", "LOADC 1", "RET"),
+    "a fork with too few arguments": lines("STORE 1", "FORK 0 0", "DROP", "LOADC 1", "RET"),
+    "a fused group with too many arguments": lines("STORE 1", "LOAD 1", "FUSED 0 2", "RET"),
+    "the size of an int": lines("STORE 1", "LOAD 1", "DIM", "RET"),
+    "the device of a string": lines("STORE 1", "LOADC 'x'", "DEVICE", "DROP", "LOADC 1", "RET"),
+    "not of an int": lines("STORE 1", "LOAD 1", "__NOT__", "DROP", "LOADC 1", "RET"),
+    "an element of an int": lines("STORE 1", "LOAD 1", "LOADC 0", "TUPLE_INDEX", "RET"),
+    "unpacks a tuple as a list": lines("STORE 1", "LOAD 1", "TUPLE_CONSTRUCT 1", "LIST_UNPACK 1",
+                                       "RET"),
+    "raises an int": lines("STORE 1", "LOAD 1", "LOADC None", "RAISE_EXCEPTION"),
+    "warns of an int": lines("STORE 1", "LOAD 1", "LOADC 2", "WARN", "LOADC 1", "RET"),
+    "waits for an int": lines("STORE 1", "LOAD 1", "WAIT", "RET"),
+    "a named tuple that is a list": lines("STORE 1", "LOAD 1",
+                                          "NAMED_TUPLE_CONSTRUCT List[int] 1", "DROP", "LOADC 1",
+                                          "RET"),
+    "an attribute of an int": lines("STORE 1", "LOAD 1", "GET_ATTR 0", "RET"),
+    "a slot above the largest count": lines("STORE 1", "CREATE_OBJECT __torch__.Point",
+                                            "GET_ATTR 2000000", "DROP", "LOADC 1", "RET"),
+    "a stack above the largest": lines("STORE 1", "LOADC None", "UNCHECKED_CAST",
+                                       "LIST_UNPACK 1048576", "LOADC 1", "RET"),
+    "many large lists": lines("STORE 1", *["LOADC None", "UNCHECKED_CAST", "LIST_UNPACK 1000000",
+                                           "LIST_CONSTRUCT List[int] 1000000", "DROP"] * 20,
+                              "LOADC 1", "RET"),
+}
+"""What the table of opcodes says, and so both verifiers refuse."""
+
+ACCEPTED_NATIVELY = {
+    "reads an empty register": "a register is None until it is stored to",
+    "reads a moved register": "as above",
+    "reads a register of one branch": "as above",
+    "a result of another type": "types inside the stack are checked when they are used",
+    "a list of other values": "as above",
+    "a slot beyond the last": "GET_ATTR asks the object how many slots it has",
+    "stores another type in a slot": "SET_ATTR checks the value against the object's class",
+}
+"""Attacks that the C++ verifier lets pass, and what stands between them and harm."""
+
+
+def assembled(text: str):
+    functions = {"0": function(lines("STORE 1", "LOAD 1", "RET", head="g(int x) -> int"))}
+    return assemble(text, functions=functions, classes=CLASSES)
+
+
 @pytest.mark.parametrize("name", ATTACKS)
 def test_attack_is_refused(name):
     text, why = ATTACKS[name]
-    functions = {"0": function(lines("STORE 1", "LOAD 1", "RET", head="g(int x) -> int"))}
-    code = assemble(text, functions=functions, classes=CLASSES)
     with pytest.raises(ArchiveError) as e:
-        verify(code)
+        verify(assembled(text))
     assert why in str(e.value)
     assert "f, instruction" in str(e.value)
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_what_the_table_says_is_checked(name):
+    with pytest.raises(ArchiveError, match="f, instruction"):
+        verify(assembled(BOTH[name]))
+
+
+@pytest.mark.parametrize("name", [*ATTACKS, *BOTH])
+def test_the_native_verifier_refuses_it_too(name):
+    native = pytest.importorskip("scriptlang.interpreter._native")
+    text = BOTH[name] if name in BOTH else ATTACKS[name][0]
+    code = assembled(text)
+    g = next(iter(code.functions), None)
+    trees = [to_tuple(code, "f", {g: "g"} if g else {}, whole=True)]
+    if g:
+        trees.append(to_tuple(g.attributes["code"], "g", whole=True))
+
+    def load():
+        return native.Program(tuple(trees), CLASSES)
+
+    if name in ACCEPTED_NATIVELY:
+        load()
+    else:
+        with pytest.raises(native.NativeError, match="of f is (unsound|malformed)|not supported"):
+            load()
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_the_native_verifier_takes_sound_code(name):
+    native = pytest.importorskip("scriptlang.interpreter._native")
+    native.Program((to_tuple(assembled(GOOD[name]), "f", whole=True),), CLASSES)
 
 
 @pytest.mark.parametrize("op, field", [("LOADC", "constants"), ("OP", "operators"),

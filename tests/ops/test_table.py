@@ -17,6 +17,7 @@ from scriptlang.errors import MissingOperatorError
 from scriptlang.ops import derived, dispatch, functions as F, lacking, table
 from scriptlang.schema import parse_schema, split_name
 from scriptlang.tensors import Tensor, from_numpy
+from tests.ops import record_order
 
 
 def tensor(*values, dtype=np.float32):
@@ -81,6 +82,20 @@ def test_tensors_come_before_numbers_in_the_order_of_overloads():
     overloads = [op.overload for op in table.overloads("aten::add")]
     assert overloads.index("Tensor") < overloads.index("int")
     assert table.overloads("aten::no_such_operator") == []
+
+
+def test_the_order_of_overloads_is_known_of_every_name_that_has_several():
+    lines = [line.split() for line in record_order.TARGET.read_text().splitlines()[1:]]
+    listed = {name: {o.strip("-") for o in order} for name, *order in lines}
+    assert all(len(order) == len(listed[name]) for name, *order in lines)
+    assert listed == {name: record_order.tried(name) for name in record_order.names()}
+
+
+@pytest.mark.oracle
+def test_the_order_of_overloads_is_that_of_pytorch():
+    """`python -m tests.ops.record_order` writes it."""
+    pytest.importorskip("torch")
+    assert record_order.TARGET.read_text() == record_order.text()
 
 
 def test_a_lacking_operator_is_known_but_raises_by_name():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import scriptlang
 from scriptlang import types as T
+from scriptlang.objects import Device
 from scriptlang.ops import random, table
 from scriptlang.passes import effects
 from scriptlang.tensors import Tensor
@@ -138,3 +140,61 @@ def test_randomness_follows_from_the_arguments(text, is_random):
   return (%r)
 """)
     assert effects.is_random(list(graph.nodes)[-1]) is is_random
+
+
+NUMBERS = [0, -1, 2 ** 63 - 1, -2 ** 63, 0.0, -1.5e308, float("nan"), float("inf"), 1j,
+           complex(1.7e308, 1.7e308), complex("nan")]
+VALUES = {"int": NUMBERS[:4], "float": NUMBERS[4:8], "complex": NUMBERS[8:], "bool": [True, False],
+          "Scalar": NUMBERS, "str": ["", "aé"], "Device": [Device("cpu")],
+          "Tensor": tensors(), "t[]": [[], [1, 2]], "Any[]": [[], ["a", 1]]}
+VALUES["t1"] = VALUES["t2"] = [*NUMBERS, None, "a", [1]]
+
+
+def values_of(a) -> list:
+    text = a.text or str(a.type)
+    if text.startswith("Dict("):
+        return [{}, {1: 2}]
+    return VALUES.get(text, [])
+
+
+def test_what_never_fails_never_fails():
+    total = [op for op in table.every_operator() if op.facts.total]
+    assert len(total) > 80
+    failing, unseen = {}, []
+    for op in total:
+        choices = [values_of(a) for a in op.schema.arguments]
+        if not all(choices):
+            unseen.append(op.overload)
+        for given in itertools.product(*choices):
+            try:
+                with np.errstate(all="ignore"):
+                    op.kernel(*given)
+            except Exception as e:
+                failing.setdefault(op.qualified_name, (given, e))
+    assert not failing
+    assert set(unseen) <= {"enum"}
+
+
+def test_what_keeps_a_type_keeps_it():
+    """Of floating tensors all of one type the result has that type, whatever it is."""
+    kept = [op for op in table.all_operators() if op.facts.keeps_type and op.kernel is not None]
+    ran, wrong = set(), {}
+    for op in kept:
+        for dtype in (np.float16, np.float32, np.float64):
+            for shape in ((2, 3), (1, 2, 4, 4)):
+                x = scriptlang.from_numpy(np.ones(shape, dtype))
+                given = arguments(op, x)
+                if given is None:
+                    continue
+                try:
+                    with warnings.catch_warnings(), np.errstate(all="ignore"):
+                        warnings.simplefilter("ignore")
+                        result = op.kernel(*given)
+                except Exception:
+                    continue
+                ran.add(op.qualified_name)
+                for out in leaves(result):
+                    if out.dtype is not x.dtype:
+                        wrong[op.qualified_name] = str(out.dtype)
+    assert not wrong
+    assert len(ran) > 0.7 * len(kept), sorted({op.qualified_name for op in kept} - ran)

@@ -455,14 +455,25 @@ class Unpickler {
     if (!value.is_int() && !value.is_double() && !value.is_string()) {
       fail("a member of the enum ", cls.cls->name, " is a ", tag_name(value.tag()));
     }
-    std::string name;
-    for (const auto& [member, of] : cls.cls->members) {
-      if (of.tag() == value.tag() && equal(of, value)) name = member;
-    }
+    std::string name = member_name(*cls.cls, value);
     if (name.empty() && !cls.cls->members.empty()) {
       fail("the enum ", cls.cls->name, " has no member ", to_text(value).substr(0, 60));
     }
     push(Enum::make(cls.cls, std::move(name), std::move(value)));
+  }
+
+  // Empty where the class has no such member, or nobody told its members.
+  std::string member_name(const ClassType& cls, const Value& value) {
+    if (cls.members.empty()) return "";
+    Ref<Dict>& names = members_[&cls];
+    if (!names) {
+      names = Dict::make();
+      for (const auto& [member, of] : cls.members) names->set(of, Value(member));
+    }
+    const Value* found = names->find(value);  // 1, 1.0 and True are one key
+    bool fits = found && cls.members[0].second.is_double() == value.is_double() &&
+                !value.is_bool();
+    return fits ? std::string(found->as_string()) : "";
   }
 
   void call(const GlobalEntry& function, std::vector<Item>& arguments) {
@@ -610,6 +621,7 @@ class Unpickler {
   std::vector<size_t> marks_;
   std::vector<Item> memo_;
   std::vector<bool> known_;
+  std::unordered_map<const ClassType*, Ref<Dict>> members_;  // of enums: value -> name
   std::vector<Item> raw_tuple_;  // at most one lives at a time: it is consumed at once
 };
 

@@ -353,6 +353,17 @@ const ZipArchive::Record* ZipArchive::find(std::string_view name) const {
   return it == index_.end() ? nullptr : &records_[it->second];
 }
 
+void ZipArchive::count_inflated(const Record& record) const {
+  constexpr int64_t kFloor = 64 << 20, kRatio = 64;
+  const int64_t size = int64_t(bytes_->size());
+  const int64_t most = size > INT64_MAX / (2 * kRatio) ? INT64_MAX / 2 : kFloor + kRatio * size;
+  if (record.size > most - inflated_) {
+    raise(ErrorKind::ArchiveError, "the record '", record.name, "' and others inflate to over ",
+          most, " bytes from a file of ", size, "; no tool writes such a file by accident");
+  }
+  inflated_ += record.size;
+}
+
 void ZipArchive::inflate(const Record& record, char* out) const {
   z_stream stream = {};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) {
@@ -410,6 +421,7 @@ std::string_view ZipArchive::read(const Record& record, std::string* buffer,
                                   bool check_crc) const {
   const char* data = bytes_->data() + record.data_offset;
   if (record.method == 8) {
+    count_inflated(record);
     buffer->resize(size_t(record.size));
     inflate(record, buffer->data());
     data = buffer->data();
@@ -427,6 +439,7 @@ Storage* ZipArchive::storage(const Record& record, int64_t itemsize) const {
     held.release();
     return lent;
   }
+  if (record.method == 8) count_inflated(record);
   Storage* s = Storage::allocate(record.size);
   try {
     if (record.method == 8) {

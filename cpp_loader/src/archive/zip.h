@@ -78,10 +78,13 @@ class ZipArchive {
                   int64_t directory_offset, const ZipLimits& limits);
   void check_overlaps() const;
   void inflate(const Record& record, char* out) const;
+  // Before a record is inflated: all of them together stay in proportion to the file.
+  void count_inflated(const Record& record) const;
 
   std::shared_ptr<Bytes> bytes_;
   std::vector<Record> records_;
   std::unordered_map<std::string, size_t> index_;
+  mutable int64_t inflated_ = 0;
 };
 
 }  // namespace scriptlang

@@ -5,55 +5,6 @@
 
 namespace scriptlang::lower {
 
-namespace {
-
-enum : int {
-  kEffectN = -1, kEffectX = -2, kEffectNPlus1 = -3, kEffectNMinus2 = -4,
-  kEffectOperator = -5, kEffectFunction = -6,
-};
-
-bool is_operator(Opcode op) { return op == Opcode::OP_ONE || op == Opcode::OP_ANY; }
-
-int64_t number(const Function& f, const Instruction& i, int effect, bool pops) {
-  switch (effect) {
-    case kEffectN: return i.n;
-    case kEffectX: return i.x;
-    case kEffectNPlus1: return int64_t(i.n) + 1;
-    case kEffectNMinus2: return int64_t(i.n) - 2;
-    case kEffectFunction: {
-      const Function& callee = *f.callees[size_t(i.x)];
-      return pops ? callee.parameters : callee.results;
-    }
-    default: return effect;
-  }
-}
-
-int64_t effect(const Function& f, const Instruction& i, bool want_pops) {
-  if (is_operator(i.op)) return want_pops ? i.arguments : i.results;
-  if (i.op == Opcode::TUPLE_UNPACK) return want_pops ? 1 : i.n;
-  switch (i.op) {
-#define SL_OPCODE(name, opcode, x, n, pops, pushes, runs, meaning) \
-  case Opcode::name:                                               \
-    return number(f, i, want_pops ? pops : pushes, want_pops);
-#include "program/opcodes.def"
-#undef SL_OPCODE
-    case Opcode::OP_ONE:
-    case Opcode::OP_ANY:
-    case Opcode::TUPLE_UNPACK:  // above
-    case Opcode::OP_MISSING: break;
-  }
-  return 0;
-}
-
-}  // namespace
-
-int64_t pops_of(const Function& f, const Instruction& i) { return effect(f, i, true); }
-int64_t pushes_of(const Function& f, const Instruction& i) { return effect(f, i, false); }
-bool ends_flow(Opcode op) {
-  return op == Opcode::RET || op == Opcode::RAISE_EXCEPTION || op == Opcode::OP_MISSING;
-}
-bool jumps(Opcode op) { return op == Opcode::JMP || op == Opcode::JF || op == Opcode::LOOP; }
-
 size_t moved_values(const Function& f) {
   size_t sum = f.code.size();
   for (const Instruction& i : f.code) sum += size_t(pops_of(f, i) + pushes_of(f, i));

@@ -38,11 +38,6 @@ struct Flow {
 // At first each register has a slot of its own, and every MOVE and DROPR is kReadAgain.
 Flow flow_of(const Function& function);
 
-int64_t pops_of(const Function& function, const Instruction& instruction);
-int64_t pushes_of(const Function& function, const Instruction& instruction);
-bool ends_flow(Opcode op);
-bool jumps(Opcode op);
-
 inline size_t target_of(const Function& f, size_t pc) {
   return pc + size_t(int64_t(f.code[pc].x));
 }

@@ -37,18 +37,10 @@ Op stack_op(Opcode op) {
   raise(ErrorKind::RuntimeError, opcode_name(op), " has no step on the stack");
 }
 
+// What is known of the one result of an opcode.
 Tags result_of(Opcode op) {
-  switch (op) {
-    case Opcode::DICT_CONSTRUCT: return one(Tag::Dict);
-    case Opcode::TUPLE_SLICE: return one(Tag::Tuple);
-    case Opcode::CREATE_OBJECT: return one(Tag::Object);
-    case Opcode::ISINSTANCE:
-    case Opcode::IS_CUDA: return one(Tag::Bool);
-    case Opcode::FORMAT: return kStringTags;
-    case Opcode::DEVICE: return one(Tag::Device);
-    case Opcode::NUM_TO_TENSOR: return one(Tag::Tensor);
-    default: return kAnyTags;
-  }
+  const bytecode::Values& pushes = bytecode::info_of(op).pushes;
+  return pushes.size == 1 ? Tags(scriptlang::tags_of(pushes.kinds[0])) : kAnyTags;
 }
 
 // The letter (i f b) of the type check for a value of a declared type; 0 if it needs no check.

@@ -7,6 +7,7 @@
 #include "../../kernels/parallel.h"
 #include "layout.h"
 #include "pointwise.h"
+#include "values/zeros.h"
 
 namespace scriptlang {
 
@@ -261,7 +262,7 @@ SL_OP(aten_full) {
 SL_OP(aten_empty_like) { out[0] = unwritten(like(args, 1, 5)); }
 SL_OP(aten_zeros_like) {
   Tensor t = like(args, 1, 5);
-  if (t.numel() > 0) std::memset(t.raw(), 0, size_t(t.nbytes()));
+  write_zeros(t.raw(), t.nbytes());
   out[0] = t;
 }
 SL_OP(aten_ones_like) {

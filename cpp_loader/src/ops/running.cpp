@@ -104,14 +104,19 @@ void cumulate_lines(const Tensor& from, const Tensor& to, int64_t dim, ScalarTyp
         const int count = int(std::min<int64_t>(kLines, outer - line));
         std::fill_n(totals, kLines, Sum(first));
         for (int64_t i = 0; i < n; i += kPiece) {
-          along(line * n + i, n, count, std::min(kPiece, n - i), totals);
+          const int64_t length = std::min(kPiece, n - i);
+          along(line * n + i, n, count, length, totals);
+          kernels::worked(length * count);
         }
         continue;
       }
       int64_t band = task % bands * kBand, at = task / bands * n * inner + band;
       int64_t width = std::min(kBand, inner - band);
       std::fill_n(totals, width, Sum(first));
-      for (int64_t i = 0; i < n; ++i) across(at + i * inner, width, totals);
+      for (int64_t i = 0; i < n; ++i) {
+        across(at + i * inner, width, totals);
+        kernels::worked(width);
+      }
     }
   });
 }
@@ -135,6 +140,7 @@ Tensor cumulate(const Tensor& self, int64_t dim, const Value& dtype, bool sums, 
       Complex total = sums ? 0 : 1;
       for (int64_t i = 0; i < n; ++i, at += stride) {
         o[at] = total = sums ? total + a[at] : total * a[at];
+        kernels::worked_at(i);
       }
     });
     return to_dtype(to, result);
@@ -158,6 +164,7 @@ void extremes_so_far(int64_t n, int64_t stride, const T* a, T* o, int64_t* p) {
   T best = a[0];
   int64_t place = 0, i = 0;
   while (i < n) {
+    kernels::worked_at(i);
     int64_t end = std::min(n, i + kTogether);
     if (stride == 1 && end - i == kTogether) {
       int changes = 0;
@@ -217,6 +224,7 @@ Tensor complex_log_cumulate(const Tensor& self, int64_t dim) {
       Complex top = more ? x : total, low = more ? total : x;
       bool nothing = std::isinf(low.real()) && low.real() < 0;
       o[at] = total = nothing ? top : top + std::log(1.0 + std::exp(low - top));
+      kernels::worked_at(i);
     }
   });
   return to_dtype(to, self.dtype());
@@ -240,6 +248,7 @@ Tensor log_cumulate(const Tensor& self, int64_t dim) {
           else if (!std::isinf(top)) total = top + std::log1p(std::exp(low - top));
           else total = top;
           o[at] = T(total);
+          kernels::worked_at(i);
         }
       });
     } else {

@@ -40,7 +40,7 @@ bool may_give_input(const std::string& name) {
         "conj_physical quantize_per_tensor scaled_dot_product_attention _unsafe_view unsafe_split "
         "unsafe_split_with_sizes unsafe_chunk sum_to_size channel_shuffle _pad_circular set "
         "contiguous reshape reshape_as flatten ravel cpu cuda pin_memory positive dequantize "
-        "chain_matmul fused_moving_avg_obs_fake_quant linalg_multi_dot native_dropout "
+        "chain_matmul fused_moving_avg_obs_fake_quant lift linalg_multi_dot native_dropout "
         "quantized::relu6 quantized::conv_unpack quantized::conv1d_unpack quantized::conv2d_unpack "
         "quantized::conv3d_unpack quantized::conv_transpose1d_unpack "
         "quantized::conv_transpose2d_unpack quantized::conv_transpose3d_unpack "

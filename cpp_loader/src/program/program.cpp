@@ -7,16 +7,63 @@
 
 namespace scriptlang {
 
-const char* opcode_name(Opcode op) {
-  switch (op) {
-#define SL_OPCODE(name, number, x, n, pops, pushes, runs, meaning) \
-  case Opcode::name:                                               \
-    return #name;
-#include "opcodes.def"
-#undef SL_OPCODE
-    default:
-      return "OP";
+const char* opcode_name(Opcode op) { return bytecode::info_of(op).name; }
+
+namespace {
+
+int64_t number_of(const Function& f, const Instruction& i, const bytecode::Values& values,
+                  bool pops) {
+  using bytecode::Count;
+  auto more = [&]() -> int64_t {
+    switch (values.more) {
+      case Count::None: return 0;
+      case Count::N: return i.n;
+      case Count::X: return i.x;
+      case Count::NMinus1: return int64_t(i.n) - 1;
+      case Count::NMinus2: return int64_t(i.n) - 2;
+      case Count::XMinus1: return int64_t(i.x) - 1;
+      case Count::Operator: return pops ? i.arguments : i.results;
+      case Count::Function: break;
+    }
+    const Function& callee = *f.callees[size_t(i.x)];
+    return pops ? callee.parameters : callee.results;
+  };
+  return values.size + more();
+}
+
+}  // namespace
+
+int64_t pops_of(const Function& f, const Instruction& i) {
+  return number_of(f, i, bytecode::info_of(i.op).pops, true);
+}
+int64_t pushes_of(const Function& f, const Instruction& i) {
+  return number_of(f, i, bytecode::info_of(i.op).pushes, false);
+}
+
+TagSet tags_of(bytecode::Kind kind) {
+  using bytecode::Kind;
+  switch (kind) {
+    case Kind::Any: return kAnyTag;
+    case Kind::Bool: return tag_bit(Tag::Bool);
+    case Kind::Int: return tag_bit(Tag::Int);
+    case Kind::Number:
+      return tag_bit(Tag::Int) | tag_bit(Tag::Double) | tag_bit(Tag::Complex) | tag_bit(Tag::Bool);
+    case Kind::Str: return tag_bit(Tag::Text) | tag_bit(Tag::String);
+    case Kind::Tensor: return tag_bit(Tag::Tensor);
+    case Kind::Device: return tag_bit(Tag::Device);
+    case Kind::Tuple: return tag_bit(Tag::Tuple);
+    case Kind::List: return tag_bit(Tag::List);
+    case Kind::Dict: return tag_bit(Tag::Dict);
+    case Kind::Object: return tag_bit(Tag::Object);
+    case Kind::Future: break;
   }
+  return tag_bit(Tag::Future);
+}
+
+bool ends_flow(Opcode op) { return bytecode::info_of(op).next >= bytecode::Next::Return; }
+bool jumps(Opcode op) {
+  bytecode::Next next = bytecode::info_of(op).next;
+  return next != bytecode::Next::Next && next < bytecode::Next::Return;
 }
 
 ClassRef ClassTable::get(const std::string& name) {
@@ -75,8 +122,6 @@ class Decoded {
 };
 
 namespace {
-
-constexpr int64_t kMaxRegisters = 1 << 20;
 
 using Items = ValueSpan;
 
@@ -299,20 +344,15 @@ class FunctionDecoder {
   }
 
   Opcode decode_opcode(std::string_view name) {
-    struct Row {
-      const char* name;
-      Opcode op;
-      bool runs;
-    };
-    static constexpr Row kRows[] = {
-#define SL_OPCODE(name, number, x, n, pops, pushes, runs, meaning) {#name, Opcode::name, runs},
+    static constexpr Opcode kAll[] = {
+#define SL_OPCODE(name, ...) Opcode::name,
 #include "opcodes.def"
-#undef SL_OPCODE
     };
-    for (const Row& row : kRows) {
-      if (name != row.name) continue;
-      if (!row.runs) fail("the instruction ", name, " is not supported");
-      return row.op;
+    for (Opcode op : kAll) {
+      const bytecode::OpcodeInfo& info = bytecode::info_of(op);
+      if (name != info.name) continue;
+      if (!info.runs) fail("the instruction ", name, " is not supported");
+      return op;
     }
     fail("the instruction '", name.substr(0, 60), "' is unknown");
   }

@@ -15,20 +15,11 @@
 
 #include "fusion/fused_group.h"
 #include "ops/optable.h"
+#include "program/opcodes.h"
 #include "values/type.h"
 
 namespace scriptlang {
 
-enum class Opcode : uint8_t {
-#define SL_OPCODE(name, number, x, n, pops, pushes, runs, meaning) name = number,
-#include "opcodes.def"
-#undef SL_OPCODE
-  // What OP and OPN become once the operator is known.
-  OP_ONE = 64,    // all arguments given, one result
-  OP_ANY,         // any number of results, defaults to fill in
-  OP_MISSING,     // raises MissingOperator
-  TUPLE_UNPACK,   // pushes n elements
-};
 const char* opcode_name(Opcode op);
 
 // An operator as one function of a program uses it.
@@ -138,9 +129,21 @@ class Program : public std::enable_shared_from_this<Program> {
 
 constexpr int kOldestBytecode = 4, kNewestBytecode = 9;
 
-// Proves that a function stays inside of its stack, registers, tables and code, that stack depths
-// agree on all paths, and that no known type of an argument contradicts the operator's schema. Sets
-// max_stack and the inferred counts of results. Raises ArchiveError with function and instruction.
+// How many values an instruction takes off the stack, and puts onto it.
+int64_t pops_of(const Function& function, const Instruction& instruction);
+int64_t pushes_of(const Function& function, const Instruction& instruction);
+
+// The tags that a value of a kind may have.
+TagSet tags_of(bytecode::Kind kind);
+
+// Whether nothing runs after it, and whether it may go elsewhere than to the next instruction.
+bool ends_flow(Opcode op);
+bool jumps(Opcode op);
+
+// Proves that a function stays inside its stack, registers, tables and code, that stack depths
+// agree where ways of control meet, and that no argument's type contradicts the operator's
+// schema where both are known. Sets max_stack and the counts of inferred results. Raises
+// ArchiveError with the function and instruction.
 void verify(Function* function);
 
 }  // namespace scriptlang

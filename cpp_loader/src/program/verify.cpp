@@ -13,32 +13,14 @@ namespace scriptlang {
 
 namespace {
 
-constexpr int64_t kMaxStack = 1 << 20;
-constexpr int64_t kMaxCode = 1 << 24;
-constexpr int64_t kFewValues = 8, kMostValues = 1 << 24;  // that instructions pop and push
+using bytecode::Kind;
+using bytecode::Next;
+using bytecode::Operand;
+using bytecode::OpcodeInfo;
+using bytecode::info_of;
+
+constexpr int kExitArguments = 4;       // of __exit__, with the object
 constexpr int64_t kTypeWork = 1 << 26;  // slots visited by the type analysis before it gives up
-
-enum : int {
-  kEffectN = -1, kEffectX = -2, kEffectNPlus1 = -3, kEffectNMinus2 = -4,
-  kEffectOperator = -5, kEffectFunction = -6,
-};
-
-struct OpcodeInfo {
-  char x, n;
-  int pops, pushes;
-};
-
-OpcodeInfo info_of(Opcode op) {
-  switch (op) {
-#define SL_OPCODE(name, number, x, n, pops, pushes, runs, meaning) \
-  case Opcode::name:                                               \
-    return {x, n, pops, pushes};
-#include "opcodes.def"
-#undef SL_OPCODE
-    default:
-      return {'-', '-', 0, 0};
-  }
-}
 
 class Verifier {
  public:
@@ -69,100 +51,72 @@ class Verifier {
   // ---- operands, and what OP becomes
 
   void check_operands(size_t pc) {
-    Instruction& i = code_[pc];
-    OpcodeInfo info = info_of(i.op);
-    if (info.n == 'I' && (i.n < 0 || i.n > kMaxStack)) fail(pc, "a count is ", i.n);
-    check_operand(pc, i, info.x);
-    switch (i.op) {
-      case Opcode::STOREN:
-        if (int64_t(i.x) + i.n - 1 > f_.registers) fail(pc, "a register is out of range");
-        break;
-      case Opcode::ISINSTANCE:
-        if (int64_t(i.x) + i.n > int64_t(f_.types.size())) fail(pc, "a type is out of range");
-        break;
-      case Opcode::LOOP:
-        if (i.n < 2) fail(pc, "a loop carries ", i.n - 2, " values");
-        break;
-      case Opcode::DICT_CONSTRUCT:
-        if (i.n % 2) fail(pc, "a key has no value");
-        break;
-      case Opcode::INTERFACE_CALL:
-        if (i.n < 1) fail(pc, "a method is called on nothing");
-        break;
-      case Opcode::FORK:
-      case Opcode::AWAITABLE: check_deferred(pc); break;
-      case Opcode::FUSED: {
-        const Function& callee = *f_.callees[size_t(i.x)];
-        if (callee.parameters != i.n) fail(pc, callee.name, " takes ", callee.parameters);
-        break;
-      }
-      case Opcode::FORMAT:
-        if (i.x < 1) fail(pc, "there is nothing to format");
-        break;
-      case Opcode::OP:
-      case Opcode::OPN: lower_operator(pc); break;
-      default: break;
+    const Instruction& i = code_[pc];
+    const OpcodeInfo& info = info_of(i.op);
+    check_operand(pc, info.x, i.x);
+    check_operand(pc, info.n, i.n);
+    bool is_deferred = i.op == Opcode::FORK || i.op == Opcode::AWAITABLE;
+    if (is_deferred && f_.callees[size_t(i.x)]->results != 1) {
+      fail(pc, f_.callees[size_t(i.x)]->name, " does not give one result");
     }
+    if (info.x == Operand::Operator) lower_operator(pc);
   }
 
-  void check_operand(size_t pc, const Instruction& i, char kind) {
-    int64_t x = i.x;
+  // x comes before n, which may be held against what x names.
+  void check_operand(size_t pc, Operand kind, int64_t value) {
+    int64_t last = value + code_[pc].n - 1;  // of as many as n says
     switch (kind) {
-      case 'O':
-        if (x < 0 || x >= int64_t(f_.operators.size())) fail(pc, "an operator is out of range");
-        break;
-      case 'R':
-        if (i.op == Opcode::STOREN && i.n == 0) break;
-        if (x < 1 || x > f_.registers) fail(pc, "register ", x, " is out of range");
-        break;
-      case 'C':
-        if (x < 0 || x >= int64_t(f_.constants.size())) fail(pc, "a constant is out of range");
-        break;
-      case 'M':
-        if (x < 0 || x >= int64_t(f_.constants.size()) || !f_.constants[size_t(x)].is_string()) {
-          fail(pc, "a method name is out of range");
-        }
-        break;
-      case 'T': check_type_operand(pc, i); break;
-      case 'F':
-        if (x < 0 || x >= int64_t(f_.callees.size())) fail(pc, "a function is out of range");
-        break;
-      case 'P': {
-        int64_t target = int64_t(pc) + x;
-        if (target < 0 || target >= int64_t(code_.size())) fail(pc, "the jump leaves the code");
-        break;
+      case Operand::None: return;
+      case Operand::Operator: return check_index(pc, "an operator", value, f_.operators.size());
+      case Operand::Function: return check_index(pc, "a function", value, f_.callees.size());
+      case Operand::Constant: return check_index(pc, "a constant", value, f_.constants.size());
+      case Operand::Method:
+        check_index(pc, "a method's name", value, f_.constants.size());
+        if (!f_.constants[size_t(value)].is_string()) fail(pc, "the method's name is no string");
+        return;
+      case Operand::Registers:
+        if (last > f_.registers) fail(pc, "register ", last, " is out of range");
+        [[fallthrough]];
+      case Operand::Register:
+        if (value < 1 || value > f_.registers) fail(pc, "register ", value, " is out of range");
+        return;
+      case Operand::Types: check_index(pc, "a type", last, f_.types.size()); [[fallthrough]];
+      case Operand::Type: return check_index(pc, "a type", value, f_.types.size());
+      case Operand::ListType: return check_type(pc, value, TypeKind::List);
+      case Operand::DictType: return check_type(pc, value, TypeKind::Dict);
+      case Operand::NamedTupleType: return check_type(pc, value, TypeKind::NamedTuple);
+      case Operand::Class: return check_type(pc, value, TypeKind::Class);
+      case Operand::Jump: return check_index(pc, "the jump", int64_t(pc) + value, code_.size());
+      case Operand::Slot:
+      case Operand::Count: return check_count(pc, value, 0);
+      case Operand::CountFrom1: return check_count(pc, value, 1);
+      case Operand::CountFrom2: return check_count(pc, value, 2);
+      case Operand::EvenCount:
+        if (value % 2) fail(pc, "a key has no value");
+        return check_count(pc, value, 0);
+      case Operand::Fields: {
+        const Type& type = *f_.types[size_t(code_[pc].x)];
+        if (int64_t(type.elements.size()) == value) return;
+        fail(pc, "a tuple of type ", to_string(type), " is made of ", value, " values");
       }
-      case 'S':
-      case 'I':
-        if (x < 0 || x > kMaxStack) fail(pc, "an operand is ", x);
-        break;
-      default: break;
+      case Operand::Arguments: {
+        const Function& callee = *f_.callees[size_t(code_[pc].x)];
+        if (callee.parameters == value) return;
+        fail(pc, callee.name, " takes ", callee.parameters, " arguments, not ", value);
+      }
     }
   }
 
-  void check_type_operand(size_t pc, const Instruction& i) {
-    // Old writers gave LIST_CONSTRUCT and DICT_CONSTRUCT no type table.
-    if (i.x < 0 || i.x >= int64_t(f_.types.size())) fail(pc, "a type is out of range");
-    const Type& type = *f_.types[size_t(i.x)];
-    auto want = [&](TypeKind kind) {
-      if (type.kind != kind) fail(pc, "the type ", to_string(type), " does not fit");
-    };
-    if (i.op == Opcode::CREATE_OBJECT) want(TypeKind::Class);
-    if (i.op == Opcode::DICT_CONSTRUCT) want(TypeKind::Dict);
-    if (i.op == Opcode::LIST_CONSTRUCT) want(TypeKind::List);
-    if (i.op == Opcode::NAMED_TUPLE_CONSTRUCT && type.kind == TypeKind::NamedTuple &&
-        type.elements.size() != size_t(i.n)) {
-      fail(pc, "a tuple of type ", to_string(type), " is made of ", i.n, " values");
-    }
+  void check_index(size_t pc, const char* what, int64_t index, size_t size) {
+    if (index < 0 || index >= int64_t(size)) fail(pc, what, " is out of range");
   }
-
-  // FORK and AWAITABLE: a call with all arguments and one result.
-  void check_deferred(size_t pc) {
-    const Function& callee = *f_.callees[size_t(code_[pc].x)];
-    if (callee.parameters != code_[pc].n || callee.results != 1) {
-      fail(pc, callee.name, " takes ", callee.parameters, " arguments and gives ", callee.results,
-           " results");
-    }
+  void check_count(size_t pc, int64_t count, int64_t least) {
+    if (count < least || count > kMaxStack) fail(pc, "a count is ", count);
+  }
+  void check_type(size_t pc, int64_t index, TypeKind kind) {
+    check_index(pc, "a type", index, f_.types.size());
+    const Type& type = *f_.types[size_t(index)];
+    if (type.kind != kind) fail(pc, "the type ", to_string(type), " does not fit");
   }
 
   void lower_operator(size_t pc) {
@@ -211,45 +165,10 @@ class Verifier {
 
   // ---- stack depths
 
-  struct Effect {
-    int64_t pops, pushes;
-    int64_t room;  // scratch slots that the instruction needs above its results
-  };
-
-  Effect effect_of(size_t pc) {
-    const Instruction& i = code_[pc];
-    if (is_call(i.op)) {
-      const OperatorUse& use = f_.operators[size_t(i.x)];
-      int64_t filled = int64_t(use.defaults.size());
-      return {i.arguments, i.results, i.arguments + filled};
-    }
-    switch (i.op) {
-      case Opcode::OP_MISSING: return {0, 0, 0};
-      case Opcode::TUPLE_UNPACK: return {1, i.n, 0};
-      case Opcode::FUSED:
-      case Opcode::CALL: {
-        const Function& callee = *f_.callees[size_t(i.x)];
-        return {callee.parameters, callee.results, 0};
-      }
-      case Opcode::ENTER:
-      case Opcode::EXIT: return {i.op == Opcode::ENTER, 1, 4};
-      default: break;
-    }
-    OpcodeInfo info = info_of(i.op);
-    auto number = [&](int effect) -> int64_t {
-      switch (effect) {
-        case kEffectN: return i.n;
-        case kEffectX: return i.x;
-        case kEffectNPlus1: return int64_t(i.n) + 1;
-        case kEffectNMinus2: return int64_t(i.n) - 2;
-        default: return effect;
-      }
-    };
-    return {number(info.pops), number(info.pushes), 0};
-  }
-
-  static bool ends(Opcode op) {
-    return op == Opcode::RET || op == Opcode::RAISE_EXCEPTION || op == Opcode::OP_MISSING;
+  // Slots above the pushed ones that an instruction uses meanwhile.
+  int64_t room_of(const Instruction& i) const {
+    if (is_call(i.op)) return i.arguments + int64_t(f_.operators[size_t(i.x)].defaults.size());
+    return i.op == Opcode::ENTER || i.op == Opcode::EXIT ? kExitArguments : 0;
   }
 
   void check_depths() {
@@ -271,30 +190,21 @@ class Verifier {
       size_t pc = work.back();
       work.pop_back();
       const Instruction& i = code_[pc];
-      Effect effect = effect_of(pc);
-      int64_t depth = depth_[pc];
-      if (effect.pops > depth) {
-        fail(pc, "it takes ", effect.pops, " values of a stack of ", depth);
-      }
-      int64_t after = depth - effect.pops + effect.pushes;
-      deepest = std::max({deepest, after + effect.room, depth + effect.pushes + effect.room});
+      int64_t depth = depth_[pc], pops = pops_of(f_, i), pushes = pushes_of(f_, i);
+      if (pops > depth) fail(pc, "it takes ", pops, " values of a stack of ", depth);
+      int64_t after = depth - pops + pushes, room = room_of(i);
+      deepest = std::max({deepest, after + room, depth + pushes + room});
       if (deepest > kMaxStack) fail(pc, "the stack grows too deep");
-      many += std::max<int64_t>(effect.pops + effect.pushes - kFewValues, 0);
-      if (many > kMostValues) fail(pc, "the code moves too many values");
+      many += std::max<int64_t>(pops + pushes - kFreeMoves, 0);
+      if (many > kMaxMoved) fail(pc, "the code moves too many values");
       if (i.op == Opcode::RET && depth != f_.results) {
         fail(pc, "it returns ", depth, " values instead of ", f_.results);
       }
-      if (ends(i.op)) continue;
-      size_t target = pc + size_t(int64_t(i.x));
-      if (i.op == Opcode::JMP) {
-        reach(pc, target, after);
-      } else if (i.op == Opcode::LOOP) {
-        reach(pc, pc + 1, depth);
-        reach(pc, target, after);
-      } else {
-        reach(pc, pc + 1, after);
-        if (i.op == Opcode::JF) reach(pc, target, after);
-      }
+      Next next = info_of(i.op).next;
+      if (next >= Next::Return) continue;
+      // A loop goes on below with as many values as it found.
+      if (next != Next::Jump) reach(pc, pc + 1, next == Next::Loop ? depth : after);
+      if (next != Next::Next) reach(pc, pc + size_t(int64_t(i.x)), after);
     }
     f_.max_stack = int(deepest);
   }
@@ -309,10 +219,9 @@ class Verifier {
     std::vector<char> is_target(code_.size(), 0);
     for (size_t pc = 0; pc < code_.size(); ++pc) {
       Opcode op = code_[pc].op;
-      if (op == Opcode::JMP || op == Opcode::JF || op == Opcode::LOOP) {
-        is_target[pc + size_t(int64_t(code_[pc].x))] = 1;
-        if (op == Opcode::LOOP) is_target[pc + 1] = 1;
-      }
+      if (!jumps(op)) continue;
+      is_target[pc + size_t(int64_t(code_[pc].x))] = 1;
+      if (info_of(op).next == Next::Loop) is_target[pc + 1] = 1;
     }
     std::unordered_map<size_t, State> merged;
     std::vector<std::pair<size_t, State>> work;
@@ -329,22 +238,22 @@ class Verifier {
           if (!first && !join(&known->second, &state)) break;
         }
         const Instruction& i = code_[pc];
-        Effect effect = effect_of(pc);
-        left -= effect.pops + effect.pushes;
+        left -= pops_of(f_, i) + pushes_of(f_, i);
         step_types(pc, &state);
-        if (ends(i.op)) break;
+        Next next = info_of(i.op).next;
+        if (next >= Next::Return) break;
         size_t target = pc + size_t(int64_t(i.x));
-        if (i.op == Opcode::JMP) {
+        if (next == Next::Jump) {
           pc = target;
           continue;
         }
-        if (i.op == Opcode::JF || i.op == Opcode::LOOP) {
+        if (next != Next::Next) {
           left -= int64_t(state.size());
           State other = state;
-          if (i.op == Opcode::LOOP) leave_loop(i, &other);
+          if (next == Next::Loop) leave_loop(i, &other);
           work.emplace_back(target, std::move(other));
         }
-        if (i.op == Opcode::LOOP) enter_loop(i, &state);
+        if (next == Next::Loop) enter_loop(i, &state);
         ++pc;
       }
     }
@@ -378,57 +287,40 @@ class Verifier {
     (*state)[state->size() - size_t(i.n) - 1 + 2] = tag_bit(Tag::Int);
   }
 
-  void want(size_t pc, TagSet have, TagSet wanted, const char* what) {
-    if (have & wanted) return;
-    fail(pc, what, " is ", to_string_tags(have), " where ", to_string_tags(wanted), " is needed");
-  }
-
   void step_types(size_t pc, State* state) {
     const Instruction& i = code_[pc];
+    const OpcodeInfo& info = info_of(i.op);
     auto reg = [&](int64_t index) -> TagSet& { return (*state)[size_t(index - 1)]; };
     auto top = [&](int64_t k) -> TagSet& { return (*state)[state->size() - 1 - size_t(k)]; };
-    switch (i.op) {
-      case Opcode::LOAD: state->push_back(register_tags(i.x, reg(i.x))); return;
-      case Opcode::MOVE: {
-        TagSet tags = register_tags(i.x, reg(i.x));
-        reg(i.x) = tag_bit(Tag::None);
-        state->push_back(tags);
-        return;
+    int64_t pops = pops_of(f_, i), pushes = pushes_of(f_, i);
+    for (int k = 0; k < info.pops.size; ++k) {
+      TagSet wanted = tags_of(info.pops.kinds[k]);
+      if (!(top(pops - 1 - k) & wanted)) fail_type(pc, k, top(pops - 1 - k), wanted);
+    }
+    if (is_call(i.op)) return operator_types(pc, state);
+    if (i.op == Opcode::STORE || i.op == Opcode::STOREN) {
+      for (int64_t k = 0; k < pops; ++k) {
+        int index = int(i.x + k);
+        store(pc, index, top(pops - 1 - k), &reg(index));
       }
-      case Opcode::STORE:
-        store(pc, i.x, top(0), &reg(i.x));
-        state->pop_back();
-        return;
-      case Opcode::STOREN:
-        for (int k = 0; k < i.n; ++k) store(pc, i.x + k, top(i.n - 1 - k), &reg(i.x + k));
-        state->resize(state->size() - size_t(i.n));
-        return;
-      case Opcode::DROPR: reg(i.x) = tag_bit(Tag::None); return;
-      case Opcode::LOADC:
-        state->push_back(tag_bit(f_.constants[size_t(i.x)].tag()));
-        return;
-      case Opcode::JF:
-        want(pc, top(0), tag_bit(Tag::Bool), "the condition");
-        state->pop_back();
-        return;
-      case Opcode::LOOP:
-        want(pc, top(i.n), tag_bit(Tag::Int), "the trip count");
-        want(pc, top(i.n - 1), tag_bit(Tag::Int), "the maximal trip count");
-        want(pc, top(i.n - 2), tag_bit(Tag::Bool), "the loop condition");
-        return;
-      case Opcode::GET_ATTR: want(pc, top(0), tag_bit(Tag::Object), "the object"); break;
-      case Opcode::SET_ATTR: want(pc, top(1), tag_bit(Tag::Object), "the object"); break;
-      case Opcode::WAIT: want(pc, top(0), tag_bit(Tag::Future), "what is waited for"); break;
-      case Opcode::UNCHECKED_CAST: return;
-      default: break;
     }
-    if (is_call(i.op)) {
-      operator_types(pc, state);
-      return;
+    bool reads = i.op == Opcode::LOAD || i.op == Opcode::MOVE;
+    TagSet read = reads ? register_tags(i.x, reg(i.x)) : 0;
+    if (i.op == Opcode::MOVE || i.op == Opcode::DROPR) reg(i.x) = tag_bit(Tag::None);
+    // Its values are those that it found, or go elsewhere.
+    if (i.op == Opcode::UNCHECKED_CAST || info.next == Next::Loop) return;
+    state->resize(state->size() - size_t(pops));
+    for (int64_t k = 0; k < pushes; ++k) {
+      TagSet tags = k < info.pushes.size ? tags_of(info.pushes.kinds[k]) : kAnyTag;
+      if (reads) tags = read;
+      if (i.op == Opcode::LOADC) tags = tag_bit(f_.constants[size_t(i.x)].tag());
+      state->push_back(tags);
     }
-    Effect effect = effect_of(pc);
-    state->resize(state->size() - size_t(effect.pops));
-    state->resize(state->size() + size_t(effect.pushes), result_tags(i.op));
+  }
+
+  [[noreturn]] void fail_type(size_t pc, int k, TagSet have, TagSet wanted) {
+    fail(pc, "value ", k, " is ", to_string_tags(have), " where ", to_string_tags(wanted),
+         " is needed");
   }
 
   TagSet register_tags(int index, TagSet flow) {
@@ -441,35 +333,9 @@ class Verifier {
     if (!f_.register_types.empty() && f_.register_types[size_t(index - 1)]) {
       // An uninitialised value is None, whatever its declared type.
       TagSet declared = tags_of(*f_.register_types[size_t(index - 1)]) | tag_bit(Tag::None);
-      want(pc, tags, declared, "the value stored");
+      if (!(tags & declared)) fail_type(pc, 0, tags, declared);
     }
     *known = tags;
-  }
-
-  static TagSet result_tags(Opcode op) {
-    switch (op) {
-      case Opcode::LIST_CONSTRUCT:
-      case Opcode::TO_LIST:
-        return op == Opcode::TO_LIST ? kAnyTag : tag_bit(Tag::List);
-      case Opcode::DICT_CONSTRUCT: return tag_bit(Tag::Dict);
-      case Opcode::TUPLE_CONSTRUCT:
-      case Opcode::NAMED_TUPLE_CONSTRUCT:
-      case Opcode::TUPLE_SLICE: return tag_bit(Tag::Tuple);
-      case Opcode::CREATE_OBJECT: return tag_bit(Tag::Object);
-      case Opcode::FORK:
-      case Opcode::AWAITABLE: return tag_bit(Tag::Future);
-      case Opcode::ISINSTANCE:
-      case Opcode::__IS__:
-      case Opcode::__ISNOT__:
-      case Opcode::__NOT__:
-      case Opcode::IS_CUDA: return tag_bit(Tag::Bool);
-      case Opcode::FORMAT: return tag_bit(Tag::Text) | tag_bit(Tag::String);
-      case Opcode::DEVICE: return tag_bit(Tag::Device);
-      case Opcode::DTYPE:
-      case Opcode::DIM: return tag_bit(Tag::Int);
-      case Opcode::NUM_TO_TENSOR: return tag_bit(Tag::Tensor);
-      default: return kAnyTag;
-    }
   }
 
   void operator_types(size_t pc, State* state) {

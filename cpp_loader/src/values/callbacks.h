@@ -1,4 +1,4 @@
-// Functions of the host that the engine calls: an allocator's, and those that end loans of memory.
+// Callbacks of the host: those of an allocator, and those that release borrowed memory.
 #pragma once
 
 #include "kernels/thread.h"
@@ -7,8 +7,8 @@ namespace scriptlang::memory {
 
 extern SL_THREAD_SHARED_WORD bool calls_host;
 
-// Whether this thread is inside of one. An operator may have called it, whose scratch memory a
-// program that began now would take.
+// Whether this thread is inside of a callback. Then no program may start: the operator that called
+// back may be using the thread's scratch memory.
 inline bool in_callback() noexcept { return calls_host; }
 
 class CallbackScope {

@@ -1,4 +1,4 @@
-// Sizes, strides or dimensions to be put together, without memory of their own.
+// A small array of sizes, strides or dimensions, without heap memory.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace scriptlang {
 
-// As many as a tensor may have dimensions; one more is an error.
+// Holds at most kMaxDims numbers; one more is an error.
 class Dims {
  public:
   Dims() = default;

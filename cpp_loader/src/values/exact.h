@@ -1,8 +1,8 @@
-// Arithmetic on sizes, strides and indices that raises where int64 overflows.
+// Arithmetic on sizes, strides and indices that raises if int64 overflows.
 //
 //   int64_t reach = Exact(dilation) * (kernel - 1) + 1;
 //
-// For numbers that settings bear on: what a program may choose to be near 2^63.
+// To be used with numbers that a program chooses, which may be near 2^63.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ class Exact {
   int64_t value_;
 };
 
-// One operand is Exact, the other Exact or any integer.
+// One operand is Exact, the other is Exact or any integer.
 template <class A, class B>
 using IfExact = std::enable_if_t<(std::is_same_v<A, Exact> || std::is_same_v<B, Exact>) &&
                                      std::is_convertible_v<A, int64_t> &&
@@ -56,12 +56,13 @@ IfExact<A, B> operator*(A a, B b) {
   return Exact(int64_t(a)) *= int64_t(b);
 }
 
-// The product of a tensor's sizes other than 0 is no larger, nor are its strides and its offset, so
-// that kernels may multiply them by the size of an element, and add them up, without a thought of
-// overflow. Strides that are walked never are; others, of no element or one, mean nothing.
+// The upper bound of the product of a tensor's sizes (other than 0), of its strides and its offset.
+// It is low enough that kernels can multiply these by the size of an element, and add some, without
+// overflow. Strides of dimensions with at most one element are never used, and may be larger.
 constexpr int64_t kMaxReach = int64_t{1} << 55;
 
-// The stride of the dimension outside one of this stride and size; 0 where it means nothing.
+// The stride of the next outer dimension, after one of this stride and size; 0 if it would
+// overflow, which only happens where it is not used.
 inline int64_t outer_stride(int64_t stride, int64_t size) {
   int64_t next;
   bool leaves = __builtin_mul_overflow(stride, size > 1 ? size : 1, &next);

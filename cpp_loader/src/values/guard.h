@@ -1,17 +1,17 @@
-// Blocks that end where readable memory ends, to find what reads or writes past them.
+// Guard pages: blocks that end where readable memory ends, to find accesses beyond their end.
 //
-// SCRIPTLANG_GUARD=1 in the environment puts every block of memory::take between two pages that
-// nobody may touch.  What alignment leaves over, before and behind the block, is filled with a
-// pattern, which is looked at when the block is given back.  For tests: a block costs two system
-// calls and at least three pages.
+// With SCRIPTLANG_GUARD=1 in the environment every block of memory::take lies between two
+// inaccessible pages. The padding that alignment needs, in front of the block and behind it, is
+// filled with a pattern, which is checked when the block is freed. For tests only: a block costs
+// two system calls and at least three pages.
 #pragma once
 
 #include <cstddef>
 
 namespace scriptlang::memory {
 
-// Under AddressSanitizer, which finds such errors itself, blocks have their exact size and are not
-// kept either.
+// AddressSanitizer finds such errors itself; under it blocks have their exact size and are not kept
+// for reuse.
 #if defined(__has_feature)  // clang
 #if __has_feature(address_sanitizer)
 #define SL_ADDRESS_SANITIZER 1
@@ -27,16 +27,16 @@ constexpr bool kSanitized = false;
 
 namespace guard {
 
-bool is_on() noexcept;  // the same all the time
-void* take(size_t bytes, size_t alignment);  // null where there is no memory
-void give(void* block, size_t bytes) noexcept;  // ends the process where the pattern has changed
+bool is_on() noexcept;  // does not change while the process runs
+void* take(size_t bytes, size_t alignment);  // null if there is no memory
+void give(void* block, size_t bytes) noexcept;  // aborts the process if the pattern has changed
 
 }  // namespace guard
 
-// Whether blocks are checked, so that data must not share one with its header.
+// Whether blocks are checked; then data and its header must not share a block.
 inline bool is_checked() noexcept { return kSanitized || guard::is_on(); }
 
-// As take, with less alignment, so that fewer bytes behind the block can be touched unseen.
+// As take, with less alignment, so that fewer bytes of padding can be accessed unnoticed.
 constexpr size_t kLeastAlignment = 16;
 void* take_checked(size_t bytes);
 

@@ -16,6 +16,7 @@
 #include "ops/scratch.h"
 #include "guard.h"
 #include "small_blocks.h"
+#include "zeros.h"
 
 namespace scriptlang::memory {
 
@@ -233,7 +234,7 @@ namespace scriptlang {
 const Tensor& unwritten(const Tensor& t) {
   bool limited = memory::quick::limit_bytes != std::numeric_limits<int64_t>::max();
   if (limited || t.dtype() == ScalarType::Bool) {
-    std::memset(t.storage()->data(), 0, size_t(t.storage()->nbytes()));
+    write_zeros(t.storage()->data(), t.storage()->nbytes());
   }
   return t;
 }

@@ -1,17 +1,17 @@
-// How the integers (codes) of a quantized tensor stand for numbers:
+// Quantizers: what numbers the integers (codes) of a quantized tensor stand for:
 //
 //     number = (code - zero point) * scale
 //
-// A tensor of a quantized type keeps a Quantizer in its header, and hands it on to its views.
-// One is shared by many tensors and never changes.
+// A tensor of a quantized type has a Quantizer in its header, which its views share. A Quantizer
+// never changes.
 #pragma once
 
 #include "tensor.h"
 
 namespace scriptlang {
 
-// PyTorch's numbers of the schemes.
-// Nested is none of them: the tensor is padded sequences (ops/nested.h).
+// The schemes, numbered as in PyTorch.
+// Nested is no scheme of PyTorch: it marks a tensor of padded sequences (ops/nested.h).
 enum class QuantScheme : int8_t {
   PerTensor = 0, PerChannel = 1, PerChannelFloat = 4, Nested = 100
 };
@@ -27,7 +27,8 @@ struct Quantizer {
 
   // One reference for the caller.
   static Quantizer* per_tensor(double scale, int64_t zero_point);
-  // Of any float and int types, of one dimension and equal sizes; raises RuntimeError for others.
+  // Takes tensors of any float and int types, with one dimension and equal sizes; else raises
+  // RuntimeError.
   static Quantizer* per_channel(Tensor scales, Tensor zero_points, int64_t axis);
 
   bool is_per_tensor() const { return scheme == QuantScheme::PerTensor; }

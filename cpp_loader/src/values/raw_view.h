@@ -1,5 +1,5 @@
-// Views whose geometry nothing checks: Tensor::as_strided and Tensor::on_storage prove theirs. A
-// comment at each call says why it holds.
+// Views whose geometry is not checked, in contrast to Tensor::as_strided and Tensor::on_storage. A
+// comment at each call says why its elements are inside of the storage.
 #pragma once
 
 #include "tensor.h"

@@ -28,7 +28,7 @@ struct Schema {
   bool variadic_returns = false;
 };
 
-// Raises ArchiveError with the column of what it does not understand.
+// Raises ArchiveError with the column of the first error.
 Schema parse_schema(std::string_view text, const ClassResolver& classes = {});
 
 }  // namespace scriptlang

@@ -1,5 +1,5 @@
-// What memory.cpp keeps for a thread, laid open to the few files that make and drop small objects
-// all the time: a string, tuple or list costs them no call.
+// The free lists of memory.cpp, inlined for the few files that make and drop small objects all the
+// time: allocating a string, tuple or list needs no call.
 #pragma once
 
 #include "kernels/thread.h"
@@ -18,8 +18,8 @@ struct Small {
   uint32_t count[kSmallClasses];
 };
 
-extern SL_THREAD_SHARED_WORD Small* small;  // null: none yet, or none any more
-extern SL_THREAD_SHARED_WORD bool runs_now;  // a program
+extern SL_THREAD_SHARED_WORD Small* small;  // null: not made yet, or the thread ends
+extern SL_THREAD_SHARED_WORD bool runs_now;  // whether this thread runs a program
 extern SL_THREAD_SHARED_WORD int64_t used_bytes, limit_bytes;
 
 [[noreturn]] void refuse(int64_t bytes);
@@ -47,7 +47,8 @@ inline void* take_small(size_t bytes) {
   return block;
 }
 
-// Charged, where a block is kept and the limit allows it; else null, and nothing is done.
+// Takes a block from a free list and charges it. Null, without any effect, if the list is empty or
+// the limit does not allow it.
 inline void* take_kept(size_t bytes) {
   size_t index = (bytes + kSmallStep - 1) / kSmallStep;
   Small* kept = small;

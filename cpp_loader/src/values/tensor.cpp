@@ -7,6 +7,7 @@
 #include "prepared.h"
 #include "quantizer.h"
 #include "raw_view.h"
+#include "zeros.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -343,7 +344,7 @@ Tensor Tensor::empty(IntSpan sizes, ScalarType dtype) {
 
 Tensor Tensor::zeros(IntSpan sizes, ScalarType dtype) {
   Tensor t = empty(sizes, dtype);
-  std::memset(t.raw(), 0, size_t(t.nbytes()));
+  write_zeros(t.raw(), t.nbytes());
   return t;
 }
 

@@ -1,0 +1,172 @@
+"""What is known of operators stands in their declarations, and nowhere besides.
+
+A table of operators' names in another place is a second record: it is not updated when an operator
+is added. The tables that there are, each with a reason, are listed here; a new one fails.
+`python -m tests.test_operator_facts [FOLDER]` prints those of a checkout.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+from typing import Iterator, NamedTuple
+
+from scriptlang.ops import table
+from tests.test_style import ROOT
+
+PARTS = ("scriptlang", "frontend", "interpreter", "serialization")
+FEW = 3
+"""Names with which a container is a table."""
+
+ALLOWED = {
+    "what Python's syntax, names and magic methods stand for": """
+        frontend/assignment.py:IN_PLACE frontend/conversions.py:IMPLICIT
+        frontend/expressions.py:BINARY frontend/expressions.py:COMPARE
+        frontend/language_functions.py:SOURCES frontend/namespaces.py:JIT
+        frontend/namespaces.py:MATH_RENAMED frontend/namespaces.py:RENAMED
+        frontend/python_builtins.py:CASTS frontend/python_builtins.py:OPERATORS
+        frontend/simple.py:METHOD_SPELLINGS frontend/simple.py:TENSOR_PROPERTIES
+        frontend/special_forms.py:FORMS frontend/traced_number.py:OPERATORS
+        frontend/traced_symbol.py:COMPUTED frontend/traced_symbol.py:RECORDED
+        frontend/value_types.py:NUMBERED frontend/variadic.py:KEYWORD_METHODS
+        scriptlang/tensors.py:(_magic,_name) scriptlang/tensors.py:COMMUTE
+        scriptlang/tensors.py:REFLECTED scriptlang/tensors.py:_magic""",
+    "which calls from Python are no plain calls of the operator": """
+        frontend/trace_torch.py:LOOKS frontend/trace_torch.py:SAME scriptlang/ops/eager.py:CREATION
+        scriptlang/ops/eager.py:call scriptlang/ops/tensor_methods.py:METHODS""",
+    "attributes of torch.Tensor and functions of modules, most of which are operators' names": """
+        scriptlang/autograd.py:__all__ scriptlang/errors.py:DERIVATIVES
+        scriptlang/nn/init.py:GAINS scriptlang/nn/init.py:LINEAR
+        scriptlang/ops/tensor_methods.py:ACCELERATORS scriptlang/tensor_members.py:FACTS
+        scriptlang/tensor_members.py:FALSE scriptlang/tensor_members.py:METHODS""",
+    "how the archive's code/ spells a node": """
+        serialization/inlining.py:OWN_LINE serialization/inlining.py:TAKES_NAMES
+        serialization/print_nodes.py:BEGIN_WITH_INPUT serialization/print_nodes.py:BUILTINS
+        serialization/print_nodes.py:IMPLICIT serialization/print_nodes.py:KINDS""",
+    "what operators of older archives are today": "serialization/upgraders.py:UPGRADERS",
+    "which nodes an opcode of bytecode stands for": """
+        interpreter/compiler.py:HANDLERS interpreter/compiler.py:PROMOTED
+        interpreter/handlers.py:HANDLERS""",
+    "kinds of the IR itself, which are no operators": """
+        frontend/emit.py:DISPOSABLE scriptlang/passes/constant_propagation.py:PRIMITIVES
+        scriptlang/passes/cse.py:UNIQUE scriptlang/passes/effects.py:ALLOCATIONS
+        scriptlang/passes/effects.py:CALLS scriptlang/passes/effects.py:CONTROL
+        scriptlang/passes/effects.py:EFFECTS scriptlang/passes/effects.py:PASSES_ON
+        scriptlang/passes/effects.py:PURE_PRIM scriptlang/passes/effects.py:TOTAL
+        scriptlang/passes/effects.py:UNPACKS scriptlang/passes/effects.py:VISIBLE""",
+    "kinds of memory and places of attributes, which happen to be named alike": """
+        scriptlang/passes/freeze.py:PLACES scriptlang/passes/points_to.py:EVERYTHING""",
+    "the patterns that one pass rewrites": """
+        scriptlang/passes/batch_linears.py:MOVES scriptlang/passes/fold_shapes.py:FROM_TENSORS
+        scriptlang/passes/fuse.py:CONVOLUTIONS scriptlang/passes/fuse.py:PRODUCTS
+        scriptlang/passes/fuse.py:SIMPLE scriptlang/passes/fuse.py:TRANSPOSED
+        scriptlang/passes/lower_lists.py:LOOK scriptlang/passes/lower_lists.py:READERS
+        scriptlang/passes/numeric_padding.py:DIMS
+        scriptlang/passes/shape_rules/like.py:KEEP_VALUES""",
+    "kernels that a loop of the family declares by name": """
+        scriptlang/ops/compare.py:ALIASES scriptlang/ops/derived.py:OPTIONS
+        scriptlang/ops/elementwise.py:EVERY_TYPE scriptlang/ops/pointwise.py:ALIASES
+        scriptlang/ops/pointwise.py:REAL scriptlang/ops/quantized_layers.py:ACTIVATIONS
+        scriptlang/ops/scalar_math.py:ELEMENTARY scriptlang/ops/scalar_math.py:NUMPY_NAMES
+        scriptlang/ops/scalar_math.py:REAL_ONLY""",
+    "the declarations of operators that take quantized tensors as well": """
+        scriptlang/ops/quantized_plain.py:ACTIVATIONS scriptlang/ops/quantized_plain.py:AVERAGES
+        scriptlang/ops/quantized_plain.py:COMPARISONS
+        scriptlang/ops/quantized_plain.py:INTERPOLATIONS
+        scriptlang/ops/quantized_plain.py:MOVING scriptlang/ops/quantized_plain.py:ON_CODES""",
+}
+"""Reason -> the tables, as `file:name`."""
+
+
+class Table(NamedTuple):
+    place: str
+    names: int
+
+
+def words(node: ast.AST) -> Iterator[str]:
+    for part in ast.walk(node):
+        if isinstance(part, ast.Constant) and isinstance(part.value, str):
+            yield from part.value.split()
+
+
+def operator_names() -> tuple[set[str], set[str]]:
+    """(the qualified names of operators, with and without overload; their names less namespace)."""
+    operators = table.every_operator()
+    names = {op.name for op in operators}
+    return names | {op.qualified_name for op in operators}, \
+        {name.partition("::")[2] for name in names}
+
+
+QUALIFIED, BARE = operator_names()
+
+
+def count(node: ast.AST) -> int:
+    """How many operators a container names; 0 where it names other things, too, for the most."""
+    found = list(words(node))
+    qualified = [w for w in found if w in QUALIFIED or w.startswith(("aten::", "prim::"))]
+    bare = [w for w in found if w in BARE]
+    return max(len(qualified), len(bare) if 2 * len(bare) >= len(found) else 0)
+
+
+def declares(statement: ast.stmt) -> bool:
+    """Whether a statement of a family declares operators, or is a table of their kernels."""
+    if isinstance(statement, (ast.For, ast.Expr)):
+        return True
+    value = getattr(statement, "value", None)
+    return isinstance(value, ast.Dict) and any(
+        isinstance(part, (ast.Name, ast.Attribute, ast.Lambda))
+        for v in value.values for part in ast.walk(v))
+
+
+def target_of(statement: ast.stmt) -> str:
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else \
+        getattr(statement, "target", None)
+    return ast.unparse(target).replace(" ", "") if target is not None else "call"
+
+
+def tables(root: Path = ROOT) -> list[Table]:
+    """The tables of operators' names on the top level of modules."""
+    families = {f"scriptlang/ops/{name}.py" for name in table.FAMILIES}
+    families.add("scriptlang/ops/loss_kernels.py")
+    found = []
+    for part in PARTS:
+        for path in sorted((root / part).rglob("*.py")):
+            name = path.relative_to(root).as_posix()
+            for statement in ast.parse(path.read_text(encoding="utf-8")).body:
+                if not isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For,
+                                              ast.Expr)):
+                    continue
+                is_text = isinstance(statement, ast.Expr) and isinstance(
+                    statement.value, ast.Constant)
+                if is_text or name in families and declares(statement):
+                    continue
+                whole = statement if isinstance(statement, ast.For) else statement.value
+                names = count(whole) if whole is not None else 0
+                if names >= FEW:
+                    found.append(Table(f"{name}:{target_of(statement)}", names))
+    return found
+
+
+def allowed() -> dict[str, str]:
+    return {place: reason for reason, places in ALLOWED.items() for place in places.split()}
+
+
+def test_there_is_no_table_of_operators_besides_the_record():
+    found = {t.place for t in tables()}
+    new = sorted(found - allowed().keys())
+    assert not new, ("tell it by a fact (scriptlang/ops/facts.py) where the operators are declared,"
+                     f" or give a reason in ALLOWED: {new}")
+    gone = sorted(allowed().keys() - found)
+    assert not gone, f"not there any more: {gone}"
+
+
+def main() -> None:
+    found = tables(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT)
+    for place, names in found:
+        print(f"{names:5} {place}")
+    print(f"{len(found)} tables with {sum(t.names for t in found)} names")
+
+
+if __name__ == "__main__":
+    main()
