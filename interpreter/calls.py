@@ -22,8 +22,8 @@ class PlainCaller:
     def __call__(self, *args, **kwargs):
         return self._call_(*args, **kwargs)
 
-    def _enter_(self, way: Any, function: Function, first: Any = None) -> None:
-        """Let calls run `function` by `way`, with `first` before the arguments."""
+    def _enter_(self, program: Any, function: Function, first: Any = None) -> None:
+        """Let calls run `function` by `program`, with `first` before the arguments."""
 
 
 native, _ = load()

@@ -22,10 +22,10 @@ import sys
 from seeds import ROOT, seeds
 
 LIMITS = {"bytecode": 1 << 15, "parts": 1 << 16, "archive": 1 << 16, "pickle": 1 << 14,
-          "zip": 1 << 16, "operators": 1 << 9, "capi": 1 << 12}
+          "zip": 1 << 16, "operators": 1 << 9, "capi": 1 << 12, "source": 1 << 14}
 """Target -> the largest input, in bytes."""
 
-RUN = ("bytecode", "parts", "operators")
+RUN = ("bytecode", "parts", "operators", "source")
 """Targets that run programs.  These may make containers that hold themselves, which stay."""
 
 

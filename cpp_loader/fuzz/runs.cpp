@@ -318,6 +318,14 @@ void call_methods(Module& module, uint64_t seed) {
   }
 }
 
+void run_functions(const Program& program, uint64_t seed) {
+  for (size_t k = 0; k < std::min(program.functions().size(), kFunctions); ++k) {
+    const Function& function = *program.functions()[k];
+    if (function.parameters > 1000 || !function.refusal.empty()) continue;
+    run_once(program, function, arguments_of(function, seed));
+  }
+}
+
 void run_both_ways(const ReadTree& read, uint64_t seed) {
   auto decoded = [&] {
     auto classes = std::make_shared<ClassTable>();

@@ -34,6 +34,9 @@ class Arguments {
 using ReadTree = std::function<scriptlang::Value(scriptlang::ClassTable* classes)>;
 void run_both_ways(const ReadTree& read, uint64_t seed);
 
+// Runs each function of a program, within limits that end it soon; errors are swallowed.
+void run_functions(const scriptlang::Program& program, uint64_t seed);
+
 // Calls every method of a module, within limits that end it soon; errors are swallowed.
 void call_methods(scriptlang::Module& module, uint64_t seed);
 

@@ -11,6 +11,7 @@ import math
 import pathlib
 import pickle
 import random
+import re
 import sys
 import tempfile
 import zipfile
@@ -106,6 +107,27 @@ def parts(archive: bytes) -> bytes:
     return b"#record#".join(records.get(name, b"") for name in PARTS)
 
 
+def sources() -> Iterator[tuple[str, bytes]]:
+    """Functions as archives have them, and the sources of archives, whose names are shortened: the
+    fuzzer's one file is `__torch__`."""
+    made = list(functions())
+    from scriptlang.errors import ScriptError
+    from scriptlang.serialization.printer import print_function
+
+    for k, function in enumerate(made):
+        try:
+            yield f"function{k}", print_function(function).encode()
+        except (ScriptError, ValueError):
+            continue
+    for name, contents in archives():
+        with zipfile.ZipFile(io.BytesIO(contents)) as file:
+            for record in file.namelist():
+                if record.endswith(".py"):
+                    text = re.sub(r"__torch__\.(\w+\.)*(\w+)", r"__torch__.\2",
+                                  file.read(record).decode())
+                    yield f"{name}.{record.replace('/', '-')}", text.encode()
+
+
 def operators() -> Iterator[tuple[str, bytes]]:
     """Two random calls of each operator of the native engine, with as few bytes as there are
     choices at the beginning: the fuzzer makes them longer where that reaches more."""
@@ -121,6 +143,9 @@ def seeds(target: str) -> Iterator[tuple[str, bytes]]:
         return
     if target == "operators":
         yield from operators()
+        return
+    if target == "source":
+        yield from sources()
         return
     if target == "capi":
         yield from ((f"calls-{k}", random.Random(k).randbytes(1000)) for k in range(50))

@@ -36,10 +36,8 @@ T sinc(T x) {
 
 template <class T>
 T logit(T x, T eps) {
-  if (eps >= T(0)) {  // the lower bound wins where they cross
-    if (x > T(1) - eps) x = T(1) - eps;
-    if (x < eps) x = eps;
-  }
+  // Where the bounds cross, what is below the lower one is raised to it, the rest is lowered.
+  if (eps >= T(0)) x = x < eps ? eps : x > T(1) - eps ? T(1) - eps : x;
   return std::log(x / (T(1) - x));
 }
 

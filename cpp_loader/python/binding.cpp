@@ -19,6 +19,7 @@
 #include "convert.h"
 #include "errors.h"
 #include "memory.h"
+#include "native_archive.h"
 #include "numpy_memory.h"
 #include "python_program.h"
 
@@ -211,6 +212,7 @@ NB_MODULE(_native, m) {
   });
 
   bind_numpy_memory(m);
+  bind_archive(m);
   m.def("info", &info, "Facts about the engine: version, compiler, cpu, threads, operators.");
   m.def("describe", &describe, "The same in one line.");
   m.def("operators", &operator_names, "Qualified names of all operators: 'aten::add.Tensor'.");

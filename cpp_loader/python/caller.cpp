@@ -14,14 +14,14 @@ namespace {
 
 struct Caller {
   PyObject_HEAD
-  PyObject* way;       // the Program; null: every call is `_call_`
+  PyObject* program;   // a PythonProgram; null: every call is `_call_`
   PyObject* function;
   PyObject* first;     // what is passed before the arguments, or null
 };
 
 nb::object class_of(nb::handle value) { return nb::borrow(value.type()); }
 
-// What is looked at in every call.
+// Attributes of Python objects that every call reads.
 struct Watched {
   nb::object function_class, calls, generator;
   Member m_direct{function_class, "direct"}, m_tracer{class_of(calls), "tracer"},
@@ -37,8 +37,8 @@ struct Names {
 };
 const Names* names = nullptr;
 
-bool holds(nb::handle way, nb::handle function) {
-  return watched && watched->m_direct.get(function).is(way) &&
+bool holds(nb::handle program, nb::handle function) {
+  return watched && watched->m_direct.get(function).is(program) &&
          watched->m_tracer.get(watched->calls).is_none();
 }
 
@@ -51,8 +51,8 @@ const Limits& no_limits() {
   return limits;
 }
 
-// What the way gives; null without an exception where the call has to be `_call_`.
-PyObject* take_way(PyObject* self, nb::handle way, nb::handle function, const Given& given) {
+// The result of the program; null without an exception if the call has to be `_call_`.
+PyObject* run_program(PyObject* self, nb::handle program, nb::handle function, const Given& given) {
   watched->m_last.set(watched->calls.ptr(), nb::borrow(function));
   if (watched->m_is_ahead.get(watched->generator).is(Py_True)) {
     nb::object done =
@@ -60,7 +60,7 @@ PyObject* take_way(PyObject* self, nb::handle way, nb::handle function, const Gi
     if (!done.is_valid()) return nullptr;
   }
   PythonProgram::Result result;
-  if (!nb::inst_ptr<PythonProgram>(way)->call(given, no_limits(), &result)) return nullptr;
+  if (!nb::inst_ptr<PythonProgram>(program)->call(given, no_limits(), &result)) return nullptr;
   ToPython convert(kMostValues, *result.domain);
   nb::object converted = convert(result.value);
   result.turn.give();
@@ -69,8 +69,8 @@ PyObject* take_way(PyObject* self, nb::handle way, nb::handle function, const Gi
 }
 
 // Lets the program make the exception that users see of the NativeError that is set.
-void translate(nb::handle way) {
-  nb::object failure = nb::inst_ptr<PythonProgram>(way)->failure;
+void translate(nb::handle program) {
+  nb::object failure = nb::inst_ptr<PythonProgram>(program)->failure;
   if (!is_native_error() || !failure.is_valid() || failure.is_none()) return;
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
@@ -82,17 +82,20 @@ void translate(nb::handle way) {
 
 PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
   const Caller& c = *reinterpret_cast<Caller*>(self);
-  if (c.way) {
+  if (c.program) {
     // Held here: another thread may let the Caller enter something else meanwhile.
-    nb::object way = nb::borrow(c.way), function = nb::borrow(c.function);
+    nb::object program = nb::borrow(c.program), function = nb::borrow(c.function);
     nb::object first = nb::borrow(c.first);
     Given given{first.ptr(), reinterpret_cast<PyTupleObject*>(args)->ob_item,
                 size_t(PyTuple_GET_SIZE(args)), kwargs};
     PyObject* result = guarded(
-        [&] { return holds(way, function) ? take_way(self, way, function, given) : nullptr; });
+        [&]() -> PyObject* {
+          if (!holds(program, function)) return nullptr;
+          return run_program(self, program, function, given);
+        });
     if (result) return result;
     if (PyErr_Occurred()) {
-      translate(way);
+      translate(program);
       return nullptr;
     }
   }
@@ -101,9 +104,9 @@ PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
 }
 
 // All at once: what was there goes afterwards, and may let other threads in.
-void put(PyObject* self, nb::object way, nb::object function, nb::object first) {
+void put(PyObject* self, nb::object program, nb::object function, nb::object first) {
   Caller& c = *reinterpret_cast<Caller*>(self);
-  PyObject* old[] = {std::exchange(c.way, way.release().ptr()),
+  PyObject* old[] = {std::exchange(c.program, program.release().ptr()),
                      std::exchange(c.function, function.release().ptr()),
                      std::exchange(c.first, first.release().ptr())};
   for (PyObject* object : old) Py_XDECREF(object);
@@ -114,19 +117,19 @@ int clear(PyObject* self) {
   return 0;
 }
 
-// _enter_(way, function, first=None)
+// _enter_(program, function, first=None)
 PyObject* enter(PyObject* self, PyObject* args) {
-  PyObject *way, *function, *first = Py_None;
-  if (!PyArg_ParseTuple(args, "OO|O", &way, &function, &first)) return nullptr;
-  if (way == Py_None) {
+  PyObject *program, *function, *first = Py_None;
+  if (!PyArg_ParseTuple(args, "OO|O", &program, &function, &first)) return nullptr;
+  if (program == Py_None) {
     clear(self);
   } else {
-    if (!watched || !nb::isinstance<PythonProgram>(way) ||
+    if (!watched || !nb::isinstance<PythonProgram>(program) ||
         PyObject_IsInstance(function, watched->function_class.ptr()) != 1) {
       PyErr_SetString(PyExc_TypeError, "_enter_ takes a Program and its Function");
       return nullptr;
     }
-    put(self, nb::borrow(way), nb::borrow(function),
+    put(self, nb::borrow(program), nb::borrow(function),
         first == Py_None ? nb::object() : nb::borrow(first));
   }
   Py_RETURN_NONE;
@@ -137,7 +140,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
 #if PY_VERSION_HEX >= 0x03090000
   Py_VISIT(Py_TYPE(self));
 #endif
-  Py_VISIT(c.way);
+  Py_VISIT(c.program);
   Py_VISIT(c.function);
   Py_VISIT(c.first);
   return 0;
@@ -153,8 +156,8 @@ void deallocate(PyObject* self) {
 
 PyMethodDef methods[] = {
     {"_enter_", enter, METH_VARARGS,
-     "_enter_(way, function, first=None)\n\nLet calls run `function` by `way`, as long as that is "
-     "its `direct`, with `first` before\nthe arguments; None: let all calls be `_call_`."},
+     "_enter_(program, function, first=None)\n\nLet calls run `function` by `program`, as long as "
+     "that is its `direct`, with `first` before\nthe arguments; None: let all calls be `_call_`."},
     {nullptr, nullptr, 0, nullptr},
 };
 

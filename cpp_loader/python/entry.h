@@ -1,4 +1,4 @@
-// The short way into a function: a call whose arguments are what the schema declares already.
+// Fast path of calls: takes arguments whose Python types already fit the schema.
 //
 // Nothing is checked twice: a value is taken when its Python class says that it fits (a Tensor, an
 // array of numpy over whole memory, an int, an object of the declared class), and a list, dict or

@@ -58,7 +58,9 @@ sl_status report_current(sl_error** error) noexcept {
     std::string stack;
     try {
       for (const ErrorFrame& f : e.stack) {
-        stack += concat(f.function, " at instruction ", f.pc, "\n");
+        stack += f.function;
+        if (f.pc >= 0) stack += concat(" at instruction ", f.pc);
+        stack += '\n';
       }
     } catch (...) {  // as much of it as there is memory for
     }

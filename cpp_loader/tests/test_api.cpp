@@ -169,7 +169,7 @@ static void wrong_files_say_what_they_are() {
   check_error(SL_ARCHIVE_ERROR, "a PNG image", [&] { load("\x89PNG...."); });
   check_error(SL_ARCHIVE_ERROR, "no data.pkl", [&] { load(make_zip({{"m/x", "1"}})); });
   check_error(SL_ARCHIVE_ERROR, "torch.save", [&] { load(make_zip({{"m/data.pkl", "1"}})); });
-  check_error(SL_ARCHIVE_ERROR, "scriptlang compile",
+  check_error(SL_ARCHIVE_ERROR, "data.pkl",
               [&] { load(make_zip({{"m/data.pkl", "1"}, {"m/code/a.py", ""}})); });
   check_error(SL_ARCHIVE_ERROR, "byte order", [&] {
     load(make_zip({{"m/data.pkl", "1"}, {"m/bytecode.pkl", "1"}, {"m/byteorder", "big"}}));

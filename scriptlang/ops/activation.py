@@ -234,6 +234,7 @@ def prelu_kernel(self, weight):
     if self.dtype is not weight.dtype:
         raise RuntimeError(f"prelu: Type promoting not supported. Got {self.dtype.name} and "
                            f"{weight.dtype.name}")
+    check_floating("prelu_cpu", self, "f")
     x = working(self)
     return finish(np.where(x > 0, x, x * working(weight)), self.dtype)
 
@@ -282,7 +283,10 @@ def glu(self: Tensor, dim: int = -1) -> Tensor:
            "training=False, Generator? generator=None) -> Tensor", shape="like_first")
 def rrelu(self, lower, upper, training, generator):
     """In training each negative element has a slope of its own, drawn from [lower, upper)."""
-    if lower > upper:
+    for bound in (lower, upper):
+        check_fits(bound, dtypes.float64)
+    lower, upper = (x.real if isinstance(x, complex) else x for x in (lower, upper))
+    if not lower <= upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     check_floating("rrelu_with_noise_out_cpu", self, "f")
     x = working(self)

@@ -155,6 +155,8 @@ def reverse_subtract(self, other, alpha=1):
     """other - alpha * self."""
     if alpha == 1 and not isinstance(alpha, bool):
         return subtract_from(self, other)
+    if is_bool(self) or is_bool(other):
+        return subtract(self, other)                 # raises, as above
     dtype = dtypes.result_type(self, other)
     check_alpha(dtype, alpha)
     return apply(lambda b, a: b - array_of(alpha, dtype, a.dtype) * a, dtype, other, self)
@@ -296,6 +298,9 @@ def heaviside(self, values):
 
 @primitive("aten::polar(Tensor abs, Tensor angle) -> Tensor", pointwise=True, out="exact")
 def polar(abs, angle):
+    if angle.dtype is not abs.dtype:
+        raise RuntimeError("Expected object of scalar type {} but got scalar type {} for second "
+                           "argument".format(DISPLAY[abs.dtype.name], DISPLAY[angle.dtype.name]))
     array = abs._array * np.exp(1j * angle._array)
     if abs.dtype not in (dtypes.float32, dtypes.float64):
         raise unsupported("polar", abs.dtype)

@@ -6,7 +6,7 @@ from .. import dtypes
 from ..tensors import Tensor
 from . import functions as torch
 from .create import like
-from .elementwise import cast
+from .elementwise import cast, check_kind
 from .layout import format_of
 from .table import composite, declare, describe, primitive
 
@@ -100,6 +100,7 @@ def conj(self):
 
 @primitive("aten::_neg_view(Tensor(a) self) -> Tensor(a)", may_copy=True)
 def neg_view(self):
+    check_kind("neg", self.dtype, "uifc")
     return Tensor._wrap(-self._array)
 
 

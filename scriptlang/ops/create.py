@@ -199,11 +199,15 @@ for _name, _more, _f in (("linspace", "int steps", linspace),
 
 def inclusive_range(start, end, step=1, dtype=None, *_):
     """`torch.range`: like arange, but with the end."""
+    for x in (start, end, step):
+        check_fits(x, dtypes.float64)
+    start, end, step = (x.real if isinstance(x, complex) else x for x in (start, end, step))
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     count = math.floor((end - start) / step) + 1
+    check_size([count])
     return Tensor._wrap((start + step * np.arange(count)).astype(chosen(dtype).numpy))
 
 

@@ -178,6 +178,8 @@ def store_into(target: Tensor | list[Tensor], value: Tensor | list[Tensor]) -> N
     from .elementwise import store
 
     if isinstance(target, list):
+        if len(target) != len(value):
+            raise RuntimeError(f"expected {len(value)} tensors in out=, got {len(target)}")
         for t, v in zip(target, value):
             store(t, v, resize=True)
     else:

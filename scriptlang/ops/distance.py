@@ -60,6 +60,8 @@ def euclidean_distance(x1: Tensor, x2: Tensor) -> Tensor:
 def pdist(self: Tensor, p: float = 2.0) -> Tensor:
     if self.dim() != 2:
         raise RuntimeError("pdist only supports 2D tensors, got: {}D".format(self.dim()))
+    if not self.is_floating_point():
+        raise RuntimeError("pdist only supports floating-point dtypes")
     if p < 0.0:
         raise RuntimeError("pdist only supports non-negative p values")
     pairs = torch.triu_indices(self.size(0), self.size(0), 1)

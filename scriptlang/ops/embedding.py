@@ -30,6 +30,8 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sp
     check_kind("embedding_bag", weight.dtype, "f")
     if indices.dim() != 1 or offsets.dim() != 1:
         raise RuntimeError("embedding_bag: input and offsets have to be 1D Tensors")
+    if mode not in (0, 1, 2):
+        raise RuntimeError(f"embedding_bag: unknown mode {mode}")
     at, starts = indices._array, offsets._array
     if at.size and (at.min() < 0 or at.max() >= weight._size[0]):
         raise RuntimeError("embedding_bag: Expected idx >= 0 && idx < num_embeddings")

@@ -185,7 +185,7 @@ def shift(inverse: bool):
     def kernel(self, dim):
         n = len(self._size)
         axes = range(n) if dim is None else [wrap_dim(d, n) for d in dim]
-        if not axes:
+        if not n:
             raise RuntimeError("fftshift: the tensor has no dimensions")
         move = [-(self._size[a] // 2) if inverse else self._size[a] // 2 for a in axes]
         return Tensor._wrap(rows(np.roll(self._array, move, tuple(axes))))

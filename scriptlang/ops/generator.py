@@ -172,6 +172,8 @@ def fused(x: np.ndarray, scale: np.floating, shift: np.floating) -> np.ndarray:
     """x * scale + shift, rounded once, as PyTorch's vector code has it."""
     if x.dtype != np.float64:
         return (x * np.float64(scale) + np.float64(shift)).astype(x.dtype)
+    if not np.isfinite(shift) or not np.isfinite(scale):
+        return x * scale + shift
     product = x * scale                              # and its error, by Dekker's and Knuth's sums
     (a, b), (c, d) = _halves(x), _halves(scale)
     error = ((a * c - product) + a * d + b * c) + b * d

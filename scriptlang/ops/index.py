@@ -36,6 +36,8 @@ def check_target(self: Tensor, *read) -> None:
 
 def check_count(self: Tensor, indices) -> None:
     """There may be as many indices as dimensions, though a mask may stand for none or for many."""
+    if not indices:
+        raise IndexError("at least one index must be provided")
     if len(indices) > len(self._size):
         raise IndexError(f"too many indices for tensor of dimension {len(self._size)} "
                          f"(got {len(indices)})")
@@ -174,11 +176,12 @@ def index_select(self, dim, index):
 
 
 def check_gather(self, dim, index, name):
+    """A wrapped dimension; indices of no elements may have any sizes."""
     if not index.numel():
         return wrap_dim(dim, len(self._size))
     if index.dtype is not dtypes.int64 and index.dtype is not dtypes.int32:
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
-    if len(index._size) != len(self._size) and self._size and index._size:
+    if max(len(index._size), 1) != max(len(self._size), 1):
         raise RuntimeError(f"Index tensor must have the same number of dimensions as "
                            f"{'input' if name == 'gather' else 'self'} tensor")
     dim = wrap_dim(dim, len(self._size))
@@ -220,12 +223,14 @@ REDUCE = {"add": np.add, "sum": np.add, "multiply": np.multiply, "prod": np.mult
 
 def scatter_(self, dim, index, src, reduce=None):
     dim = check_gather(self, dim, index, "scatter")
+    if reduce not in (None, "add", "multiply"):
+        raise RuntimeError("reduce argument must be either add or multiply.")
+    if isinstance(src, Tensor) and src.dtype is not self.dtype:
+        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     if not index.numel():
         check_writable(self)
         return self
     if isinstance(src, Tensor):
-        if src.dtype is not self.dtype:
-            raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
         if any(n > m for n, m in zip(index._size, src._size)):
             raise RuntimeError(f"Expected index {list(index._size)} to be no larger than src "
                                f"{list(src._size)}")
@@ -288,8 +293,14 @@ def scatter_reduce_(self, dim, index, src, reduce, include_self=True):
                            f"{reduce}.")
     if reduce == "mean" and self.dtype.kind == "b":
         raise unsupported("scatter_gather_tensor_cpu_reduce_mean", self.dtype)
+    if src.dtype is not self.dtype:
+        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     if not index.numel():
         return self
+    if any(n > m for n, m in zip(index._size, src._size)) or len(index._size) != len(src._size) \
+            and index._size and src._size:
+        raise RuntimeError(f"Expected index {list(index._size)} to be no larger than src "
+                           f"{list(src._size)}")
     target = self._array if self._size else self._array.reshape(1)
     key = grid(index, where) if self._size else (index._array.reshape(-1),)
     value = src._array[tuple(slice(n) for n in index._size)]

@@ -10,7 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..limits import reserve
 from ..tensors import Tensor, wrap_dim
-from .elementwise import cast, check_broadcast, working_type
+from .elementwise import cast, check_broadcast, unsupported, working_type
 from .layout import copied, format_of, in_format, rows
 from .reduce import sum_dim
 from .table import declare, describe, primitive
@@ -184,7 +184,15 @@ def check_repeats(times, length: int) -> None:
         raise RuntimeError("repeat_interleave: too many elements")
 
 
+def vector_of_repeats(repeats: Tensor) -> Tensor:
+    if len(repeats._size) != 1:
+        raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+    return repeats
+
+
 def repeat_interleave(self, repeats, dim=None, output_size=None):
+    if isinstance(repeats, Tensor) and repeats.dtype.name not in ("int32", "int64"):
+        raise unsupported("repeat_interleave", repeats.dtype)
     times = repeats._array if isinstance(repeats, Tensor) else repeats
     axis = None if dim is None else wrap_dim(dim, len(self._size))
     check_repeats(times, self._size[axis] if axis is not None and self._size else self.numel())
@@ -197,7 +205,7 @@ declare("aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=
         "SymInt? output_size=None) -> Tensor", repeat_interleave, "primitive")
 declare("aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor",
         lambda repeats, size: repeat_interleave(
-            Tensor._wrap(np.arange(repeats.numel())), repeats), "primitive")
+            Tensor._wrap(np.arange(repeats.numel())), vector_of_repeats(repeats)), "primitive")
 
 
 @primitive("aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]", may_share=True)

@@ -188,6 +188,10 @@ def substitute(a: np.ndarray, b: np.ndarray, upper: bool) -> np.ndarray:
 @primitive("aten::triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, "
            "bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)")
 def triangular_solve(self, A, upper, transpose, unitriangular):
+    matrices("triangular_solve", A, square=True)
+    if self.dim() < 2 or self._size[-2] != A._size[-1] or self.dtype is not A.dtype:
+        raise RuntimeError(f"triangular_solve: Incompatible A {list(A._size)} and b "
+                           f"{list(self._size)}")
     a = triangle(A._array.copy(), upper, unitriangular)
     turned = np.swapaxes(a, -1, -2) if transpose else a
     batch = np.broadcast_shapes(A._size[:-2], self._size[:-2])

@@ -128,6 +128,14 @@ def geqrf(self):
            "transpose=False) -> Tensor", out_memory="free")
 def ormqr(self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: bool) -> Tensor:
     """The product with the square Q, or its adjoint, that geqrf's vectors stand for."""
+    if self.dim() < 2 or input3.dim() < 2:
+        raise RuntimeError("torch.ormqr: input and other must have at least 2 dimensions.")
+    side = -2 if left else -1
+    if input3.size(side) != self.size(-2):
+        raise RuntimeError("torch.ormqr: other.shape[-2 or -1] must be equal to input.shape[-2]")
+    if input2.dim() != self.dim() - 1 or input2.size(-1) != min(input3.size(side), self.size(-1)):
+        raise RuntimeError("torch.ormqr: Expected tau to have one dimension less than input, and "
+                           "tau.shape[-1] to be equal to min(other.shape[-2], input.shape[-1])")
     missing = self.size(-2) - self.size(-1)
     whole = torch.constant_pad_nd(self, [0, missing]) if missing > 0 else \
         self.narrow(-1, 0, self.size(-2))
@@ -254,6 +262,9 @@ def matrix_norm(self, ord, dim=(-2, -1), keepdim=False, dtype=None):
     if x.dtype.kind not in "fc":
         raise RuntimeError("linalg.matrix_norm: Expected a floating point or complex tensor as "
                            f"input. Got {DISPLAY[x.dtype.name]}")
+    if ord == "nuc" and x.dtype.itemsize == 2:
+        raise RuntimeError("linalg.matrix_norm: Low precision dtypes not supported. Got "
+                           f"{DISPLAY[x.dtype.name]}")
     if len(dim) != 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {list(dim)}")
     rows, columns = (wrap_dim(d, x.dim()) for d in dim)

@@ -45,6 +45,8 @@ def _laid_as(loss: Tensor, self: Tensor, reduction: int) -> Tensor:
            fusible=True, autocast="full", out="converts", shape="loss")
 def mse_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
     difference = _difference(self, target)
+    if difference.is_complex():
+        raise NotImplementedError("\"mse_cpu\" not implemented for complex numbers")
     return _reduced(difference * difference, reduction)
 
 

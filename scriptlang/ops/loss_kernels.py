@@ -6,13 +6,14 @@ import numpy as np
 
 from ..tensors import Tensor
 from .elementwise import DISPLAY
-from .numeric import finish, working
+from .numeric import check_floating, finish, working
 from .table import declare, describe, primitive
 
 
 def reduced(loss: np.ndarray, reduction: int, total=None) -> np.ndarray:
-    """The loss (0), its mean (1, by `total` where that is given) or its sum (2)."""
-    if reduction == 0:
+    """The mean of the loss (1, by `total` where that is given), its sum (2), or with any other
+    number the loss itself."""
+    if reduction not in (1, 2):
         return loss
     with np.errstate(all="ignore"):
         if reduction == 2:
@@ -20,9 +21,16 @@ def reduced(loss: np.ndarray, reduction: int, total=None) -> np.ndarray:
         return loss.mean() if total is None else loss.sum() / total
 
 
-def reduced_or_all(loss: np.ndarray, reduction: int) -> np.ndarray:
-    """Any other number than 1 and 2 means that nothing is reduced."""
-    return reduced(loss, reduction if reduction in (1, 2) else 0)
+def check_margin(x: Tensor, name: str, reduction: int) -> None:
+    if reduction not in (0, 1, 2):
+        raise RuntimeError(f"{reduction} is not a valid value for reduction")
+    check_floating(name, x, "f")
+
+
+def check_spatial(x: Tensor, target: Tensor) -> None:
+    if target.dim() != 3 or x.dim() != 4:
+        raise RuntimeError("only batches of spatial inputs and targets are supported (4D and 3D "
+                           f"tensors), but got dimensions {x.dim()} and {target.dim()}")
 
 
 def nll_parts(x: Tensor, target: Tensor, weight, reduction: int, ignore_index: int):
@@ -58,18 +66,26 @@ def nll_parts(x: Tensor, target: Tensor, weight, reduction: int, ignore_index: i
 
 
 NLL = "Tensor self, Tensor target, Tensor? weight"
+def nll_parts_2d(x: Tensor, target: Tensor, *rest):
+    check_spatial(x, target)
+    return nll_parts(x, target, *rest)
+
+
 for _name in ("nll_loss", "nll_loss2d", "nll_loss_nd"):
     declare(f"aten::{_name}({NLL}=None, int reduction=1, SymInt ignore_index=-100) -> Tensor",
-            lambda *args: nll_parts(*args)[0], "primitive")
+            lambda *args, f=nll_parts_2d if "2d" in _name else nll_parts: f(*args)[0],
+            "primitive")
 for _name in ("nll_loss_forward", "nll_loss2d_forward"):
     declare(f"aten::{_name}({NLL}, int reduction, SymInt ignore_index) -> "
-            "(Tensor output, Tensor total_weight)", nll_parts, "primitive")
+            "(Tensor output, Tensor total_weight)",
+            nll_parts_2d if "2d" in _name else nll_parts, "primitive")
 
 
 @primitive("aten::multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, "
            "Tensor? weight=None, int reduction=1) -> Tensor", autocast="full")
 def multi_margin_loss(self, target, p, margin, weight, reduction):
     """Mean over the classes of max(0, margin - x[target] + x[class])^p, the target left out."""
+    check_margin(self, "multi_margin_loss_cpu", reduction)
     if p not in (1, 2):
         raise RuntimeError("only p == 1 and p == 2 supported")
     x = np.atleast_2d(working(self))
@@ -91,6 +107,7 @@ def multi_margin_loss(self, target, p, margin, weight, reduction):
            autocast="full", out="converts")
 def multilabel_margin_loss(self, target, reduction):
     """Each row of targets ends at its first -1."""
+    check_margin(self, "multilabel_margin_loss_forward_out_frame", reduction)
     if len(self._size) > 2 or self._size and self._size[-1] == 0:
         raise RuntimeError("Expected non-empty vector or matrix with optional 0-dim batch size, "
                            f"but got: {list(self._size)}")
@@ -198,7 +215,7 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction
         loss = np.where(np.isinf(loss), loss.dtype.type(0), loss)
     if reduction == 1:
         loss = loss / np.maximum(np.asarray(counts, loss.dtype).reshape(loss.shape), 1)
-    return finish(reduced_or_all(loss, reduction), log_probs.dtype)
+    return finish(reduced(loss, reduction), log_probs.dtype)
 
 
 for _overload, _type in (("IntList", "int[]"), ("Tensor", "Tensor")):

@@ -43,9 +43,18 @@ def inside(longest: int, lengths: list[int]) -> np.ndarray:
     return np.arange(longest) < np.asarray(lengths, np.int64).reshape(-1, 1)
 
 
+def check_mask(mask: Tensor) -> None:
+    if mask.dtype.name != "bool":
+        raise RuntimeError(f"Expected mask to be of ScalarType Bool, but got {mask.dtype} "
+                           "instead.")
+    if mask.dim() != 2:
+        raise RuntimeError("Padding mask should be 2D")
+
+
 @primitive("aten::_nested_tensor_from_mask_left_aligned(Tensor t, Tensor mask) -> bool")
 def from_mask_left_aligned(t, mask):
     """Whether the true places of each row of the mask come first."""
+    check_mask(mask)
     kept = mask._array
     return bool((kept == inside(kept.shape[1], kept.sum(1).tolist())).all())
 
@@ -53,11 +62,7 @@ def from_mask_left_aligned(t, mask):
 @primitive("aten::_nested_tensor_from_mask(Tensor t, Tensor mask, bool mask_check=True) -> Tensor")
 def from_mask(t, mask, mask_check):
     """The rows of each sequence that the mask keeps."""
-    if mask.dtype.name != "bool":
-        raise RuntimeError(f"Expected mask to be of ScalarType Bool, but got {mask.dtype} "
-                           "instead.")
-    if mask.dim() != 2:
-        raise RuntimeError("Padding mask should be 2D")
+    check_mask(mask)
     if t.dim() != 3:
         raise RuntimeError("Input should be a 3D tensor, N * L * D")
     if t._size[:2] != mask._size:

@@ -244,6 +244,9 @@ def rms_norm(input, normalized_shape, weight, eps):
 def native_group_norm(input, weight, bias, n, channels, area, group, eps):
     """(result, mean, 1 / standard deviation), the latter two of size (N, groups)."""
     check_groups(input, weight, bias, channels, group)
+    if input.numel() != n * channels * area or n < 0:
+        raise RuntimeError(f"native_group_norm: an input of shape {list(input._size)} has not "
+                           f"{n} * {channels} * {area} elements")
     check_mixed(input, weight, bias)
     check_floating(input, "GroupNormKernelImpl")
     x = working(input).reshape(n, group, channels // group * area)

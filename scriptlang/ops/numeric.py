@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .. import dtypes
 from ..dtypes import DType
 from ..tensors import Tensor
 from .elementwise import DISPLAY
@@ -36,5 +37,5 @@ def check_same_dtype(what: str, *tensors: Tensor | None) -> None:
 
 def check_floating(name: str, x: Tensor, kinds: str = "fc") -> None:
     """RuntimeError as PyTorch's where a kernel has no code for an element type."""
-    if x.dtype.kind not in kinds:
+    if x.dtype.kind not in kinds or x.dtype in dtypes.BAREBONES:
         raise NotImplementedError(f'"{name}" not implemented for \'{DISPLAY[x.dtype.name]}\'')

@@ -10,7 +10,7 @@ from .. import dtypes
 from ..dtypes import bool as BOOL
 from ..tensors import Tensor
 from . import special
-from .elementwise import apply, declare_pointwise, floating, store
+from .elementwise import apply, check_kind, declare_pointwise, floating, store
 from .layout import copied, rows
 from .table import describe, primitive
 
@@ -138,9 +138,10 @@ def abs_(self):
            pointwise=True, out="exact")
 def round_decimals(self, decimals):
     """Round to a number of decimals, halves to even."""
+    check_kind("round_vml", self.dtype, "f")
     if decimals == 0:
         return KERNELS["round"](self)
-    scale = 10.0 ** abs(decimals)
+    scale = 10.0 ** abs(decimals) if abs(decimals) <= 308 else math.inf
 
     def f(a):
         scaled = a * a.dtype.type(scale) if decimals > 0 else a / a.dtype.type(scale)
@@ -189,7 +190,7 @@ def nan_to_num(self, nan, posinf, neginf):
 def logit(self, eps):
     def f(a):
         x = a
-        if eps is not None:                              # the lower bound wins where they cross
+        if eps is not None:                              # the bounds may cross
             x = np.where(a > a.dtype.type(1 - eps), a.dtype.type(1 - eps), a)
             x = np.where(a < a.dtype.type(eps), a.dtype.type(eps), x)
         return np.log(x / (1 - x))

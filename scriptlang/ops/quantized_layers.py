@@ -7,12 +7,13 @@ from typing import Callable
 
 import numpy as np
 
+from .. import dtypes
 from ..tensors import Tensor
+from .elementwise import check_fits
 from .quantize import requantized
 from .quantized_packed import centred, check_activation
 from .quantized_tensors import (QuantizedTensor, Quantizer, encode, limits, of_codes, quantize,
                                 quantize_rounding_first)
-from .scalar import to_float
 from .table import declare, describe, find, primitive
 
 BINARY = "(Tensor qa, Tensor qb, float scale, int zero_point) -> Tensor qc"
@@ -63,13 +64,19 @@ def mul(relu: bool):
     return kernel
 
 
+def real(value) -> float:
+    """A number as a real setting."""
+    check_fits(value, dtypes.float64)
+    return float(value.real)
+
+
 def add_scalar(relu: bool):
     """The scale stays where the moved zero point still is a code."""
     def kernel(x, value):
         x = check_activation(x, "quantized::add_scalar")
         low, high = limits(x.dtype)
         scale, zero = x.quantizer.scale, x.quantizer.zero_point
-        step = int(np.rint(to_float(value) / scale))
+        step = int(np.rint(real(value) / scale))
         moved = zero - step
         if low <= moved <= high:
             codes = x.codes._array.copy()

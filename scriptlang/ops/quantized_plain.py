@@ -47,6 +47,18 @@ def on_codes(kernel: Callable) -> Callable:
     return run
 
 
+def on_bytes(kernel: Callable) -> Callable:
+    """On the codes as bytes or floats of their size, which the kernel takes and copies."""
+    def run(x, *rest):
+        if not isinstance(x, QuantizedTensor):
+            return kernel(x, *rest)
+        kind = np.uint8 if x.codes.dtype.itemsize == 1 else np.float32
+        made = kernel(Tensor._wrap(x.codes._array.view(kind)), *rest)
+        return rewrapped(Tensor._wrap(made._array.view(x.codes._array.dtype)), x)
+
+    return run
+
+
 def rewrapped(result: Any, like: QuantizedTensor) -> Any:
     """Codes in a result as quantized tensors; indices and flags as they are."""
     if isinstance(result, tuple):
@@ -219,7 +231,7 @@ def takes_tensors(schema: str) -> bool:
 
 
 take_over("on_codes", ON_CODES, on_codes)
-take_over("moving", MOVING, on_codes)
+take_over("moving", MOVING, on_bytes)
 take_over("max_pooling", ("max_pool2d",), on_codes)
 take_over("on_numbers", ("mean",), on_numbers(quantize))
 take_over("activating", ACTIVATIONS, on_numbers(quantize_rounding_first))

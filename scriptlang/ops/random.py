@@ -15,7 +15,7 @@ from .. import dtypes
 from ..dtypes import DType
 from ..tensors import Tensor
 from .create import like
-from .elementwise import DISPLAY, check_writable, store
+from .elementwise import DISPLAY, check_broadcast, check_writable, store
 from .generator import DEFAULT_SEED, Generator, fused, manual_seed, of
 from .table import declare, describe, primitive
 
@@ -36,33 +36,48 @@ def fill(x: Tensor, values: np.ndarray) -> Tensor:
     return x
 
 
-def floating_only(x: Tensor, name: str) -> None:
-    if x.dtype.kind != "f":
-        raise NotImplementedError(f'"{name}" not implemented for \'{DISPLAY[x.dtype.name]}\'')
+def floating_only(dtype: DType, name: str) -> None:
+    if dtype.kind != "f" or dtype.itemsize == 1:
+        raise NotImplementedError(f'"{name}" not implemented for \'{DISPLAY[dtype.name]}\'')
+
+
+def check_range(self, low, high) -> None:
+    """The bounds of uniform numbers: within the type, and so is their distance."""
+    part = dtypes.part_of(self.dtype)
+    floating_only(part, "check_uniform_bounds")
+    most = float(dtypes.finfo(part).max)
+    if not (abs(low) <= most and abs(high) <= most and high - low <= most):
+        raise RuntimeError(f"uniform_: from={low} or to={high} is out of bounds for {part.name}")
+    if not low <= high:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > "
+                           f"to={high}")
 
 
 def uniform_(self, low, high, generator):
+    check_range(self, low, high)
     if self.dtype.kind == "c":
         real = dtypes.float64 if self.dtype.itemsize == 16 else dtypes.float32
         parts = of(generator).uniform_of(2 * self.numel(), real) * (high - low) + low
         return fill(self, parts[::2] + 1j * parts[1::2])
-    floating_only(self, "check_uniform_bounds")
-    if not low <= high:
-        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > "
-                           f"to={high}")
     values = of(generator).uniform_of(self.numel(), self.dtype)
     low, high = values.dtype.type(low), values.dtype.type(high)
     return fill(self, fused(values, high - low, low))
 
 
-def normal_(self, mean, std, generator):
+def check_deviation(std) -> None:
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+
+
+def normal_(self, mean, std, generator):
+    check_deviation(std)
     if self.dtype.kind == "c":
         parts = of(generator).normal(2 * self.numel(), dtypes.float64 if self.dtype.itemsize == 16
                                      else dtypes.float32) * (math.sqrt(0.5) * std) + mean
         return fill(self, parts[::2] + 1j * parts[1::2])
-    floating_only(self, "normal_kernel_cpu")
+    if not self.numel():
+        return self
+    floating_only(self.dtype, "normal_kernel_cpu")
     dense = self.is_contiguous()
     values = of(generator).normal(self.numel(), self.dtype) if dense \
         else of(generator).normal_pairs(self.numel())
@@ -89,12 +104,12 @@ def bernoulli_of(self, p, generator):
 def exponential_(self, rate, generator):
     if not rate > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={rate}")
-    floating_only(self, "exponential_cpu")
+    floating_only(self.dtype, "exponential_cpu")
     return fill(self, -np.log1p(-of(generator).uniform(self.numel())) / rate)
 
 
 def cauchy_(self, median, sigma, generator):
-    floating_only(self, "cauchy")
+    floating_only(self.dtype, "cauchy")
     if not sigma > 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
     u = of(generator).uniform(self.numel())
@@ -102,7 +117,7 @@ def cauchy_(self, median, sigma, generator):
 
 
 def log_normal_(self, mean, std, generator):
-    floating_only(self, "log_normal")
+    floating_only(self.dtype, "log_normal")
     if not std > 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
     values = of(generator).normal_pairs(self.numel())
@@ -125,17 +140,34 @@ def whole_range(dtype: DType) -> int:
     return 2 ** bits + (dtype.kind == "f")
 
 
-def random_range(self, low, high, generator):
-    """Integers in [low, high); without high up to the end of the type's range."""
-    high = whole_range(self.dtype) if high is None else high
+def check_bounds(dtype: DType, low: int, high: int) -> None:
+    """Integers that a type has no place for are no bounds of random numbers."""
+    if dtype.kind == "c" or dtype in dtypes.BAREBONES:
+        raise NotImplementedError(f"\"random_kernel_cpu\" not implemented for "
+                                  f"'{DISPLAY[dtype.name]}'")
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= "
                            f"to={high}")
+    least, most = (0, 1) if dtype.kind == "b" else (-65504, 65504) \
+        if dtype is dtypes.float16 else (-1 << 63, 1 << 63)
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype.numpy)
+        least, most = info.min, info.max
+    for name, bound in (("from", low), ("to - 1", high - 1)):
+        if not least <= bound <= most:
+            raise RuntimeError(f"{name} is out of bounds for {dtype.name}")
+
+
+def random_range(self, low, high, generator):
+    """Integers in [low, high); without high up to the end of the type's range."""
+    high = whole_range(self.dtype) if high is None else high
+    check_bounds(self.dtype, low, high)
     return fill(self, of(generator).below(self.numel(), high - low) + low)
 
 
 def random_any(self, generator):
     """Integers over the non-negative range of the type."""
+    check_bounds(self.dtype, 0, 1)
     wide, draw = self.dtype.name in ("int64", "float64"), of(generator)
     words = draw.double_words(self.numel()) if wide else draw.words(self.numel())
     return fill(self, (words % np.uint64(whole_range(self.dtype))).astype(np.int64))
@@ -207,9 +239,6 @@ def randn(size, generator, dtype, *rest):
 
 
 def randint(low, high, size, generator, dtype, *rest, default=None):
-    if low >= high:
-        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= "
-                           f"to={high}")
     return random_range(made(size, dtype, rest, default), low, high, generator)
 
 
@@ -273,16 +302,20 @@ declare(f"aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, 
 @primitive(f"aten::bernoulli(Tensor self, *, {GENERATOR}) -> Tensor",
            out="converts", shape="like_first")
 def bernoulli(self, generator):
-    floating_only(self, "bernoulli_tensor_cpu_self_")
+    floating_only(self.dtype, "bernoulli_tensor_cpu_self_")
     return bernoulli_of(new(self._size, self.dtype.code), self, generator)
 
 
 def normal_of(mean, std, generator):
     """Normal values with a mean and a deviation for each place."""
     given = [x for x in (mean, std) if isinstance(x, Tensor)]
-    if isinstance(std, Tensor) and std.numel() and std._array.min() < 0:
+    if not isinstance(std, Tensor):
+        check_deviation(std)
+    elif std.dtype.kind == "c":
+        raise RuntimeError("normal expects standard deviation to be non-complex")
+    elif not (std._array >= 0).all():
         raise RuntimeError("normal expects all elements of std >= 0.0")
-    size = np.broadcast_shapes(*(x._size for x in given))
+    size = check_broadcast(*given)
     result = normal_(new(size, given[0].dtype.code), 0.0, 1.0, generator)
     center, spread = (x._array if isinstance(x, Tensor) else x for x in (mean, std))
     return store(result, Tensor._wrap((result._array * spread + center).astype(result.dtype.numpy)))

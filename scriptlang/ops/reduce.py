@@ -299,7 +299,11 @@ def nanmean(self, dim, keepdim, dtype):
         total = np.sum(np.where(there, a, 0), axis=axis, keepdims=keepdims, dtype=a.dtype)
         return (total / np.sum(there, axis=axis, keepdims=keepdims)).astype(a.dtype)
 
-    return reduced(f, self, dim, keepdim, self.dtype if dtype is None else dtypes.by_code(dtype))
+    out = self.dtype if dtype is None else dtypes.by_code(dtype)
+    if out.kind not in "fc":
+        raise RuntimeError("nanmean(): could not infer output dtype. Optional dtype must be either "
+                           f"a floating point or complex dtype. Got: {DISPLAY[out.name]}")
+    return reduced(f, self, dim, keepdim, out)
 
 
 def check_order_of_norm(ord) -> None:
@@ -364,7 +368,9 @@ def renorm(self, p, dim, maxnorm):
     if len(self._size) < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {len(self._size)} "
                            "dimensions")
-    if p <= 0 or maxnorm < 0:
+    if isinstance(p, complex) or isinstance(maxnorm, complex):
+        raise RuntimeError("renorm: p and maxnorm must be real-valued")
+    if not p > 0 or not maxnorm >= 0:
         raise RuntimeError("renorm: expected p > 0 and maxnorm >= 0")
     others = [d for d in range(len(self._size)) if d != dim]
     norm = vector_norm(self, p, others, True)
@@ -377,7 +383,8 @@ def renorm(self, p, dim, maxnorm):
 def norm_except_dim(v, pow, dim):
     if dim == -1:
         return vector_norm(v, pow)
-    return vector_norm(v, pow, [d for d in range(len(v._size)) if d != dim % len(v._size)], True)
+    dim = wrap_dim(dim, len(v._size))
+    return vector_norm(v, pow, [d for d in range(len(v._size)) if d != dim], True)
 
 
 @primitive("aten::trace(Tensor self) -> Tensor")

@@ -252,6 +252,8 @@ def pack_padded_sequence(input, lengths, batch_first):
            "Scalar padding_value, int total_length) -> (Tensor, Tensor)")
 def pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_length):
     sizes = batch_sizes._array
+    if sizes.ndim != 1:
+        raise RuntimeError("pad_packed_sequence: batch_sizes must be a vector")
     steps = len(sizes)
     if total_length > 0:
         if total_length < steps:
@@ -260,7 +262,7 @@ def pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_len
                                f"sequence length being {steps}")
         steps = total_length
     x = data._array
-    if not steps or sizes.min() < 0 or (np.diff(sizes) > 0).any() or int(sizes.sum()) != len(x):
+    if not len(sizes) or sizes.min() < 0 or (np.diff(sizes) > 0).any() or sizes.sum() > len(x):
         raise RuntimeError("pad_packed_sequence: batch_sizes do not fit the data")
     made = np.full((steps, int(sizes[0]), *x.shape[1:]), padding_value, x.dtype)
     start = 0

@@ -95,6 +95,8 @@ def larger(a, b):
 
 
 def same_kind(a, b):
+    if bool in (type(a), type(b)):
+        raise TypeError("expected a value of type float but got bool")
     return (float(a), float(b)) if type(a) is not type(b) else (a, b)
 
 

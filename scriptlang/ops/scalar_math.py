@@ -180,6 +180,8 @@ def log_base(a, b):
 
 
 def polar(length: float, angle: float) -> complex:
+    if math.isinf(angle):
+        return complex(math.nan, math.nan)
     return complex(length * math.cos(angle), length * math.sin(angle))
 
 

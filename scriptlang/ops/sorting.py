@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from ..tensors import Tensor, wrap_dim
-from .elementwise import check_kind, unsupported
+from .elementwise import DISPLAY, check_kind, unsupported
 from .layout import laid_like
 from .scalar import to_float
 from .table import declare, describe, primitive
@@ -156,16 +156,36 @@ def places(keys: np.ndarray, wanted: np.ndarray, right: bool) -> np.ndarray:
     return low
 
 
+def sorted_by(keys: np.ndarray, sorter: Tensor) -> np.ndarray:
+    if sorter._size != keys.shape:
+        raise RuntimeError("torch.searchsorted(): boundary and sorter must have the same size, but "
+                           f"got boundary tensor {list(keys.shape)} and got sorter tensor "
+                           f"{list(sorter._size)}")
+    if sorter.dtype.name != "int64":
+        raise RuntimeError("torch.searchsorted(): sorter must be a tensor of long dtype but got "
+                           f"dtype {DISPLAY[sorter.dtype.name]}")
+    places = sorter._array
+    if ((places < 0) | (places >= keys.shape[-1])).any():
+        raise RuntimeError("torch.searchsorted(): sorter index out of range")
+    return np.take_along_axis(keys, places, -1)
+
+
 def searchsorted(sorted_sequence, self, out_int32=False, right=False, side=None, sorter=None):
     if side is not None and side not in ("left", "right"):
         raise RuntimeError("torch.searchsorted(): side can only be 'left' or 'right' but got "
                            f"{side}")
+    if right and side == "left":
+        raise RuntimeError("torch.searchsorted(): side and right can't be set to opposites, got "
+                           "side of left while right was True")
     check_kind("searchsorted", sorted_sequence.dtype, "uif")
     check_kind("searchsorted", dtypes.result_type(self), "buif")
     right = right or side == "right"
     keys = sorted_sequence._array
+    if not keys.ndim:
+        raise RuntimeError("torch.searchsorted(): boundaries tensor should have positive "
+                           "dimension, but got 0 dimension")
     if sorter is not None:
-        keys = np.take_along_axis(keys, sorter._array, -1)
+        keys = sorted_by(keys, sorter)
     wanted = self._array if isinstance(self, Tensor) else np.array(self)
     if keys.ndim == 1:
         found = places(keys, wanted, right)

@@ -184,7 +184,8 @@ def polygamma_of(n: int):
         if n == 0:
             return digamma(x)
         if n > 1:
-            return (-1.0) ** (n + 1) * math.gamma(n + 1) * zeta(np.full(x.shape, n + 1.0), x)
+            factorial = math.gamma(n + 1) if n <= 170 else math.inf
+            return (-1.0) ** (n + 1) * factorial * zeta(np.full(x.shape, n + 1.0), x)
         reflected = np.where(x < 0.5, 1 - x, x)
         value = zeta(np.full(x.shape, 2.0), reflected)
         sine = np.sin(math.pi * x)

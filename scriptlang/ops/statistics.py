@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import dtypes
+from ..dtypes import DType
 from ..tensors import Tensor, wrap_dim
 from .elementwise import DISPLAY, array_of, check_kind, floating, working_type
 from .layout import rows
@@ -30,12 +31,18 @@ def working(self: Tensor) -> np.ndarray:
     return np.atleast_1d(self._array.astype(working_type(self.dtype), copy=False))
 
 
+def of_nothing(dtype: DType):
+    """The median of no elements: NaN as x86-64 converts it."""
+    if dtype.kind in "fc":
+        return np.nan
+    return -1 << dtype.itemsize * 8 - 1 if dtype.name in ("int32", "int64") else 0
+
+
 def median_of_all(skip_nan):
     def kernel(self):
+        if self.numel() == 0 and self.dtype.kind != "b":
+            return Tensor._wrap(np.asarray(of_nothing(self.dtype), self.dtype.numpy))
         check_kind("median", self.dtype, "uif")
-        if self.numel() == 0:
-            lost = np.nan if self.dtype.kind == "f" else 0
-            return Tensor._wrap(np.asarray(lost, self.dtype.numpy))
         flat = working(self).reshape(-1)
         return Tensor._wrap(np.asarray(flat[middle(flat, 0, skip_nan)[0]]).astype(self.dtype.numpy))
 
@@ -255,6 +262,8 @@ def histogram_edges(x: np.ndarray, bins: int, limits) -> np.ndarray:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins}")
     low, high = limits if limits is not None else \
         (float(x.min()), float(x.max())) if x.size else (0.0, 1.0)
+    if low > high:
+        raise RuntimeError("torch.histogram(): max must be larger than min")
     if low == high:
         low, high = low - 0.5, high + 0.5
     return np.linspace(low, high, bins + 1)

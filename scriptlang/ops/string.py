@@ -102,8 +102,16 @@ for _name in ("center", "ljust", "rjust"):
             "primitive")
 for _name in ("strip", "lstrip", "rstrip"):
     declare(f'aten::{_name}(str self, str chars="{WHITESPACE}") -> str', named(_name), "primitive")
-for _name in ("partition", "rpartition"):
-    declare(f"aten::{_name}(str self, str separator) -> (str, str, str)", named(_name), "primitive")
+def partitioned(text, separator):
+    return text.partition(separator) if separator else ("", "", text)
+
+
+def partitioned_from_end(text, separator):
+    return text.rpartition(separator) if separator else (text, "", "")
+
+
+for _name, _f in (("partition", partitioned), ("rpartition", partitioned_from_end)):
+    declare(f"aten::{_name}(str self, str separator) -> (str, str, str)", _f, "primitive")
 declare("aten::join(str self, str[] values) -> str", joined, "primitive")
 declare("aten::add.str(str a, str b) -> str", lambda a, b: a + b, "primitive")
 declare("aten::len.str(str s) -> int", lambda s: len(s) if s.isascii() else len(encode(s)),
@@ -323,6 +331,8 @@ def percent_format(self, *values):
     """`self % values` for the specifiers d i e E f F c s and %%; one tuple holds the values."""
     if len(values) == 1 and isinstance(values[0], tuple):
         values = values[0]
+    elif not values:
+        raise RuntimeError("percentFormat takes a text and a value")
     left, out, at = list(values), [], 0
     for found in re.finditer(r"%(.?)", self, re.DOTALL):
         out.append(self[at:found.start()])

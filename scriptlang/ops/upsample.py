@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 from .. import dtypes
+from ..dtypes import DISPLAY, DType
 from ..tensors import Tensor
 from .elementwise import check_kind
 from .layout import in_format_of
@@ -139,6 +140,23 @@ def resample_bytes(array: np.ndarray, axis: int, at: np.ndarray, weights: np.nda
     return np.clip(total >> bits, 0, 255).astype(array.dtype)
 
 
+def sizes_by(sizes: tuple, factors: list) -> list[int]:
+    if len(factors) != len(sizes):
+        raise RuntimeError(f"scale_factors must have {len(sizes)} values")
+    made = [n * f for n, f in zip(sizes, factors)]
+    if not all(abs(x) < 2.0 ** 63 for x in made):
+        raise RuntimeError("value cannot be converted to type int64_t without overflow")
+    return [int(x) for x in made]
+
+
+def check_image_type(dtype: DType, mode: str, dims: int) -> None:
+    """Images have numbers with fractions, or bytes."""
+    if dtype.kind != "f" and (dtype is not dtypes.uint8 or dims != 2
+                              and not mode.startswith("nearest")):
+        raise NotImplementedError(f"\"compute_indices_weights_{mode}\" not implemented for "
+                                  f"'{DISPLAY[dtype.name]}'")
+
+
 def interpolate(mode: str, dims: int):
     def run(self, output_size, factors, align):
         if len(self._size) != dims + 2:
@@ -147,19 +165,24 @@ def interpolate(mode: str, dims: int):
         if output_size is None and factors is None:
             raise RuntimeError("Must specify exactly one of output_size and scale_factors")
         if output_size is None:
-            output_size = [int(math.floor(n * f)) for n, f in zip(self._size[2:], factors)]
+            output_size = sizes_by(self._size[2:], factors)
+        if len(output_size) != dims:
+            raise RuntimeError(f"It is expected output_size equals to {dims}, but got size "
+                               f"{len(output_size)}")
         if min((*self._size[1:], *output_size), default=1) <= 0:
             raise RuntimeError("Input and output sizes should be greater than 0, but got input "
                                f"{list(self._size)}, output {list(output_size)}")
+        check_image_type(self.dtype, mode, dims)
         factors = factors or [None] * dims
         array = self._array
         wide = array.astype(np.float32) if self.dtype.itemsize == 2 else array
         bytes_ = self.dtype.kind == "u" and not mode.startswith("nearest")
-        if bytes_ and dims != 2:
-            raise RuntimeError('"compute_indices_weights_linear" not implemented for \'Byte\'')
         real = np.float64 if bytes_ or self.dtype is dtypes.float64 else np.float32
         for d in reversed(range(dims)) if bytes_ else range(dims):
-            at, weights = MODES[mode](self._size[2 + d], output_size[d], align, factors[d], real)
+            # A dimension that keeps its size is not interpolated, whatever the factor.
+            kept = output_size[d] == self._size[2 + d] and mode.endswith(("linear", "aa"))
+            factor = None if kept else factors[d]
+            at, weights = MODES[mode](self._size[2 + d], output_size[d], align, factor, real)
             if mode.startswith("nearest"):
                 wide = np.take(wide, at[:, 0], axis=2 + d)
             else:
@@ -187,9 +210,8 @@ def _declare(name: str, dims: int, run, aligned: bool) -> None:
     align = ", bool align_corners" if aligned else ""
     scales = "".join(f", float? {s}=None" for s in SCALES[dims])
     declare(f"aten::{name}(Tensor self, SymInt[{dims}] output_size{align}{scales}) -> Tensor",
-            lambda self, size, *rest: run(
-                self, size, list(rest[aligned:]) if None not in rest[aligned:] else None,
-                rest[0] if aligned else False), "primitive")
+            lambda self, size, *rest: run(self, size, list(rest[aligned:]),
+                                          rest[0] if aligned else False), "primitive")
     declare(f"aten::{name}.vec(Tensor input, SymInt[]? output_size{align}, float[]? scale_factors)"
             " -> Tensor",
             lambda self, size, *rest: run(self, *one_of(size, rest[-1]),
@@ -288,6 +310,9 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
     if interpolation_mode == 2 and dims != 2:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
     check_kind("grid_sampler", input.dtype, "f")
+    if input.dtype is not grid.dtype:
+        raise RuntimeError("grid_sampler(): expected input and grid to have same dtype, but input "
+                           f"has {input.dtype} and grid has {grid.dtype}")
     x, g = input._array, grid._array
     rounded = dims == 2 and x.dtype.itemsize == 2   # every step, as PyTorch does for images only
     if g.dtype != np.float64 and not rounded:
@@ -369,10 +394,20 @@ def affine_grid_generator(theta, size, align_corners):
     return Tensor._wrap(np.ascontiguousarray(made.reshape(size[0], *size[2:], len(axes))))
 
 
+def check_image(self: Tensor, name: str) -> None:
+    if len(self._size) < 3:
+        raise RuntimeError(f"{name} expects input to have at least 3 dimensions, but got input "
+                           f"with {len(self._size)} dimension(s)")
+
+
 @primitive("aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor")
 def pixel_shuffle(self, upscale_factor):
+    check_image(self, "pixel_shuffle")
     *lead, c, h, w = self._size
     r = upscale_factor
+    if r > 0 and r * r >= 1 << 63:
+        raise ValueError("upscale factor is too large, (upscale_factor)^2 overflowed: "
+                         f"upscale_factor={r}")
     if r <= 0 or c % (r * r):
         raise RuntimeError("pixel_shuffle expects its input's 'channel' dimension to be divisible "
                            f"by the square of upscale_factor, but input.size(-3)={c} is not "
@@ -389,6 +424,7 @@ def fresh(array: np.ndarray, self: Tensor) -> Tensor:
 
 @primitive("aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor")
 def pixel_unshuffle(self, downscale_factor):
+    check_image(self, "pixel_unshuffle")
     *lead, c, h, w = self._size
     r = downscale_factor
     if r <= 0 or h % r or w % r:

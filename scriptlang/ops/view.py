@@ -100,7 +100,8 @@ def reshape(self, size):
 
 
 declare("aten::reshape(Tensor(a) self, int[] shape) -> Tensor(a)", reshape, "primitive")
-declare("aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", reshape, "primitive")
+declare("aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor",
+        lambda self, size: view(self, size), "primitive")
 
 
 @primitive("aten::view_copy(Tensor self, SymInt[] size) -> Tensor", out_memory="free")
@@ -143,6 +144,8 @@ def ravel(self):
            may_copy=True)
 def unflatten(self, dim, sizes):
     dim = wrap_dim(dim, len(self._size))
+    if not sizes:
+        raise RuntimeError("unflatten: sizes must be non-empty")
     try:
         sizes = infer_size(sizes, self._size[dim])
     except RuntimeError:
@@ -401,6 +404,9 @@ def linalg_diagonal(A, offset, dim1, dim2):
 
 @primitive("aten::_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)")
 def reshape_alias(self, size, stride):
+    if len(size) != len(stride):
+        raise RuntimeError(f"a tensor with {len(size)} sizes and {len(stride)} strides is "
+                           "malformed")
     return self._as_view(size, stride, self._offset)
 
 

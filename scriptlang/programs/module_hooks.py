@@ -153,7 +153,7 @@ class ModuleHooks:
         """The hooks, or marks of hooks, of that name; calls go by them from now on."""
         for record in HOOKS:
             self.__dict__.setdefault(record, OrderedDict())
-        self._enter_(None, None)                         # no way past `_call_`
+        self._enter_(None, None)                         # every call is `_call_`
         return self.__dict__[name]
 
     def _is_hooked(self) -> bool:

@@ -15,6 +15,10 @@ CUBE = "T('int8', (3, 3, 3), (9, 3, 1), 0, 27, 'plain', 2021542329)"
 TURNED = "T('float64', (3, 7, 5), (1, 3, 21), 0, 105, 'plain', 491668345)"
 PAIR = "T('float32', (2, 2, 2), (4, 2, 1), 0, 8, 'plain', 1)"
 
+BOOLS = "T('bool', (3,), (1,), 0, 3, 'ones', 4)"
+PLACES = "T('int64', (3,), (1,), 0, 3, 'index:3', 4)"
+COMPLEX = "T('complex64', (3, 2), (2, 1), 0, 6, 'unit', 4)"
+TALL = "T('float32', (3, 2), (2, 1), 0, 6, 'plain', 4)"
 MATRIX = "T('float32', (2, 2), (2, 1), 0, 4, 'unit', 4)"
 WHOLE = "T('int32', (2, 2), (2, 1), 0, 4, 'positive', 4)"
 BYTES = "Q(T('uint8', (2, 2), (2, 1), 0, 4, 'plain', 3), 0.5, 3, None)"
@@ -70,10 +74,36 @@ REFUSED = {
                                         "'positive', 4), 3.0)",
     "bias of another width": f"aten::conv_tbc({PAIR}, {PAIR}, T('float32', (1,), (1,), 0, 1, "
                              "'unit', 4), 0)",
+    "complex number for codes": f"quantized::add_scalar({BYTES}, complex(1.0, 1.0))",
+    "negative limits of bytes": "aten::hardtanh(T('uint8', (3,), (1,), 0, 3, 'wild', 4), -1, 2)",
     "sum of two kinds of codes": f"quantized::add({BYTES}, {SIGNED}, 1.0, 3)",
     "ends with dimensions": f"aten::linspace.Scalar_Tensor(0, {VECTOR}, 3, 6, None, None, None)",
     "coin tosses by integers": f"aten::bernoulli({INTS}, None)",
     "a real range that is complex": "aten::linspace(1, complex(0.0, 2.0), 3, 6, None, None, None)",
+    "range that is complex": "aten::range(complex(1.0, 2.0), 3, None, None, None, None)",
+    "parts for no tensors": f"aten::split_copy.Tensor_out({VECTOR}, 1, 0, [])",
+    "reflections of another type": f"aten::orgqr({TALL}, T('float64', (2,), (1,), 0, 2, 'unit', "
+                                   "1))",
+    "reflections of other rows": f"aten::ormqr({TALL}, T('float32', (2,), (1,), 0, 2, 'unit', "
+                                 f"1), T('float32', (2, 2), (2, 1), 0, 4, 'unit', 1), True, False)",
+    "prelu of bools": f"aten::_prelu_kernel({BOOLS}, {BOOLS})",
+    "negated bools": f"aten::_neg_view({BOOLS})",
+    "distances of complex numbers": f"aten::pdist({COMPLEX}, 2.0)",
+    "repeats that are bools": f"aten::repeat_interleave.Tensor({BOOLS}, None)",
+    "rounded integers": f"aten::round.decimals({INTS}, 0)",
+    "a number minus bools": f"aten::rsub.Scalar({BOOLS}, 1, 2)",
+    "scatter with a reduction": f"aten::scatter.value_reduce({VECTOR}, 0, {PLACES}, 2.0, 'amin')",
+    "scatter of another type": f"aten::scatter_reduce.two({VECTOR}, 0, {PLACES}, {INTS}, 'sum', "
+                               "True)",
+    "spatial loss of a vector": f"aten::nll_loss2d({VECTOR}, {PLACES}, None, 1, -100)",
+    "margins of integers": f"aten::multilabel_margin_loss({INTS}, {PLACES}, 1)",
+    "dropped integers": f"aten::native_dropout({INTS}, 0.5, True)",
+    "slopes that are NaN": f"aten::rrelu({VECTOR}, nan, 0.5, False, None)",
+    "norm of NaN": f"aten::renorm({TALL}, 2.0, 0, nan)",
+    "random complex numbers": f"aten::random_({COMPLEX}, None)",
+    "random numbers beyond the type": "aten::random_.from(T('int8', (3,), (1,), 0, 3, 'ones', 1), "
+                                      "-200, 100, None)",
+    "angles that are bools": f"aten::polar({VECTOR}, {BOOLS})",
 }
 
 ANSWERED = {
@@ -83,6 +113,9 @@ ANSWERED = {
     "complex value": "aten::addcmul(T('complex64', (3,), (1,), 0, 3, 'unit', 4), T('complex64', "
                      "(3,), (1,), 0, 3, 'unit', 5), A(1), complex(1.5, 0.5))",
     "limits that cross": f"aten::logit({VECTOR}, 1.0)",
+    "limits that cross, of integers": "aten::logit(T('uint8', (3,), (1,), 0, 3, 'positive', 4), "
+                                      "1.0)",
+    "limits that cross, many": "aten::logit(T('float32', (40,), (1,), 0, 40, 'plain', 4), 1.0)",
     "loss that nothing reduces": "aten::ctc_loss.IntList(T('float32', (3, 2, 3), (6, 3, 1), 0, 18, "
                                  "'unit', 1), T('int64', (2, 1), (1, 1), 0, 2, 'ones', 2), [3, 3], "
                                  "[1, 1], 0, -1, False)",
@@ -137,6 +170,17 @@ ANSWERED = {
                                           "(1,), 0, 3, 'ones', 1), T('float32', (3,), (1,), 0, 3, "
                                           "'ones', 1), False, 0.1, 1e-05)",
     "resized to the least scale": f"aten::upsample_nearest2d({IMAGE}, [5, 5], 1e-07, 1e-12)",
+    "kept size beside a factor": f"aten::upsample_bilinear2d({IMAGE}, [3, 5], False, 3.0, None)",
+    "empty separator": "aten::partition('0', '')",
+    "angle that is infinite": "aten::polar.float(-1.0, inf)",
+    "rounded to no decimals": f"aten::round.decimals({VECTOR}, -9223372036854775808)",
+    "clamped to NaN": f"aten::special_logit({VECTOR}, nan)",
+    "random numbers up to the largest": "aten::random_.from(T('int64', (9,), (1,), 0, 9, 'ones', "
+                                        "1), 0, None, None)",
+    "mean that is infinite": f"aten::normal_({VECTOR}, -inf, 1.0, None)",
+    "deviations of another type": f"aten::normal.Tensor_Tensor({VECTOR}, T('float64', (3,), (1,), "
+                                  "0, 3, 'positive', 1), None)",
+    "one tensor in order": f"aten::sorted.Tensor([{TALL}])",
 }
 
 OURS = {

@@ -33,6 +33,36 @@ def test_engines_agree():
     assert findings(overloads(names), 5, ("native", "python")) == []
 
 
+WITH_PYTORCH = (
+    "aten::relu*", "aten::mul.Tensor", "aten::sum.*", "aten::select.*", "aten::mean.dim",
+    "aten::neg", "aten::permute", "aten::narrow", "aten::pixel_*", "aten::maximum",
+    "aten::unsqueeze", "aten::sigmoid", "aten::sqrt", "aten::roll", "aten::searchsorted.*",
+    "aten::normal_*", "aten::softmax.int", "aten::tril", "aten::triu")
+"""Overloads that a short run compares with PyTorch."""
+
+
+@needs_native
+@pytest.mark.oracle
+def test_engines_and_pytorch_agree():
+    assert findings(overloads(list(WITH_PYTORCH)), 12, ("native", "python", "torch")) == []
+
+
+@needs_native
+@pytest.mark.oracle
+@pytest.mark.slow
+def test_engines_and_pytorch_agree_at_length():
+    names = overloads(list(WITH_PYTORCH))
+    assert findings(names, 300, ("native", "python", "torch"), seed=2) == []
+
+
+@needs_native
+@pytest.mark.slow
+def test_engines_agree_at_length():
+    """No call of any overload ends otherwise than it should: in a crash or without an end."""
+    found = findings(overloads(["*"])[::4], 25, ("native", "python"), seed=2)
+    assert [f for f in found if f.startswith(("crash", "hang", "memory", "mutation"))] == []
+
+
 @needs_native
 def test_nothing_is_touched_behind_blocks():
     assert findings(overloads(["*"])[5::12], 5, ("native",), guard=True) == []

@@ -14,7 +14,7 @@ from scriptlang.ir import Function
 from scriptlang.ops import dispatch, random, table
 from scriptlang.ops.table import Operator
 from scriptlang.records import replace
-from scriptlang.schema import Argument
+from scriptlang.schema import Argument, substitute
 
 
 class Chosen(Exception):
@@ -55,13 +55,20 @@ def run_natively(operator: Operator, args: Sequence[Any], seed: int = 0) -> Any:
     return engine("native").run(function, given)
 
 
+def typed(argument: Argument, variables: tuple[tuple[str, T.Type], ...]) -> Argument:
+    return replace(argument, type=substitute(argument.type, dict(variables))) if variables \
+        else argument
+
+
 @lru_cache(maxsize=None)
-def program(operator: Operator, constants: tuple[tuple[int, bool], ...]) -> Function:
-    """A function that calls one operator; arguments with an index in `constants` are not its."""
+def program(operator: Operator, constants: tuple[tuple[int, bool], ...],
+            variables: tuple[tuple[str, T.Type], ...] = ()) -> Function:
+    """A function that calls one operator; arguments with an index in `constants` are not its.
+    variables: what type variables of the schema are."""
     schema, fixed = operator.schema, dict(constants)
-    taken = tuple(replace(a, kwarg_only=False)
+    taken = tuple(typed(replace(a, kwarg_only=False), variables)
                   for i, a in enumerate(schema.arguments) if i not in fixed)
-    returns = schema.returns
+    returns = tuple(typed(r, variables) for r in schema.returns)
     if not returns:
         returns = (Argument("", T.NONE),)
     if len(returns) > 1:

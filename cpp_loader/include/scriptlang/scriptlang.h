@@ -117,9 +117,10 @@ SL_API const char* sl_version(void); /* "0.1.0"; of the process */
 
 /* ---- modules */
 
-/* Read an archive that holds bytecode (`scriptlang compile in.pt -o out.pt` makes one of any other)
- * and run nothing of it. SL_ARCHIVE_ERROR says what is wrong with a file. *module is ended by
- * sl_module_release; values that came from it live on.
+/* Read an archive and run nothing of it: one of torch.jit.save, whose code is compiled here, one
+ * that holds bytecode (`.ptl` files), or one that `scriptlang compile` made, which starts quickest.
+ * SL_ARCHIVE_ERROR says what is wrong with a file. A method whose code is not sound says so when it
+ * is called. *module is ended by sl_module_release; values that came from it live on.
  *
  * sl_load_file reads the file, or maps it where it is larger than 16 MB. A mapped file must not be
  * changed or truncated while the module or its tensors live: a process that touches what was cut

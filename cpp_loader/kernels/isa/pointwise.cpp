@@ -86,8 +86,8 @@ SL_INLINE float clamp(float x, float low, float high) {
 }
 // x / (1 - x), of x within eps of the ends where eps is not negative.
 SL_INLINE float odds(float x, float eps) {
-  const float top = 1.0f - eps, below = x > top ? top : x;
-  const float limited = below < eps ? eps : below;  // the lower bound wins where they cross
+  const float top = 1.0f - eps, lowered = x > top ? top : x;
+  const float limited = x < eps ? eps : lowered;  // also where the bounds cross
   x = eps >= 0.0f ? limited : x;
   return x / (1.0f - x);
 }
@@ -276,8 +276,8 @@ void to_bfloat(int64_t n, uint16_t* to, const float* from) {
 SL_INLINE F16 odds_512(F16 x, F16 eps) {
   __mmask16 limited = _mm512_cmp_ps_mask(eps, all(0.0f), _CMP_GE_OQ);
   F16 top = _mm512_sub_ps(all(1.0f), eps);
-  x = _mm512_mask_min_ps(x, limited, top, x);
-  x = _mm512_mask_max_ps(x, limited, eps, x);  // the lower bound wins where they cross
+  __mmask16 low = _mm512_mask_cmp_ps_mask(limited, x, eps, _CMP_LT_OQ);
+  x = _mm512_mask_mov_ps(_mm512_mask_min_ps(x, limited, top, x), low, eps);
   return _mm512_div_ps(x, _mm512_sub_ps(all(1.0f), x));
 }
 

@@ -2,15 +2,15 @@
 #include "module.h"
 
 #include <algorithm>
+#include <deque>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "names.h"
 #include "pickle.h"
+#include "source/compiler.h"
 
 namespace scriptlang {
-
-namespace {
 
 constexpr int64_t kMaxPickle = int64_t(1) << 30;
 constexpr int64_t kNewestVersion = 10;
@@ -43,11 +43,29 @@ class ArchiveReader {
     });
   }
 
+  // Sources without their ".py", and the folders that they lie in: "code/__torch__/a".
+  std::unordered_set<std::string> folders_of_code() const {
+    std::unordered_set<std::string> found{"code"};
+    for (const auto& record : zip_->records()) {
+      std::string name = record.name.substr(std::min(folder_.size(), record.name.size()));
+      const bool is_source = name.compare(0, 5, "code/") == 0 && name.size() > 8 &&
+                             name.compare(name.size() - 3, 3, ".py") == 0;
+      if (!is_source) continue;
+      name.resize(name.size() - 3);
+      while (found.insert(name).second) name.resize(name.rfind('/'));
+    }
+    return found;
+  }
+
   std::string text(const std::string& name) const {
     const ZipArchive::Record* record = find(name);
     if (!record || record->size > 4096) return "";
     std::string buffer;
     return std::string(zip_->read(*record, &buffer));
+  }
+
+  std::string_view bytes(const ZipArchive::Record& record, std::string* buffer) const {
+    return zip_->read(record, buffer);
   }
 
   Value pickle(const std::string& name, const std::vector<std::string>& folders,
@@ -102,20 +120,26 @@ class ArchiveReader {
   std::unordered_set<std::string> bools_;  // names of storages that were checked
 };
 
+namespace {
+
+bool has_bytecode(const ArchiveReader& archive) {
+  return archive.find("bytecode.pkl") || archive.find("scriptlang/program.pkl");
+}
+
 void check_kind(const ArchiveReader& archive) {
   if (!archive.find("data.pkl")) {
     raise(ErrorKind::ArchiveError, "a zip file, but no TorchScript archive: it has no data.pkl");
   }
-  if (archive.find("bytecode.pkl") || archive.find("scriptlang/program.pkl")) return;
-  if (!archive.has_folder("code") && !archive.find("constants.pkl")) {
+  if (has_bytecode(archive) || archive.has_folder("code")) return;
+  if (!archive.find("constants.pkl")) {
     raise(ErrorKind::ArchiveError, "a file of torch.save: it holds tensors, not a program; "
           "save the model with torch.jit.save");
   }
-  raise(ErrorKind::ArchiveError, "the archive has source code only, no bytecode; compile it once "
-        "with `scriptlang compile in.pt -o out.pt`");
+  raise(ErrorKind::ArchiveError, "the archive has neither code nor bytecode");
 }
 
-void check_format(const ArchiveReader& archive) {
+// The version of the format; 1 where the file does not say.
+int check_format(const ArchiveReader& archive) {
   std::string order = archive.text("byteorder");
   if (!order.empty() && order != "little") {
     raise(ErrorKind::ArchiveError, "the archive is in '", order.substr(0, 20),
@@ -128,7 +152,57 @@ void check_format(const ArchiveReader& archive) {
     raise(ErrorKind::ArchiveError, "the archive has format version '", version.substr(0, 20),
           "'; 1 to ", kNewestVersion, " are supported");
   }
+  return version.empty() ? 1 : int(number);
 }
+
+// The code of an archive, whose texts stay with it.
+class CodeReader {
+ public:
+  explicit CodeReader(ArchiveReader* archive) : archive_(*archive) {}
+
+  source::Sources sources(PickleHooks* hooks) {
+    source::Sources made;
+    made.read = [this](const std::string& record, std::string_view* text) {
+      const ZipArchive::Record* found = archive_.find(record);
+      if (!found) return false;
+      check_size(*found);
+      texts_.emplace_back();
+      *text = archive_.bytes(*found, &texts_.back());
+      return true;
+    };
+    made.has_folder = [this](const std::string& folder) {
+      if (folders_.empty()) folders_ = archive_.folders_of_code();
+      return folders_.count(folder) != 0;
+    };
+    made.constants = [this, hooks]() -> ValueSpan {
+      if (!read_) {
+        read_ = true;
+        if (archive_.find("constants.pkl")) {
+          constants_ = archive_.pickle("constants.pkl", {"constants"}, *hooks);
+        }
+      }
+      if (constants_.is_tuple()) return constants_.as_tuple().items;
+      return constants_.is_list() ? constants_.as_list().boxed() : ValueSpan();
+    };
+    return made;
+  }
+
+ private:
+  // A parsed source takes much more memory than its text; the same in serialization/code_files.py.
+  static void check_size(const ZipArchive::Record& record) {
+    constexpr int64_t kMost = 16 << 20, kFloor = 256 << 10, kRatio = 40;
+    if (record.size > std::min(kMost, kFloor + kRatio * record.compressed_size)) {
+      raise(ErrorKind::ArchiveError, record.name, ": a source of ", record.size,
+            " bytes, packed in ", record.compressed_size, ", is more than is read");
+    }
+  }
+
+  ArchiveReader& archive_;
+  std::deque<std::string> texts_;
+  std::unordered_set<std::string> folders_;
+  Value constants_;
+  bool read_ = false;
+};
 
 }  // namespace
 
@@ -144,8 +218,21 @@ std::shared_ptr<Module> Module::load_memory(const void* data, size_t size) {
 std::shared_ptr<Module> Module::load(std::shared_ptr<Bytes> bytes) {
   ArchiveReader archive(ZipArchive::open(std::move(bytes)));
   check_kind(archive);
-  check_format(archive);
+  int version = check_format(archive);
   auto module = std::make_shared<Module>();
+  if (has_bytecode(archive)) module->read_bytecode(archive);
+  else module->compile_code(archive, version);
+  return module;
+}
+
+void Module::take_root(Value root) {
+  if (!root.is_object()) {
+    raise(ErrorKind::ArchiveError, "data.pkl holds a ", tag_name(root.tag()), ", not a module");
+  }
+  root_ = std::move(root);
+}
+
+void Module::read_bytecode(ArchiveReader& archive) {
   auto classes = std::make_shared<ClassTable>();
   NoneDefaults defaults;
   if (archive.find(kNamesRecord)) {
@@ -153,20 +240,33 @@ std::shared_ptr<Module> Module::load(std::shared_ptr<Bytes> bytes) {
   }
   PickleHooks hooks;
   hooks.classes = classes->resolver();
-  hooks.pending = [&](Value object, Value state) {
-    module->pending_.push_back({std::move(object), std::move(state)});
+  hooks.pending = [this](Value object, Value state) {
+    pending_.push_back({std::move(object), std::move(state)});
   };
-  module->root_ = archive.pickle("data.pkl", {"data"}, hooks);
-  if (!module->root_.is_object()) {
-    raise(ErrorKind::ArchiveError, "data.pkl holds a ", tag_name(module->root_.tag()),
-          ", not a module");
-  }
+  take_root(archive.pickle("data.pkl", {"data"}, hooks));
   bool own = archive.find("scriptlang/program.pkl") != nullptr;
   hooks.pending = nullptr;
   Value tree = archive.pickle(own ? "scriptlang/program.pkl" : "bytecode.pkl",
                               {"constants", "bytecode", "scriptlang"}, hooks);
-  module->program_ = Program::decode(tree, classes, defaults);
-  return module;
+  program_ = Program::decode(tree, classes, defaults);
+}
+
+// A plain archive: its code says what classes there are, and is compiled.
+void Module::compile_code(ArchiveReader& archive, int version) {
+  auto classes = std::make_shared<ClassTable>();
+  CodeReader code(&archive);
+  PickleHooks hooks;
+  source::Compiler compiler(code.sources(&hooks), classes, version);
+  hooks.classes = [&](const std::string& name) { return compiler.find_class(name); };
+  hooks.restores = [&](const ClassType& cls) { return compiler.restores(cls); };
+  hooks.pending = [this](Value object, Value state) {
+    pending_.push_back({std::move(object), std::move(state)});
+  };
+  Value root = archive.pickle("data.pkl", {"data"}, hooks);
+  compiler.take(&root);
+  for (Pending& pending : pending_) compiler.take_state(pending.object, &pending.state);
+  program_ = compiler.program();
+  take_root(std::move(root));
 }
 
 const Function* Module::method(std::string_view name) const {
@@ -194,6 +294,11 @@ static Limits restore_limits(Limits limits) {
   return limits;
 }
 
+// A function whose code could not be compiled, or that calls one.
+static void check_sound(const Function& function) {
+  if (!function.refusal.empty()) raise(ErrorKind::ArchiveError, function.refusal);
+}
+
 void Module::restore_pending(Context& context, const Limits& limits) {
   std::lock_guard<std::mutex> lock(pending_mutex_);
   while (!pending_.empty()) {
@@ -204,6 +309,7 @@ void Module::restore_pending(Context& context, const Limits& limits) {
       raise(ErrorKind::ArchiveError, "the class ", cls.name,
             " restores itself by __setstate__, which the bytecode lacks");
     }
+    check_sound(*function);
     std::vector<Value> arguments;
     arguments.push_back(next.object);
     arguments.push_back(next.state);
@@ -225,6 +331,7 @@ Value Module::call(std::string_view name, std::vector<Value> arguments,
     raise(ErrorKind::RuntimeError, "the module has no method '", std::string(name),
           "'; it has: ", known);
   }
+  check_sound(*function);
   arguments.insert(arguments.begin(), root_);
   turn->look(domain_.get(), false);  // lists and dicts that the module has are copied
   arguments = bind(*program_, *function, std::move(arguments), std::move(named));

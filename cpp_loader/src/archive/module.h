@@ -13,6 +13,8 @@
 
 namespace scriptlang {
 
+class ArchiveReader;
+
 // Any thread may call methods: those that only read go side by side, those whose programs write
 // attributes (a recurrent state) one after the other; see machine/turns.h.
 class Module {
@@ -44,6 +46,9 @@ class Module {
     Value object, state;
   };
   static std::shared_ptr<Module> load(std::shared_ptr<Bytes> bytes);
+  void read_bytecode(ArchiveReader& archive);
+  void compile_code(ArchiveReader& archive, int version);
+  void take_root(Value root);
   void restore_pending(Context& context, const Limits& limits);
 
   Value root_;

@@ -372,12 +372,13 @@ class Unpickler {
       object.slots.push_back(std::move(state));
       return;
     }
-    if (!state.is_dict()) {
+    if (!state.is_dict() || (hooks_.restores && hooks_.restores(cls))) {
       if (!hooks_.pending) fail("the class ", cls.name, " restores itself by __setstate__");
       hooks_.pending(top().value, std::move(state));
       return;
     }
     if (!object.slots.empty()) fail("an instance of ", cls.name, " is built twice");
+    if (!cls.types.empty()) return build_declared(object, state.as_dict());
     bool first = cls.attributes.empty();
     const Dict::Entry* entry;
     for (size_t cursor = 0; state.as_dict().next(&cursor, &entry);) {
@@ -392,6 +393,16 @@ class Unpickler {
     }
     if (object.slots.size() != cls.attributes.size()) {
       fail("instances of ", cls.name, " have different attributes");
+    }
+  }
+
+  // An instance of a class whose attributes are known: each has a value, in any order.
+  void build_declared(Object& object, Dict& state) {
+    const ClassType& cls = *object.type;
+    for (const std::string& name : cls.attributes) {
+      Value* found = state.find(Value::of_text(name));
+      if (!found) fail(cls.name, ".", name, " is missing");
+      object.slots.push_back(*found);
     }
   }
 

@@ -19,6 +19,8 @@ namespace scriptlang {
 struct PickleHooks {
   // Class of a name under __torch__. Empty: such names are refused.
   ClassResolver classes;
+  // Whether an object of the class restores itself from any state. Empty: where it is no dict.
+  std::function<bool(const ClassType& cls)> restores;
   // The storage of a persistent id's key, retained for the caller. Empty: refused.
   std::function<Storage*(const std::string& key, ScalarType dtype)> storage;
   // Takes (object, state) of classes that restore themselves by __setstate__. Empty: refused.

@@ -87,7 +87,14 @@ void Machine::fail_stopped() {
 void Machine::add_stack(Error* error) {
   constexpr size_t kMostFrames = 100;
   for (size_t k = frames_.size(); k-- > 0 && error->stack.size() < kMostFrames;) {
-    error->stack.push_back({frames_[k].code->function->name, frames_[k].pc->origin});
+    const Function& function = *frames_[k].code->function;
+    const int64_t pc = frames_[k].pc->origin;
+    if (pc >= 0 && size_t(pc) < function.lines.size()) {  // compiled here: it has a place
+      error->stack.push_back({concat(function.name, " at ", function.file, ":",
+                                     function.lines[size_t(pc)]), -1});
+    } else {
+      error->stack.push_back({function.name, pc});
+    }
   }
 }
 

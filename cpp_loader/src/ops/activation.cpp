@@ -37,7 +37,12 @@ double number_at(Args args, int i) {
 
 Params clamp_to(double low, double high) { return {{low, high}}; }
 Params shrink_params(Args args) { return {{exact_at(args, 1)}}; }
-Params hardtanh_params(Args args) { return {{exact_at(args, 1), exact_at(args, 2)}}; }
+Params hardtanh_params(Args args) {
+  Params p{{exact_at(args, 1), exact_at(args, 2)}};
+  SL_CHECK(args.tensor(0).dtype() != ScalarType::UInt8 || (p.values[0] >= 0 && p.values[1] >= 0),
+           "cannot do hardtanh on an unsigned type with negative limits");
+  return p;
+}
 Params threshold_params(Args args) { return {{number_at(args, 1), exact_at(args, 2)}}; }
 Params slope(Args args) { return {{number_at(args, 1)}}; }
 Params softplus_params(Args args) { return {{number_at(args, 1), number_at(args, 2)}}; }

@@ -77,6 +77,8 @@ SL_OP(aten_native_dropout) {
     return;
   }
   if (!train) return fill(mask, true);
+  SL_CHECK(is_floating(self.dtype()) || is_complex(self.dtype()),
+           "result type Float can't be cast to an integral output type");
   check_probability(p);
   fill_bernoulli(mask, 1 - p, *ctx.generator);
   double scale = p == 1 ? 0 : 1 / (1 - p);

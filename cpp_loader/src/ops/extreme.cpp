@@ -251,8 +251,10 @@ Dims one_dim(int64_t dim, int64_t ndim) {
 Tensor place(const Tensor& self, const Value& dim, bool keepdim, bool greatest, const char* name) {
   SL_CHECK(self.dtype() != ScalarType::Bool, name, "(): does not support bool input");
   if (dim.is_none()) {
-    SL_CHECK(self.numel() > 0, name, "(): Expected reduction dim to be specified for "
-             "input.numel() == 0. Specify the reduction dim with the 'dim' argument.");
+    if (self.numel() == 0) {
+      raise(ErrorKind::IndexError, name, "(): Expected reduction dim to be specified for "
+            "input.numel() == 0. Specify the reduction dim with the 'dim' argument.");
+    }
   }
   Dims dims = dim.is_none() ? reduced_dims(Value(), self.dim()) : one_dim(dim.as_int(), self.dim());
   check_not_empty(self, dims, name);

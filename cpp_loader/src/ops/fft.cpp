@@ -289,9 +289,16 @@ Tensor shifted(const Tensor& self, const Value& dim, bool forward) {
   return t.is(self) ? clone(self) : t;
 }
 
+void want_strided(Args args, int layout) {
+  SL_CHECK(args.none(layout) || args.integer(layout) == 0,
+           "only strided tensors are supported, but the program asks for layout ",
+           args.integer(layout));
+}
+
 Tensor frequencies(Args args, bool half) {
   int64_t n = args.integer(0);
   double d = args.number(1);
+  want_strided(args, 3);
   args.want_cpu(4);
   int64_t count = half ? n / 2 + 1 : n;
   SL_CHECK(count >= 0, "Trying to create tensor with negative dimension ", count);
@@ -307,6 +314,7 @@ Tensor frequencies(Args args, bool half) {
 
 template <class F>
 Tensor window(Args args, int first, int64_t length, bool periodic, F f) {
+  want_strided(args, first + 1);
   args.want_cpu(first + 2);
   ScalarType dtype = args.dtype(first, ScalarType::Float32);
   SL_CHECK(is_floating(dtype), "windows are floating point tensors, but the program asks for ",

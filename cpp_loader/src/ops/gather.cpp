@@ -216,6 +216,7 @@ void scatter(const Tensor& self, int64_t dim, const Tensor& index, const Tensor&
 
 void scatter_value(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value,
                    Combine how) {
+  if (index.numel() == 0) return scatter(self, dim, index, Tensor::empty({0}, self.dtype()), how);
   Tensor one = Tensor::empty(IntSpan(), self.dtype());
   fill(one, value);
   scatter(self, dim, index, view_expand(one, index.sizes()), how);
@@ -242,6 +243,9 @@ void scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const 
     if (reduce == r.name) how = &r.how;
   }
   SL_CHECK(how, "reduce argument must be either sum, prod, mean, amax or amin, got ", reduce, ".");
+  wrap_dim(dim, self.dim());
+  SL_CHECK(src.dtype() == self.dtype(),
+           "scatter(): Expected self.dtype to be equal to src.dtype");
   if (index.numel() == 0) return;
   if (!include_self) {
     // The first value that arrives replaces: write one of the sources, then combine with the

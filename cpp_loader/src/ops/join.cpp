@@ -219,6 +219,8 @@ Tensor roll_one(const Tensor& self, int64_t shift, int64_t dim) {
 }
 
 Tensor roll(const Tensor& self, const Ints& shifts, const Ints& dims) {
+  SL_CHECK(dims.empty() || shifts.size() == dims.size(), "shifts and dimensions must align. "
+           "shifts: ", shifts.size(), ", dims:", dims.size());
   if (self.numel() == 0) return to_contiguous(self);
   if (dims.empty()) {
     SL_CHECK(shifts.size() == 1, "shifts and dimensions must align. shifts: ", shifts.size(),
@@ -226,8 +228,6 @@ Tensor roll(const Tensor& self, const Ints& shifts, const Ints& dims) {
     Tensor flat = reshape(self, {self.numel()});
     return view_as_shape(roll_one(flat, shifts[0], 0), self.sizes());
   }
-  SL_CHECK(shifts.size() == dims.size(), "shifts and dimensions must align. shifts: ",
-           shifts.size(), ", dims:", dims.size());
   Tensor result = self;
   for (int64_t i = 0; i < dims.size(); ++i) result = roll_one(result, shifts[i], dims[i]);
   if (result.is(self)) {

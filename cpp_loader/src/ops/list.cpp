@@ -318,9 +318,11 @@ bool equal_lists(const List& a, const List& b) {
 Ref<List> sorted_tensors(const List& list, bool reverse) {
   std::vector<std::pair<double, Value>> keyed;
   for (const Value& v : list) {
-    SL_CHECK(v.as_tensor().numel() == 1, "Boolean value of Tensor with more than one value is "
-             "ambiguous");
-    keyed.push_back({Scalar::of(v).to_double(), v});
+    SL_CHECK(!is_complex(v.as_tensor().dtype()) || list.size() == 1,
+             "complex numbers have no order");
+    SL_CHECK(v.as_tensor().numel() == 1 || list.size() == 1, "Boolean value of Tensor with more "
+             "than one value is ambiguous");
+    keyed.push_back({list.size() == 1 ? 0 : Scalar::of(v).to_double(), v});
   }
   std::stable_sort(keyed.begin(), keyed.end(), [&](const auto& a, const auto& b) {
     return reverse ? b.first < a.first : a.first < b.first;

@@ -80,6 +80,10 @@ struct Likelihood {
 Likelihood likelihood(const Tensor& self, const Tensor& target, const Tensor& weight,
                       int64_t ignore) {
   SL_CHECK(self.dim() > 0, "input tensor should be 1D or 2D");
+  if (!is_floating(self.dtype())) {
+    raise(ErrorKind::NotImplementedError, "\"nll_loss_out_frame\" not implemented for '",
+          dtype_display_name(self.dtype()), "'");
+  }
   SL_CHECK(target.dtype() == ScalarType::Int64 || target.dtype() == ScalarType::UInt8,
            "expected scalar type Long but found ", dtype_display_name(target.dtype()));
   bool one = self.dim() == 1;
@@ -135,6 +139,12 @@ Tensor total(const Tensor& t) { return reduce(t, 2); }
 Tensor reduce(const Likelihood& l, int64_t reduction) {
   if (reduction == 1) return div(total(l.loss), total(l.weight));
   return reduce(l.loss, reduction);
+}
+
+void check_spatial(Args args) {
+  SL_CHECK(args.tensor(0).dim() == 4 && args.tensor(1).dim() == 3,
+           "only batches of spatial inputs and targets are supported (4D and 3D tensors), but got "
+           "dimensions ", args.tensor(0).dim(), " and ", args.tensor(1).dim());
 }
 
 Tensor nll(Args args) {
@@ -200,7 +210,13 @@ Tensor norm_along(const Tensor& given, double p, int64_t dim, bool keepdim) {
   return pow(sum_over(pow(abs(t), Scalar(p)), {dim}, keepdim), Scalar(1 / p));
 }
 
+void check_no_bool(const Tensor& a, const Tensor& b) {
+  SL_CHECK(a.dtype() != ScalarType::Bool && b.dtype() != ScalarType::Bool,
+           "Subtraction, the `-` operator, with a bool tensor is not supported.");
+}
+
 Tensor pairwise_distance(const Tensor& a, const Tensor& b, double p, double eps, bool keepdim) {
+  check_no_bool(a, b);
   Tensor difference = add(sub(a, b), Scalar(eps));
   if (difference.dim() == 0) return norm_along(view_unsqueeze(difference, 0), p, 0, false);
   return norm_along(difference, p, difference.dim() - 1, keepdim);
@@ -247,6 +263,9 @@ Tensor cosine_embedding(Args args) {
 Tensor poisson_nll(Args args) {
   const Tensor& input = args.tensor(0);
   const Tensor& target = args.tensor(1);
+  if (!args.boolean(2)) check_no_bool(input, target);
+  bool bools = input.dtype() == ScalarType::Bool && target.dtype() == ScalarType::Bool;
+  if (bools) check_no_bool(input, target);
   Tensor loss = args.boolean(2)
                     ? sub(exp(input), mul(target, input))
                     : sub(input, mul(target, log(add(input, Scalar(args.number(4))))));
@@ -302,10 +321,16 @@ SL_OP(aten_binary_cross_entropy_with_logits) {
   out[0] = reduce(typed_as(target, loss), args.integer(4));
 }
 SL_OP(aten_nll_loss) { out[0] = nll(args); }
-SL_OP(aten_nll_loss2d) { out[0] = nll(args); }
+SL_OP(aten_nll_loss2d) {
+  check_spatial(args);
+  out[0] = nll(args);
+}
 SL_OP(aten_nll_loss_nd) { out[0] = nll(args); }
 void op_aten_nll_loss_forward(Context&, Args, Value*);
-SL_OP(aten_nll_loss2d_forward) { op_aten_nll_loss_forward(ctx, args, out); }
+SL_OP(aten_nll_loss2d_forward) {
+  check_spatial(args);
+  op_aten_nll_loss_forward(ctx, args, out);
+}
 SL_OP(aten_nll_loss_forward) {
   Likelihood l = likelihood(args.tensor(0), args.tensor(1), args.opt_tensor(2), args.integer(4));
   out[0] = reduce(l, args.integer(3));

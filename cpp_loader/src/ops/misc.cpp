@@ -70,6 +70,7 @@ void masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source
 Tensor rrelu(Args args, Context& ctx, const Tensor& into) {
   const Tensor& self = args.tensor(0);
   double lower = args.scalar(1).to_double(), upper = args.scalar(2).to_double();
+  SL_CHECK(lower <= upper, "Lower bound should be less than or equal to the upper bound");
   if (!args.boolean(3)) {
     double slope[kernels::kParams] = {(lower + upper) / 2};
     Tensor y = unary_result(self, Unary::k_leaky_relu, "leaky_relu", Rule::kSame, slope, into);
@@ -424,7 +425,8 @@ SL_OP(aten_trapz_x) { op_aten_trapezoid_x(ctx, args, out); }
 SL_OP(aten_vander) { out[0] = vander(args.tensor(0), args[1], args.boolean(2)); }
 SL_OP(aten_special_xlog1py) {
   // A number is one of float64 before 1 is added: the largest int would overflow.
-  Input other = args[1].is_tensor() ? Input::of(args[1]) : Input(Scalar(args.number(1)));
+  Input other = args[1].is_tensor() ? Input::of(args[1])
+                                    : Input(Scalar(args.scalar(1).to_double()));
   out[0] = xlogy(Input::of(args[0]), add(Scalar(int64_t{1}), other));
 }
 SL_OP(aten_special_xlog1py_other_scalar) { op_aten_special_xlog1py(ctx, args, out); }

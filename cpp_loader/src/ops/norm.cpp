@@ -189,11 +189,9 @@ Tensor rms_norm(const Tensor& input, IntSpan shape, const Tensor& weight, const 
 
 // ---- group norm: every group of channels of an image is a row with weights per channel
 
-Normed group_norm(const Tensor& input, int64_t groups, const Tensor& weight, const Tensor& bias,
-                  double eps) {
-  SL_CHECK(input.dim() >= 2, "Expected at least 2 dimensions for input tensor but received ",
-           input.dim());
-  int64_t images = input.size(0), channels = input.size(1);
+// The input holds `images` times `channels` rows of pixels, whatever its dimensions are.
+Normed group_norm(const Tensor& input, int64_t images, int64_t channels, int64_t groups,
+                  const Tensor& weight, const Tensor& bias, double eps) {
   SL_CHECK(groups > 0 && channels % groups == 0,
            "Expected number of channels in input to be divisible by num_groups, but got input of "
            "shape ", to_string(input.sizes()), " and num_groups=", groups);
@@ -472,12 +470,21 @@ SL_OP(aten_rms_norm) {
   out[0] = rms_norm(args.tensor(0), args.ints(1), args.opt_tensor(2), args[3]);
 }
 SL_OP(aten_group_norm) {
-  out[0] = group_norm(args.tensor(0), args.integer(1), args.opt_tensor(2), args.opt_tensor(3),
-                      args.number(4)).y;
+  const Tensor& input = args.tensor(0);
+  SL_CHECK(input.dim() >= 2, "Expected at least 2 dimensions for input tensor but received ",
+           input.dim());
+  out[0] = group_norm(input, input.size(0), input.size(1), args.integer(1), args.opt_tensor(2),
+                      args.opt_tensor(3), args.number(4)).y;
 }
 SL_OP(aten_native_group_norm) {
-  Normed r = group_norm(args.tensor(0), args.integer(6), args.opt_tensor(1), args.opt_tensor(2),
-                        args.number(7));
+  const Tensor& input = args.tensor(0);
+  int64_t images = args.integer(3), channels = args.integer(4), pixels = args.integer(5), n = 0;
+  bool fits = images >= 0 && !__builtin_mul_overflow(images, channels, &n) &&
+              !__builtin_mul_overflow(n, pixels, &n) && n == input.numel();
+  SL_CHECK(fits, "native_group_norm: an input of shape ", to_string(input.sizes()), " has not ",
+           images, " * ", channels, " * ", pixels, " elements");
+  Normed r = group_norm(input, images, channels, args.integer(6), args.opt_tensor(1),
+                        args.opt_tensor(2), args.number(7));
   out[0] = r.y;
   out[1] = to_dtype(r.mean, args.tensor(0).dtype());
   out[2] = to_dtype(r.rstd, args.tensor(0).dtype());

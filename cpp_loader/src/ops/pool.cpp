@@ -55,7 +55,7 @@ Window window(const char* name, const Tensor& self, int64_t n, const Ints& kerne
   check_planes(name, self, n);
   check_count(name, "kernel_size", kernel, n, false);
   check_count(name, "stride", stride, n, true);
-  check_count(name, "padding", padding, n, true);
+  check_count(name, "padding", padding, n, false);
   check_count(name, "dilation", dilation, n, true);
   Window w;
   w.n = n;
@@ -317,8 +317,13 @@ void max_pool(const char* name, const Tensor& self, const Window& w, Value* out,
 
 void max_pool_op(const char* name, int64_t n, Args args, Value* out, bool with_places) {
   const Tensor& self = args.tensor(0);
+  check_count(name, "dilation", args.ints(4), n, false);
   Window w = window(name, self, n, args.ints(1), args.ints(2), args.ints(3), args.ints(4),
                     args.boolean(5));
+  if (self.dtype() == ScalarType::Bool || is_complex(self.dtype())) {
+    raise(ErrorKind::NotImplementedError, '"', name, "\" not implemented for '",
+          dtype_display_name(self.dtype()), "'");
+  }
   max_pool(name, self, w, out, with_places);
 }
 

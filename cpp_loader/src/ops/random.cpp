@@ -208,6 +208,11 @@ void fill_uniform(const Tensor& given, double from, double to, Generator& genera
   }
   SL_CHECK(is_floating(type), "\"check_uniform_bounds\" not implemented for '",
            dtype_display_name(type), "'");
+  double most = type == ScalarType::Float64   ? std::numeric_limits<double>::max()
+                : type == ScalarType::Float16 ? 65504
+                                              : std::numeric_limits<float>::max();
+  SL_CHECK(std::abs(from) <= most && std::abs(to) <= most && to - from <= most, "uniform_: from=",
+           from, " or to=", to, " is out of bounds for ", dtype_name(type));
   SL_CHECK(from <= to, "uniform_ expects to return a [from, to) range, but found from=", from,
            " > to=", to);
   check_writable(given);
@@ -234,8 +239,11 @@ void fill_normal(const Tensor& t, double mean, double std, Generator& generator)
       fill_normal(parts, mean, std * std::sqrt(0.5), generator);
     });
   }
-  SL_CHECK(is_floating(t.dtype()), "\"normal_kernel_cpu\" not implemented for '",
-           dtype_display_name(t.dtype()), "'");
+  if (t.numel() == 0) return;
+  if (!is_floating(t.dtype())) {
+    raise(ErrorKind::NotImplementedError, "\"normal_kernel_cpu\" not implemented for '",
+          dtype_display_name(t.dtype()), "'");
+  }
   check_writable(t);
   if (t.numel() < 16 || !t.is_contiguous()) {
     return fill_each(t, generator, [&](Draw& draw) { return draw.normal(mean, std); });
@@ -294,22 +302,44 @@ void fill_remainders(const Tensor& t, uint32_t range, int64_t low, Draw draw) {
   }
 }
 
-// Integers of [low, high). Ranges from 2^28 on take 64 bits, as PyTorch does.
-Tensor integers(const Tensor& given, int64_t low, int64_t high, Generator& generator) {
-  SL_CHECK(low < high, "random_ expects 'from' to be less than 'to', but got from=", low,
-           " >= to=", high);
-  check_writable(given);
+void check_random(const Tensor& t) {
+  bool bare = t.dtype() == ScalarType::UInt16 || t.dtype() == ScalarType::UInt32 ||
+              t.dtype() == ScalarType::UInt64;
+  if (is_complex(t.dtype()) || bare) {
+    raise(ErrorKind::NotImplementedError, "\"random_kernel_cpu\" not implemented for '",
+          dtype_display_name(t.dtype()), "'");
+  }
+  check_writable(t);
+}
+
+// Integers that a type has no place for are no bounds of random numbers.
+void check_in_range(ScalarType type, int64_t bound, const char* what) {
+  bool fits = true;
+  if (type == ScalarType::Bool) fits = bound == 0 || bound == 1;
+  else if (type == ScalarType::Float16) fits = std::abs(double(bound)) <= 65504;
+  else if (!is_floating(type) && itemsize(type) < 8) {
+    bool negative = type == ScalarType::Int8 || type == ScalarType::Int16 ||
+                    type == ScalarType::Int32;
+    int64_t half = int64_t{1} << (8 * itemsize(type) - 1);
+    fits = negative ? bound >= -half && bound < half : bound >= 0 && bound < 2 * half;
+  }
+  SL_CHECK(fits, what, " is out of bounds for ", dtype_name(type));
+}
+
+// Integers from `low` on, of a range; 0 means all that 64 bits hold. Ranges from 2^28 on take 64
+// bits, as PyTorch does.
+Tensor integers_from(const Tensor& given, int64_t low, uint64_t range, Generator& generator) {
   Tensor t = as_it_lies(given);
-  uint64_t range = uint64_t(high) - uint64_t(low);
   Tensor values = Tensor::empty(t.sizes(), ScalarType::Int64);
   {
     Lock lock(generator.mutex);
     Draw draw(generator);
-    if (range >= uint64_t{1} << 28) {
+    if (range == 0 || range >= uint64_t{1} << 28) {
       int64_t* to = values.data<int64_t>();
       for (int64_t i = 0; i < values.numel(); ++i) {
         kernels::worked(8);
-        to[i] = int64_t(uint64_t(low) + draw.bits64() % range);
+        uint64_t bits = draw.bits64();
+        to[i] = int64_t(uint64_t(low) + (range == 0 ? bits : bits % range));
       }
     } else {
       fill_remainders(values, uint32_t(range), low, draw);
@@ -317,6 +347,16 @@ Tensor integers(const Tensor& given, int64_t low, int64_t high, Generator& gener
   }
   copy_into(t, values);
   return given;
+}
+
+// Integers of [low, high).
+Tensor integers(const Tensor& given, int64_t low, int64_t high, Generator& generator) {
+  check_random(given);
+  SL_CHECK(low < high, "random_ expects 'from' to be less than 'to', but got from=", low,
+           " >= to=", high);
+  check_in_range(given.dtype(), low, "from");
+  check_in_range(given.dtype(), high - 1, "to - 1");
+  return integers_from(given, low, uint64_t(high) - uint64_t(low), generator);
 }
 
 Tensor permutation(int64_t n, ScalarType dtype, Generator& generator) {
@@ -387,7 +427,7 @@ int64_t largest_random(ScalarType t) {
 
 // Integers over the non-negative range of the type: 64 bits are drawn for the wide types only.
 Tensor any_integers(const Tensor& given, Generator& generator) {
-  check_writable(given);
+  check_random(given);
   Tensor t = as_it_lies(given);
   bool wide = t.dtype() == ScalarType::Int64 || t.dtype() == ScalarType::Float64;
   uint64_t range = t.dtype() == ScalarType::Int64 ? uint64_t{1} << 63
@@ -414,6 +454,14 @@ void check_floats(const Tensor& t, const char* name) {
     raise(ErrorKind::NotImplementedError, '"', name, "\" not implemented for '",
           dtype_display_name(t.dtype()), "'");
   }
+}
+
+void check_deviations(const Tensor& std) {
+  SL_CHECK(!is_complex(std.dtype()), "normal expects standard deviation to be non-complex");
+  Tensor values = to_dtype(to_contiguous(std), ScalarType::Float64);
+  const double* x = values.data<double>();
+  SL_CHECK(std::all_of(x, x + values.numel(), [](double v) { return v >= 0; }),
+           "normal expects all elements of std >= 0.0");
 }
 
 Tensor cauchy(const Tensor& t, double median, double sigma, Generator& generator) {
@@ -506,8 +554,9 @@ SL_OP(aten_normal_) {
 SL_OP(aten_normal_Tensor_Tensor) {
   std::vector<int64_t> shape = broadcast_shapes(args.tensor(0).sizes(), args.tensor(1).sizes());
   Tensor t = Tensor::empty(shape, args.tensor(0).dtype());
+  check_deviations(args.tensor(1));
   fill_normal(t, 0, 1, args.generator(2, ctx));
-  out[0] = add(mul(t, args.tensor(1)), args.tensor(0));
+  out[0] = to_dtype(add(mul(t, args.tensor(1)), args.tensor(0)), t.dtype());
 }
 SL_OP(aten_normal_Tensor_float) {
   Tensor t = Tensor::empty(args.tensor(0).sizes(), args.tensor(0).dtype());
@@ -516,8 +565,9 @@ SL_OP(aten_normal_Tensor_float) {
 }
 SL_OP(aten_normal_float_Tensor) {
   Tensor t = Tensor::empty(args.tensor(1).sizes(), args.tensor(1).dtype());
+  check_deviations(args.tensor(1));
   fill_normal(t, 0, 1, args.generator(2, ctx));
-  out[0] = add(mul(t, args.tensor(1)), Scalar(args.number(0)));
+  out[0] = to_dtype(add(mul(t, args.tensor(1)), Scalar(args.number(0))), t.dtype());
 }
 SL_OP(aten_normal_float_float) {
   Tensor t = Tensor::empty(args.ints(2), options(args, 4, ScalarType::Float32));
@@ -539,9 +589,16 @@ SL_OP(aten_random__to) {
   out[0] = integers(args.tensor(0), 0, args.integer(1), args.generator(2, ctx));
 }
 SL_OP(aten_random__from) {
-  out[0] = integers(args.tensor(0), args.integer(1),
-                    args.integer(2, largest_random(args.tensor(0).dtype())),
-                    args.generator(3, ctx));
+  const Tensor& self = args.tensor(0);
+  Generator& generator = args.generator(3, ctx);
+  if (args.none(2) && self.dtype() == ScalarType::Int64) {
+    check_random(self);
+    uint64_t range = (uint64_t{1} << 63) - uint64_t(args.integer(1));
+    out[0] = integers_from(self, args.integer(1), range, generator);
+    return;
+  }
+  out[0] = integers(self, args.integer(1), args.integer(2, largest_random(self.dtype())),
+                    generator);
 }
 SL_OP(aten_bernoulli) {
   if (!is_floating(args.tensor(0).dtype())) {

@@ -30,6 +30,7 @@ Tensor renorm(Context& ctx, const Tensor& self, const Value& p, int64_t dim, dou
   dim = wrap_dim(dim, self.dim());
   SL_CHECK(self.dim() >= 2, "renorm: input needs at least 2 dimensions, got ", self.dim(),
            " dimensions");
+  SL_CHECK(Scalar::of(p).kind != Scalar::Complex, "renorm: p must be real-valued");
   double order = Scalar::of(p).to_double();
   SL_CHECK(order > 0, "renorm: non-positive-norm not supported");
   SL_CHECK(most >= 0, "renorm: expected maxnorm to be >= 0 but got ", most);

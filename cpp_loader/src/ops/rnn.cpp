@@ -574,7 +574,8 @@ SL_OP(aten__pad_packed_sequence) {
   Tensor sizes = contiguous_as(args.tensor(1), ScalarType::Int64);
   const int64_t* size = sizes.data<int64_t>();
   int64_t count = sizes.numel(), total = args.integer(4);
-  SL_CHECK(count > 0 && data.dim() > 0, "pad_packed_sequence: there is nothing to pad");
+  SL_CHECK(sizes.dim() == 1 && count > 0 && data.dim() > 0,
+           "pad_packed_sequence: there is nothing to pad");
   SL_CHECK(total <= 0 || total >= count, "Expected total_length to be at least the length of the "
            "longest sequence in input, but got total_length=", total, " and max sequence length "
            "being ", count);
@@ -585,7 +586,8 @@ SL_OP(aten__pad_packed_sequence) {
   fill(padded, args.scalar(3));
   Tensor lengths = Tensor::zeros({batch}, ScalarType::Int64);
   for (int64_t t = 0; t < count; ++t) {
-    SL_CHECK(size[t] >= 0 && size[t] <= batch && size[t] <= data.size(0) - start,
+    SL_CHECK(size[t] >= 0 && size[t] <= size[std::max(t - 1, int64_t{0})] &&
+                 size[t] <= data.size(0) - start,
              "pad_packed_sequence: batch_sizes do not fit the data");
     copy_into(view_slice(view_select(padded, 0, t), 0, 0, size[t]),
               view_slice(data, 0, start, start + size[t]));

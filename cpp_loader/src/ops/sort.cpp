@@ -226,6 +226,8 @@ Tensor search(const Tensor& sorted, const Tensor& values, bool right, bool out_i
   Tensor order = sorter.defined() ? contiguous_as(sorter, ScalarType::Int64) : Tensor();
   SL_CHECK(!sorter.defined() || sorter.sizes() == sorted.sizes(), name,
            "(): boundary and sorter must have the same size");
+  SL_CHECK(!sorter.defined() || sorter.dtype() == ScalarType::Int64, name,
+           "(): sorter must be a tensor of long dtype");
   int64_t n = rows.size(rows.dim() - 1);
   for (int64_t i = 0; order.defined() && i < order.numel(); ++i) {
     int64_t at = order.data<int64_t>()[i];

@@ -451,6 +451,9 @@ SL_OP(aten__weight_norm) {
   const Tensor& v = args.tensor(0);
   const Tensor& g = args.tensor(1);
   int64_t dim = args.integer(2);
+  SL_CHECK(is_floating(v.dtype()) || is_complex(v.dtype()),
+           "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ",
+           dtype_display_name(v.dtype()));
   std::vector<int64_t> dims;
   for (int64_t d = 0; d < v.dim(); ++d) {
     if (dim == -1 || d != wrap_dim(dim, v.dim())) dims.push_back(d);

@@ -100,7 +100,11 @@ Tensor diag(const Tensor& self, int64_t offset) {
 Tensor pixel_shuffle(const Tensor& self, int64_t r) {
   SL_CHECK(self.dim() >= 3, "pixel_shuffle expects input to have at least 3 dimensions, but got "
            "input with ", self.dim(), " dimension(s)");
-  SL_CHECK(r > 0 && r < (1 << 20), "pixel_shuffle expects a positive upscale_factor, but got ", r);
+  SL_CHECK(r > 0, "pixel_shuffle expects a positive upscale_factor, but got ", r);
+  if (r > 3037000499) {  // the square root of 2^63
+    raise(ErrorKind::ValueError, "upscale factor is too large, (upscale_factor)^2 overflowed: "
+          "upscale_factor=", r);
+  }
   int64_t n = self.dim() - 3, channels = self.size(n), h = self.size(n + 1), w = self.size(n + 2);
   SL_CHECK(channels % (r * r) == 0, "pixel_shuffle expects its input's 'channel' dimension to be "
            "divisible by the square of upscale_factor, but input.size(-3)=", channels,
@@ -224,6 +228,7 @@ Tensor triangle_indices(Args args, bool lower) {
   int64_t rows = args.integer(0), columns = args.integer(1), offset = args.integer(2);
   SL_CHECK(rows >= 0 && columns >= 0, "row and col must be non-negative, got ", rows, ", ",
            columns);
+  if (rows == 0 || columns == 0) rows = columns = 0;
   constexpr int64_t kLimit = int64_t{1} << 40;
   SL_CHECK(rows < kLimit && columns < kLimit, "a matrix of ", rows, " x ", columns,
            " has too many indices");
@@ -355,6 +360,9 @@ SL_OP(aten_complex) { out[0] = from_parts(args.tensor(0), args.tensor(1)); }
 SL_OP(aten_polar) {
   const Tensor& size = args.tensor(0);
   const Tensor& angle = args.tensor(1);
+  SL_CHECK(size.dtype() == angle.dtype() && is_floating(size.dtype()),
+           "Expected both inputs to be Half, Float or Double tensors but got ",
+           dtype_display_name(size.dtype()), " and ", dtype_display_name(angle.dtype()));
   out[0] = from_parts(mul(size, cos(angle)), mul(size, sin(angle)));
 }
 

@@ -472,8 +472,10 @@ void most_frequent(const Tensor& self, int64_t dim, bool keepdim, Value* out) {
   ScalarType computed = comparable(self.dtype());
   Reduction r = reduction(self, dims, keepdim, computed);
   Tensor values = r.result(computed), places = r.result(ScalarType::Int64);
-  SL_CHECK(r.n > 0 || r.outer == 0, "mode(): Expected reduction dim ", dim,
-           " to have non-zero size.");
+  if (r.n == 0 && r.outer > 0) {
+    raise(ErrorKind::IndexError, "mode(): Expected reduction dim ", dim,
+          " to have non-zero size.");
+  }
   SL_CHECK(r.n < int64_t{1} << 32, "mode(): dimension ", dim, " is too long");
   for_type(computed, "mode", [&](auto zero) {
     using T = decltype(zero);

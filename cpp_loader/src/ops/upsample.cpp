@@ -350,7 +350,9 @@ struct Request {
   bool align_corners = false, smooth = false, lanczos = false;
 };
 
+// A dimension that keeps its size is not interpolated, whatever the factor.
 Taps taps_of(const Request& q, int64_t in, int64_t out, double given, ScalarType computed) {
+  if (in == out && (q.smooth || q.filter == Filter::kLinear)) given = 0;
   return q.smooth ? smooth_taps(q.filter, q.lanczos, in, out, q.align_corners, given)
                   : taps_for(q.filter, in, out, q.align_corners, given,
                              computed == ScalarType::Float64);

@@ -411,8 +411,26 @@ std::shared_ptr<const Program> Program::decode(const Value& tree,
   Decoded decoded(defaults);
   for (size_t i = first; i < items->size(); ++i) program->decode_function((*items)[i], decoded);
   program->link();
-  std::unordered_map<std::string, int> missing;
+  program->finish();
+  return program;
+}
+
+std::shared_ptr<const Program> Program::assemble(std::vector<std::unique_ptr<Function>> functions,
+                                                 std::shared_ptr<ClassTable> classes) {
+  auto program = std::make_shared<Program>();
+  program->classes_ = std::move(classes);
+  program->functions_ = std::move(functions);
   for (auto& function : program->functions_) {
+    program->by_name_.emplace(function->name, function.get());
+  }
+  program->finish();
+  return program;
+}
+
+// Verifies all functions, makes the groups that FUSED calls, and lists what is missing.
+void Program::finish() {
+  std::unordered_map<std::string, int> missing;
+  for (auto& function : functions_) {
     verify(function.get());
     for (const Instruction& i : function->code) {
       if (i.op == Opcode::OP_MISSING) {
@@ -420,18 +438,17 @@ std::shared_ptr<const Program> Program::decode(const Value& tree,
       }
     }
   }
-  for (auto& function : program->functions_) {
+  for (auto& function : functions_) {
     for (const Instruction& i : function->code) {
       if (i.op != Opcode::FUSED) continue;
-      Function* callee = program->by_name_.at(function->callee_names[size_t(i.x)]);
+      Function* callee = by_name_.at(function->callee_names[size_t(i.x)]);
       callee->is_part = true;
       if (!callee->group) callee->group = FusedGroup::make(*callee);
     }
   }
-  for (auto& [name, count] : missing) program->missing_.push_back({name, count});
-  std::sort(program->missing_.begin(), program->missing_.end(),
+  for (auto& [name, count] : missing) missing_.push_back({name, count});
+  std::sort(missing_.begin(), missing_.end(),
             [](const auto& a, const auto& b) { return a.name < b.name; });
-  return program;
 }
 
 const Function* Program::find(std::string_view name) const {

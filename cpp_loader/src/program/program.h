@@ -63,6 +63,9 @@ struct Function {
   int registers = 0;
   std::vector<TypeRef> register_types;  // empty, or per register, null where not known
   std::vector<Argument> arguments, returns;
+  std::string file;             // of code that was compiled here: where it is from
+  std::vector<uint32_t> lines;  // of each instruction, in the file; empty where not known
+  std::string refusal;          // why it cannot run: its code is not sound
   bool has_schema = false;
   bool is_part = false;  // the body of a fused group, called by FUSED
   int results = 1;    // values on the stack at RET
@@ -102,6 +105,9 @@ class Program : public std::enable_shared_from_this<Program> {
   static std::shared_ptr<const Program> decode(const Value& tree,
                                                std::shared_ptr<ClassTable> classes,
                                                const NoneDefaults& defaults = {});
+  // Of functions that were compiled here; each is verified.
+  static std::shared_ptr<const Program> assemble(std::vector<std::unique_ptr<Function>> functions,
+                                                 std::shared_ptr<ClassTable> classes);
 
   const Function* find(std::string_view qualified_name) const;
   const Function* method(const ClassType& cls, std::string_view name) const;
@@ -113,6 +119,7 @@ class Program : public std::enable_shared_from_this<Program> {
  private:
   void decode_function(const Value& tree, class Decoded& decoded);
   void link();
+  void finish();
   std::vector<std::unique_ptr<Function>> functions_;
   std::unordered_map<std::string, Function*> by_name_;
   std::vector<MissingOperator> missing_;

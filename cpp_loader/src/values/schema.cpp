@@ -100,6 +100,7 @@ class SchemaParser {
     argument.name = word();
     argument.keyword_only = keyword_only;
     argument.is_out = keyword_only && alias.find('!') != std::string::npos;
+    argument.fixed_size = fixed_size;
     if (accept('=')) {
       argument.has_default = true;
       argument.default_value = parse_default(*argument.type, fixed_size);

@@ -152,7 +152,8 @@ class TypeParser {
     bool subscripted = peek() == '[' && position_ + 1 < text_.size() &&
                        text_[position_ + 1] != ']' && !(text_[position_ + 1] >= '0' &&
                                                         text_[position_ + 1] <= '9');
-    if (subscripted || name == "Tuple") {
+    bool written = peek() == '(' && (name == "Dict" || name == "Future" || name == "Await");
+    if (subscripted || written || name == "Tuple") {
       TypeRef generic = parse_generic(name, depth);
       if (generic) return generic;
     }
@@ -178,6 +179,12 @@ class TypeParser {
     };
     for (const Generic& g : kGenerics) {
       if (name != g.name) continue;
+      if (peek() == '(' && g.least <= 2 && name != "Tuple") {  // schemas: "Dict(str, t)"
+        ++position_;
+        std::vector<TypeRef> parts = parse_arguments(depth, ')');
+        if (parts.size() < g.least || parts.size() > g.most) fail("has a wrong arity");
+        return Type::make(g.kind, std::move(parts), std::string(name));
+      }
       if (!accept('[')) return Type::make(g.kind, {}, std::string(name));  // a bare "Tuple"
       std::vector<TypeRef> elements;
       skip_space();

@@ -169,12 +169,6 @@ class Client(nn.Module):
         return isinstance(x, str)
 
     @scriptlang.jit.export
-    def ring(self) -> List[Any]:
-        x: List[Any] = [1]
-        x.append(x)
-        return x
-
-    @scriptlang.jit.export
     def is_blue(self, c: Color) -> bool:
         return c == Color.BLUE
 

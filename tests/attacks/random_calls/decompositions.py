@@ -110,5 +110,6 @@ TABLE: dict[str, Callable] = {
     "linalg_qr": _orthogonal, "geqrf": _reflectors,
     "pinverse": _well, "linalg_pinv": _well, "linalg_cond": _well, "linalg_matrix_rank": _well,
     "matrix_rank": _well, "linalg_lstsq": _well, "cholesky_inverse": _well,
+    "linalg_solve_ex": _well,
 }
 """Operator -> what is defined of (matrix, results, arguments by name)."""

@@ -40,6 +40,9 @@ def call_of(overload: str, seed: int, number: int) -> Call:
     if random.random() < hostility or base and random.random() < 0.6:
         arguments = maker.changed(arguments)
     arguments = maker.shared(arguments)
+    if len(arguments) > 1 and isinstance(arguments[0], dict) and arguments[0] \
+            and schema.arguments[1].name == "key" and maker.chance(0.6):
+        arguments[1] = maker.pick(list(arguments[0]))
     return Call(overload, arguments)
 
 

@@ -354,7 +354,8 @@ SL_OP(aten_quantize_per_tensor_tensors) {
   std::vector<Tensor> made;
   for (const Tensor& t : args.tensors(0)) {
     int64_t i = int64_t(made.size());
-    if (i >= scales.numel() || i >= zeros.numel()) break;
+    SL_CHECK(i < scales.numel() && i < zeros.numel(), "quantize_per_tensor: as many scales and "
+             "zero points are needed as tensors");
     made.push_back(quantize_per_tensor(t, scales.data<double>()[i], zeros.data<int64_t>()[i],
                                        args.dtype(3)));
   }

@@ -1,0 +1,10 @@
+// The binding of archives that the engine reads by itself.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace scriptlang::python {
+
+void bind_archive(nanobind::module_& m);
+
+}  // namespace scriptlang::python

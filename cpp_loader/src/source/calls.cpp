@@ -1,0 +1,462 @@
+// Calls: overloads chosen by the types of the arguments, which then become what the callee takes.
+#include <algorithm>
+
+#include "emitter.h"
+#include "ops/optable.h"
+#include "values/list.h"
+
+namespace scriptlang::source {
+
+namespace {
+
+struct Promoted {
+  std::string_view name;
+  Opcode op;
+  bool counted;
+};
+constexpr Promoted kPromoted[] = {
+#define SL_PROMOTED(name, op) {name, Opcode::op, false},
+#define SL_COUNTED(name, op) {name, Opcode::op, true},
+#include "rules.def"
+};
+
+const Promoted* promoted(const Signature& signature) {
+  for (const Promoted& known : kPromoted) {
+    if (signature.name == known.name) return &known;
+  }
+  return nullptr;
+}
+
+constexpr size_t kMostListed = 64;  // elements of a default that is made anew for each call
+
+}  // namespace
+
+// ---- arguments
+
+Operand Emitter::operand(const Node& node, T expected) {
+  Operand made;
+  made.begin = code_.size();
+  Meaning meaning = expression(node, expected);
+  made.type = push(&meaning, node);
+  made.open = std::move(meaning.open);
+  made.unknown = meaning.unknown;
+  made.end = code_.size();
+  return made;
+}
+
+std::vector<Operand> Emitter::arguments(const Node& node) {
+  std::vector<Operand> made;
+  const size_t count = node.items.size() + node.more.size();
+  if (count > kMostArguments) fail(node, "a call has over ", kMostArguments, " arguments");
+  made.reserve(count);
+  for (const Node* item : node.items) made.push_back(operand(*item));
+  for (const Node* keyword : node.more) {
+    made.push_back(operand(*keyword->a));
+    made.back().name = keyword->text;
+  }
+  return made;
+}
+
+std::vector<Operand> Emitter::one(T type, size_t begin) {
+  std::vector<Operand> made(1);
+  made[0].type = type;
+  made[0].begin = begin;
+  made[0].end = code_.size();
+  return made;
+}
+
+// ---- calls by what is called
+
+Meaning Emitter::call(const Node& node, T expected) {
+  const size_t begin = code_.size();
+  if (expected && node.a->kind == NodeKind::Attribute && node.a->text == "tolist") {
+    return to_list(node, expected);
+  }
+  Meaning callee = expression(*node.a);
+  code_.line = node.line;
+  switch (callee.kind) {
+    case Meaning::Form:
+      if (callee.name == "__new__") {
+        session_.makes(callee.declared);
+        code_.emit(Opcode::CREATE_OBJECT, code_.type(callee.declared->type));
+        return on_stack(callee.declared->type);
+      }
+      return form(callee.name, node, expected);
+    case Meaning::Operator: {
+      std::vector<Operand> operands;
+      if (callee.bound) operands = one(callee.type, begin);
+      if (session_.candidates(callee.name).empty()) return call_unknown(callee.name, node);
+      for (Operand& argument : arguments(node)) operands.push_back(std::move(argument));
+      return call_operator(callee.name, std::move(operands), node);
+    }
+    case Meaning::Routine_: return call_routine(callee.routine, arguments(node), node);
+    case Meaning::TupleClass: return make_named_tuple(callee.type, arguments(node), node);
+    case Meaning::Method:
+    case Meaning::OnStack: {
+      Operand owner;
+      owner.type = callee.type;
+      owner.begin = begin;
+      owner.end = code_.size();
+      return call_value(std::move(callee), std::move(owner), node);
+    }
+    case Meaning::Class: {
+      Declared* declared = callee.declared;
+      session_.makes(declared);
+      code_.emit(Opcode::CREATE_OBJECT, code_.type(declared->type));
+      Routine* start = declared->method("__init__");
+      if (!start) return on_stack(declared->type);
+      int kept = code_.fresh();
+      code_.emit(Opcode::STORE, kept);
+      std::vector<Operand> operands(1);
+      operands[0].type = declared->type;
+      operands[0].begin = code_.emit(Opcode::LOAD, kept);
+      operands[0].end = code_.size();
+      for (Operand& argument : arguments(node)) operands.push_back(std::move(argument));
+      call_routine(start, std::move(operands), node);
+      code_.emit(Opcode::DROP);
+      code_.emit(Opcode::LOAD, kept);
+      return on_stack(declared->type);
+    }
+    default: fail(node, "this cannot be called");
+  }
+}
+
+// A method of an object that is on the stack, or the object itself.
+Meaning Emitter::call_value(Meaning callee, Operand owner, const Node& node) {
+  Declared* declared = types_.declared(owner.type);
+  Routine* routine = callee.routine;
+  if (!routine && declared) {
+    routine = declared->method(declared->is_module() ? "forward" : "__call__");
+  }
+  if (!routine) fail(node, "a value of type ", Types::text(owner.type), " cannot be called");
+  std::vector<Operand> operands{std::move(owner)};
+  for (Operand& argument : arguments(node)) operands.push_back(std::move(argument));
+  if (!declared->is_interface()) return call_routine(routine, std::move(operands), node);
+  Match match = matched({&routine->signature}, operands, node);
+  int count = materialise(match, std::move(operands), true);
+  Value name = Value::of_text(routine->short_name());
+  code_.line = node.line;
+  code_.emit(Opcode::INTERFACE_CALL, code_.constant(name), count);
+  return on_stack(match.returns[0]);
+}
+
+Meaning Emitter::call_routine(Routine* routine, std::vector<Operand> operands, const Node& node) {
+  Match match = matched({&routine->signature}, operands, node);
+  materialise(match, std::move(operands), true);
+  code_.line = node.line;
+  code_.emit(Opcode::CALL, code_.callee(session_.function_of(routine)));
+  return on_stack(match.returns[0]);
+}
+
+Meaning Emitter::make_named_tuple(T type, std::vector<Operand> operands, const Node& node) {
+  Signature made;
+  made.name = type->name;
+  const std::vector<Value>* defaults = declarations_.defaults_of(type->name);
+  const size_t first = type->fields.size() - (defaults ? defaults->size() : 0);
+  for (size_t k = 0; k < type->fields.size(); ++k) {
+    Formal formal;
+    formal.name = type->fields[k];
+    formal.type = type->elements[k].get();
+    formal.has_default = k >= first;
+    if (formal.has_default) formal.value = (*defaults)[k - first];
+    made.formals.push_back(std::move(formal));
+  }
+  made.returns.push_back(type);
+  Match match = matched({&made}, operands, node);
+  int count = materialise(match, std::move(operands), true);
+  code_.emit(Opcode::NAMED_TUPLE_CONSTRUCT, code_.type(type), count);
+  return on_stack(type);
+}
+
+// An operator that the table has not: the call raises when it is reached. Nothing behind it runs,
+// but what stands there still has to have types.
+Meaning Emitter::call_unknown(const std::string& name, const Node& node) {
+  arguments(node);
+  code_.emit(Opcode::OP, code_.unknown_operation(name));
+  code_.die();
+  unknown_ = name;
+  Meaning made = on_stack(types_.tensor);
+  made.unknown = true;
+  return made;
+}
+
+// ---- operators
+
+Match Emitter::matched(const Candidates& candidates, const std::vector<Operand>& operands,
+                       const Node& node) {
+  std::vector<Actual> actuals;
+  actuals.reserve(operands.size());
+  for (const Operand& o : operands) actuals.push_back({o.type, o.open, o.name});
+  Match match;
+  std::string why;
+  if (!choose(&types_, candidates, actuals, &match, &why)) fail(node, why);
+  return match;
+}
+
+Meaning Emitter::call_operator(const std::string& name, std::vector<Operand> operands,
+                               const Node& node) {
+  const Candidates& candidates = session_.candidates(name);
+  if (candidates.empty()) fail(node, "there is no operator '", name, "'");
+  Match match = matched(candidates, operands, node);
+  return finish_operator(match, std::move(operands), node);
+}
+
+Meaning Emitter::finish_operator(const Match& match, std::vector<Operand> operands,
+                                 const Node& node) {
+  const Signature& signature = *match.signature;
+  code_.line = node.line;
+  auto result = [&]() -> Meaning {
+    if (match.returns.size() == 1) return on_stack(match.returns[0]);
+    Meaning made;
+    made.kind = match.returns.empty() ? Meaning::Nothing : Meaning::Several;
+    made.type = types_.none;
+    made.several = match.returns;
+    return made;
+  };
+  Routine* body = signature.needs_body ? session_.body_of(signature) : signature.body;
+  if (body) {
+    materialise(match, std::move(operands), true);
+    code_.emit(Opcode::CALL, code_.callee(session_.function_of(body)));
+    if (match.returns.size() == 1) return on_stack(match.returns[0]);
+    if (match.returns.empty()) {
+      code_.emit(Opcode::DROP);
+      return result();
+    }
+    return on_stack(types_.tuple_of(match.returns));
+  }
+  if (const Promoted* known = promoted(signature)) {
+    int count = materialise(match, std::move(operands), true);
+    code_.emit(known->op, known->counted ? count : 0);
+    if (known->op == Opcode::RAISE_EXCEPTION) code_.die();
+    return result();
+  }
+  const bool variadic = signature.variadic;
+  int count = materialise(match, std::move(operands), variadic);
+  code_.line = node.line;
+  if (variadic) code_.emit(Opcode::OPN, code_.variadic_operation(signature), count);
+  else code_.emit(Opcode::OP, code_.operation(signature, count));
+  if (!signature.entry) code_.die();  // it raises
+  return result();
+}
+
+// ---- arguments as the callee takes them
+
+// Where arguments by name stand in another order than the formals: through registers.
+void Emitter::reorder(const Match& match, std::vector<Operand>* operands) {
+  int last = -1;
+  bool ordered = true;
+  for (const Slot& slot : match.slots) {
+    if (slot.source < 0) continue;
+    ordered = ordered && slot.source > last;
+    last = slot.source;
+  }
+  if (ordered) return;
+  const int first = code_.fresh(int(operands->size()));
+  for (size_t k = operands->size(); k-- > 0;) code_.emit(Opcode::STORE, first + int(k));
+  for (const Slot& slot : match.slots) {
+    for (int k = 0; slot.source >= 0 && k < std::max(slot.gathered, 1); ++k) {
+      Operand& o = (*operands)[size_t(slot.source + k)];
+      o.begin = code_.emit(Opcode::LOAD, first + slot.source + k);
+      o.end = code_.size();
+    }
+  }
+}
+
+int Emitter::materialise(const Match& match, std::vector<Operand> operands, bool all) {
+  const Signature& signature = *match.signature;
+  reorder(match, &operands);
+  size_t given = match.slots.size();
+  const bool ends_in_out = !signature.formals.empty() && signature.formals.back().written;
+  if (!all && !ends_in_out) {
+    while (given > 0 && match.slots[given - 1].source < 0) --given;
+  }
+  const size_t start = operands.empty() ? code_.size()
+                                        : std::min_element(operands.begin(), operands.end(),
+                                                           [](const Operand& a, const Operand& b) {
+                                                             return a.begin < b.begin;
+                                                           })->begin;
+  // From the last to the first, so that what was not looked at yet stays where it is.
+  for (size_t k = given; k-- > 0;) {
+    const Slot& slot = match.slots[k];
+    if (slot.source < 0) {
+      size_t at = start;
+      for (size_t before = k; before-- > 0;) {
+        const Slot& other = match.slots[before];
+        if (other.source < 0) continue;
+        at = operands[size_t(other.source + std::max(other.gathered, 1) - 1)].end;
+        break;
+      }
+      push_default(at, signature.formals[k], signature.body != nullptr);
+    } else if (slot.gathered > 0) {
+      const Operand& last = operands[size_t(slot.source + slot.gathered - 1)];
+      code_.insert(last.end, Opcode::LIST_CONSTRUCT,
+                   code_.type(types_.without_none(signature.formals[k].type)), slot.gathered);
+      const size_t end = last.end + 1;
+      const size_t before = code_.size();
+      for (int part = slot.gathered; part-- > 0;) {
+        convert_at(operands[size_t(slot.source + part)], slot.steps[size_t(part)]);
+      }
+      if (signature.plain_results && before == code_.size()) {
+        Operand whole;
+        whole.begin = operands[size_t(slot.source)].begin;
+        whole.end = end;
+        fold_list(whole);
+      }
+    } else {
+      const Operand& o = operands[size_t(slot.source)];
+      convert_at(o, slot.step);
+      bool as_is = slot.step.kind == Step::None || slot.step.kind == Step::EmptyList;
+      if (as_is && signature.plain_results && o.type->kind == TypeKind::List) fold_list(o);
+    }
+  }
+  size_t count = given;
+  if (signature.variadic) count += operands.size() - match.extra;
+  return int(count);
+}
+
+// A list of numbers that no operator with plain results writes or keeps is a constant.
+bool Emitter::fold_list(const Operand& operand) {
+  const Instruction& last = code_.at(operand.end - 1);
+  if (last.op != Opcode::LIST_CONSTRUCT || size_t(last.n) != operand.end - operand.begin - 1) {
+    return false;
+  }
+  T list = f_.types[size_t(last.x)].get();
+  T element = list->elements[0].get();
+  if (element != types_.integer && element != types_.real && element != types_.boolean) {
+    return false;
+  }
+  std::vector<Value> values;
+  std::string key(1, '[');
+  for (size_t pc = operand.begin; pc + 1 < operand.end; ++pc) {
+    if (code_.at(pc).op != Opcode::LOADC) return false;
+    values.push_back(f_.constants[size_t(code_.at(pc).x)]);
+    const uint64_t bits = values.back().bits();
+    key.append(1, char(values.back().tag())).append(reinterpret_cast<const char*>(&bits), 8);
+  }
+  Value& known = lists_[key.append(1, char(element->kind))];
+  if (known.is_none()) known = List::make(std::move(values), Types::held(element));
+  code_.at(operand.begin).op = Opcode::LOADC;
+  if (operand.end - operand.begin > 1) code_.erase(operand.begin + 1, operand.end);
+  code_.at(operand.begin).x = code_.constant(known);
+  code_.at(operand.begin).n = 0;
+  return true;
+}
+
+void Emitter::push_default(size_t at, const Formal& formal, bool fresh_lists) {
+  const Value& value = formal.value;
+  const bool is_list = value.is_list() && value.as_list().size() <= kMostListed;
+  if (is_list && (fresh_lists || value.as_list().empty())) {  // the callee may write to it
+    const List& list = value.as_list();
+    code_.insert(at, Opcode::LIST_CONSTRUCT, code_.type(types_.without_none(formal.type)),
+                 int64_t(list.size()));
+    for (size_t k = list.size(); k-- > 0;) {
+      code_.insert(at, Opcode::LOADC, code_.constant(list.get(k)));
+    }
+    return;
+  }
+  code_.insert(at, Opcode::LOADC, code_.constant(value));
+}
+
+// Inserts what a step does behind the code of an operand.
+void Emitter::convert_at(const Operand& operand, const Step& step) {
+  const size_t end = operand.end;
+  switch (step.kind) {
+    case Step::None: return;
+    case Step::Operator: {
+      Match match;
+      std::string why;
+      if (!choose(&types_, session_.candidates(step.op), {{operand.type, {}, {}}}, &match,
+                  &why)) {
+        refuse(file_.name, code_.line, why);
+      }
+      code_.insert(end, Opcode::OP, code_.operation(*match.signature, 1));
+      return;
+    }
+    case Step::EmptyList:
+      code_.at(operand.open.at).x = code_.type(step.type);
+      return;
+    case Step::Repeat: {
+      code_.insert(end, Opcode::LIST_CONSTRUCT, code_.type(step.type), step.count);
+      if (end - operand.begin == 1 && code_.at(operand.begin).op == Opcode::LOADC) {
+        const int constant = code_.at(operand.begin).x;
+        for (int k = 1; k < step.count; ++k) code_.insert(end, Opcode::LOADC, constant);
+        return;
+      }
+      const int kept = code_.fresh();
+      for (int k = 0; k < step.count; ++k) code_.insert(end, Opcode::LOAD, kept);
+      code_.insert(end, Opcode::STORE, kept);
+      return;
+    }
+    case Step::TupleToList: {
+      const Instruction& last = code_.at(end - 1);  // there is one: the tuple is on the stack
+      const int64_t count = int64_t(operand.type->elements.size());
+      if (operand.whole && last.op == Opcode::TUPLE_CONSTRUCT && last.x == count) {
+        code_.at(end - 1).op = Opcode::LIST_CONSTRUCT;
+        code_.at(end - 1).x = code_.type(step.type);
+        code_.at(end - 1).n = int32_t(count);
+        return;
+      }
+      convert_parts(end, operand.type, step);
+      return;
+    }
+    case Step::Tuple:
+      for (size_t k = 0; k < step.parts.size(); ++k) {
+        if (step.parts[k].kind == Step::EmptyList) {
+          code_.at(operand.open.parts[k].at).x = code_.type(step.parts[k].type);
+        }
+      }
+      convert_parts(end, operand.type, step);
+      return;
+  }
+}
+
+// Takes the tuple on the stack apart and makes a list or another tuple of its parts.
+void Emitter::convert_parts(size_t at, T tuple, const Step& step) {
+  const size_t count = tuple->elements.size();
+  if (count == 0) {
+    if (step.kind == Step::Tuple) return;
+    code_.insert(at, Opcode::LIST_CONSTRUCT, code_.type(step.type), 0);
+    code_.insert(at, Opcode::DROP);
+    return;
+  }
+  if (count > kMostArguments) {
+    refuse(file_.name, code_.line, "a tuple of ", count, " values is converted");
+  }
+  const int first = code_.fresh(int(count));
+  if (step.kind == Step::TupleToList) {
+    code_.insert(at, Opcode::LIST_CONSTRUCT, code_.type(step.type), int64_t(count));
+  } else if (step.type->kind == TypeKind::NamedTuple) {
+    code_.insert(at, Opcode::NAMED_TUPLE_CONSTRUCT, code_.type(step.type), int64_t(count));
+  } else {
+    code_.insert(at, Opcode::TUPLE_CONSTRUCT, int64_t(count));
+  }
+  for (size_t k = count; k-- > 0;) {
+    const bool converts = step.kind == Step::Tuple && step.parts[k].kind != Step::EmptyList;
+    if (converts) {
+      Operand part;
+      part.type = tuple->elements[k].get();
+      part.begin = part.end = at;
+      part.whole = false;
+      convert_at(part, step.parts[k]);
+    }
+    code_.insert(at, Opcode::LOAD, first + int(k));
+  }
+  code_.insert(at, Opcode::STOREN, first, int64_t(count));
+  Signature unpacked;
+  unpacked.name = "prim::TupleUnpack";
+  unpacked.formals.resize(1);
+  code_.insert(at, Opcode::OP, code_.operation(unpacked, 1));
+}
+
+T Emitter::convert(T actual, T wanted, bool implicit, const Openness& open) {
+  T after;
+  Step step = types_.plan(actual, wanted, implicit, open, &after);
+  Operand top;
+  top.type = actual;
+  top.open = open;
+  top.begin = top.end = code_.size();
+  convert_at(top, step);
+  return after;
+}
+
+}  // namespace scriptlang::source

@@ -1,0 +1,119 @@
+// The overloads of operators in PyTorch's order, from ops.def and overloads.txt.
+#include "overloads.h"
+
+#include <algorithm>
+
+#include "ops/optable.h"
+#include "packed.h"
+
+namespace scriptlang::source {
+
+namespace {
+
+// Lines of overloads.txt that begin with a name, which is sorted.
+class Names {
+ public:
+  Names() : text_(overloads_text()) {
+    for (size_t at = 0; at < text_.size();) {
+      size_t end = std::min(text_.find('\n', at), text_.size());
+      if (text_[at] != ' ') starts_.push_back(at);
+      at = end + 1;
+    }
+  }
+
+  // The lines after a name, each with its line feed; empty where it is not listed.
+  std::string_view lines(std::string_view name) const {
+    auto it = std::lower_bound(starts_.begin(), starts_.end(), name,
+                               [this](size_t at, std::string_view n) { return name_at(at) < n; });
+    if (it == starts_.end() || name_at(*it) != name) return {};
+    size_t begin = *it + name.size() + 1;
+    size_t end = it + 1 == starts_.end() ? text_.size() : it[1];
+    return text_.substr(begin, end - begin);
+  }
+
+ private:
+  std::string_view name_at(size_t at) const {
+    return text_.substr(at, text_.find('\n', at) - at);
+  }
+  std::string_view text_;
+  std::vector<size_t> starts_;
+};
+
+const Names& names() {
+  static const Names* const made = new Names;
+  return *made;
+}
+
+}  // namespace
+
+void Overloads::keep(std::unique_ptr<Signature> signature, Candidates* out) {
+  out->push_back(signature.get());
+  signatures_.push_back(std::move(signature));
+}
+
+std::unique_ptr<Signature> Overloads::convert(const Schema& schema, const OpEntry* entry) {
+  auto made = std::make_unique<Signature>();
+  made->name = schema.name;
+  made->overload = schema.overload;
+  made->variadic = schema.variadic_arguments;
+  made->entry = entry;
+  for (const Argument& a : schema.arguments) {
+    Formal formal;
+    formal.name = a.name;
+    formal.type = types_.intern(*a.type);
+    formal.has_default = a.has_default;
+    formal.by_name = a.keyword_only;
+    formal.written = a.is_out;
+    formal.value = a.default_value;
+    T list = types_.without_none(formal.type);
+    if (list->kind == TypeKind::List) formal.repeat = int(a.fixed_size);
+    made->has_variables = made->has_variables || Types::has_variables(formal.type);
+    made->formals.push_back(std::move(formal));
+  }
+  made->plain_results = !schema.returns.empty();
+  for (const Argument& r : schema.returns) {
+    made->returns.push_back(types_.intern(*r.type));
+    made->plain_results = made->plain_results && made->returns.back() == types_.tensor;
+  }
+  return made;
+}
+
+std::unique_ptr<Signature> Overloads::parse(const std::string& name, std::string_view overload,
+                                            std::string_view tail) {
+  std::string text = name;
+  if (!overload.empty()) text.append(1, '.').append(overload);
+  return convert(parse_schema(text.append(tail)), nullptr);
+}
+
+void Overloads::add_listed(const std::string& name, Candidates* out) {
+  std::string_view lines = names().lines(name);
+  while (!lines.empty()) {
+    size_t end = lines.find('\n');
+    std::string_view line = lines.substr(1, end - 1);
+    lines.remove_prefix(end + 1);
+    size_t open = line.find('(');
+    if (open != std::string_view::npos) {
+      bool has_body = line[0] == '=';
+      auto made = parse(name, line.substr(has_body, open - has_body), line.substr(open));
+      made->needs_body = has_body;
+      keep(std::move(made), out);
+      continue;
+    }
+    std::string qualified = name;
+    if (!line.empty()) qualified.append(1, '.').append(line);
+    // A library that was built for some programs has some operators.
+    if (const OpEntry* entry = find_op(qualified)) keep(convert(schema_of(*entry), entry), out);
+  }
+}
+
+const Candidates& Overloads::of(const std::string& name) {
+  auto [it, fresh] = known_.try_emplace(name);
+  if (!fresh) return it->second;
+  add_listed(name, &it->second);
+  if (it->second.empty()) {
+    if (const OpEntry* entry = find_op(name)) keep(convert(schema_of(*entry), entry), &it->second);
+  }
+  return it->second;
+}
+
+}  // namespace scriptlang::source

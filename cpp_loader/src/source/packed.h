@@ -1,0 +1,11 @@
+// Texts that are part of the library, deflated: the overloads and the bodies of operators.
+#pragma once
+
+#include <string_view>
+
+namespace scriptlang::source {
+
+std::string_view overloads_text();  // overloads.txt
+std::string_view bodies_text();     // bodies.txt
+
+}  // namespace scriptlang::source

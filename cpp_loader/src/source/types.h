@@ -1,0 +1,148 @@
+// Types while code is compiled: each is made once, so that equal types are one pointer.
+//
+// They are the engine's own types (values/type.h). Classes, interfaces and enums are of kind
+// Class; what more is known of one is its Declared.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "syntax.h"
+#include "values/schema.h"
+
+namespace scriptlang {
+struct OpEntry;
+}
+
+namespace scriptlang::source {
+
+using T = const Type*;
+
+struct Routine;
+
+// An argument of an operator or a function.
+struct Formal {
+  std::string name;
+  T type = nullptr;
+  bool has_default = false, by_name = false, written = false;
+  int repeat = 0;  // of int[2]: a single number stands for so many
+  Value value;     // the default
+};
+
+// What a call is matched with: an overload of an operator, or a function of the archive.
+struct Signature {
+  std::string name, overload;
+  std::vector<Formal> formals;
+  std::vector<T> returns;
+  bool variadic = false;
+  bool has_variables = false;
+  bool plain_results = false;       // tensors only
+  bool needs_body = false;          // no kernel; a body is under its qualified name
+  const OpEntry* entry = nullptr;   // the engine's operator
+  Routine* body = nullptr;          // a function instead
+};
+
+// What an archive's code declares under a name of a class.
+struct Declared {
+  enum Kind : uint8_t { Module, Class, Interface, ModuleInterface, Enum, Library };
+  Kind kind = Class;
+  bool filled = false;
+  std::string name;
+  ClassRef cls;
+  T type = nullptr;
+  SourceFile* file = nullptr;
+  Node* node = nullptr;
+  std::vector<std::pair<std::string, T>> attributes;       // by slot
+  std::unordered_map<std::string, int64_t> slots;
+  std::unordered_map<std::string, Routine*> methods;       // of interfaces: without a body
+  std::vector<Routine*> method_order;
+  std::unordered_map<std::string, std::pair<Value, T>> constants;
+  std::vector<std::pair<std::string, Value>> members;      // of an enum
+  T member_type = nullptr;
+  bool is_module() const { return kind == Module || kind == ModuleInterface; }
+  bool is_interface() const { return kind == Interface || kind == ModuleInterface; }
+  Routine* method(std::string_view wanted) const {
+    auto found = methods.find(std::string(wanted));
+    return found == methods.end() ? nullptr : found->second;
+  }
+  int64_t slot(std::string_view wanted) const {
+    auto found = slots.find(std::string(wanted));
+    return found == slots.end() ? -1 : found->second;
+  }
+};
+
+// How a value becomes one of another type; see Types::plan.
+struct Step {
+  enum Kind : uint8_t { None, Operator, EmptyList, TupleToList, Tuple, Repeat };
+  Kind kind = None;
+  T type = nullptr;
+  const char* op = nullptr;
+  int count = 0;
+  std::vector<Step> parts;
+};
+
+// Which empty literals of a value have a type that is still open.
+struct Openness {
+  bool open = false;
+  size_t at = 0;                // the instruction that makes it
+  std::vector<Openness> parts;  // of a tuple literal
+  bool any() const { return open || !parts.empty(); }
+};
+
+class Types {
+ public:
+  Types();
+  // Makes a type, or finds the equal one.
+  T intern(const Type& type);
+  T make(TypeKind kind, std::vector<T> parts, const std::string& name = {});
+  T named_tuple(const std::string& name, const std::vector<std::string>& fields,
+                const std::vector<T>& parts);
+  T of_class(Declared* declared);
+  // A class of PyTorch's C++ library: schemas know it by its name alone.
+  T of_library(Declared* declared);
+  T list_of(T element) { return make(TypeKind::List, {element}); }
+  T tuple_of(const std::vector<T>& parts) { return make(TypeKind::Tuple, parts); }
+  T optional(T type);
+  T union_of(const std::vector<T>& parts);
+
+  // The declaration of a class; null for other types, and for classes nobody declared.
+  Declared* declared(T type) const;
+  bool is_subtype(T a, T b) const;
+  T unify(T a, T b);  // the type of a name that is a on one way and b on another; or null
+  T without_none(T type);
+  static bool may_be_none(T type);
+
+  static bool has_variables(T type);
+  using Variables = std::vector<std::pair<std::string_view, T>>;
+  bool bind(T formal, T actual, Variables* variables);
+  T substitute(T type, const Variables& variables);
+
+  // What makes a value of one type one of another. *after is its type then, which may not fit.
+  Step plan(T actual, T wanted, bool implicit, const Openness& open, T* after);
+
+  // Spelled by names as archives do.
+  static std::string text(T type) { return to_string(*type); }
+  // As operands of bytecode hold it.
+  static TypeRef held(T type) { return TypeRef::share(const_cast<Type*>(type)); }
+
+  T any, none, boolean, integer, real, complex, number, string, device, tensor, generator;
+  T any_list, any_tuple, any_class, any_enum;
+
+ private:
+  T keep(std::string key, TypeRef type);
+  struct Measure {
+    int64_t parts = 1;
+    int depth = 0;
+  };
+  Measure measure_of(const std::vector<T>& parts);
+  bool implements(T type, const Declared& interface) const;
+  std::unordered_map<std::string, TypeRef> made_;
+  std::unordered_map<T, Declared*> declared_;
+  std::unordered_map<T, Measure> measures_;  // of types with parts
+  int64_t parts_left_;                       // that all types together may have, written out
+  mutable int implementing_ = 0;
+};
+
+}  // namespace scriptlang::source

@@ -1,0 +1,95 @@
+// Code that is not sound: refused with the file, the line and why; and bounds of what is read.
+#include "source_archives.h"
+
+using namespace test;
+
+namespace {
+
+void check_refused(const std::string& part, const std::string& signature, const std::string& body) {
+  CHECK_RAISES(ArchiveError, part, run(signature, body, {}));
+}
+
+}  // namespace
+
+TEST(what_is_wrong_has_a_line) {
+  check_refused("code/__torch__.py:5: undefined name 'y'", ") -> int", "return y");
+  check_refused("__torch__.py:5: no form of aten::add takes (str, int)", ") -> int",
+                "return torch.add(\"a\", 1)");
+  check_refused(":11: variable 'x' previously had type int", ") -> int",
+                "x = 1\nif True:\n  pass\nelse:\n  pass\n"
+                "for i in range(2):\n  x = \"a\"\nreturn x");
+  check_refused("the result is declared as int, this returns str", ") -> int", "return \"a\"");
+  check_refused("has no attribute 'z'", ") -> int", "return self.z");
+  check_refused("'y' is not defined on every way", ", c: bool=True) -> int",
+                "if c:\n  y = 1\nelse:\n  pass\nreturn y");
+}
+
+TEST(syntax_is_checked_when_a_file_is_read) {
+  auto load = [](const std::string& code) { module_of(code); };
+  CHECK_RAISES(ArchiveError, "code/__torch__.py:2: ", load("class M(Module):\n  def f(:\n"));
+  CHECK_RAISES(ArchiveError, "a string is not closed",
+               load("class M(Module):\n  x : Final[str] = \"abc\n"));
+  CHECK_RAISES(ArchiveError, "is not closed", load("class M(Module):\n  x : List[int\n"));
+  CHECK_RAISES(ArchiveError, "unknown type Nothing", load("class M(Module):\n  x : Nothing\n"));
+  CHECK_RAISES(ArchiveError, "two attributes 'x'",
+               load("class M(Module):\n  x : int\n  x : int\n"));
+  CHECK_RAISES(ArchiveError, "defined twice", load("class M(Module):\n  pass\nclass M:\n  pass\n"));
+  CHECK_RAISES(ArchiveError, "contains itself",
+               load("class P(NamedTuple):\n  p : __torch__.P\n"
+                    "class M(Module):\n  x : __torch__.P\n"));
+}
+
+TEST(a_function_that_is_refused_leaves_the_others) {
+  auto module = module_of(
+      "class M(Module):\n"
+      "  def good(self: __torch__.M) -> int:\n"
+      "    return 1\n"
+      "  def bad(self: __torch__.M) -> int:\n"
+      "    return nowhere\n"
+      "  def caller(self: __torch__.M) -> int:\n"
+      "    return (self).bad()\n");
+  CHECK_EQ(call(*module, "good", {}).as_int(), 1);
+  CHECK_RAISES(ArchiveError, "undefined name 'nowhere'", call(*module, "bad", {}));
+  CHECK_RAISES(ArchiveError, "undefined name 'nowhere'", call(*module, "caller", {}));
+}
+
+TEST(operators_that_are_lacking_raise_when_they_are_reached) {
+  auto module = module_of(
+      "class M(Module):\n"
+      "  def f(self: __torch__.M, x: int) -> int:\n"
+      "    if torch.gt(x, 0):\n"
+      "      y : int = ops.library.unheard_of(x)\n"
+      "    else:\n"
+      "      y = x\n"
+      "    return torch.add(y, 1)\n");
+  CHECK_EQ(call(*module, "f", {Value(-1)}).as_int(), 0);
+  CHECK_RAISES(MissingOperator, "library::unheard_of", call(*module, "f", {Value(1)}));
+  CHECK_EQ(module->missing_operators().size(), 1u);
+}
+
+TEST(nesting_has_a_bound) {
+  std::string deep = std::string(100000, '(') + "1" + std::string(100000, ')');
+  check_refused("nested over", ") -> int", "return " + deep);
+  std::string chain = "return 1";
+  for (int k = 0; k < 5000; ++k) chain += "[0]";
+  check_refused("nested over", ") -> int", chain);
+  std::string blocks, indent;
+  for (int k = 0; k < 5000; ++k) {
+    blocks += indent + "if True:\n";
+    indent += " ";
+  }
+  check_refused("nested over", ") -> int", blocks + indent + "pass");
+  std::string minus(100000, '-');
+  check_refused("nested over", ") -> int", "return " + minus + "x");
+}
+
+TEST(attributes_are_of_their_declared_types) {
+  const char* code = "class M(Module):\n  x : int\n  y : List[str]\n";
+  std::string good = "](" + p_text("a") + "e", bad = "](" + p_int(1) + "e";
+  module_of(code, {{"x", p_int(1)}, {"y", good}});
+  CHECK_RAISES(ArchiveError, "M.x is declared int", module_of(code, {{"x", "N"}, {"y", good}}));
+  CHECK_RAISES(ArchiveError, "M.y is declared str", module_of(code, {{"x", p_int(1)}, {"y", bad}}));
+  CHECK_RAISES(ArchiveError, "__torch__.M.y is missing", module_of(code, {{"x", p_int(1)}}));
+}
+
+int main(int count, char** arguments) { return test::main(count, arguments); }

@@ -1,0 +1,128 @@
+// Runs a model without Python:
+//
+//   sl_run model.pt inputs.npz outputs.npz [--method NAME] [--times N]
+//
+// The arrays of inputs.npz are the arguments in the file's order. One whose name ends in `:int`,
+// `:float` or `:bool` is a number. Tensors of the result go to outputs.npz as o0, o1, ..., those of
+// tuples, lists and dicts one by one; numbers are arrays without dimensions. It prints how long
+// loading and the first call took.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "archive/module.h"
+#include "npz.h"
+#include "values/dict.h"
+#include "values/list.h"
+
+using namespace scriptlang;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double milliseconds(Clock::time_point from) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - from).count();
+}
+
+bool ends_with(const std::string& text, const char* end) {
+  const size_t size = std::strlen(end);
+  return text.size() >= size && text.compare(text.size() - size, size, end) == 0;
+}
+
+Value argument(const std::string& name, const Tensor& tensor) {
+  const bool is_int = ends_with(name, ":int"), is_float = ends_with(name, ":float");
+  if (!is_int && !is_float && !ends_with(name, ":bool")) return tensor;
+  ScalarType wanted = is_int     ? ScalarType::Int64
+                      : is_float ? ScalarType::Float64
+                                 : ScalarType::Bool;
+  if (tensor.numel() != 1 || tensor.dtype() != wanted) {
+    raise(ErrorKind::ValueError, name, " is not one int64, float64 or bool");
+  }
+  if (is_int) return Value(*static_cast<const int64_t*>(tensor.raw()));
+  if (is_float) return Value(*static_cast<const double*>(tensor.raw()));
+  return Value(*static_cast<const bool*>(tensor.raw()));
+}
+
+template <class T>
+Tensor scalar(T value, ScalarType type) {
+  Tensor made = Tensor::empty(std::vector<int64_t>(), type);
+  std::memcpy(made.raw(), &value, sizeof value);
+  return made;
+}
+
+void flatten(const Value& value, std::vector<std::pair<std::string, Tensor>>* out) {
+  auto add = [&](Tensor tensor) {
+    out->emplace_back("o" + std::to_string(out->size()), std::move(tensor));
+  };
+  switch (value.tag()) {
+    case Tag::Tensor: return add(value.as_tensor());
+    case Tag::Int: return add(scalar(value.as_int(), ScalarType::Int64));
+    case Tag::Double: return add(scalar(value.as_double(), ScalarType::Float64));
+    case Tag::Bool: return add(scalar(value.as_bool(), ScalarType::Bool));
+    case Tag::List:
+      for (const Value& item : value.as_list()) flatten(item, out);
+      return;
+    case Tag::Tuple:
+      for (const Value& item : value.as_tuple().items) flatten(item, out);
+      return;
+    case Tag::Dict: {
+      const Dict::Entry* entry;
+      for (size_t cursor = 0; value.as_dict().next(&cursor, &entry);) flatten(entry->value, out);
+      return;
+    }
+    default: std::printf("left out: a %s\n", tag_name(value.tag()));
+  }
+}
+
+int run(const char* model, const char* inputs, const char* outputs, const char* method,
+        int times) {
+  Clock::time_point start = Clock::now();
+  auto module = Module::load_file(model);
+  std::printf("load %.2f ms\n", milliseconds(start));
+  std::vector<Value> arguments;
+  for (const auto& [name, tensor] : npz::read(inputs)) {
+    arguments.push_back(argument(name, tensor));
+  }
+  Context context;
+  Limits limits;
+  Value result;
+  for (int k = 0; k < times; ++k) {
+    start = Clock::now();
+    result = module->call(method, arguments, context, limits);
+    if (k == 0 || k + 1 == times) std::printf("call %d %.2f ms\n", k + 1, milliseconds(start));
+  }
+  std::vector<std::pair<std::string, Tensor>> arrays;
+  flatten(result, &arrays);
+  npz::write(outputs, arrays);
+  return 0;
+}
+
+}  // namespace
+
+int main(int count, char** given) {
+  const char* method = "forward";
+  int times = 1, files = 0;
+  const char* names[3] = {};
+  for (int k = 1; k < count; ++k) {
+    const bool has_value = k + 1 < count;
+    if (!std::strcmp(given[k], "--method") && has_value) method = given[++k];
+    else if (!std::strcmp(given[k], "--times") && has_value) times = std::atoi(given[++k]);
+    else if (files < 3) names[files++] = given[k];
+    else files = 4;
+  }
+  if (files != 3 || times < 1) {
+    std::fprintf(stderr, "sl_run model.pt inputs.npz outputs.npz [--method NAME] [--times N]\n");
+    return 2;
+  }
+  try {
+    return run(names[0], names[1], names[2], method, times);
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s: %s\n", error_kind_name(error.kind), error.message.c_str());
+    for (const ErrorFrame& frame : error.stack) {
+      std::fprintf(stderr, "  in %s\n", frame.function.c_str());
+    }
+    return 1;
+  }
+}
