@@ -44,6 +44,14 @@ def threshold_backward(grad_output: Tensor, self: Tensor, threshold: float) -> T
     return torch.where(self <= threshold, 0, grad_output)
 
 
+@composite("aten::silu_backward(Tensor grad_output, Tensor self) -> Tensor", pointwise=True)
+def silu_backward(grad_output: Tensor, self: Tensor) -> Tensor:
+    if not (self.is_floating_point() or self.is_complex()):
+        raise RuntimeError("silu_backward takes floating point or complex tensors")
+    gate = torch.sigmoid(self)
+    return grad_output * (gate * (1 + self * (1 - gate))).conj()
+
+
 @composite("aten::max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] "
            "kernel_size, int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor "
            "indices) -> Tensor")

@@ -17,6 +17,9 @@ def samples():
         yield call("_log_softmax_backward_data", g, -A.uniform(3, 4), dim, TorchDtype(6))
     yield call("sigmoid_backward", g, A.uniform(3, 4))
     yield call("tanh_backward", g, A.uniform(3, 4))
+    yield call("silu_backward", g, x)
+    yield call("silu_backward", g, A.normal(3, 4, dtype="float64"))
+    yield call("silu_backward", A.integers(0, 5, 4), A.integers(0, 5, 4))
     for threshold in (0, 0.5):
         yield call("threshold_backward", g, x, threshold)
     indices = np.array([[[[0, 2], [12, 15]], [[5, 6], [8, 11]]]])
