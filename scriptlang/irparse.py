@@ -95,8 +95,8 @@ class Reader:
         types = [t for _, t in outs]
         node = block.append(block.graph.create(kind, inputs, types, None, attributes))
         node.schema = self.schema(node, overload)
-        if node.schema is None and overload is not None:
-            node.kind += f".{overload}"
+        if node.schema is None and overload is not None and any(self.overloads(node.kind)):
+            node.kind += f".{overload}"                  # one that the table has not
         place, blocks = (rest[0], rest[1:]) if rest and is_token(rest[0]) else (None, rest)
         node.span = read_place(str(place)) if place else None
         for inner in blocks[0].children:
