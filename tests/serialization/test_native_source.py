@@ -92,6 +92,23 @@ def test_random_programs_do_the_same(seed):
         assert same(got, want), f"{got}\n{want}"
 
 
+BACKWARD = """
+def backward(g: Tensor, y: Tensor) -> Tensor:
+    return torch.ops.aten.tanh_backward(g, y) + torch.ops.aten.threshold_backward(g, y, 0.25)
+"""
+
+
+@pytest.mark.parametrize("take", [bytes, without_bytecode], ids=["bytecode", "code"])
+def test_operators_whose_body_is_in_the_language(take):
+    file = io.BytesIO()
+    scriptlang.save(ScriptFunction(compile_text(BACKWARD)["backward"]), file)
+    archive = _native.Archive(take(file.getvalue()))
+    assert archive.missing == []
+    g, y = np.array([1.0, 2.0], np.float32), np.array([0.5, 0.125], np.float32)
+    got = archive.call("forward", [scriptlang.from_numpy(v) for v in (g, y)])
+    np.testing.assert_allclose(got.numpy(), g * (1 - y * y) + np.where(y > 0.25, g, 0))
+
+
 ZERO = "division by 0", "division by zero", "modulo by zero"
 
 

@@ -8,7 +8,7 @@
 
 #include "names.h"
 #include "pickle.h"
-#include "source/compiler.h"
+#include "source/composites.h"
 
 namespace scriptlang {
 
@@ -220,7 +220,7 @@ std::shared_ptr<Module> Module::load(std::shared_ptr<Bytes> bytes) {
   check_kind(archive);
   int version = check_format(archive);
   auto module = std::make_shared<Module>();
-  if (has_bytecode(archive)) module->read_bytecode(archive);
+  if (has_bytecode(archive)) module->read_bytecode(archive, version);
   else module->compile_code(archive, version);
   return module;
 }
@@ -232,7 +232,7 @@ void Module::take_root(Value root) {
   root_ = std::move(root);
 }
 
-void Module::read_bytecode(ArchiveReader& archive) {
+void Module::read_bytecode(ArchiveReader& archive, int version) {
   auto classes = std::make_shared<ClassTable>();
   NoneDefaults defaults;
   if (archive.find(kNamesRecord)) {
@@ -248,7 +248,8 @@ void Module::read_bytecode(ArchiveReader& archive) {
   hooks.pending = nullptr;
   Value tree = archive.pickle(own ? "scriptlang/program.pkl" : "bytecode.pkl",
                               {"constants", "bytecode", "scriptlang"}, hooks);
-  program_ = Program::decode(tree, classes, defaults);
+  source::Composites bodies(version);
+  program_ = Program::decode(tree, classes, defaults, &bodies);
 }
 
 // A plain archive: its code says what classes there are, and is compiled.

@@ -46,7 +46,7 @@ class Module {
     Value object, state;
   };
   static std::shared_ptr<Module> load(std::shared_ptr<Bytes> bytes);
-  void read_bytecode(ArchiveReader& archive);
+  void read_bytecode(ArchiveReader& archive, int version);
   void compile_code(ArchiveReader& archive, int version);
   void take_root(Value root);
   void restore_pending(Context& context, const Limits& limits);

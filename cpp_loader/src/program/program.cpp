@@ -394,7 +394,8 @@ void Program::link() {
 
 std::shared_ptr<const Program> Program::decode(const Value& tree,
                                                std::shared_ptr<ClassTable> classes,
-                                               const NoneDefaults& defaults) {
+                                               const NoneDefaults& defaults,
+                                               OperatorBodies* bodies) {
   auto program = std::make_shared<Program>();
   program->classes_ = std::move(classes);
   std::optional<Items> items = sequence(tree);
@@ -411,8 +412,33 @@ std::shared_ptr<const Program> Program::decode(const Value& tree,
   Decoded decoded(defaults);
   for (size_t i = first; i < items->size(); ++i) program->decode_function((*items)[i], decoded);
   program->link();
+  if (bodies) program->use_bodies(bodies);
   program->finish();
   return program;
+}
+
+// Lets functions be called where these stand in for operators.
+void Program::use_bodies(OperatorBodies* bodies) {
+  for (auto& function : functions_) {
+    std::vector<const Function*> found;  // by operator
+    for (const OperatorUse& use : function->operators) {
+      found.push_back(use.variadic || use.name == "prim::TupleUnpack" ? nullptr
+                                                                      : bodies->find(use));
+    }
+    for (Instruction& i : function->code) {
+      const bool calls = i.op == Opcode::OP && i.x >= 0 && size_t(i.x) < found.size();
+      if (!calls || !found[size_t(i.x)]) continue;
+      const Function* body = found[size_t(i.x)];
+      i.op = Opcode::CALL;
+      i.x = int32_t(function->callees.size());
+      function->callees.push_back(body);
+      function->callee_names.push_back(body->name);
+    }
+  }
+  for (auto& made : bodies->take()) {
+    by_name_.emplace(made->name, made.get());
+    functions_.push_back(std::move(made));
+  }
 }
 
 std::shared_ptr<const Program> Program::assemble(std::vector<std::unique_ptr<Function>> functions,

@@ -98,13 +98,24 @@ class ClassTable {
 // Function -> arguments whose default is None, for functions whose schema does not say so.
 using NoneDefaults = std::unordered_map<std::string, std::unordered_set<std::string>>;
 
+// Functions that stand in for operators: bodies of those without a kernel, and of those that meant
+// something else when a file was written.
+class OperatorBodies {
+ public:
+  virtual ~OperatorBodies() = default;
+  // A function of the arguments that the use gives; null where the operator itself is called.
+  virtual const Function* find(const OperatorUse& use) = 0;
+  virtual std::vector<std::unique_ptr<Function>> take() = 0;  // all that were made
+};
+
 class Program : public std::enable_shared_from_this<Program> {
  public:
   // From the tree of bytecode.pkl: (version, function, ...) or (function, ...). Raises
   // ArchiveError for a malformed tree or code that does not verify.
   static std::shared_ptr<const Program> decode(const Value& tree,
                                                std::shared_ptr<ClassTable> classes,
-                                               const NoneDefaults& defaults = {});
+                                               const NoneDefaults& defaults = {},
+                                               OperatorBodies* bodies = nullptr);
   // Of functions that were compiled here; each is verified.
   static std::shared_ptr<const Program> assemble(std::vector<std::unique_ptr<Function>> functions,
                                                  std::shared_ptr<ClassTable> classes);
@@ -119,6 +130,7 @@ class Program : public std::enable_shared_from_this<Program> {
  private:
   void decode_function(const Value& tree, class Decoded& decoded);
   void link();
+  void use_bodies(OperatorBodies* bodies);
   void finish();
   std::vector<std::unique_ptr<Function>> functions_;
   std::unordered_map<std::string, Function*> by_name_;

@@ -291,14 +291,36 @@ void Compiler::refuse_callers() {
   }
 }
 
-std::shared_ptr<const Program> Compiler::program() {
+std::vector<std::unique_ptr<Function>> Compiler::functions() {
   while (!queue_.empty()) {
     Routine* next = queue_.back();
     queue_.pop_back();
     compile(next);
   }
   refuse_callers();
-  return Program::assemble(std::move(functions_), classes_);
+  return std::move(functions_);
+}
+
+std::shared_ptr<const Program> Compiler::program() {
+  return Program::assemble(functions(), classes_);
+}
+
+bool Compiler::has_changed(std::string_view name, int version) {
+  return version < kNewest && std::any_of(std::begin(kFormer), std::end(kFormer),
+                                          [&](const Former& f) { return f.name == name; });
+}
+
+const Function* Compiler::body(const std::string& name, const std::string& overload,
+                               const Signature** signature) {
+  in_body_ = false;
+  for (const Signature* s : overloads_.of(name)) {
+    if (s->overload != overload) continue;
+    Routine* routine = version_ < kNewest ? former(*s) : nullptr;
+    *signature = routine ? &routine->signature : s;
+    if (!routine && s->needs_body) routine = body_of(*s);
+    return routine ? function_of(routine) : nullptr;
+  }
+  return nullptr;
 }
 
 }  // namespace scriptlang::source

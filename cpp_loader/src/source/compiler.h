@@ -32,6 +32,14 @@ class Compiler final : private Session {
   // What __setstate__ of an object will get.
   void take_state(const Value& object, Value* state);
   std::shared_ptr<const Program> program();
+  // The function that an overload without a kernel, or with a former meaning, is; null where a
+  // kernel does it. *signature is what it takes.
+  const Function* body(const std::string& name, const std::string& overload,
+                       const Signature** signature);
+  // Whether some overload of an operator meant something else in files of a version.
+  static bool has_changed(std::string_view name, int version);
+  // All that were asked for, and what they call.
+  std::vector<std::unique_ptr<Function>> functions();
 
  private:
   Function* function_of(Routine* routine) override;
