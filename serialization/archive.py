@@ -8,7 +8,7 @@ Nothing of the file is executed.  Tensors lie in the mapped file until they are 
 
 from __future__ import annotations
 
-from typing import Any, Mapping
+from typing import Any, Callable, Mapping
 
 from .. import types as T
 from ..budgets import Budget, use
@@ -137,73 +137,89 @@ def read_archive(source, *, extra_files: dict | None = None, check_all: bool = F
     budget = Budget(limits)
     try:
         with use(budget, "reading"):
-            return _read(Reader(source, check_all, mmap), extra_files, from_code, budget)
+            return Reading(Reader(source, check_all, mmap), budget).archive(extra_files, from_code)
     except RecursionError:
         raise ArchiveError("the archive is nested deeper than can be read", None,
                            "no model is written like this; do not use the file") from None
 
 
-def _read(reader: Reader, extra_files: dict | None, from_code: bool, budget: Budget
-          ) -> LoadedArchive:
-    version = reader.version()
-    storages = Storages(reader.tensor, reader.is_swapped())
-    pending: list[PendingState] = []
-    table: list | None = None
+class Reading:
+    """The reading of one archive.
 
-    def constants() -> list:
-        nonlocal table
-        if table is None:
-            made = values("constants", T.ANY) if "constants.pkl" in reader.records else ()
-            if not isinstance(made, (tuple, list)):
-                raise ArchiveError("the table of constants is no tuple", "constants.pkl", DAMAGED)
-            table = list(made)
-        return table
+    importer: makes types and functions, of code/ or of bytecode.
+    pending: states that wait for `__setstate__`, of all that was read so far.
+    """
 
-    has_code = any(name.startswith("code/") and name.endswith(".py") for name in reader.records)
-    files = CodeFiles(reader.records, reader.read, budget)
-    importer: Any = Importer(files, constants, version)
-    of_bytecode = not has_code and "bytecode.pkl" in reader.records
-    if of_bytecode:
+    def __init__(self, reader: Reader, budget: Budget):
+        self.reader = reader
+        self.version = reader.version()
+        self.storages = Storages(reader.tensor, reader.is_swapped())
+        self.pending: list[PendingState] = []
+        self.table: list | None = None
+        self.has_code = any(name.startswith("code/") and name.endswith(".py")
+                            for name in reader.records)
+        self.of_bytecode = not self.has_code and "bytecode.pkl" in reader.records
+        self.importer: Any = self.bytecode_importer() if self.of_bytecode else Importer(
+            CodeFiles(reader.records, reader.read, budget), self.constants, self.version)
+
+    def bytecode_importer(self) -> Any:
         from .bytecode_importer import BytecodeImporter
 
+        reader = self.reader
         told = names.read_names(reader.pickle(names.RECORD).value) \
             if names.RECORD in reader.records else names.NONE
-        importer = BytecodeImporter(reader.pickle("data.pkl").value, told)
+        return BytecodeImporter(reader.pickle("data.pkl").value, told)
 
-    def parse_type(text: str) -> T.Type:
+    def constants(self) -> list:
+        """The table of constants, read when it is first asked for."""
+        if self.table is None:
+            made = self.values("constants", T.ANY) if "constants.pkl" in self.reader.records else ()
+            if not isinstance(made, (tuple, list)):
+                raise ArchiveError("the table of constants is no tuple", "constants.pkl", DAMAGED)
+            self.table = list(made)
+        return self.table
+
+    def parse_type(self, text: str) -> T.Type:
         try:
-            return T.parse_annotation(text, importer.find_type)
+            return T.parse_annotation(text, self.importer.find_type)
         except T.TypeSyntaxError as e:
             raise ArchiveError(str(e), "data.pkl", DAMAGED) from None
 
-    def materialiser(record: str, folder: str) -> Materialiser:
-        return Materialiser(reader.pickle(record), record, folder, storages, importer.find_type,
-                            parse_type)
+    def materialiser(self, record: str, folder: str) -> Materialiser:
+        return Materialiser(self.reader.pickle(record), record, folder, self.storages,
+                            self.importer.find_type, self.parse_type)
 
-    def values(folder: str, type: T.Type) -> Any:
-        maker = materialiser(f"{folder}.pkl", folder)
+    def values(self, folder: str, type: T.Type) -> Any:
+        """What the record `folder.pkl` holds, its tensors from that folder."""
+        maker = self.materialiser(f"{folder}.pkl", folder)
         made = maker.root(type)
-        pending.extend(maker.pending)
+        self.pending.extend(maker.pending)
         return made
 
-    if of_bytecode:
-        folder = "constants" if "constants/0" in reader.records else "bytecode"
-        maker = materialiser("bytecode.pkl", folder)
-        importer.add_functions(maker.tree.value, lambda v: maker.value(v, T.ANY, "a constant", 0),
-                               version)
-    root = values("data", T.ANY)
-    if has_code and not from_code and COMPILED in reader.records:
-        from . import compiled
+    def archive(self, extra_files: dict | None, from_code: bool) -> LoadedArchive:
+        if self.of_bytecode:
+            folder = "constants" if "constants/0" in self.reader.records else "bytecode"
+            maker = self.materialiser("bytecode.pkl", folder)
+            self.importer.add_functions(maker.tree.value, constants_of(maker), self.version)
+        root = self.values("data", T.ANY)
+        if self.has_code and not from_code and COMPILED in self.reader.records:
+            from . import compiled
 
-        if compiled.holds(reader):
-            maker = materialiser(compiled.PROGRAM, "constants")
-            compiled.attach(maker.tree.value, importer,
-                            lambda v: maker.value(v, T.ANY, "a constant", 0))
-    if not isinstance(root, ScriptObject) or not root.type.is_module:
-        raise recognise.explain_zip(reader.zip.records) if not isinstance(root, ScriptObject) else \
-            ArchiveError(f"the archive holds a {root.type.name}, which is no module", "data.pkl",
-                         "save a module or a function with torch.jit.save")
-    return LoadedArchive(root, version, importer, reader.extra_files(extra_files), pending, reader)
+            if compiled.holds(self.reader):
+                maker = self.materialiser(compiled.PROGRAM, "constants")
+                compiled.attach(maker.tree.value, self.importer, constants_of(maker))
+        if not isinstance(root, ScriptObject):
+            raise recognise.explain_zip(self.reader.zip.records)
+        if not root.type.is_module:
+            raise ArchiveError(f"the archive holds a {root.type.name}, which is no module",
+                               "data.pkl", "save a module or a function with torch.jit.save")
+        return LoadedArchive(root, self.version, self.importer,
+                             self.reader.extra_files(extra_files), self.pending, self.reader)
+
+
+def constants_of(maker: Materialiser) -> Callable[[Any], Any]:
+    """What makes a constant of a program from its part of the pickle."""
+    return lambda v: maker.value(v, T.ANY, "a constant", 0)
 
 
 def names_in(source) -> list[str]:
