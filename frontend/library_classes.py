@@ -9,7 +9,7 @@ import ast
 from functools import lru_cache
 
 from scriptlang import types as T
-from scriptlang.dtypes import bfloat16
+from scriptlang.dtypes import bfloat16, float16
 from scriptlang.errors import CompileError
 from scriptlang.ir import Value
 from scriptlang.passes.autocast import DISABLED
@@ -83,9 +83,9 @@ SOURCES: dict[str, tuple[str, str]] = {
                    "cache_enabled: Optional[bool] = None", device="device_type",
         dtype="torch.get_autocast_dtype(device_type) if dtype is None else dtype")),
     "cpu.amp.autocast": ("torch.cpu.amp.autocast_mode", _AUTOCAST.format(
-        parameters=_OF_ONE_DEVICE.format(15), device="'cpu'", dtype="dtype")),
+        parameters=_OF_ONE_DEVICE.format(bfloat16.code), device="'cpu'", dtype="dtype")),
     "cuda.amp.autocast": ("torch.cuda.amp.autocast_mode", _AUTOCAST.format(
-        parameters=_OF_ONE_DEVICE.format(5), device="'cuda'", dtype="dtype")),
+        parameters=_OF_ONE_DEVICE.format(float16.code), device="'cuda'", dtype="dtype")),
 }
 """Name in torch -> (its module, the text of the class)."""
 

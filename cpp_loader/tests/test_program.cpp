@@ -191,9 +191,9 @@ TEST(control_must_not_leave_the_code) {
   end.constants = {Value(1)};
   check_refused("runs off the end", end.emit("LOADC", 0));
   Code jump;
-  check_refused("jump leaves the code", jump.emit("JMP", 100).emit("RET"));
+  check_refused("the jump is out of range", jump.emit("JMP", 100).emit("RET"));
   Code back;
-  check_refused("jump leaves the code", back.emit("JMP", -1).emit("RET"));
+  check_refused("the jump is out of range", back.emit("JMP", -1).emit("RET"));
 }
 
 TEST(indices_must_lie_inside_their_tables) {
@@ -205,11 +205,11 @@ TEST(indices_must_lie_inside_their_tables) {
   const Row rows[] = {
       {"LOADC", 0, 0, "a constant"},      {"LOADC", -1, 0, "a constant"},
       {"LOAD", 0, 0, "register 0"},       {"LOAD", 9, 0, "register 9"},
-      {"STOREN", 7, 3, "a register"},     {"STOREN", 1, -1, "a count"},
+      {"STOREN", 7, 3, "register 9"},     {"STOREN", 1, -1, "a count"},
       {"OP", 0, 0, "an operator"},        {"CREATE_OBJECT", 0, 0, "a type"},
       {"ISINSTANCE", 0, 1, "a type"},     {"CALL", 0, 0, "a function"},
-      {"INTERFACE_CALL", 0, 1, "method"}, {"TUPLE_CONSTRUCT", -5, 0, "an operand"},
-      {"GET_ATTR", -1, 0, "an operand"},  {"LIST_UNPACK", 1 << 30, 0, "an operand"},
+      {"INTERFACE_CALL", 0, 1, "method"}, {"TUPLE_CONSTRUCT", -5, 0, "a count"},
+      {"GET_ATTR", -1, 0, "a count"},  {"LIST_UNPACK", 1 << 30, 0, "a count"},
   };
   for (const Row& row : rows) {
     Code code;
@@ -236,7 +236,7 @@ TEST(a_condition_must_be_a_bool) {
   Code code;
   code.constants = {Value(1)};
   code.emit("LOADC", 0).emit("JF", 1).emit("LOADC", 0).emit("RET");
-  check_refused("the condition is int", code);
+  check_refused("value 0 is int where bool is needed", code);
 }
 
 TEST(a_function_must_return_what_it_declares) {
@@ -250,7 +250,7 @@ TEST(register_types_are_held_to) {
   code.register_types = {Value("int")};
   code.constants = {Value("no int")};
   code.emit("LOADC", 0).emit("STORE", 1).emit("LOAD", 1).emit("RET");
-  check_refused("the value stored is str where NoneType or int is needed", code);
+  check_refused("value 0 is str where NoneType or int is needed", code);
 }
 
 TEST(an_operator_with_other_arguments_than_it_takes_raises_when_it_is_reached) {

@@ -10,6 +10,7 @@ devices leaves tensors on the CPU as they are, so it is not noted at all.
 
 from __future__ import annotations
 
+from .. import dtypes
 from .. import types as T
 from ..ir import Block, Graph, Node, Value
 from ..ops import table
@@ -59,8 +60,8 @@ def _convert(node: Node, dtype: int) -> None:
     operator = table.find(f"aten::_autocast_to_{name}_precision")
     graph = node.graph
     with graph.at(node):
-        further = [graph.constant(v, like=node) for v in
-                   ((False, True, 5, dtype) if name == "reduced" else (False, True))]
+        reduced = (dtypes.float16.code, dtype) if name == "reduced" else ()
+        further = [graph.constant(v, like=node) for v in (False, True, *reduced)]
         for i, value in enumerate(node.inputs):
             if value.type == T.TENSOR:
                 made = graph.insert(operator.schema.name, [value, *further], [T.TENSOR],
