@@ -44,8 +44,7 @@ void run_slices(ParallelBody body, void* context, int64_t begin, int64_t end, in
   constexpr int64_t kSliceGrains = 16;
   if (grain > 1 && end - begin <= 2 * kSliceGrains * grain) {
     body(context, begin, end);
-    worked(end - begin <= grain ? kBudget / 64 : kBudget / 2);
-    return;
+    return worked(end - begin <= grain ? kBudget / 64 : kBudget / 2);
   }
   int64_t slice = grain > 1 ? kSliceGrains * grain : 1;
   if (slice >= 16 * kLine) slice = (slice + kLine - 1) / kLine * kLine;
@@ -257,6 +256,8 @@ void set_thread_count(int count) noexcept {
 
 void parallel_run(int64_t count, int64_t grain, ParallelBody body, void* context) {
   if (count <= 0) return;
+  // A grain at most is soon over: whoever calls for many of them looks at the time between.
+  if (count <= grain && grain > 1) return body(context, 0, count);
   grain = std::max<int64_t>(grain, 1);
   if (count > grain && !inside_body) {
     int threads = thread_count();

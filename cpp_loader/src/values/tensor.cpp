@@ -32,6 +32,13 @@ std::string to_string(IntSpan values) {
 }
 
 int64_t checked_numel(IntSpan sizes) {
+  // Up to four sizes below 2^13 cannot overflow; a negative one is huge here.
+  uint64_t bits = 0, small = 1;
+  for (int64_t size : sizes) {
+    bits |= uint64_t(size);
+    small *= uint64_t(size);
+  }
+  if (bits < (uint64_t(1) << 13) && sizes.size <= 4) return int64_t(small);
   int64_t product = 1;
   bool empty = false;
   for (int64_t size : sizes) {
