@@ -66,14 +66,15 @@ ANSWER = ("BLUE", 2, "Enum<Color.BLUE>", ["SLOW", "FAST"])
 
 
 def stripped(archive: bytes, change=lambda tree: tree) -> bytes:
-    """An archive without code/, with other names; None leaves the record out."""
+    """An archive without code/, with other names (a pickle, or what to make one of); None leaves
+    the record out."""
     target = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(archive)) as source, zipfile.ZipFile(target, "w") as made:
         for info in source.infolist():
             data = source.read(info)
             if info.filename.endswith(RECORD):
                 tree = change(pickle.loads(data))
-                data = None if tree is None else pickle.dumps(tree, 2)
+                data = tree if tree is None or type(tree) is bytes else pickle.dumps(tree, 2)
             if "/code/" not in info.filename and data is not None:
                 made.writestr(info.filename, data)
     return target.getvalue()
@@ -175,6 +176,20 @@ def test_compiled_archives_have_them(archive):
 def test_malformed_records_are_refused(lite, tree):
     with pytest.raises(ArchiveError, match="names.pkl"):
         scriptlang.load(stripped(lite, lambda _: tree))
+
+
+STORAGE = (b"\x80\x02(X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000"
+           b"X\x03\x00\x00\x00cpuK\x01tQ.")
+"""The pickle of a persistent id: a storage of one number."""
+
+
+def test_names_hold_no_tensors(lite):
+    damaged = stripped(lite, lambda _: STORAGE)
+    with pytest.raises(ArchiveError):
+        scriptlang.load(damaged)
+    native = pytest.importorskip("scriptlang.interpreter._native")
+    with pytest.raises(native.NativeError, match="tensors are not allowed"):
+        native.Archive(damaged)
 
 
 def test_names_that_contradict_the_rest_are_refused(archive, lite):

@@ -68,15 +68,18 @@ class ArchiveReader {
     return zip_->read(record, buffer);
   }
 
+  // folders: where its tensors may lie; none: it may hold none.
   Value pickle(const std::string& name, const std::vector<std::string>& folders,
                PickleHooks hooks) {
     const ZipArchive::Record* record = find(name);
     if (record->size > kMaxPickle) {
       raise(ErrorKind::ArchiveError, "the record ", name, " has ", record->size, " bytes");
     }
-    hooks.storage = [&](const std::string& key, ScalarType dtype) {
-      return storage(key, folders, dtype);
-    };
+    if (!folders.empty()) {
+      hooks.storage = [&](const std::string& key, ScalarType dtype) {
+        return storage(key, folders, dtype);
+      };
+    }
     std::string buffer;
     return read_pickle(zip_->read(*record, &buffer), name, hooks);
   }
