@@ -349,8 +349,9 @@ class SimpleValue(SugaredValue):
 
 def takes_as_self(operator: str, type: T.Type) -> bool:
     """Whether some overload of an operator can be a method of a value of that type."""
+    from scriptlang.type_variables import bind_variables
+
     from .language_functions import functions
-    from .matching import bind_variables
 
     schemas = overloads(operator) + tuple(f.schema for f in functions(operator))
     for schema in schemas:

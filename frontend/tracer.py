@@ -301,7 +301,7 @@ class Tracer:
 
 def _result_type(declared: Argument, result: Any) -> T.Type:
     """The type of a result: what the schema says, with type variables filled from the value."""
-    from .matching import has_variables
+    from scriptlang.type_variables import has_variables
 
     if not has_variables(declared.type) and declared.type != T.NUMBER:
         return declared.type

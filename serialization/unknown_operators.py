@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from .. import types as T
 from ..frontend import operators
-from ..frontend.matching import NoOverload, has_variables
+from ..frontend.matching import NoOverload
 from ..frontend.simple import SimpleValue
 from ..frontend.sugared import BuiltinOperator, SugaredValue
+from ..type_variables import has_variables
 
 
 class KnownOperator(BuiltinOperator):

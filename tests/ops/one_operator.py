@@ -15,7 +15,8 @@ from scriptlang.ir import Function
 from scriptlang.ops import dispatch, random, table
 from scriptlang.ops.table import Operator
 from scriptlang.records import replace
-from scriptlang.schema import Argument, substitute
+from scriptlang.schema import Argument
+from scriptlang.type_variables import substitute
 
 
 class Chosen(Exception):
