@@ -111,6 +111,11 @@ class Lifetimes {
       for (size_t pc = block.end; pc-- > block.begin;) {
         Instruction& i = f_.code[pc];
         const int count = i.op == Opcode::STORE ? 1 : i.op == Opcode::STOREN ? i.n : 0;
+        if (i.op == Opcode::STORE && !has(live, i.x)) {  // nobody reads it
+          i.op = Opcode::DROP;
+          i.x = 0;
+          continue;
+        }
         for (int k = 0; k < count; ++k) {
           if (!has(live, i.x + k)) dropped_.push_back({pc + 1, i.x + k});
           clear(live, i.x + k);
