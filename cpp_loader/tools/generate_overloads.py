@@ -31,11 +31,15 @@ def native_names() -> set[str]:
 
 def lines() -> list[str]:
     from scriptlang.frontend import language_functions, operators
+
     from scriptlang.ops import table
 
     native = native_names()
-    names = {op.name for op in table.all_operators()} | table.lacking().keys() \
+    names = (
+        {op.name for op in table.all_operators()}
+        | table.lacking().keys()
         | language_functions.SOURCES.keys()
+    )
     found = []
     for name in sorted(names):
         rows = [row(name, schema, native, table) for schema in operators.overloads(name)]
@@ -58,7 +62,7 @@ def row(name: str, schema, native: set[str], table) -> str:
 def tail(schema) -> str:
     """A schema from its first bracket on."""
     text = str(schema)
-    return text[text.index("("):]
+    return text[text.index("(") :]
 
 
 def text() -> str:

@@ -30,16 +30,44 @@ HEADER = """\
 // SL_FORMER(name, overload, version): what it meant in files older than the version has a body
 """
 
-SIGNS = {ast.Add: "Add", ast.Sub: "Subtract", ast.Mult: "Multiply", ast.Div: "Divide",
-         ast.FloorDiv: "FloorDivide", ast.Mod: "Modulo", ast.Pow: "Power",
-         ast.MatMult: "MatrixMultiply", ast.BitAnd: "And", ast.BitOr: "Or", ast.BitXor: "Xor",
-         ast.LShift: "ShiftLeft", ast.RShift: "ShiftRight", ast.Eq: "Equal",
-         ast.NotEq: "NotEqual", ast.Lt: "Less", ast.LtE: "LessEqual", ast.Gt: "Greater",
-         ast.GtE: "GreaterEqual", ast.Is: "Is", ast.IsNot: "IsNot", ast.USub: "Negate",
-         ast.Invert: "Invert"}
-KINDS = {"Tensor": "Tensor", "int": "Int", "float": "Float", "complex": "Complex", "bool": "Bool",
-         "str": "String", "NoneType": "None", "number": "Number", "Any": "Any",
-         "Device": "Device", "Generator": "Generator"}
+SIGNS = {
+    ast.Add: "Add",
+    ast.Sub: "Subtract",
+    ast.Mult: "Multiply",
+    ast.Div: "Divide",
+    ast.FloorDiv: "FloorDivide",
+    ast.Mod: "Modulo",
+    ast.Pow: "Power",
+    ast.MatMult: "MatrixMultiply",
+    ast.BitAnd: "And",
+    ast.BitOr: "Or",
+    ast.BitXor: "Xor",
+    ast.LShift: "ShiftLeft",
+    ast.RShift: "ShiftRight",
+    ast.Eq: "Equal",
+    ast.NotEq: "NotEqual",
+    ast.Lt: "Less",
+    ast.LtE: "LessEqual",
+    ast.Gt: "Greater",
+    ast.GtE: "GreaterEqual",
+    ast.Is: "Is",
+    ast.IsNot: "IsNot",
+    ast.USub: "Negate",
+    ast.Invert: "Invert",
+}
+KINDS = {
+    "Tensor": "Tensor",
+    "int": "Int",
+    "float": "Float",
+    "complex": "Complex",
+    "bool": "Bool",
+    "str": "String",
+    "NoneType": "None",
+    "number": "Number",
+    "Any": "Any",
+    "Device": "Device",
+    "Generator": "Generator",
+}
 """Names of atoms -> the engine's kinds of types; others are Opaque."""
 
 
@@ -48,25 +76,33 @@ def kind(t) -> str:
 
 
 def lines() -> list[str]:
-    from scriptlang import types as T
     from scriptlang.frontend import conversions, expressions, simple
     from scriptlang.interpreter import compiler
     from scriptlang.serialization import upgraders
 
-    found = [f'SL_ATOM("{name}", {kind(t)})' for name, t in (*T.ATOMS.items(),
-                                                              *T.SPELLINGS.items()) if t]
-    found += [f'SL_IMPLICIT({kind(a)}, {kind(b)}, "{op}")'
-              for (a, b), op in conversions.IMPLICIT.items()]
-    found += [f'SL_BINARY({SIGNS[sign]}, "{op}", "{method}")'
-              for sign, (op, method, _) in (*expressions.BINARY.items(),
-                                            *expressions.COMPARE.items())]
-    found += [f'SL_UNARY({SIGNS[sign]}, "{op}")'
-              for sign, (op, _) in expressions.UNARY.items()]
+    from scriptlang import types as T
+
+    found = [
+        f'SL_ATOM("{name}", {kind(t)})' for name, t in (*T.ATOMS.items(), *T.SPELLINGS.items()) if t
+    ]
+    found += [
+        f'SL_IMPLICIT({kind(a)}, {kind(b)}, "{op}")' for (a, b), op in conversions.IMPLICIT.items()
+    ]
+    found += [
+        f'SL_BINARY({SIGNS[sign]}, "{op}", "{method}")'
+        for sign, (op, method, _) in (*expressions.BINARY.items(), *expressions.COMPARE.items())
+    ]
+    found += [f'SL_UNARY({SIGNS[sign]}, "{op}")' for sign, (op, _) in expressions.UNARY.items()]
     found += [f'SL_PROMOTED("{name}", {op})' for name, op in compiler.PROMOTED.items()]
-    found += [f'SL_COUNTED("{name}", {op})' for name, op in compiler.COUNTED.items()
-              if name != "prim::TupleConstruct"]
-    found += [f'SL_LIBRARY_METHOD("{cls}",\n                  "{method}", "{op}")'
-              for (cls, method), op in simple.LIBRARY_METHODS.items()]
+    found += [
+        f'SL_COUNTED("{name}", {op})'
+        for name, op in compiler.COUNTED.items()
+        if name != "prim::TupleConstruct"
+    ]
+    found += [
+        f'SL_LIBRARY_METHOD("{cls}",\n                  "{method}", "{op}")'
+        for (cls, method), op in simple.LIBRARY_METHODS.items()
+    ]
     for qualified, (version, _) in upgraders.UPGRADERS.items():
         name, _, overload = qualified.partition(".")
         found.append(f'SL_FORMER("{name}", "{overload}", {version})')
@@ -75,8 +111,16 @@ def lines() -> list[str]:
 
 def text() -> str:
     """The whole file: each macro is empty unless who includes it defines it."""
-    names = ("ATOM", "IMPLICIT", "BINARY", "UNARY", "PROMOTED", "COUNTED", "LIBRARY_METHOD",
-             "FORMER")
+    names = (
+        "ATOM",
+        "IMPLICIT",
+        "BINARY",
+        "UNARY",
+        "PROMOTED",
+        "COUNTED",
+        "LIBRARY_METHOD",
+        "FORMER",
+    )
     head = "".join(f"#ifndef SL_{n}\n#define SL_{n}(...)\n#endif\n" for n in names)
     tail = "".join(f"#undef SL_{n}\n" for n in names)
     return HEADER + head + "".join(f"{line}\n" for line in lines()) + tail

@@ -10,9 +10,10 @@ function's greatest values.
 from __future__ import annotations
 
 import argparse
+import itertools
 import pathlib
 import sys
-from typing import Callable, Sequence
+from collections.abc import Callable, Sequence
 
 import mpmath as mp
 
@@ -29,10 +30,10 @@ namespace scriptlang::kernels {
 """
 FOOTER = "\n}  // namespace scriptlang::kernels\n"
 WIDTH = 100
-FAR = mp.mpf(10) ** 12                                   # stands for infinity
+FAR = mp.mpf(10) ** 12  # stands for infinity
 
 Function = Callable[[mp.mpf], mp.mpf]
-Piece = tuple[Function, list[mp.mpf]]                    # a function, and the edges of intervals
+Piece = tuple[Function, list[mp.mpf]]  # a function, and the edges of intervals
 
 
 def even(begin, end, count: int) -> list[mp.mpf]:
@@ -45,8 +46,12 @@ def polynomial(f: Function, low: mp.mpf, high: mp.mpf, degree: int) -> list[mp.m
     n = degree + 1
     nodes = [mp.cos(mp.pi * (2 * k + 1) / (2 * n)) for k in range(n)]
     values = [f(low + (c + 1) / 2 * (high - low)) for c in nodes]
-    series = [2 / mp.mpf(n) * mp.fsum(values[k] * mp.cos(j * mp.pi * (2 * k + 1) / (2 * n))
-                                      for k in range(n)) for j in range(n)]
+    series = [
+        2
+        / mp.mpf(n)
+        * mp.fsum(values[k] * mp.cos(j * mp.pi * (2 * k + 1) / (2 * n)) for k in range(n))
+        for j in range(n)
+    ]
     series[0] /= 2
     chebyshev = [[mp.mpf(1)], [mp.mpf(0), mp.mpf(1)]]
     for _ in range(2, n):
@@ -58,8 +63,11 @@ def polynomial(f: Function, low: mp.mpf, high: mp.mpf, degree: int) -> list[mp.m
 
 
 def table(name: str, degree: int, note: str, pieces: Sequence[Piece]) -> str:
-    rows = [polynomial(f, low, high, degree)
-            for f, edges in pieces for low, high in zip(edges, edges[1:])]
+    rows = [
+        polynomial(f, low, high, degree)
+        for f, edges in pieces
+        for low, high in itertools.pairwise(edges)
+    ]
     assert len(rows) == 16, name
     lines = [f"// {note}", f"const double k{name}[{degree + 1}][16] = {{"]
     for d in range(degree + 1):
@@ -76,6 +84,7 @@ def table(name: str, degree: int, note: str, pieces: Sequence[Piece]) -> str:
 
 # ---- the functions
 
+
 def at_zero(value, f: Function) -> Function:
     """f, whose formula cannot be computed at zero, with its limit there."""
     return lambda x: f(x) if x > mp.mpf(10) ** -18 else mp.mpf(value)
@@ -88,6 +97,7 @@ def inverse(start: int, f: Function) -> Function:
 
 def hankel(order: int, sign: int) -> Function:
     """P + sign Q of Hankel's asymptotic form, H1 = sqrt(2 / (pi x)) exp(i chi) (P + i Q)."""
+
     def f(x: mp.mpf) -> mp.mpf:
         chi = x - (mp.mpf(order) / 2 + mp.mpf(1) / 4) * mp.pi
         h = mp.hankel1(order, x) * mp.sqrt(mp.pi * x / 2) * mp.exp(-1j * chi)
@@ -109,7 +119,7 @@ def inverse_erf(s: mp.mpf) -> mp.mpf:
     if s <= 2:
         return mp.erfinv(t) / t
     with mp.workdps(60):
-        rest = mp.exp(-w) / (1 + t)                      # 1 - t
+        rest = mp.exp(-w) / (1 + t)  # 1 - t
         y = mp.sqrt(max(w - mp.log(1 + w), w * mp.mpf("0.7")))
         for _ in range(60):
             e = mp.erfc(y)
@@ -152,56 +162,117 @@ def airy_left(sign: int) -> Function:
 
 def tables():
     """(name, degree, note, pieces) of each."""
-    def j0(x): return mp.besselj(0, x)
-    def j1(x): return mp.besselj(1, x)
-    def y0(x): return mp.bessely(0, x) - 2 / mp.pi * mp.log(x) * j0(x)
-    def y1(x): return (mp.bessely(1, x) - 2 / mp.pi * (mp.log(x) * j1(x) - 1 / x)) / x
-    def k0(x): return mp.besselk(0, x) + mp.log(x / 2) * mp.besseli(0, x)
-    def k1(x): return (mp.besselk(1, x) - 1 / x - mp.log(x / 2) * mp.besseli(1, x)) / x
-    def scaled_i(n): return lambda x: mp.besseli(n, x) * mp.exp(-x)
-    def far_i(n): return inverse(8, lambda x: scaled_i(n)(x) * mp.sqrt(x))
-    def far_k(n): return inverse(2, lambda x: mp.besselk(n, x) * mp.exp(x) * mp.sqrt(x))
+
+    def j0(x):
+        return mp.besselj(0, x)
+
+    def j1(x):
+        return mp.besselj(1, x)
+
+    def y0(x):
+        return mp.bessely(0, x) - 2 / mp.pi * mp.log(x) * j0(x)
+
+    def y1(x):
+        return (mp.bessely(1, x) - 2 / mp.pi * (mp.log(x) * j1(x) - 1 / x)) / x
+
+    def k0(x):
+        return mp.besselk(0, x) + mp.log(x / 2) * mp.besseli(0, x)
+
+    def k1(x):
+        return (mp.besselk(1, x) - 1 / x - mp.log(x / 2) * mp.besseli(1, x)) / x
+
+    def scaled_i(n):
+        return lambda x: mp.besseli(n, x) * mp.exp(-x)
+
+    def far_i(n):
+        return inverse(8, lambda x: scaled_i(n)(x) * mp.sqrt(x))
+
+    def far_k(n):
+        return inverse(2, lambda x: mp.besselk(n, x) * mp.exp(x) * mp.sqrt(x))
+
     half = mp.mpf(1) / 2
-    yield ("I0", 14, "exp(-x) I0(x) of x < 8; sqrt(x) times that of 8 / x beyond.",
-           [(scaled_i(0), even(0, 8, 8)), (far_i(0), even(0, 1, 8))])
-    yield ("I1", 14, "exp(-x) I1(x) / x of x < 8; sqrt(x) exp(-x) I1(x) of 8 / x beyond.",
-           [(at_zero(half, lambda x: scaled_i(1)(x) / x), even(0, 8, 8)),
-            (far_i(1), even(0, 1, 8))])
+    yield (
+        "I0",
+        14,
+        "exp(-x) I0(x) of x < 8; sqrt(x) times that of 8 / x beyond.",
+        [(scaled_i(0), even(0, 8, 8)), (far_i(0), even(0, 1, 8))],
+    )
+    yield (
+        "I1",
+        14,
+        "exp(-x) I1(x) / x of x < 8; sqrt(x) exp(-x) I1(x) of 8 / x beyond.",
+        [(at_zero(half, lambda x: scaled_i(1)(x) / x), even(0, 8, 8)), (far_i(1), even(0, 1, 8))],
+    )
     form = "P + Q, then P - Q, of Hankel's asymptotic form of order {}, of 8 / x."
     yield "J0", 11, "J0(x) of x < 8.", [(j0, even(0, 8, 16))]
     yield "Wave0", 8, form.format(0), waves(0)
-    yield ("Y0", 11, "Y0(x) - 2/pi log(x) J0(x) of x < 8.",
-           [(at_zero(2 / mp.pi * (mp.euler - mp.log(2)), y0), even(0, 8, 16))])
-    yield ("J1", 11, "J1(x) / x of x < 8.",
-           [(at_zero(half, lambda x: j1(x) / x), even(0, 8, 16))])
+    yield (
+        "Y0",
+        11,
+        "Y0(x) - 2/pi log(x) J0(x) of x < 8.",
+        [(at_zero(2 / mp.pi * (mp.euler - mp.log(2)), y0), even(0, 8, 16))],
+    )
+    yield ("J1", 11, "J1(x) / x of x < 8.", [(at_zero(half, lambda x: j1(x) / x), even(0, 8, 16))])
     yield "Wave1", 8, form.format(1), waves(1)
     limit = (2 * mp.euler - 2 * mp.log(2) - 1) / (2 * mp.pi)
-    yield ("Y1", 11, "(Y1(x) - 2/pi (log(x) J1(x) - 1/x)) / x of x < 8.",
-           [(at_zero(limit, y1), even(0, 8, 16))])
-    yield ("K0", 11, "K0(x) + log(x/2) I0(x) of x < 2; sqrt(x) exp(x) K0(x) of 2 / x beyond.",
-           [(at_zero(-mp.euler, k0), even(0, 2, 8)), (far_k(0), even(0, 1, 8))])
-    yield ("K1", 11, "(K1(x) - 1/x - log(x/2) I1(x)) / x of x < 2; sqrt(x) exp(x) K1(x) of 2 / x "
-           "beyond.",
-           [(at_zero((2 * mp.euler - 1) / 4, k1), even(0, 2, 8)), (far_k(1), even(0, 1, 8))])
-    yield ("InverseErf", 13, "inverse_erf(t) / t of sqrt(-log(1 - t^2)) < 6.4.",
-           [(inverse_erf, even(0, "6.4", 16))])
-    yield ("FarInverseErf", 11, "The same from 6.4 to 27.6.",
-           [(inverse_erf, even("6.4", "27.6", 16))])
-    yield ("Gamma", 14, "log gamma(y) / ((y - 1) (y - 2)), on eighths of 1 to 3 and of 3 to 11.",
-           [(log_gamma, even(1, 3, 8)), (log_gamma, even(3, 11, 8))])
+    yield (
+        "Y1",
+        11,
+        "(Y1(x) - 2/pi (log(x) J1(x) - 1/x)) / x of x < 8.",
+        [(at_zero(limit, y1), even(0, 8, 16))],
+    )
+    yield (
+        "K0",
+        11,
+        "K0(x) + log(x/2) I0(x) of x < 2; sqrt(x) exp(x) K0(x) of 2 / x beyond.",
+        [(at_zero(-mp.euler, k0), even(0, 2, 8)), (far_k(0), even(0, 1, 8))],
+    )
+    yield (
+        "K1",
+        11,
+        "(K1(x) - 1/x - log(x/2) I1(x)) / x of x < 2; sqrt(x) exp(x) K1(x) of 2 / x beyond.",
+        [(at_zero((2 * mp.euler - 1) / 4, k1), even(0, 2, 8)), (far_k(1), even(0, 1, 8))],
+    )
+    yield (
+        "InverseErf",
+        13,
+        "inverse_erf(t) / t of sqrt(-log(1 - t^2)) < 6.4.",
+        [(inverse_erf, even(0, "6.4", 16))],
+    )
+    yield (
+        "FarInverseErf",
+        11,
+        "The same from 6.4 to 27.6.",
+        [(inverse_erf, even("6.4", "27.6", 16))],
+    )
+    yield (
+        "Gamma",
+        14,
+        "log gamma(y) / ((y - 1) (y - 2)), on eighths of 1 to 3 and of 3 to 11.",
+        [(log_gamma, even(1, 3, 8)), (log_gamma, even(3, 11, 8))],
+    )
     yield "Airy", 14, "Ai(x) from -8 to 2.", [(mp.airyai, even(-8, 2, 16))]
-    yield ("AiryFar", 10, "Beyond, by z = 2/3 |x|^1.5: x^(1/4) exp(z) Ai(x) of z(2) / z; then "
-           "P + Q and P - Q of z(8) / z.",
-           [(airy_right, even(0, 1, 8)), (airy_left(1), even(0, 1, 4)),
-            (airy_left(-1), even(0, 1, 4))])
+    yield (
+        "AiryFar",
+        10,
+        "Beyond, by z = 2/3 |x|^1.5: x^(1/4) exp(z) Ai(x) of z(2) / z; then "
+        "P + Q and P - Q of z(8) / z.",
+        [
+            (airy_right, even(0, 1, 8)),
+            (airy_left(1), even(0, 1, 4)),
+            (airy_left(-1), even(0, 1, 4)),
+        ],
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="compare instead of writing")
     mp.mp.dps = 50
-    check, text = parser.parse_args().check, HEADER + "\n".join(
-        table(*t) for t in tables()) + FOOTER
+    check, text = (
+        parser.parse_args().check,
+        HEADER + "\n".join(table(*t) for t in tables()) + FOOTER,
+    )
     if not check:
         TARGET.write_text(text)
     elif TARGET.read_text() != text:
