@@ -354,16 +354,19 @@ def reshaped(result: Tensor, rank: int, n: int):
 
 
 def convolve_dynamic(n: int):
+    """The input is quantized here, by its range, and the result rounded to the input's codes, as
+    PyTorch's is: what lies beyond the input's range becomes its end."""
+
+    quantized = convolve(n, relu=False)
+
     def kernel(x, params, reduce_range):
-        made = convolution_of(params, n)
+        if x.dtype is not dtypes.float32:
+            raise RuntimeError(
+                f"Quantize only works on Float Tensor, got {dtypes.DISPLAY[x.dtype.name]}"
+            )
         q = dynamically_quantized(x, reduce_range)
-        sums = products(batched(centred(q), n, made.weight.dim()), made).astype(np.float32)
-        shape = [-1 if d == 1 else 1 for d in range(sums.ndim)]
-        scale = np.float32(q.quantizer.scale) * made.weight.quantizer.all_scales()
-        sums = sums * (scale.reshape(shape) if scale.size > 1 else scale)
-        if made.bias is not None:
-            sums = sums + made.bias._array.reshape(shape)
-        return reshaped(Tensor._wrap(channels_last(sums.astype(np.float32))), x.dim(), n)
+        made = quantized(q, params, q.quantizer.scale, q.quantizer.zero_point)
+        return Tensor._wrap(made.numbers())
 
     return kernel
 
