@@ -13,7 +13,8 @@ import re
 import sys
 import types as python_types
 import typing
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
@@ -22,30 +23,58 @@ from scriptlang.source import Span
 TYPE_HELP = "write a type, as int, Tensor, List[int] or Optional[str]"
 
 CONSTRUCTORS: dict[str, Callable[..., T.Type]] = {
-    "List": T.ListType, "list": T.ListType, "Dict": T.DictType, "dict": T.DictType,
+    "List": T.ListType,
+    "list": T.ListType,
+    "Dict": T.DictType,
+    "dict": T.DictType,
     "OrderedDict": T.DictType,
-    "Optional": T.optional, "Union": T.union, "Tuple": lambda *t: T.TupleType(t),
-    "tuple": lambda *t: T.TupleType(t), "Future": T.FutureType, "Final": lambda t: t,
-    "Await": lambda t: T.RRefLikeType("Await", t), "_Await": lambda t: T.RRefLikeType("Await", t),
-    "RRef": lambda t: T.RRefLikeType("RRef", t), "Annotated": lambda t, *_: t,
+    "Optional": T.optional,
+    "Union": T.union,
+    "Tuple": lambda *t: T.TupleType(t),
+    "tuple": lambda *t: T.TupleType(t),
+    "Future": T.FutureType,
+    "Final": lambda t: t,
+    "Await": lambda t: T.RRefLikeType("Await", t),
+    "_Await": lambda t: T.RRefLikeType("Await", t),
+    "RRef": lambda t: T.RRefLikeType("RRef", t),
+    "Annotated": lambda t, *_: t,
     "InitVar": lambda t: t,
     **{f"BroadcastingList{n}": T.ListType for n in range(1, 7)},
 }
 """Name of a generic -> the type it makes of its arguments."""
 
 NAMES: dict[str, T.Type] = {
-    **T.ATOMS, "None": T.NONE, "Device": T.DEVICE, "device": T.DEVICE, "dtype": T.INT,
-    "Number": T.NUMBER, "number": T.NUMBER, "Scalar": T.NUMBER, "layout": T.INT,
-    "memory_format": T.INT, "qscheme": T.INT, "Size": T.ListType(T.INT),
-    "LongTensor": T.TENSOR, "FloatTensor": T.TENSOR, "Parameter": T.TENSOR,
-    "NoneType": T.NONE, "Stream": T.STREAM, "Generator": T.GENERATOR,
+    **T.ATOMS,
+    "None": T.NONE,
+    "Device": T.DEVICE,
+    "device": T.DEVICE,
+    "dtype": T.INT,
+    "Number": T.NUMBER,
+    "number": T.NUMBER,
+    "Scalar": T.NUMBER,
+    "layout": T.INT,
+    "memory_format": T.INT,
+    "qscheme": T.INT,
+    "Size": T.ListType(T.INT),
+    "LongTensor": T.TENSOR,
+    "FloatTensor": T.TENSOR,
+    "Parameter": T.TENSOR,
+    "NoneType": T.NONE,
+    "Stream": T.STREAM,
+    "Generator": T.GENERATOR,
 }
 """Names of types without arguments, after `typing.`, `torch.` or nothing."""
 
 INCOMPLETE: dict[str, str] = {
-    "List": "List[Tensor]", "list": "list[int]", "Dict": "Dict[str, Tensor]",
-    "dict": "dict[str, int]", "Tuple": "Tuple[int, str]", "tuple": "tuple[int, str]",
-    "Optional": "Optional[Tensor]", "Union": "Union[int, str]", "Future": "Future[Tensor]",
+    "List": "List[Tensor]",
+    "list": "list[int]",
+    "Dict": "Dict[str, Tensor]",
+    "dict": "dict[str, int]",
+    "Tuple": "Tuple[int, str]",
+    "tuple": "tuple[int, str]",
+    "Optional": "Optional[Tensor]",
+    "Union": "Union[int, str]",
+    "Future": "Future[Tensor]",
 }
 """Generic types without arguments -> the error's advice."""
 
@@ -61,9 +90,12 @@ def may_be_key(t: T.Type) -> bool:
     return t in KEYS or isinstance(t, (T.EnumType, T.VarType))
 
 
-def type_of_syntax(expr: ast.expr, span: Callable[[ast.AST], Span],
-                   named: Callable[[str, ast.expr], T.Type | None],
-                   generic: Callable[[str], str] = lambda name: name) -> T.Type:
+def type_of_syntax(
+    expr: ast.expr,
+    span: Callable[[ast.AST], Span],
+    named: Callable[[str, ast.expr], T.Type | None],
+    generic: Callable[[str], str] = lambda name: name,
+) -> T.Type:
     """The type that annotation syntax names.
 
     named(dotted name, node) gives the types of the program; it is asked first.  generic(name)
@@ -111,21 +143,32 @@ class _Reader:
             return NAMES[last]
         if last in INCOMPLETE:
             self.fail(node, f"{last} needs the types of what it holds", f"write {INCOMPLETE[last]}")
-        self.fail(node, f"unknown type {name!r}", "annotate with a type of the language, a class "
-                  "compiled by @script, a NamedTuple or an Enum")
+        self.fail(
+            node,
+            f"unknown type {name!r}",
+            "annotate with a type of the language, a class "
+            "compiled by @script, a NamedTuple or an Enum",
+        )
 
     def generic(self, node: ast.Subscript) -> T.Type:
         name = dotted(node.value)
         last = self.generic_name((name or "").rpartition(".")[2])
         make = CONSTRUCTORS.get(last)
         if make is None:
-            self.fail(node.value, f"{ast.unparse(node.value)!r} takes no type arguments",
-                      "leave out the brackets")
+            self.fail(
+                node.value,
+                f"{ast.unparse(node.value)!r} takes no type arguments",
+                "leave out the brackets",
+            )
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         if last in ("Tuple", "tuple") and any(
-                isinstance(p, ast.Constant) and p.value is Ellipsis for p in parts):
-            self.fail(node, "a tuple of any length is not a type of the language",
-                      "write List[...] or name each element")
+            isinstance(p, ast.Constant) and p.value is Ellipsis for p in parts
+        ):
+            self.fail(
+                node,
+                "a tuple of any length is not a type of the language",
+                "write List[...] or name each element",
+            )
         if last == "Annotated":
             parts = parts[:1]
         types = [self.type(p) for p in parts]
@@ -134,8 +177,11 @@ class _Reader:
         try:
             return make(*types)
         except TypeError:
-            self.fail(node, f"wrong number of types in {ast.unparse(node)!r}",
-                      "List and Optional take one, Dict takes two")
+            self.fail(
+                node,
+                f"wrong number of types in {ast.unparse(node)!r}",
+                "List and Optional take one, Dict takes two",
+            )
 
 
 def broadcast_size(node: ast.expr | None) -> int | None:
@@ -156,25 +202,46 @@ def dotted(node: ast.expr) -> str | None:
 
 
 PYTHON_TYPES: dict[Any, T.Type] = {
-    int: T.INT, float: T.FLOAT, bool: T.BOOL, str: T.STR, complex: T.COMPLEX, None: T.NONE,
-    type(None): T.NONE, Any: T.ANY, list: T.ANY_LIST, tuple: T.ANY_TUPLE,
+    int: T.INT,
+    float: T.FLOAT,
+    bool: T.BOOL,
+    str: T.STR,
+    complex: T.COMPLEX,
+    None: T.NONE,
+    type(None): T.NONE,
+    Any: T.ANY,
+    list: T.ANY_LIST,
+    tuple: T.ANY_TUPLE,
 }
 
 PUBLIC_TYPES: dict[str, T.Type] = {
-    "Tensor": T.TENSOR, "Parameter": T.TENSOR, "Device": T.DEVICE, "device": T.DEVICE,
-    "DType": T.INT, "dtype": T.INT, "Generator": T.GENERATOR, "LongTensor": T.TENSOR,
-    "FloatTensor": T.TENSOR, "Size": T.ListType(T.INT), "layout": T.INT, "memory_format": T.INT,
+    "Tensor": T.TENSOR,
+    "Parameter": T.TENSOR,
+    "Device": T.DEVICE,
+    "device": T.DEVICE,
+    "DType": T.INT,
+    "dtype": T.INT,
+    "Generator": T.GENERATOR,
+    "LongTensor": T.TENSOR,
+    "FloatTensor": T.TENSOR,
+    "Size": T.ListType(T.INT),
+    "layout": T.INT,
+    "memory_format": T.INT,
     "Number": T.NUMBER,
 }
 """Classes of torch and scriptlang -> types."""
 
 
-def type_of_object(obj: Any, class_type: Callable[[type], T.Type | None],
-                   text: Callable[[str], T.Type | None] | None = None) -> T.Type | None:
+def type_of_object(
+    obj: Any,
+    class_type: Callable[[type], T.Type | None],
+    text: Callable[[str], T.Type | None] | None = None,
+) -> T.Type | None:
     """The type that a Python object names when used as an annotation; None where it names none.
 
     class_type gives the types of classes of the program, text those of string annotations.
     """
+
     def recur(o):
         found = type_of_object(o, class_type, text)
         if found is None:
@@ -200,7 +267,7 @@ def type_of_object(obj: Any, class_type: Callable[[type], T.Type | None],
             key = recur(args[0])
             return T.DictType(key, recur(args[1])) if may_be_key(key) else None
         if origin is tuple:
-            if Ellipsis in args or obj is typing.Tuple:
+            if Ellipsis in args or obj is typing.Tuple:  # noqa: UP006
                 return None
             return T.TupleType(tuple(recur(a) for a in args if a != ()))
         if origin is typing.Annotated or getattr(origin, "__name__", "") == "Final":
@@ -212,8 +279,10 @@ def type_of_object(obj: Any, class_type: Callable[[type], T.Type | None],
     except _NoType:
         return None
     if isinstance(obj, type):
-        if obj.__module__.partition(".")[0] in ("torch", "scriptlang") \
-                and obj.__name__ in PUBLIC_TYPES:
+        if (
+            obj.__module__.partition(".")[0] in ("torch", "scriptlang")
+            and obj.__name__ in PUBLIC_TYPES
+        ):
             return PUBLIC_TYPES[obj.__name__]
         return class_type(obj)
     return None
@@ -225,14 +294,18 @@ class _NoType(Exception):
 
 # Annotations of a class body
 
+
 def own_annotations(obj: Any) -> dict[str, Any]:
     """The annotations of a class body or function; names that are not there yet stand as text."""
     if sys.version_info >= (3, 14):
         import annotationlib
 
         return annotationlib.get_annotations(obj, format=annotationlib.Format.FORWARDREF)
-    return vars(obj).get("__annotations__", {}) if isinstance(obj, type) else \
-        getattr(obj, "__annotations__", {})
+    return (
+        vars(obj).get("__annotations__", {})
+        if isinstance(obj, type)
+        else getattr(obj, "__annotations__", {})
+    )
 
 
 def names_of_class(cls: type) -> dict[str, Any]:
@@ -245,14 +318,15 @@ def names_of_class(cls: type) -> dict[str, Any]:
             for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
                 try:
                     names[name] = cell.cell_contents
-                except ValueError:                       # not assigned yet
+                except ValueError:  # not assigned yet
                     pass
     names[cls.__name__] = cls
     return names
 
 
-def hints_of(cls: type, place: Callable[[type], Span | None], strict: bool = True
-             ) -> dict[str, T.Type]:
+def hints_of(
+    cls: type, place: Callable[[type], Span | None], strict: bool = True
+) -> dict[str, T.Type]:
     """Types of the annotations of a class body, those of its bases first.
 
     place gives the place of errors.  strict: an annotation that names no type is an error; else it
@@ -267,15 +341,22 @@ def hints_of(cls: type, place: Callable[[type], Span | None], strict: bool = Tru
         resolver = PythonResolver.of_mapping(names_of_class(owner))
         for name, obj in own_annotations(owner).items():
             obj = getattr(obj, "__forward_arg__", obj)
-            if typing.get_origin(obj) is typing.ClassVar or obj is typing.ClassVar or \
-                    isinstance(obj, str) and re.match(r"(\w+\.)*ClassVar\b", obj):
+            if (
+                typing.get_origin(obj) is typing.ClassVar
+                or obj is typing.ClassVar
+                or isinstance(obj, str)
+                and re.match(r"(\w+\.)*ClassVar\b", obj)
+            ):
                 continue
             if isinstance(obj, dataclasses.InitVar):
                 obj = obj.type
             type = type_of_object(obj, class_type, resolver.type_of_text)
             if type is None and strict:
-                raise CompileError(f"{obj!r} is not a type of the language", place(cls),
-                                   f"it annotates {name!r} of {cls.__name__}")
+                raise CompileError(
+                    f"{obj!r} is not a type of the language",
+                    place(cls),
+                    f"it annotates {name!r} of {cls.__name__}",
+                )
             if type is not None:
                 found[name] = type
     return found

@@ -1,12 +1,12 @@
 """Classes of `torch.autograd.Function`: a program runs `forward`, without what it keeps for later.
 
-    class Square(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)        # left out, as all statements that only speak of ctx
-            return x * x
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)        # left out, as all statements that only speak of ctx
+        return x * x
 
-    Square.apply(x)     ->  a call of forward(x)
+Square.apply(x)     ->  a call of forward(x)
 """
 
 from __future__ import annotations
@@ -43,8 +43,11 @@ class AutogradFunctionValue(SugaredValue):
         if name != "apply":
             found = getattr(self.cls, name, None)
             if not inspect.isfunction(found):
-                self.fail(f"has no attribute {name!r} in a program", span,
-                          "call its `apply` or a static method")
+                self.fail(
+                    f"has no attribute {name!r} in a program",
+                    span,
+                    "call its `apply` or a static method",
+                )
             return meaning_of(found, span)
         if self.cls not in _compiled:
             _compiled[self.cls] = _forward(self.cls)
@@ -110,10 +113,16 @@ class _Without(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name):
         if node.id == self.context:
-            raise CompileError("forward of an autograd function reads its context",
-                               span_of(node, self.source), "keep the value in a variable, too")
+            raise CompileError(
+                "forward of an autograd function reads its context",
+                span_of(node, self.source),
+                "keep the value in a variable, too",
+            )
         return node
 
     def _is_context(self, node: ast.expr) -> bool:
-        return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) \
+        return (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
             and node.value.id == self.context
+        )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
@@ -26,8 +27,14 @@ class Builder:
         self.graph = graph
         self.unknown: list[str] = []
 
-    def insert(self, kind: str, inputs: Sequence[Value], outputs: Sequence[T.Type], span: Span,
-               **attributes: Any) -> Node:
+    def insert(
+        self,
+        kind: str,
+        inputs: Sequence[Value],
+        outputs: Sequence[T.Type],
+        span: Span,
+        **attributes: Any,
+    ) -> Node:
         """A node without a schema."""
         return self.graph.insert(kind, inputs, outputs, span, attributes)
 
@@ -73,8 +80,12 @@ class Builder:
     def widen(self, value: Value, wanted: T.Type, span: Span) -> Value:
         """A plain tuple converted to the wanted type, if its elements have narrower types."""
         wanted = T.without_none(wanted)
-        if not isinstance(wanted, T.TupleType) or value.type == wanted \
-                or not T.is_subtype(value.type, wanted) or value.type.fields:
+        if (
+            not isinstance(wanted, T.TupleType)
+            or value.type == wanted
+            or not T.is_subtype(value.type, wanted)
+            or value.type.fields
+        ):
             return value
         if value.node.kind != "prim::TupleConstruct":
             return self.cast(value, wanted, span)
@@ -92,19 +103,32 @@ class Builder:
 
     def emit(self, name: str, args: Sequence[Value], span: Span, **kwargs: Value) -> Value:
         """The one result of an operator on values."""
-        result = self.call_operator(name, [Arg(self.simple(v), span) for v in args],
-                                    {n: Arg(self.simple(v), span) for n, v in kwargs.items()}, span)
+        result = self.call_operator(
+            name,
+            [Arg(self.simple(v), span) for v in args],
+            {n: Arg(self.simple(v), span) for n, v in kwargs.items()},
+            span,
+        )
         return result.value(self, span)
 
-    def actuals(self, args: Sequence[Arg], kwargs: Mapping[str, Arg]
-                ) -> tuple[list[Actual], dict[str, Actual]]:
+    def actuals(
+        self, args: Sequence[Arg], kwargs: Mapping[str, Arg]
+    ) -> tuple[list[Actual], dict[str, Actual]]:
         """Arguments as values of the graph."""
-        return ([Actual(a.value.value(self, a.span), a.span) for a in args],
-                {n: Actual(a.value.value(self, a.span), a.span) for n, a in kwargs.items()})
+        return (
+            [Actual(a.value.value(self, a.span), a.span) for a in args],
+            {n: Actual(a.value.value(self, a.span), a.span) for n, a in kwargs.items()},
+        )
 
-    def call_operator(self, name: str, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span,
-                      self_arg: Arg | None = None,
-                      replaced: Mapping[str, Function] | None = None) -> SugaredValue:
+    def call_operator(
+        self,
+        name: str,
+        args: Sequence[Arg],
+        kwargs: Mapping[str, Arg],
+        span: Span,
+        self_arg: Arg | None = None,
+        replaced: Mapping[str, Function] | None = None,
+    ) -> SugaredValue:
         """Call an operator: choose the overload, emit conversions, defaults and the node.
 
         replaced: functions that stand in the place of overloads; their bodies are copied here.
@@ -139,8 +163,7 @@ class Builder:
         if len(node.outputs) == 1:
             return SimpleValue(node.outputs[0])
         names = tuple(r.name for r in schema.returns)
-        type = T.TupleType(tuple(v.type for v in node.outputs), None,
-                           names if all(names) else None)
+        type = T.TupleType(tuple(v.type for v in node.outputs), None, names if all(names) else None)
         return SimpleValue(self.insert("prim::TupleConstruct", node.outputs, (type,), span).output)
 
     def inline(self, function: Function, inputs: Sequence[Value], span: Span) -> SugaredValue:
@@ -165,23 +188,26 @@ class Builder:
             near = [n for n in near if known[n] and takes_as_self(known[n], type)]
         return f"did you mean {' or '.join(map(repr, near))}?" if near else None
 
-    def call_function(self, function: Function, args: Sequence[Arg], kwargs: Mapping[str, Arg],
-                      span: Span) -> SugaredValue:
+    def call_function(
+        self, function: Function, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> SugaredValue:
         schema = self.schema_of(function, span)
         inputs, returns = self.bind(schema, args, kwargs, span, None)
-        return SimpleValue(self.insert("prim::CallFunction", inputs, returns, span,
-                                       function=function).output)
+        return SimpleValue(
+            self.insert("prim::CallFunction", inputs, returns, span, function=function).output
+        )
 
-    def call_method(self, owner: Value, name: str, args: Sequence[Arg], kwargs: Mapping[str, Arg],
-                    span: Span) -> SugaredValue:
+    def call_method(
+        self, owner: Value, name: str, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> SugaredValue:
         method = owner.type.methods[name]
         schema = method if isinstance(method, Schema) else self.schema_of(method, span)
         inputs, returns = self.bind(schema, args, kwargs, span, owner)
-        return SimpleValue(self.insert("prim::CallMethod", inputs, returns, span,
-                                       name=name).output)
+        return SimpleValue(self.insert("prim::CallMethod", inputs, returns, span, name=name).output)
 
-    def bind(self, schema: Schema, args, kwargs, span: Span, owner: Value | None
-             ) -> tuple[list[Value], tuple[T.Type, ...]]:
+    def bind(
+        self, schema: Schema, args, kwargs, span: Span, owner: Value | None
+    ) -> tuple[list[Value], tuple[T.Type, ...]]:
         """Inputs and result types of a call of a function of the program."""
         positional, named = self.actuals(args, kwargs)
         own = None if owner is None else Actual(owner, span)
@@ -195,8 +221,11 @@ class Builder:
         """The schema of a function that is called here; compiled where its result is inferred."""
         if function.schema is None:
             if function.is_defining:
-                raise CompileError(f"{function.name} calls itself before its result type is known",
-                                   span, "annotate its result: `def f(...) -> int:`")
+                raise CompileError(
+                    f"{function.name} calls itself before its result type is known",
+                    span,
+                    "annotate its result: `def f(...) -> int:`",
+                )
             try:
                 function.ensure_defined()
             except CompileError as e:
@@ -206,9 +235,12 @@ class Builder:
     def make_named_tuple(self, type: T.TupleType, args, kwargs, span: Span) -> SugaredValue:
         """`Point(x, y=2)`: a call of a NamedTuple class."""
         defaults = [NO_DEFAULT] * (len(type.elements) - len(type.defaults)) + list(type.defaults)
-        schema = Schema(type.name, "", tuple(
-            Argument(n, t, d) for n, t, d in zip(type.fields, type.elements, defaults)),
-            (Argument("", type),))
+        schema = Schema(
+            type.name,
+            "",
+            tuple(Argument(n, t, d) for n, t, d in zip(type.fields, type.elements, defaults)),
+            (Argument("", type),),
+        )
         inputs, returns = self.bind(schema, args, kwargs, span, None)
         return SimpleValue(self.insert("prim::TupleConstruct", inputs, returns, span).output)
 

@@ -40,8 +40,11 @@ def arguments(e: Emitter, node: ast.Call) -> tuple[list[Arg], dict[str, Arg]]:
         meaning = e.expr(part.value)
         found = meaning.unpack(e.b, e.span(part))
         if found is None:
-            raise CompileError(f"how many elements {meaning.kind} has is not known at compile time",
-                               e.span(part), "pass the elements one by one, or the list itself")
+            raise CompileError(
+                f"how many elements {meaning.kind} has is not known at compile time",
+                e.span(part),
+                "pass the elements one by one, or the list itself",
+            )
         args += [Arg(v, e.span(part)) for v in found]
     kwargs: dict[str, Arg] = {}
     for keyword in node.keywords:
@@ -50,7 +53,10 @@ def arguments(e: Emitter, node: ast.Call) -> tuple[list[Arg], dict[str, Arg]]:
             if isinstance(meaning, KeywordsValue):
                 kwargs |= {n: Arg(v, e.span(keyword.value)) for n, v in meaning.entries.items()}
                 continue
-            raise CompileError("** in a call is not part of the language", e.span(keyword.value),
-                               "name the arguments one by one")
+            raise CompileError(
+                "** in a call is not part of the language",
+                e.span(keyword.value),
+                "name the arguments one by one",
+            )
         kwargs[keyword.arg] = Arg(e.expr(keyword.value), e.span(keyword.value))
     return args, kwargs

@@ -20,10 +20,14 @@ if TYPE_CHECKING:
     from .emitter import Emitter
 
 EXCEPTIONS = {
-    "_check": "AssertionError", "_assert": "AssertionError", "_check_index": "IndexError",
+    "_check": "AssertionError",
+    "_assert": "AssertionError",
+    "_check_index": "IndexError",
     "_check_value": "ValueError",
-    "_check_type": "TypeError", "_check_not_implemented": "NotImplementedError",
-    "_check_is_size": "RuntimeError", "_check_tensor_all": "RuntimeError",
+    "_check_type": "TypeError",
+    "_check_not_implemented": "NotImplementedError",
+    "_check_is_size": "RuntimeError",
+    "_check_tensor_all": "RuntimeError",
 }
 """Function of torch -> what it raises in a program; of `_check` that is not what Python raises."""
 
@@ -33,8 +37,13 @@ def _emit(name: str):
         from .statements import require
 
         parts = _parts(e, node, name)
-        require(e, _test(name, node, parts), parts.get("message"),
-                f"builtins.{EXCEPTIONS[name]}", e.span(node))
+        require(
+            e,
+            _test(name, node, parts),
+            parts.get("message"),
+            f"builtins.{EXCEPTIONS[name]}",
+            e.span(node),
+        )
         return ConstantValue(None)
 
     return emit
@@ -46,11 +55,15 @@ def _parts(e: Emitter, node: ast.Call, name: str) -> dict[str, ast.expr]:
     first = "i" if name == "_check_is_size" else "cond"
     for keyword in node.keywords:
         given["condition" if keyword.arg == first else keyword.arg] = keyword.value
-    allowed = {"condition", "message", "max"} if name == "_check_is_size" else \
-        {"condition", "message"}
+    allowed = (
+        {"condition", "message", "max"} if name == "_check_is_size" else {"condition", "message"}
+    )
     if "condition" not in given or given.keys() - allowed or len(node.args) > 2:
-        raise CompileError(f"{name} takes a condition and a message", e.span(node),
-                           f"write torch.{name}(condition, \"message\")")
+        raise CompileError(
+            f"{name} takes a condition and a message",
+            e.span(node),
+            f'write torch.{name}(condition, "message")',
+        )
     message = given.get("message")
     if isinstance(message, ast.Lambda) and not message.args.args:
         given["message"] = message.body

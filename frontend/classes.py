@@ -10,7 +10,8 @@ import ast
 import enum
 import sys
 import weakref
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from scriptlang import types as T
 from scriptlang.building import alone
@@ -47,8 +48,11 @@ def type_of_class(cls: type) -> T.Type | None:
         elif cls.__module__.partition(".")[0] in NOT_OF_PROGRAMS:
             return None
         elif record_classes.is_record(cls) and compiled_type(cls) is None:
-            raise CompileError(f"{cls.__name__} is a dataclass that is not compiled",
-                               class_header(cls), "decorate it with @script, above @dataclass")
+            raise CompileError(
+                f"{cls.__name__} is a dataclass that is not compiled",
+                class_header(cls),
+                "decorate it with @script, above @dataclass",
+            )
         else:
             return script_class(cls)
         python_classes[cls] = known
@@ -71,19 +75,22 @@ def _enum(cls: type) -> T.EnumType:
     kinds = {type(v) for v in members.values()}
     for value in members.values():
         if type(value) not in ENUM_VALUES:
-            raise CompileError(f"enum {cls.__name__} has a value of type {type(value).__name__}",
-                               class_header(cls), "give all members values of type int, float or "
-                               "str")
+            raise CompileError(
+                f"enum {cls.__name__} has a value of type {type(value).__name__}",
+                class_header(cls),
+                "give all members values of type int, float or str",
+            )
     if len(kinds) != 1:
-        raise CompileError(f"the values of enum {cls.__name__} have different types",
-                           class_header(cls),
-                           "give all members values of one type: int, float or str")
+        raise CompileError(
+            f"the values of enum {cls.__name__} have different types",
+            class_header(cls),
+            "give all members values of one type: int, float or str",
+        )
     of = {int: T.INT, float: T.FLOAT, str: T.STR}[kinds.pop()]
     return T.EnumType(qualified_name(cls), of, members, cls)
 
 
-_named_tuples: weakref.WeakKeyDictionary[Any, dict[str, T.TupleType]] = \
-    weakref.WeakKeyDictionary()
+_named_tuples: weakref.WeakKeyDictionary[Any, dict[str, T.TupleType]] = weakref.WeakKeyDictionary()
 """Python module -> name -> the NamedTuple that it stands for in programs, once and for all."""
 
 
@@ -101,9 +108,12 @@ def _named_tuple(cls: type) -> T.TupleType:
     home = sys.modules.get(cls.__module__, T)
     known = _named_tuples.setdefault(home, {}).setdefault(made.name, made)
     if (known.fields, known.elements) != (made.fields, made.elements):
-        raise CompileError(f"there is another NamedTuple {cls.__name__}, with the fields "
-                           f"{_fields(known)}; this has {_fields(made)}", class_header(cls),
-                           "give one of them another name: archives tell types by their names")
+        raise CompileError(
+            f"there is another NamedTuple {cls.__name__}, with the fields "
+            f"{_fields(known)}; this has {_fields(made)}",
+            class_header(cls),
+            "give one of them another name: archives tell types by their names",
+        )
     return made
 
 
@@ -116,13 +126,18 @@ def _check_field_default(cls: type, name: str, type: T.Type, value: Any, annotat
     from .value_types import is_tensor
 
     if is_tensor(value):
-        raise CompileError(f"the default of {name!r} of {cls.__name__} is a Tensor, which all "
-                           f"tuples would share", class_header(cls),
-                           "annotate the field as Optional[Tensor] and take None as its default")
+        raise CompileError(
+            f"the default of {name!r} of {cls.__name__} is a Tensor, which all tuples would share",
+            class_header(cls),
+            "annotate the field as Optional[Tensor] and take None as its default",
+        )
     if not annotated and value is not None:
-        raise CompileError(f"the field {name!r} of {cls.__name__} has no annotation, so it is a "
-                           f"Tensor, but its default is {value!r}", class_header(cls),
-                           "use typing.NamedTuple and annotate the fields")
+        raise CompileError(
+            f"the field {name!r} of {cls.__name__} has no annotation, so it is a "
+            f"Tensor, but its default is {value!r}",
+            class_header(cls),
+            "use typing.NamedTuple and annotate the fields",
+        )
 
 
 @alone
@@ -133,8 +148,12 @@ def script_class(cls: type) -> T.ClassType:
     known = python_classes.get(cls)
     if known is not None:
         return known
-    if issubclass(cls, enum.Enum) or hasattr(cls, "_fields") and issubclass(cls, tuple) \
-            or interfaces.is_interface(cls):
+    if (
+        issubclass(cls, enum.Enum)
+        or hasattr(cls, "_fields")
+        and issubclass(cls, tuple)
+        or interfaces.is_interface(cls)
+    ):
         return type_of_class(cls)
     node, _ = source_of(cls)
     if not isinstance(node, ast.ClassDef):
@@ -154,8 +173,7 @@ def _define(cls: type, type: T.ClassType) -> None:
     members = members_of(cls, type)
     record = record_classes.is_record(cls)
     if record:
-        members += record_classes.written_members(cls, {m.name for m in members
-                                                        if m.owner is cls})
+        members += record_classes.written_members(cls, {m.name for m in members if m.owner is cls})
     assigned = _assigned_in_init(members)
     fields = record_classes.field_names(cls) if record else ()
     for name, hint in hints_of(cls, class_header, strict=record).items():
@@ -166,16 +184,30 @@ def _define(cls: type, type: T.ClassType) -> None:
 
 def _assigned_in_init(members: list[Member]) -> set[str]:
     """Names of the attributes that `__init__` assigns, to the class's own and the inherited."""
-    return {n.attr for m in members if m.name == "__init__" or m.name.endswith("___init__")
-            for n in ast.walk(m.statement)
-            if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)}
+    return {
+        n.attr
+        for m in members
+        if m.name == "__init__" or m.name.endswith("___init__")
+        for n in ast.walk(m.statement)
+        if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)
+    }
 
 
-def define_from_syntax(node: ast.ClassDef, source: Source, type: T.ClassType,
-                       resolver: Callable[[ast.FunctionDef], Any]) -> None:
+def define_from_syntax(
+    node: ast.ClassDef,
+    source: Source,
+    type: T.ClassType,
+    resolver: Callable[[ast.FunctionDef], Any],
+) -> None:
     """Declare the methods of a class of a text, then compile all."""
-    _declare_all([Member(s.name, s, source, resolver(s)) for s in node.body
-                  if isinstance(s, ast.FunctionDef)], type)
+    _declare_all(
+        [
+            Member(s.name, s, source, resolver(s))
+            for s in node.body
+            if isinstance(s, ast.FunctionDef)
+        ],
+        type,
+    )
 
 
 def _declare_all(members: list[Member], type: T.ClassType) -> None:
@@ -196,21 +228,29 @@ def _declare(member: Member, type: T.ClassType) -> None:
     name = f"{type.name}.{member.name}"
     decorators = {getattr(d, "id", getattr(d, "attr", "")) for d in statement.decorator_list}
     if "staticmethod" in decorators:
-        type.static_methods[member.name] = declare(statement, member.source, member.resolver, name,
-                                                   member.defaults)
+        type.static_methods[member.name] = declare(
+            statement, member.source, member.resolver, name, member.defaults
+        )
     elif not (statement.args.posonlyargs or statement.args.args):
-        raise CompileError(f"the method {member.name} has no self",
-                           span_of(statement, member.source), "write self as its first parameter")
+        raise CompileError(
+            f"the method {member.name} has no self",
+            span_of(statement, member.source),
+            "write self as its first parameter",
+        )
     elif decorators & {"property", "setter"}:
         _property(member, type)
     elif is_variadic(statement) and member.name != "__init__" and not is_ignored(member.function):
-        add_method(type, member.name, VariadicValue(statement, member.source, member.resolver, name,
-                                                    member.defaults, type))
+        add_method(
+            type,
+            member.name,
+            VariadicValue(statement, member.source, member.resolver, name, member.defaults, type),
+        )
     elif is_ignored(member.function):
         type.methods[member.name] = ignored_function(member.function, name, type)
     else:
-        type.methods[member.name] = declare(statement, member.source, member.resolver, name,
-                                            member.defaults, type)
+        type.methods[member.name] = declare(
+            statement, member.source, member.resolver, name, member.defaults, type
+        )
 
 
 def _property(member: Member, type: T.ClassType) -> None:
@@ -220,7 +260,8 @@ def _property(member: Member, type: T.ClassType) -> None:
 
     setter = is_setter(member.statement)
     method = f"__{member.name}_{'setter' if setter else 'getter'}"
-    type.methods[method] = declare(member.statement, member.source, member.resolver,
-                                   f"{type.name}.{method}", None, type)
+    type.methods[method] = declare(
+        member.statement, member.source, member.resolver, f"{type.name}.{method}", None, type
+    )
     known = type.properties.get(member.name, (None, None))
     type.properties[member.name] = (known[0], method) if setter else (method, known[1])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from scriptlang import types as T
 from scriptlang.ir import Function, Graph
 from scriptlang.ops import table
@@ -19,10 +18,13 @@ def compile_composite(operator: table.Operator) -> Function:
     """The body of a composite operator as a function with the operator's schema."""
     definition, source = source_of(operator.kernel)
     resolver = PythonResolver.of(operator.kernel)
-    names = [a.arg for a in (*definition.args.posonlyargs, *definition.args.args,
-                             *definition.args.kwonlyargs)]
-    arguments = tuple(replace(a, name=name)
-                      for a, name in zip(operator.schema.arguments, names, strict=True))
+    names = [
+        a.arg
+        for a in (*definition.args.posonlyargs, *definition.args.args, *definition.args.kwonlyargs)
+    ]
+    arguments = tuple(
+        replace(a, name=name) for a, name in zip(operator.schema.arguments, names, strict=True)
+    )
     schema = replace(operator.schema, arguments=arguments)
     name = operator.qualified_name
 

@@ -11,12 +11,12 @@ from scriptlang.ir import Node, Value
 from scriptlang.source import Span
 
 from . import exits
-from .environment import Frame, Unusable, bind
+from .environment import Frame, Unusable
 from .ignore_context import emit_ignoring, ignoring
 from .iteration import known_elements
 from .library_classes import AUTOCAST, autocast_dtype
-from .refused import refuse_dead
 from .refinement import condition, narrows, refine
+from .refused import refuse_dead
 from .sugared import SugaredValue
 from .syntax import assigned_names, leaves_loop
 
@@ -28,6 +28,7 @@ ENDLESS = exits.ENDLESS
 
 
 # if
+
 
 def emit_if(e: Emitter, node: ast.If) -> None:
     from .statements import emit_statements
@@ -67,8 +68,9 @@ def merge(e: Emitter, branch: Node, frames: list[Frame], span: Span) -> None:
     e.frame.nones |= nones - assigned
 
 
-def _merge_facts(e: Emitter, branch: Node, name: str, then: Frame, other: Frame, span: Span
-                 ) -> None:
+def _merge_facts(
+    e: Emitter, branch: Node, name: str, then: Frame, other: Frame, span: Span
+) -> None:
     """Merge what branches know about the type of a name that none of them assigned."""
     types = [f.find(name).type(e.b, span) for f in (then, other) if not f.exits]
     known = T.unify(types[0], types[-1])
@@ -78,8 +80,9 @@ def _merge_facts(e: Emitter, branch: Node, name: str, then: Frame, other: Frame,
         refine(e, {name: known}, span)
 
 
-def keep_facts(e: Emitter, branch: Node, facts: dict[str, T.Type], goes_on: int, span: Span
-               ) -> None:
+def keep_facts(
+    e: Emitter, branch: Node, facts: dict[str, T.Type], goes_on: int, span: Span
+) -> None:
     """Let variables have the types that the one block that goes on knows.
 
     The narrower value is an output of the branch, as in PyTorch: after it, nothing depends on a
@@ -100,8 +103,7 @@ def keep_facts(e: Emitter, branch: Node, facts: dict[str, T.Type], goes_on: int,
         e.frame.refine(name, e.simple(branch.add_output(type, name)), known)
 
 
-def merge_name(e: Emitter, branch: Node, name: str, then: Frame, other: Frame,
-               span: Span) -> None:
+def merge_name(e: Emitter, branch: Node, name: str, then: Frame, other: Frame, span: Span) -> None:
     """One name that a branch assigned."""
     values: list[SugaredValue | None] = []
     for frame in (then, other):
@@ -109,9 +111,13 @@ def merge_name(e: Emitter, branch: Node, name: str, then: Frame, other: Frame,
         if value is None and not frame.exits:
             which = "true" if frame is then else "false"
             why = frame.find_unusable(name)
-            e.frame.forget(name, Unusable(
-                why.message if why else f"{name!r} is not defined in the {which} branch", why.help
-                if why else "assign it before the if, or in both branches"))
+            e.frame.forget(
+                name,
+                Unusable(
+                    why.message if why else f"{name!r} is not defined in the {which} branch",
+                    why.help if why else "assign it before the if, or in both branches",
+                ),
+            )
             return
         values.append(value)
     live = [v for v in values if v is not None]
@@ -123,34 +129,49 @@ def merge_name(e: Emitter, branch: Node, name: str, then: Frame, other: Frame,
         if len(live) == 1:
             e.frame.set(name, live[0])
         else:
-            e.frame.forget(name, Unusable(f"{name!r} is {live[0].kind} in one branch and "
-                                          f"{live[1].kind} in the other", "use two names"))
+            e.frame.forget(
+                name,
+                Unusable(
+                    f"{name!r} is {live[0].kind} in one branch and {live[1].kind} in the other",
+                    "use two names",
+                ),
+            )
         return
     _merge_values(e, branch, name, values, span)
 
 
-def _merge_values(e: Emitter, branch: Node, name: str, values: list[SugaredValue | None],
-                  span: Span) -> None:
+def _merge_values(
+    e: Emitter, branch: Node, name: str, values: list[SugaredValue | None], span: Span
+) -> None:
     plain: list[Value | None] = []
     for value, block in zip(values, branch.blocks):
         with e.graph.at(block):
             plain.append(None if value is None else value.value(e.b, span))
     if None not in plain and T.unify(plain[0].type, plain[1].type) is None:
-        values[0].declare(plain[1].type)                # results of operators without schema
+        values[0].declare(plain[1].type)  # results of operators without schema
         values[1].declare(plain[0].type)
     types = [v.type for v in plain if v is not None]
     type = T.unify(types[0], types[-1])
     if type is None and all(T.is_subtype(t, e.frame.declared(name, e.b, span)) for t in types):
         type = T.union(*types)
     if getattr(type, "is_module", False) and len(types) > 1:
-        e.frame.forget(name, Unusable(
-            f"{name!r} is one of two modules, depending on the branch",
-            "call the modules in the branches, and keep what they give"))
+        e.frame.forget(
+            name,
+            Unusable(
+                f"{name!r} is one of two modules, depending on the branch",
+                "call the modules in the branches, and keep what they give",
+            ),
+        )
         return
     if type is None:
-        e.frame.forget(name, Unusable(
-            f"{name!r} is {types[0].annotation} in one branch and {types[-1].annotation} in the "
-            f"other", "use two names, or annotate it before the if with a type that fits both"))
+        e.frame.forget(
+            name,
+            Unusable(
+                f"{name!r} is {types[0].annotation} in one branch and "
+                f"{types[-1].annotation} in the other",
+                "use two names, or annotate it before the if with a type that fits both",
+            ),
+        )
         return
     for value, block in zip(plain, branch.blocks):
         block.add_return(e.uninitialized(type) if value is None else value)
@@ -192,18 +213,25 @@ def choose_value(e: Emitter, node: ast.IfExp, expected: T.Type | None) -> Sugare
         values.append(value)
     first, second = (v.type for v in values)
     type = T.unify(first, second)
-    if type is None and expected is not None and all(
-            T.is_subtype(t, expected) for t in (first, second)):
+    if (
+        type is None
+        and expected is not None
+        and all(T.is_subtype(t, expected) for t in (first, second))
+    ):
         type = expected
     if type is None:
-        raise CompileError(f"one branch of the if-expression is {first.annotation}, the other "
-                           f"{second.annotation}", e.span(node), "convert one of them")
+        raise CompileError(
+            f"one branch of the if-expression is {first.annotation}, the other {second.annotation}",
+            e.span(node),
+            "convert one of them",
+        )
     result = branch.add_output(type)
     keep_named(e, branch, frames, e.span(node))
     return e.simple(result)
 
 
 # Loops
+
 
 def _carried(e: Emitter, body: list[ast.AST]) -> list[str]:
     """Names that the parts of a loop assign and that have a value before it, in order."""
@@ -227,8 +255,14 @@ def emit_while(e: Emitter, node: ast.While) -> None:
         return
     names = _carried(e, [*node.body, node.test])
     loop = Loop(names, node.test)
-    emit_loop(e, loop, endless, test.value, node, lambda frame, turn: refine(
-        e, condition_facts(e, node.test), span))
+    emit_loop(
+        e,
+        loop,
+        endless,
+        test.value,
+        node,
+        lambda frame, turn: refine(e, condition_facts(e, node.test), span),
+    )
     changes = {n.id for n in ast.walk(node.test) if isinstance(n, ast.Name)} & set(names)
     if test.static and not changes and not loop.breaks:
         e.frame.exits = True
@@ -246,8 +280,11 @@ def condition_facts(e: Emitter, test: ast.expr) -> dict[str, T.Type]:
 
 
 def _no_else(e: Emitter, node: ast.While | ast.For):
-    raise CompileError("else of a loop is not part of the language", e.span(node.orelse[0]),
-                       "set a flag in the loop and test it after")
+    raise CompileError(
+        "else of a loop is not part of the language",
+        e.span(node.orelse[0]),
+        "set a flag in the loop and test it after",
+    )
 
 
 def emit_for(e: Emitter, node: ast.For) -> None:
@@ -317,8 +354,10 @@ def emit_loop(e: Emitter, loop, count: Value, go: Value, node: ast.While | ast.F
         e.frame.set(name, e.simple(made.add_output(value.type, name)))
     for name in frame.assigned() - set(loop.names):
         if e.frame.find(name) is None:
-            e.frame.forget(name, Unusable(
-                f"{name!r} is defined only inside the loop", "assign it before the loop"))
+            e.frame.forget(
+                name,
+                Unusable(f"{name!r} is defined only inside the loop", "assign it before the loop"),
+            )
     exits.close_loop(e, loop, made, span)
     return made
 
@@ -353,11 +392,15 @@ def emit_continue(e: Emitter, node: ast.Continue) -> None:
 
 def _open_loop(e: Emitter, node: ast.stmt, what: str):
     if not e.loops:
-        raise CompileError(f"{what} outside of a loop", e.span(node),
-                           "leave the function with return")
+        raise CompileError(
+            f"{what} outside of a loop", e.span(node), "leave the function with return"
+        )
     if e.loops[-1].static:
-        raise CompileError(f"{what} in a loop that is unrolled (over a tuple or modules)",
-                           e.span(node), "use if instead, or loop over a list")
+        raise CompileError(
+            f"{what} in a loop that is unrolled (over a tuple or modules)",
+            e.span(node),
+            "use if instead, or loop over a list",
+        )
     return e.loops[-1]
 
 
@@ -398,9 +441,11 @@ def emit_with(e: Emitter, node: ast.With) -> None:
 def _check_exit(e: Emitter, t: T.ClassType, span: Span) -> None:
     arguments = e.b.schema_of(t.methods["__exit__"], span).arguments[1:]
     if len(arguments) != 3 or any(a.type != T.ANY for a in arguments):
-        raise CompileError(f"__exit__ of {t.short_name} does not take three values of any type",
-                           span, "declare it as `def __exit__(self, type: Any, value: Any, "
-                           "trace: Any)`")
+        raise CompileError(
+            f"__exit__ of {t.short_name} does not take three values of any type",
+            span,
+            "declare it as `def __exit__(self, type: Any, value: Any, trace: Any)`",
+        )
 
 
 def _enter(e: Emitter, item: ast.withitem) -> tuple[Value, Span]:
@@ -408,13 +453,19 @@ def _enter(e: Emitter, item: ast.withitem) -> tuple[Value, Span]:
     value = e.value(item.context_expr)
     t = value.type
     if not isinstance(t, T.ClassType) or not {"__enter__", "__exit__"} <= t.methods.keys():
-        raise CompileError(f"a value of type {t.annotation} cannot stand after with", span,
-                           "its class needs methods __enter__ and __exit__")
+        raise CompileError(
+            f"a value of type {t.annotation} cannot stand after with",
+            span,
+            "its class needs methods __enter__ and __exit__",
+        )
     _check_exit(e, t, span)
     schema = e.b.schema_of(t.methods["__enter__"], span)
     if len(schema.arguments) != 1:
-        raise CompileError(f"__enter__ of {t.short_name} takes arguments, which `with` does not "
-                           f"give", span, "declare it as `def __enter__(self)`")
+        raise CompileError(
+            f"__enter__ of {t.short_name} takes arguments, which `with` does not give",
+            span,
+            "declare it as `def __enter__(self)`",
+        )
     result = e.b.insert("prim::Enter", [value], (schema.returns[0].type,), span).output
     reduced = autocast_dtype(value, span) if t.name in AUTOCAST else None
     if reduced is not None:

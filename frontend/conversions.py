@@ -6,7 +6,7 @@ value serves as it is) or a `Step`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Tuple, Union
+from typing import TYPE_CHECKING, TypeAlias
 
 from scriptlang import types as T
 from scriptlang.ir import Value
@@ -20,11 +20,16 @@ EMPTY_LIST = "prim::EmptyListLiteral"
 """Kind of the node of an unannotated `[]`, which the first use may give another type."""
 
 IMPLICIT = {
-    (T.TENSOR, T.FLOAT): "aten::FloatImplicit", (T.TENSOR, T.INT): "aten::IntImplicit",
-    (T.TENSOR, T.COMPLEX): "aten::ComplexImplicit", (T.TENSOR, T.NUMBER): "aten::ScalarImplicit",
-    (T.NUMBER, T.FLOAT): "aten::Float", (T.NUMBER, T.INT): "aten::Int",
+    (T.TENSOR, T.FLOAT): "aten::FloatImplicit",
+    (T.TENSOR, T.INT): "aten::IntImplicit",
+    (T.TENSOR, T.COMPLEX): "aten::ComplexImplicit",
+    (T.TENSOR, T.NUMBER): "aten::ScalarImplicit",
+    (T.NUMBER, T.FLOAT): "aten::Float",
+    (T.NUMBER, T.INT): "aten::Int",
     (T.NUMBER, T.COMPLEX): "aten::Complex",
-    (T.BOOL, T.INT): "aten::Int", (T.BOOL, T.NUMBER): "aten::Int", (T.BOOL, T.FLOAT): "aten::Float",
+    (T.BOOL, T.INT): "aten::Int",
+    (T.BOOL, T.NUMBER): "aten::Int",
+    (T.BOOL, T.FLOAT): "aten::Float",
     (T.STR, T.DEVICE): "aten::device",
 }
 """(from, to) -> the operator of an implicit conversion, where those are allowed."""
@@ -41,12 +46,13 @@ class Step:
     count: int = 0
 
 
-Openness = Union[bool, Tuple["Openness", ...]]
+Openness: TypeAlias = "bool | tuple[Openness, ...]"
 """Whether a value is an `[]` whose type is still open; of a tuple literal: for each element."""
 
 
-def plan(actual: T.Type, wanted: T.Type, implicit: bool,
-         is_open: Openness = False) -> tuple[Step | None, T.Type]:
+def plan(
+    actual: T.Type, wanted: T.Type, implicit: bool, is_open: Openness = False
+) -> tuple[Step | None, T.Type]:
     """(conversion, resulting type).  The caller checks that the type fits `wanted`."""
     if actual is wanted or actual == wanted:
         return None, actual
@@ -58,15 +64,22 @@ def plan(actual: T.Type, wanted: T.Type, implicit: bool,
         return Step("empty_list", wanted), wanted
     if isinstance(actual, T.TupleType):
         if isinstance(wanted, T.ListType) and all(
-                T.is_subtype(t, wanted.element) for t in actual.elements):
+            T.is_subtype(t, wanted.element) for t in actual.elements
+        ):
             return Step("tuple_to_list", wanted), wanted
-        if isinstance(wanted, T.TupleType) and not T.is_subtype(actual, wanted) \
-                and len(actual.elements) == len(wanted.elements):
+        if (
+            isinstance(wanted, T.TupleType)
+            and not T.is_subtype(actual, wanted)
+            and len(actual.elements) == len(wanted.elements)
+        ):
             open_parts = is_open or (False,) * len(actual.elements)
-            pairs = [plan(a, w, implicit, o)
-                     for a, w, o in zip(actual.elements, wanted.elements, open_parts)]
-            type = T.TupleType(tuple(t for _, t in pairs), wanted.name, wanted.fields,
-                               wanted.defaults)
+            pairs = [
+                plan(a, w, implicit, o)
+                for a, w, o in zip(actual.elements, wanted.elements, open_parts)
+            ]
+            type = T.TupleType(
+                tuple(t for _, t in pairs), wanted.name, wanted.fields, wanted.defaults
+            )
             return Step("tuple", type, parts=tuple(step for step, _ in pairs)), type
         return None, actual
     if implicit:
@@ -82,7 +95,7 @@ def apply(b: Builder, step: Step | None, value: Value, span: Span) -> Value:
         return value
     if step.kind == "operator":
         return b.emit(step.operator, [value], span)
-    if step.kind == "empty_list":                        # the literal itself takes the type
+    if step.kind == "empty_list":  # the literal itself takes the type
         value.type, value.node.kind = step.type, "prim::ListConstruct"
         return value
     if step.kind == "repeat":
@@ -128,9 +141,12 @@ def remedy(wanted: T.Type, actual: T.Type) -> str | None:
     if wanted == T.INT and actual in (T.FLOAT, T.TENSOR):
         return "write int(x)"
     if actual == T.ListType(T.TENSOR) and isinstance(wanted, T.ListType):
-        return (f"an empty list is a List[Tensor] unless it is annotated: "
-                f"x: {wanted.annotation} = []")
+        return (
+            f"an empty list is a List[Tensor] unless it is annotated: x: {wanted.annotation} = []"
+        )
     if actual == T.DictType(T.STR, T.TENSOR) and isinstance(wanted, T.DictType):
-        return (f"an empty dict is a Dict[str, Tensor] unless it is annotated: "
-                f"x: {wanted.annotation} = {{}}")
+        return (
+            f"an empty dict is a Dict[str, Tensor] unless it is annotated: "
+            f"x: {wanted.annotation} = {{}}"
+        )
     return None

@@ -12,7 +12,7 @@ from scriptlang import types as T
 from scriptlang.errors import CompileError
 from scriptlang.ir import Graph, Node
 from scriptlang.schema import Schema
-from scriptlang.source import Source, Span
+from scriptlang.source import Source
 
 from . import exits, forks, statements
 from .builder import Builder
@@ -22,8 +22,14 @@ from .signatures import function_schema, has_result_type
 from .sugared import Resolver
 
 
-def emit_function(definition: ast.FunctionDef, source: Source, resolver: Resolver, name: str,
-                  schema: Schema | None = None, self_type: T.Type | None = None) -> Graph:
+def emit_function(
+    definition: ast.FunctionDef,
+    source: Source,
+    resolver: Resolver,
+    name: str,
+    schema: Schema | None = None,
+    self_type: T.Type | None = None,
+) -> Graph:
     """The graph of a function.
 
     definition: its syntax, with positions in `source`.  schema: its types, where they are known;
@@ -42,8 +48,11 @@ def emit_function(definition: ast.FunctionDef, source: Source, resolver: Resolve
     try:
         statements.emit_statements(e, definition.body)
     except RecursionError:
-        raise CompileError(f"{friendly(name)} is nested too deeply", span_of(definition, source),
-                           "break long expressions and chains of elif into parts") from None
+        raise CompileError(
+            f"{friendly(name)} is nested too deeply",
+            span_of(definition, source),
+            "break long expressions and chains of elif into parts",
+        ) from None
     if not e.frame.exits and not e.errors:
         _fall_off(e, definition)
     if not e.errors:
@@ -60,9 +69,14 @@ def _fall_off(e: Emitter, definition: ast.FunctionDef) -> None:
     """The end of the body is a `return None`."""
     span = e.span(definition.body[-1])
     if e.result not in (None, T.NONE):
-        e.report(CompileError(
-            f"the result is declared as {e.result.annotation}, but the function may end without a "
-            f"return", span, "return a value on every path, or raise"))
+        e.report(
+            CompileError(
+                f"the result is declared as {e.result.annotation}, but the function may end "
+                "without a return",
+                span,
+                "return a value on every path, or raise",
+            )
+        )
         return
     statements.leave_function(e, e.b.constant(None, span), span)
 
@@ -76,8 +90,11 @@ def _together(errors: list[CompileError], name: str) -> CompileError:
             error.help = error.help and friendly(error.help)
     first = errors[0]
     if len(errors) > 1:
-        first.notes += tuple(f"also {line}" if i == 0 else line for other in errors[1:]
-                             for i, line in enumerate(str(other).split("\n")))
+        first.notes += tuple(
+            f"also {line}" if i == 0 else line
+            for other in errors[1:]
+            for i, line in enumerate(str(other).split("\n"))
+        )
     return first.while_compiling(f"compiling {friendly(name)}")
 
 
@@ -89,7 +106,7 @@ def friendly(text: str) -> str:
 def _finish(e: Emitter) -> None:
     """Give the graph its result and its final shape."""
     type = e.result or join_types(e.returns)
-    value, = exits.eliminate(e, e.graph.block, e.returns, [type])
+    (value,) = exits.eliminate(e, e.graph.block, e.returns, [type])
     e.graph.block.add_return(value)
     exits.flatten_regions(e.graph)
     for node in list(e.graph.walk()):
@@ -106,9 +123,11 @@ def join_types(returns: list[Node]) -> T.Type:
         type = node.inputs[0].type
         unified = T.unify(joined, type)
         if unified is None:
-            raise CompileError(f"this returns {type.annotation}, an earlier return "
-                               f"{joined.annotation}", node.span,
-                               "return values of one type, or declare the result as a Union")
+            raise CompileError(
+                f"this returns {type.annotation}, an earlier return {joined.annotation}",
+                node.span,
+                "return values of one type, or declare the result as a Union",
+            )
         joined = unified
     return joined
 
@@ -120,8 +139,15 @@ def _settle_empty_list(node) -> None:
     node.replace_with(new.output)
 
 
-DISPOSABLE = {"prim::Constant", "prim::ListConstruct", "prim::Uninitialized", "prim::TupleUnpack",
-              "prim::TupleConstruct", "prim::TupleIndex", "prim::unchecked_cast"}
+DISPOSABLE = {
+    "prim::Constant",
+    "prim::ListConstruct",
+    "prim::Uninitialized",
+    "prim::TupleUnpack",
+    "prim::TupleConstruct",
+    "prim::TupleIndex",
+    "prim::unchecked_cast",
+}
 """Kinds that the emitter makes on the way and that mean nothing when they are not used."""
 
 
@@ -141,9 +167,17 @@ def _is_widening(node) -> bool:
     """Whether the value already is of a narrower type and every use may take it so."""
     before, after = node.inputs[0].type, node.output.type
     if isinstance(before, T.TupleType) and not all(
-            user.kind == "prim::Return" and user.block.owner is not None
-            and user.block.owner.kind == "prim::If" for user, _ in node.output.uses):
+        user.kind == "prim::Return"
+        and user.block.owner is not None
+        and user.block.owner.kind == "prim::If"
+        for user, _ in node.output.uses
+    ):
         return False
-    return (T.is_subtype(before, after) and before != T.NONE
-            and all(user.kind not in ("prim::TupleConstruct", "prim::ListConstruct",
-                                      "prim::DictConstruct") for user, _ in node.output.uses))
+    return (
+        T.is_subtype(before, after)
+        and before != T.NONE
+        and all(
+            user.kind not in ("prim::TupleConstruct", "prim::ListConstruct", "prim::DictConstruct")
+            for user, _ in node.output.uses
+        )
+    )

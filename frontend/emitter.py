@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Iterator
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
@@ -22,10 +22,16 @@ def span_of(node: ast.AST, source: Source) -> Span:
     """The place of a syntax node in its source."""
     if source.is_ascii:
         starts = source.line_starts
-        return Span(source, starts[node.lineno - 1] + node.col_offset,
-                    starts[node.end_lineno - 1] + node.end_col_offset)
-    return Span(source, _offset(source, node.lineno, node.col_offset),
-                _offset(source, node.end_lineno, node.end_col_offset))
+        return Span(
+            source,
+            starts[node.lineno - 1] + node.col_offset,
+            starts[node.end_lineno - 1] + node.end_col_offset,
+        )
+    return Span(
+        source,
+        _offset(source, node.lineno, node.col_offset),
+        _offset(source, node.end_lineno, node.end_col_offset),
+    )
 
 
 def placed(error: CompileError, span: Span) -> CompileError:
@@ -120,8 +126,13 @@ class Emitter:
 
     def report(self, error: CompileError) -> None:
         """Keep an error; unrolled loops and second calls find the same one again."""
-        if all(error.message != e.message or error.span is None or e.span is None
-               or error.span.place != e.span.place for e in self.errors):
+        if all(
+            error.message != e.message
+            or error.span is None
+            or e.span is None
+            or error.span.place != e.span.place
+            for e in self.errors
+        ):
             self.errors.append(error)
 
     # Names
@@ -150,8 +161,9 @@ class Emitter:
         import difflib
 
         near = difflib.get_close_matches(name, self.frame.names(), 1)
-        return f"did you mean {near[0]!r}?" if near \
-            else "define or import it at the top of the file"
+        return (
+            f"did you mean {near[0]!r}?" if near else "define or import it at the top of the file"
+        )
 
     # Blocks
 
@@ -187,8 +199,9 @@ class Emitter:
         for loop in self.loops:
             loop.exits = [n for n in loop.exits if self._is_placed(n)]
             loop.returns = [pair for pair in loop.returns if self._is_placed(pair[0])]
-        self._uninitialized = {t: v for t, v in self._uninitialized.items()
-                               if self._is_placed(v.node)}
+        self._uninitialized = {
+            t: v for t, v in self._uninitialized.items() if self._is_placed(v.node)
+        }
 
     def _is_placed(self, node: Node) -> bool:
         """Whether a node is in the graph, and so are the blocks around it."""
@@ -210,7 +223,7 @@ class Emitter:
                 if method in plain.type.methods:
                     result = self.b.call_method(plain, method, (), {}, span)
                     return self.to_bool(result, span)
-        if plain.type == T.NUMBER:                       # as an int, in PyTorch, too: 0.5 is false
+        if plain.type == T.NUMBER:  # as an int, in PyTorch, too: 0.5 is false
             plain = self.b.emit("aten::Int", [plain], span)
         if plain.type in (T.INT, T.FLOAT, T.TENSOR):
             return self.b.emit("aten::Bool", [plain], span)
@@ -222,5 +235,6 @@ class Emitter:
 
     @staticmethod
     def _no_truth(value: Value, span: Span, help: str | None):
-        raise CompileError(f"a value of type {value.type.annotation} is neither true nor false",
-                           span, help)
+        raise CompileError(
+            f"a value of type {value.type.annotation} is neither true nor false", span, help
+        )

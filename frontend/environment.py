@@ -7,7 +7,6 @@ that control takes; within one frame a name may take another type.
 
 from __future__ import annotations
 
-
 from scriptlang import types as T
 from scriptlang.errors import CompileError
 from scriptlang.records import field, record
@@ -139,8 +138,9 @@ class Frame:
         self.unusable[name] = why
 
 
-def bind(frame: Frame, b, name: str, value: SugaredValue, span: Span,
-         annotated: T.Type | None = None) -> None:
+def bind(
+    frame: Frame, b, name: str, value: SugaredValue, span: Span, annotated: T.Type | None = None
+) -> None:
     """Assign to a name: `name = value`, or `name: annotated = value`.
 
     A name of an outer frame keeps its type; the value is converted to it where it can be.
@@ -148,8 +148,11 @@ def bind(frame: Frame, b, name: str, value: SugaredValue, span: Span,
     outer = frame.find_outer(name)
     if outer is not None:
         if annotated is not None:
-            raise CompileError(f"{name!r} is already defined in an outer block and cannot be "
-                               f"annotated again", span, "annotate its first assignment")
+            raise CompileError(
+                f"{name!r} is already defined in an outer block and cannot be annotated again",
+                span,
+                "annotate its first assignment",
+            )
         value = _rebind(b, name, outer, value, span)
     elif annotated is not None:
         value = _annotate(b, name, value, annotated, span)
@@ -165,19 +168,27 @@ def bind(frame: Frame, b, name: str, value: SugaredValue, span: Span,
 def _rebind(b, name: str, outer: SugaredValue, value: SugaredValue, span: Span) -> SugaredValue:
     """The value to store in an inner block under a name of an outer block."""
     if not b.is_simple(value):
-        raise CompileError(f"{name!r} is defined in an outer block and cannot become {value.kind} "
-                           f"here", span, "use another name")
+        raise CompileError(
+            f"{name!r} is defined in an outer block and cannot become {value.kind} here",
+            span,
+            "use another name",
+        )
     if not b.is_simple(outer):
-        raise CompileError(f"{name!r} is {outer.kind} in an outer block and cannot be assigned "
-                           f"here", span, "use another name")
+        raise CompileError(
+            f"{name!r} is {outer.kind} in an outer block and cannot be assigned here",
+            span,
+            "use another name",
+        )
     wanted = outer.type(b, span)
     value.declare(wanted)
     converted = b.convert(value.value(b, span), wanted, span, True)
     if not T.is_subtype(converted.type, wanted):
         raise CompileError(
             f"variable {name!r} previously had type {wanted.annotation} but is now assigned a "
-            f"value of type {converted.type.annotation}", span,
-            "use another name, or annotate its first assignment with a type that fits both")
+            f"value of type {converted.type.annotation}",
+            span,
+            "use another name, or annotate its first assignment with a type that fits both",
+        )
     return b.simple(converted)
 
 
@@ -189,6 +200,8 @@ def _annotate(b, name: str, value: SugaredValue, annotated: T.Type, span: Span) 
     if not T.is_subtype(plain.type, annotated):
         raise CompileError(
             f"variable {name!r} is annotated with type {annotated.annotation} but is assigned a "
-            f"value of type {plain.type.annotation}", span,
-            remedy(annotated, plain.type) or "convert it, or annotate the type that it has")
+            f"value of type {plain.type.annotation}",
+            span,
+            remedy(annotated, plain.type) or "convert it, or annotate the type that it has",
+        )
     return b.simple(b.cast(plain, annotated, span))

@@ -13,7 +13,8 @@ A `return` inside a loop is a `break` that carries a flag and the value out of t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from scriptlang import types as T
 from scriptlang.ir import Block, Graph, Node, Value
@@ -27,7 +28,7 @@ LEAVE = "scriptlang::leave"
 WITH = "scriptlang::with"
 """A region: a block that runs, then a block that runs however the first was left."""
 
-ENDLESS = 2 ** 63 - 1
+ENDLESS = 2**63 - 1
 
 
 @record
@@ -53,8 +54,9 @@ GOES_ON = Outcome(False, [])
 RAISES = Outcome(None, [])
 
 
-def eliminate(e: Emitter, target: Block, leaving: Sequence[Node],
-              types: Sequence[T.Type]) -> list[Value]:
+def eliminate(
+    e: Emitter, target: Block, leaving: Sequence[Node], types: Sequence[T.Type]
+) -> list[Value]:
     """Turn the exits of `target` into structure.  Returns its final values, one per type."""
     if len(leaving) == 1 and leaving[0].block is target:
         values = list(leaving[0].inputs)
@@ -76,7 +78,7 @@ class _Elimination:
 
     def run(self) -> list[Value]:
         outcome = self.block(self.target, self.target.start.next)
-        return outcome.values or self.nothing()          # its end is not reached without an exit
+        return outcome.values or self.nothing()  # its end is not reached without an exit
 
     def nothing(self) -> list[Value]:
         return [self.e.uninitialized(t) for t in self.types]
@@ -92,8 +94,9 @@ class _Elimination:
                 _drop(block, node.next)
                 return RAISES
             if any(b in self.marked for b in node.blocks):
-                outcome = self.region(block, node) if node.kind == WITH else \
-                    self.branch(block, node)
+                outcome = (
+                    self.region(block, node) if node.kind == WITH else self.branch(block, node)
+                )
                 if outcome is not None:
                     return outcome
             node = node.next
@@ -222,7 +225,7 @@ def close_loop(e: Emitter, loop: Loop, made: Node, span: Span) -> None:
 
 def _carry_result(e: Emitter, loop: Loop, made: Node, span: Span) -> list[T.Type]:
     """Let a loop carry whether a return was reached, and its value; their types."""
-    results = {node: value for node, value in loop.returns}
+    results = dict(loop.returns)
     type = None
     for value in results.values():
         if type is None:

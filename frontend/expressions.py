@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Callable
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
 from scriptlang.ir import Value
 from scriptlang.source import Span
 
-from . import literals, indexing, refinement, variadic
+from . import indexing, literals, refinement, variadic
 from .calls import emit_call
+from .emitter import placed
 from .environment import bind
 from .simple import SimpleValue
-from .emitter import placed
 from .sugared import Arg, ConstantValue, SugaredValue
 
 if TYPE_CHECKING:
     from .emitter import Emitter
 
 BINARY: dict[type, tuple[str, str, str]] = {
-    ast.Add: ("aten::add", "__add__", "+"), ast.Sub: ("aten::sub", "__sub__", "-"),
-    ast.Mult: ("aten::mul", "__mul__", "*"), ast.Div: ("aten::div", "__truediv__", "/"),
+    ast.Add: ("aten::add", "__add__", "+"),
+    ast.Sub: ("aten::sub", "__sub__", "-"),
+    ast.Mult: ("aten::mul", "__mul__", "*"),
+    ast.Div: ("aten::div", "__truediv__", "/"),
     ast.FloorDiv: ("aten::floordiv", "__floordiv__", "//"),
-    ast.Mod: ("aten::remainder", "__mod__", "%"), ast.Pow: ("aten::pow", "__pow__", "**"),
+    ast.Mod: ("aten::remainder", "__mod__", "%"),
+    ast.Pow: ("aten::pow", "__pow__", "**"),
     ast.MatMult: ("aten::matmul", "__matmul__", "@"),
-    ast.BitAnd: ("aten::__and__", "__and__", "&"), ast.BitOr: ("aten::__or__", "__or__", "|"),
+    ast.BitAnd: ("aten::__and__", "__and__", "&"),
+    ast.BitOr: ("aten::__or__", "__or__", "|"),
     ast.BitXor: ("aten::__xor__", "__xor__", "^"),
     ast.LShift: ("aten::__lshift__", "__lshift__", "<<"),
     ast.RShift: ("aten::__rshift__", "__rshift__", ">>"),
@@ -34,14 +39,19 @@ BINARY: dict[type, tuple[str, str, str]] = {
 """Syntax -> (operator, method of classes, sign)."""
 
 COMPARE: dict[type, tuple[str, str, str]] = {
-    ast.Eq: ("aten::eq", "__eq__", "=="), ast.NotEq: ("aten::ne", "__ne__", "!="),
-    ast.Lt: ("aten::lt", "__lt__", "<"), ast.LtE: ("aten::le", "__le__", "<="),
-    ast.Gt: ("aten::gt", "__gt__", ">"), ast.GtE: ("aten::ge", "__ge__", ">="),
-    ast.Is: ("aten::__is__", "", "is"), ast.IsNot: ("aten::__isnot__", "", "is not"),
+    ast.Eq: ("aten::eq", "__eq__", "=="),
+    ast.NotEq: ("aten::ne", "__ne__", "!="),
+    ast.Lt: ("aten::lt", "__lt__", "<"),
+    ast.LtE: ("aten::le", "__le__", "<="),
+    ast.Gt: ("aten::gt", "__gt__", ">"),
+    ast.GtE: ("aten::ge", "__ge__", ">="),
+    ast.Is: ("aten::__is__", "", "is"),
+    ast.IsNot: ("aten::__isnot__", "", "is not"),
 }
 
 UNARY: dict[type, tuple[str, str]] = {
-    ast.USub: ("aten::neg", "__neg__"), ast.Invert: ("aten::bitwise_not", "__invert__"),
+    ast.USub: ("aten::neg", "__neg__"),
+    ast.Invert: ("aten::bitwise_not", "__invert__"),
 }
 
 
@@ -55,9 +65,8 @@ def emit_constant(e: Emitter, node: ast.Constant, expected) -> SugaredValue:
         raise CompileError("... stands only inside an index", e.span(node), "write x[..., 0]")
     if isinstance(value, bytes):
         raise CompileError("bytes are not part of the language", e.span(node), "use str")
-    if isinstance(value, int) and not -2 ** 63 <= value < 2 ** 63:
-        raise CompileError(f"{value} does not fit 64 bits", e.span(node),
-                           "write it as a float")
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise CompileError(f"{value} does not fit 64 bits", e.span(node), "write it as a float")
     if value is None and isinstance(expected, T.OptionalType):
         return e.simple(e.b.constant(None, e.span(node), T.NONE))
     return e.simple(e.b.constant(value, e.span(node)))
@@ -71,15 +80,24 @@ def emit_attribute(e: Emitter, node: ast.Attribute, expected) -> SugaredValue:
         raise placed(error, e.span(node))
 
 
-def binary(e: Emitter, kind: type, left: SugaredValue, right: SugaredValue,
-           spans: tuple[Span, Span], span: Span) -> SugaredValue:
+def binary(
+    e: Emitter,
+    kind: type,
+    left: SugaredValue,
+    right: SugaredValue,
+    spans: tuple[Span, Span],
+    span: Span,
+) -> SugaredValue:
     """`left kind right`, by the method of a class or by the operator."""
     operator, method, sign = BINARY.get(kind) or COMPARE[kind]
     x, y = left.value(e.b, spans[0]), right.value(e.b, spans[1])
     if isinstance(x.type, T.ClassType) and method:
         if method not in x.type.methods:
-            raise CompileError(f"{x.type.name} has no method {method}", span,
-                               f"define {method} in the class to use {sign}")
+            raise CompileError(
+                f"{x.type.name} has no method {method}",
+                span,
+                f"define {method} in the class to use {sign}",
+            )
         return e.b.call_method(x, method, [Arg(SimpleValue(y), spans[1])], {}, span)
     if kind is ast.Mod and x.type == T.STR:
         return SimpleValue(e.b.emit("aten::percentFormat", [x, y], span))
@@ -109,16 +127,20 @@ def _tuple_operation(e: Emitter, kind: type, x: Value, y: Value, span: Span) -> 
 
 def emit_binary(e: Emitter, node: ast.BinOp, expected) -> SugaredValue:
     left, right = e.expr(node.left), e.expr(node.right)
-    return binary(e, type(node.op), left, right, (e.span(node.left), e.span(node.right)),
-                  e.span(node))
+    return binary(
+        e, type(node.op), left, right, (e.span(node.left), e.span(node.right)), e.span(node)
+    )
 
 
 def emit_unary(e: Emitter, node: ast.UnaryOp, expected) -> SugaredValue:
     span = e.span(node)
     if isinstance(node.op, ast.Not):
         return e.simple(refinement.condition(e, node).value)
-    if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant) \
-            and type(node.operand.value) in (int, float, complex):
+    if (
+        isinstance(node.op, ast.USub)
+        and isinstance(node.operand, ast.Constant)
+        and type(node.operand.value) in (int, float, complex)
+    ):
         return e.simple(e.b.constant(-node.operand.value, span))
     if isinstance(node.op, ast.UAdd):
         raise CompileError("a + before a value is not part of the language", span, "leave it out")
@@ -154,8 +176,9 @@ def compare(e: Emitter, left: ast.expr, op: ast.cmpop, right: ast.expr, span: Sp
     return binary(e, type(op), x, y, spans, span)
 
 
-def contains(e: Emitter, container: SugaredValue, item: SugaredValue, spans, span: Span
-             ) -> SugaredValue:
+def contains(
+    e: Emitter, container: SugaredValue, item: SugaredValue, spans, span: Span
+) -> SugaredValue:
     """`item in container`."""
     parts = None
     if isinstance(container, variadic.KeywordsValue):
@@ -166,12 +189,14 @@ def contains(e: Emitter, container: SugaredValue, item: SugaredValue, spans, spa
         value = container.value(e.b, spans[0])
         if isinstance(value.type, T.ClassType):
             return container.attr(e.b, "__contains__", span).call(
-                e.b, [Arg(item, spans[1])], {}, span)
+                e.b, [Arg(item, spans[1])], {}, span
+            )
         if isinstance(value.type, T.TupleType):
             parts = container.unpack(e.b, spans[0])
     if parts is None:
-        return e.b.call_operator("aten::__contains__",
-                                 [Arg(container, spans[0]), Arg(item, spans[1])], {}, span)
+        return e.b.call_operator(
+            "aten::__contains__", [Arg(container, spans[0]), Arg(item, spans[1])], {}, span
+        )
     result = e.b.constant(False, span)
     for part in parts:
         same = binary(e, ast.Eq, part, item, spans, span).value(e.b, span)
@@ -190,14 +215,16 @@ def emit_joined(e: Emitter, node: ast.JoinedStr, expected) -> SugaredValue:
     form, values = "", []
     for part in node.values:
         if isinstance(part, ast.Constant):
-            if "{}" in part.value:                  # aten::format knows no escapes
+            if "{}" in part.value:  # aten::format knows no escapes
                 values.append(e.b.constant(part.value, e.span(node)))
             form += "{}" if "{}" in part.value else part.value
             continue
         if part.format_spec is not None or part.conversion != -1:
-            raise CompileError("a format after ':' or '!' in an f-string is not part of the "
-                               "language", e.span(node),
-                               "format the number first, or leave the format out")
+            raise CompileError(
+                "a format after ':' or '!' in an f-string is not part of the language",
+                e.span(node),
+                "format the number first, or leave the format out",
+            )
         form += "{}"
         values.append(e.value(part.value))
     span = e.span(node)
@@ -213,14 +240,24 @@ def emit_walrus(e: Emitter, node: ast.NamedExpr, expected) -> SugaredValue:
 
 
 EXPRESSIONS: dict[type, Callable[..., SugaredValue]] = {
-    ast.Name: emit_name, ast.Constant: emit_constant, ast.Attribute: emit_attribute,
-    ast.BinOp: emit_binary, ast.UnaryOp: emit_unary, ast.Compare: emit_compare,
-    ast.BoolOp: emit_condition, ast.IfExp: emit_ternary, ast.Call: emit_call,
-    ast.JoinedStr: emit_joined, ast.NamedExpr: emit_walrus,
-    ast.Tuple: literals.emit_tuple, ast.List: literals.emit_list,
-    ast.Dict: literals.emit_dict, ast.ListComp: literals.emit_list_comprehension,
+    ast.Name: emit_name,
+    ast.Constant: emit_constant,
+    ast.Attribute: emit_attribute,
+    ast.BinOp: emit_binary,
+    ast.UnaryOp: emit_unary,
+    ast.Compare: emit_compare,
+    ast.BoolOp: emit_condition,
+    ast.IfExp: emit_ternary,
+    ast.Call: emit_call,
+    ast.JoinedStr: emit_joined,
+    ast.NamedExpr: emit_walrus,
+    ast.Tuple: literals.emit_tuple,
+    ast.List: literals.emit_list,
+    ast.Dict: literals.emit_dict,
+    ast.ListComp: literals.emit_list_comprehension,
     ast.GeneratorExp: literals.emit_list_comprehension,
     ast.DictComp: literals.emit_dict_comprehension,
-    ast.Subscript: indexing.emit_subscript, variadic.Keywords: variadic.emit_keywords,
+    ast.Subscript: indexing.emit_subscript,
+    variadic.Keywords: variadic.emit_keywords,
 }
 """Syntax -> emit(emitter, node, expected type) -> SugaredValue."""

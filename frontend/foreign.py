@@ -1,14 +1,15 @@
 """Programs that PyTorch compiled, where ours meet them: they are read as archives are.
 
-    scripted = torch.jit.script(f)         # of torch
-    scriptlang.script(lambda x: scripted(x))
+scripted = torch.jit.script(f)         # of torch
+scriptlang.script(lambda x: scripted(x))
 """
 
 from __future__ import annotations
 
 import io
 import weakref
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from scriptlang.ir import Function, Graph, clone_block
 from scriptlang.objects import ScriptObject
@@ -27,8 +28,11 @@ def is_foreign_function(obj: Any) -> bool:
 
 
 def is_foreign_module(obj: Any) -> bool:
-    return _of_torch(obj) and any(c.__name__ == "ScriptModule" for c in type(obj).__mro__) \
+    return (
+        _of_torch(obj)
+        and any(c.__name__ == "ScriptModule" for c in type(obj).__mro__)
         and hasattr(obj, "_c")
+    )
 
 
 def _of_torch(obj: Any) -> bool:

@@ -12,7 +12,8 @@ around them.  `lift` then gives every such node a Subgraph that takes what the b
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Callable
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
     from .emitter import Emitter
 
 KINDS: dict[str, Callable[[T.Type], T.Type]] = {
-    "prim::fork": T.FutureType, "prim::awaitable": lambda t: T.RRefLikeType("Await", t)}
+    "prim::fork": T.FutureType,
+    "prim::awaitable": lambda t: T.RRefLikeType("Await", t),
+}
 """Kinds of nodes with a body that runs as a call of its own -> the type of their result."""
 
 
@@ -42,8 +45,11 @@ def emit_awaitable(e: Emitter, node: ast.Call, expected) -> SugaredValue:
 def _deferred(e: Emitter, node: ast.Call, name: str, kind: str) -> SugaredValue:
     span = e.span(node)
     if not node.args or isinstance(node.args[0], ast.Starred):
-        raise CompileError(f"{name} takes a function and its arguments", span,
-                           f"write {name}(f, x) for a call of f(x)")
+        raise CompileError(
+            f"{name} takes a function and its arguments",
+            span,
+            f"write {name}(f, x) for a call of f(x)",
+        )
     callee = e.expr(node.args[0])
     rest = ast.copy_location(ast.Call(node.func, node.args[1:], node.keywords), node)
     args, kwargs = arguments(e, rest)
@@ -71,8 +77,9 @@ def _lift_node(node: Node) -> None:
     for v in constants_around(block):
         env[v] = inner.constant(v.constant, v.type, v.node.span)
     clone_block(block, inner.block, env)
-    new = node.graph.create(node.kind, captured, [node.output.type],
-                            attributes={"Subgraph": inner}, like=node)
+    new = node.graph.create(
+        node.kind, captured, [node.output.type], attributes={"Subgraph": inner}, like=node
+    )
     new.output.name = node.output.name
     new.insert_before(node)
     node.output.replace_all_uses_with(new.output)

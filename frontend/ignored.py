@@ -10,7 +10,8 @@ import ast
 import copy
 import inspect
 import weakref
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from scriptlang import types as T
 from scriptlang.ir import Function, Graph
@@ -52,8 +53,9 @@ class PythonCall:
         return f"<Python function {self.__name__}>"
 
 
-def ignored_function(fn: Callable, name: str, self_type: T.Type | None = None,
-                     said: str = _CALLED) -> Function:
+def ignored_function(
+    fn: Callable, name: str, self_type: T.Type | None = None, said: str = _CALLED
+) -> Function:
     """The function of the program that stands for an ignored or unused one of Python."""
     from .resolver import PythonResolver
     from .script import declare, defaults_of, source_of
@@ -62,8 +64,14 @@ def ignored_function(fn: Callable, name: str, self_type: T.Type | None = None,
     definition, source = source_of(fn)
     resolver = PythonResolver.of(inspect.unwrap(fn))
     if modifier(fn) in DROPPED:
-        return declare(_raising(definition, modifier(fn) == "_drop", said), source, resolver, name,
-                       _plain_defaults(defaults_of(fn)), self_type)
+        return declare(
+            _raising(definition, modifier(fn) == "_drop", said),
+            source,
+            resolver,
+            name,
+            _plain_defaults(defaults_of(fn)),
+            self_type,
+        )
     definition = _without_stars(definition)
     schema = function_schema(definition, source, resolver, name, self_type, defaults_of(fn))
     if not has_result_type(definition):
@@ -85,12 +93,18 @@ class PythonModuleValue(SugaredValue):
         for arg in (*args, *kwargs.values()):
             found = arg.value.type(b, arg.span)
             if kwargs or not T.is_subtype(found, T.TENSOR):
-                self.fail("takes only Tensors, by position", arg.span,
-                          "pass the module to script, and call it in its own forward")
+                self.fail(
+                    "takes only Tensors, by position",
+                    arg.span,
+                    "pass the module to script, and call it in its own forward",
+                )
         callee = b.constant(PythonCall(self.module, T.TENSOR), span, T.ANY)
         values = [a.value.value(b, a.span) for a in args]
-        return b.simple(b.graph.insert(KIND, [callee, *values], (T.TENSOR,), span,
-                                       schema=overloads(KIND)[0]).output)
+        return b.simple(
+            b.graph.insert(
+                KIND, [callee, *values], (T.TENSOR,), span, schema=overloads(KIND)[0]
+            ).output
+        )
 
 
 _functions: weakref.WeakKeyDictionary[Callable, Function] = weakref.WeakKeyDictionary()
@@ -107,8 +121,10 @@ def ignored_once(fn: Callable) -> Function:
 
 def _plain_defaults(defaults: dict[str, Any]) -> dict[str, Any]:
     """Defaults of a function that is never run: only that there is one counts."""
-    return {n: v if isinstance(v, (bool, int, float, str, type(None))) else None
-            for n, v in defaults.items()}
+    return {
+        n: v if isinstance(v, (bool, int, float, str, type(None))) else None
+        for n, v in defaults.items()
+    }
 
 
 def _without_stars(definition: ast.FunctionDef) -> ast.FunctionDef:

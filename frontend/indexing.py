@@ -44,11 +44,15 @@ class SliceValue(SugaredValue):
 
 def _make_slice(b, args, kwargs, span) -> SugaredValue:
     if kwargs or not 1 <= len(args) <= 3:
-        raise CompileError("slice takes one to three arguments, and no keyword arguments", span,
-                           "write slice(start, stop, step)")
+        raise CompileError(
+            "slice takes one to three arguments, and no keyword arguments",
+            span,
+            "write slice(start, stop, step)",
+        )
     parts = [None, args[0], None] if len(args) == 1 else [*args, None][:3]
-    return SliceValue(*(None if p is None or p.value.type(b, p.span) == T.NONE else p
-                        for p in parts))
+    return SliceValue(
+        *(None if p is None or p.value.type(b, p.span) == T.NONE else p for p in parts)
+    )
 
 
 SLICE = BuiltinFunction("slice", _make_slice)
@@ -57,19 +61,27 @@ SLICE = BuiltinFunction("slice", _make_slice)
 def slice_of(e: Emitter, node: ast.expr) -> SliceValue | None:
     """The slice that an index is; None where it is something else."""
     if isinstance(node, ast.Slice):
-        return SliceValue(*(None if p is None else Arg(e.expr(p), e.span(p))
-                            for p in (node.lower, node.upper, node.step)))
+        return SliceValue(
+            *(
+                None if p is None else Arg(e.expr(p), e.span(p))
+                for p in (node.lower, node.upper, node.step)
+            )
+        )
     if isinstance(node, ast.Name):
         found = e.frame.find(node.id)
         return found if isinstance(found, SliceValue) else None
-    if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "slice" \
-            and e.lookup("slice", e.span(node.func)) is SLICE:
+    if (
+        isinstance(node, ast.Call)
+        and getattr(node.func, "id", None) == "slice"
+        and e.lookup("slice", e.span(node.func)) is SLICE
+    ):
         return e.expr(node)
     return None
 
 
 def item_method(tensor: Value) -> SpecialForm:
     """`x.__getitem__(i)` of a tensor, which is the same as `x[i]`."""
+
     def emit(e: Emitter, node: ast.Call, expected) -> SugaredValue:
         span = e.span(node)
         if len(node.args) != 1 or node.keywords:
@@ -103,13 +115,15 @@ def emit_subscript(e: Emitter, node: ast.Subscript, expected) -> SugaredValue:
     return item(e, value, node.slice, span)
 
 
-def member_at_run_time(e: Emitter, owner: Value, index: Value, wanted: T.InterfaceType,
-                       span: Span) -> Value:
+def member_at_run_time(
+    e: Emitter, owner: Value, index: Value, wanted: T.InterfaceType, span: Span
+) -> Value:
     """A member of a container of modules, as an interface that all members have."""
     overload = "dict" if index.type == T.STR else "list"
     schema = next(s for s in overloads("prim::ModuleContainerIndex") if s.overload == overload)
-    return e.graph.insert("prim::ModuleContainerIndex", [owner, index], (wanted,), span,
-                          schema=schema).output
+    return e.graph.insert(
+        "prim::ModuleContainerIndex", [owner, index], (wanted,), span, schema=schema
+    ).output
 
 
 def item(e: Emitter, owner: Value, index: ast.expr, span: Span) -> SugaredValue:
@@ -117,33 +131,53 @@ def item(e: Emitter, owner: Value, index: ast.expr, span: Span) -> SugaredValue:
     if isinstance(owner.type, T.TupleType):
         return _tuple_item(e, owner, index, span)
     if isinstance(owner.type, T.OptionalType):
-        e.simple(owner).fail("cannot be indexed", span,
-                             "rule out None first: `assert x is not None`, or `if x is not None:`")
+        e.simple(owner).fail(
+            "cannot be indexed",
+            span,
+            "rule out None first: `assert x is not None`, or `if x is not None:`",
+        )
     position = e.value(index)
     if isinstance(owner.type, T.ClassType):
         found = e.simple(owner).attr(e.b, "__getitem__", span)
         return found.call(e.b, [Arg(e.simple(position), e.span(index))], {}, span)
-    return e.b.call_operator("aten::__getitem__", [
-        Arg(e.simple(owner), span), Arg(e.simple(position), e.span(index))], {}, span)
+    return e.b.call_operator(
+        "aten::__getitem__",
+        [Arg(e.simple(owner), span), Arg(e.simple(position), e.span(index))],
+        {},
+        span,
+    )
 
 
 def _tuple_item(e: Emitter, owner: Value, index: ast.expr, span: Span) -> SugaredValue:
     elements = owner.type.elements
     position = e.value(index)
     if position.type != T.INT:
-        raise CompileError(f"a tuple is indexed by an int, not {position.type.annotation}",
-                           e.span(index), "write x[0]")
+        raise CompileError(
+            f"a tuple is indexed by an int, not {position.type.annotation}",
+            e.span(index),
+            "write x[0]",
+        )
     if not position.is_constant:
         if elements and all(t == elements[0] for t in elements):
-            return e.simple(e.b.insert("prim::TupleIndex", [owner, position], (elements[0],),
-                                       span).output)
-        raise CompileError("the index of a tuple of different types must be known at compile time",
-                           e.span(index), "use a literal, or a list")
+            return e.simple(
+                e.b.insert("prim::TupleIndex", [owner, position], (elements[0],), span).output
+            )
+        raise CompileError(
+            "the index of a tuple of different types must be known at compile time",
+            e.span(index),
+            "use a literal, or a list",
+        )
     if not -len(elements) <= position.constant < len(elements):
-        raise CompileError(f"the tuple has only {len(elements)} elements", e.span(index),
-                           f"its indices go from 0 to {len(elements) - 1}")
-    return e.simple(e.b.insert("prim::TupleIndex", [owner, position],
-                               (elements[position.constant],), span).output)
+        raise CompileError(
+            f"the tuple has only {len(elements)} elements",
+            e.span(index),
+            f"its indices go from 0 to {len(elements) - 1}",
+        )
+    return e.simple(
+        e.b.insert(
+            "prim::TupleIndex", [owner, position], (elements[position.constant],), span
+        ).output
+    )
 
 
 def _slice(e: Emitter, owner: Value, part: SliceValue, span: Span) -> SugaredValue:
@@ -152,8 +186,9 @@ def _slice(e: Emitter, owner: Value, part: SliceValue, span: Span) -> SugaredVal
         return e.simple(e.b.tuple(e.b.unpack_tuple(owner, span)[part.static(e.b)], span))
     if isinstance(owner.type, T.ClassType):
         e.simple(owner).fail("cannot be sliced", span, "only tensors, lists, tuples and str can")
-    return e.b.call_operator("aten::slice", [Arg(e.simple(owner), span), *part.arguments(span)],
-                             {}, span)
+    return e.b.call_operator(
+        "aten::slice", [Arg(e.simple(owner), span), *part.arguments(span)], {}, span
+    )
 
 
 def _slice_static(e: Emitter, owner: SugaredValue, part: SliceValue, span: Span) -> SugaredValue:
@@ -170,8 +205,11 @@ def _bound(b, part: Arg | None) -> int | None:
         return None
     value = part.value.value(b, part.span)
     if not value.is_constant or not isinstance(value.constant, int):
-        raise CompileError("the bounds of this slice must be known at compile time",
-                           part.span, "write literals, or use a list")
+        raise CompileError(
+            "the bounds of this slice must be known at compile time",
+            part.span,
+            "write literals, or use a list",
+        )
     return value.constant
 
 
@@ -208,8 +246,9 @@ class _Cursor:
             self.behind -= 1
 
 
-def view_of(e: Emitter, owner: Value, index: ast.expr, span: Span
-            ) -> tuple[Value, list[Value | None]]:
+def view_of(
+    e: Emitter, owner: Value, index: ast.expr, span: Span
+) -> tuple[Value, list[Value | None]]:
     """Apply ints, slices, None and ... of an index; the view and the index tensors that are left.
 
     The list of index tensors has a None for every dimension before one that is indexed by a tensor.
@@ -220,9 +259,12 @@ def view_of(e: Emitter, owner: Value, index: ast.expr, span: Span
         cut = slice_of(e, part)
         if is_ellipsis(part):
             if cursor.behind is not None:
-                raise CompileError("an index has at most one ...", e.span(part),
-                                   "write a : for each dimension of the other")
-            cursor.behind = _dimensions(e, parts[i + 1:])
+                raise CompileError(
+                    "an index has at most one ...",
+                    e.span(part),
+                    "write a : for each dimension of the other",
+                )
+            cursor.behind = _dimensions(e, parts[i + 1 :])
         elif cut is not None:
             cursor.view = _slice_dim(e, cursor, cut, span)
             cursor.kept()
@@ -233,28 +275,37 @@ def view_of(e: Emitter, owner: Value, index: ast.expr, span: Span
 
 def is_ellipsis(part: ast.expr) -> bool:
     """Whether a part of an index is `...`, or its name, which no variable can take."""
-    return isinstance(part, ast.Constant) and part.value is Ellipsis \
-        or isinstance(part, ast.Name) and part.id == "Ellipsis"
+    return (
+        isinstance(part, ast.Constant)
+        and part.value is Ellipsis
+        or isinstance(part, ast.Name)
+        and part.id == "Ellipsis"
+    )
 
 
 def _dimensions(e: Emitter, parts: list[ast.expr]) -> int:
     """How many dimensions the indices after `...` use."""
-    return sum(not (is_ellipsis(p) or isinstance(p, ast.Constant) and p.value is None)
-               for p in parts)
+    return sum(
+        not (is_ellipsis(p) or isinstance(p, ast.Constant) and p.value is None) for p in parts
+    )
 
 
 def _slice_dim(e: Emitter, cursor: _Cursor, part: SliceValue, span: Span) -> Value:
     dim = e.b.constant(cursor.position, span)
-    return e.b.call_operator("aten::slice", [Arg(e.simple(cursor.view), span),
-                                             Arg(e.simple(dim), span), *part.arguments(span)],
-                             {}, span).value(e.b, span)
+    return e.b.call_operator(
+        "aten::slice",
+        [Arg(e.simple(cursor.view), span), Arg(e.simple(dim), span), *part.arguments(span)],
+        {},
+        span,
+    ).value(e.b, span)
 
 
-def _apply_index(e: Emitter, cursor: _Cursor, indices: list[Value | None], part: ast.expr,
-                 span: Span) -> None:
+def _apply_index(
+    e: Emitter, cursor: _Cursor, indices: list[Value | None], part: ast.expr, span: Span
+) -> None:
     place = e.span(part)
     value = e.value(part)
-    if isinstance(value.type, T.ListType):               # numbers, also of bools
+    if isinstance(value.type, T.ListType):  # numbers, also of bools
         value = e.b.emit("aten::tensor", [value], place, dtype=e.b.constant(INT64, place))
     if value.type == T.NONE:
         position = cursor.position - (cursor.behind is not None)
@@ -262,19 +313,26 @@ def _apply_index(e: Emitter, cursor: _Cursor, indices: list[Value | None], part:
         if cursor.behind is None:
             cursor.dim += 1
     elif value.type == T.INT:
-        cursor.view = e.b.emit("aten::select", [cursor.view, e.b.constant(cursor.position, span),
-                                                value], span)
+        cursor.view = e.b.emit(
+            "aten::select", [cursor.view, e.b.constant(cursor.position, span), value], span
+        )
         cursor.removed()
     elif value.type == T.TENSOR or value.type == T.OptionalType(T.TENSOR):
         if cursor.behind is not None:
-            raise CompileError("a tensor cannot index a dimension after ...", place,
-                               "write a : for each dimension that ... stands for")
+            raise CompileError(
+                "a tensor cannot index a dimension after ...",
+                place,
+                "write a : for each dimension that ... stands for",
+            )
         indices += [None] * (cursor.dim - len(indices))
         indices.append(value)
         cursor.kept()
     else:
-        raise CompileError(f"a tensor cannot be indexed by {value.type.annotation}", place,
-                           "an index is an int, a slice, None, ..., a list or a tensor")
+        raise CompileError(
+            f"a tensor cannot be indexed by {value.type.annotation}",
+            place,
+            "an index is an int, a slice, None, ..., a list or a tensor",
+        )
 
 
 def _indices(e: Emitter, indices: list[Value | None], span: Span) -> Value:
@@ -288,6 +346,7 @@ def _gather(e: Emitter, view: Value, indices: list[Value | None], span: Span) ->
 
 # Assignment
 
+
 def assign_item(e: Emitter, target: ast.Subscript, value: Value, span: Span) -> None:
     """`owner[index] = value`."""
     owner, place = e.value(target.value), e.span(target)
@@ -296,18 +355,29 @@ def assign_item(e: Emitter, target: ast.Subscript, value: Value, span: Span) -> 
         store(e, view, indices, _as_tensor(e, value, view, span), place)
         return
     if isinstance(target.slice, ast.Slice):
-        raise CompileError(f"a slice of a value of type {owner.type.annotation} cannot be assigned",
-                           place, "assign element by element")
+        raise CompileError(
+            f"a slice of a value of type {owner.type.annotation} cannot be assigned",
+            place,
+            "assign element by element",
+        )
     index = e.expr(target.slice)
     if isinstance(owner.type, T.ClassType):
         e.simple(owner).attr(e.b, "__setitem__", place).call(
-            e.b, [Arg(index, e.span(target.slice)), Arg(e.simple(value), span)], {}, place)
+            e.b, [Arg(index, e.span(target.slice)), Arg(e.simple(value), span)], {}, place
+        )
         return
     if isinstance(owner.type, T.TupleType) or owner.type == T.STR:
         e.simple(owner).fail("cannot be changed", place, "use a list")
-    e.b.call_operator("aten::_set_item", [Arg(e.simple(owner), e.span(target.value)),
-                                          Arg(index, e.span(target.slice)),
-                                          Arg(e.simple(value), span)], {}, place)
+    e.b.call_operator(
+        "aten::_set_item",
+        [
+            Arg(e.simple(owner), e.span(target.value)),
+            Arg(index, e.span(target.slice)),
+            Arg(e.simple(value), span),
+        ],
+        {},
+        place,
+    )
 
 
 def _as_tensor(e: Emitter, value: Value, view: Value, span: Span) -> Value:
@@ -343,11 +413,15 @@ def augment_item(e: Emitter, target: ast.Subscript, op: type, value: ast.expr, s
         e.b.emit("aten::index_put_", [view, listed, new], span)
         return
     if isinstance(target.slice, ast.Slice):
-        raise CompileError("a slice cannot be changed by an augmented assignment", place,
-                           "loop over the indices, or use x.extend(...)")
+        raise CompileError(
+            "a slice cannot be changed by an augmented assignment",
+            place,
+            "loop over the indices, or use x.extend(...)",
+        )
     if isinstance(owner.type, T.TupleType):
-        raise CompileError("an element of a tuple cannot be changed", place,
-                           "make a new tuple, or use a list")
+        raise CompileError(
+            "an element of a tuple cannot be changed", place, "make a new tuple, or use a list"
+        )
     index = e.simple(e.value(target.slice))
     item_arg = Arg(e.simple(owner), e.span(target.value))
     index_arg = Arg(index, e.span(target.slice))

@@ -80,12 +80,18 @@ def _own_members(owner: type, cls: type) -> list[Member]:
     from .script import source_of
 
     if owner is not cls and not _may_be_base(owner):
-        raise CompileError(f"class {cls.__name__} inherits from {owner.__name__}, which is not "
-                           "written in the language", class_header(cls),
-                           "inherit from classes of the program only")
+        raise CompileError(
+            f"class {cls.__name__} inherits from {owner.__name__}, which is not "
+            "written in the language",
+            class_header(cls),
+            "inherit from classes of the program only",
+        )
     node, source = source_of(owner)
-    members = [_member(owner, cls, s, source) for s in node.body
-               if isinstance(s, ast.FunctionDef) and s.name not in OF_PYTHON]
+    members = [
+        _member(owner, cls, s, source)
+        for s in node.body
+        if isinstance(s, ast.FunctionDef) and s.name not in OF_PYTHON
+    ]
     return [m for m in members if m is not None]
 
 
@@ -108,17 +114,27 @@ def _member(owner: type, cls: type, statement: ast.FunctionDef, source: Source) 
     elif isinstance(raw, property):
         function = raw.fset if is_setter(statement) else raw.fget
     if not inspect.isfunction(inspect.unwrap(function) if callable(function) else function):
-        raise CompileError(f"{statement.name} of {cls.__name__} is not a plain method",
-                           span_of(statement, source), "leave its decorator out")
+        raise CompileError(
+            f"{statement.name} of {cls.__name__} is not a plain method",
+            span_of(statement, source),
+            "leave its decorator out",
+        )
     plain = inspect.unwrap(function)
-    return Member(statement.name, statement, source,
-                  PythonResolver.of(plain).with_names({owner.__name__: owner, cls.__name__: cls}),
-                  defaults_of(plain), function, owner)
+    return Member(
+        statement.name,
+        statement,
+        source,
+        PythonResolver.of(plain).with_names({owner.__name__: owner, cls.__name__: cls}),
+        defaults_of(plain),
+        function,
+        owner,
+    )
 
 
 def is_setter(statement: ast.FunctionDef) -> bool:
-    return any(isinstance(d, ast.Attribute) and d.attr == "setter"
-               for d in statement.decorator_list)
+    return any(
+        isinstance(d, ast.Attribute) and d.attr == "setter" for d in statement.decorator_list
+    )
 
 
 def class_method(type: T.ClassType, name: str) -> Any:
@@ -140,13 +156,13 @@ def class_method_of(cls: type, type: T.ClassType, name: str) -> Any:
     definition, source = source_of(raw.__func__)
     first, definition.args.args = definition.args.args[0].arg, definition.args.args[1:]
     resolver = PythonResolver.of(raw.__func__).with_names({first: cls, cls.__name__: cls})
-    made = declare(definition, source, resolver, f"{type.name}.{name}",
-                   defaults_of(raw.__func__))
+    made = declare(definition, source, resolver, f"{type.name}.{name}", defaults_of(raw.__func__))
     type.static_methods[name] = made
     return made
 
 
 # super()
+
 
 def super_of_class(e: Emitter, node: ast.Call) -> SugaredValue | None:
     """The meaning of `super()` in a method of a script class; None outside of one."""
@@ -168,7 +184,7 @@ class SuperOfClass(SugaredValue):
     def __init__(self, owner: Value, type: T.ClassType, cls: type):
         self.owner, self.class_type = owner, type
         order = type.python_class.__mro__
-        self.bases = order[order.index(cls) + 1:]
+        self.bases = order[order.index(cls) + 1 :]
 
     def attr(self, b, name, span):
         base = next((c for c in self.bases if name in c.__dict__), None)
@@ -186,8 +202,14 @@ def _inherited(type: T.ClassType, base: type, name: str) -> str:
     mangled = f"__{base.__name__}_{name}"
     if mangled not in type.methods:
         member = next(m for m in _own_members(base, type.python_class) if m.name == name)
-        method = declare(member.statement, member.source, member.resolver,
-                         f"{type.name}.{mangled}", member.defaults, type)
+        method = declare(
+            member.statement,
+            member.source,
+            member.resolver,
+            f"{type.name}.{mangled}",
+            member.defaults,
+            type,
+        )
         type.methods[mangled] = method
         method.ensure_defined()
     return mangled

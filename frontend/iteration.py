@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Sequence
+from collections.abc import Sequence
 
 from scriptlang import types as T
 from scriptlang.ir import Value
@@ -71,13 +71,19 @@ class ZipValue(SugaredValue):
 
     def static_elements(self, b, span) -> list[SugaredValue] | None:
         """The tuples where one part is known element by element."""
-        parts: list = [p if found is None else found for p, found in
-                       ((p, known_elements(b, p, span)) for p in self.parts)]
+        parts: list = [
+            p if found is None else found
+            for p, found in ((p, known_elements(b, p, span)) for p in self.parts)
+        ]
         if not any(isinstance(p, list) for p in parts):
             return None
         if any(not isinstance(p, (list, CountValue)) for p in parts):
-            self.fail("mixes tuples or modules, whose number is known at compile time, with a "
-                      "value whose number is not", span, "make a list of the tuple first")
+            self.fail(
+                "mixes tuples or modules, whose number is known at compile time, with a "
+                "value whose number is not",
+                span,
+                "make a list of the tuple first",
+            )
         count = min(len(p) for p in parts if isinstance(p, list))
         rows = []
         for i in range(count):

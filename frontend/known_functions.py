@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from scriptlang import types as T
 
-from .sugared import (Arg, BuiltinFunction, BuiltinOperator, ConstantValue, ExceptionValue,
-                      SugaredValue, TypeValue)
+from .sugared import (
+    Arg,
+    BuiltinFunction,
+    BuiltinOperator,
+    ConstantValue,
+    ExceptionValue,
+    SugaredValue,
+    TypeValue,
+)
 
 
 def _constant(value: bool) -> Callable[..., SugaredValue]:
@@ -32,13 +40,15 @@ def _assert(b, args, kwargs, span) -> SugaredValue:
     branch.add_block()
     with b.graph.at(branch.add_block()):
         name = ConstantValue("builtins.AssertionError")
-        b.call_operator("prim::RaiseException", [Arg(b.simple(message), span), Arg(name, span)],
-                        {}, span)
+        b.call_operator(
+            "prim::RaiseException", [Arg(b.simple(message), span), Arg(name, span)], {}, span
+        )
     return ConstantValue(None)
 
 
 def _broadcast(count: int) -> Callable[..., SugaredValue]:
     """`_pair(x)`: a list of `count` numbers, from one number or a list."""
+
     def emit(b, args, kwargs, span):
         value = args[0].value.value(b, args[0].span)
         if value.type in (T.INT, T.FLOAT):
@@ -57,12 +67,18 @@ KNOWN: dict[str, SugaredValue] = {
     "warnings.warn": BuiltinFunction("warn", _warn),
     "torch._assert": BuiltinFunction("_assert", _assert),
     "_warnings.warn": BuiltinFunction("warn", _warn),
-    **{f"{home}._list_with_default": BuiltinOperator("aten::_list_with_default")
-       for home in HOMES_OF_SIZES},
-    **{f"{home}.{name}": BuiltinFunction(name, _broadcast(count)) for home in HOMES_OF_SIZES
-       for count, name in enumerate(("_single", "_pair", "_triple", "_quadruple"), start=1)},
+    **{
+        f"{home}._list_with_default": BuiltinOperator("aten::_list_with_default")
+        for home in HOMES_OF_SIZES
+    },
+    **{
+        f"{home}.{name}": BuiltinFunction(name, _broadcast(count))
+        for home in HOMES_OF_SIZES
+        for count, name in enumerate(("_single", "_pair", "_triple", "_quadruple"), start=1)
+    },
     "torch.nn.functional._no_grad_embedding_renorm_": BuiltinOperator(
-        "aten::_no_grad_embedding_renorm_"),
+        "aten::_no_grad_embedding_renorm_"
+    ),
 }
 """Qualified name of a Python function -> its meaning."""
 
@@ -99,15 +115,24 @@ def dispatched(obj: Any) -> tuple[str, int, bool, Any, Any] | None:
     entry = internal and internal.boolean_dispatched.get(obj)
     if not entry:
         return None
-    return (entry["arg_name"], entry["index"], entry["default"], entry["if_true"],
-            entry["if_false"])
+    return (
+        entry["arg_name"],
+        entry["index"],
+        entry["default"],
+        entry["if_true"],
+        entry["if_false"],
+    )
 
 
 class DispatchedValue(SugaredValue):
     """A function chosen by a bool argument that is known at compile time."""
 
-    def __init__(self, name: str, choice: tuple[str, int, bool, Any, Any],
-                 meaning: Callable[[Any, Any], SugaredValue]):
+    def __init__(
+        self,
+        name: str,
+        choice: tuple[str, int, bool, Any, Any],
+        meaning: Callable[[Any, Any], SugaredValue],
+    ):
         self.kind = f"function '{name}'"
         self.choice, self.meaning = choice, meaning
 
@@ -117,8 +142,9 @@ class DispatchedValue(SugaredValue):
         if given is not None:
             value = given.value.value(b, given.span)
             if not value.is_constant:
-                self.fail(f"needs {name} to be known at compile time", given.span,
-                          "write True or False")
+                self.fail(
+                    f"needs {name} to be known at compile time", given.span, "write True or False"
+                )
             chosen = value.constant
         target = self.meaning(if_true if chosen else if_false, span)
         return target.call(b, args, kwargs, span)

@@ -6,7 +6,7 @@ They are stored in archives under PyTorch's names, so that PyTorch finds what it
 from __future__ import annotations
 
 import ast
-from functools import lru_cache
+from functools import cache
 
 from scriptlang import types as T
 from scriptlang.dtypes import bfloat16, float16
@@ -78,22 +78,33 @@ SOURCES: dict[str, tuple[str, str]] = {
     "no_grad": ("torch.autograd.grad_mode", _GRAD_MODE.format(name="no_grad", mode=False)),
     "record_function": ("torch.autograd.profiler", _RECORD_FUNCTION),
     "strict_fusion": ("torch.jit", _STRICT_FUSION),
-    "autocast": ("torch.amp.autocast_mode", _AUTOCAST.format(
-        parameters="device_type: str, dtype: Optional[int] = None, enabled: bool = True, "
-                   "cache_enabled: Optional[bool] = None", device="device_type",
-        dtype="torch.get_autocast_dtype(device_type) if dtype is None else dtype")),
-    "cpu.amp.autocast": ("torch.cpu.amp.autocast_mode", _AUTOCAST.format(
-        parameters=_OF_ONE_DEVICE.format(bfloat16.code), device="'cpu'", dtype="dtype")),
-    "cuda.amp.autocast": ("torch.cuda.amp.autocast_mode", _AUTOCAST.format(
-        parameters=_OF_ONE_DEVICE.format(float16.code), device="'cuda'", dtype="dtype")),
+    "autocast": (
+        "torch.amp.autocast_mode",
+        _AUTOCAST.format(
+            parameters="device_type: str, dtype: Optional[int] = None, enabled: bool = True, "
+            "cache_enabled: Optional[bool] = None",
+            device="device_type",
+            dtype="torch.get_autocast_dtype(device_type) if dtype is None else dtype",
+        ),
+    ),
+    "cpu.amp.autocast": (
+        "torch.cpu.amp.autocast_mode",
+        _AUTOCAST.format(
+            parameters=_OF_ONE_DEVICE.format(bfloat16.code), device="'cpu'", dtype="dtype"
+        ),
+    ),
+    "cuda.amp.autocast": (
+        "torch.cuda.amp.autocast_mode",
+        _AUTOCAST.format(
+            parameters=_OF_ONE_DEVICE.format(float16.code), device="'cuda'", dtype="dtype"
+        ),
+    ),
 }
 """Name in torch -> (its module, the text of the class)."""
 
 _MODE = "use torch.no_grad(), or set the mode around the call of the program"
 
-REFUSED: dict[str, str] = {
-    "enable_grad": _MODE, "inference_mode": _MODE, "set_grad_enabled": _MODE,
-}
+REFUSED: dict[str, str] = {"enable_grad": _MODE, "inference_mode": _MODE, "set_grad_enabled": _MODE}
 """Contexts of torch that stand after no `with` of a program -> what to do instead."""
 
 
@@ -119,36 +130,52 @@ def library_name(cls: type) -> str | None:
         return None
     for name, (module, _) in SOURCES.items():
         if name.rpartition(".")[2] == cls.__name__ and (
-                module == cls.__module__ or package == "scriptlang"):
+            module == cls.__module__ or package == "scriptlang"
+        ):
             return name
     return None
 
 
-AUTOCAST = tuple(f"__torch__.{module}.autocast" for name, (module, _) in SOURCES.items()
-                 if name.endswith("autocast"))
+AUTOCAST = tuple(
+    f"__torch__.{module}.autocast"
+    for name, (module, _) in SOURCES.items()
+    if name.endswith("autocast")
+)
 """Names of the types that switch autocast on and off."""
 
 
 def autocast_dtype(context: Value, span: Span) -> int | None:
     """What `with` notes of an autocast object (see passes.autocast); None where it concerns other
     devices.  Raises CompileError unless its arguments are known."""
-    init = next((node for node, i in context.uses if i == 0 and node.kind == "prim::CallMethod"
-                 and node.attributes["name"] == "__init__"), None)
+    init = next(
+        (
+            node
+            for node, i in context.uses
+            if i == 0 and node.kind == "prim::CallMethod" and node.attributes["name"] == "__init__"
+        ),
+        None,
+    )
     names = [a.name for a in context.type.methods["__init__"].schema.arguments]
     given = dict(zip(names, init.inputs)) if init else {}
-    if not all(given[n].is_constant for n in ("device_type", "enabled", "dtype") if n in given) \
-            or not given:
-        raise CompileError("the arguments of autocast are not known at compile time", span,
-                           "write literals: torch.autocast(\"cpu\", enabled=True)")
-    device = given["device_type"].constant if "device_type" in given else \
-        context.type.name.split(".")[2]
+    if (
+        not all(given[n].is_constant for n in ("device_type", "enabled", "dtype") if n in given)
+        or not given
+    ):
+        raise CompileError(
+            "the arguments of autocast are not known at compile time",
+            span,
+            'write literals: torch.autocast("cpu", enabled=True)',
+        )
+    device = (
+        given["device_type"].constant if "device_type" in given else context.type.name.split(".")[2]
+    )
     if device != "cpu":
         return None
     dtype = given["dtype"].constant
     return (BFLOAT16 if dtype is None else dtype) if given["enabled"].constant else DISABLED
 
 
-@lru_cache(maxsize=None)
+@cache
 def library_class(name: str) -> ClassValue | None:
     """A class of torch by its name in torch; compiled on first use."""
     from .classes import define_from_syntax

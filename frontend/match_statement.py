@@ -1,10 +1,10 @@
 """`match` on ints, strings, bools and enums: the comparisons that it stands for, one `if` a case.
 
-    match kind:                          if kind == "a" or kind == "b":
-        case "a" | "b": return 1   ->        return 1
-        case other: return 2             else:
-                                             other = kind
-                                             return 2
+match kind:                          if kind == "a" or kind == "b":
+    case "a" | "b": return 1   ->        return 1
+    case other: return 2             else:
+                                         other = kind
+                                         return 2
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ def emit_match(e: Emitter, node: ast.Match) -> None:
     type = e.expr(subject).type(e.b, e.span(subject))
     known = type in (T.INT, T.STR, T.BOOL, T.NONE) or isinstance(type, T.EnumType)
     if not known and not isinstance(type, T.OptionalType):
-        raise CompileError(f"a value of type {type.annotation} cannot be matched",
-                           e.span(node.subject), HELP)
+        raise CompileError(
+            f"a value of type {type.annotation} cannot be matched", e.span(node.subject), HELP
+        )
     emit_statements(e, _cases(e, node.cases, subject))
 
 
@@ -49,12 +50,14 @@ def _cases(e: Emitter, cases: list[ast.match_case], subject: ast.Name) -> list[a
     before: list[ast.stmt] = []
     if name is not None:
         target = ast.copy_location(ast.Name(name, ast.Store()), case.pattern)
-        before = [ast.copy_location(ast.Assign([target], subject, type_comment=None),
-                                    case.pattern)]
-    if case.guard is not None:                     # a guard sees the name; so do later cases
+        before = [ast.copy_location(ast.Assign([target], subject, type_comment=None), case.pattern)]
+    if case.guard is not None:  # a guard sees the name; so do later cases
         parts = [case.guard] if test is None else [test, case.guard]
-        test = case.guard if test is None else ast.copy_location(
-            ast.BoolOp(ast.And(), parts), case.guard)
+        test = (
+            case.guard
+            if test is None
+            else ast.copy_location(ast.BoolOp(ast.And(), parts), case.guard)
+        )
         body = case.body
     else:
         before, body = [], [*before, *case.body]
@@ -63,8 +66,9 @@ def _cases(e: Emitter, cases: list[ast.match_case], subject: ast.Name) -> list[a
     return [*before, ast.copy_location(ast.If(test, body, _cases(e, rest, subject)), test)]
 
 
-def _test(e: Emitter, pattern: ast.pattern, subject: ast.Name
-          ) -> tuple[ast.expr | None, str | None]:
+def _test(
+    e: Emitter, pattern: ast.pattern, subject: ast.Name
+) -> tuple[ast.expr | None, str | None]:
     """(test of the subject, None if the pattern always fits; name that the pattern binds)."""
     if isinstance(pattern, ast.MatchValue):
         return _compare(pattern, subject, ast.Eq(), pattern.value), None
@@ -81,11 +85,13 @@ def _test(e: Emitter, pattern: ast.pattern, subject: ast.Name
         if None in tests:
             return None, None
         return ast.copy_location(ast.BoolOp(ast.Or(), tests), pattern), None
-    raise CompileError("a pattern that takes a value apart is not part of the language",
-                       e.span(pattern), HELP)
+    raise CompileError(
+        "a pattern that takes a value apart is not part of the language", e.span(pattern), HELP
+    )
 
 
-def _compare(pattern: ast.pattern, subject: ast.Name, sign: ast.cmpop, value: ast.expr
-             ) -> ast.expr:
-    return ast.copy_location(ast.Compare(ast.copy_location(
-        ast.Name(subject.id, ast.Load()), pattern), [sign], [value]), pattern)
+def _compare(pattern: ast.pattern, subject: ast.Name, sign: ast.cmpop, value: ast.expr) -> ast.expr:
+    return ast.copy_location(
+        ast.Compare(ast.copy_location(ast.Name(subject.id, ast.Load()), pattern), [sign], [value]),
+        pattern,
+    )

@@ -6,7 +6,8 @@ fits is taken.  A decision depends on types only, so it is remembered by types.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
@@ -79,8 +80,13 @@ class NoOverload(CompileError):
 Shape = tuple  # (type, conversions.Openness)
 
 
-def try_match(schema: Schema, args: Sequence[Shape], kwargs: dict[str, Shape],
-              self_shape: Shape | None, implicit: bool) -> Match:
+def try_match(
+    schema: Schema,
+    args: Sequence[Shape],
+    kwargs: dict[str, Shape],
+    self_shape: Shape | None,
+    implicit: bool,
+) -> Match:
     """Fit one schema to the shapes of the arguments.  Raises Mismatch."""
     slots: list[Slot] = []
     variables: dict[str, T.Type] = {}
@@ -111,14 +117,18 @@ def try_match(schema: Schema, args: Sequence[Shape], kwargs: dict[str, Shape],
         raise Mismatch("it is not a method")
     if at < count and not schema.is_vararg:
         most = _positional(schema, bound)
-        raise Mismatch(f"it takes at most {most} positional argument{'s' * (most != 1)}, "
-                       f"{count} {'are' if count != 1 else 'is'} given", at)
+        raise Mismatch(
+            f"it takes at most {most} positional argument{'s' * (most != 1)}, "
+            f"{count} {'are' if count != 1 else 'is'} given",
+            at,
+        )
     for name in kwargs:
         if name not in used_keywords:
             why = "is given twice" if schema.index(name) is not None else "is unknown"
             raise Mismatch(f"keyword argument {name!r} {why}", name)
-    return Match(schema, tuple(slots),
-                 tuple(substitute(r.type, variables) for r in schema.returns), extra=at)
+    return Match(
+        schema, tuple(slots), tuple(substitute(r.type, variables) for r in schema.returns), extra=at
+    )
 
 
 def _keyword(schema: Schema, formal: Argument, kwargs: dict[str, Shape]) -> str:
@@ -135,16 +145,20 @@ def _positional(schema: Schema, bound: bool) -> int:
 
 def _takes_rest_as_list(schema: Schema, i: int) -> bool:
     """Whether the formal is the last positional one and a list, as `size` of zeros(2, 3)."""
-    formal, following = schema.arguments[i], schema.arguments[i + 1:i + 2]
-    return (isinstance(formal.type, T.ListType) and formal.size is None
-            and (not following or following[0].kwarg_only)
-            and not isinstance(formal.type.element, T.VarType))
+    formal, following = schema.arguments[i], schema.arguments[i + 1 : i + 2]
+    return (
+        isinstance(formal.type, T.ListType)
+        and formal.size is None
+        and (not following or following[0].kwarg_only)
+        and not isinstance(formal.type.element, T.VarType)
+    )
 
 
 def _is_listable(shape: Shape, formal: Argument) -> bool:
     actual, element = shape[0], formal.type.element
     return isinstance(actual, T.ListType) or (
-        isinstance(actual, T.TupleType) and all(T.is_subtype(t, element) for t in actual.elements))
+        isinstance(actual, T.TupleType) and all(T.is_subtype(t, element) for t in actual.elements)
+    )
 
 
 def _fit_element(formal: Argument, shape: Shape, implicit: bool, source: int) -> Step | None:
@@ -157,12 +171,16 @@ def _fit_element(formal: Argument, shape: Shape, implicit: bool, source: int) ->
 
 def _wrong_type(formal: Argument, actual: T.Type, source) -> Mismatch:
     wanted = argument_type(formal) if formal.text else formal.type.annotation
-    return Mismatch(f"argument {formal.name!r} needs {wanted}, not {actual.annotation}", source,
-                    conversions.remedy(formal.type, actual))
+    return Mismatch(
+        f"argument {formal.name!r} needs {wanted}, not {actual.annotation}",
+        source,
+        conversions.remedy(formal.type, actual),
+    )
 
 
-def _fit(formal: Argument, shape: Shape, variables: dict[str, T.Type], implicit: bool,
-         source) -> Step | None:
+def _fit(
+    formal: Argument, shape: Shape, variables: dict[str, T.Type], implicit: bool, source
+) -> Step | None:
     """The conversion that fits an argument to a formal; binds type variables."""
     actual, empty = shape
     wanted = formal.type
@@ -176,16 +194,21 @@ def _fit(formal: Argument, shape: Shape, variables: dict[str, T.Type], implicit:
         if why:
             help = None
             if isinstance(wanted, T.VarType) and variables.get(wanted.name) == T.TENSOR:
-                help = (f"an empty list or dict holds Tensors unless it is annotated: "
-                        f"x: List[{actual.annotation}] = []")
+                help = (
+                    f"an empty list or dict holds Tensors unless it is annotated: "
+                    f"x: List[{actual.annotation}] = []"
+                )
             raise Mismatch(f"argument {formal.name!r}: {why}", source, help)
         wanted = substitute(wanted, variables)
         if has_variables(wanted):
             if actual == T.NONE and isinstance(wanted, T.OptionalType):
-                raise Mismatch(f"argument {formal.name!r}: the type of None cannot be inferred",
-                               source)
-            raise Mismatch(f"argument {formal.name!r}: {wanted} cannot be inferred from "
-                           f"{actual.annotation}", source)
+                raise Mismatch(
+                    f"argument {formal.name!r}: the type of None cannot be inferred", source
+                )
+            raise Mismatch(
+                f"argument {formal.name!r}: {wanted} cannot be inferred from {actual.annotation}",
+                source,
+            )
     step, after = conversions.plan(actual, wanted, implicit, empty)
     if not T.is_subtype(after, wanted):
         raise _wrong_type(formal, actual, source)
@@ -250,8 +273,14 @@ _decided: dict[tuple, Match] = {}
 _DECIDED_MOST = 20000
 
 
-def choose(name: str, candidates: Sequence[Schema], args: Sequence[Actual],
-           kwargs: dict[str, Actual], self_arg: Actual | None, span: Span) -> Match:
+def choose(
+    name: str,
+    candidates: Sequence[Schema],
+    args: Sequence[Actual],
+    kwargs: dict[str, Actual],
+    self_arg: Actual | None,
+    span: Span,
+) -> Match:
     """The first candidate that fits.  Raises CompileError that lists why each does not."""
     shapes = tuple(a.shape for a in args)
     named = {n: a.shape for n, a in kwargs.items()}
@@ -278,8 +307,9 @@ def choose(name: str, candidates: Sequence[Schema], args: Sequence[Actual],
     raise error
 
 
-def refusal(name: str, candidates: Sequence[Schema], args, kwargs, self_arg,
-            span: Span) -> NoOverload:
+def refusal(
+    name: str, candidates: Sequence[Schema], args, kwargs, self_arg, span: Span
+) -> NoOverload:
     """The error of a call that no candidate fits."""
     shapes, named = [a.shape for a in args], {n: a.shape for n, a in kwargs.items()}
     reasons: list[tuple[Schema, Mismatch]] = []
@@ -290,10 +320,12 @@ def refusal(name: str, candidates: Sequence[Schema], args, kwargs, self_arg,
             reasons.append((schema, e))
     if len(candidates) == 1:
         schema, why = reasons[0]
-        return NoOverload(f"the call of {_bare(name)} does not fit: {why.reason}",
-                          _place(why, args, kwargs, self_arg, span),
-                          why.help or "write the call as the function is declared",
-                          (f"it is {describe(schema)}",))
+        return NoOverload(
+            f"the call of {_bare(name)} does not fit: {why.reason}",
+            _place(why, args, kwargs, self_arg, span),
+            why.help or "write the call as the function is declared",
+            (f"it is {describe(schema)}",),
+        )
     given = [a.value.type.annotation for a in args]
     given += [f"{n}={a.value.type.annotation}" for n, a in kwargs.items()]
     if self_arg:
@@ -305,10 +337,15 @@ def refusal(name: str, candidates: Sequence[Schema], args, kwargs, self_arg,
     less = len(_asked(reasons, kwargs)) - len(near)
     if less > 0:
         notes.append(f"  and {less} more, which fit less")
-    return NoOverload(f"no form of {_bare(name)} takes ({', '.join(given)})", place,
-                      next((why.help for _, why in near if why.help),
-                           "convert the arguments to what one of the candidates takes"),
-                      ("candidates:", *notes))
+    return NoOverload(
+        f"no form of {_bare(name)} takes ({', '.join(given)})",
+        place,
+        next(
+            (why.help for _, why in near if why.help),
+            "convert the arguments to what one of the candidates takes",
+        ),
+        ("candidates:", *notes),
+    )
 
 
 def _nearest(reasons: list[tuple[Schema, Mismatch]], kwargs) -> list[tuple[Schema, Mismatch]]:
@@ -319,8 +356,11 @@ def _nearest(reasons: list[tuple[Schema, Mismatch]], kwargs) -> list[tuple[Schem
 
 def _asked(reasons: list[tuple[Schema, Mismatch]], kwargs) -> list[tuple[Schema, Mismatch]]:
     """The candidates; without out= variants, if the call has no `out`."""
-    return [(s, why) for s, why in reasons if "out" in kwargs
-            or not any(a.name == "out" and a.kwarg_only for a in s.arguments)] or reasons
+    return [
+        (s, why)
+        for s, why in reasons
+        if "out" in kwargs or not any(a.name == "out" and a.kwarg_only for a in s.arguments)
+    ] or reasons
 
 
 def _progress(why: Mismatch) -> int:
@@ -357,22 +397,35 @@ def describe(schema: Schema) -> str:
     return f"{_bare(schema.name)}({', '.join(parts)})"
 
 
-def materialise(b: Builder, match: Match, args: Sequence[Actual], kwargs: dict[str, Actual],
-                self_arg: Actual | None, span: Span) -> list[Value]:
+def materialise(
+    b: Builder,
+    match: Match,
+    args: Sequence[Actual],
+    kwargs: dict[str, Actual],
+    self_arg: Actual | None,
+    span: Span,
+) -> list[Value]:
     """Emit conversions and defaults; the inputs of the node in the order of the schema."""
     inputs: list[Value] = []
     for slot, formal in zip(match.slots, match.schema.arguments):
         if slot.gathered is not None:
-            parts = [conversions.apply(b, step, a.value, a.span)
-                     for step, a in zip(slot.gathered, args[slot.source:])]
+            parts = [
+                conversions.apply(b, step, a.value, a.span)
+                for step, a in zip(slot.gathered, args[slot.source :])
+            ]
             inputs.append(b.insert("prim::ListConstruct", parts, (formal.type,), span).output)
         elif slot.source == DEFAULT:
             inputs.append(default_value(b, formal, span))
         else:
-            actual = self_arg if slot.source == SELF else \
-                kwargs[slot.source] if isinstance(slot.source, str) else args[slot.source]
+            actual = (
+                self_arg
+                if slot.source == SELF
+                else kwargs[slot.source]
+                if isinstance(slot.source, str)
+                else args[slot.source]
+            )
             inputs.append(conversions.apply(b, slot.step, actual.value, actual.span))
-    return inputs + [a.value for a in args[match.extra:]]
+    return inputs + [a.value for a in args[match.extra :]]
 
 
 def default_value(b: Builder, formal: Argument, span: Span) -> Value:

@@ -1,15 +1,16 @@
 """Containers of modules and parameters, and the walks over modules: known at compile time.
 
-    for i, m in enumerate(self.layers)        unrolled
-    for name, m in self.named_children()      unrolled, the names are constants
-    self.layers[0], self.layers[1:]           the member, the members
-    m: Step = self.layers[i]                  prim::ModuleContainerIndex, where Step is an interface
+for i, m in enumerate(self.layers)        unrolled
+for name, m in self.named_children()      unrolled, the names are constants
+self.layers[0], self.layers[1:]           the member, the members
+m: Step = self.layers[i]                  prim::ModuleContainerIndex, where Step is an interface
 """
 
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Callable
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
@@ -18,7 +19,7 @@ from scriptlang.source import Span
 from .indexing import member_at_run_time
 from .iteration import TupleOf
 from .module_reading import PACKAGES
-from .sugared import (BuiltinFunction, ConstantValue, StaticSequence, SugaredValue)
+from .sugared import BuiltinFunction, ConstantValue, StaticSequence, SugaredValue
 
 if TYPE_CHECKING:
     from .emitter import Emitter
@@ -38,8 +39,11 @@ def is_plain_container(origin: ModuleOrigin) -> bool:
 
 def child_names(type: T.ClassType) -> list[str]:
     """Attributes that hold modules, in order."""
-    return [a.name for a in type.attributes
-            if isinstance(a.type, (T.ClassType, T.InterfaceType)) and a.type.is_module]
+    return [
+        a.name
+        for a in type.attributes
+        if isinstance(a.type, (T.ClassType, T.InterfaceType)) and a.type.is_module
+    ]
 
 
 def member_names(m: ModuleValue) -> list[str]:
@@ -70,6 +74,7 @@ def members(m: ModuleValue, b, span: Span) -> list[SugaredValue] | None:
 
 # Walks over modules
 
+
 def _children(m: SugaredValue, b, span: Span) -> Named:
     return [(n, m.attr(b, n, span)) for n in child_names(m.type(b, span))]
 
@@ -78,28 +83,36 @@ def _modules(m: SugaredValue, b, span: Span, prefix: str = "") -> Named:
     found = [(prefix, m)]
     for name, child in _children(m, b, span):
         if isinstance(child.type(b, span), T.InterfaceType):
-            raise CompileError(f"submodule {name!r} is an interface: what is in it is not known",
-                               span, "walk over modules of known classes")
+            raise CompileError(
+                f"submodule {name!r} is an interface: what is in it is not known",
+                span,
+                "walk over modules of known classes",
+            )
         found += _modules(child, b, span, f"{prefix}.{name}" if prefix else name)
     return found
 
 
 def _tensors(kind: str) -> Callable[..., Named]:
     def find(m: SugaredValue, b, span: Span) -> Named:
-        return [(f"{prefix}.{a.name}" if prefix else a.name, module.attr(b, a.name, span))
-                for prefix, module in _modules(m, b, span)
-                for a in module.type(b, span).attributes
-                if a.kind == kind and a.type == T.TENSOR]
+        return [
+            (f"{prefix}.{a.name}" if prefix else a.name, module.attr(b, a.name, span))
+            for prefix, module in _modules(m, b, span)
+            for a in module.type(b, span).attributes
+            if a.kind == kind and a.type == T.TENSOR
+        ]
 
     return find
 
 
 WALKS: dict[str, tuple[Callable[..., Named], bool]] = {
-    "named_children": (_children, True), "children": (_children, False),
-    "named_modules": (_modules, True), "modules": (_modules, False),
+    "named_children": (_children, True),
+    "children": (_children, False),
+    "named_modules": (_modules, True),
+    "modules": (_modules, False),
     "named_parameters": (_tensors("parameter"), True),
     "parameters": (_tensors("parameter"), False),
-    "named_buffers": (_tensors("buffer"), True), "buffers": (_tensors("buffer"), False),
+    "named_buffers": (_tensors("buffer"), True),
+    "buffers": (_tensors("buffer"), False),
 }
 """Method of modules -> (what it iterates over, whether it yields names, too)."""
 
@@ -115,8 +128,10 @@ def knows(origin: ModuleOrigin, name: str) -> bool:
     if name in WALKS:
         return True
     return bool(origin.facts.kind) and (
-        name == "__len__" or name in ("keys", "values", "items", "__contains__")
-        and origin.facts.kind in DICTS)
+        name == "__len__"
+        or name in ("keys", "values", "items", "__contains__")
+        and origin.facts.kind in DICTS
+    )
 
 
 def _is_inherited(origin: ModuleOrigin, name: str) -> bool:
@@ -144,8 +159,9 @@ def attribute(m: ModuleValue, b, name: str, span: Span) -> SugaredValue | None:
 def _method(name: str, make: Callable[..., SugaredValue]) -> SugaredValue:
     def emit(b, args, kwargs, span):
         if args or kwargs:
-            raise CompileError(f"{name} takes no arguments in the language", span,
-                               f"write .{name}()")
+            raise CompileError(
+                f"{name} takes no arguments in the language", span, f"write .{name}()"
+            )
         return make(b, span)
 
     return BuiltinFunction(name, emit)
@@ -167,8 +183,10 @@ def _contains(m: ModuleValue, b, arg, span: Span) -> SugaredValue:
 
 # Elements
 
-def subscript(m: ModuleValue, e: Emitter, node: ast.Subscript, expected: T.Type | None
-              ) -> SugaredValue | None:
+
+def subscript(
+    m: ModuleValue, e: Emitter, node: ast.Subscript, expected: T.Type | None
+) -> SugaredValue | None:
     """`container[index]`; None where the class has a `__getitem__` of its own, or is no container.
 
     expected: an interface that a member chosen at run time is used as.
@@ -179,21 +197,31 @@ def subscript(m: ModuleValue, e: Emitter, node: ast.Subscript, expected: T.Type 
     if isinstance(node.slice, ast.Slice):
         return _slice(m, e, node.slice, span)
     index = e.value(node.slice)
-    if isinstance(node.slice, ast.Name) and e.frame.find(node.slice.id) is not None \
-            or not index.is_constant:
+    if (
+        isinstance(node.slice, ast.Name)
+        and e.frame.find(node.slice.id) is not None
+        or not index.is_constant
+    ):
         return _chosen_at_run_time(m, e, index, expected, span)
     names = member_names(m)
     if kind in DICTS:
         if index.constant not in names:
-            raise CompileError(f"{m.kind} has no key {index.constant!r}", e.span(node.slice),
-                               f"its keys are {', '.join(names) or 'none'}")
+            raise CompileError(
+                f"{m.kind} has no key {index.constant!r}",
+                e.span(node.slice),
+                f"its keys are {', '.join(names) or 'none'}",
+            )
         return m.attr(e.b, index.constant, span)
     if not isinstance(index.constant, int):
-        raise CompileError(f"{m.kind} is indexed by an int", e.span(node.slice),
-                           "write self.layers[0]")
+        raise CompileError(
+            f"{m.kind} is indexed by an int", e.span(node.slice), "write self.layers[0]"
+        )
     if not -len(names) <= index.constant < len(names):
-        raise CompileError(f"{m.kind} has only {len(names)} members", e.span(node.slice),
-                           f"its indices go from 0 to {len(names) - 1}")
+        raise CompileError(
+            f"{m.kind} has only {len(names)} members",
+            e.span(node.slice),
+            f"its indices go from 0 to {len(names) - 1}",
+        )
     return m.attr(e.b, names[index.constant], span)
 
 
@@ -203,25 +231,33 @@ def _slice(m: ModuleValue, e: Emitter, node: ast.Slice, span: Span) -> SugaredVa
     for bound in (node.lower, node.upper, node.step):
         value = None if bound is None else e.value(bound)
         if value is not None and not value.is_constant:
-            raise CompileError("a slice of modules must be known at compile time", e.span(bound),
-                               "write literals")
+            raise CompileError(
+                "a slice of modules must be known at compile time", e.span(bound), "write literals"
+            )
         bounds.append(None if value is None else value.constant)
     return StaticSequence(parts[slice(*bounds)])
 
 
-def _chosen_at_run_time(m: ModuleValue, e: Emitter, index, expected: T.Type | None, span: Span
-                        ) -> SugaredValue:
+def _chosen_at_run_time(
+    m: ModuleValue, e: Emitter, index, expected: T.Type | None, span: Span
+) -> SugaredValue:
     if not isinstance(expected, T.InterfaceType):
-        raise CompileError(f"the index of {m.kind} is not known at compile time", span,
-                           "write a literal, loop over the modules, or annotate the result with a "
-                           "module interface: `m: MyInterface = self.layers[i]`")
+        raise CompileError(
+            f"the index of {m.kind} is not known at compile time",
+            span,
+            "write a literal, loop over the modules, or annotate the result with a "
+            "module interface: `m: MyInterface = self.layers[i]`",
+        )
     for name in member_names(m):
         type = m.module_type.attribute(name).type
         _compile_for(type, expected, span)
         if not T.is_subtype(type, expected):
-            raise CompileError(f"member {name!r} of {m.kind} does not have the methods of "
-                               f"interface {expected.name}", span,
-                               "give every member these methods, with the same types")
+            raise CompileError(
+                f"member {name!r} of {m.kind} does not have the methods of "
+                f"interface {expected.name}",
+                span,
+                "give every member these methods, with the same types",
+            )
     return e.simple(member_at_run_time(e, m.simple_value, index, expected, span))
 
 

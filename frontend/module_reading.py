@@ -16,7 +16,8 @@ import re
 import sys
 import types as python_types
 import weakref
-from typing import Any, Callable, Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
@@ -29,17 +30,36 @@ from .modifiers import modifier
 from .value_types import NotInferable, infer_type, name_of
 
 CONTAINERS: dict[str, str] = {
-    "Sequential": "list", "ModuleList": "list", "ModuleDict": "dict",
-    "ParameterList": "parameter list", "ParameterDict": "parameter dict",
+    "Sequential": "list",
+    "ModuleList": "list",
+    "ModuleDict": "dict",
+    "ParameterList": "parameter list",
+    "ParameterDict": "parameter dict",
 }
 """Classes of torch.nn and scriptlang.nn whose members programs may loop over -> their kind."""
 
-BOOKKEEPING = frozenset((
-    "_version", "_parameters", "_buffers", "_non_persistent_buffers_set", "_backward_hooks",
-    "_backward_pre_hooks", "_forward_hooks", "_forward_hooks_with_kwargs", "_forward_pre_hooks",
-    "_forward_pre_hooks_with_kwargs", "_forward_hooks_always_called", "_state_dict_hooks",
-    "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks",
-    "_modules", "_initializing", "dump_patches"))
+BOOKKEEPING = frozenset(
+    (
+        "_version",
+        "_parameters",
+        "_buffers",
+        "_non_persistent_buffers_set",
+        "_backward_hooks",
+        "_backward_pre_hooks",
+        "_forward_hooks",
+        "_forward_hooks_with_kwargs",
+        "_forward_pre_hooks",
+        "_forward_pre_hooks_with_kwargs",
+        "_forward_hooks_always_called",
+        "_state_dict_hooks",
+        "_state_dict_pre_hooks",
+        "_load_state_dict_pre_hooks",
+        "_load_state_dict_post_hooks",
+        "_modules",
+        "_initializing",
+        "dump_patches",
+    )
+)
 """Entries of a module's `__dict__` that are no attributes of programs."""
 
 PACKAGES = ("torch", "scriptlang")
@@ -73,8 +93,13 @@ class Facts:
 def is_module(obj: Any) -> bool:
     """Whether an object is a Python module of layers that can be scripted."""
     held = getattr(obj, "__dict__", None)
-    return isinstance(held, dict) and "_parameters" in held and "_modules" in held \
-        and "_buffers" in held and not inspect.isclass(obj)
+    return (
+        isinstance(held, dict)
+        and "_parameters" in held
+        and "_modules" in held
+        and "_buffers" in held
+        and not inspect.isclass(obj)
+    )
 
 
 def is_module_class(cls: type) -> bool:
@@ -106,8 +131,11 @@ adopt: Callable[[Any], Any] | None = None
 def is_part_of_base(owner: type, cls: type) -> bool:
     """Whether a class among the bases of a module's class is that of all modules, or of containers,
     or a part of those."""
-    return any((is_base(c) or c.__name__ in CONTAINERS and _package(c) in PACKAGES)
-               and issubclass(c, owner) for c in cls.__mro__)
+    return any(
+        (is_base(c) or c.__name__ in CONTAINERS and _package(c) in PACKAGES)
+        and issubclass(c, owner)
+        for c in cls.__mro__
+    )
 
 
 def prepared(module: Any) -> Any:
@@ -122,7 +150,8 @@ def prepared(module: Any) -> Any:
 def _is_compiled_by_torch(module: Any) -> bool:
     held = getattr(module, "__dict__", ())
     return ("_c" in held or "_actual_script_module" in held) and any(
-        c.__name__ == "ScriptModule" and _package(c) == "torch" for c in type(module).__mro__)
+        c.__name__ == "ScriptModule" and _package(c) == "torch" for c in type(module).__mro__
+    )
 
 
 def read_module(module: Any) -> Facts:
@@ -135,14 +164,18 @@ def _check_initialised(module: Any) -> None:
     from .inheritance import class_header
 
     if not is_module(module):
-        raise CompileError(f"{name_of(type(module))} has not been initialised",
-                           class_header(type(module)),
-                           "call super().__init__() first in its __init__")
+        raise CompileError(
+            f"{name_of(type(module))} has not been initialised",
+            class_header(type(module)),
+            "call super().__init__() first in its __init__",
+        )
     for name, tensor in [*module._parameters.items(), *module._buffers.items()]:
         if tensor is not None and type(tensor).__name__.startswith("Uninitialized"):
-            raise CompileError(f"{name!r} of {name_of(type(module))} has no size yet",
-                               class_header(type(module)),
-                               "run the module once before it is scripted")
+            raise CompileError(
+                f"{name!r} of {name_of(type(module))} has no size yet",
+                class_header(type(module)),
+                "run the module once before it is scripted",
+            )
 
 
 _declared: weakref.WeakKeyDictionary[type, dict[str, T.Type | None]] = weakref.WeakKeyDictionary()
@@ -172,8 +205,12 @@ class _Reading:
         facts.overloads = overloads_of(self.cls)
         known = facts.attributes.keys() | facts.modules.keys() | facts.constants.keys()
         for name, value in vars(module).items():
-            if name not in BOOKKEEPING and not name.startswith("__") \
-                    and name not in self.ignored and name not in known:
+            if (
+                name not in BOOKKEEPING
+                and not name.startswith("__")
+                and name not in self.ignored
+                and name not in known
+            ):
                 self.attribute(name, value)
         facts.hooks = tuple(module._forward_hooks.values())
         facts.pre_hooks = tuple(module._forward_pre_hooks.values())
@@ -216,7 +253,7 @@ class _Reading:
         names |= dict.fromkeys(n for n, note in self.annotations.items() if is_final(note))
         for name in names:
             if name in self.facts.attributes or name in self.facts.modules:
-                continue                                 # held by a slot; PyTorch only warns
+                continue  # held by a slot; PyTorch only warns
             if hasattr(self.module, name):
                 value = getattr(self.module, name)
                 self.facts.constants[name] = self.constant(name, value)
@@ -226,21 +263,27 @@ class _Reading:
 
         if isinstance(value, (tuple, list)):
             return tuple(self.constant(name, v) for v in value)
-        if isinstance(value, CONSTANT_TYPES) or _package(type(value)) in PACKAGES \
-                and type(value).__name__ in ("device", "Device", "dtype", "DType", "layout",
-                                             "memory_format", "qscheme"):
+        if (
+            isinstance(value, CONSTANT_TYPES)
+            or _package(type(value)) in PACKAGES
+            and type(value).__name__
+            in ("device", "Device", "dtype", "DType", "layout", "memory_format", "qscheme")
+        ):
             return value
         raise CompileError(
             f"{name!r} of {name_of(self.cls)} is a {name_of(type(value))}, which cannot be a "
-            "constant", class_header(self.cls),
+            "constant",
+            class_header(self.cls),
             "constants are int, float, bool, complex, str, None, dtypes, devices, "
-            "and tuples of them; take it out of __constants__ or Final")
+            "and tuples of them; take it out of __constants__ or Final",
+        )
 
     def attribute(self, name: str, value: Any) -> None:
         """An entry of the module's `__dict__`."""
         facts = self.facts
-        if isinstance(value, (python_types.FunctionType, python_types.BuiltinFunctionType)) \
-                or hasattr(value, "_function"):
+        if isinstance(
+            value, (python_types.FunctionType, python_types.BuiltinFunctionType)
+        ) or hasattr(value, "_function"):
             facts.functions[name] = value
             return
         if _is_scripted(value):
@@ -281,15 +324,18 @@ def annotations_of(cls: type) -> Mapping[str, Any]:
     known = _annotations.get(cls)
     if known is None:
         owner = next((c for c in cls.__mro__ if own_annotations(c)), cls)
-        known = _annotations[cls] = {n: note for n, note in own_annotations(owner).items()
-                                     if n != "forward" or not is_base(owner)}
+        known = _annotations[cls] = {
+            n: note
+            for n, note in own_annotations(owner).items()
+            if n != "forward" or not is_base(owner)
+        }
     return known
 
 
 def own_annotations(cls: type) -> Mapping[str, Any]:
     try:
         return inspect.get_annotations(cls)
-    except NameError:                                    # Python 3.14 evaluates them only now
+    except NameError:  # Python 3.14 evaluates them only now
         return {}
 
 
@@ -322,8 +368,11 @@ def _annotated_text(note: str, cls: type, function: Any) -> T.Type | None:
     if function is not None:
         resolver = PythonResolver.of(function)
     else:
-        names = {k: v for c in reversed(cls.__mro__)
-                 for k, v in vars(sys.modules.get(c.__module__, ast)).items()}
+        names = {
+            k: v
+            for c in reversed(cls.__mro__)
+            for k, v in vars(sys.modules.get(c.__module__, ast)).items()
+        }
         resolver = PythonResolver.of_mapping(names)
     if isinstance(expr, (ast.Name, ast.Attribute)):
         named = resolver.names(expr.id) if isinstance(expr, ast.Name) else None
@@ -333,8 +382,9 @@ def _annotated_text(note: str, cls: type, function: Any) -> T.Type | None:
     try:
         return resolver.type(expr, Span(source, 0, len(source.text)))
     except CompileError as error:
-        raise NotInferable(f"its annotation {note!r} names no type of the language: "
-                           f"{error.message}") from None
+        raise NotInferable(
+            f"its annotation {note!r} names no type of the language: {error.message}"
+        ) from None
 
 
 def _names_module_class(note: Any) -> bool:
@@ -352,6 +402,7 @@ def is_final(note: Any) -> bool:
 
 # Methods
 
+
 def overloads_of(cls: type) -> dict[str, tuple[Callable, ...]]:
     """Methods that have several declarations (`_overload_method`): name -> the declarations."""
     found = {}
@@ -360,8 +411,10 @@ def overloads_of(cls: type) -> dict[str, tuple[Callable, ...]]:
             name = key.rpartition(".")[2]
             for c in cls.__mro__:
                 raw = vars(c).get(name) if c.__name__ in by_class else None
-                if isinstance(raw, python_types.FunctionType) \
-                        and key == f"__torch__.{raw.__module__}.{name}":
+                if (
+                    isinstance(raw, python_types.FunctionType)
+                    and key == f"__torch__.{raw.__module__}.{name}"
+                ):
                     found[name] = tuple(by_class[c.__name__])
                     break
     return found
@@ -379,8 +432,11 @@ def entry_names(module: Any, facts: Facts) -> list[str]:
     """The methods that are compiled though nothing calls them: forward, and exported ones."""
     names = []
     forward = getattr(module, "forward", None)
-    if forward is not None and modifier(forward) not in ("ignore", "unused", "_drop") \
-            and not _is_abstract(module):
+    if (
+        forward is not None
+        and modifier(forward) not in ("ignore", "unused", "_drop")
+        and not _is_abstract(module)
+    ):
         names.append("forward")
     for cls in type(module).__mro__:
         for name, raw in vars(cls).items():
@@ -405,5 +461,8 @@ def properties_of(cls: type, facts: Facts) -> dict[str, property]:
         for name, raw in vars(c).items():
             if isinstance(raw, property) and not is_base(c):
                 found[name] = raw
-    return {n: p for n, p in found.items()
-            if n not in unused and modifier(p.fget) not in ("ignore", "unused", "_drop")}
+    return {
+        n: p
+        for n, p in found.items()
+        if n not in unused and modifier(p.fget) not in ("ignore", "unused", "_drop")
+    }

@@ -10,7 +10,8 @@ first named, and knows constants, functions and everything else that is no slot.
 from __future__ import annotations
 
 import inspect
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from scriptlang import types as T
 from scriptlang.building import uncollected
@@ -21,10 +22,16 @@ from scriptlang.source import Span
 
 from .builder import called_at
 from .inheritance import class_header
-from .signatures import has_result_type
-from .module_reading import (Facts, entry_names, is_base, is_module, prepared, properties_of,
-                             read_module)
-from .modifiers import is_ignored, modifier
+from .modifiers import is_ignored
+from .module_reading import (
+    Facts,
+    entry_names,
+    is_base,
+    is_module,
+    prepared,
+    properties_of,
+    read_module,
+)
 from .resolver import PythonResolver, meaning_of
 from .script import declare, defaults_of, qualified_name, source_of
 from .sugared import ConstantValue, SugaredValue
@@ -84,15 +91,26 @@ class ModuleOrigin:
             return None
         if name not in self.starred:
             definition, source = source_of(fn)
-            self.starred[name] = VariadicValue(definition, source, PythonResolver.of(plain),
-                                               f"{self.type.name}.{name}", defaults_of(fn),
-                                               self.type)
+            self.starred[name] = VariadicValue(
+                definition,
+                source,
+                PythonResolver.of(plain),
+                f"{self.type.name}.{name}",
+                defaults_of(fn),
+                self.type,
+            )
         return self.starred[name]
 
     def _declared(self, name: str, fn: Callable) -> Function:
         definition, source = source_of(fn)
-        return declare(definition, source, PythonResolver.of(inspect.unwrap(fn)),
-                       f"{self.type.name}.{name}", defaults_of(fn), self.type)
+        return declare(
+            definition,
+            source,
+            PythonResolver.of(inspect.unwrap(fn)),
+            f"{self.type.name}.{name}",
+            defaults_of(fn),
+            self.type,
+        )
 
     def _ignored(self, name: str, fn: Callable) -> Function:
         from .ignored import ignored_function
@@ -106,8 +124,12 @@ class ModuleOrigin:
         made = [f"{name}__{i}" for i in range(len(self.facts.overloads[name]))]
         if made[0] in self.type.methods:
             return made
-        functions = overload_functions(self.class_attribute(name), self.facts.overloads[name],
-                                       [f"{self.type.name}.{n}" for n in made], self.type)
+        functions = overload_functions(
+            self.class_attribute(name),
+            self.facts.overloads[name],
+            [f"{self.type.name}.{n}" for n in made],
+            self.type,
+        )
         self.type.methods.update(zip(made, functions))
         for each, function in zip(made, functions):
             self._finish(each, function, None)
@@ -143,12 +165,16 @@ class ModuleOrigin:
         """(message, help) for an attribute that programs cannot use."""
         facts = self.facts
         if name in facts.failed:
-            return (f"{module_name} has an attribute {name!r}, but {facts.failed[name]}",
-                    "annotate it in the class body, or leave it out of the methods compiled")
+            return (
+                f"{module_name} has an attribute {name!r}, but {facts.failed[name]}",
+                "annotate it in the class body, or leave it out of the methods compiled",
+            )
         raw = self.class_attribute(name)
         if raw is not None and not callable(raw):
-            return (f"{name!r} is an attribute of the class {facts.cls.__name__}, not of the "
-                    "module", f"annotate it as Final: `{name}: Final[...]`, or set it in __init__")
+            return (
+                f"{name!r} is an attribute of the class {facts.cls.__name__}, not of the module",
+                f"annotate it as Final: `{name}: Final[...]`, or set it in __init__",
+            )
         return f"module '{module_name}' has no attribute {name!r}", "set it in __init__"
 
 
@@ -161,8 +187,9 @@ def constant_meaning(value: Any, span: Span) -> SugaredValue:
     if isinstance(value, tuple):
         parts = [constant_meaning(v, span) for v in value]
         if all(isinstance(p, ConstantValue) for p in parts):
-            return ConstantValue(tuple(p.constant for p in parts),
-                                 T.TupleType(tuple(p.constant_type for p in parts)))
+            return ConstantValue(
+                tuple(p.constant for p in parts), T.TupleType(tuple(p.constant_type for p in parts))
+            )
     return meaning_of(value, span, constant=True)
 
 
@@ -203,8 +230,11 @@ class Modules:
         try:
             facts = read_module(module)
         except NotInferable as why:
-            raise CompileError(f"{name_of(type(module))} cannot be compiled: {why}",
-                               class_header(type(module)), "give it a name of its own") from None
+            raise CompileError(
+                f"{name_of(type(module))} cannot be compiled: {why}",
+                class_header(type(module)),
+                "give it a name of its own",
+            ) from None
         children = {n: facts.interfaces.get(n) or self.type(m) for n, m in facts.modules.items()}
         key = _key(facts, children)
         same = _types.setdefault(facts.cls, {})
@@ -220,11 +250,15 @@ def module_type(module: Any) -> T.Type:
 
 def _key(facts: Facts, children: dict[str, T.Type]) -> tuple:
     """Equal for modules whose programs are the same."""
-    return (tuple((n, *pair) for n, pair in facts.attributes.items()), tuple(children.items()),
-            tuple((n, _constant_key(v)) for n, v in facts.constants.items()),
-            tuple((n, id(f)) for n, f in facts.functions.items()),
-            tuple(map(id, facts.hooks)), tuple(map(id, facts.pre_hooks)),
-            tuple(sorted(facts.failed)))
+    return (
+        tuple((n, *pair) for n, pair in facts.attributes.items()),
+        tuple(children.items()),
+        tuple((n, _constant_key(v)) for n, v in facts.constants.items()),
+        tuple((n, id(f)) for n, f in facts.functions.items()),
+        tuple(map(id, facts.hooks)),
+        tuple(map(id, facts.pre_hooks)),
+        tuple(sorted(facts.failed)),
+    )
 
 
 def _constant_key(value: Any) -> Any:
@@ -240,7 +274,7 @@ def _make(facts: Facts, children: dict[str, T.Type]) -> T.ClassType:
     for name, type in children.items():
         made.add_attribute(name, type)
     made.origin = ModuleOrigin(facts, made)
-    made.constants = {n: v for n, v in facts.constants.items()}
+    made.constants = dict(facts.constants.items())
     return made
 
 
@@ -253,9 +287,11 @@ def forget(type: T.ClassType) -> None:
 
 # Compiling
 
+
 @uncollected
-def compile_module(module: Any, modules: Modules, wanted: T.InterfaceType | None = None,
-                   is_inner: bool = False) -> T.ClassType:
+def compile_module(
+    module: Any, modules: Modules, wanted: T.InterfaceType | None = None, is_inner: bool = False
+) -> T.ClassType:
     """The type of a module with all that can be called from outside compiled, submodules first.
 
     modules: those of this call of `script`.  wanted: only the methods of that interface are
@@ -268,10 +304,11 @@ def compile_module(module: Any, modules: Modules, wanted: T.InterfaceType | None
     if not is_module(module) or not isinstance(origin, ModuleOrigin):
         return type
     try:
-        for name in origin.facts.modules:                # those of interfaces may be of any type
+        for name in origin.facts.modules:  # those of interfaces may be of any type
             try:
-                compile_module(getattr(module, name), modules, origin.facts.interfaces.get(name),
-                               True)
+                compile_module(
+                    getattr(module, name), modules, origin.facts.interfaces.get(name), True
+                )
             except CompileError as error:
                 raise error.while_compiling(f"scripting {name_of(origin.facts.cls)}.{name}")
         if origin.is_compiled and (is_inner or "forward" not in origin.starred):
@@ -290,8 +327,7 @@ def compile_module(module: Any, modules: Modules, wanted: T.InterfaceType | None
     return type
 
 
-def _compile_entries(origin: ModuleOrigin, module: Any, names: list[str], is_inner: bool
-                     ) -> None:
+def _compile_entries(origin: ModuleOrigin, module: Any, names: list[str], is_inner: bool) -> None:
     for name in origin.facts.overloads:
         if not is_base(origin.owner_of(name)):
             origin.compile_overloads(name)
@@ -316,7 +352,9 @@ def _compile_hooks(origin: ModuleOrigin) -> None:
             if known is not None and known.attributes.get("hook") is not fn:
                 raise CompileError(
                     f"two hooks of {facts.cls.__name__} are called {name!r}, or a method is",
-                    header(fn), "give every hook a name of its own")
+                    header(fn),
+                    "give every hook a name of its own",
+                )
             if names is type.pre_hooks:
                 check_result_declared(fn)
             function = origin.compile(name, fn)

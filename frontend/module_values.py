@@ -52,12 +52,19 @@ class ModuleValue(SimpleValue):
 
     def has_attr(self, b, name, span):
         facts, type = self.origin.facts, self.module_type
-        if (type.slot(name) is not None or name in type.methods or name in type.properties
-                or name in facts.constants or name in facts.functions or name in facts.overloads):
+        if (
+            type.slot(name) is not None
+            or name in type.methods
+            or name in type.properties
+            or name in facts.constants
+            or name in facts.functions
+            or name in facts.overloads
+        ):
             return True
         raw = self.origin.class_attribute(name)
-        return isinstance(raw, (python_types.FunctionType, staticmethod, property)) \
-            or module_containers.knows(self.origin, name)
+        return isinstance(
+            raw, (python_types.FunctionType, staticmethod, property)
+        ) or module_containers.knows(self.origin, name)
 
     def find(self, b, name: str, span: Span) -> SugaredValue | None:
         """What an attribute means; compiles the method it names."""
@@ -84,11 +91,14 @@ class ModuleValue(SimpleValue):
     def _of_class(self, b, name: str, span: Span) -> SugaredValue | None:
         """An attribute that the Python class defines."""
         owner = self.origin.owner_of(name)
-        if owner is None or name == "forward" and is_base(owner):     # it only raises
+        if owner is None or name == "forward" and is_base(owner):  # it only raises
             return None
         if name != "forward" and is_part_of_base(owner, self.origin.facts.cls):
-            self.fail(f"has a method {name!r} that only runs in Python", span,
-                      "call it before the module is scripted")
+            self.fail(
+                f"has a method {name!r} that only runs in Python",
+                span,
+                "call it before the module is scripted",
+            )
         raw = vars(owner)[name]
         if isinstance(raw, staticmethod):
             return _function(raw.__func__, span)
@@ -98,8 +108,9 @@ class ModuleValue(SimpleValue):
             if modifier(raw.fget) in ("ignore", "unused", "_drop"):
                 return None
             self.origin.compile_property(name, raw)
-            return b.call_method(self.simple_value, self.module_type.properties[name][0], (), {},
-                                 span)
+            return b.call_method(
+                self.simple_value, self.module_type.properties[name][0], (), {}, span
+            )
         if isinstance(raw, python_types.FunctionType):
             starred = self.origin.variadic(name, raw)
             if starred is not None:
@@ -110,8 +121,11 @@ class ModuleValue(SimpleValue):
 
     def set_attr(self, b, name, value, span):
         if name in self.origin.facts.constants:
-            self.fail(f"keeps {name!r} as a constant, which cannot be assigned", span,
-                      "take it out of __constants__ or Final")
+            self.fail(
+                f"keeps {name!r} as a constant, which cannot be assigned",
+                span,
+                "take it out of __constants__ or Final",
+            )
         if self.module_type.slot(name) is None and name not in self.module_type.properties:
             raw = self.origin.class_attribute(name)
             if isinstance(raw, property) and raw.fset is not None:
@@ -130,8 +144,12 @@ class ModuleValue(SimpleValue):
         forward = self.find(b, "forward", span)
         if forward is None or module_containers.is_plain_container(self.origin):
             self.fail("has no forward and cannot be called", span, "call what it holds")
-        if not self.module_type.hooks and not self.module_type.pre_hooks \
-                and not self.origin.facts.hooks and not self.origin.facts.pre_hooks:
+        if (
+            not self.module_type.hooks
+            and not self.module_type.pre_hooks
+            and not self.origin.facts.hooks
+            and not self.origin.facts.pre_hooks
+        ):
             return forward.call(b, args, kwargs, span)
         return call_with_hooks(b, self, forward, args, kwargs, span)
 
@@ -143,14 +161,18 @@ class ModuleValue(SimpleValue):
     def iterate(self, b, span):
         parts = module_containers.members(self, b, span)
         if parts is None:
-            self.fail("cannot be iterated over", span, "loop over a ModuleList, Sequential, "
-                      "ModuleDict, ParameterList or ParameterDict")
+            self.fail(
+                "cannot be iterated over",
+                span,
+                "loop over a ModuleList, Sequential, ModuleDict, ParameterList or ParameterDict",
+            )
         from .sugared import StaticSequence
 
         return StaticSequence(parts)
 
-    def subscript(self, e: Emitter, node: ast.Subscript, expected: T.Type | None
-                  ) -> SugaredValue | None:
+    def subscript(
+        self, e: Emitter, node: ast.Subscript, expected: T.Type | None
+    ) -> SugaredValue | None:
         """`self.layers[i]`; None for a module that is no container."""
         return module_containers.subscript(self, e, node, expected)
 
@@ -165,7 +187,7 @@ class SuperValue(SugaredValue):
     def attr(self, b, name, span):
         origin = self.owner.origin
         order = origin.facts.cls.__mro__
-        rest = order[order.index(self.after) + 1:] if self.after in order else ()
+        rest = order[order.index(self.after) + 1 :] if self.after in order else ()
         cls = next((c for c in rest if name in vars(c)), None)
         raw = vars(cls)[name] if cls is not None else None
         if isinstance(raw, staticmethod):

@@ -14,53 +14,114 @@ from . import special_forms, typed_tensors
 from .checks import CHECKS
 from .ignore_context import IGNORE_CONTEXT
 from .operators import find_operator, overloads
-from .sugared import (Arg, BuiltinFunction, BuiltinOperator, ConstantValue, Namespace,
-                      SugaredValue, TypeValue)
+from .sugared import (
+    Arg,
+    BuiltinFunction,
+    BuiltinOperator,
+    ConstantValue,
+    Namespace,
+    SugaredValue,
+    TypeValue,
+)
 
 DTYPES: dict[str, int] = {
-    "uint8": 0, "int8": 1, "int16": 2, "short": 2, "int32": 3, "int": 3, "int64": 4, "long": 4,
-    "float16": 5, "half": 5, "float32": 6, "float": 6, "float64": 7, "double": 7, "complex32": 8,
-    "chalf": 8, "complex64": 9, "cfloat": 9, "complex128": 10, "cdouble": 10, "bool": 11,
-    "qint8": 12, "quint8": 13, "qint32": 14, "bfloat16": 15, "quint4x2": 16, "quint2x4": 17,
-    "uint16": 27, "uint32": 28, "uint64": 29,
+    "uint8": 0,
+    "int8": 1,
+    "int16": 2,
+    "short": 2,
+    "int32": 3,
+    "int": 3,
+    "int64": 4,
+    "long": 4,
+    "float16": 5,
+    "half": 5,
+    "float32": 6,
+    "float": 6,
+    "float64": 7,
+    "double": 7,
+    "complex32": 8,
+    "chalf": 8,
+    "complex64": 9,
+    "cfloat": 9,
+    "complex128": 10,
+    "cdouble": 10,
+    "bool": 11,
+    "qint8": 12,
+    "quint8": 13,
+    "qint32": 14,
+    "bfloat16": 15,
+    "quint4x2": 16,
+    "quint2x4": 17,
+    "uint16": 27,
+    "uint32": 28,
+    "uint64": 29,
 }
 """Names of dtypes -> their numbers in the IR."""
 
 CONSTANTS: dict[str, object] = {
-    **DTYPES, "strided": 0, "sparse_coo": 1, "sparse_csr": 2, "_mkldnn": 3, "sparse_csc": 4,
-    "sparse_bsr": 5, "sparse_bsc": 6, "jagged": 7, "contiguous_format": 0,
-    "preserve_format": 1, "channels_last": 2, "channels_last_3d": 3, "inf": math.inf,
-    "nan": math.nan, "pi": math.pi, "e": math.e, "per_tensor_affine": 0, "per_channel_affine": 1,
-    "per_tensor_symmetric": 2, "per_channel_symmetric": 3,
+    **DTYPES,
+    "strided": 0,
+    "sparse_coo": 1,
+    "sparse_csr": 2,
+    "_mkldnn": 3,
+    "sparse_csc": 4,
+    "sparse_bsr": 5,
+    "sparse_bsc": 6,
+    "jagged": 7,
+    "contiguous_format": 0,
+    "preserve_format": 1,
+    "channels_last": 2,
+    "channels_last_3d": 3,
+    "inf": math.inf,
+    "nan": math.nan,
+    "pi": math.pi,
+    "e": math.e,
+    "per_tensor_affine": 0,
+    "per_channel_affine": 1,
+    "per_tensor_symmetric": 2,
+    "per_channel_symmetric": 3,
 }
 """Further constants of the module torch."""
 
 RENAMED: dict[str, str] = {
-    "manual_seed": "aten::manual_seed", "device": "aten::device", "Size": "aten::Size",
-    "split": "aten::split", "is_grad_enabled": "aten::is_grad_enabled",
+    "manual_seed": "aten::manual_seed",
+    "device": "aten::device",
+    "Size": "aten::Size",
+    "split": "aten::split",
+    "is_grad_enabled": "aten::is_grad_enabled",
     "_wait": "aten::wait",
 }
 """Names in torch that are operators under another name or despite an attribute of the same name."""
 
 TYPES: dict[str, T.Type] = {"Tensor": T.TENSOR, "Generator": T.GENERATOR}
 
-MATH_CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "tau": math.tau,
-                  "infj": complex(0, math.inf), "nanj": complex(0, math.nan)}
+MATH_CONSTANTS = {
+    "pi": math.pi,
+    "e": math.e,
+    "inf": math.inf,
+    "nan": math.nan,
+    "tau": math.tau,
+    "infj": complex(0, math.inf),
+    "nanj": complex(0, math.nan),
+}
 
-MATH_RENAMED = {"phase": "aten::angle", "rect": "aten::polar",
-                "remainder": "aten::mathremainder"}
+MATH_RENAMED = {"phase": "aten::angle", "rect": "aten::polar", "remainder": "aten::mathremainder"}
 """Functions of math and cmath that are operators under another name."""
 
 JIT: dict[str, SugaredValue] = {
-    "annotate": special_forms.ANNOTATE, "_fork": special_forms.FORK, "fork": special_forms.FORK,
-    "_wait": BuiltinOperator("aten::wait"), "wait": BuiltinOperator("aten::wait"),
+    "annotate": special_forms.ANNOTATE,
+    "_fork": special_forms.FORK,
+    "fork": special_forms.FORK,
+    "_wait": BuiltinOperator("aten::wait"),
+    "wait": BuiltinOperator("aten::wait"),
     "_awaitable": special_forms.AWAITABLE,
     "_awaitable_wait": BuiltinOperator("prim::awaitable_wait"),
     "_awaitable_nowait": BuiltinOperator("prim::awaitable_nowait"),
-    "isinstance": special_forms.ISINSTANCE, "is_scripting": BuiltinFunction(
-        "is_scripting", lambda b, args, kwargs, span: ConstantValue(True)),
-    "is_tracing": BuiltinFunction(
-        "is_tracing", lambda b, args, kwargs, span: ConstantValue(False)),
+    "isinstance": special_forms.ISINSTANCE,
+    "is_scripting": BuiltinFunction(
+        "is_scripting", lambda b, args, kwargs, span: ConstantValue(True)
+    ),
+    "is_tracing": BuiltinFunction("is_tracing", lambda b, args, kwargs, span: ConstantValue(False)),
     "_unwrap_optional": BuiltinOperator("aten::_unwrap_optional"),
     "_IgnoreContextManager": IGNORE_CONTEXT,
 }
@@ -96,6 +157,7 @@ LIST_DTYPES = {T.INT: DTYPES["int64"], T.BOOL: DTYPES["bool"], T.COMPLEX: DTYPES
 
 def _of_list(operator: str):
     """`torch.tensor(x)`: the dtype follows from the type of a list, also of an empty one."""
+
     def emit(b, args, kwargs, span):
         if len(args) == 1 and "dtype" not in kwargs:
             value = args[0].value.value(b, args[0].span)
@@ -133,8 +195,9 @@ def _math(name: str) -> SugaredValue | None:
 
 @_cached
 def _ops(namespace: str) -> SugaredValue | None:
-    return Namespace(f"torch.ops.{namespace}",
-                     _cached(lambda name: _namespaced(f"{namespace}::{name}")))
+    return Namespace(
+        f"torch.ops.{namespace}", _cached(lambda name: _namespaced(f"{namespace}::{name}"))
+    )
 
 
 def _namespaced(qualified: str) -> SugaredValue | None:
@@ -168,16 +231,20 @@ FUNCTIONAL = Namespace("torch.nn.functional", _functional)
 OPS = Namespace("torch.ops", _ops)
 MATH = Namespace("math", _math)
 MODULES: dict[str, SugaredValue] = {
-    "nn": Namespace("torch.nn", _nn), "ops": OPS, "jit": Namespace("torch.jit", _jit),
+    "nn": Namespace("torch.nn", _nn),
+    "ops": OPS,
+    "jit": Namespace("torch.jit", _jit),
     "special": Namespace("torch.special", _cached(lambda n: _operator(f"special_{n}"))),
     "linalg": Namespace("torch.linalg", _cached(lambda n: _operator(f"linalg_{n}"))),
     "fft": Namespace("torch.fft", _cached(lambda n: _operator(f"fft_{n}"))),
     "functional": Namespace("torch.functional", _operator),
     "_C": Namespace("torch._C", lambda n: MODULES["_nn"] if n == "_nn" else _operator(n)),
-    "autograd": Namespace("torch.autograd", lambda n: MODULES["profiler"] if n == "profiler"
-                          else _torch(n)),
+    "autograd": Namespace(
+        "torch.autograd", lambda n: MODULES["profiler"] if n == "profiler" else _torch(n)
+    ),
     "profiler": Namespace("torch.autograd.profiler", lambda n: _torch(n)),
-    "_nn": Namespace("torch._C._nn", _operator), "_VF": Namespace("torch._VF", _operator),
+    "_nn": Namespace("torch._C._nn", _operator),
+    "_VF": Namespace("torch._VF", _operator),
     "cuda": Namespace("torch.cuda", lambda n: MODULES["cuda.amp"] if n == "amp" else None),
     "cpu": Namespace("torch.cpu", lambda n: MODULES["cpu.amp"] if n == "amp" else None),
     "amp": Namespace("torch.amp", lambda n: _autocast("", n)),
@@ -203,22 +270,39 @@ def _program_torch(name: str) -> SugaredValue | None:
 PROGRAM_TORCH = Namespace("torch", _program_torch)
 
 BY_NAME: dict[str, SugaredValue] = {
-    "torch": TORCH, "scriptlang": TORCH, "math": MATH, "cmath": MATH,
-    "torch.nn.functional": FUNCTIONAL, "scriptlang.nn.functional": FUNCTIONAL,
-    "torch.nn": MODULES["nn"], "scriptlang.nn": MODULES["nn"], "torch.jit": MODULES["jit"],
-    "scriptlang.jit": MODULES["jit"], "torch.ops": OPS, "scriptlang.ops": OPS,
-    "torch.functional": MODULES["functional"], "torch.special": MODULES["special"],
-    "scriptlang.ops.functions": TORCH, "torch._C": MODULES["_C"], "torch._VF": MODULES["_VF"],
-    "torch.linalg": MODULES["linalg"], "torch.fft": MODULES["fft"],
-    "scriptlang.linalg": MODULES["linalg"], "scriptlang.fft": MODULES["fft"],
+    "torch": TORCH,
+    "scriptlang": TORCH,
+    "math": MATH,
+    "cmath": MATH,
+    "torch.nn.functional": FUNCTIONAL,
+    "scriptlang.nn.functional": FUNCTIONAL,
+    "torch.nn": MODULES["nn"],
+    "scriptlang.nn": MODULES["nn"],
+    "torch.jit": MODULES["jit"],
+    "scriptlang.jit": MODULES["jit"],
+    "torch.ops": OPS,
+    "scriptlang.ops": OPS,
+    "torch.functional": MODULES["functional"],
+    "torch.special": MODULES["special"],
+    "scriptlang.ops.functions": TORCH,
+    "torch._C": MODULES["_C"],
+    "torch._VF": MODULES["_VF"],
+    "torch.linalg": MODULES["linalg"],
+    "torch.fft": MODULES["fft"],
+    "scriptlang.linalg": MODULES["linalg"],
+    "scriptlang.fft": MODULES["fft"],
     "scriptlang.special": MODULES["special"],
     **{f"torch.{name}": MODULES[name] for name in ("cuda", "cpu", "amp", "cuda.amp", "cpu.amp")},
 }
 """Qualified names of modules -> namespaces."""
 
 ARCHIVE_NAMES: dict[str, SugaredValue] = {
-    "torch": TORCH, "ops": OPS, "inf": ConstantValue(math.inf), "nan": ConstantValue(math.nan),
-    "infj": ConstantValue(complex(0, math.inf)), "nanj": ConstantValue(complex(0, math.nan)),
+    "torch": TORCH,
+    "ops": OPS,
+    "inf": ConstantValue(math.inf),
+    "nan": ConstantValue(math.nan),
+    "infj": ConstantValue(complex(0, math.inf)),
+    "nanj": ConstantValue(complex(0, math.nan)),
     **special_forms.ARCHIVE_FORMS,
 }
 """Names that the code of every archive may use; an archive adds CONSTANTS and __torch__."""

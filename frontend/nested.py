@@ -40,13 +40,20 @@ class _Inner:
 def define_nested(e: Emitter, node: ast.FunctionDef) -> None:
     """`def` inside a function."""
     if node.decorator_list:
-        raise CompileError("a decorator inside a function is not part of the language",
-                           e.span(node.decorator_list[0]), "define the function outside")
+        raise CompileError(
+            "a decorator inside a function is not part of the language",
+            e.span(node.decorator_list[0]),
+            "define the function outside",
+        )
     reads = any(_is_variable(e, name) for name in names_read(node))
     if is_variadic(node):
         if reads:
-            raise CompileError("an inner function with *args or **kwargs reads variables of the "
-                               "function around it", e.span(node), "pass them as arguments")
+            raise CompileError(
+                "an inner function with *args or **kwargs reads variables of the "
+                "function around it",
+                e.span(node),
+                "pass them as arguments",
+            )
         e.frame.set(node.name, VariadicValue(node, e.source, _Inner(e), f"{e.name}.{node.name}"))
     elif reads:
         e.frame.set(node.name, ClosureValue(e, node))
@@ -79,8 +86,11 @@ def _function(e: Emitter, node: ast.FunctionDef) -> Function:
     if not has_result_type(node):
         graph = emit_function(node, e.source, resolver, name, None)
         return Function(name, infer_schema(schema, graph), graph)
-    return Function(name, schema, define=lambda f: setattr(
-        f, "graph", emit_function(node, e.source, resolver, name, schema)))
+    return Function(
+        name,
+        schema,
+        define=lambda f: setattr(f, "graph", emit_function(node, e.source, resolver, name, schema)),
+    )
 
 
 class ClosureValue(SugaredValue):

@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 import re
 import weakref
-from typing import Any, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 from scriptlang import types as T
 from scriptlang.ir import Function
@@ -65,8 +66,9 @@ _ELEMENT_TEXT = """
         return False
 """
 
-_functions: weakref.WeakKeyDictionary[T.ClassType, dict[tuple, Function]] = \
+_functions: weakref.WeakKeyDictionary[T.ClassType, dict[tuple, Function]] = (
     weakref.WeakKeyDictionary()
+)
 """Class of sorted objects -> (kind of function, type) -> the function."""
 
 ORDERED = (T.INT, T.FLOAT, T.BOOL, T.STR, T.TENSOR)
@@ -120,17 +122,21 @@ def _text(what: str, type: T.Type) -> str:
         return _SORTED_TEXT
     if what == "aten::sort":
         return _TEXT.replace("LESS", _less(type, "xs[j]", "xs[i]"))
-    parts = [_ELEMENT_TEXT.format(i=i, less=_less(t, f"a{i}", f"b{i}", i),
-                                  same=_same(t, f"a{i}", f"b{i}"))
-             for i, t in enumerate(type.elements)]
+    parts = [
+        _ELEMENT_TEXT.format(
+            i=i, less=_less(t, f"a{i}", f"b{i}", i), same=_same(t, f"a{i}", f"b{i}")
+        )
+        for i, t in enumerate(type.elements)
+    ]
     return "def less(a: C, b: C) -> bool:" + "".join(parts) + "    return False\n"
 
 
 def _same(type: T.Type, left: str, right: str) -> str:
     """The text that asks whether two values are the same; objects are when they are one."""
     if isinstance(type, T.TupleType):
-        return " and ".join(_same(t, f"{left}[{i}]", f"{right}[{i}]")
-                            for i, t in enumerate(type.elements))
+        return " and ".join(
+            _same(t, f"{left}[{i}]", f"{right}[{i}]") for i, t in enumerate(type.elements)
+        )
     return f"{left} {'is' if isinstance(type, T.ClassType) else '=='} {right}"
 
 
@@ -179,5 +185,6 @@ class _Names:
         return FunctionValue(_function("less", type, next(_classes(type))))
 
     def type(self, expr: ast.expr, span: Span) -> T.Type:
-        return T.parse_annotation(ast.unparse(expr),
-                                  lambda name: self.sorted_type if name == "C" else None)
+        return T.parse_annotation(
+            ast.unparse(expr), lambda name: self.sorted_type if name == "C" else None
+        )

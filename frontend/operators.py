@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from functools import lru_cache
+from functools import cache
 
 from scriptlang.schema import Schema
 
@@ -45,7 +45,7 @@ def in_order(name: str, schemas: list[Schema]) -> tuple[Schema, ...]:
     return tuple(sorted(schemas, key=lambda s: ranks.get(s.overload, len(ranks))))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _order() -> dict[str, str]:
     """Name -> its overloads in order, from ops/order.txt."""
     from scriptlang.ops import table
@@ -57,7 +57,7 @@ def _order() -> dict[str, str]:
 _overloads: dict[str, tuple[Schema, ...]] = {}
 
 
-@lru_cache(maxsize=None)
+@cache
 def find_operator(name: str) -> str | None:
     """The qualified name of a bare operator name, or None."""
     from .language_functions import is_language_function

@@ -6,7 +6,8 @@ import ast
 import copy
 import inspect
 import sys
-from typing import Any, Callable, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
@@ -14,8 +15,8 @@ from scriptlang.ir import Function, Value
 from scriptlang.source import Source
 
 from . import matching
-from .matching import Actual
 from .emitter import span_of
+from .matching import Actual
 from .signatures import function_schema, is_default
 from .sugared import Resolver, SugaredValue
 
@@ -39,9 +40,14 @@ def _declared_in_source(fn: Callable) -> tuple[Callable, ...]:
     """The functions of the same name before `fn` in its module's source, made once more."""
     text = "".join(inspect.findsource(fn)[0])
     body = ast.parse(text).body
-    heads = [node for s in body for node in ([*s.body, *s.orelse] if isinstance(s, ast.If) else [s])
-             if isinstance(node, ast.FunctionDef) and node.name == fn.__name__
-             and node.lineno < fn.__code__.co_firstlineno]
+    heads = [
+        node
+        for s in body
+        for node in ([*s.body, *s.orelse] if isinstance(s, ast.If) else [s])
+        if isinstance(node, ast.FunctionDef)
+        and node.name == fn.__name__
+        and node.lineno < fn.__code__.co_firstlineno
+    ]
     made = []
     for head in heads:
         head.decorator_list = []
@@ -59,8 +65,12 @@ def _tables() -> list[Any]:
     return tables if ours is None else [*tables, ours]
 
 
-def overload_functions(fn: Callable, declarations: Sequence[Callable], names: Sequence[str],
-                       self_type: T.Type | None = None) -> list[Function]:
+def overload_functions(
+    fn: Callable,
+    declarations: Sequence[Callable],
+    names: Sequence[str],
+    self_type: T.Type | None = None,
+) -> list[Function]:
     """One function for each declaration, with the body of `fn`."""
     from .resolver import PythonResolver
     from .script import declare, defaults_of, source_of
@@ -70,32 +80,55 @@ def overload_functions(fn: Callable, declarations: Sequence[Callable], names: Se
     for declaration, name in zip(declarations, names):
         head, head_source = source_of(declaration)
         if head.returns is None and not head.type_comment:
-            raise CompileError(f"an overload of {body.name} has no type annotations",
-                               span_of(head, head_source),
-                               "annotate its arguments and result")
+            raise CompileError(
+                f"an overload of {body.name} has no type annotations",
+                span_of(head, head_source),
+                "annotate its arguments and result",
+            )
         merged = copy.copy(body)
         merged.args, merged.returns = _placed(head, body)
         merged.type_comment = head.type_comment
         defaults = defaults_of(fn)
         for argument, value in defaults_of(declaration).items():
-            if argument not in defaults or value is not defaults[argument] \
-                    and value != defaults[argument]:
-                raise CompileError(f"the overload of {body.name} has a default of {argument!r} "
-                                   f"that the function does not have",
-                                   span_of(argument_of(head, argument), head_source),
-                                   "write the default of the function, which alone counts")
+            if (
+                argument not in defaults
+                or value is not defaults[argument]
+                and value != defaults[argument]
+            ):
+                raise CompileError(
+                    f"the overload of {body.name} has a default of {argument!r} "
+                    f"that the function does not have",
+                    span_of(argument_of(head, argument), head_source),
+                    "write the default of the function, which alone counts",
+                )
         resolver = PythonResolver.of(inspect.unwrap(fn))
-        made.append(declare(merged, source, resolver, name,
-                            _fitting(merged, source, resolver, defaults, self_type), self_type))
+        made.append(
+            declare(
+                merged,
+                source,
+                resolver,
+                name,
+                _fitting(merged, source, resolver, defaults, self_type),
+                self_type,
+            )
+        )
     return made
 
 
-def _fitting(head: ast.FunctionDef, source: Source, resolver: Resolver, defaults: dict[str, Any],
-             self_type: T.Type | None) -> dict[str, Any]:
+def _fitting(
+    head: ast.FunctionDef,
+    source: Source,
+    resolver: Resolver,
+    defaults: dict[str, Any],
+    self_type: T.Type | None,
+) -> dict[str, Any]:
     """The defaults of the body that a declaration takes: others are of other overloads."""
     schema = function_schema(head, source, resolver, head.name, self_type, {})
-    return {a.name: defaults[a.name] for a in schema.arguments
-            if a.name in defaults and is_default(defaults[a.name], a.type, a.size)}
+    return {
+        a.name: defaults[a.name]
+        for a in schema.arguments
+        if a.name in defaults and is_default(defaults[a.name], a.type, a.size)
+    }
 
 
 def argument_of(head: ast.FunctionDef, name: str) -> ast.arg:
@@ -141,8 +174,14 @@ class OverloadedMethod(SugaredValue):
         functions = [self.owner.type.methods[m] for m in self.methods]
         schemas = tuple(b.schema_of(f, span) for f in functions)
         positional, named = b.actuals(args, kwargs)
-        match = matching.choose(f"overloads of {self.name}", schemas,
-                                [Actual(self.owner, span), *positional], named, None, span)
+        match = matching.choose(
+            f"overloads of {self.name}",
+            schemas,
+            [Actual(self.owner, span), *positional],
+            named,
+            None,
+            span,
+        )
         return b.call_method(self.owner, self.methods[match.index], args, kwargs, span)
 
 
@@ -168,7 +207,8 @@ def overloaded(fn: Callable) -> OverloadedFunction | None:
         names = [base if i == 0 else f"{base}__{i}" for i in range(len(declarations))]
         try:
             known = _compiled[fn] = OverloadedFunction(
-                fn.__name__, overload_functions(fn, declarations, names))
+                fn.__name__, overload_functions(fn, declarations, names)
+            )
         finally:
             forget_declarations(fn)
     return known

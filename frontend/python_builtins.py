@@ -10,21 +10,45 @@ from scriptlang.errors import CompileError
 from . import special_forms
 from .indexing import SLICE
 from .iteration import CountValue, EnumerateValue, RangeValue, ZipValue, known_elements
-from .sugared import (Arg, BuiltinFunction, BuiltinOperator, ConstantValue, EnumClassValue,
-                      ExceptionValue, StaticSequence, SugaredValue, TypeValue)
+from .sugared import (
+    Arg,
+    BuiltinFunction,
+    BuiltinOperator,
+    ConstantValue,
+    EnumClassValue,
+    ExceptionValue,
+    StaticSequence,
+    SugaredValue,
+    TypeValue,
+)
 
 OPERATORS: dict[str, str] = {
-    "abs": "prim::abs", "min": "prim::min", "max": "prim::max", "round": "aten::round",
-    "pow": "aten::pow", "sum": "aten::sum", "any": "aten::any", "all": "aten::all",
-    "sorted": "aten::sorted", "divmod": "aten::divmod", "ord": "aten::ord", "chr": "aten::chr",
-    "bin": "aten::bin", "oct": "aten::oct", "hex": "aten::hex", "hash": "aten::hash",
-    "id": "prim::id", "rangelist": "prim::rangelist",
+    "abs": "prim::abs",
+    "min": "prim::min",
+    "max": "prim::max",
+    "round": "aten::round",
+    "pow": "aten::pow",
+    "sum": "aten::sum",
+    "any": "aten::any",
+    "all": "aten::all",
+    "sorted": "aten::sorted",
+    "divmod": "aten::divmod",
+    "ord": "aten::ord",
+    "chr": "aten::chr",
+    "bin": "aten::bin",
+    "oct": "aten::oct",
+    "hex": "aten::hex",
+    "hash": "aten::hash",
+    "id": "prim::id",
+    "rangelist": "prim::rangelist",
 }
 """Builtin -> the operator it is."""
 
 CASTS: dict[str, tuple[T.Type, str, str]] = {
-    "int": (T.INT, "aten::Int", "__int__"), "float": (T.FLOAT, "aten::Float", "__float__"),
-    "bool": (T.BOOL, "aten::Bool", "__bool__"), "str": (T.STR, "aten::str", "__str__"),
+    "int": (T.INT, "aten::Int", "__int__"),
+    "float": (T.FLOAT, "aten::Float", "__float__"),
+    "bool": (T.BOOL, "aten::Bool", "__bool__"),
+    "str": (T.STR, "aten::str", "__str__"),
     "complex": (T.COMPLEX, "aten::Complex", "__complex__"),
 }
 """Builtin -> (type, operator, method of classes)."""
@@ -40,8 +64,9 @@ class CastValue(TypeValue):
 
     def call(self, b, args, kwargs, span):
         if not args and not kwargs:
-            return ConstantValue({"int": 0, "float": 0.0, "bool": False, "str": "",
-                                  "complex": 0j}[self.name])
+            return ConstantValue(
+                {"int": 0, "float": 0.0, "bool": False, "str": "", "complex": 0j}[self.name]
+            )
         if len(args) == 1 and not kwargs:
             value = args[0].value.value(b, args[0].span)
             if value.type == self.named:
@@ -49,10 +74,14 @@ class CastValue(TypeValue):
             if isinstance(value.type, T.ClassType) and self.method in value.type.methods:
                 return b.call_method(value, self.method, (), {}, span)
             if isinstance(value.type, T.ClassType):
-                raise CompileError(f"{value.type.short_name} has no method {self.method}", span,
-                                   f"define {self.method} in the class to use {self.name}()")
-            if self.named == T.BOOL and (isinstance(value.type, (T.ListType, T.DictType))
-                                         or value.type == T.STR):
+                raise CompileError(
+                    f"{value.type.short_name} has no method {self.method}",
+                    span,
+                    f"define {self.method} in the class to use {self.name}()",
+                )
+            if self.named == T.BOOL and (
+                isinstance(value.type, (T.ListType, T.DictType)) or value.type == T.STR
+            ):
                 return b.simple(b.is_filled(value, span))
             args = [Arg(b.simple(value), args[0].span)]
         return b.call_operator(self.operator, args, kwargs, span)
@@ -60,8 +89,11 @@ class CastValue(TypeValue):
 
 def _print(b, args, kwargs, span) -> SugaredValue:
     if kwargs:
-        raise CompileError("print takes no keyword arguments in the language",
-                           next(iter(kwargs.values())).span, "put all into one text")
+        raise CompileError(
+            "print takes no keyword arguments in the language",
+            next(iter(kwargs.values())).span,
+            "put all into one text",
+        )
     values = [a.value.value(b, a.span) for a in args]
     b.insert("prim::Print", values, (), span)
     return ConstantValue(None)
@@ -88,23 +120,32 @@ def _len(b, args, kwargs, span) -> SugaredValue:
 
 def _range(b, args, kwargs, span) -> SugaredValue:
     if kwargs:
-        raise CompileError("range takes no keyword arguments", next(iter(kwargs.values())).span,
-                           "write range(start, stop, step)")
+        raise CompileError(
+            "range takes no keyword arguments",
+            next(iter(kwargs.values())).span,
+            "write range(start, stop, step)",
+        )
     return RangeValue(b, args, span)
 
 
 def _zip(b, args, kwargs, span) -> SugaredValue:
     if kwargs or not args:
-        raise CompileError("zip takes iterables, and no keyword arguments in the language", span,
-                           "write zip(xs, ys)")
+        raise CompileError(
+            "zip takes iterables, and no keyword arguments in the language",
+            span,
+            "write zip(xs, ys)",
+        )
     return ZipValue([a.value.iterate(b, a.span) for a in args])
 
 
 def _enumerate(b, args, kwargs, span) -> SugaredValue:
     start = kwargs.get("start") or (args[1] if len(args) == 2 else None)
     if not 1 <= len(args) <= 2 or set(kwargs) - {"start"}:
-        raise CompileError("enumerate takes an iterable and a start", span,
-                           "write enumerate(xs) or enumerate(xs, 1)")
+        raise CompileError(
+            "enumerate takes an iterable and a start",
+            span,
+            "write enumerate(xs) or enumerate(xs, 1)",
+        )
     counter = CountValue(start.value.value(b, start.span) if start else None)
     return EnumerateValue([counter, args[0].value.iterate(b, args[0].span)])
 
@@ -150,20 +191,30 @@ def _operator(name: str):
 def _as_list(b, arg: Arg) -> SugaredValue:
     """A tuple of one type as a list, so that min, sum, ... take it."""
     value = arg.value.value(b, arg.span)
-    if isinstance(value.type, T.TupleType) and value.type.elements and all(
-            t == value.type.elements[0] for t in value.type.elements):
+    if (
+        isinstance(value.type, T.TupleType)
+        and value.type.elements
+        and all(t == value.type.elements[0] for t in value.type.elements)
+    ):
         return b.simple(b.list(b.unpack_tuple(value, arg.span), value.type.elements[0], arg.span))
     return b.simple(value)
 
 
-_FUNCTIONS = {"print": _print, "len": _len, "range": _range, "zip": _zip,
-              "enumerate": _enumerate, "reversed": _reversed,
-              **{name: _operator(name) for name in OPERATORS}}
+_FUNCTIONS = {
+    "print": _print,
+    "len": _len,
+    "range": _range,
+    "zip": _zip,
+    "enumerate": _enumerate,
+    "reversed": _reversed,
+    **{name: _operator(name) for name in OPERATORS},
+}
 
 BUILTINS: dict[str, SugaredValue] = {
     **{name: BuiltinFunction(name, emit) for name, emit in _FUNCTIONS.items()},
     **{name: CastValue(name) for name in CASTS},
-    **special_forms.FORMS, "slice": SLICE,
+    **special_forms.FORMS,
+    "slice": SLICE,
 }
 """Name -> meaning of Python's builtins."""
 

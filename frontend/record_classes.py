@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import dataclasses
 import sys
-from typing import Any, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
@@ -14,8 +15,12 @@ from scriptlang.source import Source
 from .annotations import hints_of
 from .inheritance import Member, class_header
 
-ORDER = {"__lt__": ("<", False), "__le__": ("<", True), "__gt__": (">", False),
-         "__ge__": (">", True)}
+ORDER = {
+    "__lt__": ("<", False),
+    "__le__": ("<", True),
+    "__gt__": (">", False),
+    "__ge__": (">", True),
+}
 """Comparison -> (sign that compares the first different fields, result if all are equal)."""
 
 
@@ -37,8 +42,11 @@ def written_members(cls: type, own: set[str]) -> list[Member]:
     """The methods that `@dataclass` adds to a class; `own` are those it defines itself."""
     parameters = cls.__dataclass_params__
     if parameters.frozen:
-        raise CompileError(f"the dataclass {cls.__name__} is frozen", class_header(cls),
-                           "leave frozen=True out: the attributes of an object can be set")
+        raise CompileError(
+            f"the dataclass {cls.__name__} is frozen",
+            class_header(cls),
+            "leave frozen=True out: the attributes of an object can be set",
+        )
     made = []
     if parameters.init and "__init__" not in own:
         made.append(_init(cls))
@@ -55,9 +63,11 @@ def _init(cls: type) -> Member:
     plain, keywords, body, defaults = ["self"], [], [], {}
     for name, field in given.items():
         if field.default_factory is not dataclasses.MISSING:
-            raise CompileError(f"the field {name!r} of {cls.__name__} has a default_factory",
-                               class_header(cls), "take None as the default, and make the value "
-                               "in __post_init__")
+            raise CompileError(
+                f"the field {name!r} of {cls.__name__} has a default_factory",
+                class_header(cls),
+                "take None as the default, and make the value in __post_init__",
+            )
         if field.default is not dataclasses.MISSING:
             defaults[name] = field.default
         if field.init:
@@ -81,9 +91,13 @@ def _eq_text(cls: type) -> str:
         lines += [f"a_{name} = self.{name}", f"b_{name} = other.{name}"]
         same = f"a_{name} == b_{name}"
         if optional:
-            lines += [f"if a_{name} is not None and b_{name} is not None:",
-                      f"    if not ({same}):", "        return False",
-                      f"elif (a_{name} is None) != (b_{name} is None):", "    return False"]
+            lines += [
+                f"if a_{name} is not None and b_{name} is not None:",
+                f"    if not ({same}):",
+                "        return False",
+                f"elif (a_{name} is None) != (b_{name} is None):",
+                "    return False",
+            ]
         else:
             lines += [f"if not ({same}):", "    return False"]
     return _comparison(cls, "__eq__", [*lines, "return True"])
@@ -96,10 +110,12 @@ def _order_text(cls: type, method: str) -> str:
         lines += [f"a_{name} = self.{name}", f"b_{name} = other.{name}"]
         decide = [f"if not (a_{name} == b_{name}):", f"    return bool(a_{name} {sign} b_{name})"]
         if optional:
-            lines += [f"if a_{name} is not None and b_{name} is not None:",
-                      *(f"    {line}" for line in decide),
-                      f"elif (a_{name} is None) != (b_{name} is None):",
-                      f"    raise TypeError(\"None cannot be ordered: field '{name}'\")"]
+            lines += [
+                f"if a_{name} is not None and b_{name} is not None:",
+                *(f"    {line}" for line in decide),
+                f"elif (a_{name} is None) != (b_{name} is None):",
+                f"    raise TypeError(\"None cannot be ordered: field '{name}'\")",
+            ]
         else:
             lines += decide
     return _comparison(cls, method, [*lines, f"return {otherwise}"])
@@ -115,7 +131,8 @@ def _compared(cls: type) -> Iterator[tuple[str, bool]]:
 
 def _comparison(cls: type, name: str, lines: list[str]) -> str:
     return f"def {name}(self, other: {cls.__name__}) -> bool:\n" + "".join(
-        f"    {line}\n" for line in lines)
+        f"    {line}\n" for line in lines
+    )
 
 
 def _written(cls: type, name: str, text: str, defaults: dict[str, Any] | None = None) -> Member:
@@ -126,13 +143,16 @@ def _written(cls: type, name: str, text: str, defaults: dict[str, Any] | None = 
     statement = ast.parse(text).body[0]
     statement.type_comment = None
     if place is not None:
-        before = place.source.text[:place.start]
+        before = place.source.text[: place.start]
         start = len(before.rpartition("\n")[2].encode())
         for inner in ast.walk(statement):
             if "lineno" in inner._attributes:
                 inner.lineno = inner.end_lineno = before.count("\n") + 1
                 inner.col_offset, inner.end_col_offset = start, start + len(place.text.encode())
     source = place.source if place else Source(text, f"<dataclass {cls.__name__}>")
-    names = {**vars(sys.modules[cls.__module__]), cls.__name__: cls,
-             **{f"__type_{n}": t for n, t in hints_of(cls, class_header).items()}}
+    names = {
+        **vars(sys.modules[cls.__module__]),
+        cls.__name__: cls,
+        **{f"__type_{n}": t for n, t in hints_of(cls, class_header).items()},
+    }
     return Member(name, statement, source, PythonResolver.of_mapping(names), defaults, None, cls)

@@ -61,8 +61,9 @@ def _not(e: Emitter, node: ast.UnaryOp) -> Condition:
         value = e.b.constant(not inner.static, span)
     else:
         value = e.b.emit("aten::__not__", [inner.value], span)
-    return Condition(value, inner.if_false, inner.if_true,
-                     None if inner.static is None else not inner.static)
+    return Condition(
+        value, inner.if_false, inner.if_true, None if inner.static is None else not inner.static
+    )
 
 
 def _truth(e: Emitter, node: ast.expr) -> Condition:
@@ -154,8 +155,10 @@ def _compare(e: Emitter, node: ast.Compare) -> Condition:
         if isinstance(value, ConstantValue):
             return _static(e, value.constant, e.span(node))
         return Condition(e.to_bool(value, e.span(node)))
-    parts = [ast.copy_location(ast.Compare(a, [op], [b]), node)
-             for a, op, b in zip(operands, node.ops, operands[1:])]
+    parts = [
+        ast.copy_location(ast.Compare(a, [op], [b]), node)
+        for a, op, b in zip(operands, node.ops, operands[1:])
+    ]
     for part in parts:
         part.lineno, part.col_offset = part.left.lineno, part.left.col_offset
         last = part.comparators[0]
@@ -169,10 +172,14 @@ def _is(e: Emitter, left: ast.expr, right: ast.expr, negated: bool, span: Span) 
     As in PyTorch a variable that is None keeps its type: another value may be assigned to it.
     """
     meanings = e.expr(left), e.expr(right)
-    if any(isinstance(m, ConstantValue) and m.constant is None or e.b.is_simple(m)
-           and m.type(e.b, span) == T.NONE for m in meanings) \
-            and not all(map(e.b.is_simple, meanings)):
-        return _static(e, negated, span)                 # functions, classes, modules of Python
+    if any(
+        isinstance(m, ConstantValue)
+        and m.constant is None
+        or e.b.is_simple(m)
+        and m.type(e.b, span) == T.NONE
+        for m in meanings
+    ) and not all(map(e.b.is_simple, meanings)):
+        return _static(e, negated, span)  # functions, classes, modules of Python
     x, y = (m.value(e.b, e.span(node)) for m, node in zip(meanings, (left, right)))
     operator = "aten::__isnot__" if negated else "aten::__is__"
     named = left
@@ -215,8 +222,7 @@ def is_instance(e: Emitter, node: ast.Call) -> Condition:
 
     span = e.span(node)
     if len(node.args) != 2 or node.keywords:
-        raise CompileError("isinstance takes a value and a type", span,
-                           "write isinstance(x, int)")
+        raise CompileError("isinstance takes a value and a type", span, "write isinstance(x, int)")
     meaning = e.expr(node.args[0])
     wanted = special_forms.instance_types(e, node.args[1])
     actual = meaning.type(e.b, e.span(node.args[0]))
@@ -238,8 +244,11 @@ def is_instance(e: Emitter, node: ast.Call) -> Condition:
     if not isinstance(node.args[0], ast.Name):
         return Condition(asked)
     name = node.args[0].id
-    return Condition(asked, {name: T.union(*fitting)} if fitting else {},
-                     {name: T.union(*others)} if others else {})
+    return Condition(
+        asked,
+        {name: T.union(*fitting)} if fitting else {},
+        {name: T.union(*others)} if others else {},
+    )
 
 
 def _parts(t: T.Type) -> list[T.Type]:
@@ -275,4 +284,3 @@ def refine(e: Emitter, facts: Refinements, span: Span) -> None:
         if not refined.name:
             refined.name = name
         e.frame.refine(name, e.simple(refined), known)
-

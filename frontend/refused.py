@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from scriptlang.errors import CompileError
 
@@ -35,9 +36,16 @@ def refuse_dead(e: Emitter, statements: Sequence[ast.stmt]) -> None:
     """A branch that is never compiled holds statements of the language all the same."""
     for statement in statements:
         for node in ast.walk(statement):
-            if isinstance(node, ast.stmt) and type(node) in REFUSED \
-                    and not isinstance(node, ast.Delete):
+            if (
+                isinstance(node, ast.stmt)
+                and type(node) in REFUSED
+                and not isinstance(node, ast.Delete)
+            ):
                 what, help = REFUSED[type(node)]
-                e.report(CompileError(f"{what} not part of the language, also where it is never "
-                                      f"reached", e.span(node), help or "move it to a function "
-                                      "with @ignore or @unused"))
+                e.report(
+                    CompileError(
+                        f"{what} not part of the language, also where it is never reached",
+                        e.span(node),
+                        help or "move it to a function with @ignore or @unused",
+                    )
+                )

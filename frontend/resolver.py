@@ -15,7 +15,8 @@ import importlib
 import inspect
 import types as python_types
 import weakref
-from typing import Any, Callable, Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError, may_be_raised
@@ -25,18 +26,27 @@ from scriptlang.objects import EnumValue
 from scriptlang.source import Source, Span
 
 from . import foreign, namespaces, python_builtins, typed_tensors
-from .checks import CHECKS
-from .autograd_functions import AutogradFunctionValue, is_autograd_function
 from .annotations import PYTHON_TYPES, own_annotations, type_of_object, type_of_syntax
-from .language_functions import PYTHON_ONLY
-from .library_classes import library_class, library_name, refused_context
+from .autograd_functions import AutogradFunctionValue, is_autograd_function
+from .checks import CHECKS
 from .emitter import placed
 from .known_functions import DispatchedValue, dispatched, known_function
+from .language_functions import PYTHON_ONLY
+from .library_classes import library_class, library_name, refused_context
 from .modifiers import is_ignored
 from .module_reading import is_module, is_module_class
-from .sugared import (BuiltinOperator, ClassValue, ConstantValue, EnumClassValue,
-                      ExceptionValue, FunctionValue, NamedTupleValue, Namespace, SugaredValue,
-                      TypeValue)
+from .sugared import (
+    BuiltinOperator,
+    ClassValue,
+    ConstantValue,
+    EnumClassValue,
+    ExceptionValue,
+    FunctionValue,
+    NamedTupleValue,
+    Namespace,
+    SugaredValue,
+    TypeValue,
+)
 
 MISSING = object()
 
@@ -59,8 +69,11 @@ class ModuleClassValue(SugaredValue):
         return super().attr(b, name, span)
 
     def call(self, b, args, kwargs, span):
-        self.fail("cannot be called in a program", span,
-                  "make the module in __init__, and keep it as an attribute")
+        self.fail(
+            "cannot be called in a program",
+            span,
+            "make the module in __init__, and keep it as an attribute",
+        )
 
 
 CONSTANT_TYPES = (bool, int, float, complex, str, type(None))
@@ -82,14 +95,14 @@ class PythonResolver:
     def of(cls, function: Callable) -> PythonResolver:
         """The resolver of a function's own names."""
         closure = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
-        module_names = function.__globals__              # not the function: it is a weak key
-        own, own_name = weakref.ref(function), function.__name__   # which a decorator's is not yet
+        module_names = function.__globals__  # not the function: it is a weak key
+        own, own_name = weakref.ref(function), function.__name__  # which a decorator's is not yet
 
         def names(name: str) -> Any:
             if name in closure:
                 try:
                     return closure[name].cell_contents
-                except ValueError:                       # not assigned yet
+                except ValueError:  # not assigned yet
                     return own() if name == own_name else MISSING
             found = module_names.get(name, MISSING)
             return own() if found is MISSING and name == own_name else found
@@ -115,22 +128,29 @@ class PythonResolver:
             return found
         if name in ("inf", "nan") and isinstance(obj, float):
             return ConstantValue(obj)  # of math, numpy or torch: they never change
-        if isinstance(obj, CONSTANT_TYPES) or isinstance(obj, tuple):
-            raise CompileError(f"{name!r} is a global {type(obj).__name__}, which could change "
-                               f"after the function is compiled", span,
-                               "pass it as an argument, or put it in the function")
-        raise CompileError(f"{name!r} is a {type(obj).__name__}, which is not part of the language",
-                           span, "pass what it is needed for as an argument")
+        if isinstance(obj, (CONSTANT_TYPES, tuple)):
+            raise CompileError(
+                f"{name!r} is a global {type(obj).__name__}, which could change "
+                f"after the function is compiled",
+                span,
+                "pass it as an argument, or put it in the function",
+            )
+        raise CompileError(
+            f"{name!r} is a {type(obj).__name__}, which is not part of the language",
+            span,
+            "pass what it is needed for as an argument",
+        )
 
     def type(self, expr: ast.expr, span: Span) -> T.Type:
         try:
             return type_of_syntax(expr, self._place(expr, span), self._named, self._generic)
-        except CompileError as error:                    # of a class without a source
+        except CompileError as error:  # of a class without a source
             raise placed(error, span) if error.span is None else error
 
     @staticmethod
     def _place(expr: ast.expr, span: Span) -> Callable[[ast.AST], Span]:
         """Spans of nodes inside an annotation, from the span of the whole."""
+
         def place(node: ast.AST) -> Span:
             if getattr(node, "lineno", None) == expr.lineno:
                 start = span.start + node.col_offset - expr.col_offset
@@ -157,8 +177,11 @@ class PythonResolver:
         """The type of a parameter, or of "return", by what its annotation was when Python read it;
         None where that is a text or no type."""
         note = self.notes.get(name)
-        return None if note is None or isinstance(note, str) else \
-            type_of_object(note, class_type, self.type_of_text)
+        return (
+            None
+            if note is None or isinstance(note, str)
+            else type_of_object(note, class_type, self.type_of_text)
+        )
 
     def type_of_text(self, text: str) -> T.Type | None:
         """The type that an annotation inside an alias names by its text."""
@@ -174,7 +197,7 @@ def meaning_of(obj: Any, span: Span, constant: bool = False) -> SugaredValue | N
     constant: whether numbers, strings and tuples may be taken as they are now.
     """
     function = getattr(obj, "_function", None)
-    if isinstance(function, Function):                   # a ScriptFunction
+    if isinstance(function, Function):  # a ScriptFunction
         return FunctionValue(function)
     if foreign.is_foreign_function(obj):
         return FunctionValue(foreign.foreign_function(obj))
@@ -294,11 +317,13 @@ def _callable(obj: Any, span: Span) -> SugaredValue | None:
 
 def _is_torch_builtin(obj: Any, module: str, owner: Any) -> bool:
     """Whether an object is one of torch's own compiled functions (`torch.add`)."""
-    if isinstance(obj, python_types.FunctionType) or isinstance(obj, type):
+    if isinstance(obj, (python_types.FunctionType, type)):
         return False
-    return module.partition(".")[0] == "torch" or getattr(
-        owner, "__module__", None) == "torch._C" or "_VariableFunctions" in getattr(
-        obj, "__qualname__", "")
+    return (
+        module.partition(".")[0] == "torch"
+        or getattr(owner, "__module__", None) == "torch._C"
+        or "_VariableFunctions" in getattr(obj, "__qualname__", "")
+    )
 
 
 WRITTEN_IN_PYTHON = {"istft", "lu", "unique", "unique_consecutive"}
@@ -313,8 +338,14 @@ def _written_in_python(obj: Any, module: str) -> SugaredValue | None:
 
 
 def _torch_function(module: str, name: str) -> SugaredValue | None:
-    if module in ("torch.jit", "torch.jit._script", "torch.jit._async", "torch._jit_internal",
-                  "scriptlang.jit", "torch.jit._trace"):
+    if module in (
+        "torch.jit",
+        "torch.jit._script",
+        "torch.jit._async",
+        "torch._jit_internal",
+        "scriptlang.jit",
+        "torch.jit._trace",
+    ):
         return namespaces.JIT.get(name)
     if module == "torch" and name in CHECKS:
         return CHECKS[name]
@@ -337,6 +368,7 @@ def functional(name: str) -> SugaredValue | None:
 
 
 # Classes
+
 
 def _class(cls: type) -> SugaredValue | None:
     name = library_name(cls)

@@ -1,7 +1,7 @@
 """script: Python functions and classes become functions and types of the IR.
 
-    def f(x: Tensor, n: int = 2): ...
-    script_function(f)   ->  ir.Function "__torch__.f" with its graph
+def f(x: Tensor, n: int = 2): ...
+script_function(f)   ->  ir.Function "__torch__.f" with its graph
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import re
 import textwrap
 import types as python_types
 import weakref
-from typing import Any, Callable, Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from scriptlang.building import alone, uncollected
 from scriptlang.errors import CompileError
@@ -28,8 +29,8 @@ from .ignored import DIRECTLY, ignored_function
 from .modifiers import DROPPED, modifier
 from .overloads import function_overloads
 from .resolver import PythonResolver
-from .source_lines import source_lines
 from .signatures import function_schema, has_result_type, infer_schema
+from .source_lines import source_lines
 from .variadic import VariadicValue
 
 __all__ = ["compile_text", "script_class", "script_function", "source_of"]
@@ -50,9 +51,11 @@ def script_function(fn: Callable, place: Span | None = None) -> Function:
         return known
     definition, source = source_of(fn)
     if place is None and function_overloads(fn):
-        raise CompileError(f"{definition.name} has overloads and cannot be compiled by itself",
-                           Span(source, 0, source.text.index(":")),
-                           "call it in a function: its arguments choose the overload")
+        raise CompileError(
+            f"{definition.name} has overloads and cannot be compiled by itself",
+            Span(source, 0, source.text.index(":")),
+            "call it in a function: its arguments choose the overload",
+        )
     name = qualified_name(fn)
     try:
         if modifier(fn) in DROPPED:
@@ -82,13 +85,20 @@ def variadic_function(fn: Callable) -> VariadicValue:
     known = _variadic.get(fn)
     if known is None:
         definition, source = source_of(fn)
-        known = _variadic[fn] = VariadicValue(definition, source, PythonResolver.of(fn),
-                                              qualified_name(fn), defaults_of(fn))
+        known = _variadic[fn] = VariadicValue(
+            definition, source, PythonResolver.of(fn), qualified_name(fn), defaults_of(fn)
+        )
     return known
 
 
-def declare(definition: ast.FunctionDef, source: Source, resolver: Any, name: str,
-            defaults: Mapping[str, Any] | None = None, self_type=None) -> Function:
+def declare(
+    definition: ast.FunctionDef,
+    source: Source,
+    resolver: Any,
+    name: str,
+    defaults: Mapping[str, Any] | None = None,
+    self_type=None,
+) -> Function:
     """A function whose body is compiled on first use.
 
     Without a declared result its schema is not known before that.
@@ -117,10 +127,13 @@ def defaults_of(fn: Callable) -> dict[str, Any]:
     """Values of the defaults of a function, by argument."""
     fn = inspect.unwrap(fn)
     if not isinstance(fn, python_types.FunctionType):
-        return {p.name: p.default for p in inspect.signature(fn).parameters.values()
-                if p.default is not p.empty}
+        return {
+            p.name: p.default
+            for p in inspect.signature(fn).parameters.values()
+            if p.default is not p.empty
+        }
     code, last = fn.__code__, fn.__defaults__ or ()
-    names = code.co_varnames[code.co_argcount - len(last):code.co_argcount]
+    names = code.co_varnames[code.co_argcount - len(last) : code.co_argcount]
     return dict(zip(names, last)) | (fn.__kwdefaults__ or {})
 
 
@@ -130,9 +143,11 @@ def source_of(obj: Any) -> tuple[ast.FunctionDef | ast.ClassDef, Source]:
         lines, first = source_lines(obj)
     except (OSError, TypeError):
         name = getattr(obj, "__name__", type(obj).__name__)
-        raise CompileError(f"the source of {name} is not there to be read", None,
-                           "define it in a file; text can be compiled by compile_text") from None
-    text = "".join(lines)
+        raise CompileError(
+            f"the source of {name} is not there to be read",
+            None,
+            "define it in a file; text can be compiled by compile_text",
+        ) from None
     dedented = _dedented(lines)
     indent = len(lines[0]) - len(lines[0].lstrip())
     name = inspect.getsourcefile(inspect.unwrap(obj)) or "<string>"
@@ -146,8 +161,11 @@ def source_of(obj: Any) -> tuple[ast.FunctionDef | ast.ClassDef, Source]:
         node.type_comment = _after_docstring(node, source)
     if isinstance(node, ast.AsyncFunctionDef):
         start = source.text.index("async")
-        raise CompileError("async def is not part of the language",
-                           Span(source, start, start + len("async def")), "write def")
+        raise CompileError(
+            "async def is not part of the language",
+            Span(source, start, start + len("async def")),
+            "write def",
+        )
     return node, source
 
 
@@ -161,15 +179,21 @@ def _after_docstring(node: ast.FunctionDef, source: Source) -> str | None:
         return None
     lines = source.text.splitlines()
     last = node.body[1].lineno - 1 if len(node.body) > 1 else len(lines)
-    found = filter(None, map(SIGNATURE.fullmatch, lines[first.end_lineno:last]))
+    found = filter(None, map(SIGNATURE.fullmatch, lines[first.end_lineno : last]))
     return next((m[1].strip() for m in found), None)
 
 
 def _dedented(lines: list[str]) -> str:
     """The lines without the indentation of the first; comments may be indented less."""
     indent = len(lines[0]) - len(lines[0].lstrip())
-    return "".join(line[indent:] if not line[:indent].strip() else
-                   line.lstrip() if line.lstrip().startswith("#") else line for line in lines)
+    return "".join(
+        line[indent:]
+        if not line[:indent].strip()
+        else line.lstrip()
+        if line.lstrip().startswith("#")
+        else line
+        for line in lines
+    )
 
 
 STRAY = re.compile(r"(?m)^([ \t]*#)[ \t]type:(?!.*->)")
@@ -184,16 +208,20 @@ def _refuse_misspelt(source: Source) -> None:
     """A comment that was meant to declare types and does not."""
     found = MISSPELT.search(source.text)
     if found and not TYPE_COMMENT.search(source.text):
-        raise CompileError("this comment is nearly a type comment", Span(source, *found.span()),
-                           "write `# type:` with one blank before `type` and none after it")
+        raise CompileError(
+            "this comment is nearly a type comment",
+            Span(source, *found.span()),
+            "write `# type:` with one blank before `type` and none after it",
+        )
 
 
 def _parse(source: Source) -> ast.Module:
     try:
         return ast.parse(source.text, type_comments=True)
     except (RecursionError, MemoryError):
-        raise CompileError("the text is nested too deeply", Span(source, 0, 1),
-                           "break long expressions into parts") from None
+        raise CompileError(
+            "the text is nested too deeply", Span(source, 0, 1), "break long expressions into parts"
+        ) from None
     except SyntaxError as e:
         for text in (STRAY.sub(r"\1 typ_:", source.text), source.text.replace("type:", "typ_:")):
             try:
@@ -201,8 +229,9 @@ def _parse(source: Source) -> ast.Module:
             except SyntaxError:
                 continue
         at = source.offset(e.lineno or 1, max((e.offset or 1) - 1, 0))
-        raise CompileError(f"not Python: {e.msg}", Span(source, at, at + 1),
-                           "mend the syntax") from None
+        raise CompileError(
+            f"not Python: {e.msg}", Span(source, at, at + 1), "mend the syntax"
+        ) from None
 
 
 def _lambda(source: Source) -> ast.FunctionDef:
@@ -213,8 +242,11 @@ def _lambda(source: Source) -> ast.FunctionDef:
         tree = None
     found = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda)] if tree else []
     if len(found) != 1:
-        raise CompileError("this lambda cannot be told from its surroundings", Span(source, 0, 1),
-                           "define a function")
+        raise CompileError(
+            "this lambda cannot be told from its surroundings",
+            Span(source, 0, 1),
+            "define a function",
+        )
     node = found[0]
     result = ast.copy_location(ast.Return(node.body), node.body)
     made = ast.FunctionDef("_lambda", node.args, [result], [])
@@ -223,8 +255,9 @@ def _lambda(source: Source) -> ast.FunctionDef:
 
 
 @alone
-def compile_text(text: str, names: Mapping[str, Any] | None = None, file: str = "<string>"
-                 ) -> dict[str, Function]:
+def compile_text(
+    text: str, names: Mapping[str, Any] | None = None, file: str = "<string>"
+) -> dict[str, Function]:
     """Compile every function of a text; `names` are further names it may use.
 
     The functions see each other.  Raises CompileError.
@@ -251,8 +284,11 @@ def _refuse_several_iterables(function: ast.FunctionDef, source: Source) -> None
         if isinstance(node, ast.For) and isinstance(node.iter, ast.Tuple):
             place = span_of(node.iter, source)
             if not place.text.startswith("("):
-                raise CompileError("a loop runs over one iterable", place,
-                                   "write the tuple in parentheses, or zip(a, b)")
+                raise CompileError(
+                    "a loop runs over one iterable",
+                    place,
+                    "write the tuple in parentheses, or zip(a, b)",
+                )
 
 
 def functions_of_text(text: str, file: str = "<string>") -> list[tuple[ast.FunctionDef, Source]]:
@@ -264,8 +300,14 @@ def functions_of_text(text: str, file: str = "<string>") -> list[tuple[ast.Funct
             _refuse_several_iterables(node, source)
             found.append((node, source))
         elif not isinstance(node, (ast.Import, ast.ImportFrom)):
-            place = Span(source, source.offset(node.lineno, node.col_offset),
-                         source.offset(node.lineno, node.col_offset) + 1)
-            raise CompileError("only functions can be compiled from a text", place,
-                               "leave out all but def and import")
+            place = Span(
+                source,
+                source.offset(node.lineno, node.col_offset),
+                source.offset(node.lineno, node.col_offset) + 1,
+            )
+            raise CompileError(
+                "only functions can be compiled from a text",
+                place,
+                "leave out all but def and import",
+            )
     return found

@@ -31,13 +31,19 @@ def has_result_type(definition: ast.FunctionDef) -> bool:
 
 def infer_schema(schema: Schema, graph: Graph) -> Schema:
     """The schema with the type of the result that a graph has."""
-    return Schema(schema.name, schema.overload, schema.arguments,
-                  (Argument("", graph.outputs[0].type),))
+    return Schema(
+        schema.name, schema.overload, schema.arguments, (Argument("", graph.outputs[0].type),)
+    )
 
 
-def function_schema(definition: ast.FunctionDef, source: Source, resolver: Resolver, name: str,
-                    self_type: T.Type | None = None,
-                    defaults: dict[str, Any] | None = None) -> Schema:
+def function_schema(
+    definition: ast.FunctionDef,
+    source: Source,
+    resolver: Resolver,
+    name: str,
+    self_type: T.Type | None = None,
+    defaults: dict[str, Any] | None = None,
+) -> Schema:
     """The schema that the annotations of a function declare.
 
     Arguments without annotation are Tensors; a result without one is inferred later and stands as
@@ -48,8 +54,11 @@ def function_schema(definition: ast.FunctionDef, source: Source, resolver: Resol
     a = definition.args
     if a.vararg or a.kwarg:
         star = a.vararg or a.kwarg
-        raise CompileError("the calls of a function with *args or **kwargs must be in the program",
-                           e.span(star), "name the arguments one by one, or take a list")
+        raise CompileError(
+            "the calls of a function with *args or **kwargs must be in the program",
+            e.span(star),
+            "name the arguments one by one, or take a list",
+        )
     positional = [*a.posonlyargs, *a.args]
     parameters = [*positional, *a.kwonlyargs]
     comment = _comment_types(e, definition, parameters, self_type is not None)
@@ -69,8 +78,9 @@ def function_schema(definition: ast.FunctionDef, source: Source, resolver: Resol
             default = checked_default(e, p, type, defaults[p.arg], inferred)
         elif p.arg in syntax:
             default = static_value(e, syntax[p.arg], type)
-        arguments.append(Argument(p.arg, type, default, i >= len(positional),
-                                  size=broadcast_size(p.annotation)))
+        arguments.append(
+            Argument(p.arg, type, default, i >= len(positional), size=broadcast_size(p.annotation))
+        )
     result = T.NONE
     if comment is not None:
         result = comment[1]
@@ -96,14 +106,16 @@ def note_type(e: Emitter, annotation: ast.expr, name: str) -> T.Type | None:
     """The type of what Python made of an annotation."""
     try:
         return getattr(e.resolver, "type_of_note", lambda name: None)(name)
-    except CompileError as error:                        # a class without a source
+    except CompileError as error:  # a class without a source
         raise placed(error, e.span(annotation)) if error.span is None else error
 
 
 # Type comments
 
-def _comment_types(e: Emitter, definition: ast.FunctionDef, parameters: list[ast.arg],
-                   is_method: bool) -> tuple[dict[str, T.Type], T.Type] | None:
+
+def _comment_types(
+    e: Emitter, definition: ast.FunctionDef, parameters: list[ast.arg], is_method: bool
+) -> tuple[dict[str, T.Type], T.Type] | None:
     """Types of the parameters by name and of the result, where comments give them."""
     text = definition.type_comment
     if not text:
@@ -116,20 +128,29 @@ def _comment_types(e: Emitter, definition: ast.FunctionDef, parameters: list[ast
         arguments = ast.parse(head.strip(), mode="eval").body
         result = e.resolver.type(ast.parse(tail.strip(), mode="eval").body, place)
     except SyntaxError:
-        raise CompileError(f"'# type: {text}' is no type comment of a function", place,
-                           "write `# type: (int, Tensor) -> Tensor`") from None
+        raise CompileError(
+            f"'# type: {text}' is no type comment of a function",
+            place,
+            "write `# type: (int, Tensor) -> Tensor`",
+        ) from None
     if isinstance(arguments, ast.Constant) and arguments.value is Ellipsis:
         own = {p.arg: _own_comment(e, p) for p in parameters}
         lacking = [p for p in parameters[is_method:] if not p.type_comment]
         if lacking and len(lacking) < len(parameters[is_method:]):
-            raise CompileError(f"parameter {lacking[0].arg!r} has no type comment, others have",
-                               e.span(lacking[0]), "give each a `# type: ...`, or none")
+            raise CompileError(
+                f"parameter {lacking[0].arg!r} has no type comment, others have",
+                e.span(lacking[0]),
+                "give each a `# type: ...`, or none",
+            )
         return own, result
     parts = arguments.elts if isinstance(arguments, ast.Tuple) else [arguments]
     own = parameters[1:] if is_method and len(parts) != len(parameters) else parameters
     if len(parts) != len(own):
-        raise CompileError(f"the type comment gives {len(parts)} types for {len(own)} parameters",
-                           place, "give one type for each, in order")
+        raise CompileError(
+            f"the type comment gives {len(parts)} types for {len(own)} parameters",
+            place,
+            "give one type for each, in order",
+        )
     types = {p.arg: T.TENSOR for p in parameters}
     return types | {p.arg: e.resolver.type(part, place) for p, part in zip(own, parts)}, result
 
@@ -142,8 +163,9 @@ def _own_comment(e: Emitter, parameter: ast.arg) -> T.Type:
     try:
         return e.resolver.type(ast.parse(text.strip(), mode="eval").body, e.span(parameter))
     except SyntaxError:
-        raise CompileError(f"'# type: {text}' is not a type", e.span(parameter),
-                           TYPE_HELP) from None
+        raise CompileError(
+            f"'# type: {text}' is not a type", e.span(parameter), TYPE_HELP
+        ) from None
 
 
 def _head(e: Emitter, definition: ast.FunctionDef) -> tuple[int, int]:
@@ -152,6 +174,7 @@ def _head(e: Emitter, definition: ast.FunctionDef) -> tuple[int, int]:
 
 
 # Defaults
+
 
 def checked_default(e: Emitter, p: ast.arg, type: T.Type, value: Any, inferred: bool) -> Any:
     """The run-time value of a default.  inferred: the parameter has no annotation.
@@ -162,26 +185,39 @@ def checked_default(e: Emitter, p: ast.arg, type: T.Type, value: Any, inferred: 
     if value is None and type == T.TENSOR:
         return NO_DEFAULT
     if isinstance(value, (list, dict, set)):
-        raise CompileError(f"a {value.__class__.__name__} as a default is shared by all calls and "
-                           "is not part of the language", e.span(p),
-                           "take None as the default and make it in the function, or use a tuple")
+        raise CompileError(
+            f"a {value.__class__.__name__} as a default is shared by all calls and "
+            "is not part of the language",
+            e.span(p),
+            "take None as the default and make it in the function, or use a tuple",
+        )
     value = _taken(value, type)
     fitting = _fitted(value, type, broadcast_size(p.annotation))
     if fitting is not NO_DEFAULT:
         return fitting
     if inferred:
-        raise CompileError(f"the default {value!r} of {p.arg!r} is no Tensor; without an "
-                           "annotation it has to be", e.span(p), f"annotate {p.arg}")
-    help = f"annotate it as Optional[{type.annotation}]" if value is None \
+        raise CompileError(
+            f"the default {value!r} of {p.arg!r} is no Tensor; without an annotation it has to be",
+            e.span(p),
+            f"annotate {p.arg}",
+        )
+    help = (
+        f"annotate it as Optional[{type.annotation}]"
+        if value is None
         else "change the default or the annotation"
-    raise CompileError(f"the default {value!r} of {p.arg!r} is no {type.annotation}", e.span(p),
-                       help)
+    )
+    raise CompileError(
+        f"the default {value!r} of {p.arg!r} is no {type.annotation}", e.span(p), help
+    )
 
 
 def is_default(value: Any, type: T.Type, size: int | None) -> bool:
     """Whether a value may be the default of a parameter of a type."""
-    return value is None and type == T.TENSOR or \
-        _fitted(_taken(value, type), type, size) is not NO_DEFAULT
+    return (
+        value is None
+        and type == T.TENSOR
+        or _fitted(_taken(value, type), type, size) is not NO_DEFAULT
+    )
 
 
 def _taken(value: Any, type: T.Type) -> Any:
@@ -198,7 +234,7 @@ def _taken(value: Any, type: T.Type) -> Any:
     if isinstance(value, enum.Enum):
         plain = isinstance(value, (str, int, float))
         if plain and not isinstance(T.without_none(type), T.EnumType):
-            return value.value                           # a member of a StrEnum is a str
+            return value.value  # a member of a StrEnum is a str
         found = type_of_class(value.__class__)
         return EnumValue(found, value.name, value.value)
     return as_tensor(value) if is_tensor(value) and not isinstance(value, Tensor) else value
@@ -233,8 +269,12 @@ def _fitted(value: Any, type: T.Type, size: int | None) -> Any:
 def static_value(e: Emitter, node: ast.expr, type: T.Type | None = None) -> Any:
     """The Python value of an expression that is known at compile time (a default)."""
     value = _static(e, node)
-    if type is not None and T.without_none(type) == T.FLOAT and isinstance(value, int) \
-            and not isinstance(value, bool):
+    if (
+        type is not None
+        and T.without_none(type) == T.FLOAT
+        and isinstance(value, int)
+        and not isinstance(value, bool)
+    ):
         return float(value)
     return value
 
@@ -250,8 +290,11 @@ def _static(e: Emitter, node: ast.expr) -> Any:
         return tuple(_static(e, p) for p in node.elts)
     if isinstance(node, ast.Dict):
         return {_static(e, k): _static(e, v) for k, v in zip(node.keys, node.values)}
-    if isinstance(node, ast.Call) and len(node.args) == 2 and \
-            getattr(node.func, "id", getattr(node.func, "attr", "")) == "annotate":
+    if (
+        isinstance(node, ast.Call)
+        and len(node.args) == 2
+        and getattr(node.func, "id", getattr(node.func, "attr", "")) == "annotate"
+    ):
         return _static(e, node.args[1])
     if isinstance(node, (ast.Name, ast.Attribute)):
         meaning = _static_name(e, node)
@@ -259,8 +302,11 @@ def _static(e: Emitter, node: ast.expr) -> Any:
             return meaning.constant
         if isinstance(meaning, StaticSequence):
             return tuple(m.constant for m in meaning.elements)
-    raise CompileError("a default must be known when the function is compiled", e.span(node),
-                       "write a literal, or a constant of the module")
+    raise CompileError(
+        "a default must be known when the function is compiled",
+        e.span(node),
+        "write a literal, or a constant of the module",
+    )
 
 
 def _static_name(e: Emitter, node: ast.expr) -> SugaredValue:

@@ -10,24 +10,64 @@ from scriptlang.ir import Value
 
 from .conversions import remedy
 from .operators import find_operator, overloads
-from .sugared import (Arg, BuiltinFunction, BuiltinOperator, ConstantValue, FunctionValue,
-                      MethodValue, SpecialForm, SugaredValue, class_method,
-                      refuse_class_attribute)
-
+from .sugared import (
+    Arg,
+    BuiltinFunction,
+    BuiltinOperator,
+    ConstantValue,
+    FunctionValue,
+    MethodValue,
+    SpecialForm,
+    SugaredValue,
+    class_method,
+    refuse_class_attribute,
+)
 from .variadic import bound_method
 
 if TYPE_CHECKING:
     from .builder import Builder
 
 TENSOR_PROPERTIES = {
-    **{name: f"prim::{name}" for name in (
-        "dtype", "device", "grad", "data", "is_cuda", "is_cpu", "is_xla", "is_xpu", "is_sparse",
-        "is_sparse_csr", "is_mkldnn", "is_mps", "is_mtia", "is_quantized", "is_vulkan", "is_ipu",
-        "is_maia", "is_meta", "is_nested", "layout", "requires_grad", "name", "nbytes",
-        "itemsize")},
-    "shape": "aten::size", "ndim": "aten::dim", "T": "aten::numpy_T", "H": "aten::matrix_H",
-    "mT": "aten::mT", "mH": "aten::mH", "is_leaf": "aten::is_leaf", "real": "aten::real",
-    "imag": "aten::imag", "output_nr": "aten::output_nr", "retains_grad": "aten::retains_grad",
+    **{
+        name: f"prim::{name}"
+        for name in (
+            "dtype",
+            "device",
+            "grad",
+            "data",
+            "is_cuda",
+            "is_cpu",
+            "is_xla",
+            "is_xpu",
+            "is_sparse",
+            "is_sparse_csr",
+            "is_mkldnn",
+            "is_mps",
+            "is_mtia",
+            "is_quantized",
+            "is_vulkan",
+            "is_ipu",
+            "is_maia",
+            "is_meta",
+            "is_nested",
+            "layout",
+            "requires_grad",
+            "name",
+            "nbytes",
+            "itemsize",
+        )
+    },
+    "shape": "aten::size",
+    "ndim": "aten::dim",
+    "T": "aten::numpy_T",
+    "H": "aten::matrix_H",
+    "mT": "aten::mT",
+    "mH": "aten::mH",
+    "is_leaf": "aten::is_leaf",
+    "real": "aten::real",
+    "imag": "aten::imag",
+    "output_nr": "aten::output_nr",
+    "retains_grad": "aten::retains_grad",
 }
 """Attributes of a Tensor that are not methods -> the operator that reads them."""
 
@@ -42,15 +82,27 @@ ENUM_PROPERTIES = ("name", "value")
 
 _PACKED = f"{T.CUSTOM_CLASSES}quantized."
 LIBRARY_METHODS = {
-    **{(f"{_PACKED}Conv{n}dPackedParamsBase", name): f"quantized::conv{n}d_{name}"
-       for n in (2, 3) for name in ("unpack", "stride", "padding", "output_padding", "dilation",
-                                    "groups", "transpose")},
+    **{
+        (f"{_PACKED}Conv{n}dPackedParamsBase", name): f"quantized::conv{n}d_{name}"
+        for n in (2, 3)
+        for name in (
+            "unpack",
+            "stride",
+            "padding",
+            "output_padding",
+            "dilation",
+            "groups",
+            "transpose",
+        )
+    },
     (f"{_PACKED}LinearPackedParamsBase", "unpack"): "quantized::linear_unpack",
-    (f"{_PACKED}EmbeddingPackedParamsBase", "unpack"): "quantized::embedding_bag_unpack"}
+    (f"{_PACKED}EmbeddingPackedParamsBase", "unpack"): "quantized::embedding_bag_unpack",
+}
 """Methods of classes of PyTorch's C++ library -> the operator that does the same."""
 
 METHOD_SPELLINGS = {
-    (T.TENSOR, "__len__"): "aten::len", (T.STR, "__len__"): "aten::len",
+    (T.TENSOR, "__len__"): "aten::len",
+    (T.STR, "__len__"): "aten::len",
     (T.STR, "__contains__"): "aten::__contains__",
 }
 
@@ -89,8 +141,11 @@ class SimpleValue(SugaredValue):
             found = self._enum_attr(b, type, name, span)
         elif isinstance(type, T.TupleType) and type.fields and name in type.fields:
             i = type.fields.index(name)
-            found = SimpleValue(b.insert("prim::TupleIndex", [value, b.constant(i, span)],
-                                         (type.elements[i],), span).output)
+            found = SimpleValue(
+                b.insert(
+                    "prim::TupleIndex", [value, b.constant(i, span)], (type.elements[i],), span
+                ).output
+            )
         else:
             found = self._operator_attr(b, type, name, span)
         if found is None:
@@ -99,24 +154,35 @@ class SimpleValue(SugaredValue):
 
     def _no_attr(self, b, type, name, span):
         if isinstance(type, T.OptionalType):
-            self.fail(f"has no attribute {name!r}", span,
-                      "rule out None first: `assert x is not None`, or `if x is not None:`")
+            self.fail(
+                f"has no attribute {name!r}",
+                span,
+                "rule out None first: `assert x is not None`, or `if x is not None:`",
+            )
         if isinstance(type, T.ClassType):
             refuse_class_attribute(type, name, span)
             known = [a.name for a in type.attributes] + list(type.methods)
-            self.fail(f"has no attribute {name!r}", span,
-                      f"it has {', '.join(sorted(known))}" if known else None)
+            self.fail(
+                f"has no attribute {name!r}",
+                span,
+                f"it has {', '.join(sorted(known))}" if known else None,
+            )
         if isinstance(type, T.TupleType):
             self.fail(f"has no attribute {name!r}", span, "a list has methods: list(x)")
-        self.fail(f"has no attribute {name!r}", span, b.similar(name, type)
-                  or f"check the name, and that {type.annotation} is the type you expect")
+        self.fail(
+            f"has no attribute {name!r}",
+            span,
+            b.similar(name, type)
+            or f"check the name, and that {type.annotation} is the type you expect",
+        )
 
     def _class_attr(self, b, type, name, span):
         value = self.simple_value
         slot = type.attribute(name)
         if slot is not None:
-            return SimpleValue(b.insert("prim::GetAttr", [value], (slot.type,), span,
-                                        name=name).output)
+            return SimpleValue(
+                b.insert("prim::GetAttr", [value], (slot.type,), span, name=name).output
+            )
         if name in type.methods:
             return MethodValue(value, name)
         if name in type.properties:
@@ -130,8 +196,12 @@ class SimpleValue(SugaredValue):
             return starred
         spelled = LIBRARY_METHODS.get((type.name, name))
         if spelled is not None:
-            return BuiltinFunction(name, lambda b, args, kwargs, span: b.call_operator(
-                spelled, [Arg(self, span), *args], kwargs, span, None))
+            return BuiltinFunction(
+                name,
+                lambda b, args, kwargs, span: b.call_operator(
+                    spelled, [Arg(self, span), *args], kwargs, span, None
+                ),
+            )
         made = class_method(type, name)
         return None if made is None else FunctionValue(made)
 
@@ -141,15 +211,16 @@ class SimpleValue(SugaredValue):
             return None
         if value.is_constant:
             return ConstantValue(getattr(value.constant, name))
-        kind, result = ("prim::EnumName", T.STR) if name == "name" else \
-            ("prim::EnumValue", type.value)
+        kind, result = (
+            ("prim::EnumName", T.STR) if name == "name" else ("prim::EnumValue", type.value)
+        )
         schema = next((s for s in overloads(kind) if s.returns[0].type == result), None)
         return SimpleValue(b.graph.insert(kind, [value], (result,), span, schema=schema).output)
 
     def _operator_attr(self, b, type, name, span):
         value = self.simple_value
         if isinstance(type, T.TupleType):
-            return None                                  # operators take it only as a list
+            return None  # operators take it only as a list
         spelled = METHOD_SPELLINGS.get((type, name)) or find_operator(name)
         if type == T.TENSOR and name == "tolist":
             return _to_list(self)
@@ -158,8 +229,10 @@ class SimpleValue(SugaredValue):
 
             return item_method(value)
         if type == T.TENSOR and name in _TENSOR_METHODS:
-            return BuiltinFunction(name, lambda b, args, kwargs, span:
-                                   _TENSOR_METHODS[name](b, value, args, kwargs, span))
+            return BuiltinFunction(
+                name,
+                lambda b, args, kwargs, span: _TENSOR_METHODS[name](b, value, args, kwargs, span),
+            )
         if spelled is None or not takes_as_self(spelled, type):
             return None
         return BuiltinOperator(spelled, Arg(self, span))
@@ -167,8 +240,13 @@ class SimpleValue(SugaredValue):
     def has_attr(self, b, name, span):
         type = self.simple_value.type
         if isinstance(type, T.ClassType):
-            return (type.slot(name) is not None or name in type.methods or name in type.constants
-                    or name in type.properties or name in type.static_methods)
+            return (
+                type.slot(name) is not None
+                or name in type.methods
+                or name in type.constants
+                or name in type.properties
+                or name in type.static_methods
+            )
         if isinstance(type, T.InterfaceType):
             return name in type.methods
         if isinstance(type, T.TupleType):
@@ -183,8 +261,11 @@ class SimpleValue(SugaredValue):
     def set_attr(self, b, name, value, span):
         owner, type = self.simple_value, self.simple_value.type
         if not isinstance(type, T.ClassType):
-            self.fail("does not allow its attributes to be set", span,
-                      "only attributes of objects and modules can be set")
+            self.fail(
+                "does not allow its attributes to be set",
+                span,
+                "only attributes of objects and modules can be set",
+            )
         slot = type.attribute(name)
         if slot is None:
             setter = type.properties.get(name, (None, None))[1]
@@ -193,9 +274,12 @@ class SimpleValue(SugaredValue):
             b.call_method(owner, setter, [Arg(SimpleValue(value), span)], {}, span)
             return
         if not T.is_subtype(value.type, slot.type):
-            self.fail(f"keeps {slot.type.annotation} in {name!r}, not {value.type.annotation}",
-                      span, remedy(slot.type, value.type)
-                      or "convert it, or annotate the attribute where it is first set")
+            self.fail(
+                f"keeps {slot.type.annotation} in {name!r}, not {value.type.annotation}",
+                span,
+                remedy(slot.type, value.type)
+                or "convert it, or annotate the attribute where it is first set",
+            )
         b.insert("prim::SetAttr", [owner, value], (), span, name=name)
 
     # Calls, elements, iteration
@@ -206,8 +290,11 @@ class SimpleValue(SugaredValue):
             return FunctionValue(type.function).call(b, args, kwargs, span)
         if isinstance(type, (T.ClassType, T.InterfaceType)):
             if type.is_module and self.simple_value.node.kind not in MODULE_PLACES:
-                self.fail("is a module that was taken out of a value, which cannot be called",
-                          span, "call its method: m.forward(x)")
+                self.fail(
+                    "is a module that was taken out of a value, which cannot be called",
+                    span,
+                    "call its method: m.forward(x)",
+                )
             method = "forward" if type.is_module else "__call__"
             if method in type.methods:
                 return b.call_method(self.simple_value, method, args, kwargs, span)
@@ -254,8 +341,9 @@ class SimpleValue(SugaredValue):
             types = value.type.elements
             if not types or any(t != types[0] for t in types):
                 self.fail("holds different types and cannot be indexed with a variable", span)
-            value = b.insert("prim::ListConstruct", b.unpack_tuple(value, span),
-                             (T.ListType(types[0]),), span).output
+            value = b.insert(
+                "prim::ListConstruct", b.unpack_tuple(value, span), (T.ListType(types[0]),), span
+            ).output
         return SimpleValue(b.emit("aten::__getitem__", [value, index], span))
 
 
@@ -269,8 +357,11 @@ def takes_as_self(operator: str, type: T.Type) -> bool:
         first = next((a for a in schema.arguments if a.name == "self" and not a.kwarg_only), None)
         if first is None:
             continue
-        if T.is_subtype(type, first.type) or bind_variables(first.type, type, {}) is None and (
-                first.type.contained or isinstance(first.type, T.VarType)):
+        if (
+            T.is_subtype(type, first.type)
+            or bind_variables(first.type, type, {}) is None
+            and (first.type.contained or isinstance(first.type, T.VarType))
+        ):
             return True
     return False
 
@@ -281,6 +372,7 @@ ELEMENT_CODES = {T.INT: 0, T.FLOAT: 1, T.BOOL: 2, T.COMPLEX: 3}
 
 def _to_list(tensor: SimpleValue) -> SpecialForm:
     """`x.tolist()`: the type of the list is that which is expected where it stands."""
+
     def emit(e, node, expected):
         span, element, depth = e.span(node), expected, 0
         while isinstance(element, T.ListType):
@@ -288,19 +380,38 @@ def _to_list(tensor: SimpleValue) -> SpecialForm:
         if node.args or node.keywords:
             tensor.fail("takes no arguments in tolist()", span, "write x.tolist()")
         if element not in ELEMENT_CODES:
-            raise CompileError("the type of the list that tolist() gives is not known", span,
-                               "annotate it: `result: List[int] = x.tolist()`")
-        inputs = [tensor.simple_value, e.b.constant(depth, span),
-                  e.b.constant(ELEMENT_CODES[element], span)]
+            raise CompileError(
+                "the type of the list that tolist() gives is not known",
+                span,
+                "annotate it: `result: List[int] = x.tolist()`",
+            )
+        inputs = [
+            tensor.simple_value,
+            e.b.constant(depth, span),
+            e.b.constant(ELEMENT_CODES[element], span),
+        ]
         schema = next(iter(overloads("prim::tolist")), None)
-        return SimpleValue(e.graph.insert("prim::tolist", inputs, (expected,), span,
-                                          schema=schema).output)
+        return SimpleValue(
+            e.graph.insert("prim::tolist", inputs, (expected,), span, schema=schema).output
+        )
 
     return SpecialForm("tolist", emit)
 
 
-CAST_METHODS = {"byte": 0, "char": 1, "short": 2, "int": 3, "long": 4, "half": 5, "float": 6,
-                "double": 7, "cfloat": 9, "cdouble": 10, "bool": 11, "bfloat16": 15}
+CAST_METHODS = {
+    "byte": 0,
+    "char": 1,
+    "short": 2,
+    "int": 3,
+    "long": 4,
+    "half": 5,
+    "float": 6,
+    "double": 7,
+    "cfloat": 9,
+    "cdouble": 10,
+    "bool": 11,
+    "bfloat16": 15,
+}
 """Methods of Tensor that are `to(dtype)` -> the number of the dtype."""
 
 
@@ -308,8 +419,9 @@ def _cast(code: int):
     def emit(b: Builder, value: Value, args, kwargs, span):
         if args or kwargs:
             b.simple(value).fail("takes no arguments here", span, "use x.to(...)")
-        return b.call_operator("aten::to", [Arg(ConstantValue(code), span)], {}, span,
-                               Arg(SimpleValue(value), span))
+        return b.call_operator(
+            "aten::to", [Arg(ConstantValue(code), span)], {}, span, Arg(SimpleValue(value), span)
+        )
 
     return emit
 

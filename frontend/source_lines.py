@@ -52,8 +52,14 @@ def _block(fn: python_types.FunctionType) -> list[str] | None:
     if not 0 <= start < len(lines):
         return None
     indent = _indent(lines[start])
-    end = next((i for i in range(start, len(lines))
-                if lines[i].lstrip().startswith(("def ", "async def "))), None)
+    end = next(
+        (
+            i
+            for i in range(start, len(lines))
+            if lines[i].lstrip().startswith(("def ", "async def "))
+        ),
+        None,
+    )
     if end is None or _indent(lines[end]) != indent:
         return None
     end += 1
@@ -78,6 +84,10 @@ def _goes_on(line: str) -> bool:
 def _is_whole(block: list[str]) -> bool:
     """Whether no string, bracket or comment can hold text that looks like the end."""
     text = "".join(block)
-    return all(text.count(a) == text.count(b) for a, b in ("()", "[]", "{}")) \
-        and text.count('"""') % 2 == 0 and text.count("'''") % 2 == 0 \
-        and not block[-1].rstrip().endswith("\\") and not block[-1].strip().startswith("#")
+    return (
+        all(text.count(a) == text.count(b) for a, b in ("()", "[]", "{}"))
+        and text.count('"""') % 2 == 0
+        and text.count("'''") % 2 == 0
+        and not block[-1].rstrip().endswith("\\")
+        and not block[-1].strip().startswith("#")
+    )

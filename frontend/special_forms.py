@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 def _args(e: Emitter, node: ast.Call, name: str, least: int, most: int | None = None) -> list:
     most = least if most is None else most
     if node.keywords or not least <= len(node.args) <= most:
-        raise CompileError(f"{name} takes {least if least == most else f'{least} to {most}'} "
-                           f"arguments", e.span(node), "give each by position")
+        raise CompileError(
+            f"{name} takes {least if least == most else f'{least} to {most}'} arguments",
+            e.span(node),
+            "give each by position",
+        )
     return node.args
 
 
@@ -30,8 +33,11 @@ def _annotate(e: Emitter, node: ast.Call, expected) -> SugaredValue:
     value = e.value(value_node, type)
     converted = e.b.convert(value, type, e.span(value_node), True)
     if not T.is_subtype(converted.type, type):
-        raise CompileError(f"a value of type {converted.type.annotation} is no {type.annotation}",
-                           e.span(value_node), "convert it, or name the type that it has")
+        raise CompileError(
+            f"a value of type {converted.type.annotation} is no {type.annotation}",
+            e.span(value_node),
+            "convert it, or name the type that it has",
+        )
     return e.simple(e.b.cast(converted, type, e.span(node)))
 
 
@@ -43,8 +49,9 @@ def _uninitialized(e: Emitter, node: ast.Call, expected) -> SugaredValue:
 def _unchecked_cast(e: Emitter, node: ast.Call, expected) -> SugaredValue:
     type_node, value_node = _args(e, node, "unchecked_cast", 2)
     type = e.type(type_node)
-    return e.simple(e.b.insert("prim::unchecked_cast", [e.value(value_node)], (type,),
-                               e.span(node)).output)
+    return e.simple(
+        e.b.insert("prim::unchecked_cast", [e.value(value_node)], (type,), e.span(node)).output
+    )
 
 
 def _isinstance(e: Emitter, node: ast.Call, expected) -> SugaredValue:
@@ -70,8 +77,9 @@ def instance_types(e: Emitter, node: ast.expr) -> list[T.Type]:
 def _attribute_name(e: Emitter, node: ast.Call, form: str) -> tuple[SugaredValue, str]:
     name = node.args[1]
     if not isinstance(name, ast.Constant) or not isinstance(name.value, str):
-        raise CompileError(f"the name in {form} must be a literal str", e.span(name),
-                           f"write {form}(x, \"name\")")
+        raise CompileError(
+            f"the name in {form} must be a literal str", e.span(name), f'write {form}(x, "name")'
+        )
     return e.expr(node.args[0]), name.value
 
 
@@ -80,8 +88,11 @@ def has_attribute(e: Emitter, node: ast.Call) -> bool:
     owner, name = _attribute_name(e, node, "hasattr")
     plain = owner.type(e.b, e.span(node)) if e.b.is_simple(owner) else None
     if plain is not None and not isinstance(plain, (T.ClassType, T.InterfaceType, T.TupleType)):
-        raise CompileError(f"hasattr looks into objects and named tuples, not {plain.annotation}",
-                           e.span(node.args[0]), "use isinstance to tell types apart")
+        raise CompileError(
+            f"hasattr looks into objects and named tuples, not {plain.annotation}",
+            e.span(node.args[0]),
+            "use isinstance to tell types apart",
+        )
     return owner.has_attr(e.b, name, e.span(node))
 
 
@@ -126,8 +137,11 @@ def gather(e: Emitter, iterable: SugaredValue, span, expected=None) -> SugaredVa
         values = [p.value(e.b, span) for p in parts]
         type = common_type(values) if values else T.TENSOR
         if isinstance(type, T.UnionType):
-            raise CompileError(f"a list of {type.annotation} cannot be made of elements without a "
-                               f"declared type", span, "declare it: x: List[...] = [a, b]")
+            raise CompileError(
+                f"a list of {type.annotation} cannot be made of elements without a declared type",
+                span,
+                "declare it: x: List[...] = [a, b]",
+            )
         return e.simple(e.b.list(values, type, span))
     result = e.b.insert("prim::ListConstruct", (), (T.ListType(T.TENSOR),), span).output
     length, go = iterable.length(e.b, span), e.b.constant(True, span)
@@ -137,8 +151,9 @@ def gather(e: Emitter, iterable: SugaredValue, span, expected=None) -> SugaredVa
     with e.block(block):
         value = iterable.element(e.b, turn, span).value(e.b, span)
         result.type = T.ListType(value.type)
-        e.b.call_operator("aten::append", [Arg(e.simple(result), span),
-                                           Arg(e.simple(value), span)], {}, span)
+        e.b.call_operator(
+            "aten::append", [Arg(e.simple(result), span), Arg(e.simple(value), span)], {}, span
+        )
         block.add_return(e.b.constant(True, span))
     return e.simple(result)
 
@@ -158,24 +173,38 @@ def _tuple(e: Emitter, node: ast.Call, expected) -> SugaredValue:
             return e.simple(e.b.tuple(list(made.node.inputs), span))
     parts = meaning.unpack(e.b, span)
     if parts is None:
-        raise CompileError(f"how many elements {meaning.kind} has is not known at compile time",
-                           span, "a tuple has a fixed number of elements; use a list")
+        raise CompileError(
+            f"how many elements {meaning.kind} has is not known at compile time",
+            span,
+            "a tuple has a fixed number of elements; use a list",
+        )
     return e.simple(e.b.tuple([p.value(e.b, span) for p in parts], span))
 
 
 def _dict(e: Emitter, node: ast.Call, expected) -> SugaredValue:
     """`dict()`, `dict(a=1)`, `dict(d)`, `dict(pairs)`."""
     span = e.span(node)
-    if node.args and isinstance(node.args[0], (ast.ListComp, ast.GeneratorExp)) \
-            and isinstance(node.args[0].elt, ast.Tuple) and len(node.args[0].elt.elts) == 2:
+    if (
+        node.args
+        and isinstance(node.args[0], (ast.ListComp, ast.GeneratorExp))
+        and isinstance(node.args[0].elt, ast.Tuple)
+        and len(node.args[0].elt.elts) == 2
+    ):
         key, value = node.args[0].elt.elts
         same = ast.copy_location(ast.DictComp(key, value, node.args[0].generators), node)
         return e.expr(same, expected)
-    if node.args and isinstance(node.args[0], (ast.List, ast.Tuple)) and all(
-            isinstance(p, ast.Tuple) and len(p.elts) == 2 for p in node.args[0].elts):
+    if (
+        node.args
+        and isinstance(node.args[0], (ast.List, ast.Tuple))
+        and all(isinstance(p, ast.Tuple) and len(p.elts) == 2 for p in node.args[0].elts)
+    ):
         pairs = node.args[0].elts
-        made = e.expr(ast.copy_location(ast.Dict(
-            [p.elts[0] for p in pairs], [p.elts[1] for p in pairs]), node), expected)
+        made = e.expr(
+            ast.copy_location(
+                ast.Dict([p.elts[0] for p in pairs], [p.elts[1] for p in pairs]), node
+            ),
+            expected,
+        )
     elif node.args:
         pairs = e.expr(node.args[0])
         if not e.b.is_simple(pairs):
@@ -183,12 +212,20 @@ def _dict(e: Emitter, node: ast.Call, expected) -> SugaredValue:
         made = e.b.call_operator("aten::dict", [Arg(pairs, e.span(node.args[0]))], {}, span)
     else:
         keys = [ast.copy_location(ast.Constant(k.arg), node) for k in node.keywords]
-        return e.expr(ast.copy_location(ast.Dict(keys, [k.value for k in node.keywords]), node),
-                      expected)
+        return e.expr(
+            ast.copy_location(ast.Dict(keys, [k.value for k in node.keywords]), node), expected
+        )
     for keyword in node.keywords:
-        e.b.call_operator("aten::_set_item", [
-            Arg(made, span), Arg(ConstantValue(keyword.arg), span),
-            Arg(e.expr(keyword.value), e.span(keyword.value))], {}, span)
+        e.b.call_operator(
+            "aten::_set_item",
+            [
+                Arg(made, span),
+                Arg(ConstantValue(keyword.arg), span),
+                Arg(e.expr(keyword.value), e.span(keyword.value)),
+            ],
+            {},
+            span,
+        )
     return made
 
 
@@ -199,8 +236,11 @@ def _super(e: Emitter, node: ast.Call, expected) -> SugaredValue:
     found = super_value(e, node) or super_of_class(e, node)
     if found is not None:
         return found
-    raise CompileError("super() is not part of the language outside of __init__", e.span(node),
-                       "call the function by its class")
+    raise CompileError(
+        "super() is not part of the language outside of __init__",
+        e.span(node),
+        "call the function by its class",
+    )
 
 
 def _type_name(e: Emitter, node: ast.Call, expected) -> SugaredValue:
@@ -210,10 +250,19 @@ def _type_name(e: Emitter, node: ast.Call, expected) -> SugaredValue:
 ISINSTANCE = SpecialForm("isinstance", _isinstance)
 HASATTR = SpecialForm("hasattr", _hasattr)
 
-FORMS: dict[str, SpecialForm] = {form.name: form for form in (
-    ISINSTANCE, HASATTR, SpecialForm("getattr", _getattr), SpecialForm("list", _list),
-    SpecialForm("tuple", _tuple), SpecialForm("dict", _dict), SpecialForm("super", _super),
-    SpecialForm("type", _type_name))}
+FORMS: dict[str, SpecialForm] = {
+    form.name: form
+    for form in (
+        ISINSTANCE,
+        HASATTR,
+        SpecialForm("getattr", _getattr),
+        SpecialForm("list", _list),
+        SpecialForm("tuple", _tuple),
+        SpecialForm("dict", _dict),
+        SpecialForm("super", _super),
+        SpecialForm("type", _type_name),
+    )
+}
 """Builtins of Python that are special forms."""
 
 ARCHIVE_FORMS: dict[str, SpecialForm] = {

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Callable, Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
@@ -50,8 +51,9 @@ def leave_out(e: Emitter, statement: ast.stmt, before: Node) -> None:
     e.drop_after(before)
     kind, span = e.b.unknown[-1], e.span(statement)
     e.b.insert(kind, (), (T.TENSOR,), span, left_out=True)
-    raise_exception(e, e.b.constant(f"the operator {kind} is not known", span),
-                    "builtins.RuntimeError", span)
+    raise_exception(
+        e, e.b.constant(f"the operator {kind} is not known", span), "builtins.RuntimeError", span
+    )
 
 
 def recover(e: Emitter, statement: ast.stmt, error: CompileError) -> None:
@@ -72,7 +74,7 @@ def emit_statement(e: Emitter, node: ast.stmt) -> None:
 
 
 def emit_expression(e: Emitter, node: ast.Expr) -> None:
-    if isinstance(node.value, ast.Constant):            # a docstring, or `...`
+    if isinstance(node.value, ast.Constant):  # a docstring, or `...`
         return
     e.expr(node.value)
 
@@ -97,10 +99,17 @@ def result_value(e: Emitter, value: Value, span: Span) -> Value:
         return value
     converted = e.b.convert(value, e.result, span, True)
     if not T.is_subtype(converted.type, e.result):
-        help = "annotate the result as Optional[...]" if converted.type == T.NONE \
+        help = (
+            "annotate the result as Optional[...]"
+            if converted.type == T.NONE
             else remedy(e.result, converted.type) or "declare the type that it returns"
-        raise CompileError(f"the result is declared as {e.result.annotation}, "
-                           f"this returns {converted.type.annotation}", span, help)
+        )
+        raise CompileError(
+            f"the result is declared as {e.result.annotation}, "
+            f"this returns {converted.type.annotation}",
+            span,
+            help,
+        )
     return e.b.widen(converted, e.result, span)
 
 
@@ -119,19 +128,27 @@ def leave_function(e: Emitter, value: Value, span: Span) -> None:
 def emit_raise(e: Emitter, node: ast.Raise) -> None:
     span = e.span(node)
     if node.exc is None:
-        raise CompileError("a bare raise is not part of the language", span,
-                           "raise an exception with a message")
+        raise CompileError(
+            "a bare raise is not part of the language", span, "raise an exception with a message"
+        )
     meaning = e.expr(node.exc)
     if not isinstance(meaning, ExceptionValue):
-        raise CompileError(f"{meaning.kind} cannot be raised", e.span(node.exc),
-                           "raise an exception, as `raise ValueError(\"...\")`")
+        raise CompileError(
+            f"{meaning.kind} cannot be raised",
+            e.span(node.exc),
+            'raise an exception, as `raise ValueError("...")`',
+        )
     message = meaning.message or e.b.constant("", span)
     raise_exception(e, message, meaning.qualified_name, span)
 
 
 def raise_exception(e: Emitter, message: Value, name: str, span: Span) -> None:
-    e.b.call_operator("prim::RaiseException", [Arg(e.simple(message), span),
-                                               Arg(ConstantValue(name), span)], {}, span)
+    e.b.call_operator(
+        "prim::RaiseException",
+        [Arg(e.simple(message), span), Arg(ConstantValue(name), span)],
+        {},
+        span,
+    )
     e.frame.exits = True
 
 
@@ -140,8 +157,9 @@ def emit_assert(e: Emitter, node: ast.Assert) -> None:
     require(e, node.test, node.msg, "builtins.AssertionError", e.span(node))
 
 
-def require(e: Emitter, test: ast.expr, message: ast.expr | None, exception: str, span: Span
-            ) -> None:
+def require(
+    e: Emitter, test: ast.expr, message: ast.expr | None, exception: str, span: Span
+) -> None:
     """A branch that raises unless the condition holds; type refinements hold after it."""
     wanted = condition(e, test)
     if wanted.static is True:
@@ -169,35 +187,56 @@ def emit_delete(e: Emitter, node: ast.Delete) -> None:
         span = e.span(target)
         if isinstance(target, ast.Name):
             e.lookup(target.id, span)
-            e.frame.forget(target.id, Unusable(f"{target.id!r} was deleted before this use",
-                                                 "use it before the del"))
+            e.frame.forget(
+                target.id,
+                Unusable(f"{target.id!r} was deleted before this use", "use it before the del"),
+            )
         elif isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice):
             owner, index = e.value(target.value), e.value(target.slice)
             if isinstance(owner.type, T.TupleType):
-                raise CompileError("elements of a tuple cannot be deleted", span,
-                                   "make a tuple of the others")
+                raise CompileError(
+                    "elements of a tuple cannot be deleted", span, "make a tuple of the others"
+                )
             if isinstance(owner.type, T.ClassType) and "__delitem__" in owner.type.methods:
                 e.b.call_method(owner, "__delitem__", [Arg(e.simple(index), span)], {}, span)
             else:
-                e.b.call_operator("aten::Delete", [Arg(e.simple(owner), e.span(target.value)),
-                                                   Arg(e.simple(index), e.span(target.slice))],
-                                  {}, span)
+                e.b.call_operator(
+                    "aten::Delete",
+                    [
+                        Arg(e.simple(owner), e.span(target.value)),
+                        Arg(e.simple(index), e.span(target.slice)),
+                    ],
+                    {},
+                    span,
+                )
         else:
-            raise CompileError("only names and single elements can be deleted", span,
-                               "write del xs[i], or del x for a name")
+            raise CompileError(
+                "only names and single elements can be deleted",
+                span,
+                "write del xs[i], or del x for a name",
+            )
 
 
 LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 """Statements that control does not pass."""
 
 STATEMENTS: dict[type, Callable[..., None]] = {
-    ast.Expr: emit_expression, ast.Pass: emit_pass, ast.Return: emit_return,
-    ast.Raise: emit_raise, ast.Assert: emit_assert, ast.Delete: emit_delete,
-    ast.Assign: assignment.emit_assign, ast.AnnAssign: assignment.emit_annotated,
+    ast.Expr: emit_expression,
+    ast.Pass: emit_pass,
+    ast.Return: emit_return,
+    ast.Raise: emit_raise,
+    ast.Assert: emit_assert,
+    ast.Delete: emit_delete,
+    ast.Assign: assignment.emit_assign,
+    ast.AnnAssign: assignment.emit_annotated,
     ast.AugAssign: assignment.emit_augmented,
-    ast.If: control_flow.emit_if, ast.While: control_flow.emit_while,
-    ast.For: control_flow.emit_for, ast.Break: control_flow.emit_break,
-    ast.Continue: control_flow.emit_continue, ast.With: control_flow.emit_with,
-    ast.FunctionDef: nested.define_nested, ast.Match: match_statement.emit_match,
+    ast.If: control_flow.emit_if,
+    ast.While: control_flow.emit_while,
+    ast.For: control_flow.emit_for,
+    ast.Break: control_flow.emit_break,
+    ast.Continue: control_flow.emit_continue,
+    ast.With: control_flow.emit_with,
+    ast.FunctionDef: nested.define_nested,
+    ast.Match: match_statement.emit_match,
 }
 """Syntax -> emit(emitter, node)."""

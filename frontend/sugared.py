@@ -12,7 +12,8 @@ for it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Mapping, Protocol, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
@@ -55,8 +56,9 @@ class SugaredValue:
     kind = "value"
 
     def fail(self, what: str, span: Span, help: str | None = None):
-        raise CompileError(f"{self.kind} {what}", span,
-                           help or "check what it is and what it can do")
+        raise CompileError(
+            f"{self.kind} {what}", span, help or "check what it is and what it can do"
+        )
 
     def declare(self, type: T.Type) -> None:
         """Give the result of an operator without schema the type that the program declares."""
@@ -79,14 +81,19 @@ class SugaredValue:
 
     def set_attr(self, b: Builder, name: str, value: Value, span: Span) -> None:
         """`value.name = ...`."""
-        self.fail("does not allow its attributes to be set", span,
-                  "only attributes of objects and modules can be set")
+        self.fail(
+            "does not allow its attributes to be set",
+            span,
+            "only attributes of objects and modules can be set",
+        )
 
-    def call(self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg],
-             span: Span) -> SugaredValue:
+    def call(
+        self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> SugaredValue:
         """`value(*args, **kwargs)`."""
-        self.fail("cannot be called", span,
-                  "only functions, methods, classes and modules can be called")
+        self.fail(
+            "cannot be called", span, "only functions, methods, classes and modules can be called"
+        )
 
     def unpack(self, b: Builder, span: Span, count: int | None = None) -> list[SugaredValue] | None:
         """Its elements, where their number is known at compile time (or given, for a list)."""
@@ -140,8 +147,7 @@ class ConstantValue(SugaredValue):
 
     def unpack(self, b, span, count=None):
         if isinstance(self.constant, tuple) and isinstance(self.constant_type, T.TupleType):
-            return [ConstantValue(v, t)
-                    for v, t in zip(self.constant, self.constant_type.elements)]
+            return [ConstantValue(v, t) for v, t in zip(self.constant, self.constant_type.elements)]
         return self.simple(b, span).unpack(b, span, count)
 
     def get_item(self, b, index, span):
@@ -213,8 +219,11 @@ class FunctionValue(SugaredValue):
         self.kind = f"function '{function.name}'"
 
     def value(self, b, span):
-        self.fail("cannot be used as a value", span, "call it; a function can only be given a "
-                  "name, called, or passed to fork")
+        self.fail(
+            "cannot be used as a value",
+            span,
+            "call it; a function can only be given a name, called, or passed to fork",
+        )
 
     def call(self, b, args, kwargs, span):
         return b.call_function(self.function, args, kwargs, span)
@@ -241,8 +250,12 @@ def class_method(type: T.ClassType, name: str) -> Function | None:
 def refuse_class_attribute(type: T.ClassType, name: str, span: Span) -> None:
     """Attributes of the class itself are not part of the language; raises for one."""
     if type.python_class is not None and name in vars(type.python_class):
-        raise CompileError(f"{name!r} is an attribute of the class {type.name} itself, which is "
-                           f"not part of the language", span, f"set self.{name} in __init__")
+        raise CompileError(
+            f"{name!r} is an attribute of the class {type.name} itself, which is "
+            f"not part of the language",
+            span,
+            f"set self.{name} in __init__",
+        )
 
 
 class ClassValue(SugaredValue):
@@ -280,8 +293,11 @@ class ClassValue(SugaredValue):
 
             return meaning_of(inner, span)
         refuse_class_attribute(self.class_type, name, span)
-        self.fail(f"has no static method or constant {name!r}", span,
-                  "attributes belong to its instances: make one first")
+        self.fail(
+            f"has no static method or constant {name!r}",
+            span,
+            "attributes belong to its instances: make one first",
+        )
 
     def has_attr(self, b, name, span):
         t = self.class_type
@@ -316,8 +332,7 @@ class EnumClassValue(SugaredValue):
 
     def attr(self, b, name, span):
         if name not in self.members:
-            self.fail(f"has no member {name!r}", span,
-                      f"its members are {', '.join(self.members)}")
+            self.fail(f"has no member {name!r}", span, f"its members are {', '.join(self.members)}")
         return ConstantValue(self.members[name], self.enum_type)
 
     def has_attr(self, b, name, span):
@@ -369,11 +384,17 @@ class StaticSequence(SugaredValue):
     def get_item(self, b, index, span):
         value = index.value.value(b, index.span)
         if not value.is_constant or not isinstance(value.constant, int):
-            self.fail("needs an index that is known at compile time", index.span,
-                      "write a literal, or loop over it")
+            self.fail(
+                "needs an index that is known at compile time",
+                index.span,
+                "write a literal, or loop over it",
+            )
         if not -len(self.elements) <= value.constant < len(self.elements):
-            self.fail(f"has only {len(self.elements)} elements", index.span,
-                      f"its indices go from 0 to {len(self.elements) - 1}")
+            self.fail(
+                f"has only {len(self.elements)} elements",
+                index.span,
+                f"its indices go from 0 to {len(self.elements) - 1}",
+            )
         return self.elements[value.constant]
 
     def length(self, b, span):

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import ast
-from typing import Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.ListComp,
-           ast.DictComp, ast.SetComp, ast.GeneratorExp)
+_SCOPES = (
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.Lambda,
+    ast.ListComp,
+    ast.DictComp,
+    ast.SetComp,
+    ast.GeneratorExp,
+)
 
 
 def walk_scope(nodes: Sequence[ast.AST]) -> Iterator[ast.AST]:

@@ -22,18 +22,26 @@ def tensor_over(value: Any) -> Tensor:
     if torch is None or not isinstance(value, torch.Tensor) or not _is_plain(torch, value):
         made = as_tensor(value)
     else:
-        made = Tensor(_storage(torch, value), dtypes.BY_NAME[str(value.dtype).partition(".")[2]],
-                      tuple(value.shape), value.stride(), value.storage_offset())
+        made = Tensor(
+            _storage(torch, value),
+            dtypes.BY_NAME[str(value.dtype).partition(".")[2]],
+            tuple(value.shape),
+            value.stride(),
+            value.storage_offset(),
+        )
     if made is not value and getattr(value, "requires_grad", False) and value.is_leaf:
         made.requires_grad_(True)
     return made
 
 
 def _is_plain(torch: Any, value: Any) -> bool:
-    return (value.layout is torch.strided and value.device.type == "cpu"
-            and not (value.is_quantized or value.is_conj() or value.is_neg() or value.is_nested)
-            and str(value.dtype).partition(".")[2] in dtypes.BY_NAME
-            and value.untyped_storage().data_ptr() != 0)
+    return (
+        value.layout is torch.strided
+        and value.device.type == "cpu"
+        and not (value.is_quantized or value.is_conj() or value.is_neg() or value.is_nested)
+        and str(value.dtype).partition(".")[2] in dtypes.BY_NAME
+        and value.untyped_storage().data_ptr() != 0
+    )
 
 
 def _storage(torch: Any, value: Any) -> Storage:

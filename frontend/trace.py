@@ -12,9 +12,10 @@ from __future__ import annotations
 import inspect
 import sys
 import warnings
+from collections.abc import Callable, Mapping
 from functools import wraps
 from threading import RLock
-from typing import Any, Callable, Mapping, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from scriptlang import tensors
 from scriptlang import types as T
@@ -28,14 +29,21 @@ from scriptlang.tensors import Tensor
 
 from .script import qualified_name
 from .trace_checks import TracerWarning, TracingCheckError, check_traced, parameters_of
-from .tracer import Tracer
 from .traced_modules import Held, traced_object
+from .tracer import Tracer
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-__all__ = ["TracerWarning", "TracingCheckError", "check_traced", "copy_inputs", "inputs_of",
-           "trace_function", "trace_methods"]
+__all__ = [
+    "TracerWarning",
+    "TracingCheckError",
+    "check_traced",
+    "copy_inputs",
+    "inputs_of",
+    "trace_function",
+    "trace_methods",
+]
 
 NOWHERE = Span(Source("", "<trace>"), 0, 0)
 
@@ -44,17 +52,22 @@ CONTAINER_OUT = (
     "only valid if the container structure does not change based on the module's inputs. Consider "
     "using a constant container instead (e.g. for `list`, use a `tuple` instead. for `dict`, use a "
     "`NamedTuple` instead). If you absolutely need this and know the side effects, pass "
-    "strict=False to trace() to allow this behavior.")
+    "strict=False to trace() to allow this behavior."
+)
 
 
 # Inputs
+
 
 def inputs_of(example_inputs: Any) -> tuple:
     """The example inputs as a tuple of arguments."""
     if example_inputs is None:
         return ()
-    if isinstance(example_inputs, (tuple, list)) and not hasattr(example_inputs, "_fields") \
-            and not isinstance(example_inputs, Tensor):
+    if (
+        isinstance(example_inputs, (tuple, list))
+        and not hasattr(example_inputs, "_fields")
+        and not isinstance(example_inputs, Tensor)
+    ):
         return tuple(example_inputs)
     return (example_inputs,)
 
@@ -81,8 +94,10 @@ def _copy(v: Any) -> Any:
         return type(v)(map(_copy, v))
     if isinstance(v, dict):
         return {k: _copy(x) for k, x in v.items()}
-    raise TypeError(f"trace takes Tensors, and tuples, lists and dicts of them, as example inputs, "
-                    f"not {type(v).__name__}; bind other values with functools.partial or a lambda")
+    raise TypeError(
+        f"trace takes Tensors, and tuples, lists and dicts of them, as example inputs, "
+        f"not {type(v).__name__}; bind other values with functools.partial or a lambda"
+    )
 
 
 def _type_of_input(v: Any) -> T.Type:
@@ -154,17 +169,24 @@ def trace_methods(module: Any, inputs: Mapping[str, Any], strict: bool = True) -
         tracer = _tracer(name, module, args)
         owner = tracer.graph.block.add_parameter(obj.type, "self")
         tracer.hold(owner, held.paths)
-        _record(tracer, module if method == "forward" else func, args,
-                parameters_of(func, len(args)), strict)
-        obj.type.methods[method] = Function(
-            name, schema_of_graph(name, tracer.graph), tracer.graph)
+        _record(
+            tracer,
+            module if method == "forward" else func,
+            args,
+            parameters_of(func, len(args)),
+            strict,
+        )
+        obj.type.methods[method] = Function(name, schema_of_graph(name, tracer.graph), tracer.graph)
     return obj
 
 
 def _tracer(name: str, func: Callable, args: tuple) -> Tracer:
     if dispatch.tracing() is not None:
-        raise CompileError("a trace is being recorded already", None,
-                           "trace the inner function before the outer one")
+        raise CompileError(
+            "a trace is being recorded already",
+            None,
+            "trace the inner function before the outer one",
+        )
     if _uses_torch(func, args):
         from .trace_torch import TorchTracer
 
@@ -196,6 +218,7 @@ def _name(func: Callable) -> str:
 
 # Outputs
 
+
 class _Outputs:
     """What a traced function returned as a value of the graph."""
 
@@ -204,8 +227,11 @@ class _Outputs:
 
     def whole(self, result: Any) -> Value:
         if result is None:
-            raise CompileError("the traced function returned nothing; effects are not recorded",
-                               self.span, "return the tensors that it computes")
+            raise CompileError(
+                "the traced function returned nothing; effects are not recorded",
+                self.span,
+                "return the tensors that it computes",
+            )
         return self.value(result)
 
     def value(self, v: Any) -> Value:
@@ -218,22 +244,29 @@ class _Outputs:
         if isinstance(v, dict):
             if self.strict:
                 raise CompileError(CONTAINER_OUT.format("dict"), self.span)
-            pairs = [x for k, p in v.items()
-                     for x in (tracer.value(k, None, self.span), self.value(p))]
+            pairs = [
+                x for k, p in v.items() for x in (tracer.value(k, None, self.span), self.value(p))
+            ]
             types = (pairs[0].type, pairs[1].type) if pairs else (T.STR, T.TENSOR)
             return b.insert("prim::DictConstruct", pairs, (T.DictType(*types),), self.span).output
         if isinstance(v, list):
             if not all(map(tracer.is_tensor, v)):
-                raise CompileError("a list that a traced function returns holds only Tensors",
-                                   self.span, "return a tuple")
+                raise CompileError(
+                    "a list that a traced function returns holds only Tensors",
+                    self.span,
+                    "return a tuple",
+                )
             if self.strict:
                 warnings.warn(CONTAINER_OUT.format("list"), TracerWarning, stacklevel=6)
             parts = list(map(self.value, v))
             return b.list(parts, parts[0].type if parts else T.TENSOR, self.span)
         if isinstance(v, tuple):
             return b.tuple(list(map(self.value, v)), self.span)
-        raise CompileError(f"a traced function returns Tensors, and tuples, lists and dicts of them"
-                           f", not {type(v).__name__}", self.span)
+        raise CompileError(
+            f"a traced function returns Tensors, and tuples, lists and dicts of them"
+            f", not {type(v).__name__}",
+            self.span,
+        )
 
 
 def sweep(graph: Graph) -> None:
@@ -251,6 +284,8 @@ def is_pure(node: Node) -> bool:
 
 def _no_tensor(node: Node) -> bool:
     """Operators on tensors stay, as they were called; those on numbers may go."""
-    return node.schema is None or node.kind in (
-        "aten::size", "aten::__getitem__", "aten::numel") or not any(
-        v.type == T.TENSOR for v in (*node.inputs, *node.outputs))
+    return (
+        node.schema is None
+        or node.kind in ("aten::size", "aten::__getitem__", "aten::numel")
+        or not any(v.type == T.TENSOR for v in (*node.inputs, *node.outputs))
+    )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from typing import Any, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from scriptlang.errors import ScriptError
 from scriptlang.ir import Graph
@@ -30,20 +31,27 @@ def check_graphs(first: Graph, again: Graph) -> None:
     a, b = ([_line(n) for n in g.walk_all() if n.kind != "prim::Constant"] for g in (first, again))
     if a != b:
         at = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
-        parts = [f"{name}: {lines[at] if at < len(lines) else 'nothing more'}"
-                 for name, lines in (("first", a), ("then", b))]
-        raise TracingCheckError("two recordings of the function differ: " + "; ".join(parts)
-                                + "\n  help: what a traced function does must not depend on "
-                                "anything but its arguments")
-    for x, y in zip(*([n for n in g.walk_all() if n.kind == "prim::Constant"]
-                      for g in (first, again))):
+        parts = [
+            f"{name}: {lines[at] if at < len(lines) else 'nothing more'}"
+            for name, lines in (("first", a), ("then", b))
+        ]
+        raise TracingCheckError(
+            "two recordings of the function differ: "
+            + "; ".join(parts)
+            + "\n  help: what a traced function does must not depend on "
+            "anything but its arguments"
+        )
+    for x, y in zip(
+        *([n for n in g.walk_all() if n.kind == "prim::Constant"] for g in (first, again))
+    ):
         values = x.attributes["value"], y.attributes["value"]
         if all(isinstance(v, Tensor) for v in values) and not _same_tensor(*values, 1e-5, 1e-8):
             raise TracingCheckError(
                 "a tensor that is a constant of the recording has another value each time"
                 + (f" ({x.span.place})" if x.span else "")
                 + "\n  help: a tensor made by numpy, `.data` or random numbers of Python is not "
-                "recorded; compute it by operators, or pass it as an argument")
+                "recorded; compute it by operators, or pass it as an argument"
+            )
 
 
 def _line(node: Any) -> str:
@@ -51,8 +59,14 @@ def _line(node: Any) -> str:
     return f"{node.kind} -> {types}" + (f" ({node.span.place})" if node.span else "")
 
 
-def check_traced(func: Callable, traced: Callable, inputs: Sequence[Sequence[Any]], graph: Graph,
-                 copy: Callable[[Sequence[Any]], Sequence[Any]], tolerance: float) -> None:
+def check_traced(
+    func: Callable,
+    traced: Callable,
+    inputs: Sequence[Sequence[Any]],
+    graph: Graph,
+    copy: Callable[[Sequence[Any]], Sequence[Any]],
+    tolerance: float,
+) -> None:
     """Run the function and its recording on each of the inputs; warn where they differ."""
     if is_random(graph):
         return
@@ -61,20 +75,26 @@ def check_traced(func: Callable, traced: Callable, inputs: Sequence[Sequence[Any
         try:
             found = traced(*copy(args))
         except Exception as error:
-            raise TracingCheckError(f"the recorded function fails where the function itself does "
-                                    f"not: {error}") from error
+            raise TracingCheckError(
+                f"the recorded function fails where the function itself does not: {error}"
+            ) from error
         where = difference(expected, found, max(tolerance, 1e-4), tolerance)
         if where is not None:
             warnings.warn(
                 f"the recorded function gives another result than the function itself{where}; a "
                 "trace records no control flow, and values that Python computed become "
-                "constants", TracerWarning, stacklevel=4)
+                "constants",
+                TracerWarning,
+                stacklevel=4,
+            )
 
 
 def difference(a: Any, b: Any, rtol: float, atol: float, path: str = "") -> str | None:
     """Where two results differ (` at [0]`, "" for the whole); None where they agree."""
-    ours = [as_tensor(v) if not isinstance(v, (bool, int, float, complex, str)) else None
-            for v in (a, b)]
+    ours = [
+        as_tensor(v) if not isinstance(v, (bool, int, float, complex, str)) else None
+        for v in (a, b)
+    ]
     if ours[0] is not None:
         same = ours[1] is not None and _same_tensor(*ours, rtol, atol)
         return None if same else path and f" at {path}"

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import contextlib
 import os
-from functools import lru_cache
+from collections.abc import Callable
+from functools import cache
 from threading import get_ident
-from typing import Any, Callable
+from typing import Any
 
 import torch
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
-from scriptlang.ir import Node, Value
+from scriptlang.ir import Value
 from scriptlang.objects import Device
 from scriptlang.ops import dispatch, table
 from scriptlang.schema import Argument
@@ -29,8 +30,11 @@ from .resolver import code_of
 from .traced_symbol import Symbol
 from .tracer import HERE, PACKAGE, Tracer
 
-LOOKS = {"aten::item": "a Python number", "aten::is_nonzero": "a Python boolean",
-         "aten::_local_scalar_dense": "a Python number"}
+LOOKS = {
+    "aten::item": "a Python number",
+    "aten::is_nonzero": "a Python boolean",
+    "aten::_local_scalar_dense": "a Python number",
+}
 """Operators by which Python looks at a tensor: they are not recorded."""
 
 SAME = ("aten::lift_fresh", "aten::alias", "aten::lift")
@@ -73,10 +77,14 @@ class TorchTracer(Tracer):
 
     def constant(self, tensor: Any) -> Tensor:
         if tensor.requires_grad:
-            raise CompileError(REQUIRES_GRAD, self.span(), "pass it as an argument, make it a "
-                               "parameter of a module, or detach() it")
-        return as_tensor(tensor.detach().resolve_conj() if isinstance(tensor, torch.Tensor)
-                         else tensor)
+            raise CompileError(
+                REQUIRES_GRAD,
+                self.span(),
+                "pass it as an argument, make it a parameter of a module, or detach() it",
+            )
+        return as_tensor(
+            tensor.detach().resolve_conj() if isinstance(tensor, torch.Tensor) else tensor
+        )
 
     def number(self, v: Any) -> Value | None:
         node = getattr(v, "node", None)
@@ -100,23 +108,26 @@ class TorchTracer(Tracer):
         return super().value(v, type, span)
 
     def take(self, result: Any, value: Value, span: Span) -> Any:
-        if isinstance(result, Tensor):                   # of a compiled function
+        if isinstance(result, Tensor):  # of a compiled function
             result = torch.from_numpy(result.numpy().copy())
         elif isinstance(result, tuple) and any(isinstance(v, Tensor) for v in result):
-            result = tuple(torch.from_numpy(v.numpy().copy()) if isinstance(v, Tensor) else v
-                           for v in result)
+            result = tuple(
+                torch.from_numpy(v.numpy().copy()) if isinstance(v, Tensor) else v for v in result
+            )
         elif isinstance(result, list) and any(isinstance(v, Tensor) for v in result):
             result = [torch.from_numpy(v.numpy().copy()) for v in result]
         taken = super().take(result, value, span)
         return result if isinstance(taken, (int, float)) else taken
 
     def call_function(self, function, args, kwargs, run):
-        return super().call_function(function, args, kwargs,
-                                     lambda *a, **k: run(*plain(a), **plain(k)))
+        return super().call_function(
+            function, args, kwargs, lambda *a, **k: run(*plain(a), **plain(k))
+        )
 
     def call_method(self, owner, function, args, kwargs, run):
-        return super().call_method(owner, function, args, kwargs,
-                                   lambda *a, **k: run(*plain(a), **plain(k)))
+        return super().call_method(
+            owner, function, args, kwargs, lambda *a, **k: run(*plain(a), **plain(k))
+        )
 
     # What the mode calls
 
@@ -137,8 +148,9 @@ class TorchTracer(Tracer):
         overload = choose(schema.name, schema.overload_name, given)
         op = table.find(schema.name, overload)
         if op is None:
-            raise NotImplementedError(f"{schema.name}.{overload} is not an operator that can be "
-                                      "recorded")
+            raise NotImplementedError(
+                f"{schema.name}.{overload} is not an operator that can be recorded"
+            )
         self.record(op, given, result, span)
         return result
 
@@ -149,9 +161,15 @@ class TorchTracer(Tracer):
         """
         found = {}
         for symbol in self.taken_as_int:
-            places = [a.name for a in schema.arguments if a.name not in found
-                      and type(given.get(a.name)) is int and given[a.name] == symbol.number
-                      and str(a.type) == "int" and not a.name.startswith("dim")]
+            places = [
+                a.name
+                for a in schema.arguments
+                if a.name not in found
+                and type(given.get(a.name)) is int
+                and given[a.name] == symbol.number
+                and str(a.type) == "int"
+                and not a.name.startswith("dim")
+            ]
             if len(places) == 1:
                 found[places[0]] = torch.SymInt(symbol)
         self.taken_as_int.clear()
@@ -160,8 +178,10 @@ class TorchTracer(Tracer):
     def record(self, op: table.Operator, given: dict[str, Any], result: Any, span: Span) -> None:
         """Insert the node of a call, and let its results stand for its outputs."""
         inputs = [self.argument(a, given, span) for a in op.schema.arguments]
-        returns = [result_type(r.type, v) for r, v in zip(
-            op.schema.returns, result if len(op.schema.returns) > 1 else (result,))]
+        returns = [
+            result_type(r.type, v)
+            for r, v in zip(op.schema.returns, result if len(op.schema.returns) > 1 else (result,))
+        ]
         node = self.graph.insert(op.name, inputs, returns, span, schema=op.schema)
         if len(returns) == 1:
             self.take(result, node.output, span)
@@ -179,8 +199,9 @@ class TorchTracer(Tracer):
             number = self.number(v)
             if number is not None:
                 return self.b.emit("prim::NumToTensor", [number], span)
-            v = as_tensor(torch.tensor(plain(v), dtype=torch.float64 if isinstance(v, float)
-                                       else None))
+            v = as_tensor(
+                torch.tensor(plain(v), dtype=torch.float64 if isinstance(v, float) else None)
+            )
         if a.size and not isinstance(v, (list, tuple)) and v is not None:
             v = [v] * a.size
         return self.value(v, a.type, span)
@@ -200,9 +221,12 @@ class TorchTracer(Tracer):
 
     def number_operator(self, name: str, *numbers: Any) -> Value:
         span = self.span()
-        values = [n.value if isinstance(n, Symbol) and n.value is not None
-                  else self.graph.constant(n.number if isinstance(n, Symbol) else n, None, span)
-                  for n in numbers]
+        values = [
+            n.value
+            if isinstance(n, Symbol) and n.value is not None
+            else self.graph.constant(n.number if isinstance(n, Symbol) else n, None, span)
+            for n in numbers
+        ]
         return self.b.emit(name, values, span)
 
     # On and off
@@ -240,8 +264,11 @@ def choose(name: str, overload: str, given: dict[str, Any]) -> str:
     op = table.find(name, overload)
     if op is None or overload != "Tensor":
         return overload
-    numbers = [a.name for a in op.schema.arguments if a.type == T.TENSOR
-               and isinstance(given.get(a.name), (int, float, complex, torch.SymInt))]
+    numbers = [
+        a.name
+        for a in op.schema.arguments
+        if a.type == T.TENSOR and isinstance(given.get(a.name), (int, float, complex, torch.SymInt))
+    ]
     return "Scalar" if numbers and table.find(name, "Scalar") is not None else overload
 
 
@@ -321,12 +348,14 @@ def _here() -> TorchTracer | None:
 
 def _calls(original: Callable, meaning: Callable[[Any], Any]) -> Callable:
     """A call of a function that torch compiled: recorded as a call, not as what it runs."""
+
     def call(scripted, *args, **kwargs):
         tracer = _here()
         if tracer is None:
             return original(scripted, *args, **kwargs)
-        return tracer.call_function(meaning(scripted), args, kwargs,
-                                     lambda *a, **k: original(scripted, *a, **k))
+        return tracer.call_function(
+            meaning(scripted), args, kwargs, lambda *a, **k: original(scripted, *a, **k)
+        )
 
     return call
 
@@ -337,8 +366,9 @@ def _module_call(module, *args, **kwargs):
     if tracer is None:
         return original(module, *args, **kwargs)
     method = foreign.foreign_module(module).type.methods["forward"]
-    return tracer.call_method(module, method, args, kwargs,
-                              lambda *a, **k: original(module, *a, **k))
+    return tracer.call_method(
+        module, method, args, kwargs, lambda *a, **k: original(module, *a, **k)
+    )
 
 
 def _shape(tensor: torch.Tensor):
@@ -369,7 +399,7 @@ def _python_dispatcher():
     return enable_python_dispatcher()
 
 
-@lru_cache(maxsize=None)
+@cache
 def _mode_class() -> type:
     """The dispatch mode.  Torch admits above autograd only modes of the classes that it knows."""
     from torch.fx.experimental.proxy_tensor import ProxyTorchDispatchMode

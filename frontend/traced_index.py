@@ -24,7 +24,7 @@ def get_item(tensor: torch.Tensor, index: Any) -> torch.Tensor:
     rest: list[Any] = []
     for i, part in enumerate(parts):
         if part is Ellipsis:
-            skipped = tensor.dim() - sum(map(_dims, parts[:i])) - sum(map(_dims, parts[i + 1:]))
+            skipped = tensor.dim() - sum(map(_dims, parts[:i])) - sum(map(_dims, parts[i + 1 :]))
             rest += [slice(None)] * skipped
             dim += skipped
         elif part is None:
@@ -34,7 +34,8 @@ def get_item(tensor: torch.Tensor, index: Any) -> torch.Tensor:
         elif isinstance(part, slice):
             if part != slice(None):
                 made = torch.ops.aten.slice.Tensor(
-                    made, dim, part.start, part.stop, 1 if part.step is None else part.step)
+                    made, dim, part.start, part.stop, 1 if part.step is None else part.step
+                )
             rest.append(slice(None))
             dim += 1
         elif isinstance(part, (torch.Tensor, list)):
@@ -49,7 +50,8 @@ def get_item(tensor: torch.Tensor, index: Any) -> torch.Tensor:
 
 def _is_simple(part: Any) -> bool:
     return isinstance(part, (*BASIC, torch.Tensor, list, torch.SymInt)) or (
-        isinstance(part, int) and not isinstance(part, bool))
+        isinstance(part, int) and not isinstance(part, bool)
+    )
 
 
 def _dims(part: Any) -> int:

@@ -41,14 +41,22 @@ def traced_object(module: Any, held: Held, path: tuple[str, ...] = ()) -> Script
         _note(held, module, path)
         return found
     if getattr(module, "_backward_hooks", None):
-        raise CompileError(f"{type(module).__name__} has backward hooks, which programs do not "
-                           "have", None, "remove them before the module is traced")
+        raise CompileError(
+            f"{type(module).__name__} has backward hooks, which programs do not have",
+            None,
+            "remove them before the module is traced",
+        )
     made = T.ClassType(qualified_name(type(module)), is_module=True)
     obj = ScriptObject(made, [])
     for kind, tensors in (("parameter", module._parameters), ("buffer", module._buffers)):
         for name, tensor in tensors.items():
-            _add(obj, name, T.NONE if tensor is None else T.TENSOR, kind,
-                 None if tensor is None else _tensor(tensor, held, (*path, name)))
+            _add(
+                obj,
+                name,
+                T.NONE if tensor is None else T.TENSOR,
+                kind,
+                None if tensor is None else _tensor(tensor, held, (*path, name)),
+            )
     _add(obj, "training", T.BOOL, "attribute", bool(module.training))
     compiled = {n: v for n, v in vars(module).items() if hasattr(type(v), "_object_")}
     for name, child in {**module._modules, **compiled}.items():

@@ -11,8 +11,13 @@ from typing import Any
 from scriptlang.ir import Value
 
 OPERATORS: dict[str, str] = {
-    "add": "aten::add", "sub": "aten::sub", "mul": "aten::mul", "floordiv": "aten::floordiv",
-    "mod": "aten::remainder", "truediv": "aten::div", "pow": "aten::pow",
+    "add": "aten::add",
+    "sub": "aten::sub",
+    "mul": "aten::mul",
+    "floordiv": "aten::floordiv",
+    "mod": "aten::remainder",
+    "truediv": "aten::div",
+    "pow": "aten::pow",
 }
 """Python's operator -> the operator of the language on numbers."""
 
@@ -79,7 +84,7 @@ def _operation(name: str, operator: str, reflected: bool):
             return result
         left, right = (other, self) if reflected else (self, other)
         value = tracer.number_operator(operator, left, right)
-        if name == "pow" and isinstance(result, int):    # a power of ints is a float in programs
+        if name == "pow" and isinstance(result, int):  # a power of ints is a float in programs
             power = TracedFloat(float(result), tracer, value)
             value = tracer.number_operator("aten::Int", power)
         made = TracedFloat if isinstance(result, float) else TracedInt
@@ -102,4 +107,3 @@ for _name, _operator in OPERATORS.items():
         setattr(_cls, f"__r{_name}__", _operation(_name, _operator, True))
 for _cls in (TracedInt, TracedFloat):
     _cls.__neg__ = _negate
-

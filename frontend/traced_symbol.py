@@ -7,30 +7,53 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from scriptlang.ir import Value
 
 RECORDED: dict[str, tuple[str, Callable]] = {
-    "add": ("aten::add", operator.add), "sub": ("aten::sub", operator.sub),
-    "mul": ("aten::mul", operator.mul), "mod": ("aten::remainder", operator.mod),
+    "add": ("aten::add", operator.add),
+    "sub": ("aten::sub", operator.sub),
+    "mul": ("aten::mul", operator.mul),
+    "mod": ("aten::remainder", operator.mod),
     "floordiv": ("aten::floordiv", operator.floordiv),
     "int_floordiv": ("aten::floordiv", operator.floordiv),
-    "truediv": ("aten::div", operator.truediv), "int_truediv": ("aten::div", operator.truediv),
-    "float_truediv": ("aten::div", operator.truediv), "neg": ("aten::neg", operator.neg),
-    "sym_float": ("aten::Float", float), "float_pow": ("aten::pow", operator.pow),
+    "truediv": ("aten::div", operator.truediv),
+    "int_truediv": ("aten::div", operator.truediv),
+    "float_truediv": ("aten::div", operator.truediv),
+    "neg": ("aten::neg", operator.neg),
+    "sym_float": ("aten::Float", float),
+    "float_pow": ("aten::pow", operator.pow),
 }
 """Method that torch calls on a node -> the operator to record, and its Python function."""
 
 COMPUTED: dict[str, Callable] = {
-    "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le,
-    "gt": operator.gt, "ge": operator.ge, "sym_max": max, "sym_min": min, "floor": math.floor,
-    "ceil": math.ceil, "trunc": math.trunc, "round": round,
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+    "sym_max": max,
+    "sym_min": min,
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "trunc": math.trunc,
+    "round": round,
     "and_": operator.and_,
-    "or_": operator.or_, "sym_and": lambda a, b: a and b, "sym_or": lambda a, b: a or b,
-    "sym_not": operator.not_, "lshift": operator.lshift, "rshift": operator.rshift,
-    "bitwise_and": operator.and_, "bitwise_or": operator.or_, "pos": operator.pos,
-    "abs": abs, "sym_sqrt": math.sqrt, "is_integer": lambda a: float(a).is_integer(),
+    "or_": operator.or_,
+    "sym_and": lambda a, b: a and b,
+    "sym_or": lambda a, b: a or b,
+    "sym_not": operator.not_,
+    "lshift": operator.lshift,
+    "rshift": operator.rshift,
+    "bitwise_and": operator.and_,
+    "bitwise_or": operator.or_,
+    "pos": operator.pos,
+    "abs": abs,
+    "sym_sqrt": math.sqrt,
+    "is_integer": lambda a: float(a).is_integer(),
     "sym_int": int,
 }
 """Method that torch calls on a node -> its Python function; nothing is recorded."""
@@ -106,7 +129,8 @@ class Symbol:
     def __getattr__(self, name: str) -> Callable[..., Symbol]:
         if name in COMPUTED:
             return lambda *others: Symbol(
-                COMPUTED[name](self.number, *(o.number for o in others)), self.tracer)
+                COMPUTED[name](self.number, *(o.number for o in others)), self.tracer
+            )
         raise AttributeError(name)
 
 
@@ -126,7 +150,7 @@ def _recorded(name: str) -> Callable[..., Symbol]:
 
 def _power(self: Symbol, other: Symbol) -> Symbol:
     """A power of ints is a float in programs."""
-    number, tracer = self.number ** other.number, self.tracer
+    number, tracer = self.number**other.number, self.tracer
     if not tracer.is_recording or self.value is None or not isinstance(number, int):
         return Symbol(number, tracer)
     power = Symbol(float(number), tracer, tracer.number_operator("aten::pow", self, other))

@@ -11,7 +11,8 @@ import linecache
 import os
 import sys
 import warnings
-from typing import Any, Callable, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from scriptlang import tensors
 from scriptlang import types as T
@@ -31,9 +32,11 @@ from .traced_number import TracedFloat, TracedInt, plain
 PACKAGE = os.path.dirname(os.path.abspath(tensors.__file__))
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-LOST = ("Converting a tensor to {} might cause the trace to be incorrect. We can't record the data "
-        "flow of Python values, so this value will be treated as a constant in the future. This "
-        "means that the trace might not generalize to other inputs!")
+LOST = (
+    "Converting a tensor to {} might cause the trace to be incorrect. We can't record the data "
+    "flow of Python values, so this value will be treated as a constant in the future. This "
+    "means that the trace might not generalize to other inputs!"
+)
 """What is said of a tensor whose value Python looks at."""
 
 
@@ -120,8 +123,9 @@ class Tracer:
         try:
             return self.graph.constant(v, constant_type(v), span)
         except TypeError:
-            raise CompileError(f"a {v.__class__.__name__} cannot be recorded in a trace",
-                               span) from None
+            raise CompileError(
+                f"a {v.__class__.__name__} cannot be recorded in a trace", span
+            ) from None
 
     def tensor(self, tensor: Tensor, span: Span) -> Value:
         found = self.known.get(id(tensor))
@@ -129,7 +133,7 @@ class Tracer:
             return found[1]
         for other, value in reversed(self.storages.get(self.memory(tensor), ())):
             if self.layout(other) == self.layout(tensor):
-                self.bind(tensor, value)                 # detach() and its like
+                self.bind(tensor, value)  # detach() and its like
                 return value
         if id(tensor) in self.held:
             value = self.attribute(self.held[id(tensor)], span)
@@ -167,8 +171,10 @@ class Tracer:
         arguments = op.schema.arguments
         inputs = [self.value(v, a.type, span) for v, a in zip(values, arguments)]
         result = self.run(lambda: op.kernel(*map(plain, values)))
-        returns = tuple(_result_type(r, v) for r, v in zip(
-            op.schema.returns, result if len(op.schema.returns) > 1 else (result,)))
+        returns = tuple(
+            _result_type(r, v)
+            for r, v in zip(op.schema.returns, result if len(op.schema.returns) > 1 else (result,))
+        )
         node = self.graph.insert(op.name, inputs, returns, span, schema=op.schema)
         if len(returns) == 1:
             return self.take(result, node.output, span)
@@ -176,33 +182,46 @@ class Tracer:
             self.take(part, value, span)
         return result
 
-    def call_function(self, function: Function, args: Sequence[Any], kwargs: dict[str, Any],
-                      run: Callable[..., Any]) -> Any:
+    def call_function(
+        self,
+        function: Function,
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        run: Callable[..., Any],
+    ) -> Any:
         """Record a call of a compiled function; `run(*args, **kwargs)` makes it."""
         span = self.span()
-        result = self.run(lambda: run(*map(plain, args),
-                                      **{k: plain(v) for k, v in kwargs.items()}))
+        result = self.run(
+            lambda: run(*map(plain, args), **{k: plain(v) for k, v in kwargs.items()})
+        )
         positional = [Arg(self.b.simple(self.value(a, None, span)), span) for a in args]
-        named = {k: Arg(self.b.simple(self.value(a, None, span)), span)
-                 for k, a in kwargs.items()}
+        named = {k: Arg(self.b.simple(self.value(a, None, span)), span) for k, a in kwargs.items()}
         value = self.b.call_function(function, positional, named, span).value(self.b, span)
         return self.take(result, value, span)
 
-    def call_method(self, owner: Any, function: Function, args: Sequence[Any],
-                    kwargs: dict[str, Any], run: Callable[..., Any]) -> Any:
+    def call_method(
+        self,
+        owner: Any,
+        function: Function,
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        run: Callable[..., Any],
+    ) -> Any:
         """Record a call of a method of a scripted object, or of the module that stands for one,
         that the traced module holds."""
         span = self.span()
         if id(owner) not in self.held:
             raise CompileError(
-                f"{friendly_type(owner)} is called in a trace of which it is no part", span,
-                "make it a submodule of the module that is traced")
+                f"{friendly_type(owner)} is called in a trace of which it is no part",
+                span,
+                "make it a submodule of the module that is traced",
+            )
         value = self.attribute(self.held[id(owner)], span)
-        result = self.run(lambda: run(*map(plain, args),
-                                      **{k: plain(v) for k, v in kwargs.items()}))
+        result = self.run(
+            lambda: run(*map(plain, args), **{k: plain(v) for k, v in kwargs.items()})
+        )
         positional = [Arg(self.b.simple(self.value(a, None, span)), span) for a in args]
-        named = {k: Arg(self.b.simple(self.value(a, None, span)), span)
-                 for k, a in kwargs.items()}
+        named = {k: Arg(self.b.simple(self.value(a, None, span)), span) for k, a in kwargs.items()}
         name = function.name.rpartition(".")[2]
         out = self.b.call_method(value, name, positional, named, span).value(self.b, span)
         return self.take(result, out, span)
@@ -287,6 +306,7 @@ def _result_type(declared: Argument, result: Any) -> T.Type:
     if not has_variables(declared.type) and declared.type != T.NUMBER:
         return declared.type
     if isinstance(result, list):
-        return T.ListType(T.TENSOR if not result or isinstance(result[0], Tensor)
-                          else constant_type(result[0]))
+        return T.ListType(
+            T.TENSOR if not result or isinstance(result[0], Tensor) else constant_type(result[0])
+        )
     return T.TENSOR if isinstance(result, Tensor) else constant_type(result)

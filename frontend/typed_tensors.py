@@ -1,7 +1,7 @@
 """`torch.LongTensor(...)` and its like: tensors of one dtype, from values or of a size.
 
-    torch.LongTensor([1, 2])  ->  aten::tensor(values, dtype=int64)
-    torch.LongTensor(2, 3)    ->  aten::empty(size, dtype=int64)
+torch.LongTensor([1, 2])  ->  aten::tensor(values, dtype=int64)
+torch.LongTensor(2, 3)    ->  aten::empty(size, dtype=int64)
 """
 
 from __future__ import annotations
@@ -11,9 +11,17 @@ from scriptlang import types as T
 
 from .sugared import Arg, ConstantValue, TypeValue
 
-DTYPES = {"FloatTensor": "float32", "DoubleTensor": "float64", "HalfTensor": "float16",
-          "ByteTensor": "uint8", "CharTensor": "int8", "ShortTensor": "int16",
-          "IntTensor": "int32", "LongTensor": "int64", "BoolTensor": "bool"}
+DTYPES = {
+    "FloatTensor": "float32",
+    "DoubleTensor": "float64",
+    "HalfTensor": "float16",
+    "ByteTensor": "uint8",
+    "CharTensor": "int8",
+    "ShortTensor": "int16",
+    "IntTensor": "int32",
+    "LongTensor": "int64",
+    "BoolTensor": "bool",
+}
 """Name in torch -> name of the dtype."""
 
 
@@ -26,8 +34,11 @@ class TypedTensor(TypeValue):
 
     def call(self, b, args, kwargs, span):
         if kwargs:
-            self.fail("takes no keyword arguments", next(iter(kwargs.values())).span,
-                      "give values as one list, or sizes one by one")
+            self.fail(
+                "takes no keyword arguments",
+                next(iter(kwargs.values())).span,
+                "give values as one list, or sizes one by one",
+            )
         dtype = {"dtype": Arg(ConstantValue(dtypes.BY_NAME[DTYPES[self.name]].code), span)}
         values = [a.value.value(b, a.span) for a in args]
         if args and all(v.type == T.INT for v in values):

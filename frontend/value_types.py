@@ -1,8 +1,8 @@
 """The type that a Python value has in a program: of an attribute, a default, an example.
 
-    infer_type([1, 2])          ->  List[int]
-    infer_type({"a": tensor})   ->  Dict[str, Tensor]
-    infer_type([])              ->  NotInferable: the list is empty
+infer_type([1, 2])          ->  List[int]
+infer_type({"a": tensor})   ->  Dict[str, Tensor]
+infer_type([])              ->  NotInferable: the list is empty
 """
 
 from __future__ import annotations
@@ -20,8 +20,14 @@ from scriptlang.tensors import Tensor
 from .annotations import may_be_key
 
 PLAIN: dict[type, T.Type] = {
-    bool: T.BOOL, int: T.INT, float: T.FLOAT, complex: T.COMPLEX, str: T.STR,
-    type(None): T.NONE, Tensor: T.TENSOR, Device: T.DEVICE,
+    bool: T.BOOL,
+    int: T.INT,
+    float: T.FLOAT,
+    complex: T.COMPLEX,
+    str: T.STR,
+    type(None): T.NONE,
+    Tensor: T.TENSOR,
+    Device: T.DEVICE,
 }
 """Classes of values -> types; subclasses of int, float and str are taken for them, too."""
 
@@ -53,15 +59,17 @@ def infer_type(value: Any) -> T.Type:
 
 
 def name_of(cls: type) -> str:
-    return cls.__qualname__ if cls.__module__ == "builtins" else \
-        f"{cls.__module__}.{cls.__qualname__}"
+    return (
+        cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
+    )
 
 
 def is_tensor(value: Any) -> bool:
     """Whether a value is a Tensor: ours or torch's, also a Parameter."""
     return isinstance(value, Tensor) or any(
         c.__name__ == "Tensor" and c.__module__ in ("torch", "torch._tensor")
-        for c in type(value).__mro__)
+        for c in type(value).__mro__
+    )
 
 
 def _plain(value: Any) -> T.Type | None:
@@ -104,8 +112,9 @@ def _common(what: str, values: list) -> T.Type:
     for v in values[1:]:
         unified = T.unify(found, infer_type(v))
         if unified is None:
-            raise NotInferable(f"the {what} holds {found.annotation} and "
-                               f"{infer_type(v).annotation}")
+            raise NotInferable(
+                f"the {what} holds {found.annotation} and {infer_type(v).annotation}"
+            )
         found = unified
     return found
 
@@ -120,7 +129,7 @@ def _tuple(value: tuple) -> T.Type:
 
         try:
             declared = type_of_class(type(value))
-        except CompileError:                            # an annotation means no type
+        except CompileError:  # an annotation means no type
             declared = None
         if isinstance(declared, T.TupleType) and _holds(value, declared):
             return declared
@@ -137,10 +146,14 @@ def _holds(value: Any, type: T.Type) -> bool:
         return isinstance(value, list) and all(_holds(v, type.element) for v in value)
     if isinstance(type, T.DictType):
         return isinstance(value, dict) and all(
-            _holds(k, type.key) and _holds(v, type.value) for k, v in value.items())
+            _holds(k, type.key) and _holds(v, type.value) for k, v in value.items()
+        )
     if isinstance(type, T.TupleType):
-        return isinstance(value, tuple) and len(value) == len(type.elements) \
+        return (
+            isinstance(value, tuple)
+            and len(value) == len(type.elements)
             and all(map(_holds, value, type.elements))
+        )
     try:
         return T.is_subtype(infer_type(value), type)
     except NotInferable:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import ast
 import weakref
-from typing import TYPE_CHECKING, Any, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
@@ -18,7 +19,7 @@ from scriptlang.ir import Function, Value
 from scriptlang.schema import Argument, Schema
 from scriptlang.source import Source
 
-from .sugared import (Arg, BuiltinFunction, ConstantValue, StaticSequence, SugaredValue)
+from .sugared import Arg, BuiltinFunction, ConstantValue, StaticSequence, SugaredValue
 
 if TYPE_CHECKING:
     from .emitter import Emitter
@@ -35,8 +36,15 @@ class VariadicValue(SugaredValue):
     self_type: the class that it is a method of; its forms become methods of that class.
     """
 
-    def __init__(self, definition: ast.FunctionDef, source: Source, resolver: Any, name: str,
-                 defaults: Mapping[str, Any] | None = None, self_type: T.ClassType | None = None):
+    def __init__(
+        self,
+        definition: ast.FunctionDef,
+        source: Source,
+        resolver: Any,
+        name: str,
+        defaults: Mapping[str, Any] | None = None,
+        self_type: T.ClassType | None = None,
+    ):
         self.definition, self.source, self.resolver = definition, source, resolver
         self.name, self.defaults, self.self_type = name, defaults, self_type
         self.kind = f"{'method' if self_type else 'function'} '{name}'"
@@ -68,13 +76,14 @@ class VariadicValue(SugaredValue):
             called_at(error, function.name, span)
             raise
 
-    def _split(self, args: Sequence[Arg], kwargs: Mapping[str, Arg]
-               ) -> tuple[Sequence[Arg], dict[str, Arg]]:
+    def _split(
+        self, args: Sequence[Arg], kwargs: Mapping[str, Arg]
+    ) -> tuple[Sequence[Arg], dict[str, Arg]]:
         """The arguments that `*args` and `**kwargs` take."""
         a = self.definition.args
-        positional = [*a.posonlyargs, *a.args][self.self_type is not None:]
+        positional = [*a.posonlyargs, *a.args][self.self_type is not None :]
         own = {p.arg for p in (*a.args, *a.kwonlyargs)}
-        further = args[len(positional):] if a.vararg else ()
+        further = args[len(positional) :] if a.vararg else ()
         keywords = {n: v for n, v in kwargs.items() if n not in own} if a.kwarg else {}
         return further, keywords
 
@@ -92,20 +101,24 @@ class VariadicValue(SugaredValue):
         double = self._keyword_names(keywords)
         name = f"{self.name}_with_{'_'.join([str(len(self.made)), str(count), *keywords])}"
         plain = self._without_stars(count)
-        schema = function_schema(plain, self.source, self.resolver, name, self.self_type,
-                                 self.defaults)
+        schema = function_schema(
+            plain, self.source, self.resolver, name, self.self_type, self.defaults
+        )
         declared = self._annotated([a.vararg] * count + [a.kwarg] * len(keywords))
         found = [d or t for d, t in zip(declared, types)]
         first = [p for p in schema.arguments if not p.kwarg_only]
         rest = [p for p in schema.arguments if p.kwarg_only]
-        arguments = [*first, *(Argument(n, t) for n, t in zip(star, found)), *rest,
-                     *(Argument(n, t, kwarg_only=True) for n, t in zip(double, found[count:]))]
+        arguments = [
+            *first,
+            *(Argument(n, t) for n, t in zip(star, found)),
+            *rest,
+            *(Argument(n, t, kwarg_only=True) for n, t in zip(double, found[count:])),
+        ]
         schema = Schema(name, "", tuple(arguments), schema.returns)
         plain.body = [*self._gathering(star, keywords, double), *plain.body]
 
         def define(function: Function) -> None:
-            graph = emit_function(plain, self.source, self.resolver, name, schema,
-                                  self.self_type)
+            graph = emit_function(plain, self.source, self.resolver, name, schema, self.self_type)
             if function.schema is None:
                 function.schema = infer_schema(schema, graph)
             function.graph = graph
@@ -116,8 +129,15 @@ class VariadicValue(SugaredValue):
         """The definition with its named parameters; further arguments leave no default open."""
         d = self.definition
         a = d.args
-        own = ast.arguments(a.posonlyargs, a.args, None, a.kwonlyargs, a.kw_defaults, None,
-                            [] if count else a.defaults)
+        own = ast.arguments(
+            a.posonlyargs,
+            a.args,
+            None,
+            a.kwonlyargs,
+            a.kw_defaults,
+            None,
+            [] if count else a.defaults,
+        )
         made = ast.FunctionDef(d.name, own, list(d.body), [], d.returns)
         made.type_comment = d.type_comment
         return ast.copy_location(made, d)
@@ -130,8 +150,7 @@ class VariadicValue(SugaredValue):
         e = Emitter(Graph(self.name), self.source, self.resolver, self.name, None, None)
         return [None if p.annotation is None else e.type(p.annotation) for p in parameters]
 
-    def _gathering(self, star: list[str], keywords: list[str], double: list[str]
-                   ) -> list[ast.stmt]:
+    def _gathering(self, star: list[str], keywords: list[str], double: list[str]) -> list[ast.stmt]:
         """`args = (args_0, args_1)` and the binding of `kwargs`, at the head of the body."""
         a, found = self.definition.args, []
         if a.vararg:
@@ -153,8 +172,9 @@ class VariadicMethod(SugaredValue):
         return self.method.call(b, args, kwargs, span, self.owner)
 
 
-_methods: weakref.WeakKeyDictionary[T.ClassType, dict[str, VariadicValue]] = \
+_methods: weakref.WeakKeyDictionary[T.ClassType, dict[str, VariadicValue]] = (
     weakref.WeakKeyDictionary()
+)
 
 
 def add_method(type: T.ClassType, name: str, method: VariadicValue) -> None:
@@ -197,17 +217,24 @@ class KeywordsValue(SugaredValue):
 
     def attr(self, b, name, span):
         if name not in KEYWORD_METHODS:
-            self.fail(f"has no attribute {name!r}", span,
-                      f"it has {', '.join(KEYWORD_METHODS)}; there are kwargs[\"name\"] and "
-                      f"\"name\" in kwargs")
-        return BuiltinFunction(name, lambda b, args, kwargs, span:
-                               KEYWORD_METHODS[name](self, b, args, span))
+            self.fail(
+                f"has no attribute {name!r}",
+                span,
+                f'it has {", ".join(KEYWORD_METHODS)}; there are kwargs["name"] and '
+                f'"name" in kwargs',
+            )
+        return BuiltinFunction(
+            name, lambda b, args, kwargs, span: KEYWORD_METHODS[name](self, b, args, span)
+        )
 
     def get_item(self, b, index, span):
         name = known_text(b, index)
         if name not in self.entries:
-            self.fail(f"has no entry {name!r} in this call", index.span,
-                      f"it has {', '.join(self.entries)}" if self.entries else "it is empty")
+            self.fail(
+                f"has no entry {name!r} in this call",
+                index.span,
+                f"it has {', '.join(self.entries)}" if self.entries else "it is empty",
+            )
         return self.entries[name]
 
     def contains(self, b, item: Arg) -> bool:
@@ -224,8 +251,11 @@ def known_text(b, index: Arg) -> str:
     """A name that is known at compile time.  Raises CompileError."""
     value = index.value.value(b, index.span)
     if not value.is_constant or not isinstance(value.constant, str):
-        raise CompileError("the name of an entry of **kwargs must be a literal str", index.span,
-                           "loop over kwargs.items(), or take a Dict")
+        raise CompileError(
+            "the name of an entry of **kwargs must be a literal str",
+            index.span,
+            "loop over kwargs.items(), or take a Dict",
+        )
     return value.constant
 
 
@@ -239,7 +269,9 @@ def _get(self: KeywordsValue, b, args, span):
 
 
 KEYWORD_METHODS = {
-    "items": _items, "get": _get, "keys": lambda self, b, args, span: self.iterate(b, span),
+    "items": _items,
+    "get": _get,
+    "keys": lambda self, b, args, span: self.iterate(b, span),
     "values": lambda self, b, args, span: StaticSequence(list(self.entries.values())),
 }
 """Methods of `**kwargs` -> (value, builder, arguments, span) -> what they give."""

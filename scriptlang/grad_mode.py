@@ -6,7 +6,8 @@ No gradients are recorded in any mode; the mode is what programs can ask for.
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from .ops.modes import mode
 

@@ -59,7 +59,7 @@ class UnknownOperator(SugaredValue):
         self.kind = f"operator '{name}'"
 
     def attr(self, b, name, span):
-        if self.name == "aten::autograd":                # `torch.autograd.grad` is aten::grad
+        if self.name == "aten::autograd":  # `torch.autograd.grad` is aten::grad
             return KnownOperator(f"aten::{name}")
         b.unknown.append(self.name)
         return super().attr(b, name, span)
@@ -67,7 +67,7 @@ class UnknownOperator(SugaredValue):
     def call(self, b, args, kwargs, span):
         inputs = [a.value.value(b, a.span) for a in (*args, *kwargs.values())]
         attributes = {"keywords": tuple(kwargs)} if kwargs else {}
-        if self.name.startswith("prim::"):              # no node of the compiler's own
+        if self.name.startswith("prim::"):  # no node of the compiler's own
             attributes["named_by_archive"] = True
         b.unknown.append(self.name)
         return UnknownResult(b.insert(self.name, inputs, (self.type,), span, **attributes).output)

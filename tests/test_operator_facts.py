@@ -92,8 +92,9 @@ def operator_names() -> tuple[set[str], set[str]]:
     """(the qualified names of operators, with and without overload; their names less namespace)."""
     operators = table.every_operator()
     names = {op.name for op in operators}
-    return names | {op.qualified_name for op in operators}, \
-        {name.partition("::")[2] for name in names}
+    return names | {op.qualified_name for op in operators}, {
+        name.partition("::")[2] for name in names
+    }
 
 
 QUALIFIED, BARE = operator_names()
@@ -114,12 +115,17 @@ def declares(statement: ast.stmt) -> bool:
     value = getattr(statement, "value", None)
     return isinstance(value, ast.Dict) and any(
         isinstance(part, (ast.Name, ast.Attribute, ast.Lambda))
-        for v in value.values for part in ast.walk(v))
+        for v in value.values
+        for part in ast.walk(v)
+    )
 
 
 def target_of(statement: ast.stmt) -> str:
-    target = statement.targets[0] if isinstance(statement, ast.Assign) else \
-        getattr(statement, "target", None)
+    target = (
+        statement.targets[0]
+        if isinstance(statement, ast.Assign)
+        else getattr(statement, "target", None)
+    )
     return ast.unparse(target).replace(" ", "") if target is not None else "call"
 
 
@@ -132,11 +138,13 @@ def tables(root: Path = ROOT) -> list[Table]:
         for path in sorted((root / part).rglob("*.py")):
             name = path.relative_to(root).as_posix()
             for statement in ast.parse(path.read_text(encoding="utf-8")).body:
-                if not isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For,
-                                              ast.Expr)):
+                if not isinstance(
+                    statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For, ast.Expr)
+                ):
                     continue
                 is_text = isinstance(statement, ast.Expr) and isinstance(
-                    statement.value, ast.Constant)
+                    statement.value, ast.Constant
+                )
                 if is_text or name in families and declares(statement):
                     continue
                 whole = statement if isinstance(statement, ast.For) else statement.value
@@ -153,8 +161,10 @@ def allowed() -> dict[str, str]:
 def test_there_is_no_table_of_operators_besides_the_record():
     found = {t.place for t in tables()}
     new = sorted(found - allowed().keys())
-    assert not new, ("tell it by a fact (scriptlang/ops/facts.py) where the operators are declared,"
-                     f" or give a reason in ALLOWED: {new}")
+    assert not new, (
+        "tell it by a fact (scriptlang/ops/facts.py) where the operators are declared,"
+        f" or give a reason in ALLOWED: {new}"
+    )
     gone = sorted(allowed().keys() - found)
     assert not gone, f"not there any more: {gone}"
 

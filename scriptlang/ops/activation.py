@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Callable, Optional
+from collections.abc import Callable
 
 import numpy as np
 
@@ -102,8 +102,12 @@ POINTWISE = (
 of the kernel (for errors)."""
 
 
-EXACT = {"hardshrink_cpu": (0,), "softshrink_cpu": (0,), "threshold_cpu": (1,),
-         "hardtanh_cpu": (0, 1)}
+EXACT = {
+    "hardshrink_cpu": (0,),
+    "softshrink_cpu": (0,),
+    "threshold_cpu": (1,),
+    "hardtanh_cpu": (0, 1),
+}
 """Numbers that half types take as they are; others are float32, as what is computed is."""
 
 
@@ -130,22 +134,27 @@ def pointwise(f: Callable, kinds: str, kernel_name: str) -> Callable:
 
 
 for _name, _rest, _f, _kinds, _kernel_name in POINTWISE:
-    declare(f"aten::{_name}(Tensor self{', ' if _rest else ''}{_rest}) -> Tensor",
-            pointwise(_f, _kinds, _kernel_name), "primitive", pointwise=True, fusible=True,
-            out="" if _name == "threshold" else "exact")
+    declare(
+        f"aten::{_name}(Tensor self{', ' if _rest else ''}{_rest}) -> Tensor",
+        pointwise(_f, _kinds, _kernel_name),
+        "primitive",
+        pointwise=True,
+        fusible=True,
+        out="" if _name == "threshold" else "exact",
+    )
 
 
 # softmax
 
 
-def softmax_input(self: Tensor, dim: int, dtype: Optional[int], name: str):
+def softmax_input(self: Tensor, dim: int, dtype: int | None, name: str):
     """(the array to normalise, its dimension, the type of the result)."""
     target = self.dtype if dtype is None else dtypes.by_code(dtype)
     check = self if dtype is None else None
     if check is not None and check.dtype.kind != "f" and self.numel():
-        raise NotImplementedError(f'"{name}" not implemented for \'{DISPLAY[self.dtype.name]}\'')
+        raise NotImplementedError(f"\"{name}\" not implemented for '{DISPLAY[self.dtype.name]}'")
     if target.kind != "f" and self.numel():
-        raise NotImplementedError(f'"{name}" not implemented for \'{DISPLAY[target.name]}\'')
+        raise NotImplementedError(f"\"{name}\" not implemented for '{DISPLAY[target.name]}'")
     dim = wrap_dim(dim, self.dim())
     array = working(self)
     if array.dtype.kind != "f" or target is dtypes.float64:
@@ -175,10 +184,16 @@ def log_softmax(self, dim, dtype=None):
 
 
 for _name, _f in (("softmax", softmax), ("log_softmax", log_softmax)):
-    declare(f"aten::{_name}.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", _f,
-            "primitive")
-    declare(f"aten::_{_name}(Tensor self, int dim, bool half_to_float) -> Tensor",
-            lambda self, dim, half_to_float, f=_f: f(self, dim), "primitive")
+    declare(
+        f"aten::{_name}.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+        _f,
+        "primitive",
+    )
+    declare(
+        f"aten::_{_name}(Tensor self, int dim, bool half_to_float) -> Tensor",
+        lambda self, dim, half_to_float, f=_f: f(self, dim),
+        "primitive",
+    )
 
 
 @primitive("aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor")
@@ -191,36 +206,46 @@ def safe_softmax(self, dim, dtype):
     return finish(np.where(empty, 0, working(result)), result.dtype)
 
 
-@composite("aten::special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
-           shape="like_first")
-def special_softmax(self: Tensor, dim: int, dtype: Optional[int] = None) -> Tensor:
+@composite(
+    "aten::special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+    shape="like_first",
+)
+def special_softmax(self: Tensor, dim: int, dtype: int | None = None) -> Tensor:
     return torch.softmax(self, dim, dtype)
 
 
-@composite("aten::special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
-           autocast="full", shape="like_first")
-def special_log_softmax(self: Tensor, dim: int, dtype: Optional[int] = None) -> Tensor:
+@composite(
+    "aten::special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+    autocast="full",
+    shape="like_first",
+)
+def special_log_softmax(self: Tensor, dim: int, dtype: int | None = None) -> Tensor:
     return torch.log_softmax(self, dim, dtype)
 
 
-@primitive("aten::prelu(Tensor self, Tensor weight) -> Tensor",
-           autocast="reduced", shape="like_first")
+@primitive(
+    "aten::prelu(Tensor self, Tensor weight) -> Tensor", autocast="reduced", shape="like_first"
+)
 def prelu(self, weight):
     """weight has one element, or one for each channel (dimension 1)."""
     if weight.dtype is not self.dtype:
-        raise RuntimeError(f"prelu: Type promoting not supported. Got {self.dtype} and "
-                           f"{weight.dtype}")
+        raise RuntimeError(
+            f"prelu: Type promoting not supported. Got {self.dtype} and {weight.dtype}"
+        )
     if weight.dim() > 1:
-        raise RuntimeError("prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = "
-                           f"{weight.dim()}")
+        raise RuntimeError(
+            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.dim()}"
+        )
     if weight.numel() != 1:
         channels = self._size[1] if self.dim() > 1 else 1
         if not self.dim():
             raise RuntimeError("prelu: Not allow zero-dim input tensor.")
         if weight.numel() != channels:
-            raise RuntimeError("Mismatch of parameter numbers and input channel size. Found "
-                               f"parameter numbers = {weight.numel()} and channel size = "
-                               f"{channels}.")
+            raise RuntimeError(
+                "Mismatch of parameter numbers and input channel size. Found "
+                f"parameter numbers = {weight.numel()} and channel size = "
+                f"{channels}."
+            )
     x, w = working(self), working(weight)
     if weight.numel() == 1:
         w = w.reshape(())
@@ -232,8 +257,9 @@ def prelu(self, weight):
 @primitive("aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor", shape="like_first")
 def prelu_kernel(self, weight):
     if self.dtype is not weight.dtype:
-        raise RuntimeError(f"prelu: Type promoting not supported. Got {self.dtype.name} and "
-                           f"{weight.dtype.name}")
+        raise RuntimeError(
+            f"prelu: Type promoting not supported. Got {self.dtype.name} and {weight.dtype.name}"
+        )
     check_floating("prelu_cpu", self, "f")
     x = working(self)
     return finish(np.where(x > 0, x, x * working(weight)), self.dtype)
@@ -247,8 +273,13 @@ def builtin_abs(x: Tensor) -> Tensor:
     return torch.abs(x)
 
 
-@composite("aten::relu6(Tensor self) -> Tensor",
-           pointwise=True, fusible=True, keeps_type="any", layout="keeps")
+@composite(
+    "aten::relu6(Tensor self) -> Tensor",
+    pointwise=True,
+    fusible=True,
+    keeps_type="any",
+    layout="keeps",
+)
 def relu6(self: Tensor) -> Tensor:
     return torch.hardtanh(self, 0, 6)
 
@@ -258,8 +289,9 @@ def selu(self: Tensor) -> Tensor:
     return torch.elu(self, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946)
 
 
-@composite("aten::celu(Tensor self, Scalar alpha=1.) -> Tensor",
-           pointwise=True, fusible=True, out="exact")
+@composite(
+    "aten::celu(Tensor self, Scalar alpha=1.) -> Tensor", pointwise=True, fusible=True, out="exact"
+)
 def celu(self: Tensor, alpha: float = 1.0) -> Tensor:
     if alpha == 0.0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
@@ -273,14 +305,20 @@ def glu(self: Tensor, dim: int = -1) -> Tensor:
     if not self.is_floating_point():
         raise RuntimeError("glu is not implemented for integral and bool tensors")
     if self.size(dim) % 2 != 0:
-        raise RuntimeError("Halving dimension must be even, but dimension {} is size {}"
-                           .format(dim, self.size(dim)))
+        raise RuntimeError(
+            "Halving dimension must be even, but dimension {} is size {}".format(
+                dim, self.size(dim)
+            )
+        )
     parts = self.chunk(2, dim)
     return parts[0] * torch.sigmoid(parts[1])
 
 
-@primitive("aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool "
-           "training=False, Generator? generator=None) -> Tensor", shape="like_first")
+@primitive(
+    "aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool "
+    "training=False, Generator? generator=None) -> Tensor",
+    shape="like_first",
+)
 def rrelu(self, lower, upper, training, generator):
     """In training each negative element has a slope of its own, drawn from [lower, upper)."""
     for bound in (lower, upper):
@@ -298,8 +336,13 @@ def rrelu(self, lower, upper, training, generator):
     return finish(result, self.dtype)
 
 
-@primitive("aten::log_sigmoid(Tensor self) -> Tensor",
-           pointwise=True, fusible=True, out="exact", out_memory="free")
+@primitive(
+    "aten::log_sigmoid(Tensor self) -> Tensor",
+    pointwise=True,
+    fusible=True,
+    out="exact",
+    out_memory="free",
+)
 def log_sigmoid_rows(self):
     return log_sigmoid_forward(self)[0]
 
@@ -309,15 +352,16 @@ def log_sigmoid_forward(self):
     """With the exponentials that PyTorch keeps for the derivative."""
     x = working(self)
     check_floating("log_sigmoid_cpu", self, "f")
-    return (finish(rows(log_sigmoid(x)), self.dtype),
-            finish(rows(np.exp(-np.abs(x))), self.dtype))
+    return (finish(rows(log_sigmoid(x)), self.dtype), finish(rows(np.exp(-np.abs(x))), self.dtype))
 
 
 describe("gelu log_softmax softplus", autocast="full")
 describe("log_softmax softmax", fusible=True)
 describe("relu", keeps_type="any")
-describe("""elu gelu hardsigmoid hardswish hardtanh leaky_relu mish silu softmax""",
-         keeps_type="floating")
+describe(
+    """elu gelu hardsigmoid hardswish hardtanh leaky_relu mish silu softmax""",
+    keeps_type="floating",
+)
 describe("elu gelu hardsigmoid hardswish hardtanh leaky_relu mish relu silu", layout="keeps")
 describe("log_softmax softmax", out_memory="free")
 describe("_log_softmax _softmax log_softmax softmax", shape="like_first")

@@ -7,7 +7,8 @@ searched; dict keys that are tensors are compared by identity.
 from __future__ import annotations
 
 import operator
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from ..limits import reserve
 from ..tensors import Tensor
@@ -43,8 +44,9 @@ def containers_equal(a: Any, b: Any, known: set[tuple[int, int]]) -> bool:
         return True
     if isinstance(a, dict) and isinstance(b, dict):
         pairs = [(v, b.get(k, MISSING)) for k, v in a.items()]
-    elif isinstance(a, list) and isinstance(b, list) or isinstance(a, tuple) \
-            and isinstance(b, tuple):
+    elif (
+        isinstance(a, list) and isinstance(b, list) or isinstance(a, tuple) and isinstance(b, tuple)
+    ):
         pairs = list(zip(a, b))
     else:
         return not isinstance(a, (list, tuple, dict)) and same(a, b)
@@ -88,8 +90,10 @@ def pop(self, index):
     return self.pop(in_range(self, index))
 
 
-@primitive("aten::__getitem__.t(t[](a) list, int idx) -> t(*)",
-           "aten::select.t(t[](a) list, int idx) -> t(*)")
+@primitive(
+    "aten::__getitem__.t(t[](a) list, int idx) -> t(*)",
+    "aten::select.t(t[](a) list, int idx) -> t(*)",
+)
 def get_item(values, index):
     return values[in_range(values, index)]
 
@@ -152,11 +156,19 @@ def lists_equal(a: list, b: list) -> bool:
     return len(a) == len(b) and all(map(same, a, b))
 
 
-for _overload, _type in (("int_list", "int"), ("float_list", "float"), ("bool_list", "bool"),
-                         ("str_list", "str"), ("Tensor_list", "Tensor")):
+for _overload, _type in (
+    ("int_list", "int"),
+    ("float_list", "float"),
+    ("bool_list", "bool"),
+    ("str_list", "str"),
+    ("Tensor_list", "Tensor"),
+):
     declare(f"aten::eq.{_overload}({_type}[] a, {_type}[] b) -> bool", lists_equal, "primitive")
-    declare(f"aten::ne.{_overload}({_type}[] a, {_type}[] b) -> bool",
-            lambda a, b: not lists_equal(a, b), "primitive")
+    declare(
+        f"aten::ne.{_overload}({_type}[] a, {_type}[] b) -> bool",
+        lambda a, b: not lists_equal(a, b),
+        "primitive",
+    )
 
 
 def index_of(self, element):
@@ -194,9 +206,11 @@ class ByValue:
         try:
             return bool(a < b)
         except TypeError:
-            raise RuntimeError(f"{value_text(a)} and {value_text(b)} cannot be ordered: sort takes "
-                               "lists of numbers, strings, tuples of those, or objects with "
-                               "__lt__") from None
+            raise RuntimeError(
+                f"{value_text(a)} and {value_text(b)} cannot be ordered: sort takes "
+                "lists of numbers, strings, tuples of those, or objects with "
+                "__lt__"
+            ) from None
 
 
 def sort(self, reverse):
@@ -209,14 +223,21 @@ for _type in ("int", "float", "bool", "str", "Tensor"):
     declare(f"aten::count.{_type}({_type}[] self, {_type} el) -> int", count, "primitive")
     declare(f"aten::remove.{_type}({_type}[](a!) self, {_type} el) -> ()", remove, "primitive")
     declare(f"aten::sort.{_type}({_type}[](a!) self, bool reverse=False) -> ()", sort, "primitive")
-    declare(f"aten::sorted.{_type}({_type}[](a) input) -> {_type}[]",
-            lambda values: sorted(values, key=ByValue), "primitive")
+    declare(
+        f"aten::sorted.{_type}({_type}[](a) input) -> {_type}[]",
+        lambda values: sorted(values, key=ByValue),
+        "primitive",
+    )
 declare("aten::sort.any(t[](a!) self, bool reverse=False) -> ()", sort, "primitive")
-declare("aten::sorted.any(t[](a) self) -> t[]", lambda values: sorted(values, key=ByValue),
-        "primitive")
+declare(
+    "aten::sorted.any(t[](a) self) -> t[]", lambda values: sorted(values, key=ByValue), "primitive"
+)
 for _type in ("int", "str", "float"):
-    declare(f"aten::__contains__.{_type}_list({_type}[] l, {_type} item) -> bool",
-            lambda values, item: item in values, "primitive")
+    declare(
+        f"aten::__contains__.{_type}_list({_type}[] l, {_type} item) -> bool",
+        lambda values, item: item in values,
+        "primitive",
+    )
 for _type in ("str", "int", "float", "bool"):
     declare(f"aten::any.{_type}({_type}[] self) -> bool", any, "primitive")
     if _type != "str":
@@ -229,6 +250,7 @@ declare("aten::sum.bool(bool[] self) -> int", sum, "primitive")
 
 def least(name: str, better: Callable) -> None:
     """Declare prim::min or prim::max of one list, and of two lists (the lexicographic choice)."""
+
     def of_list(values):
         if not values:
             raise ValueError(f"{name}() arg is an empty sequence")
@@ -311,29 +333,32 @@ declare("aten::dict() -> Dict(str, Tensor)", dict, "primitive")
 for _k in KEYS:
     _dict = f"Dict({_k}, t)"
     for _text, _kernel in (
-            (f"len.Dict_{_k}({_dict} self) -> int", len),
-            (f"keys.{_k}({_dict} self) -> {_k}[](*)", list),
-            (f"values.{_k}({_dict} self) -> t[](*)", lambda self: list(self.values())),
-            (f"items.{_k}({_dict} self) -> (({_k}, t)[])", lambda self: list(self.items())),
-            (f"__getitem__.Dict_{_k}({_dict} self, {_k} key) -> t(*)", dict_get),
-            (f"get.{_k}({_dict} self, {_k} key) -> t(*)?", dict.get),
-            (f"get.default_{_k}({_dict} self, {_k} key, t default_value) -> t(*)", dict_get_or),
-            (f"setdefault.{_k}({_dict}(a!) self, {_k}(b -> *) key, t(c -> *) default_value) -> "
-             "t(*)",
-             dict_setdefault),
-            (f"Delete.Dict_{_k}({_dict}(a!) self, {_k} key) -> ()", dict_delete),
-            (f"pop.Dict_{_k}({_dict}(a!) self, {_k} key) -> t(*)", dict_pop),
-            (f"pop.Dict_default_{_k}({_dict}(a!) self, {_k} key, t default_value) -> t(*)",
-             dict_pop_or),
-            (f"popitem.{_k}({_dict}(a!) self) -> (({_k}, t))", dict_popitem),
-            (f"clear.{_k}({_dict}(a!) self) -> ()", dict.clear),
-            (f"update.{_k}({_dict}(a!) self, {_dict}(a!) to_add) -> ()", dict.update),
-            (f"copy.Dict_{_k}({_dict}(a) self) -> {_dict}", dict),
-            (f"__contains__.{_k}({_dict} dict, {_k} key) -> bool",
-             lambda self, key: key in self),
-            (f"_set_item.{_k}({_dict}(a!) l, {_k}(b -> *) idx, t(c -> *) v) -> ()", dict_set),
-            (f"dict.{_k}(({_k}, tVal)[] inputs) -> Dict({_k}, tVal)", dict),
-            (f"dict.Dict_{_k}({_dict}(a) self) -> {_dict}", dict)):
+        (f"len.Dict_{_k}({_dict} self) -> int", len),
+        (f"keys.{_k}({_dict} self) -> {_k}[](*)", list),
+        (f"values.{_k}({_dict} self) -> t[](*)", lambda self: list(self.values())),
+        (f"items.{_k}({_dict} self) -> (({_k}, t)[])", lambda self: list(self.items())),
+        (f"__getitem__.Dict_{_k}({_dict} self, {_k} key) -> t(*)", dict_get),
+        (f"get.{_k}({_dict} self, {_k} key) -> t(*)?", dict.get),
+        (f"get.default_{_k}({_dict} self, {_k} key, t default_value) -> t(*)", dict_get_or),
+        (
+            f"setdefault.{_k}({_dict}(a!) self, {_k}(b -> *) key, t(c -> *) default_value) -> t(*)",
+            dict_setdefault,
+        ),
+        (f"Delete.Dict_{_k}({_dict}(a!) self, {_k} key) -> ()", dict_delete),
+        (f"pop.Dict_{_k}({_dict}(a!) self, {_k} key) -> t(*)", dict_pop),
+        (
+            f"pop.Dict_default_{_k}({_dict}(a!) self, {_k} key, t default_value) -> t(*)",
+            dict_pop_or,
+        ),
+        (f"popitem.{_k}({_dict}(a!) self) -> (({_k}, t))", dict_popitem),
+        (f"clear.{_k}({_dict}(a!) self) -> ()", dict.clear),
+        (f"update.{_k}({_dict}(a!) self, {_dict}(a!) to_add) -> ()", dict.update),
+        (f"copy.Dict_{_k}({_dict}(a) self) -> {_dict}", dict),
+        (f"__contains__.{_k}({_dict} dict, {_k} key) -> bool", lambda self, key: key in self),
+        (f"_set_item.{_k}({_dict}(a!) l, {_k}(b -> *) idx, t(c -> *) v) -> ()", dict_set),
+        (f"dict.{_k}(({_k}, tVal)[] inputs) -> Dict({_k}, tVal)", dict),
+        (f"dict.Dict_{_k}({_dict}(a) self) -> {_dict}", dict),
+    ):
         declare(f"aten::{_text}", _kernel, "primitive")
     describe(f"update.{_k}", stores=(0, 1))
     describe(f"setdefault.{_k} _set_item.{_k}", stores=(0, 2))

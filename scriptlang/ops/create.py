@@ -50,55 +50,83 @@ def like(x: Tensor, value, dtype: DType, memory_format: int | None = None) -> Te
 for _name, _value in (("zeros", 0), ("ones", 1), ("empty", 0)):
     _more = ", MemoryFormat? memory_format=None" if _name == "empty" else ""
     _dot = ".memory_format" if _name == "empty" else ""
-    declare(f"aten::{_name}{_dot}(int[] size, *, {OPTIONS}{_more}) -> Tensor",
-            lambda size, dtype, *_, v=_value: filled(size, v, chosen(dtype)), "primitive")
-    declare(f"aten::{_name}_like(Tensor self, *, {LIKE}) -> Tensor",
-            lambda self, dtype, layout, device, pin, fmt, v=_value:
-            like(self, v, chosen(dtype, self.dtype), fmt), "primitive")
-    declare(f"aten::new_{_name}(Tensor self, int[] size, *, {OPTIONS}) -> Tensor",
-            lambda self, size, dtype, *_, v=_value: filled(size, v, chosen(dtype, self.dtype)),
-            "primitive")
+    declare(
+        f"aten::{_name}{_dot}(int[] size, *, {OPTIONS}{_more}) -> Tensor",
+        lambda size, dtype, *_, v=_value: filled(size, v, chosen(dtype)),
+        "primitive",
+    )
+    declare(
+        f"aten::{_name}_like(Tensor self, *, {LIKE}) -> Tensor",
+        lambda self, dtype, layout, device, pin, fmt, v=_value: like(
+            self, v, chosen(dtype, self.dtype), fmt
+        ),
+        "primitive",
+    )
+    declare(
+        f"aten::new_{_name}(Tensor self, int[] size, *, {OPTIONS}) -> Tensor",
+        lambda self, size, dtype, *_, v=_value: filled(size, v, chosen(dtype, self.dtype)),
+        "primitive",
+    )
 
 
 def full_dtype(value, dtype) -> DType:
     return chosen(dtype, dtypes.scalar_dtype(value))
 
 
-declare(f"aten::full(int[] size, Scalar fill_value, *, {OPTIONS}) -> Tensor",
-        lambda size, value, dtype, *_: filled(size, value, full_dtype(value, dtype)), "primitive")
-declare(f"aten::full_like(Tensor self, Scalar fill_value, *, {LIKE}) -> Tensor",
-        lambda self, value, dtype, layout, device, pin, fmt:
-        like(self, value, chosen(dtype, self.dtype), fmt), "primitive")
-declare(f"aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, *, {OPTIONS}) -> Tensor",
-        lambda self, size, value, dtype, *_: filled(size, value, chosen(dtype, self.dtype)),
-        "primitive")
-declare(f"aten::scalar_tensor(Scalar s, *, {OPTIONS}) -> Tensor",
-        lambda s, dtype, *_: filled((), s, chosen(dtype)), "primitive")
-declare(f"aten::empty_strided(SymInt[] size, SymInt[] stride, *, {OPTIONS}) -> Tensor",
-        lambda size, stride, dtype, *_: empty_strided(size, stride, chosen(dtype)), "primitive")
+declare(
+    f"aten::full(int[] size, Scalar fill_value, *, {OPTIONS}) -> Tensor",
+    lambda size, value, dtype, *_: filled(size, value, full_dtype(value, dtype)),
+    "primitive",
+)
+declare(
+    f"aten::full_like(Tensor self, Scalar fill_value, *, {LIKE}) -> Tensor",
+    lambda self, value, dtype, layout, device, pin, fmt: like(
+        self, value, chosen(dtype, self.dtype), fmt
+    ),
+    "primitive",
+)
+declare(
+    f"aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, *, {OPTIONS}) -> Tensor",
+    lambda self, size, value, dtype, *_: filled(size, value, chosen(dtype, self.dtype)),
+    "primitive",
+)
+declare(
+    f"aten::scalar_tensor(Scalar s, *, {OPTIONS}) -> Tensor",
+    lambda s, dtype, *_: filled((), s, chosen(dtype)),
+    "primitive",
+)
+declare(
+    f"aten::empty_strided(SymInt[] size, SymInt[] stride, *, {OPTIONS}) -> Tensor",
+    lambda size, stride, dtype, *_: empty_strided(size, stride, chosen(dtype)),
+    "primitive",
+)
 
 
-declare(f"aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, {OPTIONS})"
-        " -> Tensor",
-        lambda self, size, stride, dtype, *_:
-        empty_strided(size, stride, chosen(dtype, self.dtype)),
-        "primitive")
+declare(
+    f"aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, {OPTIONS}) -> Tensor",
+    lambda self, size, stride, dtype, *_: empty_strided(size, stride, chosen(dtype, self.dtype)),
+    "primitive",
+)
 
 
 @primitive(f"aten::empty_permuted(SymInt[] size, int[] physical_layout, *, {OPTIONS}) -> Tensor")
 def empty_permuted(size, physical_layout, dtype, *_):
     """Dense, with the dimensions in memory in the order of `physical_layout`."""
     if sorted(physical_layout) != list(range(len(size))):
-        raise RuntimeError("Number of dimensions in size does not match the length of the "
-                           f"physical_layout; i.e. len(size) = {len(size)} is not equal to "
-                           f"len(physical_layout) = {len(physical_layout)}")
+        raise RuntimeError(
+            "Number of dimensions in size does not match the length of the "
+            f"physical_layout; i.e. len(size) = {len(size)} is not equal to "
+            f"len(physical_layout) = {len(physical_layout)}"
+        )
     return empty_strided(size, dense_strides(size, physical_layout), chosen(dtype))
 
 
 def empty_strided(size, stride, dtype):
     if len(size) != len(stride):
-        raise RuntimeError(f"dimensionality of sizes ({len(size)}) must match dimensionality of "
-                           f"strides ({len(stride)})")
+        raise RuntimeError(
+            f"dimensionality of sizes ({len(size)}) must match dimensionality of "
+            f"strides ({len(stride)})"
+        )
     extent = 1 + sum((n - 1) * s for n, s in zip(size, stride)) if 0 not in size else 0
     return Tensor(filled([extent], 0, dtype)._storage, dtype, check_size(size), stride, 0)
 
@@ -130,20 +158,31 @@ def arange(start, end, step, dtype):
     return Tensor._wrap((start + step * np.arange(n, dtype=np.float64)).astype(target.numpy))
 
 
-declare(f"aten::arange(Scalar end, *, {OPTIONS}) -> Tensor",
-        lambda end, dtype, *_: arange(0, end, 1, dtype), "primitive")
-declare(f"aten::arange.start(Scalar start, Scalar end, *, {OPTIONS}) -> Tensor",
-        lambda start, end, dtype, *_: arange(start, end, 1, dtype), "primitive")
-declare(f"aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, {OPTIONS}) -> Tensor",
-        lambda start, end, step, dtype, *_: arange(start, end, step, dtype), "primitive")
+declare(
+    f"aten::arange(Scalar end, *, {OPTIONS}) -> Tensor",
+    lambda end, dtype, *_: arange(0, end, 1, dtype),
+    "primitive",
+)
+declare(
+    f"aten::arange.start(Scalar start, Scalar end, *, {OPTIONS}) -> Tensor",
+    lambda start, end, dtype, *_: arange(start, end, 1, dtype),
+    "primitive",
+)
+declare(
+    f"aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, {OPTIONS}) -> Tensor",
+    lambda start, end, step, dtype, *_: arange(start, end, step, dtype),
+    "primitive",
+)
 
 
 def ends(start, end) -> tuple:
     """The ends of a range as numbers; tensors must have no dimensions."""
     for x in (start, end):
         if isinstance(x, Tensor) and x.dim():
-            raise RuntimeError("linspace only supports 0-dimensional start and end tensors, but "
-                               f"got start with {x.dim()} dimension(s).")
+            raise RuntimeError(
+                "linspace only supports 0-dimensional start and end tensors, but "
+                f"got start with {x.dim()} dimension(s)."
+            )
     return tuple(x.item() if isinstance(x, Tensor) else x for x in (start, end))
 
 
@@ -167,8 +206,9 @@ def line(start, end, steps: int, dtype: DType) -> np.ndarray:
         work = np.float64 if dtype.itemsize == 8 else np.float32
     step = work((end - start) / max(steps - 1, 1))
     i = np.arange(steps).astype(work)
-    return np.where(np.arange(steps) < steps // 2, work(start) + step * i,
-                    work(end) - step * (steps - 1 - i))
+    return np.where(
+        np.arange(steps) < steps // 2, work(start) + step * i, work(end) - step * (steps - 1 - i)
+    )
 
 
 def linspace(start, end, steps, dtype=None, *_):
@@ -188,13 +228,21 @@ def logspace(start, end, steps, base, dtype=None, *_):
         return Tensor._wrap(value.astype(target.numpy))
 
 
-for _name, _more, _f in (("linspace", "int steps", linspace),
-                         ("logspace", "int steps, float base=10.", logspace)):
-    for _dot, _a, _b in (("", "Scalar", "Scalar"), (".Tensor_Tensor", "Tensor", "Tensor"),
-                         (".Tensor_Scalar", "Tensor", "Scalar"),
-                         (".Scalar_Tensor", "Scalar", "Tensor")):
-        declare(f"aten::{_name}{_dot}({_a} start, {_b} end, {_more}, *, {OPTIONS}) -> Tensor", _f,
-                "primitive")
+for _name, _more, _f in (
+    ("linspace", "int steps", linspace),
+    ("logspace", "int steps, float base=10.", logspace),
+):
+    for _dot, _a, _b in (
+        ("", "Scalar", "Scalar"),
+        (".Tensor_Tensor", "Tensor", "Tensor"),
+        (".Tensor_Scalar", "Tensor", "Scalar"),
+        (".Scalar_Tensor", "Scalar", "Tensor"),
+    ):
+        declare(
+            f"aten::{_name}{_dot}({_a} start, {_b} end, {_more}, *, {OPTIONS}) -> Tensor",
+            _f,
+            "primitive",
+        )
 
 
 def inclusive_range(start, end, step=1, dtype=None, *_):
@@ -211,10 +259,16 @@ def inclusive_range(start, end, step=1, dtype=None, *_):
     return Tensor._wrap((start + step * np.arange(count)).astype(chosen(dtype).numpy))
 
 
-declare(f"aten::range(Scalar start, Scalar end, *, {OPTIONS}) -> Tensor",
-        lambda start, end, *options: inclusive_range(start, end, 1, *options), "primitive")
-declare(f"aten::range.step(Scalar start, Scalar end, Scalar step=1, *, {OPTIONS}) -> Tensor",
-        inclusive_range, "primitive")
+declare(
+    f"aten::range(Scalar start, Scalar end, *, {OPTIONS}) -> Tensor",
+    lambda start, end, *options: inclusive_range(start, end, 1, *options),
+    "primitive",
+)
+declare(
+    f"aten::range.step(Scalar start, Scalar end, Scalar step=1, *, {OPTIONS}) -> Tensor",
+    inclusive_range,
+    "primitive",
+)
 
 
 def check_counts(**counts: int) -> None:
@@ -269,84 +323,129 @@ def _tensor(data, dtype=None, device=None, requires_grad=False):
 
 
 for _t in ("float", "int", "bool", "complex"):
-    declare(f"aten::tensor.{_t}({_t} t, *, ScalarType? dtype=None, Device? device=None, "
-            "bool requires_grad=False) -> Tensor", _tensor, "primitive")
-    declare(f"aten::as_tensor.{_t}({_t} t, *, ScalarType? dtype=None, Device? device=None)"
-            " -> Tensor", _tensor, "primitive")
-declare("aten::tensor(t[] data, *, ScalarType? dtype=None, Device? device=None, "
-        "bool requires_grad=False) -> Tensor", _tensor, "primitive")
-declare("aten::as_tensor(Tensor(a) data, *, ScalarType? dtype=None, Device? device=None)"
-        " -> Tensor(b|a)",
-        lambda data, dtype, device: cast(data, chosen(dtype, data.dtype)), "primitive")
-declare("aten::as_tensor.list(t[] data, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
-        _tensor, "primitive")
+    declare(
+        f"aten::tensor.{_t}({_t} t, *, ScalarType? dtype=None, Device? device=None, "
+        "bool requires_grad=False) -> Tensor",
+        _tensor,
+        "primitive",
+    )
+    declare(
+        f"aten::as_tensor.{_t}({_t} t, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
+        _tensor,
+        "primitive",
+    )
+declare(
+    "aten::tensor(t[] data, *, ScalarType? dtype=None, Device? device=None, "
+    "bool requires_grad=False) -> Tensor",
+    _tensor,
+    "primitive",
+)
+declare(
+    "aten::as_tensor(Tensor(a) data, *, ScalarType? dtype=None, Device? device=None)"
+    " -> Tensor(b|a)",
+    lambda data, dtype, device: cast(data, chosen(dtype, data.dtype)),
+    "primitive",
+)
+declare(
+    "aten::as_tensor.list(t[] data, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
+    _tensor,
+    "primitive",
+)
 
 
 def triangle(name, f):
     def kernel(self, diagonal):
         if self.dim() < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-        reach = sum(self._size[-2:])                         # further away it is the same
+        reach = sum(self._size[-2:])  # further away it is the same
         return Tensor._wrap(rows(f(self._array, min(max(diagonal, -reach), reach))))
 
     return kernel
 
 
 for _name, _f in (("triu", np.triu), ("tril", np.tril)):
-    declare(f"aten::{_name}(Tensor self, int diagonal=0) -> Tensor", triangle(_name, _f),
-            "primitive", shape="like_first", out_memory="free")
+    declare(
+        f"aten::{_name}(Tensor self, int diagonal=0) -> Tensor",
+        triangle(_name, _f),
+        "primitive",
+        shape="like_first",
+        out_memory="free",
+    )
 
 
 def _indices(f):
     def kernel(row, col, offset, dtype, *_):
         check_counts(row=row, col=col)
-        offset = min(max(offset, -row - col), row + col)     # further away it is the same
+        offset = min(max(offset, -row - col), row + col)  # further away it is the same
         return Tensor._wrap(np.stack(f(row, offset, col)).astype(chosen(dtype, dtypes.int64).numpy))
 
     return kernel
 
 
 for _name, _f in (("triu", np.triu_indices), ("tril", np.tril_indices)):
-    declare(f"aten::{_name}_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, "
-            "Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-            _indices(_f), "primitive")
+    declare(
+        f"aten::{_name}_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, "
+        "Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+        _indices(_f),
+        "primitive",
+    )
 
 
 def meshgrid(tensors, indexing="ij"):
     """Views of the tensors, each expanded over the dimensions of all."""
     if indexing not in ("ij", "xy"):
-        raise RuntimeError('torch.meshgrid: indexing must be one of "xy" or "ij", but received: '
-                           + indexing)
+        raise RuntimeError(
+            'torch.meshgrid: indexing must be one of "xy" or "ij", but received: ' + indexing
+        )
     if not tensors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     for t in tensors:
         if t.dim() > 1:
-            raise RuntimeError("torch.meshgrid: Expected 0D or 1D tensor in the tensor list but "
-                               f"got: {list(t._size)}")
+            raise RuntimeError(
+                "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but "
+                f"got: {list(t._size)}"
+            )
     if len({t.dtype for t in tensors}) > 1:
         raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
     order = list(range(len(tensors)))
     if indexing == "xy" and len(order) > 1:
         order[:2] = 1, 0
     shape = [tensors[i].numel() for i in order]
-    return [t._as_view(shape, [t._stride[0] if t._size and order[d] == i and t._size[0] != 1 else
-                               1 if order[d] == i else 0 for d in range(len(shape))], t._offset)
-            for i, t in enumerate(tensors)]
+    return [
+        t._as_view(
+            shape,
+            [
+                t._stride[0]
+                if t._size and order[d] == i and t._size[0] != 1
+                else 1
+                if order[d] == i
+                else 0
+                for d in range(len(shape))
+            ],
+            t._offset,
+        )
+        for i, t in enumerate(tensors)
+    ]
 
 
 declare("aten::meshgrid(Tensor[] tensors) -> Tensor[]", meshgrid, "primitive")
-declare("aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", meshgrid,
-        "primitive")
+declare(
+    "aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", meshgrid, "primitive"
+)
 
 
 @primitive("aten::complex(Tensor real, Tensor imag) -> Tensor", pointwise=True, out="exact")
 def make_complex(real, imag):
     if real.dtype.kind != "f" or imag.dtype.kind != "f" or real.dtype is dtypes.bfloat16:
-        raise RuntimeError("Expected both inputs to be Half, Float or Double tensors but got "
-                           f"{DISPLAY[real.dtype.name]} and {DISPLAY[imag.dtype.name]}")
+        raise RuntimeError(
+            "Expected both inputs to be Half, Float or Double tensors but got "
+            f"{DISPLAY[real.dtype.name]} and {DISPLAY[imag.dtype.name]}"
+        )
     if real.dtype is not imag.dtype:
-        raise RuntimeError(f"Expected object of scalar type {DISPLAY[real.dtype.name]} but got "
-                           f"scalar type {DISPLAY[imag.dtype.name]} for second argument")
+        raise RuntimeError(
+            f"Expected object of scalar type {DISPLAY[real.dtype.name]} but got "
+            f"scalar type {DISPLAY[imag.dtype.name]} for second argument"
+        )
     dtypes.complex_of(real.dtype)
     made = real._array + 1j * imag._array
     return lying(made, None, real, imag)

@@ -7,8 +7,9 @@ is installed it makes the call, so that it can record it.
 from __future__ import annotations
 
 from collections import namedtuple
+from collections.abc import Mapping, Sequence
 from threading import get_ident
-from typing import Any, Mapping, Sequence
+from typing import Any
 
 from .. import dtypes
 from .. import types as T
@@ -27,7 +28,7 @@ class Calls:
     last: the `ir.Function` that was called last, if any was.
     """
 
-    __slots__ = ("tracer", "thread", "last")
+    __slots__ = ("last", "thread", "tracer")
 
     def __init__(self) -> None:
         self.tracer: Any = None
@@ -46,6 +47,7 @@ def tracing() -> Any:
     """The tracer of this thread, or None."""
     tracer = calls.tracer
     return tracer if tracer is not None and calls.thread == get_ident() else None
+
 
 MISFIT = object()
 
@@ -111,13 +113,15 @@ def named_results(op: table.Operator):
 _result_types: dict[str, Any] = {}
 
 
-def bind(schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any],
-         method=False) -> list | str:
+def bind(
+    schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any], method=False
+) -> list | str:
     """The values of all arguments of a schema, defaults filled in; or why the call does not fit."""
     arguments = schema.arguments
     if kwargs:
-        kwargs = {k if schema.index(k) is not None else SPELLINGS.get(k, k): v
-                  for k, v in kwargs.items()}
+        kwargs = {
+            k if schema.index(k) is not None else SPELLINGS.get(k, k): v for k, v in kwargs.items()
+        }
     positional = [a for a in arguments if not a.kwarg_only]
     args = list(args)
     if method:
@@ -160,16 +164,25 @@ def gather_ints(positional: list[Argument], args: Sequence[Any]) -> Sequence[Any
     if len(positional) != own + 1 or positional[own].type != INTS:
         return args
     rest = args[own:]
-    if rest and all(isinstance(v, int) and not isinstance(v, bool) for v in rest) \
-            and (len(rest) > 1 or not positional[own].size):
+    if (
+        rest
+        and all(isinstance(v, int) and not isinstance(v, bool) for v in rest)
+        and (len(rest) > 1 or not positional[own].size)
+    ):
         return [*args[:own], list(rest)]
     return args
 
 
 INTS = T.ListType(T.INT)
 
-SPELLINGS = {"input": "self", "axis": "dim", "keepdims": "keepdim", "x": "self", "x1": "self",
-             "x2": "other"}
+SPELLINGS = {
+    "input": "self",
+    "axis": "dim",
+    "keepdims": "keepdim",
+    "x": "self",
+    "x1": "self",
+    "x2": "other",
+}
 """Names of arguments in Python, PyTorch's and numpy's -> what schemas call them."""
 
 
@@ -206,7 +219,7 @@ def convert(value: Any, type: T.Type) -> Any:
         if any(v is MISFIT for v in items):
             return MISFIT
         if isinstance(value, list) and all(a is b for a, b in zip(items, value)):
-            return value                             # the same list: in-place operators see it
+            return value  # the same list: in-place operators see it
         return items
     if isinstance(type, T.DictType):
         return value if isinstance(value, dict) else MISFIT
@@ -229,8 +242,14 @@ def _number(value):
         return value
     if isinstance(value, Tensor) and value.numel() == 1 and value.dim() == 0:
         return value.item()
-    return value.item() if hasattr(value, "dtype") and hasattr(value, "item") \
-        and not isinstance(value, Tensor) and getattr(value, "ndim", 1) == 0 else MISFIT
+    return (
+        value.item()
+        if hasattr(value, "dtype")
+        and hasattr(value, "item")
+        and not isinstance(value, Tensor)
+        and getattr(value, "ndim", 1) == 0
+        else MISFIT
+    )
 
 
 def _int(value):
@@ -275,13 +294,24 @@ def _memory_format(value):
     return options.memory_format_argument(value) if is_one else MISFIT
 
 
-CHECKS = {f"{name}{mark}": check for mark in ("", "?") for name, check in (
-    ("ScalarType", _dtype), ("Layout", _layout), ("MemoryFormat", _memory_format))}
+CHECKS = {
+    f"{name}{mark}": check
+    for mark in ("", "?")
+    for name, check in (
+        ("ScalarType", _dtype),
+        ("Layout", _layout),
+        ("MemoryFormat", _memory_format),
+    )
+}
 """How schemas spell what is an int in programs -> what reads it."""
 
 
 CONVERTERS = {
-    T.TENSOR: _tensor, T.NUMBER: _number, T.INT: _int, T.FLOAT: _float, T.DEVICE: _device,
+    T.TENSOR: _tensor,
+    T.NUMBER: _number,
+    T.INT: _int,
+    T.FLOAT: _float,
+    T.DEVICE: _device,
     T.BOOL: lambda v: v if isinstance(v, bool) else MISFIT,
     T.STR: lambda v: v if isinstance(v, str) else MISFIT,
     T.COMPLEX: lambda v: complex(v) if isinstance(v, (int, float, complex)) else MISFIT,

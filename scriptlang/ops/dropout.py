@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import List, Optional, Tuple
-
 from ..tensors import Tensor
 from . import functions as torch
 from .table import composite
@@ -22,7 +20,7 @@ def _feature_mask(input: Tensor, p: float) -> Tensor:
         return torch.empty_like(input)
     if input.dim() < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
-    shape: List[int] = [input.size(0), input.size(1)]
+    shape: list[int] = [input.size(0), input.size(1)]
     for _ in range(2, input.dim()):
         shape.append(1)
     return torch.empty(shape, dtype=input.dtype)
@@ -35,7 +33,7 @@ def _scaled_mask(mask: Tensor, p: float) -> Tensor:
     return mask.bernoulli_(1.0 - p).div_(1.0 - p)
 
 
-def _alpha_mask(mask: Tensor, p: float) -> Tuple[Tensor, Tensor]:
+def _alpha_mask(mask: Tensor, p: float) -> tuple[Tensor, Tensor]:
     """(factor, addend) that keep mean and variance of a self-normalising network."""
     alpha = 1.7580993408473766
     keep = 1.0 / ((alpha * alpha * p + 1.0) * (1.0 - p)) ** 0.5
@@ -44,8 +42,13 @@ def _alpha_mask(mask: Tensor, p: float) -> Tuple[Tensor, Tensor]:
     return mask * keep, addend
 
 
-@composite(f"aten::dropout(Tensor input, {ARGUMENTS}) -> Tensor",
-           random=True, may_share=True, keeps_type="any", shape="like_first")
+@composite(
+    f"aten::dropout(Tensor input, {ARGUMENTS}) -> Tensor",
+    random=True,
+    may_share=True,
+    keeps_type="any",
+    shape="like_first",
+)
 def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     _check(p)
     if p == 0.0 or not train or input.numel() == 0:
@@ -61,8 +64,12 @@ def dropout_(self: Tensor, p: float, train: bool) -> Tensor:
     return self.mul_(_scaled_mask(torch.empty_like(self), p))
 
 
-@composite(f"aten::feature_dropout(Tensor input, {ARGUMENTS}) -> Tensor",
-           random=True, may_share=True, shape="like_first")
+@composite(
+    f"aten::feature_dropout(Tensor input, {ARGUMENTS}) -> Tensor",
+    random=True,
+    may_share=True,
+    shape="like_first",
+)
 def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     _check(p)
     if p == 0.0 or not train or input.numel() == 0:
@@ -78,8 +85,12 @@ def feature_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
     return self.mul_(_scaled_mask(_feature_mask(self, p), p))
 
 
-@composite(f"aten::alpha_dropout(Tensor input, {ARGUMENTS}) -> Tensor",
-           random=True, may_share=True, shape="like_first")
+@composite(
+    f"aten::alpha_dropout(Tensor input, {ARGUMENTS}) -> Tensor",
+    random=True,
+    may_share=True,
+    shape="like_first",
+)
 def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     _check(p)
     if p == 0.0 or not train or input.numel() == 0:
@@ -101,8 +112,12 @@ def alpha_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
     return self.mul_(factor).add_(addend)
 
 
-@composite(f"aten::feature_alpha_dropout(Tensor input, {ARGUMENTS}) -> Tensor",
-           random=True, may_share=True, shape="like_first")
+@composite(
+    f"aten::feature_alpha_dropout(Tensor input, {ARGUMENTS}) -> Tensor",
+    random=True,
+    may_share=True,
+    shape="like_first",
+)
 def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     _check(p)
     if p == 0.0 or not train or input.numel() == 0:
@@ -124,9 +139,12 @@ def feature_alpha_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
     return self.mul_(factor).add_(addend)
 
 
-@composite("aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
-           random=True, may_share=True)
-def native_dropout(input: Tensor, p: float, train: Optional[bool]) -> Tuple[Tensor, Tensor]:
+@composite(
+    "aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
+    random=True,
+    may_share=True,
+)
+def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
     if input.numel() == 0:
         return input, torch.empty_like(input)
     if train is not None and not train:

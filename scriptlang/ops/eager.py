@@ -7,18 +7,21 @@ its own.
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from .. import dtypes
-from ..tensors import Size, Tensor, as_tensor as shared_tensor
+from ..tensors import Size, Tensor
+from ..tensors import as_tensor as shared_tensor
 from . import functions, options
 from .dispatch import call
 
 
 def of_tensors(name: str) -> Callable:
     """A function of a list of tensors that also takes them one by one."""
+
     def function(*tensors, **kwargs):
         if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
             tensors = tensors[0]
@@ -29,6 +32,7 @@ def of_tensors(name: str) -> Callable:
 
 def at_least(name: str) -> Callable:
     """`atleast_2d(x)` of one tensor, or of several as a list."""
+
     def function(*tensors):
         if len(tensors) == 1 and isinstance(tensors[0], Tensor):
             return call(f"aten::{name}", tensors)
@@ -65,14 +69,20 @@ def tensordot(a, b, dims=2, out=None):
 
 
 def nonzero(input, *, as_tuple=False):
-    return tuple(call("aten::nonzero_numpy", (input,))) if as_tuple \
+    return (
+        tuple(call("aten::nonzero_numpy", (input,)))
+        if as_tuple
         else call("aten::nonzero", (input,))
+    )
 
 
 def where(condition, *values):
     """Choices, or with a condition alone the indices where it holds."""
-    return call("aten::where", (condition, *values)) if values \
+    return (
+        call("aten::where", (condition, *values))
+        if values
         else tuple(call("aten::where", (condition,)))
+    )
 
 
 def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
@@ -85,8 +95,11 @@ def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
 
 
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
-    result = call("aten::_unique2", (input, sorted, return_inverse, return_counts)) if dim is None \
+    result = (
+        call("aten::_unique2", (input, sorted, return_inverse, return_counts))
+        if dim is None
         else call("aten::unique_dim", (input, dim, sorted, return_inverse, return_counts))
+    )
     return _wanted(result, return_inverse, return_counts)
 
 
@@ -106,6 +119,7 @@ def split(tensor, split_size_or_sections, dim=0):
 
 def tuple_of(name: str) -> Callable:
     """A function that gives its list of views as a tuple."""
+
     def function(*args, **kwargs):
         return tuple(call(f"aten::{name}", args, kwargs))
 
@@ -114,6 +128,7 @@ def tuple_of(name: str) -> Callable:
 
 def creation(name: str) -> Callable:
     """A factory that also takes `requires_grad`."""
+
     def function(*args, requires_grad=False, **kwargs):
         made = call(f"aten::{name}", args, kwargs)
         return made.requires_grad_() if requires_grad else made
@@ -145,8 +160,10 @@ def chosen_dtype(function: str, dtype) -> dtypes.DType:
         return dtypes.by_code(dtype)
     found = None if isinstance(dtype, str) else options.find_dtype(dtype)
     if found is None:
-        raise TypeError(f"{function}(): argument 'dtype' must be a dtype such as "
-                        f"scriptlang.float32, not {options.shown(dtype)}")
+        raise TypeError(
+            f"{function}(): argument 'dtype' must be a dtype such as "
+            f"scriptlang.float32, not {options.shown(dtype)}"
+        )
     return found
 
 
@@ -175,26 +192,106 @@ def broadcast_shapes(*shapes):
     return Size(np.broadcast_shapes(*[(s,) if isinstance(s, int) else tuple(s) for s in shapes]))
 
 
-def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=True,
-         pad_mode="reflect", normalized=False, onesided=None, return_complex=None):
-    return call("aten::stft", (input, n_fft, hop_length, win_length, window, center, pad_mode,
-                               normalized, onesided, return_complex))
+def stft(
+    input,
+    n_fft,
+    hop_length=None,
+    win_length=None,
+    window=None,
+    center=True,
+    pad_mode="reflect",
+    normalized=False,
+    onesided=None,
+    return_complex=None,
+):
+    return call(
+        "aten::stft",
+        (
+            input,
+            n_fft,
+            hop_length,
+            win_length,
+            window,
+            center,
+            pad_mode,
+            normalized,
+            onesided,
+            return_complex,
+        ),
+    )
 
 
-CREATION = ("zeros", "ones", "full", "empty", "arange", "range", "linspace", "logspace", "eye",
-            "zeros_like", "ones_like", "full_like", "empty_like", "scalar_tensor", "empty_strided",
-            "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like",
-            "empty_permuted", "hann_window", "hamming_window", "blackman_window",
-            "bartlett_window", "kaiser_window")
+CREATION = (
+    "zeros",
+    "ones",
+    "full",
+    "empty",
+    "arange",
+    "range",
+    "linspace",
+    "logspace",
+    "eye",
+    "zeros_like",
+    "ones_like",
+    "full_like",
+    "empty_like",
+    "scalar_tensor",
+    "empty_strided",
+    "rand",
+    "randn",
+    "randint",
+    "randperm",
+    "rand_like",
+    "randn_like",
+    "randint_like",
+    "empty_permuted",
+    "hann_window",
+    "hamming_window",
+    "blackman_window",
+    "bartlett_window",
+    "kaiser_window",
+)
 FUNCTIONS: dict[str, Callable] = {
-    f.__name__: f for f in (einsum, tensordot, nonzero, where, norm, unique, unique_consecutive,
-                            split, tensor, as_tensor, result_type, promote_types, is_tensor,
-                            broadcast_shapes, stft)}
-FUNCTIONS.update({name: of_tensors(name) for name in (
-    "broadcast_tensors", "block_diag", "cartesian_prod", "meshgrid")})
+    f.__name__: f
+    for f in (
+        einsum,
+        tensordot,
+        nonzero,
+        where,
+        norm,
+        unique,
+        unique_consecutive,
+        split,
+        tensor,
+        as_tensor,
+        result_type,
+        promote_types,
+        is_tensor,
+        broadcast_shapes,
+        stft,
+    )
+}
+FUNCTIONS.update(
+    {
+        name: of_tensors(name)
+        for name in ("broadcast_tensors", "block_diag", "cartesian_prod", "meshgrid")
+    }
+)
 FUNCTIONS.update({name: at_least(name) for name in ("atleast_1d", "atleast_2d", "atleast_3d")})
-FUNCTIONS.update({name: tuple_of(name) for name in (
-    "chunk", "unbind", "split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit")})
+FUNCTIONS.update(
+    {
+        name: tuple_of(name)
+        for name in (
+            "chunk",
+            "unbind",
+            "split_with_sizes",
+            "tensor_split",
+            "hsplit",
+            "vsplit",
+            "dsplit",
+        )
+    }
+)
 FUNCTIONS.update({name: creation(name) for name in CREATION})
 """Functions of `scriptlang.*` that are called otherwise than the operators."""
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from ..dtypes import DISPLAY, DType
 from ..tensors import Tensor
 from .layout import copied, is_dense, laid, laid_like, pointwise_order
 from .table import declare
+
 
 def array_of(x: Any, dtype: DType, working: np.dtype | None = None) -> np.ndarray:
     """A tensor's array, or a number's, in an element type (integers wrap, as in PyTorch).
@@ -58,8 +60,10 @@ def check_broadcast(*operands: Any) -> tuple[int, ...]:
         a, b = [1] * (n - len(shape)) + shape, [1] * (n - len(size)) + size
         for d in reversed(range(n)):
             if a[d] != b[d] and 1 not in (a[d], b[d]):
-                raise RuntimeError(f"The size of tensor a ({a[d]}) must match the size of tensor b "
-                                   f"({b[d]}) at non-singleton dimension {d}")
+                raise RuntimeError(
+                    f"The size of tensor a ({a[d]}) must match the size of tensor b "
+                    f"({b[d]}) at non-singleton dimension {d}"
+                )
         shape = [q if p == 1 else p for p, q in zip(a, b)]
     return tuple(shape)
 
@@ -78,9 +82,24 @@ def check_kind(name: str, dtype: DType, kinds: str) -> None:
         raise unsupported(name, dtype)
 
 
-EVERY_TYPE = {"mul", "eq", "ne", "bitwise_and", "bitwise_or", "bitwise_xor", "isnan", "isinf",
-              "isfinite", "isreal", "floor", "ceil", "trunc", "round", "conj_physical",
-              "_conj_physical"}
+EVERY_TYPE = {
+    "mul",
+    "eq",
+    "ne",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "isnan",
+    "isinf",
+    "isfinite",
+    "isreal",
+    "floor",
+    "ceil",
+    "trunc",
+    "round",
+    "conj_physical",
+    "_conj_physical",
+}
 """Pointwise operators that take uint16, uint32 and uint64 too."""
 
 
@@ -90,8 +109,9 @@ def lying(array: np.ndarray, dtype: DType | None, *operands: Any) -> Tensor:
     return Tensor._wrap(laid(array, pointwise_order(array.shape, dtype, operands)))
 
 
-def apply(f: Callable, dtype: DType, *operands: Any, name: str = "",
-          kinds: str = "buifc") -> Tensor:
+def apply(
+    f: Callable, dtype: DType, *operands: Any, name: str = "", kinds: str = "buifc"
+) -> Tensor:
     """f of the operands' arrays in `dtype`, as a new tensor.  Invalid values make nan, silently.
 
     f may give bool for any type; another result is rounded to `dtype`, which must be of `kinds`.
@@ -105,7 +125,7 @@ def apply(f: Callable, dtype: DType, *operands: Any, name: str = "",
             result = np.asarray(f(*[array_of(x, dtype, working) for x in operands]))
             if result.dtype == working and working != dtype.numpy:
                 result = result.astype(dtype.numpy)
-    except TypeError:                                # a ufunc that has no loop for the type
+    except TypeError:  # a ufunc that has no loop for the type
         raise unsupported(name or getattr(f, "__name__", "operator"), dtype) from None
     return lying(result, dtype, *operands)
 
@@ -131,25 +151,34 @@ def store(target: Tensor, value: Tensor, resize: bool = False) -> Tensor:
     if target.is_quantized and value.is_quantized:
         return target.take_codes(value)
     if dtypes.category(value.dtype) > dtypes.category(target.dtype):
-        raise RuntimeError(f"result type {DISPLAY[value.dtype.name]} can't be cast to the desired "
-                           f"output type {DISPLAY[target.dtype.name]}")
+        raise RuntimeError(
+            f"result type {DISPLAY[value.dtype.name]} can't be cast to the desired "
+            f"output type {DISPLAY[target.dtype.name]}"
+        )
     if value._size != target._size:
         if resize:
             return resize_to(target, cast(value, target.dtype))
-        raise RuntimeError(f"output with shape {list(target._size)} doesn't match the broadcast "
-                           f"shape {list(value._size)}")
+        raise RuntimeError(
+            f"output with shape {list(target._size)} doesn't match the broadcast "
+            f"shape {list(value._size)}"
+        )
     check_writable(target)
     with np.errstate(all="ignore"):
         target._array[...] = cast(value, target.dtype)._array
     return target
 
 
-RANGES = {"uint8": ("uint8_t", 0, 255), "int8": ("int8_t", -128, 127),
-          "int16": ("int16_t", -2**15, 2**15 - 1), "int32": ("int", -2**31, 2**31 - 1),
-          "int64": ("int64_t", -2**63, 2**63 - 1), "float16": ("c10::Half", -65504.0, 65504.0),
-          "bfloat16": ("c10::BFloat16", -3.3895313892515355e38, 3.3895313892515355e38),
-          "float32": ("float", -3.4028234663852886e38, 3.4028234663852886e38),
-          "complex64": ("c10::complex<float>", -3.4028234663852886e38, 3.4028234663852886e38)}
+RANGES = {
+    "uint8": ("uint8_t", 0, 255),
+    "int8": ("int8_t", -128, 127),
+    "int16": ("int16_t", -(2**15), 2**15 - 1),
+    "int32": ("int", -(2**31), 2**31 - 1),
+    "int64": ("int64_t", -(2**63), 2**63 - 1),
+    "float16": ("c10::Half", -65504.0, 65504.0),
+    "bfloat16": ("c10::BFloat16", -3.3895313892515355e38, 3.3895313892515355e38),
+    "float32": ("float", -3.4028234663852886e38, 3.4028234663852886e38),
+    "complex64": ("c10::complex<float>", -3.4028234663852886e38, 3.4028234663852886e38),
+}
 """Element types that do not hold every number: PyTorch's name, the least and greatest."""
 
 
@@ -167,7 +196,7 @@ def check_fits(value: Any, dtype: DType) -> None:
     if dtype.kind in "fc" and not math.isfinite(value):
         return
     if dtype is dtypes.uint8 and isinstance(value, int):
-        low = -high                                  # -1 becomes 255
+        low = -high  # -1 becomes 255
     if not low <= value <= high:
         raise RuntimeError(f"value cannot be converted to type {name} without overflow")
 
@@ -180,15 +209,18 @@ def check_factor(value: Any, dtype: DType) -> None:
 def overlaps_itself(target: Tensor) -> bool:
     """Whether a dimension is expanded: its elements share memory."""
     return 0 not in target._size and any(
-        s == 0 and n > 1 for n, s in zip(target._size, target._stride))
+        s == 0 and n > 1 for n, s in zip(target._size, target._stride)
+    )
 
 
 def check_writable(target: Tensor) -> None:
     """An expanded tensor has elements that share memory: it cannot be written as a whole."""
     if overlaps_itself(target):
-        raise RuntimeError("unsupported operation: more than one element of the written-to tensor "
-                           "refers to a single memory location. Please clone() the tensor before "
-                           "performing the operation.")
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor "
+            "refers to a single memory location. Please clone() the tensor before "
+            "performing the operation."
+        )
 
 
 def check_apart(target: Tensor, other: Tensor, same: bool = True) -> None:
@@ -200,19 +232,22 @@ def check_apart(target: Tensor, other: Tensor, same: bool = True) -> None:
         return
     if target is not other:
         if not target.numel() or not other.numel() or not is_dense(target) or not is_dense(other):
-            return                                       # nothing shared, or hard to tell
+            return  # nothing shared, or hard to tell
         (a, b), (c, d) = place_of(target), place_of(other)
         if b <= c or d <= a or same and (a, b) == (c, d) and lie_alike(target, other):
             return
-    raise RuntimeError("unsupported operation: some elements of the input tensor and the "
-                       "written-to tensor refer to a single memory location. Please clone() the "
-                       "tensor before performing the operation.")
+    raise RuntimeError(
+        "unsupported operation: some elements of the input tensor and the "
+        "written-to tensor refer to a single memory location. Please clone() the "
+        "tensor before performing the operation."
+    )
 
 
 def lie_alike(a: Tensor, b: Tensor) -> bool:
     """Whether dimensions of more than one element have the same strides."""
     return len(a._size) == len(b._size) and all(
-        s == t or m == n == 1 for s, t, m, n in zip(a._stride, b._stride, a._size, b._size))
+        s == t or m == n == 1 for s, t, m, n in zip(a._stride, b._stride, a._size, b._size)
+    )
 
 
 def place_of(x: Tensor) -> tuple[int, int]:
@@ -238,5 +273,6 @@ def declare_pointwise(head: str, rest: str, kernel: Callable, **facts) -> None:
     head is `name` or `name.overload`; rest the arguments after self, possibly empty.
     """
     tail = f", {rest}" if rest else ""
-    declare(f"aten::{head}(Tensor self{tail}) -> Tensor", kernel, "primitive", pointwise=True,
-            **facts)
+    declare(
+        f"aten::{head}(Tensor self{tail}) -> Tensor", kernel, "primitive", pointwise=True, **facts
+    )

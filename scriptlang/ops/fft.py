@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -29,8 +29,7 @@ def floating_array(x: Tensor) -> np.ndarray:
     """The array with integers as the default float; the half types have no transforms."""
     if x.dtype.kind == "f" and x.dtype.itemsize == 2:
         raise RuntimeError(f"Unsupported dtype {x.dtype} of a Fourier transform")
-    return x._array if x.dtype.kind in "fc" else \
-        x._array.astype(dtypes.get_default_dtype().numpy)
+    return x._array if x.dtype.kind in "fc" else x._array.astype(dtypes.get_default_dtype().numpy)
 
 
 def with_points(array: np.ndarray, axes: Sequence[int]) -> np.ndarray:
@@ -47,12 +46,14 @@ def check_points(n: int) -> None:
 
 def one_dimension(name: str):
     """A transform along one dimension, as numpy's function of that name."""
+
     def kernel(self, n, dim, norm):
         axis = wrap_dim(dim, len(self._size))
         array = floating_array(self)
         if name in ("rfft", "ihfft") and array.dtype.kind == "c":
-            raise RuntimeError(f"{name} expects a real input tensor, but got "
-                               f"{dtypes.of_numpy(array.dtype)}")
+            raise RuntimeError(
+                f"{name} expects a real input tensor, but got {dtypes.of_numpy(array.dtype)}"
+            )
         half = name in ("irfft", "hfft")
         points = n if n is not None else 2 * (array.shape[axis] - 1) if half else array.shape[axis]
         check_points(points)
@@ -66,8 +67,9 @@ def one_dimension(name: str):
     return kernel
 
 
-def resized_strides(x: Tensor, axes: list[int], sizes: list[int], wants_complex: bool
-                    ) -> Sequence[int]:
+def resized_strides(
+    x: Tensor, axes: list[int], sizes: list[int], wants_complex: bool
+) -> Sequence[int]:
     """Strides of a signal that is cut, or padded with zeros, to so many points along the axes.
 
     wants_complex: real numbers are converted before; so are integers in any case.
@@ -83,13 +85,15 @@ def resized_strides(x: Tensor, axes: list[int], sizes: list[int], wants_complex:
     return dense_strides(padded, format_order(len(padded), format_of(image)))
 
 
-def transformed_order(name: str, strides: Sequence[int], shape: Sequence[int], axes: list[int]
-                      ) -> list[int]:
+def transformed_order(
+    name: str, strides: Sequence[int], shape: Sequence[int], axes: list[int]
+) -> list[int]:
     """In which order the dimensions of a transform lie, by the strides of what is transformed.
 
     PyTorch puts the axes of a transform innermost, the others before them by their strides; a
     transform of half a spectrum does its last axis apart from the others.
     """
+
     def after(strides, axes) -> list[int]:
         rest = (d for d in range(len(shape)) if d not in axes)
         return [*sorted(rest, key=lambda d: -strides[d]), *axes]
@@ -119,8 +123,11 @@ def in_precision(value: np.ndarray, of: np.ndarray) -> np.ndarray:
 
 
 for _name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
-    declare(f"aten::fft_{_name}(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
-            one_dimension(_name), "primitive")
+    declare(
+        f"aten::fft_{_name}(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
+        one_dimension(_name),
+        "primitive",
+    )
 
 
 def axes_and_sizes(x: np.ndarray, s, dim, last_doubled=False) -> tuple[list[int], list[int]]:
@@ -132,11 +139,11 @@ def axes_and_sizes(x: np.ndarray, s, dim, last_doubled=False) -> tuple[list[int]
         if s is not None and len(s) != len(axes):
             raise RuntimeError("When given, dim and shape arguments must have the same length")
     else:
-        axes = list(range(x.ndim)) if s is None else \
-            list(range(x.ndim - len(s), x.ndim))
+        axes = list(range(x.ndim)) if s is None else list(range(x.ndim - len(s), x.ndim))
         if s is not None and len(s) > x.ndim:
-            raise RuntimeError(f"Got shape with {len(s)} values but input tensor only has {x.ndim} "
-                               "dimensions.")
+            raise RuntimeError(
+                f"Got shape with {len(s)} values but input tensor only has {x.ndim} dimensions."
+            )
     sizes = [x.shape[a] if s is None or s[i] == -1 else s[i] for i, a in enumerate(axes)]
     if last_doubled and axes and (s is None or s[-1] == -1):
         sizes[-1] = 2 * (x.shape[axes[-1]] - 1)
@@ -147,11 +154,13 @@ def axes_and_sizes(x: np.ndarray, s, dim, last_doubled=False) -> tuple[list[int]
 
 def many_dimensions(name: str):
     """A transform along several dimensions; the half ones treat the last one so."""
+
     def kernel(self, s, dim, norm):
         array = floating_array(self)
         if name in ("rfftn", "ihfftn") and array.dtype.kind == "c":
-            raise RuntimeError(f"{name} expects a real-valued input tensor, but got "
-                               f"{dtypes.of_numpy(array.dtype)}")
+            raise RuntimeError(
+                f"{name} expects a real-valued input tensor, but got {dtypes.of_numpy(array.dtype)}"
+            )
         axes, sizes = axes_and_sizes(array, s, dim, name in ("irfftn", "hfftn"))
         norm = check_norm(norm)
         if not axes:
@@ -175,10 +184,18 @@ def many_dimensions(name: str):
 
 
 for _name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
-    declare(f"aten::fft_{_name}n(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None)"
-            " -> Tensor", many_dimensions(_name + "n"), "primitive")
-    declare(f"aten::fft_{_name}2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], "
-            "str? norm=None) -> Tensor", many_dimensions(_name + "n"), "primitive")
+    declare(
+        f"aten::fft_{_name}n(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None)"
+        " -> Tensor",
+        many_dimensions(_name + "n"),
+        "primitive",
+    )
+    declare(
+        f"aten::fft_{_name}2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], "
+        "str? norm=None) -> Tensor",
+        many_dimensions(_name + "n"),
+        "primitive",
+    )
 
 
 def shift(inverse: bool):
@@ -208,9 +225,13 @@ def frequencies(n: int, d: float, half: bool) -> np.ndarray:
 
 
 for _name in ("fftfreq", "rfftfreq"):
-    declare(f"aten::fft_{_name}(int n, float d=1., *, {OPTIONS}) -> Tensor",
-            lambda n, d, dtype, *_, half=_name[0] == "r": Tensor._wrap(
-                frequencies(n, d, half).astype(chosen(dtype).numpy)), "primitive")
+    declare(
+        f"aten::fft_{_name}(int n, float d=1., *, {OPTIONS}) -> Tensor",
+        lambda n, d, dtype, *_, half=_name[0] == "r": Tensor._wrap(
+            frequencies(n, d, half).astype(chosen(dtype).numpy)
+        ),
+        "primitive",
+    )
 
 # short-time transforms
 
@@ -224,40 +245,61 @@ def padded_window(window: Tensor | None, win_length: int, n_fft: int, dtype) -> 
 
 def check_window(name, n_fft, hop_length, win_length, window) -> None:
     if not 0 < win_length <= n_fft:
-        raise RuntimeError(f"{name}: expected 0 < win_length <= n_fft, but got "
-                           f"win_length={win_length}")
+        raise RuntimeError(
+            f"{name}: expected 0 < win_length <= n_fft, but got win_length={win_length}"
+        )
     if hop_length <= 0:
         raise RuntimeError(f"{name}: expected hop_length > 0, but got hop_length={hop_length}")
     if window is not None and window._size != (win_length,):
-        raise RuntimeError(f"{name}: expected a 1D window tensor of size equal to win_length="
-                           f"{win_length}, but got window with size {list(window._size)}")
+        raise RuntimeError(
+            f"{name}: expected a 1D window tensor of size equal to win_length="
+            f"{win_length}, but got window with size {list(window._size)}"
+        )
 
 
-def stft_center(self, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided,
-                return_complex, align_to_window):
+def stft_center(
+    self,
+    n_fft,
+    hop_length,
+    win_length,
+    window,
+    center,
+    pad_mode,
+    normalized,
+    onesided,
+    return_complex,
+    align_to_window,
+):
     """Spectra of overlapping frames: (batch, frequencies, frames)."""
     if len(self._size) not in (1, 2):
-        raise RuntimeError("stft: expected a 1D or 2D tensor, but got "
-                           f"{len(self._size)}D")
+        raise RuntimeError(f"stft: expected a 1D or 2D tensor, but got {len(self._size)}D")
     hop_length = n_fft // 4 if hop_length is None else hop_length
     win_length = n_fft if win_length is None else win_length
     check_window("stft", n_fft, hop_length, win_length, window)
     signal = floating_array(self)
     is_complex = signal.dtype.kind == "c" or window is not None and window.dtype.kind == "c"
     if return_complex is None and not is_complex:
-        raise RuntimeError("stft requires the return_complex parameter be given for real inputs, "
-                           "and will further require that return_complex=True in a future PyTorch "
-                           "release.")
+        raise RuntimeError(
+            "stft requires the return_complex parameter be given for real inputs, "
+            "and will further require that return_complex=True in a future PyTorch "
+            "release."
+        )
     rows = np.atleast_2d(signal)
     if center:
-        mode = {"constant": "constant", "reflect": "reflect", "replicate": "edge",
-                "circular": "wrap"}.get(pad_mode)
+        mode = {
+            "constant": "constant",
+            "reflect": "reflect",
+            "replicate": "edge",
+            "circular": "wrap",
+        }.get(pad_mode)
         if mode is None:
             raise RuntimeError(f"stft: unknown pad_mode {pad_mode}")
         if mode == "reflect" and n_fft // 2 >= rows.shape[1]:
-            raise RuntimeError("Argument #4: Padding size should be less than the corresponding "
-                               f"input dimension, but got: padding ({n_fft // 2}, {n_fft // 2}) at "
-                               f"dimension 2 of input {[1, *rows.shape]}")
+            raise RuntimeError(
+                "Argument #4: Padding size should be less than the corresponding "
+                f"input dimension, but got: padding ({n_fft // 2}, {n_fft // 2}) at "
+                f"dimension 2 of input {[1, *rows.shape]}"
+            )
         rows = np.pad(rows, ((0, 0), (n_fft // 2, n_fft // 2)), mode=mode)
     if n_fft <= 0 or n_fft > rows.shape[1]:
         raise RuntimeError(f"stft: expected 0 < n_fft < {rows.shape[1]}, but got n_fft={n_fft}")
@@ -267,8 +309,9 @@ def stft_center(self, n_fft, hop_length, win_length, window, center, pad_mode, n
     half = (not is_complex) if onesided is None else onesided
     if half and is_complex:
         raise RuntimeError("Cannot have onesided output if window or input is complex")
-    value = (np.fft.rfft if half else np.fft.fft)(frames, axis=-1,
-                                                 norm="ortho" if normalized else "backward")
+    value = (np.fft.rfft if half else np.fft.fft)(
+        frames, axis=-1, norm="ortho" if normalized else "backward"
+    )
     value = np.swapaxes(np.ascontiguousarray(in_precision(value, signal)), -1, -2)
     value = value if len(self._size) == 2 else value[0]
     if return_complex or (return_complex is None and is_complex):
@@ -276,44 +319,70 @@ def stft_center(self, n_fft, hop_length, win_length, window, center, pad_mode, n
     return Tensor._wrap(np.stack([value.real, value.imag], -1))
 
 
-_TAIL = "bool normalized=False, bool? onesided=None, bool? return_complex=None, " \
-        "bool? align_to_window=None"
-declare("aten::stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, "
-        f"Tensor? window=None, {_TAIL}) -> Tensor",
-        lambda self, n, hop, win, window, *rest:
-        stft_center(self, n, hop, win, window, False, "reflect", *rest), "primitive")
-declare("aten::stft.center(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, "
-        f'Tensor? window=None, bool center=True, str pad_mode="reflect", {_TAIL}) -> Tensor',
-        stft_center, "primitive")
+_TAIL = (
+    "bool normalized=False, bool? onesided=None, bool? return_complex=None, "
+    "bool? align_to_window=None"
+)
+declare(
+    "aten::stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, "
+    f"Tensor? window=None, {_TAIL}) -> Tensor",
+    lambda self, n, hop, win, window, *rest: stft_center(
+        self, n, hop, win, window, False, "reflect", *rest
+    ),
+    "primitive",
+)
+declare(
+    "aten::stft.center(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, "
+    f'Tensor? window=None, bool center=True, str pad_mode="reflect", {_TAIL}) -> Tensor',
+    stft_center,
+    "primitive",
+)
 
 
-@primitive("aten::istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, "
-           "Tensor? window=None, bool center=True, bool normalized=False, bool? onesided=None, "
-           "int? length=None, bool return_complex=False) -> Tensor")
-def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesided, length,
-          return_complex):
+@primitive(
+    "aten::istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, "
+    "Tensor? window=None, bool center=True, bool normalized=False, bool? onesided=None, "
+    "int? length=None, bool return_complex=False) -> Tensor"
+)
+def istft(
+    self,
+    n_fft,
+    hop_length,
+    win_length,
+    window,
+    center,
+    normalized,
+    onesided,
+    length,
+    return_complex,
+):
     """The signal whose frames have these spectra, by overlap-add divided by the window's square."""
     if self.dtype.kind != "c":
-        raise RuntimeError("istft requires a complex-valued input tensor matching the output from "
-                           "stft with return_complex=True.")
+        raise RuntimeError(
+            "istft requires a complex-valued input tensor matching the output from "
+            "stft with return_complex=True."
+        )
     if len(self._size) not in (2, 3):
-        raise RuntimeError(f"istft: expected a tensor with 2 or 3 dimensions, but got "
-                           f"{len(self._size)}")
+        raise RuntimeError(
+            f"istft: expected a tensor with 2 or 3 dimensions, but got {len(self._size)}"
+        )
     hop_length = n_fft // 4 if hop_length is None else hop_length
     win_length = n_fft if win_length is None else win_length
     check_window("istft", n_fft, hop_length, win_length, window)
     spectra = self._array if len(self._size) == 3 else self._array[None]
     half = n_fft != spectra.shape[1] if onesided is None else onesided
     if spectra.shape[1] != (n_fft // 2 + 1 if half else n_fft):
-        raise RuntimeError("istft: expected the frequency dimension (3rd to the last) of the "
-                           f"input tensor to match {'n_fft / 2 + 1' if half else 'n_fft'} when "
-                           f"onesided={half}, but got {spectra.shape[1]}")
+        raise RuntimeError(
+            "istft: expected the frequency dimension (3rd to the last) of the "
+            f"input tensor to match {'n_fft / 2 + 1' if half else 'n_fft'} when "
+            f"onesided={half}, but got {spectra.shape[1]}"
+        )
     norm = "ortho" if normalized else "backward"
     frames = np.swapaxes(spectra, 1, 2)
     if return_complex:
         frames = np.fft.ifft(frames, n_fft, axis=-1, norm=norm)
     else:
-        frames = np.fft.irfft(frames[..., :n_fft // 2 + 1], n_fft, axis=-1, norm=norm)
+        frames = np.fft.irfft(frames[..., : n_fft // 2 + 1], n_fft, axis=-1, norm=norm)
     shape = padded_window(window, win_length, n_fft, frames.real.dtype)
     count = frames.shape[1]
     total = n_fft + hop_length * (count - 1)
@@ -324,7 +393,7 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
         weight[part] += shape * shape
     start = n_fft // 2 if center else 0
     end = start + length if length is not None else total - n_fft // 2 if center else total
-    kept = weight[start:min(end, total)]
+    kept = weight[start : min(end, total)]
     if kept.size == 0 or np.abs(kept).min() < 1e-11:
         raise RuntimeError("istft(...) window overlap add min: 1")
     signal = signal[:, start:end] / weight[start:end]
@@ -352,8 +421,9 @@ def window(shape, length: int, periodic: bool, dtype: int | None) -> Tensor:
     if target.kind != "f":
         raise RuntimeError(f"window functions expect floating point dtypes, got: {target}")
     if length < 0:
-        raise RuntimeError("window functions require a non-negative window_length, got "
-                           f"window_length={length}")
+        raise RuntimeError(
+            f"window functions require a non-negative window_length, got window_length={length}"
+        )
     check_size([length])
     if length == 1:
         return Tensor._wrap(np.ones(1, target.numpy))
@@ -364,35 +434,51 @@ def window(shape, length: int, periodic: bool, dtype: int | None) -> Tensor:
 def declare_window(name: str, extra: str, shape_of, *, defaults: tuple = ()) -> None:
     """Declare one overload of a window; `extra` are the arguments after window_length."""
     count = extra.count(",")
-    dot = {"": "", ", bool periodic": ".periodic", ", bool periodic, float beta": ".beta",
-           ", bool periodic, float alpha": ".periodic_alpha",
-           ", bool periodic, float alpha, float beta": ".periodic_alpha_beta"}[extra]
+    dot = {
+        "": "",
+        ", bool periodic": ".periodic",
+        ", bool periodic, float beta": ".beta",
+        ", bool periodic, float alpha": ".periodic_alpha",
+        ", bool periodic, float alpha, float beta": ".periodic_alpha_beta",
+    }[extra]
 
     def kernel(length, *args):
         given, options = args[:count], args[count:]
         periodic = given[0] if given else True
-        parameters = given[1:] + defaults[len(given[1:]):]
+        parameters = given[1:] + defaults[len(given[1:]) :]
         return window(shape_of(*parameters), length, periodic, options[0])
 
-    declare(f"aten::{name}_window{dot}(int window_length{extra}, *, {OPTIONS}) -> Tensor", kernel,
-            "primitive")
+    declare(
+        f"aten::{name}_window{dot}(int window_length{extra}, *, {OPTIONS}) -> Tensor",
+        kernel,
+        "primitive",
+    )
 
 
 for _extra in ("", ", bool periodic"):
     declare_window("hann", _extra, lambda: cosines(0.5, 0.5))
     declare_window("blackman", _extra, lambda: cosines(0.42, 0.5, 0.08))
     declare_window("bartlett", _extra, lambda: lambda t: 1 - np.abs(2 * t - 1))
-for _extra in ("", ", bool periodic", ", bool periodic, float alpha",
-               ", bool periodic, float alpha, float beta"):
+for _extra in (
+    "",
+    ", bool periodic",
+    ", bool periodic, float alpha",
+    ", bool periodic, float alpha, float beta",
+):
     declare_window("hamming", _extra, cosines, defaults=(0.54, 0.46))
 for _extra in ("", ", bool periodic", ", bool periodic, float beta"):
     declare_window("kaiser", _extra, kaiser, defaults=(12.0,))
 
 
-describe("""fft_fft fft_fft2 fft_fftn fft_hfft fft_hfft2 fft_hfftn fft_ifft fft_ifft2 fft_ifftn
+describe(
+    """fft_fft fft_fft2 fft_fftn fft_hfft fft_hfft2 fft_hfftn fft_ifft fft_ifft2 fft_ifftn
          fft_ihfft2 fft_ihfftn fft_irfft fft_irfft2 fft_irfftn fft_rfft fft_rfft2 fft_rfftn""",
-         out="converts")
-describe("""fft_fft fft_fft2 fft_fftn fft_hfft fft_hfft2 fft_hfftn fft_ifft fft_ifft2 fft_ifftn
+    out="converts",
+)
+describe(
+    """fft_fft fft_fft2 fft_fftn fft_hfft fft_hfft2 fft_hfftn fft_ifft fft_ifft2 fft_ifftn
          fft_ihfft fft_ihfft2 fft_ihfftn fft_irfft fft_irfft2 fft_irfftn fft_rfft fft_rfft2
-         fft_rfftn""", out_memory="free")
+         fft_rfftn""",
+    out_memory="free",
+)
 describe("fft_fftshift fft_ifftshift", shape="like_first")

@@ -7,19 +7,24 @@ the table on first use (PEP 562).
 
 from __future__ import annotations
 
-import builtins
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
-from .. import dtypes as _dtypes, layouts
-from ..objects import Device as device
-from ..tensors import Tensor, from_numpy
+from .. import dtypes as _dtypes
+from .. import layouts
 from . import table
 from .dispatch import call
 
 NAMESPACES = ("aten", "prim")
 
-CONSTANTS = {**layouts.BY_NAME, "inf": float("inf"), "nan": float("nan"),
-             "pi": 3.141592653589793, "e": 2.718281828459045, "newaxis": None}
+CONSTANTS = {
+    **layouts.BY_NAME,
+    "inf": float("inf"),
+    "nan": float("nan"),
+    "pi": 3.141592653589793,
+    "e": 2.718281828459045,
+    "newaxis": None,
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -29,13 +29,13 @@ seeded, the next word, all words; then what it keeps of pairs of normal numbers.
 class Generator:
     """A Mersenne twister, with the second value of a pair of normal ones kept for the next call."""
 
-    __slots__ = ("first_seed", "twister", "spare")
+    __slots__ = ("first_seed", "spare", "twister")
 
     def __init__(self, seed: int = DEFAULT_SEED):
         self.manual_seed(seed)
 
     def manual_seed(self, seed: int) -> Generator:
-        self.first_seed = seed & (2 ** 64 - 1)
+        self.first_seed = seed & (2**64 - 1)
         self.twister: Any = None
         self.spare: float | None = None
         return self
@@ -53,8 +53,19 @@ class Generator:
         _, bits, spare = self.snapshot()
         words, position = bits["state"]["key"], bits["state"]["pos"]
         at, left = (0, 1) if position == WORDS else (position, WORDS - position + 1)
-        packed = STATE.pack(self.first_seed, left, 1, at, *words.tolist(), 0.0, spare or 0.0, 0.0,
-                            spare is not None, 0.0, False)
+        packed = STATE.pack(
+            self.first_seed,
+            left,
+            1,
+            at,
+            *words.tolist(),
+            0.0,
+            spare or 0.0,
+            0.0,
+            spare is not None,
+            0.0,
+            False,
+        )
         return from_numpy(np.frombuffer(packed, np.uint8).copy())
 
     def set_state(self, new_state: Any) -> Generator:
@@ -70,12 +81,25 @@ class Generator:
             raise RuntimeError(f"a state has {STATE.size} bytes, not {len(packed)}")
         seed, left, is_seeded, at, *words = STATE.unpack(packed)
         *words, _, spare, _, has_spare, _, _ = words
-        if is_seeded != 1 or not 0 < left <= WORDS or left > 1 and at != WORDS - left + 1 \
-                or max(words) > 0xFFFFFFFF:
+        if (
+            is_seeded != 1
+            or not 0 < left <= WORDS
+            or left > 1
+            and at != WORDS - left + 1
+            or max(words) > 0xFFFFFFFF
+        ):
             raise RuntimeError("these bytes are no state of PyTorch's generator")
         position = WORDS if left == 1 else at
-        self.restore((seed, {"bit_generator": "MT19937", "state": {
-            "key": np.array(words, np.uint32), "pos": position}}, spare if has_spare else None))
+        self.restore(
+            (
+                seed,
+                {
+                    "bit_generator": "MT19937",
+                    "state": {"key": np.array(words, np.uint32), "pos": position},
+                },
+                spare if has_spare else None,
+            )
+        )
         return self
 
     def snapshot(self) -> tuple:
@@ -108,19 +132,19 @@ class Generator:
 
     def uniform(self, n: int) -> np.ndarray:
         """n float64 in [0, 1), of 53 bits."""
-        return (self.double_words(n) & np.uint64(2 ** 53 - 1)).astype(np.float64) * 2.0 ** -53
+        return (self.double_words(n) & np.uint64(2**53 - 1)).astype(np.float64) * 2.0**-53
 
     def uniform_single(self, n: int) -> np.ndarray:
         """n float32 in [0, 1), of 24 bits."""
-        return (self.words(n) & np.uint64(2 ** 24 - 1)).astype(np.float32) * np.float32(2 ** -24)
+        return (self.words(n) & np.uint64(2**24 - 1)).astype(np.float32) * np.float32(2**-24)
 
     def uniform_of(self, n: int, dtype: DType) -> np.ndarray:
         return self.uniform(n) if dtype is dtypes.float64 else self.uniform_single(n)
 
     def below(self, n: int, size: int) -> np.ndarray:
         """n integers in [0, size)."""
-        words = self.double_words(n) if size >= 2 ** 28 else self.words(n)
-        return (words if size >= 2 ** 64 else words % np.uint64(size)).astype(np.int64)
+        words = self.double_words(n) if size >= 2**28 else self.words(n)
+        return (words if size >= 2**64 else words % np.uint64(size)).astype(np.int64)
 
     def normal(self, n: int, dtype: DType) -> np.ndarray:
         """n normal values: by blocks of 16 where there are as many, else by pairs in float64."""
@@ -174,7 +198,7 @@ def fused(x: np.ndarray, scale: np.floating, shift: np.floating) -> np.ndarray:
         return (x * np.float64(scale) + np.float64(shift)).astype(x.dtype)
     if not np.isfinite(shift) or not np.isfinite(scale):
         return x * scale + shift
-    product = x * scale                              # and its error, by Dekker's and Knuth's sums
+    product = x * scale  # and its error, by Dekker's and Knuth's sums
     (a, b), (c, d) = _halves(x), _halves(scale)
     error = ((a * c - product) + a * d + b * c) + b * d
     total = product + shift
@@ -196,15 +220,15 @@ class DefaultGenerator(Generator):
     it does not know of.
     """
 
-    __slots__ = ("native", "is_ahead")
+    __slots__ = ("is_ahead", "native")
 
     def __init__(self):
         self.native: Any = None
         super().__init__()
-        self.is_ahead = False                        # the native engine starts from this seed, too
+        self.is_ahead = False  # the native engine starts from this seed, too
 
     def manual_seed(self, seed: int) -> Generator:
-        self.take_over()                             # what the native engine drew counts no more
+        self.take_over()  # what the native engine drew counts no more
         self.is_ahead = True
         return super().manual_seed(seed)
 
@@ -224,16 +248,19 @@ class DefaultGenerator(Generator):
         if state:
             seed, key, position, self.spare = state
             self.first_seed = seed
-            self.bits.state = {"bit_generator": "MT19937", "state": {
-                "key": np.frombuffer(key, np.uint32), "pos": position}}
+            self.bits.state = {
+                "bit_generator": "MT19937",
+                "state": {"key": np.frombuffer(key, np.uint32), "pos": position},
+            }
 
     def hand_over(self) -> None:
         """Let the native engine go on from here."""
         if self.is_ahead:
             self.is_ahead = False
             state = self.bits.state["state"]
-            self.native.set_generator_state(self.first_seed, state["key"].tobytes(),
-                                            state["pos"], self.spare)
+            self.native.set_generator_state(
+                self.first_seed, state["key"].tobytes(), state["pos"], self.spare
+            )
 
     def snapshot(self) -> tuple:
         """What `restore` goes back to."""

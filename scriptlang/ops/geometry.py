@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..tensors import Tensor, wrap_dim
-from .layout import check_rank, dense_strides, format_order, is_dense, order_of
 from .derived import become
+from .layout import check_rank, dense_strides, format_order, is_dense, order_of
 from .table import declare, describe, primitive
 
 
@@ -24,6 +24,10 @@ def _no_dims(dim):
     raise IndexError("Dimension specified as " + str(dim) + " but tensor has no dimensions")
 
 
+def in_format(x: Tensor, memory_format: int) -> bool:
+    return memory_format in range(4) and x.is_contiguous(memory_format)
+
+
 for _text, _f in {
     "aten::dim(Tensor self) -> int": lambda x: len(x._size),
     "aten::numel(Tensor self) -> int": lambda x: x.numel(),
@@ -31,8 +35,7 @@ for _text, _f in {
     "aten::stride.int(Tensor self, int dim) -> int": lambda x, d: x.stride(d),
     "aten::storage_offset(Tensor self) -> int": lambda x: x._offset,
     "aten::is_contiguous(Tensor self) -> bool": lambda x: x.is_contiguous(),
-    "aten::is_contiguous.memory_format(Tensor self, MemoryFormat memory_format) -> bool":
-        lambda x, f: f in (0, 1, 2, 3) and x.is_contiguous(f),
+    "aten::is_contiguous.memory_format(Tensor self, MemoryFormat memory_format) -> bool": in_format,
     "aten::element_size(Tensor self) -> int": lambda x: x.element_size(),
     "aten::is_floating_point(Tensor self) -> bool": lambda x: x.is_floating_point(),
     "aten::is_complex(Tensor self) -> bool": lambda x: x.is_complex(),
@@ -51,12 +54,13 @@ for _text, _f in {
     "aten::is_inference(Tensor self) -> bool": lambda x: False,
     "aten::is_pinned(Tensor self, Device? device=None) -> bool": lambda x, device: False,
     "aten::is_non_overlapping_and_dense(Tensor self) -> bool": is_dense,
-    "aten::_shape_as_tensor(Tensor self) -> Tensor":
-        lambda x: Tensor._wrap(np.array(x._size, np.int64)),
-    "aten::_tensor_to_list(Tensor self) -> int[]":
-        lambda x: [int(v) for v in x._array.reshape(-1)],
-    "aten::_list_to_tensor(int[] self) -> Tensor":
-        lambda items: Tensor._wrap(np.array(items, np.int64).astype(np.int32)),
+    "aten::_shape_as_tensor(Tensor self) -> Tensor": lambda x: Tensor._wrap(
+        np.array(x._size, np.int64)
+    ),
+    "aten::_tensor_to_list(Tensor self) -> int[]": lambda x: [int(v) for v in x._array.reshape(-1)],
+    "aten::_list_to_tensor(int[] self) -> Tensor": lambda items: Tensor._wrap(
+        np.array(items, np.int64).astype(np.int32)
+    ),
 }.items():
     declare(_text, _f, "primitive")
 
@@ -77,8 +81,11 @@ def requires_grad_(self, requires_grad):
     return self.requires_grad_(requires_grad)
 
 
-@primitive("aten::resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None)"
-           " -> Tensor(a!)", reshapes=True)
+@primitive(
+    "aten::resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None)"
+    " -> Tensor(a!)",
+    reshapes=True,
+)
 def resize_(self, size, memory_format):
     """Another size; elements that were there stay, in the order of memory, new ones are zero."""
     if tuple(size) == self._size:
@@ -92,19 +99,28 @@ def resize_(self, size, memory_format):
     return become(self, self._as_view(size, strides, self._offset))
 
 
-@primitive("aten::resize_as_(Tensor(a!) self, Tensor the_template, *, "
-           "MemoryFormat? memory_format=None) -> Tensor(a!)", reshapes=True)
+@primitive(
+    "aten::resize_as_(Tensor(a!) self, Tensor the_template, *, "
+    "MemoryFormat? memory_format=None) -> Tensor(a!)",
+    reshapes=True,
+)
 def resize_as_(self, the_template, memory_format):
     resize_(self, the_template._size, None)
     if not memory_format:
         return self
     check_rank(memory_format, len(self._size))
-    order = order_of(the_template) if memory_format == 1 \
+    order = (
+        order_of(the_template)
+        if memory_format == 1
         else format_order(len(self._size), memory_format)
+    )
     return become(self, self._as_view(self._size, dense_strides(self._size, order), self._offset))
 
 
 describe("set set.source_Tensor", may_share=True)
-describe("""set_. set_.source_Storage set_.source_Storage_storage_offset
-         set_.source_Tensor_storage_offset""", reshapes=True)
+describe(
+    """set_. set_.source_Storage set_.source_Storage_storage_offset
+         set_.source_Tensor_storage_offset""",
+    reshapes=True,
+)
 describe("dim", layout="hides", total=True)

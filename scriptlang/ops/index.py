@@ -7,8 +7,16 @@ import numpy as np
 from .. import dtypes
 from ..tensors import Tensor, wrap_dim
 from .derived import on_copy
-from .elementwise import (DISPLAY, array_of, cast, check_apart, check_broadcast, check_fits,
-                          check_writable, unsupported)
+from .elementwise import (
+    DISPLAY,
+    array_of,
+    cast,
+    check_apart,
+    check_broadcast,
+    check_fits,
+    check_writable,
+    unsupported,
+)
 from .table import declare, describe, primitive
 from .view import as_strided
 
@@ -22,8 +30,9 @@ def check_indices(index: np.ndarray, n: int, dim: int) -> None:
 
 def check_long(name: str, index: Tensor) -> None:
     if index.dtype is not dtypes.int64:
-        raise RuntimeError(f"{name}: Expected dtype int64 for index, but got "
-                           f"{DISPLAY[index.dtype.name]}")
+        raise RuntimeError(
+            f"{name}: Expected dtype int64 for index, but got {DISPLAY[index.dtype.name]}"
+        )
 
 
 def check_target(self: Tensor, *read) -> None:
@@ -39,8 +48,9 @@ def check_count(self: Tensor, indices) -> None:
     if not indices:
         raise IndexError("at least one index must be provided")
     if len(indices) > len(self._size):
-        raise IndexError(f"too many indices for tensor of dimension {len(self._size)} "
-                         f"(got {len(indices)})")
+        raise IndexError(
+            f"too many indices for tensor of dimension {len(self._size)} (got {len(indices)})"
+        )
 
 
 def numpy_key(self: Tensor, indices) -> tuple:
@@ -55,15 +65,19 @@ def numpy_key(self: Tensor, indices) -> tuple:
             continue
         array = i._array
         if i.dtype.name in ("bool", "uint8"):
-            if not array.ndim:                           # names no dimension
+            if not array.ndim:  # names no dimension
                 continue
             mask = array.astype(bool)
-            have = self._size[dim:dim + mask.ndim]
+            have = self._size[dim : dim + mask.ndim]
             if mask.shape != have:
-                d = next((d for d in range(mask.ndim) if mask.shape[d:d + 1] != have[d:d + 1]), 0)
-                raise IndexError(f"The shape of the mask {list(mask.shape)} at index {d} does not "
-                                 f"match the shape of the indexed tensor {list(self._size)} at "
-                                 f"index {dim + d}")
+                d = next(
+                    (d for d in range(mask.ndim) if mask.shape[d : d + 1] != have[d : d + 1]), 0
+                )
+                raise IndexError(
+                    f"The shape of the mask {list(mask.shape)} at index {d} does not "
+                    f"match the shape of the indexed tensor {list(self._size)} at "
+                    f"index {dim + d}"
+                )
             key += np.nonzero(mask)
             dim += mask.ndim
             continue
@@ -71,7 +85,7 @@ def numpy_key(self: Tensor, indices) -> tuple:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         if dim >= len(self._size):
             raise IndexError(f"too many indices for tensor of dimension {len(self._size)}")
-        if all(self._size):                              # else nothing is looked up
+        if all(self._size):  # else nothing is looked up
             check_indices(array, self._size[dim], dim)
         elif array.size and not self._size[dim]:
             raise IndexError("index is out of bounds for dimension with size 0")
@@ -86,10 +100,12 @@ def numpy_key(self: Tensor, indices) -> tuple:
     return tuple(key)
 
 
-@primitive("aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
-           "aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
-           "aten::index.Tensor_hacked_twin(Tensor self, Tensor[] indices) -> Tensor",
-           "aten::_unsafe_index.Tensor_hacked_twin(Tensor self, Tensor[] indices) -> Tensor")
+@primitive(
+    "aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
+    "aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
+    "aten::index.Tensor_hacked_twin(Tensor self, Tensor[] indices) -> Tensor",
+    "aten::_unsafe_index.Tensor_hacked_twin(Tensor self, Tensor[] indices) -> Tensor",
+)
 def index(self, indices):
     if not indices:
         raise IndexError("at least one index must be provided")
@@ -97,13 +113,14 @@ def index(self, indices):
     try:
         found = self._array[key]
         is_view = not any(isinstance(k, np.ndarray) for k in key)
-        return Tensor._wrap(np.array(found, order="C") if is_view else
-                            np.asarray(found, order="C"))
+        return Tensor._wrap(np.array(found, order="C") if is_view else np.asarray(found, order="C"))
     except IndexError as e:
         if "broadcast" in str(e):
             shapes = ", ".join(str(list(i._size)) for i in indices if i is not None)
-            raise IndexError("shape mismatch: indexing tensors could not be broadcast together "
-                             f"with shapes {shapes}") from None
+            raise IndexError(
+                "shape mismatch: indexing tensors could not be broadcast together "
+                f"with shapes {shapes}"
+            ) from None
         raise
 
 
@@ -119,18 +136,21 @@ def index_put_(self, indices, values, accumulate=False):
     mask = only_mask(indices) if values.numel() == 1 and not accumulate else None
     if mask is not None:
         if mask.dtype.name != "bool":
-            raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype "
-                               "unsigned char")
+            raise RuntimeError(
+                "masked_fill_ only supports boolean masks, but got mask with dtype unsigned char"
+            )
         values = cast(values, self.dtype)
         values = values._as_view((), (), values._offset)
-        if not mask.dim():                               # all of it or nothing
+        if not mask.dim():  # all of it or nothing
             self._array[bool(mask._array)] = values._array
             return self
     key = numpy_key(self, indices)
     if values.dtype is not self.dtype:
-        raise RuntimeError("Index put requires the source and destination dtypes match, got "
-                           f"{self.dtype} for the destination and {values.dtype} for the "
-                           "source.")
+        raise RuntimeError(
+            "Index put requires the source and destination dtypes match, got "
+            f"{self.dtype} for the destination and {values.dtype} for the "
+            "source."
+        )
     for t in (*indices, values):
         if t is not None and mask is None:
             check_apart(self, t, same=False)
@@ -138,8 +158,10 @@ def index_put_(self, indices, values, accumulate=False):
     try:
         value = np.broadcast_to(values._array, target)
     except ValueError:
-        raise RuntimeError(f"shape mismatch: value tensor of shape {list(values._size)} cannot be "
-                           f"broadcast to indexing result of shape {list(target)}") from None
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(values._size)} cannot be "
+            f"broadcast to indexing result of shape {list(target)}"
+        ) from None
     if accumulate:
         np.add.at(self._array, key, value)
     else:
@@ -148,22 +170,35 @@ def index_put_(self, indices, values, accumulate=False):
 
 
 for _twin, _indices in (("", "Tensor?[]"), (".hacked_twin", "Tensor[]")):
-    declare(f"aten::index_put_{_twin}(Tensor(a!) self, {_indices} indices, Tensor values, "
-            "bool accumulate=False) -> Tensor(a!)", index_put_, "primitive")
-    declare(f"aten::_index_put_impl_{_twin}(Tensor(a!) self, {_indices} indices, Tensor values, "
-            "bool accumulate=False, bool unsafe=False) -> Tensor(a!)",
-            lambda self, indices, values, accumulate, unsafe:
-            index_put_(self, indices, values, accumulate), "primitive")
-    declare(f"aten::_unsafe_index_put{_twin}(Tensor self, {_indices} indices, Tensor values, "
-            "bool accumulate=False) -> Tensor", on_copy(index_put_), "primitive")
+    declare(
+        f"aten::index_put_{_twin}(Tensor(a!) self, {_indices} indices, Tensor values, "
+        "bool accumulate=False) -> Tensor(a!)",
+        index_put_,
+        "primitive",
+    )
+    declare(
+        f"aten::_index_put_impl_{_twin}(Tensor(a!) self, {_indices} indices, Tensor values, "
+        "bool accumulate=False, bool unsafe=False) -> Tensor(a!)",
+        lambda self, indices, values, accumulate, unsafe: index_put_(
+            self, indices, values, accumulate
+        ),
+        "primitive",
+    )
+    declare(
+        f"aten::_unsafe_index_put{_twin}(Tensor self, {_indices} indices, Tensor values, "
+        "bool accumulate=False) -> Tensor",
+        on_copy(index_put_),
+        "primitive",
+    )
 
 
 @primitive("aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", out_memory="apart")
 def index_select(self, dim, index):
     dim = wrap_dim(dim, len(self._size))
     if index.dim() > 1:
-        raise IndexError("index_select(): Index is supposed to be a vector, but got dim: "
-                         f"{index.dim()}")
+        raise IndexError(
+            f"index_select(): Index is supposed to be a vector, but got dim: {index.dim()}"
+        )
     if index.dtype.name not in ("int64", "int32"):
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
     at = index._array.reshape(-1)
@@ -182,14 +217,18 @@ def check_gather(self, dim, index, name):
     if index.dtype is not dtypes.int64 and index.dtype is not dtypes.int32:
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
     if max(len(index._size), 1) != max(len(self._size), 1):
-        raise RuntimeError(f"Index tensor must have the same number of dimensions as "
-                           f"{'input' if name == 'gather' else 'self'} tensor")
+        raise RuntimeError(
+            f"Index tensor must have the same number of dimensions as "
+            f"{'input' if name == 'gather' else 'self'} tensor"
+        )
     dim = wrap_dim(dim, len(self._size))
     for d, (n, m) in enumerate(zip(index._size, self._size)):
         if d != dim and n > m:
-            raise RuntimeError(f"Size does not match at dimension {d} expected index "
-                               f"{list(index._size)} to be no larger than self {list(self._size)} "
-                               f"apart from dimension {dim}")
+            raise RuntimeError(
+                f"Size does not match at dimension {d} expected index "
+                f"{list(index._size)} to be no larger than self {list(self._size)} "
+                f"apart from dimension {dim}"
+            )
     at = index._array
     n = self._size[dim] if self._size else 1
     if at.size and (at.min() < 0 or at.max() >= n):
@@ -206,8 +245,10 @@ def grid(index: Tensor, dim: int) -> tuple:
     return tuple(key)
 
 
-@primitive("aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
-           out_memory="apart")
+@primitive(
+    "aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
+    out_memory="apart",
+)
 def gather(self, dim, index, sparse_grad):
     dim = check_gather(self, dim, index, "gather")
     if not index.numel():
@@ -217,8 +258,14 @@ def gather(self, dim, index, sparse_grad):
     return Tensor._wrap(np.ascontiguousarray(self._array[grid(index, dim)]))
 
 
-REDUCE = {"add": np.add, "sum": np.add, "multiply": np.multiply, "prod": np.multiply,
-          "amax": np.maximum, "amin": np.minimum}
+REDUCE = {
+    "add": np.add,
+    "sum": np.add,
+    "multiply": np.multiply,
+    "prod": np.multiply,
+    "amax": np.maximum,
+    "amin": np.minimum,
+}
 
 
 def scatter_(self, dim, index, src, reduce=None):
@@ -232,8 +279,9 @@ def scatter_(self, dim, index, src, reduce=None):
         return self
     if isinstance(src, Tensor):
         if any(n > m for n, m in zip(index._size, src._size)):
-            raise RuntimeError(f"Expected index {list(index._size)} to be no larger than src "
-                               f"{list(src._size)}")
+            raise RuntimeError(
+                f"Expected index {list(index._size)} to be no larger than src {list(src._size)}"
+            )
         value = src._array[tuple(slice(n) for n in index._size or [1] * src.dim())]
     else:
         check_fits(src, self.dtype)
@@ -251,12 +299,16 @@ def scatter_(self, dim, index, src, reduce=None):
 
 
 for _name, _args, _f in (
-        ("scatter_.src", "int dim, Tensor index, Tensor src", scatter_),
-        ("scatter_.value", "int dim, Tensor index, Scalar value", scatter_),
-        ("scatter_.reduce", "int dim, Tensor index, Tensor src, *, str reduce", scatter_),
-        ("scatter_.value_reduce", "int dim, Tensor index, Scalar value, *, str reduce", scatter_),
-        ("scatter_add_", "int dim, Tensor index, Tensor src",
-         lambda self, dim, index, src: scatter_(self, dim, index, src, "add"))):
+    ("scatter_.src", "int dim, Tensor index, Tensor src", scatter_),
+    ("scatter_.value", "int dim, Tensor index, Scalar value", scatter_),
+    ("scatter_.reduce", "int dim, Tensor index, Tensor src, *, str reduce", scatter_),
+    ("scatter_.value_reduce", "int dim, Tensor index, Scalar value, *, str reduce", scatter_),
+    (
+        "scatter_add_",
+        "int dim, Tensor index, Tensor src",
+        lambda self, dim, index, src: scatter_(self, dim, index, src, "add"),
+    ),
+):
     declare(f"aten::{_name}(Tensor(a!) self, {_args}) -> Tensor(a!)", _f, "primitive")
 
 
@@ -289,18 +341,24 @@ def reduce_into(target: np.ndarray, key, value: np.ndarray, reduce: str, include
 def scatter_reduce_(self, dim, index, src, reduce, include_self=True):
     where = check_gather(self, dim, index, "scatter_reduce")
     if reduce not in (*REDUCE, "mean"):
-        raise RuntimeError("reduce argument must be either sum, prod, mean, amax or amin, got "
-                           f"{reduce}.")
+        raise RuntimeError(
+            f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}."
+        )
     if reduce == "mean" and self.dtype.kind == "b":
         raise unsupported("scatter_gather_tensor_cpu_reduce_mean", self.dtype)
     if src.dtype is not self.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     if not index.numel():
         return self
-    if any(n > m for n, m in zip(index._size, src._size)) or len(index._size) != len(src._size) \
-            and index._size and src._size:
-        raise RuntimeError(f"Expected index {list(index._size)} to be no larger than src "
-                           f"{list(src._size)}")
+    if (
+        any(n > m for n, m in zip(index._size, src._size))
+        or len(index._size) != len(src._size)
+        and index._size
+        and src._size
+    ):
+        raise RuntimeError(
+            f"Expected index {list(index._size)} to be no larger than src {list(src._size)}"
+        )
     target = self._array if self._size else self._array.reshape(1)
     key = grid(index, where) if self._size else (index._array.reshape(-1),)
     value = src._array[tuple(slice(n) for n in index._size)]
@@ -308,14 +366,20 @@ def scatter_reduce_(self, dim, index, src, reduce, include_self=True):
     return self
 
 
-declare("aten::scatter_reduce_.two(Tensor(a!) self, int dim, Tensor index, Tensor src, str reduce, "
-        "*, bool include_self=True) -> Tensor(a!)", scatter_reduce_, "primitive")
+declare(
+    "aten::scatter_reduce_.two(Tensor(a!) self, int dim, Tensor index, Tensor src, str reduce, "
+    "*, bool include_self=True) -> Tensor(a!)",
+    scatter_reduce_,
+    "primitive",
+)
 
 
 def index_add_(self, dim, index, source, alpha=1):
     if index.dtype.name not in ("int32", "int64"):
-        raise RuntimeError("index_add_(): Expected dtype int32/int64 for index but got: "
-                           f"{DISPLAY[index.dtype.name]}")
+        raise RuntimeError(
+            "index_add_(): Expected dtype int32/int64 for index but got: "
+            f"{DISPLAY[index.dtype.name]}"
+        )
     check_source("index_add_", self, dim, index, source, scalars=False)
     check_target(self, index, source)
     if not self.numel():
@@ -325,25 +389,32 @@ def index_add_(self, dim, index, source, alpha=1):
     return self
 
 
-def check_source(name: str, self: Tensor, dim: int, index: Tensor, source: Tensor,
-                 scalars=True) -> None:
+def check_source(
+    name: str, self: Tensor, dim: int, index: Tensor, source: Tensor, scalars=True
+) -> None:
     """The source must be of the type of `self`, have as many rows as there are indices, and else
     the same sizes.  scalars: whether a zero-dim tensor may stand for one of one element."""
     dim = wrap_dim(dim, len(self._size))
     if self.dtype is not source.dtype:
-        raise RuntimeError(f"{name}(): self and source expected to have the same dtype, but got "
-                           f"(self) {DISPLAY[self.dtype.name]} and (source) "
-                           f"{DISPLAY[source.dtype.name]}")
+        raise RuntimeError(
+            f"{name}(): self and source expected to have the same dtype, but got "
+            f"(self) {DISPLAY[self.dtype.name]} and (source) "
+            f"{DISPLAY[source.dtype.name]}"
+        )
     target, given = list(self._size) or [1], list(source._size) or [1]
     if len(target) != len(given) or given[dim] != index.numel():
-        raise RuntimeError(f"{name}(): Number of indices ({index.numel()}) should be equal to "
-                           f"source.size(dim): ({given[dim] if dim < len(given) else 0}), for "
-                           f"dim: {dim}")
+        raise RuntimeError(
+            f"{name}(): Number of indices ({index.numel()}) should be equal to "
+            f"source.size(dim): ({given[dim] if dim < len(given) else 0}), for "
+            f"dim: {dim}"
+        )
     target[dim] = given[dim]
     if target != given or not scalars and len(self._size) != len(source._size):
-        raise RuntimeError("source tensor shape must match self tensor shape, excluding the "
-                           f"specified dimension. Got self.shape = {list(self._size)} source.shape "
-                           f"= {list(source._size)}")
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the "
+            f"specified dimension. Got self.shape = {list(self._size)} source.shape "
+            f"= {list(source._size)}"
+        )
 
 
 def rows(self, dim, index) -> tuple[np.ndarray, tuple]:
@@ -358,8 +429,9 @@ def rows(self, dim, index) -> tuple[np.ndarray, tuple]:
 
 def index_copy_(self, dim, index, source):
     if index.dtype is not dtypes.int64:
-        raise RuntimeError("index_copy_(): Expected a long tensor for index, but got "
-                           f"{DISPLAY[index.dtype.name]}")
+        raise RuntimeError(
+            f"index_copy_(): Expected a long tensor for index, but got {DISPLAY[index.dtype.name]}"
+        )
     check_source("index_copy_", self, dim, index, source)
     check_target(self, index, source)
     array, key = rows(self, dim, index)
@@ -369,7 +441,7 @@ def index_copy_(self, dim, index, source):
 
 def index_fill_(self, dim, index, value):
     check_long("index_fill_()", index)
-    check_apart(self, index, same=False)                 # expanded tensors may be filled
+    check_apart(self, index, same=False)  # expanded tensors may be filled
     array, key = rows(self, dim, index)
     value = value.item() if isinstance(value, Tensor) else value
     check_fits(value, self.dtype)
@@ -378,15 +450,17 @@ def index_fill_(self, dim, index, value):
 
 
 for _name, _args, _f in (
-        ("index_add_", "int dim, Tensor index, Tensor source, *, Scalar alpha=1", index_add_),
-        ("index_copy_", "int dim, Tensor index, Tensor source", index_copy_),
-        ("index_fill_.int_Scalar", "int dim, Tensor index, Scalar value", index_fill_),
-        ("index_fill_.int_Tensor", "int dim, Tensor index, Tensor value", index_fill_)):
+    ("index_add_", "int dim, Tensor index, Tensor source, *, Scalar alpha=1", index_add_),
+    ("index_copy_", "int dim, Tensor index, Tensor source", index_copy_),
+    ("index_fill_.int_Scalar", "int dim, Tensor index, Scalar value", index_fill_),
+    ("index_fill_.int_Tensor", "int dim, Tensor index, Tensor value", index_fill_),
+):
     declare(f"aten::{_name}(Tensor(a!) self, {_args}) -> Tensor(a!)", _f, "primitive")
 
 
-@primitive("aten::fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> "
-           "Tensor(a!)")
+@primitive(
+    "aten::fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)"
+)
 def fill_diagonal_(self, value, wrap):
     """Set the elements whose indices are equal; wrap starts again below in a tall matrix."""
     size, stride = self._size, self._stride
@@ -415,14 +489,19 @@ def masked_select(self, mask):
 
 def masked_scatter_(self, mask, source):
     if mask.dtype is not dtypes.bool:
-        raise RuntimeError("masked_scatter_ only supports boolean masks, but got mask with dtype "
-                           f"{mask.dtype}")
+        raise RuntimeError(
+            f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype}"
+        )
     if source.dtype is not self.dtype:
-        raise RuntimeError("masked_scatter: expected self and source to have same dtypes but got "
-                           f"{DISPLAY[self.dtype.name]} and {DISPLAY[source.dtype.name]}")
+        raise RuntimeError(
+            "masked_scatter: expected self and source to have same dtypes but got "
+            f"{DISPLAY[self.dtype.name]} and {DISPLAY[source.dtype.name]}"
+        )
     if check_broadcast(self, mask) != self._size:
-        raise RuntimeError(f"output with shape {list(self._size)} doesn't match the broadcast "
-                           f"shape {list(check_broadcast(self, mask))}")
+        raise RuntimeError(
+            f"output with shape {list(self._size)} doesn't match the broadcast "
+            f"shape {list(check_broadcast(self, mask))}"
+        )
     check_writable(self)
     where = np.broadcast_to(mask._array, self._size)
     n = int(where.sum())
@@ -432,10 +511,16 @@ def masked_scatter_(self, mask, source):
     return self
 
 
-declare("aten::masked_scatter_(Tensor(a!) self, Tensor mask, Tensor source) -> Tensor(a!)",
-        masked_scatter_, "primitive")
-@primitive("aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor",
-           shape="like_first")
+declare(
+    "aten::masked_scatter_(Tensor(a!) self, Tensor mask, Tensor source) -> Tensor(a!)",
+    masked_scatter_,
+    "primitive",
+)
+
+
+@primitive(
+    "aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", shape="like_first"
+)
 def masked_scatter(self, mask, source):
     shape = check_broadcast(self, mask)
     whole = Tensor._wrap(np.array(np.broadcast_to(self._array, shape), order="C"))
@@ -447,8 +532,9 @@ def nonzero(self):
     return Tensor._wrap(np.argwhere(self._array).astype(np.int64))
 
 
-@primitive("aten::nonzero_numpy(Tensor self) -> Tensor[]",
-           "aten::where(Tensor condition) -> Tensor[]")
+@primitive(
+    "aten::nonzero_numpy(Tensor self) -> Tensor[]", "aten::where(Tensor condition) -> Tensor[]"
+)
 def nonzero_numpy(self):
     found = Tensor._wrap(np.argwhere(np.atleast_1d(self._array)).astype(np.int64))
     step, apart = found._stride
@@ -464,20 +550,26 @@ def nonzero_static(self, size, fill_value):
     return Tensor._wrap(np.concatenate([found, rest]))
 
 
-@primitive("aten::put_(Tensor(a!) self, Tensor index, Tensor source, bool accumulate=False)"
-           " -> Tensor(a!)")
+@primitive(
+    "aten::put_(Tensor(a!) self, Tensor index, Tensor source, bool accumulate=False) -> Tensor(a!)"
+)
 def put_(self, index, source, accumulate):
     if index.dtype is not dtypes.int64:
-        raise IndexError("put_(): Expected a long tensor for index, but got "
-                         f"{DISPLAY[index.dtype.name]}")
+        raise IndexError(
+            f"put_(): Expected a long tensor for index, but got {DISPLAY[index.dtype.name]}"
+        )
     if self.dtype is not source.dtype:
-        raise RuntimeError("put_(): self and source expected to have the same dtype, but got "
-                           f"self.dtype = {DISPLAY[self.dtype.name]} and source.dtype = "
-                           f"{DISPLAY[source.dtype.name]}")
+        raise RuntimeError(
+            "put_(): self and source expected to have the same dtype, but got "
+            f"self.dtype = {DISPLAY[self.dtype.name]} and source.dtype = "
+            f"{DISPLAY[source.dtype.name]}"
+        )
     if index.numel() != source.numel():
-        raise IndexError("put_(): Expected source and index to have the same number of elements, "
-                         f"but got source.numel() = {source.numel()}, index.numel() = "
-                         f"{index.numel()}")
+        raise IndexError(
+            "put_(): Expected source and index to have the same number of elements, "
+            f"but got source.numel() = {source.numel()}, index.numel() = "
+            f"{index.numel()}"
+        )
     check_target(self, index, source)
     check_indices(index._array, self.numel(), 0)
     flat = np.array(self._array).reshape(-1)
@@ -491,31 +583,43 @@ def put_(self, index, source, accumulate):
     return self
 
 
-@primitive("aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill)"
-           " -> Tensor")
+@primitive(
+    "aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor"
+)
 def unsafe_masked_index(self, mask, indices, fill):
     """Elements at indices that count only where the mask holds; `fill` elsewhere."""
-    clamped = [None if i is None else Tensor._wrap(np.clip(i._array, 0, self._size[d] - 1))
-               for d, i in enumerate(indices)]
+    clamped = [
+        None if i is None else Tensor._wrap(np.clip(i._array, 0, self._size[d] - 1))
+        for d, i in enumerate(indices)
+    ]
     found = index(self, clamped)._array
     return Tensor._wrap(np.where(mask._array, found, array_of(fill, self.dtype)))
 
 
-@primitive("aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, "
-           "Tensor values) -> Tensor")
+@primitive(
+    "aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, "
+    "Tensor values) -> Tensor"
+)
 def unsafe_masked_index_put(self, mask, indices, values):
-    clamped = [None if i is None else Tensor._wrap(np.clip(i._array, 0, self._size[d] - 1))
-               for d, i in enumerate(indices)]
+    clamped = [
+        None if i is None else Tensor._wrap(np.clip(i._array, 0, self._size[d] - 1))
+        for d, i in enumerate(indices)
+    ]
     value = Tensor._wrap(np.where(mask._array, values._array, values.dtype.numpy.type(0)))
     return on_copy(index_put_)(self, clamped, value, True)
 
 
-@primitive("aten::index_reduce_(Tensor(a!) self, int dim, Tensor index, Tensor source, str reduce, "
-           "*, bool include_self=True) -> Tensor(a!)", row_major_copy=True)
+@primitive(
+    "aten::index_reduce_(Tensor(a!) self, int dim, Tensor index, Tensor source, str reduce, "
+    "*, bool include_self=True) -> Tensor(a!)",
+    row_major_copy=True,
+)
 def index_reduce_(self, dim, index, source, reduce, include_self):
     if reduce not in ("prod", "mean", "amax", "amin"):
-        raise RuntimeError("index_reduce(): Expected reduce to be one of prod, mean, amax or amin "
-                           f"but got {reduce}.")
+        raise RuntimeError(
+            "index_reduce(): Expected reduce to be one of prod, mean, amax or amin "
+            f"but got {reduce}."
+        )
     if self.dtype is not source.dtype:
         raise RuntimeError("index_reduce(): self and source expected to have the same dtype")
     check_source("index_reduce_", self, dim, index, source)
@@ -532,18 +636,20 @@ def take(self, index):
     return Tensor._wrap(np.asarray(self._array.reshape(-1)[index._array], order="C"))
 
 
-@primitive("aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor",
-           out_memory="apart")
+@primitive(
+    "aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", out_memory="apart"
+)
 def take_along_dim(self, indices, dim):
     check_long("take_along_dim()", indices)
     array = self._array if dim is not None else self._array.reshape(-1)
     at = indices._array if dim is not None else indices._array.reshape(-1)
     axis = 0 if dim is None else wrap_dim(dim, len(self._size))
-    shape = np.broadcast_shapes(*([*s[:axis], 1, *s[axis + 1:]] for s in (array.shape, at.shape)))
+    shape = np.broadcast_shapes(*([*s[:axis], 1, *s[axis + 1 :]] for s in (array.shape, at.shape)))
     full = [list(shape) for _ in range(2)]
     full[0][axis], full[1][axis] = array.shape[axis], at.shape[axis]
-    return Tensor._wrap(np.take_along_axis(np.broadcast_to(array, full[0]),
-                                           np.broadcast_to(at, full[1]), axis))
+    return Tensor._wrap(
+        np.take_along_axis(np.broadcast_to(array, full[0]), np.broadcast_to(at, full[1]), axis)
+    )
 
 
 describe("index_put. index_put.hacked_twin", autocast="full")

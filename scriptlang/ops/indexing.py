@@ -21,8 +21,11 @@ def set_item(x: Tensor, key, value) -> None:
     """Write through what a key chooses."""
     view, indices = split(x, key)
     if not isinstance(value, Tensor):
-        value = functions.tensor(value, dtype=x.dtype) if not isinstance(value, np.ndarray) \
+        value = (
+            functions.tensor(value, dtype=x.dtype)
+            if not isinstance(value, np.ndarray)
             else from_numpy(value)
+        )
     if any(i is not None for i in indices):
         if value.dtype is not x.dtype:
             value = call("aten::to", (value, x.dtype))
@@ -39,8 +42,12 @@ def split(x: Tensor, key) -> tuple[Tensor, list]:
     """(view after the basic parts of a key, an optional index tensor for each dimension of it)."""
     parts = list(key) if isinstance(key, tuple) else [key]
     parts = [_part(p) for p in parts]
-    taken = sum(p.dim() if isinstance(p, Tensor) and p.dtype.kind == "b"
-                else p is not None and p is not Ellipsis and not isinstance(p, bool) for p in parts)
+    taken = sum(
+        p.dim()
+        if isinstance(p, Tensor) and p.dtype.kind == "b"
+        else p is not None and p is not Ellipsis and not isinstance(p, bool)
+        for p in parts
+    )
     if taken > x.dim():
         raise IndexError(f"too many indices for tensor of dimension {x.dim()}")
     if Ellipsis not in [p for p in parts if not isinstance(p, Tensor)]:
@@ -68,7 +75,7 @@ def split(x: Tensor, key) -> tuple[Tensor, list]:
             dim += 1
         else:
             mask = p.dtype.name in ("bool", "uint8")
-            if mask and not p.dim():                     # all of x or nothing, in a new dimension
+            if mask and not p.dim():  # all of x or nothing, in a new dimension
                 x, p = call("aten::unsqueeze", (x, dim)), p.reshape([1])
             indices.append(p)
             dim += p.dim() if mask else 1
@@ -77,16 +84,23 @@ def split(x: Tensor, key) -> tuple[Tensor, list]:
 
 def _left(parts, mark) -> int:
     """How many dimensions the parts after the Ellipsis take."""
-    after = parts[next(i for i, p in enumerate(parts) if p is mark) + 1:]
-    return sum(p.dim() if isinstance(p, Tensor) and p.dtype.name in ("bool", "uint8")
-               else p is not None and not isinstance(p, bool) for p in after)
+    after = parts[next(i for i, p in enumerate(parts) if p is mark) + 1 :]
+    return sum(
+        p.dim()
+        if isinstance(p, Tensor) and p.dtype.name in ("bool", "uint8")
+        else p is not None and not isinstance(p, bool)
+        for p in after
+    )
 
 
 def _part(p):
     """One part of a key as an int, bool, slice, None, Ellipsis or Tensor."""
     if isinstance(p, Tensor):
-        return int(p.item()) if p.dim() == 0 and p.dtype.kind in "iu" and p.dtype.name != "uint8" \
+        return (
+            int(p.item())
+            if p.dim() == 0 and p.dtype.kind in "iu" and p.dtype.name != "uint8"
             else p
+        )
     if isinstance(p, np.ndarray):
         return from_numpy(p)
     if isinstance(p, np.integer):
@@ -97,5 +111,6 @@ def _part(p):
         return p
     if hasattr(p, "__index__"):
         return p.__index__()
-    raise IndexError(f"tensors take ints, slices, None, Ellipsis and tensors as indices, not "
-                     f"{type(p).__name__}")
+    raise IndexError(
+        f"tensors take ints, slices, None, Ellipsis and tensors as indices, not {type(p).__name__}"
+    )

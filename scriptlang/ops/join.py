@@ -28,13 +28,17 @@ def cat(tensors, dim=0):
     dim = wrap_dim(dim, len(first._size))
     for i, t in enumerate(kept):
         if len(t._size) != len(first._size):
-            raise RuntimeError(f"Tensors must have same number of dimensions: got "
-                               f"{len(first._size)} and {len(t._size)}")
+            raise RuntimeError(
+                f"Tensors must have same number of dimensions: got "
+                f"{len(first._size)} and {len(t._size)}"
+            )
         for d, (a, b) in enumerate(zip(first._size, t._size)):
             if d != dim and a != b:
-                raise RuntimeError(f"Sizes of tensors must match except in dimension {dim}. "
-                                   f"Expected size {a} but got size {b} for tensor number {i} in "
-                                   "the list.")
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {dim}. "
+                    f"Expected size {a} but got size {b} for tensor number {i} in "
+                    "the list."
+                )
     dtype = joined_dtype(tensors)
     joined = np.concatenate([cast(t, dtype)._array for t in kept], axis=dim)
     formats = {format_of(t) for t in tensors}
@@ -58,8 +62,10 @@ def stack(tensors, dim):
     first = tensors[0]._size
     for i, t in enumerate(tensors):
         if t._size != first:
-            raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(first)} "
-                               f"at entry 0 and {list(t._size)} at entry {i}")
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(first)} "
+                f"at entry 0 and {list(t._size)} at entry {i}"
+            )
     dim = wrap_dim(dim, len(first) + 1)
     if dim == len(first):
         return cat([t._as_view((*first, 1), (*t._stride, 1), t._offset) for t in tensors], dim)
@@ -80,18 +86,30 @@ def _at_least(t, n):
 
 
 for _n in (1, 2, 3):
-    declare(f"aten::atleast_{_n}d(Tensor self) -> Tensor", lambda t, n=_n: _at_least(t, n),
-            "primitive")
-    declare(f"aten::atleast_{_n}d.Sequence(Tensor[] tensors) -> Tensor[]",
-            lambda ts, n=_n: [_at_least(t, n) for t in ts], "primitive")
-declare("aten::hstack(Tensor[] tensors) -> Tensor",
-        lambda ts: cat([_at_least(t, 1) for t in ts], 0 if len(ts[0]._size) < 2 else 1),
-        "primitive")
+    declare(
+        f"aten::atleast_{_n}d(Tensor self) -> Tensor", lambda t, n=_n: _at_least(t, n), "primitive"
+    )
+    declare(
+        f"aten::atleast_{_n}d.Sequence(Tensor[] tensors) -> Tensor[]",
+        lambda ts, n=_n: [_at_least(t, n) for t in ts],
+        "primitive",
+    )
+declare(
+    "aten::hstack(Tensor[] tensors) -> Tensor",
+    lambda ts: cat([_at_least(t, 1) for t in ts], 0 if len(ts[0]._size) < 2 else 1),
+    "primitive",
+)
 for _name in ("vstack", "row_stack"):
-    declare(f"aten::{_name}(Tensor[] tensors) -> Tensor",
-            lambda ts: cat([_at_least(t, 2) for t in ts], 0), "primitive")
-declare("aten::dstack(Tensor[] tensors) -> Tensor",
-        lambda ts: cat([_at_least(t, 3) for t in ts], 2), "primitive")
+    declare(
+        f"aten::{_name}(Tensor[] tensors) -> Tensor",
+        lambda ts: cat([_at_least(t, 2) for t in ts], 0),
+        "primitive",
+    )
+declare(
+    "aten::dstack(Tensor[] tensors) -> Tensor",
+    lambda ts: cat([_at_least(t, 3) for t in ts], 2),
+    "primitive",
+)
 
 
 @primitive("aten::flip(Tensor self, int[] dims) -> Tensor", shape="like_first")
@@ -104,12 +122,14 @@ def flip(self, dims):
     return Tensor._wrap(made)
 
 
-@primitive("aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor",
-           shape="like_first")
+@primitive(
+    "aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", shape="like_first"
+)
 def roll(self, shifts, dims):
     if dims and len(dims) != len(shifts):
-        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:"
-                           f"{len(dims)}")
+        raise RuntimeError(
+            f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}"
+        )
     if dims and not self._size:
         raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
     axes = tuple(wrap_dim(d, len(self._size)) for d in dims) if dims else None
@@ -122,8 +142,9 @@ def roll(self, shifts, dims):
     for shift, axis in zip(shifts, axes):
         n = self._size[axis]
         start = -shift % n if n else 0
-        parts = [self._array[(slice(None),) * axis + (s,)]
-                 for s in (slice(start, n), slice(0, start))]
+        parts = [
+            self._array[(slice(None),) * axis + (s,)] for s in (slice(start, n), slice(0, start))
+        ]
         self = cat([Tensor._wrap(p) for p in parts], axis)
     return self
 
@@ -136,8 +157,9 @@ def rot90(self, k, dims):
         raise RuntimeError(f"expected total dims >= 2, but got total dims = {len(self._size)}")
     a, b = (wrap_dim(d, len(self._size)) for d in dims)
     if a == b:
-        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and "
-                           f"dim1 = {dims[1]}")
+        raise RuntimeError(
+            f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
+        )
     k %= 4
     if k == 0:
         return Tensor._wrap(np.array(self._array, order="C"))
@@ -150,8 +172,10 @@ def rot90(self, k, dims):
 @primitive("aten::repeat(Tensor self, SymInt[] repeats) -> Tensor")
 def repeat(self, repeats):
     if len(repeats) < len(self._size):
-        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of "
-                           "dimensions of tensor")
+        raise RuntimeError(
+            "Number of dimensions of repeat dims can not be smaller than number of "
+            "dimensions of tensor"
+        )
     return tile(self, repeats)
 
 
@@ -163,8 +187,9 @@ def tile(self, dims):
     times = [1] * (rank - len(dims)) + list(dims)
     made = [a * b for a, b in zip(sizes, times)]
     if min(made, default=0) < 0 or math.prod(made) > 1 << 55:
-        raise RuntimeError(f"repeat: a tensor of size {list(array.shape)} cannot be repeated "
-                           f"{list(dims)} times")
+        raise RuntimeError(
+            f"repeat: a tensor of size {list(array.shape)} cannot be repeated {list(dims)} times"
+        )
     whole = np.empty(made, array.dtype)  # numpy grows one dimension after the other: fail at once
     if whole.size == 0:
         return Tensor._wrap(whole)
@@ -178,8 +203,10 @@ def check_repeats(times, length: int) -> None:
     if min(counts, default=0) < 0:
         raise RuntimeError("repeats can not be negative")
     if np.ndim(times) > 1 or len(counts) not in (1, length):
-        raise RuntimeError("repeats must have the same size as input along dim, but got "
-                           f"repeats of size {list(np.shape(times))} and {length} elements")
+        raise RuntimeError(
+            "repeats must have the same size as input along dim, but got "
+            f"repeats of size {list(np.shape(times))} and {length} elements"
+        )
     if sum(counts) * (length if len(counts) == 1 else 1) > 1 << 55:
         raise RuntimeError("repeat_interleave: too many elements")
 
@@ -199,13 +226,25 @@ def repeat_interleave(self, repeats, dim=None, output_size=None):
     return Tensor._wrap(np.repeat(self._array, times, axis))
 
 
-declare("aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, "
-        "SymInt? output_size=None) -> Tensor", repeat_interleave, "primitive")
-declare("aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, "
-        "SymInt? output_size=None) -> Tensor", repeat_interleave, "primitive")
-declare("aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor",
-        lambda repeats, size: repeat_interleave(
-            Tensor._wrap(np.arange(repeats.numel())), vector_of_repeats(repeats)), "primitive")
+declare(
+    "aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, "
+    "SymInt? output_size=None) -> Tensor",
+    repeat_interleave,
+    "primitive",
+)
+declare(
+    "aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, "
+    "SymInt? output_size=None) -> Tensor",
+    repeat_interleave,
+    "primitive",
+)
+declare(
+    "aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor",
+    lambda repeats, size: repeat_interleave(
+        Tensor._wrap(np.arange(repeats.numel())), vector_of_repeats(repeats)
+    ),
+    "primitive",
+)
 
 
 @primitive("aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]", may_share=True)
@@ -273,8 +312,10 @@ def choices(n: int, r: int) -> int:
     return count if r <= n else 0
 
 
-@primitive("aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor",
-           may_share=True)
+@primitive(
+    "aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor",
+    may_share=True,
+)
 def combinations(self, r, with_replacement):
     if self.dim() != 1:
         raise RuntimeError(f"Expect a 1D vector, but got shape {list(self._size)}")
@@ -296,19 +337,25 @@ def block_diag(tensors):
     blocks = []
     for i, t in enumerate(tensors):
         if t.dim() > 2:
-            raise RuntimeError("torch.block_diag: Input tensors must have 2 or fewer dimensions. "
-                               f"Input {i} has {t.dim()} dimensions")
+            raise RuntimeError(
+                "torch.block_diag: Input tensors must have 2 or fewer dimensions. "
+                f"Input {i} has {t.dim()} dimensions"
+            )
         blocks.append(cast(t, dtype)._array.reshape((1, -1) if t.dim() < 2 else t._size))
     made = np.zeros((sum(b.shape[0] for b in blocks), sum(b.shape[1] for b in blocks)), dtype.numpy)
     row = column = 0
     for b in blocks:
-        made[row:row + b.shape[0], column:column + b.shape[1]] = b
+        made[row : row + b.shape[0], column : column + b.shape[1]] = b
         row, column = row + b.shape[0], column + b.shape[1]
     return Tensor._wrap(made)
 
 
-@primitive("aten::column_stack(Tensor[] tensors) -> Tensor",
-           may_share=True, out="converts", out_memory="apart")
+@primitive(
+    "aten::column_stack(Tensor[] tensors) -> Tensor",
+    may_share=True,
+    out="converts",
+    out_memory="apart",
+)
 def column_stack(tensors):
     return cat([reshape(t, [t.numel(), 1]) if t.dim() < 2 else t for t in tensors], 1)
 
@@ -327,8 +374,11 @@ def flipud(self):
     return flip(self, [0])
 
 
-@primitive("aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor",
-           autocast="full", out_memory="apart")
+@primitive(
+    "aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor",
+    autocast="full",
+    out_memory="apart",
+)
 def cross(self, other, dim):
     if dim is None:
         dim = next((d for d, n in enumerate(self._size) if n == 3), None)
@@ -337,15 +387,18 @@ def cross(self, other, dim):
     return linalg_cross(self, other, dim)
 
 
-@primitive("aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
-           out_memory="apart")
+@primitive(
+    "aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", out_memory="apart"
+)
 def linalg_cross(self, other, dim):
     if len(self._size) != len(other._size):
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     axis = wrap_dim(dim, len(self._size))
     if self._size[axis] != 3 or other._size[axis] != 3:
-        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got "
-                           f"{self._size[axis]} and {other._size[axis]}")
+        raise RuntimeError(
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got "
+            f"{self._size[axis]} and {other._size[axis]}"
+        )
     dtype = dtypes.result_type(self, other)
     a, b = np.broadcast_arrays(cast(self, dtype)._array, cast(other, dtype)._array)
     return Tensor._wrap(np.ascontiguousarray(np.cross(a, b, axis=axis)))
@@ -364,18 +417,24 @@ def vander(x, N, increasing):
 def sum_to_size(self, size):
     lead = len(self._size) - len(size)
     if lead < 0 or any(n not in (1, m) for n, m in zip(size, self._size[lead:])):
-        raise RuntimeError(f"size {{{list(size)}}} is not expandable to size "
-                           f"{{{list(self._size)}}}.")
+        raise RuntimeError(
+            f"size {{{list(size)}}} is not expandable to size {{{list(self._size)}}}."
+        )
     if not size:
         return sum_dim(self)
-    dims = [*range(lead), *(lead + d for d, n in enumerate(size) if n == 1
-                            and self._size[lead + d] != 1)]
+    dims = [
+        *range(lead),
+        *(lead + d for d, n in enumerate(size) if n == 1 and self._size[lead + d] != 1),
+    ]
     return reshape(sum_dim(self, dims, True), size) if dims else self
 
 
 describe("cat", layout="keeps")
 describe("atleast_1d atleast_2d atleast_3d", may_copy=True)
-describe("""atleast_1d atleast_2d atleast_3d concat dstack flatten_dense_tensors hstack
-         repeat_interleave vstack""", may_share=True)
+describe(
+    """atleast_1d atleast_2d atleast_3d concat dstack flatten_dense_tensors hstack
+         repeat_interleave vstack""",
+    may_share=True,
+)
 describe("cat concat concatenate dstack hstack row_stack vstack", out="converts")
 describe("cat concat concatenate dstack hstack row_stack vstack", out_memory="apart")

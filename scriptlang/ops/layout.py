@@ -8,7 +8,8 @@ image (`in_format_of`).  What has no rule is row-major (`rows`).
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -37,6 +38,7 @@ def sorted_order(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> list
     An operand says nothing of two dimensions where its stride is 0 in one; of equal strides the
     longer dimension is the slower one.  What nobody orders stays as it is.
     """
+
     def apart(a: int, b: int) -> int:
         for stride in strides:
             if stride[a] == 0 or stride[b] == 0:
@@ -53,8 +55,10 @@ def sorted_order(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> list
         for there in reversed(range(i)):
             way = apart(fastest_first[there], fastest_first[here])
             if way > 0:
-                fastest_first[there], fastest_first[here] = \
-                    fastest_first[here], fastest_first[there]
+                fastest_first[there], fastest_first[here] = (
+                    fastest_first[here],
+                    fastest_first[there],
+                )
                 here = there
             elif way < 0:
                 break
@@ -78,12 +82,14 @@ def expanded_strides(x: Tensor, shape: Sequence[int], converted: bool) -> list[i
     """Strides of an operand broadcast to a shape; converted: of its copy in another type."""
     stride = dense_strides(x._size, order_of(x)) if converted else x._stride
     new = len(shape) - len(x._size)
-    return [0] * new + [0 if n == 1 and m != 1 else s
-                        for n, m, s in zip(x._size, shape[new:], stride)]
+    return [0] * new + [
+        0 if n == 1 and m != 1 else s for n, m, s in zip(x._size, shape[new:], stride)
+    ]
 
 
-def pointwise_order(shape: Sequence[int], dtype: DType | None, operands: Sequence[Any]
-                    ) -> Sequence[int]:
+def pointwise_order(
+    shape: Sequence[int], dtype: DType | None, operands: Sequence[Any]
+) -> Sequence[int]:
     """The order of a pointwise result of that shape.
 
     dtype: the type that operands are converted to before; None where each is taken as it is.
@@ -92,14 +98,15 @@ def pointwise_order(shape: Sequence[int], dtype: DType | None, operands: Sequenc
     tensors = [x for x in operands if isinstance(x, Tensor)]
     if all(x._size == tuple(shape) and x.is_contiguous() for x in tensors):
         return range(len(shape))
-    return sorted_order(shape, [expanded_strides(x, shape, dtype not in (None, x.dtype))
-                                for x in tensors])
+    return sorted_order(
+        shape, [expanded_strides(x, shape, dtype not in (None, x.dtype)) for x in tensors]
+    )
 
 
 def laid(array: np.ndarray, order: Sequence[int]) -> np.ndarray:
     """The array itself where it lies densely in that order, else a copy that does."""
     there = np.asarray(array.transpose(order), order="C")
-    plain = there.reshape(-1).reshape(there.shape)   # gives dimensions of size 1 their strides
+    plain = there.reshape(-1).reshape(there.shape)  # gives dimensions of size 1 their strides
     return plain.transpose(np.argsort(order))
 
 

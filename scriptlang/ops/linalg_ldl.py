@@ -31,14 +31,14 @@ def choose(a: np.ndarray, k: int) -> tuple[int, int]:
     here = float(size_of(a[k, k]))
     if k + 1 == len(a):
         return k, 1 if here else 0
-    below = size_of(a[k + 1:, k])
+    below = size_of(a[k + 1 :, k])
     row = k + 1 + int(below.argmax())
     most = float(below.max())
     if max(here, most) == 0 or math.isnan(here):
         return k, 0
     if here >= THRESHOLD * most:
         return k, 1
-    beside = np.concatenate([size_of(a[row, k:row]), size_of(a[row + 1:, row])]).max()
+    beside = np.concatenate([size_of(a[row, k:row]), size_of(a[row + 1 :, row])]).max()
     if here * float(beside) >= THRESHOLD * most * most:
         return k, 1
     return row, 1 if float(size_of(a[row, row])) >= THRESHOLD * beside else 2
@@ -47,10 +47,10 @@ def choose(a: np.ndarray, k: int) -> tuple[int, int]:
 def exchange(a: np.ndarray, k: int, at: int, row: int, hermitian: bool) -> None:
     """Exchange rows and columns `at` and `row` of the lower triangle, from column k on."""
     turn = np.conj if hermitian else np.asarray
-    a[row + 1:, [at, row]] = a[row + 1:, [row, at]]
-    between = turn(a[at + 1:row, at].copy())
-    a[at + 1:row, at] = turn(a[row, at + 1:row])
-    a[row, at + 1:row] = between
+    a[row + 1 :, [at, row]] = a[row + 1 :, [row, at]]
+    between = turn(a[at + 1 : row, at].copy())
+    a[at + 1 : row, at] = turn(a[row, at + 1 : row])
+    a[row, at + 1 : row] = between
     a[row, at] = turn(a[row, at])
     a[[at, row], [at, row]] = a[[row, at], [row, at]]
     if at > k:
@@ -92,28 +92,38 @@ def middle(block: np.ndarray, hermitian: bool) -> np.ndarray:
     return np.tril(block) + (lower.conj().T if hermitian else lower.T)
 
 
-@primitive("aten::linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, "
-           "bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)", out_memory="free")
+@primitive(
+    "aten::linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, "
+    "bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)",
+    out_memory="free",
+)
 def ldl_factor_ex(self, hermitian, check_errors):
-    a, = matrices("torch.linalg.ldl_factor_ex", self, square=True)
+    (a,) = matrices("torch.linalg.ldl_factor_ex", self, square=True)
     data = np.tril(a)
     pivots, info = np.zeros(a.shape[:-1], np.int32), np.zeros(a.shape[:-2], np.int32)
     for i in np.ndindex(a.shape[:-2]):
         pivots[i], info[i] = factor(data[i], hermitian and data.dtype.kind == "c")
     if check_errors and info.any():
-        raise RuntimeError(f"torch.linalg.ldl_factor_ex: D[{info.max()},{info.max()}] is zero: the "
-                           "matrix is singular")
+        raise RuntimeError(
+            f"torch.linalg.ldl_factor_ex: D[{info.max()},{info.max()}] is zero: the "
+            "matrix is singular"
+        )
     return by_columns(data), wrap(pivots), wrap(info)
 
 
-declare("aten::linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor "
-        "pivots)", lambda self, hermitian: ldl_factor_ex(self, hermitian, True)[:2], "primitive")
+declare(
+    "aten::linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)",
+    lambda self, hermitian: ldl_factor_ex(self, hermitian, True)[:2],
+    "primitive",
+)
 
 
-@primitive("aten::linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False)"
-           " -> Tensor", out_memory="free")
+@primitive(
+    "aten::linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor",
+    out_memory="free",
+)
 def ldl_solve(LD, pivots, B, hermitian):
-    a, = matrices("torch.linalg.ldl_solve", LD, square=True)
+    (a,) = matrices("torch.linalg.ldl_solve", LD, square=True)
     check_solve(LD, pivots, B)
     batch = np.broadcast_shapes(a.shape[:-2], B._size[:-2])
     x = np.array(np.broadcast_to(B._array, (*batch, *B._size[-2:])))
@@ -126,25 +136,36 @@ def ldl_solve(LD, pivots, B, hermitian):
 
 def check_solve(LD: Tensor, pivots: Tensor, B: Tensor) -> None:
     if B.dim() < 2:
-        raise RuntimeError("torch.linalg.ldl_solve: Expected B to have at least 2 dimensions, but "
-                           f"it has {B.dim()} dimensions instead")
+        raise RuntimeError(
+            "torch.linalg.ldl_solve: Expected B to have at least 2 dimensions, but "
+            f"it has {B.dim()} dimensions instead"
+        )
     if pivots._size != LD._size[:-1]:
-        raise RuntimeError("torch.linalg.ldl_solve: Expected LD.shape[:-1] and pivots.shape to be "
-                           f"the same, but got pivots with shape {list(pivots._size)} instead")
+        raise RuntimeError(
+            "torch.linalg.ldl_solve: Expected LD.shape[:-1] and pivots.shape to be "
+            f"the same, but got pivots with shape {list(pivots._size)} instead"
+        )
     if pivots.dtype.kind not in "ui":
-        raise RuntimeError("torch.linalg.ldl_solve: Expected pivots to be integers. Got "
-                           f"{pivots.dtype}")
+        raise RuntimeError(
+            f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {pivots.dtype}"
+        )
     if LD.dtype is not B.dtype:
-        raise RuntimeError("Expected b and A to have the same dtype, but found b of type "
-                           f"{B.dtype} and A of type {LD.dtype} instead.")
+        raise RuntimeError(
+            "Expected b and A to have the same dtype, but found b of type "
+            f"{B.dtype} and A of type {LD.dtype} instead."
+        )
     if LD._size[-1] != B._size[-2]:
-        raise RuntimeError("Incompatible matrix sizes for torch.linalg.ldl_solve: each A matrix is "
-                           f"{LD._size[-1]} by {LD._size[-1]} but each b matrix is {B._size[-2]} "
-                           f"by {B._size[-1]}")
+        raise RuntimeError(
+            "Incompatible matrix sizes for torch.linalg.ldl_solve: each A matrix is "
+            f"{LD._size[-1]} by {LD._size[-1]} but each b matrix is {B._size[-2]} "
+            f"by {B._size[-1]}"
+        )
     order = np.abs(pivots._array.astype(np.int64))
     if order.size and (order.min() < 1 or order.max() > LD._size[-1]):
-        raise RuntimeError("torch.linalg.ldl_solve: pivots must be what ldl_factor gave: between 1 "
-                           f"and {LD._size[-1]}, or their negatives")
+        raise RuntimeError(
+            "torch.linalg.ldl_solve: pivots must be what ldl_factor gave: between 1 "
+            f"and {LD._size[-1]}, or their negatives"
+        )
 
 
 def solve(a: np.ndarray, pivots: np.ndarray, x: np.ndarray, hermitian: bool) -> None:
@@ -155,14 +176,14 @@ def solve(a: np.ndarray, pivots: np.ndarray, x: np.ndarray, hermitian: bool) -> 
         block, row, last = slice(k, k + width), abs(int(pivots[k])) - 1, k + width - 1
         blocks.append((block, row, last))
         x[[last, row]] = x[[row, last]]
-        x[last + 1:] -= a[last + 1:, block] @ x[block]
+        x[last + 1 :] -= a[last + 1 :, block] @ x[block]
         with np.errstate(all="ignore"):
             d = middle(a[block, block], hermitian)
             x[block] = x[block] / d if width == 1 else np.linalg.solve(d, x[block])
         k += width
     for block, row, last in reversed(blocks):
-        under = a[last + 1:, block]
-        x[block] -= (under.conj().T if hermitian else under.T) @ x[last + 1:]
+        under = a[last + 1 :, block]
+        x[block] -= (under.conj().T if hermitian else under.T) @ x[last + 1 :]
         x[[last, row]] = x[[row, last]]
 
 

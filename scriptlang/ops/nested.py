@@ -6,7 +6,7 @@ lengths.
 
 from __future__ import annotations
 
-from typing import Callable
+from collections.abc import Callable
 
 import numpy as np
 
@@ -23,7 +23,7 @@ class NestedTensor(Tensor):
     @classmethod
     def of(cls, padded: np.ndarray, lengths: list[int]) -> NestedTensor:
         """Over a copy of an array, with what lies behind the lengths set to zero."""
-        padded = np.ascontiguousarray(padded[:, :max(lengths, default=0)])
+        padded = np.ascontiguousarray(padded[:, : max(lengths, default=0)])
         plain = Tensor._wrap(padded * inside(padded.shape[1], lengths)[..., None])
         made = cls(plain._storage, plain.dtype, plain._size, plain._stride, plain._offset)
         made.lengths = list(lengths)
@@ -31,10 +31,10 @@ class NestedTensor(Tensor):
 
     def each(self, f: Callable[[np.ndarray], np.ndarray]) -> NestedTensor:
         """f of every sequence (1, length, features), as a nested tensor."""
-        parts = [f(self._array[i:i + 1, :n])[0] for i, n in enumerate(self.lengths)]
+        parts = [f(self._array[i : i + 1, :n])[0] for i, n in enumerate(self.lengths)]
         result = np.zeros((len(parts), self._size[1], parts[0].shape[-1]), parts[0].dtype)
         for row, part in zip(result, parts):
-            row[:len(part)] = part
+            row[: len(part)] = part
         return NestedTensor.of(result, self.lengths)
 
 
@@ -45,8 +45,7 @@ def inside(longest: int, lengths: list[int]) -> np.ndarray:
 
 def check_mask(mask: Tensor) -> None:
     if mask.dtype.name != "bool":
-        raise RuntimeError(f"Expected mask to be of ScalarType Bool, but got {mask.dtype} "
-                           "instead.")
+        raise RuntimeError(f"Expected mask to be of ScalarType Bool, but got {mask.dtype} instead.")
     if mask.dim() != 2:
         raise RuntimeError("Padding mask should be 2D")
 
@@ -66,28 +65,33 @@ def from_mask(t, mask, mask_check):
     if t.dim() != 3:
         raise RuntimeError("Input should be a 3D tensor, N * L * D")
     if t._size[:2] != mask._size:
-        raise RuntimeError(f"Mask size should match input size, got {list(mask._size)} for "
-                           f"{list(t._size)}")
+        raise RuntimeError(
+            f"Mask size should match input size, got {list(mask._size)} for {list(t._size)}"
+        )
     if mask_check and not from_mask_left_aligned(t, mask):
         raise RuntimeError("Mask must be left-aligned without gaps")
     return NestedTensor.of(t._array, mask._array.sum(1).tolist())
 
 
-@primitive("aten::to_padded_tensor(Tensor self, float padding, SymInt[]? output_size=None) -> "
-           "Tensor",
-           "aten::nested_to_padded_tensor(Tensor self, float padding, int[]? output_size=None) -> "
-           "Tensor")
+@primitive(
+    "aten::to_padded_tensor(Tensor self, float padding, SymInt[]? output_size=None) -> Tensor",
+    "aten::nested_to_padded_tensor(Tensor self, float padding, int[]? output_size=None) -> Tensor",
+)
 def to_padded_tensor(self, padding, output_size):
     if not isinstance(self, NestedTensor):
-        raise RuntimeError("to_padded_tensor takes a nested tensor, but got a plain one of size "
-                           f"{list(self._size)}")
+        raise RuntimeError(
+            "to_padded_tensor takes a nested tensor, but got a plain one of size "
+            f"{list(self._size)}"
+        )
     size = list(self._size) if output_size is None else list(output_size)
     if len(size) != self.dim():
         raise RuntimeError(f"Length of output_size does not match NestedTensor dims, got {size}")
     if any(n < have for n, have in zip(size, self._size)):
-        raise RuntimeError("Value in output_size is less than NestedTensor padded size. "
-                           "Truncation is not supported.")
+        raise RuntimeError(
+            "Value in output_size is less than NestedTensor padded size. "
+            "Truncation is not supported."
+        )
     result = np.full(size, padding, self._array.dtype)
     for i, n in enumerate(self.lengths):
-        result[i, :n, :self._size[2]] = self._array[i, :n]
+        result[i, :n, : self._size[2]] = self._array[i, :n]
     return Tensor._wrap(result)

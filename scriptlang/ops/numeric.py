@@ -31,11 +31,12 @@ def check_same_dtype(what: str, *tensors: Tensor | None) -> None:
     given = [t for t in tensors if t is not None]
     for other in given[1:]:
         if other.dtype is not given[0].dtype:
-            raise RuntimeError(f"{what} to have the same dtype, but got: {given[0].dtype} != "
-                               f"{other.dtype}")
+            raise RuntimeError(
+                f"{what} to have the same dtype, but got: {given[0].dtype} != {other.dtype}"
+            )
 
 
 def check_floating(name: str, x: Tensor, kinds: str = "fc") -> None:
     """RuntimeError as PyTorch's where a kernel has no code for an element type."""
     if x.dtype.kind not in kinds or x.dtype in dtypes.BAREBONES:
-        raise NotImplementedError(f'"{name}" not implemented for \'{DISPLAY[x.dtype.name]}\'')
+        raise NotImplementedError(f"\"{name}\" not implemented for '{DISPLAY[x.dtype.name]}'")

@@ -7,7 +7,8 @@ for anything else is an error that says so.
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -17,12 +18,18 @@ from ..layouts import Named
 from ..objects import Device
 from ..tensors import Tensor
 
-PYTHON_TYPES = {float: dtypes.float64, int: dtypes.int64, bool: dtypes.bool,
-                complex: dtypes.complex128}
+PYTHON_TYPES = {
+    float: dtypes.float64,
+    int: dtypes.int64,
+    bool: dtypes.bool,
+    complex: dtypes.complex128,
+}
 """Types of Python that stand for dtypes, as PyTorch takes them."""
 
-SIGNATURES = "to(device=None, dtype=None, non_blocking=False, copy=False, *, memory_format=None)" \
+SIGNATURES = (
+    "to(device=None, dtype=None, non_blocking=False, copy=False, *, memory_format=None)"
     ", to(dtype, ...) or to(other, ...)"
+)
 
 MEMORY_FORMATS = range(4)
 """contiguous, preserve, channels_last, channels_last_3d."""
@@ -57,8 +64,9 @@ def dtype_argument(value: Any, what: str) -> DType:
     """The dtype that a user passed.  Raises TypeError, which names the argument."""
     found = find_dtype(value)
     if found is None:
-        raise TypeError(f"{what} must be a dtype, not {shown(value)}; pass one such as "
-                        "scriptlang.float32")
+        raise TypeError(
+            f"{what} must be a dtype, not {shown(value)}; pass one such as scriptlang.float32"
+        )
     return found
 
 
@@ -101,11 +109,10 @@ def map_location_argument(value: Any) -> None:
 class To:
     """The arguments of a call of `to`; None is what was not given."""
 
-    __slots__ = ("dtype", "device", "non_blocking", "copy", "memory_format")
+    __slots__ = ("copy", "device", "dtype", "memory_format", "non_blocking")
 
     def __init__(self, args: Sequence[Any], kwargs: Mapping[str, Any]):
-        """Raises TypeError for arguments that do not fit, RuntimeError for devices there are not.
-        """
+        """Raises TypeError for arguments that do not fit, RuntimeError for unknown devices."""
         self.dtype: DType | None = None
         self.device: Device | None = None
         self.memory_format: int | None = None
@@ -116,8 +123,14 @@ class To:
             self.refuse(f"takes no {shown(rest[len(names)])} there")
         given = dict(zip(names, rest))
         for name, value in kwargs.items():
-            if name in given or name not in (*names, "dtype", "device", "other", "tensor",
-                                             "memory_format"):
+            if name in given or name not in (
+                *names,
+                "dtype",
+                "device",
+                "other",
+                "tensor",
+                "memory_format",
+            ):
                 self.refuse(f"has no argument {name!r}, or it is given twice")
             given[name] = value
         for name, value in given.items():
@@ -151,8 +164,9 @@ class To:
         elif name == "device" and value is not None:
             self.once("device", device_argument(value))
         elif name == "dtype" and value is not None:
-            self.once("dtype", dtypes.by_code(value) if is_code(value)
-                      else dtype_argument(value, "dtype"))
+            self.once(
+                "dtype", dtypes.by_code(value) if is_code(value) else dtype_argument(value, "dtype")
+            )
         elif name == "memory_format" and value is not None:
             self.memory_format = memory_format_argument(value)
         elif name in ("non_blocking", "copy"):
@@ -184,8 +198,10 @@ def memory_format_argument(value: Any) -> int:
 
         value = getattr(functions, str(value).removeprefix("torch."), None)
     if isinstance(value, bool) or not isinstance(value, int) or value not in MEMORY_FORMATS:
-        raise TypeError(f"memory_format must be scriptlang.contiguous_format, preserve_format, "
-                        f"channels_last or channels_last_3d, not {value!r}")
+        raise TypeError(
+            f"memory_format must be scriptlang.contiguous_format, preserve_format, "
+            f"channels_last or channels_last_3d, not {value!r}"
+        )
     return int(value)
 
 
@@ -195,8 +211,9 @@ def layout_argument(value: Any) -> int:
         value = 0 if str(value) == "torch.strided" else str(value)
     if isinstance(value, int) and not isinstance(value, bool) and value == 0:
         return 0
-    raise TypeError(f"layout must be scriptlang.strided, not {value!r}; there are no sparse "
-                    "tensors here")
+    raise TypeError(
+        f"layout must be scriptlang.strided, not {value!r}; there are no sparse tensors here"
+    )
 
 
 def refuse_pinning() -> None:
@@ -209,5 +226,7 @@ def check_module_to(to: To) -> None:
     if to.copy:
         raise RuntimeError(".to() does not accept copy argument")
     if to.dtype is not None and to.dtype.kind not in "fc":
-        raise TypeError("nn.Module.to only accepts floating point or complex dtypes, but got "
-                        f"desired dtype={to.dtype!r}")
+        raise TypeError(
+            "nn.Module.to only accepts floating point or complex dtypes, but got "
+            f"desired dtype={to.dtype!r}"
+        )

@@ -28,8 +28,10 @@ class Overload:
         return self.operator.schema
 
     def __repr__(self) -> str:
-        return f"<OpOverload(op='{self.operator.name.replace('::', '.')}', " \
-               f"overload='{self.operator.overload or 'default'}')>"
+        return (
+            f"<OpOverload(op='{self.operator.name.replace('::', '.')}', "
+            f"overload='{self.operator.overload or 'default'}')>"
+        )
 
 
 class Packet:
@@ -46,11 +48,16 @@ class Packet:
         return [op.overload or "default" for op in table.overloads(self._qualified_name)]
 
     def __getattr__(self, name: str) -> Overload:
-        found = None if name.startswith("__") else table.find(
-            self._qualified_name, "" if name == "default" else name)
+        found = (
+            None
+            if name.startswith("__")
+            else table.find(self._qualified_name, "" if name == "default" else name)
+        )
         if found is None:
-            raise AttributeError(f"{self._qualified_name} has no overload {name!r}; it has "
-                                 f"{', '.join(self.overloads())}")
+            raise AttributeError(
+                f"{self._qualified_name} has no overload {name!r}; it has "
+                f"{', '.join(self.overloads())}"
+            )
         return Overload(found)
 
     def __repr__(self) -> str:
@@ -73,4 +80,3 @@ class OperatorNamespace:
 
     def __repr__(self) -> str:
         return f"<operators of {self.name}>"
-

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import List
 
 import numpy as np
 
@@ -18,17 +17,21 @@ def constant_pad_nd(self, pad, value=0):
     if len(pad) % 2:
         raise RuntimeError(f"Length of pad must be even but instead it equals {len(pad)}")
     if len(pad) // 2 > n:
-        raise RuntimeError("Length of pad should be no more than twice the number of dimensions of "
-                           f"the input. Pad length is {len(pad)} while the input has {n} "
-                           "dimensions.")
+        raise RuntimeError(
+            "Length of pad should be no more than twice the number of dimensions of "
+            f"the input. Pad length is {len(pad)} while the input has {n} "
+            "dimensions."
+        )
     size, inside, outside = list(self._size), [slice(None)] * n, [slice(None)] * n
     for i in range(len(pad) // 2):
-        d, (before, after) = n - 1 - i, pad[2 * i:2 * i + 2]
+        d, (before, after) = n - 1 - i, pad[2 * i : 2 * i + 2]
         size[d] = self._size[d] + before + after
         if size[d] < 0:
-            raise RuntimeError(f"The input size {self._size[d]}, plus negative padding {before} "
-                               f"and {after} resulted in a negative output size, which is "
-                               f"invalid. Check dimension {d} of your input.")
+            raise RuntimeError(
+                f"The input size {self._size[d]}, plus negative padding {before} "
+                f"and {after} resulted in a negative output size, which is "
+                f"invalid. Check dimension {d} of your input."
+            )
         inside[d] = slice(max(before, 0), size[d] - max(after, 0))
         outside[d] = slice(max(-before, 0), self._size[d] - max(-after, 0))
     if math.prod(size) > 1 << 55:
@@ -36,36 +39,46 @@ def constant_pad_nd(self, pad, value=0):
     check_fits(value, self.dtype)
     made = np.full(size, array_of(value, self.dtype), self.dtype.numpy)
     made[tuple(inside)] = self._array[tuple(outside)]
-    if max(pad, default=0) <= 0:                     # only cut
+    if max(pad, default=0) <= 0:  # only cut
         return Tensor._wrap(copied(Tensor._wrap(self._array[tuple(outside)])))
     return Tensor._wrap(in_format_of(made, self))
 
 
-declare("aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
-        constant_pad_nd, "primitive")
+declare(
+    "aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
+    constant_pad_nd,
+    "primitive",
+)
 
 
 def edge_pad(mode: str, dims: int):
     """Reflection or replication over the last `dims` dimensions."""
+
     def kernel(self, pad):
         if len(pad) != 2 * dims:
             raise RuntimeError(f"padding size is expected to be {2 * dims}, but got: {len(pad)}")
         n = len(self._size)
         if n not in (dims + 1, dims + 2):
-            raise RuntimeError(f"Expected {dims + 1}D or {dims + 2}D input with possibly 0 batch "
-                               f"size, but got: {list(self._size)}")
+            raise RuntimeError(
+                f"Expected {dims + 1}D or {dims + 2}D input with possibly 0 batch "
+                f"size, but got: {list(self._size)}"
+            )
         array = self._array
         for i in range(dims):
-            axis, (before, after) = n - 1 - i, pad[2 * i:2 * i + 2]
+            axis, (before, after) = n - 1 - i, pad[2 * i : 2 * i + 2]
             length = self._size[axis]
             if mode == "reflect" and (before >= length or after >= length):
-                raise RuntimeError("Argument #4: Padding size should be less than the "
-                                   "corresponding input dimension, but got: padding "
-                                   f"({before}, {after}) at dimension {axis} of input "
-                                   f"{list(self._size)}")
+                raise RuntimeError(
+                    "Argument #4: Padding size should be less than the "
+                    "corresponding input dimension, but got: padding "
+                    f"({before}, {after}) at dimension {axis} of input "
+                    f"{list(self._size)}"
+                )
             if before + length + after < 1 or max(before, after) >= 1 << 55:
-                raise RuntimeError(f"input of {length} elements is too small for the padding "
-                                   f"({before}, {after}), or the result too large")
+                raise RuntimeError(
+                    f"input of {length} elements is too small for the padding "
+                    f"({before}, {after}), or the result too large"
+                )
             at = np.arange(-before, length + after)
             if mode == "reflect":
                 at = np.abs(at)
@@ -81,10 +94,16 @@ def edge_pad(mode: str, dims: int):
 REFLECT = {d: edge_pad("reflect", d) for d in (1, 2, 3)}
 REPLICATE = {d: edge_pad("edge", d) for d in (1, 2, 3)}
 for _d in (1, 2, 3):
-    declare(f"aten::reflection_pad{_d}d(Tensor self, SymInt[{2 * _d}] padding) -> Tensor",
-            REFLECT[_d], "primitive")
-    declare(f"aten::replication_pad{_d}d(Tensor self, SymInt[{2 * _d}] padding) -> Tensor",
-            REPLICATE[_d], "primitive")
+    declare(
+        f"aten::reflection_pad{_d}d(Tensor self, SymInt[{2 * _d}] padding) -> Tensor",
+        REFLECT[_d],
+        "primitive",
+    )
+    declare(
+        f"aten::replication_pad{_d}d(Tensor self, SymInt[{2 * _d}] padding) -> Tensor",
+        REPLICATE[_d],
+        "primitive",
+    )
 
 
 @primitive("aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor", may_share=True)
@@ -92,10 +111,12 @@ def pad_circular(self, pad):
     dims = len(pad) // 2
     array, n = self._array, len(self._size)
     if len(pad) % 2 or n - dims not in (1, 2):
-        raise RuntimeError("Invalid padding size, expected 1 or 2 non-padded dimensions, got an "
-                           f"input of {n} dimensions and a padding of {len(pad)} values")
+        raise RuntimeError(
+            "Invalid padding size, expected 1 or 2 non-padded dimensions, got an "
+            f"input of {n} dimensions and a padding of {len(pad)} values"
+        )
     for i in range(dims):
-        axis, (before, after) = n - 1 - i, pad[2 * i:2 * i + 2]
+        axis, (before, after) = n - 1 - i, pad[2 * i : 2 * i + 2]
         length = self._size[axis]
         if before > length or after > length:
             raise RuntimeError("Padding value causes wrapping around more than once.")
@@ -110,15 +131,19 @@ def pad_circular(self, pad):
 MODES = {"reflect": REFLECT, "replicate": REPLICATE}
 
 
-@primitive('aten::pad(Tensor self, SymInt[] pad, str mode="constant", float? value=None) -> Tensor',
-           may_share=True)
+@primitive(
+    'aten::pad(Tensor self, SymInt[] pad, str mode="constant", float? value=None) -> Tensor',
+    may_share=True,
+)
 def pad(self, pad, mode, value):
     if len(pad) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
     if len(pad) > 2 * len(self._size):
-        raise RuntimeError(f"Padding length should be less than or equal to two times the input "
-                           f"dimension but got padding length {len(pad)} and input of dimension "
-                           f"{len(self._size)}")
+        raise RuntimeError(
+            f"Padding length should be less than or equal to two times the input "
+            f"dimension but got padding length {len(pad)} and input of dimension "
+            f"{len(self._size)}"
+        )
     if mode == "constant":
         return constant_pad_nd(self, pad, 0 if value is None else value)
     if value is not None and value != 0:
@@ -130,16 +155,23 @@ def pad(self, pad, mode, value):
     return MODES[mode][len(pad) // 2](self, pad)
 
 
-@composite("aten::pad_sequence(Tensor[] sequences, bool batch_first=False, float "
-           "padding_value=0., str padding_side=\"right\") -> Tensor")
-def pad_sequence(sequences: List[Tensor], batch_first: bool = False, padding_value: float = 0.0,
-                 padding_side: str = "right") -> Tensor:
+@composite(
+    "aten::pad_sequence(Tensor[] sequences, bool batch_first=False, float "
+    'padding_value=0., str padding_side="right") -> Tensor'
+)
+def pad_sequence(
+    sequences: list[Tensor],
+    batch_first: bool = False,
+    padding_value: float = 0.0,
+    padding_side: str = "right",
+) -> Tensor:
     """Sequences (L, *) in one tensor, (longest, n, *) or (n, longest, *)."""
     if len(sequences) == 0:
         raise RuntimeError("received an empty list of sequences")
     if padding_side != "left" and padding_side != "right":
-        raise RuntimeError("Expected padding_side to be one of left or right, but got {}.".format(
-            padding_side))
+        raise RuntimeError(
+            "Expected padding_side to be one of left or right, but got {}.".format(padding_side)
+        )
     longest = 0
     for s in sequences:
         longest = max(longest, s.size(0))

@@ -37,14 +37,37 @@ def _sinc(a):
 
 
 FLOAT = {
-    "sqrt": np.sqrt, "rsqrt": lambda a: 1 / np.sqrt(a), "exp": np.exp, "exp2": np.exp2,
-    "expm1": np.expm1, "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p,
-    "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos,
-    "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh,
-    "acosh": np.arccosh, "atanh": np.arctanh, "sigmoid": lambda a: 1 / (1 + np.exp(-a)),
-    "reciprocal": lambda a: 1 / a, "erf": special.erf, "erfc": special.erfc,
-    "erfinv": special.erfinv, "lgamma": special.lgamma, "digamma": special.digamma,
-    "i0": special.i0, "sinc": _sinc, "deg2rad": lambda a: a * a.dtype.type(math.pi / 180),
+    "sqrt": np.sqrt,
+    "rsqrt": lambda a: 1 / np.sqrt(a),
+    "exp": np.exp,
+    "exp2": np.exp2,
+    "expm1": np.expm1,
+    "log": np.log,
+    "log2": np.log2,
+    "log10": np.log10,
+    "log1p": np.log1p,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "tanh": np.tanh,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+    "sigmoid": lambda a: 1 / (1 + np.exp(-a)),
+    "reciprocal": lambda a: 1 / a,
+    "erf": special.erf,
+    "erfc": special.erfc,
+    "erfinv": special.erfinv,
+    "lgamma": special.lgamma,
+    "digamma": special.digamma,
+    "i0": special.i0,
+    "sinc": _sinc,
+    "deg2rad": lambda a: a * a.dtype.type(math.pi / 180),
     "rad2deg": lambda a: a * a.dtype.type(180 / math.pi),
 }
 """Functions whose result is floating: integers compute in the default float."""
@@ -53,21 +76,43 @@ REAL = {"erf", "erfc", "erfinv", "lgamma", "digamma", "i0", "deg2rad", "rad2deg"
 """Those of them that take no complex numbers."""
 
 SAME = {
-    "neg": (np.negative, "uifc"), "abs": (np.abs, "uifc"), "sign": (_sign, "uif"),
-    "floor": (_whole(np.floor), "uif"), "ceil": (_whole(np.ceil), "uif"),
-    "trunc": (_whole(np.trunc), "uif"), "round": (_whole(np.rint), "uif"),
-    "frac": (lambda a: a - np.trunc(a), "f"), "bitwise_not": (np.invert, "bui"),
-    "conj_physical": (np.conj, "uifc"), "_conj_physical": (np.conj, "uifc"),
+    "neg": (np.negative, "uifc"),
+    "abs": (np.abs, "uifc"),
+    "sign": (_sign, "uif"),
+    "floor": (_whole(np.floor), "uif"),
+    "ceil": (_whole(np.ceil), "uif"),
+    "trunc": (_whole(np.trunc), "uif"),
+    "round": (_whole(np.rint), "uif"),
+    "frac": (lambda a: a - np.trunc(a), "f"),
+    "bitwise_not": (np.invert, "bui"),
+    "conj_physical": (np.conj, "uifc"),
+    "_conj_physical": (np.conj, "uifc"),
 }
 """Functions that keep the type, and the kinds of types that they take."""
 
-ALIASES = {"absolute": "abs", "negative": "neg", "arccos": "acos", "arcsin": "asin",
-           "arctan": "atan", "arccosh": "acosh", "arcsinh": "asinh", "arctanh": "atanh",
-           "fix": "trunc", "special_expm1": "expm1", "special_erf": "erf",
-           "special_erfc": "erfc", "special_sinc": "sinc", "special_exp2": "exp2",
-           "special_log1p": "log1p", "special_expit": "sigmoid", "special_erfinv": "erfinv",
-           "special_gammaln": "lgamma", "special_digamma": "digamma", "special_psi": "digamma",
-           "special_i0": "i0"}
+ALIASES = {
+    "absolute": "abs",
+    "negative": "neg",
+    "arccos": "acos",
+    "arcsin": "asin",
+    "arctan": "atan",
+    "arccosh": "acosh",
+    "arcsinh": "asinh",
+    "arctanh": "atanh",
+    "fix": "trunc",
+    "special_expm1": "expm1",
+    "special_erf": "erf",
+    "special_erfc": "erfc",
+    "special_sinc": "sinc",
+    "special_exp2": "exp2",
+    "special_log1p": "log1p",
+    "special_expit": "sigmoid",
+    "special_erfinv": "erfinv",
+    "special_gammaln": "lgamma",
+    "special_digamma": "digamma",
+    "special_psi": "digamma",
+    "special_i0": "i0",
+}
 
 
 def _float_kernel(name, f):
@@ -85,9 +130,11 @@ KERNELS.update({name: _same_kernel(name, *facts) for name, facts in SAME.items()
 
 def neg(self):
     if self.dtype is BOOL:
-        raise RuntimeError("Negation, the `-` operator, on a bool tensor is not supported. If you "
-                           "are trying to invert a mask, use the `~` or `logical_not()` operator "
-                           "instead.")
+        raise RuntimeError(
+            "Negation, the `-` operator, on a bool tensor is not supported. If you "
+            "are trying to invert a mask, use the `~` or `logical_not()` operator "
+            "instead."
+        )
     return apply(np.negative, self.dtype, self)
 
 
@@ -125,17 +172,21 @@ def positive(self):
     return self
 
 
-@primitive("aten::abs_(Tensor(a!) self) -> Tensor(a!)",
-           "aten::absolute_(Tensor(a!) self) -> Tensor(a!)")
+@primitive(
+    "aten::abs_(Tensor(a!) self) -> Tensor(a!)", "aten::absolute_(Tensor(a!) self) -> Tensor(a!)"
+)
 def abs_(self):
     if self.dtype.kind == "c":
         raise RuntimeError("In-place abs is not supported for complex tensors.")
     return store(self, KERNELS["abs"](self))
 
 
-@primitive("aten::round.decimals(Tensor self, *, int decimals) -> Tensor",
-           "aten::special_round(Tensor self, *, int decimals=0) -> Tensor",
-           pointwise=True, out="exact")
+@primitive(
+    "aten::round.decimals(Tensor self, *, int decimals) -> Tensor",
+    "aten::special_round(Tensor self, *, int decimals=0) -> Tensor",
+    pointwise=True,
+    out="exact",
+)
 def round_decimals(self, decimals):
     """Round to a number of decimals, halves to even."""
     check_kind("round_vml", self.dtype, "f")
@@ -169,28 +220,39 @@ def frexp(self):
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
     working = self._array.astype(np.float32) if self.dtype.itemsize == 2 else self._array
     mantissa, exponent = np.frexp(working)
-    return (Tensor._wrap(np.asarray(mantissa).astype(self.dtype.numpy)),
-            Tensor._wrap(np.asarray(exponent, np.int32)))
+    return (
+        Tensor._wrap(np.asarray(mantissa).astype(self.dtype.numpy)),
+        Tensor._wrap(np.asarray(exponent, np.int32)),
+    )
 
 
-@primitive("aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None)"
-           " -> Tensor", pointwise=True, fusible=True, out="exact")
+@primitive(
+    "aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None)"
+    " -> Tensor",
+    pointwise=True,
+    fusible=True,
+    out="exact",
+)
 def nan_to_num(self, nan, posinf, neginf):
     if self.dtype.kind not in "fc":
         return Tensor._wrap(copied(self))
     limits = dtypes.finfo(dtypes.part_of(self.dtype))
     high = limits.max if posinf is None else posinf
     low = limits.min if neginf is None else neginf
-    return apply(lambda a: np.nan_to_num(a, nan=nan or 0.0, posinf=high, neginf=low), self.dtype,
-                 self)
+    return apply(
+        lambda a: np.nan_to_num(a, nan=nan or 0.0, posinf=high, neginf=low), self.dtype, self
+    )
 
 
-@primitive("aten::logit(Tensor self, float? eps=None) -> Tensor",
-           "aten::special_logit(Tensor self, float? eps=None) -> Tensor", pointwise=True)
+@primitive(
+    "aten::logit(Tensor self, float? eps=None) -> Tensor",
+    "aten::special_logit(Tensor self, float? eps=None) -> Tensor",
+    pointwise=True,
+)
 def logit(self, eps):
     def f(a):
         x = a
-        if eps is not None:                              # the bounds may cross
+        if eps is not None:  # the bounds may cross
             x = np.where(a > a.dtype.type(1 - eps), a.dtype.type(1 - eps), a)
             x = np.where(a < a.dtype.type(eps), a.dtype.type(eps), x)
         return np.log(x / (1 - x))
@@ -198,15 +260,24 @@ def logit(self, eps):
     return apply(f, floating(self.dtype), self, name="logit", kinds="f")
 
 
-describe("""acos arccos arcsin asin cosh erfinv exp expm1 log log10 log1p log2 reciprocal rsqrt sinh
-         special_erfinv special_expm1 special_log1p tan""", autocast="full")
-describe("""abs absolute acos acosh arccos arccosh arcsin arcsinh arctan arctanh asin asinh atan
+describe(
+    """acos arccos arcsin asin cosh erfinv exp expm1 log log10 log1p log2 reciprocal rsqrt sinh
+         special_erfinv special_expm1 special_log1p tan""",
+    autocast="full",
+)
+describe(
+    """abs absolute acos acosh arccos arccosh arcsin arcsinh arctan arctanh asin asinh atan
          atanh bitwise_not ceil cos cosh deg2rad erf erfc exp exp2 expm1 floor frac log log10 log1p
          log2 neg negative rad2deg reciprocal round. rsqrt sgn sigmoid sign sin sinc sinh sqrt
-         square tan tanh trunc""", fusible=True)
+         square tan tanh trunc""",
+    fusible=True,
+)
 describe("sigmoid tanh", keeps_type="floating")
 describe("sigmoid tanh", layout="keeps")
 describe("_conj_physical", may_copy=True)
 describe("conj_physical", may_share=True)
-describe("""_conj_physical bitwise_not ceil conj_physical fix floor frac neg negative round. sgn
-         sign trunc""", out="exact")
+describe(
+    """_conj_physical bitwise_not ceil conj_physical fix floor frac neg negative round. sgn
+         sign trunc""",
+    out="exact",
+)

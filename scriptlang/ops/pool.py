@@ -26,17 +26,20 @@ def sized(name: str, values, n: int, default=None) -> list[int]:
     if not values and default is not None:
         return list(default)
     if len(values) not in (1, n):
-        raise RuntimeError(f"{name} must either be a single int, or a tuple of {n} ints, got "
-                           f"{values}")
+        raise RuntimeError(
+            f"{name} must either be a single int, or a tuple of {n} ints, got {values}"
+        )
     return values * n if len(values) == 1 else values
 
 
 def check_input(name: str, x: Tensor, n: int) -> None:
     """The input has n spatial dimensions, channels, and perhaps a batch; only the batch may be
     empty."""
-    if x.dim() not in (n + 1, n + 2) or 0 in x._size[x.dim() - n - 1:]:
-        raise RuntimeError(f"{name}: Expected {n + 1}D or {n + 2}D (batch mode) tensor with "
-                           f"optional 0 dim batch size for input, but got: {list(x._size)}")
+    if x.dim() not in (n + 1, n + 2) or 0 in x._size[x.dim() - n - 1 :]:
+        raise RuntimeError(
+            f"{name}: Expected {n + 1}D or {n + 2}D (batch mode) tensor with "
+            f"optional 0 dim batch size for input, but got: {list(x._size)}"
+        )
 
 
 class Windows:
@@ -50,17 +53,21 @@ class Windows:
         if min(self.out) < 1:
             given = "x".join(map(str, [channels, *size]))
             made = "x".join(map(str, [channels, *self.out]))
-            raise RuntimeError(f"Given input size: ({given}). Calculated output size: ({made}). "
-                               "Output size is too small")
-        self.after = [max((o - 1) * s + d * (k - 1) + 1 - n - p, 0) for o, s, d, k, n, p in
-                      zip(self.out, stride, dilation, kernel, size, padding)]
+            raise RuntimeError(
+                f"Given input size: ({given}). Calculated output size: ({made}). "
+                "Output size is too small"
+            )
+        self.after = [
+            max((o - 1) * s + d * (k - 1) + 1 - n - p, 0)
+            for o, s, d, k, n, p in zip(self.out, stride, dilation, kernel, size, padding)
+        ]
 
     def output_size(self, d: int, ceil_mode: bool) -> int:
         stride, padding = self.stride[d], self.padding[d]
         room = self.size[d] + 2 * padding - self.dilation[d] * (self.kernel[d] - 1) - 1
         out = (room + (stride - 1 if ceil_mode else 0)) // stride + 1
         if ceil_mode and (out - 1) * stride >= self.size[d] + padding:
-            out -= 1                                 # the last window must start inside
+            out -= 1  # the last window must start inside
         return out
 
     def offsets(self):
@@ -68,8 +75,10 @@ class Windows:
 
     def at(self, x: np.ndarray, offset) -> np.ndarray:
         """The elements of a padded array that stand at one offset of every window."""
-        place = tuple(slice(i * d, i * d + (o - 1) * s + 1, s) for i, d, o, s in
-                      zip(offset, self.dilation, self.out, self.stride))
+        place = tuple(
+            slice(i * d, i * d + (o - 1) * s + 1, s)
+            for i, d, o, s in zip(offset, self.dilation, self.out, self.stride)
+        )
         return x[(..., *place)]
 
     def counts(self, include_pad: bool) -> np.ndarray:
@@ -90,22 +99,28 @@ def check_windows(kernel, stride, padding, dilation) -> None:
     if min(kernel) <= 0:
         raise RuntimeError(f"kernel size should be greater than zero, but got {kernel}")
     if min(stride) <= 0:
-        raise RuntimeError("stride should not be zero" if 0 in stride else
-                           f"stride should be greater than zero, but got {stride}")
+        raise RuntimeError(
+            "stride should not be zero"
+            if 0 in stride
+            else f"stride should be greater than zero, but got {stride}"
+        )
     if min(dilation) <= 0:
         raise RuntimeError(f"dilation should be greater than zero, but got {dilation}")
     for p, k, d in zip(padding, kernel, dilation):
         if p < 0:
             raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
         if p > ((d * (k - 1) + 1) // 2 if len(kernel) > 1 else k // 2):
-            raise RuntimeError("pad should be at most half of effective kernel size, but got "
-                               f"pad={p}, kernel_size={k} and dilation={d}")
+            raise RuntimeError(
+                "pad should be at most half of effective kernel size, but got "
+                f"pad={p}, kernel_size={k} and dilation={d}"
+            )
 
 
 def planes(x: Tensor, n: int) -> np.ndarray:
     """The array in its computing type as (batch, channels, *spatial)."""
-    return working(x).reshape((-1, *x._size[-n - 1:]) if x.dim() == n + 1 or x.numel() else
-                              x._size)
+    return working(x).reshape(
+        (-1, *x._size[-n - 1 :]) if x.dim() == n + 1 or x.numel() else x._size
+    )
 
 
 def pooled_format(x: Tensor, n: int) -> int:
@@ -129,12 +144,18 @@ def max_pool(x: Tensor, n: int, kernel, stride, padding, dilation, ceil_mode):
     """(maxima, flat positions in the plane).  The first of equals wins; nan wins over all."""
     name = f"max_pool{n}d"
     if x.dtype.kind not in "uif":
-        raise NotImplementedError(f'"{name}" not implemented for \'{DISPLAY[x.dtype.name]}\'')
+        raise NotImplementedError(f"\"{name}\" not implemented for '{DISPLAY[x.dtype.name]}'")
     kernel = sized(f"{name}: kernel_size", kernel, n)
     check_input(name, x, n)
-    w = Windows(x._size[-n:], kernel, sized(f"{name}: stride", stride, n, kernel),
-                sized(f"{name}: padding", padding, n), sized(f"{name}: dilation", dilation, n),
-                ceil_mode, x._size[-n - 1])
+    w = Windows(
+        x._size[-n:],
+        kernel,
+        sized(f"{name}: stride", stride, n, kernel),
+        sized(f"{name}: padding", padding, n),
+        sized(f"{name}: dilation", dilation, n),
+        ceil_mode,
+        x._size[-n - 1],
+    )
     array = planes(x, n)
     padded = pad_spatial(array, w.padding, w.after, lowest(array.dtype))
     places = np.arange(math.prod(w.size)).reshape(w.size)
@@ -156,13 +177,20 @@ def max_pool(x: Tensor, n: int, kernel, stride, padding, dilation, ceil_mode):
 def avg_pool(x: Tensor, n: int, kernel, stride, padding, ceil_mode, include_pad, divisor=None):
     name = f"avg_pool{n}d"
     if x.dtype.kind not in "if":
-        raise NotImplementedError(f'"{name}" not implemented for \'{DISPLAY[x.dtype.name]}\'')
+        raise NotImplementedError(f"\"{name}\" not implemented for '{DISPLAY[x.dtype.name]}'")
     if divisor == 0:
         raise RuntimeError("divisor must be not zero")
     kernel = sized(f"{name}: kernel_size", kernel, n)
     check_input(name, x, n)
-    w = Windows(x._size[-n:], kernel, sized(f"{name}: stride", stride, n, kernel),
-                sized(f"{name}: padding", padding, n), [1] * n, ceil_mode, x._size[-n - 1])
+    w = Windows(
+        x._size[-n:],
+        kernel,
+        sized(f"{name}: stride", stride, n, kernel),
+        sized(f"{name}: padding", padding, n),
+        [1] * n,
+        ceil_mode,
+        x._size[-n - 1],
+    )
     padded = pad_spatial(planes(x, n), w.padding, w.after)
     total = sum(w.at(padded, offset) for offset in w.offsets())
     count = divisor if divisor is not None else w.counts(include_pad)
@@ -181,19 +209,24 @@ def ranges(size: int, out: int) -> list[tuple[int, int]]:
 def check_adaptive(name: str, x: Tensor, n: int, out) -> list[int]:
     out = sized(f"{name}: output_size", out, n)
     if x.dim() not in (n + 1, n + 2):
-        raise RuntimeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got "
-                           f"{list(x._size)}")
+        raise RuntimeError(
+            f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got {list(x._size)}"
+        )
     channels = x.dim() == n + 2 and ("max" in name or (n == 3 and out != [1, 1, 1]))
     for d in range(x.dim() - n - channels, x.dim()):
         if x._size[d] == 0:
-            raise RuntimeError(f"{name}(): Expected input to have non-zero size for non-batch "
-                               f"dimensions, but input has sizes {list(x._size)} with dimension "
-                               f"{d} "
-                               "being empty")
+            raise RuntimeError(
+                f"{name}(): Expected input to have non-zero size for non-batch "
+                f"dimensions, but input has sizes {list(x._size)} with dimension "
+                f"{d} "
+                "being empty"
+            )
     if min(out) < 0:
-        raise RuntimeError(f"{name}(): elements of output_size must be greater than or equal to 0 "
-                           f"but received {out}")
-    np.empty((*x._size[:x.dim() - n], *out), x.dtype.numpy)     # fails at once where it is too much
+        raise RuntimeError(
+            f"{name}(): elements of output_size must be greater than or equal to 0 "
+            f"but received {out}"
+        )
+    np.empty((*x._size[: x.dim() - n], *out), x.dtype.numpy)  # fails at once where it is too much
     return out
 
 
@@ -201,13 +234,14 @@ def adaptive_avg(x: Tensor, n: int, output_size) -> Tensor:
     """Means of equal parts; sums are taken one dimension after the other."""
     out = check_adaptive(f"adaptive_avg_pool{n}d", x, n, output_size)
     if x.dtype.kind != "f":
-        raise NotImplementedError(f'"adaptive_avg_pool{n}d" not implemented for '
-                                  f"'{DISPLAY[x.dtype.name]}'")
+        raise NotImplementedError(
+            f"\"adaptive_avg_pool{n}d\" not implemented for '{DISPLAY[x.dtype.name]}'"
+        )
     result = working(x)
     for axis, o in zip(range(x.dim() - n, x.dim()), out):
         size = result.shape[axis]
         if o and size % o == 0:
-            shape = (*result.shape[:axis], o, size // o, *result.shape[axis + 1:])
+            shape = (*result.shape[:axis], o, size // o, *result.shape[axis + 1 :])
             result = result.reshape(shape).mean(axis=axis + 1)
         else:
             parts = [result.take(range(a, b), axis).mean(axis=axis) for a, b in ranges(size, o)]
@@ -219,8 +253,9 @@ def adaptive_max(x: Tensor, n: int, output_size):
     """(maxima of equal parts, flat positions in the plane)."""
     out = check_adaptive(f"adaptive_max_pool{n}d", x, n, output_size)
     if x.dtype.kind != "f":
-        raise NotImplementedError(f'"adaptive_max_pool{n}d" not implemented for '
-                                  f"'{DISPLAY[x.dtype.name]}'")
+        raise NotImplementedError(
+            f"\"adaptive_max_pool{n}d\" not implemented for '{DISPLAY[x.dtype.name]}'"
+        )
     size, array = x._size[-n:], working(x)
     lead = array.shape[:-n]
     best = np.empty((*lead, *out), array.dtype)
@@ -229,8 +264,9 @@ def adaptive_max(x: Tensor, n: int, output_size):
     parts = [ranges(s, o) for s, o in zip(size, out)]
     for at in np.ndindex(*out):
         place = tuple(slice(*parts[d][i]) for d, i in enumerate(at))
-        window = array[(..., *place)].reshape(*lead, math.prod(b - a for a, b in (
-            parts[d][i] for d, i in enumerate(at))))
+        window = array[(..., *place)].reshape(
+            *lead, math.prod(b - a for a, b in (parts[d][i] for d, i in enumerate(at)))
+        )
         chosen = window.argmax(-1)
         best[(..., *at)] = np.take_along_axis(window, chosen[..., None], -1)[..., 0]
         index[(..., *at)] = places[place].reshape(-1)[chosen]
@@ -245,8 +281,10 @@ def values_of(n: int, pooled: Tensor) -> Tensor:
 
 def max_arguments(n: int) -> str:
     padding, dilation = ("[0]", "[1]") if n == 1 else ("0", "1")
-    return (f"(Tensor self, int[{n}] kernel_size, int[{n}] stride=[], int[{n}] padding={padding}, "
-            f"int[{n}] dilation={dilation}, bool ceil_mode=False)")
+    return (
+        f"(Tensor self, int[{n}] kernel_size, int[{n}] stride=[], int[{n}] padding={padding}, "
+        f"int[{n}] dilation={dilation}, bool ceil_mode=False)"
+    )
 
 
 def declare_pools(n: int) -> None:
@@ -254,18 +292,34 @@ def declare_pools(n: int) -> None:
     padding = "[0]" if n == 1 else "0"
     divisor = ", int? divisor_override=None" if n > 1 else ""
     size = "int[1]" if n == 1 else f"SymInt[{n}]"
-    declare(f"aten::max_pool{n}d{max_arguments(n)} -> Tensor",
-            lambda x, *args: values_of(n, max_pool(x, n, *args)[0]), "primitive")
-    declare(f"aten::max_pool{n}d_with_indices{max_arguments(n)} -> (Tensor, Tensor)",
-            lambda x, *args: max_pool(x, n, *args), "primitive")
-    declare(f"aten::avg_pool{n}d(Tensor self, int[{n}] kernel_size, int[{n}] stride=[], int[{n}] "
-            f"padding={padding}, bool ceil_mode=False, bool count_include_pad=True{divisor}) -> "
-            "Tensor", lambda x, *args: avg_pool(x, n, *args), "primitive")
+    declare(
+        f"aten::max_pool{n}d{max_arguments(n)} -> Tensor",
+        lambda x, *args: values_of(n, max_pool(x, n, *args)[0]),
+        "primitive",
+    )
+    declare(
+        f"aten::max_pool{n}d_with_indices{max_arguments(n)} -> (Tensor, Tensor)",
+        lambda x, *args: max_pool(x, n, *args),
+        "primitive",
+    )
+    declare(
+        f"aten::avg_pool{n}d(Tensor self, int[{n}] kernel_size, int[{n}] stride=[], int[{n}] "
+        f"padding={padding}, bool ceil_mode=False, bool count_include_pad=True{divisor}) -> "
+        "Tensor",
+        lambda x, *args: avg_pool(x, n, *args),
+        "primitive",
+    )
     for name in (f"adaptive_avg_pool{n}d", *([f"_adaptive_avg_pool{n}d"] if n > 1 else [])):
-        declare(f"aten::{name}(Tensor self, {size} output_size) -> Tensor",
-                lambda x, out: adaptive_avg(x, n, out), "primitive")
-    declare(f"aten::adaptive_max_pool{n}d(Tensor self, int[{n}] output_size) -> (Tensor, Tensor)",
-            lambda x, out: adaptive_max(x, n, out), "primitive")
+        declare(
+            f"aten::{name}(Tensor self, {size} output_size) -> Tensor",
+            lambda x, out: adaptive_avg(x, n, out),
+            "primitive",
+        )
+    declare(
+        f"aten::adaptive_max_pool{n}d(Tensor self, int[{n}] output_size) -> (Tensor, Tensor)",
+        lambda x, out: adaptive_max(x, n, out),
+        "primitive",
+    )
 
 
 for _n in (1, 2, 3):
@@ -276,19 +330,22 @@ def max_unpool(x: Tensor, indices: Tensor, output_size) -> Tensor:
     """Each value put at its position in an otherwise zero plane."""
     n = len(output_size)
     if indices.dtype.name != "int64":
-        raise RuntimeError("elements in indices should be type int64 but got: "
-                           f"{indices.dtype}")
+        raise RuntimeError(f"elements in indices should be type int64 but got: {indices.dtype}")
     if indices._size != x._size:
-        raise RuntimeError("Expected shape of indices to be same as that of the input tensor "
-                           f"({list(x._size)}), but got indices tensor with shape: "
-                           f"{list(indices._size)}")
+        raise RuntimeError(
+            "Expected shape of indices to be same as that of the input tensor "
+            f"({list(x._size)}), but got indices tensor with shape: "
+            f"{list(indices._size)}"
+        )
     volume = math.prod(output_size)
     lead = x._size[:-n]
     place = indices._array.reshape(math.prod(lead), -1)
     if place.size and not (0 <= place.min() and place.max() < volume):
         bad = place[(place < 0) | (place >= volume)][0]
-        raise RuntimeError(f"Found an invalid max index: {bad} (output volumes are of size "
-                           f"{'x'.join(map(str, output_size))})")
+        raise RuntimeError(
+            f"Found an invalid max index: {bad} (output volumes are of size "
+            f"{'x'.join(map(str, output_size))})"
+        )
     result = np.zeros((math.prod(lead), volume), x._array.dtype)
     np.put_along_axis(result, place, x._array.reshape(place.shape), 1)
     lies = pooled_format(x, n) if n < 3 else 0
@@ -298,20 +355,26 @@ def max_unpool(x: Tensor, indices: Tensor, output_size) -> Tensor:
 @primitive("aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor")
 def max_unpool2d(self, indices, output_size):
     if len(output_size) != 2:
-        raise RuntimeError("There should be exactly two elements (height, width) in output_size, "
-                           f"but got {len(output_size)} elements.")
+        raise RuntimeError(
+            "There should be exactly two elements (height, width) in output_size, "
+            f"but got {len(output_size)} elements."
+        )
     if self.dim() not in (3, 4):
-        raise RuntimeError("Input to max_unpooling2d should be a 3d or 4d Tensor, but got size "
-                           f"{list(self._size)}")
+        raise RuntimeError(
+            f"Input to max_unpooling2d should be a 3d or 4d Tensor, but got size {list(self._size)}"
+        )
     return max_unpool(self, indices, output_size)
 
 
-@primitive("aten::max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, "
-           "int[3] padding) -> Tensor")
+@primitive(
+    "aten::max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, "
+    "int[3] padding) -> Tensor"
+)
 def max_unpool3d(self, indices, output_size, stride, padding):
     if self.dim() not in (4, 5):
-        raise RuntimeError("Input to max_unpooling3d should be a 4d or 5d Tensor, but got size "
-                           f"{list(self._size)}")
+        raise RuntimeError(
+            f"Input to max_unpooling3d should be a 4d or 5d Tensor, but got size {list(self._size)}"
+        )
     return max_unpool(self, indices, output_size)
 
 
@@ -334,15 +397,19 @@ def fractional_max_pool(x: Tensor, n: int, kernel, out, samples: Tensor):
     size = x._size[-n:]
     for s, k, o in zip(size, kernel, out):
         if o + k - 1 > s:
-            raise RuntimeError(f"{name}: pool size {kernel} with output size {out} is too large "
-                               f"for input of size {list(size)}")
+            raise RuntimeError(
+                f"{name}: pool size {kernel} with output size {out} is too large "
+                f"for input of size {list(size)}"
+            )
     array = planes(x, n)
     flat = array.reshape(-1, *size)
     if samples._size != (*array.shape[:2], n):
-        raise RuntimeError(f"{name}: expected _random_samples with {n} numbers for each of "
-                           f"{len(flat)} planes, got size {list(samples._size)}")
+        raise RuntimeError(
+            f"{name}: expected _random_samples with {n} numbers for each of "
+            f"{len(flat)} planes, got size {list(samples._size)}"
+        )
     draws = samples._array.reshape(-1, n)
-    draws = draws[:, ::-1] if n == 2 else draws            # in 2-d the first draw is for the width
+    draws = draws[:, ::-1] if n == 2 else draws  # in 2-d the first draw is for the width
     best = np.empty((len(flat), *out), array.dtype)
     index = np.empty((len(flat), *out), np.int64)
     places = np.arange(math.prod(size)).reshape(size)
@@ -358,13 +425,18 @@ def fractional_max_pool(x: Tensor, n: int, kernel, out, samples: Tensor):
 
 
 for _n in (2, 3):
-    declare(f"aten::fractional_max_pool{_n}d(Tensor self, int[{_n}] kernel_size, int[{_n}] "
-            "output_size, Tensor random_samples) -> (Tensor, Tensor)",
-            lambda x, *args, n=_n: fractional_max_pool(x, n, *args), "primitive")
+    declare(
+        f"aten::fractional_max_pool{_n}d(Tensor self, int[{_n}] kernel_size, int[{_n}] "
+        "output_size, Tensor random_samples) -> (Tensor, Tensor)",
+        lambda x, *args, n=_n: fractional_max_pool(x, n, *args),
+        "primitive",
+    )
 
 
-describe("""adaptive_avg_pool1d adaptive_avg_pool2d avg_pool1d avg_pool2d max_pool1d max_pool2d""",
-         keeps_type="floating")
+describe(
+    """adaptive_avg_pool1d adaptive_avg_pool2d avg_pool1d avg_pool2d max_pool1d max_pool2d""",
+    keeps_type="floating",
+)
 describe("adaptive_avg_pool2d avg_pool2d max_pool2d", layout="keeps")
 describe("avg_pool2d avg_pool3d", out_memory="free")
 describe("fractional_max_pool2d fractional_max_pool3d", random=True)

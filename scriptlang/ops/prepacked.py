@@ -22,7 +22,8 @@ _INTS = T.ListType(T.INT)
 STATES = {
     LINEAR: T.TupleType((T.TENSOR, T.OptionalType(T.TENSOR), *_BOUNDS)),
     CONV: T.TupleType((T.TENSOR, T.OptionalType(T.TENSOR), *(_INTS,) * 3, T.INT, *_BOUNDS)),
-    TRANSPOSED: T.TupleType((T.TENSOR, T.OptionalType(T.TENSOR), *(_INTS,) * 4, T.INT, *_BOUNDS))}
+    TRANSPOSED: T.TupleType((T.TENSOR, T.OptionalType(T.TENSOR), *(_INTS,) * 4, T.INT, *_BOUNDS)),
+}
 """Class -> the type of its objects' state."""
 
 
@@ -43,22 +44,28 @@ def bounded(x: Tensor, low, high) -> Tensor:
     return find("aten::clamp").kernel(x, low, high)
 
 
-@primitive("prepacked::linear_clamp_prepack(Tensor W, Tensor? B=None, Scalar? output_min=None, "
-           f"Scalar? output_max=None) -> {LINEAR}")
+@primitive(
+    "prepacked::linear_clamp_prepack(Tensor W, Tensor? B=None, Scalar? output_min=None, "
+    f"Scalar? output_max=None) -> {LINEAR}"
+)
 def linear_prepack(*state):
     return ScriptObject(T.custom_class(LINEAR), [state])
 
 
-@primitive("prepacked::conv2d_clamp_prepack(Tensor W, Tensor? B, int[2] stride, int[2] padding, "
-           "int[2] dilation, int groups, Scalar? output_min=None, Scalar? output_max=None) -> "
-           f"{CONV}")
+@primitive(
+    "prepacked::conv2d_clamp_prepack(Tensor W, Tensor? B, int[2] stride, int[2] padding, "
+    "int[2] dilation, int groups, Scalar? output_min=None, Scalar? output_max=None) -> "
+    f"{CONV}"
+)
 def conv_prepack(*state):
     return ScriptObject(T.custom_class(CONV), [state])
 
 
-@primitive("prepacked::conv2d_transpose_clamp_prepack(Tensor W, Tensor? B, int[2] stride, int[2] "
-           "padding, int[2] output_padding, int[2] dilation, int groups, Scalar? output_min=None, "
-           f"Scalar? output_max=None) -> {TRANSPOSED}")
+@primitive(
+    "prepacked::conv2d_transpose_clamp_prepack(Tensor W, Tensor? B, int[2] stride, int[2] "
+    "padding, int[2] output_padding, int[2] dilation, int groups, Scalar? output_min=None, "
+    f"Scalar? output_max=None) -> {TRANSPOSED}"
+)
 def transposed_prepack(*state):
     return ScriptObject(T.custom_class(TRANSPOSED), [state])
 
@@ -78,10 +85,12 @@ def conv_run(x, context):
 
 @primitive(f"prepacked::conv2d_transpose_clamp_run(Tensor X, {TRANSPOSED} W_prepack) -> Tensor Y")
 def transposed_run(x, context):
-    weight, bias, stride, padding, output_padding, dilation, groups, low, high = \
-        state_of(context, TRANSPOSED)
+    weight, bias, stride, padding, output_padding, dilation, groups, low, high = state_of(
+        context, TRANSPOSED
+    )
     made = find("aten::conv_transpose2d", "input").kernel(
-        x, weight, bias, stride, padding, output_padding, groups, dilation)
+        x, weight, bias, stride, padding, output_padding, groups, dilation
+    )
     return bounded(made, low, high)
 
 
@@ -89,8 +98,13 @@ def sizes_of(t: Tensor | None):
     return None if t is None else list(t._size)
 
 
-declare("prepacked::unpack_prepacked_sizes_linear(Any W_prepack) -> (Any)",
-        lambda context: tuple(map(sizes_of, state_of(context, LINEAR)[:2])), "primitive")
-declare("prepacked::unpack_prepacked_sizes_conv2d(Any W_prepack) -> (Any)",
-        lambda context: (*map(sizes_of, state_of(context, CONV)[:2]),
-                         *state_of(context, CONV)[2:6]), "primitive")
+declare(
+    "prepacked::unpack_prepacked_sizes_linear(Any W_prepack) -> (Any)",
+    lambda context: tuple(map(sizes_of, state_of(context, LINEAR)[:2])),
+    "primitive",
+)
+declare(
+    "prepacked::unpack_prepacked_sizes_conv2d(Any W_prepack) -> (Any)",
+    lambda context: (*map(sizes_of, state_of(context, CONV)[:2]), *state_of(context, CONV)[2:6]),
+    "primitive",
+)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -31,10 +32,27 @@ declare("prim::data(Tensor(a) a) -> Tensor(a)", lambda a: a.detach(), "primitive
 declare("prim::grad(Tensor a) -> Tensor(*)", lambda a: None, "primitive")
 declare("aten::get_device(Tensor self) -> int", lambda self: -1, "primitive")
 declare("prim::is_cpu(Tensor a) -> bool", lambda a: True, "primitive")
-for _kind in ("cuda", "ipu", "maia", "meta", "mkldnn", "mps", "mtia", "nested", "quantized",
-              "sparse", "sparse_csr", "vulkan", "xla", "xpu"):
-    declare(f"prim::is_{_kind}(Tensor a) -> bool",
-            lambda a, _k=f"is_{_kind}": getattr(a, _k, False), "primitive")
+for _kind in (
+    "cuda",
+    "ipu",
+    "maia",
+    "meta",
+    "mkldnn",
+    "mps",
+    "mtia",
+    "nested",
+    "quantized",
+    "sparse",
+    "sparse_csr",
+    "vulkan",
+    "xla",
+    "xpu",
+):
+    declare(
+        f"prim::is_{_kind}(Tensor a) -> bool",
+        lambda a, _k=f"is_{_kind}": getattr(a, _k, False),
+        "primitive",
+    )
 declare("prim::type(Device self) -> str", lambda self: self.type, "primitive")
 declare("prim::index(Device self) -> int?", lambda self: self.index, "primitive")
 
@@ -60,8 +78,12 @@ def number_tensor(value) -> Tensor:
 declare("prim::NumToTensor.Scalar(Scalar a) -> Tensor", number_tensor, "primitive")
 declare("prim::NumToTensor.bool(bool a) -> Tensor", number_tensor, "primitive")
 
-ELEMENT_TYPES = (("int64",), ("float64", "float32", "float16", "bfloat16"), ("bool",),
-                 ("complex64", "complex128"))
+ELEMENT_TYPES = (
+    ("int64",),
+    ("float64", "float32", "float16", "bfloat16"),
+    ("bool",),
+    ("complex64", "complex128"),
+)
 """dtypes that fit the element types of `tolist` by number: int, float, bool, complex."""
 
 
@@ -69,11 +91,15 @@ ELEMENT_TYPES = (("int64",), ("float64", "float32", "float16", "bfloat16"), ("bo
 def tolist(tensor, depth, element):
     """Nested lists of the elements, `depth` deep; the annotation in the program must fit."""
     if tensor.dim() != depth:
-        raise RuntimeError("Output annotation list dimension and runtime tensor dimension must "
-                           f"match for tolist(): {depth} and {tensor.dim()}")
+        raise RuntimeError(
+            "Output annotation list dimension and runtime tensor dimension must "
+            f"match for tolist(): {depth} and {tensor.dim()}"
+        )
     if tensor.dtype.name not in ELEMENT_TYPES[element]:
-        raise RuntimeError("Output annotation element type and runtime tensor element type must "
-                           f"match for tolist(): the tensor's is {tensor.dtype}")
+        raise RuntimeError(
+            "Output annotation element type and runtime tensor element type must "
+            f"match for tolist(): the tensor's is {tensor.dtype}"
+        )
     reserve(tensor.numel() * 8)
     return tensor.tolist()
 
@@ -85,8 +111,10 @@ declare("aten::__is__(t1 self, t2 obj) -> bool", is_same, "primitive")
 declare("aten::__isnot__(t1 self, t2 obj) -> bool", lambda a, b: not is_same(a, b), "primitive")
 
 
-@primitive("aten::_unwrap_optional(t(a)? optional) -> t(a)",
-           "prim::unchecked_unwrap_optional(t(a)? optional) -> t(a)")
+@primitive(
+    "aten::_unwrap_optional(t(a)? optional) -> t(a)",
+    "prim::unchecked_unwrap_optional(t(a)? optional) -> t(a)",
+)
 def unwrap_optional(value):
     if value is None:
         raise RuntimeError("Unwrapping null optional")
@@ -95,16 +123,21 @@ def unwrap_optional(value):
 
 declare("prim::unchecked_cast(t x) -> t", lambda x: x, "primitive")
 declare("prim::Uninitialized() -> Any", lambda: None, "primitive")
-declare("prim::IfThenElse(bool cond, Any(a) x, Any(b) y) -> Any(b|a)",
-        lambda condition, x, y: x if condition else y, "primitive")
+declare(
+    "prim::IfThenElse(bool cond, Any(a) x, Any(b) y) -> Any(b|a)",
+    lambda condition, x, y: x if condition else y,
+    "primitive",
+)
 declare("prim::id(AnyClassType? x) -> int", lambda x: 0 if x is None else id(x), "primitive")
 declare("prim::EnumName(AnyEnumType enum) -> str", lambda e: e.name, "primitive")
 for _type in ("int", "float", "str"):
     declare(f"prim::EnumValue.{_type}(AnyEnumType enum) -> {_type}", lambda e: e.value, "primitive")
 
 
-@primitive("prim::ModuleContainerIndex.list(Any self, int ind) -> Any",
-           "prim::ModuleContainerIndex.dict(Any self, str ind) -> Any")
+@primitive(
+    "prim::ModuleContainerIndex.list(Any self, int ind) -> Any",
+    "prim::ModuleContainerIndex.dict(Any self, str ind) -> Any",
+)
 def container_index(self, index):
     """A submodule of a ModuleList or ModuleDict: containers name their modules by index or key."""
     if isinstance(index, int) and index < 0:
@@ -151,8 +184,10 @@ def assert_scalar(condition, message):
         raise RuntimeError(message)
 
 
-SAVE_REFUSED = ("torch.save in a program is refused: programs write no files. A host that wants it "
-                "gives scriptlang.on_save a function of the value and the name")
+SAVE_REFUSED = (
+    "torch.save in a program is refused: programs write no files. A host that wants it "
+    "gives scriptlang.on_save a function of the value and the name"
+)
 
 save_handler: Callable[[Any, str], None] | None = None
 """What `torch.save` in programs does, where the host has said so (api.on_save)."""
@@ -182,8 +217,9 @@ def assert_async_saying(condition, message):
     assert_one(condition, message)
 
 
-@primitive("aten::_functional_assert_async.msg(Tensor self, str assert_msg, Tensor dep_token) -> "
-           "Tensor")
+@primitive(
+    "aten::_functional_assert_async.msg(Tensor self, str assert_msg, Tensor dep_token) -> Tensor"
+)
 def functional_assert_async(condition, message, token):
     assert_one(condition, message)
     return token.clone()
@@ -191,40 +227,56 @@ def functional_assert_async(condition, message, token):
 
 # modes
 
-for _text, _value in (("is_scripting() -> bool", True),
-                      ("is_autocast_enabled() -> bool", False),
-                      ("is_autocast_cpu_enabled() -> bool", False),
-                      ("is_vulkan_available() -> bool", False),
-                      ("_get_tracing_state() -> bool", False),
-                      ("has_torch_function(...) -> bool", False),
-                      ("_nnpack_available() -> bool", False),
-                      ("get_autocast_dtype(str device_type) -> ScalarType", dtypes.bfloat16.code)):
+for _text, _value in (
+    ("is_scripting() -> bool", True),
+    ("is_autocast_enabled() -> bool", False),
+    ("is_autocast_cpu_enabled() -> bool", False),
+    ("is_vulkan_available() -> bool", False),
+    ("_get_tracing_state() -> bool", False),
+    ("has_torch_function(...) -> bool", False),
+    ("_nnpack_available() -> bool", False),
+    ("get_autocast_dtype(str device_type) -> ScalarType", dtypes.bfloat16.code),
+):
     declare(f"aten::{_text}", lambda *args, _v=_value: _v, "primitive")
 
 # types and shapes
 
-declare("aten::promote_types(ScalarType type1, ScalarType type2) -> ScalarType",
-        lambda a, b: dtypes.promote(dtypes.by_code(a), dtypes.by_code(b)).code, "primitive")
-declare("aten::can_cast(ScalarType from_, ScalarType to) -> bool",
-        lambda a, b: dtypes.category(dtypes.by_code(a)) <= dtypes.category(dtypes.by_code(b)),
-        "primitive")
-for _a, _b, _overload in (("Tensor tensor", "Tensor other", "Tensor"),
-                          ("Tensor tensor", "Scalar other", "Scalar"),
-                          ("Scalar scalar", "Tensor tensor", "Scalar_Tensor"),
-                          ("Scalar scalar1", "Scalar scalar2", "Scalar_Scalar")):
-    declare(f"aten::result_type.{_overload}({_a}, {_b}) -> ScalarType",
-            lambda a, b: dtypes.result_type(a, b).code, "primitive")
+declare(
+    "aten::promote_types(ScalarType type1, ScalarType type2) -> ScalarType",
+    lambda a, b: dtypes.promote(dtypes.by_code(a), dtypes.by_code(b)).code,
+    "primitive",
+)
+declare(
+    "aten::can_cast(ScalarType from_, ScalarType to) -> bool",
+    lambda a, b: dtypes.category(dtypes.by_code(a)) <= dtypes.category(dtypes.by_code(b)),
+    "primitive",
+)
+for _a, _b, _overload in (
+    ("Tensor tensor", "Tensor other", "Tensor"),
+    ("Tensor tensor", "Scalar other", "Scalar"),
+    ("Scalar scalar", "Tensor tensor", "Scalar_Tensor"),
+    ("Scalar scalar1", "Scalar scalar2", "Scalar_Scalar"),
+):
+    declare(
+        f"aten::result_type.{_overload}({_a}, {_b}) -> ScalarType",
+        lambda a, b: dtypes.result_type(a, b).code,
+        "primitive",
+    )
 
 
-@primitive("aten::_infer_size(int[] a, int[] b) -> int[]",
-           "aten::broadcast_shapes(int[] a, int[] b) -> int[]")
+@primitive(
+    "aten::_infer_size(int[] a, int[] b) -> int[]",
+    "aten::broadcast_shapes(int[] a, int[] b) -> int[]",
+)
 def broadcast_sizes(a, b):
     n = max(len(a), len(b))
     left, right = [1] * (n - len(a)) + a, [1] * (n - len(b)) + b
     for d in reversed(range(n)):
         if left[d] != right[d] and 1 not in (left[d], right[d]):
-            raise RuntimeError(f"The size of tensor a ({left[d]}) must match the size of tensor b "
-                               f"({right[d]}) at non-singleton dimension {d}")
+            raise RuntimeError(
+                f"The size of tensor a ({left[d]}) must match the size of tensor b "
+                f"({right[d]}) at non-singleton dimension {d}"
+            )
     return [q if p == 1 else p for p, q in zip(left, right)]
 
 

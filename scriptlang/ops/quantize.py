@@ -6,8 +6,16 @@ import numpy as np
 
 from .. import dtypes
 from ..tensors import Tensor, wrap_dim
-from .quantized_tensors import (ChannelQuantizer, QuantizedTensor, Quantizer, clipped, encode,
-                                limits, of_codes, quantize)
+from .quantized_tensors import (
+    ChannelQuantizer,
+    QuantizedTensor,
+    Quantizer,
+    clipped,
+    encode,
+    limits,
+    of_codes,
+    quantize,
+)
 from .table import declare, primitive
 
 SMALLEST_SCALE = 6.1e-5
@@ -17,8 +25,9 @@ SMALLEST_SCALE = 6.1e-5
 def quantized_type(code: int):
     dtype = dtypes.by_code(code)
     if dtype.kind != "q":
-        raise RuntimeError(f"the type of a quantized tensor is qint8, quint8 or qint32, not "
-                           f"{dtype}")
+        raise RuntimeError(
+            f"the type of a quantized tensor is qint8, quint8 or qint32, not {dtype}"
+        )
     return dtype
 
 
@@ -28,8 +37,11 @@ def float_values(x: Tensor) -> np.ndarray:
     return x._array
 
 
-@primitive("aten::quantize_per_tensor(Tensor self, float scale, int zero_point, ScalarType dtype)"
-           " -> Tensor", may_share=True)
+@primitive(
+    "aten::quantize_per_tensor(Tensor self, float scale, int zero_point, ScalarType dtype)"
+    " -> Tensor",
+    may_share=True,
+)
 def quantize_per_tensor(self, scale, zero_point, dtype):
     target = quantized_type(dtype)
     low, high = limits(target)
@@ -38,42 +50,56 @@ def quantize_per_tensor(self, scale, zero_point, dtype):
     return quantize(float_values(self), target, scale, zero_point)
 
 
-@primitive("aten::quantize_per_tensor.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, "
-           "ScalarType dtype) -> Tensor", may_share=True)
+@primitive(
+    "aten::quantize_per_tensor.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, "
+    "ScalarType dtype) -> Tensor",
+    may_share=True,
+)
 def quantize_with_tensors(self, scale, zero_point, dtype):
     return quantize_per_tensor(self, float(scale._item()), int(zero_point._item()), dtype)
 
 
-@primitive("aten::quantize_per_tensor.tensors(Tensor[] tensors, Tensor scales, Tensor zero_points, "
-           "ScalarType dtype) -> Tensor[]", may_share=True)
+@primitive(
+    "aten::quantize_per_tensor.tensors(Tensor[] tensors, Tensor scales, Tensor zero_points, "
+    "ScalarType dtype) -> Tensor[]",
+    may_share=True,
+)
 def quantize_tensors(tensors, scales, zero_points, dtype):
-    return [quantize_per_tensor(x, float(s), int(z), dtype)
-            for x, s, z in zip(tensors, scales._array.tolist(), zero_points._array.tolist())]
+    return [
+        quantize_per_tensor(x, float(s), int(z), dtype)
+        for x, s, z in zip(tensors, scales._array.tolist(), zero_points._array.tolist())
+    ]
 
 
-@primitive("aten::quantize_per_channel(Tensor self, Tensor scales, Tensor zero_points, int axis, "
-           "ScalarType dtype) -> Tensor")
+@primitive(
+    "aten::quantize_per_channel(Tensor self, Tensor scales, Tensor zero_points, int axis, "
+    "ScalarType dtype) -> Tensor"
+)
 def quantize_per_channel(self, scales, zero_points, axis, dtype):
     target = quantized_type(dtype)
     quantizer = channel_quantizer(self, scales, zero_points, axis)
     return of_codes(Tensor._wrap(encode(float_values(self), target, quantizer)), target, quantizer)
 
 
-def channel_quantizer(x: Tensor, scales: Tensor, zero_points: Tensor, axis: int
-                      ) -> ChannelQuantizer:
+def channel_quantizer(
+    x: Tensor, scales: Tensor, zero_points: Tensor, axis: int
+) -> ChannelQuantizer:
     """Parameters as PyTorch keeps them: float64 and int64, or float32 both."""
     axis = wrap_dim(axis, x.dim())
     n = x._size[axis]
     if scales._size != (n,) or zero_points._size != (n,):
-        raise RuntimeError(f"{n} channels, but scales of size {list(scales._size)} and zero points "
-                           f"of size {list(zero_points._size)}")
+        raise RuntimeError(
+            f"{n} channels, but scales of size {list(scales._size)} and zero points "
+            f"of size {list(zero_points._size)}"
+        )
     kinds = (np.float32, np.float32) if zero_points.dtype.kind == "f" else (np.float64, np.int64)
     kept = [Tensor._wrap(t._array.astype(k)) for t, k in zip((scales, zero_points), kinds)]
     return ChannelQuantizer(*kept, axis)
 
 
-@primitive("aten::quantize_per_tensor_dynamic(Tensor self, ScalarType dtype, bool reduce_range)"
-           " -> Tensor")
+@primitive(
+    "aten::quantize_per_tensor_dynamic(Tensor self, ScalarType dtype, bool reduce_range) -> Tensor"
+)
 def quantize_dynamic(self, dtype, reduce_range):
     target = quantized_type(dtype)
     low, high = limits(target)
@@ -105,17 +131,24 @@ def choose_parameters(x: np.ndarray, low: int, high: int) -> tuple[float, int]:
     return scale, int(min(max(np.rint(zero), low), high))
 
 
-@primitive("aten::dequantize.self(Tensor self) -> Tensor",
-           "aten::dequantize.tensor(Tensor qtensor) -> Tensor", may_share=True)
+@primitive(
+    "aten::dequantize.self(Tensor self) -> Tensor",
+    "aten::dequantize.tensor(Tensor qtensor) -> Tensor",
+    may_share=True,
+)
 def dequantize(self):
     if not isinstance(self, QuantizedTensor):
-        return self if self.dtype is dtypes.float32 else \
-            Tensor._wrap(self._array.astype(np.float32))
+        return (
+            self if self.dtype is dtypes.float32 else Tensor._wrap(self._array.astype(np.float32))
+        )
     return Tensor._wrap(self.numbers())
 
 
-@primitive("aten::dequantize.tensors(Tensor[] tensors) -> Tensor[]",
-           "aten::dequantize.list(Tensor[] qtensors) -> Tensor[]", may_share=True)
+@primitive(
+    "aten::dequantize.tensors(Tensor[] tensors) -> Tensor[]",
+    "aten::dequantize.list(Tensor[] qtensors) -> Tensor[]",
+    may_share=True,
+)
 def dequantize_all(tensors):
     return [dequantize(t) for t in tensors]
 
@@ -137,19 +170,36 @@ def quantizer_of(x: Tensor, kind: type, name: str):
     return x.quantizer
 
 
-declare("aten::q_scale(Tensor self) -> float",
-        lambda x: quantizer_of(x, Quantizer, "q_scale").scale, "primitive")
-declare("aten::q_zero_point(Tensor self) -> int",
-        lambda x: quantizer_of(x, Quantizer, "q_zero_point").zero_point, "primitive")
-declare("aten::q_per_channel_scales(Tensor self) -> Tensor",
-        lambda x: quantizer_of(x, ChannelQuantizer, "q_per_channel_scales").scales, "primitive")
-declare("aten::q_per_channel_zero_points(Tensor self) -> Tensor",
-        lambda x: quantizer_of(x, ChannelQuantizer, "q_per_channel_zero_points").zero_points,
-        "primitive")
-declare("aten::q_per_channel_axis(Tensor self) -> int",
-        lambda x: quantizer_of(x, ChannelQuantizer, "q_per_channel_axis").axis, "primitive")
-declare("aten::qscheme(Tensor self) -> QScheme",
-        lambda x: quantizer_of(x, object, "qscheme").scheme, "primitive")
+declare(
+    "aten::q_scale(Tensor self) -> float",
+    lambda x: quantizer_of(x, Quantizer, "q_scale").scale,
+    "primitive",
+)
+declare(
+    "aten::q_zero_point(Tensor self) -> int",
+    lambda x: quantizer_of(x, Quantizer, "q_zero_point").zero_point,
+    "primitive",
+)
+declare(
+    "aten::q_per_channel_scales(Tensor self) -> Tensor",
+    lambda x: quantizer_of(x, ChannelQuantizer, "q_per_channel_scales").scales,
+    "primitive",
+)
+declare(
+    "aten::q_per_channel_zero_points(Tensor self) -> Tensor",
+    lambda x: quantizer_of(x, ChannelQuantizer, "q_per_channel_zero_points").zero_points,
+    "primitive",
+)
+declare(
+    "aten::q_per_channel_axis(Tensor self) -> int",
+    lambda x: quantizer_of(x, ChannelQuantizer, "q_per_channel_axis").axis,
+    "primitive",
+)
+declare(
+    "aten::qscheme(Tensor self) -> QScheme",
+    lambda x: quantizer_of(x, object, "qscheme").scheme,
+    "primitive",
+)
 
 
 @primitive("aten::int_repr(Tensor self) -> Tensor")
@@ -159,18 +209,25 @@ def int_repr(self):
     return Tensor._wrap(np.array(self.codes._array, order="C"))
 
 
-@primitive("aten::_make_per_tensor_quantized_tensor(Tensor self, float scale, int zero_point)"
-           " -> Tensor")
+@primitive(
+    "aten::_make_per_tensor_quantized_tensor(Tensor self, float scale, int zero_point) -> Tensor"
+)
 def make_per_tensor(self, scale, zero_point):
-    return of_codes(Tensor._wrap(self._array.copy()), type_of_codes(self),
-                    Quantizer(scale, zero_point))
+    return of_codes(
+        Tensor._wrap(self._array.copy()), type_of_codes(self), Quantizer(scale, zero_point)
+    )
 
 
-@primitive("aten::_make_per_channel_quantized_tensor(Tensor self, Tensor scale, Tensor zero_point, "
-           "int axis) -> Tensor")
+@primitive(
+    "aten::_make_per_channel_quantized_tensor(Tensor self, Tensor scale, Tensor zero_point, "
+    "int axis) -> Tensor"
+)
 def make_per_channel(self, scale, zero_point, axis):
-    return of_codes(Tensor._wrap(self._array.copy()), type_of_codes(self),
-                    channel_quantizer(self, scale, zero_point, axis))
+    return of_codes(
+        Tensor._wrap(self._array.copy()),
+        type_of_codes(self),
+        channel_quantizer(self, scale, zero_point, axis),
+    )
 
 
 def type_of_codes(x: Tensor):
@@ -180,9 +237,11 @@ def type_of_codes(x: Tensor):
     return found
 
 
-@primitive("aten::_empty_affine_quantized(SymInt[] size, *, ScalarType? dtype=None, "
-           "Layout? layout=None, Device? device=None, bool? pin_memory=None, float scale=1., "
-           "int zero_point=0, MemoryFormat? memory_format=0) -> Tensor")
+@primitive(
+    "aten::_empty_affine_quantized(SymInt[] size, *, ScalarType? dtype=None, "
+    "Layout? layout=None, Device? device=None, bool? pin_memory=None, float scale=1., "
+    "int zero_point=0, MemoryFormat? memory_format=0) -> Tensor"
+)
 def empty_affine(size, dtype, layout, device, pin_memory, scale, zero_point, memory_format):
     from .create import filled
 
@@ -202,40 +261,64 @@ def fake(x: np.ndarray, scale, zero, low: int, high: int) -> np.ndarray:
     return ((codes - zero) * scale).astype(x.dtype)
 
 
-@primitive("aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, "
-           "int quant_min, int quant_max) -> Tensor")
+@primitive(
+    "aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, "
+    "int quant_min, int quant_max) -> Tensor"
+)
 def fake_per_tensor(self, scale, zero_point, quant_min, quant_max):
-    return Tensor._wrap(fake(self._array, np.float32(scale), np.float32(zero_point), quant_min,
-                             quant_max))
+    return Tensor._wrap(
+        fake(self._array, np.float32(scale), np.float32(zero_point), quant_min, quant_max)
+    )
 
 
-@primitive("aten::fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, "
-           "Tensor zero_point, int quant_min, int quant_max) -> Tensor")
+@primitive(
+    "aten::fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, "
+    "Tensor zero_point, int quant_min, int quant_max) -> Tensor"
+)
 def fake_with_tensors(self, scale, zero_point, quant_min, quant_max):
-    return fake_per_tensor(self, float(scale._item()), int(zero_point._item()), quant_min,
-                           quant_max)
+    return fake_per_tensor(
+        self, float(scale._item()), int(zero_point._item()), quant_min, quant_max
+    )
 
 
-@primitive("aten::fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, "
-           "int axis, int quant_min, int quant_max) -> Tensor")
+@primitive(
+    "aten::fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, "
+    "int axis, int quant_min, int quant_max) -> Tensor"
+)
 def fake_per_channel(self, scale, zero_point, axis, quant_min, quant_max):
     shape = [-1 if d == wrap_dim(axis, self.dim()) else 1 for d in range(self.dim())]
     s, z = (t._array.astype(np.float32).reshape(shape) for t in (scale, zero_point))
     return Tensor._wrap(fake(self._array, s, z, quant_min, quant_max))
 
 
-@primitive("aten::fused_moving_avg_obs_fake_quant(Tensor self, Tensor observer_on, Tensor "
-           "fake_quant_on, Tensor(a!) running_min, Tensor(b!) running_max, Tensor(c!) scale, "
-           "Tensor(d!) zero_point, float averaging_const, int quant_min, int quant_max, int "
-           "ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> Tensor",
-           may_share=True)
-def observed_fake_quant(self, observer_on, fake_quant_on, running_min, running_max, scale,
-                        zero_point, averaging_const, quant_min, quant_max, ch_axis,
-                        per_row_fake_quant, symmetric_quant):
+@primitive(
+    "aten::fused_moving_avg_obs_fake_quant(Tensor self, Tensor observer_on, Tensor "
+    "fake_quant_on, Tensor(a!) running_min, Tensor(b!) running_max, Tensor(c!) scale, "
+    "Tensor(d!) zero_point, float averaging_const, int quant_min, int quant_max, int "
+    "ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> Tensor",
+    may_share=True,
+)
+def observed_fake_quant(
+    self,
+    observer_on,
+    fake_quant_on,
+    running_min,
+    running_max,
+    scale,
+    zero_point,
+    averaging_const,
+    quant_min,
+    quant_max,
+    ch_axis,
+    per_row_fake_quant,
+    symmetric_quant,
+):
     """Fake quantization with the parameters as they are: ranges are observed in training only."""
     if int(observer_on._array.reshape(-1)[0]):
-        raise RuntimeError("scriptlang does not observe ranges for quantization; disable the "
-                           "observers (torch.ao.quantization.disable_observer) before saving")
+        raise RuntimeError(
+            "scriptlang does not observe ranges for quantization; disable the "
+            "observers (torch.ao.quantization.disable_observer) before saving"
+        )
     if not int(fake_quant_on._array.reshape(-1)[0]):
         return self._as_view(self._size, self._stride, self._offset)
     if per_row_fake_quant:
@@ -243,10 +326,14 @@ def observed_fake_quant(self, observer_on, fake_quant_on, running_min, running_m
     return fake_with_tensors(self, scale, zero_point, quant_min, quant_max)
 
 
-def requantized(scaled: np.ndarray, like: QuantizedTensor, scale, zero_point, rounds_first=True
-                ) -> QuantizedTensor:
+def requantized(
+    scaled: np.ndarray, like: QuantizedTensor, scale, zero_point, rounds_first=True
+) -> QuantizedTensor:
     """Numbers in units of `scale` as a quantized tensor of the type of another; rounded before the
     zero point is added, or after."""
-    codes = clipped(scaled, zero_point, like.dtype) if rounds_first else \
-        clipped(scaled + np.float32(zero_point), 0, like.dtype)
+    codes = (
+        clipped(scaled, zero_point, like.dtype)
+        if rounds_first
+        else clipped(scaled + np.float32(zero_point), 0, like.dtype)
+    )
     return of_codes(Tensor._wrap(codes), like.dtype, Quantizer(float(scale), int(zero_point)))

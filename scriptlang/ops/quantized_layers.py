@@ -3,7 +3,7 @@ tensors that take quantized ones too, on their codes or on their numbers."""
 
 from __future__ import annotations
 
-from typing import Callable
+from collections.abc import Callable
 
 import numpy as np
 
@@ -12,8 +12,15 @@ from ..tensors import Tensor
 from .elementwise import check_fits
 from .quantize import requantized
 from .quantized_packed import centred, check_activation
-from .quantized_tensors import (QuantizedTensor, Quantizer, encode, limits, of_codes, quantize,
-                                quantize_rounding_first)
+from .quantized_tensors import (
+    QuantizedTensor,
+    Quantizer,
+    encode,
+    limits,
+    of_codes,
+    quantize,
+    quantize_rounding_first,
+)
 from .table import declare, describe, find, primitive
 
 BINARY = "(Tensor qa, Tensor qb, float scale, int zero_point) -> Tensor qc"
@@ -29,11 +36,13 @@ def fused_numbers(x: QuantizedTensor) -> np.ndarray:
     """`numbers`, rounded as code * scale - zero_point * scale is in one step."""
     scale = np.float32(x.quantizer.scale)
     shift = np.float32(-np.float32(x.quantizer.zero_point) * scale)
-    return (x.codes._array.astype(np.float64) * np.float64(scale) + np.float64(shift)
-            ).astype(np.float32)
+    return (x.codes._array.astype(np.float64) * np.float64(scale) + np.float64(shift)).astype(
+        np.float32
+    )
 
 
 # Two operands
+
 
 def check_alike(name: str, a: QuantizedTensor, b: QuantizedTensor) -> None:
     if a.dtype is not b.dtype:
@@ -45,8 +54,9 @@ def add(relu: bool):
         a, b = (check_activation(x, "quantized::add") for x in (a, b))
         check_alike("Add", a, b)
         total = fused_numbers(a) + fused_numbers(b)
-        return quantize_rounding_first(np.maximum(total, 0) if relu else total, a.dtype, scale,
-                                       zero_point)
+        return quantize_rounding_first(
+            np.maximum(total, 0) if relu else total, a.dtype, scale, zero_point
+        )
 
     return kernel
 
@@ -57,8 +67,9 @@ def mul(relu: bool):
         check_alike("Mul", a, b)
         products = centred(a).astype(np.int64) * centred(b)
         products = np.maximum(products, 0) if relu else products
-        ratio = np.float32(np.float32(a.quantizer.scale) * np.float32(b.quantizer.scale)
-                           / np.float32(scale))
+        ratio = np.float32(
+            np.float32(a.quantizer.scale) * np.float32(b.quantizer.scale) / np.float32(scale)
+        )
         return requantized(products.astype(np.float32) * ratio, a, scale, zero_point)
 
     return kernel
@@ -72,6 +83,7 @@ def real(value) -> float:
 
 def add_scalar(relu: bool):
     """The scale stays where the moved zero point still is a code."""
+
     def kernel(x, value):
         x = check_activation(x, "quantized::add_scalar")
         low, high = limits(x.dtype)
@@ -94,6 +106,7 @@ def add_scalar(relu: bool):
 
 def mul_scalar(relu: bool):
     """The codes stay, or are mirrored; the scale takes the factor."""
+
     def kernel(x, value):
         x = check_activation(x, "quantized::mul_scalar")
         low, high = limits(x.dtype)
@@ -117,14 +130,26 @@ for _name, _tensors, _scalar in (("add", add, add_scalar), ("mul", mul, mul_scal
     for _relu in ("", "_relu"):
         declare(f"quantized::{_name}{_relu}{BINARY}", _tensors(bool(_relu)), "primitive")
         _kernel = _scalar(bool(_relu))
-        declare(f"quantized::{_name}{_relu}.Scalar(Tensor qa, Scalar b) -> Tensor qc", _kernel,
-                "primitive")
-        declare(f"quantized::{_name}{_relu}.Scalar2(Scalar b, Tensor qa) -> Tensor qc",
-                lambda b, x, f=_kernel: f(x, b), "primitive")
-        declare(f"quantized::{_name}_scalar{_relu}(Tensor qa, Scalar b) -> Tensor qc", _kernel,
-                "primitive")
-        declare(f"quantized::{_name}_scalar{_relu}.Tensor(Tensor qa, Tensor b) -> Tensor qc",
-                lambda x, b, f=_kernel: f(x, b._item()), "primitive")
+        declare(
+            f"quantized::{_name}{_relu}.Scalar(Tensor qa, Scalar b) -> Tensor qc",
+            _kernel,
+            "primitive",
+        )
+        declare(
+            f"quantized::{_name}{_relu}.Scalar2(Scalar b, Tensor qa) -> Tensor qc",
+            lambda b, x, f=_kernel: f(x, b),
+            "primitive",
+        )
+        declare(
+            f"quantized::{_name}_scalar{_relu}(Tensor qa, Scalar b) -> Tensor qc",
+            _kernel,
+            "primitive",
+        )
+        declare(
+            f"quantized::{_name}_scalar{_relu}.Tensor(Tensor qa, Tensor b) -> Tensor qc",
+            lambda x, b, f=_kernel: f(x, b._item()),
+            "primitive",
+        )
 
 
 def matmul(a, b, scale, zero_point):
@@ -148,8 +173,13 @@ def cat(relu: bool):
         for x in xs:
             same = (x.quantizer.scale, x.quantizer.zero_point) == (scale, zero_point) and not relu
             values = x.numbers()
-            parts.append(x.codes if same else quantize(np.maximum(values, 0) if relu else values,
-                                                       x.dtype, scale, zero_point).codes)
+            parts.append(
+                x.codes
+                if same
+                else quantize(
+                    np.maximum(values, 0) if relu else values, x.dtype, scale, zero_point
+                ).codes
+            )
         joined = find("aten::cat").kernel(parts, dim)
         return of_codes(joined, xs[0].dtype, Quantizer(float(scale), int(zero_point)))
 
@@ -157,14 +187,19 @@ def cat(relu: bool):
 
 
 for _relu in ("", "_relu"):
-    declare(f"quantized::cat{_relu}(Tensor[] qx, int dim, float? scale, int? zero_point) -> Tensor",
-            cat(bool(_relu)), "primitive")
+    declare(
+        f"quantized::cat{_relu}(Tensor[] qx, int dim, float? scale, int? zero_point) -> Tensor",
+        cat(bool(_relu)),
+        "primitive",
+    )
 
 
 # One operand
 
+
 def through(name: str, overload: str = "") -> Callable:
     """A plain operator on numbers: float32 array and further arguments -> float32 array."""
+
     def run(values: np.ndarray, *rest) -> np.ndarray:
         return find(name, overload).kernel(Tensor._wrap(values), *rest)._array
 
@@ -181,8 +216,9 @@ def clamped(x, low, high):
     return x.with_codes(Tensor._wrap(np.array(codes)))
 
 
-@primitive("quantized::relu6(Tensor qx, bool inplace=False) -> Tensor", pointwise=True,
-           may_share=True)
+@primitive(
+    "quantized::relu6(Tensor qx, bool inplace=False) -> Tensor", pointwise=True, may_share=True
+)
 def relu6(x, inplace):
     x = check_activation(x, "quantized::relu6")
     made = clamped(x, 0.0, 6.0)
@@ -192,64 +228,87 @@ def relu6(x, inplace):
     return x
 
 
-@primitive("quantized::clamp(Tensor qx, Scalar? min=None, Scalar? max=None) -> Tensor qy",
-           pointwise=True)
+@primitive(
+    "quantized::clamp(Tensor qx, Scalar? min=None, Scalar? max=None) -> Tensor qy", pointwise=True
+)
 def clamp(x, low, high):
     return clamped(check_activation(x, "quantized::clamp"), low, high)
 
 
-@primitive("quantized::threshold(Tensor qx, Scalar threshold, Scalar value) -> Tensor qy",
-           pointwise=True)
+@primitive(
+    "quantized::threshold(Tensor qx, Scalar threshold, Scalar value) -> Tensor qy", pointwise=True
+)
 def threshold(x, bound, value):
     x = check_activation(x, "quantized::threshold")
     values = x.numbers()
-    return quantize_rounding_first(np.where(values > bound, values, np.float32(value)), x.dtype,
-                                   x.quantizer.scale, x.quantizer.zero_point)
+    return quantize_rounding_first(
+        np.where(values > bound, values, np.float32(value)),
+        x.dtype,
+        x.quantizer.scale,
+        x.quantizer.zero_point,
+    )
 
 
 ACTIVATIONS = (
     (f"quantized::hardswish(Tensor input, {TO}) -> Tensor", "aten::hardswish", 0),
     (f"quantized::sigmoid(Tensor qx, {TO}) -> Tensor", "aten::sigmoid", 0),
-    (f"quantized::elu(Tensor self, {TO}, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1)"
-     " -> Tensor", "aten::elu", 3),
+    (
+        f"quantized::elu(Tensor self, {TO}, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1)"
+        " -> Tensor",
+        "aten::elu",
+        3,
+    ),
     (f"quantized::celu(Tensor self, {TO}, Scalar alpha=1) -> Tensor", "aten::celu", 1),
 )
 """Schema, the plain operator, and how many arguments behind the output's parameters it takes."""
 
 for _text, _plain, _count in ACTIVATIONS:
-    declare(_text, lambda x, scale, zero_point, *rest, f=through(_plain):
-            quantize_rounding_first(f(check_activation(x, "this operator").numbers(), *rest),
-                                    x.dtype, scale, zero_point),
-        "primitive")
+    declare(
+        _text,
+        lambda x, scale, zero_point, *rest, f=through(_plain): quantize_rounding_first(
+            f(check_activation(x, "this operator").numbers(), *rest), x.dtype, scale, zero_point
+        ),
+        "primitive",
+    )
 
 
-@primitive(f"quantized::leaky_relu(Tensor qx, Scalar negative_slope, bool inplace, {TO}) -> Tensor",
-           pointwise=True)
+@primitive(
+    f"quantized::leaky_relu(Tensor qx, Scalar negative_slope, bool inplace, {TO}) -> Tensor",
+    pointwise=True,
+)
 def leaky_relu(x, slope, inplace, scale, zero_point):
     values = check_activation(x, "quantized::leaky_relu").numbers()
-    return quantize_rounding_first(np.where(values > 0, values, values * np.float32(slope)),
-                                   x.dtype, scale, zero_point)
+    return quantize_rounding_first(
+        np.where(values > 0, values, values * np.float32(slope)), x.dtype, scale, zero_point
+    )
 
 
 @primitive(f"quantized::prelu(Tensor qx, Tensor weight, {TO}) -> Tensor", shape="like_first")
 def prelu(x, weight, scale, zero_point):
     values = check_activation(x, "quantized::prelu").numbers()
     slope = numbers(weight)
-    slope = slope if slope.size == 1 else slope.reshape([-1 if d == 1 else 1
-                                                        for d in range(values.ndim)])
-    return quantize_rounding_first(np.where(values > 0, values, values * slope), x.dtype, scale,
-                                   zero_point)
+    slope = (
+        slope
+        if slope.size == 1
+        else slope.reshape([-1 if d == 1 else 1 for d in range(values.ndim)])
+    )
+    return quantize_rounding_first(
+        np.where(values > 0, values, values * slope), x.dtype, scale, zero_point
+    )
 
 
 @primitive(f"quantized::softmax(Tensor qx, int dim, {TO}) -> Tensor", shape="like_first")
 def softmax(x, dim, scale, zero_point):
     values = check_activation(x, "quantized::softmax").numbers()
-    return quantize_rounding_first(through("aten::softmax", "int")(values, dim, None), x.dtype,
-                                   scale, zero_point)
+    return quantize_rounding_first(
+        through("aten::softmax", "int")(values, dim, None), x.dtype, scale, zero_point
+    )
 
 
-@primitive(f"quantized::dropout(Tensor self, {TO}, Scalar p=0.5, bool training=False) -> Tensor",
-           shape="like_first")
+@primitive(
+    f"quantized::dropout(Tensor self, {TO}, Scalar p=0.5, bool training=False) -> Tensor",
+    shape="like_first",
+)
 def dropout(x, scale, zero_point, p, training):
     if training:
         raise RuntimeError("quantized::dropout works in evaluation only; call eval() first")
@@ -258,6 +317,7 @@ def dropout(x, scale, zero_point, p, training):
 
 # Normalisation
 
+
 def batch_norm(relu: bool):
     def kernel(x, weight, bias, mean, var, eps, scale, zero_point):
         x = check_activation(x, "quantized::batch_norm")
@@ -265,8 +325,9 @@ def batch_norm(relu: bool):
             raise RuntimeError("quantized::batch_norm takes a tensor of at least two dimensions")
         for given in (weight, bias, mean, var):
             if given is not None and given.numel() != x._size[1]:
-                raise RuntimeError(f"quantized::batch_norm: {given.numel()} parameters for "
-                                   f"{x._size[1]} channels")
+                raise RuntimeError(
+                    f"quantized::batch_norm: {given.numel()} parameters for {x._size[1]} channels"
+                )
         shape = [-1 if d == 1 else 1 for d in range(x.dim())]
         gain = np.float32(1) / np.sqrt(var._array + np.float32(eps))
         gain = gain if weight is None else gain * weight._array
@@ -280,34 +341,54 @@ def batch_norm(relu: bool):
 
 for _n in ("", "1d", "2d", "3d"):
     for _relu in ("", "_relu"):
-        declare(f"quantized::batch_norm{_n}{_relu}(Tensor qx, Tensor? weight, Tensor? bias, Tensor "
-                f"mean, Tensor var, float eps, {TO}) -> Tensor", batch_norm(bool(_relu)),
-                "primitive")
+        declare(
+            f"quantized::batch_norm{_n}{_relu}(Tensor qx, Tensor? weight, Tensor? bias, Tensor "
+            f"mean, Tensor var, float eps, {TO}) -> Tensor",
+            batch_norm(bool(_relu)),
+            "primitive",
+        )
 
 
 def normalised(name: str, *arguments: Callable) -> Callable:
     """Through a plain operator; `arguments` make its arguments from those given."""
+
     def kernel(x, *rest):
         *given, scale, zero_point = rest
         values = check_activation(x, name).numbers()
-        return quantize_rounding_first(through(name)(values, *arguments[0](*given)), x.dtype,
-                                       scale, zero_point)
+        return quantize_rounding_first(
+            through(name)(values, *arguments[0](*given)), x.dtype, scale, zero_point
+        )
 
     return kernel
 
 
-declare("quantized::layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, "
-        f"float eps, {TO}) -> Tensor", normalised(
-            "aten::layer_norm", lambda shape, w, b, eps: (shape, w, b, eps, False)), "primitive")
-declare("quantized::group_norm(Tensor input, int num_groups, Tensor? weight, Tensor? bias, "
-        f"float eps, {TO}) -> Tensor", normalised(
-            "aten::group_norm", lambda groups, w, b, eps: (groups, w, b, eps, False)), "primitive")
-declare(f"quantized::instance_norm(Tensor input, Tensor? weight, Tensor? bias, float eps, {TO})"
-        " -> Tensor", normalised("aten::instance_norm", lambda w, b, eps: (
-            w, b, None, None, True, 0.0, eps, False)), "primitive")
+declare(
+    "quantized::layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, "
+    f"float eps, {TO}) -> Tensor",
+    normalised("aten::layer_norm", lambda shape, w, b, eps: (shape, w, b, eps, False)),
+    "primitive",
+)
+declare(
+    "quantized::group_norm(Tensor input, int num_groups, Tensor? weight, Tensor? bias, "
+    f"float eps, {TO}) -> Tensor",
+    normalised("aten::group_norm", lambda groups, w, b, eps: (groups, w, b, eps, False)),
+    "primitive",
+)
+declare(
+    f"quantized::instance_norm(Tensor input, Tensor? weight, Tensor? bias, float eps, {TO})"
+    " -> Tensor",
+    normalised("aten::instance_norm", lambda w, b, eps: (w, b, None, None, True, 0.0, eps, False)),
+    "primitive",
+)
 
 
-describe("""quantized::add.Scalar quantized::celu quantized::elu quantized::hardswish
-         quantized::mul.Scalar quantized::sigmoid""", pointwise=True)
-describe("""quantized::batch_norm quantized::group_norm quantized::instance_norm
-         quantized::layer_norm""", shape="like_first")
+describe(
+    """quantized::add.Scalar quantized::celu quantized::elu quantized::hardswish
+         quantized::mul.Scalar quantized::sigmoid""",
+    pointwise=True,
+)
+describe(
+    """quantized::batch_norm quantized::group_norm quantized::instance_norm
+         quantized::layer_norm""",
+    shape="like_first",
+)

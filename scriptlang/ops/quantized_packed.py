@@ -8,7 +8,6 @@ the output, groups and whether it is transposed.
 
 from __future__ import annotations
 
-
 import numpy as np
 
 from .. import dtypes
@@ -18,7 +17,7 @@ from ..records import record
 from ..tensors import Tensor
 from .conv import correlate, pad_spatial, per_dimension, scatter
 from .quantize import choose_parameters, requantized
-from .quantized_tensors import Quantizer, QuantizedTensor, encode, limits, of_codes
+from .quantized_tensors import QuantizedTensor, Quantizer, encode, limits, of_codes
 from .table import declare, describe, primitive
 
 CLASSES = "__torch__.torch.classes.quantized."
@@ -44,6 +43,7 @@ def state_of(params: ScriptObject, name: str) -> tuple:
 
 # Products of codes
 
+
 def exact_product(multiply, length: int, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """`multiply(a, b)` of integers in floating point that holds every sum exactly."""
     kind = np.float32 if length * 255 * 255 < EXACT_IN_FLOAT32 else np.float64
@@ -65,13 +65,22 @@ def check_activation(x: Tensor, name: str) -> QuantizedTensor:
 def check_plain(name: str, x: QuantizedTensor, zero_point: int) -> None:
     """Layers take bytes, whose zero points are codes."""
     low, high = limits(x.dtype)
-    if x.dtype.itemsize != 1 or not all(low <= z <= high for z in
-                                        (x.quantizer.zero_point, zero_point)):
+    if x.dtype.itemsize != 1 or not all(
+        low <= z <= high for z in (x.quantizer.zero_point, zero_point)
+    ):
         raise RuntimeError(f"{name} takes inputs of quint8 or qint8 with zero points of that range")
 
 
-def finished(sums: np.ndarray, x: QuantizedTensor, weight: QuantizedTensor, bias: Tensor | None,
-             scale: float, zero_point: int, channel_dim: int, relu: bool) -> QuantizedTensor:
+def finished(
+    sums: np.ndarray,
+    x: QuantizedTensor,
+    weight: QuantizedTensor,
+    bias: Tensor | None,
+    scale: float,
+    zero_point: int,
+    channel_dim: int,
+    relu: bool,
+) -> QuantizedTensor:
     """Sums of products, with the bias, in codes of the output."""
     shape = [-1 if d == channel_dim % sums.ndim else 1 for d in range(sums.ndim)]
     weight_scale = weight.quantizer.all_scales()
@@ -86,8 +95,8 @@ def finished(sums: np.ndarray, x: QuantizedTensor, weight: QuantizedTensor, bias
 
 # Linear
 
-@primitive("quantized::linear_prepack(Tensor W, Tensor? B=None) -> "
-           f"{LINEAR} W_prepack")
+
+@primitive(f"quantized::linear_prepack(Tensor W, Tensor? B=None) -> {LINEAR} W_prepack")
 def linear_prepack(weight, bias):
     if not isinstance(weight, QuantizedTensor) or weight.dtype is not dtypes.qint8:
         raise RuntimeError("linear_prepack takes a weight of qint8")
@@ -101,17 +110,20 @@ def linear_prepack_fp16(weight, bias):
     return packed(LINEAR, (Tensor._wrap(halves.astype(np.float32)), bias))
 
 
-@primitive(f"quantized::linear_unpack({LINEAR} W_prepack) -> (Tensor W_origin, Tensor? B_origin)",
-           f"quantized::linear_unpack_fp16({LINEAR} W_prepack) -> "
-           "(Tensor W_origin, Tensor? B_origin)", may_share=True)
+@primitive(
+    f"quantized::linear_unpack({LINEAR} W_prepack) -> (Tensor W_origin, Tensor? B_origin)",
+    f"quantized::linear_unpack_fp16({LINEAR} W_prepack) -> (Tensor W_origin, Tensor? B_origin)",
+    may_share=True,
+)
 def linear_unpack(params):
     return tuple(state_of(params, LINEAR)[:2])
 
 
 def linear_sums(x: QuantizedTensor, weight: QuantizedTensor) -> np.ndarray:
     if x.dim() < 1 or x._size[-1] != weight._size[1]:
-        raise RuntimeError(f"an input of size {list(x._size)} does not fit a weight of size "
-                           f"{list(weight._size)}")
+        raise RuntimeError(
+            f"an input of size {list(x._size)} does not fit a weight of size {list(weight._size)}"
+        )
     return exact_product(np.matmul, weight._size[1], centred(x), centred(weight).T)
 
 
@@ -127,6 +139,7 @@ def linear(relu: bool):
 
 def linear_dynamic(relu: bool):
     """The input is quantized here, by its range; the result is plain."""
+
     def kernel(x, params, reduce_range):
         weight, bias = state_of(params, LINEAR)[:2]
         made = dynamic_product(x, weight, bias, reduce_range)
@@ -141,8 +154,9 @@ def dynamically_quantized(x: Tensor, reduce_range: bool) -> QuantizedTensor:
     return of_codes(Tensor._wrap(encode(array, dtypes.quint8, quantizer)), dtypes.quint8, quantizer)
 
 
-def dynamic_product(x: Tensor, weight: Tensor, bias: Tensor | None, reduce_range: bool
-                    ) -> np.ndarray:
+def dynamic_product(
+    x: Tensor, weight: Tensor, bias: Tensor | None, reduce_range: bool
+) -> np.ndarray:
     """x @ weight.T + bias for a packed weight: of int8, or of numbers kept in float16."""
     if isinstance(weight, QuantizedTensor):
         q = dynamically_quantized(x, reduce_range)
@@ -154,17 +168,30 @@ def dynamic_product(x: Tensor, weight: Tensor, bias: Tensor | None, reduce_range
 
 
 for _relu in ("", "_relu"):
-    declare(f"quantized::linear{_relu}(Tensor X, {LINEAR} W_prepack, float Y_scale_i, "
-            "int Y_zero_point_i) -> Tensor Y", linear(bool(_relu)), "primitive")
-    declare(f"quantized::linear{_relu}_dynamic(Tensor X, {LINEAR} W_prepack, "
-            "bool reduce_range=False) -> Tensor Y" if _relu else
-            f"quantized::linear_dynamic(Tensor X, {LINEAR} W_prepack, bool reduce_range=False)"
-            " -> Tensor Y", linear_dynamic(bool(_relu)), "primitive")
-    declare(f"quantized::linear{_relu}_dynamic_fp16(Tensor X, {LINEAR} W_prepack) -> Tensor Y",
-            lambda x, params, f=linear_dynamic(bool(_relu)): f(x, params, False), "primitive")
+    declare(
+        f"quantized::linear{_relu}(Tensor X, {LINEAR} W_prepack, float Y_scale_i, "
+        "int Y_zero_point_i) -> Tensor Y",
+        linear(bool(_relu)),
+        "primitive",
+    )
+    declare(
+        f"quantized::linear{_relu}_dynamic(Tensor X, {LINEAR} W_prepack, "
+        "bool reduce_range=False) -> Tensor Y"
+        if _relu
+        else f"quantized::linear_dynamic(Tensor X, {LINEAR} W_prepack, bool reduce_range=False)"
+        " -> Tensor Y",
+        linear_dynamic(bool(_relu)),
+        "primitive",
+    )
+    declare(
+        f"quantized::linear{_relu}_dynamic_fp16(Tensor X, {LINEAR} W_prepack) -> Tensor Y",
+        lambda x, params, f=linear_dynamic(bool(_relu)): f(x, params, False),
+        "primitive",
+    )
 
 
 # Convolutions
+
 
 @record(frozen=True)
 class Convolution:
@@ -180,32 +207,45 @@ class Convolution:
     transposed: bool
 
     def state(self) -> tuple:
-        numbers = [len(self.stride), *self.stride, *self.padding, *self.dilation,
-                   *self.output_padding, self.groups, int(self.transposed)]
+        numbers = [
+            len(self.stride),
+            *self.stride,
+            *self.padding,
+            *self.dilation,
+            *self.output_padding,
+            self.groups,
+            int(self.transposed),
+        ]
         return ("2", [Tensor._wrap(np.array(numbers, np.int16)), self.weight], [self.bias])
 
 
 def convolution_of(params: ScriptObject, n: int) -> Convolution:
     """What a packed object holds, whichever version its state has."""
     state = state_of(params, CONV[n])
-    if len(state) == 6 and isinstance(state[0], Tensor):     # the first version
+    if len(state) == 6 and isinstance(state[0], Tensor):  # the first version
         weight, bias, *numbers, groups = state
         lists = [[int(v._item()) for v in part] for part in numbers]
         if not isinstance(weight, QuantizedTensor) or {len(v) for v in lists} != {weight.dim() - 2}:
             raise RuntimeError("a packed convolution is malformed")
         return Convolution(weight, bias, *lists, [0] * len(lists[0]), int(groups._item()), False)
     if len(state) != 3 or state[0] not in ("2", 3):
-        raise RuntimeError(f"packed convolutions of version {state[0]!r:.20} cannot be read; save "
-                           "the model again with a newer PyTorch")
+        raise RuntimeError(
+            f"packed convolutions of version {state[0]!r:.20} cannot be read; save "
+            "the model again with a newer PyTorch"
+        )
     if state[0] == "2":
         numbers, weight, bias = state[1][0]._array.tolist(), state[1][1], state[2][0]
     else:
         numbers, (_, weight, bias) = list(state[1]), state[2]
     d = numbers[0]
-    if d not in (2, 3) or len(numbers) < 4 * d + 3 or not isinstance(weight, QuantizedTensor) \
-            or weight.dim() != d + 2:
+    if (
+        d not in (2, 3)
+        or len(numbers) < 4 * d + 3
+        or not isinstance(weight, QuantizedTensor)
+        or weight.dim() != d + 2
+    ):
         raise RuntimeError("a packed convolution is malformed")
-    parts = [numbers[1 + i * d:1 + (i + 1) * d] for i in range(4)]
+    parts = [numbers[1 + i * d : 1 + (i + 1) * d] for i in range(4)]
     return Convolution(weight, bias, *parts, numbers[1 + 4 * d], bool(numbers[2 + 4 * d] & 1))
 
 
@@ -214,12 +254,14 @@ def prepack(n: int, transposed: bool):
         output_padding, dilation, groups = rest if transposed else ([0] * n, *rest)
         if not isinstance(weight, QuantizedTensor) or weight.dtype is not dtypes.qint8:
             raise RuntimeError("a quantized convolution takes a weight of qint8")
-        lists = [per_dimension("argument", v, n)
-                 for v in (stride, padding, dilation, output_padding)]
-        if n == 1:                                   # as one row of an image
+        lists = [
+            per_dimension("argument", v, n) for v in (stride, padding, dilation, output_padding)
+        ]
+        if n == 1:  # as one row of an image
             size, steps = list(weight._size), list(weight._stride)
-            weight = weight._as_view((*size[:2], 1, size[2]), (*steps[:2], steps[2], steps[2]),
-                                     weight._offset)
+            weight = weight._as_view(
+                (*size[:2], 1, size[2]), (*steps[:2], steps[2], steps[2]), weight._offset
+            )
             lists = [[fill, *v] for fill, v in zip((1, 0, 1, 0), lists)]
         made = Convolution(weight, bias, *lists, groups, transposed)
         return packed(CONV[n], made.state())
@@ -232,8 +274,11 @@ def unpack(n: int):
         made = convolution_of(params, n)
         weight = made.weight
         if n == 1:
-            weight = weight._as_view((*weight._size[:2], weight._size[3]),
-                                     (*weight._stride[:2], weight._stride[3]), weight._offset)
+            weight = weight._as_view(
+                (*weight._size[:2], weight._size[3]),
+                (*weight._stride[:2], weight._stride[3]),
+                weight._offset,
+            )
         return weight, made.bias
 
     return kernel
@@ -242,25 +287,39 @@ def unpack(n: int):
 def products(x: np.ndarray, made: Convolution) -> np.ndarray:
     weight = centred(made.weight)
     if x.shape[1] != (weight.shape[0] if made.transposed else weight.shape[1] * made.groups):
-        raise RuntimeError(f"an input of size {list(x.shape)} does not fit a weight of size "
-                           f"{list(weight.shape)} in {made.groups} groups")
+        raise RuntimeError(
+            f"an input of size {list(x.shape)} does not fit a weight of size "
+            f"{list(weight.shape)} in {made.groups} groups"
+        )
     if made.transposed:
-        return exact_product(lambda a, b: scatter(
-            a, b, made.stride, made.padding, made.dilation, made.output_padding, made.groups),
-            weight.shape[0] * weight[0, 0].size, x, weight)
+        return exact_product(
+            lambda a, b: scatter(
+                a, b, made.stride, made.padding, made.dilation, made.output_padding, made.groups
+            ),
+            weight.shape[0] * weight[0, 0].size,
+            x,
+            weight,
+        )
     x = pad_spatial(x, made.padding, made.padding)
-    if any(size < d * (k - 1) + 1 for size, k, d in zip(x.shape[2:], weight.shape[2:],
-                                                        made.dilation)):
+    if any(
+        size < d * (k - 1) + 1 for size, k, d in zip(x.shape[2:], weight.shape[2:], made.dilation)
+    ):
         raise RuntimeError(f"the padded input, {list(x.shape)}, is smaller than the kernel")
-    return exact_product(lambda a, b: correlate(a, b, made.stride, made.dilation, made.groups),
-                         weight[0].size, np.ascontiguousarray(x), weight)
+    return exact_product(
+        lambda a, b: correlate(a, b, made.stride, made.dilation, made.groups),
+        weight[0].size,
+        np.ascontiguousarray(x),
+        weight,
+    )
 
 
 def batched(x: np.ndarray, n: int, rank: int) -> np.ndarray:
     """Codes (N, C, *) as `rank` dimensions; those of sequences as images of one row."""
     if x.ndim != rank - (n == 1):
-        raise RuntimeError(f"quantized::conv{n}d: Expected activation tensor to have "
-                           f"{rank - (n == 1)} dimensions, got {x.ndim}")
+        raise RuntimeError(
+            f"quantized::conv{n}d: Expected activation tensor to have "
+            f"{rank - (n == 1)} dimensions, got {x.ndim}"
+        )
     return x[:, :, None] if n == 1 else x
 
 
@@ -277,8 +336,9 @@ def convolve(n: int, relu: bool, has_numbers: bool = False):
         x = check_activation(x, f"quantized::conv{n}d")
         check_plain(f"quantized::conv{n}d", x, zero_point)
         sums = products(batched(centred(x), n, made.weight.dim()), made)
-        result = finished(channels_last(sums), x, made.weight, made.bias, scale, zero_point, 1,
-                          relu)
+        result = finished(
+            channels_last(sums), x, made.weight, made.bias, scale, zero_point, 1, relu
+        )
         return reshaped(result, x.dim(), n)
 
     return kernel
@@ -310,6 +370,7 @@ def convolve_dynamic(n: int):
 
 def convolve_and_add(relu: bool):
     """A convolution whose result another quantized tensor is added to before it is rounded."""
+
     def kernel(x, other, params, scale, zero_point):
         made = convolution_of(params, 2)
         x = check_activation(x, "quantized::conv2d_add")
@@ -332,50 +393,96 @@ def declare_convolutions(n: int) -> None:
     numbers = "int[] stride, int[] padding, int[] dilation, int groups"
     for relu in ("", "_relu"):
         name = f"quantized::conv{n}d{relu}"
-        declare(f"{name}{'' if n == 1 else '.new'}(Tensor qx, {params}, {call}) -> Tensor",
-                convolve(n, bool(relu)), "primitive")
+        declare(
+            f"{name}{'' if n == 1 else '.new'}(Tensor qx, {params}, {call}) -> Tensor",
+            convolve(n, bool(relu)),
+            "primitive",
+        )
         if n > 1:
-            declare(f"{name}(Tensor qx, {CONV[n]} weight, {numbers}, {call}) -> Tensor",
-                    convolve(n, bool(relu)), "primitive")
-    declare(f"quantized::conv_transpose{n}d(Tensor qx, {params}, {call}) -> Tensor",
-            convolve(n, False), "primitive")
+            declare(
+                f"{name}(Tensor qx, {CONV[n]} weight, {numbers}, {call}) -> Tensor",
+                convolve(n, bool(relu)),
+                "primitive",
+            )
+    declare(
+        f"quantized::conv_transpose{n}d(Tensor qx, {params}, {call}) -> Tensor",
+        convolve(n, False),
+        "primitive",
+    )
     for name in (f"conv{n}d", f"conv_transpose{n}d"):
         transposed = "transpose" in name
-        given = numbers.replace("int[] dilation", "int[] output_padding, int[] dilation") \
-            if transposed else numbers
-        declare(f"quantized::{name}_prepack(Tensor weight, Tensor? bias, {given}) -> {CONV[n]}",
-                prepack(n, transposed), "primitive")
-        declare(f"quantized::{name}_unpack({CONV[n]} packed_weights) -> (Tensor unpacked_weights, "
-                "Tensor? B_origin)", unpack(n), "primitive")
-        declare(f"quantized::{name}_dynamic(Tensor qx, {params}, bool reduce_range=False)"
-                " -> Tensor", convolve_dynamic(n), "primitive")
+        given = (
+            numbers.replace("int[] dilation", "int[] output_padding, int[] dilation")
+            if transposed
+            else numbers
+        )
+        declare(
+            f"quantized::{name}_prepack(Tensor weight, Tensor? bias, {given}) -> {CONV[n]}",
+            prepack(n, transposed),
+            "primitive",
+        )
+        declare(
+            f"quantized::{name}_unpack({CONV[n]} packed_weights) -> (Tensor unpacked_weights, "
+            "Tensor? B_origin)",
+            unpack(n),
+            "primitive",
+        )
+        declare(
+            f"quantized::{name}_dynamic(Tensor qx, {params}, bool reduce_range=False) -> Tensor",
+            convolve_dynamic(n),
+            "primitive",
+        )
         if n > 1:
             declare_parts(f"quantized::{name}", n)
 
 
 def declare_parts(name: str, n: int) -> None:
     """The operators that read one number of a packed convolution."""
-    for part, kind in (("stride", "int[]"), ("padding", "int[]"), ("dilation", "int[]"),
-                       ("output_padding", "int[]"), ("groups", "int"), ("transpose", "int")):
+    for part, kind in (
+        ("stride", "int[]"),
+        ("padding", "int[]"),
+        ("dilation", "int[]"),
+        ("output_padding", "int[]"),
+        ("groups", "int"),
+        ("transpose", "int"),
+    ):
         field = {"transpose": "transposed"}.get(part, part)
-        declare(f"{name}_{part}({CONV[n]} packed_weights) -> {kind}",
-                lambda params, f=field: (int if f == "transposed" else lambda v: v)(
-                    getattr(convolution_of(params, n), f)), "primitive")
+        declare(
+            f"{name}_{part}({CONV[n]} packed_weights) -> {kind}",
+            lambda params, f=field: (int if f == "transposed" else lambda v: v)(
+                getattr(convolution_of(params, n), f)
+            ),
+            "primitive",
+        )
 
 
 for _n in (1, 2, 3):
     declare_convolutions(_n)
 for _relu in ("", "_relu"):
-    declare(f"quantized::conv2d_add{_relu}(Tensor qx, Tensor qaccum, {CONV[2]} packed_weight, "
-            "float output_scale, int output_zero_point) -> Tensor", convolve_and_add(bool(_relu)),
-            "primitive")
-declare("quantized::conv_prepack(Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] "
-        f"dilation, int groups) -> {CONV[2]}", prepack(2, False), "primitive")
-declare(f"quantized::conv_unpack({CONV[2]} packed_weights) -> (Tensor unpacked_weights, "
-        "Tensor? B_origin)", unpack(2), "primitive")
+    declare(
+        f"quantized::conv2d_add{_relu}(Tensor qx, Tensor qaccum, {CONV[2]} packed_weight, "
+        "float output_scale, int output_zero_point) -> Tensor",
+        convolve_and_add(bool(_relu)),
+        "primitive",
+    )
+declare(
+    "quantized::conv_prepack(Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] "
+    f"dilation, int groups) -> {CONV[2]}",
+    prepack(2, False),
+    "primitive",
+)
+declare(
+    f"quantized::conv_unpack({CONV[2]} packed_weights) -> (Tensor unpacked_weights, "
+    "Tensor? B_origin)",
+    unpack(2),
+    "primitive",
+)
 
 
-describe("""quantized::conv1d_unpack quantized::conv2d_unpack quantized::conv3d_unpack
+describe(
+    """quantized::conv1d_unpack quantized::conv2d_unpack quantized::conv3d_unpack
          quantized::conv_transpose1d_unpack quantized::conv_transpose2d_unpack
          quantized::conv_transpose3d_unpack quantized::conv_unpack quantized::linear_unpack.legacy
-         quantized::linear_unpack_fp16.legacy""", may_share=True)
+         quantized::linear_unpack_fp16.legacy""",
+    may_share=True,
+)

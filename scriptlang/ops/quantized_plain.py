@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -13,23 +14,60 @@ from .pool import ranges
 from .quantize import requantized
 from .quantized_layers import clamped
 from .quantized_packed import centred
-from .quantized_tensors import (QuantizedTensor, Quantizer, encode, of_codes, quantize,
-                                quantize_rounding_first)
+from .quantized_tensors import (
+    QuantizedTensor,
+    Quantizer,
+    encode,
+    of_codes,
+    quantize,
+    quantize_rounding_first,
+)
 
 ON_CODES = (
-    "contiguous", "clone", "reshape", "flatten", "index_select", "max_pool1d", "max_pool3d",
-    "repeat", "flip", "roll", "channel_shuffle", "pixel_shuffle", "pixel_unshuffle", "max", "min",
-    "sort", "topk", "index", "gather", "reflection_pad1d", "reflection_pad2d", "replication_pad1d",
-    "replication_pad2d", "masked_select", "take", "native_channel_shuffle", "dropout",
-    "feature_dropout", "ravel", "amax", "amin")
+    "contiguous",
+    "clone",
+    "reshape",
+    "flatten",
+    "index_select",
+    "max_pool1d",
+    "max_pool3d",
+    "repeat",
+    "flip",
+    "roll",
+    "channel_shuffle",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "max",
+    "min",
+    "sort",
+    "topk",
+    "index",
+    "gather",
+    "reflection_pad1d",
+    "reflection_pad2d",
+    "replication_pad1d",
+    "replication_pad2d",
+    "masked_select",
+    "take",
+    "native_channel_shuffle",
+    "dropout",
+    "feature_dropout",
+    "ravel",
+    "amax",
+    "amin",
+)
 """Operators that move or choose elements: they do to the codes what they do to numbers."""
 
 MOVING = ("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d")
 """Operators that copy elements to other places."""
 
 AVERAGES = ("avg_pool1d", "avg_pool2d", "avg_pool3d")
-INTERPOLATIONS = ("upsample_bilinear2d", "upsample_bicubic2d", "upsample_linear1d",
-                  "upsample_trilinear3d")
+INTERPOLATIONS = (
+    "upsample_bilinear2d",
+    "upsample_bicubic2d",
+    "upsample_linear1d",
+    "upsample_trilinear3d",
+)
 """Means and weighted means of elements: those of the codes, rounded."""
 
 ACTIVATIONS = ("leaky_relu", "hardswish", "elu", "prelu", "celu")
@@ -49,6 +87,7 @@ def on_codes(kernel: Callable) -> Callable:
 
 def on_bytes(kernel: Callable) -> Callable:
     """On the codes as bytes or floats of their size, which the kernel takes and copies."""
+
     def run(x, *rest):
         if not isinstance(x, QuantizedTensor):
             return kernel(x, *rest)
@@ -70,6 +109,7 @@ def rewrapped(result: Any, like: QuantizedTensor) -> Any:
 
 def on_numbers(to_codes: Callable) -> Callable:
     """to_codes: `quantize`, or the same with another rounding."""
+
     def wrap(kernel: Callable) -> Callable:
         def run(x, *rest):
             if not isinstance(x, QuantizedTensor):
@@ -85,13 +125,13 @@ def on_numbers(to_codes: Callable) -> Callable:
 def in_codes(rounds_first: Callable) -> Callable:
     """Means of the codes.  rounds_first: whether they are rounded before the zero point is added,
     as PyTorch does in kernels for some orders in memory."""
+
     def wrap(kernel: Callable) -> Callable:
         def run(x, *rest):
             if not isinstance(x, QuantizedTensor):
                 return kernel(x, *rest)
             made = kernel(Tensor._wrap(centred(x).astype(np.float32)), *rest)._array
-            return requantized(made, x, x.quantizer.scale, x.quantizer.zero_point,
-                               rounds_first(x))
+            return requantized(made, x, x.quantizer.scale, x.quantizer.zero_point, rounds_first(x))
 
         return run
 
@@ -104,6 +144,7 @@ def is_channels_last(x: Tensor) -> bool:
 
 def averaging_parts(kernel: Callable) -> Callable:
     """Adaptive means: sums of codes, which are exact, times the inverse of how many there are."""
+
     def run(x, output_size):
         if not isinstance(x, QuantizedTensor):
             return kernel(x, output_size)
@@ -123,6 +164,7 @@ def averaging_parts(kernel: Callable) -> Callable:
 
 def padding(kernel: Callable) -> Callable:
     """Padding with a number pads with its code."""
+
     def run(x, pad, mode="constant", value=None):
         if not isinstance(x, QuantizedTensor):
             return kernel(x, pad, mode, value)
@@ -149,8 +191,7 @@ def fixed_range(scale: float, zero: int) -> Callable:
 
 def compared(kernel: Callable) -> Callable:
     def run(x, y):
-        plain = [Tensor._wrap(v.numbers()) if isinstance(v, QuantizedTensor) else v
-                 for v in (x, y)]
+        plain = [Tensor._wrap(v.numbers()) if isinstance(v, QuantizedTensor) else v for v in (x, y)]
         return kernel(*plain)
 
     return run
@@ -158,6 +199,7 @@ def compared(kernel: Callable) -> Callable:
 
 def clamping(bounds: Callable) -> Callable:
     """Clamping between bounds that the operator's arguments give."""
+
     def wrap(kernel: Callable) -> Callable:
         def run(x, *rest):
             if not isinstance(x, QuantizedTensor):
@@ -171,12 +213,17 @@ def clamping(bounds: Callable) -> Callable:
 
 def joined(kernel: Callable) -> Callable:
     """cat and stack: the parts are quantized as the first one is."""
+
     def run(xs, *rest):
         if not xs or not isinstance(xs[0], QuantizedTensor):
             return kernel(xs, *rest)
         q = xs[0].quantizer
-        parts = [x.codes if x.quantizer is q else quantize(
-            x.numbers(), xs[0].dtype, q.scale, q.zero_point).codes for x in xs]
+        parts = [
+            x.codes
+            if x.quantizer is q
+            else quantize(x.numbers(), xs[0].dtype, q.scale, q.zero_point).codes
+            for x in xs
+        ]
         return of_codes(kernel(parts, *rest), xs[0].dtype, q)
 
     return run
@@ -186,9 +233,15 @@ def equal(kernel: Callable) -> Callable:
     def run(x, y):
         if not isinstance(x, QuantizedTensor) or not isinstance(y, QuantizedTensor):
             return kernel(x, y)
-        same = isinstance(x.quantizer, Quantizer) and isinstance(y.quantizer, Quantizer) and (
-            x.quantizer == y.quantizer or (x.quantizer.scale, x.quantizer.zero_point) == (
-                y.quantizer.scale, y.quantizer.zero_point))
+        same = (
+            isinstance(x.quantizer, Quantizer)
+            and isinstance(y.quantizer, Quantizer)
+            and (
+                x.quantizer == y.quantizer
+                or (x.quantizer.scale, x.quantizer.zero_point)
+                == (y.quantizer.scale, y.quantizer.zero_point)
+            )
+        )
         return same and kernel(x.codes, y.codes)
 
     return run
@@ -196,6 +249,7 @@ def equal(kernel: Callable) -> Callable:
 
 def copied(kernel: Callable) -> Callable:
     """copy_: between quantized tensors with the quantizer, from numbers by quantizing."""
+
     def run(self, source, *rest):
         if not isinstance(self, QuantizedTensor):
             return kernel(self, source, *rest)
@@ -209,6 +263,7 @@ def copied(kernel: Callable) -> Callable:
 
 def converted(kernel: Callable) -> Callable:
     """`to` another device or layout; a quantized tensor has no other type."""
+
     def run(x, *rest):
         return x if isinstance(x, QuantizedTensor) else kernel(x, *rest)
 
@@ -237,8 +292,11 @@ take_over("on_numbers", ("mean",), on_numbers(quantize))
 take_over("activating", ACTIVATIONS, on_numbers(quantize_rounding_first))
 take_over("averaging", AVERAGES, in_codes(is_channels_last))
 take_over("interpolating", INTERPOLATIONS, in_codes(lambda x: False))
-take_over("averaging_parts", ("adaptive_avg_pool1d", "adaptive_avg_pool2d",
-                              "adaptive_avg_pool3d"), averaging_parts)
+take_over(
+    "averaging_parts",
+    ("adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d"),
+    averaging_parts,
+)
 take_over("padding", ("pad",), padding)
 take_over("from_zero", ("sigmoid", "hardsigmoid"), fixed_range(1 / 256, 0))
 take_over("about_zero", ("tanh",), fixed_range(2 / 256, 128))

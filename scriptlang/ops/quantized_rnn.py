@@ -18,8 +18,10 @@ from .table import declare, find, primitive
 
 CELL = "__torch__.torch.classes.rnn.CellParamsBase"
 EMBEDDING = CLASSES + "EmbeddingPackedParamsBase"
-LAYERS = f"{CELL}[] params, bool has_biases, int num_layers, float dropout, bool train, " \
+LAYERS = (
+    f"{CELL}[] params, bool has_biases, int num_layers, float dropout, bool train, "
     "bool bidirectional"
+)
 
 
 class CellWeights:
@@ -38,8 +40,9 @@ class CellWeights:
         weight, bias = state_of(self.packed[which], LINEAR)[:2]
         if len(self.biases) == 2 and not self.is_half:
             bias = self.biases[which]
-        return dynamic_product(Tensor._wrap(np.ascontiguousarray(x)), weight, bias,
-                               self.reduce_range)
+        return dynamic_product(
+            Tensor._wrap(np.ascontiguousarray(x)), weight, bias, self.reduce_range
+        )
 
 
 def sigmoid(x: np.ndarray) -> np.ndarray:
@@ -63,13 +66,14 @@ def gru_step(gates, h, c, w):
 STEPS = {"lstm": lstm_step, "gru": gru_step}
 
 
-def run_layers(kind, data, sizes, h0, c0, params, num_layers, dropout, train,
-               bidirectional):
+def run_layers(kind, data, sizes, h0, c0, params, num_layers, dropout, train, bidirectional):
     """All layers over packed rows: (outputs, h, c)."""
     directions = 2 if bidirectional else 1
     if len(params) != num_layers * directions or len(h0) != len(params):
-        raise RuntimeError(f"quantized_{kind}: {num_layers * directions} layers, but "
-                           f"{len(params)} weights and hidden state of size {list(h0.shape)}")
+        raise RuntimeError(
+            f"quantized_{kind}: {num_layers * directions} layers, but "
+            f"{len(params)} weights and hidden state of size {list(h0.shape)}"
+        )
     if train and dropout:
         raise RuntimeError(f"quantized_{kind} has no dropout; call eval() first")
     hs, cs = [], []
@@ -78,7 +82,7 @@ def run_layers(kind, data, sizes, h0, c0, params, num_layers, dropout, train,
         for d in range(directions):
             k = layer * directions + d
             w = CellWeights(params[k])
-            gates = w.product(0, data)                # in one piece: one range for all steps
+            gates = w.product(0, data)  # in one piece: one range for all steps
             out, h, c = run_direction(STEPS[kind], gates, sizes, h0[k], c0[k], w, d == 1)
             outs.append(out)
             hs.append(h)
@@ -89,13 +93,35 @@ def run_layers(kind, data, sizes, h0, c0, params, num_layers, dropout, train,
 
 def padded(kind: str):
     """The kernel of `quantized_<kind>.input`: sequences of one length."""
-    def kernel(input, hx, params, has_biases, num_layers, dropout, train, bidirectional,
-               batch_first, dtype=None, use_dynamic=False):
+
+    def kernel(
+        input,
+        hx,
+        params,
+        has_biases,
+        num_layers,
+        dropout,
+        train,
+        bidirectional,
+        batch_first,
+        dtype=None,
+        use_dynamic=False,
+    ):
         h0, c0 = states(kind, hx)
         x = input._array.swapaxes(0, 1) if batch_first else input._array
         steps, batch = x.shape[:2]
-        out, h, c = run_layers(kind, x.reshape(steps * batch, -1), [batch] * steps, h0, c0, params,
-                               num_layers, dropout, train, bidirectional)
+        out, h, c = run_layers(
+            kind,
+            x.reshape(steps * batch, -1),
+            [batch] * steps,
+            h0,
+            c0,
+            params,
+            num_layers,
+            dropout,
+            train,
+            bidirectional,
+        )
         out = out.reshape(steps, batch, -1)
         return results(kind, out.swapaxes(0, 1) if batch_first else out, h, c)
 
@@ -104,11 +130,36 @@ def padded(kind: str):
 
 def ragged(kind: str):
     """The kernel of `quantized_<kind>.data`: packed sequences."""
-    def kernel(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train,
-               bidirectional, dtype=None, use_dynamic=False):
+
+    def kernel(
+        data,
+        batch_sizes,
+        hx,
+        params,
+        has_biases,
+        num_layers,
+        dropout,
+        train,
+        bidirectional,
+        dtype=None,
+        use_dynamic=False,
+    ):
         h0, c0 = states(kind, hx)
-        return results(kind, *run_layers(kind, data._array, batch_sizes._array.tolist(), h0, c0,
-                                         params, num_layers, dropout, train, bidirectional))
+        return results(
+            kind,
+            *run_layers(
+                kind,
+                data._array,
+                batch_sizes._array.tolist(),
+                h0,
+                c0,
+                params,
+                num_layers,
+                dropout,
+                train,
+                bidirectional,
+            ),
+        )
 
     return kernel
 
@@ -126,28 +177,41 @@ for _kind in STEPS:
     _state = "Tensor[] hx" if _kind == "lstm" else "Tensor hx"
     _more = ", *, ScalarType? dtype=None, bool use_dynamic=False" if _kind == "lstm" else ""
     _made = "(Tensor, Tensor, Tensor)" if _kind == "lstm" else "(Tensor, Tensor)"
-    declare(f"aten::quantized_{_kind}.input(Tensor input, {_state}, {LAYERS}, bool batch_first"
-            f"{_more}) -> {_made}", padded(_kind), "primitive")
-    declare(f"aten::quantized_{_kind}.data(Tensor data, Tensor batch_sizes, {_state}, {LAYERS}"
-            f"{_more}) -> {_made}", ragged(_kind), "primitive")
+    declare(
+        f"aten::quantized_{_kind}.input(Tensor input, {_state}, {LAYERS}, bool batch_first"
+        f"{_more}) -> {_made}",
+        padded(_kind),
+        "primitive",
+    )
+    declare(
+        f"aten::quantized_{_kind}.data(Tensor data, Tensor batch_sizes, {_state}, {LAYERS}"
+        f"{_more}) -> {_made}",
+        ragged(_kind),
+        "primitive",
+    )
 
 
 # Cells
+
 
 def gates(x: Tensor, params: ScriptObject) -> np.ndarray:
     return dynamic_product(x, *state_of(params, LINEAR)[:2], True)
 
 
-@primitive(f"quantized::quantized_lstm_cell_dynamic(Tensor input, Tensor[] hx, {LINEAR} w_ih, "
-           f"{LINEAR} w_hh, Tensor bias_ih, Tensor bias_hh) -> (Tensor, Tensor)")
+@primitive(
+    f"quantized::quantized_lstm_cell_dynamic(Tensor input, Tensor[] hx, {LINEAR} w_ih, "
+    f"{LINEAR} w_hh, Tensor bias_ih, Tensor bias_hh) -> (Tensor, Tensor)"
+)
 def lstm_cell(x, hx, w_ih, w_hh, bias_ih, bias_hh):
     i, f, g, o = np.split(gates(x, w_ih) + gates(hx[0], w_hh), 4, -1)
     c = sigmoid(f) * hx[1]._array + sigmoid(i) * np.tanh(g)
     return Tensor._wrap(sigmoid(o) * np.tanh(c)), Tensor._wrap(c)
 
 
-@primitive(f"quantized::quantized_gru_cell_dynamic(Tensor input, Tensor hx, {LINEAR} w_ih, "
-           f"{LINEAR} w_hh, Tensor b_ih, Tensor b_hh) -> Tensor")
+@primitive(
+    f"quantized::quantized_gru_cell_dynamic(Tensor input, Tensor hx, {LINEAR} w_ih, "
+    f"{LINEAR} w_hh, Tensor b_ih, Tensor b_hh) -> Tensor"
+)
 def gru_cell(x, hx, w_ih, w_hh, b_ih, b_hh):
     r, z, n = np.split(gates(x, w_ih), 3, -1)
     hr, hz, hn = np.split(gates(hx, w_hh), 3, -1)
@@ -157,17 +221,24 @@ def gru_cell(x, hx, w_ih, w_hh, b_ih, b_hh):
 
 
 for _name, _f in (("relu", lambda v: np.maximum(v, 0)), ("tanh", np.tanh)):
-    declare(f"quantized::quantized_rnn_{_name}_cell_dynamic(Tensor input, Tensor hx, {LINEAR} w_ih,"
-            f" {LINEAR} w_hh, Tensor b_ih, Tensor b_hh) -> Tensor",
-            lambda x, hx, w_ih, w_hh, b_ih, b_hh, f=_f: Tensor._wrap(
-                f(gates(x, w_ih) + gates(hx, w_hh))), "primitive")
+    declare(
+        f"quantized::quantized_rnn_{_name}_cell_dynamic(Tensor input, Tensor hx, {LINEAR} w_ih,"
+        f" {LINEAR} w_hh, Tensor b_ih, Tensor b_hh) -> Tensor",
+        lambda x, hx, w_ih, w_hh, b_ih, b_hh, f=_f: Tensor._wrap(
+            f(gates(x, w_ih) + gates(hx, w_hh))
+        ),
+        "primitive",
+    )
 
 
-@primitive(f"quantized::make_quantized_cell_params_dynamic({LINEAR} w_ih, {LINEAR} w_hh, Tensor "
-           f"bias_ih, Tensor bias_hh, bool reduce_range=False) -> {CELL}")
+@primitive(
+    f"quantized::make_quantized_cell_params_dynamic({LINEAR} w_ih, {LINEAR} w_hh, Tensor "
+    f"bias_ih, Tensor bias_hh, bool reduce_range=False) -> {CELL}"
+)
 def make_cell(w_ih, w_hh, bias_ih, bias_hh, reduce_range):
-    return packed(CELL, ("quantized_dynamic", [bias_ih, bias_hh], [], [int(reduce_range)],
-                         [w_ih, w_hh]))
+    return packed(
+        CELL, ("quantized_dynamic", [bias_ih, bias_hh], [], [int(reduce_range)], [w_ih, w_hh])
+    )
 
 
 @primitive(f"quantized::make_quantized_cell_params_fp16({LINEAR} w_ih, {LINEAR} w_hh) -> {CELL}")
@@ -177,6 +248,7 @@ def make_half_cell(w_ih, w_hh):
 
 # Embeddings
 
+
 @primitive(f"quantized::embedding_bag_prepack(Tensor weight) -> {EMBEDDING} W_prepack")
 def embedding_prepack(weight):
     if not isinstance(weight, QuantizedTensor):
@@ -185,8 +257,9 @@ def embedding_prepack(weight):
     return packed(EMBEDDING, (1, [weight], [], [bits]))
 
 
-@primitive(f"quantized::embedding_bag_unpack({EMBEDDING} W_prepack) -> Tensor W_origin",
-           may_share=True)
+@primitive(
+    f"quantized::embedding_bag_unpack({EMBEDDING} W_prepack) -> Tensor W_origin", may_share=True
+)
 def embedding_unpack(params):
     return state_of(params, EMBEDDING)[1][0]
 
@@ -207,8 +280,17 @@ def embedding(params, indices, pruned_weights):
     return Tensor._wrap(rows[at])
 
 
-def embedding_bag(params, indices, offsets, scale_grad_by_freq, mode, pruned_weights,
-                  per_sample_weights, compressed_indices_mapping, include_last_offset):
+def embedding_bag(
+    params,
+    indices,
+    offsets,
+    scale_grad_by_freq,
+    mode,
+    pruned_weights,
+    per_sample_weights,
+    compressed_indices_mapping,
+    include_last_offset,
+):
     if pruned_weights or compressed_indices_mapping is not None:
         raise RuntimeError("embeddings with pruned rows are not supported")
     if indices.dim() == 2:
@@ -218,14 +300,30 @@ def embedding_bag(params, indices, offsets, scale_grad_by_freq, mode, pruned_wei
         include_last_offset = False
         if per_sample_weights is not None:
             per_sample_weights = Tensor._wrap(per_sample_weights._array.reshape(-1))
-    return find("aten::embedding_bag").kernel(table_of(params), indices, offsets, False, mode,
-                                              False, per_sample_weights, include_last_offset)[0]
+    return find("aten::embedding_bag").kernel(
+        table_of(params),
+        indices,
+        offsets,
+        False,
+        mode,
+        False,
+        per_sample_weights,
+        include_last_offset,
+    )[0]
 
 
 for _name in ("byte", "4bit"):
-    declare(f"quantized::embedding_{_name}({EMBEDDING} weight, Tensor indices, bool "
-            "pruned_weights=False) -> Tensor", embedding, "primitive")
-    declare(f"quantized::embedding_bag_{_name}({EMBEDDING} weight, Tensor indices, Tensor? "
-            "offsets=None, bool scale_grad_by_freq=False, int mode=0, bool pruned_weights=False, "
-            "Tensor? per_sample_weights=None, Tensor? compressed_indices_mapping=None, bool "
-            "include_last_offset=False) -> Tensor", embedding_bag, "primitive")
+    declare(
+        f"quantized::embedding_{_name}({EMBEDDING} weight, Tensor indices, bool "
+        "pruned_weights=False) -> Tensor",
+        embedding,
+        "primitive",
+    )
+    declare(
+        f"quantized::embedding_bag_{_name}({EMBEDDING} weight, Tensor indices, Tensor? "
+        "offsets=None, bool scale_grad_by_freq=False, int mode=0, bool pruned_weights=False, "
+        "Tensor? per_sample_weights=None, Tensor? compressed_indices_mapping=None, bool "
+        "include_last_offset=False) -> Tensor",
+        embedding_bag,
+        "primitive",
+    )

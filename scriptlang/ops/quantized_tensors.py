@@ -8,7 +8,7 @@ cannot reach the codes: they fail with the advice to dequantize.
 
 from __future__ import annotations
 
-from typing import Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -54,8 +54,10 @@ class ChannelQuantizer:
 
     def parameters(self, ndim: int) -> tuple[np.ndarray, np.ndarray]:
         shape = [-1 if d == self.axis else 1 for d in range(ndim)]
-        return (self.scales._array.astype(np.float32).reshape(shape),
-                self.zero_points._array.reshape(shape))
+        return (
+            self.scales._array.astype(np.float32).reshape(shape),
+            self.zero_points._array.reshape(shape),
+        )
 
     def all_scales(self) -> np.ndarray:
         return self.scales._array.astype(np.float32)
@@ -67,15 +69,24 @@ class QuantizedTensor(Tensor):
     __slots__ = ("quantizer",)
     is_quantized = True
 
-    def __init__(self, storage: Storage, dtype: DType, size: Sequence[int], stride, offset: int,
-                 quantizer: Quantizer | ChannelQuantizer, requires_grad=False):
+    def __init__(
+        self,
+        storage: Storage,
+        dtype: DType,
+        size: Sequence[int],
+        stride,
+        offset: int,
+        quantizer: Quantizer | ChannelQuantizer,
+        requires_grad=False,
+    ):
         super().__init__(storage, dtype, size, stride, offset, requires_grad)
         self.quantizer = quantizer
 
     @property
     def _array(self) -> np.ndarray:
-        raise NotImplementedError("this operator takes no quantized tensor ("
-                                  f"{self.dtype}); pass x.dequantize()")
+        raise NotImplementedError(
+            f"this operator takes no quantized tensor ({self.dtype}); pass x.dequantize()"
+        )
 
     @property
     def codes(self) -> Tensor:
@@ -92,8 +103,9 @@ class QuantizedTensor(Tensor):
     def take_codes(self, other: QuantizedTensor) -> QuantizedTensor:
         """Become what another tensor of the same type is, in this one's memory."""
         if other.dtype is not self.dtype:
-            raise RuntimeError(f"a tensor of {other.dtype} cannot be written into one of "
-                               f"{self.dtype}")
+            raise RuntimeError(
+                f"a tensor of {other.dtype} cannot be written into one of {self.dtype}"
+            )
         self.codes._array[...] = other.codes._array
         self.quantizer = other.quantizer
         return self
@@ -108,8 +120,15 @@ class QuantizedTensor(Tensor):
         return (codes.astype(wide) - zero).astype(np.float32) * scale
 
     def __reduce__(self):
-        return QuantizedTensor, (self._storage, self.dtype, self._size, self._stride, self._offset,
-                                 self.quantizer, self.requires_grad)
+        return QuantizedTensor, (
+            self._storage,
+            self.dtype,
+            self._size,
+            self._stride,
+            self._offset,
+            self.quantizer,
+            self.requires_grad,
+        )
 
     def __repr__(self) -> str:
         from ..printing import quantized_text
@@ -119,8 +138,9 @@ class QuantizedTensor(Tensor):
 
 def of_codes(codes: Tensor, dtype: DType, quantizer) -> QuantizedTensor:
     """A quantized tensor over the memory of its codes."""
-    return QuantizedTensor(codes._storage, dtype, codes._size, codes._stride, codes._offset,
-                           quantizer)
+    return QuantizedTensor(
+        codes._storage, dtype, codes._size, codes._stride, codes._offset, quantizer
+    )
 
 
 def limits(dtype: DType) -> tuple[int, int]:
@@ -144,12 +164,13 @@ def encode(numbers: np.ndarray, dtype: DType, quantizer) -> np.ndarray:
 def clipped(scaled: np.ndarray, zero, dtype: DType) -> np.ndarray:
     """Numbers in units of the scale, rounded and moved by the zero point, as codes."""
     low, high = limits(dtype)
-    whole = np.nan_to_num(np.rint(scaled.astype(np.float64)), nan=-2.0 ** 31)
+    whole = np.nan_to_num(np.rint(scaled.astype(np.float64)), nan=-(2.0**31))
     return np.clip(whole + zero, low, high).astype(CODES[dtype].numpy)
 
 
-def quantize_rounding_first(numbers: np.ndarray, dtype: DType, scale: float, zero_point: int
-                            ) -> QuantizedTensor:
+def quantize_rounding_first(
+    numbers: np.ndarray, dtype: DType, scale: float, zero_point: int
+) -> QuantizedTensor:
     """`quantize` with halves made even before the zero point is added."""
     quantizer = Quantizer(float(scale), int(zero_point))
     with np.errstate(all="ignore"):

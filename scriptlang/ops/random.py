@@ -7,7 +7,8 @@ How the generator's words become numbers is PyTorch's choice for each distributi
 from __future__ import annotations
 
 import math
-from typing import Any, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,7 @@ def fill(x: Tensor, values: np.ndarray) -> Tensor:
 
 def floating_only(dtype: DType, name: str) -> None:
     if dtype.kind != "f" or dtype.itemsize == 1:
-        raise NotImplementedError(f'"{name}" not implemented for \'{DISPLAY[dtype.name]}\'')
+        raise NotImplementedError(f"\"{name}\" not implemented for '{DISPLAY[dtype.name]}'")
 
 
 def check_range(self, low, high) -> None:
@@ -49,8 +50,9 @@ def check_range(self, low, high) -> None:
     if not (abs(low) <= most and abs(high) <= most and high - low <= most):
         raise RuntimeError(f"uniform_: from={low} or to={high} is out of bounds for {part.name}")
     if not low <= high:
-        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > "
-                           f"to={high}")
+        raise RuntimeError(
+            f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}"
+        )
 
 
 def uniform_(self, low, high, generator):
@@ -72,15 +74,23 @@ def check_deviation(std) -> None:
 def normal_(self, mean, std, generator):
     check_deviation(std)
     if self.dtype.kind == "c":
-        parts = of(generator).normal(2 * self.numel(), dtypes.float64 if self.dtype.itemsize == 16
-                                     else dtypes.float32) * (math.sqrt(0.5) * std) + mean
+        parts = (
+            of(generator).normal(
+                2 * self.numel(), dtypes.float64 if self.dtype.itemsize == 16 else dtypes.float32
+            )
+            * (math.sqrt(0.5) * std)
+            + mean
+        )
         return fill(self, parts[::2] + 1j * parts[1::2])
     if not self.numel():
         return self
     floating_only(self.dtype, "normal_kernel_cpu")
     dense = self.is_contiguous()
-    values = of(generator).normal(self.numel(), self.dtype) if dense \
+    values = (
+        of(generator).normal(self.numel(), self.dtype)
+        if dense
         else of(generator).normal_pairs(self.numel())
+    )
     return fill(self, fused(values, values.dtype.type(std), values.dtype.type(mean)))
 
 
@@ -137,19 +147,26 @@ def whole_range(dtype: DType) -> int:
     """One more than the largest integer that a type holds exactly, all below it included."""
     digits = {"float32": 24, "float64": 53, "float16": 11, "bfloat16": 8, "bool": 1}
     bits = digits.get(dtype.name, dtype.itemsize * 8 - (dtype.kind == "i"))
-    return 2 ** bits + (dtype.kind == "f")
+    return 2**bits + (dtype.kind == "f")
 
 
 def check_bounds(dtype: DType, low: int, high: int) -> None:
     """Integers that a type has no place for are no bounds of random numbers."""
     if dtype.kind == "c" or dtype in dtypes.BAREBONES:
-        raise NotImplementedError(f"\"random_kernel_cpu\" not implemented for "
-                                  f"'{DISPLAY[dtype.name]}'")
+        raise NotImplementedError(
+            f"\"random_kernel_cpu\" not implemented for '{DISPLAY[dtype.name]}'"
+        )
     if low >= high:
-        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= "
-                           f"to={high}")
-    least, most = (0, 1) if dtype.kind == "b" else (-65504, 65504) \
-        if dtype is dtypes.float16 else (-1 << 63, 1 << 63)
+        raise RuntimeError(
+            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
+        )
+    least, most = (
+        (0, 1)
+        if dtype.kind == "b"
+        else (-65504, 65504)
+        if dtype is dtypes.float16
+        else (-1 << 63, 1 << 63)
+    )
     if dtype.kind in "iu":
         info = np.iinfo(dtype.numpy)
         least, most = info.min, info.max
@@ -184,8 +201,12 @@ FILLS: Sequence[tuple[str, str, str, Any]] = (
     ("log_normal", "", "float mean=1., float std=2.", log_normal_),
     ("geometric", "", "float p", geometric_),
     ("random", ".from", "int from, int? to", random_range),
-    ("random", ".to", "int to",
-     lambda self, high, generator: random_range(self, 0, high, generator)),
+    (
+        "random",
+        ".to",
+        "int to",
+        lambda self, high, generator: random_range(self, 0, high, generator),
+    ),
     ("random", "", "", random_any),
 )
 """In-place distributions: name, overload, arguments, kernel."""
@@ -195,17 +216,27 @@ PURE_OVERLOADS = {("bernoulli", ".float"): ".p", ("normal", ""): None}
 
 for _name, _overload, _arguments, _kernel in FILLS:
     _comma = ", " if _arguments else ""
-    declare(f"aten::{_name}_{_overload}(Tensor(a!) self{_comma}{_arguments}, *, {GENERATOR}) -> "
-            "Tensor(a!)", _kernel, "primitive")
+    declare(
+        f"aten::{_name}_{_overload}(Tensor(a!) self{_comma}{_arguments}, *, {GENERATOR}) -> "
+        "Tensor(a!)",
+        _kernel,
+        "primitive",
+    )
     _pure = PURE_OVERLOADS.get((_name, _overload), _overload)
     if _pure is not None:
-        declare(f"aten::{_name}{_pure}(Tensor self{_comma}{_arguments.replace('=0.5', '')}, *, "
-                f"{GENERATOR}) -> Tensor",
-                lambda self, *args, f=_kernel, order=int(_name != "bernoulli"):
-                f(like(self, 0, self.dtype, order), *args), "primitive")
-declare(f"aten::normal_functional(Tensor self, float mean=0., float std=1., *, {GENERATOR}) -> "
-        "Tensor",
-        lambda self, *args: normal_(like(self, 0, self.dtype, 1), *args), "primitive")
+        declare(
+            f"aten::{_name}{_pure}(Tensor self{_comma}{_arguments.replace('=0.5', '')}, *, "
+            f"{GENERATOR}) -> Tensor",
+            lambda self, *args, f=_kernel, order=int(_name != "bernoulli"): f(
+                like(self, 0, self.dtype, order), *args
+            ),
+            "primitive",
+        )
+declare(
+    f"aten::normal_functional(Tensor self, float mean=0., float std=1., *, {GENERATOR}) -> Tensor",
+    lambda self, *args: normal_(like(self, 0, self.dtype, 1), *args),
+    "primitive",
+)
 
 
 # new tensors
@@ -213,8 +244,9 @@ declare(f"aten::normal_functional(Tensor self, float mean=0., float std=1., *, {
 
 def new(size: Sequence[int], dtype: int | None, default: DType | None = None) -> Tensor:
     if any(n < 0 for n in size):
-        raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: "
-                           f"{list(size)}")
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension {min(size)}: {list(size)}"
+        )
     chosen = (default or dtypes.get_default_dtype()) if dtype is None else dtypes.by_code(dtype)
     return Tensor._wrap(np.empty(tuple(size), chosen.numpy))
 
@@ -226,8 +258,9 @@ def new_like(x: Tensor, dtype: int | None, memory_format: int | None) -> Tensor:
 def made(size, dtype: int | None, rest, default: DType | None = None) -> Tensor:
     """A new tensor of a size, or of the size and the layout of a tensor; rest: the arguments after
     the type, of which the last is the memory format then."""
-    return new_like(size, dtype, rest[-1]) if isinstance(size, Tensor) else \
-        new(size, dtype, default)
+    return (
+        new_like(size, dtype, rest[-1]) if isinstance(size, Tensor) else new(size, dtype, default)
+    )
 
 
 def rand(size, generator, dtype, *rest):
@@ -242,8 +275,11 @@ def randint(low, high, size, generator, dtype, *rest, default=None):
     return random_range(made(size, dtype, rest, default), low, high, generator)
 
 
-@primitive("aten::randperm(SymInt n, *, ScalarType? dtype=4, Layout? layout=None, Device? "
-           "device=None, bool? pin_memory=None) -> Tensor", random=True)
+@primitive(
+    "aten::randperm(SymInt n, *, ScalarType? dtype=4, Layout? layout=None, Device? "
+    "device=None, bool? pin_memory=None) -> Tensor",
+    random=True,
+)
 def randperm(n, dtype, layout, device, pin_memory):
     return permutation(n, None, dtype)
 
@@ -265,42 +301,72 @@ LIKE = f"{OPTIONS}, MemoryFormat? memory_format=None"
 ANY = "Generator? generator, "
 
 for _name, _kernel in (("rand", rand), ("randn", randn)):
-    declare(f"aten::{_name}(SymInt[] size, *, {OPTIONS}) -> Tensor",
-            lambda size, *rest, f=_kernel: f(size, None, *rest), "primitive")
-    declare(f"aten::{_name}.generator(SymInt[] size, *, {ANY}{OPTIONS}) -> "
-            "Tensor", _kernel, "primitive")
-    declare(f"aten::{_name}_like(Tensor self, *, {LIKE}) -> Tensor",
-            lambda self, dtype, *rest, f=_kernel: f(self, None, dtype, *rest), "primitive")
-    declare(f"aten::{_name}_like.generator(Tensor self, *, {ANY}{LIKE}) -> Tensor",
-            lambda self, generator, dtype, *rest, f=_kernel: f(self, generator, dtype, *rest),
-            "primitive")
-declare(f"aten::randperm.generator(SymInt n, *, {ANY}{INTEGRAL}) -> Tensor", permutation,
-        "primitive")
-declare(f"aten::randint(SymInt high, SymInt[] size, *, {INTEGRAL}) -> Tensor",
-        lambda high, size, dtype, *rest: randint(0, high, size, None, dtype,
-                                                   default=dtypes.int64), "primitive")
-declare(f"aten::randint.generator(SymInt high, SymInt[] size, *, {ANY}{INTEGRAL}) -> Tensor",
-        lambda high, size, generator, dtype, *rest: randint(0, high, size, generator, dtype,
-                                                            default=dtypes.int64), "primitive")
-declare(f"aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, {INTEGRAL}) -> Tensor",
-        lambda low, high, size, dtype, *rest: randint(low, high, size, None, dtype,
-                                                        default=dtypes.int64), "primitive")
-declare(f"aten::randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, {ANY}{INTEGRAL}) "
-        "-> Tensor", lambda low, high, size, generator, dtype, *rest: randint(
-            low, high, size, generator, dtype, default=dtypes.int64), "primitive")
-declare(f"aten::randint_like(Tensor self, SymInt high, *, {LIKE}) -> Tensor",
-        lambda self, high, dtype, *rest: randint(0, high, self, None, dtype, *rest),
-        "primitive")
-declare(f"aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, {LIKE}) -> Tensor",
-        lambda self, low, high, dtype, *rest: randint(low, high, self, None, dtype, *rest),
-        "primitive")
+    declare(
+        f"aten::{_name}(SymInt[] size, *, {OPTIONS}) -> Tensor",
+        lambda size, *rest, f=_kernel: f(size, None, *rest),
+        "primitive",
+    )
+    declare(
+        f"aten::{_name}.generator(SymInt[] size, *, {ANY}{OPTIONS}) -> Tensor", _kernel, "primitive"
+    )
+    declare(
+        f"aten::{_name}_like(Tensor self, *, {LIKE}) -> Tensor",
+        lambda self, dtype, *rest, f=_kernel: f(self, None, dtype, *rest),
+        "primitive",
+    )
+    declare(
+        f"aten::{_name}_like.generator(Tensor self, *, {ANY}{LIKE}) -> Tensor",
+        lambda self, generator, dtype, *rest, f=_kernel: f(self, generator, dtype, *rest),
+        "primitive",
+    )
+declare(
+    f"aten::randperm.generator(SymInt n, *, {ANY}{INTEGRAL}) -> Tensor", permutation, "primitive"
+)
+declare(
+    f"aten::randint(SymInt high, SymInt[] size, *, {INTEGRAL}) -> Tensor",
+    lambda high, size, dtype, *rest: randint(0, high, size, None, dtype, default=dtypes.int64),
+    "primitive",
+)
+declare(
+    f"aten::randint.generator(SymInt high, SymInt[] size, *, {ANY}{INTEGRAL}) -> Tensor",
+    lambda high, size, generator, dtype, *rest: randint(
+        0, high, size, generator, dtype, default=dtypes.int64
+    ),
+    "primitive",
+)
+declare(
+    f"aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, {INTEGRAL}) -> Tensor",
+    lambda low, high, size, dtype, *rest: randint(
+        low, high, size, None, dtype, default=dtypes.int64
+    ),
+    "primitive",
+)
+declare(
+    f"aten::randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, {ANY}{INTEGRAL}) "
+    "-> Tensor",
+    lambda low, high, size, generator, dtype, *rest: randint(
+        low, high, size, generator, dtype, default=dtypes.int64
+    ),
+    "primitive",
+)
+declare(
+    f"aten::randint_like(Tensor self, SymInt high, *, {LIKE}) -> Tensor",
+    lambda self, high, dtype, *rest: randint(0, high, self, None, dtype, *rest),
+    "primitive",
+)
+declare(
+    f"aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, {LIKE}) -> Tensor",
+    lambda self, low, high, dtype, *rest: randint(low, high, self, None, dtype, *rest),
+    "primitive",
+)
 
 
 # from tensors of parameters
 
 
-@primitive(f"aten::bernoulli(Tensor self, *, {GENERATOR}) -> Tensor",
-           out="converts", shape="like_first")
+@primitive(
+    f"aten::bernoulli(Tensor self, *, {GENERATOR}) -> Tensor", out="converts", shape="like_first"
+)
 def bernoulli(self, generator):
     floating_only(self.dtype, "bernoulli_tensor_cpu_self_")
     return bernoulli_of(new(self._size, self.dtype.code), self, generator)
@@ -321,25 +387,38 @@ def normal_of(mean, std, generator):
     return store(result, Tensor._wrap((result._array * spread + center).astype(result.dtype.numpy)))
 
 
-for _overload, _mean, _std in (("Tensor_float", "Tensor mean", "float std=1."),
-                               ("float_Tensor", "float mean", "Tensor std"),
-                               ("Tensor_Tensor", "Tensor mean", "Tensor std")):
-    declare(f"aten::normal.{_overload}({_mean}, {_std}, *, {GENERATOR}) -> Tensor", normal_of,
-            "primitive")
-declare(f"aten::normal.float_float(float mean, float std, SymInt[] size, *, {GENERATOR}, "
-        f"{OPTIONS}) -> "
-        "Tensor", lambda mean, std, size, generator, dtype, *rest: normal_(
-            new(size, dtype), mean, std, generator), "primitive")
+for _overload, _mean, _std in (
+    ("Tensor_float", "Tensor mean", "float std=1."),
+    ("float_Tensor", "float mean", "Tensor std"),
+    ("Tensor_Tensor", "Tensor mean", "Tensor std"),
+):
+    declare(
+        f"aten::normal.{_overload}({_mean}, {_std}, *, {GENERATOR}) -> Tensor",
+        normal_of,
+        "primitive",
+    )
+declare(
+    f"aten::normal.float_float(float mean, float std, SymInt[] size, *, {GENERATOR}, "
+    f"{OPTIONS}) -> "
+    "Tensor",
+    lambda mean, std, size, generator, dtype, *rest: normal_(
+        new(size, dtype), mean, std, generator
+    ),
+    "primitive",
+)
 
 
-@primitive("aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, "
-           f"{GENERATOR})"
-           " -> Tensor")
+@primitive(
+    "aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, "
+    f"{GENERATOR})"
+    " -> Tensor"
+)
 def multinomial(self, num_samples, replacement, generator):
     """Indices drawn by weight, from one row or from each row of a matrix."""
     check_weights(self, num_samples, replacement)
-    weights = np.atleast_2d(self._array.astype(np.float32) if self.dtype.itemsize == 2
-                            else self._array)
+    weights = np.atleast_2d(
+        self._array.astype(np.float32) if self.dtype.itemsize == 2 else self._array
+    )
     if not replacement or num_samples == 1:
         noise = Tensor._wrap(np.empty_like(weights))
         exponential_(noise, 1.0, generator)
@@ -349,8 +428,9 @@ def multinomial(self, num_samples, replacement, generator):
     else:
         total = weights.cumsum(1, dtype=np.float64)
         draws = of(generator).uniform(len(weights) * num_samples).reshape(len(weights), num_samples)
-        result = np.stack([np.searchsorted(row / row[-1], u, side="left")
-                           for row, u in zip(total, draws)])
+        result = np.stack(
+            [np.searchsorted(row / row[-1], u, side="left") for row, u in zip(total, draws)]
+        )
     return Tensor._wrap((result if self.dim() == 2 else result[0]).astype(np.int64))
 
 
@@ -358,13 +438,16 @@ def check_weights(x: Tensor, count: int, replacement: bool) -> None:
     if x.dim() not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
     if x.dtype.kind != "f":
-        raise RuntimeError("multinomial only supports floating-point dtypes for input, got: "
-                           f"{DISPLAY[x.dtype.name]}")
+        raise RuntimeError(
+            "multinomial only supports floating-point dtypes for input, got: "
+            f"{DISPLAY[x.dtype.name]}"
+        )
     if count <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and count > x._size[-1]:
-        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without "
-                           "replacement")
+        raise RuntimeError(
+            "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
+        )
     array = x._array
     if not (np.isfinite(array) & (array >= 0)).all():
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
@@ -375,18 +458,29 @@ def check_weights(x: Tensor, count: int, replacement: bool) -> None:
 # generators as values
 
 declare("aten::manual_seed(int seed) -> ()", lambda seed: manual_seed(seed) and None, "primitive")
-declare("aten::manual_seed.generator(Generator(a!) self, int seed) -> Generator(a!)",
-        lambda self, seed: self.manual_seed(seed), "primitive")
+declare(
+    "aten::manual_seed.generator(Generator(a!) self, int seed) -> Generator(a!)",
+    lambda self, seed: self.manual_seed(seed),
+    "primitive",
+)
 declare("aten::seed(Generator(a!) self) -> int", lambda self: self.seed(), "primitive")
 declare("aten::initial_seed(Generator self) -> int", lambda self: self.first_seed, "primitive")
-declare("aten::Generator(*, Device? device=None, int? seed=None) -> Generator",
-        lambda device, seed: Generator(DEFAULT_SEED if seed is None else seed), "primitive")
+declare(
+    "aten::Generator(*, Device? device=None, int? seed=None) -> Generator",
+    lambda device, seed: Generator(DEFAULT_SEED if seed is None else seed),
+    "primitive",
+)
 
 
 describe("Generator. manual_seed. manual_seed.generator seed.", effect="ordered")
-describe("""bernoulli.Tensor normal.Tensor_Tensor normal.Tensor_float normal.float_Tensor""",
-         out="converts")
-describe("""rand. rand_like. rand_like.out randint. randint.low randint_like. randint_like.Tensor
+describe(
+    """bernoulli.Tensor normal.Tensor_Tensor normal.Tensor_float normal.float_Tensor""",
+    out="converts",
+)
+describe(
+    """rand. rand_like. rand_like.out randint. randint.low randint_like. randint_like.Tensor
          randint_like.Tensor_out randint_like.low_dtype randint_like.low_dtype_out randint_like.out
-         randn. randn_like. randn_like.out""", random=True)
+         randn. randn_like. randn_like.out""",
+    random=True,
+)
 describe("bernoulli.Tensor bernoulli.p", shape="like_first")

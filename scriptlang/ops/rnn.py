@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import List, Optional, Tuple
-
 import numpy as np
 
-from .. import dtypes
 from ..tensors import Tensor
 from . import functions as torch
 from .dispatch import call
@@ -18,22 +15,37 @@ CELL = "Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None"
 
 def _check_cell(input: Tensor, hidden: Tensor, w_ih: Tensor, w_hh: Tensor, label: int) -> None:
     if input.size(-1) != w_ih.size(1):
-        raise RuntimeError("input has inconsistent input_size: got {} expected {}"
-                           .format(input.size(-1), w_ih.size(1)))
+        raise RuntimeError(
+            "input has inconsistent input_size: got {} expected {}".format(
+                input.size(-1), w_ih.size(1)
+            )
+        )
     if input.dim() == hidden.dim():
         if input.dim() > 1 and input.size(0) != hidden.size(0):
-            raise RuntimeError("Input batch size {} doesn't match hidden{} batch size {}"
-                               .format(input.size(0), label, hidden.size(0)))
+            raise RuntimeError(
+                "Input batch size {} doesn't match hidden{} batch size {}".format(
+                    input.size(0), label, hidden.size(0)
+                )
+            )
         if hidden.size(-1) != w_hh.size(1):
-            raise RuntimeError("hidden{} has inconsistent hidden_size: got {}, expected {}"
-                               .format(label, hidden.size(-1), w_hh.size(1)))
+            raise RuntimeError(
+                "hidden{} has inconsistent hidden_size: got {}, expected {}".format(
+                    label, hidden.size(-1), w_hh.size(1)
+                )
+            )
 
 
-@composite(f"aten::lstm_cell(Tensor input, Tensor[] hx, {CELL}) -> (Tensor, Tensor)",
-           autocast="reduced")
-def lstm_cell(input: Tensor, hx: List[Tensor], w_ih: Tensor, w_hh: Tensor,
-              b_ih: Optional[Tensor] = None, b_hh: Optional[Tensor] = None
-              ) -> Tuple[Tensor, Tensor]:
+@composite(
+    f"aten::lstm_cell(Tensor input, Tensor[] hx, {CELL}) -> (Tensor, Tensor)", autocast="reduced"
+)
+def lstm_cell(
+    input: Tensor,
+    hx: list[Tensor],
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
     _check_cell(input, hx[0], w_ih, w_hh, 0)
     _check_cell(input, hx[1], w_ih, w_hh, 1)
     gates = torch.linear(input, w_ih, b_ih) + torch.linear(hx[0], w_hh, b_hh)
@@ -43,8 +55,14 @@ def lstm_cell(input: Tensor, hx: List[Tensor], w_ih: Tensor, w_hh: Tensor,
 
 
 @composite(f"aten::gru_cell(Tensor input, Tensor hx, {CELL}) -> Tensor", autocast="reduced")
-def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor,
-             b_ih: Optional[Tensor] = None, b_hh: Optional[Tensor] = None) -> Tensor:
+def gru_cell(
+    input: Tensor,
+    hx: Tensor,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> Tensor:
     _check_cell(input, hx, w_ih, w_hh, 0)
     x = torch.linear(input, w_ih, b_ih).chunk(3, -1)
     h = torch.linear(hx, w_hh, b_hh).chunk(3, -1)
@@ -55,23 +73,39 @@ def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor,
 
 
 @composite(f"aten::rnn_tanh_cell(Tensor input, Tensor hx, {CELL}) -> Tensor", autocast="reduced")
-def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor,
-                  b_ih: Optional[Tensor] = None, b_hh: Optional[Tensor] = None) -> Tensor:
+def rnn_tanh_cell(
+    input: Tensor,
+    hx: Tensor,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> Tensor:
     _check_cell(input, hx, w_ih, w_hh, 0)
     return torch.tanh(torch.linear(input, w_ih, b_ih) + torch.linear(hx, w_hh, b_hh))
 
 
 @composite(f"aten::rnn_relu_cell(Tensor input, Tensor hx, {CELL}) -> Tensor", autocast="reduced")
-def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor,
-                  b_ih: Optional[Tensor] = None, b_hh: Optional[Tensor] = None) -> Tensor:
+def rnn_relu_cell(
+    input: Tensor,
+    hx: Tensor,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> Tensor:
     _check_cell(input, hx, w_ih, w_hh, 0)
     return torch.relu(torch.linear(input, w_ih, b_ih) + torch.linear(hx, w_hh, b_hh))
 
 
-INPUT = ("Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, "
-         "bool bidirectional, bool batch_first")
-DATA = ("Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, "
-        "bool bidirectional")
+INPUT = (
+    "Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, "
+    "bool bidirectional, bool batch_first"
+)
+DATA = (
+    "Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, "
+    "bool bidirectional"
+)
 
 
 class Weights:
@@ -106,8 +140,12 @@ def simple_step(f):
     return lambda gates, h, c, w: (f(gates + h @ w.w_hh.T + w.b_hh), c)
 
 
-STEPS = {"lstm": lstm_step, "gru": gru_step, "rnn_tanh": simple_step(np.tanh),
-         "rnn_relu": simple_step(lambda x: np.maximum(x, 0))}
+STEPS = {
+    "lstm": lstm_step,
+    "gru": gru_step,
+    "rnn_tanh": simple_step(np.tanh),
+    "rnn_relu": simple_step(lambda x: np.maximum(x, 0)),
+}
 
 
 def run_direction(step, gates, sizes, h, c, w, reverse: bool):
@@ -121,21 +159,23 @@ def run_direction(step, gates, sizes, h, c, w, reverse: bool):
     last_h, last_c = h.copy(), c.copy()
     for t in range(len(sizes))[::-1] if reverse else range(len(sizes)):
         n = sizes[t]
-        hn, cn = step(gates[starts[t]:starts[t] + n], last_h[:n], last_c[:n], w)
+        hn, cn = step(gates[starts[t] : starts[t] + n], last_h[:n], last_c[:n], w)
         last_h[:n], last_c[:n] = hn, cn
-        outputs[starts[t]:starts[t] + n] = hn
+        outputs[starts[t] : starts[t] + n] = hn
     return outputs, last_h, last_c
 
 
-def run_layers(kind, data, sizes, h0, c0, params, has_biases, num_layers, dropout, train,
-               bidirectional):
+def run_layers(
+    kind, data, sizes, h0, c0, params, has_biases, num_layers, dropout, train, bidirectional
+):
     """All layers over packed (rows, features): (outputs, h, c), h and c (layers, batch, size)."""
     directions = 2 if bidirectional else 1
     projected = kind == "lstm" and h0.shape[-1] != c0.shape[-1]
     each = 2 + 2 * has_biases + projected
     if len(params) != each * num_layers * directions:
-        raise RuntimeError(f"{kind}: expected {each * num_layers * directions} weights, got "
-                           f"{len(params)}")
+        raise RuntimeError(
+            f"{kind}: expected {each * num_layers * directions} weights, got {len(params)}"
+        )
     check_input(kind, data, h0, params, num_layers * directions)
     hs, cs = [], []
     for layer in range(num_layers):
@@ -156,11 +196,14 @@ def run_layers(kind, data, sizes, h0, c0, params, has_biases, num_layers, dropou
 
 def check_input(kind, data, h0, params, count):
     if data.dtype != params[0].dtype.numpy:
-        raise RuntimeError("expected m1 and m2 to have the same dtype, but got: "
-                           f"{data.dtype} != {params[0].dtype}")
+        raise RuntimeError(
+            f"expected m1 and m2 to have the same dtype, but got: {data.dtype} != {params[0].dtype}"
+        )
     if data.shape[-1] != params[0]._size[1]:
-        raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected "
-                           f"{params[0]._size[1]}, got {data.shape[-1]}")
+        raise RuntimeError(
+            f"input.size(-1) must be equal to input_size. Expected "
+            f"{params[0]._size[1]}, got {data.shape[-1]}"
+        )
     if h0.ndim != 3 or h0.shape[0] != count:
         raise RuntimeError(f"Expected hidden[0] size ({count}, batch, size), got {list(h0.shape)}")
 
@@ -172,8 +215,10 @@ def check_states(kind, hx) -> None:
 
 def layers_input(kind):
     """The kernel of `kind.input`: padded sequences, all of one length."""
-    def kernel(input, hx, params, has_biases, num_layers, dropout, train, bidirectional,
-               batch_first):
+
+    def kernel(
+        input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+    ):
         check_states(kind, hx)
         h0, c0 = (hx[0]._array, hx[1]._array) if kind == "lstm" else (hx._array, hx._array)
         check_floating("rnn", input)
@@ -187,11 +232,24 @@ def layers_input(kind):
         if not steps:
             raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
         if h0.shape[1] != batch:
-            raise RuntimeError(f"Expected hidden[0] size ({h0.shape[0]}, {batch}, {h0.shape[2]}), "
-                               f"got {list(h0.shape)}")
+            raise RuntimeError(
+                f"Expected hidden[0] size ({h0.shape[0]}, {batch}, {h0.shape[2]}), "
+                f"got {list(h0.shape)}"
+            )
         rows = x.reshape(steps * batch, x.shape[2])
-        out, h, c = run_layers(kind, rows, [batch] * steps, h0, c0, params, has_biases,
-                               num_layers, dropout, train, bidirectional)
+        out, h, c = run_layers(
+            kind,
+            rows,
+            [batch] * steps,
+            h0,
+            c0,
+            params,
+            has_biases,
+            num_layers,
+            dropout,
+            train,
+            bidirectional,
+        )
         out = out.reshape(steps, batch, out.shape[-1])
         if flat:
             out, h, c = out[:, 0], h[:, 0], c[:, 0]
@@ -205,13 +263,26 @@ def layers_input(kind):
 
 def layers_data(kind):
     """The kernel of `kind.data`: packed sequences."""
-    def kernel(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train,
-               bidirectional):
+
+    def kernel(
+        data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional
+    ):
         check_states(kind, hx)
         check_floating("rnn", data)
         h0, c0 = (hx[0]._array, hx[1]._array) if kind == "lstm" else (hx._array, hx._array)
-        out, h, c = run_layers(kind, data._array, batch_sizes._array.tolist(), h0, c0, params,
-                               has_biases, num_layers, dropout, train, bidirectional)
+        out, h, c = run_layers(
+            kind,
+            data._array,
+            batch_sizes._array.tolist(),
+            h0,
+            c0,
+            params,
+            has_biases,
+            num_layers,
+            dropout,
+            train,
+            bidirectional,
+        )
         results = (out, h, c) if kind == "lstm" else (out, h)
         return tuple(Tensor._wrap(r) for r in results)
 
@@ -221,35 +292,52 @@ def layers_data(kind):
 for _kind in STEPS:
     _state = "Tensor[] hx" if _kind == "lstm" else "Tensor hx"
     _results = "(Tensor, Tensor, Tensor)" if _kind == "lstm" else "(Tensor, Tensor)"
-    declare(f"aten::{_kind}.input(Tensor input, {_state}, {INPUT}) -> {_results}",
-            layers_input(_kind), "primitive")
-    declare(f"aten::{_kind}.data(Tensor data, Tensor batch_sizes, {_state}, {DATA}) -> {_results}",
-            layers_data(_kind), "primitive")
+    declare(
+        f"aten::{_kind}.input(Tensor input, {_state}, {INPUT}) -> {_results}",
+        layers_input(_kind),
+        "primitive",
+    )
+    declare(
+        f"aten::{_kind}.data(Tensor data, Tensor batch_sizes, {_state}, {DATA}) -> {_results}",
+        layers_data(_kind),
+        "primitive",
+    )
 
 
-@primitive("aten::_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first)"
-           " -> (Tensor, Tensor)")
+@primitive(
+    "aten::_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first)"
+    " -> (Tensor, Tensor)"
+)
 def pack_padded_sequence(input, lengths, batch_first):
     n = lengths._array
     if (n[1:] > n[:-1]).any():
-        raise RuntimeError("Expected sequence lengths to be sorted in decreasing order, got "
-                           f"{n.tolist()}")
+        raise RuntimeError(
+            f"Expected sequence lengths to be sorted in decreasing order, got {n.tolist()}"
+        )
     if n.size == 0 or n[-1] <= 0:
-        raise RuntimeError("Length of all samples has to be greater than 0, but found an element "
-                           "in 'lengths' that is <= 0")
+        raise RuntimeError(
+            "Length of all samples has to be greater than 0, but found an element "
+            "in 'lengths' that is <= 0"
+        )
     x = input._array.swapaxes(0, 1) if batch_first else input._array
     if len(n) != x.shape[1]:
-        raise RuntimeError(f"Expected `len(lengths)` to be equal to batch_size, but got {len(n)} "
-                           f"(batch_size={x.shape[1]})")
+        raise RuntimeError(
+            f"Expected `len(lengths)` to be equal to batch_size, but got {len(n)} "
+            f"(batch_size={x.shape[1]})"
+        )
     if n[0] > x.shape[0]:
         raise RuntimeError(f"Expected all sequences to have at most {x.shape[0]} steps, got {n[0]}")
     sizes = np.array([int((n > t).sum()) for t in range(int(n[0]))], np.int64)
-    return (Tensor._wrap(np.concatenate([x[t, :k] for t, k in enumerate(sizes)])),
-            Tensor._wrap(sizes))
+    return (
+        Tensor._wrap(np.concatenate([x[t, :k] for t, k in enumerate(sizes)])),
+        Tensor._wrap(sizes),
+    )
 
 
-@primitive("aten::_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, "
-           "Scalar padding_value, int total_length) -> (Tensor, Tensor)")
+@primitive(
+    "aten::_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, "
+    "Scalar padding_value, int total_length) -> (Tensor, Tensor)"
+)
 def pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_length):
     sizes = batch_sizes._array
     if sizes.ndim != 1:
@@ -257,9 +345,11 @@ def pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_len
     steps = len(sizes)
     if total_length > 0:
         if total_length < steps:
-            raise RuntimeError("Expected total_length to be at least the length of the longest "
-                               f"sequence in input, but got total_length={total_length} and max "
-                               f"sequence length being {steps}")
+            raise RuntimeError(
+                "Expected total_length to be at least the length of the longest "
+                f"sequence in input, but got total_length={total_length} and max "
+                f"sequence length being {steps}"
+            )
         steps = total_length
     x = data._array
     if not len(sizes) or sizes.min() < 0 or (np.diff(sizes) > 0).any() or sizes.sum() > len(x):
@@ -267,7 +357,7 @@ def pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_len
     made = np.full((steps, int(sizes[0]), *x.shape[1:]), padding_value, x.dtype)
     start = 0
     for t, k in enumerate(sizes):
-        made[t, :k] = x[start:start + k]
+        made[t, :k] = x[start : start + k]
         start += k
     lengths = np.array([int((sizes > b).sum()) for b in range(int(sizes[0]))], np.int64)
     return (Tensor._wrap(made.swapaxes(0, 1) if batch_first else made), Tensor._wrap(lengths))

@@ -9,24 +9,34 @@ from __future__ import annotations
 import math
 import operator
 import re
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from ..tensors import Tensor
 from . import scalar_math as M
 from .elementwise import DISPLAY
 from .table import declare, primitive
 
-PAIRS = ("int complex float int_complex complex_int float_complex complex_float int_float "
-         "float_int Scalar")
+PAIRS = (
+    "int complex float int_complex complex_int float_complex complex_float int_float "
+    "float_int Scalar"
+)
 """Operand types of arithmetic, in PyTorch's order; a single name stands for both operands."""
 ORDERED_PAIRS = "int float int_float float_int"
 REAL_PAIRS = ORDERED_PAIRS + " Scalar"
 WIDTH = ("Scalar", "complex", "float", "int", "bool")
 
 
-def binary(name: str, rows: str, kernel: Callable, result: str | None = None,
-           scalar: str = "", scalar_result: str | None = None, arguments: str = "a b",
-           **facts) -> None:
+def binary(
+    name: str,
+    rows: str,
+    kernel: Callable,
+    result: str | None = None,
+    scalar: str = "",
+    scalar_result: str | None = None,
+    arguments: str = "a b",
+    **facts,
+) -> None:
     """Declare a binary operator once for each row of operand types (`int`, `int_float`, ...).
 
     result: the return type, by default the widest operand.  scalar: the overload name of the row
@@ -37,10 +47,18 @@ def binary(name: str, rows: str, kernel: Callable, result: str | None = None,
         left, _, right = row.partition("_")
         right = right or left
         overload = row if row != "Scalar" else scalar
-        returns = scalar_result if row == "Scalar" and scalar_result else \
-            result or next((t for t in WIDTH if t in (left, right)), left)
-        declare(f"{name}{'.' if overload else ''}{overload}({left} {first}, {right} {second}) -> "
-                f"{returns}", kernel, "primitive", **facts)
+        returns = (
+            scalar_result
+            if row == "Scalar" and scalar_result
+            else result or next((t for t in WIDTH if t in (left, right)), left)
+        )
+        declare(
+            f"{name}{'.' if overload else ''}{overload}({left} {first}, {right} {second}) -> "
+            f"{returns}",
+            kernel,
+            "primitive",
+            **facts,
+        )
 
 
 def unary(name: str, rows: str, kernel: Callable, **facts) -> None:
@@ -52,10 +70,10 @@ def unary(name: str, rows: str, kernel: Callable, **facts) -> None:
 
 def wrapping(f: Callable) -> Callable:
     """f, with an int result reduced to 64 bits."""
+
     def kernel(a, b):
         result = f(a, b)
-        return result if type(result) is not int or -M.TWO63 <= result < M.TWO63 \
-            else M.wrap(result)
+        return result if type(result) is not int or -M.TWO63 <= result < M.TWO63 else M.wrap(result)
 
     return kernel
 
@@ -67,12 +85,16 @@ def real(f: Callable) -> Callable:
 
 def by_kind(integral: Callable, floating: Callable) -> Callable:
     """One function for two ints, another where a float takes part."""
-    return lambda a, b: integral(a, b) if isinstance(a, int) and isinstance(b, int) \
+    return lambda a, b: (
+        integral(a, b)
+        if isinstance(a, int) and isinstance(b, int)
         else floating(float(a), float(b))
+    )
 
 
 def comparison(f: Callable) -> Callable:
     """f; an int is compared with a float as a float, as C does."""
+
     def kernel(a, b):
         if type(a) is float and type(b) is int or type(a) is int and type(b) is float:
             return f(float(a), float(b))
@@ -111,8 +133,14 @@ binary("aten::fmod", REAL_PAIRS, real(M.fmod), "float")
 binary("aten::mathremainder", REAL_PAIRS, real(M.ieee_remainder), "float")
 binary("aten::copysign", REAL_PAIRS, real(math.copysign), "float")
 binary("aten::atan2", REAL_PAIRS, real(math.atan2), "float", scalar="Scalar_Scalar")
-binary("aten::polar", REAL_PAIRS, real(M.polar), "complex", scalar="Scalar_Scalar",
-       scalar_result="Scalar")
+binary(
+    "aten::polar",
+    REAL_PAIRS,
+    real(M.polar),
+    "complex",
+    scalar="Scalar_Scalar",
+    scalar_result="Scalar",
+)
 binary("aten::pow", "int", M.power, "float")
 binary("aten::pow", "complex float int_float float_int float_complex complex_float", M.power)
 binary("aten::pow", "Scalar", M.power_scalar, "float", scalar="Scalar_Scalar")
@@ -123,13 +151,17 @@ for _name in ("eq", "ne"):
     _kernel = comparison(getattr(operator, _name))
     for _type in ("Device", "bool", "AnyEnumType"):
         _overload = {"Device": "device", "AnyEnumType": "enum"}.get(_type, _type)
-        declare(f"aten::{_name}.{_overload}({_type} a, {_type} b) -> bool", _kernel, "primitive",
-                total=True)
+        declare(
+            f"aten::{_name}.{_overload}({_type} a, {_type} b) -> bool",
+            _kernel,
+            "primitive",
+            total=True,
+        )
     binary(f"aten::{_name}", EQUALITY, _kernel, "bool", total=True)
 for _name in ("lt", "gt", "le", "ge"):
     _kernel = comparison(getattr(operator, _name))
     binary(f"aten::{_name}", ORDERED_PAIRS, _kernel, "bool", total=True)
-    binary(f"aten::{_name}", "Scalar", _kernel, "bool")      # complex numbers have no order
+    binary(f"aten::{_name}", "Scalar", _kernel, "bool")  # complex numbers have no order
     binary(f"aten::{_name}", "str", _kernel, "bool", total=True)
 for _name, _f in (("__and__", operator.and_), ("__or__", operator.or_), ("__xor__", operator.xor)):
     binary(f"aten::{_name}", "bool int", _f, total=True)
@@ -144,12 +176,16 @@ binary("aten::__round_to_zero_floordiv", "int", lambda a, b: M.truncated_quotien
 for _row in ("int", "float", "int_float", "float_int"):
     _left, _, _right = _row.partition("_")
     _result = "int" if _row == "int" else "float"
-    declare(f"aten::divmod.{_row}({_left} x, {_right or _left} y) -> ({_result}, {_result})",
-            by_kind(M.divmod_int, M.divmod_float), "primitive")
+    declare(
+        f"aten::divmod.{_row}({_left} x, {_right or _left} y) -> ({_result}, {_result})",
+        by_kind(M.divmod_int, M.divmod_float),
+        "primitive",
+    )
 
 
 def function(f_real: Callable, f_complex: Callable | None = None) -> Callable:
     """A `math` function of one number; a Scalar overload passes single=True."""
+
     def kernel(a):
         if type(a) is complex:
             if f_complex is None:
@@ -175,13 +211,18 @@ unary("aten::angle", "int->float float->float complex->float", M.angle)
 unary("aten::angle", "Scalar->Scalar", of_scalar(M.angle))
 unary("aten::ceil", "int->int float->int Scalar->Scalar", M.to_integer(math.ceil))
 unary("aten::floor", "int->int float->int Scalar->Scalar", M.to_integer(math.floor))
-unary("aten::neg", "int->int float->float complex->complex Scalar->Scalar",
-      lambda a: M.wrap(-a) if type(a) is int else -a, total=True)
-unary("prim::abs", "int->int float->float complex->float Scalar->Scalar",
-      M.magnitude, total=True)
+unary(
+    "aten::neg",
+    "int->int float->float complex->complex Scalar->Scalar",
+    lambda a: M.wrap(-a) if type(a) is int else -a,
+    total=True,
+)
+unary("prim::abs", "int->int float->float complex->float Scalar->Scalar", M.magnitude, total=True)
 unary("aten::factorial", "int->int", M.factorial)
-for _row in ("int_int float_float complex_complex int_float float_int int_complex complex_int "
-             "float_complex complex_float Scalar_Scalar").split():
+for _row in (
+    "int_int float_float complex_complex int_float float_int int_complex complex_int float_complex"
+    " complex_float Scalar_Scalar"
+).split():
     _left, _right = _row.split("_")
     _result = "complex" if "complex" in _row else "float"
     declare(f"aten::log.{_row}({_left} a, {_right} b) -> {_result}", M.log_base, "primitive")
@@ -246,16 +287,38 @@ for _type in ("Tensor", "bool", "Scalar"):
     declare(f"aten::Int.{_type}({_type} a) -> int", to_int, "primitive", total=_type == "bool")
 declare("aten::Int.float(float a) -> int", M.truncate, "primitive")
 for _type in ("Tensor", "Scalar", "int", "bool"):
-    declare(f"aten::Float.{_type}({_type} a) -> float", to_float, "primitive",
-            total=_type in ("int", "bool"))
+    declare(
+        f"aten::Float.{_type}({_type} a) -> float",
+        to_float,
+        "primitive",
+        total=_type in ("int", "bool"),
+    )
 declare("aten::Complex.Scalar(Scalar a) -> complex", complex, "primitive")
-for _pair in ("Tensor_Tensor", "int_bool", "bool_int", "float_bool", "bool_float", "float_int",
-              "int_float", "int_int", "bool_bool", "float_float", "Tensor_float", "float_Tensor",
-              "Tensor_int", "int_Tensor", "Tensor_bool", "bool_Tensor"):
+for _pair in (
+    "Tensor_Tensor",
+    "int_bool",
+    "bool_int",
+    "float_bool",
+    "bool_float",
+    "float_int",
+    "int_float",
+    "int_int",
+    "bool_bool",
+    "float_float",
+    "Tensor_float",
+    "float_Tensor",
+    "Tensor_int",
+    "int_Tensor",
+    "Tensor_bool",
+    "bool_Tensor",
+):
     _left, _right = _pair.split("_")
     _a, _b = ("a", "b") if _pair == "Tensor_Tensor" else ("x", "y")
-    declare(f"aten::Complex.{_pair}({_left} {_a}, {_right} {_b}) -> complex",
-            lambda x, y: complex(to_float(x), to_float(y)), "primitive")
+    declare(
+        f"aten::Complex.{_pair}({_left} {_a}, {_right} {_b}) -> complex",
+        lambda x, y: complex(to_float(x), to_float(y)),
+        "primitive",
+    )
 
 
 def check_scalar(a: Tensor) -> None:
@@ -268,11 +331,13 @@ def check_scalar(a: Tensor) -> None:
 
 def implicit(name: str, result: str, convert: Callable) -> None:
     """Declare the conversion of a zero-dim tensor where a program wants a number."""
+
     def kernel(a):
         check_scalar(a)
         if result == "int" and a.dtype.kind not in "ui":
-            raise RuntimeError(f"Cannot input a tensor of type {DISPLAY[a.dtype.name]} as an "
-                               "integral argument")
+            raise RuntimeError(
+                f"Cannot input a tensor of type {DISPLAY[a.dtype.name]} as an integral argument"
+            )
         return convert(a)
 
     declare(f"aten::{name}(Tensor a) -> {result}", kernel, "primitive")
@@ -291,7 +356,7 @@ def hash_value(value):
         return int(value)
     if isinstance(value, Tensor):
         return M.wrap(id(value))
-    import hashlib                                   # OpenSSL: 4 ms of a process's start
+    import hashlib  # OpenSSL: 4 ms of a process's start
 
     digest = hashlib.blake2b(repr(value).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
@@ -307,4 +372,3 @@ def range_length(lo, hi, step):
 @primitive("aten::__derive_index(int index, int start, int step) -> int")
 def derive_index(index, start, step):
     return M.wrap(start + index * step)
-

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import cmath
 import math
-from typing import Callable
+from collections.abc import Callable
 
 import numpy as np
 
@@ -38,6 +38,7 @@ def single(x):
 def quiet(f: Callable, fallback: Callable) -> Callable:
     """f; where Python raises for a domain or a range, `fallback` (numpy's, which gives nan and
     inf)."""
+
     def kernel(*args):
         try:
             return f(*args)
@@ -63,10 +64,32 @@ def _whole_gamma(x: float) -> float:
     return math.nan if x == -math.inf or (x < 0 and x == math.floor(x)) else math.inf
 
 
-NUMPY_NAMES = {"acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh",
-               "atan": "arctan", "atanh": "arctanh"}
-ELEMENTARY = ("acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "log",
-              "log10", "sin", "sinh", "sqrt", "tan", "tanh")
+NUMPY_NAMES = {
+    "acos": "arccos",
+    "acosh": "arccosh",
+    "asin": "arcsin",
+    "asinh": "arcsinh",
+    "atan": "arctan",
+    "atanh": "arctanh",
+}
+ELEMENTARY = (
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atanh",
+    "cos",
+    "cosh",
+    "exp",
+    "log",
+    "log10",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+)
 
 
 def _np(name: str) -> Callable:
@@ -76,10 +99,15 @@ def _np(name: str) -> Callable:
 REAL = {name: quiet(getattr(math, name), _numpy(_np(name))) for name in ELEMENTARY}
 COMPLEX = {name: quiet(getattr(cmath, name), _numpy_complex(_np(name))) for name in ELEMENTARY}
 REAL_ONLY = {
-    "degrees": lambda x: x * 180.0 / math.pi, "erf": math.erf, "erfc": math.erfc,
-    "expm1": quiet(math.expm1, _numpy(np.expm1)), "fabs": math.fabs,
-    "gamma": quiet(math.gamma, _whole_gamma), "lgamma": quiet(math.lgamma, lambda x: math.inf),
-    "log1p": quiet(math.log1p, _numpy(np.log1p)), "radians": lambda x: x * math.pi / 180.0,
+    "degrees": lambda x: x * 180.0 / math.pi,
+    "erf": math.erf,
+    "erfc": math.erfc,
+    "expm1": quiet(math.expm1, _numpy(np.expm1)),
+    "fabs": math.fabs,
+    "gamma": quiet(math.gamma, _whole_gamma),
+    "lgamma": quiet(math.lgamma, lambda x: math.inf),
+    "log1p": quiet(math.log1p, _numpy(np.log1p)),
+    "radians": lambda x: x * math.pi / 180.0,
 }
 
 fmod = quiet(math.fmod, _numpy(np.fmod))
@@ -112,8 +140,11 @@ def remainder_int(a: int, b: int) -> int:
 
 def floor_divide_float(a: float, b: float) -> float:
     quotient = _divide(a, b)
-    return quotient if not math.isfinite(quotient) else \
-        math.copysign(float(math.floor(quotient)), quotient)
+    return (
+        quotient
+        if not math.isfinite(quotient)
+        else math.copysign(float(math.floor(quotient)), quotient)
+    )
 
 
 def truncated_quotient(a: int, b: int) -> int:
@@ -143,13 +174,15 @@ def divmod_float(a: float, b: float) -> tuple[float, float]:
 
 
 _power = quiet(math.pow, _numpy(np.power))
-_power_complex = quiet(lambda a, b: a ** b, _numpy_complex(np.power))
+_power_complex = quiet(lambda a, b: a**b, _numpy_complex(np.power))
 
 
 def power_scalar(a, b) -> float:
     if type(a) is complex or type(b) is complex:
-        raise RuntimeError("a complex number and an int or float have no power of one type; make "
-                           "both complex: a ** complex(b)")
+        raise RuntimeError(
+            "a complex number and an int or float have no power of one type; make "
+            "both complex: a ** complex(b)"
+        )
     return _power(float(a), float(b))
 
 
@@ -197,6 +230,7 @@ def round_half_even(a) -> float:
 
 def to_integer(f: Callable) -> Callable:
     """floor or ceil of a number as an integer; RuntimeError for what is no 64-bit integer."""
+
     def kernel(a):
         if type(a) is int:
             return a
@@ -211,6 +245,6 @@ def factorial(n: int) -> int:
     if n < 0:
         raise RuntimeError("factorial() not defined for negative values")
     result = 1
-    for i in range(2, min(n, 66) + 1):               # from 66! on the low 64 bits are zero
+    for i in range(2, min(n, 66) + 1):  # from 66! on the low 64 bits are zero
         result = wrap(result * i)
     return result

@@ -38,10 +38,16 @@ def in_place(f, name):
 
 
 for _name, _f in (("cumsum", np.cumsum), ("cumprod", np.cumprod)):
-    declare(f"aten::{_name}(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", scan(_f),
-            "primitive")
-    declare(f"aten::{_name}_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)",
-            in_place(scan(_f), _name), "primitive")
+    declare(
+        f"aten::{_name}(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+        scan(_f),
+        "primitive",
+    )
+    declare(
+        f"aten::{_name}_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)",
+        in_place(scan(_f), _name),
+        "primitive",
+    )
 
 
 def running(largest: bool):
@@ -55,24 +61,29 @@ def running(largest: bool):
             better |= array[i] != array[i]
             best[i] = np.where(better, array[i], best[i - 1])
             index[i] = np.where(better, i, index[i - 1])
-        back = [np.ascontiguousarray(np.moveaxis(a, 0, axis)).reshape(self._size)
-                for a in (best, index)]
+        back = [
+            np.ascontiguousarray(np.moveaxis(a, 0, axis)).reshape(self._size) for a in (best, index)
+        ]
         return Tensor._wrap(back[0]), Tensor._wrap(back[1])
 
     return kernel
 
 
 for _name, _large in (("cummax", True), ("cummin", False)):
-    declare(f"aten::{_name}(Tensor self, int dim) -> (Tensor values, Tensor indices)",
-            running(_large), "primitive")
+    declare(
+        f"aten::{_name}(Tensor self, int dim) -> (Tensor values, Tensor indices)",
+        running(_large),
+        "primitive",
+    )
 
 
 @primitive("aten::logcumsumexp(Tensor self, int dim) -> Tensor", shape="like_first")
 def logcumsumexp(self, dim):
     axis = wrap_dim(dim, len(self._size))
     if self.dtype.kind not in "fc":
-        raise RuntimeError("logcumsumexp is only implemented for floating and complex types, not "
-                           f"{self.dtype}")
+        raise RuntimeError(
+            f"logcumsumexp is only implemented for floating and complex types, not {self.dtype}"
+        )
 
     def f(a):
         rows = np.moveaxis(np.atleast_1d(a).copy(), axis, 0)
@@ -90,8 +101,11 @@ def _log_add(a, b):
     return np.where(np.isinf(low.real) & (low.real < 0), high, high + np.log1p(np.exp(low - high)))
 
 
-@primitive("aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None)"
-           " -> Tensor", out="converts")
+@primitive(
+    "aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None)"
+    " -> Tensor",
+    out="converts",
+)
 def diff(self, n, dim, prepend, append):
     if not self._size:
         raise RuntimeError("diff expects input to be at least one-dimensional")
@@ -107,8 +121,11 @@ def diff(self, n, dim, prepend, append):
     for _ in range(min(n, x._size[dim])):
         length = max(x._size[dim] - 1, 0)
         later, earlier = narrow(x, dim, x._size[dim] - length, length), narrow(x, dim, 0, length)
-        x = apply(np.logical_xor, x.dtype, later, earlier) if x.dtype.kind == "b" \
+        x = (
+            apply(np.logical_xor, x.dtype, later, earlier)
+            if x.dtype.kind == "b"
             else subtract(later, earlier)
+        )
     return x
 
 
@@ -116,14 +133,14 @@ def trapezoids(y: Tensor, x, dim: int):
     """The areas between neighbours along a dimension; x: places, or the distance between them."""
     axis = wrap_dim(dim, len(y._size))
     out = floating(dtypes.result_type(y, x))
-    a = array_of(y, y.dtype, working_type(y.dtype))          # integers, until they are halved
+    a = array_of(y, y.dtype, working_type(y.dtype))  # integers, until they are halved
     sides = np.take(a, range(1, a.shape[axis]), axis) + np.take(a, range(a.shape[axis] - 1), axis)
     if not isinstance(x, Tensor):
         return sides * (x / 2), axis, out
     place = array_of(x, x.dtype, working_type(x.dtype))
     if len(x._size) == 1 and len(y._size) != 1:
         place = place.reshape([-1 if d == axis else 1 for d in range(len(y._size))])
-    elif place.ndim < a.ndim:                                # it broadcasts
+    elif place.ndim < a.ndim:  # it broadcasts
         place = place.reshape([1] * (a.ndim - place.ndim) + list(place.shape))
     if place.shape[axis] != a.shape[axis]:
         raise RuntimeError("trapezoid: There must be one `x` value for each sample point")
@@ -134,7 +151,7 @@ def trapezoid(y, x, dim):
     if y._size and y._size[wrap_dim(dim, len(y._size))] == 0:
         return sum_dim(cast(y, floating(y.dtype)), [dim])
     check_no_bool(y)
-    if not isinstance(x, Tensor):                        # all, but for half of the ends
+    if not isinstance(x, Tensor):  # all, but for half of the ends
         axis = wrap_dim(dim, len(y._size))
         a = array_of(y, y.dtype, working_type(y.dtype))
         ends = np.take(a, 0, axis) + np.take(a, -1, axis)
@@ -174,12 +191,15 @@ def gradient(self, spacing=None, dim=None, edge_order=1):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
     for d in axes:
         if self._size[d] < edge_order + 1:
-            raise RuntimeError("torch.gradient expected each dimension size to be at least "
-                               "edge_order+1")
+            raise RuntimeError(
+                "torch.gradient expected each dimension size to be at least edge_order+1"
+            )
     steps = spacing if isinstance(spacing, (list, tuple)) else [spacing] * len(axes)
     if len(steps) != len(axes):
-        raise RuntimeError("torch.gradient expected spacing to be unspecified, a scalar, or a "
-                           f"list of length {len(axes)}, but got a list of length {len(steps)}")
+        raise RuntimeError(
+            "torch.gradient expected spacing to be unspecified, a scalar, or a "
+            f"list of length {len(axes)}, but got a list of length {len(steps)}"
+        )
     out = floating(self.dtype)
     array = array_of(self, out, working_type(out))
     results = []
@@ -190,15 +210,22 @@ def gradient(self, spacing=None, dim=None, edge_order=1):
     return results
 
 
-for _overload, _args in (("scalarint", "Scalar? spacing=None, int? dim=None"),
-                         ("scalararray", "Scalar spacing, int[] dim"), ("array", "int[] dim"),
-                         ("scalarrayint", "Scalar[] spacing, int? dim=None"),
-                         ("scalarrayarray", "Scalar[] spacing, int[] dim"),
-                         ("tensorarrayint", "Tensor[] spacing, int? dim=None"),
-                         ("tensorarray", "Tensor[] spacing, int[] dim")):
-    declare(f"aten::gradient.{_overload}(Tensor self, *, {_args}, int edge_order=1) -> Tensor[]",
-            (lambda self, dim, edge: gradient(self, None, dim, edge)) if _overload == "array"
-            else gradient, "primitive")
+for _overload, _args in (
+    ("scalarint", "Scalar? spacing=None, int? dim=None"),
+    ("scalararray", "Scalar spacing, int[] dim"),
+    ("array", "int[] dim"),
+    ("scalarrayint", "Scalar[] spacing, int? dim=None"),
+    ("scalarrayarray", "Scalar[] spacing, int[] dim"),
+    ("tensorarrayint", "Tensor[] spacing, int? dim=None"),
+    ("tensorarray", "Tensor[] spacing, int[] dim"),
+):
+    declare(
+        f"aten::gradient.{_overload}(Tensor self, *, {_args}, int edge_order=1) -> Tensor[]",
+        (lambda self, dim, edge: gradient(self, None, dim, edge))
+        if _overload == "array"
+        else gradient,
+        "primitive",
+    )
 
 
 describe("cumprod cumsum", autocast="full")

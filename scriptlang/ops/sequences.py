@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from typing import List
-
 from ..tensors import Tensor
 from . import functions as torch
 from .table import composite
 
 
-@composite("aten::_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor",
-           out="converts", out_memory="apart")
-def chunk_cat(tensors: List[Tensor], dim: int, num_chunks: int) -> Tensor:
+@composite(
+    "aten::_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor",
+    out="converts",
+    out_memory="apart",
+)
+def chunk_cat(tensors: list[Tensor], dim: int, num_chunks: int) -> Tensor:
     """Each tensor padded to `num_chunks` equal parts along a dimension; the parts, flattened from
     that dimension on, side by side."""
     if num_chunks < 1:
         raise RuntimeError("_chunk_cat expects positive num_chunks")
     if len(tensors) == 0:
         raise RuntimeError("_chunk_cat expects a non-empty input tensor list")
-    parts: List[Tensor] = []
+    parts: list[Tensor] = []
     for t in tensors:
         at = dim if dim >= 0 else dim + t.dim()
         if at < 0 or at >= t.dim():
@@ -27,14 +28,14 @@ def chunk_cat(tensors: List[Tensor], dim: int, num_chunks: int) -> Tensor:
             raise RuntimeError("_chunk_cat expects non-empty tensor")
         size = t.size(at)
         missing = (size + num_chunks - 1) // num_chunks * num_chunks - size
-        around: List[int] = []
+        around: list[int] = []
         for _ in range(at + 1, t.dim()):
             around.append(0)
             around.append(0)
         around.append(0)
         around.append(missing)
         whole = torch.constant_pad_nd(t, around, 0)
-        shape: List[int] = []
+        shape: list[int] = []
         for d in range(at):
             shape.append(t.size(d))
         shape.append(num_chunks)

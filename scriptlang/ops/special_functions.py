@@ -13,8 +13,8 @@ import numpy as np
 from .. import dtypes
 from ..tensors import Tensor
 from .elementwise import apply, declare_pointwise, floating, store
-from .special import digamma, erfc, erfinv, lgamma
 from .layout import rows
+from .special import digamma, erfc, erfinv, lgamma
 from .table import declare, describe, primitive
 
 EULER = 0.5772156649015329
@@ -102,6 +102,7 @@ def bessel_i(order: int, scaled: bool):
 
 def bessel_k(order: float, scaled: bool):
     """The integral of exp(-x cosh t) cosh(order t) (9.6.24), by the trapezoid rule."""
+
     def f(x):
         positive = np.where((x > 0) & np.isfinite(x), x, 1.0)[..., None]
         step = np.arccosh(1 + 745 / positive) / 400
@@ -118,7 +119,7 @@ def bessel_k(order: float, scaled: bool):
 def airy_ai(x):
     """By its series near zero, K of order 1/3 above (10.4.14), a cosine below (10.4.60)."""
     near = np.clip(x, -8, 2)
-    cube = near ** 3
+    cube = near**3
     f, g = np.ones_like(near), near.copy()
     term_f, term_g = f.copy(), g.copy()
     for k in range(1, 60):
@@ -127,25 +128,33 @@ def airy_ai(x):
         f, g = f + term_f, g + term_g
     middle = 0.3550280538878172 * f - 0.2588194037928068 * g
     up = np.maximum(x, 2)
-    zeta = 2 / 3 * up ** 1.5
+    zeta = 2 / 3 * up**1.5
     above = np.sqrt(up / 3) / math.pi * bessel_k(1 / 3, False)(zeta)
     down = np.maximum(-x, 8)
-    zeta = 2 / 3 * down ** 1.5
+    zeta = 2 / 3 * down**1.5
     p, q, term = np.ones_like(zeta), np.zeros_like(zeta), np.ones_like(zeta)
     for k in range(1, 12):
         term = term * (6 * k - 5) * (6 * k - 3) * (6 * k - 1) / (216 * k * (2 * k - 1) * zeta)
         sign = -1 if (k // 2) % 2 else 1
         p, q = (p, q + sign * term) if k % 2 else (p + sign * term, q)
     angle = zeta + math.pi / 4
-    below = (np.sin(angle) * p - np.cos(angle) * q) / (math.sqrt(math.pi) * down ** 0.25)
+    below = (np.sin(angle) * p - np.cos(angle) * q) / (math.sqrt(math.pi) * down**0.25)
     value = np.where(x > 2, above, np.where(x < -8, below, middle))
     return np.where(np.isinf(x), np.nan, value)
 
 
 # gamma family
 
-BERNOULLI = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000,
-             1 / 74724249600, -3617 / 10670622842880000)
+BERNOULLI = (
+    1 / 12,
+    -1 / 720,
+    1 / 30240,
+    -1 / 1209600,
+    1 / 47900160,
+    -691 / 1307674368000,
+    1 / 74724249600,
+    -3617 / 10670622842880000,
+)
 """B_2k / (2k)!, of the Euler-Maclaurin formula."""
 
 
@@ -157,7 +166,7 @@ def zeta(x, q):
     good = (x > 1) & np.isfinite(x) & np.isfinite(q) & ~pole & ((q > 0) | (x == np.floor(x)))
     power = np.where(good, x, 2.0)
     at = np.where(good, at, 1.0)
-    if np.any(at < -12):                             # the terms far below zero, from above
+    if np.any(at < -12):  # the terms far below zero, from above
         skipped = np.where(at < -12, np.ceil(-12 - at), 0.0)
         away = np.where(at < -12, -at, 20.0)
         sign = np.where(power % 2 == 0, 1.0, -1.0)
@@ -173,9 +182,11 @@ def zeta(x, q):
     for k, b in enumerate(BERNOULLI):
         total = total + b * factor
         factor = factor * (power + 2 * k + 1) * (power + 2 * k + 2) / (at * at)
-    edge = np.select([x == 1, x < 1, pole, np.isnan(x) | np.isnan(q) | np.isinf(q), x == np.inf],
-                     [np.inf, np.nan, np.inf, np.nan,
-                      np.where(q < 1, np.inf, np.where(q == 1, 1.0, 0.0))], np.nan)
+    edge = np.select(
+        [x == 1, x < 1, pole, np.isnan(x) | np.isnan(q) | np.isinf(q), x == np.inf],
+        [np.inf, np.nan, np.inf, np.nan, np.where(q < 1, np.inf, np.where(q == 1, 1.0, 0.0))],
+        np.nan,
+    )
     return np.where(good, total, edge)
 
 
@@ -196,13 +207,14 @@ def polygamma_of(n: int):
 
 def incomplete_gamma(upper: bool):
     """The regularised incomplete gamma functions, by series or continued fraction (6.5.29, 31)."""
+
     def f(a, x):
         a, x = np.broadcast_arrays(a, x)
         good = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
         p, z = np.where(good, a, 1.0), np.where(good, x, 1.0)
         scale = np.exp(p * np.log(z) - z - lgamma(p))
         term = total = 1 / p
-        for k in range(1, 100_000):                  # about 8 sqrt(a) terms where x is near a
+        for k in range(1, 100_000):  # about 8 sqrt(a) terms where x is near a
             term = term * z / (p + k)
             total = total + term
             if np.all((term < total * 1e-17) | (z > np.maximum(p, 1))):
@@ -212,9 +224,11 @@ def incomplete_gamma(upper: bool):
         by_series = z <= np.maximum(p, 1)
         low = np.where(by_series, lower, 1 - fraction)
         high = np.where(by_series, 1 - lower, fraction)
-        edge = np.select([(x < 0) | (a < 0), a == 0, x == 0, np.isinf(a), np.isinf(x)],
-                         [np.nan, np.where(x > 0, 1.0, np.nan), 0.0,
-                          np.where(np.isinf(x), np.nan, 0.0), 1.0], np.nan)
+        edge = np.select(
+            [(x < 0) | (a < 0), a == 0, x == 0, np.isinf(a), np.isinf(x)],
+            [np.nan, np.where(x > 0, 1.0, np.nan), 0.0, np.where(np.isinf(x), np.nan, 0.0), 1.0],
+            np.nan,
+        )
         return np.where(good, high if upper else low, 1 - edge if upper else edge)
 
     return f
@@ -244,7 +258,7 @@ def multivariate_lgamma(self: Tensor, p: int) -> Tensor:
         return sum(lgamma(x - j / 2) for j in range(p)) + p * (p - 1) / 4 * math.log(math.pi)
 
     value = rounded(f, self, name="mvlgamma")
-    return Tensor._wrap(rows(value._array))          # PyTorch sums over one dimension more
+    return Tensor._wrap(rows(value._array))  # PyTorch sums over one dimension more
 
 
 # error functions and entropies
@@ -256,8 +270,11 @@ def erfcx(x):
     f = np.zeros_like(high)
     for n in range(60, 0, -1):
         f = n / 2 / (high + f)
-    return np.where(x > 2, 1 / (math.sqrt(math.pi) * (high + f)),
-                    np.exp(np.minimum(x, 2) ** 2) * erfc(np.minimum(x, 2)))
+    return np.where(
+        x > 2,
+        1 / (math.sqrt(math.pi) * (high + f)),
+        np.exp(np.minimum(x, 2) ** 2) * erfc(np.minimum(x, 2)),
+    )
 
 
 def ndtr(x):
@@ -266,14 +283,15 @@ def ndtr(x):
 
 def log_ndtr(x):
     z = x / math.sqrt(2)
-    return np.where(x < -1, np.log(erfcx(np.maximum(-z, 0)) / 2) - z * z,
-                    np.log1p(-erfc(np.maximum(z, -1)) / 2))
+    return np.where(
+        x < -1, np.log(erfcx(np.maximum(-z, 0)) / 2) - z * z, np.log1p(-erfc(np.maximum(z, -1)) / 2)
+    )
 
 
 def ndtri(p):
     inside = np.clip(p, 1e-300, 1 - 1e-16)
     y = math.sqrt(2) * erfinv(np.clip(2 * inside - 1, -1 + 1e-15, 1 - 1e-15))
-    for _ in range(8):                               # Newton's steps on the logarithm
+    for _ in range(8):  # Newton's steps on the logarithm
         log_p = log_ndtr(y)
         slope = np.exp(-y * y / 2 - log_p) / math.sqrt(2 * math.pi)
         y = y - (log_p - np.log(inside)) / slope
@@ -281,13 +299,23 @@ def ndtri(p):
 
 
 def entr(x):
-    return np.where(x > 0, -x * np.log(np.where(x > 0, x, 1)), np.where(
-        x == 0, 0.0, np.where(np.isnan(x), x, -np.inf)))
+    return np.where(
+        x > 0,
+        -x * np.log(np.where(x > 0, x, 1)),
+        np.where(x == 0, 0.0, np.where(np.isnan(x), x, -np.inf)),
+    )
 
 
 def spherical_bessel_j0(x):
-    return np.where(np.isinf(x), 0.0, np.where(np.abs(x) < 0.5, 1 - x * x / 6 + x ** 4 / 120
-                    - x ** 6 / 5040 + x ** 8 / 362880, np.sin(x) / np.where(x == 0, 1, x)))
+    return np.where(
+        np.isinf(x),
+        0.0,
+        np.where(
+            np.abs(x) < 0.5,
+            1 - x * x / 6 + x**4 / 120 - x**6 / 5040 + x**8 / 362880,
+            np.sin(x) / np.where(x == 0, 1, x),
+        ),
+    )
 
 
 # orthogonal polynomials: (value at n = 1, value at n + 1 from n, x, values at n and n - 1)
@@ -299,19 +327,24 @@ POLYNOMIALS = {
     "chebyshev_polynomial_w": (lambda x: 2 * x + 1, lambda n, x, a, b: 2 * x * a - b),
     "hermite_polynomial_h": (lambda x: 2 * x, lambda n, x, a, b: 2 * x * a - 2 * n * b),
     "hermite_polynomial_he": (lambda x: x, lambda n, x, a, b: x * a - n * b),
-    "laguerre_polynomial_l": (lambda x: 1 - x, lambda n, x, a, b:
-                              ((2 * n + 1 - x) * a - n * b) / (n + 1)),
-    "legendre_polynomial_p": (lambda x: x, lambda n, x, a, b:
-                              ((2 * n + 1) * x * a - n * b) / (n + 1)),
+    "laguerre_polynomial_l": (
+        lambda x: 1 - x,
+        lambda n, x, a, b: ((2 * n + 1 - x) * a - n * b) / (n + 1),
+    ),
+    "legendre_polynomial_p": (
+        lambda x: x,
+        lambda n, x, a, b: ((2 * n + 1) * x * a - n * b) / (n + 1),
+    ),
 }
 
 
-MOST_DEGREES = 2 ** 20
+MOST_DEGREES = 2**20
 """The degree beyond which a polynomial's value is given as zero."""
 
 
 def polynomial(first, following, shifted=False):
     """The polynomial of degree n, truncated to an integer, at x; zero for negative degrees."""
+
     def f(x, n):
         x, n = np.broadcast_arrays(x, np.trunc(np.where(np.isfinite(n), n, -1)))
         x = 2 * x - 1 if shifted else x
@@ -321,7 +354,7 @@ def polynomial(first, following, shifted=False):
             before, value = value, following(k, x, value, before)
             result = np.where(n == k + 1, value, result)
             left = (n > k + 1) & (n <= MOST_DEGREES)
-            if np.isnan(value[left]).all():          # and so are all that follow
+            if np.isnan(value[left]).all():  # and so are all that follow
                 return np.where(left, math.nan, result)
         return result
 
@@ -334,52 +367,88 @@ def polynomial(first, following, shifted=False):
 def rounded(f, *operands, name: str) -> Tensor:
     """f of the operands in float64, in the type that they have together."""
     dtype = floating(dtypes.result_type(*operands))
-    return apply(lambda *arrays: np.asarray(f(*(a.astype(np.float64) for a in arrays)))
-                 .astype(arrays[0].dtype), dtype, *operands, name=name, kinds="f")
+    return apply(
+        lambda *arrays: np.asarray(f(*(a.astype(np.float64) for a in arrays))).astype(
+            arrays[0].dtype
+        ),
+        dtype,
+        *operands,
+        name=name,
+        kinds="f",
+    )
 
 
 UNARY = {
-    "special_bessel_j0": bessel_j(0), "special_bessel_j1": bessel_j(1),
-    "special_bessel_y0": bessel_y(0), "special_bessel_y1": bessel_y(1),
-    "special_i0e": bessel_i(0, True), "special_i1": bessel_i(1, False),
-    "special_i1e": bessel_i(1, True), "special_modified_bessel_i0": bessel_i(0, False),
+    "special_bessel_j0": bessel_j(0),
+    "special_bessel_j1": bessel_j(1),
+    "special_bessel_y0": bessel_y(0),
+    "special_bessel_y1": bessel_y(1),
+    "special_i0e": bessel_i(0, True),
+    "special_i1": bessel_i(1, False),
+    "special_i1e": bessel_i(1, True),
+    "special_modified_bessel_i0": bessel_i(0, False),
     "special_modified_bessel_i1": bessel_i(1, False),
     "special_modified_bessel_k0": bessel_k(0, False),
-    "special_modified_bessel_k1": bessel_k(1, False), "special_erfcx": erfcx, "special_ndtr": ndtr,
-    "special_log_ndtr": log_ndtr, "special_ndtri": ndtri, "special_entr": entr,
+    "special_modified_bessel_k1": bessel_k(1, False),
+    "special_erfcx": erfcx,
+    "special_ndtr": ndtr,
+    "special_log_ndtr": log_ndtr,
+    "special_ndtri": ndtri,
+    "special_entr": entr,
 }
-UNARY_OF_X = {"special_airy_ai": airy_ai, "special_spherical_bessel_j0": spherical_bessel_j0,
-              "special_scaled_modified_bessel_k0": bessel_k(0, True),
-              "special_scaled_modified_bessel_k1": bessel_k(1, True)}
+UNARY_OF_X = {
+    "special_airy_ai": airy_ai,
+    "special_spherical_bessel_j0": spherical_bessel_j0,
+    "special_scaled_modified_bessel_k0": bessel_k(0, True),
+    "special_scaled_modified_bessel_k1": bessel_k(1, True),
+}
 for _name, _f in UNARY.items():
     declare_pointwise(_name, "", lambda self, f=_f, n=_name: rounded(f, self, name=n))
 for _name, _f in UNARY_OF_X.items():
-    declare(f"aten::{_name}(Tensor x) -> Tensor",
-            lambda x, f=_f, n=_name: rounded(f, x, name=n), "primitive")
-for _name, _upper in (("igamma", False), ("special_gammainc", False), ("igammac", True),
-                      ("special_gammaincc", True)):
-    declare_pointwise(_name, "Tensor "
-                             "other", lambda self, other, f=incomplete_gamma(_upper), n=_name:
-                      rounded(f, self, other, name=n))
+    declare(
+        f"aten::{_name}(Tensor x) -> Tensor",
+        lambda x, f=_f, n=_name: rounded(f, x, name=n),
+        "primitive",
+    )
+for _name, _upper in (
+    ("igamma", False),
+    ("special_gammainc", False),
+    ("igammac", True),
+    ("special_gammaincc", True),
+):
+    declare_pointwise(
+        _name,
+        "Tensor other",
+        lambda self, other, f=incomplete_gamma(_upper), n=_name: rounded(f, self, other, name=n),
+    )
 for _name, _f in POLYNOMIALS.items():
     for _prefix in ("", "shifted_") if _name.startswith("chebyshev") else ("",):
         _whole = f"special_{_prefix}{_name}"
-        _kernel = (lambda x, n, f=polynomial(*_f, bool(_prefix)), name=_whole:
-                   rounded(f, x, n, name=name))
+        _kernel = lambda x, n, f=polynomial(*_f, bool(_prefix)), name=_whole: rounded(
+            f, x, n, name=name
+        )
         declare(f"aten::{_whole}(Tensor x, Tensor n) -> Tensor", _kernel, "primitive")
         declare(f"aten::{_whole}.x_scalar(Scalar x, Tensor n) -> Tensor", _kernel, "primitive")
         declare(f"aten::{_whole}.n_scalar(Tensor x, Scalar n) -> Tensor", _kernel, "primitive")
-for _dot, _args in (("", "Tensor self, Tensor other"),
-                    (".other_scalar", "Tensor self, Scalar other"),
-                    (".self_scalar", "Scalar self, Tensor other")):
-    declare(f"aten::special_zeta{_dot}({_args}) -> Tensor",
-            lambda self, other: rounded(zeta, self, other, name="zeta"), "primitive")
+for _dot, _args in (
+    ("", "Tensor self, Tensor other"),
+    (".other_scalar", "Tensor self, Scalar other"),
+    (".self_scalar", "Scalar self, Tensor other"),
+):
+    declare(
+        f"aten::special_zeta{_dot}({_args}) -> Tensor",
+        lambda self, other: rounded(zeta, self, other, name="zeta"),
+        "primitive",
+    )
 declare_pointwise("mvlgamma", "int p", multivariate_lgamma)
 declare_pointwise("special_multigammaln", "int p", multivariate_lgamma)
 
 
-@primitive("aten::polygamma(int n, Tensor self) -> Tensor",
-           "aten::special_polygamma(int n, Tensor self) -> Tensor", pointwise=True)
+@primitive(
+    "aten::polygamma(int n, Tensor self) -> Tensor",
+    "aten::special_polygamma(int n, Tensor self) -> Tensor",
+    pointwise=True,
+)
 def polygamma(n, self):
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
@@ -392,10 +461,13 @@ def polygamma_(self, n):
 
 
 describe("mvlgamma special_ndtr", out_memory="free")
-describe("""special_airy_ai special_chebyshev_polynomial_t special_chebyshev_polynomial_u
+describe(
+    """special_airy_ai special_chebyshev_polynomial_t special_chebyshev_polynomial_u
          special_chebyshev_polynomial_v special_chebyshev_polynomial_w special_hermite_polynomial_h
          special_hermite_polynomial_he special_laguerre_polynomial_l special_legendre_polynomial_p
          special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1
          special_shifted_chebyshev_polynomial_t special_shifted_chebyshev_polynomial_u
          special_shifted_chebyshev_polynomial_v special_shifted_chebyshev_polynomial_w
-         special_spherical_bessel_j0 special_zeta""", pointwise=True)
+         special_spherical_bessel_j0 special_zeta""",
+    pointwise=True,
+)

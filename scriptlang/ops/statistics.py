@@ -22,8 +22,11 @@ def middle(array: np.ndarray, axis: int, skip_nan: bool) -> np.ndarray:
     count = n - lost.sum(axis=axis, keepdims=True)
     if skip_nan:
         return np.take_along_axis(order, np.maximum(count - 1, 0) // 2, axis)
-    return np.where(count < n, np.argmax(lost, axis=axis, keepdims=True),
-                    np.take(order, [(n - 1) // 2], axis=axis))
+    return np.where(
+        count < n,
+        np.argmax(lost, axis=axis, keepdims=True),
+        np.take(order, [(n - 1) // 2], axis=axis),
+    )
 
 
 def working(self: Tensor) -> np.ndarray:
@@ -76,8 +79,12 @@ def median_along(name, skip_nan):
 for _name in ("median", "nanmedian"):
     _skip = _name == "nanmedian"
     declare(f"aten::{_name}(Tensor self) -> Tensor", median_of_all(_skip), "primitive")
-    declare(f"aten::{_name}.dim(Tensor self, int dim, bool keepdim=False)"
-            " -> (Tensor values, Tensor indices)", median_along(_name, _skip), "primitive")
+    declare(
+        f"aten::{_name}.dim(Tensor self, int dim, bool keepdim=False)"
+        " -> (Tensor values, Tensor indices)",
+        median_along(_name, _skip),
+        "primitive",
+    )
 
 
 def inserted(row: np.ndarray) -> list[int]:
@@ -93,8 +100,9 @@ def inserted(row: np.ndarray) -> list[int]:
     return order
 
 
-@primitive("aten::mode(Tensor self, int dim=-1, bool keepdim=False)"
-           " -> (Tensor values, Tensor indices)")
+@primitive(
+    "aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)"
+)
 def mode(self, dim, keepdim):
     """The most frequent element, of several the smallest, and its last index."""
     check_kind("mode", self.dtype, "buif")
@@ -130,8 +138,10 @@ def quantile_kernel(name, skip_nan):
 def quantile(name, self, q, dim, keepdim, interpolation, skip_nan):
     """Elements at fractions q of the sorted elements; between two as `interpolation` says."""
     if interpolation not in INTERPOLATIONS:
-        raise RuntimeError(f"{name}() interpolation must be one of linear, lower, higher, midpoint "
-                           f"or nearest, but got {interpolation}")
+        raise RuntimeError(
+            f"{name}() interpolation must be one of linear, lower, higher, midpoint "
+            f"or nearest, but got {interpolation}"
+        )
     if self.numel() == 0:
         raise RuntimeError(f"{name}() input tensor must be non-empty")
     if self.dtype.name not in ("float32", "float64"):
@@ -150,7 +160,7 @@ def quantile(name, self, q, dim, keepdim, interpolation, skip_nan):
     axis = 0 if dim is None else wrap_dim(dim, len(self._size))
     ordered = np.sort(np.moveaxis(array, axis, -1), axis=-1)
     value = interpolated(ordered, fraction.reshape(-1), interpolation, skip_nan)
-    value = np.moveaxis(value, -1, 0)                # the fractions first
+    value = np.moveaxis(value, -1, 0)  # the fractions first
     if keepdim:
         kept = [1] * len(self._size) if dim is None else list(self._size)
         if self._size:
@@ -160,7 +170,7 @@ def quantile(name, self, q, dim, keepdim, interpolation, skip_nan):
         value = value.reshape(len(value))
     if not fraction.ndim:
         return Tensor._wrap(rows(value[0]))
-    innermost = rows(np.moveaxis(value, 0, -1))      # those of one place side by side
+    innermost = rows(np.moveaxis(value, 0, -1))  # those of one place side by side
     return Tensor._wrap(np.moveaxis(innermost, -1, 0))
 
 
@@ -178,40 +188,55 @@ def interpolated(ordered, fraction, interpolation, skip_nan):
     value = np.take_along_axis(ordered, low, -1)
     if interpolation not in ("linear", "midpoint"):
         return value
-    weight = rank - np.floor(rank) if interpolation == "linear" else \
-        np.where(rank == np.floor(rank), 0, 0.5).astype(ordered.dtype)
+    weight = (
+        rank - np.floor(rank)
+        if interpolation == "linear"
+        else np.where(rank == np.floor(rank), 0, 0.5).astype(ordered.dtype)
+    )
     above = np.take_along_axis(ordered, np.ceil(rank).astype(np.int64), -1)
     gap = above - value
     with np.errstate(all="ignore"):
         return np.where(weight < 0.5, value + weight * gap, above - gap * (1 - weight)).astype(
-            ordered.dtype)
+            ordered.dtype
+        )
 
 
 for _name in ("quantile", "nanquantile"):
     for _head, _q in (("", "Tensor q"), (".scalar", "float q")):
-        declare(f"aten::{_name}{_head}(Tensor self, {_q}, int? dim=None, bool keepdim=False, *, "
-                'str interpolation="linear") -> Tensor',
-                quantile_kernel(_name, _name == "nanquantile"), "primitive")
+        declare(
+            f"aten::{_name}{_head}(Tensor self, {_q}, int? dim=None, bool keepdim=False, *, "
+            'str interpolation="linear") -> Tensor',
+            quantile_kernel(_name, _name == "nanquantile"),
+            "primitive",
+        )
 
 
-@primitive("aten::cov(Tensor self, *, int correction=1, Tensor? fweights=None, "
-           "Tensor? aweights=None) -> Tensor")
+@primitive(
+    "aten::cov(Tensor self, *, int correction=1, Tensor? fweights=None, "
+    "Tensor? aweights=None) -> Tensor"
+)
 def cov(self, correction, fweights, aweights):
     """Covariances of the rows, which are variables, over the columns, which are observations."""
     if len(self._size) > 2:
-        raise RuntimeError("cov(): expected input to have two or fewer dimensions but got an input "
-                           f"with {len(self._size)} dimensions")
+        raise RuntimeError(
+            "cov(): expected input to have two or fewer dimensions but got an input "
+            f"with {len(self._size)} dimensions"
+        )
     if self.dtype.kind == "b":
         raise RuntimeError("cov(): bool dtype is not supported for input")
     out = floating(self.dtype)
     if aweights is not None:
         if aweights.dtype.kind != "f":
-            raise RuntimeError("cov(): expected aweights to have floating point dtype but got "
-                               f"aweights with {DISPLAY[aweights.dtype.name]} dtype")
+            raise RuntimeError(
+                "cov(): expected aweights to have floating point dtype but got "
+                f"aweights with {DISPLAY[aweights.dtype.name]} dtype"
+            )
         out = dtypes.promote(out, aweights.dtype)
     if fweights is not None and fweights.dtype.kind not in "ui":
-        raise RuntimeError("cov(): expected fweights to have integral dtype but got fweights with "
-                           f"{DISPLAY[fweights.dtype.name]} dtype")
+        raise RuntimeError(
+            "cov(): expected fweights to have integral dtype but got fweights with "
+            f"{DISPLAY[fweights.dtype.name]} dtype"
+        )
     rows = np.atleast_2d(array_of(self, out, working_type(out)))
     n = rows.shape[1]
     weight = None
@@ -219,8 +244,10 @@ def cov(self, correction, fweights, aweights):
         if w is None:
             continue
         if w.dim() > 1 or w.numel() != n:
-            raise RuntimeError(f"cov(): expected {name} to have the same numel as there are "
-                               f"observations in the input but got {w.numel()} != {n}")
+            raise RuntimeError(
+                f"cov(): expected {name} to have the same numel as there are "
+                f"observations in the input but got {w.numel()} != {n}"
+            )
         if (w._array < 0).any():
             raise RuntimeError(f"cov(): {name} cannot be negative")
         weight = w._array if weight is None else weight * w._array
@@ -233,17 +260,25 @@ def cov(self, correction, fweights, aweights):
             norm = total - correction
         centred = rows - mean
         right = centred if weight is None else centred * weight
-        value = (centred @ right.conj().T / max(norm, 0)) if norm > 0 else \
-            centred @ right.conj().T / np.float64(0)
-    return Tensor._wrap(np.asarray(np.squeeze(value) if len(self._size) < 2 or rows.shape[0] == 1
-                                   else value).astype(out.numpy))
+        value = (
+            (centred @ right.conj().T / max(norm, 0))
+            if norm > 0
+            else centred @ right.conj().T / np.float64(0)
+        )
+    return Tensor._wrap(
+        np.asarray(
+            np.squeeze(value) if len(self._size) < 2 or rows.shape[0] == 1 else value
+        ).astype(out.numpy)
+    )
 
 
 @primitive("aten::corrcoef(Tensor self) -> Tensor")
 def corrcoef(self):
     if len(self._size) > 2:
-        raise RuntimeError("corrcoef(): expected input to have two or fewer dimensions but got an "
-                           f"input with {len(self._size)} dimensions")
+        raise RuntimeError(
+            "corrcoef(): expected input to have two or fewer dimensions but got an "
+            f"input with {len(self._size)} dimensions"
+        )
     covariance = cov(self, 1, None, None)
     c = covariance._array
     with np.errstate(all="ignore"):
@@ -251,8 +286,11 @@ def corrcoef(self):
             return Tensor._wrap(np.asarray(c / c))
         deviation = np.sqrt(np.diagonal(c).real)
         value = c / deviation[:, None] / deviation[None]
-        value = np.clip(value.real, -1, 1) + 1j * np.clip(value.imag, -1, 1) \
-            if c.dtype.kind == "c" else np.clip(value, -1, 1)
+        value = (
+            np.clip(value.real, -1, 1) + 1j * np.clip(value.imag, -1, 1)
+            if c.dtype.kind == "c"
+            else np.clip(value, -1, 1)
+        )
     return Tensor._wrap(value.astype(c.dtype))
 
 
@@ -260,8 +298,9 @@ def histogram_edges(x: np.ndarray, bins: int, limits) -> np.ndarray:
     """Equal bins between the limits, or the extremes of the elements."""
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins}")
-    low, high = limits if limits is not None else \
-        (float(x.min()), float(x.max())) if x.size else (0.0, 1.0)
+    low, high = (
+        limits if limits is not None else (float(x.min()), float(x.max())) if x.size else (0.0, 1.0)
+    )
     if low > high:
         raise RuntimeError("torch.histogram(): max must be larger than min")
     if low == high:
@@ -302,27 +341,37 @@ def histogram(self, bins, limits, weight, density):
         raise NotImplementedError(f"\"histogramdd\" not implemented for '{self.dtype}'")
     x = self._array.reshape(-1)
     if limits is not None and (len(limits) != 2 or limits[0] > limits[1]):
-        raise RuntimeError("torch.histogramdd: a range has a least and a greatest number, but got "
-                           f"{list(limits)}")
+        raise RuntimeError(
+            f"torch.histogramdd: a range has a least and a greatest number, but got {list(limits)}"
+        )
     if isinstance(bins, Tensor) and (bins.dim() != 1 or bins.numel() == 0):
-        raise RuntimeError("torch.histogramdd: bins tensor should have one dimension and at least "
-                           f"1 element, but got size {list(bins._size)}")
+        raise RuntimeError(
+            "torch.histogramdd: bins tensor should have one dimension and at least "
+            f"1 element, but got size {list(bins._size)}"
+        )
     edges = bins._array if isinstance(bins, Tensor) else histogram_edges(x, bins, limits)
     rounded = edges.astype(self.dtype.numpy)
     count = counts_in(x[:, None], [rounded], weight)
     if density:
         count = count / count.sum() / np.diff(edges)
-    return (Tensor._wrap(count.astype(self.dtype.numpy)),
-            Tensor._wrap(np.array(edges, self.dtype.numpy)))
+    return (
+        Tensor._wrap(count.astype(self.dtype.numpy)),
+        Tensor._wrap(np.array(edges, self.dtype.numpy)),
+    )
 
 
-declare("aten::histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, "
-        "bool density=False) -> (Tensor hist, Tensor bin_edges)",
-        lambda self, bins, weight, density: histogram(self, bins, None, weight, density),
-        "primitive")
-declare("aten::histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, "
-        "Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)", histogram,
-        "primitive")
+declare(
+    "aten::histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, "
+    "bool density=False) -> (Tensor hist, Tensor bin_edges)",
+    lambda self, bins, weight, density: histogram(self, bins, None, weight, density),
+    "primitive",
+)
+declare(
+    "aten::histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, "
+    "Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
+    histogram,
+    "primitive",
+)
 
 
 def histogramdd(self, edges_of, weight, density):
@@ -331,13 +380,17 @@ def histogramdd(self, edges_of, weight, density):
     if self.dtype.kind != "f":
         raise NotImplementedError(f"\"histogramdd\" not implemented for '{self.dtype}'")
     if self.dim() < 2:
-        raise RuntimeError("torch.histogramdd(): input tensor should have at least 2 dimensions, "
-                           f"but got {self.dim()}")
+        raise RuntimeError(
+            "torch.histogramdd(): input tensor should have at least 2 dimensions, "
+            f"but got {self.dim()}"
+        )
     points = self._array.reshape(-1, self._size[-1])
     edges = [np.asarray(e, self.dtype.numpy) for e in edges_of(points)]
     if len(edges) != points.shape[1]:
-        raise RuntimeError(f"torch.histogramdd(): expected {points.shape[1]} sequences of bins, "
-                           f"but got {len(edges)}")
+        raise RuntimeError(
+            f"torch.histogramdd(): expected {points.shape[1]} sequences of bins, "
+            f"but got {len(edges)}"
+        )
     count = counts_in(points, edges, weight)
     if density:
         count = count / count.sum()
@@ -348,6 +401,7 @@ def histogramdd(self, edges_of, weight, density):
 
 def equal_bins(bins, limits):
     """The edges of equal bins for each coordinate; `bins`: how many, of each or of all."""
+
     def edges(points):
         n = points.shape[1]
         counts = [bins] * n if isinstance(bins, int) else bins
@@ -357,13 +411,23 @@ def equal_bins(bins, limits):
     return edges
 
 
-_TAIL = ("float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] "
-         "bin_edges)")
+_TAIL = (
+    "float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] "
+    "bin_edges)"
+)
 for _head in (" int[] bins", ".int_bins int bins"):
     _dot, _, _bins = _head.partition(" ")
-    declare(f"aten::histogramdd{_dot}(Tensor self, {_bins}, {_TAIL}",
-            lambda self, bins, limits, weight, density:
-            histogramdd(self, equal_bins(bins, limits), weight, density), "primitive")
-declare(f"aten::histogramdd.TensorList_bins(Tensor self, Tensor[] bins, {_TAIL}",
-        lambda self, bins, limits, weight, density:
-        histogramdd(self, lambda points: [b._array for b in bins], weight, density), "primitive")
+    declare(
+        f"aten::histogramdd{_dot}(Tensor self, {_bins}, {_TAIL}",
+        lambda self, bins, limits, weight, density: histogramdd(
+            self, equal_bins(bins, limits), weight, density
+        ),
+        "primitive",
+    )
+declare(
+    f"aten::histogramdd.TensorList_bins(Tensor self, Tensor[] bins, {_TAIL}",
+    lambda self, bins, limits, weight, density: histogramdd(
+        self, lambda points: [b._array for b in bins], weight, density
+    ),
+    "primitive",
+)

@@ -7,7 +7,8 @@ arguments into bytes and its results back, so Python's bytes methods are the def
 from __future__ import annotations
 
 import re
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -37,6 +38,7 @@ def convert(value: Any) -> Any:
 
 def bytewise(f: Callable) -> Callable:
     """A kernel on strings from one on bytes."""
+
     def kernel(*args):
         return convert(f(*(encode(a) if isinstance(a, str) else a for a in args)))
 
@@ -79,7 +81,7 @@ def named(name: str) -> Callable:
     return bytewise(getattr(bytes, name))
 
 
-WHITESPACE = ' \\n\\t\\f\\v'
+WHITESPACE = " \\n\\t\\f\\v"
 RANGE = "str self, str substr, int start=0, int end=-1"
 
 for _name in ("upper", "lower", "capitalize", "title", "swapcase"):
@@ -88,20 +90,29 @@ for _name in ("isalnum", "isalpha", "isdigit", "islower", "isspace", "istitle", 
     declare(f"aten::{_name}(str self) -> bool", named(_name), "primitive")
 for _name in ("isdecimal", "isnumeric"):
     declare(f"aten::{_name}(str self) -> bool", named("isdigit"), "primitive")
-declare("aten::isidentifier(str self) -> bool",
-        bytewise(lambda s: bool(re.fullmatch(rb"[A-Za-z][A-Za-z0-9_]*", s))), "primitive")
-declare("aten::isprintable(str self) -> bool",
-        bytewise(lambda s: all(32 <= c < 127 for c in s)), "primitive")
+declare(
+    "aten::isidentifier(str self) -> bool",
+    bytewise(lambda s: bool(re.fullmatch(rb"[A-Za-z][A-Za-z0-9_]*", s))),
+    "primitive",
+)
+declare(
+    "aten::isprintable(str self) -> bool",
+    bytewise(lambda s: all(32 <= c < 127 for c in s)),
+    "primitive",
+)
 for _name in ("find", "rfind", "rindex", "count"):
     declare(f"aten::{_name}({RANGE}) -> int", search(_name), "primitive")
 declare(f"aten::index.str({RANGE}) -> int", search("index"), "primitive")
 for _name in ("startswith", "endswith"):
     declare(f"aten::{_name}({RANGE}) -> bool", search(_name), "primitive")
 for _name in ("center", "ljust", "rjust"):
-    declare(f'aten::{_name}(str self, int width, str fillchar=" ") -> str', filled(_name),
-            "primitive")
+    declare(
+        f'aten::{_name}(str self, int width, str fillchar=" ") -> str', filled(_name), "primitive"
+    )
 for _name in ("strip", "lstrip", "rstrip"):
     declare(f'aten::{_name}(str self, str chars="{WHITESPACE}") -> str', named(_name), "primitive")
+
+
 def partitioned(text, separator):
     return text.partition(separator) if separator else ("", "", text)
 
@@ -114,10 +125,14 @@ for _name, _f in (("partition", partitioned), ("rpartition", partitioned_from_en
     declare(f"aten::{_name}(str self, str separator) -> (str, str, str)", _f, "primitive")
 declare("aten::join(str self, str[] values) -> str", joined, "primitive")
 declare("aten::add.str(str a, str b) -> str", lambda a, b: a + b, "primitive")
-declare("aten::len.str(str s) -> int", lambda s: len(s) if s.isascii() else len(encode(s)),
-        "primitive")
-declare("aten::list(str t) -> str[]", bytewise(lambda s: [s[i:i + 1] for i in range(len(s))]),
-        "primitive")
+declare(
+    "aten::len.str(str s) -> int", lambda s: len(s) if s.isascii() else len(encode(s)), "primitive"
+)
+declare(
+    "aten::list(str t) -> str[]",
+    bytewise(lambda s: [s[i : i + 1] for i in range(len(s))]),
+    "primitive",
+)
 
 
 @primitive("aten::split.str(str self, str? separator=None, int max=-1) -> str[]")
@@ -181,19 +196,21 @@ def split_lines(text, keepends):
         if byte in LINE_ENDS:
             lines.append(text[start:at])
             if keepends:
-                lines.append(text[at:at + 1])
+                lines.append(text[at : at + 1])
             start = at + 1
-    return lines + [text[start:]] if start != len(text) else lines
+    return [*lines, text[start:]] if start != len(text) else lines
 
 
-@primitive("aten::__getitem__.str(str s, int index) -> str",
-           "prim::StringIndex(str string, int index) -> str")
+@primitive(
+    "aten::__getitem__.str(str s, int index) -> str",
+    "prim::StringIndex(str string, int index) -> str",
+)
 @bytewise
 def get_character(text, index):
     if not -len(text) <= index < len(text):
         raise IndexError(f"string index {index} is out of range for a string of {len(text)} bytes")
     index %= len(text)
-    return text[index:index + 1]
+    return text[index : index + 1]
 
 
 @primitive("aten::slice.str(str string, int? start=None, int? end=None, int step=1) -> str")
@@ -228,7 +245,7 @@ for _name, _f in (("hex", hex), ("oct", oct), ("bin", bin)):
 
 def float_text(x: float) -> str:
     """A float as C++ streams print it to 17 digits: `1.`, `0.10000000000000001`, `1e+20`."""
-    if abs(x) < 2.0 ** 63 and x == int(x):
+    if abs(x) < 2.0**63 and x == int(x):
         return f"{int(x)}."
     return "%.17g" % x
 
@@ -273,8 +290,13 @@ def container_text(value: list | dict | tuple, inside: tuple[int, ...]) -> str:
         raise RuntimeError("a value is nested too deeply to print")
     here = (*inside, id(value))
     if isinstance(value, dict):
-        return "{" + joined(", ", (f"{value_text(k, here)}: {value_text(v, here)}"
-                                   for k, v in value.items())) + "}"
+        return (
+            "{"
+            + joined(
+                ", ", (f"{value_text(k, here)}: {value_text(v, here)}" for k, v in value.items())
+            )
+            + "}"
+        )
     parts = joined(", ", (value_text(v, here) for v in value))
     if isinstance(value, list):
         return f"[{parts}]"
@@ -296,8 +318,9 @@ def format_text(self, *values):
 
 def one_character(value) -> str:
     if type(value) not in (int, str):
-        raise RuntimeError("%c requires an int or a character for formatting, but got "
-                           f"{type(value).__name__}")
+        raise RuntimeError(
+            f"%c requires an int or a character for formatting, but got {type(value).__name__}"
+        )
     return character(value) if isinstance(value, int) else value
 
 
@@ -305,25 +328,31 @@ def integer_text(value) -> str:
     """A float is cut to 32 bits, as a C++ cast does it."""
     if not isinstance(value, (int, float)):
         raise RuntimeError(f"%d requires a number for formatting, but got {type(value).__name__}")
-    if isinstance(value, float) and not abs(value) < 2 ** 31:
-        return str(-2 ** 31)
+    if isinstance(value, float) and not abs(value) < 2**31:
+        return str(-(2**31))
     return str(int(value))
 
 
 def float_format(spec: str) -> Callable:
     """%f rounds to 32 bits before it writes, as in PyTorch."""
+
     def text(value):
         if not isinstance(value, (int, float)):
-            raise RuntimeError(f"%{spec} requires a number for formatting, but got "
-                               f"{type(value).__name__}")
+            raise RuntimeError(
+                f"%{spec} requires a number for formatting, but got {type(value).__name__}"
+            )
         return f"%{spec}" % (np.float32(value) if spec in "fF" else value)
 
     return text
 
 
 SPECIFIERS: dict[str, Callable] = {
-    "s": value_text, "d": integer_text, "i": integer_text, "c": one_character,
-    **{spec: float_format(spec) for spec in "eEfF"}}
+    "s": value_text,
+    "d": integer_text,
+    "i": integer_text,
+    "c": one_character,
+    **{spec: float_format(spec) for spec in "eEfF"},
+}
 
 
 @primitive("aten::percentFormat(str self, ...) -> str")
@@ -335,7 +364,7 @@ def percent_format(self, *values):
         raise RuntimeError("percentFormat takes a text and a value")
     left, out, at = list(values), [], 0
     for found in re.finditer(r"%(.?)", self, re.DOTALL):
-        out.append(self[at:found.start()])
+        out.append(self[at : found.start()])
         at, spec = found.end(), found.group(1)
         if spec == "":
             raise RuntimeError("Incomplete format specifier")
@@ -343,8 +372,9 @@ def percent_format(self, *values):
             out.append("%")
             continue
         if spec not in SPECIFIERS:
-            raise RuntimeError(f"The specifier %{spec} is not supported in TorchScript format "
-                               "strings")
+            raise RuntimeError(
+                f"The specifier %{spec} is not supported in TorchScript format strings"
+            )
         if not left:
             raise RuntimeError("Too few arguments for format string")
         out.append(SPECIFIERS[spec](left.pop(0)))

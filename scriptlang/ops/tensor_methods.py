@@ -6,8 +6,9 @@ the docstring.  `tensors.Tensor` asks for each when it is first used.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import FunctionType
-from typing import Any, Callable
+from typing import Any
 
 from .. import dtypes
 from ..dtypes import DType
@@ -30,7 +31,7 @@ def method(name: str) -> Callable:
     """The method of that name as a function of the tensor and its arguments."""
     own = METHODS.get(name)
     if own is not None and own is eager.FUNCTIONS.get(name):
-        own = copied(own)                                # `scriptlang.split` has a name of its own
+        own = copied(own)  # `scriptlang.split` has a name of its own
     function = own if own is not None else of_operator(name)
     function.__name__ = name
     function.__qualname__ = f"Tensor.{name}"
@@ -40,8 +41,9 @@ def method(name: str) -> Callable:
 
 
 def copied(function: Callable) -> Callable:
-    made = FunctionType(function.__code__, function.__globals__, None, function.__defaults__,
-                        function.__closure__)
+    made = FunctionType(
+        function.__code__, function.__globals__, None, function.__defaults__, function.__closure__
+    )
     made.__kwdefaults__, made.__doc__ = function.__kwdefaults__, function.__doc__
     return made
 
@@ -59,13 +61,21 @@ def of_operator(name: str) -> Callable:
 
 def schemas(name: str) -> str | None:
     """The schemas of the operators of a name, one a line; None where there are none."""
-    texts = [op.text for n in NAMESPACES for op in table.overloads(f"{n}::{name}")
-             if "out" not in op.overload]
-    return f"aten::{name}, whichever overload the arguments fit:\n\n" + "\n".join(texts) \
-        if texts else None
+    texts = [
+        op.text
+        for n in NAMESPACES
+        for op in table.overloads(f"{n}::{name}")
+        if "out" not in op.overload
+    ]
+    return (
+        f"aten::{name}, whichever overload the arguments fit:\n\n" + "\n".join(texts)
+        if texts
+        else None
+    )
 
 
 # Conversions
+
 
 def to(self, *args, **kwargs):
     """The tensor with another dtype or memory format: itself where nothing changes.
@@ -74,14 +84,17 @@ def to(self, *args, **kwargs):
     A dtype is one of ours or torch's, a type of Python or numpy, or a name; the device is the CPU.
     Raises TypeError for what is neither, RuntimeError for other devices.
     """
-    To(args, kwargs)                                     # refuses what would be ignored
+    To(args, kwargs)  # refuses what would be ignored
     if "tensor" in kwargs:
         kwargs["other"] = kwargs.pop("tensor")
     args = [find_dtype(a) or a if not isinstance(a, (Tensor, bool)) else a for a in args]
     if args and args[0] is None and len(args) > 1 and isinstance(args[1], DType):
         args[0] = "cpu"
-    kwargs = {k: v if isinstance(v, (Tensor, int)) else find_dtype(v) or v
-              for k, v in kwargs.items() if v is not None}
+    kwargs = {
+        k: v if isinstance(v, (Tensor, int)) else find_dtype(v) or v
+        for k, v in kwargs.items()
+        if v is not None
+    }
     return call("aten::to", (self, *args), kwargs)
 
 
@@ -95,8 +108,20 @@ def cast(code: int) -> Callable:
     return function
 
 
-CASTS = {"byte": 0, "char": 1, "short": 2, "int": 3, "long": 4, "half": 5, "float": 6, "double": 7,
-         "cfloat": 9, "cdouble": 10, "bool": 11, "bfloat16": 15}
+CASTS = {
+    "byte": 0,
+    "char": 1,
+    "short": 2,
+    "int": 3,
+    "long": 4,
+    "half": 5,
+    "float": 6,
+    "double": 7,
+    "cfloat": 9,
+    "cdouble": 10,
+    "bool": 11,
+    "bfloat16": 15,
+}
 """Methods that convert, and the ScalarType each converts to."""
 
 
@@ -115,15 +140,20 @@ def type_argument(value: Any) -> DType:
         if found is None and ".cuda." in value:
             raise RuntimeError(f"there is no type {value}; {ONLY_CPU}")
     else:
-        found = value.dtype if isinstance(value, type) and isinstance(
-            getattr(value, "dtype", None), DType) else find_dtype(value)
+        found = (
+            value.dtype
+            if isinstance(value, type) and isinstance(getattr(value, "dtype", None), DType)
+            else find_dtype(value)
+        )
     if found is None:
-        raise ValueError(f"invalid type: {value!r}; pass a dtype or a name such as "
-                         "'torch.DoubleTensor'")
+        raise ValueError(
+            f"invalid type: {value!r}; pass a dtype or a name such as 'torch.DoubleTensor'"
+        )
     return found
 
 
 # New tensors
+
 
 def constructed(dtype: DType, args: tuple, size: Any = None) -> Tensor:
     """What `torch.Tensor(...)` and its like make: of sizes, of a sequence, an array or a tensor."""
@@ -135,16 +165,21 @@ def constructed(dtype: DType, args: tuple, size: Any = None) -> Tensor:
         return call("aten::empty", (list(args[0]),), {"dtype": dtype})
     if len(args) == 1 and isinstance(args[0], Tensor):
         if args[0].dtype is not dtype:
-            raise TypeError(f"expected {dtypes.DISPLAY[dtype.name]} (got "
-                            f"{dtypes.DISPLAY[args[0].dtype.name]}); convert it with .to(dtype)")
+            raise TypeError(
+                f"expected {dtypes.DISPLAY[dtype.name]} (got "
+                f"{dtypes.DISPLAY[args[0].dtype.name]}); convert it with .to(dtype)"
+            )
         return call("aten::alias", args)
-    if len(args) == 1 and (isinstance(args[0], (list, tuple, range)) or as_tensor(args[0])
-                           is not None):
+    if len(args) == 1 and (
+        isinstance(args[0], (list, tuple, range)) or as_tensor(args[0]) is not None
+    ):
         value = list(args[0]) if isinstance(args[0], range) else args[0]
         return eager.tensor(value, dtype=dtype)
     given = ", ".join(type(a).__name__ for a in args)
-    raise TypeError(f"a Tensor is made of sizes, a sequence, an array or a tensor, not of "
-                    f"({given}); scriptlang.tensor makes one of a number")
+    raise TypeError(
+        f"a Tensor is made of sizes, a sequence, an array or a tensor, not of "
+        f"({given}); scriptlang.tensor makes one of a number"
+    )
 
 
 def new(self, *args, size=None, device=None):
@@ -156,11 +191,16 @@ def new(self, *args, size=None, device=None):
 
 def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
     """A tensor of the data, of the same dtype unless another is given."""
-    return eager.tensor(data, dtype=self.dtype if dtype is None else dtype, device=device,
-                        requires_grad=requires_grad)
+    return eager.tensor(
+        data,
+        dtype=self.dtype if dtype is None else dtype,
+        device=device,
+        requires_grad=requires_grad,
+    )
 
 
 # Python functions on elements
+
 
 def apply_(self, callable):
     """Replace each element by what a Python function gives for it."""
@@ -181,6 +221,7 @@ def map2_(self, x, y, callable):
 
 
 # Memory
+
 
 def storage(self):
     """The elements of the memory in which the tensor lies."""
@@ -221,6 +262,7 @@ def dim_order(self, ambiguity_check=False):
 
 # What there is not: said by name, never ignored
 
+
 def refused(why: str) -> Callable:
     def function(self, *args, **kwargs):
         raise MissingOperatorError(f"Tensor.{function.__name__}: {why}")
@@ -231,14 +273,49 @@ def refused(why: str) -> Callable:
 ACCELERATORS = ("cuda", "ipu", "mtia", "xpu", "pin_memory", "record_stream")
 DERIVATIVES = ("backward", "register_hook", "register_post_accumulate_grad_hook", "retain_grad")
 
-METHODS: dict[str, Callable] = {name: eager.FUNCTIONS[name] for name in (
-    "nonzero", "norm", "stft", "unique", "unique_consecutive", "split", "chunk", "unbind",
-    "split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit")}
-METHODS.update({f.__name__: f for f in (
-    to, new, new_tensor, apply_, map_, map2_, storage, untyped_storage, storage_type,
-    const_data_ptr, share_memory_, dim_order)})
+METHODS: dict[str, Callable] = {
+    name: eager.FUNCTIONS[name]
+    for name in (
+        "nonzero",
+        "norm",
+        "stft",
+        "unique",
+        "unique_consecutive",
+        "split",
+        "chunk",
+        "unbind",
+        "split_with_sizes",
+        "tensor_split",
+        "hsplit",
+        "vsplit",
+        "dsplit",
+    )
+}
+METHODS.update(
+    {
+        f.__name__: f
+        for f in (
+            to,
+            new,
+            new_tensor,
+            apply_,
+            map_,
+            map2_,
+            storage,
+            untyped_storage,
+            storage_type,
+            const_data_ptr,
+            share_memory_,
+            dim_order,
+        )
+    }
+)
 METHODS.update({name: cast(code) for name, code in CASTS.items()})
 METHODS.update({name: refused(ONLY_CPU) for name in ACCELERATORS})
 METHODS.update({name: refused(NO_DERIVATIVES) for name in DERIVATIVES})
-METHODS.update(type=type_of, is_shared=shares, lu=refused("call scriptlang.linalg.lu"),
-               to_sparse_coo=refused("there are no sparse tensors here"))
+METHODS.update(
+    type=type_of,
+    is_shared=shares,
+    lu=refused("call scriptlang.linalg.lu"),
+    to_sparse_coo=refused("there are no sparse tensors here"),
+)

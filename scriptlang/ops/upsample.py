@@ -67,7 +67,7 @@ def linear(inputs, outputs, align, factor, real):
 
 
 def cubic_weight(x, a):
-    x, real = np.abs(x), x.dtype.type                    # ints would make float32 of bfloat16
+    x, real = np.abs(x), x.dtype.type  # ints would make float32 of bfloat16
     near = (real(a + 2) * x - real(a + 3)) * x * x + real(1)
     far = ((a * x - real(5 * a)) * x + real(8 * a)) * x - real(4 * a)
     return np.where(x <= 1, near, np.where(x < 2, far, real(0)))
@@ -76,7 +76,7 @@ def cubic_weight(x, a):
 def cubic(inputs, outputs, align, factor, real):
     at = places(inputs, outputs, align, factor, real, clamp=False)
     floor = np.floor(at)
-    base = index_at(floor, -4, inputs + 4)           # far outside every tap is clamped to the edge
+    base = index_at(floor, -4, inputs + 4)  # far outside every tap is clamped to the edge
     offsets = np.arange(-1, 3)
     with np.errstate(all="ignore"):
         weights = cubic_weight((at - floor)[:, None] - offsets.astype(real), real(-0.75))
@@ -85,6 +85,7 @@ def cubic(inputs, outputs, align, factor, real):
 
 def antialiased(kernel, support: float):
     """Weights of a filter that widens when the image shrinks."""
+
     def weights(inputs, outputs, align, factor, real):
         scale = scale_of(inputs, outputs, align, factor)
         reach = support * max(scale, 1.0)
@@ -110,9 +111,15 @@ def _lanczos(x):
     return np.where(np.abs(x) < 3, np.sinc(x) * np.sinc(x / 3), 0)
 
 
-MODES = {"nearest": nearest, "nearest_exact": nearest_exact, "linear": linear, "cubic": cubic,
-         "linear_aa": antialiased(_triangle, 1), "lanczos_aa": antialiased(_lanczos, 3),
-         "cubic_aa": antialiased(lambda x: cubic_weight(x, -0.5), 2)}
+MODES = {
+    "nearest": nearest,
+    "nearest_exact": nearest_exact,
+    "linear": linear,
+    "cubic": cubic,
+    "linear_aa": antialiased(_triangle, 1),
+    "lanczos_aa": antialiased(_lanczos, 3),
+    "cubic_aa": antialiased(lambda x: cubic_weight(x, -0.5), 2),
+}
 
 
 def resample(array: np.ndarray, axis: int, at: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -129,7 +136,7 @@ def resample_bytes(array: np.ndarray, axis: int, at: np.ndarray, weights: np.nda
     """The same for bytes, as PyTorch computes it: weights are integers of 15 bits, every dimension
     is rounded to bytes."""
     weights = weights.copy()
-    for k in range(at.shape[1] - 1, 0, -1):          # taps that were moved onto the edge are one
+    for k in range(at.shape[1] - 1, 0, -1):  # taps that were moved onto the edge are one
         same = at[:, k] == at[:, k - 1]
         weights[same, k - 1] += weights[same, k]
         weights[same, k] = 0
@@ -144,34 +151,40 @@ def sizes_by(sizes: tuple, factors: list) -> list[int]:
     if len(factors) != len(sizes):
         raise RuntimeError(f"scale_factors must have {len(sizes)} values")
     made = [n * f for n, f in zip(sizes, factors)]
-    if not all(abs(x) < 2.0 ** 63 for x in made):
+    if not all(abs(x) < 2.0**63 for x in made):
         raise RuntimeError("value cannot be converted to type int64_t without overflow")
     return [int(x) for x in made]
 
 
 def check_image_type(dtype: DType, mode: str, dims: int) -> None:
     """Images have numbers with fractions, or bytes."""
-    if dtype.kind != "f" and (dtype is not dtypes.uint8 or dims != 2
-                              and not mode.startswith("nearest")):
-        raise NotImplementedError(f"\"compute_indices_weights_{mode}\" not implemented for "
-                                  f"'{DISPLAY[dtype.name]}'")
+    if dtype.kind != "f" and (
+        dtype is not dtypes.uint8 or dims != 2 and not mode.startswith("nearest")
+    ):
+        raise NotImplementedError(
+            f"\"compute_indices_weights_{mode}\" not implemented for '{DISPLAY[dtype.name]}'"
+        )
 
 
 def interpolate(mode: str, dims: int):
     def run(self, output_size, factors, align):
         if len(self._size) != dims + 2:
-            raise RuntimeError(f"It is expected input_size equals to {dims + 2}, but got size "
-                               f"{len(self._size)}")
+            raise RuntimeError(
+                f"It is expected input_size equals to {dims + 2}, but got size {len(self._size)}"
+            )
         if output_size is None and factors is None:
             raise RuntimeError("Must specify exactly one of output_size and scale_factors")
         if output_size is None:
             output_size = sizes_by(self._size[2:], factors)
         if len(output_size) != dims:
-            raise RuntimeError(f"It is expected output_size equals to {dims}, but got size "
-                               f"{len(output_size)}")
+            raise RuntimeError(
+                f"It is expected output_size equals to {dims}, but got size {len(output_size)}"
+            )
         if min((*self._size[1:], *output_size), default=1) <= 0:
-            raise RuntimeError("Input and output sizes should be greater than 0, but got input "
-                               f"{list(self._size)}, output {list(output_size)}")
+            raise RuntimeError(
+                "Input and output sizes should be greater than 0, but got input "
+                f"{list(self._size)}, output {list(output_size)}"
+            )
         check_image_type(self.dtype, mode, dims)
         factors = factors or [None] * dims
         array = self._array
@@ -195,8 +208,10 @@ def interpolate(mode: str, dims: int):
 FAMILIES = (
     ("upsample_nearest{}", "nearest", (1, 2, 3), False),
     ("_upsample_nearest_exact{}", "nearest_exact", (1, 2, 3), False),
-    ("upsample_linear{}", "linear", (1,), True), ("upsample_bilinear{}", "linear", (2,), True),
-    ("upsample_trilinear{}", "linear", (3,), True), ("upsample_bicubic{}", "cubic", (2,), True),
+    ("upsample_linear{}", "linear", (1,), True),
+    ("upsample_bilinear{}", "linear", (2,), True),
+    ("upsample_trilinear{}", "linear", (3,), True),
+    ("upsample_bicubic{}", "cubic", (2,), True),
     ("_upsample_bilinear{}_aa", "linear_aa", (2,), True),
     ("_upsample_bicubic{}_aa", "cubic_aa", (2,), True),
     ("_upsample_lanczos{}_aa", "lanczos_aa", (2,), True),
@@ -209,13 +224,21 @@ SCALES = {1: ("scales",), 2: ("scales_h", "scales_w"), 3: ("scales_d", "scales_h
 def _declare(name: str, dims: int, run, aligned: bool) -> None:
     align = ", bool align_corners" if aligned else ""
     scales = "".join(f", float? {s}=None" for s in SCALES[dims])
-    declare(f"aten::{name}(Tensor self, SymInt[{dims}] output_size{align}{scales}) -> Tensor",
-            lambda self, size, *rest: run(self, size, list(rest[aligned:]),
-                                          rest[0] if aligned else False), "primitive")
-    declare(f"aten::{name}.vec(Tensor input, SymInt[]? output_size{align}, float[]? scale_factors)"
-            " -> Tensor",
-            lambda self, size, *rest: run(self, *one_of(size, rest[-1]),
-                                          align=rest[0] if aligned else False), "primitive")
+    declare(
+        f"aten::{name}(Tensor self, SymInt[{dims}] output_size{align}{scales}) -> Tensor",
+        lambda self, size, *rest: run(
+            self, size, list(rest[aligned:]), rest[0] if aligned else False
+        ),
+        "primitive",
+    )
+    declare(
+        f"aten::{name}.vec(Tensor input, SymInt[]? output_size{align}, float[]? scale_factors)"
+        " -> Tensor",
+        lambda self, size, *rest: run(
+            self, *one_of(size, rest[-1]), align=rest[0] if aligned else False
+        ),
+        "primitive",
+    )
 
 
 def one_of(size, factors) -> tuple:
@@ -282,9 +305,13 @@ class GridAxis:
             low = np.floor(x)
             steps = [x.dtype.type(s) for s in range(-1, 3)]
             part = x - low
-            return ([self.indices(self.inside(low + s)) for s in steps],
-                    [cubic_weight(part - s, x.dtype.type(-0.75)) + part * x.dtype.type(0)
-                     for s in steps])                                          # NaN stays NaN
+            return (
+                [self.indices(self.inside(low + s)) for s in steps],
+                [
+                    cubic_weight(part - s, x.dtype.type(-0.75)) + part * x.dtype.type(0)
+                    for s in steps
+                ],
+            )  # NaN stays NaN
         x = self.inside(x)
         if interpolation == 1:
             return [self.indices(np.rint(x))], [np.ones_like(x)]
@@ -301,9 +328,11 @@ class GridAxis:
 
 def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
     if grid._size[0] != input._size[0] or grid._size[-1] != len(input._size) - 2:
-        raise RuntimeError("grid_sampler(): expected grid to have size "
-                           f"{len(input._size) - 2} in last dimension and the batch of the input, "
-                           f"but got grid with sizes {list(grid._size)}")
+        raise RuntimeError(
+            "grid_sampler(): expected grid to have size "
+            f"{len(input._size) - 2} in last dimension and the batch of the input, "
+            f"but got grid with sizes {list(grid._size)}"
+        )
     if interpolation_mode not in (0, 1, 2) or padding_mode not in (0, 1, 2):
         raise RuntimeError("grid_sampler(): unknown interpolation or padding mode")
     dims = len(input._size) - 2
@@ -311,18 +340,25 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
     check_kind("grid_sampler", input.dtype, "f")
     if input.dtype is not grid.dtype:
-        raise RuntimeError("grid_sampler(): expected input and grid to have same dtype, but input "
-                           f"has {input.dtype} and grid has {grid.dtype}")
+        raise RuntimeError(
+            "grid_sampler(): expected input and grid to have same dtype, but input "
+            f"has {input.dtype} and grid has {grid.dtype}"
+        )
     x, g = input._array, grid._array
-    rounded = dims == 2 and x.dtype.itemsize == 2   # every step, as PyTorch does for images only
+    rounded = dims == 2 and x.dtype.itemsize == 2  # every step, as PyTorch does for images only
     if g.dtype != np.float64 and not rounded:
         g = g.astype(np.float32)
     with np.errstate(all="ignore"):
-        taps = [GridAxis(n, padding_mode, align_corners, dims == 2).taps(
-            g[..., dims - 1 - d], interpolation_mode) for d, n in enumerate(input._size[2:])]
+        taps = [
+            GridAxis(n, padding_mode, align_corners, dims == 2).taps(
+                g[..., dims - 1 - d], interpolation_mode
+            )
+            for d, n in enumerate(input._size[2:])
+        ]
         real = x.dtype if rounded else np.dtype(np.float64)
         total = (gather_rows if interpolation_mode == 2 else gather_taps)(
-            x.astype(real), input._size[2:], taps, dims == 2)
+            x.astype(real), input._size[2:], taps, dims == 2
+        )
     return Tensor._wrap(np.ascontiguousarray(total.astype(x.dtype)))
 
 
@@ -337,16 +373,20 @@ def gather_taps(x: np.ndarray, sizes, taps: list[tuple[list, list]], keeps_nan: 
     moved = np.moveaxis(x, 1, -1)
     for choice in itertools.product(*(range(len(t[0])) for t in taps)):
         at = [taps[d][0][k] for d, k in enumerate(choice)]
-        weight = math.prod((taps[d][1][k].astype(x.dtype) for d, k in enumerate(choice)),
-                           start=x.dtype.type(1))
+        weight = math.prod(
+            (taps[d][1][k].astype(x.dtype) for d, k in enumerate(choice)), start=x.dtype.type(1)
+        )
         inside = np.ones(weight.shape, bool)
         for a, n in zip(at, sizes):
             inside &= (a >= 0) & (a < n)
         nothing = x.dtype.type(0)
         outside = np.where(np.isnan(weight), weight, nothing) if keeps_nan else nothing
         key = tuple(np.clip(a, 0, n - 1) for a, n in zip(at, sizes))
-        total = total + np.where(inside[..., None], moved[(batch, *key)] * weight[..., None],
-                                 np.asarray(outside)[..., None])
+        total = total + np.where(
+            inside[..., None],
+            moved[(batch, *key)] * weight[..., None],
+            np.asarray(outside)[..., None],
+        )
     return np.moveaxis(total, -1, 1)
 
 
@@ -365,17 +405,23 @@ _args = "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, b
 
 def grid_sampler_of(rank: int):
     """grid_sampler of images (4) or volumes (5)."""
+
     def sampler(input, grid, *rest):
         if len(input._size) != rank or len(grid._size) != rank:
-            raise RuntimeError(f"grid_sampler(): expected {rank}D input and grid, but got sizes "
-                               f"{list(input._size)} and {list(grid._size)}")
+            raise RuntimeError(
+                f"grid_sampler(): expected {rank}D input and grid, but got sizes "
+                f"{list(input._size)} and {list(grid._size)}"
+            )
         return grid_sampler(input, grid, *rest)
 
     return sampler
 
 
-for _name, _kernel in (("grid_sampler", grid_sampler), ("grid_sampler_2d", grid_sampler_of(4)),
-                       ("grid_sampler_3d", grid_sampler_of(5))):
+for _name, _kernel in (
+    ("grid_sampler", grid_sampler),
+    ("grid_sampler_2d", grid_sampler_of(4)),
+    ("grid_sampler_3d", grid_sampler_of(5)),
+):
     declare(f"aten::{_name}{_args} -> Tensor", _kernel, "primitive")
 
 
@@ -396,8 +442,10 @@ def affine_grid_generator(theta, size, align_corners):
 
 def check_image(self: Tensor, name: str) -> None:
     if len(self._size) < 3:
-        raise RuntimeError(f"{name} expects input to have at least 3 dimensions, but got input "
-                           f"with {len(self._size)} dimension(s)")
+        raise RuntimeError(
+            f"{name} expects input to have at least 3 dimensions, but got input "
+            f"with {len(self._size)} dimension(s)"
+        )
 
 
 @primitive("aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor")
@@ -406,12 +454,15 @@ def pixel_shuffle(self, upscale_factor):
     *lead, c, h, w = self._size
     r = upscale_factor
     if r > 0 and r * r >= 1 << 63:
-        raise ValueError("upscale factor is too large, (upscale_factor)^2 overflowed: "
-                         f"upscale_factor={r}")
+        raise ValueError(
+            f"upscale factor is too large, (upscale_factor)^2 overflowed: upscale_factor={r}"
+        )
     if r <= 0 or c % (r * r):
-        raise RuntimeError("pixel_shuffle expects its input's 'channel' dimension to be divisible "
-                           f"by the square of upscale_factor, but input.size(-3)={c} is not "
-                           f"divisible by {r * r}")
+        raise RuntimeError(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible "
+            f"by the square of upscale_factor, but input.size(-3)={c} is not "
+            f"divisible by {r * r}"
+        )
     x = self._array.reshape(math.prod(lead), c // (r * r), r, r, h, w).transpose(0, 1, 4, 2, 5, 3)
     return fresh(x.reshape(*lead, c // (r * r), h * r, w * r), self)
 
@@ -428,24 +479,31 @@ def pixel_unshuffle(self, downscale_factor):
     *lead, c, h, w = self._size
     r = downscale_factor
     if r <= 0 or h % r or w % r:
-        raise RuntimeError(f"pixel_unshuffle expects height and width to be divisible by "
-                           f"downscale_factor, but got {h}x{w} and {r}")
+        raise RuntimeError(
+            f"pixel_unshuffle expects height and width to be divisible by "
+            f"downscale_factor, but got {h}x{w} and {r}"
+        )
     if not self.numel():
         return Tensor._wrap(self._array.copy("K"))  # PyTorch leaves its shape
     x = self._array.reshape(math.prod(lead), c, h // r, r, w // r, r).transpose(0, 1, 3, 5, 2, 4)
     return fresh(x.reshape(*lead, c * r * r, h // r, w // r), self)
 
 
-@primitive("aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor",
-           "aten::native_channel_shuffle(Tensor self, SymInt groups) -> Tensor")
+@primitive(
+    "aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor",
+    "aten::native_channel_shuffle(Tensor self, SymInt groups) -> Tensor",
+)
 def channel_shuffle(self, groups):
     if len(self._size) < 3:
-        raise RuntimeError("channel_shuffle expects input with > 2 dims, but got input with sizes "
-                           f"{list(self._size)}")
+        raise RuntimeError(
+            "channel_shuffle expects input with > 2 dims, but got input with sizes "
+            f"{list(self._size)}"
+        )
     n, c, *rest = self._size
     if groups <= 0 or c % groups:
-        raise RuntimeError(f"Number of channels must be divisible by groups. Got {c} channels and "
-                           f"{groups} groups.")
+        raise RuntimeError(
+            f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups."
+        )
     x = self._array.reshape(n, groups, c // groups, *rest).swapaxes(1, 2)
     return fresh(x.reshape(self._size), self)
 

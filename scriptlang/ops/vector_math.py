@@ -10,8 +10,17 @@ import numpy as np
 
 f32 = np.float32
 
-LOG = (7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
-       -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1)
+LOG = (
+    7.0376836292e-2,
+    -1.1514610310e-1,
+    1.1676998740e-1,
+    -1.2420140846e-1,
+    1.4249322787e-1,
+    -1.6668057665e-1,
+    2.0000714765e-1,
+    -2.4999993993e-1,
+    3.3333331174e-1,
+)
 LOG2_LOW, LOG2_HIGH = f32(-2.12194440e-4), f32(0.693359375)
 """log(2) as a sum whose larger part has few digits."""
 
@@ -56,5 +65,4 @@ def sin_cos(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     sin = fused(polynomial(square, SIN) * square, rest, rest)
     swapped = octant & 2 != 0
     sin, cos = np.where(swapped, cos, sin), np.where(swapped, sin, cos)
-    return (np.where(octant & 4 != 0, -sin, sin),
-            np.where((octant - 2) & 4 == 0, -cos, cos))
+    return (np.where(octant & 4 != 0, -sin, sin), np.where((octant - 2) & 4 == 0, -cos, cos))

@@ -20,8 +20,10 @@ def infer_size(size: list[int], numel: int) -> list[int]:
         raise RuntimeError(f"invalid shape dimension {min(size)}")
     if -1 in size:
         if known == 0 and numel == 0:
-            raise RuntimeError(f"cannot reshape tensor of 0 elements into shape {size} because the "
-                               "unspecified dimension size -1 can be any value and is ambiguous")
+            raise RuntimeError(
+                f"cannot reshape tensor of 0 elements into shape {size} because the "
+                "unspecified dimension size -1 can be any value and is ambiguous"
+            )
         if known == 0 or numel % known:
             raise RuntimeError(f"shape '{size}' is invalid for input of size {numel}")
         size[size.index(-1)] = numel // known
@@ -63,9 +65,11 @@ def view(self, size):
     size = infer_size(size, self.numel())
     strides = view_strides(self._size, self._stride, size)
     if strides is None:
-        raise RuntimeError("view size is not compatible with input tensor's size and stride (at "
-                           "least one dimension spans across two contiguous subspaces). Use "
-                           ".reshape(...) instead.")
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at "
+            "least one dimension spans across two contiguous subspaces). Use "
+            ".reshape(...) instead."
+        )
     return self._as_view(size, strides, self._offset)
 
 
@@ -82,13 +86,20 @@ def view_dtype(self, dtype):
 
     def scale(n):
         if n * ratio != int(n * ratio):
-            raise RuntimeError(f"self.size(-1) must be divisible by {int(1 / ratio)} to view "
-                               f"{self.dtype} as {target}")
+            raise RuntimeError(
+                f"self.size(-1) must be divisible by {int(1 / ratio)} to view "
+                f"{self.dtype} as {target}"
+            )
         return int(n * ratio)
 
     strides = [scale(s) for s in self._stride[:-1]] + [1]
-    return Tensor(self._storage, target, [*self._size[:-1], scale(self._size[-1])], strides,
-                  scale(self._offset))
+    return Tensor(
+        self._storage,
+        target,
+        [*self._size[:-1], scale(self._size[-1])],
+        strides,
+        scale(self._offset),
+    )
 
 
 def reshape(self, size):
@@ -100,8 +111,11 @@ def reshape(self, size):
 
 
 declare("aten::reshape(Tensor(a) self, int[] shape) -> Tensor(a)", reshape, "primitive")
-declare("aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor",
-        lambda self, size: view(self, size), "primitive")
+declare(
+    "aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor",
+    lambda self, size: view(self, size),
+    "primitive",
+)
 
 
 @primitive("aten::view_copy(Tensor self, SymInt[] size) -> Tensor", out_memory="free")
@@ -119,8 +133,11 @@ def reshape_as(self, other):
     return reshape(self, other._size)
 
 
-@primitive("aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)",
-           may_copy=True, keeps_type="floating")
+@primitive(
+    "aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)",
+    may_copy=True,
+    keeps_type="floating",
+)
 def flatten(self, start_dim, end_dim):
     start, end = (wrap_dim(d, len(self._size)) for d in (start_dim, end_dim))
     if start > end:
@@ -129,19 +146,23 @@ def flatten(self, start_dim, end_dim):
         return reshape(self, [1])
     if start == end:
         return self
-    middle = math.prod(self._size[start:end + 1])
-    return reshape(self, [*self._size[:start], middle, *self._size[end + 1:]])
+    middle = math.prod(self._size[start : end + 1])
+    return reshape(self, [*self._size[:start], middle, *self._size[end + 1 :]])
 
 
 @primitive("aten::ravel(Tensor(a) self) -> Tensor(a)", may_copy=True)
 def ravel(self):
     flat = [self.numel()]
-    return self._as_view(flat, [1], self._offset) if self.is_contiguous() else \
-        Tensor._wrap(np.array(self._array).reshape(flat))
+    return (
+        self._as_view(flat, [1], self._offset)
+        if self.is_contiguous()
+        else Tensor._wrap(np.array(self._array).reshape(flat))
+    )
 
 
-@primitive("aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)",
-           may_copy=True)
+@primitive(
+    "aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)", may_copy=True
+)
 def unflatten(self, dim, sizes):
     dim = wrap_dim(dim, len(self._size))
     if not sizes:
@@ -149,23 +170,28 @@ def unflatten(self, dim, sizes):
     try:
         sizes = infer_size(sizes, self._size[dim])
     except RuntimeError:
-        raise RuntimeError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size "
-                           f"of dim {dim} ({self._size[dim]}) in the input tensor") from None
-    return view(self, [*self._size[:dim], *sizes, *self._size[dim + 1:]])
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size "
+            f"of dim {dim} ({self._size[dim]}) in the input tensor"
+        ) from None
+    return view(self, [*self._size[:dim], *sizes, *self._size[dim + 1 :]])
 
 
 def _permuted(self, order):
-    return self._as_view([self._size[d] for d in order], [self._stride[d] for d in order],
-                         self._offset)
+    return self._as_view(
+        [self._size[d] for d in order], [self._stride[d] for d in order], self._offset
+    )
 
 
 @primitive("aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)", keeps_type="floating")
 def permute(self, dims):
     n = len(self._size)
     if len(dims) != n:
-        raise RuntimeError("permute(sparse_coo): number of dimensions in the tensor input does not "
-                           f"match the length of the desired ordering of dimensions i.e. "
-                           f"input.dim() = {n} is not equal to len(dims) = {len(dims)}")
+        raise RuntimeError(
+            "permute(sparse_coo): number of dimensions in the tensor input does not "
+            f"match the length of the desired ordering of dimensions i.e. "
+            f"input.dim() = {n} is not equal to len(dims) = {len(dims)}"
+        )
     order = [wrap_dim(d, n) for d in dims]
     if len(set(order)) != n:
         raise RuntimeError("permute(): duplicate dims are not allowed.")
@@ -181,8 +207,9 @@ def transpose(self, dim0, dim1):
     return _permuted(self, order)
 
 
-declare("aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", transpose,
-        "primitive")
+declare(
+    "aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", transpose, "primitive"
+)
 declare("aten::swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", transpose, "primitive")
 declare("aten::swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", transpose, "primitive")
 
@@ -190,13 +217,15 @@ declare("aten::swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", trans
 @primitive("aten::t(Tensor(a) self) -> Tensor(a)")
 def t(self):
     if len(self._size) > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is "
-                           f"{len(self._size)}D")
+        raise RuntimeError(
+            f"t() expects a tensor with <= 2 dimensions, but self is {len(self._size)}D"
+        )
     return _permuted(self, range(len(self._size))[::-1])
 
 
-@primitive("aten::numpy_T(Tensor(a) self) -> Tensor(a)",
-           "aten::numpy_T.a(Tensor(a) self) -> Tensor(a)")
+@primitive(
+    "aten::numpy_T(Tensor(a) self) -> Tensor(a)", "aten::numpy_T.a(Tensor(a) self) -> Tensor(a)"
+)
 def numpy_T(self):
     return _permuted(self, range(len(self._size))[::-1])
 
@@ -206,8 +235,10 @@ def mT(self):
     if not self._size:
         return self
     if len(self._size) < 2:
-        raise RuntimeError("tensor.mT is only supported on matrices or batches of matrices. Got "
-                           f"{len(self._size)}-D tensor.")
+        raise RuntimeError(
+            "tensor.mT is only supported on matrices or batches of matrices. Got "
+            f"{len(self._size)}-D tensor."
+        )
     return transpose(self, -2, -1)
 
 
@@ -215,34 +246,48 @@ def conjugated(self):
     return self if self.dtype.kind != "c" else Tensor._wrap(self._array.conj())
 
 
-@primitive("aten::mH(Tensor(a) self) -> Tensor(a)", "aten::mH.a(Tensor(a) self) -> Tensor(a)",
-           "aten::adjoint(Tensor(a) self) -> Tensor(a)", may_copy=True)
+@primitive(
+    "aten::mH(Tensor(a) self) -> Tensor(a)",
+    "aten::mH.a(Tensor(a) self) -> Tensor(a)",
+    "aten::adjoint(Tensor(a) self) -> Tensor(a)",
+    may_copy=True,
+)
 def mH(self):
     if not self._size:
         return conjugated(self)
     if len(self._size) < 2:
-        raise RuntimeError("tensor.mH is only supported on matrices or batches of matrices. Got "
-                           f"{len(self._size)}-D tensor.")
+        raise RuntimeError(
+            "tensor.mH is only supported on matrices or batches of matrices. Got "
+            f"{len(self._size)}-D tensor."
+        )
     return conjugated(transpose(self, -2, -1))
 
 
-@primitive("aten::matrix_H(Tensor(a) self) -> Tensor(a)",
-           "aten::matrix_H.a(Tensor(a) self) -> Tensor(a)", may_copy=True)
+@primitive(
+    "aten::matrix_H(Tensor(a) self) -> Tensor(a)",
+    "aten::matrix_H.a(Tensor(a) self) -> Tensor(a)",
+    may_copy=True,
+)
 def matrix_H(self):
     if len(self._size) not in (0, 2):
-        raise RuntimeError("tensor.H is only supported on matrices (2-D tensors). Got "
-                           f"{len(self._size)}-D tensor.")
+        raise RuntimeError(
+            f"tensor.H is only supported on matrices (2-D tensors). Got {len(self._size)}-D tensor."
+        )
     return conjugated(transpose(self, 0, 1) if self._size else self)
 
 
-@primitive("aten::movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)",
-           "aten::moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)")
+@primitive(
+    "aten::movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)",
+    "aten::moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)",
+)
 def movedim(self, source, destination):
     n = len(self._size)
     if len(source) != len(destination):
-        raise RuntimeError("movedim: Invalid source or destination dims: source "
-                           f"({list(source)} dims) should contain the same number of dims as "
-                           f"destination ({list(destination)} dims)")
+        raise RuntimeError(
+            "movedim: Invalid source or destination dims: source "
+            f"({list(source)} dims) should contain the same number of dims as "
+            f"destination ({list(destination)} dims)"
+        )
     given = source, destination
     source, destination = ([wrap_dim(d, n) for d in dims] for dims in given)
     for name, dims in (("source", source), ("destination", destination)):
@@ -253,8 +298,10 @@ def movedim(self, source, destination):
     return _permuted(self, [places[d] if d in places else next(rest) for d in range(n)])
 
 
-@primitive("aten::movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)",
-           "aten::moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)")
+@primitive(
+    "aten::movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)",
+    "aten::moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)",
+)
 def movedim_int(self, source, destination):
     return movedim(self, [source], [destination])
 
@@ -262,31 +309,43 @@ def movedim_int(self, source, destination):
 def expand(self, size, implicit=False):
     extra = len(size) - len(self._size)
     if extra < 0:
-        raise RuntimeError(f"expand({self.dtype}{list(self._size)}, size={list(size)}): the "
-                           f"number of sizes provided ({len(size)}) must be greater or equal to "
-                           f"the number of dimensions in the tensor ({len(self._size)})")
+        raise RuntimeError(
+            f"expand({self.dtype}{list(self._size)}, size={list(size)}): the "
+            f"number of sizes provided ({len(size)}) must be greater or equal to "
+            f"the number of dimensions in the tensor ({len(self._size)})"
+        )
     sizes, strides = [], []
     for d, n in enumerate(size):
         have = self._size[d - extra] if d >= extra else 1
         stride = self._stride[d - extra] if d >= extra else 0
         if n == -1:
             if d < extra:
-                raise RuntimeError(f"expand: the expanded size of the tensor ({n}) isn't allowed "
-                                   f"in a leading, non-existing dimension {d}")
+                raise RuntimeError(
+                    f"expand: the expanded size of the tensor ({n}) isn't allowed "
+                    f"in a leading, non-existing dimension {d}"
+                )
             n = have
         if have != n and have != 1:
-            raise RuntimeError(f"The expanded size of the tensor ({n}) must match the existing "
-                               f"size ({have}) at non-singleton dimension {d}.  Target sizes: "
-                               f"{list(size)}.  Tensor sizes: {list(self._size)}")
+            raise RuntimeError(
+                f"The expanded size of the tensor ({n}) must match the existing "
+                f"size ({have}) at non-singleton dimension {d}.  Target sizes: "
+                f"{list(size)}.  Tensor sizes: {list(self._size)}"
+            )
         sizes.append(n)
         strides.append(stride if have == n and d >= extra else 0 if n != 1 or d < extra else stride)
     return self._as_view(sizes, strides, self._offset)
 
 
-declare("aten::expand(Tensor(a) self, int[] size, *, bool implicit=False) -> Tensor(a)", expand,
-        "primitive")
-declare("aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)",
-        lambda self, other: expand(self, other._size), "primitive")
+declare(
+    "aten::expand(Tensor(a) self, int[] size, *, bool implicit=False) -> Tensor(a)",
+    expand,
+    "primitive",
+)
+declare(
+    "aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)",
+    lambda self, other: expand(self, other._size),
+    "primitive",
+)
 declare("aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)", expand, "primitive")
 
 
@@ -299,8 +358,10 @@ def clamp_slice(n: int, start, end) -> tuple[int, int]:
     return start, max(end, start)
 
 
-@primitive("aten::slice.Tensor(Tensor(a) self, int dim=0, int? start=None, int? end=None, int "
-           "step=1) -> Tensor(a)")
+@primitive(
+    "aten::slice.Tensor(Tensor(a) self, int dim=0, int? start=None, int? end=None, int "
+    "step=1) -> Tensor(a)"
+)
 def slice_tensor(self, dim, start, end, step):
     if not self._size:
         raise RuntimeError("slice() cannot be applied to a 0-dim tensor.")
@@ -322,12 +383,16 @@ def select(self, dim, index):
     dim = wrap_dim(dim, len(self._size))
     n = self._size[dim]
     if not -n <= index < n:
-        raise IndexError(f"select(): index {index} out of range for tensor of size "
-                         f"{list(self._size)} at dimension {dim}")
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size "
+            f"{list(self._size)} at dimension {dim}"
+        )
     at = index + n if index < 0 else index
-    return self._as_view(self._size[:dim] + self._size[dim + 1:],
-                         self._stride[:dim] + self._stride[dim + 1:],
-                         self._offset + at * self._stride[dim])
+    return self._as_view(
+        self._size[:dim] + self._size[dim + 1 :],
+        self._stride[:dim] + self._stride[dim + 1 :],
+        self._offset + at * self._stride[dim],
+    )
 
 
 @primitive("aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)")
@@ -339,8 +404,9 @@ def narrow(self, dim, start, length):
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
     if not -n <= start <= n:
-        raise IndexError(f"start out of range (expected to be in range of [{-n}, {n}], but got "
-                         f"{start})")
+        raise IndexError(
+            f"start out of range (expected to be in range of [{-n}, {n}], but got {start})"
+        )
     start = start + n if start < 0 else start
     if start + length > n:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
@@ -376,8 +442,11 @@ def unsqueeze(self, dim):
     n = len(self._size)
     dim = wrap_dim(dim, n + 1)
     stride = self._size[dim] * self._stride[dim] if dim < n else 1
-    return self._as_view([*self._size[:dim], 1, *self._size[dim:]],
-                         [*self._stride[:dim], stride, *self._stride[dim:]], self._offset)
+    return self._as_view(
+        [*self._size[:dim], 1, *self._size[dim:]],
+        [*self._stride[:dim], stride, *self._stride[dim:]],
+        self._offset,
+    )
 
 
 @primitive("aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)")
@@ -391,13 +460,16 @@ def diagonal(self, offset, dim1, dim2):
     if length:
         start += offset * self._stride[b] if offset >= 0 else -offset * self._stride[a]
     keep = [d for d in range(n) if d not in (a, b)]
-    return self._as_view([*(self._size[d] for d in keep), length],
-                         [*(self._stride[d] for d in keep), self._stride[a] + self._stride[b]],
-                         start)
+    return self._as_view(
+        [*(self._size[d] for d in keep), length],
+        [*(self._stride[d] for d in keep), self._stride[a] + self._stride[b]],
+        start,
+    )
 
 
-@primitive("aten::linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1)"
-           " -> Tensor(a)")
+@primitive(
+    "aten::linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)"
+)
 def linalg_diagonal(A, offset, dim1, dim2):
     return diagonal(A, offset, dim1, dim2)
 
@@ -405,8 +477,9 @@ def linalg_diagonal(A, offset, dim1, dim2):
 @primitive("aten::_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)")
 def reshape_alias(self, size, stride):
     if len(size) != len(stride):
-        raise RuntimeError(f"a tensor with {len(size)} sizes and {len(stride)} strides is "
-                           "malformed")
+        raise RuntimeError(
+            f"a tensor with {len(size)} sizes and {len(stride)} strides is malformed"
+        )
     return self._as_view(size, stride, self._offset)
 
 
@@ -428,26 +501,36 @@ def unfold(self, dimension, size, step):
     return self._as_view([*sizes, size], [*strides, inner], self._offset)
 
 
-@primitive("aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, "
-           "SymInt? storage_offset=None) -> Tensor(a)")
+@primitive(
+    "aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, "
+    "SymInt? storage_offset=None) -> Tensor(a)"
+)
 def as_strided(self, size, stride, storage_offset):
     if len(size) != len(stride):
         raise RuntimeError("mismatch in length of strides and shape")
     offset = self._offset if storage_offset is None else storage_offset
     if min([offset, *size, *stride], default=0) < 0:
-        raise RuntimeError("as_strided: sizes, strides and offset must not be negative, got "
-                           f"{list(size)}, {list(stride)}, {offset}")
+        raise RuntimeError(
+            "as_strided: sizes, strides and offset must not be negative, got "
+            f"{list(size)}, {list(stride)}, {offset}"
+        )
     last = offset + sum((n - 1) * s for n, s in zip(size, stride))
     if 0 not in size and (last + 1) * self.dtype.itemsize > self._storage.nbytes:
-        raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage "
-                           f"offset {offset}, and itemsize {self.dtype.itemsize} requiring a "
-                           f"storage size of {(last + 1) * self.dtype.itemsize} are out of bounds "
-                           f"for storage of size {self._storage.nbytes}")
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage "
+            f"offset {offset}, and itemsize {self.dtype.itemsize} requiring a "
+            f"storage size of {(last + 1) * self.dtype.itemsize} are out of bounds "
+            f"for storage of size {self._storage.nbytes}"
+        )
     return self._as_view(size, stride, offset)
 
 
-@primitive("aten::detach(Tensor(a) self) -> Tensor(a)", "aten::alias(Tensor(a) self) -> Tensor(a)",
-           "aten::lift_fresh(Tensor(a) self) -> Tensor(a)", shape="like_first")
+@primitive(
+    "aten::detach(Tensor(a) self) -> Tensor(a)",
+    "aten::alias(Tensor(a) self) -> Tensor(a)",
+    "aten::lift_fresh(Tensor(a) self) -> Tensor(a)",
+    shape="like_first",
+)
 def alias(self):
     return self._as_view(self._size, self._stride, self._offset)
 
@@ -461,7 +544,10 @@ def detach_(self):
 describe("reshape transpose", keeps_type="floating")
 describe("expand_as lift_fresh reshape", may_copy=True)
 describe("_unsafe_view squeeze_copy. squeeze_copy.dim squeeze_copy.dims", may_share=True)
-describe("""alias_copy. as_strided_copy. diagonal_copy. expand_copy. narrow_copy. permute_copy.
+describe(
+    """alias_copy. as_strided_copy. diagonal_copy. expand_copy. narrow_copy. permute_copy.
          squeeze_copy. squeeze_copy.dim squeeze_copy.dims t_copy. transpose_copy.int unfold_copy.
-         unsqueeze_copy. view_copy.dtype""", out_memory="free")
+         unsqueeze_copy. view_copy.dtype""",
+    out_memory="free",
+)
 describe("data", shape="like_first")

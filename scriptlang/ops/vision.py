@@ -14,11 +14,15 @@ from .table import primitive
 def nms(dets, scores, iou_threshold):
     """Indices of the boxes (x1, y1, x2, y2) that no better one overlaps by more, best first."""
     if dets.dim() != 2 or dets._size[1] != 4:
-        raise RuntimeError("boxes should be a 2d tensor with 4 elements in dimension 1, got size "
-                           f"{list(dets._size)}")
+        raise RuntimeError(
+            "boxes should be a 2d tensor with 4 elements in dimension 1, got size "
+            f"{list(dets._size)}"
+        )
     if scores.dim() != 1 or scores._size[0] != dets._size[0]:
-        raise RuntimeError("boxes and scores should have same number of elements in dimension 0, "
-                           f"got {dets._size[0]} and {list(scores._size)}")
+        raise RuntimeError(
+            "boxes and scores should have same number of elements in dimension 0, "
+            f"got {dets._size[0]} and {list(scores._size)}"
+        )
     x1, y1, x2, y2 = working(dets).T
     areas = (x2 - x1) * (y2 - y1)
     order = np.argsort(-working(scores), kind="stable")
@@ -28,7 +32,7 @@ def nms(dets, scores, iou_threshold):
         if suppressed[i]:
             continue
         kept.append(i)
-        rest = order[at + 1:]
+        rest = order[at + 1 :]
         width = np.minimum(x2[i], x2[rest]) - np.maximum(x1[i], x1[rest])
         height = np.minimum(y2[i], y2[rest]) - np.maximum(y1[i], y1[rest])
         shared = np.maximum(width, 0) * np.maximum(height, 0)
@@ -39,11 +43,14 @@ def nms(dets, scores, iou_threshold):
 
 def check_rois(input: Tensor, rois: Tensor) -> None:
     if input.dim() != 4:
-        raise RuntimeError("input should be a 4D tensor (N, C, H, W), got size "
-                           f"{list(input._size)}")
+        raise RuntimeError(
+            f"input should be a 4D tensor (N, C, H, W), got size {list(input._size)}"
+        )
     if rois.dim() != 2 or rois._size[1] != 5:
-        raise RuntimeError("Tensor rois should have 5 columns: batch index, x1, y1, x2, y2; got "
-                           f"size {list(rois._size)}")
+        raise RuntimeError(
+            "Tensor rois should have 5 columns: batch index, x1, y1, x2, y2; got "
+            f"size {list(rois._size)}"
+        )
 
 
 def averaging(start: float, length: float, pooled: int, samples: int, size: int) -> np.ndarray:
@@ -67,8 +74,10 @@ def averaging(start: float, length: float, pooled: int, samples: int, size: int)
     return matrix / max(samples, 1)
 
 
-@primitive("torchvision::roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt "
-           "pooled_height, SymInt pooled_width, int sampling_ratio, bool aligned) -> Tensor")
+@primitive(
+    "torchvision::roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt "
+    "pooled_height, SymInt pooled_width, int sampling_ratio, bool aligned) -> Tensor"
+)
 def roi_align(input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio, aligned):
     """Regions resampled to one size.  Interpolation is separable: a product with a matrix per
     side."""
@@ -96,12 +105,19 @@ def bins(start: int, end: int, pooled: int, size: int) -> list[slice]:
     """The parts of one side of a region, cut at the border of the image."""
     reserve(pooled * 128)
     length = max(end - start + 1, 1) / pooled
-    return [slice(min(max(int(np.floor(i * length)) + start, 0), size),
-                  min(max(int(np.ceil((i + 1) * length)) + start, 0), size)) for i in range(pooled)]
+    return [
+        slice(
+            min(max(int(np.floor(i * length)) + start, 0), size),
+            min(max(int(np.ceil((i + 1) * length)) + start, 0), size),
+        )
+        for i in range(pooled)
+    ]
 
 
-@primitive("torchvision::roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt "
-           "pooled_height, SymInt pooled_width) -> (Tensor, Tensor)")
+@primitive(
+    "torchvision::roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt "
+    "pooled_height, SymInt pooled_width) -> (Tensor, Tensor)"
+)
 def roi_pool(input, rois, spatial_scale, pooled_height, pooled_width):
     """(maxima of the bins of each region, their flat positions; 0 and -1 for empty bins)."""
     check_rois(input, rois)
@@ -137,24 +153,44 @@ def sample(x: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
     return result
 
 
-@primitive("torchvision::deform_conv2d(Tensor input, Tensor weight, Tensor offset, Tensor mask, "
-           "Tensor bias, SymInt stride_h, SymInt stride_w, SymInt pad_h, SymInt pad_w, SymInt "
-           "dilation_h, SymInt dilation_w, SymInt groups, SymInt offset_groups, bool use_mask) -> "
-           "Tensor")
-def deform_conv2d(input, weight, offset, mask, bias, stride_h, stride_w, pad_h, pad_w, dilation_h,
-                  dilation_w, groups, offset_groups, use_mask):
+@primitive(
+    "torchvision::deform_conv2d(Tensor input, Tensor weight, Tensor offset, Tensor mask, "
+    "Tensor bias, SymInt stride_h, SymInt stride_w, SymInt pad_h, SymInt pad_w, SymInt "
+    "dilation_h, SymInt dilation_w, SymInt groups, SymInt offset_groups, bool use_mask) -> "
+    "Tensor"
+)
+def deform_conv2d(
+    input,
+    weight,
+    offset,
+    mask,
+    bias,
+    stride_h,
+    stride_w,
+    pad_h,
+    pad_w,
+    dilation_h,
+    dilation_w,
+    groups,
+    offset_groups,
+    use_mask,
+):
     """A convolution whose windows are sampled at places moved by `offset`, weighted by `mask`."""
     if input.dim() != 4 or weight.dim() != 4 or offset.dim() != 4:
-        raise RuntimeError("deform_conv2d: input, weight and offset must have 4 dimensions, got "
-                           f"sizes {list(input._size)}, {list(weight._size)}, {list(offset._size)}")
+        raise RuntimeError(
+            "deform_conv2d: input, weight and offset must have 4 dimensions, got "
+            f"sizes {list(input._size)}, {list(weight._size)}, {list(offset._size)}"
+        )
     x, w, moves = working(input), working(weight), working(offset)
     n, channels = x.shape[:2]
     out_channels, _, kh, kw = w.shape
     oh = (x.shape[2] + 2 * pad_h - dilation_h * (kh - 1) - 1) // stride_h + 1
     ow = (x.shape[3] + 2 * pad_w - dilation_w * (kw - 1) - 1) // stride_w + 1
     if moves.shape != (n, offset_groups * 2 * kh * kw, oh, ow):
-        raise RuntimeError(f"offset.shape is not valid: got {list(moves.shape)}, expected "
-                           f"{[n, offset_groups * 2 * kh * kw, oh, ow]}")
+        raise RuntimeError(
+            f"offset.shape is not valid: got {list(moves.shape)}, expected "
+            f"{[n, offset_groups * 2 * kh * kw, oh, ow]}"
+        )
     moves = moves.reshape(n, offset_groups, kh * kw, 2, oh, ow)
     i, j = np.meshgrid(np.arange(kh) * dilation_h, np.arange(kw) * dilation_w, indexing="ij")
     rows = i.reshape(-1, 1, 1) + (np.arange(oh) * stride_h - pad_h).reshape(1, -1, 1)
@@ -164,8 +200,11 @@ def deform_conv2d(input, weight, offset, mask, bias, stride_h, stride_w, pad_h, 
     for b in range(n):
         parts = []
         for g in range(offset_groups):
-            window = sample(x[b, g * each:(g + 1) * each], rows + moves[b, g, :, 0],
-                            columns + moves[b, g, :, 1])
+            window = sample(
+                x[b, g * each : (g + 1) * each],
+                rows + moves[b, g, :, 0],
+                columns + moves[b, g, :, 1],
+            )
             if use_mask:
                 window = window * working(mask)[b].reshape(offset_groups, kh * kw, oh, ow)[g]
             parts.append(window)

@@ -6,10 +6,10 @@ import warnings
 
 import numpy as np
 import pytest
+from scriptlang.frontend.trace import TracerWarning, trace_function
 
 import scriptlang
 from scriptlang.errors import CompileError
-from scriptlang.frontend.trace import TracerWarning, trace_function
 from scriptlang.ir import verify
 
 

@@ -207,8 +207,9 @@ def both_tests(family: str, samples: list[Sample]):
     def test_recorded(i):
         if not recorded:
             recorded.extend(read(family))
-        assert len(recorded) == len(samples) and recorded[i][0] == str(samples[i]), \
+        assert len(recorded) == len(samples) and recorded[i][0] == str(samples[i]), (
             f"the samples changed: python -m tests.ops.record {family}"
+        )
         check(run(samples[i]), recorded[i][1], samples[i].tolerance)
 
     @pytest.mark.oracle

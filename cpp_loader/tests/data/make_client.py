@@ -11,7 +11,7 @@ from __future__ import annotations
 import enum
 import os
 import pathlib
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, NamedTuple
 
 import scriptlang
 from scriptlang import nn
@@ -21,7 +21,7 @@ Tensor = scriptlang.Tensor
 
 Deep = int
 for _ in range(40):
-    Deep = List[Deep]
+    Deep = list[Deep]
 
 
 class Color(enum.Enum):
@@ -93,53 +93,53 @@ class Client(nn.Module):
         return len(x)
 
     @scriptlang.jit.export
-    def place(self, x: scriptlang.device) -> Tuple[scriptlang.device, bool]:
+    def place(self, x: scriptlang.device) -> tuple[scriptlang.device, bool]:
         return x, x == scriptlang.device("cpu")
 
     @scriptlang.jit.export
-    def draw(self, n: int, g: scriptlang.Generator) -> Tuple[Tensor, scriptlang.Generator]:
+    def draw(self, n: int, g: scriptlang.Generator) -> tuple[Tensor, scriptlang.Generator]:
         return scriptlang.rand([n], generator=g), g
 
     @scriptlang.jit.export
-    def ints(self, x: List[int]) -> List[int]:
+    def ints(self, x: list[int]) -> list[int]:
         x.append(7)
         return x
 
     @scriptlang.jit.export
-    def floats(self, x: List[float]) -> List[float]:
+    def floats(self, x: list[float]) -> list[float]:
         return x
 
     @scriptlang.jit.export
-    def bools(self, x: List[bool]) -> List[bool]:
+    def bools(self, x: list[bool]) -> list[bool]:
         return x
 
     @scriptlang.jit.export
-    def texts(self, x: List[str]) -> List[str]:
+    def texts(self, x: list[str]) -> list[str]:
         return x
 
     @scriptlang.jit.export
-    def tensors(self, x: List[Tensor]) -> List[Tensor]:
+    def tensors(self, x: list[Tensor]) -> list[Tensor]:
         return x
 
     @scriptlang.jit.export
-    def by_text(self, x: Dict[str, int]) -> Dict[str, int]:
+    def by_text(self, x: dict[str, int]) -> dict[str, int]:
         x["new"] = 1
         return x
 
     @scriptlang.jit.export
-    def by_int(self, x: Dict[int, float]) -> Dict[int, float]:
+    def by_int(self, x: dict[int, float]) -> dict[int, float]:
         return x
 
     @scriptlang.jit.export
-    def by_float(self, x: Dict[float, str]) -> Dict[float, str]:
+    def by_float(self, x: dict[float, str]) -> dict[float, str]:
         return x
 
     @scriptlang.jit.export
-    def by_tensor(self, x: Dict[Tensor, int]) -> Dict[Tensor, int]:
+    def by_tensor(self, x: dict[Tensor, int]) -> dict[Tensor, int]:
         return x
 
     @scriptlang.jit.export
-    def pair(self, x: Tuple[int, Optional[str]]) -> Tuple[Optional[str], int]:
+    def pair(self, x: tuple[int, str | None]) -> tuple[str | None, int]:
         return x[1], x[0]
 
     @scriptlang.jit.export
@@ -165,7 +165,7 @@ class Client(nn.Module):
         return len(x)
 
     @scriptlang.jit.export
-    def either(self, x: Union[Deep, str]) -> bool:
+    def either(self, x: Deep | str) -> bool:
         return isinstance(x, str)
 
     @scriptlang.jit.export
@@ -173,32 +173,40 @@ class Client(nn.Module):
         return c == Color.BLUE
 
     @scriptlang.jit.export
-    def named(self, c: Color) -> Tuple[str, str]:
+    def named(self, c: Color) -> tuple[str, str]:
         return c.name, f"{c}"
 
     @scriptlang.jit.export
-    def anything(self, a: Any = None, b: Any = 3) -> Tuple[Any, Any]:
+    def anything(self, a: Any = None, b: Any = 3) -> tuple[Any, Any]:
         return a, b
 
     @scriptlang.jit.export
-    def wanted(self, a: Optional[int]) -> bool:
+    def wanted(self, a: int | None) -> bool:
         return a is None
 
     @scriptlang.jit.export
-    def maybe(self, x: Optional[int] = None) -> int:
+    def maybe(self, x: int | None = None) -> int:
         return -1 if x is None else x
 
     @scriptlang.jit.export
-    def defaults(self, a: int, b: int = 2, c: float = 0.5, d: str = "d", e: bool = True,
-                 f: Optional[Tensor] = None, g: Optional[List[int]] = None) -> str:
+    def defaults(
+        self,
+        a: int,
+        b: int = 2,
+        c: float = 0.5,
+        d: str = "d",
+        e: bool = True,
+        f: Tensor | None = None,
+        g: list[int] | None = None,
+    ) -> str:
         return f"{a} {b} {c} {d} {e} {f is None} {g is None}"
 
     @scriptlang.jit.export
-    def dtype(self, x: Tensor, t: int) -> Tuple[int, Tensor]:
+    def dtype(self, x: Tensor, t: int) -> tuple[int, Tensor]:
         return x.dtype, x.to(t)
 
     @scriptlang.jit.export
-    def span(self, n: int) -> List[int]:
+    def span(self, n: int) -> list[int]:
         return list(range(n))
 
     @scriptlang.jit.export

@@ -4,5 +4,8 @@ from __future__ import annotations
 
 from ...ops import functions as torch
 
-cosine_similarity, pairwise_distance, pdist = (torch.cosine_similarity, torch.pairwise_distance,
-                                               torch.pdist)
+cosine_similarity, pairwise_distance, pdist = (
+    torch.cosine_similarity,
+    torch.pairwise_distance,
+    torch.pdist,
+)

@@ -8,8 +8,9 @@ from ...ops import functions as torch
 from ...tensors import Tensor
 
 
-def pad(input: Tensor, pad: List[int], mode: str = "constant",
-        value: Optional[float] = None) -> Tensor:
+def pad(
+    input: Tensor, pad: List[int], mode: str = "constant", value: Optional[float] = None
+) -> Tensor:
     """The input with sides added, two numbers a dimension, from the last dimension on.
 
     mode: constant (of `value`), reflect, replicate or circular.
