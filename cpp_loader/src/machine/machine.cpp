@@ -97,14 +97,15 @@ void Machine::add_stack(Error* error) {
     auto add = [&](const Function& in, uint32_t line) {
       error->stack.push_back({concat(in.name, " at ", in.file, ":", line), -1});
     };
+    // A part says where it was called, too: its calls are those of the function around it.
+    const Function& whole = function.is_part && k > 0 ? *frames_[--k].code->function : function;
     uint32_t line = function.lines[size_t(pc)];
     for (int32_t call = size_t(pc) < function.calls.size() ? function.calls[size_t(pc)] : -1;
-         call >= 0; call = function.inlined[size_t(call)].caller) {
-      add(*function.inlined[size_t(call)].function, line);
-      line = function.inlined[size_t(call)].line;
+         call >= 0; call = whole.inlined[size_t(call)].caller) {
+      add(*whole.inlined[size_t(call)].function, line);
+      line = whole.inlined[size_t(call)].line;
     }
-    add(function, line);
-    if (function.is_part && k > 0) --k;  // it says where it was called, too
+    add(whole, line);
   }
 }
 

@@ -296,8 +296,6 @@ class Inliner {
     if (info.next != bytecode::Next::Next) stack_.clear();
     switch (info.x) {
       case Operand::Operator:
-        i.op = f.operators[size_t(i.x)].variadic ? Opcode::OPN : Opcode::OP;
-        if (i.op == Opcode::OP) i.n = 0;
         i.x = moved(&copy->tables.operators, i.x, f.operators, &out_.operators);
         break;
       case Operand::Register:
@@ -352,6 +350,7 @@ std::unique_ptr<Function> inlined(const Function& function, bool inlines) {
   made->results = function.results;
   made->parameters = function.parameters;
   Inliner(made.get(), inlines).run(function);
+  restore_operators(made.get());
   return made;
 }
 

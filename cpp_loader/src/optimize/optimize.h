@@ -17,6 +17,12 @@ std::unique_ptr<Function> optimized(const Function& function, bool inlines);
 // The function with the functions that it calls put in. Operators are OP and OPN again.
 std::unique_ptr<Function> inlined(const Function& function, bool inlines);
 
+// Puts pointwise operators into groups. Of verified code; it has to be verified again.
+void make_groups(Function* function);
+
+// OP and OPN, which the verifier takes, where it made other instructions of them.
+void restore_operators(Function* function);
+
 // Moves on last reads, and drops of what is not wanted further on.
 void end_lifetimes(Function* function);
 
