@@ -2,9 +2,9 @@
 // wants is dropped on the other. Liveness of registers, block by block, backwards.
 #include <algorithm>
 
-#include "emitter.h"
+#include "optimize.h"
 
-namespace scriptlang::source {
+namespace scriptlang::optimize {
 
 namespace {
 
@@ -159,6 +159,7 @@ class Lifetimes {
     }
     std::vector<Instruction> code;
     std::vector<uint32_t> lines;
+    std::vector<int32_t> calls;
     code.reserve(size + dropped_.size());
     next = 0;
     for (size_t pc = 0; pc < size; ++pc) {
@@ -168,14 +169,17 @@ class Lifetimes {
         drop.x = dropped_[next].reg;
         code.push_back(drop);
         lines.push_back(f_.lines[pc]);
+        calls.push_back(f_.calls[pc]);
       }
       Instruction i = f_.code[pc];
       if (jumps(i.op)) i.x = int32_t(moved[size_t(int64_t(pc) + i.x)] - code.size());
       code.push_back(i);
       lines.push_back(f_.lines[pc]);
+      calls.push_back(f_.calls[pc]);
     }
     f_.code = std::move(code);
     f_.lines = std::move(lines);
+    f_.calls = std::move(calls);
   }
 
   struct Drop {
@@ -193,4 +197,4 @@ class Lifetimes {
 
 void end_lifetimes(Function* function) { Lifetimes(function).run(); }
 
-}  // namespace scriptlang::source
+}  // namespace scriptlang::optimize
