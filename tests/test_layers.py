@@ -167,6 +167,13 @@ def test_setup_lists_the_packages_of_the_tree():
     assert listed == tree
 
 
+def test_names_in_archives_do_not_say_the_room():
+    from scriptlang.frontend.python.script import qualified_name
+    from scriptlang.ops.families import dropout
+
+    assert qualified_name(dropout._check) == "__torch__.scriptlang.ops.dropout._check"
+
+
 @pytest.mark.parametrize("folder", [f for f in FOLDERS if f != "scriptlang"])
 def test_a_folder_refuses_its_short_name(folder):
     sys.modules.pop(folder, None)

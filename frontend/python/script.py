@@ -114,9 +114,15 @@ def declare(
     return Function(name, schema if has_result_type(definition) else None, define=define)
 
 
+OF_OPERATORS = re.compile(r"(scriptlang\.ops)\.\w+\.(\w+)")
+
+
 def qualified_name(obj: Any) -> str:
-    """The name under which a function or class of Python is stored, as PyTorch has it."""
-    module = obj.__module__ or "__main__"
+    """The name under which a function or class of Python is stored, as PyTorch has it.
+
+    Archives hold such names: those of ours do not say in which room of `scriptlang.ops` they are.
+    """
+    module = OF_OPERATORS.sub(r"\1.\2", obj.__module__ or "__main__")
     name = obj.__name__
     if name == "<lambda>":
         name = "_lambda"
