@@ -12,6 +12,9 @@ namespace scriptlang::optimize {
 
 namespace {
 
+// So many have places of their own: values pass from one to another without moves most easily there.
+constexpr size_t kFew = 64;
+
 struct Interval {
   int64_t begin = INT64_MAX, end = -1;
   int leader = 0;  // the first of those that one instruction stores side by side
@@ -106,7 +109,7 @@ class Sharing {
 
   int find_free(int reg, int count, int64_t begin) {
     size_t run = 0;
-    for (size_t p = 0; p < ends_.size(); ++p) {
+    for (size_t p = 0; p < ends_.size() && ends_.size() >= kFew; ++p) {
       const bool fits = ends_[p] < begin && types_[p].get() == type_of(reg + int(run)).get();
       run = fits ? run + 1 : 0;
       if (run == size_t(count)) return int(p) + 1 - count;
