@@ -168,7 +168,8 @@ def test_setup_lists_the_packages_of_the_tree():
 
 
 def test_names_in_archives_do_not_say_the_room():
-    from scriptlang.frontend.python.script import qualified_name
+    from scriptlang.frontend.syntax.definitions import qualified_name
+
     from scriptlang.ops.families import dropout
 
     assert qualified_name(dropout._check) == "__torch__.scriptlang.ops.dropout._check"

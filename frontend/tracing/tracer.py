@@ -25,6 +25,7 @@ from scriptlang.schema import Argument
 from scriptlang.source import Source, Span
 from scriptlang.tensors import Size, Tensor
 
+from ..overloads.matching import has_variables
 from ..values.builder import Builder
 from ..values.sugared import Arg
 from .trace_checks import TracerWarning
@@ -302,8 +303,6 @@ class Tracer:
 
 def _result_type(declared: Argument, result: Any) -> T.Type:
     """The type of a result: what the schema says, with type variables filled from the value."""
-    from ..overloads.matching import has_variables
-
     if not has_variables(declared.type) and declared.type != T.NUMBER:
         return declared.type
     if isinstance(result, list):
