@@ -19,11 +19,12 @@ constexpr size_t kMostCode = 30000;
 constexpr int kMostRegisters = 6000;
 constexpr size_t kMostDepth = 60;
 
-// What is known of a value; `at`: the instruction that does nothing but push it.
+// What is known of a value.
 struct Fact {
   int constant = -1;
   bool not_none = false;
-  int64_t at = -1;
+  int64_t at = -1;  // the instruction that does nothing but push it
+  int reg = -1;     // of the whole, which is stored once: it holds the value, too
 };
 
 class Inliner {
@@ -215,14 +216,15 @@ class Inliner {
         Fact fact = copy->registers[size_t(i.x)];
         if (fact.constant >= 0) return push_constant(fact.constant, *copy, pc), true;
         fact.at = int64_t(out_.code.size());
-        i.x += copy->base;
+        if (fact.reg < 0 && copy->tables.stores[size_t(i.x)] == 1) fact.reg = i.x + copy->base;
+        i.x = fact.reg >= 0 ? fact.reg : i.x + copy->base;
         emit(i, *copy, pc);
         stack_.push_back(fact);
         return true;
       }
       case Opcode::STORE:
       case Opcode::STOREN: {
-        const int count = i.op == Opcode::STORE ? 1 : i.n;
+        int count = i.op == Opcode::STORE ? 1 : i.n;
         for (int k = count; k-- > 0;) {
           Fact fact = pop();
           fact.at = -1;
@@ -233,7 +235,9 @@ class Inliner {
           copy->registers[reg] = fact;
         }
         i.x += copy->base;
-        emit(i, *copy, pc);
+        if (pc > 0 || i.op == Opcode::STORE) return emit(i, *copy, pc), true;
+        i.op = Opcode::STORE;  // arguments: one by one, so that their places need not be in a row
+        for (i.x += count - 1, i.n = 0; count-- > 0; --i.x) emit(i, *copy, pc);
         return true;
       }
       case Opcode::__NOT__: {

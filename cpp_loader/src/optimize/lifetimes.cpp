@@ -29,6 +29,7 @@ class Lifetimes {
     if (blocks_.size() * words_ * 8 > kMostWork) return;
     if (!solve()) return;
     move_last_reads();
+    leave_on_stack();
     rebuild();
   }
 
@@ -145,17 +146,31 @@ class Lifetimes {
     }
   }
 
+  // What is stored and moved back at once stays where it is.
+  void leave_on_stack() {
+    gone_.assign(f_.code.size(), 0);
+    for (Block& block : blocks_) {
+      for (size_t pc = block.begin; pc + 1 < block.end; ++pc) {
+        const Instruction &i = f_.code[pc], &next = f_.code[pc + 1];
+        if (i.op != Opcode::STORE || next.op != Opcode::MOVE || next.x != i.x) continue;
+        gone_[pc] = gone_[pc + 1] = 1;
+        any_gone_ = true;
+      }
+    }
+  }
+
   // Inserts the drops; who jumps to a place goes to the drops that stand there.
   void rebuild() {
-    if (dropped_.empty()) return;
+    if (dropped_.empty() && !any_gone_) return;
     std::stable_sort(dropped_.begin(), dropped_.end(),
                      [](const Drop& a, const Drop& b) { return a.at < b.at; });
     const size_t size = f_.code.size();
     std::vector<size_t> moved(size + 1);
-    size_t next = 0;
+    size_t next = 0, place = 0;
     for (size_t pc = 0; pc <= size; ++pc) {
-      moved[pc] = pc + next;  // of the first drop at pc, or of what stands there
-      while (next < dropped_.size() && dropped_[next].at == pc) ++next;
+      moved[pc] = place;  // of the first drop at pc, or of what stands there
+      for (; next < dropped_.size() && dropped_[next].at == pc; ++next) ++place;
+      if (pc < size && !gone_[pc]) ++place;
     }
     std::vector<Instruction> code;
     std::vector<uint32_t> lines;
@@ -171,6 +186,7 @@ class Lifetimes {
         lines.push_back(f_.lines[pc]);
         calls.push_back(f_.calls[pc]);
       }
+      if (gone_[pc]) continue;
       Instruction i = f_.code[pc];
       if (jumps(i.op)) i.x = int32_t(moved[size_t(int64_t(pc) + i.x)] - code.size());
       code.push_back(i);
@@ -191,6 +207,8 @@ class Lifetimes {
   std::vector<Block> blocks_;
   std::vector<size_t> block_at_;
   std::vector<Drop> dropped_;
+  std::vector<char> gone_;  // instructions that are not needed
+  bool any_gone_ = false;
 };
 
 }  // namespace

@@ -19,6 +19,7 @@ std::unique_ptr<Function> optimized(const Function& function, bool inlines) {
   restore_operators(made.get());
   end_lifetimes(made.get());
   verify(made.get());
+  share_registers(made.get());
   return made;
 }
 

@@ -23,6 +23,9 @@ void make_groups(Function* function);
 // OP and OPN, which the verifier takes, where it made other instructions of them.
 void restore_operators(Function* function);
 
+// Gives registers that are never live at the same time one place. Of verified code, which it stays.
+void share_registers(Function* function);
+
 // Moves on last reads, and drops of what is not wanted further on.
 void end_lifetimes(Function* function);
 

@@ -61,6 +61,7 @@ Meaning Emitter::form(const std::string& name, const Node& node, T expected) {
     want(1, 1);
     return length(node);
   }
+  if (name == "sorted") return call_operator("aten::sorted", arguments(node), node);
   if (name == "print") return call_operator("prim::Print", arguments(node), node);
   (void)expected;
   return cast(name, node);
