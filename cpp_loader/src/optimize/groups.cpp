@@ -569,7 +569,7 @@ void make_groups(Function* function) {
   std::vector<uint64_t> now;
   for (size_t b = 0; b < flow.starts.size() && f.registers < kMostRegisters; ++b) {
     const size_t begin = size_t(flow.starts[b]);
-    const size_t last = lower::last_of(f, flow, begin);
+    const size_t last = lower::last_of(flow, begin);
     const Opcode op = f.code[last].op;
     const size_t end = jumps(op) || ends_flow(op) ? last : last + 1;
     int fusible = 0;

@@ -43,7 +43,7 @@ class Sharing {
     for (size_t b = 0; b < flow.starts.size(); ++b) {
       const size_t begin = size_t(flow.starts[b]);
       liveness.for_live(b, [&](int slot) { intervals_[size_t(slot) + 1].touch(int64_t(begin)); });
-      const size_t last = lower::last_of(f_, flow, begin);
+      const size_t last = lower::last_of(flow, begin);
       lower::for_successors(f_, flow, last, [&](int32_t next) {
         liveness.for_live(size_t(next), [&](int slot) {
           intervals_[size_t(slot) + 1].touch(int64_t(last));
