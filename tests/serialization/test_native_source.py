@@ -12,7 +12,7 @@ import zipfile
 import numpy as np
 import pytest
 from scriptlang.errors import script_stack
-from scriptlang.frontend.script import compile_text
+from scriptlang.frontend.python.script import compile_text
 from scriptlang.interpreter import native
 from scriptlang.serialization.archive import read_archive
 
