@@ -88,7 +88,7 @@ def save(program: Any, target, _extra_files: Mapping | None = None) -> None:
     _extra_files: name -> contents (str or bytes), stored beside the program.
     Raises TypeError for modules that are not compiled and other objects that are no data.
     """
-    from .frontend.modules.module_reading import is_module
+    from .frontend.python.module_classes import is_module
     from .serialization.archive import write_archive
 
     if isinstance(program, ScriptFunction):
@@ -121,7 +121,7 @@ def script(
     An instance of a class becomes an object that programs share and change.  What torch.jit has
     scripted, traced, frozen or loaded is exported by PyTorch and read, with copies of its tensors.
     """
-    from .frontend.modules.module_reading import is_module
+    from .frontend.python.module_classes import is_module
     from .frontend.python.script import script_class, script_function
 
     if isinstance(obj, (ScriptFunction, ScriptObjectFacade)):
@@ -188,7 +188,7 @@ def trace(
     check_trace: the recording is run again, on check_inputs, too (a list of example inputs), and
     its result compared; a difference warns.  strict: a dict as a result is refused.
     """
-    from .frontend.modules.module_reading import is_module
+    from .frontend.python.module_classes import is_module
     from .frontend.tracing.trace import copy_inputs, inputs_of, trace_function
     from .frontend.tracing.trace_checks import check_graphs, check_traced, is_random, with_keywords
 
@@ -244,7 +244,7 @@ def trace_module(
 
     The result has the module's parameters, buffers and submodules, and shares its tensors.
     """
-    from .frontend.modules.module_reading import is_module
+    from .frontend.python.module_classes import is_module
     from .frontend.tracing.trace import copy_inputs, inputs_of, trace_methods
     from .frontend.tracing.trace_checks import check_traced
 
@@ -275,7 +275,7 @@ def on_save(handler: Callable[[Any, str], None] | None) -> None:
     Unless a host says so programs write no files: what the handler does with the name is its own.
     Only the Python engine calls it, also under engine="auto".
     """
-    from .frontend.python.ignored import PythonCall
+    from .frontend.values.python_calls import PythonCall
     from .ops.families import prim
 
     prim.save_handler = handler and (

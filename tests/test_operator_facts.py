@@ -29,7 +29,7 @@ ALLOWED = {
         frontend/names/python_builtins.py:CASTS frontend/names/python_builtins.py:OPERATORS
         frontend/values/simple.py:METHOD_SPELLINGS frontend/values/simple.py:TENSOR_PROPERTIES
         frontend/tracing/traced_number.py:OPERATORS frontend/tracing/traced_symbol.py:RECORDED
-        frontend/python/value_types.py:NUMBERED frontend/values/variadic.py:KEYWORD_METHODS
+        frontend/values/value_types.py:NUMBERED frontend/values/variadic.py:KEYWORD_METHODS
         scriptlang/tensors.py:(_magic,_name) scriptlang/tensors.py:COMMUTE
         scriptlang/tensors.py:REFLECTED scriptlang/tensors.py:_magic""",
     "which calls from Python are no plain calls of the operator": """

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from scriptlang import types as T
 from scriptlang.errors import CompileError
 
+from ..syntax.places import placed
 from ..values.sugared import Arg, SpecialForm, SugaredValue
 from ..values.variadic import KeywordsValue
-from .emitter import placed
 
 if TYPE_CHECKING:
     from .emitter import Emitter

@@ -10,12 +10,15 @@ from scriptlang.errors import CompileError
 from scriptlang.ir import Node, Value
 from scriptlang.source import Span
 
-from ..names.library_classes import AUTOCAST, autocast_dtype
 from ..syntax.questions import assigned_names, leaves_loop
 from ..values.environment import Frame, Unusable
 from ..values.iteration import known_elements
 from ..values.sugared import SugaredValue
+from ..whole import whole
 from . import exits
+from .assignment import assign
+from .autocast import AUTOCAST, autocast_dtype
+from .emitter import Loop
 from .ignore_context import emit_ignoring, ignoring
 from .refinement import condition, narrows, refine
 from .refused import refuse_dead
@@ -31,13 +34,11 @@ ENDLESS = exits.ENDLESS
 
 
 def emit_if(e: Emitter, node: ast.If) -> None:
-    from .statements import emit_statements
-
     test = condition(e, node.test)
     span = e.span(node.test)
     if test.static is not None:
         refine(e, test.if_true if test.static else test.if_false, span)
-        emit_statements(e, node.body if test.static else node.orelse)
+        whole.emit_statements(e, node.body if test.static else node.orelse)
         refuse_dead(e, node.orelse if test.static else node.body)
         return
     branch = e.b.insert("prim::If", [test.value], (), e.span(node))
@@ -45,7 +46,7 @@ def emit_if(e: Emitter, node: ast.If) -> None:
     for facts, body in ((test.if_true, node.body), (test.if_false, node.orelse)):
         with e.block(branch.add_block()) as frame:
             refine(e, facts, span)
-            emit_statements(e, body)
+            whole.emit_statements(e, body)
         frames.append(frame)
     merge(e, branch, frames, e.span(node))
 
@@ -244,8 +245,6 @@ def _carried(e: Emitter, body: list[ast.AST]) -> list[str]:
 
 
 def emit_while(e: Emitter, node: ast.While) -> None:
-    from .emitter import Loop
-
     if node.orelse:
         _no_else(e, node)
     span = e.span(node)
@@ -288,9 +287,6 @@ def _no_else(e: Emitter, node: ast.While | ast.For):
 
 
 def emit_for(e: Emitter, node: ast.For) -> None:
-    from .assignment import assign
-    from .emitter import Loop
-
     if node.orelse:
         _no_else(e, node)
     iterable = e.expr(node.iter).iterate(e.b, e.span(node.iter))
@@ -315,25 +311,19 @@ def emit_for(e: Emitter, node: ast.For) -> None:
 
 
 def _unroll(e: Emitter, node: ast.For, elements: list[SugaredValue]) -> None:
-    from .assignment import assign
-    from .emitter import Loop
-    from .statements import emit_statements
-
     e.loops.append(Loop([], static=True))
     try:
         for element in elements:
             if e.frame.exits:
                 break
             assign(e, node.target, element, e.span(node.target))
-            emit_statements(e, node.body)
+            whole.emit_statements(e, node.body)
     finally:
         e.loops.pop()
 
 
 def emit_loop(e: Emitter, loop, count: Value, go: Value, node: ast.While | ast.For, start) -> Node:
     """A prim::Loop: `start(frame, turn)` binds what a turn begins with.  Returns the node."""
-    from .statements import emit_statements
-
     span = e.span(node)
     initial = [e.frame.find(n).value(e.b, span) for n in loop.names]
     made = e.b.insert("prim::Loop", [count, go, *initial], (), span)
@@ -345,7 +335,7 @@ def emit_loop(e: Emitter, loop, count: Value, go: Value, node: ast.While | ast.F
             for name, value in zip(loop.names, initial):
                 frame.set(name, e.simple(body.add_parameter(value.type, name)))
             start(frame, turn)
-            emit_statements(e, node.body)
+            whole.emit_statements(e, node.body)
             if not frame.exits:
                 next_turn(e, loop, span)
     finally:
@@ -406,8 +396,6 @@ def _open_loop(e: Emitter, node: ast.stmt, what: str):
 
 def emit_with(e: Emitter, node: ast.With) -> None:
     """`with a as x, b:`; the exits run in reverse, also where the body returns."""
-    from .statements import emit_statements
-
     ignored = ignoring(e, node)
     if ignored is not None:
         emit_ignoring(e, node, ignored)
@@ -415,14 +403,14 @@ def emit_with(e: Emitter, node: ast.With) -> None:
     span = e.span(node)
     entered = [_enter(e, item) for item in node.items]
     if not leaves_loop(node.body):
-        emit_statements(e, node.body)
+        whole.emit_statements(e, node.body)
         for value, place in reversed(entered):
             e.b.insert("prim::Exit", [value], (T.NONE,), place)
         return
     region = e.b.insert(exits.WITH, (), (), span)
     body, leaving = region.add_block(), region.add_block()
     with e.block(body) as frame:
-        emit_statements(e, node.body)
+        whole.emit_statements(e, node.body)
     with e.graph.at(leaving):
         for value, place in reversed(entered):
             e.b.insert("prim::Exit", [value], (T.NONE,), place)
@@ -471,7 +459,5 @@ def _enter(e: Emitter, item: ast.withitem) -> tuple[Value, Span]:
     if reduced is not None:
         result.node.attributes["reduced"] = reduced
     if item.optional_vars is not None:
-        from .assignment import assign
-
         assign(e, item.optional_vars, e.simple(result), span)
     return value, span

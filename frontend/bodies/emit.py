@@ -6,7 +6,6 @@ One emitter serves scripts and the code of archives; what differs is the Resolve
 from __future__ import annotations
 
 import ast
-import re
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
@@ -15,11 +14,13 @@ from scriptlang.schema import Schema
 from scriptlang.source import Source
 
 from ..overloads.conversions import EMPTY_LIST
+from ..syntax.definitions import has_result_type
+from ..syntax.places import friendly, span_of
 from ..values.builder import Builder
 from ..values.sugared import Resolver
 from . import exits, forks, statements
-from .emitter import Emitter, span_of
-from .signatures import function_schema, has_result_type
+from .emitter import Emitter
+from .signatures import function_schema
 
 
 def emit_function(
@@ -96,11 +97,6 @@ def _together(errors: list[CompileError], name: str) -> CompileError:
             for i, line in enumerate(str(other).split("\n"))
         )
     return first.while_compiling(f"compiling {friendly(name)}")
-
-
-def friendly(text: str) -> str:
-    """A text without the packages of qualified names: `__torch__.a.b.C` is `C`."""
-    return re.sub(r"__torch__\.(?:\w+\.)*?((?:[A-Z]\w*\.)?\w+)(?![\w.])", r"\1", text)
 
 
 def _finish(e: Emitter) -> None:

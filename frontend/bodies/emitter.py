@@ -12,44 +12,14 @@ from scriptlang.ir import Block, Graph, Node, Value
 from scriptlang.records import field, record
 from scriptlang.source import Source, Span
 
+from ..syntax.places import placed, span_of
 from ..values.builder import Builder
 from ..values.environment import Frame
 from ..values.simple import SimpleValue
 from ..values.sugared import Resolver, SugaredValue
-
-
-def span_of(node: ast.AST, source: Source) -> Span:
-    """The place of a syntax node in its source."""
-    if source.is_ascii:
-        starts = source.line_starts
-        return Span(
-            source,
-            starts[node.lineno - 1] + node.col_offset,
-            starts[node.end_lineno - 1] + node.end_col_offset,
-        )
-    return Span(
-        source,
-        _offset(source, node.lineno, node.col_offset),
-        _offset(source, node.end_lineno, node.end_col_offset),
-    )
-
-
-def placed(error: CompileError, span: Span) -> CompileError:
-    """An error about something without source is at the place that led to it; one in another text
-    names that place in its chain."""
-    if error.span is None:
-        error.span = span
-    elif error.span.source.name != span.source.name:
-        *rest, last = error.chain or (f"compiling `{span.text}`",)
-        error.chain = (*rest, last if " at " in last else f"{last}, called at {span.place}")
-    return error
-
-
-def _offset(source: Source, line: int, column: int) -> int:
-    """Offset of a position as `ast` gives it: columns there count UTF-8 bytes."""
-    start = source.offset(line, 0)
-    text = source.line_text(start)[1]
-    return start + len(text.encode()[:column].decode(errors="ignore"))
+from ..whole import whole
+from .expressions import EXPRESSIONS
+from .refused import REFUSED
 
 
 @record
@@ -100,8 +70,6 @@ class Emitter:
 
     def expr(self, node: ast.expr, expected: T.Type | None = None) -> SugaredValue:
         """The meaning of an expression; `expected` helps literals to find their type."""
-        from .expressions import EXPRESSIONS
-
         emit = EXPRESSIONS.get(type(node))
         if emit is None:
             self.refuse(node)
@@ -119,8 +87,6 @@ class Emitter:
             raise placed(error, self.span(node))
 
     def refuse(self, node: ast.AST):
-        from .refused import REFUSED
-
         what, help = REFUSED.get(type(node), (f"{type(node).__name__}", None))
         raise CompileError(f"{what} not part of the language", self.span(node), help)
 
@@ -150,9 +116,7 @@ class Emitter:
         except CompileError as error:
             raise placed(error, span)
         if found is None:
-            from ..names.python_builtins import builtin
-
-            found = builtin(name)
+            found = whole.builtin(name)
         if found is None:
             raise CompileError(f"undefined name {name!r}", span, self._near(name))
         return found

@@ -21,6 +21,8 @@ from scriptlang.ir import Block, Graph, Node, Value
 from scriptlang.records import record
 from scriptlang.source import Span
 
+from ..whole import whole
+
 if TYPE_CHECKING:
     from .emitter import Emitter, Loop
 
@@ -211,16 +213,13 @@ def close_loop(e: Emitter, loop: Loop, made: Node, span: Span) -> None:
     for value in eliminate(e, body, loop.exits, types):
         body.add_return(value)
     if loop.returns:
-        from .control_flow import merge
-        from .statements import leave_function
-
         flag, result = made.outputs[-2:]
         branch = e.b.insert("prim::If", [flag], (), span)
         with e.block(branch.add_block()) as left:
-            leave_function(e, result, span)
+            whole.leave_function(e, result, span)
         with e.block(branch.add_block()) as on:
             pass
-        merge(e, branch, [left, on], span)
+        whole.merge(e, branch, [left, on], span)
 
 
 def _carry_result(e: Emitter, loop: Loop, made: Node, span: Span) -> list[T.Type]:

@@ -11,13 +11,14 @@ from scriptlang.errors import CompileError
 from scriptlang.ir import Value
 from scriptlang.source import Span
 
+from ..syntax.places import placed
 from ..values import variadic
 from ..values.environment import bind
 from ..values.simple import SimpleValue
 from ..values.sugared import Arg, ConstantValue, SugaredValue
+from ..whole import whole
 from . import indexing, literals, refinement
 from .calls import emit_call
-from .emitter import placed
 
 if TYPE_CHECKING:
     from .emitter import Emitter
@@ -206,9 +207,7 @@ def contains(
 
 
 def emit_ternary(e: Emitter, node: ast.IfExp, expected) -> SugaredValue:
-    from .control_flow import choose_value
-
-    return choose_value(e, node, expected)
+    return whole.choose_value(e, node, expected)
 
 
 def emit_joined(e: Emitter, node: ast.JoinedStr, expected) -> SugaredValue:

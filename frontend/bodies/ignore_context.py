@@ -14,8 +14,9 @@ from scriptlang import types as T
 from scriptlang.errors import CompileError
 
 from ..overloads.operators import overloads
-from ..python.ignored import KIND, PythonCall
-from ..values.sugared import SugaredValue
+from ..values.python_calls import KIND, PythonCall
+from ..values.sugared import MISSING, SugaredValue
+from .assignment import assign
 
 if TYPE_CHECKING:
     from .emitter import Emitter
@@ -51,8 +52,6 @@ def ignoring(e: Emitter, node: ast.With) -> ast.Call | None:
 
 def emit_ignoring(e: Emitter, node: ast.With, call: ast.Call) -> None:
     """The body as a call of Python: variables in, variables out."""
-    from .assignment import assign
-
     span = e.span(call)
     ways: dict[str, list[tuple[str, T.Type]]] = {"inp": [], "out": []}
     for keyword in call.keywords:
@@ -114,6 +113,4 @@ def _function(e: Emitter, node: ast.With, inputs: list[str], outputs: list[str])
 
 
 def _is_missing(found) -> bool:
-    from ..python.resolver import MISSING
-
     return found is MISSING

@@ -13,7 +13,15 @@ from scriptlang.source import Span
 
 from ..overloads.operators import overloads
 from ..values.simple import SimpleValue
-from ..values.sugared import Arg, BuiltinFunction, ConstantValue, SpecialForm, SugaredValue
+from ..values.sugared import (
+    Arg,
+    BuiltinFunction,
+    ConstantValue,
+    SpecialForm,
+    StaticSequence,
+    SugaredValue,
+)
+from ..whole import whole
 
 if TYPE_CHECKING:
     from .emitter import Emitter
@@ -192,8 +200,6 @@ def _slice(e: Emitter, owner: Value, part: SliceValue, span: Span) -> SugaredVal
 
 
 def _slice_static(e: Emitter, owner: SugaredValue, part: SliceValue, span: Span) -> SugaredValue:
-    from ..values.sugared import StaticSequence
-
     parts = owner.unpack(e.b, span)
     if parts is None:
         owner.fail("cannot be sliced", span, "only tensors, lists, tuples and str can")
@@ -399,17 +405,15 @@ def store(e: Emitter, view: Value, indices: list[Value | None], value: Value, sp
 
 def augment_item(e: Emitter, target: ast.Subscript, op: type, value: ast.expr, span: Span) -> None:
     """`owner[index] op= value`; owner and index are evaluated once."""
-    from .assignment import combine
-
     owner, place, right = e.value(target.value), e.span(target), e.span(value)
     if owner.type == T.TENSOR:
         view, indices = view_of(e, owner, target.slice, place)
         if not indices:
-            combine(e, op, view, e.expr(value), place, right, span)
+            whole.combine(e, op, view, e.expr(value), place, right, span)
             return
         listed = _indices(e, indices, place)
         old = e.b.emit("aten::index", [view, listed], place)
-        new = combine(e, op, old, e.expr(value), place, right, span).value(e.b, span)
+        new = whole.combine(e, op, old, e.expr(value), place, right, span).value(e.b, span)
         e.b.emit("aten::index_put_", [view, listed, new], span)
         return
     if isinstance(target.slice, ast.Slice):
@@ -430,7 +434,7 @@ def augment_item(e: Emitter, target: ast.Subscript, op: type, value: ast.expr, s
     else:
         old = e.b.call_operator("aten::__getitem__", [item_arg, index_arg], {}, place)
     old_value = old.value(e.b, place)
-    new = combine(e, op, old_value, e.expr(value), place, right, span)
+    new = whole.combine(e, op, old_value, e.expr(value), place, right, span)
     if isinstance(owner.type, T.ClassType):
         e.b.call_method(owner, "__setitem__", [index_arg, Arg(new, span)], {}, place)
     elif old_value.type != T.TENSOR:

@@ -14,7 +14,10 @@ from scriptlang.source import Span
 from ..overloads.conversions import EMPTY_LIST, remedy
 from ..syntax.annotations import KEY_HELP, may_be_key
 from ..values.environment import Frame, Unusable
+from ..values.iteration import known_elements
 from ..values.sugared import Arg, StaticSequence, SugaredValue
+from ..whole import whole
+from .refinement import condition, refine
 
 if TYPE_CHECKING:
     from .emitter import Emitter
@@ -218,9 +221,6 @@ def _static_list(
 
     Those of a dict are keys and values in turn.
     """
-    from ..values.iteration import known_elements
-    from .assignment import assign
-
     first = node.generators[0]
     if len(node.generators) > 1 or first.ifs:
         return None
@@ -235,7 +235,7 @@ def _static_list(
         values = []
         for part in parts:
             e.frame = Frame(saved)
-            assign_fresh(e, first.target, part, span, assign)
+            assign_fresh(e, first.target, part, span, whole.assign)
             if isinstance(node, ast.DictComp):
                 values += [e.value(node.key), e.value(node.value)]
                 continue
@@ -276,9 +276,6 @@ def _comprehend(
     e: Emitter, generators: list[ast.comprehension], body: Callable[[], None], node: ast.expr
 ) -> None:
     """Emit the loops of a comprehension, outermost first, with `body` inside."""
-    from .assignment import assign
-    from .refinement import condition, refine
-
     if not generators:
         body()
         return
@@ -290,7 +287,7 @@ def _comprehend(
     block = loop.add_block()
     turn = block.add_parameter(T.INT)
     with e.block(block):
-        assign_fresh(e, first.target, iterable.element(e.b, turn, span), span, assign)
+        assign_fresh(e, first.target, iterable.element(e.b, turn, span), span, whole.assign)
         depth = []
         for test in first.ifs:
             known = condition(e, test)

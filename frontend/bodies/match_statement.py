@@ -16,6 +16,7 @@ from scriptlang import types as T
 from scriptlang.errors import CompileError
 
 from ..values.environment import bind
+from ..whole import whole
 
 if TYPE_CHECKING:
     from .emitter import Emitter
@@ -25,8 +26,6 @@ HELP = "match takes ints, strings, bools and enums; take other values apart with
 
 def emit_match(e: Emitter, node: ast.Match) -> None:
     """Evaluate the subject once, then the cases as a chain of `if`."""
-    from .statements import emit_statements
-
     subject = node.subject
     if not isinstance(subject, ast.Name):
         name = f"_match_{node.lineno}_{node.col_offset}"
@@ -38,7 +37,7 @@ def emit_match(e: Emitter, node: ast.Match) -> None:
         raise CompileError(
             f"a value of type {type.annotation} cannot be matched", e.span(node.subject), HELP
         )
-    emit_statements(e, _cases(e, node.cases, subject))
+    whole.emit_statements(e, _cases(e, node.cases, subject))
 
 
 def _cases(e: Emitter, cases: list[ast.match_case], subject: ast.Name) -> list[ast.stmt]:

@@ -13,11 +13,14 @@ from scriptlang.errors import CompileError
 from scriptlang.ir import Function
 from scriptlang.schema import Schema
 
+from ..syntax.definitions import has_result_type
 from ..syntax.questions import walk_scope
 from ..values.environment import Consequence, Frame
 from ..values.sugared import FunctionValue, SugaredValue
 from ..values.variadic import VariadicValue, is_variadic
+from ..whole import whole
 from . import exits
+from .signatures import function_schema, infer_schema
 
 if TYPE_CHECKING:
     from .emitter import Emitter
@@ -78,18 +81,17 @@ def names_read(node: ast.FunctionDef) -> set[str]:
 
 
 def _function(e: Emitter, node: ast.FunctionDef) -> Function:
-    from .emit import emit_function
-    from .signatures import function_schema, has_result_type, infer_schema
-
     resolver, name = _Inner(e), f"{e.name}.{node.name}"
     schema = function_schema(node, e.source, resolver, name)
     if not has_result_type(node):
-        graph = emit_function(node, e.source, resolver, name, None)
+        graph = whole.emit_function(node, e.source, resolver, name, None)
         return Function(name, infer_schema(schema, graph), graph)
     return Function(
         name,
         schema,
-        define=lambda f: setattr(f, "graph", emit_function(node, e.source, resolver, name, schema)),
+        define=lambda f: setattr(
+            f, "graph", whole.emit_function(node, e.source, resolver, name, schema)
+        ),
     )
 
 
@@ -102,13 +104,9 @@ class ClosureValue(SugaredValue):
         self.kind = f"inner function '{node.name}'"
 
     def schema(self) -> Schema:
-        from .signatures import function_schema
-
         return function_schema(self.node, self.e.source, self.e.resolver, self.node.name)
 
     def call(self, b, args, kwargs, span):
-        from .signatures import has_result_type
-
         schema = self.schema()
         inputs, _ = b.bind(schema, args, kwargs, span, None)
         result = schema.returns[0].type if has_result_type(self.node) else None
@@ -131,20 +129,17 @@ class ClosureValue(SugaredValue):
 
     def _body(self, result, span):
         """Emit the body into the current block, and return its result."""
-        from .emit import join_types
-        from .statements import emit_statements, leave_function
-
         e = self.e
         saved = e.loops, e.returns, e.result
         e.loops, e.returns, e.result = [], [], result
         try:
             known = len(e.errors)
-            emit_statements(e, self.node.body)
+            whole.emit_statements(e, self.node.body)
             if len(e.errors) > known:
                 raise Consequence("an error in the inner function", span)
             if not e.frame.exits:
-                leave_function(e, e.b.constant(None, span), span)
-            type = result or join_types(e.returns)
+                whole.leave_function(e, e.b.constant(None, span), span)
+            type = result or whole.join_types(e.returns)
             return exits.eliminate(e, e.graph.insert_point.block, e.returns, [type])[0]
         finally:
             e.loops, e.returns, e.result = saved

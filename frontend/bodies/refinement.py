@@ -15,6 +15,7 @@ from scriptlang.records import field, record
 from scriptlang.source import Span
 
 from ..values.sugared import ConstantValue, SugaredValue
+from ..whole import whole
 
 if TYPE_CHECKING:
     from .emitter import Emitter
@@ -107,7 +108,6 @@ def _short_circuit(e: Emitter, nodes: list[ast.expr], is_and: bool, span: Span) 
         if left.static is not is_and:
             return left
         return _short_circuit(e, nodes[1:], is_and, span)
-    from .control_flow import keep_named
 
     branch = e.b.insert("prim::If", [left.value], (T.BOOL,), span)
     open_block, closed_block = branch.add_block(), branch.add_block()
@@ -119,7 +119,7 @@ def _short_circuit(e: Emitter, nodes: list[ast.expr], is_and: bool, span: Span) 
         open_block.add_return(right.value)
     with e.block(closed_block) as closed:
         closed_block.add_return(e.b.constant(not is_and, span))
-    keep_named(e, branch, [opened, closed] if is_and else [closed, opened], span)
+    whole.keep_named(e, branch, [opened, closed] if is_and else [closed, opened], span)
     if is_and:
         if_true = {**left.if_true, **right.if_true}
         if_false = _common(left.if_false, right.if_false)
@@ -144,14 +144,12 @@ def _common(a: Refinements, b: Refinements) -> Refinements:
 
 def _compare(e: Emitter, node: ast.Compare) -> Condition:
     """A chain of comparisons; `is None` is where types are refined."""
-    from .expressions import compare
-
     operands = [node.left, *node.comparators]
     if len(node.ops) == 1:
         op = node.ops[0]
         if isinstance(op, (ast.Is, ast.IsNot)):
             return _is(e, operands[0], operands[1], isinstance(op, ast.IsNot), e.span(node))
-        value = compare(e, operands[0], op, operands[1], e.span(node))
+        value = whole.compare(e, operands[0], op, operands[1], e.span(node))
         if isinstance(value, ConstantValue):
             return _static(e, value.constant, e.span(node))
         return Condition(e.to_bool(value, e.span(node)))
@@ -201,30 +199,26 @@ def _is(e: Emitter, left: ast.expr, right: ast.expr, negated: bool, span: Span) 
 
 def _static_call(e: Emitter, node: ast.Call) -> Condition | None:
     """Calls whose answer may be known: isinstance, hasattr."""
-    from ..names import special_forms
-
     if not isinstance(node.func, (ast.Name, ast.Attribute)):
         return None
     name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
     if name not in ("isinstance", "hasattr"):
         return None
     meaning = e.expr(node.func)
-    if meaning is special_forms.ISINSTANCE:
+    if meaning is whole.ISINSTANCE:
         return is_instance(e, node)
-    if meaning is special_forms.HASATTR:
-        return _static(e, special_forms.has_attribute(e, node), e.span(node))
+    if meaning is whole.HASATTR:
+        return _static(e, whole.has_attribute(e, node), e.span(node))
     return None
 
 
 def is_instance(e: Emitter, node: ast.Call) -> Condition:
     """`isinstance(x, T)`: known at compile time if the type of x decides it, else tested."""
-    from ..names import special_forms
-
     span = e.span(node)
     if len(node.args) != 2 or node.keywords:
         raise CompileError("isinstance takes a value and a type", span, "write isinstance(x, int)")
     meaning = e.expr(node.args[0])
-    wanted = special_forms.instance_types(e, node.args[1])
+    wanted = whole.instance_types(e, node.args[1])
     actual = meaning.type(e.b, e.span(node.args[0]))
     parts = _parts(actual)
     fitting = [p for p in parts if any(_is_a(p, w) for w in wanted)]

@@ -21,12 +21,11 @@ from scriptlang.source import Source, Span
 from scriptlang.tensors import Tensor, as_tensor
 
 from ..syntax.annotations import TYPE_HELP, broadcast_size
+from ..syntax.places import placed
 from ..values.sugared import ConstantValue, Resolver, StaticSequence, SugaredValue
-from .emitter import Emitter, placed
-
-
-def has_result_type(definition: ast.FunctionDef) -> bool:
-    return definition.returns is not None or "->" in (definition.type_comment or "")
+from ..values.value_types import NotInferable, infer_type, is_tensor
+from ..whole import whole
+from .emitter import Emitter
 
 
 def infer_schema(schema: Schema, graph: Graph) -> Schema:
@@ -222,11 +221,7 @@ def is_default(value: Any, type: T.Type, size: int | None) -> bool:
 
 def _taken(value: Any, type: T.Type) -> Any:
     """Values of torch and scriptlang as programs have them."""
-    from ..python.classes import type_of_class
-    from ..python.resolver import code_of
-    from ..python.value_types import is_tensor
-
-    code = code_of(value)
+    code = whole.code_of(value)
     if code is not None:
         return code
     if value.__class__.__name__ == "device" and value.__class__.__module__ == "torch":
@@ -235,15 +230,13 @@ def _taken(value: Any, type: T.Type) -> Any:
         plain = isinstance(value, (str, int, float))
         if plain and not isinstance(T.without_none(type), T.EnumType):
             return value.value  # a member of a StrEnum is a str
-        found = type_of_class(value.__class__)
+        found = whole.type_of_class(value.__class__)
         return EnumValue(found, value.name, value.value)
     return as_tensor(value) if is_tensor(value) and not isinstance(value, Tensor) else value
 
 
 def _fitted(value: Any, type: T.Type, size: int | None) -> Any:
     """The value as one of the type; NO_DEFAULT where it is none."""
-    from ..python.value_types import NotInferable, infer_type
-
     plain = T.without_none(type)
     try:
         found = infer_type(value)

@@ -12,11 +12,11 @@ from scriptlang.ir import Node, Value
 from scriptlang.source import Span
 
 from ..overloads.conversions import remedy
+from ..syntax.places import placed
 from ..syntax.questions import assigned_names
 from ..values.environment import Consequence, Unusable
 from ..values.sugared import Arg, ConstantValue, ExceptionValue
 from . import assignment, control_flow, exits, match_statement, nested
-from .emitter import placed
 from .refinement import condition, refine
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from scriptlang.errors import CompileError
 from scriptlang.source import Span
 
 from ..bodies.indexing import member_at_run_time
+from ..python.module_classes import PACKAGES
 from ..values.iteration import TupleOf
 from ..values.sugared import BuiltinFunction, ConstantValue, StaticSequence, SugaredValue
-from .module_reading import PACKAGES
 
 if TYPE_CHECKING:
     from ..bodies.emitter import Emitter

@@ -15,31 +15,28 @@ from scriptlang.ir import Function, Value
 from scriptlang.schema import Schema
 from scriptlang.source import Span
 
-from ..bodies.emitter import span_of
-from ..python.script import source_of
+from ..syntax.definitions import has_result_type, source_of
+from ..syntax.places import span_of
 from ..values.sugared import Arg, SugaredValue
 
 
 def header(hook: Callable) -> Span:
     """The place of the name and the arguments of a hook."""
     definition, source = source_of(hook)
-    whole = span_of(definition, source)
+    place = span_of(definition, source)
     return (
         Span(
             source,
-            whole.start,
+            place.start,
             source.text.find(":", span_of(definition.args.args[-1], source).end),
         )
         if definition.args.args
-        else whole
+        else place
     )
 
 
 def check_result_declared(fn: Callable) -> None:
     """Check that a pre-hook declares its result, since that becomes the arguments of forward."""
-    from ..bodies.signatures import has_result_type
-    from ..python.script import source_of
-
     definition, _ = source_of(fn)
     if not has_result_type(definition):
         raise CompileError(

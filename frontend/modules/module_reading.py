@@ -24,19 +24,20 @@ from scriptlang.errors import CompileError
 from scriptlang.records import field, record
 from scriptlang.source import Source, Span
 
+from ..python.inheritance import class_header
 from ..python.interfaces import is_interface
-from ..python.value_types import NotInferable, infer_type, name_of
+from ..python.module_classes import (
+    PACKAGES,
+    container_kind,
+    is_base,
+    is_module,
+    is_module_class,
+    package_of,
+)
+from ..python.resolver import PythonResolver, class_type
 from ..syntax.annotations import type_of_object
 from ..syntax.modifiers import modifier
-
-CONTAINERS: dict[str, str] = {
-    "Sequential": "list",
-    "ModuleList": "list",
-    "ModuleDict": "dict",
-    "ParameterList": "parameter list",
-    "ParameterDict": "parameter dict",
-}
-"""Classes of torch.nn and scriptlang.nn whose members programs may loop over -> their kind."""
+from ..values.value_types import NotInferable, infer_type, name_of
 
 BOOKKEEPING = frozenset(
     (
@@ -62,7 +63,6 @@ BOOKKEEPING = frozenset(
 )
 """Entries of a module's `__dict__` that are no attributes of programs."""
 
-PACKAGES = ("torch", "scriptlang")
 
 CONSTANT_TYPES = (bool, int, float, str, type(None), complex)
 
@@ -90,52 +90,8 @@ class Facts:
     ignored: frozenset[str] = frozenset()
 
 
-def is_module(obj: Any) -> bool:
-    """Whether an object is a Python module of layers that can be scripted."""
-    held = getattr(obj, "__dict__", None)
-    return (
-        isinstance(held, dict)
-        and "_parameters" in held
-        and "_modules" in held
-        and "_buffers" in held
-        and not inspect.isclass(obj)
-    )
-
-
-def is_module_class(cls: type) -> bool:
-    """Whether instances of a class are modules."""
-    return any(c.__name__ == "Module" and _package(c) in PACKAGES for c in cls.__mro__)
-
-
-def container_kind(cls: type) -> str:
-    """The kind of a container class; empty for a plain module."""
-    for c in cls.__mro__:
-        if c.__name__ in CONTAINERS and _package(c) in PACKAGES:
-            return CONTAINERS[c.__name__]
-    return ""
-
-
-def _package(cls: type) -> str:
-    return cls.__module__.partition(".")[0]
-
-
-def is_base(cls: type) -> bool:
-    """Whether a class is the base class of all modules, torch's or ours."""
-    return cls.__name__ in ("Module", "ScriptModule") and _package(cls) in PACKAGES
-
-
 adopt: Callable[[Any], Any] | None = None
 """Makes a ScriptModule of ours of a module that PyTorch compiled; set by the public API."""
-
-
-def is_part_of_base(owner: type, cls: type) -> bool:
-    """Whether a class among the bases of a module's class is that of all modules, or of containers,
-    or a part of those."""
-    return any(
-        (is_base(c) or c.__name__ in CONTAINERS and _package(c) in PACKAGES)
-        and issubclass(c, owner)
-        for c in cls.__mro__
-    )
 
 
 def prepared(module: Any) -> Any:
@@ -150,7 +106,7 @@ def prepared(module: Any) -> Any:
 def _is_compiled_by_torch(module: Any) -> bool:
     held = getattr(module, "__dict__", ())
     return ("_c" in held or "_actual_script_module" in held) and any(
-        c.__name__ == "ScriptModule" and _package(c) == "torch" for c in type(module).__mro__
+        c.__name__ == "ScriptModule" and package_of(c) == "torch" for c in type(module).__mro__
     )
 
 
@@ -161,8 +117,6 @@ def read_module(module: Any) -> Facts:
 
 
 def _check_initialised(module: Any) -> None:
-    from ..python.inheritance import class_header
-
     if not is_module(module):
         raise CompileError(
             f"{name_of(type(module))} has not been initialised",
@@ -259,13 +213,11 @@ class _Reading:
                 self.facts.constants[name] = self.constant(name, value)
 
     def constant(self, name: str, value: Any) -> Any:
-        from ..python.inheritance import class_header
-
         if isinstance(value, (tuple, list)):
             return tuple(self.constant(name, v) for v in value)
         if (
             isinstance(value, CONSTANT_TYPES)
-            or _package(type(value)) in PACKAGES
+            or package_of(type(value)) in PACKAGES
             and type(value).__name__
             in ("device", "Device", "dtype", "DType", "layout", "memory_format", "qscheme")
         ):
@@ -306,7 +258,7 @@ def _is_scripted(value: Any) -> bool:
 
 def is_attribute(value: Any) -> bool:
     """Whether a value is a `torch.jit.Attribute(value, type)`."""
-    return type(value).__name__ == "Attribute" and _package(type(value)) in PACKAGES
+    return type(value).__name__ == "Attribute" and package_of(type(value)) in PACKAGES
 
 
 def plain_value(value: Any) -> Any:
@@ -344,8 +296,6 @@ def _annotated(note: Any, cls: type, function: Any = None) -> T.Type | None:
 
     Texts are read with the names of the module that defines the class.
     """
-    from ..python.resolver import class_type
-
     if isinstance(note, str):
         return _annotated_text(note, cls, function)
     if is_final(note) and not getattr(note, "__args__", ()) or _names_module_class(note):
@@ -357,8 +307,6 @@ def _annotated(note: Any, cls: type, function: Any = None) -> T.Type | None:
 
 
 def _annotated_text(note: str, cls: type, function: Any) -> T.Type | None:
-    from ..python.resolver import PythonResolver
-
     if note.strip() in ("Final", "typing.Final", "torch.jit.Final"):
         return None
     try:

@@ -20,23 +20,21 @@ from scriptlang.ir import Function, Value
 from scriptlang.objects import Device, ScriptObject
 from scriptlang.source import Span
 
+from ..python.declared_overloads import overload_functions
+from ..python.ignored import ignored_function
 from ..python.inheritance import class_header
+from ..python.module_classes import is_base, is_module
 from ..python.resolver import PythonResolver, meaning_of
-from ..python.script import declare, defaults_of, qualified_name, source_of
-from ..python.value_types import NotInferable, name_of
+from ..python.script import declare
+from ..syntax.definitions import defaults_of, qualified_name, source_of
 from ..syntax.modifiers import is_ignored
-from ..values.builder import called_at
+from ..syntax.places import called_at
 from ..values.sugared import ConstantValue, SugaredValue
+from ..values.value_types import NotInferable, name_of
 from ..values.variadic import VariadicValue
-from .module_reading import (
-    Facts,
-    entry_names,
-    is_base,
-    is_module,
-    prepared,
-    properties_of,
-    read_module,
-)
+from .module_hooks import check_hook, check_result_declared, header
+from .module_reading import Facts, entry_names, prepared, properties_of, read_module
+from .module_values import ModuleValue
 
 STARS = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
@@ -54,8 +52,6 @@ class ModuleOrigin:
 
     def meaning(self, value: Value) -> SugaredValue:
         """What a value of this type is in a program."""
-        from .module_values import ModuleValue
-
         return ModuleValue(value)
 
     # Methods
@@ -113,14 +109,10 @@ class ModuleOrigin:
         )
 
     def _ignored(self, name: str, fn: Callable) -> Function:
-        from ..python.ignored import ignored_function
-
         return ignored_function(fn, f"{self.type.name}.{name}", self.type)
 
     def compile_overloads(self, name: str) -> list[str]:
         """The methods `name__0`, `name__1`, ...: declarations of their own, one body."""
-        from ..python.declared_overloads import overload_functions
-
         made = [f"{name}__{i}" for i in range(len(self.facts.overloads[name]))]
         if made[0] in self.type.methods:
             return made
@@ -342,8 +334,6 @@ def _compile_entries(origin: ModuleOrigin, module: Any, names: list[str], is_inn
 
 def _compile_hooks(origin: ModuleOrigin) -> None:
     """Hooks as methods named as their functions."""
-    from .module_hooks import check_hook, check_result_declared, header
-
     facts, type = origin.facts, origin.type
     for functions, names in ((facts.pre_hooks, type.pre_hooks), (facts.hooks, type.hooks)):
         for fn in functions:

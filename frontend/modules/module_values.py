@@ -13,13 +13,14 @@ from scriptlang.source import Span
 
 from ..python.declared_overloads import OverloadedMethod
 from ..python.inheritance import class_method_of
+from ..python.module_classes import is_base, is_part_of_base
 from ..python.resolver import meaning_of
 from ..syntax.modifiers import modifier
 from ..values.simple import SimpleValue
-from ..values.sugared import FunctionValue, MethodValue, SugaredValue
+from ..values.sugared import FunctionValue, MethodValue, StaticSequence, SugaredValue
 from ..values.variadic import VariadicMethod
 from . import module_containers
-from .module_reading import is_base, is_part_of_base
+from .module_hooks import call_with_hooks
 
 if TYPE_CHECKING:
     from ..bodies.emitter import Emitter
@@ -139,8 +140,6 @@ class ModuleValue(SimpleValue):
 
     def call(self, b, args, kwargs, span):
         """`module(x)`: pre-hooks, forward, hooks."""
-        from .module_hooks import call_with_hooks
-
         forward = self.find(b, "forward", span)
         if forward is None or module_containers.is_plain_container(self.origin):
             self.fail("has no forward and cannot be called", span, "call what it holds")
@@ -166,7 +165,6 @@ class ModuleValue(SimpleValue):
                 span,
                 "loop over a ModuleList, Sequential, ModuleDict, ParameterList or ParameterDict",
             )
-        from ..values.sugared import StaticSequence
 
         return StaticSequence(parts)
 

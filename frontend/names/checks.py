@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from scriptlang.errors import CompileError
 
+from ..bodies.statements import require
 from ..values.sugared import ConstantValue, SpecialForm, SugaredValue
 
 if TYPE_CHECKING:
@@ -34,8 +35,6 @@ EXCEPTIONS = {
 
 def _emit(name: str):
     def emit(e: Emitter, node: ast.Call, expected) -> SugaredValue:
-        from ..bodies.statements import require
-
         parts = _parts(e, node, name)
         require(
             e,

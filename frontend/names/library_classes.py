@@ -10,15 +10,11 @@ from functools import cache
 
 from scriptlang import types as T
 from scriptlang.dtypes import bfloat16, float16
-from scriptlang.errors import CompileError
-from scriptlang.ir import Value
-from scriptlang.passes.autocast import DISABLED
-from scriptlang.source import Source, Span
+from scriptlang.source import Source
 
+from ..overloads.language_functions import LanguageResolver
 from ..values.sugared import ClassValue, SugaredValue
-
-BFLOAT16 = bfloat16.code
-"""The dtype of lower precision of autocast on the CPU, unless another is given."""
+from ..whole import whole
 
 _GRAD_MODE = """
 class {name}:
@@ -136,55 +132,15 @@ def library_name(cls: type) -> str | None:
     return None
 
 
-AUTOCAST = tuple(
-    f"__torch__.{module}.autocast"
-    for name, (module, _) in SOURCES.items()
-    if name.endswith("autocast")
-)
-"""Names of the types that switch autocast on and off."""
-
-
-def autocast_dtype(context: Value, span: Span) -> int | None:
-    """What `with` notes of an autocast object (see passes.autocast); None where it concerns other
-    devices.  Raises CompileError unless its arguments are known."""
-    init = next(
-        (
-            node
-            for node, i in context.uses
-            if i == 0 and node.kind == "prim::CallMethod" and node.attributes["name"] == "__init__"
-        ),
-        None,
-    )
-    names = [a.name for a in context.type.methods["__init__"].schema.arguments]
-    given = dict(zip(names, init.inputs)) if init else {}
-    if (
-        not all(given[n].is_constant for n in ("device_type", "enabled", "dtype") if n in given)
-        or not given
-    ):
-        raise CompileError(
-            "the arguments of autocast are not known at compile time",
-            span,
-            'write literals: torch.autocast("cpu", enabled=True)',
-        )
-    device = (
-        given["device_type"].constant if "device_type" in given else context.type.name.split(".")[2]
-    )
-    if device != "cpu":
-        return None
-    dtype = given["dtype"].constant
-    return (BFLOAT16 if dtype is None else dtype) if given["enabled"].constant else DISABLED
-
-
 @cache
 def library_class(name: str) -> ClassValue | None:
     """A class of torch by its name in torch; compiled on first use."""
-    from ..overloads.language_functions import LanguageResolver
-    from ..python.classes import define_from_syntax
-
     if name not in SOURCES:
         return None
     module, text = SOURCES[name]
     source = Source(text, "<torch>")
     type = T.ClassType(f"__torch__.{module}.{name.rpartition('.')[2]}")
-    define_from_syntax(ast.parse(text).body[0], source, type, lambda statement: LanguageResolver())
+    whole.define_from_syntax(
+        ast.parse(text).body[0], source, type, lambda statement: LanguageResolver()
+    )
     return ClassValue(type)

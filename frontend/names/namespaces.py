@@ -11,6 +11,7 @@ from functools import lru_cache
 from scriptlang import types as T
 
 from ..bodies.ignore_context import IGNORE_CONTEXT
+from ..overloads.language_functions import PYTHON_ONLY
 from ..overloads.operators import find_operator, overloads
 from ..values.sugared import (
     Arg,
@@ -21,8 +22,10 @@ from ..values.sugared import (
     SugaredValue,
     TypeValue,
 )
+from ..whole import whole
 from . import special_forms, typed_tensors
 from .checks import CHECKS
+from .library_classes import library_class
 
 DTYPES: dict[str, int] = {
     "uint8": 0,
@@ -140,7 +143,6 @@ def _torch(name: str) -> SugaredValue | None:
         return MODULES[name]
     if name in TYPES:
         return TypeValue(TYPES[name])
-    from .library_classes import library_class
 
     found = library_class(name)
     if found is not None:
@@ -206,9 +208,7 @@ def _namespaced(qualified: str) -> SugaredValue | None:
 
 
 def _functional(name: str) -> SugaredValue | None:
-    from ..python.resolver import functional
-
-    return functional(name) or _operator(name)
+    return whole.functional(name) or _operator(name)
 
 
 def _nn(name: str) -> SugaredValue | None:
@@ -216,14 +216,10 @@ def _nn(name: str) -> SugaredValue | None:
 
 
 def _jit(name: str) -> SugaredValue | None:
-    from .library_classes import library_class
-
     return JIT.get(name) or (library_class(name) if name == "strict_fusion" else None)
 
 
 def _autocast(package: str, name: str) -> SugaredValue | None:
-    from .library_classes import library_class
-
     return library_class(f"{package}autocast") if name == "autocast" else None
 
 
@@ -258,8 +254,6 @@ TORCH = Namespace("torch", _torch)
 
 def _program_torch(name: str) -> SugaredValue | None:
     """What `torch.name` means in a program: some functions are more there than in an archive."""
-    from ..overloads.language_functions import PYTHON_ONLY
-
     if name in typed_tensors.BY_NAME:
         return typed_tensors.BY_NAME[name]
     if name in CHECKS:

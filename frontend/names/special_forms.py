@@ -9,7 +9,11 @@ from scriptlang import types as T
 from scriptlang.errors import CompileError
 
 from ..bodies.forks import emit_awaitable, emit_fork
+from ..bodies.literals import common_type
+from ..bodies.refinement import is_instance
+from ..values.iteration import known_elements
 from ..values.sugared import Arg, ConstantValue, SpecialForm, SugaredValue
+from ..whole import whole
 
 if TYPE_CHECKING:
     from ..bodies.emitter import Emitter
@@ -55,8 +59,6 @@ def _unchecked_cast(e: Emitter, node: ast.Call, expected) -> SugaredValue:
 
 
 def _isinstance(e: Emitter, node: ast.Call, expected) -> SugaredValue:
-    from ..bodies.refinement import is_instance
-
     return e.simple(is_instance(e, node).value)
 
 
@@ -129,9 +131,6 @@ def _list(e: Emitter, node: ast.Call, expected) -> SugaredValue:
 
 def gather(e: Emitter, iterable: SugaredValue, span, expected=None) -> SugaredValue:
     """A list of all elements of an iterable."""
-    from ..bodies.literals import common_type
-    from ..values.iteration import known_elements
-
     parts = known_elements(e.b, iterable, span)
     if parts is not None:
         values = [p.value(e.b, span) for p in parts]
@@ -230,10 +229,7 @@ def _dict(e: Emitter, node: ast.Call, expected) -> SugaredValue:
 
 
 def _super(e: Emitter, node: ast.Call, expected) -> SugaredValue:
-    from ..modules.module_values import super_value
-    from ..python.inheritance import super_of_class
-
-    found = super_value(e, node) or super_of_class(e, node)
+    found = whole.super_value(e, node) or whole.super_of_class(e, node)
     if found is not None:
         return found
     raise CompileError(

@@ -12,6 +12,8 @@ from scriptlang import types as T
 from scriptlang.ir import Function
 from scriptlang.source import Source, Span
 
+from ..whole import whole
+
 _NUMBERS = ("int", "float", "complex")
 _REAL = ("int", "float")
 _LAST_DIMS = (
@@ -146,16 +148,13 @@ def functions(name: str) -> tuple[Function, ...]:
 
 def function_of_text(name: str, text: str) -> Function:
     """A function whose text is part of scriptlang; its body is compiled on first use."""
-    from ..bodies.emit import emit_function
-    from ..bodies.signatures import function_schema
-
     source = Source(text, "<language>")
     definition = ast.parse(text).body[0]
     resolver = LanguageResolver()
-    schema = function_schema(definition, source, resolver, name)
+    schema = whole.function_schema(definition, source, resolver, name)
 
     def define(function: Function) -> None:
-        function.graph = emit_function(definition, source, resolver, name, schema)
+        function.graph = whole.emit_function(definition, source, resolver, name, schema)
 
     return Function(name, schema, define=define)
 
@@ -164,9 +163,7 @@ class LanguageResolver:
     """Names of texts that are part of the front end: `torch` and the types."""
 
     def value(self, name: str, span: Span) -> Any:
-        from ..names.namespaces import TORCH
-
-        return TORCH if name == "torch" else None
+        return whole.TORCH if name == "torch" else None
 
     def type(self, expr: ast.expr, span: Span) -> T.Type:
         return T.parse_annotation(ast.unparse(expr))

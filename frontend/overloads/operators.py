@@ -8,6 +8,8 @@ from functools import cache
 
 from scriptlang.schema import Schema
 
+from .language_functions import is_language_function
+
 NAMESPACES = ("aten", "prim")
 """Where a bare operator name (`torch.relu`, `x.relu`) is looked for, in order."""
 
@@ -60,8 +62,6 @@ _overloads: dict[str, tuple[Schema, ...]] = {}
 @cache
 def find_operator(name: str) -> str | None:
     """The qualified name of a bare operator name, or None."""
-    from .language_functions import is_language_function
-
     for namespace in NAMESPACES:
         qualified = f"{namespace}::{name}"
         if overloads(qualified) or is_language_function(qualified):

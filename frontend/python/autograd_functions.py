@@ -21,8 +21,10 @@ from scriptlang.errors import CompileError
 from scriptlang.ir import Function
 from scriptlang.source import Source
 
-from ..bodies.emitter import span_of
+from ..syntax.definitions import defaults_of, qualified_name, source_of
+from ..syntax.places import span_of
 from ..values.sugared import FunctionValue, SugaredValue
+from ..whole import whole
 
 
 def is_autograd_function(cls: type) -> bool:
@@ -38,8 +40,6 @@ class AutogradFunctionValue(SugaredValue):
         self.kind = f"the autograd function '{cls.__name__}'"
 
     def attr(self, b, name, span):
-        from .resolver import meaning_of
-
         if name != "apply":
             found = getattr(self.cls, name, None)
             if not inspect.isfunction(found):
@@ -48,7 +48,7 @@ class AutogradFunctionValue(SugaredValue):
                     span,
                     "call its `apply` or a static method",
                 )
-            return meaning_of(found, span)
+            return whole.meaning_of(found, span)
         if self.cls not in _compiled:
             _compiled[self.cls] = _forward(self.cls)
         return FunctionValue(_compiled[self.cls])
@@ -59,9 +59,6 @@ _compiled: dict[type, Function] = {}
 
 def _forward(cls: type) -> Function:
     """`forward` as a function of the arguments after ctx."""
-    from .resolver import PythonResolver
-    from .script import declare, defaults_of, qualified_name, source_of
-
     fn = inspect.unwrap(cls.forward)
     definition, source = source_of(fn)
     made = copy.deepcopy(definition)
@@ -74,7 +71,7 @@ def _forward(cls: type) -> Function:
     for parameter in made.args.args:
         if parameter.annotation is None and parameter.arg in defaults:
             parameter.annotation = _type_of_default(defaults[parameter.arg], parameter)
-    return declare(made, source, PythonResolver.of(fn), name, defaults)
+    return whole.declare(made, source, whole.PythonResolver.of(fn), name, defaults)
 
 
 def _type_of_default(value: Any, place: ast.arg) -> ast.expr | None:

@@ -19,12 +19,16 @@ from scriptlang.errors import CompileError
 from scriptlang.objects import python_classes
 from scriptlang.source import Source
 
-from ..bodies.emitter import span_of
 from ..syntax.annotations import hints_of
+from ..syntax.definitions import qualified_name, source_of
 from ..syntax.modifiers import is_ignored
+from ..syntax.places import span_of
+from ..values.value_types import is_tensor
 from ..values.variadic import VariadicValue, add_method, is_variadic
+from ..whole import whole
 from . import interfaces, record_classes
-from .inheritance import Member, class_header, members_of
+from .ignored import ignored_function
+from .inheritance import Member, class_header, is_setter, members_of
 
 ENUM_VALUES = (int, float, str)
 """Classes of the values of Enums."""
@@ -69,8 +73,6 @@ def compiled_type(cls: type) -> T.Type | None:
 
 
 def _enum(cls: type) -> T.EnumType:
-    from .script import qualified_name
-
     members = {m.name: m.value for m in cls}
     kinds = {type(v) for v in members.values()}
     for value in members.values():
@@ -95,8 +97,6 @@ _named_tuples: weakref.WeakKeyDictionary[Any, dict[str, T.TupleType]] = weakref.
 
 
 def _named_tuple(cls: type) -> T.TupleType:
-    from .script import qualified_name
-
     hints = hints_of(cls, class_header)
     types = tuple(hints.get(name, T.TENSOR) for name in cls._fields)
     given = cls._field_defaults
@@ -123,8 +123,6 @@ def _fields(type: T.TupleType) -> str:
 
 def _check_field_default(cls: type, name: str, type: T.Type, value: Any, annotated: bool) -> None:
     """Defaults of a NamedTuple are no tensors: all tuples would share them."""
-    from .value_types import is_tensor
-
     if is_tensor(value):
         raise CompileError(
             f"the default of {name!r} of {cls.__name__} is a Tensor, which all tuples would share",
@@ -143,8 +141,6 @@ def _check_field_default(cls: type, name: str, type: T.Type, value: Any, annotat
 @alone
 def script_class(cls: type) -> T.ClassType:
     """Compile a class: its methods and those it inherits, with the attributes of `__init__`."""
-    from .script import qualified_name, source_of
-
     known = python_classes.get(cls)
     if known is not None:
         return known
@@ -221,14 +217,11 @@ def _declare_all(members: list[Member], type: T.ClassType) -> None:
 
 
 def _declare(member: Member, type: T.ClassType) -> None:
-    from .ignored import ignored_function
-    from .script import declare
-
     statement = member.statement
     name = f"{type.name}.{member.name}"
     decorators = {getattr(d, "id", getattr(d, "attr", "")) for d in statement.decorator_list}
     if "staticmethod" in decorators:
-        type.static_methods[member.name] = declare(
+        type.static_methods[member.name] = whole.declare(
             statement, member.source, member.resolver, name, member.defaults
         )
     elif not (statement.args.posonlyargs or statement.args.args):
@@ -248,19 +241,16 @@ def _declare(member: Member, type: T.ClassType) -> None:
     elif is_ignored(member.function):
         type.methods[member.name] = ignored_function(member.function, name, type)
     else:
-        type.methods[member.name] = declare(
+        type.methods[member.name] = whole.declare(
             statement, member.source, member.resolver, name, member.defaults, type
         )
 
 
 def _property(member: Member, type: T.ClassType) -> None:
     """A getter or setter: `name`, `name.setter`."""
-    from .inheritance import is_setter
-    from .script import declare
-
     setter = is_setter(member.statement)
     method = f"__{member.name}_{'setter' if setter else 'getter'}"
-    type.methods[method] = declare(
+    type.methods[method] = whole.declare(
         member.statement, member.source, member.resolver, f"{type.name}.{method}", None, type
     )
     known = type.properties.get(member.name, (None, None))

@@ -9,9 +9,9 @@ from scriptlang.records import replace
 from scriptlang.schema import Argument, Schema
 
 from ..bodies.emit import emit_function
+from ..syntax.definitions import source_of
 from ..values.builder import Builder
 from .resolver import PythonResolver
-from .script import source_of
 
 
 def compile_composite(operator: table.Operator) -> Function:

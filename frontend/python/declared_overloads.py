@@ -14,11 +14,14 @@ from scriptlang.errors import CompileError
 from scriptlang.ir import Function, Value
 from scriptlang.source import Source
 
-from ..bodies.emitter import span_of
 from ..bodies.signatures import function_schema, is_default
 from ..overloads import matching
 from ..overloads.matching import Actual
+from ..syntax.definitions import defaults_of, qualified_name, source_of
+from ..syntax.places import span_of
 from ..values.sugared import Resolver, SugaredValue
+from ..whole import whole
+from .resolver import PythonResolver
 
 
 def function_overloads(fn: Callable) -> tuple[Callable, ...]:
@@ -72,9 +75,6 @@ def overload_functions(
     self_type: T.Type | None = None,
 ) -> list[Function]:
     """One function for each declaration, with the body of `fn`."""
-    from .resolver import PythonResolver
-    from .script import declare, defaults_of, source_of
-
     body, source = source_of(fn)
     made = []
     for declaration, name in zip(declarations, names):
@@ -103,7 +103,7 @@ def overload_functions(
                 )
         resolver = PythonResolver.of(inspect.unwrap(fn))
         made.append(
-            declare(
+            whole.declare(
                 merged,
                 source,
                 resolver,
@@ -201,7 +201,6 @@ def overloaded(fn: Callable) -> OverloadedFunction | None:
         declarations = function_overloads(fn)
         if not declarations:
             return None
-        from .script import qualified_name
 
         base = qualified_name(fn)
         names = [base if i == 0 else f"{base}__{i}" for i in range(len(declarations))]

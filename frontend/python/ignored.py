@@ -18,53 +18,27 @@ from scriptlang.ir import Function, Graph
 from scriptlang.schema import Argument, Schema
 from scriptlang.source import Source, Span
 
+from ..bodies.signatures import function_schema
 from ..overloads.operators import overloads
+from ..syntax.definitions import defaults_of, has_result_type, qualified_name, source_of
 from ..syntax.modifiers import DROPPED, modifier
+from ..values.python_calls import KIND, PythonCall
 from ..values.sugared import SugaredValue
-
-KIND = "prim::IgnoredPythonOp"
-"""Kind of the node that calls Python; its first input is the `PythonCall`."""
+from ..whole import whole
 
 _CALLED = "This Python function is annotated to be ignored and cannot be run"
 DIRECTLY = "Cannot call @unused methods"
 """What an unused function raises: where a program calls it, and where it is scripted itself."""
 
 
-class PythonCall:
-    """A Python function as a constant of a program.
-
-    Called with run-time values; gives a run-time value of the type `result`.  `see` makes of a
-    run-time value what a function sees, `take` of what it gives a run-time value of a type: both
-    are set by the public API, which knows objects as users see them.
-    """
-
-    see: Callable[[Any, Callable], Any] = staticmethod(lambda value, fn: value)
-    take: Callable[[Any, T.Type], Any] = staticmethod(lambda value, type: value)
-
-    def __init__(self, fn: Callable, result: T.Type):
-        self.fn, self.result = fn, result
-        self.__name__ = getattr(fn, "__name__", "function")
-
-    def __call__(self, *args: Any) -> Any:
-        given = self.fn(*[PythonCall.see(a, self.fn) for a in args])
-        return PythonCall.take(given, self.result)
-
-    def __repr__(self) -> str:
-        return f"<Python function {self.__name__}>"
-
-
 def ignored_function(
     fn: Callable, name: str, self_type: T.Type | None = None, said: str = _CALLED
 ) -> Function:
     """The function of the program that stands for an ignored or unused one of Python."""
-    from ..bodies.signatures import function_schema, has_result_type
-    from .resolver import PythonResolver
-    from .script import declare, defaults_of, source_of
-
     definition, source = source_of(fn)
-    resolver = PythonResolver.of(inspect.unwrap(fn))
+    resolver = whole.PythonResolver.of(inspect.unwrap(fn))
     if modifier(fn) in DROPPED:
-        return declare(
+        return whole.declare(
             _raising(definition, modifier(fn) == "_drop", said),
             source,
             resolver,
@@ -112,8 +86,6 @@ _functions: weakref.WeakKeyDictionary[Callable, Function] = weakref.WeakKeyDicti
 
 def ignored_once(fn: Callable) -> Function:
     """The function that stands for an ignored or unused one outside of classes."""
-    from .script import qualified_name
-
     if fn not in _functions:
         _functions[fn] = ignored_function(fn, qualified_name(fn))
     return _functions[fn]

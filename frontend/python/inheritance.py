@@ -19,8 +19,11 @@ from scriptlang.ir import Value
 from scriptlang.records import record
 from scriptlang.source import Source, Span
 
-from ..bodies.emitter import span_of
+from ..syntax.definitions import defaults_of, source_of
+from ..syntax.places import span_of
 from ..values.sugared import BuiltinFunction, ConstantValue, MethodValue, SugaredValue
+from ..whole import whole
+from .resolver import PythonResolver
 
 if TYPE_CHECKING:
     from ..bodies.emitter import Emitter
@@ -52,16 +55,14 @@ class Member:
 
 def class_header(cls: type) -> Span | None:
     """The place of `class C`; None where the source is not there."""
-    from .script import source_of
-
     try:
         node, source = source_of(cls)
     except CompileError:
         return None
-    whole = span_of(node, source)
+    place = span_of(node, source)
     if not isinstance(node, ast.ClassDef):
-        return whole
-    start = source.text.find(f"class {node.name}", whole.start)
+        return place
+    start = source.text.find(f"class {node.name}", place.start)
     return Span(source, start, start + len(f"class {node.name}"))
 
 
@@ -77,8 +78,6 @@ def members_of(cls: type, type: T.ClassType) -> list[Member]:
 
 
 def _own_members(owner: type, cls: type) -> list[Member]:
-    from .script import source_of
-
     if owner is not cls and not _may_be_base(owner):
         raise CompileError(
             f"class {cls.__name__} inherits from {owner.__name__}, which is not "
@@ -102,9 +101,6 @@ def _may_be_base(owner: type) -> bool:
 
 def _member(owner: type, cls: type, statement: ast.FunctionDef, source: Source) -> Member | None:
     """A member from its syntax; None for a class method, which only a call of it refuses."""
-    from .resolver import PythonResolver
-    from .script import defaults_of
-
     private = f"_{owner.__name__.lstrip('_')}{statement.name}"
     raw = function = owner.__dict__.get(statement.name, owner.__dict__.get(private))
     if isinstance(raw, classmethod):
@@ -145,9 +141,6 @@ def class_method(type: T.ClassType, name: str) -> Any:
 
 def class_method_of(cls: type, type: T.ClassType, name: str) -> Any:
     """The same for the Python class that a type was made of."""
-    from .resolver import PythonResolver
-    from .script import declare, defaults_of, source_of
-
     if name in type.static_methods:
         return type.static_methods[name]
     raw = next((vars(c)[name] for c in cls.__mro__ if name in vars(c)), None)
@@ -156,7 +149,9 @@ def class_method_of(cls: type, type: T.ClassType, name: str) -> Any:
     definition, source = source_of(raw.__func__)
     first, definition.args.args = definition.args.args[0].arg, definition.args.args[1:]
     resolver = PythonResolver.of(raw.__func__).with_names({first: cls, cls.__name__: cls})
-    made = declare(definition, source, resolver, f"{type.name}.{name}", defaults_of(raw.__func__))
+    made = whole.declare(
+        definition, source, resolver, f"{type.name}.{name}", defaults_of(raw.__func__)
+    )
     type.static_methods[name] = made
     return made
 
@@ -197,12 +192,10 @@ class SuperOfClass(SugaredValue):
 
 def _inherited(type: T.ClassType, base: type, name: str) -> str:
     """The name of a base's method that the class overrides; compiled into the class when asked."""
-    from .script import declare
-
     mangled = f"__{base.__name__}_{name}"
     if mangled not in type.methods:
         member = next(m for m in _own_members(base, type.python_class) if m.name == name)
-        method = declare(
+        method = whole.declare(
             member.statement,
             member.source,
             member.resolver,

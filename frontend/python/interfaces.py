@@ -14,7 +14,10 @@ from scriptlang.errors import CompileError
 from scriptlang.objects import python_classes
 from scriptlang.source import Source
 
-from ..bodies.emitter import span_of
+from ..bodies.signatures import function_schema
+from ..syntax.definitions import has_result_type, qualified_name, source_of
+from ..syntax.places import span_of
+from .resolver import PythonResolver
 
 MARK = "__torch_script_interface__"
 """The attribute that `jit.interface` sets, PyTorch's and ours."""
@@ -26,9 +29,6 @@ def is_interface(cls: type) -> bool:
 
 def interface_type(cls: type) -> T.InterfaceType:
     """The type of a class marked as an interface.  Raises CompileError where it has code."""
-    from .resolver import PythonResolver
-    from .script import qualified_name, source_of
-
     known = python_classes.get(cls)
     if known is not None:
         return known
@@ -53,8 +53,6 @@ def interface_type(cls: type) -> T.InterfaceType:
 
 
 def _signature(statement: ast.FunctionDef, source: Source, resolver, type: T.InterfaceType):
-    from ..bodies.signatures import function_schema, has_result_type
-
     body = [s for s in statement.body if not _is_docstring(s)]
     if not has_result_type(statement):
         raise CompileError(

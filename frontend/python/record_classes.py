@@ -14,6 +14,7 @@ from scriptlang.source import Source
 
 from ..syntax.annotations import hints_of
 from .inheritance import Member, class_header
+from .resolver import PythonResolver
 
 ORDER = {
     "__lt__": ("<", False),
@@ -137,8 +138,6 @@ def _comparison(cls: type, name: str, lines: list[str]) -> str:
 
 def _written(cls: type, name: str, text: str, defaults: dict[str, Any] | None = None) -> Member:
     """A method from its text, placed at the header of the class."""
-    from .resolver import PythonResolver
-
     place = class_header(cls)
     statement = ast.parse(text).body[0]
     statement.type_comment = None

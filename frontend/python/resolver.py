@@ -25,8 +25,6 @@ from scriptlang.layouts import Named
 from scriptlang.objects import EnumValue
 from scriptlang.source import Source, Span
 
-from ..bodies.emitter import placed
-from ..modules.module_reading import is_module, is_module_class
 from ..names import namespaces, python_builtins, typed_tensors
 from ..names.checks import CHECKS
 from ..names.known_functions import DispatchedValue, dispatched, known_function
@@ -34,7 +32,9 @@ from ..names.library_classes import library_class, library_name, refused_context
 from ..overloads.language_functions import PYTHON_ONLY
 from ..syntax.annotations import PYTHON_TYPES, own_annotations, type_of_object, type_of_syntax
 from ..syntax.modifiers import is_ignored
+from ..syntax.places import placed
 from ..values.sugared import (
+    MISSING,
     BuiltinOperator,
     ClassValue,
     ConstantValue,
@@ -43,13 +43,15 @@ from ..values.sugared import (
     FunctionValue,
     NamedTupleValue,
     Namespace,
+    StaticSequence,
     SugaredValue,
     TypeValue,
 )
+from ..whole import whole
 from . import foreign
 from .autograd_functions import AutogradFunctionValue, is_autograd_function
-
-MISSING = object()
+from .ignored import PythonModuleValue, ignored_once
+from .module_classes import is_module, is_module_class
 
 
 class ModuleClassValue(SugaredValue):
@@ -221,8 +223,6 @@ def meaning_of(obj: Any, span: Span, constant: bool = False) -> SugaredValue | N
     if constant and isinstance(obj, tuple):
         return _tuple(obj, span)
     if is_module(obj):
-        from .ignored import PythonModuleValue
-
         return PythonModuleValue(obj)
     if callable(obj):
         return _callable(obj, span)
@@ -267,8 +267,6 @@ def _module(module: python_types.ModuleType) -> SugaredValue:
 
 
 def _tuple(obj: tuple, span: Span) -> SugaredValue | None:
-    from ..values.sugared import StaticSequence
-
     parts = [meaning_of(v, span, True) for v in obj]
     if any(p is None for p in parts):
         return None
@@ -298,19 +296,15 @@ def _callable(obj: Any, span: Span) -> SugaredValue | None:
         if found is not None:
             return found
     if isinstance(obj, python_types.FunctionType):
-        from .declared_overloads import overloaded
-        from .ignored import ignored_once
-        from .script import script_function, variadic_function
-
         if is_ignored(obj):
             return FunctionValue(ignored_once(obj))
         obj = inspect.unwrap(obj)
-        several = overloaded(obj)
+        several = whole.overloaded(obj)
         if several is not None:
             return several
         if obj.__code__.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
-            return variadic_function(obj)
-        return FunctionValue(script_function(obj, span))
+            return whole.variadic_function(obj)
+        return FunctionValue(whole.script_function(obj, span))
     if PYTHON_TYPES.get(obj, None) is not None:
         return TypeValue(PYTHON_TYPES[obj])
     return None
@@ -413,6 +407,4 @@ def _class(cls: type) -> SugaredValue | None:
 
 def class_type(cls: type) -> T.Type | None:
     """The type that instances of a class of the program have."""
-    from .classes import type_of_class
-
-    return type_of_class(cls)
+    return whole.type_of_class(cls)

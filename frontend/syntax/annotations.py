@@ -20,6 +20,8 @@ from scriptlang import types as T
 from scriptlang.errors import CompileError
 from scriptlang.source import Span
 
+from ..whole import whole
+
 TYPE_HELP = "write a type, as int, Tensor, List[int] or Optional[str]"
 
 CONSTRUCTORS: dict[str, Callable[..., T.Type]] = {
@@ -332,13 +334,11 @@ def hints_of(
     place gives the place of errors.  strict: an annotation that names no type is an error; else it
     is left out.
     """
-    from ..python.resolver import PythonResolver, class_type
-
     found = {}
     for owner in reversed(cls.__mro__):
         if owner.__module__ in ("builtins", "typing"):
             continue
-        resolver = PythonResolver.of_mapping(names_of_class(owner))
+        resolver = whole.PythonResolver.of_mapping(names_of_class(owner))
         for name, obj in own_annotations(owner).items():
             obj = getattr(obj, "__forward_arg__", obj)
             if (
@@ -350,7 +350,7 @@ def hints_of(
                 continue
             if isinstance(obj, dataclasses.InitVar):
                 obj = obj.type
-            type = type_of_object(obj, class_type, resolver.type_of_text)
+            type = type_of_object(obj, whole.class_type, resolver.type_of_text)
             if type is None and strict:
                 raise CompileError(
                     f"{obj!r} is not a type of the language",

@@ -27,7 +27,7 @@ from scriptlang.passes.effects import has_side_effects
 from scriptlang.source import Source, Span
 from scriptlang.tensors import Tensor
 
-from ..python.script import qualified_name
+from ..syntax.definitions import qualified_name
 from .trace_checks import TracerWarning, TracingCheckError, check_traced, parameters_of
 from .traced_modules import Held, traced_object
 from .tracer import Tracer

@@ -14,8 +14,8 @@ from scriptlang.records import field, record
 from scriptlang.tensors import Tensor
 
 from ..python.foreign import foreign_module, is_foreign_module
-from ..python.script import qualified_name
 from ..python.torch_tensors import tensor_over
+from ..syntax.definitions import qualified_name
 
 
 @record

@@ -11,9 +11,11 @@ from scriptlang.ir import Function, Graph, Node, Value, clone_node
 from scriptlang.schema import NO_DEFAULT, Argument, Schema
 from scriptlang.source import Span
 
-from ..overloads import conversions, language_functions, matching, object_sorting, operators
+from ..overloads import conversions, language_functions, matching, operators
 from ..overloads.matching import Actual
-from .simple import SimpleValue
+from ..syntax.places import called_at
+from . import object_sorting
+from .simple import SimpleValue, takes_as_self
 from .sugared import Arg, ConstantValue, SugaredValue
 
 
@@ -180,8 +182,6 @@ class Builder:
 
     def similar(self, name: str, type: T.Type | None = None) -> str | None:
         """Help that names operators like `name`; with a type, only methods of that type."""
-        from .simple import takes_as_self
-
         near = operators.similar_names(name.rpartition(".")[2])
         if type is not None:
             known = {n: operators.find_operator(n) for n in near}
@@ -255,12 +255,3 @@ class Builder:
     def text(self, arg: Arg) -> Value:
         value = arg.value.value(self, arg.span)
         return value if value.type == T.STR else self.emit("aten::str", [value], arg.span)
-
-
-def called_at(error: CompileError, name: str, span: Span) -> CompileError:
-    """Add the place of the call to an error in the called function."""
-    from ..bodies.emit import friendly
-
-    line = f"compiling {friendly(name)}"
-    error.chain = tuple(f"{line}, called at {span.place}" if c == line else c for c in error.chain)
-    return error

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from scriptlang import types as T
 from scriptlang.ir import Value
 
-from .sugared import Arg, SugaredValue
+from .sugared import Arg, StaticSequence, SugaredValue
 
 
 class RangeValue(SugaredValue):
@@ -154,8 +154,6 @@ class TupleOf(SugaredValue):
 
 def known_elements(b, iterable: SugaredValue, span) -> list[SugaredValue] | None:
     """The elements of an iterable, if their number is known at compile time."""
-    from .sugared import StaticSequence
-
     if isinstance(iterable, StaticSequence):
         return iterable.elements
     if b.is_simple(iterable) and isinstance(iterable.type(b, span), T.TupleType):

@@ -10,7 +10,9 @@ from scriptlang.ir import Value
 from scriptlang.type_variables import bind_variables
 
 from ..overloads.conversions import remedy
+from ..overloads.language_functions import functions
 from ..overloads.operators import find_operator, overloads
+from ..whole import whole
 from .sugared import (
     Arg,
     BuiltinFunction,
@@ -226,9 +228,7 @@ class SimpleValue(SugaredValue):
         if type == T.TENSOR and name == "tolist":
             return _to_list(self)
         if type == T.TENSOR and name == "__getitem__":
-            from ..bodies.indexing import item_method
-
-            return item_method(value)
+            return whole.item_method(value)
         if type == T.TENSOR and name in _TENSOR_METHODS:
             return BuiltinFunction(
                 name,
@@ -350,8 +350,6 @@ class SimpleValue(SugaredValue):
 
 def takes_as_self(operator: str, type: T.Type) -> bool:
     """Whether some overload of an operator can be a method of a value of that type."""
-    from ..overloads.language_functions import functions
-
     schemas = overloads(operator) + tuple(f.schema for f in functions(operator))
     for schema in schemas:
         first = next((a for a in schema.arguments if a.name == "self" and not a.kwarg_only), None)

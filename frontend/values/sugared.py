@@ -21,6 +21,8 @@ from scriptlang.ir import Function, Value, constant_type
 from scriptlang.records import record
 from scriptlang.source import Span
 
+from ..whole import whole
+
 if TYPE_CHECKING:
     import ast
 
@@ -35,7 +37,6 @@ class Resolver(Protocol):
     """
 
     def value(self, name: str, span: Span) -> SugaredValue | None: ...
-
     def type(self, expr: ast.expr, span: Span) -> T.Type: ...
 
 
@@ -242,9 +243,7 @@ class MethodValue(SugaredValue):
 
 def class_method(type: T.ClassType, name: str) -> Function | None:
     """A class method, compiled for its class when it is first named; None for another name."""
-    from ..python.inheritance import class_method
-
-    return None if type.python_class is None else class_method(type, name)
+    return None if type.python_class is None else whole.class_method(type, name)
 
 
 def refuse_class_attribute(type: T.ClassType, name: str, span: Span) -> None:
@@ -289,9 +288,7 @@ class ClassValue(SugaredValue):
             return FunctionValue(made)
         inner = vars(self.class_type.python_class or object).get(name)
         if isinstance(inner, type):
-            from ..python.resolver import meaning_of
-
-            return meaning_of(inner, span)
+            return whole.meaning_of(inner, span)
         refuse_class_attribute(self.class_type, name, span)
         self.fail(
             f"has no static method or constant {name!r}",
@@ -399,3 +396,6 @@ class StaticSequence(SugaredValue):
 
     def length(self, b, span):
         return b.constant(len(self.elements), span)
+
+
+MISSING = object()

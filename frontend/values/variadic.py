@@ -19,6 +19,9 @@ from scriptlang.ir import Function, Value
 from scriptlang.schema import Argument, Schema
 from scriptlang.source import Source
 
+from ..syntax.definitions import has_result_type
+from ..syntax.places import called_at
+from ..whole import whole
 from .sugared import Arg, BuiltinFunction, ConstantValue, StaticSequence, SugaredValue
 
 if TYPE_CHECKING:
@@ -51,8 +54,6 @@ class VariadicValue(SugaredValue):
         self.made: dict[tuple, Function] = {}
 
     def call(self, b, args, kwargs, span, owner: Value | None = None):
-        from .builder import called_at
-
         further, keywords = self._split(args, kwargs)
         types = [(a.value.type(b, a.span)) for a in (*further, *keywords.values())]
         key = (len(further), tuple(keywords), tuple(types))
@@ -93,15 +94,12 @@ class VariadicValue(SugaredValue):
 
     def _specialised(self, count: int, keywords: list[str], types: list[T.Type]) -> Function:
         """The function that takes `count` further arguments and these keywords."""
-        from ..bodies.emit import emit_function
-        from ..bodies.signatures import function_schema, has_result_type, infer_schema
-
         a = self.definition.args
         star = [f"{a.vararg.arg}_{i}" for i in range(count)] if a.vararg else []
         double = self._keyword_names(keywords)
         name = f"{self.name}_with_{'_'.join([str(len(self.made)), str(count), *keywords])}"
         plain = self._without_stars(count)
-        schema = function_schema(
+        schema = whole.function_schema(
             plain, self.source, self.resolver, name, self.self_type, self.defaults
         )
         declared = self._annotated([a.vararg] * count + [a.kwarg] * len(keywords))
@@ -118,9 +116,11 @@ class VariadicValue(SugaredValue):
         plain.body = [*self._gathering(star, keywords, double), *plain.body]
 
         def define(function: Function) -> None:
-            graph = emit_function(plain, self.source, self.resolver, name, schema, self.self_type)
+            graph = whole.emit_function(
+                plain, self.source, self.resolver, name, schema, self.self_type
+            )
             if function.schema is None:
-                function.schema = infer_schema(schema, graph)
+                function.schema = whole.infer_schema(schema, graph)
             function.graph = graph
 
         return Function(name, schema if has_result_type(plain) else None, define=define)
@@ -145,9 +145,7 @@ class VariadicValue(SugaredValue):
     def _annotated(self, parameters: list[ast.arg]) -> list[T.Type | None]:
         from scriptlang.ir import Graph
 
-        from ..bodies.emitter import Emitter
-
-        e = Emitter(Graph(self.name), self.source, self.resolver, self.name, None, None)
+        e = whole.Emitter(Graph(self.name), self.source, self.resolver, self.name, None, None)
         return [None if p.annotation is None else e.type(p.annotation) for p in parameters]
 
     def _gathering(self, star: list[str], keywords: list[str], double: list[str]) -> list[ast.stmt]:

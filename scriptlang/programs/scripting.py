@@ -19,13 +19,14 @@ from .. import types as T
 from ..building import alone
 from ..errors import CompileError
 from ..frontend.modules import module_reading
-from ..frontend.modules.module_reading import is_module, plain_value
+from ..frontend.modules.module_reading import plain_value
 from ..frontend.modules.module_types import ModuleOrigin, Modules, compile_module
-from ..frontend.python.ignored import PythonCall
 from ..frontend.python.inheritance import class_header
+from ..frontend.python.module_classes import is_module
 from ..frontend.python.resolver import PythonResolver
 from ..frontend.python.torch_tensors import tensor_over
 from ..frontend.syntax.modifiers import is_ignored
+from ..frontend.values.python_calls import PythonCall
 from ..interpreter import engine as engines
 from ..interpreter.arguments import Mismatch, convert
 from ..interpreter.values import type_name

@@ -16,6 +16,9 @@ from scriptlang import types as T
 from scriptlang.ir import Function
 from scriptlang.source import Source, Span
 
+from ..whole import whole
+from .sugared import BuiltinOperator, FunctionValue
+
 _TEXT = """
 def sort_objects(xs: List[C], reverse: bool = False) -> None:
     n = len(xs)
@@ -148,19 +151,16 @@ def _less(type: T.Type, left: str, right: str, index: int | None = None) -> str:
 
 
 def _compiled(what: str, type: T.Type, cls: T.ClassType) -> Function:
-    from ..bodies.emit import emit_function
-    from ..bodies.signatures import function_schema
-
     text = _text(what, type)
     definition = ast.parse(text).body[0]
     definition.type_comment = None
     source, names = Source(text, "<language>"), _Names(type, cls)
     held = cls.short_name if type is cls else re.sub(r"\W+", "_", str(type))
     name = f"{cls.name.rpartition('.')[0]}.{definition.name}_of_{held}"
-    schema = function_schema(definition, source, names, name)
+    schema = whole.function_schema(definition, source, names, name)
 
     def define(function: Function) -> None:
-        function.graph = emit_function(definition, source, names, name, schema)
+        function.graph = whole.emit_function(definition, source, names, name, schema)
 
     return Function(name, schema, define=define)
 
@@ -172,8 +172,6 @@ class _Names:
         self.sorted_type, self.cls = sorted_type, cls
 
     def value(self, name: str, span: Span) -> Any:
-        from ..values.sugared import BuiltinOperator, FunctionValue
-
         if name == "sort":
             return FunctionValue(_function("aten::sort", self.sorted_type, self.cls))
         head, _, index = name.partition("_")

@@ -18,6 +18,7 @@ from scriptlang.objects import Device, EnumValue, ScriptObject
 from scriptlang.tensors import Tensor
 
 from ..syntax.annotations import may_be_key
+from ..whole import whole
 
 PLAIN: dict[type, T.Type] = {
     bool: T.BOOL,
@@ -125,10 +126,8 @@ def _tuple(value: tuple) -> T.Type:
     PyTorch infers a plain tuple of what the fields hold: that has no names of fields.
     """
     if hasattr(value, "_fields"):
-        from .classes import type_of_class
-
         try:
-            declared = type_of_class(type(value))
+            declared = whole.type_of_class(type(value))
         except CompileError:  # an annotation means no type
             declared = None
         if isinstance(declared, T.TupleType) and _holds(value, declared):
@@ -163,9 +162,8 @@ def _holds(value: Any, type: T.Type) -> bool:
 def _enum(value: Any) -> T.Type:
     if isinstance(value, EnumValue):
         return value.type
-    from .classes import type_of_class
 
-    return type_of_class(type(value))
+    return whole.type_of_class(type(value))
 
 
 def _object(value: Any) -> T.Type | None:
@@ -178,7 +176,6 @@ def _object(value: Any) -> T.Type | None:
         return T.FunctionType(function)
     if inspect.isclass(value) or inspect.isroutine(value) or inspect.ismodule(value):
         return None
-    from .classes import compiled_type
 
-    found = compiled_type(type(value))
+    found = whole.compiled_type(type(value))
     return found if isinstance(found, T.ClassType) else None
